@@ -1,0 +1,79 @@
+// What a piece of work must know of the call it is done for: until when, and whether
+// anybody still wants it.
+//
+//   CallContext call(clock, clock->Now() + absl::Milliseconds(300));
+//   RETURN_IF_ERROR(call.Check("rerank"));
+//   CallContext stage = call.WithDeadline(...);   // never later than the parent's
+#ifndef SIGHTLINE_COMMON_BASE_CALL_CONTEXT_H_
+#define SIGHTLINE_COMMON_BASE_CALL_CONTEXT_H_
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "common/base/clock.h"
+
+namespace sightline {
+
+// Set once, seen by every copy of the context.  Thread-safe.
+class Cancellation {
+ public:
+  // Idempotent.  Runs the registered callbacks in the calling thread.
+  void Cancel();
+  bool cancelled() const;
+
+  // Runs `callback` once when cancelled, at once if that has happened already.
+  void OnCancel(std::function<void()> callback);
+
+ private:
+  mutable std::mutex mutex_;
+  bool cancelled_ = false;
+  std::vector<std::function<void()>> callbacks_;
+};
+
+// A value: copy it freely.  Thread-safe.
+class CallContext {
+ public:
+  CallContext(Clock* clock, absl::Time deadline,
+              std::shared_ptr<Cancellation> cancellation = std::make_shared<Cancellation>())
+      : clock_(clock), deadline_(deadline), cancellation_(std::move(cancellation)) {}
+
+  // For jobs and tests: no deadline, real clock.
+  static CallContext Unbounded() { return CallContext(Clock::Real(), absl::InfiniteFuture()); }
+
+  Clock* clock() const { return clock_; }
+  absl::Time deadline() const { return deadline_; }
+  absl::Duration remaining() const { return deadline_ - clock_->Now(); }
+  const std::shared_ptr<Cancellation>& cancellation() const { return cancellation_; }
+
+  bool expired() const { return clock_->Now() >= deadline_; }
+  bool cancelled() const { return cancellation_->cancelled(); }
+
+  // CANCELLED or DEADLINE_EXCEEDED, naming `what`; OK while the call is alive.
+  absl::Status Check(absl::string_view what) const {
+    if (cancelled()) return absl::CancelledError(absl::StrCat(what, ": the caller went away"));
+    if (expired()) return absl::DeadlineExceededError(absl::StrCat(what, ": no time left"));
+    return absl::OkStatus();
+  }
+
+  // The same call with an earlier deadline; a later one is ignored.
+  CallContext WithDeadline(absl::Time deadline) const {
+    return CallContext(clock_, std::min(deadline, deadline_), cancellation_);
+  }
+
+ private:
+  Clock* clock_;
+  absl::Time deadline_;
+  std::shared_ptr<Cancellation> cancellation_;
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_BASE_CALL_CONTEXT_H_

@@ -1,0 +1,41 @@
+// Checksums: CRC32C against accidents, SHA-256 for names and contents.
+#ifndef SIGHTLINE_COMMON_BASE_CHECKSUM_H_
+#define SIGHTLINE_COMMON_BASE_CHECKSUM_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace sightline {
+
+// CRC-32C (Castagnoli), as in iSCSI and LevelDB before masking; "123456789" gives
+// 0xE3069283.
+uint32_t Crc32c(absl::string_view bytes);
+
+// Incremental SHA-256.
+class Sha256 {
+ public:
+  Sha256();
+  ~Sha256();
+  void Update(absl::string_view bytes);
+  // 64 lower-case hex digits.  The object is spent.
+  std::string Hex();
+  // 32 raw bytes.  The object is spent.
+  std::string Raw();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+std::string Sha256Hex(absl::string_view bytes);
+
+// Of a file's content, read in pieces.
+absl::StatusOr<std::string> Sha256HexOfFile(absl::string_view path);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_BASE_CHECKSUM_H_

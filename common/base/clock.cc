@@ -1,0 +1,41 @@
+#include "common/base/clock.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace sightline {
+namespace {
+
+class RealClock : public Clock {
+ public:
+  RealClock() : wall_anchor_(absl::Now()), steady_anchor_(std::chrono::steady_clock::now()) {}
+
+  absl::Time Now() override {
+    return wall_anchor_ + absl::FromChrono(std::chrono::steady_clock::now() - steady_anchor_);
+  }
+
+  void WaitUntil(std::condition_variable& cv, std::unique_lock<std::mutex>& lock,
+                 absl::Time deadline) override {
+    if (deadline == absl::InfiniteFuture()) {
+      cv.wait(lock);
+      return;
+    }
+    const absl::Duration left = deadline - Now();
+    if (left <= absl::ZeroDuration()) return;
+    // A day at a time keeps the arithmetic of far deadlines inside the clock's range.
+    cv.wait_for(lock, absl::ToChronoNanoseconds(std::min(left, absl::Hours(24))));
+  }
+
+ private:
+  const absl::Time wall_anchor_;
+  const std::chrono::steady_clock::time_point steady_anchor_;
+};
+
+}  // namespace
+
+Clock* Clock::Real() {
+  static RealClock* const clock = new RealClock;
+  return clock;
+}
+
+}  // namespace sightline

@@ -1,0 +1,63 @@
+// Files, with errors that name the path, and writes that are whole or not there.
+#ifndef SIGHTLINE_COMMON_BASE_FILES_H_
+#define SIGHTLINE_COMMON_BASE_FILES_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace sightline {
+
+// Translates errno of a failed call on `path`: NotFound, PermissionDenied,
+// ResourceExhausted (disk full, too many files), or Unavailable for the rest.
+absl::Status FileError(absl::string_view what, absl::string_view path, int error_number);
+
+// The whole file.  ResourceExhausted if it is longer than `max_bytes`.
+absl::StatusOr<std::string> ReadFile(absl::string_view path,
+                                     int64_t max_bytes = int64_t{1} << 30);
+
+// Writes a temporary file beside `path`, syncs it, renames it and syncs the folder:
+// after a crash there is the old content or the new, nothing between.
+absl::Status WriteFileAtomically(absl::string_view path, absl::string_view content);
+
+// mkdir -p.
+absl::Status MakeDirectories(absl::string_view path);
+absl::Status SyncDirectory(absl::string_view path);
+
+bool FileExists(absl::string_view path);
+absl::StatusOr<int64_t> FileSize(absl::string_view path);
+
+// Paths of all regular files below `directory`, relative to it, sorted bytewise.
+// Symbolic links to files count as files; folders behind links are not entered.
+absl::StatusOr<std::vector<std::string>> ListFilesBelow(absl::string_view directory);
+
+// Names of the direct entries, sorted.
+absl::StatusOr<std::vector<std::string>> ListDirectory(absl::string_view directory);
+
+std::string JoinPath(absl::string_view a, absl::string_view b);
+
+// A file mapped read-only.  The mapping lives as long as the object; the file must not
+// be truncated meanwhile (generations are immutable; only their folder is removed).
+class MappedFile {
+ public:
+  static absl::StatusOr<std::unique_ptr<MappedFile>> Open(absl::string_view path);
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  absl::string_view bytes() const { return absl::string_view(data_, size_); }
+
+ private:
+  MappedFile(const char* data, size_t size) : data_(data), size_(size) {}
+  const char* data_;
+  size_t size_;
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_BASE_FILES_H_

@@ -1,0 +1,72 @@
+// A BatchScheduler gathers the work of many requests into batches for one worker.
+//
+// Every task has a cost (tokens, pairs, rows), a deadline and an age.  A batch leaves as
+// soon as a worker is free: an idle worker never waits for company.  While workers are
+// busy, tasks queue up, and the next batch takes the most urgent ones until its cost is
+// full.  Tasks whose caller has gone, or whose deadline has passed, are dropped before
+// they cost anything.  README.md tells how to tune it.
+//
+//   BatchScheduler<Task> scheduler(options, clock, [](std::vector<Task> batch) {...});
+//   RETURN_IF_ERROR(scheduler.Submit(std::move(task), cost, call, on_dropped));
+#ifndef SIGHTLINE_COMMON_BATCHING_BATCH_SCHEDULER_H_
+#define SIGHTLINE_COMMON_BATCHING_BATCH_SCHEDULER_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "common/base/call_context.h"
+#include "common/base/clock.h"
+#include "common/batching/task_queue.h"
+
+namespace sightline {
+
+// Thread-safe.  `Task` is movable.
+template <typename Task>
+class BatchScheduler {
+ public:
+  // Runs on a worker thread with at least one task.
+  using Process = std::function<void(std::vector<Task> batch)>;
+
+  BatchScheduler(const BatchSchedulerOptions& options, Clock* clock, Process process)
+      : process_(std::move(process)),
+        queue_(options, clock, [this](std::vector<std::unique_ptr<QueuedTask>> batch) {
+          std::vector<Task> tasks;
+          tasks.reserve(batch.size());
+          for (auto& queued : batch) tasks.push_back(std::move(static_cast<Holder&>(*queued).task));
+          process_(std::move(tasks));
+        }) {}
+
+  // Hands the task over.  ResourceExhausted: the queue is full; InvalidArgument: the
+  // cost is not positive or larger than any batch may be; DeadlineExceeded or Cancelled:
+  // the call is over; Unavailable: the scheduler is shutting down.  After OK exactly one
+  // of these happens: the task is processed, or `dropped` runs with the reason
+  // (DeadlineExceeded, Cancelled, Unavailable).
+  absl::Status Submit(Task task, int64_t cost, const CallContext& call,
+                      std::function<void(absl::Status)> dropped) {
+    return queue_.Submit(std::make_unique<Holder>(std::move(task)), cost, call,
+                         std::move(dropped));
+  }
+
+  // Refuses new tasks, finishes those under way and queued, joins the workers.
+  // Idempotent; the destructor does it too.
+  void Drain() { queue_.Drain(); }
+
+  BatchSchedulerStats stats() const { return queue_.stats(); }
+
+ private:
+  struct Holder : QueuedTask {
+    explicit Holder(Task t) : task(std::move(t)) {}
+    Task task;
+  };
+
+  Process process_;
+  TaskQueue queue_;
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_BATCHING_BATCH_SCHEDULER_H_

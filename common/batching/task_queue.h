@@ -1,0 +1,66 @@
+// The untyped half of BatchScheduler: queue, order, workers.  Use batch_scheduler.h.
+#ifndef SIGHTLINE_COMMON_BATCHING_TASK_QUEUE_H_
+#define SIGHTLINE_COMMON_BATCHING_TASK_QUEUE_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "common/base/call_context.h"
+#include "common/base/clock.h"
+
+namespace sightline {
+
+struct BatchSchedulerOptions {
+  // Most cost in one batch.  Larger batches use the machine better and make everybody in
+  // them wait longer.
+  int64_t max_batch_cost = 4096;
+  // Most tasks in one batch.
+  int max_batch_size = 256;
+  // Most cost waiting; beyond it Submit refuses.  About what one worker finishes within
+  // the usual deadline.
+  int64_t max_queue_cost = 65536;
+  // A task older than this goes before more urgent ones, so that nobody starves.
+  absl::Duration max_age = absl::Milliseconds(200);
+  // Threads that process batches, each one batch at a time.
+  int workers = 1;
+};
+
+struct BatchSchedulerStats {
+  int64_t queued_cost = 0;      // now
+  int64_t queued_tasks = 0;     // now
+  int64_t batches = 0;          // ever
+  int64_t processed_tasks = 0;  // ever
+  int64_t dropped_tasks = 0;    // ever, after they had been accepted
+  int64_t refused_tasks = 0;    // ever, by Submit
+};
+
+struct QueuedTask {
+  virtual ~QueuedTask() = default;
+};
+
+class TaskQueue {
+ public:
+  using Process = std::function<void(std::vector<std::unique_ptr<QueuedTask>>)>;
+
+  TaskQueue(const BatchSchedulerOptions& options, Clock* clock, Process process);
+  ~TaskQueue();
+  TaskQueue(const TaskQueue&) = delete;
+  TaskQueue& operator=(const TaskQueue&) = delete;
+
+  absl::Status Submit(std::unique_ptr<QueuedTask> task, int64_t cost, const CallContext& call,
+                      std::function<void(absl::Status)> dropped);
+  void Drain();
+  BatchSchedulerStats stats() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_BATCHING_TASK_QUEUE_H_

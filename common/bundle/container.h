@@ -1,0 +1,107 @@
+// The container: one file, many typed sections, mapped and never trusted.
+//
+// Layout (little-endian), format version 1:
+//
+//   offset 0     magic "SIGHTLN1" (8 bytes), u32 format version, u32 section count,
+//                u64 length of the section table, u64 length of the file,
+//                u32 CRC32C of the section table, u32 CRC32C of these 36 bytes
+//   then         the section table, one entry after another:
+//                u16 name length, name, u32 dtype, u32 rank, u64 shape[rank],
+//                u64 row stride in bytes, u64 offset, u64 length,
+//                u32 checksum count, u32 CRC32C of each MiB of the section
+//   then         sections, each starting at a multiple of 4 KiB; a row of a section of
+//                rank 2 starts at a multiple of 64 bytes when the writer asks for
+//                padded rows, and the gap is zero
+//
+// Unknown sections are ignored.  Opening maps the file and checks every number of the
+// header against the file's length; Verify reads the data and compares checksums.
+#ifndef SIGHTLINE_COMMON_BUNDLE_CONTAINER_H_
+#define SIGHTLINE_COMMON_BUNDLE_CONTAINER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/base/dtype.h"
+#include "common/base/files.h"
+
+namespace sightline {
+
+struct Section {
+  std::string name;  // at most 200 bytes
+  Dtype dtype = Dtype::kBytes;
+  std::vector<int64_t> shape;    // rank 1 or 2
+  int64_t row_stride_bytes = 0;  // distance of two rows (rank 2), or of two elements
+  int64_t offset = 0;
+  int64_t length = 0;  // bytes
+  std::vector<uint32_t> checksums;
+  const char* data = nullptr;  // into the mapping
+};
+
+// Immutable, thread-safe.
+class Container {
+ public:
+  // DataLoss: not a container, truncated, or any number that does not fit the file.
+  // FailedPrecondition: a newer format.  NotFound, and so on, from opening.
+  static absl::StatusOr<std::unique_ptr<Container>> Open(absl::string_view path);
+
+  // The same over bytes in memory that outlive the container (tests, fuzzers).
+  static absl::StatusOr<std::unique_ptr<Container>> FromBytes(absl::string_view bytes);
+
+  const std::vector<Section>& sections() const { return sections_; }
+  // Null if there is none.
+  const Section* Find(absl::string_view name) const;
+  // DataLoss, naming the section, unless it exists with this dtype and rank.
+  absl::StatusOr<const Section*> Require(absl::string_view name, Dtype dtype, int rank) const;
+
+  // Reads every section and compares each MiB's CRC32C.  DataLoss names section and
+  // offset of the first difference.
+  absl::Status Verify() const;
+
+  int64_t file_length() const;
+
+ private:
+  Container() = default;
+  absl::Status Parse(absl::string_view bytes);
+
+  std::unique_ptr<MappedFile> file_;
+  int64_t length_ = 0;
+  std::vector<Section> sections_;
+};
+
+// Writes a container to a temporary file beside `path`; Finish syncs and renames it.
+// Dropped without Finish, nothing remains.  Not thread-safe.
+class ContainerWriter {
+ public:
+  static absl::StatusOr<std::unique_ptr<ContainerWriter>> Create(absl::string_view path);
+  ~ContainerWriter();
+
+  // Declares a section; all must be declared before the first Append.  `padded_rows`
+  // aligns each row of a rank-2 section to 64 bytes.
+  absl::Status Declare(absl::string_view name, Dtype dtype, std::vector<int64_t> shape,
+                       bool padded_rows = false);
+
+  // Adds data to the declared sections in order: whole rows (rank 2) or any number of
+  // elements (rank 1), unpadded.
+  absl::Status Append(absl::string_view bytes);
+
+  // Total length and SHA-256 of the file, for the manifest.
+  struct Summary {
+    int64_t byte_count = 0;
+    std::string sha256;
+  };
+  absl::StatusOr<Summary> Finish();
+
+ private:
+  ContainerWriter();
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_BUNDLE_CONTAINER_H_

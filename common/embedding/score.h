@@ -1,0 +1,60 @@
+// Scores of cross-encoders, and how they join the scores of retrieval.
+//
+// Source of the combinations: "Retrieve Fast, Rerank Smart" (Geigle et al., 2022), and
+// its code for which of the two scores lambda weighs.
+#ifndef SIGHTLINE_COMMON_EMBEDDING_SCORE_H_
+#define SIGHTLINE_COMMON_EMBEDDING_SCORE_H_
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace sightline {
+
+// What a cross-encoder's raw number is.
+enum class ScoreKind {
+  kRankRaw,       // unbounded; the sigmoid maps it to [0, 1]
+  kSoftmaxMatch,  // probability of "match", already in [0, 1]
+  kLogitMatch,    // logit of "match" alone; the sigmoid maps it to [0, 1]
+  kSigmoid,       // a sigmoid's output, already in [0, 1]
+};
+
+// "rank_raw", "softmax_match", "logit_match", "sigmoid".
+absl::string_view ScoreKindName(ScoreKind kind);
+absl::StatusOr<ScoreKind> ParseScoreKind(absl::string_view name);
+
+// Maps a raw score to [0, 1], order preserved.  NaN stays NaN.
+float ToProbability(ScoreKind kind, float raw);
+
+// How the reranked block is ordered.
+enum class CombinationKind {
+  kReplace,        // by the cross-encoder alone
+  kAddLambda,      // lambda * e + (1 - lambda) * c
+  kNormAddLambda,  // the same after min-max normalising e and c over the block
+};
+
+struct Combination {
+  CombinationKind kind = CombinationKind::kReplace;
+  // Weight of the retrieval score, in [0, 1]; kReplace ignores it.
+  float lambda = 0;
+};
+
+// "replace", "add_lambda", "norm_add_lambda".
+absl::string_view CombinationKindName(CombinationKind kind);
+absl::StatusOr<CombinationKind> ParseCombinationKind(absl::string_view name);
+
+// InvalidArgument unless lambda is finite and in [0, 1].
+absl::Status Validate(const Combination& combination);
+
+// Combined scores of one query's reranked block.  `retrieval` are bi-encoder scores
+// (e), `probability` cross-encoder scores in [0, 1] (c), equally long.  Normalisation
+// maps a block whose scores are all equal to 0.  Higher is better.
+std::vector<float> Combine(const Combination& combination, absl::Span<const float> retrieval,
+                           absl::Span<const float> probability);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_EMBEDDING_SCORE_H_

@@ -1,0 +1,57 @@
+// What an image is to a model: pixels to be looked at, or regions that a detector has
+// found already.
+#ifndef SIGHTLINE_COMMON_IMAGE_IMAGE_INPUT_H_
+#define SIGHTLINE_COMMON_IMAGE_IMAGE_INPUT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "common/base/call_context.h"
+
+namespace sightline {
+
+// A decoded picture: 8-bit RGB, row-major, no padding; transparency is composed on
+// white.
+struct Pixels {
+  int width = 0;
+  int height = 0;
+  std::vector<uint8_t> rgb;  // width * height * 3
+};
+
+// Feature vectors of the parts of one image; grid cells count as regions.
+struct RegionSet {
+  int64_t count = 0;
+  int feature_size = 0;
+  std::vector<float> features;  // count x feature_size
+  // count x 4: x1/W, y1/H, x2/W, y2/H, each in [0, 1].  Empty when the features carry
+  // their boxes already.
+  std::vector<float> boxes;
+};
+
+// One image as a model receives it.  Either `pixels` or `regions` is filled.
+struct ImageInput {
+  Pixels pixels;
+  RegionSet regions;
+  std::vector<std::string> ocr_tokens;  // in reading order
+  std::vector<std::string> tags;        // object class names
+
+  bool has_regions() const { return regions.count > 0; }
+};
+
+// Turns pixels into regions.  Thread-safe.
+class RegionExtractor {
+ public:
+  virtual ~RegionExtractor() = default;
+
+  // One RegionSet per image, in order; each depends on its own image only.
+  // InvalidArgument for an image without pixels.
+  virtual absl::StatusOr<std::vector<RegionSet>> Extract(absl::Span<const Pixels> images,
+                                                         const CallContext& call) const = 0;
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_IMAGE_IMAGE_INPUT_H_

@@ -1,0 +1,48 @@
+// What can be searched at this moment.
+#ifndef SIGHTLINE_COMMON_RETRIEVAL_GENERATION_DIRECTORY_H_
+#define SIGHTLINE_COMMON_RETRIEVAL_GENERATION_DIRECTORY_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/embedding/score.h"
+#include "common/retrieval/clients.h"
+
+namespace sightline {
+
+enum class IndexContent { kImages, kCaptions };
+
+// All that retrieval must know of one generation.  Immutable.
+struct GenerationInfo {
+  GenerationRef ref;
+  IndexContent content = IndexContent::kImages;
+  int dimension = 0;
+  int shard_count = 0;
+  int64_t item_count = 0;
+  std::string encoder_model;
+  std::string reranker_model;  // empty: retrieval only
+  Combination combination;     // the reranker model's default
+};
+
+// Thread-safe.
+class GenerationDirectory {
+ public:
+  virtual ~GenerationDirectory() = default;
+
+  // The generation that new requests to `index` are pinned to.  NotFound for an index
+  // that nobody was configured to serve; Unavailable for one that no backend has
+  // reported yet.
+  virtual absl::StatusOr<std::shared_ptr<const GenerationInfo>> Pin(
+      absl::string_view index) const = 0;
+
+  // Names of all configured indexes, sorted, with their content where it is known.
+  virtual std::vector<std::shared_ptr<const GenerationInfo>> Known() const = 0;
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_RETRIEVAL_GENERATION_DIRECTORY_H_

@@ -1,0 +1,172 @@
+// The life of a search request: pin, encode, fan out, merge, rerank, combine.
+//
+// A Retriever holds the policy and nothing of the transport: clients.h says whom it
+// calls, generation_directory.h what there is to call.  It answers before the deadline,
+// partially if need be, and the answer says what was asked and what was done.
+//
+//   Retriever retriever(&backends, &directory, options);
+//   ASSIGN_OR_RETURN(SearchResult result, retriever.Search(request, call));
+#ifndef SIGHTLINE_COMMON_RETRIEVAL_RETRIEVER_H_
+#define SIGHTLINE_COMMON_RETRIEVAL_RETRIEVER_H_
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "absl/types/optional.h"
+#include "common/base/call_context.h"
+#include "common/embedding/score.h"
+#include "common/retrieval/backends.h"
+#include "common/retrieval/budget_policy.h"
+#include "common/retrieval/clients.h"
+#include "common/retrieval/generation_directory.h"
+
+namespace sightline {
+
+struct EmbeddingQuery {
+  std::vector<float> values;
+  std::string space;  // must equal the index's; InvalidArgument if empty
+};
+struct ItemQuery {
+  std::string index;  // where the item is stored; empty: the searched index
+  std::string item_id;
+};
+using Query = std::variant<TextQuery, ImageQuery, RegionsQuery, EmbeddingQuery, ItemQuery>;
+
+// What the query is, once known, decides what may rerank it.
+enum class Modality { kUnknown, kText, kImage };
+
+struct SearchRequest {
+  // Empty: the only index of images for a text, the only index of captions for an
+  // image; InvalidArgument if that is not one.
+  std::string index;
+  Query query;
+  int top_k = 10;                              // 1 to kMaxTopK
+  absl::optional<int> depth;                   // 0 to max_depth; unset: the default
+  absl::optional<Combination> combination;     // unset: what the model's bundle declares
+  bool want_records = true;                    // caption, uri and tags of each hit
+};
+
+enum class HitStage { kRetrieved, kReranked };
+
+struct Hit {
+  std::string item_id;
+  HitStage stage = HitStage::kRetrieved;
+  float score = 0;            // what the list is ordered by within its stage
+  float retrieval_score = 0;  // inner product of query and item
+  absl::optional<float> rerank_score;  // the cross-encoder's, mapped to [0, 1]
+  int shard = 0;
+  int64_t row = 0;
+  std::string caption;  // with want_records, as far as time allowed
+  std::string uri;
+  std::vector<std::string> tags;
+};
+
+enum class RerankOutcome {
+  kNotRequested,   // depth 0
+  kNotApplicable,  // no text-image pair here, or the generation has no cross-encoder
+  kComplete,       // all of the achieved depth was scored
+  kPartial,        // some of it
+  kFailed,         // none of it
+};
+
+enum class DegradedReason {
+  kShardsMissing,    // coverage is below one
+  kDepthReduced,     // less was reranked than asked, for lack of time
+  kRerankerFailed,   // the reranker was down or refused
+  kRerankerLate,     // the reranker did not answer in its share of the time
+  kRecordsMissing,   // captions and uris of some hits could not be fetched
+};
+
+struct StageTimes {
+  absl::Duration encode, search, rerank, fetch, total;
+};
+
+struct SearchResult {
+  GenerationRef target;
+  std::vector<Hit> hits;  // reranked block first, then the retrieved tail
+  int shard_count = 0;
+  int answered_shard_count = 0;
+  std::vector<std::string> unreachable;  // "indexes/<index>/shards/<n>"
+  RerankOutcome rerank = RerankOutcome::kNotRequested;
+  int requested_depth = 0;
+  int achieved_depth = 0;  // candidates with a rerank score
+  Combination combination;
+  std::vector<DegradedReason> degraded;  // empty: the answer is all that was asked
+  StageTimes times;
+};
+
+// One side of ScorePairs.
+using PairText = std::variant<TextQuery, ItemQuery>;
+using PairImage = std::variant<ImageQuery, RegionsQuery, ItemQuery>;
+
+struct ScorePairsRequest {
+  std::string index;  // whose models score; as in SearchRequest for a text
+  std::vector<PairText> texts;
+  std::vector<PairImage> images;
+};
+struct PairScore {
+  float retrieval_score = 0;  // inner product of the embeddings
+  float rerank_score = 0;     // in [0, 1]
+  float raw_score = 0;        // as the cross-encoder gives it
+};
+struct ScorePairsResult {
+  GenerationRef target;
+  ScoreKind score_kind = ScoreKind::kSoftmaxMatch;
+  std::vector<PairScore> scores;  // texts x images, row-major
+};
+
+struct GetItemsRequest {
+  std::string index;
+  std::vector<std::string> item_ids;
+  bool want_embeddings = false;
+};
+struct GetItemsResult {
+  GenerationRef target;
+  std::vector<absl::optional<StoredItem>> items;  // in order
+  std::vector<std::string> unreachable;
+};
+
+struct RetrieverOptions {
+  int default_depth = 20;
+  int max_depth = 100;
+  int max_text_bytes = 16 << 10;
+  int64_t max_image_bytes = int64_t{16} << 20;
+  int max_pairs = 1024;     // texts times images of ScorePairs
+  int max_get_items = 1000;
+  // Candidates in one call to the reranker; the unit in which lateness is noticed.
+  int rerank_slice = 10;
+  // Slices under way at once.
+  int rerank_parallelism = 2;
+};
+
+// Thread-safe.  Calls block the calling thread, until the deadline at the latest.
+// Errors: InvalidArgument (bad vector, k, depth, text, space of an embedding is empty),
+// NotFound (index, item), FailedPrecondition (space of an embedding differs, generation
+// not loaded), Unavailable (no shard answered, no encoder), DeadlineExceeded (not even
+// retrieval fits), ResourceExhausted (a backend's queue is full).
+class Retriever {
+ public:
+  Retriever(const Backends* backends, const GenerationDirectory* directory,
+            const BudgetPolicy* budget, RetrieverOptions options)
+      : backends_(backends), directory_(directory), budget_(budget), options_(options) {}
+
+  absl::StatusOr<SearchResult> Search(const SearchRequest& request, const CallContext& call) const;
+  absl::StatusOr<ScorePairsResult> ScorePairs(const ScorePairsRequest& request,
+                                              const CallContext& call) const;
+  absl::StatusOr<GetItemsResult> GetItems(const GetItemsRequest& request,
+                                          const CallContext& call) const;
+
+ private:
+  const Backends* backends_;
+  const GenerationDirectory* directory_;
+  const BudgetPolicy* budget_;
+  RetrieverOptions options_;
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_RETRIEVAL_RETRIEVER_H_

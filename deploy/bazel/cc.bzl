@@ -1,0 +1,40 @@
+"""How Sightline's own C++ is compiled: warnings are errors, everywhere."""
+
+load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
+
+_COPTS = [
+    "-Wall",
+    "-Wextra",
+    "-Wno-sign-compare",
+    "-Wno-missing-field-initializers",
+    "-Werror",
+]
+
+def sl_cc_library(name, copts = [], **kwargs):
+    cc_library(name = name, copts = _COPTS + copts, **kwargs)
+
+def sl_cc_binary(name, copts = [], **kwargs):
+    cc_binary(name = name, copts = _COPTS + copts, **kwargs)
+
+def sl_cc_test(name, deps = [], copts = [], **kwargs):
+    """A Catch2 test; its main() reports how many cases passed (tests/support/catch_main.cc)."""
+    cc_test(
+        name = name,
+        copts = _COPTS + copts,
+        deps = deps + ["//tests/support:catch_main"],
+        **kwargs
+    )
+
+def sl_fuzz_target(name, srcs, deps, corpus = [], **kwargs):
+    """A libFuzzer program; built and run with --config=fuzz only (see tests/fuzz/README.md)."""
+    cc_binary(
+        name = name,
+        srcs = srcs,
+        copts = _COPTS,
+        linkopts = ["-fsanitize=fuzzer"],
+        data = corpus,
+        tags = ["manual"],
+        testonly = True,
+        deps = deps,
+        **kwargs
+    )

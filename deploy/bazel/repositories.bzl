@@ -1,0 +1,118 @@
+"""Every outside thing the build uses, found on this machine.
+
+Nothing here touches the network except http_archive, and that is satisfied from
+--distdir when deploy/bazel/setup.sh has put the archive there.
+"""
+
+load("@bazel_tools//tools/build_defs/repo:http.bzl", "http_archive")
+
+_CPP_TOOLCHAIN_SHIM = """
+def use_cpp_toolchain(mandatory = True):
+    return ["@bazel_tools//tools/cpp:toolchain_type"]
+"""
+
+def _rules_cc_impl(ctx):
+    # rules_cc 0.0.4 loads use_cpp_toolchain from bazel_tools, which 4.2.3 lacks.
+    ctx.execute(["cp", "-rL", "/usr/share/bazel/rules/cc/cc", "cc"])
+    ctx.file("cc/use_cpp_toolchain.bzl", _CPP_TOOLCHAIN_SHIM)
+    for name in ["cc_flags_supplier", "compiler_flag"]:
+        path = "cc/private/rules_impl/" + name + ".bzl"
+        text = ctx.read(path)
+        text = text.replace(
+            "load(\"@bazel_tools//tools/cpp:toolchain_utils.bzl\", \"find_cpp_toolchain\", \"use_cpp_toolchain\")",
+            "load(\"@bazel_tools//tools/cpp:toolchain_utils.bzl\", \"find_cpp_toolchain\")\n" +
+            "load(\"//cc:use_cpp_toolchain.bzl\", \"use_cpp_toolchain\")",
+        )
+        ctx.delete(path)
+        ctx.file(path, text)
+    ctx.file("WORKSPACE", "")
+    ctx.file("BUILD", "")
+
+_rules_cc = repository_rule(implementation = _rules_cc_impl, local = True)
+
+_CXX_PACKAGES = [
+    "g++",
+    "libabsl-dev",
+    "libgrpc++-dev",
+    "libprotobuf-dev",
+    "protobuf-compiler-grpc",
+    "libtorch-dev",
+    "libopenblas-dev",
+    "prometheus-cpp-dev",
+    "libyaml-cpp-dev",
+    "catch2",
+    "libicu-dev",
+    "libjpeg62-turbo-dev",
+    "libspng-dev",
+    "libwebp-dev",
+    "libisal-dev",
+    "libssl-dev",
+    "libfreetype-dev",
+    "libpugixml-dev",
+    "libspdlog-dev",
+    "nlohmann-json3-dev",
+    "libbenchmark-dev",
+    "grpc-proto",
+]
+
+def _system_impl(ctx):
+    # Headers under /usr/include are not declared inputs, so an upgraded package would
+    # leave stale objects in the disk cache.  Their versions are: every system library
+    # carries this header, and with it becomes part of each dependent's action key.
+    versions = ctx.execute(["dpkg-query", "-W", "-f", "// ${Package} ${Version}\\n"] + _CXX_PACKAGES)
+    if versions.return_code != 0:
+        fail("packages are missing; run deploy/bazel/setup.sh first:\n" + versions.stderr)
+    ctx.file("versions.h", versions.stdout)
+
+    torch_copts, torch_linkopts = [], []
+    home = ctx.os.environ.get("LIBTORCH_HOME", "")
+    if home:
+        config = home + "/share/cmake/Torch/TorchConfig.cmake"
+        probe = ctx.execute(["grep", "-c", "_GLIBCXX_USE_CXX11_ABI=1", config])
+        if probe.return_code != 0:
+            fail(("LIBTORCH_HOME=%s is not a LibTorch built with the C++11 ABI " % home) +
+                 "(no _GLIBCXX_USE_CXX11_ABI=1 in %s); take the archive marked cxx11-abi" % config)
+        ctx.symlink(home + "/include", "torch_include")
+        torch_linkopts = ["-L" + home + "/lib", "-Wl,-rpath," + home + "/lib"]
+    ctx.template(
+        "BUILD.bazel",
+        Label("//deploy/bazel:system.BUILD"),
+        substitutions = {
+            "%{torch_includes}": repr(["torch_include", "torch_include/torch/csrc/api/include"] if home else []),
+            "%{torch_linkopts}": repr(torch_linkopts),
+            "%{absl_linkopts}": repr(_absl_linkopts(ctx)),
+        },
+    )
+    ctx.file("WORKSPACE", "")
+
+def _absl_linkopts(ctx):
+    found = ctx.execute(["bash", "-c", "ls /usr/lib/*/libabsl_*.so"]).stdout.split("\n")
+    names = [path.split("/lib")[-1][:-len(".so")] for path in found if path]
+    return ["-l" + name for name in sorted(names)]
+
+_system = repository_rule(
+    implementation = _system_impl,
+    local = True,
+    environ = ["LIBTORCH_HOME"],
+)
+
+def sightline_repositories():
+    _rules_cc(name = "rules_cc")
+    _system(name = "system")
+    native.local_repository(name = "rules_proto", path = "/usr/share/bazel/rules/proto")
+    native.local_repository(name = "rules_java", path = "/usr/share/bazel/rules/java")
+    native.local_repository(name = "platforms", path = "/usr/share/bazel/platforms")
+
+    # cc_test wants this to exist even when nobody asks for coverage.
+    native.new_local_repository(
+        name = "remote_coverage_tools",
+        path = "/usr/share/bazel/platforms",
+        build_file_content = "filegroup(name = 'coverage_report_generator', visibility = ['//visibility:public'])",
+    )
+    http_archive(
+        name = "faiss",
+        url = "https://github.com/facebookresearch/faiss/archive/refs/tags/v1.7.3.tar.gz",
+        sha256 = "3e4fac26d8c9e9008ecea4ae5fc414c658998fce4ba75835058b1a71d3516002",
+        strip_prefix = "faiss-1.7.3",
+        build_file = "//deploy/bazel:faiss.BUILD",
+    )
