@@ -20,6 +20,9 @@ class Sha256 {
  public:
   Sha256();
   ~Sha256();
+  Sha256(const Sha256&) = delete;
+  Sha256& operator=(const Sha256&) = delete;
+
   void Update(absl::string_view bytes);
   // 64 lower-case hex digits.  The object is spent.
   std::string Hex();
@@ -32,6 +35,10 @@ class Sha256 {
 };
 
 std::string Sha256Hex(absl::string_view bytes);
+
+// Whether `text` is 64 lower-case hex digits: the only form in which a digest may name a
+// folder.
+bool IsSha256Hex(absl::string_view text);
 
 // Of a file's content, read in pieces.
 absl::StatusOr<std::string> Sha256HexOfFile(absl::string_view path);

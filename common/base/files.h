@@ -14,37 +14,69 @@
 namespace sightline {
 
 // Translates errno of a failed call on `path`: NotFound, PermissionDenied,
-// ResourceExhausted (disk full, too many files), or Unavailable for the rest.
+// ResourceExhausted (disk full, too many files), or Unavailable for the rest.  `what`
+// says what was tried: "open".
 absl::Status FileError(absl::string_view what, absl::string_view path, int error_number);
 
-// The whole file.  ResourceExhausted if it is longer than `max_bytes`.
-absl::StatusOr<std::string> ReadFile(absl::string_view path,
-                                     int64_t max_bytes = int64_t{1} << 30);
+// The whole file.  ResourceExhausted if it is longer than `max_bytes`, FailedPrecondition
+// if it is no regular file (a folder, a pipe), or what FileError gives.
+absl::StatusOr<std::string> ReadFile(absl::string_view path, int64_t max_bytes = int64_t{1} << 30);
 
 // Writes a temporary file beside `path`, syncs it, renames it and syncs the folder:
 // after a crash there is the old content or the new, nothing between.
 absl::Status WriteFileAtomically(absl::string_view path, absl::string_view content);
 
-// mkdir -p.
+// The same for content that comes in pieces.  Dropped without Commit, nothing remains.
+// A crash may leave the temporary file, whose name ends in ".tmp".  Not thread-safe.
+class AtomicFile {
+ public:
+  static absl::StatusOr<std::unique_ptr<AtomicFile>> Create(absl::string_view path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  // Where the content lies until Commit.
+  const std::string& temporary_path() const { return temporary_path_; }
+
+  // Writes all of `bytes` at `offset`; what was never written reads as zero.
+  absl::Status WriteAt(int64_t offset, absl::string_view bytes);
+  absl::Status Resize(int64_t size);
+
+  // Syncs, renames, syncs the folder.  Once.
+  absl::Status Commit();
+
+ private:
+  AtomicFile(int fd, std::string path, std::string temporary_path);
+  int fd_;  // -1 after Commit
+  bool renamed_ = false;
+  std::string path_;
+  std::string temporary_path_;
+};
+
+// mkdir -p, and durable: the folder that a new folder appears in is synced.
 absl::Status MakeDirectories(absl::string_view path);
 absl::Status SyncDirectory(absl::string_view path);
 
+// Whether anything is there, a folder included.
 bool FileExists(absl::string_view path);
+// FailedPrecondition if it is no regular file.
 absl::StatusOr<int64_t> FileSize(absl::string_view path);
 
 // Paths of all regular files below `directory`, relative to it, sorted bytewise.
 // Symbolic links to files count as files; folders behind links are not entered.
 absl::StatusOr<std::vector<std::string>> ListFilesBelow(absl::string_view directory);
 
-// Names of the direct entries, sorted.
+// Names of the direct entries, sorted bytewise.
 absl::StatusOr<std::vector<std::string>> ListDirectory(absl::string_view directory);
 
+// With exactly one slash between them; either may be empty.
 std::string JoinPath(absl::string_view a, absl::string_view b);
 
 // A file mapped read-only.  The mapping lives as long as the object; the file must not
 // be truncated meanwhile (generations are immutable; only their folder is removed).
 class MappedFile {
  public:
+  // FailedPrecondition if it is no regular file, or what FileError gives.
   static absl::StatusOr<std::unique_ptr<MappedFile>> Open(absl::string_view path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;

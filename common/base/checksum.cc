@@ -1,0 +1,106 @@
+#include "common/base/checksum.h"
+
+#include <fcntl.h>
+#include <isa-l/crc.h>
+#include <openssl/evp.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "common/base/files.h"
+
+namespace sightline {
+namespace {
+
+// OpenSSL's SHA-256 fails only when memory or the library itself is broken; there is
+// nothing that a caller could do about it.
+void Insist(bool ok) {
+  if (ok) return;
+  std::fputs("OpenSSL cannot compute SHA-256; is libcrypto whole?\n", stderr);
+  std::abort();
+}
+
+}  // namespace
+
+uint32_t Crc32c(absl::string_view bytes) {
+  // ISA-L takes an int for the length, and leaves both inversions of the CRC to us.
+  constexpr size_t kPiece = size_t{1} << 30;
+  uint32_t crc = 0xFFFFFFFFu;
+  while (!bytes.empty()) {
+    const size_t length = std::min(bytes.size(), kPiece);
+    // The function takes a pointer to non-const but only reads.
+    auto* data = reinterpret_cast<unsigned char*>(const_cast<char*>(bytes.data()));
+    crc = crc32_iscsi(data, static_cast<int>(length), crc);
+    bytes.remove_prefix(length);
+  }
+  return crc ^ 0xFFFFFFFFu;
+}
+
+struct Sha256::State {
+  EVP_MD_CTX* context = nullptr;
+};
+
+Sha256::Sha256() : state_(std::make_unique<State>()) {
+  state_->context = EVP_MD_CTX_new();
+  Insist(state_->context != nullptr);
+  Insist(EVP_DigestInit_ex(state_->context, EVP_sha256(), nullptr) == 1);
+}
+
+Sha256::~Sha256() {
+  EVP_MD_CTX_free(state_->context);
+}
+
+void Sha256::Update(absl::string_view bytes) {
+  Insist(EVP_DigestUpdate(state_->context, bytes.data(), bytes.size()) == 1);
+}
+
+std::string Sha256::Raw() {
+  std::string digest(32, '\0');
+  unsigned int length = 0;
+  Insist(EVP_DigestFinal_ex(state_->context, reinterpret_cast<unsigned char*>(digest.data()),
+                            &length) == 1);
+  return digest;
+}
+
+std::string Sha256::Hex() {
+  return absl::BytesToHexString(Raw());
+}
+
+std::string Sha256Hex(absl::string_view bytes) {
+  Sha256 sha;
+  sha.Update(bytes);
+  return sha.Hex();
+}
+
+bool IsSha256Hex(absl::string_view text) {
+  return text.size() == 64 && std::all_of(text.begin(), text.end(), [](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+         });
+}
+
+absl::StatusOr<std::string> Sha256HexOfFile(absl::string_view path) {
+  const int fd = ::open(std::string(path).c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return FileError("open", path, errno);
+  Sha256 sha;
+  std::vector<char> buffer(size_t{1} << 20);
+  while (true) {
+    const ssize_t got = ::read(fd, buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) {
+      const int error_number = errno;
+      ::close(fd);
+      return FileError("read", path, error_number);
+    }
+    if (got == 0) break;
+    sha.Update(absl::string_view(buffer.data(), static_cast<size_t>(got)));
+  }
+  ::close(fd);
+  return sha.Hex();
+}
+
+}  // namespace sightline

@@ -1,0 +1,38 @@
+#include "common/base/utf8.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sightline {
+namespace {
+
+// Length of the well-formed sequence that starts at bytes[i], or 0.
+size_t SequenceLength(absl::string_view bytes, size_t i) {
+  const auto at = [&](size_t k) { return static_cast<uint8_t>(bytes[k]); };
+  const uint8_t lead = at(i);
+  if (lead < 0x80) return 1;
+  if (lead < 0xC2 || lead > 0xF4) return 0;
+  const size_t length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+  if (bytes.size() - i < length) return 0;
+  // The second byte's range is what rules out overlong forms, surrogates and the rest.
+  const uint8_t low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+  const uint8_t high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+  if (at(i + 1) < low || at(i + 1) > high) return 0;
+  for (size_t k = i + 2; k < i + length; ++k) {
+    if (at(k) < 0x80 || at(k) > 0xBF) return 0;
+  }
+  return length;
+}
+
+}  // namespace
+
+bool IsValidUtf8(absl::string_view bytes) {
+  for (size_t i = 0; i < bytes.size();) {
+    const size_t length = SequenceLength(bytes, i);
+    if (length == 0) return false;
+    i += length;
+  }
+  return true;
+}
+
+}  // namespace sightline
