@@ -33,8 +33,8 @@ class WordPieceTokenizer : public Tokenizer {
   // zero) is its id; lines end in \n or \r\n.  It is copied.
   //
   // InvalidArgument, with the line's number from one, for a token that is there twice,
-  // an empty line, one of more than 512 bytes, and more than a million tokens; and if
-  // [PAD], [UNK], [CLS], [SEP] or [MASK] is missing.
+  // an empty line, one of more than 512 bytes or that is not UTF-8, and more than a
+  // million tokens; and if [PAD], [UNK], [CLS], [SEP] or [MASK] is missing.
   static absl::StatusOr<std::unique_ptr<WordPieceTokenizer>> Create(
       absl::string_view vocabulary, const WordPieceOptions& options);
 
@@ -57,6 +57,7 @@ class WordPieceTokenizer : public Tokenizer {
 
   WordPieceTokenizer(absl::string_view vocabulary, const WordPieceOptions& options);
   absl::Status IndexVocabulary();
+  absl::Status AddToken(absl::string_view token, size_t line);
   absl::Status FindSpecialTokens();
   void AppendPieces(absl::string_view word, std::vector<int32_t>* ids) const;
 
