@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -65,13 +66,28 @@ class CallContext {
 
   // The same call with an earlier deadline; a later one is ignored.
   CallContext WithDeadline(absl::Time deadline) const {
-    return CallContext(clock_, std::min(deadline, deadline_), cancellation_);
+    CallContext earlier = *this;
+    earlier.deadline_ = std::min(deadline, deadline_);
+    return earlier;
+  }
+
+  // Names the caller's request in log lines of all processes that work on it; empty if
+  // nobody named it.
+  const std::string& request_id() const {
+    static const std::string* const none = new std::string;
+    return request_id_ == nullptr ? *none : *request_id_;
+  }
+  CallContext WithRequestId(std::string request_id) const {
+    CallContext named = *this;
+    named.request_id_ = std::make_shared<const std::string>(std::move(request_id));
+    return named;
   }
 
  private:
   Clock* clock_;
   absl::Time deadline_;
   std::shared_ptr<Cancellation> cancellation_;
+  std::shared_ptr<const std::string> request_id_;
 };
 
 }  // namespace sightline

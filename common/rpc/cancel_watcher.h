@@ -1,0 +1,78 @@
+// Notices that callers went away.
+//
+// gRPC's synchronous API tells a handler only when it asks, and a handler that is
+// blocked on a batch or a backend does not ask.  So one thread asks for all calls in
+// progress, every 10 ms while there are any, and cancels their Cancellation.  The price
+// is a poll of about a microsecond per call and round; the alternative, the callback
+// API, would give up blocking handlers for this one signal.
+#ifndef SIGHTLINE_COMMON_RPC_CANCEL_WATCHER_H_
+#define SIGHTLINE_COMMON_RPC_CANCEL_WATCHER_H_
+
+#include <condition_variable>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "absl/time/time.h"
+#include "common/base/call_context.h"
+#include "common/base/clock.h"
+
+namespace sightline {
+
+// Thread-safe.
+class CancelWatcher {
+ public:
+  // Asks every `period` of `clock`, which must outlive this.
+  explicit CancelWatcher(Clock* clock, absl::Duration period = absl::Milliseconds(10));
+
+  // All registrations must have ended.
+  ~CancelWatcher();
+
+  CancelWatcher(const CancelWatcher&) = delete;
+  CancelWatcher& operator=(const CancelWatcher&) = delete;
+
+  // Ends the watch when it goes; from then on `is_cancelled` is not called any more.
+  class Registration;
+
+  // Calls `is_cancelled` from the watcher's thread until it is true, then
+  // `cancellation->Cancel()`, whose callbacks so run in that thread.
+  std::unique_ptr<Registration> Watch(std::function<bool()> is_cancelled,
+                                      std::shared_ptr<Cancellation> cancellation);
+
+ private:
+  struct Watched {
+    std::function<bool()> is_cancelled;
+    std::shared_ptr<Cancellation> cancellation;
+  };
+
+  void Loop();
+
+  Clock* const clock_;
+  const absl::Duration period_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::list<Watched> calls_;  // guarded by mutex_
+  bool stopping_ = false;     // guarded by mutex_
+  std::thread thread_;
+};
+
+class CancelWatcher::Registration {
+ public:
+  ~Registration();
+  Registration(const Registration&) = delete;
+  Registration& operator=(const Registration&) = delete;
+
+ private:
+  friend class CancelWatcher;
+  Registration(CancelWatcher* watcher, std::list<Watched>::iterator call)
+      : watcher_(watcher), call_(call) {}
+
+  CancelWatcher* const watcher_;
+  const std::list<Watched>::iterator call_;
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_RPC_CANCEL_WATCHER_H_

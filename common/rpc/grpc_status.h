@@ -1,0 +1,38 @@
+// absl::Status <-> grpc::Status, with the details of common/base/error_details.h as
+// google.rpc messages in `grpc-status-details-bin`.
+#ifndef SIGHTLINE_COMMON_RPC_GRPC_STATUS_H_
+#define SIGHTLINE_COMMON_RPC_GRPC_STATUS_H_
+
+#include <grpcpp/support/status.h>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace sightline {
+
+// The ErrorInfo domain of every reason that is ours.
+inline constexpr char kErrorDomain[] = "sightline";
+
+// Same canonical code.  The details travel as one google.rpc.Status:
+//   WithReason       -> ErrorInfo{reason, domain "sightline", metadata}
+//   WithField        -> BadRequest, each violation described by the message
+//   WithRetryDelay   -> RetryInfo; RESOURCE_EXHAUSTED and UNAVAILABLE always carry one,
+//                       100 ms unless the status says otherwise
+//   WithPrecondition -> PreconditionFailure
+// An error without a reason gets none, and no details unless something else is there.
+//
+// Everything is made valid UTF-8 and cut to what fits gRPC's 8 KiB of metadata: a
+// message to 1 000 bytes, names and values to 120, eight entries of each list.  A status
+// that were too big would reach the caller as another error.
+grpc::Status ToGrpcStatus(const absl::Status& status);
+
+// The reverse; details that cannot be parsed or are not ours are left out.  Codes that
+// gRPC does not define become UNKNOWN.
+absl::Status FromGrpcStatus(const grpc::Status& status);
+
+// "INVALID_ARGUMENT" and so on, as label of metrics and in log lines.
+absl::string_view StatusCodeName(absl::StatusCode code);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_RPC_GRPC_STATUS_H_

@@ -1,0 +1,123 @@
+// What happens around every gRPC handler: admission, deadline, cancellation, request id,
+// metrics, log lines, status out.  A handler is left with the work.
+//
+//   class IndexSearchService final : public v1::IndexSearch::Service {
+//    public:
+//     IndexSearchService(Searcher* searcher, RpcCalls* calls)
+//         : searcher_(searcher),
+//           search_(calls->AddMethod(v1::IndexSearch::service_full_name(), "SearchIndex")) {}
+//
+//     grpc::Status SearchIndex(grpc::ServerContext* context,
+//                              const v1::SearchIndexRequest* request,
+//                              v1::SearchIndexResponse* response) override {
+//       return search_->Serve(context, [&](const CallContext& call) -> absl::Status {
+//         ...
+//       });
+//     }
+#ifndef SIGHTLINE_COMMON_RPC_RPC_CALLS_H_
+#define SIGHTLINE_COMMON_RPC_RPC_CALLS_H_
+
+#include <grpcpp/support/status.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "common/base/call_context.h"
+#include "common/base/clock.h"
+#include "common/log/log_limiter.h"
+#include "common/metrics/metrics.h"
+#include "common/rpc/cancel_watcher.h"
+#include "common/rpc/rpc_options.h"
+
+namespace grpc {
+class ServerContext;
+}  // namespace grpc
+
+namespace sightline {
+
+class RpcCalls;
+
+// One method of one service.  Thread-safe.
+class RpcMethod {
+ public:
+  // Runs `handler` for one call and returns what goes to the caller.  In order:
+  //
+  // - RESOURCE_EXHAUSTED, reason SERVER_BUSY, if too many calls are in progress;
+  // - the request id is taken from the caller's `x-request-id` (up to 128 visible ASCII
+  //   characters) or made, and returned in the initial metadata;
+  // - the deadline is the caller's, at most max_deadline from now, or default_deadline;
+  //   a call whose time is over already is DEADLINE_EXCEEDED without running `handler`;
+  // - `handler` gets the context; its cancellation fires when the caller goes away;
+  // - its status becomes google.rpc; an exception becomes RESOURCE_EXHAUSTED (out of
+  //   memory) or INTERNAL and is logged;
+  // - code, latency and calls in progress are counted; a failure is logged, at most once
+  //   in ten seconds for each method and code.
+  //
+  // Call it once per call, from gRPC's handler thread, for unary methods.
+  grpc::Status Serve(grpc::ServerContext* context,
+                     absl::FunctionRef<absl::Status(const CallContext&)> handler);
+
+ private:
+  friend class RpcCalls;
+  RpcMethod(RpcCalls* calls, std::string service, std::string method, bool always_admitted);
+
+  absl::Status Run(grpc::ServerContext* context, const std::string& request_id,
+                   absl::FunctionRef<absl::Status(const CallContext&)> handler);
+  void Report(const absl::Status& status, const std::string& request_id, absl::Duration took);
+
+  RpcCalls* const calls_;
+  const std::string service_;
+  const std::string method_;
+  const bool always_admitted_;
+  std::array<Counter, 17> finished_;  // by canonical code
+  Histogram latency_;
+  Gauge in_flight_;
+};
+
+// The methods of one server, and what they share.  Thread-safe.
+class RpcCalls {
+ public:
+  enum class Admission {
+    kLimited,  // counts against max_concurrent_calls
+    kAlways,   // runs at any load: for status, not for work
+  };
+
+  // `metrics` and `clock` must outlive this, and this the services that use it.
+  RpcCalls(const RpcServerOptions& options, MetricsRegistry* metrics, Clock* clock = Clock::Real());
+
+  RpcCalls(const RpcCalls&) = delete;
+  RpcCalls& operator=(const RpcCalls&) = delete;
+
+  // Registers a method, e.g. ("sightline.v1.IndexSearch", "SearchIndex"), whose series
+  // show up at zero from now on.  Owned by this.
+  RpcMethod* AddMethod(absl::string_view service, absl::string_view method,
+                       Admission admission = Admission::kLimited);
+
+  // Limited calls in progress.
+  int in_flight() const { return in_flight_.load(std::memory_order_relaxed); }
+
+ private:
+  friend class RpcMethod;
+
+  const RpcServerOptions options_;
+  MetricsRegistry* const metrics_;
+  Clock* const clock_;
+  LogLimiter log_limiter_;
+  CancelWatcher cancel_watcher_;
+  std::atomic<int> in_flight_{0};
+  std::mutex mutex_;
+  std::deque<std::unique_ptr<RpcMethod>> methods_;  // guarded by mutex_
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_RPC_RPC_CALLS_H_

@@ -1,0 +1,101 @@
+// A gRPC server with what every one of ours has: health, reflection, a metrics page,
+// limits, drain.
+//
+//   MetricsRegistry metrics;
+//   RpcServer server(options, &metrics);
+//   IndexSearchService service(&searcher, server.calls());
+//   server.AddService(v1::IndexSearch::service_full_name(), &service);
+//   RETURN_IF_ERROR(server.Start());     // answers, and reports NOT_SERVING
+//   ... load, warm ...
+//   server.SetServing(true);
+//   return RunUntilSignal(&server, &signals);
+//
+// The server is synchronous: a call holds a thread until its handler returns.
+// Handlers are short and block on a BatchScheduler or a backend, so threads are cheap
+// against what they wait for, and code that blocks is code that reads from top to
+// bottom; max_concurrent_calls bounds them.
+#ifndef SIGHTLINE_COMMON_RPC_RPC_SERVER_H_
+#define SIGHTLINE_COMMON_RPC_RPC_SERVER_H_
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "common/base/clock.h"
+#include "common/metrics/metrics.h"
+#include "common/metrics/metrics_server.h"
+#include "common/rpc/rpc_calls.h"
+#include "common/rpc/rpc_options.h"
+
+namespace grpc {
+class Server;
+class Service;
+}  // namespace grpc
+
+namespace sightline {
+
+// AddService and Start from one thread; everything else is thread-safe.
+class RpcServer {
+ public:
+  // `metrics` and `clock` must outlive the server.
+  RpcServer(const RpcServerOptions& options, MetricsRegistry* metrics,
+            Clock* clock = Clock::Real());
+
+  // Cancels calls in progress, waits for their handlers and stops.  Drain first to be
+  // kind.
+  ~RpcServer();
+
+  RpcServer(const RpcServer&) = delete;
+  RpcServer& operator=(const RpcServer&) = delete;
+
+  // What handlers run in.
+  RpcCalls* calls() { return &calls_; }
+
+  // Before Start.  `full_name` is the generated `service_full_name()`.  The service must
+  // outlive the server or its Drain.
+  void AddService(absl::string_view full_name, grpc::Service* service);
+
+  // Listens.  Health is NOT_SERVING until SetServing(true).  InvalidArgument for a
+  // malformed address; Unavailable if an address cannot be listened on.
+  absl::Status Start();
+
+  // The ports in use, after Start; metrics_port is 0 without a metrics page.
+  int port() const { return port_; }
+  int metrics_port() const { return metrics_server_ == nullptr ? 0 : metrics_server_->port(); }
+
+  // Sets grpc.health.v1 for every service and for "".  Ignored after Drain began.
+  void SetServing(bool serving);
+  bool serving() const;
+
+  // Reports NOT_SERVING, keeps answering for drain_delay, then takes no new call, lets
+  // those in progress end within drain_timeout and cancels the rest.  Returns when no
+  // handler runs any more; the metrics page stays until the destructor.  Later calls
+  // wait for the first.
+  void Drain();
+
+ private:
+  void Stop(absl::Duration delay, absl::Duration timeout);
+
+  const RpcServerOptions options_;
+  MetricsRegistry* const metrics_;
+  Clock* const clock_;
+  RpcCalls calls_;
+  std::vector<std::pair<std::string, grpc::Service*>> services_;
+  std::unique_ptr<MetricsServer> metrics_server_;
+  std::unique_ptr<grpc::Server> server_;
+  int port_ = 0;
+
+  mutable std::mutex mutex_;  // held over health changes only
+  bool serving_ = false;      // guarded by mutex_
+  bool draining_ = false;     // guarded by mutex_
+  std::mutex stop_mutex_;     // held while stopping
+  bool stopped_ = false;      // guarded by stop_mutex_
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_RPC_RPC_SERVER_H_

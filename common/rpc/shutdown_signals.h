@@ -1,0 +1,49 @@
+// SIGTERM and SIGINT, turned from interruptions into an event.
+//
+//   int main(int argc, char** argv) {
+//     ...
+//     ShutdownSignals signals;   // before anything starts a thread
+#ifndef SIGHTLINE_COMMON_RPC_SHUTDOWN_SIGNALS_H_
+#define SIGHTLINE_COMMON_RPC_SHUTDOWN_SIGNALS_H_
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "common/base/call_context.h"
+
+namespace sightline {
+
+// Blocks both signals in the calling thread, and so in all that it starts later, and
+// waits for them in a thread of its own.
+//
+// Until somebody listens (has called Wait or cancellation) a signal ends the process at
+// once, as it would by default: nothing has been begun that is worth ending well.  From
+// then on the first signal is the event, and a second one ends the process at once, with
+// status 128 + signal.  Make one per process, and keep it until the end.
+class ShutdownSignals {
+ public:
+  ShutdownSignals();
+  // Restores the thread's signal mask.
+  ~ShutdownSignals();
+  ShutdownSignals(const ShutdownSignals&) = delete;
+  ShutdownSignals& operator=(const ShutdownSignals&) = delete;
+
+  // Blocks until the first signal; returns its number.
+  int Wait();
+
+  // Cancelled at the first signal: for jobs, which stop between two units of work.
+  std::shared_ptr<Cancellation> cancellation();
+
+ private:
+  struct State;
+  static void Loop(std::shared_ptr<State> state);
+
+  std::shared_ptr<State> state_;
+  std::thread thread_;
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_RPC_SHUTDOWN_SIGNALS_H_
