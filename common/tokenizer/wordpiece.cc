@@ -13,9 +13,9 @@ namespace {
 
 constexpr size_t kMaxVocabularyTokens = 1'000'000;
 constexpr size_t kMaxTokenBytes = 512;
-// A longer word is unknown as a whole, in characters; the reference's number.  It also
-// bounds the work per word.
-constexpr int kMaxWordCharacters = 100;
+// A longer word is unknown as a whole, in characters; the number of the authors' release
+// (some later ports have 100).  It also bounds the work per word.
+constexpr int kMaxWordCharacters = 200;
 constexpr absl::string_view kInnerPrefix = "##";
 
 absl::Status LineError(size_t line, absl::string_view what) {
