@@ -35,13 +35,16 @@ class ComputePool {
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
   // Calls `body(begin, end)` on disjoint ranges that cover [0, count), each of at most
-  // max(grain, count / threads) elements, and returns when all have ended.  The caller
+  // max(grain, count / threads) elements, and returns when all have ended.  With one
+  // thread, or where one range of `grain` covers all, that is a single call.  The caller
   // works too, so a call from inside `body` cannot deadlock.  `body` must not throw.
   void ParallelFor(int64_t count, int64_t grain,
                    const std::function<void(int64_t begin, int64_t end)>& body);
 
-  // Sets OpenMP and OpenBLAS to one thread, for the calling thread and those made
-  // after it.  LibTorch's own setting is common/models' affair.
+  // Sets OpenBLAS to one thread for the process, and OpenMP for the calling thread: gcc's
+  // OpenMP keeps the number per thread and new threads do not inherit it.  The pool's
+  // own threads call it themselves; any other thread that may enter OpenMP does so once
+  // at its start.  LibTorch's own setting is common/models' affair.
   static void SingleThreadedLibraries();
 
  private:

@@ -6,7 +6,7 @@
 //   clock.Advance(absl::Milliseconds(50));  // wakes it if its deadline has come
 //
 // Advancing only starts the awakened threads; wait for what they do by an event of
-// theirs (absl::Notification, a promise), not by AwaitSleepers: a thread that somebody
+// theirs (tests/support/gate.h), not by AwaitSleepers: a thread that somebody
 // else has notified counts as a sleeper until it runs.
 #ifndef SIGHTLINE_TESTS_SUPPORT_FAKE_CLOCK_H_
 #define SIGHTLINE_TESTS_SUPPORT_FAKE_CLOCK_H_

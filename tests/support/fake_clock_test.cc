@@ -1,0 +1,96 @@
+#include "tests/support/fake_clock.h"
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "catch2/catch.hpp"
+
+namespace sightline {
+namespace {
+
+// A thread that waits for a moment or to be told to stop.
+class Waiter {
+ public:
+  Waiter(FakeClock* clock, absl::Time deadline)
+      : thread_([this, clock, deadline] {
+          std::unique_lock<std::mutex> lock(mutex_);
+          while (!stop_ && clock->Now() < deadline) clock->WaitUntil(cv_, lock, deadline);
+          woke_at_ = clock->Now();
+        }) {}
+
+  void Stop() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    stop_ = true;
+    cv_.notify_all();
+  }
+
+  absl::Time Join() {
+    thread_.join();
+    return woke_at_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable cv_;
+  bool stop_ = false;
+  absl::Time woke_at_;
+  std::thread thread_;
+};
+
+TEST_CASE("time stands still until it is moved, and never goes back") {
+  FakeClock clock(absl::UnixEpoch());
+  REQUIRE(clock.Now() == absl::UnixEpoch());
+  clock.Advance(absl::Seconds(5));
+  REQUIRE(clock.Now() == absl::FromUnixSeconds(5));
+  clock.SetTime(absl::FromUnixSeconds(3));
+  REQUIRE(clock.Now() == absl::FromUnixSeconds(5));
+}
+
+TEST_CASE("a deadline that has passed is not waited for") {
+  FakeClock clock;
+  std::mutex mutex;
+  std::condition_variable cv;
+  std::unique_lock<std::mutex> lock(mutex);
+  clock.WaitUntil(cv, lock, clock.Now());
+  REQUIRE(lock.owns_lock());
+}
+
+TEST_CASE("advancing wakes those whose deadline has come and nobody else") {
+  FakeClock clock;
+  const absl::Time start = clock.Now();
+  Waiter early(&clock, start + absl::Seconds(1));
+  Waiter late(&clock, start + absl::Seconds(2));
+  Waiter never(&clock, absl::InfiniteFuture());
+  clock.AwaitSleepers(3);
+  clock.Advance(absl::Seconds(1));
+  REQUIRE(early.Join() == start + absl::Seconds(1));
+  clock.AwaitSleepers(2);
+  clock.Advance(absl::Seconds(1));
+  REQUIRE(late.Join() == start + absl::Seconds(2));
+  never.Stop();
+  REQUIRE(never.Join() == start + absl::Seconds(2));
+}
+
+TEST_CASE("waiters may vanish, notified or due, while the clock is being moved") {
+  FakeClock clock;
+  for (int round = 0; round < 200; ++round) {
+    std::vector<std::unique_ptr<Waiter>> waiters;
+    for (int i = 0; i < 3; ++i) {
+      waiters.push_back(std::make_unique<Waiter>(&clock, clock.Now() + absl::Milliseconds(i + 1)));
+    }
+    clock.AwaitSleepers(3);
+    std::thread mover([&] { clock.Advance(absl::Milliseconds(2)); });
+    for (auto& waiter : waiters) {
+      waiter->Stop();
+      waiter->Join();
+    }
+    waiters.clear();
+    mover.join();
+  }
+}
+
+}  // namespace
+}  // namespace sightline
