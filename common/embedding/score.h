@@ -26,7 +26,8 @@ enum class ScoreKind {
 absl::string_view ScoreKindName(ScoreKind kind);
 absl::StatusOr<ScoreKind> ParseScoreKind(absl::string_view name);
 
-// Maps a raw score to [0, 1], order preserved.  NaN stays NaN.
+// Maps a raw score to [0, 1], never reversing an order; raw scores beyond about 17 all
+// round to 1, so break such ties by the raw score.  NaN stays NaN.
 float ToProbability(ScoreKind kind, float raw);
 
 // How the reranked block is ordered.
@@ -50,8 +51,8 @@ absl::StatusOr<CombinationKind> ParseCombinationKind(absl::string_view name);
 absl::Status Validate(const Combination& combination);
 
 // Combined scores of one query's reranked block.  `retrieval` are bi-encoder scores
-// (e), `probability` cross-encoder scores in [0, 1] (c), equally long.  Normalisation
-// maps a block whose scores are all equal to 0.  Higher is better.
+// (e), `probability` cross-encoder scores in [0, 1] (c), equally long and finite.
+// Normalisation maps a block whose scores are all equal to 0.  Higher is better.
 std::vector<float> Combine(const Combination& combination, absl::Span<const float> retrieval,
                            absl::Span<const float> probability);
 

@@ -1,0 +1,115 @@
+#include "common/embedding/score.h"
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "catch2/catch.hpp"
+
+namespace sightline {
+namespace {
+
+using Floats = std::vector<float>;
+
+constexpr ScoreKind kAllKinds[] = {ScoreKind::kRankRaw, ScoreKind::kSoftmaxMatch,
+                                   ScoreKind::kLogitMatch, ScoreKind::kSigmoid};
+
+TEST_CASE("names of kinds survive a round trip; unknown ones are refused with a list") {
+  for (const ScoreKind kind : kAllKinds) {
+    REQUIRE(ParseScoreKind(ScoreKindName(kind)).value() == kind);
+  }
+  for (const CombinationKind kind :
+       {CombinationKind::kReplace, CombinationKind::kAddLambda, CombinationKind::kNormAddLambda}) {
+    REQUIRE(ParseCombinationKind(CombinationKindName(kind)).value() == kind);
+  }
+  const absl::Status score = ParseScoreKind("Rank_raw").status();
+  REQUIRE(score.code() == absl::StatusCode::kInvalidArgument);
+  REQUIRE(std::string(score.message()).find("\"Rank_raw\"") != std::string::npos);
+  REQUIRE(std::string(score.message()).find("logit_match") != std::string::npos);
+  REQUIRE(ParseCombinationKind("").status().code() == absl::StatusCode::kInvalidArgument);
+}
+
+TEST_CASE("unbounded scores go through the sigmoid, probabilities stay") {
+  for (const ScoreKind kind : {ScoreKind::kRankRaw, ScoreKind::kLogitMatch}) {
+    REQUIRE(ToProbability(kind, 0) == 0.5f);
+    REQUIRE(ToProbability(kind, 2) == Approx(0.8807970779778823));
+    REQUIRE(ToProbability(kind, -2) == Approx(0.1192029220221176));
+    REQUIRE(ToProbability(kind, std::numeric_limits<float>::max()) == 1);
+    REQUIRE(ToProbability(kind, std::numeric_limits<float>::lowest()) == 0);
+  }
+  for (const ScoreKind kind : {ScoreKind::kSoftmaxMatch, ScoreKind::kSigmoid}) {
+    for (const float p : {0.0f, 0.25f, 1.0f}) REQUIRE(ToProbability(kind, p) == p);
+    REQUIRE(ToProbability(kind, std::nextafter(1.0f, 2.0f)) == 1);
+  }
+}
+
+TEST_CASE("mapping to a probability never reverses an order") {
+  std::mt19937 random(3);
+  std::normal_distribution<float> normal(0, 4);
+  for (const ScoreKind kind : kAllKinds) {
+    for (int i = 0; i < 20000; ++i) {
+      const float raw = normal(random);
+      const float above = std::nextafter(raw, std::numeric_limits<float>::max());
+      REQUIRE(ToProbability(kind, raw) <= ToProbability(kind, above));
+      REQUIRE(ToProbability(kind, raw) >= 0);
+      REQUIRE(ToProbability(kind, raw) <= 1);
+    }
+  }
+}
+
+TEST_CASE("NaN stays NaN") {
+  for (const ScoreKind kind : kAllKinds) REQUIRE(std::isnan(ToProbability(kind, std::nanf(""))));
+}
+
+TEST_CASE("lambda must be a number between 0 and 1") {
+  for (const float good : {0.0f, 0.5f, 1.0f}) {
+    REQUIRE(Validate({CombinationKind::kAddLambda, good}).ok());
+  }
+  for (const float bad : {-0.01f, 1.01f, std::nanf(""), std::numeric_limits<float>::infinity()}) {
+    REQUIRE(Validate({CombinationKind::kAddLambda, bad}).code() ==
+            absl::StatusCode::kInvalidArgument);
+  }
+}
+
+TEST_CASE("replace orders by the cross-encoder alone") {
+  REQUIRE(Combine({CombinationKind::kReplace, 0.7f}, {5, 6, 7}, {0.3f, 0.2f, 0.1f}) ==
+          Floats{0.3f, 0.2f, 0.1f});
+}
+
+TEST_CASE("add_lambda weighs the retrieval score by lambda") {
+  const Floats combined =
+      Combine({CombinationKind::kAddLambda, 0.25f}, {0.8f, -0.4f}, {0.5f, 1.0f});
+  REQUIRE(combined[0] == Approx(0.25 * 0.8 + 0.75 * 0.5));
+  REQUIRE(combined[1] == Approx(0.25 * -0.4 + 0.75 * 1.0));
+}
+
+TEST_CASE("norm_add_lambda maps each of the two to [0, 1] first, negative minima included") {
+  const Floats combined =
+      Combine({CombinationKind::kNormAddLambda, 0.1f}, {-0.5f, 0.5f, 0.0f}, {0.2f, 0.4f, 0.6f});
+  REQUIRE(combined[0] == Approx(0.1 * 0 + 0.9 * 0).margin(1e-6));
+  REQUIRE(combined[1] == Approx(0.1 * 1 + 0.9 * 0.5));
+  REQUIRE(combined[2] == Approx(0.1 * 0.5 + 0.9 * 1));
+}
+
+TEST_CASE("a block of equal scores is normalised to zero") {
+  REQUIRE(Combine({CombinationKind::kNormAddLambda, 0.5f}, {3, 3}, {0, 1}) == Floats{0, 0.5f});
+  REQUIRE(Combine({CombinationKind::kNormAddLambda, 0.5f}, {3}, {0.9f}) == Floats{0});
+}
+
+TEST_CASE("normalising the whole range of floats does not overflow") {
+  const float max = std::numeric_limits<float>::max();
+  REQUIRE(Combine({CombinationKind::kNormAddLambda, 1}, {-max, 0, max}, {0, 0, 0}) ==
+          Floats{0, 0.5f, 1});
+}
+
+TEST_CASE("combining nothing gives nothing") {
+  for (const CombinationKind kind :
+       {CombinationKind::kReplace, CombinationKind::kAddLambda, CombinationKind::kNormAddLambda}) {
+    REQUIRE(Combine({kind, 0.5f}, {}, {}).empty());
+  }
+}
+
+}  // namespace
+}  // namespace sightline
