@@ -13,8 +13,14 @@
 //                rank 2 starts at a multiple of 64 bytes when the writer asks for
 //                padded rows, and the gap is zero
 //
-// Unknown sections are ignored.  Opening maps the file and checks every number of the
-// header against the file's length; Verify reads the data and compares checksums.
+// Sections lie in the order of the table, the gaps between them are zero and the file
+// ends with the last one: every byte of the file means something or is known to be zero.
+// Unknown sections are ignored, those of an unknown dtype too.  Opening maps the file and
+// checks every number of the header against the file's length; Verify reads the data and
+// compares checksums.
+//
+// The first 40 bytes mean the same in all format versions, so that a reader can tell a
+// newer file from a broken one.
 #ifndef SIGHTLINE_COMMON_BUNDLE_CONTAINER_H_
 #define SIGHTLINE_COMMON_BUNDLE_CONTAINER_H_
 
@@ -26,13 +32,15 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "common/base/call_context.h"
 #include "common/base/dtype.h"
 #include "common/base/files.h"
 
 namespace sightline {
 
+// A description of a section and where its data lies.
 struct Section {
-  std::string name;  // at most 200 bytes
+  std::string name;  // [A-Za-z0-9._/-]+, at most 200 bytes
   Dtype dtype = Dtype::kBytes;
   std::vector<int64_t> shape;    // rank 1 or 2
   int64_t row_stride_bytes = 0;  // distance of two rows (rank 2), or of two elements
@@ -49,7 +57,8 @@ class Container {
   // FailedPrecondition: a newer format.  NotFound, and so on, from opening.
   static absl::StatusOr<std::unique_ptr<Container>> Open(absl::string_view path);
 
-  // The same over bytes in memory that outlive the container (tests, fuzzers).
+  // The same over bytes in memory that outlive the container (tests, fuzzers).  Sections
+  // are then aligned only as far as `bytes` is.
   static absl::StatusOr<std::unique_ptr<Container>> FromBytes(absl::string_view bytes);
 
   const std::vector<Section>& sections() const { return sections_; }
@@ -58,18 +67,22 @@ class Container {
   // DataLoss, naming the section, unless it exists with this dtype and rank.
   absl::StatusOr<const Section*> Require(absl::string_view name, Dtype dtype, int rank) const;
 
-  // Reads every section and compares each MiB's CRC32C.  DataLoss names section and
-  // offset of the first difference.
-  absl::Status Verify() const;
+  // Reads the whole file and compares each MiB's CRC32C.  DataLoss names section and
+  // offset of the first difference.  Stops early when `call` ends.
+  absl::Status Verify(const CallContext& call = CallContext::Unbounded()) const;
 
-  int64_t file_length() const;
+  int64_t file_length() const { return static_cast<int64_t>(bytes_.size()); }
+
+  // What the file is called in error messages.
+  const std::string& path() const { return path_; }
 
  private:
   Container() = default;
-  absl::Status Parse(absl::string_view bytes);
+  absl::Status Parse();
 
-  std::unique_ptr<MappedFile> file_;
-  int64_t length_ = 0;
+  std::unique_ptr<MappedFile> file_;  // null over bytes in memory
+  std::string path_;
+  absl::string_view bytes_;
   std::vector<Section> sections_;
 };
 
@@ -81,12 +94,13 @@ class ContainerWriter {
   ~ContainerWriter();
 
   // Declares a section; all must be declared before the first Append.  `padded_rows`
-  // aligns each row of a rank-2 section to 64 bytes.
+  // aligns each row of a rank-2 section to 64 bytes.  InvalidArgument: a name that is
+  // taken or malformed, a rank or shape that the format does not hold.
   absl::Status Declare(absl::string_view name, Dtype dtype, std::vector<int64_t> shape,
                        bool padded_rows = false);
 
   // Adds data to the declared sections in order: whole rows (rank 2) or any number of
-  // elements (rank 1), unpadded.
+  // elements (rank 1), unpadded, of one section at a time.  Equal calls give equal files.
   absl::Status Append(absl::string_view bytes);
 
   // Total length and SHA-256 of the file, for the manifest.
@@ -94,6 +108,7 @@ class ContainerWriter {
     int64_t byte_count = 0;
     std::string sha256;
   };
+  // FailedPrecondition while data of a declared section is missing.
   absl::StatusOr<Summary> Finish();
 
  private:

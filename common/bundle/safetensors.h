@@ -15,7 +15,11 @@
 
 namespace sightline {
 
+// Element types of the format that the models use; files with others are refused.
 enum class TensorDtype { kF64, kF32, kF16, kBf16, kI64, kI32, kI16, kI8, kU8, kBool };
+
+// Bytes of one element.
+size_t TensorDtypeSize(TensorDtype dtype);
 
 struct TensorView {
   TensorDtype dtype = TensorDtype::kF32;
@@ -28,7 +32,7 @@ class Safetensors {
  public:
   // DataLoss: truncated, header too long (100 MB) or malformed, a name twice, offsets
   // outside the file, overlapping or with holes, or a size that dtype and shape do not
-  // give.
+  // give.  NotFound, and so on, from opening.
   static absl::StatusOr<std::unique_ptr<Safetensors>> Open(absl::string_view path);
   // The same over bytes in memory that outlive the object.
   static absl::StatusOr<std::unique_ptr<Safetensors>> FromBytes(absl::string_view bytes);
@@ -39,13 +43,15 @@ class Safetensors {
  private:
   Safetensors() = default;
   absl::Status Parse(absl::string_view bytes);
+
   std::unique_ptr<MappedFile> file_;
   std::map<std::string, TensorView> tensors_;
   std::map<std::string, std::string> metadata_;
 };
 
-// The file's bytes for `tensors`, in name order, data aligned to 8 bytes; equal input
-// gives equal bytes.
+// The file's bytes for `tensors`, in name order, the first tensor's data aligned to 8
+// bytes; equal input gives equal bytes.  Each view's bytes must be as many as its dtype
+// and shape give, and names and metadata UTF-8, or Open will refuse the file.
 std::string SerializeSafetensors(const std::map<std::string, TensorView>& tensors,
                                  const std::map<std::string, std::string>& metadata = {});
 

@@ -1,0 +1,276 @@
+#include "common/bundle/container.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/checksum.h"
+#include "common/base/status_macros.h"
+#include "common/bundle/container_format.h"
+#include "common/bundle/little_endian.h"
+
+namespace sightline {
+namespace {
+
+using namespace container_format;  // NOLINT: the format's numbers, in the file of the format
+
+// The 40 bytes that every version begins with.
+struct Header {
+  uint32_t version = 0;
+  uint32_t section_count = 0;
+  uint64_t table_length = 0;
+  uint64_t file_length = 0;
+  uint32_t table_crc = 0;
+};
+
+absl::StatusOr<Header> ParseHeader(absl::string_view bytes) {
+  if (bytes.size() < kHeaderLength) {
+    return absl::DataLossError(
+        absl::StrCat("truncated: ", bytes.size(), " bytes are fewer than a header has"));
+  }
+  if (bytes.substr(0, kMagic.size()) != kMagic) {
+    return absl::DataLossError("not a Sightline container: it does not begin with SIGHTLN1");
+  }
+  const uint32_t crc = LoadLittleEndian<uint32_t>(bytes.data() + kHeaderCrcOffset);
+  if (crc != Crc32c(bytes.substr(0, kHeaderCrcOffset))) {
+    return absl::DataLossError("the header's checksum does not match");
+  }
+  Header header;
+  header.version = LoadLittleEndian<uint32_t>(bytes.data() + 8);
+  header.section_count = LoadLittleEndian<uint32_t>(bytes.data() + 12);
+  header.table_length = LoadLittleEndian<uint64_t>(bytes.data() + 16);
+  header.file_length = LoadLittleEndian<uint64_t>(bytes.data() + 24);
+  header.table_crc = LoadLittleEndian<uint32_t>(bytes.data() + 32);
+  if (header.version > kVersion) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("format version ", header.version, " is newer than the ", kVersion,
+                     " that this program reads; update the program"));
+  }
+  if (header.version != kVersion) {
+    return absl::DataLossError(absl::StrCat("format version ", header.version));
+  }
+  if (header.file_length != bytes.size()) {
+    return absl::DataLossError(
+        absl::StrCat("truncated or padded: ", bytes.size(), " of ", header.file_length, " bytes"));
+  }
+  if (header.table_length > bytes.size() - kHeaderLength) {
+    return absl::DataLossError(
+        absl::StrCat("a section table of ", header.table_length, " bytes does not fit the file"));
+  }
+  if (header.section_count > kMaxSections) {
+    return absl::DataLossError(
+        absl::StrCat(header.section_count, " sections; at most ", kMaxSections, " are read"));
+  }
+  return header;
+}
+
+// Takes numbers off the front of the section table.
+class TableReader {
+ public:
+  explicit TableReader(absl::string_view table) : rest_(table) {}
+
+  absl::StatusOr<absl::string_view> Bytes(uint64_t count) {
+    if (count > rest_.size()) return absl::DataLossError("the section table ends too early");
+    const absl::string_view bytes = rest_.substr(0, count);
+    rest_.remove_prefix(count);
+    return bytes;
+  }
+
+  template <typename T>
+  absl::StatusOr<T> Number() {
+    ASSIGN_OR_RETURN(const absl::string_view bytes, Bytes(sizeof(T)));
+    return LoadLittleEndian<T>(bytes.data());
+  }
+
+  // A u64 that must fit into an int64_t.
+  absl::StatusOr<int64_t> Size(absl::string_view what) {
+    ASSIGN_OR_RETURN(const uint64_t value, Number<uint64_t>());
+    if (value > INT64_MAX) return absl::DataLossError(absl::StrCat(what, " is ", value));
+    return static_cast<int64_t>(value);
+  }
+
+  bool done() const { return rest_.empty(); }
+
+ private:
+  absl::string_view rest_;
+};
+
+absl::StatusOr<Section> ReadEntry(TableReader& table) {
+  Section section;
+  ASSIGN_OR_RETURN(const uint16_t name_length, table.Number<uint16_t>());
+  ASSIGN_OR_RETURN(const absl::string_view name, table.Bytes(name_length));
+  if (!IsSectionName(name)) {
+    return absl::DataLossError(
+        absl::StrCat("malformed section name '", absl::CHexEscape(name.substr(0, 64)), "'"));
+  }
+  section.name = std::string(name);
+  ASSIGN_OR_RETURN(const uint32_t dtype, table.Number<uint32_t>());
+  section.dtype = static_cast<Dtype>(dtype);
+  ASSIGN_OR_RETURN(const uint32_t rank, table.Number<uint32_t>());
+  if (rank != 1 && rank != 2) {
+    return absl::DataLossError(absl::StrCat("section ", name, " has rank ", rank));
+  }
+  for (uint32_t i = 0; i < rank; ++i) {
+    ASSIGN_OR_RETURN(const int64_t extent, table.Size("an extent"));
+    section.shape.push_back(extent);
+  }
+  ASSIGN_OR_RETURN(section.row_stride_bytes, table.Size("a row stride"));
+  ASSIGN_OR_RETURN(section.offset, table.Size("an offset"));
+  ASSIGN_OR_RETURN(section.length, table.Size("a length"));
+  ASSIGN_OR_RETURN(const uint32_t checksum_count, table.Number<uint32_t>());
+  ASSIGN_OR_RETURN(const absl::string_view checksums,
+                   table.Bytes(uint64_t{checksum_count} * sizeof(uint32_t)));
+  for (uint32_t i = 0; i < checksum_count; ++i) {
+    section.checksums.push_back(
+        LoadLittleEndian<uint32_t>(checksums.data() + i * sizeof(uint32_t)));
+  }
+  return section;
+}
+
+// Whether the section lies inside the file and behind `previous_end`.
+absl::Status CheckPlace(const Section& section, int64_t previous_end, int64_t file_length) {
+  if (section.offset % kSectionAlignment != 0 || section.offset < previous_end) {
+    return absl::DataLossError(absl::StrCat("section ", section.name, " starts at ", section.offset,
+                                            ", inside of something else"));
+  }
+  if (section.offset > file_length || section.length > file_length - section.offset) {
+    return absl::DataLossError(absl::StrCat("section ", section.name, " at ", section.offset,
+                                            " with ", section.length,
+                                            " bytes reaches past the file's end"));
+  }
+  if (section.checksums.size() != static_cast<uint64_t>(ChecksumCount(section.length))) {
+    return absl::DataLossError(absl::StrCat("section ", section.name, " has ",
+                                            section.checksums.size(), " checksums for ",
+                                            section.length, " bytes"));
+  }
+  return absl::OkStatus();
+}
+
+// Whether dtype, shape and stride give the section's length.
+absl::Status CheckShape(const Section& section) {
+  const auto element = static_cast<int64_t>(DtypeSize(section.dtype));
+  if (element == 0) return absl::OkStatus();  // a dtype of the future: nobody can ask for it
+  const absl::Status mismatch = absl::DataLossError(
+      absl::StrCat("section ", section.name, ": shape and row stride do not give its ",
+                   section.length, " bytes"));
+  int64_t row = element;
+  if (section.shape.size() == 2) {
+    // Rows of nothing would take no bytes, and could then be any number.
+    if (section.shape[1] == 0) return mismatch;
+    if (__builtin_mul_overflow(section.shape[1], element, &row)) return mismatch;
+  }
+  const bool padded =
+      section.shape.size() == 2 && section.row_stride_bytes == RoundUp(row, kRowAlignment);
+  if (section.row_stride_bytes != row && !padded) return mismatch;
+  int64_t length = 0;
+  if (__builtin_mul_overflow(section.shape[0], section.row_stride_bytes, &length)) return mismatch;
+  return length == section.length ? absl::OkStatus() : mismatch;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Container>> Container::Open(absl::string_view path) {
+  std::unique_ptr<Container> container(new Container);
+  ASSIGN_OR_RETURN(container->file_, MappedFile::Open(path));
+  container->path_ = std::string(path);
+  container->bytes_ = container->file_->bytes();
+  RETURN_IF_ERROR(container->Parse());
+  return container;
+}
+
+absl::StatusOr<std::unique_ptr<Container>> Container::FromBytes(absl::string_view bytes) {
+  std::unique_ptr<Container> container(new Container);
+  container->path_ = "container in memory";
+  container->bytes_ = bytes;
+  RETURN_IF_ERROR(container->Parse());
+  return container;
+}
+
+absl::Status Container::Parse() {
+  const auto in_file = [&](const absl::Status& status) {
+    return absl::Status(status.code(), absl::StrCat(path_, ": ", status.message()));
+  };
+  const absl::StatusOr<Header> header = ParseHeader(bytes_);
+  if (!header.ok()) return in_file(header.status());
+  const absl::string_view table_bytes = bytes_.substr(kHeaderLength, header->table_length);
+  if (Crc32c(table_bytes) != header->table_crc) {
+    return in_file(absl::DataLossError("the section table's checksum does not match"));
+  }
+  TableReader table(table_bytes);
+  std::set<std::string> names;
+  int64_t end = kHeaderLength + static_cast<int64_t>(header->table_length);
+  for (uint32_t i = 0; i < header->section_count; ++i) {
+    absl::StatusOr<Section> section = ReadEntry(table);
+    if (!section.ok()) return in_file(section.status());
+    if (const absl::Status status = CheckPlace(*section, end, file_length()); !status.ok()) {
+      return in_file(status);
+    }
+    if (const absl::Status status = CheckShape(*section); !status.ok()) return in_file(status);
+    if (!names.insert(section->name).second) {
+      return in_file(absl::DataLossError(absl::StrCat("two sections named ", section->name)));
+    }
+    end = section->offset + section->length;
+    section->data = bytes_.data() + section->offset;
+    sections_.push_back(*std::move(section));
+  }
+  if (!table.done()) {
+    return in_file(absl::DataLossError("the section table is longer than its sections"));
+  }
+  if (end != file_length()) {
+    return in_file(absl::DataLossError(
+        absl::StrCat("sections end at ", end, " but the file has ", file_length(), " bytes")));
+  }
+  return absl::OkStatus();
+}
+
+const Section* Container::Find(absl::string_view name) const {
+  for (const Section& section : sections_) {
+    if (section.name == name) return &section;
+  }
+  return nullptr;
+}
+
+absl::StatusOr<const Section*> Container::Require(absl::string_view name, Dtype dtype,
+                                                  int rank) const {
+  const Section* section = Find(name);
+  if (section == nullptr) {
+    return absl::DataLossError(absl::StrCat(path_, ": section ", name, " is missing"));
+  }
+  if (section->dtype != dtype || static_cast<int>(section->shape.size()) != rank) {
+    return absl::DataLossError(
+        absl::StrCat(path_, ": section ", name, " holds ", DtypeName(section->dtype), " of rank ",
+                     section->shape.size(), " instead of ", DtypeName(dtype), " of rank ", rank));
+  }
+  return section;
+}
+
+absl::Status Container::Verify(const CallContext& call) const {
+  int64_t end = kHeaderLength;
+  if (!bytes_.empty()) {
+    end += static_cast<int64_t>(LoadLittleEndian<uint64_t>(bytes_.data() + 16));
+  }
+  for (const Section& section : sections_) {
+    const absl::string_view gap = bytes_.substr(end, section.offset - end);
+    if (gap.find_first_not_of('\0') != absl::string_view::npos) {
+      return absl::DataLossError(absl::StrCat(path_, ": the ", gap.size(), " bytes before section ",
+                                              section.name, " are not all zero"));
+    }
+    for (size_t i = 0; i < section.checksums.size(); ++i) {
+      RETURN_IF_ERROR(call.Check("verify a container"));
+      const int64_t begin = static_cast<int64_t>(i) * kChecksumBlock;
+      const int64_t length = std::min(kChecksumBlock, section.length - begin);
+      if (Crc32c(absl::string_view(section.data + begin, length)) != section.checksums[i]) {
+        return absl::DataLossError(absl::StrCat(path_, ": section ", section.name,
+                                                ": checksum mismatch in bytes ", begin, " to ",
+                                                begin + length, " (at ", section.offset + begin,
+                                                " of the file); fetch the file again"));
+      }
+    }
+    end = section.offset + section.length;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace sightline
