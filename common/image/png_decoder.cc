@@ -1,0 +1,107 @@
+// libspng.
+#include <spng.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/image/codecs.h"
+
+namespace sightline {
+namespace {
+
+// Chunks beside the picture (colour profile, text) may unpack to this much, each and
+// together.
+constexpr size_t kMaxChunkBytes = size_t{16} << 20;
+constexpr size_t kMaxChunkCacheBytes = size_t{32} << 20;
+
+// The columns that pass `i` of Adam7 brings (PNG specification, section 8.2): from the
+// first one on every step-th.  An image that is not interlaced is one pass.
+constexpr int kPassFirstColumn[] = {0, 4, 0, 2, 0, 1, 0};
+constexpr int kPassColumnStep[] = {8, 8, 4, 4, 2, 2, 1};
+
+struct FreeContext {
+  void operator()(spng_ctx* context) const { spng_ctx_free(context); }
+};
+using Context = std::unique_ptr<spng_ctx, FreeContext>;
+
+absl::Status PngError(absl::string_view part, int error) {
+  return absl::InvalidArgumentError(absl::StrCat("PNG ", part, ": ", spng_strerror(error)));
+}
+
+// Has read the header, stored at `header`; both sides are from 1 to 2^31 - 1.
+absl::StatusOr<Context> Open(absl::string_view bytes, spng_ihdr* header) {
+  Context context(spng_ctx_new(0));
+  if (context == nullptr) return absl::InternalError("libspng gave no context");
+  int error = spng_set_chunk_limits(context.get(), kMaxChunkBytes, kMaxChunkCacheBytes);
+  if (error == 0) error = spng_set_crc_action(context.get(), SPNG_CRC_ERROR, SPNG_CRC_ERROR);
+  if (error == 0) error = spng_set_png_buffer(context.get(), bytes.data(), bytes.size());
+  if (error == 0) error = spng_get_ihdr(context.get(), header);
+  if (error != 0) return PngError("header", error);
+  return context;
+}
+
+// Decodes RGBA row by row, so that the whole picture is held once only, as RGB.
+absl::Status DecodeRows(spng_ctx* context, bool interlaced, Pixels* pixels) {
+  std::vector<uint8_t> rgba(static_cast<size_t>(pixels->width) * 4);
+  const size_t rgb_row_bytes = static_cast<size_t>(pixels->width) * 3;
+  for (int error = 0; error != SPNG_EOI;) {
+    spng_row_info row = {};
+    error = spng_get_row_info(context, &row);
+    if (error != 0) return PngError("data", error);
+    error = spng_decode_row(context, rgba.data(), rgba.size());
+    if (error != 0 && error != SPNG_EOI) return PngError("data", error);
+
+    const size_t offset = row.row_num * rgb_row_bytes;
+    if (!interlaced) {
+      pixels->rgb.resize(offset + rgb_row_bytes);
+      ComposeOnWhite(rgba.data(), pixels->width, &pixels->rgb[offset]);
+      continue;
+    }
+    for (int x = kPassFirstColumn[row.pass]; x < pixels->width; x += kPassColumnStep[row.pass]) {
+      ComposeOnWhite(&rgba[size_t{4} * x], 1, &pixels->rgb[offset + size_t{3} * x]);
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<ImageHeader> ReadPngHeader(absl::string_view bytes) {
+  spng_ihdr ihdr = {};
+  RETURN_IF_ERROR(Open(bytes, &ihdr).status());
+  ImageHeader header;
+  header.format = ImageFormat::kPng;
+  header.width = static_cast<int>(ihdr.width);
+  header.height = static_cast<int>(ihdr.height);
+  return header;
+}
+
+absl::StatusOr<Pixels> DecodePng(absl::string_view bytes) {
+  spng_ihdr ihdr = {};
+  ASSIGN_OR_RETURN(const Context context, Open(bytes, &ihdr));
+  const bool interlaced = ihdr.interlace_method != SPNG_INTERLACE_NONE;
+
+  int error = spng_decode_image(context.get(), nullptr, 0, SPNG_FMT_RGBA8,
+                                SPNG_DECODE_TRNS | SPNG_DECODE_PROGRESSIVE);
+  if (error != 0) return PngError("data", error);
+
+  Pixels pixels;
+  pixels.width = static_cast<int>(ihdr.width);
+  pixels.height = static_cast<int>(ihdr.height);
+  const size_t rgb_bytes = size_t{ihdr.width} * ihdr.height * 3;
+  // Rows in order are appended: a header without a picture behind it then costs
+  // addresses, not memory.
+  interlaced ? pixels.rgb.resize(rgb_bytes) : pixels.rgb.reserve(rgb_bytes);
+  RETURN_IF_ERROR(DecodeRows(context.get(), interlaced, &pixels));
+
+  // To the end of the file: only then is it known to be whole.
+  error = spng_decode_chunks(context.get());
+  if (error != 0) return PngError("end", error);
+  return pixels;
+}
+
+}  // namespace sightline
