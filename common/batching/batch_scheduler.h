@@ -28,7 +28,8 @@ namespace sightline {
 template <typename Task>
 class BatchScheduler {
  public:
-  // Runs on a worker thread with at least one task.
+  // Runs on a worker thread with at least one task, most urgent first.  Must not throw,
+  // nor call Drain.
   using Process = std::function<void(std::vector<Task> batch)>;
 
   BatchScheduler(const BatchSchedulerOptions& options, Clock* clock, Process process)
@@ -44,14 +45,19 @@ class BatchScheduler {
   // cost is not positive or larger than any batch may be; DeadlineExceeded or Cancelled:
   // the call is over; Unavailable: the scheduler is shutting down.  After OK exactly one
   // of these happens: the task is processed, or `dropped` runs with the reason
-  // (DeadlineExceeded, Cancelled, Unavailable).
+  // (DeadlineExceeded, Cancelled), at its deadline or cancellation even while all workers
+  // are busy.  A task that has reached a worker is no longer dropped.
+  //
+  // `dropped` runs on a thread of the scheduler, never inside Submit or Cancel, with no
+  // lock held; all share that thread, so it should be brief.  It must not call Drain.  A
+  // few words stay registered with the call's Cancellation for as long as that lives.
   absl::Status Submit(Task task, int64_t cost, const CallContext& call,
                       std::function<void(absl::Status)> dropped) {
-    return queue_.Submit(std::make_unique<Holder>(std::move(task)), cost, call,
-                         std::move(dropped));
+    return queue_.Submit(std::make_unique<Holder>(std::move(task)), cost, call, std::move(dropped));
   }
 
-  // Refuses new tasks, finishes those under way and queued, joins the workers.
+  // Refuses new tasks, finishes those under way and queued (or drops them when their time
+  // is up), joins the threads; afterwards nothing of the scheduler's runs any more.
   // Idempotent; the destructor does it too.
   void Drain() { queue_.Drain(); }
 

@@ -11,19 +11,22 @@
 #include "absl/time/time.h"
 #include "common/base/call_context.h"
 #include "common/base/clock.h"
+#include "common/batching/pending_tasks.h"
 
 namespace sightline {
 
+// A limit below one counts as one.
 struct BatchSchedulerOptions {
   // Most cost in one batch.  Larger batches use the machine better and make everybody in
   // them wait longer.
   int64_t max_batch_cost = 4096;
   // Most tasks in one batch.
   int max_batch_size = 256;
-  // Most cost waiting; beyond it Submit refuses.  About what one worker finishes within
-  // the usual deadline.
+  // Most cost waiting; beyond it Submit refuses.  About what the workers finish within
+  // the usual deadline.  Never less than max_batch_cost, which counts if it is larger.
   int64_t max_queue_cost = 65536;
-  // A task older than this goes before more urgent ones, so that nobody starves.
+  // A task that has waited this long goes before more urgent ones, so that nobody
+  // starves.  Zero: first come, first served; infinite: by deadline alone.
   absl::Duration max_age = absl::Milliseconds(200);
   // Threads that process batches, each one batch at a time.
   int workers = 1;
@@ -33,15 +36,12 @@ struct BatchSchedulerStats {
   int64_t queued_cost = 0;      // now
   int64_t queued_tasks = 0;     // now
   int64_t batches = 0;          // ever
-  int64_t processed_tasks = 0;  // ever
+  int64_t processed_tasks = 0;  // ever, those under way included
   int64_t dropped_tasks = 0;    // ever, after they had been accepted
   int64_t refused_tasks = 0;    // ever, by Submit
 };
 
-struct QueuedTask {
-  virtual ~QueuedTask() = default;
-};
-
+// The contract is BatchScheduler's.  Thread-safe.
 class TaskQueue {
  public:
   using Process = std::function<void(std::vector<std::unique_ptr<QueuedTask>>)>;
@@ -58,7 +58,8 @@ class TaskQueue {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  // Shared with the callbacks that wait in the Cancellations of calls (weakly).
+  std::shared_ptr<State> state_;
 };
 
 }  // namespace sightline

@@ -1,0 +1,260 @@
+#include "common/batching/task_queue.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+
+namespace sightline {
+namespace {
+
+BatchSchedulerOptions WithSaneLimits(BatchSchedulerOptions options) {
+  options.max_batch_cost = std::max<int64_t>(options.max_batch_cost, 1);
+  options.max_batch_size = std::max(options.max_batch_size, 1);
+  // Else an admissible task could find even the empty queue too small.
+  options.max_queue_cost = std::max(options.max_queue_cost, options.max_batch_cost);
+  options.workers = std::max(options.workers, 1);
+  return options;
+}
+
+}  // namespace
+
+// Workers cut batches and process them.  One more thread, the reaper, waits for the
+// earliest deadline and runs every `dropped`.  Whatever is handed to user code, or
+// destroyed and so may run user code, has left the lock before.
+struct TaskQueue::State {
+  State(const BatchSchedulerOptions& o, Clock* c, Process p)
+      : options(WithSaneLimits(o)),
+        clock(c),
+        process(std::move(p)),
+        pending({options.max_batch_cost, options.max_batch_size, options.max_age}) {}
+
+  struct Drop {
+    std::unique_ptr<PendingTask> task;
+    absl::Status reason;
+  };
+
+  const BatchSchedulerOptions options;
+  Clock* const clock;
+  const Process process;
+
+  std::mutex mutex;
+  std::condition_variable work;  // workers wait for tasks or for draining
+  std::condition_variable reap;  // the reaper waits for drops, earlier deadlines, the end
+  // All guarded by mutex.
+  PendingTasks pending;
+  std::vector<Drop> drops;  // out of `pending`, on their way to the reaper
+  uint64_t next_sequence = 0;
+  int idle_workers = 0;
+  // When the reaper wakes by itself; in the past while it is awake and will look again.
+  absl::Time reaper_alarm = absl::InfinitePast();
+  bool draining = false;  // nothing comes in any more
+  bool finished = false;  // nothing is left either
+  BatchSchedulerStats stats;
+
+  std::mutex drain_mutex;
+  std::vector<std::thread> workers;  // guarded by drain_mutex
+  std::thread reaper;                // guarded by drain_mutex
+
+  absl::StatusOr<uint64_t> Admit(std::unique_ptr<PendingTask> task);  // its sequence
+  void Cancel(uint64_t sequence);
+  void Work();
+  void Reap();
+
+  // With `mutex` held.
+  PendingTaskList NextBatch();
+  void DropExpired();
+  void DropTask(std::unique_ptr<PendingTask> task, absl::Status reason);
+  void WakeReaperForEarlierDeadline();
+};
+
+absl::StatusOr<uint64_t> TaskQueue::State::Admit(std::unique_ptr<PendingTask> task) {
+  // Younger than `task`, so it is released before a refused one is destroyed.
+  std::lock_guard<std::mutex> lock(mutex);
+  if (draining) {
+    return absl::UnavailableError("batch queue: shutting down; ask another replica");
+  }
+  const int64_t room = options.max_queue_cost - task->cost;
+  if (pending.cost() > room) DropExpired();
+  if (pending.cost() > room) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "batch queue: full, work of cost ", pending.cost(), " is waiting and ", task->cost,
+        " more would exceed ", options.max_queue_cost, "; try again later"));
+  }
+  const uint64_t sequence = next_sequence++;
+  task->sequence = sequence;
+  task->submitted = clock->Now();
+  pending.Add(std::move(task));
+  if (idle_workers > 0) {
+    work.notify_one();  // and whatever that one leaves over, it tells the reaper of
+  } else {
+    WakeReaperForEarlierDeadline();
+  }
+  return sequence;
+}
+
+void TaskQueue::State::Cancel(uint64_t sequence) {
+  std::lock_guard<std::mutex> lock(mutex);
+  std::unique_ptr<PendingTask> task = pending.Remove(sequence);
+  if (task == nullptr) return;  // processed or dropped long since
+  DropTask(std::move(task), absl::CancelledError("batch queue: the caller went away"));
+}
+
+void TaskQueue::State::Work() {
+  std::unique_lock<std::mutex> lock(mutex);
+  for (;;) {
+    ++idle_workers;
+    work.wait(lock, [this] { return !pending.empty() || draining; });
+    --idle_workers;
+    if (pending.empty()) return;
+    PendingTaskList batch = NextBatch();
+    if (!pending.empty()) {
+      if (idle_workers > 0) work.notify_one();
+      WakeReaperForEarlierDeadline();
+    }
+    if (batch.empty()) continue;  // all of them had been cancelled
+    lock.unlock();
+    std::vector<std::unique_ptr<QueuedTask>> tasks;
+    tasks.reserve(batch.size());
+    for (auto& pending_task : batch) tasks.push_back(std::move(pending_task->task));
+    batch.clear();  // what `dropped` had captured need not outlast the work
+    process(std::move(tasks));
+    lock.lock();
+  }
+}
+
+PendingTaskList TaskQueue::State::NextBatch() {
+  DropExpired();
+  PendingTaskList batch = pending.CutBatch(clock->Now());
+  // Cancel() removes the cancelled; this is for those it has not yet come to.
+  const auto alive = [](const std::unique_ptr<PendingTask>& task) {
+    return !task->cancellation->cancelled();
+  };
+  const auto dead = std::stable_partition(batch.begin(), batch.end(), alive);
+  for (auto it = dead; it != batch.end(); ++it) {
+    DropTask(std::move(*it), absl::CancelledError("batch queue: the caller went away"));
+  }
+  batch.erase(dead, batch.end());
+  if (!batch.empty()) {
+    ++stats.batches;
+    stats.processed_tasks += static_cast<int64_t>(batch.size());
+  }
+  return batch;
+}
+
+void TaskQueue::State::Reap() {
+  std::unique_lock<std::mutex> lock(mutex);
+  for (;;) {
+    DropExpired();
+    if (!drops.empty()) {
+      std::vector<Drop> batch;
+      batch.swap(drops);
+      lock.unlock();
+      for (Drop& drop : batch) {
+        if (drop.task->dropped) drop.task->dropped(std::move(drop.reason));
+      }
+      batch.clear();
+      lock.lock();
+      continue;
+    }
+    if (finished) return;
+    reaper_alarm = pending.earliest_deadline();
+    clock->WaitUntil(reap, lock, reaper_alarm);
+    reaper_alarm = absl::InfinitePast();
+  }
+}
+
+void TaskQueue::State::DropExpired() {
+  for (auto& task : pending.TakeExpired(clock->Now())) {
+    DropTask(std::move(task), absl::DeadlineExceededError(
+                                  "batch queue: the deadline passed before a worker was free"));
+  }
+}
+
+void TaskQueue::State::DropTask(std::unique_ptr<PendingTask> task, absl::Status reason) {
+  ++stats.dropped_tasks;
+  drops.push_back({std::move(task), std::move(reason)});
+  reap.notify_one();
+}
+
+void TaskQueue::State::WakeReaperForEarlierDeadline() {
+  if (pending.earliest_deadline() < reaper_alarm) reap.notify_one();
+}
+
+TaskQueue::TaskQueue(const BatchSchedulerOptions& options, Clock* clock, Process process)
+    : state_(std::make_shared<State>(options, clock, std::move(process))) {
+  State* const state = state_.get();  // outlives the threads: Drain joins them
+  std::lock_guard<std::mutex> lock(state->drain_mutex);
+  for (int i = 0; i < state->options.workers; ++i) {
+    state->workers.emplace_back([state] { state->Work(); });
+  }
+  state->reaper = std::thread([state] { state->Reap(); });
+}
+
+TaskQueue::~TaskQueue() {
+  Drain();
+}
+
+absl::Status TaskQueue::Submit(std::unique_ptr<QueuedTask> task, int64_t cost,
+                               const CallContext& call, std::function<void(absl::Status)> dropped) {
+  const auto admit = [&]() -> absl::StatusOr<uint64_t> {
+    const int64_t max_cost = state_->options.max_batch_cost;
+    if (cost < 1 || cost > max_cost) {
+      return absl::InvalidArgumentError(absl::StrCat("batch queue: a task of cost ", cost,
+                                                     " fits into no batch; costs go from 1 to ",
+                                                     max_cost));
+    }
+    RETURN_IF_ERROR(call.Check("batch queue"));
+    auto pending = std::make_unique<PendingTask>();
+    pending->task = std::move(task);
+    pending->cost = cost;
+    pending->deadline = call.deadline();
+    pending->cancellation = call.cancellation();
+    pending->dropped = std::move(dropped);
+    return state_->Admit(std::move(pending));
+  };
+  const absl::StatusOr<uint64_t> sequence = admit();
+  if (!sequence.ok()) {
+    std::lock_guard<std::mutex> lock(state_->mutex);
+    ++state_->stats.refused_tasks;
+    return sequence.status();
+  }
+  // Last, because it may call back at once.
+  call.cancellation()->OnCancel([weak = std::weak_ptr<State>(state_), sequence = *sequence] {
+    if (const std::shared_ptr<State> state = weak.lock()) state->Cancel(sequence);
+  });
+  return absl::OkStatus();
+}
+
+void TaskQueue::Drain() {
+  State& state = *state_;
+  std::lock_guard<std::mutex> drain_lock(state.drain_mutex);
+  {
+    std::lock_guard<std::mutex> lock(state.mutex);
+    state.draining = true;
+  }
+  state.work.notify_all();
+  for (std::thread& worker : state.workers) worker.join();
+  state.workers.clear();
+  {
+    std::lock_guard<std::mutex> lock(state.mutex);
+    state.finished = true;
+  }
+  state.reap.notify_one();
+  if (state.reaper.joinable()) state.reaper.join();
+}
+
+BatchSchedulerStats TaskQueue::stats() const {
+  std::lock_guard<std::mutex> lock(state_->mutex);
+  BatchSchedulerStats stats = state_->stats;
+  stats.queued_cost = state_->pending.cost();
+  stats.queued_tasks = state_->pending.size();
+  return stats;
+}
+
+}  // namespace sightline
