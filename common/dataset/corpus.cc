@@ -1,0 +1,103 @@
+#include "common/dataset/corpus.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/files.h"
+#include "common/base/status_macros.h"
+#include "common/base/utf8.h"
+
+namespace sightline {
+namespace {
+
+bool IsSpaceOrControl(char c) {
+  return static_cast<unsigned char>(c) <= ' ' || c == '\x7f';
+}
+
+}  // namespace
+
+absl::Status CheckItemId(absl::string_view id) {
+  if (id.empty()) return absl::InvalidArgumentError("an item id is empty");
+  if (id.size() > kMaxItemIdBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("item id of ", id.size(), " bytes; at most ", kMaxItemIdBytes,
+                     " are allowed: ", Printable(id.substr(0, 60)), "..."));
+  }
+  if (!IsValidUtf8(id)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("item id is not UTF-8: ", Printable(id), "; rename the file"));
+  }
+  for (const char c : id) {
+    if (absl::ascii_iscntrl(c)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("item id has a control character: ", absl::CHexEscape(id)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::string CaptionId(absl::string_view image_id, absl::string_view language, int n) {
+  return absl::StrCat(image_id, "#", language, "-", n);
+}
+
+std::string CleanCaption(absl::string_view text) {
+  // Cheap refusals first; the cleaned text is never longer than the raw one.
+  if (text.size() > 4 * kMaxCaptionBytes || !IsValidUtf8(text)) return "";
+  std::string clean;
+  clean.reserve(text.size());
+  bool gap = false;
+  for (const char c : text) {
+    if (IsSpaceOrControl(c)) {
+      gap = !clean.empty();
+      continue;
+    }
+    if (gap) clean += ' ';
+    gap = false;
+    clean += c;
+  }
+  return clean.size() > kMaxCaptionBytes ? std::string() : clean;
+}
+
+std::string Printable(absl::string_view bytes) {
+  if (IsValidUtf8(bytes) && std::none_of(bytes.begin(), bytes.end(), absl::ascii_iscntrl)) {
+    return std::string(bytes);
+  }
+  return absl::CHexEscape(bytes);
+}
+
+void SortListing(CorpusListing& listing) {
+  // Stable: of two items with one id, the one that the source names first stays.
+  std::stable_sort(listing.items.begin(), listing.items.end(),
+                   [](const CorpusItem& a, const CorpusItem& b) { return a.item_id < b.item_id; });
+  std::vector<CorpusItem> unique;
+  unique.reserve(listing.items.size());
+  for (CorpusItem& item : listing.items) {
+    if (!unique.empty() && unique.back().item_id == item.item_id) {
+      listing.rejected.push_back(
+          {item.item_id, item.path, absl::StrCat("item id taken already by ", unique.back().path)});
+      continue;
+    }
+    unique.push_back(std::move(item));
+  }
+  listing.items = std::move(unique);
+}
+
+absl::StatusOr<std::string> ReadPictureFile(absl::string_view path, int64_t max_bytes) {
+  ASSIGN_OR_RETURN(const int64_t size, FileSize(path));
+  if (size == 0) return absl::InvalidArgumentError("empty file");
+  if (size > max_bytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("file of ", size, " bytes; the limit is ", max_bytes));
+  }
+  return ReadFile(path, max_bytes);
+}
+
+bool WantsLanguage(const std::vector<std::string>& languages, absl::string_view language) {
+  return languages.empty() ||
+         std::find(languages.begin(), languages.end(), language) != languages.end();
+}
+
+}  // namespace sightline

@@ -1,0 +1,109 @@
+// A corpus: pictures with captions, wherever they come from.
+//
+//   ASSIGN_OR_RETURN(std::unique_ptr<CorpusReader> corpus, OpenCorpus(spec));
+//   ASSIGN_OR_RETURN(CorpusListing listing, corpus->List());
+//   ASSIGN_OR_RETURN(std::string png, corpus->ReadPicture(listing.items[0], max_bytes));
+//
+// Listing reads everything but the pictures.  Pictures are read one by one, by any
+// number of threads, and nobody looks inside them here: what is no picture is found out
+// by whoever decodes it.
+#ifndef SIGHTLINE_COMMON_DATASET_CORPUS_H_
+#define SIGHTLINE_COMMON_DATASET_CORPUS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace sightline {
+
+// One caption, as its source has it: trimmed, not empty, UTF-8, at most kMaxCaptionBytes.
+struct CorpusCaption {
+  std::string language;  // the source's own code: "en", "pt_BR", "ca@valencia"
+  std::string text;
+};
+
+// One picture.  A value.
+struct CorpusItem {
+  std::string item_id;  // passes CheckItemId
+  std::string path;     // where the picture lies; valid UTF-8 or, if not, escaped for print
+  // The first caption of a language is its best one: titles come before keywords.
+  std::vector<CorpusCaption> captions;
+  std::vector<std::string> tags;  // free words
+
+  // The first caption in `language`, or null.
+  const CorpusCaption* FirstCaption(absl::string_view language) const {
+    for (const CorpusCaption& caption : captions) {
+      if (caption.language == language) return &caption;
+    }
+    return nullptr;
+  }
+};
+
+// Something wrong with one item of a source.
+struct CorpusProblem {
+  std::string item_id;  // empty when none could be made
+  std::string path;
+  std::string reason;
+};
+
+struct CorpusListing {
+  std::vector<CorpusItem> items;        // by item id, bytewise; no id twice
+  std::vector<CorpusProblem> rejected;  // meant to be items, but cannot be
+  std::vector<CorpusProblem> warnings;  // items that are there with less than they should have
+};
+
+// Immutable, thread-safe.
+class CorpusReader {
+ public:
+  virtual ~CorpusReader() = default;
+
+  // All items, in an order that depends on their ids alone: the same source gives the
+  // same listing.  An error when the source as a whole cannot be read (a folder that is
+  // not there, a caption file that does not parse); trouble with one item goes to
+  // `rejected` or `warnings`.
+  virtual absl::StatusOr<CorpusListing> List() const = 0;
+
+  // The encoded picture of an item of this reader's listing.  InvalidArgument when it
+  // has no bytes or more than `max_bytes`; NotFound, PermissionDenied, ... as files.h
+  // has them.
+  virtual absl::StatusOr<std::string> ReadPicture(const CorpusItem& item,
+                                                  int64_t max_bytes) const = 0;
+};
+
+inline constexpr int kMaxItemIdBytes = 512;
+inline constexpr int kMaxCaptionBytes = 4096;
+inline constexpr int kMaxCaptionsPerItem = 1000;
+inline constexpr int kMaxTagsPerItem = 256;
+
+// InvalidArgument unless `id` has 1 to kMaxItemIdBytes bytes of UTF-8 and no control
+// characters.
+absl::Status CheckItemId(absl::string_view id);
+
+// `<image id>#<language>-<n>`; `n` counts the image's captions in that language from 1.
+std::string CaptionId(absl::string_view image_id, absl::string_view language, int n);
+
+// `text` without white space at its ends and with each run of white space and control
+// characters inside turned into one space.  Empty if it is not UTF-8 or longer than
+// kMaxCaptionBytes: then it is no caption.
+std::string CleanCaption(absl::string_view text);
+
+// Bytes as they can be printed and put into JSON: what is not UTF-8 becomes \xNN.
+std::string Printable(absl::string_view bytes);
+
+// Puts the items in order and moves all but the first of those that share an id to
+// `rejected`.
+void SortListing(CorpusListing& listing);
+
+// A file as a picture's bytes, with the errors of CorpusReader::ReadPicture.
+absl::StatusOr<std::string> ReadPictureFile(absl::string_view path, int64_t max_bytes);
+
+// Whether captions in `language` are wanted; an empty list wants all.
+bool WantsLanguage(const std::vector<std::string>& languages, absl::string_view language);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_DATASET_CORPUS_H_

@@ -1,0 +1,38 @@
+// Readers by name, as a configuration file has them.
+#ifndef SIGHTLINE_COMMON_DATASET_OPEN_CORPUS_H_
+#define SIGHTLINE_COMMON_DATASET_OPEN_CORPUS_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/dataset/corpus.h"
+
+namespace sightline {
+
+enum class CorpusKind { kFolder, kStamps, kClipArt, kEmoji };
+
+// "folder", "stamps", "clipart", "emoji".
+absl::string_view CorpusKindName(CorpusKind kind);
+absl::StatusOr<CorpusKind> ParseCorpusKind(absl::string_view name);
+
+// One corpus and where it lies.  An empty path means the place where Debian's package
+// puts it; a folder has no such place.
+struct CorpusSpec {
+  CorpusKind kind = CorpusKind::kFolder;
+  std::string root;         // folder and stamps: the folder; clipart: of the PNGs; emoji: the font
+  std::string annotations;  // clipart: folder of the SVGs; emoji: of CLDR's annotations;
+                            // folder: the caption file
+  std::string id_prefix;    // folder only
+  std::vector<std::string> languages = {"en"};  // which captions to read
+};
+
+// InvalidArgument for a folder without `root` or an `id_prefix` elsewhere; then as the
+// reader's own factory.
+absl::StatusOr<std::unique_ptr<CorpusReader>> OpenCorpus(const CorpusSpec& spec);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_DATASET_OPEN_CORPUS_H_
