@@ -50,6 +50,10 @@ class RegionExtractor {
   // InvalidArgument for an image without pixels.
   virtual absl::StatusOr<std::vector<RegionSet>> Extract(absl::Span<const Pixels> images,
                                                          const CallContext& call) const = 0;
+
+  // The picture as small as Extract may get it with the same result: what a queue of
+  // pictures should hold.  Idempotent.
+  virtual Pixels Reduce(Pixels image) const { return image; }
 };
 
 }  // namespace sightline

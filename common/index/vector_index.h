@@ -29,7 +29,8 @@ struct SearchOptions {
   int top_k = 10;  // 1 to kMaxTopK
 };
 
-inline constexpr int kMaxTopK = 1000;
+// One more than a caller of Search may ask: a queried item itself is left out of its hits.
+inline constexpr int kMaxTopK = 1001;
 
 class VectorIndex {
  public:

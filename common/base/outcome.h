@@ -1,0 +1,54 @@
+// One result, made on one thread and awaited on another.
+//
+//   auto outcome = std::make_shared<Outcome<Row>>();
+//   ... a worker:  outcome->Set(row);
+//   ... a handler: ASSIGN_OR_RETURN(Row row, outcome->Await(call, "encode"));
+#ifndef SIGHTLINE_COMMON_BASE_OUTCOME_H_
+#define SIGHTLINE_COMMON_BASE_OUTCOME_H_
+
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/optional.h"
+#include "common/base/call_context.h"
+
+namespace sightline {
+
+// Thread-safe.  Share it through a shared_ptr: a handler that stops waiting leaves the
+// worker something to write to.
+template <typename T>
+class Outcome {
+ public:
+  // The first call counts; later ones are ignored.
+  void Set(absl::StatusOr<T> value) {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (value_.has_value()) return;
+      value_ = std::move(value);
+    }
+    ready_.notify_all();
+  }
+
+  // Waits for Set, until the call's deadline at the latest: DeadlineExceeded, naming
+  // `what`.  Once only: the value is moved out.
+  absl::StatusOr<T> Await(const CallContext& call, absl::string_view what) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    while (!value_.has_value()) {
+      if (call.expired()) return call.Check(what);
+      call.clock()->WaitUntil(ready_, lock, call.deadline());
+    }
+    return std::move(*value_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable ready_;
+  absl::optional<absl::StatusOr<T>> value_;
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_BASE_OUTCOME_H_

@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Makes a Debian 12 machine able to build Sightline: installs the packages of packages.txt
+# and puts FAISS's source archive where Bazel's --distdir finds it.  Does nothing that is
+# done already, so a second run takes a second and needs no network.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+distfiles=${HOME:-/root}/.cache/sightline/distfiles
+faiss_archive=$distfiles/v1.7.3.tar.gz
+faiss_sha256=3e4fac26d8c9e9008ecea4ae5fc414c658998fce4ba75835058b1a71d3516002
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+fail() { say "$*"; exit 1; }
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
+}
+
+install_packages() {
+  local wanted missing
+  wanted=$(sed 's/#.*//' "$@" | tr -s '[:space:]' '\n' | grep -v '^$')
+  # shellcheck disable=SC2086  # one word per package is meant
+  missing=$(dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' $wanted 2>/dev/null |
+    awk '$1 == "ii" {print $2}' | sort | comm -13 - <(sort <<<"$wanted"))
+  [ -n "$missing" ] || return 0
+  say "installing $(wc -l <<<"$missing") packages"
+  export DEBIAN_FRONTEND=noninteractive
+  as_root apt-get update -q >/dev/null || fail "apt-get update failed; is the package mirror reachable?"
+  # shellcheck disable=SC2086
+  as_root apt-get install -y -q --no-install-recommends $missing >/dev/null ||
+    fail "could not install: $(tr '\n' ' ' <<<"$missing")"
+}
+
+# The upstream archive, as the distribution's source package carries it.
+fetch_faiss() {
+  if [ -f "$faiss_archive" ] && echo "$faiss_sha256  $faiss_archive" | sha256sum -c --quiet 2>/dev/null; then
+    return 0
+  fi
+  say "fetching FAISS's source archive"
+  mkdir -p "$distfiles"
+  local work
+  work=$(mktemp -d)
+  trap 'rm -rf "$work"' RETURN
+  mkdir -p "$work/lists/partial" "$work/sources"
+  # The machine's own sources, asked for source packages instead of binaries.
+  local file
+  for file in /etc/apt/sources.list.d/*.sources; do
+    [ -f "$file" ] && sed 's/^Types:.*/Types: deb-src/' "$file" >"$work/sources/${file##*/}"
+  done
+  for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
+    [ -f "$file" ] && sed -n 's/^deb /deb-src /p' "$file" >"$work/sources/${file##*/}"
+  done
+  [ -s "$work/sources/sources.list" ] && mv "$work/sources/sources.list" "$work/sources/main.list"
+  rm -f "$work/sources/sources.list"
+  local apt=(apt-get -q -o "Dir::Etc::sourcelist=-" -o "Dir::Etc::sourceparts=$work/sources"
+    -o "Dir::State::lists=$work/lists" -o "APT::Sandbox::User=root")
+  (cd "$work" && "${apt[@]}" update >/dev/null 2>&1 &&
+    "${apt[@]}" source --download-only --only-source faiss=1.7.3-2 >/dev/null 2>&1) ||
+    fail "could not download the source package faiss 1.7.3; put its archive at $faiss_archive yourself"
+  echo "$faiss_sha256  $work/faiss_1.7.3.orig.tar.gz" | sha256sum -c --quiet ||
+    fail "faiss_1.7.3.orig.tar.gz has another checksum than the one pinned in repositories.bzl"
+  mv "$work/faiss_1.7.3.orig.tar.gz" "$faiss_archive"
+}
+
+grep -qw avx2 /proc/cpuinfo || fail "this CPU lacks AVX2; Sightline is built for x86-64-v3"
+install_packages "$here/packages.txt" "$@"
+fetch_faiss
