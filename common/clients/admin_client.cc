@@ -1,0 +1,51 @@
+#include "common/clients/admin_client.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/clients/convert_admin.h"
+#include "common/clients/unary_call.h"
+#include "sightline/v1/admin.grpc.pb.h"
+
+namespace sightline {
+namespace {
+
+class GrpcAdminClient : public AdminClient {
+ public:
+  GrpcAdminClient(std::shared_ptr<grpc::Channel> channel, absl::string_view name)
+      : stub_(v1::Admin::NewStub(channel)), who_(absl::StrCat("server ", name)) {}
+
+  void GetStatus(const CallContext& call, Done<ServerStatus> done) override {
+    StartUnaryCall<v1::GetStatusResponse, ServerStatus>(
+        call, who_, v1::GetStatusRequest(),
+        [this](auto* context, auto* asked, auto* answer, auto finish) {
+          stub_->async()->GetStatus(context, asked, answer, std::move(finish));
+        },
+        [](const v1::GetStatusRequest&, const v1::GetStatusResponse& answer) {
+          return FromProto(answer);
+        },
+        std::move(done));
+  }
+
+ private:
+  const std::unique_ptr<v1::Admin::Stub> stub_;
+  const std::string who_;
+};
+
+}  // namespace
+
+absl::StatusOr<ServerStatus> AdminClient::GetStatus(const CallContext& call) {
+  return WaitForAnswer<ServerStatus>(
+      [&](Done<ServerStatus> done) { GetStatus(call, std::move(done)); });
+}
+
+std::unique_ptr<AdminClient> MakeGrpcAdminClient(const std::string& address) {
+  return MakeGrpcAdminClient(MakeChannel(address), address);
+}
+
+std::unique_ptr<AdminClient> MakeGrpcAdminClient(std::shared_ptr<grpc::Channel> channel,
+                                                 const std::string& name) {
+  return std::make_unique<GrpcAdminClient>(std::move(channel), name);
+}
+
+}  // namespace sightline

@@ -1,0 +1,403 @@
+#include "common/clients/convert.h"
+
+#include <immintrin.h>
+
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/error_details.h"
+#include "common/base/status_macros.h"
+#include "common/bundle/layout.h"
+
+namespace sightline {
+namespace {
+
+v1::ElementType ElementTypeOf(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::kFloat32:
+      return v1::FLOAT32;
+    case Dtype::kFloat16:
+      return v1::FLOAT16;
+    case Dtype::kInt8:
+      return v1::INT8;
+    case Dtype::kInt32:
+      return v1::INT32;
+    case Dtype::kInt64:
+      return v1::INT64;
+    case Dtype::kBytes:
+      break;
+  }
+  return v1::ELEMENT_TYPE_UNSPECIFIED;
+}
+
+absl::StatusOr<Dtype> DtypeOf(v1::ElementType type, const FieldPath& path) {
+  switch (type) {
+    case v1::FLOAT32:
+      return Dtype::kFloat32;
+    case v1::FLOAT16:
+      return Dtype::kFloat16;
+    case v1::INT8:
+      return Dtype::kInt8;
+    case v1::INT32:
+      return Dtype::kInt32;
+    case v1::INT64:
+      return Dtype::kInt64;
+    default:
+      return InvalidField(path, absl::StrCat("unknown element type ", static_cast<int>(type)));
+  }
+}
+
+absl::Status CheckRange(int64_t value, int64_t low, int64_t high, const FieldPath& path) {
+  if (value >= low && value <= high) return absl::OkStatus();
+  if (low == high) return InvalidField(path, absl::StrCat("is ", value, ", must be ", low));
+  return InvalidField(path, absl::StrCat("is ", value, ", must be ", low, " to ", high));
+}
+
+// All factors are bounded by their callers, so that the product fits 64 bits by far.
+absl::Status CheckDataLength(absl::string_view data, int64_t rows, int64_t columns,
+                             size_t element_size, const FieldPath& path) {
+  const int64_t expected = rows * columns * static_cast<int64_t>(element_size);
+  if (static_cast<int64_t>(data.size()) == expected) return absl::OkStatus();
+  return InvalidField(path, absl::StrCat("holds ", data.size(), " bytes, ", rows, " x ", columns,
+                                         " elements of ", element_size, " bytes need ", expected));
+}
+
+// memcpy allows no null pointer, not even for nothing.
+void CopyBytes(void* to, const void* from, size_t length) {
+  if (length > 0) std::memcpy(to, from, length);
+}
+
+void Float16ToFloat32(const char* from, size_t count, float* to) {
+  for (size_t i = 0; i < count; ++i) {
+    uint16_t half;
+    std::memcpy(&half, from + 2 * i, sizeof(half));
+    to[i] = _cvtsh_ss(half);
+  }
+}
+
+absl::Status CheckWords(const google::protobuf::RepeatedPtrField<std::string>& words,
+                        const FieldPath& parent, const char* name) {
+  if (words.size() > kMaxWireWords) {
+    return InvalidField(FieldPath(parent, name),
+                        absl::StrCat("has ", words.size(), " entries, at most ", kMaxWireWords));
+  }
+  for (int i = 0; i < words.size(); ++i) {
+    if (words[i].size() > kMaxWireWordBytes) {
+      return InvalidField(
+          FieldPath(parent, name, i),
+          absl::StrCat("has ", words[i].size(), " bytes, at most ", kMaxWireWordBytes));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckLength(absl::string_view bytes, int max_bytes, const FieldPath& path) {
+  if (bytes.empty()) return InvalidField(path, "is empty");
+  if (bytes.size() > static_cast<size_t>(max_bytes)) {
+    return InvalidField(path, absl::StrCat("has ", bytes.size(), " bytes, at most ", max_bytes));
+  }
+  return absl::OkStatus();
+}
+
+bool IsTensorName(absl::string_view name) {
+  if (name.empty() || name.size() > 64) return false;
+  for (char c : name) {
+    if (!absl::ascii_islower(c) && !absl::ascii_isdigit(c) && c != '_') return false;
+  }
+  return true;
+}
+
+absl::StatusOr<FeatureTensor> TensorFromProto(const v1::FeatureTensor& tensor,
+                                              const FieldPath& path) {
+  if (!IsTensorName(tensor.name())) {
+    return InvalidField(FieldPath(path, "name"), "must be 1 to 64 of a-z, 0-9 and _");
+  }
+  ASSIGN_OR_RETURN(const Dtype dtype,
+                   DtypeOf(tensor.element_type(), FieldPath(path, "element_type")));
+  RETURN_IF_ERROR(
+      CheckRange(tensor.row_count(), 0, kMaxWireTensorRows, FieldPath(path, "row_count")));
+  RETURN_IF_ERROR(
+      CheckRange(tensor.column_count(), 1, kMaxWireTensorColumns, FieldPath(path, "column_count")));
+  RETURN_IF_ERROR(CheckDataLength(tensor.data(), tensor.row_count(), tensor.column_count(),
+                                  DtypeSize(dtype), FieldPath(path, "data")));
+  FeatureTensor result;
+  result.name = tensor.name();
+  result.dtype = dtype;
+  result.rows = tensor.row_count();
+  result.columns = tensor.column_count();
+  result.bytes = tensor.data();
+  return result;
+}
+
+}  // namespace
+
+std::string FieldPath::ToString() const {
+  std::string text = parent_ == nullptr ? std::string() : absl::StrCat(parent_->ToString(), ".");
+  absl::StrAppend(&text, name_);
+  if (index_ >= 0) absl::StrAppend(&text, "[", index_, "]");
+  return text;
+}
+
+absl::Status InvalidField(const FieldPath& path, absl::string_view problem) {
+  const std::string field = path.ToString();
+  absl::Status status = absl::InvalidArgumentError(absl::StrCat(field, " ", problem));
+  return WithField(WithReason(std::move(status), "INVALID_FIELD", {{"field", field}}), field);
+}
+
+void PackVectors(absl::Span<const float> values, int rows, int dimension, v1::ElementType type,
+                 v1::PackedVectors* out) {
+  out->Clear();
+  if (type != v1::FLOAT32 && type != v1::FLOAT16) return;
+  out->set_element_type(type);
+  out->set_row_count(rows);
+  out->set_dimension(dimension);
+  std::string* data = out->mutable_data();
+  if (type == v1::FLOAT32) {
+    data->assign(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
+    return;
+  }
+  data->resize(values.size() * sizeof(uint16_t));
+  for (size_t i = 0; i < values.size(); ++i) {
+    const uint16_t half = _cvtss_sh(values[i], _MM_FROUND_TO_NEAREST_INT);
+    std::memcpy(&(*data)[2 * i], &half, sizeof(half));
+  }
+}
+
+void ToProto(const EmbeddingMatrix& matrix, v1::PackedVectors* out) {
+  PackVectors(matrix.values(), static_cast<int>(matrix.rows()), matrix.dimension(), v1::FLOAT32,
+              out);
+}
+
+absl::StatusOr<EmbeddingMatrix> FromProto(const v1::PackedVectors& vectors,
+                                          const VectorBounds& bounds, const FieldPath& path) {
+  if (vectors.element_type() != v1::FLOAT32 && vectors.element_type() != v1::FLOAT16) {
+    return InvalidField(FieldPath(path, "element_type"), "must be FLOAT32 or FLOAT16");
+  }
+  RETURN_IF_ERROR(CheckRange(vectors.row_count(), bounds.min_rows, bounds.max_rows,
+                             FieldPath(path, "row_count")));
+  RETURN_IF_ERROR(CheckRange(vectors.dimension(), bounds.dimension > 0 ? bounds.dimension : 1,
+                             bounds.dimension > 0 ? bounds.dimension : kMaxWireDimension,
+                             FieldPath(path, "dimension")));
+  const bool half = vectors.element_type() == v1::FLOAT16;
+  RETURN_IF_ERROR(CheckDataLength(vectors.data(), vectors.row_count(), vectors.dimension(),
+                                  half ? sizeof(uint16_t) : sizeof(float),
+                                  FieldPath(path, "data")));
+  EmbeddingMatrix matrix(vectors.row_count(), vectors.dimension());
+  if (half) {
+    Float16ToFloat32(vectors.data().data(), matrix.values().size(), matrix.mutable_data());
+  } else {
+    CopyBytes(matrix.mutable_data(), vectors.data().data(), vectors.data().size());
+  }
+  if (!AllFinite(matrix.values())) {
+    return InvalidField(FieldPath(path, "data"), "holds a number that is not finite");
+  }
+  return matrix;
+}
+
+void ToProto(ItemFeatures features, v1::ItemFeatures* out) {
+  out->Clear();
+  for (FeatureTensor& tensor : features.tensors) {
+    v1::FeatureTensor* message = out->add_tensors();
+    message->set_name(std::move(tensor.name));
+    message->set_element_type(ElementTypeOf(tensor.dtype));
+    message->set_row_count(static_cast<int>(tensor.rows));
+    message->set_column_count(static_cast<int>(tensor.columns));
+    message->set_data(std::move(tensor.bytes));
+  }
+}
+
+absl::StatusOr<ItemFeatures> FromProto(const v1::ItemFeatures& features, const FieldPath& path) {
+  if (features.tensors_size() > kMaxWireTensors) {
+    return InvalidField(
+        FieldPath(path, "tensors"),
+        absl::StrCat("has ", features.tensors_size(), " entries, at most ", kMaxWireTensors));
+  }
+  ItemFeatures result;
+  result.tensors.reserve(features.tensors_size());
+  for (int i = 0; i < features.tensors_size(); ++i) {
+    const FieldPath tensor_path(path, "tensors", i);
+    ASSIGN_OR_RETURN(FeatureTensor tensor, TensorFromProto(features.tensors(i), tensor_path));
+    if (result.Find(tensor.name) != nullptr) {
+      return InvalidField(FieldPath(tensor_path, "name"),
+                          absl::StrCat("\"", tensor.name, "\" is there twice"));
+    }
+    result.tensors.push_back(std::move(tensor));
+  }
+  return result;
+}
+
+void ToProto(const ImageInput& image, v1::Regions* out) {
+  out->Clear();
+  const RegionSet& regions = image.regions;
+  const int count = static_cast<int>(regions.count);
+  PackVectors(regions.features, count, regions.feature_size, v1::FLOAT32, out->mutable_features());
+  if (!regions.boxes.empty()) {
+    PackVectors(regions.boxes, count, 4, v1::FLOAT32, out->mutable_boxes());
+  }
+  *out->mutable_ocr_tokens() = {image.ocr_tokens.begin(), image.ocr_tokens.end()};
+  *out->mutable_tags() = {image.tags.begin(), image.tags.end()};
+}
+
+absl::StatusOr<ImageInput> FromProto(const v1::Regions& regions, const FieldPath& path) {
+  VectorBounds bounds;
+  bounds.max_rows = kMaxWireRegions;
+  ASSIGN_OR_RETURN(const EmbeddingMatrix features,
+                   FromProto(regions.features(), bounds, FieldPath(path, "features")));
+  ImageInput image;
+  image.regions.count = features.rows();
+  image.regions.feature_size = features.dimension();
+  image.regions.features.assign(features.values().begin(), features.values().end());
+  if (regions.has_boxes()) {
+    const FieldPath boxes_path(path, "boxes");
+    const int count = static_cast<int>(features.rows());
+    ASSIGN_OR_RETURN(const EmbeddingMatrix boxes,
+                     FromProto(regions.boxes(), {count, count, 4}, boxes_path));
+    for (float edge : boxes.values()) {
+      if (edge < 0 || edge > 1) {
+        return InvalidField(boxes_path, absl::StrCat("holds ", edge, ", must be in [0, 1]"));
+      }
+    }
+    image.regions.boxes.assign(boxes.values().begin(), boxes.values().end());
+  }
+  RETURN_IF_ERROR(CheckWords(regions.ocr_tokens(), path, "ocr_tokens"));
+  RETURN_IF_ERROR(CheckWords(regions.tags(), path, "tags"));
+  image.ocr_tokens.assign(regions.ocr_tokens().begin(), regions.ocr_tokens().end());
+  image.tags.assign(regions.tags().begin(), regions.tags().end());
+  return image;
+}
+
+void ToProto(StoredItem item, v1::Item* out) {
+  out->Clear();
+  out->set_item_id(std::move(item.item_id));
+  out->set_caption(std::move(item.caption));
+  out->set_uri(std::move(item.uri));
+  for (std::string& tag : item.tags) out->add_tags(std::move(tag));
+  out->set_shard(item.shard);
+  out->set_row(item.row);
+  if (!item.embedding.empty()) {
+    PackVectors(item.embedding, 1, static_cast<int>(item.embedding.size()), v1::FLOAT32,
+                out->mutable_embedding());
+  }
+}
+
+absl::StatusOr<StoredItem> FromProto(const v1::Item& item, const FieldPath& path) {
+  RETURN_IF_ERROR(CheckItemId(item.item_id(), FieldPath(path, "item_id")));
+  if (item.shard() < 0) return InvalidField(FieldPath(path, "shard"), "is negative");
+  if (item.row() < 0) return InvalidField(FieldPath(path, "row"), "is negative");
+  StoredItem result;
+  result.item_id = item.item_id();
+  result.caption = item.caption();
+  result.uri = item.uri();
+  result.tags.assign(item.tags().begin(), item.tags().end());
+  result.shard = item.shard();
+  result.row = item.row();
+  if (item.has_embedding()) {
+    ASSIGN_OR_RETURN(const EmbeddingMatrix embedding,
+                     FromProto(item.embedding(), VectorBounds(), FieldPath(path, "embedding")));
+    result.embedding.assign(embedding.values().begin(), embedding.values().end());
+  }
+  return result;
+}
+
+absl::Status CheckItemId(absl::string_view item_id, const FieldPath& path) {
+  return CheckLength(item_id, kMaxWireItemIdBytes, path);
+}
+
+absl::Status CheckText(absl::string_view text, const FieldPath& path) {
+  return CheckLength(text, kMaxWireTextBytes, path);
+}
+
+absl::Status CheckImage(absl::string_view image, const FieldPath& path) {
+  return CheckLength(image, kMaxWireImageBytes, path);
+}
+
+void ToProto(const GenerationRef& ref, v1::GenerationKey* out) {
+  out->set_index(ref.index);
+  out->set_generation(ref.generation);
+  out->set_space(ref.space);
+}
+
+absl::StatusOr<GenerationRef> FromProto(const v1::GenerationKey& key, const FieldPath& path) {
+  if (!IsValidName(key.index(), kMaxIndexNameLength)) {
+    return InvalidField(FieldPath(path, "index"), "must match [a-z0-9][a-z0-9_-]{0,62}");
+  }
+  if (!IsValidName(key.generation(), kMaxGenerationNameLength)) {
+    return InvalidField(FieldPath(path, "generation"), "must match [a-z0-9][a-z0-9_-]{0,127}");
+  }
+  RETURN_IF_ERROR(CheckLength(key.space(), 64, FieldPath(path, "space")));
+  return GenerationRef{key.index(), key.generation(), key.space()};
+}
+
+void ToProto(const Combination& combination, v1::Combination* out) {
+  switch (combination.kind) {
+    case CombinationKind::kReplace:
+      out->set_kind(v1::Combination::REPLACE);
+      break;
+    case CombinationKind::kAddLambda:
+      out->set_kind(v1::Combination::ADD_LAMBDA);
+      break;
+    case CombinationKind::kNormAddLambda:
+      out->set_kind(v1::Combination::NORM_ADD_LAMBDA);
+      break;
+  }
+  out->set_lambda(combination.lambda);
+}
+
+absl::StatusOr<Combination> FromProto(const v1::Combination& combination, const FieldPath& path) {
+  Combination result;
+  switch (combination.kind()) {
+    case v1::Combination::REPLACE:
+      result.kind = CombinationKind::kReplace;
+      break;
+    case v1::Combination::ADD_LAMBDA:
+      result.kind = CombinationKind::kAddLambda;
+      break;
+    case v1::Combination::NORM_ADD_LAMBDA:
+      result.kind = CombinationKind::kNormAddLambda;
+      break;
+    default:
+      return InvalidField(FieldPath(path, "kind"), absl::StrCat("is ", combination.kind(),
+                                                                ", must be REPLACE, ADD_LAMBDA or "
+                                                                "NORM_ADD_LAMBDA"));
+  }
+  // Negated, so that NaN is refused too.
+  if (!(combination.lambda() >= 0 && combination.lambda() <= 1)) {
+    return InvalidField(FieldPath(path, "lambda"),
+                        absl::StrCat("is ", combination.lambda(), ", must be in [0, 1]"));
+  }
+  result.lambda = combination.lambda();
+  return result;
+}
+
+v1::ScoreKind ToProto(ScoreKind kind) {
+  switch (kind) {
+    case ScoreKind::kRankRaw:
+      return v1::RANK_RAW;
+    case ScoreKind::kSoftmaxMatch:
+      return v1::SOFTMAX_MATCH;
+    case ScoreKind::kLogitMatch:
+      return v1::LOGIT_MATCH;
+    case ScoreKind::kSigmoid:
+      return v1::SIGMOID;
+  }
+  return v1::SCORE_KIND_UNSPECIFIED;
+}
+
+absl::StatusOr<ScoreKind> FromProto(v1::ScoreKind kind, const FieldPath& path) {
+  switch (kind) {
+    case v1::RANK_RAW:
+      return ScoreKind::kRankRaw;
+    case v1::SOFTMAX_MATCH:
+      return ScoreKind::kSoftmaxMatch;
+    case v1::LOGIT_MATCH:
+      return ScoreKind::kLogitMatch;
+    case v1::SIGMOID:
+      return ScoreKind::kSigmoid;
+    default:
+      return InvalidField(path, absl::StrCat("unknown score kind ", static_cast<int>(kind)));
+  }
+}
+
+}  // namespace sightline

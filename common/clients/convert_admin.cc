@@ -1,0 +1,160 @@
+#include "common/clients/convert_admin.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/clients/convert.h"
+#include "common/clients/convert_internal.h"
+
+namespace sightline {
+namespace {
+
+using convert_internal::AsBadAnswer;
+using convert_internal::CheckIndex;
+
+v1::GenerationStatus::State StateToProto(GenerationState state) {
+  switch (state) {
+    case GenerationState::kLoading:
+      return v1::GenerationStatus::LOADING;
+    case GenerationState::kReady:
+      return v1::GenerationStatus::READY;
+    case GenerationState::kRefused:
+      return v1::GenerationStatus::REFUSED;
+  }
+  return v1::GenerationStatus::STATE_UNSPECIFIED;
+}
+
+absl::optional<GenerationState> StateFromProto(v1::GenerationStatus::State state) {
+  switch (state) {
+    case v1::GenerationStatus::LOADING:
+      return GenerationState::kLoading;
+    case v1::GenerationStatus::READY:
+      return GenerationState::kReady;
+    case v1::GenerationStatus::REFUSED:
+      return GenerationState::kRefused;
+    default:
+      return absl::nullopt;
+  }
+}
+
+void GenerationToProto(const GenerationStatus& status, v1::GenerationStatus* out) {
+  const GenerationInfo& info = status.info;
+  ToProto(info.ref, out->mutable_generation());
+  out->set_state(StateToProto(status.state));
+  out->set_reason(status.reason);
+  out->set_sequence(status.sequence);
+  out->set_item_kind(info.content == IndexContent::kCaptions ? v1::GenerationStatus::CAPTION
+                                                             : v1::GenerationStatus::IMAGE);
+  out->set_dimension(info.dimension);
+  out->set_shard_count(info.shard_count);
+  out->set_item_count(info.item_count);
+  *out->mutable_held_shards() = {status.held_shards.begin(), status.held_shards.end()};
+  out->set_encoder_model(info.encoder_model);
+  out->set_reranker_model(info.reranker_model);
+  ToProto(info.combination, out->mutable_combination());
+}
+
+// What the router builds on, so all of it must be there.
+absl::Status ReadReady(const v1::GenerationStatus& status, const FieldPath& path,
+                       GenerationStatus* result) {
+  GenerationInfo& info = result->info;
+  ASSIGN_OR_RETURN(info.ref, FromProto(status.generation(), FieldPath(path, "generation")));
+  if (status.item_kind() != v1::GenerationStatus::IMAGE &&
+      status.item_kind() != v1::GenerationStatus::CAPTION) {
+    return InvalidField(FieldPath(path, "item_kind"), "must be IMAGE or CAPTION");
+  }
+  if (status.dimension() < 1 || status.dimension() > kMaxWireDimension) {
+    return InvalidField(
+        FieldPath(path, "dimension"),
+        absl::StrCat("is ", status.dimension(), ", must be 1 to ", kMaxWireDimension));
+  }
+  if (status.shard_count() < 1) {
+    return InvalidField(FieldPath(path, "shard_count"), "must be at least 1");
+  }
+  for (int i = 0; i < status.held_shards_size(); ++i) {
+    if (status.held_shards(i) < 0 || status.held_shards(i) >= status.shard_count()) {
+      return InvalidField(
+          FieldPath(path, "held_shards", i),
+          absl::StrCat("is ", status.held_shards(i), ", of ", status.shard_count(), " shards"));
+    }
+  }
+  ASSIGN_OR_RETURN(info.combination,
+                   FromProto(status.combination(), FieldPath(path, "combination")));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<GenerationStatus> GenerationFromProto(const v1::GenerationStatus& status,
+                                                     GenerationState state, const FieldPath& path) {
+  GenerationStatus result;
+  result.state = state;
+  result.reason = status.reason();
+  result.sequence = status.sequence();
+  GenerationInfo& info = result.info;
+  info.ref = {status.generation().index(), status.generation().generation(),
+              status.generation().space()};
+  info.content = status.item_kind() == v1::GenerationStatus::CAPTION ? IndexContent::kCaptions
+                                                                     : IndexContent::kImages;
+  info.dimension = status.dimension();
+  info.shard_count = status.shard_count();
+  info.item_count = status.item_count();
+  info.encoder_model = status.encoder_model();
+  info.reranker_model = status.reranker_model();
+  result.held_shards.assign(status.held_shards().begin(), status.held_shards().end());
+  if (state == GenerationState::kReady) RETURN_IF_ERROR(ReadReady(status, path, &result));
+  return result;
+}
+
+absl::StatusOr<ServerStatus> ReadAnswer(const v1::GetStatusResponse& response) {
+  ServerStatus result;
+  result.service = response.service();
+  for (int i = 0; i < response.generations_size(); ++i) {
+    const auto state = StateFromProto(response.generations(i).state());
+    if (!state.has_value()) continue;
+    ASSIGN_OR_RETURN(
+        GenerationStatus generation,
+        GenerationFromProto(response.generations(i), *state, FieldPath("generations", i)));
+    result.generations.push_back(std::move(generation));
+  }
+  for (const v1::ModelStatus& model : response.models()) {
+    result.models.push_back({model.model(), model.family(), model.space(), model.description()});
+  }
+  for (const v1::BackendStatus& backend : response.backends()) {
+    result.backends.push_back({backend.service(),
+                               backend.address(),
+                               backend.reachable(),
+                               backend.error(),
+                               {backend.shards().begin(), backend.shards().end()}});
+  }
+  return result;
+}
+
+}  // namespace
+
+void ToProto(const ServerStatus& status, v1::GetStatusResponse* out) {
+  out->set_service(status.service);
+  for (const GenerationStatus& generation : status.generations) {
+    GenerationToProto(generation, out->add_generations());
+  }
+  for (const ModelStatus& model : status.models) {
+    v1::ModelStatus* message = out->add_models();
+    message->set_model(model.model);
+    message->set_family(model.family);
+    message->set_space(model.space);
+    message->set_description(model.description);
+  }
+  for (const BackendStatus& backend : status.backends) {
+    v1::BackendStatus* message = out->add_backends();
+    message->set_service(backend.service);
+    message->set_address(backend.address);
+    message->set_reachable(backend.reachable);
+    message->set_error(backend.error);
+    *message->mutable_shards() = {backend.shards.begin(), backend.shards.end()};
+  }
+}
+
+absl::StatusOr<ServerStatus> FromProto(const v1::GetStatusResponse& response) {
+  return AsBadAnswer(ReadAnswer(response));
+}
+
+}  // namespace sightline

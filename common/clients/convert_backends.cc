@@ -1,0 +1,362 @@
+#include "common/clients/convert_backends.h"
+
+#include <cmath>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/clients/convert.h"
+#include "common/clients/convert_internal.h"
+
+namespace sightline {
+namespace {
+
+using convert_internal::AsBadAnswer;
+using convert_internal::CheckCount;
+using convert_internal::CheckIndex;
+using convert_internal::CheckSameGeneration;
+using convert_internal::Overloaded;
+
+absl::StatusOr<EncodableQuery> QueryFromProto(const v1::EncodableQuery& query,
+                                              const FieldPath& path) {
+  switch (query.kind_case()) {
+    case v1::EncodableQuery::kText:
+      RETURN_IF_ERROR(CheckText(query.text(), FieldPath(path, "text")));
+      return EncodableQuery(TextQuery{query.text()});
+    case v1::EncodableQuery::kImage:
+      RETURN_IF_ERROR(CheckImage(query.image(), FieldPath(path, "image")));
+      return EncodableQuery(ImageQuery{query.image()});
+    case v1::EncodableQuery::kRegions: {
+      ASSIGN_OR_RETURN(ImageInput image, FromProto(query.regions(), FieldPath(path, "regions")));
+      return EncodableQuery(RegionsQuery{std::move(image)});
+    }
+    case v1::EncodableQuery::KIND_NOT_SET:
+      break;
+  }
+  return InvalidField(path, "must be a text, an image or regions");
+}
+
+void SideToProto(RerankSide side, v1::RerankInput* out) {
+  std::visit(
+      Overloaded{
+          [&](TextQuery& text) { out->set_text(std::move(text.text)); },
+          [&](ItemFeatures& features) { ToProto(std::move(features), out->mutable_features()); },
+          [&](StoredRef& stored) {
+            ToProto(stored.target, out->mutable_stored()->mutable_generation());
+            out->mutable_stored()->set_shard(stored.shard);
+            out->mutable_stored()->set_row(stored.row);
+          },
+      },
+      side);
+}
+
+absl::StatusOr<RerankSide> SideFromProto(const v1::RerankInput& side, bool is_text,
+                                         const FieldPath& path) {
+  switch (side.kind_case()) {
+    case v1::RerankInput::kText:
+      if (!is_text) return InvalidField(FieldPath(path, "text"), "stands where an image must");
+      RETURN_IF_ERROR(CheckText(side.text(), FieldPath(path, "text")));
+      return RerankSide(TextQuery{side.text()});
+    case v1::RerankInput::kFeatures: {
+      ASSIGN_OR_RETURN(ItemFeatures features,
+                       FromProto(side.features(), FieldPath(path, "features")));
+      return RerankSide(std::move(features));
+    }
+    case v1::RerankInput::kStored: {
+      const FieldPath stored_path(path, "stored");
+      StoredRef stored;
+      ASSIGN_OR_RETURN(stored.target,
+                       FromProto(side.stored().generation(), FieldPath(stored_path, "generation")));
+      RETURN_IF_ERROR(CheckIndex(side.stored().shard(), FieldPath(stored_path, "shard")));
+      RETURN_IF_ERROR(CheckIndex(side.stored().row(), FieldPath(stored_path, "row")));
+      stored.shard = side.stored().shard();
+      stored.row = side.stored().row();
+      return RerankSide(std::move(stored));
+    }
+    case v1::RerankInput::KIND_NOT_SET:
+      break;
+  }
+  return InvalidField(path, "must be a text, features or a stored item");
+}
+
+// One list, in the order that merging relies on.
+absl::StatusOr<std::vector<Candidate>> NeighborsFromProto(const v1::NeighborList& list, int shard,
+                                                          int top_k, const FieldPath& path) {
+  RETURN_IF_ERROR(CheckCount(list.neighbors_size(), 0, top_k, FieldPath(path, "neighbors")));
+  std::vector<Candidate> candidates;
+  candidates.reserve(list.neighbors_size());
+  for (int i = 0; i < list.neighbors_size(); ++i) {
+    const v1::Neighbor& neighbor = list.neighbors(i);
+    const FieldPath neighbor_path(path, "neighbors", i);
+    RETURN_IF_ERROR(CheckItemId(neighbor.item_id(), FieldPath(neighbor_path, "item_id")));
+    RETURN_IF_ERROR(CheckIndex(neighbor.row(), FieldPath(neighbor_path, "row")));
+    if (!std::isfinite(neighbor.score())) {
+      return InvalidField(FieldPath(neighbor_path, "score"), "is not finite");
+    }
+    candidates.push_back({neighbor.item_id(), shard, neighbor.row(), neighbor.score()});
+    if (i > 0 && !RanksBefore(candidates[i - 1], candidates[i])) {
+      return InvalidField(neighbor_path, "does not rank after the one before it");
+    }
+  }
+  return candidates;
+}
+
+absl::StatusOr<EncodeResponse> ReadAnswer(const v1::EncodeQueriesRequest& request,
+                                          const v1::EncodeQueriesResponse& response) {
+  RETURN_IF_ERROR(CheckSameGeneration(request.generation(), response.generation()));
+  EncodeResponse result;
+  const int count = request.queries_size();
+  ASSIGN_OR_RETURN(result.embeddings,
+                   FromProto(response.embeddings(), {count, count, 0}, FieldPath("embeddings")));
+  if (!request.include_features()) return result;
+  RETURN_IF_ERROR(CheckCount(response.features_size(), count, count, FieldPath("features")));
+  for (int i = 0; i < count; ++i) {
+    ASSIGN_OR_RETURN(ItemFeatures features,
+                     FromProto(response.features(i), FieldPath("features", i)));
+    result.features.push_back(std::move(features));
+  }
+  return result;
+}
+
+absl::StatusOr<SearchShardResponse> ReadAnswer(const v1::SearchIndexRequest& request,
+                                               const v1::SearchIndexResponse& response) {
+  RETURN_IF_ERROR(CheckSameGeneration(request.generation(), response.generation()));
+  const int count = request.queries().row_count();
+  RETURN_IF_ERROR(CheckCount(response.results_size(), count, count, FieldPath("results")));
+  SearchShardResponse result;
+  for (int i = 0; i < count; ++i) {
+    ASSIGN_OR_RETURN(std::vector<Candidate> candidates,
+                     NeighborsFromProto(response.results(i), request.shard(), request.top_k(),
+                                        FieldPath("results", i)));
+    result.candidates.push_back(std::move(candidates));
+  }
+  return result;
+}
+
+absl::StatusOr<FetchItemsResponse> ReadAnswer(const v1::FetchItemsRequest& request,
+                                              const v1::FetchItemsResponse& response) {
+  RETURN_IF_ERROR(CheckSameGeneration(request.generation(), response.generation()));
+  const bool by_id = request.item_ids_size() > 0;
+  const int count = by_id ? request.item_ids_size() : request.rows_size();
+  RETURN_IF_ERROR(CheckCount(response.items_size(), count, count, FieldPath("items")));
+  FetchItemsResponse result;
+  result.items.resize(count);
+  for (int i = 0; i < count; ++i) {
+    if (!response.items(i).has_item()) continue;
+    const FieldPath path("items", i);
+    ASSIGN_OR_RETURN(StoredItem item, FromProto(response.items(i).item(), path));
+    if (by_id ? item.item_id != request.item_ids(i) : item.row != request.rows(i)) {
+      return InvalidField(path, absl::StrCat("is \"", item.item_id, "\" in row ", item.row,
+                                             ", which was not asked for in this place"));
+    }
+    if (request.include_embeddings() && item.embedding.empty()) {
+      return InvalidField(FieldPath(path, "embedding"), "is missing");
+    }
+    result.items[i] = std::move(item);
+  }
+  return result;
+}
+
+absl::StatusOr<RerankResponse> ReadAnswer(const v1::RerankCandidatesRequest& request,
+                                          const v1::RerankCandidatesResponse& response) {
+  RETURN_IF_ERROR(CheckSameGeneration(request.generation(), response.generation()));
+  const int count = request.candidates_size();
+  RETURN_IF_ERROR(CheckCount(response.scores_size(), count, count, FieldPath("scores")));
+  RerankResponse result;
+  ASSIGN_OR_RETURN(result.score_kind, FromProto(response.score_kind(), FieldPath("score_kind")));
+  result.scores.reserve(count);
+  for (int i = 0; i < count; ++i) {
+    if (!std::isfinite(response.scores(i).score())) {
+      return InvalidField(FieldPath("scores", i), "is not finite");
+    }
+    result.scores.push_back(response.scores(i).score());
+  }
+  return result;
+}
+
+}  // namespace
+
+// --- requests to the wire ---
+
+void ToProto(EncodeRequest request, v1::EncodeQueriesRequest* out) {
+  ToProto(request.target, out->mutable_generation());
+  for (EncodableQuery& query : request.queries) {
+    v1::EncodableQuery* message = out->add_queries();
+    std::visit(
+        Overloaded{
+            [&](TextQuery& text) { message->set_text(std::move(text.text)); },
+            [&](ImageQuery& image) { message->set_image(std::move(image.bytes)); },
+            [&](RegionsQuery& regions) { ToProto(regions.image, message->mutable_regions()); },
+        },
+        query);
+  }
+  out->set_include_features(request.want_features);
+}
+
+void ToProto(SearchShardRequest request, v1::SearchIndexRequest* out) {
+  ToProto(request.target, out->mutable_generation());
+  out->set_shard(request.shard);
+  ToProto(request.queries, out->mutable_queries());
+  out->set_top_k(request.top_k);
+}
+
+void ToProto(FetchItemsRequest request, v1::FetchItemsRequest* out) {
+  ToProto(request.target, out->mutable_generation());
+  out->set_shard(request.shard);
+  for (std::string& item_id : request.item_ids) out->add_item_ids(std::move(item_id));
+  *out->mutable_rows() = {request.rows.begin(), request.rows.end()};
+  out->set_include_embeddings(request.want_embeddings);
+}
+
+void ToProto(RerankRequest request, v1::RerankCandidatesRequest* out) {
+  ToProto(request.target, out->mutable_generation());
+  out->set_query_side(request.query_is_text ? v1::RerankCandidatesRequest::TEXT
+                                            : v1::RerankCandidatesRequest::IMAGE);
+  SideToProto(std::move(request.query), out->mutable_query());
+  for (RerankSide& candidate : request.candidates) {
+    SideToProto(std::move(candidate), out->add_candidates());
+  }
+}
+
+// --- requests from the wire ---
+
+absl::StatusOr<EncodeRequest> FromProto(const v1::EncodeQueriesRequest& request) {
+  EncodeRequest result;
+  ASSIGN_OR_RETURN(result.target, FromProto(request.generation(), FieldPath("generation")));
+  RETURN_IF_ERROR(CheckCount(request.queries_size(), 1, kMaxWireQueries, FieldPath("queries")));
+  result.queries.reserve(request.queries_size());
+  for (int i = 0; i < request.queries_size(); ++i) {
+    ASSIGN_OR_RETURN(EncodableQuery query,
+                     QueryFromProto(request.queries(i), FieldPath("queries", i)));
+    result.queries.push_back(std::move(query));
+  }
+  result.want_features = request.include_features();
+  return result;
+}
+
+absl::StatusOr<SearchShardRequest> FromProto(const v1::SearchIndexRequest& request) {
+  SearchShardRequest result;
+  ASSIGN_OR_RETURN(result.target, FromProto(request.generation(), FieldPath("generation")));
+  RETURN_IF_ERROR(CheckIndex(request.shard(), FieldPath("shard")));
+  result.shard = request.shard();
+  ASSIGN_OR_RETURN(result.queries,
+                   FromProto(request.queries(), {1, kMaxWireQueries, 0}, FieldPath("queries")));
+  if (request.top_k() < 1 || request.top_k() > kMaxWireNeighbors) {
+    return InvalidField(FieldPath("top_k"),
+                        absl::StrCat("is ", request.top_k(), ", must be 1 to ", kMaxWireNeighbors));
+  }
+  result.top_k = request.top_k();
+  return result;
+}
+
+absl::StatusOr<FetchItemsRequest> FromProto(const v1::FetchItemsRequest& request) {
+  FetchItemsRequest result;
+  ASSIGN_OR_RETURN(result.target, FromProto(request.generation(), FieldPath("generation")));
+  RETURN_IF_ERROR(CheckIndex(request.shard(), FieldPath("shard")));
+  result.shard = request.shard();
+  if ((request.item_ids_size() > 0) == (request.rows_size() > 0)) {
+    return InvalidField(FieldPath("item_ids"), "or rows must be given, and not both");
+  }
+  RETURN_IF_ERROR(
+      CheckCount(request.item_ids_size(), 0, kMaxWireFetchedItems, FieldPath("item_ids")));
+  RETURN_IF_ERROR(CheckCount(request.rows_size(), 0, kMaxWireFetchedItems, FieldPath("rows")));
+  for (int i = 0; i < request.item_ids_size(); ++i) {
+    RETURN_IF_ERROR(CheckItemId(request.item_ids(i), FieldPath("item_ids", i)));
+  }
+  for (int i = 0; i < request.rows_size(); ++i) {
+    RETURN_IF_ERROR(CheckIndex(request.rows(i), FieldPath("rows", i)));
+  }
+  result.item_ids.assign(request.item_ids().begin(), request.item_ids().end());
+  result.rows.assign(request.rows().begin(), request.rows().end());
+  result.want_embeddings = request.include_embeddings();
+  return result;
+}
+
+absl::StatusOr<RerankRequest> FromProto(const v1::RerankCandidatesRequest& request) {
+  RerankRequest result;
+  ASSIGN_OR_RETURN(result.target, FromProto(request.generation(), FieldPath("generation")));
+  if (request.query_side() != v1::RerankCandidatesRequest::TEXT &&
+      request.query_side() != v1::RerankCandidatesRequest::IMAGE) {
+    return InvalidField(FieldPath("query_side"), "must be TEXT or IMAGE");
+  }
+  result.query_is_text = request.query_side() == v1::RerankCandidatesRequest::TEXT;
+  ASSIGN_OR_RETURN(result.query,
+                   SideFromProto(request.query(), result.query_is_text, FieldPath("query")));
+  RETURN_IF_ERROR(
+      CheckCount(request.candidates_size(), 1, kMaxWireCandidates, FieldPath("candidates")));
+  result.candidates.reserve(request.candidates_size());
+  for (int i = 0; i < request.candidates_size(); ++i) {
+    ASSIGN_OR_RETURN(
+        RerankSide candidate,
+        SideFromProto(request.candidates(i), !result.query_is_text, FieldPath("candidates", i)));
+    result.candidates.push_back(std::move(candidate));
+  }
+  return result;
+}
+
+// --- answers to the wire ---
+
+void ToProto(EncodeResponse response, const GenerationRef& target, v1::EncodeQueriesResponse* out) {
+  ToProto(response.embeddings, out->mutable_embeddings());
+  for (ItemFeatures& features : response.features) {
+    ToProto(std::move(features), out->add_features());
+  }
+  ToProto(target, out->mutable_generation());
+}
+
+void ToProto(SearchShardResponse response, const GenerationRef& target,
+             v1::SearchIndexResponse* out) {
+  for (std::vector<Candidate>& candidates : response.candidates) {
+    v1::NeighborList* list = out->add_results();
+    for (Candidate& candidate : candidates) {
+      v1::Neighbor* neighbor = list->add_neighbors();
+      neighbor->set_item_id(std::move(candidate.item_id));
+      neighbor->set_row(candidate.row);
+      neighbor->set_score(candidate.score);
+    }
+  }
+  ToProto(target, out->mutable_generation());
+}
+
+void ToProto(FetchItemsResponse response, const GenerationRef& target,
+             v1::FetchItemsResponse* out) {
+  for (absl::optional<StoredItem>& item : response.items) {
+    v1::FetchedItem* fetched = out->add_items();
+    if (item.has_value()) ToProto(*std::move(item), fetched->mutable_item());
+  }
+  ToProto(target, out->mutable_generation());
+}
+
+void ToProto(const RerankResponse& response, const GenerationRef& target,
+             v1::RerankCandidatesResponse* out) {
+  for (float score : response.scores) out->add_scores()->set_score(score);
+  out->set_score_kind(ToProto(response.score_kind));
+  ToProto(target, out->mutable_generation());
+}
+
+// --- answers from the wire ---
+
+absl::StatusOr<EncodeResponse> FromProto(const v1::EncodeQueriesRequest& request,
+                                         const v1::EncodeQueriesResponse& response) {
+  return AsBadAnswer(ReadAnswer(request, response));
+}
+
+absl::StatusOr<SearchShardResponse> FromProto(const v1::SearchIndexRequest& request,
+                                              const v1::SearchIndexResponse& response) {
+  return AsBadAnswer(ReadAnswer(request, response));
+}
+
+absl::StatusOr<FetchItemsResponse> FromProto(const v1::FetchItemsRequest& request,
+                                             const v1::FetchItemsResponse& response) {
+  return AsBadAnswer(ReadAnswer(request, response));
+}
+
+absl::StatusOr<RerankResponse> FromProto(const v1::RerankCandidatesRequest& request,
+                                         const v1::RerankCandidatesResponse& response) {
+  return AsBadAnswer(ReadAnswer(request, response));
+}
+
+}  // namespace sightline

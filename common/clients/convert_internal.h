@@ -1,0 +1,57 @@
+// What the conversions share among themselves.  Not for others.
+#ifndef SIGHTLINE_COMMON_CLIENTS_CONVERT_INTERNAL_H_
+#define SIGHTLINE_COMMON_CLIENTS_CONVERT_INTERNAL_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "common/clients/convert.h"
+
+namespace sightline {
+namespace convert_internal {
+
+// std::visit over lambdas.
+template <typename... Ts>
+struct Overloaded : Ts... {
+  using Ts::operator()...;
+};
+template <typename... Ts>
+Overloaded(Ts...) -> Overloaded<Ts...>;
+
+inline absl::Status CheckCount(int64_t count, int64_t low, int64_t high, const FieldPath& path) {
+  if (count >= low && count <= high) return absl::OkStatus();
+  if (low == high) return InvalidField(path, absl::StrCat("has ", count, " entries, not ", low));
+  return InvalidField(path, absl::StrCat("has ", count, " entries, must have ", low, " to ", high));
+}
+
+inline absl::Status CheckIndex(int64_t value, const FieldPath& path) {
+  if (value >= 0) return absl::OkStatus();
+  return InvalidField(path, absl::StrCat("is ", value, ", must not be negative"));
+}
+
+// What a wrong answer looks like to FromProto is the server's fault, not the caller's.
+template <typename T>
+absl::StatusOr<T> AsBadAnswer(absl::StatusOr<T> result) {
+  if (result.ok()) return result;
+  return absl::InternalError(
+      absl::StrCat("the answer is not one to this request: ", result.status().message()));
+}
+
+inline absl::Status CheckSameGeneration(const v1::GenerationKey& asked,
+                                        const v1::GenerationKey& answered) {
+  if (asked.index() == answered.index() && asked.generation() == answered.generation() &&
+      asked.space() == answered.space()) {
+    return absl::OkStatus();
+  }
+  return InvalidField(FieldPath("generation"),
+                      absl::StrCat("is ", answered.index(), "/", answered.generation(), " (space ",
+                                   answered.space(), "), asked was ", asked.index(), "/",
+                                   asked.generation(), " (space ", asked.space(), ")"));
+}
+
+}  // namespace convert_internal
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_CLIENTS_CONVERT_INTERNAL_H_

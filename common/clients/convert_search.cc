@@ -1,0 +1,497 @@
+#include "common/clients/convert_search.h"
+
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/clients/convert.h"
+#include "common/clients/convert_internal.h"
+
+namespace sightline {
+namespace {
+
+using convert_internal::AsBadAnswer;
+using convert_internal::CheckCount;
+using convert_internal::CheckIndex;
+using convert_internal::Overloaded;
+
+// --- queries ---
+
+void ItemToProto(ItemQuery item, v1::ItemQuery* out) {
+  out->set_index(std::move(item.index));
+  out->set_item_id(std::move(item.item_id));
+}
+
+absl::StatusOr<ItemQuery> ItemFromProto(const v1::ItemQuery& item, const FieldPath& path) {
+  RETURN_IF_ERROR(CheckItemId(item.item_id(), FieldPath(path, "item_id")));
+  return ItemQuery{item.index(), item.item_id()};
+}
+
+void EmbeddingToProto(EmbeddingQuery embedding, v1::EmbeddingQuery* out) {
+  PackVectors(embedding.values, 1, static_cast<int>(embedding.values.size()), v1::FLOAT32,
+              out->mutable_vector());
+  out->set_space(std::move(embedding.space));
+}
+
+absl::StatusOr<EmbeddingQuery> EmbeddingFromProto(const v1::EmbeddingQuery& embedding,
+                                                  const FieldPath& path) {
+  ASSIGN_OR_RETURN(const EmbeddingMatrix vector,
+                   FromProto(embedding.vector(), VectorBounds(), FieldPath(path, "vector")));
+  if (embedding.space().empty()) {
+    return InvalidField(FieldPath(path, "space"),
+                        "is empty; name the embedding space that the vector lies in");
+  }
+  const absl::Span<const float> values = vector.values();
+  return EmbeddingQuery{{values.begin(), values.end()}, embedding.space()};
+}
+
+void QueryToProto(Query query, v1::Query* out) {
+  std::visit(Overloaded{
+                 [&](TextQuery& text) { out->set_text(std::move(text.text)); },
+                 [&](ImageQuery& image) { out->set_image(std::move(image.bytes)); },
+                 [&](RegionsQuery& regions) { ToProto(regions.image, out->mutable_regions()); },
+                 [&](EmbeddingQuery& embedding) {
+                   EmbeddingToProto(std::move(embedding), out->mutable_embedding());
+                 },
+                 [&](ItemQuery& item) { ItemToProto(std::move(item), out->mutable_item()); },
+             },
+             query);
+}
+
+absl::StatusOr<Query> QueryFromProto(const v1::Query& query, const FieldPath& path) {
+  switch (query.kind_case()) {
+    case v1::Query::kText:
+      RETURN_IF_ERROR(CheckText(query.text(), FieldPath(path, "text")));
+      return Query(TextQuery{query.text()});
+    case v1::Query::kImage:
+      RETURN_IF_ERROR(CheckImage(query.image(), FieldPath(path, "image")));
+      return Query(ImageQuery{query.image()});
+    case v1::Query::kRegions: {
+      ASSIGN_OR_RETURN(ImageInput image, FromProto(query.regions(), FieldPath(path, "regions")));
+      return Query(RegionsQuery{std::move(image)});
+    }
+    case v1::Query::kEmbedding: {
+      ASSIGN_OR_RETURN(EmbeddingQuery embedding,
+                       EmbeddingFromProto(query.embedding(), FieldPath(path, "embedding")));
+      return Query(std::move(embedding));
+    }
+    case v1::Query::kItem: {
+      ASSIGN_OR_RETURN(ItemQuery item, ItemFromProto(query.item(), FieldPath(path, "item")));
+      return Query(std::move(item));
+    }
+    case v1::Query::KIND_NOT_SET:
+      break;
+  }
+  return InvalidField(path, "must be a text, an image, regions, an embedding or an item");
+}
+
+absl::StatusOr<PairText> PairFromProto(const v1::PairText& text, const FieldPath& path) {
+  switch (text.kind_case()) {
+    case v1::PairText::kText:
+      RETURN_IF_ERROR(CheckText(text.text(), FieldPath(path, "text")));
+      return PairText(TextQuery{text.text()});
+    case v1::PairText::kItem: {
+      ASSIGN_OR_RETURN(ItemQuery item, ItemFromProto(text.item(), FieldPath(path, "item")));
+      return PairText(std::move(item));
+    }
+    case v1::PairText::KIND_NOT_SET:
+      break;
+  }
+  return InvalidField(path, "must be a text or an item");
+}
+
+absl::StatusOr<PairImage> PairFromProto(const v1::PairImage& image, const FieldPath& path) {
+  switch (image.kind_case()) {
+    case v1::PairImage::kImage:
+      RETURN_IF_ERROR(CheckImage(image.image(), FieldPath(path, "image")));
+      return PairImage(ImageQuery{image.image()});
+    case v1::PairImage::kRegions: {
+      ASSIGN_OR_RETURN(ImageInput regions, FromProto(image.regions(), FieldPath(path, "regions")));
+      return PairImage(RegionsQuery{std::move(regions)});
+    }
+    case v1::PairImage::kItem: {
+      ASSIGN_OR_RETURN(ItemQuery item, ItemFromProto(image.item(), FieldPath(path, "item")));
+      return PairImage(std::move(item));
+    }
+    case v1::PairImage::KIND_NOT_SET:
+      break;
+  }
+  return InvalidField(path, "must be an image, regions or an item");
+}
+
+// --- parts of answers ---
+
+v1::RerankSummary::Outcome OutcomeToProto(RerankOutcome outcome) {
+  switch (outcome) {
+    case RerankOutcome::kNotRequested:
+      return v1::RerankSummary::NOT_REQUESTED;
+    case RerankOutcome::kNotApplicable:
+      return v1::RerankSummary::NOT_APPLICABLE;
+    case RerankOutcome::kComplete:
+      return v1::RerankSummary::COMPLETE;
+    case RerankOutcome::kPartial:
+      return v1::RerankSummary::PARTIAL;
+    case RerankOutcome::kFailed:
+      return v1::RerankSummary::FAILED;
+  }
+  return v1::RerankSummary::OUTCOME_UNSPECIFIED;
+}
+
+absl::StatusOr<RerankOutcome> OutcomeFromProto(v1::RerankSummary::Outcome outcome,
+                                               const FieldPath& path) {
+  switch (outcome) {
+    case v1::RerankSummary::NOT_REQUESTED:
+      return RerankOutcome::kNotRequested;
+    case v1::RerankSummary::NOT_APPLICABLE:
+      return RerankOutcome::kNotApplicable;
+    case v1::RerankSummary::COMPLETE:
+      return RerankOutcome::kComplete;
+    case v1::RerankSummary::PARTIAL:
+      return RerankOutcome::kPartial;
+    case v1::RerankSummary::FAILED:
+      return RerankOutcome::kFailed;
+    default:
+      return InvalidField(path, absl::StrCat("unknown outcome ", static_cast<int>(outcome)));
+  }
+}
+
+v1::DegradedReason ReasonToProto(DegradedReason reason) {
+  switch (reason) {
+    case DegradedReason::kShardsMissing:
+      return v1::SHARDS_MISSING;
+    case DegradedReason::kDepthReduced:
+      return v1::DEPTH_REDUCED;
+    case DegradedReason::kRerankerFailed:
+      return v1::RERANKER_FAILED;
+    case DegradedReason::kRerankerLate:
+      return v1::RERANKER_LATE;
+    case DegradedReason::kRecordsMissing:
+      return v1::RECORDS_MISSING;
+  }
+  return v1::DEGRADED_REASON_UNSPECIFIED;
+}
+
+absl::optional<DegradedReason> ReasonFromProto(int reason) {
+  switch (reason) {
+    case v1::SHARDS_MISSING:
+      return DegradedReason::kShardsMissing;
+    case v1::DEPTH_REDUCED:
+      return DegradedReason::kDepthReduced;
+    case v1::RERANKER_FAILED:
+      return DegradedReason::kRerankerFailed;
+    case v1::RERANKER_LATE:
+      return DegradedReason::kRerankerLate;
+    case v1::RECORDS_MISSING:
+      return DegradedReason::kRecordsMissing;
+    default:
+      return absl::nullopt;
+  }
+}
+
+void DurationToProto(absl::Duration duration, google::protobuf::Duration* out) {
+  absl::Duration rest;
+  out->set_seconds(absl::IDivDuration(duration, absl::Seconds(1), &rest));
+  out->set_nanos(static_cast<int>(absl::ToInt64Nanoseconds(rest)));
+}
+
+absl::Duration DurationFromProto(const google::protobuf::Duration& duration) {
+  return absl::Seconds(duration.seconds()) + absl::Nanoseconds(duration.nanos());
+}
+
+void HitToProto(Hit hit, bool with_item, v1::Hit* out) {
+  if (with_item) {
+    v1::Item* item = out->mutable_item();
+    item->set_item_id(hit.item_id);
+    item->set_caption(std::move(hit.caption));
+    item->set_uri(std::move(hit.uri));
+    for (std::string& tag : hit.tags) item->add_tags(std::move(tag));
+    item->set_shard(hit.shard);
+    item->set_row(hit.row);
+  }
+  out->set_item_id(std::move(hit.item_id));
+  out->set_score(hit.score);
+  out->set_stage(hit.stage == HitStage::kReranked ? v1::Hit::RERANKED : v1::Hit::RETRIEVED);
+  out->set_retrieval_score(hit.retrieval_score);
+  if (hit.rerank_score.has_value()) out->set_rerank_score(*hit.rerank_score);
+}
+
+absl::StatusOr<Hit> HitFromProto(const v1::Hit& hit, const FieldPath& path) {
+  RETURN_IF_ERROR(CheckItemId(hit.item_id(), FieldPath(path, "item_id")));
+  if (hit.stage() != v1::Hit::RETRIEVED && hit.stage() != v1::Hit::RERANKED) {
+    return InvalidField(FieldPath(path, "stage"),
+                        absl::StrCat("is ", static_cast<int>(hit.stage()), ", which is unknown"));
+  }
+  Hit result;
+  result.item_id = hit.item_id();
+  result.stage = hit.stage() == v1::Hit::RERANKED ? HitStage::kReranked : HitStage::kRetrieved;
+  result.score = hit.score();
+  result.retrieval_score = hit.retrieval_score();
+  if (hit.has_rerank_score()) result.rerank_score = hit.rerank_score();
+  if (hit.has_item()) {
+    ASSIGN_OR_RETURN(StoredItem item, FromProto(hit.item(), FieldPath(path, "item")));
+    result.shard = item.shard;
+    result.row = item.row;
+    result.caption = std::move(item.caption);
+    result.uri = std::move(item.uri);
+    result.tags = std::move(item.tags);
+  }
+  return result;
+}
+
+void SummaryToProto(const SearchResult& result, v1::SearchItemsResponse* out) {
+  v1::Coverage* coverage = out->mutable_coverage();
+  coverage->set_shard_count(result.shard_count);
+  coverage->set_answered_shard_count(result.answered_shard_count);
+  *coverage->mutable_unreachable() = {result.unreachable.begin(), result.unreachable.end()};
+  v1::RerankSummary* rerank = out->mutable_rerank();
+  rerank->set_outcome(OutcomeToProto(result.rerank));
+  rerank->set_requested_depth(result.requested_depth);
+  rerank->set_achieved_depth(result.achieved_depth);
+  ToProto(result.combination, rerank->mutable_combination());
+  for (DegradedReason reason : result.degraded) out->add_degraded_reasons(ReasonToProto(reason));
+  DurationToProto(result.times.encode, out->mutable_times()->mutable_encode());
+  DurationToProto(result.times.search, out->mutable_times()->mutable_search());
+  DurationToProto(result.times.rerank, out->mutable_times()->mutable_rerank());
+  DurationToProto(result.times.fetch, out->mutable_times()->mutable_fetch());
+  DurationToProto(result.times.total, out->mutable_times()->mutable_total());
+}
+
+absl::Status SummaryFromProto(const v1::SearchItemsResponse& response, SearchResult* result) {
+  const v1::Coverage& coverage = response.coverage();
+  result->shard_count = coverage.shard_count();
+  result->answered_shard_count = coverage.answered_shard_count();
+  result->unreachable.assign(coverage.unreachable().begin(), coverage.unreachable().end());
+  const v1::RerankSummary& rerank = response.rerank();
+  const FieldPath rerank_path("rerank");
+  ASSIGN_OR_RETURN(result->rerank,
+                   OutcomeFromProto(rerank.outcome(), FieldPath(rerank_path, "outcome")));
+  result->requested_depth = rerank.requested_depth();
+  result->achieved_depth = rerank.achieved_depth();
+  ASSIGN_OR_RETURN(result->combination,
+                   FromProto(rerank.combination(), FieldPath(rerank_path, "combination")));
+  for (int reason : response.degraded_reasons()) {
+    if (auto known = ReasonFromProto(reason)) result->degraded.push_back(*known);
+  }
+  const v1::StageTimes& times = response.times();
+  result->times.encode = DurationFromProto(times.encode());
+  result->times.search = DurationFromProto(times.search());
+  result->times.rerank = DurationFromProto(times.rerank());
+  result->times.fetch = DurationFromProto(times.fetch());
+  result->times.total = DurationFromProto(times.total());
+  return absl::OkStatus();
+}
+
+// --- answers, read in the light of their requests ---
+
+absl::StatusOr<SearchResult> ReadAnswer(const v1::SearchItemsRequest& request,
+                                        const v1::SearchItemsResponse& response) {
+  SearchResult result;
+  ASSIGN_OR_RETURN(result.target, FromProto(response.generation(), FieldPath("generation")));
+  const int top_k = request.has_top_k() ? request.top_k() : SearchRequest().top_k;
+  RETURN_IF_ERROR(CheckCount(response.hits_size(), 0, top_k, FieldPath("hits")));
+  result.hits.reserve(response.hits_size());
+  for (int i = 0; i < response.hits_size(); ++i) {
+    ASSIGN_OR_RETURN(Hit hit, HitFromProto(response.hits(i), FieldPath("hits", i)));
+    result.hits.push_back(std::move(hit));
+  }
+  RETURN_IF_ERROR(SummaryFromProto(response, &result));
+  return result;
+}
+
+absl::StatusOr<ScorePairsResult> ReadAnswer(const v1::ScorePairsRequest& request,
+                                            const v1::ScorePairsResponse& response) {
+  ScorePairsResult result;
+  ASSIGN_OR_RETURN(result.target, FromProto(response.generation(), FieldPath("generation")));
+  ASSIGN_OR_RETURN(result.score_kind, FromProto(response.score_kind(), FieldPath("score_kind")));
+  const int64_t images = request.images_size();
+  const int64_t count = request.texts_size() * images;
+  RETURN_IF_ERROR(CheckCount(response.scores_size(), count, count, FieldPath("scores")));
+  for (int i = 0; i < response.scores_size(); ++i) {
+    const v1::PairScore& pair = response.scores(i);
+    if (pair.text_index() != i / images || pair.image_index() != i % images) {
+      return InvalidField(FieldPath("scores", i),
+                          absl::StrCat("is of text ", pair.text_index(), " and image ",
+                                       pair.image_index(), ", which is out of order"));
+    }
+    result.scores.push_back({pair.retrieval_score(), pair.rerank_score(), pair.raw_score()});
+  }
+  return result;
+}
+
+absl::StatusOr<GetItemsResult> ReadAnswer(const v1::GetItemsRequest& request,
+                                          const v1::GetItemsResponse& response) {
+  GetItemsResult result;
+  ASSIGN_OR_RETURN(result.target, FromProto(response.generation(), FieldPath("generation")));
+  result.unreachable.assign(response.unreachable().begin(), response.unreachable().end());
+  // The answer is the request with the unknown ids taken out, so one pass aligns them.
+  int next = 0;
+  for (const std::string& item_id : request.item_ids()) {
+    result.items.emplace_back();
+    if (next == response.items_size() || response.items(next).item_id() != item_id) continue;
+    ASSIGN_OR_RETURN(result.items.back(),
+                     FromProto(response.items(next), FieldPath("items", next)));
+    ++next;
+  }
+  if (next < response.items_size()) {
+    return InvalidField(FieldPath("items", next), absl::StrCat("\"", response.items(next).item_id(),
+                                                               "\" was not asked for here"));
+  }
+  return result;
+}
+
+}  // namespace
+
+// --- requests to the wire ---
+
+void ToProto(SearchRequest request, v1::SearchItemsRequest* out) {
+  out->set_index(std::move(request.index));
+  QueryToProto(std::move(request.query), out->mutable_query());
+  out->set_top_k(request.top_k);
+  if (request.depth.has_value()) out->set_rerank_depth(*request.depth);
+  if (request.combination.has_value()) {
+    ToProto(*request.combination, out->mutable_combination());
+  }
+  out->set_view(request.want_records ? v1::ITEM_VIEW_FULL : v1::ITEM_VIEW_BASIC);
+}
+
+void ToProto(ScorePairsRequest request, v1::ScorePairsRequest* out) {
+  out->set_index(std::move(request.index));
+  for (PairText& text : request.texts) {
+    v1::PairText* message = out->add_texts();
+    std::visit(Overloaded{
+                   [&](TextQuery& words) { message->set_text(std::move(words.text)); },
+                   [&](ItemQuery& item) { ItemToProto(std::move(item), message->mutable_item()); },
+               },
+               text);
+  }
+  for (PairImage& image : request.images) {
+    v1::PairImage* message = out->add_images();
+    std::visit(
+        Overloaded{
+            [&](ImageQuery& encoded) { message->set_image(std::move(encoded.bytes)); },
+            [&](RegionsQuery& regions) { ToProto(regions.image, message->mutable_regions()); },
+            [&](ItemQuery& item) { ItemToProto(std::move(item), message->mutable_item()); },
+        },
+        image);
+  }
+}
+
+void ToProto(GetItemsRequest request, v1::GetItemsRequest* out) {
+  out->set_index(std::move(request.index));
+  for (std::string& item_id : request.item_ids) out->add_item_ids(std::move(item_id));
+  out->set_include_embeddings(request.want_embeddings);
+}
+
+// --- requests from the wire ---
+
+absl::StatusOr<SearchRequest> FromProto(const v1::SearchItemsRequest& request) {
+  SearchRequest result;
+  result.index = request.index();
+  ASSIGN_OR_RETURN(result.query, QueryFromProto(request.query(), FieldPath("query")));
+  if (request.has_top_k()) {
+    if (request.top_k() < 1 || request.top_k() > kMaxHits) {
+      return InvalidField(FieldPath("top_k"),
+                          absl::StrCat("is ", request.top_k(), ", must be 1 to ", kMaxHits));
+    }
+    result.top_k = request.top_k();
+  }
+  if (request.has_rerank_depth()) {
+    RETURN_IF_ERROR(CheckIndex(request.rerank_depth(), FieldPath("rerank_depth")));
+    result.depth = request.rerank_depth();
+  }
+  // An empty message says the same as none: as the model's bundle declares.
+  if (request.combination().kind() != v1::Combination::KIND_UNSPECIFIED) {
+    ASSIGN_OR_RETURN(result.combination,
+                     FromProto(request.combination(), FieldPath("combination")));
+  }
+  if (!v1::ItemView_IsValid(request.view())) {
+    return InvalidField(FieldPath("view"), absl::StrCat("unknown view ", request.view()));
+  }
+  result.want_records = request.view() != v1::ITEM_VIEW_BASIC;
+  return result;
+}
+
+absl::StatusOr<ScorePairsRequest> FromProto(const v1::ScorePairsRequest& request) {
+  ScorePairsRequest result;
+  result.index = request.index();
+  RETURN_IF_ERROR(CheckCount(request.texts_size(), 1, kMaxWirePairs, FieldPath("texts")));
+  RETURN_IF_ERROR(CheckCount(request.images_size(), 1, kMaxWirePairs, FieldPath("images")));
+  if (request.texts_size() * request.images_size() > kMaxWirePairs) {
+    return InvalidField(FieldPath("texts"),
+                        absl::StrCat("times images is ", request.texts_size(), " x ",
+                                     request.images_size(), ", at most ", kMaxWirePairs));
+  }
+  for (int i = 0; i < request.texts_size(); ++i) {
+    ASSIGN_OR_RETURN(PairText text, PairFromProto(request.texts(i), FieldPath("texts", i)));
+    result.texts.push_back(std::move(text));
+  }
+  for (int i = 0; i < request.images_size(); ++i) {
+    ASSIGN_OR_RETURN(PairImage image, PairFromProto(request.images(i), FieldPath("images", i)));
+    result.images.push_back(std::move(image));
+  }
+  return result;
+}
+
+absl::StatusOr<GetItemsRequest> FromProto(const v1::GetItemsRequest& request) {
+  if (request.index().empty()) {
+    return InvalidField(FieldPath("index"), "is empty; name the index to look in");
+  }
+  RETURN_IF_ERROR(CheckCount(request.item_ids_size(), 1, kMaxWireGetItems, FieldPath("item_ids")));
+  for (int i = 0; i < request.item_ids_size(); ++i) {
+    RETURN_IF_ERROR(CheckItemId(request.item_ids(i), FieldPath("item_ids", i)));
+  }
+  GetItemsRequest result;
+  result.index = request.index();
+  result.item_ids.assign(request.item_ids().begin(), request.item_ids().end());
+  result.want_embeddings = request.include_embeddings();
+  return result;
+}
+
+// --- answers to the wire ---
+
+void ToProto(SearchResult result, bool with_items, v1::SearchItemsResponse* out) {
+  ToProto(result.target, out->mutable_generation());
+  SummaryToProto(result, out);
+  for (Hit& hit : result.hits) HitToProto(std::move(hit), with_items, out->add_hits());
+}
+
+void ToProto(const ScorePairsResult& result, int image_count, v1::ScorePairsResponse* out) {
+  for (size_t i = 0; i < result.scores.size(); ++i) {
+    v1::PairScore* pair = out->add_scores();
+    pair->set_text_index(static_cast<int>(i) / image_count);
+    pair->set_image_index(static_cast<int>(i) % image_count);
+    pair->set_rerank_score(result.scores[i].rerank_score);
+    pair->set_raw_score(result.scores[i].raw_score);
+    pair->set_retrieval_score(result.scores[i].retrieval_score);
+  }
+  ToProto(result.target, out->mutable_generation());
+  out->set_score_kind(ToProto(result.score_kind));
+}
+
+void ToProto(GetItemsResult result, v1::GetItemsResponse* out) {
+  for (absl::optional<StoredItem>& item : result.items) {
+    if (item.has_value()) ToProto(*std::move(item), out->add_items());
+  }
+  ToProto(result.target, out->mutable_generation());
+  *out->mutable_unreachable() = {result.unreachable.begin(), result.unreachable.end()};
+}
+
+// --- answers from the wire ---
+
+absl::StatusOr<SearchResult> FromProto(const v1::SearchItemsRequest& request,
+                                       const v1::SearchItemsResponse& response) {
+  return AsBadAnswer(ReadAnswer(request, response));
+}
+
+absl::StatusOr<ScorePairsResult> FromProto(const v1::ScorePairsRequest& request,
+                                           const v1::ScorePairsResponse& response) {
+  return AsBadAnswer(ReadAnswer(request, response));
+}
+
+absl::StatusOr<GetItemsResult> FromProto(const v1::GetItemsRequest& request,
+                                         const v1::GetItemsResponse& response) {
+  return AsBadAnswer(ReadAnswer(request, response));
+}
+
+}  // namespace sightline

@@ -1,0 +1,29 @@
+// What a server says of the generations and models that it holds, made from their
+// manifests.
+#ifndef SIGHTLINE_COMMON_CLIENTS_MANIFEST_STATUS_H_
+#define SIGHTLINE_COMMON_CLIENTS_MANIFEST_STATUS_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "common/clients/server_status.h"
+#include "sightline/bundle/v1/generation.pb.h"
+#include "sightline/bundle/v1/model_bundle.pb.h"
+
+namespace sightline {
+
+// Manifests of the loaded models, by SHA-256.
+using LoadedModels = std::map<std::string, bundle::v1::ModelBundleManifest>;
+
+// A READY generation.  `held_shards` ascending.  The combination is that of its
+// reranker's bundle if that is among `models`, else the default.
+GenerationStatus ReadyGeneration(const bundle::v1::GenerationManifest& manifest, int64_t sequence,
+                                 std::vector<int> held_shards, const LoadedModels& models);
+
+std::vector<ModelStatus> DescribeModels(const LoadedModels& models);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_CLIENTS_MANIFEST_STATUS_H_

@@ -1,0 +1,164 @@
+#include "common/clients/search_client.h"
+
+#include <functional>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/base/utf8.h"
+#include "common/clients/convert.h"
+#include "common/clients/convert_internal.h"
+#include "common/clients/convert_search.h"
+#include "common/clients/service_config.h"
+#include "common/clients/unary_call.h"
+#include "sightline/v1/search.grpc.pb.h"
+
+namespace sightline {
+namespace {
+
+using convert_internal::Overloaded;
+
+// protobuf would send bad UTF-8 with a shrug, and the server could only say that it did
+// not understand the message.
+absl::Status CheckUtf8(absl::string_view text, const FieldPath& path) {
+  return IsValidUtf8(text) ? absl::OkStatus() : InvalidField(path, "is not valid UTF-8");
+}
+
+absl::Status CheckItemUtf8(const ItemQuery& item, const FieldPath& path) {
+  RETURN_IF_ERROR(CheckUtf8(item.index, FieldPath(path, "index")));
+  return CheckUtf8(item.item_id, FieldPath(path, "item_id"));
+}
+
+absl::Status CheckSendable(const SearchRequest& request) {
+  RETURN_IF_ERROR(CheckUtf8(request.index, FieldPath("index")));
+  const FieldPath path("query");
+  return std::visit(
+      Overloaded{
+          [&](const TextQuery& text) { return CheckUtf8(text.text, FieldPath(path, "text")); },
+          [&](const ItemQuery& item) { return CheckItemUtf8(item, FieldPath(path, "item")); },
+          [](const auto&) { return absl::OkStatus(); },
+      },
+      request.query);
+}
+
+absl::Status CheckSendable(const ScorePairsRequest& request) {
+  RETURN_IF_ERROR(CheckUtf8(request.index, FieldPath("index")));
+  for (size_t i = 0; i < request.texts.size(); ++i) {
+    const FieldPath path("texts", static_cast<int>(i));
+    RETURN_IF_ERROR(std::visit(
+        Overloaded{
+            [&](const TextQuery& text) { return CheckUtf8(text.text, FieldPath(path, "text")); },
+            [&](const ItemQuery& item) { return CheckItemUtf8(item, FieldPath(path, "item")); },
+        },
+        request.texts[i]));
+  }
+  for (size_t i = 0; i < request.images.size(); ++i) {
+    const FieldPath path("images", static_cast<int>(i));
+    if (const auto* item = std::get_if<ItemQuery>(&request.images[i])) {
+      RETURN_IF_ERROR(CheckItemUtf8(*item, FieldPath(path, "item")));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckSendable(const GetItemsRequest& request) {
+  RETURN_IF_ERROR(CheckUtf8(request.index, FieldPath("index")));
+  for (size_t i = 0; i < request.item_ids.size(); ++i) {
+    RETURN_IF_ERROR(CheckUtf8(request.item_ids[i], FieldPath("item_ids", static_cast<int>(i))));
+  }
+  return absl::OkStatus();
+}
+
+struct ReadAnswer {
+  template <typename Request, typename Answer>
+  auto operator()(const Request& request, const Answer& answer) const {
+    return FromProto(request, answer);
+  }
+};
+
+class GrpcSearchClient : public SearchClient {
+ public:
+  GrpcSearchClient(std::shared_ptr<grpc::Channel> channel, absl::string_view name)
+      : stub_(v1::Search::NewStub(channel)), who_(absl::StrCat("router ", name)) {}
+
+  void SearchItems(const CallContext& call, SearchRequest request,
+                   Done<SearchResult> done) override {
+    if (absl::Status sendable = CheckSendable(request); !sendable.ok()) return done(sendable);
+    v1::SearchItemsRequest message;
+    ToProto(std::move(request), &message);
+    StartUnaryCall<v1::SearchItemsResponse, SearchResult>(
+        call, who_, std::move(message),
+        [this](auto* context, auto* asked, auto* answer, auto finish) {
+          stub_->async()->SearchItems(context, asked, answer, std::move(finish));
+        },
+        ReadAnswer(), std::move(done));
+  }
+
+  void ScorePairs(const CallContext& call, ScorePairsRequest request,
+                  Done<ScorePairsResult> done) override {
+    if (absl::Status sendable = CheckSendable(request); !sendable.ok()) return done(sendable);
+    v1::ScorePairsRequest message;
+    ToProto(std::move(request), &message);
+    StartUnaryCall<v1::ScorePairsResponse, ScorePairsResult>(
+        call, who_, std::move(message),
+        [this](auto* context, auto* asked, auto* answer, auto finish) {
+          stub_->async()->ScorePairs(context, asked, answer, std::move(finish));
+        },
+        ReadAnswer(), std::move(done));
+  }
+
+  void GetItems(const CallContext& call, GetItemsRequest request,
+                Done<GetItemsResult> done) override {
+    if (absl::Status sendable = CheckSendable(request); !sendable.ok()) return done(sendable);
+    v1::GetItemsRequest message;
+    ToProto(std::move(request), &message);
+    StartUnaryCall<v1::GetItemsResponse, GetItemsResult>(
+        call, who_, std::move(message),
+        [this](auto* context, auto* asked, auto* answer, auto finish) {
+          stub_->async()->GetItems(context, asked, answer, std::move(finish));
+        },
+        ReadAnswer(), std::move(done));
+  }
+
+ private:
+  const std::unique_ptr<v1::Search::Stub> stub_;
+  const std::string who_;
+};
+
+std::shared_ptr<grpc::Channel> PublicChannel(const std::string& address) {
+  ChannelOptions options;
+  options.service_config_json = RetriesOfPublicServiceConfig();
+  return MakeChannel(address, options);
+}
+
+}  // namespace
+
+absl::StatusOr<SearchResult> SearchClient::SearchItems(const CallContext& call,
+                                                       SearchRequest request) {
+  return WaitForAnswer<SearchResult>(
+      [&](Done<SearchResult> done) { SearchItems(call, std::move(request), std::move(done)); });
+}
+
+absl::StatusOr<ScorePairsResult> SearchClient::ScorePairs(const CallContext& call,
+                                                          ScorePairsRequest request) {
+  return WaitForAnswer<ScorePairsResult>(
+      [&](Done<ScorePairsResult> done) { ScorePairs(call, std::move(request), std::move(done)); });
+}
+
+absl::StatusOr<GetItemsResult> SearchClient::GetItems(const CallContext& call,
+                                                      GetItemsRequest request) {
+  return WaitForAnswer<GetItemsResult>(
+      [&](Done<GetItemsResult> done) { GetItems(call, std::move(request), std::move(done)); });
+}
+
+std::unique_ptr<SearchClient> MakeGrpcSearchClient(const std::string& address) {
+  return MakeGrpcSearchClient(PublicChannel(address), address);
+}
+
+std::unique_ptr<SearchClient> MakeGrpcSearchClient(std::shared_ptr<grpc::Channel> channel,
+                                                   const std::string& name) {
+  return std::make_unique<GrpcSearchClient>(std::move(channel), name);
+}
+
+}  // namespace sightline

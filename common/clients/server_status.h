@@ -1,0 +1,52 @@
+// What Admin.GetStatus tells of a server, as plain structs: for the servers that answer
+// it, the router that polls it and the tools that print it.
+#ifndef SIGHTLINE_COMMON_CLIENTS_SERVER_STATUS_H_
+#define SIGHTLINE_COMMON_CLIENTS_SERVER_STATUS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/embedding/score.h"
+#include "common/retrieval/clients.h"
+#include "common/retrieval/generation_directory.h"
+
+namespace sightline {
+
+enum class GenerationState { kLoading, kReady, kRefused };
+
+// One generation on one server.
+struct GenerationStatus {
+  GenerationState state = GenerationState::kLoading;
+  std::string reason;            // why it was refused
+  int64_t sequence = 0;          // of CURRENT when it named this generation
+  GenerationInfo info;           // of the whole generation; partly empty unless kReady
+  std::vector<int> held_shards;  // ascending; none on a server that holds none
+};
+
+struct ModelStatus {
+  std::string model;  // SHA-256 of the bundle
+  std::string family;
+  std::string space;  // empty for a pure cross-encoder
+  std::string description;
+};
+
+// A backend as a router sees it.
+struct BackendStatus {
+  std::string service;  // "query_encoder", "index_search" or "reranker"
+  std::string address;
+  bool reachable = false;
+  std::string error;                // what the last poll failed with
+  std::vector<std::string> shards;  // "indexes/<index>/shards/<number>"
+};
+
+struct ServerStatus {
+  std::string service;  // "router", "query_encoder", "index_search" or "reranker"
+  std::vector<GenerationStatus> generations;
+  std::vector<ModelStatus> models;
+  std::vector<BackendStatus> backends;
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_CLIENTS_SERVER_STATUS_H_

@@ -1,0 +1,19 @@
+// The service config that ships beside the protos, as callers of ours use it.
+#ifndef SIGHTLINE_COMMON_CLIENTS_SERVICE_CONFIG_H_
+#define SIGHTLINE_COMMON_CLIENTS_SERVICE_CONFIG_H_
+
+#include <string>
+
+namespace sightline {
+
+// sightline_grpc_service_config.json as it is.
+std::string PublicServiceConfig();
+
+// Its retries without its timeouts.  A CallContext always says until when it may wait,
+// and gRPC would take the earlier of the two: a caller who asks for ten seconds would
+// silently get two.
+std::string RetriesOfPublicServiceConfig();
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_CLIENTS_SERVICE_CONFIG_H_
