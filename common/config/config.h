@@ -9,7 +9,7 @@
 //   RETURN_IF_ERROR(file.Finish());
 //
 // A getter never fails: on a problem it takes note and returns the default (for a
-// Required getter the lowest allowed or an empty value).  So a program reads everything
+// Required getter the allowed value nearest zero, or an empty one).  So a program reads everything
 // first, calls Finish(), and uses nothing of it unless that is OK.
 //
 // What is accepted is the plain part of YAML: maps with unique scalar keys, lists,
@@ -122,6 +122,9 @@ class ConfigReader {
                   int64_t max);
   double ReadDouble(absl::string_view name, double otherwise, bool required, double min,
                     double max);
+  // A reader of `node`, or of an empty map in its place if it is null or no map.
+  ConfigReader Open(config_internal::Node* node, const config_internal::Node& parent,
+                    std::string path);
   std::string PathOf(absl::string_view name) const;
   void Note(const config_internal::Node& at, absl::string_view path, absl::string_view problem);
 

@@ -1,0 +1,55 @@
+#include "common/config/sections.h"
+
+#include <sched.h>
+
+#include <algorithm>
+
+namespace sightline {
+namespace {
+
+int AllowedCores() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  if (sched_getaffinity(0, sizeof(cores), &cores) != 0) return 1;
+  return std::max(1, CPU_COUNT(&cores));
+}
+
+}  // namespace
+
+StoreConfig ReadStoreConfig(ConfigReader root) {
+  StoreConfig config;
+  config.store = root.RequiredString("store");
+  config.indexes = root.StringList("indexes", /*min_count=*/1, /*max_count=*/100);
+  config.state_dir = root.String("state_dir", "");
+  config.verify = root.Bool("verify", true);
+  return config;
+}
+
+ComputeConfig ReadComputeConfig(ConfigReader root) {
+  ConfigReader section = root.Section("compute");
+  ComputeConfig config;
+  config.threads = static_cast<int>(section.Int("threads", AllowedCores(), 1, 1024));
+  config.deterministic = section.Bool("deterministic", false);
+  return config;
+}
+
+BatchSchedulerOptions ReadBatchSchedulerOptions(ConfigReader root, absl::string_view name,
+                                                const BatchSchedulerOptions& defaults) {
+  ConfigReader section = root.Section(name);
+  BatchSchedulerOptions options = defaults;
+  options.max_batch_cost =
+      section.Int("max_batch_cost", defaults.max_batch_cost, 1, int64_t{1} << 30);
+  options.max_batch_size =
+      static_cast<int>(section.Int("max_batch_size", defaults.max_batch_size, 1, 1 << 20));
+  options.max_queue_cost =
+      section.Int("max_queue_cost", defaults.max_queue_cost, 1, int64_t{1} << 40);
+  options.max_age =
+      section.Duration("max_age", defaults.max_age, absl::ZeroDuration(), absl::Hours(1));
+  options.workers = static_cast<int>(section.Int("workers", defaults.workers, 1, 1024));
+  if (options.max_queue_cost < options.max_batch_cost) {
+    section.AddProblem("max_queue_cost", "is below max_batch_cost; no full batch could wait");
+  }
+  return options;
+}
+
+}  // namespace sightline

@@ -1,0 +1,48 @@
+// Sections that several servers' configurations share, so that the same thing has the
+// same name everywhere.
+//
+//   store: /var/lib/sightline     # models/ and indexes/
+//   indexes: [images, captions]   # whose CURRENT generation is served
+//   state_dir: /var/cache/sightline   # remembers what was verified; "" remembers nothing
+//   verify: true                  # checksums before serving
+//   compute:
+//     threads: 2                  # core budget
+//     deterministic: false        # one item or pair per forward pass
+//   batching: {max_batch_cost: 4096, max_batch_size: 256, max_queue_cost: 65536,
+//              max_age: 200ms, workers: 1}
+//   log: {level: info}
+#ifndef SIGHTLINE_COMMON_CONFIG_SECTIONS_H_
+#define SIGHTLINE_COMMON_CONFIG_SECTIONS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "common/batching/task_queue.h"
+#include "common/config/config.h"
+
+namespace sightline {
+
+// What a server reads from disk.
+struct StoreConfig {
+  std::string store;                 // required
+  std::vector<std::string> indexes;  // required, at least one
+  std::string state_dir;
+  bool verify = true;
+};
+StoreConfig ReadStoreConfig(ConfigReader root);
+
+struct ComputeConfig {
+  // Threads that compute at once; default: the cores that the process may use.
+  int threads = 1;
+  bool deterministic = false;
+};
+ComputeConfig ReadComputeConfig(ConfigReader root);
+
+// Reads the section `name`; what it does not say is as in `defaults`.
+BatchSchedulerOptions ReadBatchSchedulerOptions(ConfigReader root, absl::string_view name,
+                                                const BatchSchedulerOptions& defaults);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_CONFIG_SECTIONS_H_
