@@ -1,0 +1,27 @@
+// What is stored of an item besides its embedding, and how much of it may be.
+#ifndef SIGHTLINE_COMMON_BUNDLE_ITEM_RECORD_H_
+#define SIGHTLINE_COMMON_BUNDLE_ITEM_RECORD_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sightline {
+
+// One stored item.  A value.  All texts are UTF-8.
+struct ItemRecord {
+  std::string item_id;            // 1 to 1024 bytes
+  std::string caption;            // a caption's text; an image's first caption, or empty
+  std::string uri;                // where the original lies, or empty
+  std::vector<std::string> tags;  // free words
+};
+
+inline constexpr int64_t kMaxItemIdBytes = 1024;
+
+// Of a caption, a uri, or all tags together with four bytes for each.  What is more is
+// refused by writer and reader, so that one lying offset cannot fill the memory.
+inline constexpr int64_t kMaxRecordFieldBytes = int64_t{1} << 20;
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_BUNDLE_ITEM_RECORD_H_

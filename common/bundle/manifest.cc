@@ -1,0 +1,293 @@
+#include "common/bundle/manifest.h"
+
+#include <google/protobuf/util/json_util.h>
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <set>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/checksum.h"
+#include "common/base/status_macros.h"
+#include "common/bundle/layout.h"
+
+namespace sightline {
+namespace {
+
+using bundle::v1::BundleFile;
+using bundle::v1::CurrentGeneration;
+using bundle::v1::EmbeddingSpec;
+using bundle::v1::GenerationManifest;
+using bundle::v1::GridExtractorSpec;
+using bundle::v1::ModelBundleManifest;
+using bundle::v1::TransformerSpec;
+
+constexpr int64_t kMaxObjects = 4 * kMaxShardCount;
+
+// For messages: a value from a hostile file, short and printable.
+std::string Shown(absl::string_view text) {
+  return absl::StrCat("'", absl::CHexEscape(text.substr(0, 100)), text.size() > 100 ? "..." : "",
+                      "'");
+}
+
+absl::Status Malformed(absl::string_view field, absl::string_view why) {
+  return absl::InvalidArgumentError(absl::StrCat("manifest: ", field, " ", why));
+}
+
+template <typename T>
+absl::Status InRange(absl::string_view field, T value, T low, T high) {
+  // Written so that NaN is out of range.
+  if (value >= low && value <= high) return absl::OkStatus();
+  return Malformed(field, absl::StrCat("is ", value, ", not ", low, " to ", high));
+}
+
+absl::Status CheckVersion(int version, int known) {
+  if (version > known) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("manifest: format_version ", version, " is newer than the ", known,
+                     " that this program reads; update the program"));
+  }
+  if (version < 1) return Malformed("format_version", absl::StrCat("is ", version));
+  return absl::OkStatus();
+}
+
+absl::Status CheckDigest(absl::string_view field, absl::string_view digest) {
+  if (IsSha256Hex(digest)) return absl::OkStatus();
+  return Malformed(field, absl::StrCat("is ", Shown(digest), ", not 64 lower-case hex digits"));
+}
+
+// Of UTF-8: all bytes but continuations begin a character.
+int64_t CharacterCount(absl::string_view text) {
+  return std::count_if(text.begin(), text.end(),
+                       [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
+}
+
+absl::Status CheckFile(absl::string_view field, const BundleFile& file) {
+  if (!IsSafePath(file.path())) {
+    return Malformed(absl::StrCat(field, ".path"),
+                     absl::StrCat("is ", Shown(file.path()), ", which is not a safe path"));
+  }
+  if (file.path() == kManifestFile) return Malformed(field, "names the manifest itself");
+  if (file.byte_count() < 0) return Malformed(absl::StrCat(field, ".byte_count"), "is negative");
+  return CheckDigest(absl::StrCat(field, " ", file.path(), ".sha256"), file.sha256());
+}
+
+absl::Status CheckEmbedding(const EmbeddingSpec& embedding) {
+  RETURN_IF_ERROR(InRange("embedding.dimension", embedding.dimension(), 1, kMaxDimension));
+  if (embedding.metric() != EmbeddingSpec::INNER_PRODUCT &&
+      embedding.metric() != EmbeddingSpec::COSINE) {
+    return Malformed("embedding.metric", absl::StrCat("is ", embedding.metric()));
+  }
+  return CheckDigest("embedding.space", embedding.space());
+}
+
+absl::Status CheckTransformer(const TransformerSpec& spec) {
+  RETURN_IF_ERROR(InRange("transformer.layer_count", spec.layer_count(), 1, 48));
+  RETURN_IF_ERROR(InRange("transformer.hidden_size", spec.hidden_size(), 1, 4096));
+  RETURN_IF_ERROR(InRange("transformer.head_count", spec.head_count(), 1, spec.hidden_size()));
+  if (spec.hidden_size() % spec.head_count() != 0) {
+    return Malformed("transformer.hidden_size", "is not a multiple of head_count");
+  }
+  RETURN_IF_ERROR(InRange("transformer.intermediate_size", spec.intermediate_size(), 1, 65'536));
+  RETURN_IF_ERROR(InRange("transformer.vocabulary_size", spec.vocabulary_size(), 1, 2'000'000));
+  RETURN_IF_ERROR(InRange("transformer.position_count", spec.position_count(), 1, 65'536));
+  RETURN_IF_ERROR(InRange("transformer.token_type_count", spec.token_type_count(), 1, 1024));
+  RETURN_IF_ERROR(
+      InRange("transformer.region_feature_size", spec.region_feature_size(), 0, 65'536));
+  RETURN_IF_ERROR(InRange("transformer.max_region_count", spec.max_region_count(), 0, 1024));
+  return InRange("transformer.layer_norm_epsilon", spec.layer_norm_epsilon(), 0.0f, 1.0f);
+}
+
+absl::Status CheckGridExtractor(const GridExtractorSpec& spec) {
+  RETURN_IF_ERROR(InRange("grid_extractor.image_size", spec.image_size(), 16, 1024));
+  RETURN_IF_ERROR(InRange("the number of grid_extractor.stages", spec.stages_size(), 1, 10));
+  if (spec.image_size() % (1 << spec.stages_size()) != 0) {
+    return Malformed("grid_extractor.image_size", "is not divisible by 2 to the number of stages");
+  }
+  for (const auto& stage : spec.stages()) {
+    RETURN_IF_ERROR(InRange("grid_extractor.stages.channel_count", stage.channel_count(), 1, 4096));
+    RETURN_IF_ERROR(
+        InRange("grid_extractor.stages.residual_block_count", stage.residual_block_count(), 0, 16));
+  }
+  if (spec.mean_size() != 3) return Malformed("grid_extractor.mean", "has not three numbers");
+  if (spec.standard_deviation_size() != 3) {
+    return Malformed("grid_extractor.standard_deviation", "has not three numbers");
+  }
+  for (int i = 0; i < 3; ++i) {
+    RETURN_IF_ERROR(InRange("grid_extractor.mean", spec.mean(i), -1e6f, 1e6f));
+    RETURN_IF_ERROR(
+        InRange("grid_extractor.standard_deviation", spec.standard_deviation(i), 1e-6f, 1e6f));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckTokenizer(const ModelBundleManifest& manifest) {
+  const auto& tokenizer = manifest.tokenizer();
+  if (tokenizer.kind() != bundle::v1::TokenizerSpec::WORDPIECE) {
+    return Malformed("tokenizer.kind", absl::StrCat("is ", tokenizer.kind()));
+  }
+  const bool listed = std::any_of(
+      manifest.files().begin(), manifest.files().end(),
+      [&](const BundleFile& file) { return file.path() == tokenizer.vocabulary_file(); });
+  if (!listed) {
+    return Malformed(
+        "tokenizer.vocabulary_file",
+        absl::StrCat("is ", Shown(tokenizer.vocabulary_file()), ", which is not among the files"));
+  }
+  return InRange("tokenizer.max_token_count", tokenizer.max_token_count(), 3, 512);
+}
+
+absl::Status CheckShards(const GenerationManifest& manifest) {
+  RETURN_IF_ERROR(InRange("the number of shards", manifest.shards_size(), 1, kMaxShardCount));
+  std::set<std::string> paths;
+  int64_t items = 0;
+  for (int i = 0; i < manifest.shards_size(); ++i) {
+    const auto& shard = manifest.shards(i);
+    const std::string field = absl::StrCat("shards[", i, "]");
+    if (shard.item_count() < 0 || __builtin_add_overflow(items, shard.item_count(), &items)) {
+      return Malformed(absl::StrCat(field, ".item_count"), absl::StrCat("is ", shard.item_count()));
+    }
+    RETURN_IF_ERROR(CheckFile(absl::StrCat(field, ".vectors"), shard.vectors()));
+    bool taken = !paths.insert(shard.vectors().path()).second;
+    if (shard.has_features()) {
+      RETURN_IF_ERROR(CheckFile(absl::StrCat(field, ".features"), shard.features()));
+      taken = !paths.insert(shard.features().path()).second || taken;
+    }
+    if (taken) return Malformed(field, "names a file that is named before");
+    if (shard.has_features() != !manifest.reranker_model().empty()) {
+      return Malformed(field, "must have features if, and only if, there is a reranker_model");
+    }
+  }
+  if (items != manifest.item_count()) {
+    return Malformed("item_count",
+                     absl::StrCat("is ", manifest.item_count(), " but the shards have ", items));
+  }
+  return absl::OkStatus();
+}
+
+template <typename Manifest>
+absl::StatusOr<Manifest> ParseJson(absl::string_view json) {
+  if (static_cast<int64_t>(json.size()) > kMaxManifestBytes) {
+    return absl::DataLossError(absl::StrCat("manifest: ", json.size(), " bytes; at most ",
+                                            kMaxManifestBytes, " are read"));
+  }
+  // An empty object is two bytes of JSON and fifty times that in memory.
+  if (std::count(json.begin(), json.end(), '{') > kMaxObjects) {
+    return absl::DataLossError(absl::StrCat("manifest: more than ", kMaxObjects, " objects"));
+  }
+  google::protobuf::util::JsonParseOptions options;
+  options.ignore_unknown_fields = true;
+  Manifest manifest;
+  try {
+    const auto status = google::protobuf::util::JsonStringToMessage(
+        google::protobuf::StringPiece(json.data(), json.size()), &manifest, options);
+    if (!status.ok()) {
+      return absl::DataLossError(
+          absl::StrCat("manifest: not the JSON of a ", Manifest::descriptor()->name(), ": ",
+                       absl::CHexEscape(std::string(status.message()).substr(0, 300))));
+    }
+  } catch (const std::exception& error) {
+    return absl::DataLossError(absl::StrCat("manifest: ", error.what()));
+  }
+  return manifest;
+}
+
+// What is the writer's fault when written is damage when read.
+absl::Status AsDataLoss(const absl::Status& status) {
+  if (!absl::IsInvalidArgument(status)) return status;
+  return absl::DataLossError(status.message());
+}
+
+}  // namespace
+
+absl::Status CheckModelBundleManifest(const ModelBundleManifest& manifest) {
+  RETURN_IF_ERROR(CheckVersion(manifest.format_version(), kModelBundleFormatVersion));
+  if (!IsValidName(manifest.family(), 63)) {
+    return Malformed("family", absl::StrCat("is ", Shown(manifest.family())));
+  }
+  if (CharacterCount(manifest.description()) > 500) {
+    return Malformed("description", "is longer than 500 characters");
+  }
+  RETURN_IF_ERROR(InRange("the number of files", manifest.files_size(), 1, 64));
+  for (int i = 0; i < manifest.files_size(); ++i) {
+    RETURN_IF_ERROR(CheckFile(absl::StrCat("files[", i, "]"), manifest.files(i)));
+    if (i > 0 && manifest.files(i).path() <= manifest.files(i - 1).path()) {
+      return Malformed("files", "are not sorted by path, each once");
+    }
+  }
+  if (manifest.has_tokenizer()) RETURN_IF_ERROR(CheckTokenizer(manifest));
+  if (manifest.has_embedding()) RETURN_IF_ERROR(CheckEmbedding(manifest.embedding()));
+  if (manifest.has_cross_encoder()) {
+    RETURN_IF_ERROR(InRange("cross_encoder.combination_lambda",
+                            manifest.cross_encoder().combination_lambda(), 0.0f, 1.0f));
+  }
+  if (manifest.has_transformer()) RETURN_IF_ERROR(CheckTransformer(manifest.transformer()));
+  if (manifest.has_grid_extractor()) {
+    RETURN_IF_ERROR(CheckGridExtractor(manifest.grid_extractor()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckGenerationManifest(const GenerationManifest& manifest) {
+  RETURN_IF_ERROR(CheckVersion(manifest.format_version(), kGenerationFormatVersion));
+  if (!IsValidName(manifest.index(), kMaxIndexNameLength)) {
+    return Malformed("index", absl::StrCat("is ", Shown(manifest.index())));
+  }
+  if (!IsValidName(manifest.generation(), kMaxGenerationNameLength)) {
+    return Malformed("generation", absl::StrCat("is ", Shown(manifest.generation())));
+  }
+  if (!manifest.parent_generation().empty() &&
+      !IsValidName(manifest.parent_generation(), kMaxGenerationNameLength)) {
+    return Malformed("parent_generation", absl::StrCat("is ", Shown(manifest.parent_generation())));
+  }
+  if (manifest.item_kind() != bundle::v1::IMAGE && manifest.item_kind() != bundle::v1::CAPTION) {
+    return Malformed("item_kind", absl::StrCat("is ", manifest.item_kind()));
+  }
+  RETURN_IF_ERROR(CheckEmbedding(manifest.embedding()));
+  RETURN_IF_ERROR(CheckDigest("encoder_model", manifest.encoder_model()));
+  if (!manifest.reranker_model().empty()) {
+    RETURN_IF_ERROR(CheckDigest("reranker_model", manifest.reranker_model()));
+  }
+  if (manifest.create_time().size() > 64) return Malformed("create_time", "is too long");
+  return CheckShards(manifest);
+}
+
+absl::StatusOr<ModelBundleManifest> ParseModelBundleManifest(absl::string_view json) {
+  ASSIGN_OR_RETURN(ModelBundleManifest manifest, ParseJson<ModelBundleManifest>(json));
+  RETURN_IF_ERROR(AsDataLoss(CheckModelBundleManifest(manifest)));
+  return manifest;
+}
+
+absl::StatusOr<GenerationManifest> ParseGenerationManifest(absl::string_view json) {
+  ASSIGN_OR_RETURN(GenerationManifest manifest, ParseJson<GenerationManifest>(json));
+  RETURN_IF_ERROR(AsDataLoss(CheckGenerationManifest(manifest)));
+  return manifest;
+}
+
+absl::StatusOr<CurrentGeneration> ParseCurrentGeneration(absl::string_view json) {
+  ASSIGN_OR_RETURN(CurrentGeneration current, ParseJson<CurrentGeneration>(json));
+  if (!IsValidName(current.generation(), kMaxGenerationNameLength)) {
+    return absl::DataLossError(
+        absl::StrCat("manifest: generation is ", Shown(current.generation())));
+  }
+  // The last number would leave none for the next publication.
+  if (current.sequence() < 1 || current.sequence() == INT64_MAX) {
+    return absl::DataLossError(absl::StrCat("manifest: sequence is ", current.sequence()));
+  }
+  return current;
+}
+
+std::string ManifestJson(const google::protobuf::Message& manifest) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.add_whitespace = true;
+  options.preserve_proto_field_names = true;
+  std::string json;
+  // Fails for Any and map types only, which manifests do not hold.
+  (void)google::protobuf::util::MessageToJsonString(manifest, &json, options);
+  if (json.empty() || json.back() != '\n') json += '\n';
+  return json;
+}
+
+}  // namespace sightline

@@ -1,0 +1,192 @@
+#include "common/bundle/model_bundle.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/checksum.h"
+#include "common/base/files.h"
+#include "common/base/status_macros.h"
+#include "common/bundle/manifest.h"
+
+namespace sightline {
+namespace {
+
+using bundle::v1::BundleFile;
+using bundle::v1::ModelBundleManifest;
+
+absl::string_view LastComponent(absl::string_view path) {
+  while (!path.empty() && path.back() == '/') path.remove_suffix(1);
+  const size_t slash = path.rfind('/');
+  return slash == absl::string_view::npos ? path : path.substr(slash + 1);
+}
+
+// Adds `text` so that no other sequence of texts gives the same bytes.
+void Fingerprint(Sha256& sha, absl::string_view text) {
+  sha.Update(absl::StrCat(text.size(), ":"));
+  sha.Update(text);
+}
+
+std::string DeterministicBytes(const google::protobuf::Message& message) {
+  std::string bytes;
+  google::protobuf::io::StringOutputStream stream(&bytes);
+  google::protobuf::io::CodedOutputStream coded(&stream);
+  coded.SetSerializationDeterministic(true);
+  message.SerializeToCodedStream(&coded);
+  coded.Trim();
+  return bytes;
+}
+
+std::string DigestOf(const ModelBundleManifest& manifest, absl::string_view path) {
+  for (const BundleFile& file : manifest.files()) {
+    if (file.path() == path) return file.sha256();
+  }
+  return "";
+}
+
+absl::Status VerifyFile(const ModelBundle& bundle, const BundleFile& file, bool verify_checksum) {
+  const std::string path = bundle.FilePath(file.path());
+  const absl::StatusOr<int64_t> size = FileSize(path);
+  if (absl::IsNotFound(size.status())) {
+    return absl::DataLossError(absl::StrCat(path, " is missing; fetch the bundle again"));
+  }
+  RETURN_IF_ERROR(size.status());
+  if (*size != file.byte_count()) {
+    return absl::DataLossError(absl::StrCat(path, " has ", *size, " bytes, its manifest says ",
+                                            file.byte_count(), "; fetch the bundle again"));
+  }
+  if (!verify_checksum) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::string sha256, Sha256HexOfFile(path));
+  if (sha256 != file.sha256()) {
+    return absl::DataLossError(absl::StrCat(path, " has SHA-256 ", sha256, ", its manifest says ",
+                                            file.sha256(), "; fetch the bundle again"));
+  }
+  return absl::OkStatus();
+}
+
+// A folder under another name that is removed unless it was renamed into place.
+class TemporaryFolder {
+ public:
+  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  const std::string path_;
+};
+
+absl::Status WriteFiles(const std::string& directory, const std::string& manifest_json,
+                        const std::map<std::string, std::string>& files) {
+  RETURN_IF_ERROR(MakeDirectories(directory));
+  for (const auto& [name, bytes] : files) {
+    const size_t slash = name.rfind('/');
+    if (slash != std::string::npos) {
+      RETURN_IF_ERROR(MakeDirectories(JoinPath(directory, name.substr(0, slash))));
+    }
+    RETURN_IF_ERROR(WriteFileAtomically(JoinPath(directory, name), bytes));
+  }
+  return WriteFileAtomically(JoinPath(directory, kManifestFile), manifest_json);
+}
+
+}  // namespace
+
+std::string ModelBundle::FilePath(absl::string_view name) const {
+  return JoinPath(directory, name);
+}
+
+absl::StatusOr<ModelBundle> OpenModelBundle(absl::string_view directory, bool verify_checksums) {
+  ModelBundle bundle;
+  bundle.directory = std::string(directory);
+  bundle.id = std::string(LastComponent(directory));
+  if (!IsSha256Hex(bundle.id)) {
+    return absl::DataLossError(
+        absl::StrCat(directory, ": a bundle's folder is named by 64 lower-case hex digits"));
+  }
+  const std::string path = bundle.FilePath(kManifestFile);
+  ASSIGN_OR_RETURN(const std::string json, ReadFile(path, kMaxManifestBytes));
+  const std::string sha256 = Sha256Hex(json);
+  if (sha256 != bundle.id) {
+    return absl::DataLossError(absl::StrCat(path, " has SHA-256 ", sha256,
+                                            ", which is not its folder's name; fetch the bundle "
+                                            "again"));
+  }
+  absl::StatusOr<ModelBundleManifest> manifest = ParseModelBundleManifest(json);
+  if (!manifest.ok()) {
+    return absl::Status(manifest.status().code(),
+                        absl::StrCat(path, ": ", manifest.status().message()));
+  }
+  bundle.manifest = *std::move(manifest);
+  if (bundle.manifest.has_embedding() &&
+      bundle.manifest.embedding().space() != EmbeddingSpaceOf(bundle.manifest)) {
+    return absl::DataLossError(
+        absl::StrCat(path, ": embedding.space is ", bundle.manifest.embedding().space(),
+                     " but the manifest gives ", EmbeddingSpaceOf(bundle.manifest)));
+  }
+  for (const BundleFile& file : bundle.manifest.files()) {
+    RETURN_IF_ERROR(VerifyFile(bundle, file, verify_checksums));
+  }
+  return bundle;
+}
+
+absl::StatusOr<ModelBundle> WriteModelBundle(absl::string_view store, ModelBundleManifest manifest,
+                                             const std::map<std::string, std::string>& files) {
+  manifest.set_format_version(kModelBundleFormatVersion);
+  manifest.clear_files();
+  for (const auto& [name, bytes] : files) {  // a map's order is the manifest's
+    BundleFile* file = manifest.add_files();
+    file->set_path(name);
+    file->set_byte_count(static_cast<int64_t>(bytes.size()));
+    file->set_sha256(Sha256Hex(bytes));
+  }
+  if (manifest.has_embedding()) {
+    manifest.mutable_embedding()->set_space(EmbeddingSpaceOf(manifest));
+  }
+  RETURN_IF_ERROR(CheckModelBundleManifest(manifest));
+  const std::string json = ManifestJson(manifest);
+  const std::string models = JoinPath(store, "models");
+  const std::string directory = JoinPath(models, Sha256Hex(json));
+  if (FileExists(directory)) return OpenModelBundle(directory, /*verify_checksums=*/true);
+
+  static std::atomic<int64_t> counter{0};
+  const TemporaryFolder temporary(
+      absl::StrCat(models, "/.", Sha256Hex(json), ".", ::getpid(), ".", counter++, ".tmp"));
+  RETURN_IF_ERROR(WriteFiles(temporary.path(), json, files));
+  if (std::rename(temporary.path().c_str(), directory.c_str()) != 0) {
+    // Somebody else was faster; what counts is what is there now.
+    if (errno == EEXIST || errno == ENOTEMPTY) {
+      return OpenModelBundle(directory, /*verify_checksums=*/true);
+    }
+    return FileError("rename into place", directory, errno);
+  }
+  RETURN_IF_ERROR(SyncDirectory(models));
+  return OpenModelBundle(directory, /*verify_checksums=*/false);
+}
+
+std::string EmbeddingSpaceOf(const ModelBundleManifest& manifest) {
+  Sha256 sha;
+  Fingerprint(sha, "sightline embedding space 1");
+  Fingerprint(sha, manifest.family());
+  Fingerprint(sha, DigestOf(manifest, kWeightsFile));
+  Fingerprint(sha, DigestOf(manifest, manifest.tokenizer().vocabulary_file()));
+  bundle::v1::TokenizerSpec tokenizer = manifest.tokenizer();
+  tokenizer.clear_vocabulary_file();  // its content counts, above, not its name
+  Fingerprint(sha, DeterministicBytes(tokenizer));
+  Fingerprint(sha, DeterministicBytes(manifest.transformer()));
+  Fingerprint(sha, DeterministicBytes(manifest.grid_extractor()));
+  Fingerprint(sha, absl::StrCat(manifest.embedding().dimension()));
+  Fingerprint(sha, absl::StrCat(static_cast<int>(manifest.embedding().metric())));
+  return sha.Hex();
+}
+
+}  // namespace sightline

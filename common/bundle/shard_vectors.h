@@ -1,0 +1,87 @@
+// The vectors file of one shard: embedding matrix and item table.
+//
+// A container (container.h) with these sections, rows in the bytewise order of item ids:
+//
+//   embeddings           fp32 [n, dimension], rows padded to 64 bytes
+//   item_id              bytes, and item_id/offsets: int64 [n + 1]
+//   caption              likewise
+//   uri                  likewise
+//   tags                 likewise; an item's tags are u32 length, text, u32 length, ...
+#ifndef SIGHTLINE_COMMON_BUNDLE_SHARD_VECTORS_H_
+#define SIGHTLINE_COMMON_BUNDLE_SHARD_VECTORS_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "common/base/call_context.h"
+#include "common/bundle/container.h"
+#include "common/bundle/item_record.h"
+#include "common/bundle/offsets.h"
+#include "sightline/bundle/v1/generation.pb.h"
+
+namespace sightline {
+
+// A vectors file, mapped.  Immutable, thread-safe.
+class ShardVectors {
+ public:
+  // Maps and checks sizes; does not read the data (see Verify of container.h).
+  // DataLoss if the file is not what `shard` says.
+  static absl::StatusOr<std::unique_ptr<ShardVectors>> Open(absl::string_view path,
+                                                            const bundle::v1::ShardManifest& shard,
+                                                            int dimension);
+
+  int64_t size() const { return size_; }
+  int dimension() const { return dimension_; }
+  // Row-major floats, aligned to 64 bytes; rows start stride() floats apart, the gap is
+  // zero.
+  const float* data() const { return data_; }
+  int64_t stride() const { return stride_; }
+  // Of a row that is there, 0 <= row < size().
+  absl::Span<const float> embedding(int64_t row) const;
+
+  // Into the mapping.  Empty, which no id is, for a row that is not there or whose
+  // stored offsets lie.
+  absl::string_view item_id(int64_t row) const;
+  // DataLoss if the stored record is malformed; OutOfRange for a row that is not there.
+  absl::StatusOr<ItemRecord> Record(int64_t row) const;
+  // Row of the item, or -1.  Binary search: rows are in item-id order.
+  int64_t Find(absl::string_view item_id) const;
+
+  // Reads everything that checksums cannot vouch for, since who wrote them may have lied:
+  // DataLoss unless every embedding is finite and padded with zeros, every record whole,
+  // and the items are those of shard `shard` of `shard_count`, in order, each once.
+  absl::Status CheckContent(int shard, int shard_count, const CallContext& call) const;
+
+  const Container& container() const { return *container_; }
+
+ private:
+  // A section of bytes with its offsets.
+  struct Column {
+    const char* data = nullptr;
+    Offsets offsets;
+  };
+
+  explicit ShardVectors(std::unique_ptr<Container> container);
+  absl::Status OpenColumn(absl::string_view name, Column* column) const;
+  absl::StatusOr<absl::string_view> Value(const Column& column, int64_t row) const;
+  absl::Status CheckItem(int64_t row, absl::string_view previous_id, int shard,
+                         int shard_count) const;
+
+  std::unique_ptr<Container> container_;
+  int64_t size_ = 0;
+  int dimension_ = 0;
+  int64_t stride_ = 0;
+  const float* data_ = nullptr;
+  Column item_ids_;
+  Column captions_;
+  Column uris_;
+  Column tags_;
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_BUNDLE_SHARD_VECTORS_H_

@@ -1,0 +1,191 @@
+#include "common/bundle/verify.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/checksum.h"
+#include "common/base/files.h"
+#include "common/base/status_macros.h"
+#include "common/bundle/feature_store.h"
+#include "common/bundle/layout.h"
+#include "common/bundle/manifest.h"
+#include "common/bundle/shard_vectors.h"
+
+namespace sightline {
+namespace {
+
+using bundle::v1::BundleFile;
+using bundle::v1::GenerationManifest;
+
+constexpr int64_t kMaxStampBytes = 1 << 16;
+constexpr absl::string_view kPathField = "path ";
+
+// A file to be verified.
+struct Task {
+  int shard = 0;
+  bool features = false;
+  BundleFile file;
+  std::string path;
+};
+
+// What a stamp of `task` says: everything that would differ if the file were another.
+// FileError if the file is not there.
+absl::StatusOr<std::string> Identity(const Task& task, const std::string& manifest_hash,
+                                     bool sha256) {
+  struct stat info;
+  if (::stat(task.path.c_str(), &info) != 0) return FileError("stat", task.path, errno);
+  return absl::StrCat(kPathField, task.path, "\nsize ", info.st_size, "\nmtime ",
+                      info.st_mtim.tv_sec, ".", info.st_mtim.tv_nsec, "\ninode ", info.st_ino,
+                      "\nmanifest ", manifest_hash, "\nread for ",
+                      sha256 ? "crc and sha256" : "crc", "\n");
+}
+
+// The stamps of a server: one small file for each verified file.
+class Stamps {
+ public:
+  explicit Stamps(const std::string& state_dir)
+      : directory_(state_dir.empty() ? "" : JoinPath(state_dir, "verified")) {}
+
+  bool Has(const std::string& path, const std::string& identity) const {
+    if (directory_.empty()) return false;
+    const absl::StatusOr<std::string> stamp = ReadFile(StampPath(path), kMaxStampBytes);
+    return stamp.ok() && *stamp == identity;
+  }
+
+  absl::Status Put(const std::string& path, const std::string& identity) const {
+    if (directory_.empty()) return absl::OkStatus();
+    RETURN_IF_ERROR(MakeDirectories(directory_));
+    return WriteFileAtomically(StampPath(path), identity);
+  }
+
+  // Removes the stamps of files that are gone, as those of deleted generations are.
+  void Prune() const {
+    if (directory_.empty()) return;
+    const absl::StatusOr<std::vector<std::string>> names = ListDirectory(directory_);
+    if (!names.ok()) return;
+    for (const std::string& name : *names) {
+      const std::string stamp = JoinPath(directory_, name);
+      const absl::StatusOr<std::string> content = ReadFile(stamp, kMaxStampBytes);
+      if (!IsSha256Hex(name) || !content.ok()) continue;
+      const absl::string_view first_line =
+          absl::string_view(*content).substr(0, content->find('\n'));
+      if (!absl::StartsWith(first_line, kPathField)) continue;
+      if (!FileExists(first_line.substr(kPathField.size()))) ::unlink(stamp.c_str());
+    }
+  }
+
+ private:
+  std::string StampPath(const std::string& path) const {
+    return JoinPath(directory_, Sha256Hex(path));
+  }
+
+  const std::string directory_;
+};
+
+absl::StatusOr<std::vector<Task>> ListTasks(absl::string_view store,
+                                            const GenerationManifest& manifest,
+                                            const VerifyOptions& options) {
+  std::vector<int> shards = options.shards;
+  if (shards.empty()) {
+    for (int shard = 0; shard < manifest.shards_size(); ++shard) shards.push_back(shard);
+  }
+  const std::string directory = GenerationDirectory(store, manifest.index(), manifest.generation());
+  std::vector<Task> tasks;
+  for (const int shard : shards) {
+    if (shard < 0 || shard >= manifest.shards_size()) {
+      return absl::InvalidArgumentError(absl::StrCat("shard ", shard, ": generation ",
+                                                     manifest.generation(), " has shards 0 to ",
+                                                     manifest.shards_size() - 1));
+    }
+    const auto add = [&](bool features, const BundleFile& file) {
+      tasks.push_back({shard, features, file, JoinPath(directory, file.path())});
+    };
+    if (options.vectors) add(false, manifest.shards(shard).vectors());
+    if (options.features && manifest.shards(shard).has_features()) {
+      add(true, manifest.shards(shard).features());
+    }
+  }
+  return tasks;
+}
+
+absl::Status CheckLength(const Task& task) {
+  const absl::StatusOr<int64_t> size = FileSize(task.path);
+  if (absl::IsNotFound(size.status())) {
+    return absl::DataLossError(absl::StrCat(task.path, " is missing; fetch the generation again"));
+  }
+  RETURN_IF_ERROR(size.status());
+  if (*size == task.file.byte_count()) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(task.path, " has ", *size, " bytes, its manifest says ",
+                                          task.file.byte_count(), "; fetch the generation again"));
+}
+
+absl::Status ReadAll(const GenerationManifest& manifest, const Task& task, bool sha256,
+                     const CallContext& call) {
+  const auto& shard = manifest.shards(task.shard);
+  if (task.features) {
+    ASSIGN_OR_RETURN(const std::unique_ptr<FeatureStore> store,
+                     FeatureStore::Open(task.path, shard));
+    RETURN_IF_ERROR(store->container().Verify(call));
+    RETURN_IF_ERROR(store->CheckContent(call));
+    const std::vector<std::string>& models = store->models();
+    if (std::count(models.begin(), models.end(), manifest.reranker_model()) == 0) {
+      return absl::DataLossError(
+          absl::StrCat(task.path, " has no features of model ", manifest.reranker_model()));
+    }
+  } else {
+    ASSIGN_OR_RETURN(const std::unique_ptr<ShardVectors> vectors,
+                     ShardVectors::Open(task.path, shard, manifest.embedding().dimension()));
+    RETURN_IF_ERROR(vectors->container().Verify(call));
+    RETURN_IF_ERROR(vectors->CheckContent(task.shard, manifest.shards_size(), call));
+  }
+  if (!sha256) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::string digest, Sha256HexOfFile(task.path));
+  if (digest == task.file.sha256()) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(task.path, " has SHA-256 ", digest,
+                                          ", its manifest says ", task.file.sha256(),
+                                          "; fetch the generation again"));
+}
+
+}  // namespace
+
+absl::Status VerifyGeneration(absl::string_view store, const GenerationManifest& manifest,
+                              const VerifyOptions& options, const CallContext& call,
+                              VerifySummary* summary) {
+  VerifySummary unwanted;
+  VerifySummary& done = summary != nullptr ? *summary : unwanted;
+  done = VerifySummary();
+  RETURN_IF_ERROR(CheckGenerationManifest(manifest));
+  ASSIGN_OR_RETURN(const std::vector<Task> tasks, ListTasks(store, manifest, options));
+  for (const Task& task : tasks) RETURN_IF_ERROR(CheckLength(task));
+
+  const Stamps stamps(options.state_dir);
+  const std::string manifest_hash = Sha256Hex(ManifestJson(manifest));
+  for (const Task& task : tasks) {
+    RETURN_IF_ERROR(call.Check("verify a generation"));
+    ASSIGN_OR_RETURN(const std::string before, Identity(task, manifest_hash, options.sha256));
+    if (stamps.Has(task.path, before)) {
+      ++done.files_stamped;
+      continue;
+    }
+    RETURN_IF_ERROR(ReadAll(manifest, task, options.sha256, call));
+    ASSIGN_OR_RETURN(const std::string after, Identity(task, manifest_hash, options.sha256));
+    if (before != after) {
+      return absl::UnavailableError(
+          absl::StrCat(task.path, " changed while it was verified; try again"));
+    }
+    ++done.files_read;
+    done.bytes_read += task.file.byte_count();
+    if (done.stamps.ok()) done.stamps = stamps.Put(task.path, after);
+  }
+  stamps.Prune();
+  return absl::OkStatus();
+}
+
+}  // namespace sightline

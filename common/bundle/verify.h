@@ -1,0 +1,63 @@
+// Reading a generation once before it is served, to know that it is what was written.
+//
+// Opening a file maps it and believes only its sizes; here every byte is read: lengths
+// against the manifest first, since they cost nothing, then the checksums of each
+// container, then what its sections claim of each other.  A stamp remembers that it was
+// done, so that a restart does not read everything again.
+#ifndef SIGHTLINE_COMMON_BUNDLE_VERIFY_H_
+#define SIGHTLINE_COMMON_BUNDLE_VERIFY_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "common/base/call_context.h"
+#include "sightline/bundle/v1/generation.pb.h"
+
+namespace sightline {
+
+struct VerifyOptions {
+  // Shards to verify, each once; empty means all.  A server verifies those that it serves.
+  std::vector<int> shards;
+
+  // Which files of them.
+  bool vectors = true;
+  bool features = true;
+
+  // Whether to compare each file's SHA-256 too.  CRCs find accidents; only this finds
+  // somebody who replaced a file by another whole one.  Costs a second of CPU a GB or so.
+  bool sha256 = false;
+
+  // Folder for stamps, made when missing; empty means none are read or written.
+  std::string state_dir;
+};
+
+// What was done.
+struct VerifySummary {
+  int files_read = 0;
+  int files_stamped = 0;   // believed, because of a stamp
+  int64_t bytes_read = 0;  // in the files that were read
+  // Why stamps could not be kept, or OK.  What was read is good all the same; it will be
+  // read again at the next start.
+  absl::Status stamps;
+};
+
+// Verifies the files of `manifest`, as ReadGenerationManifest has given it.  DataLoss: a
+// file is missing, has another length, a checksum that differs, or content that
+// contradicts itself; the message names file and place.  InvalidArgument: a shard that
+// there is not.  Unavailable: a file changed while it was read.  DeadlineExceeded or
+// Cancelled when `call` ends first; files that were done by then are stamped.
+//
+// A stamp holds for the path, size, modification time and inode of a file and for the
+// hash of the manifest.  `summary` may be null.
+absl::Status VerifyGeneration(absl::string_view store,
+                              const bundle::v1::GenerationManifest& manifest,
+                              const VerifyOptions& options,
+                              const CallContext& call = CallContext::Unbounded(),
+                              VerifySummary* summary = nullptr);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_BUNDLE_VERIFY_H_
