@@ -1,6 +1,7 @@
 // libspng.
 #include <spng.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -12,6 +13,9 @@
 
 namespace sightline {
 namespace {
+
+constexpr size_t kSignatureBytes = 8;
+constexpr size_t kChunkFrameBytes = 12;  // length, type, checksum
 
 // Chunks beside the picture (colour profile, text) may unpack to this much, each and
 // together.
@@ -44,15 +48,36 @@ absl::StatusOr<Context> Open(absl::string_view bytes, spng_ihdr* header) {
   return context;
 }
 
+uint32_t BigEndian(absl::string_view four_bytes) {
+  uint32_t value = 0;
+  for (const char byte : four_bytes) value = value << 8 | static_cast<uint8_t>(byte);
+  return value;
+}
+
+// Whether all chunks are there up to IEND's last byte: libspng paints what lacks the last
+// few.
+absl::Status CheckComplete(absl::string_view bytes) {
+  absl::string_view rest = bytes.substr(std::min(kSignatureBytes, bytes.size()));
+  while (rest.size() >= kChunkFrameBytes) {
+    const size_t content = BigEndian(rest.substr(0, 4));
+    if (content > rest.size() - kChunkFrameBytes) break;
+    if (rest.substr(4, 4) == "IEND") return absl::OkStatus();
+    rest.remove_prefix(kChunkFrameBytes + content);
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "PNG data is truncated: no complete end chunk within its ", bytes.size(), " bytes"));
+}
+
 // Decodes RGBA row by row, so that the whole picture is held once only, as RGB.
 absl::Status DecodeRows(spng_ctx* context, bool interlaced, Pixels* pixels) {
   std::vector<uint8_t> rgba(static_cast<size_t>(pixels->width) * 4);
   const size_t rgb_row_bytes = static_cast<size_t>(pixels->width) * 3;
-  for (int error = 0; error != SPNG_EOI;) {
+  for (;;) {
+    // The end is announced with the last row or, where later passes are empty, after it.
     spng_row_info row = {};
-    error = spng_get_row_info(context, &row);
-    if (error != 0) return PngError("data", error);
-    error = spng_decode_row(context, rgba.data(), rgba.size());
+    int error = spng_get_row_info(context, &row);
+    if (error == SPNG_EOI) break;
+    if (error == 0) error = spng_decode_row(context, rgba.data(), rgba.size());
     if (error != 0 && error != SPNG_EOI) return PngError("data", error);
 
     const size_t offset = row.row_num * rgb_row_bytes;
@@ -81,6 +106,7 @@ absl::StatusOr<ImageHeader> ReadPngHeader(absl::string_view bytes) {
 }
 
 absl::StatusOr<Pixels> DecodePng(absl::string_view bytes) {
+  RETURN_IF_ERROR(CheckComplete(bytes));
   spng_ihdr ihdr = {};
   ASSIGN_OR_RETURN(const Context context, Open(bytes, &ihdr));
   const bool interlaced = ihdr.interlace_method != SPNG_INTERLACE_NONE;
@@ -98,7 +124,7 @@ absl::StatusOr<Pixels> DecodePng(absl::string_view bytes) {
   interlaced ? pixels.rgb.resize(rgb_bytes) : pixels.rgb.reserve(rgb_bytes);
   RETURN_IF_ERROR(DecodeRows(context.get(), interlaced, &pixels));
 
-  // To the end of the file: only then is it known to be whole.
+  // To the end of the file, for the checksums of what is left.
   error = spng_decode_chunks(context.get());
   if (error != 0) return PngError("end", error);
   return pixels;
