@@ -5,8 +5,9 @@
 
 #include <grpcpp/support/status.h>
 
+#include <string>
+
 #include "absl/status/status.h"
-#include "absl/strings/string_view.h"
 
 namespace sightline {
 
@@ -31,7 +32,7 @@ grpc::Status ToGrpcStatus(const absl::Status& status);
 absl::Status FromGrpcStatus(const grpc::Status& status);
 
 // "INVALID_ARGUMENT" and so on, as label of metrics and in log lines.
-absl::string_view StatusCodeName(absl::StatusCode code);
+std::string StatusCodeName(absl::StatusCode code);
 
 }  // namespace sightline
 

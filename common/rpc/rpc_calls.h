@@ -72,7 +72,7 @@ class RpcMethod {
 
   absl::Status Run(grpc::ServerContext* context, const std::string& request_id,
                    absl::FunctionRef<absl::Status(const CallContext&)> handler);
-  void Report(const absl::Status& status, const std::string& request_id, absl::Duration took);
+  void LogFailure(const absl::Status& status, const std::string& request_id, absl::Duration took);
 
   RpcCalls* const calls_;
   const std::string service_;

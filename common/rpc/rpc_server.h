@@ -78,6 +78,7 @@ class RpcServer {
   void Drain();
 
  private:
+  void SetHealth(bool serving);
   void Stop(absl::Duration delay, absl::Duration timeout);
 
   const RpcServerOptions options_;

@@ -6,9 +6,7 @@
 #ifndef SIGHTLINE_COMMON_RPC_SHUTDOWN_SIGNALS_H_
 #define SIGHTLINE_COMMON_RPC_SHUTDOWN_SIGNALS_H_
 
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <thread>
 
 #include "common/base/call_context.h"

@@ -1,0 +1,184 @@
+#include "common/rpc/rpc_calls.h"
+
+#include <grpcpp/server_context.h>
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <new>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/error_details.h"
+#include "common/base/status_macros.h"
+#include "common/log/log.h"
+#include "common/rpc/grpc_status.h"
+#include "common/rpc/request_id.h"
+
+namespace sightline {
+namespace {
+
+constexpr absl::Duration kLogPeriod = absl::Seconds(10);
+
+// Whose fault a failure is decides how loud it is told.
+Severity SeverityOf(absl::StatusCode code) {
+  switch (code) {
+    case absl::StatusCode::kUnknown:
+    case absl::StatusCode::kInternal:
+    case absl::StatusCode::kDataLoss:
+    case absl::StatusCode::kUnimplemented:
+      return Severity::kError;
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kResourceExhausted:
+    case absl::StatusCode::kDeadlineExceeded:
+    case absl::StatusCode::kAborted:
+      return Severity::kWarning;
+    default:
+      return Severity::kInfo;
+  }
+}
+
+absl::string_view OfferedRequestId(const grpc::ServerContext& context) {
+  const auto found = context.client_metadata().find(kRequestIdKey);
+  if (found == context.client_metadata().end()) return "";
+  return absl::string_view(found->second.data(), found->second.size());
+}
+
+// The time that the caller left for the call.  A call without a deadline has one that
+// lies beyond the range of the clock.
+absl::Duration CallersTime(const grpc::ServerContext& context) {
+  const auto deadline = context.deadline();
+  if (deadline == std::chrono::system_clock::time_point::max()) return absl::InfiniteDuration();
+  return absl::FromChrono(deadline - std::chrono::system_clock::now());
+}
+
+absl::Status RunCatching(const CallContext& call,
+                         absl::FunctionRef<absl::Status(const CallContext&)> handler) {
+  try {
+    return handler(call);
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError("the server has too little memory for this call");
+  } catch (const std::exception& error) {
+    // A bug.  What it says is for our log, not for the caller.
+    Log(Severity::kError, "exception in a handler",
+        {{"what", error.what()}, {"request_id", call.request_id()}});
+  } catch (...) {
+    Log(Severity::kError, "exception in a handler", {{"request_id", call.request_id()}});
+  }
+  return absl::InternalError("the server met an error of its own; its log has more");
+}
+
+// Adds one to a gauge and a count for a scope.
+class InFlight {
+ public:
+  InFlight(Gauge gauge, std::atomic<int>* count) : gauge_(gauge), count_(count) {
+    gauge_.Add(1);
+    now_ = count_ == nullptr ? 0 : count_->fetch_add(1, std::memory_order_relaxed) + 1;
+  }
+  ~InFlight() {
+    if (count_ != nullptr) count_->fetch_sub(1, std::memory_order_relaxed);
+    gauge_.Add(-1);
+  }
+  InFlight(const InFlight&) = delete;
+  InFlight& operator=(const InFlight&) = delete;
+
+  // Calls in progress when this one began, itself included.
+  int now() const { return now_; }
+
+ private:
+  const Gauge gauge_;
+  std::atomic<int>* const count_;
+  int now_ = 0;
+};
+
+}  // namespace
+
+RpcMethod::RpcMethod(RpcCalls* calls, std::string service, std::string method, bool always_admitted)
+    : calls_(calls),
+      service_(std::move(service)),
+      method_(std::move(method)),
+      always_admitted_(always_admitted) {
+  const MetricLabels labels = {{"service", service_}, {"method", method_}};
+  for (size_t code = 0; code < finished_.size(); ++code) {
+    MetricLabels with_code = labels;
+    with_code["code"] = StatusCodeName(static_cast<absl::StatusCode>(code));
+    finished_[code] = calls_->metrics_->AddCounter(
+        "rpc_calls_total", "Calls that ended, by canonical code.", with_code);
+  }
+  latency_ = calls_->metrics_->AddHistogram("rpc_latency_seconds",
+                                            "Time from a handler's start to its answer.",
+                                            LatencyBuckets(), labels);
+  in_flight_ = calls_->metrics_->AddGauge("rpc_in_flight", "Calls in progress.", labels);
+}
+
+grpc::Status RpcMethod::Serve(grpc::ServerContext* context,
+                              absl::FunctionRef<absl::Status(const CallContext&)> handler) {
+  const absl::Time start = calls_->clock_->Now();
+  const std::string request_id = RequestIdOr(OfferedRequestId(*context));
+  context->AddInitialMetadata(kRequestIdKey, request_id);
+  const InFlight in_flight(in_flight_, always_admitted_ ? nullptr : &calls_->in_flight_);
+
+  absl::Status status;
+  if (in_flight.now() > calls_->options_.max_concurrent_calls) {
+    status = WithReason(absl::ResourceExhaustedError(absl::StrCat(
+                            "the server has ", calls_->options_.max_concurrent_calls,
+                            " calls in progress, as many as it takes; try again later")),
+                        "SERVER_BUSY");
+  } else {
+    status = Run(context, request_id, handler);
+  }
+  const absl::Duration took = calls_->clock_->Now() - start;
+  finished_[std::min<size_t>(static_cast<size_t>(status.code()), finished_.size() - 1)].Increment();
+  latency_.Observe(took);
+  if (!status.ok()) LogFailure(status, request_id, took);
+  return ToGrpcStatus(status);
+}
+
+absl::Status RpcMethod::Run(grpc::ServerContext* context, const std::string& request_id,
+                            absl::FunctionRef<absl::Status(const CallContext&)> handler) {
+  const absl::Duration offered = CallersTime(*context);
+  const absl::Duration time = offered == absl::InfiniteDuration()
+                                  ? calls_->options_.default_deadline
+                                  : std::min(offered, calls_->options_.max_deadline);
+  const CallContext call =
+      CallContext(calls_->clock_, calls_->clock_->Now() + time).WithRequestId(request_id);
+  RETURN_IF_ERROR(call.Check(absl::StrCat(service_, ".", method_)));
+  const auto watch = calls_->cancel_watcher_.Watch([context] { return context->IsCancelled(); },
+                                                   call.cancellation());
+  return RunCatching(call, handler);
+}
+
+void RpcMethod::LogFailure(const absl::Status& status, const std::string& request_id,
+                           absl::Duration took) {
+  const std::string code = StatusCodeName(status.code());
+  int64_t suppressed = 0;
+  if (!calls_->log_limiter_.Allow(absl::StrCat(service_, "/", method_, "/", code), &suppressed)) {
+    return;
+  }
+  Log(SeverityOf(status.code()), "call failed",
+      {{"service_name", service_},
+       {"method", method_},
+       {"code", code},
+       {"message", status.message()},
+       {"request_id", request_id},
+       {"took_s", took},
+       {"suppressed", suppressed}});
+}
+
+RpcCalls::RpcCalls(const RpcServerOptions& options, MetricsRegistry* metrics, Clock* clock)
+    : options_(options),
+      metrics_(metrics),
+      clock_(clock),
+      log_limiter_(clock, kLogPeriod),
+      cancel_watcher_(clock) {}
+
+RpcMethod* RpcCalls::AddMethod(absl::string_view service, absl::string_view method,
+                               Admission admission) {
+  std::unique_ptr<RpcMethod> added(new RpcMethod(this, std::string(service), std::string(method),
+                                                 admission == Admission::kAlways));
+  std::lock_guard<std::mutex> lock(mutex_);
+  methods_.push_back(std::move(added));
+  return methods_.back().get();
+}
+
+}  // namespace sightline

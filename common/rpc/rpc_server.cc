@@ -1,0 +1,139 @@
+#include "common/rpc/rpc_server.h"
+
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/resource_quota.h>
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <limits>
+#include <mutex>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/log/log.h"
+
+namespace sightline {
+namespace {
+
+// Threads beyond max_concurrent_calls: for status calls, which are always admitted, for
+// calls that are being refused, and for gRPC's own pollers.
+constexpr int kSpareThreads = 16;
+
+// Calls that one connection may have open; what comes beyond waits in the client.
+constexpr int kMaxStreamsPerConnection = 1024;
+
+// How often a client may ask whether the connection lives; twice as often as ours do.
+constexpr absl::Duration kMinPingInterval = absl::Seconds(5);
+
+// Both plugins are switched on for the whole process, once.
+void EnablePlugins(bool reflection) {
+  static std::mutex mutex;
+  static bool reflecting = false;
+  std::lock_guard<std::mutex> lock(mutex);
+  grpc::EnableDefaultHealthCheckService(true);
+  if (reflection && !reflecting) {
+    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+    reflecting = true;
+  }
+}
+
+void SetLimits(const RpcServerOptions& options, grpc::ServerBuilder* builder) {
+  grpc::ResourceQuota quota("server");
+  quota.SetMaxThreads(options.max_concurrent_calls + kSpareThreads);
+  quota.Resize(static_cast<size_t>(options.memory_quota_bytes));
+  builder->SetResourceQuota(quota);
+  builder->SetMaxReceiveMessageSize(static_cast<int>(
+      std::min<int64_t>(options.max_receive_bytes, std::numeric_limits<int>::max())));
+  builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreamsPerConnection);
+  builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                              static_cast<int>(absl::ToInt64Milliseconds(kMinPingInterval)));
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  // A taken port is an error, not something to share.
+  builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+}
+
+}  // namespace
+
+RpcServer::RpcServer(const RpcServerOptions& options, MetricsRegistry* metrics, Clock* clock)
+    : options_(options), metrics_(metrics), clock_(clock), calls_(options, metrics, clock) {}
+
+RpcServer::~RpcServer() {
+  Stop(absl::ZeroDuration(), absl::ZeroDuration());
+}
+
+void RpcServer::AddService(absl::string_view full_name, grpc::Service* service) {
+  services_.emplace_back(std::string(full_name), service);
+}
+
+absl::Status RpcServer::Start() {
+  if (options_.listen.rfind(':') == std::string::npos) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("listen address \"", options_.listen, "\" is not host:port"));
+  }
+  EnablePlugins(options_.reflection);
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort(options_.listen, grpc::InsecureServerCredentials(), &port_);
+  SetLimits(options_, &builder);
+  for (const auto& [name, service] : services_) builder.RegisterService(service);
+  server_ = builder.BuildAndStart();
+  if (server_ == nullptr || port_ == 0) {
+    return absl::UnavailableError(
+        absl::StrCat("cannot listen on ", options_.listen,
+                     "; is the port taken, or the address not of this machine?"));
+  }
+  SetHealth(false);
+  if (!options_.metrics_listen.empty()) {
+    ASSIGN_OR_RETURN(metrics_server_, MetricsServer::Start(metrics_, options_.metrics_listen));
+  }
+  Log(Severity::kInfo, "listening",
+      {{"address", options_.listen}, {"port", port_}, {"metrics_port", metrics_port()}});
+  return absl::OkStatus();
+}
+
+void RpcServer::SetHealth(bool serving) {
+  grpc::HealthCheckServiceInterface* const health = server_->GetHealthCheckService();
+  health->SetServingStatus("", serving);
+  for (const auto& [name, service] : services_) health->SetServingStatus(name, serving);
+}
+
+void RpcServer::SetServing(bool serving) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (draining_ || server_ == nullptr || serving == serving_) return;
+  serving_ = serving;
+  SetHealth(serving);
+  Log(Severity::kInfo, serving ? "serving" : "not serving");
+}
+
+bool RpcServer::serving() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return serving_;
+}
+
+void RpcServer::Drain() {
+  Stop(options_.drain_delay, options_.drain_timeout);
+}
+
+void RpcServer::Stop(absl::Duration delay, absl::Duration timeout) {
+  std::lock_guard<std::mutex> stopping(stop_mutex_);
+  if (stopped_ || server_ == nullptr) return;
+  stopped_ = true;
+  {
+    std::unique_lock<std::mutex> lock(mutex_);
+    draining_ = true;
+    serving_ = false;
+    SetHealth(false);
+    std::condition_variable never;
+    const absl::Time end = clock_->Now() + delay;
+    while (clock_->Now() < end) clock_->WaitUntil(never, lock, end);
+  }
+  server_->Shutdown(std::chrono::system_clock::now() + absl::ToChronoMicroseconds(timeout));
+  server_->Wait();
+}
+
+}  // namespace sightline
