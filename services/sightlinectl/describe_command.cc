@@ -1,0 +1,315 @@
+#include "services/sightlinectl/describe_command.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "common/base/files.h"
+#include "common/base/status_macros.h"
+#include "common/bundle/container.h"
+#include "common/bundle/generation.h"
+#include "common/bundle/layout.h"
+#include "common/bundle/model_bundle.h"
+#include "common/bundle/safetensors.h"
+#include "common/bundle/verify.h"
+#include "services/sightlinectl/table.h"
+
+namespace sightline {
+namespace {
+
+constexpr char kVerified[] = "verified: everything was read and matches its checksums\n";
+
+std::string Lines(const std::vector<std::pair<std::string, std::string>>& lines) {
+  Table table({{""}, {""}});
+  for (const auto& [name, value] : lines) table.AddRow({name, value});
+  return table.RowsToString(2);
+}
+
+std::string Shape(const std::vector<int64_t>& shape) {
+  return absl::StrCat("[", absl::StrJoin(shape, ", "), "]");
+}
+
+const char* TensorDtypeName(TensorDtype dtype) {
+  switch (dtype) {
+    case TensorDtype::kF64:
+      return "F64";
+    case TensorDtype::kF32:
+      return "F32";
+    case TensorDtype::kF16:
+      return "F16";
+    case TensorDtype::kBf16:
+      return "BF16";
+    case TensorDtype::kI64:
+      return "I64";
+    case TensorDtype::kI32:
+      return "I32";
+    case TensorDtype::kI16:
+      return "I16";
+    case TensorDtype::kI8:
+      return "I8";
+    case TensorDtype::kU8:
+      return "U8";
+    case TensorDtype::kBool:
+      return "BOOL";
+  }
+  return "?";
+}
+
+// --- files ---
+
+int64_t ParameterCount(const Safetensors& weights) {
+  int64_t count = 0;
+  for (const auto& [name, tensor] : weights.tensors()) {
+    int64_t elements = 1;
+    for (int64_t size : tensor.shape) elements *= size;
+    count += elements;
+  }
+  return count;
+}
+
+std::string TensorTable(const Safetensors& weights) {
+  Table table({{"tensor"}, {"dtype"}, {"shape"}, {"bytes", true}});
+  for (const auto& [name, tensor] : weights.tensors()) {
+    table.AddRow({name, TensorDtypeName(tensor.dtype), Shape(tensor.shape),
+                  WithThousands(tensor.bytes.size())});
+  }
+  return table.ToString(2);
+}
+
+absl::StatusOr<std::string> DescribeSafetensors(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Safetensors> file, Safetensors::Open(path));
+  std::string text =
+      absl::StrCat("safetensors file ", path, "\n  ", file->tensors().size(), " tensors, ",
+                   WithThousands(ParameterCount(*file)), " parameters\n", TensorTable(*file));
+  for (const auto& [key, value] : file->metadata()) {
+    absl::StrAppend(&text, "  ", Printable(key, 0), ": ", Printable(value, 200), "\n");
+  }
+  return text;
+}
+
+absl::StatusOr<std::string> DescribeContainer(const std::string& path, bool verify) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Container> file, Container::Open(path));
+  Table table({{"section"},
+               {"dtype"},
+               {"shape"},
+               {"stride", true},
+               {"offset", true},
+               {"length", true},
+               {"checksums", true}});
+  for (const Section& section : file->sections()) {
+    table.AddRow({section.name, DtypeName(section.dtype), Shape(section.shape),
+                  absl::StrCat(section.row_stride_bytes), WithThousands(section.offset),
+                  WithThousands(section.length), absl::StrCat(section.checksums.size())});
+  }
+  std::string text =
+      absl::StrCat("container ", path, "\n  ", file->sections().size(), " sections, ",
+                   WithThousands(file->file_length()), " bytes\n", table.ToString(2));
+  if (!verify) return text;
+  RETURN_IF_ERROR(file->Verify());
+  return text + kVerified;
+}
+
+// The magic that a container begins with (common/bundle/container.h).
+bool LooksLikeContainer(const std::string& path) {
+  const auto file = MappedFile::Open(path);
+  return file.ok() && absl::StartsWith((*file)->bytes(), "SIGHTLN1");
+}
+
+absl::StatusOr<std::string> DescribeFile(const std::string& path, bool verify) {
+  if (LooksLikeContainer(path)) return DescribeContainer(path, verify);
+  if (!absl::EndsWith(path, ".safetensors")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, " is neither a container nor a .safetensors file"));
+  }
+  if (verify) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, ": a safetensors file has no checksums of its own; --verify its bundle"));
+  }
+  return DescribeSafetensors(path);
+}
+
+// --- bundles and generations ---
+
+std::string EmbeddingText(const bundle::v1::EmbeddingSpec& embedding) {
+  return absl::StrCat(
+      embedding.dimension(), " numbers, ",
+      embedding.metric() == bundle::v1::EmbeddingSpec::COSINE ? "cosine" : "inner product",
+      ", space ", embedding.space());
+}
+
+std::string TransformerText(const bundle::v1::TransformerSpec& spec) {
+  return absl::StrCat(spec.layer_count(), " layers, width ", spec.hidden_size(), ", ",
+                      spec.head_count(), " heads, feed-forward ", spec.intermediate_size(), ", ",
+                      spec.vocabulary_size(), " words, ", spec.max_region_count(), " regions of ",
+                      spec.region_feature_size());
+}
+
+absl::StatusOr<std::string> DescribeModel(const std::string& directory,
+                                          const DescribeOptions& options) {
+  ASSIGN_OR_RETURN(const ModelBundle bundle, OpenModelBundle(directory, options.verify));
+  const bundle::v1::ModelBundleManifest& manifest = bundle.manifest;
+  std::vector<std::pair<std::string, std::string>> lines = {{"family", manifest.family()}};
+  if (!manifest.description().empty()) lines.emplace_back("description", manifest.description());
+  if (manifest.has_tokenizer()) {
+    lines.emplace_back(
+        "tokenizer", absl::StrCat(bundle::v1::TokenizerSpec::Kind_Name(manifest.tokenizer().kind()),
+                                  manifest.tokenizer().lowercase() ? ", lower-casing" : "",
+                                  ", up to ", manifest.tokenizer().max_token_count(), " tokens"));
+  }
+  if (manifest.has_transformer()) {
+    lines.emplace_back("transformer", TransformerText(manifest.transformer()));
+  }
+  if (manifest.has_grid_extractor()) {
+    lines.emplace_back("grid extractor",
+                       absl::StrCat(manifest.grid_extractor().stages_size(), " stages over ",
+                                    manifest.grid_extractor().image_size(), " x ",
+                                    manifest.grid_extractor().image_size(), " pixels"));
+  }
+  if (manifest.has_embedding()) {
+    lines.emplace_back("embedding", EmbeddingText(manifest.embedding()));
+  }
+  if (manifest.has_cross_encoder()) {
+    const bundle::v1::CrossEncoderSpec& spec = manifest.cross_encoder();
+    lines.emplace_back(
+        "cross-encoder",
+        absl::StrCat(
+            spec.score_kind(), ", combined by ", spec.combination(),
+            spec.combination() == "replace" ? "" : absl::StrCat(":", spec.combination_lambda())));
+  }
+  std::string tensors;
+  const std::string weights_path = bundle.FilePath(kWeightsFile);
+  if (FileExists(weights_path)) {
+    ASSIGN_OR_RETURN(const std::unique_ptr<Safetensors> weights, Safetensors::Open(weights_path));
+    lines.emplace_back("parameters", absl::StrCat(WithThousands(ParameterCount(*weights)), " in ",
+                                                  weights->tensors().size(), " tensors"));
+    if (options.tensors) tensors = TensorTable(*weights);
+  }
+  Table files({{"file"}, {"bytes", true}, {"sha256"}});
+  for (const bundle::v1::BundleFile& file : manifest.files()) {
+    files.AddRow({file.path(), WithThousands(file.byte_count()), file.sha256()});
+  }
+  return absl::StrCat("model bundle ", bundle.id, "\n", Lines(lines), files.ToString(2), tensors,
+                      options.verify ? kVerified : "");
+}
+
+absl::StatusOr<std::string> DescribeGeneration(const std::string& store, const std::string& index,
+                                               const std::string& generation, bool verify) {
+  ASSIGN_OR_RETURN(const bundle::v1::GenerationManifest manifest,
+                   ReadGenerationManifest(store, index, generation));
+  const auto current = ReadCurrent(store, index);
+  const bool is_current = current.ok() && current->generation() == generation;
+  std::vector<std::pair<std::string, std::string>> lines = {
+      {"items",
+       absl::StrCat(WithThousands(manifest.item_count()),
+                    manifest.item_kind() == bundle::v1::CAPTION ? " captions" : " images")},
+      {"embedding", EmbeddingText(manifest.embedding())},
+      {"encoder", manifest.encoder_model()},
+      {"reranker", manifest.reranker_model().empty() ? "none" : manifest.reranker_model()},
+      {"current",
+       is_current ? absl::StrCat("yes, sequence ", current->sequence()) : std::string("no")},
+  };
+  if (!manifest.parent_generation().empty()) {
+    lines.emplace_back("made from", manifest.parent_generation());
+  }
+  if (!manifest.create_time().empty()) lines.emplace_back("made at", manifest.create_time());
+  Table shards({{"shard", true},
+                {"items", true},
+                {"vectors"},
+                {"bytes", true},
+                {"features"},
+                {"bytes", true}});
+  for (int i = 0; i < manifest.shards_size(); ++i) {
+    const bundle::v1::ShardManifest& shard = manifest.shards(i);
+    shards.AddRow({absl::StrCat(i), WithThousands(shard.item_count()), shard.vectors().path(),
+                   WithThousands(shard.vectors().byte_count()),
+                   shard.has_features() ? shard.features().path() : "none",
+                   WithThousands(shard.features().byte_count())});
+  }
+  std::string text =
+      absl::StrCat("generation ", index, "/", generation, "\n", Lines(lines), shards.ToString(2));
+  if (!verify) return text;
+  VerifyOptions options;
+  options.sha256 = true;
+  RETURN_IF_ERROR(VerifyGeneration(store, manifest, options));
+  return text + kVerified;
+}
+
+// <store>/indexes/<index>/generations/<id>, from its end.
+absl::StatusOr<std::string> DescribeGenerationFolder(const std::string& directory, bool verify) {
+  const std::filesystem::path path(directory);
+  const std::filesystem::path index = path.parent_path().parent_path();
+  if (path.parent_path().filename() != "generations" ||
+      index.parent_path().filename() != "indexes") {
+    return absl::InvalidArgumentError(
+        absl::StrCat(directory,
+                     " is no generation: it does not lie in a store, as "
+                     "STORE/indexes/INDEX/generations/GENERATION"));
+  }
+  return DescribeGeneration(index.parent_path().parent_path().string(), index.filename().string(),
+                            path.filename().string(), verify);
+}
+
+bool IsHash(const std::string& text) {
+  return text.size() == 64 && std::all_of(text.begin(), text.end(), [](char c) {
+           return absl::ascii_isdigit(c) || (c >= 'a' && c <= 'f');
+         });
+}
+
+absl::StatusOr<std::string> DescribeId(const std::string& id, const DescribeOptions& options) {
+  if (IsHash(id)) return DescribeModel(ModelDirectory(options.store, id), options);
+  const std::vector<std::string> parts = absl::StrSplit(id, '/');
+  if (parts.size() == 2) {
+    return DescribeGeneration(options.store, parts[0], parts[1], options.verify);
+  }
+  if (parts.size() != 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", id, "' is no model id, no INDEX and no INDEX/GENERATION"));
+  }
+  ASSIGN_OR_RETURN(const bundle::v1::CurrentGeneration current, ReadCurrent(options.store, id));
+  return DescribeGeneration(options.store, id, current.generation(), options.verify);
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> Describe(const std::string& target, const DescribeOptions& options) {
+  std::error_code error;
+  const std::filesystem::path path = std::filesystem::canonical(target, error);
+  if (!error) {
+    if (!std::filesystem::is_directory(path, error)) {
+      return DescribeFile(path.string(), options.verify);
+    }
+    return IsHash(path.filename().string())
+               ? DescribeModel(path.string(), options)
+               : DescribeGenerationFolder(path.string(), options.verify);
+  }
+  if (options.store.empty()) {
+    return absl::NotFoundError(
+        absl::StrCat("there is no file or folder '", target, "'; for an id, add --store DIR"));
+  }
+  return DescribeId(target, options);
+}
+
+int RunDescribe(const std::vector<std::string>& args, const Console& console) {
+  DescribeOptions options;
+  Flags flags;
+  flags.String("store", "DIR", "store in which ids are looked up", &options.store);
+  flags.Switch("tensors", "list the tensors of a bundle's weights", &options.tensors);
+  flags.Switch("verify", "read everything and compare checksums", &options.verify);
+  std::vector<std::string> words;
+  int status = kSuccess;
+  if (!ParseArguments(kDescribeCommand, &flags, args, console, &words, &status)) return status;
+  if (words.size() != 1) return UsageError(kDescribeCommand, "give one path or id", console);
+  const absl::StatusOr<std::string> text = Describe(words[0], options);
+  if (!text.ok()) return Fail(text.status(), console);
+  console.out << *text;
+  return kSuccess;
+}
+
+}  // namespace sightline

@@ -1,0 +1,24 @@
+// `init-model` and `make-vocabulary`: a model to begin with.
+#ifndef SIGHTLINE_SERVICES_SIGHTLINECTL_MODEL_COMMAND_H_
+#define SIGHTLINE_SERVICES_SIGHTLINECTL_MODEL_COMMAND_H_
+
+#include <string>
+#include <vector>
+
+#include "services/sightlinectl/command.h"
+
+namespace sightline {
+
+int RunInitModel(const std::vector<std::string>& args, const Console& console);
+int RunMakeVocabulary(const std::vector<std::string>& args, const Console& console);
+
+inline constexpr Command kInitModelCommand = {
+    "init-model", "init-model --store DIR --vocabulary FILE [--config FILE] [--seed N]",
+    "writes a model bundle with random weights and prints its id", RunInitModel};
+inline constexpr Command kMakeVocabularyCommand = {
+    "make-vocabulary", "make-vocabulary --out FILE [--text FILE]... [--corpus KIND]...",
+    "makes a WordPiece vocabulary of texts or of a corpus's captions", RunMakeVocabulary};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_SERVICES_SIGHTLINECTL_MODEL_COMMAND_H_

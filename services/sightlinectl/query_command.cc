@@ -1,0 +1,171 @@
+#include "services/sightlinectl/query_command.h"
+
+#include <cstdlib>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/time.h"
+#include "common/base/call_context.h"
+#include "common/base/files.h"
+#include "common/base/status_macros.h"
+#include "common/clients/search_client.h"
+#include "services/sightlinectl/router_address.h"
+#include "services/sightlinectl/search_output.h"
+
+namespace sightline {
+namespace {
+
+// The wire's bound; a longer file is refused before it is read and sent.
+constexpr int64_t kMaxImageBytes = int64_t{16} << 20;
+
+struct QueryFlags {
+  std::string router = DefaultRouter();
+  absl::Duration timeout = absl::Seconds(5);
+  std::string index;
+  std::string image;
+  std::string item;
+  std::string item_index;
+  std::string combination;
+  absl::optional<int64_t> top_k;
+  absl::optional<int64_t> depth;
+  bool json = false;
+
+  void Define(Flags* flags) {
+    flags->String("router", "ADDR", "host:port; default $SIGHTLINE_ROUTER or localhost:7400",
+                  &router);
+    flags->Duration("timeout", "how long to wait for the answer; default 5s", &timeout);
+    flags->String("index", "NAME", "index to search; default: the only one that fits", &index);
+    flags->String("image", "FILE", "query by a picture: JPEG, PNG or WebP", &image);
+    flags->String("item", "ID", "query by a stored item", &item);
+    flags->String("item-index", "NAME", "index that stores it; default: the searched one",
+                  &item_index);
+    flags->Int("top-k", "hits wanted; default 10", 1, kMaxHits, &top_k);
+    flags->Int("depth", "candidates to rerank; 0: retrieval only", 0, kMaxHits, &depth);
+    flags->String("combination", "HOW",
+                  "replace, add_lambda:L or norm_add_lambda:L; default: as the model declares",
+                  &combination);
+    flags->Switch("json", "print the answer as JSON, as the API defines it", &json);
+  }
+};
+
+absl::StatusOr<std::string> ReadImage(const std::string& path) {
+  ASSIGN_OR_RETURN(std::string bytes, ReadFile(path, kMaxImageBytes));
+  return bytes;
+}
+
+CallContext Call(absl::Duration timeout) {
+  return CallContext(Clock::Real(), Clock::Real()->Now() + timeout);
+}
+
+// Problems of the command line come first, then those of files.
+absl::Status CheckQuery(const QueryFlags& flags, const std::vector<std::string>& words) {
+  const int kinds = !words.empty() + !flags.image.empty() + !flags.item.empty();
+  if (kinds != 1) {
+    return absl::InvalidArgumentError("give one of: a text, --image FILE, --item ID");
+  }
+  if (!flags.item_index.empty() && flags.item.empty()) {
+    return absl::InvalidArgumentError("--item-index says where --item lies; there is none");
+  }
+  if (!flags.combination.empty()) RETURN_IF_ERROR(ParseCombination(flags.combination).status());
+  return absl::OkStatus();
+}
+
+absl::StatusOr<SearchRequest> BuildRequest(const QueryFlags& flags,
+                                           const std::vector<std::string>& words) {
+  SearchRequest request;
+  request.index = flags.index;
+  if (!flags.image.empty()) {
+    ASSIGN_OR_RETURN(std::string bytes, ReadImage(flags.image));
+    request.query = ImageQuery{std::move(bytes)};
+  } else if (!flags.item.empty()) {
+    request.query = ItemQuery{flags.item_index, flags.item};
+  } else {
+    request.query = TextQuery{absl::StrJoin(words, " ")};
+  }
+  if (flags.top_k.has_value()) request.top_k = static_cast<int>(*flags.top_k);
+  if (flags.depth.has_value()) request.depth = static_cast<int>(*flags.depth);
+  if (!flags.combination.empty()) {
+    ASSIGN_OR_RETURN(request.combination, ParseCombination(flags.combination));
+  }
+  return request;
+}
+
+}  // namespace
+
+absl::StatusOr<Combination> ParseCombination(const std::string& text) {
+  const size_t colon = text.find(':');
+  const auto bad = [&] {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--combination: '", text,
+                     "' is not replace, add_lambda:L or norm_add_lambda:L with L from 0 to 1"));
+  };
+  const auto kind = ParseCombinationKind(text.substr(0, colon));
+  if (!kind.ok()) return bad();
+  Combination combination;
+  combination.kind = *kind;
+  // A weight that is not there, or one that would be ignored, is a misunderstanding.
+  if ((combination.kind == CombinationKind::kReplace) != (colon == std::string::npos)) return bad();
+  if (colon != std::string::npos &&
+      !absl::SimpleAtof(text.substr(colon + 1), &combination.lambda)) {
+    return bad();
+  }
+  if (!Validate(combination).ok()) return bad();
+  return combination;
+}
+
+int RunQuery(const std::vector<std::string>& args, const Console& console) {
+  QueryFlags flags;
+  Flags definitions;
+  flags.Define(&definitions);
+  std::vector<std::string> words;
+  int status = kSuccess;
+  if (!ParseArguments(kQueryCommand, &definitions, args, console, &words, &status)) return status;
+  if (const absl::Status usable = CheckQuery(flags, words); !usable.ok()) {
+    return UsageError(kQueryCommand, std::string(usable.message()), console);
+  }
+  absl::StatusOr<SearchRequest> request = BuildRequest(flags, words);
+  if (!request.ok()) return Fail(request.status(), console);
+  absl::StatusOr<SearchResult> result =
+      MakeGrpcSearchClient(flags.router)->SearchItems(Call(flags.timeout), *std::move(request));
+  if (!result.ok()) return Fail(result.status(), console);
+  if (flags.json) {
+    console.out << SearchResultJson(*std::move(result)) << "\n";
+    return kSuccess;
+  }
+  console.out << FormatHits(*result);
+  console.err << FormatSummary(*result);
+  return kSuccess;
+}
+
+int RunScore(const std::vector<std::string>& args, const Console& console) {
+  std::string router = DefaultRouter(), index, image;
+  absl::Duration timeout = absl::Seconds(5);
+  Flags flags;
+  flags.String("router", "ADDR", "host:port; default $SIGHTLINE_ROUTER or localhost:7400", &router);
+  flags.Duration("timeout", "how long to wait for the answer; default 5s", &timeout);
+  flags.String("index", "NAME", "index whose models score; default: the only one of pictures",
+               &index);
+  flags.String("image", "FILE", "the picture: JPEG, PNG or WebP", &image);
+  std::vector<std::string> words;
+  int status = kSuccess;
+  if (!ParseArguments(kScoreCommand, &flags, args, console, &words, &status)) return status;
+  if (words.empty() || image.empty()) {
+    return UsageError(kScoreCommand, "give a text and --image FILE", console);
+  }
+  absl::StatusOr<std::string> bytes = ReadImage(image);
+  if (!bytes.ok()) return Fail(bytes.status(), console);
+  ScorePairsRequest request;
+  request.index = index;
+  request.texts.push_back(TextQuery{absl::StrJoin(words, " ")});
+  request.images.push_back(ImageQuery{*std::move(bytes)});
+  const absl::StatusOr<ScorePairsResult> result =
+      MakeGrpcSearchClient(router)->ScorePairs(Call(timeout), std::move(request));
+  if (!result.ok()) return Fail(result.status(), console);
+  console.out << FormatScore(*result);
+  return kSuccess;
+}
+
+}  // namespace sightline

@@ -1,0 +1,158 @@
+#include "services/sightlinectl/status_command.h"
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/time.h"
+#include "common/base/outcome.h"
+#include "common/clients/admin_client.h"
+#include "common/clients/convert_admin.h"
+#include "services/sightlinectl/json.h"
+#include "services/sightlinectl/router_address.h"
+#include "services/sightlinectl/table.h"
+
+namespace sightline {
+namespace {
+
+std::string StateName(GenerationState state) {
+  switch (state) {
+    case GenerationState::kLoading:
+      return "LOADING";
+    case GenerationState::kReady:
+      return "READY";
+    case GenerationState::kRefused:
+      return "REFUSED";
+  }
+  return "?";
+}
+
+// The first digits of a hash tell bundles apart; --json has all of them.
+std::string Short(const std::string& hash) {
+  return hash.empty() ? "-" : hash.substr(0, 12);
+}
+
+std::string OrDash(const std::string& text) {
+  return text.empty() ? "-" : text;
+}
+
+std::string GenerationTable(const std::vector<GenerationStatus>& generations) {
+  Table table({{"index"},
+               {"generation"},
+               {"state"},
+               {"sequence", true},
+               {"items", true},
+               {"kind"},
+               {"dimension", true},
+               {"shards", true},
+               {"held"},
+               {"encoder"},
+               {"reranker"},
+               {"reason"}});
+  for (const GenerationStatus& status : generations) {
+    const GenerationInfo& info = status.info;
+    table.AddRow({info.ref.index, info.ref.generation, StateName(status.state),
+                  absl::StrCat(status.sequence), absl::StrCat(info.item_count),
+                  info.content == IndexContent::kCaptions ? "captions" : "images",
+                  absl::StrCat(info.dimension), absl::StrCat(info.shard_count),
+                  OrDash(absl::StrJoin(status.held_shards, ",")), Short(info.encoder_model),
+                  Short(info.reranker_model), OrDash(status.reason)});
+  }
+  return table.empty() ? "" : absl::StrCat("generations\n", table.ToString(2));
+}
+
+std::string ModelTable(const std::vector<ModelStatus>& models) {
+  Table table({{"model"}, {"family"}, {"space"}, {"description", false, 80}});
+  for (const ModelStatus& model : models) {
+    table.AddRow({Short(model.model), model.family, Short(model.space), model.description});
+  }
+  return table.empty() ? "" : absl::StrCat("models\n", table.ToString(2));
+}
+
+std::string BackendTable(const std::vector<BackendStatus>& backends) {
+  Table table({{"service"}, {"address"}, {"reachable"}, {"shards"}, {"error"}});
+  for (const BackendStatus& backend : backends) {
+    table.AddRow({backend.service, backend.address, backend.reachable ? "yes" : "NO",
+                  OrDash(absl::StrJoin(backend.shards, " ")), OrDash(backend.error)});
+  }
+  return table.empty() ? "" : absl::StrCat("backends\n", table.ToString(2));
+}
+
+// All at once: the slowest server alone decides how long it takes.
+std::vector<ServerAnswer> AskAll(const std::vector<std::string>& addresses,
+                                 const CallContext& call) {
+  std::vector<std::shared_ptr<Outcome<ServerStatus>>> outcomes;
+  for (const std::string& address : addresses) {
+    auto outcome = std::make_shared<Outcome<ServerStatus>>();
+    outcomes.push_back(outcome);
+    MakeGrpcAdminClient(address)->GetStatus(
+        call, [outcome](absl::StatusOr<ServerStatus> status) { outcome->Set(std::move(status)); });
+  }
+  std::vector<ServerAnswer> answers;
+  for (size_t i = 0; i < addresses.size(); ++i) {
+    answers.push_back({addresses[i], outcomes[i]->Await(CallContext::Unbounded(), addresses[i])});
+  }
+  return answers;
+}
+
+}  // namespace
+
+std::string FormatServer(const ServerAnswer& answer) {
+  if (!answer.status.ok()) {
+    return absl::StrCat(answer.address, "  does not answer\n", FormatError(answer.status.status()));
+  }
+  const ServerStatus& status = *answer.status;
+  return absl::StrCat(answer.address, "  ", Printable(status.service, 0), "\n",
+                      GenerationTable(status.generations), ModelTable(status.models),
+                      BackendTable(status.backends));
+}
+
+std::string ServersJson(const std::vector<ServerAnswer>& answers) {
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const ServerAnswer& answer : answers) {
+    nlohmann::ordered_json one;
+    one["address"] = answer.address;
+    if (answer.status.ok()) {
+      v1::GetStatusResponse message;
+      ToProto(*answer.status, &message);
+      one["status"] = nlohmann::ordered_json::parse(MessageJson(message), /*cb=*/nullptr,
+                                                    /*allow_exceptions=*/false);
+    } else {
+      one["error"]["code"] = absl::StatusCodeToString(answer.status.status().code());
+      one["error"]["message"] = std::string(answer.status.status().message());
+    }
+    all.push_back(std::move(one));
+  }
+  // What is not UTF-8 in a message from elsewhere must not throw.
+  return all.dump(/*indent=*/1, ' ', /*ensure_ascii=*/false,
+                  nlohmann::ordered_json::error_handler_t::replace);
+}
+
+int RunStatus(const std::vector<std::string>& args, const Console& console) {
+  std::string router = DefaultRouter();
+  absl::Duration timeout = absl::Seconds(2);
+  bool json = false;
+  Flags flags;
+  flags.String("router", "ADDR",
+               "asked when no address is given; default $SIGHTLINE_ROUTER or localhost:7400",
+               &router);
+  flags.Duration("timeout", "how long to wait for the answers; default 2s", &timeout);
+  flags.Switch("json", "print the answers as a JSON array", &json);
+  std::vector<std::string> addresses;
+  int status = kSuccess;
+  if (!ParseArguments(kStatusCommand, &flags, args, console, &addresses, &status)) return status;
+  if (addresses.empty()) addresses.push_back(router);
+
+  const std::vector<ServerAnswer> answers =
+      AskAll(addresses, CallContext(Clock::Real(), Clock::Real()->Now() + timeout));
+  for (const ServerAnswer& answer : answers) {
+    if (!answer.status.ok()) status = kFailure;
+    if (!json) (answer.status.ok() ? console.out : console.err) << FormatServer(answer);
+  }
+  if (json) console.out << ServersJson(answers) << "\n";
+  return status;
+}
+
+}  // namespace sightline
