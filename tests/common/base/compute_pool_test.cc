@@ -71,6 +71,26 @@ TEST_CASE("threads really work at the same time") {
   REQUIRE(ids.size() == 3);
 }
 
+TEST_CASE("the call returns only after the slowest range has ended") {
+  ComputePool pool(2);
+  const std::thread::id caller = std::this_thread::get_id();
+  Gate helper_began, caller_ended;
+  std::atomic<int> ended{0};
+  pool.ParallelFor(2, 1, [&](int64_t, int64_t) {
+    if (std::this_thread::get_id() == caller) {
+      helper_began.Wait();
+      ++ended;
+      caller_ended.Open();
+    } else {
+      helper_began.Open();
+      caller_ended.Wait();
+      for (int i = 0; i < 1000; ++i) std::this_thread::yield();
+      ++ended;
+    }
+  });
+  REQUIRE(ended == 2);
+}
+
 TEST_CASE("the caller finishes alone while all workers are held elsewhere") {
   ComputePool pool(2);
   Gate held, release;
