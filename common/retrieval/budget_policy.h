@@ -42,9 +42,12 @@ struct BudgetShares {
   absl::Duration max_reserve = absl::Milliseconds(50);
 };
 
-// InvalidArgument unless every share is positive and finite and reserve is below 0.9.
+// InvalidArgument unless every share is positive and finite, reserve is below 0.9, and
+// 0 <= min_reserve <= max_reserve, both finite.
 absl::Status Validate(const BudgetShares& shares);
 
+// `shares` have passed Validate.  When not even the reserve is left, every stage ends
+// at `now` and only the deadline itself lies later.  Without a deadline nothing ends.
 class FixedShareBudget : public BudgetPolicy {
  public:
   explicit FixedShareBudget(BudgetShares shares) : shares_(shares) {}

@@ -30,6 +30,7 @@ struct EmbeddingQuery {
   std::vector<float> values;
   std::string space;  // must equal the index's; InvalidArgument if empty
 };
+// An item of the searched index finds its neighbours: it is left out of the hits itself.
 struct ItemQuery {
   std::string index;  // where the item is stored; empty: the searched index
   std::string item_id;
@@ -39,15 +40,19 @@ using Query = std::variant<TextQuery, ImageQuery, RegionsQuery, EmbeddingQuery, 
 // What the query is, once known, decides what may rerank it.
 enum class Modality { kUnknown, kText, kImage };
 
+// The most hits that a search may ask for.
+inline constexpr int kMaxHits = 1000;
+
 struct SearchRequest {
   // Empty: the only index of images for a text, the only index of captions for an
-  // image; InvalidArgument if that is not one.
+  // image; InvalidArgument if that is not one.  A stored item counts as what its own
+  // index holds; an embedding must name its index.
   std::string index;
   Query query;
-  int top_k = 10;                              // 1 to kMaxTopK
-  absl::optional<int> depth;                   // 0 to max_depth; unset: the default
-  absl::optional<Combination> combination;     // unset: what the model's bundle declares
-  bool want_records = true;                    // caption, uri and tags of each hit
+  int top_k = 10;                           // 1 to kMaxHits
+  absl::optional<int> depth;                // 0 to max_depth; unset: the default
+  absl::optional<Combination> combination;  // unset: what the model's bundle declares
+  bool want_records = true;                 // caption, uri and tags of each hit
 };
 
 enum class HitStage { kRetrieved, kReranked };
@@ -55,8 +60,8 @@ enum class HitStage { kRetrieved, kReranked };
 struct Hit {
   std::string item_id;
   HitStage stage = HitStage::kRetrieved;
-  float score = 0;            // what the list is ordered by within its stage
-  float retrieval_score = 0;  // inner product of query and item
+  float score = 0;                     // what the list is ordered by within its stage
+  float retrieval_score = 0;           // inner product of query and item
   absl::optional<float> rerank_score;  // the cross-encoder's, mapped to [0, 1]
   int shard = 0;
   int64_t row = 0;
@@ -68,17 +73,17 @@ struct Hit {
 enum class RerankOutcome {
   kNotRequested,   // depth 0
   kNotApplicable,  // no text-image pair here, or the generation has no cross-encoder
-  kComplete,       // all of the achieved depth was scored
-  kPartial,        // some of it
-  kFailed,         // none of it
+  kComplete,       // every candidate within the depth was scored
+  kPartial,        // some were
+  kFailed,         // none was
 };
 
 enum class DegradedReason {
-  kShardsMissing,    // coverage is below one
-  kDepthReduced,     // less was reranked than asked, for lack of time
-  kRerankerFailed,   // the reranker was down or refused
-  kRerankerLate,     // the reranker did not answer in its share of the time
-  kRecordsMissing,   // captions and uris of some hits could not be fetched
+  kShardsMissing,   // coverage is below one
+  kDepthReduced,    // some candidates were not even sent to the reranker, for lack of time
+  kRerankerFailed,  // the reranker was down, refused, or answered nonsense
+  kRerankerLate,    // some of what was sent was not answered in the reranker's time
+  kRecordsMissing,  // captions and uris of some hits could not be fetched
 };
 
 struct StageTimes {
@@ -96,6 +101,7 @@ struct SearchResult {
   int achieved_depth = 0;  // candidates with a rerank score
   Combination combination;
   std::vector<DegradedReason> degraded;  // empty: the answer is all that was asked
+  std::vector<absl::Status> failures;    // what backends said behind `degraded`; for the log
   StageTimes times;
 };
 
@@ -126,16 +132,17 @@ struct GetItemsRequest {
 };
 struct GetItemsResult {
   GenerationRef target;
-  std::vector<absl::optional<StoredItem>> items;  // in order
-  std::vector<std::string> unreachable;
+  std::vector<absl::optional<StoredItem>> items;  // in order; none: unknown or unreachable
+  std::vector<std::string> unreachable;           // "indexes/<index>/shards/<n>"
+  std::vector<absl::Status> failures;             // why; for the log
 };
 
 struct RetrieverOptions {
   int default_depth = 20;
   int max_depth = 100;
   int max_text_bytes = 16 << 10;
-  int64_t max_image_bytes = int64_t{16} << 20;
-  int max_pairs = 1024;     // texts times images of ScorePairs
+  int64_t max_image_bytes = int64_t{16} << 20;  // of a picture's file or of its regions
+  int max_pairs = 1024;                         // texts times images of ScorePairs
   int max_get_items = 1000;
   // Candidates in one call to the reranker; the unit in which lateness is noticed.
   int rerank_slice = 10;
@@ -143,7 +150,14 @@ struct RetrieverOptions {
   int rerank_parallelism = 2;
 };
 
-// Thread-safe.  Calls block the calling thread, until the deadline at the latest.
+// InvalidArgument, naming the field, unless sizes are positive and
+// 0 <= default_depth <= max_depth <= kMaxHits.
+absl::Status Validate(const RetrieverOptions& options);
+
+// Thread-safe.  Calls block the calling thread, until the deadline at the latest; they
+// return CANCELLED soon after the call is cancelled.
+// `backends`, `directory` and `budget` outlive the retriever; `options` are valid.
+//
 // Errors: InvalidArgument (bad vector, k, depth, text, space of an embedding is empty),
 // NotFound (index, item), FailedPrecondition (space of an embedding differs, generation
 // not loaded), Unavailable (no shard answered, no encoder), DeadlineExceeded (not even

@@ -1,0 +1,91 @@
+#include "common/retrieval/pinned_index.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/error_details.h"
+#include "common/base/status_macros.h"
+#include "common/retrieval/request_checks.h"
+
+namespace sightline {
+namespace {
+
+absl::string_view Plural(IndexContent content) {
+  return content == IndexContent::kImages ? "images" : "captions";
+}
+
+}  // namespace
+
+absl::StatusOr<PinnedIndex> PinIndex(const Backends& backends, const GenerationDirectory& directory,
+                                     absl::string_view index) {
+  PinnedIndex pinned;
+  ASSIGN_OR_RETURN(pinned.info, directory.Pin(index));
+  const auto found = backends.shards.find(std::string(index));
+  const size_t configured = found == backends.shards.end() ? 0 : found->second.size();
+  if (configured == 0 || configured != static_cast<size_t>(pinned.info->shard_count)) {
+    absl::Status status = absl::FailedPreconditionError(absl::StrCat(
+        "generation '", pinned.ref().generation, "' of index '", index, "' has ",
+        pinned.info->shard_count, " shards but ", configured,
+        " are configured; make the router's list of shards agree with the generation"));
+    return WithReason(std::move(status), "SHARD_COUNT_MISMATCH", {{"index", std::string(index)}});
+  }
+  pinned.shards = &found->second;
+  const bool complete = std::all_of(pinned.shards->begin(), pinned.shards->end(),
+                                    [](const auto& client) { return client != nullptr; });
+  if (!complete) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("index '", index, "' has a shard for which no server is configured"));
+  }
+  return pinned;
+}
+
+Modality ModalityOf(IndexContent content) {
+  return content == IndexContent::kImages ? Modality::kImage : Modality::kText;
+}
+
+absl::StatusOr<std::string> ChooseIndex(const GenerationDirectory& directory,
+                                        absl::string_view named, Modality query) {
+  if (!named.empty()) return std::string(named);
+  if (query == Modality::kUnknown) {
+    return BadField("index", "is empty; this kind of query needs one");
+  }
+  const IndexContent wanted =
+      query == Modality::kText ? IndexContent::kImages : IndexContent::kCaptions;
+  std::vector<std::string> fitting;
+  bool unknown = false;
+  for (const auto& info : directory.Known()) {
+    // One that no backend has reported yet might hold anything.
+    if (info == nullptr || info->ref.generation.empty()) {
+      unknown = true;
+    } else if (info->content == wanted) {
+      fitting.push_back(info->ref.index);
+    }
+  }
+  if (fitting.size() == 1) return fitting.front();
+  if (fitting.empty() && unknown) {
+    return absl::UnavailableError(
+        absl::StrCat("no index is named, and no backend has reported an "
+                     "index of ",
+                     Plural(wanted), " yet"));
+  }
+  if (fitting.empty()) {
+    return BadField("index", absl::StrCat("is empty, and no index holds ", Plural(wanted)));
+  }
+  return BadField("index", absl::StrCat("is empty, and several indexes hold ", Plural(wanted), ": ",
+                                        absl::StrJoin(fitting, ", "), "; name one"));
+}
+
+absl::Status CheckSpace(absl::string_view whose, absl::string_view space,
+                        const GenerationInfo& target) {
+  if (space == target.ref.space) return absl::OkStatus();
+  absl::Status status = absl::FailedPreconditionError(
+      absl::StrCat(whose, " belongs to embedding space '", space, "', but generation '",
+                   target.ref.generation, "' of index '", target.ref.index, "' has '",
+                   target.ref.space, "'; encode it again with that generation's model"));
+  return WithReason(std::move(status), "EMBEDDING_SPACE_MISMATCH",
+                    {{"expectedSpace", target.ref.space}, {"actualSpace", std::string(space)}});
+}
+
+}  // namespace sightline

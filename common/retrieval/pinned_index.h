@@ -1,0 +1,46 @@
+// One index as one request sees it: the generation that all its stages use, and whom to
+// ask.
+#ifndef SIGHTLINE_COMMON_RETRIEVAL_PINNED_INDEX_H_
+#define SIGHTLINE_COMMON_RETRIEVAL_PINNED_INDEX_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/retrieval/backends.h"
+#include "common/retrieval/generation_directory.h"
+#include "common/retrieval/retriever.h"
+
+namespace sightline {
+
+// Keeps the generation's description; the shards belong to the Backends.
+struct PinnedIndex {
+  std::shared_ptr<const GenerationInfo> info;
+  const std::vector<std::shared_ptr<IndexSearchClient>>* shards = nullptr;
+
+  const GenerationRef& ref() const { return info->ref; }
+  IndexSearchClient* shard(int i) const { return (*shards)[i].get(); }
+};
+
+// The directory's error for an index that it cannot pin; FAILED_PRECONDITION when the
+// generation has another number of shards than backends were configured.
+absl::StatusOr<PinnedIndex> PinIndex(const Backends& backends, const GenerationDirectory& directory,
+                                     absl::string_view index);
+
+// What the items of an index are.
+Modality ModalityOf(IndexContent content);
+
+// `named`, or if that is empty the only index that holds the other modality than the
+// query: images for a text, captions for an image.
+absl::StatusOr<std::string> ChooseIndex(const GenerationDirectory& directory,
+                                        absl::string_view named, Modality query);
+
+// FAILED_PRECONDITION unless `space` is the index's.  `whose` begins the message.
+absl::Status CheckSpace(absl::string_view whose, absl::string_view space,
+                        const GenerationInfo& target);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_RETRIEVAL_PINNED_INDEX_H_

@@ -1,0 +1,231 @@
+#include "common/retrieval/request_checks.h"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/error_details.h"
+#include "common/base/status_macros.h"
+#include "common/base/utf8.h"
+#include "common/embedding/embedding_matrix.h"
+
+namespace sightline {
+namespace {
+
+std::string AtMost(int64_t size, absl::string_view unit, int64_t limit) {
+  return absl::StrCat("has ", size, " ", unit, "; at most ", limit, " are allowed");
+}
+
+// Whether valid UTF-8 holds nothing but white space (Unicode's White_Space).
+bool IsBlank(absl::string_view text) {
+  static constexpr absl::string_view kSpaces[] = {
+      "\t",           "\n",           "\v",
+      "\f",           "\r",           " ",
+      "\xC2\x85",     "\xC2\xA0",     "\xE1\x9A\x80",
+      "\xE2\x80\x80", "\xE2\x80\x81", "\xE2\x80\x82",
+      "\xE2\x80\x83", "\xE2\x80\x84", "\xE2\x80\x85",
+      "\xE2\x80\x86", "\xE2\x80\x87", "\xE2\x80\x88",
+      "\xE2\x80\x89", "\xE2\x80\x8A", "\xE2\x80\xA8",
+      "\xE2\x80\xA9", "\xE2\x80\xAF", "\xE2\x81\x9F",
+      "\xE3\x80\x80",
+  };
+  while (!text.empty()) {
+    size_t length = 0;
+    for (const absl::string_view space : kSpaces) {
+      if (absl::StartsWith(text, space)) length = space.size();
+    }
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+// Checks one query, a field of the request; the operators are its alternatives.
+class QueryChecker {
+ public:
+  QueryChecker(std::string path, const RetrieverOptions& options)
+      : path_(std::move(path)), options_(options) {}
+
+  absl::Status operator()(const TextQuery& query) const {
+    const std::string path = path_ + ".text";
+    const size_t size = query.text.size();
+    // The size first: nobody reads a hundred megabytes to find a bad byte at the end.
+    if (size > static_cast<size_t>(options_.max_text_bytes)) {
+      return BadField(path, AtMost(size, "bytes", options_.max_text_bytes));
+    }
+    if (!IsValidUtf8(query.text)) {
+      return BadField(path, absl::StrCat("of ", size, " bytes is not valid UTF-8"));
+    }
+    if (IsBlank(query.text)) {
+      return BadField(path, absl::StrCat("is blank: ", size, " bytes of white space"));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status operator()(const ImageQuery& query) const {
+    const std::string path = path_ + ".image";
+    if (query.bytes.empty()) return BadField(path, "has no bytes");
+    if (query.bytes.size() > static_cast<uint64_t>(options_.max_image_bytes)) {
+      return BadField(path, AtMost(query.bytes.size(), "bytes", options_.max_image_bytes));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status operator()(const RegionsQuery& query) const {
+    const std::string path = path_ + ".regions";
+    RETURN_IF_ERROR(CheckSizes(query.image.regions, path));
+    if (!AllFinite(query.image.regions.features) || !AllFinite(query.image.regions.boxes)) {
+      return BadField(path, absl::StrCat("has ", query.image.regions.count,
+                                         " regions with a number that is not finite"));
+    }
+    RETURN_IF_ERROR(CheckWords(query.image.ocr_tokens, path + ".ocr_tokens"));
+    return CheckWords(query.image.tags, path + ".tags");
+  }
+
+  absl::Status operator()(const EmbeddingQuery& query) const {
+    if (query.space.empty()) {
+      return BadField(path_ + ".embedding.space",
+                      "is empty; name the fingerprint of the space that the vector lies in");
+    }
+    const std::string path = path_ + ".embedding.vector";
+    if (query.values.empty()) return BadField(path, "has no numbers");
+    if (!AllFinite(query.values)) {
+      return BadField(
+          path, absl::StrCat("of ", query.values.size(), " numbers holds one that is not finite"));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status operator()(const ItemQuery& query) const {
+    if (!query.item_id.empty()) return absl::OkStatus();
+    return BadField(path_ + ".item.item_id", "is empty");
+  }
+
+ private:
+  absl::Status CheckSizes(const RegionSet& regions, const std::string& path) const {
+    if (regions.count <= 0 || regions.feature_size <= 0) {
+      return BadField(path, absl::StrCat("has ", regions.count, " regions of ",
+                                         regions.feature_size, " numbers; both must be positive"));
+    }
+    // Divided, because a product of numbers from outside may overflow.
+    const uint64_t count = static_cast<uint64_t>(regions.count);
+    const uint64_t numbers = regions.features.size();
+    const uint64_t feature_size = static_cast<uint64_t>(regions.feature_size);
+    if (numbers % feature_size != 0 || numbers / feature_size != count) {
+      return BadField(path, absl::StrCat("declares ", count, " regions of ", feature_size,
+                                         " numbers but carries ", numbers));
+    }
+    const uint64_t coordinates = regions.boxes.size();
+    if (coordinates != 0 && (coordinates % 4 != 0 || coordinates / 4 != count)) {
+      return BadField(path, absl::StrCat("has ", count, " regions but ", coordinates,
+                                         " box coordinates; give four for each, or none"));
+    }
+    const uint64_t bytes = (numbers + coordinates) * sizeof(float);
+    if (bytes > static_cast<uint64_t>(options_.max_image_bytes)) {
+      return BadField(path, AtMost(bytes, "bytes", options_.max_image_bytes));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckWords(const std::vector<std::string>& words, const std::string& path) const {
+    size_t bytes = 0;
+    for (const std::string& word : words) {
+      bytes += word.size();
+      if (!IsValidUtf8(word)) {
+        return BadField(
+            path, absl::StrCat("has a word of ", word.size(), " bytes that is not valid UTF-8"));
+      }
+    }
+    if (bytes > static_cast<size_t>(options_.max_text_bytes)) {
+      return BadField(path, AtMost(bytes, "bytes", options_.max_text_bytes));
+    }
+    return absl::OkStatus();
+  }
+
+  const std::string path_;
+  const RetrieverOptions& options_;
+};
+
+template <typename Element>
+absl::Status CheckList(const std::vector<Element>& elements, absl::string_view name,
+                       const RetrieverOptions& options) {
+  for (size_t i = 0; i < elements.size(); ++i) {
+    const QueryChecker checker(absl::StrCat(name, "[", i, "]"), options);
+    RETURN_IF_ERROR(std::visit(checker, elements[i]));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckRange(absl::string_view path, int64_t value, int64_t least, int64_t most) {
+  if (value >= least && value <= most) return absl::OkStatus();
+  return BadField(path, absl::StrCat("is ", value, ", must be ", least, " to ", most));
+}
+
+}  // namespace
+
+absl::Status BadField(absl::string_view path, absl::string_view problem) {
+  absl::Status status = absl::InvalidArgumentError(absl::StrCat(path, " ", problem));
+  return WithField(WithReason(std::move(status), "INVALID_FIELD", {{"field", std::string(path)}}),
+                   path);
+}
+
+absl::Status CheckSearchRequest(const SearchRequest& request, const RetrieverOptions& options) {
+  RETURN_IF_ERROR(CheckRange("top_k", request.top_k, 1, kMaxHits));
+  if (request.depth.has_value()) {
+    RETURN_IF_ERROR(CheckRange("rerank_depth", *request.depth, 0, options.max_depth));
+  }
+  if (request.combination.has_value()) {
+    const absl::Status status = Validate(*request.combination);
+    if (!status.ok()) return BadField("combination", status.message());
+  }
+  return std::visit(QueryChecker("query", options), request.query);
+}
+
+absl::Status CheckScorePairsRequest(const ScorePairsRequest& request,
+                                    const RetrieverOptions& options) {
+  if (request.texts.empty()) return BadField("texts", "is empty");
+  if (request.images.empty()) return BadField("images", "is empty");
+  const size_t most = static_cast<size_t>(options.max_pairs) / request.images.size();
+  if (request.texts.size() > most) {
+    return BadField(
+        "texts", absl::StrCat("has ", request.texts.size(), " texts for ", request.images.size(),
+                              " images; at most ", options.max_pairs, " pairs are scored at once"));
+  }
+  RETURN_IF_ERROR(CheckList(request.texts, "texts", options));
+  return CheckList(request.images, "images", options);
+}
+
+absl::Status CheckGetItemsRequest(const GetItemsRequest& request, const RetrieverOptions& options) {
+  if (request.index.empty()) return BadField("index", "is empty; name the index to look in");
+  if (request.item_ids.empty()) return BadField("item_ids", "is empty");
+  if (request.item_ids.size() > static_cast<size_t>(options.max_get_items)) {
+    return BadField("item_ids", AtMost(request.item_ids.size(), "ids", options.max_get_items));
+  }
+  for (size_t i = 0; i < request.item_ids.size(); ++i) {
+    if (request.item_ids[i].empty()) {
+      return BadField(absl::StrCat("item_ids[", i, "]"), "is empty");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Validate(const RetrieverOptions& options) {
+  const auto positive = [](absl::string_view name, int64_t value) {
+    if (value > 0) return absl::OkStatus();
+    return BadField(name, absl::StrCat("is ", value, ", must be positive"));
+  };
+  RETURN_IF_ERROR(positive("max_text_bytes", options.max_text_bytes));
+  RETURN_IF_ERROR(positive("max_image_bytes", options.max_image_bytes));
+  RETURN_IF_ERROR(positive("max_pairs", options.max_pairs));
+  RETURN_IF_ERROR(positive("max_get_items", options.max_get_items));
+  RETURN_IF_ERROR(positive("rerank_slice", options.rerank_slice));
+  RETURN_IF_ERROR(positive("rerank_parallelism", options.rerank_parallelism));
+  RETURN_IF_ERROR(CheckRange("max_depth", options.max_depth, 0, kMaxHits));
+  return CheckRange("default_depth", options.default_depth, 0, options.max_depth);
+}
+
+}  // namespace sightline

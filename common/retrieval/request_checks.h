@@ -1,0 +1,28 @@
+// What a request must be before anybody works for it.  All return InvalidArgument that
+// names the field by its path in the request message, the value's size and the bound.
+#ifndef SIGHTLINE_COMMON_RETRIEVAL_REQUEST_CHECKS_H_
+#define SIGHTLINE_COMMON_RETRIEVAL_REQUEST_CHECKS_H_
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "common/retrieval/retriever.h"
+
+namespace sightline {
+
+// InvalidArgument "<path> <problem>", with details: reason INVALID_FIELD and the path.
+absl::Status BadField(absl::string_view path, absl::string_view problem);
+
+// Everything of the request that can be judged without knowing an index:
+// - a text is UTF-8, not blank and within max_text_bytes; an item id is not empty;
+// - an image has bytes, within max_image_bytes; what is in them is the encoder's affair;
+// - regions have sizes that agree, numbers that are finite, and the image's limit;
+// - an embedding names its space and is finite;
+// - counts, top_k, depth and lambda are in their ranges.
+absl::Status CheckSearchRequest(const SearchRequest& request, const RetrieverOptions& options);
+absl::Status CheckScorePairsRequest(const ScorePairsRequest& request,
+                                    const RetrieverOptions& options);
+absl::Status CheckGetItemsRequest(const GetItemsRequest& request, const RetrieverOptions& options);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_RETRIEVAL_REQUEST_CHECKS_H_

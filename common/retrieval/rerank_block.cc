@@ -1,0 +1,111 @@
+#include "common/retrieval/rerank_block.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "common/retrieval/rerank_slices.h"
+#include "common/retrieval/status_notes.h"
+
+namespace sightline {
+namespace {
+
+Hit ToHit(Candidate candidate) {
+  Hit hit;
+  hit.item_id = std::move(candidate.item_id);
+  hit.score = candidate.score;
+  hit.retrieval_score = candidate.score;
+  hit.shard = candidate.shard;
+  hit.row = candidate.row;
+  return hit;
+}
+
+// Reads outcome and reasons off the way in which the slices ended.
+void Conclude(const std::vector<SliceResult>& slices, BlockScores& scores) {
+  bool failed = false, late = false, not_sent = false;
+  for (const SliceResult& slice : slices) {
+    failed = failed || slice.end == SliceEnd::kFailed;
+    late = late || slice.end == SliceEnd::kLate;
+    // After a refusal the rest is not sent either, but not for lack of time.
+    not_sent = not_sent || (slice.end == SliceEnd::kNotSent && IsLate(slice.status));
+    if (slice.end == SliceEnd::kFailed || slice.end == SliceEnd::kLate) {
+      scores.failures.push_back(slice.status);
+    }
+  }
+  if (not_sent) scores.degraded.push_back(DegradedReason::kDepthReduced);
+  if (failed) scores.degraded.push_back(DegradedReason::kRerankerFailed);
+  if (late) scores.degraded.push_back(DegradedReason::kRerankerLate);
+  if (static_cast<size_t>(scores.scored) == scores.probability.size()) {
+    scores.outcome = RerankOutcome::kComplete;
+  } else {
+    scores.outcome = scores.scored > 0 ? RerankOutcome::kPartial : RerankOutcome::kFailed;
+  }
+}
+
+}  // namespace
+
+BlockScores ScoreBlock(RerankerClient& reranker, const BlockQuery& query,
+                       absl::Span<const Candidate> candidates, const RetrieverOptions& options,
+                       const CallContext& call, absl::Time deadline) {
+  const int size = static_cast<int>(candidates.size());
+  const int slice_size = options.rerank_slice;
+  const auto slice_of = [candidates, slice_size](int slice) {
+    return candidates.subspan(static_cast<size_t>(slice) * slice_size, slice_size);
+  };
+  const auto make = [&query, &slice_of](int slice) {
+    RerankRequest request;
+    request.target = query.target;
+    request.query_is_text = query.is_text;
+    request.query = query.side;
+    for (const Candidate& candidate : slice_of(slice)) {
+      request.candidates.emplace_back(StoredRef{query.target, candidate.shard, candidate.row});
+    }
+    return request;
+  };
+  const int slice_count = (size + slice_size - 1) / slice_size;
+  const std::vector<SliceResult> slices =
+      RerankSlices(reranker, slice_count, options.rerank_parallelism, make, call, deadline);
+
+  BlockScores scores;
+  scores.probability.resize(size);
+  for (int slice = 0; slice < slice_count; ++slice) {
+    const RerankResponse& response = slices[slice].response;  // empty unless scored
+    for (size_t i = 0; i < response.scores.size(); ++i) {
+      scores.probability[static_cast<size_t>(slice) * slice_size + i] =
+          ToProbability(response.score_kind, response.scores[i]);
+      ++scores.scored;
+    }
+  }
+  Conclude(slices, scores);
+  return scores;
+}
+
+std::vector<Hit> OrderHits(std::vector<Candidate> candidates,
+                           absl::Span<const absl::optional<float>> probability,
+                           const Combination& combination) {
+  std::vector<Hit> block;
+  std::vector<Hit> tail;
+  std::vector<float> retrieval_scores;
+  std::vector<float> rerank_scores;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    Hit hit = ToHit(std::move(candidates[i]));
+    if (i >= probability.size() || !probability[i].has_value()) {
+      tail.push_back(std::move(hit));
+      continue;
+    }
+    hit.stage = HitStage::kReranked;
+    hit.rerank_score = *probability[i];
+    retrieval_scores.push_back(hit.retrieval_score);
+    rerank_scores.push_back(*probability[i]);
+    block.push_back(std::move(hit));
+  }
+  const std::vector<float> combined = Combine(combination, retrieval_scores, rerank_scores);
+  for (size_t i = 0; i < block.size(); ++i) block[i].score = combined[i];
+  std::sort(block.begin(), block.end(), [](const Hit& a, const Hit& b) {
+    return a.score != b.score ? a.score > b.score : a.item_id < b.item_id;
+  });
+  std::move(tail.begin(), tail.end(), std::back_inserter(block));
+  return block;
+}
+
+}  // namespace sightline

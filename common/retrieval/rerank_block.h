@@ -1,0 +1,49 @@
+// The second half of a search: the best candidates are scored together with the query,
+// and the list is put in its final order.
+#ifndef SIGHTLINE_COMMON_RETRIEVAL_RERANK_BLOCK_H_
+#define SIGHTLINE_COMMON_RETRIEVAL_RERANK_BLOCK_H_
+
+#include <vector>
+
+#include "absl/time/time.h"
+#include "absl/types/optional.h"
+#include "absl/types/span.h"
+#include "common/base/call_context.h"
+#include "common/embedding/candidate.h"
+#include "common/embedding/score.h"
+#include "common/retrieval/clients.h"
+#include "common/retrieval/retriever.h"
+
+namespace sightline {
+
+struct BlockQuery {
+  GenerationRef target;  // of the candidates and of the cross-encoder
+  RerankSide side;
+  bool is_text = true;
+};
+
+struct BlockScores {
+  // For each candidate the cross-encoder's score in [0, 1], if there is one.
+  std::vector<absl::optional<float>> probability;
+  int scored = 0;
+  RerankOutcome outcome = RerankOutcome::kFailed;
+  std::vector<DegradedReason> degraded;
+  std::vector<absl::Status> failures;
+};
+
+// Scores `candidates` against the query until `deadline`.  Never an error: what is not
+// scored stays without a score, and `degraded` says why.
+BlockScores ScoreBlock(RerankerClient& reranker, const BlockQuery& query,
+                       absl::Span<const Candidate> candidates, const RetrieverOptions& options,
+                       const CallContext& call, absl::Time deadline);
+
+// All candidates as hits: those with a score first, by their combined score and then
+// their id; after them the others in the order they have.  `candidates` are consumed;
+// `probability` belongs to the first of them and may be shorter.
+std::vector<Hit> OrderHits(std::vector<Candidate> candidates,
+                           absl::Span<const absl::optional<float>> probability,
+                           const Combination& combination);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_RETRIEVAL_RERANK_BLOCK_H_

@@ -1,0 +1,287 @@
+#include "tests/support/fake_backends.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "common/retrieval/placement.h"
+
+namespace sightline {
+namespace {
+
+float InnerProduct(absl::Span<const float> a, absl::Span<const float> b) {
+  float sum = 0;
+  for (size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+}  // namespace
+
+void FakeBehaviour::Follow(std::function<FakeAnswer(int call)> rule) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  rule_ = std::move(rule);
+}
+
+void FakeBehaviour::BeforeEach(std::function<void()> hook) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  hook_ = std::move(hook);
+}
+
+void FakeBehaviour::Release() {
+  std::vector<std::function<void()>> held;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    held.swap(held_);
+  }
+  for (const auto& answer : held) answer();
+}
+
+void FakeBehaviour::ReleaseOne() {
+  std::function<void()> oldest;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (held_.empty()) return;
+    oldest = std::move(held_.front());
+    held_.erase(held_.begin());
+  }
+  oldest();
+}
+
+int FakeBehaviour::calls() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return calls_;
+}
+
+int FakeBehaviour::held() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return static_cast<int>(held_.size());
+}
+
+int FakeBehaviour::cancelled() const {
+  return cancelled_->load();
+}
+
+void FakeBehaviour::AwaitCalls(int count) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  called_.wait(lock, [this, count] { return met_ >= count; });
+}
+
+void FakeBehaviour::Meet(const CallContext& call, std::function<void(const absl::Status&)> answer) {
+  std::function<FakeAnswer(int)> rule;
+  std::function<void()> hook;
+  int number = 0;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    number = calls_++;
+    rule = rule_;
+    hook = hook_;
+  }
+  const FakeAnswer how = rule ? rule(number) : FakeAnswer{};
+  if (hook) hook();
+  if (how.when == FakeAnswer::When::kHeld) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    held_.push_back([answer = std::move(answer), status = how.status] { answer(status); });
+  } else if (how.when == FakeAnswer::When::kOnCancel) {
+    call.cancellation()->OnCancel([answer = std::move(answer), cancelled = cancelled_] {
+      cancelled->fetch_add(1);
+      answer(absl::CancelledError("the caller has gone"));
+    });
+  } else {
+    answer(how.status);
+  }
+  std::lock_guard<std::mutex> lock(mutex_);
+  ++met_;
+  called_.notify_all();
+}
+
+void FakeEncoder::EncodeQueries(const CallContext& call, EncodeRequest request,
+                                Done<EncodeResponse> done) {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    last_request_ = request;
+  }
+  EncodeResponse response;
+  for (size_t i = 0; i < request.queries.size(); ++i) {
+    const std::vector<float> embedding = encode_(request.queries[i]);
+    if (i == 0) {
+      response.embeddings = EmbeddingMatrix(static_cast<int64_t>(request.queries.size()),
+                                            static_cast<int>(embedding.size()));
+    }
+    std::copy(embedding.begin(), embedding.end(), response.embeddings.mutable_row(i).begin());
+    if (request.want_features && features_) {
+      response.features.push_back(features_(request.queries[i]));
+    }
+  }
+  behaviour_->Meet(
+      call, [response = std::move(response), done = std::move(done)](const absl::Status& status) {
+        if (status.ok()) {
+          done(response);
+        } else {
+          done(status);
+        }
+      });
+}
+
+EncodeRequest FakeEncoder::last_request() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return last_request_;
+}
+
+FakeShard::FakeShard(GenerationRef generation, int shard, std::vector<StoredItem> items)
+    : generation_(std::move(generation)),
+      shard_(shard),
+      items_(std::make_shared<const std::vector<StoredItem>>(std::move(items))) {}
+
+absl::Status FakeShard::CheckTarget(const GenerationRef& target) const {
+  if (target.index == generation_.index && target.generation == generation_.generation &&
+      target.space == generation_.space) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(absl::StrCat("generation '", target.generation,
+                                                    "' of index '", target.index,
+                                                    "' is not held by this server"));
+}
+
+void FakeShard::SearchShard(const CallContext& call, SearchShardRequest request,
+                            Done<SearchShardResponse> done) {
+  absl::Status refusal = CheckTarget(request.target);
+  SearchShardResponse response;
+  for (int64_t query = 0; query < request.queries.rows() && refusal.ok(); ++query) {
+    std::vector<Candidate> all;
+    for (const StoredItem& item : *items_) {
+      if (item.embedding.size() != static_cast<size_t>(request.queries.dimension())) {
+        refusal = absl::InvalidArgumentError("the query has another dimension");
+        break;
+      }
+      all.push_back({item.item_id, shard_, item.row,
+                     InnerProduct(request.queries.row(query), item.embedding)});
+    }
+    std::sort(all.begin(), all.end(), RanksBefore);
+    if (all.size() > static_cast<size_t>(request.top_k)) all.resize(request.top_k);
+    response.candidates.push_back(std::move(all));
+  }
+  search_->Meet(call, [refusal, response = std::move(response),
+                       done = std::move(done)](const absl::Status& status) {
+    if (status.ok() && refusal.ok()) {
+      done(response);
+    } else {
+      done(status.ok() ? refusal : status);
+    }
+  });
+}
+
+void FakeShard::FetchItems(const CallContext& call, FetchItemsRequest request,
+                           Done<FetchItemsResponse> done) {
+  const absl::Status refusal = CheckTarget(request.target);
+  FetchItemsResponse response;
+  const auto add = [&](const StoredItem* item) {
+    response.items.emplace_back();
+    if (item == nullptr) return;
+    response.items.back() = *item;
+    if (!request.want_embeddings) response.items.back()->embedding.clear();
+  };
+  for (const std::string& item_id : request.item_ids) {
+    const auto found = std::find_if(items_->begin(), items_->end(), [&](const StoredItem& item) {
+      return item.item_id == item_id;
+    });
+    add(found == items_->end() ? nullptr : &*found);
+  }
+  for (const int64_t row : request.rows) {
+    const bool there = row >= 0 && row < static_cast<int64_t>(items_->size());
+    add(there ? &(*items_)[row] : nullptr);
+  }
+  fetch_->Meet(call, [refusal, response = std::move(response),
+                      done = std::move(done)](const absl::Status& status) {
+    if (status.ok() && refusal.ok()) {
+      done(response);
+    } else {
+      done(status.ok() ? refusal : status);
+    }
+  });
+}
+
+FakeIndex::FakeIndex(GenerationInfo info, std::vector<StoredItem> items) {
+  info.item_count = static_cast<int64_t>(items.size());
+  std::sort(items.begin(), items.end(),
+            [](const StoredItem& a, const StoredItem& b) { return a.item_id < b.item_id; });
+  std::vector<std::vector<StoredItem>> by_shard(info.shard_count);
+  for (StoredItem& item : items) {
+    item.shard = ShardHolding(item.item_id, info.shard_count);
+    item.row = static_cast<int64_t>(by_shard[item.shard].size());
+    by_shard[item.shard].push_back(std::move(item));
+  }
+  for (int shard = 0; shard < info.shard_count; ++shard) {
+    shards_.push_back(std::make_shared<FakeShard>(info.ref, shard, std::move(by_shard[shard])));
+  }
+  info_ = std::make_shared<const GenerationInfo>(std::move(info));
+}
+
+std::vector<StoredItem> FakeIndex::items() const {
+  std::vector<StoredItem> all;
+  for (const auto& shard : shards_) {
+    all.insert(all.end(), shard->items().begin(), shard->items().end());
+  }
+  return all;
+}
+
+std::vector<std::shared_ptr<IndexSearchClient>> FakeIndex::clients() const {
+  return {shards_.begin(), shards_.end()};
+}
+
+void FakeReranker::RerankCandidates(const CallContext& call, RerankRequest request,
+                                    Done<RerankResponse> done) {
+  RerankResponse response;
+  response.score_kind = kind_;
+  for (const RerankSide& candidate : request.candidates) {
+    response.scores.push_back(score_(request.query, candidate));
+  }
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    requests_.push_back(std::move(request));
+  }
+  behaviour_->Meet(
+      call, [response = std::move(response), done = std::move(done)](const absl::Status& status) {
+        if (status.ok()) {
+          done(response);
+        } else {
+          done(status);
+        }
+      });
+}
+
+std::vector<RerankRequest> FakeReranker::requests() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return requests_;
+}
+
+void FakeDirectory::Configure(absl::string_view index) {
+  auto info = std::make_shared<GenerationInfo>();
+  info->ref.index = std::string(index);
+  Set(std::move(info));
+}
+
+void FakeDirectory::Set(std::shared_ptr<const GenerationInfo> info) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  known_[info->ref.index] = std::move(info);
+}
+
+absl::StatusOr<std::shared_ptr<const GenerationInfo>> FakeDirectory::Pin(
+    absl::string_view index) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = known_.find(std::string(index));
+  if (found == known_.end()) {
+    return absl::NotFoundError(absl::StrCat("there is no index '", index, "'"));
+  }
+  if (found->second->ref.generation.empty()) {
+    return absl::UnavailableError(absl::StrCat("no backend has reported index '", index, "' yet"));
+  }
+  return found->second;
+}
+
+std::vector<std::shared_ptr<const GenerationInfo>> FakeDirectory::Known() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<std::shared_ptr<const GenerationInfo>> known;
+  for (const auto& [name, info] : known_) known.push_back(info);
+  return known;
+}
+
+}  // namespace sightline

@@ -1,0 +1,199 @@
+// The services that retrieval calls, inside the test's process: each computes real
+// answers over what it is given, and the test decides how and when they come.
+//
+//   FakeIndex index(info, items);             // as many shards as info says
+//   FakeReranker reranker([](const RerankSide& query, const RerankSide& candidate) {...});
+//   reranker.behaviour().Hold();              // calls are kept ...
+//   reranker.behaviour().AwaitCalls(1);       // ... the first is there ...
+//   reranker.behaviour().Release();           // ... and is answered, in this thread
+#ifndef SIGHTLINE_TESTS_SUPPORT_FAKE_BACKENDS_H_
+#define SIGHTLINE_TESTS_SUPPORT_FAKE_BACKENDS_H_
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/base/call_context.h"
+#include "common/retrieval/clients.h"
+#include "common/retrieval/generation_directory.h"
+
+namespace sightline {
+
+// How one call is answered.
+struct FakeAnswer {
+  enum class When {
+    kNow,      // inside the call
+    kHeld,     // by Release, cancelled or not: the way of a server that is only slow
+    kOnCancel  // CANCELLED when the call is cancelled, and otherwise never
+  };
+  When when = When::kNow;
+  absl::Status status;  // unless OK, the answer
+};
+
+// The test's hand on one fake.  Thread-safe.
+class FakeBehaviour {
+ public:
+  // For all calls from now on.
+  void AnswerNow() {
+    Follow([](int) { return FakeAnswer{}; });
+  }
+  void Hold() {
+    Follow([](int) { return FakeAnswer{FakeAnswer::When::kHeld, {}}; });
+  }
+  void Ignore() {
+    Follow([](int) { return FakeAnswer{FakeAnswer::When::kOnCancel, {}}; });
+  }
+  void FailWith(absl::Status status) {
+    Follow([status](int) { return FakeAnswer{FakeAnswer::When::kNow, status}; });
+  }
+  // Any mixture: `rule` is asked for each call, which are numbered from 0.
+  void Follow(std::function<FakeAnswer(int call)> rule);
+  // Runs in the caller's thread before each call is answered or held: moves a clock.
+  void BeforeEach(std::function<void()> hook);
+
+  // Answers all held calls, or the oldest, in this thread.
+  void Release();
+  void ReleaseOne();
+
+  int calls() const;
+  int held() const;
+  int cancelled() const;  // calls that were answered CANCELLED
+  // Blocks until there have been `count` calls, each answered, held or left by now.
+  void AwaitCalls(int count);
+
+  // For the fakes: runs `answer` with OK or with the error to give, once, as the rule
+  // for this call says.
+  void Meet(const CallContext& call, std::function<void(const absl::Status&)> answer);
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable called_;
+  std::function<FakeAnswer(int)> rule_;      // guarded by mutex_
+  std::function<void()> hook_;               // guarded by mutex_
+  int calls_ = 0;                            // guarded by mutex_
+  int met_ = 0;                              // answered, held or left; guarded by mutex_
+  std::vector<std::function<void()>> held_;  // guarded by mutex_
+  // Shared with cancellations, which may outlive the fake.
+  const std::shared_ptr<std::atomic<int>> cancelled_ = std::make_shared<std::atomic<int>>(0);
+};
+
+// Encodes by a function of the test.
+class FakeEncoder : public QueryEncoderClient {
+ public:
+  using Encode = std::function<std::vector<float>(const EncodableQuery&)>;
+  // `features` may be empty if nobody wants any.
+  explicit FakeEncoder(Encode encode,
+                       std::function<ItemFeatures(const EncodableQuery&)> features = nullptr)
+      : encode_(std::move(encode)), features_(std::move(features)) {}
+
+  void EncodeQueries(const CallContext& call, EncodeRequest request,
+                     Done<EncodeResponse> done) override;
+
+  FakeBehaviour& behaviour() { return *behaviour_; }
+  EncodeRequest last_request() const;
+
+ private:
+  const Encode encode_;
+  const std::function<ItemFeatures(const EncodableQuery&)> features_;
+  const std::shared_ptr<FakeBehaviour> behaviour_ = std::make_shared<FakeBehaviour>();
+  mutable std::mutex mutex_;
+  EncodeRequest last_request_;  // guarded by mutex_
+};
+
+// One shard: exact search over its items by a naive scan, and their records.
+// FAILED_PRECONDITION for another generation, INVALID_ARGUMENT for another dimension.
+class FakeShard : public IndexSearchClient {
+ public:
+  FakeShard(GenerationRef generation, int shard, std::vector<StoredItem> items);
+
+  void SearchShard(const CallContext& call, SearchShardRequest request,
+                   Done<SearchShardResponse> done) override;
+  void FetchItems(const CallContext& call, FetchItemsRequest request,
+                  Done<FetchItemsResponse> done) override;
+
+  FakeBehaviour& search() { return *search_; }
+  FakeBehaviour& fetch() { return *fetch_; }
+  const std::vector<StoredItem>& items() const { return *items_; }  // in row order
+
+ private:
+  absl::Status CheckTarget(const GenerationRef& target) const;
+
+  const GenerationRef generation_;
+  const int shard_;
+  const std::shared_ptr<const std::vector<StoredItem>> items_;
+  const std::shared_ptr<FakeBehaviour> search_ = std::make_shared<FakeBehaviour>();
+  const std::shared_ptr<FakeBehaviour> fetch_ = std::make_shared<FakeBehaviour>();
+};
+
+// A whole index: its items laid over shards as a generation on disk would.
+class FakeIndex {
+ public:
+  // `info` says generation, content, dimension and number of shards; its item_count is
+  // set here.  `items` need item_id and embedding; shard and row are set here.
+  FakeIndex(GenerationInfo info, std::vector<StoredItem> items);
+
+  std::shared_ptr<const GenerationInfo> info() const { return info_; }
+  FakeShard& shard(int i) { return *shards_[i]; }
+  // All items, shard by shard.
+  std::vector<StoredItem> items() const;
+  const StoredItem& item(const StoredRef& ref) const {
+    return shards_[ref.shard]->items()[ref.row];
+  }
+  // For Backends::shards.
+  std::vector<std::shared_ptr<IndexSearchClient>> clients() const;
+
+ private:
+  std::shared_ptr<const GenerationInfo> info_;
+  std::vector<std::shared_ptr<FakeShard>> shards_;
+};
+
+// Scores by a function of the test, which gives raw scores.
+class FakeReranker : public RerankerClient {
+ public:
+  using Score = std::function<float(const RerankSide& query, const RerankSide& candidate)>;
+  explicit FakeReranker(Score score, ScoreKind kind = ScoreKind::kSoftmaxMatch)
+      : score_(std::move(score)), kind_(kind) {}
+
+  void RerankCandidates(const CallContext& call, RerankRequest request,
+                        Done<RerankResponse> done) override;
+
+  FakeBehaviour& behaviour() { return *behaviour_; }
+  std::vector<RerankRequest> requests() const;
+
+ private:
+  const Score score_;
+  const ScoreKind kind_;
+  const std::shared_ptr<FakeBehaviour> behaviour_ = std::make_shared<FakeBehaviour>();
+  mutable std::mutex mutex_;
+  std::vector<RerankRequest> requests_;  // guarded by mutex_
+};
+
+// A directory that the test fills.
+class FakeDirectory : public GenerationDirectory {
+ public:
+  // An index that is configured but that no backend has reported yet.
+  void Configure(absl::string_view index);
+  // What is pinned from now on.
+  void Set(std::shared_ptr<const GenerationInfo> info);
+
+  absl::StatusOr<std::shared_ptr<const GenerationInfo>> Pin(absl::string_view index) const override;
+  std::vector<std::shared_ptr<const GenerationInfo>> Known() const override;
+
+ private:
+  mutable std::mutex mutex_;
+  // Guarded by mutex_; those not reported have an empty generation.
+  std::map<std::string, std::shared_ptr<const GenerationInfo>> known_;
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_TESTS_SUPPORT_FAKE_BACKENDS_H_
