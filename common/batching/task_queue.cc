@@ -68,6 +68,7 @@ struct TaskQueue::State {
 
   // With `mutex` held.
   PendingTaskList NextBatch();
+  void ObserveBatch(const PendingTaskList& batch);
   void DropExpired();
   void DropTask(std::unique_ptr<PendingTask> task, absl::Status reason);
   void WakeReaperForEarlierDeadline();
@@ -90,6 +91,7 @@ absl::StatusOr<uint64_t> TaskQueue::State::Admit(std::unique_ptr<PendingTask> ta
   task->sequence = sequence;
   task->submitted = clock->Now();
   pending.Add(std::move(task));
+  options.metrics.queued_cost.Set(static_cast<double>(pending.cost()));
   if (idle_workers > 0) {
     work.notify_one();  // and whatever that one leaves over, it tells the reaper of
   } else {
@@ -123,7 +125,9 @@ void TaskQueue::State::Work() {
     tasks.reserve(batch.size());
     for (auto& pending_task : batch) tasks.push_back(std::move(pending_task->task));
     batch.clear();  // what `dropped` had captured need not outlast the work
+    const absl::Time begin = clock->Now();
     process(std::move(tasks));
+    options.metrics.process_seconds.Observe(clock->Now() - begin);
     lock.lock();
   }
 }
@@ -143,8 +147,21 @@ PendingTaskList TaskQueue::State::NextBatch() {
   if (!batch.empty()) {
     ++stats.batches;
     stats.processed_tasks += static_cast<int64_t>(batch.size());
+    ObserveBatch(batch);
   }
   return batch;
+}
+
+void TaskQueue::State::ObserveBatch(const PendingTaskList& batch) {
+  const absl::Time now = clock->Now();
+  int64_t cost = 0;
+  for (const std::unique_ptr<PendingTask>& task : batch) {
+    cost += task->cost;
+    options.metrics.wait_seconds.Observe(now - task->submitted);
+  }
+  options.metrics.batch_tasks.Observe(static_cast<double>(batch.size()));
+  options.metrics.batch_cost.Observe(static_cast<double>(cost));
+  options.metrics.queued_cost.Set(static_cast<double>(pending.cost()));
 }
 
 void TaskQueue::State::Reap() {
@@ -178,6 +195,8 @@ void TaskQueue::State::DropExpired() {
 
 void TaskQueue::State::DropTask(std::unique_ptr<PendingTask> task, absl::Status reason) {
   ++stats.dropped_tasks;
+  options.metrics.dropped.Increment();
+  options.metrics.queued_cost.Set(static_cast<double>(pending.cost()));
   drops.push_back({std::move(task), std::move(reason)});
   reap.notify_one();
 }
@@ -222,6 +241,7 @@ absl::Status TaskQueue::Submit(std::unique_ptr<QueuedTask> task, int64_t cost,
   if (!sequence.ok()) {
     std::lock_guard<std::mutex> lock(state_->mutex);
     ++state_->stats.refused_tasks;
+    state_->options.metrics.refused.Increment();
     return sequence.status();
   }
   // Last, because it may call back at once.
@@ -254,6 +274,7 @@ BatchSchedulerStats TaskQueue::stats() const {
   BatchSchedulerStats stats = state_->stats;
   stats.queued_cost = state_->pending.cost();
   stats.queued_tasks = state_->pending.size();
+  stats.busy_workers = state_->options.workers - state_->idle_workers;
   return stats;
 }
 

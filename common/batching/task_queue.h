@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 #include "common/base/call_context.h"
 #include "common/base/clock.h"
+#include "common/batching/batch_metrics.h"
 #include "common/batching/pending_tasks.h"
 
 namespace sightline {
@@ -30,11 +31,14 @@ struct BatchSchedulerOptions {
   absl::Duration max_age = absl::Milliseconds(200);
   // Threads that process batches, each one batch at a time.
   int workers = 1;
+  // Where the queue counts; by default nowhere.
+  BatchMetrics metrics;
 };
 
 struct BatchSchedulerStats {
   int64_t queued_cost = 0;      // now
   int64_t queued_tasks = 0;     // now
+  int64_t busy_workers = 0;     // now
   int64_t batches = 0;          // ever
   int64_t processed_tasks = 0;  // ever, those under way included
   int64_t dropped_tasks = 0;    // ever, after they had been accepted

@@ -7,6 +7,8 @@ _COPTS = [
     "-Wextra",
     "-Wno-sign-compare",
     "-Wno-missing-field-initializers",
+    # gcc 12 sees ghosts in moved-from absl::StatusOr and absl::optional.
+    "-Wno-maybe-uninitialized",
     "-Werror",
 ]
 

@@ -1,0 +1,22 @@
+#include "common/rpc/admin_service.h"
+
+#include <utility>
+
+#include "common/clients/convert_admin.h"
+
+namespace sightline {
+
+AdminService::AdminService(std::function<ServerStatus()> status, RpcCalls* calls)
+    : status_(std::move(status)),
+      get_status_(calls->AddMethod(v1::Admin::service_full_name(), "GetStatus",
+                                   RpcCalls::Admission::kAlways)) {}
+
+grpc::Status AdminService::GetStatus(grpc::ServerContext* context, const v1::GetStatusRequest*,
+                                     v1::GetStatusResponse* response) {
+  return get_status_->Serve(context, [&](const CallContext&) {
+    ToProto(status_(), response);
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace sightline

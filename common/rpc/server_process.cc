@@ -1,0 +1,90 @@
+#include "common/rpc/server_process.h"
+
+#include <cstdio>
+#include <string>
+
+#include "common/log/log.h"
+#include "common/rpc/cpu_check.h"
+#include "common/rpc/run.h"
+#include "common/rpc/shutdown_signals.h"
+
+namespace sightline {
+namespace {
+
+struct Flags {
+  std::string config;
+  bool check = false;
+};
+
+int Usage(const char* name, FILE* out) {
+  std::fprintf(out,
+               "usage: %s --config FILE [--check]\n"
+               "  --config FILE  YAML; the service's README lists every key\n"
+               "  --check        read the configuration, report its problems, and stop\n",
+               name);
+  return out == stdout ? 0 : 2;
+}
+
+bool ParseFlags(int argc, char** argv, Flags* flags) {
+  for (int i = 1; i < argc; ++i) {
+    const absl::string_view flag = argv[i];
+    if (flag == "--check") {
+      flags->check = true;
+    } else if (flag == "--config" && i + 1 < argc) {
+      flags->config = argv[++i];
+    } else if (flag.substr(0, 9) == "--config=") {
+      flags->config = std::string(flag.substr(9));
+    } else {
+      std::fprintf(stderr, "unknown argument '%s'\n", argv[i]);
+      return false;
+    }
+  }
+  return !flags->config.empty();
+}
+
+int Fail(const char* what, const absl::Status& status) {
+  Log(Severity::kError, what, {{"error", status}});
+  return 1;
+}
+
+}  // namespace
+
+int RunServerProcess(int argc, char** argv, const char* name, const MakeServer& make) {
+  if (const char* problem = UnsupportedCpu()) {
+    std::fputs(problem, stderr);
+    return 1;
+  }
+  for (int i = 1; i < argc; ++i) {
+    if (absl::string_view(argv[i]) == "--help") return Usage(name, stdout);
+  }
+  Flags flags;
+  if (!ParseFlags(argc, argv, &flags)) return Usage(name, stderr);
+  // Before the first thread, so that all of them have the signals blocked.
+  ShutdownSignals signals;
+  LogOptions log;
+  log.service = name;
+  ConfigureLog(log);
+
+  absl::StatusOr<ConfigFile> file = ConfigFile::Load(flags.config);
+  if (!file.ok()) return Fail("configuration refused", file.status());
+  const std::string level =
+      file->root().Section("log").Choice("level", "info", {"debug", "info", "warning", "error"});
+  ParseSeverity(level, &log.threshold);
+  ConfigureLog(log);
+  absl::StatusOr<std::unique_ptr<ServerProcess>> server = make(&*file);
+  if (!server.ok()) return Fail("configuration refused", server.status());
+  if (flags.check) {
+    std::printf("%s: configuration is valid\n", flags.config.c_str());
+    return 0;
+  }
+  if (const absl::Status started = (*server)->Start(); !started.ok()) {
+    return Fail("start failed", started);
+  }
+  RpcServer* rpc = (*server)->rpc();
+  Log(Severity::kInfo, "started", {{"port", rpc->port()}, {"metrics_port", rpc->metrics_port()}});
+  const int status = RunUntilSignal(rpc, &signals);
+  Log(Severity::kInfo, "stopped");
+  return status;
+}
+
+}  // namespace sightline

@@ -1,0 +1,43 @@
+// main() of every server, but for the server itself.
+//
+//   int main(int argc, char** argv) {
+//     return RunServerProcess(argc, argv, "index_search",
+//                             [](ConfigFile* file) { return IndexSearchServer::Create(file); });
+//   }
+//
+//   index_search --config FILE     serves until SIGTERM or SIGINT
+//   index_search --config FILE --check   says what is wrong with the configuration
+#ifndef SIGHTLINE_COMMON_RPC_SERVER_PROCESS_H_
+#define SIGHTLINE_COMMON_RPC_SERVER_PROCESS_H_
+
+#include <functional>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/config/config.h"
+#include "common/rpc/rpc_server.h"
+
+namespace sightline {
+
+// A server that can be started once.  Its destructor stops it.
+class ServerProcess {
+ public:
+  virtual ~ServerProcess() = default;
+
+  // Listens, loads what it serves and reports SERVING.  An error leaves nothing running
+  // once the object is gone.
+  virtual absl::Status Start() = 0;
+
+  virtual RpcServer* rpc() = 0;
+};
+
+// Reads the whole configuration (ending with file->Finish()) and builds the server.
+using MakeServer = std::function<absl::StatusOr<std::unique_ptr<ServerProcess>>(ConfigFile* file)>;
+
+// Returns the exit status: 0 after a drain, 1 for a failure, 2 for wrong usage.
+int RunServerProcess(int argc, char** argv, const char* name, const MakeServer& make);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_RPC_SERVER_PROCESS_H_

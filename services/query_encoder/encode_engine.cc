@@ -1,0 +1,241 @@
+#include "services/query_encoder/encode_engine.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/error_details.h"
+#include "common/base/status_macros.h"
+
+namespace sightline {
+namespace {
+
+// The call that a batch is computed for: alive as long as any of its tasks.
+template <typename Task>
+CallContext BatchCall(const std::vector<Task*>& tasks) {
+  absl::Time latest = absl::InfinitePast();
+  for (const Task* task : tasks) latest = std::max(latest, task->call.deadline());
+  return CallContext(tasks[0]->call.clock(), latest);
+}
+
+template <typename Task>
+std::map<const Model*, std::vector<Task*>> ByEncoder(std::vector<Task>& batch) {
+  std::map<const Model*, std::vector<Task*>> groups;
+  for (Task& task : batch) groups[task.generation->encoder.get()].push_back(&task);
+  return groups;
+}
+
+std::vector<float> Row(const EmbeddingMatrix& matrix, int64_t i) {
+  return std::vector<float>(matrix.row(i).begin(), matrix.row(i).end());
+}
+
+// Runs `encode` on a group; if the group fails for one member's fault, each member is
+// tried alone, so that nobody pays for a stranger's bad input.
+template <typename Task, typename Encode>
+void EncodeGroup(const std::vector<Task*>& tasks, const Encode& encode) {
+  const absl::Status status = encode(tasks);
+  if (status.ok()) return;
+  if (tasks.size() == 1 || status.code() != absl::StatusCode::kInvalidArgument) {
+    for (Task* task : tasks) task->outcome->Set(status);
+    return;
+  }
+  for (Task* task : tasks) {
+    const absl::Status alone = encode({task});
+    if (!alone.ok()) task->outcome->Set(alone);
+  }
+}
+
+}  // namespace
+
+EncodeEngine::EncodeEngine(const EncodeEngineOptions& options,
+                           const GenerationRegistry<EncoderGeneration>* generations, Clock* clock)
+    : options_(options),
+      generations_(generations),
+      texts_(options.text, clock,
+             [this](std::vector<TextTask> batch) { EncodeTexts(std::move(batch)); }),
+      images_(options.image, clock,
+              [this](std::vector<ImageTask> batch) { EncodeImages(std::move(batch)); }),
+      decodes_(options.decode, clock,
+               [this](std::vector<DecodeTask> batch) { DecodeAll(std::move(batch)); }) {}
+
+absl::StatusOr<EncodeResponse> EncodeEngine::EncodeQueries(const EncodeRequest& request,
+                                                           const CallContext& call) {
+  RETURN_IF_ERROR(call.Check("encode"));
+  const int count = static_cast<int>(request.queries.size());
+  if (count == 0 || count > options_.max_queries) {
+    return WithField(absl::InvalidArgumentError(absl::StrCat(
+                         count, " queries in one call; allowed are 1 to ", options_.max_queries)),
+                     "queries");
+  }
+  ASSIGN_OR_RETURN(auto entry, generations_->Find(request.target.index, request.target.generation,
+                                                  request.target.space));
+
+  // A child of the call: when one query fails, the others are not worth computing.
+  auto cancellation = std::make_shared<Cancellation>();
+  call.cancellation()->OnCancel([weak = std::weak_ptr<Cancellation>(cancellation)] {
+    if (auto alive = weak.lock()) alive->Cancel();
+  });
+  const CallContext child(call.clock(), call.deadline(), cancellation);
+
+  std::vector<EncodedOutcomePtr> outcomes;
+  EncodeResponse response;
+  absl::Status failed;
+  for (const EncodableQuery& query : request.queries) {
+    outcomes.push_back(std::make_shared<EncodedOutcome>());
+    failed = Start(query, entry->held, request.want_features, child, outcomes.back());
+    if (!failed.ok()) break;
+  }
+  for (int i = 0; failed.ok() && i < count; ++i) {
+    absl::StatusOr<Encoded> encoded = outcomes[i]->Await(child, "encode");
+    if (!encoded.ok()) {
+      failed = encoded.status();
+      break;
+    }
+    if (i == 0) {
+      response.embeddings = EmbeddingMatrix(count, static_cast<int>(encoded->embedding.size()));
+    }
+    std::copy(encoded->embedding.begin(), encoded->embedding.end(),
+              response.embeddings.mutable_row(i).begin());
+    if (request.want_features) response.features.push_back(std::move(encoded->features));
+  }
+  if (!failed.ok()) {
+    cancellation->Cancel();
+    return failed;
+  }
+  return response;
+}
+
+absl::Status EncodeEngine::Start(const EncodableQuery& query,
+                                 const std::shared_ptr<const EncoderGeneration>& generation,
+                                 bool want_features, const CallContext& call,
+                                 const EncodedOutcomePtr& outcome) {
+  if (const auto* text = std::get_if<TextQuery>(&query)) {
+    return StartText(*text, {generation, {}, {}, call, outcome}, want_features);
+  }
+  if (generation->encoder->image_encoder() == nullptr) {
+    return absl::FailedPreconditionError("the index's model does not encode images");
+  }
+  if (const auto* regions = std::get_if<RegionsQuery>(&query)) {
+    return StartImage({generation, regions->image, want_features, call, outcome});
+  }
+  if (generation->encoder->region_extractor() == nullptr) {
+    return absl::InvalidArgumentError(
+        "the index's model takes precomputed regions, not pictures; send Regions");
+  }
+  const auto& image = std::get<ImageQuery>(query);
+  ASSIGN_OR_RETURN(ImageHeader header, ReadImageHeader(image.bytes, options_.limits));
+  const int64_t megapixels = 1 + int64_t{header.width} * header.height / 1'000'000;
+  return decodes_.Submit({generation, image.bytes, want_features, call, outcome}, megapixels, call,
+                         [outcome](absl::Status status) { outcome->Set(std::move(status)); });
+}
+
+absl::Status EncodeEngine::StartText(const TextQuery& query, TextTask task, bool want_features) {
+  const EncoderGeneration& generation = *task.generation;
+  if (generation.encoder->text_encoder() == nullptr) {
+    return absl::FailedPreconditionError("the index's model does not encode text");
+  }
+  ASSIGN_OR_RETURN(task.tokens, generation.encoder->text_encoder()->Tokenize(query.text));
+  if (want_features && generation.reranker != nullptr) {
+    ASSIGN_OR_RETURN(task.features, generation.reranker->cross_encoder()->PrepareText(query.text));
+  }
+  const int64_t cost = static_cast<int64_t>(task.tokens.ids.size());
+  const CallContext call = task.call;
+  const EncodedOutcomePtr outcome = task.outcome;
+  return texts_.Submit(std::move(task), cost, call,
+                       [outcome](absl::Status status) { outcome->Set(std::move(status)); });
+}
+
+absl::Status EncodeEngine::StartImage(ImageTask task) {
+  const CallContext call = task.call;
+  const EncodedOutcomePtr outcome = task.outcome;
+  return images_.Submit(std::move(task), 1, call,
+                        [outcome](absl::Status status) { outcome->Set(std::move(status)); });
+}
+
+void EncodeEngine::DecodeAll(std::vector<DecodeTask> batch) {
+  for (DecodeTask& task : batch) {
+    absl::StatusOr<Pixels> pixels = DecodeImage(task.bytes, options_.limits);
+    if (!pixels.ok()) {
+      task.outcome->Set(pixels.status());
+      continue;
+    }
+    ImageTask next{task.generation, {}, task.want_features, task.call, task.outcome};
+    // Queued pictures are small ones, whatever was sent.
+    next.image.pixels = task.generation->encoder->region_extractor()->Reduce(*std::move(pixels));
+    const absl::Status status = StartImage(std::move(next));
+    if (!status.ok()) task.outcome->Set(status);
+  }
+}
+
+void EncodeEngine::EncodeTexts(std::vector<TextTask> batch) {
+  for (const auto& [model, group] : ByEncoder(batch)) {
+    EncodeGroup(group, [model = model](const std::vector<TextTask*>& tasks) -> absl::Status {
+      std::vector<Tokens> tokens;
+      for (TextTask* task : tasks) tokens.push_back(task->tokens);
+      ASSIGN_OR_RETURN(EmbeddingMatrix rows,
+                       model->text_encoder()->Encode(tokens, BatchCall(tasks)));
+      for (size_t i = 0; i < tasks.size(); ++i) {
+        tasks[i]->outcome->Set(Encoded{Row(rows, i), std::move(tasks[i]->features)});
+      }
+      return absl::OkStatus();
+    });
+  }
+}
+
+void EncodeEngine::EncodeImages(std::vector<ImageTask> batch) {
+  for (const auto& [model, group] : ByEncoder(batch)) {
+    EncodeGroup(group, [model = model](const std::vector<ImageTask*>& tasks) -> absl::Status {
+      const CallContext call = BatchCall(tasks);
+      RETURN_IF_ERROR(ExtractRegions(*model, tasks, call));
+      std::vector<ImageInput> inputs;
+      for (ImageTask* task : tasks) inputs.push_back(task->image);
+      ASSIGN_OR_RETURN(EmbeddingMatrix rows, model->image_encoder()->Encode(inputs, call));
+      for (size_t i = 0; i < tasks.size(); ++i) {
+        Encoded encoded{Row(rows, i), {}};
+        const Model* reranker = tasks[i]->generation->reranker.get();
+        if (tasks[i]->want_features && reranker != nullptr) {
+          ASSIGN_OR_RETURN(
+              std::vector<ItemFeatures> features,
+              reranker->cross_encoder()->PrepareImages(absl::MakeConstSpan(&inputs[i], 1), call));
+          encoded.features = std::move(features[0]);
+        }
+        tasks[i]->outcome->Set(std::move(encoded));
+      }
+      return absl::OkStatus();
+    });
+  }
+}
+
+// Gives each task that has only pixels its regions.
+absl::Status EncodeEngine::ExtractRegions(const Model& model, const std::vector<ImageTask*>& tasks,
+                                          const CallContext& call) {
+  std::vector<Pixels> pictures;
+  std::vector<ImageTask*> undetected;
+  for (ImageTask* task : tasks) {
+    if (task->image.has_regions()) continue;
+    pictures.push_back(std::move(task->image.pixels));
+    undetected.push_back(task);
+  }
+  if (pictures.empty()) return absl::OkStatus();
+  absl::StatusOr<std::vector<RegionSet>> regions =
+      model.region_extractor()->Extract(pictures, call);
+  for (size_t i = 0; i < undetected.size(); ++i) {
+    // The pixels go back: a group that failed is tried one by one.
+    undetected[i]->image.pixels = std::move(pictures[i]);
+    if (regions.ok()) undetected[i]->image.regions = std::move((*regions)[i]);
+  }
+  return regions.status();
+}
+
+void EncodeEngine::Drain() {
+  decodes_.Drain();
+  images_.Drain();
+  texts_.Drain();
+}
+
+EncodeEngine::Stats EncodeEngine::stats() const {
+  return {texts_.stats(), images_.stats(), decodes_.stats()};
+}
+
+}  // namespace sightline

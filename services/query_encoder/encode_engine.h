@@ -1,0 +1,107 @@
+// Encodes queries, batched across requests.  Knows models and batches, nothing of gRPC.
+#ifndef SIGHTLINE_SERVICES_QUERY_ENCODER_ENCODE_ENGINE_H_
+#define SIGHTLINE_SERVICES_QUERY_ENCODER_ENCODE_ENGINE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/base/call_context.h"
+#include "common/base/clock.h"
+#include "common/base/outcome.h"
+#include "common/batching/batch_scheduler.h"
+#include "common/bundle/generation_registry.h"
+#include "common/image/decode.h"
+#include "common/models/model.h"
+#include "common/retrieval/clients.h"
+
+namespace sightline {
+
+// What the encoder keeps of a generation.
+struct EncoderGeneration {
+  std::shared_ptr<const Model> encoder;
+  // Prepares the features that the generation's reranker reads; null if there is none.
+  std::shared_ptr<const Model> reranker;
+};
+
+struct EncodeEngineOptions {
+  BatchSchedulerOptions text;    // cost: tokens
+  BatchSchedulerOptions image;   // cost: images
+  BatchSchedulerOptions decode;  // cost: megapixels begun; one picture a batch
+  DecodeLimits limits;
+  int max_queries = 256;  // of one request
+};
+
+// Thread-safe.
+class EncodeEngine {
+ public:
+  EncodeEngine(const EncodeEngineOptions& options,
+               const GenerationRegistry<EncoderGeneration>* generations, Clock* clock);
+
+  // Blocks until the answer is there or the call's deadline has passed.  Errors as
+  // QueryEncoder.EncodeQueries lists them.
+  absl::StatusOr<EncodeResponse> EncodeQueries(const EncodeRequest& request,
+                                               const CallContext& call);
+
+  // Refuses new work and finishes what was accepted.
+  void Drain();
+
+  struct Stats {
+    BatchSchedulerStats text, image, decode;
+  };
+  Stats stats() const;
+
+ private:
+  struct Encoded {
+    std::vector<float> embedding;
+    ItemFeatures features;
+  };
+  using EncodedOutcome = Outcome<Encoded>;
+  using EncodedOutcomePtr = std::shared_ptr<EncodedOutcome>;
+
+  struct TextTask {
+    std::shared_ptr<const EncoderGeneration> generation;
+    Tokens tokens;
+    ItemFeatures features;  // what the reranker wants of the text, if asked for
+    CallContext call;
+    EncodedOutcomePtr outcome;
+  };
+  struct ImageTask {
+    std::shared_ptr<const EncoderGeneration> generation;
+    ImageInput image;
+    bool want_features;
+    CallContext call;
+    EncodedOutcomePtr outcome;
+  };
+  struct DecodeTask {
+    std::shared_ptr<const EncoderGeneration> generation;
+    std::string bytes;
+    bool want_features;
+    CallContext call;
+    EncodedOutcomePtr outcome;
+  };
+
+  absl::Status Start(const EncodableQuery& query,
+                     const std::shared_ptr<const EncoderGeneration>& generation, bool want_features,
+                     const CallContext& call, const EncodedOutcomePtr& outcome);
+  absl::Status StartText(const TextQuery& query, TextTask task, bool want_features);
+  absl::Status StartImage(ImageTask task);
+
+  void DecodeAll(std::vector<DecodeTask> batch);
+  void EncodeTexts(std::vector<TextTask> batch);
+  void EncodeImages(std::vector<ImageTask> batch);
+  static absl::Status ExtractRegions(const Model& model, const std::vector<ImageTask*>& tasks,
+                                     const CallContext& call);
+
+  const EncodeEngineOptions options_;
+  const GenerationRegistry<EncoderGeneration>* generations_;
+  // Decoding feeds image encoding, so it is declared last and drained first.
+  BatchScheduler<TextTask> texts_;
+  BatchScheduler<ImageTask> images_;
+  BatchScheduler<DecodeTask> decodes_;
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_SERVICES_QUERY_ENCODER_ENCODE_ENGINE_H_

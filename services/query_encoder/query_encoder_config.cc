@@ -1,0 +1,51 @@
+#include "services/query_encoder/query_encoder_config.h"
+
+#include "common/base/status_macros.h"
+
+namespace sightline {
+
+absl::StatusOr<QueryEncoderConfig> ReadQueryEncoderConfig(ConfigFile* file) {
+  ConfigReader root = file->root();
+  QueryEncoderConfig config;
+  RpcServerOptions ports;
+  ports.listen = "0.0.0.0:7401";
+  ports.metrics_listen = "0.0.0.0:9401";
+  // A picture of 16 MiB and the message around it.
+  ports.max_receive_bytes = int64_t{20} << 20;
+  config.server = ReadRpcServerOptions(root, ports);
+  config.store = ReadStoreConfig(root);
+  config.compute = ReadComputeConfig(root);
+
+  BatchSchedulerOptions text;
+  text.max_batch_cost = 2048;
+  text.max_batch_size = 64;
+  text.max_queue_cost = 16384;
+  BatchSchedulerOptions image;
+  image.max_batch_cost = 16;
+  image.max_batch_size = 16;
+  image.max_queue_cost = 256;
+  BatchSchedulerOptions decode;
+  decode.max_batch_cost = 64;
+  decode.max_batch_size = 1;
+  decode.max_queue_cost = 512;
+  config.engine.text = ReadBatchSchedulerOptions(root, "text_batching", text);
+  config.engine.image = ReadBatchSchedulerOptions(root, "image_batching", image);
+  config.engine.decode = ReadBatchSchedulerOptions(root, "decode_batching", decode);
+
+  ConfigReader limits = root.Section("limits");
+  config.engine.limits.max_bytes =
+      limits.Bytes("max_image_bytes", int64_t{16} << 20, 1, int64_t{16} << 20);
+  config.engine.limits.max_pixels = limits.Int("max_image_pixels", 60'000'000, 1, 60'000'000);
+  config.engine.limits.max_side =
+      static_cast<int>(limits.Int("max_image_side", 30'000, 1, 100'000));
+  config.engine.max_queries = static_cast<int>(limits.Int("max_queries", 256, 1, 256));
+  if (config.engine.decode.max_batch_cost <= config.engine.limits.max_pixels / 1'000'000) {
+    root.Section("decode_batching")
+        .AddProblem("max_batch_cost",
+                    "is in megapixels and must exceed limits.max_image_pixels / 1000000");
+  }
+  RETURN_IF_ERROR(file->Finish());
+  return config;
+}
+
+}  // namespace sightline

@@ -1,0 +1,164 @@
+#include "services/reranker/rerank_engine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/error_details.h"
+#include "common/base/status_macros.h"
+
+namespace sightline {
+namespace {
+
+// A broken feature file is the store's fault, whatever a model or reader calls it.
+absl::Status AsStoredDamage(const absl::Status& status, const StoredRef& ref) {
+  return absl::Status(status.code() == absl::StatusCode::kOutOfRange
+                          ? absl::StatusCode::kInvalidArgument
+                          : status.code(),
+                      absl::StrCat("features of row ", ref.row, " in shard ", ref.shard,
+                                   " of index '", ref.target.index, "': ", status.message()));
+}
+
+}  // namespace
+
+RerankEngine::RerankEngine(const RerankEngineOptions& options,
+                           const GenerationRegistry<RerankGeneration>* generations, Clock* clock)
+    : options_(options),
+      generations_(generations),
+      pairs_(options.batching, clock,
+             [this](std::vector<PairTask> batch) { ScorePairs(std::move(batch)); }) {}
+
+absl::StatusOr<RerankResponse> RerankEngine::RerankCandidates(const RerankRequest& request,
+                                                              const CallContext& call) {
+  RETURN_IF_ERROR(call.Check("rerank"));
+  const size_t count = request.candidates.size();
+  if (count < 1 || count > static_cast<size_t>(options_.max_candidates)) {
+    return WithField(absl::InvalidArgumentError(absl::StrCat(
+                         count, " candidates; allowed are 1 to ", options_.max_candidates)),
+                     "candidates");
+  }
+  ASSIGN_OR_RETURN(auto entry, generations_->Find(request.target.index, request.target.generation,
+                                                  request.target.space));
+  const Model* model = entry->held->model.get();
+  if (model == nullptr) {
+    return WithReason(
+        absl::FailedPreconditionError(absl::StrCat("index '", request.target.index,
+                                                   "' has no cross-encoder; it is retrieval only")),
+        "NO_CROSS_ENCODER", {{"index", request.target.index}});
+  }
+  auto shared = std::make_shared<Request>();
+  shared->generation = entry->held;
+  ASSIGN_OR_RETURN(shared->query, Resolve(request.query, request.query_is_text, *entry->held));
+  ASSIGN_OR_RETURN(shared->candidates,
+                   ResolveAll(request.candidates, !request.query_is_text, *entry->held));
+
+  // A child of the call: when one pair fails, the others are not worth computing.
+  auto cancellation = std::make_shared<Cancellation>();
+  call.cancellation()->OnCancel([weak = std::weak_ptr<Cancellation>(cancellation)] {
+    if (auto alive = weak.lock()) alive->Cancel();
+  });
+  const CallContext child(call.clock(), call.deadline(), cancellation);
+
+  std::vector<std::shared_ptr<Outcome<float>>> outcomes;
+  absl::Status failed;
+  for (const ItemFeatures& candidate : shared->candidates) {
+    const ScoringPair pair = request.query_is_text ? ScoringPair{&shared->query, &candidate}
+                                                   : ScoringPair{&candidate, &shared->query};
+    outcomes.push_back(std::make_shared<Outcome<float>>());
+    failed = pairs_.Submit(
+        {shared, pair, child, outcomes.back()}, model->cross_encoder()->Cost(pair), child,
+        [outcome = outcomes.back()](absl::Status status) { outcome->Set(std::move(status)); });
+    if (!failed.ok()) break;
+  }
+  RerankResponse response;
+  response.score_kind = model->cross_encoder()->score_kind();
+  for (size_t i = 0; failed.ok() && i < outcomes.size(); ++i) {
+    absl::StatusOr<float> score = outcomes[i]->Await(child, "rerank");
+    failed = score.status();
+    if (score.ok()) response.scores.push_back(*score);
+  }
+  if (!failed.ok()) {
+    cancellation->Cancel();
+    return failed;
+  }
+  return response;
+}
+
+absl::StatusOr<ItemFeatures> RerankEngine::Resolve(const RerankSide& side, bool is_text,
+                                                   const RerankGeneration& generation) const {
+  if (const auto* features = std::get_if<ItemFeatures>(&side)) return *features;
+  if (const auto* stored = std::get_if<StoredRef>(&side)) {
+    return Stored(*stored, *generation.model);
+  }
+  if (!is_text) {
+    return absl::InvalidArgumentError("a text stands where an image belongs");
+  }
+  return generation.model->cross_encoder()->PrepareText(std::get<TextQuery>(side).text);
+}
+
+absl::StatusOr<std::vector<ItemFeatures>> RerankEngine::ResolveAll(
+    const std::vector<RerankSide>& sides, bool are_texts,
+    const RerankGeneration& generation) const {
+  std::vector<ItemFeatures> resolved;
+  resolved.reserve(sides.size());
+  for (const RerankSide& side : sides) {
+    ASSIGN_OR_RETURN(ItemFeatures features, Resolve(side, are_texts, generation));
+    resolved.push_back(std::move(features));
+  }
+  return resolved;
+}
+
+absl::StatusOr<ItemFeatures> RerankEngine::Stored(const StoredRef& ref, const Model& model) const {
+  ASSIGN_OR_RETURN(auto entry,
+                   generations_->Find(ref.target.index, ref.target.generation, ref.target.space));
+  const auto store = entry->held->features.find(ref.shard);
+  if (store == entry->held->features.end()) {
+    return WithReason(absl::FailedPreconditionError(absl::StrCat("no features of shard ", ref.shard,
+                                                                 " of index '", ref.target.index,
+                                                                 "' are held by this server")),
+                      "SHARD_NOT_HELD",
+                      {{"index", ref.target.index}, {"shard", absl::StrCat(ref.shard)}});
+  }
+  absl::StatusOr<std::vector<ItemFeatures>> features =
+      store->second->Get(model.id(), absl::MakeConstSpan(&ref.row, 1));
+  if (!features.ok()) return AsStoredDamage(features.status(), ref);
+  return std::move((*features)[0]);
+}
+
+void RerankEngine::ScorePairs(std::vector<PairTask> batch) {
+  std::map<const Model*, std::vector<PairTask*>> groups;
+  for (PairTask& task : batch) groups[task.request->generation->model.get()].push_back(&task);
+  for (const auto& [model, tasks] : groups) {
+    std::vector<ScoringPair> pairs;
+    absl::Time latest = absl::InfinitePast();
+    for (const PairTask* task : tasks) {
+      pairs.push_back(task->pair);
+      latest = std::max(latest, task->call.deadline());
+    }
+    const CallContext call(tasks[0]->call.clock(), latest);
+    const CrossEncoder& encoder = *model->cross_encoder();
+    const absl::StatusOr<std::vector<float>> scores = encoder.Score(pairs, call);
+    if (scores.ok()) {
+      for (size_t i = 0; i < tasks.size(); ++i) tasks[i]->outcome->Set((*scores)[i]);
+      continue;
+    }
+    // One pair's bad features must not fail the strangers in its batch.
+    const bool one_by_one =
+        tasks.size() > 1 && scores.status().code() == absl::StatusCode::kInvalidArgument;
+    for (size_t i = 0; i < tasks.size(); ++i) {
+      if (!one_by_one) {
+        tasks[i]->outcome->Set(scores.status());
+        continue;
+      }
+      absl::StatusOr<std::vector<float>> alone =
+          encoder.Score(absl::MakeConstSpan(&pairs[i], 1), call);
+      if (alone.ok()) {
+        tasks[i]->outcome->Set((*alone)[0]);
+      } else {
+        tasks[i]->outcome->Set(alone.status());
+      }
+    }
+  }
+}
+
+}  // namespace sightline

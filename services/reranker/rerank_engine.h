@@ -1,0 +1,78 @@
+// Scores pairs, batched across requests.  Knows cross-encoders and feature stores, nothing
+// of gRPC.
+#ifndef SIGHTLINE_SERVICES_RERANKER_RERANK_ENGINE_H_
+#define SIGHTLINE_SERVICES_RERANKER_RERANK_ENGINE_H_
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/base/call_context.h"
+#include "common/base/clock.h"
+#include "common/base/outcome.h"
+#include "common/batching/batch_scheduler.h"
+#include "common/bundle/generation.h"
+#include "common/bundle/generation_registry.h"
+#include "common/models/model.h"
+#include "common/retrieval/clients.h"
+
+namespace sightline {
+
+// What the reranker keeps of a generation.
+struct RerankGeneration {
+  std::shared_ptr<const Model> model;  // null: the generation is retrieval only
+  // Item features of each shard, by number.
+  std::map<int, std::unique_ptr<FeatureStore>> features;
+};
+
+struct RerankEngineOptions {
+  BatchSchedulerOptions batching;  // cost: tokens plus regions
+  int max_candidates = 1000;       // of one request
+};
+
+// Thread-safe.
+class RerankEngine {
+ public:
+  RerankEngine(const RerankEngineOptions& options,
+               const GenerationRegistry<RerankGeneration>* generations, Clock* clock);
+
+  // Blocks until the answer is there or the call's deadline has passed.  Errors as
+  // Reranker.RerankCandidates lists them.
+  absl::StatusOr<RerankResponse> RerankCandidates(const RerankRequest& request,
+                                                  const CallContext& call);
+
+  // Refuses new work and finishes what was accepted.
+  void Drain() { pairs_.Drain(); }
+  BatchSchedulerStats stats() const { return pairs_.stats(); }
+
+ private:
+  // What the pairs of one request share, kept alive by each of them.
+  struct Request {
+    std::shared_ptr<const RerankGeneration> generation;
+    ItemFeatures query;
+    std::vector<ItemFeatures> candidates;
+  };
+  struct PairTask {
+    std::shared_ptr<const Request> request;
+    ScoringPair pair;
+    CallContext call;
+    std::shared_ptr<Outcome<float>> outcome;
+  };
+
+  absl::StatusOr<ItemFeatures> Resolve(const RerankSide& side, bool is_text,
+                                       const RerankGeneration& generation) const;
+  absl::StatusOr<std::vector<ItemFeatures>> ResolveAll(const std::vector<RerankSide>& sides,
+                                                       bool are_texts,
+                                                       const RerankGeneration& generation) const;
+  absl::StatusOr<ItemFeatures> Stored(const StoredRef& ref, const Model& model) const;
+  void ScorePairs(std::vector<PairTask> batch);
+
+  const RerankEngineOptions options_;
+  const GenerationRegistry<RerankGeneration>* generations_;
+  BatchScheduler<PairTask> pairs_;
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_SERVICES_RERANKER_RERANK_ENGINE_H_

@@ -1,0 +1,29 @@
+#include "services/reranker/reranker_config.h"
+
+#include "common/base/status_macros.h"
+
+namespace sightline {
+
+absl::StatusOr<RerankerConfig> ReadRerankerConfig(ConfigFile* file) {
+  ConfigReader root = file->root();
+  RerankerConfig config;
+  RpcServerOptions ports;
+  ports.listen = "0.0.0.0:7403";
+  ports.metrics_listen = "0.0.0.0:9403";
+  // A thousand uploads' worth of features would not fit; the router sends slices.
+  ports.max_receive_bytes = int64_t{64} << 20;
+  config.server = ReadRpcServerOptions(root, ports);
+  config.store = ReadStoreConfig(root);
+  config.compute = ReadComputeConfig(root);
+  BatchSchedulerOptions batching;
+  batching.max_batch_cost = 4096;
+  batching.max_batch_size = 128;
+  batching.max_queue_cost = 262144;
+  config.engine.batching = ReadBatchSchedulerOptions(root, "batching", batching);
+  config.engine.max_candidates =
+      static_cast<int>(root.Section("limits").Int("max_candidates", 1000, 1, 1000));
+  RETURN_IF_ERROR(file->Finish());
+  return config;
+}
+
+}  // namespace sightline

@@ -1,0 +1,104 @@
+#include "services/router/router_config.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/bundle/layout.h"
+
+namespace sightline {
+namespace {
+
+constexpr int kMaxReplicas = 100;
+
+Addresses ReadAddresses(ConfigReader section, absl::string_view name, int min_count) {
+  Addresses addresses = section.StringList(name, min_count, kMaxReplicas);
+  for (size_t i = 0; i < addresses.size(); ++i) {
+    if (std::count(addresses.begin(), addresses.begin() + i, addresses[i]) > 0) {
+      section.AddProblem(name, absl::StrCat("'", addresses[i], "' is named twice"));
+    }
+  }
+  return addresses;
+}
+
+std::map<std::string, std::vector<Addresses>> ReadIndexes(ConfigReader root) {
+  std::map<std::string, std::vector<Addresses>> indexes;
+  for (auto& [name, section] : root.NamedSections("indexes", /*min_count=*/1, 100)) {
+    if (!IsValidName(name, kMaxIndexNameLength)) {
+      root.AddProblem("indexes", absl::StrCat("'", name, "' is no index name; use [a-z0-9_-]"));
+    }
+    std::vector<Addresses>& shards = indexes[name];
+    for (ConfigReader shard : section.Sections("shards", /*min_count=*/1, 10'000)) {
+      shards.push_back(ReadAddresses(shard, "addresses", /*min_count=*/1));
+    }
+  }
+  return indexes;
+}
+
+RetrieverOptions ReadRetriever(ConfigReader root) {
+  RetrieverOptions options;
+  ConfigReader rerank = root.Section("rerank");
+  options.default_depth =
+      static_cast<int>(rerank.Int("default_depth", options.default_depth, 0, 1000));
+  options.max_depth = static_cast<int>(rerank.Int("max_depth", options.max_depth, 0, 1000));
+  options.rerank_slice = static_cast<int>(rerank.Int("slice", options.rerank_slice, 1, 1000));
+  options.rerank_parallelism =
+      static_cast<int>(rerank.Int("parallelism", options.rerank_parallelism, 1, 100));
+  if (options.default_depth > options.max_depth) {
+    rerank.AddProblem("default_depth", "is above max_depth");
+  }
+  ConfigReader limits = root.Section("limits");
+  options.max_text_bytes = static_cast<int>(
+      limits.Bytes("max_text_bytes", options.max_text_bytes, 1, options.max_text_bytes));
+  options.max_image_bytes =
+      limits.Bytes("max_image_bytes", options.max_image_bytes, 1, options.max_image_bytes);
+  options.max_pairs = static_cast<int>(limits.Int("max_pairs", options.max_pairs, 1, 1024));
+  options.max_get_items =
+      static_cast<int>(limits.Int("max_get_items", options.max_get_items, 1, 1000));
+  return options;
+}
+
+BudgetShares ReadBudget(ConfigReader root) {
+  BudgetShares shares;
+  ConfigReader section = root.Section("budget");
+  shares.encode = section.Double("encode", shares.encode, 0.001, 1000);
+  shares.search = section.Double("search", shares.search, 0.001, 1000);
+  shares.rerank = section.Double("rerank", shares.rerank, 0.001, 1000);
+  shares.reserve = section.Double("reserve", shares.reserve, 0.001, 0.89);
+  shares.min_reserve = section.Duration("min_reserve", shares.min_reserve);
+  shares.max_reserve = section.Duration("max_reserve", shares.max_reserve);
+  if (shares.min_reserve > shares.max_reserve) {
+    section.AddProblem("min_reserve", "is above max_reserve");
+  }
+  return shares;
+}
+
+}  // namespace
+
+absl::StatusOr<RouterConfig> ReadRouterConfig(ConfigFile* file) {
+  ConfigReader root = file->root();
+  RouterConfig config;
+  RpcServerOptions ports;
+  ports.listen = "0.0.0.0:7400";
+  ports.metrics_listen = "0.0.0.0:9400";
+  ports.max_concurrent_calls = 256;
+  // A picture of 16 MiB and the message around it.
+  ports.max_receive_bytes = int64_t{20} << 20;
+  config.server = ReadRpcServerOptions(root, ports);
+  config.encoders = ReadAddresses(root, "encoders", /*min_count=*/1);
+  config.rerankers = ReadAddresses(root, "rerankers", /*min_count=*/0);
+  config.indexes = ReadIndexes(root);
+  config.retriever = ReadRetriever(root);
+  config.budget = ReadBudget(root);
+  ConfigReader polling = root.Section("polling");
+  config.poll_interval =
+      polling.Duration("interval", config.poll_interval, absl::Milliseconds(10), absl::Minutes(1));
+  config.poll_timeout =
+      polling.Duration("timeout", config.poll_timeout, absl::Milliseconds(10), absl::Minutes(1));
+  config.start_grace = polling.Duration("start_grace", config.start_grace);
+  RETURN_IF_ERROR(file->Finish());
+  RETURN_IF_ERROR(Validate(config.budget));
+  return config;
+}
+
+}  // namespace sightline

@@ -1,0 +1,58 @@
+// Composition root of router.
+#ifndef SIGHTLINE_SERVICES_ROUTER_ROUTER_SERVER_H_
+#define SIGHTLINE_SERVICES_ROUTER_ROUTER_SERVER_H_
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "common/metrics/metrics.h"
+#include "common/retrieval/backends.h"
+#include "common/retrieval/budget_policy.h"
+#include "common/retrieval/retriever.h"
+#include "common/rpc/admin_service.h"
+#include "common/rpc/rpc_server.h"
+#include "common/rpc/server_process.h"
+#include "services/router/backend_poller.h"
+#include "services/router/router_config.h"
+#include "services/router/router_service.h"
+#include "services/router/status_board.h"
+
+namespace grpc {
+class Channel;
+}  // namespace grpc
+
+namespace sightline {
+
+class RouterServer : public ServerProcess {
+ public:
+  explicit RouterServer(const RouterConfig& config);
+  ~RouterServer() override;
+
+  // Listens and begins to ask the backends.  Reports SERVING once every index is known,
+  // or after start_grace those that are.
+  absl::Status Start() override;
+  RpcServer* rpc() override { return &rpc_; }
+
+ private:
+  std::shared_ptr<grpc::Channel> ChannelTo(const std::string& address);
+  Backends MakeBackends();
+  void OnReport(const std::string& address, const absl::StatusOr<ServerStatus>& status);
+
+  const RouterConfig config_;
+  MetricsRegistry metrics_;
+  std::map<std::string, std::shared_ptr<grpc::Channel>> channels_;
+  const Backends backends_;
+  StatusBoard board_;
+  const FixedShareBudget budget_;
+  const Retriever retriever_;
+  RpcServer rpc_;
+  RouterService service_;
+  AdminService admin_;
+  absl::Time started_;
+  std::unique_ptr<BackendPoller> poller_;
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_SERVICES_ROUTER_ROUTER_SERVER_H_

@@ -1,0 +1,110 @@
+#include "services/router/router_service.h"
+
+#include <utility>
+
+#include "common/base/status_macros.h"
+#include "common/clients/convert_search.h"
+#include "common/log/log.h"
+#include "common/rpc/grpc_status.h"
+
+namespace sightline {
+namespace {
+
+constexpr std::pair<DegradedReason, const char*> kDegradedReasons[] = {
+    {DegradedReason::kShardsMissing, "shards_missing"},
+    {DegradedReason::kDepthReduced, "depth_reduced"},
+    {DegradedReason::kRerankerFailed, "reranker_failed"},
+    {DegradedReason::kRerankerLate, "reranker_late"},
+    {DegradedReason::kRecordsMissing, "records_missing"},
+};
+
+constexpr std::pair<RerankOutcome, const char*> kRerankOutcomes[] = {
+    {RerankOutcome::kNotRequested, "not_requested"},
+    {RerankOutcome::kNotApplicable, "not_applicable"},
+    {RerankOutcome::kComplete, "complete"},
+    {RerankOutcome::kPartial, "partial"},
+    {RerankOutcome::kFailed, "failed"},
+};
+
+Histogram StageHistogram(MetricsRegistry* metrics, const char* stage) {
+  return metrics->AddHistogram("stage_seconds", "Time of one stage of a search.", LatencyBuckets(),
+                               {{"stage", stage}});
+}
+
+}  // namespace
+
+RouterService::RouterService(const Retriever* retriever, RpcCalls* calls, MetricsRegistry* metrics,
+                             Clock* clock)
+    : retriever_(retriever),
+      search_(calls->AddMethod(v1::Search::service_full_name(), "SearchItems")),
+      score_(calls->AddMethod(v1::Search::service_full_name(), "ScorePairs")),
+      get_(calls->AddMethod(v1::Search::service_full_name(), "GetItems")),
+      log_limiter_(clock, absl::Seconds(10)),
+      encode_seconds_(StageHistogram(metrics, "encode")),
+      search_seconds_(StageHistogram(metrics, "search")),
+      rerank_seconds_(StageHistogram(metrics, "rerank")),
+      fetch_seconds_(StageHistogram(metrics, "fetch")) {
+  for (const auto& [reason, name] : kDegradedReasons) {
+    degraded_[reason] = metrics->AddCounter(
+        "degraded_answers_total", "Answers that were less than was asked.", {{"reason", name}});
+  }
+  for (const auto& [outcome, name] : kRerankOutcomes) {
+    reranks_[outcome] =
+        metrics->AddCounter("rerank_outcomes_total", "How reranking ended.", {{"outcome", name}});
+  }
+}
+
+grpc::Status RouterService::SearchItems(grpc::ServerContext* context,
+                                        const v1::SearchItemsRequest* request,
+                                        v1::SearchItemsResponse* response) {
+  return search_->Serve(context, [&](const CallContext& call) -> absl::Status {
+    ASSIGN_OR_RETURN(const SearchRequest wanted, FromProto(*request));
+    ASSIGN_OR_RETURN(SearchResult result, retriever_->Search(wanted, call));
+    Count(result);
+    LogFailures(result.failures);
+    ToProto(std::move(result), wanted.want_records, response);
+    return absl::OkStatus();
+  });
+}
+
+grpc::Status RouterService::ScorePairs(grpc::ServerContext* context,
+                                       const v1::ScorePairsRequest* request,
+                                       v1::ScorePairsResponse* response) {
+  return score_->Serve(context, [&](const CallContext& call) -> absl::Status {
+    ASSIGN_OR_RETURN(const ScorePairsRequest wanted, FromProto(*request));
+    ASSIGN_OR_RETURN(const ScorePairsResult result, retriever_->ScorePairs(wanted, call));
+    ToProto(result, static_cast<int>(wanted.images.size()), response);
+    return absl::OkStatus();
+  });
+}
+
+grpc::Status RouterService::GetItems(grpc::ServerContext* context,
+                                     const v1::GetItemsRequest* request,
+                                     v1::GetItemsResponse* response) {
+  return get_->Serve(context, [&](const CallContext& call) -> absl::Status {
+    ASSIGN_OR_RETURN(const GetItemsRequest wanted, FromProto(*request));
+    ASSIGN_OR_RETURN(GetItemsResult result, retriever_->GetItems(wanted, call));
+    LogFailures(result.failures);
+    ToProto(std::move(result), response);
+    return absl::OkStatus();
+  });
+}
+
+void RouterService::LogFailures(const std::vector<absl::Status>& failures) {
+  for (const absl::Status& failure : failures) {
+    int64_t suppressed = 0;
+    if (!log_limiter_.Allow(StatusCodeName(failure.code()), &suppressed)) continue;
+    Log(Severity::kWarning, "answer degraded", {{"error", failure}, {"suppressed", suppressed}});
+  }
+}
+
+void RouterService::Count(const SearchResult& result) {
+  for (const DegradedReason reason : result.degraded) degraded_.at(reason).Increment();
+  reranks_.at(result.rerank).Increment();
+  encode_seconds_.Observe(result.times.encode);
+  search_seconds_.Observe(result.times.search);
+  rerank_seconds_.Observe(result.times.rerank);
+  fetch_seconds_.Observe(result.times.fetch);
+}
+
+}  // namespace sightline

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Checks every #include of the tree against the layers of README.md.
+
+gcc enforces no arrows between headers, and Bazel's visibility stops at targets; this
+does the rest.  Prints one line per offence, and exits 1 if there is any.
+
+usage: include_rules.py ROOT
+"""
+
+import os
+import re
+import sys
+
+# An include may go to a lower layer, or stay in its own.
+LAYERS = [
+    ["common/base"],
+    ["common/metrics", "common/log"],
+    ["common/bundle", "common/batching", "common/image", "common/tokenizer", "common/embedding"],
+    ["common/models", "common/index", "common/dataset"],
+    ["common/retrieval", "common/evaluation", "common/training"],
+    ["common/rpc", "common/clients", "common/config"],
+    ["services"],
+    ["tests", "loadtest", "deploy"],
+]
+
+# Outside libraries, and the only folders that may name them.
+OWNERS = [
+    (r"(torch|ATen|c10|caffe2)/", ["common/models", "common/training", "services/trainer"]),
+    (r"faiss/", ["common/index"]),
+    (r"grpc(pp)?/", ["common/rpc", "common/clients", "services/*_service"]),
+    (r"prometheus/", ["common/metrics"]),
+    (r"yaml-cpp/", ["common/config"]),
+    (r"(spdlog|fmt)/", ["common/log"]),
+    (r"unicode/", ["common/tokenizer", "common/dataset"]),
+    (
+        r"sightline/v1/",
+        ["common/rpc", "common/clients", "services/*_service", "services/sightlinectl"],
+    ),
+]
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]')
+
+
+def layer_of(path):
+    for rank, folders in enumerate(LAYERS):
+        if any(path.startswith(folder + "/") for folder in folders):
+            return rank
+    return None
+
+
+def service_of(path):
+    return path.split("/")[1] if path.startswith("services/") else None
+
+
+def owns(path, owners):
+    if path.startswith(("tests/", "loadtest/")):
+        return True
+    for owner in owners:
+        if owner == "services/*_service":
+            if service_of(path) and re.search(r"_service\.(h|cc)$", path):
+                return True
+        elif path.startswith(owner + "/"):
+            return True
+    return False
+
+
+def offence(path, included):
+    """Why `path` may not include `included`, or None."""
+    target = layer_of(included)
+    if target is not None:
+        if target > layer_of(path):
+            return "points up"
+        if service_of(included) and service_of(path) not in (None, service_of(included)):
+            return "points to another service"
+    for pattern, owners in OWNERS:
+        if re.match(pattern, included) and not owns(path, owners):
+            return "belongs to " + ", ".join(owners)
+    return None
+
+
+def main(root):
+    files = offences = 0
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(f for f in folders if not f.startswith((".", "bazel-")))
+        for name in sorted(names):
+            path = os.path.relpath(os.path.join(folder, name), root)
+            if not name.endswith((".h", ".cc")) or layer_of(path) is None:
+                continue
+            files += 1
+            with open(os.path.join(root, path), encoding="utf-8") as source:
+                for number, line in enumerate(source, 1):
+                    match = INCLUDE.match(line)
+                    reason = match and offence(path, match.group(1))
+                    if reason:
+                        offences += 1
+                        print(f"{path}:{number}: {match.group(1)} {reason}")
+    print(f"{files} files, {offences} offences")
+    return 0 if files and not offences else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
