@@ -20,6 +20,7 @@
 #include "absl/types/span.h"
 #include "common/base/call_context.h"
 #include "common/base/compute_pool.h"
+#include "common/base/dtype.h"
 #include "common/bundle/item_features.h"
 #include "common/bundle/model_bundle.h"
 #include "common/embedding/embedding_matrix.h"
@@ -95,6 +96,10 @@ struct ModelOptions {
   // One item or pair per forward pass, one thread: bit-identical results whatever the
   // batch.  Slower; for parity checks and audits.
   bool deterministic = false;
+  // What a cross-encoder's image features are stored as, kFloat16 or kFloat32.  Scores
+  // are computed in float32 from either, and Score reads both, so half the size costs
+  // some 1e-4 of a feature and no parity: live and stored features are rounded alike.
+  Dtype item_feature_dtype = Dtype::kFloat16;
 };
 
 class Model {

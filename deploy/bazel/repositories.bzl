@@ -74,11 +74,14 @@ def _system_impl(ctx):
                  "(no _GLIBCXX_USE_CXX11_ABI=1 in %s); take the archive marked cxx11-abi" % config)
         ctx.symlink(home + "/include", "torch_include")
         torch_linkopts = ["-L" + home + "/lib", "-Wl,-rpath," + home + "/lib"]
+    else:
+        # Debian keeps the C++ front end (torch/torch.h) off the default search path.
+        ctx.symlink("/usr/include/torch/csrc/api/include", "torch_api_include")
     ctx.template(
         "BUILD.bazel",
         Label("//deploy/bazel:system.BUILD"),
         substitutions = {
-            "%{torch_includes}": repr(["torch_include", "torch_include/torch/csrc/api/include"] if home else []),
+            "%{torch_includes}": repr(["torch_include", "torch_include/torch/csrc/api/include"] if home else ["torch_api_include"]),
             "%{torch_linkopts}": repr(torch_linkopts),
             "%{absl_linkopts}": repr(_absl_linkopts(ctx)),
         },

@@ -1,0 +1,202 @@
+#include "common/models/grid_extractor.h"
+
+#include <ATen/ops/_upsample_bicubic2d_aa.h>
+#include <torch/types.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/embedding/embedding_matrix.h"
+#include "common/image/decode.h"
+#include "common/models/inference.h"
+#include "common/models/manifest_checks.h"
+
+namespace sightline {
+namespace {
+
+torch::nn::Conv2d Conv3x3(int64_t input, int64_t output, int64_t stride) {
+  // No bias: the norm that follows has one.
+  return torch::nn::Conv2d(
+      torch::nn::Conv2dOptions(input, output, 3).stride(stride).padding(1).bias(false));
+}
+
+torch::nn::GroupNorm Norm(int64_t channels) {
+  return torch::nn::GroupNorm(
+      torch::nn::GroupNormOptions(std::gcd(int64_t{8}, channels), channels));
+}
+
+template <typename Numbers>
+torch::Tensor PerChannel(const Numbers& numbers) {
+  return torch::tensor(std::vector<float>(numbers.begin(), numbers.end())).view({3, 1, 1});
+}
+
+// 3 x h x w, 0 to 255.
+torch::Tensor ToPlanes(const Pixels& pixels) {
+  // from_blob wants a mutable pointer; the copy to float leaves the bytes alone.
+  return torch::from_blob(const_cast<uint8_t*>(pixels.rgb.data()), {pixels.height, pixels.width, 3},
+                          torch::kUInt8)
+      .permute({2, 0, 1})
+      .to(torch::kFloat32, /*non_blocking=*/false, /*copy=*/false, at::MemoryFormat::Contiguous);
+}
+
+// Length that the side `length` gets when `longer` becomes `side`.
+int64_t Scaled(int64_t length, int64_t longer, int64_t side) {
+  return std::max<int64_t>(1, (2 * length * side + longer) / (2 * longer));
+}
+
+torch::Tensor Resized(const Pixels& pixels, int64_t width, int64_t height) {
+  torch::Tensor planes = ToPlanes(pixels).unsqueeze(0);
+  planes = at::_upsample_bicubic2d_aa(planes, {height, width}, /*align_corners=*/false);
+  // Bicubic weights overshoot at edges.
+  return planes.squeeze(0).clamp(0, 255) / 255;
+}
+
+class GridExtractor : public RegionExtractor {
+ public:
+  GridExtractor(GridNet net, const bundle::v1::GridExtractorSpec& spec, ComputePool* pool)
+      : net_(net.ptr()),
+        image_size_(spec.image_size()),
+        boxes_(GridBoxes(GridSide(spec))),
+        pool_(pool) {
+    net_->eval();
+  }
+
+  absl::StatusOr<std::vector<RegionSet>> Extract(absl::Span<const Pixels> images,
+                                                 const CallContext& call) const override {
+    std::vector<Group> groups(images.size());
+    for (size_t i = 0; i < images.size(); ++i) {
+      const absl::Status status = CheckPixels(images[i]);
+      if (!status.ok()) {
+        return absl::InvalidArgumentError(absl::StrCat("image ", i, " ", status.message()));
+      }
+      groups[i] = {static_cast<int64_t>(i)};
+    }
+    std::vector<RegionSet> sets(images.size());
+    RETURN_IF_ERROR(RunGroups(pool_, groups, call, "extract regions", [&](const Group& group) {
+      return ExtractOne(images[group[0]], &sets[group[0]]);
+    }));
+    return sets;
+  }
+
+ private:
+  absl::Status ExtractOne(const Pixels& pixels, RegionSet* set) const {
+    const torch::Tensor rows =
+        net_->forward(SquarePicture(pixels, image_size_).unsqueeze(0)).squeeze(0).contiguous();
+    set->count = rows.size(0);
+    set->feature_size = rows.size(1);
+    const float* data = rows.data_ptr<float>();
+    set->features.assign(data, data + rows.numel());
+    set->boxes = boxes_;
+    if (!AllFinite(set->features)) {
+      return absl::InternalError("the grid's features are not finite; are the weights sound?");
+    }
+    return absl::OkStatus();
+  }
+
+  const std::shared_ptr<GridNetImpl> net_;
+  const int64_t image_size_;
+  const std::vector<float> boxes_;
+  ComputePool* const pool_;
+};
+
+}  // namespace
+
+GridBlockImpl::GridBlockImpl(int64_t channels)
+    : conv1_(register_module("conv1", Conv3x3(channels, channels, 1))),
+      conv2_(register_module("conv2", Conv3x3(channels, channels, 1))),
+      norm1_(register_module("norm1", Norm(channels))),
+      norm2_(register_module("norm2", Norm(channels))) {}
+
+torch::Tensor GridBlockImpl::forward(const torch::Tensor& x) {
+  return torch::gelu(x + norm2_(conv2_(torch::gelu(norm1_(conv1_(x))))));
+}
+
+GridStageNetImpl::GridStageNetImpl(int64_t input_channels, const bundle::v1::GridStage& spec)
+    : conv_(register_module("conv", Conv3x3(input_channels, spec.channel_count(), 2))),
+      norm_(register_module("norm", Norm(spec.channel_count()))),
+      blocks_(register_module("block", torch::nn::ModuleList())) {
+  for (int i = 0; i < spec.residual_block_count(); ++i) {
+    blocks_->push_back(GridBlock(spec.channel_count()));
+  }
+}
+
+torch::Tensor GridStageNetImpl::forward(const torch::Tensor& x) {
+  torch::Tensor y = torch::gelu(norm_(conv_(x)));
+  for (const std::shared_ptr<torch::nn::Module>& block : *blocks_) {
+    y = block->as<GridBlockImpl>()->forward(y);
+  }
+  return y;
+}
+
+GridNetImpl::GridNetImpl(const bundle::v1::GridExtractorSpec& spec)
+    : mean_(PerChannel(spec.mean())),
+      deviation_(PerChannel(spec.standard_deviation())),
+      stages_(register_module("stage", torch::nn::ModuleList())) {
+  for (const bundle::v1::GridStage& stage : spec.stages()) {
+    stages_->push_back(GridStageNet(feature_size_, stage));
+    feature_size_ = stage.channel_count();
+  }
+}
+
+torch::Tensor GridNetImpl::forward(const torch::Tensor& pictures) {
+  torch::Tensor x = (pictures - mean_.to(pictures.device())) / deviation_.to(pictures.device());
+  for (const std::shared_ptr<torch::nn::Module>& stage : *stages_) {
+    x = stage->as<GridStageNetImpl>()->forward(x);
+  }
+  return x.flatten(2).transpose(1, 2);
+}
+
+torch::Tensor SquarePicture(const Pixels& pixels, int64_t side) {
+  const int64_t longer = std::max(pixels.width, pixels.height);
+  const int64_t width = Scaled(pixels.width, longer, side);
+  const int64_t height = Scaled(pixels.height, longer, side);
+  // Down to twice the final size: averaging is cheap, and the last factor of two to four
+  // is left to the better filter.
+  const int64_t least = 2 * std::min(width, height);
+  const bool large = std::min(pixels.width, pixels.height) >= 2 * least;
+  const torch::Tensor resized =
+      large ? Resized(ShrinkTowards(pixels, least), width, height) : Resized(pixels, width, height);
+  torch::Tensor square = torch::ones({3, side, side});
+  square.narrow(1, (side - height) / 2, height).narrow(2, (side - width) / 2, width).copy_(resized);
+  return square;
+}
+
+absl::Status CheckPixels(const Pixels& pixels) {
+  if (pixels.width < 1 || pixels.height < 1) {
+    return absl::InvalidArgumentError("has no pixels");
+  }
+  const uint64_t bytes = uint64_t{3} * pixels.width * pixels.height;
+  if (pixels.rgb.size() != bytes) {
+    return absl::InvalidArgumentError(absl::StrCat("has ", pixels.rgb.size(), " bytes of pixels, ",
+                                                   pixels.width, " x ", pixels.height, " needs ",
+                                                   bytes));
+  }
+  return absl::OkStatus();
+}
+
+std::vector<float> GridBoxes(int64_t side) {
+  std::vector<float> boxes;
+  boxes.reserve(side * side * 4);
+  const float cells = static_cast<float>(side);
+  for (int64_t y = 0; y < side; ++y) {
+    for (int64_t x = 0; x < side; ++x) {
+      boxes.insert(boxes.end(), {x / cells, y / cells, (x + 1) / cells, (y + 1) / cells});
+    }
+  }
+  return boxes;
+}
+
+std::unique_ptr<RegionExtractor> NewGridExtractor(GridNet net,
+                                                  const bundle::v1::GridExtractorSpec& spec,
+                                                  ComputePool* pool) {
+  return std::make_unique<GridExtractor>(std::move(net), spec, pool);
+}
+
+}  // namespace sightline

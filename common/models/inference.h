@@ -1,0 +1,68 @@
+// How a batch becomes forward passes: items of like length are padded together, and the
+// passes are spread over the compute pool.  Knows no family and shows no torch header.
+//
+//   std::vector<Group> groups = GroupByShape(shapes, {pool->threads()});
+//   RETURN_IF_ERROR(RunGroups(pool, groups, call, "encode texts",
+//                             [&](const Group& group) { return ...; }));
+#ifndef SIGHTLINE_COMMON_MODELS_INFERENCE_H_
+#define SIGHTLINE_COMMON_MODELS_INFERENCE_H_
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "common/base/call_context.h"
+#include "common/base/compute_pool.h"
+
+namespace sightline {
+
+// Rows that one item brings to a pass.  Texts and regions are padded apart, so a pass
+// over n items computes n * (longest text + most regions) rows.
+struct ItemShape {
+  int64_t text_rows = 0;
+  int64_t region_rows = 0;
+};
+
+// Indexes into the batch, in the order in which the pass holds them; never empty.
+using Group = std::vector<int64_t>;
+
+struct GroupingOptions {
+  // Passes are made small enough that each of this many threads gets work.
+  int threads = 1;
+  // Most rows of one pass, padding included; bounds its memory.  An item longer than
+  // this has a pass to itself.
+  int64_t max_rows = 1024;
+  // One item per pass, in order.
+  bool one_each = false;
+};
+
+// Splits a batch into passes.  Every index occurs once.  Padding never makes up more
+// than a fifth of a pass: beyond that a new pass is cheaper.
+std::vector<Group> GroupByShape(absl::Span<const ItemShape> shapes, const GroupingOptions& options);
+
+// Calls `run` once for each group, on the pool's threads (in the caller's if `pool` is
+// null), without autograd and with LibTorch's own threading off.  Groups write to
+// places of their own.  Before each group the call is checked, so an abandoned one
+// stops early.
+//
+// Returns the error of the first group that has one: what `run` returned; CANCELLED or
+// DEADLINE_EXCEEDED, naming `what`; or what an exception became (ResourceExhausted when
+// memory ran out, else Internal).
+absl::Status RunGroups(ComputePool* pool, absl::Span<const Group> groups, const CallContext& call,
+                       absl::string_view what,
+                       const std::function<absl::Status(const Group&)>& run);
+
+// The same around one piece of work in the calling thread, for loading and saving.
+absl::Status RunGuarded(absl::string_view what, const std::function<absl::Status()>& run);
+
+// Sets LibTorch to one thread, in the process and in the calling thread.  RunGroups
+// does it wherever it computes; a server calls it once at start beside
+// ComputePool::SingleThreadedLibraries, so that nothing makes a team of threads before.
+void UseSingleThreadedTorch();
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_MODELS_INFERENCE_H_

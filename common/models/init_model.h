@@ -1,0 +1,39 @@
+// Model bundles from nothing: the start of a training run, and models for trying out
+// everything around a model.
+#ifndef SIGHTLINE_COMMON_MODELS_INIT_MODEL_H_
+#define SIGHTLINE_COMMON_MODELS_INIT_MODEL_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/bundle/model_bundle.h"
+#include "common/models/family.h"
+
+namespace sightline {
+
+struct InitOptions {
+  uint64_t seed = 1;
+  // Half the size on disk; a weight is rounded by at most one part in 2048.
+  WeightDtype dtype = WeightDtype::kFloat16;
+};
+
+// Writes a bundle with random weights below `store` and returns it.  `manifest` says
+// what to build; files, format_version and embedding.space are filled in, and
+// transformer.vocabulary_size too if it is 0.  `vocabulary` is the text of a vocab.txt.
+// Equal arguments give the same bundle, and so the same id, on the same kind of CPU.
+//
+// InvalidArgument: an unknown family, a manifest that describes no model of it (all
+// problems at once), a malformed vocabulary or one of another length.
+absl::StatusOr<ModelBundle> InitModel(absl::string_view store,
+                                      bundle::v1::ModelBundleManifest manifest,
+                                      absl::string_view vocabulary, const InitOptions& options);
+
+// The demo's model, a joint OSCAR small enough for a laptop's CPU: 4 layers of width 256
+// over 36 grid cells of 96 x 96 pictures, 40 tokens, uncased.  12 MB in float16 beside
+// the word table (512 bytes a token; 26 MB altogether with BERT's 30 522).
+bundle::v1::ModelBundleManifest SmallOscarManifest();
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_MODELS_INIT_MODEL_H_

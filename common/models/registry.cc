@@ -1,0 +1,38 @@
+// The families: one line each.
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/status_macros.h"
+#include "common/models/family.h"
+#include "common/models/model.h"
+#include "common/models/oscar.h"
+
+namespace sightline {
+
+absl::Span<const Family> Families() {
+  static const Family families[] = {
+      OscarFamily(),
+  };
+  return families;
+}
+
+absl::StatusOr<const Family*> FindFamily(absl::string_view name) {
+  for (const Family& family : Families()) {
+    if (family.name == name) return &family;
+  }
+  const std::string known = absl::StrJoin(
+      Families(), ", ",
+      [](std::string* out, const Family& family) { absl::StrAppend(out, family.name); });
+  return absl::InvalidArgumentError(
+      absl::StrCat("unknown model family '", name, "'; there are: ", known));
+}
+
+absl::StatusOr<std::shared_ptr<const Model>> LoadModel(const ModelBundle& bundle,
+                                                       const ModelOptions& options) {
+  ASSIGN_OR_RETURN(const Family* family, FindFamily(bundle.manifest.family()));
+  RETURN_IF_ERROR(family->check(bundle.manifest));
+  return family->load(bundle, options);
+}
+
+}  // namespace sightline

@@ -1,0 +1,193 @@
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "catch2/catch.hpp"
+#include "common/base/files.h"
+#include "common/bundle/safetensors.h"
+#include "tests/parity/golden_families.h"
+#include "tests/support/temp_dir.h"
+
+namespace sightline {
+namespace {
+
+constexpr const char* kGoldens = "tests/testdata/goldens/";
+
+struct Outcome {
+  int exit_code = 0;
+  std::string output;
+};
+
+Outcome Check(const std::string& directory) {
+  std::ostringstream out;
+  const int exit_code = CheckGolden(directory, out);
+  return {exit_code, out.str()};
+}
+
+std::string LastLine(const std::string& text) {
+  const size_t end = text.find_last_not_of('\n');
+  const size_t start = text.rfind('\n', end);
+  return text.substr(start == std::string::npos ? 0 : start + 1, end - start);
+}
+
+using Tensors = std::map<std::string, TensorView>;
+
+// The folder oscar with something done to it.
+class Tampered {
+ public:
+  Tampered() {
+    for (const char* name : {"config.json", "weights.safetensors", "case.safetensors"}) {
+      Write(name, Original(name));
+    }
+  }
+
+  const std::string& path() const { return dir_.path(); }
+
+  void Write(const std::string& name, const std::string& bytes) {
+    REQUIRE(WriteFileAtomically(dir_.File(name), bytes).ok());
+  }
+
+  void Edit(const std::string& name, const std::function<void(Tensors*)>& edit) {
+    const std::string bytes = Original(name);
+    auto file = Safetensors::FromBytes(bytes);
+    REQUIRE(file.ok());
+    Tensors tensors = (*file)->tensors();
+    edit(&tensors);
+    Write(name, SerializeSafetensors(tensors));
+  }
+
+  // Sets one number of an expected tensor.
+  void Set(const std::string& tensor, size_t index, float value) {
+    Edit("case.safetensors", [&](Tensors* tensors) {
+      TensorView& view = tensors->at(tensor);
+      edited_ = std::string(view.bytes);
+      std::memcpy(&edited_[index * sizeof(float)], &value, sizeof(value));
+      view.bytes = edited_;
+    });
+  }
+
+  static std::string Original(const std::string& name) {
+    auto bytes = ReadFile(std::string(kGoldens) + "oscar/" + name);
+    REQUIRE(bytes.ok());
+    return *bytes;
+  }
+
+ private:
+  TempDir dir_;
+  std::string edited_;
+};
+
+float OriginalProbability(size_t index) {
+  const std::string bytes = Tampered::Original("case.safetensors");
+  auto file = Safetensors::FromBytes(bytes);
+  REQUIRE(file.ok());
+  float value = 0;
+  std::memcpy(&value,
+              (*file)->tensors().at("match_probability").bytes.data() + index * sizeof(float),
+              sizeof(float));
+  return value;
+}
+
+TEST_CASE("the OSCAR goldens are met, and the count of numbers is told") {
+  for (const char* folder : {"oscar", "oscar_ln"}) {
+    const Outcome outcome = Check(std::string(kGoldens) + folder);
+    INFO(outcome.output);
+    REQUIRE(outcome.exit_code == 0);
+    // 6 x 48 twice, 6 x 6, 6 x 2, 6.
+    REQUIRE(absl::StrContains(LastLine(outcome.output), "max_abs_error: "));
+    REQUIRE(absl::StrContains(LastLine(outcome.output), " over 630 numbers"));
+  }
+}
+
+TEST_CASE("a changed expectation fails, one within the tolerance does not") {
+  Tampered folder;
+  folder.Set("match_probability", 3, OriginalProbability(3) + 2e-4f);
+  REQUIRE(Check(folder.path()).exit_code == 1);
+  folder.Set("match_probability", 3, OriginalProbability(3) + 5e-5f);
+  REQUIRE(Check(folder.path()).exit_code == 0);
+}
+
+TEST_CASE("a changed weight fails") {
+  Tampered folder;
+  std::string bytes;
+  folder.Edit("weights.safetensors", [&](Tensors* tensors) {
+    TensorView& view = tensors->at("bert.encoder.layer.1.output.LayerNorm.weight");
+    bytes = std::string(view.bytes);
+    const float value = 1.5f;
+    std::memcpy(&bytes[0], &value, sizeof(value));
+    view.bytes = bytes;
+  });
+  REQUIRE(Check(folder.path()).exit_code == 1);
+}
+
+TEST_CASE("an expected number that is NaN fails") {
+  for (const char* tensor : {"text_embedding", "cosine", "classifier_logits"}) {
+    Tampered folder;
+    folder.Set(tensor, 5, std::numeric_limits<float>::quiet_NaN());
+    const Outcome outcome = Check(folder.path());
+    REQUIRE(outcome.exit_code == 1);
+    REQUIRE(absl::StrContains(outcome.output, "finite"));
+  }
+}
+
+TEST_CASE("each expected tensor must be there") {
+  for (const char* tensor :
+       {"text_embedding", "image_embedding", "cosine", "classifier_logits", "match_probability"}) {
+    Tampered folder;
+    folder.Edit("case.safetensors", [&](Tensors* tensors) { tensors->erase(tensor); });
+    const Outcome outcome = Check(folder.path());
+    REQUIRE(outcome.exit_code == 1);
+    REQUIRE(absl::StrContains(outcome.output, tensor));
+  }
+}
+
+TEST_CASE("a case without items compares nothing and fails") {
+  Tampered folder;
+  folder.Edit("case.safetensors", [&](Tensors* tensors) {
+    for (auto& [name, view] : *tensors) {
+      if (name == "cosine") view.shape = {0, 0};
+      view.shape[0] = 0;
+      view.bytes = "";
+    }
+  });
+  const Outcome outcome = Check(folder.path());
+  INFO(outcome.output);
+  REQUIRE(outcome.exit_code == 1);
+  REQUIRE(LastLine(outcome.output) == "max_abs_error: 0 over 0 numbers");
+}
+
+TEST_CASE("a missing weight is named") {
+  Tampered folder;
+  folder.Edit("weights.safetensors", [](Tensors* tensors) { tensors->erase("classifier.bias"); });
+  const Outcome outcome = Check(folder.path());
+  REQUIRE(outcome.exit_code == 1);
+  REQUIRE(absl::StrContains(outcome.output, "classifier.bias"));
+}
+
+TEST_CASE("an unknown family is named, with those there are") {
+  Tampered folder;
+  folder.Write("config.json", R"({"family": "delphi"})");
+  const Outcome outcome = Check(folder.path());
+  REQUIRE(outcome.exit_code == 2);
+  REQUIRE(absl::StrContains(outcome.output, "delphi"));
+  REQUIRE(absl::StrContains(outcome.output, "oscar"));
+}
+
+TEST_CASE("a folder that cannot be read is an error, not a pass") {
+  Tampered folder;
+  REQUIRE(Check(folder.path() + "/nowhere").exit_code == 2);
+  folder.Write("config.json", "[]");
+  REQUIRE(Check(folder.path()).exit_code == 2);
+  folder.Write("config.json", Tampered::Original("config.json"));
+  folder.Write("case.safetensors", Tampered::Original("case.safetensors").substr(0, 1000));
+  REQUIRE(Check(folder.path()).exit_code == 2);
+}
+
+}  // namespace
+}  // namespace sightline

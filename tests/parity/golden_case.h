@@ -1,0 +1,89 @@
+// A golden folder: a tiny model and what its reference implementation computed with it.
+//
+//   config.json          sizes
+//   weights.safetensors  key names as in the family's checkpoints
+//   case.safetensors     inputs and expected outputs
+#ifndef SIGHTLINE_TESTS_PARITY_GOLDEN_CASE_H_
+#define SIGHTLINE_TESTS_PARITY_GOLDEN_CASE_H_
+
+#include <cstdint>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "common/bundle/safetensors.h"
+#include "nlohmann/json.hpp"
+
+namespace sightline {
+
+// A tensor of the case, as numbers.
+struct FloatTensor {
+  std::vector<int64_t> shape;
+  std::vector<float> values;
+};
+struct IntTensor {
+  std::vector<int64_t> shape;
+  std::vector<int64_t> values;
+};
+
+class GoldenCase {
+ public:
+  // Errors name the file.
+  static absl::StatusOr<std::unique_ptr<GoldenCase>> Open(absl::string_view directory);
+
+  const std::string& weights_bytes() const { return weights_bytes_; }
+  // Shape of a weight, for sizes that config.json does not state.
+  absl::StatusOr<std::vector<int64_t>> WeightShape(absl::string_view name) const;
+
+  // Values of config.json.  InvalidArgument if missing, of another type, or (integers)
+  // outside 0 to a million.
+  absl::StatusOr<std::string> ConfigString(absl::string_view key) const;
+  absl::StatusOr<int> ConfigInt(absl::string_view key) const;
+  absl::StatusOr<double> ConfigNumber(absl::string_view key) const;
+  absl::StatusOr<bool> ConfigBool(absl::string_view key) const;
+
+  // Tensors of the case.  NotFound if missing, InvalidArgument for another dtype or rank.
+  absl::StatusOr<FloatTensor> Floats(absl::string_view name, int rank) const;
+  absl::StatusOr<IntTensor> Ints(absl::string_view name, int rank) const;
+
+ private:
+  GoldenCase() = default;
+  absl::StatusOr<const nlohmann::json*> ConfigValue(absl::string_view key) const;
+  absl::StatusOr<const TensorView*> Tensor(absl::string_view name, TensorDtype dtype,
+                                           int rank) const;
+
+  nlohmann::json config_;
+  std::string weights_bytes_;
+  std::unique_ptr<Safetensors> weights_;
+  std::unique_ptr<Safetensors> case_;
+};
+
+// Adds up how far computed numbers lie from expected ones.
+class Comparison {
+ public:
+  // Notes each tensor's result on `out`, which outlives the object.
+  explicit Comparison(std::ostream* out) : out_(out) {}
+
+  // Compares `actual` with the case's tensor `name` of `shape`.  NotFound if that tensor
+  // is missing; InvalidArgument if its shape differs or either side holds a number that
+  // is not finite.
+  absl::Status Add(const GoldenCase& golden, absl::string_view name,
+                   const std::vector<int64_t>& shape, absl::Span<const float> actual);
+
+  double max_abs_error() const { return max_abs_error_; }
+  int64_t count() const { return count_; }
+
+ private:
+  std::ostream* const out_;
+  double max_abs_error_ = 0;
+  int64_t count_ = 0;
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_TESTS_PARITY_GOLDEN_CASE_H_
