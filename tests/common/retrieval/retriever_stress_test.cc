@@ -1,0 +1,204 @@
+// Many searches at once while backends answer from other threads, late, when cancelled
+// and after the search has ended.  Its worth is in what the thread sanitizer sees.
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "catch2/catch.hpp"
+#include "common/base/clock.h"
+#include "common/retrieval/replicas.h"
+#include "common/retrieval/retriever.h"
+#include "tests/common/retrieval/world.h"
+
+namespace sightline {
+namespace {
+
+// Runs what it is given on its own threads, in any order; all of it before it ends.
+class Workers {
+ public:
+  explicit Workers(int count) {
+    for (int i = 0; i < count; ++i) threads_.emplace_back([this] { Work(); });
+  }
+  ~Workers() {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      stopping_ = true;
+    }
+    changed_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  void Run(std::function<void()> task) {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      tasks_.push_back(std::move(task));
+    }
+    changed_.notify_one();
+  }
+
+ private:
+  void Work() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    while (true) {
+      changed_.wait(lock, [this] { return stopping_ || !tasks_.empty(); });
+      if (tasks_.empty()) return;
+      std::function<void()> task = std::move(tasks_.front());
+      tasks_.pop_front();
+      lock.unlock();
+      task();
+      task = nullptr;
+      lock.lock();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> tasks_;  // guarded by mutex_
+  bool stopping_ = false;                    // guarded by mutex_
+  std::vector<std::thread> threads_;
+};
+
+// Backends that answer from the workers; some answers fail, some come only when the
+// call has been cancelled.
+template <typename T>
+Done<T> Elsewhere(Workers* workers, std::atomic<int>* counter, const CallContext& call,
+                  Done<T> done) {
+  const int number = counter->fetch_add(1);
+  return [workers, number, call, done = std::move(done)](absl::StatusOr<T> answer) {
+    if (number % 13 == 5) answer = absl::UnavailableError("restarting");
+    auto send = [done, answer = std::move(answer)] { done(answer); };
+    if (number % 11 == 3) {
+      call.cancellation()->OnCancel([workers, send] { workers->Run(send); });
+    } else {
+      workers->Run(send);
+    }
+  };
+}
+
+class RestlessEncoder : public QueryEncoderClient {
+ public:
+  RestlessEncoder(std::shared_ptr<FakeEncoder> inner, Workers* workers)
+      : inner_(std::move(inner)), workers_(workers) {}
+  void EncodeQueries(const CallContext& call, EncodeRequest request,
+                     Done<EncodeResponse> done) override {
+    inner_->EncodeQueries(
+        call, std::move(request),
+        [workers = workers_, done = std::move(done)](absl::StatusOr<EncodeResponse> answer) {
+          workers->Run([done, answer = std::move(answer)] { done(answer); });
+        });
+  }
+
+ private:
+  const std::shared_ptr<FakeEncoder> inner_;
+  Workers* const workers_;
+};
+
+class RestlessShard : public IndexSearchClient {
+ public:
+  RestlessShard(std::shared_ptr<IndexSearchClient> inner, Workers* workers)
+      : inner_(std::move(inner)), workers_(workers) {}
+  void SearchShard(const CallContext& call, SearchShardRequest request,
+                   Done<SearchShardResponse> done) override {
+    inner_->SearchShard(call, std::move(request),
+                        Elsewhere(workers_, &calls_, call, std::move(done)));
+  }
+  void FetchItems(const CallContext& call, FetchItemsRequest request,
+                  Done<FetchItemsResponse> done) override {
+    inner_->FetchItems(call, std::move(request),
+                       Elsewhere(workers_, &calls_, call, std::move(done)));
+  }
+
+ private:
+  const std::shared_ptr<IndexSearchClient> inner_;
+  Workers* const workers_;
+  std::atomic<int> calls_{0};
+};
+
+class RestlessReranker : public RerankerClient {
+ public:
+  RestlessReranker(std::shared_ptr<FakeReranker> inner, Workers* workers)
+      : inner_(std::move(inner)), workers_(workers) {}
+  void RerankCandidates(const CallContext& call, RerankRequest request,
+                        Done<RerankResponse> done) override {
+    inner_->RerankCandidates(call, std::move(request),
+                             Elsewhere(workers_, &calls_, call, std::move(done)));
+  }
+
+ private:
+  const std::shared_ptr<FakeReranker> inner_;
+  Workers* const workers_;
+  std::atomic<int> calls_{0};
+};
+
+TEST_CASE("searches from many threads are each whole, whatever the backends do") {
+  constexpr int kThreads = 8;
+  constexpr int kSearches = 25;
+  World world;
+  Workers workers(4);
+  world.backends.encoder = std::make_shared<RestlessEncoder>(world.encoder, &workers);
+  for (auto& [index, shards] : world.backends.shards) {
+    for (auto& shard : shards) {
+      shard = ReplicatedIndexSearch({std::make_shared<RestlessShard>(shard, &workers),
+                                     std::make_shared<RestlessShard>(shard, &workers)});
+    }
+  }
+  world.backends.reranker =
+      ReplicatedReranker({std::make_shared<RestlessReranker>(world.reranker, &workers),
+                          std::make_shared<RestlessReranker>(world.reranker, &workers)});
+
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < kSearches; ++i) {
+        SearchRequest request = TextSearch(absl::StrCat("fish ", t, " ", i));
+        if (i % 3 == 1) request.query = ImageQuery{absl::StrCat("image of ", t, " ", i)};
+        if (i % 3 == 2) request.query = ItemQuery{"pictures", absl::StrCat("image-", i)};
+        // The real clock, because what is late must be late while others work.
+        const CallContext call(Clock::Real(), Clock::Real()->Now() + absl::Milliseconds(40));
+        if (i % 7 == 6) workers.Run([call] { call.cancellation()->Cancel(); });
+        const auto result = world.retriever.Search(request, call);
+        if (!result.ok()) {
+          const absl::StatusCode code = result.status().code();
+          const bool expected = code == absl::StatusCode::kDeadlineExceeded ||
+                                code == absl::StatusCode::kCancelled ||
+                                code == absl::StatusCode::kUnavailable;
+          if (!expected) ++wrong;
+          continue;
+        }
+        for (size_t h = 1; h < result->hits.size(); ++h) {
+          const Hit& before = result->hits[h - 1];
+          const Hit& hit = result->hits[h];
+          const bool in_order = before.stage != hit.stage ? hit.stage == HitStage::kRetrieved
+                                                          : before.score >= hit.score;
+          if (!in_order) ++wrong;
+        }
+        if (result->target.generation != "generation-7") ++wrong;
+        if (result->answered_shard_count + static_cast<int>(result->unreachable.size()) != 3) {
+          ++wrong;
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(wrong == 0);
+
+  // How many were answered is a matter of this machine's speed; that none is lost for
+  // good is not.
+  world.backends.encoder = world.encoder;
+  world.backends.reranker = world.reranker;
+  world.backends.shards["pictures"] = world.pictures.clients();
+  const auto calm = world.retriever.Search(TextSearch("a fish"), world.Call());
+  REQUIRE(calm.ok());
+  CHECK(Ids(calm->hits) == Referee(world.pictures, "a fish", 10, 20, Combination{}));
+}
+
+}  // namespace
+}  // namespace sightline

@@ -1,0 +1,336 @@
+// What a search answers when all goes well, refereed by a direct ranking of all items.
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "catch2/catch.hpp"
+#include "common/retrieval/retriever.h"
+#include "tests/common/retrieval/world.h"
+
+namespace sightline {
+namespace {
+
+const Combination kCombinations[] = {
+    {CombinationKind::kReplace, 0},
+    {CombinationKind::kAddLambda, 0.1f},
+    {CombinationKind::kAddLambda, 0.9f},
+    {CombinationKind::kNormAddLambda, 0.5f},
+};
+
+TEST_CASE("a text finds the pictures that a ranking of all pictures gives") {
+  for (const int shards : {1, 2, 5}) {
+    WorldOptions options;
+    options.shards = shards;
+    options.retriever.rerank_slice = 4;
+    World world(options);
+    for (const Combination& combination : kCombinations) {
+      for (const int depth : {0, 1, 7, 20, 100}) {
+        for (const int top_k : {1, 5, 10, 60}) {
+          SearchRequest request = TextSearch(absl::StrCat("fish ", depth, " ", top_k));
+          request.top_k = top_k;
+          request.depth = depth;
+          request.combination = combination;
+          const auto result = world.retriever.Search(request, world.Call());
+          REQUIRE(result.ok());
+          const std::string text = std::get<TextQuery>(request.query).text;
+          INFO("shards " << shards << ", depth " << depth << ", top_k " << top_k);
+          CHECK(Ids(result->hits) == Referee(world.pictures, text, top_k, depth, combination));
+          CHECK(result->degraded.empty());
+          CHECK(result->failures.empty());
+          CHECK(result->achieved_depth == std::min(depth, 40));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("an uploaded image finds captions, its features travelling with the pairs") {
+  World world;
+  SearchRequest request;
+  request.query = ImageQuery{"image upload"};
+  const auto result = world.retriever.Search(request, world.Call());
+  REQUIRE(result.ok());
+  CHECK(result->target.index == "words");
+  CHECK(result->rerank == RerankOutcome::kComplete);
+  CHECK(Ids(result->hits) == Referee(world.words, "image upload", 10, 20, Combination{}));
+  CHECK(world.encoder->last_request().want_features);
+  for (const RerankRequest& sent : world.reranker->requests()) {
+    CHECK_FALSE(sent.query_is_text);
+    CHECK(std::holds_alternative<ItemFeatures>(sent.query));
+  }
+}
+
+TEST_CASE("regions find captions like an image") {
+  World world;
+  RegionsQuery regions;
+  regions.image.regions.count = 1;
+  regions.image.regions.feature_size = 2;
+  regions.image.regions.features = {1, 2};
+  regions.image.tags = {"image regions"};
+  SearchRequest request;
+  request.query = regions;
+  const auto result = world.retriever.Search(request, world.Call());
+  REQUIRE(result.ok());
+  CHECK(Ids(result->hits) == Referee(world.words, "image regions", 10, 20, Combination{}));
+}
+
+TEST_CASE("features are asked for only when they are needed") {
+  World world;
+  REQUIRE(world.retriever.Search(TextSearch("a fish"), world.Call()).ok());
+  CHECK_FALSE(world.encoder->last_request().want_features);
+
+  SearchRequest request;
+  request.query = ImageQuery{"image upload"};
+  request.depth = 0;
+  REQUIRE(world.retriever.Search(request, world.Call()).ok());
+  CHECK_FALSE(world.encoder->last_request().want_features);
+}
+
+TEST_CASE("a stored item searches the other index and is reranked from its stored features") {
+  World world;
+  SearchRequest request;
+  SECTION("a picture finds captions") {
+    request.query = ItemQuery{"pictures", "image-3"};
+    const auto result = world.retriever.Search(request, world.Call());
+    REQUIRE(result.ok());
+    CHECK(result->target.index == "words");
+    CHECK(Ids(result->hits) == Referee(world.words, "image-3", 10, 20, Combination{}));
+    const RerankRequest sent = world.reranker->requests().front();
+    CHECK_FALSE(sent.query_is_text);
+    CHECK(std::get<StoredRef>(sent.query).target.index == "pictures");
+    CHECK(sent.target.index == "words");
+  }
+  SECTION("a caption finds pictures") {
+    request.index = "pictures";
+    request.query = ItemQuery{"words", "caption-5"};
+    const auto result = world.retriever.Search(request, world.Call());
+    REQUIRE(result.ok());
+    CHECK(Ids(result->hits) == Referee(world.pictures, "caption-5", 10, 20, Combination{}));
+    CHECK(world.reranker->requests().front().query_is_text);
+  }
+  CHECK(world.encoder->behaviour().calls() == 0);
+}
+
+TEST_CASE("like against like is retrieval only, and not degraded") {
+  World world;
+  SearchRequest request;
+  std::string query;
+  SECTION("text against captions") {
+    request = TextSearch("some words");
+    request.index = "words";
+    query = "some words";
+  }
+  SECTION("image against pictures") {
+    request.index = "pictures";
+    request.query = ImageQuery{"image upload"};
+    query = "image upload";
+  }
+  SECTION("an embedding, whatever it is of") {
+    request.index = "pictures";
+    request.query = EmbeddingQuery{EmbeddingOf("vector"), kSpace};
+    query = "vector";
+  }
+  const auto result = world.retriever.Search(request, world.Call());
+  REQUIRE(result.ok());
+  CHECK(result->rerank == RerankOutcome::kNotApplicable);
+  CHECK(result->degraded.empty());
+  CHECK(result->achieved_depth == 0);
+  const FakeIndex& index = world.index_of(request.index);
+  CHECK(Ids(result->hits) == Referee(index, query, 10, 0, Combination{}));
+  CHECK(world.reranker->behaviour().calls() == 0);
+}
+
+TEST_CASE("a generation without a cross-encoder is retrieval only, and not degraded") {
+  World world;
+  GenerationInfo info = *world.pictures.info();
+  info.reranker_model.clear();
+  world.directory.Set(std::make_shared<GenerationInfo>(info));
+  const auto result = world.retriever.Search(TextSearch("a fish"), world.Call());
+  REQUIRE(result.ok());
+  CHECK(result->rerank == RerankOutcome::kNotApplicable);
+  CHECK(result->degraded.empty());
+}
+
+TEST_CASE("depth 0 asks for no reranking and gets none") {
+  World world;
+  SearchRequest request = TextSearch("a fish");
+  request.depth = 0;
+  const auto result = world.retriever.Search(request, world.Call());
+  REQUIRE(result.ok());
+  CHECK(result->rerank == RerankOutcome::kNotRequested);
+  CHECK(world.reranker->behaviour().calls() == 0);
+}
+
+TEST_CASE("a stored item is left out of its own hits, and the list is as long as asked") {
+  World world;
+  for (const int top_k : {1, 10, 39, 40}) {
+    SearchRequest request;
+    request.index = "pictures";
+    request.query = ItemQuery{"", "image-7"};
+    request.top_k = top_k;
+    const auto result = world.retriever.Search(request, world.Call());
+    REQUIRE(result.ok());
+    std::vector<Candidate> expected = RankAll(world.pictures, "image-7", "image-7");
+    expected.resize(std::min(top_k, 39));
+    std::vector<std::string> ids;
+    for (const Candidate& candidate : expected) ids.push_back(candidate.item_id);
+    CHECK(Ids(result->hits) == ids);
+  }
+}
+
+TEST_CASE("an item is left out by its id, not by its rank") {
+  // Another picture with a larger inner product than the item has with itself.
+  World world;
+  std::vector<StoredItem> items = world.pictures.items();
+  for (StoredItem& item : items) {
+    if (item.item_id != "image-1") continue;
+    item.embedding = EmbeddingOf("image-7");
+    for (float& value : item.embedding) value *= 2;
+  }
+  FakeIndex changed(*world.pictures.info(), items);
+  world.backends.shards["pictures"] = changed.clients();
+  SearchRequest request;
+  request.index = "pictures";
+  request.query = ItemQuery{"", "image-7"};
+  const auto result = world.retriever.Search(request, world.Call());
+  REQUIRE(result.ok());
+  CHECK(result->hits.front().item_id == "image-1");
+  for (const Hit& hit : result->hits) CHECK(hit.item_id != "image-7");
+}
+
+TEST_CASE("without a name the only index of the other modality is searched") {
+  World world;
+  CHECK(world.retriever.Search(TextSearch("a"), world.Call())->target.index == "pictures");
+  SearchRequest request;
+  request.query = ImageQuery{"image"};
+  CHECK(world.retriever.Search(request, world.Call())->target.index == "words");
+
+  GenerationInfo other = *world.pictures.info();
+  other.ref.index = "paintings";
+  world.directory.Set(std::make_shared<GenerationInfo>(other));
+  const auto two = world.retriever.Search(TextSearch("a"), world.Call());
+  CHECK(absl::IsInvalidArgument(two.status()));
+  CHECK(std::string(two.status().message()).find("paintings, pictures") != std::string::npos);
+}
+
+TEST_CASE("hits carry their scores, stages and records") {
+  World world;
+  SearchRequest request = TextSearch("a fish");
+  request.top_k = 30;
+  request.combination = Combination{CombinationKind::kAddLambda, 0.25f};
+  const auto result = world.retriever.Search(request, world.Call());
+  REQUIRE(result.ok());
+  REQUIRE(result->hits.size() == 30);
+  for (size_t i = 0; i < result->hits.size(); ++i) {
+    const Hit& hit = result->hits[i];
+    CHECK(hit.caption == absl::StrCat("caption of ", hit.item_id));
+    CHECK(hit.uri == absl::StrCat("file:", hit.item_id));
+    CHECK(hit.tags == std::vector<std::string>{"tag"});
+    CHECK((hit.stage == HitStage::kReranked) == (i < 20));
+    REQUIRE(hit.rerank_score.has_value() == (i < 20));
+    if (i < 20) {
+      CHECK(*hit.rerank_score == Approx(MatchOf("a fish", hit.item_id)));
+      CHECK(hit.score == Approx(0.25 * hit.retrieval_score + 0.75 * *hit.rerank_score));
+    } else {
+      CHECK(hit.score == hit.retrieval_score);
+    }
+  }
+}
+
+TEST_CASE("records are not fetched for those who do not want them") {
+  World world;
+  SearchRequest request = TextSearch("a fish");
+  request.want_records = false;
+  const auto result = world.retriever.Search(request, world.Call());
+  REQUIRE(result.ok());
+  CHECK(result->hits.front().caption.empty());
+  CHECK(result->degraded.empty());
+  for (int shard = 0; shard < 3; ++shard) CHECK(world.pictures.shard(shard).fetch().calls() == 0);
+}
+
+TEST_CASE("the block is scored in slices of the set size") {
+  World world;
+  SearchRequest request = TextSearch("a fish");
+  request.depth = 25;
+  REQUIRE(world.retriever.Search(request, world.Call()).ok());
+  std::vector<size_t> sizes;
+  for (const RerankRequest& sent : world.reranker->requests())
+    sizes.push_back(sent.candidates.size());
+  CHECK(sizes == std::vector<size_t>{10, 10, 5});
+}
+
+TEST_CASE("raw scores are mapped to probabilities before they are combined") {
+  WorldOptions options;
+  options.score_kind = ScoreKind::kRankRaw;
+  World world(options);
+  const auto result = world.retriever.Search(TextSearch("a fish"), world.Call());
+  REQUIRE(result.ok());
+  for (const Hit& hit : result->hits) {
+    const double raw = MatchOf("a fish", hit.item_id);
+    CHECK(*hit.rerank_score == Approx(1 / (1 + std::exp(-raw))));
+  }
+}
+
+TEST_CASE("the model's own combination is used unless the request names one") {
+  World world;
+  GenerationInfo info = *world.pictures.info();
+  info.combination = {CombinationKind::kNormAddLambda, 0.3f};
+  world.directory.Set(std::make_shared<GenerationInfo>(info));
+  const auto result = world.retriever.Search(TextSearch("a fish"), world.Call());
+  REQUIRE(result.ok());
+  CHECK(result->combination.kind == CombinationKind::kNormAddLambda);
+  CHECK(Ids(result->hits) == Referee(world.pictures, "a fish", 10, 20, info.combination));
+}
+
+TEST_CASE("a request stays with its generation when another is published meanwhile") {
+  World world;  // its shards hold generation-7 and refuse any other
+  world.encoder->behaviour().BeforeEach([&world] {
+    GenerationInfo next = *world.pictures.info();
+    next.ref.generation = "generation-8";
+    world.directory.Set(std::make_shared<GenerationInfo>(next));
+  });
+  const auto result = world.retriever.Search(TextSearch("a fish"), world.Call());
+  REQUIRE(result.ok());
+  CHECK(result->target.generation == "generation-7");
+  CHECK(result->degraded.empty());
+  for (const RerankRequest& sent : world.reranker->requests()) {
+    CHECK(sent.target.generation == "generation-7");
+    for (const RerankSide& candidate : sent.candidates) {
+      CHECK(std::get<StoredRef>(candidate).target.generation == "generation-7");
+    }
+  }
+}
+
+TEST_CASE("the answer says how long each stage took") {
+  World world;
+  const auto take = [&world](int ms) {
+    return [&world, ms] { world.clock.Advance(absl::Milliseconds(ms)); };
+  };
+  world.encoder->behaviour().BeforeEach(take(10));
+  world.pictures.shard(2).search().BeforeEach(take(20));
+  world.reranker->behaviour().BeforeEach(take(30));
+  world.pictures.shard(0).fetch().BeforeEach(take(5));
+  const auto result = world.retriever.Search(TextSearch("a fish"), world.Call());
+  REQUIRE(result.ok());
+  CHECK(result->times.encode == absl::Milliseconds(10));
+  CHECK(result->times.search == absl::Milliseconds(20));
+  CHECK(result->times.rerank == absl::Milliseconds(60));  // two slices
+  CHECK(result->times.fetch == absl::Milliseconds(5));
+  CHECK(result->times.total == absl::Milliseconds(95));
+}
+
+TEST_CASE("an index without items answers with no hits") {
+  WorldOptions options;
+  options.images = 0;
+  World world(options);
+  const auto result = world.retriever.Search(TextSearch("a fish"), world.Call());
+  REQUIRE(result.ok());
+  CHECK(result->hits.empty());
+  CHECK(result->rerank == RerankOutcome::kComplete);
+  CHECK(result->degraded.empty());
+}
+
+}  // namespace
+}  // namespace sightline

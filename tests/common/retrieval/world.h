@@ -1,0 +1,80 @@
+// A small world for the tests of this folder: pictures and captions laid over shards,
+// with an encoder and a cross-encoder that are functions of names, so that a referee can
+// compute every ranking from all items.
+#ifndef SIGHTLINE_TESTS_COMMON_RETRIEVAL_WORLD_H_
+#define SIGHTLINE_TESTS_COMMON_RETRIEVAL_WORLD_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "common/base/call_context.h"
+#include "common/retrieval/backends.h"
+#include "common/retrieval/budget_policy.h"
+#include "common/retrieval/retriever.h"
+#include "tests/support/fake_backends.h"
+#include "tests/support/fake_clock.h"
+
+namespace sightline {
+
+inline constexpr int kDimension = 8;
+inline constexpr char kSpace[] = "space-1";
+inline constexpr char kCrossEncoder[] = "cross-encoder-1";
+
+// Numbers that depend on `name` alone, in [-1, 1].
+std::vector<float> EmbeddingOf(absl::string_view name);
+// A probability that depends on the two names alone, alike for both directions.
+float MatchOf(absl::string_view text, absl::string_view image);
+
+struct WorldOptions {
+  int images = 40;
+  int captions = 30;
+  int shards = 3;
+  RetrieverOptions retriever;
+  ScoreKind score_kind = ScoreKind::kSoftmaxMatch;
+};
+
+// Index "pictures" holds items "image-<n>", index "words" items "caption-<n>".  The
+// embedding of an item is that of its id, the one of a text is that of the text, and the
+// one of an uploaded image is that of its bytes (of its first tag, for regions).
+class World {
+ public:
+  explicit World(const WorldOptions& options = {});
+
+  CallContext Call(absl::Duration allowed = absl::Seconds(1)) {
+    return CallContext(&clock, clock.Now() + allowed);
+  }
+  // The name behind one side of a pair.
+  std::string NameOf(const RerankSide& side) const;
+  FakeIndex& index_of(absl::string_view name) { return name == "words" ? words : pictures; }
+
+  FakeClock clock;
+  FakeIndex pictures;
+  FakeIndex words;
+  std::shared_ptr<FakeEncoder> encoder;
+  std::shared_ptr<FakeReranker> reranker;
+  FakeDirectory directory;
+  Backends backends;
+  FixedShareBudget budget{BudgetShares{}};
+  Retriever retriever;
+};
+
+// All items of `index` but `left_out`, scored directly, best first.
+std::vector<Candidate> RankAll(const FakeIndex& index, absl::string_view query,
+                               absl::string_view left_out = "");
+
+// The list that a search must give: everything ranked, the first `depth` ordered by the
+// combination, cut to `top_k`.  Written without the code under test.
+std::vector<std::string> Referee(const FakeIndex& index, absl::string_view query, int top_k,
+                                 int depth, const Combination& combination);
+
+std::vector<std::string> Ids(const std::vector<Hit>& hits);
+bool Has(const SearchResult& result, DegradedReason reason);
+
+SearchRequest TextSearch(std::string text);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_TESTS_COMMON_RETRIEVAL_WORLD_H_
