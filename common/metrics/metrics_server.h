@@ -27,10 +27,11 @@ class MetricsServer {
   int port() const { return port_; }
 
  private:
-  MetricsServer(std::unique_ptr<prometheus::Exposer> exposer, int port);
+  MetricsServer(std::unique_ptr<prometheus::Exposer> exposer, std::string host, int port);
 
   std::unique_ptr<prometheus::Exposer> exposer_;
-  int port_;
+  const std::string host_;
+  const int port_;
 };
 
 }  // namespace sightline

@@ -21,6 +21,7 @@ constexpr int kMaxEntries = 8;
 // the message once more beside it, percent-encoded up to three times as long: 3 000 +
 // 4 000 bytes stay below 8 KiB.
 constexpr size_t kMaxDetailsBytes = 3000;
+constexpr size_t kMaxErrorInfoBytes = 1200;
 constexpr absl::Duration kDefaultRetryDelay = absl::Milliseconds(100);
 
 std::string Name(absl::string_view text) {
@@ -34,7 +35,8 @@ void AddErrorInfo(const absl::Status& status, google::rpc::Status* details) {
   info.set_reason(Name(reason->reason));
   info.set_domain(kErrorDomain);
   for (const auto& [key, value] : reason->metadata) {
-    if (info.metadata_size() == kMaxEntries) break;
+    // The reason itself must never fall to the limit of all details.
+    if (info.metadata_size() == kMaxEntries || info.ByteSizeLong() > kMaxErrorInfoBytes) break;
     (*info.mutable_metadata())[Name(key)] = Name(value);
   }
   details->add_details()->PackFrom(info);

@@ -23,8 +23,9 @@ inline constexpr char kErrorDomain[] = "sightline";
 // An error without a reason gets none, and no details unless something else is there.
 //
 // Everything is made valid UTF-8 and cut to what fits gRPC's 8 KiB of metadata: a
-// message to 1 000 bytes, names and values to 120, eight entries of each list.  A status
-// that were too big would reach the caller as another error.
+// message to 1 000 bytes, names and values to 120, eight entries of each list; what then
+// exceeds 3 000 bytes is left out from the end of the list above.  A status that were too
+// big would reach the caller as another error.
 grpc::Status ToGrpcStatus(const absl::Status& status);
 
 // The reverse; details that cannot be parsed or are not ours are left out.  Codes that

@@ -1,0 +1,236 @@
+#include "common/rpc/rpc_server.h"
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/support/byte_buffer.h>
+
+#include <chrono>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "catch2/catch.hpp"
+#include "grpc/health/v1/health.grpc.pb.h"
+#include "tests/common/rpc/test_server.h"
+#include "tests/support/gate.h"
+
+namespace sightline {
+namespace {
+
+namespace health = ::grpc::health::v1;
+
+absl::Status Ok(const CallContext&) {
+  return absl::OkStatus();
+}
+
+// What grpc.health.v1 says of `service`, by name of the status or of the error.
+std::string HealthOf(const TestServer& server, const std::string& service) {
+  grpc::ClientContext context;
+  health::HealthCheckRequest request;
+  request.set_service(service);
+  health::HealthCheckResponse response;
+  const absl::Status status = FromGrpcStatus(
+      health::Health::NewStub(server.NewChannel())->Check(&context, request, &response));
+  return status.ok() ? health::HealthCheckResponse::ServingStatus_Name(response.status())
+                     : StatusCodeName(status.code());
+}
+
+TEST_CASE("Health is NOT_SERVING until told otherwise, for every service and the server") {
+  TestServer server(Ok);
+  INFO(server.started);
+  REQUIRE(server.started.ok());
+  REQUIRE(server.server.port() > 0);
+  CHECK(HealthOf(server, "") == "NOT_SERVING");
+  CHECK(HealthOf(server, "sightline.v1.Admin") == "NOT_SERVING");
+  server.server.SetServing(true);
+  CHECK(server.server.serving());
+  CHECK(HealthOf(server, "") == "SERVING");
+  CHECK(HealthOf(server, "sightline.v1.Admin") == "SERVING");
+  CHECK(HealthOf(server, "sightline.v1.Nobody") == "NOT_FOUND");
+  server.server.SetServing(false);
+  CHECK(HealthOf(server, "") == "NOT_SERVING");
+  CHECK(HealthOf(server, "sightline.v1.Admin") == "NOT_SERVING");
+}
+
+TEST_CASE("A health watch is told of a drain while the server still answers") {
+  RpcServerOptions options;
+  TestServer server(Ok, options);
+  server.server.SetServing(true);
+  grpc::ClientContext context;
+  auto stub = health::Health::NewStub(server.NewChannel());
+  const auto watch = stub->Watch(&context, health::HealthCheckRequest());
+  health::HealthCheckResponse response;
+  REQUIRE(watch->Read(&response));
+  CHECK(response.status() == health::HealthCheckResponse::SERVING);
+  std::thread drain([&] { server.server.Drain(); });
+  REQUIRE(watch->Read(&response));
+  CHECK(response.status() == health::HealthCheckResponse::NOT_SERVING);
+  context.TryCancel();
+  drain.join();
+  server.server.SetServing(true);  // too late
+  CHECK_FALSE(server.server.serving());
+}
+
+// The answer of the reflection service to "which services are there?".  Its messages come
+// from the descriptors that the plugin's own library has registered: code generated a
+// second time from the same proto would clash with them.
+std::set<std::string> ReflectedServices(const TestServer& server) {
+  namespace pb = ::google::protobuf;
+  const pb::DescriptorPool* const pool = pb::DescriptorPool::generated_pool();
+  pb::MessageFactory* const factory = pb::MessageFactory::generated_factory();
+  const std::string package = "grpc.reflection.v1alpha.";
+  const auto make = [&](const std::string& name) {
+    const pb::Descriptor* const type = pool->FindMessageTypeByName(package + name);
+    REQUIRE(type != nullptr);
+    return std::unique_ptr<pb::Message>(factory->GetPrototype(type)->New());
+  };
+  const auto request = make("ServerReflectionRequest");
+  request->GetReflection()->SetString(
+      request.get(), request->GetDescriptor()->FindFieldByName("list_services"), "*");
+
+  grpc::GenericStub stub(server.NewChannel());
+  grpc::ClientContext context;
+  grpc::CompletionQueue queue;
+  const auto call = stub.PrepareCall(
+      &context, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", &queue);
+  void* tag = nullptr;
+  bool ok = false;
+  const auto await = [&] { return queue.Next(&tag, &ok) && ok; };
+  call->StartCall(nullptr);
+  REQUIRE(await());
+  const grpc::Slice slice(request->SerializeAsString());
+  call->Write(grpc::ByteBuffer(&slice, 1), nullptr);
+  REQUIRE(await());
+  grpc::ByteBuffer buffer;
+  call->Read(&buffer, nullptr);
+  REQUIRE(await());
+  context.TryCancel();
+  grpc::Status status;
+  call->Finish(&status, nullptr);
+  await();
+
+  std::vector<grpc::Slice> slices;
+  REQUIRE(buffer.Dump(&slices).ok());
+  std::string bytes;
+  for (const grpc::Slice& part : slices) {
+    bytes.append(reinterpret_cast<const char*>(part.begin()), part.size());
+  }
+  const auto response = make("ServerReflectionResponse");
+  REQUIRE(response->ParseFromString(bytes));
+  const pb::Message& list = response->GetReflection()->GetMessage(
+      *response, response->GetDescriptor()->FindFieldByName("list_services_response"));
+  const pb::FieldDescriptor* const services = list.GetDescriptor()->FindFieldByName("service");
+  std::set<std::string> names;
+  for (int i = 0; i < list.GetReflection()->FieldSize(list, services); ++i) {
+    const pb::Message& service = list.GetReflection()->GetRepeatedMessage(list, services, i);
+    names.insert(service.GetReflection()->GetString(
+        service, service.GetDescriptor()->FindFieldByName("name")));
+  }
+  return names;
+}
+
+TEST_CASE("Reflection lists the services") {
+  TestServer server(Ok);
+  const std::set<std::string> names = ReflectedServices(server);
+  CHECK(names.count("sightline.v1.Admin") == 1);
+  CHECK(names.count("grpc.reflection.v1alpha.ServerReflection") == 1);
+}
+
+TEST_CASE("A drain lets the call in progress end and refuses new ones") {
+  Gate entered, release;
+  TestServer server([&](const CallContext& call) {
+    entered.Open();
+    release.Wait();
+    return call.Check("test");
+  });
+  absl::Status first;
+  std::thread caller([&] { first = server.Call(); });
+  entered.Wait();
+  std::thread drain([&] { server.server.Drain(); });
+  // New connections are refused from some moment on; the health service tells when.
+  while (HealthOf(server, "") != "UNAVAILABLE") {
+  }
+  CHECK(server.Call().code() == absl::StatusCode::kUnavailable);
+  release.Open();
+  caller.join();
+  drain.join();
+  INFO(first);
+  CHECK(first.ok());
+}
+
+TEST_CASE("A drain cancels what outlasts its timeout, and returns when handlers have ended") {
+  RpcServerOptions options;
+  options.drain_timeout = absl::ZeroDuration();
+  Gate entered;
+  bool cancelled = false;
+  TestServer server(
+      [&](const CallContext& call) {
+        Gate gone;
+        call.cancellation()->OnCancel([&] { gone.Open(); });
+        entered.Open();
+        gone.Wait();
+        cancelled = true;
+        return call.Check("test");
+      },
+      options);
+  absl::Status status;
+  std::thread caller([&] { status = server.Call(); });
+  entered.Wait();
+  server.server.Drain();
+  CHECK(cancelled);
+  caller.join();
+  CHECK_FALSE(status.ok());
+}
+
+TEST_CASE("A taken port and a malformed address are errors, not surprises") {
+  TestServer first(Ok);
+  REQUIRE(first.started.ok());
+  RpcServerOptions options;
+  options.listen = first.address();
+  CHECK(TestServer(Ok, options).started.code() == absl::StatusCode::kUnavailable);
+  options.listen = "nowhere";
+  CHECK(TestServer(Ok, options).started.code() == absl::StatusCode::kInvalidArgument);
+  options.listen = "127.0.0.1:0";
+  options.metrics_listen = absl::StrCat("127.0.0.1:", first.server.metrics_port());
+  CHECK(TestServer(Ok, options).started.code() == absl::StatusCode::kUnavailable);
+}
+
+TEST_CASE("A server can do without a metrics page") {
+  RpcServerOptions options;
+  options.metrics_listen = "";
+  TestServer server(Ok, options);
+  CHECK(server.server.metrics_port() == 0);
+  CHECK(server.Call().ok());
+}
+
+TEST_CASE("A message that is too long is RESOURCE_EXHAUSTED") {
+  RpcServerOptions options;
+  options.max_receive_bytes = 10000;
+  TestServer server(Ok, options);
+  for (const size_t length : {9000, 11000}) {
+    v1::GetStatusRequest request;
+    request.GetReflection()->MutableUnknownFields(&request)->AddLengthDelimited(
+        1000, std::string(length, 'x'));
+    v1::GetStatusResponse response;
+    grpc::ClientContext context;
+    const grpc::Status status =
+        v1::Admin::NewStub(server.NewChannel())->GetStatus(&context, request, &response);
+    CHECK(status.error_code() ==
+          (length < 10000 ? grpc::StatusCode::OK : grpc::StatusCode::RESOURCE_EXHAUSTED));
+  }
+}
+
+TEST_CASE("Draining twice and a server that never started are harmless") {
+  TestServer server(Ok);
+  server.server.Drain();
+  server.server.Drain();
+  MetricsRegistry metrics;
+  RpcServer idle(RpcServerOptions(), &metrics);
+  idle.SetServing(true);
+  idle.Drain();
+}
+
+}  // namespace
+}  // namespace sightline

@@ -1,0 +1,104 @@
+#include "common/rpc/shutdown_signals.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "catch2/catch.hpp"
+#include "tests/support/gate.h"
+
+namespace sightline {
+namespace {
+
+// A process of its own, with a pipe on which it says how far it has come.  Forked while
+// the test has one thread only.
+class Child {
+ public:
+  template <typename Main>
+  explicit Child(const Main& main) {
+    REQUIRE(::pipe(pipe_) == 0);
+    pid_ = ::fork();
+    REQUIRE(pid_ >= 0);
+    if (pid_ != 0) return;
+    main([this] { (void)!::write(pipe_[1], "x", 1); });
+    ::_exit(77);
+  }
+  ~Child() {
+    ::close(pipe_[0]);
+    ::close(pipe_[1]);
+  }
+
+  void AwaitWord() {
+    char word = 0;
+    REQUIRE(::read(pipe_[0], &word, 1) == 1);
+  }
+  void Send(int signal) { REQUIRE(::kill(pid_, signal) == 0); }
+  int ExitStatus() {
+    int status = 0;
+    REQUIRE(::waitpid(pid_, &status, 0) == pid_);
+    REQUIRE(WIFEXITED(status));
+    return WEXITSTATUS(status);
+  }
+
+ private:
+  int pipe_[2];
+  pid_t pid_;
+};
+
+TEST_CASE("Before anybody listens, a signal ends the process") {
+  Child child([](const auto& say) {
+    ShutdownSignals signals;
+    say();
+    while (true) ::pause();
+  });
+  child.AwaitWord();
+  child.Send(SIGTERM);
+  CHECK(child.ExitStatus() == 128 + SIGTERM);
+}
+
+TEST_CASE("The first signal is an event, the second ends the process") {
+  Child child([](const auto& say) {
+    ShutdownSignals signals;
+    signals.cancellation();
+    say();
+    if (signals.Wait() == SIGINT) say();
+    while (true) ::pause();
+  });
+  child.AwaitWord();
+  child.Send(SIGINT);
+  child.AwaitWord();
+  child.Send(SIGTERM);
+  CHECK(child.ExitStatus() == 128 + SIGTERM);
+}
+
+TEST_CASE("A process that was told once ends in its own time") {
+  Child child([](const auto& say) {
+    ShutdownSignals signals;
+    signals.cancellation();
+    say();
+    signals.Wait();
+    ::_exit(5);
+  });
+  child.AwaitWord();
+  child.Send(SIGTERM);
+  CHECK(child.ExitStatus() == 5);
+}
+
+TEST_CASE("A job is cancelled by the signal, and the mask is restored in the end") {
+  sigset_t before, after;
+  pthread_sigmask(SIG_SETMASK, nullptr, &before);
+  {
+    ShutdownSignals signals;
+    Gate cancelled;
+    signals.cancellation()->OnCancel([&] { cancelled.Open(); });
+    REQUIRE(::kill(::getpid(), SIGTERM) == 0);
+    cancelled.Wait();
+    CHECK(signals.Wait() == SIGTERM);
+  }
+  pthread_sigmask(SIG_SETMASK, nullptr, &after);
+  CHECK(sigismember(&after, SIGTERM) == sigismember(&before, SIGTERM));
+  CHECK(sigismember(&after, SIGINT) == sigismember(&before, SIGINT));
+}
+
+}  // namespace
+}  // namespace sightline

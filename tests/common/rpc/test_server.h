@@ -1,0 +1,80 @@
+// A real server on a free port, whose one method does what a test says.
+#ifndef SIGHTLINE_TESTS_COMMON_RPC_TEST_SERVER_H_
+#define SIGHTLINE_TESTS_COMMON_RPC_TEST_SERVER_H_
+
+#include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/call_context.h"
+#include "common/base/clock.h"
+#include "common/metrics/metrics.h"
+#include "common/rpc/channel.h"
+#include "common/rpc/grpc_status.h"
+#include "common/rpc/rpc_server.h"
+#include "sightline/v1/admin.grpc.pb.h"
+
+namespace sightline {
+
+using TestHandler = std::function<absl::Status(const CallContext&)>;
+
+// Admin, answered by a handler of the test.
+class TestService final : public v1::Admin::Service {
+ public:
+  TestService(RpcCalls* calls, RpcCalls::Admission admission, TestHandler handler)
+      : method_(calls->AddMethod(v1::Admin::service_full_name(), "GetStatus", admission)),
+        handler_(std::move(handler)) {}
+
+  grpc::Status GetStatus(grpc::ServerContext* context, const v1::GetStatusRequest*,
+                         v1::GetStatusResponse* response) override {
+    response->set_service("test");
+    return method_->Serve(context, handler_);
+  }
+
+ private:
+  RpcMethod* const method_;
+  const TestHandler handler_;
+};
+
+struct TestServer {
+  explicit TestServer(TestHandler handler, const RpcServerOptions& options = {},
+                      Clock* clock = Clock::Real(),
+                      RpcCalls::Admission admission = RpcCalls::Admission::kLimited)
+      : server(options, &metrics, clock), service(server.calls(), admission, std::move(handler)) {
+    server.AddService(v1::Admin::service_full_name(), &service);
+    started = server.Start();
+  }
+  ~TestServer() { server.Drain(); }
+
+  std::string address() const { return absl::StrCat("127.0.0.1:", server.port()); }
+  std::shared_ptr<grpc::Channel> NewChannel() const { return MakeChannel(address()); }
+
+  // One call on a connection of its own.
+  absl::Status Call(grpc::ClientContext* context) const { return CallOn(NewChannel(), context); }
+  absl::Status Call() const {
+    grpc::ClientContext context;
+    return Call(&context);
+  }
+
+  static absl::Status CallOn(const std::shared_ptr<grpc::Channel>& channel,
+                             grpc::ClientContext* context) {
+    v1::GetStatusResponse response;
+    return FromGrpcStatus(
+        v1::Admin::NewStub(channel)->GetStatus(context, v1::GetStatusRequest(), &response));
+  }
+
+  MetricsRegistry metrics;
+  RpcServer server;
+  TestService service;
+  absl::Status started;
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_TESTS_COMMON_RPC_TEST_SERVER_H_
