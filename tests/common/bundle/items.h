@@ -1,0 +1,80 @@
+// Items and whole generations for tests.
+#ifndef SIGHTLINE_TESTS_COMMON_BUNDLE_ITEMS_H_
+#define SIGHTLINE_TESTS_COMMON_BUNDLE_ITEMS_H_
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/base/checksum.h"
+#include "common/base/status_macros.h"
+#include "common/bundle/generation.h"
+#include "tests/common/bundle/manifests.h"
+
+namespace sightline {
+
+inline constexpr int kTestDimension = 5;  // rows need padding
+
+inline std::string TestReranker() {
+  return Sha256Hex("reranker");
+}
+
+inline FeatureTensor MakeTensor(const std::string& name, Dtype dtype, int64_t rows, int64_t columns,
+                                char fill) {
+  FeatureTensor tensor{name, dtype, rows, columns, ""};
+  tensor.bytes.assign(static_cast<size_t>(rows * columns) * DtypeSize(dtype), fill);
+  return tensor;
+}
+
+// Item number `i`; ids are not in the order of the numbers, some fields are empty, and
+// the number of region rows varies, zero included.
+inline EncodedItem MakeItem(int i, bool with_features = true) {
+  EncodedItem item;
+  item.record.item_id = "item/" + std::to_string(i);
+  if (i % 3 != 0) item.record.caption = "caption \xE2\x82\xAC " + std::to_string(i);
+  if (i % 4 != 0) item.record.uri = "file:///" + std::to_string(i);
+  for (int tag = 0; tag < i % 3; ++tag) item.record.tags.push_back(std::string(tag, 't'));
+  for (int k = 0; k < kTestDimension; ++k) item.embedding.push_back(i + 0.25f * k);
+  if (with_features) {
+    const char fill = static_cast<char>('a' + i % 26);
+    item.features.tensors = {MakeTensor("regions", Dtype::kFloat16, i % 4, 7, fill),
+                             MakeTensor("token_ids", Dtype::kInt32, 1 + i % 2, 1, fill)};
+  }
+  return item;
+}
+
+inline std::vector<EncodedItem> MakeItems(int count, bool with_features = true) {
+  std::vector<EncodedItem> items;
+  for (int i = 0; i < count; ++i) items.push_back(MakeItem(i, with_features));
+  return items;
+}
+
+// Writes generation `name` of index "images" with `count` items in `shards` shards.
+inline absl::StatusOr<bundle::v1::GenerationManifest> WriteTestGeneration(
+    const std::string& store, const std::string& name, int count, int shards,
+    bool with_features = true) {
+  bundle::v1::GenerationManifest manifest = SoundGenerationManifest();
+  manifest.set_generation(name);
+  manifest.set_item_count(count);
+  manifest.mutable_embedding()->set_dimension(kTestDimension);
+  manifest.set_reranker_model(with_features ? TestReranker() : "");
+  manifest.clear_shards();
+  std::vector<std::vector<EncodedItem>> items(shards);
+  for (EncodedItem& item : MakeItems(count, with_features)) {
+    items[ShardOf(item.record.item_id, shards)].push_back(std::move(item));
+  }
+  for (int shard = 0; shard < shards; ++shard) {
+    ASSIGN_OR_RETURN(*manifest.add_shards(),
+                     WriteShard(GenerationDirectory(store, "images", name), shard, shards,
+                                kTestDimension, manifest.reranker_model(), items[shard]));
+  }
+  RETURN_IF_ERROR(WriteGenerationManifest(store, manifest));
+  return manifest;
+}
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_TESTS_COMMON_BUNDLE_ITEMS_H_
