@@ -16,7 +16,6 @@
 namespace sightline {
 namespace {
 
-constexpr size_t kRiffHeaderBytes = 8;
 constexpr uint8_t kWhite = 255;
 
 const uint8_t* Data(absl::string_view bytes) {
@@ -36,16 +35,6 @@ absl::StatusOr<WebPBitstreamFeatures> ReadFeatures(absl::string_view bytes) {
   const VP8StatusCode code = WebPGetFeatures(Data(bytes), bytes.size(), &features);
   if (code != VP8_STATUS_OK) return WebpError("header", code);
   return features;
-}
-
-// The RIFF header says how long the file is.  libwebp does not mind if the last chunks
-// are missing as long as it can paint.
-absl::Status CheckComplete(absl::string_view bytes) {
-  uint64_t size = kRiffHeaderBytes;
-  for (int i = 0; i < 4; ++i) size += static_cast<uint64_t>(Data(bytes)[4 + i]) << (8 * i);
-  if (size <= bytes.size()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "WebP data is truncated: ", bytes.size(), " bytes of the ", size, " that its header states"));
 }
 
 // One still picture (a file, or a frame of one).
@@ -131,7 +120,6 @@ absl::StatusOr<ImageHeader> ReadWebpHeader(absl::string_view bytes) {
 }
 
 absl::StatusOr<Pixels> DecodeWebp(absl::string_view bytes) {
-  RETURN_IF_ERROR(CheckComplete(bytes));
   ASSIGN_OR_RETURN(const WebPBitstreamFeatures features, ReadFeatures(bytes));
   return features.has_animation ? DecodeFirstFrame(bytes, features) : DecodeStill(bytes, features);
 }
