@@ -1,5 +1,7 @@
 #include "common/rpc/cpu_check.h"
 
+#include <unistd.h>
+
 namespace sightline {
 namespace {
 
@@ -10,6 +12,21 @@ constexpr const char* kNames[kFeatures] = {"AVX2", "FMA", "BMI1", "BMI2", "F16C"
 char* Append(char* out, const char* text) {
   while (*text != '\0') *out++ = *text++;
   return out;
+}
+
+int Length(const char* text) {
+  int length = 0;
+  while (text[length] != '\0') ++length;
+  return length;
+}
+
+// Before all other initialisers (101 is the first priority that programs may use), and
+// so before anything that was compiled for v3.
+__attribute__((constructor(101))) void StopOnUnsupportedCpu() {
+  const char* const problem = UnsupportedCpu();
+  if (problem == nullptr) return;
+  if (write(STDERR_FILENO, problem, Length(problem)) < 0) _exit(2);
+  _exit(1);
 }
 
 }  // namespace

@@ -1,10 +1,13 @@
-// Says before anything else runs whether this CPU can run the rest of the program.
+// Ends a program on a CPU that cannot run it, with a line that says why.
 //
-//   int main(int argc, char** argv) {
-//     if (const char* problem = UnsupportedCpu()) {
-//       fputs(problem, stderr);
-//       return 1;
-//     }
+// A program that links this file checks before its first initialiser: main() itself may
+// hold instructions that an older CPU lacks.  That is why a library may end the process
+// here and nowhere else.  Call UnsupportedCpu in main() to make sure that it is linked:
+//
+//   if (const char* problem = UnsupportedCpu()) {
+//     fputs(problem, stderr);
+//     return 1;
+//   }
 //
 // Everything but this file is compiled for x86-64-v3, and an older CPU would die of an
 // illegal instruction with no word of explanation.  This file is compiled for plain
