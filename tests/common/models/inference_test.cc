@@ -1,0 +1,137 @@
+#include "common/models/inference.h"
+
+#include <atomic>
+#include <new>
+#include <random>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "catch2/catch.hpp"
+#include "tests/support/fake_clock.h"
+
+namespace sightline {
+namespace {
+
+std::vector<ItemShape> RandomShapes(size_t count, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::vector<ItemShape> shapes(count);
+  for (ItemShape& shape : shapes) {
+    shape.text_rows = 1 + random() % 40;
+    shape.region_rows = random() % 3 == 0 ? 0 : 30 + random() % 8;
+  }
+  return shapes;
+}
+
+int64_t PaddedRows(const Group& group, const std::vector<ItemShape>& shapes) {
+  int64_t text = 0, regions = 0;
+  for (int64_t i : group) {
+    text = std::max(text, shapes[i].text_rows);
+    regions = std::max(regions, shapes[i].region_rows);
+  }
+  return static_cast<int64_t>(group.size()) * (text + regions);
+}
+
+TEST_CASE("every item is in one group, and padding stays below a fifth") {
+  for (uint32_t seed = 0; seed < 50; ++seed) {
+    const std::vector<ItemShape> shapes = RandomShapes(seed * 3, seed);
+    GroupingOptions options;
+    options.threads = 1 + seed % 4;
+    options.max_rows = 300;
+    std::multiset<int64_t> seen;
+    for (const Group& group : GroupByShape(shapes, options)) {
+      REQUIRE(!group.empty());
+      seen.insert(group.begin(), group.end());
+      int64_t real = 0;
+      for (int64_t i : group) real += shapes[i].text_rows + shapes[i].region_rows;
+      const int64_t padded = PaddedRows(group, shapes);
+      REQUIRE(padded <= 300);
+      REQUIRE((padded - real) * 5 <= padded);
+    }
+    REQUIRE(seen.size() == shapes.size());
+    REQUIRE(std::set<int64_t>(seen.begin(), seen.end()).size() == shapes.size());
+  }
+}
+
+TEST_CASE("a batch of equal items is shared between the threads") {
+  const std::vector<ItemShape> shapes(20, ItemShape{12, 36});
+  REQUIRE(GroupByShape(shapes, {/*threads=*/1}).size() == 1);
+  const std::vector<Group> halves = GroupByShape(shapes, {/*threads=*/2});
+  REQUIRE(halves.size() == 2);
+  REQUIRE(halves[0].size() == 10);
+}
+
+TEST_CASE("an item above the row limit has a pass to itself") {
+  GroupingOptions options;
+  options.max_rows = 50;
+  const std::vector<Group> groups = GroupByShape({{10, 0}, {500, 0}, {10, 0}}, options);
+  REQUIRE(groups == std::vector<Group>{{0, 2}, {1}});
+}
+
+TEST_CASE("one item per pass keeps the order") {
+  GroupingOptions options;
+  options.one_each = true;
+  REQUIRE(GroupByShape({{9, 0}, {1, 0}, {9, 0}}, options) == std::vector<Group>{{0}, {1}, {2}});
+}
+
+TEST_CASE("an empty batch has no passes") {
+  REQUIRE(GroupByShape({}, {}).empty());
+}
+
+TEST_CASE("all groups run, on a pool and without one") {
+  ComputePool pool(3);
+  for (ComputePool* each : {static_cast<ComputePool*>(nullptr), &pool}) {
+    std::vector<int> ran(17);
+    std::vector<Group> groups;
+    for (int64_t i = 0; i < 17; ++i) groups.push_back({i});
+    const absl::Status status =
+        RunGroups(each, groups, CallContext::Unbounded(), "test", [&](const Group& group) {
+          ++ran[group[0]];
+          return absl::OkStatus();
+        });
+    REQUIRE(status.ok());
+    REQUIRE(ran == std::vector<int>(17, 1));
+  }
+}
+
+TEST_CASE("the error of the first group is returned") {
+  const std::vector<Group> groups = {{0}, {1}, {2}};
+  const absl::Status status = RunGroups(
+      nullptr, groups, CallContext::Unbounded(), "test", [&](const Group& group) -> absl::Status {
+        if (group[0] == 0) return absl::OkStatus();
+        return absl::InvalidArgumentError(group[0] == 1 ? "first" : "second");
+      });
+  REQUIRE(status == absl::InvalidArgumentError("first"));
+}
+
+TEST_CASE("an abandoned call computes no further group") {
+  FakeClock clock;
+  const CallContext call(&clock, clock.Now() + absl::Seconds(1));
+  std::vector<Group> groups = {{0}, {1}, {2}, {3}};
+  int ran = 0;
+  const auto run = [&](const Group&) {
+    if (++ran == 2) call.cancellation()->Cancel();
+    return absl::OkStatus();
+  };
+  REQUIRE(absl::IsCancelled(RunGroups(nullptr, groups, call, "score pairs", run)));
+  REQUIRE(ran == 2);
+
+  const CallContext late(&clock, clock.Now());
+  const absl::Status status = RunGroups(nullptr, groups, late, "score pairs", run);
+  REQUIRE(absl::IsDeadlineExceeded(status));
+  REQUIRE(absl::StrContains(status.message(), "score pairs"));
+  REQUIRE(ran == 2);
+}
+
+TEST_CASE("exceptions become statuses") {
+  const absl::Status broken =
+      RunGuarded("load", []() -> absl::Status { throw std::runtime_error("broken"); });
+  REQUIRE(broken == absl::InternalError("load: broken"));
+  const absl::Status full = RunGuarded("load", []() -> absl::Status { throw std::bad_alloc(); });
+  REQUIRE(absl::IsResourceExhausted(full));
+}
+
+}  // namespace
+}  // namespace sightline
