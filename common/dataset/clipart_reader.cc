@@ -63,7 +63,7 @@ class ClipArtReader : public CorpusReader {
         listing.items[i].captions.push_back({"en", std::move(caption)});
       }
     }
-    SortListing(listing);
+    FinishListing(listing);
     return listing;
   }
 

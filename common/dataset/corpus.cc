@@ -17,13 +17,21 @@ bool IsSpaceOrControl(char c) {
   return static_cast<unsigned char>(c) <= ' ' || c == '\x7f';
 }
 
+void LimitTags(std::vector<std::string>& tags) {
+  tags.erase(std::remove_if(
+                 tags.begin(), tags.end(),
+                 [](const std::string& tag) { return tag.empty() || tag.size() > kMaxTagBytes; }),
+             tags.end());
+  if (tags.size() > kMaxTagsPerItem) tags.resize(kMaxTagsPerItem);
+}
+
 }  // namespace
 
 absl::Status CheckItemId(absl::string_view id) {
   if (id.empty()) return absl::InvalidArgumentError("an item id is empty");
-  if (id.size() > kMaxItemIdBytes) {
+  if (id.size() > kMaxCorpusItemIdBytes) {
     return absl::InvalidArgumentError(
-        absl::StrCat("item id of ", id.size(), " bytes; at most ", kMaxItemIdBytes,
+        absl::StrCat("item id of ", id.size(), " bytes; at most ", kMaxCorpusItemIdBytes,
                      " are allowed: ", Printable(id.substr(0, 60)), "..."));
   }
   if (!IsValidUtf8(id)) {
@@ -68,7 +76,7 @@ std::string Printable(absl::string_view bytes) {
   return absl::CHexEscape(bytes);
 }
 
-void SortListing(CorpusListing& listing) {
+void FinishListing(CorpusListing& listing) {
   // Stable: of two items with one id, the one that the source names first stays.
   std::stable_sort(listing.items.begin(), listing.items.end(),
                    [](const CorpusItem& a, const CorpusItem& b) { return a.item_id < b.item_id; });
@@ -80,6 +88,7 @@ void SortListing(CorpusListing& listing) {
           {item.item_id, item.path, absl::StrCat("item id taken already by ", unique.back().path)});
       continue;
     }
+    LimitTags(item.tags);
     unique.push_back(std::move(item));
   }
   listing.items = std::move(unique);

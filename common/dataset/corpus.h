@@ -29,7 +29,7 @@ struct CorpusCaption {
 // One picture.  A value.
 struct CorpusItem {
   std::string item_id;  // passes CheckItemId
-  std::string path;     // where the picture lies; valid UTF-8 or, if not, escaped for print
+  std::string path;     // where the picture lies, as the file system has it: any bytes
   // The first caption of a language is its best one: titles come before keywords.
   std::vector<CorpusCaption> captions;
   std::vector<std::string> tags;  // free words
@@ -74,12 +74,14 @@ class CorpusReader {
                                                   int64_t max_bytes) const = 0;
 };
 
-inline constexpr int kMaxItemIdBytes = 512;
+// Half of what the store takes (item_record.h): a caption's id is longer than its image's.
+inline constexpr int kMaxCorpusItemIdBytes = 512;
 inline constexpr int kMaxCaptionBytes = 4096;
 inline constexpr int kMaxCaptionsPerItem = 1000;
+inline constexpr int kMaxTagBytes = 256;
 inline constexpr int kMaxTagsPerItem = 256;
 
-// InvalidArgument unless `id` has 1 to kMaxItemIdBytes bytes of UTF-8 and no control
+// InvalidArgument unless `id` has 1 to kMaxCorpusItemIdBytes bytes of UTF-8 and no control
 // characters.
 absl::Status CheckItemId(absl::string_view id);
 
@@ -94,9 +96,9 @@ std::string CleanCaption(absl::string_view text);
 // Bytes as they can be printed and put into JSON: what is not UTF-8 becomes \xNN.
 std::string Printable(absl::string_view bytes);
 
-// Puts the items in order and moves all but the first of those that share an id to
-// `rejected`.
-void SortListing(CorpusListing& listing);
+// The last step of every reader: puts the items in order, moves all but the first of
+// those that share an id to `rejected`, and drops empty, over-long and surplus tags.
+void FinishListing(CorpusListing& listing);
 
 // A file as a picture's bytes, with the errors of CorpusReader::ReadPicture.
 absl::StatusOr<std::string> ReadPictureFile(absl::string_view path, int64_t max_bytes);

@@ -94,7 +94,7 @@ class EmojiReader : public CorpusReader {
       }
       listing.items.push_back(std::move(item));
     }
-    SortListing(listing);
+    FinishListing(listing);
     return listing;
   }
 

@@ -145,7 +145,7 @@ class FolderReader : public CorpusReader {
       const auto line = lines.find(file);
       Add(file, line == lines.end() ? CaptionLine() : std::move(line->second), listing);
     }
-    SortListing(listing);
+    FinishListing(listing);
     return listing;
   }
 

@@ -30,7 +30,7 @@ class StampsReader : public CorpusReader {
       if (!std::binary_search(files.begin(), files.end(), text)) continue;
       Add(file, stem, text, listing);
     }
-    SortListing(listing);
+    FinishListing(listing);
     return listing;
   }
 

@@ -37,7 +37,7 @@ TEST_CASE("a listing is put in bytewise order, and a second item of an id is rej
   CorpusListing listing;
   listing.items = {
       {"b", "/1", {}, {}}, {"B", "/2", {}, {}}, {"a", "/3", {}, {}}, {"b", "/4", {}, {}}};
-  SortListing(listing);
+  FinishListing(listing);
   REQUIRE(IdsOf(listing) == std::vector<std::string>{"B", "a", "b"});
   REQUIRE(listing.items[2].path == "/1");
   REQUIRE(listing.rejected.size() == 1);
@@ -55,6 +55,16 @@ TEST_CASE("a picture file is read unless it is empty, too long or missing") {
   REQUIRE(absl::IsInvalidArgument(long_file));
   REQUIRE(long_file.message() == "file of 5 bytes; the limit is 4");
   REQUIRE(absl::IsNotFound(ReadPictureFile(tree.Path("none"), 5).status()));
+}
+
+TEST_CASE("tags are bounded in length and number") {
+  CorpusListing listing;
+  CorpusItem item{"a", "/a", {}, {"", std::string(257, 'x'), std::string(256, 'y')}};
+  for (int i = 0; i < 1000; ++i) item.tags.push_back("tag");
+  listing.items = {item};
+  FinishListing(listing);
+  REQUIRE(listing.items[0].tags.size() == 256);
+  REQUIRE(listing.items[0].tags[0] == std::string(256, 'y'));
 }
 
 }  // namespace

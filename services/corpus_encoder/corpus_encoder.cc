@@ -1,0 +1,50 @@
+#include "services/corpus_encoder/corpus_encoder.h"
+
+#include <cstdio>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "common/base/compute_pool.h"
+#include "common/base/status_macros.h"
+#include "common/bundle/layout.h"
+#include "common/bundle/model_bundle.h"
+#include "common/log/log.h"
+#include "common/models/inference.h"
+#include "common/models/model.h"
+
+namespace sightline {
+
+absl::StatusOr<EncodeSummary> RunCorpusEncoder(const CorpusEncoderConfig& config, bool terminal,
+                                               const CallContext& call) {
+  ComputePool::SingleThreadedLibraries();
+  UseSingleThreadedTorch();
+  ComputePool pool(config.compute.threads);
+
+  ASSIGN_OR_RETURN(
+      const ModelBundle bundle,
+      OpenModelBundle(ModelDirectory(config.job.store, config.model), config.verify_model));
+  ModelOptions model_options;
+  model_options.pool = &pool;
+  model_options.deterministic = config.compute.deterministic;
+  ASSIGN_OR_RETURN(std::shared_ptr<const Model> model, LoadModel(bundle, model_options));
+
+  std::vector<std::unique_ptr<CorpusReader>> corpora;
+  for (const CorpusSpec& spec : config.corpora) {
+    ASSIGN_OR_RETURN(std::unique_ptr<CorpusReader> corpus, OpenCorpus(spec));
+    corpora.push_back(std::move(corpus));
+  }
+
+  Progress::Options progress_options;
+  progress_options.terminal = terminal;
+  progress_options.write = [](absl::string_view text) {
+    std::fwrite(text.data(), 1, text.size(), stderr);
+    std::fflush(stderr);
+  };
+  Progress progress(progress_options, Clock::Real());
+  CorpusEncoderJob job(config.job, std::move(corpora), std::move(model),
+                       bundle.manifest.embedding(), Clock::Real(), &progress);
+  return job.Run(call);
+}
+
+}  // namespace sightline

@@ -1,0 +1,46 @@
+// Configuration of corpus_encoder; README.md lists every key.
+#ifndef SIGHTLINE_SERVICES_CORPUS_ENCODER_CORPUS_ENCODER_CONFIG_H_
+#define SIGHTLINE_SERVICES_CORPUS_ENCODER_CORPUS_ENCODER_CONFIG_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/config/config.h"
+#include "common/config/sections.h"
+#include "common/dataset/open_corpus.h"
+#include "services/corpus_encoder/corpus_encoder_job.h"
+
+namespace sightline {
+
+struct CorpusEncoderConfig {
+  std::string model;  // id of a bundle in the store
+  bool verify_model = true;
+  std::vector<CorpusSpec> corpora;
+  ComputeConfig compute;
+  CorpusEncoderOptions job;
+};
+
+// Reads and finishes `file`: InvalidArgument with every problem.
+absl::StatusOr<CorpusEncoderConfig> ReadCorpusEncoderConfig(ConfigFile* file);
+
+// What the command line says.
+struct CorpusEncoderFlags {
+  bool help = false;
+  bool check = false;       // read the configuration, report its problems, and stop
+  std::string config_path;  // empty when the flags are the configuration
+  std::string yaml;         // the flags as a configuration file would have them
+};
+
+// `arguments` without the program's name.  InvalidArgument for an unknown flag, a flag
+// without its value, or --config together with flags that say the same.
+absl::StatusOr<CorpusEncoderFlags> ParseCorpusEncoderFlags(
+    const std::vector<std::string>& arguments);
+
+// The text of --help.
+absl::string_view CorpusEncoderUsage();
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_SERVICES_CORPUS_ENCODER_CORPUS_ENCODER_CONFIG_H_

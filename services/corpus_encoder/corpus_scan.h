@@ -1,0 +1,52 @@
+// The first pass over a corpus: what there is, and the SHA-256 of every picture.
+//
+// Pictures are read twice, here and when they are decoded.  In return all work is known
+// before any begins: which units are done already, how long the rest will take, and the
+// name of the generation.
+#ifndef SIGHTLINE_SERVICES_CORPUS_ENCODER_CORPUS_SCAN_H_
+#define SIGHTLINE_SERVICES_CORPUS_ENCODER_CORPUS_SCAN_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/base/call_context.h"
+#include "common/dataset/corpus.h"
+#include "services/corpus_encoder/progress.h"
+#include "services/corpus_encoder/quarantine.h"
+
+namespace sightline {
+
+// One picture that could be read.
+struct ScannedPicture {
+  const CorpusReader* reader = nullptr;
+  CorpusItem item;
+  std::string sha256;  // of the encoded picture, hex
+};
+
+struct CorpusScan {
+  std::vector<ScannedPicture> pictures;     // by item id
+  std::vector<QuarantineEntry> quarantine;  // rejected by a reader, or unreadable
+  std::vector<CorpusProblem> warnings;
+  int64_t byte_count = 0;
+};
+
+struct ScanOptions {
+  int threads = 1;
+  int64_t max_picture_bytes = int64_t{32} << 20;
+};
+
+// Lists all corpora and reads every picture once, on `threads` threads.  `readers` must
+// outlive the result.  InvalidArgument when two corpora give one id, naming both paths,
+// or when there is no item at all; CANCELLED when `call` is; what a reader's List
+// returned.  A picture that is not there, not to be read, empty or too long is
+// quarantined; trouble of the machine (I/O errors, too many open files) is an error.
+absl::StatusOr<CorpusScan> ScanCorpora(const std::vector<std::unique_ptr<CorpusReader>>& readers,
+                                       const ScanOptions& options, const CallContext& call,
+                                       Progress* progress);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_SERVICES_CORPUS_ENCODER_CORPUS_SCAN_H_

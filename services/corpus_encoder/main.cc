@@ -1,0 +1,74 @@
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "common/base/status_macros.h"
+#include "common/log/log.h"
+#include "common/rpc/cpu_check.h"
+#include "common/rpc/shutdown_signals.h"
+#include "services/corpus_encoder/corpus_encoder.h"
+#include "services/corpus_encoder/corpus_encoder_config.h"
+
+namespace sightline {
+namespace {
+
+constexpr int kFailed = 1;
+constexpr int kWrongUsage = 2;
+constexpr int kRunAgain = 75;  // EX_TEMPFAIL
+
+int Fail(const char* what, const absl::Status& status) {
+  Log(Severity::kError, what, {{"error", status}});
+  return absl::IsCancelled(status) ? kRunAgain : kFailed;
+}
+
+absl::StatusOr<CorpusEncoderConfig> ReadConfig(const CorpusEncoderFlags& flags, LogOptions* log) {
+  absl::StatusOr<ConfigFile> file = flags.config_path.empty()
+                                        ? ConfigFile::Parse(flags.yaml, "command line")
+                                        : ConfigFile::Load(flags.config_path);
+  if (!file.ok()) return file.status();
+  const std::string level =
+      file->root().Section("log").Choice("level", "info", {"debug", "info", "warning", "error"});
+  ParseSeverity(level, &log->threshold);
+  return ReadCorpusEncoderConfig(&*file);
+}
+
+int Main(const std::vector<std::string>& arguments) {
+  if (const char* problem = UnsupportedCpu()) {
+    std::fputs(problem, stderr);
+    return kFailed;
+  }
+  const absl::StatusOr<CorpusEncoderFlags> flags = ParseCorpusEncoderFlags(arguments);
+  if (!flags.ok() || flags->help || arguments.empty()) {
+    const bool asked = flags.ok() && flags->help;
+    if (!flags.ok()) std::fprintf(stderr, "%s\n", std::string(flags.status().message()).c_str());
+    std::fputs(std::string(CorpusEncoderUsage()).c_str(), asked ? stdout : stderr);
+    return asked ? 0 : kWrongUsage;
+  }
+  // Before the first thread, so that all of them have the signals blocked.
+  ShutdownSignals signals;
+  LogOptions log;
+  log.service = "corpus_encoder";
+  ConfigureLog(log);
+  const absl::StatusOr<CorpusEncoderConfig> config = ReadConfig(*flags, &log);
+  ConfigureLog(log);
+  if (!config.ok()) return Fail("configuration refused", config.status());
+  if (flags->check) {
+    std::puts("the configuration is valid");
+    return 0;
+  }
+  const CallContext call(Clock::Real(), absl::InfiniteFuture(), signals.cancellation());
+  const absl::StatusOr<EncodeSummary> summary =
+      RunCorpusEncoder(*config, ::isatty(STDERR_FILENO) == 1, call);
+  if (!summary.ok()) return Fail("job ended early", summary.status());
+  std::fputs(summary->Report().c_str(), stdout);
+  return 0;
+}
+
+}  // namespace
+}  // namespace sightline
+
+int main(int argc, char** argv) {
+  return sightline::Main(std::vector<std::string>(argv + 1, argv + argc));
+}

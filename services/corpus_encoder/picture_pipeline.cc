@@ -1,0 +1,145 @@
+#include "services/corpus_encoder/picture_pipeline.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/checksum.h"
+#include "common/base/status_macros.h"
+
+namespace sightline {
+
+PicturePipeline::PicturePipeline(std::vector<WorkUnit> units, const PipelineOptions& options,
+                                 const RegionExtractor* extractor, const CallContext& call)
+    : options_(options), extractor_(extractor), call_(call) {
+  for (WorkUnit& unit : units) {
+    UnitState state;
+    state.pictures.resize(unit.pictures.size());
+    state.remaining = unit.pictures.size();
+    state.unit = std::move(unit);
+    units_.push_back(std::move(state));
+  }
+  // The pipeline is always destroyed before what it holds on to: a callback that outlived
+  // it could not be taken back, so cancellation is looked at, not called.
+  for (int i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { Work(); });
+}
+
+PicturePipeline::~PicturePipeline() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+absl::StatusOr<std::vector<DecodedPicture>> PicturePipeline::Next() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  UnitState& state = units_[delivered_];
+  // A cancelled call ends through the workers, which check it before each picture.
+  changed_.wait(lock, [&] { return state.remaining == 0 || !error_.ok(); });
+  if (!error_.ok()) return error_;
+  ++delivered_;
+  lock.unlock();
+  changed_.notify_all();
+  return std::move(state.pictures);
+}
+
+PicturePipeline::Stats PicturePipeline::stats() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return stats_;
+}
+
+void PicturePipeline::Work() {
+  size_t unit = 0, picture = 0;
+  while (TakeWork(&unit, &picture)) {
+    UnitState& state = units_[unit];
+    const absl::Status status = DecodeOne(state.unit.pictures[picture], &state.pictures[picture]);
+    if (!status.ok()) {
+      Fail(status);
+      return;
+    }
+    std::lock_guard<std::mutex> lock(mutex_);
+    ++stats_.picture_count;
+    if (--state.remaining == 0) changed_.notify_all();
+  }
+}
+
+bool PicturePipeline::TakeWork(size_t* unit, size_t* picture) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait(lock, [&] {
+    return stopping_ || !error_.ok() || next_unit_ >= units_.size() ||
+           next_unit_ <= delivered_ + static_cast<size_t>(options_.units_ahead);
+  });
+  if (stopping_ || !error_.ok() || next_unit_ >= units_.size()) return false;
+  *unit = next_unit_;
+  *picture = next_picture_;
+  if (++next_picture_ == units_[next_unit_].unit.pictures.size()) {
+    ++next_unit_;
+    next_picture_ = 0;
+  }
+  return true;
+}
+
+absl::Status PicturePipeline::DecodeOne(const ScannedPicture& picture, DecodedPicture* decoded) {
+  RETURN_IF_ERROR(call_.Check("decoding pictures"));
+  const absl::Time start = call_.clock()->Now();
+  const absl::StatusOr<std::string> bytes =
+      picture.reader->ReadPicture(picture.item, options_.limits.max_bytes);
+  const bool changed = !bytes.ok() || Sha256Hex(*bytes) != picture.sha256;
+  if (changed) {
+    return absl::AbortedError(absl::StrCat(
+        Printable(picture.item.path), " changed while the job was running; run it again",
+        bytes.ok() ? "" : absl::StrCat(" (", bytes.status().message(), ")")));
+  }
+  const absl::Time read = call_.clock()->Now();
+  RETURN_IF_ERROR(Decode(*bytes, decoded));
+  const absl::Time done = call_.clock()->Now();
+  std::lock_guard<std::mutex> lock(mutex_);
+  stats_.read_time += read - start;
+  stats_.decode_time += done - read;
+  return absl::OkStatus();
+}
+
+absl::Status PicturePipeline::Decode(const std::string& bytes, DecodedPicture* decoded) {
+  const absl::StatusOr<ImageHeader> header = ReadImageHeader(bytes, options_.limits);
+  if (!header.ok()) {
+    decoded->problem = std::string(header.status().message());
+    return absl::OkStatus();
+  }
+  const int64_t pixels = int64_t{header->width} * header->height;
+  const int64_t cost = pixels * kBytesPerPixel;
+  {
+    std::unique_lock<std::mutex> lock(mutex_);
+    // With nothing else in decoding there is nothing to wait for.
+    changed_.wait(lock, [&] {
+      return stopping_ || decode_bytes_ == 0 || decode_bytes_ + cost <= options_.max_decode_bytes;
+    });
+    if (stopping_) return absl::CancelledError("decoding was stopped");
+    decode_bytes_ += cost;
+    stats_.pixel_count += pixels;
+  }
+  absl::StatusOr<Pixels> decoded_pixels = DecodeImage(bytes, options_.limits);
+  if (!decoded_pixels.ok()) {
+    decoded->problem = std::string(decoded_pixels.status().message());
+  } else {
+    decoded->pixels = extractor_ == nullptr ? *std::move(decoded_pixels)
+                                            : extractor_->Reduce(*std::move(decoded_pixels));
+  }
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    decode_bytes_ -= cost;
+  }
+  changed_.notify_all();
+  return absl::OkStatus();
+}
+
+void PicturePipeline::Fail(const absl::Status& status) {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (error_.ok()) error_ = status;
+  }
+  changed_.notify_all();
+}
+
+}  // namespace sightline

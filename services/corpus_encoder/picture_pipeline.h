@@ -1,0 +1,107 @@
+// Reads and decodes pictures on threads of its own, ahead of whoever encodes them.
+//
+//   PicturePipeline pipeline(units, options, extractor, call);
+//   for (each unit) {
+//     ASSIGN_OR_RETURN(std::vector<DecodedPicture> pictures, pipeline.Next());
+//
+// Memory is bounded twice.  What is being decoded at one time, at kBytesPerPixel a pixel,
+// stays below `max_decode_bytes` (a picture that is larger by itself is decoded alone);
+// and decoding stays at most `units_ahead` units ahead.  Decoded pictures wait in the
+// size to which the extractor has reduced them, a few hundred kilobytes each.
+#ifndef SIGHTLINE_SERVICES_CORPUS_ENCODER_PICTURE_PIPELINE_H_
+#define SIGHTLINE_SERVICES_CORPUS_ENCODER_PICTURE_PIPELINE_H_
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/base/call_context.h"
+#include "common/image/decode.h"
+#include "common/image/image_input.h"
+#include "services/corpus_encoder/work_units.h"
+
+namespace sightline {
+
+struct DecodedPicture {
+  Pixels pixels;
+  std::string problem;  // why there are none; empty if there are
+};
+
+struct PipelineOptions {
+  int threads = 1;
+  int units_ahead = 2;
+  int64_t max_decode_bytes = int64_t{1} << 30;
+  DecodeLimits limits;
+};
+
+// Next is for one thread.  The units' pictures and the extractor must outlive it.
+class PicturePipeline {
+ public:
+  // Three bytes of the result, and what decoders hold beside it.
+  static constexpr int64_t kBytesPerPixel = 8;
+
+  // Starts at once.  `extractor` may be null: then pictures are not reduced.
+  PicturePipeline(std::vector<WorkUnit> units, const PipelineOptions& options,
+                  const RegionExtractor* extractor, const CallContext& call);
+
+  // Stops the threads; what they are decoding is decoded first.
+  ~PicturePipeline();
+
+  PicturePipeline(const PicturePipeline&) = delete;
+  PicturePipeline& operator=(const PicturePipeline&) = delete;
+
+  // The pictures of the next unit, in its order, when all are decoded.  Aborted if a
+  // picture has changed since it was scanned; CANCELLED if the call is; what a reader
+  // returned for trouble of the machine.  After an error, and after the last unit, it may
+  // not be called again.
+  absl::StatusOr<std::vector<DecodedPicture>> Next();
+
+  // Sums over all threads so far.
+  struct Stats {
+    int64_t picture_count = 0;
+    int64_t pixel_count = 0;
+    absl::Duration read_time;
+    absl::Duration decode_time;
+  };
+  Stats stats() const;
+
+ private:
+  struct UnitState {
+    WorkUnit unit;
+    std::vector<DecodedPicture> pictures;
+    size_t remaining = 0;  // pictures not decoded yet
+  };
+
+  void Work();
+  // Takes the next picture if decoding may run so far ahead.  Waits; false at the end.
+  bool TakeWork(size_t* unit, size_t* picture);
+  absl::Status DecodeOne(const ScannedPicture& picture, DecodedPicture* decoded);
+  absl::Status Decode(const std::string& bytes, DecodedPicture* decoded);
+  void Fail(const absl::Status& status);
+
+  const PipelineOptions options_;
+  const RegionExtractor* const extractor_;
+  const CallContext call_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;  // any of the below
+  std::vector<UnitState> units_;     // guarded by mutex_, as all below; pictures are written
+                                     // without it, each by the thread that took it
+  size_t next_unit_ = 0;             // where TakeWork is
+  size_t next_picture_ = 0;
+  size_t delivered_ = 0;      // units that Next has returned
+  int64_t decode_bytes_ = 0;  // of pictures being decoded
+  bool stopping_ = false;
+  absl::Status error_;
+  Stats stats_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_SERVICES_CORPUS_ENCODER_PICTURE_PIPELINE_H_

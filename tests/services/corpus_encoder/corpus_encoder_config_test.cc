@@ -1,0 +1,143 @@
+#include "services/corpus_encoder/corpus_encoder_config.h"
+
+#include "absl/strings/str_cat.h"
+#include "catch2/catch.hpp"
+
+namespace sightline {
+namespace {
+
+const std::string& Model() {
+  static const auto* model = new std::string(64, 'b');
+  return *model;
+}
+
+absl::StatusOr<CorpusEncoderConfig> Read(const std::string& yaml) {
+  auto file = ConfigFile::Parse(yaml, "job.yaml");
+  REQUIRE(file.ok());
+  return ReadCorpusEncoderConfig(&*file);
+}
+
+TEST_CASE("a small file is enough") {
+  const auto config =
+      Read(absl::StrCat("store: /s\nmodel: ", Model(), "\ncorpora:\n  - kind: stamps\n"));
+  REQUIRE(config.ok());
+  REQUIRE(config->job.store == "/s");
+  REQUIRE(config->job.images_index == "images");
+  REQUIRE(config->job.captions_index == "captions");
+  REQUIRE(config->job.limits.max_pixels == 60'000'000);
+  REQUIRE(config->job.publish);
+  REQUIRE(config->corpora.size() == 1);
+  REQUIRE(config->corpora[0].kind == CorpusKind::kStamps);
+  REQUIRE(config->corpora[0].languages == std::vector<std::string>{"en"});
+}
+
+TEST_CASE("every key is read") {
+  const auto config = Read(absl::StrCat(R"(
+store: /s
+model: )",
+                                        Model(), R"(
+verify_model: false
+images_index: pictures
+captions_index: words
+generation: spring
+caption_language: de
+shards: 3
+unit_size: 10
+publish: false
+read_threads: 5
+decode_threads: 4
+compute: {threads: 2, deterministic: true}
+limits: {max_image_bytes: 1MiB, max_image_pixels: 1000, max_image_side: 100,
+         max_decode_bytes: 1GiB, max_quarantine_share: 0.5}
+log: {level: debug}
+corpora:
+  - {kind: folder, root: /f, captions: /c.jsonl, id_prefix: mine/}
+  - {kind: clipart, png_root: /png, svg_root: /svg}
+  - {kind: emoji, font: /font.ttf, annotations: /cldr}
+)"));
+  REQUIRE(config.ok());
+  REQUIRE(!config->verify_model);
+  REQUIRE(config->job.images_index == "pictures");
+  REQUIRE(config->job.captions_index == "words");
+  REQUIRE(config->job.generation == "spring");
+  REQUIRE(config->job.caption_language == "de");
+  REQUIRE(config->job.shard_count == 3);
+  REQUIRE(config->job.unit_size == 10);
+  REQUIRE(!config->job.publish);
+  REQUIRE(config->job.read_threads == 5);
+  REQUIRE(config->job.decode_threads == 4);
+  REQUIRE(config->job.deterministic);
+  REQUIRE(config->compute.threads == 2);
+  REQUIRE(config->job.limits.max_bytes == 1 << 20);
+  REQUIRE(config->job.limits.max_pixels == 1000);
+  REQUIRE(config->job.limits.max_side == 100);
+  REQUIRE(config->job.max_decode_bytes == 1 << 30);
+  REQUIRE(config->job.max_quarantine_share == 0.5);
+  REQUIRE(config->corpora.size() == 3);
+  REQUIRE(config->corpora[0].root == "/f");
+  REQUIRE(config->corpora[0].annotations == "/c.jsonl");
+  REQUIRE(config->corpora[0].id_prefix == "mine/");
+  REQUIRE(config->corpora[0].languages == std::vector<std::string>{"de"});
+  REQUIRE(config->corpora[1].annotations == "/svg");
+  REQUIRE(config->corpora[2].root == "/font.ttf");
+}
+
+TEST_CASE("all problems are reported at once") {
+  const auto config = Read(R"(
+model: abc
+images_index: Bad Name
+captions_index: ""
+shards: 0
+limits: {max_quarantine_share: 2}
+corpora:
+  - {kind: folder}
+  - {kind: flickr}
+  - {kind: stamps, font: /x}
+extra: 1
+)");
+  REQUIRE(absl::IsInvalidArgument(config.status()));
+  const std::string message(config.status().message());
+  for (const char* part :
+       {"store", "model", "images_index", "captions_index", "shards", "max_quarantine_share",
+        "corpora[0].root", "corpora[1].kind", "corpora[2].font", "extra"}) {
+    CAPTURE(part, message);
+    REQUIRE_THAT(message, Catch::Contains(part));
+  }
+  REQUIRE_THAT(std::string(Read(absl::StrCat("store: /s\nmodel: ", Model(),
+                                             "\ncorpora: [{kind: stamps}]\ncaptions_index: images"))
+                               .status()
+                               .message()),
+               Catch::Contains("must differ from images_index"));
+}
+
+TEST_CASE("flags say the same as a file") {
+  const auto flags = ParseCorpusEncoderFlags(
+      {"--store", "/it's: here", absl::StrCat("--model=", Model()), "--corpus", "stamps",
+       "--corpus=folder=/my pictures=all", "--corpus", "clipart=/png", "--corpus", "emoji=/f.ttf",
+       "--shards", "2", "--threads=1", "--max-quarantine-share", "0.25", "--no-publish"});
+  REQUIRE(flags.ok());
+  const auto config = Read(flags->yaml);
+  REQUIRE(config.ok());
+  REQUIRE(config->job.store == "/it's: here");
+  REQUIRE(config->job.shard_count == 2);
+  REQUIRE(config->compute.threads == 1);
+  REQUIRE(config->job.max_quarantine_share == 0.25);
+  REQUIRE(!config->job.publish);
+  REQUIRE(config->corpora.size() == 4);
+  REQUIRE(config->corpora[1].root == "/my pictures=all");
+  REQUIRE(config->corpora[2].root == "/png");
+  REQUIRE(config->corpora[3].root == "/f.ttf");
+}
+
+TEST_CASE("flags that make no sense are refused") {
+  REQUIRE(ParseCorpusEncoderFlags({"--help"})->help);
+  REQUIRE(ParseCorpusEncoderFlags({"--config=x", "--check"})->config_path == "x");
+  REQUIRE(ParseCorpusEncoderFlags({"--config", "x", "--check"})->check);
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {"--stroe", "x"}, {"--store"}, {"x"}, {"--config", "x", "--store", "y"}}) {
+    REQUIRE(absl::IsInvalidArgument(ParseCorpusEncoderFlags(arguments).status()));
+  }
+}
+
+}  // namespace
+}  // namespace sightline

@@ -1,0 +1,352 @@
+#include "services/corpus_encoder/corpus_encoder_job.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <map>
+
+#include "absl/strings/match.h"
+#include "catch2/catch.hpp"
+#include "common/base/files.h"
+#include "common/bundle/generation.h"
+#include "services/corpus_encoder/work_lock.h"
+#include "tests/services/corpus_encoder/fake_corpus.h"
+#include "tests/services/corpus_encoder/fake_model.h"
+#include "tests/support/temp_dir.h"
+
+namespace sightline {
+namespace {
+
+using Files = std::map<std::string, std::string>;
+
+CorpusEncoderOptions Options(const TempDir& store) {
+  CorpusEncoderOptions options;
+  options.store = store.path();
+  options.shard_count = 2;
+  options.unit_size = 8;
+  options.decode_threads = 2;
+  options.read_threads = 2;
+  return options;
+}
+
+absl::StatusOr<EncodeSummary> Run(const CorpusEncoderOptions& options, const FakeCorpus& corpus,
+                                  const FakeModelBehavior& behavior = {},
+                                  const CallContext& call = CallContext::Unbounded()) {
+  Progress progress({}, Clock::Real());
+  CorpusEncoderJob job(options, Corpora(corpus), std::make_shared<FakeModel>(behavior),
+                       FakeModel::Embedding(), Clock::Real(), &progress);
+  return job.Run(call);
+}
+
+// Everything that is published, by path.
+Files Published(const TempDir& store) {
+  Files files;
+  const std::vector<std::string> names = *ListFilesBelow(store.path() + "/indexes");
+  for (const std::string& name : names) {
+    if (absl::StrContains(name, ".publishing")) continue;
+    files[name] = *ReadFile(store.path() + "/indexes/" + name);
+  }
+  return files;
+}
+
+std::map<std::string, ItemRecord> Records(const TempDir& store, const std::string& index) {
+  std::map<std::string, ItemRecord> records;
+  const auto current = ReadCurrent(store.path(), index);
+  REQUIRE(current.ok());
+  const auto manifest = ReadGenerationManifest(store.path(), index, current->generation());
+  REQUIRE(manifest.ok());
+  const std::string directory = GenerationDirectory(store.path(), index, current->generation());
+  for (const auto& shard : manifest->shards()) {
+    const auto vectors = ShardVectors::Open(JoinPath(directory, shard.vectors().path()), shard,
+                                            manifest->embedding().dimension());
+    REQUIRE(vectors.ok());
+    for (int64_t row = 0; row < (*vectors)->size(); ++row) {
+      const auto record = (*vectors)->Record(row);
+      REQUIRE(record.ok());
+      records[record->item_id] = *record;
+    }
+  }
+  return records;
+}
+
+FakeCorpus Corpus(int count = 60) {
+  FakeCorpus corpus;
+  corpus.AddMany(count);
+  return corpus;
+}
+
+TEST_CASE("a corpus becomes two published generations of one name") {
+  TempDir store;
+  FakeCorpus corpus = Corpus();
+  corpus.Add("odd", "this is no picture", {"a caption of nothing"});
+  const auto summary = Run(Options(store), corpus);
+  REQUIRE(summary.ok());
+  REQUIRE(summary->published);
+  REQUIRE(summary->image_count == 60);
+  REQUIRE(summary->caption_count == 60);
+  REQUIRE(summary->quarantined_image_count == 1);
+
+  for (const char* index : {"images", "captions"}) {
+    REQUIRE(ReadCurrent(store.path(), index)->generation() == summary->generation);
+    const auto manifest = ReadGenerationManifest(store.path(), index, summary->generation);
+    REQUIRE(manifest.ok());
+    REQUIRE(manifest->shards_size() == 2);
+    REQUIRE(manifest->item_count() == 60);
+    REQUIRE(manifest->shards(0).item_count() > 10);
+    REQUIRE(manifest->encoder_model() == std::string(64, 'a'));
+    REQUIRE(manifest->reranker_model() == std::string(64, 'a'));
+    REQUIRE(manifest->parent_generation() == "");
+  }
+  const auto images = Records(store, "images");
+  const auto captions = Records(store, "captions");
+  REQUIRE(images.at("p/0").caption == "picture number 0");
+  REQUIRE(images.at("p/0").uri == "/pictures/p/0");
+  REQUIRE(images.at("p/0").tags == std::vector<std::string>{"tag of p/0"});
+  REQUIRE(images.at("p/2").caption == "");
+  REQUIRE(images.count("odd") == 0);
+  REQUIRE(captions.at("p/0#en-1").caption == "picture number 0");
+  REQUIRE(captions.at("p/0#en-2").caption == "keywords of it");
+  REQUIRE(captions.at("p/0#en-1").uri == "/pictures/p/0");
+  REQUIRE(captions.count("odd#en-1") == 0);
+  for (const auto& [id, record] : captions) REQUIRE(images.count(id.substr(0, id.find('#'))) == 1);
+
+  const Files files = Published(store);
+  const std::string ledger =
+      files.at("images/generations/" + summary->generation + "/quarantine.jsonl");
+  REQUIRE(absl::StartsWith(ledger, "{\"item_id\":\"odd\",\"path\":\"/pictures/odd\",\"reason\":"));
+  REQUIRE(files.at("captions/generations/" + summary->generation + "/quarantine.jsonl") == "");
+}
+
+TEST_CASE("the same input gives the same bytes, on any number of threads") {
+  TempDir first;
+  REQUIRE(Run(Options(first), Corpus()).ok());
+  for (const int threads : {1, 4}) {
+    TempDir second;
+    CorpusEncoderOptions options = Options(second);
+    options.decode_threads = options.read_threads = threads;
+    REQUIRE(Run(options, Corpus()).ok());
+    REQUIRE(Published(second) == Published(first));
+  }
+}
+
+TEST_CASE("running it again does nothing, not even a publication") {
+  TempDir store;
+  const auto first = Run(Options(store), Corpus());
+  const Files before = Published(store);
+  const auto second = Run(Options(store), Corpus());
+  REQUIRE(second.ok());
+  REQUIRE(second->generation == first->generation);
+  REQUIRE(second->reused_unit_count == second->unit_count);
+  REQUIRE(second->encoded_image_count == 0);
+  REQUIRE(second->written_byte_count == 0);
+  REQUIRE(second->image_count == first->image_count);
+  REQUIRE(second->published);
+  REQUIRE(Published(store) == before);
+}
+
+TEST_CASE("a job that is stopped goes on where it was, to the same bytes") {
+  TempDir whole;
+  const auto expected = Run(Options(whole), Corpus());
+  REQUIRE(expected.ok());
+  for (int stop_after = 0; stop_after < expected->unit_count; ++stop_after) {
+    CAPTURE(stop_after);
+    TempDir store;
+    int batches = 0;
+    const CallContext call = CallContext::Unbounded();
+    FakeModelBehavior stopping;
+    stopping.before_images = [&] {
+      if (batches++ == stop_after) call.cancellation()->Cancel();
+    };
+    REQUIRE(absl::IsCancelled(Run(Options(store), Corpus(), stopping, call).status()));
+    REQUIRE(!FileExists(store.path() + "/indexes/images/CURRENT"));
+
+    const auto resumed = Run(Options(store), Corpus());
+    REQUIRE(resumed.ok());
+    REQUIRE(resumed->reused_unit_count == stop_after);
+    REQUIRE(Published(store) == Published(whole));
+  }
+}
+
+TEST_CASE("half-written files and damaged units of a killed job are made anew") {
+  TempDir whole, store;
+  REQUIRE(Run(Options(whole), Corpus()).ok());
+  CorpusEncoderOptions unpublished = Options(store);
+  unpublished.publish = false;
+  const auto summary = Run(unpublished, Corpus());
+  REQUIRE(!summary->published);
+  REQUIRE(!FileExists(store.path() + "/indexes/images/CURRENT"));
+  // As if killed while writing: no manifest, a shard cut short, a unit cut short, another
+  // with a flipped bit, and temporary files.
+  const std::string generation = GenerationDirectory(store.path(), "images", summary->generation);
+  std::filesystem::remove(generation + "/manifest.json");
+  const std::string shard = generation + "/" + ShardFileName(0, 2, "vectors");
+  std::filesystem::resize_file(shard, 100);
+  const std::string work = store.path() + "/work/images/";
+  std::vector<std::string> units;
+  const std::vector<std::string> names = *ListDirectory(work);
+  for (const std::string& name : names) {
+    if (absl::EndsWith(name, ".unit")) units.push_back(work + name);
+  }
+  std::filesystem::resize_file(units[0], 50);
+  std::string bytes = *ReadFile(units[1]);
+  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+  REQUIRE(WriteFileAtomically(units[1], bytes).ok());
+  REQUIRE(WriteFileAtomically(work + "0.unit.123.tmp", "half").ok());
+
+  const auto resumed = Run(Options(store), Corpus());
+  REQUIRE(resumed.ok());
+  REQUIRE(resumed->reused_unit_count == resumed->unit_count - 2);
+  REQUIRE(Published(store) == Published(whole));
+  REQUIRE(!FileExists(work + "0.unit.123.tmp"));
+}
+
+TEST_CASE("a changed corpus is a new generation with the old one as parent, little encoded") {
+  TempDir store;
+  const auto first = Run(Options(store), Corpus());
+  FakeCorpus changed = Corpus();
+  changed.Add("p/300", EncodePng(Gradient(5, 5)), {"a new one"});
+  const auto second = Run(Options(store), changed);
+  REQUIRE(second.ok());
+  REQUIRE(second->generation != first->generation);
+  REQUIRE(second->image_count == 61);
+  REQUIRE(second->reused_unit_count > 0);
+  REQUIRE(second->encoded_image_count < 40);
+  const auto manifest = ReadGenerationManifest(store.path(), "images", second->generation);
+  REQUIRE(manifest->parent_generation() == first->generation);
+  REQUIRE(ReadCurrent(store.path(), "images")->sequence() == 2);
+  // The old generation is still whole, its units are gone.
+  REQUIRE(ReadGenerationManifest(store.path(), "images", first->generation).ok());
+  const std::vector<std::string> names = *ListDirectory(store.path() + "/work/images");
+  const auto units = std::count_if(names.begin(), names.end(), [](const std::string& name) {
+    return absl::EndsWith(name, ".unit");
+  });
+  REQUIRE(units == second->unit_count);
+
+  // Captions and tags are content too.
+  changed.listing.items[0].tags = {"another"};
+  REQUIRE(Run(Options(store), changed)->generation != second->generation);
+}
+
+TEST_CASE("too many bad pictures or captions fail the job and leave the ledger") {
+  TempDir store;
+  FakeCorpus corpus = Corpus(20);
+  corpus.Add("bad/1", "no picture", {});
+  corpus.Add("bad/2", "none either", {});
+  corpus.read_errors["p/3"] = absl::PermissionDeniedError("not yours");
+  CorpusEncoderOptions options = Options(store);
+  options.max_quarantine_share = 0.1;
+  const absl::Status status = Run(options, corpus).status();
+  REQUIRE(absl::IsFailedPrecondition(status));
+  REQUIRE_THAT(std::string(status.message()), Catch::Contains("3 of 22 pictures are bad") &&
+                                                  Catch::Contains("/work/images/quarantine.jsonl"));
+  const std::string ledger = *ReadFile(store.path() + "/work/images/quarantine.jsonl");
+  REQUIRE(std::count(ledger.begin(), ledger.end(), '\n') == 3);
+  REQUIRE(!FileExists(store.path() + "/indexes/images/CURRENT"));
+
+  options.max_quarantine_share = 0.2;
+  REQUIRE(Run(options, corpus)->quarantined_image_count == 3);
+
+  FakeCorpus captions = Corpus(3);
+  captions.listing.items[0].captions = {{"en", "untokenizable"}};
+  REQUIRE_THAT(std::string(Run(options, captions).status().message()),
+               Catch::Contains("captions are bad"));
+
+  FakeCorpus nothing;
+  nothing.Add("a", "no picture");
+  options.max_quarantine_share = 1;
+  REQUIRE_THAT(std::string(Run(options, nothing).status().message()),
+               Catch::Contains("all 1 pictures are bad"));
+}
+
+TEST_CASE("pictures without any caption make an index of captions that is empty") {
+  TempDir store;
+  FakeCorpus corpus;
+  corpus.Add("only", EncodePng(Gradient(3, 3)));
+  const auto summary = Run(Options(store), corpus);
+  REQUIRE(summary.ok());
+  REQUIRE(summary->image_count == 1);
+  REQUIRE(summary->caption_count == 0);
+  REQUIRE(Records(store, "captions").empty());
+  REQUIRE(Records(store, "images").size() == 1);
+}
+
+TEST_CASE("a name that is taken by other content is refused, and what is there stays") {
+  TempDir store;
+  CorpusEncoderOptions options = Options(store);
+  options.generation = "spring";
+  REQUIRE(Run(options, Corpus(20))->generation == "spring");
+  const Files before = Published(store);
+  REQUIRE(Run(options, Corpus(20)).ok());
+  const absl::Status status = Run(options, Corpus(21)).status();
+  REQUIRE(absl::IsAlreadyExists(status));
+  REQUIRE_THAT(std::string(status.message()), Catch::Contains("spring"));
+  REQUIRE(Published(store) == before);
+}
+
+TEST_CASE("the embeddings and features of every item are those that the model gave") {
+  TempDir store;
+  CorpusEncoderOptions options = Options(store);
+  options.shard_count = 3;
+  const auto summary = Run(options, Corpus(30));
+  REQUIRE(summary.ok());
+  const std::string directory = GenerationDirectory(store.path(), "images", summary->generation);
+  const auto manifest = ReadGenerationManifest(store.path(), "images", summary->generation);
+  int seen = 0;
+  for (int shard = 0; shard < 3; ++shard) {
+    const auto& described = manifest->shards(shard);
+    const auto vectors =
+        ShardVectors::Open(JoinPath(directory, described.vectors().path()), described, 4);
+    const auto features =
+        FeatureStore::Open(JoinPath(directory, described.features().path()), described);
+    REQUIRE(vectors.ok());
+    REQUIRE(features.ok());
+    for (int64_t row = 0; row < (*vectors)->size(); ++row) {
+      const std::string id((*vectors)->item_id(row));
+      REQUIRE(ShardOf(id, 3) == shard);
+      // The first pixel's red is the picture's number; it is feature 3 of the second region.
+      const auto item = (*features)->Get(std::string(64, 'a'), {row});
+      REQUIRE(item.ok());
+      float red = 0, mean = 0;
+      std::memcpy(&red, item->at(0).Find("rows")->bytes.data() + 3 * sizeof(float), sizeof(float));
+      std::memcpy(&mean, item->at(0).Find("rows")->bytes.data(), sizeof(float));
+      REQUIRE(red == std::stoi(id.substr(2)));
+      REQUIRE((*vectors)->embedding(row)[0] == mean);
+      ++seen;
+    }
+  }
+  REQUIRE(seen == 30);
+}
+
+TEST_CASE("two jobs do not work on one index at a time") {
+  TempDir store;
+  REQUIRE(MakeDirectories(store.path() + "/work/images").ok());
+  const auto lock = WorkLock::Take(store.path() + "/work/images");
+  REQUIRE(lock.ok());
+  const absl::Status status = Run(Options(store), Corpus(5)).status();
+  REQUIRE(absl::IsFailedPrecondition(status));
+  REQUIRE_THAT(std::string(status.message()), Catch::Contains("another corpus_encoder"));
+}
+
+TEST_CASE("a broken model publishes nothing") {
+  TempDir store;
+  FakeModelBehavior behavior;
+  behavior.zero_images = true;
+  REQUIRE(absl::IsInternal(Run(Options(store), Corpus(5), behavior).status()));
+  behavior.image_encoder = false;
+  REQUIRE(absl::IsFailedPrecondition(Run(Options(store), Corpus(5), behavior).status()));
+  REQUIRE(!FileExists(store.path() + "/indexes/images/CURRENT"));
+}
+
+TEST_CASE("the report names what people ask for") {
+  EncodeSummary summary;
+  summary.generation = "g1";
+  summary.image_count = 5;
+  summary.published = true;
+  summary.read_byte_count = 3'000'000;
+  summary.scan_time = absl::Seconds(2);
+  REQUIRE_THAT(summary.Report(), Catch::Contains("generation g1 (published)") &&
+                                     Catch::Contains("5 images") && Catch::Contains("1.5 MB/s"));
+}
+
+}  // namespace
+}  // namespace sightline

@@ -1,0 +1,159 @@
+#include "services/corpus_encoder/picture_pipeline.h"
+
+#include <atomic>
+#include <set>
+
+#include "catch2/catch.hpp"
+#include "common/base/checksum.h"
+#include "tests/services/corpus_encoder/fake_corpus.h"
+
+namespace sightline {
+namespace {
+
+// Pictures of a corpus as a scan has them, cut into units of `unit_size` exactly.
+struct Work {
+  explicit Work(const FakeCorpus& corpus, size_t unit_size) {
+    for (const CorpusItem& item : corpus.listing.items) {
+      pictures.push_back({&corpus, item, Sha256Hex(corpus.pictures.at(item.item_id))});
+    }
+    const auto span = absl::MakeConstSpan(pictures);
+    for (size_t i = 0; i < pictures.size(); i += unit_size) {
+      units.push_back({"hash", span.subspan(i, unit_size)});
+    }
+  }
+  std::vector<ScannedPicture> pictures;
+  std::vector<WorkUnit> units;
+};
+
+TEST_CASE("units come in order with their pictures in order, on any number of threads") {
+  FakeCorpus corpus;
+  corpus.AddMany(100);
+  const Work work(corpus, 7);
+  for (const int threads : {1, 2, 5}) {
+    PipelineOptions options;
+    options.threads = threads;
+    PicturePipeline pipeline(work.units, options, nullptr, CallContext::Unbounded());
+    int i = 0;
+    for (const WorkUnit& unit : work.units) {
+      const auto decoded = pipeline.Next();
+      REQUIRE(decoded.ok());
+      REQUIRE(decoded->size() == unit.pictures.size());
+      for (const DecodedPicture& picture : *decoded) {
+        REQUIRE(picture.problem.empty());
+        REQUIRE(picture.pixels.width == 4 + i % 5);
+        REQUIRE(picture.pixels.rgb[0] == i);
+        ++i;
+      }
+    }
+    REQUIRE(pipeline.stats().picture_count == 100);
+  }
+}
+
+TEST_CASE("a picture that does not decode has a problem, its neighbours have none") {
+  FakeCorpus corpus;
+  corpus.AddMany(3);
+  corpus.Add("text", "just text");
+  corpus.Add("broken", EncodePng(Gradient(50, 50)).substr(0, 200));
+  corpus.Add("huge", EncodePng(Gradient(101, 1)));
+  corpus.AddMany(1);
+  const Work work(corpus, 100);
+  PipelineOptions options;
+  options.limits.max_pixels = 2500;
+  options.limits.max_side = 100;
+  PicturePipeline pipeline(work.units, options, nullptr, CallContext::Unbounded());
+  const auto decoded = pipeline.Next();
+  REQUIRE(decoded.ok());
+  for (const size_t i : {0, 1, 2, 6}) REQUIRE((*decoded)[i].problem.empty());
+  for (const size_t i : {3, 4, 5}) {
+    REQUIRE(!(*decoded)[i].problem.empty());
+    REQUIRE((*decoded)[i].pixels.rgb.empty());
+  }
+  REQUIRE_THAT((*decoded)[5].problem, Catch::Contains("101"));
+}
+
+TEST_CASE("the extractor reduces pictures before they wait") {
+  struct Halver : RegionExtractor {
+    absl::StatusOr<std::vector<RegionSet>> Extract(absl::Span<const Pixels>,
+                                                   const CallContext&) const override {
+      return absl::UnimplementedError("not here");
+    }
+    Pixels Reduce(Pixels image) const override { return ShrinkTowards(std::move(image), 10); }
+  };
+  FakeCorpus corpus;
+  corpus.Add("a", EncodePng(Gradient(40, 40)));
+  const Work work(corpus, 1);
+  const Halver halver;
+  PicturePipeline pipeline(work.units, {}, &halver, CallContext::Unbounded());
+  REQUIRE((*pipeline.Next())[0].pixels.width == 10);
+}
+
+TEST_CASE("decoding stays within its units ahead") {
+  FakeCorpus corpus;
+  corpus.AddMany(60);
+  std::atomic<int> furthest{0};
+  corpus.before_read = [&](const CorpusItem& item) {
+    const int i = std::stoi(item.item_id.substr(2));
+    int seen = furthest;
+    while (i > seen && !furthest.compare_exchange_weak(seen, i)) {
+    }
+  };
+  const Work work(corpus, 5);
+  PipelineOptions options;
+  options.threads = 3;
+  options.units_ahead = 1;
+  PicturePipeline pipeline(work.units, options, nullptr, CallContext::Unbounded());
+  for (int delivered = 1; delivered <= 12; ++delivered) {
+    // Not before the call may anything of a later unit be read.
+    REQUIRE(furthest < (delivered + 1) * 5);
+    REQUIRE(pipeline.Next().ok());
+  }
+}
+
+TEST_CASE("a small budget decodes one picture after another and still gets to the end") {
+  FakeCorpus corpus;
+  corpus.AddMany(20);
+  const Work work(corpus, 4);
+  PipelineOptions options;
+  options.threads = 4;
+  options.max_decode_bytes = 1;
+  PicturePipeline pipeline(work.units, options, nullptr, CallContext::Unbounded());
+  for (size_t i = 0; i < work.units.size(); ++i) REQUIRE(pipeline.Next().ok());
+}
+
+TEST_CASE("a picture that changed since the scan stops the job") {
+  FakeCorpus corpus;
+  corpus.AddMany(10);
+  const Work work(corpus, 5);
+  corpus.pictures["p/7"] = EncodePng(Gradient(3, 3));
+  PicturePipeline pipeline(work.units, {}, nullptr, CallContext::Unbounded());
+  // It may be met before the unit ahead of it has been delivered.
+  absl::Status status = pipeline.Next().status();
+  if (status.ok()) status = pipeline.Next().status();
+  REQUIRE(absl::IsAborted(status));
+  REQUIRE_THAT(std::string(status.message()), Catch::Contains("/pictures/p/7"));
+
+  corpus.AddMany(10);
+  corpus.read_errors["p/1"] = absl::NotFoundError("gone");
+  PicturePipeline second(work.units, {}, nullptr, CallContext::Unbounded());
+  REQUIRE(absl::IsAborted(second.Next().status()));
+}
+
+TEST_CASE("cancelling stops it, and so does leaving") {
+  FakeCorpus corpus;
+  corpus.AddMany(40);
+  const Work work(corpus, 4);
+  const CallContext call = CallContext::Unbounded();
+  PicturePipeline pipeline(work.units, {}, nullptr, call);
+  REQUIRE(pipeline.Next().ok());
+  call.cancellation()->Cancel();
+  absl::Status status;
+  for (int i = 0; i < 9 && status.ok(); ++i) status = pipeline.Next().status();
+  REQUIRE(absl::IsCancelled(status));
+
+  PipelineOptions options;
+  options.threads = 3;
+  PicturePipeline abandoned(work.units, options, nullptr, CallContext::Unbounded());
+}
+
+}  // namespace
+}  // namespace sightline

@@ -1,0 +1,137 @@
+#include "services/corpus_encoder/unit_file.h"
+
+#include <fstream>
+
+#include "catch2/catch.hpp"
+#include "common/base/files.h"
+#include "tests/support/temp_dir.h"
+
+namespace sightline {
+namespace {
+
+constexpr int kDimension = 3;
+const char kHash[] = "0123456789abcdef";
+
+UnitRow Row(const std::string& id, float first, int64_t tensor_rows) {
+  UnitRow row;
+  row.item_id = id;
+  row.embedding = {first, 2, 3};
+  FeatureTensor tensor;
+  tensor.name = "rows";
+  tensor.dtype = Dtype::kFloat16;
+  tensor.rows = tensor_rows;
+  tensor.columns = 2;
+  tensor.bytes = std::string(static_cast<size_t>(tensor_rows) * 4, static_cast<char>(first));
+  row.features.tensors = {tensor};
+  return row;
+}
+
+UnitRow Rejected(const std::string& id) {
+  UnitRow row;
+  row.item_id = id;
+  row.rejected = "truncated at \"byte\" 7";
+  return row;
+}
+
+UnitResult Sample() {
+  return {{Row("a", 1, 2), Rejected("b"), Row("c", 5, 0)}, {Row("a#en-1", 9, 4)}};
+}
+
+// Without the syncing that a real write pays for.
+void Overwrite(const std::string& path, const std::string& content) {
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << content;
+}
+
+TEST_CASE("a unit comes back as it was written") {
+  TempDir dir;
+  const std::string path = UnitFilePath(dir.path(), kHash);
+  REQUIRE(WriteUnitFile(path, kHash, kDimension, Sample()).ok());
+  const auto result = ReadUnitFile(path, kHash, kDimension, /*verify=*/true);
+  REQUIRE(result.ok());
+  REQUIRE(result->images.size() == 3);
+  REQUIRE(result->images[0].embedding == std::vector<float>{1, 2, 3});
+  REQUIRE(result->images[1].rejected == "truncated at \"byte\" 7");
+  REQUIRE(result->images[1].embedding.empty());
+  REQUIRE(result->images[2].features.tensors[0].rows == 0);
+  REQUIRE(result->captions.size() == 1);
+  const FeatureTensor& tensor = result->captions[0].features.tensors.at(0);
+  REQUIRE(tensor.name == "rows");
+  REQUIRE(tensor.dtype == Dtype::kFloat16);
+  REQUIRE(tensor.bytes == std::string(16, 9));
+}
+
+TEST_CASE("equal units are equal files, an empty one too") {
+  TempDir dir;
+  REQUIRE(WriteUnitFile(dir.File("1"), kHash, kDimension, Sample()).ok());
+  REQUIRE(WriteUnitFile(dir.File("2"), kHash, kDimension, Sample()).ok());
+  REQUIRE(*ReadFile(dir.File("1")) == *ReadFile(dir.File("2")));
+  REQUIRE(WriteUnitFile(dir.File("3"), kHash, kDimension, {{Rejected("a")}, {}}).ok());
+  REQUIRE(ReadUnitFile(dir.File("3"), kHash, kDimension, true)->images.size() == 1);
+}
+
+TEST_CASE("a file of another unit, another dimension or none is refused") {
+  TempDir dir;
+  const std::string path = dir.File("u");
+  REQUIRE(absl::IsNotFound(ReadUnitFile(path, kHash, kDimension, true).status()));
+  REQUIRE(WriteUnitFile(path, kHash, kDimension, Sample()).ok());
+  REQUIRE(absl::IsDataLoss(ReadUnitFile(path, "other", kDimension, true).status()));
+  REQUIRE(absl::IsDataLoss(ReadUnitFile(path, kHash, 4, true).status()));
+}
+
+TEST_CASE("damage anywhere is found") {
+  TempDir dir;
+  const std::string path = dir.File("u");
+  REQUIRE(WriteUnitFile(path, kHash, kDimension, Sample()).ok());
+  const std::string whole = *ReadFile(path);
+  for (size_t i = 0; i < whole.size(); i += 1 + whole.size() / 199) {
+    CAPTURE(i);
+    std::string bent = whole;
+    bent[i] = static_cast<char>(bent[i] ^ 0x40);
+    Overwrite(path, bent);
+    REQUIRE(!ReadUnitFile(path, kHash, kDimension, true).ok());
+    Overwrite(path, whole.substr(0, i));
+    REQUIRE(!ReadUnitFile(path, kHash, kDimension, true).ok());
+  }
+}
+
+TEST_CASE("a description that lies, with good checksums, is refused") {
+  TempDir dir;
+  const std::string path = dir.File("u");
+  const std::vector<std::string> descriptions = {
+      "",
+      "[]",
+      "{\"hash\":\"0123456789abcdef\",\"dimension\":3}",
+      "{\"hash\":\"0123456789abcdef\",\"dimension\":3,\"images\":[1],\"captions\":[]}",
+      "{\"hash\":\"0123456789abcdef\",\"dimension\":3,\"images\":[{\"id\":\"a\"}],\"captions\":[]}",
+      // One embedding, two rows that want it.
+      "{\"hash\":\"0123456789abcdef\",\"dimension\":3,\"images\":[{\"id\":\"a\",\"tensors\":[]},"
+      "{\"id\":\"b\",\"tensors\":[]}],\"captions\":[]}",
+      // Tensors larger than the data, and so large that their size overflows.
+      "{\"hash\":\"0123456789abcdef\",\"dimension\":3,\"images\":[{\"id\":\"a\",\"tensors\":"
+      "[{\"name\":\"t\",\"dtype\":\"float32\",\"rows\":2,\"columns\":1}]}],\"captions\":[]}",
+      "{\"hash\":\"0123456789abcdef\",\"dimension\":3,\"images\":[{\"id\":\"a\",\"tensors\":"
+      "[{\"name\":\"t\",\"dtype\":\"float32\",\"rows\":4611686018427387904,\"columns\":"
+      "4611686018427387904}]}],\"captions\":[]}",
+      "{\"hash\":\"0123456789abcdef\",\"dimension\":3,\"images\":[{\"id\":\"a\",\"tensors\":"
+      "[{\"name\":\"t\",\"dtype\":\"float32\",\"rows\":-1,\"columns\":1}]}],\"captions\":[]}",
+      // Data that nobody describes.
+      "{\"hash\":\"0123456789abcdef\",\"dimension\":3,\"images\":[],\"captions\":[]}",
+  };
+  for (const std::string& description : descriptions) {
+    CAPTURE(description);
+    auto writer = ContainerWriter::Create(path);
+    REQUIRE(writer.ok());
+    const int64_t length = static_cast<int64_t>(description.size());
+    REQUIRE((*writer)->Declare("unit", Dtype::kBytes, {length}).ok());
+    REQUIRE((*writer)->Declare("embeddings", Dtype::kFloat32, {1, 3}).ok());
+    REQUIRE((*writer)->Declare("tensors", Dtype::kBytes, {4}).ok());
+    REQUIRE((*writer)->Append(description).ok());
+    REQUIRE((*writer)->Append(std::string(12, 'e')).ok());
+    REQUIRE((*writer)->Append("data").ok());
+    REQUIRE((*writer)->Finish().ok());
+    REQUIRE(absl::IsDataLoss(ReadUnitFile(path, kHash, kDimension, true).status()));
+  }
+}
+
+}  // namespace
+}  // namespace sightline

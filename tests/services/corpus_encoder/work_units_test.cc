@@ -1,0 +1,109 @@
+#include "services/corpus_encoder/work_units.h"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "catch2/catch.hpp"
+
+namespace sightline {
+namespace {
+
+std::vector<ScannedPicture> Pictures(int count) {
+  std::vector<ScannedPicture> pictures;
+  for (int i = 0; i < count; ++i) {
+    ScannedPicture picture;
+    picture.item.item_id = absl::StrCat("p/", 100000 + i);
+    picture.item.captions = {{"en", "one"}, {"de", "eins"}, {"en", "two"}};
+    picture.sha256 = absl::StrCat("sha of ", i);
+    pictures.push_back(picture);
+  }
+  return pictures;
+}
+
+UnitContext Context() {
+  UnitContext context;
+  context.model = "m";
+  return context;
+}
+
+std::set<std::string> Hashes(const std::vector<ScannedPicture>& pictures,
+                             const UnitContext& context = Context()) {
+  std::set<std::string> hashes;
+  for (const WorkUnit& unit : CutIntoUnits(pictures, 16, context)) hashes.insert(unit.hash);
+  return hashes;
+}
+
+int CountMissing(const std::set<std::string>& of, const std::set<std::string>& in) {
+  return static_cast<int>(std::count_if(
+      of.begin(), of.end(), [&](const std::string& hash) { return in.count(hash) == 0; }));
+}
+
+TEST_CASE("units cover the corpus in order, about as large as asked and never twice that") {
+  const std::vector<ScannedPicture> pictures = Pictures(5000);
+  const std::vector<WorkUnit> units = CutIntoUnits(pictures, 16, Context());
+  const ScannedPicture* next = pictures.data();
+  for (const WorkUnit& unit : units) {
+    REQUIRE(unit.pictures.data() == next);
+    REQUIRE(!unit.pictures.empty());
+    REQUIRE(unit.pictures.size() <= 32);
+    next += unit.pictures.size();
+  }
+  REQUIRE(next == pictures.data() + pictures.size());
+  const double mean = 5000.0 / static_cast<double>(units.size());
+  REQUIRE(mean > 10);
+  REQUIRE(mean < 18);
+  REQUIRE(CutIntoUnits({}, 16, Context()).empty());
+  REQUIRE(CutIntoUnits(pictures, 1, Context()).size() == 5000);
+}
+
+TEST_CASE("an item that comes or goes changes a unit or two, not all that follow") {
+  const std::vector<ScannedPicture> pictures = Pictures(2000);
+  const std::set<std::string> before = Hashes(pictures);
+  std::vector<ScannedPicture> fewer = pictures;
+  fewer.erase(fewer.begin() + 3);
+  const std::set<std::string> after = Hashes(fewer);
+  // A forced end at the greatest size may shift the next few.
+  REQUIRE(CountMissing(after, before) >= 1);
+  REQUIRE(CountMissing(after, before) <= 8);
+}
+
+TEST_CASE("all that a result depends on is in the hash, and nothing else") {
+  const std::vector<ScannedPicture> pictures = Pictures(10);
+  const std::set<std::string> original = Hashes(pictures);
+  REQUIRE(Hashes(Pictures(10)) == original);
+
+  const auto changed = [&](const std::function<void(ScannedPicture&)>& change) {
+    std::vector<ScannedPicture> copy = pictures;
+    change(copy[5]);
+    return Hashes(copy) != original;
+  };
+  REQUIRE(changed([](ScannedPicture& p) { p.sha256 = "other"; }));
+  REQUIRE(changed([](ScannedPicture& p) { p.item.captions[0].text = "other"; }));
+  REQUIRE(changed([](ScannedPicture& p) { p.item.captions.pop_back(); }));
+  REQUIRE(!changed([](ScannedPicture& p) { p.item.captions[1].text = "zwei"; }));
+  REQUIRE(!changed([](ScannedPicture& p) { p.item.path = "/elsewhere"; }));
+  REQUIRE(!changed([](ScannedPicture& p) { p.item.tags = {"x"}; }));
+
+  const auto with = [&](const std::function<void(UnitContext&)>& change) {
+    UnitContext context = Context();
+    change(context);
+    return Hashes(pictures, context) != original;
+  };
+  REQUIRE(with([](UnitContext& c) { c.model = "n"; }));
+  REQUIRE(with([](UnitContext& c) { c.deterministic = true; }));
+  REQUIRE(with([](UnitContext& c) { c.limits.max_pixels = 7; }));
+  REQUIRE(with([](UnitContext& c) { c.caption_language = "de"; }));
+}
+
+TEST_CASE("captions of one language are counted from one") {
+  const std::vector<CaptionItem> captions = CaptionItemsOf(Pictures(1)[0].item, "en");
+  REQUIRE(captions.size() == 2);
+  REQUIRE(captions[0].item_id == "p/100000#en-1");
+  REQUIRE(captions[1].item_id == "p/100000#en-2");
+  REQUIRE(captions[1].text == "two");
+}
+
+}  // namespace
+}  // namespace sightline
