@@ -9,7 +9,7 @@
 
 #include "common/embedding/score.h"
 #include "common/retrieval/clients.h"
-#include "common/retrieval/generation_directory.h"
+#include "common/retrieval/generation_catalog.h"
 
 namespace sightline {
 

@@ -13,7 +13,7 @@
 #include "common/embedding/candidate.h"
 #include "common/embedding/embedding_matrix.h"
 #include "common/retrieval/clients.h"
-#include "common/retrieval/generation_directory.h"
+#include "common/retrieval/generation_catalog.h"
 #include "common/retrieval/pinned_index.h"
 #include "common/retrieval/stage_calls.h"
 

@@ -18,7 +18,7 @@ absl::string_view Plural(IndexContent content) {
 
 }  // namespace
 
-absl::StatusOr<PinnedIndex> PinIndex(const Backends& backends, const GenerationDirectory& directory,
+absl::StatusOr<PinnedIndex> PinIndex(const Backends& backends, const GenerationCatalog& directory,
                                      absl::string_view index) {
   PinnedIndex pinned;
   ASSIGN_OR_RETURN(pinned.info, directory.Pin(index));
@@ -45,7 +45,7 @@ Modality ModalityOf(IndexContent content) {
   return content == IndexContent::kImages ? Modality::kImage : Modality::kText;
 }
 
-absl::StatusOr<std::string> ChooseIndex(const GenerationDirectory& directory,
+absl::StatusOr<std::string> ChooseIndex(const GenerationCatalog& directory,
                                         absl::string_view named, Modality query) {
   if (!named.empty()) return std::string(named);
   if (query == Modality::kUnknown) {

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/retrieval/backends.h"
-#include "common/retrieval/generation_directory.h"
+#include "common/retrieval/generation_catalog.h"
 #include "common/retrieval/retriever.h"
 
 namespace sightline {
@@ -26,7 +26,7 @@ struct PinnedIndex {
 
 // The directory's error for an index that it cannot pin; FAILED_PRECONDITION when the
 // generation has another number of shards than backends were configured.
-absl::StatusOr<PinnedIndex> PinIndex(const Backends& backends, const GenerationDirectory& directory,
+absl::StatusOr<PinnedIndex> PinIndex(const Backends& backends, const GenerationCatalog& directory,
                                      absl::string_view index);
 
 // What the items of an index are.
@@ -34,7 +34,7 @@ Modality ModalityOf(IndexContent content);
 
 // `named`, or if that is empty the only index that holds the other modality than the
 // query: images for a text, captions for an image.
-absl::StatusOr<std::string> ChooseIndex(const GenerationDirectory& directory,
+absl::StatusOr<std::string> ChooseIndex(const GenerationCatalog& directory,
                                         absl::string_view named, Modality query);
 
 // FAILED_PRECONDITION unless `space` is the index's.  `whose` begins the message.

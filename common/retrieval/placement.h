@@ -1,7 +1,7 @@
 // Which shard holds an item.
 //
 // A file of its own because common/bundle/generation.h brings protobuf with it and a
-// function whose name is that of our class GenerationDirectory.
+// function whose name is that of our class GenerationCatalog.
 #ifndef SIGHTLINE_COMMON_RETRIEVAL_PLACEMENT_H_
 #define SIGHTLINE_COMMON_RETRIEVAL_PLACEMENT_H_
 

@@ -48,7 +48,7 @@ bool NeedsEncoder(const Query& query) {
 
 // Works out index, generation and modality.
 absl::StatusOr<SearchPlan> PinAll(const SearchRequest& request, const Backends& backends,
-                                  const GenerationDirectory& directory) {
+                                  const GenerationCatalog& directory) {
   SearchPlan plan;
   const ItemQuery* const item = std::get_if<ItemQuery>(&request.query);
   if (std::holds_alternative<TextQuery>(request.query)) {

@@ -1,7 +1,7 @@
 // The life of a search request: pin, encode, fan out, merge, rerank, combine.
 //
 // A Retriever holds the policy and nothing of the transport: clients.h says whom it
-// calls, generation_directory.h what there is to call.  It answers before the deadline,
+// calls, generation_catalog.h what there is to call.  It answers before the deadline,
 // partially if need be, and the answer says what was asked and what was done.
 //
 //   Retriever retriever(&backends, &directory, options);
@@ -22,7 +22,7 @@
 #include "common/retrieval/backends.h"
 #include "common/retrieval/budget_policy.h"
 #include "common/retrieval/clients.h"
-#include "common/retrieval/generation_directory.h"
+#include "common/retrieval/generation_catalog.h"
 
 namespace sightline {
 
@@ -164,7 +164,7 @@ absl::Status Validate(const RetrieverOptions& options);
 // retrieval fits), ResourceExhausted (a backend's queue is full).
 class Retriever {
  public:
-  Retriever(const Backends* backends, const GenerationDirectory* directory,
+  Retriever(const Backends* backends, const GenerationCatalog* directory,
             const BudgetPolicy* budget, RetrieverOptions options)
       : backends_(backends), directory_(directory), budget_(budget), options_(options) {}
 
@@ -176,7 +176,7 @@ class Retriever {
 
  private:
   const Backends* backends_;
-  const GenerationDirectory* directory_;
+  const GenerationCatalog* directory_;
   const BudgetPolicy* budget_;
   RetrieverOptions options_;
 };

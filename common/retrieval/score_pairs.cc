@@ -47,7 +47,7 @@ struct Side {
 absl::StatusOr<const PinnedIndex*> PinItemIndex(const std::string& index, absl::string_view path,
                                                 Modality wanted, const PinnedIndex& target,
                                                 const Backends& backends,
-                                                const GenerationDirectory& directory, Pins& pins) {
+                                                const GenerationCatalog& directory, Pins& pins) {
   auto found = pins.find(index);
   if (found == pins.end()) {
     ASSIGN_OR_RETURN(PinnedIndex pinned, PinIndex(backends, directory, index));
@@ -69,7 +69,7 @@ absl::StatusOr<const PinnedIndex*> PinItemIndex(const std::string& index, absl::
 template <typename Element>
 absl::StatusOr<SidePlan> PlanSide(absl::Span<const Element> elements, Modality wanted,
                                   const PinnedIndex& target, const Backends& backends,
-                                  const GenerationDirectory& directory, Pins& pins) {
+                                  const GenerationCatalog& directory, Pins& pins) {
   SidePlan plan;
   plan.size = elements.size();
   std::map<std::pair<std::string, int>, size_t> fetch_of;

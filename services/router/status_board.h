@@ -14,13 +14,13 @@
 
 #include "absl/status/statusor.h"
 #include "common/clients/server_status.h"
-#include "common/retrieval/generation_directory.h"
+#include "common/retrieval/generation_catalog.h"
 #include "services/router/router_config.h"
 
 namespace sightline {
 
 // Thread-safe.
-class StatusBoard : public GenerationDirectory {
+class StatusBoard : public GenerationCatalog {
  public:
   explicit StatusBoard(const RouterConfig& config);
 

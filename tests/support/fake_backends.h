@@ -24,7 +24,7 @@
 #include "absl/strings/string_view.h"
 #include "common/base/call_context.h"
 #include "common/retrieval/clients.h"
-#include "common/retrieval/generation_directory.h"
+#include "common/retrieval/generation_catalog.h"
 
 namespace sightline {
 
@@ -71,8 +71,8 @@ class FakeBehaviour {
   void AwaitCalls(int count);
 
   // For the fakes: runs `answer` with OK or with the error to give, once, as the rule
-  // for this call says.
-  void Meet(const CallContext& call, std::function<void(const absl::Status&)> answer);
+  // for this call says.  The error is its own, shared with no other thread.
+  void Meet(const CallContext& call, std::function<void(absl::Status)> answer);
 
  private:
   mutable std::mutex mutex_;
@@ -178,7 +178,7 @@ class FakeReranker : public RerankerClient {
 };
 
 // A directory that the test fills.
-class FakeDirectory : public GenerationDirectory {
+class FakeDirectory : public GenerationCatalog {
  public:
   // An index that is configured but that no backend has reported yet.
   void Configure(absl::string_view index);

@@ -124,7 +124,7 @@ std::vector<std::string> Referee(const FakeIndex& index, absl::string_view query
     e.push_back(all[i].score);
     c.push_back(query_is_text ? MatchOf(query, all[i].item_id) : MatchOf(all[i].item_id, query));
   }
-  if (combination.kind == CombinationKind::kNormAddLambda) {
+  if (combination.kind == CombinationKind::kNormAddLambda && depth > 0) {
     for (std::vector<double>* scores : {&e, &c}) {
       const double least = *std::min_element(scores->begin(), scores->end());
       const double most = *std::max_element(scores->begin(), scores->end());

@@ -1,6 +1,6 @@
 // What can be searched at this moment.
-#ifndef SIGHTLINE_COMMON_RETRIEVAL_GENERATION_DIRECTORY_H_
-#define SIGHTLINE_COMMON_RETRIEVAL_GENERATION_DIRECTORY_H_
+#ifndef SIGHTLINE_COMMON_RETRIEVAL_GENERATION_CATALOG_H_
+#define SIGHTLINE_COMMON_RETRIEVAL_GENERATION_CATALOG_H_
 
 #include <cstdint>
 #include <memory>
@@ -29,9 +29,9 @@ struct GenerationInfo {
 };
 
 // Thread-safe.
-class GenerationDirectory {
+class GenerationCatalog {
  public:
-  virtual ~GenerationDirectory() = default;
+  virtual ~GenerationCatalog() = default;
 
   // The generation that new requests to `index` are pinned to.  NotFound for an index
   // that nobody was configured to serve; Unavailable for one that no backend has
@@ -45,4 +45,4 @@ class GenerationDirectory {
 
 }  // namespace sightline
 
-#endif  // SIGHTLINE_COMMON_RETRIEVAL_GENERATION_DIRECTORY_H_
+#endif  // SIGHTLINE_COMMON_RETRIEVAL_GENERATION_CATALOG_H_
