@@ -190,7 +190,8 @@ absl::Status CheckOffsets(const std::map<std::string, Entry>& entries, int64_t l
   });
   int64_t end = 0;
   for (const auto* item : order) {
-    const auto& [name, entry] = *item;
+    const std::string& name = item->first;
+    const Entry& entry = item->second;
     const int64_t first = entry.data_offsets[0];
     const int64_t last = entry.data_offsets[1];
     const auto refuse = [&](absl::string_view why) {
