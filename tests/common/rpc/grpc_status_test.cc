@@ -92,7 +92,7 @@ TEST_CASE("Details of strangers are left out") {
 }
 
 TEST_CASE("A code that gRPC does not define becomes UNKNOWN") {
-  const grpc::Status odd(static_cast<grpc::StatusCode>(99), "odd");
+  const grpc::Status odd(static_cast<grpc::StatusCode>(20), "odd");
   CHECK(FromGrpcStatus(odd).code() == absl::StatusCode::kUnknown);
 }
 
