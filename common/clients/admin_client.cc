@@ -13,11 +13,13 @@ namespace {
 class GrpcAdminClient : public AdminClient {
  public:
   GrpcAdminClient(std::shared_ptr<grpc::Channel> channel, absl::string_view name)
-      : stub_(v1::Admin::NewStub(channel)), who_(absl::StrCat("server ", name)) {}
+      : channel_(GuardedChannel(std::move(channel))),
+        stub_(v1::Admin::NewStub(channel_)),
+        who_(absl::StrCat("server ", name)) {}
 
   void GetStatus(const CallContext& call, Done<ServerStatus> done) override {
     StartUnaryCall<v1::GetStatusResponse, ServerStatus>(
-        call, who_, v1::GetStatusRequest(),
+        channel_, call, who_, v1::GetStatusRequest(),
         [this](auto* context, auto* asked, auto* answer, auto finish) {
           stub_->async()->GetStatus(context, asked, answer, std::move(finish));
         },
@@ -28,6 +30,7 @@ class GrpcAdminClient : public AdminClient {
   }
 
  private:
+  const std::shared_ptr<grpc::Channel> channel_;
   const std::unique_ptr<v1::Admin::Stub> stub_;
   const std::string who_;
 };

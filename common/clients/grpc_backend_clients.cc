@@ -30,12 +30,14 @@ Message MessageOf(Request request) {
 class GrpcQueryEncoderClient : public QueryEncoderClient {
  public:
   GrpcQueryEncoderClient(std::shared_ptr<grpc::Channel> channel, absl::string_view name)
-      : stub_(v1::QueryEncoder::NewStub(channel)), who_(absl::StrCat("query_encoder ", name)) {}
+      : channel_(GuardedChannel(std::move(channel))),
+        stub_(v1::QueryEncoder::NewStub(channel_)),
+        who_(absl::StrCat("query_encoder ", name)) {}
 
   void EncodeQueries(const CallContext& call, EncodeRequest request,
                      Done<EncodeResponse> done) override {
     StartUnaryCall<v1::EncodeQueriesResponse, EncodeResponse>(
-        call, who_, MessageOf<v1::EncodeQueriesRequest>(std::move(request)),
+        channel_, call, who_, MessageOf<v1::EncodeQueriesRequest>(std::move(request)),
         [this](auto* context, auto* message, auto* answer, auto finish) {
           stub_->async()->EncodeQueries(context, message, answer, std::move(finish));
         },
@@ -43,6 +45,7 @@ class GrpcQueryEncoderClient : public QueryEncoderClient {
   }
 
  private:
+  const std::shared_ptr<grpc::Channel> channel_;
   const std::unique_ptr<v1::QueryEncoder::Stub> stub_;
   const std::string who_;
 };
@@ -50,12 +53,14 @@ class GrpcQueryEncoderClient : public QueryEncoderClient {
 class GrpcIndexSearchClient : public IndexSearchClient {
  public:
   GrpcIndexSearchClient(std::shared_ptr<grpc::Channel> channel, absl::string_view name)
-      : stub_(v1::IndexSearch::NewStub(channel)), who_(absl::StrCat("index_search ", name)) {}
+      : channel_(GuardedChannel(std::move(channel))),
+        stub_(v1::IndexSearch::NewStub(channel_)),
+        who_(absl::StrCat("index_search ", name)) {}
 
   void SearchShard(const CallContext& call, SearchShardRequest request,
                    Done<SearchShardResponse> done) override {
     StartUnaryCall<v1::SearchIndexResponse, SearchShardResponse>(
-        call, who_, MessageOf<v1::SearchIndexRequest>(std::move(request)),
+        channel_, call, who_, MessageOf<v1::SearchIndexRequest>(std::move(request)),
         [this](auto* context, auto* message, auto* answer, auto finish) {
           stub_->async()->SearchIndex(context, message, answer, std::move(finish));
         },
@@ -65,7 +70,7 @@ class GrpcIndexSearchClient : public IndexSearchClient {
   void FetchItems(const CallContext& call, FetchItemsRequest request,
                   Done<FetchItemsResponse> done) override {
     StartUnaryCall<v1::FetchItemsResponse, FetchItemsResponse>(
-        call, who_, MessageOf<v1::FetchItemsRequest>(std::move(request)),
+        channel_, call, who_, MessageOf<v1::FetchItemsRequest>(std::move(request)),
         [this](auto* context, auto* message, auto* answer, auto finish) {
           stub_->async()->FetchItems(context, message, answer, std::move(finish));
         },
@@ -73,6 +78,7 @@ class GrpcIndexSearchClient : public IndexSearchClient {
   }
 
  private:
+  const std::shared_ptr<grpc::Channel> channel_;
   const std::unique_ptr<v1::IndexSearch::Stub> stub_;
   const std::string who_;
 };
@@ -80,12 +86,14 @@ class GrpcIndexSearchClient : public IndexSearchClient {
 class GrpcRerankerClient : public RerankerClient {
  public:
   GrpcRerankerClient(std::shared_ptr<grpc::Channel> channel, absl::string_view name)
-      : stub_(v1::Reranker::NewStub(channel)), who_(absl::StrCat("reranker ", name)) {}
+      : channel_(GuardedChannel(std::move(channel))),
+        stub_(v1::Reranker::NewStub(channel_)),
+        who_(absl::StrCat("reranker ", name)) {}
 
   void RerankCandidates(const CallContext& call, RerankRequest request,
                         Done<RerankResponse> done) override {
     StartUnaryCall<v1::RerankCandidatesResponse, RerankResponse>(
-        call, who_, MessageOf<v1::RerankCandidatesRequest>(std::move(request)),
+        channel_, call, who_, MessageOf<v1::RerankCandidatesRequest>(std::move(request)),
         [this](auto* context, auto* message, auto* answer, auto finish) {
           stub_->async()->RerankCandidates(context, message, answer, std::move(finish));
         },
@@ -93,6 +101,7 @@ class GrpcRerankerClient : public RerankerClient {
   }
 
  private:
+  const std::shared_ptr<grpc::Channel> channel_;
   const std::unique_ptr<v1::Reranker::Stub> stub_;
   const std::string who_;
 };

@@ -80,7 +80,9 @@ struct ReadAnswer {
 class GrpcSearchClient : public SearchClient {
  public:
   GrpcSearchClient(std::shared_ptr<grpc::Channel> channel, absl::string_view name)
-      : stub_(v1::Search::NewStub(channel)), who_(absl::StrCat("router ", name)) {}
+      : channel_(GuardedChannel(std::move(channel))),
+        stub_(v1::Search::NewStub(channel_)),
+        who_(absl::StrCat("router ", name)) {}
 
   void SearchItems(const CallContext& call, SearchRequest request,
                    Done<SearchResult> done) override {
@@ -88,7 +90,7 @@ class GrpcSearchClient : public SearchClient {
     v1::SearchItemsRequest message;
     ToProto(std::move(request), &message);
     StartUnaryCall<v1::SearchItemsResponse, SearchResult>(
-        call, who_, std::move(message),
+        channel_, call, who_, std::move(message),
         [this](auto* context, auto* asked, auto* answer, auto finish) {
           stub_->async()->SearchItems(context, asked, answer, std::move(finish));
         },
@@ -101,7 +103,7 @@ class GrpcSearchClient : public SearchClient {
     v1::ScorePairsRequest message;
     ToProto(std::move(request), &message);
     StartUnaryCall<v1::ScorePairsResponse, ScorePairsResult>(
-        call, who_, std::move(message),
+        channel_, call, who_, std::move(message),
         [this](auto* context, auto* asked, auto* answer, auto finish) {
           stub_->async()->ScorePairs(context, asked, answer, std::move(finish));
         },
@@ -114,7 +116,7 @@ class GrpcSearchClient : public SearchClient {
     v1::GetItemsRequest message;
     ToProto(std::move(request), &message);
     StartUnaryCall<v1::GetItemsResponse, GetItemsResult>(
-        call, who_, std::move(message),
+        channel_, call, who_, std::move(message),
         [this](auto* context, auto* asked, auto* answer, auto finish) {
           stub_->async()->GetItems(context, asked, answer, std::move(finish));
         },
@@ -122,6 +124,7 @@ class GrpcSearchClient : public SearchClient {
   }
 
  private:
+  const std::shared_ptr<grpc::Channel> channel_;
   const std::unique_ptr<v1::Search::Stub> stub_;
   const std::string who_;
 };

@@ -21,45 +21,71 @@
 
 namespace sightline {
 
-// Starts `start(context, request, response, callback)` and gives `done` what `read` makes
-// of the answer, or the error with `who` before its message.
+// `channel`, so held that its end never comes on a thread of gRPC's.
+//
+// gRPC 1.51 runs callbacks on threads of its own, ends them with the last channel that
+// used them, and waits for them.  When that last channel goes inside a callback, because
+// its client was dropped while the call was under way, a thread waits for itself and the
+// process aborts.  Clients and their calls hold the guarded pointer; its last holder, if
+// inside a CallbackScope, leaves the channel to a thread made for that.
+std::shared_ptr<grpc::Channel> GuardedChannel(std::shared_ptr<grpc::Channel> channel);
+
+// Stands on the stack of a callback of gRPC's as long as anything of ours lives there.
+class CallbackScope {
+ public:
+  CallbackScope();
+  ~CallbackScope();
+  CallbackScope(const CallbackScope&) = delete;
+  CallbackScope& operator=(const CallbackScope&) = delete;
+
+ private:
+  const bool outer_;
+};
+
+// Starts `start(context, request, answer, callback)` on a stub of `channel`, which is
+// guarded, and gives `done` what `read(request, answer)` makes of the answer, or the
+// error with `who` before its message.
 //
 //   StartUnaryCall<v1::SearchIndexResponse, SearchShardResponse>(
-//       call, "index_search a:1", std::move(request),
-//       [this](auto&&... args) { stub_->async()->SearchIndex(args...); },
-//       [](const auto& request, const auto& response) { return FromProto(request, response); },
-//       std::move(done));
+//       channel_, call, "index_search a:1", std::move(request),
+//       [this](auto* context, auto* request, auto* answer, auto finish) {
+//         stub_->async()->SearchIndex(context, request, answer, std::move(finish));
+//       },
+//       read, std::move(done));
 template <typename Answer, typename Result, typename Request, typename Start, typename Read>
-void StartUnaryCall(const CallContext& call, std::string who, Request request, Start start,
-                    Read read, std::function<void(absl::StatusOr<Result>)> done) {
+void StartUnaryCall(std::shared_ptr<grpc::Channel> channel, const CallContext& call,
+                    const std::string& who, Request request, const Start& start, Read read,
+                    std::function<void(absl::StatusOr<Result>)> done) {
   if (absl::Status alive = call.Check(who); !alive.ok()) {
     done(std::move(alive));
     return;
   }
-  // Request and answer must stay where they are until gRPC has called back.
+  // Stays where it is until gRPC has called back.  The channel goes last.
   struct State {
+    std::shared_ptr<grpc::Channel> channel;
     std::shared_ptr<grpc::ClientContext> context;
+    std::string who;
     Request request;
     Answer answer;
+    Read read;
+    std::function<void(absl::StatusOr<Result>)> done;
   };
-  auto state = std::make_shared<State>();
-  state->context = NewClientContext(call);
-  state->request = std::move(request);
-  State* raw = state.get();
-  auto finish = [state = std::move(state), who = std::move(who), read = std::move(read),
-                 done = std::move(done)](grpc::Status status) {
-    if (!status.ok()) {
-      done(WithPrefix(FromGrpcStatus(status), who));
-      return;
-    }
-    absl::StatusOr<Result> result = read(state->request, state->answer);
-    if (result.ok()) {
-      done(std::move(result));
-    } else {
-      done(WithPrefix(result.status(), who));
-    }
-  };
-  start(raw->context.get(), &raw->request, &raw->answer, std::move(finish));
+  auto state = std::make_shared<State>(State{std::move(channel), NewClientContext(call), who,
+                                             std::move(request), Answer(), std::move(read),
+                                             std::move(done)});
+  State* const raw = state.get();
+  start(raw->context.get(), &raw->request, &raw->answer,
+        [state = std::move(state)](grpc::Status status) mutable {
+          const CallbackScope scope;
+          // Taken out of the callback, which gRPC destroys when the scope is over.
+          const std::shared_ptr<State> ended = std::move(state);
+          if (!status.ok()) {
+            ended->done(WithPrefix(FromGrpcStatus(status), ended->who));
+            return;
+          }
+          absl::StatusOr<Result> result = ended->read(ended->request, ended->answer);
+          ended->done(result.ok() ? std::move(result) : WithPrefix(result.status(), ended->who));
+        });
 }
 
 // Starts a call and waits for what it gives to `done`.  gRPC keeps deadlines, so nothing

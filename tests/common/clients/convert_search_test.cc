@@ -1,0 +1,366 @@
+#include "common/clients/convert_search.h"
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "catch2/catch.hpp"
+#include "common/base/error_details.h"
+#include "common/clients/convert.h"
+#include "common/clients/convert_admin.h"
+
+namespace sightline {
+namespace {
+
+const GenerationRef kTarget{"pictures", "g1", std::string(64, '0')};
+
+bool Refused(const absl::Status& status, const std::string& field) {
+  return status.code() == absl::StatusCode::kInvalidArgument &&
+         GetFields(status) == std::vector<std::string>{field};
+}
+
+bool BadAnswer(const absl::Status& status, const std::string& text) {
+  return status.code() == absl::StatusCode::kInternal &&
+         absl::StrContains(std::string(status.message()), text);
+}
+
+v1::SearchItemsRequest Message(Query query) {
+  SearchRequest request;
+  request.query = std::move(query);
+  v1::SearchItemsRequest message;
+  ToProto(std::move(request), &message);
+  return message;
+}
+
+TEST_CASE("every kind of query comes back whole") {
+  REQUIRE(std::get<TextQuery>(FromProto(Message(TextQuery{"fish"}))->query).text == "fish");
+  REQUIRE(std::get<ImageQuery>(FromProto(Message(ImageQuery{"png"}))->query).bytes == "png");
+  ImageInput image;
+  image.regions = {1, 2, {3, 4}, {}};
+  REQUIRE(std::get<RegionsQuery>(FromProto(Message(RegionsQuery{image}))->query)
+              .image.regions.features == std::vector<float>{3, 4});
+  const auto embedding =
+      std::get<EmbeddingQuery>(FromProto(Message(EmbeddingQuery{{1, 2, 3}, "space"}))->query);
+  REQUIRE(embedding.values == std::vector<float>{1, 2, 3});
+  REQUIRE(embedding.space == "space");
+  const auto item = std::get<ItemQuery>(FromProto(Message(ItemQuery{"captions", "a#en-1"}))->query);
+  REQUIRE(item.index == "captions");
+  REQUIRE(item.item_id == "a#en-1");
+}
+
+TEST_CASE("what a search request leaves open stays open") {
+  v1::SearchItemsRequest message;
+  message.mutable_query()->set_text("fish");
+  const auto read = FromProto(message);
+  REQUIRE(read.ok());
+  REQUIRE(read->index.empty());
+  REQUIRE(read->top_k == 10);
+  REQUIRE_FALSE(read->depth.has_value());
+  REQUIRE_FALSE(read->combination.has_value());
+  REQUIRE(read->want_records);
+  // An empty combination says no more than none.
+  message.mutable_combination();
+  REQUIRE_FALSE(FromProto(message)->combination.has_value());
+}
+
+TEST_CASE("what a search request says comes back") {
+  SearchRequest request;
+  request.index = "pictures";
+  request.query = TextQuery{"fish"};
+  request.top_k = 7;
+  request.depth = 0;
+  request.combination = Combination{CombinationKind::kAddLambda, 0.5f};
+  request.want_records = false;
+  v1::SearchItemsRequest message;
+  ToProto(request, &message);
+  const auto read = FromProto(message);
+  REQUIRE(read.ok());
+  REQUIRE(read->index == "pictures");
+  REQUIRE(read->top_k == 7);
+  REQUIRE(read->depth == 0);
+  REQUIRE(read->combination->kind == CombinationKind::kAddLambda);
+  REQUIRE_FALSE(read->want_records);
+}
+
+TEST_CASE("search requests that break a bound are refused by field") {
+  struct Lie {
+    const char* field;
+    void (*tell)(v1::SearchItemsRequest*);
+  };
+  const Lie lies[] = {
+      {"query", [](auto* r) { r->clear_query(); }},
+      {"query.text", [](auto* r) { r->mutable_query()->set_text(""); }},
+      {"query.text", [](auto* r) { r->mutable_query()->set_text(std::string(100000, 'x')); }},
+      {"query.image", [](auto* r) { r->mutable_query()->set_image(""); }},
+      {"query.item.item_id", [](auto* r) { r->mutable_query()->mutable_item(); }},
+      {"query.embedding.vector.element_type",
+       [](auto* r) { r->mutable_query()->mutable_embedding()->set_space("s"); }},
+      {"query.embedding.vector.row_count",
+       [](auto* r) {
+         r->mutable_query()->mutable_embedding()->set_space("s");
+         ToProto(EmbeddingMatrix(2, 2), r->mutable_query()->mutable_embedding()->mutable_vector());
+       }},
+      {"query.embedding.space",
+       [](auto* r) {
+         ToProto(EmbeddingMatrix(1, 2), r->mutable_query()->mutable_embedding()->mutable_vector());
+       }},
+      {"top_k", [](auto* r) { r->set_top_k(0); }},
+      {"top_k", [](auto* r) { r->set_top_k(-5); }},
+      {"top_k", [](auto* r) { r->set_top_k(1001); }},
+      {"rerank_depth", [](auto* r) { r->set_rerank_depth(-1); }},
+      {"combination.lambda",
+       [](auto* r) {
+         r->mutable_combination()->set_kind(v1::Combination::ADD_LAMBDA);
+         r->mutable_combination()->set_lambda(2);
+       }},
+      {"combination.kind",
+       [](auto* r) { r->mutable_combination()->set_kind(static_cast<v1::Combination::Kind>(9)); }},
+      {"view", [](auto* r) { r->set_view(static_cast<v1::ItemView>(9)); }},
+  };
+  for (const Lie& lie : lies) {
+    v1::SearchItemsRequest bad = Message(TextQuery{"fish"});
+    lie.tell(&bad);
+    INFO(lie.field);
+    REQUIRE(Refused(FromProto(bad).status(), lie.field));
+  }
+}
+
+SearchResult SomeResult() {
+  SearchResult result;
+  result.target = kTarget;
+  Hit first{"a", HitStage::kReranked, 0.9f, 0.3f, 0.9f, 1, 5, "a fish", "/a", {"sea"}};
+  Hit second{"b", HitStage::kRetrieved, 0.2f, 0.2f, absl::nullopt, 0, 6, "", "/b", {}};
+  result.hits = {first, second};
+  result.shard_count = 2;
+  result.answered_shard_count = 1;
+  result.unreachable = {"indexes/pictures/shards/1"};
+  result.rerank = RerankOutcome::kPartial;
+  result.requested_depth = 20;
+  result.achieved_depth = 1;
+  result.combination = {CombinationKind::kNormAddLambda, 0.5f};
+  result.degraded = {DegradedReason::kShardsMissing, DegradedReason::kDepthReduced,
+                     DegradedReason::kRerankerFailed, DegradedReason::kRerankerLate,
+                     DegradedReason::kRecordsMissing};
+  result.times = {absl::Milliseconds(1), absl::Microseconds(2500), absl::Seconds(3),
+                  absl::Nanoseconds(7), absl::Milliseconds(3010)};
+  return result;
+}
+
+TEST_CASE("search results come back whole") {
+  v1::SearchItemsResponse message;
+  ToProto(SomeResult(), /*with_items=*/true, &message);
+  const auto read = FromProto(Message(TextQuery{"fish"}), message);
+  REQUIRE(read.ok());
+  const SearchResult expected = SomeResult();
+  REQUIRE(read->hits.size() == 2);
+  for (int i = 0; i < 2; ++i) {
+    REQUIRE(read->hits[i].item_id == expected.hits[i].item_id);
+    REQUIRE(read->hits[i].stage == expected.hits[i].stage);
+    REQUIRE(read->hits[i].score == expected.hits[i].score);
+    REQUIRE(read->hits[i].retrieval_score == expected.hits[i].retrieval_score);
+    REQUIRE(read->hits[i].rerank_score == expected.hits[i].rerank_score);
+    REQUIRE(read->hits[i].shard == expected.hits[i].shard);
+    REQUIRE(read->hits[i].row == expected.hits[i].row);
+    REQUIRE(read->hits[i].caption == expected.hits[i].caption);
+    REQUIRE(read->hits[i].uri == expected.hits[i].uri);
+    REQUIRE(read->hits[i].tags == expected.hits[i].tags);
+  }
+  REQUIRE(read->target.generation == "g1");
+  REQUIRE(read->shard_count == 2);
+  REQUIRE(read->answered_shard_count == 1);
+  REQUIRE(read->unreachable == expected.unreachable);
+  REQUIRE(read->rerank == RerankOutcome::kPartial);
+  REQUIRE(read->requested_depth == 20);
+  REQUIRE(read->achieved_depth == 1);
+  REQUIRE(read->combination.kind == CombinationKind::kNormAddLambda);
+  REQUIRE(read->degraded == expected.degraded);
+  REQUIRE(read->times.encode == expected.times.encode);
+  REQUIRE(read->times.search == expected.times.search);
+  REQUIRE(read->times.rerank == expected.times.rerank);
+  REQUIRE(read->times.fetch == expected.times.fetch);
+  REQUIRE(read->times.total == expected.times.total);
+}
+
+TEST_CASE("a basic view has scores and no items") {
+  v1::SearchItemsResponse message;
+  ToProto(SomeResult(), /*with_items=*/false, &message);
+  REQUIRE_FALSE(message.hits(0).has_item());
+  REQUIRE(FromProto(Message(TextQuery{"fish"}), message)->hits[0].caption.empty());
+}
+
+TEST_CASE("search results that cannot be are internal errors") {
+  v1::SearchItemsResponse good;
+  ToProto(SomeResult(), true, &good);
+  v1::SearchItemsRequest request = Message(TextQuery{"fish"});
+  request.set_top_k(1);
+  REQUIRE(BadAnswer(FromProto(request, good).status(), "hits has 2"));
+  request.set_top_k(2);
+  v1::SearchItemsResponse bad = good;
+  bad.mutable_hits(1)->clear_stage();
+  REQUIRE(BadAnswer(FromProto(request, bad).status(), "hits[1].stage"));
+  bad = good;
+  bad.clear_rerank();
+  REQUIRE(BadAnswer(FromProto(request, bad).status(), "rerank.outcome"));
+  bad = good;
+  bad.clear_generation();
+  REQUIRE(BadAnswer(FromProto(request, bad).status(), "generation"));
+}
+
+TEST_CASE("a degraded reason of a newer server is left out") {
+  v1::SearchItemsResponse message;
+  ToProto(SomeResult(), true, &message);
+  message.add_degraded_reasons(static_cast<v1::DegradedReason>(99));
+  REQUIRE(FromProto(Message(TextQuery{"fish"}), message)->degraded.size() == 5);
+}
+
+v1::ScorePairsRequest PairsMessage() {
+  ScorePairsRequest request;
+  request.index = "pictures";
+  request.texts = {TextQuery{"fish"}, ItemQuery{"captions", "c"}};
+  request.images = {ImageQuery{"png"}, ItemQuery{"", "i"}, ImageQuery{"jpg"}};
+  v1::ScorePairsRequest message;
+  ToProto(request, &message);
+  return message;
+}
+
+TEST_CASE("pairs and their scores come back in row order") {
+  const auto request = FromProto(PairsMessage());
+  REQUIRE(request.ok());
+  REQUIRE(std::get<ItemQuery>(request->texts[1]).item_id == "c");
+  REQUIRE(std::get<ItemQuery>(request->images[1]).item_id == "i");
+  ScorePairsResult result;
+  result.target = kTarget;
+  for (int i = 0; i < 6; ++i) result.scores.push_back({0.1f * i, 0.2f * i, 0.3f * i});
+  v1::ScorePairsResponse message;
+  ToProto(result, /*image_count=*/3, &message);
+  REQUIRE(message.scores(4).text_index() == 1);
+  REQUIRE(message.scores(4).image_index() == 1);
+  const auto read = FromProto(PairsMessage(), message);
+  REQUIRE(read.ok());
+  REQUIRE(read->scores[5].raw_score == result.scores[5].raw_score);
+  message.mutable_scores()->SwapElements(0, 1);
+  REQUIRE(BadAnswer(FromProto(PairsMessage(), message).status(), "scores[0]"));
+  message.mutable_scores()->RemoveLast();
+  REQUIRE(BadAnswer(FromProto(PairsMessage(), message).status(), "scores has 5 entries, not 6"));
+}
+
+TEST_CASE("pairs that break a bound are refused by field") {
+  v1::ScorePairsRequest bad = PairsMessage();
+  bad.clear_texts();
+  REQUIRE(Refused(FromProto(bad).status(), "texts"));
+  bad = PairsMessage();
+  bad.clear_images();
+  REQUIRE(Refused(FromProto(bad).status(), "images"));
+  bad = PairsMessage();
+  while (bad.texts_size() < 400) *bad.add_texts() = bad.texts(0);
+  REQUIRE(Refused(FromProto(bad).status(), "texts"));
+  bad = PairsMessage();
+  bad.add_images();
+  REQUIRE(Refused(FromProto(bad).status(), "images[3]"));
+}
+
+TEST_CASE("items found are put where they were asked for") {
+  GetItemsRequest request{"pictures", {"a", "missing", "b"}, false};
+  v1::GetItemsRequest message;
+  ToProto(request, &message);
+  REQUIRE(FromProto(message)->item_ids == request.item_ids);
+  GetItemsResult result;
+  result.target = kTarget;
+  result.items = {StoredItem{"a"}, absl::nullopt, StoredItem{"b"}};
+  result.unreachable = {"indexes/pictures/shards/1"};
+  v1::GetItemsResponse answer;
+  ToProto(result, &answer);
+  REQUIRE(answer.items_size() == 2);
+  const auto read = FromProto(message, answer);
+  REQUIRE(read.ok());
+  REQUIRE(read->items[0]->item_id == "a");
+  REQUIRE_FALSE(read->items[1].has_value());
+  REQUIRE(read->items[2]->item_id == "b");
+  REQUIRE(read->unreachable == result.unreachable);
+  answer.mutable_items()->SwapElements(0, 1);
+  REQUIRE(BadAnswer(FromProto(message, answer).status(), "items[1]"));
+
+  message.clear_index();
+  REQUIRE(Refused(FromProto(message).status(), "index"));
+  message.set_index("pictures");
+  while (message.item_ids_size() < 1001) message.add_item_ids("x");
+  REQUIRE(Refused(FromProto(message).status(), "item_ids"));
+}
+
+ServerStatus SomeStatus() {
+  ServerStatus status;
+  status.service = "index_search";
+  GenerationStatus ready;
+  ready.state = GenerationState::kReady;
+  ready.sequence = 3;
+  ready.info.ref = kTarget;
+  ready.info.content = IndexContent::kCaptions;
+  ready.info.dimension = 256;
+  ready.info.shard_count = 2;
+  ready.info.item_count = 10273;
+  ready.info.encoder_model = "e";
+  ready.info.reranker_model = "r";
+  ready.info.combination = {CombinationKind::kAddLambda, 0.25f};
+  ready.held_shards = {1};
+  GenerationStatus refused;
+  refused.state = GenerationState::kRefused;
+  refused.reason = "too large";
+  refused.info.ref = {"pictures", "g2", ""};
+  status.generations = {ready, refused};
+  status.models = {{"e", "oscar", "s", "small"}};
+  status.backends = {{"reranker", "a:1", false, "down", {}},
+                     {"index_search", "b:2", true, "", {"indexes/pictures/shards/0"}}};
+  return status;
+}
+
+TEST_CASE("the status of a server comes back whole") {
+  v1::GetStatusResponse message;
+  ToProto(SomeStatus(), &message);
+  const auto read = FromProto(message);
+  REQUIRE(read.ok());
+  REQUIRE(read->service == "index_search");
+  REQUIRE(read->generations.size() == 2);
+  const GenerationStatus& ready = read->generations[0];
+  REQUIRE(ready.state == GenerationState::kReady);
+  REQUIRE(ready.sequence == 3);
+  REQUIRE(ready.info.ref.space == kTarget.space);
+  REQUIRE(ready.info.content == IndexContent::kCaptions);
+  REQUIRE(ready.info.dimension == 256);
+  REQUIRE(ready.info.shard_count == 2);
+  REQUIRE(ready.info.item_count == 10273);
+  REQUIRE(ready.info.encoder_model == "e");
+  REQUIRE(ready.info.reranker_model == "r");
+  REQUIRE(ready.info.combination.lambda == 0.25f);
+  REQUIRE(ready.held_shards == std::vector<int>{1});
+  REQUIRE(read->generations[1].state == GenerationState::kRefused);
+  REQUIRE(read->generations[1].reason == "too large");
+  REQUIRE(read->models[0].description == "small");
+  REQUIRE(read->backends[0].error == "down");
+  REQUIRE_FALSE(read->backends[0].reachable);
+  REQUIRE(read->backends[1].shards.size() == 1);
+}
+
+TEST_CASE("a ready generation must say what a router needs, and nothing impossible") {
+  v1::GetStatusResponse good;
+  ToProto(SomeStatus(), &good);
+  const auto check = [&](const char* field, void (*spoil)(v1::GenerationStatus*)) {
+    v1::GetStatusResponse bad = good;
+    spoil(bad.mutable_generations(0));
+    INFO(field);
+    REQUIRE(BadAnswer(FromProto(bad).status(), std::string("generations[0].") + field));
+  };
+  check("generation.index", [](auto* g) { g->mutable_generation()->set_index(".."); });
+  check("item_kind", [](auto* g) { g->clear_item_kind(); });
+  check("dimension", [](auto* g) { g->set_dimension(0); });
+  check("shard_count", [](auto* g) { g->set_shard_count(0); });
+  check("held_shards[0]", [](auto* g) { g->set_held_shards(0, 2); });
+  check("combination.kind", [](auto* g) { g->clear_combination(); });
+  // In a state that this reader has never heard of, it is nobody's business.
+  v1::GetStatusResponse newer = good;
+  newer.mutable_generations(0)->set_state(static_cast<v1::GenerationStatus::State>(9));
+  REQUIRE(FromProto(newer)->generations.size() == 1);
+}
+
+}  // namespace
+}  // namespace sightline

@@ -1,0 +1,218 @@
+#include "services/sightlinectl/describe_command.h"
+
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "catch2/catch.hpp"
+#include "common/base/files.h"
+#include "common/bundle/container.h"
+#include "common/bundle/generation.h"
+#include "common/bundle/layout.h"
+#include "common/bundle/model_bundle.h"
+#include "common/bundle/safetensors.h"
+#include "tests/support/temp_dir.h"
+
+namespace sightline {
+namespace {
+
+std::string Bytes(size_t count) {
+  return std::string(count, '\0');
+}
+
+std::string Text(const std::string& target, const DescribeOptions& options = {}) {
+  const auto text = Describe(target, options);
+  INFO(text.status());
+  REQUIRE(text.ok());
+  return *text;
+}
+
+// A whole file of 2 x 3 and 4 numbers, and one damaged byte if asked.
+std::string WriteContainer(const TempDir& dir) {
+  const std::string path = dir.File("numbers.bin");
+  auto writer = ContainerWriter::Create(path);
+  REQUIRE(writer.ok());
+  REQUIRE((*writer)->Declare("matrix", Dtype::kFloat32, {2, 3}, /*padded_rows=*/true).ok());
+  REQUIRE((*writer)->Declare("list", Dtype::kInt64, {4}).ok());
+  REQUIRE((*writer)->Append(Bytes(2 * 3 * 4)).ok());
+  REQUIRE((*writer)->Append(Bytes(4 * 8)).ok());
+  REQUIRE((*writer)->Finish().ok());
+  return path;
+}
+
+TEST_CASE("a container is told section by section") {
+  TempDir dir;
+  const std::string path = WriteContainer(dir);
+  REQUIRE(Text(path) ==
+          absl::StrCat("container ", path,
+                       "\n"
+                       "  2 sections, 8 224 bytes\n"
+                       "  section  dtype    shape   stride  offset  length  checksums\n"
+                       "  matrix   float32  [2, 3]      64   4 096     128          1\n"
+                       "  list     int64    [4]          8   8 192      32          1\n"));
+}
+
+TEST_CASE("verifying finds a damaged byte, and describing alone does not look") {
+  TempDir dir;
+  const std::string path = WriteContainer(dir);
+  DescribeOptions verify;
+  verify.verify = true;
+  REQUIRE(absl::EndsWith(Text(path, verify), "matches its checksums\n"));
+  {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(4096 + 1);
+    file.put('x');
+  }
+  REQUIRE(Describe(path, {}).ok());
+  REQUIRE(Describe(path, verify).status().code() == absl::StatusCode::kDataLoss);
+}
+
+std::string Weights() {
+  static const std::string zeros = Bytes(64);
+  std::map<std::string, TensorView> tensors;
+  tensors["layer.weight"] = {TensorDtype::kF32, {2, 3}, absl::string_view(zeros).substr(0, 24)};
+  tensors["layer.bias"] = {TensorDtype::kF16, {3}, absl::string_view(zeros).substr(0, 6)};
+  return SerializeSafetensors(tensors);
+}
+
+constexpr char kTensors[] =
+    "  tensor        dtype  shape   bytes\n"
+    "  layer.bias    F16    [3]         6\n"
+    "  layer.weight  F32    [2, 3]     24\n";
+
+TEST_CASE("a safetensors file is told tensor by tensor") {
+  TempDir dir;
+  const std::string path = dir.File("weights.safetensors");
+  REQUIRE(WriteFileAtomically(path, Weights()).ok());
+  REQUIRE(Text(path) == absl::StrCat("safetensors file ", path,
+                                     "\n"
+                                     "  2 tensors, 9 parameters\n",
+                                     kTensors));
+}
+
+ModelBundle WriteBundle(const std::string& store) {
+  bundle::v1::ModelBundleManifest manifest;
+  manifest.set_family("oscar");
+  manifest.set_description("a model for a test");
+  manifest.mutable_embedding()->set_dimension(256);
+  manifest.mutable_embedding()->set_metric(bundle::v1::EmbeddingSpec::COSINE);
+  manifest.mutable_cross_encoder()->set_score_kind("softmax_match");
+  manifest.mutable_cross_encoder()->set_combination("add_lambda");
+  manifest.mutable_cross_encoder()->set_combination_lambda(0.5f);
+  const auto bundle = WriteModelBundle(store, manifest, {{std::string(kWeightsFile), Weights()}});
+  INFO(bundle.status());
+  REQUIRE(bundle.ok());
+  return *bundle;
+}
+
+TEST_CASE("a model bundle is told by folder and by id") {
+  TempDir dir;
+  const ModelBundle bundle = WriteBundle(dir.path());
+  const std::string text = Text(bundle.directory);
+  REQUIRE(absl::StartsWith(
+      text, absl::StrCat("model bundle ", bundle.id,
+                         "\n"
+                         "  family         oscar\n"
+                         "  description    a model for a test\n"
+                         "  embedding      256 numbers, cosine, space ",
+                         bundle.manifest.embedding().space(),
+                         "\n"
+                         "  cross-encoder  softmax_match, combined by add_lambda:0.5\n"
+                         "  parameters     9 in 2 tensors\n"
+                         "  file                 bytes  sha256\n"
+                         "  weights.safetensors  ")));
+  DescribeOptions by_id;
+  by_id.store = dir.path();
+  REQUIRE(Text(bundle.id, by_id) == text);
+  by_id.tensors = true;
+  REQUIRE(Text(bundle.id, by_id) == absl::StrCat(text, kTensors));
+}
+
+TEST_CASE("verifying a bundle finds a replaced file") {
+  TempDir dir;
+  const ModelBundle bundle = WriteBundle(dir.path());
+  DescribeOptions verify;
+  verify.verify = true;
+  REQUIRE(absl::EndsWith(Text(bundle.directory, verify), "matches its checksums\n"));
+  std::string weights = Weights();
+  weights.back() = 'x';
+  std::ofstream(bundle.FilePath(kWeightsFile), std::ios::binary) << weights;
+  REQUIRE(Describe(bundle.directory, {}).ok());
+  REQUIRE(Describe(bundle.directory, verify).status().code() == absl::StatusCode::kDataLoss);
+}
+
+void WriteGeneration(const std::string& store, const std::string& name) {
+  bundle::v1::GenerationManifest manifest;
+  manifest.set_index("pictures");
+  manifest.set_generation(name);
+  manifest.set_item_kind(bundle::v1::IMAGE);
+  manifest.set_item_count(1);
+  manifest.mutable_embedding()->set_dimension(2);
+  manifest.mutable_embedding()->set_metric(bundle::v1::EmbeddingSpec::COSINE);
+  manifest.mutable_embedding()->set_space(std::string(64, 'a'));
+  manifest.set_encoder_model(std::string(64, 'b'));
+  EncodedItem item;
+  item.record.item_id = "fish";
+  item.embedding = {0.6f, 0.8f};
+  const std::string directory = GenerationDirectory(store, "pictures", name);
+  REQUIRE(MakeDirectories(directory).ok());
+  const auto shard = WriteShard(directory, 0, 1, 2, "", {item});
+  INFO(shard.status());
+  REQUIRE(shard.ok());
+  *manifest.add_shards() = *shard;
+  const absl::Status written = WriteGenerationManifest(store, manifest);
+  INFO(written);
+  REQUIRE(written.ok());
+}
+
+TEST_CASE("a generation is told by folder, by name and as what is current") {
+  TempDir dir;
+  WriteGeneration(dir.path(), "g1");
+  WriteGeneration(dir.path(), "g2");
+  REQUIRE(PublishGeneration(dir.path(), "pictures", "g2").ok());
+  DescribeOptions options;
+  options.store = dir.path();
+  const std::string text = Text("pictures", options);
+  REQUIRE(absl::StartsWith(
+      text, absl::StrCat("generation pictures/g2\n"
+                         "  items      1 images\n"
+                         "  embedding  2 numbers, cosine, space ",
+                         std::string(64, 'a'),
+                         "\n"
+                         "  encoder    ",
+                         std::string(64, 'b'),
+                         "\n"
+                         "  reranker   none\n"
+                         "  current    yes, sequence 1\n"
+                         "  shard  items  vectors                         bytes  features  bytes\n"
+                         "      0      1  shards/00000-of-00001.vectors  ")));
+  REQUIRE(Text("pictures/g2", options) == text);
+  REQUIRE(Text(GenerationDirectory(dir.path(), "pictures", "g2")) == text);
+  REQUIRE(absl::StrContains(Text("pictures/g1", options), "  current    no\n"));
+  options.verify = true;
+  REQUIRE(Text("pictures/g1", options).find("verified") != std::string::npos);
+}
+
+TEST_CASE("what is none of these is refused with a way out") {
+  TempDir dir;
+  const auto message = [](const std::string& target, const DescribeOptions& options = {}) {
+    return std::string(Describe(target, options).status().message());
+  };
+  REQUIRE(absl::StrContains(message("no-such-thing"), "for an id, add --store DIR"));
+  REQUIRE(WriteFileAtomically(dir.File("notes.txt"), "hello").ok());
+  REQUIRE(absl::StrContains(message(dir.File("notes.txt")), "neither a container nor"));
+  REQUIRE(absl::StrContains(message(dir.path()), "does not lie in a store"));
+  DescribeOptions options;
+  options.store = dir.path();
+  REQUIRE(absl::StrContains(message("a/b/c", options), "is no model id"));
+  REQUIRE(Describe("pictures", options).status().code() == absl::StatusCode::kNotFound);
+  REQUIRE(Describe("../x/y", options).status().code() == absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace sightline

@@ -1,0 +1,90 @@
+#include "services/sightlinectl/search_output.h"
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "catch2/catch.hpp"
+
+namespace sightline {
+namespace {
+
+SearchResult SomeResult() {
+  SearchResult result;
+  result.target = {"pictures", "g1", std::string(64, '0')};
+  Hit first{"stamps/fish/red", HitStage::kReranked,    0.91237f, 0.31f, 0.91237f, 1, 5,
+            "a red fish",      "/stamps/fish/red.png", {}};
+  Hit second{"emoji/1f41f", HitStage::kRetrieved, -0.25f, -0.25f, absl::nullopt, 0, 6, "", "", {}};
+  result.hits = {first, second};
+  result.shard_count = 2;
+  result.answered_shard_count = 2;
+  result.rerank = RerankOutcome::kComplete;
+  result.requested_depth = 20;
+  result.achieved_depth = 20;
+  result.times = {absl::Microseconds(20100), absl::Microseconds(500), absl::Milliseconds(19),
+                  absl::Microseconds(940), absl::Microseconds(41260)};
+  return result;
+}
+
+TEST_CASE("hits are one aligned line each") {
+  REQUIRE(FormatHits(SomeResult()) ==
+          "rank    score  stage      id               caption     path\n"
+          "   1   0.9124  reranked   stamps/fish/red  a red fish  /stamps/fish/red.png\n"
+          "   2  -0.2500  retrieved  emoji/1f41f\n");
+}
+
+TEST_CASE("no hits are said to be none") {
+  REQUIRE(FormatHits(SearchResult()) == "no hits\n");
+}
+
+TEST_CASE("the summary tells where the answer comes from and where the time went") {
+  REQUIRE(FormatSummary(SomeResult()) ==
+          "pictures/g1, shards 2 of 2, reranked 20 of 20 (replace), 41.3 ms (encode 20.1 ms, "
+          "search 0.5 ms, rerank 19.0 ms, fetch 0.9 ms)\n");
+}
+
+TEST_CASE("a degraded answer says in what way") {
+  SearchResult result = SomeResult();
+  result.answered_shard_count = 1;
+  result.unreachable = {"indexes/pictures/shards/1"};
+  result.rerank = RerankOutcome::kPartial;
+  result.achieved_depth = 10;
+  result.combination = {CombinationKind::kAddLambda, 0.5f};
+  result.degraded = {DegradedReason::kShardsMissing, DegradedReason::kRerankerLate};
+  REQUIRE(FormatSummary(result) ==
+          "pictures/g1, shards 1 of 2, reranked 10 of 20 (add_lambda:0.5), 41.3 ms (encode 20.1 "
+          "ms, search 0.5 ms, rerank 19.0 ms, fetch 0.9 ms)\n"
+          "degraded: shards missing: indexes/pictures/shards/1; the reranker was late\n");
+}
+
+TEST_CASE("the summary says why nothing was reranked") {
+  SearchResult result = SomeResult();
+  const auto says = [&](RerankOutcome outcome, const std::string& text) {
+    result.rerank = outcome;
+    return FormatSummary(result).find(text) != std::string::npos;
+  };
+  REQUIRE(says(RerankOutcome::kNotRequested, "not reranked (depth 0)"));
+  REQUIRE(says(RerankOutcome::kNotApplicable, "not reranked (nothing to rerank with)"));
+  REQUIRE(says(RerankOutcome::kFailed, "reranked none of 20"));
+}
+
+TEST_CASE("the JSON is the API's") {
+  const auto json = nlohmann::json::parse(SearchResultJson(SomeResult()));
+  REQUIRE(json["hits"].size() == 2);
+  REQUIRE(json["hits"][0]["itemId"] == "stamps/fish/red");
+  REQUIRE(json["hits"][0]["stage"] == "RERANKED");
+  REQUIRE(json["hits"][0]["item"]["caption"] == "a red fish");
+  REQUIRE_FALSE(json["hits"][1].contains("rerankScore"));
+  REQUIRE(json["coverage"]["answeredShardCount"] == 2);
+  REQUIRE(json["rerank"]["outcome"] == "COMPLETE");
+  REQUIRE(json["times"]["rerank"] == "0.019s");
+}
+
+TEST_CASE("a score is the match, then what it was made of") {
+  ScorePairsResult result;
+  result.score_kind = ScoreKind::kLogitMatch;
+  result.scores = {{0.25f, 0.75f, 1.0986f}};
+  REQUIRE(FormatScore(result) == "0.750000\n(logit_match 1.098600, retrieval score 0.250000)\n");
+}
+
+}  // namespace
+}  // namespace sightline
