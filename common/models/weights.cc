@@ -135,8 +135,8 @@ absl::StatusOr<torch::Tensor> ToTorch(const TensorView& view) {
       return absl::DataLossError(absl::StrCat("a tensor of shape ", ShapeText(view.shape), " has ",
                                               view.bytes.size(), " bytes"));
     }
-    // Through memcpy: the mapping need not be aligned.
-    std::memcpy(raw.data_ptr(), view.bytes.data(), view.bytes.size());
+    // Through memcpy: the mapping need not be aligned.  Which forbids null, even for nothing.
+    if (raw.numel() > 0) std::memcpy(raw.data_ptr(), view.bytes.data(), view.bytes.size());
     result = raw.to(raw.is_floating_point() ? torch::kFloat32 : torch::kInt64);
     return absl::OkStatus();
   }));

@@ -23,7 +23,10 @@ std::string ShapeText(const std::vector<int64_t>& shape) {
 template <typename Number>
 std::vector<Number> Numbers(const TensorView& view) {
   std::vector<Number> values(view.bytes.size() / sizeof(Number));
-  std::memcpy(values.data(), view.bytes.data(), values.size() * sizeof(Number));
+  // memcpy forbids null, even for nothing.
+  if (!values.empty()) {
+    std::memcpy(values.data(), view.bytes.data(), values.size() * sizeof(Number));
+  }
   return values;
 }
 

@@ -34,7 +34,7 @@ bundle::v1::ModelBundleManifest TinyManifest() {
   bundle::v1::GridExtractorSpec* grid = manifest.mutable_grid_extractor();
   grid->set_image_size(24);
   grid->clear_stages();
-  for (const int channels : {4, 6, 10}) {
+  for (const int channels : {8, 6, 10}) {
     grid->add_stages()->set_channel_count(channels);
     grid->mutable_stages(grid->stages_size() - 1)->set_residual_block_count(channels == 6 ? 1 : 0);
   }
