@@ -172,79 +172,102 @@ TEST_CASE("a table of random damage with right checksums never leads outside the
 
 TEST_CASE("lying tables are refused though all checksums are right") {
   REQUIRE((*Container::FromBytes(RawContainer().Bytes()))->Verify().ok());
-  const std::vector<std::pair<std::string, std::function<void(RawContainer&)>>> lies = {
-      {"offset inside the table", [](RawContainer& c) { c.sections[0].offset = 0; }},
-      {"offset not aligned", [](RawContainer& c) { c.sections[0].offset = 4095; }},
-      {"offset past the end", [](RawContainer& c) { c.sections[0].offset = 8192; }},
-      {"offset negative", [](RawContainer& c) { c.sections[0].offset = ~uint64_t{4095}; }},
-      {"offset near 2^63",
+  struct Lie {
+    const char* what;
+    const char* problem;  // as the message names it
+    std::function<void(RawContainer&)> tell;
+  };
+  const std::vector<Lie> lies = {
+      {"offset inside the table", "inside of something",
+       [](RawContainer& c) { c.sections[0].offset = 0; }},
+      {"offset not aligned", "inside of something",
+       [](RawContainer& c) { c.sections[0].offset = 4095; }},
+      {"offset past the end", "past the file's end",
+       [](RawContainer& c) { c.sections[0].offset = 8192; }},
+      {"offset negative", "an offset is",
+       [](RawContainer& c) { c.sections[0].offset = ~uint64_t{4095}; }},
+      {"offset near 2^63", "past the file's end",
        [](RawContainer& c) { c.sections[0].offset = (uint64_t{1} << 63) - 4096; }},
-      {"length too large", [](RawContainer& c) { c.sections[0].length = 4; }},
-      {"length too small", [](RawContainer& c) { c.sections[0].length = 2; }},
-      {"length wraps", [](RawContainer& c) { c.sections[0].length = UINT64_MAX - 4095; }},
-      {"shape too large", [](RawContainer& c) { c.sections[0].shape = {4}; }},
-      {"shape too small", [](RawContainer& c) { c.sections[0].shape = {2}; }},
-      {"shape negative", [](RawContainer& c) { c.sections[0].shape = {UINT64_MAX}; }},
-      {"shape overflows with its element size",
+      {"length too large", "past the file's end",
+       [](RawContainer& c) { c.sections[0].length = 4; }},
+      {"length too small", "row stride", [](RawContainer& c) { c.sections[0].length = 2; }},
+      {"length wraps", "a length is",
+       [](RawContainer& c) { c.sections[0].length = UINT64_MAX - 4095; }},
+      {"shape too large", "row stride", [](RawContainer& c) { c.sections[0].shape = {4}; }},
+      {"shape too small", "row stride", [](RawContainer& c) { c.sections[0].shape = {2}; }},
+      {"shape negative", "an extent is",
+       [](RawContainer& c) { c.sections[0].shape = {UINT64_MAX}; }},
+      {"shape overflows with its element size", "row stride",
        [](RawContainer& c) {
          c.sections[0] = {"s", 6, 2, {1, uint64_t{1} << 61}, 8, 4096, 3, {Crc32c("abc")}};
        }},
-      {"rows overflow",
+      {"rows overflow", "row stride",
        [](RawContainer& c) {
          c.sections[0] = {"s", 1, 2, {uint64_t{1} << 62, 4}, 4, 4096, 0, {}};
        }},
-      {"any number of rows of nothing",
+      {"any number of rows of nothing", "row stride",
        [](RawContainer& c) {
          c.sections[0] = {"s", 1, 2, {uint64_t{1} << 62, 0}, 0, 4096, 0, {}};
-         c.tail = std::string();
        }},
-      {"stride of a lie", [](RawContainer& c) { c.sections[0].row_stride = 3; }},
-      {"stride zero", [](RawContainer& c) { c.sections[0].row_stride = 0; }},
-      {"stride neither tight nor padded",
+      {"stride of a lie", "row stride", [](RawContainer& c) { c.sections[0].row_stride = 3; }},
+      {"stride zero", "row stride", [](RawContainer& c) { c.sections[0].row_stride = 0; }},
+      {"stride neither tight nor padded", "row stride",
        [](RawContainer& c) {
          c.sections[0] = {"s", 1, 2, {1, 2}, 3, 4096, 3, {Crc32c("abc")}};
        }},
-      {"rank 0",
+      {"rank 0", "rank 0",
        [](RawContainer& c) {
          c.sections[0].rank = 0;
          c.sections[0].shape = {};
        }},
-      {"rank 3",
+      {"rank 3", "rank 3",
        [](RawContainer& c) {
          c.sections[0].rank = 3;
          c.sections[0].shape = {3, 1, 1};
        }},
-      {"rank of a lie", [](RawContainer& c) { c.sections[0].rank = 0xFFFFFFFF; }},
-      {"no checksums", [](RawContainer& c) { c.sections[0].checksums = {}; }},
-      {"too many checksums", [](RawContainer& c) { c.sections[0].checksums.resize(2); }},
-      {"no name", [](RawContainer& c) { c.sections[0].name = ""; }},
-      {"long name", [](RawContainer& c) { c.sections[0].name = std::string(201, 'n'); }},
-      {"name with a blank", [](RawContainer& c) { c.sections[0].name = "a b"; }},
-      {"name with a zero", [](RawContainer& c) { c.sections[0].name = std::string("a\0", 2); }},
-      {"two of a name",
+      {"rank of a lie", "rank 4294967295",
+       [](RawContainer& c) { c.sections[0].rank = 0xFFFFFFFF; }},
+      {"no checksums", "0 checksums", [](RawContainer& c) { c.sections[0].checksums = {}; }},
+      {"too many checksums", "2 checksums",
+       [](RawContainer& c) { c.sections[0].checksums.resize(2); }},
+      {"no name", "malformed section name", [](RawContainer& c) { c.sections[0].name = ""; }},
+      {"long name", "malformed section name",
+       [](RawContainer& c) { c.sections[0].name = std::string(201, 'n'); }},
+      {"name with a blank", "malformed section name",
+       [](RawContainer& c) { c.sections[0].name = "a b"; }},
+      {"name with a zero", "malformed section name",
+       [](RawContainer& c) { c.sections[0].name = std::string("a\0", 2); }},
+      {"two of a name", "two sections named s",
        [](RawContainer& c) {
          c.sections.push_back({"s", 1, 1, {0}, 1, 8192, 0, {}});
+         c.tail.resize(4096, '\0');
        }},
-      {"overlap",
+      {"overlap", "inside of something",
        [](RawContainer& c) {
          c.sections.push_back({"t", 1, 1, {3}, 1, 4096, 3, {Crc32c("abc")}});
        }},
-      {"a section more", [](RawContainer& c) { c.extra_sections = 1; }},
-      {"a section less", [](RawContainer& c) { c.extra_sections = -1; }},
-      {"any number of sections", [](RawContainer& c) { c.extra_sections = 0xFFFFFFF0; }},
-      {"table too long", [](RawContainer& c) { c.extra_table_length = 1; }},
-      {"table past the file", [](RawContainer& c) { c.extra_table_length = 1 << 20; }},
-      {"table of 2^64", [](RawContainer& c) { c.extra_table_length = -200; }},
-      {"file too long", [](RawContainer& c) { c.extra_file_length = 1; }},
-      {"bytes behind the last section", [](RawContainer& c) { c.tail = "abcd"; }},
-      {"version 0", [](RawContainer& c) { c.version = 0; }},
+      {"a section more", "ends too early", [](RawContainer& c) { c.extra_sections = 1; }},
+      {"a section less", "longer than its sections",
+       [](RawContainer& c) { c.extra_sections = -1; }},
+      {"any number of sections", "at most 4096",
+       [](RawContainer& c) { c.extra_sections = 0xFFFFFFF0; }},
+      {"table too long", "checksum", [](RawContainer& c) { c.extra_table_length = 1; }},
+      {"table past the file", "does not fit",
+       [](RawContainer& c) { c.extra_table_length = 1 << 20; }},
+      {"table of 2^64", "does not fit", [](RawContainer& c) { c.extra_table_length = -200; }},
+      {"file too long", "truncated or padded", [](RawContainer& c) { c.extra_file_length = 1; }},
+      {"bytes behind the last section", "sections end at",
+       [](RawContainer& c) { c.tail = "abcd"; }},
+      {"version 0", "version 0", [](RawContainer& c) { c.version = 0; }},
   };
-  for (const auto& [what, lie] : lies) {
-    CAPTURE(what);
+  for (const Lie& lie : lies) {
     RawContainer raw;
-    lie(raw);
+    lie.tell(raw);
     const ExactCopy copy(raw.Bytes());
-    REQUIRE(absl::IsDataLoss(Container::FromBytes(copy.view()).status()));
+    const absl::Status status = Container::FromBytes(copy.view()).status();
+    CAPTURE(lie.what, std::string(status.message()));
+    REQUIRE(absl::IsDataLoss(status));
+    REQUIRE(Mentions(status, lie.problem));
   }
 }
 
