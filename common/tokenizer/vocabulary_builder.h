@@ -6,14 +6,14 @@
 //
 // Tokens come in this order, until there are max_size: the special ones; every character
 // that the texts have, at a word's start ("c") and inside it ("##c"), so that no word of
-// theirs is unknown; then whole words and pieces, most useful first.
+// theirs is unknown; whole words, the most frequent first; then pieces, which spell the
+// rare words and those that only queries will have.
 //
-// How useful a token is: the tokens that it saves where it stands, which is its count
-// times the characters it covers less one.  Pieces are beginnings and inner parts
-// of words, of 2 to max_piece_length characters; words and pieces must occur min_count
-// times.  Ties go to the bytewise smaller token.  This is the greedy first step of what
-// WordPiece's own trainer does by likelihood, and good enough for a corpus whose words
-// mostly fit as a whole.
+// Pieces are found by byte pair encoding over characters (Sennrich et al., "Neural machine
+// translation of rare words with subword units", 2016): of all neighbours in all words the
+// most frequent pair becomes one piece, again and again.  Every distinct word counts once,
+// since a word to come is one more kind of word, not one more use of a frequent one.  Ties
+// go to the piece that is bytewise smaller.
 #ifndef SIGHTLINE_COMMON_TOKENIZER_VOCABULARY_BUILDER_H_
 #define SIGHTLINE_COMMON_TOKENIZER_VOCABULARY_BUILDER_H_
 
@@ -33,9 +33,10 @@ struct VocabularyOptions {
   bool lowercase = true;
   // A token costs a row of the word table.
   int max_size = 8000;
-  // Words and pieces seen less often are spelled with smaller ones.
+  // Words and pairs seen less often become no token.
   int64_t min_count = 2;
-  int max_piece_length = 6;
+  // How much of what the characters leave may go to whole words, from 0 to 1.
+  double word_share = 0.75;
 };
 
 // Not thread-safe.
