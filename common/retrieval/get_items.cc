@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "common/base/status_macros.h"
+#include "common/bundle/layout.h"
 #include "common/retrieval/backend_calls.h"
 #include "common/retrieval/pinned_index.h"
-#include "common/retrieval/placement.h"
 #include "common/retrieval/request_checks.h"
 #include "common/retrieval/retriever.h"
 #include "common/retrieval/status_notes.h"
@@ -17,11 +17,11 @@ absl::StatusOr<GetItemsResult> Retriever::GetItems(const GetItemsRequest& reques
                                                    const CallContext& call) const {
   RETURN_IF_ERROR(call.Check("get items"));
   RETURN_IF_ERROR(CheckGetItemsRequest(request, options_));
-  ASSIGN_OR_RETURN(const PinnedIndex index, PinIndex(*backends_, *directory_, request.index));
+  ASSIGN_OR_RETURN(const PinnedIndex index, PinIndex(*backends_, *catalog_, request.index));
 
   std::map<int, std::vector<size_t>> by_shard;  // positions in the request
   for (size_t i = 0; i < request.item_ids.size(); ++i) {
-    by_shard[ShardHolding(request.item_ids[i], index.info->shard_count)].push_back(i);
+    by_shard[ShardOf(request.item_ids[i], index.info->shard_count)].push_back(i);
   }
   std::vector<FetchCall> fetches;
   for (const auto& [shard, positions] : by_shard) {

@@ -18,10 +18,10 @@ absl::string_view Plural(IndexContent content) {
 
 }  // namespace
 
-absl::StatusOr<PinnedIndex> PinIndex(const Backends& backends, const GenerationCatalog& directory,
+absl::StatusOr<PinnedIndex> PinIndex(const Backends& backends, const GenerationCatalog& catalog,
                                      absl::string_view index) {
   PinnedIndex pinned;
-  ASSIGN_OR_RETURN(pinned.info, directory.Pin(index));
+  ASSIGN_OR_RETURN(pinned.info, catalog.Pin(index));
   const auto found = backends.shards.find(std::string(index));
   const size_t configured = found == backends.shards.end() ? 0 : found->second.size();
   if (configured == 0 || configured != static_cast<size_t>(pinned.info->shard_count)) {
@@ -45,8 +45,8 @@ Modality ModalityOf(IndexContent content) {
   return content == IndexContent::kImages ? Modality::kImage : Modality::kText;
 }
 
-absl::StatusOr<std::string> ChooseIndex(const GenerationCatalog& directory,
-                                        absl::string_view named, Modality query) {
+absl::StatusOr<std::string> ChooseIndex(const GenerationCatalog& catalog, absl::string_view named,
+                                        Modality query) {
   if (!named.empty()) return std::string(named);
   if (query == Modality::kUnknown) {
     return BadField("index", "is empty; this kind of query needs one");
@@ -55,7 +55,7 @@ absl::StatusOr<std::string> ChooseIndex(const GenerationCatalog& directory,
       query == Modality::kText ? IndexContent::kImages : IndexContent::kCaptions;
   std::vector<std::string> fitting;
   bool unknown = false;
-  for (const auto& info : directory.Known()) {
+  for (const auto& info : catalog.Known()) {
     // One that no backend has reported yet might hold anything.
     if (info == nullptr || info->ref.generation.empty()) {
       unknown = true;

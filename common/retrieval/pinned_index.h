@@ -24,9 +24,9 @@ struct PinnedIndex {
   IndexSearchClient* shard(int i) const { return (*shards)[i].get(); }
 };
 
-// The directory's error for an index that it cannot pin; FAILED_PRECONDITION when the
+// The catalog's error for an index that it cannot pin; FAILED_PRECONDITION when the
 // generation has another number of shards than backends were configured.
-absl::StatusOr<PinnedIndex> PinIndex(const Backends& backends, const GenerationCatalog& directory,
+absl::StatusOr<PinnedIndex> PinIndex(const Backends& backends, const GenerationCatalog& catalog,
                                      absl::string_view index);
 
 // What the items of an index are.
@@ -34,8 +34,8 @@ Modality ModalityOf(IndexContent content);
 
 // `named`, or if that is empty the only index that holds the other modality than the
 // query: images for a text, captions for an image.
-absl::StatusOr<std::string> ChooseIndex(const GenerationCatalog& directory,
-                                        absl::string_view named, Modality query);
+absl::StatusOr<std::string> ChooseIndex(const GenerationCatalog& catalog, absl::string_view named,
+                                        Modality query);
 
 // FAILED_PRECONDITION unless `space` is the index's.  `whose` begins the message.
 absl::Status CheckSpace(absl::string_view whose, absl::string_view space,

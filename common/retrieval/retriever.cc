@@ -10,10 +10,10 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
 #include "common/base/status_macros.h"
+#include "common/bundle/layout.h"
 #include "common/index/vector_index.h"
 #include "common/retrieval/backend_calls.h"
 #include "common/retrieval/pinned_index.h"
-#include "common/retrieval/placement.h"
 #include "common/retrieval/request_checks.h"
 #include "common/retrieval/rerank_block.h"
 #include "common/retrieval/status_notes.h"
@@ -48,7 +48,7 @@ bool NeedsEncoder(const Query& query) {
 
 // Works out index, generation and modality.
 absl::StatusOr<SearchPlan> PinAll(const SearchRequest& request, const Backends& backends,
-                                  const GenerationCatalog& directory) {
+                                  const GenerationCatalog& catalog) {
   SearchPlan plan;
   const ItemQuery* const item = std::get_if<ItemQuery>(&request.query);
   if (std::holds_alternative<TextQuery>(request.query)) {
@@ -56,16 +56,16 @@ absl::StatusOr<SearchPlan> PinAll(const SearchRequest& request, const Backends& 
   } else if (NeedsEncoder(request.query)) {
     plan.query = Modality::kImage;
   } else if (item != nullptr && !item->index.empty()) {
-    ASSIGN_OR_RETURN(plan.item_index, PinIndex(backends, directory, item->index));
+    ASSIGN_OR_RETURN(plan.item_index, PinIndex(backends, catalog, item->index));
     plan.query = ModalityOf(plan.item_index->info->content);
   }
-  ASSIGN_OR_RETURN(const std::string index, ChooseIndex(directory, request.index, plan.query));
+  ASSIGN_OR_RETURN(const std::string index, ChooseIndex(catalog, request.index, plan.query));
   // An index is pinned once, or a swap in between would give it two generations.
   if (plan.item_index.has_value() && plan.item_index->ref().index == index) {
     plan.target = *plan.item_index;
     return plan;
   }
-  ASSIGN_OR_RETURN(plan.target, PinIndex(backends, directory, index));
+  ASSIGN_OR_RETURN(plan.target, PinIndex(backends, catalog, index));
   if (item != nullptr && item->index.empty()) {
     plan.item_index = plan.target;
     plan.query = ModalityOf(plan.target.info->content);
@@ -141,7 +141,7 @@ absl::StatusOr<ResolvedQuery> EncodeQuery(EncodableQuery query, const SearchPlan
 absl::StatusOr<ResolvedQuery> FetchQuery(const ItemQuery& query, const SearchPlan& plan,
                                          const CallContext& call) {
   const PinnedIndex& index = *plan.item_index;
-  const int shard = ShardHolding(query.item_id, index.info->shard_count);
+  const int shard = ShardOf(query.item_id, index.info->shard_count);
   FetchCall fetch;
   fetch.client = index.shard(shard);
   fetch.request.target = index.ref();
@@ -315,7 +315,7 @@ absl::StatusOr<SearchResult> Retriever::Search(const SearchRequest& request,
   StageTimer timer(call.clock());
   SearchResult result;
 
-  ASSIGN_OR_RETURN(SearchPlan plan, PinAll(request, *backends_, *directory_));
+  ASSIGN_OR_RETURN(SearchPlan plan, PinAll(request, *backends_, *catalog_));
   RETURN_IF_ERROR(CheckAgainstTarget(request.query, plan));
   result.target = plan.target.ref();
   PlanRerank(request, options_, backends_->reranker.get(), plan, result);

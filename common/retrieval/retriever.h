@@ -4,7 +4,7 @@
 // calls, generation_catalog.h what there is to call.  It answers before the deadline,
 // partially if need be, and the answer says what was asked and what was done.
 //
-//   Retriever retriever(&backends, &directory, options);
+//   Retriever retriever(&backends, &catalog, &budget, options);
 //   ASSIGN_OR_RETURN(SearchResult result, retriever.Search(request, call));
 #ifndef SIGHTLINE_COMMON_RETRIEVAL_RETRIEVER_H_
 #define SIGHTLINE_COMMON_RETRIEVAL_RETRIEVER_H_
@@ -156,7 +156,7 @@ absl::Status Validate(const RetrieverOptions& options);
 
 // Thread-safe.  Calls block the calling thread, until the deadline at the latest; they
 // return CANCELLED soon after the call is cancelled.
-// `backends`, `directory` and `budget` outlive the retriever; `options` are valid.
+// `backends`, `catalog` and `budget` outlive the retriever; `options` are valid.
 //
 // Errors: InvalidArgument (bad vector, k, depth, text, space of an embedding is empty),
 // NotFound (index, item), FailedPrecondition (space of an embedding differs, generation
@@ -164,9 +164,9 @@ absl::Status Validate(const RetrieverOptions& options);
 // retrieval fits), ResourceExhausted (a backend's queue is full).
 class Retriever {
  public:
-  Retriever(const Backends* backends, const GenerationCatalog* directory,
-            const BudgetPolicy* budget, RetrieverOptions options)
-      : backends_(backends), directory_(directory), budget_(budget), options_(options) {}
+  Retriever(const Backends* backends, const GenerationCatalog* catalog, const BudgetPolicy* budget,
+            RetrieverOptions options)
+      : backends_(backends), catalog_(catalog), budget_(budget), options_(options) {}
 
   absl::StatusOr<SearchResult> Search(const SearchRequest& request, const CallContext& call) const;
   absl::StatusOr<ScorePairsResult> ScorePairs(const ScorePairsRequest& request,
@@ -176,7 +176,7 @@ class Retriever {
 
  private:
   const Backends* backends_;
-  const GenerationCatalog* directory_;
+  const GenerationCatalog* catalog_;
   const BudgetPolicy* budget_;
   RetrieverOptions options_;
 };

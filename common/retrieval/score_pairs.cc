@@ -14,9 +14,9 @@
 #include "absl/types/span.h"
 #include "common/base/error_details.h"
 #include "common/base/status_macros.h"
+#include "common/bundle/layout.h"
 #include "common/retrieval/backend_calls.h"
 #include "common/retrieval/pinned_index.h"
-#include "common/retrieval/placement.h"
 #include "common/retrieval/request_checks.h"
 #include "common/retrieval/rerank_slices.h"
 #include "common/retrieval/retriever.h"
@@ -47,10 +47,10 @@ struct Side {
 absl::StatusOr<const PinnedIndex*> PinItemIndex(const std::string& index, absl::string_view path,
                                                 Modality wanted, const PinnedIndex& target,
                                                 const Backends& backends,
-                                                const GenerationCatalog& directory, Pins& pins) {
+                                                const GenerationCatalog& catalog, Pins& pins) {
   auto found = pins.find(index);
   if (found == pins.end()) {
-    ASSIGN_OR_RETURN(PinnedIndex pinned, PinIndex(backends, directory, index));
+    ASSIGN_OR_RETURN(PinnedIndex pinned, PinIndex(backends, catalog, index));
     found = pins.emplace(index, std::move(pinned)).first;
   }
   const GenerationInfo& info = *found->second.info;
@@ -69,7 +69,7 @@ absl::StatusOr<const PinnedIndex*> PinItemIndex(const std::string& index, absl::
 template <typename Element>
 absl::StatusOr<SidePlan> PlanSide(absl::Span<const Element> elements, Modality wanted,
                                   const PinnedIndex& target, const Backends& backends,
-                                  const GenerationCatalog& directory, Pins& pins) {
+                                  const GenerationCatalog& catalog, Pins& pins) {
   SidePlan plan;
   plan.size = elements.size();
   std::map<std::pair<std::string, int>, size_t> fetch_of;
@@ -89,8 +89,8 @@ absl::StatusOr<SidePlan> PlanSide(absl::Span<const Element> elements, Modality w
     const std::string path = absl::StrCat(wanted == Modality::kText ? "texts[" : "images[", i, "]");
     const std::string& name = item->index.empty() ? target.ref().index : item->index;
     ASSIGN_OR_RETURN(const PinnedIndex* index,
-                     PinItemIndex(name, path, wanted, target, backends, directory, pins));
-    const int shard = ShardHolding(item->item_id, index->info->shard_count);
+                     PinItemIndex(name, path, wanted, target, backends, catalog, pins));
+    const int shard = ShardOf(item->item_id, index->info->shard_count);
     const auto [fetch, added] = fetch_of.emplace(std::make_pair(name, shard), plan.fetches.size());
     if (added) {
       FetchCall call;
@@ -252,9 +252,8 @@ absl::StatusOr<ScorePairsResult> Retriever::ScorePairs(const ScorePairsRequest& 
                                                        const CallContext& call) const {
   RETURN_IF_ERROR(call.Check("score pairs"));
   RETURN_IF_ERROR(CheckScorePairsRequest(request, options_));
-  ASSIGN_OR_RETURN(const std::string name,
-                   ChooseIndex(*directory_, request.index, Modality::kText));
-  ASSIGN_OR_RETURN(const PinnedIndex target, PinIndex(*backends_, *directory_, name));
+  ASSIGN_OR_RETURN(const std::string name, ChooseIndex(*catalog_, request.index, Modality::kText));
+  ASSIGN_OR_RETURN(const PinnedIndex target, PinIndex(*backends_, *catalog_, name));
   if (target.info->reranker_model.empty()) {
     absl::Status status = absl::FailedPreconditionError(
         absl::StrCat("generation '", target.ref().generation, "' of index '", name,
@@ -266,9 +265,9 @@ absl::StatusOr<ScorePairsResult> Retriever::ScorePairs(const ScorePairsRequest& 
   }
   Pins pins{{name, target}};
   ASSIGN_OR_RETURN(SidePlan text_plan, PlanSide<PairText>(request.texts, Modality::kText, target,
-                                                          *backends_, *directory_, pins));
+                                                          *backends_, *catalog_, pins));
   ASSIGN_OR_RETURN(SidePlan image_plan, PlanSide<PairImage>(request.images, Modality::kImage,
-                                                            target, *backends_, *directory_, pins));
+                                                            target, *backends_, *catalog_, pins));
 
   const CallContext work =
       call.WithDeadline(budget_->Split(call.clock()->Now(), call.deadline(), {}).answer);

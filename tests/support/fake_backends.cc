@@ -4,7 +4,7 @@
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
-#include "common/retrieval/placement.h"
+#include "common/bundle/layout.h"
 
 namespace sightline {
 namespace {
@@ -210,7 +210,7 @@ FakeIndex::FakeIndex(GenerationInfo info, std::vector<StoredItem> items) {
             [](const StoredItem& a, const StoredItem& b) { return a.item_id < b.item_id; });
   std::vector<std::vector<StoredItem>> by_shard(info.shard_count);
   for (StoredItem& item : items) {
-    item.shard = ShardHolding(item.item_id, info.shard_count);
+    item.shard = ShardOf(item.item_id, info.shard_count);
     item.row = static_cast<int64_t>(by_shard[item.shard].size());
     by_shard[item.shard].push_back(std::move(item));
   }
@@ -251,18 +251,18 @@ std::vector<RerankRequest> FakeReranker::requests() const {
   return requests_;
 }
 
-void FakeDirectory::Configure(absl::string_view index) {
+void FakeCatalog::Configure(absl::string_view index) {
   auto info = std::make_shared<GenerationInfo>();
   info->ref.index = std::string(index);
   Set(std::move(info));
 }
 
-void FakeDirectory::Set(std::shared_ptr<const GenerationInfo> info) {
+void FakeCatalog::Set(std::shared_ptr<const GenerationInfo> info) {
   std::lock_guard<std::mutex> lock(mutex_);
   known_[info->ref.index] = std::move(info);
 }
 
-absl::StatusOr<std::shared_ptr<const GenerationInfo>> FakeDirectory::Pin(
+absl::StatusOr<std::shared_ptr<const GenerationInfo>> FakeCatalog::Pin(
     absl::string_view index) const {
   std::lock_guard<std::mutex> lock(mutex_);
   const auto found = known_.find(std::string(index));
@@ -275,7 +275,7 @@ absl::StatusOr<std::shared_ptr<const GenerationInfo>> FakeDirectory::Pin(
   return found->second;
 }
 
-std::vector<std::shared_ptr<const GenerationInfo>> FakeDirectory::Known() const {
+std::vector<std::shared_ptr<const GenerationInfo>> FakeCatalog::Known() const {
   std::lock_guard<std::mutex> lock(mutex_);
   std::vector<std::shared_ptr<const GenerationInfo>> known;
   for (const auto& [name, info] : known_) known.push_back(info);

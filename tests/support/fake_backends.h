@@ -177,8 +177,8 @@ class FakeReranker : public RerankerClient {
   std::vector<RerankRequest> requests_;  // guarded by mutex_
 };
 
-// A directory that the test fills.
-class FakeDirectory : public GenerationCatalog {
+// A catalog that the test fills.
+class FakeCatalog : public GenerationCatalog {
  public:
   // An index that is configured but that no backend has reported yet.
   void Configure(absl::string_view index);

@@ -210,11 +210,38 @@ TEST_CASE("the encoder's errors are passed on with their details") {
 
 TEST_CASE("an encoder may use up what reranking would have had") {
   World world;
+  world.encoder->behaviour().Hold();
+  auto result = std::async(std::launch::async, [&] {
+    return world.retriever.Search(TextSearch("a fish"), world.Call());
+  });
+  world.encoder->behaviour().AwaitCalls(1);
+  world.clock.AwaitSleepers(1);
   // Its share with reranking ends at 332 ms, without at 554 ms.
+  world.clock.Advance(absl::Milliseconds(500));
+  world.clock.AwaitSleepers(1);  // it waits still
+  world.encoder->behaviour().Release();
+  const auto answer = result.get();
+  REQUIRE(answer.ok());
+  CHECK(answer->answered_shard_count == 3);
+  CHECK(answer->rerank == RerankOutcome::kComplete);
+}
+
+TEST_CASE("what a slow encoder leaves is split anew") {
+  World world;
   world.encoder->behaviour().BeforeEach([&] { world.clock.Advance(absl::Milliseconds(500)); });
-  const auto result = world.retriever.Search(TextSearch("a fish"), world.Call());
-  REQUIRE(result.ok());
-  CHECK(result->answered_shard_count == 3);
+  world.pictures.shard(2).search().Hold();
+  auto result = std::async(std::launch::async, [&] {
+    return world.retriever.Search(TextSearch("a fish"), world.Call());
+  });
+  world.pictures.shard(2).search().AwaitCalls(1);
+  world.clock.AwaitSleepers(1);
+  // By the first split the search would end at 570 ms, by the second it does at 673 ms.
+  world.clock.Advance(absl::Milliseconds(150));
+  world.clock.AwaitSleepers(1);  // it waits still
+  world.pictures.shard(2).search().Release();
+  const auto answer = result.get();
+  REQUIRE(answer.ok());
+  CHECK(answer->answered_shard_count == 3);
 }
 
 TEST_CASE("an encoder that does not answer is DEADLINE_EXCEEDED in time to say so") {
@@ -432,6 +459,35 @@ TEST_CASE("records that cannot be fetched are missing from hits that stand") {
   CHECK(result->degraded == std::vector<DegradedReason>{DegradedReason::kRecordsMissing});
   CHECK(Ids(result->hits) == Referee(world.pictures, "a fish", 40, 20, Combination{}));
   for (const Hit& hit : result->hits) CHECK(hit.caption.empty() == (hit.shard == 0));
+}
+
+// A shard whose rows are those of other items than it found.
+class ShiftedShard : public IndexSearchClient {
+ public:
+  explicit ShiftedShard(FakeShard* shard) : shard_(shard) {}
+  void SearchShard(const CallContext& call, SearchShardRequest request,
+                   Done<SearchShardResponse> done) override {
+    shard_->SearchShard(call, std::move(request), std::move(done));
+  }
+  void FetchItems(const CallContext& call, FetchItemsRequest request,
+                  Done<FetchItemsResponse> done) override {
+    for (int64_t& row : request.rows) row = (row + 1) % shard_->items().size();
+    shard_->FetchItems(call, std::move(request), std::move(done));
+  }
+
+ private:
+  FakeShard* const shard_;
+};
+
+TEST_CASE("another item's record is no record") {
+  World world;
+  world.backends.shards["pictures"][1] = std::make_shared<ShiftedShard>(&world.pictures.shard(1));
+  SearchRequest request = TextSearch("a fish");
+  request.top_k = 40;
+  const auto result = world.retriever.Search(request, world.Call());
+  REQUIRE(result.ok());
+  CHECK(result->degraded == std::vector<DegradedReason>{DegradedReason::kRecordsMissing});
+  for (const Hit& hit : result->hits) CHECK(hit.caption.empty() == (hit.shard == 1));
 }
 
 // --- deadlines and cancellation ---

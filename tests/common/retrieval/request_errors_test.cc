@@ -110,7 +110,7 @@ TEST_CASE("the bounds themselves are allowed") {
 
 TEST_CASE("an unknown index is NOT_FOUND, one that nobody has reported is UNAVAILABLE") {
   World world;
-  world.directory.Configure("paintings");
+  world.catalog.Configure("paintings");
   CHECK(absl::IsNotFound(
       world.retriever.Search(With(TextQuery{"x"}, "nowhere"), world.Call()).status()));
   CHECK(absl::IsUnavailable(
@@ -121,9 +121,9 @@ TEST_CASE("an unknown index is NOT_FOUND, one that nobody has reported is UNAVAI
 
 TEST_CASE("without a name, an index that nobody has reported may be the one") {
   World world;
-  FakeDirectory directory;
-  directory.Configure("pictures");
-  const Retriever retriever(&world.backends, &directory, &world.budget, RetrieverOptions());
+  FakeCatalog catalog;
+  catalog.Configure("pictures");
+  const Retriever retriever(&world.backends, &catalog, &world.budget, RetrieverOptions());
   CHECK(absl::IsUnavailable(retriever.Search(TextSearch("x"), world.Call()).status()));
 }
 
@@ -153,7 +153,7 @@ TEST_CASE("another embedding space is FAILED_PRECONDITION") {
 
   GenerationInfo info = *world.words.info();
   info.ref.space = "space-2";
-  world.directory.Set(std::make_shared<GenerationInfo>(info));
+  world.catalog.Set(std::make_shared<GenerationInfo>(info));
   const auto item = world.retriever.Search(With(ItemQuery{"words", "caption-1"}), world.Call());
   CHECK(absl::IsFailedPrecondition(item.status()));
 }

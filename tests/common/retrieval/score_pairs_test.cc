@@ -124,7 +124,7 @@ TEST_CASE("an index without a cross-encoder cannot score pairs") {
   World world;
   GenerationInfo info = *world.pictures.info();
   info.reranker_model.clear();
-  world.directory.Set(std::make_shared<GenerationInfo>(info));
+  world.catalog.Set(std::make_shared<GenerationInfo>(info));
   const absl::Status status =
       world.retriever.ScorePairs(MakePairs(1, 1).request, world.Call()).status();
   CHECK(absl::IsFailedPrecondition(status));

@@ -146,7 +146,7 @@ TEST_CASE("a generation without a cross-encoder is retrieval only, and not degra
   World world;
   GenerationInfo info = *world.pictures.info();
   info.reranker_model.clear();
-  world.directory.Set(std::make_shared<GenerationInfo>(info));
+  world.catalog.Set(std::make_shared<GenerationInfo>(info));
   const auto result = world.retriever.Search(TextSearch("a fish"), world.Call());
   REQUIRE(result.ok());
   CHECK(result->rerank == RerankOutcome::kNotApplicable);
@@ -209,7 +209,7 @@ TEST_CASE("without a name the only index of the other modality is searched") {
 
   GenerationInfo other = *world.pictures.info();
   other.ref.index = "paintings";
-  world.directory.Set(std::make_shared<GenerationInfo>(other));
+  world.catalog.Set(std::make_shared<GenerationInfo>(other));
   const auto two = world.retriever.Search(TextSearch("a"), world.Call());
   CHECK(absl::IsInvalidArgument(two.status()));
   CHECK(std::string(two.status().message()).find("paintings, pictures") != std::string::npos);
@@ -277,7 +277,7 @@ TEST_CASE("the model's own combination is used unless the request names one") {
   World world;
   GenerationInfo info = *world.pictures.info();
   info.combination = {CombinationKind::kNormAddLambda, 0.3f};
-  world.directory.Set(std::make_shared<GenerationInfo>(info));
+  world.catalog.Set(std::make_shared<GenerationInfo>(info));
   const auto result = world.retriever.Search(TextSearch("a fish"), world.Call());
   REQUIRE(result.ok());
   CHECK(result->combination.kind == CombinationKind::kNormAddLambda);
@@ -289,7 +289,7 @@ TEST_CASE("a request stays with its generation when another is published meanwhi
   world.encoder->behaviour().BeforeEach([&world] {
     GenerationInfo next = *world.pictures.info();
     next.ref.generation = "generation-8";
-    world.directory.Set(std::make_shared<GenerationInfo>(next));
+    world.catalog.Set(std::make_shared<GenerationInfo>(next));
   });
   const auto result = world.retriever.Search(TextSearch("a fish"), world.Call());
   REQUIRE(result.ok());

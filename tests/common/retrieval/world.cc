@@ -74,7 +74,7 @@ World::World(const WorldOptions& options)
             MakeItems("caption", options.captions)),
       encoder(std::make_shared<FakeEncoder>(
           [](const EncodableQuery& query) { return EmbeddingOf(NameOfQuery(query)); }, FeaturesOf)),
-      retriever(&backends, &directory, &budget, options.retriever) {
+      retriever(&backends, &catalog, &budget, options.retriever) {
   // The text's name always comes first, whichever side is the query.
   reranker = std::make_shared<FakeReranker>(
       [this](const RerankSide& query, const RerankSide& candidate) {
@@ -84,8 +84,8 @@ World::World(const WorldOptions& options)
         return MatchOf(text, image);
       },
       options.score_kind);
-  directory.Set(pictures.info());
-  directory.Set(words.info());
+  catalog.Set(pictures.info());
+  catalog.Set(words.info());
   backends.encoder = encoder;
   backends.reranker = reranker;
   backends.shards = {{"pictures", pictures.clients()}, {"words", words.clients()}};

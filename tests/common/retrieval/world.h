@@ -55,7 +55,7 @@ class World {
   FakeIndex words;
   std::shared_ptr<FakeEncoder> encoder;
   std::shared_ptr<FakeReranker> reranker;
-  FakeDirectory directory;
+  FakeCatalog catalog;
   Backends backends;
   FixedShareBudget budget{BudgetShares{}};
   Retriever retriever;
