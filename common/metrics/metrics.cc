@@ -3,6 +3,7 @@
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
 #include <prometheus/histogram.h>
+#include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
 #include <algorithm>
@@ -13,7 +14,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/clean_text.h"
-#include "common/metrics/registry_impl.h"
 
 namespace sightline {
 namespace {
@@ -99,6 +99,10 @@ std::vector<double> PowerOfTwoBuckets(double max) {
   while (buckets.back() < max) buckets.push_back(2 * buckets.back());
   return buckets;
 }
+
+struct MetricsRegistry::Impl {
+  std::shared_ptr<prometheus::Registry> registry = std::make_shared<prometheus::Registry>();
+};
 
 MetricsRegistry::MetricsRegistry() : impl_(std::make_unique<Impl>()) {}
 MetricsRegistry::~MetricsRegistry() = default;

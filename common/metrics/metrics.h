@@ -105,7 +105,6 @@ class MetricsRegistry {
   std::string Render() const;
 
  private:
-  friend class MetricsServer;
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

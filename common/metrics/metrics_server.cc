@@ -1,97 +1,91 @@
 #include "common/metrics/metrics_server.h"
 
-#include <netdb.h>
-#include <prometheus/exposer.h>
+#include <httplib.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include <chrono>
-#include <exception>
-#include <future>
+#include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "common/metrics/registry_impl.h"
 
 namespace sightline {
 namespace {
 
-// civetweb takes much more than an address (several of them, options, TLS), so the shape
-// is checked here.
-bool IsAddress(absl::string_view address) {
-  const size_t colon = address.rfind(':');
-  if (colon == absl::string_view::npos || colon == 0) return false;
-  int port = -1;
-  const absl::string_view host = address.substr(0, colon);
-  const bool host_ok = host.find_first_not_of("0123456789abcdefABCDEF.:[]") == host.npos;
-  return host_ok && absl::SimpleAtoi(address.substr(colon + 1), &port) && port >= 0 &&
-         port <= 65535;
+struct Address {
+  std::string host;  // without the brackets of IPv6
+  int port = 0;
+};
+
+absl::StatusOr<Address> ParseAddress(absl::string_view text) {
+  const size_t colon = text.rfind(':');
+  Address address;
+  bool ok = colon != absl::string_view::npos && colon > 0 &&
+            absl::SimpleAtoi(text.substr(colon + 1), &address.port) && address.port >= 0 &&
+            address.port <= 65535;
+  if (ok) {
+    absl::string_view host = text.substr(0, colon);
+    ok = host.find_first_not_of("0123456789abcdefABCDEF.:[]") == host.npos;
+    if (host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
+    address.host = std::string(host);
+  }
+  if (ok) return address;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "metrics address \"", text, "\" is not IP:port, like 0.0.0.0:9001 or [::]:9001"));
 }
 
-// Connects to `host`:`port` and hangs up.
-void Knock(const std::string& host, int port) {
-  addrinfo hints = {};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
-  addrinfo* found = nullptr;
-  if (getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) return;
-  const int fd = socket(found->ai_family, found->ai_socktype | SOCK_NONBLOCK, 0);
-  if (fd >= 0) {
-    (void)connect(fd, found->ai_addr, found->ai_addrlen);
-    close(fd);
-  }
-  freeaddrinfo(found);
+// Without SO_REUSEPORT, which httplib sets by default: two servers must not share a port
+// unawares.
+void SocketOptions(int fd) {
+  const int yes = 1;
+  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
 }
 
-// The host part of an address, without the brackets of IPv6.
-std::string HostOf(absl::string_view address) {
-  absl::string_view host = address.substr(0, address.rfind(':'));
-  if (!host.empty() && host.front() == '[' && host.back() == ']') {
-    host = host.substr(1, host.size() - 2);
-  }
-  return std::string(host);
+void Configure(httplib::Server* server, const MetricsRegistry* registry) {
+  // Two threads: one scraper may be slow while another comes.
+  server->new_task_queue = [] { return new httplib::ThreadPool(2); };
+  server->set_read_timeout(10);
+  server->set_write_timeout(10);
+  server->set_keep_alive_timeout(1);
+  server->set_payload_max_length(1024);
+  server->set_socket_options(SocketOptions);
+  server->Get("/metrics", [registry](const httplib::Request&, httplib::Response& response) {
+    response.set_content(registry->Render(), "text/plain; version=0.0.4; charset=utf-8");
+  });
 }
 
 }  // namespace
 
-MetricsServer::MetricsServer(std::unique_ptr<prometheus::Exposer> exposer, std::string host,
-                             int port)
-    : exposer_(std::move(exposer)), host_(std::move(host)), port_(port) {}
+MetricsServer::MetricsServer(std::unique_ptr<httplib::Server> server, int port)
+    : server_(std::move(server)),
+      port_(port),
+      listener_([this] { server_->listen_after_bind(); }) {
+  // stop() is heard only by a server that runs, and this version has no event for that.
+  while (!server_->is_running()) std::this_thread::yield();
+}
 
 MetricsServer::~MetricsServer() {
-  // civetweb's listening thread looks every two seconds whether it should stop, or when
-  // somebody connects.
-  std::future<void> stopped = std::async(std::launch::async, [this] { exposer_.reset(); });
-  while (stopped.wait_for(std::chrono::milliseconds(5)) != std::future_status::ready) {
-    Knock(host_, port_);
-  }
+  server_->stop();
+  listener_.join();
 }
 
 absl::StatusOr<std::unique_ptr<MetricsServer>> MetricsServer::Start(const MetricsRegistry* registry,
-                                                                    absl::string_view address) {
-  if (!IsAddress(address)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "metrics address \"", address, "\" is not IP:port, like 0.0.0.0:9001 or [::]:9001"));
+                                                                    absl::string_view text) {
+  absl::StatusOr<Address> address = ParseAddress(text);
+  if (!address.ok()) return address.status();
+  auto server = std::make_unique<httplib::Server>();
+  Configure(server.get(), registry);
+  int port = address->port;
+  if (port == 0) {
+    port = server->bind_to_any_port(address->host.c_str());
+  } else if (!server->bind_to_port(address->host.c_str(), port)) {
+    port = -1;
   }
-  try {
-    // Two threads: one scraper may be slow while another comes.  A connection that says
-    // nothing for ten seconds is closed.
-    const std::vector<std::string> options = {
-        "listening_ports", std::string(address), "num_threads", "2", "request_timeout_ms", "10000"};
-    auto exposer = std::make_unique<prometheus::Exposer>(options);
-    exposer->RegisterCollectable(registry->impl_->registry);
-    const std::vector<int> ports = exposer->GetListeningPorts();
-    if (ports.empty()) {
-      return absl::UnavailableError(absl::StrCat("metrics page: nothing listens on ", address));
-    }
-    return std::unique_ptr<MetricsServer>(
-        new MetricsServer(std::move(exposer), HostOf(address), ports.front()));
-  } catch (const std::exception& error) {
-    return absl::UnavailableError(absl::StrCat("metrics page: cannot listen on ", address,
-                                               "; is the port taken? (", error.what(), ")"));
+  if (port <= 0) {
+    return absl::UnavailableError(
+        absl::StrCat("metrics page: cannot listen on ", text, "; is the port taken?"));
   }
+  return std::unique_ptr<MetricsServer>(new MetricsServer(std::move(server), port));
 }
 
 }  // namespace sightline

@@ -1,17 +1,21 @@
 // The page that Prometheus scrapes: http://<address>/metrics.
+//
+// Served by cpp-httplib rather than prometheus-cpp's Exposer: the Exposer's civetweb gives
+// its threads stacks of 100 KiB, which is less than the thread-local storage of a process
+// that links LibTorch, and so it cannot start there.
 #ifndef SIGHTLINE_COMMON_METRICS_METRICS_SERVER_H_
 #define SIGHTLINE_COMMON_METRICS_METRICS_SERVER_H_
 
 #include <memory>
-#include <string>
+#include <thread>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/metrics/metrics.h"
 
-namespace prometheus {
-class Exposer;
-}  // namespace prometheus
+namespace httplib {
+class Server;
+}  // namespace httplib
 
 namespace sightline {
 
@@ -27,11 +31,11 @@ class MetricsServer {
   int port() const { return port_; }
 
  private:
-  MetricsServer(std::unique_ptr<prometheus::Exposer> exposer, std::string host, int port);
+  MetricsServer(std::unique_ptr<httplib::Server> server, int port);
 
-  std::unique_ptr<prometheus::Exposer> exposer_;
-  const std::string host_;
+  const std::unique_ptr<httplib::Server> server_;
   const int port_;
+  std::thread listener_;
 };
 
 }  // namespace sightline

@@ -85,6 +85,10 @@ class GridExtractor : public RegionExtractor {
     return sets;
   }
 
+  Pixels Reduce(Pixels image) const override {
+    return CheckPixels(image).ok() ? ReducePicture(std::move(image), image_size_) : image;
+  }
+
  private:
   absl::Status ExtractOne(const Pixels& pixels, RegionSet* set) const {
     const torch::Tensor rows =
@@ -153,18 +157,27 @@ torch::Tensor GridNetImpl::forward(const torch::Tensor& pictures) {
   return x.flatten(2).transpose(1, 2);
 }
 
-torch::Tensor SquarePicture(const Pixels& pixels, int64_t side) {
+Pixels ReducePicture(Pixels pixels, int64_t side) {
+  // Down to twice the final size: averaging is cheap, and the last factor of two to four
+  // is left to the better filter.  Rounding may leave a little more to do, hence a loop,
+  // and hence reducing twice is reducing once.
+  for (;;) {
+    const int64_t longer = std::max(pixels.width, pixels.height);
+    const int64_t least = 2 * Scaled(std::min(pixels.width, pixels.height), longer, side);
+    if (std::min(pixels.width, pixels.height) < 2 * least) return pixels;
+    pixels = ShrinkTowards(std::move(pixels), static_cast<int>(least));
+  }
+}
+
+torch::Tensor SquarePicture(const Pixels& original, int64_t side) {
+  const Pixels pixels = ReducePicture(original, side);
   const int64_t longer = std::max(pixels.width, pixels.height);
   const int64_t width = Scaled(pixels.width, longer, side);
   const int64_t height = Scaled(pixels.height, longer, side);
-  // Down to twice the final size: averaging is cheap, and the last factor of two to four
-  // is left to the better filter.
-  const int64_t least = 2 * std::min(width, height);
-  const bool large = std::min(pixels.width, pixels.height) >= 2 * least;
-  const torch::Tensor resized =
-      large ? Resized(ShrinkTowards(pixels, least), width, height) : Resized(pixels, width, height);
   torch::Tensor square = torch::ones({3, side, side});
-  square.narrow(1, (side - height) / 2, height).narrow(2, (side - width) / 2, width).copy_(resized);
+  square.narrow(1, (side - height) / 2, height)
+      .narrow(2, (side - width) / 2, width)
+      .copy_(Resized(pixels, width, height));
   return square;
 }
 

@@ -26,6 +26,9 @@ struct ChannelOptions {
   absl::Duration first_backoff = absl::Milliseconds(100);
   absl::Duration last_backoff = absl::Seconds(1);
 
+  // How long one attempt to connect may take.
+  absl::Duration connect_timeout = absl::Seconds(2);
+
   // A connection that is silent for `keepalive_time` is probed and given up after
   // `keepalive_timeout`: how long a vanished host goes unnoticed.
   absl::Duration keepalive_time = absl::Seconds(10);

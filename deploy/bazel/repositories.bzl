@@ -41,6 +41,7 @@ _CXX_PACKAGES = [
     "prometheus-cpp-dev",
     "libyaml-cpp-dev",
     "catch2",
+    "libcpp-httplib-dev",
     "libicu-dev",
     "libjpeg62-turbo-dev",
     "libspng-dev",

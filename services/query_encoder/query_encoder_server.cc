@@ -7,6 +7,7 @@
 #include "common/bundle/desired_generation.h"
 #include "common/clients/manifest_status.h"
 #include "common/log/log.h"
+#include "common/models/inference.h"
 
 namespace sightline {
 namespace {
@@ -37,6 +38,7 @@ QueryEncoderServer::~QueryEncoderServer() {
 
 absl::Status QueryEncoderServer::Start() {
   ComputePool::SingleThreadedLibraries();
+  UseSingleThreadedTorch();
   rpc_.AddService(v1::QueryEncoder::service_full_name(), &service_);
   rpc_.AddService(v1::Admin::service_full_name(), &admin_);
   RETURN_IF_ERROR(rpc_.Start());

@@ -9,6 +9,7 @@
 #include "common/bundle/verify.h"
 #include "common/clients/manifest_status.h"
 #include "common/log/log.h"
+#include "common/models/inference.h"
 
 namespace sightline {
 namespace {
@@ -37,6 +38,7 @@ RerankerServer::~RerankerServer() {
 
 absl::Status RerankerServer::Start() {
   ComputePool::SingleThreadedLibraries();
+  UseSingleThreadedTorch();
   rpc_.AddService(v1::Reranker::service_full_name(), &service_);
   rpc_.AddService(v1::Admin::service_full_name(), &admin_);
   RETURN_IF_ERROR(rpc_.Start());

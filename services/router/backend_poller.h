@@ -45,7 +45,6 @@ class BackendPoller {
   const absl::Duration timeout_;
   Clock* const clock_;
   std::shared_ptr<Sink> sink_;
-  std::shared_ptr<Cancellation> cancellation_ = std::make_shared<Cancellation>();
 
   std::mutex mutex_;
   std::condition_variable wake_;

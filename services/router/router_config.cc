@@ -97,6 +97,7 @@ absl::StatusOr<RouterConfig> ReadRouterConfig(ConfigFile* file) {
       polling.Duration("timeout", config.poll_timeout, absl::Milliseconds(10), absl::Minutes(1));
   config.start_grace = polling.Duration("start_grace", config.start_grace);
   RETURN_IF_ERROR(file->Finish());
+  RETURN_IF_ERROR(Validate(config.retriever));
   RETURN_IF_ERROR(Validate(config.budget));
   return config;
 }

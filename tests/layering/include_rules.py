@@ -29,6 +29,7 @@ OWNERS = [
     (r"faiss/", ["common/index"]),
     (r"grpc(pp)?/", ["common/rpc", "common/clients", "services/*_service"]),
     (r"prometheus/", ["common/metrics"]),
+    (r"httplib", ["common/metrics", "services/router"]),
     (r"yaml-cpp/", ["common/config"]),
     (r"(spdlog|fmt)/", ["common/log"]),
     (r"unicode/", ["common/tokenizer", "common/dataset"]),

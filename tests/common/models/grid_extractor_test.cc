@@ -224,4 +224,18 @@ TEST_CASE("the grid network is trained through autograd") {
 }
 
 }  // namespace
+TEST_CASE("reducing a picture first changes nothing, and reducing it twice neither") {
+  for (const auto& [width, height] :
+       std::vector<std::pair<int, int>>{{24, 24}, {200, 150}, {997, 3}, {501, 499}, {1200, 90}}) {
+    Pixels pixels = Filled(width, height, 0);
+    for (size_t i = 0; i < pixels.rgb.size(); ++i) pixels.rgb[i] = static_cast<uint8_t>(i * 7);
+    const Pixels once = ReducePicture(pixels, 24);
+    const Pixels twice = ReducePicture(once, 24);
+    REQUIRE(once.width == twice.width);
+    REQUIRE(once.rgb == twice.rgb);
+    REQUIRE(torch::equal(SquarePicture(pixels, 24), SquarePicture(once, 24)));
+    REQUIRE(std::max(once.width, once.height) <= std::max(4 * 24 + 4, 4 * width / height));
+  }
+}
+
 }  // namespace sightline
