@@ -28,7 +28,7 @@ struct EmojiBitmap {
 // their own and are left out.
 //
 // InvalidArgument, naming the table, for bytes that are no such font or whose numbers do
-// not fit: any bytes are safe to pass.  Time and memory are linear in the font's size.
+// not fit: any bytes are safe to pass, and no more comes back than there are code points.
 // A glyph without a bitmap, or whose bitmap is no PNG, is skipped.
 absl::StatusOr<std::vector<EmojiBitmap>> ReadEmojiBitmaps(absl::string_view font);
 

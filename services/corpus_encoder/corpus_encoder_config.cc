@@ -1,9 +1,7 @@
 #include "services/corpus_encoder/corpus_encoder_config.h"
 
-#include <algorithm>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
@@ -11,6 +9,7 @@
 #include "common/base/status_macros.h"
 #include "common/bundle/layout.h"
 #include "common/bundle/manifest.h"
+#include "common/config/command_line.h"
 
 namespace sightline {
 namespace {
@@ -70,10 +69,10 @@ std::string Quoted(absl::string_view text) {
   return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "''"}}), "'");
 }
 
-// "folder=/a/b" as an entry of the list of corpora.
+// "folder:/a/b" as an entry of the list of corpora.
 std::string CorpusYaml(absl::string_view value) {
   const std::pair<absl::string_view, absl::string_view> parts =
-      absl::StrSplit(value, absl::MaxSplits('=', 1));
+      absl::StrSplit(value, absl::MaxSplits(':', 1));
   const absl::string_view root_key = parts.first == "clipart" ? "png_root"
                                      : parts.first == "emoji" ? "font"
                                                               : "root";
@@ -84,89 +83,57 @@ std::string CorpusYaml(absl::string_view value) {
   return yaml;
 }
 
-// Flags with a value, and the key that each sets; `limits.` and `compute.` are sections.
-constexpr std::pair<absl::string_view, absl::string_view> kValueFlags[] = {
-    {"--store", "store"},
-    {"--model", "model"},
-    {"--images-index", "images_index"},
-    {"--captions-index", "captions_index"},
-    {"--generation", "generation"},
-    {"--shards", "shards"},
-    {"--threads", "compute.threads"},
-    {"--max-quarantine-share", "limits.max_quarantine_share"},
+// What the flags set, each as text: ReadCorpusEncoderConfig is who judges it.
+struct FlagValues {
+  CorpusEncoderFlags flags;
+  std::string store, model, images_index, captions_index, generation;
+  std::string shards, threads, max_quarantine_share;
+  std::vector<std::string> corpora;
+  bool no_publish = false;
 };
 
-// Gathers flags into YAML.
-class FlagReader {
- public:
-  explicit FlagReader(const std::vector<std::string>& arguments) : arguments_(arguments) {}
+Flags DefineFlags(FlagValues* values) {
+  Flags flags;
+  flags.String("config", "FILE", "YAML; services/corpus_encoder/README.md lists every key",
+               &values->flags.config_path);
+  flags.String("store", "DIR", "where models/ and indexes/ lie", &values->store);
+  flags.String("model", "SHA256", "the bundle that encodes", &values->model);
+  flags.Strings("corpus", "KIND[:PATH]", "folder:PATH, stamps, clipart or emoji; repeatable",
+                &values->corpora);
+  flags.String("shards", "N", "shards of each index; default 1", &values->shards);
+  flags.String("images-index", "NAME", "default images", &values->images_index);
+  flags.String("captions-index", "NAME", "default captions", &values->captions_index);
+  flags.String("generation", "NAME", "default: a hash of the content", &values->generation);
+  flags.String("threads", "N", "core budget; default: the cores there are", &values->threads);
+  flags.String("max-quarantine-share", "X",
+               "how many of the pictures may be bad, 0 to 1; default 0.05",
+               &values->max_quarantine_share);
+  flags.Switch("no-publish", "leave CURRENT alone", &values->no_publish);
+  flags.Switch("check", "read the configuration, report its problems, and stop",
+               &values->flags.check);
+  flags.Switch("help", "print this and stop", &values->flags.help);
+  return flags;
+}
 
-  absl::StatusOr<CorpusEncoderFlags> Read() {
-    for (next_ = 0; next_ < arguments_.size(); ++next_) {
-      RETURN_IF_ERROR(ReadOne(arguments_[next_]));
-    }
-    if (!flags_.config_path.empty() && (!yaml_.empty() || !corpora_.empty())) {
-      return absl::InvalidArgumentError(
-          "--config has the whole configuration; it cannot be combined with other settings");
-    }
-    flags_.yaml = yaml_;
-    if (!corpora_.empty()) absl::StrAppend(&flags_.yaml, "corpora:\n", corpora_);
-    return flags_;
-  }
-
- private:
-  absl::Status ReadOne(const std::string& argument) {
-    if (argument == "--help") {
-      flags_.help = true;
-      return absl::OkStatus();
-    }
-    if (argument == "--check") {
-      flags_.check = true;
-      return absl::OkStatus();
-    }
-    if (argument == "--no-publish") {
-      absl::StrAppend(&yaml_, "publish: false\n");
-      return absl::OkStatus();
-    }
-    const std::pair<std::string, std::string> parts =
-        absl::StrSplit(argument, absl::MaxSplits('=', 1));
-    const bool has_value = absl::StrContains(argument, '=');
-    return SetValue(parts.first, has_value, parts.second);
-  }
-
-  absl::Status SetValue(const std::string& flag, bool has_value, std::string value) {
-    const auto known = std::find_if(std::begin(kValueFlags), std::end(kValueFlags),
-                                    [&](const auto& entry) { return entry.first == flag; });
-    const bool listed = known != std::end(kValueFlags);
-    if (!listed && flag != "--config" && flag != "--corpus") {
-      return absl::InvalidArgumentError(absl::StrCat("unknown argument '", flag, "'"));
-    }
-    if (!has_value) {
-      if (next_ + 1 == arguments_.size()) {
-        return absl::InvalidArgumentError(absl::StrCat(flag, " needs a value"));
-      }
-      value = arguments_[++next_];
-    }
-    if (flag == "--config") {
-      flags_.config_path = std::move(value);
-    } else if (flag == "--corpus") {
-      corpora_ += CorpusYaml(value);
-    } else {
-      const std::vector<absl::string_view> key = absl::StrSplit(known->second, '.');
-      if (key.size() == 2) {
-        absl::StrAppend(&yaml_, key[0], ":\n  ", key[1], ": ", Quoted(value), "\n");
-      } else {
-        absl::StrAppend(&yaml_, key[0], ": ", Quoted(value), "\n");
-      }
-    }
-    return absl::OkStatus();
-  }
-
-  const std::vector<std::string>& arguments_;
-  size_t next_ = 0;
-  CorpusEncoderFlags flags_;
-  std::string yaml_, corpora_;
-};
+// The flags as a configuration file would have them.
+std::string YamlOf(const FlagValues& values) {
+  std::string yaml;
+  const auto add = [&](absl::string_view key, const std::string& value) {
+    if (!value.empty()) absl::StrAppend(&yaml, key, ": ", Quoted(value), "\n");
+  };
+  add("store", values.store);
+  add("model", values.model);
+  add("shards", values.shards);
+  add("images_index", values.images_index);
+  add("captions_index", values.captions_index);
+  add("generation", values.generation);
+  if (values.no_publish) absl::StrAppend(&yaml, "publish: false\n");
+  add("compute:\n  threads", values.threads);
+  add("limits:\n  max_quarantine_share", values.max_quarantine_share);
+  if (!values.corpora.empty()) absl::StrAppend(&yaml, "corpora:\n");
+  for (const std::string& corpus : values.corpora) yaml += CorpusYaml(corpus);
+  return yaml;
+}
 
 }  // namespace
 
@@ -209,28 +176,27 @@ absl::StatusOr<CorpusEncoderConfig> ReadCorpusEncoderConfig(ConfigFile* file) {
 
 absl::StatusOr<CorpusEncoderFlags> ParseCorpusEncoderFlags(
     const std::vector<std::string>& arguments) {
-  return FlagReader(arguments).Read();
+  FlagValues values;
+  ASSIGN_OR_RETURN(const std::vector<std::string> words, DefineFlags(&values).Parse(arguments));
+  if (!words.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("unknown argument '", words[0], "'"));
+  }
+  values.flags.yaml = YamlOf(values);
+  if (!values.flags.config_path.empty() && !values.flags.yaml.empty()) {
+    return absl::InvalidArgumentError(
+        "--config has the whole configuration; it cannot be combined with other settings");
+  }
+  return values.flags;
 }
 
-absl::string_view CorpusEncoderUsage() {
-  return "usage: corpus_encoder --config FILE [--check]\n"
-         "       corpus_encoder --store DIR --model SHA256 --corpus KIND[=PATH]... [settings]\n"
-         "\n"
-         "  --config FILE            YAML; services/corpus_encoder/README.md lists every key\n"
-         "  --check                  read the configuration, report its problems, and stop\n"
-         "  --store DIR              where models/ and indexes/ lie\n"
-         "  --model SHA256           the bundle that encodes\n"
-         "  --corpus KIND[=PATH]     folder=PATH, stamps, clipart or emoji; may be repeated\n"
-         "  --shards N               shards of each index (1)\n"
-         "  --images-index NAME      (images)\n"
-         "  --captions-index NAME    (captions)\n"
-         "  --generation NAME        (a hash of the content)\n"
-         "  --threads N              core budget (the cores there are)\n"
-         "  --max-quarantine-share X how many of the pictures may be bad, 0 to 1 (0.05)\n"
-         "  --no-publish             leave CURRENT alone\n"
-         "\n"
-         "Ends with 0 when done, 1 on failure, 2 on wrong usage, 75 when interrupted: the same\n"
-         "command goes on where it stopped.\n";
+std::string CorpusEncoderUsage() {
+  FlagValues values;
+  return absl::StrCat(
+      "usage: corpus_encoder --config FILE [--check]\n"
+      "       corpus_encoder --store DIR --model SHA256 --corpus KIND[:PATH]... [settings]\n\n",
+      DefineFlags(&values).Help(),
+      "\nEnds with 0 when done, 1 on failure, 2 on wrong usage, 75 when interrupted: the same\n"
+      "command goes on where it stopped.\n");
 }
 
 }  // namespace sightline

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "common/config/config.h"
 #include "common/config/sections.h"
 #include "common/dataset/open_corpus.h"
@@ -33,13 +32,13 @@ struct CorpusEncoderFlags {
   std::string yaml;         // the flags as a configuration file would have them
 };
 
-// `arguments` without the program's name.  InvalidArgument for an unknown flag, a flag
-// without its value, or --config together with flags that say the same.
+// `arguments` without the program's name.  InvalidArgument for what no flag is, a flag
+// without its value or given twice, or --config together with settings.
 absl::StatusOr<CorpusEncoderFlags> ParseCorpusEncoderFlags(
     const std::vector<std::string>& arguments);
 
 // The text of --help.
-absl::string_view CorpusEncoderUsage();
+std::string CorpusEncoderUsage();
 
 }  // namespace sightline
 

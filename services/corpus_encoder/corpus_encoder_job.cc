@@ -77,6 +77,15 @@ CorpusEncoderJob::CorpusEncoderJob(const CorpusEncoderOptions& options,
       work_directory_(JoinPath(JoinPath(options.store, "work"), options.images_index)) {}
 
 absl::StatusOr<EncodeSummary> CorpusEncoderJob::Run(const CallContext& call) {
+  const absl::Status status = RunSteps(call);
+  if (status.ok()) return summary_;
+  if (!absl::IsCancelled(status)) return status;
+  return absl::CancelledError(absl::StrFormat(
+      "stopped on request with %d of %d units finished; run the same command again to go on",
+      finished_unit_count_, summary_.unit_count));
+}
+
+absl::Status CorpusEncoderJob::RunSteps(const CallContext& call) {
   RETURN_IF_ERROR(CheckModelForCorpus(*model_));
   RETURN_IF_ERROR(MakeDirectories(work_directory_));
   ASSIGN_OR_RETURN(const WorkLock lock, WorkLock::Take(work_directory_));
@@ -103,7 +112,7 @@ absl::StatusOr<EncodeSummary> CorpusEncoderJob::Run(const CallContext& call) {
   RETURN_IF_ERROR(CheckQuarantine(scan));
   RETURN_IF_ERROR(WriteAndPublish(scan, units, call));
   RemoveStaleUnits(units);
-  return summary_;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<WorkUnit>> CorpusEncoderJob::FindMissing(
@@ -167,6 +176,7 @@ absl::Status CorpusEncoderJob::EncodeMissing(const std::vector<WorkUnit>& units,
 }
 
 void CorpusEncoderJob::TakeNote(const WorkUnit& unit, const UnitResult& result) {
+  ++finished_unit_count_;
   for (size_t i = 0; i < std::min(result.images.size(), unit.pictures.size()); ++i) {
     const UnitRow& row = result.images[i];
     if (!row.rejected.empty()) {

@@ -50,7 +50,7 @@ struct CorpusEncoderOptions {
   // Performance and patience.
   int read_threads = 1;
   int decode_threads = 1;
-  int64_t max_decode_bytes = int64_t{1} << 30;  // of pictures being decoded at one time
+  int64_t max_decode_bytes = int64_t{512} << 20;  // of pictures being decoded at one time
   // Of the pictures, and of the captions, that may be bad before the job fails.
   double max_quarantine_share = 0.05;
 };
@@ -96,6 +96,7 @@ class CorpusEncoderJob {
   absl::StatusOr<EncodeSummary> Run(const CallContext& call);
 
  private:
+  absl::Status RunSteps(const CallContext& call);
   absl::Status EncodeMissing(const std::vector<WorkUnit>& units, const CallContext& call);
   // Takes over what earlier runs have finished; returns the rest.
   absl::StatusOr<std::vector<WorkUnit>> FindMissing(const std::vector<WorkUnit>& units,
@@ -117,6 +118,7 @@ class CorpusEncoderJob {
 
   EncodeSummary summary_;
   std::vector<QuarantineEntry> bad_images_, bad_captions_;
+  int64_t finished_unit_count_ = 0;
   int64_t seen_caption_count_ = 0;
 };
 

@@ -43,7 +43,7 @@ int Main(const std::vector<std::string>& arguments) {
   if (!flags.ok() || flags->help || arguments.empty()) {
     const bool asked = flags.ok() && flags->help;
     if (!flags.ok()) std::fprintf(stderr, "%s\n", std::string(flags.status().message()).c_str());
-    std::fputs(std::string(CorpusEncoderUsage()).c_str(), asked ? stdout : stderr);
+    std::fputs(CorpusEncoderUsage().c_str(), asked ? stdout : stderr);
     return asked ? 0 : kWrongUsage;
   }
   // Before the first thread, so that all of them have the signals blocked.

@@ -35,7 +35,7 @@ struct DecodedPicture {
 struct PipelineOptions {
   int threads = 1;
   int units_ahead = 2;
-  int64_t max_decode_bytes = int64_t{1} << 30;
+  int64_t max_decode_bytes = int64_t{512} << 20;
   DecodeLimits limits;
 };
 

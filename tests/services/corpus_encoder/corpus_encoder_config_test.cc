@@ -113,7 +113,7 @@ extra: 1
 TEST_CASE("flags say the same as a file") {
   const auto flags = ParseCorpusEncoderFlags(
       {"--store", "/it's: here", absl::StrCat("--model=", Model()), "--corpus", "stamps",
-       "--corpus=folder=/my pictures=all", "--corpus", "clipart=/png", "--corpus", "emoji=/f.ttf",
+       "--corpus=folder:/my pictures:all", "--corpus", "clipart:/png", "--corpus", "emoji:/f.ttf",
        "--shards", "2", "--threads=1", "--max-quarantine-share", "0.25", "--no-publish"});
   REQUIRE(flags.ok());
   const auto config = Read(flags->yaml);
@@ -124,17 +124,23 @@ TEST_CASE("flags say the same as a file") {
   REQUIRE(config->job.max_quarantine_share == 0.25);
   REQUIRE(!config->job.publish);
   REQUIRE(config->corpora.size() == 4);
-  REQUIRE(config->corpora[1].root == "/my pictures=all");
+  REQUIRE(config->corpora[1].root == "/my pictures:all");
   REQUIRE(config->corpora[2].root == "/png");
   REQUIRE(config->corpora[3].root == "/f.ttf");
 }
 
 TEST_CASE("flags that make no sense are refused") {
   REQUIRE(ParseCorpusEncoderFlags({"--help"})->help);
+  REQUIRE_THAT(CorpusEncoderUsage(), Catch::Contains("--max-quarantine-share"));
   REQUIRE(ParseCorpusEncoderFlags({"--config=x", "--check"})->config_path == "x");
   REQUIRE(ParseCorpusEncoderFlags({"--config", "x", "--check"})->check);
-  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
-           {"--stroe", "x"}, {"--store"}, {"x"}, {"--config", "x", "--store", "y"}}) {
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{"--stroe", "x"},
+                                             {"--store"},
+                                             {"x"},
+                                             {"--config", "x", "--store", "y"},
+                                             {"--store", "x", "--store", "y"},
+                                             {"--config", "x", "--no-publish"}}) {
     REQUIRE(absl::IsInvalidArgument(ParseCorpusEncoderFlags(arguments).status()));
   }
 }

@@ -157,7 +157,10 @@ TEST_CASE("a job that is stopped goes on where it was, to the same bytes") {
     stopping.before_images = [&] {
       if (batches++ == stop_after) call.cancellation()->Cancel();
     };
-    REQUIRE(absl::IsCancelled(Run(Options(store), Corpus(), stopping, call).status()));
+    const absl::Status stopped = Run(Options(store), Corpus(), stopping, call).status();
+    REQUIRE(absl::IsCancelled(stopped));
+    REQUIRE_THAT(std::string(stopped.message()),
+                 Catch::Contains(absl::StrCat("with ", stop_after, " of ", expected->unit_count)));
     REQUIRE(!FileExists(store.path() + "/indexes/images/CURRENT"));
 
     const auto resumed = Run(Options(store), Corpus());
