@@ -1,0 +1,5 @@
+#include "tests/integration/test_launch.h"
+
+sightline::Launch sightline::TestLaunch() {
+  return LaunchProcess;
+}

@@ -1,0 +1,34 @@
+// The obvious way to answer a search: score everything, sort, rerank the first.
+#ifndef SIGHTLINE_TESTS_INTEGRATION_REFEREE_H_
+#define SIGHTLINE_TESTS_INTEGRATION_REFEREE_H_
+
+#include <string>
+#include <vector>
+
+#include "common/embedding/embedding_matrix.h"
+#include "tests/support/tiny_store.h"
+
+namespace sightline {
+
+struct RefereeHit {
+  std::string item_id;
+  float retrieval_score = 0;
+  float rerank_score = 0;  // in [0, 1]; only within the depth
+  bool reranked = false;
+};
+
+struct RefereeQuery {
+  EmbeddingMatrix embedding;
+  // The query's side of a pair; none for a query that is not reranked.
+  const ItemFeatures* text = nullptr;
+  const ItemFeatures* image = nullptr;
+};
+
+// All items of one index, best first.
+std::vector<RefereeHit> RefereeSearch(const TinyStore& store, bool images,
+                                      const RefereeQuery& query, int depth,
+                                      const std::string& without = "");
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_TESTS_INTEGRATION_REFEREE_H_
