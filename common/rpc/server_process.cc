@@ -59,7 +59,6 @@ int RunServerProcess(int argc, char** argv, const char* name, const MakeServer& 
   }
   Flags flags;
   if (!ParseFlags(argc, argv, &flags)) return Usage(name, stderr);
-  // Before the first thread, so that all of them have the signals blocked.
   ShutdownSignals signals;
   LogOptions log;
   log.service = name;

@@ -1,9 +1,11 @@
 #include "common/rpc/shutdown_signals.h"
 
-#include <pthread.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <utility>
@@ -11,54 +13,68 @@
 namespace sightline {
 namespace {
 
-// Tells the waiting thread that the object goes away; not a signal that users send.
-constexpr int kStop = SIGURG;
+// Tells the waiting thread that the object goes away; no signal has this number.
+constexpr unsigned char kStop = 0;
 
-sigset_t Signals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, kStop);
-  return signals;
+// Where the handler writes; -1 while there is no object.
+std::atomic<int> g_pipe{-1};
+
+// Only what may be done in a signal handler.
+void Forward(int signal) {
+  const int saved_errno = errno;
+  const unsigned char number = static_cast<unsigned char>(signal);
+  const int pipe = g_pipe.load();
+  if (pipe >= 0) (void)!::write(pipe, &number, 1);
+  errno = saved_errno;
 }
 
 }  // namespace
 
 struct ShutdownSignals::State {
+  ~State() {
+    for (const int end : pipe) {
+      if (end >= 0) ::close(end);
+    }
+  }
+
+  int pipe[2] = {-1, -1};
+  struct sigaction term_before, int_before;
   std::mutex mutex;
   std::condition_variable arrived;
   int signal = 0;         // guarded by mutex; 0 until the first one
   bool listened = false;  // guarded by mutex
-  bool stopping = false;  // guarded by mutex
-  sigset_t mask_before;   // written once, before the thread starts
   const std::shared_ptr<Cancellation> cancellation = std::make_shared<Cancellation>();
 };
 
 ShutdownSignals::ShutdownSignals() : state_(std::make_shared<State>()) {
-  const sigset_t signals = Signals();
-  pthread_sigmask(SIG_BLOCK, &signals, &state_->mask_before);
+  // Without a pipe the handler forwards nothing and the process could not be told to
+  // stop; leaving the default action in place is the honest fallback.
+  if (::pipe2(state_->pipe, O_CLOEXEC) != 0) return;
+  g_pipe = state_->pipe[1];
   thread_ = std::thread([state = state_] { Loop(state); });
+  struct sigaction action = {};
+  action.sa_handler = Forward;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  ::sigaction(SIGTERM, &action, &state_->term_before);
+  ::sigaction(SIGINT, &action, &state_->int_before);
 }
 
 ShutdownSignals::~ShutdownSignals() {
-  {
-    std::lock_guard<std::mutex> lock(state_->mutex);
-    state_->stopping = true;
-  }
-  pthread_kill(thread_.native_handle(), kStop);
+  if (!thread_.joinable()) return;
+  ::sigaction(SIGTERM, &state_->term_before, nullptr);
+  ::sigaction(SIGINT, &state_->int_before, nullptr);
+  (void)!::write(state_->pipe[1], &kStop, 1);
   thread_.join();
-  pthread_sigmask(SIG_SETMASK, &state_->mask_before, nullptr);
+  g_pipe = -1;
 }
 
 void ShutdownSignals::Loop(std::shared_ptr<State> state) {
-  const sigset_t signals = Signals();
   while (true) {
-    int signal = 0;
-    if (sigwait(&signals, &signal) != 0) continue;
+    unsigned char signal = 0;
+    if (::read(state->pipe[0], &signal, 1) != 1) continue;  // interrupted
+    if (signal == kStop) return;
     std::unique_lock<std::mutex> lock(state->mutex);
-    if (state->stopping) return;
-    if (signal == kStop) continue;
     // No destructors: the threads of a process that is told twice may be stuck.
     if (!state->listened || state->signal != 0) _exit(128 + signal);
     state->signal = signal;

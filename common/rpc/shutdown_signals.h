@@ -2,7 +2,7 @@
 //
 //   int main(int argc, char** argv) {
 //     ...
-//     ShutdownSignals signals;   // before anything starts a thread
+//     ShutdownSignals signals;
 #ifndef SIGHTLINE_COMMON_RPC_SHUTDOWN_SIGNALS_H_
 #define SIGHTLINE_COMMON_RPC_SHUTDOWN_SIGNALS_H_
 
@@ -13,8 +13,9 @@
 
 namespace sightline {
 
-// Blocks both signals in the calling thread, and so in all that it starts later, and
-// waits for them in a thread of its own.
+// Handles both signals and waits for them in a thread of its own.  A handler rather than
+// blocked signals, because OpenBLAS starts threads before main, and the kernel may choose
+// any thread that does not block a signal.
 //
 // Until somebody listens (has called Wait or cancellation) a signal ends the process at
 // once, as it would by default: nothing has been begun that is worth ending well.  From
@@ -23,7 +24,7 @@ namespace sightline {
 class ShutdownSignals {
  public:
   ShutdownSignals();
-  // Restores the thread's signal mask.
+  // Restores the handlers that were there.
   ~ShutdownSignals();
   ShutdownSignals(const ShutdownSignals&) = delete;
   ShutdownSignals& operator=(const ShutdownSignals&) = delete;

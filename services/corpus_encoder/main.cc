@@ -46,7 +46,6 @@ int Main(const std::vector<std::string>& arguments) {
     std::fputs(CorpusEncoderUsage().c_str(), asked ? stdout : stderr);
     return asked ? 0 : kWrongUsage;
   }
-  // Before the first thread, so that all of them have the signals blocked.
   ShutdownSignals signals;
   LogOptions log;
   log.service = "corpus_encoder";
