@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/log/log.h"
+#include "common/rpc/unreadable_request.h"
 
 namespace sightline {
 namespace {
@@ -80,6 +81,9 @@ absl::Status RpcServer::Start() {
   grpc::ServerBuilder builder;
   builder.AddListeningPort(options_.listen, grpc::InsecureServerCredentials(), &port_);
   SetLimits(options_, &builder);
+  std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;
+  interceptors.push_back(RefuseUnreadableRequests());
+  builder.experimental().SetInterceptorCreators(std::move(interceptors));
   for (const auto& [name, service] : services_) builder.RegisterService(service);
   server_ = builder.BuildAndStart();
   if (server_ == nullptr || port_ == 0) {
