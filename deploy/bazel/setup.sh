@@ -18,9 +18,10 @@ as_root() {
 install_packages() {
   local wanted missing
   wanted=$(sed 's/#.*//' "$@" | tr -s '[:space:]' '\n' | grep -v '^$')
+  # dpkg-query fails when it does not know a package, which is what we want to hear of.
   # shellcheck disable=SC2086  # one word per package is meant
-  missing=$(dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' $wanted 2>/dev/null |
-    awk '$1 == "ii" {print $2}' | sort | comm -13 - <(sort <<<"$wanted"))
+  missing=$({ dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' $wanted 2>/dev/null || true; } |
+    awk '$1 == "ii" {print $2}' | sort -u | comm -13 - <(sort -u <<<"$wanted"))
   [ -n "$missing" ] || return 0
   say "installing $(wc -l <<<"$missing") packages"
   export DEBIAN_FRONTEND=noninteractive
