@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "absl/strings/str_cat.h"
+
 namespace sightline {
 namespace {
 
@@ -24,15 +26,29 @@ size_t SequenceLength(absl::string_view bytes, size_t i) {
   return length;
 }
 
+// Offset of the first byte at fault; the length if there is none.
+size_t FirstFault(absl::string_view bytes) {
+  size_t i = 0;
+  while (i < bytes.size()) {
+    const size_t length = SequenceLength(bytes, i);
+    if (length == 0) break;
+    i += length;
+  }
+  return i;
+}
+
 }  // namespace
 
 bool IsValidUtf8(absl::string_view bytes) {
-  for (size_t i = 0; i < bytes.size();) {
-    const size_t length = SequenceLength(bytes, i);
-    if (length == 0) return false;
-    i += length;
-  }
-  return true;
+  return FirstFault(bytes) == bytes.size();
+}
+
+absl::Status CheckUtf8(absl::string_view bytes, absl::string_view what) {
+  const size_t fault = FirstFault(bytes);
+  if (fault == bytes.size()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(what, " is not UTF-8 at byte offset ", fault, " (0x",
+                   absl::Hex(static_cast<uint8_t>(bytes[fault]), absl::kZeroPad2), ")"));
 }
 
 }  // namespace sightline

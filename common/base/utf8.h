@@ -2,6 +2,7 @@
 #ifndef SIGHTLINE_COMMON_BASE_UTF8_H_
 #define SIGHTLINE_COMMON_BASE_UTF8_H_
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 
 namespace sightline {
@@ -10,6 +11,10 @@ namespace sightline {
 // surrogates, nothing above U+10FFFF.  What is not must never enter a proto3 string,
 // where only the receiver would notice.
 bool IsValidUtf8(absl::string_view bytes);
+
+// InvalidArgument, naming `what` and the offset of the first byte that is at fault, unless
+// IsValidUtf8.
+absl::Status CheckUtf8(absl::string_view bytes, absl::string_view what);
 
 }  // namespace sightline
 

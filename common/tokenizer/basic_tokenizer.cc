@@ -14,7 +14,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
-#include "common/tokenizer/utf8.h"
+#include "common/base/utf8.h"
 
 namespace sightline {
 namespace {

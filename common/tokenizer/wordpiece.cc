@@ -5,8 +5,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/base/utf8.h"
 #include "common/tokenizer/basic_tokenizer.h"
-#include "common/tokenizer/utf8.h"
 
 namespace sightline {
 namespace {

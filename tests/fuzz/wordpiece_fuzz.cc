@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "common/tokenizer/utf8.h"
+#include "common/base/utf8.h"
 #include "common/tokenizer/wordpiece.h"
 
 namespace {
