@@ -21,14 +21,19 @@ class Member {
   // for an object.
   virtual void Kill() = 0;
 
+  // Asks it to end and waits until it has: SIGTERM for a process, whose exit status this
+  // is (128 and its number for a signal that ended it); a drain for an object, which is 0.
+  // From one thread, while others may make calls.
+  virtual int Terminate() = 0;
+
   // Whether it is still there.
   virtual bool alive() = 0;
 };
 
 // Starts `service` ("router", ...) with a configuration; returns when it listens and, for
 // all but the router, serves.  Throws, which fails the test, if it does not.
-using Launch = std::function<std::unique_ptr<Member>(const std::string& service,
-                                                     const std::string& yaml)>;
+using Launch =
+    std::function<std::unique_ptr<Member>(const std::string& service, const std::string& yaml)>;
 
 std::unique_ptr<Member> LaunchInProcess(const std::string& service, const std::string& yaml);
 

@@ -15,8 +15,7 @@
 namespace sightline {
 namespace {
 
-absl::StatusOr<std::unique_ptr<ServerProcess>> Make(const std::string& service,
-                                                    ConfigFile* file) {
+absl::StatusOr<std::unique_ptr<ServerProcess>> Make(const std::string& service, ConfigFile* file) {
   if (service == "router") {
     ASSIGN_OR_RETURN(const RouterConfig config, ReadRouterConfig(file));
     return std::make_unique<RouterServer>(config);
@@ -43,6 +42,11 @@ class InProcessMember : public Member {
   int port() const override { return port_; }
   int metrics_port() const override { return metrics_port_; }
   void Kill() override { server_.reset(); }
+  int Terminate() override {
+    server_->rpc()->Drain();
+    server_.reset();
+    return 0;
+  }
   bool alive() override { return server_ != nullptr; }
 
  private:

@@ -47,10 +47,7 @@ class ProcessMember : public Member {
   }
 
   ~ProcessMember() override {
-    if (alive()) {
-      ::kill(pid_, SIGTERM);
-      ::waitpid(pid_, nullptr, 0);
-    }
+    if (alive()) Terminate();
     if (echo_.joinable()) echo_.join();
     if (log_ != nullptr) std::fclose(log_);
   }
@@ -62,6 +59,14 @@ class ProcessMember : public Member {
     ::kill(pid_, SIGKILL);
     ::waitpid(pid_, nullptr, 0);
     gone_ = true;
+  }
+
+  int Terminate() override {
+    ::kill(pid_, SIGTERM);
+    int status = 0;
+    ::waitpid(pid_, &status, 0);
+    gone_ = true;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
 
   bool alive() override {
@@ -93,7 +98,8 @@ class ProcessMember : public Member {
     char line[4096];
     while (std::fgets(line, sizeof(line), log_) != nullptr) {
       std::fputs(line, stderr);
-      if (absl::string_view(line).find("\"event\":\"started\"") == absl::string_view::npos) continue;
+      if (absl::string_view(line).find("\"event\":\"started\"") == absl::string_view::npos)
+        continue;
       port_ = NumberIn(line, "port");
       metrics_port_ = NumberIn(line, "metrics_port");
       return;
