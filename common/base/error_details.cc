@@ -108,9 +108,8 @@ std::vector<PreconditionViolation> GetPreconditions(const absl::Status& status) 
 absl::Status WithPrefix(const absl::Status& status, absl::string_view prefix) {
   if (status.ok()) return status;
   absl::Status prefixed(status.code(), absl::StrCat(prefix, ": ", status.message()));
-  status.ForEachPayload([&](absl::string_view url, const absl::Cord& payload) {
-    prefixed.SetPayload(url, payload);
-  });
+  status.ForEachPayload(
+      [&](absl::string_view url, const absl::Cord& payload) { prefixed.SetPayload(url, payload); });
   return prefixed;
 }
 

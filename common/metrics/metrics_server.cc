@@ -57,9 +57,7 @@ void Configure(httplib::Server* server, const MetricsRegistry* registry) {
 }  // namespace
 
 MetricsServer::MetricsServer(std::unique_ptr<httplib::Server> server, int port)
-    : server_(std::move(server)),
-      port_(port),
-      listener_([this] { server_->listen_after_bind(); }) {
+    : server_(std::move(server)), port_(port), listener_([this] { server_->listen_after_bind(); }) {
   // stop() is heard only by a server that runs, and this version has no event for that.
   while (!server_->is_running()) std::this_thread::yield();
 }

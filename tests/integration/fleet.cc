@@ -23,9 +23,14 @@ constexpr char kAnyPort[] = "  listen: 127.0.0.1:0\n";
 std::string BackendYaml(const TinyStore& store, const std::string& more) {
   return absl::StrCat("server:\n", kAnyPort,
                       "  metrics_listen: 127.0.0.1:0\n"
-                      "store: ", store.path, "\n"
-                      "indexes: [", kTinyImages, ", ", kTinyCaptions, "]\n"
-                      "compute: {threads: 1}\n", more);
+                      "store: ",
+                      store.path,
+                      "\n"
+                      "indexes: [",
+                      kTinyImages, ", ", kTinyCaptions,
+                      "]\n"
+                      "compute: {threads: 1}\n",
+                      more);
 }
 
 CallContext Within(absl::Duration timeout) {
@@ -63,12 +68,17 @@ Fleet::Fleet(const TinyStore& store, const Launch& launch, const FleetOptions& o
   router_ = {"router",
              absl::StrCat("server:\n", kAnyPort,
                           "  metrics_listen: 127.0.0.1:0\n"
-                          "encoders: [\"", encoder_.address(), "\"]\n"
-                          "rerankers: [\"", absl::StrJoin(rerankers, "\", \""), "\"]\n"
+                          "encoders: [\"",
+                          encoder_.address(),
+                          "\"]\n"
+                          "rerankers: [\"",
+                          absl::StrJoin(rerankers, "\", \""),
+                          "\"]\n"
                           "indexes:\n"
-                          "  ", kTinyImages, ":\n    shards:\n", shard_lists,
-                          "  ", kTinyCaptions, ":\n    shards:\n", shard_lists,
-                          "polling: {interval: 50ms}\n", options.router_yaml),
+                          "  ",
+                          kTinyImages, ":\n    shards:\n", shard_lists, "  ", kTinyCaptions,
+                          ":\n    shards:\n", shard_lists, "polling: {interval: 50ms}\n",
+                          options.router_yaml),
              nullptr};
   Start(&router_);
   AwaitServing(router_.address());
@@ -77,8 +87,8 @@ Fleet::Fleet(const TinyStore& store, const Launch& launch, const FleetOptions& o
 
 void Fleet::Start(Slot* slot) {
   slot->member = launch_(slot->service, slot->yaml);
-  slot->yaml = absl::StrReplaceAll(
-      slot->yaml, {{kAnyPort, absl::StrCat("  listen: ", slot->address(), "\n")}});
+  slot->yaml = absl::StrReplaceAll(slot->yaml,
+                                   {{kAnyPort, absl::StrCat("  listen: ", slot->address(), "\n")}});
 }
 
 void Fleet::Restart(Slot* slot) {

@@ -26,7 +26,9 @@ Fleet& TheFleet() {
   return fleet;
 }
 
-const TinyStore& Store() { return TheFleet().store(); }
+const TinyStore& Store() {
+  return TheFleet().store();
+}
 
 SearchRequest Request(Query query) {
   SearchRequest request;
@@ -42,7 +44,9 @@ SearchResult Ask(const SearchRequest& request) {
   return *result;
 }
 
-bool Close(float a, float b) { return std::abs(a - b) <= 1e-5 * std::max(1.0f, std::abs(a)); }
+bool Close(float a, float b) {
+  return std::abs(a - b) <= 1e-5 * std::max(1.0f, std::abs(a));
+}
 
 // Same ranking, but for neighbours that score the same as far as floats can tell, and
 // the same scores.
@@ -68,8 +72,7 @@ void RequireRanking(const SearchResult& result, const std::vector<RefereeHit>& e
 EmbeddingMatrix EmbedText(const std::string& text) {
   const auto tokens = Store().model->text_encoder()->Tokenize(text);
   REQUIRE(tokens.ok());
-  const auto embedded =
-      Store().model->text_encoder()->Encode({*tokens}, CallContext::Unbounded());
+  const auto embedded = Store().model->text_encoder()->Encode({*tokens}, CallContext::Unbounded());
   REQUIRE(embedded.ok());
   return *embedded;
 }
@@ -146,8 +149,7 @@ TEST_CASE("a stored image finds its like, and not itself") {
   request.top_k = kItems;
   const SearchResult result = Ask(request);
   REQUIRE(result.hits.size() == kItems - 1);
-  RequireRanking(result,
-                 RefereeSearch(Store(), true, {item.image_embedding}, 0, item.image_id));
+  RequireRanking(result, RefereeSearch(Store(), true, {item.image_embedding}, 0, item.image_id));
 }
 
 TEST_CASE("a stored image finds captions and a stored caption images, both reranked") {
@@ -163,9 +165,9 @@ TEST_CASE("a stored image finds captions and a stored caption images, both reran
   request.index = kTinyImages;
   result = Ask(request);
   REQUIRE(result.rerank == RerankOutcome::kComplete);
-  RequireRanking(result,
-                 RefereeSearch(Store(), true,
-                               {item.caption_embedding, &item.caption_features, nullptr}, 20));
+  RequireRanking(
+      result,
+      RefereeSearch(Store(), true, {item.caption_embedding, &item.caption_features, nullptr}, 20));
 }
 
 TEST_CASE("an embedding finds what its text finds, without reranking") {
@@ -237,8 +239,7 @@ TEST_CASE("items come back by id, the unknown left out") {
 TEST_CASE("texts that are none are refused") {
   RequireRefused(Request(TextQuery{""}), absl::StatusCode::kInvalidArgument);
   RequireRefused(Request(TextQuery{"  \t"}), absl::StatusCode::kInvalidArgument);
-  RequireRefused(Request(TextQuery{std::string(100'000, 'a')}),
-                 absl::StatusCode::kInvalidArgument);
+  RequireRefused(Request(TextQuery{std::string(100'000, 'a')}), absl::StatusCode::kInvalidArgument);
 }
 
 TEST_CASE("pictures that are none are refused") {

@@ -29,9 +29,8 @@ T Value(absl::StatusOr<T> value) {
 }
 
 std::string Vocabulary() {
-  std::vector<std::string> tokens = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]",
-                                     "a",     "on",    "the",   "to",    "picture",
-                                     "with",  "warm",  "up"};
+  std::vector<std::string> tokens = {"[PAD]", "[UNK]", "[CLS]",   "[SEP]", "[MASK]", "a", "on",
+                                     "the",   "to",    "picture", "with",  "warm",   "up"};
   for (const char* word : kColors) tokens.push_back(word);
   for (const char* word : kThings) tokens.push_back(word);
   for (const char* word : kPlaces) tokens.push_back(word);
@@ -74,8 +73,8 @@ TinyItem MakeItem(const Model& model, int i) {
   TinyItem item;
   item.image_id = id;
   item.caption_id = absl::StrCat(id, "#en-1");
-  item.caption = absl::StrCat("a ", kColors[i % 7], " ", kThings[i % 5], " on the ",
-                              kPlaces[i / 35 % 3]);
+  item.caption =
+      absl::StrCat("a ", kColors[i % 7], " ", kThings[i % 5], " on the ", kPlaces[i / 35 % 3]);
   item.picture = EncodePng(Picture(i));
   const CallContext call = CallContext::Unbounded();
   ImageInput image;
