@@ -117,6 +117,10 @@ absl::Status EncodeEngine::Start(const EncodableQuery& query,
     return absl::FailedPreconditionError("the index's model does not encode images");
   }
   if (const auto* regions = std::get_if<RegionsQuery>(&query)) {
+    // Without regions it would be taken for a picture, which the model may not know.
+    if (!regions->image.has_regions()) {
+      return absl::InvalidArgumentError("an image without regions; send one at least");
+    }
     return StartImage({generation, regions->image, want_features, call, outcome});
   }
   if (generation->encoder->region_extractor() == nullptr) {

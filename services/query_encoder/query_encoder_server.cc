@@ -60,6 +60,11 @@ absl::Status QueryEncoderServer::Load() {
     }
     if (!desired.manifest.reranker_model().empty()) {
       ASSIGN_OR_RETURN(held->reranker, models_.Get(desired.manifest.reranker_model()));
+      if (held->reranker->cross_encoder() == nullptr) {
+        return absl::FailedPreconditionError(absl::StrCat(
+            "generation '", desired.manifest.generation(), "' of index '", index, "' names ",
+            desired.manifest.reranker_model(), " as its reranker, which has no cross-encoder"));
+      }
     }
     Log(Severity::kInfo, "generation loaded",
         {{"index", index}, {"generation", desired.manifest.generation()}});

@@ -10,11 +10,13 @@
 namespace sightline {
 namespace {
 
-// A broken feature file is the store's fault, whatever a model or reader calls it.
-absl::Status AsStoredDamage(const absl::Status& status, const StoredRef& ref) {
-  return absl::Status(status.code() == absl::StatusCode::kOutOfRange
-                          ? absl::StatusCode::kInvalidArgument
-                          : status.code(),
+// What a feature file says of a row, said of the request: a row that is not there is the
+// caller's mistake, and a file without this cross-encoder's features is no missing item.
+absl::Status AboutStored(const absl::Status& status, const StoredRef& ref) {
+  absl::StatusCode code = status.code();
+  if (code == absl::StatusCode::kOutOfRange) code = absl::StatusCode::kInvalidArgument;
+  if (code == absl::StatusCode::kNotFound) code = absl::StatusCode::kFailedPrecondition;
+  return absl::Status(code,
                       absl::StrCat("features of row ", ref.row, " in shard ", ref.shard,
                                    " of index '", ref.target.index, "': ", status.message()));
 }
@@ -121,7 +123,7 @@ absl::StatusOr<ItemFeatures> RerankEngine::Stored(const StoredRef& ref, const Mo
   }
   absl::StatusOr<std::vector<ItemFeatures>> features =
       store->second->Get(model.id(), absl::MakeConstSpan(&ref.row, 1));
-  if (!features.ok()) return AsStoredDamage(features.status(), ref);
+  if (!features.ok()) return AboutStored(features.status(), ref);
   return std::move((*features)[0]);
 }
 
