@@ -16,9 +16,8 @@ absl::Status AboutStored(const absl::Status& status, const StoredRef& ref) {
   absl::StatusCode code = status.code();
   if (code == absl::StatusCode::kOutOfRange) code = absl::StatusCode::kInvalidArgument;
   if (code == absl::StatusCode::kNotFound) code = absl::StatusCode::kFailedPrecondition;
-  return absl::Status(code,
-                      absl::StrCat("features of row ", ref.row, " in shard ", ref.shard,
-                                   " of index '", ref.target.index, "': ", status.message()));
+  return absl::Status(code, absl::StrCat("features of row ", ref.row, " in shard ", ref.shard,
+                                         " of index '", ref.target.index, "': ", status.message()));
 }
 
 }  // namespace
