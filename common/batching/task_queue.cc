@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/error_details.h"
 #include "common/base/status_macros.h"
 
 namespace sightline {
@@ -83,9 +84,11 @@ absl::StatusOr<uint64_t> TaskQueue::State::Admit(std::unique_ptr<PendingTask> ta
   const int64_t room = options.max_queue_cost - task->cost;
   if (pending.cost() > room) DropExpired();
   if (pending.cost() > room) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "batch queue: full, work of cost ", pending.cost(), " is waiting and ", task->cost,
-        " more would exceed ", options.max_queue_cost, "; try again later"));
+    return WithReason(
+        absl::ResourceExhaustedError(absl::StrCat(
+            "batch queue: full, work of cost ", pending.cost(), " is waiting and ", task->cost,
+            " more would exceed ", options.max_queue_cost, "; try again later")),
+        "QUEUE_FULL");
   }
   const uint64_t sequence = next_sequence++;
   task->sequence = sequence;

@@ -20,17 +20,23 @@ StoreConfig ReadStoreConfig(ConfigReader root) {
   StoreConfig config;
   config.store = root.RequiredString("store");
   config.indexes = root.StringList("indexes", /*min_count=*/1, /*max_count=*/100);
-  config.state_dir = root.String("state_dir", "");
   config.verify = root.Bool("verify", true);
   return config;
 }
 
+std::string ReadStateDir(ConfigReader root) {
+  return root.String("state_dir", "");
+}
+
 ComputeConfig ReadComputeConfig(ConfigReader root) {
-  ConfigReader section = root.Section("compute");
   ComputeConfig config;
-  config.threads = static_cast<int>(section.Int("threads", AllowedCores(), 1, 1024));
-  config.deterministic = section.Bool("deterministic", false);
+  config.threads = ReadComputeThreads(root);
+  config.deterministic = root.Section("compute").Bool("deterministic", false);
   return config;
+}
+
+int ReadComputeThreads(ConfigReader root) {
+  return static_cast<int>(root.Section("compute").Int("threads", AllowedCores(), 1, 1024));
 }
 
 BatchSchedulerOptions ReadBatchSchedulerOptions(ConfigReader root, absl::string_view name,

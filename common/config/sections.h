@@ -27,10 +27,12 @@ namespace sightline {
 struct StoreConfig {
   std::string store;                 // required
   std::vector<std::string> indexes;  // required, at least one
-  std::string state_dir;
   bool verify = true;
 };
 StoreConfig ReadStoreConfig(ConfigReader root);
+
+// For servers that verify the files of a generation.
+std::string ReadStateDir(ConfigReader root);
 
 struct ComputeConfig {
   // Threads that compute at once; default: the cores that the process may use.
@@ -38,6 +40,9 @@ struct ComputeConfig {
   bool deterministic = false;
 };
 ComputeConfig ReadComputeConfig(ConfigReader root);
+
+// `compute.threads` alone, for servers without a model.
+int ReadComputeThreads(ConfigReader root);
 
 // Reads the section `name`; what it does not say is as in `defaults`.
 BatchSchedulerOptions ReadBatchSchedulerOptions(ConfigReader root, absl::string_view name,

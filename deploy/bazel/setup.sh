@@ -40,7 +40,8 @@ fetch_faiss() {
   mkdir -p "$distfiles"
   local work
   work=$(mktemp -d)
-  trap 'rm -rf "$work"' RETURN
+  # shellcheck disable=SC2064  # the folder of now is meant
+  trap "rm -rf '$work'" EXIT
   mkdir -p "$work/lists/partial" "$work/sources"
   # The machine's own sources, asked for source packages instead of binaries.
   local file

@@ -72,22 +72,21 @@ start() {
   say "$name serves on localhost:$port"
 }
 
-# backend NAME SERVICE [LINE]: configures a backend on a free port and starts it.
+# backend NAME SERVICE [LINES]: configures a backend on a free port and starts it.
 backend() {
   cat >"$run/$1.yaml" <<EOF
 server: {listen: "127.0.0.1:0", metrics_listen: "127.0.0.1:0"}
 store: $store
 indexes: [images, captions]
-state_dir: $state/$1
 ${3:-}
 EOF
   start "$1" "$2"
 }
 
 backend encoder query_encoder; encoder=$port
-backend reranker reranker; reranker=$port
-backend shard0 index_search "shards: [0]"; shard0=$port
-backend shard1 index_search "shards: [1]"; shard1=$port
+backend reranker reranker "state_dir: $state/reranker"; reranker=$port
+backend shard0 index_search $'shards: [0]\nstate_dir: '"$state/shard0"; shard0=$port
+backend shard1 index_search $'shards: [1]\nstate_dir: '"$state/shard1"; shard1=$port
 
 # The usual port if it is free, else any.
 listen=127.0.0.1:7400

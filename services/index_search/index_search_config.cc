@@ -17,7 +17,8 @@ absl::StatusOr<IndexSearchConfig> ReadIndexSearchConfig(ConfigFile* file) {
   ports.metrics_listen = "0.0.0.0:9402";
   config.server = ReadRpcServerOptions(root, ports);
   config.store = ReadStoreConfig(root);
-  config.compute = ReadComputeConfig(root);
+  config.state_dir = ReadStateDir(root);
+  config.threads = ReadComputeThreads(root);
   for (const std::string& text : root.StringList("shards")) {
     int shard = 0;
     if (!absl::SimpleAtoi(text, &shard) || shard < 0 || shard > 9999) {

@@ -2,6 +2,7 @@
 #ifndef SIGHTLINE_SERVICES_INDEX_SEARCH_INDEX_SEARCH_CONFIG_H_
 #define SIGHTLINE_SERVICES_INDEX_SEARCH_INDEX_SEARCH_CONFIG_H_
 
+#include <string>
 #include <vector>
 
 #include "common/config/config.h"
@@ -14,9 +15,10 @@ namespace sightline {
 struct IndexSearchConfig {
   RpcServerOptions server;
   StoreConfig store;
+  std::string state_dir;
   // Shards to hold, of every index; empty: all of them.
   std::vector<int> shards;
-  ComputeConfig compute;
+  int threads = 1;  // that scan at once
   SearchEngineOptions engine;
 };
 

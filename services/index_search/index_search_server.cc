@@ -22,7 +22,7 @@ SearchEngineOptions WithMetrics(SearchEngineOptions options, MetricsRegistry* me
 
 IndexSearchServer::IndexSearchServer(const IndexSearchConfig& config)
     : config_(config),
-      pool_(config.compute.threads),
+      pool_(config.threads),
       engine_(WithMetrics(config.engine, &metrics_), &generations_, Clock::Real()),
       rpc_(config.server, &metrics_),
       service_(&engine_, rpc_.calls()),
@@ -60,7 +60,7 @@ absl::Status IndexSearchServer::LoadIndex(const std::string& index) {
     VerifyOptions verify;
     verify.shards = wanted;
     verify.features = false;
-    verify.state_dir = config_.store.state_dir;
+    verify.state_dir = config_.state_dir;
     RETURN_IF_ERROR(VerifyGeneration(config_.store.store, desired.manifest, verify));
   }
   auto held = std::make_shared<SearchGeneration>();

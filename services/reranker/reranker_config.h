@@ -2,6 +2,8 @@
 #ifndef SIGHTLINE_SERVICES_RERANKER_RERANKER_CONFIG_H_
 #define SIGHTLINE_SERVICES_RERANKER_RERANKER_CONFIG_H_
 
+#include <string>
+
 #include "common/config/config.h"
 #include "common/config/sections.h"
 #include "common/rpc/rpc_options.h"
@@ -12,6 +14,7 @@ namespace sightline {
 struct RerankerConfig {
   RpcServerOptions server;
   StoreConfig store;
+  std::string state_dir;
   ComputeConfig compute;
   RerankEngineOptions engine;
 };

@@ -62,7 +62,7 @@ absl::Status RerankerServer::LoadIndex(const std::string& index) {
     if (config_.store.verify) {
       VerifyOptions verify;
       verify.vectors = false;
-      verify.state_dir = config_.store.state_dir;
+      verify.state_dir = config_.state_dir;
       RETURN_IF_ERROR(VerifyGeneration(config_.store.store, manifest, verify));
     }
     const std::string directory =

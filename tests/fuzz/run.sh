@@ -10,7 +10,7 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 seconds=${1:-60}
 shift
-found_dir=${FUZZ_DIR:-$HOME/.cache/sightline/fuzz}
+found_dir=${FUZZ_DIR:-${HOME:-/root}/.cache/sightline/fuzz}
 read -ra bazel <<<"bazel ${BAZEL_STARTUP:-}"
 
 targets=("$@")

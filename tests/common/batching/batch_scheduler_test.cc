@@ -190,6 +190,7 @@ TEST_CASE("a full queue refuses, and takes more once there is room") {
   REQUIRE(bench.Submit("b", 9).ok());
   const absl::Status refused = bench.Submit("c", 2);
   REQUIRE(refused.code() == absl::StatusCode::kResourceExhausted);
+  REQUIRE(GetReason(refused)->reason == "QUEUE_FULL");
   REQUIRE(std::string(refused.message()).find("cost 19 is waiting") != std::string::npos);
   REQUIRE(bench.Submit("d", 1).ok());
   REQUIRE(bench.scheduler.stats().queued_cost == 20);
