@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "catch2/catch.hpp"
+#include "common/base/error_details.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/gate.h"
 
