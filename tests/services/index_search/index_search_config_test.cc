@@ -1,0 +1,61 @@
+#include "services/index_search/index_search_config.h"
+
+#include <string>
+#include <vector>
+
+#include "catch2/catch.hpp"
+
+namespace sightline {
+namespace {
+
+using Catch::Contains;
+
+absl::StatusOr<IndexSearchConfig> Read(absl::string_view text) {
+  absl::StatusOr<ConfigFile> file = ConfigFile::Parse(text, "test.yaml");
+  REQUIRE(file.status() == absl::OkStatus());
+  return ReadIndexSearchConfig(&*file);
+}
+
+std::string ProblemsOf(absl::string_view text) {
+  const absl::Status status = Read(text).status();
+  CHECK(absl::IsInvalidArgument(status));
+  return std::string(status.message());
+}
+
+constexpr char kLeast[] = "store: /data\nindexes: [images]\n";
+
+TEST_CASE("store and indexes are enough, and mean all shards") {
+  const auto config = Read(kLeast);
+  REQUIRE(config.status() == absl::OkStatus());
+  CHECK(config->server.listen == "0.0.0.0:7402");
+  CHECK(config->server.metrics_listen == "0.0.0.0:9402");
+  CHECK(config->shards.empty());
+  CHECK(config->engine.batching.max_batch_cost >= config->engine.max_queries);
+}
+
+TEST_CASE("what the file says counts") {
+  const auto config =
+      Read(std::string(kLeast) + "shards: [0, 12]\nbatching: {max_batch_cost: 300}\n");
+  REQUIRE(config.status() == absl::OkStatus());
+  CHECK(config->shards == std::vector<int>{0, 12});
+  CHECK(config->engine.batching.max_batch_cost == 300);
+}
+
+TEST_CASE("all problems are said at once") {
+  const std::string problems = ProblemsOf(R"(
+indexes: [images]
+shards: [3, -1, x, 3, 10000]
+batching: {max_batch_cost: 255}
+shard: 4
+)");
+  CHECK_THAT(problems, Contains("store"));
+  CHECK_THAT(problems, Contains("'-1' is no shard number"));
+  CHECK_THAT(problems, Contains("'x' is no shard number"));
+  CHECK_THAT(problems, Contains("'10000' is no shard number"));
+  CHECK_THAT(problems, Contains("3 is named twice"));
+  CHECK_THAT(problems, Contains("batching.max_batch_cost"));
+  CHECK_THAT(problems, Contains("shard: "));
+}
+
+}  // namespace
+}  // namespace sightline

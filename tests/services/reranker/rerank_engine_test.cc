@@ -1,0 +1,260 @@
+#include "services/reranker/rerank_engine.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "catch2/catch.hpp"
+#include "common/base/error_details.h"
+#include "tests/services/word_store.h"
+#include "tests/support/await.h"
+#include "tests/support/fake_clock.h"
+#include "tests/support/fake_model.h"
+#include "tests/support/gate.h"
+#include "tests/support/temp_dir.h"
+
+namespace sightline {
+namespace {
+
+using Scored = absl::StatusOr<RerankResponse>;
+
+// Images in two shards and captions in one, of one model.
+struct Rig {
+  explicit Rig(RerankEngineOptions options = {})
+      : images(WriteWordIndex(dir.path(), "images", false, 2, MakeWordItems("images", 20))),
+        captions(WriteWordIndex(dir.path(), "captions", true, 1, MakeWordItems("captions", 9))) {
+    generations.Put({images.manifest, 1, OpenForRerank(images, model, {0, 1})});
+    generations.Put({captions.manifest, 1, OpenForRerank(captions, model, {0})});
+    engine = std::make_unique<RerankEngine>(options, &generations, &clock);
+  }
+
+  RerankRequest Texts(const std::string& query, std::vector<RerankSide> candidates) const {
+    return {images.ref(), /*query_is_text=*/true, TextQuery{query}, std::move(candidates)};
+  }
+  CallContext Call(absl::Duration within = absl::Seconds(10)) {
+    return CallContext(&clock, clock.Now() + within);
+  }
+  Scored Rerank(const RerankRequest& request) { return engine->RerankCandidates(request, Call()); }
+  std::unique_ptr<Background<Scored>> Start(const RerankRequest& request, const CallContext& call) {
+    return std::make_unique<Background<Scored>>(
+        [this, request, call] { return engine->RerankCandidates(request, call); });
+  }
+  std::unique_ptr<Background<Scored>> Start(const RerankRequest& request) {
+    return Start(request, Call());
+  }
+  void AwaitQueued(int count) {
+    AwaitUntil([&] { return engine->stats().queued_tasks == count; });
+  }
+
+  TempDir dir;
+  FakeClock clock;
+  std::shared_ptr<FakeServingModel> model = std::make_shared<FakeServingModel>();
+  WordIndex images, captions;
+  GenerationRegistry<RerankGeneration> generations;
+  std::unique_ptr<RerankEngine> engine;
+};
+
+RerankSide Image(const std::string& words) {
+  return ImageFeaturesOf(IdsOf(words));
+}
+float Score(const std::string& text, const std::string& image) {
+  return PairScoreOf(IdsOf(text), IdsOf(image));
+}
+
+TEST_CASE("pairs of several requests share a batch, and each gets its own scores") {
+  Rig rig;
+  Gate entered, release;
+  rig.model->HoldNextBatch(&entered, &release);
+  auto first = rig.Start(rig.Texts("first", {Image("x")}));
+  entered.Wait();
+  auto second = rig.Start(rig.Texts("red fish", {Image("a b"), Image("c")}));
+  auto third = rig.Start(rig.Texts("bird", {Image("c"), Image("d"), Image("a b")}));
+  rig.AwaitQueued(5);
+  release.Open();
+  CHECK(first->Get()->scores == std::vector<float>{Score("first", "x")});
+  CHECK(second->Get()->scores ==
+        std::vector<float>{Score("red fish", "a b"), Score("red fish", "c")});
+  const Scored scored = third->Get();
+  REQUIRE(scored.ok());
+  CHECK(scored->scores ==
+        std::vector<float>{Score("bird", "c"), Score("bird", "d"), Score("bird", "a b")});
+  CHECK(scored->score_kind == ScoreKind::kSigmoid);
+  CHECK(rig.model->pair_batches() == std::vector<int>{1, 5});
+}
+
+TEST_CASE("a bad pair fails its own request only") {
+  Rig rig;
+  Gate entered, release;
+  rig.model->HoldNextBatch(&entered, &release);
+  auto first = rig.Start(rig.Texts("first", {Image("x")}));
+  entered.Wait();
+  auto good = rig.Start(rig.Texts("fish", {Image("a"), Image("b")}));
+  auto bad = rig.Start(rig.Texts("fish", {Image("c"), ItemFeatures{}}));
+  rig.AwaitQueued(4);
+  release.Open();
+  CHECK(first->Get().ok());
+  CHECK(good->Get()->scores == std::vector<float>{Score("fish", "a"), Score("fish", "b")});
+  CHECK(absl::IsInvalidArgument(bad->Get().status()));
+}
+
+TEST_CASE("a model that breaks down fails all, and is not asked again for each") {
+  Rig rig;
+  Gate entered, release;
+  rig.model->HoldNextBatch(&entered, &release);
+  auto first = rig.Start(rig.Texts("first", {Image("x")}));
+  entered.Wait();
+  auto one = rig.Start(rig.Texts("one", {Image("a")}));
+  auto other = rig.Start(rig.Texts(kBreakdown, {Image("a")}));
+  rig.AwaitQueued(2);
+  release.Open();
+  CHECK(absl::IsInternal(one->Get().status()));
+  CHECK(absl::IsInternal(other->Get().status()));
+  CHECK(rig.model->pair_batches() == std::vector<int>{1, 2});
+}
+
+TEST_CASE("stored items of every shard, and features that came along, are one request") {
+  Rig rig;
+  const std::vector<WordItem> zero = rig.images.ItemsOf(0);
+  const std::vector<WordItem> one = rig.images.ItemsOf(1);
+  const Scored scored =
+      rig.Rerank(rig.Texts("fish", {StoredRef{rig.images.ref(), 1, 2}, Image("upload"),
+                                    StoredRef{rig.images.ref(), 0, 0}}));
+  REQUIRE(scored.status() == absl::OkStatus());
+  CHECK(scored->scores == std::vector<float>{Score("fish", one[2].words), Score("fish", "upload"),
+                                             Score("fish", zero[0].words)});
+}
+
+TEST_CASE("an image finds its texts: stored, prepared and as they are") {
+  Rig rig;
+  const std::vector<WordItem> captions = rig.captions.ItemsOf(0);
+  RerankRequest request;
+  request.target = rig.captions.ref();
+  request.query_is_text = false;
+  request.query = Image("query image");
+  request.candidates = {StoredRef{rig.captions.ref(), 0, 4}, TextQuery{"plain words"},
+                        TextFeaturesOf(IdsOf("prepared"))};
+  Scored scored = rig.Rerank(request);
+  REQUIRE(scored.status() == absl::OkStatus());
+  CHECK(scored->scores == std::vector<float>{Score(captions[4].words, "query image"),
+                                             Score("plain words", "query image"),
+                                             Score("prepared", "query image")});
+
+  // The query may be an item of another index.
+  request.query = StoredRef{rig.images.ref(), 0, 1};
+  scored = rig.Rerank(request);
+  REQUIRE(scored.status() == absl::OkStatus());
+  CHECK(scored->scores[1] == Score("plain words", rig.images.ItemsOf(0)[1].words));
+
+  request.query = TextQuery{"not an image"};
+  CHECK(absl::IsInvalidArgument(rig.Rerank(request).status()));
+}
+
+TEST_CASE("a generation that is retrieval only says so") {
+  Rig rig;
+  rig.generations.Put({rig.images.manifest, 2, std::make_shared<RerankGeneration>()});
+  const absl::Status status = rig.Rerank(rig.Texts("fish", {Image("a")})).status();
+  CHECK(absl::IsFailedPrecondition(status));
+  REQUIRE(GetReason(status).has_value());
+  CHECK(GetReason(status)->reason == "NO_CROSS_ENCODER");
+}
+
+TEST_CASE("features that are not held are refused with the reason") {
+  Rig rig;
+  rig.generations.Put({rig.images.manifest, 2, OpenForRerank(rig.images, rig.model, {1})});
+  const absl::Status missing =
+      rig.Rerank(rig.Texts("fish", {StoredRef{rig.images.ref(), 0, 0}})).status();
+  CHECK(absl::IsFailedPrecondition(missing));
+  REQUIRE(GetReason(missing).has_value());
+  CHECK(GetReason(missing)->reason == "SHARD_NOT_HELD");
+
+  GenerationRef elsewhere = rig.images.ref();
+  elsewhere.generation = "g2";
+  const absl::Status other = rig.Rerank(rig.Texts("fish", {StoredRef{elsewhere, 1, 0}})).status();
+  CHECK(absl::IsFailedPrecondition(other));
+  REQUIRE(GetReason(other).has_value());
+  CHECK(GetReason(other)->reason == "GENERATION_NOT_HELD");
+}
+
+TEST_CASE("features that another cross-encoder made are no use, and no missing item") {
+  Rig rig;
+  FakeServingModelOptions another;
+  another.id = std::string(64, 'b');
+  rig.generations.Put(
+      {rig.images.manifest, 2,
+       OpenForRerank(rig.images, std::make_shared<FakeServingModel>(another), {0, 1})});
+  CHECK(absl::IsFailedPrecondition(
+      rig.Rerank(rig.Texts("fish", {StoredRef{rig.images.ref(), 0, 0}})).status()));
+}
+
+TEST_CASE("a row that the shard does not have is the caller's mistake") {
+  Rig rig;
+  for (const int64_t row : {int64_t{-1}, int64_t{1000}}) {
+    CHECK(absl::IsInvalidArgument(
+        rig.Rerank(rig.Texts("fish", {StoredRef{rig.images.ref(), 0, row}})).status()));
+  }
+}
+
+TEST_CASE("a full queue refuses the request and frees what it had queued") {
+  RerankEngineOptions options;
+  options.batching.max_batch_cost = 4;
+  options.batching.max_queue_cost = 6;
+  Rig rig(options);
+  Gate entered, release;
+  rig.model->HoldNextBatch(&entered, &release);
+  auto first = rig.Start(rig.Texts("first", {Image("x")}));
+  entered.Wait();
+  const Scored refused =
+      rig.Rerank(rig.Texts("one", {Image("a"), Image("b"), Image("c"), Image("d")}));
+  CHECK(absl::IsResourceExhausted(refused.status()));
+  CHECK(rig.engine->stats().queued_tasks == 0);
+  CHECK(rig.engine->stats().dropped_tasks == 3);
+  release.Open();
+  CHECK(first->Get().ok());
+  CHECK(rig.model->pair_batches() == std::vector<int>{1});
+}
+
+TEST_CASE("a pair that fits into no batch is the caller's mistake") {
+  RerankEngineOptions options;
+  options.batching.max_batch_cost = 3;
+  Rig rig(options);
+  CHECK(absl::IsInvalidArgument(rig.Rerank(rig.Texts("one two", {Image("a b")})).status()));
+}
+
+TEST_CASE("calls end at their deadline or cancellation while the worker is busy") {
+  Rig rig;
+  CHECK(absl::IsDeadlineExceeded(
+      rig.engine->RerankCandidates(rig.Texts("late", {Image("x")}), rig.Call(absl::ZeroDuration()))
+          .status()));
+  Gate entered, release;
+  rig.model->HoldNextBatch(&entered, &release);
+  auto first = rig.Start(rig.Texts("first", {Image("x")}));
+  entered.Wait();
+  auto late = rig.Start(rig.Texts("late", {Image("x")}), rig.Call(absl::Milliseconds(20)));
+  const CallContext call = rig.Call();
+  auto gone = rig.Start(rig.Texts("gone", {Image("x"), Image("y")}), call);
+  rig.AwaitQueued(3);
+  call.cancellation()->Cancel();
+  CHECK(absl::IsCancelled(gone->Get().status()));
+  rig.clock.Advance(absl::Milliseconds(20));
+  CHECK(absl::IsDeadlineExceeded(late->Get().status()));
+  release.Open();
+  CHECK(first->Get().ok());
+}
+
+TEST_CASE("a request holds one to max_candidates candidates") {
+  RerankEngineOptions options;
+  options.max_candidates = 2;
+  Rig rig(options);
+  for (const auto& candidates :
+       {std::vector<RerankSide>{}, std::vector<RerankSide>{Image("a"), Image("b"), Image("c")}}) {
+    const absl::Status status = rig.Rerank(rig.Texts("fish", candidates)).status();
+    CHECK(absl::IsInvalidArgument(status));
+    CHECK(GetFields(status) == std::vector<std::string>{"candidates"});
+  }
+  rig.engine->Drain();
+  CHECK(absl::IsUnavailable(rig.Rerank(rig.Texts("fish", {Image("a")})).status()));
+}
+
+}  // namespace
+}  // namespace sightline

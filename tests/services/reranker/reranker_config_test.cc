@@ -1,0 +1,64 @@
+#include "services/reranker/reranker_config.h"
+
+#include <string>
+
+#include "catch2/catch.hpp"
+
+namespace sightline {
+namespace {
+
+using Catch::Contains;
+
+absl::StatusOr<RerankerConfig> Read(absl::string_view text) {
+  absl::StatusOr<ConfigFile> file = ConfigFile::Parse(text, "test.yaml");
+  REQUIRE(file.status() == absl::OkStatus());
+  return ReadRerankerConfig(&*file);
+}
+
+std::string ProblemsOf(absl::string_view text) {
+  const absl::Status status = Read(text).status();
+  CHECK(absl::IsInvalidArgument(status));
+  return std::string(status.message());
+}
+
+constexpr char kLeast[] = "store: /data\nindexes: [images]\n";
+
+TEST_CASE("store and indexes are enough") {
+  const auto config = Read(kLeast);
+  REQUIRE(config.status() == absl::OkStatus());
+  CHECK(config->server.listen == "0.0.0.0:7403");
+  CHECK(config->server.metrics_listen == "0.0.0.0:9403");
+  CHECK(config->engine.max_candidates == 1000);
+  CHECK(config->engine.batching.max_batch_cost == 4096);
+}
+
+TEST_CASE("what the file says counts") {
+  const auto config = Read(std::string(kLeast) + R"(
+batching: {max_batch_cost: 512, max_age: 1s}
+limits: {max_candidates: 50}
+compute: {threads: 3, deterministic: true}
+)");
+  REQUIRE(config.status() == absl::OkStatus());
+  CHECK(config->engine.batching.max_batch_cost == 512);
+  CHECK(config->engine.batching.max_age == absl::Seconds(1));
+  CHECK(config->engine.max_candidates == 50);
+  CHECK(config->compute.threads == 3);
+  CHECK(config->compute.deterministic);
+}
+
+TEST_CASE("all problems are said at once") {
+  const std::string problems = ProblemsOf(R"(
+store: /data
+batching: {max_batch_cost: 5000, max_queue_cost: 4999}
+limits: {max_candidates: 1001, max_pairs: 3}
+compute: {threads: 0}
+)");
+  CHECK_THAT(problems, Contains("indexes"));
+  CHECK_THAT(problems, Contains("batching.max_queue_cost"));
+  CHECK_THAT(problems, Contains("limits.max_candidates"));
+  CHECK_THAT(problems, Contains("limits.max_pairs"));
+  CHECK_THAT(problems, Contains("compute.threads"));
+}
+
+}  // namespace
+}  // namespace sightline

@@ -1,0 +1,98 @@
+#include "services/router/router_config.h"
+
+#include <string>
+#include <vector>
+
+#include "catch2/catch.hpp"
+
+namespace sightline {
+namespace {
+
+using Catch::Contains;
+
+absl::StatusOr<RouterConfig> Read(absl::string_view text) {
+  absl::StatusOr<ConfigFile> file = ConfigFile::Parse(text, "test.yaml");
+  REQUIRE(file.status() == absl::OkStatus());
+  return ReadRouterConfig(&*file);
+}
+
+std::string ProblemsOf(absl::string_view text) {
+  const absl::Status status = Read(text).status();
+  CHECK(absl::IsInvalidArgument(status));
+  return std::string(status.message());
+}
+
+constexpr char kLeast[] = R"(
+encoders: [e:1]
+indexes:
+  images: {shards: [{addresses: [s:1, s:2]}, {addresses: [t:1]}]}
+)";
+
+TEST_CASE("encoders and shards are enough") {
+  const auto config = Read(kLeast);
+  REQUIRE(config.status() == absl::OkStatus());
+  CHECK(config->server.listen == "0.0.0.0:7400");
+  CHECK(config->encoders == Addresses{"e:1"});
+  CHECK(config->rerankers.empty());
+  CHECK(config->indexes.at("images") == std::vector<Addresses>{{"s:1", "s:2"}, {"t:1"}});
+  CHECK(config->retriever.default_depth == RetrieverOptions{}.default_depth);
+  CHECK(config->poll_interval == absl::Milliseconds(500));
+  CHECK(config->start_grace == absl::Seconds(10));
+}
+
+TEST_CASE("what the file says counts") {
+  const auto config = Read(std::string(kLeast) + R"(
+rerankers: [r:1]
+rerank: {default_depth: 5, max_depth: 50, slice: 7, parallelism: 3}
+limits: {max_text_bytes: 1KiB, max_image_bytes: 2MiB, max_pairs: 9, max_get_items: 8}
+budget: {encode: 1, search: 2, rerank: 3, reserve: 0.2, min_reserve: 1ms, max_reserve: 9ms}
+polling: {interval: 1s, timeout: 2s, start_grace: 3s}
+)");
+  REQUIRE(config.status() == absl::OkStatus());
+  CHECK(config->rerankers == Addresses{"r:1"});
+  CHECK(config->retriever.default_depth == 5);
+  CHECK(config->retriever.max_depth == 50);
+  CHECK(config->retriever.rerank_slice == 7);
+  CHECK(config->retriever.rerank_parallelism == 3);
+  CHECK(config->retriever.max_text_bytes == 1024);
+  CHECK(config->retriever.max_image_bytes == 2 << 20);
+  CHECK(config->retriever.max_pairs == 9);
+  CHECK(config->retriever.max_get_items == 8);
+  CHECK(config->budget.encode == 1);
+  CHECK(config->budget.search == 2);
+  CHECK(config->budget.rerank == 3);
+  CHECK(config->budget.reserve == 0.2);
+  CHECK(config->budget.max_reserve == absl::Milliseconds(9));
+  CHECK(config->poll_interval == absl::Seconds(1));
+  CHECK(config->poll_timeout == absl::Seconds(2));
+  CHECK(config->start_grace == absl::Seconds(3));
+}
+
+TEST_CASE("all problems are said at once") {
+  const std::string problems = ProblemsOf(R"(
+encoders: [e:1, e:1]
+indexes:
+  Images: {shards: [{addresses: []}]}
+  captions: {}
+rerank: {default_depth: 30, max_depth: 20, slice: 0}
+limits: {max_pairs: 1025}
+budget: {encode: 0, reserve: 0.95, min_reserve: 9ms, max_reserve: 1ms}
+polling: {interval: 1ms}
+retries: 3
+)");
+  for (const char* expected :
+       {"'e:1' is named twice", "'Images' is no index name", "addresses", "indexes.captions.shards",
+        "rerank.default_depth", "rerank.slice", "limits.max_pairs", "budget.encode",
+        "budget.reserve", "budget.min_reserve", "polling.interval", "retries"}) {
+    CHECK_THAT(problems, Contains(expected));
+  }
+}
+
+TEST_CASE("without encoders or indexes there is nothing to route") {
+  const std::string problems = ProblemsOf("");
+  CHECK_THAT(problems, Contains("encoders"));
+  CHECK_THAT(problems, Contains("indexes"));
+}
+
+}  // namespace
+}  // namespace sightline

@@ -1,0 +1,117 @@
+#include "tests/services/word_store.h"
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace sightline {
+namespace {
+
+template <typename T>
+T OrThrow(absl::StatusOr<T> value) {
+  if (!value.ok()) throw std::runtime_error(value.status().ToString());
+  return *std::move(value);
+}
+
+EncodedItem Encoded(const WordItem& item, bool caption) {
+  const WordIds ids = IdsOf(item.words);
+  EncodedItem encoded;
+  encoded.record.item_id = item.item_id;
+  encoded.record.caption = item.words;
+  encoded.record.uri = absl::StrCat("file:///", item.item_id);
+  encoded.record.tags = {"word"};
+  encoded.embedding = EmbeddingOf(ids);
+  encoded.features = caption ? TextFeaturesOf(ids) : ImageFeaturesOf(ids);
+  return encoded;
+}
+
+}  // namespace
+
+std::vector<WordItem> MakeWordItems(const std::string& index, int count) {
+  static constexpr const char* kThings[] = {"fish", "bird", "house", "tree", "boat"};
+  static constexpr const char* kColours[] = {"red", "blue", "green"};
+  std::vector<WordItem> items;
+  for (int i = 0; i < count; ++i) {
+    items.push_back({absl::StrCat(index, "/", absl::Dec(i, absl::kZeroPad3)),
+                     absl::StrCat(kColours[i % 3], " ", kThings[i % 5], " number", i)});
+  }
+  return items;
+}
+
+std::vector<WordItem> WordIndex::ItemsOf(int shard) const {
+  std::vector<WordItem> own;
+  for (const WordItem& item : items) {
+    if (ShardOf(item.item_id, manifest.shards_size()) == shard) own.push_back(item);
+  }
+  std::sort(own.begin(), own.end(),
+            [](const WordItem& a, const WordItem& b) { return a.item_id < b.item_id; });
+  return own;
+}
+
+WordIndex WriteWordIndex(const std::string& store, const std::string& index, bool captions,
+                         int shards, std::vector<WordItem> items,
+                         const FakeServingModelOptions& model) {
+  WordIndex written;
+  written.directory = GenerationDirectory(store, index, "g1");
+  written.captions = captions;
+  bundle::v1::GenerationManifest& manifest = written.manifest;
+  manifest.set_index(index);
+  manifest.set_generation("g1");
+  manifest.set_item_kind(captions ? bundle::v1::CAPTION : bundle::v1::IMAGE);
+  manifest.set_item_count(static_cast<int64_t>(items.size()));
+  manifest.mutable_embedding()->set_dimension(FakeServingModel::kDimension);
+  manifest.mutable_embedding()->set_space(model.space);
+  manifest.set_encoder_model(model.id);
+  manifest.set_reranker_model(model.id);
+  std::vector<std::vector<EncodedItem>> by_shard(shards);
+  for (const WordItem& item : items) {
+    by_shard[ShardOf(item.item_id, shards)].push_back(Encoded(item, captions));
+  }
+  for (int shard = 0; shard < shards; ++shard) {
+    *manifest.add_shards() = OrThrow(WriteShard(
+        written.directory, shard, shards, FakeServingModel::kDimension, model.id, by_shard[shard]));
+  }
+  written.items = std::move(items);
+  return written;
+}
+
+std::vector<int> AllShards(const WordIndex& index) {
+  std::vector<int> shards(index.manifest.shards_size());
+  std::iota(shards.begin(), shards.end(), 0);
+  return shards;
+}
+
+std::shared_ptr<const SearchGeneration> OpenForSearch(const WordIndex& index, ComputePool* pool,
+                                                      const std::vector<int>& shards) {
+  auto held = std::make_shared<SearchGeneration>();
+  for (const int shard : shards) {
+    const bundle::v1::ShardManifest& description = index.manifest.shards(shard);
+    SearchableShard opened;
+    opened.vectors =
+        OrThrow(ShardVectors::Open(absl::StrCat(index.directory, "/", description.vectors().path()),
+                                   description, FakeServingModel::kDimension));
+    const VectorView view{opened.vectors->data(), opened.vectors->size(),
+                          opened.vectors->dimension(), opened.vectors->stride()};
+    opened.index = OrThrow(OpenFlatIndex(view, pool));
+    held->shards.emplace(shard, std::move(opened));
+  }
+  return held;
+}
+
+std::shared_ptr<const RerankGeneration> OpenForRerank(const WordIndex& index,
+                                                      std::shared_ptr<const Model> model,
+                                                      const std::vector<int>& shards) {
+  auto held = std::make_shared<RerankGeneration>();
+  held->model = std::move(model);
+  for (const int shard : shards) {
+    const bundle::v1::ShardManifest& description = index.manifest.shards(shard);
+    held->features[shard] = OrThrow(FeatureStore::Open(
+        absl::StrCat(index.directory, "/", description.features().path()), description));
+  }
+  return held;
+}
+
+}  // namespace sightline

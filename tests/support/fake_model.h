@@ -1,0 +1,104 @@
+// A model without a network, for the engines that serve one.
+//
+// Everything is made of words: a text is its words' ids, a region is one word (its three
+// features are the bytes of the id), a picture is the one word of its first pixel.  The
+// embedding follows from the ids alone, and so does the score of a pair, so a test
+// computes what must come out by itself.
+//
+//   auto model = std::make_shared<FakeServingModel>();
+//   Gate entered, release;
+//   model->HoldNextBatch(&entered, &release);   // the next Encode or Score stops there
+#ifndef SIGHTLINE_TESTS_SUPPORT_FAKE_MODEL_H_
+#define SIGHTLINE_TESTS_SUPPORT_FAKE_MODEL_H_
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "common/models/model.h"
+#include "tests/support/gate.h"
+
+namespace sightline {
+
+using WordIds = std::vector<int32_t>;
+
+// Of each word, in order; 0 to 2^24 - 1.
+WordIds IdsOf(absl::string_view text);
+// Of length one, of FakeServingModel::kDimension.
+std::vector<float> EmbeddingOf(const WordIds& ids);
+// In [0, 1); has nothing to do with the embeddings.
+float PairScoreOf(const WordIds& text, const WordIds& image);
+// An image whose regions are these words.
+ImageInput ImageOf(const WordIds& ids);
+ItemFeatures TextFeaturesOf(const WordIds& ids);
+ItemFeatures ImageFeaturesOf(const WordIds& ids);
+// A picture of one colour, which is one word.
+Pixels PictureOf(int32_t id, int width, int height);
+
+struct FakeServingModelOptions {
+  std::string id = std::string(64, 'a');
+  std::string space = std::string(64, 'e');
+  bool texts = true;
+  bool images = true;
+  bool pictures = true;  // has a RegionExtractor
+  bool pairs = true;     // has a CrossEncoder
+};
+
+// A word that passes Tokenize and PrepareText and then fails the whole batch that it is
+// in, with InvalidArgument; and one that fails it with Internal.
+inline constexpr char kPoison[] = "poison";
+inline constexpr char kBreakdown[] = "breakdown";
+
+// Thread-safe.
+class FakeServingModel : public Model {
+ public:
+  static constexpr int kDimension = 8;
+
+  explicit FakeServingModel(FakeServingModelOptions options = {});
+  ~FakeServingModel() override;
+
+  const TextEncoder* text_encoder() const override;
+  const ImageEncoder* image_encoder() const override;
+  const CrossEncoder* cross_encoder() const override;
+  const RegionExtractor* region_extractor() const override;
+  const std::string& id() const override { return options_.id; }
+  const std::string& space() const override { return options_.space; }
+  int dimension() const override { return kDimension; }
+
+  // The next batch of any kind opens `entered` and waits for `release`.
+  void HoldNextBatch(Gate* entered, Gate* release);
+
+  // Sizes of the batches so far, those that failed included.
+  std::vector<int> text_batches() const;
+  std::vector<int> image_batches() const;
+  std::vector<int> pair_batches() const;
+  // Of the pictures that Extract was given.
+  std::vector<int> extracted_widths() const;
+
+ private:
+  struct Texts;
+  struct Images;
+  struct Extractor;
+  struct Pairs;
+
+  void Enter(std::vector<int>* sizes, size_t size) const;
+  std::vector<int> Copy(const std::vector<int>& sizes) const;
+
+  const FakeServingModelOptions options_;
+  std::unique_ptr<Texts> texts_;
+  std::unique_ptr<Images> images_;
+  std::unique_ptr<Extractor> extractor_;
+  std::unique_ptr<Pairs> pairs_;
+
+  mutable std::mutex mutex_;
+  // All guarded by mutex_.
+  mutable Gate* entered_ = nullptr;
+  mutable Gate* release_ = nullptr;
+  mutable std::vector<int> text_batches_, image_batches_, pair_batches_, widths_;
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_TESTS_SUPPORT_FAKE_MODEL_H_
