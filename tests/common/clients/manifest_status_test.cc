@@ -1,0 +1,58 @@
+#include "common/clients/manifest_status.h"
+
+#include <vector>
+
+#include "catch2/catch.hpp"
+#include "tests/common/bundle/manifests.h"
+
+namespace sightline {
+namespace {
+
+TEST_CASE("a generation is described as its manifest has it") {
+  const bundle::v1::GenerationManifest manifest = SoundGenerationManifest();
+  const GenerationStatus status = ReadyGeneration(manifest, 9, {0, 1}, {});
+  CHECK(status.state == GenerationState::kReady);
+  CHECK(status.sequence == 9);
+  CHECK(status.held_shards == std::vector<int>{0, 1});
+  CHECK(status.info.ref.index == "images");
+  CHECK(status.info.ref.generation == "g-1");
+  CHECK(status.info.ref.space == manifest.embedding().space());
+  CHECK(status.info.content == IndexContent::kImages);
+  CHECK(status.info.dimension == 64);
+  CHECK(status.info.shard_count == 2);
+  CHECK(status.info.item_count == 5);
+  CHECK(status.info.encoder_model == manifest.encoder_model());
+  CHECK(status.info.reranker_model == manifest.reranker_model());
+}
+
+TEST_CASE("captions are told from images") {
+  bundle::v1::GenerationManifest manifest = SoundGenerationManifest();
+  manifest.set_item_kind(bundle::v1::CAPTION);
+  CHECK(ReadyGeneration(manifest, 1, {}, {}).info.content == IndexContent::kCaptions);
+}
+
+TEST_CASE("how scores combine is declared by the reranker's bundle, not the encoder's") {
+  const bundle::v1::GenerationManifest manifest = SoundGenerationManifest();
+  bundle::v1::ModelBundleManifest model = SoundModelManifest();
+  model.mutable_cross_encoder()->set_combination("norm_add_lambda");
+  model.mutable_cross_encoder()->set_combination_lambda(0.25f);
+  const Combination none =
+      ReadyGeneration(manifest, 1, {}, {{manifest.encoder_model(), model}}).info.combination;
+  CHECK(none.kind == CombinationKind::kReplace);
+  const Combination declared =
+      ReadyGeneration(manifest, 1, {}, {{manifest.reranker_model(), model}}).info.combination;
+  CHECK(declared.kind == CombinationKind::kNormAddLambda);
+  CHECK(declared.lambda == 0.25f);
+}
+
+TEST_CASE("models are listed with family, space and description") {
+  const auto models = DescribeModels({{"b", SoundModelManifest()}, {"a", {}}});
+  REQUIRE(models.size() == 2);
+  CHECK(models[0].model == "a");
+  CHECK(models[1].family == "oscar");
+  CHECK(models[1].space == SoundModelManifest().embedding().space());
+  CHECK(models[1].description == "for tests");
+}
+
+}  // namespace
+}  // namespace sightline
