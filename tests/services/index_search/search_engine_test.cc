@@ -190,6 +190,7 @@ TEST_CASE("numbers that are none, too many queries and hits out of range are ref
   SearchEngineOptions options;
   options.max_queries = 2;
   Rig rig(60, options);
+  rig.release.Open();  // what is let in must fail here, not wait
   for (const float bad :
        {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
     SearchShardRequest request = rig.Request(0, {"fish", "bird"}, 5);

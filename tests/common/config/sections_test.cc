@@ -1,0 +1,79 @@
+#include "common/config/sections.h"
+
+#include <string>
+#include <vector>
+
+#include "catch2/catch.hpp"
+
+namespace sightline {
+namespace {
+
+using Catch::Contains;
+
+ConfigFile Parsed(absl::string_view text) {
+  absl::StatusOr<ConfigFile> file = ConfigFile::Parse(text, "test.yaml");
+  REQUIRE(file.status() == absl::OkStatus());
+  return *std::move(file);
+}
+
+std::string Problems(ConfigFile* file) {
+  return std::string(file->status().message());
+}
+
+TEST_CASE("a store needs its folder and indexes") {
+  ConfigFile file = Parsed("store: /data\nindexes: [a, b]\nverify: false\n");
+  const StoreConfig store = ReadStoreConfig(file.root());
+  CHECK(file.Finish() == absl::OkStatus());
+  CHECK(store.store == "/data");
+  CHECK(store.indexes == std::vector<std::string>{"a", "b"});
+  CHECK(!store.verify);
+
+  ConfigFile empty = Parsed("indexes: []");
+  ReadStoreConfig(empty.root());
+  CHECK_THAT(Problems(&empty), Contains("store") && Contains("indexes"));
+}
+
+TEST_CASE("computing takes the cores that there are") {
+  ConfigFile file = Parsed("");
+  const ComputeConfig compute = ReadComputeConfig(file.root());
+  CHECK(compute.threads >= 1);
+  CHECK(!compute.deterministic);
+  ConfigFile bad = Parsed("compute: {threads: 1025}");
+  ReadComputeConfig(bad.root());
+  CHECK_THAT(Problems(&bad), Contains("compute.threads"));
+}
+
+TEST_CASE("a queue is as the server would have it, but for what the file says") {
+  BatchSchedulerOptions defaults;
+  defaults.max_batch_cost = 11;
+  defaults.max_batch_size = 12;
+  defaults.max_queue_cost = 13;
+  defaults.max_age = absl::Milliseconds(14);
+  defaults.workers = 15;
+  ConfigFile file = Parsed("texts: {max_batch_size: 2, max_age: 1s}");
+  const BatchSchedulerOptions options = ReadBatchSchedulerOptions(file.root(), "texts", defaults);
+  CHECK(file.Finish() == absl::OkStatus());
+  CHECK(options.max_batch_cost == 11);
+  CHECK(options.max_batch_size == 2);
+  CHECK(options.max_queue_cost == 13);
+  CHECK(options.max_age == absl::Seconds(1));
+  CHECK(options.workers == 15);
+}
+
+TEST_CASE("a queue that no full batch fits into is refused, by whichever key") {
+  BatchSchedulerOptions defaults;
+  defaults.max_batch_cost = 10;
+  defaults.max_queue_cost = 20;
+  for (const char* text : {"texts: {max_batch_cost: 21}", "texts: {max_queue_cost: 9}"}) {
+    ConfigFile file = Parsed(text);
+    ReadBatchSchedulerOptions(file.root(), "texts", defaults);
+    CHECK_THAT(Problems(&file), Contains("texts.max_queue_cost"));
+  }
+  ConfigFile file = Parsed("texts: {max_batch_cost: 20, workers: 0, max_batch_size: 0}");
+  ReadBatchSchedulerOptions(file.root(), "texts", defaults);
+  CHECK_THAT(Problems(&file), Contains("texts.workers") && Contains("texts.max_batch_size") &&
+                                  !Contains("max_queue_cost"));
+}
+
+}  // namespace
+}  // namespace sightline
