@@ -3,6 +3,7 @@
 #define SIGHTLINE_SERVICES_ROUTER_BACKEND_POLLER_H_
 
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -35,6 +36,8 @@ class BackendPoller {
   struct Sink {
     std::mutex mutex;
     Report report;  // guarded by mutex; empty once the poller is gone
+    // Rounds may overtake each other; an answer older than the last one is dropped.
+    std::map<std::string, int64_t> newest_round;  // guarded by mutex
   };
 
   void Loop();
@@ -45,6 +48,7 @@ class BackendPoller {
   const absl::Duration timeout_;
   Clock* const clock_;
   std::shared_ptr<Sink> sink_;
+  int64_t round_ = 0;  // of the polling thread
 
   std::mutex mutex_;
   std::condition_variable wake_;

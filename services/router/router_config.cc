@@ -35,6 +35,23 @@ std::map<std::string, std::vector<Addresses>> ReadIndexes(ConfigReader root) {
   return indexes;
 }
 
+// One process serves one kind of service.
+void CheckRoles(const RouterConfig& config, ConfigReader root) {
+  std::map<std::string, std::string> roles;
+  const auto check = [&](const Addresses& addresses, const std::string& role) {
+    for (const std::string& address : addresses) {
+      const auto [known, first] = roles.emplace(address, role);
+      if (first || known->second == role) continue;
+      root.AddProblem(role, absl::StrCat("'", address, "' is among ", known->second, " too"));
+    }
+  };
+  check(config.encoders, "encoders");
+  check(config.rerankers, "rerankers");
+  for (const auto& [index, shards] : config.indexes) {
+    for (const Addresses& addresses : shards) check(addresses, "indexes");
+  }
+}
+
 RetrieverOptions ReadRetriever(ConfigReader root) {
   RetrieverOptions options;
   ConfigReader rerank = root.Section("rerank");
@@ -88,6 +105,7 @@ absl::StatusOr<RouterConfig> ReadRouterConfig(ConfigFile* file) {
   config.encoders = ReadAddresses(root, "encoders", /*min_count=*/1);
   config.rerankers = ReadAddresses(root, "rerankers", /*min_count=*/0);
   config.indexes = ReadIndexes(root);
+  CheckRoles(config, root);
   config.retriever = ReadRetriever(root);
   config.budget = ReadBudget(root);
   ConfigReader polling = root.Section("polling");

@@ -30,12 +30,14 @@ class HeldAdmin : public AdminClient {
     std::unique_lock<std::mutex> lock(mutex_);
     changed_.wait(lock, [&] { return deadlines_.size() >= count; });
   }
-  void AnswerOldest(absl::StatusOr<ServerStatus> status) {
+  void AnswerOldest(absl::StatusOr<ServerStatus> status) { Answer(0, std::move(status)); }
+  // Answers the one that came after `older` others which are not answered yet.
+  void Answer(size_t older, absl::StatusOr<ServerStatus> status) {
     Done<ServerStatus> done;
     {
       std::lock_guard<std::mutex> lock(mutex_);
-      done = std::move(held_.at(0));
-      held_.erase(held_.begin());
+      done = std::move(held_.at(older));
+      held_.erase(held_.begin() + static_cast<ptrdiff_t>(older));
     }
     done(std::move(status));
   }
@@ -98,6 +100,17 @@ TEST_CASE("a round begins every interval, even if nobody has answered the last")
   rig.a->AwaitCalls(2);
   rig.b->AwaitCalls(2);
   CHECK(rig.a->deadlines()[1] == rig.clock.Now() + absl::Milliseconds(200));
+}
+
+TEST_CASE("an answer that a newer one has overtaken is dropped") {
+  Rig rig;
+  rig.a->AwaitCalls(1);
+  rig.clock.AwaitSleepers(1);
+  rig.clock.Advance(absl::Milliseconds(500));
+  rig.a->AwaitCalls(2);
+  rig.a->Answer(1, Named("newer"));
+  rig.a->AnswerOldest(Named("older"));
+  CHECK(rig.reports == std::vector<std::pair<std::string, std::string>>{{"a", "newer"}});
 }
 
 TEST_CASE("answers that come when the poller is gone find nobody") {

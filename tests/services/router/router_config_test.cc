@@ -94,5 +94,18 @@ TEST_CASE("without encoders or indexes there is nothing to route") {
   CHECK_THAT(problems, Contains("indexes"));
 }
 
+TEST_CASE("an address has one role") {
+  const std::string problems = ProblemsOf(R"(
+encoders: [a:1]
+rerankers: [a:1, b:1]
+indexes:
+  images: {shards: [{addresses: [b:1]}]}
+  captions: {shards: [{addresses: [c:1]}, {addresses: [c:1]}]}
+)");
+  CHECK_THAT(problems, Contains("rerankers: 'a:1' is among encoders too"));
+  CHECK_THAT(problems, Contains("indexes: 'b:1' is among rerankers too"));
+  CHECK_THAT(problems, !Contains("c:1"));
+}
+
 }  // namespace
 }  // namespace sightline
