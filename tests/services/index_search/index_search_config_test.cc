@@ -34,10 +34,12 @@ TEST_CASE("store and indexes are enough, and mean all shards") {
 }
 
 TEST_CASE("what the file says counts") {
-  const auto config =
-      Read(std::string(kLeast) + "shards: [0, 12]\nbatching: {max_batch_cost: 300}\n");
+  const auto config = Read(std::string(kLeast) + "shards: [0, 12]\nstate_dir: /state\n" +
+                           "compute: {threads: 3}\nbatching: {max_batch_cost: 300}\n");
   REQUIRE(config.status() == absl::OkStatus());
   CHECK(config->shards == std::vector<int>{0, 12});
+  CHECK(config->state_dir == "/state");
+  CHECK(config->threads == 3);
   CHECK(config->engine.batching.max_batch_cost == 300);
 }
 
