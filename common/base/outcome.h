@@ -7,6 +7,7 @@
 #define SIGHTLINE_COMMON_BASE_OUTCOME_H_
 
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <utility>
 
@@ -20,7 +21,7 @@ namespace sightline {
 // Thread-safe.  Share it through a shared_ptr: a handler that stops waiting leaves the
 // worker something to write to.
 template <typename T>
-class Outcome {
+class Outcome : public std::enable_shared_from_this<Outcome<T>> {
  public:
   // The first call counts; later ones are ignored.
   void Set(absl::StatusOr<T> value) {
@@ -32,18 +33,27 @@ class Outcome {
     ready_.notify_all();
   }
 
-  // Waits for Set, until the call's deadline at the latest: DeadlineExceeded, naming
-  // `what`.  Once only: the value is moved out.
+  // Waits for Set, as long as the call lives: DeadlineExceeded or Cancelled, naming
+  // `what`, when it ends first.  Once only: the value is moved out.
   absl::StatusOr<T> Await(const CallContext& call, absl::string_view what) {
+    call.cancellation()->OnCancel([weak = this->weak_from_this()] {
+      if (const auto self = weak.lock()) self->Wake();
+    });
     std::unique_lock<std::mutex> lock(mutex_);
     while (!value_.has_value()) {
-      if (call.expired()) return call.Check(what);
+      if (call.expired() || call.cancelled()) return call.Check(what);
       call.clock()->WaitUntil(ready_, lock, call.deadline());
     }
     return std::move(*value_);
   }
 
  private:
+  void Wake() {
+    // With the lock, so that a waiter is either before its look at the call or asleep.
+    std::lock_guard<std::mutex> lock(mutex_);
+    ready_.notify_all();
+  }
+
   std::mutex mutex_;
   std::condition_variable ready_;
   absl::optional<absl::StatusOr<T>> value_;

@@ -58,5 +58,23 @@ TEST_CASE("waiting ends at the deadline and says what was waited for") {
   outcome->Set(std::string("late"));  // finds a place to lie
 }
 
+TEST_CASE("waiting ends when the caller goes away") {
+  FakeClock clock;
+  const CallContext call(&clock, clock.Now() + absl::Seconds(1));
+  auto outcome = std::make_shared<Outcome<std::string>>();
+  Background<Text> waiter([&] { return outcome->Await(call, "scoring"); });
+  clock.AwaitSleepers(1);
+  call.cancellation()->Cancel();
+  CHECK(absl::IsCancelled(waiter.Get().status()));
+}
+
+TEST_CASE("a caller who went away before is not waited for") {
+  FakeClock clock;
+  const CallContext call(&clock, clock.Now() + absl::Seconds(1));
+  call.cancellation()->Cancel();
+  auto outcome = std::make_shared<Outcome<std::string>>();
+  CHECK(absl::IsCancelled(outcome->Await(call, "scoring").status()));
+}
+
 }  // namespace
 }  // namespace sightline
