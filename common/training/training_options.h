@@ -1,0 +1,172 @@
+// Everything that decides how a model is trained.  The defaults train the demo's model on
+// some 5 000 captioned pictures.
+//
+// "Row" is a row of the training set.  A bi step trains the bi-encoder on one batch of
+// pictures with a caption each, a cross step the cross-encoder on problems of one match
+// among wrong pairs.  An epoch is one pass over all captioned rows that may be learnt
+// from, of the kind of step that it counts.
+#ifndef SIGHTLINE_COMMON_TRAINING_TRAINING_OPTIONS_H_
+#define SIGHTLINE_COMMON_TRAINING_TRAINING_OPTIONS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace sightline {
+
+enum class BiLoss {
+  // Softmax over the batch, both directions, with a learned temperature.
+  kContrastive,
+  // Hinge on the hardest wrong pair of the batch ("Retrieve Fast, Rerank Smart").
+  kHinge,
+};
+
+enum class CrossLoss {
+  // Softmax over a match and its hard negatives.
+  kListwise,
+  // Match or not, one wrong pair for each right one, half of them a wrong picture and half
+  // a wrong caption ("Retrieve Fast, Rerank Smart").
+  kPairwise,
+};
+
+enum class DecayShape { kCosine, kLinear };
+
+enum class Precision {
+  kFloat32,
+  // Products of matrices and convolutions in bfloat16; weights, moments, sums, softmaxes
+  // and losses in float32.
+  kBfloat16,
+};
+
+// How the learning rate runs through a stage: linearly up to `peak` in `warmup_steps`,
+// then down to `peak * final_share`.
+struct RateOptions {
+  double peak = 5e-4;
+  int64_t warmup_steps = 100;
+  DecayShape decay = DecayShape::kCosine;
+  double final_share = 0.02;
+};
+
+// Which caption of a row is shown: with `other_language` one that is not in the set's
+// first language; else with `first` the row's first one; else another one of the first
+// language.  A row that has none of a kind shows one that it has.
+struct CaptionOptions {
+  double first = 0.5;
+  double other_language = 0.0;
+};
+
+// Random changes of each picture at each use.  Numbers are half ranges; 0 is never.
+struct AugmentOptions {
+  double scale = 0.15;            // size by 1 - scale to 1 + scale
+  double shift = 0.08;            // of the side, in x and in y
+  double rotation_degrees = 10;   // either way
+  double flip_probability = 0.0;  // left to right; captions know left and right
+  double brightness = 0.2;        // ink by 1 - brightness to 1 + brightness
+  double contrast = 0.2;          // ink to the power of 1 / (1 + contrast) to 1 + contrast
+  double saturation = 0.3;        // distance from grey by 1 - saturation to 1 + saturation
+  double grey_probability = 0.0;
+  double erase_probability = 0.0;  // a white rectangle
+  double erase_side = 0.4;         // its longest side, of the picture's
+};
+
+struct BiOptions {
+  int64_t epochs = 60;
+  BiLoss loss = BiLoss::kContrastive;
+  // Rows of a batch.
+  int64_t batch_size = 256;
+  // Further pictures of the batch, wrong for every caption of it: distractors and other
+  // rows, as they come.
+  int64_t distractors = 128;
+  RateOptions rate = {5e-4, 200, DecayShape::kCosine, 0.1};
+  double hinge_margin = 0.1;
+  // Of the softmax; learned from there on, never below 0.01.
+  double initial_temperature = 0.07;
+};
+
+struct JointOptions {
+  // In cross epochs; 0 leaves the cross-encoder untrained.
+  int64_t epochs = 40;
+  CrossLoss loss = CrossLoss::kListwise;
+  RateOptions rate = {2e-4, 200, DecayShape::kCosine, 0.02};
+  // A bi step, then so many cross steps, and again.
+  int64_t cross_steps_per_bi = 1;
+  // Rate of bi steps, relative to cross steps'.
+  double bi_rate_share = 1.0;
+  // Problems of a batch.
+  int64_t queries = 48;
+  // Wrong pairs of a problem; kPairwise has one.
+  int64_t negatives = 15;
+  // Of these, how many are drawn from all rows instead of from the mined ones.
+  int64_t random_negatives = 1;
+  // Probability that a problem is a picture with wrong captions instead of a caption with
+  // wrong pictures; kPairwise has a half.
+  double text_negatives = 0.2;
+  // Cross epochs from one mining of hard negatives to the next.
+  int64_t mine_every = 2;
+  // Wrong rows kept of each row, those that the bi-encoder finds most alike; a draw
+  // prefers the first ones.
+  int64_t mined = 64;
+  // Whether cross steps train the stem that reads pixels, too.  Without, a cross step
+  // costs about half, and the stem learns from bi steps alone.
+  bool train_grid = true;
+  // Rows, padding included, that pass the transformer at once in a cross step: more is
+  // faster on a GPU and takes memory, about 60 kB a row at width 256 with 4 layers.
+  int64_t pass_rows = 16384;
+};
+
+struct AdamWOptions {
+  double beta1 = 0.9;
+  double beta2 = 0.98;
+  double epsilon = 1e-6;
+  // Not of biases, norms and embeddings.
+  double weight_decay = 0.05;
+  // Longest gradient that is used as it is; 0 for any.
+  double clip_norm = 1.0;
+};
+
+struct ValidationOptions {
+  // Epochs (of the stage) from one validation to the next; there is one at each stage's
+  // end in any case.  0: only there.
+  int64_t every = 5;
+  // Captioned training rows that are asked for as well, to see what is learnt by heart.
+  int64_t training_queries = 500;
+  // Candidates that the cross-encoder reorders.
+  int64_t depth = 20;
+};
+
+struct TrainingOptions {
+  uint64_t seed = 1;
+  double dropout = 0.1;
+  // Share of the old average that a step keeps, in an average of the weights that is
+  // validated and written in the place of the weights; 0 for none.  Grows up to it: after
+  // t steps it is at most (1 + t) / (10 + t).
+  double average = 0.998;
+  Precision precision = Precision::kFloat32;
+  // Learns from validation rows too, for a last run whose choices are made.
+  bool with_validation = false;
+
+  CaptionOptions captions;
+  AugmentOptions augment;
+  BiOptions bi;
+  JointOptions joint;
+  AdamWOptions adamw;
+  ValidationOptions validation;
+
+  // How the reranked block is ordered by default, as the bundle declares it: "replace",
+  // "add_lambda", "norm_add_lambda" with `combination_lambda`, or "auto" for what finds
+  // most among the validation rows.
+  std::string combination = "auto";
+  double combination_lambda = 0.5;
+};
+
+// InvalidArgument, every problem at once, with values and ranges.
+absl::Status CheckTrainingOptions(const TrainingOptions& options);
+
+// Every option as a line "joint.queries=48", in a fixed order: what a checkpoint was
+// trained with.
+std::string DescribeTrainingOptions(const TrainingOptions& options);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_TRAINING_TRAINING_OPTIONS_H_
