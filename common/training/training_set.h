@@ -37,6 +37,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -72,12 +73,19 @@ class IndexRange {
  public:
   class Iterator {
    public:
+    using iterator_category = std::input_iterator_tag;
+    using value_type = int64_t;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const int64_t*;
+    using reference = int64_t;
+
     explicit Iterator(int64_t value) : value_(value) {}
     int64_t operator*() const { return value_; }
     Iterator& operator++() {
       ++value_;
       return *this;
     }
+    bool operator==(const Iterator& other) const { return value_ == other.value_; }
     bool operator!=(const Iterator& other) const { return value_ != other.value_; }
 
    private:
@@ -149,7 +157,7 @@ class TrainingSet {
   // Rows without captions, by the same rule: they serve as wrong answers only.
   std::vector<int64_t> DistractorRows(bool with_validation) const;
   // Rows of one use, captioned or not, in order.
-  std::vector<int64_t> RowsOf(TrainingUse use) const;
+  std::vector<int64_t> RowsOf(TrainingUse wanted) const;
 
   const std::vector<std::string>& languages() const { return languages_; }
   int64_t max_token_count() const { return max_token_count_; }
@@ -162,11 +170,12 @@ class TrainingSet {
  private:
   explicit TrainingSet(std::unique_ptr<Container> container) : container_(std::move(container)) {}
 
-  absl::Status ReadSections();
   absl::Status ReadLimits();
+  absl::Status ReadSections();
   absl::Status CheckRows() const;
   absl::Status CheckCaptions();
   absl::Status CheckTokens(int64_t caption) const;
+  std::vector<int64_t> RowsToLearnFrom(bool with_validation, bool captioned) const;
   absl::Status Lying(absl::string_view section, int64_t index, absl::string_view problem) const;
 
   const std::unique_ptr<Container> container_;
