@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+// clang-format off
 #define SIGHTLINE_CONCAT_INNER(a, b) a##b
 #define SIGHTLINE_CONCAT(a, b) SIGHTLINE_CONCAT_INNER(a, b)
 
@@ -29,5 +30,6 @@
   auto result = (expr);                               \
   if (!result.ok()) return std::move(result).status();\
   lhs = *std::move(result)
+// clang-format on
 
 #endif  // SIGHTLINE_COMMON_BASE_STATUS_MACROS_H_
