@@ -72,10 +72,12 @@ bundle::v1::ModelBundleManifest SmallOscarManifest() {
   transformer->set_layer_norm_epsilon(1e-12f);
   bundle::v1::GridExtractorSpec* grid = manifest.mutable_grid_extractor();
   grid->set_image_size(96);
-  for (const int channels : {32, 64, 128, 256}) {
+  // Fine stages see many pixels: they stay narrow, and depth comes where the grid is small.
+  constexpr int kStages[][2] = {{24, 0}, {48, 0}, {128, 1}, {256, 1}};
+  for (const auto& [channels, blocks] : kStages) {
     bundle::v1::GridStage* stage = grid->add_stages();
     stage->set_channel_count(channels);
-    stage->set_residual_block_count(1);
+    stage->set_residual_block_count(blocks);
   }
   // ImageNet's, as most pictures go.
   for (const float mean : {0.485f, 0.456f, 0.406f}) grid->add_mean(mean);
