@@ -30,6 +30,12 @@ std::vector<std::string> Characters(const std::string& word) {
   return characters;
 }
 
+void AddBareCharacters(const std::vector<std::string>& of_word, std::set<std::string>* characters) {
+  for (size_t i = 0; i < of_word.size(); ++i) {
+    characters->insert(i == 0 ? of_word[i] : of_word[i].substr(sizeof(kInner) - 1));
+  }
+}
+
 // Words as rows of pieces that grow together.
 class PairMerger {
  public:
@@ -139,24 +145,29 @@ absl::Status VocabularyBuilder::Add(absl::string_view text) {
   return absl::OkStatus();
 }
 
+absl::Status VocabularyBuilder::AddAlphabet(absl::string_view text) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> words, SplitIntoWords(text, options_.lowercase));
+  for (const std::string& word : words) AddBareCharacters(Characters(word), &alphabet_);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::vector<std::string>> VocabularyBuilder::Build() const {
-  std::set<std::string> characters;
+  std::set<std::string> characters = alphabet_;
   std::vector<std::pair<int64_t, std::string>> frequent;  // by descending count, then bytewise
   PairMerger merger;
   for (const auto& [word, count] : words_) {
     const std::vector<std::string> of_word = Characters(word);
     if (of_word.size() > kMaxWordCharacters) continue;
-    for (size_t i = 0; i < of_word.size(); ++i) {
-      characters.insert(i == 0 ? of_word[i] : of_word[i].substr(sizeof(kInner) - 1));
-    }
+    AddBareCharacters(of_word, &characters);
     if (count >= options_.min_count) frequent.emplace_back(-count, word);
     merger.AddWord(of_word);
   }
   const size_t base = std::size(kSpecialTokens) + 2 * characters.size();
   if (base > static_cast<size_t>(options_.max_size)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the special tokens and the ", characters.size(), " characters of the texts need ", base,
-        " tokens; at most ", options_.max_size, " are allowed"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the special tokens and the ", characters.size(),
+                     " characters of the texts and the alphabet need ", base, " tokens; at most ",
+                     options_.max_size, " are allowed"));
   }
   TokenList tokens(options_.max_size);
   for (const char* token : kSpecialTokens) tokens.Add(token);

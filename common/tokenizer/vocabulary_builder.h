@@ -5,9 +5,9 @@
 //   ASSIGN_OR_RETURN(std::vector<std::string> tokens, builder.Build());
 //
 // Tokens come in this order, until there are max_size: the special ones; every character
-// that the texts have, at a word's start ("c") and inside it ("##c"), so that no word of
-// theirs is unknown; whole words, the most frequent first; then pieces, which spell the
-// rare words and those that only queries will have.
+// that the texts and the alphabet have, at a word's start ("c") and inside it ("##c"), so
+// that no word made of them is unknown; whole words, the most frequent first; then pieces,
+// which spell the rare words and those that only queries will have.
 //
 // Pieces are found by byte pair encoding over characters (Sennrich et al., "Neural machine
 // translation of rare words with subword units", 2016): of all neighbours in all words the
@@ -19,6 +19,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,11 @@ class VocabularyBuilder {
   // not UTF-8; then nothing of it is counted.
   absl::Status Add(absl::string_view text);
 
+  // Makes tokens of the characters of `text`, as WordPiece sees them (in lower case and
+  // without accents, if it is told so), though no text may have them: what queries will
+  // be written in.  Counts no words.  InvalidArgument if it is not UTF-8.
+  absl::Status AddAlphabet(absl::string_view text);
+
   // Words counted so far, repetitions included.
   int64_t word_count() const { return word_count_; }
 
@@ -58,6 +64,7 @@ class VocabularyBuilder {
  private:
   const VocabularyOptions options_;
   std::map<std::string, int64_t> words_;
+  std::set<std::string> alphabet_;
   int64_t word_count_ = 0;
 };
 

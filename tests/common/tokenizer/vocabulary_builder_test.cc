@@ -35,6 +35,17 @@ TEST_CASE("special tokens come first, then every character in both places") {
   REQUIRE(tokens == Tokens{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b", "##a", "##b"});
 }
 
+TEST_CASE("an alphabet's characters are tokens though no text has them") {
+  VocabularyBuilder builder({});
+  REQUIRE(builder.Add("ba").ok());
+  REQUIRE(builder.AddAlphabet("É b \u00DF?").ok());
+  REQUIRE(builder.word_count() == 1);
+  REQUIRE(*builder.Build() == Tokens{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]",  //
+                                     "?", "a", "b", "e", "\u00DF",                  //
+                                     "##?", "##a", "##b", "##e", "##\u00DF"});
+  REQUIRE(builder.AddAlphabet("\xFF").code() == absl::StatusCode::kInvalidArgument);
+}
+
 TEST_CASE("words seen twice are tokens, words seen once are not") {
   const Tokens tokens = Build({"fish bird", "fish"});
   REQUIRE(Has(tokens, "fish"));

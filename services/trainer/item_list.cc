@@ -1,0 +1,45 @@
+#include "services/trainer/item_list.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+namespace sightline {
+namespace {
+
+std::string Line(const nlohmann::ordered_json& json) {
+  return json.dump(-1, ' ', /*ensure_ascii=*/false, nlohmann::json::error_handler_t::replace) +
+         "\n";
+}
+
+}  // namespace
+
+std::string ItemJsonLines(absl::Span<const ListedItem> items) {
+  std::string lines;
+  for (const ListedItem& item : items) {
+    nlohmann::ordered_json captions = nlohmann::ordered_json::array();
+    for (const CorpusCaption& caption : item.captions) {
+      captions.push_back({{"language", caption.language}, {"text", caption.text}});
+    }
+    lines += Line({{"item_id", item.item_id},
+                   {"split", std::string(SplitName(item.split))},
+                   {"group", item.group},
+                   {"captions", std::move(captions)}});
+  }
+  return lines;
+}
+
+std::string SkippedJsonLines(std::vector<CorpusProblem> skipped) {
+  std::sort(skipped.begin(), skipped.end(), [](const CorpusProblem& a, const CorpusProblem& b) {
+    return std::tie(a.item_id, a.path, a.reason) < std::tie(b.item_id, b.path, b.reason);
+  });
+  std::string lines;
+  for (const CorpusProblem& problem : skipped) {
+    lines += Line({{"item_id", problem.item_id},
+                   {"path", Printable(problem.path)},
+                   {"reason", problem.reason}});
+  }
+  return lines;
+}
+
+}  // namespace sightline

@@ -1,0 +1,50 @@
+#include "services/trainer/model_config.h"
+
+#include <google/protobuf/util/json_util.h>
+
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/files.h"
+#include "common/base/status_macros.h"
+#include "common/models/family.h"
+#include "common/models/init_model.h"
+
+namespace sightline {
+namespace {
+
+constexpr int64_t kMaxConfigBytes = 1 << 20;
+
+absl::Status CheckModelConfig(bundle::v1::ModelBundleManifest manifest) {
+  ASSIGN_OR_RETURN(const Family* family, FindFamily(manifest.family()));
+  // Stands in for a size that is not known before there is a vocabulary.
+  constexpr int kAnySize = 1000;
+  bundle::v1::TransformerSpec* transformer = manifest.mutable_transformer();
+  if (transformer->vocabulary_size() == 0) transformer->set_vocabulary_size(kAnySize);
+  RETURN_IF_ERROR(family->check(manifest));
+  if (!manifest.has_grid_extractor()) {
+    return absl::InvalidArgumentError(
+        "the model has no grid_extractor, so it cannot learn from pictures");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<bundle::v1::ModelBundleManifest> ReadModelConfig(const std::string& path) {
+  if (path.empty()) return SmallOscarManifest();
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxConfigBytes));
+  bundle::v1::ModelBundleManifest manifest;
+  const auto parsed = google::protobuf::util::JsonStringToMessage(text, &manifest);
+  if (!parsed.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, " is not the JSON of a ModelBundleManifest: ",
+                     std::string(parsed.message().data(), parsed.message().size())));
+  }
+  if (const absl::Status valid = CheckModelConfig(manifest); !valid.ok()) {
+    return absl::Status(valid.code(), absl::StrCat(path, ": ", valid.message()));
+  }
+  return manifest;
+}
+
+}  // namespace sightline

@@ -1,0 +1,136 @@
+#include "services/trainer/prepare_command.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/types/optional.h"
+#include "common/base/call_context.h"
+#include "common/base/files.h"
+#include "common/base/status_macros.h"
+#include "common/dataset/open_corpus.h"
+#include "common/log/progress.h"
+#include "common/rpc/shutdown_signals.h"
+#include "services/trainer/model_config.h"
+#include "services/trainer/prepare_job.h"
+
+namespace sightline {
+namespace {
+
+constexpr int64_t kMaxVocabularyBytes = 64 << 20;
+
+// What the command line says, as text.
+struct PrepareFlags {
+  std::string out, languages = "en,de,fr,es", model_config, vocabulary;
+  std::vector<std::string> corpora;
+  absl::optional<int64_t> vocabulary_size, threads;
+};
+
+Flags DefineFlags(PrepareFlags* values) {
+  Flags flags;
+  flags.String("out", "DIR", "folder to write; what an earlier run wrote is replaced",
+               &values->out);
+  flags.Strings("corpus", "KIND[:PATH]",
+                "stamps, clipart, emoji or folder:PATH; repeatable, or with commas between; "
+                "default stamps,clipart,emoji",
+                &values->corpora);
+  flags.String("languages", "CODES",
+               "of the captions, queries' language first; default en,de,fr,es", &values->languages);
+  flags.String("model-config", "FILE",
+               "JSON of a ModelBundleManifest without files; default: the demo's small OSCAR",
+               &values->model_config);
+  flags.String("vocabulary", "FILE", "take this WordPiece vocabulary instead of making one",
+               &values->vocabulary);
+  flags.Int("vocabulary-size", "most tokens of the vocabulary that is made; default 8000", 1000,
+            1000000, &values->vocabulary_size);
+  flags.Int("threads", "that read and decode; default: the cores there are", 1, 1024,
+            &values->threads);
+  return flags;
+}
+
+absl::StatusOr<std::vector<std::string>> ParseLanguages(const std::string& text) {
+  const std::vector<std::string> languages = absl::StrSplit(text, ',', absl::SkipWhitespace());
+  const std::set<std::string> distinct(languages.begin(), languages.end());
+  if (languages.empty() || distinct.size() != languages.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--languages is '", text, "'; give one or more codes, none twice, with commas between"));
+  }
+  return languages;
+}
+
+// "stamps", "folder:DIR": a kind, and a root where it needs one.
+absl::StatusOr<std::vector<std::unique_ptr<CorpusReader>>> OpenCorpora(
+    const std::vector<std::string>& lists, const std::vector<std::string>& languages) {
+  std::vector<std::unique_ptr<CorpusReader>> corpora;
+  for (const std::string& list : lists) {
+    for (const absl::string_view text : absl::StrSplit(list, ',')) {
+      const std::pair<std::string, std::string> parts =
+          absl::StrSplit(text, absl::MaxSplits(':', 1));
+      CorpusSpec spec;
+      ASSIGN_OR_RETURN(spec.kind, ParseCorpusKind(parts.first));
+      spec.root = parts.second;
+      spec.languages = languages;
+      ASSIGN_OR_RETURN(std::unique_ptr<CorpusReader> corpus, OpenCorpus(spec));
+      corpora.push_back(std::move(corpus));
+    }
+  }
+  return corpora;
+}
+
+absl::StatusOr<PrepareSummary> Prepare(const PrepareFlags& flags, const Console& console) {
+  PrepareOptions options;
+  options.out = flags.out;
+  ASSIGN_OR_RETURN(options.languages, ParseLanguages(flags.languages));
+  ASSIGN_OR_RETURN(options.model, ReadModelConfig(flags.model_config));
+  if (!flags.vocabulary.empty()) {
+    ASSIGN_OR_RETURN(options.vocabulary, ReadFile(flags.vocabulary, kMaxVocabularyBytes));
+  }
+  options.vocabulary_size =
+      static_cast<int>(flags.vocabulary_size.value_or(options.vocabulary_size));
+  const int64_t cores = std::max(1u, std::thread::hardware_concurrency());
+  options.threads = static_cast<int>(flags.threads.value_or(cores));
+  ASSIGN_OR_RETURN(
+      std::vector<std::unique_ptr<CorpusReader>> corpora,
+      OpenCorpora(flags.corpora.empty() ? std::vector<std::string>{"stamps", "clipart", "emoji"}
+                                        : flags.corpora,
+                  options.languages));
+
+  Progress::Options progress_options;
+  progress_options.terminal = ::isatty(STDERR_FILENO) == 1;
+  progress_options.write = [&console](absl::string_view text) {
+    console.err << text << std::flush;
+  };
+  Progress progress(progress_options, Clock::Real());
+  ShutdownSignals signals;
+  const CallContext call(Clock::Real(), absl::InfiniteFuture(), signals.cancellation());
+  return PrepareJob(std::move(options), std::move(corpora), &progress).Run(call);
+}
+
+}  // namespace
+
+int RunPrepare(const std::vector<std::string>& args, const Console& console) {
+  PrepareFlags values;
+  Flags flags = DefineFlags(&values);
+  std::vector<std::string> words;
+  int status = kSuccess;
+  if (!ParseArguments(kPrepareCommand, &flags, args, console, &words, &status)) return status;
+  if (values.out.empty() || !words.empty()) {
+    return UsageError(kPrepareCommand, "give --out DIR", console);
+  }
+  const absl::StatusOr<PrepareSummary> summary = Prepare(values, console);
+  if (absl::IsCancelled(summary.status())) {
+    console.err << "interrupted; run the same command again\n";
+    return kRunAgain;
+  }
+  if (!summary.ok()) return Fail(summary.status(), console);
+  console.out << summary->Report();
+  return kSuccess;
+}
+
+}  // namespace sightline

@@ -1,0 +1,25 @@
+// trainer prepare: corpora in, a training set out.
+#ifndef SIGHTLINE_SERVICES_TRAINER_PREPARE_COMMAND_H_
+#define SIGHTLINE_SERVICES_TRAINER_PREPARE_COMMAND_H_
+
+#include <string>
+#include <vector>
+
+#include "common/config/command.h"
+
+namespace sightline {
+
+// Exit status of work that was interrupted: the same command goes on, or begins anew
+// (EX_TEMPFAIL).
+inline constexpr int kRunAgain = 75;
+
+int RunPrepare(const std::vector<std::string>& args, const Console& console);
+
+inline constexpr Command kPrepareCommand = {
+    "prepare", "trainer prepare --out DIR [flags]",
+    "Reads corpora and writes what training needs: pictures, tokens, splits, a vocabulary.",
+    RunPrepare};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_SERVICES_TRAINER_PREPARE_COMMAND_H_

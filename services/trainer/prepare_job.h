@@ -1,0 +1,122 @@
+// From corpora to a folder that a training run reads.
+//
+//   DIR/skipped.jsonl     items without a row, and why
+//   DIR/vocab.txt         WordPiece vocabulary
+//   DIR/items.jsonl       what each row is: item_list.h
+//   DIR/cache.container   pictures, tokens, splits: common/training/training_set.h
+//
+// Each file appears whole or not at all.  The last one is removed before the first is
+// written and written after the others, so a folder that has it is whole; it names the
+// other two by their SHA-256.
+#ifndef SIGHTLINE_SERVICES_TRAINER_PREPARE_JOB_H_
+#define SIGHTLINE_SERVICES_TRAINER_PREPARE_JOB_H_
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "common/base/call_context.h"
+#include "common/base/files.h"
+#include "common/bundle/model_bundle.h"
+#include "common/dataset/corpus.h"
+#include "common/dataset/splits.h"
+#include "common/image/decode.h"
+#include "common/log/progress.h"
+#include "common/tokenizer/wordpiece.h"
+#include "common/training/training_set_writer.h"
+#include "services/trainer/item_list.h"
+#include "services/trainer/picture_squarer.h"
+
+namespace sightline {
+
+inline constexpr absl::string_view kSkippedFile = "skipped.jsonl";
+inline constexpr absl::string_view kItemsFile = "items.jsonl";
+inline constexpr absl::string_view kTrainingSetFile = "cache.container";
+
+struct PrepareOptions {
+  std::string out;
+  // The corpora were opened with these.  Captions of the first one come first.
+  std::vector<std::string> languages;
+  // Image size, tokenizer and token limit are taken from it.
+  bundle::v1::ModelBundleManifest model;
+  std::string vocabulary;  // text of a vocab.txt; empty: made of the captions
+  int vocabulary_size = 8000;
+  int threads = 1;
+  DecodeLimits limits;
+};
+
+struct PrepareSummary {
+  struct SplitCounts {
+    int64_t groups = 0;
+    int64_t items = 0;
+    int64_t captioned_items = 0;
+  };
+  struct LargeGroup {
+    std::string first_item_id;
+    int64_t items = 0;
+  };
+
+  std::string out;
+  std::array<SplitCounts, 3> splits;                      // indexed by Split
+  std::vector<std::pair<std::string, int64_t>> captions;  // by language
+  int64_t wordless_caption_count = 0;                     // left out: nothing in them is a word
+  int64_t token_count = 0;
+  int64_t unknown_token_count = 0;
+  int64_t cut_caption_count = 0;  // longer than the model reads
+  int64_t vocabulary_size = 0;
+  int64_t skipped_count = 0;
+  std::vector<LargeGroup> largest_groups;  // of more than one item
+  absl::Duration took;
+
+  // For people, several lines.
+  std::string Report() const;
+};
+
+// Runs once.  Not thread-safe.
+class PrepareJob {
+ public:
+  // `progress` outlives the job.
+  PrepareJob(PrepareOptions options, std::vector<std::unique_ptr<CorpusReader>> corpora,
+             Progress* progress)
+      : options_(std::move(options)), corpora_(std::move(corpora)), progress_(progress) {}
+
+  // Cancelled when `call` is; then nothing in the folder has changed.  InvalidArgument:
+  // two items of one id, a vocabulary that is none or is too small.  FailedPrecondition:
+  // no good picture at all.  Otherwise as corpora and disk report.
+  absl::StatusOr<PrepareSummary> Run(const CallContext& call);
+
+ private:
+  absl::Status List(const CallContext& call);
+  absl::Status SquareAll(const CallContext& call);
+  void AssignSplits(const std::vector<SquaredPicture>& squared);
+  absl::Status MakeVocabulary();
+  absl::Status Tokenize();
+  absl::StatusOr<std::vector<int32_t>> TokensOf(absl::string_view text);
+  absl::Status Write(const CallContext& call);
+  void CountItems();
+
+  const PrepareOptions options_;
+  const std::vector<std::unique_ptr<CorpusReader>> corpora_;
+  Progress* const progress_;
+
+  std::vector<ListedPicture> listed_;  // in the order of item ids
+  std::vector<CorpusProblem> skipped_;
+  std::unique_ptr<AtomicFile> spool_;  // squared pictures, by index into listed_
+  std::vector<int64_t> slots_;         // row -> index into listed_
+  std::vector<ListedItem> items_;      // by row, as all below
+  std::string vocabulary_;
+  std::unique_ptr<WordPieceTokenizer> tokenizer_;
+  TrainingSetContent content_;
+  PrepareSummary summary_;
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_SERVICES_TRAINER_PREPARE_JOB_H_
