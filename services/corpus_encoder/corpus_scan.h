@@ -14,7 +14,7 @@
 #include "absl/status/statusor.h"
 #include "common/base/call_context.h"
 #include "common/dataset/corpus.h"
-#include "services/corpus_encoder/progress.h"
+#include "common/log/progress.h"
 #include "services/corpus_encoder/quarantine.h"
 
 namespace sightline {

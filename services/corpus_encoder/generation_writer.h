@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "common/base/call_context.h"
-#include "services/corpus_encoder/progress.h"
+#include "common/log/progress.h"
 #include "services/corpus_encoder/work_units.h"
 #include "sightline/bundle/v1/generation.pb.h"
 

@@ -1,31 +1,12 @@
 #include "services/sightlinectl/command.h"
 
-#include <algorithm>
-
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/time/time.h"
-#include "common/base/error_details.h"
 #include "services/sightlinectl/describe_command.h"
 #include "services/sightlinectl/model_command.h"
 #include "services/sightlinectl/publish_command.h"
 #include "services/sightlinectl/query_command.h"
 #include "services/sightlinectl/status_command.h"
-#include "services/sightlinectl/table.h"
 
 namespace sightline {
-namespace {
-
-void PrintHelp(std::ostream& out) {
-  out << "sightlinectl: asks, inspects and publishes.\n\n";
-  Table table({{""}, {""}});
-  for (const Command& command : Commands()) {
-    table.AddRow({absl::StrCat("  ", command.name), std::string(command.summary)});
-  }
-  out << table.RowsToString() << "\n`sightlinectl COMMAND --help` tells the flags of a command.\n";
-}
-
-}  // namespace
 
 const std::vector<Command>& Commands() {
   static const auto* commands = new std::vector<Command>{
@@ -36,80 +17,7 @@ const std::vector<Command>& Commands() {
 }
 
 int RunCommand(const std::vector<std::string>& args, const Console& console) {
-  if (args.empty()) {
-    PrintHelp(console.err);
-    return kUsageError;
-  }
-  if (args[0] == "help" || args[0] == "--help" || args[0] == "-h") {
-    PrintHelp(console.out);
-    return kSuccess;
-  }
-  std::vector<std::string> names;
-  for (const Command& command : Commands()) {
-    if (command.name == args[0]) return command.run({args.begin() + 1, args.end()}, console);
-    names.emplace_back(command.name);
-  }
-  const std::string nearest = NearestName(args[0], names);
-  console.err << "unknown command '" << args[0] << "'; "
-              << (nearest.empty() ? absl::StrCat("there are: ", absl::StrJoin(names, ", "))
-                                  : absl::StrCat("did you mean ", nearest, "?"))
-              << "\n";
-  return kUsageError;
-}
-
-bool ParseArguments(const Command& command, Flags* flags, const std::vector<std::string>& args,
-                    const Console& console, std::vector<std::string>* words, int* status) {
-  bool help = false;
-  flags->Switch("help", "tell this and stop", &help);
-  absl::StatusOr<std::vector<std::string>> parsed = flags->Parse(args);
-  if (help) {
-    console.out << "usage: sightlinectl " << command.synopsis << "\n\n"
-                << command.summary << "\n\n"
-                << flags->Help();
-    *status = kSuccess;
-    return false;
-  }
-  if (!parsed.ok()) {
-    *status = UsageError(command, std::string(parsed.status().message()), console);
-    return false;
-  }
-  *words = *std::move(parsed);
-  return true;
-}
-
-int UsageError(const Command& command, absl::string_view problem, const Console& console) {
-  console.err << problem << "\nusage: sightlinectl " << command.synopsis << "\n";
-  return kUsageError;
-}
-
-int Fail(const absl::Status& error, const Console& console) {
-  console.err << FormatError(error);
-  return kFailure;
-}
-
-std::string FormatError(const absl::Status& error) {
-  std::string text = absl::StrCat("error: ", absl::StatusCodeToString(error.code()), ": ",
-                                  Printable(std::string(error.message()), /*max_width=*/0), "\n");
-  if (const auto reason = GetReason(error)) {
-    absl::StrAppend(&text, "  reason: ", Printable(reason->reason, 0));
-    for (const auto& [key, value] : reason->metadata) {
-      absl::StrAppend(&text, " ", Printable(key, 0), "=", Printable(value, 0));
-    }
-    text += "\n";
-  }
-  const std::vector<std::string> fields = GetFields(error);
-  if (!fields.empty()) {
-    absl::StrAppend(&text, "  fields: ", Printable(absl::StrJoin(fields, ", "), 0), "\n");
-  }
-  for (const PreconditionViolation& violation : GetPreconditions(error)) {
-    absl::StrAppend(&text, "  precondition: ", Printable(violation.type, 0), " ",
-                    Printable(violation.subject, 0), ": ", Printable(violation.description, 0),
-                    "\n");
-  }
-  if (const auto delay = GetRetryDelay(error)) {
-    absl::StrAppend(&text, "  try again after ", absl::FormatDuration(*delay), "\n");
-  }
-  return text;
+  return RunProgram({"sightlinectl", "asks, inspects and publishes.", Commands()}, args, console);
 }
 
 }  // namespace sightline

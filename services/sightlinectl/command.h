@@ -1,58 +1,19 @@
-// What every subcommand of sightlinectl is made of.
+// The subcommands of sightlinectl.
 #ifndef SIGHTLINE_SERVICES_SIGHTLINECTL_COMMAND_H_
 #define SIGHTLINE_SERVICES_SIGHTLINECTL_COMMAND_H_
 
-#include <ostream>
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/string_view.h"
-#include "common/config/command_line.h"
+#include "common/config/command.h"
 
 namespace sightline {
-
-// Exit statuses.  Scripts rely on them.
-inline constexpr int kSuccess = 0;
-inline constexpr int kUsageError = 1;  // the command line is wrong; nothing was done
-inline constexpr int kFailure = 2;     // a server, a file or a part of the work failed
-
-// Where a command writes: results to `out`, everything about them to `err`.
-struct Console {
-  std::ostream& out;
-  std::ostream& err;
-};
-
-// One subcommand.  `run` gets what follows the command's name and returns the exit
-// status.
-struct Command {
-  absl::string_view name;
-  absl::string_view synopsis;  // "query [TEXT] [flags]"
-  absl::string_view summary;   // one line
-  int (*run)(const std::vector<std::string>& args, const Console& console);
-};
 
 // All of them, in the order of the help.
 const std::vector<Command>& Commands();
 
-// Finds and runs the command that `args` begins with; without one, or for "help", prints
-// what there is.
+// Runs sightlinectl with `args`, the program's name left out.
 int RunCommand(const std::vector<std::string>& args, const Console& console);
-
-// Parses the flags of `command`.  When the command is thereby over (--help, or a mistake,
-// which is told), the result is false and `status` the exit status.
-bool ParseArguments(const Command& command, Flags* flags, const std::vector<std::string>& args,
-                    const Console& console, std::vector<std::string>* words, int* status);
-
-// Tells what is wrong with the command line and returns kUsageError.
-int UsageError(const Command& command, absl::string_view problem, const Console& console);
-
-// Tells the error with all its details and returns kFailure.
-int Fail(const absl::Status& error, const Console& console);
-
-// "error: NOT_FOUND: ...", then one indented line for each detail: reason, fields,
-// preconditions, when to try again.
-std::string FormatError(const absl::Status& error);
 
 }  // namespace sightline
 

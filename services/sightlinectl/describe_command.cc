@@ -19,7 +19,7 @@
 #include "common/bundle/model_bundle.h"
 #include "common/bundle/safetensors.h"
 #include "common/bundle/verify.h"
-#include "services/sightlinectl/table.h"
+#include "common/config/table.h"
 
 namespace sightline {
 namespace {

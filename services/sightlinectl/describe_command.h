@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "services/sightlinectl/command.h"
+#include "common/config/command.h"
 
 namespace sightline {
 
 int RunDescribe(const std::vector<std::string>& args, const Console& console);
 
 inline constexpr Command kDescribeCommand = {
-    "describe", "describe PATH | describe ID --store DIR [--tensors] [--verify]",
+    "describe", "sightlinectl describe PATH | describe ID --store DIR [--tensors] [--verify]",
     "tells what a model bundle, a generation, a container or a safetensors file is", RunDescribe};
 
 struct DescribeOptions {

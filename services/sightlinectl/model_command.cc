@@ -10,10 +10,10 @@
 #include "absl/strings/str_split.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
+#include "common/config/table.h"
 #include "common/dataset/open_corpus.h"
 #include "common/models/init_model.h"
 #include "common/tokenizer/vocabulary_builder.h"
-#include "services/sightlinectl/table.h"
 
 namespace sightline {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "services/sightlinectl/command.h"
+#include "common/config/command.h"
 
 namespace sightline {
 
@@ -13,10 +13,12 @@ int RunInitModel(const std::vector<std::string>& args, const Console& console);
 int RunMakeVocabulary(const std::vector<std::string>& args, const Console& console);
 
 inline constexpr Command kInitModelCommand = {
-    "init-model", "init-model --store DIR --vocabulary FILE [--config FILE] [--seed N]",
+    "init-model",
+    "sightlinectl init-model --store DIR --vocabulary FILE [--config FILE] [--seed N]",
     "writes a model bundle with random weights and prints its id", RunInitModel};
 inline constexpr Command kMakeVocabularyCommand = {
-    "make-vocabulary", "make-vocabulary --out FILE [--text FILE]... [--corpus KIND]...",
+    "make-vocabulary",
+    "sightlinectl make-vocabulary --out FILE [--text FILE]... [--corpus KIND]...",
     "makes a WordPiece vocabulary of texts or of a corpus's captions", RunMakeVocabulary};
 
 }  // namespace sightline

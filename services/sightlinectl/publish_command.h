@@ -5,14 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "services/sightlinectl/command.h"
+#include "common/config/command.h"
 
 namespace sightline {
 
 int RunPublish(const std::vector<std::string>& args, const Console& console);
 
 inline constexpr Command kPublishCommand = {
-    "publish", "publish INDEX GENERATION --store DIR",
+    "publish", "sightlinectl publish INDEX GENERATION --store DIR",
     "makes a generation the one that servers should serve; an older one is the way back",
     RunPublish};
 

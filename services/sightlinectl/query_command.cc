@@ -11,8 +11,8 @@
 #include "common/base/call_context.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
+#include "common/clients/router_address.h"
 #include "common/clients/search_client.h"
-#include "services/sightlinectl/router_address.h"
 #include "services/sightlinectl/search_output.h"
 
 namespace sightline {

@@ -7,8 +7,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "common/clients/convert_search.h"
+#include "common/config/table.h"
 #include "services/sightlinectl/json.h"
-#include "services/sightlinectl/table.h"
 
 namespace sightline {
 namespace {

@@ -10,9 +10,9 @@
 #include "common/base/outcome.h"
 #include "common/clients/admin_client.h"
 #include "common/clients/convert_admin.h"
+#include "common/clients/router_address.h"
+#include "common/config/table.h"
 #include "services/sightlinectl/json.h"
-#include "services/sightlinectl/router_address.h"
-#include "services/sightlinectl/table.h"
 
 namespace sightline {
 namespace {

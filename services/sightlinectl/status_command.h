@@ -7,14 +7,14 @@
 
 #include "absl/status/statusor.h"
 #include "common/clients/server_status.h"
-#include "services/sightlinectl/command.h"
+#include "common/config/command.h"
 
 namespace sightline {
 
 int RunStatus(const std::vector<std::string>& args, const Console& console);
 
 inline constexpr Command kStatusCommand = {
-    "status", "status [ADDR...] [flags]",
+    "status", "sightlinectl status [ADDR...] [flags]",
     "tells what servers hold and whether a router reaches its backends", RunStatus};
 
 // What one server answered, or why it did not.

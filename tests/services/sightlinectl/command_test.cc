@@ -209,15 +209,6 @@ TEST_CASE("an error of the server is exit status 2 with code, message and detail
                                   "  fields: index\n"));
 }
 
-TEST_CASE("retry delays and preconditions are told") {
-  absl::Status status = WithRetryDelay(absl::UnavailableError("busy"), absl::Milliseconds(100));
-  status = WithPrecondition(status, {"GENERATION", "indexes/a", "not \x1B[1mheld"});
-  REQUIRE(FormatError(status) ==
-          "error: UNAVAILABLE: busy\n"
-          "  precondition: GENERATION indexes/a: not \xEF\xBF\xBD[1mheld\n"
-          "  try again after 100ms\n");
-}
-
 TEST_CASE("a picture that cannot be read is exit status 2 and asks nobody") {
   const Ran ran = Run({"query", "--image", "/no/such/file.png", "--router", "127.0.0.1:1"});
   REQUIRE(ran.status == 2);

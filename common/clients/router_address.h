@@ -1,6 +1,6 @@
 // Where the router is when nobody says so.
-#ifndef SIGHTLINE_SERVICES_SIGHTLINECTL_ROUTER_ADDRESS_H_
-#define SIGHTLINE_SERVICES_SIGHTLINECTL_ROUTER_ADDRESS_H_
+#ifndef SIGHTLINE_COMMON_CLIENTS_ROUTER_ADDRESS_H_
+#define SIGHTLINE_COMMON_CLIENTS_ROUTER_ADDRESS_H_
 
 #include <cstdlib>
 #include <string>
@@ -15,4 +15,4 @@ inline std::string DefaultRouter() {
 
 }  // namespace sightline
 
-#endif  // SIGHTLINE_SERVICES_SIGHTLINECTL_ROUTER_ADDRESS_H_
+#endif  // SIGHTLINE_COMMON_CLIENTS_ROUTER_ADDRESS_H_

@@ -1,8 +1,8 @@
 // How far the job is: a bar on a terminal, log lines elsewhere.
 //
 //   encode   5376/10273 pictures  52 %  [#############             ]  118/s  0:41 left
-#ifndef SIGHTLINE_SERVICES_CORPUS_ENCODER_PROGRESS_H_
-#define SIGHTLINE_SERVICES_CORPUS_ENCODER_PROGRESS_H_
+#ifndef SIGHTLINE_COMMON_LOG_PROGRESS_H_
+#define SIGHTLINE_COMMON_LOG_PROGRESS_H_
 
 #include <cstdint>
 #include <functional>
@@ -61,4 +61,4 @@ std::string ProgressLine(absl::string_view phase, absl::string_view unit, int64_
 
 }  // namespace sightline
 
-#endif  // SIGHTLINE_SERVICES_CORPUS_ENCODER_PROGRESS_H_
+#endif  // SIGHTLINE_COMMON_LOG_PROGRESS_H_

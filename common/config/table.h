@@ -1,6 +1,6 @@
 // Tables for a terminal.
-#ifndef SIGHTLINE_SERVICES_SIGHTLINECTL_TABLE_H_
-#define SIGHTLINE_SERVICES_SIGHTLINECTL_TABLE_H_
+#ifndef SIGHTLINE_COMMON_CONFIG_TABLE_H_
+#define SIGHTLINE_COMMON_CONFIG_TABLE_H_
 
 #include <string>
 #include <vector>
@@ -49,4 +49,4 @@ std::string WithThousands(int64_t number);
 
 }  // namespace sightline
 
-#endif  // SIGHTLINE_SERVICES_SIGHTLINECTL_TABLE_H_
+#endif  // SIGHTLINE_COMMON_CONFIG_TABLE_H_

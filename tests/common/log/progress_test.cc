@@ -1,4 +1,4 @@
-#include "services/corpus_encoder/progress.h"
+#include "common/log/progress.h"
 
 #include <mutex>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "services/sightlinectl/table.h"
+#include "common/config/table.h"
 
 #include <algorithm>
 
