@@ -1,5 +1,6 @@
 #include "services/sightlinectl/command.h"
 
+#include "services/sightlinectl/add_model_command.h"
 #include "services/sightlinectl/describe_command.h"
 #include "services/sightlinectl/model_command.h"
 #include "services/sightlinectl/publish_command.h"
@@ -10,8 +11,8 @@ namespace sightline {
 
 const std::vector<Command>& Commands() {
   static const auto* commands = new std::vector<Command>{
-      kQueryCommand,     kScoreCommand,          kStatusCommand,  kDescribeCommand,
-      kInitModelCommand, kMakeVocabularyCommand, kPublishCommand,
+      kQueryCommand,    kScoreCommand,     kStatusCommand,         kDescribeCommand,
+      kAddModelCommand, kInitModelCommand, kMakeVocabularyCommand, kPublishCommand,
   };
   return *commands;
 }

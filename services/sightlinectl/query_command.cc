@@ -31,6 +31,7 @@ struct QueryFlags {
   std::string combination;
   absl::optional<int64_t> top_k;
   absl::optional<int64_t> depth;
+  bool compare = false;
   bool json = false;
 
   void Define(Flags* flags) {
@@ -47,6 +48,8 @@ struct QueryFlags {
     flags->String("combination", "HOW",
                   "replace, add_lambda:L or norm_add_lambda:L; default: as the model declares",
                   &combination);
+    flags->Switch("compare", "ask without and with reranking, and print both side by side",
+                  &compare);
     flags->Switch("json", "print the answer as JSON, as the API defines it", &json);
   }
 };
@@ -68,6 +71,13 @@ absl::Status CheckQuery(const QueryFlags& flags, const std::vector<std::string>&
   }
   if (!flags.item_index.empty() && flags.item.empty()) {
     return absl::InvalidArgumentError("--item-index says where --item lies; there is none");
+  }
+  if (flags.compare && flags.json) {
+    return absl::InvalidArgumentError("--compare is for people, --json for programs; give one");
+  }
+  if (flags.compare && flags.depth == 0) {
+    return absl::InvalidArgumentError(
+        "--compare asks with depth 0 and with --depth; give another depth or none");
   }
   if (!flags.combination.empty()) RETURN_IF_ERROR(ParseCombination(flags.combination).status());
   return absl::OkStatus();
@@ -91,6 +101,36 @@ absl::StatusOr<SearchRequest> BuildRequest(const QueryFlags& flags,
     ASSIGN_OR_RETURN(request.combination, ParseCombination(flags.combination));
   }
   return request;
+}
+
+// One answer, for people or for programs.
+int Answer(const QueryFlags& flags, SearchRequest request, const Console& console) {
+  absl::StatusOr<SearchResult> result =
+      MakeGrpcSearchClient(flags.router)->SearchItems(Call(flags.timeout), std::move(request));
+  if (!result.ok()) return Fail(result.status(), console);
+  if (flags.json) {
+    console.out << SearchResultJson(*std::move(result)) << "\n";
+    return kSuccess;
+  }
+  console.out << FormatHits(*result);
+  console.err << FormatSummary(*result);
+  return kSuccess;
+}
+
+// The same request without and with reranking.
+int Compare(const QueryFlags& flags, SearchRequest request, const Console& console) {
+  const std::unique_ptr<SearchClient> client = MakeGrpcSearchClient(flags.router);
+  SearchRequest retrieval_only = request;
+  retrieval_only.depth = 0;
+  const absl::StatusOr<SearchResult> retrieved =
+      client->SearchItems(Call(flags.timeout), std::move(retrieval_only));
+  if (!retrieved.ok()) return Fail(retrieved.status(), console);
+  const absl::StatusOr<SearchResult> reranked =
+      client->SearchItems(Call(flags.timeout), std::move(request));
+  if (!reranked.ok()) return Fail(reranked.status(), console);
+  console.out << FormatComparison(*retrieved, *reranked);
+  console.err << FormatSummary(*retrieved) << FormatSummary(*reranked);
+  return kSuccess;
 }
 
 }  // namespace
@@ -128,16 +168,8 @@ int RunQuery(const std::vector<std::string>& args, const Console& console) {
   }
   absl::StatusOr<SearchRequest> request = BuildRequest(flags, words);
   if (!request.ok()) return Fail(request.status(), console);
-  absl::StatusOr<SearchResult> result =
-      MakeGrpcSearchClient(flags.router)->SearchItems(Call(flags.timeout), *std::move(request));
-  if (!result.ok()) return Fail(result.status(), console);
-  if (flags.json) {
-    console.out << SearchResultJson(*std::move(result)) << "\n";
-    return kSuccess;
-  }
-  console.out << FormatHits(*result);
-  console.err << FormatSummary(*result);
-  return kSuccess;
+  return flags.compare ? Compare(flags, *std::move(request), console)
+                       : Answer(flags, *std::move(request), console);
 }
 
 int RunScore(const std::vector<std::string>& args, const Console& console) {

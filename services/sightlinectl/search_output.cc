@@ -1,11 +1,13 @@
 #include "services/sightlinectl/search_output.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "common/base/clean_text.h"
 #include "common/clients/convert_search.h"
 #include "common/config/table.h"
 #include "services/sightlinectl/json.h"
@@ -59,6 +61,33 @@ std::string ReasonText(DegradedReason reason, const SearchResult& result) {
   return "";
 }
 
+int CharacterCount(absl::string_view text) {
+  return static_cast<int>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+// The last `max_width` characters of `text`, the first of them an ellipsis, or all of it.
+std::string KeepEnd(const std::string& text, int max_width) {
+  const int excess = CharacterCount(text) - max_width;
+  if (excess <= 0) return text;
+  size_t begin = 0;
+  for (int i = 0; i <= excess; ++i) {
+    begin += Utf8CharacterLength(absl::string_view(text).substr(begin));
+  }
+  return absl::StrCat("\xE2\x80\xA6", text.substr(begin));
+}
+
+// "emoji/1f41f: fish" in at most kCellWidth characters.  Of a long id the end is kept,
+// where ids of one folder differ; a caption that would be a stump is left out.
+std::string HitCell(const Hit& hit) {
+  constexpr int kCellWidth = 45;
+  constexpr int kStump = 10;
+  const std::string id = KeepEnd(Printable(hit.item_id, 0), kCellWidth);
+  const int room = kCellWidth - CharacterCount(id) - 2;
+  if (hit.caption.empty() || room < kStump) return id;
+  return absl::StrCat(id, ": ", Printable(hit.caption, room));
+}
+
 }  // namespace
 
 std::string FormatHits(const SearchResult& result) {
@@ -69,6 +98,17 @@ std::string FormatHits(const SearchResult& result) {
     table.AddRow({absl::StrCat(++rank), absl::StrFormat("%.4f", hit.score),
                   hit.stage == HitStage::kReranked ? "reranked" : "retrieved", hit.item_id,
                   hit.caption, hit.uri});
+  }
+  return table.empty() ? "no hits\n" : table.ToString();
+}
+
+std::string FormatComparison(const SearchResult& left, const SearchResult& right) {
+  Table table({{"rank", true}, {RerankText(left)}, {RerankText(right)}});
+  for (size_t i = 0; i < std::max(left.hits.size(), right.hits.size()); ++i) {
+    const auto cell = [i](const SearchResult& result) {
+      return i < result.hits.size() ? HitCell(result.hits[i]) : std::string();
+    };
+    table.AddRow({absl::StrCat(i + 1), cell(left), cell(right)});
   }
   return table.empty() ? "no hits\n" : table.ToString();
 }

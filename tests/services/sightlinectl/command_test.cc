@@ -58,11 +58,13 @@ class EchoRouter : public v1::Search::Service, public v1::Admin::Service {
 
   absl::Status error;
   v1::SearchItemsRequest asked;
+  std::vector<int> depths;  // of every search; -1: left to the router
 
  private:
   grpc::Status SearchItems(grpc::ServerContext*, const v1::SearchItemsRequest* request,
                            v1::SearchItemsResponse* response) override {
     asked = *request;
+    depths.push_back(request->has_rerank_depth() ? static_cast<int>(request->rerank_depth()) : -1);
     if (!error.ok()) return ToGrpcStatus(error);
     SearchResult result;
     result.target = kTarget;
@@ -137,6 +139,10 @@ TEST_CASE("a wrong command line is exit status 1 and says what is wrong") {
   REQUIRE(refused({"query", "fish", "--top-k", "0"}, "--top-k: '0' is not"));
   REQUIRE(refused({"query", "fish", "--topk", "3"}, "did you mean --top-k?"));
   REQUIRE(refused({"query", "fish", "--combination", "add_lambda"}, "is not replace"));
+  REQUIRE(refused({"query", "fish", "--compare", "--json"}, "give one"));
+  REQUIRE(refused({"query", "fish", "--compare", "--depth", "0"}, "another depth or none"));
+  REQUIRE(refused({"add-model", "a", "b", "--store", "s"}, "give one folder"));
+  REQUIRE(refused({"add-model", "a"}, "--store DIR"));
   REQUIRE(refused({"score", "fish"}, "--image FILE"));
   REQUIRE(refused({"describe"}, "give one path or id"));
   REQUIRE(refused({"publish", "pictures"}, "--store DIR"));
@@ -185,6 +191,20 @@ TEST_CASE("queries by picture and by item are asked as typed") {
               .status == 0);
   REQUIRE(router.asked.query().item().item_id() == "x");
   REQUIRE(router.asked.query().item().index() == "captions");
+}
+
+TEST_CASE("a comparison asks without and with reranking, all else equal") {
+  EchoRouter router;
+  const Ran ran = Run({"query", "fish", "--compare", "--top-k", "3", "--router", router.address()});
+  INFO(ran.err);
+  REQUIRE(ran.status == 0);
+  REQUIRE(router.depths == std::vector<int>{0, -1});
+  REQUIRE(router.asked.top_k() == 3);
+  REQUIRE(absl::StrContains(ran.out, "   1  stamps/fish: fish       stamps/fish: fish\n"));
+  REQUIRE(std::count(ran.err.begin(), ran.err.end(), '\n') == 2);
+  REQUIRE(Run({"query", "fish", "--compare", "--depth=7", "--router", router.address()}).status ==
+          0);
+  REQUIRE(router.depths == std::vector<int>{0, -1, 0, 7});
 }
 
 TEST_CASE("JSON goes to stdout alone") {

@@ -1,8 +1,11 @@
 #include "services/sightlinectl/search_output.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
 #include "catch2/catch.hpp"
 
 namespace sightline {
@@ -34,6 +37,43 @@ TEST_CASE("hits are one aligned line each") {
 
 TEST_CASE("no hits are said to be none") {
   REQUIRE(FormatHits(SearchResult()) == "no hits\n");
+}
+
+TEST_CASE("two answers stand side by side, their titles tell how they were made") {
+  SearchResult retrieved = SomeResult();
+  retrieved.rerank = RerankOutcome::kNotRequested;
+  retrieved.hits = {retrieved.hits[1]};
+  REQUIRE(FormatComparison(retrieved, SomeResult()) ==
+          "rank  not reranked (depth 0)  reranked 20 of 20 (replace)\n"
+          "   1  emoji/1f41f             stamps/fish/red: a red fish\n"
+          "   2                          emoji/1f41f\n");
+  REQUIRE(FormatComparison(SearchResult(), SearchResult()) == "no hits\n");
+}
+
+TEST_CASE("a comparison fits a hundred columns: ids lose their beginning, captions their end") {
+  SearchResult result = SomeResult();
+  const std::string words = "sch\xC3\xB6ne lange Namen/";
+  result.hits[0].item_id = "clipart/" + words + words + words + "ende";
+  result.hits[1].caption = std::string(200, 'x');
+  const std::string text = FormatComparison(result, result);
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    INFO(line);
+    REQUIRE(std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xC0) != 0x80; }) <=
+            100);
+  }
+  REQUIRE(absl::StrContains(text, "   1  \xE2\x80\xA6"));
+  REQUIRE(absl::StrContains(text, "lange Namen/ende  "));
+  REQUIRE(absl::StrContains(text, "emoji/1f41f: xxx"));
+}
+
+TEST_CASE("a caption without room for it is left out, and nothing controls the terminal") {
+  SearchResult result = SomeResult();
+  result.hits.resize(1);
+  result.hits[0].item_id = std::string(40, 'i');
+  const std::string text = FormatComparison(result, SearchResult());
+  REQUIRE(absl::StrContains(text, "   1  " + std::string(40, 'i') + "\n"));
+  result.hits[0].item_id = "a\x1B[1mb";
+  REQUIRE(absl::StrContains(FormatComparison(result, SearchResult()), "a\xEF\xBF\xBD[1mb: a red"));
 }
 
 TEST_CASE("the summary tells where the answer comes from and where the time went") {
