@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -93,6 +94,7 @@ absl::StatusOr<std::unique_ptr<TrainingSet>> TrainingSet::Open(absl::string_view
   RETURN_IF_ERROR(set->ReadSections());
   RETURN_IF_ERROR(set->CheckRows());
   RETURN_IF_ERROR(set->CheckCaptions());
+  set->FindEqualPictures();
   return set;
 }
 
@@ -167,6 +169,16 @@ absl::Status TrainingSet::CheckRows() const {
   return CheckOffsets(*container_, "captions/items", caption_offsets_, caption_count());
 }
 
+void TrainingSet::FindEqualPictures() {
+  absl::flat_hash_map<std::string, int64_t> first_rows;
+  picture_key_.reserve(split_.size());
+  for (int64_t row = 0; row < row_count(); ++row) {
+    const absl::string_view bytes(reinterpret_cast<const char*>(picture(row)),
+                                  static_cast<size_t>(picture_bytes()));
+    picture_key_.push_back(first_rows.emplace(Sha256Hex(bytes), row).first->second);
+  }
+}
+
 absl::Status TrainingSet::CheckCaptions() {
   RETURN_IF_ERROR(CheckOffsets(*container_, "tokens/captions", token_offsets_,
                                static_cast<int64_t>(tokens_.size())));
@@ -210,7 +222,7 @@ absl::Status TrainingSet::CheckTokens(int64_t caption) const {
 }
 
 bool TrainingSet::Relevant(int64_t caption, int64_t row) const {
-  if (group_[row_of_caption_[caption]] == group_[row]) return true;
+  if (picture_key_[row_of_caption_[caption]] == picture_key_[row]) return true;
   const IndexRange others = captions(row);
   return std::any_of(others.begin(), others.end(),
                      [&](int64_t other) { return caption_key_[other] == caption_key_[caption]; });

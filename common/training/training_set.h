@@ -129,7 +129,11 @@ class TrainingSet {
 
   TrainingUse use(int64_t row) const { return static_cast<TrainingUse>(split_[row]); }
   // Row of the smallest id among the row's near duplicates; the row itself if it has none.
+  // Groups keep splits apart and are good for nothing else: each member is like some other
+  // one, not like all, so that a group may hold hundreds of different pictures.
   int64_t group(int64_t row) const { return group_[row]; }
+  // The first row whose picture has the same bytes.
+  int64_t picture_key(int64_t row) const { return picture_key_[row]; }
 
   // Captions of a row, the best of the first language first; empty for a distractor.
   IndexRange captions(int64_t row) const {
@@ -148,7 +152,7 @@ class TrainingSet {
   int64_t caption_key(int64_t caption) const { return caption_key_[caption]; }
 
   // Whether the picture of `row` is an answer to `caption`: it has a caption of the same
-  // words, or it is a near duplicate of the caption's own picture.
+  // words, or it is the very picture that the caption is of.
   bool Relevant(int64_t caption, int64_t row) const;
 
   // Rows with captions that may be learnt from, in order: those of use kTrain, and with
@@ -173,6 +177,7 @@ class TrainingSet {
   absl::Status ReadLimits();
   absl::Status ReadSections();
   absl::Status CheckRows() const;
+  void FindEqualPictures();
   absl::Status CheckCaptions();
   absl::Status CheckTokens(int64_t caption) const;
   std::vector<int64_t> RowsToLearnFrom(bool with_validation, bool captioned) const;
@@ -185,6 +190,7 @@ class TrainingSet {
   absl::Span<const int64_t> caption_offsets_, token_offsets_;
   absl::Span<const int32_t> tokens_;
   absl::Span<const int64_t> language_, caption_key_;
+  std::vector<int64_t> picture_key_;
   std::vector<int64_t> row_of_caption_;
   std::vector<std::string> languages_;
   int64_t max_token_count_ = 0;
