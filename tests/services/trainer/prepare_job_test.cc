@@ -1,0 +1,280 @@
+#include "services/trainer/prepare_job.h"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "catch2/catch.hpp"
+#include "common/base/checksum.h"
+#include "common/models/init_model.h"
+#include "common/training/training_set.h"
+#include "services/trainer/square_picture.h"
+#include "tests/common/image/encode.h"
+#include "tests/services/trainer/memory_corpus.h"
+#include "tests/support/temp_dir.h"
+
+namespace sightline {
+namespace {
+
+// Pictures of one colour with a dark bar: no two of different `kind` are near duplicates.
+std::string Picture(int kind) {
+  Pixels pixels;
+  pixels.width = 36;
+  pixels.height = 32;
+  for (int y = 0; y < 32; ++y) {
+    for (int x = 0; x < 36; ++x) {
+      const bool bar = x / 4 == kind % 8 || y / 4 == kind / 8;
+      const int value = bar ? 0 : 40 + 20 * (kind % 10);
+      for (int i = 0; i < 3; ++i) pixels.rgb.push_back(static_cast<uint8_t>(value));
+    }
+  }
+  return EncodePng(pixels);
+}
+
+// Splits by `printf %s ID | sha256sum`: see splits_test.cc.
+constexpr char kHeldOutId[] = "item/2458";
+constexpr char kValidationId[] = "item/1112";
+constexpr char kTrainId[] = "item/104";
+constexpr char kSecondTrainId[] = "item/2";
+
+// Draws to nowhere.
+Progress::Options Silent() {
+  Progress::Options options;
+  options.terminal = true;
+  return options;
+}
+
+class Fixture {
+ public:
+  Fixture() {
+    options.out = dir.File("out");
+    options.languages = {"en", "de"};
+    options.model = SmallOscarManifest();
+    options.model.mutable_grid_extractor()->set_image_size(32);
+    options.model.mutable_tokenizer()->set_max_token_count(8);
+    options.vocabulary_size = 1200;
+    options.threads = 2;
+    corpus.Add(kTrainId, Picture(1),
+               {{"de", "roter Fisch"}, {"en", "red fish"}, {"fr", "poisson"}});
+    corpus.Add(kSecondTrainId, Picture(2), {{"en", "Red Fish!"}, {"en", "fish fish swimming"}});
+    corpus.Add(kValidationId, Picture(3), {{"en", "green frog"}});
+    corpus.Add(kHeldOutId, Picture(4), {{"en", "zebra zebra zebra"}});
+    corpus.Add("item/nothing", Picture(5));
+    corpus.Add("item/broken", "no picture at all", {{"en", "broken broken broken"}});
+  }
+
+  absl::StatusOr<PrepareSummary> Run(const CallContext& call = CallContext::Unbounded()) {
+    Progress progress(Silent(), Clock::Real());
+    return PrepareJob(options, CorporaOf(corpus), &progress).Run(call);
+  }
+
+  std::string Path(absl::string_view name) const { return JoinPath(options.out, name); }
+  std::string Read(absl::string_view name) const { return *ReadFile(Path(name)); }
+  std::vector<nlohmann::json> Items() const {
+    std::vector<nlohmann::json> items;
+    for (const auto line : absl::StrSplit(Read(kItemsFile), '\n', absl::SkipEmpty())) {
+      items.push_back(nlohmann::json::parse(std::string(line)));
+    }
+    return items;
+  }
+  std::set<std::string> Vocabulary() const { return absl::StrSplit(Read("vocab.txt"), '\n'); }
+  std::unique_ptr<TrainingSet> Set() const {
+    auto set = TrainingSet::Open(Path(kTrainingSetFile));
+    INFO(set.status());
+    REQUIRE(set.ok());
+    return *std::move(set);
+  }
+
+  TempDir dir;
+  MemoryCorpus corpus;
+  PrepareOptions options;
+};
+
+TEST_CASE_METHOD(Fixture, "rows are the good pictures in the order of their ids") {
+  const auto summary = Run();
+  INFO(summary.status());
+  REQUIRE(summary.ok());
+  const std::vector<nlohmann::json> items = Items();
+  std::vector<std::string> ids, splits;
+  for (const nlohmann::json& item : items) {
+    ids.push_back(item["item_id"]);
+    splits.push_back(item["split"]);
+  }
+  REQUIRE(ids ==
+          std::vector<std::string>{"item/104", "item/1112", "item/2", "item/2458", "item/nothing"});
+  REQUIRE(std::vector<std::string>(splits.begin(), splits.begin() + 4) ==
+          std::vector<std::string>{"train", "validation", "train", "held_out"});
+  const auto set = Set();
+  REQUIRE(set->row_count() == 5);
+  REQUIRE(set->image_size() == 32);
+  REQUIRE(set->use(1) == TrainingUse::kValidation);
+  REQUIRE(set->use(3) == TrainingUse::kHeldOut);
+  for (int row = 0; row < 5; ++row) {
+    REQUIRE(items[row]["group"] == row);
+    REQUIRE(set->group(row) == row);
+  }
+  const int kinds[] = {1, 3, 2, 4, 5};
+  for (int row = 0; row < 5; ++row) {
+    const auto pixels = DecodeImage(Picture(kinds[row]), DecodeLimits());
+    REQUIRE(pixels.ok());
+    REQUIRE(std::string(reinterpret_cast<const char*>(set->picture(row)), set->picture_bytes()) ==
+            *SquareBytes(*pixels, 32));
+  }
+}
+
+TEST_CASE_METHOD(Fixture, "captions come by language, tokenised, with equal keys for equal words") {
+  REQUIRE(Run().ok());
+  const auto set = Set();
+  REQUIRE(Items()[0]["captions"].dump() ==
+          R"([{"language":"en","text":"red fish"},{"language":"de","text":"roter Fisch"}])");
+  REQUIRE(set->captions(0).size() == 2);
+  REQUIRE(set->language(0) == 0);
+  REQUIRE(set->language(1) == 1);
+  // "red fish" and "Red Fish!"
+  const int64_t other = set->captions(2)[0];
+  REQUIRE(set->caption_key(0) == set->caption_key(other));
+  REQUIRE(set->caption_key(0) != set->caption_key(other + 1));
+  REQUIRE(set->Relevant(0, 2));
+  REQUIRE(set->captions(4).empty());
+  const auto tokenizer = WordPieceTokenizer::Create(Read("vocab.txt"), {/*lowercase=*/true});
+  REQUIRE(tokenizer.ok());
+  std::vector<int32_t> expected = *(*tokenizer)->Encode("red fish");
+  expected.insert(expected.begin(), (*tokenizer)->cls_id());
+  expected.push_back((*tokenizer)->sep_id());
+  REQUIRE(set->tokens(0) == expected);
+  REQUIRE(set->vocabulary_size() == (*tokenizer)->vocabulary_size());
+}
+
+TEST_CASE_METHOD(Fixture, "held-out captions and bad pictures' teach the vocabulary nothing") {
+  REQUIRE(Run().ok());
+  REQUIRE(Vocabulary().count("fish") == 1);
+  REQUIRE(Vocabulary().count("zebra") == 0);
+  REQUIRE(Vocabulary().count("broken") == 0);
+  // They would be tokens otherwise.
+  corpus.Add("item/3", Picture(6), {{"en", "zebra zebra zebra"}});
+  REQUIRE(Run().ok());
+  REQUIRE(Vocabulary().count("zebra") == 1);
+}
+
+TEST_CASE_METHOD(Fixture, "a near duplicate goes where the smallest id goes") {
+  // "item/2458" is held out by its own id; its twin comes before it and is not.
+  corpus.Add("item/1429", Picture(4));
+  REQUIRE(Run().ok());
+  const std::vector<nlohmann::json> items = Items();
+  REQUIRE(items[2]["item_id"] == "item/1429");
+  REQUIRE(items[4]["item_id"] == "item/2458");
+  REQUIRE(items[4]["group"] == 2);
+  REQUIRE(items[2]["split"] == "validation");
+  REQUIRE(items[4]["split"] == "validation");
+  REQUIRE(Set()->Relevant(Set()->captions(4)[0], 2));
+}
+
+TEST_CASE_METHOD(Fixture, "bad pictures are told and left out") {
+  const auto summary = Run();
+  REQUIRE(summary.ok());
+  REQUIRE(summary->skipped_count == 1);
+  const nlohmann::json skipped = nlohmann::json::parse(Read(kSkippedFile));
+  REQUIRE(skipped["item_id"] == "item/broken");
+  REQUIRE(skipped["path"] == "/pictures/item/broken");
+  REQUIRE_FALSE(skipped["reason"].get<std::string>().empty());
+}
+
+TEST_CASE_METHOD(Fixture, "only bad pictures are a failure, and so are none") {
+  MemoryCorpus bad;
+  bad.Add("a", "no picture");
+  corpus = bad;
+  const absl::Status all_bad = Run().status();
+  REQUIRE(absl::IsFailedPrecondition(all_bad));
+  REQUIRE(absl::StrContains(all_bad.message(), "all 1 pictures are bad"));
+  corpus = MemoryCorpus();
+  REQUIRE(absl::IsFailedPrecondition(Run().status()));
+}
+
+TEST_CASE_METHOD(Fixture, "two items of one id are refused") {
+  std::vector<std::unique_ptr<CorpusReader>> corpora = CorporaOf(corpus);
+  corpora.push_back(std::make_unique<MemoryCorpus>(corpus));
+  Progress progress(Silent(), Clock::Real());
+  const auto summary =
+      PrepareJob(options, std::move(corpora), &progress).Run(CallContext::Unbounded());
+  REQUIRE(absl::IsInvalidArgument(summary.status()));
+  REQUIRE(absl::StrContains(summary.status().message(), "item/104"));
+}
+
+TEST_CASE_METHOD(Fixture, "a vocabulary that is given is taken as it is") {
+  options.vocabulary = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nfish\nred\n";
+  const auto summary = Run();
+  REQUIRE(summary.ok());
+  REQUIRE(Read("vocab.txt") == options.vocabulary);
+  REQUIRE(Set()->tokens(0) == absl::Span<const int32_t>({2, 6, 5, 3}));
+  REQUIRE(summary->unknown_token_count > 0);
+  options.vocabulary = "fish\n";
+  REQUIRE(absl::IsInvalidArgument(Run().status()));
+}
+
+TEST_CASE_METHOD(Fixture, "long captions are cut and captions without a word left out") {
+  const int64_t cut_before = Run()->cut_caption_count;
+  corpus.Add("item/long", Picture(6), {{"en", "!?"}, {"en", "a b c d e f g h i j k l m n o p"}});
+  const auto summary = Run();
+  REQUIRE(summary.ok());
+  const auto set = Set();
+  REQUIRE(set->captions(4).size() == 1);
+  REQUIRE(set->tokens(set->captions(4)[0]).size() == 8);
+  REQUIRE(summary->wordless_caption_count == 1);
+  REQUIRE(summary->cut_caption_count == cut_before + 1);
+  REQUIRE(Items()[4]["captions"].size() == 2);
+}
+
+TEST_CASE_METHOD(Fixture, "the summary counts") {
+  const auto summary = Run();
+  REQUIRE(summary.ok());
+  const auto& train = summary->splits[static_cast<size_t>(Split::kTrain)];
+  const auto& held_out = summary->splits[static_cast<size_t>(Split::kHeldOut)];
+  REQUIRE(train.captioned_items == 2);
+  REQUIRE(held_out.items >= 1);
+  REQUIRE(held_out.captioned_items == 1);
+  REQUIRE(summary->captions == std::vector<std::pair<std::string, int64_t>>{{"en", 5}, {"de", 1}});
+  REQUIRE(summary->unknown_token_count == 0);
+  REQUIRE(summary->largest_groups.empty());
+  REQUIRE(absl::StrContains(summary->Report(), "5 in 5 groups, 4 with captions; 1 skipped"));
+}
+
+TEST_CASE_METHOD(Fixture, "the set names the files beside it, and running again changes nothing") {
+  REQUIRE(Run().ok());
+  REQUIRE(Set()->vocabulary_sha256() == Sha256Hex(Read("vocab.txt")));
+  REQUIRE(Set()->items_sha256() == Sha256Hex(Read(kItemsFile)));
+  const std::string before = Read(kTrainingSetFile);
+  REQUIRE(WriteFileAtomically(Path("pictures.spool.x.tmp"), "left by a run that was killed").ok());
+  options.threads = 1;
+  REQUIRE(Run().ok());
+  REQUIRE(Read(kTrainingSetFile) == before);
+  REQUIRE(*ListDirectory(options.out) ==
+          std::vector<std::string>{"cache.container", "items.jsonl", "skipped.jsonl", "vocab.txt"});
+}
+
+TEST_CASE_METHOD(Fixture, "a run that is cancelled while reading leaves the folder as it was") {
+  REQUIRE(Run().ok());
+  const std::string before = Read(kTrainingSetFile);
+  const CallContext call = CallContext::Unbounded();
+  corpus.Add("item/new", Picture(6));
+  corpus.OnRead([&] { call.cancellation()->Cancel(); });
+  REQUIRE(absl::IsCancelled(Run(call).status()));
+  REQUIRE(Read(kTrainingSetFile) == before);
+  REQUIRE(ListDirectory(options.out)->size() == 4);
+}
+
+TEST_CASE_METHOD(Fixture, "a folder whose files cannot be written is never a whole one") {
+  REQUIRE(Run().ok());
+  // A folder stands where the list of items is to be written.
+  std::filesystem::remove(Path(kItemsFile));
+  REQUIRE(MakeDirectories(Path(absl::StrCat(kItemsFile, "/x"))).ok());
+  REQUIRE_FALSE(Run().ok());
+  REQUIRE_FALSE(FileExists(Path(kTrainingSetFile)));
+}
+
+}  // namespace
+}  // namespace sightline
