@@ -32,6 +32,12 @@ torch::nn::GroupNorm Norm(int64_t channels) {
       torch::nn::GroupNormOptions(std::gcd(int64_t{8}, channels), channels));
 }
 
+// Under mixed precision a convolution's output is bfloat16, which LibTorch 1.13's group norm
+// does not take beside float32 weights; otherwise the cast does nothing.
+torch::Tensor Normed(torch::nn::GroupNorm& norm, const torch::Tensor& x) {
+  return norm(x.to(torch::kFloat32));
+}
+
 template <typename Numbers>
 torch::Tensor PerChannel(const Numbers& numbers) {
   return torch::tensor(std::vector<float>(numbers.begin(), numbers.end())).view({3, 1, 1});
@@ -119,7 +125,7 @@ GridBlockImpl::GridBlockImpl(int64_t channels)
       norm2_(register_module("norm2", Norm(channels))) {}
 
 torch::Tensor GridBlockImpl::forward(const torch::Tensor& x) {
-  return torch::gelu(x + norm2_(conv2_(torch::gelu(norm1_(conv1_(x))))));
+  return torch::gelu(x + Normed(norm2_, conv2_(torch::gelu(Normed(norm1_, conv1_(x))))));
 }
 
 GridStageNetImpl::GridStageNetImpl(int64_t input_channels, const bundle::v1::GridStage& spec)
@@ -132,7 +138,7 @@ GridStageNetImpl::GridStageNetImpl(int64_t input_channels, const bundle::v1::Gri
 }
 
 torch::Tensor GridStageNetImpl::forward(const torch::Tensor& x) {
-  torch::Tensor y = torch::gelu(norm_(conv_(x)));
+  torch::Tensor y = torch::gelu(Normed(norm_, conv_(x)));
   for (const std::shared_ptr<torch::nn::Module>& block : *blocks_) {
     y = block->as<GridBlockImpl>()->forward(y);
   }

@@ -56,7 +56,7 @@ struct StepReport {
   double temperature = 0;
   double items_per_second = 0;  // rows and problems
   absl::Duration elapsed;       // of this process
-  absl::Duration remaining;     // of the whole run, at the last steps' speed
+  absl::Duration remaining;     // of this stage, at the speed of these steps
 };
 
 // Share of queries, in percent, with a right answer among the first k.
@@ -64,7 +64,7 @@ struct Recall {
   double at1 = 0;
   double at5 = 0;
   double at10 = 0;
-  double mean_reciprocal_rank = 0;  // 0 to 1; of the first right answer among `depth`
+  double mean_reciprocal_rank = 0;  // 0 to 1; 0 beyond the candidates
 };
 
 // What one way of ordering the first `depth` candidates gives.
@@ -74,8 +74,9 @@ struct CombinedRecall {
 };
 
 // Text to image: the first caption of each captioned row asks, all pictures of the set
-// are the pool, any picture with a caption of the same words is right.  Captions of
-// held-out rows are never read: their pictures are wrong answers.
+// are the pool; right is any picture with a caption of the same words, and any equal to
+// the row's own.  Captions of held-out rows are never read: their pictures are wrong
+// answers.
 struct QueriesReport {
   int64_t queries = 0;
   Recall retrieval;

@@ -1,0 +1,150 @@
+#include "common/training/adamw.h"
+
+#include <ATen/ATen.h>
+
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
+namespace sightline {
+namespace {
+
+// Each parameter begins at a multiple of 64 bytes, as an allocation of its own would.
+constexpr int64_t kAlignment = 16;
+
+at::Tensor View(const at::Tensor& flat, int64_t offset, int64_t count,
+                const std::vector<int64_t>& shape) {
+  return flat.narrow(0, offset, count).view(shape);
+}
+
+}  // namespace
+
+bool Decays(absl::string_view name, const at::Tensor& value) {
+  return value.dim() >= 2 && !absl::EndsWith(name, "bias") &&
+         !absl::StrContains(name, "embeddings.");
+}
+
+AdamW::AdamW(const std::vector<std::vector<NamedParameter>>& groups, const AdamWOptions& options,
+             bool average)
+    : options_(options) {
+  at::NoGradGuard no_grad;
+  for (const auto& parameters : groups) groups_.push_back(MakeGroup(parameters, average));
+}
+
+AdamW::Group AdamW::MakeGroup(const std::vector<NamedParameter>& parameters, bool average) {
+  Group group;
+  int64_t length = 0;
+  for (const NamedParameter& parameter : parameters) {
+    const int64_t count = parameter.value.numel();
+    group.slots.push_back({parameter.name, parameter.value.sizes().vec(), length, count});
+    length += (count + kAlignment - 1) / kAlignment * kAlignment;
+  }
+  if (parameters.empty()) return group;
+  group.weights = at::zeros({length}, parameters[0].value.options().requires_grad(false));
+  group.gradients = at::zeros_like(group.weights);
+  group.first = at::zeros_like(group.weights);
+  group.second = at::zeros_like(group.weights);
+  group.decay = at::zeros_like(group.weights);
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const Slot& slot = group.slots[i];
+    at::Tensor parameter = parameters[i].value;
+    const at::Tensor place = View(group.weights, slot.offset, slot.count, slot.shape);
+    place.copy_(parameter);
+    parameter.set_data(place);
+    parameter.mutable_grad() = View(group.gradients, slot.offset, slot.count, slot.shape);
+    if (Decays(slot.name, parameter)) group.decay.narrow(0, slot.offset, slot.count).fill_(1);
+  }
+  if (average) group.average = group.weights.clone();
+  return group;
+}
+
+void AdamW::ZeroGradients() {
+  at::NoGradGuard no_grad;
+  for (Group& group : groups_) {
+    if (group.gradients.defined()) group.gradients.zero_();
+  }
+}
+
+at::Tensor AdamW::Step(const std::vector<size_t>& groups, double rate) {
+  at::NoGradGuard no_grad;
+  std::vector<at::Tensor> norms;
+  for (const size_t i : groups) {
+    if (groups_[i].gradients.defined()) norms.push_back(groups_[i].gradients.norm());
+  }
+  const at::Tensor norm = at::stack(norms).norm();
+  const at::Tensor factor = (options_.clip_norm / (norm + 1e-6)).clamp_max(1);
+  for (const size_t i : groups) {
+    if (!groups_[i].gradients.defined()) continue;
+    if (options_.clip_norm > 0) groups_[i].gradients.mul_(factor);
+    StepGroup(rate, &groups_[i]);
+  }
+  return norm;
+}
+
+void AdamW::StepGroup(double rate, Group* group) const {
+  const int64_t step = ++group->step_count;
+  group->weights.addcmul_(group->weights, group->decay, -rate * options_.weight_decay);
+  group->first.lerp_(group->gradients, 1 - options_.beta1);
+  group->second.mul_(options_.beta2)
+      .addcmul_(group->gradients, group->gradients, 1 - options_.beta2);
+  const double first_bias = 1 - std::pow(options_.beta1, static_cast<double>(step));
+  const double second_bias = 1 - std::pow(options_.beta2, static_cast<double>(step));
+  const at::Tensor scale = group->second.sqrt().div_(std::sqrt(second_bias)).add_(options_.epsilon);
+  group->weights.addcdiv_(group->first, scale, -rate / first_bias);
+}
+
+void AdamW::UpdateAverage(double keep) {
+  at::NoGradGuard no_grad;
+  for (Group& group : groups_) {
+    if (group.average.defined()) group.average.lerp_(group.weights, 1 - keep);
+  }
+}
+
+void AdamW::SwapAverage() {
+  at::NoGradGuard no_grad;
+  for (Group& group : groups_) {
+    if (!group.average.defined()) continue;
+    // By value: the parameters are views of `weights` and stay so.
+    const at::Tensor weights = group.weights.clone();
+    group.weights.copy_(group.average);
+    group.average.copy_(weights);
+  }
+}
+
+void AdamW::AdoptAverage() {
+  at::NoGradGuard no_grad;
+  for (Group& group : groups_) {
+    if (group.average.defined()) group.weights.copy_(group.average);
+  }
+}
+
+std::map<std::string, at::Tensor> AdamW::State() const {
+  std::map<std::string, at::Tensor> state;
+  for (const Group& group : groups_) {
+    for (const Slot& slot : group.slots) {
+      const auto add = [&](absl::string_view kind, const at::Tensor& flat) {
+        if (!flat.defined()) return;
+        state[absl::StrCat(kind, "/", slot.name)] = View(flat, slot.offset, slot.count, slot.shape);
+      };
+      add("weights", group.weights);
+      add("first", group.first);
+      add("second", group.second);
+      add("average", group.average);
+    }
+  }
+  return state;
+}
+
+std::vector<int64_t> AdamW::step_counts() const {
+  std::vector<int64_t> counts;
+  for (const Group& group : groups_) counts.push_back(group.step_count);
+  return counts;
+}
+
+void AdamW::set_step_counts(const std::vector<int64_t>& counts) {
+  for (size_t i = 0; i < groups_.size(); ++i) groups_[i].step_count = counts[i];
+}
+
+}  // namespace sightline

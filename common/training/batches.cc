@@ -1,0 +1,154 @@
+#include "common/training/batches.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace sightline {
+namespace {
+
+// A row that is neither related nor drawn already is found within a few draws unless the
+// pool is tiny; then it is looked for one by one.
+constexpr int kQuickDraws = 32;
+
+bool Contains(const std::vector<int64_t>& values, int64_t value) {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+int64_t StepsPerEpoch(int64_t rows, int64_t batch) {
+  return (rows + batch - 1) / batch;
+}
+
+}  // namespace
+
+BatchSampler::BatchSampler(const TrainingSet* set, const TrainingRows* rows,
+                           const TrainingOptions* options)
+    : set_(*set), rows_(*rows), options_(*options) {
+  const int64_t count = static_cast<int64_t>(rows_.captioned().size());
+  bi_steps_per_epoch_ = StepsPerEpoch(count, options_.bi.batch_size);
+  cross_steps_per_epoch_ = StepsPerEpoch(count, options_.joint.queries);
+}
+
+int64_t BatchSampler::negatives() const {
+  return options_.joint.loss == CrossLoss::kPairwise ? 1 : options_.joint.negatives;
+}
+
+std::vector<int64_t> BatchSampler::Slice(int64_t step, int64_t steps_per_epoch,
+                                         RandomStream order) const {
+  std::vector<int64_t> rows = rows_.captioned();
+  const int64_t count = static_cast<int64_t>(rows.size());
+  Random random(SeedOf(options_.seed, order, step / steps_per_epoch));
+  random.ShuffleFirst(count, &rows);
+  const int64_t part = step % steps_per_epoch;
+  return std::vector<int64_t>(rows.begin() + count * part / steps_per_epoch,
+                              rows.begin() + count * (part + 1) / steps_per_epoch);
+}
+
+int64_t BatchSampler::PickCaption(int64_t row, Random* random) const {
+  const IndexRange captions = set_.captions(row);
+  // Languages never fall within a row, so those of the first language come first.
+  int64_t native = 0;
+  while (native < captions.size() && set_.language(captions[native]) == 0) ++native;
+  const bool other_language = random->Chance(options_.captions.other_language);
+  const bool first = random->Chance(options_.captions.first);
+  if (native == captions.size() || (native > 0 && !other_language)) {
+    if (first || native == 1) return captions[0];
+    return captions[1 + random->Below(native - 1)];
+  }
+  return captions[native + random->Below(captions.size() - native)];
+}
+
+BiBatch BatchSampler::Bi(int64_t step) const {
+  BiBatch batch;
+  batch.rows = Slice(step, bi_steps_per_epoch_, RandomStream::kBiOrder);
+  Random random(SeedOf(options_.seed, RandomStream::kBiBatch, step));
+  for (const int64_t row : batch.rows) batch.captions.push_back(PickCaption(row, &random));
+  const int64_t count = static_cast<int64_t>(batch.rows.size());
+
+  std::vector<int64_t> sorted = batch.rows;
+  std::sort(sorted.begin(), sorted.end());
+  std::vector<int64_t> rest;
+  std::set_difference(rows_.pictured().begin(), rows_.pictured().end(), sorted.begin(),
+                      sorted.end(), std::back_inserter(rest));
+  const int64_t more = std::min<int64_t>(options_.bi.distractors, rest.size());
+  random.ShuffleFirst(more, &rest);
+  batch.rows.insert(batch.rows.end(), rest.begin(), rest.begin() + more);
+
+  const int64_t pictures = static_cast<int64_t>(batch.rows.size());
+  batch.related.assign(count * pictures, 0);
+  for (int64_t i = 0; i < count; ++i) {
+    if (rows_.relatives(batch.rows[i]).empty()) continue;
+    for (int64_t j = 0; j < pictures; ++j) {
+      batch.related[i * pictures + j] = i != j && rows_.Related(batch.rows[i], batch.rows[j]);
+    }
+  }
+  return batch;
+}
+
+int64_t BatchSampler::DrawAny(int64_t row, const std::vector<int64_t>& pool,
+                              const std::vector<int64_t>& drawn, Random* random) const {
+  const auto fits = [&](int64_t other) {
+    return !rows_.Related(row, other) && !Contains(drawn, other);
+  };
+  for (int i = 0; i < kQuickDraws; ++i) {
+    const int64_t other = pool[random->Below(pool.size())];
+    if (fits(other)) return other;
+  }
+  std::vector<int64_t> fitting;
+  std::copy_if(pool.begin(), pool.end(), std::back_inserter(fitting), fits);
+  if (!fitting.empty()) return fitting[random->Below(fitting.size())];
+  // Fewer wrong rows than wanted: one comes twice.
+  return drawn[random->Below(drawn.size())];
+}
+
+std::vector<int64_t> BatchSampler::DrawNegatives(int64_t row, Among among,
+                                                 const MinedNegatives& mined,
+                                                 Random* random) const {
+  std::vector<int64_t> hard;
+  for (const int64_t other : mined.of(rows_.captioned_index(row))) {
+    if (other < 0) break;
+    if (among == Among::kPictures || rows_.captioned_index(other) >= 0) hard.push_back(other);
+  }
+  const int64_t count = negatives();
+  const int64_t easy = std::min(options_.joint.random_negatives, count);
+  std::vector<int64_t> drawn;
+  while (static_cast<int64_t>(drawn.size()) < count - easy && !hard.empty()) {
+    // Squared, so that half of the draws fall on the first quarter.
+    const double u = random->Uniform();
+    const int64_t at = static_cast<int64_t>(u * u * static_cast<double>(hard.size()));
+    drawn.push_back(hard[at]);
+    hard.erase(hard.begin() + at);
+  }
+  const std::vector<int64_t>& pool =
+      among == Among::kPictures ? rows_.pictured() : rows_.captioned();
+  while (static_cast<int64_t>(drawn.size()) < count) {
+    drawn.push_back(DrawAny(row, pool, drawn, random));
+  }
+  return drawn;
+}
+
+void BatchSampler::AddProblem(int64_t row, const MinedNegatives& mined, Random* random,
+                              CrossBatch* batch) const {
+  const double text_share =
+      options_.joint.loss == CrossLoss::kPairwise ? 0.5 : options_.joint.text_negatives;
+  const int64_t caption = PickCaption(row, random);
+  const bool wrong_captions = random->Chance(text_share);
+  batch->captions.push_back(caption);
+  batch->rows.push_back(row);
+  const Among among = wrong_captions ? Among::kCaptions : Among::kPictures;
+  for (const int64_t other : DrawNegatives(row, among, mined, random)) {
+    batch->captions.push_back(wrong_captions ? PickCaption(other, random) : caption);
+    batch->rows.push_back(wrong_captions ? row : other);
+  }
+}
+
+CrossBatch BatchSampler::Cross(int64_t step, const MinedNegatives& mined) const {
+  const std::vector<int64_t> rows = Slice(step, cross_steps_per_epoch_, RandomStream::kCrossOrder);
+  Random random(SeedOf(options_.seed, RandomStream::kCrossBatch, step));
+  CrossBatch batch;
+  batch.problems = static_cast<int64_t>(rows.size());
+  batch.candidates = 1 + negatives();
+  for (const int64_t row : rows) AddProblem(row, mined, &random, &batch);
+  return batch;
+}
+
+}  // namespace sightline

@@ -1,0 +1,117 @@
+#include "common/training/job_checks.h"
+
+#include "absl/strings/str_cat.h"
+#include "common/base/checksum.h"
+#include "common/base/status_macros.h"
+#include "common/models/manifest_checks.h"
+#include "common/models/oscar_manifest.h"
+
+namespace sightline {
+namespace {
+
+// Raised when the same job would give other weights than before.
+constexpr int kTrainerVersion = 1;
+
+void CheckModel(const TrainingJob& job, const bundle::v1::ModelBundleManifest& manifest,
+                Problems* problems) {
+  problems->Require(
+      manifest.family() == "oscar",
+      absl::StrCat("manifest: family is '", manifest.family(), "'; only 'oscar' is trained"));
+  problems->Require(manifest.embedding().metric() == bundle::v1::EmbeddingSpec::COSINE,
+                    "manifest: embedding.metric must be COSINE");
+  problems->Require(manifest.has_grid_extractor(),
+                    "manifest: grid_extractor is missing, and pictures are all that there is");
+  problems->Require(manifest.has_cross_encoder() || job.options.joint.epochs == 0,
+                    "manifest: cross_encoder is missing, but joint.epochs is not 0");
+}
+
+void CheckAgainstSet(const TrainingJob& job, const bundle::v1::ModelBundleManifest& manifest,
+                     Problems* problems) {
+  const TrainingSet& set = *job.set;
+  const auto require_equal = [&](absl::string_view name, int64_t value, int64_t expected) {
+    problems->Require(value == expected, absl::StrCat("manifest: ", name, " is ", value,
+                                                      ", the training set's is ", expected));
+  };
+  require_equal("transformer.vocabulary_size", manifest.transformer().vocabulary_size(),
+                set.vocabulary_size());
+  require_equal("grid_extractor.image_size", manifest.grid_extractor().image_size(),
+                set.image_size());
+  require_equal("tokenizer.max_token_count", manifest.tokenizer().max_token_count(),
+                set.max_token_count());
+  problems->Require(Sha256Hex(job.vocabulary) == set.vocabulary_sha256(),
+                    "the vocabulary is not the one that the training set was made with");
+}
+
+std::string Description(const TrainingJob& job) {
+  return absl::StrCat("OSCAR over a learned grid, trained from nothing: ", job.options.bi.epochs,
+                      " epochs as bi-encoder, ", job.options.joint.epochs,
+                      " jointly with the cross-encoder, seed ", job.options.seed);
+}
+
+}  // namespace
+
+absl::StatusOr<bundle::v1::ModelBundleManifest> CheckJob(const TrainingJob& job) {
+  RETURN_IF_ERROR(CheckTrainingOptions(job.options));
+  if (job.set == nullptr) return absl::InvalidArgumentError("the job has no training set");
+  bundle::v1::ModelBundleManifest manifest = job.manifest;
+  if (manifest.transformer().vocabulary_size() == 0) {
+    manifest.mutable_transformer()->set_vocabulary_size(
+        static_cast<int>(job.set->vocabulary_size()));
+  }
+  if (manifest.description().empty()) manifest.set_description(Description(job));
+  Problems problems;
+  CheckModel(job, manifest, &problems);
+  CheckAgainstSet(job, manifest, &problems);
+  problems.Require(job.report_every > 0,
+                   absl::StrCat("report_every is ", job.report_every, ", not 1 or more"));
+  problems.Require(job.threads >= 0, absl::StrCat("threads is ", job.threads, ", not 0 or more"));
+  const bool chooses = job.options.combination == "auto" && job.options.joint.epochs > 0;
+  bool has_validation = false;
+  for (const int64_t row : job.set->RowsOf(TrainingUse::kValidation)) {
+    has_validation = has_validation || !job.set->captions(row).empty();
+  }
+  problems.Require(!chooses || has_validation,
+                   "combination is auto, but the set has no captioned validation rows that could "
+                   "choose; name one");
+  RETURN_IF_ERROR(problems.ToStatus("the job cannot be trained"));
+  if (job.options.joint.epochs == 0) manifest.clear_cross_encoder();
+  RETURN_IF_ERROR(CheckOscarManifest(manifest));
+  return manifest;
+}
+
+absl::Status CheckRows(const TrainingJob& job, const TrainingRows& rows) {
+  const int64_t count = static_cast<int64_t>(rows.captioned().size());
+  if (count < 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the training set has ", count,
+                     " captioned rows that may be learnt from, at least 2 are needed"));
+  }
+  if (job.options.joint.epochs == 0) return absl::OkStatus();
+  for (const int64_t row : rows.captioned()) {
+    int64_t related = 1;
+    for (const int64_t other : rows.relatives(row)) related += rows.captioned_index(other) >= 0;
+    if (related == count) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("row ", row, " of the training set shares words or picture with all ", count,
+                       " captioned rows; a cross-encoder has nothing to tell it from"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::string DescribeJob(const TrainingJob& job, const bundle::v1::ModelBundleManifest& manifest) {
+  bundle::v1::ModelBundleManifest model = manifest;
+  // What is said of a model, or decided at its end, does not decide its weights.
+  model.clear_description();
+  if (model.has_cross_encoder()) {
+    model.mutable_cross_encoder()->clear_combination();
+    model.mutable_cross_encoder()->clear_combination_lambda();
+  }
+  return absl::StrCat(
+      "trainer=", kTrainerVersion, "\nset.items=", job.set->items_sha256(),
+      "\nset.vocabulary=", job.set->vocabulary_sha256(), "\nset.rows=", job.set->row_count(),
+      "\nset.captions=", job.set->caption_count(), "\nset.image_size=", job.set->image_size(),
+      "\nmodel=", model.ShortDebugString(), "\n", DescribeTrainingOptions(job.options));
+}
+
+}  // namespace sightline

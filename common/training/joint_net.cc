@@ -1,0 +1,129 @@
+#include "common/training/joint_net.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "absl/types/span.h"
+#include "common/models/grid_extractor.h"
+#include "common/models/manifest_checks.h"
+#include "common/models/padding.h"
+#include "common/models/transformer.h"
+#include "common/training/autocast.h"
+
+namespace sightline {
+namespace {
+
+constexpr int64_t kPicturesPerPass = 256;
+constexpr int64_t kCaptionsPerPass = 512;
+
+// The six numbers that OSCAR appends to each cell's features: corners, width, height.
+at::Tensor BoxRows(int64_t side, c10::Device device) {
+  const std::vector<float> corners = GridBoxes(side);
+  const at::Tensor boxes = at::tensor(corners).view({side * side, 4});
+  const at::Tensor sizes = boxes.narrow(1, 2, 2) - boxes.narrow(1, 0, 2);
+  return at::cat({boxes, sizes}, 1).to(device);
+}
+
+at::Tensor UnitRows(const at::Tensor& rows) {
+  return rows / rows.norm(2, {1}, /*keepdim=*/true).clamp_min(1e-12);
+}
+
+template <typename Embed>
+at::Tensor InPasses(const std::vector<int64_t>& all, int64_t per_pass, const Embed& embed) {
+  std::vector<at::Tensor> parts;
+  for (size_t begin = 0; begin < all.size(); begin += per_pass) {
+    const size_t end = std::min(all.size(), begin + per_pass);
+    parts.push_back(embed(std::vector<int64_t>(all.begin() + begin, all.begin() + end)));
+  }
+  return at::cat(parts);
+}
+
+}  // namespace
+
+JointNet::JointNet(OscarNet net, const bundle::v1::ModelBundleManifest& manifest,
+                   const TrainingSet* set, c10::Device device, const TrainingOptions& options)
+    : set_(*set),
+      device_(device),
+      precision_(options.precision),
+      net_(std::move(net)),
+      boxes_(BoxRows(GridSide(manifest.grid_extractor()), device)) {
+  net_->to(device_);
+}
+
+CaptionBatch JointNet::Captions(const std::vector<int64_t>& captions) const {
+  std::vector<absl::Span<const int32_t>> texts;
+  texts.reserve(captions.size());
+  for (const int64_t caption : captions) texts.push_back(set_.tokens(caption));
+  const PaddedTexts padded = PadTexts(texts);
+  const at::Tensor mask =
+      padded.mask.defined() ? padded.mask : at::ones(padded.ids.sizes(), at::kFloat);
+  return {padded.ids.to(device_), mask.to(device_)};
+}
+
+at::Tensor JointNet::Encode(const at::Tensor& rows, const at::Tensor& mask) {
+  // Always with a mask, of ones if need be: added in float32 it keeps the softmax there.
+  const AutocastScope scope(precision_, device_.is_cuda());
+  return net_->encoder().ptr()->forward(rows, mask);
+}
+
+at::Tensor JointNet::GridFeatures(const at::Tensor& pictures) {
+  const AutocastScope scope(precision_, device_.is_cuda());
+  return net_->grid().ptr()->forward(pictures).to(at::kFloat);
+}
+
+at::Tensor JointNet::WithBoxes(const at::Tensor& features) const {
+  return at::cat({features, boxes_.unsqueeze(0).expand({features.size(0), -1, -1})}, 2);
+}
+
+at::Tensor JointNet::EmbedImages(const at::Tensor& region_rows) {
+  const at::Tensor rows = net_->ImageRows(set_.special_tokens().cls, region_rows);
+  const at::Tensor mask = at::ones({rows.size(0), rows.size(1)}, rows.options());
+  return UnitRows(MaskedMean(Encode(rows, mask).to(at::kFloat), {}));
+}
+
+at::Tensor JointNet::EmbedCaptions(const CaptionBatch& captions) {
+  const at::Tensor rows = Encode(net_->TextRows(captions.ids), captions.mask);
+  return UnitRows(MaskedMean(rows.to(at::kFloat), captions.mask));
+}
+
+at::Tensor JointNet::PairLogits(const CaptionBatch& captions, const at::Tensor& region_rows) {
+  const at::Tensor rows = at::cat({net_->TextRows(captions.ids), region_rows}, 1);
+  const at::Tensor seen =
+      at::ones({region_rows.size(0), region_rows.size(1)}, captions.mask.options());
+  return net_->MatchLogits(Encode(rows, at::cat({captions.mask, seen}, 1)).to(at::kFloat));
+}
+
+at::Tensor JointNet::EmbedAllImages(
+    const std::vector<int64_t>& rows,
+    const std::function<at::Tensor(const std::vector<int64_t>&)>& grid_rows) {
+  at::NoGradGuard no_grad;
+  const EvaluationScope evaluation(this);
+  return InPasses(rows, kPicturesPerPass, [&](const std::vector<int64_t>& part) {
+    return EmbedImages(RegionRows(grid_rows(part)));
+  });
+}
+
+at::Tensor JointNet::EmbedAllCaptions(const std::vector<int64_t>& captions) {
+  at::NoGradGuard no_grad;
+  const EvaluationScope evaluation(this);
+  // Like lengths together, so that little is padding.
+  std::vector<int64_t> order(captions.size());
+  std::iota(order.begin(), order.end(), int64_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+    return set_.tokens(captions[a]).size() < set_.tokens(captions[b]).size();
+  });
+  std::vector<int64_t> sorted, place(captions.size());
+  for (size_t i = 0; i < order.size(); ++i) {
+    sorted.push_back(captions[order[i]]);
+    place[order[i]] = static_cast<int64_t>(i);
+  }
+  const at::Tensor rows = InPasses(sorted, kCaptionsPerPass, [&](const std::vector<int64_t>& part) {
+    return EmbedCaptions(Captions(part));
+  });
+  return rows.index_select(0, at::tensor(place, at::kLong).to(device_));
+}
+
+}  // namespace sightline

@@ -1,0 +1,367 @@
+#include "common/training/joint_trainer.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <torch/cuda.h>
+
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "common/base/status_macros.h"
+#include "common/models/inference.h"
+#include "common/models/oscar_net.h"
+#include "common/models/weights.h"
+#include "common/training/checkpoint.h"
+#include "common/training/hard_negatives.h"
+#include "common/training/job_checks.h"
+#include "common/training/plan.h"
+#include "common/training/step_window.h"
+#include "common/training/steps.h"
+#include "common/training/validation.h"
+
+namespace sightline {
+namespace {
+
+constexpr char kJobFact[] = "job";
+constexpr char kStepFact[] = "step";
+constexpr char kCountsFact[] = "step_counts";
+constexpr char kMinedTensor[] = "mined";
+
+absl::StatusOr<c10::Device> DeviceOf(const std::string& name) {
+  const bool has_gpu = torch::cuda::is_available();
+  if (name == "auto") return has_gpu ? c10::Device(c10::kCUDA, 0) : c10::Device(c10::kCPU);
+  try {
+    const c10::Device device(name);
+    if (device.is_cpu()) return device;
+    if (device.is_cuda() && has_gpu && device.index() < torch::cuda::device_count()) {
+      return device.has_index() ? device : c10::Device(c10::kCUDA, 0);
+    }
+  } catch (const c10::Error&) {
+    // No device's name; told below.
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("device '", name, "' is not here; LibTorch has cpu",
+                   has_gpu ? absl::StrCat(" and cuda:0 to cuda:", torch::cuda::device_count() - 1)
+                           : std::string(" only")));
+}
+
+absl::StatusOr<OscarNet> RandomNet(const bundle::v1::ModelBundleManifest& manifest,
+                                   const TrainingOptions& options) {
+  OscarNet net(manifest, options.dropout);
+  RETURN_IF_ERROR(RandomizeWeights(SeedOf(options.seed, RandomStream::kWeights, 0), net.get()));
+  return net;
+}
+
+ScoreKind ScoreKindOf(const bundle::v1::ModelBundleManifest& manifest) {
+  // The manifest has been checked; without a cross-encoder nobody asks.
+  return ParseScoreKind(manifest.cross_encoder().score_kind()).value_or(ScoreKind::kSoftmaxMatch);
+}
+
+// One run, from the first step or a checkpoint to the bundle.
+class Trainer {
+ public:
+  Trainer(const TrainingJob& job, bundle::v1::ModelBundleManifest manifest, OscarNet net,
+          const TrainingRows* rows, c10::Device device, TrainingObserver* observer,
+          const CallContext& call)
+      : job_(job),
+        options_(job.options),
+        manifest_(std::move(manifest)),
+        observer_(*observer),
+        call_(call),
+        start_(call.clock()->Now()),
+        rows_(*rows),
+        sampler_(job.set, rows, &job.options),
+        plan_(job.options, sampler_.bi_steps_per_epoch(), sampler_.cross_steps_per_epoch()),
+        pictures_(*job.set, device),
+        net_(std::move(net), manifest_, job.set, device, job.options),
+        source_(&pictures_, &net_, &job.options),
+        steps_(job.set, &sampler_, &source_, &net_, &job.options),
+        validator_(job.set, rows, &job.options, ScoreKindOf(manifest_)),
+        window_(call.clock()),
+        checkpoint_time_(start_) {}
+
+  absl::StatusOr<TrainingResult> Run() {
+    RETURN_IF_ERROR(Resume());
+    net_.module().train();
+    while (step_ < plan_.steps()) {
+      const absl::Status alive = call_.Check("train");
+      if (!alive.ok()) {
+        RETURN_IF_ERROR(WriteCheckpointUnlessDone());
+        return alive;
+      }
+      const PlannedStep planned = plan_.At(step_);
+      Prepare(planned);
+      last_ = planned.cross ? steps_.Cross(planned.number, planned.rate, mined_)
+                            : steps_.Bi(planned.number, planned.rate);
+      steps_.optimizer().UpdateAverage(Keep());
+      ++step_;
+      window_.Add(planned, last_);
+      RETURN_IF_ERROR(AfterStep(planned));
+    }
+    return Finish();
+  }
+
+ private:
+  // Grows, so that the first, random weights are forgotten soon.
+  double Keep() const {
+    const double step = static_cast<double>(step_);
+    return std::min(options_.average, (1 + step) / (10 + step));
+  }
+
+  // What a joint step needs: a stem that stands still, its output, hard negatives.
+  void Prepare(const PlannedStep& planned) {
+    if (planned.stage == TrainingStage::kBi) return;
+    const absl::Time begin = call_.clock()->Now();
+    if (options_.joint.freeze_grid) {
+      if (!source_.frozen()) {
+        // The average is what is served, so its stem is the one to stand still.
+        if (planned.step == 0) steps_.optimizer().AdoptAverage();
+        source_.Freeze();
+      }
+      source_.Refresh(plan_.CrossPeriod(planned, options_.joint.refresh_every), rows_.pictured());
+    }
+    if (plan_.BeginsCrossPeriod(planned, options_.joint.mine_every)) Mine();
+    window_.Pause(call_.clock()->Now() - begin);
+  }
+
+  void Mine() {
+    const absl::Time begin = call_.clock()->Now();
+    std::vector<int64_t> captions;
+    for (const int64_t row : rows_.captioned()) captions.push_back(job_.set->captions(row)[0]);
+    const at::Tensor images = net_.EmbedAllImages(
+        rows_.pictured(), [&](const std::vector<int64_t>& rows) { return source_.Plain(rows); });
+    mined_ = MineNegatives(rows_, net_.EmbedAllCaptions(captions), images, options_.joint.mined);
+    observer_.OnNote(absl::StrCat(
+        "hard negatives of ", captions.size(), " captions among ", rows_.pictured().size(),
+        " pictures found in ",
+        absl::FormatDuration(absl::Trunc(call_.clock()->Now() - begin, absl::Milliseconds(1)))));
+  }
+
+  absl::Status AfterStep(const PlannedStep& planned) {
+    const bool stage_ends = planned.step + 1 == planned.steps;
+    if (window_.count() >= job_.report_every || stage_ends) RETURN_IF_ERROR(Report(planned));
+    const absl::Time begin = call_.clock()->Now();
+    if (plan_.EndsPeriod(planned, options_.validation.every)) {
+      const absl::Status validated = Validate(planned);
+      if (!validated.ok()) {
+        RETURN_IF_ERROR(WriteCheckpointUnlessDone());
+        return validated;
+      }
+    }
+    if (stage_ends || call_.clock()->Now() - checkpoint_time_ >= job_.checkpoint_every) {
+      RETURN_IF_ERROR(WriteCheckpointUnlessDone());
+    }
+    window_.Pause(call_.clock()->Now() - begin);
+    return absl::OkStatus();
+  }
+
+  absl::Status Report(const PlannedStep& planned) {
+    StepReport report;
+    report.stage = planned.stage;
+    report.step = planned.step + 1;
+    report.steps = planned.steps;
+    report.epoch = plan_.EpochAfter(planned);
+    report.rate = planned.rate;
+    report.temperature = steps_.Temperature();
+    window_.Report(&report);
+    report.elapsed = call_.clock()->Now() - start_;
+    if (!std::isfinite(report.bi_loss) || !std::isfinite(report.cross_loss)) {
+      return absl::InternalError(absl::StrCat(
+          "the loss is not finite any more at step ", report.step, " of stage ",
+          TrainingStageName(report.stage), "; start again with a lower rate or a longer warm-up"));
+    }
+    observer_.OnStep(report);
+    return absl::OkStatus();
+  }
+
+  absl::Status Validate(const PlannedStep& planned) {
+    const absl::Time begin = call_.clock()->Now();
+    steps_.optimizer().SwapAverage();
+    auto report = validator_.Run(&net_, &source_, planned.stage == TrainingStage::kJoint, call_);
+    steps_.optimizer().SwapAverage();
+    RETURN_IF_ERROR(report.status());
+    validation_ = *std::move(report);
+    validation_.stage = planned.stage;
+    validation_.step = planned.step + 1;
+    validation_.epoch = plan_.EpochAfter(planned);
+    validation_.took = call_.clock()->Now() - begin;
+    validated_step_ = step_;
+    observer_.OnValidation(validation_);
+    return absl::OkStatus();
+  }
+
+  absl::Status WriteCheckpointUnlessDone() {
+    if (job_.checkpoint_directory.empty() || step_ == checkpoint_step_) return absl::OkStatus();
+    // Weights that are spoilt must not take the place of sound ones.
+    if (!std::isfinite(last_.gradient_norm.item<double>())) {
+      return absl::InternalError(
+          absl::StrCat("the gradient is not finite at step ", step_,
+                       "; no checkpoint was written; start again with a lower rate"));
+    }
+    Checkpoint checkpoint;
+    checkpoint.facts[kJobFact] = DescribeJob(job_, manifest_);
+    checkpoint.facts[kStepFact] = absl::StrCat(step_);
+    checkpoint.facts[kCountsFact] = absl::StrJoin(steps_.optimizer().step_counts(), ",");
+    checkpoint.tensors = steps_.optimizer().State();
+    if (!mined_.rows.empty()) {
+      checkpoint.tensors[kMinedTensor] =
+          at::tensor(mined_.rows, at::kLong).view({-1, mined_.width});
+    }
+    ASSIGN_OR_RETURN(const WrittenCheckpoint written,
+                     WriteCheckpoint(job_.checkpoint_directory, step_, checkpoint));
+    checkpoint_step_ = step_;
+    checkpoint_time_ = call_.clock()->Now();
+    const PlannedStep done = plan_.At(step_ - 1);
+    observer_.OnCheckpoint({done.stage, done.step + 1, written.path, written.byte_count});
+    return absl::OkStatus();
+  }
+
+  absl::Status Resume() {
+    if (job_.checkpoint_directory.empty()) return absl::OkStatus();
+    std::vector<std::string> damaged;
+    auto found = ReadNewestCheckpoint(job_.checkpoint_directory, &damaged);
+    for (const std::string& problem : damaged) {
+      observer_.OnNote(absl::StrCat("passed over a damaged checkpoint: ", problem));
+    }
+    if (absl::IsNotFound(found.status())) return absl::OkStatus();
+    RETURN_IF_ERROR(found.status());
+    Checkpoint& checkpoint = *found;
+    const std::string differences =
+        LineDifferences(checkpoint.facts[kJobFact], DescribeJob(job_, manifest_));
+    if (!differences.empty()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(job_.checkpoint_directory, " holds a checkpoint of another job (",
+                       differences, "); go back to its options or choose another folder"));
+    }
+    RETURN_IF_ERROR(TakeUp(&checkpoint));
+    observer_.OnNote(
+        absl::StrCat("continues behind step ", step_, " of ", plan_.steps(), " of the run"));
+    return absl::OkStatus();
+  }
+
+  absl::Status TakeUp(Checkpoint* checkpoint) {
+    std::vector<int64_t> counts;
+    for (const absl::string_view text : absl::StrSplit(checkpoint->facts[kCountsFact], ',')) {
+      int64_t count = 0;
+      if (absl::SimpleAtoi(text, &count) && count >= 0) counts.push_back(count);
+    }
+    int64_t step = -1;
+    if (!absl::SimpleAtoi(checkpoint->facts[kStepFact], &step) || step < 1 ||
+        step > plan_.steps() || counts.size() != steps_.optimizer().step_counts().size()) {
+      return absl::DataLossError(absl::StrCat("the checkpoint of ", job_.checkpoint_directory,
+                                              " contradicts itself; remove it"));
+    }
+    RETURN_IF_ERROR(CopyTensors(checkpoint->tensors, steps_.optimizer().State()));
+    steps_.optimizer().set_step_counts(counts);
+    const auto mined = checkpoint->tensors.find(kMinedTensor);
+    if (mined != checkpoint->tensors.end()) {
+      RETURN_IF_ERROR(TakeUpMined(mined->second));
+    }
+    step_ = checkpoint_step_ = step;
+    return absl::OkStatus();
+  }
+
+  absl::Status TakeUpMined(const at::Tensor& mined) {
+    const int64_t count = static_cast<int64_t>(rows_.captioned().size());
+    if (mined.dim() != 2 || mined.size(0) != count || mined.size(1) != options_.joint.mined) {
+      return absl::DataLossError("the checkpoint's hard negatives are not of this training set");
+    }
+    const at::Tensor numbers = mined.contiguous();
+    const int64_t* data = numbers.data_ptr<int64_t>();
+    mined_.width = options_.joint.mined;
+    mined_.rows.assign(data, data + numbers.numel());
+    for (const int64_t row : mined_.rows) {
+      if (row < -1 || row >= job_.set->row_count()) {
+        return absl::DataLossError(absl::StrCat("the checkpoint's hard negatives name row ", row));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<TrainingResult> Finish() {
+    if (validated_step_ != step_) {
+      // Taken up from the checkpoint of the last step.
+      if (plan_.steps() > plan_.bi_stage_steps() && options_.joint.freeze_grid) source_.Freeze();
+      RETURN_IF_ERROR(Validate(plan_.At(step_ - 1)));
+    }
+    if (manifest_.has_cross_encoder()) {
+      Combination chosen = validation_.validation.best.combination;
+      if (options_.combination != "auto") {
+        ASSIGN_OR_RETURN(chosen.kind, ParseCombinationKind(options_.combination));
+        chosen.lambda = static_cast<float>(options_.combination_lambda);
+      }
+      bundle::v1::CrossEncoderSpec* spec = manifest_.mutable_cross_encoder();
+      spec->set_combination(std::string(CombinationKindName(chosen.kind)));
+      spec->set_combination_lambda(chosen.lambda);
+    }
+    steps_.optimizer().SwapAverage();
+    TrainingResult result;
+    std::map<std::string, std::string> files;
+    files[manifest_.tokenizer().vocabulary_file()] = job_.vocabulary;
+    ASSIGN_OR_RETURN(files[std::string(kWeightsFile)],
+                     SerializeWeights(net_.module(), WeightDtype::kFloat16));
+    ASSIGN_OR_RETURN(result.bundle, WriteModelBundle(job_.store, manifest_, files));
+    result.validation = validation_;
+    result.device = net_.device().str();
+    return result;
+  }
+
+  const TrainingJob& job_;
+  const TrainingOptions& options_;
+  bundle::v1::ModelBundleManifest manifest_;
+  TrainingObserver& observer_;
+  const CallContext& call_;
+  const absl::Time start_;
+  const TrainingRows& rows_;
+  const BatchSampler sampler_;
+  const TrainingPlan plan_;
+  const Pictures pictures_;
+  JointNet net_;
+  GridSource source_;
+  TrainingSteps steps_;
+  const Validator validator_;
+  MinedNegatives mined_;
+  StepWindow window_;
+  StepOutcome last_;
+  int64_t step_ = 0;  // done
+  int64_t checkpoint_step_ = 0;
+  absl::Time checkpoint_time_;
+  ValidationReport validation_;
+  int64_t validated_step_ = -1;
+};
+
+absl::StatusOr<TrainingResult> Train(const TrainingJob& job,
+                                     bundle::v1::ModelBundleManifest manifest,
+                                     TrainingObserver* observer, const CallContext& call) {
+  ASSIGN_OR_RETURN(const c10::Device device, DeviceOf(job.device));
+  const TrainingRows rows(*job.set, job.options.with_validation);
+  RETURN_IF_ERROR(CheckRows(job, rows));
+  if (job.threads > 0) at::set_num_threads(job.threads);
+  ASSIGN_OR_RETURN(OscarNet net, RandomNet(manifest, job.options));
+  Trainer trainer(job, std::move(manifest), std::move(net), &rows, device, observer, call);
+  return trainer.Run();
+}
+
+}  // namespace
+
+absl::string_view TrainingStageName(TrainingStage stage) {
+  return stage == TrainingStage::kBi ? "bi" : "joint";
+}
+
+absl::StatusOr<TrainingResult> TrainJointModel(const TrainingJob& job, TrainingObserver* observer,
+                                               const CallContext& call) {
+  ASSIGN_OR_RETURN(bundle::v1::ModelBundleManifest manifest, CheckJob(job));
+  absl::StatusOr<TrainingResult> result = absl::UnknownError("not run");
+  RETURN_IF_ERROR(RunGuarded("train", [&] {
+    result = Train(job, std::move(manifest), observer, call);
+    return result.status();
+  }));
+  return result;
+}
+
+}  // namespace sightline

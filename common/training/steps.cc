@@ -1,0 +1,178 @@
+#include "common/training/steps.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <unordered_map>
+
+#include "absl/strings/match.h"
+
+namespace sightline {
+namespace {
+
+// Parameters by the steps that train them, so that a step leaves the others alone.
+enum ParameterGroup : size_t { kBiOnly, kStem, kShared, kCrossOnly, kGroupCount };
+
+constexpr double kMostLogScale = 4.605170185988092;  // ln 100
+
+at::Tensor InitialLogScale(const TrainingOptions& options, c10::Device device) {
+  return at::full({}, -std::log(options.bi.initial_temperature),
+                  at::TensorOptions().dtype(at::kFloat).device(device))
+      .set_requires_grad(true);
+}
+
+ParameterGroup GroupOf(absl::string_view name) {
+  if (absl::StartsWith(name, "bert.pooler.") || absl::StartsWith(name, "classifier.")) {
+    return kCrossOnly;
+  }
+  return absl::StartsWith(name, "grid.") ? kStem : kShared;
+}
+
+AdamW MakeOptimizer(JointNet* net, const at::Tensor& log_scale, const TrainingOptions& options) {
+  std::vector<std::vector<NamedParameter>> groups(kGroupCount);
+  groups[kBiOnly].push_back({"log_scale", log_scale});
+  for (const auto& item : net->module().named_parameters()) {
+    groups[GroupOf(item.key())].push_back({item.key(), item.value()});
+  }
+  return AdamW(groups, options.adamw, options.average > 0);
+}
+
+// Bi and cross steps of equal number must not share random numbers.
+uint64_t BiIndex(int64_t number) {
+  return 2 * static_cast<uint64_t>(number);
+}
+uint64_t CrossIndex(int64_t number) {
+  return BiIndex(number) + 1;
+}
+
+at::Tensor ToDevice(const std::vector<int64_t>& values, c10::Device device) {
+  return at::tensor(values, at::kLong).to(device);
+}
+
+}  // namespace
+
+TrainingSteps::TrainingSteps(const TrainingSet* set, const BatchSampler* sampler,
+                             GridSource* source, JointNet* net, const TrainingOptions* options)
+    : set_(*set),
+      sampler_(*sampler),
+      source_(*source),
+      net_(*net),
+      options_(*options),
+      log_scale_(InitialLogScale(*options, net->device())),
+      optimizer_(MakeOptimizer(net, log_scale_, *options)) {}
+
+double TrainingSteps::Temperature() const {
+  return std::exp(-log_scale_.item<double>());
+}
+
+std::vector<size_t> TrainingSteps::GroupsOfBi() const {
+  if (source_.frozen()) return {kBiOnly, kShared};
+  return {kBiOnly, kStem, kShared};
+}
+
+std::vector<size_t> TrainingSteps::GroupsOfCross() const {
+  if (source_.frozen()) return {kShared, kCrossOnly};
+  return {kStem, kShared, kCrossOnly};
+}
+
+StepOutcome TrainingSteps::Bi(int64_t number, double rate) {
+  const BiBatch batch = sampler_.Bi(number);
+  const int64_t count = static_cast<int64_t>(batch.captions.size());
+  Random random(SeedOf(options_.seed, RandomStream::kAugment, BiIndex(number)));
+  at::manual_seed(SeedOf(options_.seed, RandomStream::kDropout, BiIndex(number)));
+  optimizer_.ZeroGradients();
+
+  const at::Tensor images = net_.EmbedImages(net_.RegionRows(source_.Shown(batch.rows, &random)));
+  const at::Tensor texts = net_.EmbedCaptions(net_.Captions(batch.captions));
+  const at::Tensor related =
+      at::from_blob(const_cast<uint8_t*>(batch.related.data()),
+                    {count, static_cast<int64_t>(batch.rows.size())}, at::kByte)
+          .to(net_.device())
+          .to(at::kBool);
+  const Loss loss = options_.bi.loss == BiLoss::kContrastive
+                        ? ContrastiveLoss(texts, images, related, log_scale_)
+                        : HingeLoss(texts, images, related, options_.bi.hinge_margin);
+  loss.value.backward();
+
+  StepOutcome outcome{loss.value.detach(), loss.first, {}, count};
+  outcome.gradient_norm = optimizer_.Step(GroupsOfBi(), rate);
+  at::NoGradGuard no_grad;
+  log_scale_.clamp_max_(kMostLogScale);
+  return outcome;
+}
+
+std::vector<std::vector<int64_t>> TrainingSteps::Passes(const CrossBatch& batch) const {
+  std::vector<int64_t> lengths(batch.problems, 0), order(batch.problems);
+  for (size_t pair = 0; pair < batch.captions.size(); ++pair) {
+    int64_t& length = lengths[pair / batch.candidates];
+    length = std::max(length, static_cast<int64_t>(set_.tokens(batch.captions[pair]).size()));
+  }
+  std::iota(order.begin(), order.end(), int64_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int64_t a, int64_t b) { return lengths[a] < lengths[b]; });
+  std::vector<std::vector<int64_t>> passes;
+  for (const int64_t problem : order) {
+    // In rising order the newcomer decides how far all are padded.
+    const int64_t rows_each = batch.candidates * (lengths[problem] + net_.region_count());
+    const bool fits =
+        !passes.empty() &&
+        (static_cast<int64_t>(passes.back().size()) + 1) * rows_each <= options_.joint.pass_rows;
+    if (!fits) passes.emplace_back();
+    passes.back().push_back(problem);
+  }
+  return passes;
+}
+
+Loss TrainingSteps::CrossPass(const CrossBatch& batch, const std::vector<int64_t>& problems,
+                              const std::vector<int64_t>& place_of_pair,
+                              const at::Tensor& regions) {
+  std::vector<int64_t> captions, places;
+  for (const int64_t problem : problems) {
+    const int64_t begin = problem * batch.candidates, end = begin + batch.candidates;
+    captions.insert(captions.end(), batch.captions.begin() + begin, batch.captions.begin() + end);
+    places.insert(places.end(), place_of_pair.begin() + begin, place_of_pair.begin() + end);
+  }
+  const at::Tensor seen = regions.index_select(0, ToDevice(places, net_.device()));
+  const at::Tensor logits = net_.PairLogits(net_.Captions(captions), seen)
+                                .view({static_cast<int64_t>(problems.size()), batch.candidates, 2});
+  const Loss loss =
+      options_.joint.loss == CrossLoss::kListwise ? ListwiseLoss(logits) : PairwiseLoss(logits);
+  const double share = static_cast<double>(problems.size()) / batch.problems;
+  const at::Tensor value = loss.value * share;
+  value.backward();
+  return {value.detach(), loss.first * share};
+}
+
+StepOutcome TrainingSteps::Cross(int64_t number, double rate, const MinedNegatives& mined) {
+  const CrossBatch batch = sampler_.Cross(number, mined);
+  Random random(SeedOf(options_.seed, RandomStream::kAugment, CrossIndex(number)));
+  at::manual_seed(SeedOf(options_.seed, RandomStream::kDropout, CrossIndex(number)));
+  optimizer_.ZeroGradients();
+
+  // A picture that is in many pairs is looked at once.
+  std::vector<int64_t> rows, place_of_pair;
+  std::unordered_map<int64_t, int64_t> place_of_row;
+  for (const int64_t row : batch.rows) {
+    const auto [it, is_new] = place_of_row.emplace(row, static_cast<int64_t>(rows.size()));
+    if (is_new) rows.push_back(row);
+    place_of_pair.push_back(it->second);
+  }
+  const at::Tensor regions = net_.RegionRows(source_.Shown(rows, &random));
+  // Passes end in this leaf, which gathers their gradients, so that each pass frees its
+  // memory and the stem runs backward once.
+  const at::Tensor leaf = regions.detach().set_requires_grad(true);
+  StepOutcome outcome;
+  for (const std::vector<int64_t>& problems : Passes(batch)) {
+    const Loss loss = CrossPass(batch, problems, place_of_pair, leaf);
+    outcome.loss = outcome.loss.defined() ? outcome.loss + loss.value : loss.value;
+    outcome.first = outcome.first.defined() ? outcome.first + loss.first : loss.first;
+  }
+  regions.backward(leaf.grad());
+  outcome.gradient_norm = optimizer_.Step(GroupsOfCross(), rate);
+  outcome.items = batch.problems;
+  return outcome;
+}
+
+}  // namespace sightline
