@@ -1,0 +1,112 @@
+#include "common/evaluation/evaluation_store.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/memory/memory.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/models/model_cache.h"
+
+namespace sightline {
+namespace {
+
+absl::Status CheckKind(const StoredIndex& index, bundle::v1::ItemKind kind,
+                       absl::string_view what) {
+  if (index.manifest().item_kind() == kind) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(index.Name(), " holds no ", what));
+}
+
+struct Reranker {
+  std::shared_ptr<const Model> model;  // null if the index has none
+  absl::optional<Combination> combination;
+};
+
+absl::StatusOr<Reranker> LoadReranker(const StoredIndex& index, ModelCache* models) {
+  Reranker reranker;
+  const std::string& id = index.manifest().reranker_model();
+  if (id.empty()) return reranker;
+  ASSIGN_OR_RETURN(reranker.model, models->Get(id));
+  if (reranker.model->cross_encoder() == nullptr) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("model ", id, ", which reranks ", index.Name(), ", has no cross-encoder"));
+  }
+  const auto loaded = models->Loaded();
+  const bundle::v1::CrossEncoderSpec& spec = loaded.at(id).cross_encoder();
+  ASSIGN_OR_RETURN(const CombinationKind kind, ParseCombinationKind(spec.combination()));
+  reranker.combination = Combination{kind, spec.combination_lambda()};
+  RETURN_IF_ERROR(Validate(*reranker.combination));
+  return reranker;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<EvaluationStore>> EvaluationStore::Open(
+    const EvaluationStoreOptions& options, ComputePool* pool, const CallContext& call) {
+  auto store = absl::WrapUnique(new EvaluationStore);
+  ASSIGN_OR_RETURN(store->images_,
+                   StoredIndex::Open(options.store, options.images_index, pool, call));
+  ASSIGN_OR_RETURN(store->captions_,
+                   StoredIndex::Open(options.store, options.captions_index, pool, call));
+  RETURN_IF_ERROR(store->CheckPair());
+  RETURN_IF_ERROR(store->LoadModels(options.store, pool));
+  RETURN_IF_ERROR(store->ReadCaptions(options.language));
+  return store;
+}
+
+absl::Status EvaluationStore::CheckPair() const {
+  RETURN_IF_ERROR(CheckKind(*images_, bundle::v1::IMAGE, "pictures"));
+  RETURN_IF_ERROR(CheckKind(*captions_, bundle::v1::CAPTION, "captions"));
+  const std::string& space = images_->manifest().embedding().space();
+  if (space == captions_->manifest().embedding().space()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(images_->Name(), " and ", captions_->Name(),
+                   " are of different embedding spaces; encode both with one model"));
+}
+
+absl::Status EvaluationStore::LoadModels(const std::string& store, ComputePool* pool) {
+  ModelOptions model_options;
+  model_options.pool = pool;
+  ModelCache models(store, model_options, /*verify=*/true);
+  const std::string& encoder = images_->manifest().encoder_model();
+  ASSIGN_OR_RETURN(encoder_, models.Get(encoder));
+  if (encoder_->text_encoder() == nullptr) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("model ", encoder, " of ", images_->Name(), " cannot encode texts"));
+  }
+  if (encoder_->space() != images_->manifest().embedding().space()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "model ", encoder, " writes to another embedding space than that of ", images_->Name()));
+  }
+  ASSIGN_OR_RETURN(Reranker reranker, LoadReranker(*images_, &models));
+  image_reranker_ = std::move(reranker.model);
+  image_combination_ = reranker.combination;
+  ASSIGN_OR_RETURN(reranker, LoadReranker(*captions_, &models));
+  caption_reranker_ = std::move(reranker.model);
+  caption_combination_ = reranker.combination;
+  return absl::OkStatus();
+}
+
+absl::Status EvaluationStore::ReadCaptions(const std::string& language) {
+  ASSIGN_OR_RETURN(std::vector<ItemRecord> records, captions_->Records());
+  std::vector<CaptionItem> captions;
+  captions.reserve(records.size());
+  for (ItemRecord& record : records) {
+    captions.push_back({std::move(record.item_id), std::move(record.caption)});
+  }
+  ASSIGN_OR_RETURN(relevance_, Relevance::Build(captions, language));
+  const std::vector<EvaluationQuery> queries = relevance_->Queries(Direction::kTextToImage);
+  if (queries.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(captions_->Name(), " has no caption in language '", language, "'"));
+  }
+  for (const EvaluationQuery& query : queries) {
+    if (images_->Find(query.item_id).has_value()) continue;
+    return absl::FailedPreconditionError(absl::StrCat(captions_->Name(), " has captions of '",
+                                                      query.item_id, "', which ", images_->Name(),
+                                                      " lacks; both must be made of one corpus"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace sightline

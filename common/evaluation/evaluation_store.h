@@ -1,0 +1,72 @@
+// What is evaluated: the two indexes of one corpus and their models.
+#ifndef SIGHTLINE_COMMON_EVALUATION_EVALUATION_STORE_H_
+#define SIGHTLINE_COMMON_EVALUATION_EVALUATION_STORE_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/types/optional.h"
+#include "common/base/call_context.h"
+#include "common/base/compute_pool.h"
+#include "common/embedding/score.h"
+#include "common/evaluation/query.h"
+#include "common/evaluation/relevance.h"
+#include "common/evaluation/stored_index.h"
+#include "common/models/model.h"
+
+namespace sightline {
+
+struct EvaluationStoreOptions {
+  std::string store;
+  std::string images_index = "images";
+  std::string captions_index = "captions";
+  std::string language = "en";  // of the captions that make queries and answers
+};
+
+// Immutable, thread-safe.
+class EvaluationStore {
+ public:
+  // Opens both current generations and their models.  `pool` outlives the store.
+  // FailedPrecondition if the two do not belong together (kind of items, embedding space,
+  // a caption whose picture is not there) or hold no caption in the language; otherwise
+  // the errors of opening.
+  static absl::StatusOr<std::unique_ptr<EvaluationStore>> Open(
+      const EvaluationStoreOptions& options, ComputePool* pool, const CallContext& call);
+
+  const StoredIndex& images() const { return *images_; }
+  const StoredIndex& captions() const { return *captions_; }
+  // The index that a direction searches.
+  const StoredIndex& target(Direction direction) const {
+    return direction == Direction::kTextToImage ? *images_ : *captions_;
+  }
+  const Relevance& relevance() const { return *relevance_; }
+
+  // Encodes queries.
+  const TextEncoder& text_encoder() const { return *encoder_->text_encoder(); }
+  // The cross-encoder's model that reranks in that direction; null if the searched index
+  // is retrieval only.
+  const Model* reranker(Direction direction) const {
+    return direction == Direction::kTextToImage ? image_reranker_.get() : caption_reranker_.get();
+  }
+  // What that model's bundle declares; none without a reranker.
+  absl::optional<Combination> declared(Direction direction) const {
+    return direction == Direction::kTextToImage ? image_combination_ : caption_combination_;
+  }
+
+ private:
+  EvaluationStore() = default;
+  absl::Status CheckPair() const;
+  absl::Status LoadModels(const std::string& store, ComputePool* pool);
+  absl::Status ReadCaptions(const std::string& language);
+
+  std::unique_ptr<StoredIndex> images_, captions_;
+  std::shared_ptr<const Model> encoder_;
+  std::shared_ptr<const Model> image_reranker_, caption_reranker_;
+  absl::optional<Combination> image_combination_, caption_combination_;
+  absl::optional<Relevance> relevance_;
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_EVALUATION_EVALUATION_STORE_H_

@@ -1,0 +1,124 @@
+#include "common/evaluation/protocol.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/status_macros.h"
+
+namespace sightline {
+namespace {
+
+int FirstRelevant(const MeasureSpec& spec, const Relevance& relevance, const EvaluationQuery& query,
+                  absl::Span<const Hit> hits) {
+  for (size_t i = 0; i < hits.size(); ++i) {
+    if (relevance.IsRelevant(spec.direction, query, hits[i].item_id))
+      return static_cast<int>(i + 1);
+  }
+  return 0;
+}
+
+// Ranks of the first relevant hit: [method][query].
+absl::StatusOr<std::vector<std::vector<int>>> RankAll(const MeasureSpec& spec,
+                                                      const Relevance& relevance, Ranker* ranker,
+                                                      Progress* progress, const CallContext& call) {
+  std::vector<std::vector<int>> ranks(spec.methods.size());
+  const absl::Span<const EvaluationQuery> queries = spec.queries;
+  const auto batch_size = static_cast<size_t>(std::max(ranker->batch_size(), 1));
+  for (size_t begin = 0; begin < queries.size(); begin += batch_size) {
+    RETURN_IF_ERROR(call.Check("evaluation"));
+    const auto batch = queries.subspan(begin, batch_size);
+    ASSIGN_OR_RETURN(const Rankings rankings,
+                     ranker->Rank({spec.direction, batch, spec.methods, kListLength}, call));
+    for (size_t q = 0; q < batch.size(); ++q) {
+      for (size_t m = 0; m < spec.methods.size(); ++m) {
+        ranks[m].push_back(FirstRelevant(spec, relevance, batch[q], rankings[q][m]));
+      }
+    }
+    if (progress != nullptr) progress->Advance(static_cast<int64_t>(batch.size()));
+  }
+  return ranks;
+}
+
+// Two columns for each method but the first: R@1, then reciprocal rank.
+DifferenceTable DifferencesToFirst(const std::vector<std::vector<int>>& ranks) {
+  const auto queries = static_cast<int64_t>(ranks[0].size());
+  DifferenceTable table(queries, 2 * static_cast<int>(ranks.size() - 1));
+  for (size_t m = 1; m < ranks.size(); ++m) {
+    const int column = 2 * static_cast<int>(m - 1);
+    for (int64_t q = 0; q < queries; ++q) {
+      table.at(q, column) = Recall(ranks[m][q], 1) - Recall(ranks[0][q], 1);
+      table.at(q, column + 1) = ReciprocalRank(ranks[m][q]) - ReciprocalRank(ranks[0][q]);
+    }
+  }
+  return table;
+}
+
+// Means over all measurements and depths; none where one of them lacks it.
+absl::optional<Choice> MeanOf(const Combination& combination,
+                              absl::Span<const Measurement> measurements,
+                              absl::Span<const int> depths) {
+  Choice mean;
+  mean.combination = combination;
+  for (const Measurement& measurement : measurements) {
+    for (const int depth : depths) {
+      const MethodResult* const result = measurement.Find({depth, combination});
+      if (result == nullptr) return absl::nullopt;
+      mean.recall_at_1 += result->metrics.recall_at(1);
+      mean.mrr += result->metrics.mrr;
+    }
+  }
+  const auto count = static_cast<double>(measurements.size() * depths.size());
+  mean.recall_at_1 /= count;
+  mean.mrr /= count;
+  return mean;
+}
+
+bool IsBetter(const Choice& a, const Choice& b) {
+  return a.recall_at_1 != b.recall_at_1 ? a.recall_at_1 > b.recall_at_1 : a.mrr > b.mrr;
+}
+
+}  // namespace
+
+const MethodResult* Measurement::Find(const Method& method) const {
+  for (const MethodResult& result : results) {
+    if (SameMethod(result.method, method)) return &result;
+  }
+  return nullptr;
+}
+
+absl::StatusOr<Measurement> Measure(const MeasureSpec& spec, const Relevance& relevance,
+                                    Ranker* ranker, ComputePool* pool, Progress* progress,
+                                    const CallContext& call) {
+  ASSIGN_OR_RETURN(const auto ranks, RankAll(spec, relevance, ranker, progress, call));
+  const std::vector<Interval> intervals =
+      PairedBootstrap(DifferencesToFirst(ranks), spec.bootstrap, pool);
+  Measurement measurement{spec.direction, spec.split, {}};
+  for (size_t m = 0; m < spec.methods.size(); ++m) {
+    MethodResult result{spec.methods[m], Summarize(ranks[m]), absl::nullopt};
+    if (m > 0) result.gain = Gain{intervals[2 * (m - 1)], intervals[2 * (m - 1) + 1]};
+    measurement.results.push_back(std::move(result));
+  }
+  return measurement;
+}
+
+absl::StatusOr<Choice> ChooseCombination(absl::Span<const Measurement> measurements,
+                                         absl::Span<const int> depths) {
+  absl::optional<Choice> best;
+  for (const Measurement& measurement : measurements) {
+    for (const MethodResult& result : measurement.results) {
+      if (result.method.depth == 0) continue;
+      const auto mean = MeanOf(result.method.combination, measurements, depths);
+      if (mean.has_value() && (!best.has_value() || IsBetter(*mean, *best))) best = mean;
+    }
+  }
+  if (best.has_value()) return *best;
+  return absl::FailedPreconditionError(
+      absl::StrCat("there is nothing to choose from: no combination was measured at each of the "
+                   "depths ",
+                   absl::StrJoin(depths, ", ")));
+}
+
+}  // namespace sightline

@@ -1,0 +1,79 @@
+// The protocol: every query through every method, summed up.
+//
+//   ASSIGN_OR_RETURN(Measurement m, Measure(spec, relevance, &ranker, &pool, &progress, call));
+#ifndef SIGHTLINE_COMMON_EVALUATION_PROTOCOL_H_
+#define SIGHTLINE_COMMON_EVALUATION_PROTOCOL_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/optional.h"
+#include "absl/types/span.h"
+#include "common/base/call_context.h"
+#include "common/base/compute_pool.h"
+#include "common/evaluation/bootstrap.h"
+#include "common/evaluation/method.h"
+#include "common/evaluation/metrics.h"
+#include "common/evaluation/query.h"
+#include "common/evaluation/ranker.h"
+#include "common/evaluation/relevance.h"
+#include "common/evaluation/splits.h"
+#include "common/log/progress.h"
+
+namespace sightline {
+
+// Hits of a list that are looked at: MRR is MRR@50.
+inline constexpr int kListLength = 50;
+
+struct MeasureSpec {
+  Direction direction = Direction::kTextToImage;
+  Split split = Split::kAll;
+  std::vector<EvaluationQuery> queries;
+  // The first is retrieval alone, which the others are compared with.
+  std::vector<Method> methods = {Method()};
+  BootstrapOptions bootstrap;
+};
+
+// A method minus retrieval alone, over the same queries.
+struct Gain {
+  Interval recall_at_1;
+  Interval mrr;
+};
+
+struct MethodResult {
+  Method method;
+  RetrievalMetrics metrics;
+  absl::optional<Gain> gain;  // none for retrieval alone
+};
+
+struct Measurement {
+  Direction direction = Direction::kTextToImage;
+  Split split = Split::kAll;
+  std::vector<MethodResult> results;  // in the order of the methods
+
+  // Null if it was not measured.
+  const MethodResult* Find(const Method& method) const;
+};
+
+// Ranks with `ranker`, batch by batch, each advancing `progress`, which may be null.
+// Errors are the ranker's; CANCELLED or DEADLINE_EXCEEDED when `call` ends.
+absl::StatusOr<Measurement> Measure(const MeasureSpec& spec, const Relevance& relevance,
+                                    Ranker* ranker, ComputePool* pool, Progress* progress,
+                                    const CallContext& call);
+
+// Which combination a bundle should declare.
+struct Choice {
+  Combination combination;
+  double recall_at_1 = 0;  // the means that it was chosen by
+  double mrr = 0;
+};
+
+// The combination with the highest mean R@1 over all `measurements` and all `depths`;
+// ties go to the higher mean MRR, then to the one that comes first.  FailedPrecondition
+// if no combination was measured at every depth.
+absl::StatusOr<Choice> ChooseCombination(absl::Span<const Measurement> measurements,
+                                         absl::Span<const int> depths);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_EVALUATION_PROTOCOL_H_

@@ -1,0 +1,86 @@
+#include "common/evaluation/relevance.h"
+
+#include <algorithm>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/dataset/caption_rule.h"
+
+namespace sightline {
+namespace {
+
+bool Intersect(const std::vector<int>& a, const std::vector<int>& b) {
+  for (auto i = a.begin(), j = b.begin(); i != a.end() && j != b.end();) {
+    if (*i == *j) return true;
+    *i < *j ? ++i : ++j;
+  }
+  return false;
+}
+
+}  // namespace
+
+absl::StatusOr<CaptionIdParts> ParseCaptionId(absl::string_view item_id) {
+  const size_t hash = item_id.rfind('#');
+  const size_t dash = item_id.rfind('-');
+  CaptionIdParts parts;
+  if (hash == absl::string_view::npos || dash == absl::string_view::npos || hash == 0 ||
+      dash < hash + 2 || !absl::SimpleAtoi(item_id.substr(dash + 1), &parts.n) || parts.n < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", item_id, "' is no caption's id; one is <image id>#<language>-<n>"));
+  }
+  parts.image_id = std::string(item_id.substr(0, hash));
+  parts.language = std::string(item_id.substr(hash + 1, dash - hash - 1));
+  return parts;
+}
+
+absl::StatusOr<Relevance> Relevance::Build(absl::Span<const CaptionItem> captions,
+                                           absl::string_view language) {
+  Relevance relevance;
+  std::unordered_map<std::string, int> keys;
+  for (const CaptionItem& caption : captions) {
+    ASSIGN_OR_RETURN(const CaptionIdParts id, ParseCaptionId(caption.item_id));
+    if (id.language != language) continue;
+    // A caption without a word is equal to itself alone, not to all others of the kind.
+    std::string words = NormalizeWords(caption.text);
+    if (words.empty()) words = absl::StrCat("#", caption.text);
+    const int key = keys.emplace(std::move(words), static_cast<int>(keys.size())).first->second;
+    relevance.caption_keys_.emplace(caption.item_id, key);
+    Image& image = relevance.images_[id.image_id];
+    image.keys.push_back(key);
+    if (image.first_n == 0 || id.n < image.first_n) {
+      image.first_n = id.n;
+      image.first_caption = caption.text;
+      image.first_key = key;
+    }
+  }
+  for (auto& [id, image] : relevance.images_) {
+    std::sort(image.keys.begin(), image.keys.end());
+    image.keys.erase(std::unique(image.keys.begin(), image.keys.end()), image.keys.end());
+  }
+  return relevance;
+}
+
+std::vector<EvaluationQuery> Relevance::Queries(Direction direction) const {
+  std::vector<EvaluationQuery> queries;
+  queries.reserve(images_.size());
+  for (const auto& [id, image] : images_) {
+    std::vector<int> keys = image.keys;
+    if (direction == Direction::kTextToImage) keys = {image.first_key};
+    queries.push_back({id, image.first_caption, std::move(keys)});
+  }
+  return queries;
+}
+
+bool Relevance::IsRelevant(Direction direction, const EvaluationQuery& query,
+                           const std::string& hit_id) const {
+  if (direction == Direction::kTextToImage) {
+    const auto image = images_.find(hit_id);
+    return image != images_.end() && Intersect(query.keys, image->second.keys);
+  }
+  const auto caption = caption_keys_.find(hit_id);
+  return caption != caption_keys_.end() &&
+         std::binary_search(query.keys.begin(), query.keys.end(), caption->second);
+}
+
+}  // namespace sightline

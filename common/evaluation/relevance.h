@@ -1,0 +1,71 @@
+// Which hits are right: the any-relevant rule.
+//
+// Captions are shared ("fish" of five pictures), and pictures occur twice, so the item
+// that a query was made from is not the only right answer.  Two captions are the same if
+// NormalizeWords makes them equal.
+//
+//   text -> image   the query is the picture's first caption; right is every picture
+//                   that has this caption among its own
+//   image -> text   the query is the picture; right is every caption that is the same as
+//                   one of the picture's own
+#ifndef SIGHTLINE_COMMON_EVALUATION_RELEVANCE_H_
+#define SIGHTLINE_COMMON_EVALUATION_RELEVANCE_H_
+
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "common/evaluation/query.h"
+
+namespace sightline {
+
+// An item of a captions index.
+struct CaptionItem {
+  std::string item_id;  // `<image id>#<language>-<n>`
+  std::string text;
+};
+
+// The parts of a caption's id.
+struct CaptionIdParts {
+  std::string image_id;
+  std::string language;
+  int n = 0;  // from 1
+};
+
+// InvalidArgument if it is not one.
+absl::StatusOr<CaptionIdParts> ParseCaptionId(absl::string_view item_id);
+
+// Immutable, thread-safe.  Its size is that of the captions: each distinct one is a
+// number, its key.
+class Relevance {
+ public:
+  // Captions in other languages are left out: they make no query and are never right.
+  // InvalidArgument, naming the caption, for an id that is none.
+  static absl::StatusOr<Relevance> Build(absl::Span<const CaptionItem> captions,
+                                         absl::string_view language);
+
+  // One for each picture that has a caption, in the order of their ids.
+  std::vector<EvaluationQuery> Queries(Direction direction) const;
+
+  bool IsRelevant(Direction direction, const EvaluationQuery& query,
+                  const std::string& hit_id) const;
+
+ private:
+  struct Image {
+    int first_n = 0;  // of the caption below
+    std::string first_caption;
+    std::vector<int> keys;  // of all its captions, sorted, each once
+    int first_key = 0;
+  };
+
+  std::map<std::string, Image> images_;
+  std::unordered_map<std::string, int> caption_keys_;  // by caption id
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_EVALUATION_RELEVANCE_H_

@@ -1,0 +1,16 @@
+#include "services/evaluator/commands.h"
+
+#include "services/evaluator/compare_command.h"
+#include "services/evaluator/measure_command.h"
+#include "services/evaluator/questions_command.h"
+
+namespace sightline {
+
+int RunEvaluator(const std::vector<std::string>& args, const Console& console) {
+  return RunProgram({"evaluator",
+                     "measures how well a store, or a fleet, finds what it should.",
+                     {kMeasureCommand, kCompareCommand, kQuestionsCommand}},
+                    args, console);
+}
+
+}  // namespace sightline

@@ -1,0 +1,30 @@
+// `compare`: whether the fleet answers what this process computes.
+#ifndef SIGHTLINE_SERVICES_EVALUATOR_COMPARE_COMMAND_H_
+#define SIGHTLINE_SERVICES_EVALUATOR_COMPARE_COMMAND_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/base/call_context.h"
+#include "common/config/command.h"
+#include "common/evaluation/agreement.h"
+#include "common/evaluation/ranker.h"
+
+namespace sightline {
+
+int RunCompare(const std::vector<std::string>& args, const Console& console);
+
+inline constexpr Command kCompareCommand = {
+    "compare", "evaluator compare --store DIR [--router ADDR] [flags]",
+    "tells whether a fleet gives the ranking and the scores that this process computes",
+    RunCompare};
+
+// Puts the queries through both, batch by batch.  `request` has one method.  The errors
+// of either.
+absl::StatusOr<Agreement> CompareRankers(const RankRequest& request, Ranker* expected,
+                                         Ranker* actual, const CallContext& call);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_SERVICES_EVALUATOR_COMPARE_COMMAND_H_

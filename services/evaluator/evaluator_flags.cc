@@ -1,0 +1,129 @@
+#include "services/evaluator/evaluator_flags.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/base/status_macros.h"
+#include "common/models/inference.h"
+
+namespace sightline {
+namespace {
+
+constexpr char kTextToImage[] = "text-to-image";
+constexpr char kImageToText[] = "image-to-text";
+constexpr char kBoth[] = "both";
+constexpr int kDefaultParallel = 4;
+
+}  // namespace
+
+void StoreFlags::Define(Flags* flags) {
+  flags->String("store", "DIR", "the store with indexes and models", &options.store);
+  flags->String("images-index", "NAME", "index of pictures; default images", &options.images_index);
+  flags->String("captions-index", "NAME", "index of their captions; default captions",
+                &options.captions_index);
+  flags->String("language", "CODE", "language of the captions; default en", &options.language);
+  flags->String("direction", "WHICH", "text-to-image, image-to-text or both; default both",
+                &direction);
+  flags->Int("threads", "cores to use in this process; default: all", 1, 1024, &threads);
+}
+
+absl::Status StoreFlags::Check() const {
+  if (options.store.empty()) return absl::InvalidArgumentError("give --store DIR");
+  if (direction == kTextToImage || direction == kImageToText || direction == kBoth) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat("--direction: '", direction, "' is not ",
+                                                 kTextToImage, ", ", kImageToText, " or ", kBoth));
+}
+
+std::vector<Direction> StoreFlags::Directions() const {
+  std::vector<Direction> directions;
+  if (direction != kImageToText) directions.push_back(Direction::kTextToImage);
+  if (direction != kTextToImage) directions.push_back(Direction::kImageToText);
+  return directions;
+}
+
+int StoreFlags::Threads() const {
+  const auto machine = std::max<int64_t>(std::thread::hardware_concurrency(), 1);
+  return static_cast<int>(threads.value_or(machine));
+}
+
+void FleetFlags::Define(Flags* flags, absl::string_view router_help) {
+  flags->String("router", "ADDR", router_help, &router);
+  flags->Int("parallel", "requests under way at once; default 4", 1, 256, &parallel);
+  flags->Duration("timeout", "how long to wait for one answer; default 30s", &timeout);
+}
+
+LiveRankerOptions FleetFlags::RankerOptions(const EvaluationStore& store) const {
+  LiveRankerOptions options;
+  const auto ref_of = [](const StoredIndex& index) {
+    return GenerationRef{index.manifest().index(), index.manifest().generation(),
+                         index.manifest().embedding().space()};
+  };
+  options.images = ref_of(store.images());
+  options.captions = ref_of(store.captions());
+  options.parallel = static_cast<int>(parallel.value_or(kDefaultParallel));
+  options.timeout = timeout;
+  return options;
+}
+
+absl::StatusOr<std::vector<int>> ParseNumbers(absl::string_view flag, const std::string& text,
+                                              int min, int max) {
+  std::vector<int> numbers;
+  for (const absl::string_view part : absl::StrSplit(text, ',')) {
+    int number = 0;
+    if (!absl::SimpleAtoi(part, &number) || number < min || number > max ||
+        std::count(numbers.begin(), numbers.end(), number) > 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--", flag, ": '", part, "' is no whole number from ", min, " to ", max,
+                       " that does not stand before; numbers have commas between"));
+    }
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
+absl::StatusOr<std::vector<float>> ParseLambdas(absl::string_view flag, const std::string& text) {
+  std::vector<float> lambdas;
+  for (const absl::string_view part : absl::StrSplit(text, ',')) {
+    float lambda = 0;
+    if (!absl::SimpleAtof(part, &lambda) ||
+        !Validate(Combination{CombinationKind::kAddLambda, lambda}).ok() ||
+        std::count(lambdas.begin(), lambdas.end(), lambda) > 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--", flag, ": '", part,
+                       "' is no number from 0 to 1 that does not stand before; numbers have "
+                       "commas between"));
+    }
+    lambdas.push_back(lambda);
+  }
+  return lambdas;
+}
+
+absl::StatusOr<OpenedStore> OpenStore(const StoreFlags& flags, const CallContext& call) {
+  ComputePool::SingleThreadedLibraries();
+  UseSingleThreadedTorch();
+  OpenedStore opened;
+  opened.pool = std::make_unique<ComputePool>(flags.Threads());
+  ASSIGN_OR_RETURN(opened.store, EvaluationStore::Open(flags.options, opened.pool.get(), call));
+  return opened;
+}
+
+Progress::Options ProgressOptions() {
+  Progress::Options options;
+  options.terminal = ::isatty(STDERR_FILENO) == 1;
+  options.write = [](absl::string_view text) {
+    std::fwrite(text.data(), 1, text.size(), stderr);
+    std::fflush(stderr);
+  };
+  return options;
+}
+
+}  // namespace sightline

@@ -1,0 +1,66 @@
+// Flags that several subcommands share, and what becomes of them.
+#ifndef SIGHTLINE_SERVICES_EVALUATOR_EVALUATOR_FLAGS_H_
+#define SIGHTLINE_SERVICES_EVALUATOR_EVALUATOR_FLAGS_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "absl/types/optional.h"
+#include "common/base/call_context.h"
+#include "common/base/compute_pool.h"
+#include "common/config/command_line.h"
+#include "common/evaluation/evaluation_store.h"
+#include "common/evaluation/query.h"
+#include "common/log/progress.h"
+#include "services/evaluator/live_ranker.h"
+
+namespace sightline {
+
+// What is evaluated.
+struct StoreFlags {
+  EvaluationStoreOptions options;
+  std::string direction = "both";
+  absl::optional<int64_t> threads;
+
+  void Define(Flags* flags);
+  // InvalidArgument without --store or with an unknown direction.
+  absl::Status Check() const;
+  std::vector<Direction> Directions() const;
+  // --threads, or as many as the machine has.
+  int Threads() const;
+};
+
+// Which fleet is asked, and how.
+struct FleetFlags {
+  std::string router;
+  absl::optional<int64_t> parallel;
+  absl::Duration timeout = absl::Seconds(30);
+
+  void Define(Flags* flags, absl::string_view router_help);
+  LiveRankerOptions RankerOptions(const EvaluationStore& store) const;
+};
+
+// "10,20,50": whole numbers from `min` to `max`, none twice.  InvalidArgument names the
+// flag otherwise.
+absl::StatusOr<std::vector<int>> ParseNumbers(absl::string_view flag, const std::string& text,
+                                              int min, int max);
+// "0.1,0.5": lambdas from 0 to 1, none twice.
+absl::StatusOr<std::vector<float>> ParseLambdas(absl::string_view flag, const std::string& text);
+
+// Libraries kept single-threaded, the pool that takes their place, and the store.
+struct OpenedStore {
+  std::unique_ptr<ComputePool> pool;
+  std::unique_ptr<EvaluationStore> store;
+};
+absl::StatusOr<OpenedStore> OpenStore(const StoreFlags& flags, const CallContext& call);
+
+// A bar if stderr is a terminal, else log lines.
+Progress::Options ProgressOptions();
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_SERVICES_EVALUATOR_EVALUATOR_FLAGS_H_

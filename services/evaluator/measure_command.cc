@@ -1,0 +1,253 @@
+#include "services/evaluator/measure_command.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/base/files.h"
+#include "common/base/status_macros.h"
+#include "common/clients/search_client.h"
+#include "common/evaluation/protocol.h"
+#include "common/evaluation/store_ranker.h"
+#include "services/evaluator/evaluator_flags.h"
+#include "services/evaluator/report.h"
+
+namespace sightline {
+namespace {
+
+// "At depth 20 and 50 together": at 10, R@10 is retrieval's.
+constexpr int kChoiceDepths[] = {20, 50};
+
+struct MeasureFlags {
+  StoreFlags store;
+  FleetFlags fleet;
+  std::string splits;
+  std::vector<std::string> split;
+  std::string depths = "10,20,50";
+  std::string lambdas = "0.1,0.3,0.5,0.7,0.9";
+  std::string json;
+  absl::optional<int64_t> limit, resamples, seed;
+  bool all = false;
+  bool choose = false;
+
+  void Define(Flags* flags) {
+    store.Define(flags);
+    flags->String("splits", "FILE", "items.jsonl of `trainer prepare`; default: one split, all",
+                  &splits);
+    flags->Strings("split", "NAME",
+                   "measure this one: train, validation or held_out; repeatable, or with commas "
+                   "between; default: all three",
+                   &split);
+    flags->String("depths", "N,...", "candidates to rerank; default 10,20,50", &depths);
+    flags->String("lambdas", "L,...",
+                  "weights of the retrieval score in both sums; default 0.1,0.3,0.5,0.7,0.9",
+                  &lambdas);
+    flags->Switch("all", "print every combination, and ask a fleet for every one", &all);
+    flags->Switch("choose",
+                  "say which combination is best on the validation split at depth 20 and 50",
+                  &choose);
+    flags->String("json", "FILE", "write everything there, too", &json);
+    flags->Int("limit", "queries of each split, evenly spread; default: all", 1, 1 << 30, &limit);
+    flags->Int("resamples", "of the bootstrap; default 10000", 100, 1000000, &resamples);
+    flags->Int("seed", "of the bootstrap; default 1", 0, int64_t{1} << 53, &seed);
+    fleet.Define(flags, "measure the fleet behind this router, not this process");
+  }
+};
+
+// The command line, understood.
+struct MeasurePlan {
+  std::vector<int> depths;
+  std::vector<float> lambdas;
+  std::vector<Split> splits;
+  BootstrapOptions bootstrap;
+  bool every_combination = false;
+};
+
+absl::StatusOr<std::vector<Split>> PlanSplits(const MeasureFlags& flags) {
+  if (flags.splits.empty()) {
+    if (flags.split.empty()) return std::vector<Split>{Split::kAll};
+    return absl::InvalidArgumentError("--split chooses from --splits FILE; there is none");
+  }
+  if (flags.split.empty()) {
+    return std::vector<Split>{Split::kTrain, Split::kValidation, Split::kHeldOut};
+  }
+  std::vector<Split> splits;
+  for (const std::string& list : flags.split) {
+    for (const absl::string_view name : absl::StrSplit(list, ',')) {
+      const absl::optional<Split> split = ParseSplit(name);
+      if (!split.has_value() || std::count(splits.begin(), splits.end(), *split) > 0) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "--split: '", name, "' is not one of train, validation and held_out, given once"));
+      }
+      splits.push_back(*split);
+    }
+  }
+  return splits;
+}
+
+absl::Status CheckChoice(const MeasureFlags& flags, const MeasurePlan& plan) {
+  if (!flags.choose) return absl::OkStatus();
+  const auto has_depth = [&plan](int depth) {
+    return std::count(plan.depths.begin(), plan.depths.end(), depth) > 0;
+  };
+  if (std::count(plan.splits.begin(), plan.splits.end(), Split::kValidation) == 0) {
+    return absl::InvalidArgumentError("--choose needs the validation split of --splits FILE");
+  }
+  if (!std::all_of(std::begin(kChoiceDepths), std::end(kChoiceDepths), has_depth)) {
+    return absl::InvalidArgumentError("--choose needs the depths 20 and 50 among --depths");
+  }
+  if (!plan.every_combination) {
+    return absl::InvalidArgumentError("--choose with --router needs --all");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<MeasurePlan> MakePlan(const MeasureFlags& flags) {
+  RETURN_IF_ERROR(flags.store.Check());
+  MeasurePlan plan;
+  ASSIGN_OR_RETURN(plan.depths, ParseNumbers("depths", flags.depths, 1, kMaxHits));
+  ASSIGN_OR_RETURN(plan.lambdas, ParseLambdas("lambdas", flags.lambdas));
+  ASSIGN_OR_RETURN(plan.splits, PlanSplits(flags));
+  plan.bootstrap.resamples = static_cast<int>(flags.resamples.value_or(plan.bootstrap.resamples));
+  plan.bootstrap.seed = static_cast<uint64_t>(flags.seed.value_or(1));
+  plan.every_combination = flags.all || flags.fleet.router.empty();
+  RETURN_IF_ERROR(CheckChoice(flags, plan));
+  return plan;
+}
+
+std::vector<Method> MethodsFor(const MeasurePlan& plan, const EvaluationStore& store,
+                               Direction direction) {
+  const absl::optional<Combination> declared = store.declared(direction);
+  if (!declared.has_value()) return {Method()};  // nothing to rerank with
+  const absl::Span<const float> lambdas = plan.lambdas;
+  return Methods(
+      plan.depths,
+      AllCombinations(plan.every_combination ? lambdas : lambdas.subspan(0, 0), *declared));
+}
+
+MeasuredIndex Describe(const EvaluationStore& store, Direction direction) {
+  const bundle::v1::GenerationManifest& manifest = store.target(direction).manifest();
+  return {manifest.index(),         manifest.generation(),     manifest.item_count(),
+          manifest.encoder_model(), manifest.reranker_model(), store.declared(direction)};
+}
+
+class MeasureRun {
+ public:
+  MeasureRun(const MeasureFlags& flags, const MeasurePlan& plan, const OpenedStore& opened)
+      : flags_(flags), plan_(plan), opened_(opened), progress_(ProgressOptions(), Clock::Real()) {}
+
+  absl::StatusOr<MeasureReport> Run(const CallContext& call) {
+    RETURN_IF_ERROR(ReadSplits());
+    MeasureReport report = EmptyReport();
+    const std::unique_ptr<SearchClient> client =
+        report.live ? MakeGrpcSearchClient(flags_.fleet.router) : nullptr;
+    std::unique_ptr<Ranker> ranker;
+    if (report.live) {
+      ranker =
+          std::make_unique<LiveRanker>(client.get(), flags_.fleet.RankerOptions(*opened_.store));
+    } else {
+      ranker = std::make_unique<StoreRanker>(opened_.store.get());
+    }
+    for (const Direction direction : flags_.store.Directions()) {
+      for (const Split split : plan_.splits) {
+        ASSIGN_OR_RETURN(Measurement measurement, MeasureOne(direction, split, *ranker, call));
+        report.measurements.push_back(std::move(measurement));
+      }
+    }
+    if (flags_.choose) {
+      ASSIGN_OR_RETURN(report.choice, Choose(report.measurements));
+    }
+    return report;
+  }
+
+ private:
+  absl::Status ReadSplits() {
+    if (flags_.splits.empty()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const std::string text, ReadFile(flags_.splits));
+    absl::StatusOr<Splits> splits = ParseSplits(text);
+    if (!splits.ok()) {
+      return absl::Status(splits.status().code(),
+                          absl::StrCat(flags_.splits, ": ", splits.status().message()));
+    }
+    splits_ = *std::move(splits);
+    return absl::OkStatus();
+  }
+
+  MeasureReport EmptyReport() const {
+    MeasureReport report;
+    report.live = !flags_.fleet.router.empty();
+    report.images = Describe(*opened_.store, Direction::kTextToImage);
+    report.captions = Describe(*opened_.store, Direction::kImageToText);
+    report.language = flags_.store.options.language;
+    report.depths = plan_.depths;
+    report.limit = flags_.limit.value_or(0);
+    report.bootstrap = plan_.bootstrap;
+    return report;
+  }
+
+  absl::StatusOr<Measurement> MeasureOne(Direction direction, Split split, Ranker& ranker,
+                                         const CallContext& call) {
+    const Relevance& relevance = opened_.store->relevance();
+    MeasureSpec spec;
+    spec.direction = direction;
+    spec.split = split;
+    spec.queries = relevance.Queries(direction);
+    if (split != Split::kAll) {
+      ASSIGN_OR_RETURN(spec.queries, QueriesOf(split, splits_, spec.queries));
+    }
+    spec.queries = Sample(std::move(spec.queries), flags_.limit.value_or(0));
+    spec.methods = MethodsFor(plan_, *opened_.store, direction);
+    spec.bootstrap = plan_.bootstrap;
+    progress_.Begin(absl::StrCat(DirectionName(direction), " ", SplitName(split)), "queries",
+                    static_cast<int64_t>(spec.queries.size()));
+    absl::StatusOr<Measurement> measurement =
+        Measure(spec, relevance, &ranker, opened_.pool.get(), &progress_, call);
+    progress_.End();
+    return measurement;
+  }
+
+  static absl::StatusOr<Choice> Choose(absl::Span<const Measurement> measurements) {
+    std::vector<Measurement> validation;
+    for (const Measurement& measurement : measurements) {
+      if (measurement.split == Split::kValidation) validation.push_back(measurement);
+    }
+    return ChooseCombination(validation, kChoiceDepths);
+  }
+
+  const MeasureFlags& flags_;
+  const MeasurePlan& plan_;
+  const OpenedStore& opened_;
+  Progress progress_;
+  Splits splits_;
+};
+
+}  // namespace
+
+int RunMeasure(const std::vector<std::string>& args, const Console& console) {
+  MeasureFlags flags;
+  Flags definitions;
+  flags.Define(&definitions);
+  std::vector<std::string> words;
+  int status = kSuccess;
+  if (!ParseArguments(kMeasureCommand, &definitions, args, console, &words, &status)) return status;
+  absl::StatusOr<MeasurePlan> plan = MakePlan(flags);
+  if (plan.ok() && !words.empty()) {
+    plan = absl::InvalidArgumentError(absl::StrCat("'", words[0], "' is no flag"));
+  }
+  if (!plan.ok()) {
+    return UsageError(kMeasureCommand, std::string(plan.status().message()), console);
+  }
+  const CallContext call = CallContext::Unbounded();
+  const absl::StatusOr<OpenedStore> opened = OpenStore(flags.store, call);
+  if (!opened.ok()) return Fail(opened.status(), console);
+  const absl::StatusOr<MeasureReport> report = MeasureRun(flags, *plan, *opened).Run(call);
+  if (!report.ok()) return Fail(report.status(), console);
+  console.out << ReportText(*report, flags.all);
+  if (flags.json.empty()) return kSuccess;
+  const absl::Status written = WriteFileAtomically(flags.json, ReportJson(*report));
+  return written.ok() ? kSuccess : Fail(written, console);
+}
+
+}  // namespace sightline

@@ -1,0 +1,176 @@
+#include "services/evaluator/report.h"
+
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/config/table.h"
+
+namespace sightline {
+namespace {
+
+// Keys in the order in which they are written here.
+using Json = nlohmann::ordered_json;
+
+constexpr int kFormatVersion = 1;
+
+std::string Text(absl::string_view text) {
+  return std::string(text);
+}
+
+bool IsDeclared(const MethodResult& result, const absl::optional<Combination>& declared) {
+  return declared.has_value() && result.method.depth > 0 &&
+         SameCombination(result.method.combination, *declared);
+}
+
+std::string Percent(double share) {
+  return absl::StrFormat("%.1f", 100 * share);
+}
+
+std::string Points(const Interval& gain) {
+  return absl::StrFormat("%+.1f [%+.1f, %+.1f]", 100 * gain.difference, 100 * gain.low,
+                         100 * gain.high);
+}
+
+std::string Fractions(const Interval& gain) {
+  return absl::StrFormat("%+.4f [%+.4f, %+.4f]", gain.difference, gain.low, gain.high);
+}
+
+std::vector<std::string> Row(const MethodResult& result, bool declared) {
+  std::vector<std::string> row = {
+      absl::StrCat(MethodText(result.method), declared ? " (declared)" : ""),
+      result.method.depth == 0 ? "-" : absl::StrCat(result.method.depth)};
+  for (const double recall : result.metrics.recall) row.push_back(Percent(recall));
+  row.push_back(absl::StrFormat("%.4f", result.metrics.mrr));
+  row.push_back(result.gain.has_value() ? Points(result.gain->recall_at_1) : "");
+  row.push_back(result.gain.has_value() ? Fractions(result.gain->mrr) : "");
+  return row;
+}
+
+std::string Title(const MeasureReport& report, const Measurement& measurement) {
+  const MeasuredIndex& target = report.target(measurement.direction);
+  const int64_t queries =
+      measurement.results.empty() ? 0 : measurement.results[0].metrics.query_count;
+  return absl::StrCat(DirectionName(measurement.direction), ", ", SplitName(measurement.split),
+                      report.live ? ", live" : "", ": ", WithThousands(queries), " queries, ",
+                      WithThousands(target.item_count), " items of ", target.index, "/",
+                      target.generation, "\n");
+}
+
+std::string ChoiceText(const Choice& choice) {
+  return absl::StrFormat("choice: %s (mean R@1 %s, MRR@%d %.4f)\n",
+                         CombinationText(choice.combination), Percent(choice.recall_at_1),
+                         kListLength, choice.mrr);
+}
+
+Json CombinationJson(const Combination& combination) {
+  Json json = {{"combination", Text(CombinationKindName(combination.kind))}};
+  // As it was written: 0.1, not what a float makes of it.
+  if (combination.kind != CombinationKind::kReplace) {
+    json["lambda"] = Json::parse(absl::StrCat(combination.lambda));
+  }
+  return json;
+}
+
+Json IndexJson(const MeasuredIndex& index) {
+  Json json = {{"index", index.index},
+               {"generation", index.generation},
+               {"item_count", index.item_count},
+               {"encoder_model", index.encoder_model},
+               {"reranker_model", index.reranker_model}};
+  if (index.declared.has_value()) json["declared"] = CombinationJson(*index.declared);
+  return json;
+}
+
+Json IntervalJson(const Interval& interval) {
+  return {{"difference", interval.difference}, {"low", interval.low}, {"high", interval.high}};
+}
+
+Json MethodJson(const MethodResult& result, bool declared) {
+  Json json = {{"name", MethodText(result.method)}, {"depth", result.method.depth}};
+  if (result.method.depth > 0) {
+    json.update(CombinationJson(result.method.combination));
+    json["declared"] = declared;
+  }
+  for (size_t i = 0; i < kRecallCutoffs.size(); ++i) {
+    json["recall"][absl::StrCat(kRecallCutoffs[i])] = result.metrics.recall[i];
+  }
+  json["mrr"] = result.metrics.mrr;
+  if (result.gain.has_value()) {
+    json["minus_retrieval"] = {{"recall_at_1", IntervalJson(result.gain->recall_at_1)},
+                               {"mrr", IntervalJson(result.gain->mrr)}};
+  }
+  return json;
+}
+
+Json MeasurementJson(const MeasureReport& report, const Measurement& measurement) {
+  const MeasuredIndex& target = report.target(measurement.direction);
+  Json json = {{"direction", Text(DirectionName(measurement.direction))},
+               {"split", Text(SplitName(measurement.split))},
+               {"query_count", measurement.results[0].metrics.query_count},
+               {"pool_size", target.item_count},
+               {"methods", Json::array()}};
+  for (const MethodResult& result : measurement.results) {
+    json["methods"].push_back(MethodJson(result, IsDeclared(result, target.declared)));
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string ReportText(const MeasureReport& report, bool all) {
+  std::string text;
+  const std::string sure =
+      absl::StrCat("[", absl::StrFormat("%g", 100 * report.bootstrap.confidence), " %]");
+  for (const Measurement& measurement : report.measurements) {
+    Table table({{"method"},
+                 {"depth", true},
+                 {"R@1", true},
+                 {"R@5", true},
+                 {"R@10", true},
+                 {"R@20", true},
+                 {absl::StrCat("MRR@", kListLength), true},
+                 {absl::StrCat("R@1 gain ", sure), true},
+                 {absl::StrCat("MRR gain ", sure), true}});
+    const auto& declared = report.target(measurement.direction).declared;
+    for (const MethodResult& result : measurement.results) {
+      const bool is_declared = IsDeclared(result, declared);
+      if (all || is_declared || result.method.depth == 0 ||
+          result.method.combination.kind == CombinationKind::kReplace) {
+        table.AddRow(Row(result, is_declared));
+      }
+    }
+    absl::StrAppend(&text, text.empty() ? "" : "\n", Title(report, measurement),
+                    table.ToString(/*indent=*/2));
+  }
+  if (report.choice.has_value()) absl::StrAppend(&text, "\n", ChoiceText(*report.choice));
+  return text;
+}
+
+std::string ReportJson(const MeasureReport& report) {
+  Json json = {{"format_version", kFormatVersion},
+               {"mode", report.live ? "live" : "in_process"},
+               {"images", IndexJson(report.images)},
+               {"captions", IndexJson(report.captions)},
+               {"settings",
+                {{"language", report.language},
+                 {"depths", report.depths},
+                 {"limit", report.limit},
+                 {"list_length", kListLength},
+                 {"bootstrap",
+                  {{"resamples", report.bootstrap.resamples},
+                   {"seed", report.bootstrap.seed},
+                   {"confidence", report.bootstrap.confidence}}}}},
+               {"results", Json::array()}};
+  for (const Measurement& measurement : report.measurements) {
+    json["results"].push_back(MeasurementJson(report, measurement));
+  }
+  if (report.choice.has_value()) {
+    json["choice"] = CombinationJson(report.choice->combination);
+    json["choice"]["mean_recall_at_1"] = report.choice->recall_at_1;
+    json["choice"]["mean_mrr"] = report.choice->mrr;
+  }
+  return absl::StrCat(json.dump(2), "\n");
+}
+
+}  // namespace sightline

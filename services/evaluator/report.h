@@ -1,0 +1,50 @@
+// What was measured, for people and for programs.
+#ifndef SIGHTLINE_SERVICES_EVALUATOR_REPORT_H_
+#define SIGHTLINE_SERVICES_EVALUATOR_REPORT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/types/optional.h"
+#include "absl/types/span.h"
+#include "common/evaluation/protocol.h"
+
+namespace sightline {
+
+// One index as it was measured.
+struct MeasuredIndex {
+  std::string index;
+  std::string generation;
+  int64_t item_count = 0;
+  std::string encoder_model;
+  std::string reranker_model;            // empty: retrieval only
+  absl::optional<Combination> declared;  // by that model's bundle
+};
+
+struct MeasureReport {
+  bool live = false;  // asked of a fleet, not computed in this process
+  MeasuredIndex images;
+  MeasuredIndex captions;
+  std::string language;
+  std::vector<int> depths;
+  int64_t limit = 0;  // queries of each split; 0: all
+  BootstrapOptions bootstrap;
+  std::vector<Measurement> measurements;
+  absl::optional<Choice> choice;
+
+  const MeasuredIndex& target(Direction direction) const {
+    return direction == Direction::kTextToImage ? images : captions;
+  }
+};
+
+// One block for each direction and split.  Of the combinations only replace and the
+// declared one are shown, unless `all`.
+std::string ReportText(const MeasureReport& report, bool all);
+
+// All of it, indented, with a newline at the end; README.md describes it.
+std::string ReportJson(const MeasureReport& report);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_SERVICES_EVALUATOR_REPORT_H_

@@ -1,0 +1,126 @@
+#include "common/evaluation/agreement.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <vector>
+
+#include "absl/strings/match.h"
+
+namespace sightline {
+namespace {
+
+Hit Reranked(const char* id, float retrieval, float rerank) {
+  Hit hit;
+  hit.item_id = id;
+  hit.stage = HitStage::kReranked;
+  hit.retrieval_score = retrieval;
+  hit.rerank_score = rerank;
+  hit.score = rerank;
+  return hit;
+}
+
+Hit Retrieved(const char* id, float score) {
+  Hit hit;
+  hit.item_id = id;
+  hit.retrieval_score = score;
+  hit.score = score;
+  return hit;
+}
+
+std::vector<Hit> List() {
+  return {Reranked("a", 0.5f, 0.9f), Reranked("b", 0.7f, 0.8f), Reranked("c", 0.4f, 0.2f),
+          Retrieved("d", 0.3f), Retrieved("e", 0.2f)};
+}
+
+TEST_CASE("equal lists agree, and rounding is measured") {
+  const Agreement same = CompareHits(List(), List());
+  REQUIRE(same.agrees());
+  REQUIRE(same.lists == 1);
+  REQUIRE(same.hits == 5);
+  REQUIRE(same.equal_lists == 1);
+  REQUIRE(same.combined_difference == 0);
+  std::vector<Hit> rounded = List();
+  rounded[1].retrieval_score += 3e-6f;
+  rounded[2].rerank_score = 0.2f + 2e-6f;
+  rounded[2].score = 0.2f + 2e-6f;
+  const Agreement close = CompareHits(List(), rounded);
+  REQUIRE(close.agrees());
+  REQUIRE(close.equal_lists == 1);
+  REQUIRE(close.retrieval_difference == Approx(3e-6).epsilon(0.05));
+  REQUIRE(close.rerank_difference == Approx(2e-6).epsilon(0.05));
+  REQUIRE(close.combined_difference == Approx(2e-6).epsilon(0.05));
+}
+
+TEST_CASE("one score that is off is found, each kind for itself") {
+  std::vector<Hit> wrong = List();
+  wrong[2].retrieval_score += 1e-4f;
+  REQUIRE(absl::StrContains(CompareHits(List(), wrong).first_problem, "'c' has retrieval score"));
+  wrong = List();
+  wrong[0].rerank_score = 0.9001f;
+  REQUIRE(absl::StrContains(CompareHits(List(), wrong).first_problem, "'a' has rerank score"));
+  wrong = List();
+  wrong[4].score = 0.2001f;
+  REQUIRE(absl::StrContains(CompareHits(List(), wrong).first_problem, "'e' has score"));
+  wrong[4].score = NAN;
+  REQUIRE(CompareHits(List(), wrong).differing_lists == 1);
+}
+
+TEST_CASE("large scores are allowed a share of themselves") {
+  const std::vector<Hit> expected = {Retrieved("a", 1000)};
+  REQUIRE(CompareHits(expected, {Retrieved("a", 1000.005f)}).agrees());
+  REQUIRE_FALSE(CompareHits(expected, {Retrieved("a", 1000.02f)}).agrees());
+}
+
+TEST_CASE("ties may change places and nothing else may") {
+  std::vector<Hit> expected = List();
+  expected[1].score = 0.9f - 2e-6f;
+  std::vector<Hit> swapped = expected;
+  std::swap(swapped[0], swapped[1]);
+  const Agreement tied = CompareHits(expected, swapped);
+  REQUIRE(tied.agrees());
+  REQUIRE(tied.tied_lists == 1);
+  swapped = List();
+  std::swap(swapped[0], swapped[1]);
+  REQUIRE(CompareHits(List(), swapped).first_problem == "'b' is at place 1, where 'a' belongs");
+}
+
+TEST_CASE("another item at the end is a tie only if it ties") {
+  std::vector<Hit> other = List();
+  other[4] = Retrieved("f", 0.2f - 1e-6f);
+  REQUIRE(CompareHits(List(), other).tied_lists == 1);
+  other[4] = Retrieved("f", 0.19f);
+  REQUIRE(CompareHits(List(), other).differing_lists == 1);
+  other.pop_back();
+  REQUIRE(absl::StrContains(CompareHits(List(), other).first_problem, "has 4 hits, not 5"));
+}
+
+TEST_CASE("a tie at the depth is told apart from a wrong block") {
+  // "d" ties with "c", the last that was reranked, and is reranked in its place.
+  std::vector<Hit> expected = List();
+  expected[3] = Retrieved("d", 0.4f - 1e-6f);
+  const std::vector<Hit> tie = {Reranked("d", 0.4f, 0.95f), Reranked("a", 0.5f, 0.9f),
+                                Reranked("b", 0.7f, 0.8f), Retrieved("c", 0.4f),
+                                Retrieved("e", 0.2f)};
+  const Agreement boundary = CompareHits(expected, tie);
+  REQUIRE(boundary.agrees());
+  REQUIRE(boundary.boundary_lists == 1);
+  // The same with the scores of List(), where it does not tie.
+  REQUIRE(CompareHits(List(), tie).differing_lists == 1);
+}
+
+TEST_CASE("sums keep the largest differences and the first problem") {
+  std::vector<Hit> wrong = List();
+  wrong[0].retrieval_score += 0.5f;
+  Agreement total;
+  total.Add(CompareHits(List(), List()));
+  total.Add(CompareHits(List(), wrong));
+  total.Add(CompareHits(List(), {}));
+  REQUIRE(total.lists == 3);
+  REQUIRE(total.equal_lists == 1);
+  REQUIRE(total.differing_lists == 2);
+  REQUIRE(total.retrieval_difference == Approx(0.5));
+  REQUIRE(absl::StrContains(total.first_problem, "'a' has retrieval score"));
+}
+
+}  // namespace
+}  // namespace sightline

@@ -1,0 +1,171 @@
+#include "common/evaluation/protocol.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
+namespace sightline {
+namespace {
+
+const Combination kReplaceAll = {CombinationKind::kReplace, 0};
+const Combination kHalf = {CombinationKind::kAddLambda, 0.5f};
+
+// Puts the right picture of query i at rank `ranks[method][i]`, or nowhere for 0.
+class ScriptedRanker : public Ranker {
+ public:
+  explicit ScriptedRanker(std::vector<std::vector<int>> ranks) : ranks_(std::move(ranks)) {}
+
+  int batch_size() const override { return 3; }
+
+  absl::StatusOr<Rankings> Rank(const RankRequest& request, const CallContext&) override {
+    if (fail_at >= 0 && next_ + static_cast<int>(request.queries.size()) > fail_at) {
+      return absl::UnavailableError("gone");
+    }
+    Rankings rankings;
+    for (const EvaluationQuery& query : request.queries) {
+      auto& lists = rankings.emplace_back();
+      for (size_t m = 0; m < request.methods.size(); ++m) {
+        std::vector<Hit>& hits = lists.emplace_back(request.list_length);
+        for (Hit& hit : hits) hit.item_id = "distractor";
+        const int rank = ranks_[m][next_];
+        if (rank > 0) hits[rank - 1].item_id = query.item_id;
+      }
+      ++next_;
+    }
+    return rankings;
+  }
+
+  int fail_at = -1;
+
+ private:
+  const std::vector<std::vector<int>> ranks_;
+  int next_ = 0;
+};
+
+Relevance PicturesWithCaptions(int count) {
+  std::vector<CaptionItem> captions;
+  for (int i = 0; i < count; ++i) {
+    captions.push_back({absl::StrCat("picture-", i, "#en-1"), absl::StrCat("caption ", i)});
+  }
+  return *Relevance::Build(captions, "en");
+}
+
+MeasureSpec Spec(const Relevance& relevance, std::vector<Method> methods) {
+  MeasureSpec spec;
+  spec.queries = relevance.Queries(spec.direction);
+  spec.methods = std::move(methods);
+  spec.split = Split::kHeldOut;
+  return spec;
+}
+
+TEST_CASE("every method is measured over all queries and compared with retrieval alone") {
+  const Relevance relevance = PicturesWithCaptions(8);
+  ScriptedRanker ranker({{1, 2, 3, 0, 7, 20, 21, 50},    // retrieval
+                         {1, 1, 1, 0, 1, 1, 1, 1},       // better
+                         {1, 2, 3, 0, 7, 20, 21, 50}});  // alike
+  ComputePool pool(2);
+  const auto measured = Measure(Spec(relevance, {Method(), {20, kReplaceAll}, {20, kHalf}}),
+                                relevance, &ranker, &pool, nullptr, CallContext::Unbounded());
+  REQUIRE(measured.ok());
+  REQUIRE(measured->split == Split::kHeldOut);
+  REQUIRE(measured->results.size() == 3);
+  const RetrievalMetrics& retrieval = measured->Find(Method())->metrics;
+  REQUIRE(retrieval.query_count == 8);
+  REQUIRE(retrieval.recall_at(1) == Approx(1.0 / 8));
+  REQUIRE(retrieval.recall_at(5) == Approx(3.0 / 8));
+  REQUIRE(retrieval.recall_at(10) == Approx(4.0 / 8));
+  REQUIRE(retrieval.recall_at(20) == Approx(5.0 / 8));
+  REQUIRE_FALSE(measured->results[0].gain.has_value());
+  const MethodResult& better = *measured->Find({20, kReplaceAll});
+  REQUIRE(better.gain->recall_at_1.difference == Approx(6.0 / 8));
+  REQUIRE(better.gain->recall_at_1.low > 0);
+  REQUIRE(better.gain->mrr.difference == Approx(better.metrics.mrr - retrieval.mrr));
+  const MethodResult& alike = *measured->Find({20, kHalf});
+  REQUIRE(alike.gain->recall_at_1.low == 0);
+  REQUIRE(alike.gain->recall_at_1.high == 0);
+  REQUIRE(alike.gain->mrr.high == 0);
+  REQUIRE(measured->Find({50, kHalf}) == nullptr);
+}
+
+TEST_CASE("a failing ranker and a cancelled call end the measurement") {
+  const Relevance relevance = PicturesWithCaptions(8);
+  ComputePool pool(1);
+  ScriptedRanker failing({std::vector<int>(8, 1)});
+  failing.fail_at = 4;
+  REQUIRE(absl::IsUnavailable(Measure(Spec(relevance, {Method()}), relevance, &failing, &pool,
+                                      nullptr, CallContext::Unbounded())
+                                  .status()));
+  ScriptedRanker ranker({std::vector<int>(8, 1)});
+  const CallContext call = CallContext::Unbounded();
+  call.cancellation()->Cancel();
+  REQUIRE(absl::IsCancelled(
+      Measure(Spec(relevance, {Method()}), relevance, &ranker, &pool, nullptr, call).status()));
+}
+
+TEST_CASE("no queries are measured as none") {
+  const Relevance relevance = PicturesWithCaptions(0);
+  ComputePool pool(1);
+  ScriptedRanker ranker({{}, {}});
+  const auto measured = Measure(Spec(relevance, {Method(), {20, kHalf}}), relevance, &ranker, &pool,
+                                nullptr, CallContext::Unbounded());
+  REQUIRE(measured.ok());
+  REQUIRE(measured->results[1].metrics.query_count == 0);
+  REQUIRE(measured->results[1].gain->mrr.high == 0);
+}
+
+Measurement Measured(Direction direction,
+                     std::vector<std::pair<Method, std::pair<double, double>>> results) {
+  Measurement measurement;
+  measurement.direction = direction;
+  measurement.results.push_back({Method(), {}, absl::nullopt});
+  for (const auto& [method, values] : results) {
+    MethodResult result{method, {}, absl::nullopt};
+    result.metrics.recall[0] = values.first;
+    result.metrics.mrr = values.second;
+    measurement.results.push_back(result);
+  }
+  return measurement;
+}
+
+TEST_CASE("the choice is the best mean over depths and directions") {
+  const Combination other = {CombinationKind::kAddLambda, 0.9f};
+  const Measurement texts = Measured(Direction::kTextToImage, {{{20, kReplaceAll}, {0.5, 0.6}},
+                                                               {{20, kHalf}, {0.4, 0.6}},
+                                                               {{20, other}, {0.9, 0.9}},
+                                                               {{50, kReplaceAll}, {0.3, 0.4}},
+                                                               {{50, kHalf}, {0.5, 0.6}}});
+  const int depths[] = {20, 50};
+  // `other` was not measured at depth 50.
+  const auto choice = ChooseCombination({texts}, depths);
+  REQUIRE(choice.ok());
+  REQUIRE(CombinationText(choice->combination) == "add_lambda:0.5");
+  REQUIRE(choice->recall_at_1 == Approx(0.45));
+  REQUIRE(choice->mrr == Approx(0.6));
+
+  const Measurement images = Measured(Direction::kImageToText, {{{20, kReplaceAll}, {0.9, 0.9}},
+                                                                {{20, kHalf}, {0.4, 0.6}},
+                                                                {{50, kReplaceAll}, {0.9, 0.9}},
+                                                                {{50, kHalf}, {0.4, 0.6}}});
+  REQUIRE(CombinationText(ChooseCombination({texts, images}, depths)->combination) == "replace");
+}
+
+TEST_CASE("equal R@1 goes to the higher MRR, then to the first") {
+  const int depths[] = {20};
+  const auto by_mrr =
+      ChooseCombination({Measured(Direction::kTextToImage,
+                                  {{{20, kReplaceAll}, {0.5, 0.6}}, {{20, kHalf}, {0.5, 0.7}}})},
+                        depths);
+  REQUIRE(CombinationText(by_mrr->combination) == "add_lambda:0.5");
+  const auto first =
+      ChooseCombination({Measured(Direction::kTextToImage,
+                                  {{{20, kReplaceAll}, {0.5, 0.6}}, {{20, kHalf}, {0.5, 0.6}}})},
+                        depths);
+  REQUIRE(CombinationText(first->combination) == "replace");
+  REQUIRE(absl::IsFailedPrecondition(
+      ChooseCombination({Measured(Direction::kTextToImage, {})}, depths).status()));
+}
+
+}  // namespace
+}  // namespace sightline

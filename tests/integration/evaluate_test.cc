@@ -1,0 +1,166 @@
+// The fleet answers what the same models compute in this process: same rankings, same
+// scores, same numbers in the end.
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "catch2/catch.hpp"
+#include "common/base/files.h"
+#include "common/evaluation/evaluation_store.h"
+#include "common/evaluation/protocol.h"
+#include "common/evaluation/store_ranker.h"
+#include "services/evaluator/commands.h"
+#include "services/evaluator/compare_command.h"
+#include "services/evaluator/live_ranker.h"
+#include "tests/integration/fleet.h"
+#include "tests/integration/test_launch.h"
+#include "tests/support/temp_dir.h"
+
+namespace sightline {
+namespace {
+
+constexpr int kItems = 80;
+
+const TempDir& Dir() {
+  static const auto* dir = new TempDir;
+  return *dir;
+}
+
+const TinyStore& Store() {
+  static const auto* store = new TinyStore(MakeTinyStore(Dir().path(), kItems));
+  return *store;
+}
+
+Fleet& TheFleet() {
+  // Not destroyed: servers end with the process, after Catch has reported.
+  static auto* fleet = new Fleet(Store(), TestLaunch());
+  return *fleet;
+}
+
+struct Ran {
+  int status;
+  std::string out, err;
+};
+
+Ran Run(std::vector<std::string> args) {
+  args.insert(args.end(), {"--router", TheFleet().router().address()});
+  std::ostringstream out, err;
+  const int status = RunEvaluator(args, {out, err});
+  return {status, out.str(), err.str()};
+}
+
+nlohmann::json Measure(std::vector<std::string> args, bool live) {
+  const std::string path = Dir().File(live ? "live.json" : "in_process.json");
+  args.insert(args.begin(), "measure");
+  args.insert(args.end(), {"--store", Store().path, "--all", "--depths", "10,20", "--lambdas",
+                           "0.5", "--limit", "12", "--resamples", "200", "--json", path});
+  if (live) args.insert(args.end(), {"--router", TheFleet().router().address()});
+  std::ostringstream out, err;
+  const int status = RunEvaluator(args, {out, err});
+  INFO(err.str());
+  REQUIRE(status == 0);
+  const auto text = ReadFile(path);
+  REQUIRE(text.ok());
+  return nlohmann::json::parse(*text);
+}
+
+// Changes one score of one hit.
+class Perturbed : public Ranker {
+ public:
+  Perturbed(Ranker* ranker, float by) : ranker_(ranker), by_(by) {}
+  int batch_size() const override { return ranker_->batch_size(); }
+  absl::StatusOr<Rankings> Rank(const RankRequest& request, const CallContext& call) override {
+    auto rankings = ranker_->Rank(request, call);
+    if (rankings.ok()) *(*rankings)[2][0][3].rerank_score += by_;
+    return rankings;
+  }
+
+ private:
+  Ranker* const ranker_;
+  const float by_;
+};
+
+TEST_CASE("the fleet gives the rankings and scores that this process computes") {
+  const Ran ran = Run({"compare", "--store", Store().path, "--limit", "0"});
+  INFO(ran.out << ran.err);
+  REQUIRE(ran.status == 0);
+  REQUIRE(absl::StrContains(ran.out, "text_to_image: 80 queries, 4 000 hits; "));
+  REQUIRE(absl::StrContains(ran.out, "image_to_text: 80 queries, 4 000 hits; "));
+  REQUIRE(absl::StrContains(ran.out, ", 0 different\n"));
+  const Ran shallow = Run({"compare", "--store", Store().path, "--limit", "20", "--depth", "7"});
+  INFO(shallow.out << shallow.err);
+  REQUIRE(shallow.status == 0);
+}
+
+TEST_CASE("one score that is off by more than rounding is found") {
+  ComputePool pool(1);
+  const CallContext call = CallContext::Unbounded();
+  EvaluationStoreOptions options;
+  options.store = Store().path;
+  const auto store = EvaluationStore::Open(options, &pool, call);
+  REQUIRE(store.ok());
+  LiveRankerOptions live_options;
+  live_options.images = {kTinyImages, kTinyGeneration, ""};
+  live_options.captions = {kTinyCaptions, kTinyGeneration, ""};
+  LiveRanker live(&TheFleet().search(), live_options);
+  StoreRanker in_process(store->get());
+  const std::vector<EvaluationQuery> queries =
+      Sample((*store)->relevance().Queries(Direction::kTextToImage), 4);
+  const Method method = {20, {CombinationKind::kAddLambda, 0.5f}};
+  const RankRequest request = {Direction::kTextToImage, queries, {&method, 1}, kListLength};
+  const auto agreement = CompareRankers(request, &in_process, &live, call);
+  REQUIRE(agreement.ok());
+  INFO(agreement->first_problem);
+  REQUIRE(agreement->agrees());
+  Perturbed wrong(&live, 1e-4f);
+  const auto found = CompareRankers(request, &in_process, &wrong, call);
+  REQUIRE(found->differing_lists == 1);
+  REQUIRE(
+      absl::StrContains(found->first_problem, absl::StrCat("query '", queries[2].item_id, "': ")));
+  Perturbed rounded(&live, 1e-6f);
+  REQUIRE(CompareRankers(request, &in_process, &rounded, call)->agrees());
+}
+
+TEST_CASE("measured live and in process, the numbers are the same") {
+  const nlohmann::json in_process = Measure({}, /*live=*/false);
+  const nlohmann::json live = Measure({}, /*live=*/true);
+  REQUIRE(live["mode"] == "live");
+  REQUIRE(in_process["results"].size() == 2);
+  for (size_t block = 0; block < 2; ++block) {
+    const auto& ours = in_process["results"][block]["methods"];
+    const auto& theirs = live["results"][block]["methods"];
+    REQUIRE(ours.size() == 7);
+    REQUIRE(theirs.size() == 7);
+    for (size_t m = 0; m < ours.size(); ++m) {
+      INFO(ours[m].dump() << theirs[m].dump());
+      REQUIRE(ours[m]["name"] == theirs[m]["name"]);
+      // Of 12 queries; a tie that changes places can move one rank by one.
+      REQUIRE(ours[m]["mrr"].get<double>() == Approx(theirs[m]["mrr"].get<double>()).margin(0.05));
+    }
+    REQUIRE(ours[0] == theirs[0]);  // retrieval alone
+  }
+}
+
+TEST_CASE("questions are asked, counted, and decide the exit status") {
+  std::string text;
+  for (int i = 0; i < 5; ++i) {
+    const TinyItem& item = Store().items[i * 7];
+    // With every picture in the hits, each is found.
+    absl::StrAppend(&text, "{\"query\":\"", item.caption, "\",\"expect\":[\"", item.image_id,
+                    "\"]}\n");
+  }
+  absl::StrAppend(&text, "{\"query\":\"a red fish\",\"expect\":[\"nowhere\"]}\n");
+  const std::string path = Dir().File("questions.jsonl");
+  REQUIRE(WriteFileAtomically(path, text).ok());
+  const Ran enough = Run({"questions", "--questions", path, "--top-k", "80", "--at-least", "5"});
+  INFO(enough.out << enough.err);
+  REQUIRE(enough.status == 0);
+  REQUIRE(absl::StrContains(enough.out, "\nmiss    -  a red fish  [first: "));
+  REQUIRE(absl::EndsWith(enough.out, "]\nhits@80: 5/6\n"));
+  REQUIRE(Run({"questions", "--questions", path, "--top-k", "80", "--at-least", "6"}).status == 2);
+}
+
+}  // namespace
+}  // namespace sightline

@@ -1,0 +1,175 @@
+// The evaluator as typed, over a tiny store and without a fleet.
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/files.h"
+#include "services/evaluator/commands.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/tiny_store.h"
+
+namespace sightline {
+namespace {
+
+struct Ran {
+  int status;
+  std::string out, err;
+};
+
+Ran Run(const std::vector<std::string>& args) {
+  std::ostringstream out, err;
+  const int status = RunEvaluator(args, {out, err});
+  return {status, out.str(), err.str()};
+}
+
+constexpr int kItems = 36;
+
+const TempDir& Dir() {
+  static const auto* dir = new TempDir;
+  return *dir;
+}
+
+const TinyStore& Tiny() {
+  static const auto* store = new TinyStore(MakeTinyStore(Dir().path(), kItems));
+  return *store;
+}
+
+// Every third item each.
+std::string SplitsFile() {
+  const char* const names[] = {"train", "validation", "held_out"};
+  std::string text;
+  for (size_t i = 0; i < Tiny().items.size(); ++i) {
+    absl::StrAppend(&text, "{\"item_id\":\"", Tiny().items[i].image_id, "\",\"split\":\"",
+                    names[i % 3], "\"}\n");
+  }
+  const std::string path = Dir().File("items.jsonl");
+  REQUIRE(WriteFileAtomically(path, text).ok());
+  return path;
+}
+
+nlohmann::json ReadJson(const std::string& path) {
+  const auto text = ReadFile(path);
+  REQUIRE(text.ok());
+  return nlohmann::json::parse(*text);
+}
+
+TEST_CASE("a wrong command line is exit status 1 and says what is wrong") {
+  const auto refused = [](std::vector<std::string> args, const std::string& text) {
+    const Ran ran = Run(args);
+    INFO(ran.err);
+    return ran.status == 1 && ran.out.empty() && absl::StrContains(ran.err, text) &&
+           absl::StrContains(ran.err, "usage: evaluator");
+  };
+  REQUIRE(refused({"measure"}, "give --store DIR"));
+  REQUIRE(refused({"measure", "--store", "s", "word"}, "'word' is no flag"));
+  REQUIRE(refused({"measure", "--store", "s", "--direction", "up"}, "'up' is not text-to-image"));
+  REQUIRE(refused({"measure", "--store", "s", "--depths", "10,x"}, "--depths: 'x'"));
+  REQUIRE(refused({"measure", "--store", "s", "--depths", "10,10"}, "--depths: '10'"));
+  REQUIRE(refused({"measure", "--store", "s", "--depths", "0"}, "--depths: '0'"));
+  REQUIRE(refused({"measure", "--store", "s", "--depths", ""}, "--depths: ''"));
+  REQUIRE(refused({"measure", "--store", "s", "--lambdas", "0.1,1.5"}, "--lambdas: '1.5'"));
+  REQUIRE(refused({"measure", "--store", "s", "--lambdas", "nan"}, "--lambdas: 'nan'"));
+  REQUIRE(refused({"measure", "--store", "s", "--split", "train"}, "--split chooses"));
+  REQUIRE(refused({"measure", "--store", "s", "--splits", "f", "--split", "test"}, "'test'"));
+  REQUIRE(refused({"measure", "--store", "s", "--splits", "f", "--split", "train,train"}, "once"));
+  REQUIRE(refused({"measure", "--store", "s", "--choose"}, "validation split"));
+  REQUIRE(refused({"measure", "--store", "s", "--choose", "--splits", "f", "--depths", "10,50"},
+                  "depths 20 and 50"));
+  REQUIRE(refused({"measure", "--store", "s", "--choose", "--splits", "f", "--router", "r"},
+                  "needs --all"));
+  REQUIRE(refused({"compare"}, "give --store DIR"));
+  REQUIRE(refused({"questions"}, "--questions FILE"));
+  REQUIRE(refused({"questions", "--questions", "f", "word"}, "flags alone"));
+}
+
+TEST_CASE("files that are not there or lie are exit status 2") {
+  TempDir dir;
+  REQUIRE(Run({"measure", "--store", dir.path()}).status == 2);
+  REQUIRE(Run({"questions", "--questions", "/no/such/file"}).status == 2);
+  REQUIRE(WriteFileAtomically(dir.File("bad"), "{}").ok());
+  const Ran questions = Run({"questions", "--questions", dir.File("bad")});
+  REQUIRE(questions.status == 2);
+  REQUIRE(absl::StrContains(questions.err, "bad: line 1: \"query\" is missing"));
+  const Ran splits = Run({"measure", "--store", Tiny().path, "--splits", dir.File("bad")});
+  REQUIRE(splits.status == 2);
+  REQUIRE(absl::StrContains(splits.err, "bad: line 1: \"item_id\" is missing"));
+  REQUIRE(WriteFileAtomically(dir.File("few"), "{\"item_id\":\"pictures/000\",\"split\":\"train\"}")
+              .ok());
+  const Ran few = Run({"measure", "--store", Tiny().path, "--splits", dir.File("few")});
+  REQUIRE(few.status == 2);
+  REQUIRE(absl::StrContains(few.err, "lack 35 of the 36 captioned items"));
+}
+
+TEST_CASE("a store is measured in both directions, every split and combination") {
+  const std::string json_path = Dir().File("report.json");
+  const Ran ran = Run({"measure", "--store", Tiny().path, "--splits", SplitsFile(), "--depths",
+                       "20,50", "--lambdas", "0.5", "--json", json_path, "--choose", "--threads",
+                       "1", "--resamples", "200"});
+  INFO(ran.err);
+  REQUIRE(ran.status == 0);
+  for (const char* title :
+       {"text_to_image, train: 12 queries, 36 items of images/g1",
+        "text_to_image, validation: 12 queries", "text_to_image, held_out: 12 queries",
+        "image_to_text, held_out: 12 queries, 36 items of captions/g1", "replace (declared)",
+        "\nchoice: "}) {
+    INFO(title);
+    REQUIRE(absl::StrContains(ran.out, title));
+  }
+  REQUIRE_FALSE(absl::StrContains(ran.out, "add_lambda:0.5 "));
+  const nlohmann::json json = ReadJson(json_path);
+  REQUIRE(json["results"].size() == 6);
+  REQUIRE(json.contains("choice"));
+  for (const auto& block : json["results"]) {
+    // Retrieval, and replace and two sums at two depths.
+    REQUIRE(block["methods"].size() == 7);
+    // The whole index is in the lists, so everything is found.
+    for (const auto& method : block["methods"]) REQUIRE(method["mrr"] > 0.02);
+    // Reranking the whole list or more leaves nothing to the retrieval order.
+    REQUIRE(block["methods"][0]["recall"]["20"] == block["methods"][1]["recall"]["20"]);
+  }
+}
+
+TEST_CASE("one split, one direction and a few queries can be chosen") {
+  const Ran ran = Run({"measure", "--store", Tiny().path, "--splits", SplitsFile(), "--split",
+                       "held_out,train", "--direction", "image-to-text", "--limit", "5", "--all",
+                       "--lambdas", "0.1", "--depths", "10", "--resamples", "100"});
+  INFO(ran.err);
+  REQUIRE(ran.status == 0);
+  REQUIRE(absl::StartsWith(ran.out, "image_to_text, held_out: 5 queries"));
+  REQUIRE(absl::StrContains(ran.out, "\nimage_to_text, train: 5 queries"));
+  REQUIRE_FALSE(absl::StrContains(ran.out, "validation"));
+  REQUIRE_FALSE(absl::StrContains(ran.out, "text_to_image"));
+  REQUIRE(absl::StrContains(ran.out, "norm_add_lambda:0.1"));
+}
+
+TEST_CASE("without splits everything is one") {
+  const Ran ran = Run({"measure", "--store", Tiny().path, "--direction", "text-to-image",
+                       "--depths", "10", "--lambdas", "0.1", "--resamples", "100"});
+  INFO(ran.err);
+  REQUIRE(ran.status == 0);
+  REQUIRE(absl::StartsWith(ran.out, "text_to_image, all: 36 queries"));
+}
+
+TEST_CASE("a fleet that does not answer is exit status 2") {
+  const std::vector<std::string> nobody = {"--store",   Tiny().path, "--router", "127.0.0.1:1",
+                                           "--timeout", "1s",        "--limit",  "2"};
+  for (const char* command : {"measure", "compare"}) {
+    std::vector<std::string> args = {command};
+    args.insert(args.end(), nobody.begin(), nobody.end());
+    const Ran ran = Run(args);
+    INFO(ran.err);
+    REQUIRE(ran.status == 2);
+    REQUIRE(absl::StrContains(ran.err, "UNAVAILABLE"));
+  }
+  TempDir dir;
+  REQUIRE(WriteFileAtomically(dir.File("q"), "{\"query\":\"fish\",\"expect\":[\"a\"]}").ok());
+  const Ran ran = Run(
+      {"questions", "--questions", dir.File("q"), "--router", "127.0.0.1:1", "--timeout", "1s"});
+  REQUIRE(ran.status == 2);
+  REQUIRE(absl::EndsWith(ran.out, "hits@10: 0/1\n"));
+}
+
+}  // namespace
+}  // namespace sightline

@@ -1,0 +1,89 @@
+#include "services/evaluator/report.h"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/match.h"
+
+namespace sightline {
+namespace {
+
+MethodResult Result(int depth, const Combination& combination, double share) {
+  MethodResult result{{depth, combination}, {}, absl::nullopt};
+  result.metrics.query_count = 1234;
+  result.metrics.recall = {share, share + 0.1, share + 0.2, share + 0.3};
+  result.metrics.mrr = share + 0.05;
+  if (depth > 0) result.gain = Gain{{0.021, -0.01, 0.052}, {0.0123, 0.0100, 0.0150}};
+  return result;
+}
+
+MeasureReport Report() {
+  MeasureReport report;
+  const Combination declared = {CombinationKind::kNormAddLambda, 0.3f};
+  report.images = {"images", "g1", 10257, "encoder", "reranker", declared};
+  report.captions = {"captions", "g1", 9965, "encoder", "", absl::nullopt};
+  report.language = "en";
+  report.depths = {20};
+  report.measurements.push_back(
+      {Direction::kTextToImage,
+       Split::kHeldOut,
+       {Result(0, {}, 0.4), Result(20, {CombinationKind::kReplace, 0}, 0.45),
+        Result(20, {CombinationKind::kAddLambda, 0.1f}, 0.46), Result(20, declared, 0.5)}});
+  return report;
+}
+
+TEST_CASE("the table shows retrieval, replace and what is declared") {
+  REQUIRE(ReportText(Report(), /*all=*/false) ==
+          "text_to_image, held_out: 1 234 queries, 10 257 items of images/g1\n"
+          "  method                          depth   R@1   R@5  R@10  R@20  MRR@50"
+          "    R@1 gain [95 %]             MRR gain [95 %]\n"
+          "  retrieval                           -  40.0  50.0  60.0  70.0  0.4500\n"
+          "  replace                            20  45.0  55.0  65.0  75.0  0.5000"
+          "  +2.1 [-1.0, +5.2]  +0.0123 [+0.0100, +0.0150]\n"
+          "  norm_add_lambda:0.3 (declared)     20  50.0  60.0  70.0  80.0  0.5500"
+          "  +2.1 [-1.0, +5.2]  +0.0123 [+0.0100, +0.0150]\n");
+}
+
+TEST_CASE("all combinations and the choice are shown when asked for") {
+  MeasureReport report = Report();
+  report.live = true;
+  report.choice = Choice{{CombinationKind::kAddLambda, 0.1f}, 0.4321, 0.5};
+  const std::string text = ReportText(report, /*all=*/true);
+  REQUIRE(absl::StrContains(text, "add_lambda:0.1 "));
+  REQUIRE(absl::StrContains(text, "held_out, live: "));
+  REQUIRE(absl::EndsWith(text, "\nchoice: add_lambda:0.1 (mean R@1 43.2, MRR@50 0.5000)\n"));
+}
+
+TEST_CASE("JSON has everything, as fractions") {
+  MeasureReport report = Report();
+  report.choice = Choice{{CombinationKind::kAddLambda, 0.1f}, 0.4321, 0.5};
+  const auto json = nlohmann::json::parse(ReportJson(report));
+  REQUIRE(json["mode"] == "in_process");
+  REQUIRE(json["images"]["generation"] == "g1");
+  REQUIRE(json["images"]["declared"]["lambda"] == 0.3);
+  REQUIRE(json["captions"]["reranker_model"] == "");
+  REQUIRE_FALSE(json["captions"].contains("declared"));
+  REQUIRE(json["settings"]["list_length"] == 50);
+  REQUIRE(json["settings"]["bootstrap"]["resamples"] == 10000);
+  const auto& block = json["results"][0];
+  REQUIRE(block["direction"] == "text_to_image");
+  REQUIRE(block["split"] == "held_out");
+  REQUIRE(block["query_count"] == 1234);
+  REQUIRE(block["pool_size"] == 10257);
+  REQUIRE(block["methods"].size() == 4);
+  REQUIRE(block["methods"][0]["name"] == "retrieval");
+  REQUIRE_FALSE(block["methods"][0].contains("minus_retrieval"));
+  const auto& declared = block["methods"][3];
+  REQUIRE(declared["combination"] == "norm_add_lambda");
+  REQUIRE(declared["declared"] == true);
+  REQUIRE(declared["depth"] == 20);
+  REQUIRE(declared["recall"]["10"] == Approx(0.7));
+  REQUIRE(declared["minus_retrieval"]["recall_at_1"]["low"] == Approx(-0.01));
+  REQUIRE(declared["minus_retrieval"]["mrr"]["high"] == Approx(0.015));
+  REQUIRE(block["methods"][2]["declared"] == false);
+  REQUIRE(json["choice"]["combination"] == "add_lambda");
+  REQUIRE(json["choice"]["lambda"] == 0.1);
+}
+
+}  // namespace
+}  // namespace sightline
