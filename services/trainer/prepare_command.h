@@ -9,10 +9,6 @@
 
 namespace sightline {
 
-// Exit status of work that was interrupted: the same command goes on, or begins anew
-// (EX_TEMPFAIL).
-inline constexpr int kRunAgain = 75;
-
 int RunPrepare(const std::vector<std::string>& args, const Console& console);
 
 inline constexpr Command kPrepareCommand = {

@@ -14,6 +14,7 @@
 #include "common/dataset/caption_rule.h"
 #include "common/dataset/near_duplicates.h"
 #include "services/trainer/caption_vocabulary.h"
+#include "services/trainer/prepared_folder.h"
 
 namespace sightline {
 namespace {

@@ -36,10 +36,6 @@
 
 namespace sightline {
 
-inline constexpr absl::string_view kSkippedFile = "skipped.jsonl";
-inline constexpr absl::string_view kItemsFile = "items.jsonl";
-inline constexpr absl::string_view kTrainingSetFile = "cache.container";
-
 struct PrepareOptions {
   std::string out;
   // The corpora were opened with these.  Captions of the first one come first.

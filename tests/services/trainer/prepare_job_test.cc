@@ -13,6 +13,7 @@
 #include "common/base/checksum.h"
 #include "common/models/init_model.h"
 #include "common/training/training_set.h"
+#include "services/trainer/prepared_folder.h"
 #include "services/trainer/square_picture.h"
 #include "tests/common/image/encode.h"
 #include "tests/services/trainer/memory_corpus.h"

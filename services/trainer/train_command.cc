@@ -1,0 +1,108 @@
+#include "services/trainer/train_command.h"
+
+#include <unistd.h>
+
+#include <memory>
+#include <utility>
+
+#include "absl/types/optional.h"
+#include "common/base/call_context.h"
+#include "common/base/files.h"
+#include "common/base/status_macros.h"
+#include "common/config/config.h"
+#include "common/rpc/shutdown_signals.h"
+#include "common/training/joint_trainer.h"
+#include "services/trainer/exit_status.h"
+#include "services/trainer/train_config.h"
+#include "services/trainer/train_run.h"
+#include "services/trainer/training_reporter.h"
+
+namespace sightline {
+namespace {
+
+struct TrainFlags {
+  std::string config, data, out, store, model_config, device;
+  absl::optional<int64_t> threads, seed;
+  bool check = false;
+};
+
+Flags DefineFlags(TrainFlags* values) {
+  Flags flags;
+  flags.String("config", "FILE", "YAML; services/trainer/README.md lists every key",
+               &values->config);
+  flags.String("data", "DIR", "folder that `trainer prepare` has written", &values->data);
+  flags.String("out", "DIR", "for metrics and checkpoints", &values->out);
+  flags.String("store", "DIR", "the bundle is written below its models/", &values->store);
+  flags.String("model-config", "FILE",
+               "JSON of a ModelBundleManifest without files; default: the demo's small OSCAR",
+               &values->model_config);
+  flags.String("device", "NAME", "auto, cpu, cuda or cuda:N; default auto", &values->device);
+  flags.Int("threads", "of LibTorch on the CPU; default: its own choice", 1, 1024,
+            &values->threads);
+  flags.Int("seed", "of all that is random", 0, INT64_MAX, &values->seed);
+  flags.Switch("check", "read the configuration, report its problems, and stop", &values->check);
+  return flags;
+}
+
+absl::optional<std::string> UnlessEmpty(const std::string& text) {
+  return text.empty() ? absl::optional<std::string>() : absl::optional<std::string>(text);
+}
+
+absl::StatusOr<TrainConfig> ReadConfig(const TrainFlags& flags) {
+  absl::StatusOr<ConfigFile> file =
+      flags.config.empty() ? ConfigFile::Parse("", "command line") : ConfigFile::Load(flags.config);
+  if (!file.ok()) return file.status();
+  TrainOverrides overrides;
+  overrides.data = UnlessEmpty(flags.data);
+  overrides.out = UnlessEmpty(flags.out);
+  overrides.store = UnlessEmpty(flags.store);
+  overrides.model_config = UnlessEmpty(flags.model_config);
+  overrides.device = UnlessEmpty(flags.device);
+  overrides.threads = flags.threads;
+  overrides.seed = flags.seed;
+  return ReadTrainConfig(&*file, overrides);
+}
+
+absl::StatusOr<TrainingResult> Train(const TrainConfig& config, const Console& console) {
+  ShutdownSignals signals;
+  const CallContext call(Clock::Real(), absl::InfiniteFuture(), signals.cancellation());
+  ASSIGN_OR_RETURN(const TrainingInput input, OpenTrainingInput(config, call));
+  TrainingReporter::Options options;
+  options.metrics_path = JoinPath(config.out, kMetricsFile);
+  options.terminal = ::isatty(STDERR_FILENO) == 1;
+  options.write = [&console](absl::string_view text) { console.err << text << std::flush; };
+  ASSIGN_OR_RETURN(const std::unique_ptr<TrainingReporter> reporter,
+                   TrainingReporter::Create(options));
+  absl::StatusOr<TrainingResult> result = TrainJointModel(input.job, reporter.get(), call);
+  reporter->End();
+  return result;
+}
+
+}  // namespace
+
+int RunTrain(const std::vector<std::string>& args, const Console& console) {
+  TrainFlags values;
+  Flags flags = DefineFlags(&values);
+  std::vector<std::string> words;
+  int status = kSuccess;
+  if (!ParseArguments(kTrainCommand, &flags, args, console, &words, &status)) return status;
+  if (!words.empty()) return UsageError(kTrainCommand, "there are flags only", console);
+  const absl::StatusOr<TrainConfig> config = ReadConfig(values);
+  if (!config.ok()) return Fail(config.status(), console);
+  if (values.check) {
+    console.out << "the configuration is valid\n";
+    return kSuccess;
+  }
+  const absl::StatusOr<TrainingResult> result = Train(*config, console);
+  if (absl::IsCancelled(result.status())) {
+    console.err << "stopped; the same command continues at the last checkpoint\n";
+    return kRunAgain;
+  }
+  if (!result.ok()) return Fail(result.status(), console);
+  console.err << "trained on " << result->device << "; " << ValidationLine(result->validation)
+              << "\nwritten to " << result->bundle.directory << "\n";
+  console.out << result->bundle.id << "\n";
+  return kSuccess;
+}
+
+}  // namespace sightline

@@ -1,0 +1,41 @@
+// Configuration of `trainer train`; README.md lists every key.
+#ifndef SIGHTLINE_SERVICES_TRAINER_TRAIN_CONFIG_H_
+#define SIGHTLINE_SERVICES_TRAINER_TRAIN_CONFIG_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "absl/types/optional.h"
+#include "common/config/config.h"
+#include "common/training/training_options.h"
+
+namespace sightline {
+
+struct TrainConfig {
+  std::string data;          // folder that `trainer prepare` has written
+  std::string out;           // metrics and checkpoints
+  std::string store;         // the bundle goes below its models/
+  std::string model_config;  // as ReadModelConfig takes it
+  std::string description;   // of the bundle; empty: the model's, or one is made
+  std::string device = "auto";
+  int threads = 0;  // 0: LibTorch's own choice
+  absl::Duration checkpoint_every = absl::Minutes(10);
+  int64_t report_every = 50;
+  TrainingOptions options;
+};
+
+// What the command line sets beside a configuration file, or in its place.
+struct TrainOverrides {
+  absl::optional<std::string> data, out, store, model_config, device;
+  absl::optional<int64_t> threads, seed;
+};
+
+// Reads and finishes `file`: InvalidArgument with every problem.
+absl::StatusOr<TrainConfig> ReadTrainConfig(ConfigFile* file, const TrainOverrides& overrides);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_SERVICES_TRAINER_TRAIN_CONFIG_H_

@@ -1,0 +1,158 @@
+#include "services/trainer/train_config.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "catch2/catch.hpp"
+
+namespace sightline {
+namespace {
+
+constexpr char kPaths[] = "data: d\nout: o\nstore: s\n";
+
+absl::StatusOr<TrainConfig> Read(const std::string& yaml, const TrainOverrides& overrides = {}) {
+  absl::StatusOr<ConfigFile> file = ConfigFile::Parse(yaml, "train.yaml");
+  REQUIRE(file.ok());
+  return ReadTrainConfig(&*file, overrides);
+}
+
+// "name=value" of every option that decides the weights.
+std::vector<std::pair<std::string, std::string>> Described(const TrainingOptions& options) {
+  std::vector<std::pair<std::string, std::string>> described;
+  for (const auto line :
+       absl::StrSplit(DescribeTrainingOptions(options), '\n', absl::SkipEmpty())) {
+    described.push_back(absl::StrSplit(line, absl::MaxSplits('=', 1)));
+  }
+  return described;
+}
+
+// Another value than `value` that is as good.
+std::string AnotherThan(const std::string& value) {
+  const std::vector<std::pair<std::string, std::string>> words = {
+      {"float32", "bfloat16"},  {"bfloat16", "float32"}, {"cosine", "linear"},
+      {"contrastive", "hinge"}, {"true", "false"},       {"false", "true"}};
+  for (const auto& [word, other] : words) {
+    if (value == word) return other;
+  }
+  int64_t whole = 0;
+  if (absl::SimpleAtoi(value, &whole) && whole > 0) return absl::StrCat(whole + 1);
+  return "0.25";
+}
+
+// "a.b.c" and a value as YAML.
+std::string Nested(const std::string& name, const std::string& value) {
+  std::string yaml, indent;
+  const std::vector<std::string> parts = absl::StrSplit(name, '.');
+  for (size_t i = 0; i < parts.size(); ++i) {
+    absl::StrAppend(&yaml, indent, parts[i], ":", i + 1 < parts.size() ? "\n" : " ");
+    indent += "  ";
+  }
+  return absl::StrCat(yaml, value, "\n");
+}
+
+TEST_CASE("paths alone give the defaults") {
+  const auto config = Read(kPaths);
+  INFO(config.status());
+  REQUIRE(config.ok());
+  REQUIRE(config->data == "d");
+  REQUIRE(config->out == "o");
+  REQUIRE(config->store == "s");
+  REQUIRE(config->device == "auto");
+  REQUIRE(config->checkpoint_every == absl::Minutes(10));
+  REQUIRE(DescribeTrainingOptions(config->options) == DescribeTrainingOptions(TrainingOptions()));
+}
+
+TEST_CASE("every option that decides the weights has a key of its own name") {
+  const auto defaults = Described(TrainingOptions());
+  REQUIRE(defaults.size() > 30);
+  for (size_t i = 0; i < defaults.size(); ++i) {
+    const auto& [name, value] = defaults[i];
+    // One wrong pair for each right one: it needs other options to change with it.
+    if (name == "joint.loss") continue;
+    const std::string other = AnotherThan(value);
+    // "auto" excludes with_validation.
+    const auto config = Read(absl::StrCat(kPaths, "combination: replace\n", Nested(name, other)));
+    INFO(name << ": " << other << "  " << config.status());
+    REQUIRE(config.ok());
+    const auto described = Described(config->options);
+    for (size_t k = 0; k < defaults.size(); ++k) {
+      INFO("changes " << described[k].first);
+      REQUIRE((described[k] != defaults[k]) == (k == i));
+    }
+  }
+}
+
+TEST_CASE("options that do not decide the weights are read, too") {
+  const auto config = Read(absl::StrCat(kPaths, R"(
+model_config: m.json
+description: of mine
+device: cpu
+threads: 3
+checkpoint_every: 30s
+report_every: 7
+joint: {loss: pairwise, negatives: 1, random_negatives: 1}
+validation: {every: 2, training_queries: 11, depth: 9}
+combination: add_lambda
+combination_lambda: 0.25
+)"));
+  INFO(config.status());
+  REQUIRE(config.ok());
+  REQUIRE(config->model_config == "m.json");
+  REQUIRE(config->description == "of mine");
+  REQUIRE(config->device == "cpu");
+  REQUIRE(config->threads == 3);
+  REQUIRE(config->checkpoint_every == absl::Seconds(30));
+  REQUIRE(config->report_every == 7);
+  REQUIRE(config->options.joint.loss == CrossLoss::kPairwise);
+  REQUIRE(config->options.validation.every == 2);
+  REQUIRE(config->options.validation.training_queries == 11);
+  REQUIRE(config->options.validation.depth == 9);
+  REQUIRE(config->options.combination == "add_lambda");
+  REQUIRE(config->options.combination_lambda == 0.25);
+}
+
+TEST_CASE("flags win over the file and can stand in for it") {
+  TrainOverrides overrides;
+  overrides.data = "D";
+  overrides.out = "O";
+  overrides.store = "S";
+  overrides.device = "cuda:1";
+  overrides.threads = 5;
+  overrides.seed = 9;
+  overrides.model_config = "M";
+  for (const std::string& yaml :
+       {std::string(), absl::StrCat(kPaths, "device: cpu\nthreads: 2\nseed: 3\n")}) {
+    const auto config = Read(yaml, overrides);
+    INFO(config.status());
+    REQUIRE(config.ok());
+    REQUIRE(config->data + config->out + config->store + config->model_config == "DOSM");
+    REQUIRE(config->device == "cuda:1");
+    REQUIRE(config->threads == 5);
+    REQUIRE(config->options.seed == 9);
+  }
+}
+
+TEST_CASE("every problem is told at once") {
+  const absl::Status status = Read(R"(
+data: d
+stroe: s
+threads: many
+bi: {batch_size: 0, loss: hinges}
+joint: {rate: {peak: -1}}
+)")
+                                  .status();
+  REQUIRE(absl::IsInvalidArgument(status));
+  for (const char* part : {"out: is required", "--store", "stroe", "threads", "bi.batch_size",
+                           "bi.loss", "joint.rate.peak"}) {
+    INFO(status.message());
+    REQUIRE(absl::StrContains(status.message(), part));
+  }
+}
+
+}  // namespace
+}  // namespace sightline
