@@ -38,6 +38,16 @@ torch::Tensor Normed(torch::nn::GroupNorm& norm, const torch::Tensor& x) {
   return norm(x.to(torch::kFloat32));
 }
 
+// LibTorch 1.13 leaves parts of gelu's gradient unset when the gradient that comes in has
+// other strides than the output, as that of the transposed regions has.
+torch::Tensor Gelu(const torch::Tensor& x) {
+  const torch::Tensor y = torch::gelu(x);
+  if (y.requires_grad()) {
+    y.register_hook([](const torch::Tensor& gradient) { return gradient.contiguous(); });
+  }
+  return y;
+}
+
 template <typename Numbers>
 torch::Tensor PerChannel(const Numbers& numbers) {
   return torch::tensor(std::vector<float>(numbers.begin(), numbers.end())).view({3, 1, 1});
@@ -125,7 +135,7 @@ GridBlockImpl::GridBlockImpl(int64_t channels)
       norm2_(register_module("norm2", Norm(channels))) {}
 
 torch::Tensor GridBlockImpl::forward(const torch::Tensor& x) {
-  return torch::gelu(x + Normed(norm2_, conv2_(torch::gelu(Normed(norm1_, conv1_(x))))));
+  return Gelu(x + Normed(norm2_, conv2_(Gelu(Normed(norm1_, conv1_(x))))));
 }
 
 GridStageNetImpl::GridStageNetImpl(int64_t input_channels, const bundle::v1::GridStage& spec)
@@ -138,7 +148,7 @@ GridStageNetImpl::GridStageNetImpl(int64_t input_channels, const bundle::v1::Gri
 }
 
 torch::Tensor GridStageNetImpl::forward(const torch::Tensor& x) {
-  torch::Tensor y = torch::gelu(Normed(norm_, conv_(x)));
+  torch::Tensor y = Gelu(Normed(norm_, conv_(x)));
   for (const std::shared_ptr<torch::nn::Module>& block : *blocks_) {
     y = block->as<GridBlockImpl>()->forward(y);
   }
