@@ -1,0 +1,137 @@
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "catch2/catch.hpp"
+#include "common/base/files.h"
+#include "services/trainer/prepare_command.h"
+#include "services/trainer/train_command.h"
+#include "tests/common/image/encode.h"
+#include "tests/support/temp_dir.h"
+
+namespace sightline {
+namespace {
+
+class Fixture {
+ public:
+  int Run(const Command& command, const std::vector<std::string>& args) {
+    out_.str("");
+    err_.str("");
+    return command.run(args, {out_, err_});
+  }
+  std::string out() const { return out_.str(); }
+  std::string err() const { return err_.str(); }
+
+  // A folder of `count` pictures with captions, and a file that is none.
+  std::string MakeCorpus(int count) {
+    const std::string folder = dir.File("pictures");
+    REQUIRE(MakeDirectories(folder).ok());
+    std::string captions;
+    for (int i = 0; i < count; ++i) {
+      const std::string name = "p" + std::to_string(i) + ".png";
+      REQUIRE(WriteFileAtomically(folder + "/" + name, EncodePng(Gradient(20 + i, 30))).ok());
+      captions += R"({"path": ")" + name + R"(", "captions": ["picture number )" +
+                  std::to_string(i) + R"("]})" + "\n";
+    }
+    REQUIRE(WriteFileAtomically(folder + "/broken.png", "no picture").ok());
+    REQUIRE(WriteFileAtomically(folder + "/captions.jsonl", captions).ok());
+    return folder;
+  }
+
+  TempDir dir;
+
+ private:
+  std::ostringstream out_, err_;
+};
+
+TEST_CASE_METHOD(Fixture, "prepare turns a folder of pictures into a training set") {
+  const std::string set = dir.File("set");
+  const int status = Run(kPrepareCommand, {"--out", set, "--corpus", "folder:" + MakeCorpus(4),
+                                           "--languages", "en", "--threads", "2"});
+  INFO(err());
+  REQUIRE(status == kSuccess);
+  REQUIRE(absl::StrContains(out(), "4 with captions; 1 skipped"));
+  for (const char* name : {"cache.container", "items.jsonl", "skipped.jsonl", "vocab.txt"}) {
+    REQUIRE(FileExists(set + "/" + name));
+  }
+}
+
+TEST_CASE_METHOD(Fixture, "prepare tells mistakes of the command line") {
+  REQUIRE(Run(kPrepareCommand, {}) == kUsageError);
+  REQUIRE(absl::StrContains(err(), "--out DIR"));
+  REQUIRE(Run(kPrepareCommand, {"--out", dir.File("x"), "--thread", "2"}) == kUsageError);
+  REQUIRE(absl::StrContains(err(), "threads"));
+  REQUIRE(Run(kPrepareCommand, {"--out", dir.File("x"), "--corpus", "stumps"}) == kFailure);
+  REQUIRE(absl::StrContains(err(), "stumps"));
+  REQUIRE(Run(kPrepareCommand, {"--out", dir.File("x"), "--languages", "en,en"}) == kFailure);
+  REQUIRE(absl::StrContains(err(), "en,en"));
+  REQUIRE(Run(kPrepareCommand, {"--out", dir.File("x"), "--corpus", "folder:/nowhere"}) ==
+          kFailure);
+  REQUIRE(absl::StrContains(err(), "/nowhere"));
+}
+
+TEST_CASE_METHOD(Fixture, "train checks a configuration and stops") {
+  const std::string config = dir.File("train.yaml");
+  REQUIRE(WriteFileAtomically(config, "data: d\nbi: {epochs: 3}\n").ok());
+  REQUIRE(Run(kTrainCommand, {"--config", config, "--out", "o", "--store", "s", "--check"}) ==
+          kSuccess);
+  REQUIRE(out() == "the configuration is valid\n");
+  REQUIRE(Run(kTrainCommand, {"--config", config, "--check"}) == kFailure);
+  REQUIRE(absl::StrContains(err(), "out: is required"));
+  REQUIRE(absl::StrContains(err(), "store: is required"));
+  REQUIRE(Run(kTrainCommand, {"words"}) == kUsageError);
+}
+
+TEST_CASE_METHOD(Fixture, "train needs a folder that prepare has written") {
+  REQUIRE(Run(kTrainCommand, {"--data", dir.path(), "--out", dir.File("o"), "--store",
+                              dir.File("s")}) == kFailure);
+  REQUIRE(absl::StrContains(err(), "trainer prepare --out"));
+}
+
+// Few and small: what it learns is no matter, that it ends in a bundle is.
+constexpr char kTinyModel[] = R"({
+  "family": "oscar",
+  "tokenizer": {"kind": "WORDPIECE", "vocabularyFile": "vocab.txt", "lowercase": true,
+                "maxTokenCount": 12},
+  "embedding": {"dimension": 16, "metric": "COSINE"},
+  "crossEncoder": {"scoreKind": "softmax_match", "combination": "replace"},
+  "transformer": {"layerCount": 1, "hiddenSize": 16, "headCount": 2, "intermediateSize": 16,
+                  "positionCount": 16, "tokenTypeCount": 2, "regionFeatureSize": 14,
+                  "maxRegionCount": 16, "regionLayerNorm": true, "layerNormEpsilon": 1e-12},
+  "gridExtractor": {"imageSize": 16, "stages": [{"channelCount": 8}, {"channelCount": 8}],
+                    "mean": [0.5, 0.5, 0.5], "standardDeviation": [0.5, 0.5, 0.5]}
+})";
+
+TEST_CASE_METHOD(Fixture, "prepare, then train, ends in a bundle; again, it is the same one") {
+  const std::string model = dir.File("model.json"), set = dir.File("set");
+  const std::string config = dir.File("train.yaml"), run = dir.File("run");
+  REQUIRE(WriteFileAtomically(model, kTinyModel).ok());
+  REQUIRE(WriteFileAtomically(config, R"(
+threads: 1
+device: cpu
+combination: replace
+bi: {epochs: 2, batch_size: 4, distractors: 0}
+joint: {epochs: 1, queries: 2, negatives: 2, random_negatives: 1, mined: 2}
+validation: {every: 0, depth: 3}
+)")
+              .ok());
+  REQUIRE(Run(kPrepareCommand, {"--out", set, "--corpus", "folder:" + MakeCorpus(40),
+                                "--model-config", model, "--languages", "en"}) == kSuccess);
+  const std::vector<std::string> train = {
+      "--config", config,           "--data", set,       "--out",
+      run,        "--model-config", model,    "--store", dir.File("store")};
+  const int status = Run(kTrainCommand, train);
+  INFO(err());
+  REQUIRE(status == kSuccess);
+  const std::string id = out().substr(0, 64);
+  REQUIRE(out() == id + "\n");
+  REQUIRE(FileExists(dir.File("store/models/") + id + "/weights.safetensors"));
+  REQUIRE(absl::StrContains(*ReadFile(run + "/metrics.jsonl"), R"("event":"validation")"));
+  // Everything is done already; the last checkpoint says so.
+  REQUIRE(Run(kTrainCommand, train) == kSuccess);
+  REQUIRE(out() == id + "\n");
+}
+
+}  // namespace
+}  // namespace sightline
