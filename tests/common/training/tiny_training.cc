@@ -86,12 +86,13 @@ std::string TinyPicture(int64_t row) {
   return planes;
 }
 
-TinyTrainingSet::TinyTrainingSet(const TrainingSetContent& content) {
+TinyTrainingSet::TinyTrainingSet(const TrainingSetContent& content,
+                                 const std::function<std::string(int64_t row)>& picture) {
   const std::string path = dir_.File("set.container");
   std::string bytes;
   const absl::Status written =
       WriteTrainingSet(path, content, [&](int64_t row) -> absl::StatusOr<absl::string_view> {
-        bytes = TinyPicture(row);
+        bytes = picture(row);
         return absl::string_view(bytes);
       });
   if (!written.ok()) throw std::runtime_error(written.ToString());

@@ -3,6 +3,7 @@
 #define SIGHTLINE_TESTS_COMMON_TRAINING_TINY_TRAINING_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -31,7 +32,8 @@ std::string TinyPicture(int64_t row);
 // The set of a content, in a folder of its own.  Fails the test if it cannot.
 class TinyTrainingSet {
  public:
-  explicit TinyTrainingSet(const TrainingSetContent& content);
+  explicit TinyTrainingSet(const TrainingSetContent& content,
+                           const std::function<std::string(int64_t row)>& picture = &TinyPicture);
   explicit TinyTrainingSet(const TinyRows& rows = {}) : TinyTrainingSet(TinyContent(rows)) {}
 
   const TrainingSet& operator*() const { return *set_; }

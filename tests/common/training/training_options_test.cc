@@ -1,0 +1,65 @@
+#include "common/training/training_options.h"
+
+#include <limits>
+
+#include "absl/strings/match.h"
+#include "catch2/catch.hpp"
+
+namespace sightline {
+namespace {
+
+TEST_CASE("the defaults are sound") {
+  REQUIRE(CheckTrainingOptions(TrainingOptions()).ok());
+}
+
+TEST_CASE("every problem is told, with value and range") {
+  TrainingOptions options;
+  options.dropout = 1;
+  options.bi.batch_size = 1;
+  options.joint.rate.peak = std::numeric_limits<double>::quiet_NaN();
+  options.joint.random_negatives = 8;
+  options.validation.depth = 0;
+  options.combination = "best";
+  const absl::Status status = CheckTrainingOptions(options);
+  REQUIRE(status.code() == absl::StatusCode::kInvalidArgument);
+  for (const char* part : {"dropout is 1, not 0 to 0.9", "bi.batch_size is 1, not 2 to 65536",
+                           "joint.rate.peak is nan", "joint.random_negatives is 8, more than",
+                           "validation.depth is 0", "\"best\"", "or auto"}) {
+    INFO(status << " lacks " << part);
+    REQUIRE(absl::StrContains(status.message(), part));
+  }
+}
+
+TEST_CASE("what would do nothing, or choose by what was learnt, is refused") {
+  TrainingOptions nothing;
+  nothing.bi.epochs = nothing.joint.epochs = 0;
+  REQUIRE_FALSE(CheckTrainingOptions(nothing).ok());
+  TrainingOptions random_stem;
+  random_stem.bi.epochs = 0;
+  REQUIRE_FALSE(CheckTrainingOptions(random_stem).ok());
+  random_stem.joint.freeze_grid = false;
+  REQUIRE(CheckTrainingOptions(random_stem).ok());
+  TrainingOptions all;
+  all.with_validation = true;
+  REQUIRE_FALSE(CheckTrainingOptions(all).ok());
+  all.combination = "add_lambda";
+  REQUIRE(CheckTrainingOptions(all).ok());
+  all.combination_lambda = 1.5;
+  REQUIRE_FALSE(CheckTrainingOptions(all).ok());
+}
+
+TEST_CASE("a description tells options apart that give other weights") {
+  const std::string text = DescribeTrainingOptions(TrainingOptions());
+  REQUIRE(absl::StrContains(text, "joint.queries=16\n"));
+  REQUIRE(absl::StrContains(text, "bi.loss=contrastive\n"));
+  TrainingOptions other;
+  other.adamw.beta2 = 0.99;
+  REQUIRE(DescribeTrainingOptions(other) != text);
+  TrainingOptions same;
+  same.combination = "replace";
+  same.validation.every = 1;
+  REQUIRE(DescribeTrainingOptions(same) == text);
+}
+
+}  // namespace
+}  // namespace sightline
