@@ -1,0 +1,149 @@
+#include "common/training/adamw.h"
+
+#include <ATen/ATen.h>
+#include <torch/optim/adamw.h>
+
+#include <vector>
+
+#include "catch2/catch.hpp"
+
+namespace sightline {
+namespace {
+
+struct Parameters {
+  at::Tensor weight, bias, table;
+
+  explicit Parameters(uint64_t seed) {
+    at::manual_seed(seed);
+    weight = at::randn({3, 5}).set_requires_grad(true);
+    bias = at::randn({7}).set_requires_grad(true);
+    table = at::randn({4, 2}).set_requires_grad(true);
+  }
+  std::vector<NamedParameter> named() const {
+    return {{"dense.weight", weight}, {"dense.bias", bias}, {"embeddings.words", table}};
+  }
+  // A loss whose gradient depends on step and values, long enough to be clipped.
+  at::Tensor Loss(int step) const {
+    return ((weight * step).sin().sum() + bias.pow(2).sum() + (table * weight[0][0]).sum()) * 3;
+  }
+};
+
+double Distance(const at::Tensor& a, const at::Tensor& b) {
+  return (a - b).abs().max().item<double>();
+}
+
+TEST_CASE("steps are those of torch::optim::AdamW, with clipping before and decay by kind") {
+  AdamWOptions options;
+  options.weight_decay = 0.3;
+  options.clip_norm = 2;
+  const Parameters ours(1), theirs(1);
+  AdamW adamw({ours.named()}, options, /*average=*/false);
+  const auto their_options = [&](double decay) {
+    return std::make_unique<torch::optim::AdamWOptions>(torch::optim::AdamWOptions(0.1)
+                                                            .betas({options.beta1, options.beta2})
+                                                            .eps(options.epsilon)
+                                                            .weight_decay(decay));
+  };
+  std::vector<torch::optim::OptimizerParamGroup> groups;
+  groups.emplace_back(std::vector<at::Tensor>{theirs.weight}, their_options(0.3));
+  groups.emplace_back(std::vector<at::Tensor>{theirs.bias, theirs.table}, their_options(0));
+  torch::optim::AdamW reference(groups, torch::optim::AdamWOptions(0.1));
+  for (int step = 1; step <= 8; ++step) {
+    const double rate = 0.1 / step;
+    adamw.ZeroGradients();
+    ours.Loss(step).backward();
+    const double norm = adamw.Step({0}, rate).item<double>();
+
+    reference.zero_grad();
+    theirs.Loss(step).backward();
+    double squares = 0;
+    for (const at::Tensor& x : {theirs.weight, theirs.bias, theirs.table}) {
+      squares += x.grad().pow(2).sum().item<double>();
+    }
+    REQUIRE(norm == Approx(std::sqrt(squares)));
+    for (const at::Tensor& x : {theirs.weight, theirs.bias, theirs.table}) {
+      at::Tensor gradient = x.grad();
+      gradient.mul_(std::min(1.0, 2 / std::sqrt(squares)));
+    }
+    for (auto& group : reference.param_groups()) {
+      static_cast<torch::optim::AdamWOptions&>(group.options()).lr(rate);
+    }
+    reference.step();
+    REQUIRE(Distance(ours.weight, theirs.weight) < 1e-5);
+    REQUIRE(Distance(ours.bias, theirs.bias) < 1e-5);
+    REQUIRE(Distance(ours.table, theirs.table) < 1e-5);
+  }
+}
+
+TEST_CASE("weight decay is for matrices and kernels only") {
+  const at::Tensor matrix = at::zeros({2, 2}), vector = at::zeros({2});
+  REQUIRE(Decays("encoder.dense.weight", matrix));
+  REQUIRE(Decays("grid.stage.0.conv.weight", at::zeros({2, 2, 3, 3})));
+  REQUIRE_FALSE(Decays("encoder.dense.bias", vector));
+  REQUIRE_FALSE(Decays("LayerNorm.weight", vector));
+  REQUIRE_FALSE(Decays("bert.embeddings.word_embeddings.weight", matrix));
+  REQUIRE_FALSE(Decays("log_scale", at::zeros({})));
+  REQUIRE(Decays("bert.img_embedding.weight", matrix));
+}
+
+TEST_CASE("a group that does not take part stays as it is, momentum and all") {
+  const Parameters a(1), b(2);
+  AdamW adamw({a.named(), b.named()}, AdamWOptions(), false);
+  adamw.ZeroGradients();
+  (a.Loss(1) + b.Loss(1)).backward();
+  adamw.Step({0, 1}, 0.1);
+  const at::Tensor before = b.weight.detach().clone();
+  for (int step = 2; step < 5; ++step) {
+    adamw.ZeroGradients();
+    a.Loss(step).backward();
+    adamw.Step({0}, 0.1);
+  }
+  REQUIRE(at::equal(b.weight, before));
+  REQUIRE(adamw.step_counts() == std::vector<int64_t>{4, 1});
+}
+
+TEST_CASE("the average follows, takes the weights' place and gives it back") {
+  const Parameters a(1);
+  AdamW adamw({a.named()}, AdamWOptions(), true);
+  at::Tensor expected = a.weight.detach().clone();
+  for (int step = 1; step < 4; ++step) {
+    adamw.ZeroGradients();
+    a.Loss(step).backward();
+    adamw.Step({0}, 0.1);
+    adamw.UpdateAverage(0.75);
+    expected = 0.75 * expected + 0.25 * a.weight.detach();
+  }
+  const at::Tensor weights = a.weight.detach().clone();
+  adamw.SwapAverage();
+  REQUIRE(Distance(a.weight, expected) < 1e-6);
+  adamw.SwapAverage();
+  REQUIRE(at::equal(a.weight, weights));
+  adamw.AdoptAverage();
+  REQUIRE(Distance(a.weight, expected) < 1e-6);
+}
+
+TEST_CASE("state that is written into another optimiser continues there") {
+  const Parameters a(1), b(9);
+  AdamW first({a.named()}, AdamWOptions(), true), second({b.named()}, AdamWOptions(), true);
+  const auto step = [](const Parameters& parameters, AdamW* adamw, int number) {
+    adamw->ZeroGradients();
+    parameters.Loss(number).backward();
+    adamw->Step({0}, 0.1);
+    adamw->UpdateAverage(0.5);
+  };
+  step(a, &first, 1);
+  step(a, &first, 2);
+  const auto state = first.State();
+  REQUIRE(state.size() == 12);
+  for (const auto& [name, tensor] : second.State()) at::Tensor(tensor).copy_(state.at(name));
+  second.set_step_counts(first.step_counts());
+  step(a, &first, 3);
+  step(b, &second, 3);
+  REQUIRE(at::equal(a.weight, b.weight));
+  REQUIRE(at::equal(a.table, b.table));
+  REQUIRE(
+      at::equal(first.State().at("average/dense.bias"), second.State().at("average/dense.bias")));
+}
+
+}  // namespace
+}  // namespace sightline
