@@ -15,6 +15,12 @@ as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
 }
 
+# What is left to do by hand for somebody who may not install packages.
+check_root() {
+  [ "$(id -u)" = 0 ] || command -v sudo >/dev/null ||
+    fail "packages are missing, and $(id -un) is not root and has no sudo; as root, run: apt-get update && apt-get install --no-install-recommends $(tr '\n' ' ' <<<"$1")"
+}
+
 install_packages() {
   local wanted missing
   wanted=$(sed 's/#.*//' "$@" | tr -s '[:space:]' '\n' | grep -v '^$')
@@ -23,12 +29,15 @@ install_packages() {
   missing=$({ dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' $wanted 2>/dev/null || true; } |
     awk '$1 == "ii" {print $2}' | sort -u | comm -13 - <(sort -u <<<"$wanted"))
   [ -n "$missing" ] || return 0
+  check_root "$missing"
   say "installing $(wc -l <<<"$missing") packages"
-  export DEBIAN_FRONTEND=noninteractive
   as_root apt-get update -q >/dev/null || fail "apt-get update failed; is the package mirror reachable?"
+  # Upgrades that a new machine does by itself may hold the lock for a while; sudo does not
+  # pass the environment on.
   # shellcheck disable=SC2086
-  as_root apt-get install -y -q --no-install-recommends $missing >/dev/null ||
-    fail "could not install: $(tr '\n' ' ' <<<"$missing")"
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \
+    -o DPkg::Lock::Timeout=600 $missing >/dev/null ||
+    fail "could not install: $(tr '\n' ' ' <<<"$missing"); apt's reason is above.  Is the package mirror reachable, and one of Debian 12?  Is the disk full?  After an interrupted installation, run as root: dpkg --configure -a"
 }
 
 # The upstream archive, as the distribution's source package carries it.
