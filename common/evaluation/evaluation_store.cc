@@ -89,7 +89,7 @@ absl::Status EvaluationStore::LoadModels(const std::string& store, ComputePool* 
 
 absl::Status EvaluationStore::ReadCaptions(const std::string& language) {
   ASSIGN_OR_RETURN(std::vector<ItemRecord> records, captions_->Records());
-  std::vector<CaptionItem> captions;
+  std::vector<StoredCaption> captions;
   captions.reserve(records.size());
   for (ItemRecord& record : records) {
     captions.push_back({std::move(record.item_id), std::move(record.caption)});

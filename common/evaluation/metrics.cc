@@ -21,7 +21,7 @@ RetrievalMetrics Summarize(absl::Span<const int> ranks) {
   for (size_t i = 0; i < kRecallCutoffs.size(); ++i) {
     // A whole number until the end, so that shares come out exactly.
     double found = 0;
-    for (const int rank : ranks) found += Recall(rank, kRecallCutoffs[i]);
+    for (const int rank : ranks) found += RecallAt(rank, kRecallCutoffs[i]);
     metrics.recall[i] = found / static_cast<double>(ranks.size());
   }
   return metrics;

@@ -26,7 +26,7 @@ struct RetrievalMetrics {
 };
 
 // 1 if the rank is within the cutoff, else 0.
-inline double Recall(int rank, int cutoff) {
+inline double RecallAt(int rank, int cutoff) {
   return rank >= 1 && rank <= cutoff ? 1 : 0;
 }
 inline double ReciprocalRank(int rank) {

@@ -49,7 +49,7 @@ DifferenceTable DifferencesToFirst(const std::vector<std::vector<int>>& ranks) {
   for (size_t m = 1; m < ranks.size(); ++m) {
     const int column = 2 * static_cast<int>(m - 1);
     for (int64_t q = 0; q < queries; ++q) {
-      table.at(q, column) = Recall(ranks[m][q], 1) - Recall(ranks[0][q], 1);
+      table.at(q, column) = RecallAt(ranks[m][q], 1) - RecallAt(ranks[0][q], 1);
       table.at(q, column + 1) = ReciprocalRank(ranks[m][q]) - ReciprocalRank(ranks[0][q]);
     }
   }

@@ -11,13 +11,13 @@
 #include "absl/types/span.h"
 #include "common/base/call_context.h"
 #include "common/base/compute_pool.h"
+#include "common/dataset/splits.h"
 #include "common/evaluation/bootstrap.h"
 #include "common/evaluation/method.h"
 #include "common/evaluation/metrics.h"
 #include "common/evaluation/query.h"
 #include "common/evaluation/ranker.h"
 #include "common/evaluation/relevance.h"
-#include "common/evaluation/splits.h"
 #include "common/log/progress.h"
 
 namespace sightline {
@@ -27,7 +27,7 @@ inline constexpr int kListLength = 50;
 
 struct MeasureSpec {
   Direction direction = Direction::kTextToImage;
-  Split split = Split::kAll;
+  absl::optional<Split> split;  // that the queries are of; none: all there are
   std::vector<EvaluationQuery> queries;
   // The first is retrieval alone, which the others are compared with.
   std::vector<Method> methods = {Method()};
@@ -48,7 +48,7 @@ struct MethodResult {
 
 struct Measurement {
   Direction direction = Direction::kTextToImage;
-  Split split = Split::kAll;
+  absl::optional<Split> split;
   std::vector<MethodResult> results;  // in the order of the methods
 
   // Null if it was not measured.

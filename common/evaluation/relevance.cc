@@ -34,11 +34,11 @@ absl::StatusOr<CaptionIdParts> ParseCaptionId(absl::string_view item_id) {
   return parts;
 }
 
-absl::StatusOr<Relevance> Relevance::Build(absl::Span<const CaptionItem> captions,
+absl::StatusOr<Relevance> Relevance::Build(absl::Span<const StoredCaption> captions,
                                            absl::string_view language) {
   Relevance relevance;
   std::unordered_map<std::string, int> keys;
-  for (const CaptionItem& caption : captions) {
+  for (const StoredCaption& caption : captions) {
     ASSIGN_OR_RETURN(const CaptionIdParts id, ParseCaptionId(caption.item_id));
     if (id.language != language) continue;
     // A caption without a word is equal to itself alone, not to all others of the kind.

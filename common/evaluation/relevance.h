@@ -24,7 +24,7 @@
 namespace sightline {
 
 // An item of a captions index.
-struct CaptionItem {
+struct StoredCaption {
   std::string item_id;  // `<image id>#<language>-<n>`
   std::string text;
 };
@@ -45,7 +45,7 @@ class Relevance {
  public:
   // Captions in other languages are left out: they make no query and are never right.
   // InvalidArgument, naming the caption, for an id that is none.
-  static absl::StatusOr<Relevance> Build(absl::Span<const CaptionItem> captions,
+  static absl::StatusOr<Relevance> Build(absl::Span<const StoredCaption> captions,
                                          absl::string_view language);
 
   // One for each picture that has a caption, in the order of their ids.

@@ -10,8 +10,8 @@
 #include "common/clients/router_address.h"
 #include "common/clients/search_client.h"
 #include "common/config/table.h"
+#include "common/evaluation/item_splits.h"
 #include "common/evaluation/protocol.h"
-#include "common/evaluation/splits.h"
 #include "common/evaluation/store_ranker.h"
 #include "services/evaluator/evaluator_flags.h"
 

@@ -9,6 +9,7 @@
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "common/clients/search_client.h"
+#include "common/evaluation/item_splits.h"
 #include "common/evaluation/protocol.h"
 #include "common/evaluation/store_ranker.h"
 #include "services/evaluator/evaluator_flags.h"
@@ -56,28 +57,31 @@ struct MeasureFlags {
   }
 };
 
+// None stands for everything.
+using WantedSplits = std::vector<absl::optional<Split>>;
+
 // The command line, understood.
 struct MeasurePlan {
   std::vector<int> depths;
   std::vector<float> lambdas;
-  std::vector<Split> splits;
+  WantedSplits splits;
   BootstrapOptions bootstrap;
   bool every_combination = false;
 };
 
-absl::StatusOr<std::vector<Split>> PlanSplits(const MeasureFlags& flags) {
+absl::StatusOr<WantedSplits> PlanSplits(const MeasureFlags& flags) {
   if (flags.splits.empty()) {
-    if (flags.split.empty()) return std::vector<Split>{Split::kAll};
+    if (flags.split.empty()) return WantedSplits{absl::nullopt};
     return absl::InvalidArgumentError("--split chooses from --splits FILE; there is none");
   }
   if (flags.split.empty()) {
-    return std::vector<Split>{Split::kTrain, Split::kValidation, Split::kHeldOut};
+    return WantedSplits{Split::kTrain, Split::kValidation, Split::kHeldOut};
   }
-  std::vector<Split> splits;
+  WantedSplits splits;
   for (const std::string& list : flags.split) {
     for (const absl::string_view name : absl::StrSplit(list, ',')) {
-      const absl::optional<Split> split = ParseSplit(name);
-      if (!split.has_value() || std::count(splits.begin(), splits.end(), *split) > 0) {
+      const absl::StatusOr<Split> split = ParseSplit(name);
+      if (!split.ok() || std::count(splits.begin(), splits.end(), *split) > 0) {
         return absl::InvalidArgumentError(absl::StrCat(
             "--split: '", name, "' is not one of train, validation and held_out, given once"));
       }
@@ -151,7 +155,7 @@ class MeasureRun {
       ranker = std::make_unique<StoreRanker>(opened_.store.get());
     }
     for (const Direction direction : flags_.store.Directions()) {
-      for (const Split split : plan_.splits) {
+      for (const absl::optional<Split> split : plan_.splits) {
         ASSIGN_OR_RETURN(Measurement measurement, MeasureOne(direction, split, *ranker, call));
         report.measurements.push_back(std::move(measurement));
       }
@@ -166,7 +170,7 @@ class MeasureRun {
   absl::Status ReadSplits() {
     if (flags_.splits.empty()) return absl::OkStatus();
     ASSIGN_OR_RETURN(const std::string text, ReadFile(flags_.splits));
-    absl::StatusOr<Splits> splits = ParseSplits(text);
+    absl::StatusOr<ItemSplits> splits = ParseItemSplits(text);
     if (!splits.ok()) {
       return absl::Status(splits.status().code(),
                           absl::StrCat(flags_.splits, ": ", splits.status().message()));
@@ -187,20 +191,20 @@ class MeasureRun {
     return report;
   }
 
-  absl::StatusOr<Measurement> MeasureOne(Direction direction, Split split, Ranker& ranker,
-                                         const CallContext& call) {
+  absl::StatusOr<Measurement> MeasureOne(Direction direction, absl::optional<Split> split,
+                                         Ranker& ranker, const CallContext& call) {
     const Relevance& relevance = opened_.store->relevance();
     MeasureSpec spec;
     spec.direction = direction;
     spec.split = split;
     spec.queries = relevance.Queries(direction);
-    if (split != Split::kAll) {
-      ASSIGN_OR_RETURN(spec.queries, QueriesOf(split, splits_, spec.queries));
+    if (split.has_value()) {
+      ASSIGN_OR_RETURN(spec.queries, QueriesOf(*split, splits_, spec.queries));
     }
     spec.queries = Sample(std::move(spec.queries), flags_.limit.value_or(0));
     spec.methods = MethodsFor(plan_, *opened_.store, direction);
     spec.bootstrap = plan_.bootstrap;
-    progress_.Begin(absl::StrCat(DirectionName(direction), " ", SplitName(split)), "queries",
+    progress_.Begin(absl::StrCat(DirectionName(direction), " ", SplitText(split)), "queries",
                     static_cast<int64_t>(spec.queries.size()));
     absl::StatusOr<Measurement> measurement =
         Measure(spec, relevance, &ranker, opened_.pool.get(), &progress_, call);
@@ -220,7 +224,7 @@ class MeasureRun {
   const MeasurePlan& plan_;
   const OpenedStore& opened_;
   Progress progress_;
-  Splits splits_;
+  ItemSplits splits_;
 };
 
 }  // namespace

@@ -51,7 +51,7 @@ std::string Title(const MeasureReport& report, const Measurement& measurement) {
   const MeasuredIndex& target = report.target(measurement.direction);
   const int64_t queries =
       measurement.results.empty() ? 0 : measurement.results[0].metrics.query_count;
-  return absl::StrCat(DirectionName(measurement.direction), ", ", SplitName(measurement.split),
+  return absl::StrCat(DirectionName(measurement.direction), ", ", SplitText(measurement.split),
                       report.live ? ", live" : "", ": ", WithThousands(queries), " queries, ",
                       WithThousands(target.item_count), " items of ", target.index, "/",
                       target.generation, "\n");
@@ -106,7 +106,7 @@ Json MethodJson(const MethodResult& result, bool declared) {
 Json MeasurementJson(const MeasureReport& report, const Measurement& measurement) {
   const MeasuredIndex& target = report.target(measurement.direction);
   Json json = {{"direction", Text(DirectionName(measurement.direction))},
-               {"split", Text(SplitName(measurement.split))},
+               {"split", SplitText(measurement.split)},
                {"query_count", measurement.results[0].metrics.query_count},
                {"pool_size", target.item_count},
                {"methods", Json::array()}};
@@ -117,6 +117,10 @@ Json MeasurementJson(const MeasureReport& report, const Measurement& measurement
 }
 
 }  // namespace
+
+std::string SplitText(absl::optional<Split> split) {
+  return split.has_value() ? Text(SplitName(*split)) : "all";
+}
 
 std::string ReportText(const MeasureReport& report, bool all) {
   std::string text;

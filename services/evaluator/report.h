@@ -38,6 +38,9 @@ struct MeasureReport {
   }
 };
 
+// "train", "validation", "held_out"; "all" for none.
+std::string SplitText(absl::optional<Split> split);
+
 // One block for each direction and split.  Of the combinations only replace and the
 // declared one are shown, unless `all`.
 std::string ReportText(const MeasureReport& report, bool all);

@@ -9,6 +9,7 @@
 #include "catch2/catch.hpp"
 #include "common/base/files.h"
 #include "common/evaluation/evaluation_store.h"
+#include "common/evaluation/item_splits.h"
 #include "common/evaluation/protocol.h"
 #include "common/evaluation/store_ranker.h"
 #include "services/evaluator/commands.h"

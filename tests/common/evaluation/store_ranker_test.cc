@@ -7,7 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "common/base/files.h"
-#include "common/evaluation/protocol.h"
+#include "common/evaluation/item_splits.h"
 #include "tests/integration/referee.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tiny_store.h"

@@ -1,4 +1,4 @@
-#include "common/evaluation/splits.h"
+#include "common/evaluation/item_splits.h"
 
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -15,38 +15,13 @@ constexpr size_t kMaxSplitNameBytes = 64;
 
 }  // namespace
 
-absl::string_view SplitName(Split split) {
-  switch (split) {
-    case Split::kTrain:
-      return "train";
-    case Split::kValidation:
-      return "validation";
-    case Split::kHeldOut:
-      return "held_out";
-    case Split::kAll:
-      break;
-  }
-  return "all";
-}
-
-absl::optional<Split> ParseSplit(absl::string_view name) {
-  for (const Split split : {Split::kTrain, Split::kValidation, Split::kHeldOut}) {
-    if (name == SplitName(split)) return split;
-  }
-  return absl::nullopt;
-}
-
-absl::StatusOr<Splits> ParseSplits(absl::string_view text) {
-  Splits splits;
+absl::StatusOr<ItemSplits> ParseItemSplits(absl::string_view text) {
+  ItemSplits splits;
   RETURN_IF_ERROR(ForEachJsonLine(text, [&splits](const nlohmann::json& object) -> absl::Status {
     ASSIGN_OR_RETURN(std::string item_id, StringAt(object, "item_id", kMaxItemIdBytes));
     ASSIGN_OR_RETURN(const std::string name, StringAt(object, "split", kMaxSplitNameBytes));
-    const absl::optional<Split> split = ParseSplit(name);
-    if (!split.has_value()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("\"split\" is '", name, "'; it is train, validation or held_out"));
-    }
-    const auto [place, added] = splits.emplace(std::move(item_id), *split);
+    ASSIGN_OR_RETURN(const Split split, ParseSplit(name));
+    const auto [place, added] = splits.emplace(std::move(item_id), split);
     if (added) return absl::OkStatus();
     return absl::InvalidArgumentError(
         absl::StrCat("item '", place->first, "' stands in the file twice"));
@@ -54,7 +29,7 @@ absl::StatusOr<Splits> ParseSplits(absl::string_view text) {
   return splits;
 }
 
-absl::StatusOr<std::vector<EvaluationQuery>> QueriesOf(Split split, const Splits& splits,
+absl::StatusOr<std::vector<EvaluationQuery>> QueriesOf(Split split, const ItemSplits& splits,
                                                        absl::Span<const EvaluationQuery> queries) {
   std::vector<EvaluationQuery> chosen;
   int64_t missing = 0;

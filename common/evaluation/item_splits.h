@@ -1,6 +1,6 @@
 // Which items a model was trained on, which choices were made on, and which it never saw.
-#ifndef SIGHTLINE_COMMON_EVALUATION_SPLITS_H_
-#define SIGHTLINE_COMMON_EVALUATION_SPLITS_H_
+#ifndef SIGHTLINE_COMMON_EVALUATION_ITEM_SPLITS_H_
+#define SIGHTLINE_COMMON_EVALUATION_ITEM_SPLITS_H_
 
 #include <cstdint>
 #include <string>
@@ -9,29 +9,22 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/types/optional.h"
 #include "absl/types/span.h"
+#include "common/dataset/splits.h"
 #include "common/evaluation/query.h"
 
 namespace sightline {
 
-enum class Split { kTrain, kValidation, kHeldOut, kAll };
-
-// "train", "validation", "held_out"; "all" is every item where nobody has told splits.
-absl::string_view SplitName(Split split);
-// The first three; none for anything else.
-absl::optional<Split> ParseSplit(absl::string_view name);
-
-using Splits = std::unordered_map<std::string, Split>;  // by item id
+using ItemSplits = std::unordered_map<std::string, Split>;  // by item id
 
 // The file items.jsonl of `trainer prepare`: a JSON object a line, of which "item_id" and
 // "split" are read.  InvalidArgument, naming the line, for anything malformed, an unknown
 // split and an item that stands there twice.
-absl::StatusOr<Splits> ParseSplits(absl::string_view text);
+absl::StatusOr<ItemSplits> ParseItemSplits(absl::string_view text);
 
 // The queries of one split, in order.  InvalidArgument, with their number and the first
 // of them, if `splits` lacks items of `queries`.
-absl::StatusOr<std::vector<EvaluationQuery>> QueriesOf(Split split, const Splits& splits,
+absl::StatusOr<std::vector<EvaluationQuery>> QueriesOf(Split split, const ItemSplits& splits,
                                                        absl::Span<const EvaluationQuery> queries);
 
 // At most `limit` of them, evenly spread, so that a quick look sees every corner of the
@@ -40,4 +33,4 @@ std::vector<EvaluationQuery> Sample(std::vector<EvaluationQuery> queries, int64_
 
 }  // namespace sightline
 
-#endif  // SIGHTLINE_COMMON_EVALUATION_SPLITS_H_
+#endif  // SIGHTLINE_COMMON_EVALUATION_ITEM_SPLITS_H_

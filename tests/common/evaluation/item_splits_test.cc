@@ -1,4 +1,4 @@
-#include "common/evaluation/splits.h"
+#include "common/evaluation/item_splits.h"
 
 #include <catch2/catch.hpp>
 
@@ -10,13 +10,13 @@ namespace sightline {
 namespace {
 
 std::string ErrorOf(const std::string& text) {
-  const auto splits = ParseSplits(text);
+  const auto splits = ParseItemSplits(text);
   REQUIRE_FALSE(splits.ok());
   return std::string(splits.status().message());
 }
 
 TEST_CASE("items and their splits are read, other keys and blank lines passed over") {
-  const auto splits = ParseSplits(
+  const auto splits = ParseItemSplits(
       "{\"item_id\":\"a\",\"split\":\"train\",\"group\":3,\"captions\":[{\"language\":\"en\"}]}\n"
       "\n"
       "  {\"split\":\"held_out\",\"item_id\":\"b\"}\r\n"
@@ -26,7 +26,7 @@ TEST_CASE("items and their splits are read, other keys and blank lines passed ov
   REQUIRE(splits->at("a") == Split::kTrain);
   REQUIRE(splits->at("b") == Split::kHeldOut);
   REQUIRE(splits->at("c") == Split::kValidation);
-  REQUIRE(ParseSplits("")->empty());
+  REQUIRE(ParseItemSplits("")->empty());
 }
 
 TEST_CASE("a malformed line is refused by its number") {
@@ -57,10 +57,10 @@ TEST_CASE("what is too long or too deep is refused") {
 
 TEST_CASE("queries are those of the split, and a file that lacks some is told") {
   const std::vector<EvaluationQuery> queries = {{"a", "", {}}, {"b", "", {}}, {"c", "", {}}};
-  const Splits splits = {{"a", Split::kTrain},
-                         {"b", Split::kHeldOut},
-                         {"c", Split::kTrain},
-                         {"unknown", Split::kTrain}};
+  const ItemSplits splits = {{"a", Split::kTrain},
+                             {"b", Split::kHeldOut},
+                             {"c", Split::kTrain},
+                             {"unknown", Split::kTrain}};
   const auto train = QueriesOf(Split::kTrain, splits, queries);
   REQUIRE(train.ok());
   REQUIRE(train->size() == 2);
