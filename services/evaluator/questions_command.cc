@@ -21,7 +21,7 @@ struct QuestionsFlags {
   std::string router = DefaultRouter();
   std::string index;
   absl::optional<int64_t> top_k, depth, at_least;
-  absl::Duration timeout = absl::Seconds(5);
+  absl::Duration timeout = absl::Seconds(30);
 
   void Define(Flags* flags) {
     flags->String("questions", "FILE", "a JSON object a line: {\"query\": ..., \"expect\": [ID]}",
@@ -33,7 +33,7 @@ struct QuestionsFlags {
     flags->Int("depth", "candidates to rerank; default 50", 0, kMaxHits, &depth);
     flags->Int("at-least", "questions to be answered for exit status 0; default 0", 0, 1 << 30,
                &at_least);
-    flags->Duration("timeout", "how long to wait for one answer; default 5s", &timeout);
+    flags->Duration("timeout", "how long to wait for one answer; default 30s", &timeout);
   }
 };
 

@@ -21,7 +21,7 @@ inline constexpr Command kQuestionsCommand = {
 
 struct AskOptions {
   SearchRequest request;  // all but the query
-  absl::Duration timeout = absl::Seconds(5);
+  absl::Duration timeout = absl::Seconds(30);
 };
 
 struct AskedQuestions {
