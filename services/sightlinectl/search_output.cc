@@ -102,13 +102,13 @@ std::string FormatHits(const SearchResult& result) {
   return table.empty() ? "no hits\n" : table.ToString();
 }
 
-std::string FormatComparison(const SearchResult& left, const SearchResult& right) {
-  Table table({{"rank", true}, {RerankText(left)}, {RerankText(right)}});
-  for (size_t i = 0; i < std::max(left.hits.size(), right.hits.size()); ++i) {
+std::string FormatComparison(const SearchResult& retrieved, const SearchResult& reranked) {
+  Table table({{"rank", true}, {"retrieval only"}, {RerankText(reranked)}});
+  for (size_t i = 0; i < std::max(retrieved.hits.size(), reranked.hits.size()); ++i) {
     const auto cell = [i](const SearchResult& result) {
       return i < result.hits.size() ? HitCell(result.hits[i]) : std::string();
     };
-    table.AddRow({absl::StrCat(i + 1), cell(left), cell(right)});
+    table.AddRow({absl::StrCat(i + 1), cell(retrieved), cell(reranked)});
   }
   return table.empty() ? "no hits\n" : table.ToString();
 }

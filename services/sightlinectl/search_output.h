@@ -11,10 +11,10 @@ namespace sightline {
 // One line per hit: rank, score, stage, id, caption, path.
 std::string FormatHits(const SearchResult& result);
 
-// Two answers to one query side by side, at most 100 characters a line: of each hit the
-// end of its id and, where there is room, its caption.  The title of a column says what
-// became of reranking.
-std::string FormatComparison(const SearchResult& left, const SearchResult& right);
+// The answers to one query without and with reranking side by side, at most 100 characters
+// a line: of each hit the end of its id and, where there is room, its caption.  The title
+// of the second column says what became of reranking.
+std::string FormatComparison(const SearchResult& retrieved, const SearchResult& reranked);
 
 // Where the answer comes from, what became of reranking, where the time went; and what
 // is missing, if something is.

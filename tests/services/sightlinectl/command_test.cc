@@ -200,7 +200,7 @@ TEST_CASE("a comparison asks without and with reranking, all else equal") {
   REQUIRE(ran.status == 0);
   REQUIRE(router.depths == std::vector<int>{0, -1});
   REQUIRE(router.asked.top_k() == 3);
-  REQUIRE(absl::StrContains(ran.out, "   1  stamps/fish: fish       stamps/fish: fish\n"));
+  REQUIRE(absl::StrContains(ran.out, "   1  stamps/fish: fish  stamps/fish: fish\n"));
   REQUIRE(std::count(ran.err.begin(), ran.err.end(), '\n') == 2);
   REQUIRE(Run({"query", "fish", "--compare", "--depth=7", "--router", router.address()}).status ==
           0);

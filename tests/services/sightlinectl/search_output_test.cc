@@ -39,14 +39,14 @@ TEST_CASE("no hits are said to be none") {
   REQUIRE(FormatHits(SearchResult()) == "no hits\n");
 }
 
-TEST_CASE("two answers stand side by side, their titles tell how they were made") {
+TEST_CASE("two answers stand side by side, and it is told what became of reranking") {
   SearchResult retrieved = SomeResult();
   retrieved.rerank = RerankOutcome::kNotRequested;
   retrieved.hits = {retrieved.hits[1]};
   REQUIRE(FormatComparison(retrieved, SomeResult()) ==
-          "rank  not reranked (depth 0)  reranked 20 of 20 (replace)\n"
-          "   1  emoji/1f41f             stamps/fish/red: a red fish\n"
-          "   2                          emoji/1f41f\n");
+          "rank  retrieval only  reranked 20 of 20 (replace)\n"
+          "   1  emoji/1f41f     stamps/fish/red: a red fish\n"
+          "   2                  emoji/1f41f\n");
   REQUIRE(FormatComparison(SearchResult(), SearchResult()) == "no hits\n");
 }
 
