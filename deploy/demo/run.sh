@@ -189,7 +189,7 @@ encode() {
   [ -t 2 ] || log=$run/encode.log  # without a terminal, progress is a log
   if ! step "$bin/corpus_encoder/corpus_encoder" --store "$store" --model "$model" \
     "${corpora[@]}" --shards "$shard_count" 2>"$log" >"$run/encode.txt"; then
-    [ ! -f "$run/encode.log" ] || tail -n 3 "$run/encode.log" >&2
+    [ ! -f "$run/encode.log" ] || grep '"severity":"ERROR"' "$run/encode.log" >&2 || tail -n 3 "$run/encode.log" >&2
     [ -z "$folder" ] || no_pictures
     fail "encoding failed; the error is above.  What was encoded is kept: run this again once it is mended"
   fi
