@@ -20,6 +20,18 @@ int64_t StepsPerEpoch(int64_t rows, int64_t batch) {
 
 }  // namespace
 
+std::vector<int32_t> DropTokens(absl::Span<const int32_t> tokens, double dropout, Random* random) {
+  if (tokens.size() <= 3) return {tokens.begin(), tokens.end()};
+  const absl::Span<const int32_t> words = tokens.subspan(1, tokens.size() - 2);
+  std::vector<int32_t> kept = {tokens.front()};
+  for (const int32_t word : words) {
+    if (!random->Chance(dropout)) kept.push_back(word);
+  }
+  if (kept.size() == 1) kept.push_back(words[random->Below(words.size())]);
+  kept.push_back(tokens.back());
+  return kept;
+}
+
 BatchSampler::BatchSampler(const TrainingSet* set, const TrainingRows* rows,
                            const TrainingOptions* options)
     : set_(*set), rows_(*rows), options_(*options) {

@@ -44,6 +44,10 @@ struct CrossBatch {
   std::vector<int64_t> rows;
 };
 
+// `tokens` ([CLS] ... [SEP]) with each token between the two left out with probability
+// `dropout`; one of them, drawn evenly, stays if all would go.
+std::vector<int32_t> DropTokens(absl::Span<const int32_t> tokens, double dropout, Random* random);
+
 // Immutable, thread-safe.  What it is made of must outlive it.
 class BatchSampler {
  public:

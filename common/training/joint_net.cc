@@ -6,12 +6,13 @@
 #include <numeric>
 #include <utility>
 
-#include "absl/types/span.h"
 #include "common/models/grid_extractor.h"
 #include "common/models/manifest_checks.h"
 #include "common/models/padding.h"
 #include "common/models/transformer.h"
 #include "common/training/autocast.h"
+#include "common/training/batches.h"
+#include "common/training/random.h"
 
 namespace sightline {
 namespace {
@@ -48,6 +49,7 @@ JointNet::JointNet(OscarNet net, const bundle::v1::ModelBundleManifest& manifest
     : set_(*set),
       device_(device),
       precision_(options.precision),
+      token_dropout_(options.captions.token_dropout),
       net_(std::move(net)),
       boxes_(BoxRows(GridSide(manifest.grid_extractor()), device)) {
   net_->to(device_);
@@ -57,6 +59,21 @@ CaptionBatch JointNet::Captions(const std::vector<int64_t>& captions) const {
   std::vector<absl::Span<const int32_t>> texts;
   texts.reserve(captions.size());
   for (const int64_t caption : captions) texts.push_back(set_.tokens(caption));
+  return Padded(texts);
+}
+
+CaptionBatch JointNet::ShownCaptions(const std::vector<int64_t>& captions, uint64_t seed) const {
+  if (token_dropout_ == 0) return Captions(captions);
+  std::vector<std::vector<int32_t>> shown;
+  shown.reserve(captions.size());
+  for (const int64_t caption : captions) {
+    Random random(SeedOf(seed, RandomStream::kTokens, caption));
+    shown.push_back(DropTokens(set_.tokens(caption), token_dropout_, &random));
+  }
+  return Padded(std::vector<absl::Span<const int32_t>>(shown.begin(), shown.end()));
+}
+
+CaptionBatch JointNet::Padded(absl::Span<const absl::Span<const int32_t>> texts) const {
   const PaddedTexts padded = PadTexts(texts);
   const at::Tensor mask =
       padded.mask.defined() ? padded.mask : at::ones(padded.ids.sizes(), at::kFloat);

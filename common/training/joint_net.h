@@ -12,6 +12,7 @@
 #include <functional>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "common/bundle/model_bundle.h"
 #include "common/models/oscar_net.h"
 #include "common/training/training_options.h"
@@ -37,6 +38,9 @@ class JointNet {
   int64_t region_count() const { return boxes_.size(0); }
 
   CaptionBatch Captions(const std::vector<int64_t>& captions) const;
+  // The same as a step shows them, tokens dropped as the options say: a caption that
+  // comes twice loses the same ones.  `seed` is the step's.
+  CaptionBatch ShownCaptions(const std::vector<int64_t>& captions, uint64_t seed) const;
 
   // B x 3 x S x S on a scale of 0 to 1 -> B x R x C: the grid's regions.
   at::Tensor GridFeatures(const at::Tensor& pictures);
@@ -60,11 +64,13 @@ class JointNet {
   at::Tensor EmbedAllCaptions(const std::vector<int64_t>& captions);
 
  private:
+  CaptionBatch Padded(absl::Span<const absl::Span<const int32_t>> texts) const;
   at::Tensor Encode(const at::Tensor& rows, const at::Tensor& mask);
 
   const TrainingSet& set_;
   const c10::Device device_;
   const Precision precision_;
+  const double token_dropout_;
   OscarNet net_;
   const at::Tensor boxes_;  // R x 6
 };

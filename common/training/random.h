@@ -28,6 +28,7 @@ enum class RandomStream : uint64_t {
   kDropout,
   kVariants,
   kTrainingSample,
+  kTokens,
 };
 
 // A seed for the `index`-th use of `stream` in the run of `seed`.

@@ -78,6 +78,7 @@ void Visit(const TrainingOptions& options, Visitor* v) {
   v->Word("with_validation", options.with_validation ? "true" : "false");
   v->Number("captions.first", options.captions.first, 0, 1);
   v->Number("captions.other_language", options.captions.other_language, 0, 1);
+  v->Number("captions.token_dropout", options.captions.token_dropout, 0, 0.9);
   VisitAugment(options.augment, v);
   VisitBi(options.bi, v);
   VisitJoint(options.joint, v);

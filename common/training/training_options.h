@@ -48,12 +48,15 @@ struct RateOptions {
   double final_share = 0.02;
 };
 
-// Which caption of a row is shown: with `other_language` one that is not in the set's
+// Which caption of a row is shown, and how: with `other_language` one that is not in the set's
 // first language; else with `first` the row's first one; else another one of the first
 // language.  A row that has none of a kind shows one that it has.
 struct CaptionOptions {
   double first = 0.5;
   double other_language = 0.0;
+  // Probability with which each of its tokens is left out; one always stays.  Teaches
+  // that a query with an unknown word still says something.
+  double token_dropout = 0.0;
 };
 
 // Random changes of each picture at each use.  Numbers are half ranges; 0 is never.

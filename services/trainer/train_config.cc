@@ -42,6 +42,7 @@ void ReadRate(ConfigReader stage, RateOptions* rate) {
 void ReadCaptions(ConfigReader section, CaptionOptions* captions) {
   Read(section, "first", &captions->first);
   Read(section, "other_language", &captions->other_language);
+  Read(section, "token_dropout", &captions->token_dropout);
 }
 
 void ReadAugment(ConfigReader section, AugmentOptions* augment) {

@@ -148,6 +148,26 @@ TEST_CASE_METHOD(Fixture, "captions are drawn by kind with the shares asked for"
   REQUIRE(kinds[2] / 6000.0 == Approx(0.2).margin(0.03));
 }
 
+TEST_CASE("tokens are left out one by one, never the special ones and never all") {
+  const std::vector<int32_t> tokens = {2, 10, 11, 12, 13, 3};
+  Random random(5);
+  std::map<int32_t, int> kept;
+  for (int draw = 0; draw < 4000; ++draw) {
+    const std::vector<int32_t> shown = DropTokens(tokens, 0.25, &random);
+    REQUIRE(shown.size() >= 3);
+    REQUIRE(shown.front() == 2);
+    REQUIRE(shown.back() == 3);
+    REQUIRE(std::is_sorted(shown.begin() + 1, shown.end() - 1));
+    for (size_t i = 1; i + 1 < shown.size(); ++i) ++kept[shown[i]];
+  }
+  REQUIRE(kept.size() == 4);
+  for (const auto& [token, count] : kept) REQUIRE(count / 4000.0 == Approx(0.75).margin(0.03));
+  REQUIRE(DropTokens(tokens, 0, &random) == tokens);
+  REQUIRE(DropTokens(tokens, 0.999, &random).size() == 3);
+  REQUIRE(DropTokens({2, 10, 3}, 0.999, &random) == std::vector<int32_t>{2, 10, 3});
+  REQUIRE(DropTokens({2, 3}, 0.5, &random) == std::vector<int32_t>{2, 3});
+}
+
 TEST_CASE_METHOD(Fixture, "a problem has one right pair and wrong ones on one side") {
   TrainingOptions options = TinyTrainingOptions();
   options.joint.queries = 12;
