@@ -38,8 +38,8 @@ class JointNet {
   int64_t region_count() const { return boxes_.size(0); }
 
   CaptionBatch Captions(const std::vector<int64_t>& captions) const;
-  // The same as a step shows them, tokens dropped as the options say: a caption that
-  // comes twice loses the same ones.  `seed` is the step's.
+  // The same as a bi step shows them, tokens dropped as the options say.  `seed` is the
+  // step's.
   CaptionBatch ShownCaptions(const std::vector<int64_t>& captions, uint64_t seed) const;
 
   // B x 3 x S x S on a scale of 0 to 1 -> B x R x C: the grid's regions.

@@ -24,6 +24,9 @@
 #include "common/training/steps.h"
 #include "common/training/validation.h"
 
+// Declared here: <cblas.h> of Debian's alternatives may be another BLAS's.
+extern "C" void openblas_set_num_threads(int threads);
+
 namespace sightline {
 namespace {
 
@@ -117,12 +120,9 @@ class Trainer {
   void Prepare(const PlannedStep& planned) {
     if (planned.stage == TrainingStage::kBi) return;
     const absl::Time begin = call_.clock()->Now();
+    if (planned.step == 0) steps_.optimizer().AdoptAverage();
     if (options_.joint.freeze_grid) {
-      if (!source_.frozen()) {
-        // The average is what is served, so its stem is the one to stand still.
-        if (planned.step == 0) steps_.optimizer().AdoptAverage();
-        source_.Freeze();
-      }
+      if (!source_.frozen()) source_.Freeze();
       source_.Refresh(plan_.CrossPeriod(planned, options_.joint.refresh_every), rows_.pictured());
     }
     if (plan_.BeginsCrossPeriod(planned, options_.joint.mine_every)) Mine();
@@ -341,7 +341,11 @@ absl::StatusOr<TrainingResult> Train(const TrainingJob& job,
   ASSIGN_OR_RETURN(const c10::Device device, DeviceOf(job.device));
   const TrainingRows rows(*job.set, job.options.with_validation);
   RETURN_IF_ERROR(CheckRows(job, rows));
-  if (job.threads > 0) at::set_num_threads(job.threads);
+  if (job.threads > 0) {
+    at::set_num_threads(job.threads);
+    // Has threads of its own, and splits its sums by their number.
+    openblas_set_num_threads(job.threads);
+  }
   ASSIGN_OR_RETURN(OscarNet net, RandomNet(manifest, job.options));
   Trainer trainer(job, std::move(manifest), std::move(net), &rows, device, observer, call);
   return trainer.Run();

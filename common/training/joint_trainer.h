@@ -145,7 +145,8 @@ struct TrainingJob {
 
 struct TrainingResult {
   ModelBundle bundle;
-  // Of the weights that were written.
+  // Of the averaged weights, in the precision of the training; what was written of them
+  // is float16, and served in float32.
   ValidationReport validation;
   std::string device;  // that was used: "cpu", "cuda:0"
 };

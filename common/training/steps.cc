@@ -77,10 +77,6 @@ std::vector<size_t> TrainingSteps::GroupsOfCross() const {
   return {kStem, kShared, kCrossOnly};
 }
 
-uint64_t TrainingSteps::TokenSeed(uint64_t index) const {
-  return SeedOf(options_.seed, RandomStream::kTokens, index);
-}
-
 StepOutcome TrainingSteps::Bi(int64_t number, double rate) {
   const BiBatch batch = sampler_.Bi(number);
   const int64_t count = static_cast<int64_t>(batch.captions.size());
@@ -89,8 +85,8 @@ StepOutcome TrainingSteps::Bi(int64_t number, double rate) {
   optimizer_.ZeroGradients();
 
   const at::Tensor images = net_.EmbedImages(net_.RegionRows(source_.Shown(batch.rows, &random)));
-  const at::Tensor texts =
-      net_.EmbedCaptions(net_.ShownCaptions(batch.captions, TokenSeed(BiIndex(number))));
+  const at::Tensor texts = net_.EmbedCaptions(
+      net_.ShownCaptions(batch.captions, SeedOf(options_.seed, RandomStream::kTokens, number)));
   const at::Tensor related =
       at::from_blob(const_cast<uint8_t*>(batch.related.data()),
                     {count, static_cast<int64_t>(batch.rows.size())}, at::kByte)
@@ -131,8 +127,8 @@ std::vector<std::vector<int64_t>> TrainingSteps::Passes(const CrossBatch& batch)
 }
 
 Loss TrainingSteps::CrossPass(const CrossBatch& batch, const std::vector<int64_t>& problems,
-                              const std::vector<int64_t>& place_of_pair, const at::Tensor& regions,
-                              uint64_t token_seed) {
+                              const std::vector<int64_t>& place_of_pair,
+                              const at::Tensor& regions) {
   std::vector<int64_t> captions, places;
   for (const int64_t problem : problems) {
     const int64_t begin = problem * batch.candidates, end = begin + batch.candidates;
@@ -140,7 +136,7 @@ Loss TrainingSteps::CrossPass(const CrossBatch& batch, const std::vector<int64_t
     places.insert(places.end(), place_of_pair.begin() + begin, place_of_pair.begin() + end);
   }
   const at::Tensor seen = regions.index_select(0, ToDevice(places, net_.device()));
-  const at::Tensor logits = net_.PairLogits(net_.ShownCaptions(captions, token_seed), seen)
+  const at::Tensor logits = net_.PairLogits(net_.Captions(captions), seen)
                                 .view({static_cast<int64_t>(problems.size()), batch.candidates, 2});
   const Loss loss =
       options_.joint.loss == CrossLoss::kListwise ? ListwiseLoss(logits) : PairwiseLoss(logits);
@@ -170,8 +166,7 @@ StepOutcome TrainingSteps::Cross(int64_t number, double rate, const MinedNegativ
   const at::Tensor leaf = regions.detach().set_requires_grad(true);
   StepOutcome outcome;
   for (const std::vector<int64_t>& problems : Passes(batch)) {
-    const Loss loss =
-        CrossPass(batch, problems, place_of_pair, leaf, TokenSeed(CrossIndex(number)));
+    const Loss loss = CrossPass(batch, problems, place_of_pair, leaf);
     outcome.loss = outcome.loss.defined() ? outcome.loss + loss.value : loss.value;
     outcome.first = outcome.first.defined() ? outcome.first + loss.first : loss.first;
   }

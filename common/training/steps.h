@@ -44,14 +44,11 @@ class TrainingSteps {
   double Temperature() const;
 
  private:
-  // Decides which tokens step `index` leaves out.
-  uint64_t TokenSeed(uint64_t index) const;
   std::vector<size_t> GroupsOfBi() const;
   std::vector<size_t> GroupsOfCross() const;
   // Runs the pairs of `problems` of `batch` and adds their share of the loss's gradient.
   Loss CrossPass(const CrossBatch& batch, const std::vector<int64_t>& problems,
-                 const std::vector<int64_t>& place_of_pair, const at::Tensor& regions,
-                 uint64_t token_seed);
+                 const std::vector<int64_t>& place_of_pair, const at::Tensor& regions);
   // Problems of like length together, each pass within pass_rows.
   std::vector<std::vector<int64_t>> Passes(const CrossBatch& batch) const;
 

@@ -1,5 +1,5 @@
-// Everything that decides how a model is trained.  The defaults train the demo's model on
-// some 5 000 captioned pictures.
+// Everything that decides how a model is trained.  The defaults suit some 5 000 captioned
+// pictures; deploy/demo/train.yaml has what the demo's model was trained with.
 //
 // "Row" is a row of the training set.  A bi step trains the bi-encoder on one batch of
 // pictures with a caption each, a cross step the cross-encoder on problems of one match
@@ -54,8 +54,9 @@ struct RateOptions {
 struct CaptionOptions {
   double first = 0.5;
   double other_language = 0.0;
-  // Probability with which each of its tokens is left out; one always stays.  Teaches
-  // that a query with an unknown word still says something.
+  // Probability with which a bi step leaves each of its tokens out; one always stays.
+  // Teaches that a query with an unknown word still says something.  Not in cross steps:
+  // their wrong pairs are wrong for the whole caption, and may be right for what is left.
   double token_dropout = 0.0;
 };
 

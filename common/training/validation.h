@@ -44,8 +44,6 @@ class Validator {
   Validator(const TrainingSet* set, const TrainingRows* rows, const TrainingOptions* options,
             ScoreKind kind);
 
-  int64_t validation_queries() const { return static_cast<int64_t>(validation_.size()); }
-
   // Fills all of a report but stage, step, epoch and time.  The net's mode is restored.
   // Cancelled, DeadlineExceeded when `call` ends.
   absl::StatusOr<ValidationReport> Run(JointNet* net, GridSource* source, bool rerank,

@@ -188,6 +188,7 @@ TEST_CASE_METHOD(Fixture, "a run that was stopped ends in the bits of one that w
   options.dropout = 0.1;
   options.augment.shift = 0.1;
   options.augment.brightness = 0.2;
+  options.captions.token_dropout = 0.3;
   options.joint.freeze_grid = GENERATE(true, false);
   TrainingJob job = Job(options);
   job.checkpoint_directory = NewFolder();
@@ -209,6 +210,17 @@ TEST_CASE_METHOD(Fixture, "a run that was stopped ends in the bits of one that w
     REQUIRE(NewestBytes(job.checkpoint_directory) == bytes);
     REQUIRE(result->bundle.id == expected->bundle.id);
   }
+}
+
+TEST_CASE_METHOD(Fixture, "tokens that are left out change what is learnt") {
+  TrainingOptions options = TinyTrainingOptions();
+  Recorder recorder;
+  const auto whole = Train(Job(options), &recorder);
+  options.captions.token_dropout = 0.5;
+  const auto less = Train(Job(options), &recorder);
+  REQUIRE(whole.ok());
+  REQUIRE(less.ok());
+  REQUIRE(whole->bundle.id != less->bundle.id);
 }
 
 TEST_CASE_METHOD(Fixture, "a run that was finished gives its bundle again") {
