@@ -18,7 +18,9 @@ struct CodePoints {
 constexpr CodePoints kLatin[] = {
     {0x21, 0x7E},      // ASCII
     {0xA1, 0xFF},      // Latin-1
-    {0x100, 0x17F},    // Latin Extended-A
+    {0x100, 0x24F},    // Latin Extended-A and -B
+    {0x250, 0x2AF},    // IPA Extensions: letters of many African languages
+    {0x1E00, 0x1EFF},  // Latin Extended Additional
     {0x2010, 0x2015},  // hyphens and dashes
     {0x2018, 0x201F},  // quotation marks
     {0x2022, 0x2022},  // bullet

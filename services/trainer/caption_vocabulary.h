@@ -11,8 +11,9 @@
 namespace sightline {
 
 // What a query in a Latin script may be written with, whatever the captions are: the
-// visible characters of ASCII and Latin-1, the letters of Latin Extended-A, and the
-// punctuation of typesetters.  UTF-8, one space between two.
+// visible characters of ASCII and Latin-1, the letters of Latin Extended-A, -B and
+// Additional and of the IPA Extensions, and the punctuation of typesetters.  UTF-8, one
+// space between two.
 std::string LatinAlphabet();
 
 // The text of a vocab.txt of at most `size` tokens, made of `captions` as

@@ -83,7 +83,8 @@ class PrepareJob {
              Progress* progress)
       : options_(std::move(options)), corpora_(std::move(corpora)), progress_(progress) {}
 
-  // Cancelled when `call` is; then nothing in the folder has changed.  InvalidArgument:
+  // Cancelled when `call` is; the folder is unchanged, or without cache.container if writing
+  // had begun.  InvalidArgument:
   // two items of one id, a vocabulary that is none or is too small.  FailedPrecondition:
   // no good picture at all.  Otherwise as corpora and disk report.
   absl::StatusOr<PrepareSummary> Run(const CallContext& call);

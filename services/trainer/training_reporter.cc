@@ -114,8 +114,8 @@ std::string StepLine(const StepReport& report, const ValidationReport* validatio
     const Recall& recall = validation->has_reranking ? queries.best.recall : queries.retrieval;
     absl::StrAppendFormat(&line, "  recall@1 %.1f @10 %.1f", recall.at1, recall.at10);
   }
-  absl::StrAppendFormat(&line, "  %.0f/s  %s left", report.items_per_second,
-                        ClockTime(report.remaining));
+  absl::StrAppendFormat(&line, "  %.0f/s  %s left of %s", report.items_per_second,
+                        ClockTime(report.remaining), TrainingStageName(report.stage));
   return line;
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 TEST_CASE("no query in a Latin script is unknown, whatever the captions are") {
   for (const bool lowercase : {true, false}) {
-    const auto vocabulary = MakeCaptionVocabulary({"a red fish", "a fish"}, lowercase, 2000);
+    const auto vocabulary = MakeCaptionVocabulary({"a red fish", "a fish"}, lowercase, 3000);
     REQUIRE(vocabulary.ok());
     const auto tokenizer = WordPieceTokenizer::Create(*vocabulary, {lowercase});
     REQUIRE(tokenizer.ok());
@@ -21,7 +21,8 @@ TEST_CASE("no query in a Latin script is unknown, whatever the captions are") {
          {std::string("Zwölf Boxkämpfer jagen Viktor quer über den großen Sylter Deich!"),
           std::string("Où est l’été de Ÿsaÿe? «Là-bas» – 100 % œuf, 5 €…"),
           std::string("¿Dónde está el pingüino nº 7? ¡Aquí! [x] {y} ~ ^ ` |"),
-          std::string("Žluťoučký kůň, łódź, ğ, ß, æ, ø, þ, ð, đ, ħ, ŋ, ŧ"), LatinAlphabet()}) {
+          std::string("Žluťoučký kůň, łódź, ğ, ß, æ, ø, þ, ð, đ, ħ, ŋ, ŧ, ə, ɓ, ƙ, ẽ, ơ, ȷ"),
+          LatinAlphabet()}) {
       const auto ids = (*tokenizer)->Encode(query);
       REQUIRE(ids.ok());
       INFO(query);

@@ -69,7 +69,7 @@ class Fixture {
 
 TEST_CASE("the line says how far, how well and how long") {
   REQUIRE(StepLine(Step(), nullptr) ==
-          "bi 50/2220  epoch 1.4  bi loss 4.250 hit 12 %  41/s  1:02:03 left");
+          "bi 50/2220  epoch 1.4  bi loss 4.250 hit 12 %  41/s  1:02:03 left of bi");
   StepReport joint = Step();
   joint.stage = TrainingStage::kJoint;
   joint.has_cross = true;
@@ -79,7 +79,7 @@ TEST_CASE("the line says how far, how well and how long") {
   const ValidationReport validation = Validation();
   REQUIRE(StepLine(joint, &validation) ==
           "joint 50/2220  epoch 1.4  bi loss 4.250 hit 12 %  cross loss 1.500 hit 50 %  "
-          "recall@1 33.0 @10 64.0  41/s  1:01 left");
+          "recall@1 33.0 @10 64.0  41/s  1:01 left of joint");
 }
 
 TEST_CASE_METHOD(Fixture, "every report is a line of metrics, there at once") {
