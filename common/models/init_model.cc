@@ -1,5 +1,7 @@
 #include "common/models/init_model.h"
 
+#include <google/protobuf/util/json_util.h>
+
 #include <map>
 #include <memory>
 #include <string>
@@ -7,11 +9,14 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "common/tokenizer/wordpiece.h"
 
 namespace sightline {
 namespace {
+
+constexpr int64_t kMaxConfigBytes = 1 << 20;
 
 absl::Status FitVocabulary(absl::string_view vocabulary,
                            bundle::v1::ModelBundleManifest* manifest) {
@@ -82,6 +87,19 @@ bundle::v1::ModelBundleManifest SmallOscarManifest() {
   // ImageNet's, as most pictures go.
   for (const float mean : {0.485f, 0.456f, 0.406f}) grid->add_mean(mean);
   for (const float deviation : {0.229f, 0.224f, 0.225f}) grid->add_standard_deviation(deviation);
+  return manifest;
+}
+
+absl::StatusOr<bundle::v1::ModelBundleManifest> ReadModelConfig(const std::string& path) {
+  if (path.empty()) return SmallOscarManifest();
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxConfigBytes));
+  bundle::v1::ModelBundleManifest manifest;
+  const auto parsed = google::protobuf::util::JsonStringToMessage(text, &manifest);
+  if (!parsed.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, " is not the JSON of a ModelBundleManifest: ",
+                     std::string(parsed.message().data(), parsed.message().size())));
+  }
   return manifest;
 }
 

@@ -4,6 +4,7 @@
 #define SIGHTLINE_COMMON_MODELS_INIT_MODEL_H_
 
 #include <cstdint>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -33,6 +34,11 @@ absl::StatusOr<ModelBundle> InitModel(absl::string_view store,
 // over 36 grid cells of 96 x 96 pictures, 40 tokens, uncased.  12 MB in float16 beside
 // the word table (512 bytes a token; 26 MB altogether with BERT's 30 522).
 bundle::v1::ModelBundleManifest SmallOscarManifest();
+
+// The JSON of a ModelBundleManifest without files, in the file `path`;
+// SmallOscarManifest() if `path` is empty.  InvalidArgument if it is not that JSON;
+// NotFound and so on from reading.  Whether it describes a model is not looked at.
+absl::StatusOr<bundle::v1::ModelBundleManifest> ReadModelConfig(const std::string& path);
 
 }  // namespace sightline
 

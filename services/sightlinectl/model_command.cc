@@ -1,7 +1,5 @@
 #include "services/sightlinectl/model_command.h"
 
-#include <google/protobuf/util/json_util.h>
-
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -18,21 +16,7 @@
 namespace sightline {
 namespace {
 
-constexpr int64_t kMaxConfigBytes = 1 << 20;
 constexpr int64_t kMaxVocabularyBytes = 64 << 20;
-
-absl::StatusOr<bundle::v1::ModelBundleManifest> ReadModelConfig(const std::string& path) {
-  if (path.empty()) return SmallOscarManifest();
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxConfigBytes));
-  bundle::v1::ModelBundleManifest manifest;
-  const auto parsed = google::protobuf::util::JsonStringToMessage(text, &manifest);
-  if (!parsed.ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, " is not the JSON of a ModelBundleManifest: ",
-                     std::string(parsed.message().data(), parsed.message().size())));
-  }
-  return manifest;
-}
 
 absl::StatusOr<ModelBundle> WriteInitialModel(const std::string& store,
                                               const std::string& vocabulary_path,

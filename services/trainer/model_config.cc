@@ -1,19 +1,12 @@
 #include "services/trainer/model_config.h"
 
-#include <google/protobuf/util/json_util.h>
-
-#include <cstdint>
-
 #include "absl/strings/str_cat.h"
-#include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "common/models/family.h"
 #include "common/models/init_model.h"
 
 namespace sightline {
 namespace {
-
-constexpr int64_t kMaxConfigBytes = 1 << 20;
 
 absl::Status CheckModelConfig(bundle::v1::ModelBundleManifest manifest) {
   ASSIGN_OR_RETURN(const Family* family, FindFamily(manifest.family()));
@@ -31,16 +24,9 @@ absl::Status CheckModelConfig(bundle::v1::ModelBundleManifest manifest) {
 
 }  // namespace
 
-absl::StatusOr<bundle::v1::ModelBundleManifest> ReadModelConfig(const std::string& path) {
-  if (path.empty()) return SmallOscarManifest();
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxConfigBytes));
-  bundle::v1::ModelBundleManifest manifest;
-  const auto parsed = google::protobuf::util::JsonStringToMessage(text, &manifest);
-  if (!parsed.ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, " is not the JSON of a ModelBundleManifest: ",
-                     std::string(parsed.message().data(), parsed.message().size())));
-  }
+absl::StatusOr<bundle::v1::ModelBundleManifest> ReadTrainableModelConfig(const std::string& path) {
+  ASSIGN_OR_RETURN(bundle::v1::ModelBundleManifest manifest, ReadModelConfig(path));
+  if (path.empty()) return manifest;
   if (const absl::Status valid = CheckModelConfig(manifest); !valid.ok()) {
     return absl::Status(valid.code(), absl::StrCat(path, ": ", valid.message()));
   }

@@ -14,7 +14,7 @@ namespace sightline {
 //
 // InvalidArgument, all problems at once, for what describes no model that can be trained
 // from pixels; NotFound and so on from reading.
-absl::StatusOr<bundle::v1::ModelBundleManifest> ReadModelConfig(const std::string& path);
+absl::StatusOr<bundle::v1::ModelBundleManifest> ReadTrainableModelConfig(const std::string& path);
 
 }  // namespace sightline
 

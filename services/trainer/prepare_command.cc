@@ -88,7 +88,7 @@ absl::StatusOr<PrepareSummary> Prepare(const PrepareFlags& flags, const Console&
   PrepareOptions options;
   options.out = flags.out;
   ASSIGN_OR_RETURN(options.languages, ParseLanguages(flags.languages));
-  ASSIGN_OR_RETURN(options.model, ReadModelConfig(flags.model_config));
+  ASSIGN_OR_RETURN(options.model, ReadTrainableModelConfig(flags.model_config));
   if (!flags.vocabulary.empty()) {
     ASSIGN_OR_RETURN(options.vocabulary, ReadFile(flags.vocabulary, kMaxVocabularyBytes));
   }

@@ -21,7 +21,7 @@ absl::StatusOr<TrainingInput> OpenTrainingInput(const TrainConfig& config,
                                                 const CallContext& call) {
   TrainingInput input;
   TrainingJob& job = input.job;
-  ASSIGN_OR_RETURN(job.manifest, ReadModelConfig(config.model_config));
+  ASSIGN_OR_RETURN(job.manifest, ReadTrainableModelConfig(config.model_config));
   // The demo's manifest says that its weights are random.
   if (config.model_config.empty()) job.manifest.clear_description();
   if (!config.description.empty()) job.manifest.set_description(config.description);

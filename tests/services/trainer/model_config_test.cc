@@ -23,7 +23,7 @@ class Fixture {
  public:
   absl::StatusOr<bundle::v1::ModelBundleManifest> Read(const std::string& text) {
     REQUIRE(WriteFileAtomically(dir_.File("model.json"), text).ok());
-    return ReadModelConfig(dir_.File("model.json"));
+    return ReadTrainableModelConfig(dir_.File("model.json"));
   }
 
  private:
@@ -31,7 +31,7 @@ class Fixture {
 };
 
 TEST_CASE("without a file it is the demo's model") {
-  const auto manifest = ReadModelConfig("");
+  const auto manifest = ReadTrainableModelConfig("");
   REQUIRE(manifest.ok());
   REQUIRE(JsonOf(*manifest) == JsonOf(SmallOscarManifest()));
 }
