@@ -33,6 +33,13 @@ class GenerationRegistry {
     std::shared_ptr<const T> held;
   };
 
+  // All that the server is configured to hold is here.  Until then a generation that is
+  // not is one to come back for.
+  void SetComplete() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    complete_ = true;
+  }
+
   // Adds or replaces the generation that `entry.manifest` names.
   void Put(Entry entry) {
     auto shared = std::make_shared<const Entry>(std::move(entry));
@@ -40,24 +47,20 @@ class GenerationRegistry {
     entries_[{shared->manifest.index(), shared->manifest.generation()}] = shared;
   }
 
-  // FailedPrecondition, with a reason: the generation is not held, or its embedding
-  // space is another than `space`.
+  // With a reason: FailedPrecondition if the generation is not held or its embedding space
+  // is another than `space`; Unavailable if it is not held and the registry is not complete.
   absl::StatusOr<std::shared_ptr<const Entry>> Find(absl::string_view index,
                                                     absl::string_view generation,
                                                     absl::string_view space) const {
     std::shared_ptr<const Entry> entry;
+    bool complete = false;
     {
       std::lock_guard<std::mutex> lock(mutex_);
       auto found = entries_.find({std::string(index), std::string(generation)});
       if (found != entries_.end()) entry = found->second;
+      complete = complete_;
     }
-    if (entry == nullptr) {
-      return WithReason(
-          absl::FailedPreconditionError(absl::StrCat("generation '", generation, "' of index '",
-                                                     index, "' is not held by this server")),
-          "GENERATION_NOT_HELD",
-          {{"index", std::string(index)}, {"generation", std::string(generation)}});
-    }
+    if (entry == nullptr) return Missing(index, generation, complete);
     if (entry->manifest.embedding().space() != space) {
       return WithReason(
           absl::FailedPreconditionError(absl::StrCat(
@@ -79,7 +82,19 @@ class GenerationRegistry {
   }
 
  private:
+  static absl::Status Missing(absl::string_view index, absl::string_view generation,
+                              bool complete) {
+    const std::string name = absl::StrCat("generation '", generation, "' of index '", index, "'");
+    const absl::Status status =
+        complete ? absl::FailedPreconditionError(absl::StrCat(name, " is not held by this server"))
+                 : absl::UnavailableError(absl::StrCat(
+                       name, " is not held by this server, which has not loaded everything yet"));
+    return WithReason(status, complete ? "GENERATION_NOT_HELD" : "SERVER_LOADING",
+                      {{"index", std::string(index)}, {"generation", std::string(generation)}});
+  }
+
   mutable std::mutex mutex_;
+  bool complete_ = false;  // guarded by mutex_, as is
   std::map<std::pair<std::string, std::string>, std::shared_ptr<const Entry>> entries_;
 };
 

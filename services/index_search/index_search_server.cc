@@ -39,6 +39,7 @@ absl::Status IndexSearchServer::Start() {
   rpc_.AddService(v1::Admin::service_full_name(), &admin_);
   RETURN_IF_ERROR(rpc_.Start());
   for (const std::string& index : config_.store.indexes) RETURN_IF_ERROR(LoadIndex(index));
+  generations_.SetComplete();
   rpc_.SetServing(true);
   return absl::OkStatus();
 }

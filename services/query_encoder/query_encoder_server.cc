@@ -43,6 +43,7 @@ absl::Status QueryEncoderServer::Start() {
   rpc_.AddService(v1::Admin::service_full_name(), &admin_);
   RETURN_IF_ERROR(rpc_.Start());
   RETURN_IF_ERROR(Load());
+  generations_.SetComplete();
   RETURN_IF_ERROR(WarmUp());
   rpc_.SetServing(true);
   return absl::OkStatus();

@@ -43,6 +43,7 @@ absl::Status RerankerServer::Start() {
   rpc_.AddService(v1::Admin::service_full_name(), &admin_);
   RETURN_IF_ERROR(rpc_.Start());
   for (const std::string& index : config_.store.indexes) RETURN_IF_ERROR(LoadIndex(index));
+  generations_.SetComplete();
   RETURN_IF_ERROR(WarmUp());
   rpc_.SetServing(true);
   return absl::OkStatus();

@@ -157,6 +157,9 @@ class Fleet {
           {index->manifest, 1, OpenForRerank(*index, model_, AllShards(*index))});
       catalog_.Set(std::make_shared<GenerationInfo>(InfoOf(*index)));
     }
+    encoder_generations_.SetComplete();
+    search_generations_.SetComplete();
+    rerank_generations_.SetComplete();
     EncodeEngineOptions encode;
     encode.text = encode.image = encode.decode = SmallBatches();
     encode.decode.max_batch_size = 1;

@@ -32,6 +32,7 @@ TEST_CASE("a generation is found by index, name and space") {
 TEST_CASE("what is not held and what lies elsewhere have reasons of their own") {
   Registry registry;
   registry.Put(Entry("images", "g1", "one"));
+  registry.SetComplete();
   for (const auto& [index, generation] : {std::pair("images", "g2"), std::pair("films", "g1")}) {
     const absl::Status missing = registry.Find(index, generation, "space of images").status();
     CHECK(absl::IsFailedPrecondition(missing));
@@ -45,6 +46,17 @@ TEST_CASE("what is not held and what lies elsewhere have reasons of their own") 
   REQUIRE(GetReason(elsewhere).has_value());
   CHECK(GetReason(elsewhere)->reason == "EMBEDDING_SPACE_MISMATCH");
   CHECK(GetReason(elsewhere)->metadata.at("expectedSpace") == "space of images");
+}
+
+TEST_CASE("what a loading server does not hold yet is worth asking for again") {
+  Registry registry;
+  registry.Put(Entry("images", "g1", "one"));
+  CHECK(registry.Find("images", "g1", "space of images").ok());
+  const absl::Status early = registry.Find("films", "g1", "space of films").status();
+  CHECK(absl::IsUnavailable(early));
+  REQUIRE(GetReason(early).has_value());
+  CHECK(GetReason(early)->reason == "SERVER_LOADING");
+  CHECK(GetReason(early)->metadata.at("index") == "films");
 }
 
 TEST_CASE("a request keeps what was replaced since") {

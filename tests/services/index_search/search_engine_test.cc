@@ -53,6 +53,7 @@ struct Rig {
     SearchableShard& first = held->shards.at(0);
     first.index = std::make_unique<HeldIndex>(std::move(first.index), &entered, &release, &batches);
     generations.Put({index.manifest, 1, held});
+    generations.SetComplete();
     engine = std::make_unique<SearchEngine>(options, &generations, &clock);
   }
   ~Rig() { release.Open(); }

@@ -30,6 +30,7 @@ struct Rig {
     manifest.set_generation("g1");
     manifest.mutable_embedding()->set_space(model->space());
     generations.Put({manifest, 1, std::make_shared<EncoderGeneration>(held)});
+    generations.SetComplete();
     engine = std::make_unique<EncodeEngine>(options, &generations, &clock);
   }
 

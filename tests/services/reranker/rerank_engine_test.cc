@@ -26,6 +26,7 @@ struct Rig {
         captions(WriteWordIndex(dir.path(), "captions", true, 1, MakeWordItems("captions", 9))) {
     generations.Put({images.manifest, 1, OpenForRerank(images, model, {0, 1})});
     generations.Put({captions.manifest, 1, OpenForRerank(captions, model, {0})});
+    generations.SetComplete();
     engine = std::make_unique<RerankEngine>(options, &generations, &clock);
   }
 
