@@ -31,6 +31,7 @@ struct PrepareFlags {
   std::string out, languages = "en,de,fr,es", model_config, vocabulary;
   std::vector<std::string> corpora;
   absl::optional<int64_t> vocabulary_size, threads;
+  bool learn_names = false;
 };
 
 Flags DefineFlags(PrepareFlags* values) {
@@ -50,6 +51,8 @@ Flags DefineFlags(PrepareFlags* values) {
                &values->vocabulary);
   flags.Int("vocabulary-size", "most tokens of the vocabulary that is made; default 8000", 1000,
             1000000, &values->vocabulary_size);
+  flags.Switch("learn-names", "pictures without captions are learnt by their files' names",
+               &values->learn_names);
   flags.Int("threads", "that read and decode; default: the cores there are", 1, 1024,
             &values->threads);
   return flags;
@@ -94,6 +97,7 @@ absl::StatusOr<PrepareSummary> Prepare(const PrepareFlags& flags, const Console&
   }
   options.vocabulary_size =
       static_cast<int>(flags.vocabulary_size.value_or(options.vocabulary_size));
+  options.learn_names = flags.learn_names;
   const int64_t cores = std::max(1u, std::thread::hardware_concurrency());
   options.threads = static_cast<int>(flags.threads.value_or(cores));
   ASSIGN_OR_RETURN(

@@ -14,6 +14,7 @@
 #include "common/dataset/caption_rule.h"
 #include "common/dataset/near_duplicates.h"
 #include "services/trainer/caption_vocabulary.h"
+#include "services/trainer/item_names.h"
 #include "services/trainer/prepared_folder.h"
 
 namespace sightline {
@@ -115,6 +116,9 @@ std::string PrepareSummary::Report() const {
   }
   absl::StrAppendFormat(&report, "; %d without a word left out, %d cut\n", wordless_caption_count,
                         cut_caption_count);
+  if (named_items > 0) {
+    absl::StrAppend(&report, "  names       ", named_items, " items without captions have names\n");
+  }
   absl::StrAppendFormat(&report, "  tokens      %d, of which %d unknown; vocabulary %d\n",
                         token_count, unknown_token_count, vocabulary_size);
   absl::StrAppend(&report, "  duplicates  largest groups:");
@@ -182,6 +186,7 @@ absl::Status PrepareJob::SquareAll(const CallContext& call) {
                                         skipped_[0].item_id, ": ", skipped_[0].reason));
   }
   AssignSplits(squared);
+  ChooseCaptions();
   return absl::OkStatus();
 }
 
@@ -200,14 +205,26 @@ void PrepareJob::AssignSplits(const std::vector<SquaredPicture>& squared) {
   }
 }
 
+void PrepareJob::ChooseCaptions() {
+  ItemNames names;
+  for (const ListedItem& item : items_) {
+    captions_.push_back(item.captions);
+    if (!options_.learn_names || item.split != Split::kTrain || !item.captions.empty()) continue;
+    for (std::string& name : names.CaptionsOf(item.item_id)) {
+      captions_.back().push_back({options_.languages[0], std::move(name)});
+    }
+    summary_.named_items += !captions_.back().empty();
+  }
+}
+
 absl::Status PrepareJob::MakeVocabulary() {
   const bool lowercase = options_.model.tokenizer().lowercase();
   vocabulary_ = options_.vocabulary;
   if (vocabulary_.empty()) {
     std::vector<absl::string_view> captions;
-    for (const ListedItem& item : items_) {
-      if (item.split == Split::kHeldOut) continue;
-      for (const CorpusCaption& caption : item.captions) captions.push_back(caption.text);
+    for (size_t row = 0; row < items_.size(); ++row) {
+      if (items_[row].split == Split::kHeldOut) continue;
+      for (const CorpusCaption& caption : captions_[row]) captions.push_back(caption.text);
     }
     ASSIGN_OR_RETURN(vocabulary_,
                      MakeCaptionVocabulary(captions, lowercase, options_.vocabulary_size));
@@ -240,11 +257,11 @@ absl::Status PrepareJob::Tokenize() {
   content_.languages = options_.languages;
   std::map<std::string, int64_t> keys;  // by the normalised words
   std::vector<int64_t> counts(options_.languages.size());
-  for (const ListedItem& item : items_) {
+  for (size_t i = 0; i < items_.size(); ++i) {
     TrainingRow row;
-    row.use = UseOf(item.split);
-    row.group = item.group;
-    for (const CorpusCaption& caption : item.captions) {
+    row.use = UseOf(items_[i].split);
+    row.group = items_[i].group;
+    for (const CorpusCaption& caption : captions_[i]) {
       const std::string words = NormalizeWords(caption.text);
       TrainingCaption prepared;
       if (!words.empty()) {
@@ -302,7 +319,7 @@ void PrepareJob::CountItems() {
     PrepareSummary::SplitCounts& counts = summary_.splits[static_cast<size_t>(items_[row].split)];
     ++counts.items;
     counts.groups += items_[row].group == static_cast<int64_t>(row);
-    counts.captioned_items += !content_.rows[row].captions.empty();
+    counts.captioned_items += !items_[row].captions.empty();
   }
   summary_.largest_groups = LargestGroups(items_);
 }

@@ -44,6 +44,9 @@ struct PrepareOptions {
   bundle::v1::ModelBundleManifest model;
   std::string vocabulary;  // text of a vocab.txt; empty: made of the captions
   int vocabulary_size = 8000;
+  // Pictures without captions that may be learnt from get some of their names
+  // (item_names.h).  items.jsonl does not have these, and no question is asked by them.
+  bool learn_names = false;
   int threads = 1;
   DecodeLimits limits;
 };
@@ -62,6 +65,7 @@ struct PrepareSummary {
   std::string out;
   std::array<SplitCounts, 3> splits;                      // indexed by Split
   std::vector<std::pair<std::string, int64_t>> captions;  // by language
+  int64_t named_items = 0;                                // have captions of their names only
   int64_t wordless_caption_count = 0;                     // left out: nothing in them is a word
   int64_t token_count = 0;
   int64_t unknown_token_count = 0;
@@ -93,6 +97,7 @@ class PrepareJob {
   absl::Status List(const CallContext& call);
   absl::Status SquareAll(const CallContext& call);
   void AssignSplits(const std::vector<SquaredPicture>& squared);
+  void ChooseCaptions();
   absl::Status MakeVocabulary();
   absl::Status Tokenize();
   absl::StatusOr<std::vector<int32_t>> TokensOf(absl::string_view text);
@@ -105,9 +110,10 @@ class PrepareJob {
 
   std::vector<ListedPicture> listed_;  // in the order of item ids
   std::vector<CorpusProblem> skipped_;
-  std::unique_ptr<AtomicFile> spool_;  // squared pictures, by index into listed_
-  std::vector<int64_t> slots_;         // row -> index into listed_
-  std::vector<ListedItem> items_;      // by row, as all below
+  std::unique_ptr<AtomicFile> spool_;                 // squared pictures, by index into listed_
+  std::vector<int64_t> slots_;                        // row -> index into listed_
+  std::vector<ListedItem> items_;                     // by row, as all below
+  std::vector<std::vector<CorpusCaption>> captions_;  // to learn from and to ask by
   std::string vocabulary_;
   std::unique_ptr<WordPieceTokenizer> tokenizer_;
   TrainingSetContent content_;

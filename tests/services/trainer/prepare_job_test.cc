@@ -175,6 +175,22 @@ TEST_CASE_METHOD(Fixture, "a near duplicate goes where the smallest id goes") {
   REQUIRE(Set()->Relevant(Set()->captions(4)[0], 2));
 }
 
+TEST_CASE_METHOD(Fixture, "pictures without captions are learnt by name where it is asked for") {
+  corpus.Add("item/wren", Picture(6));  // held out
+  REQUIRE(Run().ok());
+  REQUIRE(Set()->captions(4).empty());
+
+  options.learn_names = true;
+  const auto summary = Run();
+  REQUIRE(summary.ok());
+  const auto set = Set();
+  REQUIRE(set->captions(4).size() == 1);  // item/nothing
+  REQUIRE(set->captions(5).empty());
+  REQUIRE(summary->named_items == 1);
+  REQUIRE(summary->splits[static_cast<size_t>(Split::kTrain)].captioned_items == 2);
+  REQUIRE(Items()[4]["captions"].empty());
+}
+
 TEST_CASE_METHOD(Fixture, "bad pictures are told and left out") {
   const auto summary = Run();
   REQUIRE(summary.ok());
