@@ -19,6 +19,7 @@
 #include "common/bundle/layout.h"
 #include "common/bundle/little_endian.h"
 #include "common/bundle/manifest.h"
+#include "common/bundle/shard_source.h"
 
 namespace sightline {
 namespace {
@@ -26,9 +27,9 @@ namespace {
 using bundle::v1::BundleFile;
 using bundle::v1::ShardManifest;
 
-absl::Status BadItem(const EncodedItem& item, absl::string_view why) {
+absl::Status BadItem(const ItemRecord& record, absl::string_view why) {
   return absl::InvalidArgumentError(
-      absl::StrCat("item '", absl::CHexEscape(item.record.item_id.substr(0, 100)), "': ", why));
+      absl::StrCat("item '", absl::CHexEscape(record.item_id.substr(0, 100)), "': ", why));
 }
 
 std::string EncodeTags(const std::vector<std::string>& tags) {
@@ -40,11 +41,10 @@ std::string EncodeTags(const std::vector<std::string>& tags) {
   return bytes;
 }
 
-absl::Status CheckRecord(const EncodedItem& item) {
-  const ItemRecord& record = item.record;
+absl::Status CheckRecord(const ItemRecord& record) {
   const auto id_length = static_cast<int64_t>(record.item_id.size());
   if (id_length < 1 || id_length > kMaxItemIdBytes) {
-    return BadItem(item,
+    return BadItem(record,
                    absl::StrCat("an id has 1 to ", kMaxItemIdBytes, " bytes, not ", id_length));
   }
   int64_t tag_bytes = 0;
@@ -54,91 +54,157 @@ absl::Status CheckRecord(const EncodedItem& item) {
     valid = valid && IsValidUtf8(tag);
     tag_bytes += static_cast<int64_t>(sizeof(uint32_t) + tag.size());
   }
-  if (!valid) return BadItem(item, "a text is not UTF-8");
+  if (!valid) return BadItem(record, "a text is not UTF-8");
   const auto longest = std::max({static_cast<int64_t>(record.caption.size()),
                                  static_cast<int64_t>(record.uri.size()), tag_bytes});
   if (longest > kMaxRecordFieldBytes) {
-    return BadItem(item, absl::StrCat("caption, uri or tags have ", longest, " bytes; at most ",
-                                      kMaxRecordFieldBytes, " are kept"));
+    return BadItem(record, absl::StrCat("caption, uri or tags have ", longest, " bytes; at most ",
+                                        kMaxRecordFieldBytes, " are kept"));
   }
   return absl::OkStatus();
 }
 
-absl::Status CheckEmbedding(const EncodedItem& item, int dimension) {
-  if (item.embedding.size() != static_cast<size_t>(dimension)) {
-    return BadItem(item, absl::StrCat("the embedding has ", item.embedding.size(), " numbers, not ",
-                                      dimension));
+absl::Status CheckEmbedding(const ItemRecord& record, absl::Span<const float> embedding,
+                            int dimension) {
+  if (embedding.size() != static_cast<size_t>(dimension)) {
+    return BadItem(
+        record, absl::StrCat("the embedding has ", embedding.size(), " numbers, not ", dimension));
   }
-  for (const float number : item.embedding) {
-    if (!std::isfinite(number)) return BadItem(item, "the embedding is not finite");
+  for (const float number : embedding) {
+    if (!std::isfinite(number)) return BadItem(record, "the embedding is not finite");
   }
   return absl::OkStatus();
 }
 
 // Whether the bytes of `tensor` are as many as it says; adds them to `total`.
-absl::Status CheckTensor(const EncodedItem& item, const FeatureTensor& tensor, int64_t* total) {
+absl::Status CheckTensor(const ItemRecord& record, const FeatureTensor& tensor, int64_t* total) {
   int64_t bytes = static_cast<int64_t>(DtypeSize(tensor.dtype));
   const bool sane = IsFeatureName(tensor.name) && bytes > 0 && tensor.rows >= 0 &&
                     tensor.columns >= 1 && !__builtin_mul_overflow(bytes, tensor.columns, &bytes) &&
                     !__builtin_mul_overflow(bytes, tensor.rows, &bytes) &&
                     bytes == static_cast<int64_t>(tensor.bytes.size());
   if (!sane) {
-    return BadItem(
-        item, absl::StrCat("feature '", absl::CHexEscape(tensor.name.substr(0, 100)), "' (",
-                           DtypeName(tensor.dtype), ", ", tensor.rows, " x ", tensor.columns, ", ",
-                           tensor.bytes.size(), " bytes) is malformed"));
+    return BadItem(record,
+                   absl::StrCat("feature '", absl::CHexEscape(tensor.name.substr(0, 100)), "' (",
+                                DtypeName(tensor.dtype), ", ", tensor.rows, " x ", tensor.columns,
+                                ", ", tensor.bytes.size(), " bytes) is malformed"));
   }
   *total += bytes;
   return absl::OkStatus();
 }
 
-// Features must be of the shape that those of the first item have.
-absl::Status CheckFeatures(const EncodedItem& item, const EncodedItem& first) {
-  const std::vector<FeatureTensor>& tensors = item.features.tensors;
-  const std::vector<FeatureTensor>& expected = first.features.tensors;
-  if (tensors.size() != expected.size() || tensors.size() > kMaxFeatureTensors) {
-    return BadItem(item,
-                   absl::StrCat(tensors.size(), " feature tensors where item '",
-                                absl::CHexEscape(first.record.item_id.substr(0, 100)), "' has ",
-                                expected.size(), " (at most ", kMaxFeatureTensors, ")"));
+// What the features of all items of a shard have in common: a tensor is a section.
+struct FeatureSection {
+  std::string name;
+  Dtype dtype = Dtype::kFloat32;
+  int64_t columns = 0;
+  int64_t rows = 0;  // of all items together
+};
+
+// The sections that the features of `item` are written to; rows are not counted yet.
+std::vector<FeatureSection> SectionsOf(const ItemFeatures& item) {
+  std::vector<FeatureSection> sections;
+  for (const FeatureTensor& tensor : item.tensors) {
+    sections.push_back({tensor.name, tensor.dtype, tensor.columns, 0});
+  }
+  return sections;
+}
+
+// Features must be of the shape that those of the first item, `first_id`, have; their rows
+// are added to `sections`.
+absl::Status CheckFeatures(const ItemRecord& record, const ItemFeatures& features,
+                           const std::string& first_id, std::vector<FeatureSection>* sections) {
+  const std::vector<FeatureTensor>& tensors = features.tensors;
+  if (tensors.size() != sections->size() || tensors.size() > kMaxFeatureTensors) {
+    return BadItem(record, absl::StrCat(tensors.size(), " feature tensors where item '",
+                                        absl::CHexEscape(first_id.substr(0, 100)), "' has ",
+                                        sections->size(), " (at most ", kMaxFeatureTensors, ")"));
   }
   int64_t total = 0;
   for (size_t i = 0; i < tensors.size(); ++i) {
-    RETURN_IF_ERROR(CheckTensor(item, tensors[i], &total));
-    if (tensors[i].name != expected[i].name || tensors[i].dtype != expected[i].dtype ||
-        tensors[i].columns != expected[i].columns) {
-      return BadItem(item, absl::StrCat("feature ", i,
-                                        " differs in name, dtype or columns from "
-                                        "that of the other items"));
+    RETURN_IF_ERROR(CheckTensor(record, tensors[i], &total));
+    FeatureSection& section = (*sections)[i];
+    if (tensors[i].name != section.name || tensors[i].dtype != section.dtype ||
+        tensors[i].columns != section.columns) {
+      return BadItem(record, absl::StrCat("feature ", i,
+                                          " differs in name, dtype or columns from "
+                                          "that of the other items"));
     }
     for (size_t k = 0; k < i; ++k) {
       if (tensors[k].name == tensors[i].name) {
-        return BadItem(item, absl::StrCat("two features named ", tensors[i].name));
+        return BadItem(record, absl::StrCat("two features named ", tensors[i].name));
       }
     }
+    section.rows += tensors[i].rows;
   }
   if (total > kMaxItemFeatureBytes) {
-    return BadItem(item, absl::StrCat("its features have ", total, " bytes; at most ",
-                                      kMaxItemFeatureBytes, " are kept"));
+    return BadItem(record, absl::StrCat("its features have ", total, " bytes; at most ",
+                                        kMaxItemFeatureBytes, " are kept"));
   }
   return absl::OkStatus();
 }
 
-absl::Status CheckItems(const std::vector<EncodedItem>& items, int shard, int shard_count,
-                        int dimension, bool with_features) {
-  for (size_t i = 0; i < items.size(); ++i) {
-    const EncodedItem& item = items[i];
-    RETURN_IF_ERROR(CheckRecord(item));
-    if (i > 0 && item.record.item_id == items[i - 1].record.item_id) {
-      return BadItem(item, "there are two of this id");
+// A shard to be written, and what its items were found to take.
+struct Shard {
+  std::string directory;
+  int number = 0;
+  int count = 1;
+  int dimension = 0;
+  std::string reranker_model;
+  std::vector<int64_t> text_bytes;  // of all items, for each column of the item table
+  std::vector<FeatureSection> features;
+
+  std::string FileName(absl::string_view kind) const { return ShardFileName(number, count, kind); }
+};
+
+// A column of the item table: its name, and an item's bytes in it.
+struct Column {
+  const char* name;
+  std::function<std::string(const ItemRecord&)> value;
+};
+
+const std::vector<Column>& ItemTable() {
+  static const auto* const columns = new std::vector<Column>{
+      {"item_id", [](const ItemRecord& record) { return record.item_id; }},
+      {"caption", [](const ItemRecord& record) { return record.caption; }},
+      {"uri", [](const ItemRecord& record) { return record.uri; }},
+      {"tags", [](const ItemRecord& record) { return EncodeTags(record.tags); }},
+  };
+  return *columns;
+}
+
+absl::Status CheckPlace(const Shard& shard, const ItemRecord& record,
+                        const std::string* previous_id) {
+  if (previous_id != nullptr && record.item_id <= *previous_id) {
+    return BadItem(record, record.item_id == *previous_id ? "there are two of this id"
+                                                          : "comes after a greater id");
+  }
+  const int home = ShardOf(record.item_id, shard.count);
+  if (home != shard.number) return BadItem(record, absl::StrCat("belongs to shard ", home));
+  return absl::OkStatus();
+}
+
+// Reads everything but the embeddings: checks it, and counts what it takes.
+absl::Status Measure(ShardSource& source, Shard* shard) {
+  shard->text_bytes.assign(ItemTable().size(), 0);
+  std::string first_id, previous_id;
+  for (int64_t i = 0; i < source.size(); ++i) {
+    ASSIGN_OR_RETURN(const ItemRecord* const record, source.Record(i));
+    RETURN_IF_ERROR(CheckRecord(*record));
+    RETURN_IF_ERROR(CheckPlace(*shard, *record, i > 0 ? &previous_id : nullptr));
+    for (size_t k = 0; k < ItemTable().size(); ++k) {
+      shard->text_bytes[k] += static_cast<int64_t>(ItemTable()[k].value(*record).size());
     }
-    const int home = ShardOf(item.record.item_id, shard_count);
-    if (home != shard) return BadItem(item, absl::StrCat("belongs to shard ", home));
-    RETURN_IF_ERROR(CheckEmbedding(item, dimension));
-    if (!with_features && !item.features.tensors.empty()) {
-      return BadItem(item, "has features, but no reranker is named that they are of");
+    previous_id = record->item_id;
+    ASSIGN_OR_RETURN(const ItemFeatures* const features, source.Features(i));
+    if (shard->reranker_model.empty() && !features->tensors.empty()) {
+      return BadItem(*record, "has features, but no reranker is named that they are of");
     }
-    RETURN_IF_ERROR(CheckFeatures(item, items[0]));
+    if (i == 0) {
+      first_id = previous_id;
+      shard->features = SectionsOf(*features);
+    }
+    RETURN_IF_ERROR(CheckFeatures(*record, *features, first_id, &shard->features));
   }
   return absl::OkStatus();
 }
@@ -152,125 +218,151 @@ absl::Status Finish(ContainerWriter& writer, const std::string& name, BundleFile
   return absl::OkStatus();
 }
 
-// Appends n + 1 offsets; `length` gives that of each item.
-absl::Status AppendOffsets(ContainerWriter& writer, const std::vector<EncodedItem>& items,
-                           const std::function<int64_t(const EncodedItem&)>& length) {
-  std::string offsets;
-  offsets.reserve((items.size() + 1) * sizeof(int64_t));
-  int64_t end = 0;
-  AppendLittleEndian(end, &offsets);
-  for (const EncodedItem& item : items) {
-    end += length(item);
-    AppendLittleEndian(end, &offsets);
+// Ends of variable-length values, one after another, as a section takes them.
+class OffsetList {
+ public:
+  explicit OffsetList(int64_t count) {
+    bytes_.reserve(static_cast<size_t>(count + 1) * sizeof(int64_t));
+    AppendLittleEndian(end_, &bytes_);
   }
-  return writer.Append(offsets);
-}
+  void Add(int64_t length) {
+    end_ += length;
+    AppendLittleEndian(end_, &bytes_);
+  }
+  const std::string& bytes() const { return bytes_; }
 
-// A column of the item table: its name, and an item's bytes in it.
-struct Column {
-  const char* name;
-  std::function<std::string(const EncodedItem&)> value;
+ private:
+  int64_t end_ = 0;
+  std::string bytes_;
 };
 
-const std::vector<Column>& ItemTable() {
-  static const auto* const columns = new std::vector<Column>{
-      {"item_id", [](const EncodedItem& item) { return item.record.item_id; }},
-      {"caption", [](const EncodedItem& item) { return item.record.caption; }},
-      {"uri", [](const EncodedItem& item) { return item.record.uri; }},
-      {"tags", [](const EncodedItem& item) { return EncodeTags(item.record.tags); }},
-  };
-  return *columns;
-}
-
-absl::Status WriteVectors(const std::string& directory, const std::string& name, int dimension,
-                          const std::vector<EncodedItem>& items, BundleFile* file) {
-  const auto count = static_cast<int64_t>(items.size());
+absl::Status WriteVectors(const Shard& shard, ShardSource& source, BundleFile* file) {
+  const int64_t count = source.size();
+  const std::string name = shard.FileName("vectors");
   ASSIGN_OR_RETURN(std::unique_ptr<ContainerWriter> writer,
-                   ContainerWriter::Create(JoinPath(directory, name)));
-  RETURN_IF_ERROR(writer->Declare("embeddings", Dtype::kFloat32, {count, dimension},
+                   ContainerWriter::Create(JoinPath(shard.directory, name)));
+  RETURN_IF_ERROR(writer->Declare("embeddings", Dtype::kFloat32, {count, shard.dimension},
                                   /*padded_rows=*/true));
-  for (const Column& column : ItemTable()) {
-    int64_t length = 0;
-    for (const EncodedItem& item : items) length += static_cast<int64_t>(column.value(item).size());
-    RETURN_IF_ERROR(writer->Declare(column.name, Dtype::kBytes, {length}));
-    RETURN_IF_ERROR(
-        writer->Declare(absl::StrCat(column.name, "/offsets"), Dtype::kInt64, {count + 1}));
+  for (size_t k = 0; k < ItemTable().size(); ++k) {
+    const char* const column = ItemTable()[k].name;
+    RETURN_IF_ERROR(writer->Declare(column, Dtype::kBytes, {shard.text_bytes[k]}));
+    RETURN_IF_ERROR(writer->Declare(absl::StrCat(column, "/offsets"), Dtype::kInt64, {count + 1}));
   }
-  for (const EncodedItem& item : items) {
-    RETURN_IF_ERROR(
-        writer->Append(absl::string_view(reinterpret_cast<const char*>(item.embedding.data()),
-                                         item.embedding.size() * sizeof(float))));
+  for (int64_t i = 0; i < count; ++i) {
+    ASSIGN_OR_RETURN(const absl::Span<const float> embedding, source.Embedding(i));
+    ASSIGN_OR_RETURN(const ItemRecord* const record, source.Record(i));
+    RETURN_IF_ERROR(CheckEmbedding(*record, embedding, shard.dimension));
+    RETURN_IF_ERROR(writer->Append(absl::string_view(
+        reinterpret_cast<const char*>(embedding.data()), embedding.size() * sizeof(float))));
   }
   for (const Column& column : ItemTable()) {
-    for (const EncodedItem& item : items) RETURN_IF_ERROR(writer->Append(column.value(item)));
-    RETURN_IF_ERROR(AppendOffsets(*writer, items, [&](const EncodedItem& item) {
-      return static_cast<int64_t>(column.value(item).size());
-    }));
+    OffsetList offsets(count);
+    for (int64_t i = 0; i < count; ++i) {
+      ASSIGN_OR_RETURN(const ItemRecord* const record, source.Record(i));
+      const std::string value = column.value(*record);
+      RETURN_IF_ERROR(writer->Append(value));
+      offsets.Add(static_cast<int64_t>(value.size()));
+    }
+    RETURN_IF_ERROR(writer->Append(offsets.bytes()));
   }
   return Finish(*writer, name, file);
 }
 
-absl::Status WriteFeatures(const std::string& directory, const std::string& name,
-                           absl::string_view model, const std::vector<EncodedItem>& items,
-                           BundleFile* file) {
+absl::Status WriteFeatures(const Shard& shard, ShardSource& source, BundleFile* file) {
+  const int64_t count = source.size();
+  const std::string& model = shard.reranker_model;
+  const std::string name = shard.FileName("features");
   ASSIGN_OR_RETURN(std::unique_ptr<ContainerWriter> writer,
-                   ContainerWriter::Create(JoinPath(directory, name)));
+                   ContainerWriter::Create(JoinPath(shard.directory, name)));
   RETURN_IF_ERROR(writer->Declare("models", Dtype::kBytes, {static_cast<int64_t>(model.size())}));
-  const size_t tensor_count = items.empty() ? 0 : items[0].features.tensors.size();
-  for (size_t i = 0; i < tensor_count; ++i) {
-    int64_t rows = 0;
-    for (const EncodedItem& item : items) rows += item.features.tensors[i].rows;
-    const FeatureTensor& tensor = items[0].features.tensors[i];
-    const std::string section = absl::StrCat(model, "/", tensor.name);
-    RETURN_IF_ERROR(writer->Declare(section, tensor.dtype, {rows, tensor.columns}));
-    RETURN_IF_ERROR(writer->Declare(absl::StrCat(section, "/rows"), Dtype::kInt64,
-                                    {static_cast<int64_t>(items.size()) + 1}));
+  for (const FeatureSection& section : shard.features) {
+    const std::string path = absl::StrCat(model, "/", section.name);
+    RETURN_IF_ERROR(writer->Declare(path, section.dtype, {section.rows, section.columns}));
+    RETURN_IF_ERROR(writer->Declare(absl::StrCat(path, "/rows"), Dtype::kInt64, {count + 1}));
   }
   RETURN_IF_ERROR(writer->Append(model));
-  for (size_t i = 0; i < tensor_count; ++i) {
-    for (const EncodedItem& item : items) {
-      RETURN_IF_ERROR(writer->Append(item.features.tensors[i].bytes));
+  for (size_t k = 0; k < shard.features.size(); ++k) {
+    OffsetList offsets(count);
+    for (int64_t i = 0; i < count; ++i) {
+      ASSIGN_OR_RETURN(const ItemFeatures* const features, source.Features(i));
+      RETURN_IF_ERROR(writer->Append(features->tensors[k].bytes));
+      offsets.Add(features->tensors[k].rows);
     }
-    RETURN_IF_ERROR(AppendOffsets(
-        *writer, items, [i](const EncodedItem& item) { return item.features.tensors[i].rows; }));
+    RETURN_IF_ERROR(writer->Append(offsets.bytes()));
   }
   return Finish(*writer, name, file);
 }
 
+absl::Status CheckShard(const Shard& shard) {
+  if (shard.count < 1 || shard.count > kMaxShardCount || shard.number < 0 ||
+      shard.number >= shard.count) {
+    return absl::InvalidArgumentError(absl::StrCat("shard ", shard.number, " of ", shard.count,
+                                                   " (at most ", kMaxShardCount, ")"));
+  }
+  if (shard.dimension < 1 || shard.dimension > kMaxDimension) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("dimension ", shard.dimension, ", not 1 to ", kMaxDimension));
+  }
+  const std::string& model = shard.reranker_model;
+  if (model.empty() || IsSha256Hex(model)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("reranker model '",
+                                                 absl::CHexEscape(model.substr(0, 100)),
+                                                 "' is not 64 lower-case hex digits"));
+}
+
+// Items in memory, sorted.
+class SourceInMemory : public ShardSource {
+ public:
+  explicit SourceInMemory(const std::vector<EncodedItem>& items) : items_(items) {}
+
+  int64_t size() const override { return static_cast<int64_t>(items_.size()); }
+  absl::StatusOr<const ItemRecord*> Record(int64_t i) override { return &items_[i].record; }
+  absl::StatusOr<absl::Span<const float>> Embedding(int64_t i) override {
+    return absl::MakeConstSpan(items_[i].embedding);
+  }
+  absl::StatusOr<const ItemFeatures*> Features(int64_t i) override { return &items_[i].features; }
+
+ private:
+  const std::vector<EncodedItem>& items_;
+};
+
 }  // namespace
+
+absl::StatusOr<ShardManifest> WriteShardFrom(absl::string_view directory, int shard,
+                                             int shard_count, int dimension,
+                                             absl::string_view reranker_model,
+                                             ShardSource& source) {
+  Shard writing;
+  writing.directory = std::string(directory);
+  writing.number = shard;
+  writing.count = shard_count;
+  writing.dimension = dimension;
+  writing.reranker_model = std::string(reranker_model);
+  RETURN_IF_ERROR(CheckShard(writing));
+  RETURN_IF_ERROR(Measure(source, &writing));
+
+  RETURN_IF_ERROR(MakeDirectories(JoinPath(writing.directory, "shards")));
+  ShardManifest manifest;
+  manifest.set_item_count(source.size());
+  RETURN_IF_ERROR(WriteVectors(writing, source, manifest.mutable_vectors()));
+  if (!reranker_model.empty()) {
+    RETURN_IF_ERROR(WriteFeatures(writing, source, manifest.mutable_features()));
+  }
+  return manifest;
+}
 
 absl::StatusOr<ShardManifest> WriteShard(absl::string_view directory, int shard, int shard_count,
                                          int dimension, absl::string_view reranker_model,
                                          std::vector<EncodedItem> items) {
-  if (shard_count < 1 || shard_count > kMaxShardCount || shard < 0 || shard >= shard_count) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("shard ", shard, " of ", shard_count, " (at most ", kMaxShardCount, ")"));
-  }
-  if (dimension < 1 || dimension > kMaxDimension) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("dimension ", dimension, ", not 1 to ", kMaxDimension));
-  }
-  if (!reranker_model.empty() && !IsSha256Hex(reranker_model)) {
-    return absl::InvalidArgumentError(absl::StrCat("reranker model '",
-                                                   absl::CHexEscape(reranker_model.substr(0, 100)),
-                                                   "' is not 64 lower-case hex digits"));
-  }
   std::sort(items.begin(), items.end(), [](const EncodedItem& a, const EncodedItem& b) {
     return a.record.item_id < b.record.item_id;
   });
-  RETURN_IF_ERROR(CheckItems(items, shard, shard_count, dimension, !reranker_model.empty()));
-
-  const std::string folder(directory);
-  RETURN_IF_ERROR(MakeDirectories(JoinPath(folder, "shards")));
-  ShardManifest manifest;
-  manifest.set_item_count(static_cast<int64_t>(items.size()));
-  RETURN_IF_ERROR(WriteVectors(folder, ShardFileName(shard, shard_count, "vectors"), dimension,
-                               items, manifest.mutable_vectors()));
-  if (!reranker_model.empty()) {
-    RETURN_IF_ERROR(WriteFeatures(folder, ShardFileName(shard, shard_count, "features"),
-                                  reranker_model, items, manifest.mutable_features()));
+  // Before anything is written, since all of it is at hand.
+  for (const EncodedItem& item : items) {
+    RETURN_IF_ERROR(CheckEmbedding(item.record, item.embedding, dimension));
   }
-  return manifest;
+  SourceInMemory source(items);
+  return WriteShardFrom(directory, shard, shard_count, dimension, reranker_model, source);
 }
 
 }  // namespace sightline
