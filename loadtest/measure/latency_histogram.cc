@@ -1,0 +1,132 @@
+#include "loadtest/measure/latency_histogram.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+namespace sightline {
+namespace {
+
+constexpr int kPerOctave = LatencyHistogram::kBucketsPerOctave;
+constexpr int kPerOctaveBits = 7;
+static_assert(1 << kPerOctaveBits == kPerOctave, "an octave is cut by shifting");
+
+// Room is made for so many buckets at a time, so that a falling minimum does not move the
+// counts again and again.
+constexpr int kChunk = 32;
+
+int64_t RoundedUpMicroseconds(absl::Duration latency) {
+  const int64_t whole = absl::ToInt64Microseconds(latency);
+  return absl::Microseconds(whole) < latency ? whole + 1 : whole;
+}
+
+// The first kPerOctave buckets are one microsecond wide; after them, each kPerOctave are
+// twice as wide as those before, from the second octave on.
+int BucketOf(int64_t microseconds) {
+  if (microseconds < kPerOctave) return static_cast<int>(microseconds);
+  const int octave = 63 - __builtin_clzll(static_cast<uint64_t>(microseconds));
+  const int shift = octave - kPerOctaveBits;
+  return shift * kPerOctave + static_cast<int>(microseconds >> shift);
+}
+
+int ShiftOf(int bucket) {
+  return std::max(0, bucket / kPerOctave - 1);
+}
+
+int64_t LowOf(int bucket) {
+  const int shift = ShiftOf(bucket);
+  return static_cast<int64_t>(bucket - shift * kPerOctave) << shift;
+}
+
+int64_t HighOf(int bucket) {
+  return LowOf(bucket) + (int64_t{1} << ShiftOf(bucket));
+}
+
+}  // namespace
+
+void LatencyHistogram::Reach(int bucket) {
+  const int begin = bucket / kChunk * kChunk;
+  if (counts_.empty()) first_ = begin;
+  if (begin < first_) {
+    counts_.insert(counts_.begin(), static_cast<size_t>(first_ - begin), 0);
+    first_ = begin;
+  }
+  const size_t needed = static_cast<size_t>(begin + kChunk - first_);
+  if (needed > counts_.size()) counts_.resize(needed, 0);
+}
+
+void LatencyHistogram::Record(absl::Duration latency, int64_t times) {
+  if (times < 1) return;
+  latency = std::clamp(latency, absl::ZeroDuration(), kLongest);
+  const int bucket = BucketOf(RoundedUpMicroseconds(latency));
+  Reach(bucket);
+  counts_[bucket - first_] += times;
+  min_ = count_ == 0 ? latency : std::min(min_, latency);
+  max_ = std::max(max_, latency);
+  sum_ += times == 1 ? latency : latency * times;
+  count_ += times;
+}
+
+void LatencyHistogram::Merge(const LatencyHistogram& other) {
+  if (other.count_ == 0) return;
+  // Both ends, so that the loop below finds room for all.
+  Reach(other.first_);
+  Reach(other.first_ + static_cast<int>(other.counts_.size()) - 1);
+  const int offset = other.first_ - first_;
+  for (size_t i = 0; i < other.counts_.size(); ++i) counts_[offset + i] += other.counts_[i];
+  min_ = count_ == 0 ? other.min_ : std::min(min_, other.min_);
+  max_ = std::max(max_, other.max_);
+  sum_ += other.sum_;
+  count_ += other.count_;
+}
+
+absl::Duration LatencyHistogram::min() const {
+  return min_;
+}
+absl::Duration LatencyHistogram::max() const {
+  return max_;
+}
+
+absl::Duration LatencyHistogram::mean() const {
+  return count_ == 0 ? absl::ZeroDuration() : sum_ / count_;
+}
+
+absl::optional<absl::Duration> LatencyHistogram::Quantile(double share) const {
+  // 0.07 * 100 is a little more than 7, and yet its rank is 7.
+  const double exact = share * static_cast<double>(count_);
+  const int64_t rank = std::max<int64_t>(1, static_cast<int64_t>(std::ceil(exact - 1e-6)));
+  if (count_ - rank < kSamplesBeyond) return absl::nullopt;
+  int64_t seen = 0;
+  for (size_t i = 0; i < counts_.size(); ++i) {
+    seen += counts_[i];
+    if (seen >= rank) {
+      const int bucket = first_ + static_cast<int>(i);
+      return std::min(absl::Microseconds(HighOf(bucket) - 1), max_);
+    }
+  }
+  return max_;
+}
+
+double LatencyHistogram::ShareWithin(absl::Duration latency) const {
+  if (count_ == 0) return 1;
+  if (latency < absl::ZeroDuration()) return 0;
+  const int last = BucketOf(RoundedUpMicroseconds(std::min(latency, kLongest)));
+  int64_t within = 0;
+  for (size_t i = 0; i < counts_.size() && first_ + static_cast<int>(i) <= last; ++i) {
+    within += counts_[i];
+  }
+  return static_cast<double>(within) / static_cast<double>(count_);
+}
+
+std::vector<LatencyHistogram::Bucket> LatencyHistogram::Buckets() const {
+  std::vector<Bucket> buckets;
+  for (size_t i = 0; i < counts_.size(); ++i) {
+    if (counts_[i] == 0) continue;
+    const int bucket = first_ + static_cast<int>(i);
+    buckets.push_back(
+        {absl::Microseconds(LowOf(bucket)), absl::Microseconds(HighOf(bucket)), counts_[i]});
+  }
+  return buckets;
+}
+
+}  // namespace sightline

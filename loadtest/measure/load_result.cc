@@ -1,0 +1,47 @@
+#include "loadtest/measure/load_result.h"
+
+namespace sightline {
+namespace {
+
+using Counts = std::map<std::string, int64_t>;
+
+void Add(const Counts& from, Counts& to) {
+  for (const auto& [name, count] : from) to[name] += count;
+}
+
+double Share(int64_t part, int64_t whole, double of_nothing) {
+  return whole == 0 ? of_nothing : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+}  // namespace
+
+void Tally::Merge(const Tally& other) {
+  count += other.count;
+  ok += other.ok;
+  degraded += other.degraded;
+  Add(other.codes, codes);
+  Add(other.degraded_reasons, degraded_reasons);
+  Add(other.generations, generations);
+  Add(other.check_failures, check_failures);
+  shards_asked += other.shards_asked;
+  shards_answered += other.shards_answered;
+  known_items_asked += other.known_items_asked;
+  known_items_found += other.known_items_found;
+  latency.Merge(other.latency);
+  for (const auto& [stage, times] : other.stages) stages[stage].Merge(times);
+}
+
+double Tally::error_share() const {
+  return Share(failed(), count, 0);
+}
+double Tally::degraded_share() const {
+  return Share(degraded, ok, 0);
+}
+double Tally::coverage() const {
+  return Share(shards_answered, shards_asked, 1);
+}
+double Tally::recall() const {
+  return Share(known_items_found, known_items_asked, 1);
+}
+
+}  // namespace sightline

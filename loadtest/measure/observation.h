@@ -1,0 +1,60 @@
+// What became of one request, as far as the load test looks at it.
+#ifndef SIGHTLINE_LOADTEST_MEASURE_OBSERVATION_H_
+#define SIGHTLINE_LOADTEST_MEASURE_OBSERVATION_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "common/retrieval/retriever.h"
+
+namespace sightline {
+
+// What an answer can be wrong about.
+enum class CheckFailure {
+  kOrder,      // hits out of order within their stage, or a retrieved one before a reranked one
+  kDuplicate,  // an item comes twice
+  kTooMany,    // more hits than asked for
+  kMixedGeneration,  // hits of more than one generation, or none named
+  kCoverage,         // shards that answered, shards there are and reasons contradict each other
+  kLate,             // came after its deadline
+  kQueriedItem,      // an item query found itself
+};
+inline constexpr int kCheckFailureCount = 7;
+
+// "order", "duplicate", ...
+const char* CheckFailureName(CheckFailure failure);
+
+inline constexpr int kDegradedReasonCount = 5;
+
+// As on the wire: "SHARDS_MISSING", "DEPTH_REDUCED", ...
+const char* DegradedReasonName(DegradedReason reason);
+
+// Times since the run's start.
+struct Observation {
+  // Latency runs from here, not from `sent`: a request that had to wait for the generator
+  // or a stalled server is charged the wait (no coordinated omission).
+  absl::Duration intended;
+  absl::Duration sent;
+  absl::Duration ended;
+  int kind = 0;  // index into the names that the recorder was made with
+  absl::StatusCode code = absl::StatusCode::kOk;
+
+  // Of an answer that is OK.
+  std::string generation;
+  int shard_count = 0;
+  int answered_shard_count = 0;
+  std::vector<DegradedReason> degraded;
+  StageTimes times;
+  bool known_item_asked = false;  // one item at least is known to be right
+  bool known_item_found = false;
+  std::vector<CheckFailure> failures;
+
+  absl::Duration latency() const { return ended - intended; }
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_LOADTEST_MEASURE_OBSERVATION_H_

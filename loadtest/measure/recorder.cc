@@ -1,0 +1,202 @@
+#include "loadtest/measure/recorder.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <utility>
+
+#include "absl/status/status.h"
+
+namespace sightline {
+namespace {
+
+constexpr int kCodeCount = static_cast<int>(absl::StatusCode::kUnauthenticated) + 1;
+
+constexpr struct {
+  const char* name;
+  absl::Duration StageTimes::*time;
+} kStages[] = {
+    {"encode", &StageTimes::encode}, {"search", &StageTimes::search},
+    {"rerank", &StageTimes::rerank}, {"fetch", &StageTimes::fetch},
+    {"total", &StageTimes::total},
+};
+constexpr int kStageCount = sizeof(kStages) / sizeof(kStages[0]);
+
+// Codes and reasons are numbered from zero; whatever is not is left out.
+void CountAt(int number, int64_t* counts, int size) {
+  if (number >= 0 && number < size) ++counts[number];
+}
+
+// Names what was counted.
+template <typename NameOf>
+std::map<std::string, int64_t> Named(const int64_t* counts, int size, const NameOf& name_of) {
+  std::map<std::string, int64_t> named;
+  for (int i = 0; i < size; ++i) {
+    if (counts[i] > 0) named[std::string(name_of(i))] = counts[i];
+  }
+  return named;
+}
+
+}  // namespace
+
+// Counts by number: names are looked up once, in the end.
+struct Recorder::Sums {
+  void Add(const Observation& observation);
+  Tally ToTally() const;
+
+  int64_t count = 0, ok = 0, degraded = 0;
+  int64_t shards_asked = 0, shards_answered = 0;
+  int64_t known_items_asked = 0, known_items_found = 0;
+  int64_t codes[kCodeCount] = {};
+  int64_t reasons[kDegradedReasonCount] = {};
+  int64_t failures[kCheckFailureCount] = {};
+  std::map<std::string, int64_t> generations;
+  LatencyHistogram latency;
+  LatencyHistogram stages[kStageCount];
+};
+
+struct Recorder::SecondSums {
+  int64_t intended = 0, sent = 0, ended = 0;
+  Sums sums;
+};
+
+void Recorder::Sums::Add(const Observation& observation) {
+  ++count;
+  CountAt(static_cast<int>(observation.code), codes, kCodeCount);
+  latency.Record(observation.latency());
+  if (observation.code != absl::StatusCode::kOk) return;
+  ++ok;
+  if (!observation.degraded.empty()) ++degraded;
+  for (const DegradedReason reason : observation.degraded) {
+    CountAt(static_cast<int>(reason), reasons, kDegradedReasonCount);
+  }
+  for (const CheckFailure failure : observation.failures) {
+    CountAt(static_cast<int>(failure), failures, kCheckFailureCount);
+  }
+  ++generations[observation.generation];
+  shards_asked += observation.shard_count;
+  shards_answered += observation.answered_shard_count;
+  if (observation.known_item_asked) {
+    ++known_items_asked;
+    if (observation.known_item_found) ++known_items_found;
+  }
+  for (int i = 0; i < kStageCount; ++i) stages[i].Record(observation.times.*kStages[i].time);
+}
+
+Tally Recorder::Sums::ToTally() const {
+  Tally tally;
+  tally.count = count;
+  tally.ok = ok;
+  tally.degraded = degraded;
+  tally.codes = Named(codes, kCodeCount, [](int code) {
+    return absl::StatusCodeToString(static_cast<absl::StatusCode>(code));
+  });
+  tally.degraded_reasons = Named(reasons, kDegradedReasonCount, [](int reason) {
+    return DegradedReasonName(static_cast<DegradedReason>(reason));
+  });
+  tally.check_failures = Named(failures, kCheckFailureCount, [](int failure) {
+    return CheckFailureName(static_cast<CheckFailure>(failure));
+  });
+  tally.generations = generations;
+  tally.shards_asked = shards_asked;
+  tally.shards_answered = shards_answered;
+  tally.known_items_asked = known_items_asked;
+  tally.known_items_found = known_items_found;
+  tally.latency = latency;
+  if (ok > 0) {
+    for (int i = 0; i < kStageCount; ++i) tally.stages[kStages[i].name] = stages[i];
+  }
+  return tally;
+}
+
+Recorder::Recorder(RecorderOptions options)
+    : options_(std::move(options)),
+      last_(options_.warm_up + options_.length + LatencyHistogram::kLongest),
+      kinds_(options_.kinds.size()) {}
+
+Recorder::~Recorder() = default;
+
+Recorder::SecondSums& Recorder::At(int64_t second) {
+  if (seconds_.size() <= static_cast<size_t>(second)) seconds_.resize(second + 1);
+  return seconds_[second];
+}
+
+void Recorder::CountFlight(absl::Duration sent, absl::Duration ended) {
+  const size_t from = static_cast<size_t>(absl::ToInt64Milliseconds(sent));
+  const size_t to = static_cast<size_t>(absl::ToInt64Milliseconds(ended));
+  if (flight_changes_.size() <= std::max(from, to)) {
+    flight_changes_.resize(std::max(from, to) + 1, 0);
+  }
+  ++flight_changes_[from];
+  --flight_changes_[to];
+}
+
+void Recorder::Record(const Observation& observation) {
+  const auto within = [this](absl::Duration moment) {
+    return std::clamp(moment, absl::ZeroDuration(), last_);
+  };
+  const absl::Duration intended = within(observation.intended);
+  const absl::Duration sent = within(observation.sent);
+  const absl::Duration ended = within(observation.ended);
+  const absl::Duration lag = observation.sent - observation.intended;
+
+  const std::lock_guard<std::mutex> lock(mutex_);
+  ++At(absl::ToInt64Seconds(sent)).sent;
+  ++At(absl::ToInt64Seconds(ended)).ended;
+  SecondSums& second = At(absl::ToInt64Seconds(intended));
+  ++second.intended;
+  second.sums.Add(observation);
+  CountFlight(sent, ended);
+  if (intended < options_.warm_up) return;
+  kinds_.at(observation.kind).Add(observation);
+  lag_.Record(lag);
+  if (lag > options_.late_after) ++late_;
+}
+
+std::vector<Second> Recorder::Seconds() const {
+  const absl::Duration run = absl::Ceil(options_.warm_up + options_.length, absl::Seconds(1));
+  const size_t count = std::max(seconds_.size(), static_cast<size_t>(absl::ToInt64Seconds(run)));
+  std::vector<Second> seconds(count);
+  int64_t outstanding = 0;
+  for (size_t i = 0; i < count; ++i) {
+    Second& second = seconds[i];
+    second.second = static_cast<int64_t>(i);
+    second.outstanding = outstanding;
+    for (size_t ms = i * 1000; ms < std::min((i + 1) * 1000, flight_changes_.size()); ++ms) {
+      outstanding += flight_changes_[ms];
+      second.outstanding = std::max(second.outstanding, outstanding);
+    }
+    if (i >= seconds_.size()) continue;
+    second.intended = seconds_[i].intended;
+    second.sent = seconds_[i].sent;
+    second.ended = seconds_[i].ended;
+    second.tally = seconds_[i].sums.ToTally();
+  }
+  return seconds;
+}
+
+LoadResult Recorder::Result() const {
+  LoadResult result;
+  result.warm_up = options_.warm_up;
+  result.length = options_.length;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (size_t i = 0; i < kinds_.size(); ++i) {
+    const Tally tally = kinds_[i].ToTally();
+    result.by_kind[options_.kinds[i]].Merge(tally);
+    result.total.Merge(tally);
+  }
+  result.seconds = Seconds();
+  if (options_.length > absl::ZeroDuration()) {
+    result.intended_rate =
+        static_cast<double>(result.total.count) / absl::ToDoubleSeconds(options_.length);
+  }
+  GeneratorHealth& generator = result.generator;
+  generator.lag = lag_;
+  generator.late = late_;
+  generator.late_after = options_.late_after;
+  generator.kept_schedule =
+      static_cast<double>(late_) <= kMostLateShare * static_cast<double>(result.total.count);
+  return result;
+}
+
+}  // namespace sightline

@@ -1,0 +1,60 @@
+// Requests with their times, as JSON lines:
+//
+//   {"at": 0.125, "text": "a red fish", "expect": ["fish-7"], "top_k": 5}
+//   {"at": 0.310, "kind": "upload", "image": "pictures/a.png", "depth": 0}
+//   {"at": 0.310, "item": "fish-7", "index": "emoji", "deadline_ms": 300}
+//
+// README.md has every key.
+#ifndef SIGHTLINE_LOADTEST_SCHEDULE_TRACE_H_
+#define SIGHTLINE_LOADTEST_SCHEDULE_TRACE_H_
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/optional.h"
+#include "common/retrieval/retriever.h"
+
+namespace sightline {
+
+// More is refused.
+inline constexpr int64_t kMaxTraceRequests = 1'000'000;
+inline constexpr int64_t kMaxTraceBytes = int64_t{1} << 30;
+inline constexpr int kMaxTraceExpected = 1000;  // known items of one request
+inline constexpr absl::Duration kMaxTraceOffset = absl::Hours(24);
+inline constexpr absl::Duration kMaxTraceDeadline = absl::Hours(1);
+
+// A picture's file, read when the request is made.
+struct TraceImage {
+  std::string path;
+};
+
+struct TraceRequest {
+  absl::Duration at;  // since the trace's start
+  std::string kind;   // in reports
+  std::variant<TextQuery, TraceImage, ItemQuery> query;
+  std::string index;          // empty: the only one that fits, as in SearchRequest
+  int top_k = 10;             // 1 to kMaxHits
+  absl::optional<int> depth;  // 0 to kMaxHits; unset: the server's default
+  absl::Duration deadline = absl::Seconds(1);
+  std::vector<std::string> expected;  // one of these items at least is right; empty: not known
+};
+
+// `at` never falls from one request to the next.  InvalidArgument, naming the line, for one
+// that is malformed, out of bounds, has a key that a request has not, or lies before its
+// predecessor; InvalidArgument without any request or with too many.  Paths of images are
+// relative to `folder`.
+absl::StatusOr<std::vector<TraceRequest>> ParseTrace(absl::string_view text,
+                                                     absl::string_view folder);
+
+// The same of a file, which is named in errors; paths are relative to its folder.  Errors of
+// ReadFile besides.
+absl::StatusOr<std::vector<TraceRequest>> ReadTrace(const std::string& path);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_LOADTEST_SCHEDULE_TRACE_H_
