@@ -1,0 +1,151 @@
+#include "loadtest/generate/load_generator.h"
+
+#include <utility>
+#include <variant>
+
+#include "absl/types/optional.h"
+#include "loadtest/measure/answer_checks.h"
+
+namespace sightline {
+namespace {
+
+// What the checks look at: all of a request but a picture, which may have megabytes.
+SearchRequest WithoutPicture(const SearchRequest& request) {
+  SearchRequest light;
+  light.index = request.index;
+  light.top_k = request.top_k;
+  light.depth = request.depth;
+  light.combination = request.combination;
+  light.want_records = request.want_records;
+  if (const auto* item = std::get_if<ItemQuery>(&request.query)) light.query = *item;
+  return light;
+}
+
+}  // namespace
+
+struct LoadGenerator::Flight {
+  absl::Time start;  // of the run
+  absl::Duration intended;
+  absl::Duration sent;
+  absl::Duration deadline;  // since the run's start
+  int kind = 0;
+  absl::Span<const std::string> known_items;
+  SearchRequest request;
+};
+
+LoadGenerator::LoadGenerator(const GeneratorOptions& options,
+                             std::vector<std::shared_ptr<SearchClient>> clients, PlanRequest plan,
+                             Recorder* recorder, Clock* clock)
+    : options_(options),
+      clients_(std::move(clients)),
+      plan_(std::move(plan)),
+      recorder_(recorder),
+      clock_(clock) {}
+
+absl::Status LoadGenerator::Run(Arrivals* arrivals, const CallContext& call) {
+  absl::Time start;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    start = started_ = clock_->Now();
+  }
+  // Woken early when cancelled.  The generator may be gone by then, so the callback holds
+  // what it wakes.
+  struct Waker {
+    std::mutex mutex;
+    LoadGenerator* generator = nullptr;
+  };
+  const auto waker = std::make_shared<Waker>();
+  waker->generator = this;
+  call.cancellation()->OnCancel([waker] {
+    std::lock_guard<std::mutex> lock(waker->mutex);
+    if (waker->generator == nullptr) return;
+    std::lock_guard<std::mutex> wake(waker->generator->mutex_);
+    waker->generator->changed_.notify_all();
+  });
+
+  absl::Status status;
+  for (int64_t number = 0; absl::optional<absl::Duration> at = arrivals->Next(); ++number) {
+    if (!AwaitTurn(start + *at, call)) {
+      status = call.Check("generating load");
+      break;
+    }
+    Send(number, start, *at);
+  }
+  AwaitAnswers();
+  std::lock_guard<std::mutex> lock(waker->mutex);
+  waker->generator = nullptr;
+  return status;
+}
+
+absl::Time LoadGenerator::started() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return started_;
+}
+
+// Takes a place among the outstanding.  False when the call has ended.
+bool LoadGenerator::AwaitTurn(absl::Time turn, const CallContext& call) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (!call.cancelled() && clock_->Now() < turn) clock_->WaitUntil(changed_, lock, turn);
+  while (!call.cancelled() && outstanding_ >= options_.max_outstanding) {
+    waits_for_room_ = true;
+    clock_->WaitUntil(changed_, lock, absl::InfiniteFuture());
+  }
+  waits_for_room_ = false;
+  if (call.cancelled()) return false;
+  ++outstanding_;
+  return true;
+}
+
+void LoadGenerator::Send(int64_t number, absl::Time start, absl::Duration intended) {
+  PlannedRequest planned = plan_(number);
+  auto flight = std::make_shared<Flight>();
+  flight->start = start;
+  flight->intended = intended;
+  flight->kind = planned.kind;
+  flight->known_items = planned.known_items;
+  if (options_.check_answers) flight->request = WithoutPicture(planned.request);
+
+  const absl::Time now = clock_->Now();
+  flight->sent = now - start;
+  flight->deadline = flight->sent + planned.deadline;
+  SearchClient* const client = clients_[number % clients_.size()].get();
+  client->SearchItems(CallContext(clock_, now + planned.deadline), std::move(planned.request),
+                      [this, flight = std::move(flight)](absl::StatusOr<SearchResult> result) {
+                        End(*flight, result);
+                      });
+}
+
+void LoadGenerator::End(const Flight& flight, const absl::StatusOr<SearchResult>& result) {
+  Observation observation;
+  observation.intended = flight.intended;
+  observation.sent = flight.sent;
+  observation.ended = clock_->Now() - flight.start;
+  observation.kind = flight.kind;
+  observation.code = result.status().code();
+  if (result.ok()) {
+    observation.generation = result->target.generation;
+    observation.shard_count = result->shard_count;
+    observation.answered_shard_count = result->answered_shard_count;
+    observation.degraded = result->degraded;
+    observation.times = result->times;
+    if (options_.check_answers) {
+      observation.known_item_asked = !flight.known_items.empty();
+      observation.known_item_found = AnyAmong(flight.known_items, result->hits);
+      observation.failures =
+          CheckAnswer(flight.request, *result, observation.ended, flight.deadline);
+    }
+  }
+  recorder_->Record(observation);
+
+  std::lock_guard<std::mutex> lock(mutex_);
+  --outstanding_;
+  // Nothing of the generator is touched once the lock is released: it may be gone.
+  if (outstanding_ == 0 || waits_for_room_) changed_.notify_all();
+}
+
+void LoadGenerator::AwaitAnswers() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (outstanding_ > 0) clock_->WaitUntil(changed_, lock, absl::InfiniteFuture());
+}
+
+}  // namespace sightline
