@@ -221,13 +221,6 @@ absl::Status TrainingSet::CheckTokens(int64_t caption) const {
   return absl::OkStatus();
 }
 
-bool TrainingSet::Relevant(int64_t caption, int64_t row) const {
-  if (picture_key_[row_of_caption_[caption]] == picture_key_[row]) return true;
-  const IndexRange others = captions(row);
-  return std::any_of(others.begin(), others.end(),
-                     [&](int64_t other) { return caption_key_[other] == caption_key_[caption]; });
-}
-
 std::vector<int64_t> TrainingSet::RowsToLearnFrom(bool with_validation, bool captioned) const {
   std::vector<int64_t> rows;
   for (int64_t row = 0; row < row_count(); ++row) {

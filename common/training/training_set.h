@@ -151,10 +151,6 @@ class TrainingSet {
   // Equal for captions of the same words, in whatever language.
   int64_t caption_key(int64_t caption) const { return caption_key_[caption]; }
 
-  // Whether the picture of `row` is an answer to `caption`: it has a caption of the same
-  // words, or it is the very picture that the caption is of.
-  bool Relevant(int64_t caption, int64_t row) const;
-
   // Rows with captions that may be learnt from, in order: those of use kTrain, and with
   // `with_validation` those of kValidation too.
   std::vector<int64_t> CaptionedRows(bool with_validation) const;

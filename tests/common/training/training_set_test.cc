@@ -117,14 +117,8 @@ TEST_CASE_METHOD(Fixture, "only rows that may be learnt from are handed out") {
   REQUIRE(set->RowsOf(TrainingUse::kHeldOut) == Rows{5});
 }
 
-TEST_CASE_METHOD(Fixture, "a row answers a caption by its words or by being the same picture") {
+TEST_CASE_METHOD(Fixture, "equal pictures have equal keys") {
   const auto set = Open(Content());
-  REQUIRE(set->Relevant(/*caption=*/0, /*row=*/0));
-  REQUIRE(set->Relevant(1, 2));  // the words of the German caption of row 0
-  REQUIRE(set->Relevant(2, 0));
-  REQUIRE_FALSE(set->Relevant(0, 2));  // one group, but other words and another picture
-  REQUIRE(set->Relevant(3, 4));        // a twin without captions
-  REQUIRE_FALSE(set->Relevant(3, 1));
   REQUIRE(set->picture_key(4) == 3);
   REQUIRE(set->picture_key(5) == 5);
 }
