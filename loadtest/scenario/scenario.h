@@ -1,0 +1,118 @@
+// A scenario: what load, against what fleet, with what done to it, and what must hold.
+// Read from YAML; loadtest/scenarios has examples and loadtest/scenario/README.md every key.
+#ifndef SIGHTLINE_LOADTEST_SCENARIO_SCENARIO_H_
+#define SIGHTLINE_LOADTEST_SCENARIO_SCENARIO_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/optional.h"
+
+namespace sightline {
+
+enum class ArrivalKind { kPoisson, kConstant, kRamp, kReplay };
+
+// When requests are meant to be sent.
+struct ArrivalSpec {
+  ArrivalKind kind = ArrivalKind::kPoisson;
+  double rate = 0;      // requests a second; at the start, for a ramp
+  double end_rate = 0;  // ramp: at the end
+  std::string trace;    // replay: file of JSON lines
+  double speed = 1;     // replay: 2 is twice as fast
+};
+
+// One of several values, by weight.
+struct WeightedInt {
+  int value = 0;
+  double weight = 1;
+};
+
+enum class QueryKind { kText, kImage, kItem };
+
+// One sort of request.
+struct MixEntry {
+  std::string name;  // in reports; "text" unless given
+  QueryKind kind = QueryKind::kText;
+  double weight = 1;
+  std::string index;    // searched
+  std::string queries;  // file: texts a line, or questions with known items as JSON lines; image
+                        // files' folder; item ids a line.  Empty: items of the searched fleet.
+  std::vector<WeightedInt> top_k = {{10, 1}};
+  std::vector<WeightedInt> depth = {{20, 1}};
+  absl::Duration deadline = absl::Seconds(1);
+  // Different queries in turn; 0: all that there are.  A small number keeps caches warm.
+  int64_t distinct = 0;
+};
+
+// What must hold.  Unset: nothing is asked.
+struct Slo {
+  std::vector<std::pair<double, absl::Duration>> latency;  // {0.99, 300 ms}: of all requests
+  absl::optional<double> max_error_share;
+  absl::optional<double> max_degraded_share;
+  absl::optional<double> min_coverage;
+  absl::optional<double> min_recall;      // of known items
+  absl::optional<double> min_rate_share;  // answered OK per second over intended per second
+};
+
+enum class FaultKind { kKill, kPause, kDelay };
+
+// Something done to one process of a fleet, once.
+struct FaultSpec {
+  FaultKind kind = FaultKind::kKill;
+  std::string target;  // as in loadtest/fleet/process_names.h: "reranker/0", "index_search/1/0"
+  absl::Duration at;   // since the end of the warm-up
+  absl::Duration
+      lasting;           // until it is started again, continued, no longer delayed; zero: for good
+  absl::Duration delay;  // kDelay: added to each direction
+  // Expectations.  Unset: nothing is asked.
+  absl::optional<int64_t> max_failures;  // of requests meant to be sent from `at` until whole
+  absl::optional<absl::Duration> whole_within;  // after it was undone
+};
+
+// A fleet that the load test starts by itself.
+struct FleetSpec {
+  std::string store;  // empty: the demo's
+  int query_encoders = 1;
+  int rerankers = 1;
+  int shards = 2;
+  int replicas_per_shard = 1;
+};
+
+// Looks for the highest rate that meets the SLO.
+struct CapacitySpec {
+  double lowest = 1;
+  double highest = 1000;
+  double precision = 0.05;                    // relative
+  absl::Duration window = absl::Seconds(20);  // of measurement at one rate
+  absl::Duration settle = absl::Seconds(5);   // before it, excluded
+};
+
+struct Scenario {
+  std::string name;
+  std::string description;
+  uint64_t seed = 1;
+  absl::Duration warm_up = absl::Seconds(5);
+  absl::Duration length = absl::Seconds(30);
+  ArrivalSpec arrivals;
+  std::vector<MixEntry> mix;
+  int64_t max_outstanding = 10000;  // more, and requests wait in the generator, at their cost
+  int connections = 4;
+  bool check_answers = true;
+  Slo slo;
+  std::vector<FaultSpec> faults;
+  absl::optional<FleetSpec> fleet;  // unset: --target is needed
+  absl::optional<CapacitySpec> capacity;
+};
+
+// InvalidArgument: every problem, with file, line, key, value and what is allowed.  Paths in
+// the file are relative to its folder.
+absl::StatusOr<Scenario> ReadScenario(const std::string& path);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_LOADTEST_SCENARIO_SCENARIO_H_

@@ -1,0 +1,83 @@
+// Request number n of a scenario.
+//
+//   ASSIGN_OR_RETURN(const Workload workload, Workload::Load(scenario, ids_of_index));
+//   PlannedRequest next = workload.Make(n);
+#ifndef SIGHTLINE_LOADTEST_SCENARIO_WORKLOAD_H_
+#define SIGHTLINE_LOADTEST_SCENARIO_WORKLOAD_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "common/retrieval/retriever.h"
+#include "loadtest/scenario/query_source.h"
+#include "loadtest/scenario/scenario.h"
+
+namespace sightline {
+
+struct PlannedRequest {
+  SearchRequest request;
+  absl::Duration deadline;  // after it was sent
+  int kind = 0;             // index into Workload::kinds()
+  // One among the hits is right; empty: nothing is known.  As valid as the workload.
+  absl::Span<const std::string> known_items;
+};
+
+// Immutable: any number of threads may make requests, in any order.  Equal scenarios and
+// queries make equal requests.
+class Workload {
+ public:
+  // Ids of items of an index of the fleet, for entries that name no file of items.
+  using ListItems = std::function<absl::StatusOr<std::vector<std::string>>(const std::string&)>;
+
+  // Reads what the mix names.  The errors of LoadQueries and of `list_items`, which is
+  // called only if an entry needs it.
+  static absl::StatusOr<Workload> Load(const Scenario& scenario, const ListItems& list_items);
+
+  // `queries`: those of each entry of the mix, as LoadQueries gives them.  InvalidArgument
+  // unless there is one list, not empty, for each entry, and one entry at least, whose
+  // weights are positive and whose lists of values are not empty.
+  static absl::StatusOr<Workload> Create(const Scenario& scenario,
+                                         std::vector<std::vector<SourceQuery>> queries);
+
+  // `number` is not negative.  Entry, hits and depth are drawn by weight; queries of an entry
+  // come in turn: none comes again before as many numbers have passed as there are queries.
+  PlannedRequest Make(int64_t number) const;
+
+  // Names of the mix's entries, in its order.
+  const std::vector<std::string>& kinds() const { return kinds_; }
+
+ private:
+  struct Weighted {
+    std::vector<double> cumulative;  // ascending; the last is 1
+    std::vector<int> values;
+    int Choose(double uniform) const;
+  };
+  struct Entry {
+    QueryKind kind = QueryKind::kText;
+    std::string index;
+    absl::Duration deadline;
+    Weighted top_k;
+    Weighted depth;
+    std::vector<SourceQuery> queries;
+  };
+
+  Workload() = default;
+  static absl::StatusOr<Weighted> MakeWeighted(const std::vector<WeightedInt>& values,
+                                               absl::string_view what);
+
+  uint64_t seed_ = 0;
+  Weighted entry_;
+  // Shared, so that copies of a workload keep pictures once and known_items in place.
+  std::shared_ptr<const std::vector<Entry>> entries_;
+  std::vector<std::string> kinds_;
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_LOADTEST_SCENARIO_WORKLOAD_H_

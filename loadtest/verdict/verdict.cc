@@ -1,0 +1,312 @@
+#include "loadtest/verdict/verdict.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "common/config/command.h"
+
+namespace sightline {
+namespace {
+
+Criterion NotMeasurable(std::string name, std::string wanted, std::string reason) {
+  return {std::move(name), std::move(wanted), "", CriterionState::kNotMeasurable,
+          std::move(reason)};
+}
+
+Criterion Measured(std::string name, std::string wanted, std::string measured, bool held) {
+  return {std::move(name), std::move(wanted), std::move(measured),
+          held ? CriterionState::kHeld : CriterionState::kBroken, ""};
+}
+
+// ---- answers ----
+
+// Failures of checks by name.  Seconds tell of the warm-up, which the total leaves out.
+std::map<std::string, int64_t> CheckFailures(const LoadResult& result) {
+  std::map<std::string, int64_t> in_seconds;
+  for (const Second& second : result.seconds) {
+    for (const auto& [name, count] : second.tally.check_failures) in_seconds[name] += count;
+  }
+  std::map<std::string, int64_t> failures = result.total.check_failures;
+  for (const auto& [name, count] : in_seconds) {
+    failures[name] = std::max(failures[name], count);
+  }
+  return failures;
+}
+
+Criterion JudgeAnswers(const LoadResult& result) {
+  std::vector<std::string> wrong;
+  for (const auto& [name, count] : CheckFailures(result)) {
+    if (count > 0) wrong.push_back(absl::StrCat(count, " ", name));
+  }
+  if (wrong.empty() && result.total.ok == 0) {
+    return NotMeasurable("answers", "none wrong", "no request was answered");
+  }
+  return Measured("answers", "none wrong",
+                  wrong.empty() ? absl::StrCat("none of ", result.total.ok, " wrong")
+                                : absl::StrJoin(wrong, ", "),
+                  wrong.empty());
+}
+
+// ---- the slo ----
+
+Criterion JudgeLatency(const LatencyHistogram& latency, double share, absl::Duration limit) {
+  const std::string name = absl::StrFormat("latency p%g", share * 100);
+  const std::string wanted = absl::StrCat("at most ", absl::FormatDuration(limit));
+  const absl::optional<absl::Duration> quantile = latency.Quantile(share);
+  if (quantile) return Measured(name, wanted, FormatLatency(*quantile), *quantile <= limit);
+  const double needed = static_cast<double>(LatencyHistogram::kSamplesBeyond) / (1 - share);
+  return NotMeasurable(
+      name, wanted,
+      absl::StrFormat("fewer than %d of %d samples lie beyond it; about %.0f are needed: "
+                      "run longer or at a higher rate",
+                      LatencyHistogram::kSamplesBeyond, latency.count(), std::ceil(needed)));
+}
+
+Criterion AtMost(const char* name, double measured, double limit) {
+  return Measured(name, absl::StrCat("at most ", FormatShare(limit)), FormatShare(measured),
+                  measured <= limit);
+}
+
+Criterion AtLeast(const char* name, double measured, double limit) {
+  return Measured(name, absl::StrCat("at least ", FormatShare(limit)), FormatShare(measured),
+                  measured >= limit);
+}
+
+Criterion OfAnswers(const Tally& total, Criterion criterion) {
+  if (total.ok > 0) return criterion;
+  return NotMeasurable(criterion.name, criterion.wanted, "no request was answered");
+}
+
+void JudgeRecall(const Tally& total, double limit, std::vector<Criterion>* criteria) {
+  Criterion criterion = AtLeast("recall of known items", total.recall(), limit);
+  if (total.known_items_asked == 0) {
+    criterion = NotMeasurable(criterion.name, criterion.wanted,
+                              total.ok == 0 ? "no request was answered"
+                                            : "no query has known items; use questions (*.jsonl)");
+  }
+  criteria->push_back(std::move(criterion));
+}
+
+void JudgeRate(const LoadResult& result, double limit, std::vector<Criterion>* criteria) {
+  const double intended = result.intended_rate * absl::ToDoubleSeconds(result.length);
+  Criterion criterion =
+      AtLeast("answered of intended rate",
+              intended > 0 ? static_cast<double>(result.total.ok) / intended : 0, limit);
+  if (!(intended > 0)) {
+    criterion = NotMeasurable(criterion.name, criterion.wanted, "no rate was intended");
+  }
+  criteria->push_back(std::move(criterion));
+}
+
+void JudgeSlo(const LoadResult& result, const Slo& slo, std::vector<Criterion>* criteria) {
+  const Tally& total = result.total;
+  for (const auto& [share, limit] : slo.latency) {
+    criteria->push_back(JudgeLatency(total.latency, share, limit));
+  }
+  if (slo.max_error_share) {
+    criteria->push_back(AtMost("failed requests", total.error_share(), *slo.max_error_share));
+  }
+  if (slo.max_degraded_share) {
+    criteria->push_back(OfAnswers(
+        total, AtMost("degraded answers", total.degraded_share(), *slo.max_degraded_share)));
+  }
+  if (slo.min_coverage) {
+    criteria->push_back(
+        OfAnswers(total, AtLeast("coverage of shards", total.coverage(), *slo.min_coverage)));
+  }
+  if (slo.min_recall) JudgeRecall(total, *slo.min_recall, criteria);
+  if (slo.min_rate_share) JudgeRate(result, *slo.min_rate_share, criteria);
+}
+
+// ---- faults ----
+
+const char* FaultKindName(FaultKind kind) {
+  switch (kind) {
+    case FaultKind::kKill:
+      return "kill";
+    case FaultKind::kPause:
+      return "pause";
+    case FaultKind::kDelay:
+      return "delay";
+  }
+  return "";
+}
+
+// When all was whole again, since the run's start.
+absl::Duration WholeAt(const FaultMark& mark) {
+  return std::max(mark.at, mark.ended) + mark.whole_again;
+}
+
+int64_t FailuresAround(const std::vector<Second>& seconds, const FaultMark& mark) {
+  int64_t failures = 0;
+  for (const Second& second : seconds) {
+    if (absl::Seconds(second.second + 1) <= mark.at) continue;
+    const absl::Duration start = absl::Seconds(second.second);
+    if (start > mark.at && start >= WholeAt(mark)) continue;
+    failures += second.tally.failed();
+  }
+  return failures;
+}
+
+std::vector<Criterion> JudgeFault(const LoadResult& result, const FaultSpec& spec,
+                                  const FaultMark& mark) {
+  std::vector<Criterion> criteria;
+  if (spec.max_failures) {
+    const int64_t failures = FailuresAround(result.seconds, mark);
+    criteria.push_back(Measured(absl::StrCat(mark.name, ": failed requests"),
+                                absl::StrCat("at most ", *spec.max_failures),
+                                absl::StrCat(failures), failures <= *spec.max_failures));
+  }
+  if (spec.whole_within) {
+    const bool ever = mark.whole_again != absl::InfiniteDuration();
+    criteria.push_back(Measured(absl::StrCat(mark.name, ": whole again"),
+                                absl::StrCat("within ", absl::FormatDuration(*spec.whole_within)),
+                                ever ? FormatLatency(mark.whole_again) : "not within the run",
+                                mark.whole_again <= *spec.whole_within));
+  }
+  return criteria;
+}
+
+std::string Expectation(const FaultMark& mark, const Criterion& broken) {
+  return absl::StrCat(broken.name.substr(mark.name.size() + 2), ": wanted ", broken.wanted,
+                      ", measured ", broken.measured);
+}
+
+// What others have found to be wrong with a fault and `criteria` do not say.
+void AddOtherProblems(const FaultMark& mark, std::vector<Criterion>* criteria) {
+  std::vector<std::string> said;
+  for (const Criterion& criterion : *criteria) said.push_back(Expectation(mark, criterion));
+  for (const std::string& problem : mark.failed_expectations) {
+    if (std::find(said.begin(), said.end(), problem) != said.end()) continue;
+    criteria->push_back(Measured(mark.name, "what was expected", problem, /*held=*/false));
+  }
+}
+
+void JudgeFaults(const LoadResult& result, const std::vector<FaultSpec>& specs,
+                 std::vector<Criterion>* criteria) {
+  for (size_t i = 0; i < std::max(specs.size(), result.faults.size()); ++i) {
+    if (i >= result.faults.size()) {
+      criteria->push_back(
+          NotMeasurable(absl::StrCat(FaultKindName(specs[i].kind), " ", specs[i].target), "done",
+                        "it was not; the run ended before, or the fleet could not be reached"));
+      continue;
+    }
+    const FaultSpec spec = i < specs.size() ? specs[i] : FaultSpec();
+    std::vector<Criterion> of_fault = JudgeFault(result, spec, result.faults[i]);
+    AddOtherProblems(result.faults[i], &of_fault);
+    criteria->insert(criteria->end(), of_fault.begin(), of_fault.end());
+  }
+}
+
+// ---- the whole ----
+
+std::vector<std::string> Doubts(const LoadResult& result, const std::vector<Criterion>& criteria) {
+  std::vector<std::string> doubts;
+  const GeneratorHealth& generator = result.generator;
+  if (!generator.kept_schedule) {
+    doubts.push_back(absl::StrCat("the generator did not keep its schedule: ", generator.late,
+                                  " of ", generator.lag.count(), " requests were sent more than ",
+                                  absl::FormatDuration(generator.late_after),
+                                  " late; lower the rate or give it more cores"));
+  }
+  if (result.total.count == 0) doubts.push_back("no request was sent after the warm-up");
+  if (criteria.empty()) doubts.push_back("the scenario asks for nothing; add to its section slo");
+  return doubts;
+}
+
+bool Any(const std::vector<Criterion>& criteria, CriterionState state) {
+  return std::any_of(criteria.begin(), criteria.end(),
+                     [state](const Criterion& criterion) { return criterion.state == state; });
+}
+
+Outcome OutcomeOf(const Verdict& verdict, bool wrong_answers) {
+  if (wrong_answers) return Outcome::kFail;
+  if (!verdict.doubts.empty()) return Outcome::kInconclusive;
+  if (Any(verdict.criteria, CriterionState::kBroken)) return Outcome::kFail;
+  if (Any(verdict.criteria, CriterionState::kNotMeasurable)) return Outcome::kInconclusive;
+  return Outcome::kPass;
+}
+
+}  // namespace
+
+Verdict Judge(const LoadResult& result, const Scenario& scenario) {
+  Verdict verdict;
+  const Criterion answers = JudgeAnswers(result);
+  const bool wrong_answers = answers.state == CriterionState::kBroken;
+  if (scenario.check_answers || wrong_answers) verdict.criteria.push_back(answers);
+  JudgeSlo(result, scenario.slo, &verdict.criteria);
+  JudgeFaults(result, scenario.faults, &verdict.criteria);
+  verdict.doubts = Doubts(result, verdict.criteria);
+  verdict.outcome = OutcomeOf(verdict, wrong_answers);
+  return verdict;
+}
+
+void NoteFailedExpectations(const Scenario& scenario, LoadResult* result) {
+  for (size_t i = 0; i < std::min(scenario.faults.size(), result->faults.size()); ++i) {
+    FaultMark& mark = result->faults[i];
+    for (const Criterion& criterion : JudgeFault(*result, scenario.faults[i], mark)) {
+      if (criterion.state == CriterionState::kHeld) continue;
+      mark.failed_expectations.push_back(Expectation(mark, criterion));
+    }
+  }
+}
+
+const char* CriterionStateName(CriterionState state) {
+  switch (state) {
+    case CriterionState::kHeld:
+      return "held";
+    case CriterionState::kBroken:
+      return "broken";
+    case CriterionState::kNotMeasurable:
+      return "not measurable";
+  }
+  return "";
+}
+
+const char* OutcomeName(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kPass:
+      return "pass";
+    case Outcome::kFail:
+      return "fail";
+    case Outcome::kInconclusive:
+      return "inconclusive";
+  }
+  return "";
+}
+
+int ExitStatus(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kPass:
+      return kSuccess;
+    case Outcome::kFail:
+      return kFailure;
+    case Outcome::kInconclusive:
+      return kInconclusiveStatus;
+  }
+  return kFailure;
+}
+
+std::string FormatShare(double share) {
+  if (share > 0.99 && share < 1) {
+    // As many digits as the part that is missing has.
+    const int digits =
+        std::clamp(-static_cast<int>(std::floor(std::log10((1 - share) * 100))), 1, 12);
+    return absl::StrFormat("%.*f%%", digits, share * 100);
+  }
+  return absl::StrFormat("%.3g%%", share * 100);
+}
+
+std::string FormatLatency(absl::Duration latency) {
+  const double seconds = absl::ToDoubleSeconds(latency);
+  if (seconds >= 1) return absl::StrFormat("%.4gs", seconds);
+  if (seconds >= 1e-3) return absl::StrFormat("%.4gms", seconds * 1e3);
+  return absl::StrFormat("%.4gus", seconds * 1e6);
+}
+
+}  // namespace sightline
