@@ -1,0 +1,386 @@
+#include "loadtest/synthesize/synthesis.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/base/checksum.h"
+#include "common/base/files.h"
+#include "common/base/status_macros.h"
+#include "common/bundle/generation.h"
+#include "common/bundle/manifest.h"
+#include "common/bundle/model_bundle.h"
+#include "common/bundle/shard_source.h"
+#include "loadtest/synthesize/synthetic_regions.h"
+#include "loadtest/synthesize/synthetic_shard.h"
+
+namespace sightline {
+namespace {
+
+using bundle::v1::EmbeddingSpec;
+using bundle::v1::GenerationManifest;
+using bundle::v1::ModelBundleManifest;
+using bundle::v1::ShardManifest;
+
+// Raise it when the same options begin to give other bytes.
+constexpr int kContentFormat = 1;
+constexpr absl::string_view kContentFile = "synthesis.json";
+constexpr int64_t kMaxContentBytes = 1 << 20;
+constexpr size_t kNameDigits = 12;
+
+constexpr int64_t kItemsPerCluster = 32;
+
+// Id, caption, uri and their offsets; a shard's headers and gaps.  Both rounded up.
+constexpr int64_t kRecordBytes = 110;
+constexpr int64_t kShardBytes = 48 << 10;
+
+absl::StatusOr<ModelBundleManifest> ReadBundle(absl::string_view flag, const std::string& store,
+                                               const std::string& id) {
+  if (!IsSha256Hex(id)) {
+    return absl::InvalidArgumentError(absl::StrCat("--", flag, " '",
+                                                   absl::CHexEscape(id.substr(0, 100)),
+                                                   "' is no bundle's id: 64 hex digits"));
+  }
+  const absl::StatusOr<ModelBundle> bundle =
+      OpenModelBundle(ModelDirectory(store, id), /*verify_checksums=*/false);
+  if (bundle.ok()) return bundle->manifest;
+  return absl::Status(bundle.status().code(),
+                      absl::StrCat("--", flag, ": ", bundle.status().message(),
+                                   "; `sightlinectl init-model --store ", store,
+                                   "` makes a bundle with random weights"));
+}
+
+absl::Status CheckNumbers(const SynthesisOptions& options) {
+  if (options.store.empty()) return absl::InvalidArgumentError("--store is missing");
+  if (!IsValidName(options.index, kMaxIndexNameLength)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--index '", absl::CHexEscape(options.index.substr(0, 100)),
+        "' is no index name: a-z, 0-9, _ and -, at most ", kMaxIndexNameLength, " characters"));
+  }
+  if (options.items < 1 || options.items > kMostSyntheticItems) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--items is ", options.items, "; 1 to ", kMostSyntheticItems, " can be made"));
+  }
+  if (options.shards < 1 || options.shards > kMaxShardCount) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--shards is ", options.shards, ", not 1 to ", kMaxShardCount));
+  }
+  if (!(options.vectors.spectrum >= 0 && options.vectors.spectrum <= 4)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--spectrum is ", options.vectors.spectrum,
+                     ", not 0 (all directions alike) to 4; encoders give 0.4 to 1"));
+  }
+  if (options.vectors.clusters < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--clusters is ", options.vectors.clusters, "; 1 means none"));
+  }
+  return absl::OkStatus();
+}
+
+// The space of the encoder, or one that no other program knows.
+absl::Status PlanEmbedding(SynthesisPlan* plan) {
+  SynthesisOptions& options = plan->options;
+  int& dimension = options.vectors.dimension;
+  if (dimension < 0 || dimension > kMaxDimension) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--dimension is ", dimension, ", not 1 to ", kMaxDimension));
+  }
+  if (options.encoder_model.empty()) {
+    if (dimension == 0) {
+      return absl::InvalidArgumentError("give --dimension, or --encoder-model to take it from");
+    }
+    const std::string id = Sha256Hex(absl::StrCat("sightline synthetic space ", dimension));
+    options.encoder_model = id;
+    plan->embedding.set_dimension(dimension);
+    plan->embedding.set_metric(EmbeddingSpec::COSINE);
+    plan->embedding.set_space(id);
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(const ModelBundleManifest model,
+                   ReadBundle("encoder-model", options.store, options.encoder_model));
+  if (!model.has_embedding()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("--encoder-model ", options.encoder_model, " is a pure cross-encoder"));
+  }
+  plan->embedding = model.embedding();
+  if (dimension == 0) dimension = model.embedding().dimension();
+  if (dimension != model.embedding().dimension()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--dimension is ", dimension, ", but the embeddings of --encoder-model have ",
+                     model.embedding().dimension(), " numbers; leave --dimension out"));
+  }
+  return absl::OkStatus();
+}
+
+// Which rows the reranker reads of an item: common/models/README.md, "item features".
+absl::Status PlanFeatures(SynthesisPlan* plan) {
+  SynthesisOptions& options = plan->options;
+  if (options.reranker_model.empty()) {
+    if (options.regions == 0) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("--regions ", options.regions,
+                     " are for a reranker; give --reranker-model too, or neither"));
+  }
+  ASSIGN_OR_RETURN(const ModelBundleManifest model,
+                   ReadBundle("reranker-model", options.store, options.reranker_model));
+  if (!model.has_cross_encoder() || model.family() != "oscar") {
+    return absl::FailedPreconditionError(
+        absl::StrCat("--reranker-model ", options.reranker_model, " is of family ", model.family(),
+                     model.has_cross_encoder() ? "" : " and has no cross-encoder",
+                     "; features are made for cross-encoders of family oscar"));
+  }
+  const int most = model.transformer().max_region_count();
+  if (options.regions == 0) options.regions = most;
+  if (options.regions < 1 || options.regions > most) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--regions is ", options.regions, "; --reranker-model reads 1 to ", most, " of an item"));
+  }
+  plan->region_columns = model.transformer().hidden_size();
+  return absl::OkStatus();
+}
+
+std::string ContentJson(const SynthesisPlan& plan) {
+  const SynthesisOptions& options = plan.options;
+  const nlohmann::ordered_json json = {
+      {"format", kContentFormat},
+      {"seed", options.vectors.seed},
+      {"items", options.items},
+      {"shards", options.shards},
+      {"dimension", options.vectors.dimension},
+      {"spectrum", options.vectors.spectrum},
+      {"clusters", options.vectors.clusters},
+      {"space", plan.embedding.space()},
+      {"encoder_model", options.encoder_model},
+      {"reranker_model", options.reranker_model},
+      {"regions", options.regions},
+      {"region_columns", plan.region_columns},
+  };
+  return absl::StrCat(json.dump(2), "\n");
+}
+
+int64_t FeatureBytes(const SynthesisPlan& plan) {
+  return int64_t{plan.options.regions} * plan.region_columns *
+         static_cast<int64_t>(DtypeSize(Dtype::kFloat16));
+}
+
+int64_t VectorBytes(const SynthesisPlan& plan) {
+  return plan.options.vectors.dimension * static_cast<int64_t>(sizeof(float));
+}
+
+// The generation as it was written before; NotFound if it was not, or not to its end.
+absl::StatusOr<GenerationManifest> FindWritten(const SynthesisPlan& plan) {
+  const SynthesisOptions& options = plan.options;
+  ASSIGN_OR_RETURN(GenerationManifest manifest,
+                   ReadGenerationManifest(options.store, options.index, options.generation));
+  const std::string directory =
+      GenerationDirectory(options.store, options.index, options.generation);
+  const absl::StatusOr<std::string> content =
+      ReadFile(JoinPath(directory, kContentFile), kMaxContentBytes);
+  if (content.ok() && *content == plan.content) return manifest;
+  return absl::AlreadyExistsError(
+      absl::StrCat("index ", options.index, " has a generation ", options.generation,
+                   " of other content, and generations never change; give another --generation"));
+}
+
+std::string Gigabytes(int64_t bytes) {
+  return absl::StrFormat("%.2f GB", static_cast<double>(bytes) * 1e-9);
+}
+
+absl::Status CheckDisk(const SynthesisPlan& plan) {
+  RETURN_IF_ERROR(MakeDirectories(plan.options.store));
+  std::error_code error;
+  const auto space = std::filesystem::space(plan.options.store, error);
+  if (error || plan.byte_count < static_cast<int64_t>(space.available)) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the generation takes about ", Gigabytes(plan.byte_count), ", but ",
+                   plan.options.store, " has ", Gigabytes(static_cast<int64_t>(space.available)),
+                   " left; make room, give another --store, or fewer --items or --regions"));
+}
+
+// Removes the folder of a generation that was not finished.
+class UnfinishedGeneration {
+ public:
+  explicit UnfinishedGeneration(std::string directory) : directory_(std::move(directory)) {}
+  ~UnfinishedGeneration() {
+    std::error_code ignored;  // what stays costs space and is no generation
+    if (!finished_) std::filesystem::remove_all(directory_, ignored);
+  }
+  void Finished() { finished_ = true; }
+
+ private:
+  const std::string directory_;
+  bool finished_ = false;
+};
+
+// Tells a Progress of bytes, which it counts in MB.
+class ByteProgress {
+ public:
+  explicit ByteProgress(Progress* progress) : progress_(progress) {}
+  void Add(int64_t bytes) {
+    bytes_ += bytes;
+    const int64_t news = bytes_ / 1'000'000 - told_;
+    if (news == 0) return;
+    told_ += news;
+    progress_->Advance(news);
+  }
+
+ private:
+  Progress* const progress_;
+  int64_t bytes_ = 0;
+  int64_t told_ = 0;
+};
+
+// The numbers of the items of each shard, ascending.
+absl::StatusOr<std::vector<std::vector<uint32_t>>> ShareOut(const SynthesisOptions& options,
+                                                            const CallContext& call) {
+  std::vector<std::vector<uint32_t>> shards(options.shards);
+  for (auto& shard : shards) {
+    shard.reserve(static_cast<size_t>(options.items / options.shards * 11 / 10 + 16));
+  }
+  for (int64_t item = 0; item < options.items; ++item) {
+    if (item % 65536 == 0) RETURN_IF_ERROR(call.Check("sharing out the items"));
+    const auto number = static_cast<uint32_t>(item);
+    shards[ShardOf(SyntheticItemId(number), options.shards)].push_back(number);
+  }
+  return shards;
+}
+
+absl::StatusOr<GenerationManifest> MakeManifest(const SynthesisPlan& plan) {
+  const SynthesisOptions& options = plan.options;
+  GenerationManifest manifest;
+  manifest.set_index(options.index);
+  manifest.set_generation(options.generation);
+  manifest.set_item_kind(bundle::v1::IMAGE);
+  manifest.set_item_count(options.items);
+  *manifest.mutable_embedding() = plan.embedding;
+  manifest.set_encoder_model(options.encoder_model);
+  manifest.set_reranker_model(options.reranker_model);
+  const absl::StatusOr<bundle::v1::CurrentGeneration> current =
+      ReadCurrent(options.store, options.index);
+  if (current.ok()) {
+    manifest.set_parent_generation(current->generation());
+  } else if (!absl::IsNotFound(current.status())) {
+    return current.status();
+  }
+  return manifest;
+}
+
+absl::Status WriteShards(const SynthesisPlan& plan, const CallContext& call, ComputePool* pool,
+                         Progress* progress, GenerationManifest* manifest) {
+  const SynthesisOptions& options = plan.options;
+  const SyntheticVectors vectors(options.vectors);
+  std::unique_ptr<SyntheticRegions> regions;
+  if (options.regions > 0) {
+    regions = std::make_unique<SyntheticRegions>(options.vectors.seed, options.regions,
+                                                 plan.region_columns);
+  }
+  ASSIGN_OR_RETURN(const auto shards, ShareOut(options, call));
+  progress->Begin("write", "MB",
+                  options.items * (VectorBytes(plan) + FeatureBytes(plan)) / 1'000'000);
+  ByteProgress bytes(progress);
+  const std::string directory =
+      GenerationDirectory(options.store, options.index, options.generation);
+  for (int shard = 0; shard < options.shards; ++shard) {
+    SyntheticShard source(shards[shard], &vectors, regions.get(), pool, &call,
+                          [&](int64_t made) { bytes.Add(made); });
+    ASSIGN_OR_RETURN(*manifest->add_shards(),
+                     WriteShardFrom(directory, shard, options.shards, options.vectors.dimension,
+                                    options.reranker_model, source));
+  }
+  progress->End();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<GenerationManifest> Write(const SynthesisPlan& plan, const CallContext& call,
+                                         ComputePool* pool, Progress* progress) {
+  const SynthesisOptions& options = plan.options;
+  const std::string directory =
+      GenerationDirectory(options.store, options.index, options.generation);
+  ASSIGN_OR_RETURN(GenerationManifest manifest, MakeManifest(plan));
+  UnfinishedGeneration unfinished(directory);
+  const absl::Status written = WriteShards(plan, call, pool, progress, &manifest);
+  if (absl::IsResourceExhausted(written)) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(written.message(), "; what was written is removed, all of it takes about ",
+                     Gigabytes(plan.byte_count)));
+  }
+  RETURN_IF_ERROR(written);
+  RETURN_IF_ERROR(WriteFileAtomically(JoinPath(directory, kContentFile), plan.content));
+  RETURN_IF_ERROR(WriteGenerationManifest(options.store, manifest));
+  unfinished.Finished();
+  return manifest;
+}
+
+int64_t BytesOf(const GenerationManifest& manifest) {
+  int64_t bytes = 0;
+  for (const ShardManifest& shard : manifest.shards()) {
+    bytes += shard.vectors().byte_count() + shard.features().byte_count();
+  }
+  return bytes;
+}
+
+// Whether CURRENT had to be changed.
+absl::StatusOr<bool> Publish(const SynthesisOptions& options) {
+  const absl::StatusOr<bundle::v1::CurrentGeneration> current =
+      ReadCurrent(options.store, options.index);
+  if (current.ok() && current->generation() == options.generation) return false;
+  RETURN_IF_ERROR(PublishGeneration(options.store, options.index, options.generation).status());
+  return true;
+}
+
+}  // namespace
+
+absl::StatusOr<SynthesisPlan> PlanSynthesis(const SynthesisOptions& options) {
+  RETURN_IF_ERROR(CheckNumbers(options));
+  SynthesisPlan plan;
+  plan.options = options;
+  RETURN_IF_ERROR(PlanEmbedding(&plan));
+  RETURN_IF_ERROR(PlanFeatures(&plan));
+  if (options.vectors.clusters == 0) {
+    plan.options.vectors.clusters = std::max<int64_t>(1, options.items / kItemsPerCluster);
+  }
+  plan.content = ContentJson(plan);
+  if (options.generation.empty()) {
+    plan.options.generation =
+        absl::StrCat("synthetic-", Sha256Hex(plan.content).substr(0, kNameDigits));
+  } else if (!IsValidName(options.generation, kMaxGenerationNameLength)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--generation '", absl::CHexEscape(options.generation.substr(0, 100)),
+                     "' is no generation name: a-z, 0-9, _ and -"));
+  }
+  const int64_t row_bytes = (VectorBytes(plan) + 63) / 64 * 64;
+  plan.byte_count = options.items * (row_bytes + kRecordBytes + FeatureBytes(plan)) +
+                    options.shards * kShardBytes;
+  return plan;
+}
+
+absl::StatusOr<SynthesisSummary> Synthesize(const SynthesisPlan& plan, const CallContext& call,
+                                            ComputePool* pool, Progress* progress) {
+  SynthesisSummary summary;
+  summary.generation = plan.options.generation;
+  absl::StatusOr<GenerationManifest> manifest = FindWritten(plan);
+  summary.already_there = manifest.ok();
+  if (!manifest.ok()) {
+    if (!absl::IsNotFound(manifest.status())) return manifest.status();
+    RETURN_IF_ERROR(CheckDisk(plan));
+    const absl::Time start = call.clock()->Now();
+    ASSIGN_OR_RETURN(manifest, Write(plan, call, pool, progress));
+    summary.write_time = call.clock()->Now() - start;
+  }
+  summary.items = manifest->item_count();
+  summary.byte_count = BytesOf(*manifest);
+  if (!plan.options.publish) return summary;
+  RETURN_IF_ERROR(call.Check("publishing"));
+  ASSIGN_OR_RETURN(summary.published, Publish(plan.options));
+  return summary;
+}
+
+}  // namespace sightline

@@ -1,0 +1,134 @@
+#include "loadtest/synthesize/synthesize_command.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/types/optional.h"
+#include "common/base/compute_pool.h"
+#include "common/base/status_macros.h"
+#include "common/bundle/manifest.h"
+#include "common/log/progress.h"
+#include "loadtest/synthesize/synthesis.h"
+#include "loadtest/synthesize/synthetic_shard.h"
+
+namespace sightline {
+namespace {
+
+constexpr Command kSynthesizeCommand = {
+    "synthesize",
+    "synthesize --store DIR --index NAME --items N {--encoder-model ID | --dimension D} [flags]",
+    "Makes and publishes a generation of random items, for which no encoder has to run.", nullptr};
+
+struct SynthesizeFlags {
+  SynthesisOptions options;
+  std::string spectrum = "0.5";
+  absl::optional<int64_t> items, dimension, shards, seed, clusters, regions, threads;
+  bool no_publish = false;
+};
+
+void Define(SynthesizeFlags* values, Flags* flags) {
+  SynthesisOptions& options = values->options;
+  flags->String("store", "DIR", "store that gets the index", &options.store);
+  flags->String("index", "NAME", "index that gets the generation", &options.index);
+  flags->Int("items", "how many items", 1, kMostSyntheticItems, &values->items);
+  flags->String("encoder-model", "ID", "bundle of the store whose embedding space it is",
+                &options.encoder_model);
+  flags->Int("dimension", "numbers in an embedding; default: the encoder's", 1, kMaxDimension,
+             &values->dimension);
+  flags->Int("shards", "default 1", 1, kMaxShardCount, &values->shards);
+  flags->Int("seed", "another seed, other items; default 1", 0, INT64_MAX, &values->seed);
+  flags->String("spectrum", "P", "singular values fall as rank^-P; default 0.5", &values->spectrum);
+  flags->Int("clusters", "groups of items alike; 1 is none; default: one for 32 items", 1,
+             kMostSyntheticItems, &values->clusters);
+  flags->String("reranker-model", "ID", "bundle whose item features are made; default: none",
+                &options.reranker_model);
+  flags->Int("regions", "region rows of an item; default: as many as the reranker reads", 1, 1024,
+             &values->regions);
+  flags->String("generation", "NAME", "default: a hash of all the above", &options.generation);
+  flags->Int("threads", "core budget; default: the cores there are", 1, 1024, &values->threads);
+  flags->Switch("no-publish", "leave CURRENT alone", &values->no_publish);
+}
+
+absl::StatusOr<SynthesisOptions> ReadOptions(const SynthesizeFlags& values) {
+  SynthesisOptions options = values.options;
+  if (!values.items.has_value()) return absl::InvalidArgumentError("--items is missing");
+  options.items = *values.items;
+  options.shards = static_cast<int>(values.shards.value_or(1));
+  options.vectors.seed = static_cast<uint64_t>(values.seed.value_or(1));
+  options.vectors.dimension = static_cast<int>(values.dimension.value_or(0));
+  options.vectors.clusters = values.clusters.value_or(0);
+  if (!absl::SimpleAtod(values.spectrum, &options.vectors.spectrum)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--spectrum '", values.spectrum, "' is not a number"));
+  }
+  options.regions = static_cast<int>(values.regions.value_or(0));
+  options.publish = !values.no_publish;
+  return options;
+}
+
+std::string Report(const SynthesisPlan& plan, const SynthesisSummary& summary) {
+  const SynthesisOptions& options = plan.options;
+  std::string text =
+      absl::StrFormat("%s: generation %s, %d items x %d in %d shards, %.2f GB%s\n", options.index,
+                      summary.generation, summary.items, options.vectors.dimension, options.shards,
+                      static_cast<double>(summary.byte_count) * 1e-9,
+                      options.regions == 0 ? ", no features"
+                                           : absl::StrFormat(", features %d x %d float16 an item",
+                                                             options.regions, plan.region_columns));
+  absl::StrAppendFormat(&text, "effective dimension %.1f, %d clusters, seed %d\n",
+                        SyntheticVectors(options.vectors).EffectiveDimension(),
+                        options.vectors.clusters, options.vectors.seed);
+  const double seconds = absl::ToDoubleSeconds(summary.write_time);
+  if (summary.already_there) {
+    absl::StrAppend(&text, "it was there already\n");
+  } else if (seconds > 0) {
+    absl::StrAppendFormat(&text, "written in %.1f s: %.0f items/s, %.0f MB/s\n", seconds,
+                          static_cast<double>(summary.items) / seconds,
+                          static_cast<double>(summary.byte_count) * 1e-6 / seconds);
+  }
+  absl::StrAppend(&text, summary.published ? "published\n"
+                         : options.publish ? "it is the current one already\n"
+                                           : "not published\n");
+  return text;
+}
+
+}  // namespace
+
+int RunSynthesize(const std::vector<std::string>& args, const Console& console, bool terminal,
+                  const CallContext& call) {
+  SynthesizeFlags values;
+  Flags flags;
+  Define(&values, &flags);
+  std::vector<std::string> words;
+  int status = kSuccess;
+  if (!ParseArguments(kSynthesizeCommand, &flags, args, console, &words, &status)) return status;
+  if (!words.empty()) {
+    return UsageError(kSynthesizeCommand, absl::StrCat("unknown argument '", words[0], "'"),
+                      console);
+  }
+  const absl::StatusOr<SynthesisOptions> options = ReadOptions(values);
+  const absl::StatusOr<SynthesisPlan> plan =
+      options.ok() ? PlanSynthesis(*options) : absl::StatusOr<SynthesisPlan>(options.status());
+  if (absl::IsInvalidArgument(plan.status())) {
+    return UsageError(kSynthesizeCommand, plan.status().message(), console);
+  }
+  if (!plan.ok()) return Fail(plan.status(), console);
+
+  Progress::Options progress_options;
+  progress_options.terminal = terminal;
+  progress_options.write = [&](absl::string_view text) { console.err << text << std::flush; };
+  Progress progress(progress_options, call.clock());
+  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  ComputePool pool(static_cast<int>(values.threads.value_or(cores)));
+  const absl::StatusOr<SynthesisSummary> summary = Synthesize(*plan, call, &pool, &progress);
+  if (!summary.ok()) return Fail(summary.status(), console);
+  console.out << Report(*plan, *summary);
+  return kSuccess;
+}
+
+}  // namespace sightline

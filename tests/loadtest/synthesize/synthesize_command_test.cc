@@ -1,0 +1,83 @@
+#include "loadtest/synthesize/synthesize_command.h"
+
+#include <catch2/catch.hpp>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "common/base/files.h"
+#include "common/bundle/generation.h"
+#include "tests/support/temp_dir.h"
+
+namespace sightline {
+namespace {
+
+struct Ran {
+  int status;
+  std::string out, err;
+};
+
+Ran Run(const std::vector<std::string>& args) {
+  std::ostringstream out, err;
+  const int status = RunSynthesize(args, {out, err}, /*terminal=*/true, CallContext::Unbounded());
+  return {status, out.str(), err.str()};
+}
+
+TEST_CASE("flags make a generation, and the report tells what it is") {
+  TempDir store;
+  const Ran ran = Run({"--store",      store.path(), "--index",    "pictures", "--items",   "300",
+                       "--dimension",  "16",         "--shards",   "2",        "--seed",    "5",
+                       "--spectrum",   "0",          "--clusters", "4",        "--threads", "2",
+                       "--generation", "mine"});
+  CAPTURE(ran.err);
+  REQUIRE(ran.status == kSuccess);
+  REQUIRE(absl::StrContains(ran.out, "generation mine, 300 items x 16 in 2 shards"));
+  REQUIRE(absl::StrContains(ran.out, "effective dimension 16.0, 4 clusters, seed 5"));
+  REQUIRE(absl::StrContains(ran.out, "items/s"));
+  REQUIRE(absl::StrContains(ran.out, "\npublished"));
+  REQUIRE(absl::StrContains(ran.err, "write"));
+  REQUIRE(ReadCurrent(store.path(), "pictures")->generation() == "mine");
+  REQUIRE(ReadGenerationManifest(store.path(), "pictures", "mine")->shards_size() == 2);
+}
+
+TEST_CASE("with --no-publish CURRENT is left alone") {
+  TempDir store;
+  const Ran ran = Run({"--store", store.path(), "--index", "pictures", "--items", "3",
+                       "--dimension", "4", "--no-publish"});
+  REQUIRE(ran.status == kSuccess);
+  REQUIRE(absl::StrContains(ran.out, "not published"));
+  REQUIRE(absl::IsNotFound(ReadCurrent(store.path(), "pictures").status()));
+}
+
+TEST_CASE("a wrong command line is told and nothing is done") {
+  TempDir store;
+  const std::vector<std::pair<std::string, std::vector<std::string>>> wrong = {
+      {"--items is missing", {"--index", "i", "--dimension", "4"}},
+      {"--spectrum 'steep'", {"--index", "i", "--items", "4", "--spectrum", "steep"}},
+      {"unknown argument 'word'", {"--index", "i", "--items", "4", "word"}},
+      {"--item", {"--index", "i", "--item", "4"}},
+      {"give --dimension", {"--index", "i", "--items", "4"}},
+  };
+  for (const auto& [problem, flags] : wrong) {
+    std::vector<std::string> args = {"--store", store.path()};
+    args.insert(args.end(), flags.begin(), flags.end());
+    const Ran ran = Run(args);
+    CAPTURE(problem, ran.err);
+    REQUIRE(ran.status == kUsageError);
+    REQUIRE(absl::StrContains(ran.err, problem));
+    REQUIRE(ListDirectory(store.path())->empty());
+  }
+}
+
+TEST_CASE("a bundle that is not there is a failure, with how to make one") {
+  TempDir store;
+  const Ran ran = Run({"--store", store.path(), "--index", "i", "--items", "4", "--encoder-model",
+                       std::string(64, 'a')});
+  REQUIRE(ran.status == kFailure);
+  REQUIRE(absl::StrContains(ran.err, "sightlinectl init-model"));
+}
+
+}  // namespace
+}  // namespace sightline
