@@ -1,0 +1,51 @@
+// One axis of a plot: which values it shows, where they lie, and what is written beside it.
+#ifndef SIGHTLINE_LOADTEST_REPORT_AXIS_H_
+#define SIGHTLINE_LOADTEST_REPORT_AXIS_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace sightline {
+
+struct Tick {
+  double value = 0;
+  std::string label;  // empty: a line without words
+};
+
+// A value; immutable.
+class Axis {
+ public:
+  using Label = std::function<std::string(double value)>;
+
+  // From `low` to `high`, both finite, with at most about `ticks` ticks at multiples of 1, 2
+  // or 5 times a power of ten.  No ticks lie outside.  An empty range is widened.
+  static Axis Linear(double low, double high, int ticks, const Label& label);
+  // As Linear, and reaching to the tick above `high`.
+  static Axis LinearToTick(double low, double high, int ticks, const Label& label);
+  // Logarithmic, widened to values of 1, 2 or 5 times a power of ten; ticks lie there, or at
+  // powers of ten alone where they would be more than `ticks`.  Values must be positive;
+  // others lie at the lower end.
+  static Axis Log(double low, double high, int ticks, const Label& label);
+  // Shares of samples (0 <= share <= high < 1) as percentile curves have it: each nine takes
+  // the same room, so that the tail can be seen.
+  static Axis Nines(double high, const Label& label);
+
+  // 0 at the lower end, 1 at the upper; beyond them for values outside.
+  double Place(double value) const;
+  const std::vector<Tick>& ticks() const { return ticks_; }
+
+ private:
+  enum class Scale { kLinear, kLog, kNines };
+
+  Axis(Scale scale, double low, double high);
+  double Scaled(double value) const;
+
+  Scale scale_;
+  double low_, high_;  // scaled
+  std::vector<Tick> ticks_;
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_LOADTEST_REPORT_AXIS_H_

@@ -1,0 +1,170 @@
+#include "loadtest/report/figures.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace sightline {
+namespace {
+
+// Three significant digits, without zeros at the end of a fraction.
+std::string ThreeDigits(double value) {
+  const double size = std::abs(value);
+  const int decimals = size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2;
+  std::string text = absl::StrFormat("%.*f", decimals, value);
+  if (decimals == 0) return text;
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
+// Place of a stage in a request; unknown ones come before the total.
+size_t StageRank(const std::string& stage) {
+  static constexpr std::array<const char*, 4> kOrder = {"encode", "search", "rerank", "fetch"};
+  if (stage == "total") return kOrder.size() + 1;
+  return std::find(kOrder.begin(), kOrder.end(), stage) - kOrder.begin();
+}
+
+}  // namespace
+
+std::string LatencyText(absl::Duration latency) {
+  return latency == absl::InfiniteDuration() ? "never" : FormatLatency(latency);
+}
+
+std::string LatencyText(const absl::optional<absl::Duration>& latency) {
+  return latency.has_value() ? LatencyText(*latency) : "–";
+}
+
+std::string LengthText(absl::Duration length) {
+  if (length == absl::InfiniteDuration()) return "never";
+  return absl::FormatDuration(absl::Trunc(length, absl::Milliseconds(1)));
+}
+
+std::string RateText(double rate) {
+  return absl::StrCat(ThreeDigits(rate), "/s");
+}
+
+std::string QuantileName(double share) {
+  std::string percent = absl::StrFormat("%.6f", 100 * share);
+  percent.erase(percent.find_last_not_of('0') + 1);
+  if (percent.back() == '.') percent.pop_back();
+  return absl::StrCat("p", percent);
+}
+
+std::string TimeText(absl::Time time) {
+  return absl::FormatTime("%Y-%m-%d %H:%M:%S UTC", time, absl::UTCTimeZone());
+}
+
+std::string OutcomeWord(Outcome outcome) {
+  return absl::AsciiStrToUpper(OutcomeName(outcome));
+}
+
+const std::string& MeasuredText(const Criterion& criterion) {
+  return criterion.measured.empty() ? criterion.reason : criterion.measured;
+}
+
+std::string CriteriaSummary(const Verdict& verdict) {
+  const size_t all = verdict.criteria.size();
+  if (all == 0) return "no criteria";
+  const auto count = [&verdict](CriterionState state) {
+    return std::count_if(verdict.criteria.begin(), verdict.criteria.end(),
+                         [state](const auto& row) { return row.state == state; });
+  };
+  const auto broken = count(CriterionState::kBroken);
+  const auto unknown = count(CriterionState::kNotMeasurable);
+  const char* noun = all == 1 ? " criterion " : " criteria ";
+  if (broken == 0 && unknown == 0) return absl::StrCat(all, noun, "held");
+  std::string text;
+  if (broken > 0) text = absl::StrCat(broken, " of ", all, noun, "broken");
+  if (unknown > 0) {
+    absl::StrAppend(
+        &text,
+        broken > 0 ? absl::StrCat(", ", unknown, " ") : absl::StrCat(unknown, " of ", all, noun),
+        "not measurable");
+  }
+  return text;
+}
+
+std::string CapacityText(const ReportedCapacity& capacity) {
+  std::string text = RateText(capacity.rate);
+  switch (capacity.ending) {
+    case CapacityEnding::kFound:
+      break;
+    case CapacityEnding::kBelowLowest:
+      return "none: not even the lowest rate meets the SLO";
+    case CapacityEnding::kAboveHighest:
+      absl::StrAppend(&text, " or more");
+      break;
+    case CapacityEnding::kInconclusive:
+      text = capacity.rate > 0 ? absl::StrCat("at least ", text, ", the rest inconclusive")
+                               : "inconclusive";
+  }
+  if (!capacity.knee.has_value()) return text;
+  return absl::StrCat(text, ", knee at ", RateText(capacity.curve[*capacity.knee].rate));
+}
+
+std::string FaultLetter(size_t index) {
+  const std::string letter(1, static_cast<char>('A' + index % 26));
+  return index < 26 ? letter : absl::StrCat(letter, index / 26);
+}
+
+int64_t SentRequests(const LoadResult& result) {
+  int64_t sent = 0;
+  for (const Second& second : result.seconds) sent += second.sent;
+  return sent;
+}
+
+absl::Duration CpuPerRequest(const LoadResult& result) {
+  const int64_t sent = SentRequests(result);
+  return sent == 0 ? absl::ZeroDuration() : result.generator.cpu / sent;
+}
+
+std::vector<Count> Counts(const std::map<std::string, int64_t>& counts) {
+  std::vector<Count> sorted;
+  for (const auto& [name, count] : counts) sorted.push_back({name, count});
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const Count& a, const Count& b) { return a.count > b.count; });
+  return sorted;
+}
+
+std::string CountsText(const std::vector<Count>& counts) {
+  std::string text;
+  for (const Count& count : counts) {
+    absl::StrAppend(&text, text.empty() ? "" : ", ", count.name, " ", count.count);
+  }
+  return text;
+}
+
+std::vector<Count> ErrorCounts(const Tally& tally) {
+  std::vector<Count> errors = Counts(tally.codes);
+  errors.erase(std::remove_if(errors.begin(), errors.end(),
+                              [](const Count& count) { return count.name == "OK"; }),
+               errors.end());
+  return errors;
+}
+
+std::vector<NamedTally> TalliesByKind(const LoadResult& result) {
+  std::vector<NamedTally> tallies = {{"all", &result.total}};
+  if (result.by_kind.size() > 1) {
+    for (const auto& [kind, tally] : result.by_kind) tallies.push_back({kind, &tally});
+  }
+  return tallies;
+}
+
+std::vector<NamedHistogram> StagesInOrder(const Tally& tally) {
+  std::vector<NamedHistogram> stages;
+  for (const auto& [name, histogram] : tally.stages) {
+    if (histogram.count() > 0) stages.push_back({name, &histogram});
+  }
+  std::stable_sort(stages.begin(), stages.end(),
+                   [](const NamedHistogram& a, const NamedHistogram& b) {
+                     return StageRank(a.name) < StageRank(b.name);
+                   });
+  return stages;
+}
+
+}  // namespace sightline

@@ -1,0 +1,81 @@
+// Figures as words: every report writes the same number the same way.
+#ifndef SIGHTLINE_LOADTEST_REPORT_FIGURES_H_
+#define SIGHTLINE_LOADTEST_REPORT_FIGURES_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "absl/types/optional.h"
+#include "loadtest/report/report_data.h"
+
+namespace sightline {
+
+// The quantiles that tables show.
+inline constexpr double kShownQuantiles[] = {0.5, 0.9, 0.99, 0.999};
+
+// FormatLatency; "never" if infinite.
+std::string LatencyText(absl::Duration latency);
+// "–" for none: there were too few samples to tell.
+std::string LatencyText(const absl::optional<absl::Duration>& latency);
+// "30s", "1h5m0.25s"; "never" if infinite.
+std::string LengthText(absl::Duration length);
+// "198/s", "12.5/s".
+std::string RateText(double rate);
+// "p99.9" for 0.999.
+std::string QuantileName(double share);
+// UTC, to the second.
+std::string TimeText(absl::Time time);
+
+// "PASS", "FAIL", "INCONCLUSIVE".
+std::string OutcomeWord(Outcome outcome);
+
+// "6 criteria held", "2 of 6 criteria broken, 1 not measurable".
+std::string CriteriaSummary(const Verdict& verdict);
+
+// What was measured, or why nothing was.
+const std::string& MeasuredText(const Criterion& criterion);
+
+// "182/s, knee at 160/s", "180/s or more", "none: not even the lowest rate meets the SLO".
+std::string CapacityText(const ReportedCapacity& capacity);
+
+// The letter of a fault in plots and in their table: "A", "B", ..., "Z", "A1", ...
+std::string FaultLetter(size_t index);
+
+// Requests that the run sent, warm-up included.
+int64_t SentRequests(const LoadResult& result);
+// The generator's own time for one of them; zero if there was none.
+absl::Duration CpuPerRequest(const LoadResult& result);
+
+// A name and how often it came.
+struct Count {
+  std::string name;
+  int64_t count = 0;
+};
+// Most frequent first, then by name.
+std::vector<Count> Counts(const std::map<std::string, int64_t>& counts);
+// "UNAVAILABLE 12, DEADLINE_EXCEEDED 3".
+std::string CountsText(const std::vector<Count>& counts);
+// `codes` without "OK".
+std::vector<Count> ErrorCounts(const Tally& tally);
+
+// The rows of a latency table: "all", then each kind if there are two or more.
+struct NamedTally {
+  std::string name;
+  const Tally* tally;
+};
+std::vector<NamedTally> TalliesByKind(const LoadResult& result);  // points into `result`
+
+// In the order of a request: encode, search, rerank, fetch, others by name, total.  Points
+// into `tally`.
+struct NamedHistogram {
+  std::string name;
+  const LatencyHistogram* histogram;
+};
+std::vector<NamedHistogram> StagesInOrder(const Tally& tally);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_LOADTEST_REPORT_FIGURES_H_

@@ -1,0 +1,312 @@
+#include "loadtest/report/html_report.h"
+
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/config/table.h"
+#include "loadtest/report/capacity_plots.h"
+#include "loadtest/report/distribution_plots.h"
+#include "loadtest/report/figures.h"
+#include "loadtest/report/html_page.h"
+#include "loadtest/report/time_plots.h"
+#include "loadtest/report/xml_text.h"
+
+namespace sightline {
+namespace {
+
+// ---- tables ----
+
+// Columns from `first_number` on are numbers; cells are text and are escaped.
+class HtmlTable {
+ public:
+  HtmlTable(const std::vector<std::string>& titles, size_t first_number)
+      : first_number_(first_number) {
+    for (size_t i = 0; i < titles.size(); ++i) {
+      absl::StrAppend(&head_, "<th scope=\"col\"", i >= first_number_ ? " class=\"n\"" : "", ">",
+                      XmlText(titles[i]), "</th>");
+    }
+  }
+
+  void AddRow(const std::vector<std::string>& cells) {
+    absl::StrAppend(&rows_, "<tr>");
+    for (size_t i = 0; i < cells.size(); ++i) {
+      absl::StrAppend(&rows_, i >= first_number_ ? "<td class=\"n\">" : "<td>", XmlText(cells[i]),
+                      "</td>");
+    }
+    absl::StrAppend(&rows_, "</tr>\n");
+  }
+
+  bool empty() const { return rows_.empty(); }
+  std::string Html() const {
+    return absl::StrCat("<div class=\"scroll\"><table><thead><tr>", head_,
+                        "</tr></thead>\n<tbody>\n", rows_, "</tbody></table></div>\n");
+  }
+
+ private:
+  const size_t first_number_;
+  std::string head_, rows_;
+};
+
+constexpr size_t kNoNumbers = 100;
+
+std::string Section(absl::string_view id, absl::string_view title, absl::string_view html) {
+  return absl::StrCat("<section id=\"", id, "\"><h2>", XmlText(title), "</h2>\n", html,
+                      "</section>\n");
+}
+
+std::string Paragraph(absl::string_view css, absl::string_view text) {
+  return absl::StrCat("<p class=\"", css, "\">", XmlText(text), "</p>\n");
+}
+
+// ---- the verdict ----
+
+struct StateLook {
+  const char* css;
+  const char* mark;
+};
+
+StateLook LookOf(CriterionState state) {
+  switch (state) {
+    case CriterionState::kHeld:
+      return {"held", "✓"};
+    case CriterionState::kBroken:
+      return {"broken", "✗"};
+    case CriterionState::kNotMeasurable:
+      break;
+  }
+  return {"notmeasurable", "?"};
+}
+
+StateLook LookOf(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kPass:
+      return {"pass", "✓"};
+    case Outcome::kFail:
+      return {"fail", "✗"};
+    case Outcome::kInconclusive:
+      break;
+  }
+  return {"inconclusive", "?"};
+}
+
+std::string Banner(const Verdict& verdict) {
+  const StateLook look = LookOf(verdict.outcome);
+  std::string html =
+      absl::StrCat("<div class=\"banner ", look.css,
+                   "\" role=\"status\"><div class=\"mark\" "
+                   "aria-hidden=\"true\">",
+                   look.mark, "</div><div><div class=\"word\">", OutcomeWord(verdict.outcome),
+                   "</div>", Paragraph("", CriteriaSummary(verdict)));
+  for (const std::string& doubt : verdict.doubts) {
+    absl::StrAppend(&html, Paragraph("", absl::StrCat("In doubt: ", doubt)));
+  }
+  return absl::StrCat(html, "</div></div>\n");
+}
+
+std::string Head(const ReportData& data) {
+  const LoadResult& run = data.result;
+  const std::string lead = absl::StrCat(
+      "Load test of ", TimeText(run.started), ": ", LengthText(run.length), " after ",
+      LengthText(run.warm_up), " of warm-up", run.target.empty() ? "" : ", against ", run.target);
+  return absl::StrCat("<h1>", XmlText(run.scenario), "</h1>\n", Paragraph("lead", lead));
+}
+
+std::string Tiles(const LoadResult& run) {
+  std::string html = "<dl class=\"tiles\">";
+  const auto add = [&html](absl::string_view name, absl::string_view value) {
+    absl::StrAppend(&html, "<div><dt>", XmlText(name), "</dt><dd>", XmlText(value), "</dd></div>");
+  };
+  const Tally& total = run.total;
+  add("intended rate", RateText(run.intended_rate));
+  add("requests", WithThousands(total.count));
+  add("p50", LatencyText(total.latency.Quantile(0.5)));
+  add("p99", LatencyText(total.latency.Quantile(0.99)));
+  add("errors", FormatShare(total.error_share()));
+  add("degraded", FormatShare(total.degraded_share()));
+  if (total.known_items_asked > 0) add("recall", FormatShare(total.recall()));
+  return absl::StrCat(html, "</dl>\n");
+}
+
+std::string Criteria(const Verdict& verdict) {
+  if (verdict.criteria.empty()) return "";
+  std::string rows;
+  for (const Criterion& row : verdict.criteria) {
+    const StateLook look = LookOf(row.state);
+    absl::StrAppend(&rows, "<tr><td>", XmlText(row.name), "</td><td>", XmlText(row.wanted),
+                    "</td><td>", XmlText(MeasuredText(row)), "</td><td class=\"state ", look.css,
+                    "\"><span aria-hidden=\"true\">", look.mark, " </span>",
+                    CriterionStateName(row.state), "</td></tr>\n");
+  }
+  return Section("criteria", "Criteria",
+                 absl::StrCat("<div class=\"scroll\"><table><thead><tr><th scope=\"col\">criterion"
+                              "</th><th scope=\"col\">wanted</th><th scope=\"col\">measured</th>"
+                              "<th scope=\"col\">state</th></tr></thead>\n<tbody>\n",
+                              rows, "</tbody></table></div>\n"));
+}
+
+// ---- plots ----
+
+std::string LegendHtml(const std::vector<LegendEntry>& legend) {
+  std::string html = "<ul class=\"legend\">";
+  for (const LegendEntry& entry : legend) {
+    std::string shape;
+    switch (entry.shape) {
+      case LegendShape::kLine:
+        shape = absl::StrCat("<path class=\"line ", entry.css, "\" d=\"M1 6H21\"/>");
+        break;
+      case LegendShape::kArea:
+        shape = absl::StrCat("<rect class=\"", entry.css,
+                             "\" x=\"2\" y=\"0\" width=\"18\" height=\"12\" rx=\"2\"/>");
+        break;
+      case LegendShape::kDot:
+        shape = absl::StrCat("<circle class=\"", entry.css, "\" cx=\"11\" cy=\"6\" r=\"4.5\"/>");
+        break;
+      case LegendShape::kCross:
+        shape = absl::StrCat("<path class=\"", entry.css, "\" d=\"M7 2L15 10M7 10L15 2\"/>");
+    }
+    absl::StrAppend(&html, "<li><svg viewBox=\"0 0 22 12\" aria-hidden=\"true\">", shape, "</svg>",
+                    XmlText(entry.label), "</li>");
+  }
+  return absl::StrCat(html, "</ul>\n");
+}
+
+std::string FigureHtml(const absl::optional<Figure>& figure) {
+  if (!figure.has_value()) return "";
+  return absl::StrCat(
+      "<figure id=\"", figure->id, "\"",
+      figure->hover.empty() ? "" : absl::StrCat(" data-hover=\"", XmlText(figure->hover), "\""),
+      "><h2>", XmlText(figure->title), "</h2>\n", LegendHtml(figure->legend),
+      "<div class=\"wide\">", figure->wide, "</div>\n<div class=\"narrow\">", figure->narrow,
+      "</div>\n<figcaption>", XmlText(figure->caption), "</figcaption>",
+      figure->hover.empty() ? "" : "<div class=\"tip\" aria-hidden=\"true\"></div>", "</figure>\n");
+}
+
+// ---- figures behind them ----
+
+std::vector<std::string> LatencyTitles(const char* first) {
+  std::vector<std::string> titles = {first, "count", "mean"};
+  for (const double share : kShownQuantiles) titles.push_back(QuantileName(share));
+  titles.push_back("max");
+  return titles;
+}
+
+std::vector<std::string> LatencyRow(const std::string& name, const LatencyHistogram& histogram) {
+  const bool any = histogram.count() > 0;
+  std::vector<std::string> row = {name, WithThousands(histogram.count()),
+                                  any ? LatencyText(histogram.mean()) : "–"};
+  for (const double share : kShownQuantiles) row.push_back(LatencyText(histogram.Quantile(share)));
+  row.push_back(any ? LatencyText(histogram.max()) : "–");
+  return row;
+}
+
+std::string Latencies(const LoadResult& run) {
+  HtmlTable kinds(LatencyTitles("requests"), 1);
+  for (const NamedTally& kind : TalliesByKind(run)) {
+    kinds.AddRow(LatencyRow(kind.name, kind.tally->latency));
+  }
+  HtmlTable stages(LatencyTitles("stage"), 1);
+  for (const NamedHistogram& stage : StagesInOrder(run.total)) {
+    stages.AddRow(LatencyRow(stage.name, *stage.histogram));
+  }
+  return Section("latency", "Latency",
+                 absl::StrCat(kinds.Html(), stages.empty() ? "" : stages.Html(),
+                              Paragraph("quiet",
+                                        "Requests from when they were meant to be sent, "
+                                        "failed ones too; stages as the router tells "
+                                        "them.  –: fewer than ten samples beyond.")));
+}
+
+std::string CountTable(const char* title, const std::map<std::string, int64_t>& counts,
+                       int64_t of) {
+  HtmlTable table({title, "count", "share"}, 1);
+  for (const Count& count : Counts(counts)) {
+    table.AddRow(
+        {count.name, WithThousands(count.count),
+         of > 0 ? FormatShare(static_cast<double>(count.count) / static_cast<double>(of)) : "–"});
+  }
+  return table.empty() ? "" : absl::StrCat("<div>", table.Html(), "</div>");
+}
+
+std::string Answers(const Tally& total) {
+  std::string notes;
+  if (total.shards_asked > 0) {
+    notes = absl::StrCat("Coverage ", FormatShare(total.coverage()), " of shards.");
+  }
+  if (total.known_items_asked > 0) {
+    absl::StrAppend(&notes, notes.empty() ? "" : "  ", "Recall ", FormatShare(total.recall()),
+                    " of ", WithThousands(total.known_items_asked), " known items.");
+  }
+  return Section("answers", "Answers",
+                 absl::StrCat("<div class=\"pair\">", CountTable("code", total.codes, total.count),
+                              CountTable("degraded by", total.degraded_reasons, total.ok),
+                              CountTable("generation", total.generations, total.ok),
+                              CountTable("wrong answers", total.check_failures, total.ok),
+                              "</div>\n", notes.empty() ? "" : Paragraph("quiet", notes)));
+}
+
+std::string Faults(const std::vector<FaultMark>& faults) {
+  HtmlTable table({"", "fault", "at", "lasted", "whole again after", "expectations"}, kNoNumbers);
+  for (size_t i = 0; i < faults.size(); ++i) {
+    const FaultMark& fault = faults[i];
+    table.AddRow({FaultLetter(i), fault.name, LengthText(fault.at),
+                  fault.ended > fault.at ? LengthText(fault.ended - fault.at) : "–",
+                  LengthText(fault.whole_again),
+                  fault.failed_expectations.empty()
+                      ? "held"
+                      : absl::StrCat("broken: ", absl::StrJoin(fault.failed_expectations, "; "))});
+  }
+  return table.empty() ? "" : Section("faults", "Faults", table.Html());
+}
+
+std::string CapacitySection(const absl::optional<ReportedCapacity>& capacity) {
+  if (!capacity.has_value()) return "";
+  HtmlTable table({"offered", "answered", "p50", "p99", "errors", "degraded", "windows", "SLO"}, 0);
+  for (const CurvePoint& point : capacity->curve) {
+    table.AddRow({RateText(point.rate), RateText(point.achieved), LatencyText(point.p50),
+                  LatencyText(point.p99), FormatShare(point.error_share),
+                  FormatShare(point.degraded_share), absl::StrCat(point.windows),
+                  capacity->MeetsSlo(point) ? "met" : "not met"});
+  }
+  return Section(
+      "capacity", absl::StrCat("Capacity: ", CapacityText(*capacity)),
+      absl::StrCat(capacity->why.empty() ? "" : Paragraph("", capacity->why), table.Html()));
+}
+
+std::string Generator(const LoadResult& run) {
+  const GeneratorHealth& health = run.generator;
+  HtmlTable table({"generator", ""}, 1);
+  table.AddRow({"kept its schedule",
+                health.kept_schedule ? "yes" : "no: figures tell of the generator too"});
+  table.AddRow({absl::StrCat("requests more than ", LatencyText(health.late_after), " late"),
+                WithThousands(health.late)});
+  if (health.lag.count() > 0) {
+    table.AddRow({"lag p50", LatencyText(health.lag.Quantile(0.5))});
+    table.AddRow({"lag p99", LatencyText(health.lag.Quantile(0.99))});
+    table.AddRow({"lag max", LatencyText(health.lag.max())});
+  }
+  if (SentRequests(run) > 0) {
+    table.AddRow({"CPU time a request", LatencyText(CpuPerRequest(run))});
+  }
+  HtmlTable environment({"environment", ""}, kNoNumbers);
+  for (const auto& [name, value] : run.environment) environment.AddRow({name, value});
+  return Section("generator", "How it was measured",
+                 absl::StrCat("<div class=\"pair\"><div>", table.Html(), "</div><div>",
+                              environment.empty() ? "" : environment.Html(), "</div></div>\n"));
+}
+
+}  // namespace
+
+std::string HtmlReport(const ReportData& data) {
+  const LoadResult& run = data.result;
+  return HtmlPage(
+      absl::StrCat(OutcomeWord(data.verdict.outcome), ": ", run.scenario),
+      absl::StrCat(Head(data), Banner(data.verdict), Tiles(run), Criteria(data.verdict),
+                   CapacitySection(data.capacity), FigureHtml(SaturationCurvePlot(data)),
+                   FigureHtml(LatencyOverRate(data)), FigureHtml(LatencyOverTime(data)),
+                   FigureHtml(ThroughputOverTime(data)), Faults(run.faults),
+                   FigureHtml(PercentileCurve(data)), FigureHtml(StageBreakdown(data)),
+                   Latencies(run), Answers(run.total), Generator(run)));
+}
+
+}  // namespace sightline

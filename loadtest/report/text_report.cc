@@ -1,0 +1,167 @@
+#include "loadtest/report/text_report.h"
+
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/config/table.h"
+#include "loadtest/report/figures.h"
+
+namespace sightline {
+namespace {
+
+constexpr int kIndent = 2;
+constexpr int kMaxNameWidth = 40;
+constexpr int kMaxLineWidth = 160;
+
+std::string Head(const ReportData& data) {
+  const LoadResult& run = data.result;
+  std::string text =
+      absl::StrCat(OutcomeWord(data.verdict.outcome), "  ", Printable(run.scenario, kMaxNameWidth),
+                   ": ", CriteriaSummary(data.verdict), "\n");
+  for (const std::string& doubt : data.verdict.doubts) {
+    absl::StrAppend(&text, "  in doubt: ", Printable(doubt, kMaxLineWidth), "\n");
+  }
+  absl::StrAppend(&text, "  ", TimeText(run.started), ", ", LengthText(run.length), " after ",
+                  LengthText(run.warm_up), " of warm-up, ", RateText(run.intended_rate),
+                  " intended",
+                  run.target.empty() ? "" : absl::StrCat(", ", Printable(run.target, 60)), "\n");
+  return text;
+}
+
+std::string Criteria(const Verdict& verdict) {
+  Table table({{"criterion", false, kMaxNameWidth},
+               {"wanted", false, kMaxNameWidth},
+               {"measured", false, 80},
+               {""}});
+  for (const Criterion& row : verdict.criteria) {
+    table.AddRow({row.name, row.wanted, MeasuredText(row), CriterionStateName(row.state)});
+  }
+  return table.empty() ? "" : absl::StrCat("\n", table.ToString(kIndent));
+}
+
+std::vector<Table::Column> LatencyColumns(const char* first) {
+  std::vector<Table::Column> columns = {{first, false, kMaxNameWidth}, {"count", true}};
+  for (const double share : kShownQuantiles) columns.push_back({QuantileName(share), true});
+  columns.push_back({"max", true});
+  return columns;
+}
+
+std::vector<std::string> LatencyRow(const std::string& name, const LatencyHistogram& histogram) {
+  std::vector<std::string> row = {name, WithThousands(histogram.count())};
+  for (const double share : kShownQuantiles) row.push_back(LatencyText(histogram.Quantile(share)));
+  row.push_back(histogram.count() == 0 ? "–" : LatencyText(histogram.max()));
+  return row;
+}
+
+std::string Latencies(const LoadResult& run) {
+  Table table(LatencyColumns("latency"));
+  for (const NamedTally& kind : TalliesByKind(run)) {
+    table.AddRow(LatencyRow(kind.name, kind.tally->latency));
+  }
+  return absl::StrCat("\n", table.ToString(kIndent));
+}
+
+std::string Stages(const Tally& tally) {
+  Table table(LatencyColumns("stage"));
+  for (const NamedHistogram& stage : StagesInOrder(tally)) {
+    table.AddRow(LatencyRow(stage.name, *stage.histogram));
+  }
+  return table.empty() ? "" : absl::StrCat("\n", table.ToString(kIndent));
+}
+
+std::string WithShare(int64_t count, double share, const std::vector<Count>& parts) {
+  return absl::StrCat(WithThousands(count), " (", FormatShare(share), ")",
+                      parts.empty() ? "" : ": ", CountsText(parts));
+}
+
+std::string Answers(const Tally& tally) {
+  Table table({{""}, {"", false, kMaxLineWidth}});
+  table.AddRow(
+      {"answered", absl::StrCat(WithThousands(tally.ok), " of ", WithThousands(tally.count))});
+  if (tally.failed() > 0) {
+    table.AddRow({"errors", WithShare(tally.failed(), tally.error_share(), ErrorCounts(tally))});
+  }
+  if (tally.degraded > 0) {
+    table.AddRow({"degraded", WithShare(tally.degraded, tally.degraded_share(),
+                                        Counts(tally.degraded_reasons))});
+  }
+  if (tally.shards_asked > 0) table.AddRow({"coverage", FormatShare(tally.coverage())});
+  if (tally.known_items_asked > 0) {
+    table.AddRow({"recall", absl::StrCat(FormatShare(tally.recall()), " of ",
+                                         WithThousands(tally.known_items_asked), " known items")});
+  }
+  if (!tally.generations.empty()) {
+    table.AddRow({"generations", CountsText(Counts(tally.generations))});
+  }
+  if (!tally.check_failures.empty()) {
+    table.AddRow({"wrong answers", CountsText(Counts(tally.check_failures))});
+  }
+  return absl::StrCat("\n", table.RowsToString(kIndent));
+}
+
+std::string Faults(const std::vector<FaultMark>& faults) {
+  Table table({{"at", true},
+               {"fault", false, kMaxNameWidth},
+               {"lasted", true},
+               {"whole again after", true},
+               {"expectations", false, 80}});
+  for (const FaultMark& fault : faults) {
+    table.AddRow({LengthText(fault.at), fault.name,
+                  fault.ended > fault.at ? LengthText(fault.ended - fault.at) : "–",
+                  LengthText(fault.whole_again),
+                  fault.failed_expectations.empty()
+                      ? "held"
+                      : absl::StrCat("broken: ", absl::StrJoin(fault.failed_expectations, "; "))});
+  }
+  return table.empty() ? "" : absl::StrCat("\n", table.ToString(kIndent));
+}
+
+std::string Capacity(const ReportedCapacity& capacity) {
+  std::string text = absl::StrCat("\n  capacity ", CapacityText(capacity), "\n");
+  if (!capacity.why.empty()) {
+    absl::StrAppend(&text, "  ", Printable(capacity.why, kMaxLineWidth), "\n");
+  }
+  Table table({{"rate", true},
+               {"answered", true},
+               {"p50", true},
+               {"p99", true},
+               {"errors", true},
+               {"degraded", true},
+               {"SLO"}});
+  for (const CurvePoint& point : capacity.curve) {
+    table.AddRow({RateText(point.rate), RateText(point.achieved), LatencyText(point.p50),
+                  LatencyText(point.p99), FormatShare(point.error_share),
+                  FormatShare(point.degraded_share), capacity.MeetsSlo(point) ? "met" : "not met"});
+  }
+  return absl::StrCat(text, table.empty() ? "" : table.ToString(kIndent));
+}
+
+std::string Generator(const LoadResult& run) {
+  const GeneratorHealth& health = run.generator;
+  std::string text =
+      absl::StrCat("\n  generator: ",
+                   health.kept_schedule ? "kept its schedule"
+                                        : "DID NOT KEEP ITS SCHEDULE, so figures tell of it too",
+                   "; ", WithThousands(health.late), " requests more than ",
+                   LatencyText(health.late_after), " late");
+  if (health.lag.count() > 0) {
+    absl::StrAppend(&text, ", lag p99 ", LatencyText(health.lag.Quantile(0.99)), ", max ",
+                    LatencyText(health.lag.max()));
+  }
+  if (SentRequests(run) > 0) {
+    absl::StrAppend(&text, "; CPU ", LatencyText(CpuPerRequest(run)), " a request");
+  }
+  return absl::StrCat(text, "\n");
+}
+
+}  // namespace
+
+std::string TextReport(const ReportData& data) {
+  const LoadResult& run = data.result;
+  return absl::StrCat(Head(data), Criteria(data.verdict), Latencies(run), Answers(run.total),
+                      Stages(run.total), Faults(run.faults),
+                      data.capacity.has_value() ? Capacity(*data.capacity) : "", Generator(run));
+}
+
+}  // namespace sightline

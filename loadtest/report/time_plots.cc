@@ -1,0 +1,402 @@
+#include "loadtest/report/time_plots.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/config/table.h"
+#include "loadtest/report/figures.h"
+#include "loadtest/report/svg_plot.h"
+
+namespace sightline {
+namespace {
+
+constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
+
+// A plot has about as many pixels; more columns would only cover each other.
+constexpr int64_t kMostColumns = 600;
+
+struct DrawnQuantile {
+  double share;
+  const char* css;
+};
+constexpr DrawnQuantile kDrawnQuantiles[] = {{0.5, "p50"}, {0.9, "p90"}, {0.99, "p99"}};
+
+double Milliseconds(absl::Duration latency) {
+  return absl::ToDoubleMilliseconds(latency);
+}
+
+std::string LatencyLabel(double milliseconds) {
+  return LatencyText(absl::Milliseconds(milliseconds));
+}
+
+std::string SecondsLabel(double seconds) {
+  return LengthText(absl::Seconds(std::round(1000 * seconds) / 1000));
+}
+
+// ---- columns: seconds, or so many of them together that a plot has room ----
+
+int64_t ColumnSeconds(const LoadResult& run) {
+  return (static_cast<int64_t>(run.seconds.size()) + kMostColumns - 1) / kMostColumns;
+}
+
+struct Column {
+  int64_t from = 0;  // seconds since the run's start
+  int64_t length = 0;
+  int64_t intended = 0, ended = 0;
+  int64_t count = 0, ok = 0, degraded = 0;
+  LatencyHistogram latency;
+
+  double middle() const { return static_cast<double>(from) + static_cast<double>(length) / 2; }
+};
+
+std::vector<Column> Columns(const LoadResult& run, int64_t length) {
+  std::vector<Column> columns;
+  for (size_t i = 0; i < run.seconds.size(); ++i) {
+    const Second& second = run.seconds[i];
+    if (i % static_cast<size_t>(length) == 0) columns.push_back({second.second});
+    Column& column = columns.back();
+    ++column.length;
+    column.intended += second.intended;
+    column.ended += second.ended;
+    column.count += second.tally.count;
+    column.ok += second.tally.ok;
+    column.degraded += second.tally.degraded;
+    column.latency.Merge(second.tally.latency);
+  }
+  return columns;
+}
+
+// ---- what both plots share ----
+
+double End(const LoadResult& run) {
+  const double planned = absl::ToDoubleSeconds(run.warm_up + run.length);
+  return run.seconds.empty()
+             ? planned
+             : std::max(planned, static_cast<double>(run.seconds.back().second + 1));
+}
+
+Axis TimeAxis(const LoadResult& run, const PlotSize& size) {
+  return Axis::Linear(0, End(run), size.x_ticks, SecondsLabel);
+}
+
+void DrawWarmUp(const LoadResult& run, SvgPlot* plot) {
+  const double until = absl::ToDoubleSeconds(run.warm_up);
+  if (until <= 0) return;
+  plot->Band(0, until, "warmup");
+  plot->BandLabel(0, until, "warm-up", "note");
+}
+
+void DrawFaultAreas(const LoadResult& run, SvgPlot* plot) {
+  const double end = End(run);
+  for (const FaultMark& fault : run.faults) {
+    const double from = absl::ToDoubleSeconds(fault.at);
+    const double to = std::max(from, absl::ToDoubleSeconds(fault.ended));
+    const double whole = std::min(end, to + absl::ToDoubleSeconds(fault.whole_again));
+    if (to > from) plot->Band(from, to, "fault");
+    if (whole > to) plot->Band(to, whole, "recovering");
+  }
+}
+
+// Above the data, so that they can be read.
+void DrawFaultMarks(const LoadResult& run, SvgPlot* plot) {
+  for (size_t i = 0; i < run.faults.size(); ++i) {
+    const double from = absl::ToDoubleSeconds(run.faults[i].at);
+    const double until =
+        i + 1 < run.faults.size() ? absl::ToDoubleSeconds(run.faults[i + 1].at) : End(run);
+    plot->VerticalLine(from, "faultline");
+    plot->BandLabel(from, until, absl::StrCat(FaultLetter(i), "  ", run.faults[i].name),
+                    "note faultname");
+  }
+}
+
+void AddFaultLegend(const LoadResult& run, Figure* figure) {
+  if (run.warm_up > absl::ZeroDuration()) {
+    figure->legend.push_back({LegendShape::kArea, "warmup", "warm-up, not judged"});
+  }
+  if (run.faults.empty()) return;
+  figure->legend.push_back({LegendShape::kArea, "fault", "fault"});
+  figure->legend.push_back({LegendShape::kArea, "recovering", "undone, not whole yet"});
+}
+
+std::vector<double> Middles(const std::vector<Column>& columns) {
+  std::vector<double> middles;
+  for (const Column& column : columns) middles.push_back(column.middle());
+  return middles;
+}
+
+// "12s", or "12s to 14s" where a column is more than a second.
+std::string TimeCell(const Column& column) {
+  const std::string from = SecondsLabel(static_cast<double>(column.from));
+  if (column.length == 1) return from;
+  return absl::StrCat(from, " to ", SecondsLabel(static_cast<double>(column.from + column.length)));
+}
+
+// ---- latency ----
+
+// A percentile over windows of one length.
+struct QuantileSeries {
+  DrawnQuantile quantile;
+  int64_t window = 0;  // seconds
+  std::vector<Column> windows;
+
+  absl::optional<absl::Duration> At(size_t i) const {
+    return windows[i].latency.Quantile(quantile.share);
+  }
+};
+
+// Most of its windows have the percentile to tell: a gap here and there is a quiet second.
+bool TellsMost(const QuantileSeries& series) {
+  int64_t told = 0, asked = 0;
+  for (size_t i = 0; i < series.windows.size(); ++i) {
+    asked += series.windows[i].latency.count() > 0 ? 1 : 0;
+    told += series.At(i).has_value() ? 1 : 0;
+  }
+  return told > 0 && 10 * told >= 8 * asked;
+}
+
+absl::optional<QuantileSeries> ShortestWindows(const LoadResult& run, DrawnQuantile quantile) {
+  constexpr int kFewestWindows = 3;
+  const int64_t column = ColumnSeconds(run);
+  for (const int64_t times : {1, 2, 5, 10, 20, 30, 60, 120, 300, 600}) {
+    const int64_t window = column * times;
+    if (window * kFewestWindows > static_cast<int64_t>(run.seconds.size())) break;
+    QuantileSeries series = {quantile, window, Columns(run, window)};
+    if (TellsMost(series)) return series;
+  }
+  return absl::nullopt;
+}
+
+std::vector<QuantileSeries> AllSeries(const LoadResult& run) {
+  std::vector<QuantileSeries> all;
+  for (const DrawnQuantile& quantile : kDrawnQuantiles) {
+    if (auto series = ShortestWindows(run, quantile)) all.push_back(*std::move(series));
+  }
+  return all;
+}
+
+struct Range {
+  double low = std::numeric_limits<double>::infinity();
+  double high = 0;
+
+  void Add(double value) {
+    if (std::isnan(value)) return;
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+};
+
+std::vector<PlotPoint> QuantilePoints(const QuantileSeries& series) {
+  std::vector<PlotPoint> points;
+  for (size_t i = 0; i < series.windows.size(); ++i) {
+    const auto latency = series.At(i);
+    points.push_back({series.windows[i].middle(), latency ? Milliseconds(*latency) : kNoNumber});
+  }
+  return points;
+}
+
+std::vector<PlotPoint> MaxPoints(const std::vector<Column>& columns) {
+  std::vector<PlotPoint> points;
+  for (const Column& column : columns) {
+    points.push_back({column.middle(),
+                      column.latency.count() > 0 ? Milliseconds(column.latency.max()) : kNoNumber});
+  }
+  return points;
+}
+
+struct LatencyLines {
+  std::vector<std::pair<std::string, std::vector<PlotPoint>>> lines;  // class, points
+  Range range;
+};
+
+LatencyLines LinesOf(const std::vector<Column>& columns, const std::vector<QuantileSeries>& all,
+                     const ReportData& data) {
+  LatencyLines drawn;
+  drawn.lines.emplace_back("max", MaxPoints(columns));
+  // The highest percentile first: the median is drawn last and never covered.
+  for (auto series = all.rbegin(); series != all.rend(); ++series) {
+    drawn.lines.emplace_back(series->quantile.css, QuantilePoints(*series));
+  }
+  for (const auto& [css, points] : drawn.lines) {
+    for (const PlotPoint& point : points) drawn.range.Add(point.y);
+  }
+  for (const auto& [share, limit] : data.latency_limits) drawn.range.Add(Milliseconds(limit));
+  return drawn;
+}
+
+std::string DrawLatency(const ReportData& data, const std::vector<Column>& columns,
+                        const LatencyLines& drawn, const PlotSize& size, const char* suffix) {
+  const LoadResult& run = data.result;
+  SvgPlot plot(
+      {absl::StrCat("latency-over-time-", suffix), "Latency over time",
+       absl::StrCat("Percentiles and maximum of latency from the intended start, on a "
+                    "logarithmic axis from ",
+                    LatencyLabel(drawn.range.low), " to ", LatencyLabel(drawn.range.high),
+                    ", over ", SecondsLabel(End(run)), " with ", run.faults.size(), " faults."),
+       "since the run's start", "latency, log"},
+      size, TimeAxis(run, size),
+      Axis::Log(drawn.range.low, drawn.range.high, size.y_ticks, LatencyLabel));
+  DrawWarmUp(run, &plot);
+  DrawFaultAreas(run, &plot);
+  for (const auto& [share, limit] : data.latency_limits) {
+    const double from = absl::ToDoubleSeconds(run.warm_up);
+    plot.HorizontalLine(from, End(run), Milliseconds(limit), "limit");
+    plot.Note({End(run), Milliseconds(limit)},
+              absl::StrCat(QuantileName(share), " limit ", LatencyText(limit)), "note");
+  }
+  for (const auto& [css, points] : drawn.lines) plot.Line(points, css);
+  DrawFaultMarks(run, &plot);
+  plot.HoverAt(Middles(columns));
+  return plot.Svg();
+}
+
+std::string LatencyHover(const std::vector<Column>& columns,
+                         const std::vector<QuantileSeries>& all) {
+  std::string table = "time\trequests";
+  for (const QuantileSeries& series : all) {
+    absl::StrAppend(&table, "\t", QuantileName(series.quantile.share));
+  }
+  absl::StrAppend(&table, "\tmax");
+  for (size_t i = 0; i < columns.size(); ++i) {
+    absl::StrAppend(&table, "\n", TimeCell(columns[i]), "\t", WithThousands(columns[i].count));
+    for (const QuantileSeries& series : all) {
+      const size_t window =
+          i * static_cast<size_t>(columns[0].length) / static_cast<size_t>(series.window);
+      absl::StrAppend(&table, "\t", LatencyText(series.At(window)));
+    }
+    absl::StrAppend(&table, "\t",
+                    columns[i].latency.count() > 0 ? LatencyText(columns[i].latency.max()) : "–");
+  }
+  return table;
+}
+
+// ---- throughput ----
+
+struct Throughput {
+  std::vector<SvgPlot::Step> whole, degraded, failed;
+  std::vector<PlotPoint> intended, ended;
+  double most = 0;
+};
+
+Throughput ThroughputOf(const std::vector<Column>& columns) {
+  Throughput rates;
+  for (const Column& column : columns) {
+    const double x = static_cast<double>(column.from);
+    const double length = static_cast<double>(column.length);
+    const double whole = static_cast<double>(column.ok - column.degraded) / length;
+    const double answered = static_cast<double>(column.ok) / length;
+    const double all = static_cast<double>(column.count) / length;
+    rates.whole.push_back({x, 0, whole});
+    rates.degraded.push_back({x, whole, answered});
+    rates.failed.push_back({x, answered, all});
+    rates.intended.push_back({x, static_cast<double>(column.intended) / length});
+    rates.ended.push_back({column.middle(), static_cast<double>(column.ended) / length});
+    rates.most = std::max({rates.most, all, rates.intended.back().y, rates.ended.back().y});
+  }
+  return rates;
+}
+
+std::string DrawThroughput(const ReportData& data, const std::vector<Column>& columns,
+                           const Throughput& rates, const PlotSize& size, const char* suffix) {
+  const LoadResult& run = data.result;
+  const Tally& total = run.total;
+  SvgPlot plot(
+      {absl::StrCat("throughput-over-time-", suffix), "Throughput over time",
+       absl::StrCat("Requests per second, stacked: answered whole, answered degraded, failed. "
+                    "Without the warm-up ",
+                    total.ok - total.degraded, " were answered whole, ", total.degraded,
+                    " degraded, and ", total.failed(), " failed."),
+       "since the run's start", "requests/s"},
+      size, TimeAxis(run, size), Axis::LinearToTick(0, rates.most, size.y_ticks, [](double rate) {
+        return absl::StrCat(std::round(1e6 * rate) / 1e6);
+      }));
+  const double last = static_cast<double>(columns.back().length);
+  plot.StepArea(rates.whole, last, "whole");
+  plot.StepArea(rates.degraded, last, "degraded");
+  plot.StepArea(rates.failed, last, "failed");
+  DrawWarmUp(run, &plot);
+  DrawFaultAreas(run, &plot);
+  plot.StepLine(rates.intended, last, "intended");
+  plot.Line(rates.ended, "ended");
+  DrawFaultMarks(run, &plot);
+  plot.HoverAt(Middles(columns));
+  return plot.Svg();
+}
+
+std::string ThroughputHover(const std::vector<Column>& columns) {
+  std::string table = "time\tintended\tanswered whole\tdegraded\tfailed\tended then";
+  for (const Column& column : columns) {
+    absl::StrAppend(&table, "\n", TimeCell(column));
+    for (const int64_t count : {column.intended, column.ok - column.degraded, column.degraded,
+                                column.count - column.ok, column.ended}) {
+      absl::StrAppend(&table, "\t", WithThousands(count));
+    }
+  }
+  return table;
+}
+
+bool AnyRequest(const std::vector<Column>& columns) {
+  return std::any_of(columns.begin(), columns.end(),
+                     [](const Column& column) { return column.latency.count() > 0; });
+}
+
+}  // namespace
+
+absl::optional<Figure> LatencyOverTime(const ReportData& data) {
+  const LoadResult& run = data.result;
+  const std::vector<Column> columns = Columns(run, ColumnSeconds(run));
+  if (!AnyRequest(columns)) return absl::nullopt;
+  const std::vector<QuantileSeries> all = AllSeries(run);
+  const LatencyLines drawn = LinesOf(columns, all, data);
+
+  Figure figure;
+  figure.id = "latency-over-time";
+  figure.title = "Latency over time";
+  figure.caption =
+      "From when a request was meant to be sent, failed ones too, at that time.  A percentile is "
+      "told only with ten samples beyond it: where a second has too few, it is one of several "
+      "seconds, as the legend says.";
+  for (const QuantileSeries& series : all) {
+    figure.legend.push_back({LegendShape::kLine, series.quantile.css,
+                             absl::StrCat(QuantileName(series.quantile.share), " of each ",
+                                          SecondsLabel(static_cast<double>(series.window)))});
+  }
+  figure.legend.push_back({LegendShape::kLine, "max", "maximum"});
+  if (!data.latency_limits.empty()) {
+    figure.legend.push_back({LegendShape::kLine, "limit", "limit"});
+  }
+  AddFaultLegend(run, &figure);
+  figure.wide = DrawLatency(data, columns, drawn, kWidePlot, "wide");
+  figure.narrow = DrawLatency(data, columns, drawn, kNarrowPlot, "narrow");
+  figure.hover = LatencyHover(columns, all);
+  return figure;
+}
+
+absl::optional<Figure> ThroughputOverTime(const ReportData& data) {
+  const LoadResult& run = data.result;
+  const std::vector<Column> columns = Columns(run, ColumnSeconds(run));
+  const Throughput rates = ThroughputOf(columns);
+  if (rates.most <= 0) return absl::nullopt;
+
+  Figure figure;
+  figure.id = "throughput-over-time";
+  figure.title = "Throughput over time";
+  figure.caption =
+      "Areas: requests by when they were meant to be sent, and what became of them.  The line of "
+      "those that ended then leaves their upper edge where a backlog grows or is worked off.";
+  figure.legend = {{LegendShape::kLine, "intended", "intended"},
+                   {LegendShape::kLine, "ended", "ended then"},
+                   {LegendShape::kArea, "whole", "answered whole"},
+                   {LegendShape::kArea, "degraded", "answered degraded"},
+                   {LegendShape::kArea, "failed", "failed"}};
+  AddFaultLegend(run, &figure);
+  figure.wide = DrawThroughput(data, columns, rates, kWidePlot, "wide");
+  figure.narrow = DrawThroughput(data, columns, rates, kNarrowPlot, "narrow");
+  figure.hover = ThroughputHover(columns);
+  return figure;
+}
+
+}  // namespace sightline

@@ -1,0 +1,77 @@
+#include "loadtest/report/figures.h"
+
+#include <catch2/catch.hpp>
+
+#include "tests/loadtest/report/sample_data.h"
+
+namespace sightline {
+namespace {
+
+TEST_CASE("criteria are summed up in words") {
+  const auto row = [](CriterionState state) { return Criterion{"a", "b", "c", state, ""}; };
+  Verdict verdict;
+  REQUIRE(CriteriaSummary(verdict) == "no criteria");
+  verdict.criteria = {row(CriterionState::kHeld)};
+  REQUIRE(CriteriaSummary(verdict) == "1 criterion held");
+  verdict.criteria.push_back(row(CriterionState::kNotMeasurable));
+  REQUIRE(CriteriaSummary(verdict) == "1 of 2 criteria not measurable");
+  verdict.criteria.push_back(row(CriterionState::kBroken));
+  REQUIRE(CriteriaSummary(verdict) == "1 of 3 criteria broken, 1 not measurable");
+}
+
+TEST_CASE("figures are written with few digits") {
+  REQUIRE(RateText(198.44) == "198/s");
+  REQUIRE(RateText(12.5) == "12.5/s");
+  REQUIRE(RateText(0.25) == "0.25/s");
+  REQUIRE(LatencyText(absl::InfiniteDuration()) == "never");
+  REQUIRE(LatencyText(absl::optional<absl::Duration>()) == "–");
+  REQUIRE(LengthText(absl::Microseconds(65000123)) == "1m5s");
+  REQUIRE(QuantileName(0.5) == "p50");
+  REQUIRE(QuantileName(0.999) == "p99.9");
+}
+
+TEST_CASE("counts come by size and then by name") {
+  REQUIRE(CountsText(Counts({{"b", 2}, {"a", 2}, {"c", 30}})) == "c 30, a 2, b 2");
+  Tally tally;
+  tally.codes = {{"OK", 9}, {"UNAVAILABLE", 1}};
+  REQUIRE(CountsText(ErrorCounts(tally)) == "UNAVAILABLE 1");
+}
+
+TEST_CASE("stages come in the order of a request, empty ones not at all") {
+  Tally tally;
+  for (const char* name : {"total", "rerank", "zoom", "encode"}) {
+    tally.stages[name].Record(absl::Milliseconds(1));
+  }
+  tally.stages["fetch"];
+  std::string order;
+  for (const NamedHistogram& stage : StagesInOrder(tally)) order += stage.name + " ";
+  REQUIRE(order == "encode rerank zoom total ");
+}
+
+TEST_CASE("faults have letters as long as there are faults") {
+  REQUIRE(FaultLetter(0) == "A");
+  REQUIRE(FaultLetter(25) == "Z");
+  REQUIRE(FaultLetter(26) == "A1");
+}
+
+TEST_CASE("the generator's CPU time is that of a request, warm-up included") {
+  LoadResult run;
+  REQUIRE(CpuPerRequest(run) == absl::ZeroDuration());
+  run.generator.cpu = absl::Milliseconds(30);
+  run.seconds.resize(3);
+  for (Second& second : run.seconds) second.sent = 100;
+  REQUIRE(CpuPerRequest(run) == absl::Microseconds(100));
+}
+
+TEST_CASE("a capacity says how sure it is") {
+  ReportedCapacity capacity = *SampleData().capacity;
+  REQUIRE(CapacityText(capacity).substr(0, 18) == "260/s, knee at 260");
+  capacity.ending = CapacityEnding::kAboveHighest;
+  capacity.knee.reset();
+  REQUIRE(CapacityText(capacity) == "260/s or more");
+  capacity.ending = CapacityEnding::kBelowLowest;
+  REQUIRE(CapacityText(capacity) == "none: not even the lowest rate meets the SLO");
+}
+
+}  // namespace
+}  // namespace sightline
