@@ -1,0 +1,135 @@
+#include "loadtest/faults/fault_schedule.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace sightline {
+namespace {
+
+bool IsUndone(const FaultSpec& fault) {
+  return fault.lasting > absl::ZeroDuration();
+}
+
+}  // namespace
+
+std::string DescribeFault(const FaultSpec& fault) {
+  switch (fault.kind) {
+    case FaultKind::kKill:
+      return absl::StrCat("kill ", fault.target);
+    case FaultKind::kPause:
+      return absl::StrCat("pause ", fault.target);
+    case FaultKind::kDelay:
+      break;
+  }
+  return absl::StrCat("delay ", fault.target, " by ", absl::FormatDuration(fault.delay));
+}
+
+FaultSchedule::FaultSchedule(std::vector<FaultSpec> faults, absl::Time start,
+                             absl::Duration warm_up, FaultActions* actions, Clock* clock)
+    : faults_(std::move(faults)),
+      start_(start),
+      actions_(actions),
+      clock_(clock),
+      states_(faults_.size(), State::kWaiting) {
+  for (size_t i = 0; i < faults_.size(); ++i) {
+    const FaultSpec& fault = faults_[i];
+    const absl::Duration at = warm_up + fault.at;
+    marks_.push_back({DescribeFault(fault), at, at, absl::InfiniteDuration(), {}});
+    steps_.push_back({start + at, i, /*undo=*/false});
+    if (IsUndone(fault)) steps_.push_back({start + at + fault.lasting, i, /*undo=*/true});
+  }
+  // What ends as something else begins ends first.
+  std::stable_sort(steps_.begin(), steps_.end(), [](const Step& a, const Step& b) {
+    return std::make_tuple(a.when, !a.undo) < std::make_tuple(b.when, !b.undo);
+  });
+  thread_ = std::thread([this] { Loop(); });
+}
+
+FaultSchedule::~FaultSchedule() {
+  if (thread_.joinable()) Finish();
+}
+
+void FaultSchedule::Loop() {
+  for (const Step& step : steps_) {
+    {
+      std::unique_lock<std::mutex> lock(mutex_);
+      while (!stopping_ && clock_->Now() < step.when) clock_->WaitUntil(wake_, lock, step.when);
+      if (stopping_) return;
+    }
+    if (step.undo) {
+      Undo(step.fault);
+    } else {
+      Do(step.fault);
+    }
+  }
+}
+
+void FaultSchedule::Do(size_t fault) {
+  FaultMark& mark = marks_[fault];
+  mark.at = Now();
+  const absl::Status done = DoAction(faults_[fault]);
+  mark.ended = mark.at;
+  states_[fault] = done.ok() ? State::kDone : State::kFailed;
+  if (done.ok()) return;
+  mark.failed_expectations.push_back(absl::StrCat("could not be done: ", done.message()));
+}
+
+void FaultSchedule::Undo(size_t fault) {
+  if (states_[fault] != State::kDone) return;
+  FaultMark& mark = marks_[fault];
+  const absl::Status undone = UndoAction(faults_[fault]);
+  mark.ended = Now();
+  states_[fault] = undone.ok() ? State::kUndone : State::kFailed;
+  if (undone.ok()) return;
+  mark.failed_expectations.push_back(absl::StrCat("could not be undone: ", undone.message()));
+}
+
+absl::Status FaultSchedule::DoAction(const FaultSpec& fault) {
+  switch (fault.kind) {
+    case FaultKind::kKill:
+      return actions_->Kill(fault.target);
+    case FaultKind::kPause:
+      return actions_->Pause(fault.target);
+    case FaultKind::kDelay:
+      break;
+  }
+  return actions_->SetDelay(fault.target, fault.delay);
+}
+
+absl::Status FaultSchedule::UndoAction(const FaultSpec& fault) {
+  switch (fault.kind) {
+    case FaultKind::kKill:
+      return actions_->StartAgain(fault.target);
+    case FaultKind::kPause:
+      return actions_->Continue(fault.target);
+    case FaultKind::kDelay:
+      break;
+  }
+  return actions_->SetDelay(fault.target, absl::ZeroDuration());
+}
+
+std::vector<FaultMark> FaultSchedule::Finish() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    stopping_ = true;
+    wake_.notify_all();
+  }
+  thread_.join();
+  for (size_t i = 0; i < faults_.size(); ++i) {
+    if (states_[i] == State::kWaiting) {
+      marks_[i].failed_expectations.push_back("was not done: the run ended before");
+    }
+    if (IsUndone(faults_[i])) Undo(i);
+    if (states_[i] != State::kUndone) continue;
+    const absl::Status lives = actions_->Check(faults_[i].target);
+    if (lives.ok()) continue;
+    marks_[i].failed_expectations.push_back(
+        absl::StrCat("it did not come back: ", lives.message()));
+  }
+  return std::move(marks_);
+}
+
+}  // namespace sightline

@@ -1,0 +1,62 @@
+#include "loadtest/faults/fleet_faults.h"
+
+#include <signal.h>
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "loadtest/fleet/process_names.h"
+
+namespace sightline {
+
+absl::StatusOr<std::vector<std::string>> RelayedProcesses(const FleetSpec& fleet,
+                                                          const std::vector<FaultSpec>& faults) {
+  const std::vector<std::string> names =
+      ProcessNames(fleet.query_encoders, fleet.rerankers, fleet.shards, fleet.replicas_per_shard);
+  std::vector<std::string> relayed;
+  for (const FaultSpec& fault : faults) {
+    ASSIGN_OR_RETURN(std::string name, ResolveProcess(names, fault.target));
+    if (fault.kind != FaultKind::kDelay) continue;
+    if (std::count(relayed.begin(), relayed.end(), name) == 0) relayed.push_back(name);
+  }
+  return relayed;
+}
+
+absl::Status FleetFaults::Kill(const std::string& target) {
+  ASSIGN_OR_RETURN(const std::string name, ResolveProcess(fleet_->names(), target));
+  return fleet_->Kill(name);
+}
+
+absl::Status FleetFaults::StartAgain(const std::string& target) {
+  ASSIGN_OR_RETURN(const std::string name, ResolveProcess(fleet_->names(), target));
+  return fleet_->Launch(name);
+}
+
+absl::Status FleetFaults::Pause(const std::string& target) {
+  ASSIGN_OR_RETURN(const std::string name, ResolveProcess(fleet_->names(), target));
+  return fleet_->Signal(name, SIGSTOP);
+}
+
+absl::Status FleetFaults::Continue(const std::string& target) {
+  ASSIGN_OR_RETURN(const std::string name, ResolveProcess(fleet_->names(), target));
+  return fleet_->Signal(name, SIGCONT);
+}
+
+absl::Status FleetFaults::SetDelay(const std::string& target, absl::Duration each_way) {
+  ASSIGN_OR_RETURN(const std::string name, ResolveProcess(fleet_->names(), target));
+  ASSIGN_OR_RETURN(Relay* const relay, fleet_->RelayOf(name));
+  if (relay == nullptr) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        name, " is not reached through a relay, so it cannot be delayed; name it in `relayed`"));
+  }
+  relay->SetDelay(each_way);
+  return absl::OkStatus();
+}
+
+absl::Status FleetFaults::Check(const std::string& target) {
+  ASSIGN_OR_RETURN(const std::string name, ResolveProcess(fleet_->names(), target));
+  return fleet_->Check(name);
+}
+
+}  // namespace sightline

@@ -1,0 +1,43 @@
+// A scenario's faults, done to a fleet of processes.
+#ifndef SIGHTLINE_LOADTEST_FAULTS_FLEET_FAULTS_H_
+#define SIGHTLINE_LOADTEST_FAULTS_FLEET_FAULTS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "loadtest/faults/fault_schedule.h"
+#include "loadtest/fleet/fleet.h"
+#include "loadtest/scenario/scenario.h"
+
+namespace sightline {
+
+// The processes that must be reached through a relay for these faults: what
+// ProcessFleetOptions::relayed is to be.  InvalidArgument for a target that such a fleet
+// does not have.
+absl::StatusOr<std::vector<std::string>> RelayedProcesses(const FleetSpec& fleet,
+                                                          const std::vector<FaultSpec>& faults);
+
+// Targets are as ResolveProcess (process_names.h) reads them.  SetDelay is
+// FailedPrecondition for a process without a relay.
+class FleetFaults : public FaultActions {
+ public:
+  // `fleet` outlives this.
+  explicit FleetFaults(ProcessFleet* fleet) : fleet_(fleet) {}
+
+  absl::Status Kill(const std::string& target) override;
+  absl::Status StartAgain(const std::string& target) override;
+  absl::Status Pause(const std::string& target) override;
+  absl::Status Continue(const std::string& target) override;
+  absl::Status SetDelay(const std::string& target, absl::Duration each_way) override;
+  absl::Status Check(const std::string& target) override;
+
+ private:
+  ProcessFleet* const fleet_;
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_LOADTEST_FAULTS_FLEET_FAULTS_H_
