@@ -90,9 +90,13 @@ TEST_CASE("a vector has the same bits whatever is made with it") {
     const std::vector<float> all = Make(spec, Numbers(0, 100));
     const std::vector<float> part = Make(spec, Numbers(37, 41));
     REQUIRE(std::equal(part.begin(), part.end(), all.begin() + 37 * dimension));
-    for (const uint32_t item : {0u, 31u, 32u, 99u}) {
-      const std::vector<float> lone = Make(spec, {item});
-      REQUIRE(std::equal(lone.begin(), lone.end(), all.begin() + item * dimension));
+    const std::vector<uint32_t> scattered = {99, 0, 32, 31};
+    const std::vector<float> rows = Make(spec, scattered);
+    for (size_t i = 0; i < scattered.size(); ++i) {
+      const float* const row = &all[scattered[i] * dimension];
+      REQUIRE(std::equal(row, row + dimension, &rows[i * dimension]));
+      const std::vector<float> lone = Make(spec, {scattered[i]});
+      REQUIRE(std::equal(row, row + dimension, lone.data()));
     }
   }
 }

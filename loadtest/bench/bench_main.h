@@ -1,0 +1,70 @@
+// What the benchmarks of this folder share.  bench_main.cc has main(): it measures the
+// machine's peak, prints it with the results, and runs the benchmarks.
+//
+//   void Search(benchmark::State& state) {
+//     Rounds rounds(&state);
+//     for (auto _ : state) ...
+//     rounds.Bytes(bytes_of_one_round, Peak().read_bytes);
+//   }
+//   BENCHMARK(Search)->UseRealTime();
+//
+// Wall time is what counts (UseRealTime), as the work is spread over threads.
+#ifndef SIGHTLINE_LOADTEST_BENCH_BENCH_MAIN_H_
+#define SIGHTLINE_LOADTEST_BENCH_BENCH_MAIN_H_
+
+#include <benchmark/benchmark.h>
+
+#include "absl/time/time.h"
+#include "common/base/clock.h"
+#include "common/base/compute_pool.h"
+#include "loadtest/bench/machine_peak.h"
+
+namespace sightline {
+
+// As many threads as there are cores.
+ComputePool& BenchPool();
+
+// Measured once a process, before the first benchmark.
+const MachinePeak& Peak();
+
+// Times the rounds of one benchmark and tells what they came to.  Make it right before the
+// loop, and tell right after.
+class Rounds {
+ public:
+  explicit Rounds(benchmark::State* state) : state_(state), start_(Clock::Real()->Now()) {}
+
+  // Bytes a second, and the share of `peak_bytes` (a second) that it is.
+  void Bytes(double a_round, double peak_bytes) {
+    const double bytes = a_round * PerSecond();
+    state_->counters["bytes_per_second"] = bytes;
+    state_->counters["memory_share"] = bytes / peak_bytes;
+  }
+
+  // Floating point operations a second, and their share of the machine's.
+  void Flops(double a_round) {
+    const double flops = a_round * PerSecond();
+    state_->counters["flops_per_second"] = flops;
+    state_->counters["flops_share"] = flops / Peak().flops;
+  }
+
+  // How many things that a user counts a second: "queries_per_second".
+  void Items(const char* name, double a_round) { state_->counters[name] = a_round * PerSecond(); }
+
+ private:
+  // The time is that of the first call: what is told afterwards costs time too.
+  double PerSecond() {
+    if (per_second_ == 0) {
+      const double seconds = absl::ToDoubleSeconds(Clock::Real()->Now() - start_);
+      per_second_ = static_cast<double>(state_->iterations()) / seconds;
+    }
+    return per_second_;
+  }
+
+  benchmark::State* const state_;
+  const absl::Time start_;
+  double per_second_ = 0;
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_LOADTEST_BENCH_BENCH_MAIN_H_

@@ -1,0 +1,104 @@
+// Opening a generation's files, and verifying them as a server does before it serves.
+//
+// memory_share is of the bandwidth of all cores; verifying reads with one.
+#include <stdlib.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <system_error>
+
+#include "common/base/files.h"
+#include "common/bundle/generation.h"
+#include "common/bundle/verify.h"
+#include "loadtest/bench/bench_main.h"
+#include "loadtest/synthesize/synthesis.h"
+
+namespace sightline {
+namespace {
+
+constexpr char kIndex[] = "bench";
+
+// A generation in a folder of its own, which goes with the process.
+class Store {
+ public:
+  Store() {
+    const char* const base = std::getenv("TMPDIR");
+    path_ = JoinPath(base != nullptr ? base : "/tmp", "sightline-bench-XXXXXX");
+    if (::mkdtemp(path_.data()) == nullptr) {
+      status_ = absl::UnavailableError("cannot make a folder; is there room in $TMPDIR?");
+      return;
+    }
+    status_ = Make();
+  }
+  ~Store() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+
+  const absl::Status& status() const { return status_; }
+  const std::string& path() const { return path_; }
+  const bundle::v1::GenerationManifest& manifest() const { return manifest_; }
+
+ private:
+  absl::Status Make() {
+    SynthesisOptions options;
+    options.store = path_;
+    options.index = kIndex;
+    options.items = 50'000;  // 154 MB
+    options.vectors.dimension = 768;
+    const absl::StatusOr<SynthesisPlan> plan = PlanSynthesis(options);
+    if (!plan.ok()) return plan.status();
+    Progress progress(Progress::Options(), Clock::Real());
+    const auto made = Synthesize(*plan, CallContext::Unbounded(), &BenchPool(), &progress);
+    if (!made.ok()) return made.status();
+    const auto manifest = ReadGenerationManifest(path_, kIndex, made->generation);
+    if (manifest.ok()) manifest_ = *manifest;
+    return manifest.status();
+  }
+
+  std::string path_;
+  absl::Status status_;
+  bundle::v1::GenerationManifest manifest_;
+};
+
+const Store& TheStore() {
+  static const Store store;
+  return store;
+}
+
+void OpenVectors(benchmark::State& state) {
+  const Store& store = TheStore();
+  if (!store.status().ok()) return state.SkipWithError(store.status().ToString().c_str());
+  const auto& shard = store.manifest().shards(0);
+  const std::string path =
+      JoinPath(GenerationDirectory(store.path(), kIndex, store.manifest().generation()),
+               shard.vectors().path());
+  Rounds rounds(&state);
+  for (auto _ : state) {
+    auto vectors = ShardVectors::Open(path, shard, store.manifest().embedding().dimension());
+    if (!vectors.ok()) return state.SkipWithError(vectors.status().ToString().c_str());
+    benchmark::DoNotOptimize(vectors);
+  }
+  rounds.Items("files_per_second", 1);
+}
+BENCHMARK(OpenVectors)->UseRealTime()->Unit(benchmark::kMicrosecond);
+
+void Verify(benchmark::State& state) {
+  const Store& store = TheStore();
+  if (!store.status().ok()) return state.SkipWithError(store.status().ToString().c_str());
+  VerifyOptions options;
+  options.sha256 = state.range(0) != 0;
+  VerifySummary summary;
+  Rounds rounds(&state);
+  for (auto _ : state) {
+    const absl::Status status = VerifyGeneration(store.path(), store.manifest(), options,
+                                                 CallContext::Unbounded(), &summary);
+    if (!status.ok()) return state.SkipWithError(status.ToString().c_str());
+  }
+  rounds.Bytes(static_cast<double>(summary.bytes_read), Peak().read_bytes);
+}
+BENCHMARK(Verify)->ArgName("sha256")->Arg(0)->Arg(1)->UseRealTime()->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace sightline

@@ -1,0 +1,89 @@
+// Exact search over vectors spread like real ones.
+//
+// bytes_per_second counts the matrix once a search, whatever the number of queries:
+// memory_share near 1 says that memory is the limit, flops_share that arithmetic is.
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "common/base/call_context.h"
+#include "common/embedding/embedding_matrix.h"
+#include "common/index/vector_index.h"
+#include "loadtest/bench/bench_main.h"
+#include "loadtest/synthesize/synthetic_vectors.h"
+
+namespace sightline {
+namespace {
+
+constexpr int kMostQueries = 16;
+constexpr int kTopK = 20;
+
+// The vectors of one size, and queries that are items beyond them.
+struct Collection {
+  Collection(int64_t rows, int dimension) : vectors(rows * dimension) {
+    VectorSpec spec;
+    spec.dimension = dimension;
+    spec.clusters = rows / 32;
+    const SyntheticVectors synthetic(spec);
+    std::vector<uint32_t> numbers(rows + kMostQueries);
+    std::iota(numbers.begin(), numbers.end(), 0);
+    const absl::Span<const uint32_t> all(numbers);
+    BenchPool().ParallelFor(rows, 1024, [&](int64_t begin, int64_t end) {
+      synthetic.Fill(all.subspan(begin, end - begin), &vectors[begin * dimension]);
+    });
+    queries = EmbeddingMatrix(kMostQueries, dimension);
+    synthetic.Fill(all.subspan(rows), queries.mutable_data());
+  }
+
+  EmbeddingMatrix Queries(int count) const {
+    EmbeddingMatrix some(count, queries.dimension());
+    std::copy_n(queries.data(), count * queries.dimension(), some.mutable_data());
+    return some;
+  }
+
+  std::vector<float> vectors;
+  EmbeddingMatrix queries;
+};
+
+const Collection& OfSize(int64_t rows, int dimension) {
+  static auto* const made = new std::map<std::pair<int64_t, int>, Collection>;
+  const std::pair<int64_t, int> size = {rows, dimension};
+  const auto found = made->find(size);
+  if (found != made->end()) return found->second;
+  made->clear();  // one at a time: a large one takes a good part of the memory
+  return made->emplace(size, Collection(rows, dimension)).first->second;
+}
+
+void Search(benchmark::State& state) {
+  const int64_t rows = state.range(0);
+  const int dimension = static_cast<int>(state.range(1));
+  const Collection& collection = OfSize(rows, dimension);
+  const auto index =
+      OpenFlatIndex({collection.vectors.data(), rows, dimension, dimension}, &BenchPool());
+  if (!index.ok()) return state.SkipWithError(index.status().ToString().c_str());
+  const EmbeddingMatrix queries = collection.Queries(static_cast<int>(state.range(2)));
+  Rounds rounds(&state);
+  for (auto _ : state) {
+    auto neighbors = (*index)->Search(queries, {kTopK}, CallContext::Unbounded());
+    benchmark::DoNotOptimize(neighbors);
+  }
+  const double numbers = static_cast<double>(rows) * dimension;
+  rounds.Bytes(numbers * sizeof(float), Peak().read_bytes);
+  rounds.Flops(2 * numbers * static_cast<double>(queries.rows()));
+  rounds.Items("queries_per_second", static_cast<double>(queries.rows()));
+}
+// 123 287: the pictures of COCO 2017, which the papers search.
+BENCHMARK(Search)
+    ->ArgNames({"rows", "dimension", "queries"})
+    ->Args({10'000, 256, 1})
+    ->Args({123'287, 768, 1})
+    ->Args({123'287, 768, 4})
+    ->Args({123'287, 768, 16})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace sightline
