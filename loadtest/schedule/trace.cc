@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -40,10 +41,10 @@ absl::Status CheckKeys(const Json& object) {
 }
 
 // The number at `key`, which is there.
-absl::StatusOr<double> NumberAt(const Json& object, const char* key, double least, double most) {
+absl::StatusOr<double> NumberAt(const Json& object, const char* key, int64_t least, int64_t most) {
   const Json& value = object.at(key);
   const double number = value.is_number() ? value.get<double>() : std::nan("");
-  if (number >= least && number <= most) return number;
+  if (number >= static_cast<double>(least) && number <= static_cast<double>(most)) return number;
   return absl::InvalidArgumentError(
       absl::StrCat("\"", key, "\" must be a number from ", least, " to ", most, ", not ",
                    value.is_number() ? value.dump() : value.type_name()));
@@ -61,7 +62,7 @@ absl::Status TakeTime(const Json& object, TraceRequest& request) {
     return absl::InvalidArgumentError("\"at\" is missing: seconds since the trace's start");
   }
   ASSIGN_OR_RETURN(const double at,
-                   NumberAt(object, "at", 0, absl::ToDoubleSeconds(kMaxTraceOffset)));
+                   NumberAt(object, "at", 0, absl::ToInt64Seconds(kMaxTraceOffset)));
   request.at = absl::Seconds(at);
   return absl::OkStatus();
 }
@@ -103,9 +104,8 @@ absl::Status TakeSizes(const Json& object, TraceRequest& request) {
     ASSIGN_OR_RETURN(request.depth, WholeNumberAt(object, "depth", 0, kMaxHits));
   }
   if (object.contains("deadline_ms")) {
-    ASSIGN_OR_RETURN(
-        const double deadline,
-        NumberAt(object, "deadline_ms", 1, absl::ToDoubleMilliseconds(kMaxTraceDeadline)));
+    ASSIGN_OR_RETURN(const double deadline, NumberAt(object, "deadline_ms", 1,
+                                                     absl::ToInt64Milliseconds(kMaxTraceDeadline)));
     request.deadline = absl::Milliseconds(deadline);
   }
   return absl::OkStatus();

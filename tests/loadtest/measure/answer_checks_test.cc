@@ -1,0 +1,196 @@
+#include "loadtest/measure/answer_checks.h"
+
+#include <catch2/catch.hpp>
+#include <functional>
+#include <limits>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+namespace sightline {
+namespace {
+
+constexpr absl::Duration kEnded = absl::Milliseconds(900);
+constexpr absl::Duration kDeadline = absl::Seconds(1);
+
+SearchRequest Request() {
+  SearchRequest request;
+  request.index = "images";
+  request.query = ItemQuery{"", "queried"};
+  request.top_k = 6;
+  return request;
+}
+
+Hit MakeHit(const std::string& id, HitStage stage, float score, int shard, int64_t row) {
+  Hit hit;
+  hit.item_id = id;
+  hit.stage = stage;
+  hit.score = score;
+  hit.shard = shard;
+  hit.row = row;
+  return hit;
+}
+
+// Right in every respect, with a tie in either stage.
+SearchResult Answer() {
+  SearchResult result;
+  result.target = {"images", "g1", "space"};
+  result.hits = {
+      MakeHit("c", HitStage::kReranked, 0.5f, 0, 1),
+      MakeHit("d", HitStage::kReranked, 0.5f, 1, 1),
+      MakeHit("a", HitStage::kReranked, 0.25f, 1, 2),
+      MakeHit("f", HitStage::kRetrieved, 0.75f, 0, 7),
+      MakeHit("b", HitStage::kRetrieved, -0.5f, 0, 8),
+      MakeHit("e", HitStage::kRetrieved, -0.5f, 0, 9),
+  };
+  result.shard_count = 3;
+  result.answered_shard_count = 2;
+  result.unreachable = {"indexes/images/shards/2"};
+  result.degraded = {DegradedReason::kRerankerLate, DegradedReason::kShardsMissing};
+  return result;
+}
+
+using Failures = std::vector<CheckFailure>;
+
+Failures Check(const SearchResult& result, const SearchRequest& request = Request()) {
+  return CheckAnswer(request, result, kEnded, kDeadline);
+}
+
+TEST_CASE("a right answer fails no check, and neither does one without hits") {
+  REQUIRE(Check(Answer()).empty());
+  SearchResult nothing = Answer();
+  nothing.hits.clear();
+  REQUIRE(Check(nothing).empty());
+}
+
+TEST_CASE("each kind of wrong answer fails the check that is meant for it, and no other") {
+  struct Wrong {
+    std::string what;
+    CheckFailure failure;
+    std::function<void(SearchResult&)> spoil;
+  };
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (const Wrong& wrong : std::vector<Wrong>{
+           {"reranked scores rise", CheckFailure::kOrder, [](auto& r) { r.hits[2].score = 0.6f; }},
+           {"retrieved scores rise", CheckFailure::kOrder, [](auto& r) { r.hits[5].score = 0; }},
+           {"a tie in the wrong order", CheckFailure::kOrder,
+            [](auto& r) { std::swap(r.hits[0], r.hits[1]); }},
+           {"a retrieved hit first", CheckFailure::kOrder,
+            [](auto& r) { r.hits[0].stage = HitStage::kRetrieved; }},
+           {"no number", CheckFailure::kOrder, [nan](auto& r) { r.hits[1].score = nan; }},
+           {"no number alone", CheckFailure::kOrder,
+            [nan](auto& r) {
+              r.hits.resize(1);
+              r.hits[0].score = nan;
+            }},
+           {"an item twice", CheckFailure::kDuplicate,
+            [](auto& r) {
+              r.hits[3].item_id = "d";
+              r.hits[3].shard = r.hits[1].shard;
+              r.hits[3].row = r.hits[1].row;
+            }},
+           {"one too many", CheckFailure::kTooMany,
+            [](auto& r) { r.hits.push_back(MakeHit("g", HitStage::kRetrieved, -1, 0, 10)); }},
+           {"no generation", CheckFailure::kMixedGeneration,
+            [](auto& r) { r.target.generation.clear(); }},
+           {"no space", CheckFailure::kMixedGeneration, [](auto& r) { r.target.space.clear(); }},
+           {"another index", CheckFailure::kMixedGeneration,
+            [](auto& r) { r.target.index = "captions"; }},
+           {"two items in one row", CheckFailure::kMixedGeneration,
+            [](auto& r) { r.hits[4].row = r.hits[5].row; }},
+           {"a shard that is silently missing", CheckFailure::kCoverage,
+            [](auto& r) { r.degraded.clear(); }},
+           {"a shard that is said to be missing", CheckFailure::kCoverage,
+            [](auto& r) {
+              r.answered_shard_count = 3;
+              r.unreachable.clear();
+            }},
+           {"missing shards that are not named", CheckFailure::kCoverage,
+            [](auto& r) { r.unreachable.clear(); }},
+           {"more shards answered than there are", CheckFailure::kCoverage,
+            [](auto& r) { r.answered_shard_count = 4; }},
+           {"no shard answered", CheckFailure::kCoverage,
+            [](auto& r) {
+              r.answered_shard_count = 0;
+              r.unreachable = {"0", "1", "2"};
+            }},
+           {"a reason twice", CheckFailure::kCoverage,
+            [](auto& r) { r.degraded.push_back(DegradedReason::kRerankerLate); }},
+           {"the queried item", CheckFailure::kQueriedItem,
+            [](auto& r) { r.hits[3].item_id = "queried"; }},
+       }) {
+    INFO(wrong.what);
+    SearchResult result = Answer();
+    wrong.spoil(result);
+    REQUIRE(Check(result) == Failures{wrong.failure});
+  }
+}
+
+TEST_CASE("several things wrong are several failures, in the order of the enum") {
+  SearchResult result = Answer();
+  result.hits.push_back(result.hits[0]);
+  result.unreachable.clear();
+  REQUIRE(Check(result) == Failures{CheckFailure::kOrder, CheckFailure::kDuplicate,
+                                    CheckFailure::kTooMany, CheckFailure::kCoverage});
+}
+
+TEST_CASE("an answer is late when it is beyond its deadline by more than its delivery") {
+  const auto late = [](absl::Duration ended, absl::Duration deadline) {
+    return CheckAnswer(Request(), Answer(), ended, deadline) == Failures{CheckFailure::kLate};
+  };
+  REQUIRE_FALSE(late(kDeadline + kDeliveryGrace, kDeadline));
+  REQUIRE(late(kDeadline + kDeliveryGrace + absl::Nanoseconds(1), kDeadline));
+  REQUIRE_FALSE(late(absl::Hours(5), absl::InfiniteDuration()));
+}
+
+TEST_CASE("an item of another index may be found under the same id") {
+  SearchResult result = Answer();
+  result.hits[3].item_id = "queried";
+  SearchRequest request = Request();
+  request.query = ItemQuery{"captions", "queried"};
+  REQUIRE(Check(result, request).empty());
+  request.query = ItemQuery{"images", "queried"};
+  REQUIRE(Check(result, request) == Failures{CheckFailure::kQueriedItem});
+  request.query = TextQuery{"queried"};
+  REQUIRE(Check(result, request).empty());
+}
+
+TEST_CASE("an index that was not asked for by name may be any, and rows without records are none") {
+  SearchResult result = Answer();
+  result.target.index = "other";
+  for (Hit& hit : result.hits) hit.row = hit.shard = 0;
+  SearchRequest request = Request();
+  request.index.clear();
+  request.want_records = false;
+  REQUIRE(Check(result, request).empty());
+}
+
+TEST_CASE("a known item is found wherever it stands") {
+  const SearchResult result = Answer();
+  REQUIRE(AnyAmong({"x", "e"}, result.hits));
+  REQUIRE(AnyAmong({"c"}, result.hits));
+  REQUIRE_FALSE(AnyAmong({"x", "y"}, result.hits));
+  REQUIRE_FALSE(AnyAmong({}, result.hits));
+  REQUIRE_FALSE(AnyAmong({"c"}, {}));
+}
+
+TEST_CASE("failures and reasons have names of their own") {
+  std::set<std::string> names;
+  for (int i = 0; i < kCheckFailureCount; ++i) {
+    names.insert(CheckFailureName(static_cast<CheckFailure>(i)));
+  }
+  for (int i = 0; i < kDegradedReasonCount; ++i) {
+    names.insert(DegradedReasonName(static_cast<DegradedReason>(i)));
+  }
+  REQUIRE(names.size() == kCheckFailureCount + kDegradedReasonCount);
+  REQUIRE(CheckFailureName(CheckFailure::kMixedGeneration) == std::string("mixed_generation"));
+  REQUIRE(CheckFailureName(CheckFailure::kQueriedItem) == std::string("queried_item"));
+  REQUIRE(DegradedReasonName(DegradedReason::kShardsMissing) == std::string("SHARDS_MISSING"));
+  REQUIRE(DegradedReasonName(DegradedReason::kRecordsMissing) == std::string("RECORDS_MISSING"));
+}
+
+}  // namespace
+}  // namespace sightline

@@ -1,0 +1,82 @@
+#include "loadtest/measure/load_result.h"
+
+#include <catch2/catch.hpp>
+
+namespace sightline {
+namespace {
+
+Tally Some() {
+  Tally tally;
+  tally.count = 8;
+  tally.ok = 6;
+  tally.degraded = 3;
+  tally.codes = {{"OK", 6}, {"UNAVAILABLE", 2}};
+  tally.degraded_reasons = {{"SHARDS_MISSING", 3}};
+  tally.generations = {{"g1", 6}};
+  tally.check_failures = {{"order", 1}};
+  tally.shards_asked = 12;
+  tally.shards_answered = 9;
+  tally.known_items_asked = 5;
+  tally.known_items_found = 4;
+  tally.latency.Record(absl::Milliseconds(1), 8);
+  tally.stages["search"].Record(absl::Microseconds(300), 6);
+  return tally;
+}
+
+TEST_CASE("shares are of what they are shares of") {
+  const Tally tally = Some();
+  REQUIRE(tally.failed() == 2);
+  REQUIRE(tally.error_share() == 0.25);
+  REQUIRE(tally.degraded_share() == 0.5);
+  REQUIRE(tally.coverage() == 0.75);
+  REQUIRE(tally.recall() == 0.8);
+}
+
+TEST_CASE("of nothing, nothing is wrong") {
+  const Tally tally;
+  REQUIRE(tally.error_share() == 0);
+  REQUIRE(tally.degraded_share() == 0);
+  REQUIRE(tally.coverage() == 1);
+  REQUIRE(tally.recall() == 1);
+}
+
+TEST_CASE("merging adds every count") {
+  Tally other;
+  other.count = 2;
+  other.ok = 1;
+  other.degraded = 1;
+  other.codes = {{"OK", 1}, {"INTERNAL", 1}};
+  other.degraded_reasons = {{"SHARDS_MISSING", 1}, {"RERANKER_LATE", 1}};
+  other.generations = {{"g2", 1}};
+  other.check_failures = {{"order", 1}, {"late", 1}};
+  other.shards_asked = 2;
+  other.shards_answered = 1;
+  other.known_items_asked = 1;
+  other.known_items_found = 1;
+  other.latency.Record(absl::Milliseconds(2), 2);
+  other.stages["search"].Record(absl::Microseconds(300));
+  other.stages["encode"].Record(absl::Microseconds(100));
+
+  Tally sum = Some();
+  sum.Merge(other);
+  REQUIRE(sum.count == 10);
+  REQUIRE(sum.ok == 7);
+  REQUIRE(sum.degraded == 4);
+  using Counts = std::map<std::string, int64_t>;
+  REQUIRE(sum.codes == Counts{{"INTERNAL", 1}, {"OK", 7}, {"UNAVAILABLE", 2}});
+  REQUIRE(sum.degraded_reasons == Counts{{"RERANKER_LATE", 1}, {"SHARDS_MISSING", 4}});
+  REQUIRE(sum.generations == Counts{{"g1", 6}, {"g2", 1}});
+  REQUIRE(sum.check_failures == Counts{{"late", 1}, {"order", 2}});
+  REQUIRE(sum.shards_asked == 14);
+  REQUIRE(sum.shards_answered == 10);
+  REQUIRE(sum.known_items_asked == 6);
+  REQUIRE(sum.known_items_found == 5);
+  REQUIRE(sum.latency.count() == 10);
+  REQUIRE(sum.latency.max() == absl::Milliseconds(2));
+  REQUIRE(sum.stages.size() == 2);
+  REQUIRE(sum.stages.at("search").count() == 7);
+  REQUIRE(sum.stages.at("encode").count() == 1);
+}
+
+}  // namespace
+}  // namespace sightline
