@@ -244,7 +244,7 @@ FaultSpec ReadFault(ConfigReader section) {
 void CheckFaultTimes(const Scenario& scenario, const FaultSpec& fault, ConfigReader section) {
   const absl::Duration needed =
       fault.at + fault.lasting + fault.whole_within.value_or(absl::ZeroDuration());
-  if (needed < scenario.length) return;
+  if (needed <= scenario.length && fault.at < scenario.length) return;
   section.AddProblem("at", absl::StrCat("with lasting and whole_within, the run of ",
                                         absl::FormatDuration(scenario.length),
                                         " (length) ends before ", absl::FormatDuration(needed),

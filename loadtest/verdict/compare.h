@@ -11,9 +11,9 @@
 // enough to matter (CompareOptions).  Latencies are compared by their logarithms.
 //
 // What it promises: of comparisons of a fleet with itself, at most `false_alarms` tell of a
-// regression, whatever the number of figures (Bonferroni).  One run a side knows nothing of
-// the noise between runs, which on shared machines is the larger one; so take five of each,
-// in turns (A B A B ...).
+// regression, whatever the number of figures (Bonferroni), as long as blocks are nearly
+// independent of each other.  One run a side knows nothing of the noise between runs, which
+// on shared machines is the larger one; so take five of each, in turns (A B A B ...).
 #ifndef SIGHTLINE_LOADTEST_VERDICT_COMPARE_H_
 #define SIGHTLINE_LOADTEST_VERDICT_COMPARE_H_
 

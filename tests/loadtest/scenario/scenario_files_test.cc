@@ -1,0 +1,58 @@
+// The scenarios that are shipped.
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "common/base/files.h"
+#include "loadtest/scenario/scenario.h"
+#include "loadtest/scenario/workload.h"
+
+namespace sightline {
+namespace {
+
+constexpr const char* kFolder = "loadtest/scenarios";
+
+std::vector<std::string> ScenarioFiles() {
+  const auto names = ListDirectory(kFolder);
+  REQUIRE(names.ok());
+  std::vector<std::string> files;
+  for (const std::string& name : *names) {
+    if (absl::EndsWith(name, ".yaml")) files.push_back(name);
+  }
+  return files;
+}
+
+TEST_CASE("every scenario can be read, is named as its file and makes requests") {
+  const std::vector<std::string> files = ScenarioFiles();
+  REQUIRE(files.size() >= 9);
+  for (const std::string& file : files) {
+    INFO(file);
+    const auto scenario = ReadScenario(JoinPath(kFolder, file));
+    REQUIRE(scenario.status().message() == "");
+    REQUIRE(scenario->name + ".yaml" == file);
+    REQUIRE_FALSE(scenario->description.empty());
+    const auto workload = Workload::Load(*scenario, [](const std::string& index) {
+      REQUIRE(index == "images");
+      return std::vector<std::string>{"a", "b"};
+    });
+    REQUIRE(workload.status().message() == "");
+    for (int n = 0; n < 100; ++n) REQUIRE(workload->Make(n).request.index == "images");
+  }
+}
+
+TEST_CASE("every percentile of a scenario will have the samples that it needs") {
+  for (const std::string& file : ScenarioFiles()) {
+    INFO(file);
+    const auto scenario = ReadScenario(JoinPath(kFolder, file));
+    REQUIRE(scenario.ok());
+    if (scenario->capacity) continue;  // stretches its windows
+    for (const auto& [share, limit] : scenario->slo.latency) {
+      const double requests = scenario->arrivals.rate * absl::ToDoubleSeconds(scenario->length);
+      REQUIRE((1 - share) * requests > 11);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sightline

@@ -1,0 +1,226 @@
+#include "loadtest/verdict/compare.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "tests/loadtest/verdict/synthetic_fleet.h"
+
+namespace sightline {
+namespace {
+
+constexpr double kRate = 60;
+
+// A minute whose seconds wander by a tenth and remember each other.
+SyntheticFleet NoisyFleet() {
+  SyntheticFleet fleet;
+  fleet.seconds = 60;
+  fleet.warm_up_seconds = 3;
+  fleet.wander = 0.1;
+  fleet.memory = 0.5;
+  fleet.error_share = 0.01;
+  fleet.degraded_share = 0.05;
+  fleet.deadline = absl::Seconds(10);
+  return fleet;
+}
+
+std::vector<LoadResult> Runs(const SyntheticFleet& fleet, int count, double run_wander,
+                             std::mt19937_64* random) {
+  std::normal_distribution<double> normal(0, 1);
+  std::vector<LoadResult> runs;
+  for (int i = 0; i < count; ++i) {
+    SyntheticFleet one = fleet;
+    if (run_wander > 0) one.slowness *= std::exp(run_wander * normal(*random));
+    runs.push_back(one.Run(kRate, random));
+  }
+  return runs;
+}
+
+Comparison CompareRuns(const std::vector<LoadResult>& a, const std::vector<LoadResult>& b,
+                       const CompareOptions& options) {
+  const auto comparison = Compare(a, b, options);
+  REQUIRE(comparison.status().message() == "");
+  return *comparison;
+}
+
+const FigureChange& Find(const Comparison& comparison, const std::string& name) {
+  for (const FigureChange& change : comparison.changes) {
+    if (change.name == name) return change;
+  }
+  FAIL("no figure " << name);
+  return comparison.changes[0];
+}
+
+// How many of `comparisons` call B worse than A.
+int Regressions(const SyntheticFleet& a, const SyntheticFleet& b, int runs, double run_wander,
+                int comparisons, CompareOptions options) {
+  int regressions = 0;
+  options.resamples = 200;
+  for (int seed = 0; seed < comparisons; ++seed) {
+    std::mt19937_64 random(seed);
+    const std::vector<LoadResult> runs_a = Runs(a, runs, run_wander, &random);
+    const std::vector<LoadResult> runs_b = Runs(b, runs, run_wander, &random);
+    regressions += CompareRuns(runs_a, runs_b, options).outcome() == Outcome::kFail;
+  }
+  return regressions;
+}
+
+// The rule alone, so that its promise can be seen to hold.
+CompareOptions AnyChangeMatters() {
+  CompareOptions options;
+  options.false_alarms = 0.1;
+  options.min_latency_change = 0;
+  options.min_share_change = 0;
+  return options;
+}
+
+TEST_CASE("a fleet that is compared with itself raises no more alarms than promised") {
+  // 300 x 0.1 = 30 are allowed.
+  const int alarms = Regressions(NoisyFleet(), NoisyFleet(), 1, 0, 300, AnyChangeMatters());
+  REQUIRE(alarms <= 30);
+}
+
+TEST_CASE("runs that differ by themselves raise no more alarms than promised") {
+  const int alarms = Regressions(NoisyFleet(), NoisyFleet(), 4, 0.1, 150, AnyChangeMatters());
+  REQUIRE(alarms <= 15);
+}
+
+TEST_CASE("with the usual options, a fleet compared with itself is silent") {
+  // One and a half are promised; these seconds remember each other beyond a block.
+  REQUIRE(Regressions(NoisyFleet(), NoisyFleet(), 1, 0, 150, CompareOptions()) <= 3);
+}
+
+TEST_CASE("a fleet that is a fifth slower is told") {
+  SyntheticFleet slower = NoisyFleet();
+  slower.slowness = 1.2;
+  const int one_run = Regressions(NoisyFleet(), slower, 1, 0, 100, CompareOptions());
+  const int five_runs = Regressions(NoisyFleet(), slower, 5, 0.02, 40, CompareOptions());
+  REQUIRE(one_run >= 90);
+  REQUIRE(five_runs == 40);
+  // The other way round, it is no regression.
+  REQUIRE(Regressions(slower, NoisyFleet(), 1, 0, 100, CompareOptions()) <= 1);
+}
+
+TEST_CASE("a change has its size, its interval and its direction") {
+  std::mt19937_64 random(1);
+  SyntheticFleet slower = NoisyFleet();
+  slower.slowness = 1.5;
+  const auto a = Runs(NoisyFleet(), 1, 0, &random), b = Runs(slower, 1, 0, &random);
+  const Comparison comparison = CompareRuns(a, b, CompareOptions());
+  const FigureChange& median = Find(comparison, "latency p50");
+  REQUIRE(median.kind == ChangeKind::kRegression);
+  REQUIRE(median.low < median.change);
+  REQUIRE(median.change < median.high);
+  REQUIRE((median.low < 0.5 && 0.5 < median.high));
+  REQUIRE(Find(comparison, "failed requests").kind == ChangeKind::kNone);
+  REQUIRE(Find(CompareRuns(b, a, CompareOptions()), "latency p50").kind ==
+          ChangeKind::kImprovement);
+  REQUIRE(CompareRuns(b, a, CompareOptions()).outcome() == Outcome::kPass);
+}
+
+TEST_CASE("more failures are told, and a single one is not") {
+  std::mt19937_64 random(1);
+  SyntheticFleet good = NoisyFleet(), bad = NoisyFleet();
+  good.error_share = 0;
+  bad.error_share = 0.03;
+  const auto a = Runs(good, 1, 0, &random);
+  REQUIRE(
+      Find(CompareRuns(a, Runs(bad, 1, 0, &random), CompareOptions()), "failed requests").kind ==
+      ChangeKind::kRegression);
+  auto b = Runs(good, 1, 0, &random);
+  --b[0].seconds[30].tally.ok;
+  CompareOptions options;
+  options.min_share_change = 0;
+  REQUIRE(Find(CompareRuns(a, b, options), "failed requests").kind == ChangeKind::kNone);
+}
+
+TEST_CASE("a change too small to matter is none, however sure it is") {
+  std::mt19937_64 random(1);
+  SyntheticFleet steady = NoisyFleet(), slower = NoisyFleet();
+  steady.wander = slower.wander = 0;
+  steady.exact = slower.exact = true;
+  slower.slowness = 1.04;
+  const auto a = Runs(steady, 1, 0, &random), b = Runs(slower, 1, 0, &random);
+  REQUIRE(Find(CompareRuns(a, b, CompareOptions()), "latency p50").kind == ChangeKind::kNone);
+  CompareOptions options;
+  options.min_latency_change = 0.01;
+  REQUIRE(Find(CompareRuns(a, b, options), "latency p50").kind == ChangeKind::kRegression);
+}
+
+TEST_CASE("the warm-up is not compared") {
+  std::mt19937_64 random(1);
+  const auto a = Runs(NoisyFleet(), 1, 0, &random);
+  auto b = a;
+  b[0].seconds[1].tally.latency.Record(absl::Seconds(50), 100'000);
+  b[0].seconds[1].tally.count += 100'000;
+  const Comparison comparison = CompareRuns(a, b, CompareOptions());
+  for (const FigureChange& change : comparison.changes) REQUIRE(change.change == 0);
+}
+
+TEST_CASE("equal seeds give equal results") {
+  std::mt19937_64 random(1);
+  const auto a = Runs(NoisyFleet(), 1, 0, &random), b = Runs(NoisyFleet(), 1, 0, &random);
+  CompareOptions other;
+  other.seed = 2;
+  const double high = Find(CompareRuns(a, b, CompareOptions()), "latency p99").high;
+  REQUIRE(Find(CompareRuns(a, b, CompareOptions()), "latency p99").high == high);
+  REQUIRE(Find(CompareRuns(a, b, other), "latency p99").high != high);
+}
+
+TEST_CASE("what cannot be told is not measurable") {
+  std::mt19937_64 random(1);
+  SyntheticFleet brief = NoisyFleet();
+  brief.seconds = 10;
+  const auto a = Runs(NoisyFleet(), 1, 0, &random), b = Runs(brief, 1, 0, &random);
+  const Comparison comparison = CompareRuns(a, b, CompareOptions());
+  REQUIRE(comparison.outcome() == Outcome::kInconclusive);
+  REQUIRE(absl::StrContains(comparison.changes[0].reason, "too short"));
+
+  brief.seconds = 15;  // 15 x 60 are 900, nine of them beyond 99 %
+  const auto c = Runs(brief, 1, 0, &random);
+  const Comparison longer = CompareRuns(a, c, CompareOptions());
+  REQUIRE(Find(longer, "latency p99").kind == ChangeKind::kNotMeasurable);
+  REQUIRE(Find(longer, "latency p50").kind == ChangeKind::kNone);
+
+  const std::vector<LoadResult> nothing(1, [] {
+    LoadResult empty;
+    empty.scenario = "synthetic";
+    return empty;
+  }());
+  REQUIRE(CompareRuns(nothing, nothing, CompareOptions()).outcome() == Outcome::kInconclusive);
+}
+
+TEST_CASE("a late generator, another rate and wrong answers are told") {
+  std::mt19937_64 random(1);
+  const auto a = Runs(NoisyFleet(), 1, 0, &random);
+  auto late = a;
+  late[0].generator.kept_schedule = false;
+  REQUIRE(CompareRuns(a, late, CompareOptions()).outcome() == Outcome::kInconclusive);
+  REQUIRE(absl::StrContains(CompareRuns(a, late, CompareOptions()).doubts[0], "run 1 of B"));
+  auto faster = a;
+  faster[0].intended_rate *= 1.2;
+  REQUIRE(CompareRuns(a, faster, CompareOptions()).outcome() == Outcome::kInconclusive);
+  auto wrong = late;
+  wrong[0].total.check_failures["order"] = 1;
+  REQUIRE(CompareRuns(a, wrong, CompareOptions()).outcome() == Outcome::kFail);
+  REQUIRE(CompareRuns(a, a, CompareOptions()).notes.size() == 1);
+}
+
+TEST_CASE("what cannot be compared is refused") {
+  std::mt19937_64 random(1);
+  const auto a = Runs(NoisyFleet(), 1, 0, &random);
+  auto other = a;
+  other[0].scenario = "another";
+  REQUIRE(Compare(a, other, CompareOptions()).status().code() ==
+          absl::StatusCode::kInvalidArgument);
+  REQUIRE_FALSE(Compare(a, {}, CompareOptions()).ok());
+  CompareOptions options;
+  options.false_alarms = 0;
+  REQUIRE_FALSE(Compare(a, a, options).ok());
+}
+
+}  // namespace
+}  // namespace sightline
