@@ -21,7 +21,6 @@ bool IsForLater(int error) {
 
 bool DelayedStream::Read(absl::Time due) {
   char buffer[kReadBytes];
-  if (!pieces_.empty()) due = std::max(due, pieces_.back().due);
   for (int i = 0; i < kReadsInTurn && wants_read(); ++i) {
     const int64_t room = std::min(kReadBytes, max_held_bytes_ - held_bytes_);
     const ssize_t count = ::recv(from_, buffer, static_cast<size_t>(room), 0);

@@ -41,7 +41,7 @@ class DelayedStream {
 
   const int from_, to_;
   const int64_t max_held_bytes_;
-  std::deque<Piece> pieces_;  // ascending by due
+  std::deque<Piece> pieces_;  // in their order; one waits for those before it
   int64_t held_bytes_ = 0;    // of pieces_, not written yet
   bool read_end_ = false;
   bool wrote_end_ = false;
