@@ -72,7 +72,8 @@ Axis Axis::Linear(double low, double high, int ticks, const Label& label) {
   Axis axis(Scale::kLinear, low, high);
   const double step = NiceAbove((high - low) / std::max(ticks, 1));
   for (double n = std::ceil(low / step - kSlack); n * step <= high + kSlack * step; ++n) {
-    axis.ticks_.push_back({n * step, label(n * step)});
+    const double value = n * step + 0.0;  // not minus zero
+    axis.ticks_.push_back({value, label(value)});
   }
   return axis;
 }

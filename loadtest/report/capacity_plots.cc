@@ -36,18 +36,22 @@ Axis RateAxis(const ReportedCapacity& capacity, const PlotSize& size) {
   return Axis::Linear(0, HighestRate(capacity), size.x_ticks, RateLabel);
 }
 
+// With words beside their lines, on different heights and sides, as they may be close.
 void DrawKneeAndCapacity(const ReportedCapacity& capacity, double knee_note, double rate_note,
                          SvgPlot* plot) {
+  const double knee = capacity.knee.has_value() ? capacity.curve[*capacity.knee].rate : 0;
+  const bool knee_first = capacity.knee.has_value() && knee < capacity.rate;
+  const auto side = [](bool first) { return first ? SvgPlot::Side::kLeft : SvgPlot::Side::kRight; };
   if (capacity.rate > 0) {
     plot->Band(0, capacity.rate, "holds");
     plot->VerticalLine(capacity.rate, "capacityline");
     plot->Note({capacity.rate, rate_note}, absl::StrCat("capacity ", RateText(capacity.rate)),
-               "note strong");
+               "note strong", side(capacity.knee.has_value() && !knee_first));
   }
   if (!capacity.knee.has_value()) return;
-  const double knee = capacity.curve[*capacity.knee].rate;
   plot->VerticalLine(knee, "kneeline");
-  plot->Note({knee, knee_note}, absl::StrCat("knee ", RateText(knee)), "note strong");
+  plot->Note({knee, knee_note}, absl::StrCat("knee ", RateText(knee)), "note strong",
+             side(knee_first));
 }
 
 // A dot where the SLO is met and a cross where it is not: not by colour alone.

@@ -23,6 +23,7 @@ double Milliseconds(absl::Duration latency) {
 }
 
 std::string LatencyLabel(double milliseconds) {
+  if (milliseconds <= 0) return "0";
   return LatencyText(absl::Milliseconds(milliseconds));
 }
 

@@ -54,7 +54,7 @@ section, figure { background: var(--card); border: 1px solid var(--rule); border
 .inconclusive, .notmeasurable { color: var(--unsure); }
 .banner.pass { background: var(--good-wash); } .banner.fail { background: var(--bad-wash); }
 .banner.inconclusive { background: var(--unsure-wash); }
-.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(118px, 1fr)); gap: 10px;
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(100px, 1fr)); gap: 10px;
   margin: 16px 0 0; padding: 0; }
 .tiles div { background: var(--card); border: 1px solid var(--rule); border-radius: 10px;
   padding: 10px 12px; }
@@ -63,11 +63,15 @@ section, figure { background: var(--card); border: 1px solid var(--rule); border
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: 6px 14px 6px 0; border-bottom: 1px solid var(--rule);
-  vertical-align: top; overflow-wrap: anywhere; }
+  vertical-align: top; overflow-wrap: break-word; max-width: 32em; }
 th { color: var(--soft); font-weight: 600; font-size: 13px; white-space: nowrap; }
 td.n, th.n { text-align: right; white-space: nowrap; }
 tr > :last-child { padding-right: 0; }
 tbody tr:last-child td { border-bottom: 0; }
+td.short { white-space: nowrap; }
+td:not(.short):not(.n):not(.state) { min-width: 14em; }
+.scroll + .scroll, .pair > div + div { margin-top: 12px; }
+@media (min-width: 641px) { .pair > div:nth-child(2) { margin-top: 0; } }
 td.state { white-space: nowrap; font-weight: 600; }
 figure { margin: 16px 0 0; position: relative; }
 figcaption { font-size: 13.5px; margin-top: 8px; }

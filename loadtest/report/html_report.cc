@@ -17,6 +17,12 @@ namespace {
 
 // ---- tables ----
 
+// The start of a cell.  What is short stays on one line.
+const char* TextCell(const std::string& text) {
+  constexpr size_t kShort = 24;
+  return text.size() <= kShort ? "<td class=\"short\">" : "<td>";
+}
+
 // Columns from `first_number` on are numbers; cells are text and are escaped.
 class HtmlTable {
  public:
@@ -31,8 +37,8 @@ class HtmlTable {
   void AddRow(const std::vector<std::string>& cells) {
     absl::StrAppend(&rows_, "<tr>");
     for (size_t i = 0; i < cells.size(); ++i) {
-      absl::StrAppend(&rows_, i >= first_number_ ? "<td class=\"n\">" : "<td>", XmlText(cells[i]),
-                      "</td>");
+      absl::StrAppend(&rows_, i >= first_number_ ? "<td class=\"n\">" : TextCell(cells[i]),
+                      XmlText(cells[i]), "</td>");
     }
     absl::StrAppend(&rows_, "</tr>\n");
   }
@@ -133,10 +139,12 @@ std::string Criteria(const Verdict& verdict) {
   std::string rows;
   for (const Criterion& row : verdict.criteria) {
     const StateLook look = LookOf(row.state);
-    absl::StrAppend(&rows, "<tr><td>", XmlText(row.name), "</td><td>", XmlText(row.wanted),
-                    "</td><td>", XmlText(MeasuredText(row)), "</td><td class=\"state ", look.css,
-                    "\"><span aria-hidden=\"true\">", look.mark, " </span>",
-                    CriterionStateName(row.state), "</td></tr>\n");
+    absl::StrAppend(&rows, "<tr>");
+    for (const std::string& text : {row.name, row.wanted, MeasuredText(row)}) {
+      absl::StrAppend(&rows, TextCell(text), XmlText(text), "</td>");
+    }
+    absl::StrAppend(&rows, "<td class=\"state ", look.css, "\"><span aria-hidden=\"true\">",
+                    look.mark, " </span>", CriterionStateName(row.state), "</td></tr>\n");
   }
   return Section("criteria", "Criteria",
                  absl::StrCat("<div class=\"scroll\"><table><thead><tr><th scope=\"col\">criterion"

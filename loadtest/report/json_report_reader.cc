@@ -1,4 +1,4 @@
-#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
@@ -53,7 +53,30 @@ absl::Status CheckSize(absl::string_view text) {
   return absl::OkStatus();
 }
 
-LatencyHistogram ReadHistogram(const JsonNode& node) {
+// Histograms of few samples far apart take much more than their text.
+class MemoryLimit {
+ public:
+  // Notes a problem once all histograms together take too much.
+  void Add(const HistogramParts& parts, const JsonNode& node) {
+    if (parts.buckets.empty()) return;
+    const auto edge = [](absl::Duration low) {
+      return absl::ToDoubleMicroseconds(low) + LatencyHistogram::kBucketsPerOctave;
+    };
+    const double octaves =
+        2 + std::abs(std::log2(edge(parts.buckets.back().first) / edge(parts.buckets[0].first)));
+    bytes_ += octaves * LatencyHistogram::kBucketsPerOctave * sizeof(int64_t);
+    if (bytes_ > kMostBytes) {
+      node.AddProblem("buckets_us",
+                      "is one histogram too many: together they take more than 512 MiB");
+    }
+  }
+
+ private:
+  static constexpr double kMostBytes = 1 << 29;
+  double bytes_ = 0;
+};
+
+LatencyHistogram ReadHistogram(const JsonNode& node, MemoryLimit* limit) {
   HistogramParts parts;
   const int64_t count = node.Int("count", 0, kMaxCount);
   if (count == 0) return {};
@@ -75,6 +98,7 @@ LatencyHistogram ReadHistogram(const JsonNode& node) {
                                                "many samples it holds, ",
                                                count, " in all"));
   }
+  limit->Add(parts, node);
   if (!node.ok()) return {};
   absl::StatusOr<LatencyHistogram> histogram = RestoreHistogram(parts);
   if (!histogram.ok()) node.AddProblem("buckets_us", histogram.status().message());
@@ -94,7 +118,7 @@ std::map<std::string, int64_t> ReadCounts(const JsonNode& node, const char* key)
   return counts;
 }
 
-Tally ReadTally(const JsonNode& node) {
+Tally ReadTally(const JsonNode& node, MemoryLimit* limit) {
   Tally tally;
   tally.count = node.Int("count", 0, kMaxCount);
   tally.ok = node.Int("ok", 0, tally.count);
@@ -107,21 +131,21 @@ Tally ReadTally(const JsonNode& node) {
   tally.shards_answered = node.Int("shards_answered", 0, kMaxCount);
   tally.known_items_asked = node.Int("known_items_asked", 0, kMaxCount);
   tally.known_items_found = node.Int("known_items_found", 0, kMaxCount);
-  tally.latency = ReadHistogram(node["latency"]);
-  node.ForEachMember("stages", [&tally](const std::string& name, const JsonNode& stage) {
-    tally.stages[name] = ReadHistogram(stage);
+  tally.latency = ReadHistogram(node["latency"], limit);
+  node.ForEachMember("stages", [&tally, limit](const std::string& name, const JsonNode& stage) {
+    tally.stages[name] = ReadHistogram(stage, limit);
   });
   return tally;
 }
 
-Second ReadSecond(const JsonNode& node) {
+Second ReadSecond(const JsonNode& node, MemoryLimit* limit) {
   Second second;
   second.second = node.Int("second", 0, absl::ToInt64Seconds(kLongestRun));
   second.intended = node.Int("intended", 0, kMaxCount);
   second.sent = node.Int("sent", 0, kMaxCount);
   second.ended = node.Int("ended", 0, kMaxCount);
   second.outstanding = node.Int("outstanding", 0, kMaxCount);
-  second.tally = ReadTally(node["tally"]);
+  second.tally = ReadTally(node["tally"], limit);
   return second;
 }
 
@@ -148,9 +172,9 @@ FaultMark ReadFault(const JsonNode& node) {
   return fault;
 }
 
-GeneratorHealth ReadGenerator(const JsonNode& node) {
+GeneratorHealth ReadGenerator(const JsonNode& node, MemoryLimit* limit) {
   GeneratorHealth health;
-  health.lag = ReadHistogram(node["lag"]);
+  health.lag = ReadHistogram(node["lag"], limit);
   health.late = node.Int("late", 0, kMaxCount);
   health.late_after = node.Nanoseconds("late_after_ns", kLongestRun);
   health.cpu = node.Nanoseconds("cpu_ns", kLongestRun);
@@ -180,6 +204,7 @@ absl::Time ReadTime(const JsonNode& node, const char* key) {
 }
 
 LoadResult ReadResult(const JsonNode& node) {
+  MemoryLimit limit;
   LoadResult run;
   run.scenario = node.String("scenario");
   run.target = node.String("target");
@@ -188,14 +213,15 @@ LoadResult ReadResult(const JsonNode& node) {
   run.length = node.Nanoseconds("length_ns", kLongestRun);
   run.intended_rate = node.Number("intended_rate", 0, kMaxRate);
   run.environment = ReadTexts(node, "environment");
-  run.total = ReadTally(node["total"]);
-  node.ForEachMember("by_kind", [&run](const std::string& kind, const JsonNode& tally) {
-    run.by_kind[kind] = ReadTally(tally);
+  run.total = ReadTally(node["total"], &limit);
+  node.ForEachMember("by_kind", [&run, &limit](const std::string& kind, const JsonNode& tally) {
+    run.by_kind[kind] = ReadTally(tally, &limit);
   });
   node.ForEach("faults", [&run](const JsonNode& fault) { run.faults.push_back(ReadFault(fault)); });
-  run.generator = ReadGenerator(node["generator"]);
-  node.ForEach("seconds",
-               [&run](const JsonNode& second) { run.seconds.push_back(ReadSecond(second)); });
+  run.generator = ReadGenerator(node["generator"], &limit);
+  node.ForEach("seconds", [&run, &limit](const JsonNode& second) {
+    run.seconds.push_back(ReadSecond(second, &limit));
+  });
   for (size_t i = 1; i < run.seconds.size(); ++i) {
     if (run.seconds[i].second != run.seconds[i - 1].second + 1) {
       node.AddProblem(absl::StrCat("seconds[", i, "].second"), "must follow the one before it");

@@ -139,9 +139,11 @@ void SvgPlot::Cross(const PlotPoint& point, double radius, absl::string_view css
                   At(x + r, y + r), "M", At(x - r, y + r), "L", At(x + r, y - r), "\"/>");
 }
 
-void SvgPlot::Note(const PlotPoint& point, absl::string_view label, absl::string_view css) {
+void SvgPlot::Note(const PlotPoint& point, absl::string_view label, absl::string_view css,
+                   Side side) {
   const double x = X(point.x), y = Y(point.y);
-  const bool left = x + 8 + kCharacterWidth * static_cast<double>(label.size()) > right();
+  const double length = 8 + kCharacterWidth * static_cast<double>(label.size());
+  const bool left = side == Side::kLeft ? x - length >= kLeft : x + length > right();
   absl::StrAppend(&body_, TextAt(left ? x - 6 : x + 6, std::max(y - 6, kTop + 12),
                                  absl::StrCat(css, left ? " end" : ""), label));
 }

@@ -53,8 +53,10 @@ class SvgPlot {
   void HorizontalLine(double from, double to, double y, absl::string_view css);
   void Dot(const PlotPoint& point, double radius, absl::string_view css);
   void Cross(const PlotPoint& point, double radius, absl::string_view css);
-  // Beside a point, on its left if there is no room on its right.
-  void Note(const PlotPoint& point, absl::string_view label, absl::string_view css);
+  // Beside a point: where it is wanted, or on the other side if there is no room.
+  enum class Side { kLeft, kRight };
+  void Note(const PlotPoint& point, absl::string_view label, absl::string_view css,
+            Side side = Side::kRight);
 
   // Values of x that the pointer snaps to.
   void HoverAt(const std::vector<double>& xs);

@@ -155,13 +155,23 @@ std::string Generator(const LoadResult& run) {
   return absl::StrCat(text, "\n");
 }
 
+std::string Environment(const LoadResult& run) {
+  std::string text;
+  for (const auto& [name, value] : run.environment) {
+    absl::StrAppend(&text, text.empty() ? "  measured on: " : ", ", Printable(name, kMaxNameWidth),
+                    " ", Printable(value, kMaxNameWidth));
+  }
+  return text.empty() ? "" : absl::StrCat(text, "\n");
+}
+
 }  // namespace
 
 std::string TextReport(const ReportData& data) {
   const LoadResult& run = data.result;
   return absl::StrCat(Head(data), Criteria(data.verdict), Latencies(run), Answers(run.total),
                       Stages(run.total), Faults(run.faults),
-                      data.capacity.has_value() ? Capacity(*data.capacity) : "", Generator(run));
+                      data.capacity.has_value() ? Capacity(*data.capacity) : "", Generator(run),
+                      Environment(run));
 }
 
 }  // namespace sightline

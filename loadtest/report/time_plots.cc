@@ -53,11 +53,13 @@ struct Column {
   double middle() const { return static_cast<double>(from) + static_cast<double>(length) / 2; }
 };
 
-std::vector<Column> Columns(const LoadResult& run, int64_t length) {
+// Columns of `length` seconds, of which one begins at the second `boundary`; the first and
+// the last may be shorter.
+std::vector<Column> Columns(const LoadResult& run, int64_t length, int64_t boundary = 0) {
   std::vector<Column> columns;
   for (size_t i = 0; i < run.seconds.size(); ++i) {
     const Second& second = run.seconds[i];
-    if (i % static_cast<size_t>(length) == 0) columns.push_back({second.second});
+    if (i == 0 || (second.second - boundary) % length == 0) columns.push_back({second.second});
     Column& column = columns.back();
     ++column.length;
     column.intended += second.intended;
@@ -146,6 +148,12 @@ struct QuantileSeries {
   absl::optional<absl::Duration> At(size_t i) const {
     return windows[i].latency.Quantile(quantile.share);
   }
+  // In the window that holds the time `second`.
+  absl::optional<absl::Duration> Around(double second) const {
+    size_t i = 0;
+    while (i + 1 < windows.size() && static_cast<double>(windows[i + 1].from) <= second) ++i;
+    return At(i);
+  }
 };
 
 // Most of its windows have the percentile to tell: a gap here and there is a quiet second.
@@ -164,7 +172,9 @@ absl::optional<QuantileSeries> ShortestWindows(const LoadResult& run, DrawnQuant
   for (const int64_t times : {1, 2, 5, 10, 20, 30, 60, 120, 300, 600}) {
     const int64_t window = column * times;
     if (window * kFewestWindows > static_cast<int64_t>(run.seconds.size())) break;
-    QuantileSeries series = {quantile, window, Columns(run, window)};
+    // What is cold must not darken what is judged.
+    const int64_t warm = absl::ToInt64Seconds(absl::Ceil(run.warm_up, absl::Seconds(1)));
+    QuantileSeries series = {quantile, window, Columns(run, window, warm)};
     if (TellsMost(series)) return series;
   }
   return absl::nullopt;
@@ -189,11 +199,20 @@ struct Range {
   }
 };
 
-std::vector<PlotPoint> QuantilePoints(const QuantileSeries& series) {
+// Windows of several columns are level: a slope between them would tell of changes at times
+// when there were none.
+std::vector<PlotPoint> QuantilePoints(const QuantileSeries& series, int64_t column) {
   std::vector<PlotPoint> points;
   for (size_t i = 0; i < series.windows.size(); ++i) {
+    const Column& window = series.windows[i];
     const auto latency = series.At(i);
-    points.push_back({series.windows[i].middle(), latency ? Milliseconds(*latency) : kNoNumber});
+    const double y = latency ? Milliseconds(*latency) : kNoNumber;
+    if (series.window == column) {
+      points.push_back({window.middle(), y});
+    } else {
+      points.push_back({static_cast<double>(window.from), y});
+      points.push_back({static_cast<double>(window.from + window.length), y});
+    }
   }
   return points;
 }
@@ -218,7 +237,8 @@ LatencyLines LinesOf(const std::vector<Column>& columns, const std::vector<Quant
   drawn.lines.emplace_back("max", MaxPoints(columns));
   // The highest percentile first: the median is drawn last and never covered.
   for (auto series = all.rbegin(); series != all.rend(); ++series) {
-    drawn.lines.emplace_back(series->quantile.css, QuantilePoints(*series));
+    drawn.lines.emplace_back(series->quantile.css,
+                             QuantilePoints(*series, ColumnSeconds(data.result)));
   }
   for (const auto& [css, points] : drawn.lines) {
     for (const PlotPoint& point : points) drawn.range.Add(point.y);
@@ -263,9 +283,7 @@ std::string LatencyHover(const std::vector<Column>& columns,
   for (size_t i = 0; i < columns.size(); ++i) {
     absl::StrAppend(&table, "\n", TimeCell(columns[i]), "\t", WithThousands(columns[i].count));
     for (const QuantileSeries& series : all) {
-      const size_t window =
-          i * static_cast<size_t>(columns[0].length) / static_cast<size_t>(series.window);
-      absl::StrAppend(&table, "\t", LatencyText(series.At(window)));
+      absl::StrAppend(&table, "\t", LatencyText(series.Around(columns[i].middle())));
     }
     absl::StrAppend(&table, "\t",
                     columns[i].latency.count() > 0 ? LatencyText(columns[i].latency.max()) : "–");

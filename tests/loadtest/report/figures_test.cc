@@ -65,7 +65,7 @@ TEST_CASE("the generator's CPU time is that of a request, warm-up included") {
 
 TEST_CASE("a capacity says how sure it is") {
   ReportedCapacity capacity = *SampleData().capacity;
-  REQUIRE(CapacityText(capacity).substr(0, 18) == "260/s, knee at 260");
+  REQUIRE(CapacityText(capacity).substr(0, 20) == "260/s, knee at 272/s");
   capacity.ending = CapacityEnding::kAboveHighest;
   capacity.knee.reset();
   REQUIRE(CapacityText(capacity) == "260/s or more");

@@ -1,5 +1,6 @@
 #include "loadtest/report/html_report.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "absl/strings/str_cat.h"

@@ -1,6 +1,7 @@
 #include "loadtest/report/json_report.h"
 
 #include <catch2/catch.hpp>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "loadtest/report/histogram_restore.h"
@@ -147,6 +148,17 @@ TEST_CASE("deep nesting and too many values are refused before they are parsed")
   ReportData data;
   data.result.scenario = std::string(100, '[') + "\"{\\";
   REQUIRE(ParseJsonReport(JsonReport(data))->result.scenario == data.result.scenario);
+}
+
+TEST_CASE("histograms that take much more than their text are refused") {
+  ReportData data;
+  LatencyHistogram& wide = data.result.total.latency;
+  wide.Record(absl::Microseconds(1));
+  wide.Record(absl::Hours(1));
+  Json json = Json::parse(JsonReport(data));
+  Json& stages = json["result"]["total"]["stages"];
+  for (int i = 0; i < 30000; ++i) stages[std::to_string(i)] = json["result"]["total"]["latency"];
+  REQUIRE_THAT(std::string(ParseJsonReport(json.dump()).status().message()), Contains("512 MiB"));
 }
 
 }  // namespace
