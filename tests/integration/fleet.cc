@@ -1,36 +1,27 @@
 #include "tests/integration/fleet.h"
 
-#include <grpcpp/channel.h>
-#include <grpcpp/client_context.h>
-#include <grpcpp/support/sync_stream.h>
-
-#include <chrono>
 #include <stdexcept>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "common/base/clock.h"
-#include "common/rpc/channel.h"
-#include "grpc/health/v1/health.grpc.pb.h"
+#include "loadtest/fleet/await_serving.h"
+#include "loadtest/fleet/server_yaml.h"
 
 namespace sightline {
 namespace {
 
-constexpr char kAnyPort[] = "  listen: 127.0.0.1:0\n";
+constexpr char kAnyPort[] = "127.0.0.1:0";
+constexpr absl::Duration kServingPatience = absl::Seconds(30);
 
-std::string BackendYaml(const TinyStore& store, const std::string& more) {
-  return absl::StrCat("server:\n", kAnyPort,
-                      "  metrics_listen: 127.0.0.1:0\n"
-                      "store: ",
-                      store.path,
-                      "\n"
-                      "indexes: [",
-                      kTinyImages, ", ", kTinyCaptions,
-                      "]\n"
-                      "compute: {threads: 1}\n",
-                      more);
+std::vector<std::string> Indexes() {
+  return {kTinyImages, kTinyCaptions};
+}
+
+std::string TinyBackendYaml(const TinyStore& store, const std::string& more) {
+  return BackendYaml(kAnyPort, store.path, Indexes(),
+                     absl::StrCat("compute: {threads: 1}\n", more));
 }
 
 CallContext Within(absl::Duration timeout) {
@@ -45,40 +36,30 @@ std::string Slot::address() const {
 
 Fleet::Fleet(const TinyStore& store, const Launch& launch, const FleetOptions& options)
     : store_(store), launch_(launch) {
-  encoder_ = {"query_encoder", BackendYaml(store, ""), nullptr};
+  RouterBackends backends;
+  encoder_ = {"query_encoder", TinyBackendYaml(store, ""), nullptr};
   Start(&encoder_);
-  std::vector<std::string> rerankers = options.reranker_addresses;
-  if (rerankers.empty()) {
-    reranker_ = {"reranker", BackendYaml(store, ""), nullptr};
+  backends.encoders = {encoder_.address()};
+  backends.rerankers = options.reranker_addresses;
+  if (backends.rerankers.empty()) {
+    reranker_ = {"reranker", TinyBackendYaml(store, ""), nullptr};
     Start(&reranker_);
-    rerankers.push_back(reranker_.address());
+    backends.rerankers.push_back(reranker_.address());
   }
-  std::string shard_lists;
   for (int shard = 0; shard < store.shard_count; ++shard) {
     std::vector<std::string> addresses;
     shards_.emplace_back(options.shard_replicas);
     for (Slot& slot : shards_.back()) {
-      slot = {"index_search", BackendYaml(store, absl::StrCat("shards: [", shard, "]\n")), nullptr};
+      slot = {"index_search", TinyBackendYaml(store, absl::StrCat("shards: [", shard, "]\n")),
+              nullptr};
       Start(&slot);
       addresses.push_back(slot.address());
     }
-    absl::StrAppend(&shard_lists, "      - addresses: [\"", absl::StrJoin(addresses, "\", \""),
-                    "\"]\n");
+    backends.shards.push_back(addresses);
   }
   router_ = {"router",
-             absl::StrCat("server:\n", kAnyPort,
-                          "  metrics_listen: 127.0.0.1:0\n"
-                          "encoders: [\"",
-                          encoder_.address(),
-                          "\"]\n"
-                          "rerankers: [\"",
-                          absl::StrJoin(rerankers, "\", \""),
-                          "\"]\n"
-                          "indexes:\n"
-                          "  ",
-                          kTinyImages, ":\n    shards:\n", shard_lists, "  ", kTinyCaptions,
-                          ":\n    shards:\n", shard_lists, "polling: {interval: 50ms}\n",
-                          options.router_yaml),
+             RouterYaml(kAnyPort, backends, Indexes(),
+                        absl::StrCat("polling: {interval: 50ms}\n", options.router_yaml)),
              nullptr};
   Start(&router_);
   AwaitServing(router_.address());
@@ -87,8 +68,8 @@ Fleet::Fleet(const TinyStore& store, const Launch& launch, const FleetOptions& o
 
 void Fleet::Start(Slot* slot) {
   slot->member = launch_(slot->service, slot->yaml);
-  slot->yaml = absl::StrReplaceAll(slot->yaml,
-                                   {{kAnyPort, absl::StrCat("  listen: ", slot->address(), "\n")}});
+  slot->yaml =
+      absl::StrReplaceAll(slot->yaml, {{ListenLine(kAnyPort), ListenLine(slot->address())}});
 }
 
 void Fleet::Restart(Slot* slot) {
@@ -129,20 +110,8 @@ absl::Duration Fleet::AwaitWhole() {
 }
 
 void AwaitServing(const std::string& address) {
-  auto stub = grpc::health::v1::Health::NewStub(MakeChannel(address));
-  grpc::ClientContext context;
-  context.set_wait_for_ready(true);
-  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
-  auto reader = stub->Watch(&context, grpc::health::v1::HealthCheckRequest());
-  grpc::health::v1::HealthCheckResponse health;
-  while (reader->Read(&health)) {
-    if (health.status() == grpc::health::v1::HealthCheckResponse::SERVING) {
-      context.TryCancel();
-      reader->Finish();
-      return;
-    }
-  }
-  throw std::runtime_error("not SERVING: " + address);
+  const absl::Status serves = AwaitServing(address, Within(kServingPatience));
+  if (!serves.ok()) throw std::runtime_error(serves.ToString());
 }
 
 }  // namespace sightline

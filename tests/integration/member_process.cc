@@ -1,21 +1,20 @@
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
+#include <memory>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "common/base/files.h"
+#include "loadtest/fleet/process.h"
 #include "tests/integration/member.h"
 #include "tests/support/temp_dir.h"
-
-extern char** environ;
 
 namespace sightline {
 namespace {
@@ -56,40 +55,26 @@ class ProcessMember : public Member {
   int metrics_port() const override { return metrics_port_; }
 
   void Kill() override {
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-    gone_ = true;
+    (void)process_->Signal(SIGKILL);
+    (void)process_->Wait();
   }
 
   int Terminate() override {
-    ::kill(pid_, SIGTERM);
-    int status = 0;
-    ::waitpid(pid_, &status, 0);
-    gone_ = true;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    (void)process_->Signal(SIGTERM);
+    return *process_->Wait();
   }
 
-  bool alive() override {
-    if (!gone_ && ::waitpid(pid_, nullptr, WNOHANG) != 0) gone_ = true;
-    return !gone_;
-  }
+  bool alive() override { return process_->running(); }
 
  private:
   void Spawn(const std::string& binary, const std::string& config) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
-    std::string flag = "--config";
-    std::string argument = config;
-    std::string program = binary;
-    char* argv[] = {program.data(), flag.data(), argument.data(), nullptr};
-    const int failed = ::posix_spawn(&pid_, binary.c_str(), &actions, nullptr, argv, environ);
-    posix_spawn_file_actions_destroy(&actions);
+    auto started = Process::StartWithOutput({binary, "--config", config}, ends[1]);
     ::close(ends[1]);
     log_ = ::fdopen(ends[0], "r");
-    if (failed != 0) throw std::runtime_error("cannot start " + binary);
+    if (!started.ok()) throw std::runtime_error(started.status().ToString());
+    process_ = *std::move(started);
   }
 
   // Reads the log up to the line that names the ports; its end means that the process
@@ -104,14 +89,11 @@ class ProcessMember : public Member {
       metrics_port_ = NumberIn(line, "metrics_port");
       return;
     }
-    ::waitpid(pid_, nullptr, 0);
-    gone_ = true;
     throw std::runtime_error(service + " ended before it had started");
   }
 
   TempDir directory_;
-  pid_t pid_ = -1;
-  bool gone_ = false;
+  std::unique_ptr<Process> process_;
   FILE* log_ = nullptr;
   int port_ = 0;
   int metrics_port_ = 0;
