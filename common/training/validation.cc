@@ -45,34 +45,28 @@ bool Better(const Recall& a, const Recall& b) {
   return a.mean_reciprocal_rank > b.mean_reciprocal_rank;
 }
 
-using RowsByNumber = std::unordered_map<int64_t, std::vector<int64_t>>;
-
-// The rows that may be right, by the keys of their captions' words and of their pictures.
-// Held-out rows' captions are not read.
+// The rows that are right, by the keys of their captions' words: the rule of
+// common/evaluation/relevance.h.  Held-out rows' captions are not read.
 class Answers {
  public:
   explicit Answers(const TrainingSet& set) : set_(set) {
     for (int64_t row = 0; row < set.row_count(); ++row) {
       if (set.use(row) == TrainingUse::kHeldOut) continue;
-      by_picture_[set.picture_key(row)].push_back(row);
       for (const int64_t caption : set.captions(row)) {
-        by_words_[set.caption_key(caption)].push_back(row);
+        std::vector<int64_t>& rows = by_words_[set.caption_key(caption)];
+        if (rows.empty() || rows.back() != row) rows.push_back(row);
       }
     }
   }
 
   // Sorted.
-  std::vector<int64_t> To(int64_t caption) const {
-    std::vector<int64_t> rows = by_words_.at(set_.caption_key(caption));
-    const std::vector<int64_t>& equal = by_picture_.at(set_.picture_key(set_.row_of(caption)));
-    rows.insert(rows.end(), equal.begin(), equal.end());
-    std::sort(rows.begin(), rows.end());
-    return rows;
+  const std::vector<int64_t>& To(int64_t caption) const {
+    return by_words_.at(set_.caption_key(caption));
   }
 
  private:
   const TrainingSet& set_;
-  RowsByNumber by_words_, by_picture_;
+  std::unordered_map<int64_t, std::vector<int64_t>> by_words_;
 };
 
 bool HasFirstLanguage(const TrainingSet& set, int64_t row) {

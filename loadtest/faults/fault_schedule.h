@@ -4,7 +4,7 @@
 //   FaultSchedule schedule(scenario.faults, clock->Now(), scenario.warm_up, &actions, clock);
 //   ... the load ...
 //   result.faults = schedule.Finish();
-//   JudgeFaults(scenario.faults, result.seconds, &result.faults);
+//   FindRecoveries(result.seconds, &result.faults);
 #ifndef SIGHTLINE_LOADTEST_FAULTS_FAULT_SCHEDULE_H_
 #define SIGHTLINE_LOADTEST_FAULTS_FAULT_SCHEDULE_H_
 
@@ -56,7 +56,7 @@ class FaultSchedule {
   // their order: `at` is just before it was done, `ended` just after it was undone, times
   // that were measured rather than wanted.  What could not be done or undone, and a process
   // that did not survive its return, are failed expectations.  `whole_again` is left
-  // infinite for JudgeFaults (recovery.h).  Once.
+  // infinite for FindRecoveries (recovery.h).  Once.
   std::vector<FaultMark> Finish();
 
  private:

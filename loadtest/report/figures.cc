@@ -59,8 +59,8 @@ std::string TimeText(absl::Time time) {
   return absl::FormatTime("%Y-%m-%d %H:%M:%S UTC", time, absl::UTCTimeZone());
 }
 
-std::string OutcomeWord(Outcome outcome) {
-  return absl::AsciiStrToUpper(OutcomeName(outcome));
+std::string OutcomeWord(Ruling outcome) {
+  return absl::AsciiStrToUpper(RulingName(outcome));
 }
 
 const std::string& MeasuredText(const Criterion& criterion) {

@@ -30,7 +30,7 @@ std::string QuantileName(double share);
 std::string TimeText(absl::Time time);
 
 // "PASS", "FAIL", "INCONCLUSIVE".
-std::string OutcomeWord(Outcome outcome);
+std::string OutcomeWord(Ruling outcome);
 
 // "6 criteria held", "2 of 6 criteria broken, 1 not measurable".
 std::string CriteriaSummary(const Verdict& verdict);

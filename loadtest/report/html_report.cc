@@ -84,13 +84,13 @@ StateLook LookOf(CriterionState state) {
   return {"notmeasurable", "?"};
 }
 
-StateLook LookOf(Outcome outcome) {
+StateLook LookOf(Ruling outcome) {
   switch (outcome) {
-    case Outcome::kPass:
+    case Ruling::kPass:
       return {"pass", "✓"};
-    case Outcome::kFail:
+    case Ruling::kFail:
       return {"fail", "✗"};
-    case Outcome::kInconclusive:
+    case Ruling::kInconclusive:
       break;
   }
   return {"inconclusive", "?"};

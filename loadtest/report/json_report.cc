@@ -103,7 +103,7 @@ Json ResultJson(const LoadResult& run) {
 }
 
 Json VerdictJson(const Verdict& verdict) {
-  Json json = {{"outcome", OutcomeName(verdict.outcome)},
+  Json json = {{"outcome", RulingName(verdict.outcome)},
                {"doubts", verdict.doubts},
                {"criteria", Json::array()}};
   for (const Criterion& row : verdict.criteria) {

@@ -246,8 +246,8 @@ Enum ReadNamed(const JsonNode& node, const char* key, const std::vector<Enum>& v
 
 Verdict ReadVerdict(const JsonNode& node) {
   Verdict verdict;
-  verdict.outcome = ReadNamed(
-      node, "outcome", {Outcome::kPass, Outcome::kFail, Outcome::kInconclusive}, OutcomeName);
+  verdict.outcome =
+      ReadNamed(node, "outcome", {Ruling::kPass, Ruling::kFail, Ruling::kInconclusive}, RulingName);
   verdict.doubts = ReadStrings(node, "doubts");
   node.ForEach("criteria", [&verdict](const JsonNode& row) {
     verdict.criteria.push_back(

@@ -23,12 +23,12 @@ int64_t CountOf(const std::vector<Criterion>& criteria, CriterionState state) {
 std::vector<Criterion> TestCases(const Verdict& verdict) {
   std::vector<Criterion> cases = verdict.criteria;
   const bool blamed = CountOf(cases, CriterionState::kHeld) < cases.size();
-  if (cases.empty() || (verdict.outcome != Outcome::kPass && !blamed)) {
-    const CriterionState state = verdict.outcome == Outcome::kPass ? CriterionState::kHeld
-                                 : verdict.outcome == Outcome::kFail
+  if (cases.empty() || (verdict.outcome != Ruling::kPass && !blamed)) {
+    const CriterionState state = verdict.outcome == Ruling::kPass ? CriterionState::kHeld
+                                 : verdict.outcome == Ruling::kFail
                                      ? CriterionState::kBroken
                                      : CriterionState::kNotMeasurable;
-    cases.push_back({"verdict", OutcomeName(Outcome::kPass), OutcomeName(verdict.outcome), state,
+    cases.push_back({"verdict", RulingName(Ruling::kPass), RulingName(verdict.outcome), state,
                      absl::StrJoin(verdict.doubts, "; ")});
   }
   return cases;

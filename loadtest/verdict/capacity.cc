@@ -74,17 +74,17 @@ class Search {
       : scenario_(scenario), capacity_(*scenario.capacity), measure_(measure) {}
 
   absl::StatusOr<CapacityResult> Run() {
-    ASSIGN_OR_RETURN(const Outcome lowest, JudgeRate(capacity_.lowest));
-    if (lowest != Outcome::kPass) return Finished();
+    ASSIGN_OR_RETURN(const Ruling lowest, JudgeRate(capacity_.lowest));
+    if (lowest != Ruling::kPass) return Finished();
     held_ = {capacity_.lowest};
-    ASSIGN_OR_RETURN(const Outcome highest, JudgeRate(capacity_.highest));
-    if (highest == Outcome::kPass) held_.push_back(capacity_.highest);
+    ASSIGN_OR_RETURN(const Ruling highest, JudgeRate(capacity_.highest));
+    if (highest == Ruling::kPass) held_.push_back(capacity_.highest);
     while (!held_.empty()) {
       RETURN_IF_ERROR(Narrow());
       confirming_ = true;
-      ASSIGN_OR_RETURN(const Outcome again, JudgeRate(held_.back()));
+      ASSIGN_OR_RETURN(const Ruling again, JudgeRate(held_.back()));
       confirming_ = false;
-      if (again == Outcome::kPass) break;
+      if (again == Ruling::kPass) break;
       held_.pop_back();
     }
     return Finished();
@@ -95,26 +95,26 @@ class Search {
   absl::Status Narrow() {
     while (broken_ > 0 && broken_ / held_.back() > 1 + capacity_.precision) {
       const double middle = std::sqrt(held_.back() * broken_);
-      ASSIGN_OR_RETURN(const Outcome outcome, JudgeRate(middle));
-      if (outcome == Outcome::kPass) held_.push_back(middle);
+      ASSIGN_OR_RETURN(const Ruling outcome, JudgeRate(middle));
+      if (outcome == Ruling::kPass) held_.push_back(middle);
     }
     return absl::OkStatus();
   }
 
   // By as many windows as it takes.  Of a rate that did not pass, takes note.
-  absl::StatusOr<Outcome> JudgeRate(double rate) {
+  absl::StatusOr<Ruling> JudgeRate(double rate) {
     int passed = 0, failed = 0, inconclusive = 0;
     while (true) {
       ASSIGN_OR_RETURN(const Verdict verdict, Window(rate));
       const bool wrong = WrongAnswers(verdict);
-      passed += verdict.outcome == Outcome::kPass;
-      failed += verdict.outcome == Outcome::kFail;
-      inconclusive += verdict.outcome == Outcome::kInconclusive;
-      if (passed == (failed > 0 ? 2 : 1)) return Outcome::kPass;
+      passed += verdict.outcome == Ruling::kPass;
+      failed += verdict.outcome == Ruling::kFail;
+      inconclusive += verdict.outcome == Ruling::kInconclusive;
+      if (passed == (failed > 0 ? 2 : 1)) return Ruling::kPass;
       if (failed < 2 && !wrong && inconclusive <= kMaxInconclusive) continue;
       broken_ = rate;
       broken_why_ = Reasons(verdict);
-      broken_outcome_ = failed == 2 || wrong ? Outcome::kFail : Outcome::kInconclusive;
+      broken_outcome_ = failed == 2 || wrong ? Ruling::kFail : Ruling::kInconclusive;
       return broken_outcome_;
     }
   }
@@ -145,7 +145,7 @@ class Search {
     if (broken_ == 0) {
       result_.ending = CapacityEnding::kAboveHighest;
       result_.why = absl::StrCat("the highest rate, ", Rate(result_.rate), ", meets the SLO");
-    } else if (broken_outcome_ == Outcome::kInconclusive) {
+    } else if (broken_outcome_ == Ruling::kInconclusive) {
       result_.ending = CapacityEnding::kInconclusive;
       result_.why = absl::StrCat(Rate(broken_), " could not be judged: ", broken_why_);
     } else if (result_.rate == 0) {
@@ -165,7 +165,7 @@ class Search {
   const MeasureRate& measure_;
   std::vector<double> held_;  // rates that met the SLO, ascending
   double broken_ = 0;         // the lowest that did not; 0: none yet
-  Outcome broken_outcome_ = Outcome::kFail;
+  Ruling broken_outcome_ = Ruling::kFail;
   std::string broken_why_;
   bool confirming_ = false;
   CapacityResult result_;
@@ -246,9 +246,9 @@ const char* CapacityEndingName(CapacityEnding ending) {
   return "";
 }
 
-Outcome CapacityResult::outcome() const {
-  if (wrong_answers || ending == CapacityEnding::kBelowLowest) return Outcome::kFail;
-  return ending == CapacityEnding::kInconclusive ? Outcome::kInconclusive : Outcome::kPass;
+Ruling CapacityResult::outcome() const {
+  if (wrong_answers || ending == CapacityEnding::kBelowLowest) return Ruling::kFail;
+  return ending == CapacityEnding::kInconclusive ? Ruling::kInconclusive : Ruling::kPass;
 }
 
 absl::StatusOr<CapacityResult> FindCapacity(const Scenario& scenario, const MeasureRate& measure) {

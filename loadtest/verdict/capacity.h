@@ -75,7 +75,7 @@ struct CapacityResult {
   std::string why;                  // the ending in words, with the criteria that broke
 
   // Fail for wrong answers at any rate and for kBelowLowest; inconclusive for kInconclusive.
-  Outcome outcome() const;
+  Ruling outcome() const;
 };
 
 // `scenario.capacity` is set.  Takes as given that a fleet which meets the SLO at one rate

@@ -293,20 +293,20 @@ absl::StatusOr<Comparison> Compare(absl::Span<const LoadResult> a, absl::Span<co
   return comparison;
 }
 
-Outcome Comparison::outcome() const {
-  if (wrong_answers) return Outcome::kFail;
-  if (!doubts.empty()) return Outcome::kInconclusive;
+Ruling Comparison::outcome() const {
+  if (wrong_answers) return Ruling::kFail;
+  if (!doubts.empty()) return Ruling::kInconclusive;
   const auto any = [this](auto holds) {
     return std::any_of(changes.begin(), changes.end(), holds);
   };
   if (any([](const FigureChange& change) { return change.kind == ChangeKind::kRegression; })) {
-    return Outcome::kFail;
+    return Ruling::kFail;
   }
   // The median is the first figure; where it cannot be told, nothing of latency can.
   if (changes.empty() || changes[0].kind == ChangeKind::kNotMeasurable) {
-    return Outcome::kInconclusive;
+    return Ruling::kInconclusive;
   }
-  return Outcome::kPass;
+  return Ruling::kPass;
 }
 
 const char* ChangeKindName(ChangeKind kind) {

@@ -64,7 +64,7 @@ struct Comparison {
   bool wrong_answers = false;  // B gave some, A none: a regression whatever the doubts
 
   // Fail: B is worse.  Inconclusive: doubts, or no latency could be compared.
-  Outcome outcome() const;
+  Ruling outcome() const;
 };
 
 // Latency at 50, 90 and 99 %, failed, degraded, missing shards, missed known items.

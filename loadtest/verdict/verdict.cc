@@ -224,12 +224,12 @@ bool Any(const std::vector<Criterion>& criteria, CriterionState state) {
                      [state](const Criterion& criterion) { return criterion.state == state; });
 }
 
-Outcome OutcomeOf(const Verdict& verdict, bool wrong_answers) {
-  if (wrong_answers) return Outcome::kFail;
-  if (!verdict.doubts.empty()) return Outcome::kInconclusive;
-  if (Any(verdict.criteria, CriterionState::kBroken)) return Outcome::kFail;
-  if (Any(verdict.criteria, CriterionState::kNotMeasurable)) return Outcome::kInconclusive;
-  return Outcome::kPass;
+Ruling OutcomeOf(const Verdict& verdict, bool wrong_answers) {
+  if (wrong_answers) return Ruling::kFail;
+  if (!verdict.doubts.empty()) return Ruling::kInconclusive;
+  if (Any(verdict.criteria, CriterionState::kBroken)) return Ruling::kFail;
+  if (Any(verdict.criteria, CriterionState::kNotMeasurable)) return Ruling::kInconclusive;
+  return Ruling::kPass;
 }
 
 }  // namespace
@@ -268,25 +268,25 @@ const char* CriterionStateName(CriterionState state) {
   return "";
 }
 
-const char* OutcomeName(Outcome outcome) {
+const char* RulingName(Ruling outcome) {
   switch (outcome) {
-    case Outcome::kPass:
+    case Ruling::kPass:
       return "pass";
-    case Outcome::kFail:
+    case Ruling::kFail:
       return "fail";
-    case Outcome::kInconclusive:
+    case Ruling::kInconclusive:
       return "inconclusive";
   }
   return "";
 }
 
-int ExitStatus(Outcome outcome) {
+int ExitStatus(Ruling outcome) {
   switch (outcome) {
-    case Outcome::kPass:
+    case Ruling::kPass:
       return kSuccess;
-    case Outcome::kFail:
+    case Ruling::kFail:
       return kFailure;
-    case Outcome::kInconclusive:
+    case Ruling::kInconclusive:
       return kInconclusiveStatus;
   }
   return kFailure;

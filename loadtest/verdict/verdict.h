@@ -26,10 +26,10 @@ struct Criterion {
   std::string reason;  // not measurable: why, and what to do
 };
 
-enum class Outcome { kPass, kFail, kInconclusive };
+enum class Ruling { kPass, kFail, kInconclusive };
 
 // "pass", "fail", "inconclusive".
-const char* OutcomeName(Outcome outcome);
+const char* RulingName(Ruling outcome);
 
 // Name of the criterion of wrong answers.
 inline constexpr absl::string_view kAnswersCriterion = "answers";
@@ -37,10 +37,10 @@ inline constexpr absl::string_view kAnswersCriterion = "answers";
 // Exit statuses, beside 1 for a wrong command line (common/config/command.h): 0 pass, 2 fail
 // (and whatever went wrong before there was a verdict), 3 inconclusive.
 inline constexpr int kInconclusiveStatus = 3;
-int ExitStatus(Outcome outcome);
+int ExitStatus(Ruling outcome);
 
 struct Verdict {
-  Outcome outcome = Outcome::kInconclusive;
+  Ruling outcome = Ruling::kInconclusive;
   std::vector<Criterion> criteria;
   std::vector<std::string> doubts;  // why figures cannot be relied on; empty: they can
 };

@@ -8,8 +8,6 @@
 namespace sightline {
 namespace {
 
-using Catch::Contains;
-
 // One second a letter: w whole, e empty, f two failures, d degraded, m a shard missing,
 // x an answer that failed a check.
 std::vector<Second> Seconds(const std::string& letters) {
@@ -33,14 +31,10 @@ FaultMark Mark(double at, double ended) {
   return {"kill reranker", absl::Seconds(at), absl::Seconds(ended), absl::InfiniteDuration(), {}};
 }
 
-FaultMark Judged(const std::string& letters, const FaultSpec& fault, double at, double ended) {
-  std::vector<FaultMark> marks = {Mark(at, ended)};
-  JudgeFaults({fault}, Seconds(letters), &marks);
-  return marks[0];
-}
-
 absl::Duration WholeAgain(const std::string& letters, double at, double ended) {
-  return Judged(letters, FaultSpec(), at, ended).whole_again;
+  std::vector<FaultMark> marks = {Mark(at, ended)};
+  FindRecoveries(Seconds(letters), &marks);
+  return marks[0].whole_again;
 }
 
 }  // namespace
@@ -84,57 +78,24 @@ TEST_CASE("three whole seconds must fit before the run ends") {
 
 TEST_CASE("the search ends where the next fault begins") {
   std::vector<FaultMark> marks = {Mark(2, 3), Mark(6, 7)};
-  //                                         0123456789012
-  JudgeFaults({FaultSpec(), FaultSpec()}, Seconds("wwffwwffwwww"), &marks);
+  //                     0123456789012
+  FindRecoveries(Seconds("wwffwwffwwww"), &marks);
   REQUIRE(marks[0].whole_again == absl::InfiniteDuration());
   REQUIRE(marks[1].whole_again == absl::Seconds(1));
 }
 
 TEST_CASE("a fault that began before the other was over does not end its search") {
   std::vector<FaultMark> marks = {Mark(2, 5), Mark(4, 6)};
-  //                                         01234567890
-  JudgeFaults({FaultSpec(), FaultSpec()}, Seconds("wwffffffwww"), &marks);
+  //                     01234567890
+  FindRecoveries(Seconds("wwffffffwww"), &marks);
   REQUIRE(marks[0].whole_again == absl::Seconds(3));
   REQUIRE(marks[1].whole_again == absl::Seconds(2));
 }
 
-TEST_CASE("failures count from the second of the fault until the fleet is whole") {
-  FaultSpec fault;
-  fault.max_failures = 6;
-  //              0123456789
-  REQUIRE(Judged("fwwfdfwwww", fault, 3.9, 5).failed_expectations.empty());
-  fault.max_failures = 3;
-  const FaultMark judged = Judged("fwwfdfwwwf", fault, 3.9, 5);
-  REQUIRE(judged.failed_expectations.size() == 1);
-  REQUIRE_THAT(judged.failed_expectations[0], Contains("4 requests failed"));
-  REQUIRE_THAT(judged.failed_expectations[0], Contains("allowed are 3"));
-  SECTION("and until the run's end if it never is") {
-    fault.max_failures = 7;
-    REQUIRE_THAT(Judged("fwwffffddd", fault, 3, 4).failed_expectations.at(0),
-                 Contains("8 requests failed"));
-  }
-  SECTION("degraded answers are no failures") {
-    fault.max_failures = 0;
-    REQUIRE(Judged("wwddddwww", fault, 2, 4).failed_expectations.empty());
-  }
-}
-
-TEST_CASE("being whole later than expected, or never, fails the expectation") {
-  FaultSpec fault;
-  fault.whole_within = absl::Seconds(2);
-  REQUIRE(Judged("wwwffffwww", fault, 3, 5).failed_expectations.empty());
-  REQUIRE_THAT(Judged("wwwffffwww", fault, 3, 4.5).failed_expectations.at(0),
-               Contains("whole again after 2.5s; wanted within 2s"));
-  REQUIRE_THAT(Judged("wwwfffffff", fault, 3, 4).failed_expectations.at(0),
-               Contains("before the run ended; wanted within 2s"));
-}
-
 TEST_CASE("a fault that was not done as planned is not judged") {
-  FaultSpec fault;
-  fault.max_failures = 0;
   std::vector<FaultMark> marks = {Mark(3, 3)};
   marks[0].failed_expectations = {"could not be done"};
-  JudgeFaults({fault}, Seconds("wwwffff"), &marks);
+  FindRecoveries(Seconds("wwwffff"), &marks);
   REQUIRE(marks[0].failed_expectations.size() == 1);
   REQUIRE(marks[0].whole_again == absl::InfiniteDuration());
 }

@@ -49,7 +49,7 @@ TEST_CASE("names from outside come back as they were, less what XML forbids") {
 
 TEST_CASE("a run that was not judged does not look like success") {
   ReportData data;
-  data.verdict.outcome = Outcome::kInconclusive;
+  data.verdict.outcome = Ruling::kInconclusive;
   data.verdict.doubts = {"no request was sent"};
   data.verdict.criteria = {{"latency p99", "at most 1s", "1ms", CriterionState::kHeld, ""}};
   pugi::xml_document document;

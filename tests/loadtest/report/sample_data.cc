@@ -165,7 +165,7 @@ ReportData SampleData() {
   run.generator.cpu = absl::Milliseconds(1130);
   run.environment = {{"cores", "2"}, {"cpu", "a CPU"}, {"model", "demo"}};
   data.latency_limits = {{0.5, absl::Milliseconds(60)}, {0.99, absl::Milliseconds(300)}};
-  data.verdict.outcome = Outcome::kFail;
+  data.verdict.outcome = Ruling::kFail;
   data.verdict.criteria = {{"answers", "none wrong", "3 order", CriterionState::kBroken, ""},
                            {"latency p50", "at most 60ms", "31.49ms", CriterionState::kHeld, ""},
                            {"latency p99", "at most 300ms", "913.4ms", CriterionState::kBroken, ""},

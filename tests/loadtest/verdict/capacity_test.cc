@@ -60,7 +60,7 @@ TEST_CASE("the capacity of a server is where its queue makes requests late") {
       const double truth = TrueCapacity(service_rate);
       INFO(service_rate << " " << precision << ": " << result->rate << " " << truth);
       REQUIRE(result->ending == CapacityEnding::kFound);
-      REQUIRE(result->outcome() == Outcome::kPass);
+      REQUIRE(result->outcome() == Ruling::kPass);
       // Quantiles are up to 1/128 too high; the number of requests a second is whole.
       REQUIRE(result->rate <= truth + 1);
       REQUIRE(result->broken_rate >= truth * 0.98 - 1);
@@ -144,13 +144,13 @@ TEST_CASE("both ends of the range are told as such") {
   REQUIRE(all->ending == CapacityEnding::kAboveHighest);
   REQUIRE(all->rate == 100);
   REQUIRE(all->broken_rate == 0);
-  REQUIRE(all->outcome() == Outcome::kPass);
+  REQUIRE(all->outcome() == Ruling::kPass);
 
   const auto none =
       FindCapacity(Searching(10, 100, 0.1), [](double rate) { return Scripted(rate, false); });
   REQUIRE(none->ending == CapacityEnding::kBelowLowest);
   REQUIRE(none->rate == 0);
-  REQUIRE(none->outcome() == Outcome::kFail);
+  REQUIRE(none->outcome() == Ruling::kFail);
   REQUIRE(none->steps.size() == 2);
 }
 
@@ -163,7 +163,7 @@ TEST_CASE("rates that the generator cannot reach are not called the fleet's limi
       });
   REQUIRE(result.ok());
   REQUIRE(result->ending == CapacityEnding::kInconclusive);
-  REQUIRE(result->outcome() == Outcome::kInconclusive);
+  REQUIRE(result->outcome() == Ruling::kInconclusive);
   REQUIRE(result->rate > 53);
   REQUIRE(result->rate < 60);
   REQUIRE(absl::StrContains(result->why, "did not keep its schedule"));
@@ -189,7 +189,7 @@ TEST_CASE("wrong answers fail a rate at once, and the search with it") {
       });
   REQUIRE(result->wrong_answers);
   REQUIRE(result->rate <= 50);
-  REQUIRE(result->outcome() == Outcome::kFail);
+  REQUIRE(result->outcome() == Ruling::kFail);
 }
 
 TEST_CASE("errors of the measurement end the search, with the rate") {

@@ -63,7 +63,7 @@ int Regressions(const SyntheticFleet& a, const SyntheticFleet& b, int runs, doub
     std::mt19937_64 random(seed);
     const std::vector<LoadResult> runs_a = Runs(a, runs, run_wander, &random);
     const std::vector<LoadResult> runs_b = Runs(b, runs, run_wander, &random);
-    regressions += CompareRuns(runs_a, runs_b, options).outcome() == Outcome::kFail;
+    regressions += CompareRuns(runs_a, runs_b, options).outcome() == Ruling::kFail;
   }
   return regressions;
 }
@@ -118,7 +118,7 @@ TEST_CASE("a change has its size, its interval and its direction") {
   REQUIRE(Find(comparison, "failed requests").kind == ChangeKind::kNone);
   REQUIRE(Find(CompareRuns(b, a, CompareOptions()), "latency p50").kind ==
           ChangeKind::kImprovement);
-  REQUIRE(CompareRuns(b, a, CompareOptions()).outcome() == Outcome::kPass);
+  REQUIRE(CompareRuns(b, a, CompareOptions()).outcome() == Ruling::kPass);
 }
 
 TEST_CASE("more failures are told, and a single one is not") {
@@ -176,7 +176,7 @@ TEST_CASE("what cannot be told is not measurable") {
   brief.seconds = 10;
   const auto a = Runs(NoisyFleet(), 1, 0, &random), b = Runs(brief, 1, 0, &random);
   const Comparison comparison = CompareRuns(a, b, CompareOptions());
-  REQUIRE(comparison.outcome() == Outcome::kInconclusive);
+  REQUIRE(comparison.outcome() == Ruling::kInconclusive);
   REQUIRE(absl::StrContains(comparison.changes[0].reason, "too short"));
 
   brief.seconds = 15;  // 15 x 60 are 900, nine of them beyond 99 %
@@ -190,7 +190,7 @@ TEST_CASE("what cannot be told is not measurable") {
     empty.scenario = "synthetic";
     return empty;
   }());
-  REQUIRE(CompareRuns(nothing, nothing, CompareOptions()).outcome() == Outcome::kInconclusive);
+  REQUIRE(CompareRuns(nothing, nothing, CompareOptions()).outcome() == Ruling::kInconclusive);
 }
 
 TEST_CASE("a late generator, another rate and wrong answers are told") {
@@ -198,14 +198,14 @@ TEST_CASE("a late generator, another rate and wrong answers are told") {
   const auto a = Runs(NoisyFleet(), 1, 0, &random);
   auto late = a;
   late[0].generator.kept_schedule = false;
-  REQUIRE(CompareRuns(a, late, CompareOptions()).outcome() == Outcome::kInconclusive);
+  REQUIRE(CompareRuns(a, late, CompareOptions()).outcome() == Ruling::kInconclusive);
   REQUIRE(absl::StrContains(CompareRuns(a, late, CompareOptions()).doubts[0], "run 1 of B"));
   auto faster = a;
   faster[0].intended_rate *= 1.2;
-  REQUIRE(CompareRuns(a, faster, CompareOptions()).outcome() == Outcome::kInconclusive);
+  REQUIRE(CompareRuns(a, faster, CompareOptions()).outcome() == Ruling::kInconclusive);
   auto wrong = late;
   wrong[0].total.check_failures["order"] = 1;
-  REQUIRE(CompareRuns(a, wrong, CompareOptions()).outcome() == Outcome::kFail);
+  REQUIRE(CompareRuns(a, wrong, CompareOptions()).outcome() == Ruling::kFail);
   REQUIRE(CompareRuns(a, a, CompareOptions()).notes.size() == 1);
 }
 

@@ -51,7 +51,7 @@ TEST_CASE("a run that keeps what is asked passes") {
   slo.min_recall = 1;
   slo.min_rate_share = 1;
   const Verdict verdict = Judge(GoodResult(), Asking(slo));
-  REQUIRE(verdict.outcome == Outcome::kPass);
+  REQUIRE(verdict.outcome == Ruling::kPass);
   REQUIRE(verdict.doubts.empty());
   REQUIRE(verdict.criteria.size() == 8);
   for (const Criterion& criterion : verdict.criteria) {
@@ -95,7 +95,7 @@ TEST_CASE("each broken criterion fails the run and says what was measured") {
   for (const Case& one : cases) {
     INFO(one.name);
     const Verdict verdict = Judge(result, Asking(one.slo));
-    REQUIRE(verdict.outcome == Outcome::kFail);
+    REQUIRE(verdict.outcome == Ruling::kFail);
     const Criterion& criterion = Find(verdict, one.name);
     REQUIRE(criterion.state == CriterionState::kBroken);
     if (!one.measured.empty()) REQUIRE(criterion.measured == one.measured);
@@ -107,7 +107,7 @@ TEST_CASE("a percentile without ten samples beyond it is not measurable") {
   slo.latency = {{0.999, absl::Hours(1)}};
   slo.max_error_share = 0;
   const Verdict verdict = Judge(GoodResult(), Asking(slo));
-  REQUIRE(verdict.outcome == Outcome::kInconclusive);
+  REQUIRE(verdict.outcome == Ruling::kInconclusive);
   const Criterion& criterion = Find(verdict, "latency p99.9");
   REQUIRE(criterion.state == CriterionState::kNotMeasurable);
   REQUIRE(criterion.measured.empty());
@@ -117,7 +117,7 @@ TEST_CASE("a percentile without ten samples beyond it is not measurable") {
   slo.min_coverage = 1;
   LoadResult result = GoodResult();
   result.total.shards_answered = 1;
-  REQUIRE(Judge(result, Asking(slo)).outcome == Outcome::kFail);
+  REQUIRE(Judge(result, Asking(slo)).outcome == Ruling::kFail);
 }
 
 TEST_CASE("what there is nothing to tell of is not measurable") {
@@ -126,7 +126,7 @@ TEST_CASE("what there is nothing to tell of is not measurable") {
   Slo slo;
   slo.min_recall = 0.5;
   Verdict verdict = Judge(result, Asking(slo));
-  REQUIRE(verdict.outcome == Outcome::kInconclusive);
+  REQUIRE(verdict.outcome == Ruling::kInconclusive);
   REQUIRE(absl::StrContains(Find(verdict, "recall of known items").reason, "no query has known"));
 
   result.total.ok = 0;
@@ -134,7 +134,7 @@ TEST_CASE("what there is nothing to tell of is not measurable") {
   slo.max_degraded_share = 0;
   slo.min_coverage = 1;
   verdict = Judge(result, Asking(slo));
-  REQUIRE(verdict.outcome == Outcome::kInconclusive);
+  REQUIRE(verdict.outcome == Ruling::kInconclusive);
   for (const Criterion& criterion : verdict.criteria) {
     INFO(criterion.name);
     REQUIRE(criterion.state == CriterionState::kNotMeasurable);
@@ -149,14 +149,14 @@ TEST_CASE("a wrong answer fails, whatever else holds") {
   Scenario scenario;
   scenario.check_answers = false;
   const Verdict verdict = Judge(result, scenario);
-  REQUIRE(verdict.outcome == Outcome::kFail);
+  REQUIRE(verdict.outcome == Ruling::kFail);
   REQUIRE(Find(verdict, "answers").measured == "1 late, 2 order");
 }
 
 TEST_CASE("a wrong answer in the warm-up fails, too, and is counted once") {
   LoadResult result = GoodResult();
   result.seconds[0].tally.check_failures = {{"order", 1}};
-  REQUIRE(Judge(result, Scenario()).outcome == Outcome::kFail);
+  REQUIRE(Judge(result, Scenario()).outcome == Ruling::kFail);
   result.total.check_failures = {{"order", 1}};
   REQUIRE(Find(Judge(result, Scenario()), "answers").measured == "1 order");
 }
@@ -169,19 +169,19 @@ TEST_CASE("a generator that was late makes a run inconclusive, good or bad") {
   Slo slo;
   slo.latency = {{0.5, absl::Hours(1)}};
   Verdict verdict = Judge(result, Asking(slo));
-  REQUIRE(verdict.outcome == Outcome::kInconclusive);
+  REQUIRE(verdict.outcome == Ruling::kInconclusive);
   REQUIRE(verdict.doubts.size() == 1);
   REQUIRE(absl::StrContains(verdict.doubts[0], "7 of 0 requests were sent more than 10ms late"));
   slo.latency[0].second = absl::Milliseconds(1);
-  REQUIRE(Judge(result, Asking(slo)).outcome == Outcome::kInconclusive);
+  REQUIRE(Judge(result, Asking(slo)).outcome == Ruling::kInconclusive);
 }
 
 TEST_CASE("nothing asked and nothing sent are inconclusive") {
   Scenario scenario;
-  REQUIRE(Judge(LoadResult(), scenario).outcome == Outcome::kInconclusive);
+  REQUIRE(Judge(LoadResult(), scenario).outcome == Ruling::kInconclusive);
   scenario.check_answers = false;
   const Verdict verdict = Judge(GoodResult(), scenario);
-  REQUIRE(verdict.outcome == Outcome::kInconclusive);
+  REQUIRE(verdict.outcome == Ruling::kInconclusive);
   REQUIRE(absl::StrContains(verdict.doubts[0], "asks for nothing"));
 }
 
@@ -213,9 +213,9 @@ Scenario Expecting(absl::optional<int64_t> max_failures,
 TEST_CASE("failures count from the fault until all is whole") {
   const LoadResult result = FaultyResult();
   const Verdict held = Judge(result, Expecting(4, absl::nullopt));
-  REQUIRE(held.outcome == Outcome::kPass);
+  REQUIRE(held.outcome == Ruling::kPass);
   REQUIRE(Find(held, "kill reranker/0: failed requests").measured == "4");  // seconds 3 to 6
-  REQUIRE(Judge(result, Expecting(3, absl::nullopt)).outcome == Outcome::kFail);
+  REQUIRE(Judge(result, Expecting(3, absl::nullopt)).outcome == Ruling::kFail);
 
   LoadResult never = result;
   never.faults[0].whole_again = absl::InfiniteDuration();
@@ -234,11 +234,11 @@ TEST_CASE("a fleet must be whole again in time") {
   const auto judge = [&](absl::Duration within) {
     return Judge(result, Expecting(absl::nullopt, within));
   };
-  REQUIRE(judge(absl::Milliseconds(1200)).outcome == Outcome::kPass);
-  REQUIRE(judge(absl::Milliseconds(1199)).outcome == Outcome::kFail);
+  REQUIRE(judge(absl::Milliseconds(1200)).outcome == Ruling::kPass);
+  REQUIRE(judge(absl::Milliseconds(1199)).outcome == Ruling::kFail);
   result.faults[0].whole_again = absl::InfiniteDuration();
   const Verdict verdict = judge(absl::Hours(1));
-  REQUIRE(verdict.outcome == Outcome::kFail);
+  REQUIRE(verdict.outcome == Ruling::kFail);
   REQUIRE(Find(verdict, "kill reranker/0: whole again").measured == "not within the run");
 }
 
@@ -246,7 +246,7 @@ TEST_CASE("a fault that was not done leaves the run inconclusive") {
   LoadResult result = FaultyResult();
   result.faults.clear();
   const Verdict verdict = Judge(result, Expecting(0, absl::nullopt));
-  REQUIRE(verdict.outcome == Outcome::kInconclusive);
+  REQUIRE(verdict.outcome == Ruling::kInconclusive);
   REQUIRE(Find(verdict, "kill reranker/0").state == CriterionState::kNotMeasurable);
 }
 
@@ -261,16 +261,16 @@ TEST_CASE("failed expectations are noted once, and what others noted breaks the 
   LoadResult other = FaultyResult();
   other.faults[0].failed_expectations = {"the process did not start again"};
   const Verdict verdict = Judge(other, Expecting(absl::nullopt, absl::nullopt));
-  REQUIRE(verdict.outcome == Outcome::kFail);
+  REQUIRE(verdict.outcome == Ruling::kFail);
   REQUIRE(Find(verdict, "kill reranker/0").measured == "the process did not start again");
 }
 
 // ---- words ----
 
 TEST_CASE("outcomes have an exit status each") {
-  REQUIRE(ExitStatus(Outcome::kPass) == 0);
-  REQUIRE(ExitStatus(Outcome::kFail) == 2);
-  REQUIRE(ExitStatus(Outcome::kInconclusive) == 3);
+  REQUIRE(ExitStatus(Ruling::kPass) == 0);
+  REQUIRE(ExitStatus(Ruling::kFail) == 2);
+  REQUIRE(ExitStatus(Ruling::kInconclusive) == 3);
 }
 
 TEST_CASE("shares and latencies are short and never round to all or none") {

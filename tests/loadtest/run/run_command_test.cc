@@ -1,0 +1,131 @@
+// The whole load test over a tiny store: fleet, load, verdict, reports.
+#include "loadtest/run/run_command.h"
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "catch2/catch.hpp"
+#include "common/base/files.h"
+#include "loadtest/report/json_report.h"
+#include "loadtest/run/compare_command.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/tiny_store.h"
+
+namespace sightline {
+namespace {
+
+using Catch::Contains;
+
+// Generous: what fails here is broken, not slow.
+constexpr char kScenario[] = R"(
+name: tiny
+warm_up: 1s
+length: 3s
+arrivals: {kind: poisson, rate: 20}
+mix:
+  - {kind: text, index: images, queries: texts.txt, deadline: 60s}
+  - {kind: item, index: images, depth: [{value: 0}], deadline: 60s}
+connections: 2
+)";
+
+struct Ran {
+  int status;
+  std::string out, err;
+};
+
+class Bench {
+ public:
+  Bench() : store_(MakeTinyStore(directory_.path(), 20)) {
+    REQUIRE(WriteFileAtomically(directory_.File("texts.txt"), "a red fish\na house\n").ok());
+  }
+
+  std::string File(const std::string& name) const { return directory_.File(name); }
+
+  // `more`: further lines of the scenario.
+  Ran Run(const std::string& more, std::vector<std::string> flags) const {
+    const std::string scenario = directory_.File("tiny.yaml");
+    REQUIRE(WriteFileAtomically(scenario, kScenario + more).ok());
+    flags.insert(flags.begin(), {scenario, "--out", directory_.File("out"), "--store", store_.path,
+                                 "--binaries", "services"});
+    std::ostringstream out, err;
+    const int status = RunScenarioCommand(flags, {out, err});
+    return {status, out.str(), err.str()};
+  }
+
+  std::string FleetLine() const {
+    return "fleet: {shards: " + std::to_string(store_.shard_count) + "}\n";
+  }
+
+ private:
+  TempDir directory_;
+  const TinyStore store_;
+};
+
+TEST_CASE("a scenario is run over a fleet of its own, judged and reported") {
+  const Bench bench;
+  const Ran ran = bench.Run(
+      bench.FleetLine() + "slo: {latency: [{percentile: 50, within: 30s}], max_error_share: 0}\n",
+      {});
+  INFO(ran.out << ran.err);
+  REQUIRE(ran.status == kSuccess);
+  REQUIRE_THAT(ran.out, Contains("latency p50"));
+
+  const auto text = ReadFile(bench.File("out/report.json"), kMaxJsonReportBytes);
+  REQUIRE(text.ok());
+  const auto report = ParseJsonReport(*text);
+  REQUIRE(report.ok());
+  REQUIRE(report->verdict.outcome == Ruling::kPass);
+  REQUIRE(report->result.total.ok > 20);
+  REQUIRE(report->result.total.check_failures.empty());
+  REQUIRE(report->result.by_kind.size() == 2);
+  REQUIRE(report->result.total.generations.size() == 1);
+  REQUIRE(report->result.generator.cpu > absl::ZeroDuration());
+  REQUIRE(FileExists(bench.File("out/report.html")));
+  REQUIRE(FileExists(bench.File("out/junit.xml")));
+
+  SECTION("and is no regression against itself") {
+    std::ostringstream out, err;
+    const std::string path = bench.File("out/report.json");
+    // Three seconds are too few for a verdict: that, and no alarm, is what it says.
+    REQUIRE(RunCompareCommand({"--a", path, "--b", path}, {out, err}) == kInconclusiveStatus);
+    REQUIRE_THAT(out.str(), !Contains("regression"));
+  }
+}
+
+TEST_CASE("what does not hold fails the run") {
+  const Bench bench;
+  const Ran ran =
+      bench.Run(bench.FleetLine() + "slo: {latency: [{percentile: 50, within: 1us}]}\n", {});
+  INFO(ran.out << ran.err);
+  REQUIRE(ran.status == kFailure);
+  REQUIRE_THAT(ran.out, Contains("broken"));
+}
+
+TEST_CASE("a fleet that is not there fails every request and the run") {
+  const Bench bench;
+  const Ran ran = bench.Run("slo: {max_error_share: 0.5}\n", {"--target", "127.0.0.1:1"});
+  INFO(ran.out << ran.err);
+  REQUIRE(ran.status == kFailure);
+  REQUIRE_THAT(ran.out, Contains("UNAVAILABLE"));
+}
+
+TEST_CASE("without a fleet and without a target there is nothing to load") {
+  const Bench bench;
+  const Ran ran = bench.Run("slo: {max_error_share: 0}\n", {});
+  REQUIRE(ran.status == kFailure);
+  REQUIRE_THAT(ran.err, Contains("--target"));
+}
+
+TEST_CASE("faults cannot be done to somebody else's fleet") {
+  const Bench bench;
+  const Ran ran =
+      bench.Run(bench.FleetLine() + "faults: [{kind: kill, target: reranker, at: 1s}]\n" +
+                    "slo: {max_error_share: 0}\n",
+                {"--target", "127.0.0.1:1"});
+  REQUIRE(ran.status == kFailure);
+  REQUIRE_THAT(ran.err, Contains("faults"));
+}
+
+}  // namespace
+}  // namespace sightline
