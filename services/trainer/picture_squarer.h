@@ -27,6 +27,7 @@ namespace sightline {
 struct ListedPicture {
   const CorpusReader* reader = nullptr;
   CorpusItem item;
+  bool companion = false;  // no index will hold it: it is there to be learnt from
 };
 
 struct SquaringOptions {

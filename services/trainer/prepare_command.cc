@@ -29,7 +29,7 @@ constexpr int64_t kMaxVocabularyBytes = 64 << 20;
 // What the command line says, as text.
 struct PrepareFlags {
   std::string out, languages = "en,de,fr,es", model_config, vocabulary;
-  std::vector<std::string> corpora;
+  std::vector<std::string> corpora, companions;
   absl::optional<int64_t> vocabulary_size, threads;
   bool learn_names = false;
 };
@@ -42,6 +42,9 @@ Flags DefineFlags(PrepareFlags* values) {
                 "stamps, clipart, emoji or folder:PATH; repeatable, or with commas between; "
                 "default stamps,clipart,emoji",
                 &values->corpora);
+  flags.Strings("learn-from", "KIND[:PATH]",
+                "likewise: pictures that no index will hold, to learn from beside the others",
+                &values->companions);
   flags.String("languages", "CODES",
                "of the captions, queries' language first; default en,de,fr,es", &values->languages);
   flags.String("model-config", "FILE",
@@ -105,6 +108,8 @@ absl::StatusOr<PrepareSummary> Prepare(const PrepareFlags& flags, const Console&
       OpenCorpora(flags.corpora.empty() ? std::vector<std::string>{"stamps", "clipart", "emoji"}
                                         : flags.corpora,
                   options.languages));
+  ASSIGN_OR_RETURN(std::vector<std::unique_ptr<CorpusReader>> companions,
+                   OpenCorpora(flags.companions, options.languages));
 
   Progress::Options progress_options;
   progress_options.terminal = ::isatty(STDERR_FILENO) == 1;
@@ -114,7 +119,8 @@ absl::StatusOr<PrepareSummary> Prepare(const PrepareFlags& flags, const Console&
   Progress progress(progress_options, Clock::Real());
   ShutdownSignals signals;
   const CallContext call(Clock::Real(), absl::InfiniteFuture(), signals.cancellation());
-  return PrepareJob(std::move(options), std::move(corpora), &progress).Run(call);
+  return PrepareJob(std::move(options), std::move(corpora), &progress, std::move(companions))
+      .Run(call);
 }
 
 }  // namespace

@@ -116,6 +116,10 @@ std::string PrepareSummary::Report() const {
   }
   absl::StrAppendFormat(&report, "; %d without a word left out, %d cut\n", wordless_caption_count,
                         cut_caption_count);
+  if (companions + refused_companions > 0) {
+    absl::StrAppend(&report, "  companions  ", companions, " items to learn from alone; ",
+                    refused_companions, " left out, as they would give away what is held out\n");
+  }
   if (named_items > 0) {
     absl::StrAppend(&report, "  names       ", named_items, " items without captions have names\n");
   }
@@ -146,12 +150,21 @@ absl::StatusOr<PrepareSummary> PrepareJob::Run(const CallContext& call) {
   return summary_;
 }
 
+absl::Status PrepareJob::ListCorpus(const CorpusReader& corpus, bool companion) {
+  ASSIGN_OR_RETURN(CorpusListing listing, corpus.List());
+  for (CorpusItem& item : listing.items) listed_.push_back({&corpus, std::move(item), companion});
+  std::move(listing.rejected.begin(), listing.rejected.end(), std::back_inserter(skipped_));
+  return absl::OkStatus();
+}
+
 absl::Status PrepareJob::List(const CallContext& call) {
   for (const std::unique_ptr<CorpusReader>& corpus : corpora_) {
     RETURN_IF_ERROR(call.Check("listing the corpora"));
-    ASSIGN_OR_RETURN(CorpusListing listing, corpus->List());
-    for (CorpusItem& item : listing.items) listed_.push_back({corpus.get(), std::move(item)});
-    std::move(listing.rejected.begin(), listing.rejected.end(), std::back_inserter(skipped_));
+    RETURN_IF_ERROR(ListCorpus(*corpus, /*companion=*/false));
+  }
+  for (const std::unique_ptr<CorpusReader>& corpus : companions_) {
+    RETURN_IF_ERROR(call.Check("listing the corpora"));
+    RETURN_IF_ERROR(ListCorpus(*corpus, /*companion=*/true));
   }
   std::stable_sort(listed_.begin(), listed_.end(),
                    [](const ListedPicture& a, const ListedPicture& b) {
@@ -190,19 +203,64 @@ absl::Status PrepareJob::SquareAll(const CallContext& call) {
   return absl::OkStatus();
 }
 
+// Of a companion, what it would give away of the `guarded` pictures; empty if nothing.
+std::string PrepareJob::Betrayal(size_t companion, const std::vector<SquaredPicture>& squared,
+                                 const std::vector<size_t>& guarded) const {
+  const absl::string_view id = listed_[companion].item.item_id;
+  for (const size_t other : guarded) {
+    const std::string& guarded_id = listed_[other].item.item_id;
+    if (absl::EndsWith(id, absl::StrCat("/", guarded_id))) {
+      return absl::StrCat("is named for ", guarded_id, ", which must not be learnt");
+    }
+    if (AreNearDuplicates(squared[companion].fingerprint, squared[other].fingerprint)) {
+      return absl::StrCat("is a near duplicate of ", guarded_id, ", which must not be learnt");
+    }
+  }
+  return "";
+}
+
+// Splits follow from the corpora alone, whatever is learnt from beside them.
 void PrepareJob::AssignSplits(const std::vector<SquaredPicture>& squared) {
   std::vector<PictureFingerprint> prints;
   std::vector<std::string> ids;
+  std::vector<size_t> own;  // indices into listed_
   for (const int64_t slot : slots_) {
+    if (listed_[slot].companion) continue;
+    own.push_back(slot);
     prints.push_back(squared[slot].fingerprint);
     ids.push_back(listed_[slot].item.item_id);
   }
   const std::vector<int64_t> groups = GroupNearDuplicates(prints);
   const std::vector<Split> splits = SplitsOfItems(ids, groups);
-  for (size_t row = 0; row < slots_.size(); ++row) {
-    items_.push_back({ids[row], splits[row], groups[row],
-                      InOrderOfLanguages(listed_[slots_[row]].item.captions, options_.languages)});
+  std::vector<size_t> guarded;
+  for (size_t i = 0; i < own.size(); ++i) {
+    if (splits[i] != Split::kTrain) guarded.push_back(own[i]);
   }
+
+  std::vector<int64_t> kept, row_of_own;
+  for (const int64_t slot : slots_) {
+    const CorpusItem& item = listed_[slot].item;
+    const auto row = static_cast<int64_t>(kept.size());
+    ListedItem listed = {item.item_id, Split::kTrain, row,
+                         InOrderOfLanguages(item.captions, options_.languages)};
+    if (listed_[slot].companion) {
+      std::string betrayal = Betrayal(slot, squared, guarded);
+      if (!betrayal.empty()) {
+        skipped_.push_back({item.item_id, item.path, std::move(betrayal)});
+        ++summary_.refused_companions;
+        continue;
+      }
+      ++summary_.companions;
+    } else {
+      listed.split = splits[row_of_own.size()];
+      row_of_own.push_back(row);
+      // The smallest id of a group comes first, so its row is known.
+      listed.group = row_of_own[groups[row_of_own.size() - 1]];
+    }
+    kept.push_back(slot);
+    items_.push_back(std::move(listed));
+  }
+  slots_ = std::move(kept);
 }
 
 void PrepareJob::ChooseCaptions() {

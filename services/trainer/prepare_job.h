@@ -65,8 +65,10 @@ struct PrepareSummary {
   std::string out;
   std::array<SplitCounts, 3> splits;                      // indexed by Split
   std::vector<std::pair<std::string, int64_t>> captions;  // by language
-  int64_t named_items = 0;                                // have captions of their names only
-  int64_t wordless_caption_count = 0;                     // left out: nothing in them is a word
+  int64_t companions = 0;                                 // items that are only learnt from
+  int64_t refused_companions = 0;      // left out, as too like what must not be learnt
+  int64_t named_items = 0;             // have captions of their names only
+  int64_t wordless_caption_count = 0;  // left out: nothing in them is a word
   int64_t token_count = 0;
   int64_t unknown_token_count = 0;
   int64_t cut_caption_count = 0;  // longer than the model reads
@@ -82,10 +84,17 @@ struct PrepareSummary {
 // Runs once.  Not thread-safe.
 class PrepareJob {
  public:
+  // `companions` are learnt from, and no more: their items are in no validation and not held
+  // out, and change nobody's split.  Those that would give away what is are left out: a near
+  // duplicate of such a picture, and what is named for it ("other/emoji/1f988" of
+  // "emoji/1f988"), another drawing of the same thing.
   // `progress` outlives the job.
   PrepareJob(PrepareOptions options, std::vector<std::unique_ptr<CorpusReader>> corpora,
-             Progress* progress)
-      : options_(std::move(options)), corpora_(std::move(corpora)), progress_(progress) {}
+             Progress* progress, std::vector<std::unique_ptr<CorpusReader>> companions = {})
+      : options_(std::move(options)),
+        corpora_(std::move(corpora)),
+        companions_(std::move(companions)),
+        progress_(progress) {}
 
   // Cancelled when `call` is; the folder is unchanged, or without cache.container if writing
   // had begun.  InvalidArgument:
@@ -95,8 +104,11 @@ class PrepareJob {
 
  private:
   absl::Status List(const CallContext& call);
+  absl::Status ListCorpus(const CorpusReader& corpus, bool companion);
   absl::Status SquareAll(const CallContext& call);
   void AssignSplits(const std::vector<SquaredPicture>& squared);
+  std::string Betrayal(size_t companion, const std::vector<SquaredPicture>& squared,
+                       const std::vector<size_t>& guarded) const;
   void ChooseCaptions();
   absl::Status MakeVocabulary();
   absl::Status Tokenize();
@@ -105,7 +117,7 @@ class PrepareJob {
   void CountItems();
 
   const PrepareOptions options_;
-  const std::vector<std::unique_ptr<CorpusReader>> corpora_;
+  const std::vector<std::unique_ptr<CorpusReader>> corpora_, companions_;
   Progress* const progress_;
 
   std::vector<ListedPicture> listed_;  // in the order of item ids

@@ -189,6 +189,39 @@ TEST_CASE_METHOD(Fixture, "pictures without captions are learnt by name where it
   REQUIRE(Items()[4]["captions"].empty());
 }
 
+TEST_CASE_METHOD(Fixture, "companions are learnt from, change no split and give nothing away") {
+  REQUIRE(Run().ok());
+  const std::vector<nlohmann::json> before = Items();
+  MemoryCorpus companions;
+  companions.Add("another/item/104", Picture(7), {{"en", "red fish"}});
+  companions.Add("another/item/2458", Picture(8), {{"en", "zebra"}});  // named for a held-out one
+  companions.Add("another/twin", Picture(3), {{"en", "frog"}});        // of a validation picture
+  companions.Add("an/item", Picture(9), {{"en", "blue boat"}});
+  Progress progress(Silent(), Clock::Real());
+  const auto summary = PrepareJob(options, CorporaOf(corpus), &progress, CorporaOf(companions))
+                           .Run(CallContext::Unbounded());
+  INFO(summary.status());
+  REQUIRE(summary.ok());
+  REQUIRE(summary->companions == 2);
+  REQUIRE(summary->refused_companions == 2);
+
+  std::map<std::string, std::string> splits;
+  const std::vector<nlohmann::json> items = Items();
+  const auto set = Set();
+  for (size_t row = 0; row < items.size(); ++row) {
+    splits[items[row]["item_id"]] = items[row]["split"];
+    REQUIRE(items[row]["group"] == row);
+    REQUIRE(set->group(row) == static_cast<int64_t>(row));
+  }
+  REQUIRE(splits.size() == before.size() + 2);
+  for (const nlohmann::json& item : before) REQUIRE(splits[item["item_id"]] == item["split"]);
+  REQUIRE(splits["another/item/104"] == "train");
+  REQUIRE(splits["an/item"] == "train");
+  const std::string skipped = Read(kSkippedFile);
+  REQUIRE(absl::StrContains(skipped, "is named for item/2458"));
+  REQUIRE(absl::StrContains(skipped, "is a near duplicate of item/1112"));
+}
+
 TEST_CASE_METHOD(Fixture, "bad pictures are told and left out") {
   const auto summary = Run();
   REQUIRE(summary.ok());
