@@ -23,6 +23,9 @@ Fleet& TheFleet() {
   static TempDir* const directory = new TempDir;
   static const TinyStore* const store = new TinyStore(MakeTinyStore(directory->path(), kItems));
   static Fleet fleet(*store, TestLaunch());
+  // A first connection may fail (gRPC 1.51 reads errno late) and is tried again 100 ms later.
+  static const absl::Duration whole = fleet.AwaitWhole();
+  static_cast<void>(whole);
   return fleet;
 }
 
