@@ -43,11 +43,7 @@ LoadGenerator::LoadGenerator(const GeneratorOptions& options,
       clock_(clock) {}
 
 absl::Status LoadGenerator::Run(Arrivals* arrivals, const CallContext& call) {
-  absl::Time start;
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    start = started_ = clock_->Now();
-  }
+  const absl::Time start = clock_->Now();
   // Woken early when cancelled.  The generator may be gone by then, so the callback holds
   // what it wakes.
   struct Waker {
@@ -75,11 +71,6 @@ absl::Status LoadGenerator::Run(Arrivals* arrivals, const CallContext& call) {
   std::lock_guard<std::mutex> lock(waker->mutex);
   waker->generator = nullptr;
   return status;
-}
-
-absl::Time LoadGenerator::started() const {
-  std::lock_guard<std::mutex> lock(mutex_);
-  return started_;
 }
 
 // Takes a place among the outstanding.  False when the call has ended.

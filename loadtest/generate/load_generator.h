@@ -49,9 +49,6 @@ class LoadGenerator {
   // its latency from when it should have been.
   absl::Status Run(Arrivals* arrivals, const CallContext& call);
 
-  // When Run began; InfinitePast before.
-  absl::Time started() const;
-
  private:
   struct Flight;  // one request under way
 
@@ -66,11 +63,10 @@ class LoadGenerator {
   Recorder* const recorder_;
   Clock* const clock_;
 
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::condition_variable changed_;
-  absl::Time started_ = absl::InfinitePast();  // guarded by mutex_, as all below
-  int64_t outstanding_ = 0;
-  bool waits_for_room_ = false;
+  int64_t outstanding_ = 0;      // guarded by mutex_
+  bool waits_for_room_ = false;  // guarded by mutex_
 };
 
 }  // namespace sightline
