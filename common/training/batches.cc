@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 
 namespace sightline {
 namespace {
@@ -91,6 +92,38 @@ BiBatch BatchSampler::Bi(int64_t step) const {
     if (rows_.relatives(batch.rows[i]).empty()) continue;
     for (int64_t j = 0; j < pictures; ++j) {
       batch.related[i * pictures + j] = i != j && rows_.Related(batch.rows[i], batch.rows[j]);
+    }
+  }
+  return batch;
+}
+
+// Texts are compared by their tokens: nothing else of them is known.
+bool BatchSampler::ShareText(int64_t concept_number, int64_t other) const {
+  for (const int64_t a : set_.texts(concept_number)) {
+    for (const int64_t b : set_.texts(other)) {
+      if (set_.text_tokens(a) == set_.text_tokens(b)) return true;
+    }
+  }
+  return false;
+}
+
+ConceptBatch BatchSampler::Concepts(int64_t step) const {
+  std::vector<int64_t> concepts(set_.concept_count());
+  std::iota(concepts.begin(), concepts.end(), int64_t{0});
+  const int64_t count = std::min(options_.bi.concepts, set_.concept_count());
+  Random random(SeedOf(options_.seed, RandomStream::kConcepts, step));
+  random.ShuffleFirst(count, &concepts);
+  ConceptBatch batch;
+  batch.related.assign(count * count, 0);
+  for (int64_t i = 0; i < count; ++i) {
+    const IndexRange texts = set_.texts(concepts[i]);
+    const int64_t one = random.Below(texts.size());
+    const int64_t step_on = 1 + random.Below(texts.size() - 1);
+    batch.texts.push_back(texts[one]);
+    batch.other_texts.push_back(texts[(one + step_on) % texts.size()]);
+    for (int64_t j = 0; j < i; ++j) {
+      batch.related[i * count + j] = batch.related[j * count + i] =
+          ShareText(concepts[i], concepts[j]);
     }
   }
   return batch;

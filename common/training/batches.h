@@ -35,6 +35,14 @@ struct BiBatch {
   std::vector<uint8_t> related;
 };
 
+// Two texts of each of some concepts.
+struct ConceptBatch {
+  std::vector<int64_t> texts;        // one of each concept
+  std::vector<int64_t> other_texts;  // another one of each
+  // As of a BiBatch, B x B: concepts that share a text are not told apart.
+  std::vector<uint8_t> related;
+};
+
 // Problems of `candidates` pairs each; the first pair of a problem is right.
 struct CrossBatch {
   int64_t problems = 0;
@@ -63,6 +71,8 @@ class BatchSampler {
   // comes once.
   BiBatch Bi(int64_t step) const;
   CrossBatch Cross(int64_t step, const MinedNegatives& mined) const;
+  // Beside bi batch number `step`; drawn anew each time, from all concepts.
+  ConceptBatch Concepts(int64_t step) const;
 
   // Negatives of one problem under the options' loss.
   int64_t negatives() const;
@@ -71,6 +81,7 @@ class BatchSampler {
   enum class Among { kPictures, kCaptions };
 
   std::vector<int64_t> Slice(int64_t step, int64_t steps_per_epoch, RandomStream order) const;
+  bool ShareText(int64_t concept_number, int64_t other) const;
   int64_t PickCaption(int64_t row, Random* random) const;
   std::vector<int64_t> DrawNegatives(int64_t row, Among among, const MinedNegatives& mined,
                                      Random* random) const;

@@ -10,7 +10,7 @@ namespace sightline {
 namespace {
 
 // Raised when the same job would give other weights than before.
-constexpr int kTrainerVersion = 1;
+constexpr int kTrainerVersion = 2;
 
 void CheckModel(const TrainingJob& job, const bundle::v1::ModelBundleManifest& manifest,
                 Problems* problems) {
@@ -38,14 +38,54 @@ void CheckAgainstSet(const TrainingJob& job, const bundle::v1::ModelBundleManife
                 set.image_size());
   require_equal("tokenizer.max_token_count", manifest.tokenizer().max_token_count(),
                 set.max_token_count());
+  problems->Require(
+      job.options.bi.concepts == 0 || set.concept_count() >= 2,
+      absl::StrCat("bi.concepts is ", job.options.bi.concepts, ", but the training set has ",
+                   set.concept_count(), " concepts; prepare it with --learn-texts"));
   problems->Require(Sha256Hex(job.vocabulary) == set.vocabulary_sha256(),
                     "the vocabulary is not the one that the training set was made with");
 }
 
 std::string Description(const TrainingJob& job) {
+  if (job.retriever != nullptr) {
+    return absl::StrCat("cross-encoder over a learned grid for what ", job.retriever->id,
+                        " retrieves: ", job.options.joint.epochs, " epochs, seed ",
+                        job.options.seed);
+  }
   return absl::StrCat("OSCAR over a learned grid, trained from nothing: ", job.options.bi.epochs,
                       " epochs as bi-encoder, ", job.options.joint.epochs,
                       " jointly with the cross-encoder, seed ", job.options.seed);
+}
+
+// What two models must have in common if one begins with the other's weights.
+std::string ShapeOf(bundle::v1::ModelBundleManifest manifest) {
+  manifest.clear_format_version();
+  manifest.clear_files();
+  manifest.clear_description();
+  manifest.clear_cross_encoder();
+  manifest.mutable_embedding()->clear_space();
+  return manifest.ShortDebugString();
+}
+
+void CheckRetriever(const TrainingJob& job, const bundle::v1::ModelBundleManifest& manifest,
+                    Problems* problems) {
+  const bool cross_alone = job.options.joint.cross_steps_per_bi == 0;
+  problems->Require(cross_alone == (job.retriever != nullptr),
+                    cross_alone ? "joint.cross_steps_per_bi is 0, but the job has no retriever"
+                                : "the job has a retriever; set joint.cross_steps_per_bi to 0");
+  if (job.retriever == nullptr) return;
+  problems->Require(job.options.joint.epochs > 0,
+                    "the job has a retriever; with joint.epochs 0 it learns nothing");
+  problems->Require(ShapeOf(job.retriever->manifest) == ShapeOf(manifest),
+                    absl::StrCat("retriever ", job.retriever->id,
+                                 " is of another shape: ", ShapeOf(job.retriever->manifest),
+                                 " instead of ", ShapeOf(manifest)));
+  for (const bundle::v1::BundleFile& file : job.retriever->manifest.files()) {
+    problems->Require(file.path() != manifest.tokenizer().vocabulary_file() ||
+                          file.sha256() == job.set->vocabulary_sha256(),
+                      absl::StrCat("retriever ", job.retriever->id,
+                                   " has another vocabulary than the training set"));
+  }
 }
 
 }  // namespace
@@ -62,6 +102,7 @@ absl::StatusOr<bundle::v1::ModelBundleManifest> CheckJob(const TrainingJob& job)
   Problems problems;
   CheckModel(job, manifest, &problems);
   CheckAgainstSet(job, manifest, &problems);
+  CheckRetriever(job, manifest, &problems);
   problems.Require(job.report_every > 0,
                    absl::StrCat("report_every is ", job.report_every, ", not 1 or more"));
   problems.Require(job.threads >= 0, absl::StrCat("threads is ", job.threads, ", not 0 or more"));
@@ -108,9 +149,11 @@ std::string DescribeJob(const TrainingJob& job, const bundle::v1::ModelBundleMan
     model.mutable_cross_encoder()->clear_combination_lambda();
   }
   return absl::StrCat(
-      "trainer=", kTrainerVersion, "\nset.items=", job.set->items_sha256(),
-      "\nset.vocabulary=", job.set->vocabulary_sha256(), "\nset.rows=", job.set->row_count(),
-      "\nset.captions=", job.set->caption_count(), "\nset.image_size=", job.set->image_size(),
+      "trainer=", kTrainerVersion,
+      "\nretriever=", job.retriever == nullptr ? "" : job.retriever->id,
+      "\nset.items=", job.set->items_sha256(), "\nset.vocabulary=", job.set->vocabulary_sha256(),
+      "\nset.rows=", job.set->row_count(), "\nset.captions=", job.set->caption_count(),
+      "\nset.concepts=", job.set->concept_count(), "\nset.image_size=", job.set->image_size(),
       "\nmodel=", model.ShortDebugString(), "\n", DescribeTrainingOptions(job.options));
 }
 

@@ -17,8 +17,11 @@
 namespace sightline {
 namespace {
 
-constexpr int64_t kPicturesPerPass = 256;
-constexpr int64_t kCaptionsPerPass = 512;
+constexpr size_t kPicturesPerPass = 256;
+constexpr size_t kCaptionsPerPass = 512;
+// Most captions are a few words and a few are forty: at 128 in one pass two thirds of the
+// rows would be padding.  A pass costs some milliseconds by itself.
+constexpr size_t kShownTextsPerPass = 48;
 
 // The six numbers that OSCAR appends to each cell's features: corners, width, height.
 at::Tensor BoxRows(int64_t side, c10::Device device) {
@@ -33,7 +36,7 @@ at::Tensor UnitRows(const at::Tensor& rows) {
 }
 
 template <typename Embed>
-at::Tensor InPasses(const std::vector<int64_t>& all, int64_t per_pass, const Embed& embed) {
+at::Tensor InPasses(const std::vector<int64_t>& all, size_t per_pass, const Embed& embed) {
   std::vector<at::Tensor> parts;
   for (size_t begin = 0; begin < all.size(); begin += per_pass) {
     const size_t end = std::min(all.size(), begin + per_pass);
@@ -60,17 +63,6 @@ CaptionBatch JointNet::Captions(const std::vector<int64_t>& captions) const {
   texts.reserve(captions.size());
   for (const int64_t caption : captions) texts.push_back(set_.tokens(caption));
   return Padded(texts);
-}
-
-CaptionBatch JointNet::ShownCaptions(const std::vector<int64_t>& captions, uint64_t seed) const {
-  if (token_dropout_ == 0) return Captions(captions);
-  std::vector<std::vector<int32_t>> shown;
-  shown.reserve(captions.size());
-  for (const int64_t caption : captions) {
-    Random random(SeedOf(seed, RandomStream::kTokens, caption));
-    shown.push_back(DropTokens(set_.tokens(caption), token_dropout_, &random));
-  }
-  return Padded(std::vector<absl::Span<const int32_t>>(shown.begin(), shown.end()));
 }
 
 CaptionBatch JointNet::Padded(absl::Span<const absl::Span<const int32_t>> texts) const {
@@ -106,6 +98,44 @@ at::Tensor JointNet::EmbedCaptions(const CaptionBatch& captions) {
   return UnitRows(MaskedMean(rows.to(at::kFloat), captions.mask));
 }
 
+at::Tensor JointNet::EmbedShownCaptions(const std::vector<int64_t>& captions, uint64_t seed) {
+  std::vector<TokenSpan> texts;
+  for (const int64_t caption : captions) texts.push_back(set_.tokens(caption));
+  return EmbedShown(texts, captions, RandomStream::kTokens, seed);
+}
+
+at::Tensor JointNet::EmbedShownTexts(const std::vector<int64_t>& texts, uint64_t seed) {
+  std::vector<TokenSpan> tokens;
+  for (const int64_t text : texts) tokens.push_back(set_.text_tokens(text));
+  return EmbedShown(tokens, texts, RandomStream::kConceptTokens, seed);
+}
+
+at::Tensor JointNet::EmbedShown(const std::vector<TokenSpan>& texts,
+                                const std::vector<int64_t>& numbers, RandomStream stream,
+                                uint64_t seed) {
+  std::vector<std::vector<int32_t>> shown;
+  shown.reserve(texts.size());
+  for (size_t i = 0; i < texts.size(); ++i) {
+    Random random(SeedOf(seed, stream, numbers[i]));
+    shown.push_back(DropTokens(texts[i], token_dropout_, &random));
+  }
+  return EmbedByLength({shown.begin(), shown.end()}, kShownTextsPerPass);
+}
+
+at::Tensor JointNet::EmbedByLength(const std::vector<TokenSpan>& texts, size_t per_pass) {
+  std::vector<int64_t> order(texts.size()), place(texts.size());
+  std::iota(order.begin(), order.end(), int64_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int64_t a, int64_t b) { return texts[a].size() < texts[b].size(); });
+  for (size_t i = 0; i < order.size(); ++i) place[order[i]] = static_cast<int64_t>(i);
+  const at::Tensor rows = InPasses(order, per_pass, [&](const std::vector<int64_t>& part) {
+    std::vector<TokenSpan> spans;
+    for (const int64_t text : part) spans.push_back(texts[text]);
+    return EmbedCaptions(Padded(spans));
+  });
+  return rows.index_select(0, at::tensor(place, at::kLong).to(device_));
+}
+
 at::Tensor JointNet::PairLogits(const CaptionBatch& captions, const at::Tensor& region_rows) {
   const at::Tensor rows = at::cat({net_->TextRows(captions.ids), region_rows}, 1);
   const at::Tensor seen =
@@ -126,21 +156,9 @@ at::Tensor JointNet::EmbedAllImages(
 at::Tensor JointNet::EmbedAllCaptions(const std::vector<int64_t>& captions) {
   at::NoGradGuard no_grad;
   const EvaluationScope evaluation(this);
-  // Like lengths together, so that little is padding.
-  std::vector<int64_t> order(captions.size());
-  std::iota(order.begin(), order.end(), int64_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-    return set_.tokens(captions[a]).size() < set_.tokens(captions[b]).size();
-  });
-  std::vector<int64_t> sorted, place(captions.size());
-  for (size_t i = 0; i < order.size(); ++i) {
-    sorted.push_back(captions[order[i]]);
-    place[order[i]] = static_cast<int64_t>(i);
-  }
-  const at::Tensor rows = InPasses(sorted, kCaptionsPerPass, [&](const std::vector<int64_t>& part) {
-    return EmbedCaptions(Captions(part));
-  });
-  return rows.index_select(0, at::tensor(place, at::kLong).to(device_));
+  std::vector<TokenSpan> texts;
+  for (const int64_t caption : captions) texts.push_back(set_.tokens(caption));
+  return EmbedByLength(texts, kCaptionsPerPass);
 }
 
 }  // namespace sightline

@@ -15,6 +15,7 @@
 #include "absl/types/span.h"
 #include "common/bundle/model_bundle.h"
 #include "common/models/oscar_net.h"
+#include "common/training/random.h"
 #include "common/training/training_options.h"
 #include "common/training/training_set.h"
 
@@ -38,10 +39,6 @@ class JointNet {
   int64_t region_count() const { return boxes_.size(0); }
 
   CaptionBatch Captions(const std::vector<int64_t>& captions) const;
-  // The same as a bi step shows them, tokens dropped as the options say.  `seed` is the
-  // step's.
-  CaptionBatch ShownCaptions(const std::vector<int64_t>& captions, uint64_t seed) const;
-
   // B x 3 x S x S on a scale of 0 to 1 -> B x R x C: the grid's regions.
   at::Tensor GridFeatures(const at::Tensor& pictures);
   // -> B x R x (C + 6): with the cells' boxes.
@@ -52,6 +49,10 @@ class JointNet {
   // Embeddings of length one, B x H.
   at::Tensor EmbedImages(const at::Tensor& region_rows);
   at::Tensor EmbedCaptions(const CaptionBatch& captions);
+  // The same of captions, or of texts of concepts, as a bi step shows them: tokens dropped as
+  // the options say.  `seed` is the step's.
+  at::Tensor EmbedShownCaptions(const std::vector<int64_t>& captions, uint64_t seed);
+  at::Tensor EmbedShownTexts(const std::vector<int64_t>& texts, uint64_t seed);
 
   // Logits of caption i with image i: B x 2, no match and match.
   at::Tensor PairLogits(const CaptionBatch& captions, const at::Tensor& region_rows);
@@ -64,6 +65,12 @@ class JointNet {
   at::Tensor EmbedAllCaptions(const std::vector<int64_t>& captions);
 
  private:
+  using TokenSpan = absl::Span<const int32_t>;
+
+  at::Tensor EmbedShown(const std::vector<TokenSpan>& texts, const std::vector<int64_t>& numbers,
+                        RandomStream stream, uint64_t seed);
+  // In passes of `per_pass` texts of like lengths, so that little is padding.
+  at::Tensor EmbedByLength(const std::vector<TokenSpan>& texts, size_t per_pass);
   CaptionBatch Padded(absl::Span<const absl::Span<const int32_t>> texts) const;
   at::Tensor Encode(const at::Tensor& rows, const at::Tensor& mask);
 

@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/base/status_macros.h"
+#include "common/bundle/safetensors.h"
 #include "common/models/inference.h"
 #include "common/models/oscar_net.h"
 #include "common/models/weights.h"
@@ -60,6 +61,25 @@ absl::StatusOr<OscarNet> RandomNet(const bundle::v1::ModelBundleManifest& manife
   return net;
 }
 
+absl::StatusOr<OscarNet> NetOf(const ModelBundle& bundle) {
+  OscarNet net(bundle.manifest, /*dropout=*/0.0);
+  ASSIGN_OR_RETURN(const std::unique_ptr<Safetensors> file,
+                   Safetensors::Open(bundle.FilePath(kWeightsFile)));
+  RETURN_IF_ERROR(LoadWeights(*file, {}, net.get()));
+  net->eval();
+  return net;
+}
+
+// Of what both have; CheckJob has seen that this is all but the cross-encoder's head.
+void CopyWeights(const torch::nn::Module& from, torch::nn::Module* to) {
+  at::NoGradGuard no_grad;
+  const auto values = from.named_parameters();
+  for (auto& item : to->named_parameters()) {
+    const at::Tensor* value = values.find(item.key());
+    if (value != nullptr) item.value().copy_(*value);
+  }
+}
+
 ScoreKind ScoreKindOf(const bundle::v1::ModelBundleManifest& manifest) {
   // The manifest has been checked; without a cross-encoder nobody asks.
   return ParseScoreKind(manifest.cross_encoder().score_kind()).value_or(ScoreKind::kSoftmaxMatch);
@@ -68,9 +88,10 @@ ScoreKind ScoreKindOf(const bundle::v1::ModelBundleManifest& manifest) {
 // One run, from the first step or a checkpoint to the bundle.
 class Trainer {
  public:
+  // `retriever` is empty where the net itself retrieves.
   Trainer(const TrainingJob& job, bundle::v1::ModelBundleManifest manifest, OscarNet net,
-          const TrainingRows* rows, c10::Device device, TrainingObserver* observer,
-          const CallContext& call)
+          OscarNet retriever, const TrainingRows* rows, c10::Device device,
+          TrainingObserver* observer, const CallContext& call)
       : job_(job),
         options_(job.options),
         manifest_(std::move(manifest)),
@@ -83,6 +104,7 @@ class Trainer {
         pictures_(*job.set, device),
         net_(std::move(net), manifest_, job.set, device, job.options),
         source_(&pictures_, &net_, &job.options),
+        retriever_(MakeRetriever(std::move(retriever), manifest_, job, device)),
         steps_(job.set, &sampler_, &source_, &net_, &job.options),
         validator_(job.set, rows, &job.options, ScoreKindOf(manifest_)),
         window_(call.clock()),
@@ -110,6 +132,14 @@ class Trainer {
   }
 
  private:
+  static std::unique_ptr<JointNet> MakeRetriever(OscarNet net,
+                                                 const bundle::v1::ModelBundleManifest& manifest,
+                                                 const TrainingJob& job, c10::Device device) {
+    if (net.is_empty()) return nullptr;
+    return std::make_unique<JointNet>(std::move(net), manifest, job.set, device, job.options);
+  }
+  JointNet& retriever() { return retriever_ == nullptr ? net_ : *retriever_; }
+
   // Grows, so that the first, random weights are forgotten soon.
   double Keep() const {
     const double step = static_cast<double>(step_);
@@ -125,7 +155,11 @@ class Trainer {
       if (!source_.frozen()) source_.Freeze();
       source_.Refresh(plan_.CrossPeriod(planned, options_.joint.refresh_every), rows_.pictured());
     }
-    if (plan_.BeginsCrossPeriod(planned, options_.joint.mine_every)) Mine();
+    // A retriever that does not change finds the same each time.
+    const bool mines = retriever_ == nullptr
+                           ? plan_.BeginsCrossPeriod(planned, options_.joint.mine_every)
+                           : mined_.rows.empty();
+    if (mines) Mine();
     window_.Pause(call_.clock()->Now() - begin);
   }
 
@@ -133,9 +167,10 @@ class Trainer {
     const absl::Time begin = call_.clock()->Now();
     std::vector<int64_t> captions;
     for (const int64_t row : rows_.captioned()) captions.push_back(job_.set->captions(row)[0]);
-    const at::Tensor images = net_.EmbedAllImages(
+    const at::Tensor images = retriever().EmbedAllImages(
         rows_.pictured(), [&](const std::vector<int64_t>& rows) { return source_.Plain(rows); });
-    mined_ = MineNegatives(rows_, net_.EmbedAllCaptions(captions), images, options_.joint.mined);
+    mined_ =
+        MineNegatives(rows_, retriever().EmbedAllCaptions(captions), images, options_.joint.mined);
     observer_.OnNote(absl::StrCat(
         "hard negatives of ", captions.size(), " captions among ", rows_.pictured().size(),
         " pictures found in ",
@@ -170,7 +205,8 @@ class Trainer {
     report.temperature = steps_.Temperature();
     window_.Report(&report);
     report.elapsed = call_.clock()->Now() - start_;
-    if (!std::isfinite(report.bi_loss) || !std::isfinite(report.cross_loss)) {
+    if (!std::isfinite(report.bi_loss) || !std::isfinite(report.concept_loss) ||
+        !std::isfinite(report.cross_loss)) {
       return absl::InternalError(absl::StrCat(
           "the loss is not finite any more at step ", report.step, " of stage ",
           TrainingStageName(report.stage), "; start again with a lower rate or a longer warm-up"));
@@ -182,7 +218,8 @@ class Trainer {
   absl::Status Validate(const PlannedStep& planned) {
     const absl::Time begin = call_.clock()->Now();
     steps_.optimizer().SwapAverage();
-    auto report = validator_.Run(&net_, &source_, planned.stage == TrainingStage::kJoint, call_);
+    auto report = validator_.Run(
+        &retriever(), planned.stage == TrainingStage::kJoint ? &net_ : nullptr, &source_, call_);
     steps_.optimizer().SwapAverage();
     RETURN_IF_ERROR(report.status());
     validation_ = *std::move(report);
@@ -323,6 +360,7 @@ class Trainer {
   const Pictures pictures_;
   JointNet net_;
   GridSource source_;
+  const std::unique_ptr<JointNet> retriever_;  // null if it is net_
   TrainingSteps steps_;
   const Validator validator_;
   MinedNegatives mined_;
@@ -347,7 +385,13 @@ absl::StatusOr<TrainingResult> Train(const TrainingJob& job,
     openblas_set_num_threads(job.threads);
   }
   ASSIGN_OR_RETURN(OscarNet net, RandomNet(manifest, job.options));
-  Trainer trainer(job, std::move(manifest), std::move(net), &rows, device, observer, call);
+  OscarNet retriever = nullptr;
+  if (job.retriever != nullptr) {
+    ASSIGN_OR_RETURN(retriever, NetOf(*job.retriever));
+    CopyWeights(*retriever, net.get());
+  }
+  Trainer trainer(job, std::move(manifest), std::move(net), std::move(retriever), &rows, device,
+                  observer, call);
   return trainer.Run();
 }
 

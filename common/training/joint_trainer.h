@@ -3,7 +3,8 @@
 //
 // Two stages.  "bi": the bi-encoder alone, until it finds roughly the right pictures.
 // "joint": bi steps and cross steps in turn; a cross step tells a match from the wrong
-// pictures that the bi-encoder itself puts on top, found anew every few epochs.
+// pictures that the bi-encoder itself puts on top, found anew every few epochs.  Or, with
+// the bundle of another run as retriever, cross steps alone: two models from two runs.
 //
 //   TrainingJob job;
 //   job.set = set.get();
@@ -46,7 +47,8 @@ struct StepReport {
   int64_t steps = 0;  // of this stage
   double epoch = 0;   // of the stage's own kind
   double bi_loss = 0;
-  double bi_accuracy = 0;  // captions whose picture came first in its batch
+  double bi_accuracy = 0;   // captions whose picture came first in its batch
+  double concept_loss = 0;  // 0 without concepts
   double cross_loss = 0;
   double cross_accuracy = 0;  // problems whose match came first
   bool has_bi = false;        // whether there was a bi step among them
@@ -128,6 +130,12 @@ struct TrainingJob {
   // The bundle is written below it.
   std::string store;
   TrainingOptions options;
+  // A bundle of an earlier job, of the same manifest but for the cross-encoder, or null.
+  // With it the job trains a cross-encoder for what that bundle retrieves: it begins with
+  // its weights, makes no bi steps (bi.epochs and joint.cross_steps_per_bi must be 0), and
+  // takes hard negatives and validation's candidates from it.  The bundle that is written
+  // reranks, and its embeddings are good for nothing.
+  const ModelBundle* retriever = nullptr;
 
   // "cpu", "cuda", "cuda:1", or "auto": a GPU if LibTorch has one.
   std::string device = "auto";

@@ -34,7 +34,7 @@ class TrainingPlan {
     bi_steps_ = bi_.epochs * bi_epoch_;
     const int64_t cross = joint_.epochs * cross_epoch_;
     const int64_t per_cycle = joint_.cross_steps_per_bi;
-    joint_steps_ = cross + (cross + per_cycle - 1) / per_cycle;
+    joint_steps_ = per_cycle == 0 ? cross : cross + (cross + per_cycle - 1) / per_cycle;
   }
 
   int64_t bi_stage_steps() const { return bi_steps_; }
@@ -52,6 +52,12 @@ class TrainingPlan {
     planned.stage = TrainingStage::kJoint;
     planned.step = at - bi_steps_;
     planned.steps = joint_steps_;
+    if (joint_.cross_steps_per_bi == 0) {
+      planned.cross = true;
+      planned.number = planned.cross_before = planned.step;
+      planned.rate = RateAt(joint_.rate, planned.step, joint_steps_);
+      return planned;
+    }
     // A cycle is a bi step and then its cross steps.
     const int64_t length = joint_.cross_steps_per_bi + 1;
     const int64_t cycle = planned.step / length, place = planned.step % length;

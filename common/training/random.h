@@ -29,6 +29,8 @@ enum class RandomStream : uint64_t {
   kVariants,
   kTrainingSample,
   kTokens,
+  kConcepts,
+  kConceptTokens,
 };
 
 // A seed for the `index`-th use of `stream` in the run of `seed`.

@@ -24,6 +24,14 @@ Means MeansOf(const std::vector<StepOutcome>& outcomes) {
   return {mean[0], mean[1], mean[2]};
 }
 
+double MeanConceptLoss(const std::vector<StepOutcome>& outcomes) {
+  std::vector<at::Tensor> losses;
+  for (const StepOutcome& outcome : outcomes) {
+    if (outcome.concept_loss.defined()) losses.push_back(outcome.concept_loss);
+  }
+  return losses.empty() ? 0 : at::stack(losses).mean().item<double>();
+}
+
 }  // namespace
 
 void StepWindow::Clear() {
@@ -45,6 +53,7 @@ void StepWindow::Report(StepReport* report) {
   report->has_bi = !bi_.empty();
   report->has_cross = !cross_.empty();
   report->bi_loss = bi.loss;
+  report->concept_loss = MeanConceptLoss(bi_);
   report->bi_accuracy = bi.first;
   report->cross_loss = cross.loss;
   report->cross_accuracy = cross.first;

@@ -77,27 +77,47 @@ std::vector<size_t> TrainingSteps::GroupsOfCross() const {
   return {kStem, kShared, kCrossOnly};
 }
 
+Loss TrainingSteps::BiLossOf(const at::Tensor& texts, const at::Tensor& others,
+                             const std::vector<uint8_t>& related) const {
+  const at::Tensor excluded = at::from_blob(const_cast<uint8_t*>(related.data()),
+                                            {texts.size(0), others.size(0)}, at::kByte)
+                                  .to(net_.device())
+                                  .to(at::kBool);
+  return options_.bi.loss == BiLoss::kContrastive
+             ? ContrastiveLoss(texts, others, excluded, log_scale_)
+             : HingeLoss(texts, others, excluded, options_.bi.hinge_margin);
+}
+
+at::Tensor TrainingSteps::ConceptLoss(int64_t number) {
+  const ConceptBatch batch = sampler_.Concepts(number);
+  std::vector<int64_t> all = batch.texts;
+  all.insert(all.end(), batch.other_texts.begin(), batch.other_texts.end());
+  const at::Tensor rows =
+      net_.EmbedShownTexts(all, SeedOf(options_.seed, RandomStream::kConceptTokens, number));
+  const int64_t count = static_cast<int64_t>(batch.texts.size());
+  return BiLossOf(rows.narrow(0, 0, count), rows.narrow(0, count, count), batch.related).value;
+}
+
 StepOutcome TrainingSteps::Bi(int64_t number, double rate) {
   const BiBatch batch = sampler_.Bi(number);
-  const int64_t count = static_cast<int64_t>(batch.captions.size());
   Random random(SeedOf(options_.seed, RandomStream::kAugment, BiIndex(number)));
   at::manual_seed(SeedOf(options_.seed, RandomStream::kDropout, BiIndex(number)));
   optimizer_.ZeroGradients();
 
   const at::Tensor images = net_.EmbedImages(net_.RegionRows(source_.Shown(batch.rows, &random)));
-  const at::Tensor texts = net_.EmbedCaptions(
-      net_.ShownCaptions(batch.captions, SeedOf(options_.seed, RandomStream::kTokens, number)));
-  const at::Tensor related =
-      at::from_blob(const_cast<uint8_t*>(batch.related.data()),
-                    {count, static_cast<int64_t>(batch.rows.size())}, at::kByte)
-          .to(net_.device())
-          .to(at::kBool);
-  const Loss loss = options_.bi.loss == BiLoss::kContrastive
-                        ? ContrastiveLoss(texts, images, related, log_scale_)
-                        : HingeLoss(texts, images, related, options_.bi.hinge_margin);
+  const at::Tensor texts =
+      net_.EmbedShownCaptions(batch.captions, SeedOf(options_.seed, RandomStream::kTokens, number));
+  const Loss loss = BiLossOf(texts, images, batch.related);
+  StepOutcome outcome;
+  outcome.loss = loss.value.detach();
+  outcome.first = loss.first;
+  outcome.items = static_cast<int64_t>(batch.captions.size());
   loss.value.backward();
-
-  StepOutcome outcome{loss.value.detach(), loss.first, {}, count};
+  if (options_.bi.concepts > 0) {
+    const at::Tensor concept_loss = ConceptLoss(number);
+    outcome.concept_loss = concept_loss.detach();
+    (concept_loss * options_.bi.concept_weight).backward();
+  }
   outcome.gradient_norm = optimizer_.Step(GroupsOfBi(), rate);
   at::NoGradGuard no_grad;
   log_scale_.clamp_max_(kMostLogScale);

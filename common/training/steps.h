@@ -23,7 +23,8 @@ struct StepOutcome {
   at::Tensor loss;
   at::Tensor first;  // see Loss
   at::Tensor gradient_norm;
-  int64_t items = 0;  // captions or problems
+  at::Tensor concept_loss;  // of a bi step that showed concepts
+  int64_t items = 0;        // captions or problems
 };
 
 // Not thread-safe.  What it is made of must outlive it.
@@ -46,6 +47,11 @@ class TrainingSteps {
  private:
   std::vector<size_t> GroupsOfBi() const;
   std::vector<size_t> GroupsOfCross() const;
+  // By the options' loss.
+  Loss BiLossOf(const at::Tensor& texts, const at::Tensor& others,
+                const std::vector<uint8_t>& related) const;
+  // Of the concepts beside bi batch `number`.
+  at::Tensor ConceptLoss(int64_t number);
   // Runs the pairs of `problems` of `batch` and adds their share of the loss's gradient.
   Loss CrossPass(const CrossBatch& batch, const std::vector<int64_t>& problems,
                  const std::vector<int64_t>& place_of_pair, const at::Tensor& regions);

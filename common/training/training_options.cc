@@ -47,6 +47,8 @@ void VisitBi(const BiOptions& bi, Visitor* v) {
   v->Word("bi.loss", bi.loss == BiLoss::kContrastive ? "contrastive" : "hinge");
   v->Count("bi.batch_size", bi.batch_size, 2, 65536);
   v->Count("bi.distractors", bi.distractors, 0, 65536);
+  v->Count("bi.concepts", bi.concepts, 0, 65536);
+  v->Number("bi.concept_weight", bi.concept_weight, 0, 1000);
   VisitRate("bi", bi.rate, v);
   v->Number("bi.hinge_margin", bi.hinge_margin, 0, 2);
   v->Number("bi.initial_temperature", bi.initial_temperature, 0.01, 1);
@@ -56,7 +58,7 @@ void VisitJoint(const JointOptions& joint, Visitor* v) {
   v->Count("joint.epochs", joint.epochs, 0, 1000000);
   v->Word("joint.loss", joint.loss == CrossLoss::kListwise ? "listwise" : "pairwise");
   VisitRate("joint", joint.rate, v);
-  v->Count("joint.cross_steps_per_bi", joint.cross_steps_per_bi, 1, 1000000);
+  v->Count("joint.cross_steps_per_bi", joint.cross_steps_per_bi, 0, 1000000);
   v->Number("joint.bi_rate_share", joint.bi_rate_share, 0, 100);
   v->Count("joint.queries", joint.queries, 1, 65536);
   v->Count("joint.negatives", joint.negatives, 1, 4096);
@@ -158,8 +160,13 @@ absl::Status CheckTrainingOptions(const TrainingOptions& options) {
   checker.Count("validation.depth", options.validation.depth, 1, 4096);
   checker.Require(options.bi.epochs + options.joint.epochs > 0,
                   "bi.epochs and joint.epochs are both 0: there is nothing to do");
-  checker.Require(!options.joint.freeze_grid || options.joint.epochs == 0 || options.bi.epochs > 0,
+  const bool cross_alone = options.joint.cross_steps_per_bi == 0;
+  checker.Require(!options.joint.freeze_grid || options.joint.epochs == 0 ||
+                      options.bi.epochs > 0 || cross_alone,
                   "joint.freeze_grid is set, but bi.epochs is 0: the stem would stay random");
+  // Its pictures are looked at through the retriever's stem.
+  checker.Require(!cross_alone || (options.bi.epochs == 0 && options.joint.freeze_grid),
+                  "joint.cross_steps_per_bi is 0, which needs bi.epochs 0 and joint.freeze_grid");
   checker.Require(options.joint.random_negatives <= options.joint.negatives,
                   absl::StrCat("joint.random_negatives is ", options.joint.random_negatives,
                                ", more than joint.negatives, ", options.joint.negatives));

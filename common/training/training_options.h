@@ -82,6 +82,12 @@ struct BiOptions {
   // Further pictures of the batch, wrong for every caption of it: distractors and other
   // rows, as they come.
   int64_t distractors = 32;
+  // Concepts of the set whose texts a step learns to tell apart, two texts of each, beside
+  // the batch and by the same loss: words that no caption has get a place among those that
+  // captions have.  With 0, none.
+  int64_t concepts = 0;
+  // Share of that loss in the sum.
+  double concept_weight = 1.0;
   RateOptions rate = {8e-4, 100, DecayShape::kCosine, 0.1};
   double hinge_margin = 0.1;
   // Of the softmax; learned from there on, never below 0.01.
@@ -93,7 +99,8 @@ struct JointOptions {
   int64_t epochs = 40;
   CrossLoss loss = CrossLoss::kListwise;
   RateOptions rate = {2e-4, 200, DecayShape::kCosine, 0.02};
-  // A bi step, then so many cross steps, and again.
+  // A bi step, then so many cross steps, and again.  0: cross steps alone, for a job with a
+  // retriever.
   int64_t cross_steps_per_bi = 1;
   // Rate of bi steps, relative to cross steps'.
   double bi_rate_share = 1.0;
@@ -115,7 +122,8 @@ struct JointOptions {
   // Whether the stem that reads pixels stays as the bi stage has left it.  Then its output
   // is computed ahead, for `variants` randomly changed copies of each picture, anew every
   // `refresh_every` cross epochs; a step draws one of them, and costs a fraction of what it
-  // would.  Takes 18 kB a picture and variant at 36 cells of 256 numbers.  Needs a bi stage.
+  // would.  Takes 18 kB a picture and variant at 36 cells of 256 numbers.  Needs a bi stage
+  // or a retriever.
   bool freeze_grid = true;
   int64_t variants = 2;
   int64_t refresh_every = 2;

@@ -69,6 +69,7 @@ absl::StatusOr<absl::string_view> ReadSha256(const Container& container, absl::s
 // Offsets of `numbers.size() - 1` values that fill [0, limit) one after another.
 absl::Status CheckOffsets(const Container& container, absl::string_view name,
                           absl::Span<const int64_t> numbers, int64_t limit) {
+  if (numbers.empty()) return Malformed(container, name, "is empty");
   if (numbers.front() != 0 || numbers.back() != limit) {
     return Malformed(container, name,
                      absl::StrCat("runs from ", numbers.front(), " to ", numbers.back(),
@@ -94,6 +95,7 @@ absl::StatusOr<std::unique_ptr<TrainingSet>> TrainingSet::Open(absl::string_view
   RETURN_IF_ERROR(set->ReadSections());
   RETURN_IF_ERROR(set->CheckRows());
   RETURN_IF_ERROR(set->CheckCaptions());
+  RETURN_IF_ERROR(set->CheckConcepts());
   set->FindEqualPictures();
   return set;
 }
@@ -143,6 +145,10 @@ absl::Status TrainingSet::ReadSections() {
   ASSIGN_OR_RETURN(caption_key_, ReadNumbers(container, "caption_key", caption_count()));
   ASSIGN_OR_RETURN(token_offsets_, ReadNumbers(container, "tokens/captions", caption_count() + 1));
   ASSIGN_OR_RETURN(tokens_, ReadNumbers<int32_t>(container, "tokens", Dtype::kInt32));
+  ASSIGN_OR_RETURN(text_offsets_, ReadNumbers<int64_t>(container, "texts/concepts", Dtype::kInt64));
+  ASSIGN_OR_RETURN(text_token_offsets_,
+                   ReadNumbers<int64_t>(container, "tokens/texts", Dtype::kInt64));
+  ASSIGN_OR_RETURN(text_tokens_, ReadNumbers<int32_t>(container, "text_tokens", Dtype::kInt32));
   return absl::OkStatus();
 }
 
@@ -196,27 +202,44 @@ absl::Status TrainingSet::CheckCaptions() {
       if (caption_key_[caption] < 0) {
         return Lying("caption_key", caption, absl::StrCat(caption_key_[caption]));
       }
-      RETURN_IF_ERROR(CheckTokens(caption));
+      RETURN_IF_ERROR(CheckTokens("captions", caption, tokens(caption)));
       row_of_caption_.push_back(row);
     }
   }
   return absl::OkStatus();
 }
 
-absl::Status TrainingSet::CheckTokens(int64_t caption) const {
-  const absl::Span<const int32_t> ids = tokens(caption);
+absl::Status TrainingSet::CheckConcepts() const {
+  RETURN_IF_ERROR(CheckOffsets(*container_, "tokens/texts", text_token_offsets_,
+                               static_cast<int64_t>(text_tokens_.size())));
+  RETURN_IF_ERROR(CheckOffsets(*container_, "texts/concepts", text_offsets_,
+                               static_cast<int64_t>(text_token_offsets_.size()) - 1));
+  for (int64_t number = 0; number < concept_count(); ++number) {
+    if (texts(number).size() < 2) {
+      return Lying("texts/concepts", number, absl::StrCat(texts(number).size(), " texts, not 2"));
+    }
+    for (const int64_t text : texts(number)) {
+      RETURN_IF_ERROR(CheckTokens("texts", text, text_tokens(text)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// `of` is what the ids are of: captions or texts.
+absl::Status TrainingSet::CheckTokens(absl::string_view of, int64_t index,
+                                      absl::Span<const int32_t> ids) const {
+  const std::string section = absl::StrCat("tokens/", of);
   if (ids.size() < 2 || static_cast<int64_t>(ids.size()) > max_token_count_) {
-    return Lying("tokens/captions", caption,
-                 absl::StrCat(ids.size(), " tokens, not 2 to ", max_token_count_));
+    return Lying(section, index, absl::StrCat(ids.size(), " tokens, not 2 to ", max_token_count_));
   }
   for (const int32_t id : ids) {
     if (id < 0 || id >= vocabulary_size_) {
-      return Lying("tokens", caption,
+      return Lying(section, index,
                    absl::StrCat("the id ", id, " of a vocabulary of ", vocabulary_size_));
     }
   }
   if (ids.front() != special_tokens_.cls || ids.back() != special_tokens_.sep) {
-    return Lying("tokens", caption, "ids that are not between [CLS] and [SEP]");
+    return Lying(section, index, "ids that are not between [CLS] and [SEP]");
   }
   return absl::OkStatus();
 }

@@ -9,7 +9,9 @@
 //   }
 //
 // A row is an item; rows are in the bytewise order of item ids.  A caption is numbered
-// through all rows: those of row i follow those of row i - 1.
+// through all rows: those of row i follow those of row i - 1.  A concept is some texts that
+// say the same ("wombat", "a burrowing Australian marsupial"), without a picture; texts are
+// numbered through all concepts.
 //
 // The file is a container (common/bundle/container.h) with these sections, n rows and c
 // captions:
@@ -24,6 +26,9 @@
 //   language           int64 [c]             index into `languages`, never falling in a row
 //   caption_key        int64 [c]             equal where the words are equal
 //   languages          bytes                 codes, one a line; queries use the first
+//   texts/concepts     int64 [m + 1]         texts of concept i: [i] to [i + 1], two or more
+//   tokens/texts       int64 [x + 1]         tokens of text j: [j] to [j + 1]
+//   text_tokens        int32 [y]             like `tokens`
 //   max_token_count    int64 [1]             no caption is longer
 //   vocabulary_size    int64 [1]             every id is smaller
 //   special_tokens     int64 [5]             ids of [PAD], [UNK], [CLS], [SEP], [MASK]
@@ -151,6 +156,17 @@ class TrainingSet {
   // Equal for captions of the same words, in whatever language.
   int64_t caption_key(int64_t caption) const { return caption_key_[caption]; }
 
+  int64_t concept_count() const { return static_cast<int64_t>(text_offsets_.size()) - 1; }
+  // Texts of a concept, two or more.
+  IndexRange texts(int64_t concept_number) const {
+    return IndexRange(text_offsets_[concept_number], text_offsets_[concept_number + 1]);
+  }
+  // As of a caption.
+  absl::Span<const int32_t> text_tokens(int64_t text) const {
+    return text_tokens_.subspan(text_token_offsets_[text],
+                                text_token_offsets_[text + 1] - text_token_offsets_[text]);
+  }
+
   // Rows with captions that may be learnt from, in order: those of use kTrain, and with
   // `with_validation` those of kValidation too.
   std::vector<int64_t> CaptionedRows(bool with_validation) const;
@@ -175,7 +191,9 @@ class TrainingSet {
   absl::Status CheckRows() const;
   void FindEqualPictures();
   absl::Status CheckCaptions();
-  absl::Status CheckTokens(int64_t caption) const;
+  absl::Status CheckConcepts() const;
+  absl::Status CheckTokens(absl::string_view of, int64_t index,
+                           absl::Span<const int32_t> ids) const;
   std::vector<int64_t> RowsToLearnFrom(bool with_validation, bool captioned) const;
   absl::Status Lying(absl::string_view section, int64_t index, absl::string_view problem) const;
 
@@ -186,6 +204,8 @@ class TrainingSet {
   absl::Span<const int64_t> caption_offsets_, token_offsets_;
   absl::Span<const int32_t> tokens_;
   absl::Span<const int64_t> language_, caption_key_;
+  absl::Span<const int64_t> text_offsets_, text_token_offsets_;
+  absl::Span<const int32_t> text_tokens_;
   std::vector<int64_t> picture_key_;
   std::vector<int64_t> row_of_caption_;
   std::vector<std::string> languages_;

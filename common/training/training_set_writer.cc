@@ -39,6 +39,23 @@ Columns ColumnsOf(const std::vector<TrainingRow>& rows) {
   return columns;
 }
 
+struct ConceptColumns {
+  std::vector<int64_t> text_offsets = {0}, token_offsets = {0};
+  std::vector<int32_t> tokens;
+};
+
+ConceptColumns ColumnsOf(const std::vector<TrainingConcept>& concepts) {
+  ConceptColumns columns;
+  for (const TrainingConcept& texts : concepts) {
+    for (const std::vector<int32_t>& tokens : texts) {
+      columns.tokens.insert(columns.tokens.end(), tokens.begin(), tokens.end());
+      columns.token_offsets.push_back(static_cast<int64_t>(columns.tokens.size()));
+    }
+    columns.text_offsets.push_back(static_cast<int64_t>(columns.token_offsets.size()) - 1);
+  }
+  return columns;
+}
+
 // Sections other than the pictures: all are declared before any data comes.
 class SmallSections {
  public:
@@ -79,6 +96,7 @@ class SmallSections {
 
 SmallSections SectionsOf(const TrainingSetContent& content) {
   const Columns columns = ColumnsOf(content.rows);
+  const ConceptColumns concepts = ColumnsOf(content.concepts);
   const SpecialTokens& special = content.special_tokens;
   SmallSections sections;
   sections.Add("image_size", std::vector<int64_t>{content.image_size});
@@ -90,6 +108,9 @@ SmallSections SectionsOf(const TrainingSetContent& content) {
   sections.Add("language", columns.language);
   sections.Add("caption_key", columns.caption_key);
   sections.Add("languages", absl::StrJoin(content.languages, "\n"));
+  sections.Add("texts/concepts", concepts.text_offsets);
+  sections.Add("tokens/texts", concepts.token_offsets);
+  sections.Add("text_tokens", concepts.tokens);
   sections.Add("max_token_count", std::vector<int64_t>{content.max_token_count});
   sections.Add("vocabulary_size", std::vector<int64_t>{content.vocabulary_size});
   sections.Add("special_tokens", std::vector<int64_t>{special.pad, special.unk, special.cls,

@@ -26,9 +26,13 @@ struct TrainingRow {
   std::vector<TrainingCaption> captions;  // by language
 };
 
+// Token lists ([CLS] pieces [SEP]) of two or more texts that say the same.
+using TrainingConcept = std::vector<std::vector<int32_t>>;
+
 // Everything but the pictures.
 struct TrainingSetContent {
   std::vector<TrainingRow> rows;  // in the bytewise order of item ids
+  std::vector<TrainingConcept> concepts;
   int64_t image_size = 0;
   int64_t max_token_count = 0;
   int64_t vocabulary_size = 0;

@@ -189,34 +189,34 @@ absl::Status Validator::Rerank(const std::vector<Query>& queries, JointNet* net,
 }
 
 absl::StatusOr<QueriesReport> Validator::Ask(const std::vector<Query>& queries,
-                                             const at::Tensor& images, JointNet* net,
-                                             GridSource* source, bool rerank,
+                                             const at::Tensor& images, JointNet* retriever,
+                                             JointNet* reranker, GridSource* source,
                                              const CallContext& call) const {
   QueriesReport report;
   report.queries = static_cast<int64_t>(queries.size());
   if (queries.empty()) return report;
-  std::vector<RankedQuery> ranked = Retrieve(queries, images, net);
+  std::vector<RankedQuery> ranked = Retrieve(queries, images, retriever);
   report.retrieval = RecallOf(ranked, nullptr);
-  if (!rerank) return report;
-  RETURN_IF_ERROR(Rerank(queries, net, source, call, &ranked));
+  if (reranker == nullptr) return report;
+  RETURN_IF_ERROR(Rerank(queries, reranker, source, call, &ranked));
   const Combination replace;
   report.reranked = RecallOf(ranked, &replace);
   report.best = BestCombination(ranked);
   return report;
 }
 
-absl::StatusOr<ValidationReport> Validator::Run(JointNet* net, GridSource* source, bool rerank,
-                                                const CallContext& call) const {
+absl::StatusOr<ValidationReport> Validator::Run(JointNet* retriever, JointNet* reranker,
+                                                GridSource* source, const CallContext& call) const {
   RETURN_IF_ERROR(call.Check("validate"));
   std::vector<int64_t> all(set_.row_count());
   std::iota(all.begin(), all.end(), int64_t{0});
-  const at::Tensor images = net->EmbedAllImages(
+  const at::Tensor images = retriever->EmbedAllImages(
       all, [&](const std::vector<int64_t>& rows) { return source->Plain(rows); });
   ValidationReport report;
-  report.has_reranking = rerank;
+  report.has_reranking = reranker != nullptr;
   report.pool = set_.row_count();
-  ASSIGN_OR_RETURN(report.validation, Ask(validation_, images, net, source, rerank, call));
-  ASSIGN_OR_RETURN(report.training, Ask(training_, images, net, source, rerank, call));
+  ASSIGN_OR_RETURN(report.validation, Ask(validation_, images, retriever, reranker, source, call));
+  ASSIGN_OR_RETURN(report.training, Ask(training_, images, retriever, reranker, source, call));
   return report;
 }
 

@@ -44,9 +44,10 @@ class Validator {
   Validator(const TrainingSet* set, const TrainingRows* rows, const TrainingOptions* options,
             ScoreKind kind);
 
-  // Fills all of a report but stage, step, epoch and time.  The net's mode is restored.
-  // Cancelled, DeadlineExceeded when `call` ends.
-  absl::StatusOr<ValidationReport> Run(JointNet* net, GridSource* source, bool rerank,
+  // Fills all of a report but stage, step, epoch and time: `retriever` retrieves, and
+  // `reranker`, which may be the same, reranks unless it is null.  The nets' modes are
+  // restored.  Cancelled, DeadlineExceeded when `call` ends.
+  absl::StatusOr<ValidationReport> Run(JointNet* retriever, JointNet* reranker, GridSource* source,
                                        const CallContext& call) const;
 
  private:
@@ -62,7 +63,7 @@ class Validator {
   absl::Status Rerank(const std::vector<Query>& queries, JointNet* net, GridSource* source,
                       const CallContext& call, std::vector<RankedQuery>* ranked) const;
   absl::StatusOr<QueriesReport> Ask(const std::vector<Query>& queries, const at::Tensor& images,
-                                    JointNet* net, GridSource* source, bool rerank,
+                                    JointNet* retriever, JointNet* reranker, GridSource* source,
                                     const CallContext& call) const;
 
   const TrainingSet& set_;

@@ -20,17 +20,20 @@
 #include "services/trainer/exit_status.h"
 #include "services/trainer/model_config.h"
 #include "services/trainer/prepare_job.h"
+#include "services/trainer/text_list.h"
 
 namespace sightline {
 namespace {
 
 constexpr int64_t kMaxVocabularyBytes = 64 << 20;
+constexpr int64_t kMaxTextListBytes = 1 << 30;
 
 // What the command line says, as text.
 struct PrepareFlags {
   std::string out, languages = "en,de,fr,es", model_config, vocabulary;
   std::vector<std::string> corpora, companions;
   absl::optional<int64_t> vocabulary_size, threads;
+  std::string texts;
   bool learn_names = false;
 };
 
@@ -56,6 +59,9 @@ Flags DefineFlags(PrepareFlags* values) {
             1000000, &values->vocabulary_size);
   flags.Switch("learn-names", "pictures without captions are learnt by their files' names",
                &values->learn_names);
+  flags.String("learn-texts", "FILE",
+               "texts that say the same, JSON a line: words are learnt that no picture shows",
+               &values->texts);
   flags.Int("threads", "that read and decode; default: the cores there are", 1, 1024,
             &values->threads);
   return flags;
@@ -101,6 +107,15 @@ absl::StatusOr<PrepareSummary> Prepare(const PrepareFlags& flags, const Console&
   options.vocabulary_size =
       static_cast<int>(flags.vocabulary_size.value_or(options.vocabulary_size));
   options.learn_names = flags.learn_names;
+  if (!flags.texts.empty()) {
+    ASSIGN_OR_RETURN(const std::string lines, ReadFile(flags.texts, kMaxTextListBytes));
+    auto concepts = ParseTextList(lines);
+    if (!concepts.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(flags.texts, ": ", concepts.status().message()));
+    }
+    options.concepts = *std::move(concepts);
+  }
   const int64_t cores = std::max(1u, std::thread::hardware_concurrency());
   options.threads = static_cast<int>(flags.threads.value_or(cores));
   ASSIGN_OR_RETURN(

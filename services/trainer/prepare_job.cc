@@ -123,6 +123,7 @@ std::string PrepareSummary::Report() const {
   if (named_items > 0) {
     absl::StrAppend(&report, "  names       ", named_items, " items without captions have names\n");
   }
+  if (concepts > 0) absl::StrAppend(&report, "  concepts    ", concepts, "\n");
   absl::StrAppendFormat(&report, "  tokens      %d, of which %d unknown; vocabulary %d\n",
                         token_count, unknown_token_count, vocabulary_size);
   absl::StrAppend(&report, "  duplicates  largest groups:");
@@ -143,6 +144,7 @@ absl::StatusOr<PrepareSummary> PrepareJob::Run(const CallContext& call) {
   RETURN_IF_ERROR(SquareAll(call));
   RETURN_IF_ERROR(MakeVocabulary());
   RETURN_IF_ERROR(Tokenize());
+  RETURN_IF_ERROR(TokenizeConcepts());
   RETURN_IF_ERROR(call.Check("preparing"));
   RETURN_IF_ERROR(Write(call));
   CountItems();
@@ -341,6 +343,21 @@ absl::Status PrepareJob::Tokenize() {
   for (size_t i = 0; i < counts.size(); ++i) {
     summary_.captions.emplace_back(options_.languages[i], counts[i]);
   }
+  return absl::OkStatus();
+}
+
+absl::Status PrepareJob::TokenizeConcepts() {
+  for (const std::vector<std::string>& texts : options_.concepts) {
+    TrainingConcept prepared;
+    for (const std::string& text : texts) {
+      if (NormalizeWords(text).empty()) continue;
+      ASSIGN_OR_RETURN(std::vector<int32_t> tokens, TokensOf(text));
+      const bool is_new = std::find(prepared.begin(), prepared.end(), tokens) == prepared.end();
+      if (!tokens.empty() && is_new) prepared.push_back(std::move(tokens));
+    }
+    if (prepared.size() >= 2) content_.concepts.push_back(std::move(prepared));
+  }
+  summary_.concepts = static_cast<int64_t>(content_.concepts.size());
   return absl::OkStatus();
 }
 

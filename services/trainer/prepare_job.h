@@ -47,6 +47,9 @@ struct PrepareOptions {
   // Pictures without captions that may be learnt from get some of their names
   // (item_names.h).  items.jsonl does not have these, and no question is asked by them.
   bool learn_names = false;
+  // Texts that say the same (text_list.h), learnt from beside the captions.  The vocabulary is
+  // not made of them.
+  std::vector<std::vector<std::string>> concepts;
   int threads = 1;
   DecodeLimits limits;
 };
@@ -68,6 +71,7 @@ struct PrepareSummary {
   int64_t companions = 0;                                 // items that are only learnt from
   int64_t refused_companions = 0;      // left out, as too like what must not be learnt
   int64_t named_items = 0;             // have captions of their names only
+  int64_t concepts = 0;                // of two or more different texts
   int64_t wordless_caption_count = 0;  // left out: nothing in them is a word
   int64_t token_count = 0;
   int64_t unknown_token_count = 0;
@@ -112,6 +116,7 @@ class PrepareJob {
   void ChooseCaptions();
   absl::Status MakeVocabulary();
   absl::Status Tokenize();
+  absl::Status TokenizeConcepts();
   absl::StatusOr<std::vector<int32_t>> TokensOf(absl::string_view text);
   absl::Status Write(const CallContext& call);
   void CountItems();

@@ -21,7 +21,7 @@ namespace sightline {
 namespace {
 
 struct TrainFlags {
-  std::string config, data, out, store, model_config, device;
+  std::string config, data, out, store, model_config, retriever, device;
   absl::optional<int64_t> threads, seed;
   bool check = false;
 };
@@ -36,6 +36,10 @@ Flags DefineFlags(TrainFlags* values) {
   flags.String("model-config", "FILE",
                "JSON of a ModelBundleManifest without files; default: the demo's small OSCAR",
                &values->model_config);
+  flags.String("retriever", "SHA256",
+               "bundle in the store that an earlier run has trained; a cross-encoder is trained for"
+               " what it retrieves",
+               &values->retriever);
   flags.String("device", "NAME", "auto, cpu, cuda or cuda:N; default auto", &values->device);
   flags.Int("threads", "of LibTorch on the CPU; default: its own choice", 1, 1024,
             &values->threads);
@@ -57,6 +61,7 @@ absl::StatusOr<TrainConfig> ReadConfig(const TrainFlags& flags) {
   overrides.out = UnlessEmpty(flags.out);
   overrides.store = UnlessEmpty(flags.store);
   overrides.model_config = UnlessEmpty(flags.model_config);
+  overrides.retriever = UnlessEmpty(flags.retriever);
   overrides.device = UnlessEmpty(flags.device);
   overrides.threads = flags.threads;
   overrides.seed = flags.seed;

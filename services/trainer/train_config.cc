@@ -64,6 +64,8 @@ void ReadBi(ConfigReader section, BiOptions* bi) {
              &bi->loss);
   Read(section, "batch_size", &bi->batch_size);
   Read(section, "distractors", &bi->distractors);
+  Read(section, "concepts", &bi->concepts);
+  Read(section, "concept_weight", &bi->concept_weight);
   ReadRate(section, &bi->rate);
   Read(section, "hinge_margin", &bi->hinge_margin);
   Read(section, "initial_temperature", &bi->initial_temperature);
@@ -149,6 +151,7 @@ absl::StatusOr<TrainConfig> ReadTrainConfig(ConfigFile* file, const TrainOverrid
   config.out = RequiredPath(root, "out", overrides.out);
   config.store = RequiredPath(root, "store", overrides.store);
   config.model_config = overrides.model_config.value_or(root.String("model_config", ""));
+  config.retriever = overrides.retriever.value_or(root.String("retriever", ""));
   config.description = root.String("description", "");
   config.device = overrides.device.value_or(root.String("device", config.device));
   config.threads =

@@ -19,6 +19,7 @@ struct TrainConfig {
   std::string out;           // metrics and checkpoints
   std::string store;         // the bundle goes below its models/
   std::string model_config;  // as ReadModelConfig takes it
+  std::string retriever;     // id of a bundle in the store; empty: none
   std::string description;   // of the bundle; empty: the model's, or one is made
   std::string device = "auto";
   int threads = 0;  // 0: LibTorch's own choice
@@ -29,7 +30,7 @@ struct TrainConfig {
 
 // What the command line sets beside a configuration file, or in its place.
 struct TrainOverrides {
-  absl::optional<std::string> data, out, store, model_config, device;
+  absl::optional<std::string> data, out, store, model_config, retriever, device;
   absl::optional<int64_t> threads, seed;
 };
 

@@ -6,6 +6,7 @@
 #include "common/base/checksum.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
+#include "common/bundle/layout.h"
 #include "common/bundle/model_bundle.h"
 #include "services/trainer/model_config.h"
 #include "services/trainer/prepared_folder.h"
@@ -39,6 +40,13 @@ absl::StatusOr<TrainingInput> OpenTrainingInput(const TrainConfig& config,
                      " was made with; run `trainer prepare` again"));
   }
   job.set = input.set.get();
+  if (!config.retriever.empty()) {
+    ASSIGN_OR_RETURN(ModelBundle retriever,
+                     OpenModelBundle(ModelDirectory(config.store, config.retriever),
+                                     /*verify_checksums=*/true));
+    input.retriever = std::make_unique<ModelBundle>(std::move(retriever));
+    job.retriever = input.retriever.get();
+  }
   job.store = config.store;
   job.options = config.options;
   job.device = config.device;

@@ -19,7 +19,8 @@ inline constexpr absl::string_view kCheckpointFolder = "checkpoints";
 // What a run reads, checked and ready.
 struct TrainingInput {
   std::unique_ptr<TrainingSet> set;
-  TrainingJob job;  // points to `set`
+  std::unique_ptr<ModelBundle> retriever;
+  TrainingJob job;  // points to both
 };
 
 // Opens what `config` names and makes its folders.  FailedPrecondition if the folder's

@@ -43,6 +43,7 @@ Json JsonOf(const StepReport& report) {
   if (report.has_bi) {
     json["bi_loss"] = report.bi_loss;
     json["bi_accuracy"] = report.bi_accuracy;
+    if (report.concept_loss > 0) json["concept_loss"] = report.concept_loss;
   }
   if (report.has_cross) {
     json["cross_loss"] = report.cross_loss;

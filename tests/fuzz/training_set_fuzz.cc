@@ -40,7 +40,7 @@ Part Text(const char* name, const std::string& text) {
   return {name, sightline::Dtype::kBytes, {static_cast<int64_t>(text.size())}, text};
 }
 
-// Three rows: two captions, none, one.
+// Three rows: two captions, none, one; and a concept.
 std::vector<Part> GoodSet() {
   using sightline::Dtype;
   const std::string digest(64, 'a');
@@ -54,6 +54,9 @@ std::vector<Part> GoodSet() {
       Numbers<int32_t>("tokens", Dtype::kInt32, {2, 5, 6, 3, 2, 7, 3, 2, 8, 3}),
       Numbers<int64_t>("language", Dtype::kInt64, {0, 1, 0}),
       Numbers<int64_t>("caption_key", Dtype::kInt64, {0, 1, 2}),
+      Numbers<int64_t>("texts/concepts", Dtype::kInt64, {0, 2}),
+      Numbers<int64_t>("tokens/texts", Dtype::kInt64, {0, 3, 7}),
+      Numbers<int32_t>("text_tokens", Dtype::kInt32, {2, 5, 3, 2, 6, 7, 3}),
       Text("languages", "en\nde\n"),
       Numbers<int64_t>("max_token_count", Dtype::kInt64, {8}),
       Numbers<int64_t>("vocabulary_size", Dtype::kInt64, {10}),
@@ -100,6 +103,14 @@ void Read(const sightline::TrainingSet& set) {
       Require(set.language(caption) < static_cast<int64_t>(set.languages().size()));
       Require(static_cast<int64_t>(set.tokens(caption).size()) <= set.max_token_count());
       for (const int32_t token : set.tokens(caption)) {
+        Require(token >= 0 && token < set.vocabulary_size());
+      }
+    }
+  }
+  for (int64_t number = 0; number < set.concept_count(); ++number) {
+    Require(set.texts(number).size() >= 2);
+    for (const int64_t text : set.texts(number)) {
+      for (const int32_t token : set.text_tokens(text)) {
         Require(token >= 0 && token < set.vocabulary_size());
       }
     }

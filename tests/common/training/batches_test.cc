@@ -130,6 +130,45 @@ TEST_CASE_METHOD(Fixture, "a bi batch pairs rows with captions of theirs and exc
   REQUIRE(sampler.Bi(0).rows.size() == 17);
 }
 
+TEST_CASE_METHOD(Fixture, "a concept batch pairs two texts of each and excludes shared ones") {
+  TrainingOptions options = TinyTrainingOptions();
+  options.bi.concepts = 4;
+  const BatchSampler sampler(set_.get(), &rows_, &options);
+  const auto concept_of = [&](int64_t text) {
+    int64_t number = 0;
+    while (text >= set_->texts(number)[0] + set_->texts(number).size()) ++number;
+    return number;
+  };
+  std::map<int64_t, int> drawn, texts;
+  for (int64_t step = 0; step < 1000; ++step) {
+    const ConceptBatch batch = sampler.Concepts(step);
+    REQUIRE(batch.texts.size() == 4);
+    REQUIRE(batch.other_texts.size() == 4);
+    std::set<int64_t> distinct;
+    for (size_t i = 0; i < 4; ++i) {
+      const int64_t number = concept_of(batch.texts[i]);
+      REQUIRE(concept_of(batch.other_texts[i]) == number);
+      REQUIRE(batch.texts[i] != batch.other_texts[i]);
+      distinct.insert(number);
+      ++drawn[number];
+      ++texts[batch.texts[i]];
+      for (size_t j = 0; j < 4; ++j) {
+        const int64_t other = concept_of(batch.texts[j]);
+        REQUIRE(batch.related[i * 4 + j] == (number + other == 1 && i != j));
+      }
+    }
+    REQUIRE(distinct.size() == 4);
+  }
+  for (int64_t number = 0; number < 5; ++number) {
+    REQUIRE(drawn[number] / 4000.0 == Approx(0.2).margin(0.02));
+    for (const int64_t text : set_->texts(number)) {
+      REQUIRE(texts[text] * set_->texts(number).size() / 4000.0 == Approx(0.2).margin(0.03));
+    }
+  }
+  options.bi.concepts = 100;  // more than there are
+  REQUIRE(sampler.Concepts(0).texts.size() == 5);
+}
+
 TEST_CASE_METHOD(Fixture, "captions are drawn by kind with the shares asked for") {
   TrainingOptions options = TinyTrainingOptions();
   options.bi.batch_size = 12;

@@ -63,6 +63,24 @@ TEST_CASE("a joint stage is cycles of a bi step and its cross steps") {
   REQUIRE(plan.EpochAfter(plan.At(plan.steps() - 1)) == Approx(3));
 }
 
+TEST_CASE("without bi steps all are cross steps") {
+  TrainingOptions options = Options();
+  options.bi.epochs = 0;
+  options.joint.cross_steps_per_bi = 0;
+  const TrainingPlan plan(options, /*bi_steps_per_epoch=*/3, /*cross_steps_per_epoch=*/5);
+  REQUIRE(plan.steps() == 15);
+  for (int64_t at = 0; at < 15; ++at) {
+    const PlannedStep planned = plan.At(at);
+    REQUIRE(planned.stage == TrainingStage::kJoint);
+    REQUIRE(planned.cross);
+    REQUIRE(planned.number == at);
+    REQUIRE(planned.cross_before == at);
+    REQUIRE(planned.rate == Approx(RateAt(options.joint.rate, at, 15)));
+    REQUIRE(plan.EpochAfter(planned) == Approx((at + 1) / 5.0));
+    REQUIRE(plan.EndsPeriod(planned, 1) == (at % 5 == 4));
+  }
+}
+
 TEST_CASE("periods end with epochs of the stage's own kind, and with the stage") {
   const TrainingPlan plan(Options(), 3, 5);
   std::vector<int64_t> ends, only_stages, begins;

@@ -54,6 +54,10 @@ TrainingSetContent TinyContent(const TinyRows& rows) {
   add(TrainingUse::kTrain, rows.distractors, false);
   add(TrainingUse::kValidation, rows.validation, true);
   add(TrainingUse::kHeldOut, rows.held_out, true);
+  for (int32_t i = 0; i < 5; ++i) {
+    content.concepts.push_back({{2, 10 + i, 3}, {2, 20 + i, 21 + i, 3}});
+  }
+  content.concepts[0].push_back({2, 11, 3});
   content.image_size = kSide;
   content.max_token_count = 8;
   content.vocabulary_size = kSpecialTokens + kWords;

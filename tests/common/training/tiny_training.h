@@ -25,6 +25,8 @@ struct TinyRows {
 // Rows in this order: train, distractors, validation, held out.  Row i has a caption of two
 // words of its own (key i), another of one word (key 100 + i), and one of another language
 // (key 200 + i).  Pictures are 16 x 16, random blocks of colour on white, all different.
+// Five concepts, of two or three texts of words that captions have, too; the first two share
+// a text.
 TrainingSetContent TinyContent(const TinyRows& rows);
 std::string TinyTrainingVocabulary();
 std::string TinyPicture(int64_t row);

@@ -39,6 +39,13 @@ TEST_CASE("what would do nothing, or choose by what was learnt, is refused") {
   REQUIRE_FALSE(CheckTrainingOptions(random_stem).ok());
   random_stem.joint.freeze_grid = false;
   REQUIRE(CheckTrainingOptions(random_stem).ok());
+  TrainingOptions cross_alone;
+  cross_alone.joint.cross_steps_per_bi = 0;
+  REQUIRE_FALSE(CheckTrainingOptions(cross_alone).ok());  // there are bi epochs
+  cross_alone.bi.epochs = 0;
+  REQUIRE(CheckTrainingOptions(cross_alone).ok());
+  cross_alone.joint.freeze_grid = false;
+  REQUIRE_FALSE(CheckTrainingOptions(cross_alone).ok());
   TrainingOptions all;
   all.with_validation = true;
   REQUIRE_FALSE(CheckTrainingOptions(all).ok());

@@ -42,6 +42,7 @@ TrainingSetContent Content() {
       {TrainingUse::kValidation, 4, {}},
       {TrainingUse::kHeldOut, 5, {Caption({5}, 3)}},
   };
+  content.concepts = {{{2, 5, 3}, {2, 6, 7, 3}}, {{2, 8, 3}, {2, 9, 3}, {2, 5, 5, 3}}};
   content.image_size = kSide;
   content.max_token_count = 8;
   content.vocabulary_size = 10;
@@ -99,6 +100,12 @@ TEST_CASE_METHOD(Fixture, "what was written is read") {
   REQUIRE(set->tokens(4) == absl::Span<const int32_t>({2, 5, 3}));
   REQUIRE(set->language(1) == 1);
   REQUIRE(set->caption_key(1) == set->caption_key(2));
+  REQUIRE(set->concept_count() == 2);
+  REQUIRE(set->texts(0).size() == 2);
+  REQUIRE(set->texts(1)[0] == 2);
+  REQUIRE(set->texts(1).size() == 3);
+  REQUIRE(set->text_tokens(1) == absl::Span<const int32_t>({2, 6, 7, 3}));
+  REQUIRE(set->text_tokens(4) == absl::Span<const int32_t>({2, 5, 5, 3}));
   REQUIRE(set->languages() == std::vector<std::string>{"en", "de"});
   REQUIRE(set->max_token_count() == 8);
   REQUIRE(set->vocabulary_size() == 10);
@@ -175,10 +182,15 @@ TEST_CASE_METHOD(Fixture, "numbers that contradict each other are DATA_LOSS, nam
       {"group", [](auto& c) { c.rows[4].group = 2; }},  // no first row
       {"tokens/captions", [](auto& c) { c.rows[0].captions[0].tokens.clear(); }},
       {"tokens/captions", [](auto& c) { c.rows[0].captions[0].tokens.assign(9, 2); }},
-      {"tokens", [](auto& c) { c.rows[0].captions[0].tokens[1] = 10; }},
-      {"tokens", [](auto& c) { c.rows[0].captions[0].tokens[1] = -1; }},
-      {"tokens", [](auto& c) { c.rows[0].captions[0].tokens.back() = 5; }},
-      {"tokens", [](auto& c) { c.rows[0].captions[0].tokens.front() = 5; }},
+      {"tokens/captions", [](auto& c) { c.rows[0].captions[0].tokens[1] = 10; }},
+      {"tokens/captions", [](auto& c) { c.rows[0].captions[0].tokens[1] = -1; }},
+      {"tokens/captions", [](auto& c) { c.rows[0].captions[0].tokens.back() = 5; }},
+      {"tokens/captions", [](auto& c) { c.rows[0].captions[0].tokens.front() = 5; }},
+      {"texts/concepts", [](auto& c) { c.concepts[0].pop_back(); }},
+      {"tokens/texts", [](auto& c) { c.concepts[1][2].clear(); }},
+      {"tokens/texts", [](auto& c) { c.concepts[1][2].assign(9, 2); }},
+      {"tokens/texts", [](auto& c) { c.concepts[1][2][1] = 10; }},
+      {"tokens/texts", [](auto& c) { c.concepts[1][2].back() = 5; }},
       {"language", [](auto& c) { c.rows[0].captions[1].language = 2; }},
       {"language", [](auto& c) { c.rows[0].captions[0].language = -1; }},
       {"language", [](auto& c) { std::swap(c.rows[0].captions[0], c.rows[0].captions[1]); }},
@@ -236,7 +248,8 @@ void WriteSections(const std::string& path, const std::string& changed,
 TEST_CASE("offsets that lie are DATA_LOSS") {
   TempDir dir;
   const std::string path = dir.File("set");
-  // The true ones are {0, 2, 2, 3, 4, 4, 5} and {0, 4, 7, 10, 13, 16}.
+  // The true ones are {0, 2, 2, 3, 4, 4, 5} and {0, 4, 7, 10, 13, 16}; of concepts {0, 2, 5}
+  // and {0, 3, 7, 10, 13, 17}.
   const std::vector<std::pair<std::string, std::vector<int64_t>>> lies = {
       {"captions/items", {0, 2, 2, 3, 4, 4, 6}},
       {"captions/items", {1, 2, 2, 3, 4, 4, 5}},
@@ -247,6 +260,11 @@ TEST_CASE("offsets that lie are DATA_LOSS") {
       {"tokens/captions", {0, 4, 7, 10, 13, 17}},
       {"tokens/captions", {0, 4, 99, 10, 13, 16}},
       {"tokens/captions", {0, 4, 7, 10, 16}},
+      {"texts/concepts", {0, 2, 6}},
+      {"texts/concepts", {0, 6, 5}},
+      {"texts/concepts", {}},
+      {"tokens/texts", {0, 3, 7, 10, 13, 18}},
+      {"tokens/texts", {}},
       {"split", {0, 0, 0}},
       {"group", {}},
       {"image_size", {3}},

@@ -189,6 +189,25 @@ TEST_CASE_METHOD(Fixture, "pictures without captions are learnt by name where it
   REQUIRE(Items()[4]["captions"].empty());
 }
 
+TEST_CASE_METHOD(Fixture, "concepts are tokenised by the vocabulary of the captions") {
+  REQUIRE(Run().ok());
+  const std::string vocabulary = Read("vocab.txt");
+  options.concepts = {{"red fish", "a fish that is red", "Red Fish!"},
+                      {"swimming", "???"},          // one text that has words
+                      {"frog", "Frog"},             // one text, twice
+                      {"zebra", "green and red"}};  // of words that no caption may teach
+  const auto summary = Run();
+  REQUIRE(summary.ok());
+  REQUIRE(summary->concepts == 2);
+  REQUIRE(absl::StrContains(summary->Report(), "concepts    2"));
+  REQUIRE(Read("vocab.txt") == vocabulary);
+  const auto set = Set();
+  REQUIRE(set->concept_count() == 2);
+  REQUIRE(set->texts(0).size() == 3);  // "!" is a token
+  REQUIRE(set->text_tokens(0) == set->tokens(0));
+  REQUIRE(set->texts(1).size() == 2);
+}
+
 TEST_CASE_METHOD(Fixture, "companions are learnt from, change no split and give nothing away") {
   REQUIRE(Run().ok());
   const std::vector<nlohmann::json> before = Items();
