@@ -21,13 +21,21 @@ absl::StatusOr<EncodeSummary> RunCorpusEncoder(const CorpusEncoderConfig& config
   UseSingleThreadedTorch();
   ComputePool pool(config.compute.threads);
 
-  ASSIGN_OR_RETURN(
-      const ModelBundle bundle,
-      OpenModelBundle(ModelDirectory(config.job.store, config.model), config.verify_model));
   ModelOptions model_options;
   model_options.pool = &pool;
   model_options.deterministic = config.compute.deterministic;
-  ASSIGN_OR_RETURN(std::shared_ptr<const Model> model, LoadModel(bundle, model_options));
+  bundle::v1::EmbeddingSpec embedding;
+  const auto load = [&](const std::string& id) -> absl::StatusOr<std::shared_ptr<const Model>> {
+    ASSIGN_OR_RETURN(const ModelBundle bundle,
+                     OpenModelBundle(ModelDirectory(config.job.store, id), config.verify_model));
+    if (id == config.model) embedding = bundle.manifest.embedding();
+    return LoadModel(bundle, model_options);
+  };
+  ASSIGN_OR_RETURN(std::shared_ptr<const Model> encoder, load(config.model));
+  std::shared_ptr<const Model> reranker;
+  if (!config.reranker.empty() && config.reranker != config.model) {
+    ASSIGN_OR_RETURN(reranker, load(config.reranker));
+  }
 
   std::vector<std::unique_ptr<CorpusReader>> corpora;
   for (const CorpusSpec& spec : config.corpora) {
@@ -42,8 +50,9 @@ absl::StatusOr<EncodeSummary> RunCorpusEncoder(const CorpusEncoderConfig& config
     std::fflush(stderr);
   };
   Progress progress(progress_options, Clock::Real());
-  CorpusEncoderJob job(config.job, std::move(corpora), std::move(model),
-                       bundle.manifest.embedding(), Clock::Real(), &progress);
+  CorpusEncoderJob job(config.job, std::move(corpora),
+                       MakeCorpusModels(std::move(encoder), std::move(reranker)), embedding,
+                       Clock::Real(), &progress);
   return job.Run(call);
 }
 

@@ -86,7 +86,7 @@ std::string CorpusYaml(absl::string_view value) {
 // What the flags set, each as text: ReadCorpusEncoderConfig is who judges it.
 struct FlagValues {
   CorpusEncoderFlags flags;
-  std::string store, model, images_index, captions_index, generation;
+  std::string store, model, reranker, images_index, captions_index, generation;
   std::string shards, threads, max_quarantine_share;
   std::vector<std::string> corpora;
   bool no_publish = false;
@@ -98,6 +98,9 @@ Flags DefineFlags(FlagValues* values) {
                &values->flags.config_path);
   flags.String("store", "DIR", "where models/ and indexes/ lie", &values->store);
   flags.String("model", "SHA256", "the bundle that encodes", &values->model);
+  flags.String("reranker", "SHA256",
+               "the bundle that reranks; default: the one that encodes, if it can",
+               &values->reranker);
   flags.Strings("corpus", "KIND[:PATH]", "folder:PATH, stamps, clipart or emoji; repeatable",
                 &values->corpora);
   flags.String("shards", "N", "shards of each index; default 1", &values->shards);
@@ -123,6 +126,7 @@ std::string YamlOf(const FlagValues& values) {
   };
   add("store", values.store);
   add("model", values.model);
+  add("reranker", values.reranker);
   add("shards", values.shards);
   add("images_index", values.images_index);
   add("captions_index", values.captions_index);
@@ -143,8 +147,11 @@ absl::StatusOr<CorpusEncoderConfig> ReadCorpusEncoderConfig(ConfigFile* file) {
   CorpusEncoderOptions& job = config.job;
   job.store = root.RequiredString("store");
   config.model = root.RequiredString("model");
-  if (!config.model.empty() && !IsSha256Hex(config.model)) {
-    root.AddProblem("model", "must be a bundle's id: 64 lower-case hex digits");
+  config.reranker = root.String("reranker", "");
+  for (const auto& [key, id] : {std::pair("model", config.model), {"reranker", config.reranker}}) {
+    if (!id.empty() && !IsSha256Hex(id)) {
+      root.AddProblem(key, "must be a bundle's id: 64 lower-case hex digits");
+    }
   }
   config.verify_model = root.Bool("verify_model", true);
   job.images_index = ReadName(root, "images_index", job.images_index, kMaxIndexNameLength);

@@ -14,7 +14,8 @@
 namespace sightline {
 
 struct CorpusEncoderConfig {
-  std::string model;  // id of a bundle in the store
+  std::string model;     // id of a bundle in the store
+  std::string reranker;  // likewise; empty: the model, if it has a cross-encoder
   bool verify_model = true;
   std::vector<CorpusSpec> corpora;
   ComputeConfig compute;

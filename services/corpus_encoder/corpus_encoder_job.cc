@@ -65,12 +65,11 @@ std::string EncodeSummary::Report() const {
 
 CorpusEncoderJob::CorpusEncoderJob(const CorpusEncoderOptions& options,
                                    std::vector<std::unique_ptr<CorpusReader>> corpora,
-                                   std::shared_ptr<const Model> model,
-                                   const bundle::v1::EmbeddingSpec& embedding, Clock* clock,
-                                   Progress* progress)
+                                   CorpusModels models, const bundle::v1::EmbeddingSpec& embedding,
+                                   Clock* clock, Progress* progress)
     : options_(options),
       corpora_(std::move(corpora)),
-      model_(std::move(model)),
+      models_(std::move(models)),
       embedding_(embedding),
       clock_(clock),
       progress_(progress),
@@ -86,7 +85,7 @@ absl::StatusOr<EncodeSummary> CorpusEncoderJob::Run(const CallContext& call) {
 }
 
 absl::Status CorpusEncoderJob::RunSteps(const CallContext& call) {
-  RETURN_IF_ERROR(CheckModelForCorpus(*model_));
+  RETURN_IF_ERROR(CheckModelsForCorpus(models_));
   RETURN_IF_ERROR(MakeDirectories(work_directory_));
   ASSIGN_OR_RETURN(const WorkLock lock, WorkLock::Take(work_directory_));
 
@@ -101,7 +100,8 @@ absl::Status CorpusEncoderJob::RunSteps(const CallContext& call) {
   LogWarnings(scan.warnings);
 
   UnitContext context;
-  context.model = model_->id();
+  context.encoder = models_.encoder->id();
+  if (models_.reranker != nullptr) context.reranker = models_.reranker->id();
   context.deterministic = options_.deterministic;
   context.limits = options_.limits;
   context.caption_language = options_.caption_language;
@@ -152,12 +152,12 @@ absl::Status CorpusEncoderJob::EncodeMissing(const std::vector<WorkUnit>& units,
   pipeline_options.threads = options_.decode_threads;
   pipeline_options.max_decode_bytes = options_.max_decode_bytes;
   pipeline_options.limits = options_.limits;
-  PicturePipeline pipeline(missing, pipeline_options, model_->region_extractor(), call);
+  PicturePipeline pipeline(missing, pipeline_options, models_.extractors(), call);
   for (const WorkUnit& unit : missing) {
     const absl::Time start = clock_->Now();
     ASSIGN_OR_RETURN(std::vector<DecodedPicture> pictures, pipeline.Next());
     const absl::Time decoded = clock_->Now();
-    ASSIGN_OR_RETURN(const UnitResult result, EncodeUnit(*model_, unit, std::move(pictures),
+    ASSIGN_OR_RETURN(const UnitResult result, EncodeUnit(models_, unit, std::move(pictures),
                                                          options_.caption_language, call));
     summary_.wait_time += decoded - start;
     summary_.encode_time += clock_->Now() - decoded;
@@ -241,8 +241,8 @@ absl::Status CorpusEncoderJob::WriteAndPublish(const CorpusScan& scan,
                                                 : options_.generation;
   spec.shard_count = options_.shard_count;
   spec.embedding = embedding_;
-  spec.encoder_model = model_->id();
-  if (model_->cross_encoder() != nullptr) spec.reranker_model = model_->id();
+  spec.encoder_model = models_.encoder->id();
+  if (models_.reranker != nullptr) spec.reranker_model = models_.reranker->id();
   spec.work_directory = work_directory_;
   spec.caption_language = options_.caption_language;
 

@@ -1,4 +1,4 @@
-// The job: corpora and a model in, two published generations out.
+// The job: corpora and models in, two published generations out.
 //
 //   scan      list the corpora, read and hash every picture
 //   encode    units that no earlier run has finished: decode, encode, write a unit file
@@ -25,6 +25,7 @@
 #include "common/models/model.h"
 #include "services/corpus_encoder/corpus_scan.h"
 #include "services/corpus_encoder/quarantine.h"
+#include "services/corpus_encoder/unit_encoder.h"
 #include "services/corpus_encoder/unit_file.h"
 #include "services/corpus_encoder/work_units.h"
 #include "sightline/bundle/v1/model_bundle.pb.h"
@@ -84,11 +85,10 @@ struct EncodeSummary {
 // Run once; not thread-safe.
 class CorpusEncoderJob {
  public:
-  // `embedding` is the model's, from its bundle.  `clock` and `progress` outlive the job.
+  // `embedding` is the encoder's, from its bundle.  `clock` and `progress` outlive the job.
   CorpusEncoderJob(const CorpusEncoderOptions& options,
-                   std::vector<std::unique_ptr<CorpusReader>> corpora,
-                   std::shared_ptr<const Model> model, const bundle::v1::EmbeddingSpec& embedding,
-                   Clock* clock, Progress* progress);
+                   std::vector<std::unique_ptr<CorpusReader>> corpora, CorpusModels models,
+                   const bundle::v1::EmbeddingSpec& embedding, Clock* clock, Progress* progress);
 
   // CANCELLED, when `call` is: run it again to go on.  FailedPrecondition: too many bad
   // pictures (the ledger is then in the work folder), a model that cannot do it, or
@@ -110,7 +110,7 @@ class CorpusEncoderJob {
 
   const CorpusEncoderOptions options_;
   const std::vector<std::unique_ptr<CorpusReader>> corpora_;
-  const std::shared_ptr<const Model> model_;
+  const CorpusModels models_;
   const bundle::v1::EmbeddingSpec embedding_;
   Clock* const clock_;
   Progress* const progress_;

@@ -10,8 +10,9 @@
 namespace sightline {
 
 PicturePipeline::PicturePipeline(std::vector<WorkUnit> units, const PipelineOptions& options,
-                                 const RegionExtractor* extractor, const CallContext& call)
-    : options_(options), extractor_(extractor), call_(call) {
+                                 std::vector<const RegionExtractor*> extractors,
+                                 const CallContext& call)
+    : options_(options), extractors_(std::move(extractors)), call_(call) {
   for (WorkUnit& unit : units) {
     UnitState state;
     state.pictures.resize(unit.pictures.size());
@@ -123,8 +124,10 @@ absl::Status PicturePipeline::Decode(const std::string& bytes, DecodedPicture* d
   if (!decoded_pixels.ok()) {
     decoded->problem = std::string(decoded_pixels.status().message());
   } else {
-    decoded->pixels = extractor_ == nullptr ? *std::move(decoded_pixels)
-                                            : extractor_->Reduce(*std::move(decoded_pixels));
+    for (size_t i = 0; i < extractors_.size(); ++i) {
+      Pixels picture = i + 1 < extractors_.size() ? *decoded_pixels : *std::move(decoded_pixels);
+      decoded->pixels.push_back(extractors_[i]->Reduce(std::move(picture)));
+    }
   }
   {
     std::lock_guard<std::mutex> lock(mutex_);

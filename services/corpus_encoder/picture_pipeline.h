@@ -1,13 +1,13 @@
 // Reads and decodes pictures on threads of its own, ahead of whoever encodes them.
 //
-//   PicturePipeline pipeline(units, options, extractor, call);
+//   PicturePipeline pipeline(units, options, extractors, call);
 //   for (each unit) {
 //     ASSIGN_OR_RETURN(std::vector<DecodedPicture> pictures, pipeline.Next());
 //
 // Memory is bounded twice.  What is being decoded at one time, at kBytesPerPixel a pixel,
 // stays below `max_decode_bytes` (a picture that is larger by itself is decoded alone);
 // and decoding stays at most `units_ahead` units ahead.  Decoded pictures wait in the
-// size to which the extractor has reduced them, a few hundred kilobytes each.
+// sizes to which the extractors have reduced them, a few hundred kilobytes each.
 #ifndef SIGHTLINE_SERVICES_CORPUS_ENCODER_PICTURE_PIPELINE_H_
 #define SIGHTLINE_SERVICES_CORPUS_ENCODER_PICTURE_PIPELINE_H_
 
@@ -28,8 +28,8 @@
 namespace sightline {
 
 struct DecodedPicture {
-  Pixels pixels;
-  std::string problem;  // why there are none; empty if there are
+  std::vector<Pixels> pixels;  // one for each extractor
+  std::string problem;         // why there are none; empty if there are
 };
 
 struct PipelineOptions {
@@ -39,15 +39,15 @@ struct PipelineOptions {
   DecodeLimits limits;
 };
 
-// Next is for one thread.  The units' pictures and the extractor must outlive it.
+// Next is for one thread.  The units' pictures and the extractors must outlive it.
 class PicturePipeline {
  public:
   // Three bytes of the result, and what decoders hold beside it.
   static constexpr int64_t kBytesPerPixel = 8;
 
-  // Starts at once.  `extractor` may be null: then pictures are not reduced.
+  // Starts at once.
   PicturePipeline(std::vector<WorkUnit> units, const PipelineOptions& options,
-                  const RegionExtractor* extractor, const CallContext& call);
+                  std::vector<const RegionExtractor*> extractors, const CallContext& call);
 
   // Stops the threads; what they are decoding is decoded first.
   ~PicturePipeline();
@@ -85,7 +85,7 @@ class PicturePipeline {
   void Fail(const absl::Status& status);
 
   const PipelineOptions options_;
-  const RegionExtractor* const extractor_;
+  const std::vector<const RegionExtractor*> extractors_;
   const CallContext call_;
 
   mutable std::mutex mutex_;

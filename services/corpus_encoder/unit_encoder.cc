@@ -43,38 +43,57 @@ absl::Status FillEmbeddings(const Model& model, const EmbeddingMatrix& embedding
   return absl::OkStatus();
 }
 
-absl::Status EncodePictures(const Model& model, std::vector<DecodedPicture> pictures,
-                            std::vector<UnitRow>& rows, const CallContext& call) {
-  std::vector<size_t> indexes;
+// Regions of the pictures of `indexes`, found by the `extractor`-th model in what was
+// decoded for it, which is used up.
+absl::StatusOr<std::vector<ImageInput>> ExtractRegions(const Model& model, size_t extractor,
+                                                       const std::vector<size_t>& indexes,
+                                                       std::vector<DecodedPicture>& pictures,
+                                                       const CallContext& call) {
   std::vector<Pixels> pixels;
-  for (size_t i = 0; i < pictures.size(); ++i) {
-    rows[i].rejected = std::move(pictures[i].problem);
-    if (!rows[i].rejected.empty()) continue;
-    indexes.push_back(i);
-    pixels.push_back(std::move(pictures[i].pixels));
-  }
-  if (indexes.empty()) return absl::OkStatus();
-
+  for (const size_t i : indexes) pixels.push_back(std::move(pictures[i].pixels[extractor]));
   ASSIGN_OR_RETURN(std::vector<RegionSet> regions, model.region_extractor()->Extract(pixels, call));
-  pixels.clear();
   std::vector<ImageInput> images(regions.size());
   for (size_t i = 0; i < regions.size(); ++i) images[i].regions = std::move(regions[i]);
-  ASSIGN_OR_RETURN(const EmbeddingMatrix embeddings, model.image_encoder()->Encode(images, call));
-  RETURN_IF_ERROR(FillEmbeddings(model, embeddings, indexes, rows));
-  if (model.cross_encoder() == nullptr) return absl::OkStatus();
+  return images;
+}
 
+absl::Status FillFeatures(const Model& reranker, const std::vector<ImageInput>& images,
+                          const std::vector<size_t>& indexes, std::vector<UnitRow>& rows,
+                          const CallContext& call) {
   ASSIGN_OR_RETURN(std::vector<ItemFeatures> features,
-                   model.cross_encoder()->PrepareImages(images, call));
+                   reranker.cross_encoder()->PrepareImages(images, call));
   if (features.size() != indexes.size()) {
-    return absl::InternalError(absl::StrCat("model ", model.id(), " prepared ", features.size(),
+    return absl::InternalError(absl::StrCat("model ", reranker.id(), " prepared ", features.size(),
                                             " of ", indexes.size(), " images"));
   }
   for (size_t i = 0; i < indexes.size(); ++i) rows[indexes[i]].features = std::move(features[i]);
   return absl::OkStatus();
 }
 
-absl::Status EncodeCaptions(const Model& model, const std::vector<CaptionItem>& captions,
+absl::Status EncodePictures(const CorpusModels& models, std::vector<DecodedPicture> pictures,
                             std::vector<UnitRow>& rows, const CallContext& call) {
+  std::vector<size_t> indexes;
+  for (size_t i = 0; i < pictures.size(); ++i) {
+    rows[i].rejected = std::move(pictures[i].problem);
+    if (rows[i].rejected.empty()) indexes.push_back(i);
+  }
+  if (indexes.empty()) return absl::OkStatus();
+
+  const Model& encoder = *models.encoder;
+  ASSIGN_OR_RETURN(std::vector<ImageInput> images,
+                   ExtractRegions(encoder, 0, indexes, pictures, call));
+  ASSIGN_OR_RETURN(const EmbeddingMatrix embeddings, encoder.image_encoder()->Encode(images, call));
+  RETURN_IF_ERROR(FillEmbeddings(encoder, embeddings, indexes, rows));
+  if (models.reranker == nullptr) return absl::OkStatus();
+  if (models.reranker != models.encoder) {
+    ASSIGN_OR_RETURN(images, ExtractRegions(*models.reranker, 1, indexes, pictures, call));
+  }
+  return FillFeatures(*models.reranker, images, indexes, rows, call);
+}
+
+absl::Status EncodeCaptions(const CorpusModels& models, const std::vector<CaptionItem>& captions,
+                            std::vector<UnitRow>& rows, const CallContext& call) {
+  const Model& model = *models.encoder;
   std::vector<size_t> indexes;
   std::vector<Tokens> tokens;
   for (const CaptionItem& caption : captions) {
@@ -89,8 +108,8 @@ absl::Status EncodeCaptions(const Model& model, const std::vector<CaptionItem>& 
     } else {
       return tokenized.status();
     }
-    if (row.rejected.empty() && model.cross_encoder() != nullptr) {
-      ASSIGN_OR_RETURN(row.features, model.cross_encoder()->PrepareText(caption.text));
+    if (row.rejected.empty() && models.reranker != nullptr) {
+      ASSIGN_OR_RETURN(row.features, models.reranker->cross_encoder()->PrepareText(caption.text));
     }
     rows.push_back(std::move(row));
   }
@@ -101,17 +120,40 @@ absl::Status EncodeCaptions(const Model& model, const std::vector<CaptionItem>& 
 
 }  // namespace
 
-absl::Status CheckModelForCorpus(const Model& model) {
-  const char* missing = model.text_encoder() == nullptr       ? "text encoder"
-                        : model.image_encoder() == nullptr    ? "image encoder"
-                        : model.region_extractor() == nullptr ? "region extractor for pixels"
-                                                              : nullptr;
-  if (missing == nullptr) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("model ", model.id(), " has no ", missing, " and cannot encode this corpus"));
+std::vector<const RegionExtractor*> CorpusModels::extractors() const {
+  std::vector<const RegionExtractor*> extractors = {encoder->region_extractor()};
+  if (reranker != nullptr && reranker != encoder) {
+    extractors.push_back(reranker->region_extractor());
+  }
+  return extractors;
 }
 
-absl::StatusOr<UnitResult> EncodeUnit(const Model& model, const WorkUnit& unit,
+CorpusModels MakeCorpusModels(std::shared_ptr<const Model> encoder,
+                              std::shared_ptr<const Model> reranker) {
+  if (reranker == nullptr && encoder->cross_encoder() != nullptr) reranker = encoder;
+  return {std::move(encoder), std::move(reranker)};
+}
+
+absl::Status CheckModelsForCorpus(const CorpusModels& models) {
+  const Model& encoder = *models.encoder;
+  const char* missing = encoder.text_encoder() == nullptr       ? "text encoder"
+                        : encoder.image_encoder() == nullptr    ? "image encoder"
+                        : encoder.region_extractor() == nullptr ? "region extractor for pixels"
+                                                                : nullptr;
+  if (missing != nullptr) {
+    return absl::FailedPreconditionError(absl::StrCat("model ", encoder.id(), " has no ", missing,
+                                                      " and cannot encode this corpus"));
+  }
+  if (models.reranker == nullptr) return absl::OkStatus();
+  missing = models.reranker->cross_encoder() == nullptr      ? "cross-encoder"
+            : models.reranker->region_extractor() == nullptr ? "region extractor for pixels"
+                                                             : nullptr;
+  if (missing == nullptr) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("model ", models.reranker->id(), " has no ",
+                                                    missing, " and cannot rerank this corpus"));
+}
+
+absl::StatusOr<UnitResult> EncodeUnit(const CorpusModels& models, const WorkUnit& unit,
                                       std::vector<DecodedPicture> pictures,
                                       absl::string_view language, const CallContext& call) {
   UnitResult result;
@@ -119,14 +161,14 @@ absl::StatusOr<UnitResult> EncodeUnit(const Model& model, const WorkUnit& unit,
   for (size_t i = 0; i < unit.pictures.size(); ++i) {
     result.images[i].item_id = unit.pictures[i].item.item_id;
   }
-  RETURN_IF_ERROR(EncodePictures(model, std::move(pictures), result.images, call));
+  RETURN_IF_ERROR(EncodePictures(models, std::move(pictures), result.images, call));
   std::vector<CaptionItem> captions;
   for (size_t i = 0; i < unit.pictures.size(); ++i) {
     if (!result.images[i].rejected.empty()) continue;
     std::vector<CaptionItem> own = CaptionItemsOf(unit.pictures[i].item, language);
     std::move(own.begin(), own.end(), std::back_inserter(captions));
   }
-  RETURN_IF_ERROR(EncodeCaptions(model, captions, result.captions, call));
+  RETURN_IF_ERROR(EncodeCaptions(models, captions, result.captions, call));
   return result;
 }
 

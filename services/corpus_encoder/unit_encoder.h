@@ -1,7 +1,8 @@
-// One unit through the model: pictures and captions to embeddings and item features.
+// One unit through the models: pictures and captions to embeddings and item features.
 #ifndef SIGHTLINE_SERVICES_CORPUS_ENCODER_UNIT_ENCODER_H_
 #define SIGHTLINE_SERVICES_CORPUS_ENCODER_UNIT_ENCODER_H_
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,18 +16,34 @@
 
 namespace sightline {
 
-// FailedPrecondition, saying what is missing, unless `model` can encode texts and
-// pictures; a cross-encoder is welcome and not needed.
-absl::Status CheckModelForCorpus(const Model& model);
+// What encodes a corpus.
+struct CorpusModels {
+  std::shared_ptr<const Model> encoder;
+  // Whose features items get; null for none.  Often the encoder itself.
+  std::shared_ptr<const Model> reranker;
+
+  // Whose pictures are to be decoded: the encoder's, then the reranker's if it is another
+  // model.
+  std::vector<const RegionExtractor*> extractors() const;
+};
+
+// `reranker`, or the encoder itself if that is null and the encoder can rerank.
+CorpusModels MakeCorpusModels(std::shared_ptr<const Model> encoder,
+                              std::shared_ptr<const Model> reranker);
+
+// FailedPrecondition, saying what is missing, unless the encoder can encode texts and
+// pictures and the reranker, if there is one, can rerank pictures.
+absl::Status CheckModelsForCorpus(const CorpusModels& models);
 
 // Encodes the pictures that were decoded and the captions in `language` of those; all in
-// batches of this unit alone.  `pictures` are those of the unit, in order.
+// batches of this unit alone.  `pictures` are those of the unit, in order, decoded for
+// models.extractors().
 //
 // A picture that has a problem is rejected with it and takes its captions along; a
 // caption that the tokenizer refuses is rejected alone.  Internal, naming the item, for
 // an embedding that is not finite, is zero, or has another length than the model says:
 // then the model is broken, not the item.  Otherwise what the model returned.
-absl::StatusOr<UnitResult> EncodeUnit(const Model& model, const WorkUnit& unit,
+absl::StatusOr<UnitResult> EncodeUnit(const CorpusModels& models, const WorkUnit& unit,
                                       std::vector<DecodedPicture> pictures,
                                       absl::string_view language, const CallContext& call);
 

@@ -9,7 +9,7 @@ namespace sightline {
 namespace {
 
 // Changes with anything in this program that changes a unit's result or its file.
-constexpr absl::string_view kUnitFormat = "sightline unit 1";
+constexpr absl::string_view kUnitFormat = "sightline unit 2";
 
 uint32_t IdHash(absl::string_view id) {
   Sha256 hash;
@@ -25,7 +25,8 @@ uint32_t IdHash(absl::string_view id) {
 std::string HashOf(absl::Span<const ScannedPicture> pictures, const UnitContext& context) {
   FieldHash hash;
   hash.Add(kUnitFormat);
-  hash.Add(context.model);
+  hash.Add(context.encoder);
+  hash.Add(context.reranker);
   hash.AddNumber(context.deterministic ? 1 : 0);
   hash.AddNumber(context.limits.max_bytes);
   hash.AddNumber(context.limits.max_pixels);

@@ -21,7 +21,8 @@ namespace sightline {
 
 // What decides a result besides the items.
 struct UnitContext {
-  std::string model;  // bundle id
+  std::string encoder;   // bundle ids
+  std::string reranker;  // empty: none
   bool deterministic = false;
   DecodeLimits limits;
   std::string caption_language = "en";

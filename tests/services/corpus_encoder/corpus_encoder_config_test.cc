@@ -85,6 +85,7 @@ corpora:
 TEST_CASE("all problems are reported at once") {
   const auto config = Read(R"(
 model: abc
+reranker: def
 images_index: Bad Name
 captions_index: ""
 shards: 0
@@ -98,8 +99,8 @@ extra: 1
   REQUIRE(absl::IsInvalidArgument(config.status()));
   const std::string message(config.status().message());
   for (const char* part :
-       {"store", "model", "images_index", "captions_index", "shards", "max_quarantine_share",
-        "corpora[0].root", "corpora[1].kind", "corpora[2].font", "extra"}) {
+       {"store", "model", "reranker", "images_index", "captions_index", "shards",
+        "max_quarantine_share", "corpora[0].root", "corpora[1].kind", "corpora[2].font", "extra"}) {
     CAPTURE(part, message);
     REQUIRE_THAT(message, Catch::Contains(part));
   }

@@ -33,7 +33,8 @@ absl::StatusOr<EncodeSummary> Run(const CorpusEncoderOptions& options, const Fak
                                   const FakeModelBehavior& behavior = {},
                                   const CallContext& call = CallContext::Unbounded()) {
   Progress progress({}, Clock::Real());
-  CorpusEncoderJob job(options, Corpora(corpus), std::make_shared<FakeModel>(behavior),
+  CorpusEncoderJob job(options, Corpora(corpus),
+                       MakeCorpusModels(std::make_shared<FakeModel>(behavior), nullptr),
                        FakeModel::Embedding(), Clock::Real(), &progress);
   return job.Run(call);
 }

@@ -23,6 +23,7 @@ struct FakeModelBehavior {
   std::string id = std::string(64, 'a');
   bool cross_encoder = true;
   bool image_encoder = true;
+  bool extractor = true;
   std::function<void()> before_images;  // each batch of pictures
   float image_bias = 1;                 // NaN or -infinity break the embeddings; 0 makes
   bool zero_images = false;             // ... and this makes them zero
@@ -42,7 +43,9 @@ class FakeModel : public Model {
   const CrossEncoder* cross_encoder() const override {
     return behavior_.cross_encoder ? &cross_ : nullptr;
   }
-  const RegionExtractor* region_extractor() const override { return &extractor_; }
+  const RegionExtractor* region_extractor() const override {
+    return behavior_.extractor ? &extractor_ : nullptr;
+  }
   const std::string& id() const override { return behavior_.id; }
   const std::string& space() const override { return behavior_.id; }
   int dimension() const override { return kDimension; }

@@ -25,6 +25,24 @@ struct Work {
   std::vector<WorkUnit> units;
 };
 
+// Keeps pictures down to `side`; 0 leaves them alone.
+class Reducer : public RegionExtractor {
+ public:
+  explicit Reducer(int side) : side_(side) {}
+  absl::StatusOr<std::vector<RegionSet>> Extract(absl::Span<const Pixels>,
+                                                 const CallContext&) const override {
+    return absl::UnimplementedError("not here");
+  }
+  Pixels Reduce(Pixels image) const override {
+    return side_ == 0 ? image : ShrinkTowards(std::move(image), side_);
+  }
+
+ private:
+  const int side_;
+};
+
+const Reducer whole(0);
+
 TEST_CASE("units come in order with their pictures in order, on any number of threads") {
   FakeCorpus corpus;
   corpus.AddMany(100);
@@ -32,7 +50,7 @@ TEST_CASE("units come in order with their pictures in order, on any number of th
   for (const int threads : {1, 2, 5}) {
     PipelineOptions options;
     options.threads = threads;
-    PicturePipeline pipeline(work.units, options, nullptr, CallContext::Unbounded());
+    PicturePipeline pipeline(work.units, options, {&whole}, CallContext::Unbounded());
     int i = 0;
     for (const WorkUnit& unit : work.units) {
       const auto decoded = pipeline.Next();
@@ -40,8 +58,8 @@ TEST_CASE("units come in order with their pictures in order, on any number of th
       REQUIRE(decoded->size() == unit.pictures.size());
       for (const DecodedPicture& picture : *decoded) {
         REQUIRE(picture.problem.empty());
-        REQUIRE(picture.pixels.width == 4 + i % 5);
-        REQUIRE(picture.pixels.rgb[0] == i);
+        REQUIRE(picture.pixels[0].width == 4 + i % 5);
+        REQUIRE(picture.pixels[0].rgb[0] == i);
         ++i;
       }
     }
@@ -60,31 +78,28 @@ TEST_CASE("a picture that does not decode has a problem, its neighbours have non
   PipelineOptions options;
   options.limits.max_pixels = 2500;
   options.limits.max_side = 100;
-  PicturePipeline pipeline(work.units, options, nullptr, CallContext::Unbounded());
+  PicturePipeline pipeline(work.units, options, {&whole}, CallContext::Unbounded());
   const auto decoded = pipeline.Next();
   REQUIRE(decoded.ok());
   for (const size_t i : {0, 1, 2, 6}) REQUIRE((*decoded)[i].problem.empty());
   for (const size_t i : {3, 4, 5}) {
     REQUIRE(!(*decoded)[i].problem.empty());
-    REQUIRE((*decoded)[i].pixels.rgb.empty());
+    REQUIRE((*decoded)[i].pixels.empty());
   }
   REQUIRE_THAT((*decoded)[5].problem, Catch::Contains("101"));
 }
 
-TEST_CASE("the extractor reduces pictures before they wait") {
-  struct Halver : RegionExtractor {
-    absl::StatusOr<std::vector<RegionSet>> Extract(absl::Span<const Pixels>,
-                                                   const CallContext&) const override {
-      return absl::UnimplementedError("not here");
-    }
-    Pixels Reduce(Pixels image) const override { return ShrinkTowards(std::move(image), 10); }
-  };
+TEST_CASE("each extractor reduces pictures its own way before they wait") {
   FakeCorpus corpus;
   corpus.Add("a", EncodePng(Gradient(40, 40)));
   const Work work(corpus, 1);
-  const Halver halver;
-  PicturePipeline pipeline(work.units, {}, &halver, CallContext::Unbounded());
-  REQUIRE((*pipeline.Next())[0].pixels.width == 10);
+  const Reducer small(10), large(20);
+  PicturePipeline pipeline(work.units, {}, {&small, &large}, CallContext::Unbounded());
+  const auto decoded = pipeline.Next();
+  REQUIRE(decoded.ok());
+  REQUIRE((*decoded)[0].pixels.size() == 2);
+  REQUIRE((*decoded)[0].pixels[0].width == 10);
+  REQUIRE((*decoded)[0].pixels[1].width == 20);
 }
 
 TEST_CASE("decoding stays within its units ahead") {
@@ -101,7 +116,7 @@ TEST_CASE("decoding stays within its units ahead") {
   PipelineOptions options;
   options.threads = 3;
   options.units_ahead = 1;
-  PicturePipeline pipeline(work.units, options, nullptr, CallContext::Unbounded());
+  PicturePipeline pipeline(work.units, options, {&whole}, CallContext::Unbounded());
   for (int delivered = 1; delivered <= 12; ++delivered) {
     // Not before the call may anything of a later unit be read.
     REQUIRE(furthest < (delivered + 1) * 5);
@@ -116,7 +131,7 @@ TEST_CASE("a small budget decodes one picture after another and still gets to th
   PipelineOptions options;
   options.threads = 4;
   options.max_decode_bytes = 1;
-  PicturePipeline pipeline(work.units, options, nullptr, CallContext::Unbounded());
+  PicturePipeline pipeline(work.units, options, {&whole}, CallContext::Unbounded());
   for (size_t i = 0; i < work.units.size(); ++i) REQUIRE(pipeline.Next().ok());
 }
 
@@ -125,7 +140,7 @@ TEST_CASE("a picture that changed since the scan stops the job") {
   corpus.AddMany(10);
   const Work work(corpus, 5);
   corpus.pictures["p/7"] = EncodePng(Gradient(3, 3));
-  PicturePipeline pipeline(work.units, {}, nullptr, CallContext::Unbounded());
+  PicturePipeline pipeline(work.units, {}, {&whole}, CallContext::Unbounded());
   // It may be met before the unit ahead of it has been delivered.
   absl::Status status = pipeline.Next().status();
   if (status.ok()) status = pipeline.Next().status();
@@ -134,7 +149,7 @@ TEST_CASE("a picture that changed since the scan stops the job") {
 
   corpus.AddMany(10);
   corpus.read_errors["p/1"] = absl::NotFoundError("gone");
-  PicturePipeline second(work.units, {}, nullptr, CallContext::Unbounded());
+  PicturePipeline second(work.units, {}, {&whole}, CallContext::Unbounded());
   REQUIRE(absl::IsAborted(second.Next().status()));
 }
 
@@ -143,7 +158,7 @@ TEST_CASE("cancelling stops it, and so does leaving") {
   corpus.AddMany(40);
   const Work work(corpus, 4);
   const CallContext call = CallContext::Unbounded();
-  PicturePipeline pipeline(work.units, {}, nullptr, call);
+  PicturePipeline pipeline(work.units, {}, {&whole}, call);
   REQUIRE(pipeline.Next().ok());
   call.cancellation()->Cancel();
   absl::Status status;
@@ -152,7 +167,7 @@ TEST_CASE("cancelling stops it, and so does leaving") {
 
   PipelineOptions options;
   options.threads = 3;
-  PicturePipeline abandoned(work.units, options, nullptr, CallContext::Unbounded());
+  PicturePipeline abandoned(work.units, options, {&whole}, CallContext::Unbounded());
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "services/corpus_encoder/unit_encoder.h"
 
 #include <limits>
+#include <memory>
 
 #include "catch2/catch.hpp"
 #include "tests/common/image/encode.h"
@@ -23,10 +24,17 @@ struct Sample {
     pictures.push_back(picture);
   }
   std::vector<DecodedPicture> Decoded() const {
-    return {{Gradient(4, 4), ""}, {{}, "broken"}, {Gradient(2, 9), ""}};
+    std::vector<DecodedPicture> pictures(3);
+    pictures[0].pixels = {Gradient(4, 4), Gradient(8, 8)};
+    pictures[1].problem = "broken";
+    pictures[2].pixels = {Gradient(2, 9), Gradient(4, 18)};
+    return pictures;
   }
   absl::StatusOr<UnitResult> Encode(const FakeModelBehavior& behavior) const {
-    return EncodeUnit(FakeModel(behavior), unit, Decoded(), "en", CallContext::Unbounded());
+    return EncodeBy(MakeCorpusModels(std::make_shared<FakeModel>(behavior), nullptr));
+  }
+  absl::StatusOr<UnitResult> EncodeBy(const CorpusModels& models) const {
+    return EncodeUnit(models, unit, Decoded(), "en", CallContext::Unbounded());
   }
   std::vector<ScannedPicture> pictures;
   WorkUnit unit;
@@ -72,13 +80,50 @@ TEST_CASE("NaN, infinity and zero are the model's fault and end the job, naming 
   }
 }
 
-TEST_CASE("a model that lacks a part is refused before any work") {
-  REQUIRE(CheckModelForCorpus(FakeModel()).ok());
-  FakeModelBehavior behavior;
-  behavior.image_encoder = false;
-  const absl::Status status = CheckModelForCorpus(FakeModel(behavior));
-  REQUIRE(absl::IsFailedPrecondition(status));
-  REQUIRE_THAT(std::string(status.message()), Catch::Contains("no image encoder"));
+TEST_CASE("a reranker of its own sees pictures as decoded for it and makes all features") {
+  FakeModelBehavior plain, other;
+  plain.cross_encoder = false;
+  other.id = std::string(64, 'b');
+  const auto encoder = std::make_shared<FakeModel>(plain);
+  const auto reranker = std::make_shared<FakeModel>(other);
+  const auto alone = Sample().EncodeBy(MakeCorpusModels(encoder, nullptr));
+  const auto both = Sample().EncodeBy(MakeCorpusModels(encoder, reranker));
+  const auto swapped = Sample().EncodeBy(MakeCorpusModels(reranker, nullptr));
+  REQUIRE(alone.ok());
+  REQUIRE(both.ok());
+  REQUIRE(swapped.ok());
+  REQUIRE(both->images[0].embedding == alone->images[0].embedding);
+  REQUIRE(both->captions[0].embedding == alone->captions[0].embedding);
+  REQUIRE(both->captions[0].features.tensors.size() == 1);
+  REQUIRE(both->images[0].features.tensors.size() == 1);
+  // Of the second picture's mean colour, not of the encoder's.
+  REQUIRE(both->images[0].features.tensors[0].bytes !=
+          swapped->images[0].features.tensors[0].bytes);
+  REQUIRE(both->images[1].rejected == "broken");
+  REQUIRE(reranker->encoded_pictures() == 2);  // by the swapped run alone
+}
+
+TEST_CASE("models that lack a part are refused before any work") {
+  const auto check = [](const FakeModelBehavior& encoder, const FakeModelBehavior& reranker) {
+    const absl::Status status = CheckModelsForCorpus(MakeCorpusModels(
+        std::make_shared<FakeModel>(encoder), std::make_shared<FakeModel>(reranker)));
+    REQUIRE((status.ok() || absl::IsFailedPrecondition(status)));
+    return std::string(status.message());
+  };
+  const FakeModelBehavior whole;
+  FakeModelBehavior no_images, no_cross, no_extractor;
+  no_images.image_encoder = false;
+  no_cross.cross_encoder = false;
+  no_extractor.extractor = false;
+  REQUIRE(check(whole, whole).empty());
+  REQUIRE(check(no_cross, whole).empty());
+  REQUIRE_THAT(check(no_images, whole), Catch::Contains("no image encoder"));
+  REQUIRE_THAT(check(no_extractor, whole), Catch::Contains("no region extractor"));
+  REQUIRE_THAT(check(whole, no_cross), Catch::Contains("no cross-encoder"));
+  REQUIRE_THAT(check(whole, no_extractor), Catch::Contains("no region extractor"));
+  // Without a reranker there is nothing to lack.
+  REQUIRE(
+      CheckModelsForCorpus(MakeCorpusModels(std::make_shared<FakeModel>(no_cross), nullptr)).ok());
 }
 
 }  // namespace

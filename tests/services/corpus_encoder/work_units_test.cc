@@ -24,7 +24,7 @@ std::vector<ScannedPicture> Pictures(int count) {
 
 UnitContext Context() {
   UnitContext context;
-  context.model = "m";
+  context.encoder = "m";
   return context;
 }
 
@@ -91,7 +91,8 @@ TEST_CASE("all that a result depends on is in the hash, and nothing else") {
     change(context);
     return Hashes(pictures, context) != original;
   };
-  REQUIRE(with([](UnitContext& c) { c.model = "n"; }));
+  REQUIRE(with([](UnitContext& c) { c.encoder = "n"; }));
+  REQUIRE(with([](UnitContext& c) { c.reranker = "n"; }));
   REQUIRE(with([](UnitContext& c) { c.deterministic = true; }));
   REQUIRE(with([](UnitContext& c) { c.limits.max_pixels = 7; }));
   REQUIRE(with([](UnitContext& c) { c.caption_language = "de"; }));
