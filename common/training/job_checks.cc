@@ -153,7 +153,7 @@ std::string DescribeJob(const TrainingJob& job, const bundle::v1::ModelBundleMan
       "\nretriever=", job.retriever == nullptr ? "" : job.retriever->id,
       "\nset.items=", job.set->items_sha256(), "\nset.vocabulary=", job.set->vocabulary_sha256(),
       "\nset.rows=", job.set->row_count(), "\nset.captions=", job.set->caption_count(),
-      "\nset.concepts=", job.set->concept_count(), "\nset.image_size=", job.set->image_size(),
+      "\nset.concepts=", job.set->concepts_sha256(), "\nset.image_size=", job.set->image_size(),
       "\nmodel=", model.ShortDebugString(), "\n", DescribeTrainingOptions(job.options));
 }
 

@@ -336,6 +336,8 @@ class Trainer {
       spec->set_combination(std::string(CombinationKindName(chosen.kind)));
       spec->set_combination_lambda(chosen.lambda);
     }
+    // Nobody shall build an index of embeddings that no step has looked after.
+    if (job_.retriever != nullptr) manifest_.clear_embedding();
     steps_.optimizer().SwapAverage();
     TrainingResult result;
     std::map<std::string, std::string> files;

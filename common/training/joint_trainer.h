@@ -134,7 +134,7 @@ struct TrainingJob {
   // With it the job trains a cross-encoder for what that bundle retrieves: it begins with
   // its weights, makes no bi steps (bi.epochs and joint.cross_steps_per_bi must be 0), and
   // takes hard negatives and validation's candidates from it.  The bundle that is written
-  // reranks, and its embeddings are good for nothing.
+  // reranks and does not embed.
   const ModelBundle* retriever = nullptr;
 
   // "cpu", "cuda", "cuda:1", or "auto": a GPU if LibTorch has one.

@@ -170,6 +170,9 @@ absl::Status CheckTrainingOptions(const TrainingOptions& options) {
   checker.Require(options.joint.random_negatives <= options.joint.negatives,
                   absl::StrCat("joint.random_negatives is ", options.joint.random_negatives,
                                ", more than joint.negatives, ", options.joint.negatives));
+  checker.Require(options.bi.concepts != 1, "bi.concepts is 1: one cannot be told from others");
+  checker.Require(options.bi.concepts == 0 || options.bi.concept_weight > 0,
+                  "bi.concept_weight is 0: the concepts of bi.concepts would teach nothing");
   CheckCombination(options, &checker);
   return checker.ToStatus();
 }

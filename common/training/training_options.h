@@ -1,5 +1,6 @@
 // Everything that decides how a model is trained.  The defaults suit some 5 000 captioned
-// pictures; deploy/demo/train.yaml has what the demo's model was trained with.
+// pictures; deploy/demo/encoder.yaml and reranker.yaml have what the demo's models were trained
+// with.
 //
 // "Row" is a row of the training set.  A bi step trains the bi-encoder on one batch of
 // pictures with a caption each, a cross step the cross-encoder on problems of one match
@@ -84,7 +85,7 @@ struct BiOptions {
   int64_t distractors = 32;
   // Concepts of the set whose texts a step learns to tell apart, two texts of each, beside
   // the batch and by the same loss: words that no caption has get a place among those that
-  // captions have.  With 0, none.
+  // captions have.  2 or more; with 0, none.
   int64_t concepts = 0;
   // Share of that loss in the sum.
   double concept_weight = 1.0;
@@ -114,7 +115,8 @@ struct JointOptions {
   // Probability that a problem is a picture with wrong captions instead of a caption with
   // wrong pictures; kPairwise has a half.
   double text_negatives = 0.2;
-  // Cross epochs from one mining of hard negatives to the next.
+  // Cross epochs from one mining of hard negatives to the next.  A retriever's are mined
+  // once, for it does not change.
   int64_t mine_every = 2;
   // Wrong rows kept of each row, those that the bi-encoder finds most alike; a draw
   // prefers the first ones.

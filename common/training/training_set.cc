@@ -66,6 +66,12 @@ absl::StatusOr<absl::string_view> ReadSha256(const Container& container, absl::s
   return text;
 }
 
+template <typename T>
+absl::string_view BytesOf(absl::Span<const T> numbers) {
+  return absl::string_view(reinterpret_cast<const char*>(numbers.data()),
+                           numbers.size() * sizeof(T));
+}
+
 // Offsets of `numbers.size() - 1` values that fill [0, limit) one after another.
 absl::Status CheckOffsets(const Container& container, absl::string_view name,
                           absl::Span<const int64_t> numbers, int64_t limit) {
@@ -128,6 +134,9 @@ absl::Status TrainingSet::ReadLimits() {
 
 absl::Status TrainingSet::ReadSections() {
   const Container& container = *container_;
+  if (container.Find("texts/concepts") == nullptr) {
+    return Malformed(container, "texts/concepts", "is missing, as in sets of an older version");
+  }
   ASSIGN_OR_RETURN(const Section* pictures,
                    container.Require("pictures", Dtype::kBytes, /*rank=*/2));
   if (pictures->shape[1] != picture_bytes() || pictures->row_stride_bytes != picture_bytes()) {
@@ -209,7 +218,7 @@ absl::Status TrainingSet::CheckCaptions() {
   return absl::OkStatus();
 }
 
-absl::Status TrainingSet::CheckConcepts() const {
+absl::Status TrainingSet::CheckConcepts() {
   RETURN_IF_ERROR(CheckOffsets(*container_, "tokens/texts", text_token_offsets_,
                                static_cast<int64_t>(text_tokens_.size())));
   RETURN_IF_ERROR(CheckOffsets(*container_, "texts/concepts", text_offsets_,
@@ -222,6 +231,11 @@ absl::Status TrainingSet::CheckConcepts() const {
       RETURN_IF_ERROR(CheckTokens("texts", text, text_tokens(text)));
     }
   }
+  Sha256 hash;
+  hash.Update(BytesOf(text_offsets_));
+  hash.Update(BytesOf(text_token_offsets_));
+  hash.Update(BytesOf(text_tokens_));
+  concepts_sha256_ = hash.Hex();
   return absl::OkStatus();
 }
 

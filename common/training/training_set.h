@@ -182,6 +182,8 @@ class TrainingSet {
   // SHA-256 in hex of the vocabulary and of the list of items.
   absl::string_view vocabulary_sha256() const { return vocabulary_sha256_; }
   absl::string_view items_sha256() const { return items_sha256_; }
+  // Of all concepts and their texts.
+  const std::string& concepts_sha256() const { return concepts_sha256_; }
 
  private:
   explicit TrainingSet(std::unique_ptr<Container> container) : container_(std::move(container)) {}
@@ -191,7 +193,7 @@ class TrainingSet {
   absl::Status CheckRows() const;
   void FindEqualPictures();
   absl::Status CheckCaptions();
-  absl::Status CheckConcepts() const;
+  absl::Status CheckConcepts();
   absl::Status CheckTokens(absl::string_view of, int64_t index,
                            absl::Span<const int32_t> ids) const;
   std::vector<int64_t> RowsToLearnFrom(bool with_validation, bool captioned) const;
@@ -213,6 +215,7 @@ class TrainingSet {
   int64_t vocabulary_size_ = 0;
   SpecialTokens special_tokens_;
   absl::string_view vocabulary_sha256_, items_sha256_;
+  std::string concepts_sha256_;
 };
 
 }  // namespace sightline

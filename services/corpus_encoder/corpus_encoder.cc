@@ -33,7 +33,9 @@ absl::StatusOr<EncodeSummary> RunCorpusEncoder(const CorpusEncoderConfig& config
   };
   ASSIGN_OR_RETURN(std::shared_ptr<const Model> encoder, load(config.model));
   std::shared_ptr<const Model> reranker;
-  if (!config.reranker.empty() && config.reranker != config.model) {
+  if (config.reranker == config.model) {
+    reranker = encoder;
+  } else if (!config.reranker.empty()) {
     ASSIGN_OR_RETURN(reranker, load(config.reranker));
   }
 

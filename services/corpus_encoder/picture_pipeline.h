@@ -42,7 +42,8 @@ struct PipelineOptions {
 // Next is for one thread.  The units' pictures and the extractors must outlive it.
 class PicturePipeline {
  public:
-  // Three bytes of the result, and what decoders hold beside it.
+  // Three bytes of the result; what decoders hold beside it, or, when they are done, a copy
+  // for a second extractor.
   static constexpr int64_t kBytesPerPixel = 8;
 
   // Starts at once.

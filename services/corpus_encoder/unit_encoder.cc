@@ -100,16 +100,19 @@ absl::Status EncodeCaptions(const CorpusModels& models, const std::vector<Captio
     UnitRow row;
     row.item_id = caption.item_id;
     absl::StatusOr<Tokens> tokenized = model.text_encoder()->Tokenize(caption.text);
-    if (tokenized.ok()) {
+    absl::Status status = tokenized.status();
+    if (status.ok() && models.reranker != nullptr) {
+      auto features = models.reranker->cross_encoder()->PrepareText(caption.text);
+      status = features.status();
+      if (status.ok()) row.features = *std::move(features);
+    }
+    if (status.ok()) {
       indexes.push_back(rows.size());
       tokens.push_back(*std::move(tokenized));
-    } else if (absl::IsInvalidArgument(tokenized.status())) {
-      row.rejected = absl::StrCat("caption: ", tokenized.status().message());
+    } else if (absl::IsInvalidArgument(status)) {
+      row.rejected = absl::StrCat("caption: ", status.message());
     } else {
-      return tokenized.status();
-    }
-    if (row.rejected.empty() && models.reranker != nullptr) {
-      ASSIGN_OR_RETURN(row.features, models.reranker->cross_encoder()->PrepareText(caption.text));
+      return status;
     }
     rows.push_back(std::move(row));
   }

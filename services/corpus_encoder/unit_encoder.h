@@ -40,7 +40,7 @@ absl::Status CheckModelsForCorpus(const CorpusModels& models);
 // models.extractors().
 //
 // A picture that has a problem is rejected with it and takes its captions along; a
-// caption that the tokenizer refuses is rejected alone.  Internal, naming the item, for
+// caption that a model's tokenizer refuses is rejected alone.  Internal, naming the item, for
 // an embedding that is not finite, is zero, or has another length than the model says:
 // then the model is broken, not the item.  Otherwise what the model returned.
 absl::StatusOr<UnitResult> EncodeUnit(const CorpusModels& models, const WorkUnit& unit,

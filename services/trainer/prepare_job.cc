@@ -123,7 +123,10 @@ std::string PrepareSummary::Report() const {
   if (named_items > 0) {
     absl::StrAppend(&report, "  names       ", named_items, " items without captions have names\n");
   }
-  if (concepts > 0) absl::StrAppend(&report, "  concepts    ", concepts, "\n");
+  if (concepts + single_text_concepts > 0) {
+    absl::StrAppend(&report, "  concepts    ", concepts, "; ", single_text_concepts,
+                    " left out, with fewer than two texts that differ\n");
+  }
   absl::StrAppendFormat(&report, "  tokens      %d, of which %d unknown; vocabulary %d\n",
                         token_count, unknown_token_count, vocabulary_size);
   absl::StrAppend(&report, "  duplicates  largest groups:");
@@ -298,18 +301,14 @@ absl::Status PrepareJob::MakeVocabulary() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<int32_t>> PrepareJob::TokensOf(absl::string_view text) {
+absl::StatusOr<std::vector<int32_t>> PrepareJob::TokensOf(absl::string_view text, bool* cut) const {
   ASSIGN_OR_RETURN(std::vector<int32_t> ids, tokenizer_->Encode(text));
   if (ids.empty()) return ids;
   const auto most = static_cast<size_t>(content_.max_token_count - 2);
-  if (ids.size() > most) {
-    ids.resize(most);
-    ++summary_.cut_caption_count;
-  }
+  *cut = ids.size() > most;
+  if (*cut) ids.resize(most);
   ids.insert(ids.begin(), tokenizer_->cls_id());
   ids.push_back(tokenizer_->sep_id());
-  summary_.token_count += static_cast<int64_t>(ids.size());
-  summary_.unknown_token_count += std::count(ids.begin(), ids.end(), tokenizer_->unk_id());
   return ids;
 }
 
@@ -324,8 +323,9 @@ absl::Status PrepareJob::Tokenize() {
     for (const CorpusCaption& caption : captions_[i]) {
       const std::string words = NormalizeWords(caption.text);
       TrainingCaption prepared;
+      bool cut = false;
       if (!words.empty()) {
-        ASSIGN_OR_RETURN(prepared.tokens, TokensOf(caption.text));
+        ASSIGN_OR_RETURN(prepared.tokens, TokensOf(caption.text, &cut));
       }
       if (prepared.tokens.empty()) {
         ++summary_.wordless_caption_count;
@@ -336,6 +336,10 @@ absl::Status PrepareJob::Tokenize() {
           options_.languages.begin();
       prepared.key = keys.emplace(words, static_cast<int64_t>(keys.size())).first->second;
       ++counts[prepared.language];
+      summary_.cut_caption_count += cut;
+      summary_.token_count += static_cast<int64_t>(prepared.tokens.size());
+      summary_.unknown_token_count +=
+          std::count(prepared.tokens.begin(), prepared.tokens.end(), tokenizer_->unk_id());
       row.captions.push_back(std::move(prepared));
     }
     content_.rows.push_back(std::move(row));
@@ -351,13 +355,16 @@ absl::Status PrepareJob::TokenizeConcepts() {
     TrainingConcept prepared;
     for (const std::string& text : texts) {
       if (NormalizeWords(text).empty()) continue;
-      ASSIGN_OR_RETURN(std::vector<int32_t> tokens, TokensOf(text));
+      bool cut = false;
+      ASSIGN_OR_RETURN(std::vector<int32_t> tokens, TokensOf(text, &cut));
       const bool is_new = std::find(prepared.begin(), prepared.end(), tokens) == prepared.end();
       if (!tokens.empty() && is_new) prepared.push_back(std::move(tokens));
     }
     if (prepared.size() >= 2) content_.concepts.push_back(std::move(prepared));
   }
   summary_.concepts = static_cast<int64_t>(content_.concepts.size());
+  summary_.single_text_concepts =
+      static_cast<int64_t>(options_.concepts.size()) - summary_.concepts;
   return absl::OkStatus();
 }
 

@@ -72,6 +72,7 @@ struct PrepareSummary {
   int64_t refused_companions = 0;      // left out, as too like what must not be learnt
   int64_t named_items = 0;             // have captions of their names only
   int64_t concepts = 0;                // of two or more different texts
+  int64_t single_text_concepts = 0;    // left out
   int64_t wordless_caption_count = 0;  // left out: nothing in them is a word
   int64_t token_count = 0;
   int64_t unknown_token_count = 0;
@@ -117,7 +118,7 @@ class PrepareJob {
   absl::Status MakeVocabulary();
   absl::Status Tokenize();
   absl::Status TokenizeConcepts();
-  absl::StatusOr<std::vector<int32_t>> TokensOf(absl::string_view text);
+  absl::StatusOr<std::vector<int32_t>> TokensOf(absl::string_view text, bool* cut) const;
   absl::Status Write(const CallContext& call);
   void CountItems();
 

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/checksum.h"
 #include "common/base/status_macros.h"
 
 namespace sightline {
@@ -152,6 +153,9 @@ absl::StatusOr<TrainConfig> ReadTrainConfig(ConfigFile* file, const TrainOverrid
   config.store = RequiredPath(root, "store", overrides.store);
   config.model_config = overrides.model_config.value_or(root.String("model_config", ""));
   config.retriever = overrides.retriever.value_or(root.String("retriever", ""));
+  if (!config.retriever.empty() && !IsSha256Hex(config.retriever)) {
+    root.AddProblem("retriever", "must be a bundle's id: 64 lower-case hex digits");
+  }
   config.description = root.String("description", "");
   config.device = overrides.device.value_or(root.String("device", config.device));
   config.threads =

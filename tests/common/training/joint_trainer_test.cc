@@ -308,6 +308,7 @@ TEST_CASE_METHOD(RetrieverFixture, "a cross-encoder is trained for what a retrie
   const auto model = LoadModel(result->bundle, ModelOptions());
   REQUIRE(model.ok());
   REQUIRE((*model)->cross_encoder() != nullptr);
+  REQUIRE((*model)->text_encoder() == nullptr);
   int mined = 0;
   for (const std::string& note : recorder.notes) mined += absl::StrContains(note, "hard negatives");
   REQUIRE(mined == 1);  // the retriever stands still

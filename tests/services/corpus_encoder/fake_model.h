@@ -24,9 +24,10 @@ struct FakeModelBehavior {
   bool cross_encoder = true;
   bool image_encoder = true;
   bool extractor = true;
-  std::function<void()> before_images;  // each batch of pictures
-  float image_bias = 1;                 // NaN or -infinity break the embeddings; 0 makes
-  bool zero_images = false;             // ... and this makes them zero
+  std::string refused = "untokenizable";  // captions with it have no token
+  std::function<void()> before_images;    // each batch of pictures
+  float image_bias = 1;                   // NaN or -infinity break the embeddings; 0 makes
+  bool zero_images = false;               // ... and this makes them zero
 };
 
 class FakeModel : public Model {
@@ -34,7 +35,7 @@ class FakeModel : public Model {
   static constexpr int kDimension = 4;
 
   explicit FakeModel(FakeModelBehavior behavior = {})
-      : behavior_(std::move(behavior)), images_(this), cross_(this) {}
+      : behavior_(std::move(behavior)), texts_(this), images_(this), cross_(this) {}
 
   const TextEncoder* text_encoder() const override { return &texts_; }
   const ImageEncoder* image_encoder() const override {
@@ -61,10 +62,11 @@ class FakeModel : public Model {
   int64_t encoded_pictures() const { return encoded_pictures_; }
 
  private:
-  // Tokens are the lengths of the words; "untokenizable" is refused.
+  // Tokens are the lengths of the words.
   struct Texts : TextEncoder {
+    explicit Texts(const FakeModel* model) : model(model) {}
     absl::StatusOr<Tokens> Tokenize(absl::string_view text) const override {
-      if (text.find("untokenizable") != absl::string_view::npos) {
+      if (text.find(model->behavior_.refused) != absl::string_view::npos) {
         return absl::InvalidArgumentError("no token in it");
       }
       Tokens tokens;
@@ -85,6 +87,7 @@ class FakeModel : public Model {
       }
       return matrix;
     }
+    const FakeModel* model;
   };
 
   // Two regions: the mean colour and the colour of the first pixel.

@@ -103,6 +103,18 @@ TEST_CASE("a reranker of its own sees pictures as decoded for it and makes all f
   REQUIRE(reranker->encoded_pictures() == 2);  // by the swapped run alone
 }
 
+TEST_CASE("a caption that only the reranker's tokenizer refuses is rejected alone") {
+  FakeModelBehavior other;
+  other.refused = "fish";
+  const auto result = Sample().EncodeBy(
+      MakeCorpusModels(std::make_shared<FakeModel>(), std::make_shared<FakeModel>(other)));
+  REQUIRE(result.ok());
+  REQUIRE(result->captions.size() == 2);
+  REQUIRE(result->captions[0].rejected == "caption: no token in it");
+  REQUIRE(result->captions[0].embedding.empty());
+  REQUIRE(result->images[0].rejected.empty());
+}
+
 TEST_CASE("models that lack a part are refused before any work") {
   const auto check = [](const FakeModelBehavior& encoder, const FakeModelBehavior& reranker) {
     const absl::Status status = CheckModelsForCorpus(MakeCorpusModels(
@@ -121,6 +133,8 @@ TEST_CASE("models that lack a part are refused before any work") {
   REQUIRE_THAT(check(no_extractor, whole), Catch::Contains("no region extractor"));
   REQUIRE_THAT(check(whole, no_cross), Catch::Contains("no cross-encoder"));
   REQUIRE_THAT(check(whole, no_extractor), Catch::Contains("no region extractor"));
+  const auto same = std::make_shared<FakeModel>(no_cross);
+  REQUIRE_FALSE(CheckModelsForCorpus(MakeCorpusModels(same, same)).ok());  // it was asked for
   // Without a reranker there is nothing to lack.
   REQUIRE(
       CheckModelsForCorpus(MakeCorpusModels(std::make_shared<FakeModel>(no_cross), nullptr)).ok());
