@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -141,7 +142,13 @@ class TokenList {
 absl::Status VocabularyBuilder::Add(absl::string_view text) {
   ASSIGN_OR_RETURN(std::vector<std::string> words, SplitIntoWords(text, options_.lowercase));
   word_count_ += static_cast<int64_t>(words.size());
-  for (std::string& word : words) ++words_[std::move(word)];
+  for (std::string& word : words) ++words_[std::move(word)].own;
+  return absl::OkStatus();
+}
+
+absl::Status VocabularyBuilder::AddBackground(absl::string_view text) {
+  ASSIGN_OR_RETURN(std::vector<std::string> words, SplitIntoWords(text, options_.lowercase));
+  for (std::string& word : words) ++words_[std::move(word)].background;
   return absl::OkStatus();
 }
 
@@ -153,13 +160,18 @@ absl::Status VocabularyBuilder::AddAlphabet(absl::string_view text) {
 
 absl::StatusOr<std::vector<std::string>> VocabularyBuilder::Build() const {
   std::set<std::string> characters = alphabet_;
-  std::vector<std::pair<int64_t, std::string>> frequent;  // by descending count, then bytewise
+  // By descending counts, then bytewise.
+  std::vector<std::tuple<int64_t, int64_t, std::string>> frequent;
   PairMerger merger;
-  for (const auto& [word, count] : words_) {
+  for (const auto& [word, counts] : words_) {
     const std::vector<std::string> of_word = Characters(word);
     if (of_word.size() > kMaxWordCharacters) continue;
     AddBareCharacters(of_word, &characters);
-    if (count >= options_.min_count) frequent.emplace_back(-count, word);
+    if (counts.own >= options_.min_count) {
+      frequent.emplace_back(-counts.own, 0, word);
+    } else if (counts.own + counts.background >= options_.min_count) {
+      frequent.emplace_back(0, -(counts.own + counts.background), word);
+    }
     merger.AddWord(of_word);
   }
   const size_t base = std::size(kSpecialTokens) + 2 * characters.size();
@@ -177,7 +189,7 @@ absl::StatusOr<std::vector<std::string>> VocabularyBuilder::Build() const {
   const size_t for_words =
       base + static_cast<size_t>(options_.word_share * (options_.max_size - base));
   std::sort(frequent.begin(), frequent.end());
-  for (const auto& [count, word] : frequent) {
+  for (const auto& [own, background, word] : frequent) {
     if (tokens.size() >= for_words) break;
     tokens.Add(word);
   }

@@ -6,8 +6,9 @@
 //
 // Tokens come in this order, until there are max_size: the special ones; every character
 // that the texts and the alphabet have, at a word's start ("c") and inside it ("##c"), so
-// that no word made of them is unknown; whole words, the most frequent first; then pieces,
-// which spell the rare words and those that only queries will have.
+// that no word made of them is unknown; whole words, the most frequent first, and those that
+// only the background has behind all others; then pieces, which spell the rare words and those
+// that only queries will have.
 //
 // Pieces are found by byte pair encoding over characters (Sennrich et al., "Neural machine
 // translation of rare words with subword units", 2016): of all neighbours in all words the
@@ -49,12 +50,16 @@ class VocabularyBuilder {
   // not UTF-8; then nothing of it is counted.
   absl::Status Add(absl::string_view text);
 
+  // The same of a text that is not the corpus's own, such as a dictionary's: its words become
+  // whole tokens where the corpus's leave room.
+  absl::Status AddBackground(absl::string_view text);
+
   // Makes tokens of the characters of `text`, as WordPiece sees them (in lower case and
   // without accents, if it is told so), though no text may have them: what queries will
   // be written in.  Counts no words.  InvalidArgument if it is not UTF-8.
   absl::Status AddAlphabet(absl::string_view text);
 
-  // Words counted so far, repetitions included.
+  // Words counted so far by Add, repetitions included.
   int64_t word_count() const { return word_count_; }
 
   // Equal texts, in whatever order, give equal tokens.  InvalidArgument if not even the
@@ -63,7 +68,11 @@ class VocabularyBuilder {
 
  private:
   const VocabularyOptions options_;
-  std::map<std::string, int64_t> words_;
+  struct Counts {
+    int64_t own = 0;
+    int64_t background = 0;
+  };
+  std::map<std::string, Counts> words_;
   std::set<std::string> alphabet_;
   int64_t word_count_ = 0;
 };

@@ -37,6 +37,8 @@ BatchSampler::BatchSampler(const TrainingSet* set, const TrainingRows* rows,
                            const TrainingOptions* options)
     : set_(*set), rows_(*rows), options_(*options) {
   const int64_t count = static_cast<int64_t>(rows_.captioned().size());
+  text_steps_per_epoch_ =
+      std::max<int64_t>(1, StepsPerEpoch(set_.concept_count(), options_.text.batch_size));
   bi_steps_per_epoch_ = StepsPerEpoch(count, options_.bi.batch_size);
   cross_steps_per_epoch_ = StepsPerEpoch(count, options_.joint.queries);
 }
@@ -45,15 +47,14 @@ int64_t BatchSampler::negatives() const {
   return options_.joint.loss == CrossLoss::kPairwise ? 1 : options_.joint.negatives;
 }
 
-std::vector<int64_t> BatchSampler::Slice(int64_t step, int64_t steps_per_epoch,
-                                         RandomStream order) const {
-  std::vector<int64_t> rows = rows_.captioned();
-  const int64_t count = static_cast<int64_t>(rows.size());
+std::vector<int64_t> BatchSampler::Slice(std::vector<int64_t> all, int64_t step,
+                                         int64_t steps_per_epoch, RandomStream order) const {
+  const int64_t count = static_cast<int64_t>(all.size());
   Random random(SeedOf(options_.seed, order, step / steps_per_epoch));
-  random.ShuffleFirst(count, &rows);
+  random.ShuffleFirst(count, &all);
   const int64_t part = step % steps_per_epoch;
-  return std::vector<int64_t>(rows.begin() + count * part / steps_per_epoch,
-                              rows.begin() + count * (part + 1) / steps_per_epoch);
+  return std::vector<int64_t>(all.begin() + count * part / steps_per_epoch,
+                              all.begin() + count * (part + 1) / steps_per_epoch);
 }
 
 int64_t BatchSampler::PickCaption(int64_t row, Random* random) const {
@@ -72,7 +73,7 @@ int64_t BatchSampler::PickCaption(int64_t row, Random* random) const {
 
 BiBatch BatchSampler::Bi(int64_t step) const {
   BiBatch batch;
-  batch.rows = Slice(step, bi_steps_per_epoch_, RandomStream::kBiOrder);
+  batch.rows = Slice(rows_.captioned(), step, bi_steps_per_epoch_, RandomStream::kBiOrder);
   Random random(SeedOf(options_.seed, RandomStream::kBiBatch, step));
   for (const int64_t row : batch.rows) batch.captions.push_back(PickCaption(row, &random));
   const int64_t count = static_cast<int64_t>(batch.rows.size());
@@ -107,18 +108,14 @@ bool BatchSampler::ShareText(int64_t concept_number, int64_t other) const {
   return false;
 }
 
-ConceptBatch BatchSampler::Concepts(int64_t step) const {
-  std::vector<int64_t> concepts(set_.concept_count());
-  std::iota(concepts.begin(), concepts.end(), int64_t{0});
-  const int64_t count = std::min(options_.bi.concepts, set_.concept_count());
-  Random random(SeedOf(options_.seed, RandomStream::kConcepts, step));
-  random.ShuffleFirst(count, &concepts);
+ConceptBatch BatchSampler::PairTexts(const std::vector<int64_t>& concepts, Random* random) const {
+  const int64_t count = static_cast<int64_t>(concepts.size());
   ConceptBatch batch;
   batch.related.assign(count * count, 0);
   for (int64_t i = 0; i < count; ++i) {
     const IndexRange texts = set_.texts(concepts[i]);
-    const int64_t one = random.Below(texts.size());
-    const int64_t step_on = 1 + random.Below(texts.size() - 1);
+    const int64_t one = random->Below(texts.size());
+    const int64_t step_on = 1 + random->Below(texts.size() - 1);
     batch.texts.push_back(texts[one]);
     batch.other_texts.push_back(texts[(one + step_on) % texts.size()]);
     for (int64_t j = 0; j < i; ++j) {
@@ -127,6 +124,27 @@ ConceptBatch BatchSampler::Concepts(int64_t step) const {
     }
   }
   return batch;
+}
+
+std::vector<int64_t> BatchSampler::AllConcepts() const {
+  std::vector<int64_t> concepts(set_.concept_count());
+  std::iota(concepts.begin(), concepts.end(), int64_t{0});
+  return concepts;
+}
+
+ConceptBatch BatchSampler::Concepts(int64_t step) const {
+  std::vector<int64_t> concepts = AllConcepts();
+  Random random(SeedOf(options_.seed, RandomStream::kConcepts, step));
+  const int64_t count = std::min(options_.bi.concepts, set_.concept_count());
+  random.ShuffleFirst(count, &concepts);
+  concepts.resize(count);
+  return PairTexts(concepts, &random);
+}
+
+ConceptBatch BatchSampler::Texts(int64_t step) const {
+  Random random(SeedOf(options_.seed, RandomStream::kTextBatch, step));
+  return PairTexts(Slice(AllConcepts(), step, text_steps_per_epoch_, RandomStream::kTextOrder),
+                   &random);
 }
 
 int64_t BatchSampler::DrawAny(int64_t row, const std::vector<int64_t>& pool,
@@ -187,7 +205,8 @@ void BatchSampler::AddProblem(int64_t row, const MinedNegatives& mined, Random* 
 }
 
 CrossBatch BatchSampler::Cross(int64_t step, const MinedNegatives& mined) const {
-  const std::vector<int64_t> rows = Slice(step, cross_steps_per_epoch_, RandomStream::kCrossOrder);
+  const std::vector<int64_t> rows =
+      Slice(rows_.captioned(), step, cross_steps_per_epoch_, RandomStream::kCrossOrder);
   Random random(SeedOf(options_.seed, RandomStream::kCrossBatch, step));
   CrossBatch batch;
   batch.problems = static_cast<int64_t>(rows.size());

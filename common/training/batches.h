@@ -73,6 +73,9 @@ class BatchSampler {
   CrossBatch Cross(int64_t step, const MinedNegatives& mined) const;
   // Beside bi batch number `step`; drawn anew each time, from all concepts.
   ConceptBatch Concepts(int64_t step) const;
+  // Of the text stage: over an epoch each concept comes once.
+  ConceptBatch Texts(int64_t step) const;
+  int64_t text_steps_per_epoch() const { return text_steps_per_epoch_; }
 
   // Negatives of one problem under the options' loss.
   int64_t negatives() const;
@@ -80,7 +83,10 @@ class BatchSampler {
  private:
   enum class Among { kPictures, kCaptions };
 
-  std::vector<int64_t> Slice(int64_t step, int64_t steps_per_epoch, RandomStream order) const;
+  std::vector<int64_t> Slice(std::vector<int64_t> all, int64_t step, int64_t steps_per_epoch,
+                             RandomStream order) const;
+  std::vector<int64_t> AllConcepts() const;
+  ConceptBatch PairTexts(const std::vector<int64_t>& concepts, Random* random) const;
   bool ShareText(int64_t concept_number, int64_t other) const;
   int64_t PickCaption(int64_t row, Random* random) const;
   std::vector<int64_t> DrawNegatives(int64_t row, Among among, const MinedNegatives& mined,
@@ -93,6 +99,7 @@ class BatchSampler {
   const TrainingSet& set_;
   const TrainingRows& rows_;
   const TrainingOptions& options_;
+  int64_t text_steps_per_epoch_ = 0;
   int64_t bi_steps_per_epoch_ = 0;
   int64_t cross_steps_per_epoch_ = 0;
 };

@@ -38,10 +38,11 @@ void CheckAgainstSet(const TrainingJob& job, const bundle::v1::ModelBundleManife
                 set.image_size());
   require_equal("tokenizer.max_token_count", manifest.tokenizer().max_token_count(),
                 set.max_token_count());
-  problems->Require(
-      job.options.bi.concepts == 0 || set.concept_count() >= 2,
-      absl::StrCat("bi.concepts is ", job.options.bi.concepts, ", but the training set has ",
-                   set.concept_count(), " concepts; prepare it with --learn-texts"));
+  const bool wants_concepts = job.options.bi.concepts > 0 || job.options.text.epochs > 0;
+  problems->Require(!wants_concepts || set.concept_count() >= 2,
+                    absl::StrCat("text.epochs is ", job.options.text.epochs, " and bi.concepts ",
+                                 job.options.bi.concepts, ", but the training set has ",
+                                 set.concept_count(), " concepts; prepare it with --learn-texts"));
   problems->Require(Sha256Hex(job.vocabulary) == set.vocabulary_sha256(),
                     "the vocabulary is not the one that the training set was made with");
 }

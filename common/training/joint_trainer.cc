@@ -100,7 +100,8 @@ class Trainer {
         start_(call.clock()->Now()),
         rows_(*rows),
         sampler_(job.set, rows, &job.options),
-        plan_(job.options, sampler_.bi_steps_per_epoch(), sampler_.cross_steps_per_epoch()),
+        plan_(job.options, sampler_.text_steps_per_epoch(), sampler_.bi_steps_per_epoch(),
+              sampler_.cross_steps_per_epoch()),
         pictures_(*job.set, device),
         net_(std::move(net), manifest_, job.set, device, job.options),
         source_(&pictures_, &net_, &job.options),
@@ -121,8 +122,7 @@ class Trainer {
       }
       const PlannedStep planned = plan_.At(step_);
       Prepare(planned);
-      last_ = planned.cross ? steps_.Cross(planned.number, planned.rate, mined_)
-                            : steps_.Bi(planned.number, planned.rate);
+      last_ = Do(planned);
       steps_.optimizer().UpdateAverage(Keep());
       ++step_;
       window_.Add(planned, last_);
@@ -132,6 +132,12 @@ class Trainer {
   }
 
  private:
+  StepOutcome Do(const PlannedStep& planned) {
+    if (planned.stage == TrainingStage::kText) return steps_.Text(planned.number, planned.rate);
+    return planned.cross ? steps_.Cross(planned.number, planned.rate, mined_)
+                         : steps_.Bi(planned.number, planned.rate);
+  }
+
   static std::unique_ptr<JointNet> MakeRetriever(OscarNet net,
                                                  const bundle::v1::ModelBundleManifest& manifest,
                                                  const TrainingJob& job, c10::Device device) {
@@ -148,7 +154,10 @@ class Trainer {
 
   // What a joint step needs: a stem that stands still, its output, hard negatives.
   void Prepare(const PlannedStep& planned) {
-    if (planned.stage == TrainingStage::kBi) return;
+    if (planned.stage == TrainingStage::kBi && planned.step == 0 && options_.text.epochs > 0) {
+      steps_.ResetTemperature();
+    }
+    if (planned.stage != TrainingStage::kJoint) return;
     const absl::Time begin = call_.clock()->Now();
     if (planned.step == 0) steps_.optimizer().AdoptAverage();
     if (options_.joint.freeze_grid) {
@@ -181,7 +190,9 @@ class Trainer {
     const bool stage_ends = planned.step + 1 == planned.steps;
     if (window_.count() >= job_.report_every || stage_ends) RETURN_IF_ERROR(Report(planned));
     const absl::Time begin = call_.clock()->Now();
-    if (plan_.EndsPeriod(planned, options_.validation.every)) {
+    // Before it has met pictures there is nothing to find.
+    const bool can_find = planned.stage != TrainingStage::kText;
+    if (can_find && plan_.EndsPeriod(planned, options_.validation.every)) {
       const absl::Status validated = Validate(planned);
       if (!validated.ok()) {
         RETURN_IF_ERROR(WriteCheckpointUnlessDone());
@@ -323,7 +334,7 @@ class Trainer {
   absl::StatusOr<TrainingResult> Finish() {
     if (validated_step_ != step_) {
       // Taken up from the checkpoint of the last step.
-      if (plan_.steps() > plan_.bi_stage_steps() && options_.joint.freeze_grid) source_.Freeze();
+      if (plan_.has_joint_stage() && options_.joint.freeze_grid) source_.Freeze();
       RETURN_IF_ERROR(Validate(plan_.At(step_ - 1)));
     }
     if (manifest_.has_cross_encoder()) {
@@ -400,7 +411,15 @@ absl::StatusOr<TrainingResult> Train(const TrainingJob& job,
 }  // namespace
 
 absl::string_view TrainingStageName(TrainingStage stage) {
-  return stage == TrainingStage::kBi ? "bi" : "joint";
+  switch (stage) {
+    case TrainingStage::kText:
+      return "text";
+    case TrainingStage::kBi:
+      return "bi";
+    case TrainingStage::kJoint:
+      break;
+  }
+  return "joint";
 }
 
 absl::StatusOr<TrainingResult> TrainJointModel(const TrainingJob& job, TrainingObserver* observer,

@@ -1,7 +1,8 @@
 // Trains a joint bi- and cross-encoder from nothing ("Retrieve Fast, Rerank Smart", Geigle
 // et al., 2022) and writes it as a model bundle that servers load.
 //
-// Two stages.  "bi": the bi-encoder alone, until it finds roughly the right pictures.
+// Stages: "text", which may be left out, teaches words from texts without pictures.  "bi":
+// the bi-encoder alone, until it finds roughly the right pictures.
 // "joint": bi steps and cross steps in turn; a cross step tells a match from the wrong
 // pictures that the bi-encoder itself puts on top, found anew every few epochs.  Or, with
 // the bundle of another run as retriever, cross steps alone: two models from two runs.
@@ -35,9 +36,9 @@
 
 namespace sightline {
 
-enum class TrainingStage { kBi, kJoint };
+enum class TrainingStage { kText, kBi, kJoint };
 
-// "bi", "joint".
+// "text", "bi", "joint".
 absl::string_view TrainingStageName(TrainingStage stage);
 
 // Means over the steps since the last report.
@@ -47,8 +48,9 @@ struct StepReport {
   int64_t steps = 0;  // of this stage
   double epoch = 0;   // of the stage's own kind
   double bi_loss = 0;
-  double bi_accuracy = 0;   // captions whose picture came first in its batch
-  double concept_loss = 0;  // 0 without concepts
+  double bi_accuracy = 0;  // captions whose picture came first in its batch
+  // Of concepts, in the text stage or beside bi steps; 0 without.
+  double concept_loss = 0;
   double cross_loss = 0;
   double cross_accuracy = 0;  // problems whose match came first
   bool has_bi = false;        // whether there was a bi step among them

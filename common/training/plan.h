@@ -25,24 +25,35 @@ struct PlannedStep {
 class TrainingPlan {
  public:
   // Steps per epoch are at least 1.
-  TrainingPlan(const TrainingOptions& options, int64_t bi_steps_per_epoch,
-               int64_t cross_steps_per_epoch)
-      : bi_(options.bi),
+  TrainingPlan(const TrainingOptions& options, int64_t text_steps_per_epoch,
+               int64_t bi_steps_per_epoch, int64_t cross_steps_per_epoch)
+      : text_(options.text),
+        bi_(options.bi),
         joint_(options.joint),
+        text_epoch_(text_steps_per_epoch),
         bi_epoch_(bi_steps_per_epoch),
         cross_epoch_(cross_steps_per_epoch) {
+    text_steps_ = text_.epochs * text_epoch_;
     bi_steps_ = bi_.epochs * bi_epoch_;
     const int64_t cross = joint_.epochs * cross_epoch_;
     const int64_t per_cycle = joint_.cross_steps_per_bi;
     joint_steps_ = per_cycle == 0 ? cross : cross + (cross + per_cycle - 1) / per_cycle;
   }
 
-  int64_t bi_stage_steps() const { return bi_steps_; }
-  int64_t steps() const { return bi_steps_ + joint_steps_; }
+  bool has_joint_stage() const { return joint_steps_ > 0; }
+  int64_t steps() const { return text_steps_ + bi_steps_ + joint_steps_; }
 
   // Step `at` of the run, from 0.
   PlannedStep At(int64_t at) const {
     PlannedStep planned;
+    if (at < text_steps_) {
+      planned.stage = TrainingStage::kText;
+      planned.step = planned.number = at;
+      planned.steps = text_steps_;
+      planned.rate = RateAt(text_.rate, at, text_steps_);
+      return planned;
+    }
+    at -= text_steps_;
     if (at < bi_steps_) {
       planned.step = planned.number = at;
       planned.steps = bi_steps_;
@@ -71,6 +82,7 @@ class TrainingPlan {
 
   // Epochs of the stage's own kind that are done when `done` is.
   double EpochAfter(const PlannedStep& done) const {
+    if (done.stage == TrainingStage::kText) return static_cast<double>(done.step + 1) / text_epoch_;
     if (done.stage == TrainingStage::kBi) return static_cast<double>(done.step + 1) / bi_epoch_;
     return static_cast<double>(done.cross_before + (done.cross ? 1 : 0)) / cross_epoch_;
   }
@@ -79,7 +91,9 @@ class TrainingPlan {
   bool EndsPeriod(const PlannedStep& done, int64_t every) const {
     if (done.step + 1 == done.steps) return true;
     const bool counts = done.cross == (done.stage == TrainingStage::kJoint);
-    const int64_t epoch = done.cross ? cross_epoch_ : bi_epoch_;
+    const int64_t epoch = done.stage == TrainingStage::kText ? text_epoch_
+                          : done.cross                       ? cross_epoch_
+                                                             : bi_epoch_;
     return every > 0 && counts && (done.number + 1) % (every * epoch) == 0;
   }
 
@@ -93,10 +107,11 @@ class TrainingPlan {
   }
 
  private:
+  const TextOptions text_;
   const BiOptions bi_;
   const JointOptions joint_;
-  const int64_t bi_epoch_, cross_epoch_;
-  int64_t bi_steps_ = 0, joint_steps_ = 0;
+  const int64_t text_epoch_, bi_epoch_, cross_epoch_;
+  int64_t text_steps_ = 0, bi_steps_ = 0, joint_steps_ = 0;
 };
 
 }  // namespace sightline

@@ -31,6 +31,8 @@ enum class RandomStream : uint64_t {
   kTokens,
   kConcepts,
   kConceptTokens,
+  kTextOrder,
+  kTextBatch,
 };
 
 // A seed for the `index`-th use of `stream` in the run of `seed`.

@@ -35,6 +35,7 @@ double MeanConceptLoss(const std::vector<StepOutcome>& outcomes) {
 }  // namespace
 
 void StepWindow::Clear() {
+  text_.clear();
   bi_.clear();
   cross_.clear();
   items_ = 0;
@@ -43,23 +44,25 @@ void StepWindow::Clear() {
 }
 
 void StepWindow::Add(const PlannedStep& planned, const StepOutcome& outcome) {
-  (planned.cross ? cross_ : bi_).push_back(outcome);
+  const bool is_text = planned.stage == TrainingStage::kText;
+  (is_text ? text_ : planned.cross ? cross_ : bi_).push_back(outcome);
   items_ += static_cast<double>(outcome.items);
 }
 
 void StepWindow::Report(StepReport* report) {
-  const Means bi = MeansOf(bi_), cross = MeansOf(cross_);
+  const Means text = MeansOf(text_), bi = MeansOf(bi_), cross = MeansOf(cross_);
   const double steps = static_cast<double>(count());
   report->has_bi = !bi_.empty();
   report->has_cross = !cross_.empty();
   report->bi_loss = bi.loss;
-  report->concept_loss = MeanConceptLoss(bi_);
+  report->concept_loss = text_.empty() ? MeanConceptLoss(bi_) : text.loss;
   report->bi_accuracy = bi.first;
   report->cross_loss = cross.loss;
   report->cross_accuracy = cross.first;
-  report->gradient_norm = (bi.norm * static_cast<double>(bi_.size()) +
-                           cross.norm * static_cast<double>(cross_.size())) /
-                          std::max(steps, 1.0);
+  report->gradient_norm =
+      (text.norm * static_cast<double>(text_.size()) + bi.norm * static_cast<double>(bi_.size()) +
+       cross.norm * static_cast<double>(cross_.size())) /
+      std::max(steps, 1.0);
   const absl::Duration busy = clock_->Now() - start_ - paused_;
   const double seconds = std::max(absl::ToDoubleSeconds(busy), 1e-6);
   report->items_per_second = items_ / seconds;

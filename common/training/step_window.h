@@ -21,7 +21,7 @@ class StepWindow {
   explicit StepWindow(Clock* clock) : clock_(clock) { Clear(); }
 
   void Add(const PlannedStep& planned, const StepOutcome& outcome);
-  int64_t count() const { return static_cast<int64_t>(bi_.size() + cross_.size()); }
+  int64_t count() const { return static_cast<int64_t>(text_.size() + bi_.size() + cross_.size()); }
 
   // Time that was spent on something else than steps.
   void Pause(absl::Duration duration) { paused_ += duration; }
@@ -35,7 +35,7 @@ class StepWindow {
   Clock* const clock_;
   absl::Time start_;
   absl::Duration paused_;
-  std::vector<StepOutcome> bi_, cross_;
+  std::vector<StepOutcome> text_, bi_, cross_;
   double items_ = 0;
 };
 

@@ -67,6 +67,16 @@ double TrainingSteps::Temperature() const {
   return std::exp(-log_scale_.item<double>());
 }
 
+void TrainingSteps::ResetTemperature() {
+  at::NoGradGuard no_grad;
+  log_scale_.fill_(-std::log(options_.bi.initial_temperature));
+}
+
+void TrainingSteps::LimitTemperature() {
+  at::NoGradGuard no_grad;
+  log_scale_.clamp_max_(kMostLogScale);
+}
+
 std::vector<size_t> TrainingSteps::GroupsOfBi() const {
   if (source_.frozen()) return {kBiOnly, kShared};
   return {kBiOnly, kStem, kShared};
@@ -88,14 +98,27 @@ Loss TrainingSteps::BiLossOf(const at::Tensor& texts, const at::Tensor& others,
              : HingeLoss(texts, others, excluded, options_.bi.hinge_margin);
 }
 
-at::Tensor TrainingSteps::ConceptLoss(int64_t number) {
-  const ConceptBatch batch = sampler_.Concepts(number);
+Loss TrainingSteps::ConceptLoss(const ConceptBatch& batch, uint64_t seed) {
   std::vector<int64_t> all = batch.texts;
   all.insert(all.end(), batch.other_texts.begin(), batch.other_texts.end());
-  const at::Tensor rows =
-      net_.EmbedShownTexts(all, SeedOf(options_.seed, RandomStream::kConceptTokens, number));
+  const at::Tensor rows = net_.EmbedShownTexts(all, seed);
   const int64_t count = static_cast<int64_t>(batch.texts.size());
-  return BiLossOf(rows.narrow(0, 0, count), rows.narrow(0, count, count), batch.related).value;
+  return BiLossOf(rows.narrow(0, 0, count), rows.narrow(0, count, count), batch.related);
+}
+
+StepOutcome TrainingSteps::Text(int64_t number, double rate) {
+  const ConceptBatch batch = sampler_.Texts(number);
+  at::manual_seed(SeedOf(options_.seed, RandomStream::kTextBatch, number));
+  optimizer_.ZeroGradients();
+  const Loss loss = ConceptLoss(batch, SeedOf(options_.seed, RandomStream::kTextBatch, number));
+  loss.value.backward();
+  StepOutcome outcome;
+  outcome.loss = outcome.concept_loss = loss.value.detach();
+  outcome.first = loss.first;
+  outcome.items = static_cast<int64_t>(batch.texts.size());
+  outcome.gradient_norm = optimizer_.Step({kBiOnly, kShared}, rate);
+  LimitTemperature();
+  return outcome;
 }
 
 StepOutcome TrainingSteps::Bi(int64_t number, double rate) {
@@ -114,13 +137,15 @@ StepOutcome TrainingSteps::Bi(int64_t number, double rate) {
   outcome.items = static_cast<int64_t>(batch.captions.size());
   loss.value.backward();
   if (options_.bi.concepts > 0) {
-    const at::Tensor concept_loss = ConceptLoss(number);
+    const at::Tensor concept_loss =
+        ConceptLoss(sampler_.Concepts(number),
+                    SeedOf(options_.seed, RandomStream::kConceptTokens, number))
+            .value;
     outcome.concept_loss = concept_loss.detach();
     (concept_loss * options_.bi.concept_weight).backward();
   }
   outcome.gradient_norm = optimizer_.Step(GroupsOfBi(), rate);
-  at::NoGradGuard no_grad;
-  log_scale_.clamp_max_(kMostLogScale);
+  LimitTemperature();
   return outcome;
 }
 

@@ -34,8 +34,9 @@ class TrainingSteps {
   TrainingSteps(const TrainingSet* set, const BatchSampler* sampler, GridSource* source,
                 JointNet* net, const TrainingOptions* options);
 
-  // The `number`-th bi step, cross step (from 0) of the run.  Everything random in it
+  // The `number`-th text step, bi step, cross step (from 0) of the run.  Everything random in it
   // follows from the seed and this number; LibTorch's own generators are seeded anew.
+  StepOutcome Text(int64_t number, double rate);
   StepOutcome Bi(int64_t number, double rate);
   // When the source is frozen, the stem's weights are left alone.
   StepOutcome Cross(int64_t number, double rate, const MinedNegatives& mined);
@@ -43,15 +44,17 @@ class TrainingSteps {
   AdamW& optimizer() { return optimizer_; }
   // Of the contrastive loss.
   double Temperature() const;
+  // What texts have made of it is too sharp for pictures that nobody has seen.
+  void ResetTemperature();
 
  private:
+  void LimitTemperature();
   std::vector<size_t> GroupsOfBi() const;
   std::vector<size_t> GroupsOfCross() const;
   // By the options' loss.
   Loss BiLossOf(const at::Tensor& texts, const at::Tensor& others,
                 const std::vector<uint8_t>& related) const;
-  // Of the concepts beside bi batch `number`.
-  at::Tensor ConceptLoss(int64_t number);
+  Loss ConceptLoss(const ConceptBatch& batch, uint64_t seed);
   // Runs the pairs of `problems` of `batch` and adds their share of the loss's gradient.
   Loss CrossPass(const CrossBatch& batch, const std::vector<int64_t>& problems,
                  const std::vector<int64_t>& place_of_pair, const at::Tensor& regions);

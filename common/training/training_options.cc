@@ -42,6 +42,12 @@ void VisitAugment(const AugmentOptions& augment, Visitor* v) {
   v->Number("augment.erase_side", augment.erase_side, 0, 1);
 }
 
+void VisitText(const TextOptions& text, Visitor* v) {
+  v->Count("text.epochs", text.epochs, 0, 1000000);
+  v->Count("text.batch_size", text.batch_size, 2, 65536);
+  VisitRate("text", text.rate, v);
+}
+
 void VisitBi(const BiOptions& bi, Visitor* v) {
   v->Count("bi.epochs", bi.epochs, 0, 1000000);
   v->Word("bi.loss", bi.loss == BiLoss::kContrastive ? "contrastive" : "hinge");
@@ -82,6 +88,7 @@ void Visit(const TrainingOptions& options, Visitor* v) {
   v->Number("captions.other_language", options.captions.other_language, 0, 1);
   v->Number("captions.token_dropout", options.captions.token_dropout, 0, 0.9);
   VisitAugment(options.augment, v);
+  VisitText(options.text, v);
   VisitBi(options.bi, v);
   VisitJoint(options.joint, v);
   v->Number("adamw.beta1", options.adamw.beta1, 0, 0.999999);
@@ -170,6 +177,8 @@ absl::Status CheckTrainingOptions(const TrainingOptions& options) {
   checker.Require(options.joint.random_negatives <= options.joint.negatives,
                   absl::StrCat("joint.random_negatives is ", options.joint.random_negatives,
                                ", more than joint.negatives, ", options.joint.negatives));
+  checker.Require(options.text.epochs == 0 || options.bi.epochs > 0,
+                  "text.epochs is not 0, but bi.epochs is: what texts teach would meet no picture");
   checker.Require(options.bi.concepts != 1, "bi.concepts is 1: one cannot be told from others");
   checker.Require(options.bi.concepts == 0 || options.bi.concept_weight > 0,
                   "bi.concept_weight is 0: the concepts of bi.concepts would teach nothing");

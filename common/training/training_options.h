@@ -1,6 +1,5 @@
 // Everything that decides how a model is trained.  The defaults suit some 5 000 captioned
-// pictures; deploy/demo/encoder.yaml and reranker.yaml have what the demo's models were trained
-// with.
+// pictures; deploy/demo/train.yaml has what the demo's model was trained with.
 //
 // "Row" is a row of the training set.  A bi step trains the bi-encoder on one batch of
 // pictures with a caption each, a cross step the cross-encoder on problems of one match
@@ -73,6 +72,16 @@ struct AugmentOptions {
   double grey_probability = 0.0;
   double erase_probability = 0.0;  // a white rectangle
   double erase_side = 0.4;         // its longest side, of the picture's
+};
+
+// The text encoder alone, on the set's concepts, before it meets pictures: a word that is
+// spelt in pieces takes many lessons, and one without pictures is cheap.
+struct TextOptions {
+  // Passes over all concepts; 0 for no such stage.
+  int64_t epochs = 0;
+  // Concepts of a batch, two texts of each; by the bi stage's loss.
+  int64_t batch_size = 256;
+  RateOptions rate = {1e-3, 200, DecayShape::kCosine, 0.1};
 };
 
 struct BiOptions {
@@ -167,6 +176,7 @@ struct TrainingOptions {
 
   CaptionOptions captions;
   AugmentOptions augment;
+  TextOptions text;
   BiOptions bi;
   JointOptions joint;
   AdamWOptions adamw;

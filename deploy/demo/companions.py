@@ -28,7 +28,8 @@ SKIN_TONES = range(0x1F3FB, 0x1F3FF + 1)
 
 
 def unpack(folder):
-    subprocess.run(["apt-get", "download", "-qq", *PACKAGES], cwd=folder, check=True)
+    if subprocess.run(["apt-get", "download", "-qq", *PACKAGES], cwd=folder).returncode:
+        sys.exit("companions.py: apt's reason is above; run `apt-get update` if it knows no packages")
     for package in glob.glob(os.path.join(folder, "*.deb")):
         subprocess.run(["dpkg-deb", "-x", package, folder], check=True)
 

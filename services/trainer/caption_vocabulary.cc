@@ -56,6 +56,7 @@ std::string LatinAlphabet() {
 }
 
 absl::StatusOr<std::string> MakeCaptionVocabulary(const std::vector<absl::string_view>& captions,
+                                                  const std::vector<absl::string_view>& background,
                                                   bool lowercase, int size) {
   VocabularyOptions options;
   options.lowercase = lowercase;
@@ -63,6 +64,7 @@ absl::StatusOr<std::string> MakeCaptionVocabulary(const std::vector<absl::string
   VocabularyBuilder builder(options);
   RETURN_IF_ERROR(builder.AddAlphabet(LatinAlphabet()));
   for (const absl::string_view caption : captions) RETURN_IF_ERROR(builder.Add(caption));
+  for (const absl::string_view text : background) RETURN_IF_ERROR(builder.AddBackground(text));
   ASSIGN_OR_RETURN(const std::vector<std::string> tokens, builder.Build());
   return absl::StrCat(absl::StrJoin(tokens, "\n"), "\n");
 }

@@ -17,12 +17,14 @@ namespace sightline {
 std::string LatinAlphabet();
 
 // The text of a vocab.txt of at most `size` tokens, made of `captions` as
-// VocabularyBuilder makes it, and of LatinAlphabet: no query in a Latin script has an
+// VocabularyBuilder makes it, of the words of `background` as far as there is room, and of
+// LatinAlphabet: no query in a Latin script has an
 // unknown token.  `lowercase` is what the tokenizer will be told.
 //
 // InvalidArgument for a caption that is not UTF-8, or if `size` does not hold the
 // characters.
 absl::StatusOr<std::string> MakeCaptionVocabulary(const std::vector<absl::string_view>& captions,
+                                                  const std::vector<absl::string_view>& background,
                                                   bool lowercase, int size);
 
 }  // namespace sightline

@@ -289,8 +289,12 @@ absl::Status PrepareJob::MakeVocabulary() {
       if (items_[row].split == Split::kHeldOut) continue;
       for (const CorpusCaption& caption : captions_[row]) captions.push_back(caption.text);
     }
-    ASSIGN_OR_RETURN(vocabulary_,
-                     MakeCaptionVocabulary(captions, lowercase, options_.vocabulary_size));
+    std::vector<absl::string_view> background;
+    for (const std::vector<std::string>& texts : options_.concepts) {
+      background.insert(background.end(), texts.begin(), texts.end());
+    }
+    ASSIGN_OR_RETURN(vocabulary_, MakeCaptionVocabulary(captions, background, lowercase,
+                                                        options_.vocabulary_size));
   }
   ASSIGN_OR_RETURN(tokenizer_, WordPieceTokenizer::Create(vocabulary_, {lowercase}));
   content_.max_token_count = options_.model.tokenizer().max_token_count();

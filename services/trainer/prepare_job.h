@@ -47,8 +47,8 @@ struct PrepareOptions {
   // Pictures without captions that may be learnt from get some of their names
   // (item_names.h).  items.jsonl does not have these, and no question is asked by them.
   bool learn_names = false;
-  // Texts that say the same (text_list.h), learnt from beside the captions.  The vocabulary is
-  // not made of them.
+  // Texts that say the same (text_list.h), learnt from beside the captions.  Their words are
+  // in the vocabulary where those of the captions leave room.
   std::vector<std::vector<std::string>> concepts;
   int threads = 1;
   DecodeLimits limits;

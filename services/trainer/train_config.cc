@@ -59,6 +59,12 @@ void ReadAugment(ConfigReader section, AugmentOptions* augment) {
   Read(section, "erase_side", &augment->erase_side);
 }
 
+void ReadText(ConfigReader section, TextOptions* text) {
+  Read(section, "epochs", &text->epochs);
+  Read(section, "batch_size", &text->batch_size);
+  ReadRate(section, &text->rate);
+}
+
 void ReadBi(ConfigReader section, BiOptions* bi) {
   Read(section, "epochs", &bi->epochs);
   ReadEither(section, "loss", "contrastive", BiLoss::kContrastive, "hinge", BiLoss::kHinge,
@@ -116,6 +122,7 @@ TrainingOptions ReadOptions(ConfigReader root) {
   Read(root, "with_validation", &options.with_validation);
   ReadCaptions(root.Section("captions"), &options.captions);
   ReadAugment(root.Section("augment"), &options.augment);
+  ReadText(root.Section("text"), &options.text);
   ReadBi(root.Section("bi"), &options.bi);
   ReadJoint(root.Section("joint"), &options.joint);
   ReadAdamW(root.Section("adamw"), &options.adamw);

@@ -43,8 +43,8 @@ Json JsonOf(const StepReport& report) {
   if (report.has_bi) {
     json["bi_loss"] = report.bi_loss;
     json["bi_accuracy"] = report.bi_accuracy;
-    if (report.concept_loss > 0) json["concept_loss"] = report.concept_loss;
   }
+  if (report.concept_loss > 0) json["concept_loss"] = report.concept_loss;
   if (report.has_cross) {
     json["cross_loss"] = report.cross_loss;
     json["cross_accuracy"] = report.cross_accuracy;
@@ -105,6 +105,9 @@ std::string StepLine(const StepReport& report, const ValidationReport* validatio
   if (report.has_bi) {
     absl::StrAppendFormat(&line, "  bi loss %.3f hit %.0f %%", report.bi_loss,
                           100 * report.bi_accuracy);
+  }
+  if (report.concept_loss > 0) {
+    absl::StrAppendFormat(&line, "  concept loss %.3f", report.concept_loss);
   }
   if (report.has_cross) {
     absl::StrAppendFormat(&line, "  cross loss %.3f hit %.0f %%", report.cross_loss,

@@ -52,6 +52,21 @@ TEST_CASE("words seen twice are tokens, words seen once are not") {
   REQUIRE_FALSE(Has(tokens, "bird"));
 }
 
+TEST_CASE("words of the background come behind all of the corpus's own") {
+  VocabularyOptions options;
+  options.max_size = 5 + 2 * 10 + 4;  // for two words and two pieces
+  options.word_share = 0.5;
+  VocabularyBuilder builder(options);
+  REQUIRE(builder.Add("red red fish").ok());
+  REQUIRE(builder.AddBackground("dog dog dog dog fish ox ox").ok());
+  REQUIRE(builder.word_count() == 3);
+  auto tokens = builder.Build();
+  REQUIRE(tokens.ok());
+  const Tokens words(tokens->begin() + 25, tokens->begin() + 27);
+  REQUIRE(words == Tokens{"red", "dog"});
+  REQUIRE(builder.AddBackground("\xFF").code() == absl::StatusCode::kInvalidArgument);
+}
+
 TEST_CASE("pieces that several words share are tokens, whole rare words are not") {
   const Tokens tokens = Build({"walking talking", "reader readable"});
   REQUIRE(Has(tokens, "##alking"));

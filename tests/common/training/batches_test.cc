@@ -165,6 +165,16 @@ TEST_CASE_METHOD(Fixture, "a concept batch pairs two texts of each and excludes 
       REQUIRE(texts[text] * set_->texts(number).size() / 4000.0 == Approx(0.2).margin(0.03));
     }
   }
+  options.text.batch_size = 2;
+  const BatchSampler texts_sampler(set_.get(), &rows_, &options);
+  REQUIRE(texts_sampler.text_steps_per_epoch() == 3);
+  for (int64_t epoch = 0; epoch < 3; ++epoch) {
+    std::multiset<int64_t> once;
+    for (int64_t step = 3 * epoch; step < 3 * epoch + 3; ++step) {
+      for (const int64_t text : texts_sampler.Texts(step).texts) once.insert(concept_of(text));
+    }
+    REQUIRE(once == std::multiset<int64_t>{0, 1, 2, 3, 4});
+  }
   options.bi.concepts = 100;  // more than there are
   REQUIRE(sampler.Concepts(0).texts.size() == 5);
 }

@@ -250,6 +250,37 @@ TEST_CASE_METHOD(Fixture, "concepts teach the words of their texts, by either lo
   REQUIRE(near({2, 14, 3}, {2, 24, 25, 3}) > near({2, 14, 3}, {2, 22, 23, 3}) + 0.1f);
 }
 
+TEST_CASE_METHOD(Fixture,
+                 "a text stage learns before pictures are seen, and is resumed like others") {
+  TrainingOptions options = TinyTrainingOptions();
+  options.dropout = 0.1;
+  options.captions.token_dropout = 0.2;
+  options.text.epochs = 30;
+  options.text.batch_size = 3;
+  options.text.rate = {5e-3, 5, DecayShape::kCosine, 0.1};
+  TrainingJob job = Job(options);
+  job.checkpoint_directory = NewFolder();
+  Recorder whole;
+  const auto expected = Train(job, &whole);
+  REQUIRE(expected.ok());
+  REQUIRE(whole.steps[59].stage == TrainingStage::kText);
+  REQUIRE(whole.steps[60].stage == TrainingStage::kBi);
+  REQUIRE(whole.steps[59].concept_loss < whole.steps[0].concept_loss / 2);
+  REQUIRE_FALSE(whole.steps[59].has_bi);
+  REQUIRE(whole.steps[60].temperature == Approx(options.bi.initial_temperature).margin(0.002));
+  for (const ValidationReport& report : whole.validations) {
+    REQUIRE(report.stage != TrainingStage::kText);
+  }
+  for (const size_t steps : {7, 60}) {
+    job.checkpoint_directory = NewFolder();
+    REQUIRE(TrainFor(job, steps).code() == absl::StatusCode::kCancelled);
+    Recorder rest;
+    const auto result = Train(job, &rest);
+    REQUIRE(result.ok());
+    REQUIRE(result->bundle.id == expected->bundle.id);
+  }
+}
+
 TEST_CASE_METHOD(Fixture, "concepts that the set does not have are refused") {
   TrainingSetContent content = TinyContent({});
   content.concepts.clear();

@@ -41,8 +41,9 @@ TrainingOptions Options() {
 }
 
 TEST_CASE("a joint stage is cycles of a bi step and its cross steps") {
-  const TrainingPlan plan(Options(), /*bi_steps_per_epoch=*/3, /*cross_steps_per_epoch=*/5);
-  REQUIRE(plan.bi_stage_steps() == 6);
+  const TrainingPlan plan(Options(), /*text_steps_per_epoch=*/7, /*bi_steps_per_epoch=*/3,
+                          /*cross_steps_per_epoch=*/5);
+  REQUIRE(plan.has_joint_stage());
   REQUIRE(plan.steps() == 6 + 15 + 8);
   int64_t bi = 0, cross = 0;
   for (int64_t at = 0; at < plan.steps(); ++at) {
@@ -63,11 +64,36 @@ TEST_CASE("a joint stage is cycles of a bi step and its cross steps") {
   REQUIRE(plan.EpochAfter(plan.At(plan.steps() - 1)) == Approx(3));
 }
 
+TEST_CASE("a text stage comes first and shifts nothing else") {
+  TrainingOptions options = Options();
+  const TrainingPlan without(options, /*text_steps_per_epoch=*/7, /*bi_steps_per_epoch=*/3, 5);
+  options.text.epochs = 2;
+  const TrainingPlan plan(options, /*text_steps_per_epoch=*/7, /*bi_steps_per_epoch=*/3, 5);
+  REQUIRE(plan.steps() == 14 + without.steps());
+  for (int64_t at = 0; at < 14; ++at) {
+    const PlannedStep planned = plan.At(at);
+    REQUIRE(planned.stage == TrainingStage::kText);
+    REQUIRE_FALSE(planned.cross);
+    REQUIRE(planned.number == at);
+    REQUIRE(planned.steps == 14);
+    REQUIRE(planned.rate == Approx(RateAt(options.text.rate, at, 14)));
+    REQUIRE(plan.EpochAfter(planned) == Approx((at + 1) / 7.0));
+  }
+  for (int64_t at = 0; at < without.steps(); ++at) {
+    const PlannedStep planned = plan.At(14 + at), same = without.At(at);
+    REQUIRE(planned.stage == same.stage);
+    REQUIRE(planned.cross == same.cross);
+    REQUIRE(planned.number == same.number);
+    REQUIRE(planned.rate == same.rate);
+  }
+}
+
 TEST_CASE("without bi steps all are cross steps") {
   TrainingOptions options = Options();
   options.bi.epochs = 0;
   options.joint.cross_steps_per_bi = 0;
-  const TrainingPlan plan(options, /*bi_steps_per_epoch=*/3, /*cross_steps_per_epoch=*/5);
+  const TrainingPlan plan(options, /*text_steps_per_epoch=*/7, /*bi_steps_per_epoch=*/3,
+                          /*cross_steps_per_epoch=*/5);
   REQUIRE(plan.steps() == 15);
   for (int64_t at = 0; at < 15; ++at) {
     const PlannedStep planned = plan.At(at);
@@ -82,7 +108,7 @@ TEST_CASE("without bi steps all are cross steps") {
 }
 
 TEST_CASE("periods end with epochs of the stage's own kind, and with the stage") {
-  const TrainingPlan plan(Options(), 3, 5);
+  const TrainingPlan plan(Options(), 7, 3, 5);
   std::vector<int64_t> ends, only_stages, begins;
   for (int64_t at = 0; at < plan.steps(); ++at) {
     if (plan.EndsPeriod(plan.At(at), 1)) ends.push_back(at);

@@ -13,7 +13,7 @@ namespace {
 
 TEST_CASE("no query in a Latin script is unknown, whatever the captions are") {
   for (const bool lowercase : {true, false}) {
-    const auto vocabulary = MakeCaptionVocabulary({"a red fish", "a fish"}, lowercase, 3000);
+    const auto vocabulary = MakeCaptionVocabulary({"a red fish", "a fish"}, {}, lowercase, 3000);
     REQUIRE(vocabulary.ok());
     const auto tokenizer = WordPieceTokenizer::Create(*vocabulary, {lowercase});
     REQUIRE(tokenizer.ok());
@@ -32,7 +32,7 @@ TEST_CASE("no query in a Latin script is unknown, whatever the captions are") {
 }
 
 TEST_CASE("words seen twice are whole tokens") {
-  const auto vocabulary = MakeCaptionVocabulary({"a red fish", "a fish"}, true, 2000);
+  const auto vocabulary = MakeCaptionVocabulary({"a red fish", "a fish"}, {}, true, 2000);
   REQUIRE(vocabulary.ok());
   const std::vector<std::string> tokens = absl::StrSplit(*vocabulary, '\n');
   REQUIRE(std::count(tokens.begin(), tokens.end(), "fish") == 1);
@@ -40,7 +40,7 @@ TEST_CASE("words seen twice are whole tokens") {
 }
 
 TEST_CASE("a size that does not hold the characters is refused") {
-  REQUIRE(MakeCaptionVocabulary({"fish"}, true, 50).status().code() ==
+  REQUIRE(MakeCaptionVocabulary({"fish"}, {}, true, 50).status().code() ==
           absl::StatusCode::kInvalidArgument);
 }
 

@@ -189,10 +189,10 @@ TEST_CASE_METHOD(Fixture, "pictures without captions are learnt by name where it
   REQUIRE(Items()[4]["captions"].empty());
 }
 
-TEST_CASE_METHOD(Fixture, "concepts are tokenised by the vocabulary of the captions") {
+TEST_CASE_METHOD(Fixture, "concepts are tokenised; those with fewer than two texts are left out") {
   const auto without = Run();
   REQUIRE(without.ok());
-  const std::string vocabulary = Read("vocab.txt");
+  options.vocabulary = Read("vocab.txt");
   options.concepts = {{"red fish", "a fish that is red", "Red Fish!"},
                       {"swimming", "???"},          // one text that has words
                       {"frog", "Frog"},             // one text, twice
@@ -202,12 +202,18 @@ TEST_CASE_METHOD(Fixture, "concepts are tokenised by the vocabulary of the capti
   REQUIRE(summary->concepts == 2);
   REQUIRE(absl::StrContains(summary->Report(), "concepts    2; 2 left out"));
   REQUIRE(summary->token_count == without->token_count);  // of captions alone
-  REQUIRE(Read("vocab.txt") == vocabulary);
   const auto set = Set();
   REQUIRE(set->concept_count() == 2);
   REQUIRE(set->texts(0).size() == 3);  // "!" is a token
   REQUIRE(set->text_tokens(0) == set->tokens(0));
   REQUIRE(set->texts(1).size() == 2);
+}
+
+TEST_CASE_METHOD(Fixture, "words of concepts are in the vocabulary where there is room") {
+  options.vocabulary_size = 3000;
+  options.concepts = {{"wombat", "a wombat"}};
+  REQUIRE(Run().ok());
+  REQUIRE(Vocabulary().count("wombat") == 1);
 }
 
 TEST_CASE_METHOD(Fixture, "companions are learnt from, change no split and give nothing away") {
