@@ -1,13 +1,18 @@
-// Any bytes as the files that the evaluator reads.  The first byte chooses: 's' splits,
-// anything else questions.
+// Any bytes as the files of JSON lines that the programs read.  The first byte chooses: 's'
+// the evaluator's splits, 't' a load test's trace, 'w' the trainer's texts, anything else
+// questions.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "common/evaluation/item_splits.h"
+#include "loadtest/schedule/trace.h"
 #include "services/evaluator/questions.h"
+#include "services/trainer/text_list.h"
 
 namespace {
 
@@ -36,15 +41,51 @@ void CheckQuestions(absl::string_view text) {
   }
 }
 
+void CheckTrace(absl::string_view text) {
+  const auto requests = sightline::ParseTrace(text, "/folder");
+  if (!requests.ok()) {
+    Require(absl::IsInvalidArgument(requests.status()));
+    return;
+  }
+  Require(!requests->empty());
+  absl::Duration last;
+  for (const sightline::TraceRequest& request : *requests) {
+    Require(request.at >= last && request.at <= sightline::kMaxTraceOffset);
+    Require(request.deadline > absl::ZeroDuration());
+    Require(request.top_k >= 1);
+    last = request.at;
+  }
+}
+
+void CheckTexts(absl::string_view text) {
+  const auto concepts = sightline::ParseTextList(text);
+  if (!concepts.ok()) {
+    Require(absl::IsInvalidArgument(concepts.status()));
+    return;
+  }
+  for (const auto& texts : *concepts) {
+    Require(texts.size() >= 2 && texts.size() <= sightline::kMaxTextsPerConcept);
+    for (const std::string& one : texts) Require(!one.empty());
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const absl::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
-  if (data[0] == 's') {
-    CheckSplits(text);
-  } else {
-    CheckQuestions(text);
+  switch (data[0]) {
+    case 's':
+      CheckSplits(text);
+      break;
+    case 't':
+      CheckTrace(text);
+      break;
+    case 'w':
+      CheckTexts(text);
+      break;
+    default:
+      CheckQuestions(text);
   }
   return 0;
 }

@@ -1,0 +1,183 @@
+// The transformer behind encoder and reranker, in float32: texts of 14 tokens, pictures of
+// 36 regions, pairs of both.  Size 0 is the demo's model (4 layers of width 256), 1 is base
+// size (12 of 768).  Weights are random: what they are costs nothing.
+//
+// flops_share counts the matrix products of the layers, and of the regions' projection where
+// that is timed: what norms, softmaxes, heads and memory cost shows as the rest of it.
+#include <unistd.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/call_context.h"
+#include "common/base/status_macros.h"
+#include "common/models/init_model.h"
+#include "common/models/model.h"
+#include "loadtest/bench/bench_main.h"
+
+namespace sightline {
+namespace {
+
+constexpr int kTextTokens = 14;
+constexpr int kRegions = 36;
+constexpr int kWords = 1000;
+
+bundle::v1::ModelBundleManifest ManifestOf(bool base_size) {
+  bundle::v1::ModelBundleManifest manifest = SmallOscarManifest();
+  manifest.clear_grid_extractor();  // regions are given
+  if (!base_size) return manifest;
+  manifest.mutable_embedding()->set_dimension(768);
+  bundle::v1::TransformerSpec* transformer = manifest.mutable_transformer();
+  transformer->set_layer_count(12);
+  transformer->set_hidden_size(768);
+  transformer->set_head_count(12);
+  transformer->set_intermediate_size(3072);
+  transformer->set_region_feature_size(2054);
+  return manifest;
+}
+
+std::string Vocabulary() {
+  std::string text = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n";
+  for (int i = 0; i < kWords; ++i) absl::StrAppend(&text, "word", i, "\n");
+  return text;
+}
+
+// Below a folder that is gone once it is loaded.
+absl::StatusOr<std::shared_ptr<const Model>> MakeModel(
+    const bundle::v1::ModelBundleManifest& manifest) {
+  const std::string store =
+      absl::StrCat(std::filesystem::temp_directory_path().string(), "/model_benchmark.", getpid());
+  absl::StatusOr<std::shared_ptr<const Model>> model = absl::UnknownError("not made");
+  const absl::StatusOr<ModelBundle> bundle = InitModel(store, manifest, Vocabulary(), {});
+  if (bundle.ok()) {
+    ModelOptions options;
+    options.pool = &BenchPool();
+    model = LoadModel(*bundle, options);
+  } else {
+    model = bundle.status();
+  }
+  std::error_code ignored;
+  std::filesystem::remove_all(store, ignored);
+  return model;
+}
+
+// A model with something to encode.
+struct Subject {
+  bundle::v1::ModelBundleManifest manifest;
+  std::shared_ptr<const Model> model;
+  std::vector<ImageInput> images;
+  std::string text;
+
+  // Of one item of `rows` rows: six matrices a row and layer, and each row with each other.
+  double Flops(double rows) const {
+    const auto& spec = manifest.transformer();
+    const double width = spec.hidden_size(), inner = spec.intermediate_size();
+    return spec.layer_count() *
+           (2 * rows * (4 * width * width + 2 * width * inner) + 4 * rows * rows * width);
+  }
+};
+
+absl::StatusOr<const Subject*> SubjectOf(bool base_size) {
+  static std::unique_ptr<Subject> made[2];
+  std::unique_ptr<Subject>& subject = made[base_size ? 1 : 0];
+  if (subject != nullptr) return subject.get();
+  auto fresh = std::make_unique<Subject>();
+  fresh->manifest = ManifestOf(base_size);
+  ASSIGN_OR_RETURN(fresh->model, MakeModel(fresh->manifest));
+  fresh->images.resize(64);
+  for (size_t i = 0; i < fresh->images.size(); ++i) {
+    RegionSet& regions = fresh->images[i].regions;
+    regions.count = kRegions;
+    regions.feature_size = fresh->manifest.transformer().region_feature_size();
+    for (int64_t k = 0; k < regions.count * regions.feature_size; ++k) {
+      regions.features.push_back(static_cast<float>((k * 7 + i) % 13) / 13);
+    }
+  }
+  std::vector<std::string> words;
+  for (int i = 0; i < kTextTokens - 2; ++i) words.push_back(absl::StrCat("word", 31 * i % kWords));
+  fresh->text = absl::StrJoin(words, " ");
+  subject = std::move(fresh);
+  return subject.get();
+}
+
+void EncodeTexts(benchmark::State& state) {
+  const auto subject = SubjectOf(state.range(0) == 1);
+  if (!subject.ok()) return state.SkipWithError(subject.status().ToString().c_str());
+  const TextEncoder& encoder = *(*subject)->model->text_encoder();
+  const auto tokens = encoder.Tokenize((*subject)->text);
+  if (!tokens.ok()) return state.SkipWithError(tokens.status().ToString().c_str());
+  const std::vector<Tokens> texts(state.range(1), *tokens);
+  Rounds rounds(&state);
+  for (auto _ : state) {
+    auto embeddings = encoder.Encode(texts, CallContext::Unbounded());
+    if (!embeddings.ok()) return state.SkipWithError(embeddings.status().ToString().c_str());
+    benchmark::DoNotOptimize(embeddings);
+  }
+  const double count = static_cast<double>(texts.size());
+  rounds.Flops(count * (*subject)->Flops(kTextTokens));
+  rounds.Items("texts_per_second", count);
+}
+BENCHMARK(EncodeTexts)
+    ->ArgNames({"base", "texts"})
+    ->ArgsProduct({{0, 1}, {1, 8, 32}})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+
+void EncodeImages(benchmark::State& state) {
+  const auto subject = SubjectOf(state.range(0) == 1);
+  if (!subject.ok()) return state.SkipWithError(subject.status().ToString().c_str());
+  const ImageEncoder& encoder = *(*subject)->model->image_encoder();
+  const auto images = absl::MakeConstSpan((*subject)->images).subspan(0, state.range(1));
+  Rounds rounds(&state);
+  for (auto _ : state) {
+    auto embeddings = encoder.Encode(images, CallContext::Unbounded());
+    if (!embeddings.ok()) return state.SkipWithError(embeddings.status().ToString().c_str());
+    benchmark::DoNotOptimize(embeddings);
+  }
+  const double count = static_cast<double>(images.size());
+  const auto& spec = (*subject)->manifest.transformer();
+  const double projection = 2.0 * kRegions * spec.region_feature_size() * spec.hidden_size();
+  rounds.Flops(count * ((*subject)->Flops(1 + kRegions) + projection));
+  rounds.Items("pictures_per_second", count);
+}
+BENCHMARK(EncodeImages)
+    ->ArgNames({"base", "pictures"})
+    ->ArgsProduct({{0, 1}, {1, 16}})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+
+void Rerank(benchmark::State& state) {
+  const auto subject = SubjectOf(state.range(0) == 1);
+  if (!subject.ok()) return state.SkipWithError(subject.status().ToString().c_str());
+  const CrossEncoder& encoder = *(*subject)->model->cross_encoder();
+  const auto text = encoder.PrepareText((*subject)->text);
+  const auto images = absl::MakeConstSpan((*subject)->images).subspan(0, state.range(1));
+  const auto features = encoder.PrepareImages(images, CallContext::Unbounded());
+  if (!text.ok()) return state.SkipWithError(text.status().ToString().c_str());
+  if (!features.ok()) return state.SkipWithError(features.status().ToString().c_str());
+  std::vector<ScoringPair> pairs;
+  for (const ItemFeatures& image : *features) pairs.push_back({&*text, &image});
+  Rounds rounds(&state);
+  for (auto _ : state) {
+    auto scores = encoder.Score(pairs, CallContext::Unbounded());
+    if (!scores.ok()) return state.SkipWithError(scores.status().ToString().c_str());
+    benchmark::DoNotOptimize(scores);
+  }
+  const double count = static_cast<double>(pairs.size());
+  rounds.Flops(count * (*subject)->Flops(kTextTokens + kRegions));
+  rounds.Items("pairs_per_second", count);
+}
+BENCHMARK(Rerank)
+    ->ArgNames({"base", "pairs"})
+    ->ArgsProduct({{0, 1}, {20, 50}})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace sightline
