@@ -1,0 +1,176 @@
+// Runs that learn from texts without pictures, and runs of a cross-encoder alone.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "catch2/catch.hpp"
+#include "common/models/model.h"
+#include "tests/common/training/training_fixture.h"
+
+namespace sightline {
+namespace {
+
+TEST_CASE_METHOD(TrainingFixture, "concepts teach the words of their texts, by either loss") {
+  TrainingOptions options = TinyTrainingOptions();
+  options.joint.epochs = 0;
+  options.bi.loss = GENERATE(BiLoss::kContrastive, BiLoss::kHinge);
+  options.bi.epochs = 60;
+  Recorder without, with;
+  REQUIRE(Train(Job(options), &without).ok());
+  REQUIRE(without.steps.back().concept_loss == 0);
+  options.bi.concepts = 5;
+  const auto result = Train(Job(options), &with);
+  REQUIRE(result.ok());
+  REQUIRE(with.steps.back().concept_loss < with.steps.front().concept_loss / 2);
+  // The texts of a concept end closer to each other than to another's.
+  const auto model = LoadModel(result->bundle, ModelOptions());
+  REQUIRE(model.ok());
+  const auto near = [&](std::vector<int32_t> a, std::vector<int32_t> b) {
+    const std::vector<Tokens> texts = {{std::move(a)}, {std::move(b)}};
+    const auto rows = (*model)->text_encoder()->Encode(texts, CallContext::Unbounded());
+    REQUIRE(rows.ok());
+    float product = 0;
+    for (int i = 0; i < 16; ++i) product += rows->row(0)[i] * rows->row(1)[i];
+    return product;
+  };
+  REQUIRE(near({2, 12, 3}, {2, 22, 23, 3}) > near({2, 12, 3}, {2, 24, 25, 3}) + 0.1f);
+  REQUIRE(near({2, 14, 3}, {2, 24, 25, 3}) > near({2, 14, 3}, {2, 22, 23, 3}) + 0.1f);
+}
+
+TEST_CASE_METHOD(TrainingFixture,
+                 "a text stage learns before pictures are seen, and is resumed like others") {
+  TrainingOptions options = TinyTrainingOptions();
+  options.dropout = 0.1;
+  options.captions.token_dropout = 0.2;
+  options.text.epochs = 30;
+  options.text.batch_size = 3;
+  options.text.rate = {5e-3, 5, DecayShape::kCosine, 0.1};
+  TrainingJob job = Job(options);
+  job.checkpoint_directory = NewFolder();
+  Recorder whole;
+  const auto expected = Train(job, &whole);
+  REQUIRE(expected.ok());
+  REQUIRE(whole.steps[59].stage == TrainingStage::kText);
+  REQUIRE(whole.steps[60].stage == TrainingStage::kBi);
+  REQUIRE(whole.steps[59].concept_loss < whole.steps[0].concept_loss / 2);
+  REQUIRE_FALSE(whole.steps[59].has_bi);
+  REQUIRE(whole.steps[60].temperature == Approx(options.bi.initial_temperature).margin(0.002));
+  for (const ValidationReport& report : whole.validations) {
+    REQUIRE(report.stage != TrainingStage::kText);
+  }
+  for (const size_t steps : {7, 60}) {
+    job.checkpoint_directory = NewFolder();
+    REQUIRE(TrainFor(job, steps).code() == absl::StatusCode::kCancelled);
+    Recorder rest;
+    const auto result = Train(job, &rest);
+    REQUIRE(result.ok());
+    REQUIRE(result->bundle.id == expected->bundle.id);
+  }
+}
+
+TEST_CASE_METHOD(TrainingFixture, "concepts that the set does not have are refused") {
+  TrainingSetContent content = TinyContent({});
+  content.concepts.clear();
+  const TinyTrainingSet bare(content);
+  TrainingJob job = Job();
+  job.set = bare.get();
+  job.options.bi.concepts = 8;
+  Recorder recorder;
+  const absl::Status status = Train(job, &recorder).status();
+  REQUIRE(status.code() == absl::StatusCode::kInvalidArgument);
+  REQUIRE(absl::StrContains(status.message(), "0 concepts; prepare it with --learn-texts"));
+}
+
+// A bi-encoder, and the options of a cross-encoder for it.
+class RetrieverFixture : public TrainingFixture {
+ public:
+  RetrieverFixture() {
+    TrainingOptions options = LongEnough();
+    options.joint.epochs = 0;
+    Recorder recorder;
+    auto result = Train(Job(options), &recorder);
+    REQUIRE(result.ok());
+    retriever_ = result->bundle;
+    retrieval_ = result->validation.training.retrieval;
+  }
+
+  TrainingJob CrossJob() const {
+    TrainingJob job = Job(LongEnough());
+    job.options.bi.epochs = 0;
+    job.options.joint.cross_steps_per_bi = 0;
+    job.report_every = 20;
+    job.retriever = &retriever_;
+    return job;
+  }
+
+ protected:
+  ModelBundle retriever_;
+  Recall retrieval_;
+};
+
+TEST_CASE_METHOD(RetrieverFixture, "a cross-encoder is trained for what a retriever finds") {
+  Recorder recorder;
+  const auto result = Train(CrossJob(), &recorder);
+  INFO(result.status());
+  REQUIRE(result.ok());
+  for (const StepReport& report : recorder.steps) {
+    REQUIRE_FALSE(report.has_bi);
+    REQUIRE(report.has_cross);
+  }
+  // Retrieval is the retriever's, whatever became of the weights that began as its.
+  REQUIRE(result->validation.training.retrieval.mean_reciprocal_rank ==
+          Approx(retrieval_.mean_reciprocal_rank).margin(0.02));
+  REQUIRE(result->validation.training.reranked.at1 >= 50);  // of five candidates, by chance 20
+  REQUIRE(result->bundle.id != retriever_.id);
+  REQUIRE(absl::StrContains(result->bundle.manifest.description(), retriever_.id));
+  const auto model = LoadModel(result->bundle, ModelOptions());
+  REQUIRE(model.ok());
+  REQUIRE((*model)->cross_encoder() != nullptr);
+  REQUIRE((*model)->text_encoder() == nullptr);
+  int mined = 0;
+  for (const std::string& note : recorder.notes) mined += absl::StrContains(note, "hard negatives");
+  REQUIRE(mined == 1);  // the retriever stands still
+}
+
+TEST_CASE_METHOD(RetrieverFixture, "with a retriever, too, a stopped run ends in the same bits") {
+  TrainingJob job = CrossJob();
+  job.options.joint.epochs = 4;
+  job.report_every = 1;
+  job.checkpoint_directory = NewFolder();
+  Recorder undisturbed;
+  const auto expected = Train(job, &undisturbed);
+  REQUIRE(expected.ok());
+  job.checkpoint_directory = NewFolder();
+  REQUIRE(TrainFor(job, 2).code() == absl::StatusCode::kCancelled);
+  Recorder recorder;
+  const auto result = Train(job, &recorder);
+  REQUIRE(result.ok());
+  REQUIRE(result->bundle.id == expected->bundle.id);
+}
+
+TEST_CASE_METHOD(RetrieverFixture, "a retriever that does not fit is refused") {
+  const auto problem = [this](const TrainingJob& job) {
+    Recorder recorder;
+    const absl::Status status = Train(job, &recorder).status();
+    REQUIRE(status.code() == absl::StatusCode::kInvalidArgument);
+    return std::string(status.message());
+  };
+  TrainingJob job = CrossJob();
+  job.retriever = nullptr;
+  REQUIRE(absl::StrContains(problem(job), "has no retriever"));
+  job = Job();
+  job.retriever = &retriever_;
+  REQUIRE(absl::StrContains(problem(job), "set joint.cross_steps_per_bi to 0"));
+  job = CrossJob();
+  ModelBundle other = retriever_;
+  other.manifest.mutable_transformer()->set_layer_count(3);
+  job.retriever = &other;
+  REQUIRE(absl::StrContains(problem(job), "is of another shape"));
+  other = retriever_;
+  for (auto& file : *other.manifest.mutable_files()) file.set_sha256(std::string(64, '0'));
+  REQUIRE(absl::StrContains(problem(job), "another vocabulary"));
+}
+
+}  // namespace
+}  // namespace sightline
