@@ -19,8 +19,8 @@ namespace {
 
 constexpr size_t kPicturesPerPass = 256;
 constexpr size_t kCaptionsPerPass = 512;
-// Most captions are a few words and a few are forty: at 128 in one pass two thirds of the
-// rows would be padding.  A pass costs some milliseconds by itself.
+// Most captions are a few words and a few are forty, to which a batch in one pass would be
+// padded.  A pass costs some milliseconds by itself, so not too few.
 constexpr size_t kShownTextsPerPass = 48;
 
 // The six numbers that OSCAR appends to each cell's features: corners, width, height.

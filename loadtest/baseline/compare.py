@@ -50,11 +50,20 @@ class Side:
         self.process.wait()
 
 
+def differ(ours, theirs):
+    spread = max(theirs) - min(theirs)
+    return spread == 0 or max(abs(a - b) for a, b in zip(ours, theirs)) > TOLERANCE * spread
+
+
 def check_equal(sides, task, number):
     ours, theirs = (side.run(task, number, 1)[1] for side in sides)
-    spread = max(theirs) - min(theirs)
-    if (len(ours) != len(theirs) or spread == 0
-            or max(abs(a - b) for a, b in zip(ours, theirs)) > TOLERANCE * spread):
+    wrong = len(ours) != len(theirs)
+    if task == "search":
+        # Scores, then the rows that have them, which are equal or wrong.
+        half = len(theirs) // 2
+        wrong = wrong or ours[half:] != theirs[half:]
+        ours, theirs = ours[:half], theirs[:half]
+    if wrong or differ(ours, theirs):
         sys.exit(f"{task} {number}: the sides answer differently:\n{ours}\n{theirs}")
 
 
