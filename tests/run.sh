@@ -4,7 +4,7 @@
 # The last line is `tests: N passed, 0 failed`, counted in test cases.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
-deploy/bazel/setup.sh || exit 1
+deploy/bazel/setup.sh tests/packages.txt || exit 1
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT

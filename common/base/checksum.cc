@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/escaping.h"
+#include "common/base/descriptor.h"
 #include "common/base/files.h"
 
 namespace sightline {
@@ -84,22 +85,17 @@ bool IsSha256Hex(absl::string_view text) {
 }
 
 absl::StatusOr<std::string> Sha256HexOfFile(absl::string_view path) {
-  const int fd = ::open(std::string(path).c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return FileError("open", path, errno);
+  const Descriptor fd(::open(std::string(path).c_str(), O_RDONLY | O_CLOEXEC));
+  if (fd.get() < 0) return FileError("open", path, errno);
   Sha256 sha;
   std::vector<char> buffer(size_t{1} << 20);
   while (true) {
-    const ssize_t got = ::read(fd, buffer.data(), buffer.size());
+    const ssize_t got = ::read(fd.get(), buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) {
-      const int error_number = errno;
-      ::close(fd);
-      return FileError("read", path, error_number);
-    }
+    if (got < 0) return FileError("read", path, errno);
     if (got == 0) break;
     sha.Update(absl::string_view(buffer.data(), static_cast<size_t>(got)));
   }
-  ::close(fd);
   return sha.Hex();
 }
 

@@ -22,36 +22,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A descriptor that closes itself.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-  int Release() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_;
-};
-
 absl::Status NotARegularFile(absl::string_view path) {
   return absl::FailedPreconditionError(absl::StrCat(path, " is not a regular file"));
 }
 
 // Opens a regular file for reading and tells its size.  O_NONBLOCK, so that a pipe that
 // somebody has put there is refused instead of waited for.
-absl::StatusOr<int> OpenRegular(absl::string_view path, int64_t* size) {
+absl::StatusOr<Descriptor> OpenRegular(absl::string_view path, int64_t* size) {
   Descriptor fd(::open(std::string(path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (fd.get() < 0) return FileError("open", path, errno);
   struct stat info;
   if (::fstat(fd.get(), &info) != 0) return FileError("stat", path, errno);
   if (!S_ISREG(info.st_mode)) return NotARegularFile(path);
   *size = info.st_size;
-  return fd.Release();
+  return fd;
 }
 
 absl::string_view ParentOf(absl::string_view path) {
@@ -101,8 +85,7 @@ absl::Status FileError(absl::string_view what, absl::string_view path, int error
 
 absl::StatusOr<std::string> ReadFile(absl::string_view path, int64_t max_bytes) {
   int64_t size = 0;
-  ASSIGN_OR_RETURN(const int raw_fd, OpenRegular(path, &size));
-  const Descriptor fd(raw_fd);
+  ASSIGN_OR_RETURN(const Descriptor fd, OpenRegular(path, &size));
   const auto too_long = [&] {
     return absl::ResourceExhaustedError(
         absl::StrCat(path, " is longer than the ", max_bytes, " bytes that are read here"));
@@ -128,10 +111,10 @@ absl::StatusOr<std::unique_ptr<AtomicFile>> AtomicFile::Create(absl::string_view
   // crashed process with our number has left.
   for (int attempt = 0; attempt < 1000; ++attempt) {
     std::string temporary = absl::StrCat(path, ".", ::getpid(), ".", counter++, ".tmp");
-    const int fd = ::open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd >= 0) {
+    Descriptor fd(::open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (fd.get() >= 0) {
       return std::unique_ptr<AtomicFile>(
-          new AtomicFile(fd, std::string(path), std::move(temporary)));
+          new AtomicFile(std::move(fd), std::string(path), std::move(temporary)));
     }
     if (errno != EEXIST) return FileError("create", temporary, errno);
   }
@@ -139,17 +122,16 @@ absl::StatusOr<std::unique_ptr<AtomicFile>> AtomicFile::Create(absl::string_view
       absl::StrCat("create ", path, ": a thousand temporary files beside it; remove them"));
 }
 
-AtomicFile::AtomicFile(int fd, std::string path, std::string temporary_path)
-    : fd_(fd), path_(std::move(path)), temporary_path_(std::move(temporary_path)) {}
+AtomicFile::AtomicFile(Descriptor fd, std::string path, std::string temporary_path)
+    : fd_(std::move(fd)), path_(std::move(path)), temporary_path_(std::move(temporary_path)) {}
 
 AtomicFile::~AtomicFile() {
-  if (fd_ >= 0) ::close(fd_);
   if (!renamed_) ::unlink(temporary_path_.c_str());
 }
 
 absl::Status AtomicFile::WriteAt(int64_t offset, absl::string_view bytes) {
   while (!bytes.empty()) {
-    const ssize_t put = ::pwrite(fd_, bytes.data(), bytes.size(), offset);
+    const ssize_t put = ::pwrite(fd_.get(), bytes.data(), bytes.size(), offset);
     if (put < 0 && errno == EINTR) continue;
     if (put < 0) return FileError("write", temporary_path_, errno);
     offset += put;
@@ -159,14 +141,16 @@ absl::Status AtomicFile::WriteAt(int64_t offset, absl::string_view bytes) {
 }
 
 absl::Status AtomicFile::Resize(int64_t size) {
-  if (::ftruncate(fd_, size) != 0) return FileError("resize", temporary_path_, errno);
+  if (::ftruncate(fd_.get(), size) != 0) return FileError("resize", temporary_path_, errno);
   return absl::OkStatus();
 }
 
 absl::Status AtomicFile::Commit() {
-  if (fd_ < 0) return absl::FailedPreconditionError(absl::StrCat(path_, " was committed already"));
-  if (::fsync(fd_) != 0) return FileError("sync", temporary_path_, errno);
-  if (::close(std::exchange(fd_, -1)) != 0) return FileError("close", temporary_path_, errno);
+  if (fd_.get() < 0) {
+    return absl::FailedPreconditionError(absl::StrCat(path_, " was committed already"));
+  }
+  if (::fsync(fd_.get()) != 0) return FileError("sync", temporary_path_, errno);
+  if (::close(fd_.Release()) != 0) return FileError("close", temporary_path_, errno);
   if (::rename(temporary_path_.c_str(), path_.c_str()) != 0) {
     return FileError("rename into place", path_, errno);
   }
@@ -258,8 +242,7 @@ std::string JoinPath(absl::string_view a, absl::string_view b) {
 
 absl::StatusOr<std::unique_ptr<MappedFile>> MappedFile::Open(absl::string_view path) {
   int64_t size = 0;
-  ASSIGN_OR_RETURN(const int raw_fd, OpenRegular(path, &size));
-  const Descriptor fd(raw_fd);
+  ASSIGN_OR_RETURN(const Descriptor fd, OpenRegular(path, &size));
   if (size == 0) return std::unique_ptr<MappedFile>(new MappedFile("", 0));
   void* data = ::mmap(nullptr, static_cast<size_t>(size), PROT_READ, MAP_SHARED, fd.get(), 0);
   if (data == MAP_FAILED) return FileError("map", path, errno);

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "common/base/descriptor.h"
 
 namespace sightline {
 
@@ -46,8 +47,8 @@ class AtomicFile {
   absl::Status Commit();
 
  private:
-  AtomicFile(int fd, std::string path, std::string temporary_path);
-  int fd_;  // -1 after Commit
+  AtomicFile(Descriptor fd, std::string path, std::string temporary_path);
+  Descriptor fd_;  // none after Commit
   bool renamed_ = false;
   std::string path_;
   std::string temporary_path_;

@@ -2,13 +2,13 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/descriptor.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/manifest.h"
@@ -46,21 +46,17 @@ class PublicationLock {
  public:
   static absl::StatusOr<PublicationLock> Take(const std::string& directory) {
     const std::string path = JoinPath(directory, ".publishing");
-    PublicationLock lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
-    if (lock.fd_ < 0) return FileError("open", path, errno);
-    if (::flock(lock.fd_, LOCK_EX | LOCK_NB) == 0) return lock;
+    Descriptor fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+    if (fd.get() < 0) return FileError("open", path, errno);
+    if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return PublicationLock(std::move(fd));
     if (errno != EWOULDBLOCK) return FileError("lock", path, errno);
     return absl::AbortedError(
         absl::StrCat(directory, ": another publication is in progress; try again"));
   }
-  ~PublicationLock() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  PublicationLock(PublicationLock&& other) : fd_(std::exchange(other.fd_, -1)) {}
 
  private:
-  explicit PublicationLock(int fd) : fd_(fd) {}
-  int fd_;
+  explicit PublicationLock(Descriptor fd) : fd_(std::move(fd)) {}
+  Descriptor fd_;
 };
 
 absl::Status CheckFileIsWhole(const std::string& directory, const BundleFile& file) {

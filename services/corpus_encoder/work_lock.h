@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "common/base/descriptor.h"
 
 namespace sightline {
 
@@ -15,13 +16,10 @@ class WorkLock {
  public:
   // FailedPrecondition if another job has it.
   static absl::StatusOr<WorkLock> Take(absl::string_view work_directory);
-  ~WorkLock();
-  WorkLock(WorkLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  WorkLock& operator=(WorkLock&&) = delete;
 
  private:
-  explicit WorkLock(int fd) : fd_(fd) {}
-  int fd_;
+  explicit WorkLock(Descriptor fd) : fd_(std::move(fd)) {}
+  Descriptor fd_;
 };
 
 }  // namespace sightline

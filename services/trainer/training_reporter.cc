@@ -150,6 +150,7 @@ void TrainingReporter::OnStep(const StepReport& report) {
        {"epoch", report.epoch},
        {"bi_loss", report.bi_loss},
        {"bi_accuracy", report.bi_accuracy},
+       {"concept_loss", report.concept_loss},
        {"cross_loss", report.cross_loss},
        {"cross_accuracy", report.cross_accuracy},
        {"items_per_second", report.items_per_second},
