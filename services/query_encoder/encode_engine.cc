@@ -121,7 +121,7 @@ absl::Status EncodeEngine::Start(const EncodableQuery& query,
     if (!regions->image.has_regions()) {
       return absl::InvalidArgumentError("an image without regions; send one at least");
     }
-    return StartImage({generation, regions->image, want_features, call, outcome});
+    return StartImage({generation, regions->image, {}, want_features, call, outcome});
   }
   if (generation->encoder->region_extractor() == nullptr) {
     return absl::InvalidArgumentError(
@@ -164,9 +164,14 @@ void EncodeEngine::DecodeAll(std::vector<DecodeTask> batch) {
       task.outcome->Set(pixels.status());
       continue;
     }
-    ImageTask next{task.generation, {}, task.want_features, task.call, task.outcome};
+    ImageTask next{task.generation, {}, {}, task.want_features, task.call, task.outcome};
     // Queued pictures are small ones, whatever was sent.
-    next.image.pixels = task.generation->encoder->region_extractor()->Reduce(*std::move(pixels));
+    const EncoderGeneration& models = *task.generation;
+    if (task.want_features && models.reranker != nullptr && models.reranker != models.encoder &&
+        models.reranker->region_extractor() != nullptr) {
+      next.for_reranker.pixels = models.reranker->region_extractor()->Reduce(*pixels);
+    }
+    next.image.pixels = models.encoder->region_extractor()->Reduce(*std::move(pixels));
     const absl::Status status = StartImage(std::move(next));
     if (!status.ok()) task.outcome->Set(status);
   }
@@ -191,18 +196,14 @@ void EncodeEngine::EncodeImages(std::vector<ImageTask> batch) {
   for (const auto& [model, group] : ByEncoder(batch)) {
     EncodeGroup(group, [model = model](const std::vector<ImageTask*>& tasks) -> absl::Status {
       const CallContext call = BatchCall(tasks);
-      RETURN_IF_ERROR(ExtractRegions(*model, tasks, call));
+      RETURN_IF_ERROR(ExtractRegions(*model, &ImageTask::image, tasks, call));
       std::vector<ImageInput> inputs;
       for (ImageTask* task : tasks) inputs.push_back(task->image);
       ASSIGN_OR_RETURN(EmbeddingMatrix rows, model->image_encoder()->Encode(inputs, call));
       for (size_t i = 0; i < tasks.size(); ++i) {
         Encoded encoded{Row(rows, i), {}};
-        const Model* reranker = tasks[i]->generation->reranker.get();
-        if (tasks[i]->want_features && reranker != nullptr) {
-          ASSIGN_OR_RETURN(
-              std::vector<ItemFeatures> features,
-              reranker->cross_encoder()->PrepareImages(absl::MakeConstSpan(&inputs[i], 1), call));
-          encoded.features = std::move(features[0]);
+        if (tasks[i]->want_features && tasks[i]->generation->reranker != nullptr) {
+          ASSIGN_OR_RETURN(encoded.features, PrepareFeatures(tasks[i], call));
         }
         tasks[i]->outcome->Set(std::move(encoded));
       }
@@ -211,14 +212,29 @@ void EncodeEngine::EncodeImages(std::vector<ImageTask> batch) {
   }
 }
 
-// Gives each task that has only pixels its regions.
-absl::Status EncodeEngine::ExtractRegions(const Model& model, const std::vector<ImageTask*>& tasks,
+// What the generation's reranker reads of a picture, made as corpus_encoder makes it.
+absl::StatusOr<ItemFeatures> EncodeEngine::PrepareFeatures(ImageTask* task,
+                                                           const CallContext& call) {
+  const Model& reranker = *task->generation->reranker;
+  const ImageInput* seen = &task->image;
+  if (!task->for_reranker.pixels.rgb.empty()) {
+    RETURN_IF_ERROR(ExtractRegions(reranker, &ImageTask::for_reranker, {task}, call));
+    seen = &task->for_reranker;
+  }
+  ASSIGN_OR_RETURN(std::vector<ItemFeatures> features,
+                   reranker.cross_encoder()->PrepareImages(absl::MakeConstSpan(seen, 1), call));
+  return std::move(features[0]);
+}
+
+// Gives each task's `image` that has only pixels its regions.
+absl::Status EncodeEngine::ExtractRegions(const Model& model, ImageInput ImageTask::*image,
+                                          const std::vector<ImageTask*>& tasks,
                                           const CallContext& call) {
   std::vector<Pixels> pictures;
   std::vector<ImageTask*> undetected;
   for (ImageTask* task : tasks) {
-    if (task->image.has_regions()) continue;
-    pictures.push_back(std::move(task->image.pixels));
+    if ((task->*image).has_regions()) continue;
+    pictures.push_back(std::move((task->*image).pixels));
     undetected.push_back(task);
   }
   if (pictures.empty()) return absl::OkStatus();
@@ -226,8 +242,9 @@ absl::Status EncodeEngine::ExtractRegions(const Model& model, const std::vector<
       model.region_extractor()->Extract(pictures, call);
   for (size_t i = 0; i < undetected.size(); ++i) {
     // The pixels go back: a group that failed is tried one by one.
-    undetected[i]->image.pixels = std::move(pictures[i]);
-    if (regions.ok()) undetected[i]->image.regions = std::move((*regions)[i]);
+    ImageInput& into = undetected[i]->*image;
+    into.pixels = std::move(pictures[i]);
+    if (regions.ok()) into.regions = std::move((*regions)[i]);
   }
   return regions.status();
 }

@@ -70,6 +70,9 @@ class EncodeEngine {
   struct ImageTask {
     std::shared_ptr<const EncoderGeneration> generation;
     ImageInput image;
+    // The picture as a reranker sees it that finds regions of its own; else empty, and it gets
+    // the encoder's.
+    ImageInput for_reranker;
     bool want_features;
     CallContext call;
     EncodedOutcomePtr outcome;
@@ -91,8 +94,9 @@ class EncodeEngine {
   void DecodeAll(std::vector<DecodeTask> batch);
   void EncodeTexts(std::vector<TextTask> batch);
   void EncodeImages(std::vector<ImageTask> batch);
-  static absl::Status ExtractRegions(const Model& model, const std::vector<ImageTask*>& tasks,
-                                     const CallContext& call);
+  static absl::Status ExtractRegions(const Model& model, ImageInput ImageTask::*image,
+                                     const std::vector<ImageTask*>& tasks, const CallContext& call);
+  static absl::StatusOr<ItemFeatures> PrepareFeatures(ImageTask* task, const CallContext& call);
 
   const EncodeEngineOptions options_;
   const GenerationRegistry<EncoderGeneration>* generations_;

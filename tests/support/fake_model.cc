@@ -179,14 +179,15 @@ struct FakeServingModel::Extractor : RegionExtractor {
         model->widths_.push_back(picture.width);
       }
       const int32_t id = picture.rgb[0] << 16 | picture.rgb[1] << 8 | picture.rgb[2];
-      sets.push_back(ImageOf({id}).regions);
+      sets.push_back(ImageOf({id ^ model->options_.tint}).regions);
     }
     return sets;
   }
 
   Pixels Reduce(Pixels image) const override {
-    image.width = image.height = 1;
-    image.rgb.resize(3);
+    image.width = model->options_.reduced_width;
+    image.height = 1;
+    image.rgb.resize(3 * image.width);
     return image;
   }
 

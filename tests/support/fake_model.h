@@ -42,8 +42,10 @@ struct FakeServingModelOptions {
   std::string space = std::string(64, 'e');
   bool texts = true;
   bool images = true;
-  bool pictures = true;  // has a RegionExtractor
-  bool pairs = true;     // has a CrossEncoder
+  bool pictures = true;   // has a RegionExtractor
+  bool pairs = true;      // has a CrossEncoder
+  int reduced_width = 1;  // of the pictures that Extract wants
+  int32_t tint = 0;       // what is found in a picture is its colour, XORed with this
 };
 
 // A word that passes Tokenize and PrepareText and then fails the whole batch that it is

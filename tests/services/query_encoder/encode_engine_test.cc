@@ -20,11 +20,12 @@ using Answer = absl::StatusOr<EncodeResponse>;
 // One engine with one generation, and requests to it.
 struct Rig {
   explicit Rig(EncodeEngineOptions options = {}, FakeServingModelOptions parts = {},
-               bool with_reranker = true)
+               bool with_reranker = true, std::shared_ptr<const Model> other_reranker = nullptr)
       : model(std::make_shared<FakeServingModel>(parts)) {
     EncoderGeneration held;
     held.encoder = model;
     if (with_reranker) held.reranker = model;
+    if (other_reranker != nullptr) held.reranker = other_reranker;
     bundle::v1::GenerationManifest manifest;
     manifest.set_index("images");
     manifest.set_generation("g1");
@@ -222,6 +223,26 @@ TEST_CASE("a picture is small by the time it is queued, and becomes regions") {
   CHECK(RowOf(answer) == EmbeddingOf({0x102030}));
   CHECK(answer->features[0].Find("regions")->bytes == ImageFeaturesOf({0x102030}).tensors[0].bytes);
   CHECK(rig.model->extracted_widths() == std::vector<int>{1});
+}
+
+TEST_CASE("a reranker of its own looks at a picture with its own eyes") {
+  FakeServingModelOptions parts;
+  parts.reduced_width = 2;
+  parts.tint = 0xff;
+  const auto reranker = std::make_shared<FakeServingModel>(parts);
+  Rig rig({}, {}, true, reranker);
+  const std::vector<EncodableQuery> queries = {ImageQuery{EncodePng(PictureOf(0x102030, 40, 30))},
+                                               RegionsQuery{ImageOf({7})}};
+  const Answer answer = rig.Encode(rig.Request(queries, /*want_features=*/true));
+  CHECK(RowOf(answer) == EmbeddingOf({0x102030}));
+  CHECK(answer->features[0].Find("regions")->bytes == ImageFeaturesOf({0x1020cf}).tensors[0].bytes);
+  CHECK(answer->features[1].Find("regions")->bytes == ImageFeaturesOf({7}).tensors[0].bytes);
+  CHECK(rig.model->extracted_widths() == std::vector<int>{1});
+  CHECK(reranker->extracted_widths() == std::vector<int>{2});
+
+  // Who wants no features does not pay for them.
+  CHECK(RowOf(rig.Encode(rig.Request({queries[0]}))) == EmbeddingOf({0x102030}));
+  CHECK(reranker->extracted_widths().size() == 1);
 }
 
 TEST_CASE("pictures, regions and a bad image share a batch; only the bad one fails") {
