@@ -24,11 +24,11 @@ while [ $# -gt 0 ]; do
   case $1 in
     --target | --store | --out)
       [ -n "${2:-}" ] || usage "$1 needs a value"
-      if [ "$1" = --out ]; then
-        out=$2
-      else
-        arguments+=("$1" "$2") needs_store=''
-      fi
+      case $1 in
+        --out) out=$2 ;;
+        --store) arguments+=("$1" "$(realpath -m -- "$2")") needs_store='' ;;
+        *) arguments+=("$1" "$2") needs_store='' ;;
+      esac
       shift
       ;;
     -h | --help) sed -n '2,/^set /s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;

@@ -13,7 +13,7 @@ constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
 bool IsWhole(const Tally& tally) {
   return tally.failed() == 0 && tally.degraded == 0 &&
-         tally.shards_answered == tally.shards_asked && tally.check_failures.empty();
+         tally.shards_answered == tally.shards_asked && tally.wrong() == 0;
 }
 
 // The first second from `from` on, before `until`, that begins kWholeSeconds whole ones.

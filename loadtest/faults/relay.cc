@@ -21,6 +21,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
+#include "common/base/descriptor.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "loadtest/faults/delayed_stream.h"
@@ -31,20 +32,6 @@ namespace {
 constexpr int kEventsAtOnce = 64;
 // How long nobody is accepted after the process ran out of descriptors.
 constexpr absl::Duration kAcceptPause = absl::Milliseconds(100);
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  const int fd_;
-};
 
 absl::StatusOr<sockaddr_in> ParseAddress(absl::string_view text) {
   const size_t colon = text.rfind(':');

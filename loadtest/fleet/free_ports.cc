@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -14,6 +13,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/base/descriptor.h"
 #include "common/base/files.h"
 
 namespace sightline {
@@ -53,19 +53,17 @@ std::vector<int> Candidates() {
 }  // namespace
 
 bool IsPortFree(int port) {
-  const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (listener < 0) return false;
+  const Descriptor listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (listener.get() < 0) return false;
   const int on = 1;  // as servers do: connections that are over do not count
-  ::setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  ::setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
   sockaddr_in address = {};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<uint16_t>(port));
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  const bool free =
-      ::bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 &&
-      ::listen(listener, 1) == 0;
-  ::close(listener);
-  return free;
+  return ::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) ==
+             0 &&
+         ::listen(listener.get(), 1) == 0;
 }
 
 absl::StatusOr<std::vector<int>> ChooseFreePorts(int count) {

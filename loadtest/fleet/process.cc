@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "common/base/clock.h"
+#include "common/base/descriptor.h"
 #include "common/base/files.h"
 
 namespace sightline {
@@ -22,23 +23,6 @@ namespace {
 
 constexpr int kSignalled = 128;  // plus the signal's number
 constexpr size_t kLogEndBytes = 8 << 10;
-
-// Closed at the end of its scope.
-class OwnedFile {
- public:
-  explicit OwnedFile(int fd = -1) : fd_(fd) {}
-  ~OwnedFile() { Close(); }
-  OwnedFile(const OwnedFile&) = delete;
-  OwnedFile& operator=(const OwnedFile&) = delete;
-  int get() const { return fd_; }
-  void Close() {
-    if (fd_ >= 0) ::close(fd_);
-    fd_ = -1;
-  }
-
- private:
-  int fd_;
-};
 
 // What the child does between vfork and exec.  Only system calls: its memory is the
 // parent's.  If it fails, the reason goes into `errors`, which a successful exec closes.
@@ -82,11 +66,11 @@ absl::StatusOr<pid_t> Run(const std::vector<std::string>& command, int output) {
   std::vector<char*> argv;
   for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
-  const OwnedFile nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const Descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   int ends[2];
   if (nothing.get() < 0 || ::pipe2(ends, O_CLOEXEC) != 0) return RunFailed(command[0], errno);
-  const OwnedFile reads(ends[0]);
-  OwnedFile errors(ends[1]);
+  const Descriptor reads(ends[0]);
+  Descriptor errors(ends[1]);
   const pid_t child = Spawn(argv.data(), nothing.get(), output, errors.get());
   if (child < 0) return RunFailed(command[0], errno);
   errors.Close();
@@ -100,7 +84,7 @@ absl::StatusOr<pid_t> Run(const std::vector<std::string>& command, int output) {
 
 absl::StatusOr<std::unique_ptr<Process>> Process::Start(const std::vector<std::string>& command,
                                                         const std::string& log) {
-  const OwnedFile output(::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  const Descriptor output(::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   if (output.get() < 0) return FileError("open", log, errno);
   return StartWithOutput(command, output.get());
 }
@@ -195,7 +179,7 @@ std::string DescribeExit(int exit_status) {
 }
 
 std::string EndOfLog(const std::string& log, int lines) {
-  const OwnedFile file(::open(log.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor file(::open(log.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) return "";
   const off_t size = ::lseek(file.get(), 0, SEEK_END);
   const off_t start = std::max<off_t>(0, size - static_cast<off_t>(kLogEndBytes));

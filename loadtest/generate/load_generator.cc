@@ -131,11 +131,12 @@ void LoadGenerator::End(const Flight& flight, const absl::StatusOr<SearchResult>
   std::lock_guard<std::mutex> lock(mutex_);
   --outstanding_;
   // Nothing of the generator is touched once the lock is released: it may be gone.
-  if (outstanding_ == 0 || waits_for_room_) changed_.notify_all();
+  if (waits_for_room_ || (waits_for_end_ && outstanding_ == 0)) changed_.notify_all();
 }
 
 void LoadGenerator::AwaitAnswers() {
   std::unique_lock<std::mutex> lock(mutex_);
+  waits_for_end_ = true;
   while (outstanding_ > 0) clock_->WaitUntil(changed_, lock, absl::InfiniteFuture());
 }
 

@@ -67,6 +67,7 @@ class LoadGenerator {
   std::condition_variable changed_;
   int64_t outstanding_ = 0;      // guarded by mutex_
   bool waits_for_room_ = false;  // guarded by mutex_
+  bool waits_for_end_ = false;   // guarded by mutex_
 };
 
 }  // namespace sightline

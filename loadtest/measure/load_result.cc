@@ -31,6 +31,17 @@ void Tally::Merge(const Tally& other) {
   for (const auto& [stage, times] : other.stages) stages[stage].Merge(times);
 }
 
+int64_t Tally::wrong() const {
+  int64_t wrong = 0;
+  for (const auto& [name, count] : check_failures) {
+    if (name != kLateAnswer) wrong += count;
+  }
+  return wrong;
+}
+int64_t Tally::late() const {
+  const auto found = check_failures.find(std::string(kLateAnswer));
+  return found == check_failures.end() ? 0 : found->second;
+}
 double Tally::error_share() const {
   return Share(failed(), count, 0);
 }

@@ -7,10 +7,15 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "loadtest/measure/latency_histogram.h"
 
 namespace sightline {
+
+// The check failure (observation.h) that is the generator's own: gRPC makes an error of an
+// answer that comes after its deadline, unless this process had no core to take it with.
+inline constexpr absl::string_view kLateAnswer = "late";
 
 // Many observations, added up.  Failed requests count in `latency` too: a request that was
 // refused after two seconds kept its caller waiting for two seconds.
@@ -33,6 +38,9 @@ struct Tally {
   void Merge(const Tally& other);
 
   int64_t failed() const { return count - ok; }
+  // Failures of checks that the fleet has to answer for, and the others.
+  int64_t wrong() const;
+  int64_t late() const;
   // 0 to 1; of nothing: no errors, whole coverage.
   double error_share() const;
   double degraded_share() const;
@@ -69,7 +77,7 @@ struct GeneratorHealth {
   int64_t late = 0;
   absl::Duration late_after;
   absl::Duration cpu;  // user and system time of the process during the run
-  // False: figures tell of the generator as much as of the fleet (kMostLateShare in recorder.h).
+  // False: figures tell of the generator as much as of the fleet (IsTooManyLate in recorder.h).
   bool kept_schedule = true;
 };
 

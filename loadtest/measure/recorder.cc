@@ -22,6 +22,9 @@ constexpr struct {
 };
 constexpr int kStageCount = sizeof(kStages) / sizeof(kStages[0]);
 
+constexpr double kMostLateShare = 0.01;
+constexpr int64_t kFewLate = 3;
+
 // Codes and reasons are numbered from zero; whatever is not is left out.
 void CountAt(int number, int64_t* counts, int size) {
   if (number >= 0 && number < size) ++counts[number];
@@ -38,6 +41,11 @@ std::map<std::string, int64_t> Named(const int64_t* counts, int size, const Name
 }
 
 }  // namespace
+
+bool IsTooManyLate(int64_t late, int64_t requests) {
+  return late > kFewLate &&
+         static_cast<double>(late) > kMostLateShare * static_cast<double>(requests);
+}
 
 // Counts by number: names are looked up once, in the end.
 struct Recorder::Sums {
@@ -194,8 +202,7 @@ LoadResult Recorder::Result() const {
   generator.lag = lag_;
   generator.late = late_;
   generator.late_after = options_.late_after;
-  generator.kept_schedule =
-      static_cast<double>(late_) <= kMostLateShare * static_cast<double>(result.total.count);
+  generator.kept_schedule = !IsTooManyLate(late_, result.total.count);
   return result;
 }
 

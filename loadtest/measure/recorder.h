@@ -18,17 +18,21 @@
 
 namespace sightline {
 
-// A run has kept its schedule if at most this share of its requests (those of the warm-up
-// aside) was sent more than `late_after` behind its time; that is, if the p99 of the lag is
-// at most `late_after`.  Requests that wait because too many are outstanding are late too:
-// from there on the load is no longer what the scenario says.
-inline constexpr double kMostLateShare = 0.01;
+// A run has kept its schedule unless too many of its requests (those of the warm-up aside) were
+// sent more than `late_after` behind their time: more than a hundredth, so that the p99 of the
+// lag is at most `late_after`, and more than a few, for of forty requests one is more than a
+// hundredth.  Requests that wait because too many are outstanding are late too: from there on
+// the load is no longer what the scenario says.
+bool IsTooManyLate(int64_t late, int64_t requests);
+
+// Lag below this is a machine's own.
+inline constexpr absl::Duration kLeastLateness = absl::Milliseconds(10);
 
 struct RecorderOptions {
   std::vector<std::string> kinds;  // what Observation::kind counts; equal names are one kind
   absl::Duration warm_up;
   absl::Duration length;  // without warm-up
-  absl::Duration late_after = absl::Milliseconds(10);
+  absl::Duration late_after = kLeastLateness;
 };
 
 // Thread-safe.  A request costs one short stretch under one mutex (README.md has figures), and

@@ -95,7 +95,7 @@ std::string Answers(const Tally& tally) {
     table.AddRow({"generations", CountsText(Counts(tally.generations))});
   }
   if (!tally.check_failures.empty()) {
-    table.AddRow({"wrong answers", CountsText(Counts(tally.check_failures))});
+    table.AddRow({"failed checks", CountsText(Counts(tally.check_failures))});
   }
   return absl::StrCat("\n", table.RowsToString(kIndent));
 }

@@ -1,5 +1,6 @@
 #include "loadtest/run/compare_command.h"
 
+#include <algorithm>
 #include <ostream>
 #include <utility>
 
@@ -15,21 +16,40 @@
 namespace sightline {
 namespace {
 
-absl::StatusOr<std::vector<LoadResult>> ReadResults(const std::vector<std::string>& paths) {
-  std::vector<LoadResult> results;
+absl::StatusOr<std::vector<ReportData>> ReadReports(const std::vector<std::string>& paths) {
+  std::vector<ReportData> reports;
   for (const std::string& path : paths) {
     ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxJsonReportBytes));
     absl::StatusOr<ReportData> data = ParseJsonReport(text);
     if (!data.ok()) {
       return absl::Status(data.status().code(), absl::StrCat(path, ": ", data.status().message()));
     }
-    results.push_back(std::move(data->result));
+    reports.push_back(*std::move(data));
   }
-  return results;
+  return reports;
+}
+
+CapacityRun CapacityOf(const ReportData& report) {
+  CapacityRun run;
+  run.held = report.capacity->rate;
+  for (const CurvePoint& point : report.capacity->curve) {
+    if (point.rate > run.held) run.broken = std::min(run.broken, point.rate);
+  }
+  run.judged = report.capacity->ending != CapacityEnding::kInconclusive;
+  for (const Criterion& criterion : report.verdict.criteria) {
+    run.wrong_answers |= absl::StartsWith(criterion.name, kAnswersCriterion) &&
+                         criterion.state == CriterionState::kBroken;
+  }
+  run.environment = report.result.environment;
+  return run;
+}
+
+bool IsSearch(const ReportData& report) {
+  return report.capacity.has_value();
 }
 
 std::string Change(const FigureChange& figure, double change) {
-  const bool relative = absl::StartsWith(figure.name, "latency");
+  const bool relative = absl::StartsWith(figure.name, "latency") || figure.name == "capacity";
   return absl::StrFormat(relative ? "%+.1f%%" : "%+.3f points", 100 * change);
 }
 
@@ -53,11 +73,47 @@ void Print(const Comparison& comparison, std::ostream& out) {
   out << RulingName(comparison.outcome()) << "\n";
 }
 
+// One scenario, and all of them searches or none.
+absl::Status CheckAlike(const std::vector<ReportData>& a, const std::vector<ReportData>& b) {
+  for (const std::vector<ReportData>* const reports : {&a, &b}) {
+    for (const ReportData& report : *reports) {
+      if (report.result.scenario != a[0].result.scenario) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("reports of two scenarios, '", a[0].result.scenario, "' and '",
+                         report.result.scenario, "', cannot be compared"));
+      }
+      if (IsSearch(report) != IsSearch(a[0])) {
+        return absl::InvalidArgumentError(
+            "some of the reports are of capacity searches and some are not; compare like with "
+            "like");
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::vector<CapacityRun> CapacitiesOf(const std::vector<ReportData>& reports) {
+  std::vector<CapacityRun> runs;
+  for (const ReportData& report : reports) runs.push_back(CapacityOf(report));
+  return runs;
+}
+
+std::vector<LoadResult> ResultsOf(std::vector<ReportData> reports) {
+  std::vector<LoadResult> results;
+  for (ReportData& report : reports) results.push_back(std::move(report.result));
+  return results;
+}
+
 absl::StatusOr<Comparison> CompareFiles(const std::vector<std::string>& a,
                                         const std::vector<std::string>& b) {
-  ASSIGN_OR_RETURN(const std::vector<LoadResult> results_a, ReadResults(a));
-  ASSIGN_OR_RETURN(const std::vector<LoadResult> results_b, ReadResults(b));
-  return Compare(results_a, results_b, CompareOptions());
+  ASSIGN_OR_RETURN(std::vector<ReportData> reports_a, ReadReports(a));
+  ASSIGN_OR_RETURN(std::vector<ReportData> reports_b, ReadReports(b));
+  RETURN_IF_ERROR(CheckAlike(reports_a, reports_b));
+  if (IsSearch(reports_a[0])) {
+    return CompareCapacities(CapacitiesOf(reports_a), CapacitiesOf(reports_b));
+  }
+  return Compare(ResultsOf(std::move(reports_a)), ResultsOf(std::move(reports_b)),
+                 CompareOptions());
 }
 
 }  // namespace

@@ -97,12 +97,13 @@ void LoadSession::Connect() {
 absl::StatusOr<LoadResult> LoadSession::Run(const RunPlan& plan, bool with_faults,
                                             const CallContext& call) {
   Clock* const clock = call.clock();
-  Recorder recorder({traffic_->kinds(), plan.warm_up, plan.length});
+  Recorder recorder({traffic_->kinds(), plan.warm_up, plan.length, scenario_.slo.late_after()});
   GeneratorOptions options;
   options.max_outstanding = scenario_.max_outstanding;
   options.check_answers = scenario_.check_answers;
   LoadGenerator generator(
-      options, clients_, [this](int64_t number) { return traffic_->Make(number); }, &recorder,
+      options, clients_,
+      [this, &plan](int64_t number) { return traffic_->Make(plan.round, number); }, &recorder,
       clock);
   const std::unique_ptr<Arrivals> arrivals = traffic_->MakeArrivals(plan);
 

@@ -8,11 +8,18 @@
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "loadtest/scenario/query_source.h"
+#include "loadtest/scenario/seeded_hash.h"
 #include "loadtest/schedule/trace.h"
 #include "loadtest/verdict/capacity.h"
 
 namespace sightline {
 namespace {
+
+constexpr uint64_t kArrivalsOfRound = 0x726f756e64;  // purpose of a hash
+
+// Far apart, so that no two rounds send the same; a prime, so that they do not begin with the
+// same query, however many there are.
+constexpr int64_t kRequestsOfRound = 2'147'483'659;
 
 // Requests that are made up from the scenario's mix.
 class MixTraffic : public PlannedTraffic {
@@ -20,20 +27,23 @@ class MixTraffic : public PlannedTraffic {
   MixTraffic(Workload workload, uint64_t seed) : workload_(std::move(workload)), seed_(seed) {}
 
   const std::vector<std::string>& kinds() const override { return workload_.kinds(); }
-  PlannedRequest Make(int64_t number) const override { return workload_.Make(number); }
+  PlannedRequest Make(int round, int64_t number) const override {
+    return workload_.Make(round * kRequestsOfRound + number);
+  }
 
   std::unique_ptr<Arrivals> MakeArrivals(const RunPlan& plan) const override {
+    const uint64_t seed = SeededHash(seed_, kArrivalsOfRound, plan.round);
     switch (plan.arrivals.kind) {
       case ArrivalKind::kConstant:
         return MakeConstantArrivals(plan.arrivals.rate, plan.whole());
       case ArrivalKind::kRamp:
         return MakeRampArrivals(
-            {plan.arrivals.rate, plan.arrivals.end_rate, plan.warm_up, plan.length}, seed_);
+            {plan.arrivals.rate, plan.arrivals.end_rate, plan.warm_up, plan.length}, seed);
       case ArrivalKind::kPoisson:
       case ArrivalKind::kReplay:
         break;
     }
-    return MakePoissonArrivals(plan.arrivals.rate, plan.whole(), seed_);
+    return MakePoissonArrivals(plan.arrivals.rate, plan.whole(), seed);
   }
 
  private:
@@ -55,7 +65,7 @@ class TraceTraffic : public PlannedTraffic {
   }
 
   const std::vector<std::string>& kinds() const override { return kinds_; }
-  PlannedRequest Make(int64_t number) const override { return planned_[number]; }
+  PlannedRequest Make(int /*round*/, int64_t number) const override { return planned_[number]; }
 
   std::unique_ptr<Arrivals> MakeArrivals(const RunPlan& plan) const override {
     std::vector<absl::Duration> offsets;
@@ -101,11 +111,12 @@ class TraceTraffic : public PlannedTraffic {
 }  // namespace
 
 RunPlan PlanOf(const Scenario& scenario) {
-  return {scenario.warm_up, scenario.length, scenario.arrivals};
+  return {scenario.warm_up, scenario.length, scenario.arrivals, /*round=*/0};
 }
 
-RunPlan PlanAtRate(const Scenario& scenario, double rate) {
+RunPlan PlanAtRate(const Scenario& scenario, double rate, int round) {
   RunPlan plan = PlanOf(scenario);
+  plan.round = round;
   plan.warm_up = scenario.capacity->settle;
   plan.length = WindowAt(*scenario.capacity, scenario.slo, rate);
   plan.arrivals.rate = rate;

@@ -20,13 +20,17 @@ struct RunPlan {
   absl::Duration warm_up;
   absl::Duration length;  // without warm-up
   ArrivalSpec arrivals;
+  // Runs of different rounds send other requests at other moments: what chance did to one, it
+  // does not do to all.  A replay is the same in each.
+  int round = 0;
 
   absl::Duration whole() const { return warm_up + length; }
 };
 
-// The plan that the scenario itself asks for; for a capacity search, that of one rate.
+// The plan that the scenario itself asks for; for a capacity search, that of its window number
+// `round`.
 RunPlan PlanOf(const Scenario& scenario);
-RunPlan PlanAtRate(const Scenario& scenario, double rate);
+RunPlan PlanAtRate(const Scenario& scenario, double rate, int round);
 
 // Immutable, thread-safe.
 class PlannedTraffic {
@@ -41,8 +45,8 @@ class PlannedTraffic {
   virtual const std::vector<std::string>& kinds() const = 0;
   // When they are sent, anew at each call.
   virtual std::unique_ptr<Arrivals> MakeArrivals(const RunPlan& plan) const = 0;
-  // Request number n, from 0.  As valid as the traffic.
-  virtual PlannedRequest Make(int64_t number) const = 0;
+  // Request number n of a round, from 0.  As valid as the traffic.
+  virtual PlannedRequest Make(int round, int64_t number) const = 0;
 };
 
 }  // namespace sightline

@@ -1,5 +1,8 @@
 #include "loadtest/run/run_command.h"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdlib>
 #include <memory>
 #include <utility>
@@ -71,17 +74,26 @@ Criterion CapacityCriterion(const CapacityResult& capacity, const CapacitySpec& 
   criterion.wanted = absl::StrFormat("at least %.4g/s", spec.lowest);
   criterion.measured = absl::StrFormat("%.4g/s", capacity.rate);
   criterion.reason = capacity.why;
-  switch (capacity.outcome()) {
-    case Ruling::kPass:
-      break;
-    case Ruling::kFail:
-      criterion.state = CriterionState::kBroken;
-      break;
-    case Ruling::kInconclusive:
-      criterion.state = CriterionState::kNotMeasurable;
-      break;
+  if (capacity.ending == CapacityEnding::kBelowLowest) criterion.state = CriterionState::kBroken;
+  if (capacity.ending == CapacityEnding::kInconclusive) {
+    criterion.state = CriterionState::kNotMeasurable;
   }
   return criterion;
+}
+
+// Wrong answers fail the search at whatever rate they came.
+std::vector<Criterion> WrongAnswers(const CapacityResult& capacity) {
+  std::vector<Criterion> wrong;
+  for (const CapacityStep& step : capacity.steps) {
+    for (const Criterion& criterion : step.verdict.criteria) {
+      if (criterion.name != kAnswersCriterion || criterion.state != CriterionState::kBroken) {
+        continue;
+      }
+      wrong.push_back(criterion);
+      wrong.back().name = absl::StrFormat("%s at %.4g/s", kAnswersCriterion, step.point.rate);
+    }
+  }
+  return wrong;
 }
 
 // The report shows the last window at the rate that was found, and the curve of all.
@@ -89,8 +101,9 @@ absl::StatusOr<ReportData> SearchCapacity(const Scenario& scenario, LoadSession*
                                           const CallContext& call, const Console& console) {
   std::vector<std::pair<double, LoadResult>> windows;
   const MeasureRate measure = [&](double rate) -> absl::StatusOr<LoadResult> {
+    const int round = static_cast<int>(windows.size());
     ASSIGN_OR_RETURN(LoadResult result,
-                     session->Run(PlanAtRate(scenario, rate), /*with_faults=*/false, call));
+                     session->Run(PlanAtRate(scenario, rate, round), /*with_faults=*/false, call));
     const CurvePoint point = PointOf(rate, result);
     console.err << absl::StreamFormat("%8.4g/s offered, %8.4g/s answered, p50 %s, p99 %s: %s\n",
                                       rate, point.achieved,
@@ -107,22 +120,35 @@ absl::StatusOr<ReportData> SearchCapacity(const Scenario& scenario, LoadSession*
   }
   data.verdict = Judge(data.result, scenario);
   data.verdict.outcome = capacity.outcome();
-  data.verdict.criteria.insert(data.verdict.criteria.begin(),
-                               CapacityCriterion(capacity, *scenario.capacity));
+  std::vector<Criterion> of_search = WrongAnswers(capacity);
+  of_search.insert(of_search.begin(), CapacityCriterion(capacity, *scenario.capacity));
+  data.verdict.criteria.insert(data.verdict.criteria.begin(), of_search.begin(), of_search.end());
   data.capacity = ReportCapacity(capacity);
   return data;
 }
 
+constexpr char kJson[] = "report.json", kJunit[] = "junit.xml", kHtml[] = "report.html";
+
+// Those of an earlier run: should this one fail before it has any, nobody takes them for its.
+absl::Status RemoveReports(const std::string& directory) {
+  for (const char* const name : {kJson, kJunit, kHtml}) {
+    const std::string path = JoinPath(directory, name);
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT) return FileError("remove", path, errno);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status WriteReports(const ReportData& data, const std::string& directory) {
-  RETURN_IF_ERROR(WriteFileAtomically(JoinPath(directory, "report.json"), JsonReport(data)));
-  RETURN_IF_ERROR(WriteFileAtomically(JoinPath(directory, "junit.xml"), JunitReport(data)));
-  return WriteFileAtomically(JoinPath(directory, "report.html"), HtmlReport(data));
+  RETURN_IF_ERROR(WriteFileAtomically(JoinPath(directory, kJson), JsonReport(data)));
+  RETURN_IF_ERROR(WriteFileAtomically(JoinPath(directory, kJunit), JunitReport(data)));
+  return WriteFileAtomically(JoinPath(directory, kHtml), HtmlReport(data));
 }
 
 absl::StatusOr<Ruling> RunScenario(const std::string& path, const RunFlags& flags,
                                    const Console& console) {
-  ASSIGN_OR_RETURN(const Scenario scenario, ReadScenario(path));
   RETURN_IF_ERROR(MakeDirectories(flags.out));
+  RETURN_IF_ERROR(RemoveReports(flags.out));
+  ASSIGN_OR_RETURN(const Scenario scenario, ReadScenario(path));
   ShutdownSignals signals;
   const CallContext call(Clock::Real(), absl::InfiniteFuture(), signals.cancellation());
   ASSIGN_OR_RETURN(const std::unique_ptr<LoadSession> session,
@@ -138,7 +164,7 @@ absl::StatusOr<Ruling> RunScenario(const std::string& path, const RunFlags& flag
   }
   data->latency_limits = scenario.slo.latency;
   RETURN_IF_ERROR(WriteReports(*data, flags.out));
-  console.out << TextReport(*data) << "\nreport: " << JoinPath(flags.out, "report.html") << "\n";
+  console.out << TextReport(*data) << "\nreport: " << JoinPath(flags.out, kHtml) << "\n";
   return data->verdict.outcome;
 }
 

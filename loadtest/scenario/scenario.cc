@@ -12,6 +12,7 @@
 #include "common/retrieval/retriever.h"
 #include "loadtest/fleet/process_names.h"
 #include "loadtest/measure/latency_histogram.h"
+#include "loadtest/measure/recorder.h"
 
 namespace sightline {
 namespace {
@@ -181,6 +182,11 @@ Slo ReadSlo(ConfigReader section) {
   slo.min_coverage = OptionalShare(section, "min_coverage");
   slo.min_recall = OptionalShare(section, "min_recall");
   slo.min_rate_share = OptionalShare(section, "min_rate_share");
+  if (!slo.latency.empty() && !slo.max_error_share && !slo.min_rate_share) {
+    section.AddProblem("latency",
+                       "alone is met by a fleet that refuses every request at once; add "
+                       "max_error_share or min_rate_share");
+  }
   return slo;
 }
 
@@ -312,6 +318,12 @@ void CheckCapacity(const Scenario& scenario, ConfigReader root) {
 
 }  // namespace
 
+absl::Duration Slo::late_after() const {
+  absl::Duration tightest = absl::InfiniteDuration();
+  for (const auto& [share, limit] : latency) tightest = std::min(tightest, limit);
+  return latency.empty() ? kLeastLateness : std::max(kLeastLateness, tightest / 10);
+}
+
 absl::StatusOr<Scenario> ReadScenario(const std::string& path) {
   ASSIGN_OR_RETURN(ConfigFile file, ConfigFile::Load(path));
   ConfigReader root = file.root();
@@ -321,12 +333,17 @@ absl::StatusOr<Scenario> ReadScenario(const std::string& path) {
   scenario.seed = static_cast<uint64_t>(root.Int("seed", 1, 0));
   scenario.warm_up =
       root.Duration("warm_up", scenario.warm_up, absl::ZeroDuration(), absl::Hours(1));
-  scenario.length = root.Duration("length", scenario.length, absl::Seconds(1), absl::Hours(24));
+  scenario.length = root.Duration("length", scenario.length, absl::Seconds(1), absl::Hours(2));
   ConfigReader arrivals = root.Section("arrivals");
   scenario.arrivals = ReadArrivals(arrivals, path, root.Has("capacity"));
   CheckRequestCount(scenario, arrivals);
   if (scenario.arrivals.kind == ArrivalKind::kReplay) {
     Refuse(root, "mix", "beside a replay, whose trace has the requests");
+    if (!root.Has("length")) {
+      root.AddProblem("length",
+                      "is missing; of a trace, what lies beyond warm_up and length is "
+                      "not replayed");
+    }
   } else {
     scenario.mix = ReadMix(root, path);
   }

@@ -57,6 +57,10 @@ struct Slo {
   absl::optional<double> min_coverage;
   absl::optional<double> min_recall;      // of known items
   absl::optional<double> min_rate_share;  // answered OK per second over intended per second
+
+  // Lag of the generator that matters beside the latencies: a tenth of the tightest limit, and
+  // at least kLeastLateness (loadtest/measure/recorder.h).
+  absl::Duration late_after() const;
 };
 
 enum class FaultKind { kKill, kPause, kDelay };

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
+#include "loadtest/measure/recorder.h"
 #include "loadtest/scenario/seeded_hash.h"
 #include "loadtest/verdict/run_blocks.h"
 #include "loadtest/verdict/student_t.h"
@@ -205,12 +208,33 @@ FigureChange CompareFigure(const Side& a, const Side& b, int figure, double tail
   return change;
 }
 
+// Those of the warm-up, which only seconds tell of, too.
 int64_t WrongAnswers(absl::Span<const LoadResult> runs) {
   int64_t wrong = 0;
   for (const LoadResult& run : runs) {
-    for (const auto& [name, count] : run.total.check_failures) wrong += count;
+    int64_t in_seconds = 0;
+    for (const Second& second : run.seconds) in_seconds += second.tally.wrong();
+    wrong += std::max(run.total.wrong(), in_seconds);
   }
   return wrong;
+}
+
+// Another machine is no regression of the fleet.
+template <typename Run>
+void DoubtMachines(absl::Span<const Run> a, absl::Span<const Run> b,
+                   std::vector<std::string>* doubts) {
+  for (const char* const what : {"cpu", "cores"}) {
+    std::set<std::string> values;
+    for (const absl::Span<const Run> runs : {a, b}) {
+      for (const Run& run : runs) {
+        const auto found = run.environment.find(what);
+        if (found != run.environment.end()) values.insert(found->second);
+      }
+    }
+    if (values.size() < 2) continue;
+    doubts->push_back(
+        absl::StrCat("runs of different machines; ", what, ": ", absl::StrJoin(values, ", ")));
+  }
 }
 
 double MeanRate(absl::Span<const LoadResult> runs) {
@@ -223,7 +247,8 @@ std::vector<std::string> Doubts(absl::Span<const LoadResult> a, absl::Span<const
   std::vector<std::string> doubts;
   for (const auto& [name, runs] : {std::make_pair("A", a), std::make_pair("B", b)}) {
     for (size_t i = 0; i < runs.size(); ++i) {
-      if (runs[i].generator.kept_schedule) continue;
+      const Tally& total = runs[i].total;
+      if (runs[i].generator.kept_schedule && !IsTooManyLate(total.late(), total.ok)) continue;
       doubts.push_back(
           absl::StrCat("run ", i + 1, " of ", name, ": the generator did not keep its schedule"));
     }
@@ -233,16 +258,17 @@ std::vector<std::string> Doubts(absl::Span<const LoadResult> a, absl::Span<const
     doubts.push_back(
         absl::StrFormat("A had %.4g requests/s and B %.4g; compare equal loads", rate_a, rate_b));
   }
+  DoubtMachines(a, b, &doubts);
   return doubts;
 }
 
 void CompareAnswers(absl::Span<const LoadResult> a, absl::Span<const LoadResult> b,
                     Comparison* comparison) {
   const int64_t wrong_a = WrongAnswers(a), wrong_b = WrongAnswers(b);
-  comparison->wrong_answers = wrong_b > 0 && wrong_a == 0;
+  comparison->wrong_answers = wrong_b > 0;
   for (const auto& [name, wrong] : {std::make_pair("A", wrong_a), std::make_pair("B", wrong_b)}) {
-    if (wrong > 0)
-      comparison->notes.push_back(absl::StrCat(name, " gave ", wrong, " wrong answers"));
+    if (wrong == 0) continue;
+    comparison->notes.push_back(absl::StrCat(name, " gave ", wrong, " wrong answers"));
   }
 }
 
@@ -269,6 +295,30 @@ absl::Status Check(absl::Span<const LoadResult> a, absl::Span<const LoadResult> 
   return absl::OkStatus();
 }
 
+// The capacity of a side lies between these two.
+struct Range {
+  double low = std::numeric_limits<double>::infinity(), high = 0;
+};
+
+Range RangeOf(absl::Span<const CapacityRun> runs) {
+  Range range;
+  for (const CapacityRun& run : runs) {
+    range.low = std::min(range.low, run.held);
+    range.high = std::max(range.high, run.broken);
+  }
+  return range;
+}
+
+std::string FormatRange(const Range& range) {
+  return std::isinf(range.high) ? absl::StrFormat("%.4g/s or more", range.low)
+                                : absl::StrFormat("%.4g to %.4g/s", range.low, range.high);
+}
+
+double RelativeChange(double from, double to) {
+  if (from == to) return 0;
+  return from > 0 ? to / from - 1 : std::numeric_limits<double>::infinity();
+}
+
 }  // namespace
 
 absl::StatusOr<Comparison> Compare(absl::Span<const LoadResult> a, absl::Span<const LoadResult> b,
@@ -293,6 +343,36 @@ absl::StatusOr<Comparison> Compare(absl::Span<const LoadResult> a, absl::Span<co
   return comparison;
 }
 
+absl::StatusOr<Comparison> CompareCapacities(absl::Span<const CapacityRun> a,
+                                             absl::Span<const CapacityRun> b) {
+  if (a.empty() || b.empty()) {
+    return absl::InvalidArgumentError("A and B want a result each, or more");
+  }
+  const Range range_a = RangeOf(a), range_b = RangeOf(b);
+  FigureChange change;
+  change.name = "capacity";
+  change.a = FormatRange(range_a);
+  change.b = FormatRange(range_b);
+  change.change = RelativeChange(range_a.low, range_b.low);
+  change.low = RelativeChange(range_a.high, range_b.low);
+  change.high = RelativeChange(range_a.low, range_b.high);
+  if (range_b.high <= range_a.low) change.kind = ChangeKind::kRegression;
+  if (range_a.high <= range_b.low) change.kind = ChangeKind::kImprovement;
+  Comparison comparison;
+  comparison.changes.push_back(std::move(change));
+  for (const auto& [name, runs] : {std::make_pair("A", a), std::make_pair("B", b)}) {
+    for (size_t i = 0; i < runs.size(); ++i) {
+      if (!runs[i].judged) {
+        comparison.doubts.push_back(absl::StrCat("search ", i + 1, " of ", name,
+                                                 ": rates above what held could not be judged"));
+      }
+    }
+  }
+  DoubtMachines(a, b, &comparison.doubts);
+  for (const CapacityRun& run : b) comparison.wrong_answers |= run.wrong_answers;
+  return comparison;
+}
+
 Ruling Comparison::outcome() const {
   if (wrong_answers) return Ruling::kFail;
   if (!doubts.empty()) return Ruling::kInconclusive;
@@ -302,7 +382,6 @@ Ruling Comparison::outcome() const {
   if (any([](const FigureChange& change) { return change.kind == ChangeKind::kRegression; })) {
     return Ruling::kFail;
   }
-  // The median is the first figure; where it cannot be told, nothing of latency can.
   if (changes.empty() || changes[0].kind == ChangeKind::kNotMeasurable) {
     return Ruling::kInconclusive;
   }

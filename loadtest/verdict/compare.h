@@ -18,6 +18,8 @@
 #define SIGHTLINE_LOADTEST_VERDICT_COMPARE_H_
 
 #include <cstdint>
+#include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -61,9 +63,10 @@ struct Comparison {
   std::vector<std::string> doubts;  // why nothing can be concluded; empty: it can
   std::vector<std::string> notes;   // what to bear in mind
 
-  bool wrong_answers = false;  // B gave some, A none: a regression whatever the doubts
+  bool wrong_answers = false;  // B gave some: a fail whatever the doubts
 
-  // Fail: B is worse.  Inconclusive: doubts, or no latency could be compared.
+  // Fail: B is worse.  Inconclusive: doubts, or the first figure could not be compared: where
+  // the median cannot be told, nothing of latency can.
   Ruling outcome() const;
 };
 
@@ -72,6 +75,21 @@ struct Comparison {
 // range.
 absl::StatusOr<Comparison> Compare(absl::Span<const LoadResult> a, absl::Span<const LoadResult> b,
                                    const CompareOptions& options);
+
+// What a search for the capacity found.
+struct CapacityRun {
+  double held = 0;                                          // requests a second; 0: none
+  double broken = std::numeric_limits<double>::infinity();  // the next rate that was tried
+  bool judged = true;                                       // rates above `held` could be judged
+  bool wrong_answers = false;
+  std::map<std::string, std::string> environment;  // as LoadResult has it
+};
+
+// The capacity alone, which is the better the more of it; windows of two searches had other
+// rates.  B is worse if all of it broke at rates that all of A held; a search knows no more
+// than the rates it tried.  InvalidArgument if a side is empty.
+absl::StatusOr<Comparison> CompareCapacities(absl::Span<const CapacityRun> a,
+                                             absl::Span<const CapacityRun> b);
 
 }  // namespace sightline
 

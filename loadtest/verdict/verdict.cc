@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "common/config/command.h"
+#include "loadtest/measure/recorder.h"
 
 namespace sightline {
 namespace {
@@ -41,7 +42,7 @@ std::map<std::string, int64_t> CheckFailures(const LoadResult& result) {
 Criterion JudgeAnswers(const LoadResult& result) {
   std::vector<std::string> wrong;
   for (const auto& [name, count] : CheckFailures(result)) {
-    if (count > 0) wrong.push_back(absl::StrCat(count, " ", name));
+    if (count > 0 && name != kLateAnswer) wrong.push_back(absl::StrCat(count, " ", name));
   }
   if (wrong.empty() && result.total.ok == 0) {
     return NotMeasurable("answers", "none wrong", "no request was answered");
@@ -213,6 +214,11 @@ std::vector<std::string> Doubts(const LoadResult& result, const std::vector<Crit
                                   " of ", generator.lag.count(), " requests were sent more than ",
                                   absl::FormatDuration(generator.late_after),
                                   " late; lower the rate or give it more cores"));
+  }
+  if (IsTooManyLate(result.total.late(), result.total.ok)) {
+    doubts.push_back(absl::StrCat("the generator took ", result.total.late(), " of ",
+                                  result.total.ok,
+                                  " answers after their deadline; it needs more of a core"));
   }
   if (result.total.count == 0) doubts.push_back("no request was sent after the warm-up");
   if (criteria.empty()) doubts.push_back("the scenario asks for nothing; add to its section slo");

@@ -47,8 +47,8 @@ struct Verdict {
 
 // The first of these that applies:
 //   fail          an answer was wrong (in the warm-up, too)
-//   inconclusive  the generator did not keep its schedule, no request was sent, or nothing
-//                 was asked for
+//   inconclusive  the generator did not keep its schedule or took too many answers after their
+//                 deadline, no request was sent, or nothing was asked for
 //   fail          a criterion is broken
 //   inconclusive  one could not be measured
 //   pass

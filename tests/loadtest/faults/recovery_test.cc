@@ -9,7 +9,7 @@ namespace sightline {
 namespace {
 
 // One second a letter: w whole, e empty, f two failures, d degraded, m a shard missing,
-// x an answer that failed a check.
+// x an answer that failed a check, l one that came late, which is the generator's doing.
 std::vector<Second> Seconds(const std::string& letters) {
   std::vector<Second> seconds;
   for (const char letter : letters) {
@@ -22,6 +22,7 @@ std::vector<Second> Seconds(const std::string& letters) {
     tally.shards_asked = 2 * tally.ok;
     tally.shards_answered = tally.shards_asked - (letter == 'm' ? 1 : 0);
     if (letter == 'x') tally.check_failures["order"] = 1;
+    if (letter == 'l') tally.check_failures["late"] = 1;
     seconds.push_back(second);
   }
   return seconds;
@@ -44,6 +45,10 @@ TEST_CASE("the fleet is whole again from the first of three whole seconds") {
   REQUIRE(WholeAgain("wwwffffwww", 3, 5) == absl::Seconds(2));
   REQUIRE(WholeAgain("wwwffffwww", 3.5, 5.25) == absl::Seconds(1.75));
   REQUIRE(WholeAgain("wwwfffwwwww", 3, 6) == absl::ZeroDuration());
+}
+
+TEST_CASE("a second is whole though the generator took an answer late") {
+  REQUIRE(WholeAgain("wwwffllwww", 3, 5) == absl::ZeroDuration());
 }
 
 TEST_CASE("one good second, or two, may be luck") {

@@ -299,6 +299,23 @@ TEST_CASE("the schedule is kept as long as one request in a hundred at most is l
   REQUIRE_FALSE(record(absl::Seconds(3), 1).kept_schedule);
 }
 
+TEST_CASE("late answers are told from wrong ones by their name") {
+  REQUIRE(CheckFailureName(CheckFailure::kLate) == kLateAnswer);
+  Tally tally;
+  tally.check_failures = {{"late", 2}, {"order", 3}, {"coverage", 4}};
+  REQUIRE(tally.late() == 2);
+  REQUIRE(tally.wrong() == 7);
+  REQUIRE(Tally().late() + Tally().wrong() == 0);
+}
+
+TEST_CASE("of few requests some may be late") {
+  REQUIRE_FALSE(IsTooManyLate(0, 0));
+  REQUIRE_FALSE(IsTooManyLate(3, 40));
+  REQUIRE(IsTooManyLate(4, 40));
+  REQUIRE_FALSE(IsTooManyLate(4, 400));
+  REQUIRE(IsTooManyLate(5, 400));
+}
+
 TEST_CASE("moments outside of the run count as its ends") {
   Recorder recorder(Options(absl::ZeroDuration(), absl::Seconds(1)));
   Observation odd = Answered(absl::Seconds(-5), absl::Seconds(1));

@@ -9,7 +9,7 @@ work=$TEST_TMPDIR
 passed=0 failed=0
 
 command -v chromium >/dev/null || {
-  echo "chromium is not installed; deploy/bazel/setup.sh installs what tests need"
+  echo "chromium is not installed; tests/run.sh installs what tests need"
   exit 1
 }
 export HOME=$work

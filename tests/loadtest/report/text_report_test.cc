@@ -16,7 +16,7 @@ TEST_CASE("the verdict comes first and the figures follow") {
                                 "measurable\n"));
   for (const char* part :
        {"latency p99", "at most 300ms", "913.4ms", "broken", "fewer than 10 of 12000",
-        "DEADLINE_EXCEEDED", "RERANKER_UNAVAILABLE", "20261121-093012-7f3a", "wrong answers",
+        "DEADLINE_EXCEEDED", "RERANKER_UNAVAILABLE", "20261121-093012-7f3a", "failed checks",
         "order 3", "rerank", "kill reranker", "broken: failed requests: wanted at most 0",
         "kept its schedule", "a request", "capacity 260/s", "image", "p99.9"}) {
     REQUIRE_THAT(text, Contains(part));

@@ -3,6 +3,7 @@
 
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "catch2/catch.hpp"
@@ -46,6 +47,10 @@ class Bench {
   Ran Run(const std::string& more, std::vector<std::string> flags) const {
     const std::string scenario = directory_.File("tiny.yaml");
     REQUIRE(WriteFileAtomically(scenario, kScenario + more).ok());
+    return RunFile(scenario, std::move(flags));
+  }
+
+  Ran RunFile(const std::string& scenario, std::vector<std::string> flags) const {
     flags.insert(flags.begin(), {scenario, "--out", directory_.File("out"), "--store", store_.path,
                                  "--binaries", "services"});
     std::ostringstream out, err;
@@ -93,13 +98,68 @@ TEST_CASE("a scenario is run over a fleet of its own, judged and reported") {
   }
 }
 
+TEST_CASE("the shipped smoke scenario holds") {
+  const Bench bench;
+  const Ran ran = bench.RunFile("loadtest/scenarios/smoke.yaml", {});
+  INFO(ran.out << ran.err);
+  REQUIRE(ran.status == kSuccess);
+}
+
 TEST_CASE("what does not hold fails the run") {
   const Bench bench;
-  const Ran ran =
-      bench.Run(bench.FleetLine() + "slo: {latency: [{percentile: 50, within: 1us}]}\n", {});
+  const Ran ran = bench.Run(
+      bench.FleetLine() + "slo: {latency: [{percentile: 50, within: 1us}], max_error_share: 0}\n",
+      {});
   INFO(ran.out << ran.err);
   REQUIRE(ran.status == kFailure);
   REQUIRE_THAT(ran.out, Contains("broken"));
+}
+
+TEST_CASE("a reranker that is killed under load costs no answer, and the report says when") {
+  const Bench bench;
+  const Ran ran =
+      bench.Run(bench.FleetLine() +
+                    "faults: [{kind: kill, target: reranker, at: 500ms, lasting: 1s, "
+                    "expect: {max_failures: 0}}]\n"
+                    "slo: {latency: [{percentile: 50, within: 30s}], max_error_share: 0}\n",
+                {});
+  INFO(ran.out << ran.err);
+  REQUIRE(ran.status == kSuccess);
+  const auto text = ReadFile(bench.File("out/report.json"), kMaxJsonReportBytes);
+  REQUIRE(text.ok());
+  const auto report = ParseJsonReport(*text);
+  REQUIRE(report.ok());
+  REQUIRE(report->result.faults.size() == 1);
+  REQUIRE(report->result.faults[0].failed_expectations.empty());
+  REQUIRE(report->result.total.degraded > 0);
+}
+
+TEST_CASE("a search finds a capacity, and reports of searches can be compared") {
+  const Bench bench;
+  const std::string scenario = bench.File("search.yaml");
+  REQUIRE(WriteFileAtomically(scenario,
+                              "name: search\n"
+                              "mix: [{queries: texts.txt, index: images, deadline: 60s}]\n"
+                              "slo: {latency: [{percentile: 1, within: 30s}], "
+                              "max_error_share: 0}\n" +
+                                  bench.FleetLine() +
+                                  "capacity: {lowest: 5, highest: 10, window: 1s, "
+                                  "settle: 0s}\n")
+              .ok());
+  const Ran ran = bench.RunFile(scenario, {});
+  INFO(ran.out << ran.err);
+  REQUIRE(ran.status == kSuccess);
+  REQUIRE_THAT(ran.out, Contains("capacity"));
+
+  std::ostringstream out, err;
+  const std::string path = bench.File("out/report.json");
+  REQUIRE(RunCompareCommand({"--a", path, "--b", path}, {out, err}) == kSuccess);
+  REQUIRE_THAT(out.str(), Contains("10/s or more"));
+
+  // A run that never starts leaves nothing behind that looks like its result.
+  REQUIRE(bench.Run("slo: {max_error_share: 0}\n", {}).status == kFailure);
+  REQUIRE_FALSE(FileExists(path));
+  REQUIRE_FALSE(FileExists(bench.File("out/report.html")));
 }
 
 TEST_CASE("a fleet that is not there fails every request and the run") {

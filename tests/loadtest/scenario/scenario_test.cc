@@ -163,11 +163,22 @@ faults:
   REQUIRE(scenario->faults[2].delay == absl::Milliseconds(20));
 }
 
+TEST_CASE("lag of the generator matters from a tenth of the tightest latency on") {
+  Slo slo;
+  REQUIRE(slo.late_after() == absl::Milliseconds(10));
+  slo.latency = {{0.99, absl::Seconds(5)}, {0.5, absl::Seconds(2)}};
+  REQUIRE(slo.late_after() == absl::Milliseconds(200));
+  slo.latency.push_back({0.1, absl::Milliseconds(3)});
+  REQUIRE(slo.late_after() == absl::Milliseconds(10));
+}
+
 TEST_CASE("a replay has a trace in place of rate and mix") {
   Folder folder;
-  const auto scenario =
-      folder.Read("name: again\narrivals: {kind: replay, trace: /t.jsonl, speed: 2}\n");
+  const auto scenario = folder.Read(
+      "name: again\nlength: 9s\n"
+      "arrivals: {kind: replay, trace: /t.jsonl, speed: 2}\n");
   REQUIRE(scenario.ok());
+  REQUIRE(scenario->length == absl::Seconds(9));
   REQUIRE(scenario->arrivals.trace == "/t.jsonl");
   REQUIRE(scenario->arrivals.speed == 2);
   REQUIRE(scenario->mix.empty());
@@ -225,6 +236,7 @@ TEST_CASE("what does not fit together is refused") {
       {"name: x\narrivals: {kind: replay, trace: t, rate: 2}\n", "rate: does nothing"},
       {"name: x\narrivals: {kind: replay}\n", "trace: is missing"},
       {"name: x\narrivals: {kind: replay, trace: t}\n" + mix, "mix: does nothing"},
+      {"name: x\narrivals: {kind: replay, trace: t}\n", "length: is missing"},
       {"name: x\narrivals: {rate: 1}\n", "mix: has 0 entries"},
       {"name: x\narrivals: {rate: 1}\nmix: [{}]\n", "mix[0].queries: is missing"},
       {"name: x\narrivals: {rate: 1}\nmix: [{queries: a}, {queries: b}]\n", "names two entries"},
@@ -240,6 +252,7 @@ TEST_CASE("what does not fit together is refused") {
       {head + "slo: {latency: [{percentile: 99}]}\n", "within: is missing"},
       {head + "slo: {latency: [{percentile: 9, within: 1s}, {percentile: 9, within: 2s}]}\n",
        "9 is limited twice"},
+      {head + "slo: {latency: [{percentile: 9, within: 1s}]}\n", "refuses every request at once"},
       {head + "faults: [{kind: kill, target: reranker}]\n", "faults: need a fleet"},
       {fleet + "faults: [{target: reranker}]\n", "kind: is missing"},
       {fleet + "faults: [{kind: kill, target: cat}]\n", "the fleet has no process 'cat'"},

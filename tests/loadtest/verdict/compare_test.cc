@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <limits>
 #include <random>
 #include <string>
 #include <vector>
@@ -206,7 +207,82 @@ TEST_CASE("a late generator, another rate and wrong answers are told") {
   auto wrong = late;
   wrong[0].total.check_failures["order"] = 1;
   REQUIRE(CompareRuns(a, wrong, CompareOptions()).outcome() == Ruling::kFail);
+  // Those of A are no excuse, and those of the warm-up count.
+  REQUIRE(CompareRuns(wrong, wrong, CompareOptions()).outcome() == Ruling::kFail);
+  auto in_warm_up = a;
+  in_warm_up[0].seconds[0].tally.check_failures["order"] = 1;
+  REQUIRE(CompareRuns(a, in_warm_up, CompareOptions()).outcome() == Ruling::kFail);
+  auto taken_late = a;
+  taken_late[0].total.check_failures["late"] = 1;
+  REQUIRE(CompareRuns(a, taken_late, CompareOptions()).outcome() == Ruling::kPass);
   REQUIRE(CompareRuns(a, a, CompareOptions()).notes.size() == 1);
+}
+
+TEST_CASE("runs on different machines cannot be compared") {
+  std::mt19937_64 random(1);
+  auto a = Runs(NoisyFleet(), 1, 0, &random);
+  a[0].environment = {{"cpu", "fast"}, {"cores", "2"}, {"kernel", "6.1"}};
+  auto b = a;
+  b[0].environment["kernel"] = "6.2";
+  REQUIRE(CompareRuns(a, b, CompareOptions()).doubts.empty());
+  b[0].environment["cores"] = "4";
+  const Comparison comparison = CompareRuns(a, b, CompareOptions());
+  REQUIRE(comparison.outcome() == Ruling::kInconclusive);
+  REQUIRE(comparison.doubts[0] == "runs of different machines; cores: 2, 4");
+}
+
+// ---- capacities ----
+
+CapacityRun Search(double held, double broken) {
+  CapacityRun run;
+  run.held = held;
+  run.broken = broken;
+  return run;
+}
+
+Comparison CompareSearches(const std::vector<CapacityRun>& a, const std::vector<CapacityRun>& b) {
+  const auto comparison = CompareCapacities(a, b);
+  REQUIRE(comparison.status().message() == "");
+  REQUIRE(comparison->changes.size() == 1);
+  return *comparison;
+}
+
+TEST_CASE("a capacity is worse if it broke where the other one held") {
+  const std::vector<CapacityRun> a = {Search(90, 99)};
+  const Comparison worse = CompareSearches(a, {Search(80, 90)});
+  REQUIRE(worse.outcome() == Ruling::kFail);
+  REQUIRE(worse.changes[0].kind == ChangeKind::kRegression);
+  REQUIRE(worse.changes[0].a == "90 to 99/s");
+  REQUIRE(worse.changes[0].change == Approx(80.0 / 90 - 1));
+  REQUIRE(worse.changes[0].low == Approx(80.0 / 99 - 1));
+  REQUIRE(worse.changes[0].high == Approx(0));
+  REQUIRE(CompareSearches(a, {Search(81, 91)}).changes[0].kind == ChangeKind::kNone);
+  REQUIRE(CompareSearches(a, {Search(99, 120)}).changes[0].kind == ChangeKind::kImprovement);
+  // Searches that overlap with one of the other side tell of nothing.
+  REQUIRE(CompareSearches({Search(90, 99), Search(60, 66)}, {Search(61, 70)}).outcome() ==
+          Ruling::kPass);
+}
+
+TEST_CASE("a search that never broke has no upper end") {
+  const std::vector<CapacityRun> endless = {Search(500, std::numeric_limits<double>::infinity())};
+  REQUIRE(CompareSearches(endless, {Search(300, 330)}).outcome() == Ruling::kFail);
+  REQUIRE(CompareSearches({Search(300, 330)}, endless).outcome() == Ruling::kPass);
+  REQUIRE(CompareSearches(endless, endless).changes[0].kind == ChangeKind::kNone);
+  REQUIRE(CompareSearches(endless, endless).changes[0].a == "500/s or more");
+}
+
+TEST_CASE("searches that were not judged, other machines and wrong answers are told") {
+  const std::vector<CapacityRun> a = {Search(90, 99)};
+  CapacityRun b = Search(10, 11);
+  b.judged = false;
+  REQUIRE(CompareSearches(a, {b}).outcome() == Ruling::kInconclusive);
+  b.wrong_answers = true;
+  REQUIRE(CompareSearches(a, {b}).outcome() == Ruling::kFail);
+  CapacityRun here = Search(90, 99), there = here;
+  here.environment["cpu"] = "fast";
+  there.environment["cpu"] = "slow";
+  REQUIRE(CompareSearches({here}, {there}).outcome() == Ruling::kInconclusive);
+  REQUIRE_FALSE(CompareCapacities(a, {}).ok());
 }
 
 TEST_CASE("what cannot be compared is refused") {

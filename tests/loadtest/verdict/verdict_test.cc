@@ -144,13 +144,23 @@ TEST_CASE("what there is nothing to tell of is not measurable") {
 
 TEST_CASE("a wrong answer fails, whatever else holds") {
   LoadResult result = GoodResult();
-  result.total.check_failures = {{"order", 2}, {"late", 1}};
+  result.total.check_failures = {{"coverage", 1}, {"order", 2}};
   result.generator.kept_schedule = false;
   Scenario scenario;
   scenario.check_answers = false;
   const Verdict verdict = Judge(result, scenario);
   REQUIRE(verdict.outcome == Ruling::kFail);
-  REQUIRE(Find(verdict, "answers").measured == "1 late, 2 order");
+  REQUIRE(Find(verdict, "answers").measured == "1 coverage, 2 order");
+}
+
+TEST_CASE("answers that come too late are no wrong ones; many make a run inconclusive") {
+  LoadResult result = GoodResult();
+  result.total.check_failures = {{"late", 10}};  // of 1000
+  REQUIRE(Judge(result, Scenario()).outcome == Ruling::kPass);
+  result.total.check_failures = {{"late", 11}};
+  const Verdict verdict = Judge(result, Scenario());
+  REQUIRE(verdict.outcome == Ruling::kInconclusive);
+  REQUIRE(absl::StrContains(verdict.doubts[0], "11 of 1000 answers after their deadline"));
 }
 
 TEST_CASE("a wrong answer in the warm-up fails, too, and is counted once") {
