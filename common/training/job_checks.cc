@@ -1,6 +1,10 @@
 #include "common/training/job_checks.h"
 
+#include <string>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/base/checksum.h"
 #include "common/base/status_macros.h"
 #include "common/models/manifest_checks.h"
@@ -53,9 +57,15 @@ std::string Description(const TrainingJob& job) {
                         " retrieves: ", job.options.joint.epochs, " epochs, seed ",
                         job.options.seed);
   }
-  return absl::StrCat("OSCAR over a learned grid, trained from nothing: ", job.options.bi.epochs,
-                      " epochs as bi-encoder, ", job.options.joint.epochs,
-                      " jointly with the cross-encoder, seed ", job.options.seed);
+  std::vector<std::string> stages;
+  const auto add = [&stages](int epochs, absl::string_view what) {
+    if (epochs > 0) stages.push_back(absl::StrCat(epochs, " epochs ", what));
+  };
+  add(job.options.text.epochs, "on texts alone");
+  add(job.options.bi.epochs, "as bi-encoder");
+  add(job.options.joint.epochs, "jointly with the cross-encoder");
+  return absl::StrCat("OSCAR over a learned grid, trained from nothing: ",
+                      absl::StrJoin(stages, ", "), ", seed ", job.options.seed);
 }
 
 // What two models must have in common if one begins with the other's weights.

@@ -115,7 +115,7 @@ await_ready() {
     sleep 0.1
   done
   cat "$run/status.txt" >&2
-  fail "the router does not report both indexes as ready; what it reports is above"
+  fail "the router does not report both indexes as ready; what it reports is above.  A machine that is busy may be too slow: run this again"
 }
 
 # Until a server ends, which none should.

@@ -18,7 +18,7 @@ check_machine() {
     fail "$(memory_mb) MB of memory are free and $least_memory_mb are needed; end something, or give the machine more"
   command -v bazel >/dev/null || need_disk /usr "$packages_mb" "the packages"
   [ -e "$built" ] || need_disk "$cache" "$build_mb" "the build"
-  [ -e "$state/store" ] || need_disk "$state" "$state_mb" "the index"
+  need_disk "$state" "$state_mb" "the index"
 }
 
 # PATH MB WHAT: fails unless so much is free where PATH lies or will lie.

@@ -146,7 +146,7 @@ build_binaries() {
   # The server that Bazel starts goes away by itself.  One that is there already, of
   # somebody who works in this clone, keeps its own patience.
   local bazel=(bazel "--max_idle_secs=$bazel_idle_seconds")
-  bin=$("${bazel[@]}" info bazel-bin)/services || fail "bazel does not start; what it says is above"
+  bin=$("${bazel[@]}" info bazel-bin)/services || fail "bazel does not start; what it says is above.  Mend that and run this again"
   stamp >"$built.new"
   step "${bazel[@]}" build "${progress[@]}" --jobs="$(job_count)" "${targets[@]}" ||
     fail "the build failed; its messages are above.  Out of memory or disk?  Free some and run this again: it goes on where it stopped"
@@ -170,11 +170,18 @@ choose_corpus() {
   corpora=(--corpus "folder:$path" --max-quarantine-share 1)
 }
 
+# Two bundles: one that retrieves, one that reranks.
+add_models() {
+  add_model encoder; encoder_model=$model
+  add_model reranker; reranker_model=$model
+}
+
 add_model() {
-  [ -f "$demo/model/manifest.json" ] ||
-    fail "$demo/model is not there, so this clone is not whole; try: git -C $root checkout -- deploy/demo/model"
-  model=$("$ctl" add-model "$demo/model" --store "$store" 2>"$run/model.log") ||
-    { cat "$run/model.log" >&2; fail "the model could not be added to $store; if its files are damaged: git -C $root checkout -- deploy/demo/model"; }
+  local folder=$demo/model/$1 mend="git -C $root checkout -- deploy/demo/model"
+  [ -f "$folder/manifest.json" ] ||
+    fail "$folder is not there, so this clone is not whole; try: $mend"
+  model=$("$ctl" add-model "$folder" --store "$store" 2>"$run/model.log") ||
+    { cat "$run/model.log" >&2; fail "the model could not be added to $store; if its files are damaged: $mend"; }
 }
 
 encode() {
@@ -187,8 +194,8 @@ encode() {
   fi
   local log=/dev/stderr
   [ -t 2 ] || log=$run/encode.log  # without a terminal, progress is a log
-  if ! step "$bin/corpus_encoder/corpus_encoder" --store "$store" --model "$model" \
-    "${corpora[@]}" --shards "$shard_count" 2>"$log" >"$run/encode.txt"; then
+  if ! step "$bin/corpus_encoder/corpus_encoder" --store "$store" --model "$encoder_model" \
+    --reranker "$reranker_model" "${corpora[@]}" --shards "$shard_count" 2>"$log" >"$run/encode.txt"; then
     [ ! -f "$run/encode.log" ] || grep '"severity":"ERROR"' "$run/encode.log" >&2 || tail -n 3 "$run/encode.log" >&2
     [ -z "$folder" ] || no_pictures
     fail "encoding failed; the error is above.  What was encoded is kept: run this again once it is mended"
@@ -256,14 +263,14 @@ ask() {
   for question in "$@"; do
     printf '\n== %s\n' "$question"
     "$ctl" query "$question" --compare --top-k 5 --timeout 20s 2>"$run/query.log" ||
-      { cat "$run/query.log" >&2; fail "the question was not answered; the reason is above"; }
+      { cat "$run/query.log" >&2; fail "the question was not answered; the reason is above.  A machine that is busy may be too slow: run this again"; }
   done
 }
 
 check() {
   step "$bin/evaluator/evaluator" questions --router "$SIGHTLINE_ROUTER" \
     --questions "$demo/questions.jsonl" --top-k 10 --depth 50 --at-least "$wanted_hits" ||
-    fail "--check wants $wanted_hits of the questions answered among the first ten; what came instead is above"
+    fail "--check wants $wanted_hits of the questions answered among the first ten; what came instead is above.  Were models or questions changed?  git -C $root status deploy/demo tells"
 }
 
 tell_how_to_ask() {
@@ -305,7 +312,7 @@ main() {
   store=$store_home/store ctl=$bin/sightlinectl/sightlinectl
   make_run_folder
   take_lock 9 "$store_home/lock" "preparing the same pictures"
-  add_model
+  add_models
   encode
   start_fleet
   flock -u 9

@@ -1,38 +1,50 @@
 #!/usr/bin/env bash
-# The demo's model, as the repository has it: whole, verified, a bi- and a cross-encoder,
-# and no larger than what may be kept.
+# The demo's two models, as the repository has them: whole, verified, one that retrieves and
+# one that reranks, and together no larger than what may be kept.
 #
-#   demo_model_test.sh SIGHTLINECTL FILE...     # the files of the bundle
+#   demo_model_test.sh SIGHTLINECTL --encoder FILE... --reranker FILE...
 set -euo pipefail
 ctl=$1
 shift
 readonly most_bytes=30000000
-
-model=$TEST_TMPDIR/model
-mkdir "$model"
-bytes=0
-for file in "$@"; do
-  cp -L "$file" "$model/"
-  bytes=$((bytes + $(stat -Lc %s "$file")))
-done
-[ "$bytes" -le "$most_bytes" ] || { echo "the model has $bytes bytes, more than $most_bytes"; exit 1; }
-
 store=$TEST_TMPDIR/store
-id=$("$ctl" add-model "$model" --store "$store")
-[ -f "$store/models/$id/manifest.json" ]
-"$ctl" describe --store "$store" "$id" --verify >"$TEST_TMPDIR/told"
-cat "$TEST_TMPDIR/told"
-for line in "  embedding " "  cross-encoder " "  grid extractor " "verified: "; do
-  grep -q "^$line" "$TEST_TMPDIR/told" || { echo "no line '$line'"; exit 1; }
+
+die() { echo "$*"; exit 1; }
+
+bytes=0
+for argument in "$@"; do
+  case $argument in
+    --*)
+      folder=$TEST_TMPDIR/${argument#--}
+      mkdir "$folder"
+      ;;
+    *)
+      cp -L "$argument" "$folder/"
+      bytes=$((bytes + $(stat -Lc %s "$argument")))
+      ;;
+  esac
 done
+[ "$bytes" -le "$most_bytes" ] || die "the models have $bytes bytes, more than $most_bytes"
+
+for part in encoder reranker; do
+  id=$("$ctl" add-model "$TEST_TMPDIR/$part" --store "$store")
+  [ -f "$store/models/$id/manifest.json" ]
+  "$ctl" describe --store "$store" "$id" --verify >"$TEST_TMPDIR/$part.told"
+  cat "$TEST_TMPDIR/$part.told"
+  for line in "  grid extractor " "verified: "; do
+    grep -q "^$line" "$TEST_TMPDIR/$part.told" || die "$part: no line '$line'"
+  done
+done
+grep -q "^  embedding " "$TEST_TMPDIR/encoder.told" || die "the encoder cannot encode"
+grep -q "^  cross-encoder " "$TEST_TMPDIR/reranker.told" || die "the reranker cannot rerank"
+cmp "$TEST_TMPDIR/encoder/vocab.txt" "$TEST_TMPDIR/reranker/vocab.txt"
 
 # The test can fail: a flipped byte in the middle of the weights is refused.
-weights=$model/weights.safetensors
+weights=$TEST_TMPDIR/encoder/weights.safetensors
 middle=$(($(stat -c %s "$weights") / 2))
 chmod u+w "$weights"
 byte=$(od -An -tu1 -j "$middle" -N 1 "$weights")
 printf "$(printf '\\%03o' $((byte ^ 1)))" | dd of="$weights" bs=1 seek="$middle" conv=notrunc status=none
-if "$ctl" add-model "$model" --store "$TEST_TMPDIR/other" 2>/dev/null; then
-  echo "add-model took damaged weights"
-  exit 1
+if "$ctl" add-model "$TEST_TMPDIR/encoder" --store "$TEST_TMPDIR/other" 2>/dev/null; then
+  die "add-model took damaged weights"
 fi
