@@ -41,9 +41,11 @@ class BatchScheduler {
           process_(std::move(tasks));
         }) {}
 
-  // Hands the task over.  ResourceExhausted: the queue is full; InvalidArgument: the
-  // cost is not positive or larger than any batch may be; DeadlineExceeded or Cancelled:
-  // the call is over; Unavailable: the scheduler is shutting down.  After OK exactly one
+  // Hands the task over.  ResourceExhausted: the queue is full (QUEUE_FULL), or what is
+  // waiting already takes the workers longer than the task has time (QUEUE_TOO_LONG; as
+  // they worked lately); InvalidArgument: the cost is not positive or larger than any batch
+  // may be; DeadlineExceeded or Cancelled: the call is over; Unavailable: the scheduler is
+  // shutting down.  After OK exactly one
   // of these happens: the task is processed, or `dropped` runs with the reason
   // (DeadlineExceeded, Cancelled), at its deadline or cancellation even while all workers
   // are busy.  A task that has reached a worker is no longer dropped.

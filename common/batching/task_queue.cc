@@ -14,6 +14,14 @@
 namespace sightline {
 namespace {
 
+// Of a task's time, how much the work before it may take.  The rest is for its own batch, for
+// what its caller does with the result, and for the estimate being one.
+constexpr double kMostWaiting = 0.75;
+// How much the last batch counts in the mean of what cost takes.
+constexpr double kNewest = 0.2;
+// By what factor it may exceed that mean.
+constexpr double kMostAtOnce = 5;
+
 BatchSchedulerOptions WithSaneLimits(BatchSchedulerOptions options) {
   options.max_batch_cost = std::max<int64_t>(options.max_batch_cost, 1);
   options.max_batch_size = std::max(options.max_batch_size, 1);
@@ -52,6 +60,8 @@ struct TaskQueue::State {
   std::vector<Drop> drops;  // out of `pending`, on their way to the reaper
   uint64_t next_sequence = 0;
   int idle_workers = 0;
+  // Seconds that a worker spent on a unit of cost lately; 0: nothing was processed yet.
+  double seconds_per_cost = 0;
   // When the reaper wakes by itself; in the past while it is awake and will look again.
   absl::Time reaper_alarm = absl::InfinitePast();
   bool draining = false;  // nothing comes in any more
@@ -73,6 +83,8 @@ struct TaskQueue::State {
   void DropExpired();
   void DropTask(std::unique_ptr<PendingTask> task, absl::Status reason);
   void WakeReaperForEarlierDeadline();
+  absl::Status CheckWait(absl::Time deadline) const;
+  void Learn(absl::Duration elapsed, int64_t cost);
 };
 
 absl::StatusOr<uint64_t> TaskQueue::State::Admit(std::unique_ptr<PendingTask> task) {
@@ -90,6 +102,7 @@ absl::StatusOr<uint64_t> TaskQueue::State::Admit(std::unique_ptr<PendingTask> ta
             " more would exceed ", options.max_queue_cost, "; try again later")),
         "QUEUE_FULL");
   }
+  RETURN_IF_ERROR(CheckWait(task->deadline));
   const uint64_t sequence = next_sequence++;
   task->sequence = sequence;
   task->submitted = clock->Now();
@@ -101,6 +114,33 @@ absl::StatusOr<uint64_t> TaskQueue::State::Admit(std::unique_ptr<PendingTask> ta
     WakeReaperForEarlierDeadline();
   }
   return sequence;
+}
+
+// Without this, a queue under lasting overload is as long as the deadline, and every task comes
+// too late: all work is wasted.  Refused at once, one part is late for nobody and the other
+// is done in time.
+absl::Status TaskQueue::State::CheckWait(absl::Time deadline) const {
+  const absl::Duration wait =
+      absl::Seconds(seconds_per_cost * static_cast<double>(pending.cost()) / options.workers);
+  const absl::Duration left = deadline - clock->Now();
+  if (wait <= kMostWaiting * left) return absl::OkStatus();
+  return WithReason(absl::ResourceExhaustedError(absl::StrCat(
+                        "batch queue: too long, the work that is waiting takes about ",
+                        absl::FormatDuration(absl::Trunc(wait, absl::Milliseconds(1))), " and ",
+                        absl::FormatDuration(absl::Trunc(left, absl::Milliseconds(1))),
+                        " are left; try again later, or give more time")),
+                    "QUEUE_TOO_LONG");
+}
+
+void TaskQueue::State::Learn(absl::Duration elapsed, int64_t cost) {
+  double now = absl::ToDoubleSeconds(elapsed) / static_cast<double>(cost);
+  if (seconds_per_cost == 0) {
+    seconds_per_cost = now;
+    return;
+  }
+  // A process that was stopped for a while is not slow.
+  now = std::min(now, kMostAtOnce * seconds_per_cost);
+  seconds_per_cost += kNewest * (now - seconds_per_cost);
 }
 
 void TaskQueue::State::Cancel(uint64_t sequence) {
@@ -126,12 +166,18 @@ void TaskQueue::State::Work() {
     lock.unlock();
     std::vector<std::unique_ptr<QueuedTask>> tasks;
     tasks.reserve(batch.size());
-    for (auto& pending_task : batch) tasks.push_back(std::move(pending_task->task));
+    int64_t cost = 0;
+    for (auto& pending_task : batch) {
+      cost += pending_task->cost;
+      tasks.push_back(std::move(pending_task->task));
+    }
     batch.clear();  // what `dropped` had captured need not outlast the work
     const absl::Time begin = clock->Now();
     process(std::move(tasks));
-    options.metrics.process_seconds.Observe(clock->Now() - begin);
+    const absl::Duration elapsed = clock->Now() - begin;
+    options.metrics.process_seconds.Observe(elapsed);
     lock.lock();
+    Learn(elapsed, cost);
   }
 }
 

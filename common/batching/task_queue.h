@@ -23,8 +23,8 @@ struct BatchSchedulerOptions {
   int64_t max_batch_cost = 4096;
   // Most tasks in one batch.
   int max_batch_size = 256;
-  // Most cost waiting; beyond it Submit refuses.  About what the workers finish within
-  // the usual deadline.  Never less than max_batch_cost, which counts if it is larger.
+  // Most cost waiting; beyond it Submit refuses: a bound of memory.  Never less than
+  // max_batch_cost, which counts if it is larger.
   int64_t max_queue_cost = 65536;
   // A task that has waited this long goes before more urgent ones, so that nobody
   // starves.  Zero: first come, first served; infinite: by deadline alone.

@@ -140,7 +140,7 @@ is_built() {
 build_binaries() {
   local progress=() first=
   [ -t 2 ] || progress=(--noshow_progress)
-  [ -e "$built" ] || first=" (about twenty minutes the first time)"
+  [ -e "$built" ] || first=" (five to twenty minutes the first time)"
   say "building$first"
   cd "$root"
   # The server that Bazel starts goes away by itself.  One that is there already, of

@@ -14,7 +14,7 @@
 namespace sightline {
 
 // The quantiles that tables show.
-inline constexpr double kShownQuantiles[] = {0.5, 0.9, 0.99, 0.999};
+inline constexpr double kShownQuantiles[] = {0.5, 0.9, 0.95, 0.99, 0.999};
 
 // FormatLatency; "never" if infinite.
 std::string LatencyText(absl::Duration latency);

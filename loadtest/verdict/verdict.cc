@@ -299,7 +299,7 @@ int ExitStatus(Ruling outcome) {
 }
 
 std::string FormatShare(double share) {
-  if (share > 0.99 && share < 1) {
+  if (share > 0.99 && share < 1 - 1e-12) {  // quotients of rates may miss 1 by a rounding
     // As many digits as the part that is missing has.
     const int digits =
         std::clamp(-static_cast<int>(std::floor(std::log10((1 - share) * 100))), 1, 12);

@@ -31,6 +31,7 @@ struct Fate {
 struct Load {
   FakeClock clock;
   std::vector<Fate> fates = std::vector<Fate>(kSubmitters * kTasksEach);
+  std::atomic<int64_t> batches{0};
   std::atomic<int64_t> oversized{0};
   std::atomic<int64_t> refused{0};
   std::atomic<bool> submitted{false};
@@ -78,8 +79,10 @@ TEST_CASE("every accepted task is processed or dropped, exactly once") {
     BatchScheduler<Fate*> scheduler(options, &load.clock, [&](std::vector<Fate*> batch) {
       if (batch.empty() || batch.size() > 5) ++load.oversized;
       for (Fate* fate : batch) ++fate->processed;
-      // A batch takes its time, and about twice as much comes in as goes out.
-      const absl::Time end = load.clock.Now() + workers * absl::Microseconds(200);
+      // A batch takes its time, and about twice as much comes in as goes out.  Now and then one
+      // takes so long that what was let in behind it expires.
+      const int stall = ++load.batches % 32 == 0 ? 60 : 1;
+      const absl::Time end = load.clock.Now() + stall * workers * absl::Microseconds(200);
       while (!load.submitted && load.clock.Now() < end) std::this_thread::yield();
     });
 

@@ -256,17 +256,16 @@ TEST_CASE("a task is dropped at its deadline even while all workers are busy") {
 TEST_CASE("what a batch leaves over is dropped at its deadline, too") {
   // When both tasks come before the idle worker has woken, it is up to the worker to tell
   // the reaper of the second; in most rounds they do.
-  Bench bench(Small());
   for (int round = 0; round < 100; ++round) {
-    while (bench.scheduler.stats().busy_workers > 0) std::this_thread::yield();
-    const std::string left = "left" + std::to_string(round);
+    Bench bench(Small());  // that does not know yet for how long a batch will take
+    const std::string left = "left";
     const CallContext sooner = bench.Call(30), later = bench.Call(31);
     const auto on_dropped = bench.puppet.OnDropped(left);
     const absl::Status first = bench.scheduler.Submit("taken", 10, sooner, nullptr);
     const absl::Status second = bench.scheduler.Submit(left, 10, later, on_dropped);
     REQUIRE(first.ok());
     REQUIRE(second.ok());
-    REQUIRE(bench.puppet.Await(round) == Batch{"taken"});
+    REQUIRE(bench.puppet.Await(0) == Batch{"taken"});
     bench.clock.AwaitSleepers(1);
     bench.clock.Advance(absl::Milliseconds(40));
     REQUIRE(bench.puppet.AwaitDropped(left).code() == absl::StatusCode::kDeadlineExceeded);
@@ -417,6 +416,49 @@ TEST_CASE("tasks need only be movable") {
           .ok());
   done.Wait();
   REQUIRE(sum == 7);
+}
+
+// One worker that took `ms` for a unit of cost and is now busy again.
+void TeachPace(Bench* bench, int64_t ms) {
+  REQUIRE(bench->Submit("teacher").ok());
+  bench->puppet.Await(0);
+  bench->clock.Advance(absl::Milliseconds(ms));
+  bench->puppet.Release();
+  REQUIRE(bench->Submit("occupier").ok());
+  bench->puppet.Await(1);
+}
+
+TEST_CASE("a task that what is waiting leaves no time for is refused at once") {
+  BatchSchedulerOptions options;
+  Bench bench(options);
+  TeachPace(&bench, 10);
+  REQUIRE(bench.Submit("first", 60).ok());  // takes 600 ms; before it, nothing waits
+  const absl::Status late = bench.Submit("late", 1, 799);
+  REQUIRE(absl::IsResourceExhausted(late));
+  REQUIRE(GetReason(late)->reason == "QUEUE_TOO_LONG");
+  REQUIRE(bench.Submit("in time", 1, 801).ok());
+  REQUIRE(bench.scheduler.stats().refused_tasks == 1);
+}
+
+TEST_CASE("a task that nothing waits before is taken, however short its time") {
+  BatchSchedulerOptions options;
+  Bench bench(options);
+  TeachPace(&bench, 1000);
+  REQUIRE(bench.Submit("long", 4000, 1).ok());
+}
+
+TEST_CASE("a batch that was stopped for a while does not make the queue shy for long") {
+  BatchSchedulerOptions options;
+  Bench bench(options);
+  TeachPace(&bench, 10);
+  bench.clock.Advance(absl::Minutes(10));  // "occupier" was under way
+  bench.puppet.Release();
+  REQUIRE(bench.Submit("next").ok());
+  bench.puppet.Await(2);
+  REQUIRE(bench.Submit("first", 60).ok());
+  // The pace is 10 + 0.2 (50 - 10) = 18 ms now, so 1080 ms lie before.
+  REQUIRE_FALSE(bench.Submit("late", 1, 1439).ok());
+  REQUIRE(bench.Submit("in time", 1, 1441).ok());
 }
 
 }  // namespace

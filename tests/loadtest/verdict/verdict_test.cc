@@ -286,6 +286,7 @@ TEST_CASE("outcomes have an exit status each") {
 TEST_CASE("shares and latencies are short and never round to all or none") {
   REQUIRE(FormatShare(0) == "0%");
   REQUIRE(FormatShare(1) == "100%");
+  REQUIRE(FormatShare(1 - 1e-15) == "100%");
   REQUIRE(FormatShare(0.001234) == "0.123%");
   REQUIRE(FormatShare(0.5) == "50%");
   REQUIRE(FormatShare(0.995) == "99.5%");
