@@ -45,10 +45,10 @@ class BatchScheduler {
   // waiting already takes the workers longer than the task has time (QUEUE_TOO_LONG; as
   // they worked lately); InvalidArgument: the cost is not positive or larger than any batch
   // may be; DeadlineExceeded or Cancelled: the call is over; Unavailable: the scheduler is
-  // shutting down.  After OK exactly one
-  // of these happens: the task is processed, or `dropped` runs with the reason
-  // (DeadlineExceeded, Cancelled), at its deadline or cancellation even while all workers
-  // are busy.  A task that has reached a worker is no longer dropped.
+  // shutting down.  After OK exactly one of these happens: the task is processed, or
+  // `dropped` runs with the reason (DeadlineExceeded, Cancelled), at its deadline or
+  // cancellation even while all workers are busy.  A task that has reached a worker is no
+  // longer dropped.
   //
   // `dropped` runs on a thread of the scheduler, never inside Submit or Cancel, with no
   // lock held; all share that thread, so it should be brief.  It must not call Drain.  A
