@@ -17,9 +17,11 @@ class GrpcAdminClient : public AdminClient {
         stub_(v1::Admin::NewStub(channel_)),
         who_(absl::StrCat("server ", name)) {}
 
-  void GetStatus(const CallContext& call, Done<ServerStatus> done) override {
+  void GetStatus(const CallContext& call, StatusRequest request, Done<ServerStatus> done) override {
+    v1::GetStatusRequest message;
+    ToProto(request, &message);
     StartUnaryCall<v1::GetStatusResponse, ServerStatus>(
-        channel_, call, who_, v1::GetStatusRequest(),
+        channel_, call, who_, std::move(message),
         [this](auto* context, auto* asked, auto* answer, auto finish) {
           stub_->async()->GetStatus(context, asked, answer, std::move(finish));
         },
@@ -37,9 +39,10 @@ class GrpcAdminClient : public AdminClient {
 
 }  // namespace
 
-absl::StatusOr<ServerStatus> AdminClient::GetStatus(const CallContext& call) {
+absl::StatusOr<ServerStatus> AdminClient::GetStatus(const CallContext& call,
+                                                    StatusRequest request) {
   return WaitForAnswer<ServerStatus>(
-      [&](Done<ServerStatus> done) { GetStatus(call, std::move(done)); });
+      [&](Done<ServerStatus> done) { GetStatus(call, std::move(request), std::move(done)); });
 }
 
 std::unique_ptr<AdminClient> MakeGrpcAdminClient(const std::string& address) {

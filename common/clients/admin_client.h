@@ -27,9 +27,10 @@ class AdminClient {
  public:
   virtual ~AdminClient() = default;
 
-  virtual void GetStatus(const CallContext& call, Done<ServerStatus> done) = 0;
+  virtual void GetStatus(const CallContext& call, StatusRequest request,
+                         Done<ServerStatus> done) = 0;
 
-  absl::StatusOr<ServerStatus> GetStatus(const CallContext& call);
+  absl::StatusOr<ServerStatus> GetStatus(const CallContext& call, StatusRequest request = {});
 };
 
 // Never null.  The first makes a channel of its own; the second uses the caller's and

@@ -13,6 +13,9 @@ namespace {
 using convert_internal::AsBadAnswer;
 using convert_internal::CheckIndex;
 
+constexpr size_t kMaxRouterNameBytes = 64;
+constexpr int kMaxUses = 1000;
+
 v1::GenerationStatus::State StateToProto(GenerationState state) {
   switch (state) {
     case GenerationState::kLoading:
@@ -53,6 +56,7 @@ void GenerationToProto(const GenerationStatus& status, v1::GenerationStatus* out
   out->set_encoder_model(info.encoder_model);
   out->set_reranker_model(info.reranker_model);
   ToProto(info.combination, out->mutable_combination());
+  out->set_needs_room(status.needs_room);
 }
 
 // What the router builds on, so all of it must be there.
@@ -90,6 +94,7 @@ absl::StatusOr<GenerationStatus> GenerationFromProto(const v1::GenerationStatus&
   result.state = state;
   result.reason = status.reason();
   result.sequence = status.sequence();
+  result.needs_room = status.needs_room();
   GenerationInfo& info = result.info;
   info.ref = {status.generation().index(), status.generation().generation(),
               status.generation().space()};
@@ -130,6 +135,35 @@ absl::StatusOr<ServerStatus> ReadAnswer(const v1::GetStatusResponse& response) {
 }
 
 }  // namespace
+
+void ToProto(const StatusRequest& request, v1::GetStatusRequest* out) {
+  out->set_router(request.router);
+  for (const StatusRequest::Use& use : request.uses) {
+    v1::GenerationUse* message = out->add_uses();
+    ToProto(use.generation, message->mutable_generation());
+    message->set_may_release(use.may_release);
+  }
+}
+
+absl::StatusOr<StatusRequest> FromProto(const v1::GetStatusRequest& request) {
+  StatusRequest result;
+  if (request.router().size() > kMaxRouterNameBytes) {
+    return InvalidField(FieldPath("router"), absl::StrCat("has ", request.router().size(),
+                                                          " bytes, at most ", kMaxRouterNameBytes));
+  }
+  if (request.uses_size() > kMaxUses) {
+    return InvalidField(FieldPath("uses"),
+                        absl::StrCat("has ", request.uses_size(), " entries, at most ", kMaxUses));
+  }
+  result.router = request.router();
+  for (int i = 0; i < request.uses_size(); ++i) {
+    const FieldPath path("uses", i);
+    ASSIGN_OR_RETURN(GenerationRef generation,
+                     FromProto(request.uses(i).generation(), FieldPath(path, "generation")));
+    result.uses.push_back({std::move(generation), request.uses(i).may_release()});
+  }
+  return result;
+}
 
 void ToProto(const ServerStatus& status, v1::GetStatusResponse* out) {
   out->set_service(status.service);

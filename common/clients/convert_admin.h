@@ -8,7 +8,11 @@
 
 namespace sightline {
 
+void ToProto(const StatusRequest& request, v1::GetStatusRequest* out);
 void ToProto(const ServerStatus& status, v1::GetStatusResponse* out);
+
+// InvalidArgument, naming the field: too long, too many, or a use that names nothing.
+absl::StatusOr<StatusRequest> FromProto(const v1::GetStatusRequest& request);
 
 // Internal, naming the field, if a READY generation lacks what a router must know of it
 // or states something impossible.  Of generations in other states the names are enough;

@@ -15,10 +15,22 @@ namespace sightline {
 
 enum class GenerationState { kLoading, kReady, kRefused };
 
+// What a router tells a server when it asks for its status.
+struct StatusRequest {
+  // A generation that the router sends requests to.
+  struct Use {
+    GenerationRef generation;
+    bool may_release = false;  // others hold what this server holds of it
+  };
+  std::string router;  // a name of its own for each router's life; empty: not a router
+  std::vector<Use> uses;
+};
+
 // One generation on one server.
 struct GenerationStatus {
   GenerationState state = GenerationState::kLoading;
   std::string reason;            // why it was refused
+  bool needs_room = false;       // refused only because one in use has the memory
   int64_t sequence = 0;          // of CURRENT when it named this generation
   GenerationInfo info;           // of the whole generation; partly empty unless kReady
   std::vector<int> held_shards;  // ascending; none on a server that holds none

@@ -13,13 +13,13 @@ namespace sightline {
 class AdminService final : public v1::Admin::Service {
  public:
   // `status` is called for each request, from any thread.  `calls` must outlive this.
-  AdminService(std::function<ServerStatus()> status, RpcCalls* calls);
+  AdminService(std::function<ServerStatus(const StatusRequest&)> status, RpcCalls* calls);
 
   grpc::Status GetStatus(grpc::ServerContext* context, const v1::GetStatusRequest* request,
                          v1::GetStatusResponse* response) override;
 
  private:
-  const std::function<ServerStatus()> status_;
+  const std::function<ServerStatus(const StatusRequest&)> status_;
   RpcMethod* const get_status_;
 };
 

@@ -26,7 +26,7 @@ IndexSearchServer::IndexSearchServer(const IndexSearchConfig& config)
       engine_(WithMetrics(config.engine, &metrics_), &generations_, Clock::Real()),
       rpc_(config.server, &metrics_),
       service_(&engine_, rpc_.calls()),
-      admin_([this] { return Status(); }, rpc_.calls()) {}
+      admin_([this](const StatusRequest&) { return Status(); }, rpc_.calls()) {}
 
 IndexSearchServer::~IndexSearchServer() {
   rpc_.Drain();

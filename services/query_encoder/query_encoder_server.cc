@@ -29,7 +29,7 @@ QueryEncoderServer::QueryEncoderServer(const QueryEncoderConfig& config)
       engine_(WithMetrics(config.engine, &metrics_), &generations_, Clock::Real()),
       rpc_(config.server, &metrics_),
       service_(&engine_, rpc_.calls()),
-      admin_([this] { return Status(); }, rpc_.calls()) {}
+      admin_([this](const StatusRequest&) { return Status(); }, rpc_.calls()) {}
 
 QueryEncoderServer::~QueryEncoderServer() {
   rpc_.Drain();

@@ -43,14 +43,15 @@ void BackendPoller::PollAll() {
   const CallContext call(clock_, clock_->Now() + timeout_);
   ++round_;
   for (const auto& [address, client] : clients_) {
-    client->GetStatus(call, [sink = sink_, address = address,
-                             round = round_](absl::StatusOr<ServerStatus> status) {
-      std::lock_guard<std::mutex> lock(sink->mutex);
-      int64_t& newest = sink->newest_round[address];
-      if (sink->report == nullptr || round < newest) return;
-      newest = round;
-      sink->report(address, std::move(status));
-    });
+    client->GetStatus(
+        call, {},
+        [sink = sink_, address = address, round = round_](absl::StatusOr<ServerStatus> status) {
+          std::lock_guard<std::mutex> lock(sink->mutex);
+          int64_t& newest = sink->newest_round[address];
+          if (sink->report == nullptr || round < newest) return;
+          newest = round;
+          sink->report(address, std::move(status));
+        });
   }
 }
 

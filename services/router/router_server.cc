@@ -19,7 +19,7 @@ RouterServer::RouterServer(const RouterConfig& config)
       retriever_(&backends_, &board_, &budget_, config_.retriever),
       rpc_(config_.server, &metrics_),
       service_(&retriever_, rpc_.calls(), &metrics_, Clock::Real()),
-      admin_([this] { return board_.Describe(); }, rpc_.calls()) {}
+      admin_([this](const StatusRequest&) { return board_.Describe(); }, rpc_.calls()) {}
 
 RouterServer::~RouterServer() {
   poller_.reset();

@@ -88,7 +88,8 @@ std::vector<ServerAnswer> AskAll(const std::vector<std::string>& addresses,
     auto outcome = std::make_shared<Outcome<ServerStatus>>();
     outcomes.push_back(outcome);
     MakeGrpcAdminClient(address)->GetStatus(
-        call, [outcome](absl::StatusOr<ServerStatus> status) { outcome->Set(std::move(status)); });
+        call, {},
+        [outcome](absl::StatusOr<ServerStatus> status) { outcome->Set(std::move(status)); });
   }
   std::vector<ServerAnswer> answers;
   for (size_t i = 0; i < addresses.size(); ++i) {

@@ -318,11 +318,11 @@ TEST_CASE("a client may be dropped while its call is under way, also by its own 
   };
   for (int i = 0; i < 100; ++i) {
     Caught<ServerStatus> dropped_at_once, dropped_by_callback;
-    MakeGrpcAdminClient(server.channel(), "a:1")->GetStatus(Patient(), dropped_at_once.done());
+    MakeGrpcAdminClient(server.channel(), "a:1")->GetStatus(Patient(), {}, dropped_at_once.done());
     REQUIRE(dropped_at_once.Get().ok());
     std::shared_ptr<AdminClient> client = MakeGrpcAdminClient(server.channel(), "a:1");
     AdminClient* const raw = client.get();
-    raw->GetStatus(Patient(),
+    raw->GetStatus(Patient(), {},
                    [done = dropped_by_callback.done(), client = std::move(client)](
                        absl::StatusOr<ServerStatus> status) { done(std::move(status)); });
     REQUIRE(dropped_by_callback.Get().ok());

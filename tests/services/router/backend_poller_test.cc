@@ -18,7 +18,7 @@ namespace {
 class HeldAdmin : public AdminClient {
  public:
   using AdminClient::GetStatus;
-  void GetStatus(const CallContext& call, Done<ServerStatus> done) override {
+  void GetStatus(const CallContext& call, StatusRequest, Done<ServerStatus> done) override {
     std::lock_guard<std::mutex> lock(mutex_);
     deadlines_.push_back(call.deadline());
     held_.push_back(std::move(done));
