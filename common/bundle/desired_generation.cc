@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
+#include "common/bundle/publication.h"
 
 namespace sightline {
 

@@ -1,12 +1,13 @@
-// Generations on disk: reading, writing and publishing.  Files of one shard are read by
-// shard_vectors.h and feature_store.h and written by shard_writer.h; verify.h reads all
-// of a generation once and compares checksums.
+// Generations on disk: their manifests.  Files of one shard are read by shard_vectors.h,
+// feature_store.h and probe_file.h and written by shard_writer.h; verify.h reads all of a
+// generation once and compares checksums; publication.h says which one is served.
 //
 //   <store>/models/<sha256>/...
 //   <store>/indexes/<index>/CURRENT
 //   <store>/indexes/<index>/generations/<id>/manifest.json
 //                                            shards/00000-of-00002.vectors
 //                                            shards/00000-of-00002.features
+//                                            shards/00000-of-00002.probes
 #ifndef SIGHTLINE_COMMON_BUNDLE_GENERATION_H_
 #define SIGHTLINE_COMMON_BUNDLE_GENERATION_H_
 
@@ -24,21 +25,11 @@
 namespace sightline {
 
 // All of them: InvalidArgument if a name is none (layout.h).
+absl::Status CheckNames(absl::string_view index, absl::string_view generation);
+absl::Status CheckIndexName(absl::string_view index);
 
-// NotFound if nothing was ever published; DataLoss if CURRENT is malformed.
-absl::StatusOr<bundle::v1::CurrentGeneration> ReadCurrent(absl::string_view store,
-                                                          absl::string_view index);
-
-// Makes `generation` the desired one by renaming CURRENT into place (fsync included).
-// FailedPrecondition unless the generation has a readable manifest whose files are all
-// there in their full length.  Aborted while another publication of the index is in
-// progress.  Returns what was written; publishing the present generation again is a
-// publication too.
-absl::StatusOr<bundle::v1::CurrentGeneration> PublishGeneration(absl::string_view store,
-                                                                absl::string_view index,
-                                                                absl::string_view generation);
-
-// NotFound, DataLoss (malformed, wrong index or id), FailedPrecondition (newer format).
+// NotFound (MANIFEST_MISSING), DataLoss (MANIFEST_INVALID: malformed, wrong index or id),
+// FailedPrecondition (NEWER_FORMAT).
 absl::StatusOr<bundle::v1::GenerationManifest> ReadGenerationManifest(absl::string_view store,
                                                                       absl::string_view index,
                                                                       absl::string_view generation);

@@ -10,6 +10,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/checksum.h"
+#include "common/base/error_details.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/layout.h"
 
@@ -45,9 +46,10 @@ absl::Status InRange(absl::string_view field, T value, T low, T high) {
 
 absl::Status CheckVersion(int version, int known) {
   if (version > known) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("manifest: format_version ", version, " is newer than the ", known,
-                     " that this program reads; update the program"));
+    return WithReason(absl::FailedPreconditionError(
+                          absl::StrCat("manifest: format_version ", version, " is newer than the ",
+                                       known, " that this program reads; update the program")),
+                      "NEWER_FORMAT");
   }
   if (version < 1) return Malformed("format_version", absl::StrCat("is ", version));
   return absl::OkStatus();
@@ -139,6 +141,13 @@ absl::Status CheckTokenizer(const ModelBundleManifest& manifest) {
   return InRange("tokenizer.max_token_count", tokenizer.max_token_count(), 3, 512);
 }
 
+absl::Status CheckRecallProbe(const bundle::v1::RecallProbe& probe) {
+  RETURN_IF_ERROR(InRange("recall_probe.query_count", probe.query_count(), 1, kMaxProbeQueries));
+  RETURN_IF_ERROR(
+      InRange("recall_probe.neighbor_count", probe.neighbor_count(), 1, kMaxProbeNeighbors));
+  return InRange("recall_probe.floor", probe.floor(), 0.0, 1.0);
+}
+
 absl::Status CheckShards(const GenerationManifest& manifest) {
   RETURN_IF_ERROR(InRange("the number of shards", manifest.shards_size(), 1, kMaxShardCount));
   std::set<std::string> paths;
@@ -155,9 +164,16 @@ absl::Status CheckShards(const GenerationManifest& manifest) {
       RETURN_IF_ERROR(CheckFile(absl::StrCat(field, ".features"), shard.features()));
       taken = !paths.insert(shard.features().path()).second || taken;
     }
+    if (shard.has_probes()) {
+      RETURN_IF_ERROR(CheckFile(absl::StrCat(field, ".probes"), shard.probes()));
+      taken = !paths.insert(shard.probes().path()).second || taken;
+    }
     if (taken) return Malformed(field, "names a file that is named before");
     if (shard.has_features() != !manifest.reranker_model().empty()) {
       return Malformed(field, "must have features if, and only if, there is a reranker_model");
+    }
+    if (shard.has_probes() != manifest.has_recall_probe()) {
+      return Malformed(field, "must have probes if, and only if, there is a recall_probe");
     }
   }
   if (items != manifest.item_count()) {
@@ -251,6 +267,7 @@ absl::Status CheckGenerationManifest(const GenerationManifest& manifest) {
     RETURN_IF_ERROR(CheckDigest("reranker_model", manifest.reranker_model()));
   }
   if (manifest.create_time().size() > 64) return Malformed("create_time", "is too long");
+  if (manifest.has_recall_probe()) RETURN_IF_ERROR(CheckRecallProbe(manifest.recall_probe()));
   return CheckShards(manifest);
 }
 
@@ -275,6 +292,15 @@ absl::StatusOr<CurrentGeneration> ParseCurrentGeneration(absl::string_view json)
   // The last number would leave none for the next publication.
   if (current.sequence() < 1 || current.sequence() == INT64_MAX) {
     return absl::DataLossError(absl::StrCat("manifest: sequence is ", current.sequence()));
+  }
+  if (current.previous_size() > kMaxPublications) {
+    return absl::DataLossError(absl::StrCat("manifest: ", current.previous_size(),
+                                            " publications; at most ", kMaxPublications));
+  }
+  for (const bundle::v1::Publication& publication : current.previous()) {
+    if (IsValidName(publication.generation(), kMaxGenerationNameLength)) continue;
+    return absl::DataLossError(
+        absl::StrCat("manifest: previous generation is ", Shown(publication.generation())));
   }
   return current;
 }

@@ -173,6 +173,14 @@ absl::StatusOr<ModelBundle> WriteModelBundle(absl::string_view store, ModelBundl
   return OpenModelBundle(directory, /*verify_checksums=*/false);
 }
 
+absl::StatusOr<int64_t> ModelBundleBytes(absl::string_view directory) {
+  ASSIGN_OR_RETURN(const ModelBundle bundle,
+                   OpenModelBundle(directory, /*verify_checksums=*/false));
+  int64_t bytes = 0;
+  for (const bundle::v1::BundleFile& file : bundle.manifest.files()) bytes += file.byte_count();
+  return bytes;
+}
+
 std::string EmbeddingSpaceOf(const ModelBundleManifest& manifest) {
   Sha256 sha;
   Fingerprint(sha, "sightline embedding space 1");

@@ -43,6 +43,10 @@ absl::StatusOr<ModelBundle> WriteModelBundle(absl::string_view store,
                                              bundle::v1::ModelBundleManifest manifest,
                                              const std::map<std::string, std::string>& files);
 
+// Bytes of all files of a bundle, as its manifest says.  NotFound, DataLoss or
+// FailedPrecondition as OpenModelBundle.
+absl::StatusOr<int64_t> ModelBundleBytes(absl::string_view directory);
+
 // Fingerprint of the embedding space of `manifest`: SHA-256 over
 // family, weights and vocabulary checksums, tokenizer, transformer, extractor,
 // dimension and metric.

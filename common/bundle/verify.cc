@@ -11,11 +11,14 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/checksum.h"
+#include "common/base/error_details.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/feature_store.h"
 #include "common/bundle/layout.h"
 #include "common/bundle/manifest.h"
+#include "common/bundle/model_bundle.h"
+#include "common/bundle/probe_file.h"
 #include "common/bundle/shard_vectors.h"
 
 namespace sightline {
@@ -27,10 +30,12 @@ using bundle::v1::GenerationManifest;
 constexpr int64_t kMaxStampBytes = 1 << 16;
 constexpr absl::string_view kPathField = "path ";
 
+enum class FileKind { kVectors, kFeatures, kProbes };
+
 // A file to be verified.
 struct Task {
   int shard = 0;
-  bool features = false;
+  FileKind kind = FileKind::kVectors;
   BundleFile file;
   std::string path;
 };
@@ -104,13 +109,13 @@ absl::StatusOr<std::vector<Task>> ListTasks(absl::string_view store,
                                                      manifest.generation(), " has shards 0 to ",
                                                      manifest.shards_size() - 1));
     }
-    const auto add = [&](bool features, const BundleFile& file) {
-      tasks.push_back({shard, features, file, JoinPath(directory, file.path())});
+    const auto add = [&](FileKind kind, const BundleFile& file) {
+      tasks.push_back({shard, kind, file, JoinPath(directory, file.path())});
     };
-    if (options.vectors) add(false, manifest.shards(shard).vectors());
-    if (options.features && manifest.shards(shard).has_features()) {
-      add(true, manifest.shards(shard).features());
-    }
+    const bundle::v1::ShardManifest& files = manifest.shards(shard);
+    if (options.vectors) add(FileKind::kVectors, files.vectors());
+    if (options.vectors && files.has_probes()) add(FileKind::kProbes, files.probes());
+    if (options.features && files.has_features()) add(FileKind::kFeatures, files.features());
   }
   return tasks;
 }
@@ -118,39 +123,84 @@ absl::StatusOr<std::vector<Task>> ListTasks(absl::string_view store,
 absl::Status CheckLength(const Task& task) {
   const absl::StatusOr<int64_t> size = FileSize(task.path);
   if (absl::IsNotFound(size.status())) {
-    return absl::DataLossError(absl::StrCat(task.path, " is missing; fetch the generation again"));
+    return WithReason(
+        absl::DataLossError(absl::StrCat(task.path, " is missing; fetch the generation again")),
+        "FILE_MISSING");
   }
   RETURN_IF_ERROR(size.status());
   if (*size == task.file.byte_count()) return absl::OkStatus();
-  return absl::DataLossError(absl::StrCat(task.path, " has ", *size, " bytes, its manifest says ",
-                                          task.file.byte_count(), "; fetch the generation again"));
+  return WithReason(
+      absl::DataLossError(absl::StrCat(task.path, " has ", *size, " bytes, its manifest says ",
+                                       task.file.byte_count(), "; fetch the generation again")),
+      "LENGTH_MISMATCH");
 }
 
-absl::Status ReadAll(const GenerationManifest& manifest, const Task& task, bool sha256,
-                     const CallContext& call) {
-  const auto& shard = manifest.shards(task.shard);
-  if (task.features) {
-    ASSIGN_OR_RETURN(const std::unique_ptr<FeatureStore> store,
-                     FeatureStore::Open(task.path, shard));
-    RETURN_IF_ERROR(store->container().Verify(call));
-    RETURN_IF_ERROR(store->CheckContent(call));
-    const std::vector<std::string>& models = store->models();
-    if (std::count(models.begin(), models.end(), manifest.reranker_model()) == 0) {
-      return absl::DataLossError(
-          absl::StrCat(task.path, " has no features of model ", manifest.reranker_model()));
-    }
-  } else {
-    ASSIGN_OR_RETURN(const std::unique_ptr<ShardVectors> vectors,
-                     ShardVectors::Open(task.path, shard, manifest.embedding().dimension()));
-    RETURN_IF_ERROR(vectors->container().Verify(call));
-    RETURN_IF_ERROR(vectors->CheckContent(task.shard, manifest.shards_size(), call));
+// Checksums tell an accident from a lie, so they come before what the content says.
+absl::Status CompareChecksums(const Container& container, const CallContext& call) {
+  const absl::Status status = container.Verify(call);
+  return absl::IsDataLoss(status) ? WithReason(status, "CHECKSUM_MISMATCH") : status;
+}
+
+absl::Status ReadVectors(const GenerationManifest& manifest, const Task& task,
+                         const CallContext& call) {
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<ShardVectors> vectors,
+      ShardVectors::Open(task.path, manifest.shards(task.shard), manifest.embedding().dimension()));
+  RETURN_IF_ERROR(CompareChecksums(vectors->container(), call));
+  return vectors->CheckContent(task.shard, manifest.shards_size(), call);
+}
+
+absl::Status ReadFeatures(const GenerationManifest& manifest, const Task& task,
+                          const CallContext& call) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<FeatureStore> store,
+                   FeatureStore::Open(task.path, manifest.shards(task.shard)));
+  RETURN_IF_ERROR(CompareChecksums(store->container(), call));
+  RETURN_IF_ERROR(store->CheckContent(call));
+  const std::vector<std::string>& models = store->models();
+  if (std::count(models.begin(), models.end(), manifest.reranker_model()) > 0) {
+    return absl::OkStatus();
   }
-  if (!sha256) return absl::OkStatus();
+  return absl::DataLossError(
+      absl::StrCat(task.path, " has no features of model ", manifest.reranker_model()));
+}
+
+absl::Status ReadProbeFile(const GenerationManifest& manifest, const Task& task,
+                           const CallContext& call) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Container> container, Container::Open(task.path));
+  RETURN_IF_ERROR(CompareChecksums(*container, call));
+  return ReadProbes(task.path, manifest, task.shard).status();
+}
+
+absl::Status ReadOnce(const GenerationManifest& manifest, const Task& task,
+                      const CallContext& call) {
+  switch (task.kind) {
+    case FileKind::kVectors:
+      return ReadVectors(manifest, task, call);
+    case FileKind::kFeatures:
+      return ReadFeatures(manifest, task, call);
+    case FileKind::kProbes:
+      return ReadProbeFile(manifest, task, call);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckSha256(const Task& task) {
   ASSIGN_OR_RETURN(const std::string digest, Sha256HexOfFile(task.path));
   if (digest == task.file.sha256()) return absl::OkStatus();
-  return absl::DataLossError(absl::StrCat(task.path, " has SHA-256 ", digest,
-                                          ", its manifest says ", task.file.sha256(),
-                                          "; fetch the generation again"));
+  return WithReason(
+      absl::DataLossError(absl::StrCat(task.path, " has SHA-256 ", digest, ", its manifest says ",
+                                       task.file.sha256(), "; fetch the generation again")),
+      "CHECKSUM_MISMATCH");
+}
+
+absl::Status ReadAndCheck(const GenerationManifest& manifest, const Task& task, bool sha256,
+                          const CallContext& call) {
+  const absl::Status content = ReadOnce(manifest, task, call);
+  if (absl::IsDataLoss(content) && !GetReason(content).has_value()) {
+    return WithReason(content, "CONTENT_INVALID");
+  }
+  RETURN_IF_ERROR(content);
+  return sha256 ? CheckSha256(task) : absl::OkStatus();
 }
 
 }  // namespace
@@ -174,7 +224,7 @@ absl::Status VerifyGeneration(absl::string_view store, const GenerationManifest&
       ++done.files_stamped;
       continue;
     }
-    RETURN_IF_ERROR(ReadAll(manifest, task, options.sha256, call));
+    RETURN_IF_ERROR(ReadAndCheck(manifest, task, options.sha256, call));
     ASSIGN_OR_RETURN(const std::string after, Identity(task, manifest_hash, options.sha256));
     if (before != after) {
       return absl::UnavailableError(
@@ -186,6 +236,25 @@ absl::Status VerifyGeneration(absl::string_view store, const GenerationManifest&
   }
   stamps.Prune();
   return absl::OkStatus();
+}
+
+absl::Status CheckEmbeddingSpace(absl::string_view store, const GenerationManifest& manifest) {
+  ASSIGN_OR_RETURN(const ModelBundle bundle,
+                   OpenModelBundle(ModelDirectory(store, manifest.encoder_model()),
+                                   /*verify_checksums=*/false));
+  const bundle::v1::EmbeddingSpec& made = bundle.manifest.embedding();
+  const bundle::v1::EmbeddingSpec& claimed = manifest.embedding();
+  if (made.space() == claimed.space() && made.dimension() == claimed.dimension() &&
+      made.metric() == claimed.metric()) {
+    return absl::OkStatus();
+  }
+  return WithReason(
+      absl::FailedPreconditionError(absl::StrCat(
+          "its vectors lie in embedding space ", claimed.space(), " (dimension ",
+          claimed.dimension(), "), but its encoder ", manifest.encoder_model(), " writes to ",
+          made.space(), " (dimension ", made.dimension(), "); encode the corpus with that model")),
+      "EMBEDDING_SPACE_MISMATCH",
+      {{"expectedSpace", made.space()}, {"actualSpace", claimed.space()}});
 }
 
 }  // namespace sightline

@@ -22,7 +22,7 @@ struct VerifyOptions {
   // Shards to verify, each once; empty means all.  A server verifies those that it serves.
   std::vector<int> shards;
 
-  // Which files of them.
+  // Which files of them; probes go with the vectors.
   bool vectors = true;
   bool features = true;
 
@@ -45,8 +45,9 @@ struct VerifySummary {
 };
 
 // Verifies the files of `manifest`, as ReadGenerationManifest has given it.  DataLoss: a
-// file is missing, has another length, a checksum that differs, or content that
-// contradicts itself; the message names file and place.  InvalidArgument: a shard that
+// file is missing (FILE_MISSING), has another length (LENGTH_MISMATCH), a checksum that
+// differs (CHECKSUM_MISMATCH), or content that contradicts itself (CONTENT_INVALID); the
+// message names file and place.  InvalidArgument: a shard that
 // there is not.  Unavailable: a file changed while it was read.  DeadlineExceeded or
 // Cancelled when `call` ends first; files that were done by then are stamped.
 //
@@ -57,6 +58,12 @@ absl::Status VerifyGeneration(absl::string_view store,
                               const VerifyOptions& options,
                               const CallContext& call = CallContext::Unbounded(),
                               VerifySummary* summary = nullptr);
+
+// That the generation's vectors lie in the space that its encoder writes to, as the bundles
+// of `store` say: FailedPrecondition (EMBEDDING_SPACE_MISMATCH), be their dimensions equal
+// or not.  Errors as OpenModelBundle; NotFound if the store has no such bundle.
+absl::Status CheckEmbeddingSpace(absl::string_view store,
+                                 const bundle::v1::GenerationManifest& manifest);
 
 }  // namespace sightline
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "common/base/error_details.h"
 #include "common/embedding/score.h"
 
 namespace sightline {
@@ -14,16 +16,41 @@ Combination DeclaredCombination(const bundle::v1::CrossEncoderSpec& spec) {
   return combination;
 }
 
+GenerationState StateOf(HoldState state) {
+  switch (state) {
+    case HoldState::kLoading:
+      return GenerationState::kLoading;
+    case HoldState::kReady:
+      return GenerationState::kReady;
+    case HoldState::kRefused:
+      break;
+  }
+  return GenerationState::kRefused;
+}
+
+// "CHECKSUM_MISMATCH: ...", for programs and for people.
+std::string DescribeRefusal(const absl::Status& refusal) {
+  const auto reason = GetReason(refusal);
+  return absl::StrCat(
+      reason.has_value() ? reason->reason : absl::StatusCodeToString(refusal.code()), ": ",
+      refusal.message());
+}
+
 }  // namespace
 
-GenerationStatus ReadyGeneration(const bundle::v1::GenerationManifest& manifest, int64_t sequence,
-                                 std::vector<int> held_shards, const LoadedModels& models) {
+GenerationStatus DescribeGeneration(const HeldGeneration& entry, std::vector<int> held_shards,
+                                    const LoadedModels& models) {
   GenerationStatus status;
-  status.state = GenerationState::kReady;
-  status.sequence = sequence;
+  status.state = StateOf(entry.state);
+  if (entry.state == HoldState::kRefused) status.reason = DescribeRefusal(entry.refusal);
+  status.needs_room = entry.needs_room;
+  status.sequence = entry.sequence;
   status.held_shards = std::move(held_shards);
   GenerationInfo& info = status.info;
-  info.ref = {manifest.index(), manifest.generation(), manifest.embedding().space()};
+  info.ref = {entry.index, entry.generation, ""};
+  if (entry.manifest == nullptr) return status;
+  const bundle::v1::GenerationManifest& manifest = *entry.manifest;
+  info.ref.space = manifest.embedding().space();
   info.content =
       manifest.item_kind() == bundle::v1::CAPTION ? IndexContent::kCaptions : IndexContent::kImages;
   info.dimension = manifest.embedding().dimension();
@@ -35,6 +62,14 @@ GenerationStatus ReadyGeneration(const bundle::v1::GenerationManifest& manifest,
     info.combination = DeclaredCombination(found->second.cross_encoder());
   }
   return status;
+}
+
+std::vector<GenerationUse> UsesOf(const StatusRequest& request) {
+  std::vector<GenerationUse> uses;
+  for (const StatusRequest::Use& use : request.uses) {
+    uses.push_back({use.generation.index, use.generation.generation, use.may_release});
+  }
+  return uses;
 }
 
 std::vector<ModelStatus> DescribeModels(const LoadedModels& models) {

@@ -3,12 +3,13 @@
 #ifndef SIGHTLINE_COMMON_CLIENTS_MANIFEST_STATUS_H_
 #define SIGHTLINE_COMMON_CLIENTS_MANIFEST_STATUS_H_
 
-#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "common/clients/server_status.h"
+#include "common/generations/generation_table.h"
+#include "common/generations/router_uses.h"
 #include "sightline/bundle/v1/generation.pb.h"
 #include "sightline/bundle/v1/model_bundle.pb.h"
 
@@ -17,10 +18,13 @@ namespace sightline {
 // Manifests of the loaded models, by SHA-256.
 using LoadedModels = std::map<std::string, bundle::v1::ModelBundleManifest>;
 
-// A READY generation.  `held_shards` ascending.  The combination is that of its
-// reranker's bundle if that is among `models`, else the default.
-GenerationStatus ReadyGeneration(const bundle::v1::GenerationManifest& manifest, int64_t sequence,
-                                 std::vector<int> held_shards, const LoadedModels& models);
+// `held_shards` ascending.  The combination is that of the generation's reranker if that
+// is among `models`, else the default.
+GenerationStatus DescribeGeneration(const HeldGeneration& entry, std::vector<int> held_shards,
+                                    const LoadedModels& models);
+
+// What a router told, for the GenerationFollower.
+std::vector<GenerationUse> UsesOf(const StatusRequest& request);
 
 std::vector<ModelStatus> DescribeModels(const LoadedModels& models);
 

@@ -1,8 +1,13 @@
 #include "common/config/sections.h"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <limits>
+
+#include "absl/strings/numbers.h"
+#include "common/base/files.h"
 
 namespace sightline {
 namespace {
@@ -12,6 +17,18 @@ int AllowedCores() {
   CPU_ZERO(&cores);
   if (sched_getaffinity(0, sizeof(cores), &cores) != 0) return 1;
   return std::max(1, CPU_COUNT(&cores));
+}
+
+// What the machine has, or the control group leaves of it.
+int64_t UsableMemory() {
+  int64_t bytes = int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE);
+  for (const char* path :
+       {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+    const absl::StatusOr<std::string> text = ReadFile(path, 4096);
+    int64_t limit = 0;  // "max" is no number
+    if (text.ok() && absl::SimpleAtoi(*text, &limit) && limit > 0) bytes = std::min(bytes, limit);
+  }
+  return bytes;
 }
 
 }  // namespace
@@ -24,8 +41,19 @@ StoreConfig ReadStoreConfig(ConfigReader root) {
   return config;
 }
 
-std::string ReadStateDir(ConfigReader root) {
-  return root.String("state_dir", "");
+GenerationOptions ReadGenerationOptions(ConfigReader root, const StoreConfig& store) {
+  GenerationOptions options;
+  options.store = store.store;
+  options.indexes = store.indexes;
+  options.state_dir = root.String("state_dir", "");
+  ConfigReader section = root.Section("generations");
+  options.poll_interval = section.Duration("poll_interval", options.poll_interval,
+                                           absl::Milliseconds(10), absl::Minutes(10));
+  options.release_after = section.Duration("release_after", options.release_after,
+                                           absl::Milliseconds(10), absl::Hours(24));
+  options.memory_limit =
+      root.Bytes("memory_limit", UsableMemory() / 5 * 4, 1, std::numeric_limits<int64_t>::max());
+  return options;
 }
 
 ComputeConfig ReadComputeConfig(ConfigReader root) {

@@ -3,8 +3,11 @@
 //
 //   store: /var/lib/sightline     # models/ and indexes/
 //   indexes: [images, captions]   # whose CURRENT generation is served
-//   state_dir: /var/cache/sightline   # remembers what was verified; "" remembers nothing
+//   state_dir: /var/cache/sightline   # remembers what was verified and what was refused;
+//                                     # "" remembers nothing
 //   verify: true                  # checksums before serving
+//   generations: {poll_interval: 1s, release_after: 10s}
+//   memory_limit: 8GiB            # of all generations held; default: 80 % of what there is
 //   compute:
 //     threads: 2                  # core budget
 //     deterministic: false        # one item or pair per forward pass
@@ -20,6 +23,7 @@
 #include "absl/strings/string_view.h"
 #include "common/batching/task_queue.h"
 #include "common/config/config.h"
+#include "common/generations/generation_options.h"
 
 namespace sightline {
 
@@ -31,8 +35,8 @@ struct StoreConfig {
 };
 StoreConfig ReadStoreConfig(ConfigReader root);
 
-// For servers that verify the files of a generation.
-std::string ReadStateDir(ConfigReader root);
+// How the generations of `store` are followed: `state_dir`, `generations` and `memory_limit`.
+GenerationOptions ReadGenerationOptions(ConfigReader root, const StoreConfig& store);
 
 struct ComputeConfig {
   // Threads that compute at once; default: the cores that the process may use.

@@ -1,10 +1,20 @@
 #include "common/models/model_cache.h"
 
 #include "absl/strings/str_cat.h"
+#include "common/base/error_details.h"
+#include "common/base/files.h"
 #include "common/base/status_macros.h"
-#include "common/bundle/generation.h"
+#include "common/bundle/layout.h"
+#include "common/bundle/manifest.h"
 
 namespace sightline {
+namespace {
+
+// What a loaded model takes beyond its files, rounded up: files may hold fp16 where memory
+// holds fp32, and there are the vocabulary's tables.
+constexpr int64_t kMemoryPerFileByte = 3;
+
+}  // namespace
 
 absl::StatusOr<std::shared_ptr<const Model>> ModelCache::Get(const std::string& id) {
   std::lock_guard<std::mutex> lock(mutex_);
@@ -19,8 +29,32 @@ absl::StatusOr<std::shared_ptr<const Model>> ModelCache::Get(const std::string& 
                                             bundle.id, ", not ", id));
   }
   ASSIGN_OR_RETURN(std::shared_ptr<const Model> model, LoadModel(bundle, options_));
+  if (janitor_ != nullptr) model = janitor_->Adopt(std::move(model));
   entries_[id] = {model, bundle.manifest};
   return model;
+}
+
+absl::StatusOr<std::shared_ptr<const Model>> ModelCache::GetCrossEncoder(const std::string& id) {
+  ASSIGN_OR_RETURN(std::shared_ptr<const Model> model, Get(id));
+  if (model->cross_encoder() != nullptr) return model;
+  return WithReason(absl::FailedPreconditionError(absl::StrCat(
+                        "model ", id, " is named as the reranker, but has no cross-encoder")),
+                    "NO_CROSS_ENCODER");
+}
+
+absl::StatusOr<int64_t> ModelCache::Footprint(const std::set<std::string>& ids) const {
+  int64_t bytes = 0;
+  for (const std::string& id : ids) {
+    ASSIGN_OR_RETURN(const int64_t files, ModelBundleBytes(ModelDirectory(store_, id)));
+    bytes += kMemoryPerFileByte * files;
+  }
+  return bytes;
+}
+
+std::vector<std::string> ModelCache::Files(const std::string& id) const {
+  const std::string directory = ModelDirectory(store_, id);
+  return {JoinPath(directory, kManifestFile), JoinPath(directory, kWeightsFile),
+          JoinPath(directory, kVocabularyFile)};
 }
 
 std::map<std::string, bundle::v1::ModelBundleManifest> ModelCache::Loaded() const {

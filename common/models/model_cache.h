@@ -5,11 +5,13 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "common/bundle/model_bundle.h"
+#include "common/generations/janitor.h"
 #include "common/models/model.h"
 
 namespace sightline {
@@ -18,12 +20,25 @@ namespace sightline {
 class ModelCache {
  public:
   // Bundles lie in `<store>/models/`; `verify` compares their checksums before loading.
-  ModelCache(std::string store, const ModelOptions& options, bool verify)
-      : store_(std::move(store)), options_(options), verify_(verify) {}
+  // `janitor` frees the models; null: whoever lets go last.
+  ModelCache(std::string store, const ModelOptions& options, bool verify,
+             Janitor* janitor = nullptr)
+      : store_(std::move(store)), options_(options), verify_(verify), janitor_(janitor) {}
 
   // The model of that SHA-256, loaded if need be.  Errors as OpenModelBundle and
   // LoadModel.  Loading blocks other callers.
   absl::StatusOr<std::shared_ptr<const Model>> Get(const std::string& id);
+
+  // Likewise, for a model that is to rerank: FailedPrecondition (NO_CROSS_ENCODER) if it
+  // cannot.
+  absl::StatusOr<std::shared_ptr<const Model>> GetCrossEncoder(const std::string& id);
+
+  // Bytes of memory that it takes to hold these models, each counted once.  Errors as
+  // OpenModelBundle.
+  absl::StatusOr<int64_t> Footprint(const std::set<std::string>& ids) const;
+
+  // The files of a model's bundle, for telling whether they changed.
+  std::vector<std::string> Files(const std::string& id) const;
 
   // Manifests of the models that are alive, by id.
   std::map<std::string, bundle::v1::ModelBundleManifest> Loaded() const;
@@ -37,6 +52,7 @@ class ModelCache {
   const std::string store_;
   const ModelOptions options_;
   const bool verify_;
+  Janitor* const janitor_;
   mutable std::mutex mutex_;
   std::map<std::string, Entry> entries_;  // guarded by mutex_
 };

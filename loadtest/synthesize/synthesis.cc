@@ -18,6 +18,7 @@
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
 #include "common/bundle/model_bundle.h"
+#include "common/bundle/publication.h"
 #include "common/bundle/shard_source.h"
 #include "loadtest/synthesize/synthetic_regions.h"
 #include "loadtest/synthesize/synthetic_shard.h"

@@ -12,6 +12,7 @@
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
+#include "common/bundle/publication.h"
 #include "common/log/log.h"
 #include "services/corpus_encoder/field_hash.h"
 #include "services/corpus_encoder/generation_writer.h"

@@ -7,6 +7,7 @@
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
+#include "common/bundle/publication.h"
 #include "services/corpus_encoder/quarantine.h"
 #include "services/corpus_encoder/unit_file.h"
 

@@ -17,7 +17,7 @@ absl::StatusOr<IndexSearchConfig> ReadIndexSearchConfig(ConfigFile* file) {
   ports.metrics_listen = "0.0.0.0:9402";
   config.server = ReadRpcServerOptions(root, ports);
   config.store = ReadStoreConfig(root);
-  config.state_dir = ReadStateDir(root);
+  config.generations = ReadGenerationOptions(root, config.store);
   config.threads = ReadComputeThreads(root);
   for (const std::string& text : root.StringList("shards")) {
     int shard = 0;

@@ -15,7 +15,7 @@ namespace sightline {
 struct IndexSearchConfig {
   RpcServerOptions server;
   StoreConfig store;
-  std::string state_dir;
+  GenerationOptions generations;
   // Shards to hold, of every index; empty: all of them.
   std::vector<int> shards;
   int threads = 1;  // that scan at once

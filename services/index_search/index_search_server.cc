@@ -1,14 +1,10 @@
 #include "services/index_search/index_search_server.h"
 
-#include <numeric>
 #include <utility>
+#include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
-#include "common/bundle/generation.h"
-#include "common/bundle/verify.h"
 #include "common/clients/manifest_status.h"
-#include "common/log/log.h"
 
 namespace sightline {
 namespace {
@@ -21,12 +17,16 @@ SearchEngineOptions WithMetrics(SearchEngineOptions options, MetricsRegistry* me
 }  // namespace
 
 IndexSearchServer::IndexSearchServer(const IndexSearchConfig& config)
-    : config_(config),
-      pool_(config.threads),
+    : pool_(config.threads),
+      generations_(Clock::Real()),
+      host_({config.store.store, config.generations.state_dir, config.shards, config.store.verify},
+            &pool_, &janitor_),
       engine_(WithMetrics(config.engine, &metrics_), &generations_, Clock::Real()),
       rpc_(config.server, &metrics_),
       service_(&engine_, rpc_.calls()),
-      admin_([this](const StatusRequest&) { return Status(); }, rpc_.calls()) {}
+      follower_(config.generations, &host_, generations_.table(), &janitor_, &metrics_,
+                Clock::Real(), [this] { rpc_.SetServing(true); }),
+      admin_([this](const StatusRequest& request) { return Status(request); }, rpc_.calls()) {}
 
 IndexSearchServer::~IndexSearchServer() {
   rpc_.Drain();
@@ -38,72 +38,20 @@ absl::Status IndexSearchServer::Start() {
   rpc_.AddService(v1::IndexSearch::service_full_name(), &service_);
   rpc_.AddService(v1::Admin::service_full_name(), &admin_);
   RETURN_IF_ERROR(rpc_.Start());
-  for (const std::string& index : config_.store.indexes) RETURN_IF_ERROR(LoadIndex(index));
-  generations_.SetComplete();
-  rpc_.SetServing(true);
+  follower_.Start();
   return absl::OkStatus();
 }
 
-absl::Status IndexSearchServer::LoadIndex(const std::string& index) {
-  ASSIGN_OR_RETURN(DesiredGeneration desired, ReadDesiredGeneration(config_.store.store, index));
-  std::vector<int> wanted = config_.shards;
-  if (wanted.empty()) {
-    wanted.resize(desired.manifest.shards_size());
-    std::iota(wanted.begin(), wanted.end(), 0);
-  }
-  for (const int shard : wanted) {
-    if (shard < desired.manifest.shards_size()) continue;
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the configuration wants shard ", shard, " of index '", index, "', but generation '",
-        desired.manifest.generation(), "' has ", desired.manifest.shards_size()));
-  }
-  if (config_.store.verify) {
-    VerifyOptions verify;
-    verify.shards = wanted;
-    verify.features = false;
-    verify.state_dir = config_.state_dir;
-    RETURN_IF_ERROR(VerifyGeneration(config_.store.store, desired.manifest, verify));
-  }
-  auto held = std::make_shared<SearchGeneration>();
-  int64_t items = 0;
-  for (const int shard : wanted) {
-    ASSIGN_OR_RETURN(SearchableShard opened, OpenShard(desired, shard));
-    items += opened.vectors->size();
-    held->shards.emplace(shard, std::move(opened));
-  }
-  Log(Severity::kInfo, "generation loaded",
-      {{"index", index},
-       {"generation", desired.manifest.generation()},
-       {"shards", held->shards.size()},
-       {"items", items}});
-  generations_.Put({std::move(desired.manifest), desired.sequence, std::move(held)});
-  return absl::OkStatus();
-}
-
-absl::StatusOr<SearchableShard> IndexSearchServer::OpenShard(const DesiredGeneration& desired,
-                                                             int shard) {
-  const bundle::v1::GenerationManifest& manifest = desired.manifest;
-  const bundle::v1::ShardManifest& description = manifest.shards(shard);
-  const std::string path =
-      JoinPath(GenerationDirectory(config_.store.store, manifest.index(), manifest.generation()),
-               description.vectors().path());
-  SearchableShard opened;
-  ASSIGN_OR_RETURN(opened.vectors,
-                   ShardVectors::Open(path, description, manifest.embedding().dimension()));
-  const VectorView view{opened.vectors->data(), opened.vectors->size(), opened.vectors->dimension(),
-                        opened.vectors->stride()};
-  ASSIGN_OR_RETURN(opened.index, OpenFlatIndex(view, &pool_));
-  return opened;
-}
-
-ServerStatus IndexSearchServer::Status() const {
+ServerStatus IndexSearchServer::Status(const StatusRequest& request) {
+  follower_.NoteUses(request.router, UsesOf(request));
   ServerStatus status;
   status.service = "index_search";
-  for (const auto& entry : generations_.All()) {
+  for (const HeldGeneration& entry : generations_.table()->All()) {
     std::vector<int> shards;
-    for (const auto& [shard, opened] : entry->held->shards) shards.push_back(shard);
-    status.generations.push_back(
-        ReadyGeneration(entry->manifest, entry->sequence, std::move(shards), {}));
+    if (const auto* held = static_cast<const SearchGeneration*>(entry.held.get())) {
+      for (const auto& [shard, opened] : held->shards) shards.push_back(shard);
+    }
+    status.generations.push_back(DescribeGeneration(entry, std::move(shards), {}));
   }
   return status;
 }

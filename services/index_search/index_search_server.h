@@ -2,11 +2,10 @@
 #ifndef SIGHTLINE_SERVICES_INDEX_SEARCH_INDEX_SEARCH_SERVER_H_
 #define SIGHTLINE_SERVICES_INDEX_SEARCH_INDEX_SEARCH_SERVER_H_
 
-#include <string>
-
 #include "common/base/compute_pool.h"
-#include "common/bundle/desired_generation.h"
-#include "common/bundle/generation_registry.h"
+#include "common/generations/generation_follower.h"
+#include "common/generations/generation_registry.h"
+#include "common/generations/janitor.h"
 #include "common/metrics/metrics.h"
 #include "common/rpc/admin_service.h"
 #include "common/rpc/rpc_server.h"
@@ -14,6 +13,7 @@
 #include "services/index_search/index_search_config.h"
 #include "services/index_search/index_search_service.h"
 #include "services/index_search/search_engine.h"
+#include "services/index_search/search_host.h"
 
 namespace sightline {
 
@@ -26,17 +26,17 @@ class IndexSearchServer : public ServerProcess {
   RpcServer* rpc() override { return &rpc_; }
 
  private:
-  absl::Status LoadIndex(const std::string& index);
-  absl::StatusOr<SearchableShard> OpenShard(const DesiredGeneration& desired, int shard);
-  ServerStatus Status() const;
+  ServerStatus Status(const StatusRequest& request);
 
-  const IndexSearchConfig config_;
   MetricsRegistry metrics_;
   ComputePool pool_;
+  Janitor janitor_;
   GenerationRegistry<SearchGeneration> generations_;
+  SearchHost host_;
   SearchEngine engine_;
   RpcServer rpc_;
   IndexSearchService service_;
+  GenerationFollower follower_;
   AdminService admin_;
 };
 

@@ -50,41 +50,39 @@ absl::StatusOr<StoredItem> ReadItem(const SearchableShard& shard, int shard_numb
 }  // namespace
 
 SearchEngine::SearchEngine(const SearchEngineOptions& options,
-                           const GenerationRegistry<SearchGeneration>* generations, Clock* clock)
+                           GenerationRegistry<SearchGeneration>* generations, Clock* clock)
     : options_(options),
       generations_(generations),
       searches_(options.batching, clock,
                 [this](std::vector<Task> batch) { Process(std::move(batch)); }) {}
 
-absl::StatusOr<SearchEngine::HeldShard> SearchEngine::FindShard(const GenerationRef& target,
-                                                                int shard) const {
+absl::StatusOr<std::shared_ptr<const SearchableShard>> SearchEngine::FindShard(
+    const GenerationRef& target, int shard) const {
   ASSIGN_OR_RETURN(auto entry, generations_->Find(target.index, target.generation, target.space));
-  const auto found = entry->held->shards.find(shard);
-  if (found == entry->held->shards.end()) {
+  const auto found = entry.held->shards.find(shard);
+  if (found == entry.held->shards.end()) {
     return WithReason(
         absl::FailedPreconditionError(absl::StrCat("shard ", shard, " of index '", target.index,
                                                    "' is not held by this server")),
         "SHARD_NOT_HELD", {{"index", target.index}, {"shard", absl::StrCat(shard)}});
   }
-  return HeldShard{entry->held, &found->second};
+  return found->second;
 }
 
 absl::StatusOr<SearchShardResponse> SearchEngine::SearchShard(const SearchShardRequest& request,
                                                               const CallContext& call) {
   RETURN_IF_ERROR(call.Check("search"));
-  ASSIGN_OR_RETURN(HeldShard held, FindShard(request.target, request.shard));
-  RETURN_IF_ERROR(
-      CheckQueries(request.queries, held.shard->index->dimension(), options_.max_queries));
+  ASSIGN_OR_RETURN(const auto shard, FindShard(request.target, request.shard));
+  RETURN_IF_ERROR(CheckQueries(request.queries, shard->index->dimension(), options_.max_queries));
   if (request.top_k < 1 || request.top_k > kMaxTopK) {
     return WithField(absl::InvalidArgumentError(
                          absl::StrCat("top_k is ", request.top_k, "; allowed are 1 to ", kMaxTopK)),
                      "top_k");
   }
   auto outcome = std::make_shared<Outcome<Neighbors>>();
-  RETURN_IF_ERROR(
-      searches_.Submit({held.generation, held.shard, request.queries, request.top_k, call, outcome},
-                       request.queries.rows(), call,
-                       [outcome](absl::Status status) { outcome->Set(std::move(status)); }));
+  RETURN_IF_ERROR(searches_.Submit(
+      {shard, request.queries, request.top_k, call, outcome}, request.queries.rows(), call,
+      [outcome](absl::Status status) { outcome->Set(std::move(status)); }));
   ASSIGN_OR_RETURN(Neighbors neighbors, outcome->Await(call, "search"));
 
   SearchShardResponse response;
@@ -92,7 +90,7 @@ absl::StatusOr<SearchShardResponse> SearchEngine::SearchShard(const SearchShardR
     std::vector<Candidate>& candidates = response.candidates.emplace_back();
     candidates.reserve(row.size());
     for (const Neighbor& neighbor : row) {
-      candidates.push_back({std::string(held.shard->vectors->item_id(neighbor.row)), request.shard,
+      candidates.push_back({std::string(shard->vectors->item_id(neighbor.row)), request.shard,
                             neighbor.row, neighbor.score});
     }
   }
@@ -102,7 +100,7 @@ absl::StatusOr<SearchShardResponse> SearchEngine::SearchShard(const SearchShardR
 // One scan of a shard serves every request of the batch that asks it.
 void SearchEngine::Process(std::vector<Task> batch) {
   std::map<const SearchableShard*, std::vector<Task*>> groups;
-  for (Task& task : batch) groups[task.shard].push_back(&task);
+  for (Task& task : batch) groups[task.shard.get()].push_back(&task);
   for (const auto& [shard, tasks] : groups) {
     int64_t rows = 0;
     int top_k = 0;
@@ -140,7 +138,7 @@ void SearchEngine::Process(std::vector<Task> batch) {
 absl::StatusOr<FetchItemsResponse> SearchEngine::FetchItems(const FetchItemsRequest& request,
                                                             const CallContext& call) const {
   RETURN_IF_ERROR(call.Check("fetch"));
-  ASSIGN_OR_RETURN(HeldShard held, FindShard(request.target, request.shard));
+  ASSIGN_OR_RETURN(const auto shard, FindShard(request.target, request.shard));
   if (request.item_ids.empty() == request.rows.empty()) {
     return absl::InvalidArgumentError("give either item_ids or rows");
   }
@@ -151,21 +149,20 @@ absl::StatusOr<FetchItemsResponse> SearchEngine::FetchItems(const FetchItemsRequ
   }
   FetchItemsResponse response;
   for (const std::string& id : request.item_ids) {
-    const int64_t row = held.shard->vectors->Find(id);
+    const int64_t row = shard->vectors->Find(id);
     response.items.emplace_back();
     if (row < 0) continue;
     ASSIGN_OR_RETURN(response.items.back(),
-                     ReadItem(*held.shard, request.shard, row, request.want_embeddings));
+                     ReadItem(*shard, request.shard, row, request.want_embeddings));
   }
   for (const int64_t row : request.rows) {
-    if (row < 0 || row >= held.shard->vectors->size()) {
-      return WithField(
-          absl::InvalidArgumentError(absl::StrCat("row ", row, " is not one of the shard's ",
-                                                  held.shard->vectors->size())),
-          "rows");
+    if (row < 0 || row >= shard->vectors->size()) {
+      return WithField(absl::InvalidArgumentError(absl::StrCat(
+                           "row ", row, " is not one of the shard's ", shard->vectors->size())),
+                       "rows");
     }
     ASSIGN_OR_RETURN(StoredItem item,
-                     ReadItem(*held.shard, request.shard, row, request.want_embeddings));
+                     ReadItem(*shard, request.shard, row, request.want_embeddings));
     response.items.emplace_back(std::move(item));
   }
   return response;

@@ -12,7 +12,7 @@
 #include "common/base/outcome.h"
 #include "common/batching/batch_scheduler.h"
 #include "common/bundle/generation.h"
-#include "common/bundle/generation_registry.h"
+#include "common/generations/generation_registry.h"
 #include "common/index/vector_index.h"
 #include "common/retrieval/clients.h"
 
@@ -24,9 +24,10 @@ struct SearchableShard {
   std::unique_ptr<VectorIndex> index;
 };
 
-// What the search server keeps of a generation: the shards that it holds, by number.
+// What the search server keeps of a generation: the shards that it holds, by number.  A
+// request keeps the shard that it searches, so that a slow one delays the end of no other.
 struct SearchGeneration {
-  std::map<int, SearchableShard> shards;
+  std::map<int, std::shared_ptr<const SearchableShard>> shards;
 };
 
 struct SearchEngineOptions {
@@ -39,7 +40,7 @@ struct SearchEngineOptions {
 class SearchEngine {
  public:
   SearchEngine(const SearchEngineOptions& options,
-               const GenerationRegistry<SearchGeneration>* generations, Clock* clock);
+               GenerationRegistry<SearchGeneration>* generations, Clock* clock);
 
   // Both block until the answer is there or the call's deadline has passed.  Errors as
   // IndexSearch lists them.
@@ -56,24 +57,19 @@ class SearchEngine {
   using Neighbors = std::vector<std::vector<Neighbor>>;
 
   struct Task {
-    // Keeps the shard alive while the task waits.
-    std::shared_ptr<const SearchGeneration> generation;
-    const SearchableShard* shard;
+    std::shared_ptr<const SearchableShard> shard;
     EmbeddingMatrix queries;
     int top_k;
     CallContext call;
     std::shared_ptr<Outcome<Neighbors>> outcome;
   };
 
-  struct HeldShard {
-    std::shared_ptr<const SearchGeneration> generation;
-    const SearchableShard* shard;
-  };
-  absl::StatusOr<HeldShard> FindShard(const GenerationRef& target, int shard) const;
+  absl::StatusOr<std::shared_ptr<const SearchableShard>> FindShard(const GenerationRef& target,
+                                                                   int shard) const;
   void Process(std::vector<Task> batch);
 
   const SearchEngineOptions options_;
-  const GenerationRegistry<SearchGeneration>* generations_;
+  GenerationRegistry<SearchGeneration>* const generations_;
   BatchScheduler<Task> searches_;
 };
 

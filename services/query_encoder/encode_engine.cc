@@ -49,7 +49,7 @@ void EncodeGroup(const std::vector<Task*>& tasks, const Encode& encode) {
 }  // namespace
 
 EncodeEngine::EncodeEngine(const EncodeEngineOptions& options,
-                           const GenerationRegistry<EncoderGeneration>* generations, Clock* clock)
+                           GenerationRegistry<EncoderGeneration>* generations, Clock* clock)
     : options_(options),
       generations_(generations),
       texts_(options.text, clock,
@@ -83,7 +83,7 @@ absl::StatusOr<EncodeResponse> EncodeEngine::EncodeQueries(const EncodeRequest& 
   absl::Status failed;
   for (const EncodableQuery& query : request.queries) {
     outcomes.push_back(std::make_shared<EncodedOutcome>());
-    failed = Start(query, entry->held, request.want_features, child, outcomes.back());
+    failed = Start(query, entry.held, request.want_features, child, outcomes.back());
     if (!failed.ok()) break;
   }
   for (int i = 0; failed.ok() && i < count; ++i) {

@@ -11,7 +11,7 @@
 #include "common/base/clock.h"
 #include "common/base/outcome.h"
 #include "common/batching/batch_scheduler.h"
-#include "common/bundle/generation_registry.h"
+#include "common/generations/generation_registry.h"
 #include "common/image/decode.h"
 #include "common/models/model.h"
 #include "common/retrieval/clients.h"
@@ -37,7 +37,7 @@ struct EncodeEngineOptions {
 class EncodeEngine {
  public:
   EncodeEngine(const EncodeEngineOptions& options,
-               const GenerationRegistry<EncoderGeneration>* generations, Clock* clock);
+               GenerationRegistry<EncoderGeneration>* generations, Clock* clock);
 
   // Blocks until the answer is there or the call's deadline has passed.  Errors as
   // QueryEncoder.EncodeQueries lists them.
@@ -99,7 +99,7 @@ class EncodeEngine {
   static absl::StatusOr<ItemFeatures> PrepareFeatures(ImageTask* task, const CallContext& call);
 
   const EncodeEngineOptions options_;
-  const GenerationRegistry<EncoderGeneration>* generations_;
+  GenerationRegistry<EncoderGeneration>* const generations_;
   // Decoding feeds image encoding, so it is declared last and drained first.
   BatchScheduler<TextTask> texts_;
   BatchScheduler<ImageTask> images_;

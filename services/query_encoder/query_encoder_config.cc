@@ -14,6 +14,7 @@ absl::StatusOr<QueryEncoderConfig> ReadQueryEncoderConfig(ConfigFile* file) {
   ports.max_receive_bytes = int64_t{20} << 20;
   config.server = ReadRpcServerOptions(root, ports);
   config.store = ReadStoreConfig(root);
+  config.generations = ReadGenerationOptions(root, config.store);
   config.compute = ReadComputeConfig(root);
 
   BatchSchedulerOptions text;

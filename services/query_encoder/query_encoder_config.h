@@ -12,6 +12,7 @@ namespace sightline {
 struct QueryEncoderConfig {
   RpcServerOptions server;
   StoreConfig store;
+  GenerationOptions generations;
   ComputeConfig compute;
   EncodeEngineOptions engine;
 };

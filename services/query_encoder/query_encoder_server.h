@@ -2,16 +2,17 @@
 #ifndef SIGHTLINE_SERVICES_QUERY_ENCODER_QUERY_ENCODER_SERVER_H_
 #define SIGHTLINE_SERVICES_QUERY_ENCODER_QUERY_ENCODER_SERVER_H_
 
-#include <memory>
-
 #include "common/base/compute_pool.h"
-#include "common/bundle/generation_registry.h"
+#include "common/generations/generation_follower.h"
+#include "common/generations/generation_registry.h"
+#include "common/generations/janitor.h"
 #include "common/metrics/metrics.h"
 #include "common/models/model_cache.h"
 #include "common/rpc/admin_service.h"
 #include "common/rpc/rpc_server.h"
 #include "common/rpc/server_process.h"
 #include "services/query_encoder/encode_engine.h"
+#include "services/query_encoder/encoder_host.h"
 #include "services/query_encoder/query_encoder_config.h"
 #include "services/query_encoder/query_encoder_service.h"
 
@@ -26,18 +27,18 @@ class QueryEncoderServer : public ServerProcess {
   RpcServer* rpc() override { return &rpc_; }
 
  private:
-  absl::Status Load();
-  absl::Status WarmUp();
-  ServerStatus Status() const;
+  ServerStatus Status(const StatusRequest& request);
 
-  const QueryEncoderConfig config_;
   MetricsRegistry metrics_;
   ComputePool pool_;
+  Janitor janitor_;
   ModelCache models_;
   GenerationRegistry<EncoderGeneration> generations_;
+  EncoderHost host_;
   EncodeEngine engine_;
   RpcServer rpc_;
   QueryEncoderService service_;
+  GenerationFollower follower_;
   AdminService admin_;
 };
 

@@ -23,7 +23,7 @@ absl::Status AboutStored(const absl::Status& status, const StoredRef& ref) {
 }  // namespace
 
 RerankEngine::RerankEngine(const RerankEngineOptions& options,
-                           const GenerationRegistry<RerankGeneration>* generations, Clock* clock)
+                           GenerationRegistry<RerankGeneration>* generations, Clock* clock)
     : options_(options),
       generations_(generations),
       pairs_(options.batching, clock,
@@ -40,7 +40,7 @@ absl::StatusOr<RerankResponse> RerankEngine::RerankCandidates(const RerankReques
   }
   ASSIGN_OR_RETURN(auto entry, generations_->Find(request.target.index, request.target.generation,
                                                   request.target.space));
-  const Model* model = entry->held->model.get();
+  const std::shared_ptr<const Model>& model = entry.held->model;
   if (model == nullptr) {
     return WithReason(
         absl::FailedPreconditionError(absl::StrCat("index '", request.target.index,
@@ -48,10 +48,10 @@ absl::StatusOr<RerankResponse> RerankEngine::RerankCandidates(const RerankReques
         "NO_CROSS_ENCODER", {{"index", request.target.index}});
   }
   auto shared = std::make_shared<Request>();
-  shared->generation = entry->held;
-  ASSIGN_OR_RETURN(shared->query, Resolve(request.query, request.query_is_text, *entry->held));
+  shared->model = model;
+  ASSIGN_OR_RETURN(shared->query, Resolve(request.query, request.query_is_text, *model));
   ASSIGN_OR_RETURN(shared->candidates,
-                   ResolveAll(request.candidates, !request.query_is_text, *entry->held));
+                   ResolveAll(request.candidates, !request.query_is_text, *model));
 
   // A child of the call: when one pair fails, the others are not worth computing.
   auto cancellation = std::make_shared<Cancellation>();
@@ -86,24 +86,23 @@ absl::StatusOr<RerankResponse> RerankEngine::RerankCandidates(const RerankReques
 }
 
 absl::StatusOr<ItemFeatures> RerankEngine::Resolve(const RerankSide& side, bool is_text,
-                                                   const RerankGeneration& generation) const {
+                                                   const Model& model) const {
   if (const auto* features = std::get_if<ItemFeatures>(&side)) return *features;
   if (const auto* stored = std::get_if<StoredRef>(&side)) {
-    return Stored(*stored, *generation.model);
+    return Stored(*stored, model);
   }
   if (!is_text) {
     return absl::InvalidArgumentError("a text stands where an image belongs");
   }
-  return generation.model->cross_encoder()->PrepareText(std::get<TextQuery>(side).text);
+  return model.cross_encoder()->PrepareText(std::get<TextQuery>(side).text);
 }
 
 absl::StatusOr<std::vector<ItemFeatures>> RerankEngine::ResolveAll(
-    const std::vector<RerankSide>& sides, bool are_texts,
-    const RerankGeneration& generation) const {
+    const std::vector<RerankSide>& sides, bool are_texts, const Model& model) const {
   std::vector<ItemFeatures> resolved;
   resolved.reserve(sides.size());
   for (const RerankSide& side : sides) {
-    ASSIGN_OR_RETURN(ItemFeatures features, Resolve(side, are_texts, generation));
+    ASSIGN_OR_RETURN(ItemFeatures features, Resolve(side, are_texts, model));
     resolved.push_back(std::move(features));
   }
   return resolved;
@@ -112,8 +111,8 @@ absl::StatusOr<std::vector<ItemFeatures>> RerankEngine::ResolveAll(
 absl::StatusOr<ItemFeatures> RerankEngine::Stored(const StoredRef& ref, const Model& model) const {
   ASSIGN_OR_RETURN(auto entry,
                    generations_->Find(ref.target.index, ref.target.generation, ref.target.space));
-  const auto store = entry->held->features.find(ref.shard);
-  if (store == entry->held->features.end()) {
+  const auto store = entry.held->features.find(ref.shard);
+  if (store == entry.held->features.end()) {
     return WithReason(absl::FailedPreconditionError(absl::StrCat("no features of shard ", ref.shard,
                                                                  " of index '", ref.target.index,
                                                                  "' are held by this server")),
@@ -128,7 +127,7 @@ absl::StatusOr<ItemFeatures> RerankEngine::Stored(const StoredRef& ref, const Mo
 
 void RerankEngine::ScorePairs(std::vector<PairTask> batch) {
   std::map<const Model*, std::vector<PairTask*>> groups;
-  for (PairTask& task : batch) groups[task.request->generation->model.get()].push_back(&task);
+  for (PairTask& task : batch) groups[task.request->model.get()].push_back(&task);
   for (const auto& [model, tasks] : groups) {
     std::vector<ScoringPair> pairs;
     absl::Time latest = absl::InfinitePast();

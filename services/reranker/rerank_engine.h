@@ -13,7 +13,7 @@
 #include "common/base/outcome.h"
 #include "common/batching/batch_scheduler.h"
 #include "common/bundle/generation.h"
-#include "common/bundle/generation_registry.h"
+#include "common/generations/generation_registry.h"
 #include "common/models/model.h"
 #include "common/retrieval/clients.h"
 
@@ -23,7 +23,7 @@ namespace sightline {
 struct RerankGeneration {
   std::shared_ptr<const Model> model;  // null: the generation is retrieval only
   // Item features of each shard, by number.
-  std::map<int, std::unique_ptr<FeatureStore>> features;
+  std::map<int, std::shared_ptr<const FeatureStore>> features;
 };
 
 struct RerankEngineOptions {
@@ -35,7 +35,7 @@ struct RerankEngineOptions {
 class RerankEngine {
  public:
   RerankEngine(const RerankEngineOptions& options,
-               const GenerationRegistry<RerankGeneration>* generations, Clock* clock);
+               GenerationRegistry<RerankGeneration>* generations, Clock* clock);
 
   // Blocks until the answer is there or the call's deadline has passed.  Errors as
   // Reranker.RerankCandidates lists them.
@@ -49,7 +49,7 @@ class RerankEngine {
  private:
   // What the pairs of one request share, kept alive by each of them.
   struct Request {
-    std::shared_ptr<const RerankGeneration> generation;
+    std::shared_ptr<const Model> model;
     ItemFeatures query;
     std::vector<ItemFeatures> candidates;
   };
@@ -61,15 +61,14 @@ class RerankEngine {
   };
 
   absl::StatusOr<ItemFeatures> Resolve(const RerankSide& side, bool is_text,
-                                       const RerankGeneration& generation) const;
+                                       const Model& model) const;
   absl::StatusOr<std::vector<ItemFeatures>> ResolveAll(const std::vector<RerankSide>& sides,
-                                                       bool are_texts,
-                                                       const RerankGeneration& generation) const;
+                                                       bool are_texts, const Model& model) const;
   absl::StatusOr<ItemFeatures> Stored(const StoredRef& ref, const Model& model) const;
   void ScorePairs(std::vector<PairTask> batch);
 
   const RerankEngineOptions options_;
-  const GenerationRegistry<RerankGeneration>* generations_;
+  GenerationRegistry<RerankGeneration>* const generations_;
   BatchScheduler<PairTask> pairs_;
 };
 

@@ -14,7 +14,7 @@ absl::StatusOr<RerankerConfig> ReadRerankerConfig(ConfigFile* file) {
   ports.max_receive_bytes = int64_t{64} << 20;
   config.server = ReadRpcServerOptions(root, ports);
   config.store = ReadStoreConfig(root);
-  config.state_dir = ReadStateDir(root);
+  config.generations = ReadGenerationOptions(root, config.store);
   config.compute = ReadComputeConfig(root);
   BatchSchedulerOptions batching;
   batching.max_batch_cost = 4096;

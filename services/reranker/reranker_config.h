@@ -2,8 +2,6 @@
 #ifndef SIGHTLINE_SERVICES_RERANKER_RERANKER_CONFIG_H_
 #define SIGHTLINE_SERVICES_RERANKER_RERANKER_CONFIG_H_
 
-#include <string>
-
 #include "common/config/config.h"
 #include "common/config/sections.h"
 #include "common/rpc/rpc_options.h"
@@ -14,7 +12,7 @@ namespace sightline {
 struct RerankerConfig {
   RpcServerOptions server;
   StoreConfig store;
-  std::string state_dir;
+  GenerationOptions generations;
   ComputeConfig compute;
   RerankEngineOptions engine;
 };

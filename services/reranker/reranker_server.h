@@ -2,16 +2,17 @@
 #ifndef SIGHTLINE_SERVICES_RERANKER_RERANKER_SERVER_H_
 #define SIGHTLINE_SERVICES_RERANKER_RERANKER_SERVER_H_
 
-#include <string>
-
 #include "common/base/compute_pool.h"
-#include "common/bundle/generation_registry.h"
+#include "common/generations/generation_follower.h"
+#include "common/generations/generation_registry.h"
+#include "common/generations/janitor.h"
 #include "common/metrics/metrics.h"
 #include "common/models/model_cache.h"
 #include "common/rpc/admin_service.h"
 #include "common/rpc/rpc_server.h"
 #include "common/rpc/server_process.h"
 #include "services/reranker/rerank_engine.h"
+#include "services/reranker/rerank_host.h"
 #include "services/reranker/reranker_config.h"
 #include "services/reranker/reranker_service.h"
 
@@ -26,18 +27,18 @@ class RerankerServer : public ServerProcess {
   RpcServer* rpc() override { return &rpc_; }
 
  private:
-  absl::Status LoadIndex(const std::string& index);
-  absl::Status WarmUp();
-  ServerStatus Status() const;
+  ServerStatus Status(const StatusRequest& request);
 
-  const RerankerConfig config_;
   MetricsRegistry metrics_;
   ComputePool pool_;
+  Janitor janitor_;
   ModelCache models_;
   GenerationRegistry<RerankGeneration> generations_;
+  RerankHost host_;
   RerankEngine engine_;
   RpcServer rpc_;
   RerankerService service_;
+  GenerationFollower follower_;
   AdminService admin_;
 };
 

@@ -17,6 +17,7 @@
 #include "common/bundle/generation.h"
 #include "common/bundle/layout.h"
 #include "common/bundle/model_bundle.h"
+#include "common/bundle/publication.h"
 #include "common/bundle/safetensors.h"
 #include "common/bundle/verify.h"
 #include "common/config/table.h"

@@ -1,6 +1,7 @@
 #include "services/sightlinectl/publish_command.h"
 
 #include "common/bundle/generation.h"
+#include "common/bundle/publication.h"
 
 namespace sightline {
 

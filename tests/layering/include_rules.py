@@ -16,7 +16,7 @@ LAYERS = [
     ["common/base"],
     ["common/metrics", "common/log"],
     ["common/bundle", "common/batching", "common/image", "common/tokenizer", "common/embedding"],
-    ["common/models", "common/index", "common/dataset"],
+    ["common/models", "common/index", "common/dataset", "common/generations"],
     ["common/retrieval", "common/evaluation", "common/training"],
     ["common/rpc", "common/clients", "common/config"],
     ["services"],

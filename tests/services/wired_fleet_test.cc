@@ -31,6 +31,7 @@
 #include "tests/services/word_store.h"
 #include "tests/support/fake_backends.h"
 #include "tests/support/fake_model.h"
+#include "tests/support/ready_generation.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {
@@ -150,16 +151,16 @@ class Fleet {
     auto held = std::make_shared<EncoderGeneration>();
     held->encoder = held->reranker = model_;
     for (const WordIndex* index : {&images, &captions}) {
-      encoder_generations_.Put({index->manifest, 1, held});
-      search_generations_.Put(
-          {index->manifest, 1, OpenForSearch(*index, &pool_, AllShards(*index))});
-      rerank_generations_.Put(
-          {index->manifest, 1, OpenForRerank(*index, model_, AllShards(*index))});
+      PutReady<EncoderGeneration>(&encoder_generations_, index->manifest, held);
+      PutReady<SearchGeneration>(&search_generations_, index->manifest,
+                                 OpenForSearch(*index, &pool_, AllShards(*index)));
+      PutReady<RerankGeneration>(&rerank_generations_, index->manifest,
+                                 OpenForRerank(*index, model_, AllShards(*index)));
       catalog_.Set(std::make_shared<GenerationInfo>(InfoOf(*index)));
     }
-    encoder_generations_.SetComplete();
-    search_generations_.SetComplete();
-    rerank_generations_.SetComplete();
+    encoder_generations_.table()->SetComplete();
+    search_generations_.table()->SetComplete();
+    rerank_generations_.table()->SetComplete();
     EncodeEngineOptions encode;
     encode.text = encode.image = encode.decode = SmallBatches();
     encode.decode.max_batch_size = 1;
@@ -234,9 +235,9 @@ class Fleet {
  private:
   ComputePool pool_{2};
   const std::shared_ptr<FakeServingModel> model_ = std::make_shared<FakeServingModel>();
-  GenerationRegistry<EncoderGeneration> encoder_generations_;
-  GenerationRegistry<SearchGeneration> search_generations_;
-  GenerationRegistry<RerankGeneration> rerank_generations_;
+  GenerationRegistry<EncoderGeneration> encoder_generations_{Clock::Real()};
+  GenerationRegistry<SearchGeneration> search_generations_{Clock::Real()};
+  GenerationRegistry<RerankGeneration> rerank_generations_{Clock::Real()};
   std::unique_ptr<EncodeEngine> encode_[2];
   std::unique_ptr<SearchEngine> search_[2];
   std::unique_ptr<RerankEngine> rerank_[2];

@@ -96,7 +96,7 @@ std::shared_ptr<const SearchGeneration> OpenForSearch(const WordIndex& index, Co
     const VectorView view{opened.vectors->data(), opened.vectors->size(),
                           opened.vectors->dimension(), opened.vectors->stride()};
     opened.index = OrThrow(OpenFlatIndex(view, pool));
-    held->shards.emplace(shard, std::move(opened));
+    held->shards[shard] = std::make_shared<const SearchableShard>(std::move(opened));
   }
   return held;
 }

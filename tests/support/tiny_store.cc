@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/bundle/generation.h"
+#include "common/bundle/publication.h"
 #include "common/image/decode.h"
 #include "common/models/init_model.h"
 #include "tests/common/image/encode.h"

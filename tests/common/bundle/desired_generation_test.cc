@@ -1,4 +1,5 @@
 #include "common/bundle/desired_generation.h"
+#include "common/bundle/publication.h"
 
 #include <string>
 

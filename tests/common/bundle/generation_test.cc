@@ -1,4 +1,5 @@
 #include "common/bundle/generation.h"
+#include "common/bundle/publication.h"
 
 #include <atomic>
 #include <set>

@@ -3,14 +3,25 @@
 #include <vector>
 
 #include "catch2/catch.hpp"
+#include "common/base/error_details.h"
 #include "tests/common/bundle/manifests.h"
 
 namespace sightline {
 namespace {
 
+HeldGeneration Entry(const bundle::v1::GenerationManifest& manifest, int64_t sequence) {
+  HeldGeneration entry;
+  entry.index = manifest.index();
+  entry.generation = manifest.generation();
+  entry.state = HoldState::kReady;
+  entry.sequence = sequence;
+  entry.manifest = std::make_shared<const bundle::v1::GenerationManifest>(manifest);
+  return entry;
+}
+
 TEST_CASE("a generation is described as its manifest has it") {
   const bundle::v1::GenerationManifest manifest = SoundGenerationManifest();
-  const GenerationStatus status = ReadyGeneration(manifest, 9, {0, 1}, {});
+  const GenerationStatus status = DescribeGeneration(Entry(manifest, 9), {0, 1}, {});
   CHECK(status.state == GenerationState::kReady);
   CHECK(status.sequence == 9);
   CHECK(status.held_shards == std::vector<int>{0, 1});
@@ -25,10 +36,26 @@ TEST_CASE("a generation is described as its manifest has it") {
   CHECK(status.info.reranker_model == manifest.reranker_model());
 }
 
+TEST_CASE("a refused generation says why, even when its manifest cannot be read") {
+  HeldGeneration entry;
+  entry.index = "images";
+  entry.generation = "g-2";
+  entry.state = HoldState::kRefused;
+  entry.refusal = WithReason(absl::DataLossError("no JSON"), "MANIFEST_INVALID");
+  entry.needs_room = true;
+  const GenerationStatus status = DescribeGeneration(entry, {}, {});
+  CHECK(status.state == GenerationState::kRefused);
+  CHECK(status.reason == "MANIFEST_INVALID: no JSON");
+  CHECK(status.needs_room);
+  CHECK(status.info.ref.generation == "g-2");
+  entry.refusal = absl::InternalError("odd");
+  CHECK(DescribeGeneration(entry, {}, {}).reason == "INTERNAL: odd");
+}
+
 TEST_CASE("captions are told from images") {
   bundle::v1::GenerationManifest manifest = SoundGenerationManifest();
   manifest.set_item_kind(bundle::v1::CAPTION);
-  CHECK(ReadyGeneration(manifest, 1, {}, {}).info.content == IndexContent::kCaptions);
+  CHECK(DescribeGeneration(Entry(manifest, 1), {}, {}).info.content == IndexContent::kCaptions);
 }
 
 TEST_CASE("how scores combine is declared by the reranker's bundle, not the encoder's") {
@@ -37,10 +64,12 @@ TEST_CASE("how scores combine is declared by the reranker's bundle, not the enco
   model.mutable_cross_encoder()->set_combination("norm_add_lambda");
   model.mutable_cross_encoder()->set_combination_lambda(0.25f);
   const Combination none =
-      ReadyGeneration(manifest, 1, {}, {{manifest.encoder_model(), model}}).info.combination;
+      DescribeGeneration(Entry(manifest, 1), {}, {{manifest.encoder_model(), model}})
+          .info.combination;
   CHECK(none.kind == CombinationKind::kReplace);
   const Combination declared =
-      ReadyGeneration(manifest, 1, {}, {{manifest.reranker_model(), model}}).info.combination;
+      DescribeGeneration(Entry(manifest, 1), {}, {{manifest.reranker_model(), model}})
+          .info.combination;
   CHECK(declared.kind == CombinationKind::kNormAddLambda);
   CHECK(declared.lambda == 0.25f);
 }

@@ -14,6 +14,7 @@
 #include "common/base/checksum.h"
 #include "common/base/files.h"
 #include "common/bundle/generation.h"
+#include "common/bundle/publication.h"
 #include "common/bundle/verify.h"
 #include "common/index/vector_index.h"
 #include "loadtest/synthesize/synthetic_shard.h"

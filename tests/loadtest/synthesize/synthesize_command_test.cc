@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "common/base/files.h"
 #include "common/bundle/generation.h"
+#include "common/bundle/publication.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

@@ -9,6 +9,7 @@
 #include "catch2/catch.hpp"
 #include "common/base/files.h"
 #include "common/bundle/generation.h"
+#include "common/bundle/publication.h"
 #include "services/corpus_encoder/work_lock.h"
 #include "tests/services/corpus_encoder/fake_corpus.h"
 #include "tests/services/corpus_encoder/fake_model.h"

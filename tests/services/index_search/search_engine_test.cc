@@ -13,6 +13,7 @@
 #include "tests/support/await.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/gate.h"
+#include "tests/support/ready_generation.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {
@@ -50,10 +51,10 @@ struct Rig {
   explicit Rig(int items = 60, SearchEngineOptions options = {})
       : index(WriteWordIndex(dir.path(), "images", false, 3, MakeWordItems("images", items))) {
     auto held = std::const_pointer_cast<SearchGeneration>(OpenForSearch(index, &pool, {0, 2}));
-    SearchableShard& first = held->shards.at(0);
+    auto& first = const_cast<SearchableShard&>(*held->shards.at(0));
     first.index = std::make_unique<HeldIndex>(std::move(first.index), &entered, &release, &batches);
-    generations.Put({index.manifest, 1, held});
-    generations.SetComplete();
+    PutReady<SearchGeneration>(&generations, index.manifest, held);
+    generations.table()->SetComplete();
     engine = std::make_unique<SearchEngine>(options, &generations, &clock);
   }
   ~Rig() { release.Open(); }
@@ -89,7 +90,7 @@ struct Rig {
   std::vector<int64_t> batches;
   ComputePool pool{1};
   WordIndex index;
-  GenerationRegistry<SearchGeneration> generations;
+  GenerationRegistry<SearchGeneration> generations{Clock::Real()};
   std::unique_ptr<SearchEngine> engine;
 };
 

@@ -11,6 +11,7 @@
 #include "tests/support/fake_clock.h"
 #include "tests/support/fake_model.h"
 #include "tests/support/gate.h"
+#include "tests/support/ready_generation.h"
 
 namespace sightline {
 namespace {
@@ -30,8 +31,8 @@ struct Rig {
     manifest.set_index("images");
     manifest.set_generation("g1");
     manifest.mutable_embedding()->set_space(model->space());
-    generations.Put({manifest, 1, std::make_shared<EncoderGeneration>(held)});
-    generations.SetComplete();
+    PutReady<EncoderGeneration>(&generations, manifest, std::make_shared<EncoderGeneration>(held));
+    generations.table()->SetComplete();
     engine = std::make_unique<EncodeEngine>(options, &generations, &clock);
   }
 
@@ -64,7 +65,7 @@ struct Rig {
 
   FakeClock clock;
   std::shared_ptr<FakeServingModel> model;
-  GenerationRegistry<EncoderGeneration> generations;
+  GenerationRegistry<EncoderGeneration> generations{Clock::Real()};
   std::unique_ptr<EncodeEngine> engine;
 };
 

@@ -12,6 +12,7 @@
 #include "tests/support/fake_clock.h"
 #include "tests/support/fake_model.h"
 #include "tests/support/gate.h"
+#include "tests/support/ready_generation.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {
@@ -24,9 +25,10 @@ struct Rig {
   explicit Rig(RerankEngineOptions options = {})
       : images(WriteWordIndex(dir.path(), "images", false, 2, MakeWordItems("images", 20))),
         captions(WriteWordIndex(dir.path(), "captions", true, 1, MakeWordItems("captions", 9))) {
-    generations.Put({images.manifest, 1, OpenForRerank(images, model, {0, 1})});
-    generations.Put({captions.manifest, 1, OpenForRerank(captions, model, {0})});
-    generations.SetComplete();
+    PutReady<RerankGeneration>(&generations, images.manifest, OpenForRerank(images, model, {0, 1}));
+    PutReady<RerankGeneration>(&generations, captions.manifest,
+                               OpenForRerank(captions, model, {0}));
+    generations.table()->SetComplete();
     engine = std::make_unique<RerankEngine>(options, &generations, &clock);
   }
 
@@ -52,7 +54,7 @@ struct Rig {
   FakeClock clock;
   std::shared_ptr<FakeServingModel> model = std::make_shared<FakeServingModel>();
   WordIndex images, captions;
-  GenerationRegistry<RerankGeneration> generations;
+  GenerationRegistry<RerankGeneration> generations{Clock::Real()};
   std::unique_ptr<RerankEngine> engine;
 };
 
@@ -153,7 +155,8 @@ TEST_CASE("an image finds its texts: stored, prepared and as they are") {
 
 TEST_CASE("a generation that is retrieval only says so") {
   Rig rig;
-  rig.generations.Put({rig.images.manifest, 2, std::make_shared<RerankGeneration>()});
+  PutReady<RerankGeneration>(&rig.generations, rig.images.manifest,
+                             std::make_shared<RerankGeneration>());
   const absl::Status status = rig.Rerank(rig.Texts("fish", {Image("a")})).status();
   CHECK(absl::IsFailedPrecondition(status));
   REQUIRE(GetReason(status).has_value());
@@ -162,7 +165,8 @@ TEST_CASE("a generation that is retrieval only says so") {
 
 TEST_CASE("features that are not held are refused with the reason") {
   Rig rig;
-  rig.generations.Put({rig.images.manifest, 2, OpenForRerank(rig.images, rig.model, {1})});
+  PutReady<RerankGeneration>(&rig.generations, rig.images.manifest,
+                             OpenForRerank(rig.images, rig.model, {1}));
   const absl::Status missing =
       rig.Rerank(rig.Texts("fish", {StoredRef{rig.images.ref(), 0, 0}})).status();
   CHECK(absl::IsFailedPrecondition(missing));
@@ -181,9 +185,9 @@ TEST_CASE("features that another cross-encoder made are no use, and no missing i
   Rig rig;
   FakeServingModelOptions another;
   another.id = std::string(64, 'b');
-  rig.generations.Put(
-      {rig.images.manifest, 2,
-       OpenForRerank(rig.images, std::make_shared<FakeServingModel>(another), {0, 1})});
+  PutReady<RerankGeneration>(
+      &rig.generations, rig.images.manifest,
+      OpenForRerank(rig.images, std::make_shared<FakeServingModel>(another), {0, 1}));
   CHECK(absl::IsFailedPrecondition(
       rig.Rerank(rig.Texts("fish", {StoredRef{rig.images.ref(), 0, 0}})).status()));
 }

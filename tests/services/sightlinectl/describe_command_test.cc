@@ -15,6 +15,7 @@
 #include "common/bundle/generation.h"
 #include "common/bundle/layout.h"
 #include "common/bundle/model_bundle.h"
+#include "common/bundle/publication.h"
 #include "common/bundle/safetensors.h"
 #include "tests/support/temp_dir.h"
 

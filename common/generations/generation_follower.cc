@@ -1,0 +1,408 @@
+#include "common/generations/generation_follower.h"
+
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/error_details.h"
+#include "common/base/files.h"
+#include "common/base/status_macros.h"
+#include "common/bundle/generation.h"
+#include "common/bundle/manifest.h"
+#include "common/bundle/publication.h"
+#include "common/log/log.h"
+
+namespace sightline {
+namespace {
+
+// Loading yields to answering: about a tenth of a core where all are busy.
+constexpr int kLoadingNice = 10;
+constexpr absl::Duration kFirstRetry = absl::Seconds(1);
+constexpr absl::Duration kLongestRetry = absl::Minutes(1);
+
+void YieldToOthers() {
+  ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), kLoadingNice);
+}
+
+// Whether the same files would be refused again.
+bool IsFinal(const absl::Status& refusal) {
+  switch (refusal.code()) {
+    case absl::StatusCode::kDataLoss:
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kFailedPrecondition:
+    case absl::StatusCode::kNotFound:
+    case absl::StatusCode::kOutOfRange:
+    case absl::StatusCode::kUnimplemented:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::string ReasonOf(const absl::Status& refusal) {
+  const auto reason = GetReason(refusal);
+  return reason.has_value() ? reason->reason : absl::StatusCodeToString(refusal.code());
+}
+
+// Generations to fall back to, the best first: what was published before, but for what was
+// rolled back; then what the refused one was made from.
+std::vector<std::pair<std::string, int64_t>> Ancestors(
+    const std::string& store, const std::string& index,
+    const bundle::v1::CurrentGeneration& current) {
+  std::vector<std::pair<std::string, int64_t>> ancestors;
+  std::set<std::string> seen = {current.generation()};
+  for (const bundle::v1::Publication& publication : current.previous()) {
+    if (!seen.insert(publication.generation()).second || publication.rolled_back()) continue;
+    ancestors.emplace_back(publication.generation(), publication.sequence());
+  }
+  std::string child = current.generation();
+  for (int i = 0; i < kMaxPublications; ++i) {
+    const auto manifest = ReadGenerationManifest(store, index, child);
+    if (!manifest.ok() || manifest->parent_generation().empty()) break;
+    child = manifest->parent_generation();
+    if (seen.insert(child).second) ancestors.emplace_back(child, 0);
+  }
+  return ancestors;
+}
+
+}  // namespace
+
+GenerationFollower::GenerationFollower(const GenerationOptions& options, GenerationHost* host,
+                                       GenerationTable* table, Janitor* janitor,
+                                       MetricsRegistry* metrics, Clock* clock,
+                                       std::function<void()> on_ready)
+    : options_(options),
+      host_(host),
+      table_(table),
+      janitor_(janitor),
+      metrics_(metrics),
+      clock_(clock),
+      on_ready_(std::move(on_ready)),
+      uses_(options.release_after),
+      call_(clock, absl::InfiniteFuture()),
+      refusals_(options.state_dir),
+      load_seconds_(metrics->AddHistogram("generation_load_seconds",
+                                          "Time from the first look at a generation's files until "
+                                          "it was ready.",
+                                          {0.01, 0.1, 1, 10, 60, 600, 3600})) {}
+
+GenerationFollower::~GenerationFollower() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    stopping_ = true;
+  }
+  call_.cancellation()->Cancel();
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void GenerationFollower::Start() {
+  thread_ = std::thread([this] { Run(); });
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait(lock, [this] { return passed_; });
+}
+
+void GenerationFollower::Run() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (!stopping_) {
+    lock.unlock();
+    Pass();
+    lock.lock();
+    if (!passed_) YieldToOthers();  // the first pass has nobody to yield to
+    passed_ = true;
+    changed_.notify_all();
+    const absl::Time next = clock_->Now() + options_.poll_interval;
+    while (!stopping_ && clock_->Now() < next) clock_->WaitUntil(changed_, lock, next);
+  }
+}
+
+void GenerationFollower::Pass() {
+  for (const std::string& index : options_.indexes) {
+    if (call_.cancelled()) return;
+    FollowIndex(index);
+    UpdateMetrics(index);
+  }
+  table_->SetComplete();
+  const std::vector<HeldGeneration> all = table_->All();
+  const bool any = std::any_of(all.begin(), all.end(), [](const HeldGeneration& entry) {
+    return entry.state == HoldState::kReady;
+  });
+  if (ready_ || !any) return;
+  ready_ = true;
+  on_ready_();
+}
+
+void GenerationFollower::NoteUses(absl::string_view router, std::vector<GenerationUse> uses) {
+  if (!router.empty()) uses_.Note(router, std::move(uses), clock_->Now());
+}
+
+void GenerationFollower::FollowIndex(const std::string& index) {
+  const auto current = ReadCurrent(options_.store, index);
+  NoteCurrentError(index, current.status());
+  if (!current.ok()) return;
+  Wanted& wanted = wanted_[index];
+  if (wanted.generation != current->generation()) wanted.since = clock_->Now();
+  wanted.generation = current->generation();
+  wanted.sequence = current->sequence();
+
+  Hold(index, wanted.generation, wanted.sequence);
+  const auto entry = table_->Get(index, wanted.generation);
+  if (entry.has_value() && entry->state == HoldState::kRefused && !entry->needs_room &&
+      !HoldsAny(index)) {
+    FallBack(index, *current);
+  }
+  ReleaseOld(index);
+}
+
+// Says once what is the matter with CURRENT, and once when that is over.
+void GenerationFollower::NoteCurrentError(const std::string& index, const absl::Status& status) {
+  std::string& last = current_errors_[index];
+  const std::string now(status.message());
+  if (now == last) return;
+  last = now;
+  if (absl::IsNotFound(status)) {
+    Log(Severity::kWarning, "nothing is published yet",
+        {{"index", index}, {"store", options_.store}});
+  } else if (!status.ok()) {
+    Log(Severity::kError, "CURRENT cannot be read", {{"index", index}, {"error", status}});
+  }
+}
+
+bool GenerationFollower::HoldsAny(const std::string& index) const {
+  const std::vector<HeldGeneration> own = table_->OfIndex(index);
+  return std::any_of(own.begin(), own.end(),
+                     [](const HeldGeneration& entry) { return entry.state == HoldState::kReady; });
+}
+
+void GenerationFollower::FallBack(const std::string& index,
+                                  const bundle::v1::CurrentGeneration& current) {
+  for (const auto& [generation, sequence] : Ancestors(options_.store, index, current)) {
+    if (call_.cancelled()) return;
+    Hold(index, generation, sequence);
+    if (!HoldsAny(index)) continue;
+    Log(Severity::kWarning, "serving an older generation, since the published one is refused",
+        {{"index", index}, {"generation", generation}, {"published", current.generation()}});
+    return;
+  }
+}
+
+// Makes the generation ready or refused, unless it is so already.
+void GenerationFollower::Hold(const std::string& index, const std::string& generation,
+                              int64_t sequence) {
+  const auto known = table_->Get(index, generation);
+  if (known.has_value() && known->sequence != sequence) {
+    table_->SetSequence(index, generation, sequence);
+  }
+  if (known.has_value() && known->state == HoldState::kReady) return;
+
+  HeldGeneration entry;
+  entry.index = index;
+  entry.generation = generation;
+  entry.sequence = sequence;
+  auto manifest = ReadGenerationManifest(options_.store, index, generation);
+  std::vector<std::string> files;
+  if (manifest.ok()) {
+    entry.manifest = std::make_shared<const Manifest>(*std::move(manifest));
+    files = host_->Files(*entry.manifest);
+  }
+  const std::string identity = RefusalIdentity(
+      JoinPath(GenerationDirectory(options_.store, index, generation), kManifestFile), files);
+  Attempt& attempt = attempts_[{index, generation}];
+  if (attempt.identity == identity && clock_->Now() < attempt.retry_at) return;
+  if (attempt.identity != identity) attempt.failures = 0;
+  attempt.identity = identity;
+  const absl::Status remembered = refusals_.Find(index, generation, identity);
+  if (!remembered.ok()) return Refuse(std::move(entry), remembered, &attempt);
+  if (!manifest.ok()) return Refuse(std::move(entry), manifest.status(), &attempt);
+
+  const absl::Time begin = clock_->Now();
+  const absl::Status held = TryToHold(&entry, &attempt);
+  if (call_.cancelled()) return;
+  if (!held.ok()) return Refuse(std::move(entry), held, &attempt);
+  if (entry.held == nullptr) return;  // room is being made for it
+  entry.state = HoldState::kReady;
+  entry.ready_since = clock_->Now();
+  load_seconds_.Observe(entry.ready_since - begin);
+  metrics_
+      ->AddCounter("generation_loads_total", "Generations that became ready, or were refused.",
+                   {{"index", index}, {"result", "READY"}})
+      .Increment();
+  Log(Severity::kInfo, "generation loaded",
+      {{"index", index},
+       {"generation", generation},
+       {"sequence", sequence},
+       {"seconds", absl::ToDoubleSeconds(entry.ready_since - begin)}});
+  refusals_.Forget(index, generation);
+  attempts_.erase({index, generation});
+  table_->Put(std::move(entry));
+}
+
+// Fills `held` in, unless room has to be made first.
+absl::Status GenerationFollower::TryToHold(HeldGeneration* entry, Attempt* attempt) {
+  const Manifest& manifest = *entry->manifest;
+  const Manifest* const alone = &manifest;
+  ASSIGN_OR_RETURN(const int64_t bytes, host_->Footprint(absl::MakeConstSpan(&alone, 1)));
+  if (bytes > options_.memory_limit) {
+    return WithReason(absl::ResourceExhaustedError(absl::StrCat(
+                          "takes ", bytes, " bytes of memory; memory_limit is ",
+                          options_.memory_limit, ": raise it, or use more and smaller shards")),
+                      "TOO_BIG");
+  }
+  const auto known = table_->Get(entry->index, entry->generation);
+  if (!known.has_value() || known->state != HoldState::kRefused) table_->Put(*entry);
+  if (attempt->verified != attempt->identity) {
+    RETURN_IF_ERROR(host_->Verify(manifest, call_));
+    attempt->verified = attempt->identity;
+  }
+  ASSIGN_OR_RETURN(const int64_t together, FootprintWith(manifest, ""));
+  if (together > options_.memory_limit) {
+    RETURN_IF_ERROR(MakeRoom(entry));
+    ASSIGN_OR_RETURN(const int64_t still, FootprintWith(manifest, ""));
+    if (still > options_.memory_limit) return absl::OkStatus();  // requests hold the old one
+  }
+  table_->Put(*entry);
+  ASSIGN_OR_RETURN(auto held, host_->Load(manifest, call_));
+  entry->held = janitor_->Adopt(std::move(held));
+  return absl::OkStatus();
+}
+
+// What is held, is still leaving, and `manifest` take; but for what is held of one index.
+absl::StatusOr<int64_t> GenerationFollower::FootprintWith(const Manifest& manifest,
+                                                          absl::string_view without_index) {
+  leaving_.erase(std::remove_if(leaving_.begin(), leaving_.end(),
+                                [](const Leaving& leaving) { return leaving.held.expired(); }),
+                 leaving_.end());
+  std::vector<const Manifest*> manifests = {&manifest};
+  const std::vector<HeldGeneration> all = table_->All();
+  for (const HeldGeneration& entry : all) {
+    if (entry.state == HoldState::kReady && entry.index != without_index) {
+      manifests.push_back(entry.manifest.get());
+    }
+  }
+  for (const Leaving& leaving : leaving_) manifests.push_back(leaving.manifest.get());
+  return host_->Footprint(manifests);
+}
+
+// Lets the older generations of the index go if that gives room and the routers allow it.
+absl::Status GenerationFollower::MakeRoom(HeldGeneration* entry) {
+  ASSIGN_OR_RETURN(const int64_t without, FootprintWith(*entry->manifest, entry->index));
+  if (without > options_.memory_limit) {
+    return WithReason(absl::ResourceExhaustedError(
+                          absl::StrCat("takes ", without,
+                                       " bytes of memory together with what other indexes hold; "
+                                       "memory_limit is ",
+                                       options_.memory_limit)),
+                      "TOO_BIG");
+  }
+  std::vector<HeldGeneration> old;
+  for (HeldGeneration& other : table_->OfIndex(entry->index)) {
+    if (other.state == HoldState::kReady) old.push_back(std::move(other));
+  }
+  const absl::Time now = clock_->Now();
+  for (const HeldGeneration& other : old) {
+    if (uses_.MayRelease(other.index, other.generation, now)) continue;
+    entry->needs_room = true;
+    return WithReason(
+        absl::ResourceExhaustedError(absl::StrCat(
+            "does not fit beside generation ", other.generation,
+            ", which is in use: memory_limit is ", options_.memory_limit,
+            "; it is loaded when another replica has taken over, or with more memory")),
+        "NEEDS_ROOM");
+  }
+  for (const HeldGeneration& other : old) Release(other, "to make room");
+  old.clear();
+  janitor_->Flush();
+  return absl::OkStatus();
+}
+
+void GenerationFollower::Refuse(HeldGeneration entry, const absl::Status& refusal,
+                                Attempt* attempt) {
+  const std::string reason = ReasonOf(refusal);
+  if (IsFinal(refusal)) {
+    attempt->retry_at = absl::InfiniteFuture();
+    const absl::Status kept =
+        refusals_.Remember(entry.index, entry.generation, attempt->identity, refusal);
+    if (!kept.ok()) Log(Severity::kWarning, "a refusal is not remembered", {{"error", kept}});
+  } else if (reason == "TOO_BIG" || reason == "NEEDS_ROOM") {
+    attempt->retry_at = absl::InfinitePast();  // whether there is room is quickly seen
+  } else {
+    const absl::Duration wait = kFirstRetry * (int64_t{1} << std::min(attempt->failures++, 10));
+    attempt->retry_at = clock_->Now() + std::min(wait, kLongestRetry);
+  }
+  const auto known = table_->Get(entry.index, entry.generation);
+  const bool news = !known.has_value() || known->state != HoldState::kRefused ||
+                    ReasonOf(known->refusal) != reason;
+  entry.state = HoldState::kRefused;
+  entry.refusal = refusal;
+  if (news) {
+    metrics_
+        ->AddCounter("generation_loads_total", "Generations that became ready, or were refused.",
+                     {{"index", entry.index}, {"result", reason}})
+        .Increment();
+    Log(Severity::kError, "generation refused",
+        {{"index", entry.index},
+         {"generation", entry.generation},
+         {"reason", reason},
+         {"error", refusal}});
+  }
+  table_->Put(std::move(entry));
+}
+
+void GenerationFollower::ReleaseOld(const std::string& index) {
+  const Wanted& wanted = wanted_[index];
+  const std::vector<HeldGeneration> own = table_->OfIndex(index);
+  const HeldGeneration* serving = nullptr;
+  for (const HeldGeneration& entry : own) {
+    if (entry.state != HoldState::kReady) continue;
+    if (serving == nullptr || entry.generation == wanted.generation ||
+        (serving->generation != wanted.generation && entry.sequence > serving->sequence)) {
+      serving = &entry;
+    }
+  }
+  if (serving == nullptr) return;
+  const absl::Time now = clock_->Now();
+  const bool settled = now - std::max(serving->ready_since, wanted.since) >= options_.release_after;
+  for (const HeldGeneration& entry : own) {
+    if (entry.generation == serving->generation) continue;
+    if (entry.state == HoldState::kReady) {
+      const bool idle = now - table_->LastUse(index, entry.generation) >= options_.release_after;
+      if (settled && idle && !uses_.InUse(index, entry.generation, now)) {
+        Release(entry, "a newer one is in use");
+      }
+    } else if (entry.generation != wanted.generation) {
+      table_->Remove(index, entry.generation);  // nobody asks for it any more
+      attempts_.erase({index, entry.generation});
+    }
+  }
+}
+
+// Requests that work on it finish; the janitor frees it when the last one has.
+void GenerationFollower::Release(const HeldGeneration& entry, absl::string_view why) {
+  leaving_.push_back({entry.manifest, entry.held});
+  table_->Remove(entry.index, entry.generation);
+  Log(Severity::kInfo, "generation released",
+      {{"index", entry.index}, {"generation", entry.generation}, {"why", why}});
+}
+
+void GenerationFollower::UpdateMetrics(const std::string& index) {
+  int64_t served = 0;
+  for (const HeldGeneration& entry : table_->OfIndex(index)) {
+    if (entry.state == HoldState::kReady) served = std::max(served, entry.sequence);
+  }
+  const auto set = [&](const char* which, int64_t sequence) {
+    metrics_
+        ->AddGauge("generation_sequence",
+                   "Sequence number of the generation that CURRENT names (desired) and of the "
+                   "newest that is ready.",
+                   {{"index", index}, {"which", which}})
+        .Set(static_cast<double>(sequence));
+  };
+  set("desired", wanted_[index].sequence);
+  set("ready", served);
+}
+
+}  // namespace sightline

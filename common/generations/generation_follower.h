@@ -1,0 +1,156 @@
+// Keeps what a server holds in step with CURRENT.
+//
+// One thread looks at the CURRENT of every index again and again.  A generation that it
+// names is verified, given room, loaded and put into the table, one after another, so that
+// loading takes one core and the memory of one; or it is refused, with a reason that the
+// table shows, and what was held before is served on.  An older one goes when a newer one
+// is ready and neither routers nor requests have used it for a while.
+//
+// Refusals that another try cannot mend are remembered (refusals.h).  Trouble of the
+// machine is tried again, after a second, two, and so on up to a minute.  When CURRENT is
+// refused and nothing of the index is held, as after a restart, the newest generation
+// published before it that is good is served.
+//
+// Memory is planned, not probed: the host says what a set of generations takes, and no
+// generation is loaded that would take it beyond the limit.  When only the one in use is
+// in the way, the server says so (needs_room) and waits until the routers allow it to let
+// that go, which they do when others hold it.
+#ifndef SIGHTLINE_COMMON_GENERATIONS_GENERATION_FOLLOWER_H_
+#define SIGHTLINE_COMMON_GENERATIONS_GENERATION_FOLLOWER_H_
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "common/base/call_context.h"
+#include "common/base/clock.h"
+#include "common/generations/generation_options.h"
+#include "common/generations/generation_table.h"
+#include "common/generations/janitor.h"
+#include "common/generations/refusals.h"
+#include "common/generations/router_uses.h"
+#include "common/metrics/metrics.h"
+#include "sightline/bundle/v1/generation.pb.h"
+
+namespace sightline {
+
+// What a server does with generations.  Called by one thread at a time.
+class GenerationHost {
+ public:
+  using Manifest = bundle::v1::GenerationManifest;
+  virtual ~GenerationHost() = default;
+
+  // The files that this server reads of a generation, for telling whether they changed.
+  virtual std::vector<std::string> Files(const Manifest& manifest) const = 0;
+
+  // Bytes of memory that it takes to hold exactly these.  What they share counts once.
+  virtual absl::StatusOr<int64_t> Footprint(
+      absl::Span<const Manifest* const> generations) const = 0;
+
+  // Checks all that can be checked without holding it.  Errors with a reason.
+  virtual absl::Status Verify(const Manifest& manifest, const CallContext& call) = 0;
+
+  // Loads it and makes it ready for its first request.  Errors with a reason.
+  virtual absl::StatusOr<std::shared_ptr<const void>> Load(const Manifest& manifest,
+                                                           const CallContext& call) = 0;
+};
+
+// Start and the destructor belong to one thread; NoteUses is thread-safe.
+class GenerationFollower {
+ public:
+  // All outlive the follower.  `on_ready` is called once, on the follower's thread, when
+  // every index was looked at and something can be served.
+  GenerationFollower(const GenerationOptions& options, GenerationHost* host, GenerationTable* table,
+                     Janitor* janitor, MetricsRegistry* metrics, Clock* clock,
+                     std::function<void()> on_ready);
+
+  // Stops the thread; a load in progress is cancelled.
+  ~GenerationFollower();
+
+  GenerationFollower(const GenerationFollower&) = delete;
+  GenerationFollower& operator=(const GenerationFollower&) = delete;
+
+  // Begins to follow; returns when every index was looked at once.
+  void Start();
+
+  // Looks at every index once, on the calling thread: what the follower's thread does.
+  void Pass();
+
+  // What a router told that it uses.
+  void NoteUses(absl::string_view router, std::vector<GenerationUse> uses);
+
+ private:
+  using Manifest = bundle::v1::GenerationManifest;
+  using Name = std::pair<std::string, std::string>;  // index, generation
+
+  // What is known of a generation that is not held.
+  struct Attempt {
+    std::string identity;  // of the files that were refused
+    std::string verified;  // identity of the files that were verified
+    absl::Time retry_at = absl::InfinitePast();
+    int failures = 0;  // of the kind that another try may mend
+  };
+  struct Wanted {
+    std::string generation;
+    int64_t sequence = 0;
+    absl::Time since;
+  };
+  struct Leaving {
+    std::shared_ptr<const Manifest> manifest;
+    std::weak_ptr<const void> held;
+  };
+
+  void Run();
+  void FollowIndex(const std::string& index);
+  void Hold(const std::string& index, const std::string& generation, int64_t sequence);
+  absl::Status TryToHold(HeldGeneration* entry, Attempt* attempt);
+  absl::Status MakeRoom(HeldGeneration* entry);
+  void Refuse(HeldGeneration entry, const absl::Status& refusal, Attempt* attempt);
+  void FallBack(const std::string& index, const bundle::v1::CurrentGeneration& current);
+  void ReleaseOld(const std::string& index);
+  void Release(const HeldGeneration& entry, absl::string_view why);
+  absl::StatusOr<int64_t> FootprintWith(const Manifest& manifest, absl::string_view without_index);
+  bool HoldsAny(const std::string& index) const;
+  void NoteCurrentError(const std::string& index, const absl::Status& status);
+  void UpdateMetrics(const std::string& index);
+
+  const GenerationOptions options_;
+  GenerationHost* const host_;
+  GenerationTable* const table_;
+  Janitor* const janitor_;
+  MetricsRegistry* const metrics_;
+  Clock* const clock_;
+  const std::function<void()> on_ready_;
+  RouterUses uses_;
+  const CallContext call_;  // of all that is loaded; cancelled when the follower goes
+
+  // Of the thread that passes.
+  Refusals refusals_;
+  std::map<Name, Attempt> attempts_;
+  std::map<std::string, Wanted> wanted_;  // index -> what CURRENT names
+  std::map<std::string, std::string> current_errors_;
+  std::vector<Leaving> leaving_;
+  bool ready_ = false;
+  const Histogram load_seconds_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool passed_ = false;  // guarded by mutex_, as is
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_GENERATIONS_GENERATION_FOLLOWER_H_

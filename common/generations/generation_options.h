@@ -1,0 +1,26 @@
+// How a server follows the generations of a store.
+#ifndef SIGHTLINE_COMMON_GENERATIONS_GENERATION_OPTIONS_H_
+#define SIGHTLINE_COMMON_GENERATIONS_GENERATION_OPTIONS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+
+namespace sightline {
+
+struct GenerationOptions {
+  std::string store;
+  std::vector<std::string> indexes;
+  std::string state_dir;  // of the refusals; empty: none are remembered
+  absl::Duration poll_interval = absl::Seconds(1);
+  // How long after its last use, and after a newer one is ready, a generation is kept.
+  absl::Duration release_after = absl::Seconds(10);
+  // Bytes that the generations held may take together.
+  int64_t memory_limit = INT64_MAX;
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_GENERATIONS_GENERATION_OPTIONS_H_

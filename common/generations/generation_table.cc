@@ -1,0 +1,106 @@
+#include "common/generations/generation_table.h"
+
+#include "absl/strings/str_cat.h"
+#include "common/base/error_details.h"
+
+namespace sightline {
+namespace {
+
+absl::Status Missing(absl::string_view index, absl::string_view generation, bool complete) {
+  const std::string name = absl::StrCat("generation '", generation, "' of index '", index, "'");
+  const absl::Status status =
+      complete ? absl::FailedPreconditionError(absl::StrCat(name, " is not held by this server"))
+               : absl::UnavailableError(absl::StrCat(
+                     name, " is not held by this server, which has not loaded everything yet"));
+  return WithReason(status, complete ? "GENERATION_NOT_HELD" : "SERVER_LOADING",
+                    {{"index", std::string(index)}, {"generation", std::string(generation)}});
+}
+
+absl::Status WrongSpace(const bundle::v1::GenerationManifest& manifest, absl::string_view space) {
+  const std::string& expected = manifest.embedding().space();
+  return WithReason(absl::FailedPreconditionError(absl::StrCat(
+                        "generation '", manifest.generation(), "' of index '", manifest.index(),
+                        "' lies in embedding space ", expected, ", not in '", space, "'")),
+                    "EMBEDDING_SPACE_MISMATCH",
+                    {{"expectedSpace", expected}, {"actualSpace", std::string(space)}});
+}
+
+}  // namespace
+
+void GenerationTable::SetComplete() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  complete_ = true;
+}
+
+void GenerationTable::Put(HeldGeneration entry) {
+  std::shared_ptr<const void> old;  // goes after the lock
+  std::lock_guard<std::mutex> lock(mutex_);
+  Row& row = rows_[{entry.index, entry.generation}];
+  old = std::move(row.entry.held);
+  row.entry = std::move(entry);
+}
+
+void GenerationTable::SetSequence(absl::string_view index, absl::string_view generation,
+                                  int64_t sequence) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = rows_.find({std::string(index), std::string(generation)});
+  if (found != rows_.end()) found->second.entry.sequence = sequence;
+}
+
+void GenerationTable::Remove(absl::string_view index, absl::string_view generation) {
+  std::shared_ptr<const void> old;  // goes after the lock
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = rows_.find({std::string(index), std::string(generation)});
+  if (found == rows_.end()) return;
+  old = std::move(found->second.entry.held);
+  rows_.erase(found);
+}
+
+absl::StatusOr<HeldGeneration> GenerationTable::Find(absl::string_view index,
+                                                     absl::string_view generation,
+                                                     absl::string_view space) {
+  const absl::Time now = clock_->Now();
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = rows_.find({std::string(index), std::string(generation)});
+  if (found == rows_.end() || found->second.entry.state != HoldState::kReady) {
+    return Missing(index, generation, complete_);
+  }
+  Row& row = found->second;
+  if (row.entry.manifest->embedding().space() != space) {
+    return WrongSpace(*row.entry.manifest, space);
+  }
+  row.last_use = now;
+  return row.entry;
+}
+
+absl::Time GenerationTable::LastUse(absl::string_view index, absl::string_view generation) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = rows_.find({std::string(index), std::string(generation)});
+  return found == rows_.end() ? absl::InfinitePast() : found->second.last_use;
+}
+
+absl::optional<HeldGeneration> GenerationTable::Get(absl::string_view index,
+                                                    absl::string_view generation) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = rows_.find({std::string(index), std::string(generation)});
+  if (found == rows_.end()) return absl::nullopt;
+  return found->second.entry;
+}
+
+std::vector<HeldGeneration> GenerationTable::All() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<HeldGeneration> all;
+  for (const auto& [name, row] : rows_) all.push_back(row.entry);
+  return all;
+}
+
+std::vector<HeldGeneration> GenerationTable::OfIndex(absl::string_view index) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<HeldGeneration> own;
+  for (const auto& [name, row] : rows_) {
+    if (name.first == index) own.push_back(row.entry);
+  }
+  return own;
+}
+
+}  // namespace sightline

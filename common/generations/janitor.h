@@ -1,0 +1,60 @@
+// Frees what is expensive to free on a thread of its own.
+//
+// A model or a mapped shard goes when its last user lets go, and the last user may well be
+// a request.  Unmapping a gigabyte takes a while; what the janitor has adopted is unmapped
+// by the janitor, whoever was last.
+#ifndef SIGHTLINE_COMMON_GENERATIONS_JANITOR_H_
+#define SIGHTLINE_COMMON_GENERATIONS_JANITOR_H_
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+namespace sightline {
+
+// Thread-safe.
+class Janitor {
+ public:
+  Janitor();
+
+  // Frees what is waiting.  What is let go later is freed by whoever lets it go.
+  ~Janitor();
+
+  Janitor(const Janitor&) = delete;
+  Janitor& operator=(const Janitor&) = delete;
+
+  // The same object; freed by the janitor when its last holder has let go.
+  template <typename T>
+  std::shared_ptr<const T> Adopt(std::shared_ptr<const T> object) {
+    const T* const raw = object.get();
+    return std::shared_ptr<const T>(
+        raw, [work = work_, object = std::move(object)](const T*) mutable {
+          Leave(*work, [object = std::move(object)]() mutable { object.reset(); });
+        });
+  }
+
+  // Returns when all that was let go before is freed.
+  void Flush();
+
+ private:
+  struct Work {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::deque<std::function<void()>> waiting;  // guarded by mutex, as are
+    bool busy = false;
+    bool closed = false;
+  };
+  static void Leave(Work& work, std::function<void()> free);
+  void Run();
+
+  const std::shared_ptr<Work> work_;
+  std::thread thread_;
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_GENERATIONS_JANITOR_H_

@@ -1,0 +1,148 @@
+#include "services/index_search/search_host.h"
+
+#include <numeric>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/error_details.h"
+#include "common/base/files.h"
+#include "common/base/status_macros.h"
+#include "common/bundle/generation.h"
+#include "common/bundle/manifest.h"
+#include "common/bundle/probe_file.h"
+#include "common/bundle/verify.h"
+#include "common/index/recall_probes.h"
+#include "common/log/log.h"
+
+namespace sightline {
+namespace {
+
+constexpr int64_t kPageBytes = 4096;
+
+VectorView ViewOf(const ShardVectors& vectors) {
+  return {vectors.data(), vectors.size(), vectors.dimension(), vectors.stride()};
+}
+
+// Touches every page, so that no request waits for the disk or the page table.
+absl::Status Prefault(const ShardVectors& vectors, const CallContext& call) {
+  const auto* bytes = reinterpret_cast<const volatile char*>(vectors.data());
+  const int64_t count = vectors.size() * vectors.stride() * static_cast<int64_t>(sizeof(float));
+  for (int64_t i = 0; i < count; i += kPageBytes) {
+    if (i % (int64_t{64} << 20) == 0) RETURN_IF_ERROR(call.Check("load a shard"));
+    (void)bytes[i];
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+SearchHost::SearchHost(const SearchHostOptions& options, ComputePool* pool, Janitor* janitor)
+    : options_(options), pool_(pool), janitor_(janitor), alone_(1) {}
+
+std::vector<int> SearchHost::ShardsOf(const Manifest& manifest) const {
+  if (!options_.shards.empty()) return options_.shards;
+  std::vector<int> all(manifest.shards_size());
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+std::string SearchHost::Directory(const Manifest& manifest) const {
+  return GenerationDirectory(options_.store, manifest.index(), manifest.generation());
+}
+
+std::vector<std::string> SearchHost::Files(const Manifest& manifest) const {
+  const std::string directory = Directory(manifest);
+  std::vector<std::string> files;
+  for (const int shard : ShardsOf(manifest)) {
+    if (shard >= manifest.shards_size()) {
+      files.push_back(JoinPath(directory, ShardFileName(shard, manifest.shards_size(), "vectors")));
+      continue;
+    }
+    const bundle::v1::ShardManifest& description = manifest.shards(shard);
+    files.push_back(JoinPath(directory, description.vectors().path()));
+    if (description.has_probes()) files.push_back(JoinPath(directory, description.probes().path()));
+  }
+  files.push_back(
+      JoinPath(ModelDirectory(options_.store, manifest.encoder_model()), kManifestFile));
+  return files;
+}
+
+absl::StatusOr<int64_t> SearchHost::Footprint(absl::Span<const Manifest* const> generations) const {
+  int64_t bytes = 0;
+  for (const Manifest* manifest : generations) {
+    for (const int shard : ShardsOf(*manifest)) {
+      if (shard < manifest->shards_size()) bytes += manifest->shards(shard).vectors().byte_count();
+    }
+  }
+  return bytes;
+}
+
+absl::Status SearchHost::Verify(const Manifest& manifest, const CallContext& call) {
+  for (const int shard : ShardsOf(manifest)) {
+    if (shard < manifest.shards_size()) continue;
+    return WithReason(absl::FailedPreconditionError(absl::StrCat(
+                          "the configuration wants shard ", shard, ", but the generation has ",
+                          manifest.shards_size(), "; change `shards` or encode with as many")),
+                      "NO_SUCH_SHARD");
+  }
+  // Vectors can be searched without the models at hand; the encoder insists on them.
+  const absl::Status space = CheckEmbeddingSpace(options_.store, manifest);
+  if (!absl::IsNotFound(space)) RETURN_IF_ERROR(space);
+  if (!options_.verify) return absl::OkStatus();
+  VerifyOptions verify;
+  verify.shards = ShardsOf(manifest);
+  verify.features = false;
+  verify.state_dir = options_.state_dir;
+  return VerifyGeneration(options_.store, manifest, verify, call);
+}
+
+absl::StatusOr<std::shared_ptr<const void>> SearchHost::Load(const Manifest& manifest,
+                                                             const CallContext& call) {
+  ComputePool::SingleThreadedLibraries();
+  auto held = std::make_shared<SearchGeneration>();
+  for (const int shard : ShardsOf(manifest)) {
+    ASSIGN_OR_RETURN(SearchableShard opened, OpenShard(manifest, shard));
+    RETURN_IF_ERROR(Prefault(*opened.vectors, call));
+    RETURN_IF_ERROR(CheckRecall(manifest, shard, *opened.vectors, call));
+    held->shards[shard] = janitor_->Adopt<SearchableShard>(
+        std::make_shared<const SearchableShard>(std::move(opened)));
+  }
+  return std::shared_ptr<const void>(std::move(held));
+}
+
+absl::StatusOr<SearchableShard> SearchHost::OpenShard(const Manifest& manifest, int shard) {
+  const bundle::v1::ShardManifest& description = manifest.shards(shard);
+  SearchableShard opened;
+  ASSIGN_OR_RETURN(opened.vectors,
+                   ShardVectors::Open(JoinPath(Directory(manifest), description.vectors().path()),
+                                      description, manifest.embedding().dimension()));
+  ASSIGN_OR_RETURN(opened.index, OpenFlatIndex(ViewOf(*opened.vectors), pool_));
+  return opened;
+}
+
+absl::Status SearchHost::CheckRecall(const Manifest& manifest, int shard,
+                                     const ShardVectors& vectors, const CallContext& call) {
+  if (!manifest.has_recall_probe()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const Probes probes,
+                   ReadProbes(JoinPath(Directory(manifest), manifest.shards(shard).probes().path()),
+                              manifest, shard));
+  // The same index on a pool of its own.
+  ASSIGN_OR_RETURN(const std::unique_ptr<VectorIndex> index,
+                   OpenFlatIndex(ViewOf(vectors), &alone_));
+  ASSIGN_OR_RETURN(const double recall, MeasureRecall(*index, probes, call));
+  const double floor = manifest.recall_probe().floor();
+  Log(Severity::kInfo, "recall measured",
+      {{"index", manifest.index()},
+       {"generation", manifest.generation()},
+       {"shard", shard},
+       {"recall", recall},
+       {"floor", floor}});
+  if (recall >= floor) return absl::OkStatus();
+  return WithReason(absl::FailedPreconditionError(absl::StrCat(
+                        "shard ", shard, " finds ", recall, " of the true neighbors of its ",
+                        probes.queries.rows(), " probe queries; the manifest asks for ", floor,
+                        ": build the index again, or with parameters that find more")),
+                    "RECALL_TOO_LOW");
+}
+
+}  // namespace sightline

@@ -1,0 +1,59 @@
+// What index_search does with a generation: it maps the vectors of its shards, measures
+// their recall and searches them.
+#ifndef SIGHTLINE_SERVICES_INDEX_SEARCH_SEARCH_HOST_H_
+#define SIGHTLINE_SERVICES_INDEX_SEARCH_SEARCH_HOST_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/base/compute_pool.h"
+#include "common/generations/generation_follower.h"
+#include "common/generations/janitor.h"
+#include "services/index_search/search_engine.h"
+
+namespace sightline {
+
+struct SearchHostOptions {
+  std::string store;
+  std::string state_dir;    // of the stamps
+  std::vector<int> shards;  // to hold, of every index; empty: all of them
+  bool verify = true;
+};
+
+class SearchHost : public GenerationHost {
+ public:
+  // `pool` searches and `janitor` frees the shards; both outlive whatever is loaded.
+  SearchHost(const SearchHostOptions& options, ComputePool* pool, Janitor* janitor);
+
+  std::vector<std::string> Files(const Manifest& manifest) const override;
+
+  // The vectors' files: mapped, but slow to search where they are not in memory.
+  absl::StatusOr<int64_t> Footprint(absl::Span<const Manifest* const> generations) const override;
+
+  // FailedPrecondition: a shard that the generation has not (NO_SUCH_SHARD), or a space
+  // that its encoder does not write to.  Otherwise as VerifyGeneration.
+  absl::Status Verify(const Manifest& manifest, const CallContext& call) override;
+
+  // A SearchGeneration.  FailedPrecondition (RECALL_TOO_LOW) if a shard's index finds fewer
+  // of the true neighbors than the manifest asks for.
+  absl::StatusOr<std::shared_ptr<const void>> Load(const Manifest& manifest,
+                                                   const CallContext& call) override;
+
+ private:
+  std::vector<int> ShardsOf(const Manifest& manifest) const;
+  std::string Directory(const Manifest& manifest) const;
+  absl::StatusOr<SearchableShard> OpenShard(const Manifest& manifest, int shard);
+  absl::Status CheckRecall(const Manifest& manifest, int shard, const ShardVectors& vectors,
+                           const CallContext& call);
+
+  const SearchHostOptions options_;
+  ComputePool* const pool_;
+  Janitor* const janitor_;
+  ComputePool alone_;  // of the loading thread: probes must not queue before requests
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_SERVICES_INDEX_SEARCH_SEARCH_HOST_H_

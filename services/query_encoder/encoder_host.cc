@@ -1,0 +1,82 @@
+#include "services/query_encoder/encoder_host.h"
+
+#include <set>
+#include <utility>
+
+#include "common/base/compute_pool.h"
+#include "common/base/status_macros.h"
+#include "common/bundle/verify.h"
+#include "common/models/inference.h"
+
+namespace sightline {
+namespace {
+
+// A picture to warm up with: grey, of a common size.
+Pixels GreyPicture() {
+  Pixels picture;
+  picture.width = 320;
+  picture.height = 240;
+  picture.rgb.assign(static_cast<size_t>(picture.width) * picture.height * 3, 128);
+  return picture;
+}
+
+// The first forward pass of a model allocates and compiles; no caller should wait for that.
+absl::Status WarmUp(const Model& encoder, const CallContext& call) {
+  if (encoder.text_encoder() != nullptr) {
+    ASSIGN_OR_RETURN(const Tokens tokens,
+                     encoder.text_encoder()->Tokenize("a picture to warm up with"));
+    RETURN_IF_ERROR(encoder.text_encoder()->Encode(absl::MakeConstSpan(&tokens, 1), call).status());
+  }
+  if (encoder.image_encoder() == nullptr || encoder.region_extractor() == nullptr) {
+    return absl::OkStatus();
+  }
+  const Pixels picture = GreyPicture();
+  ASSIGN_OR_RETURN(std::vector<RegionSet> regions,
+                   encoder.region_extractor()->Extract(absl::MakeConstSpan(&picture, 1), call));
+  ImageInput image;
+  image.regions = std::move(regions.front());
+  return encoder.image_encoder()->Encode(absl::MakeConstSpan(&image, 1), call).status();
+}
+
+}  // namespace
+
+EncoderHost::EncoderHost(std::string store, ModelCache* models)
+    : store_(std::move(store)), models_(models) {}
+
+std::vector<std::string> EncoderHost::Files(const Manifest& manifest) const {
+  std::vector<std::string> files = models_->Files(manifest.encoder_model());
+  if (manifest.reranker_model().empty()) return files;
+  for (std::string& file : models_->Files(manifest.reranker_model())) {
+    files.push_back(std::move(file));
+  }
+  return files;
+}
+
+absl::StatusOr<int64_t> EncoderHost::Footprint(
+    absl::Span<const Manifest* const> generations) const {
+  std::set<std::string> models;
+  for (const Manifest* manifest : generations) {
+    models.insert(manifest->encoder_model());
+    if (!manifest->reranker_model().empty()) models.insert(manifest->reranker_model());
+  }
+  return models_->Footprint(models);
+}
+
+absl::Status EncoderHost::Verify(const Manifest& manifest, const CallContext&) {
+  return CheckEmbeddingSpace(store_, manifest);
+}
+
+absl::StatusOr<std::shared_ptr<const void>> EncoderHost::Load(const Manifest& manifest,
+                                                              const CallContext& call) {
+  ComputePool::SingleThreadedLibraries();
+  UseSingleThreadedTorch();
+  auto held = std::make_shared<EncoderGeneration>();
+  ASSIGN_OR_RETURN(held->encoder, models_->Get(manifest.encoder_model()));
+  if (!manifest.reranker_model().empty()) {
+    ASSIGN_OR_RETURN(held->reranker, models_->GetCrossEncoder(manifest.reranker_model()));
+  }
+  RETURN_IF_ERROR(WarmUp(*held->encoder, call));
+  return std::shared_ptr<const void>(std::move(held));
+}
+
+}  // namespace sightline

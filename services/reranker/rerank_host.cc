@@ -1,0 +1,86 @@
+#include "services/reranker/rerank_host.h"
+
+#include <set>
+#include <utility>
+
+#include "common/base/compute_pool.h"
+#include "common/base/files.h"
+#include "common/base/status_macros.h"
+#include "common/bundle/generation.h"
+#include "common/bundle/verify.h"
+#include "common/models/inference.h"
+
+namespace sightline {
+namespace {
+
+// The first forward pass of a model allocates and compiles; no caller should wait for that.
+// Only a text is at hand to warm up with, so captions wait for their first image.
+absl::Status WarmUp(const RerankGeneration& generation, const GenerationHost::Manifest& manifest,
+                    const CallContext& call) {
+  if (manifest.item_kind() != bundle::v1::IMAGE) return absl::OkStatus();
+  const CrossEncoder& encoder = *generation.model->cross_encoder();
+  ASSIGN_OR_RETURN(const ItemFeatures text, encoder.PrepareText("a picture to warm up with"));
+  for (const auto& [shard, features] : generation.features) {
+    if (features->size() == 0) continue;
+    const int64_t row = 0;
+    ASSIGN_OR_RETURN(const std::vector<ItemFeatures> image,
+                     features->Get(generation.model->id(), absl::MakeConstSpan(&row, 1)));
+    const ScoringPair pair{&text, &image.front()};
+    return encoder.Score(absl::MakeConstSpan(&pair, 1), call).status();
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+RerankHost::RerankHost(const RerankHostOptions& options, ModelCache* models, Janitor* janitor)
+    : options_(options), models_(models), janitor_(janitor) {}
+
+std::string RerankHost::FeaturesPath(const Manifest& manifest, int shard) const {
+  return JoinPath(GenerationDirectory(options_.store, manifest.index(), manifest.generation()),
+                  manifest.shards(shard).features().path());
+}
+
+std::vector<std::string> RerankHost::Files(const Manifest& manifest) const {
+  if (manifest.reranker_model().empty()) return {};
+  std::vector<std::string> files = models_->Files(manifest.reranker_model());
+  for (int shard = 0; shard < manifest.shards_size(); ++shard) {
+    files.push_back(FeaturesPath(manifest, shard));
+  }
+  return files;
+}
+
+absl::StatusOr<int64_t> RerankHost::Footprint(absl::Span<const Manifest* const> generations) const {
+  std::set<std::string> models;
+  for (const Manifest* manifest : generations) {
+    if (!manifest->reranker_model().empty()) models.insert(manifest->reranker_model());
+  }
+  return models_->Footprint(models);
+}
+
+absl::Status RerankHost::Verify(const Manifest& manifest, const CallContext& call) {
+  if (manifest.reranker_model().empty() || !options_.verify) return absl::OkStatus();
+  VerifyOptions verify;
+  verify.vectors = false;
+  verify.state_dir = options_.state_dir;
+  return VerifyGeneration(options_.store, manifest, verify, call);
+}
+
+absl::StatusOr<std::shared_ptr<const void>> RerankHost::Load(const Manifest& manifest,
+                                                             const CallContext& call) {
+  ComputePool::SingleThreadedLibraries();
+  UseSingleThreadedTorch();
+  auto held = std::make_shared<RerankGeneration>();
+  if (!manifest.reranker_model().empty()) {
+    ASSIGN_OR_RETURN(held->model, models_->GetCrossEncoder(manifest.reranker_model()));
+    for (int shard = 0; shard < manifest.shards_size(); ++shard) {
+      ASSIGN_OR_RETURN(std::shared_ptr<const FeatureStore> features,
+                       FeatureStore::Open(FeaturesPath(manifest, shard), manifest.shards(shard)));
+      held->features[shard] = janitor_->Adopt(std::move(features));
+    }
+    RETURN_IF_ERROR(WarmUp(*held, manifest, call));
+  }
+  return std::shared_ptr<const void>(std::move(held));
+}
+
+}  // namespace sightline

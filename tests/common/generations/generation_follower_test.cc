@@ -1,0 +1,414 @@
+#include "common/generations/generation_follower.h"
+
+#include <unistd.h>
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "catch2/catch.hpp"
+#include "common/base/error_details.h"
+#include "common/base/files.h"
+#include "common/bundle/generation.h"
+#include "common/bundle/manifest.h"
+#include "common/bundle/publication.h"
+#include "common/generations/generation_table.h"
+#include "tests/common/bundle/items.h"
+#include "tests/support/fake_clock.h"
+#include "tests/support/temp_dir.h"
+
+namespace sightline {
+namespace {
+
+// Holds names.  What it says of a generation is set by the test.
+class FakeHost : public GenerationHost {
+ public:
+  explicit FakeHost(std::string store) : store_(std::move(store)) {}
+
+  std::vector<std::string> Files(const Manifest& manifest) const override {
+    return {JoinPath(GenerationDirectory(store_, manifest.index(), manifest.generation()),
+                     manifest.shards(0).vectors().path())};
+  }
+  absl::StatusOr<int64_t> Footprint(absl::Span<const Manifest* const> generations) const override {
+    std::set<std::string> names;
+    for (const Manifest* manifest : generations) names.insert(manifest->generation());
+    return 100 * static_cast<int64_t>(names.size());
+  }
+  absl::Status Verify(const Manifest& manifest, const CallContext&) override {
+    verified.push_back(manifest.generation());
+    const auto bad = verify.find(manifest.generation());
+    return bad == verify.end() ? absl::OkStatus() : bad->second;
+  }
+  absl::StatusOr<std::shared_ptr<const void>> Load(const Manifest& manifest,
+                                                   const CallContext&) override {
+    loaded.push_back(manifest.generation());
+    const auto bad = load.find(manifest.generation());
+    if (bad != load.end()) return bad->second;
+    return std::shared_ptr<const void>(std::make_shared<std::string>(manifest.generation()));
+  }
+
+  std::map<std::string, absl::Status> verify, load;
+  std::vector<std::string> verified, loaded;
+
+ private:
+  const std::string store_;
+};
+
+struct Rig {
+  explicit Rig(int64_t memory_limit = INT64_MAX) : limit(memory_limit) { Restart(); }
+
+  void Restart() {
+    follower.reset();
+    table = std::make_unique<GenerationTable>(&clock);
+    host.verified.clear();
+    host.loaded.clear();
+    GenerationOptions options;
+    options.store = store.path();
+    options.indexes = {"images"};
+    options.state_dir = state.path();
+    options.memory_limit = limit;
+    follower = std::make_unique<GenerationFollower>(options, &host, table.get(), &janitor, &metrics,
+                                                    &clock, [this] { ++ready_calls; });
+  }
+
+  void Make(const std::string& generation) {
+    const auto written = WriteTestGeneration(store.path(), generation, 4, 1);
+    REQUIRE(written.ok());
+  }
+  void Publish(const std::string& generation) {
+    REQUIRE(PublishGeneration(store.path(), "images", generation).ok());
+  }
+  void MakeAndPublish(const std::string& generation) {
+    Make(generation);
+    Publish(generation);
+  }
+  // What the follower's thread does, `after` a while.
+  void Pass(absl::Duration after = absl::ZeroDuration()) {
+    clock.Advance(after);
+    follower->Pass();
+  }
+  absl::optional<HeldGeneration> Get(const std::string& generation) {
+    return table->Get("images", generation);
+  }
+  bool Ready(const std::string& generation) {
+    const auto entry = Get(generation);
+    return entry.has_value() && entry->state == HoldState::kReady;
+  }
+  // "READY", "LOADING", "", or why it was refused.
+  std::string State(const std::string& generation) {
+    const auto entry = Get(generation);
+    if (!entry.has_value()) return "";
+    if (entry->state == HoldState::kReady) return "READY";
+    if (entry->state == HoldState::kLoading) return "LOADING";
+    const auto reason = GetReason(entry->refusal);
+    return reason.has_value() ? reason->reason : absl::StatusCodeToString(entry->refusal.code());
+  }
+
+  TempDir store, state;
+  FakeClock clock;
+  MetricsRegistry metrics;
+  Janitor janitor;
+  FakeHost host{store.path()};
+  const int64_t limit;
+  int ready_calls = 0;
+  std::unique_ptr<GenerationTable> table;
+  std::unique_ptr<GenerationFollower> follower;
+};
+
+const absl::Status kDamaged = WithReason(absl::DataLossError("damaged"), "CHECKSUM_MISMATCH");
+
+TEST_CASE("nothing published is waited for, and what is published then is served") {
+  Rig rig;
+  rig.Pass();
+  CHECK(rig.ready_calls == 0);
+  rig.MakeAndPublish("g1");
+  rig.Pass();
+  CHECK(rig.Ready("g1"));
+  CHECK(rig.Get("g1")->sequence == 1);
+  CHECK(rig.ready_calls == 1);
+  rig.Pass();
+  CHECK(rig.host.loaded == std::vector<std::string>{"g1"});
+  CHECK(rig.ready_calls == 1);
+}
+
+TEST_CASE("the old generation stays until nobody has used it for a while") {
+  Rig rig;
+  rig.MakeAndPublish("g1");
+  rig.Pass();
+  rig.MakeAndPublish("g2");
+  rig.follower->NoteUses("router", {{"images", "g1", false}});
+  rig.Pass();
+  CHECK(rig.Ready("g1"));
+  CHECK(rig.Ready("g2"));
+
+  SECTION("a router keeps it, however long, as long as it asks") {
+    for (int i = 0; i < 10; ++i) {
+      rig.follower->NoteUses("router", {{"images", "g1", false}});
+      rig.Pass(absl::Seconds(5));
+    }
+    CHECK(rig.Ready("g1"));
+    rig.follower->NoteUses("router", {{"images", "g2", false}});
+    rig.Pass();
+    CHECK(!rig.Ready("g1"));
+    CHECK(rig.Ready("g2"));
+  }
+  SECTION("a router that is gone keeps nothing") {
+    rig.Pass(absl::Seconds(10));
+    CHECK(!rig.Ready("g1"));
+  }
+  SECTION("a request keeps it for as long as a router would") {
+    rig.follower->NoteUses("router", {});
+    const std::string space = rig.Get("g1")->manifest->embedding().space();
+    rig.clock.Advance(absl::Seconds(9));
+    CHECK(rig.table->Find("images", "g1", space).ok());
+    rig.Pass(absl::Seconds(9));
+    CHECK(rig.Ready("g1"));
+    rig.Pass(absl::Seconds(1));
+    CHECK(!rig.Ready("g1"));
+  }
+  SECTION("it is there for a while even when nobody names it yet") {
+    rig.follower->NoteUses("router", {});
+    rig.Pass(absl::Seconds(9));
+    CHECK(rig.Ready("g1"));
+  }
+}
+
+TEST_CASE("going back to a generation that is still held takes no loading") {
+  Rig rig;
+  rig.MakeAndPublish("g1");
+  rig.Pass();
+  rig.MakeAndPublish("g2");
+  rig.Pass();
+  REQUIRE(RollBackGeneration(rig.store.path(), "images").ok());
+  rig.Pass();
+  CHECK(rig.Get("g1")->sequence == 3);
+  CHECK(rig.Get("g2")->sequence == 2);
+  CHECK(rig.host.loaded == std::vector<std::string>{"g1", "g2"});
+  rig.Pass(absl::Seconds(10));
+  CHECK(rig.Ready("g1"));
+  CHECK(!rig.Ready("g2"));
+}
+
+TEST_CASE("a refused generation leaves what is served alone and is not tried again") {
+  Rig rig;
+  rig.MakeAndPublish("g1");
+  rig.Pass();
+  rig.host.verify["g2"] = kDamaged;
+  rig.MakeAndPublish("g2");
+  for (int i = 0; i < 5; ++i) rig.Pass(absl::Minutes(1));
+  CHECK(rig.State("g2") == "CHECKSUM_MISMATCH");
+  CHECK(rig.Ready("g1"));
+  CHECK(rig.host.verified == std::vector<std::string>{"g1", "g2"});
+  CHECK(rig.metrics.Render().find("generation_loads_total{index=\"images\","
+                                  "result=\"CHECKSUM_MISMATCH\"} 1") != std::string::npos);
+  CHECK(rig.metrics.Render().find("generation_sequence{index=\"images\",which=\"desired\"} 2") !=
+        std::string::npos);
+  CHECK(rig.metrics.Render().find("generation_sequence{index=\"images\",which=\"ready\"} 1") !=
+        std::string::npos);
+
+  SECTION("not after a restart either, which serves the ancestor") {
+    rig.Restart();
+    rig.Pass();
+    CHECK(rig.State("g2") == "CHECKSUM_MISMATCH");
+    CHECK(rig.Ready("g1"));
+    CHECK(rig.Get("g1")->sequence == 1);
+    CHECK(rig.host.verified == std::vector<std::string>{"g1"});
+    CHECK(rig.ready_calls == 2);
+  }
+  SECTION("until its files change") {
+    rig.host.verify.clear();
+    const std::string file = rig.host.Files(*rig.Get("g2")->manifest).front();
+    REQUIRE(WriteFileAtomically(file, *ReadFile(file)).ok());
+    rig.Pass();
+    CHECK(rig.Ready("g2"));
+  }
+  SECTION("and it is forgotten when another one is published") {
+    rig.MakeAndPublish("g3");
+    rig.Pass();
+    CHECK(rig.Ready("g3"));
+    CHECK(rig.State("g2").empty());
+  }
+}
+
+TEST_CASE("a generation without a manifest, a broken and a newer one say so") {
+  Rig rig;
+  rig.MakeAndPublish("g1");
+  rig.Pass();
+  rig.MakeAndPublish("g2");
+  const std::string manifest =
+      JoinPath(GenerationDirectory(rig.store.path(), "images", "g2"), "manifest.json");
+  const std::string whole = *ReadFile(manifest);
+
+  REQUIRE(::unlink(manifest.c_str()) == 0);
+  rig.Pass();
+  CHECK(rig.State("g2") == "MANIFEST_MISSING");
+  REQUIRE(WriteFileAtomically(manifest, "{").ok());
+  rig.Pass();
+  CHECK(rig.State("g2") == "MANIFEST_INVALID");
+  REQUIRE(WriteFileAtomically(manifest, "{\"format_version\": 99}").ok());
+  rig.Pass();
+  CHECK(rig.State("g2") == "NEWER_FORMAT");
+  CHECK(rig.Ready("g1"));
+  REQUIRE(WriteFileAtomically(manifest, whole).ok());
+  rig.Pass();
+  CHECK(rig.Ready("g2"));
+}
+
+TEST_CASE("trouble of the machine is tried again, more and more slowly") {
+  Rig rig;
+  rig.host.load["g1"] = absl::UnavailableError("the disk is away");
+  rig.MakeAndPublish("g1");
+  rig.Pass();
+  CHECK(rig.State("g1") == "UNAVAILABLE");
+  rig.Pass(absl::Milliseconds(999));
+  CHECK(rig.host.loaded.size() == 1);
+  rig.Pass(absl::Milliseconds(1));
+  CHECK(rig.host.loaded.size() == 2);
+  rig.Pass(absl::Milliseconds(1999));
+  CHECK(rig.host.loaded.size() == 2);
+  rig.Pass(absl::Milliseconds(1));
+  CHECK(rig.host.loaded.size() == 3);
+  // Read once: what failed came after.
+  CHECK(rig.host.verified.size() == 1);
+  rig.host.load.clear();
+  rig.Pass(absl::Minutes(1));
+  CHECK(rig.Ready("g1"));
+  CHECK(ListFilesBelow(rig.state.path())->empty());
+}
+
+TEST_CASE("a cold start serves the newest good ancestor, and not one that was rolled back") {
+  Rig rig;
+  for (const char* generation : {"g1", "g2", "g3", "g4"}) rig.MakeAndPublish(generation);
+  REQUIRE(RollBackGeneration(rig.store.path(), "images").ok());  // g3; g4 is rolled back
+  rig.host.verify["g3"] = kDamaged;
+
+  SECTION("the one before") {
+    rig.Pass();
+    CHECK(rig.State("g3") == "CHECKSUM_MISMATCH");
+    CHECK(rig.Ready("g2"));
+    CHECK(rig.Get("g2")->sequence == 2);
+    CHECK(rig.State("g4").empty());
+    rig.Pass();
+    CHECK(rig.host.loaded == std::vector<std::string>{"g2"});
+  }
+  SECTION("or the one before that") {
+    rig.host.load["g2"] =
+        WithReason(absl::FailedPreconditionError("finds little"), "RECALL_TOO_LOW");
+    rig.Pass();
+    CHECK(rig.Ready("g1"));
+    rig.MakeAndPublish("g5");
+    rig.Pass();
+    CHECK(rig.Ready("g5"));
+    rig.Pass(absl::Seconds(10));
+    CHECK(!rig.Ready("g1"));
+  }
+}
+
+TEST_CASE("where nothing was published before, the parent is the ancestor") {
+  Rig rig;
+  rig.Make("g1");
+  rig.Make("g2");
+  auto manifest = *ReadGenerationManifest(rig.store.path(), "images", "g2");
+  manifest.set_parent_generation("g1");
+  REQUIRE(WriteFileAtomically(
+              JoinPath(GenerationDirectory(rig.store.path(), "images", "g2"), "manifest.json"),
+              ManifestJson(manifest))
+              .ok());
+  rig.Publish("g2");
+  rig.host.verify["g2"] = kDamaged;
+  rig.Pass();
+  CHECK(rig.Ready("g1"));
+}
+
+TEST_CASE("what is larger than the limit is refused before it is read") {
+  Rig rig(/*memory_limit=*/99);
+  rig.MakeAndPublish("g1");
+  rig.Pass();
+  CHECK(rig.State("g1") == "TOO_BIG");
+  CHECK(!rig.Get("g1")->needs_room);
+  CHECK(rig.host.verified.empty());
+}
+
+TEST_CASE("a lone server that cannot hold two refuses the second and says why") {
+  Rig rig(/*memory_limit=*/199);
+  rig.MakeAndPublish("g1");
+  rig.Pass();
+  rig.MakeAndPublish("g2");
+  for (int i = 0; i < 5; ++i) {
+    rig.follower->NoteUses("router", {{"images", "g1", false}});
+    rig.Pass(absl::Seconds(5));
+    CHECK(rig.State("g2") == "NEEDS_ROOM");
+    CHECK(rig.Get("g2")->needs_room);
+    CHECK(rig.Ready("g1"));
+  }
+  // Whether it is good is known before anybody makes room for it; once is enough.
+  CHECK(rig.host.verified == std::vector<std::string>{"g1", "g2"});
+  CHECK(rig.host.loaded == std::vector<std::string>{"g1"});
+
+  SECTION("it goes over when every router can do without it") {
+    rig.follower->NoteUses("other", {{"images", "g1", false}});
+    rig.follower->NoteUses("router", {{"images", "g1", true}});
+    rig.Pass();
+    CHECK(rig.Ready("g1"));
+    rig.follower->NoteUses("other", {{"images", "g1", true}});
+    rig.Pass();
+    CHECK(!rig.Ready("g1"));
+    CHECK(rig.Ready("g2"));
+  }
+  SECTION("but not before requests have let go of the old one") {
+    auto request = rig.table->Find("images", "g1", rig.Get("g1")->manifest->embedding().space());
+    REQUIRE(request.ok());
+    rig.follower->NoteUses("router", {{"images", "g1", true}});
+    rig.Pass();
+    CHECK(rig.State("g1").empty());
+    CHECK(rig.host.loaded == std::vector<std::string>{"g1"});
+    request = absl::CancelledError();
+    rig.janitor.Flush();
+    rig.Pass();
+    CHECK(rig.Ready("g2"));
+  }
+  SECTION("and what is bad is told before anything is let go") {
+    rig.host.verify["g3"] = kDamaged;
+    rig.MakeAndPublish("g3");
+    rig.follower->NoteUses("router", {{"images", "g1", true}});
+    rig.Pass();
+    CHECK(rig.State("g3") == "CHECKSUM_MISMATCH");
+    CHECK(rig.Ready("g1"));
+  }
+  SECTION("what fails only when it is loaded gives way to the old one again") {
+    rig.host.load["g2"] =
+        WithReason(absl::FailedPreconditionError("finds little"), "RECALL_TOO_LOW");
+    rig.follower->NoteUses("router", {{"images", "g1", true}});
+    rig.Pass();
+    CHECK(rig.State("g2") == "RECALL_TOO_LOW");
+    CHECK(rig.Ready("g1"));
+  }
+}
+
+TEST_CASE("a malformed CURRENT changes nothing") {
+  Rig rig;
+  rig.MakeAndPublish("g1");
+  rig.Pass();
+  REQUIRE(WriteFileAtomically(JoinPath(IndexDirectory(rig.store.path(), "images"), "CURRENT"), "{")
+              .ok());
+  rig.Pass(absl::Minutes(1));
+  CHECK(rig.Ready("g1"));
+}
+
+TEST_CASE("the thread follows, and ends in the middle of anything") {
+  Rig rig;
+  rig.MakeAndPublish("g1");
+  rig.follower->Start();
+  CHECK(rig.Ready("g1"));
+  rig.MakeAndPublish("g2");
+  rig.clock.AwaitSleepers(1);
+  rig.clock.Advance(absl::Seconds(1));
+  while (!rig.Ready("g2")) std::this_thread::yield();
+  rig.follower.reset();
+  CHECK(rig.Ready("g1"));
+}
+
+}  // namespace
+}  // namespace sightline
