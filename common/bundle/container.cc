@@ -7,6 +7,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/checksum.h"
+#include "common/base/error_details.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/container_format.h"
 #include "common/bundle/little_endian.h"
@@ -25,6 +26,10 @@ struct Header {
   uint32_t table_crc = 0;
 };
 
+absl::Status ChecksumMismatch(absl::string_view message) {
+  return WithReason(absl::DataLossError(message), "CHECKSUM_MISMATCH");
+}
+
 absl::StatusOr<Header> ParseHeader(absl::string_view bytes) {
   if (bytes.size() < kHeaderLength) {
     return absl::DataLossError(
@@ -35,7 +40,7 @@ absl::StatusOr<Header> ParseHeader(absl::string_view bytes) {
   }
   const uint32_t crc = LoadLittleEndian<uint32_t>(bytes.data() + kHeaderCrcOffset);
   if (crc != Crc32c(bytes.substr(0, kHeaderCrcOffset))) {
-    return absl::DataLossError("the header's checksum does not match");
+    return ChecksumMismatch("the header's checksum does not match");
   }
   Header header;
   header.version = LoadLittleEndian<uint32_t>(bytes.data() + 8);
@@ -44,9 +49,10 @@ absl::StatusOr<Header> ParseHeader(absl::string_view bytes) {
   header.file_length = LoadLittleEndian<uint64_t>(bytes.data() + 24);
   header.table_crc = LoadLittleEndian<uint32_t>(bytes.data() + 32);
   if (header.version > kVersion) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("format version ", header.version, " is newer than the ", kVersion,
-                     " that this program reads; update the program"));
+    return WithReason(absl::FailedPreconditionError(
+                          absl::StrCat("format version ", header.version, " is newer than the ",
+                                       kVersion, " that this program reads; update the program")),
+                      "NEWER_FORMAT");
   }
   if (header.version != kVersion) {
     return absl::DataLossError(absl::StrCat("format version ", header.version));
@@ -189,14 +195,12 @@ absl::StatusOr<std::unique_ptr<Container>> Container::FromBytes(absl::string_vie
 }
 
 absl::Status Container::Parse() {
-  const auto in_file = [&](const absl::Status& status) {
-    return absl::Status(status.code(), absl::StrCat(path_, ": ", status.message()));
-  };
+  const auto in_file = [&](const absl::Status& status) { return WithPrefix(status, path_); };
   const absl::StatusOr<Header> header = ParseHeader(bytes_);
   if (!header.ok()) return in_file(header.status());
   const absl::string_view table_bytes = bytes_.substr(kHeaderLength, header->table_length);
   if (Crc32c(table_bytes) != header->table_crc) {
-    return in_file(absl::DataLossError("the section table's checksum does not match"));
+    return in_file(ChecksumMismatch("the section table's checksum does not match"));
   }
   TableReader table(table_bytes);
   std::set<std::string> names;
@@ -254,18 +258,19 @@ absl::Status Container::Verify(const CallContext& call) const {
   for (const Section& section : sections_) {
     const absl::string_view gap = bytes_.substr(end, section.offset - end);
     if (gap.find_first_not_of('\0') != absl::string_view::npos) {
-      return absl::DataLossError(absl::StrCat(path_, ": the ", gap.size(), " bytes before section ",
-                                              section.name, " are not all zero"));
+      // No checksum covers it; that it is zero is what makes it known.
+      return ChecksumMismatch(absl::StrCat(path_, ": the ", gap.size(), " bytes before section ",
+                                           section.name, " are not all zero"));
     }
     for (size_t i = 0; i < section.checksums.size(); ++i) {
       RETURN_IF_ERROR(call.Check("verify a container"));
       const int64_t begin = static_cast<int64_t>(i) * kChecksumBlock;
       const int64_t length = std::min(kChecksumBlock, section.length - begin);
       if (Crc32c(absl::string_view(section.data + begin, length)) != section.checksums[i]) {
-        return absl::DataLossError(absl::StrCat(path_, ": section ", section.name,
-                                                ": checksum mismatch in bytes ", begin, " to ",
-                                                begin + length, " (at ", section.offset + begin,
-                                                " of the file); fetch the file again"));
+        return ChecksumMismatch(absl::StrCat(path_, ": section ", section.name,
+                                             ": checksum mismatch in bytes ", begin, " to ",
+                                             begin + length, " (at ", section.offset + begin,
+                                             " of the file); fetch the file again"));
       }
     }
     end = section.offset + section.length;

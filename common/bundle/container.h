@@ -53,8 +53,9 @@ struct Section {
 // Immutable, thread-safe.
 class Container {
  public:
-  // DataLoss: not a container, truncated, or any number that does not fit the file.
-  // FailedPrecondition: a newer format.  NotFound, and so on, from opening.
+  // DataLoss: not a container, truncated, any number that does not fit the file, or a
+  // checksum of the header that differs (CHECKSUM_MISMATCH).  FailedPrecondition: a newer
+  // format (NEWER_FORMAT).  NotFound, and so on, from opening.
   static absl::StatusOr<std::unique_ptr<Container>> Open(absl::string_view path);
 
   // The same over bytes in memory that outlive the container (tests, fuzzers).  Sections
@@ -67,8 +68,8 @@ class Container {
   // DataLoss, naming the section, unless it exists with this dtype and rank.
   absl::StatusOr<const Section*> Require(absl::string_view name, Dtype dtype, int rank) const;
 
-  // Reads the whole file and compares each MiB's CRC32C.  DataLoss names section and
-  // offset of the first difference.  Stops early when `call` ends.
+  // Reads the whole file and compares each MiB's CRC32C.  DataLoss (CHECKSUM_MISMATCH) names
+  // section and offset of the first difference.  Stops early when `call` ends.
   absl::Status Verify(const CallContext& call = CallContext::Unbounded()) const;
 
   int64_t file_length() const { return static_cast<int64_t>(bytes_.size()); }

@@ -135,18 +135,12 @@ absl::Status CheckLength(const Task& task) {
       "LENGTH_MISMATCH");
 }
 
-// Checksums tell an accident from a lie, so they come before what the content says.
-absl::Status CompareChecksums(const Container& container, const CallContext& call) {
-  const absl::Status status = container.Verify(call);
-  return absl::IsDataLoss(status) ? WithReason(status, "CHECKSUM_MISMATCH") : status;
-}
-
 absl::Status ReadVectors(const GenerationManifest& manifest, const Task& task,
                          const CallContext& call) {
   ASSIGN_OR_RETURN(
       const std::unique_ptr<ShardVectors> vectors,
       ShardVectors::Open(task.path, manifest.shards(task.shard), manifest.embedding().dimension()));
-  RETURN_IF_ERROR(CompareChecksums(vectors->container(), call));
+  RETURN_IF_ERROR(vectors->container().Verify(call));
   return vectors->CheckContent(task.shard, manifest.shards_size(), call);
 }
 
@@ -154,7 +148,7 @@ absl::Status ReadFeatures(const GenerationManifest& manifest, const Task& task,
                           const CallContext& call) {
   ASSIGN_OR_RETURN(const std::unique_ptr<FeatureStore> store,
                    FeatureStore::Open(task.path, manifest.shards(task.shard)));
-  RETURN_IF_ERROR(CompareChecksums(store->container(), call));
+  RETURN_IF_ERROR(store->container().Verify(call));
   RETURN_IF_ERROR(store->CheckContent(call));
   const std::vector<std::string>& models = store->models();
   if (std::count(models.begin(), models.end(), manifest.reranker_model()) > 0) {
@@ -167,7 +161,7 @@ absl::Status ReadFeatures(const GenerationManifest& manifest, const Task& task,
 absl::Status ReadProbeFile(const GenerationManifest& manifest, const Task& task,
                            const CallContext& call) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Container> container, Container::Open(task.path));
-  RETURN_IF_ERROR(CompareChecksums(*container, call));
+  RETURN_IF_ERROR(container->Verify(call));
   return ReadProbes(task.path, manifest, task.shard).status();
 }
 

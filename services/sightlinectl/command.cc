@@ -2,8 +2,8 @@
 
 #include "services/sightlinectl/add_model_command.h"
 #include "services/sightlinectl/describe_command.h"
+#include "services/sightlinectl/generation_commands.h"
 #include "services/sightlinectl/model_command.h"
-#include "services/sightlinectl/publish_command.h"
 #include "services/sightlinectl/query_command.h"
 #include "services/sightlinectl/status_command.h"
 
@@ -12,7 +12,8 @@ namespace sightline {
 const std::vector<Command>& Commands() {
   static const auto* commands = new std::vector<Command>{
       kQueryCommand,    kScoreCommand,     kStatusCommand,         kDescribeCommand,
-      kAddModelCommand, kInitModelCommand, kMakeVocabularyCommand, kPublishCommand,
+      kPublishCommand,  kRollbackCommand,  kPruneCommand,          kVerifyCommand,
+      kAddModelCommand, kInitModelCommand, kMakeVocabularyCommand,
   };
   return *commands;
 }

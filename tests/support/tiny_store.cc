@@ -1,5 +1,6 @@
 #include "tests/support/tiny_store.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <stdexcept>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "common/bundle/generation.h"
 #include "common/bundle/publication.h"
 #include "common/image/decode.h"
+#include "common/index/recall_probes.h"
 #include "common/models/init_model.h"
 #include "tests/common/image/encode.h"
 
@@ -100,35 +102,54 @@ EncodedItem ToEncoded(const TinyItem& item, bool is_image) {
   return encoded;
 }
 
-void PublishIndex(const TinyStore& store, bool images) {
+void WriteIndex(const TinyStore& store, bool images, const std::string& generation,
+                const std::vector<TinyItem>& items) {
   const std::string index = images ? kTinyImages : kTinyCaptions;
   bundle::v1::GenerationManifest manifest;
   manifest.set_index(index);
-  manifest.set_generation(kTinyGeneration);
+  manifest.set_generation(generation);
   manifest.set_item_kind(images ? bundle::v1::IMAGE : bundle::v1::CAPTION);
-  manifest.set_item_count(static_cast<int64_t>(store.items.size()));
+  manifest.set_item_count(static_cast<int64_t>(items.size()));
   manifest.mutable_embedding()->set_dimension(store.model->dimension());
   manifest.mutable_embedding()->set_metric(bundle::v1::EmbeddingSpec::COSINE);
   manifest.mutable_embedding()->set_space(store.model->space());
   manifest.set_encoder_model(store.model->id());
   manifest.set_reranker_model(store.model->id());
   std::vector<std::vector<EncodedItem>> shards(store.shard_count);
-  for (const TinyItem& item : store.items) {
+  for (const TinyItem& item : items) {
     EncodedItem encoded = ToEncoded(item, images);
     shards[ShardOf(encoded.record.item_id, store.shard_count)].push_back(std::move(encoded));
   }
-  const std::string directory = GenerationDirectory(store.path, index, kTinyGeneration);
+  const std::string directory = GenerationDirectory(store.path, index, generation);
   Require(MakeDirectories(JoinPath(directory, "shards")));
   for (int shard = 0; shard < store.shard_count; ++shard) {
     *manifest.add_shards() =
         Value(WriteShard(directory, shard, store.shard_count, store.model->dimension(),
                          store.model->id(), std::move(shards[shard])));
   }
+  // As a corpus encoder does: what the other modality asks.
+  EmbeddingMatrix queries(static_cast<int64_t>(items.size()), store.model->dimension());
+  for (size_t i = 0; i < items.size(); ++i) {
+    const EmbeddingMatrix& query = images ? items[i].caption_embedding : items[i].image_embedding;
+    std::copy(query.values().begin(), query.values().end(),
+              queries.mutable_row(static_cast<int64_t>(i)).begin());
+  }
+  Require(AddRecallProbes(directory, queries, RecallProbeOptions(), store.pool.get(),
+                          CallContext::Unbounded(), &manifest));
   Require(WriteGenerationManifest(store.path, manifest));
-  Require(PublishGeneration(store.path, index, kTinyGeneration).status());
 }
 
 }  // namespace
+
+void WriteTinyGeneration(const TinyStore& store, const std::string& generation, int divisor,
+                         int remainder) {
+  std::vector<TinyItem> items;
+  for (size_t i = 0; i < store.items.size(); ++i) {
+    if (static_cast<int>(i) % divisor == remainder) items.push_back(store.items[i]);
+  }
+  WriteIndex(store, /*images=*/true, generation, items);
+  WriteIndex(store, /*images=*/false, generation, items);
+}
 
 const TinyItem& TinyStore::item(const std::string& id) const {
   for (const TinyItem& item : items) {
@@ -144,8 +165,9 @@ TinyStore MakeTinyStore(const std::string& directory, int item_count) {
   const ModelBundle bundle = Value(InitModel(directory, TinyManifest(), Vocabulary(), {}));
   store.model = Value(LoadModel(bundle, ModelOptions{store.pool.get()}));
   for (int i = 0; i < item_count; ++i) store.items.push_back(MakeItem(*store.model, i));
-  PublishIndex(store, /*images=*/true);
-  PublishIndex(store, /*images=*/false);
+  WriteTinyGeneration(store, kTinyGeneration, 1, 0);
+  Require(PublishGeneration(store.path, kTinyImages, kTinyGeneration).status());
+  Require(PublishGeneration(store.path, kTinyCaptions, kTinyGeneration).status());
   return store;
 }
 

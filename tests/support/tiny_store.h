@@ -33,6 +33,11 @@ struct TinyStore {
   const TinyItem& item(const std::string& image_or_caption_id) const;
 };
 
+// Writes a generation of both indexes with the items whose number is `remainder` modulo
+// `divisor`, so that a hit tells its generation, and does not publish it.
+void WriteTinyGeneration(const TinyStore& store, const std::string& generation, int divisor,
+                         int remainder);
+
 inline constexpr char kTinyImages[] = "images";
 inline constexpr char kTinyCaptions[] = "captions";
 inline constexpr char kTinyGeneration[] = "g1";

@@ -1,0 +1,36 @@
+// What an operator does with the generations of an index, in the store itself: `publish`,
+// `rollback`, `prune` and `verify`.
+#ifndef SIGHTLINE_SERVICES_SIGHTLINECTL_GENERATION_COMMANDS_H_
+#define SIGHTLINE_SERVICES_SIGHTLINECTL_GENERATION_COMMANDS_H_
+
+#include <string>
+#include <vector>
+
+#include "common/config/command.h"
+
+namespace sightline {
+
+int RunPublish(const std::vector<std::string>& args, const Console& console);
+int RunRollback(const std::vector<std::string>& args, const Console& console);
+int RunPrune(const std::vector<std::string>& args, const Console& console);
+int RunVerify(const std::vector<std::string>& args, const Console& console);
+
+inline constexpr Command kPublishCommand = {
+    "publish", "sightlinectl publish INDEX GENERATION --store DIR",
+    "makes a generation the one that servers should serve", RunPublish};
+
+inline constexpr Command kRollbackCommand = {
+    "rollback", "sightlinectl rollback INDEX --store DIR",
+    "publishes again what was published before; twice goes back twice", RunRollback};
+
+inline constexpr Command kPruneCommand = {
+    "prune", "sightlinectl prune INDEX --store DIR [--keep N] [--dry-run]",
+    "removes all but the last published generations", RunPrune};
+
+inline constexpr Command kVerifyCommand = {
+    "verify", "sightlinectl verify INDEX [GENERATION] --store DIR",
+    "reads a generation and its models, and compares all checksums", RunVerify};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_SERVICES_SIGHTLINECTL_GENERATION_COMMANDS_H_

@@ -1,0 +1,282 @@
+#include "services/index_search/search_host.h"
+
+#include <functional>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "catch2/catch.hpp"
+#include "common/base/error_details.h"
+#include "common/base/files.h"
+#include "common/bundle/generation.h"
+#include "common/bundle/manifest.h"
+#include "common/bundle/verify.h"
+#include "common/index/recall_probes.h"
+#include "tests/common/bundle/container_surgery.h"
+#include "tests/common/bundle/items.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/tiny_store.h"
+
+namespace sightline {
+namespace {
+
+using Manifest = GenerationHost::Manifest;
+
+const CallContext kCall = CallContext::Unbounded();
+
+std::string ReasonOf(const absl::Status& status) {
+  const auto reason = GetReason(status);
+  return reason.has_value() ? reason->reason : status.ToString();
+}
+
+// A generation of one shard with probes, at most 64 KiB, and who may serve it.
+struct Rig {
+  explicit Rig(int shards = 1, std::vector<int> wanted = {}) {
+    const auto written = WriteTestGeneration(store.path(), "g1", 20, shards);
+    REQUIRE(written.ok());
+    manifest = *written;
+    EmbeddingMatrix queries(4, kTestDimension);
+    for (int64_t i = 0; i < 4; ++i) queries.mutable_row(i)[i] = 1;
+    directory = GenerationDirectory(store.path(), "images", "g1");
+    REQUIRE(AddRecallProbes(directory, queries, {}, &pool, kCall, &manifest).ok());
+    host = std::make_unique<SearchHost>(
+        SearchHostOptions{store.path(), "", std::move(wanted), true}, &pool, &janitor);
+  }
+
+  std::string Path(const bundle::v1::BundleFile& file) const {
+    return JoinPath(directory, file.path());
+  }
+  // As the follower does: verified, then loaded.
+  absl::Status Hold(const Manifest& wanted) {
+    const absl::Status verified = host->Verify(wanted, kCall);
+    return verified.ok() ? host->Load(wanted, kCall).status() : verified;
+  }
+
+  TempDir store;
+  std::string directory;
+  Manifest manifest;
+  ComputePool pool{1};
+  Janitor janitor;
+  std::unique_ptr<SearchHost> host;
+};
+
+// A file of the generation, as it is and as somebody leaves it.
+struct Patient {
+  std::string path;
+  std::string whole;
+  bundle::v1::BundleFile* description;  // in a manifest of the patient's own
+};
+
+std::vector<Patient> FilesOf(const Rig& rig, Manifest* manifest) {
+  std::vector<Patient> files;
+  for (bundle::v1::BundleFile* file : {manifest->mutable_shards(0)->mutable_vectors(),
+                                       manifest->mutable_shards(0)->mutable_probes()}) {
+    const std::string path = rig.Path(*file);
+    files.push_back({path, *ReadFile(path), file});
+    REQUIRE(files.back().whole.size() <= 64 * 1024);
+  }
+  return files;
+}
+
+// Ends and beginnings of everything in a container, and one byte to both sides.
+std::set<size_t> Edges(const std::string& bytes) {
+  const std::vector<char> copy(bytes.begin(), bytes.end());
+  const auto container = Container::FromBytes(absl::string_view(copy.data(), copy.size()));
+  REQUIRE(container.ok());
+  std::set<size_t> edges;
+  const auto add = [&](int64_t at) {
+    for (int64_t near = at - 1; near <= at + 1; ++near) {
+      if (near >= 0 && near != static_cast<int64_t>(bytes.size())) {
+        edges.insert(static_cast<size_t>(near));
+      }
+    }
+  };
+  add(0);
+  add(40);
+  for (const Section& section : (*container)->sections()) {
+    add(section.offset);
+    add(section.offset + section.length);
+  }
+  return edges;
+}
+
+TEST_CASE("a sound generation is held, with what it takes of memory") {
+  Rig rig(2);
+  CHECK(rig.Hold(rig.manifest).ok());
+  const Manifest* one = &rig.manifest;
+  const int64_t bytes =
+      rig.manifest.shards(0).vectors().byte_count() + rig.manifest.shards(1).vectors().byte_count();
+  CHECK(*rig.host->Footprint(absl::MakeConstSpan(&one, 1)) == bytes);
+  const auto held = rig.host->Load(rig.manifest, kCall);
+  REQUIRE(held.ok());
+  CHECK(static_cast<const SearchGeneration*>(held->get())->shards.size() == 2);
+}
+
+TEST_CASE("a server of one shard reads and counts that shard alone") {
+  Rig rig(2, {1});
+  Overwrite(rig.Path(rig.manifest.shards(0).vectors()), "gone");
+  CHECK(rig.Hold(rig.manifest).ok());
+  const Manifest* one = &rig.manifest;
+  CHECK(*rig.host->Footprint(absl::MakeConstSpan(&one, 1)) ==
+        rig.manifest.shards(1).vectors().byte_count());
+  for (const std::string& file : rig.host->Files(rig.manifest)) {
+    CHECK(file.find("00000-of-00002") == std::string::npos);
+  }
+}
+
+TEST_CASE("a shard that the generation has not is refused, and other shards would be other files") {
+  Rig rig(2, {0, 3});
+  CHECK(ReasonOf(rig.Hold(rig.manifest)) == "NO_SUCH_SHARD");
+  Rig other(2, {0});
+  CHECK(rig.host->Files(rig.manifest).size() == other.host->Files(other.manifest).size() + 1);
+}
+
+TEST_CASE("recall below the floor is refused") {
+  Rig rig;
+  // What passes for truth are the worst rows, so that an honest index misses them.
+  Probes probes = *ReadProbes(rig.Path(rig.manifest.shards(0).probes()), rig.manifest, 0);
+  for (auto& neighbors : probes.neighbors) {
+    std::set<int64_t> best(neighbors.begin(), neighbors.end());
+    neighbors.clear();
+    for (int64_t row = 0; row < rig.manifest.shards(0).item_count(); ++row) {
+      if (best.count(row) == 0 && neighbors.size() < best.size()) neighbors.push_back(row);
+    }
+  }
+  *rig.manifest.mutable_shards(0)->mutable_probes() =
+      *WriteProbes(rig.directory, "shards/bad.probes", probes);
+  CHECK(ReasonOf(rig.Hold(rig.manifest)) == "RECALL_TOO_LOW");
+  rig.manifest.mutable_recall_probe()->set_floor(0);
+  CHECK(rig.Hold(rig.manifest).ok());
+}
+
+TEST_CASE("another embedding space is refused, though the dimension is the same") {
+  TempDir dir;
+  const TinyStore store = MakeTinyStore(dir.path(), 4);
+  Manifest manifest = *ReadGenerationManifest(store.path, kTinyImages, kTinyGeneration);
+  ComputePool pool(1);
+  Janitor janitor;
+  SearchHost host({store.path, "", {}, true}, &pool, &janitor);
+  CHECK(host.Verify(manifest, kCall).ok());
+  manifest.mutable_embedding()->set_space(std::string(64, '0'));
+  CHECK(ReasonOf(host.Verify(manifest, kCall)) == "EMBEDDING_SPACE_MISMATCH");
+}
+
+TEST_CASE("a file that ends at any edge is refused, by its length or by what is missing") {
+  Rig rig;
+  Manifest manifest = rig.manifest;
+  for (Patient& file : FilesOf(rig, &manifest)) {
+    for (const size_t length : Edges(file.whole)) {
+      INFO(file.path << " cut to " << length << " of " << file.whole.size());
+      std::string cut = file.whole;
+      cut.resize(length, '\0');
+      Overwrite(file.path, cut);
+      CHECK(ReasonOf(rig.Hold(rig.manifest)) == "LENGTH_MISMATCH");
+      // Somebody has signed the manifest again.
+      file.description->set_byte_count(static_cast<int64_t>(length));
+      CHECK(ReasonOf(rig.Hold(manifest)) == "CONTENT_INVALID");
+      file.description->set_byte_count(static_cast<int64_t>(file.whole.size()));
+    }
+    Overwrite(file.path, file.whole);
+  }
+  CHECK(rig.Hold(rig.manifest).ok());
+}
+
+TEST_CASE("a flipped bit is refused, wherever it is") {
+  Rig rig;
+  Manifest manifest = rig.manifest;
+  std::mt19937 random(7);
+  std::map<std::string, int> reasons;
+  for (const Patient& file : FilesOf(rig, &manifest)) {
+    for (int i = 0; i < 1500; ++i) {
+      std::string flipped = file.whole;
+      const size_t at = random() % flipped.size();
+      flipped[at] = static_cast<char>(flipped[at] ^ (1 << random() % 8));
+      Overwrite(file.path, flipped);
+      const std::string reason = ReasonOf(rig.Hold(rig.manifest));
+      INFO(file.path << " at " << at);
+      // The magic and the numbers that its own checksum guards come first.
+      CHECK((reason == "CHECKSUM_MISMATCH" || (at < 40 && reason == "CONTENT_INVALID")));
+      ++reasons[reason];
+    }
+    Overwrite(file.path, file.whole);
+  }
+  CHECK(reasons["CHECKSUM_MISMATCH"] > 2900);
+  CHECK(rig.Hold(rig.manifest).ok());
+}
+
+// Numbers that lie, under checksums that are right: every field of the header and of the
+// section table, and the offsets inside of sections.
+TEST_CASE("lengths that lie under right checksums are refused or harmless, and never crash") {
+  Rig rig;
+  Manifest manifest = rig.manifest;
+  std::mt19937_64 random(11);
+  const std::vector<uint64_t> lies = {0, 1, 63, 4096, 1 << 20, uint64_t{1} << 40, ~uint64_t{0}};
+  for (const Patient& file : FilesOf(rig, &manifest)) {
+    const size_t table_end = 40 + NumberAt<uint64_t>(file.whole, 16);
+    int refused = 0;
+    const auto hold = [&](std::string lying) {
+      RepairChecksums(&lying);
+      Overwrite(file.path, lying);
+      const absl::Status status = rig.Hold(rig.manifest);
+      if (!status.ok()) {
+        ++refused;
+        const std::string reason = ReasonOf(status);
+        CHECK((reason == "CONTENT_INVALID" || reason == "RECALL_TOO_LOW" ||
+               reason == "CHECKSUM_MISMATCH"));
+      }
+    };
+    // The table's framing (name lengths, ranks, counts) is walked by RepairChecksums, so only
+    // numbers behind the header are moved, one after another, where that still works.
+    const Place ids = RepairChecksums(&const_cast<std::string&>(file.whole), "item_id/offsets");
+    for (size_t at = ids.offset; at + 8 <= ids.offset + ids.length; at += 8) {
+      for (const uint64_t lie : lies) {
+        std::string lying = file.whole;
+        PatchNumber(lie, at, &lying);
+        hold(std::move(lying));
+      }
+    }
+    for (int i = 0; i < 1000; ++i) {
+      std::string lying = file.whole;
+      const size_t at = table_end + random() % (lying.size() - table_end - 8);
+      PatchNumber(random() % 2 == 0 ? lies[random() % lies.size()] : random(), at, &lying);
+      hold(std::move(lying));
+    }
+    CHECK(refused > 100);
+    Overwrite(file.path, file.whole);
+  }
+  CHECK(rig.Hold(rig.manifest).ok());
+}
+
+TEST_CASE("a manifest that lies about counts is refused") {
+  Rig rig;
+  const auto refuse = [&](const std::function<void(Manifest*)>& lie, const std::string& reason) {
+    Manifest manifest = rig.manifest;
+    lie(&manifest);
+    const absl::Status status = rig.Hold(manifest);
+    INFO(status);
+    CHECK(ReasonOf(status) == reason);
+  };
+  for (const int64_t lie : {0, 19, 21}) {
+    refuse(
+        [&](Manifest* m) {
+          m->set_item_count(lie);
+          m->mutable_shards(0)->set_item_count(lie);
+        },
+        "CONTENT_INVALID");
+  }
+  refuse([](Manifest* m) { m->mutable_embedding()->set_dimension(6); }, "CONTENT_INVALID");
+  refuse([](Manifest* m) { m->mutable_recall_probe()->set_query_count(1024); }, "CONTENT_INVALID");
+  refuse([](Manifest* m) { m->mutable_shards(0)->mutable_vectors()->set_path("shards/none"); },
+         "FILE_MISSING");
+  refuse(
+      [](Manifest* m) {
+        auto* vectors = m->mutable_shards(0)->mutable_vectors();
+        vectors->set_byte_count(INT64_MAX);
+      },
+      "LENGTH_MISMATCH");
+}
+
+}  // namespace
+}  // namespace sightline

@@ -1,0 +1,108 @@
+#include "services/sightlinectl/generation_commands.h"
+
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "catch2/catch.hpp"
+#include "common/base/files.h"
+#include "common/bundle/generation.h"
+#include "common/bundle/publication.h"
+#include "services/sightlinectl/command.h"
+#include "tests/common/bundle/items.h"
+#include "tests/support/temp_dir.h"
+#include "tests/support/tiny_store.h"
+
+namespace sightline {
+namespace {
+
+struct Ran {
+  int status;
+  std::string out, err;
+};
+
+Ran Run(std::vector<std::string> args, const std::string& store) {
+  args.insert(args.end(), {"--store", store});
+  std::ostringstream out, err;
+  const int status = RunCommand(args, {out, err});
+  return {status, out.str(), err.str()};
+}
+
+TEST_CASE("publishing, and back again, step by step") {
+  TempDir store;
+  for (const char* generation : {"g1", "g2", "g3"}) {
+    REQUIRE(WriteTestGeneration(store.path(), generation, 3, 1).ok());
+    REQUIRE(Run({"publish", "images", generation}, store.path()).status == 0);
+  }
+  CHECK(Run({"rollback", "images"}, store.path()).out == "images is now g2 (sequence 4)\n");
+  CHECK(Run({"rollback", "images"}, store.path()).out == "images is now g1 (sequence 5)\n");
+  const Ran end = Run({"rollback", "images"}, store.path());
+  CHECK(end.status == 2);
+  CHECK(absl::StrContains(end.err, "nothing was published for index 'images' before g1"));
+  CHECK(Run({"publish", "images", "g3"}, store.path()).out == "images is now g3 (sequence 6)\n");
+}
+
+TEST_CASE("pruning tells what goes and what stays") {
+  TempDir store;
+  for (const char* generation : {"g1", "g2", "g3"}) {
+    REQUIRE(WriteTestGeneration(store.path(), generation, 3, 1).ok());
+    REQUIRE(PublishGeneration(store.path(), "images", generation).ok());
+  }
+  CHECK(Run({"prune", "images", "--keep", "2", "--dry-run"}, store.path()).out ==
+        "would remove g1; kept g2, g3\n");
+  const Ran ran = Run({"prune", "images", "--keep", "2"}, store.path());
+  CHECK(absl::StartsWith(ran.out, "removed g1 ("));
+  CHECK(Run({"prune", "images", "--keep", "2"}, store.path()).out ==
+        "nothing to remove; kept g2, g3\n");
+  CHECK(Run({"prune", "images", "--keep", "0"}, store.path()).status == 1);
+  CHECK(Run({"prune", "films"}, store.path()).status == 2);
+}
+
+TEST_CASE("verifying reads every byte of a generation and of its model") {
+  TempDir dir;
+  const TinyStore store = MakeTinyStore(dir.path(), 6);
+  const Ran whole = Run({"verify", kTinyImages}, store.path);
+  INFO(whole.err);
+  CHECK(whole.status == 0);
+  CHECK(absl::StartsWith(whole.out, "images g1 is whole: 6 files, "));
+  CHECK(absl::StrContains(whole.out, ", 1 model\n"));
+
+  SECTION("a damaged shard") {
+    const std::string file = JoinPath(GenerationDirectory(store.path, kTinyImages, kTinyGeneration),
+                                      "shards/00001-of-00002.vectors");
+    std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+    stream.seekp(4096);
+    stream.put('\x7f');
+    stream.close();
+    const Ran damaged = Run({"verify", kTinyImages, kTinyGeneration}, store.path);
+    CHECK(damaged.status == 2);
+    CHECK(absl::StrContains(damaged.err, "CHECKSUM_MISMATCH"));
+    CHECK(absl::StrContains(damaged.err, file));
+  }
+  SECTION("a damaged model") {
+    const std::string file =
+        JoinPath(ModelDirectory(store.path, store.model->id()), "weights.safetensors");
+    const std::string bytes = *ReadFile(file);
+    REQUIRE(WriteFileAtomically(file, bytes.substr(0, bytes.size() - 1) + "\x7f").ok());
+    CHECK(Run({"verify", kTinyImages}, store.path).status == 2);
+  }
+  SECTION("a generation that is not there") {
+    const Ran missing = Run({"verify", kTinyImages, "g9"}, store.path);
+    CHECK(missing.status == 2);
+    CHECK(absl::StrContains(missing.err, "MANIFEST_MISSING"));
+  }
+}
+
+TEST_CASE("a command line without store or index is told what is missing") {
+  for (const std::vector<std::string>& args : std::vector<std::vector<std::string>>{
+           {"rollback"}, {"prune"}, {"verify"}, {"publish", "images"}, {"verify", "a", "b", "c"}}) {
+    std::ostringstream out, err;
+    CHECK(RunCommand(args, {out, err}) == 1);
+    CHECK(absl::StrContains(err.str(), "--store DIR"));
+  }
+}
+
+}  // namespace
+}  // namespace sightline
