@@ -23,7 +23,7 @@
 namespace sightline {
 
 // What can be done to a fleet.  `target` is as in FaultSpec.  Each returns within
-// milliseconds, and an error if it could not be done.
+// milliseconds (CheckServed: two seconds), and an error if it could not be done.
 class FaultActions {
  public:
   virtual ~FaultActions() = default;
@@ -34,6 +34,9 @@ class FaultActions {
   virtual absl::Status Pause(const std::string& target) = 0;     // SIGSTOP
   virtual absl::Status Continue(const std::string& target) = 0;  // SIGCONT
   virtual absl::Status SetDelay(const std::string& target, absl::Duration each_way) = 0;
+  // Publishes the next generation of an index; and says whether it is what is served.
+  virtual absl::Status Publish(const std::string& target) = 0;
+  virtual absl::Status CheckServed(const std::string& target) = 0;
   // OK if it runs; else what became of it.
   virtual absl::Status Check(const std::string& target) = 0;
 };

@@ -5,10 +5,19 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/files.h"
 #include "common/base/status_macros.h"
+#include "common/bundle/layout.h"
+#include "common/bundle/publication.h"
+#include "common/clients/admin_client.h"
 #include "loadtest/fleet/process_names.h"
 
 namespace sightline {
+namespace {
+
+constexpr absl::Duration kStatusPatience = absl::Seconds(2);
+
+}  // namespace
 
 absl::StatusOr<std::vector<std::string>> RelayedProcesses(const FleetSpec& fleet,
                                                           const std::vector<FaultSpec>& faults) {
@@ -16,6 +25,7 @@ absl::StatusOr<std::vector<std::string>> RelayedProcesses(const FleetSpec& fleet
       ProcessNames(fleet.query_encoders, fleet.rerankers, fleet.shards, fleet.replicas_per_shard);
   std::vector<std::string> relayed;
   for (const FaultSpec& fault : faults) {
+    if (fault.kind == FaultKind::kPublish) continue;
     ASSIGN_OR_RETURN(std::string name, ResolveProcess(names, fault.target));
     if (fault.kind != FaultKind::kDelay) continue;
     if (std::count(relayed.begin(), relayed.end(), name) == 0) relayed.push_back(name);
@@ -52,6 +62,35 @@ absl::Status FleetFaults::SetDelay(const std::string& target, absl::Duration eac
   }
   relay->SetDelay(each_way);
   return absl::OkStatus();
+}
+
+absl::Status FleetFaults::Publish(const std::string& target) {
+  const std::string& store = fleet_->store();
+  ASSIGN_OR_RETURN(const auto current, ReadCurrent(store, target));
+  ASSIGN_OR_RETURN(const std::vector<std::string> generations,
+                   ListDirectory(JoinPath(IndexDirectory(store, target), "generations")));
+  if (generations.size() < 2) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "index ", target, " of ", store, " has no other generation than ", current.generation()));
+  }
+  auto next = std::upper_bound(generations.begin(), generations.end(), current.generation());
+  if (next == generations.end()) next = generations.begin();
+  return PublishGeneration(store, target, *next).status();
+}
+
+absl::Status FleetFaults::CheckServed(const std::string& target) {
+  ASSIGN_OR_RETURN(const auto current, ReadCurrent(fleet_->store(), target));
+  const CallContext call(Clock::Real(), Clock::Real()->Now() + kStatusPatience);
+  ASSIGN_OR_RETURN(const ServerStatus status,
+                   MakeGrpcAdminClient(fleet_->address())->GetStatus(call));
+  for (const GenerationStatus& generation : status.generations) {
+    const GenerationRef& served = generation.info.ref;
+    if (served.index != target) continue;
+    if (served.generation == current.generation()) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        absl::StrCat("still serves ", served.generation, " in place of ", current.generation()));
+  }
+  return absl::FailedPreconditionError(absl::StrCat("serves nothing of ", target));
 }
 
 absl::Status FleetFaults::Check(const std::string& target) {

@@ -32,6 +32,8 @@ class FleetFaults : public FaultActions {
   absl::Status Pause(const std::string& target) override;
   absl::Status Continue(const std::string& target) override;
   absl::Status SetDelay(const std::string& target, absl::Duration each_way) override;
+  absl::Status Publish(const std::string& target) override;
+  absl::Status CheckServed(const std::string& target) override;
   absl::Status Check(const std::string& target) override;
 
  private:

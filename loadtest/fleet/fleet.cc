@@ -102,7 +102,7 @@ absl::Status ProcessFleet::Prepare() {
       (void)absl::SimpleAtoi(parts[1], &server.shard);
       server.more_yaml = absl::StrCat("shards: [", server.shard, "]\n");
     }
-    if (server.service == "index_search" || server.service == "reranker") {
+    if (server.service != kRouter && options_.sizes.remember_verified) {
       // As in production, so that a return costs no reading of the whole store.
       const std::string state = JoinPath(options_.directory, FileName(name, ".state"));
       absl::StrAppend(&server.more_yaml, "state_dir: ", QuotedYaml(state), "\n");

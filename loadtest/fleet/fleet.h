@@ -62,6 +62,8 @@ class ProcessFleet {
   ProcessFleet(const ProcessFleet&) = delete;
   ProcessFleet& operator=(const ProcessFleet&) = delete;
 
+  const std::string& store() const { return options_.store; }
+
   // The router's, through its relay if it has one.
   std::string address() const;
 

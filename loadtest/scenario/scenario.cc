@@ -182,6 +182,8 @@ Slo ReadSlo(ConfigReader section) {
   slo.min_coverage = OptionalShare(section, "min_coverage");
   slo.min_recall = OptionalShare(section, "min_recall");
   slo.min_rate_share = OptionalShare(section, "min_rate_share");
+  const double ratio = section.Double("max_p99_ratio_in_faults", 1, 1, 1000);
+  if (section.Has("max_p99_ratio_in_faults")) slo.max_p99_ratio_in_faults = ratio;
   if (!slo.latency.empty() && !slo.max_error_share && !slo.min_rate_share) {
     section.AddProblem("latency",
                        "alone is met by a fleet that refuses every request at once; add "
@@ -192,7 +194,8 @@ Slo ReadSlo(ConfigReader section) {
 
 bool AsksForNothing(const Slo& slo) {
   return slo.latency.empty() && !slo.max_error_share && !slo.max_degraded_share &&
-         !slo.min_coverage && !slo.min_recall && !slo.min_rate_share;
+         !slo.min_coverage && !slo.min_recall && !slo.min_rate_share &&
+         !slo.max_p99_ratio_in_faults;
 }
 
 // ---- fleet ----
@@ -204,6 +207,7 @@ FleetSpec ReadFleet(ConfigReader section, const std::string& file) {
   fleet.rerankers = static_cast<int>(section.Int("rerankers", 1, 0, 16));
   fleet.shards = static_cast<int>(section.Int("shards", fleet.shards, 1, 64));
   fleet.replicas_per_shard = static_cast<int>(section.Int("replicas_per_shard", 1, 1, 8));
+  fleet.remember_verified = section.Bool("remember_verified", fleet.remember_verified);
   return fleet;
 }
 
@@ -223,14 +227,20 @@ std::string CheckedTarget(const FleetSpec& fleet, const std::string& target, Con
 
 FaultSpec ReadFault(ConfigReader section) {
   FaultSpec fault;
-  const std::string kind = section.Choice("kind", "kill", {"kill", "pause", "delay"});
+  const std::string kind = section.Choice("kind", "kill", {"kill", "pause", "delay", "publish"});
   if (!section.Has("kind")) section.AddProblem("kind", "is missing and has no default");
-  fault.kind = kind == "pause"   ? FaultKind::kPause
-               : kind == "delay" ? FaultKind::kDelay
-                                 : FaultKind::kKill;
+  fault.kind = kind == "pause"     ? FaultKind::kPause
+               : kind == "delay"   ? FaultKind::kDelay
+               : kind == "publish" ? FaultKind::kPublish
+                                   : FaultKind::kKill;
   fault.target = section.RequiredString("target");
   fault.at = section.Duration("at", absl::ZeroDuration(), absl::ZeroDuration(), absl::Hours(24));
   fault.lasting = section.Duration("lasting", fault.lasting, absl::ZeroDuration(), absl::Hours(24));
+  if (fault.kind == FaultKind::kPublish && fault.lasting <= absl::ZeroDuration()) {
+    section.AddProblem("lasting",
+                       "is missing: how long the fleet may take to answer from the new "
+                       "generation");
+  }
   if (fault.kind == FaultKind::kDelay) {
     if (!section.Has("delay")) section.AddProblem("delay", "is missing and has no default");
     fault.delay =
@@ -270,7 +280,9 @@ std::vector<FaultSpec> ReadFaults(ConfigReader root, const Scenario& scenario) {
   const FleetSpec fleet = scenario.fleet.value_or(FleetSpec());
   for (ConfigReader section : root.Sections("faults", 0, kMaxFaults)) {
     FaultSpec fault = ReadFault(section);
-    fault.target = CheckedTarget(fleet, fault.target, section);
+    if (fault.kind != FaultKind::kPublish) {
+      fault.target = CheckedTarget(fleet, fault.target, section);
+    }
     CheckFaultTimes(scenario, fault, section);
     for (size_t i = 0; i < faults.size(); ++i) {
       // Two faults at once on one process would undo each other.
@@ -279,6 +291,10 @@ std::vector<FaultSpec> ReadFaults(ConfigReader root, const Scenario& scenario) {
                                             "; one fault at a time"));
     }
     faults.push_back(std::move(fault));
+  }
+  if (scenario.slo.max_p99_ratio_in_faults && faults.empty()) {
+    root.Section("slo").AddProblem("max_p99_ratio_in_faults",
+                                   "is of faults; add the section faults");
   }
   if (!faults.empty() && !scenario.fleet) {
     root.AddProblem("faults", "need a fleet of the load test's own; add the section fleet");

@@ -57,21 +57,26 @@ struct Slo {
   absl::optional<double> min_coverage;
   absl::optional<double> min_recall;      // of known items
   absl::optional<double> min_rate_share;  // answered OK per second over intended per second
+  // p99 of the seconds in which a fault lasted over that of the others.
+  absl::optional<double> max_p99_ratio_in_faults;
 
   // Lag of the generator that matters beside the latencies: a tenth of the tightest limit, and
   // at least kLeastLateness (loadtest/measure/recorder.h).
   absl::Duration late_after() const;
 };
 
-enum class FaultKind { kKill, kPause, kDelay };
+enum class FaultKind { kKill, kPause, kDelay, kPublish };
 
-// Something done to one process of a fleet, once.
+// Something done to one process of a fleet, or to an index of its store, once.
 struct FaultSpec {
   FaultKind kind = FaultKind::kKill;
-  std::string target;  // as in loadtest/fleet/process_names.h: "reranker/0", "index_search/1/0"
-  absl::Duration at;   // since the end of the warm-up
-  absl::Duration
-      lasting;           // until it is started again, continued, no longer delayed; zero: for good
+  // As in loadtest/fleet/process_names.h: "reranker/0", "index_search/1/0".  kPublish: an index,
+  // whose next generation, by name and round and round, is published.
+  std::string target;
+  absl::Duration at;  // since the end of the warm-up
+  // Until it is started again, continued, no longer delayed; zero: for good.  kPublish: until
+  // the fleet must answer from the new generation.
+  absl::Duration lasting;
   absl::Duration delay;  // kDelay: added to each direction
   // Expectations.  Unset: nothing is asked.
   absl::optional<int64_t> max_failures;  // of requests meant to be sent from `at` until whole
@@ -85,6 +90,9 @@ struct FleetSpec {
   int rerankers = 1;
   int shards = 2;
   int replicas_per_shard = 1;
+  // Whether servers keep stamps of what they verified; without, they read all of a generation
+  // each time that they load it, as they do with one that is new.
+  bool remember_verified = true;
 };
 
 // Looks for the highest rate that meets the SLO.

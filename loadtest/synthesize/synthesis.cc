@@ -20,6 +20,7 @@
 #include "common/bundle/model_bundle.h"
 #include "common/bundle/publication.h"
 #include "common/bundle/shard_source.h"
+#include "common/index/recall_probes.h"
 #include "loadtest/synthesize/synthetic_regions.h"
 #include "loadtest/synthesize/synthetic_shard.h"
 
@@ -32,7 +33,8 @@ using bundle::v1::ModelBundleManifest;
 using bundle::v1::ShardManifest;
 
 // Raise it when the same options begin to give other bytes.
-constexpr int kContentFormat = 1;
+constexpr int kContentFormat = 2;
+constexpr int64_t kProbeQueries = 64;
 constexpr absl::string_view kContentFile = "synthesis.json";
 constexpr int64_t kMaxContentBytes = 1 << 20;
 constexpr size_t kNameDigits = 12;
@@ -300,6 +302,19 @@ absl::Status WriteShards(const SynthesisPlan& plan, const CallContext& call, Com
   return absl::OkStatus();
 }
 
+// Some of the items, evenly spread, are the probe queries.
+absl::Status AddProbes(const SynthesisPlan& plan, const std::string& directory,
+                       const CallContext& call, ComputePool* pool, GenerationManifest* manifest) {
+  const int64_t count = std::min(kProbeQueries, plan.options.items);
+  std::vector<uint32_t> items;
+  for (int64_t i = 0; i < count; ++i) {
+    items.push_back(static_cast<uint32_t>(i * plan.options.items / count));
+  }
+  EmbeddingMatrix queries(count, plan.options.vectors.dimension);
+  SyntheticVectors(plan.options.vectors).Fill(items, queries.mutable_data());
+  return AddRecallProbes(directory, queries, RecallProbeOptions(), pool, call, manifest);
+}
+
 absl::StatusOr<GenerationManifest> Write(const SynthesisPlan& plan, const CallContext& call,
                                          ComputePool* pool, Progress* progress) {
   const SynthesisOptions& options = plan.options;
@@ -307,7 +322,8 @@ absl::StatusOr<GenerationManifest> Write(const SynthesisPlan& plan, const CallCo
       GenerationDirectory(options.store, options.index, options.generation);
   ASSIGN_OR_RETURN(GenerationManifest manifest, MakeManifest(plan));
   UnfinishedGeneration unfinished(directory);
-  const absl::Status written = WriteShards(plan, call, pool, progress, &manifest);
+  absl::Status written = WriteShards(plan, call, pool, progress, &manifest);
+  if (written.ok()) written = AddProbes(plan, directory, call, pool, &manifest);
   if (absl::IsResourceExhausted(written)) {
     return absl::ResourceExhaustedError(
         absl::StrCat(written.message(), "; what was written is removed, all of it takes about ",
@@ -323,7 +339,8 @@ absl::StatusOr<GenerationManifest> Write(const SynthesisPlan& plan, const CallCo
 int64_t BytesOf(const GenerationManifest& manifest) {
   int64_t bytes = 0;
   for (const ShardManifest& shard : manifest.shards()) {
-    bytes += shard.vectors().byte_count() + shard.features().byte_count();
+    bytes +=
+        shard.vectors().byte_count() + shard.features().byte_count() + shard.probes().byte_count();
   }
   return bytes;
 }

@@ -134,6 +134,8 @@ const char* FaultKindName(FaultKind kind) {
       return "pause";
     case FaultKind::kDelay:
       return "delay";
+    case FaultKind::kPublish:
+      return "publish";
   }
   return "";
 }
@@ -204,6 +206,38 @@ void JudgeFaults(const LoadResult& result, const std::vector<FaultSpec>& specs,
   }
 }
 
+// Whether something was done to the fleet in any part of the second.
+bool InFault(const Second& second, const std::vector<FaultMark>& faults) {
+  const absl::Duration start = absl::Seconds(second.second);
+  return std::any_of(faults.begin(), faults.end(), [&](const FaultMark& fault) {
+    return start + absl::Seconds(1) > fault.at && start < fault.ended;
+  });
+}
+
+void JudgeP99Ratio(const LoadResult& result, double limit, std::vector<Criterion>* criteria) {
+  const char* const name = "latency p99 in faults over that outside";
+  const std::string wanted = absl::StrFormat("at most %g", limit);
+  LatencyHistogram inside, outside;
+  for (const Second& second : result.seconds) {
+    if (absl::Seconds(second.second) < result.warm_up) continue;
+    (InFault(second, result.faults) ? inside : outside).Merge(second.tally.latency);
+  }
+  const auto in = inside.Quantile(0.99), out = outside.Quantile(0.99);
+  if (!in || !out) {
+    criteria->push_back(NotMeasurable(
+        name, wanted,
+        absl::StrFormat("fewer than %d of %d requests in faults, or of %d outside, lie beyond it: "
+                        "run longer or at a higher rate",
+                        LatencyHistogram::kSamplesBeyond, inside.count(), outside.count())));
+    return;
+  }
+  const double ratio = absl::FDivDuration(*in, *out);
+  criteria->push_back(
+      Measured(name, wanted,
+               absl::StrFormat("%.2f (%s over %s)", ratio, FormatLatency(*in), FormatLatency(*out)),
+               ratio <= limit));
+}
+
 // ---- the whole ----
 
 std::vector<std::string> Doubts(const LoadResult& result, const std::vector<Criterion>& criteria) {
@@ -246,6 +280,9 @@ Verdict Judge(const LoadResult& result, const Scenario& scenario) {
   const bool wrong_answers = answers.state == CriterionState::kBroken;
   if (scenario.check_answers || wrong_answers) verdict.criteria.push_back(answers);
   JudgeSlo(result, scenario.slo, &verdict.criteria);
+  if (scenario.slo.max_p99_ratio_in_faults) {
+    JudgeP99Ratio(result, *scenario.slo.max_p99_ratio_in_faults, &verdict.criteria);
+  }
   JudgeFaults(result, scenario.faults, &verdict.criteria);
   verdict.doubts = Doubts(result, verdict.criteria);
   verdict.outcome = OutcomeOf(verdict, wrong_answers);

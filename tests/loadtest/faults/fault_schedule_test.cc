@@ -28,6 +28,8 @@ class FakeActions : public FaultActions {
   absl::Status SetDelay(const std::string& target, absl::Duration each_way) override {
     return Take(absl::StrCat("delay ", target, " ", absl::FormatDuration(each_way)));
   }
+  absl::Status Publish(const std::string& target) override { return Take("publish " + target); }
+  absl::Status CheckServed(const std::string& target) override { return Take("served " + target); }
   absl::Status Check(const std::string& target) override { return Take("check " + target); }
 
   void Refuse(const std::string& refused) { refused_ = refused; }
@@ -197,6 +199,20 @@ TEST_CASE("what ends as another fault begins ends first") {
 TEST_CASE("no faults make no marks") {
   Rig rig({});
   REQUIRE(rig.schedule->Finish().empty());
+}
+
+TEST_CASE("a generation is published at its time and must be served at the end of it") {
+  Rig rig({Fault(FaultKind::kPublish, "images", 10, 20)}, "served");
+  rig.AdvanceTo(15);
+  rig.actions.Await(1);
+  rig.AdvanceTo(35);
+  CHECK(rig.actions.Await(2) == Strings{"15s publish images", "35s served images"});
+  const std::vector<FaultMark> marks = rig.schedule->Finish();
+  REQUIRE(marks.size() == 1);
+  CHECK(marks[0].name == "publish images");
+  CHECK(marks[0].at == absl::Seconds(15));
+  REQUIRE(marks[0].failed_expectations.size() == 1);
+  CHECK_THAT(marks[0].failed_expectations[0], Contains("not today"));
 }
 
 }  // namespace sightline

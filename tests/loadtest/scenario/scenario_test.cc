@@ -255,6 +255,8 @@ TEST_CASE("what does not fit together is refused") {
       {head + "slo: {latency: [{percentile: 9, within: 1s}]}\n", "refuses every request at once"},
       {head + "faults: [{kind: kill, target: reranker}]\n", "faults: need a fleet"},
       {fleet + "faults: [{target: reranker}]\n", "kind: is missing"},
+      {fleet + "faults: [{kind: publish, target: images}]\n", "lasting: is missing"},
+      {fleet + "slo: {max_p99_ratio_in_faults: 1.5}\n", "is of faults"},
       {fleet + "faults: [{kind: kill, target: cat}]\n", "the fleet has no process 'cat'"},
       {fleet + "faults: [{kind: kill, target: index_search/2}]\n", "no process 'index_search/2'"},
       {fleet + "faults: [{kind: delay, target: router}]\n", "delay: is missing"},

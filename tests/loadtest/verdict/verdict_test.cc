@@ -239,6 +239,34 @@ TEST_CASE("failures count from the fault until all is whole") {
               .measured == "1");  // second 4
 }
 
+// 2000 requests in each second, of `ms` milliseconds; `slow` in the seconds 3 to 6.
+LoadResult SlowInFault(int ms, int slow) {
+  LoadResult result = FaultyResult();
+  result.faults[0].ended = absl::Milliseconds(6500);
+  for (Second& second : result.seconds) {
+    const bool in_fault = second.second >= 3 && second.second <= 6;
+    for (int i = 0; i < 2000; ++i) {
+      second.tally.latency.Record(absl::Milliseconds(in_fault ? slow : ms));
+    }
+  }
+  return result;
+}
+
+TEST_CASE("latency in faults is compared with that outside, the warm-up aside") {
+  Scenario scenario = Expecting(absl::nullopt, absl::nullopt);
+  scenario.slo.max_p99_ratio_in_faults = 1.5;
+  const char* const name = "latency p99 in faults over that outside";
+  CHECK(Find(Judge(SlowInFault(100, 140), scenario), name).state == CriterionState::kHeld);
+  const Verdict slow = Judge(SlowInFault(100, 200), scenario);
+  CHECK(Find(slow, name).state == CriterionState::kBroken);
+  CHECK(absl::StartsWith(Find(slow, name).measured, "2.0"));
+  CHECK(slow.outcome == Ruling::kFail);
+
+  LoadResult cold = SlowInFault(100, 200);
+  cold.warm_up = absl::Seconds(7);  // the fault and all of its seconds
+  CHECK(Find(Judge(cold, scenario), name).state == CriterionState::kNotMeasurable);
+}
+
 TEST_CASE("a fleet must be whole again in time") {
   LoadResult result = FaultyResult();
   const auto judge = [&](absl::Duration within) {
