@@ -259,7 +259,21 @@ void FakeCatalog::Configure(absl::string_view index) {
 
 void FakeCatalog::Set(std::shared_ptr<const GenerationInfo> info) {
   std::lock_guard<std::mutex> lock(mutex_);
+  held_[{info->ref.index, info->ref.generation}] = info;
   known_[info->ref.index] = std::move(info);
+}
+
+void FakeCatalog::Forget(const GenerationRef& generation) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  held_.erase({generation.index, generation.generation});
+}
+
+absl::StatusOr<std::shared_ptr<const GenerationInfo>> FakeCatalog::PinGeneration(
+    absl::string_view index, absl::string_view generation) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = held_.find({std::string(index), std::string(generation)});
+  if (found != held_.end()) return found->second;
+  return absl::FailedPreconditionError(absl::StrCat("generation '", generation, "' is gone"));
 }
 
 absl::StatusOr<std::shared_ptr<const GenerationInfo>> FakeCatalog::Pin(

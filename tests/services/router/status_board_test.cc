@@ -7,19 +7,30 @@
 
 #include "catch2/catch.hpp"
 #include "common/base/error_details.h"
+#include "tests/support/fake_clock.h"
 
 namespace sightline {
 namespace {
 
 // Index "images" in two shards, the first with two replicas; "captions" in one.
-RouterConfig TwoIndexes() {
-  RouterConfig config;
-  config.encoders = {"e:1"};
-  config.rerankers = {"r:1"};
-  config.indexes["images"] = {{"s0:1", "s0:2"}, {"s1:1"}};
-  config.indexes["captions"] = {{"c:1"}};
-  return config;
+Membership TwoIndexes() {
+  Membership members;
+  members.encoders = {"e:1"};
+  members.rerankers = {"r:1"};
+  members.indexes["images"] = {{"s0:1", "s0:2"}, {"s1:1"}};
+  members.indexes["captions"] = {{"c:1"}};
+  return members;
 }
+
+// A board on a clock that the test moves.
+struct Rig {
+  explicit Rig(StatusBoardOptions options = {"router-1"})
+      : board(TwoIndexes(), options, &clock, &metrics) {}
+
+  FakeClock clock;
+  MetricsRegistry metrics;
+  StatusBoard board;
+};
 
 GenerationStatus Held(const std::string& generation, int64_t sequence, std::vector<int> shards,
                       const std::string& index = "images", int shard_count = 2) {
@@ -58,7 +69,8 @@ BackendStatus BackendAt(const StatusBoard& board, const std::string& address) {
 }
 
 TEST_CASE("an index is pinned by the first shard that reports it") {
-  StatusBoard board(TwoIndexes());
+  Rig rig;
+  StatusBoard& board = rig.board;
   CHECK(!board.any_known());
   board.Report("s1:1", Search({Held("g1", 1, {1})}));
   CHECK(Pinned(board) == "g1");
@@ -71,7 +83,8 @@ TEST_CASE("an index is pinned by the first shard that reports it") {
 }
 
 TEST_CASE("a new generation is pinned once as many shards hold it as the old one") {
-  StatusBoard board(TwoIndexes());
+  Rig rig;
+  StatusBoard& board = rig.board;
   board.Report("s0:1", Search({Held("g1", 1, {0})}));
   board.Report("s1:1", Search({Held("g1", 1, {1})}));
   board.Report("s0:2", Search({Held("g2", 2, {0})}));
@@ -81,14 +94,16 @@ TEST_CASE("a new generation is pinned once as many shards hold it as the old one
 }
 
 TEST_CASE("what counts is when a generation was published, not its name") {
-  StatusBoard board(TwoIndexes());
+  Rig rig;
+  StatusBoard& board = rig.board;
   board.Report("s0:1", Search({Held("g2", 2, {0})}));
   board.Report("s0:2", Search({Held("g1", 3, {0})}));  // published again
   CHECK(Pinned(board) == "g1");
 }
 
 TEST_CASE("replicas of one shard do not count as several shards") {
-  StatusBoard board(TwoIndexes());
+  Rig rig;
+  StatusBoard& board = rig.board;
   board.Report("s0:1", Search({Held("g1", 1, {0})}));
   board.Report("s0:2", Search({Held("g1", 1, {0})}));
   board.Report("s1:1", Search({Held("g2", 2, {1})}));
@@ -96,13 +111,15 @@ TEST_CASE("replicas of one shard do not count as several shards") {
 }
 
 TEST_CASE("a generation in another number of shards would be searched in part") {
-  StatusBoard board(TwoIndexes());
+  Rig rig;
+  StatusBoard& board = rig.board;
   board.Report("s0:1", Search({Held("g1", 1, {0}, "images", 3)}));
   CHECK(absl::IsUnavailable(board.Pin("images").status()));
 }
 
 TEST_CASE("only what is ready, at the shard's own address and of its index counts") {
-  StatusBoard board(TwoIndexes());
+  Rig rig;
+  StatusBoard& board = rig.board;
   GenerationStatus loading = Held("g1", 1, {0});
   loading.state = GenerationState::kLoading;
   GenerationStatus refused = Held("g2", 1, {0});
@@ -115,7 +132,8 @@ TEST_CASE("only what is ready, at the shard's own address and of its index count
 }
 
 TEST_CASE("another kind of server at an address is said and not believed") {
-  StatusBoard board(TwoIndexes());
+  Rig rig;
+  StatusBoard& board = rig.board;
   board.Report("s0:1", Server("reranker", {Held("g1", 1, {0})}));
   CHECK(!board.any_known());
   const BackendStatus backend = BackendAt(board, "s0:1");
@@ -126,7 +144,8 @@ TEST_CASE("another kind of server at an address is said and not believed") {
 }
 
 TEST_CASE("a backend that does not answer keeps its last word") {
-  StatusBoard board(TwoIndexes());
+  Rig rig;
+  StatusBoard& board = rig.board;
   CHECK(BackendAt(board, "s0:1").error == "not asked yet");
   board.Report("s0:1", Search({Held("g1", 1, {0})}));
   CHECK(BackendAt(board, "s0:1").reachable);
@@ -138,7 +157,8 @@ TEST_CASE("a backend that does not answer keeps its last word") {
 }
 
 TEST_CASE("a generation that all have let go stays pinned until there is another") {
-  StatusBoard board(TwoIndexes());
+  Rig rig;
+  StatusBoard& board = rig.board;
   board.Report("s0:1", Search({Held("g1", 1, {0})}));
   board.Report("s0:1", Search({}));
   CHECK(Pinned(board) == "g1");
@@ -148,7 +168,8 @@ TEST_CASE("a generation that all have let go stays pinned until there is another
 
 TEST_CASE("how scores combine is the reranker's word, whoever reports first") {
   const bool reranker_first = GENERATE(true, false);
-  StatusBoard board(TwoIndexes());
+  Rig rig;
+  StatusBoard& board = rig.board;
   GenerationStatus scored = Held("g1", 1, {});
   scored.info.combination = {CombinationKind::kAddLambda, 0.25f};
   GenerationStatus other = Held("g0", 1, {});
@@ -166,7 +187,8 @@ TEST_CASE("how scores combine is the reranker's word, whoever reports first") {
 }
 
 TEST_CASE("an unknown index and one that nobody has reported are told apart") {
-  const StatusBoard board(TwoIndexes());
+  Rig rig;
+  StatusBoard& board = rig.board;
   const absl::Status unknown = board.Pin("films").status();
   CHECK(absl::IsNotFound(unknown));
   REQUIRE(GetReason(unknown).has_value());
@@ -178,7 +200,8 @@ TEST_CASE("an unknown index and one that nobody has reported are told apart") {
 }
 
 TEST_CASE("a request keeps what it was pinned to") {
-  StatusBoard board(TwoIndexes());
+  Rig rig;
+  StatusBoard& board = rig.board;
   board.Report("s0:1", Search({Held("g1", 1, {0})}));
   const auto before = board.Pin("images");
   board.Report("s0:1", Search({Held("g2", 2, {0})}));
@@ -187,7 +210,8 @@ TEST_CASE("a request keeps what it was pinned to") {
 }
 
 TEST_CASE("the description has the pinned generations and every backend") {
-  StatusBoard board(TwoIndexes());
+  Rig rig;
+  StatusBoard& board = rig.board;
   board.Report("s0:1", Search({Held("g1", 5, {0})}));
   const ServerStatus status = board.Describe();
   CHECK(status.service == "router");
