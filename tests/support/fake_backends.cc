@@ -4,6 +4,7 @@
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/error_details.h"
 #include "common/bundle/layout.h"
 
 namespace sightline {
@@ -155,9 +156,10 @@ absl::Status FakeShard::CheckTarget(const GenerationRef& target) const {
       target.space == generation_.space) {
     return absl::OkStatus();
   }
-  return absl::FailedPreconditionError(absl::StrCat("generation '", target.generation,
-                                                    "' of index '", target.index,
-                                                    "' is not held by this server"));
+  return WithReason(
+      absl::FailedPreconditionError(absl::StrCat("generation '", target.generation, "' of index '",
+                                                 target.index, "' is not held by this server")),
+      "GENERATION_NOT_HELD");
 }
 
 void FakeShard::SearchShard(const CallContext& call, SearchShardRequest request,
