@@ -296,6 +296,7 @@ absl::StatusOr<SearchResult> ReadAnswer(const v1::SearchItemsRequest& request,
     result.hits.push_back(std::move(hit));
   }
   RETURN_IF_ERROR(SummaryFromProto(response, &result));
+  result.next_page_token = response.next_page_token();
   return result;
 }
 
@@ -353,6 +354,7 @@ void ToProto(SearchRequest request, v1::SearchItemsRequest* out) {
     ToProto(*request.combination, out->mutable_combination());
   }
   out->set_view(request.want_records ? v1::ITEM_VIEW_FULL : v1::ITEM_VIEW_BASIC);
+  out->set_page_token(std::move(request.page_token));
 }
 
 void ToProto(ScorePairsRequest request, v1::ScorePairsRequest* out) {
@@ -409,6 +411,7 @@ absl::StatusOr<SearchRequest> FromProto(const v1::SearchItemsRequest& request) {
     return InvalidField(FieldPath("view"), absl::StrCat("unknown view ", request.view()));
   }
   result.want_records = request.view() != v1::ITEM_VIEW_BASIC;
+  result.page_token = request.page_token();
   return result;
 }
 
@@ -453,6 +456,7 @@ absl::StatusOr<GetItemsRequest> FromProto(const v1::GetItemsRequest& request) {
 void ToProto(SearchResult result, bool with_items, v1::SearchItemsResponse* out) {
   ToProto(result.target, out->mutable_generation());
   SummaryToProto(result, out);
+  out->set_next_page_token(std::move(result.next_page_token));
   for (Hit& hit : result.hits) HitToProto(std::move(hit), with_items, out->add_hits());
 }
 

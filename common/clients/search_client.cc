@@ -32,6 +32,7 @@ absl::Status CheckItemUtf8(const ItemQuery& item, const FieldPath& path) {
 
 absl::Status CheckSendable(const SearchRequest& request) {
   RETURN_IF_ERROR(CheckUtf8(request.index, FieldPath("index")));
+  RETURN_IF_ERROR(CheckUtf8(request.page_token, FieldPath("page_token")));
   const FieldPath path("query");
   return std::visit(
       Overloaded{

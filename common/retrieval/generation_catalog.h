@@ -28,7 +28,8 @@ struct GenerationInfo {
   Combination combination;     // the reranker model's default
 };
 
-// Thread-safe.
+// Thread-safe.  Servers keep what a pinned GenerationInfo describes as long as somebody
+// holds on to it, so a request does until its end.
 class GenerationCatalog {
  public:
   virtual ~GenerationCatalog() = default;
@@ -38,6 +39,12 @@ class GenerationCatalog {
   // reported yet.
   virtual absl::StatusOr<std::shared_ptr<const GenerationInfo>> Pin(
       absl::string_view index) const = 0;
+
+  // A generation that a request was pinned to before, for a request that goes on from it.
+  // NotFound as above; FailedPrecondition if it is not held any more by all that the
+  // request needs.
+  virtual absl::StatusOr<std::shared_ptr<const GenerationInfo>> PinGeneration(
+      absl::string_view index, absl::string_view generation) const = 0;
 
   // Names of all configured indexes, sorted, with their content where it is known.
   virtual std::vector<std::shared_ptr<const GenerationInfo>> Known() const = 0;

@@ -19,9 +19,10 @@ absl::string_view Plural(IndexContent content) {
 }  // namespace
 
 absl::StatusOr<PinnedIndex> PinIndex(const Backends& backends, const GenerationCatalog& catalog,
-                                     absl::string_view index) {
+                                     absl::string_view index, absl::string_view generation) {
   PinnedIndex pinned;
-  ASSIGN_OR_RETURN(pinned.info, catalog.Pin(index));
+  ASSIGN_OR_RETURN(pinned.info, generation.empty() ? catalog.Pin(index)
+                                                   : catalog.PinGeneration(index, generation));
   const auto found = backends.shards.find(std::string(index));
   const size_t configured = found == backends.shards.end() ? 0 : found->second.size();
   if (configured == 0 || configured != static_cast<size_t>(pinned.info->shard_count)) {

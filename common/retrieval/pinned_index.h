@@ -24,10 +24,11 @@ struct PinnedIndex {
   IndexSearchClient* shard(int i) const { return (*shards)[i].get(); }
 };
 
-// The catalog's error for an index that it cannot pin; FAILED_PRECONDITION when the
-// generation has another number of shards than backends were configured.
+// The index at the generation that new requests go to, or at `generation`.  The catalog's
+// error if it cannot pin that; FAILED_PRECONDITION when the generation has another number
+// of shards than backends were configured.
 absl::StatusOr<PinnedIndex> PinIndex(const Backends& backends, const GenerationCatalog& catalog,
-                                     absl::string_view index);
+                                     absl::string_view index, absl::string_view generation = "");
 
 // What the items of an index are.
 Modality ModalityOf(IndexContent content);

@@ -1,169 +1,107 @@
 #include "common/retrieval/replicas.h"
 
-#include <atomic>
-#include <cstdint>
-#include <limits>
 #include <utility>
 
-#include "absl/container/inlined_vector.h"
-#include "absl/status/status.h"
+#include "common/retrieval/replica_set.h"
+#include "common/retrieval/replicated_call.h"
 
 namespace sightline {
 namespace {
 
-constexpr int kNone = -1;
-
-// The core of the three clients.  Held by shared_ptr, because an answer may come after
-// the client has been let go.
 template <typename Client>
-class ReplicaSet : public std::enable_shared_from_this<ReplicaSet<Client>> {
+class Replicated : public ReplicaClient<Client> {
  public:
-  ReplicaSet(std::vector<std::shared_ptr<Client>> replicas, const ReplicaOptions& options)
-      : options_(options), next_(options.start), health_(replicas.size()) {
-    for (auto& client : replicas) clients_.push_back(std::move(client));
-  }
+  Replicated(MakeClient<Client> make, const ReplicaOptions& options)
+      : set_(std::make_shared<ReplicaSet<Client>>(std::move(make), options)) {}
 
-  template <typename Request, typename Response>
-  using Method = void (Client::*)(const CallContext&, Request, Done<Response>);
+  void SetMembers(const std::vector<std::string>& addresses) final { set_->SetMembers(addresses); }
 
-  // Calls `method` on one replica, and on another if that one is UNAVAILABLE.
+ protected:
   template <typename Request, typename Response>
-  void Call(Method<Request, Response> method, const CallContext& call, Request request,
-            Done<Response> done) {
-    const int first = Pick(call.clock()->Now(), kNone);
-    Request again = request;  // the call takes its request with it
-    auto on_first = [self = this->shared_from_this(), method, call, first, again = std::move(again),
-                     done = std::move(done)](absl::StatusOr<Response> answer) mutable {
-      self->Note(first, answer.status(), call.clock()->Now());
-      if (!absl::IsUnavailable(answer.status()) || !call.Check("").ok()) {
-        done(std::move(answer));
-        return;
-      }
-      self->CallOther(method, call, first, std::move(again), std::move(done));
-    };
-    ((*clients_[first]).*method)(call, std::move(request), std::move(on_first));
+  void Call(void (Client::*method)(const CallContext&, Request, Done<Response>),
+            const CallContext& call, Request request, size_t work, Done<Response> done) {
+    std::make_shared<ReplicatedCall<Client, Request, Response>>(
+        set_, method, call, std::move(request), static_cast<int64_t>(work), std::move(done))
+        ->Start();
   }
 
  private:
-  template <typename Request, typename Response>
-  void CallOther(Method<Request, Response> method, const CallContext& call, int failed,
-                 Request request, Done<Response> done) {
-    const int second = Pick(call.clock()->Now(), failed);
-    auto on_second = [self = this->shared_from_this(), call, second,
-                      done = std::move(done)](absl::StatusOr<Response> answer) {
-      self->Note(second, answer.status(), call.clock()->Now());
-      done(std::move(answer));
-    };
-    ((*clients_[second]).*method)(call, std::move(request), std::move(on_second));
-  }
-
-  // The next replica in turn among those in good health, or among all if none is.
-  // `except` is not chosen.
-  int Pick(absl::Time now, int except) {
-    absl::InlinedVector<int, 8> healthy;
-    absl::InlinedVector<int, 8> others;
-    for (int i = 0; i < static_cast<int>(clients_.size()); ++i) {
-      if (i == except) continue;
-      others.push_back(i);
-      if (absl::ToUnixNanos(now) >= health_[i].avoided_until.load(std::memory_order_relaxed)) {
-        healthy.push_back(i);
-      }
-    }
-    const auto& choice = healthy.empty() ? others : healthy;
-    return choice[next_.fetch_add(1, std::memory_order_relaxed) % choice.size()];
-  }
-
-  void Note(int replica, const absl::Status& status, absl::Time now) {
-    std::atomic<int64_t>& avoided_until = health_[replica].avoided_until;
-    if (absl::IsUnavailable(status)) {
-      avoided_until.store(absl::ToUnixNanos(now + options_.avoid_for), std::memory_order_relaxed);
-    } else if (status.ok()) {
-      avoided_until.store(kHealthy, std::memory_order_relaxed);
-    }
-  }
-
-  static constexpr int64_t kHealthy = std::numeric_limits<int64_t>::min();
-  struct Health {
-    std::atomic<int64_t> avoided_until{kHealthy};  // Unix nanoseconds
-  };
-
-  const ReplicaOptions options_;
-  std::vector<std::shared_ptr<Client>> clients_;
-  std::atomic<unsigned> next_;
-  std::vector<Health> health_;
+  const std::shared_ptr<ReplicaSet<Client>> set_;
 };
 
-class EncoderReplicas : public QueryEncoderClient {
+class EncoderReplicas : public Replicated<QueryEncoderClient> {
  public:
-  using Set = ReplicaSet<QueryEncoderClient>;
-  explicit EncoderReplicas(std::shared_ptr<Set> set) : set_(std::move(set)) {}
+  using Replicated::Replicated;
 
   void EncodeQueries(const CallContext& call, EncodeRequest request,
                      Done<EncodeResponse> done) override {
-    set_->Call(&QueryEncoderClient::EncodeQueries, call, std::move(request), std::move(done));
+    const size_t work = request.queries.size();
+    Call(&QueryEncoderClient::EncodeQueries, call, std::move(request), work, std::move(done));
   }
-
- private:
-  const std::shared_ptr<Set> set_;
 };
 
-class IndexSearchReplicas : public IndexSearchClient {
+class IndexSearchReplicas : public Replicated<IndexSearchClient> {
  public:
-  using Set = ReplicaSet<IndexSearchClient>;
-  explicit IndexSearchReplicas(std::shared_ptr<Set> set) : set_(std::move(set)) {}
+  using Replicated::Replicated;
 
   void SearchShard(const CallContext& call, SearchShardRequest request,
                    Done<SearchShardResponse> done) override {
-    set_->Call(&IndexSearchClient::SearchShard, call, std::move(request), std::move(done));
+    const size_t work = static_cast<size_t>(request.queries.rows());
+    Call(&IndexSearchClient::SearchShard, call, std::move(request), work, std::move(done));
   }
 
   void FetchItems(const CallContext& call, FetchItemsRequest request,
                   Done<FetchItemsResponse> done) override {
-    set_->Call(&IndexSearchClient::FetchItems, call, std::move(request), std::move(done));
+    Call(&IndexSearchClient::FetchItems, call, std::move(request), 1, std::move(done));
   }
-
- private:
-  const std::shared_ptr<Set> set_;
 };
 
-class RerankerReplicas : public RerankerClient {
+class RerankerReplicas : public Replicated<RerankerClient> {
  public:
-  using Set = ReplicaSet<RerankerClient>;
-  explicit RerankerReplicas(std::shared_ptr<Set> set) : set_(std::move(set)) {}
+  using Replicated::Replicated;
 
   void RerankCandidates(const CallContext& call, RerankRequest request,
                         Done<RerankResponse> done) override {
-    set_->Call(&RerankerClient::RerankCandidates, call, std::move(request), std::move(done));
+    const size_t work = request.candidates.size();
+    Call(&RerankerClient::RerankCandidates, call, std::move(request), work, std::move(done));
   }
-
- private:
-  const std::shared_ptr<Set> set_;
 };
-
-template <typename Replicas, typename Client>
-std::shared_ptr<Client> Replicate(std::vector<std::shared_ptr<Client>> replicas,
-                                  const ReplicaOptions& options) {
-  if (replicas.empty()) return nullptr;
-  if (replicas.size() == 1) return std::move(replicas.front());
-  return std::make_shared<Replicas>(
-      std::make_shared<ReplicaSet<Client>>(std::move(replicas), options));
-}
 
 }  // namespace
 
-std::shared_ptr<QueryEncoderClient> ReplicatedEncoder(
-    std::vector<std::shared_ptr<QueryEncoderClient>> replicas, const ReplicaOptions& options) {
-  return Replicate<EncoderReplicas>(std::move(replicas), options);
+ReplicaMetrics AddReplicaMetrics(MetricsRegistry* registry, absl::string_view set) {
+  const std::string name(set);
+  const auto extra = [&](const char* cause) {
+    return registry->AddCounter("replica_extra_attempts_total",
+                                "Attempts of calls to replica sets beyond the first.",
+                                {{"set", name}, {"cause", cause}});
+  };
+  ReplicaMetrics metrics;
+  metrics.calls =
+      registry->AddCounter("replica_calls_total", "Calls to replica sets.", {{"set", name}});
+  metrics.after_failure = extra("failure");
+  metrics.after_refusal = extra("refusal");
+  metrics.after_silence = extra("silence");
+  metrics.hedges = extra("hedge");
+  metrics.unpaid =
+      registry->AddCounter("replica_budget_refusals_total",
+                           "Attempts that the retry budget did not allow.", {{"set", name}});
+  return metrics;
 }
 
-std::shared_ptr<IndexSearchClient> ReplicatedIndexSearch(
-    std::vector<std::shared_ptr<IndexSearchClient>> replicas, const ReplicaOptions& options) {
-  return Replicate<IndexSearchReplicas>(std::move(replicas), options);
+std::shared_ptr<ReplicaClient<QueryEncoderClient>> ReplicatedEncoder(
+    MakeClient<QueryEncoderClient> make, const ReplicaOptions& options) {
+  return std::make_shared<EncoderReplicas>(std::move(make), options);
 }
 
-std::shared_ptr<RerankerClient> ReplicatedReranker(
-    std::vector<std::shared_ptr<RerankerClient>> replicas, const ReplicaOptions& options) {
-  return Replicate<RerankerReplicas>(std::move(replicas), options);
+std::shared_ptr<ReplicaClient<IndexSearchClient>> ReplicatedIndexSearch(
+    MakeClient<IndexSearchClient> make, const ReplicaOptions& options) {
+  return std::make_shared<IndexSearchReplicas>(std::move(make), options);
+}
+
+std::shared_ptr<ReplicaClient<RerankerClient>> ReplicatedReranker(MakeClient<RerankerClient> make,
+                                                                  const ReplicaOptions& options) {
+  return std::make_shared<RerankerReplicas>(std::move(make), options);
 }
 
 }  // namespace sightline

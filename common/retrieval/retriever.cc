@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
 #include <string>
 #include <utility>
 #include <variant>
@@ -13,6 +12,8 @@
 #include "common/bundle/layout.h"
 #include "common/index/vector_index.h"
 #include "common/retrieval/backend_calls.h"
+#include "common/retrieval/hit_records.h"
+#include "common/retrieval/page_token.h"
 #include "common/retrieval/pinned_index.h"
 #include "common/retrieval/request_checks.h"
 #include "common/retrieval/rerank_block.h"
@@ -31,6 +32,7 @@ struct SearchPlan {
   Modality query = Modality::kUnknown;
   bool rerank = false;        // is there to be reranking, and somebody to do it
   int depth = 0;              // to rerank
+  int begin = 0, end = 0;     // the hits of the page, as places in the whole list
   StageDeadlines deadlines;   // as planned
   StageDeadlines unreranked;  // if reranking were given up
 };
@@ -41,13 +43,18 @@ struct ResolvedQuery {
   RerankSide side;            // only if the plan is to rerank
 };
 
+int DepthOf(const SearchRequest& request, const RetrieverOptions& options) {
+  return request.depth.value_or(options.default_depth);
+}
+
 bool NeedsEncoder(const Query& query) {
   return !std::holds_alternative<EmbeddingQuery>(query) &&
          !std::holds_alternative<ItemQuery>(query);
 }
 
-// Works out index, generation and modality.
-absl::StatusOr<SearchPlan> PinAll(const SearchRequest& request, const Backends& backends,
+// Works out index, generation and modality; with a token, those of the page before.
+absl::StatusOr<SearchPlan> PinAll(const SearchRequest& request,
+                                  const absl::optional<PageToken>& token, const Backends& backends,
                                   const GenerationCatalog& catalog) {
   SearchPlan plan;
   const ItemQuery* const item = std::get_if<ItemQuery>(&request.query);
@@ -56,16 +63,27 @@ absl::StatusOr<SearchPlan> PinAll(const SearchRequest& request, const Backends& 
   } else if (NeedsEncoder(request.query)) {
     plan.query = Modality::kImage;
   } else if (item != nullptr && !item->index.empty()) {
-    ASSIGN_OR_RETURN(plan.item_index, PinIndex(backends, catalog, item->index));
+    const bool elsewhere = token.has_value() && !token->item_generation.empty();
+    const bool same = token.has_value() && token->index == item->index;
+    const std::string generation = elsewhere ? token->item_generation
+                                   : same    ? token->generation
+                                             : std::string();
+    ASSIGN_OR_RETURN(plan.item_index, PinIndex(backends, catalog, item->index, generation));
     plan.query = ModalityOf(plan.item_index->info->content);
   }
-  ASSIGN_OR_RETURN(const std::string index, ChooseIndex(catalog, request.index, plan.query));
+  std::string index, generation;
+  if (token.has_value()) {
+    index = token->index;
+    generation = token->generation;
+  } else {
+    ASSIGN_OR_RETURN(index, ChooseIndex(catalog, request.index, plan.query));
+  }
   // An index is pinned once, or a swap in between would give it two generations.
   if (plan.item_index.has_value() && plan.item_index->ref().index == index) {
     plan.target = *plan.item_index;
     return plan;
   }
-  ASSIGN_OR_RETURN(plan.target, PinIndex(backends, catalog, index));
+  ASSIGN_OR_RETURN(plan.target, PinIndex(backends, catalog, index, generation));
   if (item != nullptr && item->index.empty()) {
     plan.item_index = plan.target;
     plan.query = ModalityOf(plan.target.info->content);
@@ -102,11 +120,12 @@ bool CanRerank(const SearchPlan& plan) {
 // Decides on reranking and says in `result` what can be said of it by now.
 void PlanRerank(const SearchRequest& request, const RetrieverOptions& options,
                 const RerankerClient* reranker, SearchPlan& plan, SearchResult& result) {
-  result.requested_depth = request.depth.value_or(options.default_depth);
+  result.requested_depth = DepthOf(request, options);
   result.combination = request.combination.value_or(plan.target.info->combination);
   if (result.requested_depth == 0) {
     result.rerank = RerankOutcome::kNotRequested;
-  } else if (!CanRerank(plan)) {
+  } else if (!CanRerank(plan) || plan.begin >= result.requested_depth) {
+    // A page behind the block that is reranked is the same with a reranker and without.
     result.rerank = RerankOutcome::kNotApplicable;
   } else if (reranker == nullptr) {
     result.rerank = RerankOutcome::kFailed;
@@ -201,7 +220,7 @@ absl::StatusOr<std::vector<Candidate>> Retrieve(const SearchRequest& request,
                                                 absl::Time planned, const CallContext& call,
                                                 SearchResult& result) {
   const std::string* const left_out = ItemToLeaveOut(request.query, plan);
-  const int wanted = std::max(request.top_k, plan.depth);
+  const int wanted = std::max(plan.end, plan.depth);
   const int asked = wanted + (left_out != nullptr ? 1 : 0);
   ASSIGN_OR_RETURN(ShardAnswers answers, SearchShards(plan.target, embedding, asked, planned,
                                                       plan.unreranked.search, call));
@@ -236,48 +255,26 @@ std::vector<absl::optional<float>> Rerank(const SearchPlan& plan, ResolvedQuery 
   return std::move(scores.probability);
 }
 
-// Fills captions, uris and tags in, as far as shards answer in time.
-void FillRecords(const SearchPlan& plan, const CallContext& call, SearchResult& result) {
-  std::map<int, std::vector<Hit*>> by_shard;
-  for (Hit& hit : result.hits) by_shard[hit.shard].push_back(&hit);
-  std::vector<FetchCall> fetches;
-  std::vector<const std::vector<Hit*>*> hits_of;
-  for (const auto& [shard, hits] : by_shard) {
-    FetchCall fetch;
-    fetch.client = plan.target.shard(shard);
-    fetch.request.target = plan.target.ref();
-    fetch.request.shard = shard;
-    for (const Hit* hit : hits) fetch.request.rows.push_back(hit->row);
-    fetches.push_back(std::move(fetch));
-    hits_of.push_back(&hits);
+// Cuts the page out of the whole list, and makes the token of the next one if there can be
+// one.
+void CutPage(const SearchRequest& request, const SearchPlan& plan, SearchResult& result) {
+  const int64_t findable =
+      plan.target.info->item_count - (ItemToLeaveOut(request.query, plan) != nullptr ? 1 : 0);
+  std::vector<Hit>& hits = result.hits;
+  const bool more =
+      static_cast<int>(hits.size()) >= plan.end && plan.end < findable && plan.end < kMaxHits;
+  if (static_cast<int>(hits.size()) > plan.end) hits.resize(plan.end);
+  hits.erase(hits.begin(), hits.begin() + std::min<ptrdiff_t>(plan.begin, hits.size()));
+  if (!more) return;
+  PageToken token;
+  token.index = plan.target.ref().index;
+  token.generation = plan.target.ref().generation;
+  if (plan.item_index.has_value() && plan.item_index->ref().index != token.index) {
+    token.item_generation = plan.item_index->ref().generation;
   }
-  Fetching fetching(std::move(fetches), call, plan.deadlines.answer);
-  auto answers = fetching.Wait();
-  bool missing = false;
-  for (size_t i = 0; i < answers.size(); ++i) {
-    if (!answers[i].ok()) {
-      missing = true;
-      result.failures.push_back(answers[i].status());
-      continue;
-    }
-    for (size_t j = 0; j < hits_of[i]->size(); ++j) {
-      Hit& hit = *(*hits_of[i])[j];
-      absl::optional<StoredItem>& item = answers[i]->items[j];
-      // A row that holds another item than it did a moment ago is no record of this one.
-      if (!item.has_value() || item->item_id != hit.item_id) {
-        missing = true;
-        result.failures.push_back(absl::DataLossError(
-            absl::StrCat(ShardName(plan.target.ref().index, hit.shard), ": row ", hit.row,
-                         " was found as '", hit.item_id, "' but is ",
-                         item.has_value() ? absl::StrCat("'", item->item_id, "'") : "not there")));
-        continue;
-      }
-      hit.caption = std::move(item->caption);
-      hit.uri = std::move(item->uri);
-      hit.tags = std::move(item->tags);
-    }
-  }
-  if (missing) result.degraded.push_back(DegradedReason::kRecordsMissing);
+  token.request = FingerprintOf(request, result.requested_depth);
+  token.offset = plan.end;
+  result.next_page_token = ToText(token);
 }
 
 // Measures one stage after the other.
@@ -315,7 +312,18 @@ absl::StatusOr<SearchResult> Retriever::Search(const SearchRequest& request,
   StageTimer timer(call.clock());
   SearchResult result;
 
-  ASSIGN_OR_RETURN(SearchPlan plan, PinAll(request, *backends_, *catalog_));
+  absl::optional<PageToken> token;
+  if (!request.page_token.empty()) {
+    ASSIGN_OR_RETURN(token, TokenOf(request, DepthOf(request, options_)));
+  }
+  absl::StatusOr<SearchPlan> pinned = PinAll(request, token, *backends_, *catalog_);
+  if (token.has_value() && absl::IsFailedPrecondition(pinned.status())) {
+    return PageTokenExpired(*token);
+  }
+  RETURN_IF_ERROR(pinned.status());
+  SearchPlan& plan = *pinned;
+  plan.begin = token.has_value() ? token->offset : 0;
+  plan.end = std::min(plan.begin + request.top_k, kMaxHits);
   RETURN_IF_ERROR(CheckAgainstTarget(request.query, plan));
   result.target = plan.target.ref();
   PlanRerank(request, options_, backends_->reranker.get(), plan, result);
@@ -344,10 +352,10 @@ absl::StatusOr<SearchResult> Retriever::Search(const SearchRequest& request,
     probability = Rerank(plan, *std::move(query), candidates, *backends_, options_, call, result);
   }
   result.hits = OrderHits(std::move(candidates), probability, result.combination);
-  if (result.hits.size() > static_cast<size_t>(request.top_k)) result.hits.resize(request.top_k);
+  CutPage(request, plan, result);
   result.times.rerank = timer.Lap();
 
-  if (request.want_records) FillRecords(plan, call, result);
+  if (request.want_records) FillRecords(plan.target, plan.deadlines.answer, call, result);
   if (call.cancelled()) return call.Check("search");
   result.times.fetch = timer.Lap();
   result.times.total = timer.Total();

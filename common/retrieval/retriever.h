@@ -40,7 +40,7 @@ using Query = std::variant<TextQuery, ImageQuery, RegionsQuery, EmbeddingQuery, 
 // What the query is, once known, decides what may rerank it.
 enum class Modality { kUnknown, kText, kImage };
 
-// The most hits that a search may ask for.
+// The most hits that a search may ask for, over all pages.
 inline constexpr int kMaxHits = 1000;
 
 struct SearchRequest {
@@ -53,6 +53,8 @@ struct SearchRequest {
   absl::optional<int> depth;                // 0 to max_depth; unset: the default
   absl::optional<Combination> combination;  // unset: what the model's bundle declares
   bool want_records = true;                 // caption, uri and tags of each hit
+  // `next_page_token` of an answer to this request: the hits after those.  Empty: the first.
+  std::string page_token;
 };
 
 enum class HitStage { kRetrieved, kReranked };
@@ -71,11 +73,13 @@ struct Hit {
 };
 
 enum class RerankOutcome {
-  kNotRequested,   // depth 0
-  kNotApplicable,  // no text-image pair here, or the generation has no cross-encoder
-  kComplete,       // every candidate within the depth was scored
-  kPartial,        // some were
-  kFailed,         // none was
+  kNotRequested,  // depth 0
+  // No text-image pair here, or the generation has no cross-encoder; or the page begins
+  // behind what is reranked.
+  kNotApplicable,
+  kComplete,  // every candidate within the depth was scored
+  kPartial,   // some were
+  kFailed,    // none was
 };
 
 enum class DegradedReason {
@@ -103,6 +107,7 @@ struct SearchResult {
   std::vector<DegradedReason> degraded;  // empty: the answer is all that was asked
   std::vector<absl::Status> failures;    // what backends said behind `degraded`; for the log
   StageTimes times;
+  std::string next_page_token;  // empty: there are no more hits, or kMaxHits have been given
 };
 
 // One side of ScorePairs.
@@ -158,10 +163,11 @@ absl::Status Validate(const RetrieverOptions& options);
 // return CANCELLED soon after the call is cancelled.
 // `backends`, `catalog` and `budget` outlive the retriever; `options` are valid.
 //
-// Errors: InvalidArgument (bad vector, k, depth, text, space of an embedding is empty),
-// NotFound (index, item), FailedPrecondition (space of an embedding differs, generation
-// not loaded), Unavailable (no shard answered, no encoder), DeadlineExceeded (not even
-// retrieval fits), ResourceExhausted (a backend's queue is full).
+// Errors: InvalidArgument (bad vector, k, depth, text, page token, space of an embedding is
+// empty), NotFound (index, item), FailedPrecondition (space of an embedding differs,
+// generation not loaded or, of a page token, not served any more), Unavailable (no shard answered,
+// no encoder), DeadlineExceeded (not even retrieval fits), ResourceExhausted (a backend's queue is
+// full).
 class Retriever {
  public:
   Retriever(const Backends* backends, const GenerationCatalog* catalog, const BudgetPolicy* budget,

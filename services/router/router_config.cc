@@ -17,6 +17,9 @@ Addresses ReadAddresses(ConfigReader section, absl::string_view name, int min_co
     if (std::count(addresses.begin(), addresses.begin() + i, addresses[i]) > 0) {
       section.AddProblem(name, absl::StrCat("'", addresses[i], "' is named twice"));
     }
+    if (const absl::Status usable = CheckEntry(addresses[i]); !usable.ok()) {
+      section.AddProblem(name, usable.message());
+    }
   }
   return addresses;
 }
@@ -36,7 +39,7 @@ std::map<std::string, std::vector<Addresses>> ReadIndexes(ConfigReader root) {
 }
 
 // One process serves one kind of service.
-void CheckRoles(const RouterConfig& config, ConfigReader root) {
+void CheckRoles(const Membership& members, ConfigReader root) {
   std::map<std::string, std::string> roles;
   const auto check = [&](const Addresses& addresses, const std::string& role) {
     for (const std::string& address : addresses) {
@@ -45,9 +48,9 @@ void CheckRoles(const RouterConfig& config, ConfigReader root) {
       root.AddProblem(role, absl::StrCat("'", address, "' is among ", known->second, " too"));
     }
   };
-  check(config.encoders, "encoders");
-  check(config.rerankers, "rerankers");
-  for (const auto& [index, shards] : config.indexes) {
+  check(members.encoders, "encoders");
+  check(members.rerankers, "rerankers");
+  for (const auto& [index, shards] : members.indexes) {
     for (const Addresses& addresses : shards) check(addresses, "indexes");
   }
 }
@@ -90,6 +93,23 @@ BudgetShares ReadBudget(ConfigReader root) {
   return shares;
 }
 
+ReplicaOptions ReadReplicas(ConfigReader root) {
+  ReplicaOptions options;
+  ConfigReader section = root.Section("replicas");
+  options.avoid_for =
+      section.Duration("avoid_for", options.avoid_for, absl::Milliseconds(1), absl::Hours(1));
+  options.max_attempts = static_cast<int>(section.Int("max_attempts", options.max_attempts, 1, 10));
+  options.patience = section.Double("patience", options.patience, 0.01, 1);
+  options.max_patience =
+      section.Duration("max_patience", options.max_patience, absl::Milliseconds(1), absl::Hours(1));
+  options.hedge = section.Bool("hedge", options.hedge);
+  ConfigReader budget = section.Section("retry_budget");
+  options.budget.share = budget.Double("share", options.budget.share, 0, 1);
+  options.budget.per_second = budget.Double("per_second", options.budget.per_second, 0, 1e6);
+  options.budget.burst = budget.Double("burst", options.budget.burst, 0, 1e6);
+  return options;
+}
+
 }  // namespace
 
 absl::StatusOr<RouterConfig> ReadRouterConfig(ConfigFile* file) {
@@ -102,10 +122,12 @@ absl::StatusOr<RouterConfig> ReadRouterConfig(ConfigFile* file) {
   // A picture of 16 MiB and the message around it.
   ports.max_receive_bytes = int64_t{20} << 20;
   config.server = ReadRpcServerOptions(root, ports);
-  config.encoders = ReadAddresses(root, "encoders", /*min_count=*/1);
-  config.rerankers = ReadAddresses(root, "rerankers", /*min_count=*/0);
-  config.indexes = ReadIndexes(root);
-  CheckRoles(config, root);
+  config.backends.encoders = ReadAddresses(root, "encoders", /*min_count=*/1);
+  config.backends.rerankers = ReadAddresses(root, "rerankers", /*min_count=*/0);
+  config.backends.indexes = ReadIndexes(root);
+  CheckRoles(config.backends, root);
+  config.resolve_interval = root.Duration("resolve_interval", config.resolve_interval,
+                                          absl::Milliseconds(100), absl::Hours(1));
   config.retriever = ReadRetriever(root);
   config.budget = ReadBudget(root);
   ConfigReader polling = root.Section("polling");
@@ -113,7 +135,11 @@ absl::StatusOr<RouterConfig> ReadRouterConfig(ConfigFile* file) {
       polling.Duration("interval", config.poll_interval, absl::Milliseconds(10), absl::Minutes(1));
   config.poll_timeout =
       polling.Duration("timeout", config.poll_timeout, absl::Milliseconds(10), absl::Minutes(1));
+  config.dead_after =
+      polling.Duration("dead_after", config.dead_after, absl::Milliseconds(10), absl::Hours(1));
   config.start_grace = polling.Duration("start_grace", config.start_grace);
+  config.ready_share = root.Section("generations").Double("ready_share", config.ready_share, 0, 1);
+  config.replicas = ReadReplicas(root);
   RETURN_IF_ERROR(file->Finish());
   RETURN_IF_ERROR(Validate(config.retriever));
   RETURN_IF_ERROR(Validate(config.budget));

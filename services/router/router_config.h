@@ -2,34 +2,35 @@
 #ifndef SIGHTLINE_SERVICES_ROUTER_ROUTER_CONFIG_H_
 #define SIGHTLINE_SERVICES_ROUTER_ROUTER_CONFIG_H_
 
-#include <map>
-#include <string>
-#include <vector>
-
 #include "absl/time/time.h"
 #include "common/config/config.h"
 #include "common/retrieval/budget_policy.h"
+#include "common/retrieval/replicas.h"
 #include "common/retrieval/retriever.h"
 #include "common/rpc/rpc_options.h"
+#include "services/router/membership.h"
 
 namespace sightline {
 
-using Addresses = std::vector<std::string>;  // replicas, "host:port"
-
 struct RouterConfig {
   RpcServerOptions server;
-  Addresses encoders;
-  Addresses rerankers;
-  // Index name -> replicas of each shard, in shard order.
-  std::map<std::string, std::vector<Addresses>> indexes;
+  Membership backends;  // as written, names and all
+  // How often the names among them are looked up.
+  absl::Duration resolve_interval = absl::Seconds(10);
   RetrieverOptions retriever;
   BudgetShares budget;
+  ReplicaOptions replicas;  // the part of them that can be configured
   // How often each backend is asked for its status, and how long it may take to answer.
   absl::Duration poll_interval = absl::Milliseconds(500);
   absl::Duration poll_timeout = absl::Milliseconds(500);
+  // How long after its last answer a backend counts as being there.
+  absl::Duration dead_after = absl::Seconds(10);
   // How long the router waits for every index to be known before it serves those that
   // are.
   absl::Duration start_grace = absl::Seconds(10);
+  // The part of the live replicas of each set, and at least one, that must hold a new
+  // generation before requests move to it.
+  double ready_share = 0.5;
 };
 
 // Reads and finishes `file`: InvalidArgument with every problem.

@@ -1,59 +1,68 @@
 #include "services/router/router_server.h"
 
+#include <random>
 #include <utility>
-#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/clients/admin_client.h"
 #include "common/clients/grpc_backend_clients.h"
-#include "common/retrieval/replicas.h"
-#include "common/rpc/channel.h"
 
 namespace sightline {
+namespace {
+
+// 64 random bits as hex digits.
+std::string RandomName() {
+  std::random_device random;
+  return absl::StrCat(absl::Hex(random(), absl::kZeroPad8), absl::Hex(random(), absl::kZeroPad8));
+}
+
+StatusBoardOptions BoardOptions(const RouterConfig& config) {
+  return {RandomName(), config.ready_share, config.dead_after};
+}
+
+ClientFactories GrpcClients(ChannelPool* channels) {
+  return {[channels](const std::string& address) {
+            return MakeGrpcQueryEncoderClient(channels->To(address), address);
+          },
+          [channels](const std::string& address) {
+            return MakeGrpcIndexSearchClient(channels->To(address), address);
+          },
+          [channels](const std::string& address) {
+            return MakeGrpcRerankerClient(channels->To(address), address);
+          }};
+}
+
+ReplicaOptions WithTimer(ReplicaOptions options) {
+  options.timer = std::make_shared<TimerThread>(Clock::Real());
+  options.seed = std::random_device()();
+  return options;
+}
+
+}  // namespace
 
 RouterServer::RouterServer(const RouterConfig& config)
     : config_(config),
-      backends_(MakeBackends()),
-      board_(config_),
+      board_(std::make_shared<StatusBoard>(Expand(config_.backends, {}), BoardOptions(config_),
+                                           Clock::Real(), &metrics_)),
+      sets_(
+          config_.backends, GrpcClients(&channels_), WithTimer(config_.replicas),
+          [board = board_](const std::string& address, const GenerationRef& target, int shard) {
+            return board->FitnessOf(address, target, shard);
+          },
+          &metrics_),
       budget_(config_.budget),
-      retriever_(&backends_, &board_, &budget_, config_.retriever),
+      retriever_(&sets_.backends(), board_.get(), &budget_, config_.retriever),
       rpc_(config_.server, &metrics_),
       service_(&retriever_, rpc_.calls(), &metrics_, Clock::Real()),
-      admin_([this](const StatusRequest&) { return board_.Describe(); }, rpc_.calls()) {}
+      admin_([this](const StatusRequest&) { return board_->Describe(); }, rpc_.calls()) {
+  sets_.SetMembers(Expand(config_.backends, {}));
+}
 
 RouterServer::~RouterServer() {
+  names_.reset();
   poller_.reset();
   rpc_.Drain();
-}
-
-std::shared_ptr<grpc::Channel> RouterServer::ChannelTo(const std::string& address) {
-  std::shared_ptr<grpc::Channel>& channel = channels_[address];
-  if (channel == nullptr) channel = MakeChannel(address);
-  return channel;
-}
-
-Backends RouterServer::MakeBackends() {
-  Backends backends;
-  std::vector<std::shared_ptr<QueryEncoderClient>> encoders;
-  for (const std::string& address : config_.encoders) {
-    encoders.push_back(MakeGrpcQueryEncoderClient(ChannelTo(address), address));
-  }
-  backends.encoder = ReplicatedEncoder(std::move(encoders));
-  std::vector<std::shared_ptr<RerankerClient>> rerankers;
-  for (const std::string& address : config_.rerankers) {
-    rerankers.push_back(MakeGrpcRerankerClient(ChannelTo(address), address));
-  }
-  backends.reranker = ReplicatedReranker(std::move(rerankers));
-  for (const auto& [index, shards] : config_.indexes) {
-    for (const Addresses& addresses : shards) {
-      std::vector<std::shared_ptr<IndexSearchClient>> replicas;
-      for (const std::string& address : addresses) {
-        replicas.push_back(MakeGrpcIndexSearchClient(ChannelTo(address), address));
-      }
-      backends.shards[index].push_back(ReplicatedIndexSearch(std::move(replicas)));
-    }
-  }
-  return backends;
 }
 
 absl::Status RouterServer::Start() {
@@ -61,25 +70,38 @@ absl::Status RouterServer::Start() {
   rpc_.AddService(v1::Admin::service_full_name(), &admin_);
   RETURN_IF_ERROR(rpc_.Start());
   started_ = Clock::Real()->Now();
-  std::map<std::string, std::shared_ptr<AdminClient>> clients;
-  for (const auto& [address, channel] : channels_) {
-    clients[address] = MakeGrpcAdminClient(channel, address);
-  }
-  poller_ = std::make_unique<BackendPoller>(
-      std::move(clients), config_.poll_interval, config_.poll_timeout, Clock::Real(),
-      [this](const std::string& address, const absl::StatusOr<ServerStatus>& status) {
-        OnReport(address, status);
-      });
+  BackendPollerOptions polling;
+  polling.interval = config_.poll_interval;
+  polling.timeout = config_.poll_timeout;
+  polling.make_client = [this](const std::string& address) {
+    return MakeGrpcAdminClient(channels_.To(address), address);
+  };
+  polling.request = [this](const std::string& address) { return board_->RequestFor(address); };
+  polling.report = [this](const std::string& address, const absl::StatusOr<ServerStatus>& status) {
+    OnReport(address, status);
+  };
+  poller_ = std::make_unique<BackendPoller>(AllAddresses(Expand(config_.backends, {})),
+                                            std::move(polling), Clock::Real());
+  names_ = std::make_unique<NameWatcher>(
+      config_.backends, config_.resolve_interval, Clock::Real(), LookUp,
+      [this](const Membership& members) { SetMembers(members); });
   return absl::OkStatus();
+}
+
+// The board first, so that nobody asks it about members that it does not know.
+void RouterServer::SetMembers(const Membership& members) {
+  board_->SetMembers(members);
+  sets_.SetMembers(members);
+  poller_->SetAddresses(AllAddresses(members));
 }
 
 // Once serving, the router stays so: what is missing then shows in the answers.
 void RouterServer::OnReport(const std::string& address,
                             const absl::StatusOr<ServerStatus>& status) {
-  board_.Report(address, status);
+  board_->Report(address, status);
   if (rpc_.serving()) return;
   const bool waited = Clock::Real()->Now() - started_ >= config_.start_grace;
-  if (board_.all_known() || (waited && board_.any_known())) rpc_.SetServing(true);
+  if (board_->all_known() || (waited && board_->any_known())) rpc_.SetServing(true);
 }
 
 }  // namespace sightline

@@ -4,23 +4,26 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 
+#include "common/base/timer_thread.h"
 #include "common/metrics/metrics.h"
 #include "common/retrieval/backends.h"
 #include "common/retrieval/budget_policy.h"
+#include "common/retrieval/replicas.h"
 #include "common/retrieval/retriever.h"
 #include "common/rpc/admin_service.h"
 #include "common/rpc/rpc_server.h"
 #include "common/rpc/server_process.h"
 #include "services/router/backend_poller.h"
+#include "services/router/channel_pool.h"
+#include "services/router/membership.h"
+#include "services/router/name_watcher.h"
+#include "services/router/replica_sets.h"
 #include "services/router/router_config.h"
 #include "services/router/router_service.h"
 #include "services/router/status_board.h"
-
-namespace grpc {
-class Channel;
-}  // namespace grpc
 
 namespace sightline {
 
@@ -35,15 +38,15 @@ class RouterServer : public ServerProcess {
   RpcServer* rpc() override { return &rpc_; }
 
  private:
-  std::shared_ptr<grpc::Channel> ChannelTo(const std::string& address);
-  Backends MakeBackends();
+  void SetMembers(const Membership& members);
   void OnReport(const std::string& address, const absl::StatusOr<ServerStatus>& status);
 
   const RouterConfig config_;
   MetricsRegistry metrics_;
-  std::map<std::string, std::shared_ptr<grpc::Channel>> channels_;
-  const Backends backends_;
-  StatusBoard board_;
+  ChannelPool channels_;
+  // Calls may end after the server has, so what they ask is theirs too.
+  const std::shared_ptr<StatusBoard> board_;
+  ReplicaSets sets_;
   const FixedShareBudget budget_;
   const Retriever retriever_;
   RpcServer rpc_;
@@ -51,6 +54,7 @@ class RouterServer : public ServerProcess {
   AdminService admin_;
   absl::Time started_;
   std::unique_ptr<BackendPoller> poller_;
+  std::unique_ptr<NameWatcher> names_;
 };
 
 }  // namespace sightline

@@ -1,31 +1,67 @@
 #include "services/router/status_board.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
+#include "common/base/status_macros.h"
+#include "common/log/log.h"
 
 namespace sightline {
 namespace {
 
-bool Holds(const GenerationStatus& generation, int shard) {
-  return generation.state == GenerationState::kReady &&
-         std::count(generation.held_shards.begin(), generation.held_shards.end(), shard) > 0;
+bool HoldsShard(const GenerationStatus& generation, int shard) {
+  return std::count(generation.held_shards.begin(), generation.held_shards.end(), shard) > 0;
+}
+
+bool Same(const Combination& a, const Combination& b) {
+  return a.kind == b.kind && a.lambda == b.lambda;
+}
+
+std::string GenerationOf(const std::shared_ptr<const GenerationInfo>& info) {
+  return info == nullptr ? std::string() : info->ref.generation;
 }
 
 }  // namespace
 
-StatusBoard::StatusBoard(const RouterConfig& config) : indexes_(config.indexes) {
-  for (const std::string& address : config.encoders) backends_[address].service = "query_encoder";
-  for (const std::string& address : config.rerankers) backends_[address].service = "reranker";
-  for (const auto& [index, shards] : config.indexes) {
+StatusBoard::StatusBoard(const Membership& members, StatusBoardOptions options, Clock* clock,
+                         MetricsRegistry* metrics)
+    : options_(std::move(options)), clock_(clock) {
+  for (const auto& [name, shards] : members.indexes) {
+    indexes_[name].sequence = metrics->AddGauge(
+        "pinned_generation_sequence",
+        "Sequence of the generation that new requests go to; 0 while there is none.",
+        {{"index", name}});
+  }
+  SetMembers(members);
+}
+
+void StatusBoard::SetMembers(const Membership& members) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  members_ = members;
+  std::map<std::string, Backend> before;
+  before.swap(backends_);
+  const auto add = [&](const std::string& address, const char* service) {
+    const auto known = before.find(address);
+    const auto [added, is_new] = backends_.emplace(address, Backend());
+    if (!is_new) return &added->second;
+    if (known != before.end() && known->second.service == service) {
+      added->second = std::move(known->second);
+      added->second.shards.clear();
+    } else {
+      added->second.service = service;
+      added->second.heard = clock_->Now();
+    }
+    return &added->second;
+  };
+  for (const std::string& address : members.encoders) add(address, "query_encoder");
+  for (const std::string& address : members.rerankers) add(address, "reranker");
+  for (const auto& [index, shards] : members.indexes) {
     for (size_t shard = 0; shard < shards.size(); ++shard) {
       for (const std::string& address : shards[shard]) {
-        Backend& backend = backends_[address];
-        backend.service = "index_search";
-        backend.shards.push_back(absl::StrCat("indexes/", index, "/shards/", shard));
+        add(address, "index_search")
+            ->shards.push_back(absl::StrCat("indexes/", index, "/shards/", shard));
       }
     }
   }
@@ -39,124 +75,229 @@ void StatusBoard::Report(const std::string& address, const absl::StatusOr<Server
   backend.reachable = status.ok();
   if (!status.ok()) {
     backend.error = std::string(status.status().message());
-    return;
-  }
-  if (status->service != backend.service) {
+    ++backend.missed;
+  } else if (status->service != backend.service) {
     backend.error = absl::StrCat("is a ", status->service, ", configured as ", backend.service);
-    return;
+  } else {
+    backend.error.clear();
+    backend.last = *status;
+    backend.heard = clock_->Now();
+    backend.missed = 0;
   }
-  backend.error.clear();
-  backend.last = *status;
-  Refresh();
+  // Also without news, because time passes.
+  for (auto& [name, index] : indexes_) Refresh(name, &index);
 }
 
-void StatusBoard::Refresh() {
-  for (const auto& [index, shards] : indexes_) {
-    std::shared_ptr<const GenerationInfo> chosen = Choose(index, shards);
-    if (chosen != nullptr) pinned_[index] = std::move(chosen);
+void StatusBoard::Refresh(const std::string& name, Index* index) {
+  index->others.erase(std::remove_if(index->others.begin(), index->others.end(),
+                                     [](const auto& other) { return other.expired(); }),
+                      index->others.end());
+  for (const auto& [address, backend] : backends_) {
+    for (const GenerationStatus& generation : backend.last.generations) {
+      if (generation.info.ref.index != name) continue;
+      int64_t& highest = index->sequences[generation.info.ref.generation];
+      highest = std::max(highest, generation.sequence);
+    }
   }
+  const std::string before = GenerationOf(index->pinned);
+  const std::string chosen = ChooseGeneration(View(name, *index), before, options_.ready_share);
+  std::shared_ptr<const GenerationInfo> info = MakeInfo(name, chosen);
+  if (info == nullptr) return;  // nobody holds it any more, or there is none
+  index->sequence.Set(static_cast<double>(index->sequences[chosen]));
+  if (chosen == before && Same(info->combination, index->pinned->combination)) return;
+  if (chosen != before) {
+    Log(Severity::kInfo, "generation pinned",
+        {{"index", name},
+         {"generation", chosen},
+         {"sequence", index->sequences[chosen]},
+         {"before", before}});
+  }
+  if (index->pinned != nullptr) index->others.push_back(index->pinned);
+  index->pinned = std::move(info);
 }
 
-// The generation that most shards have a replica of; of several, the one published last.
-std::shared_ptr<const GenerationInfo> StatusBoard::Choose(
-    const std::string& index, const std::vector<Addresses>& shards) const {
-  struct Offer {
-    std::set<int> shards;
-    int64_t sequence = 0;
-    const GenerationInfo* info = nullptr;
+IndexView StatusBoard::View(const std::string& name, const Index& index) const {
+  const std::vector<Addresses>& shards = members_.indexes.at(name);
+  const int shard_count = static_cast<int>(shards.size());
+  IndexView view;
+  for (int shard = 0; shard < shard_count; ++shard) {
+    view.shards.push_back(ViewSet(name, shards[shard], shard, shard_count));
+  }
+  view.encoders = ViewSet(name, members_.encoders, -1, shard_count);
+  view.rerankers = ViewSet(name, members_.rerankers, -1, shard_count);
+  const auto add = [&](const GenerationInfo& info) {
+    const std::string& generation = info.ref.generation;
+    view.generations[generation] = {index.sequences.at(generation), !info.reranker_model.empty()};
   };
-  std::map<std::string, Offer> offers;
-  for (int shard = 0; shard < static_cast<int>(shards.size()); ++shard) {
-    for (const std::string& address : shards[shard]) {
-      for (const GenerationStatus& generation : backends_.at(address).last.generations) {
-        if (generation.info.ref.index != index || !Holds(generation, shard)) continue;
-        // A generation cut into another number of shards than the configuration names
-        // would be searched in part, silently.
-        if (generation.info.shard_count != static_cast<int>(shards.size())) continue;
-        Offer& offer = offers[generation.info.ref.generation];
-        offer.shards.insert(shard);
-        offer.sequence = std::max(offer.sequence, generation.sequence);
-        offer.info = &generation.info;
+  for (const auto& [address, backend] : backends_) {
+    if (backend.service != "index_search") continue;
+    for (const GenerationStatus& generation : backend.last.generations) {
+      if (generation.info.ref.index == name && generation.state == GenerationState::kReady) {
+        add(generation.info);
       }
     }
   }
-  const Offer* best = nullptr;
-  for (const auto& [generation, offer] : offers) {
-    const auto rank = [](const Offer& o) { return std::make_pair(o.shards.size(), o.sequence); };
-    if (best == nullptr || rank(offer) > rank(*best)) best = &offer;
+  // One that nobody could load yet is known by name alone.
+  for (const auto& [generation, sequence] : index.sequences) {
+    view.generations.emplace(generation, GenerationView{sequence, false});
   }
-  if (best == nullptr) return nullptr;
-  auto info = std::make_shared<GenerationInfo>(*best->info);
-  AddRerankDefaults(info.get());
+  if (index.pinned != nullptr) add(*index.pinned);
+  return view;
+}
+
+SetView StatusBoard::ViewSet(const std::string& index, const Addresses& addresses, int shard,
+                             int shard_count) const {
+  const absl::Time now = clock_->Now();
+  SetView set;
+  for (const std::string& address : addresses) {
+    const Backend& backend = backends_.at(address);
+    ReplicaView replica;
+    replica.address = address;
+    replica.live = now - backend.heard < options_.dead_after;
+    for (const GenerationStatus& generation : backend.last.generations) {
+      if (generation.info.ref.index != index) continue;
+      const std::string& name = generation.info.ref.generation;
+      if (generation.state == GenerationState::kRefused && generation.needs_room) {
+        replica.no_room.insert(name);
+      }
+      if (generation.state != GenerationState::kReady) continue;
+      // A generation cut into another number of shards than the configuration names would
+      // be searched in part, silently.
+      const bool whole_shard = shard < 0 || (generation.info.shard_count == shard_count &&
+                                             HoldsShard(generation, shard));
+      if (whole_shard) replica.ready.insert(name);
+    }
+    set.replicas.push_back(std::move(replica));
+  }
+  return set;
+}
+
+// What index_search says of it, null if none holds it; how scores combine is declared by
+// the cross-encoder's bundle, which rerankers read and index_search does not.
+std::shared_ptr<const GenerationInfo> StatusBoard::MakeInfo(const std::string& index,
+                                                            const std::string& generation) const {
+  std::shared_ptr<GenerationInfo> info;
+  absl::optional<Combination> combination;
+  for (const auto& [address, backend] : backends_) {
+    for (const GenerationStatus& reported : backend.last.generations) {
+      if (reported.state != GenerationState::kReady || reported.info.ref.index != index ||
+          reported.info.ref.generation != generation) {
+        continue;
+      }
+      if (backend.service == "reranker") combination = reported.info.combination;
+      if (backend.service == "index_search" && info == nullptr) {
+        info = std::make_shared<GenerationInfo>(reported.info);
+      }
+    }
+  }
+  if (info == nullptr) return nullptr;
+  const Index& known = indexes_.at(index);
+  if (combination.has_value()) {
+    info->combination = *combination;
+  } else if (GenerationOf(known.pinned) == generation) {
+    info->combination = known.pinned->combination;  // while rerankers are away
+  }
   return info;
 }
 
-// How scores combine is declared by the cross-encoder's bundle, which rerankers read and
-// index_search does not.
-void StatusBoard::AddRerankDefaults(GenerationInfo* info) const {
-  for (const auto& [address, backend] : backends_) {
-    if (backend.service != "reranker") continue;
-    for (const GenerationStatus& generation : backend.last.generations) {
-      if (generation.state == GenerationState::kReady &&
-          generation.info.ref.index == info->ref.index &&
-          generation.info.ref.generation == info->ref.generation) {
-        info->combination = generation.info.combination;
-        return;
-      }
+StatusRequest StatusBoard::RequestFor(const std::string& address) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  StatusRequest request;
+  request.router = options_.router;
+  for (const auto& [name, index] : indexes_) {
+    if (index.pinned == nullptr) continue;
+    const std::string& pinned = index.pinned->ref.generation;
+    request.uses.push_back({index.pinned->ref, MayRelease(View(name, index), pinned, address)});
+    std::set<std::string> named = {pinned};
+    for (const auto& other : index.others) {
+      const auto info = other.lock();
+      if (info == nullptr || !named.insert(info->ref.generation).second) continue;
+      request.uses.push_back({info->ref, /*may_release=*/false});
     }
   }
+  return request;
+}
+
+Fitness StatusBoard::FitnessOf(const std::string& address, const GenerationRef& target,
+                               int shard) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = backends_.find(address);
+  if (found == backends_.end()) return Fitness::kUnfit;
+  const Backend& backend = found->second;
+  for (const GenerationStatus& held : backend.last.generations) {
+    if (held.state != GenerationState::kReady || held.info.ref.index != target.index ||
+        held.info.ref.generation != target.generation || held.info.ref.space != target.space) {
+      continue;
+    }
+    if (shard >= 0 && !HoldsShard(held, shard)) continue;
+    return backend.missed >= kSilentAfter ? Fitness::kSilent : Fitness::kFit;
+  }
+  return Fitness::kUnfit;
+}
+
+absl::StatusOr<StatusBoard::Index*> StatusBoard::Find(absl::string_view name) const {
+  const auto found = indexes_.find(std::string(name));
+  if (found != indexes_.end()) return &found->second;
+  return WithReason(absl::NotFoundError(absl::StrCat("there is no index '", name, "'")),
+                    "UNKNOWN_INDEX", {{"index", std::string(name)}});
 }
 
 absl::StatusOr<std::shared_ptr<const GenerationInfo>> StatusBoard::Pin(
-    absl::string_view index) const {
-  const std::string name(index);
-  if (indexes_.count(name) == 0) {
-    return WithReason(absl::NotFoundError(absl::StrCat("there is no index '", name, "'")),
-                      "UNKNOWN_INDEX", {{"index", name}});
-  }
+    absl::string_view name) const {
   std::lock_guard<std::mutex> lock(mutex_);
-  const auto found = pinned_.find(name);
-  if (found == pinned_.end()) {
-    return WithReason(absl::UnavailableError(absl::StrCat(
-                          "no server has reported a generation of index '", name, "' yet")),
-                      "INDEX_NOT_READY", {{"index", name}});
+  ASSIGN_OR_RETURN(const Index* index, Find(name));
+  if (index->pinned != nullptr) return index->pinned;
+  return WithReason(absl::UnavailableError(absl::StrCat(
+                        "no server has reported a generation of index '", name, "' yet")),
+                    "INDEX_NOT_READY", {{"index", std::string(name)}});
+}
+
+absl::StatusOr<std::shared_ptr<const GenerationInfo>> StatusBoard::PinGeneration(
+    absl::string_view name, absl::string_view generation) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  ASSIGN_OR_RETURN(Index * index, Find(name));
+  // As it is: whoever was pinned to it saw no more of it.
+  if (GenerationOf(index->pinned) == generation) return index->pinned;
+  const std::string key(generation);
+  std::shared_ptr<const GenerationInfo> info;
+  if (HeldWhole(View(std::string(name), *index), key)) info = MakeInfo(std::string(name), key);
+  if (info == nullptr) {
+    return WithReason(
+        absl::FailedPreconditionError(absl::StrCat("generation '", generation, "' of index '", name,
+                                                   "' is not held by all shards and models")),
+        "GENERATION_NOT_HELD", {{"index", std::string(name)}, {"generation", key}});
   }
-  return found->second;
+  index->others.push_back(info);
+  return info;
 }
 
 std::vector<std::shared_ptr<const GenerationInfo>> StatusBoard::Known() const {
   std::lock_guard<std::mutex> lock(mutex_);
   std::vector<std::shared_ptr<const GenerationInfo>> known;
-  for (const auto& [index, info] : pinned_) known.push_back(info);
+  for (const auto& [name, index] : indexes_) {
+    if (index.pinned != nullptr) known.push_back(index.pinned);
+  }
   return known;
 }
 
 bool StatusBoard::all_known() const {
-  std::lock_guard<std::mutex> lock(mutex_);
-  return pinned_.size() == indexes_.size();
+  return Known().size() == indexes_.size();
 }
 
 bool StatusBoard::any_known() const {
-  std::lock_guard<std::mutex> lock(mutex_);
-  return !pinned_.empty();
+  return !Known().empty();
 }
 
 ServerStatus StatusBoard::Describe() const {
   std::lock_guard<std::mutex> lock(mutex_);
   ServerStatus status;
   status.service = "router";
-  for (const auto& [index, info] : pinned_) {
+  for (const auto& [name, index] : indexes_) {
+    if (index.pinned == nullptr) continue;
     GenerationStatus generation;
     generation.state = GenerationState::kReady;
-    generation.info = *info;
-    for (const auto& [address, backend] : backends_) {
-      for (const GenerationStatus& reported : backend.last.generations) {
-        if (reported.info.ref.index == index &&
-            reported.info.ref.generation == info->ref.generation) {
-          generation.sequence = std::max(generation.sequence, reported.sequence);
-        }
-      }
-    }
+    generation.info = *index.pinned;
+    generation.sequence = index.sequences.at(index.pinned->ref.generation);
     status.generations.push_back(std::move(generation));
   }
   for (const auto& [address, backend] : backends_) {

@@ -1,5 +1,6 @@
 // What the router has last heard from its backends, and what follows from it: which
-// generation of each index new requests are pinned to.
+// generation of each index new requests are pinned to (pinning.h), who holds what, and
+// what servers are told of it.
 //
 // A backend that stops answering keeps its last word: its replicas and the other shards
 // go on, and the request itself finds out who is there.
@@ -9,25 +10,52 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/base/clock.h"
 #include "common/clients/server_status.h"
+#include "common/metrics/metrics.h"
 #include "common/retrieval/generation_catalog.h"
-#include "services/router/router_config.h"
+#include "common/retrieval/replica_choice.h"
+#include "services/router/membership.h"
+#include "services/router/pinning.h"
 
 namespace sightline {
+
+struct StatusBoardOptions {
+  std::string router;        // names this router towards servers, anew each time it starts
+  double ready_share = 0.5;  // as in RouterConfig, both
+  absl::Duration dead_after = absl::Seconds(10);
+};
 
 // Thread-safe.
 class StatusBoard : public GenerationCatalog {
  public:
-  explicit StatusBoard(const RouterConfig& config);
+  // `clock` and `metrics` outlive the board.
+  StatusBoard(const Membership& members, StatusBoardOptions options, Clock* clock,
+              MetricsRegistry* metrics);
+
+  // From now on there are these backends, of the same indexes.  Those that were there
+  // already keep what they said.
+  void SetMembers(const Membership& members);
 
   // What `address` answered to the last poll, or why it did not.
   void Report(const std::string& address, const absl::StatusOr<ServerStatus>& status);
 
+  // What `address` is to be told with the next poll: the generations that requests are
+  // pinned to or still work on, and whether it may let go of one.
+  StatusRequest RequestFor(const std::string& address) const;
+
+  // Whether `address` holds `target`, and if `shard` is not negative that shard of it.
+  Fitness FitnessOf(const std::string& address, const GenerationRef& target, int shard) const;
+
   absl::StatusOr<std::shared_ptr<const GenerationInfo>> Pin(absl::string_view index) const override;
+  absl::StatusOr<std::shared_ptr<const GenerationInfo>> PinGeneration(
+      absl::string_view index, absl::string_view generation) const override;
   std::vector<std::shared_ptr<const GenerationInfo>> Known() const override;
 
   // Whether every configured index has a generation, and whether any has.
@@ -38,23 +66,42 @@ class StatusBoard : public GenerationCatalog {
   ServerStatus Describe() const;
 
  private:
+  // Polls missed in a row after which a backend counts as silent.
+  static constexpr int kSilentAfter = 2;
+
   struct Backend {
     std::string service;
     std::vector<std::string> shards;  // "indexes/<index>/shards/<n>"
     ServerStatus last;
+    absl::Time heard;  // when it last answered; when it was added, at first
+    int missed = 0;    // polls since then
     bool reachable = false;
     std::string error = "not asked yet";
   };
 
-  void Refresh();
-  std::shared_ptr<const GenerationInfo> Choose(const std::string& index,
-                                               const std::vector<Addresses>& shards) const;
-  void AddRerankDefaults(GenerationInfo* info) const;
+  struct Index {
+    std::shared_ptr<const GenerationInfo> pinned;  // null at first
+    // What requests may still work on.
+    std::vector<std::weak_ptr<const GenerationInfo>> others;
+    std::map<std::string, int64_t> sequences;  // the highest ever reported, by generation
+    Gauge sequence;
+  };
 
-  const std::map<std::string, std::vector<Addresses>> indexes_;
+  // mutex_ is held in all of these.
+  void Refresh(const std::string& name, Index* index);
+  IndexView View(const std::string& name, const Index& index) const;
+  SetView ViewSet(const std::string& index, const Addresses& addresses, int shard,
+                  int shard_count) const;
+  std::shared_ptr<const GenerationInfo> MakeInfo(const std::string& index,
+                                                 const std::string& generation) const;
+  absl::StatusOr<Index*> Find(absl::string_view name) const;
+
+  const StatusBoardOptions options_;
+  Clock* const clock_;
   mutable std::mutex mutex_;
-  std::map<std::string, Backend> backends_;                              // guarded by mutex_
-  std::map<std::string, std::shared_ptr<const GenerationInfo>> pinned_;  // guarded by mutex_
+  Membership members_;  // guarded by mutex_, as are
+  std::map<std::string, Backend> backends_;
+  mutable std::map<std::string, Index> indexes_;  // pinning a generation notes its user
 };
 
 }  // namespace sightline

@@ -29,6 +29,7 @@ struct QueryFlags {
   std::string item;
   std::string item_index;
   std::string combination;
+  std::string page_token;
   absl::optional<int64_t> top_k;
   absl::optional<int64_t> depth;
   bool compare = false;
@@ -48,6 +49,9 @@ struct QueryFlags {
     flags->String("combination", "HOW",
                   "replace, add_lambda:L or norm_add_lambda:L; default: as the model declares",
                   &combination);
+    flags->String("page-token", "TOKEN",
+                  "the hits after those of the answer that printed it; ask the same as there",
+                  &page_token);
     flags->Switch("compare", "ask without and with reranking, and print both side by side",
                   &compare);
     flags->Switch("json", "print the answer as JSON, as the API defines it", &json);
@@ -79,6 +83,10 @@ absl::Status CheckQuery(const QueryFlags& flags, const std::vector<std::string>&
     return absl::InvalidArgumentError(
         "--compare asks with depth 0 and with --depth; give another depth or none");
   }
+  if (flags.compare && !flags.page_token.empty()) {
+    return absl::InvalidArgumentError(
+        "--compare asks twice, and --page-token belongs to one of the two; give one");
+  }
   if (!flags.combination.empty()) RETURN_IF_ERROR(ParseCombination(flags.combination).status());
   return absl::OkStatus();
 }
@@ -95,6 +103,7 @@ absl::StatusOr<SearchRequest> BuildRequest(const QueryFlags& flags,
   } else {
     request.query = TextQuery{absl::StrJoin(words, " ")};
   }
+  request.page_token = flags.page_token;
   if (flags.top_k.has_value()) request.top_k = static_cast<int>(*flags.top_k);
   if (flags.depth.has_value()) request.depth = static_cast<int>(*flags.depth);
   if (!flags.combination.empty()) {
@@ -114,6 +123,9 @@ int Answer(const QueryFlags& flags, SearchRequest request, const Console& consol
   }
   console.out << FormatHits(*result);
   console.err << FormatSummary(*result);
+  if (!result->next_page_token.empty()) {
+    console.err << "more: --page-token " << result->next_page_token << "\n";
+  }
   return kSuccess;
 }
 

@@ -22,7 +22,6 @@
 #include "common/base/compute_pool.h"
 #include "common/retrieval/backends.h"
 #include "common/retrieval/budget_policy.h"
-#include "common/retrieval/replicas.h"
 #include "common/retrieval/retriever.h"
 #include "services/index_search/search_engine.h"
 #include "services/query_encoder/encode_engine.h"
@@ -32,6 +31,7 @@
 #include "tests/support/fake_backends.h"
 #include "tests/support/fake_model.h"
 #include "tests/support/ready_generation.h"
+#include "tests/support/replicate.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {
@@ -181,15 +181,16 @@ class Fleet {
       encoders.push_back(std::make_shared<WiredEncoder>(encode_[replica].get(), &handlers_));
       rerankers.push_back(std::make_shared<WiredReranker>(rerank_[replica].get(), &handlers_));
     }
-    backends_.encoder = ReplicatedEncoder(encoders);
-    backends_.reranker = ReplicatedReranker(rerankers);
+    backends_.encoder = Replicate(ReplicatedEncoder, encoders);
+    backends_.reranker = Replicate(ReplicatedReranker, rerankers);
     for (const WordIndex* index : {&images, &captions}) {
       for (int shard = 0; shard < index->manifest.shards_size(); ++shard) {
         std::vector<std::shared_ptr<IndexSearchClient>> replicas;
         for (const auto& engine : search_) {
           replicas.push_back(std::make_shared<WiredIndexSearch>(engine.get(), &handlers_));
         }
-        backends_.shards[index->manifest.index()].push_back(ReplicatedIndexSearch(replicas));
+        backends_.shards[index->manifest.index()].push_back(
+            Replicate(ReplicatedIndexSearch, replicas));
       }
     }
   }

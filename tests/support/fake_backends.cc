@@ -4,6 +4,7 @@
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/error_details.h"
 #include "common/bundle/layout.h"
 
 namespace sightline {
@@ -155,9 +156,10 @@ absl::Status FakeShard::CheckTarget(const GenerationRef& target) const {
       target.space == generation_.space) {
     return absl::OkStatus();
   }
-  return absl::FailedPreconditionError(absl::StrCat("generation '", target.generation,
-                                                    "' of index '", target.index,
-                                                    "' is not held by this server"));
+  return WithReason(
+      absl::FailedPreconditionError(absl::StrCat("generation '", target.generation, "' of index '",
+                                                 target.index, "' is not held by this server")),
+      "GENERATION_NOT_HELD");
 }
 
 void FakeShard::SearchShard(const CallContext& call, SearchShardRequest request,
@@ -259,7 +261,21 @@ void FakeCatalog::Configure(absl::string_view index) {
 
 void FakeCatalog::Set(std::shared_ptr<const GenerationInfo> info) {
   std::lock_guard<std::mutex> lock(mutex_);
+  held_[{info->ref.index, info->ref.generation}] = info;
   known_[info->ref.index] = std::move(info);
+}
+
+void FakeCatalog::Forget(const GenerationRef& generation) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  held_.erase({generation.index, generation.generation});
+}
+
+absl::StatusOr<std::shared_ptr<const GenerationInfo>> FakeCatalog::PinGeneration(
+    absl::string_view index, absl::string_view generation) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = held_.find({std::string(index), std::string(generation)});
+  if (found != held_.end()) return found->second;
+  return absl::FailedPreconditionError(absl::StrCat("generation '", generation, "' is gone"));
 }
 
 absl::StatusOr<std::shared_ptr<const GenerationInfo>> FakeCatalog::Pin(

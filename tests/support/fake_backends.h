@@ -182,16 +182,22 @@ class FakeCatalog : public GenerationCatalog {
  public:
   // An index that is configured but that no backend has reported yet.
   void Configure(absl::string_view index);
-  // What is pinned from now on.
+  // What is pinned from now on.  What was pinned before can be pinned by name.
   void Set(std::shared_ptr<const GenerationInfo> info);
+  // No more of that, until it is set again.
+  void Forget(const GenerationRef& generation);
 
   absl::StatusOr<std::shared_ptr<const GenerationInfo>> Pin(absl::string_view index) const override;
+  absl::StatusOr<std::shared_ptr<const GenerationInfo>> PinGeneration(
+      absl::string_view index, absl::string_view generation) const override;
   std::vector<std::shared_ptr<const GenerationInfo>> Known() const override;
 
  private:
   mutable std::mutex mutex_;
   // Guarded by mutex_; those not reported have an empty generation.
   std::map<std::string, std::shared_ptr<const GenerationInfo>> known_;
+  // By index and generation; guarded by mutex_.
+  std::map<std::pair<std::string, std::string>, std::shared_ptr<const GenerationInfo>> held_;
 };
 
 }  // namespace sightline

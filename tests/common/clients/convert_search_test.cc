@@ -72,10 +72,12 @@ TEST_CASE("what a search request says comes back") {
   request.depth = 0;
   request.combination = Combination{CombinationKind::kAddLambda, 0.5f};
   request.want_records = false;
+  request.page_token = "next";
   v1::SearchItemsRequest message;
   ToProto(request, &message);
   const auto read = FromProto(message);
   REQUIRE(read.ok());
+  REQUIRE(read->page_token == "next");
   REQUIRE(read->index == "pictures");
   REQUIRE(read->top_k == 7);
   REQUIRE(read->depth == 0);
@@ -144,6 +146,7 @@ SearchResult SomeResult() {
                      DegradedReason::kRecordsMissing};
   result.times = {absl::Milliseconds(1), absl::Microseconds(2500), absl::Seconds(3),
                   absl::Nanoseconds(7), absl::Milliseconds(3010)};
+  result.next_page_token = "next";
   return result;
 }
 
@@ -180,6 +183,7 @@ TEST_CASE("search results come back whole") {
   REQUIRE(read->times.rerank == expected.times.rerank);
   REQUIRE(read->times.fetch == expected.times.fetch);
   REQUIRE(read->times.total == expected.times.total);
+  REQUIRE(read->next_page_token == "next");
 }
 
 TEST_CASE("a basic view has scores and no items") {

@@ -2,148 +2,156 @@
 
 #include <atomic>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "catch2/catch.hpp"
-#include "tests/support/fake_backends.h"
-#include "tests/support/fake_clock.h"
+#include "common/base/error_details.h"
+#include "tests/common/retrieval/encoder_fleet.h"
 
 namespace sightline {
 namespace {
 
-// Some encoders, of which each answers with its own number, behind one client.
-struct Fleet {
-  explicit Fleet(int count, ReplicaOptions options = {}) {
-    std::vector<std::shared_ptr<QueryEncoderClient>> replicas;
-    for (int i = 0; i < count; ++i) {
-      fakes.push_back(std::make_shared<FakeEncoder>(
-          [i](const EncodableQuery&) { return std::vector<float>{static_cast<float>(i)}; }));
-      replicas.push_back(fakes.back());
-    }
-    client = ReplicatedEncoder(std::move(replicas), options);
-  }
-
-  // The number of the replica that answered.
-  absl::StatusOr<int> Ask() { return Ask(CallContext(&clock, clock.Now() + absl::Seconds(1))); }
-  absl::StatusOr<int> Ask(const CallContext& call) {
-    absl::StatusOr<int> answer = absl::UnknownError("not answered");
-    EncodeRequest request;
-    request.queries = {TextQuery{"a red fish"}};
-    client->EncodeQueries(call, std::move(request),
-                          [this, &answer](absl::StatusOr<EncodeResponse> response) {
-                            ++answers;
-                            if (response.ok()) {
-                              answer = static_cast<int>(response->embeddings.row(0)[0]);
-                            } else {
-                              answer = response.status();
-                            }
-                          });
-    return answer;
-  }
-  FakeBehaviour& replica(int i) { return fakes[i]->behaviour(); }
-  void Kill(int i) { replica(i).FailWith(absl::UnavailableError("connection refused")); }
-
-  FakeClock clock;
-  std::vector<std::shared_ptr<FakeEncoder>> fakes;
-  std::shared_ptr<QueryEncoderClient> client;
-  std::atomic<int> answers{0};
-};
-
-TEST_CASE("calls go round robin, from the start that was given") {
-  Fleet fleet(3, {absl::Seconds(1), /*start=*/2});
-  std::vector<int> order;
-  for (int i = 0; i < 6; ++i) order.push_back(*fleet.Ask());
-  CHECK(order == std::vector<int>{2, 0, 1, 2, 0, 1});
+absl::Status Refusal(const char* reason) {
+  return WithReason(absl::FailedPreconditionError("not here"), reason);
 }
 
-TEST_CASE("a single replica is passed through, and none is null") {
-  auto fake =
-      std::make_shared<FakeEncoder>([](const EncodableQuery&) { return std::vector<float>{0}; });
-  CHECK(ReplicatedEncoder({fake}) == fake);
-  CHECK(ReplicatedEncoder({}) == nullptr);
+TEST_CASE("idle replicas share the calls") {
+  EncoderFleet fleet(3);
+  for (int i = 0; i < 300; ++i) REQUIRE(fleet.Ask().ok());
+  for (int i = 0; i < 3; ++i) CHECK(fleet.replica(i).calls() > 60);
 }
 
-TEST_CASE("a call that is UNAVAILABLE is tried once on another replica") {
-  Fleet fleet(3);
-  fleet.Kill(0);
-  CHECK(*fleet.Ask() != 0);
-  CHECK(fleet.replica(0).calls() == 1);
-  CHECK(fleet.answers == 1);
+TEST_CASE("of two replicas the one with less work under way is asked") {
+  EncoderFleet fleet(2);
+  fleet.replica(0).Hold();
+  fleet.replica(1).Hold();
+  std::vector<EncoderAnswer> answers(10);
+  for (EncoderAnswer& answer : answers) fleet.Start(fleet.Call(), &answer);
+  CHECK(fleet.replica(0).held() == 5);
+  CHECK(fleet.replica(1).held() == 5);
+
+  // The one that has finished its work gets what comes next.
+  fleet.replica(1).Release();
+  std::vector<EncoderAnswer> more(5);
+  for (EncoderAnswer& answer : more) fleet.Start(fleet.Call(), &answer);
+  CHECK(fleet.replica(0).held() == 5);
+  CHECK(fleet.replica(1).held() == 5);
+  fleet.replica(0).Release();
+  fleet.replica(1).Release();
+}
+
+TEST_CASE("without a replica calls are UNAVAILABLE") {
+  EncoderFleet fleet(0);
+  CHECK(absl::IsUnavailable(fleet.Ask().status()));
+}
+
+TEST_CASE("a single replica is asked once, whatever it says") {
+  const auto status = GENERATE(absl::UnavailableError("down"), absl::ResourceExhaustedError("full"),
+                               Refusal("GENERATION_NOT_HELD"));
+  EncoderFleet fleet(1);
+  fleet.replica(0).FailWith(status);
+  CHECK(fleet.Ask().status().code() == status.code());
+  CHECK(fleet.calls() == 1);
+}
+
+TEST_CASE("a call that one replica cannot answer goes to another") {
+  const auto status = GENERATE(absl::UnavailableError("down"), absl::ResourceExhaustedError("full"),
+                               Refusal("GENERATION_NOT_HELD"), Refusal("SHARD_NOT_HELD"),
+                               WithReason(absl::UnavailableError("soon"), "SERVER_LOADING"));
+  for (int i = 0; i < 20; ++i) {
+    EncoderFleet fleet(2);
+    fleet.replica(0).FailWith(status);
+    CHECK(*fleet.Ask() == 1);
+  }
 }
 
 TEST_CASE("the second replica gets the request whole") {
-  Fleet fleet(2);
+  EncoderFleet fleet(2);
   fleet.Kill(0);
-  REQUIRE(*fleet.Ask() == 1);
+  while (fleet.replica(0).calls() == 0) REQUIRE(*fleet.Ask() == 1);
   const EncodeRequest request = fleet.fakes[1]->last_request();
   REQUIRE(request.queries.size() == 1);
   CHECK(std::get<TextQuery>(request.queries[0]).text == "a red fish");
+  CHECK(request.target.index == "pictures");
 }
 
-TEST_CASE("two failures end a call, though a third replica is there") {
-  Fleet fleet(3);
-  for (int i = 0; i < 3; ++i) fleet.Kill(i);
-  CHECK(absl::IsUnavailable(fleet.Ask().status()));
-  int calls = 0;
-  for (int i = 0; i < 3; ++i) {
-    CHECK(fleet.replica(i).calls() <= 1);
-    calls += fleet.replica(i).calls();
+TEST_CASE("failures end a call after three attempts, refusals only when all have refused") {
+  EncoderFleet fleet(6);
+  SECTION("failures") {
+    for (int i = 0; i < 6; ++i) fleet.Kill(i);
+    CHECK(absl::IsUnavailable(fleet.Ask().status()));
+    CHECK(fleet.calls() == 3);
   }
-  CHECK(calls == 2);
-  CHECK(fleet.answers == 1);
+  SECTION("refusals") {
+    for (int i = 0; i < 6; ++i) fleet.replica(i).FailWith(Refusal("GENERATION_NOT_HELD"));
+    CHECK(absl::IsFailedPrecondition(fleet.Ask().status()));
+    CHECK(fleet.calls() == 6);
+  }
+  SECTION("a failure says more than a refusal") {
+    for (int i = 0; i < 5; ++i) fleet.replica(i).FailWith(Refusal("GENERATION_NOT_HELD"));
+    fleet.replica(5).FailWith(absl::ResourceExhaustedError("full"));
+    CHECK(absl::IsResourceExhausted(fleet.Ask().status()));
+    CHECK(fleet.calls() == 6);
+  }
 }
 
 TEST_CASE("no other failure is retried") {
   for (const absl::StatusCode code :
        {absl::StatusCode::kCancelled, absl::StatusCode::kUnknown,
         absl::StatusCode::kInvalidArgument, absl::StatusCode::kDeadlineExceeded,
-        absl::StatusCode::kNotFound, absl::StatusCode::kResourceExhausted,
-        absl::StatusCode::kFailedPrecondition, absl::StatusCode::kInternal,
-        absl::StatusCode::kDataLoss}) {
-    Fleet fleet(2);
-    fleet.replica(0).FailWith(absl::Status(code, "no"));
+        absl::StatusCode::kNotFound, absl::StatusCode::kFailedPrecondition,
+        absl::StatusCode::kInternal, absl::StatusCode::kDataLoss}) {
+    EncoderFleet fleet(2);
+    for (int i = 0; i < 2; ++i) fleet.replica(i).FailWith(absl::Status(code, "no"));
     CHECK(fleet.Ask().status().code() == code);
-    CHECK(fleet.replica(1).calls() == 0);
-    CHECK(fleet.answers == 1);
+    CHECK(fleet.calls() == 1);
   }
 }
 
-TEST_CASE("a replica that was UNAVAILABLE is passed over for a second and then probed") {
-  Fleet fleet(2);
+TEST_CASE("a dead replica of two costs no answer and is asked once a second") {
+  EncoderFleet fleet(2);
   fleet.Kill(0);
-  for (int i = 0; i < 20; ++i) REQUIRE(*fleet.Ask() == 1);
+  for (int i = 0; i < 100; ++i) REQUIRE(*fleet.Ask() == 1);
   CHECK(fleet.replica(0).calls() == 1);
 
   fleet.clock.Advance(absl::Milliseconds(999));
-  for (int i = 0; i < 4; ++i) REQUIRE(*fleet.Ask() == 1);
+  for (int i = 0; i < 20; ++i) REQUIRE(*fleet.Ask() == 1);
   CHECK(fleet.replica(0).calls() == 1);
 
   fleet.clock.Advance(absl::Milliseconds(1));
-  for (int i = 0; i < 4; ++i) REQUIRE(*fleet.Ask() == 1);
+  for (int i = 0; i < 20; ++i) REQUIRE(*fleet.Ask() == 1);
   CHECK(fleet.replica(0).calls() == 2);  // dead still
 
   fleet.clock.Advance(absl::Seconds(1));
   fleet.replica(0).AnswerNow();
-  int answered_by_first = 0;
-  for (int i = 0; i < 10; ++i) answered_by_first += *fleet.Ask() == 0 ? 1 : 0;
-  CHECK(answered_by_first == 5);
+  for (int i = 0; i < 50; ++i) REQUIRE(fleet.Ask().ok());
+  CHECK(fleet.replica(0).calls() > 10);
 }
 
-TEST_CASE("the others share what a dead replica would have had") {
-  Fleet fleet(3);
-  fleet.Kill(0);
-  REQUIRE(fleet.Ask().ok());
-  const int before[] = {0, fleet.replica(1).calls(), fleet.replica(2).calls()};
-  for (int i = 0; i < 10; ++i) REQUIRE(fleet.Ask().ok());
-  CHECK(fleet.replica(1).calls() - before[1] == 5);
-  CHECK(fleet.replica(2).calls() - before[2] == 5);
+TEST_CASE("a replica that dies with calls under way costs no answer") {
+  EncoderFleet fleet(2);
+  for (int i = 0; i < 2; ++i) fleet.replica(i).Hold();
+  // They fail only when they are let go.
+  fleet.replica(0).Follow([](int) {
+    return FakeAnswer{FakeAnswer::When::kHeld, absl::UnavailableError("connection lost")};
+  });
+  std::vector<EncoderAnswer> answers(40);
+  for (EncoderAnswer& answer : answers) fleet.Start(fleet.Call(), &answer);
+  fleet.replica(1).AnswerNow();
+  fleet.replica(0).Release();
+  fleet.replica(1).Release();
+  for (EncoderAnswer& answer : answers) {
+    CHECK(*answer.Get() == 1);
+    CHECK(answer.count() == 1);
+  }
 }
 
 TEST_CASE("when all were UNAVAILABLE all are tried") {
-  Fleet fleet(2);
+  EncoderFleet fleet(2);
   fleet.Kill(0);
   fleet.Kill(1);
   REQUIRE(absl::IsUnavailable(fleet.Ask().status()));
@@ -152,53 +160,116 @@ TEST_CASE("when all were UNAVAILABLE all are tried") {
   CHECK(fleet.Ask().ok());
 }
 
-TEST_CASE("a late UNAVAILABLE is handed on without another try") {
-  FakeClock clock;
-  auto first =
-      std::make_shared<FakeEncoder>([](const EncodableQuery&) { return std::vector<float>{0}; });
-  auto second =
-      std::make_shared<FakeEncoder>([](const EncodableQuery&) { return std::vector<float>{1}; });
-  auto client = ReplicatedEncoder({first, second});
-  first->behaviour().Follow([](int) {
-    return FakeAnswer{FakeAnswer::When::kHeld, absl::UnavailableError("connection lost")};
-  });
-  const CallContext call(&clock, clock.Now() + absl::Milliseconds(100));
-  EncodeRequest request;
-  request.queries = {TextQuery{"x"}};
-  absl::Status status;
-  client->EncodeQueries(
-      call, request, [&](absl::StatusOr<EncodeResponse> response) { status = response.status(); });
-  client.reset();  // a call outlives the client that made it
-  SECTION("after the deadline") {
-    clock.Advance(absl::Milliseconds(100));
+TEST_CASE("a late UNAVAILABLE is handed on without another try, client or no client") {
+  EncoderFleet fleet(2);
+  for (int i = 0; i < 2; ++i) {
+    fleet.replica(i).Follow([](int) {
+      return FakeAnswer{FakeAnswer::When::kHeld, absl::UnavailableError("connection lost")};
+    });
   }
-  SECTION("after the caller has gone") {
-    call.cancellation()->Cancel();
-  }
-  first->behaviour().Release();
-  CHECK(absl::IsUnavailable(status));
-  CHECK(second->behaviour().calls() == 0);
+  const CallContext call = fleet.Call();
+  EncoderAnswer answer;
+  fleet.Start(call, &answer);
+  fleet.client.reset();
+  call.cancellation()->Cancel();
+  for (int i = 0; i < 2; ++i) fleet.replica(i).Release();
+  CHECK(absl::IsUnavailable(answer.Get().status()));
+  CHECK(fleet.calls() == 1);
 }
 
 TEST_CASE("a call in flight outlives its client and still fails over") {
-  FakeClock clock;
-  auto first =
-      std::make_shared<FakeEncoder>([](const EncodableQuery&) { return std::vector<float>{0}; });
-  auto second =
-      std::make_shared<FakeEncoder>([](const EncodableQuery&) { return std::vector<float>{1}; });
-  auto client = ReplicatedEncoder({first, second});
-  first->behaviour().Follow([](int) {
-    return FakeAnswer{FakeAnswer::When::kHeld, absl::UnavailableError("connection lost")};
-  });
-  EncodeRequest request;
-  request.queries = {TextQuery{"x"}};
-  float answer = -1;
-  client->EncodeQueries(
-      CallContext(&clock, absl::InfiniteFuture()), request,
-      [&](absl::StatusOr<EncodeResponse> response) { answer = response->embeddings.row(0)[0]; });
-  client.reset();
-  first->behaviour().Release();
-  CHECK(answer == 1);
+  EncoderFleet fleet(2);
+  for (int i = 0; i < 2; ++i) {
+    fleet.replica(i).Follow([](int) {
+      return FakeAnswer{FakeAnswer::When::kHeld, absl::UnavailableError("connection lost")};
+    });
+  }
+  EncoderAnswer answer;
+  fleet.Start(fleet.Call(), &answer);
+  fleet.client.reset();
+  const int asked = fleet.replica(0).calls() == 1 ? 0 : 1;
+  fleet.replica(1 - asked).AnswerNow();
+  fleet.replica(asked).Release();
+  CHECK(*answer.Get() == 1 - asked);
+}
+
+TEST_CASE("a request goes to those that hold its generation") {
+  std::set<std::string> holders = {"2"};
+  ReplicaOptions options;
+  options.fitness = [&holders](const std::string& address, const GenerationRef& target) {
+    CHECK(target.generation == "1");
+    return holders.count(address) > 0 ? Fitness::kFit : Fitness::kUnfit;
+  };
+  EncoderFleet fleet(3, options);
+  for (int i = 0; i < 20; ++i) REQUIRE(*fleet.Ask() == 2);
+  SECTION("and to no others when they fail") {
+    fleet.Kill(2);
+    CHECK(absl::IsUnavailable(fleet.Ask().status()));
+    CHECK(fleet.calls() == 21);
+  }
+  SECTION("to any when nobody is known to") {
+    holders.clear();
+    std::set<int> answered;
+    for (int i = 0; i < 50; ++i) answered.insert(*fleet.Ask());
+    CHECK(answered.size() == 3);
+  }
+}
+
+TEST_CASE("one that has not been heard of lately comes after those that have") {
+  ReplicaOptions options;
+  options.fitness = [](const std::string& address, const GenerationRef&) {
+    return address == "0" ? Fitness::kSilent : Fitness::kFit;
+  };
+  EncoderFleet fleet(2, options);
+  for (int i = 0; i < 20; ++i) REQUIRE(*fleet.Ask() == 1);
+  fleet.Kill(1);
+  CHECK(*fleet.Ask() == 0);
+}
+
+TEST_CASE("no more is retried than calls have earned") {
+  ReplicaOptions options;
+  options.budget = {/*share=*/0.2, /*per_second=*/1, /*burst=*/10};
+  MetricsRegistry registry;
+  options.metrics = AddReplicaMetrics(&registry, "encoder");
+  EncoderFleet fleet(4, options);
+  for (int i = 0; i < 4; ++i) fleet.replica(i).FailWith(absl::ResourceExhaustedError("full"));
+  for (int i = 0; i < 1000; ++i) {
+    CHECK(absl::IsResourceExhausted(fleet.Ask().status()));
+  }
+  CHECK(fleet.calls() <= 1000 + 200 + 10);
+  CHECK(fleet.calls() >= 1000 + 190);
+  CHECK(options.metrics.calls.value() == 1000);
+  CHECK(options.metrics.after_failure.value() == fleet.calls() - 1000);
+  CHECK(options.metrics.unpaid.value() > 700);
+}
+
+TEST_CASE("members come and go with calls under way") {
+  EncoderFleet fleet(3);
+  fleet.client->SetMembers({"0", "1"});
+  for (int i = 0; i < 3; ++i) fleet.replica(i).Hold();
+  std::vector<EncoderAnswer> answers(4);
+  for (EncoderAnswer& answer : answers) fleet.Start(fleet.Call(), &answer);
+  CHECK(fleet.replica(2).calls() == 0);
+
+  fleet.client->SetMembers({"1", "2"});
+  fleet.replica(0).Release();
+  fleet.replica(1).Release();
+  for (EncoderAnswer& answer : answers) CHECK(answer.Get().ok());
+  for (int i = 1; i < 3; ++i) fleet.replica(i).AnswerNow();
+  const int before = fleet.replica(0).calls();
+  std::set<int> answered;
+  for (int i = 0; i < 50; ++i) answered.insert(*fleet.Ask());
+  CHECK(answered == std::set<int>{1, 2});
+  CHECK(fleet.replica(0).calls() == before);
+}
+
+TEST_CASE("a replica that stays keeps its health") {
+  EncoderFleet fleet(2);
+  fleet.Kill(0);
+  while (fleet.replica(0).calls() == 0) REQUIRE(fleet.Ask().ok());
+  fleet.client->SetMembers({"1", "0"});
+  for (int i = 0; i < 50; ++i) REQUIRE(*fleet.Ask() == 1);
+  CHECK(fleet.replica(0).calls() == 1);
 }
 
 TEST_CASE("shards and rerankers fail over like encoders") {
@@ -212,60 +283,75 @@ TEST_CASE("shards and rerankers fail over like encoders") {
   auto live = std::make_shared<FakeShard>(generation, 0, std::vector<StoredItem>{item});
   dead->search().FailWith(absl::UnavailableError("down"));
   dead->fetch().FailWith(absl::UnavailableError("down"));
-  auto search = ReplicatedIndexSearch({dead, live});
-  bool searched = false, fetched = false, reranked = false;
-  SearchShardRequest query;
-  query.target = generation;
-  query.queries = EmbeddingMatrix(1, 1);
-  search->SearchShard(call, query, [&](absl::StatusOr<SearchShardResponse> response) {
-    searched = response.ok() && response->candidates[0][0].item_id == "a";
-  });
-  // A client of its own, because this one passes the dead replica over by now.
-  search = ReplicatedIndexSearch({dead, live});
-  FetchItemsRequest fetch;
-  fetch.target = generation;
-  fetch.item_ids = {"a"};
-  search->FetchItems(call, fetch, [&](absl::StatusOr<FetchItemsResponse> response) {
-    fetched = response.ok() && response->items[0]->item_id == "a";
-  });
   const auto score = [](const RerankSide&, const RerankSide&) { return 0.5f; };
   auto dead_reranker = std::make_shared<FakeReranker>(score);
   auto live_reranker = std::make_shared<FakeReranker>(score);
   dead_reranker->behaviour().FailWith(absl::UnavailableError("down"));
-  ReplicatedReranker({dead_reranker, live_reranker})
-      ->RerankCandidates(call, RerankRequest(), [&](absl::StatusOr<RerankResponse> response) {
-        reranked = response.ok();
-      });
-  CHECK(searched);
-  CHECK(fetched);
-  CHECK(reranked);
-  CHECK(dead->search().calls() == 1);
-  CHECK(dead->fetch().calls() == 1);
-  CHECK(dead_reranker->behaviour().calls() == 1);
+  SearchShardRequest query;
+  query.target = generation;
+  query.queries = EmbeddingMatrix(1, 1);
+  FetchItemsRequest fetch;
+  fetch.target = generation;
+  fetch.item_ids = {"a"};
+  // New sets each time, because one that has met the dead replica passes it over.
+  for (int i = 0; i < 20; ++i) {
+    ReplicaOptions options;
+    options.seed = i;
+    const auto shards = [&] {
+      return Replicate<IndexSearchClient>(ReplicatedIndexSearch, {dead, live}, options);
+    };
+    bool searched = false, fetched = false, reranked = false;
+    shards()->SearchShard(call, query, [&](absl::StatusOr<SearchShardResponse> response) {
+      searched = response.ok() && response->candidates[0][0].item_id == "a";
+    });
+    shards()->FetchItems(call, fetch, [&](absl::StatusOr<FetchItemsResponse> response) {
+      fetched = response.ok() && response->items[0]->item_id == "a";
+    });
+    Replicate<RerankerClient>(ReplicatedReranker, {dead_reranker, live_reranker}, options)
+        ->RerankCandidates(call, RerankRequest(), [&](absl::StatusOr<RerankResponse> response) {
+          reranked = response.ok();
+        });
+    CHECK(searched);
+    CHECK(fetched);
+    CHECK(reranked);
+  }
+  CHECK(dead->search().calls() > 0);
+  CHECK(dead->fetch().calls() > 0);
+  CHECK(dead_reranker->behaviour().calls() > 0);
 }
 
 TEST_CASE("many threads each get exactly one answer while replicas come and go") {
-  Fleet fleet(3);
-  for (int i = 0; i < 3; ++i) {
+  ReplicaOptions options;
+  options.budget.burst = 1e6;
+  options.hedge = true;
+  EncoderFleet fleet(4, options);
+  for (int i = 0; i < 4; ++i) {
     fleet.replica(i).Follow([i](int call) {
       FakeAnswer answer;
       if ((call / 7 + i) % 3 == 0) answer.status = absl::UnavailableError("restarting");
       return answer;
     });
   }
+  std::atomic<int> failed_otherwise{0}, answered{0};
   std::vector<std::thread> threads;
-  std::atomic<int> failed_otherwise{0};
   for (int t = 0; t < 8; ++t) {
-    threads.emplace_back([&] {
+    threads.emplace_back([&, t] {
       for (int i = 0; i < 200; ++i) {
-        const auto answer = fleet.Ask();
-        if (!answer.ok() && !absl::IsUnavailable(answer.status())) ++failed_otherwise;
+        EncoderAnswer answer;
+        fleet.Start(fleet.Call(), &answer);
+        const auto got = answer.Get();
+        if (!got.ok() && !absl::IsUnavailable(got.status())) ++failed_otherwise;
+        answered += answer.count();
         if (i % 50 == 0) fleet.clock.Advance(absl::Seconds(1));
+        if (t == 0 && i % 20 == 0) {
+          fleet.client->SetMembers(i % 40 == 0 ? std::vector<std::string>{"0", "1", "2"}
+                                               : std::vector<std::string>{"3", "1"});
+        }
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
-  CHECK(fleet.answers == 8 * 200);
+  CHECK(answered == 8 * 200);
   CHECK(failed_otherwise == 0);
 }
 

@@ -13,9 +13,9 @@
 #include "absl/strings/str_cat.h"
 #include "catch2/catch.hpp"
 #include "common/base/clock.h"
-#include "common/retrieval/replicas.h"
 #include "common/retrieval/retriever.h"
 #include "tests/common/retrieval/world.h"
+#include "tests/support/replicate.h"
 
 namespace sightline {
 namespace {
@@ -146,16 +146,23 @@ TEST_CASE("searches from many threads are each whole, whatever the backends do")
   constexpr int kSearches = 25;
   World world;
   Workers workers(4);
+  ReplicaOptions options;
+  options.timer = std::make_shared<TimerThread>(Clock::Real());
+  options.hedge = true;
   world.backends.encoder = std::make_shared<RestlessEncoder>(world.encoder, &workers);
   for (auto& [index, shards] : world.backends.shards) {
     for (auto& shard : shards) {
-      shard = ReplicatedIndexSearch({std::make_shared<RestlessShard>(shard, &workers),
-                                     std::make_shared<RestlessShard>(shard, &workers)});
+      shard = Replicate<IndexSearchClient>(ReplicatedIndexSearch,
+                                           {std::make_shared<RestlessShard>(shard, &workers),
+                                            std::make_shared<RestlessShard>(shard, &workers)},
+                                           options);
     }
   }
   world.backends.reranker =
-      ReplicatedReranker({std::make_shared<RestlessReranker>(world.reranker, &workers),
-                          std::make_shared<RestlessReranker>(world.reranker, &workers)});
+      Replicate<RerankerClient>(ReplicatedReranker,
+                                {std::make_shared<RestlessReranker>(world.reranker, &workers),
+                                 std::make_shared<RestlessReranker>(world.reranker, &workers)},
+                                options);
 
   std::atomic<int> wrong{0};
   std::vector<std::thread> threads;

@@ -18,8 +18,9 @@ namespace {
 class HeldAdmin : public AdminClient {
  public:
   using AdminClient::GetStatus;
-  void GetStatus(const CallContext& call, StatusRequest, Done<ServerStatus> done) override {
+  void GetStatus(const CallContext& call, StatusRequest request, Done<ServerStatus> done) override {
     std::lock_guard<std::mutex> lock(mutex_);
+    routers_.push_back(request.router);
     deadlines_.push_back(call.deadline());
     held_.push_back(std::move(done));
     changed_.notify_all();
@@ -41,6 +42,10 @@ class HeldAdmin : public AdminClient {
     }
     done(std::move(status));
   }
+  std::vector<std::string> routers() const {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return routers_;
+  }
   std::vector<absl::Time> deadlines() const {
     std::lock_guard<std::mutex> lock(mutex_);
     return deadlines_;
@@ -51,22 +56,35 @@ class HeldAdmin : public AdminClient {
   std::condition_variable changed_;
   std::vector<Done<ServerStatus>> held_;  // guarded by mutex_
   std::vector<absl::Time> deadlines_;     // guarded by mutex_
+  std::vector<std::string> routers_;      // guarded by mutex_
 };
 
 // Reports come in the thread that answers, so the tests need no lock.
 struct Rig {
   Rig() {
-    poller = std::make_unique<BackendPoller>(
-        std::map<std::string, std::shared_ptr<AdminClient>>{{"a", a}, {"b", b}},
-        absl::Milliseconds(500), absl::Milliseconds(200), &clock,
-        [this](const std::string& address, absl::StatusOr<ServerStatus> status) {
-          reports.emplace_back(address, status.ok() ? status->service : "failed");
-        });
+    BackendPollerOptions options;
+    options.interval = absl::Milliseconds(500);
+    options.timeout = absl::Milliseconds(200);
+    options.make_client = [this](const std::string& address) {
+      ++made;
+      return address == "a" ? a : b;
+    };
+    options.request = [](const std::string& address) {
+      StatusRequest request;
+      request.router = "asks " + address;
+      return request;
+    };
+    options.report = [this](const std::string& address, absl::StatusOr<ServerStatus> status) {
+      reports.emplace_back(address, status.ok() ? status->service : "failed");
+    };
+    poller = std::make_unique<BackendPoller>(std::vector<std::string>{"a", "b"}, std::move(options),
+                                             &clock);
   }
 
   FakeClock clock;
   const std::shared_ptr<HeldAdmin> a = std::make_shared<HeldAdmin>();
   const std::shared_ptr<HeldAdmin> b = std::make_shared<HeldAdmin>();
+  int made = 0;  // clients
   std::vector<std::pair<std::string, std::string>> reports;
   std::unique_ptr<BackendPoller> poller;
 };
@@ -111,6 +129,29 @@ TEST_CASE("an answer that a newer one has overtaken is dropped") {
   rig.a->Answer(1, Named("newer"));
   rig.a->AnswerOldest(Named("older"));
   CHECK(rig.reports == std::vector<std::pair<std::string, std::string>>{{"a", "newer"}});
+}
+
+TEST_CASE("each backend gets the request that is meant for it") {
+  Rig rig;
+  rig.a->AwaitCalls(1);
+  rig.b->AwaitCalls(1);
+  CHECK(rig.a->routers() == std::vector<std::string>{"asks a"});
+  CHECK(rig.b->routers() == std::vector<std::string>{"asks b"});
+}
+
+TEST_CASE("new backends are asked at once, and those that are gone not heard") {
+  Rig rig;
+  rig.a->AwaitCalls(1);
+  rig.b->AwaitCalls(1);
+  rig.clock.AwaitSleepers(1);
+  rig.poller->SetAddresses({"b"});
+  rig.b->AwaitCalls(2);
+  rig.a->AnswerOldest(Named("gone"));
+  CHECK(rig.reports.empty());
+  rig.b->AnswerOldest(Named("from before"));
+  CHECK(rig.reports.size() == 1);
+  CHECK(rig.a->deadlines().size() == 1);
+  CHECK(rig.made == 2);  // the client of one that stays is kept
 }
 
 TEST_CASE("answers that come when the poller is gone find nobody") {

@@ -32,12 +32,16 @@ TEST_CASE("encoders and shards are enough") {
   const auto config = Read(kLeast);
   REQUIRE(config.status() == absl::OkStatus());
   CHECK(config->server.listen == "0.0.0.0:7400");
-  CHECK(config->encoders == Addresses{"e:1"});
-  CHECK(config->rerankers.empty());
-  CHECK(config->indexes.at("images") == std::vector<Addresses>{{"s:1", "s:2"}, {"t:1"}});
+  CHECK(config->backends.encoders == Addresses{"e:1"});
+  CHECK(config->backends.rerankers.empty());
+  CHECK(config->backends.indexes.at("images") == std::vector<Addresses>{{"s:1", "s:2"}, {"t:1"}});
   CHECK(config->retriever.default_depth == RetrieverOptions{}.default_depth);
   CHECK(config->poll_interval == absl::Milliseconds(500));
   CHECK(config->start_grace == absl::Seconds(10));
+  CHECK(config->dead_after == absl::Seconds(10));
+  CHECK(config->resolve_interval == absl::Seconds(10));
+  CHECK(config->ready_share == 0.5);
+  CHECK(!config->replicas.hedge);
 }
 
 TEST_CASE("what the file says counts") {
@@ -46,10 +50,19 @@ rerankers: [r:1]
 rerank: {default_depth: 5, max_depth: 50, slice: 7, parallelism: 3}
 limits: {max_text_bytes: 1KiB, max_image_bytes: 2MiB, max_pairs: 9, max_get_items: 8}
 budget: {encode: 1, search: 2, rerank: 3, reserve: 0.2, min_reserve: 1ms, max_reserve: 9ms}
-polling: {interval: 1s, timeout: 2s, start_grace: 3s}
+polling: {interval: 1s, timeout: 2s, start_grace: 3s, dead_after: 4s}
+resolve_interval: 5s
+generations: {ready_share: 0.75}
+replicas:
+  avoid_for: 6s
+  max_attempts: 2
+  patience: 0.3
+  max_patience: 7s
+  hedge: true
+  retry_budget: {share: 0.1, per_second: 8, burst: 9}
 )");
   REQUIRE(config.status() == absl::OkStatus());
-  CHECK(config->rerankers == Addresses{"r:1"});
+  CHECK(config->backends.rerankers == Addresses{"r:1"});
   CHECK(config->retriever.default_depth == 5);
   CHECK(config->retriever.max_depth == 50);
   CHECK(config->retriever.rerank_slice == 7);
@@ -66,6 +79,31 @@ polling: {interval: 1s, timeout: 2s, start_grace: 3s}
   CHECK(config->poll_interval == absl::Seconds(1));
   CHECK(config->poll_timeout == absl::Seconds(2));
   CHECK(config->start_grace == absl::Seconds(3));
+  CHECK(config->dead_after == absl::Seconds(4));
+  CHECK(config->resolve_interval == absl::Seconds(5));
+  CHECK(config->ready_share == 0.75);
+  CHECK(config->replicas.avoid_for == absl::Seconds(6));
+  CHECK(config->replicas.max_attempts == 2);
+  CHECK(config->replicas.patience == 0.3);
+  CHECK(config->replicas.max_patience == absl::Seconds(7));
+  CHECK(config->replicas.hedge);
+  CHECK(config->replicas.budget.share == 0.1);
+  CHECK(config->replicas.budget.per_second == 8);
+  CHECK(config->replicas.budget.burst == 9);
+}
+
+TEST_CASE("addresses and names may be mixed") {
+  const auto config = Read(R"(
+encoders: ["dns:///encoders.fleet:7401", e:1]
+indexes: {images: {shards: [{addresses: ["dns:///shard-0:7402"]}]}}
+)");
+  REQUIRE(config.status() == absl::OkStatus());
+  CHECK(config->backends.encoders == Addresses{"dns:///encoders.fleet:7401", "e:1"});
+  CHECK_THAT(ProblemsOf(R"(
+encoders: ["dns:///encoders"]
+indexes: {images: {shards: [{addresses: ["dns:///:1"]}]}}
+)"),
+             Contains("'dns:///encoders' is no name") && Contains("'dns:///:1' is no name"));
 }
 
 TEST_CASE("all problems are said at once") {
@@ -78,12 +116,15 @@ rerank: {default_depth: 30, max_depth: 20, slice: 0}
 limits: {max_pairs: 1025}
 budget: {encode: 0, reserve: 0.95, min_reserve: 9ms, max_reserve: 1ms}
 polling: {interval: 1ms}
+generations: {ready_share: 1.5}
+replicas: {patience: 2, retry_budget: {share: -1}}
 retries: 3
 )");
   for (const char* expected :
        {"'e:1' is named twice", "'Images' is no index name", "addresses", "indexes.captions.shards",
         "rerank.default_depth", "rerank.slice", "limits.max_pairs", "budget.encode",
-        "budget.reserve", "budget.min_reserve", "polling.interval", "retries"}) {
+        "budget.reserve", "budget.min_reserve", "polling.interval", "generations.ready_share",
+        "replicas.patience", "replicas.retry_budget.share", "retries"}) {
     CHECK_THAT(problems, Contains(expected));
   }
 }

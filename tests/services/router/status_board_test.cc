@@ -7,19 +7,30 @@
 
 #include "catch2/catch.hpp"
 #include "common/base/error_details.h"
+#include "tests/support/fake_clock.h"
 
 namespace sightline {
 namespace {
 
 // Index "images" in two shards, the first with two replicas; "captions" in one.
-RouterConfig TwoIndexes() {
-  RouterConfig config;
-  config.encoders = {"e:1"};
-  config.rerankers = {"r:1"};
-  config.indexes["images"] = {{"s0:1", "s0:2"}, {"s1:1"}};
-  config.indexes["captions"] = {{"c:1"}};
-  return config;
+Membership TwoIndexes() {
+  Membership members;
+  members.encoders = {"e:1"};
+  members.rerankers = {"r:1"};
+  members.indexes["images"] = {{"s0:1", "s0:2"}, {"s1:1"}};
+  members.indexes["captions"] = {{"c:1"}};
+  return members;
 }
+
+// A board on a clock that the test moves.
+struct Rig {
+  explicit Rig(StatusBoardOptions options = {"router-1"})
+      : board(TwoIndexes(), options, &clock, &metrics) {}
+
+  FakeClock clock;
+  MetricsRegistry metrics;
+  StatusBoard board;
+};
 
 GenerationStatus Held(const std::string& generation, int64_t sequence, std::vector<int> shards,
                       const std::string& index = "images", int shard_count = 2) {
@@ -58,7 +69,8 @@ BackendStatus BackendAt(const StatusBoard& board, const std::string& address) {
 }
 
 TEST_CASE("an index is pinned by the first shard that reports it") {
-  StatusBoard board(TwoIndexes());
+  Rig rig;
+  StatusBoard& board = rig.board;
   CHECK(!board.any_known());
   board.Report("s1:1", Search({Held("g1", 1, {1})}));
   CHECK(Pinned(board) == "g1");
@@ -71,7 +83,8 @@ TEST_CASE("an index is pinned by the first shard that reports it") {
 }
 
 TEST_CASE("a new generation is pinned once as many shards hold it as the old one") {
-  StatusBoard board(TwoIndexes());
+  Rig rig;
+  StatusBoard& board = rig.board;
   board.Report("s0:1", Search({Held("g1", 1, {0})}));
   board.Report("s1:1", Search({Held("g1", 1, {1})}));
   board.Report("s0:2", Search({Held("g2", 2, {0})}));
@@ -81,14 +94,16 @@ TEST_CASE("a new generation is pinned once as many shards hold it as the old one
 }
 
 TEST_CASE("what counts is when a generation was published, not its name") {
-  StatusBoard board(TwoIndexes());
+  Rig rig;
+  StatusBoard& board = rig.board;
   board.Report("s0:1", Search({Held("g2", 2, {0})}));
   board.Report("s0:2", Search({Held("g1", 3, {0})}));  // published again
   CHECK(Pinned(board) == "g1");
 }
 
 TEST_CASE("replicas of one shard do not count as several shards") {
-  StatusBoard board(TwoIndexes());
+  Rig rig;
+  StatusBoard& board = rig.board;
   board.Report("s0:1", Search({Held("g1", 1, {0})}));
   board.Report("s0:2", Search({Held("g1", 1, {0})}));
   board.Report("s1:1", Search({Held("g2", 2, {1})}));
@@ -96,13 +111,15 @@ TEST_CASE("replicas of one shard do not count as several shards") {
 }
 
 TEST_CASE("a generation in another number of shards would be searched in part") {
-  StatusBoard board(TwoIndexes());
+  Rig rig;
+  StatusBoard& board = rig.board;
   board.Report("s0:1", Search({Held("g1", 1, {0}, "images", 3)}));
   CHECK(absl::IsUnavailable(board.Pin("images").status()));
 }
 
 TEST_CASE("only what is ready, at the shard's own address and of its index counts") {
-  StatusBoard board(TwoIndexes());
+  Rig rig;
+  StatusBoard& board = rig.board;
   GenerationStatus loading = Held("g1", 1, {0});
   loading.state = GenerationState::kLoading;
   GenerationStatus refused = Held("g2", 1, {0});
@@ -115,7 +132,8 @@ TEST_CASE("only what is ready, at the shard's own address and of its index count
 }
 
 TEST_CASE("another kind of server at an address is said and not believed") {
-  StatusBoard board(TwoIndexes());
+  Rig rig;
+  StatusBoard& board = rig.board;
   board.Report("s0:1", Server("reranker", {Held("g1", 1, {0})}));
   CHECK(!board.any_known());
   const BackendStatus backend = BackendAt(board, "s0:1");
@@ -126,7 +144,8 @@ TEST_CASE("another kind of server at an address is said and not believed") {
 }
 
 TEST_CASE("a backend that does not answer keeps its last word") {
-  StatusBoard board(TwoIndexes());
+  Rig rig;
+  StatusBoard& board = rig.board;
   CHECK(BackendAt(board, "s0:1").error == "not asked yet");
   board.Report("s0:1", Search({Held("g1", 1, {0})}));
   CHECK(BackendAt(board, "s0:1").reachable);
@@ -138,7 +157,8 @@ TEST_CASE("a backend that does not answer keeps its last word") {
 }
 
 TEST_CASE("a generation that all have let go stays pinned until there is another") {
-  StatusBoard board(TwoIndexes());
+  Rig rig;
+  StatusBoard& board = rig.board;
   board.Report("s0:1", Search({Held("g1", 1, {0})}));
   board.Report("s0:1", Search({}));
   CHECK(Pinned(board) == "g1");
@@ -148,7 +168,8 @@ TEST_CASE("a generation that all have let go stays pinned until there is another
 
 TEST_CASE("how scores combine is the reranker's word, whoever reports first") {
   const bool reranker_first = GENERATE(true, false);
-  StatusBoard board(TwoIndexes());
+  Rig rig;
+  StatusBoard& board = rig.board;
   GenerationStatus scored = Held("g1", 1, {});
   scored.info.combination = {CombinationKind::kAddLambda, 0.25f};
   GenerationStatus other = Held("g0", 1, {});
@@ -166,7 +187,8 @@ TEST_CASE("how scores combine is the reranker's word, whoever reports first") {
 }
 
 TEST_CASE("an unknown index and one that nobody has reported are told apart") {
-  const StatusBoard board(TwoIndexes());
+  Rig rig;
+  StatusBoard& board = rig.board;
   const absl::Status unknown = board.Pin("films").status();
   CHECK(absl::IsNotFound(unknown));
   REQUIRE(GetReason(unknown).has_value());
@@ -178,7 +200,8 @@ TEST_CASE("an unknown index and one that nobody has reported are told apart") {
 }
 
 TEST_CASE("a request keeps what it was pinned to") {
-  StatusBoard board(TwoIndexes());
+  Rig rig;
+  StatusBoard& board = rig.board;
   board.Report("s0:1", Search({Held("g1", 1, {0})}));
   const auto before = board.Pin("images");
   board.Report("s0:1", Search({Held("g2", 2, {0})}));
@@ -187,7 +210,8 @@ TEST_CASE("a request keeps what it was pinned to") {
 }
 
 TEST_CASE("the description has the pinned generations and every backend") {
-  StatusBoard board(TwoIndexes());
+  Rig rig;
+  StatusBoard& board = rig.board;
   board.Report("s0:1", Search({Held("g1", 5, {0})}));
   const ServerStatus status = board.Describe();
   CHECK(status.service == "router");
@@ -197,6 +221,197 @@ TEST_CASE("the description has the pinned generations and every backend") {
   CHECK(status.backends.size() == 6);
   CHECK(BackendAt(board, "s1:1").shards == std::vector<std::string>{"indexes/images/shards/1"});
   CHECK(BackendAt(board, "e:1").service == "query_encoder");
+}
+
+// All of the fleet reports these of "images".
+void ReportAll(Rig* rig, const std::vector<GenerationStatus>& generations) {
+  const auto with_shards = [&](std::vector<int> shards) {
+    std::vector<GenerationStatus> result = generations;
+    for (GenerationStatus& generation : result) generation.held_shards = shards;
+    return result;
+  };
+  rig->board.Report("e:1", Server("query_encoder", with_shards({})));
+  rig->board.Report("r:1", Server("reranker", with_shards({})));
+  for (const char* address : {"s0:1", "s0:2"}) rig->board.Report(address, Search(with_shards({0})));
+  rig->board.Report("s1:1", Search(with_shards({1})));
+}
+
+GenerationStatus NoRoom(const std::string& generation, int64_t sequence) {
+  GenerationStatus status;
+  status.state = GenerationState::kRefused;
+  status.needs_room = true;
+  status.sequence = sequence;
+  status.info.ref = {"images", generation, ""};
+  return status;
+}
+
+std::vector<std::string> Uses(const StatusBoard& board, const std::string& address = "e:1") {
+  std::vector<std::string> names;
+  for (const StatusRequest::Use& use : board.RequestFor(address).uses) {
+    names.push_back(use.generation.generation + (use.may_release ? " may go" : ""));
+  }
+  return names;
+}
+
+TEST_CASE("requests move when encoder and shards are ready, and the gauge says so") {
+  Rig rig;
+  const Gauge sequence =
+      rig.metrics.AddGauge("pinned_generation_sequence", "", {{"index", "images"}});
+  ReportAll(&rig, {Held("g1", 3, {})});
+  CHECK(sequence.value() == 3);
+  rig.board.Report("s0:1", Search({Held("g1", 3, {0}), Held("g2", 4, {0})}));
+  rig.board.Report("s1:1", Search({Held("g1", 3, {1}), Held("g2", 4, {1})}));
+  CHECK(Pinned(rig.board) == "g1");
+  rig.board.Report("e:1", Server("query_encoder", {Held("g1", 3, {}), Held("g2", 4, {})}));
+  CHECK(Pinned(rig.board) == "g2");
+  CHECK(sequence.value() == 4);
+}
+
+TEST_CASE("the reranker is waited for only by generations that are reranked") {
+  const bool is_reranked = GENERATE(true, false);
+  Rig rig;
+  GenerationStatus second = Held("g2", 2, {});
+  if (is_reranked) second.info.reranker_model = "model";
+  ReportAll(&rig, {Held("g1", 1, {})});
+  rig.board.Report("e:1", Server("query_encoder", {Held("g1", 1, {}), second}));
+  second.held_shards = {0};
+  rig.board.Report("s0:1", Search({Held("g1", 1, {0}), second}));
+  second.held_shards = {1};
+  rig.board.Report("s1:1", Search({Held("g1", 1, {1}), second}));
+  CHECK(Pinned(rig.board) == (is_reranked ? "g1" : "g2"));
+  rig.board.Report("r:1", Server("reranker", {Held("g1", 1, {}), second}));
+  CHECK(Pinned(rig.board) == "g2");
+}
+
+TEST_CASE("one missed poll of a lone replica moves nothing, ten seconds of silence do") {
+  Rig rig;
+  ReportAll(&rig, {Held("g1", 1, {})});
+  const std::vector<GenerationStatus> both = {Held("g1", 1, {0}), Held("g2", 2, {0})};
+  // s1:1, alone on its shard, has gone before it could load g2.
+  const auto others_report = [&] {
+    rig.board.Report("s1:1", absl::UnavailableError("connection refused"));
+    rig.board.Report("e:1", Server("query_encoder", both));
+    rig.board.Report("s0:1", Search(both));
+    rig.board.Report("s0:2", Search(both));
+  };
+  others_report();
+  CHECK(Pinned(rig.board) == "g1");
+  rig.clock.Advance(absl::Milliseconds(9999));
+  others_report();
+  CHECK(Pinned(rig.board) == "g1");
+  rig.clock.Advance(absl::Milliseconds(1));
+  others_report();
+  CHECK(Pinned(rig.board) == "g2");
+}
+
+TEST_CASE("a rollback is a new publication, also once its reporter is gone") {
+  Rig rig;
+  ReportAll(&rig, {Held("g1", 1, {}), Held("g2", 2, {})});
+  REQUIRE(Pinned(rig.board) == "g2");
+  rig.board.Report("s0:1", Search({Held("g1", 3, {0}), Held("g2", 2, {0})}));
+  CHECK(Pinned(rig.board) == "g1");
+  rig.board.Report("s0:1", Search({Held("g1", 1, {0}), Held("g2", 2, {0})}));
+  CHECK(Pinned(rig.board) == "g1");
+}
+
+TEST_CASE("servers are told what is pinned and what requests still work on") {
+  Rig rig({"router-7"});
+  CHECK(rig.board.RequestFor("e:1").router == "router-7");
+  CHECK(Uses(rig.board).empty());
+  ReportAll(&rig, {Held("g1", 1, {})});
+  auto request = *rig.board.Pin("images");
+  ReportAll(&rig, {Held("g1", 1, {}), Held("g2", 2, {})});
+  CHECK(Uses(rig.board) == std::vector<std::string>{"g2", "g1"});
+  CHECK(rig.board.RequestFor("e:1").uses[1].generation.space == "space");
+  request.reset();
+  CHECK(Uses(rig.board) == std::vector<std::string>{"g2"});
+}
+
+TEST_CASE("a page holds on to its generation like any request") {
+  Rig rig;
+  ReportAll(&rig, {Held("g1", 1, {}), Held("g2", 2, {})});
+  auto page = rig.board.PinGeneration("images", "g1");
+  REQUIRE(page.ok());
+  CHECK((*page)->ref.generation == "g1");
+  CHECK(Uses(rig.board) == std::vector<std::string>{"g2", "g1"});
+  page = absl::CancelledError();
+  CHECK(Uses(rig.board) == std::vector<std::string>{"g2"});
+}
+
+TEST_CASE("a page of a generation that is not whole any more is refused") {
+  Rig rig;
+  ReportAll(&rig, {Held("g1", 1, {}), Held("g2", 2, {})});
+  rig.board.Report("s1:1", Search({Held("g2", 2, {1})}));
+  const absl::Status gone = rig.board.PinGeneration("images", "g1").status();
+  CHECK(absl::IsFailedPrecondition(gone));
+  CHECK(GetReason(gone)->reason == "GENERATION_NOT_HELD");
+  CHECK(absl::IsFailedPrecondition(rig.board.PinGeneration("images", "never").status()));
+  CHECK(absl::IsNotFound(rig.board.PinGeneration("films", "g1").status()));
+  // What is pinned can be had as far as it goes.
+  rig.board.Report("s1:1", Search({}));
+  CHECK(rig.board.PinGeneration("images", "g2").ok());
+}
+
+TEST_CASE("one server at a time may let go of what is pinned") {
+  Rig rig;
+  ReportAll(&rig, {Held("g1", 1, {})});
+  for (const char* address : {"s0:1", "s0:2"}) {
+    rig.board.Report(address, Search({Held("g1", 1, {0}), NoRoom("g2", 2)}));
+  }
+  rig.board.Report("s1:1", Search({Held("g1", 1, {1}), NoRoom("g2", 2)}));
+  CHECK(Uses(rig.board, "s0:1") == std::vector<std::string>{"g1 may go"});
+  CHECK(Uses(rig.board, "s0:2") == std::vector<std::string>{"g1"});
+  CHECK(Uses(rig.board, "s1:1") == std::vector<std::string>{"g1"});
+  CHECK(Uses(rig.board, "e:1") == std::vector<std::string>{"g1"});
+}
+
+TEST_CASE("who holds what: generation, space and shard") {
+  Rig rig;
+  const GenerationRef g1 = {"images", "g1", "space"};
+  CHECK(rig.board.FitnessOf("s0:1", g1, 0) == Fitness::kUnfit);
+  ReportAll(&rig, {Held("g1", 1, {})});
+  CHECK(rig.board.FitnessOf("s0:1", g1, 0) == Fitness::kFit);
+  CHECK(rig.board.FitnessOf("s0:1", g1, 1) == Fitness::kUnfit);
+  CHECK(rig.board.FitnessOf("e:1", g1, -1) == Fitness::kFit);
+  CHECK(rig.board.FitnessOf("e:1", {"images", "g2", "space"}, -1) == Fitness::kUnfit);
+  CHECK(rig.board.FitnessOf("e:1", {"images", "g1", "other"}, -1) == Fitness::kUnfit);
+  CHECK(rig.board.FitnessOf("nobody:1", g1, -1) == Fitness::kUnfit);
+}
+
+TEST_CASE("two missed polls make a backend silent, an answer fit again") {
+  Rig rig;
+  const GenerationRef g1 = {"images", "g1", "space"};
+  ReportAll(&rig, {Held("g1", 1, {})});
+  rig.board.Report("e:1", absl::DeadlineExceededError("late"));
+  CHECK(rig.board.FitnessOf("e:1", g1, -1) == Fitness::kFit);
+  rig.board.Report("e:1", absl::DeadlineExceededError("late"));
+  CHECK(rig.board.FitnessOf("e:1", g1, -1) == Fitness::kSilent);
+  ReportAll(&rig, {Held("g1", 1, {})});
+  CHECK(rig.board.FitnessOf("e:1", g1, -1) == Fitness::kFit);
+}
+
+TEST_CASE("members that stay keep what they said, the others are forgotten") {
+  Rig rig;
+  ReportAll(&rig, {Held("g1", 1, {})});
+  Membership members = TwoIndexes();
+  members.indexes["images"][0] = {"s0:2", "s0:3"};
+  rig.board.SetMembers(members);
+  CHECK(Pinned(rig.board) == "g1");
+  CHECK(rig.board.FitnessOf("s0:1", {"images", "g1", "space"}, 0) == Fitness::kUnfit);
+  CHECK(rig.board.FitnessOf("s0:2", {"images", "g1", "space"}, 0) == Fitness::kFit);
+  CHECK(BackendAt(rig.board, "s0:3").error == "not asked yet");
+  rig.board.Report("s0:1", Search({Held("g9", 9, {0})}));  // a late answer
+  CHECK(Pinned(rig.board) == "g1");
+}
+
+TEST_CASE("how scores combine stays while rerankers are away") {
+  Rig rig;
+  GenerationStatus g1 = Held("g1", 1, {});
+  g1.info.combination = {CombinationKind::kAddLambda, 0.25f};
+  ReportAll(&rig, {Held("g1", 1, {})});
+  rig.board.Report("r:1", Server("reranker", {g1}));
+  rig.board.Report("r:1", Server("reranker", {}));
+  CHECK((*rig.board.Pin("images"))->combination.kind == CombinationKind::kAddLambda);
 }
 
 }  // namespace

@@ -57,6 +57,7 @@ class EchoRouter : public v1::Search::Service, public v1::Admin::Service {
   std::string address() const { return absl::StrCat("127.0.0.1:", port_); }
 
   absl::Status error;
+  std::string next_page_token;
   v1::SearchItemsRequest asked;
   std::vector<int> depths;  // of every search; -1: left to the router
 
@@ -72,6 +73,7 @@ class EchoRouter : public v1::Search::Service, public v1::Admin::Service {
     hit.item_id = "stamps/fish";
     hit.caption = request->query().text();
     result.hits = {hit};
+    result.next_page_token = next_page_token;
     ToProto(std::move(result), true, response);
     return grpc::Status::OK;
   }
@@ -141,6 +143,7 @@ TEST_CASE("a wrong command line is exit status 1 and says what is wrong") {
   REQUIRE(refused({"query", "fish", "--combination", "add_lambda"}, "is not replace"));
   REQUIRE(refused({"query", "fish", "--compare", "--json"}, "give one"));
   REQUIRE(refused({"query", "fish", "--compare", "--depth", "0"}, "another depth or none"));
+  REQUIRE(refused({"query", "fish", "--compare", "--page-token", "x"}, "give one"));
   REQUIRE(refused({"add-model", "a", "b", "--store", "s"}, "give one folder"));
   REQUIRE(refused({"add-model", "a"}, "--store DIR"));
   REQUIRE(refused({"score", "fish"}, "--image FILE"));
@@ -178,6 +181,18 @@ TEST_CASE("a query is asked as typed and its hits are printed") {
           "rank   score  stage      id           caption     path\n"
           "   1  0.0000  retrieved  stamps/fish  a red fish\n");
   REQUIRE(absl::StartsWith(ran.err, "pictures/g1, shards 0 of 0, "));
+}
+
+TEST_CASE("a query goes on with the token that its answer printed") {
+  EchoRouter router;
+  router.next_page_token = "AbC-_9";
+  const Ran first = Run({"query", "fish", "--router", router.address()});
+  REQUIRE(router.asked.page_token().empty());
+  REQUIRE(absl::EndsWith(first.err, "\nmore: --page-token AbC-_9\n"));
+  router.next_page_token = "";
+  const Ran last = Run({"query", "fish", "--page-token", "AbC-_9", "--router", router.address()});
+  REQUIRE(router.asked.page_token() == "AbC-_9");
+  REQUIRE_FALSE(absl::StrContains(last.err, "more"));
 }
 
 TEST_CASE("queries by picture and by item are asked as typed") {

@@ -1,0 +1,19 @@
+// The last step of a search: what is stored of each hit.
+#ifndef SIGHTLINE_COMMON_RETRIEVAL_HIT_RECORDS_H_
+#define SIGHTLINE_COMMON_RETRIEVAL_HIT_RECORDS_H_
+
+#include "absl/time/time.h"
+#include "common/base/call_context.h"
+#include "common/retrieval/pinned_index.h"
+#include "common/retrieval/retriever.h"
+
+namespace sightline {
+
+// Fills captions, uris and tags in, as far as shards answer until `deadline`, and notes in
+// `result` if some could not be had.
+void FillRecords(const PinnedIndex& target, absl::Time deadline, const CallContext& call,
+                 SearchResult& result);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_RETRIEVAL_HIT_RECORDS_H_

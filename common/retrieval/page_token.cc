@@ -1,0 +1,196 @@
+#include "common/retrieval/page_token.h"
+
+#include <cstdint>
+#include <cstring>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/checksum.h"
+#include "common/base/error_details.h"
+#include "common/base/status_macros.h"
+#include "common/bundle/layout.h"
+#include "common/retrieval/request_checks.h"
+
+namespace sightline {
+namespace {
+
+constexpr char kField[] = "page_token";
+
+// Version, fingerprint, offset (little-endian), three names with their lengths, CRC32C of
+// all that.
+constexpr char kVersion = 1;
+constexpr size_t kFingerprintBytes = 32;
+constexpr size_t kMaxTextBytes = 1024;
+
+// Feeds a hash so that no two requests feed it alike: every value with its length.
+class Hasher {
+ public:
+  void Add(absl::string_view bytes) {
+    AddNumber(static_cast<int64_t>(bytes.size()));
+    hash_.Update(bytes);
+  }
+  void AddNumber(int64_t number) {
+    char bytes[sizeof(number)];
+    for (char& byte : bytes) {
+      byte = static_cast<char>(number & 0xff);
+      number >>= 8;
+    }
+    hash_.Update(absl::string_view(bytes, sizeof(bytes)));
+  }
+  void AddFloats(const std::vector<float>& values) {
+    Add(absl::string_view(reinterpret_cast<const char*>(values.data()),
+                          values.size() * sizeof(float)));
+  }
+  void AddWords(const std::vector<std::string>& words) {
+    AddNumber(static_cast<int64_t>(words.size()));
+    for (const std::string& word : words) Add(word);
+  }
+  std::string Raw() { return hash_.Raw(); }
+
+  // The queries.
+  void operator()(const TextQuery& query) { Add(query.text); }
+  void operator()(const ImageQuery& query) { Add(query.bytes); }
+  void operator()(const RegionsQuery& query) {
+    const RegionSet& regions = query.image.regions;
+    AddNumber(regions.count);
+    AddNumber(regions.feature_size);
+    AddFloats(regions.features);
+    AddFloats(regions.boxes);
+    AddWords(query.image.ocr_tokens);
+    AddWords(query.image.tags);
+  }
+  void operator()(const EmbeddingQuery& query) {
+    AddFloats(query.values);
+    Add(query.space);
+  }
+  void operator()(const ItemQuery& query) {
+    Add(query.index);
+    Add(query.item_id);
+  }
+
+ private:
+  Sha256 hash_;
+};
+
+void AppendName(const std::string& name, std::string* out) {
+  out->push_back(static_cast<char>(name.size()));
+  out->append(name);
+}
+
+void AppendChecksum(std::string* out) {
+  const uint32_t crc = Crc32c(*out);
+  for (int shift = 0; shift < 32; shift += 8) out->push_back(static_cast<char>(crc >> shift));
+}
+
+// Takes from the front of what is left; once something is missing, nothing more.
+class Taker {
+ public:
+  explicit Taker(absl::string_view bytes) : left_(bytes) {}
+
+  absl::string_view Take(size_t count) {
+    if (count > left_.size()) {
+      missing_ = true;
+      left_ = {};
+      return {};
+    }
+    const absl::string_view taken = left_.substr(0, count);
+    left_.remove_prefix(count);
+    return taken;
+  }
+  int TakeByte() {
+    const absl::string_view byte = Take(1);
+    return byte.empty() ? 0 : static_cast<uint8_t>(byte[0]);
+  }
+  std::string TakeName() { return std::string(Take(static_cast<size_t>(TakeByte()))); }
+
+  // Whether all was there and nothing is left.
+  bool exact() const { return !missing_ && left_.empty(); }
+
+ private:
+  absl::string_view left_;
+  bool missing_ = false;
+};
+
+absl::Status NoToken() {
+  return BadField(kField, "is none; give what an answer had as next_page_token, unchanged");
+}
+
+bool IsPossible(const PageToken& token) {
+  return IsValidName(token.index, kMaxIndexNameLength) &&
+         IsValidName(token.generation, kMaxGenerationNameLength) &&
+         (token.item_generation.empty() ||
+          IsValidName(token.item_generation, kMaxGenerationNameLength)) &&
+         token.offset > 0 && token.offset < kMaxHits;
+}
+
+}  // namespace
+
+std::string FingerprintOf(const SearchRequest& request, int depth) {
+  Hasher hasher;
+  hasher.Add(request.index);
+  hasher.AddNumber(static_cast<int64_t>(request.query.index()));
+  std::visit([&hasher](const auto& query) { hasher(query); }, request.query);
+  hasher.AddNumber(request.top_k);
+  hasher.AddNumber(depth);
+  hasher.AddNumber(request.combination.has_value());
+  if (request.combination.has_value()) {
+    hasher.AddNumber(static_cast<int64_t>(request.combination->kind));
+    hasher.AddFloats({request.combination->lambda});
+  }
+  return hasher.Raw();
+}
+
+std::string ToText(const PageToken& token) {
+  std::string bytes(1, kVersion);
+  bytes.append(token.request);
+  bytes.push_back(static_cast<char>(token.offset & 0xff));
+  bytes.push_back(static_cast<char>(token.offset >> 8));
+  AppendName(token.index, &bytes);
+  AppendName(token.generation, &bytes);
+  AppendName(token.item_generation, &bytes);
+  AppendChecksum(&bytes);
+  return absl::WebSafeBase64Escape(bytes);
+}
+
+absl::StatusOr<PageToken> ParsePageToken(absl::string_view text) {
+  std::string bytes;
+  if (text.size() > kMaxTextBytes || !absl::WebSafeBase64Unescape(text, &bytes)) return NoToken();
+  if (bytes.size() < sizeof(uint32_t)) return NoToken();
+  std::string body = bytes.substr(0, bytes.size() - sizeof(uint32_t));
+  AppendChecksum(&body);
+  if (body != bytes) return NoToken();
+
+  Taker taker(absl::string_view(bytes).substr(0, bytes.size() - sizeof(uint32_t)));
+  if (taker.TakeByte() != kVersion) return NoToken();
+  PageToken token;
+  token.request = std::string(taker.Take(kFingerprintBytes));
+  token.offset = taker.TakeByte();
+  token.offset |= taker.TakeByte() << 8;
+  token.index = taker.TakeName();
+  token.generation = taker.TakeName();
+  token.item_generation = taker.TakeName();
+  if (!taker.exact() || !IsPossible(token)) return NoToken();
+  return token;
+}
+
+absl::StatusOr<PageToken> TokenOf(const SearchRequest& request, int depth) {
+  ASSIGN_OR_RETURN(PageToken token, ParsePageToken(request.page_token));
+  if (token.request == FingerprintOf(request, depth)) return token;
+  return WithReason(BadField(kField,
+                             "belongs to another request; send it with the index, query, top_k, "
+                             "rerank_depth and combination that it was answered to"),
+                    "PAGE_TOKEN_MISMATCH", {{"field", kField}});
+}
+
+absl::Status PageTokenExpired(const PageToken& token) {
+  return WithReason(
+      absl::FailedPreconditionError(
+          absl::StrCat(kField, " is of generation '", token.generation, "' of index '", token.index,
+                       "', which is not served any more; ask again from the first page")),
+      "PAGE_TOKEN_EXPIRED", {{"index", token.index}, {"generation", token.generation}});
+}
+
+}  // namespace sightline

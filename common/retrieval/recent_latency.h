@@ -1,0 +1,32 @@
+// How long the recent calls to some servers took.
+#ifndef SIGHTLINE_COMMON_RETRIEVAL_RECENT_LATENCY_H_
+#define SIGHTLINE_COMMON_RETRIEVAL_RECENT_LATENCY_H_
+
+#include <mutex>
+#include <vector>
+
+#include "absl/time/time.h"
+
+namespace sightline {
+
+// Thread-safe.
+class RecentLatency {
+ public:
+  void Add(absl::Duration latency);
+
+  // What 95 of 100 calls did not exceed; infinite while there have been too few to tell.
+  absl::Duration p95() const;
+
+ private:
+  static constexpr size_t kKept = 256;
+  static constexpr size_t kRefresh = 32;  // calls between two looks at all of them
+
+  mutable std::mutex mutex_;
+  std::vector<absl::Duration> kept_;               // guarded by mutex_; a ring once full
+  size_t added_ = 0;                               // guarded by mutex_
+  absl::Duration p95_ = absl::InfiniteDuration();  // guarded by mutex_
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_RETRIEVAL_RECENT_LATENCY_H_

@@ -1,0 +1,274 @@
+// One call to a replica set: its attempts, and who of them wins.  For replicas.cc.
+#ifndef SIGHTLINE_COMMON_RETRIEVAL_REPLICATED_CALL_H_
+#define SIGHTLINE_COMMON_RETRIEVAL_REPLICATED_CALL_H_
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/base/call_context.h"
+#include "common/base/error_details.h"
+#include "common/retrieval/clients.h"
+#include "common/retrieval/replica_set.h"
+
+namespace sightline {
+
+// What the answer of one replica means for the call.
+enum class AttemptVerdict {
+  kFinal,    // is the call's answer
+  kFailed,   // another replica may do better
+  kRefused,  // likewise, and this one did no work: it does not hold what was asked about
+};
+
+inline AttemptVerdict Judge(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kFailedPrecondition:
+    case absl::StatusCode::kUnavailable: {
+      const auto reason = GetReason(status);
+      if (reason.has_value() &&
+          (reason->reason == "GENERATION_NOT_HELD" || reason->reason == "SHARD_NOT_HELD" ||
+           reason->reason == "SERVER_LOADING")) {
+        return AttemptVerdict::kRefused;
+      }
+      return absl::IsUnavailable(status) ? AttemptVerdict::kFailed : AttemptVerdict::kFinal;
+    }
+    case absl::StatusCode::kResourceExhausted:
+      return AttemptVerdict::kFailed;
+    default:
+      return AttemptVerdict::kFinal;
+  }
+}
+
+// Owned by the callbacks of its attempts, and by nobody once they have run.  Timers know
+// it weakly.  Nothing of others runs under its mutex.
+template <typename Client, typename Request, typename Response>
+class ReplicatedCall
+    : public std::enable_shared_from_this<ReplicatedCall<Client, Request, Response>> {
+ public:
+  using Set = ReplicaSet<Client>;
+  using Method = void (Client::*)(const CallContext&, Request, Done<Response>);
+
+  // `work`: what the request weighs in the choice among replicas.
+  ReplicatedCall(std::shared_ptr<Set> set, Method method, const CallContext& call, Request request,
+                 int64_t work, Done<Response> done)
+      : set_(std::move(set)),
+        method_(method),
+        call_(call),
+        request_(std::move(request)),
+        work_(work),
+        alone_(set_->members()->size() <= 1),
+        done_(std::move(done)) {}
+
+  // Once.
+  void Start() {
+    set_->budget().Earn();
+    set_->options().metrics.calls.Increment();
+    if (Try(Cause::kFirst)) return;
+    done_(WithReason(absl::UnavailableError("no replica is known"), "NO_REPLICA"));
+  }
+
+ private:
+  enum class Cause { kFirst, kFailure, kRefusal, kSilence, kHedge };
+
+  struct Attempt {
+    std::shared_ptr<ReplicaMember<Client>> member;
+    CallContext context;  // with a cancellation of its own
+    absl::Time started;
+    bool running = true;
+    bool late = false;
+  };
+
+  // Asks one more replica, if there is one and reason to.
+  bool Try(Cause cause) {
+    absl::optional<Attempt> attempt;
+    size_t index = 0;
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      attempt = NextAttempt(cause);
+      if (!attempt.has_value()) return false;
+      index = attempts_.size();
+      attempts_.push_back(*attempt);
+    }
+    Count(cause);
+    attempt->member->work.fetch_add(work_, std::memory_order_relaxed);
+    // The callers' cancellation outlives the attempt, so it knows it weakly.
+    call_.cancellation()->OnCancel(
+        [weak = std::weak_ptr<Cancellation>(attempt->context.cancellation())] {
+          if (auto alive = weak.lock()) alive->Cancel();
+        });
+    if (!alone_) SetTimers(index, attempt->started);
+    // Nobody else needs the request of a call that has nobody else to go to.
+    Request request = alone_ ? std::move(request_) : request_;
+    ((*attempt->member->client).*method_)(
+        attempt->context, std::move(request),
+        [self = this->shared_from_this(), index](absl::StatusOr<Response> answer) {
+          self->OnAnswer(index, std::move(answer));
+        });
+    return true;
+  }
+
+  // mutex_ is held.
+  absl::optional<Attempt> NextAttempt(Cause cause) {
+    if (cause != Cause::kFirst && (ended_ || alone_ || !call_.Check("").ok())) {
+      return absl::nullopt;
+    }
+    std::vector<std::shared_ptr<ReplicaMember<Client>>> asked;
+    for (const Attempt& attempt : attempts_) {
+      // Whoever is in time may answer yet; only a hedge does not wait for that.
+      if (cause != Cause::kHedge && attempt.running && !attempt.late) return absl::nullopt;
+      asked.push_back(attempt.member);
+    }
+    const bool paid = cause != Cause::kFirst && cause != Cause::kRefusal;
+    if (paid && paid_attempts_ + 1 >= set_->options().max_attempts) return absl::nullopt;
+    const absl::Time now = call_.clock()->Now();
+    auto member = set_->Pick(request_.target, asked, now);
+    if (member == nullptr) return absl::nullopt;
+    if (paid && !set_->budget().Spend(now)) {
+      set_->options().metrics.unpaid.Increment();
+      return absl::nullopt;
+    }
+    paid_attempts_ += paid ? 1 : 0;
+    return Attempt{std::move(member),
+                   CallContext(call_.clock(), call_.deadline()).WithRequestId(call_.request_id()),
+                   now};
+  }
+
+  void SetTimers(size_t index, absl::Time started) {
+    const ReplicaOptions& options = set_->options();
+    if (options.timer == nullptr) return;
+    const auto at = [&](absl::Duration patience, void (ReplicatedCall::*then)(size_t)) {
+      options.timer->At(started + patience, [weak = this->weak_from_this(), index, then] {
+        if (auto alive = weak.lock()) ((*alive).*then)(index);
+      });
+    };
+    absl::Duration patience = options.max_patience;
+    if (call_.deadline() != absl::InfiniteFuture()) {
+      patience = std::min(patience, (call_.deadline() - started) * options.patience);
+    }
+    at(patience, &ReplicatedCall::OnSilence);
+    if (!options.hedge || index > 0) return;
+    const absl::Duration usual = set_->latency().p95();
+    if (usual < patience) at(usual, &ReplicatedCall::OnHedge);
+  }
+
+  void OnSilence(size_t index) {
+    const Attempt attempt = AttemptAt(index);
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (ended_ || !attempts_[index].running) return;
+      attempts_[index].late = true;
+    }
+    attempt.member->health.NoteLate(attempt.started, call_.clock()->Now());
+    Try(Cause::kSilence);
+  }
+
+  void OnHedge(size_t index) {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (!attempts_[index].running) return;
+    }
+    Try(Cause::kHedge);
+  }
+
+  void OnAnswer(size_t index, absl::StatusOr<Response> answer) {
+    const Attempt attempt = AttemptAt(index);
+    attempt.member->work.fetch_sub(work_, std::memory_order_relaxed);
+    const AttemptVerdict verdict = Judge(answer.status());
+    Learn(attempt, answer.status(), verdict);
+    bool ended = false;
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      attempts_[index].running = false;
+      if (ended_) return;
+      ended = ended_ = verdict == AttemptVerdict::kFinal;
+      // What went wrong says more than what was not tried.
+      if (!ended && (failure_.ok() || verdict == AttemptVerdict::kFailed)) {
+        failure_ = answer.status();
+      }
+    }
+    if (ended) {
+      End(std::move(answer));
+      return;
+    }
+    if (Try(verdict == AttemptVerdict::kRefused ? Cause::kRefusal : Cause::kFailure)) return;
+    absl::Status failure;
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      const bool running = std::any_of(attempts_.begin(), attempts_.end(),
+                                       [](const Attempt& other) { return other.running; });
+      if (ended_ || running) return;
+      ended_ = true;
+      failure = std::move(failure_);
+    }
+    End(std::move(failure));
+  }
+
+  // Of an attempt that was cancelled there is nothing to learn.
+  void Learn(const Attempt& attempt, const absl::Status& status, AttemptVerdict verdict) {
+    if (attempt.context.cancelled()) return;
+    const absl::Time now = call_.clock()->Now();
+    if (verdict == AttemptVerdict::kFailed && absl::IsUnavailable(status)) {
+      attempt.member->health.NoteDown(now);
+    } else if (!absl::IsDeadlineExceeded(status) && !absl::IsCancelled(status)) {
+      attempt.member->health.NoteAnswer();
+    }
+    if (status.ok()) set_->latency().Add(now - attempt.started);
+  }
+
+  void End(absl::StatusOr<Response> answer) {
+    std::vector<std::shared_ptr<Cancellation>> attempts;
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      for (const Attempt& attempt : attempts_) attempts.push_back(attempt.context.cancellation());
+    }
+    // The winner's too: clients may have left callbacks in it that own this call.
+    for (const auto& cancellation : attempts) cancellation->Cancel();
+    // Let go at once, since the losers' callbacks may keep this for a while.
+    const Done<Response> done = std::move(done_);
+    done(std::move(answer));
+  }
+
+  Attempt AttemptAt(size_t index) const {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return attempts_[index];
+  }
+
+  void Count(Cause cause) const {
+    const ReplicaMetrics& metrics = set_->options().metrics;
+    switch (cause) {
+      case Cause::kFirst:
+        return;
+      case Cause::kFailure:
+        return metrics.after_failure.Increment();
+      case Cause::kRefusal:
+        return metrics.after_refusal.Increment();
+      case Cause::kSilence:
+        return metrics.after_silence.Increment();
+      case Cause::kHedge:
+        return metrics.hedges.Increment();
+    }
+  }
+
+  const std::shared_ptr<Set> set_;
+  const Method method_;
+  const CallContext call_;
+  Request request_;  // given away if alone_
+  const int64_t work_;
+  const bool alone_;     // there was one replica at most when the call began
+  Done<Response> done_;  // of whoever sets ended_
+
+  mutable std::mutex mutex_;
+  std::vector<Attempt> attempts_;  // guarded by mutex_, as are
+  int paid_attempts_ = 0;
+  bool ended_ = false;
+  absl::Status failure_;  // the most telling so far
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_RETRIEVAL_REPLICATED_CALL_H_

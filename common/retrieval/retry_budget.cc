@@ -1,0 +1,24 @@
+#include "common/retrieval/retry_budget.h"
+
+#include <algorithm>
+
+namespace sightline {
+
+void RetryBudget::Earn() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  tokens_ = std::min(options_.burst, tokens_ + options_.share);
+}
+
+bool RetryBudget::Spend(absl::Time now) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (now > updated_) {
+    const double earned = options_.per_second * absl::ToDoubleSeconds(now - updated_);
+    tokens_ = std::min(options_.burst, tokens_ + earned);
+  }
+  if (updated_ == absl::InfiniteFuture() || now > updated_) updated_ = now;
+  if (tokens_ < 1) return false;
+  tokens_ -= 1;
+  return true;
+}
+
+}  // namespace sightline

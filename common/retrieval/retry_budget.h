@@ -1,0 +1,44 @@
+// How much may be asked twice.
+//
+// Retries help while few calls fail and make it worse when all do: a fleet that is slow
+// because it is full gets every call again.  So each call earns a part of a retry, and a
+// retry that nobody has earned is not made.
+#ifndef SIGHTLINE_COMMON_RETRIEVAL_RETRY_BUDGET_H_
+#define SIGHTLINE_COMMON_RETRIEVAL_RETRY_BUDGET_H_
+
+#include <mutex>
+
+#include "absl/time/time.h"
+
+namespace sightline {
+
+struct RetryBudgetOptions {
+  double share = 0.2;     // of a retry that each call earns
+  double per_second = 2;  // retries earned in any case, so that few calls can have some
+  // The most that can be saved up, and what there is at first: for the calls that are under
+  // way to a replica when it dies.
+  double burst = 100;
+};
+
+// Thread-safe.
+class RetryBudget {
+ public:
+  explicit RetryBudget(const RetryBudgetOptions& options)
+      : options_(options), tokens_(options.burst) {}
+
+  // A call has been made for its own sake.
+  void Earn();
+
+  // Takes one retry if there is one.
+  bool Spend(absl::Time now);
+
+ private:
+  const RetryBudgetOptions options_;
+  std::mutex mutex_;
+  double tokens_;                                // guarded by mutex_
+  absl::Time updated_ = absl::InfiniteFuture();  // guarded by mutex_; not yet
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_RETRIEVAL_RETRY_BUDGET_H_

@@ -1,0 +1,144 @@
+#include "services/router/membership.h"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <set>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+
+namespace sightline {
+namespace {
+
+constexpr absl::string_view kScheme = "dns:///";
+
+struct HostAndPort {
+  std::string host;
+  std::string port;
+};
+
+// Of a name with its scheme; both empty if it is none.
+HostAndPort Split(absl::string_view name) {
+  if (!absl::ConsumePrefix(&name, kScheme)) return {};
+  const size_t colon = name.rfind(':');
+  if (colon == absl::string_view::npos) return {};
+  return {std::string(name.substr(0, colon)), std::string(name.substr(colon + 1))};
+}
+
+void ForEachList(const Membership& members, const std::function<void(const Addresses&)>& visit) {
+  visit(members.encoders);
+  visit(members.rerankers);
+  for (const auto& [index, shards] : members.indexes) {
+    for (const Addresses& shard : shards) visit(shard);
+  }
+}
+
+Addresses ExpandList(const Addresses& entries, const std::map<std::string, Addresses>& known) {
+  Addresses result;
+  const auto add = [&result](const std::string& address) {
+    if (std::count(result.begin(), result.end(), address) == 0) result.push_back(address);
+  };
+  for (const std::string& entry : entries) {
+    if (!IsName(entry)) {
+      add(entry);
+      continue;
+    }
+    const auto found = known.find(entry);
+    if (found == known.end()) continue;
+    for (const std::string& address : found->second) add(address);
+  }
+  return result;
+}
+
+std::vector<std::string> Unique(const Membership& members,
+                                const std::function<bool(const std::string&)>& wanted) {
+  std::set<std::string> all;
+  ForEachList(members, [&](const Addresses& entries) {
+    for (const std::string& entry : entries) {
+      if (wanted(entry)) all.insert(entry);
+    }
+  });
+  return {all.begin(), all.end()};
+}
+
+}  // namespace
+
+bool operator==(const Membership& a, const Membership& b) {
+  return a.encoders == b.encoders && a.rerankers == b.rerankers && a.indexes == b.indexes;
+}
+
+bool IsName(absl::string_view entry) {
+  return absl::ConsumePrefix(&entry, kScheme);
+}
+
+absl::Status CheckEntry(absl::string_view entry) {
+  if (!IsName(entry)) return absl::OkStatus();
+  const HostAndPort name = Split(entry);
+  int port = 0;
+  if (!name.host.empty() && name.host.find('/') == std::string::npos &&
+      absl::SimpleAtoi(name.port, &port) && port > 0 && port < 65536) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", entry, "' is no name; write dns:///name:port"));
+}
+
+std::vector<std::string> NamesOf(const Membership& members) {
+  return Unique(members, [](const std::string& entry) { return IsName(entry); });
+}
+
+Membership Expand(const Membership& members, const std::map<std::string, Addresses>& addresses) {
+  Membership result;
+  result.encoders = ExpandList(members.encoders, addresses);
+  result.rerankers = ExpandList(members.rerankers, addresses);
+  for (const auto& [index, shards] : members.indexes) {
+    for (const Addresses& shard : shards) {
+      result.indexes[index].push_back(ExpandList(shard, addresses));
+    }
+  }
+  return result;
+}
+
+Addresses AllAddresses(const Membership& members) {
+  return Unique(members, [](const std::string&) { return true; });
+}
+
+absl::StatusOr<Addresses> LookUp(const std::string& name) {
+  const HostAndPort asked = Split(name);
+  addrinfo hints = {};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  const int error = getaddrinfo(asked.host.c_str(), asked.port.c_str(), &hints, &found);
+  if (error != 0) {
+    return absl::UnavailableError(absl::StrCat("looking up '", name, "': ", gai_strerror(error)));
+  }
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owned(found, freeaddrinfo);
+  std::set<std::string> v4, v6;
+  for (const addrinfo* entry = found; entry != nullptr; entry = entry->ai_next) {
+    char text[INET6_ADDRSTRLEN] = "";
+    if (entry->ai_family == AF_INET) {
+      const auto* address = reinterpret_cast<const sockaddr_in*>(entry->ai_addr);
+      inet_ntop(AF_INET, &address->sin_addr, text, sizeof(text));
+      v4.insert(absl::StrCat(text, ":", asked.port));
+    } else if (entry->ai_family == AF_INET6) {
+      const auto* address = reinterpret_cast<const sockaddr_in6*>(entry->ai_addr);
+      inet_ntop(AF_INET6, &address->sin6_addr, text, sizeof(text));
+      v6.insert(absl::StrCat("[", text, "]:", asked.port));
+    }
+  }
+  const std::set<std::string>& chosen = v4.empty() ? v6 : v4;
+  if (chosen.empty()) {
+    return absl::UnavailableError(absl::StrCat("looking up '", name, "': it has no address"));
+  }
+  return Addresses(chosen.begin(), chosen.end());
+}
+
+}  // namespace sightline

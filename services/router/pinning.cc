@@ -1,0 +1,160 @@
+#include "services/router/pinning.h"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+namespace sightline {
+namespace {
+
+struct Tally {
+  int live = 0;
+  int ready = 0;  // of the live ones
+};
+
+Tally Count(const SetView& set, const std::string& generation) {
+  Tally tally;
+  for (const ReplicaView& replica : set.replicas) {
+    if (!replica.live) continue;
+    ++tally.live;
+    tally.ready += static_cast<int>(replica.ready.count(generation));
+  }
+  return tally;
+}
+
+// The sets that have a part of `generation`, the shards first.
+std::vector<const SetView*> SetsOf(const IndexView& index, const GenerationView& generation) {
+  std::vector<const SetView*> sets;
+  for (const SetView& shard : index.shards) sets.push_back(&shard);
+  sets.push_back(&index.encoders);
+  if (generation.reranked) sets.push_back(&index.rerankers);
+  return sets;
+}
+
+// Whether each set that has live replicas has `needed(live)` of them that hold
+// `generation`, and some shard does.
+template <typename Needed>
+bool Holds(const IndexView& index, const std::string& generation, const GenerationView& view,
+           const Needed& needed) {
+  const std::vector<const SetView*> sets = SetsOf(index, view);
+  bool any_shard = false;
+  for (size_t i = 0; i < sets.size(); ++i) {
+    const Tally tally = Count(*sets[i], generation);
+    if (tally.live == 0) continue;
+    if (tally.ready < needed(tally.live)) return false;
+    any_shard = any_shard || i < index.shards.size();
+  }
+  return any_shard;
+}
+
+bool Qualifies(const IndexView& index, const std::string& generation, const GenerationView& view,
+               double ready_share) {
+  return Holds(index, generation, view, [ready_share](int live) {
+    // Not a hair more than the share, for it is no exact number.
+    return std::max(1, static_cast<int>(std::ceil(ready_share * live - 1e-9)));
+  });
+}
+
+// What there is of `generation` where nothing is whole.
+std::tuple<int, int, int64_t> Fragment(const IndexView& index, const std::string& generation,
+                                       const GenerationView& view) {
+  int shards = 0;
+  for (const SetView& shard : index.shards) shards += Count(shard, generation).ready > 0 ? 1 : 0;
+  const int others = (Count(index.encoders, generation).ready > 0 ? 1 : 0) +
+                     (view.reranked && Count(index.rerankers, generation).ready > 0 ? 1 : 0);
+  return {shards, others, view.sequence};
+}
+
+// The newest of those that `fits`; "" if none does.
+template <typename Fits>
+std::string Newest(const IndexView& index, const Fits& fits) {
+  std::string newest;
+  for (const auto& [generation, view] : index.generations) {
+    if (!newest.empty() && view.sequence <= index.generations.at(newest).sequence) continue;
+    if (fits(generation, view)) newest = generation;
+  }
+  return newest;
+}
+
+// Whether `address` may go in this one set, for the sake of `newer`.
+bool MayReleaseIn(const SetView& set, const std::string& pinned, const std::string& newer,
+                  absl::string_view address) {
+  bool first = true, held = false;
+  bool before = true;
+  for (const ReplicaView& replica : set.replicas) {
+    if (replica.address == address) {
+      before = false;
+      continue;
+    }
+    if (!replica.live) continue;
+    const bool holds_pinned = replica.ready.count(pinned) > 0;
+    if (!holds_pinned && replica.ready.count(newer) == 0) return false;
+    held = held || holds_pinned;
+    if (before && replica.no_room.count(newer) > 0) first = false;
+  }
+  return first && held;
+}
+
+bool IsIn(const SetView& set, absl::string_view address) {
+  return std::any_of(set.replicas.begin(), set.replicas.end(),
+                     [&](const ReplicaView& replica) { return replica.address == address; });
+}
+
+bool WantsRoom(const SetView& set, absl::string_view address, const std::string& generation) {
+  return std::any_of(set.replicas.begin(), set.replicas.end(), [&](const ReplicaView& replica) {
+    return replica.address == address && replica.live && replica.no_room.count(generation) > 0;
+  });
+}
+
+}  // namespace
+
+bool HeldWhole(const IndexView& index, const std::string& generation) {
+  const auto view = index.generations.find(generation);
+  return view != index.generations.end() &&
+         Holds(index, generation, view->second, [](int) { return 1; });
+}
+
+std::string ChooseGeneration(const IndexView& index, const std::string& pinned,
+                             double ready_share) {
+  const auto old = index.generations.find(pinned);
+  const bool known = old != index.generations.end();
+  const std::string next = Newest(index, [&](const std::string& generation, const auto& view) {
+    if (known && view.sequence <= old->second.sequence) return false;
+    return Qualifies(index, generation, view, ready_share);
+  });
+  if (!next.empty()) return next;
+  if (HeldWhole(index, pinned)) return pinned;
+  const std::string whole = Newest(index, [&](const std::string& generation, const auto&) {
+    return HeldWhole(index, generation);
+  });
+  if (!whole.empty()) return whole;
+
+  std::string best = pinned;
+  std::tuple<int, int, int64_t> most;  // nothing at all
+  for (const auto& [generation, view] : index.generations) {
+    const auto fragment = Fragment(index, generation, view);
+    if (std::get<0>(fragment) == 0 || fragment <= most) continue;
+    best = generation;
+    most = fragment;
+  }
+  return best;
+}
+
+bool MayRelease(const IndexView& index, const std::string& pinned, absl::string_view address) {
+  const auto old = index.generations.find(pinned);
+  if (old == index.generations.end()) return false;
+  std::vector<const SetView*> sets;
+  for (const SetView* set : SetsOf(index, {0, /*reranked=*/true})) {
+    if (IsIn(*set, address)) sets.push_back(set);
+  }
+  for (const auto& [generation, view] : index.generations) {
+    if (view.sequence <= old->second.sequence || sets.empty()) continue;
+    const bool may = std::all_of(sets.begin(), sets.end(), [&, &newer = generation](auto* set) {
+      return WantsRoom(*set, address, newer) && MayReleaseIn(*set, pinned, newer, address);
+    });
+    if (may) return true;
+  }
+  return false;
+}
+
+}  // namespace sightline

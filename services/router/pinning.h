@@ -1,0 +1,68 @@
+// Which generation of an index new requests go to, and which server may do without the one
+// that they go to now.  Pure functions of what servers say.
+#ifndef SIGHTLINE_SERVICES_ROUTER_PINNING_H_
+#define SIGHTLINE_SERVICES_ROUTER_PINNING_H_
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace sightline {
+
+// A replica as one set of one index sees it.
+struct ReplicaView {
+  std::string address;
+  bool live = false;              // has answered a poll lately
+  std::set<std::string> ready;    // generations of which it holds what the set is for
+  std::set<std::string> no_room;  // that it would load if one in use had not the memory
+};
+
+// The replicas of one shard, of the encoder or of the reranker, in the order of the
+// configuration.
+struct SetView {
+  std::vector<ReplicaView> replicas;
+};
+
+struct GenerationView {
+  int64_t sequence = 0;  // the highest that anybody has reported
+  bool reranked = false;
+};
+
+struct IndexView {
+  std::vector<SetView> shards;
+  SetView encoders;
+  SetView rerankers;  // empty: none are configured
+  std::map<std::string, GenerationView> generations;
+};
+
+// Whether every set that has live replicas has one that holds `generation`.  Rerankers
+// count if the generation has a cross-encoder and there are any.
+bool HeldWhole(const IndexView& index, const std::string& generation);
+
+// The generation that new requests go to, given the one they went to before ("" at first);
+// "" if there is none.
+//
+// - The newest of which a `ready_share` of the live replicas of each set, and at least one,
+//   hold their part, if it is newer than `pinned`.  A set without live replicas does not
+//   stand in the way.
+// - Otherwise `pinned`, while it is held whole.
+// - Otherwise the newest that is held whole.
+// - Otherwise the one that most shards hold, of these one that encoder and reranker hold,
+//   of these the newest; or `pinned` if no shard holds any.
+std::string ChooseGeneration(const IndexView& index, const std::string& pinned, double ready_share);
+
+// Whether the server at `address` may let `pinned` go, to make room for a newer generation:
+// it refuses one for want of room, and in each set that it belongs to
+// - every other live replica holds `pinned` or the newer one,
+// - one of them, at least, holds `pinned`,
+// - no replica before it wants room for the newer one.
+// So whatever the number of routers, one at a time is without.
+bool MayRelease(const IndexView& index, const std::string& pinned, absl::string_view address);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_SERVICES_ROUTER_PINNING_H_

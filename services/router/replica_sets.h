@@ -1,0 +1,54 @@
+// The replica sets of a router: one for the encoder, one for the reranker, one for each
+// shard.
+#ifndef SIGHTLINE_SERVICES_ROUTER_REPLICA_SETS_H_
+#define SIGHTLINE_SERVICES_ROUTER_REPLICA_SETS_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/metrics/metrics.h"
+#include "common/retrieval/backends.h"
+#include "common/retrieval/replicas.h"
+#include "services/router/membership.h"
+
+namespace sightline {
+
+// How the clients of single replicas are made.
+struct ClientFactories {
+  MakeClient<QueryEncoderClient> encoder;
+  MakeClient<IndexSearchClient> index_search;
+  MakeClient<RerankerClient> reranker;
+};
+
+// Whether the replica at `address` holds `target`, and that shard of it unless `shard` is
+// negative.
+using ShardFitness =
+    std::function<Fitness(const std::string& address, const GenerationRef& target, int shard)>;
+
+// Thread-safe.
+class ReplicaSets {
+ public:
+  // One set for each list of `entries`, names and all; none for rerankers if there are no
+  // entries.  The sets are without members.  `options.fitness` and `.metrics` are set here.
+  ReplicaSets(const Membership& entries, const ClientFactories& make, ReplicaOptions options,
+              const ShardFitness& fitness, MetricsRegistry* metrics);
+
+  // `members` has the same lists as `entries` had.
+  void SetMembers(const Membership& members);
+
+  // For the Retriever.
+  const Backends& backends() const { return backends_; }
+
+ private:
+  std::shared_ptr<ReplicaClient<QueryEncoderClient>> encoder_;
+  std::shared_ptr<ReplicaClient<RerankerClient>> reranker_;
+  std::map<std::string, std::vector<std::shared_ptr<ReplicaClient<IndexSearchClient>>>> shards_;
+  Backends backends_;
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_SERVICES_ROUTER_REPLICA_SETS_H_

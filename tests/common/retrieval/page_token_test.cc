@@ -1,0 +1,153 @@
+#include "common/retrieval/page_token.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "catch2/catch.hpp"
+#include "common/base/error_details.h"
+
+namespace sightline {
+namespace {
+
+PageToken Sample() {
+  PageToken token;
+  token.index = "pictures";
+  token.generation = "generation-7";
+  token.item_generation = "2026-01-31";
+  token.request = FingerprintOf({}, 20);
+  token.offset = 999;
+  return token;
+}
+
+// The token is refused, by the name of its field.
+void CheckRefused(const std::string& text) {
+  CAPTURE(text);
+  const absl::Status status = ParsePageToken(text).status();
+  CHECK(absl::IsInvalidArgument(status));
+  CHECK(GetFields(status) == std::vector<std::string>{"page_token"});
+}
+
+TEST_CASE("a token comes back whole") {
+  for (const int offset : {1, 10, 255, 256, 999}) {
+    PageToken token = Sample();
+    token.offset = offset;
+    if (offset == 10) token.item_generation.clear();
+    if (offset == 1) token.generation = std::string(128, 'g');
+    const auto read = ParsePageToken(ToText(token));
+    REQUIRE(read.ok());
+    CHECK(read->index == token.index);
+    CHECK(read->generation == token.generation);
+    CHECK(read->item_generation == token.item_generation);
+    CHECK(read->request == token.request);
+    CHECK(read->offset == offset);
+  }
+}
+
+TEST_CASE("a token can stand in a URL") {
+  PageToken token = Sample();
+  for (int byte = 0; byte < 256; ++byte) {
+    token.request.assign(32, static_cast<char>(byte));
+    CHECK(ToText(token).find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                          "0123456789-_") == std::string::npos);
+  }
+}
+
+TEST_CASE("no byte can be changed, lost or added") {
+  std::string bytes;
+  REQUIRE(absl::WebSafeBase64Unescape(ToText(Sample()), &bytes));
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    for (const int flip : {1, 0x80, 0xff}) {
+      std::string changed = bytes;
+      changed[i] = static_cast<char>(changed[i] ^ flip);
+      CheckRefused(absl::WebSafeBase64Escape(changed));
+    }
+    CheckRefused(absl::WebSafeBase64Escape(bytes.substr(0, i)));
+    CheckRefused(absl::WebSafeBase64Escape(bytes.substr(i + 1)));
+  }
+  CheckRefused(absl::WebSafeBase64Escape(bytes + "x"));
+}
+
+TEST_CASE("what has a good checksum must make sense too") {
+  const auto with = [](void (*change)(PageToken*)) {
+    PageToken token = Sample();
+    change(&token);
+    CheckRefused(ToText(token));
+  };
+  with([](PageToken* token) { token->offset = 0; });
+  with([](PageToken* token) { token->offset = 1000; });
+  with([](PageToken* token) { token->offset = 65535; });
+  with([](PageToken* token) { token->index = ""; });
+  with([](PageToken* token) { token->index = "../pictures"; });
+  with([](PageToken* token) { token->generation = "\xff\xfe"; });
+  with([](PageToken* token) { token->item_generation = "A B"; });
+  with([](PageToken* token) { token->request = "short"; });
+  with([](PageToken* token) { token->request += "long"; });
+}
+
+TEST_CASE("what is not a token at all is refused") {
+  for (const char* text : {" ", "next", "****", "AAAA", "\xc3\xa4", "=", "AQ=="})
+    CheckRefused(text);
+  CheckRefused(std::string(2000, 'A'));
+  CheckRefused(std::string(1 << 20, '-'));
+}
+
+TEST_CASE("the fingerprint tells all requests apart that rank otherwise") {
+  SearchRequest base;
+  base.index = "pictures";
+  base.query = TextQuery{"fish"};
+  std::vector<std::string> seen = {FingerprintOf(base, 20), FingerprintOf(base, 21)};
+  const auto add = [&](auto change) {
+    SearchRequest request = base;
+    change(&request);
+    seen.push_back(FingerprintOf(request, 20));
+  };
+  add([](SearchRequest* r) { r->index = ""; });
+  add([](SearchRequest* r) { r->top_k = 11; });
+  add([](SearchRequest* r) { r->combination = Combination{}; });
+  add([](SearchRequest* r) { r->combination = Combination{CombinationKind::kAddLambda, 0.5f}; });
+  add([](SearchRequest* r) { r->combination = Combination{CombinationKind::kAddLambda, 0.6f}; });
+  add([](SearchRequest* r) { r->query = TextQuery{"fist"}; });
+  add([](SearchRequest* r) { r->query = ImageQuery{"fish"}; });
+  add([](SearchRequest* r) { r->query = ItemQuery{"", "fish"}; });
+  add([](SearchRequest* r) { r->query = ItemQuery{"fish", ""}; });
+  add([](SearchRequest* r) { r->query = ItemQuery{"fi", "sh"}; });
+  add([](SearchRequest* r) { r->query = EmbeddingQuery{{1, 2}, "s"}; });
+  add([](SearchRequest* r) { r->query = EmbeddingQuery{{1, 3}, "s"}; });
+  add([](SearchRequest* r) { r->query = EmbeddingQuery{{1, 2}, "t"}; });
+  const auto regions = [](auto change) {
+    return [change](SearchRequest* r) {
+      RegionsQuery query;
+      query.image.regions = {2, 1, {1, 2}, {}};
+      change(&query.image);
+      r->query = query;
+    };
+  };
+  add(regions([](ImageInput*) {}));
+  add(regions([](ImageInput* image) { image->regions.count = 1; }));
+  add(regions([](ImageInput* image) { image->regions.feature_size = 2; }));
+  add(regions([](ImageInput* image) { image->regions.features[1] = 3; }));
+  add(regions([](ImageInput* image) { image->regions.boxes = {0, 0, 1, 1}; }));
+  add(regions([](ImageInput* image) { image->ocr_tokens = {"a"}; }));
+  add(regions([](ImageInput* image) { image->ocr_tokens = {"", "a"}; }));
+  add(regions([](ImageInput* image) { image->tags = {"a"}; }));
+  for (size_t i = 0; i < seen.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      CAPTURE(i, j);
+      CHECK(seen[i] != seen[j]);
+    }
+  }
+}
+
+TEST_CASE("what does not rank does not count") {
+  SearchRequest request;
+  request.query = TextQuery{"fish"};
+  const std::string before = FingerprintOf(request, 20);
+  request.want_records = false;
+  request.page_token = "anything";
+  CHECK(FingerprintOf(request, 20) == before);
+}
+
+}  // namespace
+}  // namespace sightline

@@ -1,0 +1,47 @@
+#include "common/retrieval/retry_budget.h"
+
+#include "catch2/catch.hpp"
+
+namespace sightline {
+namespace {
+
+const absl::Time kStart = absl::FromUnixSeconds(1000);
+
+int SpendAll(RetryBudget* budget, absl::Time now) {
+  int spent = 0;
+  while (budget->Spend(now)) ++spent;
+  return spent;
+}
+
+TEST_CASE("there is a burst at first and then nothing") {
+  RetryBudget budget({/*share=*/0, /*per_second=*/0, /*burst=*/7});
+  CHECK(SpendAll(&budget, kStart) == 7);
+  CHECK(SpendAll(&budget, kStart + absl::Hours(1)) == 0);
+}
+
+TEST_CASE("calls earn their share") {
+  RetryBudget budget({/*share=*/0.25, /*per_second=*/0, /*burst=*/20});
+  SpendAll(&budget, kStart);
+  for (int i = 0; i < 40; ++i) budget.Earn();
+  CHECK(SpendAll(&budget, kStart) == 10);
+}
+
+TEST_CASE("time earns some in any case") {
+  RetryBudget budget({/*share=*/0, /*per_second=*/4, /*burst=*/20});
+  SpendAll(&budget, kStart);
+  CHECK(SpendAll(&budget, kStart + absl::Milliseconds(500)) == 2);
+  CHECK(SpendAll(&budget, kStart + absl::Milliseconds(1500)) == 4);
+  // A thread that looked at its clock a moment earlier earns nothing twice.
+  CHECK(SpendAll(&budget, kStart) == 0);
+  CHECK(SpendAll(&budget, kStart + absl::Milliseconds(1500)) == 0);
+}
+
+TEST_CASE("no more than the burst is saved up") {
+  RetryBudget budget({/*share=*/1, /*per_second=*/10, /*burst=*/5});
+  SpendAll(&budget, kStart);
+  for (int i = 0; i < 100; ++i) budget.Earn();
+  CHECK(SpendAll(&budget, kStart + absl::Hours(1)) == 5);
+}
+
+}  // namespace
+}  // namespace sightline
