@@ -36,26 +36,21 @@ std::string Slot::address() const {
 
 Fleet::Fleet(const TinyStore& store, const Launch& launch, const FleetOptions& options)
     : store_(store), launch_(launch) {
+  const auto yaml = [&](const std::string& more) {
+    return TinyBackendYaml(store, absl::StrCat(options.backend_yaml, more));
+  };
   RouterBackends backends;
-  encoder_ = {"query_encoder", TinyBackendYaml(store, ""), nullptr};
-  Start(&encoder_);
-  backends.encoders = {encoder_.address()};
+  backends.encoders =
+      StartReplicas(&encoders_, options.encoder_replicas, "query_encoder", yaml(""));
   backends.rerankers = options.reranker_addresses;
   if (backends.rerankers.empty()) {
-    reranker_ = {"reranker", TinyBackendYaml(store, ""), nullptr};
-    Start(&reranker_);
-    backends.rerankers.push_back(reranker_.address());
+    backends.rerankers =
+        StartReplicas(&rerankers_, options.reranker_replicas, "reranker", yaml(""));
   }
   for (int shard = 0; shard < store.shard_count; ++shard) {
-    std::vector<std::string> addresses;
-    shards_.emplace_back(options.shard_replicas);
-    for (Slot& slot : shards_.back()) {
-      slot = {"index_search", TinyBackendYaml(store, absl::StrCat("shards: [", shard, "]\n")),
-              nullptr};
-      Start(&slot);
-      addresses.push_back(slot.address());
-    }
-    backends.shards.push_back(addresses);
+    backends.shards.push_back(StartReplicas(&shards_.emplace_back(), options.shard_replicas,
+                                            "index_search",
+                                            yaml(absl::StrCat("shards: [", shard, "]\n"))));
   }
   router_ = {"router",
              RouterYaml(kAnyPort, backends, Indexes(),
@@ -72,6 +67,19 @@ void Fleet::Start(Slot* slot) {
       absl::StrReplaceAll(slot->yaml, {{ListenLine(kAnyPort), ListenLine(slot->address())}});
 }
 
+std::vector<std::string> Fleet::StartReplicas(std::vector<Slot>* slots, int count,
+                                              const std::string& service, const std::string& yaml) {
+  slots->resize(count);
+  std::vector<std::string> addresses;
+  for (Slot& slot : *slots) {
+    slot.service = service;
+    slot.yaml = yaml;
+    Start(&slot);
+    addresses.push_back(slot.address());
+  }
+  return addresses;
+}
+
 void Fleet::Restart(Slot* slot) {
   slot->member.reset();
   Start(slot);
@@ -79,8 +87,9 @@ void Fleet::Restart(Slot* slot) {
 }
 
 std::vector<Slot*> Fleet::all() {
-  std::vector<Slot*> slots = {&encoder_, &router_};
-  if (reranker_.member != nullptr) slots.push_back(&reranker_);
+  std::vector<Slot*> slots = {&router_};
+  for (Slot& slot : encoders_) slots.push_back(&slot);
+  for (Slot& slot : rerankers_) slots.push_back(&slot);
   for (std::vector<Slot>& replicas : shards_) {
     for (Slot& slot : replicas) slots.push_back(&slot);
   }

@@ -27,6 +27,10 @@ struct Slot {
 
 struct FleetOptions {
   int shard_replicas = 1;
+  int encoder_replicas = 1;
+  int reranker_replicas = 1;
+  // Further lines of every backend's configuration.
+  std::string backend_yaml;
   // Addresses in place of the reranker's own, e.g. of a slow one.
   std::vector<std::string> reranker_addresses;
   // Further lines of the router's configuration.
@@ -42,8 +46,8 @@ class Fleet {
   const TinyStore& store() const { return store_; }
   SearchClient& search() { return *search_; }
 
-  Slot& encoder() { return encoder_; }
-  Slot& reranker() { return reranker_; }
+  Slot& encoder(int replica = 0) { return encoders_[replica]; }
+  Slot& reranker(int replica = 0) { return rerankers_[replica]; }
   Slot& shard(int shard, int replica = 0) { return shards_[shard][replica]; }
   Slot& router() { return router_; }
   std::vector<Slot*> all();
@@ -62,10 +66,14 @@ class Fleet {
 
  private:
   void Start(Slot* slot);
+  // Starts as many and returns their addresses.
+  std::vector<std::string> StartReplicas(std::vector<Slot>* slots, int count,
+                                         const std::string& service, const std::string& yaml);
 
   const TinyStore& store_;
   const Launch launch_;
-  Slot encoder_, reranker_, router_;
+  Slot router_;
+  std::vector<Slot> encoders_, rerankers_;
   std::vector<std::vector<Slot>> shards_;
   std::unique_ptr<SearchClient> search_;
 };

@@ -28,6 +28,9 @@ class Member {
 
   // Whether it is still there.
   virtual bool alive() = 0;
+
+  // Of a process, while it runs; 0 for an object.
+  virtual int pid() const = 0;
 };
 
 // Starts `service` ("router", ...) with a configuration; returns when it listens and, for

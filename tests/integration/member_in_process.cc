@@ -48,6 +48,7 @@ class InProcessMember : public Member {
     return 0;
   }
   bool alive() override { return server_ != nullptr; }
+  int pid() const override { return 0; }
 
  private:
   std::unique_ptr<ServerProcess> server_;

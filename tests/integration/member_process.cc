@@ -65,6 +65,7 @@ class ProcessMember : public Member {
   }
 
   bool alive() override { return process_->running(); }
+  int pid() const override { return process_->pid(); }
 
  private:
   void Spawn(const std::string& binary, const std::string& config) {

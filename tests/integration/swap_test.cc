@@ -1,0 +1,212 @@
+// Generations come and go under questions, and nobody notices but that the hits are others.
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "catch2/catch.hpp"
+#include "common/base/files.h"
+#include "common/bundle/generation.h"
+#include "common/bundle/publication.h"
+#include "common/clients/admin_client.h"
+#include "tests/integration/fleet.h"
+#include "tests/integration/load.h"
+#include "tests/integration/test_launch.h"
+#include "tests/support/temp_dir.h"
+
+namespace sightline {
+namespace {
+
+constexpr int kGenerations = 4;
+constexpr int kSwaps = 200;
+constexpr char kQuickly[] = "generations: {poll_interval: 20ms, release_after: 1s}\n";
+
+std::string Name(int generation) {
+  return absl::StrCat("s", generation % kGenerations);
+}
+
+ServerStatus StatusOf(const std::string& address) {
+  const CallContext call(Clock::Real(), Clock::Real()->Now() + absl::Seconds(10));
+  const auto status = MakeGrpcAdminClient(address)->GetStatus(call);
+  if (!status.ok()) throw std::runtime_error(status.status().ToString());
+  return *status;
+}
+
+// What `address` says of a generation of the images; null if nothing.
+absl::optional<GenerationStatus> Find(const ServerStatus& status, const std::string& generation) {
+  for (const GenerationStatus& one : status.generations) {
+    if (one.info.ref.index == kTinyImages && one.info.ref.generation == generation) return one;
+  }
+  return absl::nullopt;
+}
+
+// Asks until the server serves `generation`.  Throws after half a minute.
+void AwaitReady(const std::string& address, const std::string& generation) {
+  const absl::Time patience = Clock::Real()->Now() + absl::Seconds(30);
+  for (;;) {
+    const ServerStatus status = StatusOf(address);
+    const auto found = Find(status, generation);
+    if (found.has_value() && found->state == GenerationState::kReady) return;
+    if (Clock::Real()->Now() > patience) {
+      throw std::runtime_error(absl::StrCat(address, " does not serve ", generation));
+    }
+    std::this_thread::yield();
+  }
+}
+
+// A store whose generations s0 to s3 have no item in common, the first of them published.
+TinyStore MakeStore(const std::string& directory) {
+  TinyStore store = MakeTinyStore(directory, 40);
+  for (int i = 0; i < kGenerations; ++i) WriteTinyGeneration(store, Name(i), kGenerations, i);
+  REQUIRE(PublishGeneration(store.path, kTinyImages, Name(0)).ok());
+  return store;
+}
+
+void Publish(const Fleet& fleet, const std::string& generation) {
+  REQUIRE(PublishGeneration(fleet.store().path, kTinyImages, generation).ok());
+}
+
+// An answer is whole, and all of it comes from the generation that it names.
+std::string Complaint(const SearchResult& result) {
+  if (!result.degraded.empty()) {
+    return absl::StrCat("degraded: ", static_cast<int>(result.degraded.front()), " ",
+                        result.failures.empty() ? "" : result.failures.front().ToString());
+  }
+  if (result.hits.size() != 10) return absl::StrCat(result.hits.size(), " hits");
+  for (const Hit& hit : result.hits) {
+    int number = -1;  // "pictures/007"
+    (void)absl::SimpleAtoi(hit.item_id.substr(9), &number);
+    if (Name(number) == result.target.generation) continue;
+    return absl::StrCat(hit.item_id, " in an answer of ", result.target.generation);
+  }
+  return "";
+}
+
+// Bytes of memory that no file backs, of each process.
+std::map<std::string, int64_t> AnonymousBytes(Fleet* fleet) {
+  std::map<std::string, int64_t> bytes;
+  for (Slot* slot : fleet->all()) {
+    if (slot->member->pid() == 0) continue;
+    std::ifstream status(absl::StrCat("/proc/", slot->member->pid(), "/status"));
+    std::string word;
+    while (status >> word && word != "RssAnon:") {
+    }
+    status >> bytes[absl::StrCat(slot->service, " ", slot->address())];
+  }
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("200 swaps under questions: none fails, none mixes, and memory does not grow") {
+  TempDir directory;
+  const TinyStore store = MakeStore(directory.path());
+  FleetOptions options;
+  options.backend_yaml = kQuickly;
+  Fleet fleet(store, TestLaunch(), options);
+  Load load(fleet.router().address(), /*clients=*/3, Complaint);
+  load.AwaitAnswers(10);
+  std::map<std::string, int64_t> after_ten;
+  for (int swap = 1; swap <= kSwaps; ++swap) {
+    Publish(fleet, Name(swap));
+    AwaitReady(fleet.router().address(), Name(swap));
+    load.AwaitAnswers(3);
+    if (swap == 10) after_ten = AnonymousBytes(&fleet);
+  }
+  load.Stop();
+  CHECK(load.complaints() == std::set<std::string>());
+  CHECK(load.codes() == std::set<absl::StatusCode>{absl::StatusCode::kOk});
+  for (const auto& [server, bytes] : AnonymousBytes(&fleet)) {
+    INFO(server << ": " << after_ten[server] << " kB after swap 10, " << bytes << " kB after "
+                << kSwaps);
+    std::fprintf(stderr, "%s: RssAnon %ld kB after swap 10, %ld kB after swap %d\n", server.c_str(),
+                 static_cast<long>(after_ten[server]), static_cast<long>(bytes), kSwaps);
+    CHECK(static_cast<double>(bytes) < 1.05 * static_cast<double>(after_ten[server]));
+  }
+}
+
+TEST_CASE("a damaged generation is refused everywhere, told of, and serving goes on") {
+  TempDir directory;
+  const TinyStore store = MakeStore(directory.path());
+  FleetOptions options;
+  options.backend_yaml = kQuickly;
+  Fleet fleet(store, TestLaunch(), options);
+  Load load(fleet.router().address(), /*clients=*/2, Complaint);
+
+  const std::string file = JoinPath(GenerationDirectory(store.path, kTinyImages, Name(1)),
+                                    "shards/00001-of-00002.vectors");
+  const std::string whole = *ReadFile(file);
+  std::string damaged = whole;
+  damaged[damaged.size() / 2] = static_cast<char>(damaged[damaged.size() / 2] ^ 4);
+  REQUIRE(WriteFileAtomically(file, damaged).ok());
+  Publish(fleet, Name(1));
+  absl::optional<GenerationStatus> told;
+  while (!told.has_value() || told->state != GenerationState::kRefused) {
+    told = Find(StatusOf(fleet.shard(1).address()), Name(1));
+  }
+  CHECK(absl::StartsWith(told->reason, "CHECKSUM_MISMATCH: "));
+  CHECK(absl::StrContains(told->reason, file));
+  AwaitReady(fleet.shard(0).address(), Name(1));  // whose own file is sound
+  load.AwaitAnswers(20);
+  CHECK(Find(StatusOf(fleet.router().address()), Name(0)).has_value());
+
+  SECTION("an operator goes back, and on to the next") {
+    REQUIRE(RollBackGeneration(store.path, kTinyImages)->generation() == Name(0));
+    load.AwaitAnswers(5);
+    Publish(fleet, Name(2));
+    AwaitReady(fleet.router().address(), Name(2));
+  }
+  SECTION("the file is fetched again, and nothing else has to be done") {
+    REQUIRE(WriteFileAtomically(file, whole).ok());
+    AwaitReady(fleet.router().address(), Name(1));
+  }
+  SECTION("a server that starts again serves the one before") {
+    fleet.Restart(&fleet.shard(1));
+    AwaitReady(fleet.shard(1).address(), Name(0));
+    load.Stop();
+    CHECK(absl::StartsWith(Find(StatusOf(fleet.shard(1).address()), Name(1))->reason,
+                           "CHECKSUM_MISMATCH: "));
+    fleet.AwaitWhole();
+    return;
+  }
+  load.AwaitAnswers(10);
+  load.Stop();
+  CHECK(load.complaints() == std::set<std::string>());
+}
+
+TEST_CASE("kill -9 of a shard at any moment of a swap: it comes back with the right generation") {
+  TempDir directory;
+  const TinyStore store = MakeStore(directory.path());
+  FleetOptions options;
+  options.backend_yaml = kQuickly;
+  options.shard_replicas = 2;
+  // Or the victim might be the only one that has the new generation yet.
+  options.router_yaml = "generations: {ready_share: 1}\n";
+  Fleet fleet(store, TestLaunch(), options);
+  Load load(fleet.router().address(), /*clients=*/2, Complaint);
+  std::mt19937 random(5);
+  for (int swap = 1; swap <= 12; ++swap) {
+    Slot* const victim = &fleet.shard(swap % 2, swap / 2 % 2);
+    Publish(fleet, Name(swap));
+    // Some moment from before it was seen to after it is served.
+    for (unsigned asked = random() % 12; asked > 0; --asked) StatusOf(victim->address());
+    victim->member->Kill();
+    load.AwaitAnswers(5);
+    fleet.Restart(victim);
+    AwaitReady(victim->address(), Name(swap));
+    AwaitReady(fleet.router().address(), Name(swap));
+  }
+  load.Stop();
+  CHECK(load.complaints() == std::set<std::string>());
+}
+
+}  // namespace sightline
