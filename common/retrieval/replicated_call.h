@@ -128,7 +128,9 @@ class ReplicatedCall
     const absl::Time now = call_.clock()->Now();
     auto member = set_->Pick(request_.target, asked, now);
     if (member == nullptr) return absl::nullopt;
-    if (paid && !set_->budget().Spend(now)) {
+    const auto need =
+        cause == Cause::kFailure ? RetryBudget::Need::kFailed : RetryBudget::Need::kSlow;
+    if (paid && !set_->budget().Spend(now, need)) {
       set_->options().metrics.unpaid.Increment();
       return absl::nullopt;
     }
