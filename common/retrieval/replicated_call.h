@@ -45,7 +45,7 @@ inline AttemptVerdict Judge(const absl::Status& status) {
 }
 
 // Owned by the callbacks of its attempts, and by nobody once they have run.  Timers know
-// it weakly.  Nothing of others runs under its mutex.
+// it weakly.  Under its mutex nothing of others runs but ReplicaOptions::fitness.
 template <typename Client, typename Request, typename Response>
 class ReplicatedCall
     : public std::enable_shared_from_this<ReplicatedCall<Client, Request, Response>> {
@@ -128,7 +128,9 @@ class ReplicatedCall
     const absl::Time now = call_.clock()->Now();
     auto member = set_->Pick(request_.target, asked, now);
     if (member == nullptr) return absl::nullopt;
-    if (paid && !set_->budget().Spend(now)) {
+    const auto need =
+        cause == Cause::kFailure ? RetryBudget::Need::kFailed : RetryBudget::Need::kSlow;
+    if (paid && !set_->budget().Spend(now, need)) {
       set_->options().metrics.unpaid.Increment();
       return absl::nullopt;
     }
@@ -208,9 +210,8 @@ class ReplicatedCall
     End(std::move(failure));
   }
 
-  // Of an attempt that was cancelled there is nothing to learn.
+  // An attempt that ended with its time, or was cancelled, has taught nothing.
   void Learn(const Attempt& attempt, const absl::Status& status, AttemptVerdict verdict) {
-    if (attempt.context.cancelled()) return;
     const absl::Time now = call_.clock()->Now();
     if (verdict == AttemptVerdict::kFailed && absl::IsUnavailable(status)) {
       attempt.member->health.NoteDown(now);

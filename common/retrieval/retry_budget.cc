@@ -9,14 +9,15 @@ void RetryBudget::Earn() {
   tokens_ = std::min(options_.burst, tokens_ + options_.share);
 }
 
-bool RetryBudget::Spend(absl::Time now) {
+bool RetryBudget::Spend(absl::Time now, Need need) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (now > updated_) {
     const double earned = options_.per_second * absl::ToDoubleSeconds(now - updated_);
     tokens_ = std::min(options_.burst, tokens_ + earned);
   }
   if (updated_ == absl::InfiniteFuture() || now > updated_) updated_ = now;
-  if (tokens_ < 1) return false;
+  const double kept = need == Need::kSlow ? options_.reserve * options_.burst : 0;
+  if (tokens_ < kept + 1) return false;
   tokens_ -= 1;
   return true;
 }

@@ -14,10 +14,14 @@ namespace sightline {
 
 struct RetryBudgetOptions {
   double share = 0.2;     // of a retry that each call earns
-  double per_second = 2;  // retries earned in any case, so that few calls can have some
+  double per_second = 1;  // retries earned in any case, so that few calls can have some
   // The most that can be saved up, and what there is at first: for the calls that are under
   // way to a replica when it dies.
   double burst = 100;
+  // The part of `burst` that is kept for calls that have failed.  One that is only slow may
+  // be slow because the fleet is full; it should not be asked again a hundred times before
+  // the budget notices.
+  double reserve = 0.8;
 };
 
 // Thread-safe.
@@ -29,8 +33,10 @@ class RetryBudget {
   // A call has been made for its own sake.
   void Earn();
 
-  // Takes one retry if there is one.
-  bool Spend(absl::Time now);
+  enum class Need { kFailed, kSlow };
+
+  // Takes one retry if there is one for that need.
+  bool Spend(absl::Time now, Need need);
 
  private:
   const RetryBudgetOptions options_;

@@ -107,6 +107,7 @@ ReplicaOptions ReadReplicas(ConfigReader root) {
   options.budget.share = budget.Double("share", options.budget.share, 0, 1);
   options.budget.per_second = budget.Double("per_second", options.budget.per_second, 0, 1e6);
   options.budget.burst = budget.Double("burst", options.budget.burst, 0, 1e6);
+  options.budget.reserve = budget.Double("reserve", options.budget.reserve, 0, 1);
   return options;
 }
 

@@ -36,10 +36,10 @@ class Workers {
   }
 
   void Run(std::function<void()> task) {
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      tasks_.push_back(std::move(task));
-    }
+    std::lock_guard<std::mutex> lock(mutex_);
+    tasks_.push_back(std::move(task));
+    // Under the lock: nobody waits for a thread of others, so this may be the last thing
+    // that happens before the end.
     changed_.notify_one();
   }
 

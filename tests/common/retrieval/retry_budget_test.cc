@@ -9,7 +9,7 @@ const absl::Time kStart = absl::FromUnixSeconds(1000);
 
 int SpendAll(RetryBudget* budget, absl::Time now) {
   int spent = 0;
-  while (budget->Spend(now)) ++spent;
+  while (budget->Spend(now, RetryBudget::Need::kFailed)) ++spent;
   return spent;
 }
 
@@ -34,6 +34,18 @@ TEST_CASE("time earns some in any case") {
   // A thread that looked at its clock a moment earlier earns nothing twice.
   CHECK(SpendAll(&budget, kStart) == 0);
   CHECK(SpendAll(&budget, kStart + absl::Milliseconds(1500)) == 0);
+}
+
+TEST_CASE("slow calls leave the reserve to those that failed") {
+  RetryBudget budget({/*share=*/1, /*per_second=*/0, /*burst=*/10, /*reserve=*/0.7});
+  int spent = 0;
+  while (budget.Spend(kStart, RetryBudget::Need::kSlow)) ++spent;
+  CHECK(spent == 3);
+  CHECK(SpendAll(&budget, kStart) == 7);
+  for (int i = 0; i < 7; ++i) budget.Earn();
+  CHECK(!budget.Spend(kStart, RetryBudget::Need::kSlow));
+  budget.Earn();
+  CHECK(budget.Spend(kStart, RetryBudget::Need::kSlow));
 }
 
 TEST_CASE("no more than the burst is saved up") {

@@ -133,7 +133,7 @@ TEST_CASE("a caller who goes away takes all attempts along") {
 
 TEST_CASE("a fleet that hangs as a whole is not asked twice") {
   ReplicaOptions options;
-  options.budget = {/*share=*/0, /*per_second=*/0, /*burst=*/5};
+  options.budget = {/*share=*/0, /*per_second=*/0, /*burst=*/5, /*reserve=*/0};
   MetricsRegistry registry;
   options.metrics = AddReplicaMetrics(&registry, "encoder");
   EncoderFleet fleet(2, options);

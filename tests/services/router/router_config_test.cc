@@ -59,7 +59,7 @@ replicas:
   patience: 0.3
   max_patience: 7s
   hedge: true
-  retry_budget: {share: 0.1, per_second: 8, burst: 9}
+  retry_budget: {share: 0.1, per_second: 8, burst: 9, reserve: 0.6}
 )");
   REQUIRE(config.status() == absl::OkStatus());
   CHECK(config->backends.rerankers == Addresses{"r:1"});
@@ -90,6 +90,7 @@ replicas:
   CHECK(config->replicas.budget.share == 0.1);
   CHECK(config->replicas.budget.per_second == 8);
   CHECK(config->replicas.budget.burst == 9);
+  CHECK(config->replicas.budget.reserve == 0.6);
 }
 
 TEST_CASE("addresses and names may be mixed") {
