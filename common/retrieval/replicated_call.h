@@ -38,6 +38,7 @@ inline AttemptVerdict Judge(const absl::Status& status) {
       return absl::IsUnavailable(status) ? AttemptVerdict::kFailed : AttemptVerdict::kFinal;
     }
     case absl::StatusCode::kResourceExhausted:
+    case absl::StatusCode::kCancelled:  // not by us, or nobody would ask: the server stops
       return AttemptVerdict::kFailed;
     default:
       return AttemptVerdict::kFinal;

@@ -1,6 +1,7 @@
 // Generations come and go under questions, and nobody notices but that the hits are others.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -144,7 +145,8 @@ TEST_CASE("200 swaps under questions: none fails, none mixes, and memory does no
   CHECK(load.codes() == std::set<absl::StatusCode>{absl::StatusCode::kOk});
   for (const auto& [server, bytes] : AnonymousBytes(&fleet)) {
     INFO(server << ": " << after_ten[server] << " kB after swap 10, " << bytes << " kB now");
-    CHECK(static_cast<double>(bytes) < 1.05 * static_cast<double>(after_ten[server]));
+    // A twentieth, but of a process of five megabytes that is what the allocator rounds by.
+    CHECK(bytes <= after_ten[server] + std::max<int64_t>(after_ten[server] / 20, 1024));
   }
 }
 

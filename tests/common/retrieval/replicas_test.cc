@@ -60,6 +60,7 @@ TEST_CASE("a single replica is asked once, whatever it says") {
 
 TEST_CASE("a call that one replica cannot answer goes to another") {
   const auto status = GENERATE(absl::UnavailableError("down"), absl::ResourceExhaustedError("full"),
+                               absl::CancelledError("the server stops"),
                                Refusal("GENERATION_NOT_HELD"), Refusal("SHARD_NOT_HELD"),
                                WithReason(absl::UnavailableError("soon"), "SERVER_LOADING"));
   for (int i = 0; i < 20; ++i) {
@@ -101,10 +102,10 @@ TEST_CASE("failures end a call after three attempts, refusals only when all have
 
 TEST_CASE("no other failure is retried") {
   for (const absl::StatusCode code :
-       {absl::StatusCode::kCancelled, absl::StatusCode::kUnknown,
-        absl::StatusCode::kInvalidArgument, absl::StatusCode::kDeadlineExceeded,
-        absl::StatusCode::kNotFound, absl::StatusCode::kFailedPrecondition,
-        absl::StatusCode::kInternal, absl::StatusCode::kDataLoss}) {
+       {absl::StatusCode::kUnknown, absl::StatusCode::kInvalidArgument,
+        absl::StatusCode::kDeadlineExceeded, absl::StatusCode::kNotFound,
+        absl::StatusCode::kFailedPrecondition, absl::StatusCode::kInternal,
+        absl::StatusCode::kDataLoss}) {
     EncoderFleet fleet(2);
     for (int i = 0; i < 2; ++i) fleet.replica(i).FailWith(absl::Status(code, "no"));
     CHECK(fleet.Ask().status().code() == code);
