@@ -9,16 +9,32 @@
 
 namespace sightline {
 
+namespace {
+
+std::string JsonLine(const std::string& item_id, const std::string& path,
+                     const std::string& reason) {
+  const nlohmann::ordered_json line = {{"item_id", item_id}, {"path", path}, {"reason", reason}};
+  return absl::StrCat(
+      line.dump(-1, ' ', /*ensure_ascii=*/false, nlohmann::json::error_handler_t::replace), "\n");
+}
+
+}  // namespace
+
 std::string QuarantineJsonLines(std::vector<QuarantineEntry> entries) {
   std::sort(entries.begin(), entries.end(), [](const QuarantineEntry& a, const QuarantineEntry& b) {
     return std::tie(a.item_id, a.path, a.reason) < std::tie(b.item_id, b.path, b.reason);
   });
   std::string lines;
   for (const QuarantineEntry& entry : entries) {
-    const nlohmann::ordered_json line = {
-        {"item_id", entry.item_id}, {"path", entry.path}, {"reason", entry.reason}};
-    lines += line.dump(-1, ' ', /*ensure_ascii=*/false, nlohmann::json::error_handler_t::replace);
-    lines += '\n';
+    lines += JsonLine(entry.item_id, entry.path, entry.reason);
+  }
+  return lines;
+}
+
+std::string ProblemJsonLines(const std::vector<CorpusProblem>& problems) {
+  std::string lines;
+  for (const CorpusProblem& problem : problems) {
+    lines += JsonLine(problem.item_id, problem.path, problem.reason);
   }
   return lines;
 }

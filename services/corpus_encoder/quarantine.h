@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "common/dataset/corpus.h"
 
 namespace sightline {
 
@@ -21,6 +22,9 @@ inline constexpr absl::string_view kQuarantineFile = "quarantine.jsonl";
 // One JSON object a line with the keys item_id, path and reason, in the order of item
 // ids.  Equal entries give equal bytes.  Bytes that are not UTF-8 become U+FFFD.
 std::string QuarantineJsonLines(std::vector<QuarantineEntry> entries);
+
+// The same of warnings, in the order that they have.
+std::string ProblemJsonLines(const std::vector<CorpusProblem>& problems);
 
 // FailedPrecondition, with the numbers and the first entries, if more than `max_share` of
 // `item_count` items are in quarantine.  `what` names the items.
