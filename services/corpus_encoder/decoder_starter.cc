@@ -120,6 +120,8 @@ int KeepOnly(int socket) {
   const int control = KeepOnly(socket);
   // A Ctrl-C reaches the whole group; the job ends in order and closes the socket.
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) ::signal(number, SIG_IGN);
+  // What a crash calls in this program is none of a decoder's business.
+  for (const int number : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL}) ::signal(number, SIG_DFL);
   for (;;) {
     Question question;
     const ssize_t got = ::recv(control, &question, sizeof(question), 0);

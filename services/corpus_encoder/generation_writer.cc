@@ -1,10 +1,14 @@
 #include "services/corpus_encoder/generation_writer.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
@@ -77,6 +81,19 @@ absl::Status WriteShards(const GenerationSpec& spec, absl::Span<const Generation
   return absl::OkStatus();
 }
 
+// A run that was killed while it wrote a file has left it half, under a name that nobody
+// asks for; a generation is to hold its own files only.
+absl::Status RemoveHalfFiles(const std::string& directory) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFilesBelow(directory));
+  for (const std::string& name : names) {
+    const std::string path = JoinPath(directory, name);
+    if (absl::EndsWith(name, ".tmp") && ::unlink(path.c_str()) != 0 && errno != ENOENT) {
+      return FileError("remove", path, errno);
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<WrittenGeneration> FindWrittenGeneration(const std::string& store,
@@ -113,6 +130,7 @@ absl::StatusOr<WrittenGeneration> WriteGeneration(const GenerationSpec& spec,
   RETURN_IF_ERROR(WriteFileAtomically(JoinPath(directory, kWarningsFile), spec.warnings));
   RETURN_IF_ERROR(
       WriteFileAtomically(JoinPath(directory, kContentFile), ContentJson(spec.content)));
+  RETURN_IF_ERROR(RemoveHalfFiles(directory));
   RETURN_IF_ERROR(WriteGenerationManifest(spec.store, manifest));
   return WrittenGeneration{manifest.item_count(), BytesOf(manifest),
                            std::count(spec.quarantine.begin(), spec.quarantine.end(), '\n'),

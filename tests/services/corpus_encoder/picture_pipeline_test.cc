@@ -52,7 +52,8 @@ TEST_CASE("units come in order with their pictures in order, on any number of th
   for (const int threads : {1, 2, 5}) {
     PipelineOptions options;
     options.threads = threads;
-    PicturePipeline pipeline(work.units, options, {&whole}, decoders.pool(), CallContext::Unbounded());
+    PicturePipeline pipeline(work.units, options, {&whole}, decoders.pool(),
+                             CallContext::Unbounded());
     int i = 0;
     for (const WorkUnit& unit : work.units) {
       const auto decoded = pipeline.Next();
@@ -81,7 +82,8 @@ TEST_CASE("a picture that does not decode has a problem, its neighbours have non
   PipelineOptions options;
   options.limits.max_pixels = 2500;
   options.limits.max_side = 100;
-  PicturePipeline pipeline(work.units, options, {&whole}, decoders.pool(), CallContext::Unbounded());
+  PicturePipeline pipeline(work.units, options, {&whole}, decoders.pool(),
+                           CallContext::Unbounded());
   const auto decoded = pipeline.Next();
   REQUIRE(decoded.ok());
   for (const size_t i : {0, 1, 2, 6}) REQUIRE((*decoded)[i].problem.empty());
@@ -98,7 +100,8 @@ TEST_CASE("each extractor reduces pictures its own way before they wait") {
   corpus.Add("a", EncodePng(Gradient(40, 40)));
   const Work work(corpus, 1);
   const Reducer small(10), large(20);
-  PicturePipeline pipeline(work.units, {}, {&small, &large}, decoders.pool(), CallContext::Unbounded());
+  PicturePipeline pipeline(work.units, {}, {&small, &large}, decoders.pool(),
+                           CallContext::Unbounded());
   const auto decoded = pipeline.Next();
   REQUIRE(decoded.ok());
   REQUIRE((*decoded)[0].pixels.size() == 2);
@@ -121,7 +124,8 @@ TEST_CASE("decoding stays within its units ahead") {
   PipelineOptions options;
   options.threads = 3;
   options.units_ahead = 1;
-  PicturePipeline pipeline(work.units, options, {&whole}, decoders.pool(), CallContext::Unbounded());
+  PicturePipeline pipeline(work.units, options, {&whole}, decoders.pool(),
+                           CallContext::Unbounded());
   for (int delivered = 1; delivered <= 12; ++delivered) {
     // Not before the call may anything of a later unit be read.
     REQUIRE(furthest < (delivered + 1) * 5);
@@ -137,7 +141,8 @@ TEST_CASE("a small budget decodes one picture after another and still gets to th
   PipelineOptions options;
   options.threads = 4;
   options.max_decode_bytes = 1;
-  PicturePipeline pipeline(work.units, options, {&whole}, decoders.pool(), CallContext::Unbounded());
+  PicturePipeline pipeline(work.units, options, {&whole}, decoders.pool(),
+                           CallContext::Unbounded());
   for (size_t i = 0; i < work.units.size(); ++i) REQUIRE(pipeline.Next().ok());
 }
 
@@ -175,7 +180,8 @@ TEST_CASE("cancelling stops it, and so does leaving") {
 
   PipelineOptions options;
   options.threads = 3;
-  PicturePipeline abandoned(work.units, options, {&whole}, decoders.pool(), CallContext::Unbounded());
+  PicturePipeline abandoned(work.units, options, {&whole}, decoders.pool(),
+                            CallContext::Unbounded());
 }
 
 }  // namespace
