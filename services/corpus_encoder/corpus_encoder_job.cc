@@ -27,20 +27,6 @@ namespace {
 // Enough to tell contents apart, short enough to be typed.
 constexpr size_t kGenerationNameLength = 16;
 
-void LogWarnings(const std::vector<CorpusProblem>& warnings) {
-  constexpr size_t kMostLogged = 20;
-  for (size_t i = 0; i < std::min(kMostLogged, warnings.size()); ++i) {
-    Log(Severity::kWarning, "item is incomplete",
-        {{"item_id", warnings[i].item_id},
-         {"path", warnings[i].path},
-         {"reason", warnings[i].reason}});
-  }
-  if (warnings.size() > kMostLogged) {
-    Log(Severity::kWarning, "more items are incomplete",
-        {{"count", warnings.size() - kMostLogged}});
-  }
-}
-
 // Files by which workers keep in touch, and those of a process that was killed while it
 // wrote one.
 bool IsWorkFile(absl::string_view name) {
@@ -122,7 +108,8 @@ absl::StatusOr<CorpusScan> CorpusEncoderJob::Scan(const CallContext& call) {
   options.work_directory = work_directory_;
   options.await = options_.await;
   ASSIGN_OR_RETURN(CorpusScan scan, ScanCorpora(corpora_, options, call, progress_));
-  summary_.scan_time = clock_->Now() - start;
+  summary_.await_time = scan.await_time;
+  summary_.scan_time = clock_->Now() - start - scan.await_time;
   scanned_.time = summary_.scan_time;
   scanned_.byte_count = scan.byte_count;
   scanned_.item_count = scan.read_count;
@@ -288,7 +275,7 @@ absl::Status CorpusEncoderJob::CollectAll(Plan& plan, const CallContext& call) {
   }
   RETURN_IF_ERROR(AwaitPieces(work_directory_, std::move(of_others), "units", options_.share,
                               options_.await, call, progress_));
-  summary_.await_time = clock_->Now() - start;
+  summary_.await_time += clock_->Now() - start;
   CollectOptions options;
   options.work_directory = work_directory_;
   options.dimension = embedding_.dimension();
@@ -308,24 +295,19 @@ absl::Status CorpusEncoderJob::CollectAll(Plan& plan, const CallContext& call) {
 }
 
 absl::Status CorpusEncoderJob::CheckQuarantine(const Plan& plan) {
-  const std::vector<QuarantineEntry>& images = plan.items.bad_images;
-  const std::vector<QuarantineEntry>& captions = plan.items.bad_captions;
-  summary_.quarantined_image_count = static_cast<int64_t>(images.size());
-  summary_.quarantined_caption_count = static_cast<int64_t>(captions.size());
-  absl::Status status =
-      CheckQuarantineShare("pictures", images, plan.picture_count, options_.max_quarantine_share);
+  const GenerationItems& items = plan.items;
+  summary_.quarantined_image_count = static_cast<int64_t>(items.bad_images.size());
+  summary_.quarantined_caption_count = static_cast<int64_t>(items.bad_captions.size());
+  absl::Status status = CheckQuarantineShare("pictures", items.bad_images, plan.picture_count,
+                                             options_.max_quarantine_share);
   if (status.ok()) {
-    status = CheckQuarantineShare("captions", captions, plan.items.caption_count,
+    status = CheckQuarantineShare("captions", items.bad_captions, items.caption_count,
                                   options_.max_quarantine_share);
   }
-  if (status.ok() && summary_.quarantined_image_count == plan.picture_count) {
-    status = absl::FailedPreconditionError(
-        absl::StrCat("all ", plan.picture_count,
-                     " pictures are bad; the first: ", images[0].item_id, ": ", images[0].reason));
-  }
+  if (status.ok()) status = CheckSomeAreGood("pictures", items.bad_images, plan.picture_count);
   if (status.ok()) return status;
-  std::vector<QuarantineEntry> all = images;
-  all.insert(all.end(), captions.begin(), captions.end());
+  std::vector<QuarantineEntry> all = items.bad_images;
+  all.insert(all.end(), items.bad_captions.begin(), items.bad_captions.end());
   const std::string path = JoinPath(work_directory_, kQuarantineFile);
   RETURN_IF_ERROR(WriteFileAtomically(path, QuarantineJsonLines(std::move(all))));
   return absl::FailedPreconditionError(

@@ -61,6 +61,7 @@ absl::StatusOr<CorpusScan> ScanCorpora(const std::vector<std::unique_ptr<CorpusR
   }
   scan.byte_count = read.byte_count;
   scan.read_count = read.read_count;
+  scan.await_time = read.await_time;
   scan.files = std::move(read.files);
   for (size_t i = 0; i < listed.size(); ++i) {
     if (read.reasons[i].empty()) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "common/base/call_context.h"
 #include "common/dataset/corpus.h"
 #include "common/log/progress.h"
@@ -33,6 +34,7 @@ struct CorpusScan {
   std::vector<CorpusProblem> warnings;
   int64_t byte_count = 0;          // that this worker has read
   int64_t read_count = 0;          // pictures that it has
+  absl::Duration await_time;       // for other workers
   std::vector<std::string> files;  // of the work folder that keep this scan for other workers
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "common/base/call_context.h"
 #include "common/log/progress.h"
@@ -20,6 +21,7 @@ struct PictureScan {
   std::vector<std::string> reasons;  // why a picture cannot be read; empty if it can
   int64_t byte_count = 0;            // of what was read now
   int64_t read_count = 0;            // pictures that were
+  absl::Duration await_time;         // for other workers
   std::vector<std::string> files;    // of the work folder that it is in, if it is
 };
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/log/log.h"
 
 namespace sightline {
 
@@ -53,6 +54,28 @@ absl::Status CheckQuarantineShare(absl::string_view what,
   return absl::FailedPreconditionError(absl::StrFormat(
       "%d of %d %s are bad, more than limits.max_quarantine_share (%g) allows; the first: %s",
       entries.size(), item_count, what, max_share, first));
+}
+
+absl::Status CheckSomeAreGood(absl::string_view what, const std::vector<QuarantineEntry>& entries,
+                              int64_t item_count) {
+  if (static_cast<int64_t>(entries.size()) < item_count) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("all ", item_count, " ", what,
+                                                    " are bad; the first: ", entries[0].item_id,
+                                                    ": ", entries[0].reason));
+}
+
+void LogWarnings(const std::vector<CorpusProblem>& warnings) {
+  constexpr size_t kMostLogged = 20;
+  for (size_t i = 0; i < std::min(kMostLogged, warnings.size()); ++i) {
+    Log(Severity::kWarning, "item is not as it should be",
+        {{"item_id", warnings[i].item_id},
+         {"path", warnings[i].path},
+         {"reason", warnings[i].reason}});
+  }
+  if (warnings.size() > kMostLogged) {
+    Log(Severity::kWarning, "more items are not as they should be",
+        {{"count", warnings.size() - kMostLogged}});
+  }
 }
 
 }  // namespace sightline

@@ -2,6 +2,7 @@
 #ifndef SIGHTLINE_SERVICES_CORPUS_ENCODER_QUARANTINE_H_
 #define SIGHTLINE_SERVICES_CORPUS_ENCODER_QUARANTINE_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,13 @@ std::string ProblemJsonLines(const std::vector<CorpusProblem>& problems);
 absl::Status CheckQuarantineShare(absl::string_view what,
                                   const std::vector<QuarantineEntry>& entries, int64_t item_count,
                                   double max_share);
+
+// FailedPrecondition, with the first entry, if all of `item_count` items are in quarantine.
+absl::Status CheckSomeAreGood(absl::string_view what, const std::vector<QuarantineEntry>& entries,
+                              int64_t item_count);
+
+// Logs the first few warnings, and how many more there are.
+void LogWarnings(const std::vector<CorpusProblem>& warnings);
 
 }  // namespace sightline
 

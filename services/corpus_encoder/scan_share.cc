@@ -132,8 +132,10 @@ absl::StatusOr<PictureScan> ScanTogether(absl::Span<const ScannedPicture> listed
     scan.read_count += own.read_count;
   }
   progress->End();
+  const absl::Time own_done = call.clock()->Now();
   RETURN_IF_ERROR(AwaitPieces(options.work_directory, std::move(of_others), "scans", options.share,
                               options.await, call, progress));
+  scan.await_time = call.clock()->Now() - own_done;
   for (size_t i = 0; i < pieces.size(); ++i) {
     absl::StatusOr<PictureScan> part = ReadStretch(path(i), pieces[i].hash, stretches[i].size());
     if (absl::IsDataLoss(part.status())) {

@@ -1,7 +1,5 @@
 #include "services/corpus_encoder/corpus_encoder_job.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <csignal>
 #include <cstring>
@@ -371,36 +369,6 @@ TEST_CASE("a picture that crashes its decoder is quarantined, the job goes on") 
   REQUIRE_THAT(
       Published(store).at("images/generations/" + summary->generation + "/quarantine.jsonl"),
       Catch::Contains("q/crash") && Catch::Contains("killed by signal 11"));
-}
-
-TEST_CASE("when the disk is full nothing is half published, and with room it goes on") {
-  TempDir whole, store;
-  FakeCorpus corpus = Corpus();
-  REQUIRE(Run(Options(whole), corpus).ok());
-  // Unit files are small, shards of one large enough not to fit: the disk "fills" at a
-  // shard.  SIGXFSZ must not end the process.
-  CorpusEncoderOptions options = Options(store);
-  const auto limited = [&](rlim_t bytes) {
-    const auto before = std::signal(SIGXFSZ, SIG_IGN);
-    struct rlimit limit;
-    REQUIRE(::getrlimit(RLIMIT_FSIZE, &limit) == 0);
-    const rlim_t old = limit.rlim_cur;
-    limit.rlim_cur = bytes;
-    REQUIRE(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
-    const absl::Status status = Run(options, corpus).status();
-    limit.rlim_cur = old;
-    REQUIRE(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
-    std::signal(SIGXFSZ, before);
-    return status;
-  };
-  for (const rlim_t bytes : {rlim_t{4'000}, rlim_t{14'000}, rlim_t{30'000}}) {
-    CAPTURE(bytes);
-    REQUIRE(absl::IsResourceExhausted(limited(bytes)));
-    REQUIRE(!FileExists(store.path() + "/indexes/images/CURRENT"));
-    REQUIRE(!FileExists(store.path() + "/indexes/captions/CURRENT"));
-  }
-  REQUIRE(Run(options, corpus).ok());
-  REQUIRE(Published(store) == Published(whole));
 }
 
 }  // namespace
