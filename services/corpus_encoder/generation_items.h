@@ -54,16 +54,17 @@ struct CorpusDivision {
 CorpusDivision DivideCorpus(std::vector<ScannedPicture> pictures, const BaseGeneration& base,
                             const UnitContext& context);
 
-// Reads the descriptions of all units, which must be there, and looks at each embedding
-// once (corpus_checks.h).  Units that are not in `checked` have their checksums compared.
-// DataLoss, naming the file, if one is damaged or does not fit; FailedPrecondition if the
-// embeddings have collapsed.
 struct CollectOptions {
   std::string work_directory;
   int dimension = 0;
   std::string caption_language;
-  std::set<std::string> checked;  // hashes
+  std::set<std::string> checked;  // hashes of units whose checksums are known to be right
 };
+
+// Reads the descriptions of all units, which must be there, and looks at each embedding
+// once (corpus_checks.h).  Units that are not `checked` have their checksums compared.
+// DataLoss, naming the file, if one is damaged or does not fit; FailedPrecondition if the
+// embeddings have collapsed.
 absl::StatusOr<GenerationItems> CollectItems(absl::Span<const WorkUnit> units,
                                              absl::Span<const CarriedPicture> carried,
                                              const BaseGeneration& base,
