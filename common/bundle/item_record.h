@@ -18,6 +18,9 @@ struct ItemRecord {
 
 inline constexpr int64_t kMaxItemIdBytes = 1024;
 
+// Of the digest by which an item that has not changed is known: a SHA-256, raw.
+inline constexpr int64_t kContentHashBytes = 32;
+
 // Of a caption, a uri, or all tags together with four bytes for each.  What is more is
 // refused by writer and reader, so that one lying offset cannot fill the memory.
 inline constexpr int64_t kMaxRecordFieldBytes = int64_t{1} << 20;

@@ -27,6 +27,14 @@ class ShardSource {
   virtual absl::StatusOr<absl::Span<const float>> Embedding(int64_t i) = 0;
   // Of one cross-encoder; empty when there is none.  Read twice or more.
   virtual absl::StatusOr<const ItemFeatures*> Features(int64_t i) = 0;
+
+  // Digest of all that item `i` was made from (kContentHashBytes, item_record.h), by which
+  // a later run knows that it need not make it again.  Empty for all items: the file has
+  // no such column.
+  virtual absl::string_view ContentHash(int64_t i) {
+    static_cast<void>(i);
+    return "";
+  }
 };
 
 // WriteShard of shard_writer.h for a source: the same files, the same errors, and

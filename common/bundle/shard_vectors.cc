@@ -68,6 +68,7 @@ absl::StatusOr<std::unique_ptr<ShardVectors>> ShardVectors::Open(
   RETURN_IF_ERROR(vectors->OpenColumn("caption", &vectors->captions_));
   RETURN_IF_ERROR(vectors->OpenColumn("uri", &vectors->uris_));
   RETURN_IF_ERROR(vectors->OpenColumn("tags", &vectors->tags_));
+  RETURN_IF_ERROR(vectors->OpenContentHashes());
   return vectors;
 }
 
@@ -76,6 +77,19 @@ absl::Status ShardVectors::OpenColumn(absl::string_view name, Column* column) co
   column->data = bytes->data;
   ASSIGN_OR_RETURN(column->offsets, Offsets::Open(*container_, absl::StrCat(name, "/offsets"),
                                                   size_, bytes->length));
+  return absl::OkStatus();
+}
+
+absl::Status ShardVectors::OpenContentHashes() {
+  if (container_->Find("content_hash") == nullptr) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const Section* hashes, container_->Require("content_hash", Dtype::kBytes, 2));
+  if (hashes->shape[0] != size_ || hashes->shape[1] != kContentHashBytes ||
+      hashes->row_stride_bytes != kContentHashBytes) {
+    return absl::DataLossError(absl::StrCat(container_->path(), ": section content_hash is ",
+                                            hashes->shape[0], " x ", hashes->shape[1], ", not ",
+                                            size_, " x ", kContentHashBytes));
+  }
+  content_hashes_ = hashes->data;
   return absl::OkStatus();
 }
 
@@ -97,6 +111,11 @@ absl::string_view ShardVectors::item_id(int64_t row) const {
   if (row < 0 || row >= size_) return "";
   const absl::StatusOr<absl::string_view> id = Value(item_ids_, row);
   return id.ok() && static_cast<int64_t>(id->size()) <= kMaxItemIdBytes ? *id : "";
+}
+
+absl::string_view ShardVectors::content_hash(int64_t row) const {
+  if (content_hashes_ == nullptr) return "";
+  return absl::string_view(content_hashes_ + row * kContentHashBytes, kContentHashBytes);
 }
 
 absl::StatusOr<ItemRecord> ShardVectors::Record(int64_t row) const {

@@ -7,6 +7,7 @@
 //   caption              likewise
 //   uri                  likewise
 //   tags                 likewise; an item's tags are u32 length, text, u32 length, ...
+//   content_hash         bytes [n, 32], may be absent: what each item was made from
 #ifndef SIGHTLINE_COMMON_BUNDLE_SHARD_VECTORS_H_
 #define SIGHTLINE_COMMON_BUNDLE_SHARD_VECTORS_H_
 
@@ -46,6 +47,9 @@ class ShardVectors {
   // Into the mapping.  Empty, which no id is, for a row that is not there or whose
   // stored offsets lie.
   absl::string_view item_id(int64_t row) const;
+  // Into the mapping, kContentHashBytes of a row that is there.  Empty in a file without
+  // them.
+  absl::string_view content_hash(int64_t row) const;
   // DataLoss if the stored record is malformed; OutOfRange for a row that is not there.
   absl::StatusOr<ItemRecord> Record(int64_t row) const;
   // Row of the item, or -1.  Binary search: rows are in item-id order.
@@ -67,6 +71,7 @@ class ShardVectors {
 
   explicit ShardVectors(std::unique_ptr<Container> container);
   absl::Status OpenColumn(absl::string_view name, Column* column) const;
+  absl::Status OpenContentHashes();
   absl::StatusOr<absl::string_view> Value(const Column& column, int64_t row) const;
   absl::Status CheckItem(int64_t row, absl::string_view previous_id, int shard,
                          int shard_count) const;
@@ -80,6 +85,7 @@ class ShardVectors {
   Column captions_;
   Column uris_;
   Column tags_;
+  const char* content_hashes_ = nullptr;  // null: there are none
 };
 
 }  // namespace sightline

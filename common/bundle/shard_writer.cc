@@ -236,8 +236,23 @@ class OffsetList {
   std::string bytes_;
 };
 
+// The column is there for all items or for none.
+absl::Status AppendContentHashes(ShardSource& source, ContainerWriter& writer) {
+  for (int64_t i = 0; i < source.size(); ++i) {
+    const absl::string_view hash = source.ContentHash(i);
+    if (static_cast<int64_t>(hash.size()) != kContentHashBytes) {
+      ASSIGN_OR_RETURN(const ItemRecord* const record, source.Record(i));
+      return BadItem(*record, absl::StrCat("its content hash has ", hash.size(), " bytes, not ",
+                                           kContentHashBytes));
+    }
+    RETURN_IF_ERROR(writer.Append(hash));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status WriteVectors(const Shard& shard, ShardSource& source, BundleFile* file) {
   const int64_t count = source.size();
+  const bool has_hashes = count > 0 && !source.ContentHash(0).empty();
   const std::string name = shard.FileName("vectors");
   ASSIGN_OR_RETURN(std::unique_ptr<ContainerWriter> writer,
                    ContainerWriter::Create(JoinPath(shard.directory, name)));
@@ -247,6 +262,9 @@ absl::Status WriteVectors(const Shard& shard, ShardSource& source, BundleFile* f
     const char* const column = ItemTable()[k].name;
     RETURN_IF_ERROR(writer->Declare(column, Dtype::kBytes, {shard.text_bytes[k]}));
     RETURN_IF_ERROR(writer->Declare(absl::StrCat(column, "/offsets"), Dtype::kInt64, {count + 1}));
+  }
+  if (has_hashes) {
+    RETURN_IF_ERROR(writer->Declare("content_hash", Dtype::kBytes, {count, kContentHashBytes}));
   }
   for (int64_t i = 0; i < count; ++i) {
     ASSIGN_OR_RETURN(const absl::Span<const float> embedding, source.Embedding(i));
@@ -265,6 +283,7 @@ absl::Status WriteVectors(const Shard& shard, ShardSource& source, BundleFile* f
     }
     RETURN_IF_ERROR(writer->Append(offsets.bytes()));
   }
+  if (has_hashes) RETURN_IF_ERROR(AppendContentHashes(source, *writer));
   return Finish(*writer, name, file);
 }
 

@@ -1,5 +1,7 @@
 #include "common/dataset/corpus.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -92,6 +94,16 @@ void FinishListing(CorpusListing& listing) {
     unique.push_back(std::move(item));
   }
   listing.items = std::move(unique);
+}
+
+std::string CorpusReader::PictureVersion(const CorpusItem& item) const {
+  return FileVersion(item.path);
+}
+
+std::string FileVersion(absl::string_view path) {
+  struct stat info;
+  if (::stat(std::string(path).c_str(), &info) != 0) return "";
+  return absl::StrCat(info.st_size, " ", info.st_mtim.tv_sec, ".", info.st_mtim.tv_nsec);
 }
 
 absl::StatusOr<std::string> ReadPictureFile(absl::string_view path, int64_t max_bytes) {

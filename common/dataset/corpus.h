@@ -72,6 +72,9 @@ class CorpusReader {
   // has them.
   virtual absl::StatusOr<std::string> ReadPicture(const CorpusItem& item,
                                                   int64_t max_bytes) const = 0;
+
+  // Changes whenever the picture may have: FileVersion of where it lies.  Nothing is read.
+  virtual std::string PictureVersion(const CorpusItem& item) const;
 };
 
 // Half of what the store takes (item_record.h): a caption's id is longer than its image's.
@@ -102,6 +105,9 @@ void FinishListing(CorpusListing& listing);
 
 // A file as a picture's bytes, with the errors of CorpusReader::ReadPicture.
 absl::StatusOr<std::string> ReadPictureFile(absl::string_view path, int64_t max_bytes);
+
+// Size and modification time of a file, as text; empty if there is none.
+std::string FileVersion(absl::string_view path);
 
 // Whether captions in `language` are wanted; an empty list wants all.
 bool WantsLanguage(const std::vector<std::string>& languages, absl::string_view language);

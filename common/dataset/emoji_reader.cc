@@ -114,6 +114,10 @@ class EmojiReader : public CorpusReader {
     return std::string(png);
   }
 
+  std::string PictureVersion(const CorpusItem&) const override {
+    return FileVersion(options_.font);
+  }
+
  private:
   std::string FileOf(absl::string_view language) const {
     return JoinPath(options_.annotations, absl::StrCat(language, ".xml"));

@@ -179,4 +179,20 @@ Pixels ShrinkTowards(Pixels pixels, int min_side) {
   return ShrinkBy(pixels, factor);
 }
 
+int64_t ScaledSide(int64_t length, int64_t longer, int64_t side) {
+  return std::max<int64_t>(1, (2 * length * side + longer) / (2 * longer));
+}
+
+Pixels ReducePicture(Pixels pixels, int64_t side) {
+  // Down to twice the final size: averaging is cheap, and the last factor of two to four
+  // is left to the better filter.  Rounding may leave a little more to do, hence a loop,
+  // and hence reducing twice is reducing once.
+  for (;;) {
+    const int64_t longer = std::max(pixels.width, pixels.height);
+    const int64_t least = 2 * ScaledSide(std::min(pixels.width, pixels.height), longer, side);
+    if (std::min(pixels.width, pixels.height) < 2 * least) return pixels;
+    pixels = ShrinkTowards(std::move(pixels), static_cast<int>(least));
+  }
+}
+
 }  // namespace sightline

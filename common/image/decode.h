@@ -47,6 +47,15 @@ absl::StatusOr<Pixels> DecodeImage(absl::string_view bytes, const DecodeLimits& 
 // `min_side`; the picture itself if it is too small for a factor of two.
 Pixels ShrinkTowards(Pixels pixels, int min_side);
 
+// Length that the side `length` of a picture gets when its longer side, `longer`, becomes
+// `side`.
+int64_t ScaledSide(int64_t length, int64_t longer, int64_t side);
+
+// The picture shrunk by a whole factor until it is less than four times as large as a
+// square of `side` needs it: what laying it on such a square begins with.  Doing it twice
+// is doing it once.
+Pixels ReducePicture(Pixels pixels, int64_t side);
+
 }  // namespace sightline
 
 #endif  // SIGHTLINE_COMMON_IMAGE_DECODE_H_

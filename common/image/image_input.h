@@ -54,6 +54,10 @@ class RegionExtractor {
   // The picture as small as Extract may get it with the same result: what a queue of
   // pictures should hold.  Idempotent.
   virtual Pixels Reduce(Pixels image) const { return image; }
+
+  // Reduce as a number, for a process that has no model: ReducePicture(image, side) of
+  // decode.h changes nothing that Extract gives.  0: there is no such side.
+  virtual int64_t reduced_side() const { return 0; }
 };
 
 }  // namespace sightline

@@ -39,6 +39,7 @@ void Progress::Begin(absl::string_view phase, absl::string_view unit, int64_t to
   phase_ = std::string(phase);
   unit_ = std::string(unit);
   total_ = total;
+  detail_.clear();
   done_ = skipped_ = 0;
   start_ = clock_->Now();
   next_show_ = start_ + (options_.terminal ? options_.draw_period : options_.log_period);
@@ -57,6 +58,11 @@ void Progress::Skip(int64_t count) {
   MaybeShow(/*force=*/false);
 }
 
+void Progress::Detail(absl::string_view text) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  detail_ = std::string(text);
+}
+
 void Progress::End() {
   std::lock_guard<std::mutex> lock(mutex_);
   MaybeShow(/*force=*/true);
@@ -70,8 +76,9 @@ void Progress::MaybeShow(bool force) {
   if (options_.terminal) {
     if (!options_.write) return;
     // Blanks cover the rest of a longer line before.
-    options_.write(absl::StrFormat(
-        "\r%-100s", ProgressLine(phase_, unit_, done_, skipped_, total_, now - start_)));
+    const std::string line = ProgressLine(phase_, unit_, done_, skipped_, total_, now - start_);
+    options_.write(
+        absl::StrFormat("\r%-100s", detail_.empty() ? line : absl::StrCat(line, "  ", detail_)));
     return;
   }
   Log(Severity::kInfo, "progress",
@@ -80,7 +87,8 @@ void Progress::MaybeShow(bool force) {
        {"done", done_},
        {"total", total_},
        {"per_second", RateOf(done_ - skipped_, now - start_)},
-       {"elapsed_seconds", now - start_}});
+       {"elapsed_seconds", now - start_},
+       {"detail", detail_}});
 }
 
 }  // namespace sightline

@@ -39,6 +39,10 @@ class Progress {
   // towards the rate.
   void Skip(int64_t count);
 
+  // More to say of the phase, until the next call or phase: stands behind the bar and in
+  // the log line.
+  void Detail(absl::string_view text);
+
   // Ends the phase: the last state of the bar stays on the terminal.
   void End();
 
@@ -48,7 +52,7 @@ class Progress {
   const Options options_;
   Clock* const clock_;
   std::mutex mutex_;
-  std::string phase_, unit_;  // guarded by mutex_, as all below
+  std::string phase_, unit_, detail_;  // guarded by mutex_, as all below
   int64_t total_ = 0;
   int64_t done_ = 0;
   int64_t skipped_ = 0;

@@ -62,11 +62,6 @@ torch::Tensor ToPlanes(const Pixels& pixels) {
       .to(torch::kFloat32, /*non_blocking=*/false, /*copy=*/false, at::MemoryFormat::Contiguous);
 }
 
-// Length that the side `length` gets when `longer` becomes `side`.
-int64_t Scaled(int64_t length, int64_t longer, int64_t side) {
-  return std::max<int64_t>(1, (2 * length * side + longer) / (2 * longer));
-}
-
 torch::Tensor Resized(const Pixels& pixels, int64_t width, int64_t height) {
   torch::Tensor planes = ToPlanes(pixels).unsqueeze(0);
   planes = at::_upsample_bicubic2d_aa(planes, {height, width}, /*align_corners=*/false);
@@ -104,6 +99,7 @@ class GridExtractor : public RegionExtractor {
   Pixels Reduce(Pixels image) const override {
     return CheckPixels(image).ok() ? ReducePicture(std::move(image), image_size_) : image;
   }
+  int64_t reduced_side() const override { return image_size_; }
 
  private:
   absl::Status ExtractOne(const Pixels& pixels, RegionSet* set) const {
@@ -173,23 +169,11 @@ torch::Tensor GridNetImpl::forward(const torch::Tensor& pictures) {
   return x.flatten(2).transpose(1, 2);
 }
 
-Pixels ReducePicture(Pixels pixels, int64_t side) {
-  // Down to twice the final size: averaging is cheap, and the last factor of two to four
-  // is left to the better filter.  Rounding may leave a little more to do, hence a loop,
-  // and hence reducing twice is reducing once.
-  for (;;) {
-    const int64_t longer = std::max(pixels.width, pixels.height);
-    const int64_t least = 2 * Scaled(std::min(pixels.width, pixels.height), longer, side);
-    if (std::min(pixels.width, pixels.height) < 2 * least) return pixels;
-    pixels = ShrinkTowards(std::move(pixels), static_cast<int>(least));
-  }
-}
-
 torch::Tensor SquarePicture(const Pixels& original, int64_t side) {
   const Pixels pixels = ReducePicture(original, side);
   const int64_t longer = std::max(pixels.width, pixels.height);
-  const int64_t width = Scaled(pixels.width, longer, side);
-  const int64_t height = Scaled(pixels.height, longer, side);
+  const int64_t width = ScaledSide(pixels.width, longer, side);
+  const int64_t height = ScaledSide(pixels.height, longer, side);
   torch::Tensor square = torch::ones({3, side, side});
   square.narrow(1, (side - height) / 2, height)
       .narrow(2, (side - width) / 2, width)

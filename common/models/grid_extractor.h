@@ -78,10 +78,6 @@ class GridNetImpl : public torch::nn::Module {
 };
 TORCH_MODULE(GridNet);
 
-// The picture shrunk by a whole factor until it is less than four times as large as the
-// square needs; what SquarePicture begins with, so doing it before changes nothing.
-Pixels ReducePicture(Pixels pixels, int64_t side);
-
 // The picture on a white square of `side` pixels, 3 x side x side, 0 to 1: shrunk by a
 // whole factor first (which bounds memory and time for giants), then resized bicubically
 // with antialiasing, centred.  `pixels` must be well formed, see CheckPixels.

@@ -15,7 +15,8 @@
 
 namespace sightline {
 
-absl::StatusOr<EncodeSummary> RunCorpusEncoder(const CorpusEncoderConfig& config, bool terminal,
+absl::StatusOr<EncodeSummary> RunCorpusEncoder(const CorpusEncoderConfig& config,
+                                               DecoderStarter* starter, bool terminal,
                                                const CallContext& call) {
   ComputePool::SingleThreadedLibraries();
   UseSingleThreadedTorch();
@@ -52,9 +53,10 @@ absl::StatusOr<EncodeSummary> RunCorpusEncoder(const CorpusEncoderConfig& config
     std::fflush(stderr);
   };
   Progress progress(progress_options, Clock::Real());
+  DecoderPool decoders(starter, config.max_decode_time);
   CorpusEncoderJob job(config.job, std::move(corpora),
                        MakeCorpusModels(std::move(encoder), std::move(reranker)), embedding,
-                       Clock::Real(), &progress);
+                       &decoders, Clock::Real(), &progress);
   return job.Run(call);
 }
 

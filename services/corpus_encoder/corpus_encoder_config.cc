@@ -1,7 +1,9 @@
 #include "services/corpus_encoder/corpus_encoder_config.h"
 
+#include <cstdlib>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
@@ -13,6 +15,8 @@
 
 namespace sightline {
 namespace {
+
+constexpr int kMaxWorkers = 10'000;
 
 CorpusSpec ReadCorpusSpec(ConfigReader section, const std::string& language) {
   CorpusSpec spec;
@@ -52,7 +56,8 @@ std::string ReadName(ConfigReader& root, absl::string_view key, absl::string_vie
   return name;
 }
 
-void ReadLimits(ConfigReader root, CorpusEncoderOptions& job) {
+void ReadLimits(ConfigReader root, CorpusEncoderConfig& config) {
+  CorpusEncoderOptions& job = config.job;
   ConfigReader limits = root.Section("limits");
   const DecodeLimits& defaults = job.limits;
   job.limits.max_bytes = limits.Bytes("max_image_bytes", defaults.max_bytes, 1, int64_t{1} << 30);
@@ -61,7 +66,31 @@ void ReadLimits(ConfigReader root, CorpusEncoderOptions& job) {
       static_cast<int>(limits.Int("max_image_side", defaults.max_side, 1, 100'000));
   job.max_decode_bytes =
       limits.Bytes("max_decode_bytes", job.max_decode_bytes, 1, int64_t{1} << 40);
+  config.max_decode_time = limits.Duration("max_decode_time", config.max_decode_time,
+                                           absl::Milliseconds(1), absl::Hours(1));
   job.max_quarantine_share = limits.Double("max_quarantine_share", job.max_quarantine_share, 0, 1);
+}
+
+// Which worker this is.  In an Indexed Job of Kubernetes each pod is told its number.
+WorkShare ReadShare(ConfigReader& root) {
+  WorkShare share;
+  share.workers = static_cast<int>(root.Int("workers", 1, 1, kMaxWorkers));
+  const char* const index = std::getenv("JOB_COMPLETION_INDEX");
+  int64_t otherwise = 0;
+  if (share.workers > 1 && !root.Has("worker") &&
+      (index == nullptr || !absl::SimpleAtoi(index, &otherwise))) {
+    root.AddProblem("worker",
+                    "is needed with more than one of workers, unless the environment "
+                    "variable JOB_COMPLETION_INDEX has it");
+  }
+  share.worker = static_cast<int>(root.Int("worker", otherwise, 0, share.workers - 1));
+  if (share.worker < 0 || share.worker >= share.workers) {
+    root.AddProblem(
+        "worker",
+        absl::StrCat("is ", share.worker, " by JOB_COMPLETION_INDEX, which must be below workers, ",
+                     share.workers));
+  }
+  return share;
 }
 
 // A YAML scalar that means `text`, whatever is in it.
@@ -87,7 +116,7 @@ std::string CorpusYaml(absl::string_view value) {
 struct FlagValues {
   CorpusEncoderFlags flags;
   std::string store, model, reranker, images_index, captions_index, generation;
-  std::string shards, threads, max_quarantine_share;
+  std::string shards, base, worker, workers, threads, max_quarantine_share;
   std::vector<std::string> corpora;
   bool no_publish = false;
 };
@@ -107,6 +136,13 @@ Flags DefineFlags(FlagValues* values) {
   flags.String("images-index", "NAME", "default images", &values->images_index);
   flags.String("captions-index", "NAME", "default captions", &values->captions_index);
   flags.String("generation", "NAME", "default: a hash of the content", &values->generation);
+  flags.String("base", "GENERATION",
+               "carry unchanged items over from it, or from none; default: what CURRENT names",
+               &values->base);
+  flags.String("worker", "I",
+               "which of the workers this is, from 0; default: $JOB_COMPLETION_INDEX",
+               &values->worker);
+  flags.String("workers", "N", "how many processes share the job; default 1", &values->workers);
   flags.String("threads", "N", "core budget; default: the cores there are", &values->threads);
   flags.String("max-quarantine-share", "X",
                "how many of the pictures may be bad, 0 to 1; default 0.05",
@@ -131,6 +167,9 @@ std::string YamlOf(const FlagValues& values) {
   add("images_index", values.images_index);
   add("captions_index", values.captions_index);
   add("generation", values.generation);
+  add("base", values.base);
+  add("worker", values.worker);
+  add("workers", values.workers);
   if (values.no_publish) absl::StrAppend(&yaml, "publish: false\n");
   add("compute:\n  threads", values.threads);
   add("limits:\n  max_quarantine_share", values.max_quarantine_share);
@@ -168,6 +207,10 @@ absl::StatusOr<CorpusEncoderConfig> ReadCorpusEncoderConfig(ConfigFile* file) {
   }
   job.shard_count = static_cast<int>(root.Int("shards", job.shard_count, 1, kMaxShardCount));
   job.publish = root.Bool("publish", job.publish);
+  job.base = ReadName(root, "base", "", kMaxGenerationNameLength);
+  job.share = ReadShare(root);
+  job.await.stall_timeout = root.Duration("stall_timeout", job.await.stall_timeout,
+                                          absl::Seconds(1), absl::Hours(24 * 7));
   job.unit_size = static_cast<int>(root.Int("unit_size", job.unit_size, 1, 4096));
 
   config.compute = ReadComputeConfig(root);
@@ -175,7 +218,7 @@ absl::StatusOr<CorpusEncoderConfig> ReadCorpusEncoderConfig(ConfigFile* file) {
   job.decode_threads =
       static_cast<int>(root.Int("decode_threads", config.compute.threads, 1, 1024));
   job.read_threads = static_cast<int>(root.Int("read_threads", config.compute.threads, 1, 1024));
-  ReadLimits(root, job);
+  ReadLimits(root, config);
   root.Section("log").Choice("level", "info", {"debug", "info", "warning", "error"});
   RETURN_IF_ERROR(file->Finish());
   return config;
@@ -202,8 +245,8 @@ std::string CorpusEncoderUsage() {
       "usage: corpus_encoder --config FILE [--check]\n"
       "       corpus_encoder --store DIR --model SHA256 --corpus KIND[:PATH]... [settings]\n\n",
       DefineFlags(&values).Help(),
-      "\nEnds with 0 when done, 1 on failure, 2 on wrong usage, 75 when interrupted: the same\n"
-      "command goes on where it stopped.\n");
+      "\nEnds with 0 when done, 1 on failure, 2 on wrong usage, 75 when interrupted or when other\n"
+      "workers do not deliver: the same command goes on where it stopped.\n");
 }
 
 }  // namespace sightline

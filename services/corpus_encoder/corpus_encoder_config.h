@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "common/config/config.h"
 #include "common/config/sections.h"
 #include "common/dataset/open_corpus.h"
@@ -19,6 +20,7 @@ struct CorpusEncoderConfig {
   bool verify_model = true;
   std::vector<CorpusSpec> corpora;
   ComputeConfig compute;
+  absl::Duration max_decode_time = absl::Seconds(60);  // of one picture
   CorpusEncoderOptions job;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -14,10 +15,11 @@
 #include "common/bundle/generation.h"
 #include "common/bundle/publication.h"
 #include "common/log/log.h"
+#include "services/corpus_encoder/base_choice.h"
+#include "services/corpus_encoder/corpus_checks.h"
 #include "services/corpus_encoder/field_hash.h"
 #include "services/corpus_encoder/generation_writer.h"
-#include "services/corpus_encoder/picture_pipeline.h"
-#include "services/corpus_encoder/unit_encoder.h"
+#include "services/corpus_encoder/unit_file.h"
 #include "services/corpus_encoder/work_lock.h"
 
 namespace sightline {
@@ -26,52 +28,24 @@ namespace {
 // Enough to tell contents apart, short enough to be typed.
 constexpr size_t kGenerationNameLength = 16;
 
-std::string PerSecond(double amount, absl::Duration time, absl::string_view unit) {
-  const double seconds = absl::ToDoubleSeconds(time);
-  return seconds > 0 ? absl::StrFormat("%.1f %s/s", amount / seconds, unit) : "-";
-}
-
-void LogWarnings(const std::vector<CorpusProblem>& warnings) {
-  constexpr size_t kMostLogged = 20;
-  for (size_t i = 0; i < std::min(kMostLogged, warnings.size()); ++i) {
-    Log(Severity::kWarning, "item is incomplete",
-        {{"item_id", warnings[i].item_id},
-         {"path", warnings[i].path},
-         {"reason", warnings[i].reason}});
-  }
-  if (warnings.size() > kMostLogged) {
-    Log(Severity::kWarning, "more items are incomplete",
-        {{"count", warnings.size() - kMostLogged}});
-  }
+// Files by which workers keep in touch, and those of a process that was killed while it
+// wrote one.
+bool IsWorkFile(absl::string_view name) {
+  return absl::StrContains(name, ".unit") || absl::StrContains(name, ".scan") ||
+         absl::StrContains(name, ".base");
 }
 
 }  // namespace
 
-std::string EncodeSummary::Report() const {
-  constexpr double kMega = 1e6;
-  return absl::StrCat(
-      "generation ", generation, published ? " (published)" : "", "\n",
-      absl::StrFormat("  items     %d images, %d captions; in quarantine %d images, %d captions\n",
-                      image_count, caption_count, quarantined_image_count,
-                      quarantined_caption_count),
-      absl::StrFormat("  units     %d, of which %d were finished by an earlier run\n", unit_count,
-                      reused_unit_count),
-      "  read      ", PerSecond(read_byte_count / kMega, scan_time, "MB"), "\n  decode    ",
-      PerSecond(pixel_count / kMega, decode_time, "megapixels"), " a thread\n  encode    ",
-      PerSecond(encoded_image_count + encoded_caption_count, encode_time, "items"),
-      absl::StrFormat("; waited %.1f s for pictures\n", absl::ToDoubleSeconds(wait_time)),
-      absl::StrFormat("  write     %.1f MB, ", written_byte_count / kMega),
-      PerSecond(written_byte_count / kMega, write_time, "MB"), "\n");
-}
-
 CorpusEncoderJob::CorpusEncoderJob(const CorpusEncoderOptions& options,
                                    std::vector<std::unique_ptr<CorpusReader>> corpora,
                                    CorpusModels models, const bundle::v1::EmbeddingSpec& embedding,
-                                   Clock* clock, Progress* progress)
+                                   DecoderPool* decoders, Clock* clock, Progress* progress)
     : options_(options),
       corpora_(std::move(corpora)),
       models_(std::move(models)),
       embedding_(embedding),
+      decoders_(decoders),
       clock_(clock),
       progress_(progress),
       work_directory_(JoinPath(JoinPath(options.store, "work"), options.images_index)) {}
@@ -86,143 +60,86 @@ absl::StatusOr<EncodeSummary> CorpusEncoderJob::Run(const CallContext& call) {
 }
 
 absl::Status CorpusEncoderJob::RunSteps(const CallContext& call) {
+  summary_.worker = options_.share.worker;
+  summary_.workers = options_.share.workers;
   RETURN_IF_ERROR(CheckModelsForCorpus(models_));
   RETURN_IF_ERROR(MakeDirectories(work_directory_));
-  ASSIGN_OR_RETURN(const WorkLock lock, WorkLock::Take(work_directory_));
+  ASSIGN_OR_RETURN(const WorkLock lock, WorkLock::Take(work_directory_, options_.share));
 
+  Plan plan;
+  plan.context.encoder = models_.encoder->id();
+  if (models_.reranker != nullptr) plan.context.reranker = models_.reranker->id();
+  plan.context.deterministic = options_.deterministic;
+  plan.context.limits = options_.limits;
+  plan.context.caption_language = options_.caption_language;
+  ASSIGN_OR_RETURN(CorpusScan scan, Scan(call));
+  plan.content = ContentHash(scan, plan.context);
+  summary_.generation = options_.generation.empty() ? plan.content.substr(0, kGenerationNameLength)
+                                                    : options_.generation;
+  plan.picture_count = static_cast<int64_t>(scan.pictures.size() + scan.quarantine.size());
+  plan.warnings = std::move(scan.warnings);
+  plan.scan_files = std::move(scan.files);
+  ASSIGN_OR_RETURN(const bool written, FindWritten(plan));
+  if (written) return options_.share.writes() ? Publish(call) : absl::OkStatus();
+
+  RETURN_IF_ERROR(OpenBase(plan));
+  plan.corpus = DivideCorpus(std::move(scan.pictures), plan.base, plan.context);
+  plan.units = CutIntoUnits(plan.corpus.fresh, options_.unit_size, plan.context);
+  summary_.unit_count = static_cast<int64_t>(plan.units.size());
+  summary_.carried_image_count = static_cast<int64_t>(plan.corpus.carried.size());
+  for (const CarriedPicture& picture : plan.corpus.carried) {
+    summary_.carried_caption_count += static_cast<int64_t>(picture.captions.size());
+  }
+  RETURN_IF_ERROR(EncodeOwnUnits(plan, call));
+  if (!options_.share.writes()) return absl::OkStatus();
+  RETURN_IF_ERROR(CollectAll(plan, call));
+  RETURN_IF_ERROR(CheckQuarantine(plan));
+  RETURN_IF_ERROR(Write(plan, call));
+  RETURN_IF_ERROR(Publish(call));
+  RemoveStaleFiles(plan);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<CorpusScan> CorpusEncoderJob::Scan(const CallContext& call) {
   const absl::Time start = clock_->Now();
-  ScanOptions scan_options;
-  scan_options.threads = options_.read_threads;
-  scan_options.max_picture_bytes = options_.limits.max_bytes;
-  ASSIGN_OR_RETURN(const CorpusScan scan, ScanCorpora(corpora_, scan_options, call, progress_));
-  summary_.scan_time = clock_->Now() - start;
-  summary_.read_byte_count = scan.byte_count;
+  ScanOptions options;
+  options.threads = options_.read_threads;
+  options.max_picture_bytes = options_.limits.max_bytes;
+  options.share = options_.share;
+  options.work_directory = work_directory_;
+  options.await = options_.await;
+  ASSIGN_OR_RETURN(CorpusScan scan, ScanCorpora(corpora_, options, call, progress_));
+  summary_.await_time = scan.await_time;
+  summary_.scan_time = clock_->Now() - start - scan.await_time;
+  scanned_.time = summary_.scan_time;
+  scanned_.byte_count = scan.byte_count;
+  scanned_.item_count = scan.read_count;
+  summary_.read = scanned_;
+
+  std::vector<CorpusProblem> duplicates = FindDuplicates(scan.pictures);
+  summary_.duplicate_count = static_cast<int64_t>(duplicates.size());
+  std::move(duplicates.begin(), duplicates.end(), std::back_inserter(scan.warnings));
   summary_.warning_count = static_cast<int64_t>(scan.warnings.size());
   LogWarnings(scan.warnings);
-
-  UnitContext context;
-  context.encoder = models_.encoder->id();
-  if (models_.reranker != nullptr) context.reranker = models_.reranker->id();
-  context.deterministic = options_.deterministic;
-  context.limits = options_.limits;
-  context.caption_language = options_.caption_language;
-  const std::vector<WorkUnit> units = CutIntoUnits(scan.pictures, options_.unit_size, context);
-  summary_.unit_count = static_cast<int64_t>(units.size());
-  bad_images_ = scan.quarantine;
-  RETURN_IF_ERROR(EncodeMissing(units, call));
-  RETURN_IF_ERROR(CheckQuarantine(scan));
-  RETURN_IF_ERROR(WriteAndPublish(scan, units, call));
-  RemoveStaleUnits(units);
-  return absl::OkStatus();
-}
-
-absl::StatusOr<std::vector<WorkUnit>> CorpusEncoderJob::FindMissing(
-    const std::vector<WorkUnit>& units, const CallContext& call) {
-  std::vector<WorkUnit> missing;
-  for (const WorkUnit& unit : units) {
-    RETURN_IF_ERROR(call.Check("looking for finished units"));
-    const std::string path = UnitFilePath(work_directory_, unit.hash);
-    const absl::StatusOr<UnitResult> result =
-        ReadUnitFile(path, unit.hash, embedding_.dimension(), /*verify=*/true);
-    if (result.ok()) {
-      TakeNote(unit, *result);
-      ++summary_.reused_unit_count;
-      progress_->Skip(static_cast<int64_t>(unit.pictures.size()));
-    } else if (absl::IsNotFound(result.status())) {
-      missing.push_back(unit);
-    } else if (absl::IsDataLoss(result.status()) || absl::IsFailedPrecondition(result.status())) {
-      // Damaged, or of a newer format: it can be made again.
-      Log(Severity::kWarning, "unit file is made anew",
-          {{"path", path}, {"error", result.status()}});
-      missing.push_back(unit);
-    } else {
-      return result.status();
-    }
-  }
-  return missing;
-}
-
-absl::Status CorpusEncoderJob::EncodeMissing(const std::vector<WorkUnit>& units,
-                                             const CallContext& call) {
-  int64_t picture_count = 0;
-  for (const WorkUnit& unit : units) picture_count += static_cast<int64_t>(unit.pictures.size());
-  progress_->Begin("encode", "pictures", picture_count);
-  ASSIGN_OR_RETURN(const std::vector<WorkUnit> missing, FindMissing(units, call));
-
-  PipelineOptions pipeline_options;
-  pipeline_options.threads = options_.decode_threads;
-  pipeline_options.max_decode_bytes = options_.max_decode_bytes;
-  pipeline_options.limits = options_.limits;
-  PicturePipeline pipeline(missing, pipeline_options, models_.extractors(), call);
-  for (const WorkUnit& unit : missing) {
-    const absl::Time start = clock_->Now();
-    ASSIGN_OR_RETURN(std::vector<DecodedPicture> pictures, pipeline.Next());
-    const absl::Time decoded = clock_->Now();
-    ASSIGN_OR_RETURN(const UnitResult result, EncodeUnit(models_, unit, std::move(pictures),
-                                                         options_.caption_language, call));
-    summary_.wait_time += decoded - start;
-    summary_.encode_time += clock_->Now() - decoded;
-    RETURN_IF_ERROR(WriteUnitFile(UnitFilePath(work_directory_, unit.hash), unit.hash,
-                                  embedding_.dimension(), result));
-    TakeNote(unit, result);
-    summary_.encoded_image_count += static_cast<int64_t>(result.images.size());
-    summary_.encoded_caption_count += static_cast<int64_t>(result.captions.size());
-    progress_->Advance(static_cast<int64_t>(unit.pictures.size()));
-  }
-  progress_->End();
-  const PicturePipeline::Stats stats = pipeline.stats();
-  summary_.pixel_count = stats.pixel_count;
-  summary_.decode_time = stats.decode_time;
-  return absl::OkStatus();
-}
-
-void CorpusEncoderJob::TakeNote(const WorkUnit& unit, const UnitResult& result) {
-  ++finished_unit_count_;
-  for (size_t i = 0; i < std::min(result.images.size(), unit.pictures.size()); ++i) {
-    const UnitRow& row = result.images[i];
-    if (!row.rejected.empty()) {
-      bad_images_.push_back({row.item_id, unit.pictures[i].item.path, row.rejected});
-    }
-  }
-  seen_caption_count_ += static_cast<int64_t>(result.captions.size());
-  for (const UnitRow& row : result.captions) {
-    if (!row.rejected.empty()) bad_captions_.push_back({row.item_id, "", row.rejected});
-  }
-}
-
-absl::Status CorpusEncoderJob::CheckQuarantine(const CorpusScan& scan) {
-  summary_.quarantined_image_count = static_cast<int64_t>(bad_images_.size());
-  summary_.quarantined_caption_count = static_cast<int64_t>(bad_captions_.size());
-  const int64_t image_count = static_cast<int64_t>(scan.pictures.size() + scan.quarantine.size());
-  absl::Status status =
-      CheckQuarantineShare("pictures", bad_images_, image_count, options_.max_quarantine_share);
-  if (status.ok()) {
-    status = CheckQuarantineShare("captions", bad_captions_, seen_caption_count_,
-                                  options_.max_quarantine_share);
-  }
-  if (status.ok() && summary_.quarantined_image_count == image_count) {
-    status = absl::FailedPreconditionError(
-        absl::StrCat("all ", image_count, " pictures are bad; the first: ", bad_images_[0].item_id,
-                     ": ", bad_images_[0].reason));
-  }
-  if (status.ok()) return status;
-  std::vector<QuarantineEntry> all = bad_images_;
-  all.insert(all.end(), bad_captions_.begin(), bad_captions_.end());
-  const std::string path = JoinPath(work_directory_, kQuarantineFile);
-  RETURN_IF_ERROR(WriteFileAtomically(path, QuarantineJsonLines(std::move(all))));
-  return absl::FailedPreconditionError(
-      absl::StrCat(status.message(), ".  All of them are in ", path));
+  scan_quarantine_ = scan.quarantine;
+  return scan;
 }
 
 std::string CorpusEncoderJob::ContentHash(const CorpusScan& scan,
-                                          const std::vector<WorkUnit>& units) const {
+                                          const UnitContext& context) const {
   FieldHash hash;
-  hash.Add("sightline corpus 1");
+  hash.Add("sightline corpus 2");
   hash.AddNumber(options_.shard_count);
+  hash.AddNumber(options_.unit_size);
   hash.Add(embedding_.space());
-  for (const WorkUnit& unit : units) hash.Add(unit.hash);
-  // What the records hold beyond what the units know of.
+  hash.Add(context.encoder);
+  hash.Add(context.reranker);
   for (const ScannedPicture& picture : scan.pictures) {
+    hash.Add(ImageContentHash(picture, context));
+    for (const CaptionItem& caption : CaptionItemsOf(picture.item, context.caption_language)) {
+      hash.Add(CaptionContentHash(caption, context));
+    }
+    // What the records hold beyond that.
     hash.Add(picture.item.path);
     hash.AddNumber(static_cast<int64_t>(picture.item.tags.size()));
     for (const std::string& tag : picture.item.tags) hash.Add(tag);
@@ -231,57 +148,240 @@ std::string CorpusEncoderJob::ContentHash(const CorpusScan& scan,
   return hash.Hex();
 }
 
-absl::Status CorpusEncoderJob::WriteAndPublish(const CorpusScan& scan,
-                                               const std::vector<WorkUnit>& units,
-                                               const CallContext& call) {
+absl::StatusOr<bool> CorpusEncoderJob::FindWritten(const Plan& plan) {
+  WrittenGeneration found[2];
+  const std::string* const indexes[2] = {&options_.images_index, &options_.captions_index};
+  bool all = true;
+  for (int i = 0; i < 2; ++i) {
+    absl::StatusOr<WrittenGeneration> written =
+        FindWrittenGeneration(options_.store, *indexes[i], summary_.generation, plan.content);
+    if (!written.ok() && !absl::IsNotFound(written.status())) return written.status();
+    all = all && written.ok();
+    if (written.ok()) found[i] = *written;
+  }
+  if (!all) return false;
+  summary_.already_there = true;
+  summary_.image_count = found[0].item_count;
+  summary_.caption_count = found[1].item_count;
+  summary_.quarantined_image_count = found[0].quarantined_count;
+  summary_.quarantined_caption_count = found[1].quarantined_count;
+  return true;
+}
+
+absl::Status CorpusEncoderJob::OpenBase(Plan& plan) {
+  BaseChoice choice;
+  choice.store = options_.store;
+  choice.images_index = options_.images_index;
+  choice.captions_index = options_.captions_index;
+  choice.base = options_.base;
+  choice.required.embedding = embedding_;
+  choice.required.encoder_model = plan.context.encoder;
+  choice.required.reranker_model = plan.context.reranker;
+  choice.agreement_path = JoinPath(
+      work_directory_, absl::StrCat(plan.content.substr(0, kGenerationNameLength), ".base"));
+  choice.share = options_.share;
+  ASSIGN_OR_RETURN(plan.base, ChooseBase(choice));
+  summary_.base = plan.base.name();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<WorkUnit>> CorpusEncoderJob::FindMissing(Plan& plan,
+                                                                    const CallContext& call) {
+  std::vector<WorkUnit> missing;
+  for (const WorkUnit& unit : plan.units) {
+    RETURN_IF_ERROR(call.Check("looking for finished units"));
+    if (!options_.share.Owns(unit.hash)) continue;
+    const std::string path = UnitFilePath(work_directory_, unit.hash);
+    const absl::Status found =
+        UnitFile::Open(path, unit.hash, embedding_.dimension(), /*verify=*/true).status();
+    if (found.ok()) {
+      plan.checked_units.insert(unit.hash);
+      ++finished_unit_count_;
+      ++summary_.reused_unit_count;
+      progress_->Skip(static_cast<int64_t>(unit.pictures.size()));
+    } else if (absl::IsNotFound(found)) {
+      missing.push_back(unit);
+    } else if (absl::IsDataLoss(found) || absl::IsFailedPrecondition(found)) {
+      // Damaged, or of a newer format: it can be made again.
+      Log(Severity::kWarning, "unit file is made anew", {{"path", path}, {"error", found}});
+      missing.push_back(unit);
+    } else {
+      return found;
+    }
+  }
+  return missing;
+}
+
+absl::Status CorpusEncoderJob::EncodeOwnUnits(Plan& plan, const CallContext& call) {
+  int64_t picture_count = 0;
+  for (const WorkUnit& unit : plan.units) {
+    if (!options_.share.Owns(unit.hash)) continue;
+    picture_count += static_cast<int64_t>(unit.pictures.size());
+  }
+  progress_->Begin("encode", "pictures", picture_count);
+  ASSIGN_OR_RETURN(const std::vector<WorkUnit> missing, FindMissing(plan, call));
+  RETURN_IF_ERROR(EncodeMissing(missing, plan, call));
+  progress_->End();
+  return absl::OkStatus();
+}
+
+absl::Status CorpusEncoderJob::EncodeMissing(const std::vector<WorkUnit>& missing, Plan& plan,
+                                             const CallContext& call) {
+  PipelineOptions pipeline_options;
+  pipeline_options.threads = options_.decode_threads;
+  pipeline_options.max_decode_bytes = options_.max_decode_bytes;
+  pipeline_options.limits = options_.limits;
+  PicturePipeline pipeline(missing, pipeline_options, models_.extractors(), decoders_, call);
+  for (const WorkUnit& unit : missing) {
+    const absl::Time start = clock_->Now();
+    ASSIGN_OR_RETURN(std::vector<DecodedPicture> pictures, pipeline.Next());
+    const absl::Time decoded = clock_->Now();
+    ASSIGN_OR_RETURN(const UnitResult result, EncodeUnit(models_, unit, std::move(pictures),
+                                                         options_.caption_language, call));
+    ASSIGN_OR_RETURN(const int64_t byte_count,
+                     WriteUnitFile(UnitFilePath(work_directory_, unit.hash), unit.hash,
+                                   embedding_.dimension(), result));
+    plan.checked_units.insert(unit.hash);
+    ++finished_unit_count_;
+    summary_.wait_time += decoded - start;
+    summary_.encode.time += clock_->Now() - decoded;
+    summary_.encode.byte_count += byte_count;
+    summary_.encoded_image_count += static_cast<int64_t>(result.images.size());
+    summary_.encoded_caption_count += static_cast<int64_t>(result.captions.size());
+    summary_.encode.item_count = summary_.encoded_image_count + summary_.encoded_caption_count;
+    NotePipeline(pipeline);
+    progress_->Detail(summary_.Rates());
+    progress_->Advance(static_cast<int64_t>(unit.pictures.size()));
+  }
+  return absl::OkStatus();
+}
+
+void CorpusEncoderJob::NotePipeline(const PicturePipeline& pipeline) {
+  constexpr int64_t kBytesPerPixel = 3;
+  const PicturePipeline::Stats stats = pipeline.stats();
+  summary_.read = {scanned_.item_count + stats.picture_count,
+                   scanned_.byte_count + stats.byte_count,
+                   scanned_.time + stats.read_time / options_.decode_threads};
+  summary_.decode = {stats.picture_count, stats.pixel_count * kBytesPerPixel,
+                     stats.decode_time / options_.decode_threads};
+  summary_.lost_decoder_count = decoders_->lost_count();
+}
+
+absl::Status CorpusEncoderJob::CollectAll(Plan& plan, const CallContext& call) {
+  const absl::Time start = clock_->Now();
+  std::vector<WorkPiece> of_others;
+  for (const WorkUnit& unit : plan.units) {
+    if (options_.share.Owns(unit.hash)) continue;
+    of_others.push_back({unit.hash, absl::StrCat(unit.hash, ".unit")});
+  }
+  RETURN_IF_ERROR(AwaitPieces(work_directory_, std::move(of_others), "units", options_.share,
+                              options_.await, call, progress_));
+  summary_.await_time += clock_->Now() - start;
+  CollectOptions options;
+  options.work_directory = work_directory_;
+  options.dimension = embedding_.dimension();
+  options.caption_language = options_.caption_language;
+  options.checked = std::move(plan.checked_units);
+  absl::StatusOr<GenerationItems> items =
+      CollectItems(plan.units, plan.corpus.carried, plan.base, options, call);
+  if (absl::IsDataLoss(items.status()) && options_.share.workers > 1) {
+    return absl::DataLossError(absl::StrCat(
+        items.status().message(), "; run all workers again: the one it belongs to makes it anew"));
+  }
+  RETURN_IF_ERROR(items.status());
+  plan.items = *std::move(items);
+  plan.items.bad_images.insert(plan.items.bad_images.end(), scan_quarantine_.begin(),
+                               scan_quarantine_.end());
+  return absl::OkStatus();
+}
+
+absl::Status CorpusEncoderJob::CheckQuarantine(const Plan& plan) {
+  const GenerationItems& items = plan.items;
+  summary_.quarantined_image_count = static_cast<int64_t>(items.bad_images.size());
+  summary_.quarantined_caption_count = static_cast<int64_t>(items.bad_captions.size());
+  absl::Status status = CheckQuarantineShare("pictures", items.bad_images, plan.picture_count,
+                                             options_.max_quarantine_share);
+  if (status.ok()) {
+    status = CheckQuarantineShare("captions", items.bad_captions, items.caption_count,
+                                  options_.max_quarantine_share);
+  }
+  if (status.ok()) status = CheckSomeAreGood("pictures", items.bad_images, plan.picture_count);
+  if (status.ok()) return status;
+  std::vector<QuarantineEntry> all = items.bad_images;
+  all.insert(all.end(), items.bad_captions.begin(), items.bad_captions.end());
+  const std::string path = JoinPath(work_directory_, kQuarantineFile);
+  RETURN_IF_ERROR(WriteFileAtomically(path, QuarantineJsonLines(std::move(all))));
+  return absl::FailedPreconditionError(
+      absl::StrCat(status.message(), ".  All of them are in ", path));
+}
+
+absl::Status CorpusEncoderJob::Write(const Plan& plan, const CallContext& call) {
   const absl::Time start = clock_->Now();
   GenerationSpec spec;
   spec.store = options_.store;
-  spec.content = ContentHash(scan, units);
-  spec.generation = options_.generation.empty() ? spec.content.substr(0, kGenerationNameLength)
-                                                : options_.generation;
+  spec.content = plan.content;
+  spec.generation = summary_.generation;
+  spec.parent = plan.base.name();
   spec.shard_count = options_.shard_count;
   spec.embedding = embedding_;
-  spec.encoder_model = models_.encoder->id();
-  if (models_.reranker != nullptr) spec.reranker_model = models_.reranker->id();
-  spec.work_directory = work_directory_;
-  spec.caption_language = options_.caption_language;
+  spec.encoder_model = plan.context.encoder;
+  spec.reranker_model = plan.context.reranker;
+  spec.sources.units = plan.units;
+  spec.sources.work_directory = work_directory_;
+  spec.sources.context = plan.context;
+  spec.sources.dimension = embedding_.dimension();
+  if (plan.base.images != nullptr) {
+    RETURN_IF_ERROR(plan.base.images->Verify(options_.store, call));
+    RETURN_IF_ERROR(plan.base.captions->Verify(options_.store, call));
+  }
 
   spec.index = options_.images_index;
-  spec.item_kind = bundle::v1::IMAGE;
-  spec.quarantine = QuarantineJsonLines(bad_images_);
-  ASSIGN_OR_RETURN(const WrittenGeneration images, WriteGeneration(spec, units, call, progress_));
+  spec.sources.item_kind = bundle::v1::IMAGE;
+  spec.sources.base = plan.base.images.get();
+  spec.quarantine = QuarantineJsonLines(plan.items.bad_images);
+  spec.warnings = ProblemJsonLines(plan.warnings);
+  ASSIGN_OR_RETURN(const WrittenGeneration images,
+                   WriteGeneration(spec, plan.items.images, call, progress_));
   spec.index = options_.captions_index;
-  spec.item_kind = bundle::v1::CAPTION;
-  spec.quarantine = QuarantineJsonLines(bad_captions_);
-  ASSIGN_OR_RETURN(const WrittenGeneration captions, WriteGeneration(spec, units, call, progress_));
+  spec.sources.item_kind = bundle::v1::CAPTION;
+  spec.sources.base = plan.base.captions.get();
+  spec.quarantine = QuarantineJsonLines(plan.items.bad_captions);
+  spec.warnings = "";
+  ASSIGN_OR_RETURN(const WrittenGeneration captions,
+                   WriteGeneration(spec, plan.items.captions, call, progress_));
 
-  summary_.generation = spec.generation;
   summary_.image_count = images.item_count;
   summary_.caption_count = captions.item_count;
   for (const WrittenGeneration& written : {images, captions}) {
-    if (!written.already_there) summary_.written_byte_count += written.byte_count;
+    if (written.already_there) continue;
+    summary_.write.item_count += written.item_count;
+    summary_.write.byte_count += written.byte_count;
   }
-  summary_.write_time = clock_->Now() - start;
+  summary_.write.time = clock_->Now() - start;
+  return absl::OkStatus();
+}
+
+absl::Status CorpusEncoderJob::Publish(const CallContext& call) {
   if (!options_.publish) return absl::OkStatus();
   RETURN_IF_ERROR(call.Check("publishing"));
   for (const std::string& index : {options_.images_index, options_.captions_index}) {
     const absl::StatusOr<bundle::v1::CurrentGeneration> current =
         ReadCurrent(options_.store, index);
-    if (current.ok() && current->generation() == spec.generation) continue;
-    RETURN_IF_ERROR(PublishGeneration(options_.store, index, spec.generation).status());
+    if (current.ok() && current->generation() == summary_.generation) continue;
+    RETURN_IF_ERROR(PublishGeneration(options_.store, index, summary_.generation).status());
   }
   summary_.published = true;
   return absl::OkStatus();
 }
 
-void CorpusEncoderJob::RemoveStaleUnits(const std::vector<WorkUnit>& units) const {
-  std::set<std::string> wanted;
-  for (const WorkUnit& unit : units) wanted.insert(absl::StrCat(unit.hash, ".unit"));
+void CorpusEncoderJob::RemoveStaleFiles(const Plan& plan) const {
+  // Those of this corpus stay: a worker that is started late, or again, finds its work done.
+  std::set<std::string> wanted(plan.scan_files.begin(), plan.scan_files.end());
+  for (const WorkUnit& unit : plan.units) wanted.insert(absl::StrCat(unit.hash, ".unit"));
   const absl::StatusOr<std::vector<std::string>> names = ListDirectory(work_directory_);
   if (!names.ok()) return;
   for (const std::string& name : *names) {
-    if (!absl::StrContains(name, ".unit") || wanted.count(name) > 0) continue;
+    if (!IsWorkFile(name) || wanted.count(name) > 0) continue;
     std::error_code ignored;  // a file that stays costs space, nothing else
     std::filesystem::remove(JoinPath(work_directory_, name), ignored);
   }

@@ -1,32 +1,40 @@
 // The job: corpora and models in, two published generations out.
 //
 //   scan      list the corpora, read and hash every picture
+//   divide    what has not changed since a base generation is carried over from it
 //   encode    units that no earlier run has finished: decode, encode, write a unit file
-//   write     unit files into shards, ledger and manifest, for images and for captions
+//   collect   look at all that was made, and judge it
+//   write     units and base into shards, ledgers and manifest, for images and for captions
 //   publish   rename CURRENT of both indexes
 //
-// A job that is killed, at any point, leaves unit files that the next run takes over and
-// nothing that a server would look at.
+// Many workers scan and encode, each its share (work_share.h).  Worker 0 does the rest,
+// once, when all units are there: the last to finish might, but then nobody would be left
+// to say who is missing.  A worker that is killed, at any point, leaves files that the next
+// run takes over and nothing that a server would look at.
 #ifndef SIGHTLINE_SERVICES_CORPUS_ENCODER_CORPUS_ENCODER_JOB_H_
 #define SIGHTLINE_SERVICES_CORPUS_ENCODER_CORPUS_ENCODER_JOB_H_
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/time/time.h"
 #include "common/base/call_context.h"
 #include "common/dataset/corpus.h"
 #include "common/image/decode.h"
 #include "common/log/progress.h"
 #include "common/models/model.h"
 #include "services/corpus_encoder/corpus_scan.h"
+#include "services/corpus_encoder/decoder_pool.h"
+#include "services/corpus_encoder/encode_summary.h"
+#include "services/corpus_encoder/generation_items.h"
+#include "services/corpus_encoder/picture_pipeline.h"
 #include "services/corpus_encoder/quarantine.h"
 #include "services/corpus_encoder/unit_encoder.h"
-#include "services/corpus_encoder/unit_file.h"
+#include "services/corpus_encoder/work_share.h"
 #include "services/corpus_encoder/work_units.h"
 #include "sightline/bundle/v1/model_bundle.pb.h"
 
@@ -42,6 +50,9 @@ struct CorpusEncoderOptions {
   std::string caption_language = "en";
   int shard_count = 1;
   bool publish = true;
+  // From which items that have not changed are carried over; see BaseChoice.
+  std::string base;
+  WorkShare share;
 
   // Behaviour: changing one of these makes other units, which are encoded anew.
   int unit_size = 64;          // pictures in a unit, on average
@@ -52,74 +63,74 @@ struct CorpusEncoderOptions {
   int read_threads = 1;
   int decode_threads = 1;
   int64_t max_decode_bytes = int64_t{512} << 20;  // of pictures being decoded at one time
+  AwaitOptions await;
   // Of the pictures, and of the captions, that may be bad before the job fails.
   double max_quarantine_share = 0.05;
-};
-
-// What the job did, for people and for the log.
-struct EncodeSummary {
-  std::string generation;
-  int64_t image_count = 0;    // in the generation
-  int64_t caption_count = 0;  // in the generation
-  int64_t quarantined_image_count = 0;
-  int64_t quarantined_caption_count = 0;
-  int64_t warning_count = 0;
-  int64_t unit_count = 0;
-  int64_t reused_unit_count = 0;  // finished by an earlier run
-  int64_t encoded_image_count = 0;
-  int64_t encoded_caption_count = 0;
-  int64_t read_byte_count = 0;
-  int64_t pixel_count = 0;
-  int64_t written_byte_count = 0;
-  absl::Duration scan_time;    // wall
-  absl::Duration decode_time;  // summed over the decoding threads
-  absl::Duration encode_time;  // in the model, wall
-  absl::Duration wait_time;    // of the model for decoded pictures
-  absl::Duration write_time;   // wall
-  bool published = false;
-
-  // Five lines of text.
-  std::string Report() const;
 };
 
 // Run once; not thread-safe.
 class CorpusEncoderJob {
  public:
-  // `embedding` is the encoder's, from its bundle.  `clock` and `progress` outlive the job.
+  // `embedding` is the encoder's, from its bundle.  `decoders`, `clock` and `progress`
+  // outlive the job.
   CorpusEncoderJob(const CorpusEncoderOptions& options,
                    std::vector<std::unique_ptr<CorpusReader>> corpora, CorpusModels models,
-                   const bundle::v1::EmbeddingSpec& embedding, Clock* clock, Progress* progress);
+                   const bundle::v1::EmbeddingSpec& embedding, DecoderPool* decoders, Clock* clock,
+                   Progress* progress);
 
-  // CANCELLED, when `call` is: run it again to go on.  FailedPrecondition: too many bad
-  // pictures (the ledger is then in the work folder), a model that cannot do it, or
-  // another job at work on the same index.  Otherwise as scan, model and store report.
+  // CANCELLED, when `call` is, and DeadlineExceeded, naming them, when other workers do not
+  // deliver: run it again to go on.  FailedPrecondition: too many bad pictures (the ledger
+  // is then in the work folder), a model that cannot do it or has collapsed, a base that
+  // does not fit, or another process at work in its place.  Otherwise as scan, model and
+  // store report.
   absl::StatusOr<EncodeSummary> Run(const CallContext& call);
 
  private:
+  // The corpus on its way.
+  struct Plan {
+    UnitContext context;
+    std::string content;        // hash of all that the generation depends on
+    int64_t picture_count = 0;  // bad ones included
+    std::vector<CorpusProblem> warnings;
+    std::vector<std::string> scan_files;  // of the work folder
+    BaseGeneration base;
+    CorpusDivision corpus;
+    std::vector<WorkUnit> units;
+    std::set<std::string> checked_units;  // hashes, made or verified by this process
+    GenerationItems items;
+  };
+
   absl::Status RunSteps(const CallContext& call);
-  absl::Status EncodeMissing(const std::vector<WorkUnit>& units, const CallContext& call);
-  // Takes over what earlier runs have finished; returns the rest.
-  absl::StatusOr<std::vector<WorkUnit>> FindMissing(const std::vector<WorkUnit>& units,
-                                                    const CallContext& call);
-  void TakeNote(const WorkUnit& unit, const UnitResult& result);
-  absl::Status CheckQuarantine(const CorpusScan& scan);
-  absl::Status WriteAndPublish(const CorpusScan& scan, const std::vector<WorkUnit>& units,
-                               const CallContext& call);
-  std::string ContentHash(const CorpusScan& scan, const std::vector<WorkUnit>& units) const;
-  void RemoveStaleUnits(const std::vector<WorkUnit>& units) const;
+  absl::StatusOr<CorpusScan> Scan(const CallContext& call);
+  std::string ContentHash(const CorpusScan& scan, const UnitContext& context) const;
+  // True, with the summary filled, if earlier runs have written both generations.
+  absl::StatusOr<bool> FindWritten(const Plan& plan);
+  absl::Status OpenBase(Plan& plan);
+  absl::Status EncodeOwnUnits(Plan& plan, const CallContext& call);
+  absl::Status EncodeMissing(const std::vector<WorkUnit>& missing, Plan& plan,
+                             const CallContext& call);
+  // Takes over what earlier runs have finished of this worker's units; returns the rest.
+  absl::StatusOr<std::vector<WorkUnit>> FindMissing(Plan& plan, const CallContext& call);
+  void NotePipeline(const PicturePipeline& pipeline);
+  absl::Status CollectAll(Plan& plan, const CallContext& call);
+  absl::Status CheckQuarantine(const Plan& plan);
+  absl::Status Write(const Plan& plan, const CallContext& call);
+  absl::Status Publish(const CallContext& call);
+  void RemoveStaleFiles(const Plan& plan) const;
 
   const CorpusEncoderOptions options_;
   const std::vector<std::unique_ptr<CorpusReader>> corpora_;
   const CorpusModels models_;
   const bundle::v1::EmbeddingSpec embedding_;
+  DecoderPool* const decoders_;
   Clock* const clock_;
   Progress* const progress_;
   const std::string work_directory_;
 
   EncodeSummary summary_;
-  std::vector<QuarantineEntry> bad_images_, bad_captions_;
+  StageWork scanned_;  // of the summary's `read`: by the scan
+  std::vector<QuarantineEntry> scan_quarantine_;
   int64_t finished_unit_count_ = 0;
-  int64_t seen_caption_count_ = 0;
 };
 
 }  // namespace sightline

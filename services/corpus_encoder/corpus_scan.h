@@ -2,7 +2,7 @@
 //
 // Pictures are read twice, here and when they are decoded.  In return all work is known
 // before any begins: which units are done already, how long the rest will take, and the
-// name of the generation.
+// name of the generation.  Of several workers each reads its part (scan_share.h).
 #ifndef SIGHTLINE_SERVICES_CORPUS_ENCODER_CORPUS_SCAN_H_
 #define SIGHTLINE_SERVICES_CORPUS_ENCODER_CORPUS_SCAN_H_
 
@@ -12,10 +12,12 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "common/base/call_context.h"
 #include "common/dataset/corpus.h"
 #include "common/log/progress.h"
 #include "services/corpus_encoder/quarantine.h"
+#include "services/corpus_encoder/work_share.h"
 
 namespace sightline {
 
@@ -30,19 +32,27 @@ struct CorpusScan {
   std::vector<ScannedPicture> pictures;     // by item id
   std::vector<QuarantineEntry> quarantine;  // rejected by a reader, or unreadable
   std::vector<CorpusProblem> warnings;
-  int64_t byte_count = 0;
+  int64_t byte_count = 0;          // that this worker has read
+  int64_t read_count = 0;          // pictures that it has
+  absl::Duration await_time;       // for other workers
+  std::vector<std::string> files;  // of the work folder that keep this scan for other workers
 };
 
 struct ScanOptions {
   int threads = 1;
   int64_t max_picture_bytes = int64_t{32} << 20;
+  WorkShare share;
+  // For more than one worker: where they leave what they have read for each other.
+  std::string work_directory;
+  AwaitOptions await;
 };
 
-// Lists all corpora and reads every picture once, on `threads` threads.  `readers` must
-// outlive the result.  InvalidArgument when two corpora give one id, naming both paths,
-// or when there is no item at all; CANCELLED when `call` is; what a reader's List
-// returned.  A picture that is not there, not to be read, empty or too long is
+// Lists all corpora and reads every picture once, on `threads` threads, or waits until
+// another worker has.  `readers` must outlive the result.  InvalidArgument when two corpora give
+// one id, naming both paths, or when there is no item at all; CANCELLED when `call` is; what a
+// reader's List returned.  A picture that is not there, not to be read, empty or too long is
 // quarantined; trouble of the machine (I/O errors, too many open files) is an error.
+// DeadlineExceeded, naming them, when other workers do not deliver.
 absl::StatusOr<CorpusScan> ScanCorpora(const std::vector<std::unique_ptr<CorpusReader>>& readers,
                                        const ScanOptions& options, const CallContext& call,
                                        Progress* progress);

@@ -20,8 +20,9 @@ class FieldHash {
   }
   void AddNumber(int64_t number) { Add(absl::StrCat(number)); }
 
-  // 64 hex digits.  The object is spent.
+  // 64 hex digits, or 32 bytes.  The object is spent.
   std::string Hex() { return hash_.Hex(); }
+  std::string Raw() { return hash_.Raw(); }
 
  private:
   Sha256 hash_;

@@ -1,15 +1,21 @@
 #include "services/corpus_encoder/generation_writer.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
 #include <nlohmann/json.hpp>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/publication.h"
+#include "common/bundle/shard_source.h"
 #include "services/corpus_encoder/quarantine.h"
-#include "services/corpus_encoder/unit_file.h"
 
 namespace sightline {
 namespace {
@@ -17,24 +23,9 @@ namespace {
 constexpr absl::string_view kContentFile = "content.json";
 constexpr int64_t kMaxContentBytes = 1 << 20;
 
-std::string ContentJson(const GenerationSpec& spec) {
-  const nlohmann::ordered_json json = {{"content_sha256", spec.content}};
+std::string ContentJson(const std::string& content) {
+  const nlohmann::ordered_json json = {{"content_sha256", content}};
   return absl::StrCat(json.dump(2), "\n");
-}
-
-// The generation as it was written before; NotFound if it was not, or not to its end.
-absl::StatusOr<bundle::v1::GenerationManifest> FindWritten(const GenerationSpec& spec) {
-  ASSIGN_OR_RETURN(bundle::v1::GenerationManifest manifest,
-                   ReadGenerationManifest(spec.store, spec.index, spec.generation));
-  const std::string directory = GenerationDirectory(spec.store, spec.index, spec.generation);
-  const absl::StatusOr<std::string> content =
-      ReadFile(JoinPath(directory, kContentFile), kMaxContentBytes);
-  if (!content.ok() || *content != ContentJson(spec)) {
-    return absl::AlreadyExistsError(absl::StrCat(
-        "index ", spec.index, " has a generation ", spec.generation,
-        " of other content, and generations never change; give this one another name"));
-  }
-  return manifest;
 }
 
 int64_t BytesOf(const bundle::v1::GenerationManifest& manifest) {
@@ -45,86 +36,16 @@ int64_t BytesOf(const bundle::v1::GenerationManifest& manifest) {
   return bytes;
 }
 
-EncodedItem MakeItem(UnitRow row, std::string caption, const CorpusItem& image) {
-  EncodedItem item;
-  item.record.item_id = std::move(row.item_id);
-  item.record.caption = std::move(caption);
-  item.record.uri = Printable(image.path);
-  item.embedding = std::move(row.embedding);
-  item.features = std::move(row.features);
-  return item;
-}
-
-// Collects the items of one shard out of all units.
-class ShardCollector {
- public:
-  ShardCollector(const GenerationSpec& spec, int shard) : spec_(spec), shard_(shard) {}
-
-  absl::Status AddUnit(const WorkUnit& unit) {
-    ASSIGN_OR_RETURN(UnitResult result,
-                     ReadUnitFile(UnitFilePath(spec_.work_directory, unit.hash), unit.hash,
-                                  spec_.embedding.dimension(), /*verify=*/false));
-    return spec_.item_kind == bundle::v1::IMAGE ? AddImages(unit, std::move(result))
-                                                : AddCaptions(unit, std::move(result));
-  }
-
-  std::vector<EncodedItem> TakeItems() { return std::move(items_); }
-
- private:
-  bool Belongs(const UnitRow& row) const {
-    return row.rejected.empty() && ShardOf(row.item_id, spec_.shard_count) == shard_;
-  }
-
-  absl::Status AddImages(const WorkUnit& unit, UnitResult result) {
-    if (result.images.size() != unit.pictures.size()) return Mismatch(unit);
-    for (size_t i = 0; i < unit.pictures.size(); ++i) {
-      const CorpusItem& image = unit.pictures[i].item;
-      if (result.images[i].item_id != image.item_id) return Mismatch(unit);
-      if (!Belongs(result.images[i])) continue;
-      const CorpusCaption* caption = image.FirstCaption(spec_.caption_language);
-      items_.push_back(
-          MakeItem(std::move(result.images[i]), caption == nullptr ? "" : caption->text, image));
-      items_.back().record.tags = image.tags;
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status AddCaptions(const WorkUnit& unit, UnitResult result) {
-    size_t next = 0;
-    for (size_t i = 0; i < unit.pictures.size(); ++i) {
-      const CorpusItem& image = unit.pictures[i].item;
-      if (i >= result.images.size() || !result.images[i].rejected.empty()) continue;
-      for (CaptionItem& caption : CaptionItemsOf(image, spec_.caption_language)) {
-        if (next == result.captions.size() || result.captions[next].item_id != caption.item_id) {
-          return Mismatch(unit);
-        }
-        UnitRow& row = result.captions[next++];
-        if (Belongs(row)) {
-          items_.push_back(MakeItem(std::move(row), std::move(caption.text), image));
-        }
-      }
-    }
-    return next == result.captions.size() ? absl::OkStatus() : Mismatch(unit);
-  }
-
-  absl::Status Mismatch(const WorkUnit& unit) const {
-    return absl::DataLossError(absl::StrCat(UnitFilePath(spec_.work_directory, unit.hash),
-                                            " does not hold the items of its unit"));
-  }
-
-  const GenerationSpec& spec_;
-  const int shard_;
-  std::vector<EncodedItem> items_;
-};
-
 absl::StatusOr<bundle::v1::GenerationManifest> MakeManifest(const GenerationSpec& spec) {
   bundle::v1::GenerationManifest manifest;
   manifest.set_index(spec.index);
   manifest.set_generation(spec.generation);
-  manifest.set_item_kind(spec.item_kind);
+  manifest.set_item_kind(spec.sources.item_kind);
   *manifest.mutable_embedding() = spec.embedding;
   manifest.set_encoder_model(spec.encoder_model);
   manifest.set_reranker_model(spec.reranker_model);
+  manifest.set_parent_generation(spec.parent);
+  if (!spec.parent.empty()) return manifest;
   absl::StatusOr<bundle::v1::CurrentGeneration> current = ReadCurrent(spec.store, spec.index);
   if (current.ok()) {
     manifest.set_parent_generation(current->generation());
@@ -134,40 +55,87 @@ absl::StatusOr<bundle::v1::GenerationManifest> MakeManifest(const GenerationSpec
   return manifest;
 }
 
+// In the order that they have.
+std::vector<std::vector<const GenerationItem*>> ByShard(absl::Span<const GenerationItem> items,
+                                                        int shard_count) {
+  std::vector<std::vector<const GenerationItem*>> shards(shard_count);
+  for (const GenerationItem& item : items) {
+    shards[ShardOf(item.item_id, shard_count)].push_back(&item);
+  }
+  return shards;
+}
+
+absl::Status WriteShards(const GenerationSpec& spec, absl::Span<const GenerationItem> items,
+                         const std::string& directory, const CallContext& call, Progress* progress,
+                         bundle::v1::GenerationManifest* manifest) {
+  std::vector<std::vector<const GenerationItem*>> shards = ByShard(items, spec.shard_count);
+  progress->Begin(absl::StrCat("write ", spec.index), "items", static_cast<int64_t>(items.size()));
+  for (int shard = 0; shard < spec.shard_count; ++shard) {
+    GenerationShard source(std::move(shards[shard]), spec.sources, call);
+    ASSIGN_OR_RETURN(*manifest->add_shards(),
+                     WriteShardFrom(directory, shard, spec.shard_count, spec.embedding.dimension(),
+                                    spec.reranker_model, source));
+    progress->Advance(source.size());
+  }
+  progress->End();
+  manifest->set_item_count(static_cast<int64_t>(items.size()));
+  return absl::OkStatus();
+}
+
+// A run that was killed while it wrote a file has left it half, under a name that nobody
+// asks for; a generation is to hold its own files only.
+absl::Status RemoveHalfFiles(const std::string& directory) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFilesBelow(directory));
+  for (const std::string& name : names) {
+    const std::string path = JoinPath(directory, name);
+    if (absl::EndsWith(name, ".tmp") && ::unlink(path.c_str()) != 0 && errno != ENOENT) {
+      return FileError("remove", path, errno);
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
-absl::StatusOr<WrittenGeneration> WriteGeneration(const GenerationSpec& spec,
-                                                  absl::Span<const WorkUnit> units,
-                                                  const CallContext& call, Progress* progress) {
-  const absl::StatusOr<bundle::v1::GenerationManifest> written = FindWritten(spec);
-  if (written.ok()) {
-    return WrittenGeneration{written->item_count(), BytesOf(*written), /*already_there=*/true};
+absl::StatusOr<WrittenGeneration> FindWrittenGeneration(const std::string& store,
+                                                        const std::string& index,
+                                                        const std::string& generation,
+                                                        const std::string& content) {
+  ASSIGN_OR_RETURN(const bundle::v1::GenerationManifest manifest,
+                   ReadGenerationManifest(store, index, generation));
+  const std::string directory = GenerationDirectory(store, index, generation);
+  const absl::StatusOr<std::string> found =
+      ReadFile(JoinPath(directory, kContentFile), kMaxContentBytes);
+  if (!found.ok() || *found != ContentJson(content)) {
+    return absl::AlreadyExistsError(absl::StrCat(
+        "index ", index, " has a generation ", generation,
+        " of other content, and generations never change; give this one another name"));
   }
-  if (!absl::IsNotFound(written.status())) return written.status();
+  ASSIGN_OR_RETURN(const std::string ledger, ReadFile(JoinPath(directory, kQuarantineFile)));
+  return WrittenGeneration{manifest.item_count(), BytesOf(manifest),
+                           std::count(ledger.begin(), ledger.end(), '\n'),
+                           /*already_there=*/true};
+}
+
+absl::StatusOr<WrittenGeneration> WriteGeneration(const GenerationSpec& spec,
+                                                  absl::Span<const GenerationItem> items,
+                                                  const CallContext& call, Progress* progress) {
+  absl::StatusOr<WrittenGeneration> written =
+      FindWrittenGeneration(spec.store, spec.index, spec.generation, spec.content);
+  if (!absl::IsNotFound(written.status())) return written;
 
   const std::string directory = GenerationDirectory(spec.store, spec.index, spec.generation);
   ASSIGN_OR_RETURN(bundle::v1::GenerationManifest manifest, MakeManifest(spec));
-  progress->Begin(absl::StrCat("write ", spec.index), "units",
-                  static_cast<int64_t>(units.size()) * spec.shard_count);
-  int64_t item_count = 0;
-  for (int shard = 0; shard < spec.shard_count; ++shard) {
-    ShardCollector collector(spec, shard);
-    for (const WorkUnit& unit : units) {
-      RETURN_IF_ERROR(call.Check("writing the generation"));
-      RETURN_IF_ERROR(collector.AddUnit(unit));
-      progress->Advance(1);
-    }
-    ASSIGN_OR_RETURN(*manifest.add_shards(),
-                     WriteShard(directory, shard, spec.shard_count, spec.embedding.dimension(),
-                                spec.reranker_model, collector.TakeItems()));
-    item_count += manifest.shards(shard).item_count();
-  }
-  progress->End();
-  manifest.set_item_count(item_count);
+  RETURN_IF_ERROR(WriteShards(spec, items, directory, call, progress, &manifest));
   RETURN_IF_ERROR(WriteFileAtomically(JoinPath(directory, kQuarantineFile), spec.quarantine));
-  RETURN_IF_ERROR(WriteFileAtomically(JoinPath(directory, kContentFile), ContentJson(spec)));
+  RETURN_IF_ERROR(WriteFileAtomically(JoinPath(directory, kWarningsFile), spec.warnings));
+  RETURN_IF_ERROR(
+      WriteFileAtomically(JoinPath(directory, kContentFile), ContentJson(spec.content)));
+  RETURN_IF_ERROR(RemoveHalfFiles(directory));
   RETURN_IF_ERROR(WriteGenerationManifest(spec.store, manifest));
-  return WrittenGeneration{item_count, BytesOf(manifest), /*already_there=*/false};
+  return WrittenGeneration{manifest.item_count(), BytesOf(manifest),
+                           std::count(spec.quarantine.begin(), spec.quarantine.end(), '\n'),
+                           /*already_there=*/false};
 }
 
 }  // namespace sightline

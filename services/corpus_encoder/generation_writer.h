@@ -4,14 +4,15 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "common/base/call_context.h"
 #include "common/log/progress.h"
-#include "services/corpus_encoder/work_units.h"
+#include "services/corpus_encoder/generation_items.h"
+#include "services/corpus_encoder/generation_shard.h"
 #include "sightline/bundle/v1/generation.pb.h"
 
 namespace sightline {
@@ -21,33 +22,45 @@ struct GenerationSpec {
   std::string store;
   std::string index;
   std::string generation;
-  bundle::v1::ItemKind item_kind = bundle::v1::ITEM_KIND_UNSPECIFIED;
+  // Of the base; empty: what CURRENT names is the parent.
+  std::string parent;
   int shard_count = 1;
   bundle::v1::EmbeddingSpec embedding;
   std::string encoder_model;
   std::string reranker_model;  // empty when items carry no features
-  std::string work_directory;  // of the unit files
-  std::string caption_language;
   // Hash of all that the content depends on; kept beside the manifest, so that a second
   // generation of the same name is recognised as the same or another.
   std::string content;
-  std::string quarantine;  // the ledger's text
+  std::string quarantine;  // the ledgers' text
+  std::string warnings;
+  ItemSources sources;
 };
+
+inline constexpr absl::string_view kWarningsFile = "warnings.jsonl";
 
 struct WrittenGeneration {
   int64_t item_count = 0;
-  int64_t byte_count = 0;      // of the shards' files
-  bool already_there = false;  // nothing had to be written
+  int64_t byte_count = 0;         // of the shards' files
+  int64_t quarantined_count = 0;  // lines of its ledger
+  bool already_there = false;     // nothing had to be written
 };
 
-// Writes the images or the captions of `units` as a generation, shard by shard; memory is
-// what one shard takes.  The manifest is written last.  A generation that is there already
-// with the same content is left alone.
+// The generation of this name, if it was written before, to its end, with this content.
+// NotFound if it was not; AlreadyExists if it is there with other content.
+absl::StatusOr<WrittenGeneration> FindWrittenGeneration(const std::string& store,
+                                                        const std::string& index,
+                                                        const std::string& generation,
+                                                        const std::string& content);
+
+// Writes `items`, which are by id, as a generation, shard by shard; memory does not grow
+// with what the items have of embeddings and features.  The manifest is written last; until
+// then nobody takes notice of the folder.  A generation that is there already with the same
+// content is left alone.
 //
 // AlreadyExists if it is there with other content; DataLoss for a unit file that has been
 // damaged since it was checked; CANCELLED if `call` is.
 absl::StatusOr<WrittenGeneration> WriteGeneration(const GenerationSpec& spec,
-                                                  absl::Span<const WorkUnit> units,
+                                                  absl::Span<const GenerationItem> items,
                                                   const CallContext& call, Progress* progress);
 
 }  // namespace sightline

@@ -1,15 +1,18 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "common/base/status_macros.h"
+#include "common/image/decode.h"
 #include "common/log/log.h"
 #include "common/rpc/cpu_check.h"
 #include "common/rpc/shutdown_signals.h"
 #include "services/corpus_encoder/corpus_encoder.h"
 #include "services/corpus_encoder/corpus_encoder_config.h"
+#include "services/corpus_encoder/decoder_starter.h"
 
 namespace sightline {
 namespace {
@@ -20,7 +23,8 @@ constexpr int kRunAgain = 75;  // EX_TEMPFAIL
 
 int Fail(const char* what, const absl::Status& status) {
   Log(Severity::kError, what, {{"error", status}});
-  return absl::IsCancelled(status) ? kRunAgain : kFailed;
+  const bool again = absl::IsCancelled(status) || absl::IsDeadlineExceeded(status);
+  return again ? kRunAgain : kFailed;
 }
 
 absl::StatusOr<CorpusEncoderConfig> ReadConfig(const CorpusEncoderFlags& flags, LogOptions* log) {
@@ -46,6 +50,9 @@ int Main(const std::vector<std::string>& arguments) {
     std::fputs(CorpusEncoderUsage().c_str(), asked ? stdout : stderr);
     return asked ? 0 : kWrongUsage;
   }
+  // Before anything starts a thread.
+  const absl::StatusOr<std::unique_ptr<DecoderStarter>> starter =
+      DecoderStarter::Create(DecodeImage);
   ShutdownSignals signals;
   LogOptions log;
   log.service = "corpus_encoder";
@@ -57,9 +64,10 @@ int Main(const std::vector<std::string>& arguments) {
     std::puts("the configuration is valid");
     return 0;
   }
+  if (!starter.ok()) return Fail("job ended early", starter.status());
   const CallContext call(Clock::Real(), absl::InfiniteFuture(), signals.cancellation());
   const absl::StatusOr<EncodeSummary> summary =
-      RunCorpusEncoder(*config, ::isatty(STDERR_FILENO) == 1, call);
+      RunCorpusEncoder(*config, starter->get(), ::isatty(STDERR_FILENO) == 1, call);
   if (!summary.ok()) return Fail("job ended early", summary.status());
   std::fputs(summary->Report().c_str(), stdout);
   return 0;

@@ -11,8 +11,8 @@ namespace sightline {
 
 PicturePipeline::PicturePipeline(std::vector<WorkUnit> units, const PipelineOptions& options,
                                  std::vector<const RegionExtractor*> extractors,
-                                 const CallContext& call)
-    : options_(options), extractors_(std::move(extractors)), call_(call) {
+                                 DecoderPool* decoders, const CallContext& call)
+    : options_(options), extractors_(std::move(extractors)), decoders_(decoders), call_(call) {
   for (WorkUnit& unit : units) {
     UnitState state;
     state.pictures.resize(unit.pictures.size());
@@ -97,36 +97,30 @@ absl::Status PicturePipeline::DecodeOne(const ScannedPicture& picture, DecodedPi
   RETURN_IF_ERROR(Decode(*bytes, decoded));
   const absl::Time done = call_.clock()->Now();
   std::lock_guard<std::mutex> lock(mutex_);
+  stats_.byte_count += static_cast<int64_t>(bytes->size());
   stats_.read_time += read - start;
   stats_.decode_time += done - read;
   return absl::OkStatus();
 }
 
 absl::Status PicturePipeline::Decode(const std::string& bytes, DecodedPicture* decoded) {
-  const absl::StatusOr<ImageHeader> header = ReadImageHeader(bytes, options_.limits);
-  if (!header.ok()) {
-    decoded->problem = std::string(header.status().message());
+  int64_t cost = 0;
+  DecodeOrder order;
+  order.limits = options_.limits;
+  for (const RegionExtractor* extractor : extractors_) {
+    order.sides.push_back(extractor->reduced_side());
+  }
+  order.admit = [&](int64_t pixel_count) -> absl::Status {
+    RETURN_IF_ERROR(Admit(pixel_count));
+    cost = pixel_count * kBytesPerPixel;
     return absl::OkStatus();
-  }
-  const int64_t pixels = int64_t{header->width} * header->height;
-  const int64_t cost = pixels * kBytesPerPixel;
-  {
-    std::unique_lock<std::mutex> lock(mutex_);
-    // With nothing else in decoding there is nothing to wait for.
-    changed_.wait(lock, [&] {
-      return stopping_ || decode_bytes_ == 0 || decode_bytes_ + cost <= options_.max_decode_bytes;
-    });
-    if (stopping_) return absl::CancelledError("decoding was stopped");
-    decode_bytes_ += cost;
-    stats_.pixel_count += pixels;
-  }
-  absl::StatusOr<Pixels> decoded_pixels = DecodeImage(bytes, options_.limits);
-  if (!decoded_pixels.ok()) {
-    decoded->problem = std::string(decoded_pixels.status().message());
-  } else {
-    for (size_t i = 0; i < extractors_.size(); ++i) {
-      Pixels picture = i + 1 < extractors_.size() ? *decoded_pixels : *std::move(decoded_pixels);
-      decoded->pixels.push_back(extractors_[i]->Reduce(std::move(picture)));
+  };
+  absl::StatusOr<DecodedPicture> picture = decoders_->Decode(bytes, order, call_);
+  if (picture.ok()) {
+    *decoded = *std::move(picture);
+    // Mostly they are small already.
+    for (size_t i = 0; i < decoded->pixels.size(); ++i) {
+      decoded->pixels[i] = extractors_[i]->Reduce(std::move(decoded->pixels[i]));
     }
   }
   {
@@ -134,6 +128,19 @@ absl::Status PicturePipeline::Decode(const std::string& bytes, DecodedPicture* d
     decode_bytes_ -= cost;
   }
   changed_.notify_all();
+  return picture.status();
+}
+
+absl::Status PicturePipeline::Admit(int64_t pixel_count) {
+  const int64_t cost = pixel_count * kBytesPerPixel;
+  std::unique_lock<std::mutex> lock(mutex_);
+  // With nothing else in decoding there is nothing to wait for.
+  changed_.wait(lock, [&] {
+    return stopping_ || decode_bytes_ == 0 || decode_bytes_ + cost <= options_.max_decode_bytes;
+  });
+  if (stopping_) return absl::CancelledError("decoding was stopped");
+  decode_bytes_ += cost;
+  stats_.pixel_count += pixel_count;
   return absl::OkStatus();
 }
 

@@ -1,6 +1,6 @@
 // Reads and decodes pictures on threads of its own, ahead of whoever encodes them.
 //
-//   PicturePipeline pipeline(units, options, extractors, call);
+//   PicturePipeline pipeline(units, options, extractors, &decoders, call);
 //   for (each unit) {
 //     ASSIGN_OR_RETURN(std::vector<DecodedPicture> pictures, pipeline.Next());
 //
@@ -23,17 +23,13 @@
 #include "common/base/call_context.h"
 #include "common/image/decode.h"
 #include "common/image/image_input.h"
+#include "services/corpus_encoder/decoder_pool.h"
 #include "services/corpus_encoder/work_units.h"
 
 namespace sightline {
 
-struct DecodedPicture {
-  std::vector<Pixels> pixels;  // one for each extractor
-  std::string problem;         // why there are none; empty if there are
-};
-
 struct PipelineOptions {
-  int threads = 1;
+  int threads = 1;  // as many decoders at most
   int units_ahead = 2;
   int64_t max_decode_bytes = int64_t{512} << 20;
   DecodeLimits limits;
@@ -46,9 +42,10 @@ class PicturePipeline {
   // for a second extractor.
   static constexpr int64_t kBytesPerPixel = 8;
 
-  // Starts at once.
+  // Starts at once.  `decoders` must outlive it.
   PicturePipeline(std::vector<WorkUnit> units, const PipelineOptions& options,
-                  std::vector<const RegionExtractor*> extractors, const CallContext& call);
+                  std::vector<const RegionExtractor*> extractors, DecoderPool* decoders,
+                  const CallContext& call);
 
   // Stops the threads; what they are decoding is decoded first.
   ~PicturePipeline();
@@ -56,7 +53,8 @@ class PicturePipeline {
   PicturePipeline(const PicturePipeline&) = delete;
   PicturePipeline& operator=(const PicturePipeline&) = delete;
 
-  // The pictures of the next unit, in its order, when all are decoded.  Aborted if a
+  // The pictures of the next unit, in its order, each as every extractor reduces it, when
+  // all are decoded.  Aborted if a
   // picture has changed since it was scanned; CANCELLED if the call is; what a reader
   // returned for trouble of the machine.  After an error, and after the last unit, it may
   // not be called again.
@@ -65,6 +63,7 @@ class PicturePipeline {
   // Sums over all threads so far.
   struct Stats {
     int64_t picture_count = 0;
+    int64_t byte_count = 0;  // of the encoded pictures
     int64_t pixel_count = 0;
     absl::Duration read_time;
     absl::Duration decode_time;
@@ -83,10 +82,13 @@ class PicturePipeline {
   bool TakeWork(size_t* unit, size_t* picture);
   absl::Status DecodeOne(const ScannedPicture& picture, DecodedPicture* decoded);
   absl::Status Decode(const std::string& bytes, DecodedPicture* decoded);
+  // Waits until so many pixels may be decoded beside the others.
+  absl::Status Admit(int64_t pixel_count);
   void Fail(const absl::Status& status);
 
   const PipelineOptions options_;
   const std::vector<const RegionExtractor*> extractors_;
+  DecoderPool* const decoders_;
   const CallContext call_;
 
   mutable std::mutex mutex_;

@@ -10,35 +10,34 @@
 namespace sightline {
 namespace {
 
-absl::Status CheckEmbedding(const Model& model, absl::string_view item_id,
-                            absl::Span<const float> embedding) {
-  const auto broken = [&](absl::string_view what) {
-    return absl::InternalError(absl::StrCat("model ", model.id(), " gave item ", item_id, " ", what,
-                                            "; the model is broken or does not fit"));
-  };
-  if (static_cast<int>(embedding.size()) != model.dimension()) {
-    return broken(absl::StrCat("an embedding of ", embedding.size(), " numbers instead of ",
-                               model.dimension()));
-  }
-  if (!AllFinite(embedding)) return broken("an embedding with a NaN or an infinity in it");
+// What is wrong with an embedding as a number; empty if nothing is.
+std::string ProblemOf(absl::Span<const float> embedding) {
+  if (!AllFinite(embedding)) return "the model gives it an embedding with a NaN or an infinity";
   if (std::all_of(embedding.begin(), embedding.end(), [](float x) { return x == 0; })) {
-    return broken("an embedding that is all zero");
+    return "the model gives it an embedding that is all zero";
   }
-  return absl::OkStatus();
+  return "";
 }
 
-// Puts row i of `embeddings` into the row that `indexes[i]` names.
+// Puts row i of `embeddings` into the row that `indexes[i]` names, or rejects that.
 absl::Status FillEmbeddings(const Model& model, const EmbeddingMatrix& embeddings,
                             const std::vector<size_t>& indexes, std::vector<UnitRow>& rows) {
-  if (embeddings.rows() != static_cast<int64_t>(indexes.size())) {
+  if (embeddings.rows() != static_cast<int64_t>(indexes.size()) ||
+      embeddings.dimension() != model.dimension()) {
     return absl::InternalError(absl::StrCat("model ", model.id(), " gave ", embeddings.rows(),
-                                            " embeddings for ", indexes.size(), " items"));
+                                            " embeddings of ", embeddings.dimension(),
+                                            " numbers for ", indexes.size(), " items; ",
+                                            model.dimension(), " numbers each were expected"));
   }
   for (size_t i = 0; i < indexes.size(); ++i) {
     const absl::Span<const float> embedding = embeddings.row(static_cast<int64_t>(i));
     UnitRow& row = rows[indexes[i]];
-    RETURN_IF_ERROR(CheckEmbedding(model, row.item_id, embedding));
-    row.embedding.assign(embedding.begin(), embedding.end());
+    row.rejected = ProblemOf(embedding);
+    if (row.rejected.empty()) {
+      row.embedding.assign(embedding.begin(), embedding.end());
+    } else {
+      row.features.tensors.clear();
+    }
   }
   return absl::OkStatus();
 }
@@ -66,7 +65,10 @@ absl::Status FillFeatures(const Model& reranker, const std::vector<ImageInput>& 
     return absl::InternalError(absl::StrCat("model ", reranker.id(), " prepared ", features.size(),
                                             " of ", indexes.size(), " images"));
   }
-  for (size_t i = 0; i < indexes.size(); ++i) rows[indexes[i]].features = std::move(features[i]);
+  for (size_t i = 0; i < indexes.size(); ++i) {
+    UnitRow& row = rows[indexes[i]];
+    if (row.rejected.empty()) row.features = std::move(features[i]);
+  }
   return absl::OkStatus();
 }
 

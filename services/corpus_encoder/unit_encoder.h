@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "common/base/call_context.h"
 #include "common/models/model.h"
-#include "services/corpus_encoder/picture_pipeline.h"
+#include "services/corpus_encoder/decoder_pool.h"
 #include "services/corpus_encoder/unit_file.h"
 #include "services/corpus_encoder/work_units.h"
 
@@ -39,10 +39,12 @@ absl::Status CheckModelsForCorpus(const CorpusModels& models);
 // batches of this unit alone.  `pictures` are those of the unit, in order, decoded for
 // models.extractors().
 //
-// A picture that has a problem is rejected with it and takes its captions along; a
-// caption that a model's tokenizer refuses is rejected alone.  Internal, naming the item, for
-// an embedding that is not finite, is zero, or has another length than the model says:
-// then the model is broken, not the item.  Otherwise what the model returned.
+// A picture that has a problem, or to which the model gives an embedding that is zero or
+// not finite, is rejected for it and takes its captions along; a caption that a model's
+// tokenizer refuses, or whose embedding is bad, is rejected alone.  (When the model is to
+// blame, nearly all are bad, and the share that may be ends the job.)  Internal for
+// embeddings of another number or length than they should be.  Otherwise what the model
+// returned.
 absl::StatusOr<UnitResult> EncodeUnit(const CorpusModels& models, const WorkUnit& unit,
                                       std::vector<DecodedPicture> pictures,
                                       absl::string_view language, const CallContext& call);

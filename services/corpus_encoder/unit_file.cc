@@ -1,6 +1,5 @@
 #include "services/corpus_encoder/unit_file.h"
 
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -41,131 +40,121 @@ absl::string_view BytesOf(const std::vector<float>& values) {
                            values.size() * sizeof(float));
 }
 
-// Takes rows out of a unit file.  Nothing in the file is believed: each number is checked
-// against what is there.
-class UnitFileReader {
- public:
-  UnitFileReader(const Section& embeddings, const Section& tensors, int dimension)
-      : embeddings_(embeddings),
-        tensors_(tensors.data, static_cast<size_t>(tensors.length)),
-        dimension_(dimension) {}
+absl::StatusOr<std::string> Text(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_string()) {
+    return absl::DataLossError(absl::StrCat("\"", key, "\" is no string"));
+  }
+  return found->get<std::string>();
+}
 
-  absl::Status ReadRows(const Json& described, std::vector<UnitRow>& rows) {
-    if (!described.is_array()) return absl::DataLossError("rows are no array");
-    for (const Json& entry : described) {
-      UnitRow row;
+absl::StatusOr<int64_t> Number(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number_integer() || found->get<int64_t>() < 0) {
+    return absl::DataLossError(absl::StrCat("\"", key, "\" is no count"));
+  }
+  return found->get<int64_t>();
+}
+
+// Its bytes are left out.
+absl::StatusOr<FeatureTensor> ParseTensor(const Json& json) {
+  FeatureTensor tensor;
+  ASSIGN_OR_RETURN(tensor.name, Text(json, "name"));
+  ASSIGN_OR_RETURN(const std::string dtype, Text(json, "dtype"));
+  ASSIGN_OR_RETURN(tensor.rows, Number(json, "rows"));
+  ASSIGN_OR_RETURN(tensor.columns, Number(json, "columns"));
+  for (const Dtype known : kTensorDtypes) {
+    if (dtype != DtypeName(known)) continue;
+    tensor.dtype = known;
+    return tensor;
+  }
+  return absl::DataLossError(absl::StrCat("tensor ", tensor.name, " is of dtype ", dtype));
+}
+
+}  // namespace
+
+// Nothing in the file is believed: each number is checked against what is there.
+class UnitFileParser {
+ public:
+  explicit UnitFileParser(UnitFile& file) : file_(file) {}
+
+  absl::Status Parse(absl::string_view hash, int dimension) {
+    const Container& container = *file_.container_;
+    ASSIGN_OR_RETURN(const Section* unit, container.Require("unit", Dtype::kBytes, 1));
+    ASSIGN_OR_RETURN(file_.embeddings_, container.Require("embeddings", Dtype::kFloat32, 2));
+    ASSIGN_OR_RETURN(const Section* tensors, container.Require("tensors", Dtype::kBytes, 1));
+    file_.tensors_ = absl::string_view(tensors->data, static_cast<size_t>(tensors->length));
+    const Json json = Json::parse(unit->data, unit->data + unit->length, /*cb=*/nullptr,
+                                  /*allow_exceptions=*/false);
+    if (!json.is_object()) return absl::DataLossError("the description is no JSON object");
+    ASSIGN_OR_RETURN(const std::string found_hash, Text(json, "hash"));
+    ASSIGN_OR_RETURN(const int64_t found_dimension, Number(json, "dimension"));
+    if (found_hash != hash) return absl::DataLossError("it holds another unit: " + found_hash);
+    if (found_dimension != dimension || file_.embeddings_->shape[1] != dimension) {
+      return absl::DataLossError(
+          absl::StrCat("its dimension is ", found_dimension, ", not ", dimension));
+    }
+    RETURN_IF_ERROR(ParseRows(json.value("images", Json()), file_.images_));
+    RETURN_IF_ERROR(ParseRows(json.value("captions", Json()), file_.captions_));
+    if (next_row_ != file_.embeddings_->shape[0] || next_byte_ != file_.tensors_.size()) {
+      return absl::DataLossError("more data than rows");
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status ParseRows(const Json& json, std::vector<UnitFile::Row>& rows) {
+    if (!json.is_array()) return absl::DataLossError("rows are no array");
+    for (const Json& entry : json) {
+      UnitFile::Row row;
       ASSIGN_OR_RETURN(row.item_id, Text(entry, "id"));
       if (entry.contains("rejected")) {
         ASSIGN_OR_RETURN(row.rejected, Text(entry, "rejected"));
       } else {
-        RETURN_IF_ERROR(ReadEmbedding(row));
-        RETURN_IF_ERROR(ReadTensors(entry, row));
+        if (next_row_ >= file_.embeddings_->shape[0]) {
+          return absl::DataLossError("an embedding is missing");
+        }
+        row.embedding = next_row_++;
+        RETURN_IF_ERROR(ParseTensors(entry, row));
       }
       rows.push_back(std::move(row));
     }
     return absl::OkStatus();
   }
 
-  absl::Status CheckAllUsed() const {
-    if (next_row_ != embeddings_.shape[0] || !tensors_.empty()) {
-      return absl::DataLossError("more data than rows");
-    }
-    return absl::OkStatus();
-  }
-
-  static absl::StatusOr<std::string> Text(const Json& object, const char* key) {
-    const auto found = object.find(key);
-    if (found == object.end() || !found->is_string()) {
-      return absl::DataLossError(absl::StrCat("\"", key, "\" is no string"));
-    }
-    return found->get<std::string>();
-  }
-
-  static absl::StatusOr<int64_t> Number(const Json& object, const char* key) {
-    const auto found = object.find(key);
-    if (found == object.end() || !found->is_number_integer() || found->get<int64_t>() < 0) {
-      return absl::DataLossError(absl::StrCat("\"", key, "\" is no count"));
-    }
-    return found->get<int64_t>();
-  }
-
- private:
-  absl::Status ReadEmbedding(UnitRow& row) {
-    if (next_row_ >= embeddings_.shape[0]) return absl::DataLossError("an embedding is missing");
-    row.embedding.resize(dimension_);
-    std::memcpy(row.embedding.data(), embeddings_.data + next_row_ * embeddings_.row_stride_bytes,
-                dimension_ * sizeof(float));
-    ++next_row_;
-    return absl::OkStatus();
-  }
-
-  absl::Status ReadTensors(const Json& entry, UnitRow& row) {
+  absl::Status ParseTensors(const Json& entry, UnitFile::Row& row) {
     const auto tensors = entry.find("tensors");
     if (tensors == entry.end() || !tensors->is_array()) {
       return absl::DataLossError("\"tensors\" is no array");
     }
-    for (const Json& described : *tensors) {
-      FeatureTensor tensor;
-      ASSIGN_OR_RETURN(tensor.name, Text(described, "name"));
-      ASSIGN_OR_RETURN(const std::string dtype, Text(described, "dtype"));
-      ASSIGN_OR_RETURN(tensor.rows, Number(described, "rows"));
-      ASSIGN_OR_RETURN(tensor.columns, Number(described, "columns"));
-      size_t element = 0;
-      for (const Dtype known : kTensorDtypes) {
-        if (dtype != DtypeName(known)) continue;
-        tensor.dtype = known;
-        element = DtypeSize(known);
+    for (const Json& json : *tensors) {
+      UnitFile::Tensor tensor;
+      ASSIGN_OR_RETURN(tensor.described, ParseTensor(json));
+      const FeatureTensor& described = tensor.described;
+      const auto element = static_cast<int64_t>(DtypeSize(described.dtype));
+      const auto left = static_cast<int64_t>(file_.tensors_.size() - next_byte_);
+      if (described.columns > 0 && described.rows > left / described.columns / element) {
+        return absl::DataLossError(absl::StrCat("tensor ", described.name, " does not fit"));
       }
-      const int64_t left = static_cast<int64_t>(tensors_.size());
-      if (element == 0 || (tensor.columns > 0 &&
-                           tensor.rows > left / tensor.columns / static_cast<int64_t>(element))) {
-        return absl::DataLossError(absl::StrCat("tensor ", tensor.name, " does not fit"));
-      }
-      const size_t length = static_cast<size_t>(tensor.rows * tensor.columns) * element;
-      tensor.bytes = std::string(tensors_.substr(0, length));
-      tensors_.remove_prefix(length);
-      row.features.tensors.push_back(std::move(tensor));
+      tensor.begin = next_byte_;
+      tensor.length = static_cast<size_t>(described.rows * described.columns * element);
+      next_byte_ += tensor.length;
+      row.tensors.push_back(std::move(tensor));
     }
     return absl::OkStatus();
   }
 
-  const Section& embeddings_;
-  absl::string_view tensors_;  // what is left of them
-  const int dimension_;
-  int64_t next_row_ = 0;
+  UnitFile& file_;
+  int64_t next_row_ = 0;  // of the embeddings
+  size_t next_byte_ = 0;  // of the tensors
 };
-
-absl::StatusOr<UnitResult> ParseUnit(const Container& container, absl::string_view hash,
-                                     int dimension) {
-  ASSIGN_OR_RETURN(const Section* unit, container.Require("unit", Dtype::kBytes, 1));
-  ASSIGN_OR_RETURN(const Section* embeddings, container.Require("embeddings", Dtype::kFloat32, 2));
-  ASSIGN_OR_RETURN(const Section* tensors, container.Require("tensors", Dtype::kBytes, 1));
-  const Json json = Json::parse(unit->data, unit->data + unit->length, /*cb=*/nullptr,
-                                /*allow_exceptions=*/false);
-  if (!json.is_object()) return absl::DataLossError("the description is no JSON object");
-  ASSIGN_OR_RETURN(const std::string found_hash, UnitFileReader::Text(json, "hash"));
-  ASSIGN_OR_RETURN(const int64_t found_dimension, UnitFileReader::Number(json, "dimension"));
-  if (found_hash != hash) return absl::DataLossError("it holds another unit: " + found_hash);
-  if (found_dimension != dimension || embeddings->shape[1] != dimension) {
-    return absl::DataLossError(
-        absl::StrCat("its dimension is ", found_dimension, ", not ", dimension));
-  }
-  UnitFileReader reader(*embeddings, *tensors, dimension);
-  UnitResult result;
-  RETURN_IF_ERROR(reader.ReadRows(json.value("images", Json()), result.images));
-  RETURN_IF_ERROR(reader.ReadRows(json.value("captions", Json()), result.captions));
-  RETURN_IF_ERROR(reader.CheckAllUsed());
-  return result;
-}
-
-}  // namespace
 
 std::string UnitFilePath(absl::string_view work_directory, absl::string_view hash) {
   return JoinPath(work_directory, absl::StrCat(hash, ".unit"));
 }
 
-absl::Status WriteUnitFile(absl::string_view path, absl::string_view hash, int dimension,
-                           const UnitResult& result) {
+absl::StatusOr<int64_t> WriteUnitFile(absl::string_view path, absl::string_view hash, int dimension,
+                                      const UnitResult& result) {
   const Json json = {{"hash", std::string(hash)},
                      {"dimension", dimension},
                      {"images", Describe(result.images)},
@@ -197,18 +186,35 @@ absl::Status WriteUnitFile(absl::string_view path, absl::string_view hash, int d
       }
     }
   }
-  return writer->Finish().status();
+  ASSIGN_OR_RETURN(const ContainerWriter::Summary summary, writer->Finish());
+  return summary.byte_count;
 }
 
-absl::StatusOr<UnitResult> ReadUnitFile(absl::string_view path, absl::string_view hash,
-                                        int dimension, bool verify) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<Container> container, Container::Open(path));
-  if (verify) RETURN_IF_ERROR(container->Verify());
-  absl::StatusOr<UnitResult> result = ParseUnit(*container, hash, dimension);
-  if (!result.ok()) {
-    return absl::DataLossError(absl::StrCat(path, ": ", result.status().message()));
+absl::StatusOr<std::unique_ptr<UnitFile>> UnitFile::Open(absl::string_view path,
+                                                         absl::string_view hash, int dimension,
+                                                         bool verify) {
+  std::unique_ptr<UnitFile> file(new UnitFile);
+  ASSIGN_OR_RETURN(file->container_, Container::Open(path));
+  if (verify) RETURN_IF_ERROR(file->container_->Verify());
+  const absl::Status parsed = UnitFileParser(*file).Parse(hash, dimension);
+  if (!parsed.ok()) return absl::DataLossError(absl::StrCat(path, ": ", parsed.message()));
+  return file;
+}
+
+absl::Span<const float> UnitFile::embedding(const Row& row) const {
+  // Sections lie at multiples of 4 KiB and rows are whole floats.
+  const char* const begin = embeddings_->data + row.embedding * embeddings_->row_stride_bytes;
+  return absl::MakeConstSpan(reinterpret_cast<const float*>(begin),
+                             static_cast<size_t>(embeddings_->shape[1]));
+}
+
+ItemFeatures UnitFile::features(const Row& row) const {
+  ItemFeatures features;
+  for (const Tensor& tensor : row.tensors) {
+    features.tensors.push_back(tensor.described);
+    features.tensors.back().bytes = std::string(tensors_.substr(tensor.begin, tensor.length));
   }
-  return result;
+  return features;
 }
 
 }  // namespace sightline

@@ -9,7 +9,7 @@ namespace sightline {
 namespace {
 
 // Changes with anything in this program that changes a unit's result or its file.
-constexpr absl::string_view kUnitFormat = "sightline unit 2";
+constexpr absl::string_view kUnitFormat = "sightline unit 3";
 
 uint32_t IdHash(absl::string_view id) {
   Sha256 hash;
@@ -22,8 +22,9 @@ uint32_t IdHash(absl::string_view id) {
   return value;
 }
 
-std::string HashOf(absl::Span<const ScannedPicture> pictures, const UnitContext& context) {
-  FieldHash hash;
+// The beginning of every hash.
+void Begin(absl::string_view what, const UnitContext& context, FieldHash& hash) {
+  hash.Add(what);
   hash.Add(kUnitFormat);
   hash.Add(context.encoder);
   hash.Add(context.reranker);
@@ -31,6 +32,11 @@ std::string HashOf(absl::Span<const ScannedPicture> pictures, const UnitContext&
   hash.AddNumber(context.limits.max_bytes);
   hash.AddNumber(context.limits.max_pixels);
   hash.AddNumber(context.limits.max_side);
+}
+
+std::string HashOf(absl::Span<const ScannedPicture> pictures, const UnitContext& context) {
+  FieldHash hash;
+  Begin("unit", context, hash);
   for (const ScannedPicture& picture : pictures) {
     hash.Add(picture.item.item_id);
     hash.Add(picture.sha256);
@@ -61,6 +67,22 @@ std::vector<WorkUnit> CutIntoUnits(absl::Span<const ScannedPicture> pictures, in
     begin = i + 1;
   }
   return units;
+}
+
+std::string ImageContentHash(const ScannedPicture& picture, const UnitContext& context) {
+  FieldHash hash;
+  Begin("image", context, hash);
+  hash.Add(picture.item.item_id);
+  hash.Add(picture.sha256);
+  return hash.Raw();
+}
+
+std::string CaptionContentHash(const CaptionItem& caption, const UnitContext& context) {
+  FieldHash hash;
+  Begin("caption", context, hash);
+  hash.Add(caption.item_id);
+  hash.Add(caption.text);
+  return hash.Raw();
 }
 
 std::vector<CaptionItem> CaptionItemsOf(const CorpusItem& item, absl::string_view language) {

@@ -41,11 +41,17 @@ std::vector<WorkUnit> CutIntoUnits(absl::Span<const ScannedPicture> pictures, in
 // One caption of a picture as an item of the captions index.
 struct CaptionItem {
   std::string item_id;
-  std::string text;
+  absl::string_view text;  // into the picture's captions
 };
 
 // The captions of `item` in `language`, with their ids.
 std::vector<CaptionItem> CaptionItemsOf(const CorpusItem& item, absl::string_view language);
+
+// Digests of all that an item's embedding and features depend on, and of nothing that its
+// record holds beside them: what is equal in a base generation is carried over.  Raw,
+// kContentHashBytes of item_record.h.
+std::string ImageContentHash(const ScannedPicture& picture, const UnitContext& context);
+std::string CaptionContentHash(const CaptionItem& caption, const UnitContext& context);
 
 }  // namespace sightline
 

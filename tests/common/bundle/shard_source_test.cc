@@ -7,6 +7,7 @@
 
 #include "catch2/catch.hpp"
 #include "common/base/files.h"
+#include "common/bundle/shard_vectors.h"
 #include "tests/common/bundle/items.h"
 #include "tests/support/temp_dir.h"
 
@@ -38,7 +39,15 @@ class OneAtATime : public ShardSource {
     return &features_;
   }
 
+  absl::string_view ContentHash(int64_t i) override {
+    hash_ = hashed ? std::string(kContentHashBytes, static_cast<char>('a' + i)) : "";
+    if (i == bad_hash_at) hash_.pop_back();
+    return hash_;
+  }
+
   int64_t fails_at = -1;
+  bool hashed = false;
+  int64_t bad_hash_at = -1;
 
   std::vector<EncodedItem>& items() { return items_; }
 
@@ -47,6 +56,7 @@ class OneAtATime : public ShardSource {
   ItemRecord record_;
   std::vector<float> embedding_;
   ItemFeatures features_;
+  std::string hash_;
 };
 
 absl::StatusOr<bundle::v1::ShardManifest> Write(const TempDir& dir, ShardSource& source) {
@@ -65,6 +75,29 @@ TEST_CASE("a shard out of a source has the bytes of one out of memory") {
   for (const char* name : {kVectors, kFeatures}) {
     REQUIRE(*ReadFile(streamed.File(name)) == *ReadFile(whole.File(name)));
   }
+}
+
+TEST_CASE("content hashes are a column that readers find, or that is not there") {
+  TempDir plain, dir;
+  OneAtATime source(MakeItems(20));
+  const auto without = Write(plain, source);
+  REQUIRE(without.ok());
+  REQUIRE((*ShardVectors::Open(plain.File(kVectors), *without, kTestDimension))
+              ->content_hash(3)
+              .empty());
+  source.hashed = true;
+  const auto manifest = Write(dir, source);
+  REQUIRE(manifest.ok());
+  const auto vectors = ShardVectors::Open(dir.File(kVectors), *manifest, kTestDimension);
+  REQUIRE(vectors.ok());
+  REQUIRE((*vectors)->container().Verify().ok());
+  REQUIRE((*vectors)->content_hash(0) == std::string(kContentHashBytes, 'a'));
+  REQUIRE((*vectors)->content_hash(19) == std::string(kContentHashBytes, 'a' + 19));
+
+  source.bad_hash_at = 5;
+  const absl::Status status = Write(dir, source).status();
+  REQUIRE(absl::IsInvalidArgument(status));
+  REQUIRE_THAT(std::string(status.message()), Catch::Contains("content hash has 31 bytes"));
 }
 
 TEST_CASE("items that come out of order are refused by name") {

@@ -61,8 +61,13 @@ TEST_CASE("elsewhere a line is logged every ten seconds") {
   }
   REQUIRE(lines.size() == 2);
   REQUIRE_THAT(lines[0], Catch::Contains("\"done\":20") && Catch::Contains("\"per_second\":1"));
+  progress.Detail("decode is slow");
   progress.End();
   REQUIRE(lines.size() == 3);
+  REQUIRE_THAT(lines[2], Catch::Contains("\"detail\":\"decode is slow\""));
+  progress.Begin("write", "items", 1);
+  progress.End();
+  REQUIRE_THAT(lines[3], Catch::Contains("\"detail\":\"\""));
   ConfigureLog({});
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "catch2/catch.hpp"
+#include "common/image/decode.h"
 #include "tests/common/models/tiny_model.h"
 
 namespace sightline {

@@ -1,5 +1,7 @@
 #include "services/corpus_encoder/corpus_encoder_config.h"
 
+#include <cstdlib>
+
 #include "absl/strings/str_cat.h"
 #include "catch2/catch.hpp"
 
@@ -26,6 +28,8 @@ TEST_CASE("a small file is enough") {
   REQUIRE(config->job.captions_index == "captions");
   REQUIRE(config->job.limits.max_pixels == 60'000'000);
   REQUIRE(config->job.publish);
+  REQUIRE(config->job.base.empty());
+  REQUIRE(config->job.share.workers == 1);
   REQUIRE(config->corpora.size() == 1);
   REQUIRE(config->corpora[0].kind == CorpusKind::kStamps);
   REQUIRE(config->corpora[0].languages == std::vector<std::string>{"en"});
@@ -44,11 +48,15 @@ caption_language: de
 shards: 3
 unit_size: 10
 publish: false
+base: winter
+worker: 2
+workers: 4
+stall_timeout: 5m
 read_threads: 5
 decode_threads: 4
 compute: {threads: 2, deterministic: true}
 limits: {max_image_bytes: 1MiB, max_image_pixels: 1000, max_image_side: 100,
-         max_decode_bytes: 1GiB, max_quarantine_share: 0.5}
+         max_decode_bytes: 1GiB, max_decode_time: 3s, max_quarantine_share: 0.5}
 log: {level: debug}
 corpora:
   - {kind: folder, root: /f, captions: /c.jsonl, id_prefix: mine/}
@@ -64,6 +72,11 @@ corpora:
   REQUIRE(config->job.shard_count == 3);
   REQUIRE(config->job.unit_size == 10);
   REQUIRE(!config->job.publish);
+  REQUIRE(config->job.base == "winter");
+  REQUIRE(config->job.share.worker == 2);
+  REQUIRE(config->job.share.workers == 4);
+  REQUIRE(config->job.await.stall_timeout == absl::Minutes(5));
+  REQUIRE(config->max_decode_time == absl::Seconds(3));
   REQUIRE(config->job.read_threads == 5);
   REQUIRE(config->job.decode_threads == 4);
   REQUIRE(config->job.deterministic);
@@ -111,16 +124,43 @@ extra: 1
                Catch::Contains("must differ from images_index"));
 }
 
+TEST_CASE("a worker's number is its pod's completion index, unless it is given") {
+  const std::string job =
+      absl::StrCat("store: /s\nmodel: ", Model(), "\ncorpora: [{kind: stamps}]\n");
+  const auto problem = [&](const std::string& more) {
+    const absl::Status status = Read(job + more).status();
+    REQUIRE(absl::IsInvalidArgument(status));
+    return std::string(status.message());
+  };
+  ::unsetenv("JOB_COMPLETION_INDEX");
+  REQUIRE_THAT(problem("workers: 3\n"), Catch::Contains("JOB_COMPLETION_INDEX"));
+  REQUIRE_THAT(problem("workers: 3\nworker: 3\n"), Catch::Contains("worker"));
+  ::setenv("JOB_COMPLETION_INDEX", "2", 1);
+  REQUIRE(Read(job + "workers: 3\n")->job.share.worker == 2);
+  REQUIRE(Read(job + "workers: 3\nworker: 1\n")->job.share.worker == 1);
+  REQUIRE(Read(job)->job.share.worker == 0);  // alone, whatever the pod is called
+  REQUIRE_THAT(problem("workers: 2\n"), Catch::Contains("must be below workers"));
+  ::setenv("JOB_COMPLETION_INDEX", "two", 1);
+  REQUIRE_THAT(problem("workers: 3\n"), Catch::Contains("JOB_COMPLETION_INDEX"));
+  ::unsetenv("JOB_COMPLETION_INDEX");
+}
+
 TEST_CASE("flags say the same as a file") {
-  const auto flags = ParseCorpusEncoderFlags(
-      {"--store", "/it's: here", absl::StrCat("--model=", Model()), "--corpus", "stamps",
-       "--corpus=folder:/my pictures:all", "--corpus", "clipart:/png", "--corpus", "emoji:/f.ttf",
-       "--shards", "2", "--threads=1", "--max-quarantine-share", "0.25", "--no-publish"});
+  const auto flags =
+      ParseCorpusEncoderFlags({"--store",      "/it's: here",  absl::StrCat("--model=", Model()),
+                               "--corpus",     "stamps",       "--corpus=folder:/my pictures:all",
+                               "--corpus",     "clipart:/png", "--corpus",
+                               "emoji:/f.ttf", "--shards",     "2",
+                               "--base",       "none",         "--worker=0",
+                               "--workers=2",  "--threads=1",  "--max-quarantine-share",
+                               "0.25",         "--no-publish"});
   REQUIRE(flags.ok());
   const auto config = Read(flags->yaml);
   REQUIRE(config.ok());
   REQUIRE(config->job.store == "/it's: here");
   REQUIRE(config->job.shard_count == 2);
+  REQUIRE(config->job.base == "none");
+  REQUIRE(config->job.share.workers == 2);
   REQUIRE(config->compute.threads == 1);
   REQUIRE(config->job.max_quarantine_share == 0.25);
   REQUIRE(!config->job.publish);

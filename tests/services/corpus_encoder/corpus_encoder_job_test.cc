@@ -1,6 +1,7 @@
 #include "services/corpus_encoder/corpus_encoder_job.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -13,6 +14,8 @@
 #include "services/corpus_encoder/work_lock.h"
 #include "tests/services/corpus_encoder/fake_corpus.h"
 #include "tests/services/corpus_encoder/fake_model.h"
+#include "tests/services/corpus_encoder/test_decoders.h"
+#include "tests/services/corpus_encoder/test_job.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {
@@ -21,34 +24,19 @@ namespace {
 using Files = std::map<std::string, std::string>;
 
 CorpusEncoderOptions Options(const TempDir& store) {
-  CorpusEncoderOptions options;
-  options.store = store.path();
-  options.shard_count = 2;
-  options.unit_size = 8;
-  options.decode_threads = 2;
-  options.read_threads = 2;
-  return options;
+  return TestJobOptions(store.path());
 }
 
 absl::StatusOr<EncodeSummary> Run(const CorpusEncoderOptions& options, const FakeCorpus& corpus,
                                   const FakeModelBehavior& behavior = {},
                                   const CallContext& call = CallContext::Unbounded()) {
-  Progress progress({}, Clock::Real());
-  CorpusEncoderJob job(options, Corpora(corpus),
-                       MakeCorpusModels(std::make_shared<FakeModel>(behavior), nullptr),
-                       FakeModel::Embedding(), Clock::Real(), &progress);
-  return job.Run(call);
+  TestDecoders decoders;
+  return RunTestJob(options, corpus, decoders.pool(), behavior, call);
 }
 
 // Everything that is published, by path.
 Files Published(const TempDir& store) {
-  Files files;
-  const std::vector<std::string> names = *ListFilesBelow(store.path() + "/indexes");
-  for (const std::string& name : names) {
-    if (absl::StrContains(name, ".publishing")) continue;
-    files[name] = *ReadFile(store.path() + "/indexes/" + name);
-  }
-  return files;
+  return PublishedFiles(store.path());
 }
 
 std::map<std::string, ItemRecord> Records(const TempDir& store, const std::string& index) {
@@ -138,9 +126,9 @@ TEST_CASE("running it again does nothing, not even a publication") {
   const auto second = Run(Options(store), Corpus());
   REQUIRE(second.ok());
   REQUIRE(second->generation == first->generation);
-  REQUIRE(second->reused_unit_count == second->unit_count);
+  REQUIRE(second->already_there);
   REQUIRE(second->encoded_image_count == 0);
-  REQUIRE(second->written_byte_count == 0);
+  REQUIRE(second->write.byte_count == 0);
   REQUIRE(second->image_count == first->image_count);
   REQUIRE(second->published);
   REQUIRE(Published(store) == before);
@@ -214,8 +202,10 @@ TEST_CASE("a changed corpus is a new generation with the old one as parent, litt
   REQUIRE(second.ok());
   REQUIRE(second->generation != first->generation);
   REQUIRE(second->image_count == 61);
-  REQUIRE(second->reused_unit_count > 0);
-  REQUIRE(second->encoded_image_count < 40);
+  REQUIRE(second->base == first->generation);
+  REQUIRE(second->carried_image_count == 60);
+  REQUIRE(second->carried_caption_count == first->caption_count);
+  REQUIRE(second->encoded_image_count == 1);
   const auto manifest = ReadGenerationManifest(store.path(), "images", second->generation);
   REQUIRE(manifest->parent_generation() == first->generation);
   REQUIRE(ReadCurrent(store.path(), "images")->sequence() == 2);
@@ -325,7 +315,7 @@ TEST_CASE("the embeddings and features of every item are those that the model ga
 TEST_CASE("two jobs do not work on one index at a time") {
   TempDir store;
   REQUIRE(MakeDirectories(store.path() + "/work/images").ok());
-  const auto lock = WorkLock::Take(store.path() + "/work/images");
+  const auto lock = WorkLock::Take(store.path() + "/work/images", WorkShare());
   REQUIRE(lock.ok());
   const absl::Status status = Run(Options(store), Corpus(5)).status();
   REQUIRE(absl::IsFailedPrecondition(status));
@@ -336,21 +326,50 @@ TEST_CASE("a broken model publishes nothing") {
   TempDir store;
   FakeModelBehavior behavior;
   behavior.zero_images = true;
-  REQUIRE(absl::IsInternal(Run(Options(store), Corpus(5), behavior).status()));
+  const absl::Status zero = Run(Options(store), Corpus(5), behavior).status();
+  REQUIRE(absl::IsFailedPrecondition(zero));
+  REQUIRE_THAT(std::string(zero.message()),
+               Catch::Contains("5 of 5 pictures are bad") && Catch::Contains("all zero"));
+  behavior.zero_images = false;
+  behavior.same_images = true;
+  const absl::Status collapsed = Run(Options(store), Corpus(), behavior).status();
+  REQUIRE(absl::IsFailedPrecondition(collapsed));
+  REQUIRE_THAT(std::string(collapsed.message()), Catch::Contains("collapsed"));
   behavior.image_encoder = false;
   REQUIRE(absl::IsFailedPrecondition(Run(Options(store), Corpus(5), behavior).status()));
   REQUIRE(!FileExists(store.path() + "/indexes/images/CURRENT"));
 }
 
-TEST_CASE("the report names what people ask for") {
-  EncodeSummary summary;
-  summary.generation = "g1";
-  summary.image_count = 5;
-  summary.published = true;
-  summary.read_byte_count = 3'000'000;
-  summary.scan_time = absl::Seconds(2);
-  REQUIRE_THAT(summary.Report(), Catch::Contains("generation g1 (published)") &&
-                                     Catch::Contains("5 images") && Catch::Contains("1.5 MB/s"));
+TEST_CASE("pictures that are there twice are kept, counted and listed") {
+  TempDir store;
+  FakeCorpus corpus = Corpus(20);
+  corpus.Add("z/copy", corpus.pictures.at("p/7"), {"another caption"});
+  const auto summary = Run(Options(store), corpus);
+  REQUIRE(summary.ok());
+  REQUIRE(summary->image_count == 21);
+  REQUIRE(summary->duplicate_count == 1);
+  REQUIRE(summary->warning_count == 1);
+  REQUIRE(Published(store).at("images/generations/" + summary->generation + "/warnings.jsonl") ==
+          "{\"item_id\":\"z/copy\",\"path\":\"/pictures/z/copy\","
+          "\"reason\":\"the same picture as p/7\"}\n");
+}
+
+TEST_CASE("a picture that crashes its decoder is quarantined, the job goes on") {
+  TempDir store;
+  FakeCorpus corpus = Corpus(30);
+  corpus.Add("q/crash", EncodePng(Gradient(77, 77)), {"boom"});
+  TestDecoders decoders([](absl::string_view bytes, const DecodeLimits& limits) {
+    absl::StatusOr<Pixels> pixels = DecodeImage(bytes, limits);
+    if (pixels.ok() && pixels->width == 77) ::raise(SIGSEGV);
+    return pixels;
+  });
+  const auto summary = RunTestJob(Options(store), corpus, decoders.pool());
+  REQUIRE(summary.ok());
+  REQUIRE(summary->image_count == 30);
+  REQUIRE(summary->lost_decoder_count == 2);
+  REQUIRE_THAT(
+      Published(store).at("images/generations/" + summary->generation + "/quarantine.jsonl"),
+      Catch::Contains("q/crash") && Catch::Contains("killed by signal 11"));
 }
 
 }  // namespace

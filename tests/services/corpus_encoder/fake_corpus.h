@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/checksum.h"
 #include "common/dataset/corpus.h"
 #include "tests/common/image/encode.h"
 
@@ -35,6 +36,10 @@ class FakeCorpus : public CorpusReader {
       return absl::InvalidArgumentError("too long");
     }
     return bytes;
+  }
+
+  std::string PictureVersion(const CorpusItem& item) const override {
+    return Sha256Hex(pictures.at(item.item_id));
   }
 
   void Add(const std::string& id, const std::string& bytes,

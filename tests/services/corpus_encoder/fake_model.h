@@ -28,6 +28,7 @@ struct FakeModelBehavior {
   std::function<void()> before_images;    // each batch of pictures
   float image_bias = 1;                   // NaN or -infinity break the embeddings; 0 makes
   bool zero_images = false;               // ... and this makes them zero
+  bool same_images = false;               // ... and this all the same
 };
 
 class FakeModel : public Model {
@@ -121,6 +122,8 @@ class FakeModel : public Model {
         if (model->behavior_.zero_images) continue;
         for (int c = 0; c < 3; ++c) matrix.mutable_row(i)[c] = images[i].regions.features[c];
         matrix.mutable_row(i)[3] = model->behavior_.image_bias;
+        if (!model->behavior_.same_images) continue;
+        for (float& number : matrix.mutable_row(i)) number = 1;
       }
       model->encoded_pictures_ += static_cast<int64_t>(images.size());
       return matrix;

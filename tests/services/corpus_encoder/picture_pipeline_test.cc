@@ -6,6 +6,7 @@
 #include "catch2/catch.hpp"
 #include "common/base/checksum.h"
 #include "tests/services/corpus_encoder/fake_corpus.h"
+#include "tests/services/corpus_encoder/test_decoders.h"
 
 namespace sightline {
 namespace {
@@ -44,13 +45,15 @@ class Reducer : public RegionExtractor {
 const Reducer whole(0);
 
 TEST_CASE("units come in order with their pictures in order, on any number of threads") {
+  TestDecoders decoders;
   FakeCorpus corpus;
   corpus.AddMany(100);
   const Work work(corpus, 7);
   for (const int threads : {1, 2, 5}) {
     PipelineOptions options;
     options.threads = threads;
-    PicturePipeline pipeline(work.units, options, {&whole}, CallContext::Unbounded());
+    PicturePipeline pipeline(work.units, options, {&whole}, decoders.pool(),
+                             CallContext::Unbounded());
     int i = 0;
     for (const WorkUnit& unit : work.units) {
       const auto decoded = pipeline.Next();
@@ -68,6 +71,7 @@ TEST_CASE("units come in order with their pictures in order, on any number of th
 }
 
 TEST_CASE("a picture that does not decode has a problem, its neighbours have none") {
+  TestDecoders decoders;
   FakeCorpus corpus;
   corpus.AddMany(3);
   corpus.Add("text", "just text");
@@ -78,7 +82,8 @@ TEST_CASE("a picture that does not decode has a problem, its neighbours have non
   PipelineOptions options;
   options.limits.max_pixels = 2500;
   options.limits.max_side = 100;
-  PicturePipeline pipeline(work.units, options, {&whole}, CallContext::Unbounded());
+  PicturePipeline pipeline(work.units, options, {&whole}, decoders.pool(),
+                           CallContext::Unbounded());
   const auto decoded = pipeline.Next();
   REQUIRE(decoded.ok());
   for (const size_t i : {0, 1, 2, 6}) REQUIRE((*decoded)[i].problem.empty());
@@ -90,11 +95,13 @@ TEST_CASE("a picture that does not decode has a problem, its neighbours have non
 }
 
 TEST_CASE("each extractor reduces pictures its own way before they wait") {
+  TestDecoders decoders;
   FakeCorpus corpus;
   corpus.Add("a", EncodePng(Gradient(40, 40)));
   const Work work(corpus, 1);
   const Reducer small(10), large(20);
-  PicturePipeline pipeline(work.units, {}, {&small, &large}, CallContext::Unbounded());
+  PicturePipeline pipeline(work.units, {}, {&small, &large}, decoders.pool(),
+                           CallContext::Unbounded());
   const auto decoded = pipeline.Next();
   REQUIRE(decoded.ok());
   REQUIRE((*decoded)[0].pixels.size() == 2);
@@ -103,6 +110,7 @@ TEST_CASE("each extractor reduces pictures its own way before they wait") {
 }
 
 TEST_CASE("decoding stays within its units ahead") {
+  TestDecoders decoders;
   FakeCorpus corpus;
   corpus.AddMany(60);
   std::atomic<int> furthest{0};
@@ -116,7 +124,8 @@ TEST_CASE("decoding stays within its units ahead") {
   PipelineOptions options;
   options.threads = 3;
   options.units_ahead = 1;
-  PicturePipeline pipeline(work.units, options, {&whole}, CallContext::Unbounded());
+  PicturePipeline pipeline(work.units, options, {&whole}, decoders.pool(),
+                           CallContext::Unbounded());
   for (int delivered = 1; delivered <= 12; ++delivered) {
     // Not before the call may anything of a later unit be read.
     REQUIRE(furthest < (delivered + 1) * 5);
@@ -125,22 +134,25 @@ TEST_CASE("decoding stays within its units ahead") {
 }
 
 TEST_CASE("a small budget decodes one picture after another and still gets to the end") {
+  TestDecoders decoders;
   FakeCorpus corpus;
   corpus.AddMany(20);
   const Work work(corpus, 4);
   PipelineOptions options;
   options.threads = 4;
   options.max_decode_bytes = 1;
-  PicturePipeline pipeline(work.units, options, {&whole}, CallContext::Unbounded());
+  PicturePipeline pipeline(work.units, options, {&whole}, decoders.pool(),
+                           CallContext::Unbounded());
   for (size_t i = 0; i < work.units.size(); ++i) REQUIRE(pipeline.Next().ok());
 }
 
 TEST_CASE("a picture that changed since the scan stops the job") {
+  TestDecoders decoders;
   FakeCorpus corpus;
   corpus.AddMany(10);
   const Work work(corpus, 5);
   corpus.pictures["p/7"] = EncodePng(Gradient(3, 3));
-  PicturePipeline pipeline(work.units, {}, {&whole}, CallContext::Unbounded());
+  PicturePipeline pipeline(work.units, {}, {&whole}, decoders.pool(), CallContext::Unbounded());
   // It may be met before the unit ahead of it has been delivered.
   absl::Status status = pipeline.Next().status();
   if (status.ok()) status = pipeline.Next().status();
@@ -149,16 +161,17 @@ TEST_CASE("a picture that changed since the scan stops the job") {
 
   corpus.AddMany(10);
   corpus.read_errors["p/1"] = absl::NotFoundError("gone");
-  PicturePipeline second(work.units, {}, {&whole}, CallContext::Unbounded());
+  PicturePipeline second(work.units, {}, {&whole}, decoders.pool(), CallContext::Unbounded());
   REQUIRE(absl::IsAborted(second.Next().status()));
 }
 
 TEST_CASE("cancelling stops it, and so does leaving") {
+  TestDecoders decoders;
   FakeCorpus corpus;
   corpus.AddMany(40);
   const Work work(corpus, 4);
   const CallContext call = CallContext::Unbounded();
-  PicturePipeline pipeline(work.units, {}, {&whole}, call);
+  PicturePipeline pipeline(work.units, {}, {&whole}, decoders.pool(), call);
   REQUIRE(pipeline.Next().ok());
   call.cancellation()->Cancel();
   absl::Status status;
@@ -167,7 +180,8 @@ TEST_CASE("cancelling stops it, and so does leaving") {
 
   PipelineOptions options;
   options.threads = 3;
-  PicturePipeline abandoned(work.units, options, {&whole}, CallContext::Unbounded());
+  PicturePipeline abandoned(work.units, options, {&whole}, decoders.pool(),
+                            CallContext::Unbounded());
 }
 
 }  // namespace

@@ -68,16 +68,33 @@ TEST_CASE("without a cross-encoder there are no features") {
   REQUIRE(result->captions[0].features.tensors.empty());
 }
 
-TEST_CASE("NaN, infinity and zero are the model's fault and end the job, naming the item") {
+TEST_CASE("an embedding with NaN, with infinity or of zeros costs its picture, with captions") {
   std::vector<FakeModelBehavior> broken(3);
   broken[0].image_bias = std::numeric_limits<float>::quiet_NaN();
   broken[1].image_bias = -std::numeric_limits<float>::infinity();
   broken[2].zero_images = true;
-  for (const FakeModelBehavior& behavior : broken) {
-    const absl::Status status = Sample().Encode(behavior).status();
-    REQUIRE(absl::IsInternal(status));
-    REQUIRE_THAT(std::string(status.message()), Catch::Contains("gave item a an embedding"));
+  const char* const reasons[] = {"NaN", "infinity", "all zero"};
+  for (size_t i = 0; i < broken.size(); ++i) {
+    const auto result = Sample().Encode(broken[i]);
+    REQUIRE(result.ok());
+    REQUIRE_THAT(result->images[0].rejected, Catch::Contains(reasons[i]));
+    REQUIRE(result->images[0].embedding.empty());
+    REQUIRE(result->images[0].features.tensors.empty());
+    REQUIRE(result->images[1].rejected == "broken");
+    REQUIRE(result->captions.empty());
   }
+}
+
+TEST_CASE("a caption with a bad embedding is rejected alone") {
+  Sample sample;
+  sample.pictures[0].item.captions = {{"en", ""}, {"en", "red fish"}};
+  sample.unit.pictures = sample.pictures;
+  const auto result = sample.Encode({});
+  REQUIRE(result.ok());
+  REQUIRE(result->images[0].rejected.empty());
+  REQUIRE_THAT(result->captions[0].rejected, Catch::Contains("all zero"));
+  REQUIRE(result->captions[0].features.tensors.empty());
+  REQUIRE(result->captions[1].rejected.empty());
 }
 
 TEST_CASE("a reranker of its own sees pictures as decoded for it and makes all features") {

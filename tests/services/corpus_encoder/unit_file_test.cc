@@ -37,6 +37,28 @@ UnitResult Sample() {
   return {{Row("a", 1, 2), Rejected("b"), Row("c", 5, 0)}, {Row("a#en-1", 9, 4)}};
 }
 
+// All that a unit file holds.
+absl::StatusOr<UnitResult> ReadUnitFile(const std::string& path, const char* hash, int dimension,
+                                        bool verify) {
+  const auto file = UnitFile::Open(path, hash, dimension, verify);
+  if (!file.ok()) return file.status();
+  UnitResult result;
+  const auto copy = [&](const std::vector<UnitFile::Row>& rows, std::vector<UnitRow>& copies) {
+    for (const UnitFile::Row& row : rows) {
+      UnitRow to{row.item_id, row.rejected, {}, {}};
+      if (row.rejected.empty()) {
+        const auto embedding = (*file)->embedding(row);
+        to.embedding.assign(embedding.begin(), embedding.end());
+        to.features = (*file)->features(row);
+      }
+      copies.push_back(to);
+    }
+  };
+  copy((*file)->images(), result.images);
+  copy((*file)->captions(), result.captions);
+  return result;
+}
+
 // Without the syncing that a real write pays for.
 void Overwrite(const std::string& path, const std::string& content) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << content;

@@ -99,7 +99,8 @@ TEST_CASE("all that a result depends on is in the hash, and nothing else") {
 }
 
 TEST_CASE("captions of one language are counted from one") {
-  const std::vector<CaptionItem> captions = CaptionItemsOf(Pictures(1)[0].item, "en");
+  const std::vector<ScannedPicture> pictures = Pictures(1);
+  const std::vector<CaptionItem> captions = CaptionItemsOf(pictures[0].item, "en");
   REQUIRE(captions.size() == 2);
   REQUIRE(captions[0].item_id == "p/100000#en-1");
   REQUIRE(captions[1].item_id == "p/100000#en-2");

@@ -1,0 +1,88 @@
+#include "services/corpus_encoder/base_generation.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/files.h"
+#include "common/base/status_macros.h"
+#include "common/bundle/generation.h"
+#include "common/bundle/manifest.h"
+#include "common/bundle/verify.h"
+
+namespace sightline {
+namespace {
+
+absl::Status CheckMadeAlike(const bundle::v1::GenerationManifest& base,
+                            const BaseRequirements& required) {
+  const auto differs = [&](absl::string_view what, absl::string_view is,
+                           absl::string_view should_be) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "generation ", base.generation(), " of index ", base.index(), " has ", what, " ",
+        is.empty() ? "none" : is, ", not ", should_be.empty() ? "none" : should_be,
+        ": nothing of it can be carried over"));
+  };
+  if (base.item_kind() != required.item_kind) {
+    return differs("items of kind", bundle::v1::ItemKind_Name(base.item_kind()),
+                   bundle::v1::ItemKind_Name(required.item_kind));
+  }
+  if (base.encoder_model() != required.encoder_model) {
+    return differs("the encoder", base.encoder_model(), required.encoder_model);
+  }
+  if (base.reranker_model() != required.reranker_model) {
+    return differs("the reranker", base.reranker_model(), required.reranker_model);
+  }
+  if (ManifestJson(base.embedding()) != ManifestJson(required.embedding)) {
+    return differs("the embedding space", base.embedding().space(), required.embedding.space());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<BaseIndex>> BaseIndex::Open(const std::string& store,
+                                                           const std::string& index,
+                                                           const std::string& generation,
+                                                           const BaseRequirements& required) {
+  std::unique_ptr<BaseIndex> base(new BaseIndex);
+  ASSIGN_OR_RETURN(base->manifest_, ReadGenerationManifest(store, index, generation));
+  RETURN_IF_ERROR(CheckMadeAlike(base->manifest_, required));
+  const std::string directory = GenerationDirectory(store, index, generation);
+  for (const bundle::v1::ShardManifest& shard : base->manifest_.shards()) {
+    ASSIGN_OR_RETURN(std::unique_ptr<ShardVectors> vectors,
+                     ShardVectors::Open(JoinPath(directory, shard.vectors().path()), shard,
+                                        required.embedding.dimension()));
+    base->vectors_.push_back(std::move(vectors));
+    if (required.reranker_model.empty()) continue;
+    ASSIGN_OR_RETURN(std::unique_ptr<FeatureStore> features,
+                     FeatureStore::Open(JoinPath(directory, shard.features().path()), shard));
+    base->features_.push_back(std::move(features));
+  }
+  return base;
+}
+
+absl::optional<BaseIndex::Place> BaseIndex::Find(absl::string_view item_id,
+                                                 absl::string_view content_hash) const {
+  Place place;
+  place.shard = ShardOf(item_id, static_cast<int>(vectors_.size()));
+  const ShardVectors& vectors = *vectors_[place.shard];
+  place.row = vectors.Find(item_id);
+  if (place.row < 0 || vectors.content_hash(place.row) != content_hash) return absl::nullopt;
+  return place;
+}
+
+absl::Span<const float> BaseIndex::embedding(const Place& place) const {
+  return vectors_[place.shard]->embedding(place.row);
+}
+
+absl::StatusOr<ItemFeatures> BaseIndex::Features(const Place& place) const {
+  if (features_.empty()) return ItemFeatures();
+  ASSIGN_OR_RETURN(std::vector<ItemFeatures> features,
+                   features_[place.shard]->Get(manifest_.reranker_model(), {place.row}));
+  return std::move(features[0]);
+}
+
+absl::Status BaseIndex::Verify(const std::string& store, const CallContext& call) const {
+  return VerifyGeneration(store, manifest_, VerifyOptions(), call);
+}
+
+}  // namespace sightline

@@ -1,0 +1,46 @@
+// What is looked at before a generation is written, beyond what each item shows by itself.
+#ifndef SIGHTLINE_SERVICES_CORPUS_ENCODER_CORPUS_CHECKS_H_
+#define SIGHTLINE_SERVICES_CORPUS_ENCODER_CORPUS_CHECKS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "common/dataset/corpus.h"
+#include "services/corpus_encoder/corpus_scan.h"
+
+namespace sightline {
+
+// A warning for each picture that has the same bytes as one before it, in the order of ids.
+// Such pictures are kept: they may have other captions.
+std::vector<CorpusProblem> FindDuplicates(absl::Span<const ScannedPicture> pictures);
+
+// Notices a model that has collapsed: one that gives everything the same embedding.
+// Searches would then find anything for any question.
+class CollapseCheck {
+ public:
+  // So many different items must share the embedding before that counts: two captions may
+  // well be the same to a tokenizer.
+  static constexpr int64_t kFewest = 16;
+
+  // `content` tells items apart: what is the same twice is counted once.
+  void Add(absl::string_view content, absl::Span<const float> embedding);
+
+  // FailedPrecondition if there were enough items and all embeddings were equal, but for
+  // rounding (a part in 100 000 of the largest number).  `what` names the items.
+  absl::Status Check(absl::string_view what) const;
+
+ private:
+  std::vector<float> first_;
+  float tolerance_ = 0;
+  std::string last_content_;
+  int64_t count_ = 0;
+  bool all_equal_ = true;
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_SERVICES_CORPUS_ENCODER_CORPUS_CHECKS_H_

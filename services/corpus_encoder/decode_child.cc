@@ -1,0 +1,167 @@
+#include "services/corpus_encoder/decode_child.h"
+
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+namespace sightline {
+namespace {
+
+// Three bytes of the result, what decoders hold beside it (common/image/README.md), a copy
+// of the result that is reduced.
+constexpr int64_t kMemoryBytesPerPixel = 16;
+constexpr int64_t kMemorySlack = int64_t{64} << 20;
+
+bool SendAll(int socket, const void* data, size_t size) {
+  const char* next = static_cast<const char*>(data);
+  while (size > 0) {
+    const ssize_t sent = ::send(socket, next, size, MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent <= 0) return false;
+    next += sent;
+    size -= static_cast<size_t>(sent);
+  }
+  return true;
+}
+
+bool ReceiveAll(int socket, void* data, size_t size) {
+  char* next = static_cast<char*>(data);
+  while (size > 0) {
+    const ssize_t got = ::recv(socket, next, size, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    next += got;
+    size -= static_cast<size_t>(got);
+  }
+  return true;
+}
+
+int64_t AddressSpaceBytes() {
+  int64_t pages = 0;
+  if (std::FILE* file = std::fopen("/proc/self/statm", "r")) {
+    long long first = 0;
+    if (std::fscanf(file, "%lld", &first) == 1) pages = first;
+    std::fclose(file);
+  }
+  return pages * ::sysconf(_SC_PAGESIZE);
+}
+
+// The hard limits stay, so that the soft ones can move from picture to picture.
+void LimitSoftly(int resource, int64_t value) {
+  struct rlimit limit;
+  if (::getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0) return;
+  limit.rlim_cur = std::min(static_cast<rlim_t>(value), limit.rlim_max);
+  ::setrlimit(static_cast<__rlimit_resource>(resource), &limit);
+}
+
+int64_t CpuSecondsUsed() {
+  struct rusage usage;
+  ::getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_utime.tv_sec + usage.ru_stime.tv_sec;
+}
+
+std::string OutOfMemory(const DecodeLimits& limits) {
+  return absl::StrCat("decoding it takes more memory than the ", DecodeMemoryBytes(limits) >> 20,
+                      " MiB that limits allow");
+}
+
+std::string Shortened(std::string text) {
+  if (text.empty()) text = "it does not decode";
+  text.resize(std::min(text.size(), static_cast<size_t>(kMaxDecodeProblemBytes)));
+  return text;
+}
+
+class Server {
+ public:
+  Server(int socket, const DecodeFunction& decode)
+      : socket_(socket), decode_(decode), base_(AddressSpaceBytes()) {}
+
+  // False when the other end is gone.
+  bool ServeOne() {
+    DecodeRequest request;
+    if (!ReceiveAll(socket_, &request, sizeof(request))) return false;
+    std::string bytes(static_cast<size_t>(request.byte_count), '\0');
+    if (!ReceiveAll(socket_, bytes.data(), bytes.size())) return false;
+    // The last picture's memory may not be back with the system, and need not be.
+    LimitSoftly(RLIMIT_AS, base_ + DecodeMemoryBytes(request.limits));
+    LimitSoftly(RLIMIT_CPU, CpuSecondsUsed() + request.cpu_seconds + 1);
+
+    const absl::StatusOr<ImageHeader> header = ReadImageHeader(bytes, request.limits);
+    DecodeHeader answer;
+    const std::string problem =
+        header.ok() ? "" : Shortened(std::string(header.status().message()));
+    answer.problem_bytes = static_cast<int64_t>(problem.size());
+    if (header.ok()) answer.pixel_count = int64_t{header->width} * header->height;
+    if (!SendAll(socket_, &answer, sizeof(answer))) return false;
+    if (!header.ok()) return SendAll(socket_, problem.data(), problem.size());
+    char go_on = 0;
+    return ReceiveAll(socket_, &go_on, 1) && Answer(request, bytes);
+  }
+
+ private:
+  bool Answer(const DecodeRequest& request, const std::string& bytes) {
+    std::vector<Pixels> pictures;
+    std::string problem;
+    try {
+      problem = Decode(request, bytes, pictures);
+    } catch (const std::bad_alloc&) {
+      pictures.clear();
+      problem = OutOfMemory(request.limits);
+    }
+    DecodeReply reply;
+    reply.problem_bytes = static_cast<int64_t>(problem.size());
+    if (!SendAll(socket_, &reply, sizeof(reply))) return false;
+    if (!problem.empty()) return SendAll(socket_, problem.data(), problem.size());
+    for (const Pixels& picture : pictures) {
+      const PictureHeader header = {picture.width, picture.height};
+      if (!SendAll(socket_, &header, sizeof(header)) ||
+          !SendAll(socket_, picture.rgb.data(), picture.rgb.size())) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // The problem, or none and a picture for each side.
+  std::string Decode(const DecodeRequest& request, const std::string& bytes,
+                     std::vector<Pixels>& pictures) {
+    absl::StatusOr<Pixels> decoded = decode_(bytes, request.limits);
+    if (!decoded.ok()) return Shortened(std::string(decoded.status().message()));
+    for (int i = 0; i < request.side_count; ++i) {
+      Pixels picture = i + 1 < request.side_count ? *decoded : *std::move(decoded);
+      if (request.sides[i] > 0) picture = ReducePicture(std::move(picture), request.sides[i]);
+      pictures.push_back(std::move(picture));
+    }
+    return "";
+  }
+
+  const int socket_;
+  const DecodeFunction& decode_;
+  const int64_t base_;
+};
+
+}  // namespace
+
+int64_t DecodeMemoryBytes(const DecodeLimits& limits) {
+  return limits.max_pixels * kMemoryBytesPerPixel + 2 * limits.max_bytes + kMemorySlack;
+}
+
+void ServeDecoding(int socket, const DecodeFunction& decode) {
+  LimitSoftly(RLIMIT_CORE, 0);
+  Server server(socket, decode);
+  if (!SendAll(socket, &kDecoderHello, 1)) return;
+  while (server.ServeOne()) {
+  }
+}
+
+}  // namespace sightline

@@ -1,0 +1,68 @@
+// The far end of a decoder: a process that decodes one picture after another and may be
+// killed by any of them.
+//
+// It talks over a stream socket, native byte order, since both ends are one program:
+//
+//   it       Hello, once it is ready
+//   parent   DecodeRequest, then its bytes
+//   it       DecodeHeader: the size of the picture, or a problem, which ends the exchange
+//   parent   one byte: memory for it is there, go on
+//   it       DecodeReply, then a problem's text, or for each side a PictureHeader and
+//            its rgb bytes
+//
+// What it sends comes from a process that a picture may have taken over: decoder_pool.cc
+// believes no number of it.
+#ifndef SIGHTLINE_SERVICES_CORPUS_ENCODER_DECODE_CHILD_H_
+#define SIGHTLINE_SERVICES_CORPUS_ENCODER_DECODE_CHILD_H_
+
+#include <cstdint>
+#include <functional>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/image/decode.h"
+
+namespace sightline {
+
+// DecodeImage, but for tests of what hostile pictures do.
+using DecodeFunction =
+    std::function<absl::StatusOr<Pixels>(absl::string_view bytes, const DecodeLimits& limits)>;
+
+inline constexpr char kDecoderHello = 'H';
+inline constexpr char kDecoderGoOn = 'G';
+inline constexpr int kMaxDecodeSides = 2;
+inline constexpr int64_t kMaxDecodeProblemBytes = 4096;
+
+struct DecodeRequest {
+  DecodeLimits limits;
+  int64_t byte_count = 0;
+  int64_t cpu_seconds = 0;  // that decoding may take
+  int32_t side_count = 0;
+  // One picture comes back for each: reduced to that side (ReducePicture), or whole: 0.
+  int64_t sides[kMaxDecodeSides] = {};
+};
+
+struct DecodeHeader {
+  int64_t problem_bytes = 0;  // 0: there is none
+  int64_t pixel_count = 0;
+};
+
+struct DecodeReply {
+  int64_t problem_bytes = 0;  // 0: pictures follow
+};
+
+struct PictureHeader {
+  int32_t width = 0;
+  int32_t height = 0;
+};
+
+// Address space that decoding within `limits` may take beside what the process has.
+int64_t DecodeMemoryBytes(const DecodeLimits& limits);
+
+// Serves the socket until its other end is closed.  Address space and CPU time are limited
+// before each picture; no core is written.
+void ServeDecoding(int socket, const DecodeFunction& decode);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_SERVICES_CORPUS_ENCODER_DECODE_CHILD_H_

@@ -1,0 +1,76 @@
+// Decodes pictures in processes of their own, so that none can take the job down.
+//
+//   DecoderPool pool(starter.get(), absl::Seconds(60));
+//   ASSIGN_OR_RETURN(DecodedPicture picture, pool.Decode(bytes, order, call));
+//
+// A picture whose decoder crashes, hangs or runs out of memory costs that decoder, and
+// then one more that tries it again: the first may have been spoilt by an earlier picture,
+// or the machine have been busy.  What fails twice is the picture's problem.
+#ifndef SIGHTLINE_SERVICES_CORPUS_ENCODER_DECODER_POOL_H_
+#define SIGHTLINE_SERVICES_CORPUS_ENCODER_DECODER_POOL_H_
+
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "common/base/call_context.h"
+#include "common/image/decode.h"
+#include "common/image/image_input.h"
+#include "services/corpus_encoder/decoder_starter.h"
+
+namespace sightline {
+
+struct DecodedPicture {
+  std::vector<Pixels> pixels;  // one for each side that was asked for
+  std::string problem;         // why there are none; empty if there are
+};
+
+struct DecodeOrder {
+  DecodeLimits limits;
+  // One or two; see DecodeRequest.
+  std::vector<int64_t> sides;
+  // Called once the picture's size is known, before memory is taken for it.  An error ends
+  // the decoding and is passed on.  A second try does not call it again.
+  std::function<absl::Status(int64_t pixel_count)> admit;
+};
+
+// Thread-safe.  There are as many decoders as threads decode at one time.
+class DecoderPool {
+ public:
+  // `starter` must outlive the pool.  `timeout` is for each message of a decoder: its
+  // picture's header, its pixels.
+  DecoderPool(DecoderStarter* starter, absl::Duration timeout)
+      : starter_(starter), timeout_(timeout) {}
+
+  // Ends the decoders.
+  ~DecoderPool();
+
+  // A picture with a problem is no error.  CANCELLED if `call` is; Unavailable if decoders
+  // cannot be started; what `admit` returned.
+  absl::StatusOr<DecodedPicture> Decode(absl::string_view bytes, const DecodeOrder& order,
+                                        const CallContext& call);
+
+  // Decoders that were lost to their pictures.
+  int64_t lost_count() const;
+
+ private:
+  absl::StatusOr<DecoderProcess> Take(const CallContext& call);
+  // What became of the decoder, in words.
+  absl::StatusOr<std::string> Bury(DecoderProcess process, const absl::Status& why);
+
+  DecoderStarter* const starter_;
+  const absl::Duration timeout_;
+  mutable std::mutex mutex_;
+  std::vector<DecoderProcess> idle_;  // guarded by mutex_
+  int64_t lost_count_ = 0;            // guarded by mutex_
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_SERVICES_CORPUS_ENCODER_DECODER_POOL_H_

@@ -1,0 +1,70 @@
+#include "services/corpus_encoder/encode_summary.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace sightline {
+namespace {
+
+constexpr double kMega = 1e6;
+
+// The stage that fills the time in which the model waits for pictures.
+const char* Supplier(const EncodeSummary& summary) {
+  return summary.read.time - summary.scan_time > summary.decode.time ? "read" : "decode";
+}
+
+}  // namespace
+
+std::string StageWork::Rate() const {
+  const double seconds = absl::ToDoubleSeconds(time);
+  if (seconds <= 0 || item_count == 0) return "-";
+  return absl::StrFormat("%.1f/s %.1f MB/s", item_count / seconds, byte_count / kMega / seconds);
+}
+
+std::string EncodeSummary::Slowest() const {
+  std::pair<absl::Duration, const char*> slowest = {scan_time, "read"};
+  for (const auto& stage : {std::pair(wait_time, Supplier(*this)),
+                            {encode.time, "encode"},
+                            {write.time, "write"},
+                            {await_time, "wait for other workers"}}) {
+    if (stage.first > slowest.first) slowest = stage;
+  }
+  return slowest.second;
+}
+
+std::string EncodeSummary::Rates() const {
+  return absl::StrCat("read ", read.Rate(), ", decode ", decode.Rate(), ", encode ", encode.Rate(),
+                      "; waits for ", wait_time > encode.time ? Supplier(*this) : "encode");
+}
+
+std::string EncodeSummary::Report() const {
+  std::string report = absl::StrCat("generation ", generation, published ? " (published)" : "");
+  if (workers > 1) absl::StrAppend(&report, ", worker ", worker, " of ", workers);
+  absl::StrAppend(&report, "\n");
+  if (worker == 0) {
+    absl::StrAppendFormat(
+        &report, "  items     %d images, %d captions; in quarantine %d images, %d captions\n",
+        image_count, caption_count, quarantined_image_count, quarantined_caption_count);
+  }
+  absl::StrAppendFormat(&report, "  warnings  %d, of which %d are duplicate pictures\n",
+                        warning_count, duplicate_count);
+  if (already_there) return report + "  written by an earlier run\n";
+  absl::StrAppendFormat(&report, "  carried   %d images, %d captions%s\n", carried_image_count,
+                        carried_caption_count, base.empty() ? "" : " from generation " + base);
+  absl::StrAppendFormat(&report,
+                        "  units     %d; %d of this worker's were finished by an earlier run\n",
+                        unit_count, reused_unit_count);
+  absl::StrAppendFormat(&report, "  read      %s\n  decode    %s; %d decoders lost\n", read.Rate(),
+                        decode.Rate(), lost_decoder_count);
+  absl::StrAppendFormat(&report, "  encode    %s; waited %.1f s for pictures\n", encode.Rate(),
+                        absl::ToDoubleSeconds(wait_time));
+  absl::StrAppendFormat(&report, "  write     %s, %.1f MB\n", write.Rate(),
+                        write.byte_count / kMega);
+  absl::StrAppend(&report, "  slowest   ", Slowest(), "\n");
+  if (worker != 0) absl::StrAppend(&report, "  worker 0 writes and publishes the generation\n");
+  return report;
+}
+
+}  // namespace sightline

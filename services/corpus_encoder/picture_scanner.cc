@@ -1,0 +1,89 @@
+#include "services/corpus_encoder/picture_scanner.h"
+
+#include <atomic>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "common/base/checksum.h"
+#include "common/base/status_macros.h"
+
+namespace sightline {
+namespace {
+
+// Errors that say something of the picture, not of the machine.
+bool BlamesPicture(const absl::Status& status) {
+  return absl::IsInvalidArgument(status) || absl::IsNotFound(status) ||
+         absl::IsPermissionDenied(status) || absl::IsFailedPrecondition(status);
+}
+
+class PictureScanner {
+ public:
+  PictureScanner(absl::Span<const ScannedPicture> pictures, const ScanOptions& options,
+                 const CallContext& call, Progress* progress)
+      : pictures_(pictures), options_(options), call_(call), progress_(progress) {
+    scan_.sha256.resize(pictures.size());
+    scan_.reasons.resize(pictures.size());
+  }
+
+  absl::StatusOr<PictureScan> Run() {
+    std::vector<std::thread> threads;
+    for (int i = 1; i < options_.threads; ++i) threads.emplace_back([this] { Work(); });
+    Work();
+    for (std::thread& thread : threads) thread.join();
+    RETURN_IF_ERROR(error_);
+    scan_.byte_count = byte_count_;
+    scan_.read_count = static_cast<int64_t>(pictures_.size());
+    return std::move(scan_);
+  }
+
+ private:
+  void Work() {
+    while (!failed_) {
+      const size_t i = next_++;
+      if (i >= pictures_.size()) return;
+      const absl::Status status = ScanOne(i);
+      progress_->Advance(1);
+      if (status.ok()) continue;
+      failed_ = true;
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (error_.ok()) error_ = status;
+    }
+  }
+
+  absl::Status ScanOne(size_t i) {
+    RETURN_IF_ERROR(call_.Check("reading the corpus"));
+    const ScannedPicture& picture = pictures_[i];
+    const absl::StatusOr<std::string> bytes =
+        picture.reader->ReadPicture(picture.item, options_.max_picture_bytes);
+    if (!bytes.ok()) {
+      if (!BlamesPicture(bytes.status())) return bytes.status();
+      scan_.reasons[i] = std::string(bytes.status().message());
+      return absl::OkStatus();
+    }
+    scan_.sha256[i] = Sha256Hex(*bytes);
+    byte_count_ += static_cast<int64_t>(bytes->size());
+    return absl::OkStatus();
+  }
+
+  const absl::Span<const ScannedPicture> pictures_;
+  const ScanOptions options_;
+  const CallContext call_;
+  Progress* const progress_;
+  PictureScan scan_;  // each entry is written by the thread that took its picture
+  std::atomic<size_t> next_{0};
+  std::atomic<int64_t> byte_count_{0};
+  std::atomic<bool> failed_{false};
+  std::mutex mutex_;
+  absl::Status error_;  // guarded by mutex_
+};
+
+}  // namespace
+
+absl::StatusOr<PictureScan> ScanPictures(absl::Span<const ScannedPicture> pictures,
+                                         const ScanOptions& options, const CallContext& call,
+                                         Progress* progress) {
+  return PictureScanner(pictures, options, call, progress).Run();
+}
+
+}  // namespace sightline

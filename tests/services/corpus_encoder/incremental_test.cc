@@ -1,0 +1,170 @@
+// Runs that carry over what has not changed.
+#include <regex>
+
+#include "catch2/catch.hpp"
+#include "common/bundle/generation.h"
+#include "tests/services/corpus_encoder/test_decoders.h"
+#include "tests/services/corpus_encoder/test_job.h"
+#include "tests/support/temp_dir.h"
+
+namespace sightline {
+namespace {
+
+using Files = std::map<std::string, std::string>;
+
+absl::StatusOr<EncodeSummary> Run(const TempDir& store, const FakeCorpus& corpus,
+                                  const std::string& base = "", int shard_count = 2,
+                                  const FakeModelBehavior& behavior = {}) {
+  TestDecoders decoders;
+  CorpusEncoderOptions options = TestJobOptions(store.path());
+  options.base = base;
+  options.shard_count = shard_count;
+  return RunTestJob(options, corpus, decoders.pool(), behavior);
+}
+
+FakeCorpus Before() {
+  FakeCorpus corpus;
+  corpus.AddMany(80);
+  return corpus;
+}
+
+// One new, one gone, one changed picture, one changed caption, one of other tags.
+FakeCorpus After() {
+  FakeCorpus corpus = Before();
+  corpus.Add("p/400", EncodePng(Gradient(5, 5)), {"a new one"});
+  corpus.pictures["p/10"] = EncodePng(Gradient(6, 6));
+  auto& items = corpus.listing.items;
+  items[21].captions[0].text = "quite another caption here";
+  items[30].tags = {"another tag"};
+  items.erase(items.begin() + 40);
+  return corpus;
+}
+
+// The files of one generation in both indexes, without what names its parent.
+Files FilesOf(const TempDir& store, const std::string& generation) {
+  Files files;
+  for (auto& [path, content] : PublishedFiles(store.path())) {
+    if (!absl::StrContains(path, generation)) continue;
+    files[path] =
+        std::regex_replace(content, std::regex(",\n *\"parent_generation\": \"[^\"]*\""), "");
+  }
+  REQUIRE(files.size() == 2 * (4 + 2 * 2));
+  return files;
+}
+
+TEST_CASE("only what changed is encoded, and the result is that of a full run, byte for byte") {
+  TempDir store, full;
+  const auto first = Run(store, Before());
+  REQUIRE(first.ok());
+  REQUIRE(first->base == "");
+  const auto second = Run(store, After());
+  REQUIRE(second.ok());
+  REQUIRE(second->base == first->generation);
+  REQUIRE(second->encoded_image_count == 3);  // new, changed, changed caption
+  REQUIRE(second->carried_image_count == 77);
+  REQUIRE(second->image_count == 80);
+  const auto whole = Run(full, After());
+  REQUIRE(whole.ok());
+  REQUIRE(whole->carried_image_count == 0);
+  REQUIRE(second->generation == whole->generation);
+  REQUIRE(FilesOf(store, second->generation) == FilesOf(full, whole->generation));
+  for (const char* index : {"images", "captions"}) {
+    REQUIRE(ReadGenerationManifest(store.path(), index, second->generation)->parent_generation() ==
+            first->generation);
+  }
+  REQUIRE_THAT(second->Report(), Catch::Contains("77 images") &&
+                                     Catch::Contains("from generation " + first->generation));
+}
+
+TEST_CASE("the same sequence of runs gives the same bytes, parents and all") {
+  Files results[2];
+  for (Files& result : results) {
+    TempDir store;
+    REQUIRE(Run(store, Before()).ok());
+    REQUIRE(Run(store, After()).ok());
+    REQUIRE(Run(store, Before()).ok());
+    result = PublishedFiles(store.path());
+  }
+  REQUIRE(results[0] == results[1]);
+}
+
+TEST_CASE("items are carried into another number of shards") {
+  TempDir store, full;
+  REQUIRE(Run(store, Before()).ok());
+  const auto second = Run(store, Before(), "", 3);
+  REQUIRE(second.ok());
+  REQUIRE(second->encoded_image_count == 0);
+  const auto whole = Run(full, Before(), "", 3);
+  REQUIRE(PublishedFiles(full.path())
+              .at("images/generations/" + whole->generation + "/shards/00002-of-00003.vectors") ==
+          PublishedFiles(store.path())
+              .at("images/generations/" + second->generation + "/shards/00002-of-00003.vectors"));
+}
+
+TEST_CASE("a base may be named, or none") {
+  TempDir store;
+  const auto first = Run(store, Before());
+  const auto second = Run(store, After());
+  FakeCorpus third = After();
+  third.Add("p/500", EncodePng(Gradient(9, 5)), {"one more"});
+  const auto from_first = Run(store, third, first->generation);
+  REQUIRE(from_first.ok());
+  REQUIRE(from_first->base == first->generation);
+  REQUIRE(from_first->encoded_image_count == 4);
+  third.Add("p/600", EncodePng(Gradient(9, 6)), {"and one more"});
+  const auto from_none = Run(store, third, "none");
+  REQUIRE(from_none.ok());
+  REQUIRE(from_none->base == "");
+  REQUIRE(from_none->carried_image_count == 0);
+  REQUIRE(
+      ReadGenerationManifest(store.path(), "images", from_none->generation)->parent_generation() ==
+      from_first->generation);
+
+  third.Add("p/700", EncodePng(Gradient(9, 7)), {"and one more"});
+  REQUIRE(absl::IsNotFound(Run(store, third, "missing").status()));
+}
+
+TEST_CASE("a base of another model is left alone, or refused when it was asked for") {
+  TempDir store;
+  const auto first = Run(store, Before());
+  FakeModelBehavior other;
+  other.id = std::string(64, 'b');
+  const auto second = Run(store, Before(), "", 2, other);
+  REQUIRE(second.ok());
+  REQUIRE(second->base == "");
+  REQUIRE(second->carried_image_count == 0);
+  FakeModelBehavior third;
+  third.id = std::string(64, 'c');
+  const absl::Status refused = Run(store, Before(), first->generation, 2, third).status();
+  REQUIRE(absl::IsFailedPrecondition(refused));
+  REQUIRE_THAT(std::string(refused.message()), Catch::Contains("has the encoder aaa"));
+}
+
+TEST_CASE("a base that is damaged is found before anything of it is carried over") {
+  TempDir store;
+  const auto first = Run(store, Before());
+  const std::string path = store.path() + "/indexes/images/generations/" + first->generation +
+                           "/shards/00000-of-00002.features";
+  std::string bytes = *ReadFile(path);
+  bytes[bytes.size() - 9] = static_cast<char>(bytes[bytes.size() - 9] ^ 1);
+  REQUIRE(WriteFileAtomically(path, bytes).ok());
+  const absl::Status status = Run(store, After()).status();
+  REQUIRE(absl::IsDataLoss(status));
+  REQUIRE(ReadCurrent(store.path(), "images")->generation() == first->generation);
+  REQUIRE(Run(store, After(), "none").ok());
+}
+
+TEST_CASE("a caption that was refused before is tried again, with its picture") {
+  TempDir store;
+  FakeCorpus corpus = Before();
+  corpus.listing.items[0].captions[0].text = "untokenizable";
+  REQUIRE(Run(store, corpus)->quarantined_caption_count == 1);
+  corpus.Add("p/400", EncodePng(Gradient(5, 5)), {"a new one"});
+  const auto second = Run(store, corpus);
+  REQUIRE(second.ok());
+  REQUIRE(second->encoded_image_count == 2);
+  REQUIRE(second->quarantined_caption_count == 1);
+}
+
+}  // namespace
+}  // namespace sightline

@@ -1,0 +1,56 @@
+// The job over fakes: what its tests share.
+#ifndef SIGHTLINE_TESTS_SERVICES_CORPUS_ENCODER_TEST_JOB_H_
+#define SIGHTLINE_TESTS_SERVICES_CORPUS_ENCODER_TEST_JOB_H_
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "common/base/files.h"
+#include "services/corpus_encoder/corpus_encoder_job.h"
+#include "tests/services/corpus_encoder/fake_corpus.h"
+#include "tests/services/corpus_encoder/fake_model.h"
+
+namespace sightline {
+
+// Two shards and units of eight pictures.
+inline CorpusEncoderOptions TestJobOptions(const std::string& store) {
+  CorpusEncoderOptions options;
+  options.store = store;
+  options.shard_count = 2;
+  options.unit_size = 8;
+  options.decode_threads = 2;
+  options.read_threads = 2;
+  options.await.poll_period = absl::Milliseconds(1);
+  return options;
+}
+
+inline absl::StatusOr<EncodeSummary> RunTestJob(const CorpusEncoderOptions& options,
+                                                const FakeCorpus& corpus, DecoderPool* decoders,
+                                                const FakeModelBehavior& behavior = {},
+                                                const CallContext& call = CallContext::Unbounded(),
+                                                const Progress::Options& progress_options = {}) {
+  Progress progress(progress_options, call.clock());
+  CorpusEncoderJob job(options, Corpora(corpus),
+                       MakeCorpusModels(std::make_shared<FakeModel>(behavior), nullptr),
+                       FakeModel::Embedding(), decoders, call.clock(), &progress);
+  return job.Run(call);
+}
+
+// Everything that is published in `store`, by path; without what a publication that was
+// killed leaves beside CURRENT, which nobody reads.
+inline std::map<std::string, std::string> PublishedFiles(const std::string& store) {
+  std::map<std::string, std::string> files;
+  const std::string root = store + "/indexes";
+  const std::vector<std::string> names = *ListFilesBelow(root);
+  for (const std::string& name : names) {
+    if (absl::StrContains(name, "/CURRENT.")) continue;
+    if (!absl::StrContains(name, ".publishing")) files[name] = *ReadFile(JoinPath(root, name));
+  }
+  return files;
+}
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_TESTS_SERVICES_CORPUS_ENCODER_TEST_JOB_H_
