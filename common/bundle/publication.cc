@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/descriptor.h"
 #include "common/base/error_details.h"
@@ -151,6 +152,17 @@ absl::Time LastChange(const std::string& directory) {
   return last;
 }
 
+// What publishers left that were killed while they wrote CURRENT.  With the lock held.
+void RemoveHalfPublications(const std::string& directory) {
+  const absl::StatusOr<std::vector<std::string>> names = ListDirectory(directory);
+  if (!names.ok()) return;
+  for (const std::string& name : *names) {
+    if (absl::StartsWith(name, "CURRENT.") && absl::EndsWith(name, ".tmp")) {
+      ::unlink(JoinPath(directory, name).c_str());
+    }
+  }
+}
+
 // The manifest goes first: without it the folder is nothing, whenever the rest goes.
 absl::StatusOr<int64_t> RemoveGeneration(const std::string& directory) {
   ASSIGN_OR_RETURN(const std::vector<std::string> files, ListFilesBelow(directory));
@@ -214,6 +226,7 @@ absl::StatusOr<PruneSummary> PruneGenerations(absl::string_view store, absl::str
   ASSIGN_OR_RETURN(const PublicationLock lock, PublicationLock::Take(IndexDirectory(store, index)));
   ASSIGN_OR_RETURN(const CurrentGeneration current, ReadCurrent(store, index));
   const std::set<std::string> last = LastPublished(current, options.keep);
+  if (!options.dry_run) RemoveHalfPublications(IndexDirectory(store, index));
   const std::string generations = JoinPath(IndexDirectory(store, index), "generations");
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ListDirectory(generations));
   PruneSummary summary;

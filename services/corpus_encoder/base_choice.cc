@@ -6,6 +6,7 @@
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
+#include "common/bundle/publication.h"
 #include "common/log/log.h"
 
 namespace sightline {

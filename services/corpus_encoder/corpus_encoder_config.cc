@@ -69,6 +69,7 @@ void ReadLimits(ConfigReader root, CorpusEncoderConfig& config) {
   config.max_decode_time = limits.Duration("max_decode_time", config.max_decode_time,
                                            absl::Milliseconds(1), absl::Hours(1));
   job.max_quarantine_share = limits.Double("max_quarantine_share", job.max_quarantine_share, 0, 1);
+  job.recall_floor = root.Double("recall_floor", job.recall_floor, 0, 1);
 }
 
 // Which worker this is.  In an Indexed Job of Kubernetes each pod is told its number.

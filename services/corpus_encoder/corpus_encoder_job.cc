@@ -19,6 +19,7 @@
 #include "services/corpus_encoder/corpus_checks.h"
 #include "services/corpus_encoder/field_hash.h"
 #include "services/corpus_encoder/generation_writer.h"
+#include "services/corpus_encoder/probe_queries.h"
 #include "services/corpus_encoder/unit_file.h"
 #include "services/corpus_encoder/work_lock.h"
 
@@ -128,12 +129,13 @@ absl::StatusOr<CorpusScan> CorpusEncoderJob::Scan(const CallContext& call) {
 std::string CorpusEncoderJob::ContentHash(const CorpusScan& scan,
                                           const UnitContext& context) const {
   FieldHash hash;
-  hash.Add("sightline corpus 2");
+  hash.Add("sightline corpus 3");
   hash.AddNumber(options_.shard_count);
   hash.AddNumber(options_.unit_size);
   hash.Add(embedding_.space());
   hash.Add(context.encoder);
   hash.Add(context.reranker);
+  hash.Add(absl::StrCat(options_.recall_floor));
   for (const ScannedPicture& picture : scan.pictures) {
     hash.Add(ImageContentHash(picture, context));
     for (const CaptionItem& caption : CaptionItemsOf(picture.item, context.caption_language)) {
@@ -335,16 +337,27 @@ absl::Status CorpusEncoderJob::Write(const Plan& plan, const CallContext& call) 
     RETURN_IF_ERROR(plan.base.captions->Verify(options_.store, call));
   }
 
-  spec.index = options_.images_index;
+  spec.recall.floor = options_.recall_floor;
+  spec.threads = options_.decode_threads;
   spec.sources.item_kind = bundle::v1::IMAGE;
   spec.sources.base = plan.base.images.get();
+  ASSIGN_OR_RETURN(EmbeddingMatrix pictures,
+                   ProbeQueries(plan.items.images, spec.sources, kProbeQueryCount, call));
+  ItemSources captions_sources = spec.sources;
+  captions_sources.item_kind = bundle::v1::CAPTION;
+  captions_sources.base = plan.base.captions.get();
+  ASSIGN_OR_RETURN(EmbeddingMatrix questions,
+                   ProbeQueries(plan.items.captions, captions_sources, kProbeQueryCount, call));
+
+  spec.index = options_.images_index;
+  spec.probe_queries = std::move(questions);
   spec.quarantine = QuarantineJsonLines(plan.items.bad_images);
   spec.warnings = ProblemJsonLines(plan.warnings);
   ASSIGN_OR_RETURN(const WrittenGeneration images,
                    WriteGeneration(spec, plan.items.images, call, progress_));
   spec.index = options_.captions_index;
-  spec.sources.item_kind = bundle::v1::CAPTION;
-  spec.sources.base = plan.base.captions.get();
+  spec.probe_queries = std::move(pictures);
+  spec.sources = captions_sources;
   spec.quarantine = QuarantineJsonLines(plan.items.bad_captions);
   spec.warnings = "";
   ASSIGN_OR_RETURN(const WrittenGeneration captions,

@@ -66,6 +66,10 @@ struct CorpusEncoderOptions {
   AwaitOptions await;
   // Of the pictures, and of the captions, that may be bad before the job fails.
   double max_quarantine_share = 0.05;
+
+  // Share of the true neighbors that the index of each shard must find before a server
+  // serves it.
+  double recall_floor = 0.99;
 };
 
 // Run once; not thread-safe.

@@ -10,6 +10,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/compute_pool.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
@@ -31,7 +32,8 @@ std::string ContentJson(const std::string& content) {
 int64_t BytesOf(const bundle::v1::GenerationManifest& manifest) {
   int64_t bytes = 0;
   for (const bundle::v1::ShardManifest& shard : manifest.shards()) {
-    bytes += shard.vectors().byte_count() + shard.features().byte_count();
+    bytes +=
+        shard.vectors().byte_count() + shard.features().byte_count() + shard.probes().byte_count();
   }
   return bytes;
 }
@@ -127,6 +129,10 @@ absl::StatusOr<WrittenGeneration> WriteGeneration(const GenerationSpec& spec,
   const std::string directory = GenerationDirectory(spec.store, spec.index, spec.generation);
   ASSIGN_OR_RETURN(bundle::v1::GenerationManifest manifest, MakeManifest(spec));
   RETURN_IF_ERROR(WriteShards(spec, items, directory, call, progress, &manifest));
+  ComputePool::SingleThreadedLibraries();
+  ComputePool pool(spec.threads);
+  RETURN_IF_ERROR(
+      AddRecallProbes(directory, spec.probe_queries, spec.recall, &pool, call, &manifest));
   RETURN_IF_ERROR(WriteFileAtomically(JoinPath(directory, kQuarantineFile), spec.quarantine));
   RETURN_IF_ERROR(WriteFileAtomically(JoinPath(directory, kWarningsFile), spec.warnings));
   RETURN_IF_ERROR(

@@ -10,6 +10,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "common/base/call_context.h"
+#include "common/embedding/embedding_matrix.h"
+#include "common/index/recall_probes.h"
 #include "common/log/progress.h"
 #include "services/corpus_encoder/generation_items.h"
 #include "services/corpus_encoder/generation_shard.h"
@@ -33,6 +35,9 @@ struct GenerationSpec {
   std::string content;
   std::string quarantine;  // the ledgers' text
   std::string warnings;
+  EmbeddingMatrix probe_queries;  // that servers measure their recall with
+  RecallProbeOptions recall;
+  int threads = 1;  // that look for the true neighbors of the queries
   ItemSources sources;
 };
 

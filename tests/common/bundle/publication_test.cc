@@ -131,7 +131,12 @@ TEST_CASE("pruning leaves the present generation, however old") {
   REQUIRE(RollBackGeneration(store.path(), "images").ok());
   PruneOptions options;
   options.keep = 1;
+  // Left by a publisher that was killed.
+  const std::string half = JoinPath(IndexDirectory(store.path(), "images"), "CURRENT.x1y2z3.tmp");
+  REQUIRE(WriteFileAtomically(half, "{").ok());
   const auto pruned = PruneGenerations(store.path(), "images", options, absl::Now());
+  CHECK(!FileExists(half));
+  CHECK(FileExists(JoinPath(IndexDirectory(store.path(), "images"), "CURRENT")));
   CHECK(pruned->kept == Names{"g1"});
   CHECK(pruned->removed == Names{"g2"});
 }

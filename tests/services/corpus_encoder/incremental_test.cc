@@ -3,6 +3,7 @@
 
 #include "catch2/catch.hpp"
 #include "common/bundle/generation.h"
+#include "common/bundle/publication.h"
 #include "tests/services/corpus_encoder/test_decoders.h"
 #include "tests/services/corpus_encoder/test_job.h"
 #include "tests/support/temp_dir.h"
@@ -48,7 +49,7 @@ Files FilesOf(const TempDir& store, const std::string& generation) {
     files[path] =
         std::regex_replace(content, std::regex(",\n *\"parent_generation\": \"[^\"]*\""), "");
   }
-  REQUIRE(files.size() == 2 * (4 + 2 * 2));
+  REQUIRE(files.size() == 2 * (4 + 2 * 3));
   return files;
 }
 

@@ -13,6 +13,7 @@
 #include "absl/strings/numbers.h"
 #include "catch2/catch.hpp"
 #include "common/bundle/generation.h"
+#include "common/bundle/publication.h"
 #include "tests/services/corpus_encoder/test_decoders.h"
 #include "tests/services/corpus_encoder/test_job.h"
 #include "tests/support/temp_dir.h"
@@ -104,7 +105,7 @@ struct Whole {
     while (child.AwaitEvents(1)) ++events;
     REQUIRE(child.Wait() == 0);
     published = PublishedFiles(store.path());
-    REQUIRE(published.size() == 2 * (4 + 2 * 2) + 2);
+    REQUIRE(published.size() == 2 * (4 + 2 * 3) + 2);
   }
   int64_t events = 0;
   std::map<std::string, std::string> published;
