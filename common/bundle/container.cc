@@ -267,10 +267,11 @@ absl::Status Container::Verify(const CallContext& call) const {
       const int64_t begin = static_cast<int64_t>(i) * kChecksumBlock;
       const int64_t length = std::min(kChecksumBlock, section.length - begin);
       if (Crc32c(absl::string_view(section.data + begin, length)) != section.checksums[i]) {
-        return ChecksumMismatch(absl::StrCat(path_, ": section ", section.name,
-                                             ": checksum mismatch in bytes ", begin, " to ",
-                                             begin + length, " (at ", section.offset + begin,
-                                             " of the file); fetch the file again"));
+        return ChecksumMismatch(
+            absl::StrCat(path_, ": section ", section.name, ": checksum mismatch in bytes ", begin,
+                         " to ", begin + length, " (at ", section.offset + begin,
+                         " of the file); fetch it again, under another name, and rename that "
+                         "into place"));
       }
     }
     end = section.offset + section.length;

@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/checksum.h"
+#include "common/base/error_details.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/manifest.h"
@@ -105,34 +106,35 @@ std::string ModelBundle::FilePath(absl::string_view name) const {
   return JoinPath(directory, name);
 }
 
-absl::StatusOr<ModelBundle> OpenModelBundle(absl::string_view directory, bool verify_checksums) {
-  ModelBundle bundle;
-  bundle.directory = std::string(directory);
-  bundle.id = std::string(LastComponent(directory));
-  if (!IsSha256Hex(bundle.id)) {
+absl::StatusOr<ModelBundleManifest> ReadModelBundleManifest(absl::string_view directory) {
+  const absl::string_view id = LastComponent(directory);
+  if (!IsSha256Hex(id)) {
     return absl::DataLossError(
         absl::StrCat(directory, ": a bundle's folder is named by 64 lower-case hex digits"));
   }
-  const std::string path = bundle.FilePath(kManifestFile);
+  const std::string path = JoinPath(directory, kManifestFile);
   ASSIGN_OR_RETURN(const std::string json, ReadFile(path, kMaxManifestBytes));
   const std::string sha256 = Sha256Hex(json);
-  if (sha256 != bundle.id) {
+  if (sha256 != id) {
     return absl::DataLossError(absl::StrCat(path, " has SHA-256 ", sha256,
                                             ", which is not its folder's name; fetch the bundle "
                                             "again"));
   }
   absl::StatusOr<ModelBundleManifest> manifest = ParseModelBundleManifest(json);
-  if (!manifest.ok()) {
-    return absl::Status(manifest.status().code(),
-                        absl::StrCat(path, ": ", manifest.status().message()));
-  }
-  bundle.manifest = *std::move(manifest);
-  if (bundle.manifest.has_embedding() &&
-      bundle.manifest.embedding().space() != EmbeddingSpaceOf(bundle.manifest)) {
+  if (!manifest.ok()) return WithPrefix(manifest.status(), path);
+  if (manifest->has_embedding() && manifest->embedding().space() != EmbeddingSpaceOf(*manifest)) {
     return absl::DataLossError(
-        absl::StrCat(path, ": embedding.space is ", bundle.manifest.embedding().space(),
-                     " but the manifest gives ", EmbeddingSpaceOf(bundle.manifest)));
+        absl::StrCat(path, ": embedding.space is ", manifest->embedding().space(),
+                     " but the manifest gives ", EmbeddingSpaceOf(*manifest)));
   }
+  return manifest;
+}
+
+absl::StatusOr<ModelBundle> OpenModelBundle(absl::string_view directory, bool verify_checksums) {
+  ModelBundle bundle;
+  bundle.directory = std::string(directory);
+  bundle.id = std::string(LastComponent(directory));
+  ASSIGN_OR_RETURN(bundle.manifest, ReadModelBundleManifest(directory));
   for (const BundleFile& file : bundle.manifest.files()) {
     RETURN_IF_ERROR(VerifyFile(bundle, file, verify_checksums));
   }
@@ -173,12 +175,13 @@ absl::StatusOr<ModelBundle> WriteModelBundle(absl::string_view store, ModelBundl
   return OpenModelBundle(directory, /*verify_checksums=*/false);
 }
 
-absl::StatusOr<int64_t> ModelBundleBytes(absl::string_view directory) {
-  ASSIGN_OR_RETURN(const ModelBundle bundle,
-                   OpenModelBundle(directory, /*verify_checksums=*/false));
+int64_t FileBytes(const ModelBundleManifest& manifest) {
   int64_t bytes = 0;
-  for (const bundle::v1::BundleFile& file : bundle.manifest.files()) bytes += file.byte_count();
-  return bytes;
+  for (const BundleFile& file : manifest.files()) {
+    // Sums of lies stay lies, and do not wrap.
+    if (__builtin_add_overflow(bytes, file.byte_count(), &bytes)) return INT64_MAX / 8;
+  }
+  return std::min(bytes, INT64_MAX / 8);
 }
 
 std::string EmbeddingSpaceOf(const ModelBundleManifest& manifest) {

@@ -43,9 +43,12 @@ absl::StatusOr<ModelBundle> WriteModelBundle(absl::string_view store,
                                              bundle::v1::ModelBundleManifest manifest,
                                              const std::map<std::string, std::string>& files);
 
-// Bytes of all files of a bundle, as its manifest says.  NotFound, DataLoss or
-// FailedPrecondition as OpenModelBundle.
-absl::StatusOr<int64_t> ModelBundleBytes(absl::string_view directory);
+// manifest.json alone, checked as OpenModelBundle does, whatever there is of the files.
+absl::StatusOr<bundle::v1::ModelBundleManifest> ReadModelBundleManifest(
+    absl::string_view directory);
+
+// Bytes of all files that a bundle's manifest lists.
+int64_t FileBytes(const bundle::v1::ModelBundleManifest& manifest);
 
 // Fingerprint of the embedding space of `manifest`: SHA-256 over
 // family, weights and vocabulary checksums, tokenizer, transformer, extractor,

@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -92,9 +94,12 @@ CurrentGeneration After(const CurrentGeneration& before, absl::string_view gener
   const auto earlier = std::find_if(previous.begin(), previous.end(), [&](const Publication& p) {
     return p.generation() == generation;
   });
-  // Going back to one that was published earlier is a step back from all since.
   if (earlier != previous.end()) {
-    for (auto newer = previous.begin(); newer != earlier; ++newer) newer->set_rolled_back(true);
+    // Going back to what was served before is a step back from all since; going forward
+    // again, to what was rolled back, is not.
+    if (!earlier->rolled_back()) {
+      for (auto newer = previous.begin(); newer != earlier; ++newer) newer->set_rolled_back(true);
+    }
     previous.erase(earlier);
   }
   if (previous.size() > kMaxPublications) previous.resize(kMaxPublications);
@@ -118,12 +123,12 @@ absl::StatusOr<CurrentGeneration> Publish(absl::string_view store, absl::string_
   return after;
 }
 
-// The generations that stay because they were published.
+// The generations that stay because they were published: those that somebody may go back to.
 std::set<std::string> LastPublished(const CurrentGeneration& current, int keep) {
   std::set<std::string> last = {current.generation()};
   for (const Publication& publication : current.previous()) {
     if (static_cast<int>(last.size()) >= keep) break;
-    last.insert(publication.generation());
+    if (!publication.rolled_back()) last.insert(publication.generation());
   }
   return last;
 }
@@ -134,20 +139,21 @@ bool WasPublished(const CurrentGeneration& current, const std::string& generatio
                      [&](const Publication& p) { return p.generation() == generation; });
 }
 
-absl::Time ModificationTime(const struct stat& info) {
-  return absl::TimeFromTimespec(info.st_mtim);
+// Copying keeps the time of the last modification, but not that of the last change.
+absl::Time TimeOf(const struct stat& info) {
+  return std::max(absl::TimeFromTimespec(info.st_mtim), absl::TimeFromTimespec(info.st_ctim));
 }
 
 // When anything in a folder changed last.
 absl::Time LastChange(const std::string& directory) {
   struct stat info;
   absl::Time last = absl::InfinitePast();
-  if (::stat(directory.c_str(), &info) == 0) last = ModificationTime(info);
+  if (::stat(directory.c_str(), &info) == 0) last = TimeOf(info);
   const absl::StatusOr<std::vector<std::string>> files = ListFilesBelow(directory);
   if (!files.ok()) return last;
   for (const std::string& file : *files) {
     if (::stat(JoinPath(directory, file).c_str(), &info) != 0) continue;
-    last = std::max(last, ModificationTime(info));
+    last = std::max(last, TimeOf(info));
   }
   return last;
 }
@@ -165,22 +171,19 @@ void RemoveHalfPublications(const std::string& directory) {
 
 // The manifest goes first: without it the folder is nothing, whenever the rest goes.
 absl::StatusOr<int64_t> RemoveGeneration(const std::string& directory) {
-  ASSIGN_OR_RETURN(const std::vector<std::string> files, ListFilesBelow(directory));
-  std::vector<std::string> paths;
-  for (const std::string& file : files) paths.push_back(JoinPath(directory, file));
-  std::stable_partition(paths.begin(), paths.end(), [&](const std::string& path) {
-    return path == JoinPath(directory, kManifestFile);
-  });
+  const std::string manifest = JoinPath(directory, kManifestFile);
+  if (::unlink(manifest.c_str()) != 0 && errno != ENOENT) {
+    return FileError("remove", manifest, errno);
+  }
   int64_t byte_count = 0;
-  for (const std::string& path : paths) {
-    struct stat info;
-    if (::stat(path.c_str(), &info) == 0) byte_count += info.st_size;
-    if (::unlink(path.c_str()) != 0 && errno != ENOENT) return FileError("remove", path, errno);
+  if (const auto files = ListFilesBelow(directory); files.ok()) {
+    for (const std::string& file : *files) {
+      byte_count += FileSize(JoinPath(directory, file)).value_or(0);
+    }
   }
-  ::rmdir(JoinPath(directory, "shards").c_str());
-  if (::rmdir(directory.c_str()) != 0 && errno != ENOENT) {
-    return FileError("remove", directory, errno);
-  }
+  std::error_code error;
+  std::filesystem::remove_all(directory, error);
+  if (error) return FileError("remove", directory, error.value());
   return byte_count;
 }
 
@@ -238,8 +241,12 @@ absl::StatusOr<PruneSummary> PruneGenerations(absl::string_view store, absl::str
         (!WasPublished(current, name) && now - LastChange(directory) < options.abandoned_after);
     (stays ? summary.kept : summary.removed).push_back(name);
     if (stays || options.dry_run) continue;
-    ASSIGN_OR_RETURN(const int64_t byte_count, RemoveGeneration(directory));
-    summary.byte_count += byte_count;
+    const absl::StatusOr<int64_t> byte_count = RemoveGeneration(directory);
+    if (byte_count.ok()) {
+      summary.byte_count += *byte_count;
+    } else {
+      summary.problems.push_back(byte_count.status());
+    }
   }
   return summary;
 }

@@ -36,7 +36,8 @@ absl::StatusOr<bundle::v1::CurrentGeneration> RollBackGeneration(absl::string_vi
                                                                  absl::string_view index);
 
 struct PruneOptions {
-  // Published generations that stay, CURRENT's among them.  At least 1.
+  // Published generations that stay, CURRENT's among them; those that were rolled back do
+  // not count, and go.  At least 1.
   int keep = 3;
   // What was never published is somebody's work in progress, or about to be published; it
   // goes when nothing in its folder has changed for this long.
@@ -49,6 +50,8 @@ struct PruneSummary {
   std::vector<std::string> removed;  // generations, sorted
   std::vector<std::string> kept;     // sorted
   int64_t byte_count = 0;            // of the files that went
+  // Of removals that did not come to their end; the next run goes on with them.
+  std::vector<absl::Status> problems;
 };
 
 // Removes old generations of an index; CURRENT's and the last ones published before it

@@ -28,6 +28,9 @@ using bundle::v1::BundleFile;
 using bundle::v1::GenerationManifest;
 
 constexpr int64_t kMaxStampBytes = 1 << 16;
+// Other servers may have it mapped, and would not survive its being cut short.
+constexpr absl::string_view kReplace =
+    "; fetch it again, under another name, and rename that into place";
 constexpr absl::string_view kPathField = "path ";
 
 enum class FileKind { kVectors, kFeatures, kProbes };
@@ -131,7 +134,7 @@ absl::Status CheckLength(const Task& task) {
   if (*size == task.file.byte_count()) return absl::OkStatus();
   return WithReason(
       absl::DataLossError(absl::StrCat(task.path, " has ", *size, " bytes, its manifest says ",
-                                       task.file.byte_count(), "; fetch the generation again")),
+                                       task.file.byte_count(), kReplace)),
       "LENGTH_MISMATCH");
 }
 
@@ -183,7 +186,7 @@ absl::Status CheckSha256(const Task& task) {
   if (digest == task.file.sha256()) return absl::OkStatus();
   return WithReason(
       absl::DataLossError(absl::StrCat(task.path, " has SHA-256 ", digest, ", its manifest says ",
-                                       task.file.sha256(), "; fetch the generation again")),
+                                       task.file.sha256(), kReplace)),
       "CHECKSUM_MISMATCH");
 }
 
@@ -233,10 +236,9 @@ absl::Status VerifyGeneration(absl::string_view store, const GenerationManifest&
 }
 
 absl::Status CheckEmbeddingSpace(absl::string_view store, const GenerationManifest& manifest) {
-  ASSIGN_OR_RETURN(const ModelBundle bundle,
-                   OpenModelBundle(ModelDirectory(store, manifest.encoder_model()),
-                                   /*verify_checksums=*/false));
-  const bundle::v1::EmbeddingSpec& made = bundle.manifest.embedding();
+  ASSIGN_OR_RETURN(const bundle::v1::ModelBundleManifest bundle,
+                   ReadModelBundleManifest(ModelDirectory(store, manifest.encoder_model())));
+  const bundle::v1::EmbeddingSpec& made = bundle.embedding();
   const bundle::v1::EmbeddingSpec& claimed = manifest.embedding();
   if (made.space() == claimed.space() && made.dimension() == claimed.dimension() &&
       made.metric() == claimed.metric()) {

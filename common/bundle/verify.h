@@ -61,7 +61,7 @@ absl::Status VerifyGeneration(absl::string_view store,
 
 // That the generation's vectors lie in the space that its encoder writes to, as the bundles
 // of `store` say: FailedPrecondition (EMBEDDING_SPACE_MISMATCH), be their dimensions equal
-// or not.  Errors as OpenModelBundle; NotFound if the store has no such bundle.
+// or not.  Errors as ReadModelBundleManifest; NotFound if the store has no such bundle.
 absl::Status CheckEmbeddingSpace(absl::string_view store,
                                  const bundle::v1::GenerationManifest& manifest);
 

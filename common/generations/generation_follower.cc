@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <set>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
@@ -21,8 +22,12 @@ namespace {
 
 // Loading yields to answering: about a tenth of a core where all are busy.
 constexpr int kLoadingNice = 10;
+// Routers ask once or twice a second; a lease has to outlast some that go astray.
+constexpr absl::Duration kLeastLease = absl::Seconds(10);
 constexpr absl::Duration kFirstRetry = absl::Seconds(1);
 constexpr absl::Duration kLongestRetry = absl::Minutes(1);
+// Trouble that has lasted this many tries is worth serving something older for.
+constexpr int kTriesBeforeFallback = 3;
 
 void YieldToOthers() {
   ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), kLoadingNice);
@@ -66,8 +71,58 @@ std::vector<std::pair<std::string, int64_t>> Ancestors(
     child = manifest->parent_generation();
     if (seen.insert(child).second) ancestors.emplace_back(child, 0);
   }
+  // Those that were pruned are no news.
+  ancestors.erase(
+      std::remove_if(ancestors.begin(), ancestors.end(),
+                     [&](const auto& ancestor) {
+                       return !FileExists(JoinPath(
+                           GenerationDirectory(store, index, ancestor.first), kManifestFile));
+                     }),
+      ancestors.end());
   return ancestors;
 }
+
+// Cancels a load when CURRENT names another generation than it did when the load began.
+class LoadWatch {
+ public:
+  LoadWatch(const std::string& store, const std::string& index, absl::Duration interval,
+            Clock* clock, std::shared_ptr<Cancellation> load)
+      : store_(store), index_(index), interval_(interval), clock_(clock), load_(std::move(load)) {
+    const auto current = ReadCurrent(store_, index_);
+    if (current.ok()) wanted_ = current->generation();
+    thread_ = std::thread([this] { Run(); });
+  }
+  ~LoadWatch() {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      done_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+
+ private:
+  void Run() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    while (!done_) {
+      clock_->WaitUntil(changed_, lock, clock_->Now() + interval_);
+      const auto current = ReadCurrent(store_, index_);
+      if (!current.ok() || current->generation() == wanted_) continue;
+      load_->Cancel();
+      return;
+    }
+  }
+
+  const std::string store_, index_;
+  const absl::Duration interval_;
+  Clock* const clock_;
+  const std::shared_ptr<Cancellation> load_;
+  std::string wanted_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool done_ = false;  // guarded by mutex_
+  std::thread thread_;
+};
 
 }  // namespace
 
@@ -82,7 +137,7 @@ GenerationFollower::GenerationFollower(const GenerationOptions& options, Generat
       metrics_(metrics),
       clock_(clock),
       on_ready_(std::move(on_ready)),
-      uses_(options.release_after),
+      uses_(std::max(options.release_after, kLeastLease)),
       call_(clock, absl::InfiniteFuture()),
       refusals_(options.state_dir),
       load_seconds_(metrics->AddHistogram("generation_load_seconds",
@@ -151,15 +206,14 @@ void GenerationFollower::FollowIndex(const std::string& index) {
 
   Hold(index, wanted.generation, wanted.sequence);
   const auto entry = table_->Get(index, wanted.generation);
-  if (entry.has_value() && entry->state == HoldState::kRefused && !entry->needs_room &&
-      !HoldsAny(index)) {
-    FallBack(index, *current);
-  }
+  if (entry.has_value() && MayFallBack(*entry)) FallBack(index, *current);
   ReleaseOld(index);
 }
 
 // Says once what is the matter with CURRENT, and once when that is over.
 void GenerationFollower::NoteCurrentError(const std::string& index, const absl::Status& status) {
+  const bool broken = !status.ok() && !absl::IsNotFound(status);
+  broken ? (void)current_broken_.insert(index) : (void)current_broken_.erase(index);
   std::string& last = current_errors_[index];
   const std::string now(status.message());
   if (now == last) return;
@@ -176,6 +230,16 @@ bool GenerationFollower::HoldsAny(const std::string& index) const {
   const std::vector<HeldGeneration> own = table_->OfIndex(index);
   return std::any_of(own.begin(), own.end(),
                      [](const HeldGeneration& entry) { return entry.state == HoldState::kReady; });
+}
+
+// Not for trouble that may be over in a second, nor while room is being made.
+bool GenerationFollower::MayFallBack(const HeldGeneration& wanted) const {
+  if (wanted.state != HoldState::kRefused || wanted.needs_room || HoldsAny(wanted.index)) {
+    return false;
+  }
+  const auto attempt = attempts_.find({wanted.index, wanted.generation});
+  return IsFinal(wanted.refusal) || ReasonOf(wanted.refusal) == "TOO_BIG" ||
+         (attempt != attempts_.end() && attempt->second.failures >= kTriesBeforeFallback);
 }
 
 void GenerationFollower::FallBack(const std::string& index,
@@ -220,8 +284,21 @@ void GenerationFollower::Hold(const std::string& index, const std::string& gener
   if (!manifest.ok()) return Refuse(std::move(entry), manifest.status(), &attempt);
 
   const absl::Time begin = clock_->Now();
-  const absl::Status held = TryToHold(&entry, &attempt);
-  if (call_.cancelled()) return;
+  absl::Status held;
+  const CallContext load(clock_, absl::InfiniteFuture());
+  {
+    call_.cancellation()->OnCancel([weak = std::weak_ptr<Cancellation>(load.cancellation())] {
+      if (auto alive = weak.lock()) alive->Cancel();
+    });
+    const LoadWatch watch(options_.store, index, options_.poll_interval, clock_,
+                          load.cancellation());
+    held = TryToHold(&entry, &attempt, load);
+  }
+  if (load.cancelled() && !held.ok()) {  // CURRENT has moved on, or all of this ends
+    attempts_.erase({index, generation});
+    table_->Remove(index, generation);
+    return;
+  }
   if (!held.ok()) return Refuse(std::move(entry), held, &attempt);
   if (entry.held == nullptr) return;  // room is being made for it
   entry.state = HoldState::kReady;
@@ -242,7 +319,8 @@ void GenerationFollower::Hold(const std::string& index, const std::string& gener
 }
 
 // Fills `held` in, unless room has to be made first.
-absl::Status GenerationFollower::TryToHold(HeldGeneration* entry, Attempt* attempt) {
+absl::Status GenerationFollower::TryToHold(HeldGeneration* entry, Attempt* attempt,
+                                           const CallContext& call) {
   const Manifest& manifest = *entry->manifest;
   const Manifest* const alone = &manifest;
   ASSIGN_OR_RETURN(const int64_t bytes, host_->Footprint(absl::MakeConstSpan(&alone, 1)));
@@ -255,7 +333,7 @@ absl::Status GenerationFollower::TryToHold(HeldGeneration* entry, Attempt* attem
   const auto known = table_->Get(entry->index, entry->generation);
   if (!known.has_value() || known->state != HoldState::kRefused) table_->Put(*entry);
   if (attempt->verified != attempt->identity) {
-    RETURN_IF_ERROR(host_->Verify(manifest, call_));
+    RETURN_IF_ERROR(host_->Verify(manifest, call));
     attempt->verified = attempt->identity;
   }
   ASSIGN_OR_RETURN(const int64_t together, FootprintWith(manifest, ""));
@@ -265,16 +343,18 @@ absl::Status GenerationFollower::TryToHold(HeldGeneration* entry, Attempt* attem
     if (still > options_.memory_limit) return absl::OkStatus();  // requests hold the old one
   }
   table_->Put(*entry);
-  ASSIGN_OR_RETURN(auto held, host_->Load(manifest, call_));
-  entry->held = janitor_->Adopt(std::move(held));
+  ASSIGN_OR_RETURN(GenerationHost::Loaded loaded, host_->Load(manifest, call));
+  entry->held = janitor_->Adopt(std::move(loaded.held));
+  entry->memory = loaded.memory != nullptr ? loaded.memory : entry->held;
   return absl::OkStatus();
 }
 
 // What is held, is still leaving, and `manifest` take; but for what is held of one index.
 absl::StatusOr<int64_t> GenerationFollower::FootprintWith(const Manifest& manifest,
                                                           absl::string_view without_index) {
+  janitor_->Flush();  // what is let go of has gone
   leaving_.erase(std::remove_if(leaving_.begin(), leaving_.end(),
-                                [](const Leaving& leaving) { return leaving.held.expired(); }),
+                                [](const Leaving& leaving) { return leaving.memory.expired(); }),
                  leaving_.end());
   std::vector<const Manifest*> manifests = {&manifest};
   const std::vector<HeldGeneration> all = table_->All();
@@ -283,12 +363,18 @@ absl::StatusOr<int64_t> GenerationFollower::FootprintWith(const Manifest& manife
       manifests.push_back(entry.manifest.get());
     }
   }
-  for (const Leaving& leaving : leaving_) manifests.push_back(leaving.manifest.get());
+  for (const Leaving& leaving : leaving_) {
+    if (leaving.manifest->index() != without_index) manifests.push_back(leaving.manifest.get());
+  }
   return host_->Footprint(manifests);
 }
 
-// Lets the older generations of the index go if that gives room and the routers allow it.
+// Lets the older generations of the index go if that gives room: those that nobody uses, and
+// the others if the routers allow it.
 absl::Status GenerationFollower::MakeRoom(HeldGeneration* entry) {
+  ReleaseIdle(entry->index);
+  ASSIGN_OR_RETURN(const int64_t now_takes, FootprintWith(*entry->manifest, ""));
+  if (now_takes <= options_.memory_limit) return absl::OkStatus();
   ASSIGN_OR_RETURN(const int64_t without, FootprintWith(*entry->manifest, entry->index));
   if (without > options_.memory_limit) {
     return WithReason(absl::ResourceExhaustedError(
@@ -314,9 +400,31 @@ absl::Status GenerationFollower::MakeRoom(HeldGeneration* entry) {
         "NEEDS_ROOM");
   }
   for (const HeldGeneration& other : old) Release(other, "to make room");
-  old.clear();
-  janitor_->Flush();
   return absl::OkStatus();
+}
+
+// Whether neither routers nor requests have used it for a while.
+bool GenerationFollower::IsIdle(const HeldGeneration& entry) const {
+  const absl::Time now = clock_->Now();
+  const absl::Time used =
+      std::max(entry.ready_since, table_->LastUse(entry.index, entry.generation));
+  return now - used >= options_.release_after && !uses_.InUse(entry.index, entry.generation, now);
+}
+
+// But for the one that a router would choose.
+void GenerationFollower::ReleaseIdle(const std::string& index) {
+  bool another = false;
+  std::vector<HeldGeneration> idle;
+  for (HeldGeneration& entry : table_->OfIndex(index)) {
+    if (entry.state != HoldState::kReady) continue;
+    if (IsIdle(entry)) {
+      idle.push_back(std::move(entry));
+    } else {
+      another = true;
+    }
+  }
+  if (!another) return;
+  for (const HeldGeneration& entry : idle) Release(entry, "nobody uses it");
 }
 
 void GenerationFollower::Refuse(HeldGeneration entry, const absl::Status& refusal,
@@ -333,9 +441,8 @@ void GenerationFollower::Refuse(HeldGeneration entry, const absl::Status& refusa
     const absl::Duration wait = kFirstRetry * (int64_t{1} << std::min(attempt->failures++, 10));
     attempt->retry_at = clock_->Now() + std::min(wait, kLongestRetry);
   }
-  const auto known = table_->Get(entry.index, entry.generation);
-  const bool news = !known.has_value() || known->state != HoldState::kRefused ||
-                    ReasonOf(known->refusal) != reason;
+  const bool news = attempt->told != reason;
+  attempt->told = reason;
   entry.state = HoldState::kRefused;
   entry.refusal = refusal;
   if (news) {
@@ -369,10 +476,7 @@ void GenerationFollower::ReleaseOld(const std::string& index) {
   for (const HeldGeneration& entry : own) {
     if (entry.generation == serving->generation) continue;
     if (entry.state == HoldState::kReady) {
-      const bool idle = now - table_->LastUse(index, entry.generation) >= options_.release_after;
-      if (settled && idle && !uses_.InUse(index, entry.generation, now)) {
-        Release(entry, "a newer one is in use");
-      }
+      if (settled && IsIdle(entry)) Release(entry, "a newer one is in use");
     } else if (entry.generation != wanted.generation) {
       table_->Remove(index, entry.generation);  // nobody asks for it any more
       attempts_.erase({index, entry.generation});
@@ -382,7 +486,7 @@ void GenerationFollower::ReleaseOld(const std::string& index) {
 
 // Requests that work on it finish; the janitor frees it when the last one has.
 void GenerationFollower::Release(const HeldGeneration& entry, absl::string_view why) {
-  leaving_.push_back({entry.manifest, entry.held});
+  leaving_.push_back({entry.manifest, entry.memory});
   table_->Remove(entry.index, entry.generation);
   Log(Severity::kInfo, "generation released",
       {{"index", entry.index}, {"generation", entry.generation}, {"why", why}});
@@ -401,7 +505,8 @@ void GenerationFollower::UpdateMetrics(const std::string& index) {
                    {{"index", index}, {"which", which}})
         .Set(static_cast<double>(sequence));
   };
-  set("desired", wanted_[index].sequence);
+  // -1: CURRENT is there, but cannot be read.
+  set("desired", current_broken_.count(index) > 0 ? -1 : wanted_[index].sequence);
   set("ready", served);
 }
 

@@ -9,7 +9,8 @@
 // Refusals that another try cannot mend are remembered (refusals.h).  Trouble of the
 // machine is tried again, after a second, two, and so on up to a minute.  When CURRENT is
 // refused and nothing of the index is held, as after a restart, the newest generation
-// published before it that is good is served.
+// published before it that is good is served.  A load that CURRENT no longer asks for is
+// given up.
 //
 // Memory is planned, not probed: the host says what a set of generations takes, and no
 // generation is loaded that would take it beyond the limit.  When only the one in use is
@@ -24,6 +25,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -61,9 +63,15 @@ class GenerationHost {
   // Checks all that can be checked without holding it.  Errors with a reason.
   virtual absl::Status Verify(const Manifest& manifest, const CallContext& call) = 0;
 
+  struct Loaded {
+    std::shared_ptr<const void> held;
+    // Kept by every part of it that has memory and that requests may keep by itself; null:
+    // they keep `held`.
+    std::shared_ptr<const void> memory;
+  };
+
   // Loads it and makes it ready for its first request.  Errors with a reason.
-  virtual absl::StatusOr<std::shared_ptr<const void>> Load(const Manifest& manifest,
-                                                           const CallContext& call) = 0;
+  virtual absl::StatusOr<Loaded> Load(const Manifest& manifest, const CallContext& call) = 0;
 };
 
 // Start and the destructor belong to one thread; NoteUses is thread-safe.
@@ -75,7 +83,8 @@ class GenerationFollower {
                      Janitor* janitor, MetricsRegistry* metrics, Clock* clock,
                      std::function<void()> on_ready);
 
-  // Stops the thread; a load in progress is cancelled.
+  // Stops the thread; a load in progress is cancelled, but for that of a model, which comes
+  // to its end.
   ~GenerationFollower();
 
   GenerationFollower(const GenerationFollower&) = delete;
@@ -99,7 +108,8 @@ class GenerationFollower {
     std::string identity;  // of the files that were refused
     std::string verified;  // identity of the files that were verified
     absl::Time retry_at = absl::InfinitePast();
-    int failures = 0;  // of the kind that another try may mend
+    int failures = 0;  // in a row, of the kind that another try may mend
+    std::string told;  // the reason that was logged last
   };
   struct Wanted {
     std::string generation;
@@ -108,14 +118,17 @@ class GenerationFollower {
   };
   struct Leaving {
     std::shared_ptr<const Manifest> manifest;
-    std::weak_ptr<const void> held;
+    std::weak_ptr<const void> memory;
   };
 
   void Run();
   void FollowIndex(const std::string& index);
   void Hold(const std::string& index, const std::string& generation, int64_t sequence);
-  absl::Status TryToHold(HeldGeneration* entry, Attempt* attempt);
+  absl::Status TryToHold(HeldGeneration* entry, Attempt* attempt, const CallContext& call);
   absl::Status MakeRoom(HeldGeneration* entry);
+  void ReleaseIdle(const std::string& index);
+  bool IsIdle(const HeldGeneration& entry) const;
+  bool MayFallBack(const HeldGeneration& wanted) const;
   void Refuse(HeldGeneration entry, const absl::Status& refusal, Attempt* attempt);
   void FallBack(const std::string& index, const bundle::v1::CurrentGeneration& current);
   void ReleaseOld(const std::string& index);
@@ -138,8 +151,9 @@ class GenerationFollower {
   // Of the thread that passes.
   Refusals refusals_;
   std::map<Name, Attempt> attempts_;
-  std::map<std::string, Wanted> wanted_;  // index -> what CURRENT names
-  std::map<std::string, std::string> current_errors_;
+  std::map<std::string, Wanted> wanted_;               // index -> what CURRENT names
+  std::map<std::string, std::string> current_errors_;  // what was logged last, by index
+  std::set<std::string> current_broken_;               // indexes
   std::vector<Leaving> leaving_;
   bool ready_ = false;
   const Histogram load_seconds_;

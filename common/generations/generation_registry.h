@@ -20,7 +20,8 @@ namespace sightline {
 template <typename T>
 class GenerationRegistry {
  public:
-  // A request keeps what it works on alive by `held`, or by a part of it.
+  // A request keeps what it works on alive by `held`, or by a part of it that keeps the
+  // memory that GenerationHost::Load tells of.
   struct Entry {
     std::shared_ptr<const bundle::v1::GenerationManifest> manifest;
     std::shared_ptr<const T> held;

@@ -37,7 +37,9 @@ struct HeldGeneration {
   // Null when the manifest cannot be read; never when ready.
   std::shared_ptr<const bundle::v1::GenerationManifest> manifest;
   std::shared_ptr<const void> held;  // when ready
-  absl::Time ready_since;            // when ready
+  // When ready: alive as long as anything has memory of the generation.
+  std::weak_ptr<const void> memory;
+  absl::Time ready_since;  // when ready
 };
 
 // Thread-safe.

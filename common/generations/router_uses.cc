@@ -16,7 +16,10 @@ void RouterUses::Note(absl::string_view router, std::vector<GenerationUse> uses,
   for (auto it = routers_.begin(); it != routers_.end();) {
     it = now - it->second.when >= lease_ ? routers_.erase(it) : std::next(it);
   }
-  if (routers_.size() >= kMaxRouters && routers_.count(std::string(router)) == 0) return;
+  if (routers_.size() >= kMaxRouters && routers_.count(std::string(router)) == 0) {
+    crowded_until_ = now + lease_;
+    return;
+  }
   routers_[std::string(router)] = {std::move(uses), now};
 }
 
@@ -36,6 +39,10 @@ std::vector<GenerationUse> RouterUses::UsesOf(absl::string_view index, absl::str
 
 bool RouterUses::InUse(absl::string_view index, absl::string_view generation,
                        absl::Time now) const {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (now < crowded_until_) return true;  // it might be
+  }
   return !UsesOf(index, generation, now).empty();
 }
 

@@ -22,7 +22,8 @@ struct GenerationUse {
 // Thread-safe.
 class RouterUses {
  public:
-  // A router that has not asked for `lease` is gone.
+  // A router that has not asked for `lease` is gone: several times the interval at which
+  // routers ask.
   explicit RouterUses(absl::Duration lease) : lease_(lease) {}
 
   // What `router` uses from now on, in place of what it used before.
@@ -45,7 +46,8 @@ class RouterUses {
 
   const absl::Duration lease_;
   mutable std::mutex mutex_;
-  std::map<std::string, Told> routers_;  // guarded by mutex_
+  std::map<std::string, Told> routers_;              // guarded by mutex_, as is
+  absl::Time crowded_until_ = absl::InfinitePast();  // more routers than are noted
 };
 
 }  // namespace sightline

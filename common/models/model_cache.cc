@@ -14,23 +14,26 @@ namespace {
 // holds fp32, and there are the vocabulary's tables.
 constexpr int64_t kMemoryPerFileByte = 3;
 
+int64_t MemoryOf(const bundle::v1::ModelBundleManifest& manifest) {
+  return kMemoryPerFileByte * FileBytes(manifest);
+}
+
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const Model>> ModelCache::Get(const std::string& id) {
+std::shared_ptr<const Model> ModelCache::Alive(const std::string& id) const {
   std::lock_guard<std::mutex> lock(mutex_);
-  auto found = entries_.find(id);
-  if (found != entries_.end()) {
-    if (std::shared_ptr<const Model> alive = found->second.model.lock()) return alive;
-    entries_.erase(found);
-  }
+  const auto found = entries_.find(id);
+  return found == entries_.end() ? nullptr : found->second.model.lock();
+}
+
+absl::StatusOr<std::shared_ptr<const Model>> ModelCache::Get(const std::string& id) {
+  std::lock_guard<std::mutex> loading(load_mutex_);
+  if (std::shared_ptr<const Model> alive = Alive(id)) return alive;
   ASSIGN_OR_RETURN(ModelBundle bundle, OpenModelBundle(ModelDirectory(store_, id), verify_));
-  if (bundle.id != id) {
-    return absl::DataLossError(absl::StrCat("the bundle in ", bundle.directory, " has the SHA-256 ",
-                                            bundle.id, ", not ", id));
-  }
   ASSIGN_OR_RETURN(std::shared_ptr<const Model> model, LoadModel(bundle, options_));
   if (janitor_ != nullptr) model = janitor_->Adopt(std::move(model));
-  entries_[id] = {model, bundle.manifest};
+  std::lock_guard<std::mutex> lock(mutex_);
+  entries_[id] = {model, bundle.manifest, MemoryOf(bundle.manifest)};
   return model;
 }
 
@@ -45,16 +48,26 @@ absl::StatusOr<std::shared_ptr<const Model>> ModelCache::GetCrossEncoder(const s
 absl::StatusOr<int64_t> ModelCache::Footprint(const std::set<std::string>& ids) const {
   int64_t bytes = 0;
   for (const std::string& id : ids) {
-    ASSIGN_OR_RETURN(const int64_t files, ModelBundleBytes(ModelDirectory(store_, id)));
-    bytes += kMemoryPerFileByte * files;
+    if (Alive(id) != nullptr) {
+      std::lock_guard<std::mutex> lock(mutex_);
+      bytes += entries_.at(id).bytes;
+    } else {
+      ASSIGN_OR_RETURN(const auto manifest, ReadModelBundleManifest(ModelDirectory(store_, id)));
+      bytes += MemoryOf(manifest);
+    }
   }
   return bytes;
 }
 
 std::vector<std::string> ModelCache::Files(const std::string& id) const {
   const std::string directory = ModelDirectory(store_, id);
-  return {JoinPath(directory, kManifestFile), JoinPath(directory, kWeightsFile),
-          JoinPath(directory, kVocabularyFile)};
+  std::vector<std::string> files = {JoinPath(directory, kManifestFile)};
+  const auto manifest = ReadModelBundleManifest(directory);
+  if (!manifest.ok()) return files;
+  for (const bundle::v1::BundleFile& file : manifest->files()) {
+    files.push_back(JoinPath(directory, file.path()));
+  }
+  return files;
 }
 
 std::map<std::string, bundle::v1::ModelBundleManifest> ModelCache::Loaded() const {

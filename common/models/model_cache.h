@@ -26,15 +26,15 @@ class ModelCache {
       : store_(std::move(store)), options_(options), verify_(verify), janitor_(janitor) {}
 
   // The model of that SHA-256, loaded if need be.  Errors as OpenModelBundle and
-  // LoadModel.  Loading blocks other callers.
+  // LoadModel.  Loading blocks other callers of Get, and nobody else.
   absl::StatusOr<std::shared_ptr<const Model>> Get(const std::string& id);
 
   // Likewise, for a model that is to rerank: FailedPrecondition (NO_CROSS_ENCODER) if it
   // cannot.
   absl::StatusOr<std::shared_ptr<const Model>> GetCrossEncoder(const std::string& id);
 
-  // Bytes of memory that it takes to hold these models, each counted once.  Errors as
-  // OpenModelBundle.
+  // Bytes of memory that it takes to hold these models, each counted once.  Of those that
+  // are alive that is known; for the others errors are as those of OpenModelBundle.
   absl::StatusOr<int64_t> Footprint(const std::set<std::string>& ids) const;
 
   // The files of a model's bundle, for telling whether they changed.
@@ -47,12 +47,16 @@ class ModelCache {
   struct Entry {
     std::weak_ptr<const Model> model;
     bundle::v1::ModelBundleManifest manifest;
+    int64_t bytes = 0;  // of memory
   };
 
   const std::string store_;
   const ModelOptions options_;
   const bool verify_;
   Janitor* const janitor_;
+  std::shared_ptr<const Model> Alive(const std::string& id) const;
+
+  std::mutex load_mutex_;  // held while a model is loaded
   mutable std::mutex mutex_;
   std::map<std::string, Entry> entries_;  // guarded by mutex_
 };

@@ -20,6 +20,8 @@ namespace sightline {
 
 // One shard, ready to be searched.  `index` reads the memory that `vectors` maps.
 struct SearchableShard {
+  // Of the generation: gone when the last of its shards has gone.
+  std::shared_ptr<const void> memory;
   std::unique_ptr<ShardVectors> vectors;
   std::unique_ptr<VectorIndex> index;
 };

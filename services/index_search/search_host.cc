@@ -1,5 +1,6 @@
 #include "services/index_search/search_host.h"
 
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -24,12 +25,13 @@ VectorView ViewOf(const ShardVectors& vectors) {
 }
 
 // Touches every page, so that no request waits for the disk or the page table.
-absl::Status Prefault(const ShardVectors& vectors, const CallContext& call) {
-  const auto* bytes = reinterpret_cast<const volatile char*>(vectors.data());
-  const int64_t count = vectors.size() * vectors.stride() * static_cast<int64_t>(sizeof(float));
-  for (int64_t i = 0; i < count; i += kPageBytes) {
-    if (i % (int64_t{64} << 20) == 0) RETURN_IF_ERROR(call.Check("load a shard"));
-    (void)bytes[i];
+absl::Status Prefault(const Container& container, const CallContext& call) {
+  for (const Section& section : container.sections()) {
+    const auto* bytes = static_cast<const volatile char*>(section.data);
+    for (int64_t i = 0; i < section.length; i += kPageBytes) {
+      if (i % (int64_t{64} << 20) == 0) RETURN_IF_ERROR(call.Check("load a shard"));
+      (void)bytes[i];
+    }
   }
   return absl::OkStatus();
 }
@@ -71,7 +73,11 @@ absl::StatusOr<int64_t> SearchHost::Footprint(absl::Span<const Manifest* const> 
   int64_t bytes = 0;
   for (const Manifest* manifest : generations) {
     for (const int shard : ShardsOf(*manifest)) {
-      if (shard < manifest->shards_size()) bytes += manifest->shards(shard).vectors().byte_count();
+      if (shard >= manifest->shards_size()) continue;
+      // Sums of lies stay lies, and do not wrap.
+      if (__builtin_add_overflow(bytes, manifest->shards(shard).vectors().byte_count(), &bytes)) {
+        return std::numeric_limits<int64_t>::max();
+      }
     }
   }
   return bytes;
@@ -96,18 +102,20 @@ absl::Status SearchHost::Verify(const Manifest& manifest, const CallContext& cal
   return VerifyGeneration(options_.store, manifest, verify, call);
 }
 
-absl::StatusOr<std::shared_ptr<const void>> SearchHost::Load(const Manifest& manifest,
-                                                             const CallContext& call) {
+absl::StatusOr<GenerationHost::Loaded> SearchHost::Load(const Manifest& manifest,
+                                                        const CallContext& call) {
   ComputePool::SingleThreadedLibraries();
   auto held = std::make_shared<SearchGeneration>();
+  const auto memory = std::make_shared<const char>();
   for (const int shard : ShardsOf(manifest)) {
     ASSIGN_OR_RETURN(SearchableShard opened, OpenShard(manifest, shard));
-    RETURN_IF_ERROR(Prefault(*opened.vectors, call));
+    opened.memory = memory;
+    RETURN_IF_ERROR(Prefault(opened.vectors->container(), call));
     RETURN_IF_ERROR(CheckRecall(manifest, shard, *opened.vectors, call));
     held->shards[shard] = janitor_->Adopt<SearchableShard>(
         std::make_shared<const SearchableShard>(std::move(opened)));
   }
-  return std::shared_ptr<const void>(std::move(held));
+  return Loaded{std::move(held), memory};
 }
 
 absl::StatusOr<SearchableShard> SearchHost::OpenShard(const Manifest& manifest, int shard) {

@@ -38,8 +38,7 @@ class SearchHost : public GenerationHost {
 
   // A SearchGeneration.  FailedPrecondition (RECALL_TOO_LOW) if a shard's index finds fewer
   // of the true neighbors than the manifest asks for.
-  absl::StatusOr<std::shared_ptr<const void>> Load(const Manifest& manifest,
-                                                   const CallContext& call) override;
+  absl::StatusOr<Loaded> Load(const Manifest& manifest, const CallContext& call) override;
 
  private:
   std::vector<int> ShardsOf(const Manifest& manifest) const;

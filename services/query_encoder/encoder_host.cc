@@ -66,8 +66,8 @@ absl::Status EncoderHost::Verify(const Manifest& manifest, const CallContext&) {
   return CheckEmbeddingSpace(store_, manifest);
 }
 
-absl::StatusOr<std::shared_ptr<const void>> EncoderHost::Load(const Manifest& manifest,
-                                                              const CallContext& call) {
+absl::StatusOr<GenerationHost::Loaded> EncoderHost::Load(const Manifest& manifest,
+                                                         const CallContext& call) {
   ComputePool::SingleThreadedLibraries();
   UseSingleThreadedTorch();
   auto held = std::make_shared<EncoderGeneration>();
@@ -76,7 +76,7 @@ absl::StatusOr<std::shared_ptr<const void>> EncoderHost::Load(const Manifest& ma
     ASSIGN_OR_RETURN(held->reranker, models_->GetCrossEncoder(manifest.reranker_model()));
   }
   RETURN_IF_ERROR(WarmUp(*held->encoder, call));
-  return std::shared_ptr<const void>(std::move(held));
+  return Loaded{std::move(held), nullptr};
 }
 
 }  // namespace sightline

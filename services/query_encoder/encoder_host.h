@@ -26,8 +26,7 @@ class EncoderHost : public GenerationHost {
 
   // An EncoderGeneration, warm.  FailedPrecondition (NO_CROSS_ENCODER) if what it names as
   // its reranker is none.
-  absl::StatusOr<std::shared_ptr<const void>> Load(const Manifest& manifest,
-                                                   const CallContext& call) override;
+  absl::StatusOr<Loaded> Load(const Manifest& manifest, const CallContext& call) override;
 
  private:
   const std::string store_;

@@ -48,7 +48,7 @@ absl::StatusOr<RerankResponse> RerankEngine::RerankCandidates(const RerankReques
         "NO_CROSS_ENCODER", {{"index", request.target.index}});
   }
   auto shared = std::make_shared<Request>();
-  shared->model = model;
+  shared->generation = entry.held;
   ASSIGN_OR_RETURN(shared->query, Resolve(request.query, request.query_is_text, *model));
   ASSIGN_OR_RETURN(shared->candidates,
                    ResolveAll(request.candidates, !request.query_is_text, *model));
@@ -127,7 +127,7 @@ absl::StatusOr<ItemFeatures> RerankEngine::Stored(const StoredRef& ref, const Mo
 
 void RerankEngine::ScorePairs(std::vector<PairTask> batch) {
   std::map<const Model*, std::vector<PairTask*>> groups;
-  for (PairTask& task : batch) groups[task.request->model.get()].push_back(&task);
+  for (PairTask& task : batch) groups[task.request->generation->model.get()].push_back(&task);
   for (const auto& [model, tasks] : groups) {
     std::vector<ScoringPair> pairs;
     absl::Time latest = absl::InfinitePast();

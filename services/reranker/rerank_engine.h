@@ -49,7 +49,7 @@ class RerankEngine {
  private:
   // What the pairs of one request share, kept alive by each of them.
   struct Request {
-    std::shared_ptr<const Model> model;
+    std::shared_ptr<const RerankGeneration> generation;
     ItemFeatures query;
     std::vector<ItemFeatures> candidates;
   };

@@ -66,8 +66,8 @@ absl::Status RerankHost::Verify(const Manifest& manifest, const CallContext& cal
   return VerifyGeneration(options_.store, manifest, verify, call);
 }
 
-absl::StatusOr<std::shared_ptr<const void>> RerankHost::Load(const Manifest& manifest,
-                                                             const CallContext& call) {
+absl::StatusOr<GenerationHost::Loaded> RerankHost::Load(const Manifest& manifest,
+                                                        const CallContext& call) {
   ComputePool::SingleThreadedLibraries();
   UseSingleThreadedTorch();
   auto held = std::make_shared<RerankGeneration>();
@@ -80,7 +80,7 @@ absl::StatusOr<std::shared_ptr<const void>> RerankHost::Load(const Manifest& man
     }
     RETURN_IF_ERROR(WarmUp(*held, manifest, call));
   }
-  return std::shared_ptr<const void>(std::move(held));
+  return Loaded{std::move(held), nullptr};
 }
 
 }  // namespace sightline

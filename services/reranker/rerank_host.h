@@ -38,8 +38,7 @@ class RerankHost : public GenerationHost {
 
   // A RerankGeneration, warm; without a model if the generation is retrieval only.
   // FailedPrecondition (NO_CROSS_ENCODER) if what it names as its reranker is none.
-  absl::StatusOr<std::shared_ptr<const void>> Load(const Manifest& manifest,
-                                                   const CallContext& call) override;
+  absl::StatusOr<Loaded> Load(const Manifest& manifest, const CallContext& call) override;
 
  private:
   std::string FeaturesPath(const Manifest& manifest, int shard) const;

@@ -90,7 +90,8 @@ bool MayReleaseIn(const SetView& set, const std::string& pinned, const std::stri
     const bool holds_pinned = replica.ready.count(pinned) > 0;
     if (!holds_pinned && replica.ready.count(newer) == 0) return false;
     held = held || holds_pinned;
-    if (before && replica.no_room.count(newer) > 0) first = false;
+    // For whichever generation: it may have been granted that already.
+    if (before && !replica.no_room.empty()) first = false;
   }
   return first && held;
 }

@@ -59,7 +59,7 @@ std::string ChooseGeneration(const IndexView& index, const std::string& pinned, 
 // it refuses one for want of room, and in each set that it belongs to
 // - every other live replica holds `pinned` or the newer one,
 // - one of them, at least, holds `pinned`,
-// - no replica before it wants room for the newer one.
+// - no replica before it wants room for any.
 // So whatever the number of routers, one at a time is without.
 bool MayRelease(const IndexView& index, const std::string& pinned, absl::string_view address);
 

@@ -115,7 +115,8 @@ int RunPrune(const std::vector<std::string>& args, const Console& console) {
     if (!options.dry_run) console.out << " (" << WithThousands(summary->byte_count) << " bytes)";
   }
   console.out << "; kept " << absl::StrJoin(summary->kept, ", ") << "\n";
-  return kSuccess;
+  for (const absl::Status& problem : summary->problems) status = Fail(problem, console);
+  return status;
 }
 
 int RunVerify(const std::vector<std::string>& args, const Console& console) {

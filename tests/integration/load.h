@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "common/clients/search_client.h"
+#include "common/rpc/channel.h"
 
 namespace sightline {
 
@@ -62,7 +63,8 @@ class Load {
 
  private:
   void Run(const std::string& router) {
-    const std::unique_ptr<SearchClient> client = MakeGrpcSearchClient(router);
+    // Without the retries of the public API: what fails, fails.
+    const std::unique_ptr<SearchClient> client = MakeGrpcSearchClient(MakeChannel(router), router);
     while (!stop_) {
       SearchRequest request;
       request.query = TextQuery{"a red fish"};

@@ -53,13 +53,13 @@ std::vector<WordItem> WordIndex::ItemsOf(int shard) const {
 
 WordIndex WriteWordIndex(const std::string& store, const std::string& index, bool captions,
                          int shards, std::vector<WordItem> items,
-                         const FakeServingModelOptions& model) {
+                         const FakeServingModelOptions& model, const std::string& generation) {
   WordIndex written;
-  written.directory = GenerationDirectory(store, index, "g1");
+  written.directory = GenerationDirectory(store, index, generation);
   written.captions = captions;
   bundle::v1::GenerationManifest& manifest = written.manifest;
   manifest.set_index(index);
-  manifest.set_generation("g1");
+  manifest.set_generation(generation);
   manifest.set_item_kind(captions ? bundle::v1::CAPTION : bundle::v1::IMAGE);
   manifest.set_item_count(static_cast<int64_t>(items.size()));
   manifest.mutable_embedding()->set_dimension(FakeServingModel::kDimension);

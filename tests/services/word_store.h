@@ -38,10 +38,12 @@ struct WordIndex {
   std::vector<WordItem> ItemsOf(int shard) const;
 };
 
-// Writes generation "g1" below `store`.  Throws, which fails the test, on any error.
+// Writes the shards of a generation below `store`, and leaves its manifest to the caller.
+// Throws, which fails the test, on any error.
 WordIndex WriteWordIndex(const std::string& store, const std::string& index, bool captions,
                          int shards, std::vector<WordItem> items,
-                         const FakeServingModelOptions& model = {});
+                         const FakeServingModelOptions& model = {},
+                         const std::string& generation = "g1");
 
 // Maps the files.  `pool` must outlive what comes back.
 std::shared_ptr<const SearchGeneration> OpenForSearch(const WordIndex& index, ComputePool* pool,

@@ -60,7 +60,8 @@ TEST_CASE("going back marks what was newer, and publishing it again unmarks it")
   CHECK(absl::IsFailedPrecondition(RollBackGeneration(store.path(), "images").status()));
   CHECK(History(store) == "g1@5 <- (g2@4) (g3@3)");
   Publish(store, "g3");
-  CHECK(History(store) == "g3@6 <- (g1@5) (g2@4)");
+  CHECK(History(store) == "g3@6 <- g1@5 (g2@4)");
+  CHECK(RollBackGeneration(store.path(), "images")->generation() == "g1");
 }
 
 TEST_CASE("a new generation after a rollback goes back to what was served, not to what was not") {
@@ -120,6 +121,33 @@ TEST_CASE("pruning keeps the last published, and removes all of the others") {
   CHECK(pruned->byte_count > 0);
   CHECK(*ListDirectory(generations) == Names{"g3", "g4"});
   CHECK(RollBackGeneration(store.path(), "images")->generation() == "g3");
+}
+
+TEST_CASE("what was rolled back goes before what somebody may go back to") {
+  TempDir store;
+  for (const char* generation : {"g1", "g2", "g3", "g4", "g5"}) {
+    Make(store, generation);
+    Publish(store, generation);
+  }
+  REQUIRE(RollBackGeneration(store.path(), "images").ok());
+  REQUIRE(RollBackGeneration(store.path(), "images").ok());
+  const auto pruned = PruneGenerations(store.path(), "images", {}, absl::Now());
+  CHECK(pruned->kept == Names{"g1", "g2", "g3"});
+  CHECK(pruned->removed == Names{"g4", "g5"});
+}
+
+TEST_CASE("a folder within a generation goes with it") {
+  TempDir store;
+  for (const char* generation : {"g1", "g2"}) {
+    Make(store, generation);
+    Publish(store, generation);
+  }
+  REQUIRE(MakeDirectories(JoinPath(GenerationDirectory(store.path(), "images", "g1"), "a/b")).ok());
+  PruneOptions options;
+  options.keep = 1;
+  const auto pruned = PruneGenerations(store.path(), "images", options, absl::Now());
+  CHECK(pruned->problems.empty());
+  CHECK(!FileExists(GenerationDirectory(store.path(), "images", "g1")));
 }
 
 TEST_CASE("pruning leaves the present generation, however old") {

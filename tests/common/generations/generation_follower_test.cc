@@ -41,12 +41,11 @@ class FakeHost : public GenerationHost {
     const auto bad = verify.find(manifest.generation());
     return bad == verify.end() ? absl::OkStatus() : bad->second;
   }
-  absl::StatusOr<std::shared_ptr<const void>> Load(const Manifest& manifest,
-                                                   const CallContext&) override {
+  absl::StatusOr<Loaded> Load(const Manifest& manifest, const CallContext&) override {
     loaded.push_back(manifest.generation());
     const auto bad = load.find(manifest.generation());
     if (bad != load.end()) return bad->second;
-    return std::shared_ptr<const void>(std::make_shared<std::string>(manifest.generation()));
+    return Loaded{std::make_shared<std::string>(manifest.generation()), nullptr};
   }
 
   std::map<std::string, absl::Status> verify, load;

@@ -42,10 +42,13 @@ TEST_CASE("names that a stranger makes up fill no memory and drive no router out
   }
   uses.Note("mine", {{"images", "g2", false}}, kNow);
   CHECK(uses.InUse("images", "g2", kNow));
-  CHECK(!uses.InUse("images", "g1", kNow));
+  // Somebody whom nobody could note may use anything.
+  CHECK(uses.InUse("images", "g1", kNow));
+  CHECK(!uses.MayRelease("images", "g1", kNow));
   // They are forgotten like any router that has gone.
   uses.Note("late", {{"images", "g3", false}}, kNow + absl::Seconds(10));
   CHECK(uses.InUse("images", "g3", kNow + absl::Seconds(10)));
+  CHECK(!uses.InUse("images", "g1", kNow + absl::Seconds(10)));
 }
 
 }  // namespace

@@ -111,7 +111,7 @@ TEST_CASE("a sound generation is held, with what it takes of memory") {
   CHECK(*rig.host->Footprint(absl::MakeConstSpan(&one, 1)) == bytes);
   const auto held = rig.host->Load(rig.manifest, kCall);
   REQUIRE(held.ok());
-  CHECK(static_cast<const SearchGeneration*>(held->get())->shards.size() == 2);
+  CHECK(static_cast<const SearchGeneration*>(held->held.get())->shards.size() == 2);
 }
 
 TEST_CASE("a server of one shard reads and counts that shard alone") {
