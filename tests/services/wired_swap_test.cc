@@ -174,7 +174,9 @@ class Fleet {
     for (int i = 0; i < kGenerations; ++i) {
       written_.push_back(
           WriteWordIndex(store, kIndex, false, kShards, MakeWordItems(Name(i), 30), {}, Name(i)));
-      REQUIRE(WriteGenerationManifest(store, written_.back().manifest).ok());
+      const absl::Status complete = WriteGenerationManifest(store, written_.back().manifest);
+      INFO(complete);
+      REQUIRE(complete.ok());
     }
     REQUIRE(PublishGeneration(store, kIndex, Name(0)).ok());
     for (int i = 0; i < kReplicas; ++i) {

@@ -63,6 +63,7 @@ WordIndex WriteWordIndex(const std::string& store, const std::string& index, boo
   manifest.set_item_kind(captions ? bundle::v1::CAPTION : bundle::v1::IMAGE);
   manifest.set_item_count(static_cast<int64_t>(items.size()));
   manifest.mutable_embedding()->set_dimension(FakeServingModel::kDimension);
+  manifest.mutable_embedding()->set_metric(bundle::v1::EmbeddingSpec::INNER_PRODUCT);
   manifest.mutable_embedding()->set_space(model.space);
   manifest.set_encoder_model(model.id);
   manifest.set_reranker_model(model.id);
