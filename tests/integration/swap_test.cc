@@ -72,9 +72,13 @@ void AwaitReady(const std::string& address, const std::string& generation) {
 }
 
 // A store whose generations s0 to s3 have no item in common, the first of them published.
+// Every other one has another model.
 TinyStore MakeStore(const std::string& directory) {
   TinyStore store = MakeTinyStore(directory, 40);
-  for (int i = 0; i < kGenerations; ++i) WriteTinyGeneration(store, Name(i), kGenerations, i);
+  const TinyStore other = WithOtherModel(store);
+  for (int i = 0; i < kGenerations; ++i) {
+    WriteTinyGeneration(i % 2 == 0 ? store : other, Name(i), kGenerations, i);
+  }
   REQUIRE(PublishGeneration(store.path, kTinyImages, Name(0)).ok());
   return store;
 }

@@ -158,17 +158,33 @@ const TinyItem& TinyStore::item(const std::string& id) const {
   throw std::runtime_error("no item " + id);
 }
 
-TinyStore MakeTinyStore(const std::string& directory, int item_count) {
+namespace {
+
+// A store at `directory` whose model is made of `seed`, with all items encoded by it.
+TinyStore Encode(const std::string& directory, int item_count, const InitOptions& options) {
   TinyStore store;
   store.path = directory;
   store.pool = std::make_unique<ComputePool>(1);
-  const ModelBundle bundle = Value(InitModel(directory, TinyManifest(), Vocabulary(), {}));
+  const ModelBundle bundle = Value(InitModel(directory, TinyManifest(), Vocabulary(), options));
   store.model = Value(LoadModel(bundle, ModelOptions{store.pool.get()}));
   for (int i = 0; i < item_count; ++i) store.items.push_back(MakeItem(*store.model, i));
+  return store;
+}
+
+}  // namespace
+
+TinyStore MakeTinyStore(const std::string& directory, int item_count) {
+  TinyStore store = Encode(directory, item_count, {});
   WriteTinyGeneration(store, kTinyGeneration, 1, 0);
   Require(PublishGeneration(store.path, kTinyImages, kTinyGeneration).status());
   Require(PublishGeneration(store.path, kTinyCaptions, kTinyGeneration).status());
   return store;
+}
+
+TinyStore WithOtherModel(const TinyStore& store) {
+  InitOptions options;
+  options.seed += 1;
+  return Encode(store.path, static_cast<int>(store.items.size()), options);
 }
 
 }  // namespace sightline

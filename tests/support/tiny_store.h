@@ -38,6 +38,10 @@ struct TinyStore {
 void WriteTinyGeneration(const TinyStore& store, const std::string& generation, int divisor,
                          int remainder);
 
+// The same store and pictures with another model, of another space: what it writes is encoded
+// by that.
+TinyStore WithOtherModel(const TinyStore& store);
+
 inline constexpr char kTinyImages[] = "images";
 inline constexpr char kTinyCaptions[] = "captions";
 inline constexpr char kTinyGeneration[] = "g1";

@@ -2,10 +2,13 @@
 
 #include <unistd.h>
 
+#include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "catch2/catch.hpp"
@@ -41,8 +44,9 @@ class FakeHost : public GenerationHost {
     const auto bad = verify.find(manifest.generation());
     return bad == verify.end() ? absl::OkStatus() : bad->second;
   }
-  absl::StatusOr<Loaded> Load(const Manifest& manifest, const CallContext&) override {
+  absl::StatusOr<Loaded> Load(const Manifest& manifest, const CallContext& call) override {
     loaded.push_back(manifest.generation());
+    if (during_load != nullptr) during_load(call);
     const auto bad = load.find(manifest.generation());
     if (bad != load.end()) return bad->second;
     return Loaded{std::make_shared<std::string>(manifest.generation()), nullptr};
@@ -50,6 +54,7 @@ class FakeHost : public GenerationHost {
 
   std::map<std::string, absl::Status> verify, load;
   std::vector<std::string> verified, loaded;
+  std::function<void(const CallContext& call)> during_load;
 
  private:
   const std::string store_;
@@ -271,6 +276,8 @@ TEST_CASE("trouble of the machine is tried again, more and more slowly") {
   CHECK(rig.host.loaded.size() == 3);
   // Read once: what failed came after.
   CHECK(rig.host.verified.size() == 1);
+  // Told once.
+  CHECK(rig.metrics.Render().find("result=\"UNAVAILABLE\"} 1") != std::string::npos);
   rig.host.load.clear();
   rig.Pass(absl::Minutes(1));
   CHECK(rig.Ready("g1"));
@@ -363,6 +370,11 @@ TEST_CASE("a lone server that cannot hold two refuses the second and says why") 
     rig.Pass();
     CHECK(rig.State("g1").empty());
     CHECK(rig.host.loaded == std::vector<std::string>{"g1"});
+    for (int i = 0; i < 3; ++i) {  // nor is the old one taken back meanwhile
+      rig.Pass(absl::Seconds(1));
+      CHECK(rig.State("g2") == "NEEDS_ROOM");
+      CHECK(rig.State("g1").empty());
+    }
     request = absl::CancelledError();
     rig.janitor.Flush();
     rig.Pass();
@@ -384,6 +396,102 @@ TEST_CASE("a lone server that cannot hold two refuses the second and says why") 
     CHECK(rig.State("g2") == "RECALL_TOO_LOW");
     CHECK(rig.Ready("g1"));
   }
+}
+
+TEST_CASE("what nobody uses makes room without anybody's leave") {
+  Rig rig(/*memory_limit=*/299);
+  rig.MakeAndPublish("g1");
+  rig.Pass();
+  rig.MakeAndPublish("g2");
+  rig.Pass();
+  // The routers stay on g1, since g2 is refused elsewhere; g3 is the repair.
+  rig.MakeAndPublish("g3");
+  rig.follower->NoteUses("router", {{"images", "g1", false}});
+  rig.Pass();
+  CHECK(rig.State("g3") == "NEEDS_ROOM");
+  rig.clock.Advance(absl::Seconds(10));
+  rig.follower->NoteUses("router", {{"images", "g1", false}});
+  rig.Pass();
+  CHECK(rig.Ready("g1"));
+  CHECK(!rig.Ready("g2"));
+  CHECK(rig.Ready("g3"));
+}
+
+TEST_CASE("trouble that may be over in a second is no reason to serve something older") {
+  Rig rig;
+  rig.MakeAndPublish("g1");
+  rig.MakeAndPublish("g2");
+  rig.host.load["g2"] = absl::UnavailableError("the disk is away");
+  rig.Pass();
+  CHECK(rig.State("g2") == "UNAVAILABLE");
+  CHECK(rig.State("g1").empty());
+  SECTION("it is over") {
+    rig.host.load.clear();
+    rig.Pass(absl::Seconds(1));
+    CHECK(rig.Ready("g2"));
+    CHECK(rig.host.loaded == std::vector<std::string>{"g2", "g2"});
+  }
+  SECTION("it lasts") {
+    rig.Pass(absl::Seconds(1));
+    rig.Pass(absl::Seconds(2));
+    CHECK(rig.Ready("g1"));
+    rig.host.load.clear();
+    rig.Pass(absl::Seconds(4));
+    CHECK(rig.Ready("g2"));
+  }
+}
+
+TEST_CASE("a load that CURRENT no longer asks for is given up") {
+  Rig rig;
+  rig.MakeAndPublish("g1");
+  rig.Pass();
+  rig.Make("g2");
+  rig.Make("g3");
+  rig.Publish("g2");
+  rig.host.load["g2"] = absl::CancelledError("given up");
+  rig.host.during_load = [&](const CallContext& call) {
+    rig.host.during_load = nullptr;
+    rig.Publish("g3");
+    rig.clock.AwaitSleepers(1);
+    rig.clock.Advance(absl::Seconds(1));
+    while (!call.cancelled()) std::this_thread::yield();
+  };
+  rig.Pass();
+  CHECK(rig.State("g2").empty());
+  CHECK(rig.Ready("g1"));
+  rig.Pass();
+  CHECK(rig.Ready("g3"));
+  CHECK(rig.State("g2").empty());
+}
+
+TEST_CASE("a follower that goes gives up what it is loading") {
+  Rig rig;
+  rig.MakeAndPublish("g1");
+  rig.follower->Start();
+  std::atomic<bool> loading{false};
+  rig.host.load["g2"] = absl::CancelledError("given up");
+  rig.host.during_load = [&](const CallContext& call) {
+    loading = true;
+    while (!call.cancelled()) std::this_thread::yield();
+  };
+  rig.MakeAndPublish("g2");
+  rig.clock.AwaitSleepers(1);
+  rig.clock.Advance(absl::Seconds(1));
+  while (!loading) std::this_thread::yield();
+  rig.follower.reset();
+  CHECK(rig.Ready("g1"));
+}
+
+TEST_CASE("what was pruned is no ancestor") {
+  Rig rig;
+  for (const char* generation : {"g1", "g2", "g3"}) rig.MakeAndPublish(generation);
+  PruneOptions prune;
+  prune.keep = 1;
+  REQUIRE(PruneGenerations(rig.store.path(), "images", prune, absl::Now()).ok());
+  rig.host.verify["g3"] = kDamaged;
+  rig.Pass();
+  CHECK(rig.State("g3") == "CHECKSUM_MISMATCH");
+  CHECK(rig.State("g2").empty());
 }
 
 TEST_CASE("a malformed CURRENT changes nothing") {
