@@ -18,7 +18,7 @@ std::string RandomName() {
 }
 
 StatusBoardOptions BoardOptions(const RouterConfig& config) {
-  return {RandomName(), config.ready_share, config.dead_after};
+  return {RandomName(), config.ready_share, config.dead_after, config.poll_timeout};
 }
 
 ClientFactories GrpcClients(ChannelPool* channels) {

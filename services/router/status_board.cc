@@ -33,6 +33,7 @@ StatusBoard::StatusBoard(const Membership& members, StatusBoardOptions options, 
         "pinned_generation_sequence",
         "Sequence of the generation that new requests go to; 0 while there is none.",
         {{"index", name}});
+    indexes_[name].grants = ReleaseGrants(options_.poll_timeout);
   }
   SetMembers(members);
 }
@@ -83,6 +84,7 @@ void StatusBoard::Report(const std::string& address, const absl::StatusOr<Server
     backend.last = *status;
     backend.heard = clock_->Now();
     backend.missed = 0;
+    for (auto& [name, index] : indexes_) index.grants.NoteAnswer(address, backend.heard);
   }
   // Also without news, because time passes.
   for (auto& [name, index] : indexes_) Refresh(name, &index);
@@ -200,14 +202,16 @@ std::shared_ptr<const GenerationInfo> StatusBoard::MakeInfo(const std::string& i
   return info;
 }
 
-StatusRequest StatusBoard::RequestFor(const std::string& address) const {
+StatusRequest StatusBoard::RequestFor(const std::string& address) {
   std::lock_guard<std::mutex> lock(mutex_);
   StatusRequest request;
   request.router = options_.router;
-  for (const auto& [name, index] : indexes_) {
+  const absl::Time now = clock_->Now();
+  for (auto& [name, index] : indexes_) {
     if (index.pinned == nullptr) continue;
     const std::string& pinned = index.pinned->ref.generation;
-    request.uses.push_back({index.pinned->ref, MayRelease(View(name, index), pinned, address)});
+    const bool may_release = index.grants.Grant(View(name, index), pinned, address, now);
+    request.uses.push_back({index.pinned->ref, may_release});
     std::set<std::string> named = {pinned};
     for (const auto& other : index.others) {
       const auto info = other.lock();

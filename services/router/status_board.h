@@ -23,6 +23,7 @@
 #include "common/retrieval/replica_choice.h"
 #include "services/router/membership.h"
 #include "services/router/pinning.h"
+#include "services/router/release_grants.h"
 
 namespace sightline {
 
@@ -30,6 +31,7 @@ struct StatusBoardOptions {
   std::string router;        // names this router towards servers, anew each time it starts
   double ready_share = 0.5;  // as in RouterConfig, both
   absl::Duration dead_after = absl::Seconds(10);
+  absl::Duration poll_timeout = absl::Milliseconds(500);
 };
 
 // Thread-safe.
@@ -47,8 +49,9 @@ class StatusBoard : public GenerationCatalog {
   void Report(const std::string& address, const absl::StatusOr<ServerStatus>& status);
 
   // What `address` is to be told with the next poll: the generations that requests are
-  // pinned to or still work on, and whether it may let go of one.
-  StatusRequest RequestFor(const std::string& address) const;
+  // pinned to or still work on, and whether it may let go of one.  The board remembers
+  // that it may, so call this for requests that are sent.
+  StatusRequest RequestFor(const std::string& address);
 
   // Whether `address` holds `target`, and if `shard` is not negative that shard of it.
   Fitness FitnessOf(const std::string& address, const GenerationRef& target, int shard) const;
@@ -84,6 +87,7 @@ class StatusBoard : public GenerationCatalog {
     // What requests may still work on.
     std::vector<std::weak_ptr<const GenerationInfo>> others;
     std::map<std::string, int64_t> sequences;  // the highest ever reported, by generation
+    ReleaseGrants grants;
     Gauge sequence;
   };
 

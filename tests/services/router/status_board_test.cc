@@ -245,7 +245,7 @@ GenerationStatus NoRoom(const std::string& generation, int64_t sequence) {
   return status;
 }
 
-std::vector<std::string> Uses(const StatusBoard& board, const std::string& address = "e:1") {
+std::vector<std::string> Uses(StatusBoard& board, const std::string& address = "e:1") {
   std::vector<std::string> names;
   for (const StatusRequest::Use& use : board.RequestFor(address).uses) {
     names.push_back(use.generation.generation + (use.may_release ? " may go" : ""));
@@ -363,6 +363,32 @@ TEST_CASE("one server at a time may let go of what is pinned") {
   CHECK(Uses(rig.board, "s0:2") == std::vector<std::string>{"g1"});
   CHECK(Uses(rig.board, "s1:1") == std::vector<std::string>{"g1"});
   CHECK(Uses(rig.board, "e:1") == std::vector<std::string>{"g1"});
+}
+
+TEST_CASE("a grant that is out keeps others from theirs until the server has shown its state") {
+  Rig rig;
+  ReportAll(&rig, {Held("g1", 1, {})});
+  const ServerStatus wants = Search({Held("g1", 1, {0}), NoRoom("g2", 2)});
+  rig.board.Report("s0:2", wants);
+  REQUIRE(Uses(rig.board, "s0:2") == std::vector<std::string>{"g1 may go"});
+  // The first of the list wants room now.  What s0:2 has said is as old as its grant.
+  rig.board.Report("s0:1", wants);
+  rig.board.Report("s0:2", wants);
+  CHECK(Uses(rig.board, "s0:1") == std::vector<std::string>{"g1"});
+  CHECK(Uses(rig.board, "s0:2") == std::vector<std::string>{"g1"});
+  rig.clock.Advance(absl::Milliseconds(501));
+  SECTION("it had let go") {
+    for (int answer = 0; answer < 3; ++answer) {
+      rig.board.Report("s0:2", Search({}));
+      CHECK(Uses(rig.board, "s0:1") == std::vector<std::string>{"g1"});
+    }
+  }
+  SECTION("it had not") {
+    rig.board.Report("s0:2", wants);
+    CHECK(Uses(rig.board, "s0:1") == std::vector<std::string>{"g1"});
+    rig.board.Report("s0:2", wants);
+    CHECK(Uses(rig.board, "s0:1") == std::vector<std::string>{"g1 may go"});
+  }
 }
 
 TEST_CASE("who holds what: generation, space and shard") {
