@@ -115,6 +115,15 @@ bool HeldWhole(const IndexView& index, const std::string& generation) {
          Holds(index, generation, view->second, [](int) { return 1; });
 }
 
+int CountSilentSets(const IndexView& index) {
+  const std::vector<const SetView*> sets = SetsOf(index, {0, /*reranked=*/true});
+  return static_cast<int>(std::count_if(sets.begin(), sets.end(), [](const SetView* set) {
+    return !set->replicas.empty() &&
+           std::none_of(set->replicas.begin(), set->replicas.end(),
+                        [](const ReplicaView& replica) { return replica.live; });
+  }));
+}
+
 bool Qualifies(const IndexView& index, const std::string& generation, double ready_share) {
   const auto view = index.generations.find(generation);
   return view != index.generations.end() &&

@@ -43,6 +43,9 @@ struct IndexView {
 // count if the generation has a cross-encoder and there are any.
 bool HeldWhole(const IndexView& index, const std::string& generation);
 
+// The sets that have replicas, but none that is live.
+int CountSilentSets(const IndexView& index);
+
 // Whether a `ready_share` of the live replicas of each set, and at least one, hold their part
 // of `generation`.  A set without live replicas does not stand in the way.
 bool Qualifies(const IndexView& index, const std::string& generation, double ready_share);
