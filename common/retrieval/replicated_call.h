@@ -60,12 +60,14 @@ class ReplicatedCall
   using Set = ReplicaSet<Client>;
   using Method = void (Client::*)(const CallContext&, Request, Done<Response>);
 
-  // `work`: what the request weighs in the choice among replicas.
-  ReplicatedCall(std::shared_ptr<Set> set, Method method, const CallContext& call, Request request,
-                 int64_t work, Done<Response> done)
+  // `wanted_by`: when the answer is wanted, if that is before the call's deadline.  `work`:
+  // what the request weighs in the choice among replicas.
+  ReplicatedCall(std::shared_ptr<Set> set, Method method, const CallContext& call,
+                 absl::Time wanted_by, Request request, int64_t work, Done<Response> done)
       : set_(std::move(set)),
         method_(method),
         call_(call),
+        wanted_by_(wanted_by),
         request_(std::move(request)),
         work_(work),
         alone_(set_->members()->size() <= 1),
@@ -166,9 +168,12 @@ class ReplicatedCall
         if (auto alive = weak.lock()) ((*alive).*then)(index);
       });
     };
+    // Once it is late, there is the rest of the deadline to share.
+    const absl::Time end =
+        started < wanted_by_ ? std::min(wanted_by_, call_.deadline()) : call_.deadline();
     absl::Duration patience = options.max_patience;
-    if (call_.deadline() != absl::InfiniteFuture()) {
-      patience = std::min(patience, (call_.deadline() - started) * options.patience);
+    if (end != absl::InfiniteFuture()) {
+      patience = std::min(patience, (end - started) * options.patience);
     }
     at(patience, &ReplicatedCall::OnSilence);
     if (!options.hedge || index > 0) return;
@@ -281,6 +286,7 @@ class ReplicatedCall
   const std::shared_ptr<Set> set_;
   const Method method_;
   const CallContext call_;
+  const absl::Time wanted_by_;
   Request request_;  // given away if alone_
   const int64_t work_;
   const bool alone_;     // there was one replica at most when the call began
