@@ -137,6 +137,7 @@ absl::StatusOr<ShardAnswers> SearchShards(const PinnedIndex& index, const Embedd
     request.shard = shard;
     request.queries = query;
     request.top_k = top_k;
+    request.wanted_by = planned;
     index.shard(shard)->SearchShard(calls.context(), std::move(request), calls.Slot(shard));
   }
 

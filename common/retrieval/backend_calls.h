@@ -77,7 +77,8 @@ struct ShardAnswers {
 
 // Asks every shard for its best `top_k` and merges.  Waits for all of them until
 // `planned`; if none has answered by then, until the first does or `latest`, because
-// any answer is better than none.
+// any answer is better than none.  How long a silent replica is waited for alone
+// is measured by `planned`, so that another one can still answer by then.
 //
 // INVALID_ARGUMENT of any shard is returned; other failures are, by NoShardAnswered,
 // when no shard answered.  CANCELLED when the caller has gone.

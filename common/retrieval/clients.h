@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "common/base/call_context.h"
 #include "common/bundle/item_features.h"
@@ -75,6 +76,9 @@ struct SearchShardRequest {
   int shard = 0;
   EmbeddingMatrix queries;
   int top_k = 10;
+  // When whoever asks would go on without the answer, if that is before the deadline.  For
+  // replicas.h; servers are not told.
+  absl::Time wanted_by = absl::InfiniteFuture();
 };
 struct SearchShardResponse {
   std::vector<std::vector<Candidate>> candidates;  // one list per query

@@ -41,12 +41,13 @@ class GenerationCatalog {
       absl::string_view index) const = 0;
 
   // A generation that a request was pinned to before, for a request that goes on from it.
-  // NotFound as above; FailedPrecondition if it is not held any more by all that the
-  // request needs.
+  // NotFound as above; FailedPrecondition if requests were not pinned to it lately, or if it
+  // is not held any more by all that the request needs.
   virtual absl::StatusOr<std::shared_ptr<const GenerationInfo>> PinGeneration(
       absl::string_view index, absl::string_view generation) const = 0;
 
-  // Names of all configured indexes, sorted, with their content where it is known.
+  // All configured indexes, sorted by name; of those that no backend has reported yet the
+  // name alone, with an empty generation.
   virtual std::vector<std::shared_ptr<const GenerationInfo>> Known() const = 0;
 };
 

@@ -178,7 +178,8 @@ absl::StatusOr<PageToken> ParsePageToken(absl::string_view text) {
 
 absl::StatusOr<PageToken> TokenOf(const SearchRequest& request, int depth) {
   ASSIGN_OR_RETURN(PageToken token, ParsePageToken(request.page_token));
-  if (token.request == FingerprintOf(request, depth)) return token;
+  const bool same_index = request.index.empty() || request.index == token.index;
+  if (same_index && token.request == FingerprintOf(request, depth)) return token;
   return WithReason(BadField(kField,
                              "belongs to another request; send it with the index, query, top_k, "
                              "rerank_depth and combination that it was answered to"),

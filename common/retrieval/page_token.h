@@ -1,7 +1,8 @@
 // Page tokens: how a search goes on where its last answer ended.
 //
 // A token says which request it belongs to and what its pages are cut from.  It is no
-// secret and grants nothing: whoever forges one gets a page that he could have asked for.
+// secret and grants nothing: whoever forges one gets a page that he could have asked for, or
+// could have a while ago (GenerationCatalog::PinGeneration).
 #ifndef SIGHTLINE_COMMON_RETRIEVAL_PAGE_TOKEN_H_
 #define SIGHTLINE_COMMON_RETRIEVAL_PAGE_TOKEN_H_
 

@@ -33,6 +33,7 @@ void ReplicaHealth::NoteAnswer() {
   std::lock_guard<std::mutex> lock(mutex_);
   avoided_ = false;
   late_ = 0;
+  faults_ = 0;
   doublings_ = 0;
 }
 
@@ -43,9 +44,19 @@ void ReplicaHealth::NoteDown(absl::Time now) {
 
 void ReplicaHealth::NoteLate(absl::Time started, absl::Time now) {
   std::lock_guard<std::mutex> lock(mutex_);
-  // What was under way when it was found hanging says nothing new.
+  NoteBad(started, now, kLateLimit, &late_);
+}
+
+void ReplicaHealth::NoteFault(absl::Time started, absl::Time now) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  late_ = 0;  // it does answer
+  NoteBad(started, now, kFaultLimit, &faults_);
+}
+
+void ReplicaHealth::NoteBad(absl::Time started, absl::Time now, int limit, int* in_a_row) {
+  // What was under way when it was found out says nothing new.
   if (avoided_ && started < avoided_since_) return;
-  if (++late_ < kLateLimit) return;
+  if (++*in_a_row < limit) return;
   AvoidUntil(now + avoid_for_ * (1 << doublings_), now);
   doublings_ = std::min(doublings_ + 1, kMostDoublings);
 }

@@ -16,7 +16,10 @@ namespace sightline {
 // One that is UNAVAILABLE is passed over for `avoid_for`; then one call probes it, and the
 // others wait for what that call finds.  One whose calls stay unanswered, kLateLimit in a
 // row, hangs: it is passed over too, twice as long after each probe that finds it hanging
-// still, because such a probe costs its call more than a refused connection does.
+// still, because such a probe costs its call more than a refused connection does.  One that
+// answers kFaultLimit calls in a row with a fault of its own is broken, and quick at it: it
+// would have the least work under way, and so get most of the calls.  It is passed over like
+// one that hangs.
 class ReplicaHealth {
  public:
   enum class State { kGood, kProbeDue, kAvoided };
@@ -28,8 +31,10 @@ class ReplicaHealth {
   // Makes the caller the one who probes; false if another is.
   bool ClaimProbe(absl::Time now);
 
-  // It has answered a call, well or not.
+  // It has answered a call, well or with what the call itself is to blame for.
   void NoteAnswer();
+  // A call that began at `started` has met a fault of the replica's own.
+  void NoteFault(absl::Time started, absl::Time now);
   // It was UNAVAILABLE.
   void NoteDown(absl::Time now);
   // A call that began at `started` has waited long enough.
@@ -37,16 +42,20 @@ class ReplicaHealth {
 
  private:
   static constexpr int kLateLimit = 2;
+  static constexpr int kFaultLimit = 3;
   static constexpr int kMostDoublings = 4;
 
-  void AvoidUntil(absl::Time until, absl::Time now);  // mutex_ is held
+  // mutex_ is held in both.
+  void NoteBad(absl::Time started, absl::Time now, int limit, int* in_a_row);
+  void AvoidUntil(absl::Time until, absl::Time now);
 
   const absl::Duration avoid_for_;
   mutable std::mutex mutex_;
   bool avoided_ = false;      // guarded by mutex_, as are
   absl::Time avoided_since_;  // if avoided_
   absl::Time avoided_until_;  // if avoided_
-  int late_ = 0;              // in a row
+  int late_ = 0;              // in a row, as are
+  int faults_ = 0;
   int doublings_ = 0;
 };
 

@@ -65,8 +65,11 @@ class ReplicaSet {
   }
 
   // Who is to be asked about `target`, or null: nobody who has been `asked` already, and
-  // nobody who is not known to hold it where some are.
-  std::shared_ptr<Member> Pick(const GenerationRef& target, const Members& asked, absl::Time now) {
+  // nobody who is not known to hold it where some are.  `pay` is called once when there is
+  // somebody; if it says no the answer is null, and no probe has been claimed in vain.
+  template <typename Pay>
+  std::shared_ptr<Member> Pick(const GenerationRef& target, const Members& asked, absl::Time now,
+                               const Pay& pay) {
     const std::shared_ptr<const Members> all = members();
     absl::InlinedVector<Contender, 8> contenders;
     absl::InlinedVector<const std::shared_ptr<Member>*, 8> open;
@@ -81,9 +84,12 @@ class ReplicaSet {
       contenders.push_back(contender);
       open.push_back(&member);
     }
+    bool paid = false;
     while (true) {
       const int chosen = ChooseReplica(contenders, Draw());
       if (chosen < 0 || (held && contenders[chosen].fitness == Fitness::kUnfit)) return nullptr;
+      paid = paid || pay();
+      if (!paid) return nullptr;
       ReplicaHealth& health = (*open[chosen])->health;
       const bool probe =
           !contenders[chosen].avoided && health.state(now) == ReplicaHealth::State::kProbeDue;

@@ -19,9 +19,11 @@ class Replicated : public ReplicaClient<Client> {
  protected:
   template <typename Request, typename Response>
   void Call(void (Client::*method)(const CallContext&, Request, Done<Response>),
-            const CallContext& call, Request request, size_t work, Done<Response> done) {
+            const CallContext& call, Request request, size_t work, Done<Response> done,
+            absl::Time wanted_by = absl::InfiniteFuture()) {
     std::make_shared<ReplicatedCall<Client, Request, Response>>(
-        set_, method, call, std::move(request), static_cast<int64_t>(work), std::move(done))
+        set_, method, call, wanted_by, std::move(request), static_cast<int64_t>(work),
+        std::move(done))
         ->Start();
   }
 
@@ -47,7 +49,9 @@ class IndexSearchReplicas : public Replicated<IndexSearchClient> {
   void SearchShard(const CallContext& call, SearchShardRequest request,
                    Done<SearchShardResponse> done) override {
     const size_t work = static_cast<size_t>(request.queries.rows());
-    Call(&IndexSearchClient::SearchShard, call, std::move(request), work, std::move(done));
+    const absl::Time wanted_by = request.wanted_by;
+    Call(&IndexSearchClient::SearchShard, call, std::move(request), work, std::move(done),
+         wanted_by);
   }
 
   void FetchItems(const CallContext& call, FetchItemsRequest request,

@@ -4,12 +4,12 @@
 // those that hold the request's generation and are in good health (replica_choice.h).
 //
 // Who is asked next.  A call that fails in a way that another replica may not - the
-// replica is gone or full - goes to another one inside the same deadline; so does, for
+// replica is gone, full or broken - goes to another one inside the same deadline; so does, for
 // nothing, one that a replica has refused because it does not hold the generation.  When a
 // replica does not answer for a while, another is asked while the first goes on; the first
 // good answer counts, and the others are cancelled.  All of this, refusals apart, is paid
 // for from a retry budget, so that a fleet that is full is not asked twice.  Other errors
-// end a call: the work may have been done or would fail again.
+// end a call: they would come again.
 //
 // Members may come and go at any time; calls that are under way end where they are.
 //
@@ -55,8 +55,8 @@ struct ReplicaOptions {
   // counted.
   int max_attempts = 3;
 
-  // When another replica is asked beside one that does not answer: after this part of what
-  // the deadline leaves, but no later than `max_patience`.
+  // When another replica is asked beside one that does not answer: after this part of the
+  // time until the answer is wanted, but no later than `max_patience`.
   double patience = 0.4;
   absl::Duration max_patience = absl::Seconds(1);
 

@@ -25,6 +25,11 @@ enum class AttemptVerdict {
   kRefused,  // likewise, and this one did no work: it does not hold what was asked about
 };
 
+// Whether the replica itself may be broken.
+inline bool IsFault(const absl::Status& status) {
+  return absl::IsInternal(status) || absl::IsUnknown(status) || absl::IsDataLoss(status);
+}
+
 inline AttemptVerdict Judge(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kFailedPrecondition:
@@ -41,7 +46,8 @@ inline AttemptVerdict Judge(const absl::Status& status) {
     case absl::StatusCode::kCancelled:  // not by us, or nobody would ask: the server stops
       return AttemptVerdict::kFailed;
     default:
-      return AttemptVerdict::kFinal;
+      // Asking another does no harm: all calls are reads.
+      return IsFault(status) ? AttemptVerdict::kFailed : AttemptVerdict::kFinal;
   }
 }
 
@@ -54,12 +60,14 @@ class ReplicatedCall
   using Set = ReplicaSet<Client>;
   using Method = void (Client::*)(const CallContext&, Request, Done<Response>);
 
-  // `work`: what the request weighs in the choice among replicas.
-  ReplicatedCall(std::shared_ptr<Set> set, Method method, const CallContext& call, Request request,
-                 int64_t work, Done<Response> done)
+  // `wanted_by`: when the answer is wanted, if that is before the call's deadline.  `work`:
+  // what the request weighs in the choice among replicas.
+  ReplicatedCall(std::shared_ptr<Set> set, Method method, const CallContext& call,
+                 absl::Time wanted_by, Request request, int64_t work, Done<Response> done)
       : set_(std::move(set)),
         method_(method),
         call_(call),
+        wanted_by_(wanted_by),
         request_(std::move(request)),
         work_(work),
         alone_(set_->members()->size() <= 1),
@@ -86,31 +94,41 @@ class ReplicatedCall
 
   // Asks one more replica, if there is one and reason to.
   bool Try(Cause cause) {
-    absl::optional<Attempt> attempt;
-    size_t index = 0;
+    absl::optional<size_t> index;
     {
       std::lock_guard<std::mutex> lock(mutex_);
-      attempt = NextAttempt(cause);
-      if (!attempt.has_value()) return false;
-      index = attempts_.size();
-      attempts_.push_back(*attempt);
+      index = AddAttempt(cause);
     }
+    if (index.has_value()) Send(*index, cause);
+    return index.has_value();
+  }
+
+  // The index of the attempt, which is to be sent once mutex_ is not held any more; it is
+  // held here.
+  absl::optional<size_t> AddAttempt(Cause cause) {
+    absl::optional<Attempt> attempt = NextAttempt(cause);
+    if (!attempt.has_value()) return absl::nullopt;
+    attempts_.push_back(*std::move(attempt));
+    return attempts_.size() - 1;
+  }
+
+  void Send(size_t index, Cause cause) {
+    const Attempt attempt = AttemptAt(index);
     Count(cause);
-    attempt->member->work.fetch_add(work_, std::memory_order_relaxed);
+    attempt.member->work.fetch_add(work_, std::memory_order_relaxed);
     // The callers' cancellation outlives the attempt, so it knows it weakly.
     call_.cancellation()->OnCancel(
-        [weak = std::weak_ptr<Cancellation>(attempt->context.cancellation())] {
+        [weak = std::weak_ptr<Cancellation>(attempt.context.cancellation())] {
           if (auto alive = weak.lock()) alive->Cancel();
         });
-    if (!alone_) SetTimers(index, attempt->started);
+    if (!alone_) SetTimers(index, attempt.started);
     // Nobody else needs the request of a call that has nobody else to go to.
     Request request = alone_ ? std::move(request_) : request_;
-    ((*attempt->member->client).*method_)(
-        attempt->context, std::move(request),
+    ((*attempt.member->client).*method_)(
+        attempt.context, std::move(request),
         [self = this->shared_from_this(), index](absl::StatusOr<Response> answer) {
           self->OnAnswer(index, std::move(answer));
         });
-    return true;
   }
 
   // mutex_ is held.
@@ -127,14 +145,15 @@ class ReplicatedCall
     const bool paid = cause != Cause::kFirst && cause != Cause::kRefusal;
     if (paid && paid_attempts_ + 1 >= set_->options().max_attempts) return absl::nullopt;
     const absl::Time now = call_.clock()->Now();
-    auto member = set_->Pick(request_.target, asked, now);
-    if (member == nullptr) return absl::nullopt;
-    const auto need =
-        cause == Cause::kFailure ? RetryBudget::Need::kFailed : RetryBudget::Need::kSlow;
-    if (paid && !set_->budget().Spend(now, need)) {
+    const auto pay = [&] {
+      const auto need =
+          cause == Cause::kFailure ? RetryBudget::Need::kFailed : RetryBudget::Need::kSlow;
+      if (!paid || set_->budget().Spend(now, need)) return true;
       set_->options().metrics.unpaid.Increment();
-      return absl::nullopt;
-    }
+      return false;
+    };
+    auto member = set_->Pick(request_.target, asked, now, pay);
+    if (member == nullptr) return absl::nullopt;
     paid_attempts_ += paid ? 1 : 0;
     return Attempt{std::move(member),
                    CallContext(call_.clock(), call_.deadline()).WithRequestId(call_.request_id()),
@@ -149,9 +168,12 @@ class ReplicatedCall
         if (auto alive = weak.lock()) ((*alive).*then)(index);
       });
     };
+    // Once it is late, there is the rest of the deadline to share.
+    const absl::Time end =
+        started < wanted_by_ ? std::min(wanted_by_, call_.deadline()) : call_.deadline();
     absl::Duration patience = options.max_patience;
-    if (call_.deadline() != absl::InfiniteFuture()) {
-      patience = std::min(patience, (call_.deadline() - started) * options.patience);
+    if (end != absl::InfiniteFuture()) {
+      patience = std::min(patience, (end - started) * options.patience);
     }
     at(patience, &ReplicatedCall::OnSilence);
     if (!options.hedge || index > 0) return;
@@ -183,41 +205,46 @@ class ReplicatedCall
     attempt.member->work.fetch_sub(work_, std::memory_order_relaxed);
     const AttemptVerdict verdict = Judge(answer.status());
     Learn(attempt, answer.status(), verdict);
-    bool ended = false;
+    const Cause cause = verdict == AttemptVerdict::kRefused ? Cause::kRefusal : Cause::kFailure;
+    absl::optional<size_t> next;
     {
+      // In one go: of two attempts that fail together, the one that is last must see what
+      // the other has begun.
       std::lock_guard<std::mutex> lock(mutex_);
       attempts_[index].running = false;
       if (ended_) return;
-      ended = ended_ = verdict == AttemptVerdict::kFinal;
-      // What went wrong says more than what was not tried.
-      if (!ended && (failure_.ok() || verdict == AttemptVerdict::kFailed)) {
-        failure_ = answer.status();
+      if (verdict != AttemptVerdict::kFinal) {
+        // What went wrong says more than what was not tried.
+        if (failure_.ok() || verdict == AttemptVerdict::kFailed) failure_ = answer.status();
+        next = AddAttempt(cause);
+        if (!next.has_value() && AnyRunning()) return;
+        answer = failure_;
       }
+      ended_ = !next.has_value();
     }
-    if (ended) {
+    if (next.has_value()) {
+      Send(*next, cause);
+    } else {
       End(std::move(answer));
-      return;
     }
-    if (Try(verdict == AttemptVerdict::kRefused ? Cause::kRefusal : Cause::kFailure)) return;
-    absl::Status failure;
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      const bool running = std::any_of(attempts_.begin(), attempts_.end(),
-                                       [](const Attempt& other) { return other.running; });
-      if (ended_ || running) return;
-      ended_ = true;
-      failure = std::move(failure_);
-    }
-    End(std::move(failure));
+  }
+
+  // mutex_ is held.
+  bool AnyRunning() const {
+    return std::any_of(attempts_.begin(), attempts_.end(),
+                       [](const Attempt& attempt) { return attempt.running; });
   }
 
   // An attempt that ended with its time, or was cancelled, has taught nothing.
   void Learn(const Attempt& attempt, const absl::Status& status, AttemptVerdict verdict) {
     const absl::Time now = call_.clock()->Now();
+    ReplicaHealth& health = attempt.member->health;
     if (verdict == AttemptVerdict::kFailed && absl::IsUnavailable(status)) {
-      attempt.member->health.NoteDown(now);
+      health.NoteDown(now);
+    } else if (IsFault(status)) {
+      health.NoteFault(attempt.started, now);
     } else if (!absl::IsDeadlineExceeded(status) && !absl::IsCancelled(status)) {
-      attempt.member->health.NoteAnswer();
+      health.NoteAnswer();
     }
     if (status.ok()) set_->latency().Add(now - attempt.started);
   }
@@ -259,6 +286,7 @@ class ReplicatedCall
   const std::shared_ptr<Set> set_;
   const Method method_;
   const CallContext call_;
+  const absl::Time wanted_by_;
   Request request_;  // given away if alone_
   const int64_t work_;
   const bool alone_;     // there was one replica at most when the call began

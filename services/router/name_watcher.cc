@@ -46,8 +46,9 @@ void NameWatcher::Loop() {
 }
 
 bool NameWatcher::LookUpAll() {
-  bool news = false;
   for (const std::string& name : names_) {
+    // A look-up may take long; nobody waits for more than one to end.
+    if (stopping()) return false;
     absl::StatusOr<Addresses> found = resolve_(name);
     if (!found.ok()) {
       int64_t suppressed = 0;
@@ -61,10 +62,14 @@ bool NameWatcher::LookUpAll() {
     if (known == *found) continue;
     Log(Severity::kInfo, "name resolved", {{"name", name}, {"addresses", found->size()}});
     known = *std::move(found);
-    news = true;
+    changed_(Expand(members_, known_));
   }
-  if (news) changed_(Expand(members_, known_));
   return known_.size() == names_.size();
+}
+
+bool NameWatcher::stopping() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return stopping_;
 }
 
 }  // namespace sightline

@@ -24,13 +24,13 @@ class NameWatcher {
 
   // Looks the names of `members` up by `resolve`, from now on and every `interval` (while
   // one has never been found, every second if that is sooner), on a thread of its own that
-  // may block in it.  Calls `changed` on that thread, with every name replaced, when there
-  // is something new.  A name that cannot be looked up keeps the addresses it had.
+  // may block in it.  Calls `changed` on that thread, with every name replaced, as soon as
+  // one has new addresses.  A name that cannot be looked up keeps the addresses it had.
   // Without names there is no thread, and `changed` is not called.
   NameWatcher(const Membership& members, absl::Duration interval, Clock* clock, Resolve resolve,
               Changed changed);
 
-  // Waits for a look-up that is under way.
+  // Waits for the one look-up that is under way.
   ~NameWatcher();
   NameWatcher(const NameWatcher&) = delete;
   NameWatcher& operator=(const NameWatcher&) = delete;
@@ -39,6 +39,7 @@ class NameWatcher {
   void Loop();
   // Whether all names have been found, now or before.
   bool LookUpAll();
+  bool stopping();
 
   const Membership members_;
   const std::vector<std::string> names_;

@@ -47,14 +47,6 @@ bool Holds(const IndexView& index, const std::string& generation, const Generati
   return any_shard;
 }
 
-bool Qualifies(const IndexView& index, const std::string& generation, const GenerationView& view,
-               double ready_share) {
-  return Holds(index, generation, view, [ready_share](int live) {
-    // Not a hair more than the share, for it is no exact number.
-    return std::max(1, static_cast<int>(std::ceil(ready_share * live - 1e-9)));
-  });
-}
-
 // What there is of `generation` where nothing is whole.
 std::tuple<int, int, int64_t> Fragment(const IndexView& index, const std::string& generation,
                                        const GenerationView& view) {
@@ -101,6 +93,14 @@ bool IsIn(const SetView& set, absl::string_view address) {
                      [&](const ReplicaView& replica) { return replica.address == address; });
 }
 
+std::vector<const SetView*> SetsWith(const IndexView& index, absl::string_view address) {
+  std::vector<const SetView*> sets;
+  for (const SetView* set : SetsOf(index, {0, /*reranked=*/true})) {
+    if (IsIn(*set, address)) sets.push_back(set);
+  }
+  return sets;
+}
+
 bool WantsRoom(const SetView& set, absl::string_view address, const std::string& generation) {
   return std::any_of(set.replicas.begin(), set.replicas.end(), [&](const ReplicaView& replica) {
     return replica.address == address && replica.live && replica.no_room.count(generation) > 0;
@@ -115,13 +115,31 @@ bool HeldWhole(const IndexView& index, const std::string& generation) {
          Holds(index, generation, view->second, [](int) { return 1; });
 }
 
+int CountSilentSets(const IndexView& index) {
+  const std::vector<const SetView*> sets = SetsOf(index, {0, /*reranked=*/true});
+  return static_cast<int>(std::count_if(sets.begin(), sets.end(), [](const SetView* set) {
+    return !set->replicas.empty() &&
+           std::none_of(set->replicas.begin(), set->replicas.end(),
+                        [](const ReplicaView& replica) { return replica.live; });
+  }));
+}
+
+bool Qualifies(const IndexView& index, const std::string& generation, double ready_share) {
+  const auto view = index.generations.find(generation);
+  return view != index.generations.end() &&
+         Holds(index, generation, view->second, [ready_share](int live) {
+           // Not a hair more than the share, for it is no exact number.
+           return std::max(1, static_cast<int>(std::ceil(ready_share * live - 1e-9)));
+         });
+}
+
 std::string ChooseGeneration(const IndexView& index, const std::string& pinned,
                              double ready_share) {
   const auto old = index.generations.find(pinned);
   const bool known = old != index.generations.end();
   const std::string next = Newest(index, [&](const std::string& generation, const auto& view) {
     if (known && view.sequence <= old->second.sequence) return false;
-    return Qualifies(index, generation, view, ready_share);
+    return Qualifies(index, generation, ready_share);
   });
   if (!next.empty()) return next;
   if (HeldWhole(index, pinned)) return pinned;
@@ -144,10 +162,7 @@ std::string ChooseGeneration(const IndexView& index, const std::string& pinned,
 bool MayRelease(const IndexView& index, const std::string& pinned, absl::string_view address) {
   const auto old = index.generations.find(pinned);
   if (old == index.generations.end()) return false;
-  std::vector<const SetView*> sets;
-  for (const SetView* set : SetsOf(index, {0, /*reranked=*/true})) {
-    if (IsIn(*set, address)) sets.push_back(set);
-  }
+  const std::vector<const SetView*> sets = SetsWith(index, address);
   for (const auto& [generation, view] : index.generations) {
     if (view.sequence <= old->second.sequence || sets.empty()) continue;
     const bool may = std::all_of(sets.begin(), sets.end(), [&, &newer = generation](auto* set) {
@@ -156,6 +171,15 @@ bool MayRelease(const IndexView& index, const std::string& pinned, absl::string_
     if (may) return true;
   }
   return false;
+}
+
+bool IsLiveBeside(const IndexView& index, absl::string_view other, absl::string_view address) {
+  const std::vector<const SetView*> sets = SetsWith(index, address);
+  return std::any_of(sets.begin(), sets.end(), [&](const SetView* set) {
+    return std::any_of(set->replicas.begin(), set->replicas.end(), [&](const ReplicaView& replica) {
+      return replica.address == other && replica.live;
+    });
+  });
 }
 
 }  // namespace sightline

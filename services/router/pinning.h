@@ -43,12 +43,17 @@ struct IndexView {
 // count if the generation has a cross-encoder and there are any.
 bool HeldWhole(const IndexView& index, const std::string& generation);
 
+// The sets that have replicas, but none that is live.
+int CountSilentSets(const IndexView& index);
+
+// Whether a `ready_share` of the live replicas of each set, and at least one, hold their part
+// of `generation`.  A set without live replicas does not stand in the way.
+bool Qualifies(const IndexView& index, const std::string& generation, double ready_share);
+
 // The generation that new requests go to, given the one they went to before ("" at first);
 // "" if there is none.
 //
-// - The newest of which a `ready_share` of the live replicas of each set, and at least one,
-//   hold their part, if it is newer than `pinned`.  A set without live replicas does not
-//   stand in the way.
+// - The newest that qualifies, if it is newer than `pinned`.
 // - Otherwise `pinned`, while it is held whole.
 // - Otherwise the newest that is held whole.
 // - Otherwise the one that most shards hold, of these one that encoder and reranker hold,
@@ -60,8 +65,12 @@ std::string ChooseGeneration(const IndexView& index, const std::string& pinned, 
 // - every other live replica holds `pinned` or the newer one,
 // - one of them, at least, holds `pinned`,
 // - no replica before it wants room for any.
-// So whatever the number of routers, one at a time is without.
+// One at a time is without, as far as `index` is up to date; what has been granted since is
+// for release_grants.h.
 bool MayRelease(const IndexView& index, const std::string& pinned, absl::string_view address);
+
+// Whether `other` is live in a set that `address` belongs to.
+bool IsLiveBeside(const IndexView& index, absl::string_view other, absl::string_view address);
 
 }  // namespace sightline
 

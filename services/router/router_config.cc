@@ -93,7 +93,7 @@ BudgetShares ReadBudget(ConfigReader root) {
   return shares;
 }
 
-ReplicaOptions ReadReplicas(ConfigReader root) {
+ReplicaOptions ReadReplicas(ConfigReader root, int max_concurrent_calls) {
   ReplicaOptions options;
   ConfigReader section = root.Section("replicas");
   options.avoid_for =
@@ -106,8 +106,13 @@ ReplicaOptions ReadReplicas(ConfigReader root) {
   ConfigReader budget = section.Section("retry_budget");
   options.budget.share = budget.Double("share", options.budget.share, 0, 1);
   options.budget.per_second = budget.Double("per_second", options.budget.per_second, 0, 1e6);
-  options.budget.burst = budget.Double("burst", options.budget.burst, 0, 1e6);
+  // All calls may be under way to the replica that dies.
+  options.budget.burst = budget.Double("burst", std::max(10, max_concurrent_calls), 0, 1e6);
   options.budget.reserve = budget.Double("reserve", options.budget.reserve, 0, 1);
+  const bool retries = options.max_attempts > 1 && options.budget.burst > 0;
+  if (retries && options.budget.reserve * options.budget.burst + 1 > options.budget.burst) {
+    budget.AddProblem("reserve", "leaves less than one attempt of burst to calls that are slow");
+  }
   return options;
 }
 
@@ -139,8 +144,17 @@ absl::StatusOr<RouterConfig> ReadRouterConfig(ConfigFile* file) {
   config.dead_after =
       polling.Duration("dead_after", config.dead_after, absl::Milliseconds(10), absl::Hours(1));
   config.start_grace = polling.Duration("start_grace", config.start_grace);
-  config.ready_share = root.Section("generations").Double("ready_share", config.ready_share, 0, 1);
-  config.replicas = ReadReplicas(root);
+  // One late poll or two are no death.
+  const absl::Duration least = 3 * config.poll_interval + config.poll_timeout;
+  if (config.dead_after < least) {
+    polling.AddProblem("dead_after", absl::StrCat("is below three intervals and a timeout, ",
+                                                  absl::FormatDuration(least)));
+  }
+  ConfigReader generations = root.Section("generations");
+  config.ready_share = generations.Double("ready_share", config.ready_share, 0, 1);
+  config.page_token_lifetime =
+      generations.Duration("page_token_lifetime", config.page_token_lifetime);
+  config.replicas = ReadReplicas(root, config.server.max_concurrent_calls);
   RETURN_IF_ERROR(file->Finish());
   RETURN_IF_ERROR(Validate(config.retriever));
   RETURN_IF_ERROR(Validate(config.budget));

@@ -31,6 +31,8 @@ struct RouterConfig {
   // The part of the live replicas of each set, and at least one, that must hold a new
   // generation before requests move to it.
   double ready_share = 0.5;
+  // How long later pages can be had of a generation that requests do not go to any more.
+  absl::Duration page_token_lifetime = absl::Minutes(10);
 };
 
 // Reads and finishes `file`: InvalidArgument with every problem.

@@ -18,7 +18,8 @@ std::string RandomName() {
 }
 
 StatusBoardOptions BoardOptions(const RouterConfig& config) {
-  return {RandomName(), config.ready_share, config.dead_after};
+  return {RandomName(),        config.ready_share, config.dead_after,
+          config.poll_timeout, config.start_grace, config.page_token_lifetime};
 }
 
 ClientFactories GrpcClients(ChannelPool* channels) {

@@ -27,12 +27,13 @@ std::string GenerationOf(const std::shared_ptr<const GenerationInfo>& info) {
 
 StatusBoard::StatusBoard(const Membership& members, StatusBoardOptions options, Clock* clock,
                          MetricsRegistry* metrics)
-    : options_(std::move(options)), clock_(clock) {
+    : options_(std::move(options)), clock_(clock), started_(clock->Now()) {
   for (const auto& [name, shards] : members.indexes) {
     indexes_[name].sequence = metrics->AddGauge(
         "pinned_generation_sequence",
         "Sequence of the generation that new requests go to; 0 while there is none.",
         {{"index", name}});
+    indexes_[name].grants = ReleaseGrants(options_.poll_timeout);
   }
   SetMembers(members);
 }
@@ -72,6 +73,7 @@ void StatusBoard::Report(const std::string& address, const absl::StatusOr<Server
   const auto found = backends_.find(address);
   if (found == backends_.end()) return;
   Backend& backend = found->second;
+  backend.asked = true;
   backend.reachable = status.ok();
   if (!status.ok()) {
     backend.error = std::string(status.status().message());
@@ -83,6 +85,7 @@ void StatusBoard::Report(const std::string& address, const absl::StatusOr<Server
     backend.last = *status;
     backend.heard = clock_->Now();
     backend.missed = 0;
+    for (auto& [name, index] : indexes_) index.grants.NoteAnswer(address, backend.heard);
   }
   // Also without news, because time passes.
   for (auto& [name, index] : indexes_) Refresh(name, &index);
@@ -100,7 +103,9 @@ void StatusBoard::Refresh(const std::string& name, Index* index) {
     }
   }
   const std::string before = GenerationOf(index->pinned);
-  const std::string chosen = ChooseGeneration(View(name, *index), before, options_.ready_share);
+  const std::string chosen =
+      index->chooser.Choose(View(name, *index), before, options_.ready_share, HeardEnough(name),
+                            clock_->Now(), options_.dead_after);
   std::shared_ptr<const GenerationInfo> info = MakeInfo(name, chosen);
   if (info == nullptr) return;  // nobody holds it any more, or there is none
   index->sequence.Set(static_cast<double>(index->sequences[chosen]));
@@ -111,9 +116,34 @@ void StatusBoard::Refresh(const std::string& name, Index* index) {
          {"generation", chosen},
          {"sequence", index->sequences[chosen]},
          {"before", before}});
+    NotePages(index, before, chosen);
   }
   if (index->pinned != nullptr) index->others.push_back(index->pinned);
   index->pinned = std::move(info);
+}
+
+void StatusBoard::NotePages(Index* index, const std::string& before, const std::string& pinned) {
+  const absl::Time now = clock_->Now();
+  for (auto it = index->pages_until.begin(); it != index->pages_until.end();) {
+    it = it->second < now ? index->pages_until.erase(it) : std::next(it);
+  }
+  if (!before.empty()) index->pages_until[before] = now + options_.page_token_lifetime;
+  index->pages_until[pinned] = absl::InfiniteFuture();
+}
+
+// Whether each shard and the encoder has backends, and all of the index's have been asked; or
+// it is too late to wait for that.
+bool StatusBoard::HeardEnough(const std::string& name) const {
+  if (clock_->Now() - started_ >= options_.start_grace) return true;
+  const auto all_asked = [this](const Addresses& addresses) {
+    return std::all_of(addresses.begin(), addresses.end(),
+                       [this](const std::string& address) { return backends_.at(address).asked; });
+  };
+  const std::vector<Addresses>& shards = members_.indexes.at(name);
+  return !members_.encoders.empty() && all_asked(members_.encoders) &&
+         all_asked(members_.rerankers) &&
+         std::all_of(shards.begin(), shards.end(),
+                     [&](const Addresses& shard) { return !shard.empty() && all_asked(shard); });
 }
 
 IndexView StatusBoard::View(const std::string& name, const Index& index) const {
@@ -200,14 +230,16 @@ std::shared_ptr<const GenerationInfo> StatusBoard::MakeInfo(const std::string& i
   return info;
 }
 
-StatusRequest StatusBoard::RequestFor(const std::string& address) const {
+StatusRequest StatusBoard::RequestFor(const std::string& address) {
   std::lock_guard<std::mutex> lock(mutex_);
   StatusRequest request;
   request.router = options_.router;
-  for (const auto& [name, index] : indexes_) {
+  const absl::Time now = clock_->Now();
+  for (auto& [name, index] : indexes_) {
     if (index.pinned == nullptr) continue;
     const std::string& pinned = index.pinned->ref.generation;
-    request.uses.push_back({index.pinned->ref, MayRelease(View(name, index), pinned, address)});
+    const bool may_release = index.grants.Grant(View(name, index), pinned, address, now);
+    request.uses.push_back({index.pinned->ref, may_release});
     std::set<std::string> named = {pinned};
     for (const auto& other : index.others) {
       const auto info = other.lock();
@@ -259,13 +291,16 @@ absl::StatusOr<std::shared_ptr<const GenerationInfo>> StatusBoard::PinGeneration
   // As it is: whoever was pinned to it saw no more of it.
   if (GenerationOf(index->pinned) == generation) return index->pinned;
   const std::string key(generation);
+  const auto pages = index->pages_until.find(key);
+  const bool due = pages != index->pages_until.end() && clock_->Now() < pages->second;
   std::shared_ptr<const GenerationInfo> info;
-  if (HeldWhole(View(std::string(name), *index), key)) info = MakeInfo(std::string(name), key);
+  if (due && HeldWhole(View(std::string(name), *index), key))
+    info = MakeInfo(std::string(name), key);
   if (info == nullptr) {
-    return WithReason(
-        absl::FailedPreconditionError(absl::StrCat("generation '", generation, "' of index '", name,
-                                                   "' is not held by all shards and models")),
-        "GENERATION_NOT_HELD", {{"index", std::string(name)}, {"generation", key}});
+    return WithReason(absl::FailedPreconditionError(absl::StrCat(
+                          "generation '", generation, "' of index '", name,
+                          "' was not pinned here lately, or is not held by all shards and models")),
+                      "GENERATION_NOT_HELD", {{"index", std::string(name)}, {"generation", key}});
   }
   index->others.push_back(info);
   return info;
@@ -275,17 +310,30 @@ std::vector<std::shared_ptr<const GenerationInfo>> StatusBoard::Known() const {
   std::lock_guard<std::mutex> lock(mutex_);
   std::vector<std::shared_ptr<const GenerationInfo>> known;
   for (const auto& [name, index] : indexes_) {
-    if (index.pinned != nullptr) known.push_back(index.pinned);
+    if (index.pinned != nullptr) {
+      known.push_back(index.pinned);
+      continue;
+    }
+    auto unknown = std::make_shared<GenerationInfo>();
+    unknown->ref.index = name;
+    known.push_back(std::move(unknown));
   }
   return known;
 }
 
+int StatusBoard::CountPinned() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return static_cast<int>(std::count_if(indexes_.begin(), indexes_.end(), [](const auto& index) {
+    return index.second.pinned != nullptr;
+  }));
+}
+
 bool StatusBoard::all_known() const {
-  return Known().size() == indexes_.size();
+  return CountPinned() == static_cast<int>(indexes_.size());
 }
 
 bool StatusBoard::any_known() const {
-  return !Known().empty();
+  return CountPinned() > 0;
 }
 
 ServerStatus StatusBoard::Describe() const {

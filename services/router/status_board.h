@@ -22,7 +22,9 @@
 #include "common/retrieval/generation_catalog.h"
 #include "common/retrieval/replica_choice.h"
 #include "services/router/membership.h"
+#include "services/router/pin_chooser.h"
 #include "services/router/pinning.h"
+#include "services/router/release_grants.h"
 
 namespace sightline {
 
@@ -30,6 +32,9 @@ struct StatusBoardOptions {
   std::string router;        // names this router towards servers, anew each time it starts
   double ready_share = 0.5;  // as in RouterConfig, both
   absl::Duration dead_after = absl::Seconds(10);
+  absl::Duration poll_timeout = absl::Milliseconds(500);
+  absl::Duration start_grace = absl::Seconds(10);
+  absl::Duration page_token_lifetime = absl::Minutes(10);
 };
 
 // Thread-safe.
@@ -47,8 +52,9 @@ class StatusBoard : public GenerationCatalog {
   void Report(const std::string& address, const absl::StatusOr<ServerStatus>& status);
 
   // What `address` is to be told with the next poll: the generations that requests are
-  // pinned to or still work on, and whether it may let go of one.
-  StatusRequest RequestFor(const std::string& address) const;
+  // pinned to or still work on, and whether it may let go of one.  The board remembers
+  // that it may, so call this for requests that are sent.
+  StatusRequest RequestFor(const std::string& address);
 
   // Whether `address` holds `target`, and if `shard` is not negative that shard of it.
   Fitness FitnessOf(const std::string& address, const GenerationRef& target, int shard) const;
@@ -58,7 +64,7 @@ class StatusBoard : public GenerationCatalog {
       absl::string_view index, absl::string_view generation) const override;
   std::vector<std::shared_ptr<const GenerationInfo>> Known() const override;
 
-  // Whether every configured index has a generation, and whether any has.
+  // Whether every configured index has been pinned to a generation, and whether any has.
   bool all_known() const;
   bool any_known() const;
 
@@ -73,8 +79,9 @@ class StatusBoard : public GenerationCatalog {
     std::string service;
     std::vector<std::string> shards;  // "indexes/<index>/shards/<n>"
     ServerStatus last;
-    absl::Time heard;  // when it last answered; when it was added, at first
-    int missed = 0;    // polls since then
+    absl::Time heard;    // when it last answered; when it was added, at first
+    int missed = 0;      // polls since then
+    bool asked = false;  // has answered or failed
     bool reachable = false;
     std::string error = "not asked yet";
   };
@@ -84,11 +91,20 @@ class StatusBoard : public GenerationCatalog {
     // What requests may still work on.
     std::vector<std::weak_ptr<const GenerationInfo>> others;
     std::map<std::string, int64_t> sequences;  // the highest ever reported, by generation
+    // Until when pages of a generation can be had; forever of what is pinned.  Only of those
+    // that were pinned here, so no token can make servers keep one that never was.
+    std::map<std::string, absl::Time> pages_until;
+    PinChooser chooser;
+    ReleaseGrants grants;
     Gauge sequence;
   };
 
+  int CountPinned() const;
+
   // mutex_ is held in all of these.
   void Refresh(const std::string& name, Index* index);
+  void NotePages(Index* index, const std::string& before, const std::string& pinned);
+  bool HeardEnough(const std::string& name) const;
   IndexView View(const std::string& name, const Index& index) const;
   SetView ViewSet(const std::string& index, const Addresses& addresses, int shard,
                   int shard_count) const;
@@ -98,6 +114,7 @@ class StatusBoard : public GenerationCatalog {
 
   const StatusBoardOptions options_;
   Clock* const clock_;
+  const absl::Time started_;
   mutable std::mutex mutex_;
   Membership members_;  // guarded by mutex_, as are
   std::map<std::string, Backend> backends_;

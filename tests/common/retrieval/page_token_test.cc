@@ -149,5 +149,20 @@ TEST_CASE("what does not rank does not count") {
   CHECK(FingerprintOf(request, 20) == before);
 }
 
+TEST_CASE("a token is for the index that the request names, if it names one") {
+  const auto named = [](const std::string& index) {
+    SearchRequest request;
+    request.query = TextQuery{"fish"};
+    request.index = index;
+    PageToken token = Sample();
+    token.request = FingerprintOf(request, 20);
+    request.page_token = ToText(token);
+    return TokenOf(request, 20).status();
+  };
+  CHECK(named("").ok());
+  CHECK(named("pictures").ok());
+  CHECK(absl::IsInvalidArgument(named("captions")));
+}
+
 }  // namespace
 }  // namespace sightline

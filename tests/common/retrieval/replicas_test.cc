@@ -100,17 +100,64 @@ TEST_CASE("failures end a call after three attempts, refusals only when all have
   }
 }
 
-TEST_CASE("no other failure is retried") {
+TEST_CASE("a failure that is the call's own is not retried") {
   for (const absl::StatusCode code :
-       {absl::StatusCode::kUnknown, absl::StatusCode::kInvalidArgument,
-        absl::StatusCode::kDeadlineExceeded, absl::StatusCode::kNotFound,
-        absl::StatusCode::kFailedPrecondition, absl::StatusCode::kInternal,
-        absl::StatusCode::kDataLoss}) {
+       {absl::StatusCode::kInvalidArgument, absl::StatusCode::kDeadlineExceeded,
+        absl::StatusCode::kNotFound, absl::StatusCode::kFailedPrecondition}) {
     EncoderFleet fleet(2);
     for (int i = 0; i < 2; ++i) fleet.replica(i).FailWith(absl::Status(code, "no"));
     CHECK(fleet.Ask().status().code() == code);
     CHECK(fleet.calls() == 1);
   }
+}
+
+TEST_CASE("a broken replica costs no answer and gets next to no calls, however fast it fails") {
+  const auto code = GENERATE(absl::StatusCode::kInternal, absl::StatusCode::kUnknown,
+                             absl::StatusCode::kDataLoss);
+  EncoderFleet fleet(2);
+  fleet.replica(0).FailWith(absl::Status(code, "broken"));
+  for (int i = 0; i < 100; ++i) REQUIRE(*fleet.Ask() == 1);
+  CHECK(fleet.replica(0).calls() == 3);
+
+  // A probe that finds it broken still is followed by one after twice the time.
+  fleet.clock.Advance(absl::Seconds(1));
+  for (int i = 0; i < 20; ++i) REQUIRE(*fleet.Ask() == 1);
+  CHECK(fleet.replica(0).calls() == 4);
+  fleet.clock.Advance(absl::Seconds(1));
+  for (int i = 0; i < 20; ++i) REQUIRE(*fleet.Ask() == 1);
+  CHECK(fleet.replica(0).calls() == 4);
+
+  fleet.clock.Advance(absl::Seconds(1));
+  fleet.replica(0).AnswerNow();
+  for (int i = 0; i < 50; ++i) REQUIRE(fleet.Ask().ok());
+  CHECK(fleet.replica(0).calls() > 10);
+}
+
+TEST_CASE("retries of faults are paid for") {
+  ReplicaOptions options;
+  options.budget = {/*share=*/0, /*per_second=*/0, /*burst=*/0};
+  EncoderFleet fleet(2, options);
+  for (int i = 0; i < 2; ++i) fleet.replica(i).FailWith(absl::InternalError("broken"));
+  CHECK(absl::IsInternal(fleet.Ask().status()));
+  CHECK(fleet.calls() == 1);
+}
+
+TEST_CASE("a retry that cannot be paid leaves the probe to the next call") {
+  ReplicaOptions options;
+  options.budget = {/*share=*/0, /*per_second=*/0, /*burst=*/1};
+  options.fitness = [](const std::string& address, const GenerationRef&) {
+    return address == "0" ? Fitness::kFit : Fitness::kSilent;
+  };
+  EncoderFleet fleet(2, options);
+  fleet.Kill(1);
+  fleet.replica(0).FailWith(absl::ResourceExhaustedError("full"));
+  REQUIRE(!fleet.Ask().ok());  // spends what there is, and finds 1 down
+  fleet.clock.Advance(absl::Seconds(1));
+  fleet.replica(1).AnswerNow();
+  REQUIRE(!fleet.Ask().ok());  // 1 is due, but not paid for
+  fleet.Kill(0);
+  REQUIRE(!fleet.Ask().ok());
+  CHECK(*fleet.Ask() == 1);
 }
 
 TEST_CASE("a dead replica of two costs no answer and is asked once a second") {

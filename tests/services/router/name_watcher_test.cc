@@ -106,6 +106,28 @@ TEST_CASE("one that was never found is asked for every second") {
   CHECK(rig.Seen().size() == 1);
 }
 
+TEST_CASE("what one name has become is told before the next one is looked up") {
+  Membership members = OneName();
+  members.rerankers = {"dns:///r:1"};
+  FakeClock clock;
+  std::mutex mutex;
+  std::vector<std::string> events;
+  const auto note = [&](std::string event) {
+    std::lock_guard<std::mutex> lock(mutex);
+    events.push_back(std::move(event));
+  };
+  NameWatcher watcher(
+      members, absl::Seconds(1), &clock,
+      [&](const std::string&) -> absl::StatusOr<Addresses> {
+        note("asked");
+        return Addresses{"1.1.1.1:1"};
+      },
+      [&](const Membership&) { note("told"); });
+  clock.AwaitSleepers(1);
+  std::lock_guard<std::mutex> lock(mutex);
+  CHECK(events == std::vector<std::string>{"asked", "told", "asked", "told"});
+}
+
 TEST_CASE("without names nobody is asked") {
   FakeClock clock;
   Membership members;

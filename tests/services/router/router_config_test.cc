@@ -41,6 +41,8 @@ TEST_CASE("encoders and shards are enough") {
   CHECK(config->dead_after == absl::Seconds(10));
   CHECK(config->resolve_interval == absl::Seconds(10));
   CHECK(config->ready_share == 0.5);
+  CHECK(config->page_token_lifetime == absl::Minutes(10));
+  CHECK(config->replicas.budget.burst == 256);
   CHECK(!config->replicas.hedge);
 }
 
@@ -50,9 +52,9 @@ rerankers: [r:1]
 rerank: {default_depth: 5, max_depth: 50, slice: 7, parallelism: 3}
 limits: {max_text_bytes: 1KiB, max_image_bytes: 2MiB, max_pairs: 9, max_get_items: 8}
 budget: {encode: 1, search: 2, rerank: 3, reserve: 0.2, min_reserve: 1ms, max_reserve: 9ms}
-polling: {interval: 1s, timeout: 2s, start_grace: 3s, dead_after: 4s}
+polling: {interval: 1s, timeout: 2s, start_grace: 3s, dead_after: 5s}
 resolve_interval: 5s
-generations: {ready_share: 0.75}
+generations: {ready_share: 0.75, page_token_lifetime: 4m}
 replicas:
   avoid_for: 6s
   max_attempts: 2
@@ -79,9 +81,10 @@ replicas:
   CHECK(config->poll_interval == absl::Seconds(1));
   CHECK(config->poll_timeout == absl::Seconds(2));
   CHECK(config->start_grace == absl::Seconds(3));
-  CHECK(config->dead_after == absl::Seconds(4));
+  CHECK(config->dead_after == absl::Seconds(5));
   CHECK(config->resolve_interval == absl::Seconds(5));
   CHECK(config->ready_share == 0.75);
+  CHECK(config->page_token_lifetime == absl::Minutes(4));
   CHECK(config->replicas.avoid_for == absl::Seconds(6));
   CHECK(config->replicas.max_attempts == 2);
   CHECK(config->replicas.patience == 0.3);
@@ -128,6 +131,26 @@ retries: 3
         "replicas.patience", "replicas.retry_budget.share", "retries"}) {
     CHECK_THAT(problems, Contains(expected));
   }
+}
+
+TEST_CASE("one late poll may not look like death") {
+  const auto with = [](const std::string& polling) {
+    return ProblemsOf(std::string(kLeast) + "polling: " + polling + "\n");
+  };
+  CHECK_THAT(with("{interval: 1s, timeout: 2s, dead_after: 4999ms}"),
+             Contains("polling.dead_after: is below three intervals and a timeout, 5s"));
+}
+
+TEST_CASE("a retry budget that can never pay for slow calls is refused") {
+  const auto with = [](const std::string& replicas) {
+    return ProblemsOf(std::string(kLeast) + "replicas: " + replicas + "\n");
+  };
+  CHECK_THAT(with("{retry_budget: {burst: 4, reserve: 0.8}}"), Contains("retry_budget.reserve"));
+  CHECK_THAT(with("{retry_budget: {reserve: 1}}"), Contains("retry_budget.reserve"));
+  for (const char* budget : {"{burst: 5, reserve: 0.8}", "{burst: 0}"}) {
+    CHECK(Read(std::string(kLeast) + "replicas: {retry_budget: " + budget + "}\n").ok());
+  }
+  CHECK(Read(std::string(kLeast) + "server: {max_concurrent_calls: 1}\n").ok());
 }
 
 TEST_CASE("without encoders or indexes there is nothing to route") {

@@ -78,8 +78,17 @@ TEST_CASE("an index is pinned by the first shard that reports it") {
   CHECK(!board.all_known());
   board.Report("c:1", Search({Held("c1", 4, {0}, "captions", 1)}));
   CHECK(board.all_known());
-  REQUIRE(board.Known().size() == 2);
-  CHECK(board.Known()[0]->ref.index == "captions");
+}
+
+TEST_CASE("an index that nobody has reported is known by its name") {
+  Rig rig;
+  rig.board.Report("s1:1", Search({Held("g1", 1, {1})}));
+  const auto known = rig.board.Known();
+  REQUIRE(known.size() == 2);
+  CHECK(known[0]->ref.index == "captions");
+  CHECK(known[0]->ref.generation.empty());
+  CHECK(known[1]->ref.index == "images");
+  CHECK(known[1]->ref.generation == "g1");
 }
 
 TEST_CASE("a new generation is pinned once as many shards hold it as the old one") {
@@ -245,7 +254,7 @@ GenerationStatus NoRoom(const std::string& generation, int64_t sequence) {
   return status;
 }
 
-std::vector<std::string> Uses(const StatusBoard& board, const std::string& address = "e:1") {
+std::vector<std::string> Uses(StatusBoard& board, const std::string& address = "e:1") {
   std::vector<std::string> names;
   for (const StatusRequest::Use& use : board.RequestFor(address).uses) {
     names.push_back(use.generation.generation + (use.may_release ? " may go" : ""));
@@ -329,6 +338,7 @@ TEST_CASE("servers are told what is pinned and what requests still work on") {
 
 TEST_CASE("a page holds on to its generation like any request") {
   Rig rig;
+  ReportAll(&rig, {Held("g1", 1, {})});
   ReportAll(&rig, {Held("g1", 1, {}), Held("g2", 2, {})});
   auto page = rig.board.PinGeneration("images", "g1");
   REQUIRE(page.ok());
@@ -340,6 +350,7 @@ TEST_CASE("a page holds on to its generation like any request") {
 
 TEST_CASE("a page of a generation that is not whole any more is refused") {
   Rig rig;
+  ReportAll(&rig, {Held("g1", 1, {})});
   ReportAll(&rig, {Held("g1", 1, {}), Held("g2", 2, {})});
   rig.board.Report("s1:1", Search({Held("g2", 2, {1})}));
   const absl::Status gone = rig.board.PinGeneration("images", "g1").status();
@@ -350,6 +361,45 @@ TEST_CASE("a page of a generation that is not whole any more is refused") {
   // What is pinned can be had as far as it goes.
   rig.board.Report("s1:1", Search({}));
   CHECK(rig.board.PinGeneration("images", "g2").ok());
+}
+
+TEST_CASE("pages can be had of what was pinned here, and only for a while") {
+  Rig rig;
+  ReportAll(&rig, {Held("g1", 1, {}), Held("g2", 2, {}), Held("g3", 3, {})});
+  REQUIRE(Pinned(rig.board) == "g3");
+  // Held whole, but nobody can have a token of it.
+  CHECK(absl::IsFailedPrecondition(rig.board.PinGeneration("images", "g2").status()));
+  CHECK(rig.board.PinGeneration("images", "g3").ok());
+
+  const std::vector<GenerationStatus> all = {Held("g3", 3, {}), Held("g4", 4, {})};
+  ReportAll(&rig, all);
+  REQUIRE(Pinned(rig.board) == "g4");
+  rig.clock.Advance(absl::Minutes(10) - absl::Nanoseconds(1));
+  ReportAll(&rig, all);
+  CHECK(rig.board.PinGeneration("images", "g3").ok());
+  rig.clock.Advance(absl::Nanoseconds(1));
+  CHECK(absl::IsFailedPrecondition(rig.board.PinGeneration("images", "g3").status()));
+  CHECK(rig.board.PinGeneration("images", "g4").ok());
+}
+
+TEST_CASE("what the router met first binds it only once all have been asked or waited for") {
+  const bool asked = GENERATE(true, false);
+  const bool waited = GENERATE(true, false);
+  StatusBoardOptions options = {"router-1", /*ready_share=*/1, /*dead_after=*/absl::Seconds(1)};
+  Rig rig(options);
+  rig.clock.Advance(waited ? options.start_grace : options.dead_after);
+  if (asked) rig.board.Report("s0:2", absl::UnavailableError("connection refused"));
+  const auto both = [](int shard) {
+    return Search({Held("g1", 1, {shard}), Held("g2", 2, {shard})});
+  };
+  rig.board.Report("e:1", Server("query_encoder", {Held("g1", 1, {}), Held("g2", 2, {})}));
+  rig.board.Report("r:1", Server("reranker", {}));
+  rig.board.Report("s0:1", both(0));
+  rig.board.Report("s1:1", both(1));
+  REQUIRE(Pinned(rig.board) == "g2");
+  // Now g2 is whole still, but only g1 has the share.
+  rig.board.Report("s0:2", Search({Held("g1", 1, {0})}));
+  CHECK(Pinned(rig.board) == (asked || waited ? "g2" : "g1"));
 }
 
 TEST_CASE("one server at a time may let go of what is pinned") {
@@ -363,6 +413,32 @@ TEST_CASE("one server at a time may let go of what is pinned") {
   CHECK(Uses(rig.board, "s0:2") == std::vector<std::string>{"g1"});
   CHECK(Uses(rig.board, "s1:1") == std::vector<std::string>{"g1"});
   CHECK(Uses(rig.board, "e:1") == std::vector<std::string>{"g1"});
+}
+
+TEST_CASE("a grant that is out keeps others from theirs until the server has shown its state") {
+  Rig rig;
+  ReportAll(&rig, {Held("g1", 1, {})});
+  const ServerStatus wants = Search({Held("g1", 1, {0}), NoRoom("g2", 2)});
+  rig.board.Report("s0:2", wants);
+  REQUIRE(Uses(rig.board, "s0:2") == std::vector<std::string>{"g1 may go"});
+  // The first of the list wants room now.  What s0:2 has said is as old as its grant.
+  rig.board.Report("s0:1", wants);
+  rig.board.Report("s0:2", wants);
+  CHECK(Uses(rig.board, "s0:1") == std::vector<std::string>{"g1"});
+  CHECK(Uses(rig.board, "s0:2") == std::vector<std::string>{"g1"});
+  rig.clock.Advance(absl::Milliseconds(501));
+  SECTION("it had let go") {
+    for (int answer = 0; answer < 3; ++answer) {
+      rig.board.Report("s0:2", Search({}));
+      CHECK(Uses(rig.board, "s0:1") == std::vector<std::string>{"g1"});
+    }
+  }
+  SECTION("it had not") {
+    rig.board.Report("s0:2", wants);
+    CHECK(Uses(rig.board, "s0:1") == std::vector<std::string>{"g1"});
+    rig.board.Report("s0:2", wants);
+    CHECK(Uses(rig.board, "s0:1") == std::vector<std::string>{"g1 may go"});
+  }
 }
 
 TEST_CASE("who holds what: generation, space and shard") {
