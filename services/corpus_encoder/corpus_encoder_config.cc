@@ -204,7 +204,10 @@ absl::StatusOr<CorpusEncoderConfig> ReadCorpusEncoderConfig(ConfigFile* file) {
   job.generation = ReadName(root, "generation", "", kMaxGenerationNameLength);
   job.caption_language = root.String("caption_language", job.caption_language);
   for (const ConfigReader& section : root.Sections("corpora", /*min_count=*/1)) {
-    config.corpora.push_back(ReadCorpusSpec(section, job.caption_language));
+    CorpusSpec spec = ReadCorpusSpec(section, job.caption_language);
+    absl::StrAppend(&job.corpora, static_cast<int>(spec.kind), " ", spec.root, " ",
+                    spec.annotations, " ", spec.id_prefix, "\n");
+    config.corpora.push_back(std::move(spec));
   }
   job.shard_count = static_cast<int>(root.Int("shards", job.shard_count, 1, kMaxShardCount));
   job.publish = root.Bool("publish", job.publish);

@@ -1,13 +1,10 @@
 #include "services/corpus_encoder/corpus_encoder_job.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <iterator>
 #include <set>
-#include <system_error>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/files.h"
@@ -17,24 +14,17 @@
 #include "common/log/log.h"
 #include "services/corpus_encoder/base_choice.h"
 #include "services/corpus_encoder/corpus_checks.h"
-#include "services/corpus_encoder/field_hash.h"
 #include "services/corpus_encoder/generation_writer.h"
+#include "services/corpus_encoder/job_hashes.h"
 #include "services/corpus_encoder/probe_queries.h"
 #include "services/corpus_encoder/unit_file.h"
-#include "services/corpus_encoder/work_lock.h"
+#include "services/corpus_encoder/work_folder.h"
 
 namespace sightline {
 namespace {
 
 // Enough to tell contents apart, short enough to be typed.
 constexpr size_t kGenerationNameLength = 16;
-
-// Files by which workers keep in touch, and those of a process that was killed while it
-// wrote one.
-bool IsWorkFile(absl::string_view name) {
-  return absl::StrContains(name, ".unit") || absl::StrContains(name, ".scan") ||
-         absl::StrContains(name, ".base");
-}
 
 }  // namespace
 
@@ -65,7 +55,6 @@ absl::Status CorpusEncoderJob::RunSteps(const CallContext& call) {
   summary_.workers = options_.share.workers;
   RETURN_IF_ERROR(CheckModelsForCorpus(models_));
   RETURN_IF_ERROR(MakeDirectories(work_directory_));
-  ASSIGN_OR_RETURN(const WorkLock lock, WorkLock::Take(work_directory_, options_.share));
 
   Plan plan;
   plan.context.encoder = models_.encoder->id();
@@ -73,8 +62,11 @@ absl::Status CorpusEncoderJob::RunSteps(const CallContext& call) {
   plan.context.deterministic = options_.deterministic;
   plan.context.limits = options_.limits;
   plan.context.caption_language = options_.caption_language;
+  ASSIGN_OR_RETURN(WorkLock lock, WorkLock::Take(work_directory_, options_.share,
+                                                 JobHash(options_, plan.context)));
+  plan.lock = &lock;
   ASSIGN_OR_RETURN(CorpusScan scan, Scan(call));
-  plan.content = ContentHash(scan, plan.context);
+  plan.content = ContentHash(scan, options_, embedding_.space(), plan.context);
   summary_.generation = options_.generation.empty() ? plan.content.substr(0, kGenerationNameLength)
                                                     : options_.generation;
   plan.picture_count = static_cast<int64_t>(scan.pictures.size() + scan.quarantine.size());
@@ -97,7 +89,7 @@ absl::Status CorpusEncoderJob::RunSteps(const CallContext& call) {
   RETURN_IF_ERROR(CheckQuarantine(plan));
   RETURN_IF_ERROR(Write(plan, call));
   RETURN_IF_ERROR(Publish(call));
-  RemoveStaleFiles(plan);
+  RemoveStaleFiles(work_directory_, WantedFiles(plan), lock);
   return absl::OkStatus();
 }
 
@@ -124,30 +116,6 @@ absl::StatusOr<CorpusScan> CorpusEncoderJob::Scan(const CallContext& call) {
   LogWarnings(scan.warnings);
   scan_quarantine_ = scan.quarantine;
   return scan;
-}
-
-std::string CorpusEncoderJob::ContentHash(const CorpusScan& scan,
-                                          const UnitContext& context) const {
-  FieldHash hash;
-  hash.Add("sightline corpus 3");
-  hash.AddNumber(options_.shard_count);
-  hash.AddNumber(options_.unit_size);
-  hash.Add(embedding_.space());
-  hash.Add(context.encoder);
-  hash.Add(context.reranker);
-  hash.Add(absl::StrCat(options_.recall_floor));
-  for (const ScannedPicture& picture : scan.pictures) {
-    hash.Add(ImageContentHash(picture, context));
-    for (const CaptionItem& caption : CaptionItemsOf(picture.item, context.caption_language)) {
-      hash.Add(CaptionContentHash(caption, context));
-    }
-    // What the records hold beyond that.
-    hash.Add(picture.item.path);
-    hash.AddNumber(static_cast<int64_t>(picture.item.tags.size()));
-    for (const std::string& tag : picture.item.tags) hash.Add(tag);
-  }
-  hash.Add(QuarantineJsonLines(scan.quarantine));
-  return hash.Hex();
 }
 
 absl::StatusOr<bool> CorpusEncoderJob::FindWritten(const Plan& plan) {
@@ -387,17 +355,10 @@ absl::Status CorpusEncoderJob::Publish(const CallContext& call) {
   return absl::OkStatus();
 }
 
-void CorpusEncoderJob::RemoveStaleFiles(const Plan& plan) const {
-  // Those of this corpus stay: a worker that is started late, or again, finds its work done.
+std::set<std::string> CorpusEncoderJob::WantedFiles(const Plan& plan) const {
   std::set<std::string> wanted(plan.scan_files.begin(), plan.scan_files.end());
   for (const WorkUnit& unit : plan.units) wanted.insert(absl::StrCat(unit.hash, ".unit"));
-  const absl::StatusOr<std::vector<std::string>> names = ListDirectory(work_directory_);
-  if (!names.ok()) return;
-  for (const std::string& name : *names) {
-    if (!IsWorkFile(name) || wanted.count(name) > 0) continue;
-    std::error_code ignored;  // a file that stays costs space, nothing else
-    std::filesystem::remove(JoinPath(work_directory_, name), ignored);
-  }
+  return wanted;
 }
 
 }  // namespace sightline

@@ -315,7 +315,7 @@ TEST_CASE("the embeddings and features of every item are those that the model ga
 TEST_CASE("two jobs do not work on one index at a time") {
   TempDir store;
   REQUIRE(MakeDirectories(store.path() + "/work/images").ok());
-  const auto lock = WorkLock::Take(store.path() + "/work/images", WorkShare());
+  const auto lock = WorkLock::Take(store.path() + "/work/images", WorkShare(), "job");
   REQUIRE(lock.ok());
   const absl::Status status = Run(Options(store), Corpus(5)).status();
   REQUIRE(absl::IsFailedPrecondition(status));

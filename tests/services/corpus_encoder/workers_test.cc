@@ -1,9 +1,11 @@
 // Several workers on one store, as threads.
+#include <chrono>
 #include <filesystem>
 #include <thread>
 
 #include "catch2/catch.hpp"
 #include "common/bundle/generation.h"
+#include "services/corpus_encoder/work_folder.h"
 #include "services/corpus_encoder/work_lock.h"
 #include "tests/services/corpus_encoder/test_decoders.h"
 #include "tests/services/corpus_encoder/test_job.h"
@@ -188,13 +190,49 @@ TEST_CASE("a damaged unit of another worker is named, and that worker makes it a
 
 TEST_CASE("one worker number is taken once, a folder by one job or by workers") {
   TempDir dir;
-  const auto first = WorkLock::Take(dir.path(), {0, 2});
+  const auto first = WorkLock::Take(dir.path(), {0, 2}, "job");
   REQUIRE(first.ok());
-  REQUIRE(WorkLock::Take(dir.path(), {1, 2}).ok());
-  const absl::Status twice = WorkLock::Take(dir.path(), {0, 2}).status();
+  REQUIRE(WorkLock::Take(dir.path(), {1, 2}, "job").ok());
+  const absl::Status twice = WorkLock::Take(dir.path(), {0, 2}, "job").status();
   REQUIRE(absl::IsFailedPrecondition(twice));
   REQUIRE_THAT(std::string(twice.message()), Catch::Contains("as worker 0"));
-  REQUIRE(absl::IsFailedPrecondition(WorkLock::Take(dir.path(), {0, 1}).status()));
+  REQUIRE(absl::IsFailedPrecondition(WorkLock::Take(dir.path(), {0, 1}, "job").status()));
+}
+
+TEST_CASE("workers of another job are refused until the first job has ended") {
+  TempDir dir;
+  {
+    const auto first = WorkLock::Take(dir.path(), {0, 2}, "job");
+    REQUIRE(first.ok());
+    const absl::Status other = WorkLock::Take(dir.path(), {1, 2}, "other").status();
+    REQUIRE(absl::IsFailedPrecondition(other));
+    REQUIRE_THAT(std::string(other.message()), Catch::Contains("another job is at work"));
+    REQUIRE(WorkLock::Take(dir.path(), {1, 2}, "job").ok());
+  }
+  REQUIRE(WorkLock::Take(dir.path(), {1, 2}, "other").ok());
+}
+
+TEST_CASE("stale files go when nobody else is at work, and were there before the job") {
+  TempDir dir;
+  REQUIRE(WriteFileAtomically(dir.File("old.unit"), "").ok());
+  REQUIRE(WriteFileAtomically(dir.File("wanted.unit"), "").ok());
+  REQUIRE(WriteFileAtomically(dir.File("new.unit"), "").ok());
+  const auto now = std::filesystem::last_write_time(dir.File("new.unit"));
+  std::filesystem::last_write_time(dir.File("new.unit"), now + std::chrono::hours(1));
+  auto lock = WorkLock::Take(dir.path(), {0, 2}, "job");
+  REQUIRE(lock.ok());
+  {
+    const auto other = WorkLock::Take(dir.path(), {1, 2}, "job");
+    RemoveStaleFiles(dir.path(), {"wanted.unit"}, *lock);
+    REQUIRE(FileExists(dir.File("old.unit")));
+    // Having asked, it still holds its share.
+    REQUIRE(absl::IsFailedPrecondition(WorkLock::Take(dir.path(), {0, 1}, "job").status()));
+  }
+  RemoveStaleFiles(dir.path(), {"wanted.unit"}, *lock);
+  REQUIRE(!FileExists(dir.File("old.unit")));
+  REQUIRE(FileExists(dir.File("wanted.unit")));
+  REQUIRE(FileExists(dir.File("new.unit")));
+  REQUIRE(absl::IsFailedPrecondition(WorkLock::Take(dir.path(), {0, 1}, "job").status()));
 }
 
 TEST_CASE("workers agree on what the first has said") {
