@@ -75,7 +75,7 @@ absl::Status CorpusEncoderJob::RunSteps(const CallContext& call) {
   ASSIGN_OR_RETURN(const bool written, FindWritten(plan));
   if (written) return options_.share.writes() ? Publish(call) : absl::OkStatus();
 
-  RETURN_IF_ERROR(OpenBase(plan));
+  RETURN_IF_ERROR(OpenBase(scan, plan, call));
   plan.corpus = DivideCorpus(std::move(scan.pictures), plan.base, plan.context);
   plan.units = CutIntoUnits(plan.corpus.fresh, options_.unit_size, plan.context);
   summary_.unit_count = static_cast<int64_t>(plan.units.size());
@@ -138,7 +138,8 @@ absl::StatusOr<bool> CorpusEncoderJob::FindWritten(const Plan& plan) {
   return true;
 }
 
-absl::Status CorpusEncoderJob::OpenBase(Plan& plan) {
+absl::Status CorpusEncoderJob::OpenBase(const CorpusScan& scan, Plan& plan,
+                                        const CallContext& call) {
   BaseChoice choice;
   choice.store = options_.store;
   choice.images_index = options_.images_index;
@@ -149,8 +150,12 @@ absl::Status CorpusEncoderJob::OpenBase(Plan& plan) {
   choice.required.reranker_model = plan.context.reranker;
   choice.agreement_path = JoinPath(
       work_directory_, absl::StrCat(plan.content.substr(0, kGenerationNameLength), ".base"));
+  choice.carries = [&](const BaseGeneration& base) {
+    return CarriesAny(scan.pictures, base, plan.context);
+  };
   choice.share = options_.share;
-  ASSIGN_OR_RETURN(plan.base, ChooseBase(choice));
+  choice.lock = plan.lock;
+  ASSIGN_OR_RETURN(plan.base, ChooseBase(choice, call));
   summary_.base = plan.base.name();
   return absl::OkStatus();
 }
@@ -300,10 +305,6 @@ absl::Status CorpusEncoderJob::Write(const Plan& plan, const CallContext& call) 
   spec.sources.work_directory = work_directory_;
   spec.sources.context = plan.context;
   spec.sources.dimension = embedding_.dimension();
-  if (plan.base.images != nullptr) {
-    RETURN_IF_ERROR(plan.base.images->Verify(options_.store, call));
-    RETURN_IF_ERROR(plan.base.captions->Verify(options_.store, call));
-  }
 
   spec.recall.floor = options_.recall_floor;
   spec.threads = options_.decode_threads;

@@ -77,7 +77,7 @@ class CorpusEncoderJob {
   absl::StatusOr<CorpusScan> Scan(const CallContext& call);
   // True, with the summary filled, if earlier runs have written both generations.
   absl::StatusOr<bool> FindWritten(const Plan& plan);
-  absl::Status OpenBase(Plan& plan);
+  absl::Status OpenBase(const CorpusScan& scan, Plan& plan, const CallContext& call);
   absl::Status EncodeOwnUnits(Plan& plan, const CallContext& call);
   absl::Status EncodeMissing(const std::vector<WorkUnit>& missing, Plan& plan,
                              const CallContext& call);

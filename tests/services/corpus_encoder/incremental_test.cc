@@ -141,18 +141,35 @@ TEST_CASE("a base of another model is left alone, or refused when it was asked f
   REQUIRE_THAT(std::string(refused.message()), Catch::Contains("has the encoder aaa"));
 }
 
-TEST_CASE("a base that is damaged is found before anything of it is carried over") {
-  TempDir store;
-  const auto first = Run(store, Before());
-  const std::string path = store.path() + "/indexes/images/generations/" + first->generation +
+// Flips a bit that only the checksums see.
+void Damage(const TempDir& store, const std::string& generation) {
+  const std::string path = store.path() + "/indexes/images/generations/" + generation +
                            "/shards/00000-of-00002.features";
   std::string bytes = *ReadFile(path);
   bytes[bytes.size() - 9] = static_cast<char>(bytes[bytes.size() - 9] ^ 1);
   REQUIRE(WriteFileAtomically(path, bytes).ok());
-  const absl::Status status = Run(store, After()).status();
-  REQUIRE(absl::IsDataLoss(status));
+}
+
+TEST_CASE("a damaged base is left alone before anything is encoded, or refused when named") {
+  TempDir store;
+  const auto first = Run(store, Before());
+  Damage(store, first->generation);
+  REQUIRE(absl::IsDataLoss(Run(store, After(), first->generation).status()));
   REQUIRE(ReadCurrent(store.path(), "images")->generation() == first->generation);
-  REQUIRE(Run(store, After(), "none").ok());
+  const auto second = Run(store, After());
+  REQUIRE(second.ok());
+  REQUIRE(second->carried_image_count == 0);
+}
+
+TEST_CASE("what is damaged in a base does not matter when nothing is carried over") {
+  TempDir store;
+  const auto first = Run(store, Before());
+  Damage(store, first->generation);
+  FakeCorpus other;
+  for (int i = 0; i < 3; ++i) other.Add(absl::StrCat("q/", i), EncodePng(Gradient(9, 3 + i)));
+  const auto second = Run(store, other, first->generation);
+  REQUIRE(second.ok());
+  REQUIRE(second->base == first->generation);
 }
 
 TEST_CASE("a caption that was refused before is tried again, with its picture") {

@@ -5,6 +5,7 @@
 
 #include "catch2/catch.hpp"
 #include "common/bundle/generation.h"
+#include "services/corpus_encoder/base_choice.h"
 #include "services/corpus_encoder/work_folder.h"
 #include "services/corpus_encoder/work_lock.h"
 #include "tests/services/corpus_encoder/test_decoders.h"
@@ -233,6 +234,31 @@ TEST_CASE("stale files go when nobody else is at work, and were there before the
   REQUIRE(FileExists(dir.File("wanted.unit")));
   REQUIRE(FileExists(dir.File("new.unit")));
   REQUIRE(absl::IsFailedPrecondition(WorkLock::Take(dir.path(), {0, 1}, "job").status()));
+}
+
+TEST_CASE("a base that was agreed upon and is gone is an error, or replaced when nobody works") {
+  TempDir dir;
+  auto lock = WorkLock::Take(dir.path(), {0, 2}, "job");
+  REQUIRE(lock.ok());
+  BaseChoice choice;
+  choice.store = dir.path();
+  choice.images_index = "images";
+  choice.captions_index = "captions";
+  choice.agreement_path = dir.File("a.base");
+  choice.share = {0, 2};
+  choice.lock = &*lock;
+  REQUIRE(WriteFileAtomically(choice.agreement_path, "pruned\n").ok());
+  {
+    const auto other = WorkLock::Take(dir.path(), {1, 2}, "job");
+    const absl::Status gone = ChooseBase(choice, CallContext::Unbounded()).status();
+    REQUIRE(absl::IsNotFound(gone));
+    REQUIRE_THAT(std::string(gone.message()), Catch::Contains("from generation pruned"));
+    REQUIRE(*ReadFile(choice.agreement_path) == "pruned\n");
+  }
+  const auto base = ChooseBase(choice, CallContext::Unbounded());
+  REQUIRE(base.ok());
+  REQUIRE(base->name() == "");
+  REQUIRE(*ReadFile(choice.agreement_path) == "\n");
 }
 
 TEST_CASE("workers agree on what the first has said") {
