@@ -84,6 +84,11 @@ WorkShare ReadShare(ConfigReader& root) {
                     "is needed with more than one of workers, unless the environment "
                     "variable JOB_COMPLETION_INDEX has it");
   }
+  if (share.workers == 1 && index != nullptr && absl::string_view(index) != "0") {
+    root.AddProblem("workers", absl::StrCat("is 1, but JOB_COMPLETION_INDEX is ", index,
+                                            ": each pod of an Indexed Job would do all the work; "
+                                            "set workers to the job's completions"));
+  }
   share.worker = static_cast<int>(root.Int("worker", otherwise, 0, share.workers - 1));
   if (share.worker < 0 || share.worker >= share.workers) {
     root.AddProblem(
@@ -249,8 +254,10 @@ std::string CorpusEncoderUsage() {
       "usage: corpus_encoder --config FILE [--check]\n"
       "       corpus_encoder --store DIR --model SHA256 --corpus KIND[:PATH]... [settings]\n\n",
       DefineFlags(&values).Help(),
-      "\nEnds with 0 when done, 1 on failure, 2 on wrong usage, 75 when interrupted or when other\n"
-      "workers do not deliver: the same command goes on where it stopped.\n");
+      "\nEnds with 0 when done, 1 on failure, 2 on wrong usage, 75 when interrupted, when a "
+      "picture\n"
+      "changed, or when other workers do not deliver: the same command goes on where it "
+      "stopped.\n");
 }
 
 }  // namespace sightline

@@ -1,5 +1,7 @@
 #include "services/corpus_encoder/corpus_encoder_job.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <iterator>
 #include <set>
@@ -206,6 +208,11 @@ absl::Status CorpusEncoderJob::EncodeMissing(const std::vector<WorkUnit>& missin
   pipeline_options.threads = options_.decode_threads;
   pipeline_options.max_decode_bytes = options_.max_decode_bytes;
   pipeline_options.limits = options_.limits;
+  // A scan that is wrong about a picture would be believed by every later run.
+  pipeline_options.on_change = [&](const ScannedPicture& picture) {
+    if (picture.scan_file >= plan.scan_files.size()) return;
+    ::unlink(JoinPath(work_directory_, plan.scan_files[picture.scan_file]).c_str());
+  };
   PicturePipeline pipeline(missing, pipeline_options, models_.extractors(), decoders_, call);
   for (const WorkUnit& unit : missing) {
     const absl::Time start = clock_->Now();

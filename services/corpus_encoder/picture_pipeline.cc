@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/checksum.h"
 #include "common/base/status_macros.h"
+#include "services/corpus_encoder/picture_scanner.h"
 
 namespace sightline {
 
@@ -87,8 +88,10 @@ absl::Status PicturePipeline::DecodeOne(const ScannedPicture& picture, DecodedPi
   const absl::Time start = call_.clock()->Now();
   const absl::StatusOr<std::string> bytes =
       picture.reader->ReadPicture(picture.item, options_.limits.max_bytes);
+  if (!bytes.ok() && !BlamesPicture(bytes.status())) return bytes.status();
   const bool changed = !bytes.ok() || Sha256Hex(*bytes) != picture.sha256;
   if (changed) {
+    if (options_.on_change) options_.on_change(picture);
     return absl::AbortedError(absl::StrCat(
         Printable(picture.item.path), " changed while the job was running; run it again",
         bytes.ok() ? "" : absl::StrCat(" (", bytes.status().message(), ")")));

@@ -13,6 +13,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -33,6 +34,9 @@ struct PipelineOptions {
   int units_ahead = 2;
   int64_t max_decode_bytes = int64_t{512} << 20;
   DecodeLimits limits;
+  // Called, if it is set, on a thread of the pipeline with a picture that is not what was
+  // scanned.
+  std::function<void(const ScannedPicture&)> on_change;
 };
 
 // Next is for one thread.  The units' pictures and the extractors must outlive it.
@@ -54,10 +58,9 @@ class PicturePipeline {
   PicturePipeline& operator=(const PicturePipeline&) = delete;
 
   // The pictures of the next unit, in its order, each as every extractor reduces it, when
-  // all are decoded.  Aborted if a
-  // picture has changed since it was scanned; CANCELLED if the call is; what a reader
-  // returned for trouble of the machine.  After an error, and after the last unit, it may
-  // not be called again.
+  // all are decoded.  Aborted if a picture has changed since it was scanned; CANCELLED if the
+  // call is; what a reader returned for trouble of the machine.  After an error, and after the last
+  // unit, it may not be called again.
   absl::StatusOr<std::vector<DecodedPicture>> Next();
 
   // Sums over all threads so far.

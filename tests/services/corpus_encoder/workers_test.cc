@@ -102,6 +102,30 @@ TEST_CASE("a worker that comes late, or again, finds its work done") {
   REQUIRE(PublishedFiles(store.path()) == before);
 }
 
+TEST_CASE("a scan that has proved wrong is made anew by the next run") {
+  TempDir store, alone;
+  FakeCorpus corpus = Corpus();
+  corpus.version = "always the same";
+  REQUIRE(RunAll(store.path(), corpus, 2)[0].ok());
+  std::filesystem::remove_all(store.path() + "/indexes");
+  const std::vector<std::string> names = *ListDirectory(store.path() + "/work/images");
+  for (const std::string& name : names) {
+    if (absl::EndsWith(name, ".unit")) std::filesystem::remove(store.File("work/images/" + name));
+  }
+  corpus.pictures["p/7"] = EncodePng(Gradient(31, 31));
+  TestDecoders decoders;
+  int aborted = 0;
+  for (const int worker : {1, 0}) {
+    CorpusEncoderOptions options = Options(store.path(), worker, 2);
+    options.await.stall_timeout = absl::ZeroDuration();
+    if (absl::IsAborted(RunTestJob(options, corpus, decoders.pool()).status())) ++aborted;
+  }
+  REQUIRE(aborted == 1);
+  for (const auto& summary : RunAll(store.path(), corpus, 2)) REQUIRE(summary.ok());
+  REQUIRE(RunTestJob(Options(alone.path(), 0, 1), corpus, decoders.pool()).ok());
+  REQUIRE(PublishedFiles(store.path()) == PublishedFiles(alone.path()));
+}
+
 // Runs worker 0 of two until it has given the other up.
 absl::Status RunUntilStalled(const std::string& store, DecoderPool* decoders) {
   FakeClock clock;
