@@ -28,6 +28,13 @@ namespace {
 // Enough to tell contents apart, short enough to be typed.
 constexpr size_t kGenerationNameLength = 16;
 
+bool WasRolledBack(const bundle::v1::CurrentGeneration& current, const std::string& generation) {
+  return std::any_of(current.previous().begin(), current.previous().end(),
+                     [&](const bundle::v1::Publication& publication) {
+                       return publication.generation() == generation && publication.rolled_back();
+                     });
+}
+
 }  // namespace
 
 CorpusEncoderJob::CorpusEncoderJob(const CorpusEncoderOptions& options,
@@ -63,6 +70,7 @@ absl::Status CorpusEncoderJob::RunSteps(const CallContext& call) {
   if (models_.reranker != nullptr) plan.context.reranker = models_.reranker->id();
   plan.context.deterministic = options_.deterministic;
   plan.context.limits = options_.limits;
+  plan.context.max_decode_time = decoders_->timeout();
   plan.context.caption_language = options_.caption_language;
   ASSIGN_OR_RETURN(WorkLock lock, WorkLock::Take(work_directory_, options_.share,
                                                  JobHash(options_, plan.context)));
@@ -169,9 +177,12 @@ absl::StatusOr<std::vector<WorkUnit>> CorpusEncoderJob::FindMissing(Plan& plan,
     RETURN_IF_ERROR(call.Check("looking for finished units"));
     if (!options_.share.Owns(unit.hash)) continue;
     const std::string path = UnitFilePath(work_directory_, unit.hash);
-    const absl::Status found =
-        UnitFile::Open(path, unit.hash, embedding_.dimension(), /*verify=*/true).status();
-    if (found.ok()) {
+    const absl::StatusOr<std::unique_ptr<UnitFile>> file =
+        UnitFile::Open(path, unit.hash, embedding_.dimension(), /*verify=*/true);
+    const absl::Status found = file.status();
+    if (found.ok() && (*file)->may_pass()) {
+      missing.push_back(unit);
+    } else if (found.ok()) {
       plan.checked_units.insert(unit.hash);
       ++finished_unit_count_;
       ++summary_.reused_unit_count;
@@ -357,9 +368,15 @@ absl::Status CorpusEncoderJob::Publish(const CallContext& call) {
     const absl::StatusOr<bundle::v1::CurrentGeneration> current =
         ReadCurrent(options_.store, index);
     if (current.ok() && current->generation() == summary_.generation) continue;
+    if (summary_.already_there && current.ok() && WasRolledBack(*current, summary_.generation)) {
+      summary_.rolled_back = true;
+      Log(Severity::kWarning, "not published: it was rolled back",
+          {{"index", index}, {"generation", summary_.generation}});
+      continue;
+    }
     RETURN_IF_ERROR(PublishGeneration(options_.store, index, summary_.generation).status());
   }
-  summary_.published = true;
+  summary_.published = !summary_.rolled_back;
   return absl::OkStatus();
 }
 

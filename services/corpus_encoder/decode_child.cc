@@ -112,13 +112,14 @@ class Server {
   bool Answer(const DecodeRequest& request, const std::string& bytes) {
     std::vector<Pixels> pictures;
     std::string problem;
+    DecodeReply reply;
     try {
       problem = Decode(request, bytes, pictures);
     } catch (const std::bad_alloc&) {
       pictures.clear();
       problem = OutOfMemory(request.limits);
+      reply.out_of_memory = 1;
     }
-    DecodeReply reply;
     reply.problem_bytes = static_cast<int64_t>(problem.size());
     if (!SendAll(socket_, &reply, sizeof(reply))) return false;
     if (!problem.empty()) return SendAll(socket_, problem.data(), problem.size());

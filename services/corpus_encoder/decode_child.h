@@ -49,6 +49,7 @@ struct DecodeHeader {
 
 struct DecodeReply {
   int64_t problem_bytes = 0;  // 0: pictures follow
+  int64_t out_of_memory = 0;  // 1: that is the problem
 };
 
 struct PictureHeader {

@@ -132,6 +132,7 @@ absl::StatusOr<DecodedPicture> Exchange(Conversation& talk, absl::string_view by
   RETURN_IF_ERROR(talk.Receive(&reply, sizeof(reply)));
   if (reply.problem_bytes != 0) {
     ASSIGN_OR_RETURN(decoded.problem, talk.ReceiveText(reply.problem_bytes));
+    decoded.may_pass = reply.out_of_memory != 0;
     return decoded;
   }
   decoded.pixels.resize(order.sides.size());
@@ -141,13 +142,19 @@ absl::StatusOr<DecodedPicture> Exchange(Conversation& talk, absl::string_view by
   return decoded;
 }
 
-std::string DeathOf(int wait_status) {
+DecodedPicture DeathOf(int wait_status) {
+  DecodedPicture bad;
   if (WIFEXITED(wait_status)) {
-    return absl::StrCat("its decoder ended with status ", WEXITSTATUS(wait_status));
+    bad.problem = absl::StrCat("its decoder ended with status ", WEXITSTATUS(wait_status));
+    return bad;
   }
   const int number = WTERMSIG(wait_status);
-  if (number == SIGXCPU) return "decoding it took more CPU time than limits.max_decode_time";
-  return absl::StrCat("its decoder was killed by signal ", number, " (", ::strsignal(number), ")");
+  // What a decoder raises by its own doing comes from the picture.
+  bad.may_pass = number == SIGXCPU || number == SIGKILL || number == SIGTERM || number == SIGBUS;
+  bad.problem = number == SIGXCPU ? "decoding it took more CPU time than limits.max_decode_time"
+                                  : absl::StrCat("its decoder was killed by signal ", number, " (",
+                                                 ::strsignal(number), ")");
+  return bad;
 }
 
 }  // namespace
@@ -161,7 +168,7 @@ absl::StatusOr<DecodedPicture> DecoderPool::Decode(absl::string_view bytes,
                                                    const CallContext& call) {
   const int64_t cpu_seconds = absl::ToInt64Seconds(timeout_) + 1;
   bool admitted = false;
-  std::string death;
+  DecodedPicture bad;
   for (int i = 0; i < kTries; ++i) {
     ASSIGN_OR_RETURN(DecoderProcess process, Take(call));
     Conversation talk(process.socket.get(), timeout_, call);
@@ -176,10 +183,8 @@ absl::StatusOr<DecodedPicture> DecoderPool::Decode(absl::string_view bytes,
       RETURN_IF_ERROR(starter_->End(std::move(process)).status());
       return status;
     }
-    ASSIGN_OR_RETURN(death, Bury(std::move(process), status));
+    ASSIGN_OR_RETURN(bad, Bury(std::move(process), status));
   }
-  DecodedPicture bad;
-  bad.problem = std::move(death);
   return bad;
 }
 
@@ -208,17 +213,23 @@ absl::StatusOr<DecoderProcess> DecoderPool::Take(const CallContext& call) {
   return absl::UnavailableError("a decoder ended before it had begun; is memory left?");
 }
 
-absl::StatusOr<std::string> DecoderPool::Bury(DecoderProcess process, const absl::Status& why) {
+absl::StatusOr<DecodedPicture> DecoderPool::Bury(DecoderProcess process, const absl::Status& why) {
   ASSIGN_OR_RETURN(const int wait_status, starter_->End(std::move(process)));
   {
     std::lock_guard<std::mutex> lock(mutex_);
     ++lost_count_;
   }
+  DecodedPicture bad;
   if (absl::IsDeadlineExceeded(why)) {
-    return absl::StrCat("decoding it took longer than ", absl::FormatDuration(timeout_),
-                        ", limits.max_decode_time");
+    bad.problem = absl::StrCat("decoding it took longer than ", absl::FormatDuration(timeout_),
+                               ", limits.max_decode_time");
+    bad.may_pass = true;
+    return bad;
   }
-  if (why.message() == Conversation::Nonsense().message()) return std::string(why.message());
+  if (why.message() == Conversation::Nonsense().message()) {
+    bad.problem = std::string(why.message());
+    return bad;
+  }
   return DeathOf(wait_status);
 }
 

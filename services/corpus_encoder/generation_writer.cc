@@ -1,5 +1,6 @@
 #include "services/corpus_encoder/generation_writer.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -85,12 +86,20 @@ absl::Status WriteShards(const GenerationSpec& spec, absl::Span<const Generation
 }
 
 // A run that was killed while it wrote a file has left it half, under a name that nobody
-// asks for; a generation is to hold its own files only.
-absl::Status RemoveHalfFiles(const std::string& directory) {
+// asks for.  A younger one may be another worker 0's, which is still writing it.
+constexpr absl::Duration kAbandoned = absl::Hours(1);
+
+bool IsAbandoned(const std::string& path, absl::Time now) {
+  struct stat info;
+  return absl::EndsWith(path, ".tmp") && ::stat(path.c_str(), &info) == 0 &&
+         now - absl::TimeFromTimespec(info.st_mtim) > kAbandoned;
+}
+
+absl::Status RemoveHalfFiles(const std::string& directory, absl::Time now) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFilesBelow(directory));
   for (const std::string& name : names) {
     const std::string path = JoinPath(directory, name);
-    if (absl::EndsWith(name, ".tmp") && ::unlink(path.c_str()) != 0 && errno != ENOENT) {
+    if (IsAbandoned(path, now) && ::unlink(path.c_str()) != 0 && errno != ENOENT) {
       return FileError("remove", path, errno);
     }
   }
@@ -137,7 +146,7 @@ absl::StatusOr<WrittenGeneration> WriteGeneration(const GenerationSpec& spec,
   RETURN_IF_ERROR(WriteFileAtomically(JoinPath(directory, kWarningsFile), spec.warnings));
   RETURN_IF_ERROR(
       WriteFileAtomically(JoinPath(directory, kContentFile), ContentJson(spec.content)));
-  RETURN_IF_ERROR(RemoveHalfFiles(directory));
+  RETURN_IF_ERROR(RemoveHalfFiles(directory, call.clock()->Now()));
   RETURN_IF_ERROR(WriteGenerationManifest(spec.store, manifest));
   return WrittenGeneration{manifest.item_count(), BytesOf(manifest),
                            std::count(spec.quarantine.begin(), spec.quarantine.end(), '\n'),

@@ -134,6 +134,24 @@ TEST_CASE("running it again does nothing, not even a publication") {
   REQUIRE(Published(store) == before);
 }
 
+TEST_CASE("a repeated run does not undo a rollback") {
+  TempDir store;
+  const auto first = Run(Options(store), Corpus(20));
+  const auto second = Run(Options(store), Corpus(21));
+  REQUIRE(second.ok());
+  REQUIRE(RollBackGeneration(store.path(), "images").ok());
+  const auto again = Run(Options(store), Corpus(21));
+  REQUIRE(again.ok());
+  REQUIRE(!again->published);
+  REQUIRE_THAT(again->Report(), Catch::Contains("rolled back") && Catch::Contains("publish"));
+  REQUIRE(ReadCurrent(store.path(), "images")->generation() == first->generation);
+  REQUIRE(ReadCurrent(store.path(), "captions")->generation() == second->generation);
+  // What was served before the one that is now may be published again by a run.
+  REQUIRE(PublishGeneration(store.path(), "images", second->generation).ok());
+  REQUIRE(Run(Options(store), Corpus(20))->published);
+  REQUIRE(ReadCurrent(store.path(), "images")->generation() == first->generation);
+}
+
 TEST_CASE("a job that is stopped goes on where it was, to the same bytes") {
   TempDir whole;
   const auto expected = Run(Options(whole), Corpus());
@@ -352,6 +370,29 @@ TEST_CASE("pictures that are there twice are kept, counted and listed") {
   REQUIRE(Published(store).at("images/generations/" + summary->generation + "/warnings.jsonl") ==
           "{\"item_id\":\"z/copy\",\"path\":\"/pictures/z/copy\","
           "\"reason\":\"the same picture as p/7\"}\n");
+}
+
+TEST_CASE("a picture that the machine had no time for is tried again by the next run") {
+  TempDir store, whole;
+  FakeCorpus corpus = Corpus(30);
+  corpus.Add("q/slow", EncodePng(Gradient(77, 77)), {"takes long"});
+  CorpusEncoderOptions options = Options(store);
+  // As if the job had been killed after it: too much is bad, and nothing is written.
+  options.max_quarantine_share = 0;
+  {
+    TestDecoders decoders([](absl::string_view bytes, const DecodeLimits& limits) {
+      absl::StatusOr<Pixels> pixels = DecodeImage(bytes, limits);
+      if (pixels.ok() && pixels->width == 77) ::raise(SIGKILL);
+      return pixels;
+    });
+    const absl::Status bad = RunTestJob(options, corpus, decoders.pool()).status();
+    REQUIRE(absl::IsFailedPrecondition(bad));
+  }
+  const auto summary = Run(options, corpus);
+  REQUIRE(summary.ok());
+  REQUIRE(summary->reused_unit_count == summary->unit_count - 1);
+  REQUIRE(Run(Options(whole), corpus).ok());
+  REQUIRE(Published(store) == Published(whole));
 }
 
 TEST_CASE("a picture that crashes its decoder is quarantined, the job goes on") {
