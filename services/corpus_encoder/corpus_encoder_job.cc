@@ -170,12 +170,13 @@ absl::Status CorpusEncoderJob::OpenBase(const CorpusScan& scan, Plan& plan,
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<WorkUnit>> CorpusEncoderJob::FindMissing(Plan& plan,
+absl::StatusOr<std::vector<WorkUnit>> CorpusEncoderJob::FindMissing(Whose whose, Plan& plan,
                                                                     const CallContext& call) {
   std::vector<WorkUnit> missing;
   for (const WorkUnit& unit : plan.units) {
     RETURN_IF_ERROR(call.Check("looking for finished units"));
-    if (!options_.share.Owns(unit.hash)) continue;
+    if (plan.checked_units.count(unit.hash) > 0) continue;
+    if (whose == Whose::kOwn && !options_.share.Owns(unit.hash)) continue;
     const std::string path = UnitFilePath(work_directory_, unit.hash);
     const absl::StatusOr<std::unique_ptr<UnitFile>> file =
         UnitFile::Open(path, unit.hash, embedding_.dimension(), /*verify=*/true);
@@ -207,7 +208,7 @@ absl::Status CorpusEncoderJob::EncodeOwnUnits(Plan& plan, const CallContext& cal
     picture_count += static_cast<int64_t>(unit.pictures.size());
   }
   progress_->Begin("encode", "pictures", picture_count);
-  ASSIGN_OR_RETURN(const std::vector<WorkUnit> missing, FindMissing(plan, call));
+  ASSIGN_OR_RETURN(const std::vector<WorkUnit> missing, FindMissing(Whose::kOwn, plan, call));
   RETURN_IF_ERROR(EncodeMissing(missing, plan, call));
   progress_->End();
   return absl::OkStatus();
@@ -260,26 +261,45 @@ void CorpusEncoderJob::NotePipeline(const PicturePipeline& pipeline) {
   summary_.lost_decoder_count = decoders_->lost_count();
 }
 
-absl::Status CorpusEncoderJob::CollectAll(Plan& plan, const CallContext& call) {
+absl::Status CorpusEncoderJob::AwaitUnits(Plan& plan, const CallContext& call) {
   const absl::Time start = clock_->Now();
   std::vector<WorkPiece> of_others;
   for (const WorkUnit& unit : plan.units) {
     if (options_.share.Owns(unit.hash)) continue;
     of_others.push_back({unit.hash, absl::StrCat(unit.hash, ".unit")});
   }
-  RETURN_IF_ERROR(AwaitPieces(work_directory_, std::move(of_others), "units", options_.share,
-                              options_.await, call, progress_));
+  const absl::Status status = AwaitPieces(work_directory_, std::move(of_others), "units",
+                                          options_.share, options_.await, call, progress_);
   summary_.await_time += clock_->Now() - start;
+  return absl::IsDeadlineExceeded(status) ? EncodeForOthers(status, plan, call) : status;
+}
+
+absl::Status CorpusEncoderJob::EncodeForOthers(const absl::Status& why, Plan& plan,
+                                               const CallContext& call) {
+  // A worker that has ended well is not started again by anybody.
+  if (call.expired() || options_.share.workers == 1 || !plan.lock->alone()) return why;
+  Log(Severity::kWarning, "nobody else is at work: the units of other workers are made here",
+      {{"reason", why}});
+  ASSIGN_OR_RETURN(const std::vector<WorkUnit> missing, FindMissing(Whose::kAll, plan, call));
+  return EncodeMissing(missing, plan, call);
+}
+
+absl::StatusOr<GenerationItems> CorpusEncoderJob::Collect(const Plan& plan,
+                                                          const CallContext& call) {
   CollectOptions options;
   options.work_directory = work_directory_;
   options.dimension = embedding_.dimension();
   options.caption_language = options_.caption_language;
-  options.checked = std::move(plan.checked_units);
-  absl::StatusOr<GenerationItems> items =
-      CollectItems(plan.units, plan.corpus.carried, plan.base, options, call);
-  if (absl::IsDataLoss(items.status()) && options_.share.workers > 1) {
-    return absl::DataLossError(absl::StrCat(
-        items.status().message(), "; run all workers again: the one it belongs to makes it anew"));
+  options.checked = plan.checked_units;
+  return CollectItems(plan.units, plan.corpus.carried, plan.base, options, call);
+}
+
+absl::Status CorpusEncoderJob::CollectAll(Plan& plan, const CallContext& call) {
+  RETURN_IF_ERROR(AwaitUnits(plan, call));
+  absl::StatusOr<GenerationItems> items = Collect(plan, call);
+  if (absl::IsDataLoss(items.status())) {
+    RETURN_IF_ERROR(EncodeForOthers(items.status(), plan, call));
+    items = Collect(plan, call);
   }
   RETURN_IF_ERROR(items.status());
   plan.items = *std::move(items);

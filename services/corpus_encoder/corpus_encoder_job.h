@@ -81,9 +81,15 @@ class CorpusEncoderJob {
   absl::Status EncodeOwnUnits(Plan& plan, const CallContext& call);
   absl::Status EncodeMissing(const std::vector<WorkUnit>& missing, Plan& plan,
                              const CallContext& call);
-  // Takes over what earlier runs have finished of this worker's units; returns the rest.
-  absl::StatusOr<std::vector<WorkUnit>> FindMissing(Plan& plan, const CallContext& call);
+  // Takes over what is finished of this worker's units, or of all; returns the rest.
+  enum class Whose { kOwn, kAll };
+  absl::StatusOr<std::vector<WorkUnit>> FindMissing(Whose whose, Plan& plan,
+                                                    const CallContext& call);
   void NotePipeline(const PicturePipeline& pipeline);
+  absl::Status AwaitUnits(Plan& plan, const CallContext& call);
+  // Makes what other workers owe, if none of them is at work; otherwise returns `why`.
+  absl::Status EncodeForOthers(const absl::Status& why, Plan& plan, const CallContext& call);
+  absl::StatusOr<GenerationItems> Collect(const Plan& plan, const CallContext& call);
   absl::Status CollectAll(Plan& plan, const CallContext& call);
   absl::Status CheckQuarantine(const Plan& plan);
   absl::Status Write(const Plan& plan, const CallContext& call);

@@ -103,7 +103,7 @@ absl::Status ReceivePicture(Conversation& talk, int64_t max_pixels, Pixels* pict
 // One exchange of decode_child.h.
 absl::StatusOr<DecodedPicture> Exchange(Conversation& talk, absl::string_view bytes,
                                         const DecodeOrder& order, int64_t cpu_seconds,
-                                        bool* admitted) {
+                                        int64_t* admitted) {
   DecodeRequest request;
   std::memset(static_cast<void*>(&request), 0, sizeof(request));
   request.limits = order.limits;
@@ -124,8 +124,12 @@ absl::StatusOr<DecodedPicture> Exchange(Conversation& talk, absl::string_view by
   if (header.pixel_count < 1 || header.pixel_count > order.limits.max_pixels) {
     return Conversation::Nonsense();
   }
-  if (!*admitted) RETURN_IF_ERROR(order.admit(header.pixel_count));
-  *admitted = true;
+  if (*admitted == 0) {
+    RETURN_IF_ERROR(order.admit(header.pixel_count));
+    *admitted = header.pixel_count;
+  }
+  // A second decoder may not have more than the first was granted.
+  if (header.pixel_count > *admitted) return Conversation::Nonsense();
   RETURN_IF_ERROR(talk.Send(&kDecoderGoOn, 1));
 
   DecodeReply reply;
@@ -137,7 +141,7 @@ absl::StatusOr<DecodedPicture> Exchange(Conversation& talk, absl::string_view by
   }
   decoded.pixels.resize(order.sides.size());
   for (Pixels& picture : decoded.pixels) {
-    RETURN_IF_ERROR(ReceivePicture(talk, order.limits.max_pixels, &picture));
+    RETURN_IF_ERROR(ReceivePicture(talk, header.pixel_count, &picture));
   }
   return decoded;
 }
@@ -167,7 +171,7 @@ absl::StatusOr<DecodedPicture> DecoderPool::Decode(absl::string_view bytes,
                                                    const DecodeOrder& order,
                                                    const CallContext& call) {
   const int64_t cpu_seconds = absl::ToInt64Seconds(timeout_) + 1;
-  bool admitted = false;
+  int64_t admitted = 0;  // pixels
   DecodedPicture bad;
   for (int i = 0; i < kTries; ++i) {
     ASSIGN_OR_RETURN(DecoderProcess process, Take(call));

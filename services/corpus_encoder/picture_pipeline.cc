@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/checksum.h"
 #include "common/base/status_macros.h"
+#include "services/corpus_encoder/decode_child.h"
 #include "services/corpus_encoder/picture_scanner.h"
 
 namespace sightline {
@@ -115,7 +116,7 @@ absl::Status PicturePipeline::Decode(const std::string& bytes, DecodedPicture* d
   }
   order.admit = [&](int64_t pixel_count) -> absl::Status {
     RETURN_IF_ERROR(Admit(pixel_count));
-    cost = pixel_count * kBytesPerPixel;
+    cost = pixel_count * kDecodeBytesPerPixel;
     return absl::OkStatus();
   };
   absl::StatusOr<DecodedPicture> picture = decoders_->Decode(bytes, order, call_);
@@ -135,7 +136,7 @@ absl::Status PicturePipeline::Decode(const std::string& bytes, DecodedPicture* d
 }
 
 absl::Status PicturePipeline::Admit(int64_t pixel_count) {
-  const int64_t cost = pixel_count * kBytesPerPixel;
+  const int64_t cost = pixel_count * kDecodeBytesPerPixel;
   std::unique_lock<std::mutex> lock(mutex_);
   // With nothing else in decoding there is nothing to wait for.
   changed_.wait(lock, [&] {

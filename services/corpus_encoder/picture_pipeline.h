@@ -4,7 +4,7 @@
 //   for (each unit) {
 //     ASSIGN_OR_RETURN(std::vector<DecodedPicture> pictures, pipeline.Next());
 //
-// Memory is bounded twice.  What is being decoded at one time, at kBytesPerPixel a pixel,
+// Memory is bounded twice.  What is being decoded at one time, at kDecodeBytesPerPixel,
 // stays below `max_decode_bytes` (a picture that is larger by itself is decoded alone);
 // and decoding stays at most `units_ahead` units ahead.  Decoded pictures wait in the
 // sizes to which the extractors have reduced them, a few hundred kilobytes each.
@@ -42,10 +42,6 @@ struct PipelineOptions {
 // Next is for one thread.  The units' pictures and the extractors must outlive it.
 class PicturePipeline {
  public:
-  // Three bytes of the result; what decoders hold beside it, or, when they are done, a copy
-  // for a second extractor.
-  static constexpr int64_t kBytesPerPixel = 8;
-
   // Starts at once.  `decoders` must outlive it.
   PicturePipeline(std::vector<WorkUnit> units, const PipelineOptions& options,
                   std::vector<const RegionExtractor*> extractors, DecoderPool* decoders,
