@@ -12,7 +12,6 @@
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
-#include "common/bundle/publication.h"
 #include "common/log/log.h"
 #include "services/corpus_encoder/base_choice.h"
 #include "services/corpus_encoder/corpus_checks.h"
@@ -27,13 +26,6 @@ namespace {
 
 // Enough to tell contents apart, short enough to be typed.
 constexpr size_t kGenerationNameLength = 16;
-
-bool WasRolledBack(const bundle::v1::CurrentGeneration& current, const std::string& generation) {
-  return std::any_of(current.previous().begin(), current.previous().end(),
-                     [&](const bundle::v1::Publication& publication) {
-                       return publication.generation() == generation && publication.rolled_back();
-                     });
-}
 
 }  // namespace
 
@@ -385,16 +377,9 @@ absl::Status CorpusEncoderJob::Publish(const CallContext& call) {
   if (!options_.publish) return absl::OkStatus();
   RETURN_IF_ERROR(call.Check("publishing"));
   for (const std::string& index : {options_.images_index, options_.captions_index}) {
-    const absl::StatusOr<bundle::v1::CurrentGeneration> current =
-        ReadCurrent(options_.store, index);
-    if (current.ok() && current->generation() == summary_.generation) continue;
-    if (summary_.already_there && current.ok() && WasRolledBack(*current, summary_.generation)) {
-      summary_.rolled_back = true;
-      Log(Severity::kWarning, "not published: it was rolled back",
-          {{"index", index}, {"generation", summary_.generation}});
-      continue;
-    }
-    RETURN_IF_ERROR(PublishGeneration(options_.store, index, summary_.generation).status());
+    ASSIGN_OR_RETURN(const bool current, PublishWritten(options_.store, index, summary_.generation,
+                                                        summary_.already_there));
+    summary_.rolled_back = summary_.rolled_back || !current;
   }
   summary_.published = !summary_.rolled_back;
   return absl::OkStatus();

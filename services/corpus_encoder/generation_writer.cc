@@ -17,6 +17,7 @@
 #include "common/bundle/generation.h"
 #include "common/bundle/publication.h"
 #include "common/bundle/shard_source.h"
+#include "common/log/log.h"
 #include "services/corpus_encoder/quarantine.h"
 
 namespace sightline {
@@ -106,6 +107,13 @@ absl::Status RemoveHalfFiles(const std::string& directory, absl::Time now) {
   return absl::OkStatus();
 }
 
+bool WasRolledBack(const bundle::v1::CurrentGeneration& current, const std::string& generation) {
+  return std::any_of(current.previous().begin(), current.previous().end(),
+                     [&](const bundle::v1::Publication& publication) {
+                       return publication.generation() == generation && publication.rolled_back();
+                     });
+}
+
 }  // namespace
 
 absl::StatusOr<WrittenGeneration> FindWrittenGeneration(const std::string& store,
@@ -151,6 +159,19 @@ absl::StatusOr<WrittenGeneration> WriteGeneration(const GenerationSpec& spec,
   return WrittenGeneration{manifest.item_count(), BytesOf(manifest),
                            std::count(spec.quarantine.begin(), spec.quarantine.end(), '\n'),
                            /*already_there=*/false};
+}
+
+absl::StatusOr<bool> PublishWritten(const std::string& store, const std::string& index,
+                                    const std::string& generation, bool already_there) {
+  const absl::StatusOr<bundle::v1::CurrentGeneration> current = ReadCurrent(store, index);
+  if (current.ok() && current->generation() == generation) return true;
+  if (already_there && current.ok() && WasRolledBack(*current, generation)) {
+    Log(Severity::kWarning, "not published: it was rolled back",
+        {{"index", index}, {"generation", generation}});
+    return false;
+  }
+  RETURN_IF_ERROR(PublishGeneration(store, index, generation).status());
+  return true;
 }
 
 }  // namespace sightline

@@ -135,24 +135,6 @@ TEST_CASE("running it again does nothing, not even a publication") {
   REQUIRE(Published(store) == before);
 }
 
-TEST_CASE("a repeated run does not undo a rollback") {
-  TempDir store;
-  const auto first = Run(Options(store), Corpus(20));
-  const auto second = Run(Options(store), Corpus(21));
-  REQUIRE(second.ok());
-  REQUIRE(RollBackGeneration(store.path(), "images").ok());
-  const auto again = Run(Options(store), Corpus(21));
-  REQUIRE(again.ok());
-  REQUIRE(!again->published);
-  REQUIRE_THAT(again->Report(), Catch::Contains("rolled back") && Catch::Contains("publish"));
-  REQUIRE(ReadCurrent(store.path(), "images")->generation() == first->generation);
-  REQUIRE(ReadCurrent(store.path(), "captions")->generation() == second->generation);
-  // What was served before the one that is now may be published again by a run.
-  REQUIRE(PublishGeneration(store.path(), "images", second->generation).ok());
-  REQUIRE(Run(Options(store), Corpus(20))->published);
-  REQUIRE(ReadCurrent(store.path(), "images")->generation() == first->generation);
-}
-
 TEST_CASE("a job that is stopped goes on where it was, to the same bytes") {
   TempDir whole;
   const auto expected = Run(Options(whole), Corpus());

@@ -184,5 +184,23 @@ TEST_CASE("a caption that was refused before is tried again, with its picture") 
   REQUIRE(second->quarantined_caption_count == 1);
 }
 
+TEST_CASE("a repeated run does not undo a rollback") {
+  TempDir store;
+  const auto first = Run(store, Before());
+  const auto second = Run(store, After());
+  REQUIRE(second.ok());
+  REQUIRE(RollBackGeneration(store.path(), "images").ok());
+  const auto again = Run(store, After());
+  REQUIRE(again.ok());
+  REQUIRE(!again->published);
+  REQUIRE_THAT(again->Report(), Catch::Contains("rolled back") && Catch::Contains("publish"));
+  REQUIRE(ReadCurrent(store.path(), "images")->generation() == first->generation);
+  REQUIRE(ReadCurrent(store.path(), "captions")->generation() == second->generation);
+  // What was served before the one that is now may be published again by a run.
+  REQUIRE(PublishGeneration(store.path(), "images", second->generation).ok());
+  REQUIRE(Run(store, Before())->published);
+  REQUIRE(ReadCurrent(store.path(), "images")->generation() == first->generation);
+}
+
 }  // namespace
 }  // namespace sightline
