@@ -364,29 +364,6 @@ TEST_CASE("pictures that are there twice are kept, counted and listed") {
           "\"reason\":\"the same picture as p/7\"}\n");
 }
 
-TEST_CASE("a picture that the machine had no time for is tried again by the next run") {
-  TempDir store, whole;
-  FakeCorpus corpus = Corpus(30);
-  corpus.Add("q/slow", EncodePng(Gradient(77, 77)), {"takes long"});
-  CorpusEncoderOptions options = Options(store);
-  // As if the job had been killed after it: too much is bad, and nothing is written.
-  options.max_quarantine_share = 0;
-  {
-    TestDecoders decoders([](absl::string_view bytes, const DecodeLimits& limits) {
-      absl::StatusOr<Pixels> pixels = DecodeImage(bytes, limits);
-      if (pixels.ok() && pixels->width == 77) ::raise(SIGKILL);
-      return pixels;
-    });
-    const absl::Status bad = RunTestJob(options, corpus, decoders.pool()).status();
-    REQUIRE(absl::IsFailedPrecondition(bad));
-  }
-  const auto summary = Run(options, corpus);
-  REQUIRE(summary.ok());
-  REQUIRE(summary->reused_unit_count == summary->unit_count - 1);
-  REQUIRE(Run(Options(whole), corpus).ok());
-  REQUIRE(Published(store) == Published(whole));
-}
-
 TEST_CASE("a picture that crashes its decoder is quarantined, the job goes on") {
   TempDir store;
   FakeCorpus corpus = Corpus(30);

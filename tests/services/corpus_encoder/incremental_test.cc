@@ -1,4 +1,5 @@
 // Runs that carry over what has not changed.
+#include <csignal>
 #include <regex>
 
 #include "catch2/catch.hpp"
@@ -200,6 +201,30 @@ TEST_CASE("a repeated run does not undo a rollback") {
   REQUIRE(PublishGeneration(store.path(), "images", second->generation).ok());
   REQUIRE(Run(store, Before())->published);
   REQUIRE(ReadCurrent(store.path(), "images")->generation() == first->generation);
+}
+
+TEST_CASE("a picture that the machine had no time for is tried again by the next run") {
+  TempDir store, whole;
+  FakeCorpus corpus = Before();
+  corpus.Add("q/slow", EncodePng(Gradient(77, 77)), {"takes long"});
+  CorpusEncoderOptions options = TestJobOptions(store.path());
+  // As if the job had been killed after it: too much is bad, and nothing is written.
+  options.max_quarantine_share = 0;
+  {
+    TestDecoders decoders([](absl::string_view bytes, const DecodeLimits& limits) {
+      absl::StatusOr<Pixels> pixels = DecodeImage(bytes, limits);
+      if (pixels.ok() && pixels->width == 77) ::raise(SIGKILL);
+      return pixels;
+    });
+    const absl::Status bad = RunTestJob(options, corpus, decoders.pool()).status();
+    REQUIRE(absl::IsFailedPrecondition(bad));
+  }
+  TestDecoders decoders;
+  const auto summary = RunTestJob(options, corpus, decoders.pool());
+  REQUIRE(summary.ok());
+  REQUIRE(summary->reused_unit_count == summary->unit_count - 1);
+  REQUIRE(Run(whole, corpus).ok());
+  REQUIRE(PublishedFiles(store.path()) == PublishedFiles(whole.path()));
 }
 
 }  // namespace
