@@ -1,6 +1,7 @@
 #include "common/dataset/corpus.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
@@ -102,8 +103,11 @@ std::string CorpusReader::PictureVersion(const CorpusItem& item) const {
 
 std::string FileVersion(absl::string_view path) {
   struct stat info;
-  if (::stat(std::string(path).c_str(), &info) != 0) return "";
-  return absl::StrCat(info.st_size, " ", info.st_mtim.tv_sec, ".", info.st_mtim.tv_nsec);
+  const std::string name(path);
+  if (::stat(name.c_str(), &info) != 0) return "";
+  return absl::StrCat(info.st_size, " ", info.st_mtim.tv_sec, ".", info.st_mtim.tv_nsec, " ",
+                      info.st_ctim.tv_sec, ".", info.st_ctim.tv_nsec, " ",
+                      ::access(name.c_str(), R_OK) == 0 ? "readable" : "unreadable");
 }
 
 absl::StatusOr<std::string> ReadPictureFile(absl::string_view path, int64_t max_bytes) {

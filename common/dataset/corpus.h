@@ -106,7 +106,9 @@ void FinishListing(CorpusListing& listing);
 // A file as a picture's bytes, with the errors of CorpusReader::ReadPicture.
 absl::StatusOr<std::string> ReadPictureFile(absl::string_view path, int64_t max_bytes);
 
-// Size and modification time of a file, as text; empty if there is none.
+// Size, times of modification and of change, and whether it is to be read: as text; empty if
+// there is no file.  The time of change is nobody's to set, so that a file that was replaced
+// by one of equal size and age is told from it; it also differs between copies.
 std::string FileVersion(absl::string_view path);
 
 // Whether captions in `language` are wanted; an empty list wants all.

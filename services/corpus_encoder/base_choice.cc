@@ -1,9 +1,11 @@
 #include "services/corpus_encoder/base_choice.h"
 
-#include <utility>
+#include <unistd.h>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "common/base/error_details.h"
+#include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/publication.h"
@@ -33,23 +35,67 @@ absl::StatusOr<std::string> NameOfCurrent(const BaseChoice& choice) {
   return current->generation();
 }
 
-}  // namespace
+absl::StatusOr<BaseGeneration> OpenChecked(const BaseChoice& choice, const std::string& generation,
+                                           const CallContext& call) {
+  ASSIGN_OR_RETURN(BaseGeneration base, OpenBoth(choice, generation));
+  if (!choice.carries(base)) return base;
+  RETURN_IF_ERROR(base.images->Verify(choice.store, call));
+  RETURN_IF_ERROR(base.captions->Verify(choice.store, call));
+  return base;
+}
 
-absl::StatusOr<BaseGeneration> ChooseBase(const BaseChoice& choice) {
-  if (choice.base == kNoBase) return BaseGeneration();
-  if (!choice.base.empty()) return OpenBoth(choice, choice.base);
-  ASSIGN_OR_RETURN(std::string name, NameOfCurrent(choice));
-  if (choice.share.workers > 1) {
-    ASSIGN_OR_RETURN(const std::string agreed,
-                     AgreeOn(choice.agreement_path, absl::StrCat(name, "\n"), choice.share));
-    name = std::string(absl::StripSuffix(agreed, "\n"));
-  }
+// Errors that say something of the base, not of the machine.
+bool BlamesBase(const absl::Status& status) {
+  return absl::IsNotFound(status) || absl::IsFailedPrecondition(status) || absl::IsDataLoss(status);
+}
+
+// What CURRENT names, if it is of use.
+absl::StatusOr<BaseGeneration> Propose(const BaseChoice& choice, const CallContext& call) {
+  ASSIGN_OR_RETURN(const std::string name, NameOfCurrent(choice));
   if (name.empty()) return BaseGeneration();
-  absl::StatusOr<BaseGeneration> base = OpenBoth(choice, name);
-  if (base.ok()) return base;
-  Log(Severity::kInfo, "nothing is carried over",
+  absl::StatusOr<BaseGeneration> base = OpenChecked(choice, name, call);
+  if (base.ok() || !BlamesBase(base.status())) return base;
+  Log(Severity::kWarning, "nothing is carried over",
       {{"generation", name}, {"reason", base.status()}});
   return BaseGeneration();
+}
+
+// Worker 0 copies from the base, so it compares the checksums of whatever was agreed upon.
+absl::StatusOr<BaseGeneration> OpenAgreed(const BaseChoice& choice, absl::string_view agreed,
+                                          const CallContext& call) {
+  const std::string name(absl::StripSuffix(agreed, "\n"));
+  if (name.empty()) return BaseGeneration();
+  absl::StatusOr<BaseGeneration> base =
+      choice.share.writes() ? OpenChecked(choice, name, call) : OpenBoth(choice, name);
+  if (base.ok()) return base;
+  return WithPrefix(base.status(), absl::StrCat("the workers carry over from generation ", name,
+                                                " (", choice.agreement_path, ")"));
+}
+
+absl::StatusOr<BaseGeneration> Agree(const BaseChoice& choice, const CallContext& call) {
+  const absl::StatusOr<std::string> agreed = ReadFile(choice.agreement_path);
+  if (agreed.ok()) {
+    absl::StatusOr<BaseGeneration> base = OpenAgreed(choice, *agreed, call);
+    if (base.ok() || !BlamesBase(base.status())) return base;
+    if (!choice.lock->IfAlone([&] { ::unlink(choice.agreement_path.c_str()); })) return base;
+    Log(Severity::kWarning, "another base is chosen", {{"reason", base.status()}});
+  } else if (!absl::IsNotFound(agreed.status())) {
+    return agreed.status();
+  }
+  ASSIGN_OR_RETURN(BaseGeneration own, Propose(choice, call));
+  const std::string proposal = absl::StrCat(own.name(), "\n");
+  ASSIGN_OR_RETURN(const std::string chosen,
+                   AgreeOn(choice.agreement_path, proposal, choice.share));
+  if (chosen == proposal) return own;
+  return OpenAgreed(choice, chosen, call);
+}
+
+}  // namespace
+
+absl::StatusOr<BaseGeneration> ChooseBase(const BaseChoice& choice, const CallContext& call) {
+  if (choice.base == kNoBase) return BaseGeneration();
+  if (!choice.base.empty()) return OpenChecked(choice, choice.base, call);
+  return choice.share.workers == 1 ? Propose(choice, call) : Agree(choice, call);
 }
 
 }  // namespace sightline

@@ -84,6 +84,11 @@ WorkShare ReadShare(ConfigReader& root) {
                     "is needed with more than one of workers, unless the environment "
                     "variable JOB_COMPLETION_INDEX has it");
   }
+  if (share.workers == 1 && index != nullptr && absl::string_view(index) != "0") {
+    root.AddProblem("workers", absl::StrCat("is 1, but JOB_COMPLETION_INDEX is ", index,
+                                            ": each pod of an Indexed Job would do all the work; "
+                                            "set workers to the job's completions"));
+  }
   share.worker = static_cast<int>(root.Int("worker", otherwise, 0, share.workers - 1));
   if (share.worker < 0 || share.worker >= share.workers) {
     root.AddProblem(
@@ -204,7 +209,10 @@ absl::StatusOr<CorpusEncoderConfig> ReadCorpusEncoderConfig(ConfigFile* file) {
   job.generation = ReadName(root, "generation", "", kMaxGenerationNameLength);
   job.caption_language = root.String("caption_language", job.caption_language);
   for (const ConfigReader& section : root.Sections("corpora", /*min_count=*/1)) {
-    config.corpora.push_back(ReadCorpusSpec(section, job.caption_language));
+    CorpusSpec spec = ReadCorpusSpec(section, job.caption_language);
+    absl::StrAppend(&job.corpora, static_cast<int>(spec.kind), " ", spec.root, " ",
+                    spec.annotations, " ", spec.id_prefix, "\n");
+    config.corpora.push_back(std::move(spec));
   }
   job.shard_count = static_cast<int>(root.Int("shards", job.shard_count, 1, kMaxShardCount));
   job.publish = root.Bool("publish", job.publish);
@@ -246,8 +254,10 @@ std::string CorpusEncoderUsage() {
       "usage: corpus_encoder --config FILE [--check]\n"
       "       corpus_encoder --store DIR --model SHA256 --corpus KIND[:PATH]... [settings]\n\n",
       DefineFlags(&values).Help(),
-      "\nEnds with 0 when done, 1 on failure, 2 on wrong usage, 75 when interrupted or when other\n"
-      "workers do not deliver: the same command goes on where it stopped.\n");
+      "\nEnds with 0 when done, 1 on failure, 2 on wrong usage, 75 when interrupted, when a "
+      "picture\n"
+      "changed, or when other workers do not deliver: the same command goes on where it "
+      "stopped.\n");
 }
 
 }  // namespace sightline

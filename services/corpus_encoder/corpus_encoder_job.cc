@@ -1,40 +1,31 @@
 #include "services/corpus_encoder/corpus_encoder_job.h"
 
+#include <unistd.h>
+
 #include <algorithm>
-#include <filesystem>
 #include <iterator>
 #include <set>
-#include <system_error>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
-#include "common/bundle/publication.h"
 #include "common/log/log.h"
 #include "services/corpus_encoder/base_choice.h"
 #include "services/corpus_encoder/corpus_checks.h"
-#include "services/corpus_encoder/field_hash.h"
 #include "services/corpus_encoder/generation_writer.h"
+#include "services/corpus_encoder/job_hashes.h"
 #include "services/corpus_encoder/probe_queries.h"
 #include "services/corpus_encoder/unit_file.h"
-#include "services/corpus_encoder/work_lock.h"
+#include "services/corpus_encoder/work_folder.h"
 
 namespace sightline {
 namespace {
 
 // Enough to tell contents apart, short enough to be typed.
 constexpr size_t kGenerationNameLength = 16;
-
-// Files by which workers keep in touch, and those of a process that was killed while it
-// wrote one.
-bool IsWorkFile(absl::string_view name) {
-  return absl::StrContains(name, ".unit") || absl::StrContains(name, ".scan") ||
-         absl::StrContains(name, ".base");
-}
 
 }  // namespace
 
@@ -65,16 +56,19 @@ absl::Status CorpusEncoderJob::RunSteps(const CallContext& call) {
   summary_.workers = options_.share.workers;
   RETURN_IF_ERROR(CheckModelsForCorpus(models_));
   RETURN_IF_ERROR(MakeDirectories(work_directory_));
-  ASSIGN_OR_RETURN(const WorkLock lock, WorkLock::Take(work_directory_, options_.share));
 
   Plan plan;
   plan.context.encoder = models_.encoder->id();
   if (models_.reranker != nullptr) plan.context.reranker = models_.reranker->id();
   plan.context.deterministic = options_.deterministic;
   plan.context.limits = options_.limits;
+  plan.context.max_decode_time = decoders_->timeout();
   plan.context.caption_language = options_.caption_language;
+  ASSIGN_OR_RETURN(WorkLock lock, WorkLock::Take(work_directory_, options_.share,
+                                                 JobHash(options_, plan.context)));
+  plan.lock = &lock;
   ASSIGN_OR_RETURN(CorpusScan scan, Scan(call));
-  plan.content = ContentHash(scan, plan.context);
+  plan.content = ContentHash(scan, options_, embedding_.space(), plan.context);
   summary_.generation = options_.generation.empty() ? plan.content.substr(0, kGenerationNameLength)
                                                     : options_.generation;
   plan.picture_count = static_cast<int64_t>(scan.pictures.size() + scan.quarantine.size());
@@ -83,7 +77,7 @@ absl::Status CorpusEncoderJob::RunSteps(const CallContext& call) {
   ASSIGN_OR_RETURN(const bool written, FindWritten(plan));
   if (written) return options_.share.writes() ? Publish(call) : absl::OkStatus();
 
-  RETURN_IF_ERROR(OpenBase(plan));
+  RETURN_IF_ERROR(OpenBase(scan, plan, call));
   plan.corpus = DivideCorpus(std::move(scan.pictures), plan.base, plan.context);
   plan.units = CutIntoUnits(plan.corpus.fresh, options_.unit_size, plan.context);
   summary_.unit_count = static_cast<int64_t>(plan.units.size());
@@ -97,7 +91,7 @@ absl::Status CorpusEncoderJob::RunSteps(const CallContext& call) {
   RETURN_IF_ERROR(CheckQuarantine(plan));
   RETURN_IF_ERROR(Write(plan, call));
   RETURN_IF_ERROR(Publish(call));
-  RemoveStaleFiles(plan);
+  RemoveStaleFiles(work_directory_, WantedFiles(plan), lock);
   return absl::OkStatus();
 }
 
@@ -126,30 +120,6 @@ absl::StatusOr<CorpusScan> CorpusEncoderJob::Scan(const CallContext& call) {
   return scan;
 }
 
-std::string CorpusEncoderJob::ContentHash(const CorpusScan& scan,
-                                          const UnitContext& context) const {
-  FieldHash hash;
-  hash.Add("sightline corpus 3");
-  hash.AddNumber(options_.shard_count);
-  hash.AddNumber(options_.unit_size);
-  hash.Add(embedding_.space());
-  hash.Add(context.encoder);
-  hash.Add(context.reranker);
-  hash.Add(absl::StrCat(options_.recall_floor));
-  for (const ScannedPicture& picture : scan.pictures) {
-    hash.Add(ImageContentHash(picture, context));
-    for (const CaptionItem& caption : CaptionItemsOf(picture.item, context.caption_language)) {
-      hash.Add(CaptionContentHash(caption, context));
-    }
-    // What the records hold beyond that.
-    hash.Add(picture.item.path);
-    hash.AddNumber(static_cast<int64_t>(picture.item.tags.size()));
-    for (const std::string& tag : picture.item.tags) hash.Add(tag);
-  }
-  hash.Add(QuarantineJsonLines(scan.quarantine));
-  return hash.Hex();
-}
-
 absl::StatusOr<bool> CorpusEncoderJob::FindWritten(const Plan& plan) {
   WrittenGeneration found[2];
   const std::string* const indexes[2] = {&options_.images_index, &options_.captions_index};
@@ -170,7 +140,8 @@ absl::StatusOr<bool> CorpusEncoderJob::FindWritten(const Plan& plan) {
   return true;
 }
 
-absl::Status CorpusEncoderJob::OpenBase(Plan& plan) {
+absl::Status CorpusEncoderJob::OpenBase(const CorpusScan& scan, Plan& plan,
+                                        const CallContext& call) {
   BaseChoice choice;
   choice.store = options_.store;
   choice.images_index = options_.images_index;
@@ -181,22 +152,30 @@ absl::Status CorpusEncoderJob::OpenBase(Plan& plan) {
   choice.required.reranker_model = plan.context.reranker;
   choice.agreement_path = JoinPath(
       work_directory_, absl::StrCat(plan.content.substr(0, kGenerationNameLength), ".base"));
+  choice.carries = [&](const BaseGeneration& base) {
+    return CarriesAny(scan.pictures, base, plan.context);
+  };
   choice.share = options_.share;
-  ASSIGN_OR_RETURN(plan.base, ChooseBase(choice));
+  choice.lock = plan.lock;
+  ASSIGN_OR_RETURN(plan.base, ChooseBase(choice, call));
   summary_.base = plan.base.name();
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<WorkUnit>> CorpusEncoderJob::FindMissing(Plan& plan,
+absl::StatusOr<std::vector<WorkUnit>> CorpusEncoderJob::FindMissing(Whose whose, Plan& plan,
                                                                     const CallContext& call) {
   std::vector<WorkUnit> missing;
   for (const WorkUnit& unit : plan.units) {
     RETURN_IF_ERROR(call.Check("looking for finished units"));
-    if (!options_.share.Owns(unit.hash)) continue;
+    if (plan.checked_units.count(unit.hash) > 0) continue;
+    if (whose == Whose::kOwn && !options_.share.Owns(unit.hash)) continue;
     const std::string path = UnitFilePath(work_directory_, unit.hash);
-    const absl::Status found =
-        UnitFile::Open(path, unit.hash, embedding_.dimension(), /*verify=*/true).status();
-    if (found.ok()) {
+    const absl::StatusOr<std::unique_ptr<UnitFile>> file =
+        UnitFile::Open(path, unit.hash, embedding_.dimension(), /*verify=*/true);
+    const absl::Status found = file.status();
+    if (found.ok() && (*file)->may_pass()) {
+      missing.push_back(unit);
+    } else if (found.ok()) {
       plan.checked_units.insert(unit.hash);
       ++finished_unit_count_;
       ++summary_.reused_unit_count;
@@ -221,7 +200,7 @@ absl::Status CorpusEncoderJob::EncodeOwnUnits(Plan& plan, const CallContext& cal
     picture_count += static_cast<int64_t>(unit.pictures.size());
   }
   progress_->Begin("encode", "pictures", picture_count);
-  ASSIGN_OR_RETURN(const std::vector<WorkUnit> missing, FindMissing(plan, call));
+  ASSIGN_OR_RETURN(const std::vector<WorkUnit> missing, FindMissing(Whose::kOwn, plan, call));
   RETURN_IF_ERROR(EncodeMissing(missing, plan, call));
   progress_->End();
   return absl::OkStatus();
@@ -233,6 +212,11 @@ absl::Status CorpusEncoderJob::EncodeMissing(const std::vector<WorkUnit>& missin
   pipeline_options.threads = options_.decode_threads;
   pipeline_options.max_decode_bytes = options_.max_decode_bytes;
   pipeline_options.limits = options_.limits;
+  // A scan that is wrong about a picture would be believed by every later run.
+  pipeline_options.on_change = [&](const ScannedPicture& picture) {
+    if (picture.scan_file >= plan.scan_files.size()) return;
+    ::unlink(JoinPath(work_directory_, plan.scan_files[picture.scan_file]).c_str());
+  };
   PicturePipeline pipeline(missing, pipeline_options, models_.extractors(), decoders_, call);
   for (const WorkUnit& unit : missing) {
     const absl::Time start = clock_->Now();
@@ -269,26 +253,45 @@ void CorpusEncoderJob::NotePipeline(const PicturePipeline& pipeline) {
   summary_.lost_decoder_count = decoders_->lost_count();
 }
 
-absl::Status CorpusEncoderJob::CollectAll(Plan& plan, const CallContext& call) {
+absl::Status CorpusEncoderJob::AwaitUnits(Plan& plan, const CallContext& call) {
   const absl::Time start = clock_->Now();
   std::vector<WorkPiece> of_others;
   for (const WorkUnit& unit : plan.units) {
     if (options_.share.Owns(unit.hash)) continue;
     of_others.push_back({unit.hash, absl::StrCat(unit.hash, ".unit")});
   }
-  RETURN_IF_ERROR(AwaitPieces(work_directory_, std::move(of_others), "units", options_.share,
-                              options_.await, call, progress_));
+  const absl::Status status = AwaitPieces(work_directory_, std::move(of_others), "units",
+                                          options_.share, options_.await, call, progress_);
   summary_.await_time += clock_->Now() - start;
+  return absl::IsDeadlineExceeded(status) ? EncodeForOthers(status, plan, call) : status;
+}
+
+absl::Status CorpusEncoderJob::EncodeForOthers(const absl::Status& why, Plan& plan,
+                                               const CallContext& call) {
+  // A worker that has ended well is not started again by anybody.
+  if (call.expired() || options_.share.workers == 1 || !plan.lock->alone()) return why;
+  Log(Severity::kWarning, "nobody else is at work: the units of other workers are made here",
+      {{"reason", why}});
+  ASSIGN_OR_RETURN(const std::vector<WorkUnit> missing, FindMissing(Whose::kAll, plan, call));
+  return EncodeMissing(missing, plan, call);
+}
+
+absl::StatusOr<GenerationItems> CorpusEncoderJob::Collect(const Plan& plan,
+                                                          const CallContext& call) {
   CollectOptions options;
   options.work_directory = work_directory_;
   options.dimension = embedding_.dimension();
   options.caption_language = options_.caption_language;
-  options.checked = std::move(plan.checked_units);
-  absl::StatusOr<GenerationItems> items =
-      CollectItems(plan.units, plan.corpus.carried, plan.base, options, call);
-  if (absl::IsDataLoss(items.status()) && options_.share.workers > 1) {
-    return absl::DataLossError(absl::StrCat(
-        items.status().message(), "; run all workers again: the one it belongs to makes it anew"));
+  options.checked = plan.checked_units;
+  return CollectItems(plan.units, plan.corpus.carried, plan.base, options, call);
+}
+
+absl::Status CorpusEncoderJob::CollectAll(Plan& plan, const CallContext& call) {
+  RETURN_IF_ERROR(AwaitUnits(plan, call));
+  absl::StatusOr<GenerationItems> items = Collect(plan, call);
+  if (absl::IsDataLoss(items.status())) {
+    RETURN_IF_ERROR(EncodeForOthers(items.status(), plan, call));
+    items = Collect(plan, call);
   }
   RETURN_IF_ERROR(items.status());
   plan.items = *std::move(items);
@@ -332,10 +335,6 @@ absl::Status CorpusEncoderJob::Write(const Plan& plan, const CallContext& call) 
   spec.sources.work_directory = work_directory_;
   spec.sources.context = plan.context;
   spec.sources.dimension = embedding_.dimension();
-  if (plan.base.images != nullptr) {
-    RETURN_IF_ERROR(plan.base.images->Verify(options_.store, call));
-    RETURN_IF_ERROR(plan.base.captions->Verify(options_.store, call));
-  }
 
   spec.recall.floor = options_.recall_floor;
   spec.threads = options_.decode_threads;
@@ -378,26 +377,18 @@ absl::Status CorpusEncoderJob::Publish(const CallContext& call) {
   if (!options_.publish) return absl::OkStatus();
   RETURN_IF_ERROR(call.Check("publishing"));
   for (const std::string& index : {options_.images_index, options_.captions_index}) {
-    const absl::StatusOr<bundle::v1::CurrentGeneration> current =
-        ReadCurrent(options_.store, index);
-    if (current.ok() && current->generation() == summary_.generation) continue;
-    RETURN_IF_ERROR(PublishGeneration(options_.store, index, summary_.generation).status());
+    ASSIGN_OR_RETURN(const bool current, PublishWritten(options_.store, index, summary_.generation,
+                                                        summary_.already_there));
+    summary_.rolled_back = summary_.rolled_back || !current;
   }
-  summary_.published = true;
+  summary_.published = !summary_.rolled_back;
   return absl::OkStatus();
 }
 
-void CorpusEncoderJob::RemoveStaleFiles(const Plan& plan) const {
-  // Those of this corpus stay: a worker that is started late, or again, finds its work done.
+std::set<std::string> CorpusEncoderJob::WantedFiles(const Plan& plan) const {
   std::set<std::string> wanted(plan.scan_files.begin(), plan.scan_files.end());
   for (const WorkUnit& unit : plan.units) wanted.insert(absl::StrCat(unit.hash, ".unit"));
-  const absl::StatusOr<std::vector<std::string>> names = ListDirectory(work_directory_);
-  if (!names.ok()) return;
-  for (const std::string& name : *names) {
-    if (!IsWorkFile(name) || wanted.count(name) > 0) continue;
-    std::error_code ignored;  // a file that stays costs space, nothing else
-    std::filesystem::remove(JoinPath(work_directory_, name), ignored);
-  }
+  return wanted;
 }
 
 }  // namespace sightline

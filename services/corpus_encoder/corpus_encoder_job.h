@@ -24,53 +24,21 @@
 #include "absl/status/statusor.h"
 #include "common/base/call_context.h"
 #include "common/dataset/corpus.h"
-#include "common/image/decode.h"
 #include "common/log/progress.h"
 #include "common/models/model.h"
 #include "services/corpus_encoder/corpus_scan.h"
 #include "services/corpus_encoder/decoder_pool.h"
 #include "services/corpus_encoder/encode_summary.h"
 #include "services/corpus_encoder/generation_items.h"
+#include "services/corpus_encoder/job_options.h"
 #include "services/corpus_encoder/picture_pipeline.h"
 #include "services/corpus_encoder/quarantine.h"
 #include "services/corpus_encoder/unit_encoder.h"
-#include "services/corpus_encoder/work_share.h"
+#include "services/corpus_encoder/work_lock.h"
 #include "services/corpus_encoder/work_units.h"
 #include "sightline/bundle/v1/model_bundle.pb.h"
 
 namespace sightline {
-
-struct CorpusEncoderOptions {
-  std::string store;
-  std::string images_index = "images";
-  std::string captions_index = "captions";
-  // Name of the generation in both indexes.  Empty: the content's hash, so that equal
-  // input gives an equal name.
-  std::string generation;
-  std::string caption_language = "en";
-  int shard_count = 1;
-  bool publish = true;
-  // From which items that have not changed are carried over; see BaseChoice.
-  std::string base;
-  WorkShare share;
-
-  // Behaviour: changing one of these makes other units, which are encoded anew.
-  int unit_size = 64;          // pictures in a unit, on average
-  bool deterministic = false;  // what the model was loaded with
-  DecodeLimits limits;
-
-  // Performance and patience.
-  int read_threads = 1;
-  int decode_threads = 1;
-  int64_t max_decode_bytes = int64_t{512} << 20;  // of pictures being decoded at one time
-  AwaitOptions await;
-  // Of the pictures, and of the captions, that may be bad before the job fails.
-  double max_quarantine_share = 0.05;
-
-  // Share of the true neighbors that the index of each shard must find before a server
-  // serves it.
-  double recall_floor = 0.99;
-};
 
 // Run once; not thread-safe.
 class CorpusEncoderJob {
@@ -92,6 +60,7 @@ class CorpusEncoderJob {
  private:
   // The corpus on its way.
   struct Plan {
+    WorkLock* lock = nullptr;  // held as long as the job runs
     UnitContext context;
     std::string content;        // hash of all that the generation depends on
     int64_t picture_count = 0;  // bad ones included
@@ -106,21 +75,27 @@ class CorpusEncoderJob {
 
   absl::Status RunSteps(const CallContext& call);
   absl::StatusOr<CorpusScan> Scan(const CallContext& call);
-  std::string ContentHash(const CorpusScan& scan, const UnitContext& context) const;
   // True, with the summary filled, if earlier runs have written both generations.
   absl::StatusOr<bool> FindWritten(const Plan& plan);
-  absl::Status OpenBase(Plan& plan);
+  absl::Status OpenBase(const CorpusScan& scan, Plan& plan, const CallContext& call);
   absl::Status EncodeOwnUnits(Plan& plan, const CallContext& call);
   absl::Status EncodeMissing(const std::vector<WorkUnit>& missing, Plan& plan,
                              const CallContext& call);
-  // Takes over what earlier runs have finished of this worker's units; returns the rest.
-  absl::StatusOr<std::vector<WorkUnit>> FindMissing(Plan& plan, const CallContext& call);
+  // Takes over what is finished of this worker's units, or of all; returns the rest.
+  enum class Whose { kOwn, kAll };
+  absl::StatusOr<std::vector<WorkUnit>> FindMissing(Whose whose, Plan& plan,
+                                                    const CallContext& call);
   void NotePipeline(const PicturePipeline& pipeline);
+  absl::Status AwaitUnits(Plan& plan, const CallContext& call);
+  // Makes what other workers owe, if none of them is at work; otherwise returns `why`.
+  absl::Status EncodeForOthers(const absl::Status& why, Plan& plan, const CallContext& call);
+  absl::StatusOr<GenerationItems> Collect(const Plan& plan, const CallContext& call);
   absl::Status CollectAll(Plan& plan, const CallContext& call);
   absl::Status CheckQuarantine(const Plan& plan);
   absl::Status Write(const Plan& plan, const CallContext& call);
   absl::Status Publish(const CallContext& call);
-  void RemoveStaleFiles(const Plan& plan) const;
+  // The work folder's files that a worker that comes late, or again, finds its work done by.
+  std::set<std::string> WantedFiles(const Plan& plan) const;
 
   const CorpusEncoderOptions options_;
   const std::vector<std::unique_ptr<CorpusReader>> corpora_;

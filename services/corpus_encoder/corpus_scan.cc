@@ -66,6 +66,7 @@ absl::StatusOr<CorpusScan> ScanCorpora(const std::vector<std::unique_ptr<CorpusR
   for (size_t i = 0; i < listed.size(); ++i) {
     if (read.reasons[i].empty()) {
       listed[i].sha256 = std::move(read.sha256[i]);
+      listed[i].scan_file = i / kScanStretch;
       scan.pictures.push_back(std::move(listed[i]));
     } else {
       scan.quarantine.push_back(

@@ -25,7 +25,8 @@ namespace sightline {
 struct ScannedPicture {
   const CorpusReader* reader = nullptr;
   CorpusItem item;
-  std::string sha256;  // of the encoded picture, hex
+  std::string sha256;    // of the encoded picture, hex
+  size_t scan_file = 0;  // of CorpusScan::files, if there are any
 };
 
 struct CorpusScan {

@@ -17,9 +17,6 @@
 namespace sightline {
 namespace {
 
-// Three bytes of the result, what decoders hold beside it (common/image/README.md), a copy
-// of the result that is reduced.
-constexpr int64_t kMemoryBytesPerPixel = 16;
 constexpr int64_t kMemorySlack = int64_t{64} << 20;
 
 bool SendAll(int socket, const void* data, size_t size) {
@@ -70,9 +67,17 @@ int64_t CpuSecondsUsed() {
   return usage.ru_utime.tv_sec + usage.ru_stime.tv_sec;
 }
 
-std::string OutOfMemory(const DecodeLimits& limits) {
-  return absl::StrCat("decoding it takes more memory than the ", DecodeMemoryBytes(limits) >> 20,
-                      " MiB that limits allow");
+std::string OutOfMemory(int64_t byte_count) {
+  return absl::StrCat("decoding it takes more memory than the ", byte_count >> 20,
+                      " MiB that it may");
+}
+
+// The kernel's highest score: where it has to end a process, it should be a decoder.
+void OfferToOomKiller() {
+  if (std::FILE* file = std::fopen("/proc/self/oom_score_adj", "w")) {
+    std::fputs("1000", file);
+    std::fclose(file);
+  }
 }
 
 std::string Shortened(std::string text) {
@@ -93,7 +98,7 @@ class Server {
     std::string bytes(static_cast<size_t>(request.byte_count), '\0');
     if (!ReceiveAll(socket_, bytes.data(), bytes.size())) return false;
     // The last picture's memory may not be back with the system, and need not be.
-    LimitSoftly(RLIMIT_AS, base_ + DecodeMemoryBytes(request.limits));
+    LimitMemory(request.limits.max_pixels, request.limits.max_bytes);
     LimitSoftly(RLIMIT_CPU, CpuSecondsUsed() + request.cpu_seconds + 1);
 
     const absl::StatusOr<ImageHeader> header = ReadImageHeader(bytes, request.limits);
@@ -104,21 +109,28 @@ class Server {
     if (header.ok()) answer.pixel_count = int64_t{header->width} * header->height;
     if (!SendAll(socket_, &answer, sizeof(answer))) return false;
     if (!header.ok()) return SendAll(socket_, problem.data(), problem.size());
+    LimitMemory(answer.pixel_count, request.byte_count);
     char go_on = 0;
     return ReceiveAll(socket_, &go_on, 1) && Answer(request, bytes);
   }
 
  private:
+  void LimitMemory(int64_t pixel_count, int64_t byte_count) {
+    memory_ = DecodeMemoryBytes(pixel_count, byte_count);
+    LimitSoftly(RLIMIT_AS, base_ + memory_);
+  }
+
   bool Answer(const DecodeRequest& request, const std::string& bytes) {
     std::vector<Pixels> pictures;
     std::string problem;
+    DecodeReply reply;
     try {
       problem = Decode(request, bytes, pictures);
     } catch (const std::bad_alloc&) {
       pictures.clear();
-      problem = OutOfMemory(request.limits);
+      problem = OutOfMemory(memory_);
+      reply.out_of_memory = 1;
     }
-    DecodeReply reply;
     reply.problem_bytes = static_cast<int64_t>(problem.size());
     if (!SendAll(socket_, &reply, sizeof(reply))) return false;
     if (!problem.empty()) return SendAll(socket_, problem.data(), problem.size());
@@ -148,16 +160,18 @@ class Server {
   const int socket_;
   const DecodeFunction& decode_;
   const int64_t base_;
+  int64_t memory_ = 0;  // that the present picture may take
 };
 
 }  // namespace
 
-int64_t DecodeMemoryBytes(const DecodeLimits& limits) {
-  return limits.max_pixels * kMemoryBytesPerPixel + 2 * limits.max_bytes + kMemorySlack;
+int64_t DecodeMemoryBytes(int64_t pixel_count, int64_t byte_count) {
+  return pixel_count * kDecodeBytesPerPixel + 2 * byte_count + kMemorySlack;
 }
 
 void ServeDecoding(int socket, const DecodeFunction& decode) {
   LimitSoftly(RLIMIT_CORE, 0);
+  OfferToOomKiller();
   Server server(socket, decode);
   if (!SendAll(socket, &kDecoderHello, 1)) return;
   while (server.ServeOne()) {

@@ -49,6 +49,7 @@ struct DecodeHeader {
 
 struct DecodeReply {
   int64_t problem_bytes = 0;  // 0: pictures follow
+  int64_t out_of_memory = 0;  // 1: that is the problem
 };
 
 struct PictureHeader {
@@ -56,11 +57,17 @@ struct PictureHeader {
   int32_t height = 0;
 };
 
-// Address space that decoding within `limits` may take beside what the process has.
-int64_t DecodeMemoryBytes(const DecodeLimits& limits);
+// What a picture may take, and is counted at, a pixel: three bytes of the result, what
+// decoders hold beside it (common/image/README.md), a copy of the result that is reduced.
+inline constexpr int64_t kDecodeBytesPerPixel = 16;
 
-// Serves the socket until its other end is closed.  Address space and CPU time are limited
-// before each picture; no core is written.
+// Address space that decoding a picture may take beside what the process has.
+int64_t DecodeMemoryBytes(int64_t pixel_count, int64_t byte_count);
+
+// Serves the socket until its other end is closed.  CPU time is limited before each picture,
+// and address space: to what the largest may need, then, when its header is read, to what it
+// does.  No core is written, and when the machine runs out of memory, this process is taken
+// before the job.
 void ServeDecoding(int socket, const DecodeFunction& decode);
 
 }  // namespace sightline

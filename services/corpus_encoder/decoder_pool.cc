@@ -103,7 +103,7 @@ absl::Status ReceivePicture(Conversation& talk, int64_t max_pixels, Pixels* pict
 // One exchange of decode_child.h.
 absl::StatusOr<DecodedPicture> Exchange(Conversation& talk, absl::string_view bytes,
                                         const DecodeOrder& order, int64_t cpu_seconds,
-                                        bool* admitted) {
+                                        int64_t* admitted) {
   DecodeRequest request;
   std::memset(static_cast<void*>(&request), 0, sizeof(request));
   request.limits = order.limits;
@@ -124,30 +124,41 @@ absl::StatusOr<DecodedPicture> Exchange(Conversation& talk, absl::string_view by
   if (header.pixel_count < 1 || header.pixel_count > order.limits.max_pixels) {
     return Conversation::Nonsense();
   }
-  if (!*admitted) RETURN_IF_ERROR(order.admit(header.pixel_count));
-  *admitted = true;
+  if (*admitted == 0) {
+    RETURN_IF_ERROR(order.admit(header.pixel_count));
+    *admitted = header.pixel_count;
+  }
+  // A second decoder may not have more than the first was granted.
+  if (header.pixel_count > *admitted) return Conversation::Nonsense();
   RETURN_IF_ERROR(talk.Send(&kDecoderGoOn, 1));
 
   DecodeReply reply;
   RETURN_IF_ERROR(talk.Receive(&reply, sizeof(reply)));
   if (reply.problem_bytes != 0) {
     ASSIGN_OR_RETURN(decoded.problem, talk.ReceiveText(reply.problem_bytes));
+    decoded.may_pass = reply.out_of_memory != 0;
     return decoded;
   }
   decoded.pixels.resize(order.sides.size());
   for (Pixels& picture : decoded.pixels) {
-    RETURN_IF_ERROR(ReceivePicture(talk, order.limits.max_pixels, &picture));
+    RETURN_IF_ERROR(ReceivePicture(talk, header.pixel_count, &picture));
   }
   return decoded;
 }
 
-std::string DeathOf(int wait_status) {
+DecodedPicture DeathOf(int wait_status) {
+  DecodedPicture bad;
   if (WIFEXITED(wait_status)) {
-    return absl::StrCat("its decoder ended with status ", WEXITSTATUS(wait_status));
+    bad.problem = absl::StrCat("its decoder ended with status ", WEXITSTATUS(wait_status));
+    return bad;
   }
   const int number = WTERMSIG(wait_status);
-  if (number == SIGXCPU) return "decoding it took more CPU time than limits.max_decode_time";
-  return absl::StrCat("its decoder was killed by signal ", number, " (", ::strsignal(number), ")");
+  // What a decoder raises by its own doing comes from the picture.
+  bad.may_pass = number == SIGXCPU || number == SIGKILL || number == SIGTERM || number == SIGBUS;
+  bad.problem = number == SIGXCPU ? "decoding it took more CPU time than limits.max_decode_time"
+                                  : absl::StrCat("its decoder was killed by signal ", number, " (",
+                                                 ::strsignal(number), ")");
+  return bad;
 }
 
 }  // namespace
@@ -160,8 +171,8 @@ absl::StatusOr<DecodedPicture> DecoderPool::Decode(absl::string_view bytes,
                                                    const DecodeOrder& order,
                                                    const CallContext& call) {
   const int64_t cpu_seconds = absl::ToInt64Seconds(timeout_) + 1;
-  bool admitted = false;
-  std::string death;
+  int64_t admitted = 0;  // pixels
+  DecodedPicture bad;
   for (int i = 0; i < kTries; ++i) {
     ASSIGN_OR_RETURN(DecoderProcess process, Take(call));
     Conversation talk(process.socket.get(), timeout_, call);
@@ -176,10 +187,8 @@ absl::StatusOr<DecodedPicture> DecoderPool::Decode(absl::string_view bytes,
       RETURN_IF_ERROR(starter_->End(std::move(process)).status());
       return status;
     }
-    ASSIGN_OR_RETURN(death, Bury(std::move(process), status));
+    ASSIGN_OR_RETURN(bad, Bury(std::move(process), status));
   }
-  DecodedPicture bad;
-  bad.problem = std::move(death);
   return bad;
 }
 
@@ -208,17 +217,23 @@ absl::StatusOr<DecoderProcess> DecoderPool::Take(const CallContext& call) {
   return absl::UnavailableError("a decoder ended before it had begun; is memory left?");
 }
 
-absl::StatusOr<std::string> DecoderPool::Bury(DecoderProcess process, const absl::Status& why) {
+absl::StatusOr<DecodedPicture> DecoderPool::Bury(DecoderProcess process, const absl::Status& why) {
   ASSIGN_OR_RETURN(const int wait_status, starter_->End(std::move(process)));
   {
     std::lock_guard<std::mutex> lock(mutex_);
     ++lost_count_;
   }
+  DecodedPicture bad;
   if (absl::IsDeadlineExceeded(why)) {
-    return absl::StrCat("decoding it took longer than ", absl::FormatDuration(timeout_),
-                        ", limits.max_decode_time");
+    bad.problem = absl::StrCat("decoding it took longer than ", absl::FormatDuration(timeout_),
+                               ", limits.max_decode_time");
+    bad.may_pass = true;
+    return bad;
   }
-  if (why.message() == Conversation::Nonsense().message()) return std::string(why.message());
+  if (why.message() == Conversation::Nonsense().message()) {
+    bad.problem = std::string(why.message());
+    return bad;
+  }
   return DeathOf(wait_status);
 }
 

@@ -29,6 +29,8 @@ namespace sightline {
 struct DecodedPicture {
   std::vector<Pixels> pixels;  // one for each side that was asked for
   std::string problem;         // why there are none; empty if there are
+  // Whether the problem may be the machine's: it was slow, or its memory went elsewhere.
+  bool may_pass = false;
 };
 
 struct DecodeOrder {
@@ -56,13 +58,15 @@ class DecoderPool {
   absl::StatusOr<DecodedPicture> Decode(absl::string_view bytes, const DecodeOrder& order,
                                         const CallContext& call);
 
+  absl::Duration timeout() const { return timeout_; }
+
   // Decoders that were lost to their pictures.
   int64_t lost_count() const;
 
  private:
   absl::StatusOr<DecoderProcess> Take(const CallContext& call);
-  // What became of the decoder, in words.
-  absl::StatusOr<std::string> Bury(DecoderProcess process, const absl::Status& why);
+  // What became of the decoder, as its picture's problem.
+  absl::StatusOr<DecodedPicture> Bury(DecoderProcess process, const absl::Status& why);
 
   DecoderStarter* const starter_;
   const absl::Duration timeout_;

@@ -50,6 +50,10 @@ std::string EncodeSummary::Report() const {
   }
   absl::StrAppendFormat(&report, "  warnings  %d, of which %d are duplicate pictures\n",
                         warning_count, duplicate_count);
+  if (rolled_back) {
+    absl::StrAppend(&report, "  not published: it was rolled back; `sightlinectl publish` ",
+                    "publishes it on purpose\n");
+  }
   if (already_there) return report + "  written by an earlier run\n";
   absl::StrAppendFormat(&report, "  carried   %d images, %d captions%s\n", carried_image_count,
                         carried_caption_count, base.empty() ? "" : " from generation " + base);

@@ -23,6 +23,7 @@ struct EncodeSummary {
   std::string generation;
   bool already_there = false;  // an earlier run has written it: nothing was done
   bool published = false;
+  bool rolled_back = false;  // it was before this run, which therefore did not publish it again
   int worker = 0;
   int workers = 1;
 

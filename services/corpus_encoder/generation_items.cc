@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/types/optional.h"
 #include "common/base/status_macros.h"
 #include "services/corpus_encoder/unit_file.h"
 
@@ -100,26 +101,39 @@ class Collector {
   CollapseCheck image_check_, caption_check_;
 };
 
+// Where the picture and its captions lie in the base; none unless all do.
+absl::optional<CarriedPicture> FindCarried(const ScannedPicture& picture,
+                                           const BaseGeneration& base, const UnitContext& context) {
+  if (base.images == nullptr) return absl::nullopt;
+  CarriedPicture carried;
+  const auto image = base.images->Find(picture.item.item_id, ImageContentHash(picture, context));
+  if (!image.has_value()) return absl::nullopt;
+  carried.image = *image;
+  for (const CaptionItem& caption : CaptionItemsOf(picture.item, context.caption_language)) {
+    const auto place = base.captions->Find(caption.item_id, CaptionContentHash(caption, context));
+    if (!place.has_value()) return absl::nullopt;
+    carried.captions.push_back(*place);
+  }
+  return carried;
+}
+
 }  // namespace
+
+bool CarriesAny(absl::Span<const ScannedPicture> pictures, const BaseGeneration& base,
+                const UnitContext& context) {
+  return std::any_of(pictures.begin(), pictures.end(), [&](const ScannedPicture& picture) {
+    return FindCarried(picture, base, context).has_value();
+  });
+}
 
 CorpusDivision DivideCorpus(std::vector<ScannedPicture> pictures, const BaseGeneration& base,
                             const UnitContext& context) {
   CorpusDivision division;
   for (ScannedPicture& picture : pictures) {
-    CarriedPicture carried;
-    absl::optional<BaseIndex::Place> place;
-    if (base.images != nullptr) {
-      place = base.images->Find(picture.item.item_id, ImageContentHash(picture, context));
-    }
-    if (place.has_value()) carried.image = *place;
-    for (const CaptionItem& caption : CaptionItemsOf(picture.item, context.caption_language)) {
-      if (!place.has_value()) break;
-      place = base.captions->Find(caption.item_id, CaptionContentHash(caption, context));
-      if (place.has_value()) carried.captions.push_back(*place);
-    }
-    if (place.has_value()) {
-      carried.picture = std::move(picture);
-      division.carried.push_back(std::move(carried));
+    absl::optional<CarriedPicture> carried = FindCarried(picture, base, context);
+    if (carried.has_value()) {
+      carried->picture = std::move(picture);
+      division.carried.push_back(*std::move(carried));
     } else {
       division.fresh.push_back(std::move(picture));
     }

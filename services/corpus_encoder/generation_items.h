@@ -54,6 +54,10 @@ struct CorpusDivision {
 CorpusDivision DivideCorpus(std::vector<ScannedPicture> pictures, const BaseGeneration& base,
                             const UnitContext& context);
 
+// Whether DivideCorpus would carry anything over.
+bool CarriesAny(absl::Span<const ScannedPicture> pictures, const BaseGeneration& base,
+                const UnitContext& context);
+
 struct CollectOptions {
   std::string work_directory;
   int dimension = 0;

@@ -1,5 +1,6 @@
 #include "services/corpus_encoder/generation_writer.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include "common/bundle/generation.h"
 #include "common/bundle/publication.h"
 #include "common/bundle/shard_source.h"
+#include "common/log/log.h"
 #include "services/corpus_encoder/quarantine.h"
 
 namespace sightline {
@@ -85,16 +87,31 @@ absl::Status WriteShards(const GenerationSpec& spec, absl::Span<const Generation
 }
 
 // A run that was killed while it wrote a file has left it half, under a name that nobody
-// asks for; a generation is to hold its own files only.
-absl::Status RemoveHalfFiles(const std::string& directory) {
+// asks for.  A younger one may be another worker 0's, which is still writing it.
+constexpr absl::Duration kAbandoned = absl::Hours(1);
+
+bool IsAbandoned(const std::string& path, absl::Time now) {
+  struct stat info;
+  return absl::EndsWith(path, ".tmp") && ::stat(path.c_str(), &info) == 0 &&
+         now - absl::TimeFromTimespec(info.st_mtim) > kAbandoned;
+}
+
+absl::Status RemoveHalfFiles(const std::string& directory, absl::Time now) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFilesBelow(directory));
   for (const std::string& name : names) {
     const std::string path = JoinPath(directory, name);
-    if (absl::EndsWith(name, ".tmp") && ::unlink(path.c_str()) != 0 && errno != ENOENT) {
+    if (IsAbandoned(path, now) && ::unlink(path.c_str()) != 0 && errno != ENOENT) {
       return FileError("remove", path, errno);
     }
   }
   return absl::OkStatus();
+}
+
+bool WasRolledBack(const bundle::v1::CurrentGeneration& current, const std::string& generation) {
+  return std::any_of(current.previous().begin(), current.previous().end(),
+                     [&](const bundle::v1::Publication& publication) {
+                       return publication.generation() == generation && publication.rolled_back();
+                     });
 }
 
 }  // namespace
@@ -137,11 +154,24 @@ absl::StatusOr<WrittenGeneration> WriteGeneration(const GenerationSpec& spec,
   RETURN_IF_ERROR(WriteFileAtomically(JoinPath(directory, kWarningsFile), spec.warnings));
   RETURN_IF_ERROR(
       WriteFileAtomically(JoinPath(directory, kContentFile), ContentJson(spec.content)));
-  RETURN_IF_ERROR(RemoveHalfFiles(directory));
+  RETURN_IF_ERROR(RemoveHalfFiles(directory, call.clock()->Now()));
   RETURN_IF_ERROR(WriteGenerationManifest(spec.store, manifest));
   return WrittenGeneration{manifest.item_count(), BytesOf(manifest),
                            std::count(spec.quarantine.begin(), spec.quarantine.end(), '\n'),
                            /*already_there=*/false};
+}
+
+absl::StatusOr<bool> PublishWritten(const std::string& store, const std::string& index,
+                                    const std::string& generation, bool already_there) {
+  const absl::StatusOr<bundle::v1::CurrentGeneration> current = ReadCurrent(store, index);
+  if (current.ok() && current->generation() == generation) return true;
+  if (already_there && current.ok() && WasRolledBack(*current, generation)) {
+    Log(Severity::kWarning, "not published: it was rolled back",
+        {{"index", index}, {"generation", generation}});
+    return false;
+  }
+  RETURN_IF_ERROR(PublishGeneration(store, index, generation).status());
+  return true;
 }
 
 }  // namespace sightline

@@ -68,6 +68,11 @@ absl::StatusOr<WrittenGeneration> WriteGeneration(const GenerationSpec& spec,
                                                   absl::Span<const GenerationItem> items,
                                                   const CallContext& call, Progress* progress);
 
+// Publishes the generation unless CURRENT names it.  False, with a log line, if an earlier
+// run has written it (`already_there`) and it was rolled back since: that was on purpose.
+absl::StatusOr<bool> PublishWritten(const std::string& store, const std::string& index,
+                                    const std::string& generation, bool already_there);
+
 }  // namespace sightline
 
 #endif  // SIGHTLINE_SERVICES_CORPUS_ENCODER_GENERATION_WRITER_H_

@@ -23,7 +23,8 @@ constexpr int kRunAgain = 75;  // EX_TEMPFAIL
 
 int Fail(const char* what, const absl::Status& status) {
   Log(Severity::kError, what, {{"error", status}});
-  const bool again = absl::IsCancelled(status) || absl::IsDeadlineExceeded(status);
+  const bool again =
+      absl::IsCancelled(status) || absl::IsDeadlineExceeded(status) || absl::IsAborted(status);
   return again ? kRunAgain : kFailed;
 }
 

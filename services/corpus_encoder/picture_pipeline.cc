@@ -6,6 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/checksum.h"
 #include "common/base/status_macros.h"
+#include "services/corpus_encoder/decode_child.h"
+#include "services/corpus_encoder/picture_scanner.h"
 
 namespace sightline {
 
@@ -87,8 +89,10 @@ absl::Status PicturePipeline::DecodeOne(const ScannedPicture& picture, DecodedPi
   const absl::Time start = call_.clock()->Now();
   const absl::StatusOr<std::string> bytes =
       picture.reader->ReadPicture(picture.item, options_.limits.max_bytes);
+  if (!bytes.ok() && !BlamesPicture(bytes.status())) return bytes.status();
   const bool changed = !bytes.ok() || Sha256Hex(*bytes) != picture.sha256;
   if (changed) {
+    if (options_.on_change) options_.on_change(picture);
     return absl::AbortedError(absl::StrCat(
         Printable(picture.item.path), " changed while the job was running; run it again",
         bytes.ok() ? "" : absl::StrCat(" (", bytes.status().message(), ")")));
@@ -112,7 +116,7 @@ absl::Status PicturePipeline::Decode(const std::string& bytes, DecodedPicture* d
   }
   order.admit = [&](int64_t pixel_count) -> absl::Status {
     RETURN_IF_ERROR(Admit(pixel_count));
-    cost = pixel_count * kBytesPerPixel;
+    cost = pixel_count * kDecodeBytesPerPixel;
     return absl::OkStatus();
   };
   absl::StatusOr<DecodedPicture> picture = decoders_->Decode(bytes, order, call_);
@@ -132,7 +136,7 @@ absl::Status PicturePipeline::Decode(const std::string& bytes, DecodedPicture* d
 }
 
 absl::Status PicturePipeline::Admit(int64_t pixel_count) {
-  const int64_t cost = pixel_count * kBytesPerPixel;
+  const int64_t cost = pixel_count * kDecodeBytesPerPixel;
   std::unique_lock<std::mutex> lock(mutex_);
   // With nothing else in decoding there is nothing to wait for.
   changed_.wait(lock, [&] {

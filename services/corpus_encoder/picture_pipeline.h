@@ -4,7 +4,7 @@
 //   for (each unit) {
 //     ASSIGN_OR_RETURN(std::vector<DecodedPicture> pictures, pipeline.Next());
 //
-// Memory is bounded twice.  What is being decoded at one time, at kBytesPerPixel a pixel,
+// Memory is bounded twice.  What is being decoded at one time, at kDecodeBytesPerPixel,
 // stays below `max_decode_bytes` (a picture that is larger by itself is decoded alone);
 // and decoding stays at most `units_ahead` units ahead.  Decoded pictures wait in the
 // sizes to which the extractors have reduced them, a few hundred kilobytes each.
@@ -13,6 +13,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -33,15 +34,14 @@ struct PipelineOptions {
   int units_ahead = 2;
   int64_t max_decode_bytes = int64_t{512} << 20;
   DecodeLimits limits;
+  // Called, if it is set, on a thread of the pipeline with a picture that is not what was
+  // scanned.
+  std::function<void(const ScannedPicture&)> on_change;
 };
 
 // Next is for one thread.  The units' pictures and the extractors must outlive it.
 class PicturePipeline {
  public:
-  // Three bytes of the result; what decoders hold beside it, or, when they are done, a copy
-  // for a second extractor.
-  static constexpr int64_t kBytesPerPixel = 8;
-
   // Starts at once.  `decoders` must outlive it.
   PicturePipeline(std::vector<WorkUnit> units, const PipelineOptions& options,
                   std::vector<const RegionExtractor*> extractors, DecoderPool* decoders,
@@ -54,10 +54,9 @@ class PicturePipeline {
   PicturePipeline& operator=(const PicturePipeline&) = delete;
 
   // The pictures of the next unit, in its order, each as every extractor reduces it, when
-  // all are decoded.  Aborted if a
-  // picture has changed since it was scanned; CANCELLED if the call is; what a reader
-  // returned for trouble of the machine.  After an error, and after the last unit, it may
-  // not be called again.
+  // all are decoded.  Aborted if a picture has changed since it was scanned; CANCELLED if the
+  // call is; what a reader returned for trouble of the machine.  After an error, and after the last
+  // unit, it may not be called again.
   absl::StatusOr<std::vector<DecodedPicture>> Next();
 
   // Sums over all threads so far.

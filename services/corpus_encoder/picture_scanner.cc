@@ -11,12 +11,6 @@
 namespace sightline {
 namespace {
 
-// Errors that say something of the picture, not of the machine.
-bool BlamesPicture(const absl::Status& status) {
-  return absl::IsInvalidArgument(status) || absl::IsNotFound(status) ||
-         absl::IsPermissionDenied(status) || absl::IsFailedPrecondition(status);
-}
-
 class PictureScanner {
  public:
   PictureScanner(absl::Span<const ScannedPicture> pictures, const ScanOptions& options,
@@ -79,6 +73,11 @@ class PictureScanner {
 };
 
 }  // namespace
+
+bool BlamesPicture(const absl::Status& status) {
+  return absl::IsInvalidArgument(status) || absl::IsNotFound(status) ||
+         absl::IsPermissionDenied(status) || absl::IsFailedPrecondition(status);
+}
 
 absl::StatusOr<PictureScan> ScanPictures(absl::Span<const ScannedPicture> pictures,
                                          const ScanOptions& options, const CallContext& call,

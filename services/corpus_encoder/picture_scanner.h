@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
@@ -24,6 +25,9 @@ struct PictureScan {
   absl::Duration await_time;         // for other workers
   std::vector<std::string> files;    // of the work folder that it is in, if it is
 };
+
+// Whether an error of reading says something of the picture, not of the machine.
+bool BlamesPicture(const absl::Status& status);
 
 // Reads `pictures` on the threads that `options` gives, each picture an Advance of
 // `progress`.  Trouble of the machine is an error, trouble with a picture a reason.

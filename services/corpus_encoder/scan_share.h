@@ -6,8 +6,8 @@
 //
 //   scan   bytes, JSON: {"hash", "pictures": [sha256 or {"rejected": reason}...]}
 //
-// named by the hash of the stretch: ids, paths and versions (size and modification time)
-// of its pictures.  So a worker that was killed reads one stretch again at most, and what
+// named by the hash of the stretch: ids, paths and versions (CorpusReader::PictureVersion) of
+// its pictures.  So a worker that was killed reads one stretch again at most, and what
 // an earlier run has left is used only while no file of the stretch has changed.
 #ifndef SIGHTLINE_SERVICES_CORPUS_ENCODER_SCAN_SHARE_H_
 #define SIGHTLINE_SERVICES_CORPUS_ENCODER_SCAN_SHARE_H_

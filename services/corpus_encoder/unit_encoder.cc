@@ -77,6 +77,7 @@ absl::Status EncodePictures(const CorpusModels& models, std::vector<DecodedPictu
   std::vector<size_t> indexes;
   for (size_t i = 0; i < pictures.size(); ++i) {
     rows[i].rejected = std::move(pictures[i].problem);
+    rows[i].may_pass = pictures[i].may_pass;
     if (rows[i].rejected.empty()) indexes.push_back(i);
   }
   if (indexes.empty()) return absl::OkStatus();

@@ -21,6 +21,7 @@ Json Describe(const std::vector<UnitRow>& rows) {
     Json entry = {{"id", row.item_id}};
     if (!row.rejected.empty()) {
       entry["rejected"] = row.rejected;
+      entry["may_pass"] = row.may_pass;
     } else {
       Json& tensors = entry["tensors"] = Json::array();
       for (const FeatureTensor& tensor : row.features.tensors) {
@@ -110,6 +111,7 @@ class UnitFileParser {
       ASSIGN_OR_RETURN(row.item_id, Text(entry, "id"));
       if (entry.contains("rejected")) {
         ASSIGN_OR_RETURN(row.rejected, Text(entry, "rejected"));
+        file_.may_pass_ = file_.may_pass_ || entry.value("may_pass", Json()) == true;
       } else {
         if (next_row_ >= file_.embeddings_->shape[0]) {
           return absl::DataLossError("an embedding is missing");

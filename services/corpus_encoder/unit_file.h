@@ -3,7 +3,7 @@
 // `<work folder>/<unit hash>.unit`, a container (common/bundle/container.h):
 //
 //   unit        bytes, JSON: {"hash", "dimension", "images": [row...], "captions": [row...]}
-//               where a row is {"id", "rejected": reason} or
+//               where a row is {"id", "rejected": reason, "may_pass"} or
 //               {"id", "tensors": [{"name", "dtype", "rows", "columns"}...]}
 //   embeddings  fp32 [rows not rejected, dimension], images before captions
 //   tensors     bytes, one tensor's after another
@@ -37,6 +37,7 @@ struct UnitRow {
   std::string rejected;          // why it is not in the index; empty if it is
   std::vector<float> embedding;  // empty if rejected
   ItemFeatures features;         // without tensors if rejected or without cross-encoder
+  bool may_pass = false;         // rejected for what may be the machine's fault
 };
 
 struct UnitResult {
@@ -73,6 +74,10 @@ class UnitFile {
                                                         absl::string_view hash, int dimension,
                                                         bool verify);
 
+  // Whether an item was rejected for what may be the machine's fault: time or memory that was
+  // not there.  Whoever finds the unit again may try again.
+  bool may_pass() const { return may_pass_; }
+
   // As in UnitResult.
   const std::vector<Row>& images() const { return images_; }
   const std::vector<Row>& captions() const { return captions_; }
@@ -89,6 +94,7 @@ class UnitFile {
   const Section* embeddings_ = nullptr;
   absl::string_view tensors_;
   std::vector<Row> images_, captions_;
+  bool may_pass_ = false;
 };
 
 }  // namespace sightline

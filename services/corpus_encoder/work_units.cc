@@ -9,7 +9,7 @@ namespace sightline {
 namespace {
 
 // Changes with anything in this program that changes a unit's result or its file.
-constexpr absl::string_view kUnitFormat = "sightline unit 3";
+constexpr absl::string_view kUnitFormat = "sightline unit 4";
 
 uint32_t IdHash(absl::string_view id) {
   Sha256 hash;
@@ -32,6 +32,7 @@ void Begin(absl::string_view what, const UnitContext& context, FieldHash& hash) 
   hash.AddNumber(context.limits.max_bytes);
   hash.AddNumber(context.limits.max_pixels);
   hash.AddNumber(context.limits.max_side);
+  hash.AddNumber(absl::ToInt64Milliseconds(context.max_decode_time));
 }
 
 std::string HashOf(absl::Span<const ScannedPicture> pictures, const UnitContext& context) {

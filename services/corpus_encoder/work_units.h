@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "common/image/decode.h"
 #include "services/corpus_encoder/corpus_scan.h"
@@ -25,6 +26,7 @@ struct UnitContext {
   std::string reranker;  // empty: none
   bool deterministic = false;
   DecodeLimits limits;
+  absl::Duration max_decode_time = absl::Seconds(60);
   std::string caption_language = "en";
 };
 

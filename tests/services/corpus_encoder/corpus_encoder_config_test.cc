@@ -138,10 +138,13 @@ TEST_CASE("a worker's number is its pod's completion index, unless it is given")
   ::setenv("JOB_COMPLETION_INDEX", "2", 1);
   REQUIRE(Read(job + "workers: 3\n")->job.share.worker == 2);
   REQUIRE(Read(job + "workers: 3\nworker: 1\n")->job.share.worker == 1);
-  REQUIRE(Read(job)->job.share.worker == 0);  // alone, whatever the pod is called
+  REQUIRE_THAT(problem(""),
+               Catch::Contains("JOB_COMPLETION_INDEX is 2") && Catch::Contains("completions"));
   REQUIRE_THAT(problem("workers: 2\n"), Catch::Contains("must be below workers"));
   ::setenv("JOB_COMPLETION_INDEX", "two", 1);
   REQUIRE_THAT(problem("workers: 3\n"), Catch::Contains("JOB_COMPLETION_INDEX"));
+  ::setenv("JOB_COMPLETION_INDEX", "0", 1);
+  REQUIRE(Read(job)->job.share.worker == 0);
   ::unsetenv("JOB_COMPLETION_INDEX");
 }
 

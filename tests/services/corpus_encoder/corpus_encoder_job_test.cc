@@ -1,6 +1,7 @@
 #include "services/corpus_encoder/corpus_encoder_job.h"
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
@@ -174,6 +175,13 @@ TEST_CASE("half-written files and damaged units of a killed job are made anew") 
   std::filesystem::remove(generation + "/manifest.json");
   const std::string shard = generation + "/" + ShardFileName(0, 2, "vectors");
   std::filesystem::resize_file(shard, 100);
+  // The younger of two half files may be somebody else's at work.
+  for (const char* name : {"/old.tmp", "/young.tmp"}) {
+    REQUIRE(WriteFileAtomically(generation + name, "half").ok());
+  }
+  std::filesystem::last_write_time(
+      generation + "/old.tmp",
+      std::filesystem::last_write_time(generation + "/young.tmp") - std::chrono::hours(2));
   const std::string work = store.path() + "/work/images/";
   std::vector<std::string> units;
   const std::vector<std::string> names = *ListDirectory(work);
@@ -191,6 +199,8 @@ TEST_CASE("half-written files and damaged units of a killed job are made anew") 
   REQUIRE(resumed->reused_unit_count == resumed->unit_count - 2);
   REQUIRE(Published(store) == Published(whole));
   REQUIRE(!FileExists(work + "0.unit.123.tmp"));
+  REQUIRE(!FileExists(generation + "/old.tmp"));
+  REQUIRE(FileExists(generation + "/young.tmp"));
 }
 
 TEST_CASE("a changed corpus is a new generation with the old one as parent, little encoded") {
@@ -315,7 +325,7 @@ TEST_CASE("the embeddings and features of every item are those that the model ga
 TEST_CASE("two jobs do not work on one index at a time") {
   TempDir store;
   REQUIRE(MakeDirectories(store.path() + "/work/images").ok());
-  const auto lock = WorkLock::Take(store.path() + "/work/images", WorkShare());
+  const auto lock = WorkLock::Take(store.path() + "/work/images", WorkShare(), "job");
   REQUIRE(lock.ok());
   const absl::Status status = Run(Options(store), Corpus(5)).status();
   REQUIRE(absl::IsFailedPrecondition(status));

@@ -1,8 +1,13 @@
 #include "services/corpus_encoder/corpus_scan.h"
 
+#include <filesystem>
+#include <thread>
+
 #include "catch2/catch.hpp"
 #include "common/base/checksum.h"
+#include "common/base/files.h"
 #include "tests/services/corpus_encoder/fake_corpus.h"
+#include "tests/support/temp_dir.h"
 
 namespace sightline {
 namespace {
@@ -58,6 +63,61 @@ TEST_CASE("what cannot be read is quarantined, trouble of the machine is an erro
   REQUIRE(absl::IsUnavailable(Scan(Corpora(corpus)).status()));
   corpus.list_error = absl::NotFoundError("no folder");
   REQUIRE(absl::IsNotFound(Scan(Corpora(corpus)).status()));
+}
+
+// One picture in a file, with the version that files have.
+class FileCorpus : public CorpusReader {
+ public:
+  explicit FileCorpus(std::string path) : path_(std::move(path)) {}
+  absl::StatusOr<CorpusListing> List() const override {
+    CorpusListing listing;
+    listing.items.push_back({"a", path_, {}, {}});
+    return listing;
+  }
+  absl::StatusOr<std::string> ReadPicture(const CorpusItem& item,
+                                          int64_t max_bytes) const override {
+    return ReadPictureFile(item.path, max_bytes);
+  }
+
+ private:
+  const std::string path_;
+};
+
+// By two workers that share a folder.
+std::string ShaByTwo(const TempDir& dir, const std::string& path) {
+  std::string sha256[2];
+  std::vector<std::thread> threads;
+  for (int worker = 0; worker < 2; ++worker) {
+    threads.emplace_back([&, worker] {
+      std::vector<std::unique_ptr<CorpusReader>> corpora;
+      corpora.push_back(std::make_unique<FileCorpus>(path));
+      ScanOptions options;
+      options.share = {worker, 2};
+      options.work_directory = dir.path();
+      options.await.poll_period = absl::Milliseconds(1);
+      Progress progress({}, Clock::Real());
+      const auto scan = ScanCorpora(corpora, options, CallContext::Unbounded(), &progress);
+      if (scan.ok() && scan->pictures.size() == 1) sha256[worker] = scan->pictures[0].sha256;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  REQUIRE(sha256[0] == sha256[1]);
+  return sha256[0];
+}
+
+TEST_CASE("a picture replaced by one of equal size and age is scanned anew") {
+  TempDir work, pictures;
+  const std::string path = pictures.File("a.png");
+  REQUIRE(WriteFileAtomically(path, "old").ok());
+  REQUIRE(ShaByTwo(work, path) == Sha256Hex("old"));
+  const auto age = std::filesystem::last_write_time(path);
+  const std::string before = FileVersion(path);
+  // The kernel's clock may not have ticked since.
+  while (FileVersion(path) == before) {
+    REQUIRE(WriteFileAtomically(path, "new").ok());
+    std::filesystem::last_write_time(path, age);
+  }
+  REQUIRE(ShaByTwo(work, path) == Sha256Hex("new"));
 }
 
 TEST_CASE("one id in two corpora is an error that names both paths") {

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <thread>
 
@@ -17,7 +18,7 @@ namespace {
 
 // What happens to a picture is in its width.
 constexpr int kCrash = 101, kAbort = 102, kHang = 103, kSpin = 104, kAllocate = 105, kExit = 106,
-              kWriteNonsense = 107;
+              kWriteNonsense = 107, kGrow = 108, kShort = 109, kLong = 110;
 
 absl::StatusOr<Pixels> DecodeHostile(absl::string_view bytes, const DecodeLimits& limits) {
   absl::StatusOr<Pixels> pixels = DecodeImage(bytes, limits);
@@ -40,6 +41,14 @@ absl::StatusOr<Pixels> DecodeHostile(absl::string_view bytes, const DecodeLimits
       ::_exit(7);
     case kWriteNonsense:
       pixels->width = -1;
+      break;
+    case kGrow:
+      return Gradient(200, 200);
+    case kShort:
+      pixels->rgb.pop_back();
+      break;
+    case kLong:
+      pixels->rgb.push_back('x');
       break;
   }
   return pixels;
@@ -113,6 +122,41 @@ TEST_CASE("a picture that takes its decoder down costs itself, the next one deco
   REQUIRE(decoders.pool()->lost_count() == 8);  // each is tried twice
   REQUIRE(Decode(decoders, 5)->problem.empty());
   REQUIRE(decoders.pool()->lost_count() == 8);
+}
+
+TEST_CASE("a decoder that sends more or less than its header said is not believed") {
+  TestDecoders decoders(DecodeHostile, absl::Seconds(1));
+  REQUIRE_THAT(ProblemOf(decoders, kGrow), Catch::Contains("makes no sense"));
+  REQUIRE(!ProblemOf(decoders, kShort).empty());
+  // The byte too many is taken for the next answer, which is then tried again.
+  static_cast<void>(Decode(decoders, kLong));
+  const auto next = Decode(decoders, 5);
+  REQUIRE(next->problem.empty());
+  REQUIRE(next->pixels[0].rgb == Gradient(5, 3).rgb);
+}
+
+TEST_CASE(
+    "a decoder offers itself when the machine runs out of memory, and has only what it needs") {
+  TestDecoders decoders([](absl::string_view bytes, const DecodeLimits& limits) {
+    absl::StatusOr<Pixels> pixels = DecodeImage(bytes, limits);
+    int score = 0;
+    if (std::FILE* file = std::fopen("/proc/self/oom_score_adj", "r")) {
+      if (std::fscanf(file, "%d", &score) != 1) score = -1;
+      std::fclose(file);
+    }
+    if (score != 1000) ::_exit(8);
+    // A small picture has no room for this, though the limits would.
+    std::string more(size_t{100} << 20, 'x');
+    pixels->rgb[0] = static_cast<uint8_t>(more.back());
+    return pixels;
+  });
+  DecodeOrder order = Order();
+  order.limits.max_pixels = 60'000'000;
+  const auto picture =
+      decoders.pool()->Decode(EncodePng(Gradient(8, 5)), order, CallContext::Unbounded());
+  REQUIRE(picture.ok());
+  REQUIRE_THAT(picture->problem, Catch::Contains("more memory"));
+  REQUIRE(picture->may_pass);
 }
 
 TEST_CASE("a picture that hangs, in vain or at work, is given up") {

@@ -39,7 +39,7 @@ class FakeCorpus : public CorpusReader {
   }
 
   std::string PictureVersion(const CorpusItem& item) const override {
-    return Sha256Hex(pictures.at(item.item_id));
+    return version.empty() ? Sha256Hex(pictures.at(item.item_id)) : version;
   }
 
   void Add(const std::string& id, const std::string& bytes,
@@ -71,6 +71,7 @@ class FakeCorpus : public CorpusReader {
   std::map<std::string, std::string> pictures;
   std::map<std::string, absl::Status> read_errors;
   absl::Status list_error;
+  std::string version;  // of all pictures, changed or not; empty: as they change
   std::function<void(const CorpusItem&)> before_read;
 };
 

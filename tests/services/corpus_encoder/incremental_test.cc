@@ -1,4 +1,5 @@
 // Runs that carry over what has not changed.
+#include <csignal>
 #include <regex>
 
 #include "catch2/catch.hpp"
@@ -141,18 +142,35 @@ TEST_CASE("a base of another model is left alone, or refused when it was asked f
   REQUIRE_THAT(std::string(refused.message()), Catch::Contains("has the encoder aaa"));
 }
 
-TEST_CASE("a base that is damaged is found before anything of it is carried over") {
-  TempDir store;
-  const auto first = Run(store, Before());
-  const std::string path = store.path() + "/indexes/images/generations/" + first->generation +
+// Flips a bit that only the checksums see.
+void Damage(const TempDir& store, const std::string& generation) {
+  const std::string path = store.path() + "/indexes/images/generations/" + generation +
                            "/shards/00000-of-00002.features";
   std::string bytes = *ReadFile(path);
   bytes[bytes.size() - 9] = static_cast<char>(bytes[bytes.size() - 9] ^ 1);
   REQUIRE(WriteFileAtomically(path, bytes).ok());
-  const absl::Status status = Run(store, After()).status();
-  REQUIRE(absl::IsDataLoss(status));
+}
+
+TEST_CASE("a damaged base is left alone before anything is encoded, or refused when named") {
+  TempDir store;
+  const auto first = Run(store, Before());
+  Damage(store, first->generation);
+  REQUIRE(absl::IsDataLoss(Run(store, After(), first->generation).status()));
   REQUIRE(ReadCurrent(store.path(), "images")->generation() == first->generation);
-  REQUIRE(Run(store, After(), "none").ok());
+  const auto second = Run(store, After());
+  REQUIRE(second.ok());
+  REQUIRE(second->carried_image_count == 0);
+}
+
+TEST_CASE("what is damaged in a base does not matter when nothing is carried over") {
+  TempDir store;
+  const auto first = Run(store, Before());
+  Damage(store, first->generation);
+  FakeCorpus other;
+  for (int i = 0; i < 3; ++i) other.Add(absl::StrCat("q/", i), EncodePng(Gradient(9, 3 + i)));
+  const auto second = Run(store, other, first->generation);
+  REQUIRE(second.ok());
+  REQUIRE(second->base == first->generation);
 }
 
 TEST_CASE("a caption that was refused before is tried again, with its picture") {
@@ -165,6 +183,48 @@ TEST_CASE("a caption that was refused before is tried again, with its picture") 
   REQUIRE(second.ok());
   REQUIRE(second->encoded_image_count == 2);
   REQUIRE(second->quarantined_caption_count == 1);
+}
+
+TEST_CASE("a repeated run does not undo a rollback") {
+  TempDir store;
+  const auto first = Run(store, Before());
+  const auto second = Run(store, After());
+  REQUIRE(second.ok());
+  REQUIRE(RollBackGeneration(store.path(), "images").ok());
+  const auto again = Run(store, After());
+  REQUIRE(again.ok());
+  REQUIRE(!again->published);
+  REQUIRE_THAT(again->Report(), Catch::Contains("rolled back") && Catch::Contains("publish"));
+  REQUIRE(ReadCurrent(store.path(), "images")->generation() == first->generation);
+  REQUIRE(ReadCurrent(store.path(), "captions")->generation() == second->generation);
+  // What was served before the one that is now may be published again by a run.
+  REQUIRE(PublishGeneration(store.path(), "images", second->generation).ok());
+  REQUIRE(Run(store, Before())->published);
+  REQUIRE(ReadCurrent(store.path(), "images")->generation() == first->generation);
+}
+
+TEST_CASE("a picture that the machine had no time for is tried again by the next run") {
+  TempDir store, whole;
+  FakeCorpus corpus = Before();
+  corpus.Add("q/slow", EncodePng(Gradient(77, 77)), {"takes long"});
+  CorpusEncoderOptions options = TestJobOptions(store.path());
+  // As if the job had been killed after it: too much is bad, and nothing is written.
+  options.max_quarantine_share = 0;
+  {
+    TestDecoders decoders([](absl::string_view bytes, const DecodeLimits& limits) {
+      absl::StatusOr<Pixels> pixels = DecodeImage(bytes, limits);
+      if (pixels.ok() && pixels->width == 77) ::raise(SIGKILL);
+      return pixels;
+    });
+    const absl::Status bad = RunTestJob(options, corpus, decoders.pool()).status();
+    REQUIRE(absl::IsFailedPrecondition(bad));
+  }
+  TestDecoders decoders;
+  const auto summary = RunTestJob(options, corpus, decoders.pool());
+  REQUIRE(summary.ok());
+  REQUIRE(summary->reused_unit_count == summary->unit_count - 1);
+  REQUIRE(Run(whole, corpus).ok());
+  REQUIRE(PublishedFiles(store.path()) == PublishedFiles(whole.path()));
 }
 
 }  // namespace

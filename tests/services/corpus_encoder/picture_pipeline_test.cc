@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <set>
+#include <stdexcept>
 
 #include "catch2/catch.hpp"
 #include "common/base/checksum.h"
@@ -144,6 +145,19 @@ TEST_CASE("a small budget decodes one picture after another and still gets to th
   PicturePipeline pipeline(work.units, options, {&whole}, decoders.pool(),
                            CallContext::Unbounded());
   for (size_t i = 0; i < work.units.size(); ++i) REQUIRE(pipeline.Next().ok());
+}
+
+TEST_CASE("trouble of the machine is passed on, and no change of the picture") {
+  TestDecoders decoders;
+  FakeCorpus corpus;
+  corpus.AddMany(3);
+  const Work work(corpus, 5);
+  corpus.read_errors["p/1"] = absl::ResourceExhaustedError("too many open files");
+  PipelineOptions options;
+  options.on_change = [](const ScannedPicture&) { throw std::logic_error("nothing changed"); };
+  PicturePipeline pipeline(work.units, options, {&whole}, decoders.pool(),
+                           CallContext::Unbounded());
+  REQUIRE(absl::IsResourceExhausted(pipeline.Next().status()));
 }
 
 TEST_CASE("a picture that changed since the scan stops the job") {

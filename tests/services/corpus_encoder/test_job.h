@@ -38,14 +38,14 @@ inline absl::StatusOr<EncodeSummary> RunTestJob(const CorpusEncoderOptions& opti
   return job.Run(call);
 }
 
-// Everything that is published in `store`, by path; without what a publication that was
-// killed leaves beside CURRENT, which nobody reads.
+// Everything that is published in `store`, by path; without what a run that was killed
+// leaves half written, which nobody reads.
 inline std::map<std::string, std::string> PublishedFiles(const std::string& store) {
   std::map<std::string, std::string> files;
   const std::string root = store + "/indexes";
   const std::vector<std::string> names = *ListFilesBelow(root);
   for (const std::string& name : names) {
-    if (absl::StrContains(name, "/CURRENT.")) continue;
+    if (absl::EndsWith(name, ".tmp")) continue;
     if (!absl::StrContains(name, ".publishing")) files[name] = *ReadFile(JoinPath(root, name));
   }
   return files;

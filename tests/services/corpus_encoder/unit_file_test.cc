@@ -59,6 +59,17 @@ absl::StatusOr<UnitResult> ReadUnitFile(const std::string& path, const char* has
   return result;
 }
 
+TEST_CASE("a unit knows whether an item was rejected for what may pass") {
+  TempDir dir;
+  const std::string path = UnitFilePath(dir.path(), kHash);
+  UnitResult result = Sample();
+  for (const bool may_pass : {false, true}) {
+    result.images[1].may_pass = may_pass;
+    REQUIRE(WriteUnitFile(path, kHash, kDimension, result).ok());
+    REQUIRE((*UnitFile::Open(path, kHash, kDimension, true))->may_pass() == may_pass);
+  }
+}
+
 // Without the syncing that a real write pays for.
 void Overwrite(const std::string& path, const std::string& content) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << content;

@@ -95,6 +95,7 @@ TEST_CASE("all that a result depends on is in the hash, and nothing else") {
   REQUIRE(with([](UnitContext& c) { c.reranker = "n"; }));
   REQUIRE(with([](UnitContext& c) { c.deterministic = true; }));
   REQUIRE(with([](UnitContext& c) { c.limits.max_pixels = 7; }));
+  REQUIRE(with([](UnitContext& c) { c.max_decode_time = absl::Seconds(7); }));
   REQUIRE(with([](UnitContext& c) { c.caption_language = "de"; }));
 }
 

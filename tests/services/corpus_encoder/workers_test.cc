@@ -1,9 +1,16 @@
 // Several workers on one store, as threads.
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <chrono>
 #include <filesystem>
 #include <thread>
 
 #include "catch2/catch.hpp"
+#include "common/base/descriptor.h"
 #include "common/bundle/generation.h"
+#include "services/corpus_encoder/base_choice.h"
+#include "services/corpus_encoder/work_folder.h"
 #include "services/corpus_encoder/work_lock.h"
 #include "tests/services/corpus_encoder/test_decoders.h"
 #include "tests/services/corpus_encoder/test_job.h"
@@ -99,6 +106,30 @@ TEST_CASE("a worker that comes late, or again, finds its work done") {
   REQUIRE(PublishedFiles(store.path()) == before);
 }
 
+TEST_CASE("a scan that has proved wrong is made anew by the next run") {
+  TempDir store, alone;
+  FakeCorpus corpus = Corpus();
+  corpus.version = "always the same";
+  REQUIRE(RunAll(store.path(), corpus, 2)[0].ok());
+  std::filesystem::remove_all(store.path() + "/indexes");
+  const std::vector<std::string> names = *ListDirectory(store.path() + "/work/images");
+  for (const std::string& name : names) {
+    if (absl::EndsWith(name, ".unit")) std::filesystem::remove(store.File("work/images/" + name));
+  }
+  corpus.pictures["p/7"] = EncodePng(Gradient(31, 31));
+  TestDecoders decoders;
+  int aborted = 0;
+  for (const int worker : {1, 0}) {
+    CorpusEncoderOptions options = Options(store.path(), worker, 2);
+    options.await.stall_timeout = absl::ZeroDuration();
+    if (absl::IsAborted(RunTestJob(options, corpus, decoders.pool()).status())) ++aborted;
+  }
+  REQUIRE(aborted == 1);
+  for (const auto& summary : RunAll(store.path(), corpus, 2)) REQUIRE(summary.ok());
+  REQUIRE(RunTestJob(Options(alone.path(), 0, 1), corpus, decoders.pool()).ok());
+  REQUIRE(PublishedFiles(store.path()) == PublishedFiles(alone.path()));
+}
+
 // Runs worker 0 of two until it has given the other up.
 absl::Status RunUntilStalled(const std::string& store, DecoderPool* decoders) {
   FakeClock clock;
@@ -112,7 +143,7 @@ absl::Status RunUntilStalled(const std::string& store, DecoderPool* decoders) {
   return status;
 }
 
-TEST_CASE("a worker that is gone is named with what it owes, and running it again is enough") {
+TEST_CASE("a worker that is gone is named with what it owes, or replaced when nobody is left") {
   TempDir whole, store;
   REQUIRE(RunAll(whole.path(), Corpus(), 2)[0].ok());
   TestDecoders first, second;
@@ -135,16 +166,22 @@ TEST_CASE("a worker that is gone is named with what it owes, and running it agai
     std::filesystem::remove(JoinPath(work, name));
     ++removed;
   }
-  const absl::Status no_units = RunUntilStalled(store.path(), first.pool());
-  REQUIRE(absl::IsDeadlineExceeded(no_units));
-  REQUIRE_THAT(
-      std::string(no_units.message()),
-      Catch::Contains(absl::StrCat("worker 1: ", removed, " missing")) && Catch::Contains(".unit"));
-
-  REQUIRE(RunTestJob(Options(store.path(), 1, 2), Corpus(), first.pool()).ok());
-  const auto summary = RunTestJob(Options(store.path(), 0, 2), Corpus(), second.pool());
+  {
+    // Somebody else is at work and may still make them.
+    const Descriptor other(::open((work + "/LOCK").c_str(), O_RDWR | O_CLOEXEC));
+    REQUIRE(::flock(other.get(), LOCK_SH) == 0);
+    const absl::Status no_units = RunUntilStalled(store.path(), first.pool());
+    REQUIRE(absl::IsDeadlineExceeded(no_units));
+    REQUIRE_THAT(std::string(no_units.message()),
+                 Catch::Contains(absl::StrCat("worker 1: ", removed, " missing")) &&
+                     Catch::Contains(".unit"));
+  }
+  // With nobody left, worker 0 makes them itself.
+  CorpusEncoderOptions impatient = Options(store.path(), 0, 2);
+  impatient.await.stall_timeout = absl::ZeroDuration();
+  const auto summary = RunTestJob(impatient, Corpus(), second.pool());
   REQUIRE(summary.ok());
-  REQUIRE(summary->encoded_image_count == 0);
+  REQUIRE(summary->encoded_image_count > 0);
   REQUIRE(PublishedFiles(store.path()) == PublishedFiles(whole.path()));
 }
 
@@ -160,7 +197,7 @@ TEST_CASE("a scan of files that have changed since is not taken over") {
   REQUIRE(PublishedFiles(store.path()) == PublishedFiles(alone.path()));
 }
 
-TEST_CASE("a damaged unit of another worker is named, and that worker makes it anew") {
+TEST_CASE("a damaged unit of another worker is made anew when nobody else is at work") {
   TempDir whole, store;
   REQUIRE(RunAll(whole.path(), Corpus(), 2)[0].ok());
   REQUIRE(RunAll(store.path(), Corpus(), 2)[0].ok());
@@ -176,25 +213,88 @@ TEST_CASE("a damaged unit of another worker is named, and that worker makes it a
   bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
   REQUIRE(WriteFileAtomically(path, bytes).ok());
   TestDecoders decoders;
-  const absl::Status status =
-      RunTestJob(Options(store.path(), 0, 2), Corpus(), decoders.pool()).status();
-  REQUIRE(absl::IsDataLoss(status));
-  REQUIRE_THAT(std::string(status.message()), Catch::Contains(damaged));
-  for (const int worker : {1, 0}) {
-    REQUIRE(RunTestJob(Options(store.path(), worker, 2), Corpus(), decoders.pool()).ok());
+  {
+    const Descriptor other(::open(store.File("work/images/LOCK").c_str(), O_RDWR | O_CLOEXEC));
+    REQUIRE(::flock(other.get(), LOCK_SH) == 0);
+    const absl::Status status =
+        RunTestJob(Options(store.path(), 0, 2), Corpus(), decoders.pool()).status();
+    REQUIRE(absl::IsDataLoss(status));
+    REQUIRE_THAT(std::string(status.message()), Catch::Contains(damaged));
   }
+  REQUIRE(RunTestJob(Options(store.path(), 0, 2), Corpus(), decoders.pool()).ok());
   REQUIRE(PublishedFiles(store.path()) == PublishedFiles(whole.path()));
 }
 
 TEST_CASE("one worker number is taken once, a folder by one job or by workers") {
   TempDir dir;
-  const auto first = WorkLock::Take(dir.path(), {0, 2});
+  const auto first = WorkLock::Take(dir.path(), {0, 2}, "job");
   REQUIRE(first.ok());
-  REQUIRE(WorkLock::Take(dir.path(), {1, 2}).ok());
-  const absl::Status twice = WorkLock::Take(dir.path(), {0, 2}).status();
+  REQUIRE(WorkLock::Take(dir.path(), {1, 2}, "job").ok());
+  const absl::Status twice = WorkLock::Take(dir.path(), {0, 2}, "job").status();
   REQUIRE(absl::IsFailedPrecondition(twice));
   REQUIRE_THAT(std::string(twice.message()), Catch::Contains("as worker 0"));
-  REQUIRE(absl::IsFailedPrecondition(WorkLock::Take(dir.path(), {0, 1}).status()));
+  REQUIRE(absl::IsFailedPrecondition(WorkLock::Take(dir.path(), {0, 1}, "job").status()));
+}
+
+TEST_CASE("workers of another job are refused until the first job has ended") {
+  TempDir dir;
+  {
+    const auto first = WorkLock::Take(dir.path(), {0, 2}, "job");
+    REQUIRE(first.ok());
+    const absl::Status other = WorkLock::Take(dir.path(), {1, 2}, "other").status();
+    REQUIRE(absl::IsFailedPrecondition(other));
+    REQUIRE_THAT(std::string(other.message()), Catch::Contains("another job is at work"));
+    REQUIRE(WorkLock::Take(dir.path(), {1, 2}, "job").ok());
+  }
+  REQUIRE(WorkLock::Take(dir.path(), {1, 2}, "other").ok());
+}
+
+TEST_CASE("stale files go when nobody else is at work, and were there before the job") {
+  TempDir dir;
+  REQUIRE(WriteFileAtomically(dir.File("old.unit"), "").ok());
+  REQUIRE(WriteFileAtomically(dir.File("wanted.unit"), "").ok());
+  REQUIRE(WriteFileAtomically(dir.File("new.unit"), "").ok());
+  const auto now = std::filesystem::last_write_time(dir.File("new.unit"));
+  std::filesystem::last_write_time(dir.File("new.unit"), now + std::chrono::hours(1));
+  auto lock = WorkLock::Take(dir.path(), {0, 2}, "job");
+  REQUIRE(lock.ok());
+  {
+    const auto other = WorkLock::Take(dir.path(), {1, 2}, "job");
+    RemoveStaleFiles(dir.path(), {"wanted.unit"}, *lock);
+    REQUIRE(FileExists(dir.File("old.unit")));
+    // Having asked, it still holds its share.
+    REQUIRE(absl::IsFailedPrecondition(WorkLock::Take(dir.path(), {0, 1}, "job").status()));
+  }
+  RemoveStaleFiles(dir.path(), {"wanted.unit"}, *lock);
+  REQUIRE(!FileExists(dir.File("old.unit")));
+  REQUIRE(FileExists(dir.File("wanted.unit")));
+  REQUIRE(FileExists(dir.File("new.unit")));
+  REQUIRE(absl::IsFailedPrecondition(WorkLock::Take(dir.path(), {0, 1}, "job").status()));
+}
+
+TEST_CASE("a base that was agreed upon and is gone is an error, or replaced when nobody works") {
+  TempDir dir;
+  auto lock = WorkLock::Take(dir.path(), {0, 2}, "job");
+  REQUIRE(lock.ok());
+  BaseChoice choice;
+  choice.store = dir.path();
+  choice.images_index = "images";
+  choice.captions_index = "captions";
+  choice.agreement_path = dir.File("a.base");
+  choice.share = {0, 2};
+  choice.lock = &*lock;
+  REQUIRE(WriteFileAtomically(choice.agreement_path, "pruned\n").ok());
+  {
+    const auto other = WorkLock::Take(dir.path(), {1, 2}, "job");
+    const absl::Status gone = ChooseBase(choice, CallContext::Unbounded()).status();
+    REQUIRE(absl::IsNotFound(gone));
+    REQUIRE_THAT(std::string(gone.message()), Catch::Contains("from generation pruned"));
+    REQUIRE(*ReadFile(choice.agreement_path) == "pruned\n");
+  }
+  const auto base = ChooseBase(choice, CallContext::Unbounded());
+  REQUIRE(base.ok());
+  REQUIRE(base->name() == "");
+  REQUIRE(*ReadFile(choice.agreement_path) == "\n");
 }
 
 TEST_CASE("workers agree on what the first has said") {

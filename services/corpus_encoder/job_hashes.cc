@@ -1,0 +1,51 @@
+#include "services/corpus_encoder/job_hashes.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "services/corpus_encoder/field_hash.h"
+#include "services/corpus_encoder/quarantine.h"
+
+namespace sightline {
+
+std::string JobHash(const CorpusEncoderOptions& options, const UnitContext& context) {
+  FieldHash hash;
+  hash.Add("sightline job 1");
+  hash.AddNumber(options.share.workers);
+  hash.Add(options.corpora);
+  hash.Add(options.captions_index);
+  hash.Add(options.generation);
+  hash.Add(options.base);
+  hash.AddNumber(options.shard_count);
+  hash.AddNumber(options.unit_size);
+  hash.Add(absl::StrCat(options.recall_floor));
+  // A caption's hash begins with the whole context.
+  hash.Add(CaptionContentHash(CaptionItem(), context));
+  hash.Add(context.caption_language);
+  return hash.Hex();
+}
+
+std::string ContentHash(const CorpusScan& scan, const CorpusEncoderOptions& options,
+                        const std::string& space, const UnitContext& context) {
+  FieldHash hash;
+  hash.Add("sightline corpus 3");
+  hash.AddNumber(options.shard_count);
+  hash.AddNumber(options.unit_size);
+  hash.Add(space);
+  hash.Add(context.encoder);
+  hash.Add(context.reranker);
+  hash.Add(absl::StrCat(options.recall_floor));
+  for (const ScannedPicture& picture : scan.pictures) {
+    hash.Add(ImageContentHash(picture, context));
+    for (const CaptionItem& caption : CaptionItemsOf(picture.item, context.caption_language)) {
+      hash.Add(CaptionContentHash(caption, context));
+    }
+    // What the records hold beyond that.
+    hash.Add(picture.item.path);
+    hash.AddNumber(static_cast<int64_t>(picture.item.tags.size()));
+    for (const std::string& tag : picture.item.tags) hash.Add(tag);
+  }
+  hash.Add(QuarantineJsonLines(scan.quarantine));
+  return hash.Hex();
+}
+
+}  // namespace sightline

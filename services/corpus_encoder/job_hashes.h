@@ -1,0 +1,22 @@
+// Hashes that tell jobs, and what they make, apart.
+#ifndef SIGHTLINE_SERVICES_CORPUS_ENCODER_JOB_HASHES_H_
+#define SIGHTLINE_SERVICES_CORPUS_ENCODER_JOB_HASHES_H_
+
+#include <string>
+
+#include "services/corpus_encoder/corpus_scan.h"
+#include "services/corpus_encoder/job_options.h"
+#include "services/corpus_encoder/work_units.h"
+
+namespace sightline {
+
+// Of all that workers must have in common, as far as settings say it.
+std::string JobHash(const CorpusEncoderOptions& options, const UnitContext& context);
+
+// Of all that the generations depend on, but for their base.  `space` is the embedding's.
+std::string ContentHash(const CorpusScan& scan, const CorpusEncoderOptions& options,
+                        const std::string& space, const UnitContext& context);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_SERVICES_CORPUS_ENCODER_JOB_HASHES_H_

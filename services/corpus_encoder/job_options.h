@@ -1,0 +1,49 @@
+// What the job is asked for.
+#ifndef SIGHTLINE_SERVICES_CORPUS_ENCODER_JOB_OPTIONS_H_
+#define SIGHTLINE_SERVICES_CORPUS_ENCODER_JOB_OPTIONS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "common/image/decode.h"
+#include "services/corpus_encoder/work_share.h"
+
+namespace sightline {
+
+struct CorpusEncoderOptions {
+  std::string store;
+  std::string images_index = "images";
+  std::string captions_index = "captions";
+  // Name of the generation in both indexes.  Empty: the content's hash, so that equal
+  // input gives an equal name.
+  std::string generation;
+  std::string caption_language = "en";
+  int shard_count = 1;
+  bool publish = true;
+  // From which items that have not changed are carried over; see BaseChoice.
+  std::string base;
+  // What the corpora are, in any words: jobs of other corpora keep out of each other's way.
+  std::string corpora;
+  WorkShare share;
+
+  // Behaviour: changing one of these makes other units, which are encoded anew.
+  int unit_size = 64;          // pictures in a unit, on average
+  bool deterministic = false;  // what the model was loaded with
+  DecodeLimits limits;
+
+  // Performance and patience.
+  int read_threads = 1;
+  int decode_threads = 1;
+  int64_t max_decode_bytes = int64_t{512} << 20;  // of pictures being decoded at one time
+  AwaitOptions await;
+  // Of the pictures, and of the captions, that may be bad before the job fails.
+  double max_quarantine_share = 0.05;
+
+  // Share of the true neighbors that the index of each shard must find before a server
+  // serves it.
+  double recall_floor = 0.99;
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_SERVICES_CORPUS_ENCODER_JOB_OPTIONS_H_
