@@ -5,8 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <set>
-#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
@@ -15,6 +13,8 @@
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
 #include "common/bundle/publication.h"
+#include "common/generations/ancestors.h"
+#include "common/generations/load_watch.h"
 #include "common/log/log.h"
 
 namespace sightline {
@@ -52,77 +52,6 @@ std::string ReasonOf(const absl::Status& refusal) {
   const auto reason = GetReason(refusal);
   return reason.has_value() ? reason->reason : absl::StatusCodeToString(refusal.code());
 }
-
-// Generations to fall back to, the best first: what was published before, but for what was
-// rolled back; then what the refused one was made from.
-std::vector<std::pair<std::string, int64_t>> Ancestors(
-    const std::string& store, const std::string& index,
-    const bundle::v1::CurrentGeneration& current) {
-  std::vector<std::pair<std::string, int64_t>> ancestors;
-  std::set<std::string> seen = {current.generation()};
-  for (const bundle::v1::Publication& publication : current.previous()) {
-    if (!seen.insert(publication.generation()).second || publication.rolled_back()) continue;
-    ancestors.emplace_back(publication.generation(), publication.sequence());
-  }
-  std::string child = current.generation();
-  for (int i = 0; i < kMaxPublications; ++i) {
-    const auto manifest = ReadGenerationManifest(store, index, child);
-    if (!manifest.ok() || manifest->parent_generation().empty()) break;
-    child = manifest->parent_generation();
-    if (seen.insert(child).second) ancestors.emplace_back(child, 0);
-  }
-  // Those that were pruned are no news.
-  ancestors.erase(
-      std::remove_if(ancestors.begin(), ancestors.end(),
-                     [&](const auto& ancestor) {
-                       return !FileExists(JoinPath(
-                           GenerationDirectory(store, index, ancestor.first), kManifestFile));
-                     }),
-      ancestors.end());
-  return ancestors;
-}
-
-// Cancels a load when CURRENT names another generation than it did when the load began.
-class LoadWatch {
- public:
-  LoadWatch(const std::string& store, const std::string& index, absl::Duration interval,
-            Clock* clock, std::shared_ptr<Cancellation> load)
-      : store_(store), index_(index), interval_(interval), clock_(clock), load_(std::move(load)) {
-    const auto current = ReadCurrent(store_, index_);
-    if (current.ok()) wanted_ = current->generation();
-    thread_ = std::thread([this] { Run(); });
-  }
-  ~LoadWatch() {
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      done_ = true;
-    }
-    changed_.notify_all();
-    thread_.join();
-  }
-
- private:
-  void Run() {
-    std::unique_lock<std::mutex> lock(mutex_);
-    while (!done_) {
-      clock_->WaitUntil(changed_, lock, clock_->Now() + interval_);
-      const auto current = ReadCurrent(store_, index_);
-      if (!current.ok() || current->generation() == wanted_) continue;
-      load_->Cancel();
-      return;
-    }
-  }
-
-  const std::string store_, index_;
-  const absl::Duration interval_;
-  Clock* const clock_;
-  const std::shared_ptr<Cancellation> load_;
-  std::string wanted_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool done_ = false;  // guarded by mutex_
-  std::thread thread_;
-};
 
 }  // namespace
 
@@ -411,7 +340,7 @@ bool GenerationFollower::IsIdle(const HeldGeneration& entry) const {
   return now - used >= options_.release_after && !uses_.InUse(entry.index, entry.generation, now);
 }
 
-// But for the one that a router would choose.
+// Where routers are, they have said what they use; where none is, the last one stays.
 void GenerationFollower::ReleaseIdle(const std::string& index) {
   bool another = false;
   std::vector<HeldGeneration> idle;
@@ -423,7 +352,7 @@ void GenerationFollower::ReleaseIdle(const std::string& index) {
       another = true;
     }
   }
-  if (!another) return;
+  if (!another && !uses_.AnyRouter(clock_->Now())) return;
   for (const HeldGeneration& entry : idle) Release(entry, "nobody uses it");
 }
 

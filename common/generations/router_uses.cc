@@ -37,6 +37,12 @@ std::vector<GenerationUse> RouterUses::UsesOf(absl::string_view index, absl::str
   return found;
 }
 
+bool RouterUses::AnyRouter(absl::Time now) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return std::any_of(routers_.begin(), routers_.end(),
+                     [&](const auto& router) { return now - router.second.when < lease_; });
+}
+
 bool RouterUses::InUse(absl::string_view index, absl::string_view generation,
                        absl::Time now) const {
   {

@@ -29,6 +29,9 @@ class RouterUses {
   // What `router` uses from now on, in place of what it used before.
   void Note(absl::string_view router, std::vector<GenerationUse> uses, absl::Time now);
 
+  // Whether there is any router, whatever it uses.
+  bool AnyRouter(absl::Time now) const;
+
   // Whether any router uses it.
   bool InUse(absl::string_view index, absl::string_view generation, absl::Time now) const;
 

@@ -48,9 +48,9 @@ Fleet::Fleet(const TinyStore& store, const Launch& launch, const FleetOptions& o
         StartReplicas(&rerankers_, options.reranker_replicas, "reranker", yaml(""));
   }
   for (int shard = 0; shard < store.shard_count; ++shard) {
-    backends.shards.push_back(StartReplicas(&shards_.emplace_back(), options.shard_replicas,
-                                            "index_search",
-                                            yaml(absl::StrCat("shards: [", shard, "]\n"))));
+    backends.shards.push_back(
+        StartReplicas(&shards_.emplace_back(), options.shard_replicas, "index_search",
+                      yaml(absl::StrCat("shards: [", shard, "]\n", options.shard_yaml))));
   }
   router_ = {"router",
              RouterYaml(kAnyPort, backends, Indexes(),

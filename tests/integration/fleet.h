@@ -29,8 +29,9 @@ struct FleetOptions {
   int shard_replicas = 1;
   int encoder_replicas = 1;
   int reranker_replicas = 1;
-  // Further lines of every backend's configuration.
+  // Further lines of every backend's configuration, and of every index_search's.
   std::string backend_yaml;
+  std::string shard_yaml;
   // Addresses in place of the reranker's own, e.g. of a slow one.
   std::vector<std::string> reranker_addresses;
   // Further lines of the router's configuration.

@@ -203,6 +203,64 @@ TEST_CASE("a damaged generation is refused everywhere, told of, and serving goes
   CHECK(load.complaints() == std::set<std::string>());
 }
 
+// What a server of one shard needs for the captions and for one of these generations.
+int64_t MemoryForOne(const TinyStore& store) {
+  int64_t captions = 0, images = 0;
+  for (int shard = 0; shard < store.shard_count; ++shard) {
+    const auto bytes = [&](const char* index, const std::string& generation) {
+      return ReadGenerationManifest(store.path, index, generation)
+          ->shards(shard)
+          .vectors()
+          .byte_count();
+    };
+    captions = std::max(captions, bytes(kTinyCaptions, kTinyGeneration));
+    for (int i = 0; i < kGenerations; ++i) images = std::max(images, bytes(kTinyImages, Name(i)));
+  }
+  return captions + images + images / 2;
+}
+
+TEST_CASE("replicas that cannot hold two generations go over one by one, and a lone one refuses") {
+  TempDir directory;
+  const TinyStore store = MakeStore(directory.path());
+  FleetOptions options;
+  options.backend_yaml = kQuickly;
+  options.shard_yaml = absl::StrCat("memory_limit: ", MemoryForOne(store), "\n");
+
+  SECTION("two replicas") {
+    options.shard_replicas = 2;
+    Fleet fleet(store, TestLaunch(), options);
+    Load load(fleet.router().address(), /*clients=*/2, Complaint);
+    for (int swap = 1; swap <= 5; ++swap) {
+      Publish(fleet, Name(swap));
+      AwaitReady(fleet.router().address(), Name(swap));
+      for (int shard = 0; shard < 2; ++shard) {
+        for (int replica = 0; replica < 2; ++replica) {
+          AwaitReady(fleet.shard(shard, replica).address(), Name(swap));
+        }
+      }
+      load.AwaitAnswers(5);
+    }
+    load.Stop();
+    CHECK(load.complaints() == std::set<std::string>());
+  }
+  SECTION("a lone one") {
+    Fleet fleet(store, TestLaunch(), options);
+    Load load(fleet.router().address(), /*clients=*/2, Complaint);
+    load.AwaitAnswers(5);
+    Publish(fleet, Name(1));
+    absl::optional<GenerationStatus> told;
+    while (!told.has_value() || told->state != GenerationState::kRefused) {
+      told = Find(StatusOf(fleet.shard(1).address()), Name(1));
+    }
+    CHECK(absl::StartsWith(told->reason, "NEEDS_ROOM: "));
+    CHECK(told->needs_room);
+    load.AwaitAnswers(50);
+    load.Stop();
+    CHECK(load.complaints() == std::set<std::string>());
+    CHECK(Find(StatusOf(fleet.router().address()), Name(0)).has_value());
+  }
+}
+
 TEST_CASE("kill -9 of a shard at any moment of a swap: it comes back with the right generation") {
   TempDir directory;
   const TinyStore store = MakeStore(directory.path());

@@ -417,6 +417,22 @@ TEST_CASE("what nobody uses makes room without anybody's leave") {
   CHECK(rig.Ready("g3"));
 }
 
+TEST_CASE("the only one held makes room when the routers have gone over to another replica") {
+  Rig rig(/*memory_limit=*/199);
+  rig.MakeAndPublish("g1");
+  rig.Pass();
+  rig.MakeAndPublish("g2");
+  rig.Pass(absl::Seconds(20));
+  CHECK(rig.State("g2") == "NEEDS_ROOM");  // and there is no router
+  rig.follower->NoteUses("router", {{"images", "g1", false}});
+  rig.Pass();
+  CHECK(rig.Ready("g1"));
+  rig.follower->NoteUses("router", {{"images", "g2", false}});
+  rig.Pass();
+  CHECK(!rig.Ready("g1"));
+  CHECK(rig.Ready("g2"));
+}
+
 TEST_CASE("trouble that may be over in a second is no reason to serve something older") {
   Rig rig;
   rig.MakeAndPublish("g1");
