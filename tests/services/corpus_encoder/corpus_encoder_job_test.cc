@@ -182,7 +182,7 @@ TEST_CASE("half-written files and damaged units of a killed job are made anew") 
   std::filesystem::last_write_time(
       generation + "/old.tmp",
       std::filesystem::last_write_time(generation + "/young.tmp") - std::chrono::hours(2));
-  const std::string work = store.path() + "/work/images/";
+  const std::string work = store.File("work/images/");
   std::vector<std::string> units;
   const std::vector<std::string> names = *ListDirectory(work);
   for (const std::string& name : names) {
@@ -221,7 +221,7 @@ TEST_CASE("a changed corpus is a new generation with the old one as parent, litt
   REQUIRE(ReadCurrent(store.path(), "images")->sequence() == 2);
   // The old generation is still whole, its units are gone.
   REQUIRE(ReadGenerationManifest(store.path(), "images", first->generation).ok());
-  const std::vector<std::string> names = *ListDirectory(store.path() + "/work/images");
+  const std::vector<std::string> names = *ListDirectory(store.File("work/images"));
   const auto units = std::count_if(names.begin(), names.end(), [](const std::string& name) {
     return absl::EndsWith(name, ".unit");
   });
@@ -244,7 +244,7 @@ TEST_CASE("too many bad pictures or captions fail the job and leave the ledger")
   REQUIRE(absl::IsFailedPrecondition(status));
   REQUIRE_THAT(std::string(status.message()), Catch::Contains("3 of 22 pictures are bad") &&
                                                   Catch::Contains("/work/images/quarantine.jsonl"));
-  const std::string ledger = *ReadFile(store.path() + "/work/images/quarantine.jsonl");
+  const std::string ledger = *ReadFile(store.File("work/images/quarantine.jsonl"));
   REQUIRE(std::count(ledger.begin(), ledger.end(), '\n') == 3);
   REQUIRE(!FileExists(store.path() + "/indexes/images/CURRENT"));
 
@@ -324,8 +324,8 @@ TEST_CASE("the embeddings and features of every item are those that the model ga
 
 TEST_CASE("two jobs do not work on one index at a time") {
   TempDir store;
-  REQUIRE(MakeDirectories(store.path() + "/work/images").ok());
-  const auto lock = WorkLock::Take(store.path() + "/work/images", WorkShare(), "job");
+  REQUIRE(MakeDirectories(store.File("work/images")).ok());
+  const auto lock = WorkLock::Take(store.File("work/images"), WorkShare(), "job");
   REQUIRE(lock.ok());
   const absl::Status status = Run(Options(store), Corpus(5)).status();
   REQUIRE(absl::IsFailedPrecondition(status));

@@ -112,7 +112,7 @@ TEST_CASE("a scan that has proved wrong is made anew by the next run") {
   corpus.version = "always the same";
   REQUIRE(RunAll(store.path(), corpus, 2)[0].ok());
   std::filesystem::remove_all(store.path() + "/indexes");
-  const std::vector<std::string> names = *ListDirectory(store.path() + "/work/images");
+  const std::vector<std::string> names = *ListDirectory(store.File("work/images"));
   for (const std::string& name : names) {
     if (absl::EndsWith(name, ".unit")) std::filesystem::remove(store.File("work/images/" + name));
   }
@@ -157,7 +157,7 @@ TEST_CASE("a worker that is gone is named with what it owes, or replaced when no
   // Worker 1 has gone after it had scanned: as if it had never encoded.
   REQUIRE(RunAll(store.path(), Corpus(), 2)[0].ok());
   std::filesystem::remove_all(store.path() + "/indexes");
-  const std::string work = store.path() + "/work/images";
+  const std::string work = store.File("work/images");
   int removed = 0;
   const std::vector<std::string> names = *ListDirectory(work);
   for (const std::string& name : names) {
@@ -203,12 +203,12 @@ TEST_CASE("a damaged unit of another worker is made anew when nobody else is at 
   REQUIRE(RunAll(store.path(), Corpus(), 2)[0].ok());
   std::filesystem::remove_all(store.path() + "/indexes");
   std::string damaged;
-  const std::vector<std::string> names = *ListDirectory(store.path() + "/work/images");
+  const std::vector<std::string> names = *ListDirectory(store.File("work/images"));
   for (const std::string& name : names) {
     const std::string hash = name.substr(0, name.find('.'));
     if (absl::EndsWith(name, ".unit") && WorkShare{0, 2}.OwnerOf(hash) == 1) damaged = name;
   }
-  const std::string path = store.path() + "/work/images/" + damaged;
+  const std::string path = store.File("work/images/" + damaged);
   std::string bytes = *ReadFile(path);
   bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
   REQUIRE(WriteFileAtomically(path, bytes).ok());
