@@ -15,60 +15,16 @@
 #include "common/base/clock.h"
 #include "common/retrieval/retriever.h"
 #include "tests/common/retrieval/world.h"
+#include "tests/support/handlers.h"
 #include "tests/support/replicate.h"
 
 namespace sightline {
 namespace {
 
-// Runs what it is given on its own threads, in any order; all of it before it ends.
-class Workers {
- public:
-  explicit Workers(int count) {
-    for (int i = 0; i < count; ++i) threads_.emplace_back([this] { Work(); });
-  }
-  ~Workers() {
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      stopping_ = true;
-    }
-    changed_.notify_all();
-    for (std::thread& thread : threads_) thread.join();
-  }
-
-  void Run(std::function<void()> task) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    tasks_.push_back(std::move(task));
-    // Under the lock: nobody waits for a thread of others, so this may be the last thing
-    // that happens before the end.
-    changed_.notify_one();
-  }
-
- private:
-  void Work() {
-    std::unique_lock<std::mutex> lock(mutex_);
-    while (true) {
-      changed_.wait(lock, [this] { return stopping_ || !tasks_.empty(); });
-      if (tasks_.empty()) return;
-      std::function<void()> task = std::move(tasks_.front());
-      tasks_.pop_front();
-      lock.unlock();
-      task();
-      task = nullptr;
-      lock.lock();
-    }
-  }
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::function<void()>> tasks_;  // guarded by mutex_
-  bool stopping_ = false;                    // guarded by mutex_
-  std::vector<std::thread> threads_;
-};
-
 // Backends that answer from the workers; some answers fail, some come only when the
 // call has been cancelled.
 template <typename T>
-Done<T> Elsewhere(Workers* workers, std::atomic<int>* counter, const CallContext& call,
+Done<T> Elsewhere(Handlers* workers, std::atomic<int>* counter, const CallContext& call,
                   Done<T> done) {
   const int number = counter->fetch_add(1);
   return [workers, number, call, done = std::move(done)](absl::StatusOr<T> answer) {
@@ -87,7 +43,7 @@ Done<T> Elsewhere(Workers* workers, std::atomic<int>* counter, const CallContext
 
 class RestlessEncoder : public QueryEncoderClient {
  public:
-  RestlessEncoder(std::shared_ptr<FakeEncoder> inner, Workers* workers)
+  RestlessEncoder(std::shared_ptr<FakeEncoder> inner, Handlers* workers)
       : inner_(std::move(inner)), workers_(workers) {}
   void EncodeQueries(const CallContext& call, EncodeRequest request,
                      Done<EncodeResponse> done) override {
@@ -101,12 +57,12 @@ class RestlessEncoder : public QueryEncoderClient {
 
  private:
   const std::shared_ptr<FakeEncoder> inner_;
-  Workers* const workers_;
+  Handlers* const workers_;
 };
 
 class RestlessShard : public IndexSearchClient {
  public:
-  RestlessShard(std::shared_ptr<IndexSearchClient> inner, Workers* workers)
+  RestlessShard(std::shared_ptr<IndexSearchClient> inner, Handlers* workers)
       : inner_(std::move(inner)), workers_(workers) {}
   void SearchShard(const CallContext& call, SearchShardRequest request,
                    Done<SearchShardResponse> done) override {
@@ -121,13 +77,13 @@ class RestlessShard : public IndexSearchClient {
 
  private:
   const std::shared_ptr<IndexSearchClient> inner_;
-  Workers* const workers_;
+  Handlers* const workers_;
   std::atomic<int> calls_{0};
 };
 
 class RestlessReranker : public RerankerClient {
  public:
-  RestlessReranker(std::shared_ptr<FakeReranker> inner, Workers* workers)
+  RestlessReranker(std::shared_ptr<FakeReranker> inner, Handlers* workers)
       : inner_(std::move(inner)), workers_(workers) {}
   void RerankCandidates(const CallContext& call, RerankRequest request,
                         Done<RerankResponse> done) override {
@@ -137,7 +93,7 @@ class RestlessReranker : public RerankerClient {
 
  private:
   const std::shared_ptr<FakeReranker> inner_;
-  Workers* const workers_;
+  Handlers* const workers_;
   std::atomic<int> calls_{0};
 };
 
@@ -145,7 +101,7 @@ TEST_CASE("searches from many threads are each whole, whatever the backends do")
   constexpr int kThreads = 8;
   constexpr int kSearches = 25;
   World world;
-  Workers workers(4);
+  Handlers workers(4);
   ReplicaOptions options;
   options.timer = std::make_shared<TimerThread>(Clock::Real());
   options.hedge = true;
