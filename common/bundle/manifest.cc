@@ -127,7 +127,8 @@ absl::Status CheckGridExtractor(const GridExtractorSpec& spec) {
 
 absl::Status CheckTokenizer(const ModelBundleManifest& manifest) {
   const auto& tokenizer = manifest.tokenizer();
-  if (tokenizer.kind() != bundle::v1::TokenizerSpec::WORDPIECE) {
+  if (tokenizer.kind() == bundle::v1::TokenizerSpec::KIND_UNSPECIFIED ||
+      !bundle::v1::TokenizerSpec::Kind_IsValid(tokenizer.kind())) {
     return Malformed("tokenizer.kind", absl::StrCat("is ", tokenizer.kind()));
   }
   const bool listed = std::any_of(

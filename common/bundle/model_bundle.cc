@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/checksum.h"
@@ -51,6 +52,16 @@ std::string DigestOf(const ModelBundleManifest& manifest, absl::string_view path
     if (file.path() == path) return file.sha256();
   }
   return "";
+}
+
+// Files of scripted modules that decide where a text or an image lands.
+std::vector<std::string> EmbeddingModules(const bundle::v1::TorchScriptSpec& spec) {
+  std::vector<std::string> files;
+  for (const std::string& file :
+       {spec.text_encoder(), spec.image_encoder(), spec.region_extractor()}) {
+    if (!file.empty()) files.push_back(file);
+  }
+  return files;
 }
 
 absl::Status VerifyFile(const ModelBundle& bundle, const BundleFile& file, bool verify_checksum) {
@@ -197,6 +208,20 @@ std::string EmbeddingSpaceOf(const ModelBundleManifest& manifest) {
   Fingerprint(sha, DeterministicBytes(manifest.grid_extractor()));
   Fingerprint(sha, absl::StrCat(manifest.embedding().dimension()));
   Fingerprint(sha, absl::StrCat(static_cast<int>(manifest.embedding().metric())));
+  // What a family may leave out, so that a family that does keeps its fingerprint.
+  const auto add = [&](absl::string_view name, bool present, const auto& part) {
+    if (!present) return;
+    Fingerprint(sha, name);
+    Fingerprint(sha, DeterministicBytes(part));
+  };
+  add("region_rule", manifest.has_region_rule(), manifest.region_rule());
+  add("scene_text", manifest.has_scene_text(), manifest.scene_text());
+  add("tags", manifest.has_tags(), manifest.tags());
+  add("fixed_lengths", manifest.has_fixed_lengths(), manifest.fixed_lengths());
+  add("torch_script", manifest.has_torch_script(), manifest.torch_script());
+  for (const std::string& module : EmbeddingModules(manifest.torch_script())) {
+    Fingerprint(sha, DigestOf(manifest, module));
+  }
   return sha.Hex();
 }
 
