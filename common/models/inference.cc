@@ -20,20 +20,9 @@ namespace {
 // Below this a pass is all overhead and matrix products run far from their peak.
 constexpr int64_t kLeastRows = 32;
 
-// A pass in the making.
-struct Extent {
-  int64_t items = 0;
-  int64_t text_rows = 0;    // of the longest
-  int64_t region_rows = 0;  // of the one with most
-  int64_t real_rows = 0;
-
-  Extent With(const ItemShape& shape) const {
-    return {items + 1, std::max(text_rows, shape.text_rows),
-            std::max(region_rows, shape.region_rows),
-            real_rows + shape.text_rows + shape.region_rows};
-  }
-  int64_t padded_rows() const { return items * (text_rows + region_rows); }
-};
+int64_t RowsOf(const ItemShape& shape) {
+  return shape.text_rows + shape.region_rows;
+}
 
 std::vector<Group> OneEach(size_t count) {
   std::vector<Group> groups(count);
@@ -44,7 +33,7 @@ std::vector<Group> OneEach(size_t count) {
 // Row budget of a pass: an equal share of the batch for each thread, within limits.
 int64_t RowBudget(absl::Span<const ItemShape> shapes, const GroupingOptions& options) {
   int64_t total = 0;
-  for (const ItemShape& shape : shapes) total += shape.text_rows + shape.region_rows;
+  for (const ItemShape& shape : shapes) total += RowsOf(shape);
   const int64_t threads = std::max(options.threads, 1);
   return std::min(options.max_rows, std::max((total + threads - 1) / threads, kLeastRows));
 }
@@ -79,17 +68,15 @@ std::vector<Group> GroupByShape(absl::Span<const ItemShape> shapes,
   });
   const int64_t budget = RowBudget(shapes, options);
   std::vector<Group> groups;
-  Extent extent;
-  for (int64_t index : order) {
-    const Extent next = extent.With(shapes[index]);
-    const bool fits = next.padded_rows() <= budget &&
-                      (next.padded_rows() - next.real_rows) * 5 <= next.padded_rows();
-    if (groups.empty() || !fits) {
+  int64_t rows = 0;  // of the last group
+  for (const int64_t index : order) {
+    const int64_t more = RowsOf(shapes[index]);
+    if (groups.empty() || rows + more > budget) {
       groups.emplace_back();
-      extent = Extent();
+      rows = 0;
     }
     groups.back().push_back(index);
-    extent = extent.With(shapes[index]);
+    rows += more;
   }
   return groups;
 }

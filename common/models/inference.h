@@ -1,5 +1,6 @@
-// How a batch becomes forward passes: items of like length are padded together, and the
-// passes are spread over the compute pool.  Knows no family and shows no torch header.
+// How a batch becomes forward passes, which are spread over the compute pool: items of equal
+// length side by side, since attention takes those in one go.  Knows no family and shows no
+// torch header.
 //
 //   std::vector<Group> groups = GroupByShape(shapes, {pool->threads()});
 //   RETURN_IF_ERROR(RunGroups(pool, groups, call, "encode texts",
@@ -19,8 +20,7 @@
 
 namespace sightline {
 
-// Rows that one item brings to a pass.  Texts and regions are padded apart, so a pass
-// over n items computes n * (longest text + most regions) rows.
+// Rows that one item brings to a pass.
 struct ItemShape {
   int64_t text_rows = 0;
   int64_t region_rows = 0;
@@ -32,15 +32,14 @@ using Group = std::vector<int64_t>;
 struct GroupingOptions {
   // Passes are made small enough that each of this many threads gets work.
   int threads = 1;
-  // Most rows of one pass, padding included; bounds its memory.  An item longer than
-  // this has a pass to itself.
+  // Most rows of one pass; bounds its memory.  An item longer than this has a pass to
+  // itself.
   int64_t max_rows = 1024;
   // One item per pass, in order.
   bool one_each = false;
 };
 
-// Splits a batch into passes.  Every index occurs once.  Padding never makes up more
-// than a fifth of a pass: beyond that a new pass is cheaper.
+// Splits a batch into passes.  Every index occurs once; items of equal shape are neighbours.
 std::vector<Group> GroupByShape(absl::Span<const ItemShape> shapes, const GroupingOptions& options);
 
 // Calls `run` once for each group, on the pool's threads (in the caller's if `pool` is

@@ -22,21 +22,19 @@ absl::Status Problems::ToStatus(absl::string_view what) const {
   return absl::InvalidArgumentError(absl::StrCat(what, ": ", absl::StrJoin(messages_, "; ")));
 }
 
-void CheckTokenizer(const bundle::v1::ModelBundleManifest& manifest, Problems* problems) {
-  const bundle::v1::TokenizerSpec& spec = manifest.tokenizer();
-  problems->Require(
-      spec.kind() == bundle::v1::TokenizerSpec::WORDPIECE,
-      absl::StrCat("tokenizer.kind is ", bundle::v1::TokenizerSpec::Kind_Name(spec.kind()),
-                   ", this family reads WORDPIECE"));
+void CheckTokenizer(const bundle::v1::ModelBundleManifest& manifest,
+                    bundle::v1::TokenizerSpec::Kind kind, Problems* problems) {
+  using bundle::v1::TokenizerSpec;
+  const TokenizerSpec& spec = manifest.tokenizer();
+  problems->Require(spec.kind() == kind,
+                    absl::StrCat("tokenizer.kind is ", TokenizerSpec::Kind_Name(spec.kind()),
+                                 ", this family reads ", TokenizerSpec::Kind_Name(kind)));
   problems->Require(!spec.vocabulary_file().empty(), "tokenizer.vocabulary_file is missing");
   problems->RequireRange("tokenizer.max_token_count", spec.max_token_count(), 3, 512);
-  problems->Require(
-      spec.max_token_count() <= manifest.transformer().position_count(),
-      absl::StrCat("tokenizer.max_token_count is ", spec.max_token_count(), ", but there are only ",
-                   manifest.transformer().position_count(), " positions"));
 }
 
-void CheckTransformer(const bundle::v1::TransformerSpec& spec, Problems* problems) {
+void CheckTransformer(const bundle::v1::ModelBundleManifest& manifest, Problems* problems) {
+  const bundle::v1::TransformerSpec& spec = manifest.transformer();
   problems->RequireRange("transformer.layer_count", spec.layer_count(), 1, 48);
   problems->RequireRange("transformer.hidden_size", spec.hidden_size(), 1, 4096);
   problems->RequireRange("transformer.head_count", spec.head_count(), 1, 256);
@@ -47,12 +45,56 @@ void CheckTransformer(const bundle::v1::TransformerSpec& spec, Problems* problem
   problems->RequireRange("transformer.vocabulary_size", spec.vocabulary_size(), 5, 1'000'000);
   problems->RequireRange("transformer.position_count", spec.position_count(), 3, 8192);
   problems->RequireRange("transformer.token_type_count", spec.token_type_count(), 1, 16);
-  problems->RequireRange("transformer.region_feature_size", spec.region_feature_size(), 7, 16384);
-  problems->RequireRange("transformer.max_region_count", spec.max_region_count(), 1, 4096);
+  problems->RequireRange("transformer.region_feature_size", spec.region_feature_size(), 1, 16384);
+  problems->RequireRange("transformer.max_region_count", spec.max_region_count(), 1, 1024);
   const float epsilon = spec.layer_norm_epsilon();
   problems->Require(epsilon > 0 && epsilon <= 1e-3f,
                     absl::StrCat("transformer.layer_norm_epsilon is ", epsilon,
                                  ", must be above 0 and at most 0.001 (BERT's is 1e-12)"));
+  problems->Require(
+      manifest.tokenizer().max_token_count() <= spec.position_count(),
+      absl::StrCat("tokenizer.max_token_count is ", manifest.tokenizer().max_token_count(),
+                   ", but there are only ", spec.position_count(), " positions"));
+  const bundle::v1::RegionRule& rule = manifest.region_rule();
+  problems->Require(rule.confidence_floor() >= 0 && rule.confidence_floor() <= 1,
+                    absl::StrCat("region_rule.confidence_floor is ", rule.confidence_floor(),
+                                 ", must be 0 to 1"));
+  problems->RequireRange("region_rule.min_count", rule.min_count(), 0, spec.max_region_count());
+}
+
+void CheckEmbedding(const bundle::v1::ModelBundleManifest& manifest, int64_t dimension,
+                    Problems* problems) {
+  using bundle::v1::EmbeddingSpec;
+  const EmbeddingSpec& spec = manifest.embedding();
+  problems->RequireRange("embedding.dimension", spec.dimension(), 1, 4096);
+  problems->Require(
+      dimension == 0 || spec.dimension() == dimension,
+      absl::StrCat("embedding.dimension is ", spec.dimension(), ", this model's is ", dimension));
+  problems->Require(
+      spec.metric() == EmbeddingSpec::COSINE || spec.metric() == EmbeddingSpec::INNER_PRODUCT,
+      "embedding.metric must be COSINE or INNER_PRODUCT");
+}
+
+void CheckCrossEncoder(const bundle::v1::ModelBundleManifest& manifest,
+                       std::initializer_list<ScoreKind> kinds, int64_t max_head_size,
+                       Problems* problems) {
+  const bundle::v1::CrossEncoderSpec& spec = manifest.cross_encoder();
+  const auto kind = ParseScoreKind(spec.score_kind());
+  const std::string names = absl::StrJoin(kinds, ", ", [](std::string* out, ScoreKind each) {
+    absl::StrAppend(out, ScoreKindName(each));
+  });
+  problems->Require(kind.ok() && std::count(kinds.begin(), kinds.end(), *kind) > 0,
+                    absl::StrCat("cross_encoder.score_kind is '", spec.score_kind(),
+                                 "', this family has ", names));
+  problems->RequireRange("cross_encoder.head_hidden_size", spec.head_hidden_size(), 0,
+                         max_head_size);
+  const auto combination = ParseCombinationKind(spec.combination());
+  if (!combination.ok()) {
+    problems->Require(false, absl::StrCat("cross_encoder: ", combination.status().message()));
+    return;
+  }
+  const absl::Status valid = Validate(Combination{*combination, spec.combination_lambda()});
+  problems->Require(valid.ok(), absl::StrCat("cross_encoder: ", valid.message()));
 }
 
 void CheckGridExtractor(const bundle::v1::GridExtractorSpec& spec, Problems* problems) {
@@ -94,6 +136,10 @@ int64_t LeastWeightCount(const bundle::v1::ModelBundleManifest& manifest) {
     count += 9 * wider * (channels + 2 * wider * stage.residual_block_count());
     channels = wider;
   }
+  const bundle::v1::SgrafSpec& sgraf = manifest.sgraf();
+  count += int64_t{sgraf.vocabulary_size()} * sgraf.word_size() +
+           int64_t{sgraf.region_feature_size()} * sgraf.embedding_size() +
+           int64_t{3} * sgraf.embedding_size() * sgraf.embedding_size();
   return count;
 }
 

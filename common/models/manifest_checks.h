@@ -4,6 +4,7 @@
 #define SIGHTLINE_COMMON_MODELS_MANIFEST_CHECKS_H_
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/bundle/model_bundle.h"
+#include "common/embedding/score.h"
 
 namespace sightline {
 
@@ -29,11 +31,20 @@ class Problems {
   std::vector<std::string> messages_;
 };
 
-// Ranges as model_bundle.proto states them, and what ties the parts of a BERT-like
-// bundle together (positions for the longest text, and so on).  Parts that a family may
-// leave out are checked when they are there.
-void CheckTokenizer(const bundle::v1::ModelBundleManifest& manifest, Problems* problems);
-void CheckTransformer(const bundle::v1::TransformerSpec& spec, Problems* problems);
+// Ranges as model_bundle.proto states them.
+
+// The family reads `kind`.
+void CheckTokenizer(const bundle::v1::ModelBundleManifest& manifest,
+                    bundle::v1::TokenizerSpec::Kind kind, Problems* problems);
+// Positions for the longest text included; and the region rule, if there is one.
+void CheckTransformer(const bundle::v1::ModelBundleManifest& manifest, Problems* problems);
+// The family's embeddings have `dimension` numbers (0: any number).
+void CheckEmbedding(const bundle::v1::ModelBundleManifest& manifest, int64_t dimension,
+                    Problems* problems);
+// The family's heads give `kinds` and, unless `max_head_size` is 0, may have a hidden layer.
+void CheckCrossEncoder(const bundle::v1::ModelBundleManifest& manifest,
+                       std::initializer_list<ScoreKind> kinds, int64_t max_head_size,
+                       Problems* problems);
 void CheckGridExtractor(const bundle::v1::GridExtractorSpec& spec, Problems* problems);
 
 // Side of the grid that `spec`, checked before, gives: image_size / 2^stages.

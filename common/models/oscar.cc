@@ -1,316 +1,121 @@
 #include "common/models/oscar.h"
 
-#include <torch/types.h>
-#include <torch/utils.h>
+#include <ATen/ATen.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
+#include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "absl/memory/memory.h"
-#include "absl/strings/str_cat.h"
-#include "common/base/files.h"
 #include "common/base/status_macros.h"
-#include "common/bundle/safetensors.h"
-#include "common/models/feature_tensors.h"
-#include "common/models/inference.h"
-#include "common/models/manifest_checks.h"
+#include "common/models/net_loading.h"
+#include "common/models/network_model.h"
 #include "common/models/oscar_manifest.h"
 #include "common/models/oscar_net.h"
-#include "common/models/padding.h"
-#include "common/models/region_input.h"
-#include "common/models/text_input.h"
-#include "common/models/transformer.h"
-#include "common/models/weights.h"
 
 namespace sightline {
 namespace {
 
-// Name of an image's only feature tensor: projected region rows, rows x H.
-constexpr absl::string_view kRegionsTensor = "regions";
-
-// The texts of a group; `ids_at(i)` points to the ids of item i.
-template <typename IdsAt>
-PaddedTexts PadGroup(const Group& group, const IdsAt& ids_at) {
-  std::vector<absl::Span<const int32_t>> texts;
-  texts.reserve(group.size());
-  for (const int64_t i : group) texts.push_back(*ids_at(i));
-  return PadTexts(texts);
-}
-
-absl::Status AtItem(absl::string_view kind, size_t index, const absl::Status& status) {
-  return absl::Status(status.code(), absl::StrCat(kind, " ", index, " ", status.message()));
-}
-
-// The network and what is needed to feed it; shared by the model's parts.
-struct Core {
-  ModelOptions options;
-  std::unique_ptr<TextInput> text;
-  std::shared_ptr<OscarNetImpl> net;
-  std::unique_ptr<TransformerExecutor> executor;
-  int hidden_size = 0;
-  int region_feature_size = 0;
-  int max_region_count = 0;
-
-  GroupingOptions grouping() const {
-    GroupingOptions grouping;
-    grouping.threads = options.pool == nullptr ? 1 : options.pool->threads();
-    grouping.one_each = options.deterministic;
-    return grouping;
-  }
-
-  // rows x H.  One image at a time, always: a matrix product of another height may
-  // differ in its last bit, and that could tip the rounding of a stored feature.
-  torch::Tensor ProjectRegions(std::vector<float>& rows) const {
-    const int64_t count = rows.size() / region_feature_size;
-    return net->RegionRows(torch::from_blob(rows.data(), {count, region_feature_size}));
-  }
-};
-
-using RegionRowsList = std::vector<std::vector<float>>;
-
-absl::StatusOr<RegionRowsList> ReadRegions(const Core& core, absl::Span<const ImageInput> images) {
-  RegionRowsList list;
-  list.reserve(images.size());
-  for (const ImageInput& image : images) {
-    auto rows = OscarRegionRows(image.regions, core.region_feature_size, core.max_region_count);
-    if (!rows.ok()) return AtItem("image", list.size(), rows.status());
-    list.push_back(*std::move(rows));
-  }
-  return list;
-}
-
-// Row j of `pooled` becomes row group[j] of `matrix`.
-absl::Status StoreRows(const torch::Tensor& pooled, const Group& group, absl::string_view kind,
-                       EmbeddingMatrix* matrix) {
-  const torch::Tensor rows = pooled.contiguous();
-  const float* data = rows.data_ptr<float>();
-  for (const int64_t i : group) {
-    const absl::Span<float> row = matrix->mutable_row(i);
-    std::copy(data, data + row.size(), row.begin());
-    data += row.size();
-    if (!AllFinite(absl::MakeConstSpan(row))) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          kind, " ", i, " has an embedding that is not finite; its numbers are too large"));
-    }
-  }
-  return absl::OkStatus();
-}
-
-class OscarTextEncoder : public TextEncoder {
+class OscarNetwork : public Network {
  public:
-  OscarTextEncoder(const Core* core, bool cosine) : core_(*core), cosine_(cosine) {}
+  OscarNetwork(const bundle::v1::ModelBundleManifest& manifest,
+               std::shared_ptr<const TextInput> text, std::shared_ptr<OscarNetImpl> net)
+      : text_(std::move(text)),
+        net_(std::move(net)),
+        executor_(NewReferenceExecutor(net_->encoder())),
+        reading_(RegionReadingOf(manifest, BoxForm::kAppended)),
+        hidden_size_(manifest.transformer().hidden_size()),
+        reads_tags_(manifest.has_tags()),
+        tags_(manifest.tags()) {}
 
-  absl::StatusOr<Tokens> Tokenize(absl::string_view text) const override {
-    return core_.text->Tokenize(text);
+  absl::StatusOr<ImageNumbers> ReadImage(const ImageInput& image) const override {
+    ImageNumbers numbers;
+    ASSIGN_OR_RETURN(numbers.regions, ReadRegions(image.regions, reading_));
+    if (!reads_tags_) return numbers;
+    // The text before them has a token and two special ones at least.
+    ASSIGN_OR_RETURN(numbers.ids, text_->TokensOf(image.tags, max_tag_count() - 1));
+    numbers.ids.push_back(text_->sep_id());
+    return numbers;
   }
 
-  absl::StatusOr<EmbeddingMatrix> Encode(absl::Span<const Tokens> texts,
-                                         const CallContext& call) const override {
-    std::vector<ItemShape> shapes;
-    for (const Tokens& text : texts) {
-      const absl::Status status = core_.text->Check(text.ids);
-      if (!status.ok()) return AtItem("text", shapes.size(), status);
-      shapes.push_back({static_cast<int64_t>(text.ids.size()), 0});
+  at::Tensor EncodeTexts(absl::Span<const TokenSpan> texts) const override {
+    std::vector<SequenceParts> sequences;
+    for (const TokenSpan text : texts) sequences.push_back({net_->TextRows(IdTensor(text))});
+    return Mean(sequences);
+  }
+
+  at::Tensor EncodeImages(absl::Span<const ImageNumbers* const> images) const override {
+    const at::Tensor cls = net_->TextRows(IdTensor({text_->cls_id()}));
+    std::vector<SequenceParts> sequences;
+    for (const ImageNumbers* image : images) sequences.push_back({cls, RegionRows(*image)});
+    return Mean(sequences);
+  }
+
+  std::vector<FeatureLayout> image_layout() const override {
+    std::vector<FeatureLayout> layout(1);
+    layout[0].name = "regions";
+    layout[0].columns = hidden_size_;
+    layout[0].max_rows = reading_.max_count;
+    if (!reads_tags_) return layout;
+    FeatureLayout tags;
+    tags.name = "tags";
+    tags.holds_ids = true;
+    tags.max_rows = max_tag_count();
+    layout.push_back(std::move(tags));
+    return layout;
+  }
+
+  FeatureRows PrepareImage(const ImageNumbers& image) const override {
+    FeatureRows rows = {RegionRows(image)};
+    if (reads_tags_) rows.push_back(IdTensor(image.ids));
+    return rows;
+  }
+
+  PreparedText PrepareText(TokenSpan ids) const override { return {net_->TextRows(IdTensor(ids))}; }
+
+  at::Tensor ScorePairs(absl::Span<const NetworkPair> pairs) const override {
+    std::vector<SequenceParts> sequences;
+    for (const NetworkPair& pair : pairs) {
+      SequenceParts parts = {(*pair.text)[0]};
+      if (reads_tags_) AppendTags(pair, &parts);
+      parts.push_back(pair.image[0]);
+      sequences.push_back(std::move(parts));
     }
-    EmbeddingMatrix matrix(texts.size(), core_.hidden_size);
-    RETURN_IF_ERROR(
-        RunGroups(core_.options.pool, GroupByShape(shapes, core_.grouping()), call, "encode texts",
-                  [&](const Group& group) { return EncodeGroup(group, texts, &matrix); }));
-    if (cosine_) NormalizeRows(matrix);
-    return matrix;
+    return net_->MatchLogits(executor_->Run(Pack(sequences), Readout::kFirstRows));
   }
 
  private:
-  absl::Status EncodeGroup(const Group& group, absl::Span<const Tokens> texts,
-                           EmbeddingMatrix* matrix) const {
-    const PaddedTexts padded = PadGroup(group, [&](int64_t i) { return &texts[i].ids; });
-    const torch::Tensor rows = core_.executor->Run(core_.net->TextRows(padded.ids), padded.mask);
-    return StoreRows(MaskedMean(rows, padded.mask), group, "text", matrix);
+  int64_t max_tag_count() const { return tags_.max_token_count() - 3; }
+
+  at::Tensor RegionRows(const ImageNumbers& image) const {
+    return net_->RegionRows(RowsOf(image.regions.features, reading_.feature_size));
   }
 
-  const Core& core_;
-  const bool cosine_;
-};
-
-class OscarImageEncoder : public ImageEncoder {
- public:
-  OscarImageEncoder(const Core* core, bool cosine) : core_(*core), cosine_(cosine) {}
-
-  absl::StatusOr<EmbeddingMatrix> Encode(absl::Span<const ImageInput> images,
-                                         const CallContext& call) const override {
-    ASSIGN_OR_RETURN(RegionRowsList regions, ReadRegions(core_, images));
-    std::vector<ItemShape> shapes;
-    for (const std::vector<float>& rows : regions) {
-      shapes.push_back({1, static_cast<int64_t>(rows.size()) / core_.region_feature_size});
-    }
-    EmbeddingMatrix matrix(images.size(), core_.hidden_size);
-    RETURN_IF_ERROR(
-        RunGroups(core_.options.pool, GroupByShape(shapes, core_.grouping()), call, "encode images",
-                  [&](const Group& group) { return EncodeGroup(group, &regions, &matrix); }));
-    if (cosine_) NormalizeRows(matrix);
-    return matrix;
+  at::Tensor Mean(const std::vector<SequenceParts>& sequences) const {
+    const PackedRows packed = Pack(sequences);
+    return MeanOfEach(executor_->Run(packed, Readout::kAllRows), packed.lengths);
   }
 
- private:
-  absl::Status EncodeGroup(const Group& group, RegionRowsList* regions,
-                           EmbeddingMatrix* matrix) const {
-    std::vector<torch::Tensor> items;
-    for (const int64_t i : group) items.push_back(core_.ProjectRegions((*regions)[i]));
-    const PaddedRegions padded = PadRegions(items);
-    const torch::Tensor mask =
-        ConcatMasks(/*first=*/{}, /*first_width=*/1, padded.mask, padded.width);
-    const torch::Tensor rows =
-        core_.executor->Run(core_.net->ImageRows(core_.text->cls_id(), padded.rows), mask);
-    return StoreRows(MaskedMean(rows, mask), group, "image", matrix);
+  // Tags take what the text leaves of the positions, [SEP] included; an image without tags
+  // adds nothing.
+  void AppendTags(const NetworkPair& pair, SequenceParts* parts) const {
+    const int64_t text = static_cast<int64_t>(pair.ids.size());
+    const at::Tensor& tags = pair.image[1];
+    const int64_t room = tags_.max_token_count() - text;
+    if (tags.size(0) == 1 || room < 1) return;
+    const int64_t kept = std::min(tags.size(0), room) - 1;
+    const at::Tensor ids = at::cat({tags.narrow(0, 0, kept), tags.narrow(0, tags.size(0) - 1, 1)});
+    parts->push_back(net_->TextRows(ids, text, tags_.token_type()));
   }
 
-  const Core& core_;
-  const bool cosine_;
-};
-
-// A pair whose features have been checked.
-struct CheckedPair {
-  Tokens text;
-  const FeatureTensor* regions = nullptr;
-};
-
-class OscarCrossEncoder : public CrossEncoder {
- public:
-  OscarCrossEncoder(const Core* core, ScoreKind kind) : core_(*core), kind_(kind) {}
-
-  absl::StatusOr<ItemFeatures> PrepareText(absl::string_view text) const override {
-    ASSIGN_OR_RETURN(const Tokens tokens, core_.text->Tokenize(text));
-    return TextInput::ToFeatures(tokens);
-  }
-
-  absl::StatusOr<std::vector<ItemFeatures>> PrepareImages(absl::Span<const ImageInput> images,
-                                                          const CallContext& call) const override {
-    ASSIGN_OR_RETURN(RegionRowsList regions, ReadRegions(core_, images));
-    std::vector<Group> groups(images.size());
-    for (size_t i = 0; i < groups.size(); ++i) groups[i] = {static_cast<int64_t>(i)};
-    std::vector<ItemFeatures> features(images.size());
-    RETURN_IF_ERROR(
-        RunGroups(core_.options.pool, groups, call, "prepare images", [&](const Group& group) {
-          const int64_t i = group[0];
-          features[i].tensors.push_back(Stored(core_.ProjectRegions(regions[i])));
-          if (AllFinite(features[i].tensors[0])) return absl::OkStatus();
-          return absl::InvalidArgumentError(absl::StrCat(
-              "image ", i, " has region features too large for ",
-              DtypeName(core_.options.item_feature_dtype), " once they are projected"));
-        }));
-    return features;
-  }
-
-  absl::StatusOr<std::vector<float>> Score(absl::Span<const ScoringPair> pairs,
-                                           const CallContext& call) const override {
-    ASSIGN_OR_RETURN(const std::vector<MatchLogits> logits, Logits(pairs, call));
-    std::vector<float> scores;
-    scores.reserve(logits.size());
-    for (const MatchLogits& pair : logits) {
-      // Softmax over two logits, its second value.
-      const double odds = std::exp(static_cast<double>(pair.no_match) - pair.match);
-      scores.push_back(kind_ == ScoreKind::kLogitMatch ? pair.match
-                                                       : static_cast<float>(1 / (1 + odds)));
-    }
-    return scores;
-  }
-
-  int64_t Cost(const ScoringPair& pair) const override {
-    return RowsOf(pair.text, kIdsTensor) + RowsOf(pair.image, kRegionsTensor);
-  }
-
-  ScoreKind score_kind() const override { return kind_; }
-
-  absl::StatusOr<std::vector<MatchLogits>> Logits(absl::Span<const ScoringPair> pairs,
-                                                  const CallContext& call) const {
-    std::vector<CheckedPair> checked;
-    std::vector<ItemShape> shapes;
-    for (const ScoringPair& pair : pairs) {
-      auto result = Check(pair);
-      if (!result.ok()) return AtItem("pair", checked.size(), result.status());
-      checked.push_back(*std::move(result));
-      shapes.push_back(
-          {static_cast<int64_t>(checked.back().text.ids.size()), checked.back().regions->rows});
-    }
-    std::vector<MatchLogits> logits(pairs.size());
-    RETURN_IF_ERROR(
-        RunGroups(core_.options.pool, GroupByShape(shapes, core_.grouping()), call, "score pairs",
-                  [&](const Group& group) { return ScoreGroup(group, checked, &logits); }));
-    return logits;
-  }
-
- private:
-  static int64_t RowsOf(const ItemFeatures* features, absl::string_view name) {
-    const FeatureTensor* tensor = features == nullptr ? nullptr : features->Find(name);
-    return tensor == nullptr ? 0 : std::max<int64_t>(tensor->rows, 0);
-  }
-
-  absl::StatusOr<CheckedPair> Check(const ScoringPair& pair) const {
-    if (pair.text == nullptr || pair.image == nullptr) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("has no ", pair.text == nullptr ? "text" : "image"));
-    }
-    CheckedPair checked;
-    auto tokens = core_.text->FromFeatures(*pair.text);
-    if (!tokens.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat("text: ", tokens.status().message()));
-    }
-    checked.text = *std::move(tokens);
-    auto regions = RequireTensor(*pair.image, kRegionsTensor, {Dtype::kFloat16, Dtype::kFloat32},
-                                 core_.max_region_count, core_.hidden_size);
-    if (!regions.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat("image: ", regions.status().message()));
-    }
-    checked.regions = *regions;
-    if (!AllFinite(*checked.regions)) {
-      return absl::InvalidArgumentError("image: a region row has a number that is not finite");
-    }
-    return checked;
-  }
-
-  FeatureTensor Stored(const torch::Tensor& rows) const {
-    const bool half = core_.options.item_feature_dtype == Dtype::kFloat16;
-    const torch::Tensor values = rows.to(half ? torch::kFloat16 : torch::kFloat32).contiguous();
-    FeatureTensor tensor;
-    tensor.name = std::string(kRegionsTensor);
-    tensor.dtype = core_.options.item_feature_dtype;
-    tensor.rows = values.size(0);
-    tensor.columns = values.size(1);
-    tensor.bytes.assign(static_cast<const char*>(values.data_ptr()), values.nbytes());
-    return tensor;
-  }
-
-  static torch::Tensor View(const FeatureTensor& tensor) {
-    // from_blob wants a mutable pointer; PadRegions only reads.
-    return torch::from_blob(const_cast<char*>(tensor.bytes.data()), {tensor.rows, tensor.columns},
-                            tensor.dtype == Dtype::kFloat16 ? torch::kFloat16 : torch::kFloat32);
-  }
-
-  absl::Status ScoreGroup(const Group& group, const std::vector<CheckedPair>& pairs,
-                          std::vector<MatchLogits>* logits) const {
-    const PaddedTexts texts = PadGroup(group, [&](int64_t i) { return &pairs[i].text.ids; });
-    std::vector<torch::Tensor> items;
-    for (const int64_t i : group) items.push_back(View(*pairs[i].regions));
-    const PaddedRegions regions = PadRegions(items);
-    const torch::Tensor mask = ConcatMasks(texts.mask, texts.width, regions.mask, regions.width);
-    const torch::Tensor rows = torch::cat({core_.net->TextRows(texts.ids), regions.rows}, 1);
-    const torch::Tensor both = core_.net->MatchLogits(core_.executor->Run(rows, mask)).contiguous();
-    const float* data = both.data_ptr<float>();
-    for (const int64_t i : group) {
-      (*logits)[i] = {data[0], data[1]};
-      data += 2;
-      if (!std::isfinite((*logits)[i].no_match) || !std::isfinite((*logits)[i].match)) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "pair ", i, " has a score that is not finite; its features are too large"));
-      }
-    }
-    return absl::OkStatus();
-  }
-
-  const Core& core_;
-  const ScoreKind kind_;
+  const std::shared_ptr<const TextInput> text_;
+  const std::shared_ptr<OscarNetImpl> net_;
+  const std::unique_ptr<TransformerExecutor> executor_;
+  const RegionReading reading_;
+  const int64_t hidden_size_;
+  const bool reads_tags_;
+  const bundle::v1::TagSpec tags_;
 };
 
 // Tensors that OSCAR checkpoints may hold and this model has no use for.
@@ -322,129 +127,23 @@ std::vector<std::string> IgnoredWeights(const bundle::v1::ModelBundleManifest& m
   return ignored;
 }
 
-absl::StatusOr<std::shared_ptr<OscarNetImpl>> LoadNet(const ModelBundle& bundle) {
-  ASSIGN_OR_RETURN(const std::string path, ListedFile(bundle, kWeightsFile));
-  ASSIGN_OR_RETURN(const int64_t bytes, FileSize(path));
-  const int64_t least = LeastWeightCount(bundle.manifest);
-  if (bytes < least) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        path, " has ", bytes, " bytes, but the manifest describes at least ", least, " weights"));
+absl::StatusOr<std::shared_ptr<const Model>> LoadOscar(const ModelBundle& bundle,
+                                                       const ModelOptions& options) {
+  const bundle::v1::ModelBundleManifest& manifest = bundle.manifest;
+  NetworkParts parts;
+  ASSIGN_OR_RETURN(parts.text, TextInput::Create(bundle, manifest.transformer().vocabulary_size()));
+  ASSIGN_OR_RETURN(auto net, LoadNet<OscarNetImpl>(bundle, IgnoredWeights(manifest)));
+  if (manifest.has_grid_extractor()) {
+    parts.region_extractor = NewGridExtractor(net->grid(), manifest.grid_extractor(), options.pool);
   }
-  ASSIGN_OR_RETURN(const std::unique_ptr<Safetensors> file, Safetensors::Open(path));
-  std::shared_ptr<OscarNetImpl> net;
-  RETURN_IF_ERROR(RunGuarded("build the network", [&] {
-    net = std::make_shared<OscarNetImpl>(bundle.manifest);
-    net->eval();
-    return absl::OkStatus();
-  }));
-  const absl::Status status = LoadWeights(*file, IgnoredWeights(bundle.manifest), net.get());
-  if (status.ok()) return net;
-  return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
-}
-
-absl::StatusOr<std::string> InitialWeights(const bundle::v1::ModelBundleManifest& manifest,
-                                           uint64_t seed, WeightDtype dtype) {
-  std::shared_ptr<OscarNetImpl> net;
-  RETURN_IF_ERROR(RunGuarded("build the network", [&] {
-    net = std::make_shared<OscarNetImpl>(manifest);
-    return absl::OkStatus();
-  }));
-  RETURN_IF_ERROR(RandomizeWeights(seed, net.get()));
-  return SerializeWeights(*net, dtype);
+  parts.network = std::make_unique<OscarNetwork>(manifest, parts.text, std::move(net));
+  return NewNetworkModel(bundle, options, std::move(parts));
 }
 
 }  // namespace
 
-struct OscarModel::Parts {
-  std::string id;
-  std::string space;
-  Core core;
-  std::unique_ptr<OscarTextEncoder> text_encoder;
-  std::unique_ptr<OscarImageEncoder> image_encoder;
-  std::unique_ptr<OscarCrossEncoder> cross_encoder;
-  std::unique_ptr<RegionExtractor> region_extractor;
-};
-
-OscarModel::OscarModel(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
-OscarModel::~OscarModel() = default;
-
-absl::StatusOr<std::unique_ptr<OscarModel>> OscarModel::Load(const ModelBundle& bundle,
-                                                             const ModelOptions& options) {
-  const bundle::v1::ModelBundleManifest& manifest = bundle.manifest;
-  RETURN_IF_ERROR(CheckOscarManifest(manifest));
-  if (options.item_feature_dtype != Dtype::kFloat16 &&
-      options.item_feature_dtype != Dtype::kFloat32) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("item features cannot be stored as ", DtypeName(options.item_feature_dtype)));
-  }
-  auto parts = std::make_unique<Parts>();
-  parts->id = bundle.id;
-  parts->space = manifest.embedding().space();
-  Core& core = parts->core;
-  core.options = options;
-  core.hidden_size = manifest.transformer().hidden_size();
-  core.region_feature_size = manifest.transformer().region_feature_size();
-  core.max_region_count = manifest.transformer().max_region_count();
-  ASSIGN_OR_RETURN(core.text, TextInput::Create(bundle));
-  ASSIGN_OR_RETURN(core.net, LoadNet(bundle));
-  core.executor = NewReferenceExecutor(core.net->encoder());
-  if (manifest.has_embedding()) {
-    const bool cosine = manifest.embedding().metric() == bundle::v1::EmbeddingSpec::COSINE;
-    parts->text_encoder = std::make_unique<OscarTextEncoder>(&core, cosine);
-    parts->image_encoder = std::make_unique<OscarImageEncoder>(&core, cosine);
-  }
-  if (manifest.has_cross_encoder()) {
-    ASSIGN_OR_RETURN(const ScoreKind kind, ParseScoreKind(manifest.cross_encoder().score_kind()));
-    parts->cross_encoder = std::make_unique<OscarCrossEncoder>(&core, kind);
-  }
-  if (manifest.has_grid_extractor()) {
-    parts->region_extractor =
-        NewGridExtractor(core.net->grid(), manifest.grid_extractor(), options.pool);
-  }
-  return absl::WrapUnique(new OscarModel(std::move(parts)));
-}
-
-absl::StatusOr<std::vector<MatchLogits>> OscarModel::Logits(absl::Span<const ScoringPair> pairs,
-                                                            const CallContext& call) const {
-  if (parts_->cross_encoder == nullptr) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("model ", parts_->id, " has no cross-encoder"));
-  }
-  return parts_->cross_encoder->Logits(pairs, call);
-}
-
-const TextEncoder* OscarModel::text_encoder() const {
-  return parts_->text_encoder.get();
-}
-const ImageEncoder* OscarModel::image_encoder() const {
-  return parts_->image_encoder.get();
-}
-const CrossEncoder* OscarModel::cross_encoder() const {
-  return parts_->cross_encoder.get();
-}
-const RegionExtractor* OscarModel::region_extractor() const {
-  return parts_->region_extractor.get();
-}
-const std::string& OscarModel::id() const {
-  return parts_->id;
-}
-const std::string& OscarModel::space() const {
-  return parts_->space;
-}
-int OscarModel::dimension() const {
-  return parts_->core.hidden_size;
-}
-
 Family OscarFamily() {
-  Family family;
-  family.name = "oscar";
-  family.check = &CheckOscarManifest;
-  family.load = [](const ModelBundle& bundle,
-                   const ModelOptions& options) -> absl::StatusOr<std::shared_ptr<const Model>> {
-    return OscarModel::Load(bundle, options);
-  };
-  family.initial_weights = &InitialWeights;
-  return family;
+  return {"oscar", &CheckOscarManifest, &LoadOscar, &InitialWeightsOf<OscarNetImpl>};
 }
 
 }  // namespace sightline

@@ -8,43 +8,28 @@
 namespace sightline {
 namespace {
 
-void CheckEmbedding(const bundle::v1::ModelBundleManifest& manifest, Problems* problems) {
-  using bundle::v1::EmbeddingSpec;
-  const EmbeddingSpec& spec = manifest.embedding();
-  problems->Require(
-      spec.dimension() == manifest.transformer().hidden_size(),
-      absl::StrCat("embedding.dimension is ", spec.dimension(), ", OSCAR's is its hidden_size, ",
-                   manifest.transformer().hidden_size()));
-  problems->Require(
-      spec.metric() == EmbeddingSpec::COSINE || spec.metric() == EmbeddingSpec::INNER_PRODUCT,
-      "embedding.metric must be COSINE or INNER_PRODUCT");
-}
-
-void CheckCrossEncoder(const bundle::v1::CrossEncoderSpec& spec, Problems* problems) {
-  const auto kind = ParseScoreKind(spec.score_kind());
-  problems->Require(
-      kind.ok() && (*kind == ScoreKind::kSoftmaxMatch || *kind == ScoreKind::kLogitMatch),
-      absl::StrCat("cross_encoder.score_kind is '", spec.score_kind(),
-                   "', OSCAR's are softmax_match and logit_match"));
-  const auto combination = ParseCombinationKind(spec.combination());
-  if (!combination.ok()) {
-    problems->Require(false, absl::StrCat("cross_encoder: ", combination.status().message()));
-    return;
-  }
-  const absl::Status valid = Validate(Combination{*combination, spec.combination_lambda()});
-  problems->Require(valid.ok(), absl::StrCat("cross_encoder: ", valid.message()));
+void CheckTags(const bundle::v1::ModelBundleManifest& manifest, Problems* problems) {
+  const bundle::v1::TagSpec& tags = manifest.tags();
+  // At least a word with its two special tokens, and a tag with its one.
+  problems->RequireRange("tags.max_token_count", tags.max_token_count(), 5,
+                         manifest.transformer().position_count());
+  problems->RequireRange("tags.token_type", tags.token_type(), 0,
+                         manifest.transformer().token_type_count() - 1);
+  problems->Require(manifest.has_cross_encoder(),
+                    "tags are there, but OSCAR reads them in its cross-encoder only");
 }
 
 void CheckGridFits(const bundle::v1::ModelBundleManifest& manifest, Problems* problems) {
   const bundle::v1::GridExtractorSpec& grid = manifest.grid_extractor();
   const bundle::v1::TransformerSpec& transformer = manifest.transformer();
+  const int box_numbers = BoxNumberCount(BoxForm::kAppended);
   CheckGridExtractor(grid, problems);
   if (grid.stages().empty()) return;
   const int channels = grid.stages(grid.stages_size() - 1).channel_count();
   problems->Require(
-      transformer.region_feature_size() == channels + kOscarBoxNumbers,
+      transformer.region_feature_size() == channels + box_numbers,
       absl::StrCat("transformer.region_feature_size is ", transformer.region_feature_size(),
-                   ", the grid's last stage needs ", channels, " + ", kOscarBoxNumbers));
+                   ", the grid's last stage needs ", channels, " + ", box_numbers));
   const int64_t cells = GridSide(grid) * GridSide(grid);
   problems->Require(
       cells <= transformer.max_region_count(),
@@ -56,10 +41,19 @@ void CheckGridFits(const bundle::v1::ModelBundleManifest& manifest, Problems* pr
 
 absl::Status CheckOscarManifest(const bundle::v1::ModelBundleManifest& manifest) {
   Problems problems;
-  CheckTokenizer(manifest, &problems);
-  CheckTransformer(manifest.transformer(), &problems);
-  if (manifest.has_embedding()) CheckEmbedding(manifest, &problems);
-  if (manifest.has_cross_encoder()) CheckCrossEncoder(manifest.cross_encoder(), &problems);
+  CheckTokenizer(manifest, bundle::v1::TokenizerSpec::WORDPIECE, &problems);
+  CheckTransformer(manifest, &problems);
+  if (manifest.has_embedding()) {
+    CheckEmbedding(manifest, manifest.transformer().hidden_size(), &problems);
+  }
+  if (manifest.has_cross_encoder()) {
+    CheckCrossEncoder(manifest, {ScoreKind::kSoftmaxMatch, ScoreKind::kLogitMatch},
+                      /*max_head_size=*/32768, &problems);
+  }
+  problems.RequireRange("transformer.region_feature_size",
+                        manifest.transformer().region_feature_size(),
+                        BoxNumberCount(BoxForm::kAppended) + 1, 16384);
+  if (manifest.has_tags()) CheckTags(manifest, &problems);
   if (manifest.has_grid_extractor()) CheckGridFits(manifest, &problems);
   problems.Require(manifest.has_embedding() || manifest.has_cross_encoder(),
                    "neither embedding nor cross_encoder is there: the model would do nothing");

@@ -1,5 +1,6 @@
 #include "common/models/oscar_net.h"
 
+#include <torch/nn/modules/activation.h>
 #include <torch/types.h>
 
 namespace sightline {
@@ -26,8 +27,9 @@ OscarTrunkImpl::OscarTrunkImpl(const bundle::v1::TransformerSpec& spec, bool wit
   }
 }
 
-torch::Tensor OscarTrunkImpl::TextRows(const torch::Tensor& ids) {
-  return embeddings_(ids);
+torch::Tensor OscarTrunkImpl::TextRows(const torch::Tensor& ids, int64_t first_position,
+                                       int64_t type) {
+  return embeddings_(ids, first_position, type);
 }
 
 torch::Tensor OscarTrunkImpl::RegionRows(const torch::Tensor& features) {
@@ -41,22 +43,24 @@ OscarNetImpl::OscarNetImpl(const bundle::v1::ModelBundleManifest& manifest, doub
           "bert", OscarTrunk(manifest.transformer(), manifest.has_cross_encoder(), dropout))),
       dropout_(register_module("dropout", torch::nn::Dropout(dropout))) {
   if (manifest.has_cross_encoder()) {
-    classifier_ =
-        register_module("classifier", torch::nn::Linear(manifest.transformer().hidden_size(), 2));
+    const int64_t rows = manifest.transformer().hidden_size();
+    const int64_t hidden = manifest.cross_encoder().head_hidden_size();
+    if (hidden == 0) {
+      linear_head_ = register_module("classifier", torch::nn::Linear(rows, 2));
+    } else {
+      hidden_head_ = register_module(
+          "classifier", torch::nn::Sequential(torch::nn::Linear(rows, hidden), torch::nn::ReLU(),
+                                              torch::nn::Linear(hidden, 2)));
+    }
   }
   if (manifest.has_grid_extractor()) {
     grid_ = register_module("grid", GridNet(manifest.grid_extractor()));
   }
 }
 
-torch::Tensor OscarNetImpl::ImageRows(int64_t cls_id, const torch::Tensor& region_rows) {
-  const torch::Tensor ids =
-      torch::full({region_rows.size(0), 1}, cls_id, region_rows.options().dtype(torch::kInt64));
-  return torch::cat({trunk_->TextRows(ids), region_rows}, 1);
-}
-
-torch::Tensor OscarNetImpl::MatchLogits(const torch::Tensor& rows) {
-  return classifier_(dropout_(trunk_->pooler()(rows)));
+torch::Tensor OscarNetImpl::MatchLogits(const torch::Tensor& first_rows) {
+  const torch::Tensor pooled = dropout_(trunk_->pooler()(first_rows));
+  return linear_head_ ? linear_head_(pooled) : hidden_head_->forward(pooled);
 }
 
 }  // namespace sightline

@@ -15,30 +15,57 @@ namespace {
 // Half-precision files carry 1.0005 for a box at the edge.
 constexpr float kBoxSlack = 0.01f;
 
-absl::Status CheckSizes(const RegionSet& regions, int row_size) {
+bool CarriesBoxes(const RegionSet& regions, const RegionReading& reading) {
+  return reading.box_form == BoxForm::kAppended && regions.feature_size == reading.feature_size;
+}
+
+bool NeedsBoxes(const RegionSet& regions, const RegionReading& reading) {
+  return reading.box_form != BoxForm::kNone && !CarriesBoxes(regions, reading);
+}
+
+absl::Status CheckWidth(const RegionSet& regions, const RegionReading& reading) {
+  if (CarriesBoxes(regions, reading)) return absl::OkStatus();
+  const int appended =
+      reading.box_form == BoxForm::kAppended ? BoxNumberCount(reading.box_form) : 0;
+  const int wanted = reading.feature_size - appended;
+  if (regions.feature_size == wanted) return absl::OkStatus();
+  std::string sizes = absl::StrCat(wanted);
+  if (appended > 0) {
+    sizes = absl::StrCat(reading.feature_size, " with the box's ", appended, " or ", wanted,
+                         " without");
+  }
+  return absl::InvalidArgumentError(absl::StrCat("has region features of ", regions.feature_size,
+                                                 " numbers, the model's have ", sizes));
+}
+
+absl::Status CheckSizes(const RegionSet& regions, const RegionReading& reading) {
   if (regions.count < 1) {
     return absl::InvalidArgumentError(
         "has no regions; pixels must pass the model's region extractor first");
   }
-  const bool carries_boxes = regions.feature_size == row_size;
-  if (!carries_boxes && regions.feature_size != row_size - kOscarBoxNumbers) {
+  if (reading.required_count > 0 && regions.count != reading.required_count) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "has region features of ", regions.feature_size, " numbers, the model's have ", row_size,
-        " with the box's ", kOscarBoxNumbers, " or ", row_size - kOscarBoxNumbers, " without"));
+        "has ", regions.count, " regions, the model reads exactly ", reading.required_count));
   }
+  RETURN_IF_ERROR(CheckWidth(regions, reading));
   // Divided, not multiplied: the count is a stranger's.
-  const size_t values = regions.features.size();
-  if (values % regions.feature_size != 0 ||
-      values / regions.feature_size != static_cast<size_t>(regions.count)) {
-    return absl::InvalidArgumentError(absl::StrCat("has ", values, " feature values for ",
-                                                   regions.count, " regions of ",
-                                                   regions.feature_size));
+  const auto holds = [&](size_t values, size_t each) {
+    return values % each == 0 && values / each == static_cast<size_t>(regions.count);
+  };
+  if (!holds(regions.features.size(), regions.feature_size)) {
+    return absl::InvalidArgumentError(absl::StrCat("has ", regions.features.size(),
+                                                   " feature values for ", regions.count,
+                                                   " regions of ", regions.feature_size));
   }
-  const size_t boxes = regions.boxes.size();
-  const bool box_each = boxes % 4 == 0 && boxes / 4 == static_cast<size_t>(regions.count);
-  if (!box_each && !(carries_boxes && boxes == 0)) {
-    return absl::InvalidArgumentError(absl::StrCat("has ", boxes, " box values for ", regions.count,
+  const bool may_lack_boxes = regions.boxes.empty() && !NeedsBoxes(regions, reading);
+  if (!may_lack_boxes && !holds(regions.boxes.size(), 4)) {
+    return absl::InvalidArgumentError(absl::StrCat("has ", regions.boxes.size(), " box values for ",
+                                                   regions.count,
                                                    " regions, four each are needed"));
+  }
+  if (!regions.confidences.empty() && !holds(regions.confidences.size(), 1)) {
+    return absl::InvalidArgumentError(absl::StrCat("has ", regions.confidences.size(),
+                                                   " confidences for ", regions.count, " regions"));
   }
   return absl::OkStatus();
 }
@@ -53,33 +80,76 @@ absl::Status CheckBox(absl::Span<const float> box, int64_t region) {
                    region, "; wanted x1/W, y1/H, x2/W, y2/H within [0, 1], not pixels"));
 }
 
+// A prefix: detectors list what they are surest of first.
+int64_t CountToRead(const RegionSet& regions, const RegionReading& reading) {
+  int64_t count = regions.count;
+  if (!regions.confidences.empty() && reading.confidence_floor > 0) {
+    count = std::count_if(regions.confidences.begin(), regions.confidences.end(),
+                          [&](float x) { return x > reading.confidence_floor; });
+    count = std::max(count, std::min(reading.min_count, regions.count));
+  }
+  return std::min(count, reading.max_count);
+}
+
+void AppendBox(absl::Span<const float> box, BoxForm form, std::vector<float>* out) {
+  const float width = box[2] - box[0], height = box[3] - box[1];
+  out->insert(out->end(), box.begin(), box.end());
+  if (form != BoxForm::kM3p) out->insert(out->end(), {width, height});
+  if (form != BoxForm::kAppended) out->push_back(width * height);
+}
+
 }  // namespace
 
-absl::StatusOr<std::vector<float>> OscarRegionRows(const RegionSet& regions, int row_size,
-                                                   int64_t max_count) {
-  RETURN_IF_ERROR(CheckSizes(regions, row_size));
-  const int64_t count = std::min(regions.count, max_count);
+int BoxNumberCount(BoxForm form) {
+  switch (form) {
+    case BoxForm::kNone:
+      return 0;
+    case BoxForm::kAppended:
+      return 6;
+    case BoxForm::kUniter:
+      return 7;
+    case BoxForm::kM3p:
+      return 5;
+  }
+  return 0;
+}
+
+RegionReading RegionReadingOf(const bundle::v1::ModelBundleManifest& manifest, BoxForm box_form) {
+  RegionReading reading;
+  reading.feature_size = manifest.transformer().region_feature_size();
+  reading.box_form = box_form;
+  reading.max_count = manifest.transformer().max_region_count();
+  if (manifest.has_region_rule()) {
+    reading.confidence_floor = manifest.region_rule().confidence_floor();
+    reading.min_count = std::max(manifest.region_rule().min_count(), 1);
+  }
+  return reading;
+}
+
+absl::StatusOr<RegionNumbers> ReadRegions(const RegionSet& regions, const RegionReading& reading) {
+  RETURN_IF_ERROR(CheckSizes(regions, reading));
+  RegionNumbers numbers;
+  numbers.count = CountToRead(regions, reading);
   const absl::Span<const float> features =
-      absl::MakeConstSpan(regions.features).subspan(0, count * regions.feature_size);
+      absl::MakeConstSpan(regions.features).subspan(0, numbers.count * regions.feature_size);
   if (!AllFinite(features)) {
     return absl::InvalidArgumentError("has a region feature that is not a finite number");
   }
-  if (regions.feature_size == row_size) {
-    return std::vector<float>(features.begin(), features.end());
+  if (!NeedsBoxes(regions, reading)) {
+    numbers.features.assign(features.begin(), features.end());
+    return numbers;
   }
-  std::vector<float> rows;
-  rows.reserve(count * row_size);
-  for (int64_t i = 0; i < count; ++i) {
+  const bool appended = reading.box_form == BoxForm::kAppended;
+  numbers.features.reserve(numbers.count * reading.feature_size);
+  for (int64_t i = 0; i < numbers.count; ++i) {
     const absl::Span<const float> feature =
         features.subspan(i * regions.feature_size, regions.feature_size);
     const absl::Span<const float> box = absl::MakeConstSpan(regions.boxes).subspan(i * 4, 4);
     RETURN_IF_ERROR(CheckBox(box, i));
-    rows.insert(rows.end(), feature.begin(), feature.end());
-    rows.insert(rows.end(), box.begin(), box.end());
-    rows.push_back(box[2] - box[0]);
-    rows.push_back(box[3] - box[1]);
+    numbers.features.insert(numbers.features.end(), feature.begin(), feature.end());
+    AppendBox(box, reading.box_form, appended ? &numbers.features : &numbers.boxes);
   }
-  return rows;
+  return numbers;
 }
 
 }  // namespace sightline

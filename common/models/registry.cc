@@ -4,15 +4,22 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
+#include "common/models/ensemble.h"
 #include "common/models/family.h"
+#include "common/models/lightningdot.h"
+#include "common/models/m3p.h"
 #include "common/models/model.h"
 #include "common/models/oscar.h"
+#include "common/models/sgraf.h"
+#include "common/models/uniter.h"
+#include "common/models/vldeformer.h"
 
 namespace sightline {
 
 absl::Span<const Family> Families() {
   static const Family families[] = {
-      OscarFamily(),
+      EnsembleFamily(), LightningDotFamily(), M3pFamily(),        OscarFamily(),
+      SgrafFamily(),    UniterFamily(),       VlDeformerFamily(),
   };
   return families;
 }

@@ -12,10 +12,12 @@
 #include "common/base/status_macros.h"
 #include "common/models/feature_tensors.h"
 #include "common/models/manifest_checks.h"
+#include "common/tokenizer/wordpiece.h"
 
 namespace sightline {
 
-absl::StatusOr<std::unique_ptr<TextInput>> TextInput::Create(const ModelBundle& bundle) {
+absl::StatusOr<std::unique_ptr<TextInput>> TextInput::Create(const ModelBundle& bundle,
+                                                             int64_t vocabulary_size) {
   const bundle::v1::TokenizerSpec& spec = bundle.manifest.tokenizer();
   ASSIGN_OR_RETURN(const std::string path, ListedFile(bundle, spec.vocabulary_file()));
   ASSIGN_OR_RETURN(std::string vocabulary, ReadFile(path));
@@ -23,12 +25,11 @@ absl::StatusOr<std::unique_ptr<TextInput>> TextInput::Create(const ModelBundle& 
   if (!tokenizer.ok()) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": ", tokenizer.status().message()));
   }
-  const int32_t expected = bundle.manifest.transformer().vocabulary_size();
-  if ((*tokenizer)->vocabulary_size() != expected) {
+  if ((*tokenizer)->vocabulary_size() != vocabulary_size) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, " has ", (*tokenizer)->vocabulary_size(),
-                     " tokens, but transformer.vocabulary_size is ", expected,
-                     "; the vocabulary must be the one that the weights were trained with"));
+                     " tokens, but the word table has ", vocabulary_size,
+                     " rows; the vocabulary must be the one that the weights were trained with"));
   }
   return absl::WrapUnique(new TextInput(*std::move(tokenizer), spec.max_token_count()));
 }
@@ -51,10 +52,23 @@ absl::StatusOr<Tokens> TextInput::Tokenize(absl::string_view text) const {
   return tokens;
 }
 
-absl::Status TextInput::Check(absl::Span<const int32_t> ids) const {
-  if (ids.empty() || ids.size() > static_cast<size_t>(max_token_count_)) {
+absl::StatusOr<std::vector<int32_t>> TextInput::TokensOf(const std::vector<std::string>& words,
+                                                         int64_t max_count) const {
+  std::vector<int32_t> ids;
+  for (const std::string& word : words) {
+    // Words are apart, so each can be tokenized by itself, and the rest need not be.
+    if (ids.size() >= static_cast<size_t>(max_count)) break;
+    ASSIGN_OR_RETURN(const std::vector<int32_t> pieces, tokenizer_->Encode(word));
+    ids.insert(ids.end(), pieces.begin(), pieces.end());
+  }
+  ids.resize(std::min<size_t>(ids.size(), max_count));
+  return ids;
+}
+
+absl::Status TextInput::Check(absl::Span<const int32_t> ids, int64_t max_count) const {
+  if (ids.empty() || ids.size() > static_cast<size_t>(max_count)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("has ", ids.size(), " token ids, the model reads 1 to ", max_token_count_));
+        absl::StrCat("has ", ids.size(), " token ids, the model reads 1 to ", max_count));
   }
   for (size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] < 0 || ids[i] >= tokenizer_->vocabulary_size()) {

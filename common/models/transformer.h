@@ -7,8 +7,9 @@
 // attention's probabilities (Devlin et al., 2019).  A module is in training mode, with
 // dropout, until eval() is called on it.
 //
-// Shapes: B items, L rows each (padding included), H hidden size.  A mask is B x L
-// float, 1 for a real row and 0 for padding; an undefined mask means no padding.
+// Training pads: B items, L rows each, H hidden size; a mask is B x L float, 1 for a real
+// row and 0 for padding, and an undefined mask means no padding.  Serving packs: the rows
+// of all items follow one another, and only attention knows where one ends.
 //
 // Includes torch: only .cc files of common/models and common/training include this.
 #ifndef SIGHTLINE_COMMON_MODELS_TRANSFORMER_H_
@@ -23,6 +24,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "sightline/bundle/v1/model_bundle.pb.h"
 
@@ -46,14 +48,47 @@ BertConfig BertConfigOf(const bundle::v1::TransformerSpec& spec);
 
 torch::nn::LayerNorm MakeLayerNorm(const BertConfig& config);
 
+// Sequences of one pass, one after another.
+struct PackedRows {
+  torch::Tensor rows;            // T x H
+  std::vector<int64_t> lengths;  // of each sequence, at least 1; their sum is T
+  // T numbers, added to every score of that row as a key; undefined for none.  For
+  // checkpoints whose results depend on rows of padding.
+  torch::Tensor key_bias;
+};
+
+// Which of the last layer's rows somebody reads.  What nobody reads is not computed.
+enum class Readout {
+  kAllRows,    // T x H
+  kFirstRows,  // B x H, the first row of each sequence
+};
+
+// Row numbers of the sequences' first rows, int64.
+torch::Tensor FirstRowsOf(const std::vector<int64_t>& lengths);
+
+// Mean of each sequence's rows: B x H.
+torch::Tensor MeanOfEach(const torch::Tensor& rows, const std::vector<int64_t>& lengths);
+
+// What a key that must not be seen adds to its scores.  exp(-10000) is zero in fp32, so such
+// keys have no weight at all; the finite value is the checkpoints' own.
+inline constexpr double kMaskedScore = -10000.0;
+
 // Keys query, key, value.
 class BertSelfAttentionImpl : public torch::nn::Module {
  public:
   explicit BertSelfAttentionImpl(const BertConfig& config);
   // rows B x L x H; `bias` B x 1 x 1 x L is added to the scores unless undefined.
   torch::Tensor forward(const torch::Tensor& rows, const torch::Tensor& bias);
+  // What `queries` (all rows of `packed`, or the first of each sequence) see; as many rows.
+  torch::Tensor ForwardPacked(const PackedRows& packed, Readout readout,
+                              const torch::Tensor& queries);
 
  private:
+  // Of `count` sequences of `length` rows, `query_length` of which ask.  q, k, v: rows x H.
+  torch::Tensor Attend(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
+                       const torch::Tensor& bias, int64_t count, int64_t query_length,
+                       int64_t length);
+
   const int64_t head_count_;
   torch::nn::Linear query_, key_, value_;
   torch::nn::Dropout dropout_;
@@ -78,8 +113,12 @@ class BertLayerImpl : public torch::nn::Module {
  public:
   explicit BertLayerImpl(const BertConfig& config);
   torch::Tensor forward(const torch::Tensor& rows, const torch::Tensor& bias);
+  // The rows that `readout` names.
+  torch::Tensor ForwardPacked(const PackedRows& packed, Readout readout);
 
  private:
+  torch::Tensor AfterAttention(const torch::Tensor& seen, const torch::Tensor& rows);
+
   BertSelfAttention self_{nullptr};
   BertResidual attention_output_{nullptr};
   torch::nn::Linear intermediate_{nullptr};
@@ -93,6 +132,8 @@ class BertEncoderImpl : public torch::nn::Module {
   explicit BertEncoderImpl(const BertConfig& config);
   // The last layer's rows, B x L x H.  Rows under padding hold nothing of use.
   torch::Tensor forward(const torch::Tensor& rows, const torch::Tensor& mask);
+  // The rows that `readout` names.
+  torch::Tensor ForwardPacked(PackedRows packed, Readout readout);
 
  private:
   torch::nn::ModuleList layers_;
@@ -103,9 +144,12 @@ TORCH_MODULE(BertEncoder);
 class BertEmbeddingsImpl : public torch::nn::Module {
  public:
   explicit BertEmbeddingsImpl(const BertConfig& config);
-  // LN(word + position 0..L-1 + type), then dropout.  ids B x L int64; `types` likewise,
-  // undefined for type 0 everywhere.  L must not exceed position_count.
-  torch::Tensor forward(const torch::Tensor& ids, const torch::Tensor& types = {});
+  // LN(word + position + type), then dropout.  ids ... x L int64; positions are
+  // first_position ..., of which position_count must not be exceeded.
+  torch::Tensor forward(const torch::Tensor& ids, int64_t first_position = 0, int64_t type = 0);
+
+  // A row of the type table, H.
+  torch::Tensor TypeRow(int64_t type) const { return types_->weight[type]; }
 
  private:
   torch::nn::Embedding words_, positions_, types_;
@@ -114,20 +158,16 @@ class BertEmbeddingsImpl : public torch::nn::Module {
 };
 TORCH_MODULE(BertEmbeddings);
 
-// tanh(dense(row 0)), B x H.  Key dense.
+// tanh(dense(row)), B x H of the sequences' first rows.  Key dense.
 class BertPoolerImpl : public torch::nn::Module {
  public:
   explicit BertPoolerImpl(const BertConfig& config);
-  torch::Tensor forward(const torch::Tensor& rows);
+  torch::Tensor forward(const torch::Tensor& first_rows);
 
  private:
   torch::nn::Linear dense_;
 };
 TORCH_MODULE(BertPooler);
-
-// Masks of two parts that are concatenated along L; undefined if both are.
-torch::Tensor ConcatMasks(const torch::Tensor& first, int64_t first_width,
-                          const torch::Tensor& second, int64_t second_width);
 
 // Mean over the real rows, B x H.
 torch::Tensor MaskedMean(const torch::Tensor& rows, const torch::Tensor& mask);
@@ -138,8 +178,8 @@ torch::Tensor MaskedMean(const torch::Tensor& rows, const torch::Tensor& mask);
 class TransformerExecutor {
  public:
   virtual ~TransformerExecutor() = default;
-  // See BertEncoderImpl::forward; no autograd.
-  virtual torch::Tensor Run(const torch::Tensor& rows, const torch::Tensor& mask) const = 0;
+  // See BertEncoderImpl::ForwardPacked; no autograd.
+  virtual torch::Tensor Run(PackedRows packed, Readout readout) const = 0;
 };
 
 // The module itself, in fp32: what every other executor is compared with.  Puts

@@ -12,8 +12,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "common/models/inference.h"
+#include "common/models/manifest_checks.h"
 
 namespace sightline {
 namespace {
@@ -148,6 +150,24 @@ absl::Status LoadWeights(const Safetensors& file, const std::vector<std::string>
   return RunGuarded("load weights", [&] { return LoadInto(file, ignored, module); });
 }
 
+absl::Status CheckWeightsLength(const ModelBundle& bundle) {
+  ASSIGN_OR_RETURN(const std::string path, ListedFile(bundle, kWeightsFile));
+  ASSIGN_OR_RETURN(const int64_t bytes, FileSize(path));
+  const int64_t least = LeastWeightCount(bundle.manifest);
+  if (bytes >= least) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      path, " has ", bytes, " bytes, but the manifest describes at least ", least, " weights"));
+}
+
+absl::Status LoadBundleWeights(const ModelBundle& bundle, const std::vector<std::string>& ignored,
+                               torch::nn::Module* module) {
+  ASSIGN_OR_RETURN(const std::string path, ListedFile(bundle, kWeightsFile));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Safetensors> file, Safetensors::Open(path));
+  const absl::Status status = LoadWeights(*file, ignored, module);
+  if (status.ok()) return status;
+  return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
+}
+
 absl::StatusOr<std::string> SerializeWeights(const torch::nn::Module& module, WeightDtype dtype) {
   std::string bytes;
   RETURN_IF_ERROR(RunGuarded("serialize weights", [&] {
@@ -189,8 +209,11 @@ absl::Status RandomizeWeights(uint64_t seed, torch::nn::Module* module) {
         values.normal_(0, std::sqrt(2 / fan_in), generator);
       } else if (values.dim() == 2) {
         values.normal_(0, 0.02, generator);
+      } else if (absl::EndsWith(name, "centroids")) {
+        values.normal_(0, 1, generator);
       } else {
-        values.fill_(absl::EndsWith(name, "bias") ? 0 : 1);
+        const absl::string_view own = absl::string_view(name).substr(name.rfind('.') + 1);
+        values.fill_(absl::StartsWith(own, "bias") || own == "running_mean" ? 0 : 1);
       }
     }
     return absl::OkStatus();

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "common/bundle/model_bundle.h"
 #include "common/bundle/safetensors.h"
 #include "common/models/family.h"
 
@@ -32,13 +33,21 @@ absl::StatusOr<torch::Tensor> ToTorch(const TensorView& view);
 absl::Status LoadWeights(const Safetensors& file, const std::vector<std::string>& ignored,
                          torch::nn::Module* module);
 
+// InvalidArgument if the bundle's weights file is shorter than what its manifest describes.
+absl::Status CheckWeightsLength(const ModelBundle& bundle);
+
+// LoadWeights from the bundle's weights file; errors name it.
+absl::Status LoadBundleWeights(const ModelBundle& bundle, const std::vector<std::string>& ignored,
+                               torch::nn::Module* module);
+
 // `module`'s parameters and buffers as a safetensors file.  Equal values give equal
 // bytes.  InvalidArgument for a value that float16 cannot hold.
 absl::StatusOr<std::string> SerializeWeights(const torch::nn::Module& module, WeightDtype dtype);
 
-// Fills `module` for training from nothing, the same for the same seed: vectors named
-// "bias" with 0, other vectors (weights of norms) with 1, matrices from N(0, 0.02) as
-// BERT does, convolution kernels from N(0, sqrt(2 / fan_in)) (He et al., 2015).
+// Fills `module` for training from nothing, the same for the same seed: biases and running
+// means with 0, other vectors (weights of norms) with 1, matrices from N(0, 0.02) as BERT
+// does, centroids of sketches from N(0, 1), convolution kernels from N(0, sqrt(2 / fan_in))
+// (He et al., 2015).
 absl::Status RandomizeWeights(uint64_t seed, torch::nn::Module* module);
 
 }  // namespace sightline

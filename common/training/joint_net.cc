@@ -8,7 +8,7 @@
 
 #include "common/models/grid_extractor.h"
 #include "common/models/manifest_checks.h"
-#include "common/models/padding.h"
+#include "common/training/padding.h"
 #include "common/models/transformer.h"
 #include "common/training/autocast.h"
 #include "common/training/batches.h"
@@ -88,7 +88,9 @@ at::Tensor JointNet::WithBoxes(const at::Tensor& features) const {
 }
 
 at::Tensor JointNet::EmbedImages(const at::Tensor& region_rows) {
-  const at::Tensor rows = net_->ImageRows(set_.special_tokens().cls, region_rows);
+  const at::Tensor cls = at::full({region_rows.size(0), 1}, set_.special_tokens().cls,
+                                  region_rows.options().dtype(at::kLong));
+  const at::Tensor rows = at::cat({net_->TextRows(cls), region_rows}, 1);
   const at::Tensor mask = at::ones({rows.size(0), rows.size(1)}, rows.options());
   return UnitRows(MaskedMean(Encode(rows, mask).to(at::kFloat), {}));
 }
@@ -140,7 +142,8 @@ at::Tensor JointNet::PairLogits(const CaptionBatch& captions, const at::Tensor& 
   const at::Tensor rows = at::cat({net_->TextRows(captions.ids), region_rows}, 1);
   const at::Tensor seen =
       at::ones({region_rows.size(0), region_rows.size(1)}, captions.mask.options());
-  return net_->MatchLogits(Encode(rows, at::cat({captions.mask, seen}, 1)).to(at::kFloat));
+  const at::Tensor read = Encode(rows, at::cat({captions.mask, seen}, 1)).select(1, 0);
+  return net_->MatchLogits(read.to(at::kFloat));
 }
 
 at::Tensor JointNet::EmbedAllImages(

@@ -38,6 +38,7 @@ absl::Status ConfigError(absl::string_view key, absl::string_view wanted) {
 
 absl::StatusOr<std::unique_ptr<GoldenCase>> GoldenCase::Open(absl::string_view directory) {
   auto golden = absl::WrapUnique(new GoldenCase());
+  golden->directory_ = std::string(directory);
   ASSIGN_OR_RETURN(const std::string config, ReadFile(JoinPath(directory, "config.json")));
   golden->config_ = nlohmann::json::parse(config, nullptr, /*allow_exceptions=*/false);
   if (!golden->config_.is_object()) {
@@ -48,14 +49,6 @@ absl::StatusOr<std::unique_ptr<GoldenCase>> GoldenCase::Open(absl::string_view d
   ASSIGN_OR_RETURN(golden->weights_, Safetensors::FromBytes(golden->weights_bytes_));
   ASSIGN_OR_RETURN(golden->case_, Safetensors::Open(JoinPath(directory, "case.safetensors")));
   return golden;
-}
-
-absl::StatusOr<std::vector<int64_t>> GoldenCase::WeightShape(absl::string_view name) const {
-  const auto found = weights_->tensors().find(std::string(name));
-  if (found == weights_->tensors().end()) {
-    return absl::NotFoundError(absl::StrCat("weights.safetensors has no tensor '", name, "'"));
-  }
-  return found->second.shape;
 }
 
 absl::StatusOr<const nlohmann::json*> GoldenCase::ConfigValue(absl::string_view key) const {
@@ -76,18 +69,6 @@ absl::StatusOr<int> GoldenCase::ConfigInt(absl::string_view key) const {
     return ConfigError(key, absl::StrCat("an integer from 0 to ", kMaxConfigInt));
   }
   return value->get<int>();
-}
-
-absl::StatusOr<double> GoldenCase::ConfigNumber(absl::string_view key) const {
-  ASSIGN_OR_RETURN(const nlohmann::json* value, ConfigValue(key));
-  if (!value->is_number()) return ConfigError(key, "a number");
-  return value->get<double>();
-}
-
-absl::StatusOr<bool> GoldenCase::ConfigBool(absl::string_view key) const {
-  ASSIGN_OR_RETURN(const nlohmann::json* value, ConfigValue(key));
-  if (!value->is_boolean()) return ConfigError(key, "true or false");
-  return value->get<bool>();
 }
 
 absl::StatusOr<const TensorView*> GoldenCase::Tensor(absl::string_view name, TensorDtype dtype,

@@ -36,16 +36,13 @@ class GoldenCase {
   // Errors name the file.
   static absl::StatusOr<std::unique_ptr<GoldenCase>> Open(absl::string_view directory);
 
+  const std::string& directory() const { return directory_; }
   const std::string& weights_bytes() const { return weights_bytes_; }
-  // Shape of a weight, for sizes that config.json does not state.
-  absl::StatusOr<std::vector<int64_t>> WeightShape(absl::string_view name) const;
 
   // Values of config.json.  InvalidArgument if missing, of another type, or (integers)
   // outside 0 to a million.
   absl::StatusOr<std::string> ConfigString(absl::string_view key) const;
   absl::StatusOr<int> ConfigInt(absl::string_view key) const;
-  absl::StatusOr<double> ConfigNumber(absl::string_view key) const;
-  absl::StatusOr<bool> ConfigBool(absl::string_view key) const;
 
   // Tensors of the case.  NotFound if missing, InvalidArgument for another dtype or rank.
   absl::StatusOr<FloatTensor> Floats(absl::string_view name, int rank) const;
@@ -57,6 +54,7 @@ class GoldenCase {
   absl::StatusOr<const TensorView*> Tensor(absl::string_view name, TensorDtype dtype,
                                            int rank) const;
 
+  std::string directory_;
   nlohmann::json config_;
   std::string weights_bytes_;
   std::unique_ptr<Safetensors> weights_;

@@ -17,7 +17,13 @@ struct GoldenFamily {
 
 // One line per family.
 constexpr GoldenFamily kFamilies[] = {
+    {"lightningdot", &CompareLightningDot},
+    {"lightningdot_scene_text", &CompareSceneText},
+    {"m3p", &CompareM3p},
     {"oscar", &CompareOscar},
+    {"sgraf", &CompareSgraf},
+    {"uniter", &CompareUniter},
+    {"vldeformer", &CompareVlDeformer},
 };
 
 const GoldenFamily* Find(absl::string_view name) {

@@ -11,9 +11,14 @@
 
 namespace sightline {
 
-// OSCAR: expects text_embedding, image_embedding, cosine, classifier_logits and
-// match_probability (pair i = text i with image i).
+// What each folder must expect is said in the goldens' own README.
+absl::Status CompareLightningDot(const GoldenCase& golden, Comparison* comparison);
+absl::Status CompareM3p(const GoldenCase& golden, Comparison* comparison);
 absl::Status CompareOscar(const GoldenCase& golden, Comparison* comparison);
+absl::Status CompareSceneText(const GoldenCase& golden, Comparison* comparison);
+absl::Status CompareSgraf(const GoldenCase& golden, Comparison* comparison);
+absl::Status CompareUniter(const GoldenCase& golden, Comparison* comparison);
+absl::Status CompareVlDeformer(const GoldenCase& golden, Comparison* comparison);
 
 // The whole program: compares the folder's case and ends `out` with
 // `max_abs_error: X over N numbers`.  0 if N > 0 and X <= 1e-4; 1 if the model differs or

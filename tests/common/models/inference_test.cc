@@ -6,6 +6,8 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -25,33 +27,33 @@ std::vector<ItemShape> RandomShapes(size_t count, uint32_t seed) {
   return shapes;
 }
 
-int64_t PaddedRows(const Group& group, const std::vector<ItemShape>& shapes) {
-  int64_t text = 0, regions = 0;
-  for (int64_t i : group) {
-    text = std::max(text, shapes[i].text_rows);
-    regions = std::max(regions, shapes[i].region_rows);
-  }
-  return static_cast<int64_t>(group.size()) * (text + regions);
-}
-
-TEST_CASE("every item is in one group, and padding stays below a fifth") {
+TEST_CASE("every item is in one group, and items of one shape are neighbours") {
   for (uint32_t seed = 0; seed < 50; ++seed) {
     const std::vector<ItemShape> shapes = RandomShapes(seed * 3, seed);
     GroupingOptions options;
     options.threads = 1 + seed % 4;
     options.max_rows = 300;
-    std::multiset<int64_t> seen;
+    std::vector<int64_t> seen;
     for (const Group& group : GroupByShape(shapes, options)) {
       REQUIRE(!group.empty());
-      seen.insert(group.begin(), group.end());
-      int64_t real = 0;
-      for (int64_t i : group) real += shapes[i].text_rows + shapes[i].region_rows;
-      const int64_t padded = PaddedRows(group, shapes);
-      REQUIRE(padded <= 300);
-      REQUIRE((padded - real) * 5 <= padded);
+      seen.insert(seen.end(), group.begin(), group.end());
+      int64_t rows = 0;
+      for (int64_t i : group) rows += shapes[i].text_rows + shapes[i].region_rows;
+      REQUIRE(rows <= 300);
     }
     REQUIRE(seen.size() == shapes.size());
     REQUIRE(std::set<int64_t>(seen.begin(), seen.end()).size() == shapes.size());
+    // A shape that was left does not come back.
+    std::set<std::pair<int64_t, int64_t>> left;
+    for (size_t i = 1; i < seen.size(); ++i) {
+      const ItemShape &before = shapes[seen[i - 1]], &shape = shapes[seen[i]];
+      if (std::tie(before.text_rows, before.region_rows) ==
+          std::tie(shape.text_rows, shape.region_rows)) {
+        continue;
+      }
+      left.insert({before.text_rows, before.region_rows});
+      REQUIRE(left.count({shape.text_rows, shape.region_rows}) == 0);
+    }
   }
 }
 

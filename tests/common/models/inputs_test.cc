@@ -66,19 +66,55 @@ TEST_CASE("NaN and infinity are found in stored features, of either width") {
   REQUIRE(!AllFinite(half));
 }
 
-TEST_CASE("boxes become OSCAR's six numbers behind each feature") {
+RegionReading Reading(BoxForm form, int feature_size, int64_t max_count = 10) {
+  RegionReading reading;
+  reading.box_form = form;
+  reading.feature_size = feature_size;
+  reading.max_count = max_count;
+  return reading;
+}
+
+// Two regions of two numbers.
+RegionSet TwoRegions() {
   RegionSet regions;
   regions.count = 2;
   regions.feature_size = 2;
   regions.features = {1, 2, 3, 4};
   regions.boxes = {0.25f, 0.5f, 0.75f, 0.625f, 0, 0, 1, 1};
-  auto rows = OscarRegionRows(regions, 8, 10);
-  REQUIRE(rows.ok());
-  REQUIRE(*rows == std::vector<float>{1, 2, 0.25f, 0.5f, 0.75f, 0.625f, 0.5f, 0.125f,  //
-                                      3, 4, 0, 0, 1, 1, 1, 1});
-  rows = OscarRegionRows(regions, 8, /*max_count=*/1);
-  REQUIRE(rows.ok());
-  REQUIRE(rows->size() == 8);
+  return regions;
+}
+
+TEST_CASE("boxes become OSCAR's six numbers behind each feature") {
+  auto numbers = ReadRegions(TwoRegions(), Reading(BoxForm::kAppended, 8));
+  REQUIRE(numbers.ok());
+  REQUIRE(numbers->features == std::vector<float>{1, 2, 0.25f, 0.5f, 0.75f, 0.625f, 0.5f,
+                                                  0.125f,  //
+                                                  3, 4, 0, 0, 1, 1, 1, 1});
+  REQUIRE(numbers->boxes.empty());
+  numbers = ReadRegions(TwoRegions(), Reading(BoxForm::kAppended, 8, /*max_count=*/1));
+  REQUIRE(numbers.ok());
+  REQUIRE(numbers->count == 1);
+  REQUIRE(numbers->features.size() == 8);
+}
+
+TEST_CASE("boxes become UNITER's seven and M3P's five numbers, apart") {
+  auto numbers = ReadRegions(TwoRegions(), Reading(BoxForm::kUniter, 2));
+  REQUIRE(numbers.ok());
+  REQUIRE(numbers->features == std::vector<float>{1, 2, 3, 4});
+  REQUIRE(numbers->boxes == std::vector<float>{0.25f, 0.5f, 0.75f, 0.625f, 0.5f, 0.125f, 0.0625f, 0,
+                                               0, 1, 1, 1, 1, 1});
+  numbers = ReadRegions(TwoRegions(), Reading(BoxForm::kM3p, 2));
+  REQUIRE(numbers.ok());
+  REQUIRE(numbers->boxes == std::vector<float>{0.25f, 0.5f, 0.75f, 0.625f, 0.0625f, 0, 0, 1, 1, 1});
+}
+
+TEST_CASE("a model without boxes needs none") {
+  RegionSet regions = TwoRegions();
+  regions.boxes.clear();
+  const auto numbers = ReadRegions(regions, Reading(BoxForm::kNone, 2));
+  REQUIRE(numbers.ok());
+  REQUIRE(numbers->features == regions.features);
+  REQUIRE(!ReadRegions(regions, Reading(BoxForm::kUniter, 2)).ok());
 }
 
 TEST_CASE("features that carry their boxes pass unchanged") {
@@ -86,15 +122,50 @@ TEST_CASE("features that carry their boxes pass unchanged") {
   regions.count = 1;
   regions.feature_size = 8;
   regions.features = {1, 2, 3, 4, 5, 6, 7, 8};
-  auto rows = OscarRegionRows(regions, 8, 10);
-  REQUIRE(rows.ok());
-  REQUIRE(*rows == regions.features);
+  const auto numbers = ReadRegions(regions, Reading(BoxForm::kAppended, 8));
+  REQUIRE(numbers.ok());
+  REQUIRE(numbers->features == regions.features);
+}
+
+TEST_CASE("regions are read while the detector is sure, and some at least") {
+  RegionSet regions;
+  regions.count = 6;
+  regions.feature_size = 1;
+  regions.features = {1, 2, 3, 4, 5, 6};
+  RegionReading reading = Reading(BoxForm::kNone, 1, /*max_count=*/4);
+  reading.confidence_floor = 0.2f;
+  reading.min_count = 2;
+  const auto count = [&](std::vector<float> confidences) {
+    regions.confidences = std::move(confidences);
+    const auto numbers = ReadRegions(regions, reading);
+    REQUIRE(numbers.ok());
+    REQUIRE(numbers->features.size() == static_cast<size_t>(numbers->count));
+    return numbers->count;
+  };
+  REQUIRE(count({}) == 4);
+  REQUIRE(count({0.9f, 0.8f, 0.7f, 0.2f, 0.1f, 0}) == 3);
+  REQUIRE(count({0.9f, 0.1f, 0.1f, 0.1f, 0.1f, 0}) == 2);
+  REQUIRE(count({0.9f, 0.9f, 0.9f, 0.9f, 0.9f, 0.9f}) == 4);
+  regions.count = 1;
+  regions.features = {1};
+  REQUIRE(count({0.1f}) == 1);
+}
+
+TEST_CASE("an image with another number of regions than required is refused") {
+  RegionReading reading = Reading(BoxForm::kNone, 2);
+  reading.required_count = 2;
+  REQUIRE(ReadRegions(TwoRegions(), reading).ok());
+  reading.required_count = 3;
+  REQUIRE(absl::IsInvalidArgument(ReadRegions(TwoRegions(), reading).status()));
+  reading.required_count = 1;
+  REQUIRE(absl::IsInvalidArgument(ReadRegions(TwoRegions(), reading).status()));
 }
 
 TEST_CASE("regions that contradict themselves or the model are refused") {
+  const RegionReading reading = Reading(BoxForm::kAppended, 16, 9);
   const RegionSet good = RandomImage(3, 1).regions;
-  REQUIRE(OscarRegionRows(good, 16, 9).ok());
-  std::vector<RegionSet> bad(9, good);
+  REQUIRE(ReadRegions(good, reading).ok());
+  std::vector<RegionSet> bad(10, good);
   bad[0].count = 0;
   bad[1].count = 4;
   bad[2].count = std::numeric_limits<int64_t>::max();
@@ -104,14 +175,15 @@ TEST_CASE("regions that contradict themselves or the model are refused") {
   bad[6].features[7] = std::numeric_limits<float>::quiet_NaN();
   bad[7].boxes[2] = 640;  // pixels
   bad[8].boxes[4] = std::numeric_limits<float>::quiet_NaN();
+  bad[9].confidences = {1, 1};
   for (size_t i = 0; i < bad.size(); ++i) {
     INFO(i);
-    REQUIRE(absl::IsInvalidArgument(OscarRegionRows(bad[i], 16, 9).status()));
+    REQUIRE(absl::IsInvalidArgument(ReadRegions(bad[i], reading).status()));
   }
-  REQUIRE(absl::IsInvalidArgument(OscarRegionRows(good, 17, 9).status()));
+  REQUIRE(absl::IsInvalidArgument(ReadRegions(good, Reading(BoxForm::kAppended, 17, 9)).status()));
   RegionSet reversed = good;
   std::swap(reversed.boxes[0], reversed.boxes[2]);
-  REQUIRE(absl::IsInvalidArgument(OscarRegionRows(reversed, 16, 9).status()));
+  REQUIRE(absl::IsInvalidArgument(ReadRegions(reversed, reading).status()));
 }
 
 TEST_CASE("a manifest's problems are told all at once") {

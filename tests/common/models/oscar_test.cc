@@ -1,11 +1,10 @@
-#include "common/models/oscar.h"
-
 #include <torch/types.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -16,6 +15,7 @@
 #include "common/bundle/safetensors.h"
 #include "common/models/inference.h"
 #include "common/models/init_model.h"
+#include "common/models/network_model.h"
 #include "common/models/oscar_net.h"
 #include "common/models/weights.h"
 #include "tests/common/models/tiny_model.h"
@@ -190,7 +190,7 @@ TEST_CASE("preparing and scoring equals the network applied directly") {
   const ModelBundle bundle = MakeBundle(store.path(), TinyManifest());
   ModelOptions options;
   options.item_feature_dtype = Dtype::kFloat32;
-  const auto model = *OscarModel::Load(bundle, options);
+  const auto model = *LoadModel(bundle, options);
   OscarNet net(bundle.manifest);
   auto file = Safetensors::Open(bundle.FilePath(kWeightsFile));
   REQUIRE(LoadWeights(**file, {}, net.ptr().get()).ok());
@@ -219,11 +219,12 @@ TEST_CASE("preparing and scoring equals the network applied directly") {
   };
   check(encoder(net->TextRows(ids), torch::Tensor())[0].mean(0),
         model->text_encoder()->Encode({*model->text_encoder()->Tokenize("A red FISHs")}, kCall));
-  check(encoder(net->ImageRows(/*cls_id=*/2, region_rows), torch::Tensor())[0].mean(0),
+  const torch::Tensor cls = net->TextRows(torch::full({1, 1}, 2, torch::kInt64));
+  check(encoder(torch::cat({cls, region_rows}, 1), torch::Tensor())[0].mean(0),
         model->image_encoder()->Encode({image}, kCall));
 
-  const torch::Tensor logits =
-      net->MatchLogits(encoder(torch::cat({net->TextRows(ids), region_rows}, 1), torch::Tensor()));
+  const torch::Tensor logits = net->MatchLogits(
+      encoder(torch::cat({net->TextRows(ids), region_rows}, 1), torch::Tensor()).select(1, 0));
   const auto text = model->cross_encoder()->PrepareText("a red fishs");
   const auto images = model->cross_encoder()->PrepareImages({image}, kCall);
   const auto score = model->cross_encoder()->Score({{&*text, &(*images)[0]}}, kCall);
@@ -247,23 +248,116 @@ TEST_CASE("features in float16 are half as long and score nearly the same") {
   REQUIRE(Farthest(half.scores, *model->cross_encoder()->Score(Pairs(half), kCall)) < 1e-6);
 }
 
+// Of each pair, no match and match.
+std::vector<std::pair<float, float>> LogitsOf(const Model& model, const Results& results) {
+  std::vector<std::pair<float, float>> logits;
+  for (size_t i = 0; i < results.text_features.size(); ++i) {
+    const Tokens text = Texts()[i];
+    const Network& network = *NetworkOf(model);
+    const PreparedText prepared = network.PrepareText(text.ids);
+    const FeatureTensor& rows = results.image_features[i * 7 % 23].tensors[0];
+    const torch::Tensor regions = torch::from_blob(const_cast<char*>(rows.bytes.data()),
+                                                   {rows.rows, rows.columns}, torch::kFloat16)
+                                      .to(torch::kFloat32);
+    const torch::Tensor both = network.ScorePairs({{text.ids, &prepared, {regions}}});
+    logits.emplace_back(both[0][0].item<float>(), both[0][1].item<float>());
+  }
+  return logits;
+}
+
 TEST_CASE("score kinds are the softmax's second value, and the logit alone") {
+  torch::NoGradGuard no_grad;
   bundle::v1::ModelBundleManifest manifest = TinyManifest();
   const TempDir store;
-  const auto softmax = *OscarModel::Load(MakeBundle(store.path(), manifest), {});
+  ModelOptions options;
+  options.deterministic = true;
+  const auto softmax = *LoadModel(MakeBundle(store.path(), manifest), options);
   manifest.mutable_cross_encoder()->set_score_kind("logit_match");
-  const auto logit = *OscarModel::Load(MakeBundle(store.path(), manifest), {});
+  const auto logit = *LoadModel(MakeBundle(store.path(), manifest), options);
   const Results results = Batched(*softmax);
-  const auto pairs = Pairs(results);
-  const auto logits = *softmax->Logits(pairs, kCall);
-  const auto raw = *logit->cross_encoder()->Score(pairs, kCall);
+  const auto raw = *logit->cross_encoder()->Score(Pairs(results), kCall);
+  const auto logits = LogitsOf(*softmax, results);
   REQUIRE(softmax->cross_encoder()->score_kind() == ScoreKind::kSoftmaxMatch);
   REQUIRE(logit->cross_encoder()->score_kind() == ScoreKind::kLogitMatch);
-  for (size_t i = 0; i < pairs.size(); ++i) {
-    REQUIRE(raw[i] == logits[i].match);
-    const double a = std::exp(logits[i].no_match), b = std::exp(logits[i].match);
+  for (size_t i = 0; i < raw.size(); ++i) {
+    REQUIRE(raw[i] == Approx(logits[i].second).margin(1e-6));
+    const double a = std::exp(logits[i].first), b = std::exp(logits[i].second);
     REQUIRE(results.scores[i] == Approx(b / (a + b)).margin(1e-6));
   }
+}
+
+// With tags of at most 16 tokens beside the text's, in segment 1.
+bundle::v1::ModelBundleManifest TaggedManifest() {
+  bundle::v1::ModelBundleManifest manifest = TinyManifest();
+  manifest.mutable_transformer()->set_position_count(20);
+  manifest.mutable_tags()->set_max_token_count(16);
+  manifest.mutable_tags()->set_token_type(1);
+  return manifest;
+}
+
+TEST_CASE("tags stand between text and regions, and take what the text leaves") {
+  const TempDir store;
+  ModelOptions options;
+  options.item_feature_dtype = Dtype::kFloat32;
+  const ModelBundle bundle = MakeBundle(store.path(), TaggedManifest());
+  const auto model = *LoadModel(bundle, options);
+  OscarNet net(bundle.manifest);
+  auto file = Safetensors::Open(bundle.FilePath(kWeightsFile));
+  REQUIRE(LoadWeights(**file, {}, net.ptr().get()).ok());
+  net->eval();
+  torch::NoGradGuard no_grad;
+  const auto score = [&](const std::string& text, const std::vector<std::string>& tags) {
+    ImageInput image = RandomImage(3, 1);
+    image.tags = tags;
+    const auto images = model->cross_encoder()->PrepareImages({image}, kCall);
+    const auto words = model->cross_encoder()->PrepareText(text);
+    return (*model->cross_encoder()->Score({{&*words, &(*images)[0]}}, kCall))[0];
+  };
+  // The same by hand: ids 5 is "a", 6 "red", 7 "blue", 8 "fish", 9 "bird", 11 "b".
+  const auto expected = [&](std::vector<int64_t> text, std::vector<int64_t> tags) {
+    std::vector<torch::Tensor> rows = {net->TextRows(torch::tensor(text).unsqueeze(0))};
+    if (!tags.empty()) {
+      rows.push_back(net->TextRows(torch::tensor(tags).unsqueeze(0), text.size(), 1));
+    }
+    const auto images = model->cross_encoder()->PrepareImages({RandomImage(3, 1)}, kCall);
+    const FeatureTensor& regions = *(*images)[0].Find("regions");
+    rows.push_back(
+        torch::from_blob(const_cast<char*>(regions.bytes.data()), {1, 3, 16}, torch::kFloat32));
+    BertEncoder encoder = net->encoder();
+    const torch::Tensor logits =
+        net->MatchLogits(encoder(torch::cat(rows, 1), torch::Tensor()).select(1, 0));
+    return torch::softmax(logits, 1)[0][1].item<float>();
+  };
+  const std::vector<int64_t> text = {2, 5, 6, 8, 3};
+  REQUIRE(score("a red fish", {}) == Approx(expected(text, {})).margin(1e-6));
+  REQUIRE(score("a red fish", {"bird", "blue b"}) ==
+          Approx(expected(text, {9, 7, 11, 3})).margin(1e-6));
+  // Of 16 tokens the text has 5, so 10 tags and their [SEP] remain.
+  REQUIRE(score("a red fish", std::vector<std::string>(30, "bird")) ==
+          Approx(expected(text, {9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 3})).margin(1e-6));
+  REQUIRE(score("a red fish", {"bird"}) != score("a red fish", {"fish"}));
+}
+
+TEST_CASE("a head with a hidden layer is one of ReLUs") {
+  bundle::v1::ModelBundleManifest manifest = TinyManifest();
+  manifest.mutable_cross_encoder()->set_head_hidden_size(5);
+  const TempDir store;
+  const ModelBundle bundle = MakeBundle(store.path(), manifest);
+  REQUIRE(LoadModel(bundle, {}).ok());
+  OscarNet net(bundle.manifest);
+  std::set<std::string> names;
+  for (const auto& item : net->named_parameters()) names.insert(item.key());
+  for (const char* name : {"classifier.0.weight", "classifier.0.bias", "classifier.2.weight"}) {
+    REQUIRE(names.count(name) == 1);
+  }
+  net->eval();
+  torch::NoGradGuard no_grad;
+  for (auto& item : net->named_parameters()) {
+    if (item.key() == "classifier.0.weight") item.value().zero_();
+    if (item.key() == "classifier.0.bias") item.value().fill_(-1);
+    if (item.key() == "classifier.2.bias") item.value().copy_(torch::tensor({3.f, 4.f}));
+  }
+  REQUIRE(torch::equal(net->MatchLogits(torch::randn({1, 16})), torch::tensor({{3.f, 4.f}})));
 }
 
 TEST_CASE("embeddings have length one under cosine, and their own otherwise") {

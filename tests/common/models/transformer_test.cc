@@ -3,12 +3,12 @@
 #include <torch/types.h>
 
 #include <cmath>
-#include <set>
+#include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "catch2/catch.hpp"
-#include "common/models/padding.h"
 
 namespace sightline {
 namespace {
@@ -140,60 +140,105 @@ void RequireClose(const torch::Tensor& actual, const Rows& expected, double tole
   }
 }
 
-TEST_CASE("the encoder computes the formulas of the paper") {
-  const BertConfig config = SmallConfig();
-  const BertEncoder encoder = Randomized(BertEncoder(config), 1);
-  const torch::Tensor rows = torch::randn({1, 5, 8});
-  RequireClose(NewReferenceExecutor(encoder)->Run(rows, {})[0],
-               Referee(*encoder).Encode(ToRows(rows[0]), config));
+// Sequences of random rows.
+PackedRows RandomSequences(const std::vector<int64_t>& lengths) {
+  PackedRows packed;
+  packed.lengths = lengths;
+  packed.rows = torch::randn({std::accumulate(lengths.begin(), lengths.end(), int64_t{0}), 8});
+  return packed;
 }
 
-TEST_CASE("padding changes no real row by more than rounding") {
-  const BertEncoder encoder = Randomized(BertEncoder(SmallConfig()), 2);
-  const auto executor = NewReferenceExecutor(encoder);
-  const torch::Tensor rows = torch::randn({3, 7, 8});
-  const std::vector<int64_t> lengths = {7, 1, 4};
-  const torch::Tensor padded = executor->Run(rows, MaskOf(lengths, 7));
-  const torch::Tensor mean = MaskedMean(padded, MaskOf(lengths, 7));
-  for (int64_t i = 0; i < 3; ++i) {
-    const torch::Tensor alone = executor->Run(rows.narrow(0, i, 1).narrow(1, 0, lengths[i]), {});
-    REQUIRE((padded[i].narrow(0, 0, lengths[i]) - alone[0]).abs().max().item<float>() < 2e-6);
-    REQUIRE((mean[i] - MaskedMean(alone, {})[0]).abs().max().item<float>() < 2e-6);
+// B x `width`, 1 for the first lengths[i] rows.
+torch::Tensor MaskOf(const std::vector<int64_t>& lengths, int64_t width) {
+  torch::Tensor mask = torch::zeros({static_cast<int64_t>(lengths.size()), width});
+  for (size_t i = 0; i < lengths.size(); ++i) mask[i].narrow(0, 0, lengths[i]).fill_(1);
+  return mask;
+}
+
+TEST_CASE("the encoder computes the formulas of the paper, packed and padded") {
+  const BertConfig config = SmallConfig();
+  BertEncoder encoder = Randomized(BertEncoder(config), 1);
+  const PackedRows packed = RandomSequences({5});
+  const Rows expected = Referee(*encoder).Encode(ToRows(packed.rows), config);
+  RequireClose(NewReferenceExecutor(encoder)->Run(packed, Readout::kAllRows), expected);
+  RequireClose(encoder(packed.rows.unsqueeze(0), torch::Tensor())[0], expected);
+}
+
+TEST_CASE("sequences of a pass do not see one another") {
+  const BertConfig config = SmallConfig();
+  const BertEncoder encoder = Randomized(BertEncoder(config), 2);
+  const PackedRows packed = RandomSequences({4, 1, 7, 7, 2, 4});
+  const torch::Tensor rows = NewReferenceExecutor(encoder)->Run(packed, Readout::kAllRows);
+  const torch::Tensor first = NewReferenceExecutor(encoder)->Run(packed, Readout::kFirstRows);
+  const torch::Tensor mean = MeanOfEach(rows, packed.lengths);
+  int64_t begin = 0;
+  for (size_t i = 0; i < packed.lengths.size(); ++i) {
+    const torch::Tensor own = packed.rows.narrow(0, begin, packed.lengths[i]);
+    const Rows expected = Referee(*encoder).Encode(ToRows(own), config);
+    RequireClose(rows.narrow(0, begin, packed.lengths[i]), expected);
+    RequireClose(first.narrow(0, i, 1), {expected[0]});
+    REQUIRE((mean[i] - rows.narrow(0, begin, packed.lengths[i]).mean(0)).abs().max().item<float>() <
+            1e-6);
+    begin += packed.lengths[i];
   }
 }
 
-TEST_CASE("what stands in padding rows has no influence") {
-  const auto executor = NewReferenceExecutor(Randomized(BertEncoder(SmallConfig()), 3));
-  const torch::Tensor mask = MaskOf({3, 6}, 6);
-  const torch::Tensor rows = torch::randn({2, 6, 8});
-  torch::Tensor other = rows.clone();
-  other[0].narrow(0, 3, 3).fill_(50);
-  const torch::Tensor a = executor->Run(rows, mask), b = executor->Run(other, mask);
-  REQUIRE(torch::equal(a[0].narrow(0, 0, 3), b[0].narrow(0, 0, 3)));
-  REQUIRE(torch::equal(a[1], b[1]));
+TEST_CASE("a row that is masked as a key is seen by nobody, but sees") {
+  const BertEncoder encoder = Randomized(BertEncoder(SmallConfig()), 3);
+  const auto executor = NewReferenceExecutor(encoder);
+  PackedRows packed = RandomSequences({5, 3});
+  packed.key_bias = torch::tensor({0.f, 0.f, 0.f, -1e4f, -1e4f, 0.f, 0.f, -1e4f});
+  PackedRows other = packed;
+  other.rows = packed.rows.clone();
+  for (const int64_t masked : {3, 4, 7}) other.rows[masked].fill_(50);
+  const torch::Tensor a = executor->Run(packed, Readout::kAllRows);
+  const torch::Tensor b = executor->Run(other, Readout::kAllRows);
+  for (const int64_t real : {0, 1, 2, 5, 6}) REQUIRE(torch::equal(a[real], b[real]));
+  REQUIRE(!torch::equal(a[3], b[3]));
+  PackedRows alone;
+  alone.lengths = {3};
+  alone.rows = packed.rows.narrow(0, 0, 3);
+  const torch::Tensor seen = executor->Run(alone, Readout::kAllRows);
+  REQUIRE((a.narrow(0, 0, 3) - seen).abs().max().item<float>() < 2e-6);
+}
+
+TEST_CASE("padding changes no real row by more than rounding") {
+  BertEncoder encoder = Randomized(BertEncoder(SmallConfig()), 2);
+  const torch::Tensor rows = torch::randn({3, 7, 8});
+  const std::vector<int64_t> lengths = {7, 1, 4};
+  const torch::Tensor padded = encoder(rows, MaskOf(lengths, 7));
+  const torch::Tensor mean = MaskedMean(padded, MaskOf(lengths, 7));
+  for (int64_t i = 0; i < 3; ++i) {
+    const torch::Tensor alone =
+        encoder(rows.narrow(0, i, 1).narrow(1, 0, lengths[i]), torch::Tensor());
+    REQUIRE((padded[i].narrow(0, 0, lengths[i]) - alone[0]).abs().max().item<float>() < 2e-6);
+    REQUIRE((mean[i] - MaskedMean(alone, {})[0]).abs().max().item<float>() < 2e-6);
+  }
 }
 
 TEST_CASE("embeddings are the normalised sum of word, position and type") {
   const BertConfig config = SmallConfig();
   BertEmbeddings embeddings = Randomized(BertEmbeddings(config), 4);
   const auto tables = embeddings->named_parameters();
-  const torch::Tensor ids = torch::tensor({{4, 19, 0}}, torch::kInt64);
-  const torch::Tensor types = torch::tensor({{0, 1, 1}}, torch::kInt64);
-  Rows sums;
-  for (int64_t i = 0; i < 3; ++i) {
-    sums.push_back(ToRows((tables["word_embeddings.weight"][ids[0][i].item<int64_t>()] +
-                           tables["position_embeddings.weight"][i] +
-                           tables["token_type_embeddings.weight"][types[0][i].item<int64_t>()])
-                              .unsqueeze(0))[0]);
+  const torch::Tensor ids = torch::tensor({4, 19, 0}, torch::kInt64);
+  for (const auto& [first_position, type] : {std::pair<int64_t, int64_t>{0, 0}, {2, 1}}) {
+    Rows sums;
+    for (int64_t i = 0; i < 3; ++i) {
+      sums.push_back(ToRows((tables["word_embeddings.weight"][ids[i].item<int64_t>()] +
+                             tables["position_embeddings.weight"][first_position + i] +
+                             tables["token_type_embeddings.weight"][type])
+                                .unsqueeze(0))[0]);
+    }
+    RequireClose(embeddings(ids, first_position, type),
+                 Referee(*embeddings).Norm(sums, "LayerNorm"));
   }
-  RequireClose(embeddings(ids, types)[0], Referee(*embeddings).Norm(sums, "LayerNorm"));
-  REQUIRE(torch::equal(embeddings(ids), embeddings(ids, torch::zeros_like(ids))));
+  REQUIRE(torch::equal(embeddings(ids.unsqueeze(0), 0, 0)[0], embeddings(ids, 0, 0)));
 }
 
-TEST_CASE("the pooler is tanh of a dense layer on the first row") {
+TEST_CASE("the pooler is tanh of a dense layer") {
   BertPooler pooler = Randomized(BertPooler(SmallConfig()), 5);
-  const torch::Tensor rows = torch::randn({2, 3, 8});
-  Rows expected = Referee(*pooler).Linear(ToRows(rows.select(1, 0)), "dense");
+  const torch::Tensor rows = torch::randn({2, 8});
+  Rows expected = Referee(*pooler).Linear(ToRows(rows), "dense");
   for (Vec& row : expected) {
     for (double& v : row) v = std::tanh(v);
   }
@@ -218,15 +263,6 @@ TEST_CASE("dropout acts in training only") {
   REQUIRE(torch::equal(encoder(rows, torch::Tensor()), encoder(rows, torch::Tensor())));
   encoder->train();
   REQUIRE(!torch::equal(encoder(rows, torch::Tensor()), encoder(rows, torch::Tensor())));
-}
-
-TEST_CASE("masks of two parts join, and full ones cost nothing") {
-  REQUIRE(!MaskOf({3, 3}, 3).defined());
-  REQUIRE(!ConcatMasks({}, 2, {}, 3).defined());
-  const torch::Tensor joined = ConcatMasks({}, 1, MaskOf({0, 2}, 2), 2);
-  REQUIRE(torch::equal(joined, torch::tensor({{1.f, 0.f, 0.f}, {1.f, 1.f, 1.f}})));
-  REQUIRE(torch::equal(ConcatMasks(MaskOf({0, 2}, 2), 2, {}, 1),
-                       torch::tensor({{0.f, 0.f, 1.f}, {1.f, 1.f, 1.f}})));
 }
 
 }  // namespace

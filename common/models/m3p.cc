@@ -1,0 +1,127 @@
+#include "common/models/m3p.h"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/models/m3p_net.h"
+#include "common/models/manifest_checks.h"
+#include "common/models/net_loading.h"
+#include "common/models/network_model.h"
+
+namespace sightline {
+namespace {
+
+absl::Status CheckM3pManifest(const bundle::v1::ModelBundleManifest& manifest) {
+  Problems problems;
+  const bundle::v1::TransformerSpec& spec = manifest.transformer();
+  CheckTokenizer(manifest, bundle::v1::TokenizerSpec::SENTENCEPIECE, &problems);
+  CheckTransformer(manifest, &problems);
+  if (manifest.has_embedding()) CheckEmbedding(manifest, spec.hidden_size(), &problems);
+  if (manifest.has_cross_encoder()) {
+    CheckCrossEncoder(manifest, {ScoreKind::kSoftmaxMatch, ScoreKind::kLogitMatch},
+                      /*max_head_size=*/0, &problems);
+  }
+  problems.Require(manifest.has_embedding() || manifest.has_cross_encoder(),
+                   "neither embedding nor cross_encoder is there: the model would do nothing");
+  const int64_t longest = int64_t{spec.max_region_count()} + manifest.tokenizer().max_token_count();
+  problems.Require(longest <= spec.position_count(),
+                   absl::StrCat("max_region_count and max_token_count make ", longest,
+                                " rows, but there are only ", spec.position_count(), " positions"));
+  return problems.ToStatus("the manifest describes no M3P model");
+}
+
+class M3pNetwork : public Network {
+ public:
+  M3pNetwork(const bundle::v1::ModelBundleManifest& manifest, std::shared_ptr<const TextInput> text,
+             std::shared_ptr<M3pNetImpl> net)
+      : text_(std::move(text)),
+        net_(std::move(net)),
+        executor_(NewReferenceExecutor(net_->encoder())),
+        reading_(RegionReadingOf(manifest, BoxForm::kM3p)),
+        hidden_size_(manifest.transformer().hidden_size()) {}
+
+  absl::StatusOr<ImageNumbers> ReadImage(const ImageInput& image) const override {
+    ImageNumbers numbers;
+    ASSIGN_OR_RETURN(numbers.regions, ReadRegions(image.regions, reading_));
+    return numbers;
+  }
+
+  at::Tensor EncodeTexts(absl::Span<const TokenSpan> texts) const override {
+    std::vector<SequenceParts> sequences;
+    for (const TokenSpan text : texts) {
+      sequences.push_back({net_->At(net_->Words(IdTensor(text)), 0)});
+    }
+    return Mean(sequences);
+  }
+
+  at::Tensor EncodeImages(absl::Span<const ImageNumbers* const> images) const override {
+    const at::Tensor start = net_->Words(IdTensor({text_->cls_id()}));
+    std::vector<SequenceParts> sequences;
+    for (const ImageNumbers* image : images) {
+      sequences.push_back({RegionRows(*image), net_->At(start, image->regions.count)});
+    }
+    return Mean(sequences);
+  }
+
+  std::vector<FeatureLayout> image_layout() const override {
+    std::vector<FeatureLayout> layout(1);
+    layout[0].name = "regions";
+    layout[0].columns = hidden_size_;
+    layout[0].max_rows = reading_.max_count;
+    return layout;
+  }
+
+  FeatureRows PrepareImage(const ImageNumbers& image) const override { return {RegionRows(image)}; }
+
+  // Where they stand depends on the image; what they are does not.
+  PreparedText PrepareText(TokenSpan ids) const override { return {net_->Words(IdTensor(ids))}; }
+
+  at::Tensor ScorePairs(absl::Span<const NetworkPair> pairs) const override {
+    std::vector<SequenceParts> sequences;
+    for (const NetworkPair& pair : pairs) {
+      const at::Tensor& regions = pair.image[0];
+      sequences.push_back({regions, net_->At((*pair.text)[0], regions.size(0))});
+    }
+    const at::Tensor first = executor_->Run(Pack(sequences), Readout::kFirstRows);
+    return net_->MatchLogits(net_->Pooled(first));
+  }
+
+ private:
+  at::Tensor RegionRows(const ImageNumbers& image) const {
+    return net_->At(net_->Regions(RowsOf(image.regions.features, reading_.feature_size),
+                                  RowsOf(image.regions.boxes, BoxNumberCount(BoxForm::kM3p))),
+                    0);
+  }
+
+  at::Tensor Mean(const std::vector<SequenceParts>& sequences) const {
+    const PackedRows packed = Pack(sequences);
+    return MeanOfEach(executor_->Run(packed, Readout::kAllRows), packed.lengths);
+  }
+
+  const std::shared_ptr<const TextInput> text_;
+  const std::shared_ptr<M3pNetImpl> net_;
+  const std::unique_ptr<TransformerExecutor> executor_;
+  const RegionReading reading_;
+  const int64_t hidden_size_;
+};
+
+absl::StatusOr<std::shared_ptr<const Model>> LoadM3p(const ModelBundle& bundle,
+                                                     const ModelOptions& options) {
+  NetworkParts parts;
+  ASSIGN_OR_RETURN(parts.text,
+                   TextInput::Create(bundle, bundle.manifest.transformer().vocabulary_size()));
+  ASSIGN_OR_RETURN(auto net, LoadNet<M3pNetImpl>(bundle, {}));
+  parts.network = std::make_unique<M3pNetwork>(bundle.manifest, parts.text, std::move(net));
+  return NewNetworkModel(bundle, options, std::move(parts));
+}
+
+}  // namespace
+
+Family M3pFamily() {
+  return {"m3p", &CheckM3pManifest, &LoadM3p, &InitialWeightsOf<M3pNetImpl>};
+}
+
+}  // namespace sightline

@@ -1,0 +1,135 @@
+#include "common/models/sgraf.h"
+
+#include <ATen/ATen.h>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "common/base/status_macros.h"
+#include "common/models/manifest_checks.h"
+#include "common/models/net_loading.h"
+#include "common/models/network_model.h"
+#include "common/models/sgraf_net.h"
+
+namespace sightline {
+namespace {
+
+using bundle::v1::SgrafSpec;
+
+void CheckEmde(const bundle::v1::EmdeSpec& spec, Problems* problems) {
+  problems->RequireRange("sgraf.emde.partition_count", spec.partition_count(), 1, 256);
+  problems->RequireRange("sgraf.emde.cell_count", spec.cell_count(), 1, 256);
+  problems->RequireRange("sgraf.emde.cell_size", spec.cell_size(), 1, 256);
+}
+
+absl::Status CheckSgrafManifest(const bundle::v1::ModelBundleManifest& manifest) {
+  Problems problems;
+  const SgrafSpec& spec = manifest.sgraf();
+  CheckTokenizer(manifest, bundle::v1::TokenizerSpec::WORD_LIST, &problems);
+  problems.Require(spec.module() == SgrafSpec::SAF || spec.module() == SgrafSpec::SGR,
+                   "sgraf.module must be SAF or SGR");
+  problems.RequireRange("sgraf.vocabulary_size", spec.vocabulary_size(), 4, 1'000'000);
+  problems.RequireRange("sgraf.word_size", spec.word_size(), 1, 4096);
+  problems.RequireRange("sgraf.embedding_size", spec.embedding_size(), 1, 4096);
+  problems.RequireRange("sgraf.similarity_size", spec.similarity_size(), 1, 4096);
+  problems.RequireRange("sgraf.region_feature_size", spec.region_feature_size(), 1, 16384);
+  problems.RequireRange("sgraf.region_count", spec.region_count(), 1, 1024);
+  if (spec.module() == SgrafSpec::SGR) {
+    problems.RequireRange("sgraf.step_count", spec.step_count(), 1, 16);
+  }
+  if (spec.has_emde()) CheckEmde(spec.emde(), &problems);
+  problems.Require(!manifest.has_embedding(),
+                   "an embedding is there, but SGRAF is a cross-encoder only");
+  CheckCrossEncoder(manifest, {ScoreKind::kSigmoid}, /*max_head_size=*/0, &problems);
+  return problems.ToStatus("the manifest describes no SGRAF model");
+}
+
+RegionReading Reading(const SgrafSpec& spec) {
+  RegionReading reading;
+  reading.feature_size = spec.region_feature_size();
+  reading.max_count = spec.region_count();
+  reading.required_count = spec.region_count();
+  return reading;
+}
+
+class SgrafNetwork : public CrossEncoderNetwork {
+ public:
+  SgrafNetwork(const SgrafSpec& spec, std::shared_ptr<SgrafNetImpl> net)
+      : net_(std::move(net)), reading_(Reading(spec)), spec_(spec) {}
+
+  absl::StatusOr<ImageNumbers> ReadImage(const ImageInput& image) const override {
+    ImageNumbers numbers;
+    ASSIGN_OR_RETURN(numbers.regions, ReadRegions(image.regions, reading_));
+    return numbers;
+  }
+
+  std::vector<FeatureLayout> image_layout() const override {
+    FeatureLayout regions, whole;
+    regions.name = "regions";
+    regions.columns = spec_.embedding_size();
+    regions.min_rows = regions.max_rows = spec_.region_count();
+    whole.name = "whole";
+    whole.columns = spec_.has_emde() ? spec_.emde().partition_count() * spec_.emde().cell_count()
+                                     : spec_.embedding_size();
+    whole.max_rows = 1;
+    return {std::move(regions), std::move(whole)};
+  }
+
+  FeatureRows PrepareImage(const ImageNumbers& image) const override {
+    const at::Tensor regions = net_->Regions(RowsOf(image.regions.features, reading_.feature_size));
+    return {regions, net_->similarity().ImageGlobal(regions).unsqueeze(0)};
+  }
+
+  PreparedText PrepareText(TokenSpan ids) const override {
+    const at::Tensor words = net_->Words(IdTensor(ids));
+    return {words, net_->similarity().TextGlobal(words)};
+  }
+
+  at::Tensor ScorePairs(absl::Span<const NetworkPair> pairs) const override {
+    std::vector<at::Tensor> scores;
+    for (size_t begin = 0; begin < pairs.size();) {
+      size_t end = begin + 1;
+      while (end < pairs.size() && pairs[end].ids.size() == pairs[begin].ids.size()) ++end;
+      scores.push_back(ScoreEqual(pairs.subspan(begin, end - begin)));
+      begin = end;
+    }
+    return at::cat(scores);
+  }
+
+ private:
+  // Pairs with equally many words.
+  at::Tensor ScoreEqual(absl::Span<const NetworkPair> pairs) const {
+    std::vector<at::Tensor> regions, images, words, texts;
+    for (const NetworkPair& pair : pairs) {
+      regions.push_back(pair.image[0]);
+      images.push_back(pair.image[1].squeeze(0));
+      words.push_back((*pair.text)[0]);
+      texts.push_back((*pair.text)[1]);
+    }
+    return net_->similarity().Score(at::stack(regions), at::stack(images), at::stack(words),
+                                    at::stack(texts));
+  }
+
+  const std::shared_ptr<SgrafNetImpl> net_;
+  const RegionReading reading_;
+  const SgrafSpec spec_;
+};
+
+absl::StatusOr<std::shared_ptr<const Model>> LoadSgraf(const ModelBundle& bundle,
+                                                       const ModelOptions& options) {
+  NetworkParts parts;
+  ASSIGN_OR_RETURN(parts.text,
+                   TextInput::Create(bundle, bundle.manifest.sgraf().vocabulary_size()));
+  ASSIGN_OR_RETURN(auto net, LoadNet<SgrafNetImpl>(bundle, {}));
+  parts.network = std::make_unique<SgrafNetwork>(bundle.manifest.sgraf(), std::move(net));
+  return NewNetworkModel(bundle, options, std::move(parts));
+}
+
+}  // namespace
+
+Family SgrafFamily() {
+  return {"sgraf", &CheckSgrafManifest, &LoadSgraf, &InitialWeightsOf<SgrafNetImpl>};
+}
+
+}  // namespace sightline

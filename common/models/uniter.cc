@@ -1,0 +1,92 @@
+#include "common/models/uniter.h"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "common/base/status_macros.h"
+#include "common/models/manifest_checks.h"
+#include "common/models/net_loading.h"
+#include "common/models/network_model.h"
+#include "common/models/uniter_net.h"
+
+namespace sightline {
+namespace {
+
+absl::Status CheckUniterManifest(const bundle::v1::ModelBundleManifest& manifest) {
+  Problems problems;
+  CheckTokenizer(manifest, bundle::v1::TokenizerSpec::WORDPIECE, &problems);
+  CheckTransformer(manifest, &problems);
+  problems.RequireRange("transformer.token_type_count", manifest.transformer().token_type_count(),
+                        2, 16);
+  problems.Require(!manifest.has_embedding(),
+                   "an embedding is there, but UNITER is a cross-encoder only");
+  CheckCrossEncoder(manifest,
+                    {ScoreKind::kRankRaw, ScoreKind::kSoftmaxMatch, ScoreKind::kLogitMatch},
+                    /*max_head_size=*/0, &problems);
+  return problems.ToStatus("the manifest describes no UNITER model");
+}
+
+class UniterNetwork : public CrossEncoderNetwork {
+ public:
+  UniterNetwork(const bundle::v1::ModelBundleManifest& manifest, std::shared_ptr<UniterNetImpl> net)
+      : net_(std::move(net)),
+        executor_(NewReferenceExecutor(net_->trunk().encoder())),
+        reading_(RegionReadingOf(manifest, BoxForm::kUniter)),
+        hidden_size_(manifest.transformer().hidden_size()) {}
+
+  absl::StatusOr<ImageNumbers> ReadImage(const ImageInput& image) const override {
+    ImageNumbers numbers;
+    ASSIGN_OR_RETURN(numbers.regions, ReadRegions(image.regions, reading_));
+    return numbers;
+  }
+
+  std::vector<FeatureLayout> image_layout() const override {
+    std::vector<FeatureLayout> layout(1);
+    layout[0].name = "regions";
+    layout[0].columns = hidden_size_;
+    layout[0].max_rows = reading_.max_count;
+    return layout;
+  }
+
+  FeatureRows PrepareImage(const ImageNumbers& image) const override {
+    return {
+        net_->trunk().RegionRows(RowsOf(image.regions.features, reading_.feature_size),
+                                 RowsOf(image.regions.boxes, BoxNumberCount(BoxForm::kUniter)))};
+  }
+
+  PreparedText PrepareText(TokenSpan ids) const override {
+    return {net_->trunk().TextRows(IdTensor(ids))};
+  }
+
+  at::Tensor ScorePairs(absl::Span<const NetworkPair> pairs) const override {
+    std::vector<SequenceParts> sequences;
+    for (const NetworkPair& pair : pairs) sequences.push_back({(*pair.text)[0], pair.image[0]});
+    const at::Tensor first = executor_->Run(Pack(sequences), Readout::kFirstRows);
+    return net_->Head(net_->Pooled(first));
+  }
+
+ private:
+  const std::shared_ptr<UniterNetImpl> net_;
+  const std::unique_ptr<TransformerExecutor> executor_;
+  const RegionReading reading_;
+  const int64_t hidden_size_;
+};
+
+absl::StatusOr<std::shared_ptr<const Model>> LoadUniter(const ModelBundle& bundle,
+                                                        const ModelOptions& options) {
+  NetworkParts parts;
+  ASSIGN_OR_RETURN(parts.text,
+                   TextInput::Create(bundle, bundle.manifest.transformer().vocabulary_size()));
+  ASSIGN_OR_RETURN(auto net, LoadNet<UniterNetImpl>(bundle, {}));
+  parts.network = std::make_unique<UniterNetwork>(bundle.manifest, std::move(net));
+  return NewNetworkModel(bundle, options, std::move(parts));
+}
+
+}  // namespace
+
+Family UniterFamily() {
+  return {"uniter", &CheckUniterManifest, &LoadUniter, &InitialWeightsOf<UniterNetImpl>};
+}
+
+}  // namespace sightline

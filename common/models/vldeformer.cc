@@ -1,0 +1,163 @@
+#include "common/models/vldeformer.h"
+
+#include <ATen/ATen.h>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/models/manifest_checks.h"
+#include "common/models/net_loading.h"
+#include "common/models/network_model.h"
+#include "common/models/oscar_net.h"
+
+namespace sightline {
+namespace {
+
+absl::Status CheckVlDeformerManifest(const bundle::v1::ModelBundleManifest& manifest) {
+  Problems problems;
+  const bundle::v1::TransformerSpec& spec = manifest.transformer();
+  const bundle::v1::FixedLengthSpec& lengths = manifest.fixed_lengths();
+  CheckTokenizer(manifest, bundle::v1::TokenizerSpec::WORDPIECE, &problems);
+  CheckTransformer(manifest, &problems);
+  CheckEmbedding(manifest, spec.hidden_size(), &problems);
+  problems.Require(!manifest.has_cross_encoder(),
+                   "a cross_encoder is there, but VLDeformer is a bi-encoder only");
+  problems.RequireRange("transformer.region_feature_size", spec.region_feature_size(),
+                        BoxNumberCount(BoxForm::kAppended) + 1, 16384);
+  problems.RequireRange("fixed_lengths.text_length", lengths.text_length(), 3,
+                        spec.position_count());
+  problems.RequireRange("fixed_lengths.tag_length", lengths.tag_length(), 2, spec.position_count());
+  problems.RequireRange("fixed_lengths.region_count", lengths.region_count(), 1,
+                        spec.max_region_count());
+  problems.Require(
+      manifest.tokenizer().max_token_count() == lengths.text_length(),
+      absl::StrCat("tokenizer.max_token_count is ", manifest.tokenizer().max_token_count(),
+                   ", but fixed_lengths.text_length is ", lengths.text_length()));
+  problems.Require(manifest.tags().max_token_count() == lengths.tag_length(),
+                   absl::StrCat("tags.max_token_count is ", manifest.tags().max_token_count(),
+                                ", but fixed_lengths.tag_length is ", lengths.tag_length()));
+  problems.RequireRange("tags.token_type", manifest.tags().token_type(), 0,
+                        spec.token_type_count() - 1);
+  return problems.ToStatus("the manifest describes no VLDeformer model");
+}
+
+// `count` numbers, those beyond the first `real` so that nobody sees their rows.
+at::Tensor KeyBias(int64_t real, int64_t count) {
+  at::Tensor bias = at::zeros({count});
+  bias.narrow(0, real, count - real).fill_(kMaskedScore);
+  return bias;
+}
+
+// The trunk alone; keys bert.*.
+class VlDeformerNetImpl : public torch::nn::Module {
+ public:
+  explicit VlDeformerNetImpl(const bundle::v1::ModelBundleManifest& manifest)
+      : trunk_(register_module(
+            "bert", OscarTrunk(manifest.transformer(), /*with_pooler=*/false, /*dropout=*/0))) {}
+  OscarTrunkImpl& trunk() { return *trunk_; }
+
+ private:
+  OscarTrunk trunk_;
+};
+
+class VlDeformerNetwork : public BiEncoderNetwork {
+ public:
+  VlDeformerNetwork(const bundle::v1::ModelBundleManifest& manifest,
+                    std::shared_ptr<const TextInput> text, std::shared_ptr<VlDeformerNetImpl> net)
+      : text_(std::move(text)),
+        net_(std::move(net)),
+        executor_(NewReferenceExecutor(net_->trunk().encoder())),
+        reading_(Reading(manifest)),
+        lengths_(manifest.fixed_lengths()),
+        tag_type_(manifest.tags().token_type()) {}
+
+  absl::StatusOr<ImageNumbers> ReadImage(const ImageInput& image) const override {
+    ImageNumbers numbers;
+    ASSIGN_OR_RETURN(numbers.regions, ReadRegions(image.regions, reading_));
+    ASSIGN_OR_RETURN(numbers.ids, text_->TokensOf(image.tags, lengths_.tag_length() - 2));
+    numbers.ids.insert(numbers.ids.begin(), text_->cls_id());
+    numbers.ids.push_back(text_->sep_id());
+    return numbers;
+  }
+
+  at::Tensor EncodeTexts(absl::Span<const TokenSpan> texts) const override {
+    std::vector<SequenceParts> sequences;
+    std::vector<at::Tensor> bias;
+    for (const TokenSpan text : texts) {
+      sequences.push_back(PaddedTokens(text, lengths_.text_length(), /*type=*/0));
+      bias.push_back(KeyBias(text.size(), lengths_.text_length()));
+    }
+    return Embed(sequences, bias);
+  }
+
+  at::Tensor EncodeImages(absl::Span<const ImageNumbers* const> images) const override {
+    std::vector<SequenceParts> sequences;
+    std::vector<at::Tensor> bias;
+    for (const ImageNumbers* image : images) {
+      SequenceParts parts = PaddedTokens(image->ids, lengths_.tag_length(), tag_type_);
+      parts.push_back(PaddedRegions(image->regions));
+      sequences.push_back(std::move(parts));
+      bias.push_back(KeyBias(image->ids.size(), lengths_.tag_length()));
+      bias.push_back(KeyBias(image->regions.count, lengths_.region_count()));
+    }
+    return Embed(sequences, bias);
+  }
+
+ private:
+  static RegionReading Reading(const bundle::v1::ModelBundleManifest& manifest) {
+    RegionReading reading = RegionReadingOf(manifest, BoxForm::kAppended);
+    reading.max_count = manifest.fixed_lengths().region_count();
+    return reading;
+  }
+
+  SequenceParts PaddedTokens(TokenSpan ids, int64_t length, int64_t type) const {
+    const int64_t real = static_cast<int64_t>(ids.size());
+    SequenceParts parts = {net_->trunk().TextRows(IdTensor(ids), 0, type)};
+    if (real == length) return parts;
+    const at::Tensor padding = at::zeros({length - real}, at::kLong);
+    parts.push_back(net_->trunk().TextRows(padding, real, /*type=*/0));
+    return parts;
+  }
+
+  at::Tensor PaddedRegions(const RegionNumbers& regions) const {
+    at::Tensor features = at::zeros({lengths_.region_count(), reading_.feature_size});
+    features.narrow(0, 0, regions.count).copy_(RowsOf(regions.features, reading_.feature_size));
+    return net_->trunk().RegionRows(features);
+  }
+
+  at::Tensor Embed(const std::vector<SequenceParts>& sequences,
+                   const std::vector<at::Tensor>& bias) const {
+    PackedRows packed = Pack(sequences);
+    packed.key_bias = at::cat(bias);
+    return at::tanh(MeanOfEach(executor_->Run(packed, Readout::kAllRows), packed.lengths));
+  }
+
+  const std::shared_ptr<const TextInput> text_;
+  const std::shared_ptr<VlDeformerNetImpl> net_;
+  const std::unique_ptr<TransformerExecutor> executor_;
+  const RegionReading reading_;
+  const bundle::v1::FixedLengthSpec lengths_;
+  const int64_t tag_type_;
+};
+
+absl::StatusOr<std::shared_ptr<const Model>> LoadVlDeformer(const ModelBundle& bundle,
+                                                            const ModelOptions& options) {
+  NetworkParts parts;
+  ASSIGN_OR_RETURN(parts.text,
+                   TextInput::Create(bundle, bundle.manifest.transformer().vocabulary_size()));
+  ASSIGN_OR_RETURN(auto net, LoadNet<VlDeformerNetImpl>(bundle, {}));
+  parts.network = std::make_unique<VlDeformerNetwork>(bundle.manifest, parts.text, std::move(net));
+  return NewNetworkModel(bundle, options, std::move(parts));
+}
+
+}  // namespace
+
+Family VlDeformerFamily() {
+  return {"vldeformer", &CheckVlDeformerManifest, &LoadVlDeformer,
+          &InitialWeightsOf<VlDeformerNetImpl>};
+}
+
+}  // namespace sightline

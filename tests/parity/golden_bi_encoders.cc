@@ -1,0 +1,85 @@
+// The golden folders of families that only retrieve.
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "tests/parity/golden_families.h"
+#include "tests/parity/golden_model.h"
+
+namespace sightline {
+namespace {
+
+// Words for the ids between `skip` first and last ones.
+absl::StatusOr<std::vector<std::string>> WordsOf(const IntTensor& ids, const IntTensor& lengths,
+                                                 int64_t row, int64_t skip) {
+  const int64_t length = lengths.values[row];
+  if (length < 0 || length > ids.shape[1]) {
+    return absl::InvalidArgumentError(absl::StrCat("a length is ", length));
+  }
+  std::vector<std::string> words;
+  for (int64_t i = skip; i < length - skip; ++i) {
+    words.push_back(GoldenWord(ids.values[row * ids.shape[1] + i]));
+  }
+  return words;
+}
+
+absl::StatusOr<std::string> VocabularyOf(const GoldenCase& golden, int cls_id, int sep_id) {
+  ASSIGN_OR_RETURN(const int size, golden.ConfigInt("vocab_size"));
+  return GoldenVocabulary(size, cls_id, sep_id);
+}
+
+absl::Status AddSceneText(const GoldenCase& golden, GoldenInputs* inputs) {
+  ASSIGN_OR_RETURN(const IntTensor ids, golden.Ints("ocr_ids", 2));
+  ASSIGN_OR_RETURN(const IntTensor lengths, golden.Ints("ocr_length", 1));
+  for (size_t i = 0; i < inputs->images.size(); ++i) {
+    ASSIGN_OR_RETURN(inputs->images[i].ocr_tokens, WordsOf(ids, lengths, i, /*skip=*/0));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CompareTowers(const GoldenCase& golden, bool scene_text, Comparison* comparison) {
+  ASSIGN_OR_RETURN(GoldenInputs inputs, ReadGoldenInputs(golden, /*with_boxes=*/true));
+  if (scene_text) RETURN_IF_ERROR(AddSceneText(golden, &inputs));
+  ASSIGN_OR_RETURN(const int cls_id, golden.ConfigInt("cls_id"));
+  ASSIGN_OR_RETURN(const int sep_id, golden.ConfigInt("sep_id"));
+  ASSIGN_OR_RETURN(const std::string vocabulary, VocabularyOf(golden, cls_id, sep_id));
+  ConvertOptions options;
+  options.scene_text = scene_text;
+  ASSIGN_OR_RETURN(const auto model, GoldenModel::Convert(golden, options, vocabulary));
+  return CompareEmbeddings(golden, model->model(), inputs, "dot", comparison);
+}
+
+}  // namespace
+
+absl::Status CompareLightningDot(const GoldenCase& golden, Comparison* comparison) {
+  return CompareTowers(golden, /*scene_text=*/false, comparison);
+}
+
+absl::Status CompareSceneText(const GoldenCase& golden, Comparison* comparison) {
+  return CompareTowers(golden, /*scene_text=*/true, comparison);
+}
+
+absl::Status CompareVlDeformer(const GoldenCase& golden, Comparison* comparison) {
+  ASSIGN_OR_RETURN(GoldenInputs inputs, ReadGoldenInputs(golden, /*with_boxes=*/false));
+  ASSIGN_OR_RETURN(const IntTensor ids, golden.Ints("tag_ids", 2));
+  ASSIGN_OR_RETURN(const IntTensor lengths, golden.Ints("tag_length", 1));
+  for (size_t i = 0; i < inputs.images.size(); ++i) {
+    ASSIGN_OR_RETURN(inputs.images[i].tags, WordsOf(ids, lengths, i, /*skip=*/1));
+  }
+  // The case's tags stand between their special tokens.
+  const std::vector<int64_t>& first = ids.values;
+  ASSIGN_OR_RETURN(const std::string vocabulary,
+                   VocabularyOf(golden, first[0], first[lengths.values[0] - 1]));
+  ConvertOptions options;
+  options.family = "vldeformer";
+  ASSIGN_OR_RETURN(options.max_token_count, golden.ConfigInt("max_seq_length"));
+  ASSIGN_OR_RETURN(options.tag_token_count, golden.ConfigInt("max_tag_length"));
+  ASSIGN_OR_RETURN(options.region_count, golden.ConfigInt("max_img_seq_length"));
+  ASSIGN_OR_RETURN(const auto model, GoldenModel::Convert(golden, options, vocabulary));
+  return CompareEmbeddings(golden, model->model(), inputs, "cosine", comparison);
+}
+
+}  // namespace sightline
