@@ -230,9 +230,11 @@ void SplitContractions(Text* text) {
       {U"can", U"not"}, {U"d", U"'ye"},  {U"gim", U"me"},  {U"gon", U"na"},
       {U"got", U"ta"},  {U"lem", U"me"}, {U"more", U"'n"}, {U"wan", U"na"},
   };
-  static constexpr Contraction kIt[] = {{U"'t", U"is"}, {U"'t", U"was"}};
+  static constexpr Contraction kIs[] = {{U"'t", U"is"}};
+  static constexpr Contraction kWas[] = {{U"'t", U"was"}};
   SplitContractions(kWords, text);
-  SplitContractions(kIt, text);
+  SplitContractions(kIs, text);
+  SplitContractions(kWas, text);
 }
 
 void AppendWords(Text sentence, std::vector<std::string>* words) {
