@@ -18,8 +18,8 @@ namespace sightline {
 namespace {
 
 constexpr int32_t kByteCount = 256;
-// Of CLIP's 49 152 entries two are special and two for each byte.
-constexpr size_t kMaxMerges = 49152 - 2 * kByteCount - 2;
+// How many the release takes of its list.
+constexpr size_t kMaxMerges = 49152 - 256 - 2;
 constexpr size_t kMaxSymbolBytes = 512;
 constexpr absl::string_view kHeading = "#version:";
 constexpr absl::string_view kWordEnd = "</w>";
