@@ -1,11 +1,8 @@
 #include "common/tokenizer/basic_tokenizer.h"
 
-#include <unicode/bytestream.h>
-#include <unicode/casemap.h>
 #include <unicode/normalizer2.h>
 #include <unicode/uchar.h>
 #include <unicode/unistr.h>
-#include <unicode/utf8.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -14,32 +11,12 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
-#include "common/base/utf8.h"
+#include "common/tokenizer/unicode.h"
 
 namespace sightline {
 namespace {
 
-// ICU counts in 32 bits, and lower-casing can make a text three times as long.
-constexpr size_t kMaxTextBytes = size_t{1} << 29;
-
-// All below take text that CheckUtf8 has passed.
-
-bool IsAscii(absl::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return absl::ascii_isascii(c); });
-}
-
-UChar32 NextCodePoint(absl::string_view text, int64_t* offset) {
-  UChar32 code_point;
-  U8_NEXT(text.data(), *offset, static_cast<int64_t>(text.size()), code_point);
-  return code_point;
-}
-
-void AppendCodePoint(UChar32 code_point, std::string* text) {
-  uint8_t bytes[U8_MAX_LENGTH];
-  int32_t size = 0;
-  U8_APPEND_UNSAFE(bytes, size, code_point);
-  text->append(reinterpret_cast<const char*>(bytes), size);
-}
+// All below take text that CheckText has passed.
 
 bool IsSpace(UChar32 c) {
   if (c == ' ' || c == '\t' || c == '\n' || c == '\r') return true;
@@ -92,19 +69,6 @@ std::vector<std::string> CleanAndSplit(absl::string_view text) {
   }
   flush();
   return words;
-}
-
-// The full mapping of the Unicode standard, final sigma included, of no language.
-absl::StatusOr<std::string> LowerCase(absl::string_view word) {
-  std::string lower;
-  icu::StringByteSink<std::string> sink(&lower, static_cast<int32_t>(word.size()));
-  UErrorCode error = U_ZERO_ERROR;
-  icu::CaseMap::utf8ToLower("", 0, icu::StringPiece(word.data(), static_cast<int32_t>(word.size())),
-                            sink, nullptr, error);
-  if (U_FAILURE(error)) {
-    return absl::InternalError(absl::StrCat("ICU cannot lower-case: ", u_errorName(error)));
-  }
-  return lower;
 }
 
 // Canonical decomposition (NFD) without its nonspacing marks.
@@ -180,11 +144,7 @@ void SplitAtPunctuation(absl::string_view word, std::vector<std::string>* words)
 }  // namespace
 
 absl::StatusOr<std::vector<std::string>> SplitIntoWords(absl::string_view text, bool lowercase) {
-  if (text.size() > kMaxTextBytes) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "text has ", text.size(), " bytes; a tokenizer takes at most ", kMaxTextBytes));
-  }
-  RETURN_IF_ERROR(CheckUtf8(text, "text"));
+  RETURN_IF_ERROR(CheckText(text));
   std::vector<std::string> words;
   for (std::string& word : CleanAndSplit(text)) {
     if (lowercase) {

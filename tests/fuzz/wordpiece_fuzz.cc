@@ -3,43 +3,17 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
-#include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "common/base/utf8.h"
 #include "common/tokenizer/wordpiece.h"
+#include "tests/fuzz/check_text.h"
 
 namespace {
 
-void Require(bool condition) {
-  if (!condition) std::abort();
-}
-
 constexpr char kSpecials[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n";
 constexpr char kWords[] = "a\n##a\nb\n##b\nab\n##ab\nc\n##c\n\u00e9\n##\u00e9\n.\n,\n\u4e00\n";
-
-void CheckText(const sightline::Tokenizer& tokenizer, absl::string_view text) {
-  const auto ids = tokenizer.Encode(text);
-  const auto tokens = tokenizer.Tokenize(text);
-  Require(ids.ok() == sightline::CheckUtf8(text, "text").ok());
-  Require(ids.status() == tokens.status());
-  if (!ids.ok()) {
-    Require(ids.status().code() == absl::StatusCode::kInvalidArgument);
-    return;
-  }
-  // Every piece takes at least one character of the text or of what it decomposes to.
-  Require(ids->size() <= 4 * text.size());
-  Require(ids->size() == tokens->size());
-  for (size_t i = 0; i < ids->size(); ++i) {
-    Require((*ids)[i] >= 0 && (*ids)[i] < tokenizer.vocabulary_size());
-    Require((*ids)[i] == (*tokens)[i].id);
-  }
-}
 
 }  // namespace
 
@@ -56,9 +30,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto tokenizer =
       sightline::WordPieceTokenizer::Create(absl::StrCat(kSpecials, words), options);
   if (!tokenizer.ok()) {
-    Require(tokenizer.status().code() == absl::StatusCode::kInvalidArgument);
+    sightline::Require(tokenizer.status().code() == absl::StatusCode::kInvalidArgument);
     return 0;
   }
-  CheckText(**tokenizer, text);
+  // Every piece takes at least one character of the text or of what it decomposes to.
+  sightline::CheckText(**tokenizer, text, /*ids_per_byte=*/4);
   return 0;
 }

@@ -32,6 +32,7 @@ OWNERS = [
     (r"httplib", ["common/metrics", "services/router"]),
     (r"yaml-cpp/", ["common/config"]),
     (r"(spdlog|fmt)/", ["common/log"]),
+    (r"sentencepiece_(processor|trainer)\.h", ["tests"]),
     (r"unicode/", ["common/tokenizer", "common/dataset"]),
     (
         r"sightline/v1/",
