@@ -20,6 +20,7 @@ std::string TransformerText(const bundle::v1::TransformerSpec& spec) {
       spec.layer_count(), " layers, width ", spec.hidden_size(), ", ", spec.head_count(),
       " heads, feed-forward ", spec.intermediate_size(), ", ", spec.vocabulary_size(), " words, ",
       spec.max_region_count(), " regions of ", spec.region_feature_size());
+  if (spec.region_layer_norm()) text += ", normalised";
   if (spec.projection_hidden_size() > 0) {
     absl::StrAppend(&text, ", projected through ", spec.projection_hidden_size());
   }

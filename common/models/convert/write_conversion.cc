@@ -35,6 +35,7 @@ uint16_t HalfOfFloat(float value) {
   const uint16_t sign = std::signbit(value) ? 0x8000 : 0;
   const float magnitude = std::fabs(value);
   if (!(magnitude < 65520.0f)) return sign | 0x7C00;
+  if (magnitude == 0) return sign;
   int exponent;
   std::frexp(magnitude, &exponent);  // magnitude < 2^exponent
   // Units of the last place; below the smallest normal number they shrink no more.
