@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -98,17 +99,53 @@ class TemporaryFolder {
   const std::string path_;
 };
 
-absl::Status WriteFiles(const std::string& directory, const std::string& manifest_json,
-                        const std::map<std::string, std::string>& files) {
+// Writes one file and fills in its length and digest.
+absl::Status WriteContent(const std::string& path, const ContentWriter& content,
+                          BundleFile* entry) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<AtomicFile> file, AtomicFile::Create(path));
+  Sha256 sha;
+  int64_t length = 0;
+  RETURN_IF_ERROR(content([&](absl::string_view piece) {
+    RETURN_IF_ERROR(file->WriteAt(length, piece));
+    sha.Update(piece);
+    length += static_cast<int64_t>(piece.size());
+    return absl::OkStatus();
+  }));
+  entry->set_byte_count(length);
+  entry->set_sha256(sha.Hex());
+  return file->Commit();
+}
+
+absl::Status WriteFiles(const std::string& directory,
+                        const std::map<std::string, ContentWriter>& files,
+                        ModelBundleManifest* manifest) {
   RETURN_IF_ERROR(MakeDirectories(directory));
-  for (const auto& [name, bytes] : files) {
+  int index = 0;
+  for (const auto& [name, content] : files) {
     const size_t slash = name.rfind('/');
     if (slash != std::string::npos) {
       RETURN_IF_ERROR(MakeDirectories(JoinPath(directory, name.substr(0, slash))));
     }
-    RETURN_IF_ERROR(WriteFileAtomically(JoinPath(directory, name), bytes));
+    RETURN_IF_ERROR(
+        WriteContent(JoinPath(directory, name), content, manifest->mutable_files(index++)));
   }
-  return WriteFileAtomically(JoinPath(directory, kManifestFile), manifest_json);
+  return absl::OkStatus();
+}
+
+// Checks what there is to check before any file is written.
+absl::Status PrepareManifest(const std::map<std::string, ContentWriter>& files,
+                             ModelBundleManifest* manifest) {
+  manifest->set_format_version(kModelBundleFormatVersion);
+  manifest->clear_files();
+  for (const auto& [name, content] : files) {  // a map's order is the manifest's
+    BundleFile* file = manifest->add_files();
+    file->set_path(name);
+    file->set_sha256(Sha256Hex(""));  // until it is written
+  }
+  if (manifest->has_embedding()) {
+    manifest->mutable_embedding()->set_space(EmbeddingSpaceOf(*manifest));
+  }
+  return CheckModelBundleManifest(*manifest);
 }
 
 }  // namespace
@@ -152,29 +189,21 @@ absl::StatusOr<ModelBundle> OpenModelBundle(absl::string_view directory, bool ve
   return bundle;
 }
 
-absl::StatusOr<ModelBundle> WriteModelBundle(absl::string_view store, ModelBundleManifest manifest,
-                                             const std::map<std::string, std::string>& files) {
-  manifest.set_format_version(kModelBundleFormatVersion);
-  manifest.clear_files();
-  for (const auto& [name, bytes] : files) {  // a map's order is the manifest's
-    BundleFile* file = manifest.add_files();
-    file->set_path(name);
-    file->set_byte_count(static_cast<int64_t>(bytes.size()));
-    file->set_sha256(Sha256Hex(bytes));
-  }
+absl::StatusOr<ModelBundle> StreamModelBundle(absl::string_view store, ModelBundleManifest manifest,
+                                              const std::map<std::string, ContentWriter>& files) {
+  RETURN_IF_ERROR(PrepareManifest(files, &manifest));
+  const std::string models = JoinPath(store, "models");
+  static std::atomic<int64_t> counter{0};
+  const TemporaryFolder temporary(
+      absl::StrCat(models, "/.new.", ::getpid(), ".", counter++, ".tmp"));
+  RETURN_IF_ERROR(WriteFiles(temporary.path(), files, &manifest));
   if (manifest.has_embedding()) {
     manifest.mutable_embedding()->set_space(EmbeddingSpaceOf(manifest));
   }
-  RETURN_IF_ERROR(CheckModelBundleManifest(manifest));
   const std::string json = ManifestJson(manifest);
-  const std::string models = JoinPath(store, "models");
   const std::string directory = JoinPath(models, Sha256Hex(json));
   if (FileExists(directory)) return OpenModelBundle(directory, /*verify_checksums=*/true);
-
-  static std::atomic<int64_t> counter{0};
-  const TemporaryFolder temporary(
-      absl::StrCat(models, "/.", Sha256Hex(json), ".", ::getpid(), ".", counter++, ".tmp"));
-  RETURN_IF_ERROR(WriteFiles(temporary.path(), json, files));
+  RETURN_IF_ERROR(WriteFileAtomically(JoinPath(temporary.path(), kManifestFile), json));
   if (std::rename(temporary.path().c_str(), directory.c_str()) != 0) {
     // Somebody else was faster; what counts is what is there now.
     if (errno == EEXIST || errno == ENOTEMPTY) {
@@ -184,6 +213,15 @@ absl::StatusOr<ModelBundle> WriteModelBundle(absl::string_view store, ModelBundl
   }
   RETURN_IF_ERROR(SyncDirectory(models));
   return OpenModelBundle(directory, /*verify_checksums=*/false);
+}
+
+absl::StatusOr<ModelBundle> WriteModelBundle(absl::string_view store, ModelBundleManifest manifest,
+                                             const std::map<std::string, std::string>& files) {
+  std::map<std::string, ContentWriter> writers;
+  for (const auto& [name, bytes] : files) {
+    writers[name] = [&bytes = bytes](const ByteSink& sink) { return sink(bytes); };
+  }
+  return StreamModelBundle(store, std::move(manifest), writers);
 }
 
 int64_t FileBytes(const ModelBundleManifest& manifest) {

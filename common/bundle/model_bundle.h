@@ -9,9 +9,11 @@
 #ifndef SIGHTLINE_COMMON_BUNDLE_MODEL_BUNDLE_H_
 #define SIGHTLINE_COMMON_BUNDLE_MODEL_BUNDLE_H_
 
+#include <functional>
 #include <map>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "sightline/bundle/v1/model_bundle.pb.h"
@@ -42,6 +44,17 @@ absl::StatusOr<ModelBundle> OpenModelBundle(absl::string_view directory, bool ve
 absl::StatusOr<ModelBundle> WriteModelBundle(absl::string_view store,
                                              bundle::v1::ModelBundleManifest manifest,
                                              const std::map<std::string, std::string>& files);
+
+// Hands a file's content on in pieces of any size, in order, and passes on what `sink`
+// fails with.
+using ByteSink = std::function<absl::Status(absl::string_view piece)>;
+using ContentWriter = std::function<absl::Status(const ByteSink& sink)>;
+
+// The same for files whose content should not lie in memory as a whole.  Each writer is
+// called once, in the order of the names.
+absl::StatusOr<ModelBundle> StreamModelBundle(absl::string_view store,
+                                              bundle::v1::ModelBundleManifest manifest,
+                                              const std::map<std::string, ContentWriter>& files);
 
 // manifest.json alone, checked as OpenModelBundle does, whatever there is of the files.
 absl::StatusOr<bundle::v1::ModelBundleManifest> ReadModelBundleManifest(

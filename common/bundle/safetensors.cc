@@ -270,8 +270,8 @@ absl::Status Safetensors::Parse(absl::string_view bytes) {
   return absl::OkStatus();
 }
 
-std::string SerializeSafetensors(const std::map<std::string, TensorView>& tensors,
-                                 const std::map<std::string, std::string>& metadata) {
+std::string SafetensorsHeader(const std::map<std::string, TensorView>& tensors,
+                              const std::map<std::string, std::string>& metadata) {
   const auto quoted = [](const std::string& text) {
     return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   };
@@ -289,23 +289,31 @@ std::string SerializeSafetensors(const std::map<std::string, TensorView>& tensor
   }
   size_t offset = 0;
   for (const auto& [name, tensor] : tensors) {
+    size_t bytes = TensorDtypeSize(tensor.dtype);
+    for (const int64_t extent : tensor.shape) bytes *= static_cast<size_t>(extent);
     begin_entry(name);
     absl::StrAppend(&header, "\"dtype\":\"", EntryOf(tensor.dtype).name, "\",\"shape\":[");
     const char* separator = "";
     for (const int64_t extent : tensor.shape) {
       absl::StrAppend(&header, std::exchange(separator, ","), extent);
     }
-    absl::StrAppend(&header, "],\"data_offsets\":[", offset, ",", offset + tensor.bytes.size(),
-                    "]}");
-    offset += tensor.bytes.size();
+    absl::StrAppend(&header, "],\"data_offsets\":[", offset, ",", offset + bytes, "]}");
+    offset += bytes;
   }
   header += "}";
   while (header.size() % 8 != 0) header += ' ';
 
-  std::string file;
-  file.reserve(sizeof(uint64_t) + header.size() + offset);
-  AppendLittleEndian(static_cast<uint64_t>(header.size()), &file);
-  file += header;
+  std::string beginning;
+  AppendLittleEndian(static_cast<uint64_t>(header.size()), &beginning);
+  return beginning + header;
+}
+
+std::string SerializeSafetensors(const std::map<std::string, TensorView>& tensors,
+                                 const std::map<std::string, std::string>& metadata) {
+  std::string file = SafetensorsHeader(tensors, metadata);
+  size_t length = file.size();
+  for (const auto& [name, tensor] : tensors) length += tensor.bytes.size();
+  file.reserve(length);
   for (const auto& [name, tensor] : tensors) file.append(tensor.bytes.data(), tensor.bytes.size());
   return file;
 }

@@ -49,6 +49,12 @@ class Safetensors {
   std::map<std::string, std::string> metadata_;
 };
 
+// The beginning of the file of `tensors`: the header with its length, up to the first
+// tensor's data.  The data follows in name order, as many bytes for each tensor as its
+// dtype and shape give; the views' bytes are not looked at.
+std::string SafetensorsHeader(const std::map<std::string, TensorView>& tensors,
+                              const std::map<std::string, std::string>& metadata = {});
+
 // The file's bytes for `tensors`, in name order, the first tensor's data aligned to 8
 // bytes; equal input gives equal bytes.  Each view's bytes must be as many as its dtype
 // and shape give, and names and metadata UTF-8, or Open will refuse the file.

@@ -1,6 +1,7 @@
 #include "services/sightlinectl/command.h"
 
 #include "services/sightlinectl/add_model_command.h"
+#include "services/sightlinectl/convert_command.h"
 #include "services/sightlinectl/describe_command.h"
 #include "services/sightlinectl/generation_commands.h"
 #include "services/sightlinectl/model_command.h"
@@ -13,7 +14,7 @@ const std::vector<Command>& Commands() {
   static const auto* commands = new std::vector<Command>{
       kQueryCommand,    kScoreCommand,     kStatusCommand,         kDescribeCommand,
       kPublishCommand,  kRollbackCommand,  kPruneCommand,          kVerifyCommand,
-      kAddModelCommand, kInitModelCommand, kMakeVocabularyCommand,
+      kAddModelCommand, kInitModelCommand, kMakeVocabularyCommand, kConvertCommand,
   };
   return *commands;
 }

@@ -21,17 +21,12 @@
 #include "common/bundle/safetensors.h"
 #include "common/bundle/verify.h"
 #include "common/config/table.h"
+#include "services/sightlinectl/model_text.h"
 
 namespace sightline {
 namespace {
 
 constexpr char kVerified[] = "verified: everything was read and matches its checksums\n";
-
-std::string Lines(const std::vector<std::pair<std::string, std::string>>& lines) {
-  Table table({{""}, {""}});
-  for (const auto& [name, value] : lines) table.AddRow({name, value});
-  return table.RowsToString(2);
-}
 
 std::string Shape(const std::vector<int64_t>& shape) {
   return absl::StrCat("[", absl::StrJoin(shape, ", "), "]");
@@ -138,52 +133,11 @@ absl::StatusOr<std::string> DescribeFile(const std::string& path, bool verify) {
 
 // --- bundles and generations ---
 
-std::string EmbeddingText(const bundle::v1::EmbeddingSpec& embedding) {
-  return absl::StrCat(
-      embedding.dimension(), " numbers, ",
-      embedding.metric() == bundle::v1::EmbeddingSpec::COSINE ? "cosine" : "inner product",
-      ", space ", embedding.space());
-}
-
-std::string TransformerText(const bundle::v1::TransformerSpec& spec) {
-  return absl::StrCat(spec.layer_count(), " layers, width ", spec.hidden_size(), ", ",
-                      spec.head_count(), " heads, feed-forward ", spec.intermediate_size(), ", ",
-                      spec.vocabulary_size(), " words, ", spec.max_region_count(), " regions of ",
-                      spec.region_feature_size());
-}
-
 absl::StatusOr<std::string> DescribeModel(const std::string& directory,
                                           const DescribeOptions& options) {
   ASSIGN_OR_RETURN(const ModelBundle bundle, OpenModelBundle(directory, options.verify));
   const bundle::v1::ModelBundleManifest& manifest = bundle.manifest;
-  std::vector<std::pair<std::string, std::string>> lines = {{"family", manifest.family()}};
-  if (!manifest.description().empty()) lines.emplace_back("description", manifest.description());
-  if (manifest.has_tokenizer()) {
-    lines.emplace_back(
-        "tokenizer", absl::StrCat(bundle::v1::TokenizerSpec::Kind_Name(manifest.tokenizer().kind()),
-                                  manifest.tokenizer().lowercase() ? ", lower-casing" : "",
-                                  ", up to ", manifest.tokenizer().max_token_count(), " tokens"));
-  }
-  if (manifest.has_transformer()) {
-    lines.emplace_back("transformer", TransformerText(manifest.transformer()));
-  }
-  if (manifest.has_grid_extractor()) {
-    lines.emplace_back("grid extractor",
-                       absl::StrCat(manifest.grid_extractor().stages_size(), " stages over ",
-                                    manifest.grid_extractor().image_size(), " x ",
-                                    manifest.grid_extractor().image_size(), " pixels"));
-  }
-  if (manifest.has_embedding()) {
-    lines.emplace_back("embedding", EmbeddingText(manifest.embedding()));
-  }
-  if (manifest.has_cross_encoder()) {
-    const bundle::v1::CrossEncoderSpec& spec = manifest.cross_encoder();
-    lines.emplace_back(
-        "cross-encoder",
-        absl::StrCat(
-            spec.score_kind(), ", combined by ", spec.combination(),
-            spec.combination() == "replace" ? "" : absl::StrCat(":", spec.combination_lambda())));
-  }
+  std::vector<std::pair<std::string, std::string>> lines = ModelLines(manifest);
   std::string tensors;
   const std::string weights_path = bundle.FilePath(kWeightsFile);
   if (FileExists(weights_path)) {
@@ -196,8 +150,8 @@ absl::StatusOr<std::string> DescribeModel(const std::string& directory,
   for (const bundle::v1::BundleFile& file : manifest.files()) {
     files.AddRow({file.path(), WithThousands(file.byte_count()), file.sha256()});
   }
-  return absl::StrCat("model bundle ", bundle.id, "\n", Lines(lines), files.ToString(2), tensors,
-                      options.verify ? kVerified : "");
+  return absl::StrCat("model bundle ", bundle.id, "\n", AlignedLines(lines), files.ToString(2),
+                      tensors, options.verify ? kVerified : "");
 }
 
 absl::StatusOr<std::string> DescribeGeneration(const std::string& store, const std::string& index,
@@ -233,8 +187,8 @@ absl::StatusOr<std::string> DescribeGeneration(const std::string& store, const s
                    shard.has_features() ? shard.features().path() : "none",
                    WithThousands(shard.features().byte_count())});
   }
-  std::string text =
-      absl::StrCat("generation ", index, "/", generation, "\n", Lines(lines), shards.ToString(2));
+  std::string text = absl::StrCat("generation ", index, "/", generation, "\n", AlignedLines(lines),
+                                  shards.ToString(2));
   if (!verify) return text;
   VerifyOptions options;
   options.sha256 = true;

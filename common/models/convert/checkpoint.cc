@@ -1,0 +1,244 @@
+#include "common/models/convert/checkpoint.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "common/base/files.h"
+#include "common/base/status_macros.h"
+
+namespace sightline {
+namespace {
+
+using Kind = PickleValue::Kind;
+
+constexpr int64_t kMaxConfigBytes = 1 << 20;
+constexpr const char* kFileNames[] = {
+    "weights.safetensors", "model.safetensors",     "pytorch_model.bin", "model.cpkt", "model.pt",
+    "weights.pt",          "m3p_under_weights.pth",
+};
+constexpr const char* kMmtTrunks[] = {"0_OSCAR", "0_M3P"};
+constexpr char kMmtHead[] = "1_ClassificationHead/class_head.pt";
+constexpr const char* kWrappers[] = {"model_dict", "model", "state_dict", "model_state_dict"};
+constexpr const char* kSgrafParts[] = {"img_enc.", "txt_enc.", "sim_enc."};
+
+bool IsFolder(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored);
+}
+
+// The file of a folder that is a checkpoint.
+absl::StatusOr<std::string> FileOf(const std::string& folder) {
+  std::vector<std::string> found;
+  for (const char* name : kFileNames) {
+    if (FileExists(JoinPath(folder, name))) found.push_back(name);
+  }
+  if (found.size() == 1) return JoinPath(folder, found[0]);
+  if (found.empty()) {
+    return absl::NotFoundError(absl::StrCat("folder ", folder, " holds none of ",
+                                            absl::StrJoin(kFileNames, ", "),
+                                            "; name the checkpoint's file"));
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "folder ", folder, " holds ", absl::StrJoin(found, " and "), "; name the one that is meant"));
+}
+
+bool HasTensor(const PickleValue& dict) {
+  return dict.kind == Kind::kDict &&
+         std::any_of(dict.items.begin(), dict.items.end(),
+                     [](const PickleValue* item) { return TorchPickle::IsTensor(*item); });
+}
+
+bool IsSgrafList(const PickleValue& value) {
+  return (value.kind == Kind::kList || value.kind == Kind::kTuple) && value.items.size() == 3 &&
+         std::all_of(value.items.begin(), value.items.end(),
+                     [](const PickleValue* item) { return HasTensor(*item); });
+}
+
+// The dict of tensors, or list of three, in `root` or one of its wrappers; null if there
+// is none.
+const PickleValue* FindStateDict(const PickleValue& root) {
+  const PickleValue* value = &root;
+  for (int depth = 0; depth < 4 && value != nullptr; ++depth) {
+    if (HasTensor(*value) || IsSgrafList(*value)) return value;
+    const PickleValue* inner = nullptr;
+    for (const char* wrapper : kWrappers) {
+      if (inner == nullptr) inner = value->Find(wrapper);
+    }
+    value = inner;
+  }
+  return nullptr;
+}
+
+std::string NoStateDict(const PickleValue& root) {
+  if (root.kind == Kind::kObject) {
+    return absl::StrCat("an object of class ", absl::CHexEscape(root.text.substr(0, 100)),
+                        " was saved; save its state_dict()");
+  }
+  std::vector<std::string> keys;
+  if (root.kind == Kind::kDict) {
+    for (size_t i = 0; i < root.items.size() && keys.size() < 10; i += 2) {
+      keys.push_back(absl::CHexEscape(root.items[i]->text.substr(0, 100)));
+    }
+  }
+  return absl::StrCat("no dict of tensors is in it, neither at the top nor below ",
+                      absl::StrJoin(kWrappers, ", "),
+                      keys.empty() ? "" : "; the top has " + absl::StrJoin(keys, ", "));
+}
+
+// BERT's first names of a norm's parameters.
+std::string ModernName(absl::string_view name) {
+  if (absl::ConsumeSuffix(&name, ".gamma")) return absl::StrCat(name, ".weight");
+  if (absl::ConsumeSuffix(&name, ".beta")) return absl::StrCat(name, ".bias");
+  return std::string(name);
+}
+
+// What nn.DataParallel puts before all names.
+absl::string_view CommonPrefix(const std::vector<absl::string_view>& names) {
+  constexpr absl::string_view kParallel = "module.";
+  const bool all = std::all_of(names.begin(), names.end(), [&](absl::string_view name) {
+    return absl::StartsWith(name, kParallel);
+  });
+  return all && !names.empty() ? kParallel : "";
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Checkpoint>> Checkpoint::Open(const std::string& path,
+                                                             const std::string& config) {
+  std::unique_ptr<Checkpoint> result(new Checkpoint);
+  std::string file = path;
+  if (IsFolder(path)) {
+    std::string folder = path;
+    for (const char* trunk : kMmtTrunks) {
+      if (!IsFolder(JoinPath(path, trunk))) continue;
+      folder = JoinPath(path, trunk);
+      result->is_mmt_ = true;
+    }
+    ASSIGN_OR_RETURN(file, FileOf(folder));
+  }
+  RETURN_IF_ERROR(result->AddFile(file));
+  const std::string head = JoinPath(path, kMmtHead);
+  if (result->is_mmt_ && FileExists(head)) RETURN_IF_ERROR(result->AddFile(head));
+
+  const std::filesystem::path folder = std::filesystem::path(file).parent_path();
+  result->file_name_ = std::filesystem::path(file).filename();
+  const std::string beside = (folder / "config.json").string();
+  if (!config.empty() || FileExists(beside)) {
+    RETURN_IF_ERROR(result->ReadConfig(config.empty() ? beside : config));
+  }
+  const std::string arguments = (folder / "training_args.bin").string();
+  if (FileExists(arguments)) result->ReadTrainingArguments(arguments);
+  return result;
+}
+
+absl::Status Checkpoint::AddFile(const std::string& path) {
+  if (absl::EndsWith(path, ".safetensors")) {
+    ASSIGN_OR_RETURN(std::unique_ptr<Safetensors> file, Safetensors::Open(path));
+    safetensors_.push_back(std::move(file));
+    const auto& tensors = safetensors_.back()->tensors();
+    std::vector<absl::string_view> names;
+    for (const auto& [name, view] : tensors) names.push_back(name);
+    const size_t prefix = CommonPrefix(names).size();
+    for (const auto& [name, view] : tensors) RETURN_IF_ERROR(AddTensor(name.substr(prefix), view));
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(std::unique_ptr<TorchPickle> file, TorchPickle::Open(path));
+  pickles_.push_back(std::move(file));
+  const absl::Status status = AddStateDicts(pickles_.back().get());
+  if (status.ok()) return status;
+  return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
+}
+
+absl::Status Checkpoint::AddTensor(const std::string& name, TensorView view) {
+  if (tensors_.emplace(ModernName(name), std::move(view)).second) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("tensor ", absl::CHexEscape(name.substr(0, 200)), " is there twice"));
+}
+
+absl::Status Checkpoint::AddStateDicts(TorchPickle* file) {
+  const PickleValue* found = FindStateDict(file->root());
+  if (found == nullptr) return absl::InvalidArgumentError(NoStateDict(file->root()));
+  if (found->kind == Kind::kDict) return AddStateDict("", *found, file);
+  for (size_t i = 0; i < found->items.size(); ++i) {
+    RETURN_IF_ERROR(AddStateDict(kSgrafParts[i], *found->items[i], file));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Checkpoint::AddStateDict(const std::string& prefix, const PickleValue& dict,
+                                      TorchPickle* file) {
+  std::vector<std::pair<absl::string_view, const PickleValue*>> entries;
+  std::vector<absl::string_view> names;
+  for (size_t i = 0; i + 1 < dict.items.size(); i += 2) {
+    // What is no tensor (an epoch, a version) is not a weight.
+    if (dict.items[i]->kind != Kind::kText || !TorchPickle::IsTensor(*dict.items[i + 1])) continue;
+    entries.emplace_back(dict.items[i]->text, dict.items[i + 1]);
+    names.push_back(dict.items[i]->text);
+  }
+  const size_t parallel = CommonPrefix(names).size();
+  for (const auto& [name, value] : entries) {
+    absl::StatusOr<TensorView> view = file->ReadTensor(*value);
+    if (!view.ok()) {
+      return absl::Status(view.status().code(),
+                          absl::StrCat("tensor ", absl::CHexEscape(name.substr(0, 200)), ": ",
+                                       view.status().message()));
+    }
+    RETURN_IF_ERROR(AddTensor(absl::StrCat(prefix, name.substr(parallel)), *std::move(view)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Checkpoint::ReadConfig(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxConfigBytes));
+  config_ = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (config_.is_object()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(path, " is not a JSON object"));
+}
+
+// An argparse.Namespace: an object whose state is a dict.
+void Checkpoint::ReadTrainingArguments(const std::string& path) {
+  const absl::StatusOr<std::unique_ptr<TorchPickle>> file = TorchPickle::Open(path);
+  if (!file.ok()) {
+    warnings_.push_back(absl::StrCat("lengths are not taken from ", file.status().message()));
+    return;
+  }
+  const PickleValue& root = (*file)->root();
+  const PickleValue* state = root.kind == Kind::kObject ? root.items.back() : &root;
+  for (const char* key : {"max_seq_length", "max_img_seq_length"}) {
+    const PickleValue* value = state->Find(key);
+    if (value != nullptr && value->kind == Kind::kInt && !config_.contains(key)) {
+      config_[key] = value->integer;
+    }
+  }
+  const PickleValue* mask = state->Find("att_mask_type");
+  if (mask != nullptr && mask->kind == Kind::kText && !config_.contains("att_mask_type")) {
+    config_["att_mask_type"] = mask->text;
+  }
+}
+
+absl::optional<int64_t> Checkpoint::Integer(absl::string_view key) const {
+  const auto found = config_.find(std::string(key));
+  if (found == config_.end() || !found->is_number_integer()) return absl::nullopt;
+  return found->get<int64_t>();
+}
+
+absl::optional<double> Checkpoint::Number(absl::string_view key) const {
+  const auto found = config_.find(std::string(key));
+  if (found == config_.end() || !found->is_number()) return absl::nullopt;
+  return found->get<double>();
+}
+
+absl::optional<std::string> Checkpoint::Text(absl::string_view key) const {
+  const auto found = config_.find(std::string(key));
+  if (found == config_.end() || !found->is_string()) return absl::nullopt;
+  return found->get<std::string>();
+}
+
+}  // namespace sightline

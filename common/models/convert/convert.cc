@@ -1,0 +1,169 @@
+#include "common/models/convert/convert.h"
+
+#include <map>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/files.h"
+#include "common/base/status_macros.h"
+#include "common/models/convert/families.h"
+#include "common/tokenizer/wordpiece.h"
+
+namespace sightline {
+namespace {
+
+using bundle::v1::ModelBundleManifest;
+using bundle::v1::TokenizerSpec;
+
+constexpr int64_t kMaxVocabularyBytes = 64 << 20;
+
+struct Converter {
+  absl::string_view family;
+  absl::string_view title;
+  absl::StatusOr<Conversion> (*convert)(const Checkpoint&, const ConvertOptions&);
+};
+
+constexpr Converter kConverters[] = {
+    {"uniter", "UNITER cross-encoder", ConvertUniter},
+    {"lightningdot", "LightningDOT", ConvertLightningDot},
+    {"oscar", "OSCAR", ConvertOscar},
+    {"vldeformer", "VLDeformer", ConvertVlDeformer},
+    {"m3p", "M3P", ConvertM3p},
+    {"sgraf", "SGRAF", ConvertSgraf},
+};
+
+// OSCAR's trunk alone may be a VLDeformer, which pads to lengths of its own.
+absl::StatusOr<std::string> OscarOrVlDeformer(const Checkpoint& source,
+                                              const ConvertOptions& options) {
+  const NamedTensors& tensors = source.tensors();
+  const bool named_trunk = tensors.count("bert.img_embedding.weight") != 0;
+  const bool classifier =
+      tensors.count("classifier.weight") + tensors.count("classifier.0.weight") != 0;
+  if (classifier || !named_trunk || !options.use.empty()) return std::string("oscar");
+  if (absl::EndsWith(source.file_name(), ".cpkt") ||
+      source.Integer("max_img_seq_length").has_value()) {
+    return std::string("vldeformer");
+  }
+  return absl::InvalidArgumentError(
+      "the checkpoint is an OSCAR trunk without a classifier: give --family oscar for a "
+      "bi-encoder that averages an item's own rows, or --family vldeformer for one that averages "
+      "rows of fixed lengths");
+}
+
+absl::StatusOr<const Converter*> FindConverter(const Checkpoint& source,
+                                               const ConvertOptions& options) {
+  std::string family = options.family.empty() ? FamilyOf(source.tensors()) : options.family;
+  if (options.family.empty() && family == "oscar") {
+    ASSIGN_OR_RETURN(family, OscarOrVlDeformer(source, options));
+  }
+  for (const Converter& converter : kConverters) {
+    if (converter.family == family) return &converter;
+  }
+  const std::string known = absl::StrJoin(
+      kConverters, ", ",
+      [](std::string* out, const Converter& converter) { absl::StrAppend(out, converter.family); });
+  if (!family.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("there is no family '", family, "' to convert to; there are: ", known));
+  }
+  return absl::InvalidArgumentError(absl::StrCat("no family has tensors like these ",
+                                                 source.tensors().size(),
+                                                 "; those that are known: ", known));
+}
+
+// Options that mean nothing to a family are refused, not ignored.
+absl::Status CheckOptions(absl::string_view family, const ConvertOptions& options) {
+  const bool dual_use = family == "oscar" || family == "m3p";
+  const auto refuse = [&](absl::string_view flag) {
+    return absl::InvalidArgumentError(absl::StrCat("family ", family, " has no ", flag));
+  };
+  if (options.scene_text && family != "lightningdot") return refuse("--scene-text");
+  if (!options.use.empty() && !dual_use) return refuse("--use");
+  if (!options.score_kind.empty() && (family == "lightningdot" || family == "vldeformer")) {
+    return refuse("--score-kind: it is no cross-encoder");
+  }
+  if (options.tag_token_count.has_value() && family != "oscar" && family != "vldeformer") {
+    return refuse("--tag-tokens");
+  }
+  if (options.cell_count.has_value() && family != "sgraf") return refuse("--cells");
+  if (options.head_count.has_value() && family == "sgraf") return refuse("--heads");
+  return absl::OkStatus();
+}
+
+// Tokens of a vocabulary; nullopt for kinds that cannot be read here.
+absl::StatusOr<absl::optional<int64_t>> TokenCount(const TokenizerSpec& spec,
+                                                   absl::string_view vocabulary) {
+  if (spec.kind() != TokenizerSpec::WORDPIECE) return absl::optional<int64_t>();
+  ASSIGN_OR_RETURN(const auto tokenizer,
+                   WordPieceTokenizer::Create(vocabulary, {spec.lowercase()}));
+  return absl::make_optional<int64_t>(tokenizer->vocabulary_size());
+}
+
+int64_t WordRows(const ModelBundleManifest& manifest) {
+  return manifest.has_sgraf() ? manifest.sgraf().vocabulary_size()
+                              : manifest.transformer().vocabulary_size();
+}
+
+// A wrong vocabulary would go unnoticed: all its ids have rows.
+absl::Status ReadVocabulary(const std::string& path, Conversion* conversion) {
+  ASSIGN_OR_RETURN(conversion->vocabulary, ReadFile(path, kMaxVocabularyBytes));
+  const TokenizerSpec& spec = conversion->manifest.tokenizer();
+  const auto count = TokenCount(spec, conversion->vocabulary);
+  if (!count.ok()) {
+    return absl::Status(count.status().code(), absl::StrCat(path, ": ", count.status().message()));
+  }
+  const int64_t rows = WordRows(conversion->manifest);
+  if (!count->has_value()) {
+    conversion->warnings.push_back(
+        absl::StrCat(path, " was not compared with the word table, which has ", rows, " rows"));
+    return absl::OkStatus();
+  }
+  if (**count == rows) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("vocabulary ", path, " has ", **count, " tokens, but the word table has ", rows,
+                   " rows; take the vocabulary that the model was trained with"));
+}
+
+std::string Description(const ModelBundleManifest& manifest, absl::string_view title) {
+  std::string text(title);
+  if (manifest.has_scene_text()) text += " that reads text in pictures";
+  if (manifest.has_sgraf()) {
+    absl::StrAppend(&text, ", ", bundle::v1::SgrafSpec::Module_Name(manifest.sgraf().module()),
+                    manifest.sgraf().has_emde() ? " with T-EMDE" : "");
+  } else {
+    absl::StrAppend(&text, ", ", manifest.transformer().layer_count(), " layers of width ",
+                    manifest.transformer().hidden_size());
+  }
+  return text + ", from a checkpoint";
+}
+
+}  // namespace
+
+absl::StatusOr<Conversion> ConvertCheckpoint(const ConvertOptions& options) {
+  ASSIGN_OR_RETURN(std::shared_ptr<const Checkpoint> source,
+                   Checkpoint::Open(options.checkpoint, options.config));
+  const absl::StatusOr<const Converter*> converter = FindConverter(*source, options);
+  if (!converter.ok()) {
+    return absl::Status(converter.status().code(),
+                        absl::StrCat(options.checkpoint, ": ", converter.status().message()));
+  }
+  RETURN_IF_ERROR(CheckOptions((*converter)->family, options));
+  absl::StatusOr<Conversion> conversion = (*converter)->convert(*source, options);
+  if (!conversion.ok()) {
+    return absl::Status(conversion.status().code(),
+                        absl::StrCat(options.checkpoint, ": ", conversion.status().message()));
+  }
+  ModelBundleManifest& manifest = conversion->manifest;
+  manifest.set_family(std::string((*converter)->family));
+  manifest.set_description(options.description.empty() ? Description(manifest, (*converter)->title)
+                                                       : options.description);
+  RETURN_IF_ERROR(ReadVocabulary(options.vocabulary, &*conversion));
+  conversion->warnings.insert(conversion->warnings.end(), source->warnings().begin(),
+                              source->warnings().end());
+  conversion->source = std::move(source);
+  return conversion;
+}
+
+}  // namespace sightline

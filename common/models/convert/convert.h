@@ -1,0 +1,89 @@
+// Model bundles from the checkpoints of the five papers' repositories.
+//
+//   ConvertOptions options;
+//   options.checkpoint = "uniter-base.pt";
+//   options.vocabulary = "vocab.txt";
+//   ASSIGN_OR_RETURN(Conversion conversion, ConvertCheckpoint(options));
+//   ASSIGN_OR_RETURN(ModelBundle bundle, WriteConversion(store, conversion, {}));
+//
+// Tensors are mapped, renamed and written one after another: no more than a piece of one
+// is in memory at a time.
+#ifndef SIGHTLINE_COMMON_MODELS_CONVERT_CONVERT_H_
+#define SIGHTLINE_COMMON_MODELS_CONVERT_CONVERT_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/optional.h"
+#include "common/bundle/model_bundle.h"
+#include "common/models/convert/checkpoint.h"
+
+namespace sightline {
+
+struct ConvertOptions {
+  // A file or folder, see Checkpoint::Open.
+  std::string checkpoint;
+  // The tokenizer's file: vocab.txt, SentencePiece model, or SGRAF's JSON of words.
+  std::string vocabulary;
+  // config.json; empty: the one beside the checkpoint, if there is one.
+  std::string config;
+
+  // What the tensors cannot tell.  Left alone, each takes what config.json or
+  // training_args.bin says, and then the family's usual value.
+
+  // "uniter", "lightningdot", "oscar", "vldeformer", "m3p" or "sgraf"; empty: what the
+  // tensors look like.
+  std::string family;
+  // Of "oscar" and "m3p": "cross-encoder", "bi-encoder" or "joint".  Empty: joint if there
+  // is a classifier, and just a cross-encoder if the checkpoint is one of microsoft/Oscar.
+  std::string use;
+  // Of "uniter": "rank_raw", "softmax_match" or "logit_match"; of "oscar" and "m3p": one of
+  // the latter two.
+  std::string score_kind;
+  // Of "lightningdot": whether its image tower reads the text in pictures.
+  bool scene_text = false;
+  absl::optional<int64_t> head_count;
+  absl::optional<int64_t> max_token_count;  // of a text; "vldeformer": its fixed length
+  absl::optional<int64_t> tag_token_count;  // "oscar": of text and tags; "vldeformer": of tags
+  absl::optional<int64_t> region_count;     // most regions; "vldeformer", "sgraf": all there are
+  absl::optional<int64_t> cell_count;       // K of T-EMDE
+  // One line for people; empty: one is made.
+  std::string description;
+};
+
+struct Conversion {
+  // Without files.
+  bundle::v1::ModelBundleManifest manifest;
+  // Under the names that the family loads.  Views into `source`.
+  NamedTensors tensors;
+  // Content of the tokenizer's file.
+  std::string vocabulary;
+  // What somebody should know or check, a sentence each.
+  std::vector<std::string> warnings;
+  std::shared_ptr<const Checkpoint> source;
+};
+
+// Reads the checkpoint and makes a manifest for it.  InvalidArgument: no family has such
+// tensors; tensors that are missing, unexpected or unfit, all in one message; a vocabulary
+// of another length than the word table; a size that nothing tells; an option that the
+// family does not have.  Also the errors of the files.
+absl::StatusOr<Conversion> ConvertCheckpoint(const ConvertOptions& options);
+
+// Whether weights are stored in float16; else as they are, though bfloat16 and float64
+// become float32.
+struct WriteOptions {
+  bool half = false;
+};
+
+// Writes the bundle below `store` and returns it.  Equal checkpoints give the same bundle,
+// whatever file they come from.  InvalidArgument, naming the tensor, for a number that is
+// not finite or does not fit.
+absl::StatusOr<ModelBundle> WriteConversion(absl::string_view store, const Conversion& conversion,
+                                            const WriteOptions& options);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_MODELS_CONVERT_CONVERT_H_

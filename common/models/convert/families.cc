@@ -1,0 +1,142 @@
+#include "common/models/convert/families.h"
+
+#include <algorithm>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/status_macros.h"
+
+namespace sightline {
+namespace {
+
+constexpr int64_t kColumnsOfAHead = 64;
+constexpr double kEpsilon = 1e-12;
+
+bool HasPrefix(const NamedTensors& tensors, absl::string_view prefix) {
+  const auto first = tensors.lower_bound(std::string(prefix));
+  return first != tensors.end() && absl::StartsWith(first->first, prefix);
+}
+
+}  // namespace
+
+std::string FamilyOf(const NamedTensors& tensors) {
+  const auto has = [&](absl::string_view prefix) { return HasPrefix(tensors, prefix); };
+  if ((has("img_model.") && has("txt_model.")) ||
+      (has("bert.img_model.") && has("bert.txt_model."))) {
+    return "lightningdot";
+  }
+  if (has("image_embeddings.image_location_embeddings.")) return "m3p";
+  if (has("sim_enc.sim_tranloc_w.")) return "sgraf";
+  if (has("uniter.img_embeddings.") || has("bert.img_embeddings.")) return "uniter";
+  if (has("bert.img_embedding.") || has("img_embedding.")) return "oscar";
+  return "";
+}
+
+absl::StatusOr<int64_t> HeadCount(const Checkpoint& source, const ConvertOptions& options,
+                                  int64_t hidden) {
+  absl::optional<int64_t> heads = options.head_count;
+  for (const char* key : {"num_attention_heads", "n_heads"}) {
+    if (!heads.has_value()) heads = source.Integer(key);
+  }
+  if (!heads.has_value() && hidden % kColumnsOfAHead == 0) heads = hidden / kColumnsOfAHead;
+  if (!heads.has_value()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "nothing tells how many attention heads the model has, and its width of ", hidden,
+        " is no multiple of 64; give --heads, or a config.json with num_attention_heads"));
+  }
+  if (*heads < 1 || hidden % *heads != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a width of ", hidden, " cannot be divided among ", *heads, " heads"));
+  }
+  return *heads;
+}
+
+absl::StatusOr<bundle::v1::TransformerSpec> MakeTransformer(const Checkpoint& source,
+                                                            const ConvertOptions& options,
+                                                            const BertSizes& sizes) {
+  for (const char* key : {"hidden_act", "activation"}) {
+    const std::string activation = source.Text(key).value_or("gelu");
+    if (activation == "gelu") continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("config.json says ", key, " '", activation, "'; the models compute gelu"));
+  }
+  bundle::v1::TransformerSpec spec;
+  ASSIGN_OR_RETURN(const int64_t heads, HeadCount(source, options, sizes.hidden));
+  spec.set_head_count(static_cast<int>(heads));
+  spec.set_layer_count(static_cast<int>(sizes.layers));
+  spec.set_hidden_size(static_cast<int>(sizes.hidden));
+  spec.set_intermediate_size(static_cast<int>(sizes.intermediate));
+  spec.set_vocabulary_size(static_cast<int>(sizes.vocabulary));
+  spec.set_position_count(static_cast<int>(sizes.positions));
+  spec.set_token_type_count(static_cast<int>(sizes.types));
+  spec.set_layer_norm_epsilon(
+      static_cast<float>(source.Number("layer_norm_eps").value_or(kEpsilon)));
+  return spec;
+}
+
+bundle::v1::TokenizerSpec MakeTokenizerSpec(bundle::v1::TokenizerSpec::Kind kind, bool lowercase,
+                                            int64_t max_token_count) {
+  bundle::v1::TokenizerSpec spec;
+  spec.set_kind(kind);
+  spec.set_lowercase(lowercase);
+  spec.set_max_token_count(static_cast<int>(max_token_count));
+  spec.set_vocabulary_file(std::string(kVocabularyFile));
+  if (kind == bundle::v1::TokenizerSpec::SENTENCEPIECE) {
+    spec.set_vocabulary_file("sentencepiece.model");
+  } else if (kind == bundle::v1::TokenizerSpec::WORD_LIST) {
+    spec.set_vocabulary_file("vocab.json");
+  }
+  return spec;
+}
+
+absl::StatusOr<Uses> UsesOf(const ConvertOptions& options, bool has_classifier, Uses usual) {
+  Uses uses = usual;
+  if (options.use == "joint") {
+    uses = {true, true};
+  } else if (options.use == "cross-encoder") {
+    uses = {false, true};
+  } else if (options.use == "bi-encoder") {
+    uses = {true, false};
+  } else if (!options.use.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a model is used as 'cross-encoder', 'bi-encoder' or 'joint', not as '", options.use, "'"));
+  }
+  if (uses.cross_encoder && !has_classifier) {
+    return absl::InvalidArgumentError(
+        "the checkpoint has no classifier, so it can be no cross-encoder");
+  }
+  return uses;
+}
+
+absl::Status SetCrossEncoder(absl::string_view score_kind, const std::vector<std::string>& known,
+                             bundle::v1::ModelBundleManifest* manifest) {
+  const std::string kind = score_kind.empty() ? known[0] : std::string(score_kind);
+  if (std::find(known.begin(), known.end(), kind) == known.end()) {
+    return absl::InvalidArgumentError(absl::StrCat("score kind '", kind, "' is not among ",
+                                                   absl::StrJoin(known, ", "),
+                                                   ", which this family has"));
+  }
+  manifest->mutable_cross_encoder()->set_score_kind(kind);
+  manifest->mutable_cross_encoder()->set_combination("replace");
+  return absl::OkStatus();
+}
+
+void SetUniterRegionRule(bundle::v1::ModelBundleManifest* manifest) {
+  manifest->mutable_region_rule()->set_confidence_floor(0.2f);
+  manifest->mutable_region_rule()->set_min_count(10);
+}
+
+void SetEmbedding(int64_t dimension, bundle::v1::EmbeddingSpec::Metric metric,
+                  bundle::v1::ModelBundleManifest* manifest) {
+  manifest->mutable_embedding()->set_dimension(static_cast<int>(dimension));
+  manifest->mutable_embedding()->set_metric(metric);
+}
+
+absl::Status CheckCount(absl::string_view what, int64_t value, int64_t low, int64_t high) {
+  if (value >= low && value <= high) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(what, " would be ", value, ", must be ", low, " to ", high));
+}
+
+}  // namespace sightline

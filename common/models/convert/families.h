@@ -1,0 +1,74 @@
+// The families' converters: from a checkpoint's tensors to those that the family loads,
+// and a manifest.  One file each; ConvertCheckpoint does what they share.
+#ifndef SIGHTLINE_COMMON_MODELS_CONVERT_FAMILIES_H_
+#define SIGHTLINE_COMMON_MODELS_CONVERT_FAMILIES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/models/convert/checkpoint.h"
+#include "common/models/convert/convert.h"
+#include "common/models/convert/tensor_plan.h"
+
+namespace sightline {
+
+// Each fills manifest, tensors and warnings of a Conversion.
+absl::StatusOr<Conversion> ConvertUniter(const Checkpoint& source, const ConvertOptions& options);
+absl::StatusOr<Conversion> ConvertLightningDot(const Checkpoint& source,
+                                               const ConvertOptions& options);
+absl::StatusOr<Conversion> ConvertOscar(const Checkpoint& source, const ConvertOptions& options);
+absl::StatusOr<Conversion> ConvertVlDeformer(const Checkpoint& source,
+                                             const ConvertOptions& options);
+absl::StatusOr<Conversion> ConvertM3p(const Checkpoint& source, const ConvertOptions& options);
+absl::StatusOr<Conversion> ConvertSgraf(const Checkpoint& source, const ConvertOptions& options);
+
+// What the names of `tensors` say a checkpoint is; empty if nothing that is known.  "oscar" for all
+// that read regions as OSCAR does.
+std::string FamilyOf(const NamedTensors& tensors);
+
+// --- what they share ---
+
+// Heads: the option, the config's, or else one for 64 columns.  InvalidArgument if that
+// does not divide the width, or nothing tells.
+absl::StatusOr<int64_t> HeadCount(const Checkpoint& source, const ConvertOptions& options,
+                                  int64_t hidden);
+
+// The transformer's sizes, heads and epsilon.  InvalidArgument for a config that says what
+// the models do not compute (another activation).
+absl::StatusOr<bundle::v1::TransformerSpec> MakeTransformer(const Checkpoint& source,
+                                                            const ConvertOptions& options,
+                                                            const BertSizes& sizes);
+
+bundle::v1::TokenizerSpec MakeTokenizerSpec(bundle::v1::TokenizerSpec::Kind kind, bool lowercase,
+                                            int64_t max_token_count);
+
+// Which parts of a model that can be both a checkpoint becomes.
+struct Uses {
+  bool encoder = false;
+  bool cross_encoder = false;
+};
+// `usual` where the option says nothing.  InvalidArgument for an unknown word, or a
+// cross-encoder without `has_classifier`.
+absl::StatusOr<Uses> UsesOf(const ConvertOptions& options, bool has_classifier, Uses usual);
+
+// Sets the cross-encoder, combined by "replace".  InvalidArgument unless `score_kind` is
+// one of `known`, the first of which stands for none.
+absl::Status SetCrossEncoder(absl::string_view score_kind, const std::vector<std::string>& known,
+                             bundle::v1::ModelBundleManifest* manifest);
+
+// Regions of confidence above 0.2, at least 10: what UNITER and LightningDOT were trained on.
+void SetUniterRegionRule(bundle::v1::ModelBundleManifest* manifest);
+
+void SetEmbedding(int64_t dimension, bundle::v1::EmbeddingSpec::Metric metric,
+                  bundle::v1::ModelBundleManifest* manifest);
+
+// InvalidArgument unless `value` is within [low, high].
+absl::Status CheckCount(absl::string_view what, int64_t value, int64_t low, int64_t high);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_MODELS_CONVERT_FAMILIES_H_

@@ -1,0 +1,105 @@
+// LightningDOT: a BERT for texts and a UNITER trunk for images, each with a projection.
+#include <algorithm>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "common/base/status_macros.h"
+#include "common/models/convert/families.h"
+
+namespace sightline {
+namespace {
+
+constexpr char kImageTrunk[] = "img_model.bert.";
+constexpr char kTextTrunk[] = "txt_model.bert.";
+constexpr char kImageProjection[] = "img_model.encode_proj.";
+constexpr char kTextProjection[] = "txt_model.encode_proj.";
+constexpr int64_t kMaxTokens = 512;
+constexpr int64_t kMaxRegions = 100;
+
+// What the paper of the scene-text aware encoder leaves open, as design notes suggest.
+constexpr int64_t kSceneTokens = 64;
+constexpr int64_t kScenePosition = 1;  // the separator's; [CLS] has 0
+
+// Heads of pre-training, which belong to no tower.
+constexpr absl::string_view kOtherHeads[] = {"cls.", "feat_regress.", "region_classifier.",
+                                             "itm_output."};
+
+std::string CanonicalName(absl::string_view name) {
+  for (const absl::string_view head : kOtherHeads) {
+    if (absl::StartsWith(name, head)) return "";
+  }
+  // The pre-trained model has one more bert. before both towers; the inner ones stay.
+  if (absl::StartsWith(name, "bert.img_model.") || absl::StartsWith(name, "bert.txt_model.")) {
+    name.remove_prefix(5);
+  }
+  for (const absl::string_view trunk : {kImageTrunk, kTextTrunk}) {
+    absl::string_view part = name;
+    if (!absl::ConsumePrefix(&part, trunk)) continue;
+    // The embedding is the [CLS] row itself, not the pooler's.
+    if (absl::StartsWith(part, "pooler.") || part == "embeddings.position_ids" ||
+        absl::StartsWith(part, "img_embeddings.mask_embedding")) {
+      return "";
+    }
+  }
+  return std::string(name);
+}
+
+void ExpectProjection(const std::string& prefix, int64_t hidden, int64_t width, int64_t dimension,
+                      TensorPlan* plan) {
+  plan->ExpectLinear(prefix + "0.", hidden, width);
+  plan->ExpectNorm(prefix + "2.", width);
+  plan->ExpectLinear(prefix + "3.", width, dimension);
+}
+
+absl::Status SetSceneText(int64_t positions, bundle::v1::ModelBundleManifest* manifest) {
+  bundle::v1::SceneTextSpec* spec = manifest->mutable_scene_text();
+  const int64_t room = positions - kScenePosition - 1;
+  RETURN_IF_ERROR(CheckCount("scene_text.max_token_count", std::min(kSceneTokens, room), 1, 510));
+  spec->set_max_token_count(static_cast<int>(std::min(kSceneTokens, room)));
+  spec->set_first_position(static_cast<int>(kScenePosition));
+  spec->set_token_type(0);
+  spec->set_separator_when_empty(false);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Conversion> ConvertLightningDot(const Checkpoint& source,
+                                               const ConvertOptions& options) {
+  Conversion result;
+  ASSIGN_OR_RETURN(NamedTensors tensors, Renamed(source.tensors(), CanonicalName));
+  TensorPlan plan(std::move(tensors));
+  const BertSizes sizes = MeasureBert(plan, kImageTrunk);
+  const int64_t feature_size =
+      plan.Extent(absl::StrCat(kImageTrunk, "img_embeddings.img_linear.weight"), 1);
+  const std::string first = "encode_proj.0.weight";
+  const bool projected = plan.Has("img_model." + first) || plan.Has("txt_model." + first);
+  const int64_t width = plan.Extent("img_model." + first, 0);
+  int64_t dimension = sizes.hidden;
+  for (const char* trunk : {kImageTrunk, kTextTrunk}) ExpectBert(trunk, sizes, &plan);
+  ExpectUniterRegions(kImageTrunk, sizes, feature_size, &plan);
+  if (projected) {
+    dimension = plan.Extent(absl::StrCat(kImageProjection, "3.weight"), 0);
+    for (const char* prefix : {kImageProjection, kTextProjection}) {
+      ExpectProjection(prefix, sizes.hidden, width, dimension, &plan);
+    }
+  }
+  ASSIGN_OR_RETURN(result.tensors, plan.Match("lightningdot"));
+
+  bundle::v1::ModelBundleManifest* manifest = &result.manifest;
+  ASSIGN_OR_RETURN(*manifest->mutable_transformer(), MakeTransformer(source, options, sizes));
+  bundle::v1::TransformerSpec* transformer = manifest->mutable_transformer();
+  transformer->set_region_feature_size(static_cast<int>(feature_size));
+  transformer->set_max_region_count(static_cast<int>(options.region_count.value_or(kMaxRegions)));
+  transformer->set_projection_hidden_size(static_cast<int>(projected ? width : 0));
+  *manifest->mutable_tokenizer() =
+      MakeTokenizerSpec(bundle::v1::TokenizerSpec::WORDPIECE, /*lowercase=*/false,
+                        options.max_token_count.value_or(std::min(kMaxTokens, sizes.positions)));
+  SetUniterRegionRule(manifest);
+  SetEmbedding(dimension, bundle::v1::EmbeddingSpec::INNER_PRODUCT, manifest);
+  if (options.scene_text) RETURN_IF_ERROR(SetSceneText(sizes.positions, manifest));
+  return result;
+}
+
+}  // namespace sightline

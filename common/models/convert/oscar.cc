@@ -1,0 +1,179 @@
+// OSCAR, VinVL and VLDeformer: a BERT whose regions come in through one linear layer.
+#include <algorithm>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/models/convert/families.h"
+
+namespace sightline {
+namespace {
+
+constexpr char kTrunk[] = "bert.";
+constexpr int64_t kOscarTokens = 70;  // microsoft/Oscar's max_seq_length, tags included
+constexpr int64_t kMmtTokens = 72;    // 70 wordpieces between [CLS] and [SEP]
+constexpr int64_t kOscarRegions = 50;
+constexpr int64_t kTagType = 1;
+
+std::string CanonicalName(absl::string_view name) {
+  if (absl::StartsWith(name, "cls.")) return "";
+  if (absl::StartsWith(name, "classifier.")) return std::string(name);
+  // MMT-Retrieval saves the trunk alone, without its name.
+  const std::string full =
+      absl::StartsWith(name, kTrunk) ? std::string(name) : absl::StrCat(kTrunk, name);
+  return full == "bert.embeddings.position_ids" ? "" : full;
+}
+
+bool HasClassifier(const NamedTensors& tensors) {
+  return tensors.count("classifier.weight") + tensors.count("classifier.0.weight") > 0;
+}
+
+// The trunk's tensors of `plan`, and the sizes that both families take from it.
+absl::StatusOr<bundle::v1::TransformerSpec> PlanTrunk(const Checkpoint& source,
+                                                      const ConvertOptions& options,
+                                                      const BertSizes& sizes, TensorPlan* plan) {
+  const int64_t feature_size = plan->Extent("bert.img_embedding.weight", 1);
+  const bool region_norm = plan->Has("bert.LayerNorm.weight") || plan->Has("bert.LayerNorm.bias");
+  ExpectBert(kTrunk, sizes, plan);
+  plan->ExpectLinear("bert.img_embedding.", feature_size, sizes.hidden);
+  if (region_norm) plan->ExpectNorm("bert.LayerNorm.", sizes.hidden);
+  bundle::v1::TransformerSpec spec;
+  // Without a width, Match is about to tell what is missing.
+  if (sizes.hidden == 0) return spec;
+  ASSIGN_OR_RETURN(spec, MakeTransformer(source, options, sizes));
+  spec.set_region_feature_size(static_cast<int>(feature_size));
+  spec.set_region_layer_norm(region_norm);
+  const absl::optional<double> epsilon = source.Number("img_layer_norm_eps");
+  if (region_norm && epsilon.has_value() &&
+      static_cast<float>(*epsilon) != spec.layer_norm_epsilon()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("config.json says img_layer_norm_eps ", *epsilon, ", but layer_norm_eps ",
+                     spec.layer_norm_epsilon(), "; a bundle has one for all norms"));
+  }
+  return spec;
+}
+
+// The head, one layer or two, and the pooler before it.
+void PlanHead(int64_t hidden, TensorPlan* plan, bundle::v1::ModelBundleManifest* manifest) {
+  plan->ExpectLinear("bert.pooler.dense.", hidden, hidden);
+  if (plan->Has("classifier.weight")) {
+    plan->ExpectLinear("classifier.", hidden, 2);
+    return;
+  }
+  const int64_t width = plan->Extent("classifier.0.weight", 0);
+  manifest->mutable_cross_encoder()->set_head_hidden_size(static_cast<int>(width));
+  plan->ExpectLinear("classifier.0.", hidden, width);
+  plan->ExpectLinear("classifier.2.", width, 2);
+}
+
+NamedTensors WithoutHead(const NamedTensors& tensors, bool classifier_too) {
+  NamedTensors rest;
+  for (const auto& [name, view] : tensors) {
+    if (absl::StartsWith(name, "bert.pooler.")) continue;
+    if (classifier_too && absl::StartsWith(name, "classifier.")) continue;
+    rest.emplace(name, view);
+  }
+  return rest;
+}
+
+// OSCAR's masks that hide text, tags and regions from each other.
+absl::Status CheckMask(const Checkpoint& source) {
+  const std::string mask = source.Text("att_mask_type").value_or("CLR");
+  if (mask == "CLR") return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the model was trained with att_mask_type '", mask,
+                   "'; only CLR is computed, in which all see each other"));
+}
+
+}  // namespace
+
+absl::StatusOr<Conversion> ConvertOscar(const Checkpoint& source, const ConvertOptions& options) {
+  Conversion result;
+  bundle::v1::ModelBundleManifest* manifest = &result.manifest;
+  ASSIGN_OR_RETURN(NamedTensors tensors, Renamed(source.tensors(), CanonicalName));
+  const bool has_classifier = HasClassifier(tensors);
+  // microsoft/Oscar names the trunk, and makes cross-encoders; MMT-Retrieval does not, and
+  // trains both uses of one set of weights.
+  const bool microsoft = source.tensors().count("bert.img_embedding.weight") != 0;
+  ASSIGN_OR_RETURN(const Uses uses, UsesOf(options, has_classifier,
+                                           Uses{!microsoft || !has_classifier, has_classifier}));
+  if (!uses.cross_encoder) tensors = WithoutHead(tensors, /*classifier_too=*/true);
+
+  TensorPlan plan(std::move(tensors));
+  const BertSizes sizes = MeasureBert(plan, kTrunk);
+  if (uses.cross_encoder) {
+    RETURN_IF_ERROR(CheckMask(source));
+    RETURN_IF_ERROR(
+        SetCrossEncoder(options.score_kind, {"softmax_match", "logit_match"}, manifest));
+    PlanHead(sizes.hidden, &plan, manifest);
+  }
+  const auto transformer = PlanTrunk(source, options, sizes, &plan);
+  ASSIGN_OR_RETURN(result.tensors, plan.Match("oscar"));
+  RETURN_IF_ERROR(transformer.status());
+  *manifest->mutable_transformer() = *transformer;
+
+  const int64_t tokens =
+      std::min(sizes.positions,
+               source.Integer("max_seq_length").value_or(microsoft ? kOscarTokens : kMmtTokens));
+  const int64_t regions =
+      options.region_count.value_or(source.Integer("max_img_seq_length").value_or(kOscarRegions));
+  RETURN_IF_ERROR(CheckCount("the number of tokens", tokens, 3, 512));
+  RETURN_IF_ERROR(CheckCount("the number of regions", regions, 1, 1024));
+  *manifest->mutable_tokenizer() =
+      MakeTokenizerSpec(bundle::v1::TokenizerSpec::WORDPIECE, /*lowercase=*/true,
+                        options.max_token_count.value_or(tokens));
+  manifest->mutable_transformer()->set_max_region_count(static_cast<int>(regions));
+  if (uses.encoder) {
+    SetEmbedding(sizes.hidden, bundle::v1::EmbeddingSpec::COSINE, manifest);
+  }
+  // Retrieve Fast, Rerank Smart reads no tags.
+  if (uses.cross_encoder && (microsoft || options.tag_token_count.has_value())) {
+    manifest->mutable_tags()->set_max_token_count(
+        static_cast<int>(options.tag_token_count.value_or(tokens)));
+    manifest->mutable_tags()->set_token_type(kTagType);
+  }
+  return result;
+}
+
+absl::StatusOr<Conversion> ConvertVlDeformer(const Checkpoint& source,
+                                             const ConvertOptions& options) {
+  Conversion result;
+  bundle::v1::ModelBundleManifest* manifest = &result.manifest;
+  ASSIGN_OR_RETURN(NamedTensors tensors, Renamed(source.tensors(), CanonicalName));
+  TensorPlan plan(WithoutHead(tensors, /*classifier_too=*/false));
+  const BertSizes sizes = MeasureBert(plan, kTrunk);
+  const auto transformer = PlanTrunk(source, options, sizes, &plan);
+  ASSIGN_OR_RETURN(result.tensors, plan.Match("vldeformer"));
+  RETURN_IF_ERROR(transformer.status());
+  *manifest->mutable_transformer() = *transformer;
+
+  const int64_t text =
+      options.max_token_count.value_or(source.Integer("max_seq_length").value_or(0));
+  const int64_t regions =
+      options.region_count.value_or(source.Integer("max_img_seq_length").value_or(0));
+  if (text == 0 || regions == 0) {
+    return absl::InvalidArgumentError(
+        "a VLDeformer's embeddings depend on the lengths that it pads to; give --max-tokens and "
+        "--regions, its max_seq_length and max_img_seq_length (35 and 70 in its README)");
+  }
+  // The released code pads the tags like the texts.
+  const int64_t tags =
+      options.tag_token_count.value_or(source.Integer("max_tag_length").value_or(text));
+  RETURN_IF_ERROR(
+      CheckCount("the length of texts", text, 3, std::min<int64_t>(512, sizes.positions)));
+  RETURN_IF_ERROR(
+      CheckCount("the length of tags", tags, 3, std::min<int64_t>(512, sizes.positions)));
+  RETURN_IF_ERROR(CheckCount("the number of regions", regions, 1, 1024));
+  manifest->mutable_transformer()->set_max_region_count(static_cast<int>(regions));
+  *manifest->mutable_tokenizer() =
+      MakeTokenizerSpec(bundle::v1::TokenizerSpec::WORDPIECE, /*lowercase=*/true, text);
+  manifest->mutable_fixed_lengths()->set_text_length(static_cast<int>(text));
+  manifest->mutable_fixed_lengths()->set_tag_length(static_cast<int>(tags));
+  manifest->mutable_fixed_lengths()->set_region_count(static_cast<int>(regions));
+  manifest->mutable_tags()->set_max_token_count(static_cast<int>(tags));
+  manifest->mutable_tags()->set_token_type(kTagType);
+  SetEmbedding(sizes.hidden, bundle::v1::EmbeddingSpec::COSINE, manifest);
+  return result;
+}
+
+}  // namespace sightline

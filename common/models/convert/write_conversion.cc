@@ -1,0 +1,142 @@
+// The tensors of a conversion as a safetensors file, a piece at a time.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/models/convert/convert.h"
+
+namespace sightline {
+namespace {
+
+constexpr size_t kPieceElements = 1 << 18;
+
+TensorDtype StoredAs(TensorDtype dtype, bool half) {
+  if (half) return TensorDtype::kF16;
+  return dtype == TensorDtype::kF16 ? TensorDtype::kF16 : TensorDtype::kF32;
+}
+
+float FloatOfHalf(uint16_t half) {
+  const float sign = (half & 0x8000) != 0 ? -1.0f : 1.0f;
+  const int exponent = half >> 10 & 0x1F;
+  const int mantissa = half & 0x3FF;
+  if (exponent == 0) return sign * std::ldexp(static_cast<float>(mantissa), -24);
+  if (exponent == 31)
+    return mantissa != 0 ? std::numeric_limits<float>::quiet_NaN() : sign * INFINITY;
+  return sign * std::ldexp(static_cast<float>(mantissa + 1024), exponent - 25);
+}
+
+// To the nearest, ties to even; infinity beyond 65504.
+uint16_t HalfOfFloat(float value) {
+  const uint16_t sign = std::signbit(value) ? 0x8000 : 0;
+  const float magnitude = std::fabs(value);
+  if (!(magnitude < 65520.0f)) return sign | 0x7C00;
+  if (magnitude == 0) return sign;
+  int exponent;
+  std::frexp(magnitude, &exponent);  // magnitude < 2^exponent
+  // Units of the last place; below the smallest normal number they shrink no more.
+  const int unit = std::max(exponent - 11, -24);
+  const auto units = static_cast<int>(std::nearbyint(std::ldexp(magnitude, -unit)));
+  // A subnormal's bits are its units.  Otherwise the units begin with a one that the format
+  // leaves out; rounding up to the next power of two carries into the exponent by itself.
+  if (unit == -24) return static_cast<uint16_t>(sign | units);
+  return static_cast<uint16_t>(sign | (((unit + 24) << 10) + units));
+}
+
+template <typename T>
+T Load(absl::string_view bytes, size_t index) {
+  T value;
+  std::memcpy(&value, bytes.data() + index * sizeof(T), sizeof(T));
+  return value;
+}
+
+// Element `index` of a tensor of fractions.
+double Element(const TensorView& tensor, size_t index) {
+  switch (tensor.dtype) {
+    case TensorDtype::kF64:
+      return Load<double>(tensor.bytes, index);
+    case TensorDtype::kF32:
+      return Load<float>(tensor.bytes, index);
+    case TensorDtype::kF16:
+      return FloatOfHalf(Load<uint16_t>(tensor.bytes, index));
+    default: {  // bfloat16: the upper half of a float32
+      const uint32_t bits = static_cast<uint32_t>(Load<uint16_t>(tensor.bytes, index)) << 16;
+      float value;
+      std::memcpy(&value, &bits, sizeof(value));
+      return value;
+    }
+  }
+}
+
+template <typename T>
+void Append(T value, std::string* bytes) {
+  bytes->append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+// Elements [begin, end) in the stored form.
+absl::Status ConvertPiece(const std::string& name, const TensorView& tensor, TensorDtype stored,
+                          size_t begin, size_t end, std::string* piece) {
+  piece->clear();
+  for (size_t i = begin; i < end; ++i) {
+    const double value = Element(tensor, i);
+    if (!std::isfinite(value)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("tensor ", name, " holds a number that is not finite"));
+    }
+    const auto narrow = static_cast<float>(value);
+    const uint16_t half = stored == TensorDtype::kF16 ? HalfOfFloat(narrow) : 0;
+    if (!std::isfinite(narrow) || (half & 0x7C00) == 0x7C00) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "tensor ", name, " holds ", value, ", which does not fit ",
+          stored == TensorDtype::kF16 ? "float16; store it without --half" : "float32"));
+    }
+    if (stored == TensorDtype::kF16) {
+      Append(half, piece);
+    } else {
+      Append(narrow, piece);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status WriteTensor(const std::string& name, const TensorView& tensor, TensorDtype stored,
+                         const ByteSink& sink) {
+  const size_t count = tensor.bytes.size() / TensorDtypeSize(tensor.dtype);
+  std::string piece;
+  for (size_t begin = 0; begin < count; begin += kPieceElements) {
+    const size_t end = std::min(begin + kPieceElements, count);
+    RETURN_IF_ERROR(ConvertPiece(name, tensor, stored, begin, end, &piece));
+    RETURN_IF_ERROR(sink(piece));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status WriteWeights(const NamedTensors& tensors, bool half, const ByteSink& sink) {
+  NamedTensors stored = tensors;
+  for (auto& [name, view] : stored) view.dtype = StoredAs(view.dtype, half);
+  RETURN_IF_ERROR(sink(SafetensorsHeader(stored)));
+  for (const auto& [name, view] : tensors) {
+    RETURN_IF_ERROR(WriteTensor(name, view, stored.at(name).dtype, sink));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<ModelBundle> WriteConversion(absl::string_view store, const Conversion& conversion,
+                                            const WriteOptions& options) {
+  std::map<std::string, ContentWriter> files;
+  files[std::string(kWeightsFile)] = [&](const ByteSink& sink) {
+    return WriteWeights(conversion.tensors, options.half, sink);
+  };
+  files[conversion.manifest.tokenizer().vocabulary_file()] = [&](const ByteSink& sink) {
+    return sink(conversion.vocabulary);
+  };
+  return StreamModelBundle(store, conversion.manifest, files);
+}
+
+}  // namespace sightline

@@ -1,0 +1,82 @@
+#include "common/models/convert/ensemble.h"
+
+#include <string>
+
+#include "absl/strings/match.h"
+#include "catch2/catch.hpp"
+#include "common/base/files.h"
+#include "tests/common/models/convert/checkpoints.h"
+
+namespace sightline {
+namespace {
+
+// The id of a golden checkpoint's bundle below `store`.
+std::string Member(const TempDir& store, const std::string& golden, int words,
+                   const std::string& use = "") {
+  Workplace place(golden, words);
+  place.options.checkpoint = GoldenFolder(golden);
+  place.options.use = use;
+  const auto bundle = WriteConversion(store.path(), place.MustConvert(), {});
+  REQUIRE(bundle.ok());
+  return bundle->id;
+}
+
+TEST_CASE("an ensemble holds its members whole") {
+  TempDir store;
+  const std::string saf = Member(store, "saf", 60);
+  const std::string sgr = Member(store, "sgr", 60);
+  const auto ensemble = MakeEnsemble(store.path(), {saf, sgr}, store.path(), "");
+  INFO(ensemble.status());
+  REQUIRE(ensemble.ok());
+  const auto& manifest = ensemble->manifest;
+  REQUIRE(manifest.family() == "ensemble");
+  REQUIRE(manifest.cross_encoder().score_kind() == "sigmoid");
+  REQUIRE_FALSE(manifest.has_tokenizer());
+  REQUIRE_FALSE(manifest.has_embedding());
+  REQUIRE(manifest.members_size() == 2);
+  REQUIRE(manifest.files_size() == 4);
+  REQUIRE(manifest.members(0).sgraf().module() == bundle::v1::SgrafSpec::SAF);
+  REQUIRE(manifest.members(1).sgraf().module() == bundle::v1::SgrafSpec::SGR);
+  REQUIRE(manifest.members(1).files_size() == 0);
+  REQUIRE(manifest.members(1).format_version() == 0);
+  for (const char* name : {"weights.safetensors", "vocab.json"}) {
+    const std::string original = store.File("models/" + sgr + "/" + name);
+    REQUIRE(*ReadFile(ensemble->FilePath(std::string("members/1/") + name)) == *ReadFile(original));
+  }
+  REQUIRE(OpenModelBundle(ensemble->directory, /*verify_checksums=*/true).ok());
+}
+
+TEST_CASE("a joint model is a member as the cross-encoder that it is") {
+  TempDir store;
+  const std::string joint = Member(store, "oscar", 150, "joint");
+  const std::string cross = Member(store, "oscar_ln", 150);
+  const auto ensemble = MakeEnsemble(store.path(), {joint, cross}, store.path(), "two");
+  REQUIRE(ensemble.ok());
+  REQUIRE_FALSE(ensemble->manifest.members(0).has_embedding());
+  REQUIRE(ensemble->manifest.description() == "two");
+}
+
+TEST_CASE("what has no mean is no ensemble") {
+  TempDir store;
+  const std::string saf = Member(store, "saf", 60);
+  const std::string sgr = Member(store, "sgr", 60);
+  const std::string oscar = Member(store, "oscar", 150);
+  const std::string encoder = Member(store, "vldeformer", 150);
+  const auto ensemble = MakeEnsemble(store.path(), {saf, sgr}, store.path(), "");
+  const auto error_of = [&](const std::vector<std::string>& members) {
+    const absl::Status error = MakeEnsemble(store.path(), members, store.path(), "").status();
+    REQUIRE_FALSE(error.ok());
+    return std::string(error.message());
+  };
+  REQUIRE(absl::StrContains(error_of({saf}), "2 to 8"));
+  REQUIRE(absl::StrContains(error_of({saf, saf}), "twice"));
+  REQUIRE(absl::StrContains(error_of({saf, "sgr"}), "hex digits"));
+  REQUIRE(absl::StrContains(error_of({saf, oscar}), "softmax_match"));
+  REQUIRE(absl::StrContains(error_of({saf, encoder}), "no cross-encoder"));
+  REQUIRE(absl::StrContains(error_of({encoder, saf}), "no cross-encoder"));
+  REQUIRE(absl::StrContains(error_of({saf, ensemble->id}), "ensemble itself"));
+  REQUIRE(absl::StrContains(error_of({saf, std::string(64, 'a')}), std::string(64, 'a')));
+}
+
+}  // namespace
+}  // namespace sightline
