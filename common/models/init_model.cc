@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
-#include "common/tokenizer/wordpiece.h"
+#include "common/models/bundle_tokenizer.h"
 
 namespace sightline {
 namespace {
@@ -20,19 +20,13 @@ constexpr int64_t kMaxConfigBytes = 1 << 20;
 
 absl::Status FitVocabulary(absl::string_view vocabulary,
                            bundle::v1::ModelBundleManifest* manifest) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<WordPieceTokenizer> tokenizer,
-                   WordPieceTokenizer::Create(vocabulary, {manifest->tokenizer().lowercase()}));
-  bundle::v1::TransformerSpec* transformer = manifest->mutable_transformer();
-  if (transformer->vocabulary_size() == 0) {
-    transformer->set_vocabulary_size(tokenizer->vocabulary_size());
-  }
-  if (transformer->vocabulary_size() != tokenizer->vocabulary_size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the vocabulary has ", tokenizer->vocabulary_size(),
-                     " tokens, but transformer.vocabulary_size is ", transformer->vocabulary_size(),
-                     "; leave it 0 to take the vocabulary's"));
-  }
-  return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::unique_ptr<Tokenizer> tokenizer,
+                   NewTokenizer(manifest->tokenizer(), vocabulary));
+  if (VocabularySizeOf(*manifest) == 0) SetVocabularySize(tokenizer->vocabulary_size(), manifest);
+  if (VocabularySizeOf(*manifest) == tokenizer->vocabulary_size()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the vocabulary has ", tokenizer->vocabulary_size(), " tokens, but vocabulary_size is ",
+      VocabularySizeOf(*manifest), "; leave it 0 to take the vocabulary's"));
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ struct InitOptions {
 
 // Writes a bundle with random weights below `store` and returns it.  `manifest` says
 // what to build; files, format_version and embedding.space are filled in, and
-// transformer.vocabulary_size too if it is 0.  `vocabulary` is the text of a vocab.txt.
+// vocabulary_size too if it is 0.  `vocabulary` is the content of the tokenizer's file.
 // Equal arguments give the same bundle, and so the same id, on the same kind of CPU.
 //
 // InvalidArgument: an unknown family, a manifest that describes no model of it (all

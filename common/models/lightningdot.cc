@@ -105,8 +105,7 @@ class LightningDotNetwork : public BiEncoderNetwork {
 absl::StatusOr<std::shared_ptr<const Model>> LoadLightningDot(const ModelBundle& bundle,
                                                               const ModelOptions& options) {
   NetworkParts parts;
-  ASSIGN_OR_RETURN(parts.text,
-                   TextInput::Create(bundle, bundle.manifest.transformer().vocabulary_size()));
+  ASSIGN_OR_RETURN(parts.text, TextInput::Create(bundle));
   ASSIGN_OR_RETURN(auto net, LoadNet<LightningDotNetImpl>(bundle, {}));
   parts.network =
       std::make_unique<LightningDotNetwork>(bundle.manifest, parts.text, std::move(net));

@@ -111,8 +111,7 @@ class M3pNetwork : public Network {
 absl::StatusOr<std::shared_ptr<const Model>> LoadM3p(const ModelBundle& bundle,
                                                      const ModelOptions& options) {
   NetworkParts parts;
-  ASSIGN_OR_RETURN(parts.text,
-                   TextInput::Create(bundle, bundle.manifest.transformer().vocabulary_size()));
+  ASSIGN_OR_RETURN(parts.text, TextInput::Create(bundle));
   ASSIGN_OR_RETURN(auto net, LoadNet<M3pNetImpl>(bundle, {}));
   parts.network = std::make_unique<M3pNetwork>(bundle.manifest, parts.text, std::move(net));
   return NewNetworkModel(bundle, options, std::move(parts));

@@ -131,7 +131,7 @@ absl::StatusOr<std::shared_ptr<const Model>> LoadOscar(const ModelBundle& bundle
                                                        const ModelOptions& options) {
   const bundle::v1::ModelBundleManifest& manifest = bundle.manifest;
   NetworkParts parts;
-  ASSIGN_OR_RETURN(parts.text, TextInput::Create(bundle, manifest.transformer().vocabulary_size()));
+  ASSIGN_OR_RETURN(parts.text, TextInput::Create(bundle));
   ASSIGN_OR_RETURN(auto net, LoadNet<OscarNetImpl>(bundle, IgnoredWeights(manifest)));
   if (manifest.has_grid_extractor()) {
     parts.region_extractor = NewGridExtractor(net->grid(), manifest.grid_extractor(), options.pool);

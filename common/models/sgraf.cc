@@ -119,8 +119,7 @@ class SgrafNetwork : public CrossEncoderNetwork {
 absl::StatusOr<std::shared_ptr<const Model>> LoadSgraf(const ModelBundle& bundle,
                                                        const ModelOptions& options) {
   NetworkParts parts;
-  ASSIGN_OR_RETURN(parts.text,
-                   TextInput::Create(bundle, bundle.manifest.sgraf().vocabulary_size()));
+  ASSIGN_OR_RETURN(parts.text, TextInput::Create(bundle));
   ASSIGN_OR_RETURN(auto net, LoadNet<SgrafNetImpl>(bundle, {}));
   parts.network = std::make_unique<SgrafNetwork>(bundle.manifest.sgraf(), std::move(net));
   return NewNetworkModel(bundle, options, std::move(parts));

@@ -10,21 +10,21 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
+#include "common/models/bundle_tokenizer.h"
 #include "common/models/feature_tensors.h"
 #include "common/models/manifest_checks.h"
-#include "common/tokenizer/wordpiece.h"
 
 namespace sightline {
 
-absl::StatusOr<std::unique_ptr<TextInput>> TextInput::Create(const ModelBundle& bundle,
-                                                             int64_t vocabulary_size) {
+absl::StatusOr<std::unique_ptr<TextInput>> TextInput::Create(const ModelBundle& bundle) {
   const bundle::v1::TokenizerSpec& spec = bundle.manifest.tokenizer();
   ASSIGN_OR_RETURN(const std::string path, ListedFile(bundle, spec.vocabulary_file()));
   ASSIGN_OR_RETURN(std::string vocabulary, ReadFile(path));
-  auto tokenizer = WordPieceTokenizer::Create(vocabulary, {spec.lowercase()});
+  auto tokenizer = NewTokenizer(spec, vocabulary);
   if (!tokenizer.ok()) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": ", tokenizer.status().message()));
   }
+  const int64_t vocabulary_size = VocabularySizeOf(bundle.manifest);
   if ((*tokenizer)->vocabulary_size() != vocabulary_size) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, " has ", (*tokenizer)->vocabulary_size(),

@@ -31,10 +31,9 @@ inline constexpr absl::string_view kIdsTensor = "ids";
 class TextInput {
  public:
   // Reads the bundle's vocabulary.  InvalidArgument if it is malformed or its length
-  // differs from `vocabulary_size`, the rows of the word table: a wrong vocabulary of the
-  // right length cannot be told from the right one, but one of the wrong length can.
-  static absl::StatusOr<std::unique_ptr<TextInput>> Create(const ModelBundle& bundle,
-                                                           int64_t vocabulary_size);
+  // differs from the rows of the word table: a wrong vocabulary of the right length cannot
+  // be told from the right one, but one of the wrong length can.
+  static absl::StatusOr<std::unique_ptr<TextInput>> Create(const ModelBundle& bundle);
 
   // See TextEncoder::Tokenize.
   absl::StatusOr<Tokens> Tokenize(absl::string_view text) const;

@@ -76,8 +76,7 @@ class UniterNetwork : public CrossEncoderNetwork {
 absl::StatusOr<std::shared_ptr<const Model>> LoadUniter(const ModelBundle& bundle,
                                                         const ModelOptions& options) {
   NetworkParts parts;
-  ASSIGN_OR_RETURN(parts.text,
-                   TextInput::Create(bundle, bundle.manifest.transformer().vocabulary_size()));
+  ASSIGN_OR_RETURN(parts.text, TextInput::Create(bundle));
   ASSIGN_OR_RETURN(auto net, LoadNet<UniterNetImpl>(bundle, {}));
   parts.network = std::make_unique<UniterNetwork>(bundle.manifest, std::move(net));
   return NewNetworkModel(bundle, options, std::move(parts));

@@ -146,8 +146,7 @@ class VlDeformerNetwork : public BiEncoderNetwork {
 absl::StatusOr<std::shared_ptr<const Model>> LoadVlDeformer(const ModelBundle& bundle,
                                                             const ModelOptions& options) {
   NetworkParts parts;
-  ASSIGN_OR_RETURN(parts.text,
-                   TextInput::Create(bundle, bundle.manifest.transformer().vocabulary_size()));
+  ASSIGN_OR_RETURN(parts.text, TextInput::Create(bundle));
   ASSIGN_OR_RETURN(auto net, LoadNet<VlDeformerNetImpl>(bundle, {}));
   parts.network = std::make_unique<VlDeformerNetwork>(bundle.manifest, parts.text, std::move(net));
   return NewNetworkModel(bundle, options, std::move(parts));

@@ -8,8 +8,8 @@
 #include "absl/strings/str_join.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
+#include "common/models/bundle_tokenizer.h"
 #include "common/models/convert/families.h"
-#include "common/tokenizer/wordpiece.h"
 
 namespace sightline {
 namespace {
@@ -92,37 +92,19 @@ absl::Status CheckOptions(absl::string_view family, const ConvertOptions& option
   return absl::OkStatus();
 }
 
-// Tokens of a vocabulary; nullopt for kinds that cannot be read here.
-absl::StatusOr<absl::optional<int64_t>> TokenCount(const TokenizerSpec& spec,
-                                                   absl::string_view vocabulary) {
-  if (spec.kind() != TokenizerSpec::WORDPIECE) return absl::optional<int64_t>();
-  ASSIGN_OR_RETURN(const auto tokenizer,
-                   WordPieceTokenizer::Create(vocabulary, {spec.lowercase()}));
-  return absl::make_optional<int64_t>(tokenizer->vocabulary_size());
-}
-
-int64_t WordRows(const ModelBundleManifest& manifest) {
-  return manifest.has_sgraf() ? manifest.sgraf().vocabulary_size()
-                              : manifest.transformer().vocabulary_size();
-}
-
 // A wrong vocabulary would go unnoticed: all its ids have rows.
 absl::Status ReadVocabulary(const std::string& path, Conversion* conversion) {
   ASSIGN_OR_RETURN(conversion->vocabulary, ReadFile(path, kMaxVocabularyBytes));
-  const TokenizerSpec& spec = conversion->manifest.tokenizer();
-  const auto count = TokenCount(spec, conversion->vocabulary);
-  if (!count.ok()) {
-    return absl::Status(count.status().code(), absl::StrCat(path, ": ", count.status().message()));
+  const auto tokenizer = NewTokenizer(conversion->manifest.tokenizer(), conversion->vocabulary);
+  if (!tokenizer.ok()) {
+    return absl::Status(tokenizer.status().code(),
+                        absl::StrCat(path, ": ", tokenizer.status().message()));
   }
-  const int64_t rows = WordRows(conversion->manifest);
-  if (!count->has_value()) {
-    conversion->warnings.push_back(
-        absl::StrCat(path, " was not compared with the word table, which has ", rows, " rows"));
-    return absl::OkStatus();
-  }
-  if (**count == rows) return absl::OkStatus();
+  const int64_t count = (*tokenizer)->vocabulary_size();
+  const int64_t rows = VocabularySizeOf(conversion->manifest);
+  if (count == rows) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("vocabulary ", path, " has ", **count, " tokens, but the word table has ", rows,
+      absl::StrCat("vocabulary ", path, " has ", count, " tokens, but the word table has ", rows,
                    " rows; take the vocabulary that the model was trained with"));
 }
 
