@@ -79,7 +79,8 @@ int RunConvert(const std::vector<std::string>& args, const Console& console) {
   int status = kSuccess;
   if (!ParseArguments(kConvertCommand, &flags, args, console, &words, &status)) return status;
   const bool ensemble = !arguments.ensemble.empty();
-  const bool whole = ensemble ? words.empty() && !(arguments.out + arguments.store).empty()
+  const bool whole = ensemble ? words.empty() && !(arguments.out + arguments.store).empty() &&
+                                    arguments.convert.vocabulary.empty() && !arguments.write.half
                               : words.size() == 1 && !arguments.convert.vocabulary.empty() &&
                                     !arguments.out.empty() && arguments.store.empty();
   if (!whole) {

@@ -77,16 +77,28 @@ void Append(T value, std::string* bytes) {
   bytes->append(reinterpret_cast<const char*>(&value), sizeof(value));
 }
 
+absl::Status NotFinite(const std::string& name) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("tensor ", name, " holds a number that is not finite"));
+}
+
+// Whether no number has the exponent, all ones, of infinity and NaN.
+template <typename T>
+bool AllFinite(absl::string_view bytes, T exponent) {
+  bool finite = true;
+  for (size_t i = 0; i < bytes.size() / sizeof(T); ++i) {
+    finite &= (Load<T>(bytes, i) & exponent) != exponent;
+  }
+  return finite;
+}
+
 // Elements [begin, end) in the stored form.
 absl::Status ConvertPiece(const std::string& name, const TensorView& tensor, TensorDtype stored,
                           size_t begin, size_t end, std::string* piece) {
   piece->clear();
   for (size_t i = begin; i < end; ++i) {
     const double value = Element(tensor, i);
-    if (!std::isfinite(value)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("tensor ", name, " holds a number that is not finite"));
-    }
+    if (!std::isfinite(value)) return NotFinite(name);
     const auto narrow = static_cast<float>(value);
     const uint16_t half = stored == TensorDtype::kF16 ? HalfOfFloat(narrow) : 0;
     if (!std::isfinite(narrow) || (half & 0x7C00) == 0x7C00) {
@@ -109,6 +121,15 @@ absl::Status WriteTensor(const std::string& name, const TensorView& tensor, Tens
   std::string piece;
   for (size_t begin = 0; begin < count; begin += kPieceElements) {
     const size_t end = std::min(begin + kPieceElements, count);
+    if (stored == tensor.dtype) {  // as most are: float32, or float16
+      const size_t size = TensorDtypeSize(stored);
+      const absl::string_view bytes = tensor.bytes.substr(begin * size, (end - begin) * size);
+      const bool finite = stored == TensorDtype::kF16 ? AllFinite<uint16_t>(bytes, 0x7C00)
+                                                      : AllFinite<uint32_t>(bytes, 0x7F800000);
+      if (!finite) return NotFinite(name);
+      RETURN_IF_ERROR(sink(bytes));
+      continue;
+    }
     RETURN_IF_ERROR(ConvertPiece(name, tensor, stored, begin, end, &piece));
     RETURN_IF_ERROR(sink(piece));
   }

@@ -1,0 +1,161 @@
+"""What PyTorch itself saves, in its old form and its new one, becomes the same bundle.
+
+usage: to_safetensors_test.py TO_SAFETENSORS SIGHTLINECTL GOLDENS_FILE...
+"""
+
+import argparse
+import collections
+import contextlib
+import importlib.util
+import io
+import json
+import os
+import struct
+import subprocess
+import sys
+import unittest
+
+import torch
+
+SCRIPT, CTL = sys.argv[1:3]
+GOLDENS = {os.path.basename(os.path.dirname(path)): os.path.dirname(path) for path in sys.argv[3:]}
+WORK = os.environ["TEST_TMPDIR"]
+spec = importlib.util.spec_from_file_location("to_safetensors", SCRIPT)
+script = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(script)
+DTYPES = {"F32": torch.float32, "I64": torch.int64}
+
+
+def golden(name):
+    with open(os.path.join(GOLDENS[name], "weights.safetensors"), "rb") as file:
+        length = struct.unpack("<Q", file.read(8))[0]
+        header = json.loads(file.read(length))
+        data = file.read()
+    header.pop("__metadata__", None)
+    tensors = collections.OrderedDict()
+    for key, entry in header.items():
+        begin, end = entry["data_offsets"]
+        tensor = torch.frombuffer(bytearray(data[begin:end]), dtype=DTYPES[entry["dtype"]])
+        tensors[key] = tensor.reshape(entry["shape"])
+    return tensors
+
+
+def work(name):
+    return os.path.join(WORK, name)
+
+
+def to_safetensors(out, *arguments):
+    """The exit status and what was said; in this process, as PyTorch takes seconds to start."""
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said):
+        status = script.main([work(out), *arguments])
+    return status, said.getvalue()
+
+
+def convert(path, words, *flags):
+    with open(work("vocab.txt"), "w", encoding="utf-8") as file:
+        file.write("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n")
+        file.writelines(f"word{i}\n" for i in range(5, words))
+    return subprocess.run(
+        [CTL, "convert", work(path), "--vocab", work("vocab.txt"), "--out", work("store"), *flags],
+        capture_output=True, text=True, check=False)
+
+
+class ToSafetensors(unittest.TestCase):
+    def convert_all(self, saved, name, words, *flags, trust=False):
+        """The ids that the new form, and the old one by way of the script, give."""
+        config = ["--config", os.path.join(GOLDENS[name], "config.json")]
+        torch.save(saved, work("new.pt"))
+        torch.save(saved, work("old.pt"), _use_new_zipfile_serialization=False)
+        refused = convert("old.pt", words, *config, *flags)
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("to_safetensors.py", refused.stderr)
+        status, said = to_safetensors("old.safetensors", work("old.pt"),
+                                      *(["--trust"] if trust else []))
+        self.assertEqual(status, 0, said)
+        ids = []
+        for path in ("new.pt", "old.safetensors"):
+            done = convert(path, words, *config, *flags)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            ids.append(done.stdout)
+        self.assertEqual(ids[0], ids[1])
+        return ids[0]
+
+    def test_state_dict(self):
+        state = golden("uniter_small")
+        plain = self.convert_all(state, "uniter_small", 120)
+        # Parameters, a view of a larger storage, and one that lies in another order.
+        state["uniter.pooler.dense.bias"] = torch.nn.Parameter(state["uniter.pooler.dense.bias"])
+        word = state["uniter.embeddings.word_embeddings.weight"]
+        state["uniter.embeddings.word_embeddings.weight"] = torch.cat([word, word])[120:]
+        dense = state["uniter.pooler.dense.weight"]
+        state["uniter.pooler.dense.weight"] = dense.t().contiguous().t()
+        self.assertEqual(self.convert_all(state, "uniter_small", 120), plain)
+
+    def test_module_state_dict_has_metadata(self):
+        module = torch.nn.Module()
+        for name, tensor in golden("uniter_small").items():
+            *path, last = name.split(".")
+            inner = module
+            for part in path:
+                if part not in dict(inner.named_children()):
+                    inner.add_module(part, torch.nn.Module())
+                inner = dict(inner.named_children())[part]
+            inner.register_parameter(last, torch.nn.Parameter(tensor))
+        self.assertEqual(self.convert_all(module.state_dict(), "uniter_small", 120),
+                         self.convert_all(golden("uniter_small"), "uniter_small", 120))
+
+    def test_training_state_is_passed_over(self):
+        state = golden("lightningdot")
+        parameters = [torch.nn.Parameter(torch.ones(3))]
+        optimizer = torch.optim.AdamW(parameters)
+        parameters[0].sum().backward()
+        optimizer.step()
+        saved = {"model_dict": state, "optimizer_dict": optimizer.state_dict(), "offset": 7,
+                 "epoch": 14, "encoder_params": {"lr": 1e-5, "names": ("a", None, True)}}
+        # weights_only of PyTorch 1.13 knows no floating-point numbers.
+        self.assertEqual(self.convert_all(saved, "lightningdot", 150, trust=True),
+                         self.convert_all(state, "lightningdot", 150))
+
+    def test_sgraf_with_options(self):
+        state = golden("saf")
+        parts = [{key[8:]: value for key, value in state.items() if key.startswith(prefix)}
+                 for prefix in ("img_enc.", "txt_enc.", "sim_enc.")]
+        saved = {"epoch": 3, "model": parts, "best_rsum": 400.5, "Eiters": 10,
+                 "opt": argparse.Namespace(batch_size=128, module_name="SAF")}
+        torch.save(saved, work("old.pt"), _use_new_zipfile_serialization=False)
+        status, said = to_safetensors("x.safetensors", work("old.pt"))
+        self.assertEqual(status, 2)
+        self.assertIn("--trust", said)
+        self.convert_all(saved, "saf", 60, trust=True)
+
+    def test_parts_come_together(self):
+        state = golden("oscar")
+        torch.save({k[5:]: v for k, v in state.items() if k.startswith("bert.")}, work("trunk.bin"))
+        torch.save({k: v for k, v in state.items() if k.startswith("classifier")}, work("head.pt"))
+        status, said = to_safetensors("joint.safetensors", work("trunk.bin"), work("head.pt"))
+        self.assertEqual(status, 0, said)
+        done = convert("joint.safetensors", 150, "--heads", "4")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("cosine", done.stderr)
+        self.assertIn("softmax_match", done.stderr)
+
+    def test_numbers_of_other_types(self):
+        state = golden("uniter_small")
+        for dtype in (torch.float16, torch.bfloat16, torch.float64):
+            self.convert_all({k: v.to(dtype) for k, v in state.items()}, "uniter_small", 120)
+
+    def test_what_is_no_checkpoint_is_refused(self):
+        torch.save({"lr": 1}, work("no.pt"))
+        status, said = to_safetensors("x.safetensors", work("no.pt"))
+        self.assertEqual(status, 2)
+        self.assertIn("lr", said)
+        self.assertFalse(os.path.exists(work("x.safetensors")))
+
+
+if __name__ == "__main__":
+    program = unittest.main(argv=sys.argv[:1], exit=False)
+    result = program.result
+    failed = len(result.failures) + len(result.errors)
+    print(f"cases: {result.testsRun - failed} passed, {failed} failed")
+    sys.exit(1 if failed or result.testsRun == 0 else 0)

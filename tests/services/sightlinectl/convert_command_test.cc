@@ -1,0 +1,96 @@
+#include "services/sightlinectl/convert_command.h"
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "catch2/catch.hpp"
+#include "common/base/files.h"
+#include "tests/common/models/convert/checkpoints.h"
+
+namespace sightline {
+namespace {
+
+struct Ran {
+  int status;
+  std::string out;
+  std::string err;
+};
+
+Ran Run(const std::vector<std::string>& args) {
+  std::ostringstream out, err;
+  const int status = RunConvert(args, {out, err});
+  return {status, out.str(), err.str()};
+}
+
+std::string LineOf(const Ran& ran) {
+  REQUIRE(absl::EndsWith(ran.out, "\n"));
+  return ran.out.substr(0, ran.out.size() - 1);
+}
+
+TEST_CASE("a checkpoint becomes a bundle, whose id alone goes to stdout") {
+  Workplace place("uniter_small", 120);
+  const std::string store = place.dir.File("store");
+  MutableCheckpoint checkpoint("uniter_small");
+  checkpoint.Erase("rank_output.");
+  checkpoint.SavePickle(place.options.checkpoint);
+  const Ran ran = Run({place.options.checkpoint, "--vocab", place.options.vocabulary, "--out",
+                       store, "--description", "ours"});
+  INFO(ran.err);
+  REQUIRE(ran.status == kSuccess);
+  const auto bundle = OpenModelBundle(absl::StrCat(store, "/models/", LineOf(ran)), true);
+  REQUIRE(bundle.ok());
+  REQUIRE(bundle->manifest.description() == "ours");
+  REQUIRE(absl::StrContains(ran.err, "warning: there is no rank_output"));
+  REQUIRE(absl::StrContains(ran.err, "3 layers, width 48, 4 heads"));
+  REQUIRE(absl::StrContains(ran.err, "those of confidence above 0.2"));
+}
+
+TEST_CASE("two bundles become an ensemble of their store") {
+  Workplace place("saf", 60);
+  const std::string store = place.dir.File("store");
+  std::vector<std::string> ids;
+  for (const char* golden : {"saf", "sgr"}) {
+    const Ran ran =
+        Run({GoldenFolder(golden), "--vocab", place.options.vocabulary, "--out", store, "--half"});
+    INFO(ran.err);
+    REQUIRE(ran.status == kSuccess);
+    ids.push_back(LineOf(ran));
+  }
+  const Ran ran = Run({"--ensemble", absl::StrCat(ids[0], ",", ids[1]), "--store", store});
+  INFO(ran.err);
+  REQUIRE(ran.status == kSuccess);
+  REQUIRE(FileExists(absl::StrCat(store, "/models/", LineOf(ran), "/members/1/vocab.json")));
+  REQUIRE(absl::StrContains(ran.err, "member 1 sgraf"));
+}
+
+TEST_CASE("a command that is not whole does nothing") {
+  for (const std::vector<std::string>& args : std::vector<std::vector<std::string>>{
+           {},
+           {"model.pt"},
+           {"model.pt", "--vocab", "v"},
+           {"model.pt", "--out", "o"},
+           {"a.pt", "b.pt", "--vocab", "v", "--out", "o"},
+           {"--ensemble", "a,b"},
+           {"model.pt", "--ensemble", "a,b", "--store", "s"},
+           {"--ensemble", "a,b", "--store", "s", "--half"},
+           {"--ensemble", "a,b", "--store", "s", "--vocab", "v"},
+       }) {
+    REQUIRE(Run(args).status == kUsageError);
+  }
+}
+
+TEST_CASE("what cannot be converted is told") {
+  Workplace place("uniter_small", 119);
+  const Ran ran = Run({GoldenFolder("uniter_small") + "/weights.pt", "--vocab",
+                       place.options.vocabulary, "--out", place.dir.File("store")});
+  REQUIRE(ran.status == kFailure);
+  REQUIRE(absl::StrContains(ran.err, "119 tokens"));
+  REQUIRE(ran.out.empty());
+  REQUIRE_FALSE(FileExists(place.dir.File("store")));
+}
+
+}  // namespace
+}  // namespace sightline
