@@ -213,14 +213,16 @@ absl::StatusOr<std::string> DescribeGeneration(const std::string& store, const s
                     manifest.item_kind() == bundle::v1::CAPTION ? " captions" : " images")},
       {"embedding", EmbeddingText(manifest.embedding())},
       {"encoder", manifest.encoder_model()},
-      {"current",
-       is_current ? absl::StrCat("yes, sequence ", current->sequence()) : std::string("no")},
   };
   const std::vector<NamedReranker> rerankers = RerankersOf(manifest);
   if (rerankers.empty()) lines.emplace_back("reranker", "none");
   for (const NamedReranker& reranker : rerankers) {
-    lines.emplace_back(absl::StrCat("reranker ", reranker.name), reranker.model);
+    const bool lone = rerankers.size() == 1 && reranker.name == kDefaultReranker;
+    lines.emplace_back(lone ? "reranker" : absl::StrCat("reranker ", reranker.name),
+                       reranker.model);
   }
+  lines.emplace_back("current", is_current ? absl::StrCat("yes, sequence ", current->sequence())
+                                           : std::string("no"));
   if (!manifest.parent_generation().empty()) {
     lines.emplace_back("made from", manifest.parent_generation());
   }

@@ -60,7 +60,7 @@ std::string GenerationTable(const std::vector<GenerationStatus>& generations) {
                {"shards", true},
                {"held"},
                {"encoder"},
-               {"rerankers"},
+               {"reranker"},
                {"reason"}});
   for (const GenerationStatus& status : generations) {
     const GenerationInfo& info = status.info;
