@@ -393,7 +393,12 @@ TEST_CASE("a ready generation must say what a router needs, and nothing impossib
   check("dimension", [](auto* g) { g->set_dimension(0); });
   check("shard_count", [](auto* g) { g->set_shard_count(0); });
   check("held_shards[0]", [](auto* g) { g->set_held_shards(0, 2); });
-  check("combination.kind", [](auto* g) { g->clear_combination(); });
+  check("rerankers[1].combination.kind",
+        [](auto* g) { g->mutable_rerankers(1)->clear_combination(); });
+  check("combination.kind", [](auto* g) {
+    g->clear_rerankers();
+    g->clear_combination();
+  });
   // In a state that this reader has never heard of, it is nobody's business.
   v1::GetStatusResponse newer = good;
   newer.mutable_generations(0)->set_state(static_cast<v1::GenerationStatus::State>(9));
