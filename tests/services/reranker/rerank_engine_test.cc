@@ -236,7 +236,7 @@ TEST_CASE("features that are not held are refused with the reason") {
 TEST_CASE("features that another cross-encoder made are no use, and no missing item") {
   Rig rig;
   FakeServingModelOptions another;
-  another.id = std::string(64, 'b');
+  another.id = std::string(64, 'c');
   PutReady<RerankGeneration>(
       &rig.generations, rig.images.manifest,
       OpenForRerank(rig.images, {std::make_shared<FakeServingModel>(another), rig.fine}, {0, 1}));
