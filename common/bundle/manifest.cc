@@ -13,6 +13,7 @@
 #include "common/base/error_details.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/layout.h"
+#include "common/bundle/rerankers.h"
 
 namespace sightline {
 namespace {
@@ -149,6 +150,26 @@ absl::Status CheckRecallProbe(const bundle::v1::RecallProbe& probe) {
   return InRange("recall_probe.floor", probe.floor(), 0.0, 1.0);
 }
 
+// The default must be among the named ones, or older programs would serve another.
+absl::Status CheckRerankerFields(const GenerationManifest& manifest) {
+  if (!manifest.reranker_model().empty()) {
+    RETURN_IF_ERROR(CheckDigest("reranker_model", manifest.reranker_model()));
+  }
+  if (manifest.rerankers_size() == 0) return absl::OkStatus();
+  std::vector<NamedReranker> rerankers;
+  bool has_default = false;
+  for (const bundle::v1::NamedReranker& reranker : manifest.rerankers()) {
+    rerankers.push_back({reranker.name(), reranker.model()});
+    has_default = has_default || reranker.model() == manifest.reranker_model();
+  }
+  if (const absl::Status status = CheckRerankers(rerankers); !status.ok()) {
+    return Malformed("rerankers", absl::StrCat("are unsound: ", status.message()));
+  }
+  if (has_default) return absl::OkStatus();
+  return Malformed("reranker_model", absl::StrCat("is ", Shown(manifest.reranker_model()),
+                                                  ", which is none of rerankers"));
+}
+
 absl::Status CheckShards(const GenerationManifest& manifest) {
   RETURN_IF_ERROR(InRange("the number of shards", manifest.shards_size(), 1, kMaxShardCount));
   std::set<std::string> paths;
@@ -264,9 +285,7 @@ absl::Status CheckGenerationManifest(const GenerationManifest& manifest) {
   }
   RETURN_IF_ERROR(CheckEmbedding(manifest.embedding()));
   RETURN_IF_ERROR(CheckDigest("encoder_model", manifest.encoder_model()));
-  if (!manifest.reranker_model().empty()) {
-    RETURN_IF_ERROR(CheckDigest("reranker_model", manifest.reranker_model()));
-  }
+  RETURN_IF_ERROR(CheckRerankerFields(manifest));
   if (manifest.create_time().size() > 64) return Malformed("create_time", "is too long");
   if (manifest.has_recall_probe()) RETURN_IF_ERROR(CheckRecallProbe(manifest.recall_probe()));
   return CheckShards(manifest);

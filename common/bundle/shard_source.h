@@ -3,6 +3,7 @@
 #define SIGHTLINE_COMMON_BUNDLE_SHARD_SOURCE_H_
 
 #include <cstdint>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -25,8 +26,9 @@ class ShardSource {
   // Of item `i`, 0 <= i < size().  An error ends the writing and is passed on.
   virtual absl::StatusOr<const ItemRecord*> Record(int64_t i) = 0;
   virtual absl::StatusOr<absl::Span<const float>> Embedding(int64_t i) = 0;
-  // Of one cross-encoder; empty when there is none.  Read twice or more.
-  virtual absl::StatusOr<const ItemFeatures*> Features(int64_t i) = 0;
+  // What the `reranker`-th of the cross-encoders that the shard is written for needs of it.
+  // Read twice or more.
+  virtual absl::StatusOr<const ItemFeatures*> Features(int64_t i, int reranker) = 0;
 
   // Digest of all that item `i` was made from (kContentHashBytes, item_record.h), by which
   // a later run knows that it need not make it again.  Empty for all items: the file has
@@ -43,7 +45,7 @@ class ShardSource {
 // writing fails, no file of that name appears.
 absl::StatusOr<bundle::v1::ShardManifest> WriteShardFrom(absl::string_view directory, int shard,
                                                          int shard_count, int dimension,
-                                                         absl::string_view reranker_model,
+                                                         absl::Span<const std::string> rerankers,
                                                          ShardSource& source);
 
 }  // namespace sightline

@@ -10,6 +10,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/base/checksum.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
@@ -19,6 +20,7 @@
 #include "common/bundle/layout.h"
 #include "common/bundle/little_endian.h"
 #include "common/bundle/manifest.h"
+#include "common/bundle/rerankers.h"
 #include "common/bundle/shard_source.h"
 
 namespace sightline {
@@ -150,9 +152,9 @@ struct Shard {
   int number = 0;
   int count = 1;
   int dimension = 0;
-  std::string reranker_model;
+  std::vector<std::string> rerankers;
   std::vector<int64_t> text_bytes;  // of all items, for each column of the item table
-  std::vector<FeatureSection> features;
+  std::vector<std::vector<FeatureSection>> features;  // of each reranker
 
   std::string FileName(absl::string_view kind) const { return ShardFileName(number, count, kind); }
 };
@@ -187,6 +189,7 @@ absl::Status CheckPlace(const Shard& shard, const ItemRecord& record,
 // Reads everything but the embeddings: checks it, and counts what it takes.
 absl::Status Measure(ShardSource& source, Shard* shard) {
   shard->text_bytes.assign(ItemTable().size(), 0);
+  shard->features.resize(shard->rerankers.size());
   std::string first_id, previous_id;
   for (int64_t i = 0; i < source.size(); ++i) {
     ASSIGN_OR_RETURN(const ItemRecord* const record, source.Record(i));
@@ -196,15 +199,13 @@ absl::Status Measure(ShardSource& source, Shard* shard) {
       shard->text_bytes[k] += static_cast<int64_t>(ItemTable()[k].value(*record).size());
     }
     previous_id = record->item_id;
-    ASSIGN_OR_RETURN(const ItemFeatures* const features, source.Features(i));
-    if (shard->reranker_model.empty() && !features->tensors.empty()) {
-      return BadItem(*record, "has features, but no reranker is named that they are of");
+    if (i == 0) first_id = previous_id;
+    for (size_t reranker = 0; reranker < shard->rerankers.size(); ++reranker) {
+      ASSIGN_OR_RETURN(const ItemFeatures* const features,
+                       source.Features(i, static_cast<int>(reranker)));
+      if (i == 0) shard->features[reranker] = SectionsOf(*features);
+      RETURN_IF_ERROR(CheckFeatures(*record, *features, first_id, &shard->features[reranker]));
     }
-    if (i == 0) {
-      first_id = previous_id;
-      shard->features = SectionsOf(*features);
-    }
-    RETURN_IF_ERROR(CheckFeatures(*record, *features, first_id, &shard->features));
   }
   return absl::OkStatus();
 }
@@ -287,29 +288,63 @@ absl::Status WriteVectors(const Shard& shard, ShardSource& source, BundleFile* f
   return Finish(*writer, name, file);
 }
 
-absl::Status WriteFeatures(const Shard& shard, ShardSource& source, BundleFile* file) {
+absl::Status DeclareFeatures(const Shard& shard, int64_t count, ContainerWriter& writer) {
+  for (size_t reranker = 0; reranker < shard.rerankers.size(); ++reranker) {
+    for (const FeatureSection& section : shard.features[reranker]) {
+      const std::string path = absl::StrCat(shard.rerankers[reranker], "/", section.name);
+      RETURN_IF_ERROR(writer.Declare(path, section.dtype, {section.rows, section.columns}));
+      RETURN_IF_ERROR(writer.Declare(absl::StrCat(path, "/rows"), Dtype::kInt64, {count + 1}));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// The `tensor`-th of each item's features for one reranker, and how they share out its rows.
+absl::Status AppendTensor(ShardSource& source, int reranker, size_t tensor,
+                          ContainerWriter& writer) {
   const int64_t count = source.size();
-  const std::string& model = shard.reranker_model;
+  OffsetList offsets(count);
+  for (int64_t i = 0; i < count; ++i) {
+    ASSIGN_OR_RETURN(const ItemFeatures* const features, source.Features(i, reranker));
+    RETURN_IF_ERROR(writer.Append(features->tensors[tensor].bytes));
+    offsets.Add(features->tensors[tensor].rows);
+  }
+  return writer.Append(offsets.bytes());
+}
+
+absl::Status WriteFeatures(const Shard& shard, ShardSource& source, BundleFile* file) {
+  const std::string models = absl::StrJoin(shard.rerankers, "");
   const std::string name = shard.FileName("features");
   ASSIGN_OR_RETURN(std::unique_ptr<ContainerWriter> writer,
                    ContainerWriter::Create(JoinPath(shard.directory, name)));
-  RETURN_IF_ERROR(writer->Declare("models", Dtype::kBytes, {static_cast<int64_t>(model.size())}));
-  for (const FeatureSection& section : shard.features) {
-    const std::string path = absl::StrCat(model, "/", section.name);
-    RETURN_IF_ERROR(writer->Declare(path, section.dtype, {section.rows, section.columns}));
-    RETURN_IF_ERROR(writer->Declare(absl::StrCat(path, "/rows"), Dtype::kInt64, {count + 1}));
-  }
-  RETURN_IF_ERROR(writer->Append(model));
-  for (size_t k = 0; k < shard.features.size(); ++k) {
-    OffsetList offsets(count);
-    for (int64_t i = 0; i < count; ++i) {
-      ASSIGN_OR_RETURN(const ItemFeatures* const features, source.Features(i));
-      RETURN_IF_ERROR(writer->Append(features->tensors[k].bytes));
-      offsets.Add(features->tensors[k].rows);
+  RETURN_IF_ERROR(writer->Declare("models", Dtype::kBytes, {static_cast<int64_t>(models.size())}));
+  RETURN_IF_ERROR(DeclareFeatures(shard, source.size(), *writer));
+  RETURN_IF_ERROR(writer->Append(models));
+  for (size_t reranker = 0; reranker < shard.rerankers.size(); ++reranker) {
+    for (size_t tensor = 0; tensor < shard.features[reranker].size(); ++tensor) {
+      RETURN_IF_ERROR(AppendTensor(source, static_cast<int>(reranker), tensor, *writer));
     }
-    RETURN_IF_ERROR(writer->Append(offsets.bytes()));
   }
   return Finish(*writer, name, file);
+}
+
+// They name sections of the features file.
+absl::Status CheckModels(const std::vector<std::string>& rerankers) {
+  if (rerankers.size() > kMaxRerankers) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(rerankers.size(), " rerankers; at most ", kMaxRerankers));
+  }
+  for (size_t i = 0; i < rerankers.size(); ++i) {
+    const std::string shown = absl::CHexEscape(rerankers[i].substr(0, 100));
+    if (!IsSha256Hex(rerankers[i])) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("reranker model '", shown, "' is not 64 lower-case hex digits"));
+    }
+    if (std::count(rerankers.begin(), rerankers.begin() + i, rerankers[i]) > 0) {
+      return absl::InvalidArgumentError(absl::StrCat("reranker model ", shown, " is there twice"));
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckShard(const Shard& shard) {
@@ -322,11 +357,7 @@ absl::Status CheckShard(const Shard& shard) {
     return absl::InvalidArgumentError(
         absl::StrCat("dimension ", shard.dimension, ", not 1 to ", kMaxDimension));
   }
-  const std::string& model = shard.reranker_model;
-  if (model.empty() || IsSha256Hex(model)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("reranker model '",
-                                                 absl::CHexEscape(model.substr(0, 100)),
-                                                 "' is not 64 lower-case hex digits"));
+  return CheckModels(shard.rerankers);
 }
 
 // Items in memory, sorted.
@@ -339,7 +370,9 @@ class SourceInMemory : public ShardSource {
   absl::StatusOr<absl::Span<const float>> Embedding(int64_t i) override {
     return absl::MakeConstSpan(items_[i].embedding);
   }
-  absl::StatusOr<const ItemFeatures*> Features(int64_t i) override { return &items_[i].features; }
+  absl::StatusOr<const ItemFeatures*> Features(int64_t i, int reranker) override {
+    return &items_[i].features[reranker];
+  }
 
  private:
   const std::vector<EncodedItem>& items_;
@@ -349,14 +382,14 @@ class SourceInMemory : public ShardSource {
 
 absl::StatusOr<ShardManifest> WriteShardFrom(absl::string_view directory, int shard,
                                              int shard_count, int dimension,
-                                             absl::string_view reranker_model,
+                                             absl::Span<const std::string> rerankers,
                                              ShardSource& source) {
   Shard writing;
   writing.directory = std::string(directory);
   writing.number = shard;
   writing.count = shard_count;
   writing.dimension = dimension;
-  writing.reranker_model = std::string(reranker_model);
+  writing.rerankers.assign(rerankers.begin(), rerankers.end());
   RETURN_IF_ERROR(CheckShard(writing));
   RETURN_IF_ERROR(Measure(source, &writing));
 
@@ -364,14 +397,14 @@ absl::StatusOr<ShardManifest> WriteShardFrom(absl::string_view directory, int sh
   ShardManifest manifest;
   manifest.set_item_count(source.size());
   RETURN_IF_ERROR(WriteVectors(writing, source, manifest.mutable_vectors()));
-  if (!reranker_model.empty()) {
+  if (!rerankers.empty()) {
     RETURN_IF_ERROR(WriteFeatures(writing, source, manifest.mutable_features()));
   }
   return manifest;
 }
 
 absl::StatusOr<ShardManifest> WriteShard(absl::string_view directory, int shard, int shard_count,
-                                         int dimension, absl::string_view reranker_model,
+                                         int dimension, absl::Span<const std::string> rerankers,
                                          std::vector<EncodedItem> items) {
   std::sort(items.begin(), items.end(), [](const EncodedItem& a, const EncodedItem& b) {
     return a.record.item_id < b.record.item_id;
@@ -379,9 +412,12 @@ absl::StatusOr<ShardManifest> WriteShard(absl::string_view directory, int shard,
   // Before anything is written, since all of it is at hand.
   for (const EncodedItem& item : items) {
     RETURN_IF_ERROR(CheckEmbedding(item.record, item.embedding, dimension));
+    if (item.features.size() == rerankers.size()) continue;
+    return BadItem(item.record, absl::StrCat("has features of ", item.features.size(),
+                                             " rerankers, not of ", rerankers.size()));
   }
   SourceInMemory source(items);
-  return WriteShardFrom(directory, shard, shard_count, dimension, reranker_model, source);
+  return WriteShardFrom(directory, shard, shard_count, dimension, rerankers, source);
 }
 
 }  // namespace sightline

@@ -19,6 +19,7 @@
 #include "common/bundle/manifest.h"
 #include "common/bundle/model_bundle.h"
 #include "common/bundle/probe_file.h"
+#include "common/bundle/rerankers.h"
 #include "common/bundle/shard_vectors.h"
 
 namespace sightline {
@@ -154,11 +155,12 @@ absl::Status ReadFeatures(const GenerationManifest& manifest, const Task& task,
   RETURN_IF_ERROR(store->container().Verify(call));
   RETURN_IF_ERROR(store->CheckContent(call));
   const std::vector<std::string>& models = store->models();
-  if (std::count(models.begin(), models.end(), manifest.reranker_model()) > 0) {
-    return absl::OkStatus();
+  for (const NamedReranker& reranker : RerankersOf(manifest)) {
+    if (std::count(models.begin(), models.end(), reranker.model) > 0) continue;
+    return absl::DataLossError(absl::StrCat(task.path, " has no features of model ", reranker.model,
+                                            ", the reranker '", reranker.name, "'"));
   }
-  return absl::DataLossError(
-      absl::StrCat(task.path, " has no features of model ", manifest.reranker_model()));
+  return absl::OkStatus();
 }
 
 absl::Status ReadProbeFile(const GenerationManifest& manifest, const Task& task,

@@ -4,6 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/bundle/layout.h"
+#include "common/bundle/rerankers.h"
 #include "common/clients/convert.h"
 #include "common/clients/convert_internal.h"
 
@@ -41,6 +43,40 @@ absl::optional<GenerationState> StateFromProto(v1::GenerationStatus::State state
   }
 }
 
+// The default also where older readers look for the only one.
+void RerankersToProto(const std::vector<RerankerInfo>& rerankers, v1::GenerationStatus* out) {
+  ToProto(rerankers.empty() ? Combination() : rerankers.front().combination,
+          out->mutable_combination());
+  if (!rerankers.empty()) out->set_reranker_model(rerankers.front().model);
+  for (const RerankerInfo& reranker : rerankers) {
+    v1::NamedReranker* const message = out->add_rerankers();
+    message->set_name(reranker.name);
+    message->set_model(reranker.model);
+    ToProto(reranker.combination, message->mutable_combination());
+  }
+}
+
+absl::StatusOr<std::vector<RerankerInfo>> RerankersFromProto(const v1::GenerationStatus& status,
+                                                             const FieldPath& path) {
+  std::vector<RerankerInfo> rerankers;
+  if (status.rerankers_size() == 0 && !status.reranker_model().empty()) {
+    ASSIGN_OR_RETURN(const Combination combination,
+                     FromProto(status.combination(), FieldPath(path, "combination")));
+    rerankers.push_back({kDefaultReranker, status.reranker_model(), combination});
+  }
+  for (int i = 0; i < status.rerankers_size(); ++i) {
+    const v1::NamedReranker& reranker = status.rerankers(i);
+    const FieldPath at(path, "rerankers", i);
+    if (!IsValidName(reranker.name(), kMaxRerankerNameLength)) {
+      return InvalidField(FieldPath(at, "name"), "is no name");
+    }
+    ASSIGN_OR_RETURN(const Combination combination,
+                     FromProto(reranker.combination(), FieldPath(at, "combination")));
+    rerankers.push_back({reranker.name(), reranker.model(), combination});
+  }
+  return rerankers;
+}
+
 void GenerationToProto(const GenerationStatus& status, v1::GenerationStatus* out) {
   const GenerationInfo& info = status.info;
   ToProto(info.ref, out->mutable_generation());
@@ -54,9 +90,8 @@ void GenerationToProto(const GenerationStatus& status, v1::GenerationStatus* out
   out->set_item_count(info.item_count);
   *out->mutable_held_shards() = {status.held_shards.begin(), status.held_shards.end()};
   out->set_encoder_model(info.encoder_model);
-  out->set_reranker_model(info.reranker_model);
-  ToProto(info.combination, out->mutable_combination());
   out->set_needs_room(status.needs_room);
+  RerankersToProto(info.rerankers, out);
 }
 
 // What the router builds on, so all of it must be there.
@@ -83,8 +118,6 @@ absl::Status ReadReady(const v1::GenerationStatus& status, const FieldPath& path
           absl::StrCat("is ", status.held_shards(i), ", of ", status.shard_count(), " shards"));
     }
   }
-  ASSIGN_OR_RETURN(info.combination,
-                   FromProto(status.combination(), FieldPath(path, "combination")));
   return absl::OkStatus();
 }
 
@@ -104,7 +137,7 @@ absl::StatusOr<GenerationStatus> GenerationFromProto(const v1::GenerationStatus&
   info.shard_count = status.shard_count();
   info.item_count = status.item_count();
   info.encoder_model = status.encoder_model();
-  info.reranker_model = status.reranker_model();
+  ASSIGN_OR_RETURN(info.rerankers, RerankersFromProto(status, path));
   result.held_shards.assign(status.held_shards().begin(), status.held_shards().end());
   if (state == GenerationState::kReady) RETURN_IF_ERROR(ReadReady(status, path, &result));
   return result;

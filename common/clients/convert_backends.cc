@@ -104,6 +104,13 @@ absl::StatusOr<std::vector<Candidate>> NeighborsFromProto(const v1::NeighborList
   return candidates;
 }
 
+// A server that has never heard of names would use its only cross-encoder.
+absl::Status CheckSameReranker(const std::string& asked, const std::string& answered) {
+  if (asked.empty() || asked == answered) return absl::OkStatus();
+  return InvalidField(FieldPath("reranker"),
+                      absl::StrCat("is '", answered, "', asked was '", asked, "'"));
+}
+
 absl::StatusOr<EncodeResponse> ReadAnswer(const v1::EncodeQueriesRequest& request,
                                           const v1::EncodeQueriesResponse& response) {
   RETURN_IF_ERROR(CheckSameGeneration(request.generation(), response.generation()));
@@ -112,6 +119,8 @@ absl::StatusOr<EncodeResponse> ReadAnswer(const v1::EncodeQueriesRequest& reques
   ASSIGN_OR_RETURN(result.embeddings,
                    FromProto(response.embeddings(), {count, count, 0}, FieldPath("embeddings")));
   if (!request.include_features()) return result;
+  RETURN_IF_ERROR(CheckSameReranker(request.reranker(), response.reranker()));
+  result.reranker = response.reranker();
   RETURN_IF_ERROR(CheckCount(response.features_size(), count, count, FieldPath("features")));
   for (int i = 0; i < count; ++i) {
     ASSIGN_OR_RETURN(ItemFeatures features,
@@ -165,7 +174,9 @@ absl::StatusOr<RerankResponse> ReadAnswer(const v1::RerankCandidatesRequest& req
   RETURN_IF_ERROR(CheckSameGeneration(request.generation(), response.generation()));
   const int count = request.candidates_size();
   RETURN_IF_ERROR(CheckCount(response.scores_size(), count, count, FieldPath("scores")));
+  RETURN_IF_ERROR(CheckSameReranker(request.reranker(), response.reranker()));
   RerankResponse result;
+  result.reranker = response.reranker();
   ASSIGN_OR_RETURN(result.score_kind, FromProto(response.score_kind(), FieldPath("score_kind")));
   result.scores.reserve(count);
   for (int i = 0; i < count; ++i) {
@@ -194,6 +205,7 @@ void ToProto(EncodeRequest request, v1::EncodeQueriesRequest* out) {
         query);
   }
   out->set_include_features(request.want_features);
+  out->set_reranker(std::move(request.reranker));
 }
 
 void ToProto(SearchShardRequest request, v1::SearchIndexRequest* out) {
@@ -219,6 +231,7 @@ void ToProto(RerankRequest request, v1::RerankCandidatesRequest* out) {
   for (RerankSide& candidate : request.candidates) {
     SideToProto(std::move(candidate), out->add_candidates());
   }
+  out->set_reranker(std::move(request.reranker));
 }
 
 // --- requests from the wire ---
@@ -234,6 +247,7 @@ absl::StatusOr<EncodeRequest> FromProto(const v1::EncodeQueriesRequest& request)
     result.queries.push_back(std::move(query));
   }
   result.want_features = request.include_features();
+  result.reranker = request.reranker();
   return result;
 }
 
@@ -294,6 +308,7 @@ absl::StatusOr<RerankRequest> FromProto(const v1::RerankCandidatesRequest& reque
         SideFromProto(request.candidates(i), !result.query_is_text, FieldPath("candidates", i)));
     result.candidates.push_back(std::move(candidate));
   }
+  result.reranker = request.reranker();
   return result;
 }
 
@@ -304,6 +319,7 @@ void ToProto(EncodeResponse response, const GenerationRef& target, v1::EncodeQue
   for (ItemFeatures& features : response.features) {
     ToProto(std::move(features), out->add_features());
   }
+  out->set_reranker(std::move(response.reranker));
   ToProto(target, out->mutable_generation());
 }
 
@@ -334,6 +350,7 @@ void ToProto(const RerankResponse& response, const GenerationRef& target,
              v1::RerankCandidatesResponse* out) {
   for (float score : response.scores) out->add_scores()->set_score(score);
   out->set_score_kind(ToProto(response.score_kind));
+  out->set_reranker(response.reranker);
   ToProto(target, out->mutable_generation());
 }
 

@@ -249,6 +249,7 @@ void SummaryToProto(const SearchResult& result, v1::SearchItemsResponse* out) {
   rerank->set_requested_depth(result.requested_depth);
   rerank->set_achieved_depth(result.achieved_depth);
   ToProto(result.combination, rerank->mutable_combination());
+  rerank->set_reranker(result.reranker);
   for (DegradedReason reason : result.degraded) out->add_degraded_reasons(ReasonToProto(reason));
   DurationToProto(result.times.encode, out->mutable_times()->mutable_encode());
   DurationToProto(result.times.search, out->mutable_times()->mutable_search());
@@ -270,6 +271,7 @@ absl::Status SummaryFromProto(const v1::SearchItemsResponse& response, SearchRes
   result->achieved_depth = rerank.achieved_depth();
   ASSIGN_OR_RETURN(result->combination,
                    FromProto(rerank.combination(), FieldPath(rerank_path, "combination")));
+  result->reranker = rerank.reranker();
   for (int reason : response.degraded_reasons()) {
     if (auto known = ReasonFromProto(reason)) result->degraded.push_back(*known);
   }
@@ -305,6 +307,7 @@ absl::StatusOr<ScorePairsResult> ReadAnswer(const v1::ScorePairsRequest& request
   ScorePairsResult result;
   ASSIGN_OR_RETURN(result.target, FromProto(response.generation(), FieldPath("generation")));
   ASSIGN_OR_RETURN(result.score_kind, FromProto(response.score_kind(), FieldPath("score_kind")));
+  result.reranker = response.reranker();
   const int64_t images = request.images_size();
   const int64_t count = request.texts_size() * images;
   RETURN_IF_ERROR(CheckCount(response.scores_size(), count, count, FieldPath("scores")));
@@ -355,6 +358,7 @@ void ToProto(SearchRequest request, v1::SearchItemsRequest* out) {
   }
   out->set_view(request.want_records ? v1::ITEM_VIEW_FULL : v1::ITEM_VIEW_BASIC);
   out->set_page_token(std::move(request.page_token));
+  out->set_reranker(std::move(request.reranker));
 }
 
 void ToProto(ScorePairsRequest request, v1::ScorePairsRequest* out) {
@@ -377,6 +381,7 @@ void ToProto(ScorePairsRequest request, v1::ScorePairsRequest* out) {
         },
         image);
   }
+  out->set_reranker(std::move(request.reranker));
 }
 
 void ToProto(GetItemsRequest request, v1::GetItemsRequest* out) {
@@ -412,6 +417,7 @@ absl::StatusOr<SearchRequest> FromProto(const v1::SearchItemsRequest& request) {
   }
   result.want_records = request.view() != v1::ITEM_VIEW_BASIC;
   result.page_token = request.page_token();
+  result.reranker = request.reranker();
   return result;
 }
 
@@ -433,6 +439,7 @@ absl::StatusOr<ScorePairsRequest> FromProto(const v1::ScorePairsRequest& request
     ASSIGN_OR_RETURN(PairImage image, PairFromProto(request.images(i), FieldPath("images", i)));
     result.images.push_back(std::move(image));
   }
+  result.reranker = request.reranker();
   return result;
 }
 
@@ -471,6 +478,7 @@ void ToProto(const ScorePairsResult& result, int image_count, v1::ScorePairsResp
   }
   ToProto(result.target, out->mutable_generation());
   out->set_score_kind(ToProto(result.score_kind));
+  out->set_reranker(result.reranker);
 }
 
 void ToProto(GetItemsResult result, v1::GetItemsResponse* out) {

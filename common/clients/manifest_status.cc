@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
+#include "common/bundle/rerankers.h"
 #include "common/embedding/score.h"
 
 namespace sightline {
@@ -57,9 +58,12 @@ GenerationStatus DescribeGeneration(const HeldGeneration& entry, std::vector<int
   info.shard_count = manifest.shards_size();
   info.item_count = manifest.item_count();
   info.encoder_model = manifest.encoder_model();
-  info.reranker_model = manifest.reranker_model();
-  if (const auto found = models.find(info.reranker_model); found != models.end()) {
-    info.combination = DeclaredCombination(found->second.cross_encoder());
+  for (NamedReranker& reranker : RerankersOf(manifest)) {
+    Combination combination;
+    if (const auto found = models.find(reranker.model); found != models.end()) {
+      combination = DeclaredCombination(found->second.cross_encoder());
+    }
+    info.rerankers.push_back({std::move(reranker.name), std::move(reranker.model), combination});
   }
   return status;
 }

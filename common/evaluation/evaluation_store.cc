@@ -6,6 +6,7 @@
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/bundle/rerankers.h"
 #include "common/models/model_cache.h"
 
 namespace sightline {
@@ -17,15 +18,19 @@ absl::Status CheckKind(const StoredIndex& index, bundle::v1::ItemKind kind,
   return absl::FailedPreconditionError(absl::StrCat(index.Name(), " holds no ", what));
 }
 
-struct Reranker {
-  std::shared_ptr<const Model> model;  // null if the index has none
-  absl::optional<Combination> combination;
-};
-
-absl::StatusOr<Reranker> LoadReranker(const StoredIndex& index, ModelCache* models) {
-  Reranker reranker;
-  const std::string& id = index.manifest().reranker_model();
-  if (id.empty()) return reranker;
+absl::StatusOr<EvaluationStore::Reranker> LoadReranker(const StoredIndex& index,
+                                                       const std::string& name,
+                                                       ModelCache* models) {
+  EvaluationStore::Reranker reranker;
+  const std::vector<NamedReranker> known = RerankersOf(index.manifest());
+  const auto named = FindReranker(known, name);
+  if (!named.ok()) {
+    return absl::Status(named.status().code(),
+                        absl::StrCat(index.Name(), ": ", named.status().message()));
+  }
+  if (*named == nullptr) return reranker;
+  reranker.name = (*named)->name;
+  const std::string& id = (*named)->model;
   ASSIGN_OR_RETURN(reranker.model, models->Get(id));
   if (reranker.model->cross_encoder() == nullptr) {
     return absl::FailedPreconditionError(
@@ -49,7 +54,7 @@ absl::StatusOr<std::unique_ptr<EvaluationStore>> EvaluationStore::Open(
   ASSIGN_OR_RETURN(store->captions_,
                    StoredIndex::Open(options.store, options.captions_index, pool, call));
   RETURN_IF_ERROR(store->CheckPair());
-  RETURN_IF_ERROR(store->LoadModels(options.store, pool));
+  RETURN_IF_ERROR(store->LoadModels(options, pool));
   RETURN_IF_ERROR(store->ReadCaptions(options.language));
   return store;
 }
@@ -64,10 +69,10 @@ absl::Status EvaluationStore::CheckPair() const {
                    " are of different embedding spaces; encode both with one model"));
 }
 
-absl::Status EvaluationStore::LoadModels(const std::string& store, ComputePool* pool) {
+absl::Status EvaluationStore::LoadModels(const EvaluationStoreOptions& options, ComputePool* pool) {
   ModelOptions model_options;
   model_options.pool = pool;
-  ModelCache models(store, model_options, /*verify=*/true);
+  ModelCache models(options.store, model_options, /*verify=*/true);
   const std::string& encoder = images_->manifest().encoder_model();
   ASSIGN_OR_RETURN(encoder_, models.Get(encoder));
   if (encoder_->text_encoder() == nullptr) {
@@ -78,12 +83,8 @@ absl::Status EvaluationStore::LoadModels(const std::string& store, ComputePool* 
     return absl::FailedPreconditionError(absl::StrCat(
         "model ", encoder, " writes to another embedding space than that of ", images_->Name()));
   }
-  ASSIGN_OR_RETURN(Reranker reranker, LoadReranker(*images_, &models));
-  image_reranker_ = std::move(reranker.model);
-  image_combination_ = reranker.combination;
-  ASSIGN_OR_RETURN(reranker, LoadReranker(*captions_, &models));
-  caption_reranker_ = std::move(reranker.model);
-  caption_combination_ = reranker.combination;
+  ASSIGN_OR_RETURN(image_reranker_, LoadReranker(*images_, options.reranker, &models));
+  ASSIGN_OR_RETURN(caption_reranker_, LoadReranker(*captions_, options.reranker, &models));
   return absl::OkStatus();
 }
 

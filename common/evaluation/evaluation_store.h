@@ -22,6 +22,7 @@ struct EvaluationStoreOptions {
   std::string images_index = "images";
   std::string captions_index = "captions";
   std::string language = "en";  // of the captions that make queries and answers
+  std::string reranker;         // name of the cross-encoder; empty: each index's default
 };
 
 // Immutable, thread-safe.
@@ -29,8 +30,8 @@ class EvaluationStore {
  public:
   // Opens both current generations and their models.  `pool` outlives the store.
   // FailedPrecondition if the two do not belong together (kind of items, embedding space,
-  // a caption whose picture is not there) or hold no caption in the language; otherwise
-  // the errors of opening.
+  // a caption whose picture is not there) or hold no caption in the language;
+  // InvalidArgument if one has no reranker of that name; otherwise the errors of opening.
   static absl::StatusOr<std::unique_ptr<EvaluationStore>> Open(
       const EvaluationStoreOptions& options, ComputePool* pool, const CallContext& call);
 
@@ -44,26 +45,25 @@ class EvaluationStore {
 
   // Encodes queries.
   const TextEncoder& text_encoder() const { return *encoder_->text_encoder(); }
-  // The cross-encoder's model that reranks in that direction; null if the searched index
-  // is retrieval only.
-  const Model* reranker(Direction direction) const {
-    return direction == Direction::kTextToImage ? image_reranker_.get() : caption_reranker_.get();
-  }
-  // What that model's bundle declares; none without a reranker.
-  absl::optional<Combination> declared(Direction direction) const {
-    return direction == Direction::kTextToImage ? image_combination_ : caption_combination_;
+  // What reranks in that direction.
+  struct Reranker {
+    std::string name;
+    std::shared_ptr<const Model> model;       // null if the searched index is retrieval only
+    absl::optional<Combination> combination;  // that the model's bundle declares; none likewise
+  };
+  const Reranker& reranker(Direction direction) const {
+    return direction == Direction::kTextToImage ? image_reranker_ : caption_reranker_;
   }
 
  private:
   EvaluationStore() = default;
   absl::Status CheckPair() const;
-  absl::Status LoadModels(const std::string& store, ComputePool* pool);
+  absl::Status LoadModels(const EvaluationStoreOptions& options, ComputePool* pool);
   absl::Status ReadCaptions(const std::string& language);
 
   std::unique_ptr<StoredIndex> images_, captions_;
   std::shared_ptr<const Model> encoder_;
-  std::shared_ptr<const Model> image_reranker_, caption_reranker_;
-  absl::optional<Combination> image_combination_, caption_combination_;
+  Reranker image_reranker_, caption_reranker_;
   absl::optional<Relevance> relevance_;
 };
 

@@ -88,7 +88,7 @@ absl::StatusOr<EmbeddingMatrix> StoreRanker::Embed(const RankRequest& request,
 
 absl::StatusOr<std::vector<ItemFeatures>> StoreRanker::QueryFeatures(
     const RankRequest& request) const {
-  const Model& model = *store_.reranker(request.direction);
+  const Model& model = *store_.reranker(request.direction).model;
   if (request.direction == Direction::kImageToText) {
     ASSIGN_OR_RETURN(const std::vector<Candidate> images, FindImages(request));
     return store_.images().Features(model.id(), images);
@@ -109,7 +109,7 @@ absl::StatusOr<StoreRanker::Probabilities> StoreRanker::Score(const RankRequest&
   Probabilities probabilities(candidates.size());
   if (depth == 0) return probabilities;
   const StoredIndex& target = store_.target(request.direction);
-  const Model* const model = store_.reranker(request.direction);
+  const Model* const model = store_.reranker(request.direction).model.get();
   if (model == nullptr) {
     return absl::FailedPreconditionError(
         absl::StrCat(target.Name(), " has no cross-encoder; it is retrieval only"));

@@ -58,18 +58,20 @@ absl::StatusOr<std::vector<Candidate>> OnlyList(absl::StatusOr<SearchShardRespon
 }  // namespace
 
 Encoding::Encoding(QueryEncoderClient* encoder, const GenerationInfo& target,
-                   std::vector<EncodableQuery> queries, bool want_features, const CallContext& call,
+                   std::vector<EncodableQuery> queries,
+                   const absl::optional<std::string>& features_for, const CallContext& call,
                    absl::Time deadline)
     : query_count_(queries.size()),
       dimension_(target.dimension),
-      want_features_(want_features),
+      want_features_(features_for.has_value()),
       configured_(encoder != nullptr),
       calls_(call, deadline) {
   if (query_count_ == 0 || !configured_) return;
   EncodeRequest request;
   request.target = target.ref;
   request.queries = std::move(queries);
-  request.want_features = want_features;
+  request.want_features = want_features_;
+  request.reranker = features_for.value_or("");
   encoder->EncodeQueries(calls_.context(), std::move(request), calls_.Slot(0));
 }
 

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "common/base/call_context.h"
 #include "common/embedding/candidate.h"
 #include "common/embedding/embedding_matrix.h"
@@ -22,10 +23,11 @@ namespace sightline {
 // One call to the encoder, under way from construction.  Used by one thread.
 class Encoding {
  public:
-  // `encoder` may be null: UNAVAILABLE.  With no queries nothing is called.
+  // `encoder` may be null: UNAVAILABLE.  With no queries nothing is called.  `features_for`
+  // names the reranker as EncodeRequest does; none: features are not wanted.
   Encoding(QueryEncoderClient* encoder, const GenerationInfo& target,
-           std::vector<EncodableQuery> queries, bool want_features, const CallContext& call,
-           absl::Time deadline);
+           std::vector<EncodableQuery> queries, const absl::optional<std::string>& features_for,
+           const CallContext& call, absl::Time deadline);
 
   // Call once.  One finite row of the target's dimension for each query, and its features
   // if wanted; the encoder's error, or DEADLINE_EXCEEDED.

@@ -54,12 +54,14 @@ using EncodableQuery = std::variant<TextQuery, ImageQuery, RegionsQuery>;
 struct EncodeRequest {
   GenerationRef target;
   std::vector<EncodableQuery> queries;
-  // Whether the answer should carry what the target's cross-encoder needs of each query.
+  // Whether the answer should carry what a cross-encoder of the target needs of each query.
   bool want_features = false;
+  std::string reranker;  // which one: its name, or empty for the default
 };
 struct EncodeResponse {
   EmbeddingMatrix embeddings;          // one row per query
   std::vector<ItemFeatures> features;  // one per query if wanted
+  std::string reranker;                // name of whom they are for; empty if nobody
 };
 
 class QueryEncoderClient {
@@ -126,16 +128,18 @@ struct StoredRef {
 using RerankSide = std::variant<TextQuery, ItemFeatures, StoredRef>;
 
 struct RerankRequest {
-  // The generation whose cross-encoder scores.
+  // The generation one of whose cross-encoders scores.
   GenerationRef target;
   // True if `query` is the text and the candidates are images; false the other way.
   bool query_is_text = true;
   RerankSide query;
   std::vector<RerankSide> candidates;
+  std::string reranker;  // name of the cross-encoder; empty: the default
 };
 struct RerankResponse {
   std::vector<float> scores;  // raw, one per candidate, in order
   ScoreKind score_kind = ScoreKind::kSoftmaxMatch;
+  std::string reranker;  // name of the cross-encoder
 };
 
 class RerankerClient {

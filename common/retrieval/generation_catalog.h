@@ -16,6 +16,13 @@ namespace sightline {
 
 enum class IndexContent { kImages, kCaptions };
 
+// One of a generation's cross-encoders.
+struct RerankerInfo {
+  std::string name;         // within the generation
+  std::string model;        // SHA-256 of the bundle
+  Combination combination;  // what that declares
+};
+
 // All that retrieval must know of one generation.  Immutable.
 struct GenerationInfo {
   GenerationRef ref;
@@ -24,8 +31,7 @@ struct GenerationInfo {
   int shard_count = 0;
   int64_t item_count = 0;
   std::string encoder_model;
-  std::string reranker_model;  // empty: retrieval only
-  Combination combination;     // the reranker model's default
+  std::vector<RerankerInfo> rerankers;  // the default first; empty: retrieval only
 };
 
 // Thread-safe.  Servers keep what a pinned GenerationInfo describes as long as somebody

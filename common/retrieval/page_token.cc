@@ -140,6 +140,8 @@ std::string FingerprintOf(const SearchRequest& request, int depth) {
     hasher.AddNumber(static_cast<int64_t>(request.combination->kind));
     hasher.AddFloats({request.combination->lambda});
   }
+  // The last, so that without one the fingerprint is what it was before there were any.
+  if (!request.reranker.empty()) hasher.Add(request.reranker);
   return hasher.Raw();
 }
 
@@ -182,7 +184,7 @@ absl::StatusOr<PageToken> TokenOf(const SearchRequest& request, int depth) {
   if (same_index && token.request == FingerprintOf(request, depth)) return token;
   return WithReason(BadField(kField,
                              "belongs to another request; send it with the index, query, top_k, "
-                             "rerank_depth and combination that it was answered to"),
+                             "rerank_depth, combination and reranker that it was answered to"),
                     "PAGE_TOKEN_MISMATCH", {{"field", kField}});
 }
 

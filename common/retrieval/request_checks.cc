@@ -11,6 +11,8 @@
 #include "common/base/error_details.h"
 #include "common/base/status_macros.h"
 #include "common/base/utf8.h"
+#include "common/bundle/layout.h"
+#include "common/bundle/rerankers.h"
 #include "common/embedding/embedding_matrix.h"
 
 namespace sightline {
@@ -165,6 +167,15 @@ absl::Status CheckRange(absl::string_view path, int64_t value, int64_t least, in
   return BadField(path, absl::StrCat("is ", value, ", must be ", least, " to ", most));
 }
 
+// Before it is looked for, since the message that there is none has it.
+absl::Status CheckRerankerName(const std::string& name) {
+  if (name.empty() || IsValidName(name, kMaxRerankerNameLength)) return absl::OkStatus();
+  return BadField(
+      "reranker",
+      absl::StrCat("of ", name.size(), " bytes is no name: a-z, 0-9, _ and -, at most ",
+                   kMaxRerankerNameLength, " characters; leave it out for the default"));
+}
+
 }  // namespace
 
 absl::Status BadField(absl::string_view path, absl::string_view problem) {
@@ -182,6 +193,7 @@ absl::Status CheckSearchRequest(const SearchRequest& request, const RetrieverOpt
     const absl::Status status = Validate(*request.combination);
     if (!status.ok()) return BadField("combination", status.message());
   }
+  RETURN_IF_ERROR(CheckRerankerName(request.reranker));
   return std::visit(QueryChecker("query", options), request.query);
 }
 
@@ -189,6 +201,7 @@ absl::Status CheckScorePairsRequest(const ScorePairsRequest& request,
                                     const RetrieverOptions& options) {
   if (request.texts.empty()) return BadField("texts", "is empty");
   if (request.images.empty()) return BadField("images", "is empty");
+  RETURN_IF_ERROR(CheckRerankerName(request.reranker));
   const size_t most = static_cast<size_t>(options.max_pairs) / request.images.size();
   if (request.texts.size() > most) {
     return BadField(

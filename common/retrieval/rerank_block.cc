@@ -57,6 +57,7 @@ BlockScores ScoreBlock(RerankerClient& reranker, const BlockQuery& query,
     request.target = query.target;
     request.query_is_text = query.is_text;
     request.query = query.side;
+    request.reranker = query.reranker;
     for (const Candidate& candidate : slice_of(slice)) {
       request.candidates.emplace_back(StoredRef{query.target, candidate.shard, candidate.row});
     }

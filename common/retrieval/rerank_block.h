@@ -3,6 +3,7 @@
 #ifndef SIGHTLINE_COMMON_RETRIEVAL_RERANK_BLOCK_H_
 #define SIGHTLINE_COMMON_RETRIEVAL_RERANK_BLOCK_H_
 
+#include <string>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -20,6 +21,7 @@ struct BlockQuery {
   GenerationRef target;  // of the candidates and of the cross-encoder
   RerankSide side;
   bool is_text = true;
+  std::string reranker;  // as in RerankRequest
 };
 
 struct BlockScores {

@@ -10,6 +10,7 @@
 #include "common/base/error_details.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/layout.h"
+#include "common/bundle/rerankers.h"
 #include "common/index/vector_index.h"
 #include "common/retrieval/backend_calls.h"
 #include "common/retrieval/hit_records.h"
@@ -29,6 +30,7 @@ static_assert(kMaxHits + 1 <= kMaxTopK, "shards must give one more than callers 
 struct SearchPlan {
   PinnedIndex target;
   absl::optional<PinnedIndex> item_index;  // where the query is stored, if it is an item
+  const RerankerInfo* reranker = nullptr;  // of the target; null if it is retrieval only
   Modality query = Modality::kUnknown;
   bool rerank = false;        // is there to be reranking, and somebody to do it
   int depth = 0;              // to rerank
@@ -114,20 +116,27 @@ absl::Status CheckAgainstTarget(const Query& query, const SearchPlan& plan) {
 bool CanRerank(const SearchPlan& plan) {
   const GenerationInfo& target = *plan.target.info;
   return plan.query != Modality::kUnknown && plan.query != ModalityOf(target.content) &&
-         !target.reranker_model.empty();
+         plan.reranker != nullptr;
 }
 
 // Decides on reranking and says in `result` what can be said of it by now.
 void PlanRerank(const SearchRequest& request, const RetrieverOptions& options,
                 const RerankerClient* reranker, SearchPlan& plan, SearchResult& result) {
   result.requested_depth = DepthOf(request, options);
-  result.combination = request.combination.value_or(plan.target.info->combination);
+  const Combination declared =
+      plan.reranker == nullptr ? Combination() : plan.reranker->combination;
+  result.combination = request.combination.value_or(declared);
   if (result.requested_depth == 0) {
     result.rerank = RerankOutcome::kNotRequested;
-  } else if (!CanRerank(plan) || plan.begin >= result.requested_depth) {
-    // A page behind the block that is reranked is the same with a reranker and without.
+    return;
+  }
+  // A page behind the block that is reranked is the same with a reranker and without.
+  if (!CanRerank(plan) || plan.begin >= result.requested_depth) {
     result.rerank = RerankOutcome::kNotApplicable;
-  } else if (reranker == nullptr) {
+    return;
+  }
+  result.reranker = plan.reranker->name;
+  if (reranker == nullptr) {
     result.rerank = RerankOutcome::kFailed;
     result.degraded.push_back(DegradedReason::kRerankerFailed);
     result.failures.push_back(absl::UnavailableError("reranker: none is configured"));
@@ -139,7 +148,8 @@ void PlanRerank(const SearchRequest& request, const RetrieverOptions& options,
 
 // An uploaded query: embedding and, for an image that is to be reranked, features.
 absl::StatusOr<ResolvedQuery> EncodeQuery(EncodableQuery query, const SearchPlan& plan,
-                                          const Backends& backends, const CallContext& call) {
+                                          const Backends& backends, const std::string& reranker,
+                                          const CallContext& call) {
   ResolvedQuery resolved;
   const TextQuery* const text = std::get_if<TextQuery>(&query);
   if (text != nullptr) resolved.side = *text;
@@ -148,7 +158,8 @@ absl::StatusOr<ResolvedQuery> EncodeQuery(EncodableQuery query, const SearchPlan
   queries.push_back(std::move(query));
   // Without an embedding there is no answer at all, so encoding may use up what
   // reranking would have had.
-  Encoding encoding(backends.encoder.get(), *plan.target.info, std::move(queries), want_features,
+  const auto features_for = want_features ? absl::make_optional(reranker) : absl::nullopt;
+  Encoding encoding(backends.encoder.get(), *plan.target.info, std::move(queries), features_for,
                     call, plan.unreranked.encode);
   ASSIGN_OR_RETURN(EncodeResponse response, encoding.Wait());
   resolved.embedding = std::move(response.embeddings);
@@ -186,16 +197,17 @@ absl::StatusOr<ResolvedQuery> FetchQuery(const ItemQuery& query, const SearchPla
   return resolved;
 }
 
-absl::StatusOr<ResolvedQuery> Resolve(const Query& query, const SearchPlan& plan,
+absl::StatusOr<ResolvedQuery> Resolve(const SearchRequest& request, const SearchPlan& plan,
                                       const Backends& backends, const CallContext& call) {
+  const Query& query = request.query;
   if (const auto* text = std::get_if<TextQuery>(&query)) {
-    return EncodeQuery(*text, plan, backends, call);
+    return EncodeQuery(*text, plan, backends, request.reranker, call);
   }
   if (const auto* image = std::get_if<ImageQuery>(&query)) {
-    return EncodeQuery(*image, plan, backends, call);
+    return EncodeQuery(*image, plan, backends, request.reranker, call);
   }
   if (const auto* regions = std::get_if<RegionsQuery>(&query)) {
-    return EncodeQuery(*regions, plan, backends, call);
+    return EncodeQuery(*regions, plan, backends, request.reranker, call);
   }
   if (const auto* item = std::get_if<ItemQuery>(&query)) return FetchQuery(*item, plan, call);
   const std::vector<float>& values = std::get<EmbeddingQuery>(query).values;
@@ -241,11 +253,13 @@ absl::StatusOr<std::vector<Candidate>> Retrieve(const SearchRequest& request,
 }
 
 // Scores the first `plan.depth` candidates as far as time allows.
-std::vector<absl::optional<float>> Rerank(const SearchPlan& plan, ResolvedQuery query,
+std::vector<absl::optional<float>> Rerank(const SearchRequest& request, const SearchPlan& plan,
+                                          ResolvedQuery query,
                                           absl::Span<const Candidate> candidates,
                                           const Backends& backends, const RetrieverOptions& options,
                                           const CallContext& call, SearchResult& result) {
-  const BlockQuery block{plan.target.ref(), std::move(query.side), plan.query == Modality::kText};
+  const BlockQuery block{plan.target.ref(), std::move(query.side), plan.query == Modality::kText,
+                         request.reranker};
   BlockScores scores = ScoreBlock(*backends.reranker, block, candidates.subspan(0, plan.depth),
                                   options, call, plan.deadlines.rerank);
   result.rerank = scores.outcome;
@@ -325,6 +339,7 @@ absl::StatusOr<SearchResult> Retriever::Search(const SearchRequest& request,
   plan.begin = token.has_value() ? token->offset : 0;
   plan.end = std::min(plan.begin + request.top_k, kMaxHits);
   RETURN_IF_ERROR(CheckAgainstTarget(request.query, plan));
+  ASSIGN_OR_RETURN(plan.reranker, FindReranker(plan.target.info->rerankers, request.reranker));
   result.target = plan.target.ref();
   PlanRerank(request, options_, backends_->reranker.get(), plan, result);
   const bool encode = !std::holds_alternative<EmbeddingQuery>(request.query);
@@ -332,7 +347,7 @@ absl::StatusOr<SearchResult> Retriever::Search(const SearchRequest& request,
   plan.unreranked = budget_->Split(timer.start(), call.deadline(), {encode, false});
   if (plan.unreranked.search <= timer.start()) return NoTime(call);
 
-  absl::StatusOr<ResolvedQuery> query = Resolve(request.query, plan, *backends_, call);
+  absl::StatusOr<ResolvedQuery> query = Resolve(request, plan, *backends_, call);
   if (call.cancelled()) return call.Check("search");
   RETURN_IF_ERROR(query.status());
   result.times.encode = timer.Lap();
@@ -349,7 +364,8 @@ absl::StatusOr<SearchResult> Retriever::Search(const SearchRequest& request,
 
   std::vector<absl::optional<float>> probability;
   if (plan.rerank) {
-    probability = Rerank(plan, *std::move(query), candidates, *backends_, options_, call, result);
+    probability =
+        Rerank(request, plan, *std::move(query), candidates, *backends_, options_, call, result);
   }
   result.hits = OrderHits(std::move(candidates), probability, result.combination);
   CutPage(request, plan, result);

@@ -51,8 +51,10 @@ struct SearchRequest {
   Query query;
   int top_k = 10;                           // 1 to kMaxHits
   absl::optional<int> depth;                // 0 to max_depth; unset: the default
-  absl::optional<Combination> combination;  // unset: what the model's bundle declares
-  bool want_records = true;                 // caption, uri and tags of each hit
+  absl::optional<Combination> combination;  // unset: what the reranker's bundle declares
+  // Name of one of the generation's cross-encoders; empty: its default.
+  std::string reranker;
+  bool want_records = true;  // caption, uri and tags of each hit
   // `next_page_token` of an answer to this request: the hits after those.  Empty: the first.
   std::string page_token;
 };
@@ -103,6 +105,7 @@ struct SearchResult {
   RerankOutcome rerank = RerankOutcome::kNotRequested;
   int requested_depth = 0;
   int achieved_depth = 0;  // candidates with a rerank score
+  std::string reranker;    // name of the cross-encoder; empty if kNotRequested, kNotApplicable
   Combination combination;
   std::vector<DegradedReason> degraded;  // empty: the answer is all that was asked
   std::vector<absl::Status> failures;    // what backends said behind `degraded`; for the log
@@ -118,6 +121,7 @@ struct ScorePairsRequest {
   std::string index;  // whose models score; as in SearchRequest for a text
   std::vector<PairText> texts;
   std::vector<PairImage> images;
+  std::string reranker;  // as in SearchRequest
 };
 struct PairScore {
   float retrieval_score = 0;  // inner product of the embeddings
@@ -126,6 +130,7 @@ struct PairScore {
 };
 struct ScorePairsResult {
   GenerationRef target;
+  std::string reranker;  // name of the cross-encoder
   ScoreKind score_kind = ScoreKind::kSoftmaxMatch;
   std::vector<PairScore> scores;  // texts x images, row-major
 };
@@ -164,10 +169,10 @@ absl::Status Validate(const RetrieverOptions& options);
 // `backends`, `catalog` and `budget` outlive the retriever; `options` are valid.
 //
 // Errors: InvalidArgument (bad vector, k, depth, text, page token, space of an embedding is
-// empty), NotFound (index, item), FailedPrecondition (space of an embedding differs,
-// generation not loaded or, of a page token, not served any more), Unavailable (no shard answered,
-// no encoder), DeadlineExceeded (not even retrieval fits), ResourceExhausted (a backend's queue is
-// full).
+// empty, no reranker of that name), NotFound (index, item), FailedPrecondition (space of an
+// embedding differs, generation not loaded or, of a page token, not served any more), Unavailable
+// (no shard answered, no encoder), DeadlineExceeded (not even retrieval fits), ResourceExhausted (a
+// backend's queue is full).
 class Retriever {
  public:
   Retriever(const Backends* backends, const GenerationCatalog* catalog, const BudgetPolicy* budget,

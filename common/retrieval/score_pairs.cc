@@ -15,6 +15,7 @@
 #include "common/base/error_details.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/layout.h"
+#include "common/bundle/rerankers.h"
 #include "common/retrieval/backend_calls.h"
 #include "common/retrieval/pinned_index.h"
 #include "common/retrieval/request_checks.h"
@@ -112,12 +113,13 @@ absl::StatusOr<SidePlan> PlanSide(absl::Span<const Element> elements, Modality w
 // One side's calls, under way from construction.
 class SideCalls {
  public:
-  SideCalls(SidePlan plan, bool want_features, const GenerationInfo& target,
-            QueryEncoderClient* encoder, const CallContext& call)
+  // `features_for` as Encoding takes it.
+  SideCalls(SidePlan plan, const absl::optional<std::string>& features_for,
+            const GenerationInfo& target, QueryEncoderClient* encoder, const CallContext& call)
       : target_(target),
-        want_features_(want_features),
+        want_features_(features_for.has_value()),
         targets_(Targets(plan)),
-        encoding_(encoder, target, plan.queries, want_features, call, call.deadline()),
+        encoding_(encoder, target, plan.queries, features_for, call, call.deadline()),
         fetching_(std::move(plan.fetches), call, call.deadline()),
         plan_(std::move(plan)) {}
 
@@ -200,9 +202,9 @@ float InnerProduct(absl::Span<const float> a, absl::Span<const float> b) {
 
 // Fills in the cross-encoder's scores.  The shorter side plays the query, so that a long
 // list makes full slices and uploaded features travel as seldom as possible.
-absl::Status Rerank(const Side& texts, const Side& images, RerankerClient& reranker,
-                    const RetrieverOptions& options, const CallContext& call,
-                    ScorePairsResult& result) {
+absl::Status Rerank(const Side& texts, const Side& images, const std::string& name,
+                    RerankerClient& reranker, const RetrieverOptions& options,
+                    const CallContext& call, ScorePairsResult& result) {
   const bool query_is_text = texts.elements.size() <= images.elements.size();
   const auto& queries = query_is_text ? texts.elements : images.elements;
   const auto& candidates = query_is_text ? images.elements : texts.elements;
@@ -213,6 +215,7 @@ absl::Status Rerank(const Side& texts, const Side& images, RerankerClient& reran
     request.target = result.target;
     request.query_is_text = query_is_text;
     request.query = queries[slice / slices_each];
+    request.reranker = name;
     const size_t begin = slice % slices_each * slice_size;
     const size_t end = std::min(begin + slice_size, candidates.size());
     request.candidates.assign(candidates.begin() + begin, candidates.begin() + end);
@@ -254,7 +257,9 @@ absl::StatusOr<ScorePairsResult> Retriever::ScorePairs(const ScorePairsRequest& 
   RETURN_IF_ERROR(CheckScorePairsRequest(request, options_));
   ASSIGN_OR_RETURN(const std::string name, ChooseIndex(*catalog_, request.index, Modality::kText));
   ASSIGN_OR_RETURN(const PinnedIndex target, PinIndex(*backends_, *catalog_, name));
-  if (target.info->reranker_model.empty()) {
+  ASSIGN_OR_RETURN(const RerankerInfo* const reranker,
+                   FindReranker(target.info->rerankers, request.reranker));
+  if (reranker == nullptr) {
     absl::Status status = absl::FailedPreconditionError(
         absl::StrCat("generation '", target.ref().generation, "' of index '", name,
                      "' has no cross-encoder to score pairs with; name another index"));
@@ -272,8 +277,8 @@ absl::StatusOr<ScorePairsResult> Retriever::ScorePairs(const ScorePairsRequest& 
   const CallContext work =
       call.WithDeadline(budget_->Split(call.clock()->Now(), call.deadline(), {}).answer);
   QueryEncoderClient* const encoder = backends_->encoder.get();
-  SideCalls text_calls(std::move(text_plan), /*want_features=*/false, *target.info, encoder, work);
-  SideCalls image_calls(std::move(image_plan), /*want_features=*/true, *target.info, encoder, work);
+  SideCalls text_calls(std::move(text_plan), absl::nullopt, *target.info, encoder, work);
+  SideCalls image_calls(std::move(image_plan), request.reranker, *target.info, encoder, work);
   absl::StatusOr<Side> texts = text_calls.Wait();
   absl::StatusOr<Side> images = image_calls.Wait();
   if (call.cancelled()) return call.Check("score pairs");
@@ -282,6 +287,7 @@ absl::StatusOr<ScorePairsResult> Retriever::ScorePairs(const ScorePairsRequest& 
 
   ScorePairsResult result;
   result.target = target.ref();
+  result.reranker = reranker->name;
   result.scores.resize(request.texts.size() * request.images.size());
   for (size_t text = 0; text < request.texts.size(); ++text) {
     for (size_t image = 0; image < request.images.size(); ++image) {
@@ -290,7 +296,7 @@ absl::StatusOr<ScorePairsResult> Retriever::ScorePairs(const ScorePairsRequest& 
     }
   }
   const absl::Status reranked =
-      Rerank(*texts, *images, *backends_->reranker, options_, work, result);
+      Rerank(*texts, *images, request.reranker, *backends_->reranker, options_, work, result);
   if (call.cancelled()) return call.Check("score pairs");
   RETURN_IF_ERROR(reranked);
   return result;

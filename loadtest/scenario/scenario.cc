@@ -142,6 +142,7 @@ MixEntry ReadMixEntry(ConfigReader section, const std::string& file) {
       Resolve(file, item ? section.String("queries", "") : section.RequiredString("queries"));
   entry.top_k = ReadWeighted(section, "top_k", entry.top_k[0].value, 1, kMaxHits);
   entry.depth = ReadWeighted(section, "depth", entry.depth[0].value, 0, kMaxHits);
+  entry.reranker = CheckedName(section, "reranker", section.String("reranker", ""));
   entry.deadline =
       section.Duration("deadline", entry.deadline, absl::Milliseconds(1), absl::Minutes(10));
   entry.distinct = section.Int("distinct", entry.distinct, 0, 10'000'000);

@@ -44,6 +44,7 @@ struct MixEntry {
                         // files' folder; item ids a line.  Empty: items of the searched fleet.
   std::vector<WeightedInt> top_k = {{10, 1}};
   std::vector<WeightedInt> depth = {{20, 1}};
+  std::string reranker;  // name; empty: the index's default
   absl::Duration deadline = absl::Seconds(1);
   // Different queries in turn; 0: all that there are.  A small number keeps caches warm.
   int64_t distinct = 0;

@@ -85,6 +85,7 @@ absl::StatusOr<Workload> Workload::Create(const Scenario& scenario,
     entry.deadline = spec.deadline;
     ASSIGN_OR_RETURN(entry.top_k, MakeWeighted(spec.top_k, "top_k"));
     ASSIGN_OR_RETURN(entry.depth, MakeWeighted(spec.depth, "depth"));
+    entry.reranker = spec.reranker;
     entry.queries = std::move(queries[i]);
     entries.push_back(std::move(entry));
     weights.push_back({static_cast<int>(i), spec.weight});
@@ -105,6 +106,7 @@ PlannedRequest Workload::Make(int64_t number) const {
   planned.request.query = MakeQuery(entry.kind, query.value);
   planned.request.top_k = entry.top_k.Choose(SeededUniform(seed_, kChooseTopK, n));
   planned.request.depth = entry.depth.Choose(SeededUniform(seed_, kChooseDepth, n));
+  planned.request.reranker = entry.reranker;
   planned.deadline = entry.deadline;
   planned.known_items = query.known_items;
   return planned;

@@ -64,6 +64,7 @@ class Workload {
     absl::Duration deadline;
     Weighted top_k;
     Weighted depth;
+    std::string reranker;
     std::vector<SourceQuery> queries;
   };
 

@@ -19,6 +19,7 @@
 #include "common/bundle/manifest.h"
 #include "common/bundle/model_bundle.h"
 #include "common/bundle/publication.h"
+#include "common/bundle/rerankers.h"
 #include "common/bundle/shard_source.h"
 #include "common/index/recall_probes.h"
 #include "loadtest/synthesize/synthetic_regions.h"
@@ -265,7 +266,9 @@ absl::StatusOr<GenerationManifest> MakeManifest(const SynthesisPlan& plan) {
   manifest.set_item_count(options.items);
   *manifest.mutable_embedding() = plan.embedding;
   manifest.set_encoder_model(options.encoder_model);
-  manifest.set_reranker_model(options.reranker_model);
+  if (!options.reranker_model.empty()) {
+    SetRerankers({{kDefaultReranker, options.reranker_model}}, &manifest);
+  }
   const absl::StatusOr<bundle::v1::CurrentGeneration> current =
       ReadCurrent(options.store, options.index);
   if (current.ok()) {
@@ -289,6 +292,8 @@ absl::Status WriteShards(const SynthesisPlan& plan, const CallContext& call, Com
   progress->Begin("write", "MB",
                   options.items * (VectorBytes(plan) + FeatureBytes(plan)) / 1'000'000);
   ByteProgress bytes(progress);
+  std::vector<std::string> models;
+  if (!options.reranker_model.empty()) models.push_back(options.reranker_model);
   const std::string directory =
       GenerationDirectory(options.store, options.index, options.generation);
   for (int shard = 0; shard < options.shards; ++shard) {
@@ -296,7 +301,7 @@ absl::Status WriteShards(const SynthesisPlan& plan, const CallContext& call, Com
                           [&](int64_t made) { bytes.Add(made); });
     ASSIGN_OR_RETURN(*manifest->add_shards(),
                      WriteShardFrom(directory, shard, options.shards, options.vectors.dimension,
-                                    options.reranker_model, source));
+                                    models, source));
   }
   progress->End();
   return absl::OkStatus();

@@ -63,7 +63,7 @@ absl::Status SyntheticShard::FillBlock(int64_t first) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<const ItemFeatures*> SyntheticShard::Features(int64_t i) {
+absl::StatusOr<const ItemFeatures*> SyntheticShard::Features(int64_t i, int /*reranker*/) {
   if (regions_ == nullptr) return &features_;
   if (i % kBlockItems == 0) RETURN_IF_ERROR(call_->Check("making features"));
   regions_->Fill(items_[i], &features_);

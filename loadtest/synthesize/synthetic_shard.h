@@ -36,7 +36,7 @@ class SyntheticShard : public ShardSource {
   int64_t size() const override { return static_cast<int64_t>(items_.size()); }
   absl::StatusOr<const ItemRecord*> Record(int64_t i) override;
   absl::StatusOr<absl::Span<const float>> Embedding(int64_t i) override;
-  absl::StatusOr<const ItemFeatures*> Features(int64_t i) override;
+  absl::StatusOr<const ItemFeatures*> Features(int64_t i, int reranker) override;
 
  private:
   absl::Status FillBlock(int64_t first);

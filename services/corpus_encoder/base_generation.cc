@@ -12,6 +12,12 @@
 namespace sightline {
 namespace {
 
+std::vector<std::string> ModelsOf(const std::vector<NamedReranker>& rerankers) {
+  std::vector<std::string> models;
+  for (const NamedReranker& reranker : rerankers) models.push_back(reranker.model);
+  return models;
+}
+
 absl::Status CheckMadeAlike(const bundle::v1::GenerationManifest& base,
                             const BaseRequirements& required) {
   const auto differs = [&](absl::string_view what, absl::string_view is,
@@ -28,8 +34,9 @@ absl::Status CheckMadeAlike(const bundle::v1::GenerationManifest& base,
   if (base.encoder_model() != required.encoder_model) {
     return differs("the encoder", base.encoder_model(), required.encoder_model);
   }
-  if (base.reranker_model() != required.reranker_model) {
-    return differs("the reranker", base.reranker_model(), required.reranker_model);
+  if (ModelsOf(RerankersOf(base)) != ModelsOf(required.rerankers)) {
+    return differs("the rerankers", RerankersText(RerankersOf(base)),
+                   RerankersText(required.rerankers));
   }
   if (ManifestJson(base.embedding()) != ManifestJson(required.embedding)) {
     return differs("the embedding space", base.embedding().space(), required.embedding.space());
@@ -46,13 +53,14 @@ absl::StatusOr<std::unique_ptr<BaseIndex>> BaseIndex::Open(const std::string& st
   std::unique_ptr<BaseIndex> base(new BaseIndex);
   ASSIGN_OR_RETURN(base->manifest_, ReadGenerationManifest(store, index, generation));
   RETURN_IF_ERROR(CheckMadeAlike(base->manifest_, required));
+  base->rerankers_ = required.rerankers;
   const std::string directory = GenerationDirectory(store, index, generation);
   for (const bundle::v1::ShardManifest& shard : base->manifest_.shards()) {
     ASSIGN_OR_RETURN(std::unique_ptr<ShardVectors> vectors,
                      ShardVectors::Open(JoinPath(directory, shard.vectors().path()), shard,
                                         required.embedding.dimension()));
     base->vectors_.push_back(std::move(vectors));
-    if (required.reranker_model.empty()) continue;
+    if (required.rerankers.empty()) continue;
     ASSIGN_OR_RETURN(std::unique_ptr<FeatureStore> features,
                      FeatureStore::Open(JoinPath(directory, shard.features().path()), shard));
     base->features_.push_back(std::move(features));
@@ -74,10 +82,9 @@ absl::Span<const float> BaseIndex::embedding(const Place& place) const {
   return vectors_[place.shard]->embedding(place.row);
 }
 
-absl::StatusOr<ItemFeatures> BaseIndex::Features(const Place& place) const {
-  if (features_.empty()) return ItemFeatures();
+absl::StatusOr<ItemFeatures> BaseIndex::Features(const Place& place, int reranker) const {
   ASSIGN_OR_RETURN(std::vector<ItemFeatures> features,
-                   features_[place.shard]->Get(manifest_.reranker_model(), {place.row}));
+                   features_[place.shard]->Get(rerankers_[reranker].model, {place.row}));
   return std::move(features[0]);
 }
 

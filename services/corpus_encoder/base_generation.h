@@ -15,6 +15,7 @@
 #include "common/base/call_context.h"
 #include "common/bundle/feature_store.h"
 #include "common/bundle/item_features.h"
+#include "common/bundle/rerankers.h"
 #include "common/bundle/shard_vectors.h"
 #include "sightline/bundle/v1/generation.pb.h"
 
@@ -25,7 +26,7 @@ struct BaseRequirements {
   bundle::v1::ItemKind item_kind = bundle::v1::ITEM_KIND_UNSPECIFIED;
   bundle::v1::EmbeddingSpec embedding;
   std::string encoder_model;
-  std::string reranker_model;  // empty: none
+  std::vector<NamedReranker> rerankers;  // what they are called may differ
 };
 
 // One index of a base, mapped.  Immutable, thread-safe.
@@ -49,7 +50,7 @@ class BaseIndex {
 
   // Of an item that was found.  Into the mapping, or copied; DataLoss for lying offsets.
   absl::Span<const float> embedding(const Place& place) const;
-  absl::StatusOr<ItemFeatures> Features(const Place& place) const;
+  absl::StatusOr<ItemFeatures> Features(const Place& place, int reranker) const;
 
   // Compares all checksums: once, before anything is carried over for good.
   absl::Status Verify(const std::string& store, const CallContext& call) const;
@@ -61,7 +62,8 @@ class BaseIndex {
 
   bundle::v1::GenerationManifest manifest_;
   std::vector<std::unique_ptr<ShardVectors>> vectors_;
-  std::vector<std::unique_ptr<FeatureStore>> features_;  // empty without a reranker
+  std::vector<std::unique_ptr<FeatureStore>> features_;  // empty without rerankers
+  std::vector<NamedReranker> rerankers_;                 // in the order required
 };
 
 // Both indexes of a base; null where nothing is carried over.

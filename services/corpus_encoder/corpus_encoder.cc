@@ -33,11 +33,13 @@ absl::StatusOr<EncodeSummary> RunCorpusEncoder(const CorpusEncoderConfig& config
     return LoadModel(bundle, model_options);
   };
   ASSIGN_OR_RETURN(std::shared_ptr<const Model> encoder, load(config.model));
-  std::shared_ptr<const Model> reranker;
-  if (config.reranker == config.model) {
-    reranker = encoder;
-  } else if (!config.reranker.empty()) {
-    ASSIGN_OR_RETURN(reranker, load(config.reranker));
+  std::vector<CorpusModels::Reranker> rerankers;
+  for (const NamedReranker& named : config.rerankers) {
+    std::shared_ptr<const Model> reranker = encoder;
+    if (named.model != config.model) {
+      ASSIGN_OR_RETURN(reranker, load(named.model));
+    }
+    rerankers.push_back({named.name, std::move(reranker)});
   }
 
   std::vector<std::unique_ptr<CorpusReader>> corpora;
@@ -55,7 +57,7 @@ absl::StatusOr<EncodeSummary> RunCorpusEncoder(const CorpusEncoderConfig& config
   Progress progress(progress_options, Clock::Real());
   DecoderPool decoders(starter, config.max_decode_time);
   CorpusEncoderJob job(config.job, std::move(corpora),
-                       MakeCorpusModels(std::move(encoder), std::move(reranker)), embedding,
+                       MakeCorpusModels(std::move(encoder), std::move(rerankers)), embedding,
                        &decoders, Clock::Real(), &progress);
   return job.Run(call);
 }

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -54,6 +55,30 @@ std::string ReadName(ConfigReader& root, absl::string_view key, absl::string_vie
                                       max_length, " characters"));
   }
   return name;
+}
+
+// "ID" or "NAME=ID", one under `reranker` or a list under `rerankers`.  The default comes
+// first: the one without a name, or else the first.
+std::vector<NamedReranker> ReadRerankers(ConfigReader& root) {
+  const std::string only = root.String("reranker", "");
+  std::vector<std::string> texts = root.StringList("rerankers", 0, kMaxRerankers);
+  if (!only.empty() && !texts.empty()) {
+    root.AddProblem("rerankers", "excludes reranker; put all of them here");
+  }
+  const char* const key = only.empty() ? "rerankers" : "reranker";
+  if (!only.empty()) texts = {only};
+  std::vector<NamedReranker> rerankers;
+  for (const std::string& text : texts) {
+    const std::pair<std::string, std::string> parts = absl::StrSplit(text, absl::MaxSplits('=', 1));
+    const bool named = absl::StrContains(text, "=");
+    NamedReranker reranker{named ? parts.first : kDefaultReranker, named ? parts.second : text};
+    const bool first = reranker.name == kDefaultReranker;
+    rerankers.insert(first ? rerankers.begin() : rerankers.end(), std::move(reranker));
+  }
+  if (const absl::Status status = CheckRerankers(rerankers); !status.ok()) {
+    root.AddProblem(key, status.message());
+  }
+  return rerankers;
 }
 
 void ReadLimits(ConfigReader root, CorpusEncoderConfig& config) {
@@ -121,9 +146,9 @@ std::string CorpusYaml(absl::string_view value) {
 // What the flags set, each as text: ReadCorpusEncoderConfig is who judges it.
 struct FlagValues {
   CorpusEncoderFlags flags;
-  std::string store, model, reranker, images_index, captions_index, generation;
+  std::string store, model, images_index, captions_index, generation;
   std::string shards, base, worker, workers, threads, max_quarantine_share;
-  std::vector<std::string> corpora;
+  std::vector<std::string> rerankers, corpora;
   bool no_publish = false;
 };
 
@@ -133,9 +158,10 @@ Flags DefineFlags(FlagValues* values) {
                &values->flags.config_path);
   flags.String("store", "DIR", "where models/ and indexes/ lie", &values->store);
   flags.String("model", "SHA256", "the bundle that encodes", &values->model);
-  flags.String("reranker", "SHA256",
-               "the bundle that reranks; default: the one that encodes, if it can",
-               &values->reranker);
+  flags.Strings("reranker", "[NAME=]SHA256",
+                "a bundle that reranks, and its name; repeatable, see README.md for which is the "
+                "default one; default: the one that encodes, if it can",
+                &values->rerankers);
   flags.Strings("corpus", "KIND[:PATH]", "folder:PATH, stamps, clipart or emoji; repeatable",
                 &values->corpora);
   flags.String("shards", "N", "shards of each index; default 1", &values->shards);
@@ -168,7 +194,10 @@ std::string YamlOf(const FlagValues& values) {
   };
   add("store", values.store);
   add("model", values.model);
-  add("reranker", values.reranker);
+  if (!values.rerankers.empty()) absl::StrAppend(&yaml, "rerankers:\n");
+  for (const std::string& reranker : values.rerankers) {
+    absl::StrAppend(&yaml, "  - ", Quoted(reranker), "\n");
+  }
   add("shards", values.shards);
   add("images_index", values.images_index);
   add("captions_index", values.captions_index);
@@ -192,12 +221,10 @@ absl::StatusOr<CorpusEncoderConfig> ReadCorpusEncoderConfig(ConfigFile* file) {
   CorpusEncoderOptions& job = config.job;
   job.store = root.RequiredString("store");
   config.model = root.RequiredString("model");
-  config.reranker = root.String("reranker", "");
-  for (const auto& [key, id] : {std::pair("model", config.model), {"reranker", config.reranker}}) {
-    if (!id.empty() && !IsSha256Hex(id)) {
-      root.AddProblem(key, "must be a bundle's id: 64 lower-case hex digits");
-    }
+  if (!config.model.empty() && !IsSha256Hex(config.model)) {
+    root.AddProblem("model", "must be a bundle's id: 64 lower-case hex digits");
   }
+  config.rerankers = ReadRerankers(root);
   config.verify_model = root.Bool("verify_model", true);
   job.images_index = ReadName(root, "images_index", job.images_index, kMaxIndexNameLength);
   job.captions_index = ReadName(root, "captions_index", job.captions_index, kMaxIndexNameLength);

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/bundle/rerankers.h"
 #include "common/config/config.h"
 #include "common/config/sections.h"
 #include "common/dataset/open_corpus.h"
@@ -15,8 +16,9 @@
 namespace sightline {
 
 struct CorpusEncoderConfig {
-  std::string model;     // id of a bundle in the store
-  std::string reranker;  // likewise; empty: the model, if it has a cross-encoder
+  std::string model;  // id of a bundle in the store
+  // Likewise, the default first; none: the model, if it has a cross-encoder.
+  std::vector<NamedReranker> rerankers;
   bool verify_model = true;
   std::vector<CorpusSpec> corpora;
   ComputeConfig compute;

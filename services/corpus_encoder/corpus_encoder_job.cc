@@ -59,7 +59,9 @@ absl::Status CorpusEncoderJob::RunSteps(const CallContext& call) {
 
   Plan plan;
   plan.context.encoder = models_.encoder->id();
-  if (models_.reranker != nullptr) plan.context.reranker = models_.reranker->id();
+  for (const CorpusModels::Reranker& reranker : models_.rerankers) {
+    plan.context.rerankers.push_back({reranker.name, reranker.model->id()});
+  }
   plan.context.deterministic = options_.deterministic;
   plan.context.limits = options_.limits;
   plan.context.max_decode_time = decoders_->timeout();
@@ -149,7 +151,7 @@ absl::Status CorpusEncoderJob::OpenBase(const CorpusScan& scan, Plan& plan,
   choice.base = options_.base;
   choice.required.embedding = embedding_;
   choice.required.encoder_model = plan.context.encoder;
-  choice.required.reranker_model = plan.context.reranker;
+  choice.required.rerankers = plan.context.rerankers;
   choice.agreement_path = JoinPath(
       work_directory_, absl::StrCat(plan.content.substr(0, kGenerationNameLength), ".base"));
   choice.carries = [&](const BaseGeneration& base) {
@@ -330,7 +332,7 @@ absl::Status CorpusEncoderJob::Write(const Plan& plan, const CallContext& call) 
   spec.shard_count = options_.shard_count;
   spec.embedding = embedding_;
   spec.encoder_model = plan.context.encoder;
-  spec.reranker_model = plan.context.reranker;
+  spec.rerankers = plan.context.rerankers;
   spec.sources.units = plan.units;
   spec.sources.work_directory = work_directory_;
   spec.sources.context = plan.context;

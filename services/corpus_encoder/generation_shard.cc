@@ -48,14 +48,14 @@ absl::StatusOr<absl::Span<const float>> GenerationShard::Embedding(int64_t i) {
   return file->embedding(RowOf(*file, item));
 }
 
-absl::StatusOr<const ItemFeatures*> GenerationShard::Features(int64_t i) {
+absl::StatusOr<const ItemFeatures*> GenerationShard::Features(int64_t i, int reranker) {
   RETURN_IF_ERROR(call_.Check("writing the generation"));
   const GenerationItem& item = *items_[i];
   if (item.unit < 0) {
-    ASSIGN_OR_RETURN(features_, sources_.base->Features(item.base));
+    ASSIGN_OR_RETURN(features_, sources_.base->Features(item.base, reranker));
   } else {
     ASSIGN_OR_RETURN(const UnitFile* const file, files_.Get(item.unit));
-    features_ = file->features(RowOf(*file, item));
+    features_ = file->features(RowOf(*file, item), reranker);
   }
   return &features_;
 }

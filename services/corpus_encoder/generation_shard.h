@@ -56,7 +56,7 @@ class GenerationShard : public ShardSource {
   int64_t size() const override { return static_cast<int64_t>(items_.size()); }
   absl::StatusOr<const ItemRecord*> Record(int64_t i) override;
   absl::StatusOr<absl::Span<const float>> Embedding(int64_t i) override;
-  absl::StatusOr<const ItemFeatures*> Features(int64_t i) override;
+  absl::StatusOr<const ItemFeatures*> Features(int64_t i, int reranker) override;
   absl::string_view ContentHash(int64_t i) override;
 
  private:

@@ -47,7 +47,7 @@ absl::StatusOr<bundle::v1::GenerationManifest> MakeManifest(const GenerationSpec
   manifest.set_item_kind(spec.sources.item_kind);
   *manifest.mutable_embedding() = spec.embedding;
   manifest.set_encoder_model(spec.encoder_model);
-  manifest.set_reranker_model(spec.reranker_model);
+  SetRerankers(spec.rerankers, &manifest);
   manifest.set_parent_generation(spec.parent);
   if (!spec.parent.empty()) return manifest;
   absl::StatusOr<bundle::v1::CurrentGeneration> current = ReadCurrent(spec.store, spec.index);
@@ -73,12 +73,14 @@ absl::Status WriteShards(const GenerationSpec& spec, absl::Span<const Generation
                          const std::string& directory, const CallContext& call, Progress* progress,
                          bundle::v1::GenerationManifest* manifest) {
   std::vector<std::vector<const GenerationItem*>> shards = ByShard(items, spec.shard_count);
+  std::vector<std::string> models;
+  for (const NamedReranker& reranker : spec.rerankers) models.push_back(reranker.model);
   progress->Begin(absl::StrCat("write ", spec.index), "items", static_cast<int64_t>(items.size()));
   for (int shard = 0; shard < spec.shard_count; ++shard) {
     GenerationShard source(std::move(shards[shard]), spec.sources, call);
     ASSIGN_OR_RETURN(*manifest->add_shards(),
                      WriteShardFrom(directory, shard, spec.shard_count, spec.embedding.dimension(),
-                                    spec.reranker_model, source));
+                                    models, source));
     progress->Advance(source.size());
   }
   progress->End();

@@ -4,12 +4,14 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "common/base/call_context.h"
+#include "common/bundle/rerankers.h"
 #include "common/embedding/embedding_matrix.h"
 #include "common/index/recall_probes.h"
 #include "common/log/progress.h"
@@ -29,7 +31,7 @@ struct GenerationSpec {
   int shard_count = 1;
   bundle::v1::EmbeddingSpec embedding;
   std::string encoder_model;
-  std::string reranker_model;  // empty when items carry no features
+  std::vector<NamedReranker> rerankers;  // whose features items carry, the default first
   // Hash of all that the content depends on; kept beside the manifest, so that a second
   // generation of the same name is recognised as the same or another.
   std::string content;

@@ -18,8 +18,9 @@ std::string JobHash(const CorpusEncoderOptions& options, const UnitContext& cont
   hash.AddNumber(options.shard_count);
   hash.AddNumber(options.unit_size);
   hash.Add(absl::StrCat(options.recall_floor));
-  // A caption's hash begins with the whole context.
+  // A caption's hash begins with the whole context, but for what rerankers are called.
   hash.Add(CaptionContentHash(CaptionItem(), context));
+  hash.Add(RerankersText(context.rerankers));
   hash.Add(context.caption_language);
   return hash.Hex();
 }
@@ -32,7 +33,7 @@ std::string ContentHash(const CorpusScan& scan, const CorpusEncoderOptions& opti
   hash.AddNumber(options.unit_size);
   hash.Add(space);
   hash.Add(context.encoder);
-  hash.Add(context.reranker);
+  hash.Add(RerankersText(context.rerankers));
   hash.Add(absl::StrCat(options.recall_floor));
   for (const ScannedPicture& picture : scan.pictures) {
     hash.Add(ImageContentHash(picture, context));

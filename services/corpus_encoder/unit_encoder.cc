@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/bundle/rerankers.h"
 #include "common/embedding/embedding_matrix.h"
 
 namespace sightline {
@@ -36,7 +37,7 @@ absl::Status FillEmbeddings(const Model& model, const EmbeddingMatrix& embedding
     if (row.rejected.empty()) {
       row.embedding.assign(embedding.begin(), embedding.end());
     } else {
-      row.features.tensors.clear();
+      row.features.clear();
     }
   }
   return absl::OkStatus();
@@ -67,7 +68,7 @@ absl::Status FillFeatures(const Model& reranker, const std::vector<ImageInput>& 
   }
   for (size_t i = 0; i < indexes.size(); ++i) {
     UnitRow& row = rows[indexes[i]];
-    if (row.rejected.empty()) row.features = std::move(features[i]);
+    if (row.rejected.empty()) row.features.push_back(std::move(features[i]));
   }
   return absl::OkStatus();
 }
@@ -87,11 +88,27 @@ absl::Status EncodePictures(const CorpusModels& models, std::vector<DecodedPictu
                    ExtractRegions(encoder, 0, indexes, pictures, call));
   ASSIGN_OR_RETURN(const EmbeddingMatrix embeddings, encoder.image_encoder()->Encode(images, call));
   RETURN_IF_ERROR(FillEmbeddings(encoder, embeddings, indexes, rows));
-  if (models.reranker == nullptr) return absl::OkStatus();
-  if (models.reranker != models.encoder) {
-    ASSIGN_OR_RETURN(images, ExtractRegions(*models.reranker, 1, indexes, pictures, call));
+  size_t extractor = 0;
+  for (const CorpusModels::Reranker& reranker : models.rerankers) {
+    const bool own_regions = reranker.model != models.encoder;
+    std::vector<ImageInput> own;
+    if (own_regions) {
+      ASSIGN_OR_RETURN(own, ExtractRegions(*reranker.model, ++extractor, indexes, pictures, call));
+    }
+    RETURN_IF_ERROR(FillFeatures(*reranker.model, own_regions ? own : images, indexes, rows, call));
   }
-  return FillFeatures(*models.reranker, images, indexes, rows, call);
+  return absl::OkStatus();
+}
+
+// What each reranker needs of a caption.
+absl::StatusOr<std::vector<ItemFeatures>> CaptionFeatures(const CorpusModels& models,
+                                                          const CaptionItem& caption) {
+  std::vector<ItemFeatures> features;
+  for (const CorpusModels::Reranker& reranker : models.rerankers) {
+    ASSIGN_OR_RETURN(ItemFeatures own, reranker.model->cross_encoder()->PrepareText(caption.text));
+    features.push_back(std::move(own));
+  }
+  return features;
 }
 
 absl::Status EncodeCaptions(const CorpusModels& models, const std::vector<CaptionItem>& captions,
@@ -104,8 +121,8 @@ absl::Status EncodeCaptions(const CorpusModels& models, const std::vector<Captio
     row.item_id = caption.item_id;
     absl::StatusOr<Tokens> tokenized = model.text_encoder()->Tokenize(caption.text);
     absl::Status status = tokenized.status();
-    if (status.ok() && models.reranker != nullptr) {
-      auto features = models.reranker->cross_encoder()->PrepareText(caption.text);
+    if (status.ok()) {
+      auto features = CaptionFeatures(models, caption);
       status = features.status();
       if (status.ok()) row.features = *std::move(features);
     }
@@ -128,16 +145,18 @@ absl::Status EncodeCaptions(const CorpusModels& models, const std::vector<Captio
 
 std::vector<const RegionExtractor*> CorpusModels::extractors() const {
   std::vector<const RegionExtractor*> extractors = {encoder->region_extractor()};
-  if (reranker != nullptr && reranker != encoder) {
-    extractors.push_back(reranker->region_extractor());
+  for (const Reranker& reranker : rerankers) {
+    if (reranker.model != encoder) extractors.push_back(reranker.model->region_extractor());
   }
   return extractors;
 }
 
 CorpusModels MakeCorpusModels(std::shared_ptr<const Model> encoder,
-                              std::shared_ptr<const Model> reranker) {
-  if (reranker == nullptr && encoder->cross_encoder() != nullptr) reranker = encoder;
-  return {std::move(encoder), std::move(reranker)};
+                              std::vector<CorpusModels::Reranker> rerankers) {
+  if (rerankers.empty() && encoder->cross_encoder() != nullptr) {
+    rerankers.push_back({kDefaultReranker, encoder});
+  }
+  return {std::move(encoder), std::move(rerankers)};
 }
 
 absl::Status CheckModelsForCorpus(const CorpusModels& models) {
@@ -150,13 +169,15 @@ absl::Status CheckModelsForCorpus(const CorpusModels& models) {
     return absl::FailedPreconditionError(absl::StrCat("model ", encoder.id(), " has no ", missing,
                                                       " and cannot encode this corpus"));
   }
-  if (models.reranker == nullptr) return absl::OkStatus();
-  missing = models.reranker->cross_encoder() == nullptr      ? "cross-encoder"
-            : models.reranker->region_extractor() == nullptr ? "region extractor for pixels"
-                                                             : nullptr;
-  if (missing == nullptr) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat("model ", models.reranker->id(), " has no ",
-                                                    missing, " and cannot rerank this corpus"));
+  for (const CorpusModels::Reranker& reranker : models.rerankers) {
+    missing = reranker.model->cross_encoder() == nullptr      ? "cross-encoder"
+              : reranker.model->region_extractor() == nullptr ? "region extractor for pixels"
+                                                              : nullptr;
+    if (missing == nullptr) continue;
+    return absl::FailedPreconditionError(absl::StrCat("model ", reranker.model->id(), " has no ",
+                                                      missing, " and cannot rerank this corpus"));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<UnitResult> EncodeUnit(const CorpusModels& models, const WorkUnit& unit,

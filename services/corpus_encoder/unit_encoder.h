@@ -18,21 +18,24 @@ namespace sightline {
 
 // What encodes a corpus.
 struct CorpusModels {
+  struct Reranker {
+    std::string name;
+    std::shared_ptr<const Model> model;  // often the encoder itself
+  };
   std::shared_ptr<const Model> encoder;
-  // Whose features items get; null for none.  Often the encoder itself.
-  std::shared_ptr<const Model> reranker;
+  std::vector<Reranker> rerankers;  // whose features items get, the default first
 
-  // Whose pictures are to be decoded: the encoder's, then the reranker's if it is another
-  // model.
+  // Whose pictures are to be decoded: the encoder's, then those of the rerankers that are
+  // other models.
   std::vector<const RegionExtractor*> extractors() const;
 };
 
-// `reranker`, or the encoder itself if that is null and the encoder can rerank.
+// `rerankers`, or the encoder itself if there are none and the encoder can rerank.
 CorpusModels MakeCorpusModels(std::shared_ptr<const Model> encoder,
-                              std::shared_ptr<const Model> reranker);
+                              std::vector<CorpusModels::Reranker> rerankers);
 
 // FailedPrecondition, saying what is missing, unless the encoder can encode texts and
-// pictures and the reranker, if there is one, can rerank pictures.
+// pictures and the rerankers can rerank pictures.
 absl::Status CheckModelsForCorpus(const CorpusModels& models);
 
 // Encodes the pictures that were decoded and the captions in `language` of those; all in

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
+#include "common/bundle/rerankers.h"
 
 namespace sightline {
 namespace {
@@ -14,6 +15,15 @@ using Json = nlohmann::ordered_json;
 
 constexpr Dtype kTensorDtypes[] = {Dtype::kFloat32, Dtype::kFloat16, Dtype::kInt8,
                                    Dtype::kInt32,   Dtype::kInt64,   Dtype::kBytes};
+
+Json DescribeTensor(const FeatureTensor& tensor, size_t reranker) {
+  Json described = {{"name", tensor.name},
+                    {"dtype", DtypeName(tensor.dtype)},
+                    {"rows", tensor.rows},
+                    {"columns", tensor.columns}};
+  if (reranker > 0) described["reranker"] = reranker;
+  return described;
+}
 
 Json Describe(const std::vector<UnitRow>& rows) {
   Json described = Json::array();
@@ -24,11 +34,10 @@ Json Describe(const std::vector<UnitRow>& rows) {
       entry["may_pass"] = row.may_pass;
     } else {
       Json& tensors = entry["tensors"] = Json::array();
-      for (const FeatureTensor& tensor : row.features.tensors) {
-        tensors.push_back({{"name", tensor.name},
-                           {"dtype", DtypeName(tensor.dtype)},
-                           {"rows", tensor.rows},
-                           {"columns", tensor.columns}});
+      for (size_t reranker = 0; reranker < row.features.size(); ++reranker) {
+        for (const FeatureTensor& tensor : row.features[reranker].tensors) {
+          tensors.push_back(DescribeTensor(tensor, reranker));
+        }
       }
     }
     described.push_back(std::move(entry));
@@ -132,6 +141,11 @@ class UnitFileParser {
     for (const Json& json : *tensors) {
       UnitFile::Tensor tensor;
       ASSIGN_OR_RETURN(tensor.described, ParseTensor(json));
+      if (json.contains("reranker")) {
+        ASSIGN_OR_RETURN(const int64_t reranker, Number(json, "reranker"));
+        if (reranker >= kMaxRerankers) return absl::DataLossError("\"reranker\" is too great");
+        tensor.reranker = static_cast<int>(reranker);
+      }
       const FeatureTensor& described = tensor.described;
       const auto element = static_cast<int64_t>(DtypeSize(described.dtype));
       const auto left = static_cast<int64_t>(file_.tensors_.size() - next_byte_);
@@ -167,8 +181,10 @@ absl::StatusOr<int64_t> WriteUnitFile(absl::string_view path, absl::string_view 
   for (const auto* list : {&result.images, &result.captions}) {
     for (const UnitRow& row : *list) {
       if (row.rejected.empty()) ++rows;
-      for (const FeatureTensor& tensor : row.features.tensors) {
-        tensor_bytes += static_cast<int64_t>(tensor.bytes.size());
+      for (const ItemFeatures& features : row.features) {
+        for (const FeatureTensor& tensor : features.tensors) {
+          tensor_bytes += static_cast<int64_t>(tensor.bytes.size());
+        }
       }
     }
   }
@@ -183,8 +199,10 @@ absl::StatusOr<int64_t> WriteUnitFile(absl::string_view path, absl::string_view 
   }
   for (const auto* list : {&result.images, &result.captions}) {
     for (const UnitRow& row : *list) {
-      for (const FeatureTensor& tensor : row.features.tensors) {
-        RETURN_IF_ERROR(writer->Append(tensor.bytes));
+      for (const ItemFeatures& features : row.features) {
+        for (const FeatureTensor& tensor : features.tensors) {
+          RETURN_IF_ERROR(writer->Append(tensor.bytes));
+        }
       }
     }
   }
@@ -210,9 +228,10 @@ absl::Span<const float> UnitFile::embedding(const Row& row) const {
                              static_cast<size_t>(embeddings_->shape[1]));
 }
 
-ItemFeatures UnitFile::features(const Row& row) const {
+ItemFeatures UnitFile::features(const Row& row, int reranker) const {
   ItemFeatures features;
   for (const Tensor& tensor : row.tensors) {
+    if (tensor.reranker != reranker) continue;
     features.tensors.push_back(tensor.described);
     features.tensors.back().bytes = std::string(tensors_.substr(tensor.begin, tensor.length));
   }

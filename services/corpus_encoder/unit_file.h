@@ -4,7 +4,8 @@
 //
 //   unit        bytes, JSON: {"hash", "dimension", "images": [row...], "captions": [row...]}
 //               where a row is {"id", "rejected": reason, "may_pass"} or
-//               {"id", "tensors": [{"name", "dtype", "rows", "columns"}...]}
+//               {"id", "tensors": [{"name", "dtype", "rows", "columns", "reranker"}...]};
+//               the number of the reranker is left out where it is 0
 //   embeddings  fp32 [rows not rejected, dimension], images before captions
 //   tensors     bytes, one tensor's after another
 //
@@ -36,8 +37,9 @@ struct UnitRow {
   std::string item_id;
   std::string rejected;          // why it is not in the index; empty if it is
   std::vector<float> embedding;  // empty if rejected
-  ItemFeatures features;         // without tensors if rejected or without cross-encoder
-  bool may_pass = false;         // rejected for what may be the machine's fault
+  // For each reranker; none if rejected.
+  std::vector<ItemFeatures> features;
+  bool may_pass = false;  // rejected for what may be the machine's fault
 };
 
 struct UnitResult {
@@ -58,6 +60,7 @@ class UnitFile {
   // Where a row's result lies.
   struct Tensor {
     FeatureTensor described;  // without its bytes
+    int reranker = 0;         // whose it is
     size_t begin = 0;         // in the section of tensors
     size_t length = 0;
   };
@@ -84,7 +87,7 @@ class UnitFile {
 
   // Of a row of this file that is not rejected.  Into the mapping, or copied.
   absl::Span<const float> embedding(const Row& row) const;
-  ItemFeatures features(const Row& row) const;
+  ItemFeatures features(const Row& row, int reranker) const;
 
  private:
   friend class UnitFileParser;

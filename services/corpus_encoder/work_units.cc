@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_join.h"
 #include "common/base/checksum.h"
 #include "services/corpus_encoder/field_hash.h"
 
@@ -27,7 +28,9 @@ void Begin(absl::string_view what, const UnitContext& context, FieldHash& hash) 
   hash.Add(what);
   hash.Add(kUnitFormat);
   hash.Add(context.encoder);
-  hash.Add(context.reranker);
+  hash.Add(absl::StrJoin(
+      context.rerankers, ",",
+      [](std::string* out, const NamedReranker& reranker) { out->append(reranker.model); }));
   hash.AddNumber(context.deterministic ? 1 : 0);
   hash.AddNumber(context.limits.max_bytes);
   hash.AddNumber(context.limits.max_pixels);

@@ -15,6 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "common/bundle/rerankers.h"
 #include "common/image/decode.h"
 #include "services/corpus_encoder/corpus_scan.h"
 
@@ -22,8 +23,8 @@ namespace sightline {
 
 // What decides a result besides the items.
 struct UnitContext {
-  std::string encoder;   // bundle ids
-  std::string reranker;  // empty: none
+  std::string encoder;                   // its bundle's id
+  std::vector<NamedReranker> rerankers;  // the default first
   bool deterministic = false;
   DecodeLimits limits;
   absl::Duration max_decode_time = absl::Seconds(60);

@@ -59,7 +59,7 @@ absl::StatusOr<Agreement> CompareDirection(const CompareFlags& flags, const Eval
   const std::vector<EvaluationQuery> queries =
       Sample(store.relevance().Queries(direction), flags.limit.value_or(kDefaultLimit));
   Method method;
-  if (const auto declared = store.declared(direction)) {
+  if (const auto declared = store.reranker(direction).combination) {
     method = {static_cast<int>(flags.depth.value_or(kDefaultDepth)), *declared};
   }
   StoreRanker expected(&store);

@@ -29,6 +29,8 @@ void StoreFlags::Define(Flags* flags) {
   flags->String("captions-index", "NAME", "index of their captions; default captions",
                 &options.captions_index);
   flags->String("language", "CODE", "language of the captions; default en", &options.language);
+  flags->String("reranker", "NAME", "which of the generations' rerankers; default: the default one",
+                &options.reranker);
   flags->String("direction", "WHICH", "text-to-image, image-to-text or both; default both",
                 &direction);
   flags->Int("threads", "cores to use in this process; default: all", 1, 1024, &threads);
@@ -69,6 +71,8 @@ LiveRankerOptions FleetFlags::RankerOptions(const EvaluationStore& store) const 
   };
   options.images = ref_of(store.images());
   options.captions = ref_of(store.captions());
+  options.image_reranker = store.reranker(Direction::kTextToImage).name;
+  options.caption_reranker = store.reranker(Direction::kImageToText).name;
   options.parallel = static_cast<int>(parallel.value_or(kDefaultParallel));
   options.timeout = timeout;
   return options;

@@ -76,9 +76,11 @@ SearchRequest LiveRanker::RequestFor(const RankRequest& request, const Evaluatio
   SearchRequest search;
   if (request.direction == Direction::kTextToImage) {
     search.index = options_.images.index;
+    search.reranker = options_.image_reranker;
     search.query = TextQuery{query.text};
   } else {
     search.index = options_.captions.index;
+    search.reranker = options_.caption_reranker;
     search.query = ItemQuery{options_.images.index, query.item_id};
   }
   search.top_k = request.list_length;

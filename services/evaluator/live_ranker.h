@@ -2,6 +2,8 @@
 #ifndef SIGHTLINE_SERVICES_EVALUATOR_LIVE_RANKER_H_
 #define SIGHTLINE_SERVICES_EVALUATOR_LIVE_RANKER_H_
 
+#include <string>
+
 #include "absl/time/time.h"
 #include "common/clients/search_client.h"
 #include "common/evaluation/ranker.h"
@@ -13,6 +15,8 @@ struct LiveRankerOptions {
   // What the fleet has to serve; answers of another generation are an error.
   GenerationRef images;
   GenerationRef captions;
+  std::string image_reranker;  // that reranks pictures; empty: the default one
+  std::string caption_reranker;
   int parallel = 4;  // requests under way at once
   absl::Duration timeout = absl::Seconds(30);
   // How often one request is made in all, if the fleet is busy or answers with less than

@@ -123,7 +123,7 @@ absl::StatusOr<MeasurePlan> MakePlan(const MeasureFlags& flags) {
 
 std::vector<Method> MethodsFor(const MeasurePlan& plan, const EvaluationStore& store,
                                Direction direction) {
-  const absl::optional<Combination> declared = store.declared(direction);
+  const absl::optional<Combination> declared = store.reranker(direction).combination;
   if (!declared.has_value()) return {Method()};  // nothing to rerank with
   const absl::Span<const float> lambdas = plan.lambdas;
   return Methods(
@@ -133,8 +133,14 @@ std::vector<Method> MethodsFor(const MeasurePlan& plan, const EvaluationStore& s
 
 MeasuredIndex Describe(const EvaluationStore& store, Direction direction) {
   const bundle::v1::GenerationManifest& manifest = store.target(direction).manifest();
-  return {manifest.index(),         manifest.generation(),     manifest.item_count(),
-          manifest.encoder_model(), manifest.reranker_model(), store.declared(direction)};
+  const EvaluationStore::Reranker& reranker = store.reranker(direction);
+  return {manifest.index(),
+          manifest.generation(),
+          manifest.item_count(),
+          manifest.encoder_model(),
+          reranker.model == nullptr ? "" : reranker.model->id(),
+          reranker.name,
+          reranker.combination};
 }
 
 class MeasureRun {

@@ -77,7 +77,8 @@ Json IndexJson(const MeasuredIndex& index) {
                {"generation", index.generation},
                {"item_count", index.item_count},
                {"encoder_model", index.encoder_model},
-               {"reranker_model", index.reranker_model}};
+               {"reranker_model", index.reranker_model},
+               {"reranker", index.reranker}};
   if (index.declared.has_value()) json["declared"] = CombinationJson(*index.declared);
   return json;
 }

@@ -19,6 +19,7 @@ struct MeasuredIndex {
   int64_t item_count = 0;
   std::string encoder_model;
   std::string reranker_model;            // empty: retrieval only
+  std::string reranker;                  // its name
   absl::optional<Combination> declared;  // by that model's bundle
 };
 

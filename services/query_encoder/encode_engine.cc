@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
 #include "common/base/status_macros.h"
+#include "common/bundle/rerankers.h"
 
 namespace sightline {
 namespace {
@@ -71,6 +72,12 @@ absl::StatusOr<EncodeResponse> EncodeEngine::EncodeQueries(const EncodeRequest& 
   ASSIGN_OR_RETURN(auto entry, generations_->Find(request.target.index, request.target.generation,
                                                   request.target.space));
 
+  const EncoderGeneration::Reranker* reranker = nullptr;
+  if (request.want_features) {
+    ASSIGN_OR_RETURN(reranker, FindReranker(entry.held->rerankers, request.reranker));
+  }
+  const Model* const features_for = reranker == nullptr ? nullptr : reranker->model.get();
+
   // A child of the call: when one query fails, the others are not worth computing.
   auto cancellation = std::make_shared<Cancellation>();
   call.cancellation()->OnCancel([weak = std::weak_ptr<Cancellation>(cancellation)] {
@@ -80,10 +87,11 @@ absl::StatusOr<EncodeResponse> EncodeEngine::EncodeQueries(const EncodeRequest& 
 
   std::vector<EncodedOutcomePtr> outcomes;
   EncodeResponse response;
+  if (reranker != nullptr) response.reranker = reranker->name;
   absl::Status failed;
   for (const EncodableQuery& query : request.queries) {
     outcomes.push_back(std::make_shared<EncodedOutcome>());
-    failed = Start(query, entry.held, request.want_features, child, outcomes.back());
+    failed = Start(query, entry.held, features_for, child, outcomes.back());
     if (!failed.ok()) break;
   }
   for (int i = 0; failed.ok() && i < count; ++i) {
@@ -108,10 +116,10 @@ absl::StatusOr<EncodeResponse> EncodeEngine::EncodeQueries(const EncodeRequest& 
 
 absl::Status EncodeEngine::Start(const EncodableQuery& query,
                                  const std::shared_ptr<const EncoderGeneration>& generation,
-                                 bool want_features, const CallContext& call,
+                                 const Model* reranker, const CallContext& call,
                                  const EncodedOutcomePtr& outcome) {
   if (const auto* text = std::get_if<TextQuery>(&query)) {
-    return StartText(*text, {generation, {}, {}, call, outcome}, want_features);
+    return StartText(*text, {generation, {}, {}, call, outcome}, reranker);
   }
   if (generation->encoder->image_encoder() == nullptr) {
     return absl::FailedPreconditionError("the index's model does not encode images");
@@ -121,7 +129,7 @@ absl::Status EncodeEngine::Start(const EncodableQuery& query,
     if (!regions->image.has_regions()) {
       return absl::InvalidArgumentError("an image without regions; send one at least");
     }
-    return StartImage({generation, regions->image, {}, want_features, call, outcome});
+    return StartImage({generation, regions->image, {}, reranker, call, outcome});
   }
   if (generation->encoder->region_extractor() == nullptr) {
     return absl::InvalidArgumentError(
@@ -130,18 +138,18 @@ absl::Status EncodeEngine::Start(const EncodableQuery& query,
   const auto& image = std::get<ImageQuery>(query);
   ASSIGN_OR_RETURN(ImageHeader header, ReadImageHeader(image.bytes, options_.limits));
   const int64_t megapixels = 1 + int64_t{header.width} * header.height / 1'000'000;
-  return decodes_.Submit({generation, image.bytes, want_features, call, outcome}, megapixels, call,
+  return decodes_.Submit({generation, image.bytes, reranker, call, outcome}, megapixels, call,
                          [outcome](absl::Status status) { outcome->Set(std::move(status)); });
 }
 
-absl::Status EncodeEngine::StartText(const TextQuery& query, TextTask task, bool want_features) {
+absl::Status EncodeEngine::StartText(const TextQuery& query, TextTask task, const Model* reranker) {
   const EncoderGeneration& generation = *task.generation;
   if (generation.encoder->text_encoder() == nullptr) {
     return absl::FailedPreconditionError("the index's model does not encode text");
   }
   ASSIGN_OR_RETURN(task.tokens, generation.encoder->text_encoder()->Tokenize(query.text));
-  if (want_features && generation.reranker != nullptr) {
-    ASSIGN_OR_RETURN(task.features, generation.reranker->cross_encoder()->PrepareText(query.text));
+  if (reranker != nullptr) {
+    ASSIGN_OR_RETURN(task.features, reranker->cross_encoder()->PrepareText(query.text));
   }
   const int64_t cost = static_cast<int64_t>(task.tokens.ids.size());
   const CallContext call = task.call;
@@ -164,14 +172,14 @@ void EncodeEngine::DecodeAll(std::vector<DecodeTask> batch) {
       task.outcome->Set(pixels.status());
       continue;
     }
-    ImageTask next{task.generation, {}, {}, task.want_features, task.call, task.outcome};
+    ImageTask next{task.generation, {}, {}, task.reranker, task.call, task.outcome};
     // Queued pictures are small ones, whatever was sent.
-    const EncoderGeneration& models = *task.generation;
-    if (task.want_features && models.reranker != nullptr && models.reranker != models.encoder &&
-        models.reranker->region_extractor() != nullptr) {
-      next.for_reranker.pixels = models.reranker->region_extractor()->Reduce(*pixels);
+    const Model& encoder = *task.generation->encoder;
+    if (task.reranker != nullptr && task.reranker != &encoder &&
+        task.reranker->region_extractor() != nullptr) {
+      next.for_reranker.pixels = task.reranker->region_extractor()->Reduce(*pixels);
     }
-    next.image.pixels = models.encoder->region_extractor()->Reduce(*std::move(pixels));
+    next.image.pixels = encoder.region_extractor()->Reduce(*std::move(pixels));
     const absl::Status status = StartImage(std::move(next));
     if (!status.ok()) task.outcome->Set(status);
   }
@@ -202,7 +210,7 @@ void EncodeEngine::EncodeImages(std::vector<ImageTask> batch) {
       ASSIGN_OR_RETURN(EmbeddingMatrix rows, model->image_encoder()->Encode(inputs, call));
       for (size_t i = 0; i < tasks.size(); ++i) {
         Encoded encoded{Row(rows, i), {}};
-        if (tasks[i]->want_features && tasks[i]->generation->reranker != nullptr) {
+        if (tasks[i]->reranker != nullptr) {
           ASSIGN_OR_RETURN(encoded.features, PrepareFeatures(tasks[i], call));
         }
         tasks[i]->outcome->Set(std::move(encoded));
@@ -212,10 +220,10 @@ void EncodeEngine::EncodeImages(std::vector<ImageTask> batch) {
   }
 }
 
-// What the generation's reranker reads of a picture, made as corpus_encoder makes it.
+// What the task's reranker reads of a picture, made as corpus_encoder makes it.
 absl::StatusOr<ItemFeatures> EncodeEngine::PrepareFeatures(ImageTask* task,
                                                            const CallContext& call) {
-  const Model& reranker = *task->generation->reranker;
+  const Model& reranker = *task->reranker;
   const ImageInput* seen = &task->image;
   if (!task->for_reranker.pixels.rgb.empty()) {
     RETURN_IF_ERROR(ExtractRegions(reranker, &ImageTask::for_reranker, {task}, call));

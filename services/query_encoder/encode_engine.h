@@ -20,9 +20,12 @@ namespace sightline {
 
 // What the encoder keeps of a generation.
 struct EncoderGeneration {
+  struct Reranker {
+    std::string name;
+    std::shared_ptr<const Model> model;  // prepares the features that it reads
+  };
   std::shared_ptr<const Model> encoder;
-  // Prepares the features that the generation's reranker reads; null if there is none.
-  std::shared_ptr<const Model> reranker;
+  std::vector<Reranker> rerankers;  // the default first; may be none
 };
 
 struct EncodeEngineOptions {
@@ -73,22 +76,23 @@ class EncodeEngine {
     // The picture as a reranker sees it that finds regions of its own; else empty, and it gets
     // the encoder's.
     ImageInput for_reranker;
-    bool want_features;
+    const Model* reranker;  // whose features are wanted; null: nobody's
     CallContext call;
     EncodedOutcomePtr outcome;
   };
   struct DecodeTask {
     std::shared_ptr<const EncoderGeneration> generation;
     std::string bytes;
-    bool want_features;
+    const Model* reranker;  // as in ImageTask
     CallContext call;
     EncodedOutcomePtr outcome;
   };
 
   absl::Status Start(const EncodableQuery& query,
-                     const std::shared_ptr<const EncoderGeneration>& generation, bool want_features,
-                     const CallContext& call, const EncodedOutcomePtr& outcome);
-  absl::Status StartText(const TextQuery& query, TextTask task, bool want_features);
+                     const std::shared_ptr<const EncoderGeneration>& generation,
+                     const Model* reranker, const CallContext& call,
+                     const EncodedOutcomePtr& outcome);
+  absl::Status StartText(const TextQuery& query, TextTask task, const Model* reranker);
   absl::Status StartImage(ImageTask task);
 
   void DecodeAll(std::vector<DecodeTask> batch);

@@ -5,6 +5,7 @@
 
 #include "common/base/compute_pool.h"
 #include "common/base/status_macros.h"
+#include "common/bundle/rerankers.h"
 #include "common/bundle/verify.h"
 #include "common/models/inference.h"
 
@@ -20,6 +21,15 @@ Pixels GreyPicture() {
   return picture;
 }
 
+absl::StatusOr<ImageInput> RegionsOfGreyPicture(const Model& model, const CallContext& call) {
+  const Pixels picture = GreyPicture();
+  ASSIGN_OR_RETURN(std::vector<RegionSet> regions,
+                   model.region_extractor()->Extract(absl::MakeConstSpan(&picture, 1), call));
+  ImageInput image;
+  image.regions = std::move(regions.front());
+  return image;
+}
+
 // The first forward pass of a model allocates and compiles; no caller should wait for that.
 absl::Status WarmUp(const Model& encoder, const CallContext& call) {
   if (encoder.text_encoder() != nullptr) {
@@ -30,12 +40,15 @@ absl::Status WarmUp(const Model& encoder, const CallContext& call) {
   if (encoder.image_encoder() == nullptr || encoder.region_extractor() == nullptr) {
     return absl::OkStatus();
   }
-  const Pixels picture = GreyPicture();
-  ASSIGN_OR_RETURN(std::vector<RegionSet> regions,
-                   encoder.region_extractor()->Extract(absl::MakeConstSpan(&picture, 1), call));
-  ImageInput image;
-  image.regions = std::move(regions.front());
+  ASSIGN_OR_RETURN(const ImageInput image, RegionsOfGreyPicture(encoder, call));
   return encoder.image_encoder()->Encode(absl::MakeConstSpan(&image, 1), call).status();
+}
+
+// A reranker that finds regions of its own does so for every uploaded picture.
+absl::Status WarmUpReranker(const Model& reranker, const CallContext& call) {
+  if (reranker.region_extractor() == nullptr) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const ImageInput image, RegionsOfGreyPicture(reranker, call));
+  return reranker.cross_encoder()->PrepareImages(absl::MakeConstSpan(&image, 1), call).status();
 }
 
 }  // namespace
@@ -45,9 +58,8 @@ EncoderHost::EncoderHost(std::string store, ModelCache* models)
 
 std::vector<std::string> EncoderHost::Files(const Manifest& manifest) const {
   std::vector<std::string> files = models_->Files(manifest.encoder_model());
-  if (manifest.reranker_model().empty()) return files;
-  for (std::string& file : models_->Files(manifest.reranker_model())) {
-    files.push_back(std::move(file));
+  for (const NamedReranker& reranker : RerankersOf(manifest)) {
+    for (std::string& file : models_->Files(reranker.model)) files.push_back(std::move(file));
   }
   return files;
 }
@@ -57,7 +69,7 @@ absl::StatusOr<int64_t> EncoderHost::Footprint(
   std::set<std::string> models;
   for (const Manifest* manifest : generations) {
     models.insert(manifest->encoder_model());
-    if (!manifest->reranker_model().empty()) models.insert(manifest->reranker_model());
+    for (NamedReranker& reranker : RerankersOf(*manifest)) models.insert(std::move(reranker.model));
   }
   return models_->Footprint(models);
 }
@@ -72,10 +84,14 @@ absl::StatusOr<GenerationHost::Loaded> EncoderHost::Load(const Manifest& manifes
   UseSingleThreadedTorch();
   auto held = std::make_shared<EncoderGeneration>();
   ASSIGN_OR_RETURN(held->encoder, models_->Get(manifest.encoder_model()));
-  if (!manifest.reranker_model().empty()) {
-    ASSIGN_OR_RETURN(held->reranker, models_->GetCrossEncoder(manifest.reranker_model()));
+  for (NamedReranker& reranker : RerankersOf(manifest)) {
+    ASSIGN_OR_RETURN(auto model, models_->GetCrossEncoder(reranker.model));
+    held->rerankers.push_back({std::move(reranker.name), std::move(model)});
   }
   RETURN_IF_ERROR(WarmUp(*held->encoder, call));
+  for (const auto& reranker : held->rerankers) {
+    RETURN_IF_ERROR(WarmUpReranker(*reranker.model, call));
+  }
   return Loaded{std::move(held), nullptr};
 }
 

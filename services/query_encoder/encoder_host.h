@@ -25,7 +25,7 @@ class EncoderHost : public GenerationHost {
   absl::Status Verify(const Manifest& manifest, const CallContext& call) override;
 
   // An EncoderGeneration, warm.  FailedPrecondition (NO_CROSS_ENCODER) if what it names as
-  // its reranker is none.
+  // a reranker is none.
   absl::StatusOr<Loaded> Load(const Manifest& manifest, const CallContext& call) override;
 
  private:

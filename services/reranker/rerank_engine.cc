@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
 #include "common/base/status_macros.h"
+#include "common/bundle/rerankers.h"
 
 namespace sightline {
 namespace {
@@ -40,15 +41,17 @@ absl::StatusOr<RerankResponse> RerankEngine::RerankCandidates(const RerankReques
   }
   ASSIGN_OR_RETURN(auto entry, generations_->Find(request.target.index, request.target.generation,
                                                   request.target.space));
-  const std::shared_ptr<const Model>& model = entry.held->model;
-  if (model == nullptr) {
+  ASSIGN_OR_RETURN(const RerankGeneration::Reranker* const reranker,
+                   FindReranker(entry.held->rerankers, request.reranker));
+  if (reranker == nullptr) {
     return WithReason(
         absl::FailedPreconditionError(absl::StrCat("index '", request.target.index,
                                                    "' has no cross-encoder; it is retrieval only")),
         "NO_CROSS_ENCODER", {{"index", request.target.index}});
   }
+  const std::shared_ptr<const Model>& model = reranker->model;
   auto shared = std::make_shared<Request>();
-  shared->generation = entry.held;
+  shared->model = model;
   ASSIGN_OR_RETURN(shared->query, Resolve(request.query, request.query_is_text, *model));
   ASSIGN_OR_RETURN(shared->candidates,
                    ResolveAll(request.candidates, !request.query_is_text, *model));
@@ -73,6 +76,7 @@ absl::StatusOr<RerankResponse> RerankEngine::RerankCandidates(const RerankReques
   }
   RerankResponse response;
   response.score_kind = model->cross_encoder()->score_kind();
+  response.reranker = reranker->name;
   for (size_t i = 0; failed.ok() && i < outcomes.size(); ++i) {
     absl::StatusOr<float> score = outcomes[i]->Await(child, "rerank");
     failed = score.status();
@@ -127,7 +131,7 @@ absl::StatusOr<ItemFeatures> RerankEngine::Stored(const StoredRef& ref, const Mo
 
 void RerankEngine::ScorePairs(std::vector<PairTask> batch) {
   std::map<const Model*, std::vector<PairTask*>> groups;
-  for (PairTask& task : batch) groups[task.request->generation->model.get()].push_back(&task);
+  for (PairTask& task : batch) groups[task.request->model.get()].push_back(&task);
   for (const auto& [model, tasks] : groups) {
     std::vector<ScoringPair> pairs;
     absl::Time latest = absl::InfinitePast();

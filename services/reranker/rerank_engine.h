@@ -1,10 +1,12 @@
-// Scores pairs, batched across requests.  Knows cross-encoders and feature stores, nothing
+// Scores pairs, batched across requests; pairs for different cross-encoders share a queue,
+// not a forward pass.  Knows cross-encoders and feature stores, nothing
 // of gRPC.
 #ifndef SIGHTLINE_SERVICES_RERANKER_RERANK_ENGINE_H_
 #define SIGHTLINE_SERVICES_RERANKER_RERANK_ENGINE_H_
 
 #include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -21,8 +23,12 @@ namespace sightline {
 
 // What the reranker keeps of a generation.
 struct RerankGeneration {
-  std::shared_ptr<const Model> model;  // null: the generation is retrieval only
-  // Item features of each shard, by number.
+  struct Reranker {
+    std::string name;
+    std::shared_ptr<const Model> model;
+  };
+  std::vector<Reranker> rerankers;  // the default first; none: it is retrieval only
+  // Item features of each shard, by number; for all of them.
   std::map<int, std::shared_ptr<const FeatureStore>> features;
 };
 
@@ -49,7 +55,7 @@ class RerankEngine {
  private:
   // What the pairs of one request share, kept alive by each of them.
   struct Request {
-    std::shared_ptr<const RerankGeneration> generation;
+    std::shared_ptr<const Model> model;
     ItemFeatures query;
     std::vector<ItemFeatures> candidates;
   };

@@ -7,6 +7,7 @@
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
+#include "common/bundle/rerankers.h"
 #include "common/bundle/verify.h"
 #include "common/models/inference.h"
 
@@ -15,16 +16,15 @@ namespace {
 
 // The first forward pass of a model allocates and compiles; no caller should wait for that.
 // Only a text is at hand to warm up with, so captions wait for their first image.
-absl::Status WarmUp(const RerankGeneration& generation, const GenerationHost::Manifest& manifest,
+absl::Status WarmUp(const RerankGeneration& generation, const Model& model,
                     const CallContext& call) {
-  if (manifest.item_kind() != bundle::v1::IMAGE) return absl::OkStatus();
-  const CrossEncoder& encoder = *generation.model->cross_encoder();
+  const CrossEncoder& encoder = *model.cross_encoder();
   ASSIGN_OR_RETURN(const ItemFeatures text, encoder.PrepareText("a picture to warm up with"));
   for (const auto& [shard, features] : generation.features) {
     if (features->size() == 0) continue;
     const int64_t row = 0;
     ASSIGN_OR_RETURN(const std::vector<ItemFeatures> image,
-                     features->Get(generation.model->id(), absl::MakeConstSpan(&row, 1)));
+                     features->Get(model.id(), absl::MakeConstSpan(&row, 1)));
     const ScoringPair pair{&text, &image.front()};
     return encoder.Score(absl::MakeConstSpan(&pair, 1), call).status();
   }
@@ -42,8 +42,12 @@ std::string RerankHost::FeaturesPath(const Manifest& manifest, int shard) const 
 }
 
 std::vector<std::string> RerankHost::Files(const Manifest& manifest) const {
-  if (manifest.reranker_model().empty()) return {};
-  std::vector<std::string> files = models_->Files(manifest.reranker_model());
+  const std::vector<NamedReranker> rerankers = RerankersOf(manifest);
+  if (rerankers.empty()) return {};
+  std::vector<std::string> files;
+  for (const NamedReranker& reranker : rerankers) {
+    for (std::string& file : models_->Files(reranker.model)) files.push_back(std::move(file));
+  }
   for (int shard = 0; shard < manifest.shards_size(); ++shard) {
     files.push_back(FeaturesPath(manifest, shard));
   }
@@ -53,13 +57,13 @@ std::vector<std::string> RerankHost::Files(const Manifest& manifest) const {
 absl::StatusOr<int64_t> RerankHost::Footprint(absl::Span<const Manifest* const> generations) const {
   std::set<std::string> models;
   for (const Manifest* manifest : generations) {
-    if (!manifest->reranker_model().empty()) models.insert(manifest->reranker_model());
+    for (NamedReranker& reranker : RerankersOf(*manifest)) models.insert(std::move(reranker.model));
   }
   return models_->Footprint(models);
 }
 
 absl::Status RerankHost::Verify(const Manifest& manifest, const CallContext& call) {
-  if (manifest.reranker_model().empty() || !options_.verify) return absl::OkStatus();
+  if (RerankersOf(manifest).empty() || !options_.verify) return absl::OkStatus();
   VerifyOptions verify;
   verify.vectors = false;
   verify.state_dir = options_.state_dir;
@@ -71,14 +75,19 @@ absl::StatusOr<GenerationHost::Loaded> RerankHost::Load(const Manifest& manifest
   ComputePool::SingleThreadedLibraries();
   UseSingleThreadedTorch();
   auto held = std::make_shared<RerankGeneration>();
-  if (!manifest.reranker_model().empty()) {
-    ASSIGN_OR_RETURN(held->model, models_->GetCrossEncoder(manifest.reranker_model()));
-    for (int shard = 0; shard < manifest.shards_size(); ++shard) {
-      ASSIGN_OR_RETURN(std::shared_ptr<const FeatureStore> features,
-                       FeatureStore::Open(FeaturesPath(manifest, shard), manifest.shards(shard)));
-      held->features[shard] = janitor_->Adopt(std::move(features));
+  for (NamedReranker& reranker : RerankersOf(manifest)) {
+    ASSIGN_OR_RETURN(auto model, models_->GetCrossEncoder(reranker.model));
+    held->rerankers.push_back({std::move(reranker.name), std::move(model)});
+  }
+  for (int shard = 0; !held->rerankers.empty() && shard < manifest.shards_size(); ++shard) {
+    ASSIGN_OR_RETURN(std::shared_ptr<const FeatureStore> features,
+                     FeatureStore::Open(FeaturesPath(manifest, shard), manifest.shards(shard)));
+    held->features[shard] = janitor_->Adopt(std::move(features));
+  }
+  if (manifest.item_kind() == bundle::v1::IMAGE) {
+    for (const auto& reranker : held->rerankers) {
+      RETURN_IF_ERROR(WarmUp(*held, *reranker.model, call));
     }
-    RETURN_IF_ERROR(WarmUp(*held, manifest, call));
   }
   return Loaded{std::move(held), nullptr};
 }

@@ -1,5 +1,5 @@
-// What reranker does with a generation: it holds the cross-encoder and maps the item
-// features that it reads.
+// What reranker does with a generation: it holds the cross-encoders and maps the item
+// features that they read.
 #ifndef SIGHTLINE_SERVICES_RERANKER_RERANK_HOST_H_
 #define SIGHTLINE_SERVICES_RERANKER_RERANK_HOST_H_
 
@@ -37,7 +37,7 @@ class RerankHost : public GenerationHost {
   absl::Status Verify(const Manifest& manifest, const CallContext& call) override;
 
   // A RerankGeneration, warm; without a model if the generation is retrieval only.
-  // FailedPrecondition (NO_CROSS_ENCODER) if what it names as its reranker is none.
+  // FailedPrecondition (NO_CROSS_ENCODER) if what it names as a reranker is none.
   absl::StatusOr<Loaded> Load(const Manifest& manifest, const CallContext& call) override;
 
  private:

@@ -15,8 +15,14 @@ bool HoldsShard(const GenerationStatus& generation, int shard) {
   return std::count(generation.held_shards.begin(), generation.held_shards.end(), shard) > 0;
 }
 
-bool Same(const Combination& a, const Combination& b) {
-  return a.kind == b.kind && a.lambda == b.lambda;
+bool Same(const RerankerInfo& a, const RerankerInfo& b) {
+  return a.name == b.name && a.model == b.model && a.combination.kind == b.combination.kind &&
+         a.combination.lambda == b.combination.lambda;
+}
+
+bool Same(const std::vector<RerankerInfo>& a, const std::vector<RerankerInfo>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const RerankerInfo& x, const RerankerInfo& y) { return Same(x, y); });
 }
 
 std::string GenerationOf(const std::shared_ptr<const GenerationInfo>& info) {
@@ -109,7 +115,7 @@ void StatusBoard::Refresh(const std::string& name, Index* index) {
   std::shared_ptr<const GenerationInfo> info = MakeInfo(name, chosen);
   if (info == nullptr) return;  // nobody holds it any more, or there is none
   index->sequence.Set(static_cast<double>(index->sequences[chosen]));
-  if (chosen == before && Same(info->combination, index->pinned->combination)) return;
+  if (chosen == before && Same(info->rerankers, index->pinned->rerankers)) return;
   if (chosen != before) {
     Log(Severity::kInfo, "generation pinned",
         {{"index", name},
@@ -157,7 +163,7 @@ IndexView StatusBoard::View(const std::string& name, const Index& index) const {
   view.rerankers = ViewSet(name, members_.rerankers, -1, shard_count);
   const auto add = [&](const GenerationInfo& info) {
     const std::string& generation = info.ref.generation;
-    view.generations[generation] = {index.sequences.at(generation), !info.reranker_model.empty()};
+    view.generations[generation] = {index.sequences.at(generation), !info.rerankers.empty()};
   };
   for (const auto& [address, backend] : backends_) {
     if (backend.service != "index_search") continue;
@@ -203,18 +209,18 @@ SetView StatusBoard::ViewSet(const std::string& index, const Addresses& addresse
 }
 
 // What index_search says of it, null if none holds it; how scores combine is declared by
-// the cross-encoder's bundle, which rerankers read and index_search does not.
+// the cross-encoders' bundles, which rerankers read and index_search does not.
 std::shared_ptr<const GenerationInfo> StatusBoard::MakeInfo(const std::string& index,
                                                             const std::string& generation) const {
   std::shared_ptr<GenerationInfo> info;
-  absl::optional<Combination> combination;
+  const std::vector<RerankerInfo>* declared = nullptr;
   for (const auto& [address, backend] : backends_) {
     for (const GenerationStatus& reported : backend.last.generations) {
       if (reported.state != GenerationState::kReady || reported.info.ref.index != index ||
           reported.info.ref.generation != generation) {
         continue;
       }
-      if (backend.service == "reranker") combination = reported.info.combination;
+      if (backend.service == "reranker") declared = &reported.info.rerankers;
       if (backend.service == "index_search" && info == nullptr) {
         info = std::make_shared<GenerationInfo>(reported.info);
       }
@@ -222,10 +228,10 @@ std::shared_ptr<const GenerationInfo> StatusBoard::MakeInfo(const std::string& i
   }
   if (info == nullptr) return nullptr;
   const Index& known = indexes_.at(index);
-  if (combination.has_value()) {
-    info->combination = *combination;
+  if (declared != nullptr) {
+    info->rerankers = *declared;
   } else if (GenerationOf(known.pinned) == generation) {
-    info->combination = known.pinned->combination;  // while rerankers are away
+    info->rerankers = known.pinned->rerankers;  // while rerankers are away
   }
   return info;
 }

@@ -18,6 +18,7 @@
 #include "common/bundle/layout.h"
 #include "common/bundle/model_bundle.h"
 #include "common/bundle/publication.h"
+#include "common/bundle/rerankers.h"
 #include "common/bundle/safetensors.h"
 #include "common/bundle/verify.h"
 #include "common/config/table.h"
@@ -166,10 +167,16 @@ absl::StatusOr<std::string> DescribeGeneration(const std::string& store, const s
                     manifest.item_kind() == bundle::v1::CAPTION ? " captions" : " images")},
       {"embedding", EmbeddingText(manifest.embedding())},
       {"encoder", manifest.encoder_model()},
-      {"reranker", manifest.reranker_model().empty() ? "none" : manifest.reranker_model()},
-      {"current",
-       is_current ? absl::StrCat("yes, sequence ", current->sequence()) : std::string("no")},
   };
+  const std::vector<NamedReranker> rerankers = RerankersOf(manifest);
+  if (rerankers.empty()) lines.emplace_back("reranker", "none");
+  for (const NamedReranker& reranker : rerankers) {
+    const bool lone = rerankers.size() == 1 && reranker.name == kDefaultReranker;
+    lines.emplace_back(lone ? "reranker" : absl::StrCat("reranker ", reranker.name),
+                       reranker.model);
+  }
+  lines.emplace_back("current", is_current ? absl::StrCat("yes, sequence ", current->sequence())
+                                           : std::string("no"));
   if (!manifest.parent_generation().empty()) {
     lines.emplace_back("made from", manifest.parent_generation());
   }

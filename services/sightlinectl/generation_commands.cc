@@ -10,6 +10,7 @@
 #include "common/bundle/generation.h"
 #include "common/bundle/model_bundle.h"
 #include "common/bundle/publication.h"
+#include "common/bundle/rerankers.h"
 #include "common/bundle/verify.h"
 #include "common/config/table.h"
 
@@ -62,7 +63,7 @@ absl::StatusOr<std::string> Verify(const Arguments& arguments) {
   RETURN_IF_ERROR(
       VerifyGeneration(arguments.store, manifest, options, CallContext::Unbounded(), &summary));
   std::set<std::string> models = {manifest.encoder_model()};
-  if (!manifest.reranker_model().empty()) models.insert(manifest.reranker_model());
+  for (NamedReranker& reranker : RerankersOf(manifest)) models.insert(std::move(reranker.model));
   for (const std::string& model : models) {
     RETURN_IF_ERROR(
         OpenModelBundle(ModelDirectory(arguments.store, model), /*verify_checksums=*/true)

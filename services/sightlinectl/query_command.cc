@@ -29,6 +29,7 @@ struct QueryFlags {
   std::string item;
   std::string item_index;
   std::string combination;
+  std::string reranker;
   std::string page_token;
   absl::optional<int64_t> top_k;
   absl::optional<int64_t> depth;
@@ -49,6 +50,8 @@ struct QueryFlags {
     flags->String("combination", "HOW",
                   "replace, add_lambda:L or norm_add_lambda:L; default: as the model declares",
                   &combination);
+    flags->String("reranker", "NAME", "which of the index's rerankers; default: its default one",
+                  &reranker);
     flags->String("page-token", "TOKEN",
                   "the hits after those of the answer that printed it; ask the same as there",
                   &page_token);
@@ -104,6 +107,7 @@ absl::StatusOr<SearchRequest> BuildRequest(const QueryFlags& flags,
     request.query = TextQuery{absl::StrJoin(words, " ")};
   }
   request.page_token = flags.page_token;
+  request.reranker = flags.reranker;
   if (flags.top_k.has_value()) request.top_k = static_cast<int>(*flags.top_k);
   if (flags.depth.has_value()) request.depth = static_cast<int>(*flags.depth);
   if (!flags.combination.empty()) {
@@ -185,7 +189,7 @@ int RunQuery(const std::vector<std::string>& args, const Console& console) {
 }
 
 int RunScore(const std::vector<std::string>& args, const Console& console) {
-  std::string router = DefaultRouter(), index, image;
+  std::string router = DefaultRouter(), index, image, reranker;
   absl::Duration timeout = absl::Seconds(5);
   Flags flags;
   flags.String("router", "ADDR", "host:port; default $SIGHTLINE_ROUTER or localhost:7400", &router);
@@ -193,6 +197,8 @@ int RunScore(const std::vector<std::string>& args, const Console& console) {
   flags.String("index", "NAME", "index whose models score; default: the only one of pictures",
                &index);
   flags.String("image", "FILE", "the picture: JPEG, PNG or WebP", &image);
+  flags.String("reranker", "NAME", "which of the index's rerankers; default: its default one",
+               &reranker);
   std::vector<std::string> words;
   int status = kSuccess;
   if (!ParseArguments(kScoreCommand, &flags, args, console, &words, &status)) return status;
@@ -203,6 +209,7 @@ int RunScore(const std::vector<std::string>& args, const Console& console) {
   if (!bytes.ok()) return Fail(bytes.status(), console);
   ScorePairsRequest request;
   request.index = index;
+  request.reranker = reranker;
   request.texts.push_back(TextQuery{absl::StrJoin(words, " ")});
   request.images.push_back(ImageQuery{*std::move(bytes)});
   const absl::StatusOr<ScorePairsResult> result =

@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "common/base/clean_text.h"
+#include "common/bundle/rerankers.h"
 #include "common/clients/convert_search.h"
 #include "common/config/table.h"
 #include "services/sightlinectl/json.h"
@@ -26,6 +27,12 @@ std::string CombinationText(const Combination& combination) {
   return text;
 }
 
+// What a generation gives no name is nothing to tell apart.
+std::string ByName(const SearchResult& result) {
+  if (result.reranker.empty() || result.reranker == kDefaultReranker) return "";
+  return absl::StrCat(" by ", Printable(result.reranker, 0));
+}
+
 std::string RerankText(const SearchResult& result) {
   switch (result.rerank) {
     case RerankOutcome::kNotRequested:
@@ -35,7 +42,7 @@ std::string RerankText(const SearchResult& result) {
     case RerankOutcome::kComplete:
     case RerankOutcome::kPartial:
       return absl::StrCat("reranked ", result.achieved_depth, " of ", result.requested_depth, " (",
-                          CombinationText(result.combination), ")");
+                          CombinationText(result.combination), ")", ByName(result));
     case RerankOutcome::kFailed:
       return absl::StrCat("reranked none of ", result.requested_depth);
   }

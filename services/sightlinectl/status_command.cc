@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "common/base/outcome.h"
+#include "common/bundle/rerankers.h"
 #include "common/clients/admin_client.h"
 #include "common/clients/convert_admin.h"
 #include "common/clients/router_address.h"
@@ -38,6 +39,16 @@ std::string OrDash(const std::string& text) {
   return text.empty() ? "-" : text;
 }
 
+// The default first; its name only where there are others.
+std::string Rerankers(const std::vector<RerankerInfo>& rerankers) {
+  if (rerankers.size() == 1 && rerankers[0].name == kDefaultReranker) {
+    return Short(rerankers[0].model);
+  }
+  return OrDash(absl::StrJoin(rerankers, " ", [](std::string* out, const RerankerInfo& reranker) {
+    absl::StrAppend(out, reranker.name, "=", Short(reranker.model));
+  }));
+}
+
 std::string GenerationTable(const std::vector<GenerationStatus>& generations) {
   Table table({{"index"},
                {"generation"},
@@ -58,7 +69,7 @@ std::string GenerationTable(const std::vector<GenerationStatus>& generations) {
                   info.content == IndexContent::kCaptions ? "captions" : "images",
                   absl::StrCat(info.dimension), absl::StrCat(info.shard_count),
                   OrDash(absl::StrJoin(status.held_shards, ",")), Short(info.encoder_model),
-                  Short(info.reranker_model), OrDash(status.reason)});
+                  Rerankers(info.rerankers), OrDash(status.reason)});
   }
   return table.empty() ? "" : absl::StrCat("generations\n", table.ToString(2));
 }

@@ -9,7 +9,7 @@ namespace sightline {
 
 std::vector<RefereeHit> RefereeSearch(const TinyStore& store, bool images,
                                       const RefereeQuery& query, int depth,
-                                      const std::string& without) {
+                                      const std::string& without, const TinyStore* reranker) {
   std::vector<RefereeHit> hits;
   for (const TinyItem& item : store.items) {
     RefereeHit hit;
@@ -27,9 +27,10 @@ std::vector<RefereeHit> RefereeSearch(const TinyStore& store, bool images,
   });
   if (query.text == nullptr && query.image == nullptr) return hits;
   const auto end = hits.begin() + std::min<size_t>(depth, hits.size());
-  const CrossEncoder& encoder = *store.model->cross_encoder();
+  if (reranker == nullptr) reranker = &store;
+  const CrossEncoder& encoder = *reranker->model->cross_encoder();
   for (auto hit = hits.begin(); hit != end; ++hit) {
-    const TinyItem& item = store.item(hit->item_id);
+    const TinyItem& item = reranker->item(hit->item_id);
     const ScoringPair pair = query.text != nullptr
                                  ? ScoringPair{query.text, &item.image_features}
                                  : ScoringPair{&item.caption_features, query.image};

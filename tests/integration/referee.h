@@ -24,10 +24,12 @@ struct RefereeQuery {
   const ItemFeatures* image = nullptr;
 };
 
-// All items of one index, best first.
+// All items of one index, best first.  `reranker` has the same items and the model that
+// reranks, and made the query's side; null: `store` itself.
 std::vector<RefereeHit> RefereeSearch(const TinyStore& store, bool images,
                                       const RefereeQuery& query, int depth,
-                                      const std::string& without = "");
+                                      const std::string& without = "",
+                                      const TinyStore* reranker = nullptr);
 
 }  // namespace sightline
 

@@ -20,6 +20,7 @@
 #include "catch2/catch.hpp"
 #include "common/base/clock.h"
 #include "common/base/compute_pool.h"
+#include "common/bundle/rerankers.h"
 #include "common/retrieval/backends.h"
 #include "common/retrieval/budget_policy.h"
 #include "common/retrieval/retriever.h"
@@ -38,20 +39,26 @@
 namespace sightline {
 namespace {
 
+// The second reranker of both indexes, which scores everything the other way round.
+constexpr char kContrary[] = "contrary";
+
 // Two replicas of everything: images in three shards, captions in two.
 class Fleet {
  public:
   Fleet()
-      : images(WriteWordIndex(dir_.path(), "images", false, 3, MakeWordItems("images", 90))),
-        captions(WriteWordIndex(dir_.path(), "captions", true, 2, MakeWordItems("captions", 70))) {
+      : images(WriteWordIndex(dir_.path(), "images", false, 3, MakeWordItems("images", 90), {},
+                              "g1", {{kContrary, contrary_->id()}})),
+        captions(WriteWordIndex(dir_.path(), "captions", true, 2, MakeWordItems("captions", 70), {},
+                                "g1", {{kContrary, contrary_->id()}})) {
     auto held = std::make_shared<EncoderGeneration>();
-    held->encoder = held->reranker = model_;
+    held->encoder = model_;
+    held->rerankers = {{kDefaultReranker, model_}, {kContrary, contrary_}};
     for (const WordIndex* index : {&images, &captions}) {
       PutReady<EncoderGeneration>(&encoder_generations_, index->manifest, held);
       PutReady<SearchGeneration>(&search_generations_, index->manifest,
                                  OpenForSearch(*index, &pool_, AllShards(*index)));
       PutReady<RerankGeneration>(&rerank_generations_, index->manifest,
-                                 OpenForRerank(*index, model_, AllShards(*index)));
+                                 OpenForRerank(*index, {model_, contrary_}, AllShards(*index)));
       catalog_.Set(std::make_shared<GenerationInfo>(InfoOf(*index)));
     }
     encoder_generations_.table()->SetComplete();
@@ -120,11 +127,21 @@ class Fleet {
     info.shard_count = index.manifest.shards_size();
     info.item_count = index.manifest.item_count();
     info.encoder_model = index.manifest.encoder_model();
-    info.reranker_model = index.manifest.reranker_model();
+    for (const NamedReranker& reranker : RerankersOf(index.manifest)) {
+      info.rerankers.push_back({reranker.name, reranker.model, {}});
+    }
     return info;
   }
 
+  static std::shared_ptr<FakeServingModel> Contrary() {
+    FakeServingModelOptions options;
+    options.id = std::string(64, 'b');
+    options.contrary = true;
+    return std::make_shared<FakeServingModel>(options);
+  }
+
   TempDir dir_;
+  const std::shared_ptr<FakeServingModel> contrary_ = Contrary();
 
  public:
   const WordIndex images, captions;
@@ -165,6 +182,7 @@ Asked Ask(const Fleet& fleet, int i) {
   asked.index = &fleet.images;
   const std::string words = absl::StrCat("red bird number", i % 40);
   asked.ids = IdsOf(words);
+  if (i / 5 % 2 == 1) asked.request.reranker = kContrary;
   switch (i % 5) {
     case 0:
       asked.request.query = TextQuery{words};
@@ -217,8 +235,9 @@ std::string Mistake(const Asked& asked, const SearchResult& result) {
     const WordIds ids = IdsOf(item.words);
     const float score = Dot(EmbeddingOf(asked.ids), EmbeddingOf(ids));
     retrieval[item.item_id] = score;
-    rerank[item.item_id] =
+    const float pair =
         asked.query_is_text ? PairScoreOf(asked.ids, ids) : PairScoreOf(ids, asked.ids);
+    rerank[item.item_id] = asked.request.reranker == kContrary ? 1 - pair : pair;
     best.push_back(score);
   }
   std::sort(best.begin(), best.end(), std::greater<float>());

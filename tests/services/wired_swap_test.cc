@@ -12,8 +12,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "catch2/catch.hpp"
+#include "common/base/error_details.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/publication.h"
+#include "common/bundle/rerankers.h"
 #include "common/clients/manifest_status.h"
 #include "common/generations/generation_follower.h"
 #include "common/retrieval/backends.h"
@@ -38,6 +40,18 @@ constexpr absl::Duration kPatience = absl::Minutes(2);
 
 std::string Name(int generation) {
   return absl::StrCat("s", generation % kGenerations);
+}
+
+// Every other generation has a second reranker.
+constexpr char kFine[] = "fine";
+bool HasFine(int generation) {
+  return generation % 2 == 1;
+}
+bool HasFine(absl::string_view generation) {
+  for (int i = 0; i < kGenerations; ++i) {
+    if (Name(i) == generation) return HasFine(i);
+  }
+  return false;
 }
 
 // What a server that needs no files of a generation makes of it.
@@ -121,16 +135,20 @@ RerankEngineOptions RerankOptions() {
 // One of each, as a machine would run them.
 struct Machine {
   Machine(const std::string& store, const std::shared_ptr<FakeServingModel>& model,
-          const std::vector<WordIndex>* written)
-      : encoder_host([model](const GenerationHost::Manifest&) {
+          const std::shared_ptr<FakeServingModel>& fine, const std::vector<WordIndex>* written)
+      : encoder_host([model](const GenerationHost::Manifest& manifest) {
           auto held = std::make_shared<EncoderGeneration>();
-          held->encoder = held->reranker = model;
+          held->encoder = model;
+          for (const NamedReranker& reranker : RerankersOf(manifest)) {
+            held->rerankers.push_back({reranker.name, model});
+          }
           return std::shared_ptr<const void>(std::move(held));
         }),
-        rerank_host([model, written](const GenerationHost::Manifest& manifest) {
+        rerank_host([model, fine, written](const GenerationHost::Manifest& manifest) {
           for (const WordIndex& index : *written) {
             if (index.manifest.generation() != manifest.generation()) continue;
-            return std::shared_ptr<const void>(OpenForRerank(index, model, AllShards(index)));
+            return std::shared_ptr<const void>(
+                OpenForRerank(index, {model, fine}, AllShards(index)));
           }
           return std::shared_ptr<const void>();
         }),
@@ -173,14 +191,16 @@ class Fleet {
   explicit Fleet(const std::string& store) {
     for (int i = 0; i < kGenerations; ++i) {
       written_.push_back(
-          WriteWordIndex(store, kIndex, false, kShards, MakeWordItems(Name(i), 30), {}, Name(i)));
+          WriteWordIndex(store, kIndex, false, kShards, MakeWordItems(Name(i), 30), {}, Name(i),
+                         HasFine(i) ? std::vector<NamedReranker>{{kFine, fine_->id()}}
+                                    : std::vector<NamedReranker>{}));
       const absl::Status complete = WriteGenerationManifest(store, written_.back().manifest);
       INFO(complete);
       REQUIRE(complete.ok());
     }
     REQUIRE(PublishGeneration(store, kIndex, Name(0)).ok());
     for (int i = 0; i < kReplicas; ++i) {
-      machines_.push_back(std::make_unique<Machine>(store, model_, &written_));
+      machines_.push_back(std::make_unique<Machine>(store, model_, fine_, &written_));
     }
     Wire();
     poller_ = std::thread([this] { Poll(); });
@@ -262,7 +282,14 @@ class Fleet {
     }
   }
 
+  static std::shared_ptr<FakeServingModel> Fine() {
+    FakeServingModelOptions options;
+    options.id = std::string(64, 'b');
+    return std::make_shared<FakeServingModel>(options);
+  }
+
   const std::shared_ptr<FakeServingModel> model_ = std::make_shared<FakeServingModel>();
+  const std::shared_ptr<FakeServingModel> fine_ = Fine();
   std::vector<WordIndex> written_;
   std::vector<std::unique_ptr<Machine>> machines_;
   MetricsRegistry metrics_;
@@ -287,6 +314,62 @@ std::string Complaint(const absl::StatusOr<SearchResult>& result) {
     return absl::StrCat(hit.item_id, " in an answer of ", result->target.generation);
   }
   return "";
+}
+
+// Of a request that names kFine: an answer by that, or a refusal by a generation without it.
+std::string ComplaintAboutFine(const absl::StatusOr<SearchResult>& result, int64_t* refused) {
+  if (absl::IsInvalidArgument(result.status())) {
+    const auto reason = GetReason(result.status());
+    if (!reason.has_value() || reason->reason != "UNKNOWN_RERANKER") {
+      return result.status().ToString();
+    }
+    ++*refused;
+    return "";
+  }
+  const std::string complaint = Complaint(result);
+  if (!complaint.empty()) return complaint;
+  if (!HasFine(result->target.generation)) return "answered by a generation without it";
+  return result->reranker == kFine ? "" : absl::StrCat("reranked by ", result->reranker);
+}
+
+TEST_CASE("through swaps a named reranker is used by generations that have it, or refused") {
+  TempDir store;
+  Fleet fleet(store.path());
+  const absl::Time patience = Clock::Real()->Now() + kPatience;
+  const auto await = [&](const std::string& generation) {
+    while (fleet.pinned() != generation) {
+      if (Clock::Real()->Now() > patience) FAIL("the router did not move to " << generation);
+      std::this_thread::yield();
+    }
+  };
+  await(Name(0));
+  std::atomic<bool> stop{false};
+  std::atomic<int64_t> answers{0};
+  std::string complaint;
+  int64_t refused = 0, asked = 0;
+  std::thread client([&] {
+    for (; !stop; ++asked) {
+      SearchRequest request;
+      request.depth = 12;
+      request.reranker = kFine;
+      request.query = TextQuery{absl::StrCat("red bird number", asked % 40)};
+      const CallContext call(Clock::Real(), Clock::Real()->Now() + absl::Seconds(30));
+      const std::string now = ComplaintAboutFine(fleet.retriever().Search(request, call), &refused);
+      if (complaint.empty()) complaint = now;
+      ++answers;
+    }
+  });
+  for (int swap = 1; swap <= 20; ++swap) {
+    REQUIRE(PublishGeneration(store.path(), kIndex, Name(swap)).ok());
+    await(Name(swap));
+    const int64_t until = answers + 3;
+    while (answers < until) std::this_thread::yield();
+  }
+  stop = true;
+  client.join();
+  CHECK(complaint == "");
+  CHECK(refused > 0);
+  CHECK(refused < asked);
 }
 
 TEST_CASE("200 swaps between replicas under questions: none fails and none mixes") {

@@ -24,7 +24,7 @@ EncodedItem Encoded(const WordItem& item, bool caption) {
   encoded.record.uri = absl::StrCat("file:///", item.item_id);
   encoded.record.tags = {"word"};
   encoded.embedding = EmbeddingOf(ids);
-  encoded.features = caption ? TextFeaturesOf(ids) : ImageFeaturesOf(ids);
+  encoded.features = {caption ? TextFeaturesOf(ids) : ImageFeaturesOf(ids)};
   return encoded;
 }
 
@@ -53,7 +53,8 @@ std::vector<WordItem> WordIndex::ItemsOf(int shard) const {
 
 WordIndex WriteWordIndex(const std::string& store, const std::string& index, bool captions,
                          int shards, std::vector<WordItem> items,
-                         const FakeServingModelOptions& model, const std::string& generation) {
+                         const FakeServingModelOptions& model, const std::string& generation,
+                         const std::vector<NamedReranker>& more_rerankers) {
   WordIndex written;
   written.directory = GenerationDirectory(store, index, generation);
   written.captions = captions;
@@ -66,14 +67,20 @@ WordIndex WriteWordIndex(const std::string& store, const std::string& index, boo
   manifest.mutable_embedding()->set_metric(bundle::v1::EmbeddingSpec::INNER_PRODUCT);
   manifest.mutable_embedding()->set_space(model.space);
   manifest.set_encoder_model(model.id);
-  manifest.set_reranker_model(model.id);
+  std::vector<NamedReranker> rerankers = {{kDefaultReranker, model.id}};
+  rerankers.insert(rerankers.end(), more_rerankers.begin(), more_rerankers.end());
+  SetRerankers(rerankers, &manifest);
+  std::vector<std::string> models;
+  for (const NamedReranker& reranker : rerankers) models.push_back(reranker.model);
   std::vector<std::vector<EncodedItem>> by_shard(shards);
   for (const WordItem& item : items) {
-    by_shard[ShardOf(item.item_id, shards)].push_back(Encoded(item, captions));
+    EncodedItem encoded = Encoded(item, captions);
+    encoded.features.resize(models.size(), encoded.features[0]);
+    by_shard[ShardOf(item.item_id, shards)].push_back(std::move(encoded));
   }
   for (int shard = 0; shard < shards; ++shard) {
     *manifest.add_shards() = OrThrow(WriteShard(
-        written.directory, shard, shards, FakeServingModel::kDimension, model.id, by_shard[shard]));
+        written.directory, shard, shards, FakeServingModel::kDimension, models, by_shard[shard]));
   }
   written.items = std::move(items);
   return written;
@@ -102,11 +109,14 @@ std::shared_ptr<const SearchGeneration> OpenForSearch(const WordIndex& index, Co
   return held;
 }
 
-std::shared_ptr<const RerankGeneration> OpenForRerank(const WordIndex& index,
-                                                      std::shared_ptr<const Model> model,
-                                                      const std::vector<int>& shards) {
+std::shared_ptr<const RerankGeneration> OpenForRerank(
+    const WordIndex& index, std::vector<std::shared_ptr<const Model>> models,
+    const std::vector<int>& shards) {
   auto held = std::make_shared<RerankGeneration>();
-  held->model = std::move(model);
+  const std::vector<NamedReranker> named = RerankersOf(index.manifest);
+  for (size_t i = 0; i < named.size(); ++i) {
+    held->rerankers.push_back({named[i].name, std::move(models.at(i))});
+  }
   for (const int shard : shards) {
     const bundle::v1::ShardManifest& description = index.manifest.shards(shard);
     held->features[shard] = OrThrow(FeatureStore::Open(

@@ -9,6 +9,7 @@
 
 #include "common/base/compute_pool.h"
 #include "common/bundle/generation.h"
+#include "common/bundle/rerankers.h"
 #include "common/retrieval/clients.h"
 #include "services/index_search/search_engine.h"
 #include "services/reranker/rerank_engine.h"
@@ -39,18 +40,21 @@ struct WordIndex {
 };
 
 // Writes the shards of a generation below `store`, and leaves its manifest to the caller.
+// The model is its default reranker; `more_rerankers` read the same features.
 // Throws, which fails the test, on any error.
 WordIndex WriteWordIndex(const std::string& store, const std::string& index, bool captions,
                          int shards, std::vector<WordItem> items,
                          const FakeServingModelOptions& model = {},
-                         const std::string& generation = "g1");
+                         const std::string& generation = "g1",
+                         const std::vector<NamedReranker>& more_rerankers = {});
 
-// Maps the files.  `pool` must outlive what comes back.
+// Maps the files.  `pool` must outlive what comes back.  `models` are the rerankers that the
+// manifest names.
 std::shared_ptr<const SearchGeneration> OpenForSearch(const WordIndex& index, ComputePool* pool,
                                                       const std::vector<int>& shards);
-std::shared_ptr<const RerankGeneration> OpenForRerank(const WordIndex& index,
-                                                      std::shared_ptr<const Model> model,
-                                                      const std::vector<int>& shards);
+std::shared_ptr<const RerankGeneration> OpenForRerank(
+    const WordIndex& index, std::vector<std::shared_ptr<const Model>> models,
+    const std::vector<int>& shards);
 // All shards of it.
 std::vector<int> AllShards(const WordIndex& index);
 

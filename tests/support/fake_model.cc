@@ -223,7 +223,8 @@ struct FakeServingModel::Pairs : CrossEncoder {
       ASSIGN_OR_RETURN(const WordIds image, IdsIn(pair.image, "regions"));
       RETURN_IF_ERROR(CheckWords(text));
       RETURN_IF_ERROR(CheckWords(image));
-      scores.push_back(PairScoreOf(text, image));
+      const float score = PairScoreOf(text, image);
+      scores.push_back(model->options_.contrary ? 1 - score : score);
     }
     return scores;
   }

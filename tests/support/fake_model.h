@@ -46,6 +46,7 @@ struct FakeServingModelOptions {
   bool pairs = true;      // has a CrossEncoder
   int reduced_width = 1;  // of the pictures that Extract wants
   int32_t tint = 0;       // what is found in a picture is its colour, XORed with this
+  bool contrary = false;  // scores a pair with 1 - PairScoreOf
 };
 
 // A word that passes Tokenize and PrepareText and then fails the whole batch that it is

@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/publication.h"
+#include "common/bundle/rerankers.h"
 #include "common/image/decode.h"
 #include "common/index/recall_probes.h"
 #include "common/models/init_model.h"
@@ -98,12 +99,18 @@ EncodedItem ToEncoded(const TinyItem& item, bool is_image) {
   encoded.record.uri = absl::StrCat("file:///", item.image_id, ".png");
   const EmbeddingMatrix& row = is_image ? item.image_embedding : item.caption_embedding;
   encoded.embedding.assign(row.values().begin(), row.values().end());
-  encoded.features = is_image ? item.image_features : item.caption_features;
+  encoded.features = {is_image ? item.image_features : item.caption_features};
   return encoded;
 }
 
+// A reranker beside the store's own model.
+struct OtherReranker {
+  std::string name;
+  const TinyStore* store;
+};
+
 void WriteIndex(const TinyStore& store, bool images, const std::string& generation,
-                const std::vector<TinyItem>& items) {
+                const std::vector<TinyItem>& items, const OtherReranker* other = nullptr) {
   const std::string index = images ? kTinyImages : kTinyCaptions;
   bundle::v1::GenerationManifest manifest;
   manifest.set_index(index);
@@ -114,18 +121,26 @@ void WriteIndex(const TinyStore& store, bool images, const std::string& generati
   manifest.mutable_embedding()->set_metric(bundle::v1::EmbeddingSpec::COSINE);
   manifest.mutable_embedding()->set_space(store.model->space());
   manifest.set_encoder_model(store.model->id());
-  manifest.set_reranker_model(store.model->id());
+  std::vector<NamedReranker> rerankers = {{kDefaultReranker, store.model->id()}};
+  if (other != nullptr) rerankers.push_back({other->name, other->store->model->id()});
+  SetRerankers(rerankers, &manifest);
+  std::vector<std::string> models;
+  for (const NamedReranker& reranker : rerankers) models.push_back(reranker.model);
   std::vector<std::vector<EncodedItem>> shards(store.shard_count);
   for (const TinyItem& item : items) {
     EncodedItem encoded = ToEncoded(item, images);
+    if (other != nullptr) {
+      const TinyItem& own = other->store->item(item.image_id);
+      encoded.features.push_back(images ? own.image_features : own.caption_features);
+    }
     shards[ShardOf(encoded.record.item_id, store.shard_count)].push_back(std::move(encoded));
   }
   const std::string directory = GenerationDirectory(store.path, index, generation);
   Require(MakeDirectories(JoinPath(directory, "shards")));
   for (int shard = 0; shard < store.shard_count; ++shard) {
     *manifest.add_shards() =
-        Value(WriteShard(directory, shard, store.shard_count, store.model->dimension(),
-                         store.model->id(), std::move(shards[shard])));
+        Value(WriteShard(directory, shard, store.shard_count, store.model->dimension(), models,
+                         std::move(shards[shard])));
   }
   // As a corpus encoder does: what the other modality asks.
   EmbeddingMatrix queries(static_cast<int64_t>(items.size()), store.model->dimension());
@@ -149,6 +164,13 @@ void WriteTinyGeneration(const TinyStore& store, const std::string& generation, 
   }
   WriteIndex(store, /*images=*/true, generation, items);
   WriteIndex(store, /*images=*/false, generation, items);
+}
+
+void WriteTinyGenerationOfTwo(const TinyStore& store, const TinyStore& other,
+                              const std::string& name_of_other, const std::string& generation) {
+  const OtherReranker reranker{name_of_other, &other};
+  WriteIndex(store, /*images=*/true, generation, store.items, &reranker);
+  WriteIndex(store, /*images=*/false, generation, store.items, &reranker);
 }
 
 const TinyItem& TinyStore::item(const std::string& id) const {

@@ -38,6 +38,11 @@ struct TinyStore {
 void WriteTinyGeneration(const TinyStore& store, const std::string& generation, int divisor,
                          int remainder);
 
+// Writes a generation of both indexes with all items of `store`, which has a second reranker:
+// the model of `other`, which is of the same items.  The default is called "default".
+void WriteTinyGenerationOfTwo(const TinyStore& store, const TinyStore& other,
+                              const std::string& name_of_other, const std::string& generation);
+
 // The same store and pictures with another model, of another space: what it writes is encoded
 // by that.
 TinyStore WithOtherModel(const TinyStore& store);

@@ -40,8 +40,8 @@ inline EncodedItem MakeItem(int i, bool with_features = true) {
   for (int k = 0; k < kTestDimension; ++k) item.embedding.push_back(i + 0.25f * k);
   if (with_features) {
     const char fill = static_cast<char>('a' + i % 26);
-    item.features.tensors = {MakeTensor("regions", Dtype::kFloat16, i % 4, 7, fill),
-                             MakeTensor("token_ids", Dtype::kInt32, 1 + i % 2, 1, fill)};
+    item.features = {{{MakeTensor("regions", Dtype::kFloat16, i % 4, 7, fill),
+                       MakeTensor("token_ids", Dtype::kInt32, 1 + i % 2, 1, fill)}}};
   }
   return item;
 }
@@ -66,10 +66,12 @@ inline absl::StatusOr<bundle::v1::GenerationManifest> WriteTestGeneration(
   for (EncodedItem& item : MakeItems(count, with_features)) {
     items[ShardOf(item.record.item_id, shards)].push_back(std::move(item));
   }
+  std::vector<std::string> models;
+  if (with_features) models.push_back(TestReranker());
   for (int shard = 0; shard < shards; ++shard) {
     ASSIGN_OR_RETURN(*manifest.add_shards(),
                      WriteShard(GenerationDirectory(store, "images", name), shard, shards,
-                                kTestDimension, manifest.reranker_model(), items[shard]));
+                                kTestDimension, models, items[shard]));
   }
   RETURN_IF_ERROR(WriteGenerationManifest(store, manifest));
   return manifest;

@@ -146,6 +146,12 @@ TEST_CASE("a description is counted in characters, not in bytes") {
   REQUIRE(CheckModelBundleManifest(manifest).ok());
 }
 
+void AddReranker(const std::string& name, const std::string& model, GenerationManifest& manifest) {
+  bundle::v1::NamedReranker* const reranker = manifest.add_rerankers();
+  reranker->set_name(name);
+  reranker->set_model(Sha256Hex(model));
+}
+
 TEST_CASE("a generation manifest is refused for everything that does not fit") {
   using Change = std::function<void(GenerationManifest&)>;
   const std::vector<std::pair<std::string, Change>> changes = {
@@ -162,6 +168,37 @@ TEST_CASE("a generation manifest is refused for everything that does not fit") {
       {"encoder_model", [](auto& m) { m.set_encoder_model("x"); }},
       {"reranker_model", [](auto& m) { m.set_reranker_model("x"); }},
       {"features", [](auto& m) { m.set_reranker_model(""); }},
+      {"none of rerankers", [](auto& m) { AddReranker("fine", "another", m); }},
+      {"none of rerankers",
+       [](auto& m) {
+         AddReranker("fine", "reranker", m);
+         m.set_reranker_model("");
+       }},
+      {"'Fine' must be named", [](auto& m) { AddReranker("Fine", "reranker", m); }},
+      {"must be named", [](auto& m) { AddReranker("", "reranker", m); }},
+      {"must be named", [](auto& m) { AddReranker(std::string(64, 'a'), "reranker", m); }},
+      {"there twice",
+       [](auto& m) {
+         AddReranker("fine", "reranker", m);
+         AddReranker("fine", "another", m);
+       }},
+      {"another name already",
+       [](auto& m) {
+         AddReranker("fine", "reranker", m);
+         AddReranker("finer", "reranker", m);
+       }},
+      {"not a bundle's id",
+       [](auto& m) {
+         AddReranker("fine", "reranker", m);
+         m.add_rerankers()->set_name("finer");
+       }},
+      {"at most 8",
+       [](auto& m) {
+         AddReranker("fine", "reranker", m);
+         for (const char* name : {"a", "b", "c", "d", "e", "f", "g", "h"}) {
+           AddReranker(name, name, m);
+         }
+       }},
       {"features", [](auto& m) { m.mutable_shards(1)->clear_features(); }},
       {"number of shards", [](auto& m) { m.clear_shards(); }},
       {"shards[0].item_count", [](auto& m) { m.mutable_shards(0)->set_item_count(-1); }},

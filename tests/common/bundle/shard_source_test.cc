@@ -34,8 +34,8 @@ class OneAtATime : public ShardSource {
     embedding_ = items_[i].embedding;
     return absl::MakeConstSpan(embedding_);
   }
-  absl::StatusOr<const ItemFeatures*> Features(int64_t i) override {
-    features_ = items_[i].features;
+  absl::StatusOr<const ItemFeatures*> Features(int64_t i, int reranker) override {
+    features_ = items_[i].features[reranker];
     return &features_;
   }
 
@@ -60,7 +60,7 @@ class OneAtATime : public ShardSource {
 };
 
 absl::StatusOr<bundle::v1::ShardManifest> Write(const TempDir& dir, ShardSource& source) {
-  return WriteShardFrom(dir.path(), 0, 1, kTestDimension, TestReranker(), source);
+  return WriteShardFrom(dir.path(), 0, 1, kTestDimension, {TestReranker()}, source);
 }
 
 TEST_CASE("a shard out of a source has the bytes of one out of memory") {
@@ -69,7 +69,7 @@ TEST_CASE("a shard out of a source has the bytes of one out of memory") {
   const auto manifest = Write(streamed, source);
   REQUIRE(manifest.ok());
   const auto expected =
-      WriteShard(whole.path(), 0, 1, kTestDimension, TestReranker(), MakeItems(30));
+      WriteShard(whole.path(), 0, 1, kTestDimension, {TestReranker()}, MakeItems(30));
   REQUIRE(expected.ok());
   REQUIRE(manifest->SerializeAsString() == expected->SerializeAsString());
   for (const char* name : {kVectors, kFeatures}) {

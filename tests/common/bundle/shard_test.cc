@@ -27,7 +27,7 @@ constexpr char kVectors[] = "shards/00000-of-00001.vectors";
 constexpr char kFeatures[] = "shards/00000-of-00001.features";
 
 ShardManifest Write(const TempDir& dir, std::vector<EncodedItem> items) {
-  const auto manifest = WriteShard(dir.path(), 0, 1, kTestDimension, TestReranker(), items);
+  const auto manifest = WriteShard(dir.path(), 0, 1, kTestDimension, {TestReranker()}, items);
   INFO(manifest.status());
   REQUIRE(manifest.ok());
   return *manifest;
@@ -98,7 +98,7 @@ TEST_CASE("features are read as they were written, any rows in any order") {
   const auto features = *store->Get(TestReranker(), rows);
   REQUIRE(features.size() == rows.size());
   for (size_t i = 0; i < rows.size(); ++i) {
-    const std::vector<FeatureTensor>& expected = items[rows[i]].features.tensors;
+    const std::vector<FeatureTensor>& expected = items[rows[i]].features[0].tensors;
     REQUIRE(features[i].tensors.size() == expected.size());
     for (size_t k = 0; k < expected.size(); ++k) {
       const FeatureTensor& tensor = features[i].tensors[k];
@@ -142,11 +142,38 @@ TEST_CASE("a shard may be empty") {
 
 TEST_CASE("without a reranker there is no features file") {
   TempDir dir;
-  const auto manifest = WriteShard(dir.path(), 0, 1, kTestDimension, "", MakeItems(3, false));
+  const auto manifest = WriteShard(dir.path(), 0, 1, kTestDimension, {}, MakeItems(3, false));
   REQUIRE(manifest.ok());
   REQUIRE_FALSE(manifest->has_features());
   REQUIRE_FALSE(FileExists(dir.File(kFeatures)));
   REQUIRE(absl::IsDataLoss(FeatureStore::Open(dir.File(kVectors), *manifest).status()));
+}
+
+TEST_CASE("a shard holds the features of several rerankers, each found by its model") {
+  TempDir dir;
+  const std::string other = Sha256Hex("other");
+  std::vector<EncodedItem> items = Sorted(MakeItems(kItems));
+  for (size_t i = 0; i < items.size(); ++i) {
+    items[i].features.push_back({{MakeTensor("rows", Dtype::kInt8, 1 + i % 3, 5, 'o')}});
+  }
+  const auto manifest =
+      WriteShard(dir.path(), 0, 1, kTestDimension, {TestReranker(), other}, items);
+  REQUIRE(manifest.ok());
+  const auto store = FeatureStore::Open(dir.File(kFeatures), *manifest);
+  REQUIRE(store.ok());
+  REQUIRE((*store)->CheckContent(CallContext::Unbounded()).ok());
+  REQUIRE((*store)->models() == std::vector<std::string>{TestReranker(), other});
+  for (int64_t row = 0; row < kItems; ++row) {
+    const auto first = (*store)->Get(TestReranker(), {row});
+    const auto second = (*store)->Get(other, {row});
+    REQUIRE(first.ok());
+    REQUIRE(second.ok());
+    REQUIRE((*first)[0].tensors.size() == 2);
+    REQUIRE((*first)[0].tensors[0].bytes == items[row].features[0].tensors[0].bytes);
+    REQUIRE((*second)[0].tensors.size() == 1);
+    REQUIRE((*second)[0].tensors[0].rows == 1 + row % 3);
+    REQUIRE((*second)[0].tensors[0].bytes == items[row].features[1].tensors[0].bytes);
+  }
 }
 
 TEST_CASE("items that cannot be stored are refused by name, and nothing is written") {
@@ -168,31 +195,32 @@ TEST_CASE("items that cannot be stored are refused by name, and nothing is writt
           {"4 numbers, not 5", [](auto& v) { v[1].embedding.pop_back(); }},
           {"not finite", [&](auto& v) { v[1].embedding[2] = nan; }},
           {"not finite", [](auto& v) { v[1].embedding[4] = -INFINITY; }},
-          {"1 feature tensors", [](auto& v) { v[1].features.tensors.pop_back(); }},
-          {"differs", [](auto& v) { v[1].features.tensors[0].name = "other"; }},
+          {"1 feature tensors", [](auto& v) { v[1].features[0].tensors.pop_back(); }},
+          {"differs", [](auto& v) { v[1].features[0].tensors[0].name = "other"; }},
           {"differs",
            [](auto& v) {
-             v[1].features.tensors[0] = MakeTensor("regions", Dtype::kFloat32, 1, 7, 'x');
+             v[1].features[0].tensors[0] = MakeTensor("regions", Dtype::kFloat32, 1, 7, 'x');
            }},
           {"differs",
            [](auto& v) {
-             v[1].features.tensors[0] = MakeTensor("regions", Dtype::kFloat16, 1, 8, 'x');
+             v[1].features[0].tensors[0] = MakeTensor("regions", Dtype::kFloat16, 1, 8, 'x');
            }},
-          {"malformed", [](auto& v) { v[1].features.tensors[0].bytes += "x"; }},
-          {"malformed", [](auto& v) { v[1].features.tensors[0].rows = -1; }},
-          {"malformed", [](auto& v) { v[1].features.tensors[0].rows = INT64_MAX; }},
-          {"malformed", [](auto& v) { v[1].features.tensors[0].dtype = static_cast<Dtype>(9); }},
+          {"malformed", [](auto& v) { v[1].features[0].tensors[0].bytes += "x"; }},
+          {"malformed", [](auto& v) { v[1].features[0].tensors[0].rows = -1; }},
+          {"malformed", [](auto& v) { v[1].features[0].tensors[0].rows = INT64_MAX; }},
+          {"malformed", [](auto& v) { v[1].features[0].tensors[0].dtype = static_cast<Dtype>(9); }},
           {"at most 16777216",
            [](auto& v) {
-             v[1].features.tensors[0] = MakeTensor("regions", Dtype::kFloat16, 1'200'000, 7, 'x');
+             v[1].features[0].tensors[0] =
+                 MakeTensor("regions", Dtype::kFloat16, 1'200'000, 7, 'x');
            }},
           {"malformed",
            [](auto& v) {
-             for (auto& item : v) item.features.tensors[0].name = "a/b";
+             for (auto& item : v) item.features[0].tensors[0].name = "a/b";
            }},
           {"two features named",
            [](auto& v) {
-             for (auto& item : v) item.features.tensors[1] = item.features.tensors[0];
+             for (auto& item : v) item.features[0].tensors[1] = item.features[0].tensors[0];
            }},
       };
   for (const auto& [problem, change] : changes) {
@@ -200,7 +228,7 @@ TEST_CASE("items that cannot be stored are refused by name, and nothing is writt
     std::vector<EncodedItem> items = MakeItems(kItems);
     change(items);
     const auto status =
-        WriteShard(dir.path(), 0, 1, kTestDimension, TestReranker(), items).status();
+        WriteShard(dir.path(), 0, 1, kTestDimension, {TestReranker()}, items).status();
     CAPTURE(problem, std::string(status.message()));
     REQUIRE(absl::IsInvalidArgument(status));
     REQUIRE(std::string(status.message()).find(problem) != std::string::npos);
@@ -210,21 +238,26 @@ TEST_CASE("items that cannot be stored are refused by name, and nothing is writt
 
 TEST_CASE("shards that cannot be are refused") {
   TempDir dir;
-  const auto refused = [&](int shard, int count, int dimension, const std::string& model,
-                           std::vector<EncodedItem> items) {
+  const auto refused = [&](int shard, int count, int dimension,
+                           const std::vector<std::string>& models, std::vector<EncodedItem> items) {
     return absl::IsInvalidArgument(
-        WriteShard(dir.path(), shard, count, dimension, model, std::move(items)).status());
+        WriteShard(dir.path(), shard, count, dimension, models, std::move(items)).status());
   };
-  REQUIRE(refused(0, 0, 5, "", {}));
-  REQUIRE(refused(-1, 1, 5, "", {}));
-  REQUIRE(refused(1, 1, 5, "", {}));
-  REQUIRE(refused(0, 1'000'000, 5, "", {}));
-  REQUIRE(refused(0, 1, 0, "", {}));
-  REQUIRE(refused(0, 1, 4097, "", {}));
-  REQUIRE(refused(0, 1, 5, "../model", {}));
-  REQUIRE(refused(0, 1, kTestDimension, "", MakeItems(1)));  // features of nobody
+  REQUIRE(refused(0, 0, 5, {}, {}));
+  REQUIRE(refused(-1, 1, 5, {}, {}));
+  REQUIRE(refused(1, 1, 5, {}, {}));
+  REQUIRE(refused(0, 1'000'000, 5, {}, {}));
+  REQUIRE(refused(0, 1, 0, {}, {}));
+  REQUIRE(refused(0, 1, 4097, {}, {}));
+  REQUIRE(refused(0, 1, 5, {"../model"}, {}));
+  REQUIRE(refused(0, 1, kTestDimension, {}, MakeItems(1)));  // features of nobody
+  REQUIRE(refused(0, 1, kTestDimension, {TestReranker(), Sha256Hex("b")}, MakeItems(1)));
+  REQUIRE(refused(0, 1, 5, {TestReranker(), TestReranker()}, {}));
+  std::vector<std::string> nine;
+  for (int i = 0; i < 9; ++i) nine.push_back(Sha256Hex(std::to_string(i)));
+  REQUIRE(refused(0, 1, 5, nine, {}));
   const int stranger = 1 - ShardOf("item/0", 2);
-  REQUIRE(refused(stranger, 2, kTestDimension, TestReranker(), MakeItems(1)));
+  REQUIRE(refused(stranger, 2, kTestDimension, {TestReranker()}, MakeItems(1)));
 }
 
 TEST_CASE("a file that is not what the manifest says is refused") {
@@ -326,7 +359,7 @@ TEST_CASE("feature offsets that lie are refused, and so is an item that takes to
   TempDir dir;
   std::vector<EncodedItem> items = MakeItems(kItems);
   for (EncodedItem& item : items) {  // together more than one item may have
-    item.features.tensors[0] = MakeTensor("regions", Dtype::kFloat16, 70'000, 7, 'x');
+    item.features[0].tensors[0] = MakeTensor("regions", Dtype::kFloat16, 70'000, 7, 'x');
   }
   const ShardManifest manifest = Write(dir, items);
   const std::string sound = *ReadFile(dir.File(kFeatures));

@@ -8,6 +8,7 @@
 
 #include "catch2/catch.hpp"
 #include "common/base/files.h"
+#include "common/bundle/rerankers.h"
 #include "tests/common/bundle/container_surgery.h"
 #include "tests/common/bundle/items.h"
 #include "tests/support/temp_dir.h"
@@ -186,6 +187,15 @@ TEST_CASE("features of another reranker are refused") {
   const absl::Status status = f.Verify();
   REQUIRE(absl::IsDataLoss(status));
   REQUIRE(Mentions(status, f.manifest.reranker_model()));
+}
+
+TEST_CASE("features of every reranker must be there") {
+  Fixture f;
+  SetRerankers({{"fast", TestReranker()}, {"fine", Sha256Hex("another reranker")}}, &f.manifest);
+  const absl::Status status = f.Verify();
+  REQUIRE(absl::IsDataLoss(status));
+  REQUIRE(Mentions(status, Sha256Hex("another reranker")));
+  REQUIRE(Mentions(status, "'fine'"));
 }
 
 TEST_CASE("a server verifies what it serves") {

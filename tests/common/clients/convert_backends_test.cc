@@ -40,6 +40,7 @@ v1::EncodeQueriesRequest EncodeMessage() {
   image.regions = {1, 2, {1, 2}, {}};
   request.queries.push_back(RegionsQuery{image});
   request.want_features = true;
+  request.reranker = "fine";
   v1::EncodeQueriesRequest message;
   ToProto(request, &message);
   return message;
@@ -50,6 +51,7 @@ TEST_CASE("requests to encode come back whole") {
   REQUIRE(read.ok());
   REQUIRE(read->target.index == "pictures");
   REQUIRE(read->want_features);
+  REQUIRE(read->reranker == "fine");
   REQUIRE(read->queries.size() == 3);
   REQUIRE(std::get<TextQuery>(read->queries[0]).text == "a red fish");
   REQUIRE(std::get<ImageQuery>(read->queries[1]).bytes == "\xFF\xD8 bytes");
@@ -82,6 +84,7 @@ v1::EncodeQueriesResponse EncodeAnswer() {
   EncodeResponse response;
   response.embeddings = EmbeddingMatrix(3, 4);
   response.features = {Ids(), Ids(), Ids()};
+  response.reranker = "fine";
   v1::EncodeQueriesResponse message;
   ToProto(response, kTarget, &message);
   return message;
@@ -92,11 +95,15 @@ TEST_CASE("answers of an encoder come back whole") {
   REQUIRE(read.ok());
   REQUIRE(read->embeddings.rows() == 3);
   REQUIRE(read->features.size() == 3);
+  REQUIRE(read->reranker == "fine");
   REQUIRE(read->features[2].tensors[0].bytes == Ids().tensors[0].bytes);
 }
 
 TEST_CASE("answers of an encoder to something else are internal errors") {
   v1::EncodeQueriesResponse bad = EncodeAnswer();
+  bad.clear_reranker();  // as a server answers that knows no names
+  REQUIRE(BadAnswer(FromProto(EncodeMessage(), bad).status(), "asked was 'fine'"));
+  bad = EncodeAnswer();
   bad.mutable_generation()->set_generation("g2");
   REQUIRE(BadAnswer(FromProto(EncodeMessage(), bad).status(), "is pictures/g2"));
   bad = EncodeAnswer();
@@ -246,6 +253,7 @@ v1::RerankCandidatesRequest RerankMessage() {
   request.query = TextQuery{"a red fish"};
   request.candidates.push_back(StoredRef{kTarget, 2, 9});
   request.candidates.push_back(Ids());
+  request.reranker = "fine";
   v1::RerankCandidatesRequest message;
   ToProto(request, &message);
   return message;
@@ -255,6 +263,7 @@ TEST_CASE("requests to rerank come back whole") {
   const auto read = FromProto(RerankMessage());
   REQUIRE(read.ok());
   REQUIRE(read->query_is_text);
+  REQUIRE(read->reranker == "fine");
   REQUIRE(std::get<TextQuery>(read->query).text == "a red fish");
   REQUIRE(std::get<StoredRef>(read->candidates[0]).shard == 2);
   REQUIRE(std::get<StoredRef>(read->candidates[0]).row == 9);
@@ -287,12 +296,19 @@ TEST_CASE("requests to rerank that break a bound are refused by field") {
 
 TEST_CASE("answers of a reranker have one finite score for each candidate") {
   v1::RerankCandidatesResponse good;
-  ToProto(RerankResponse{{0.25f, 0.75f}, ScoreKind::kLogitMatch}, kTarget, &good);
+  ToProto(RerankResponse{{0.25f, 0.75f}, ScoreKind::kLogitMatch, "fine"}, kTarget, &good);
   const auto read = FromProto(RerankMessage(), good);
   REQUIRE(read.ok());
   REQUIRE(read->scores == std::vector<float>{0.25f, 0.75f});
   REQUIRE(read->score_kind == ScoreKind::kLogitMatch);
+  REQUIRE(read->reranker == "fine");
   v1::RerankCandidatesResponse bad = good;
+  bad.set_reranker("default");
+  REQUIRE(BadAnswer(FromProto(RerankMessage(), bad).status(), "asked was 'fine'"));
+  v1::RerankCandidatesRequest of_the_default = RerankMessage();
+  of_the_default.clear_reranker();
+  REQUIRE(FromProto(of_the_default, bad)->reranker == "default");
+  bad = good;
   bad.add_scores();
   REQUIRE(BadAnswer(FromProto(RerankMessage(), bad).status(), "scores has 3 entries, not 2"));
   bad = good;

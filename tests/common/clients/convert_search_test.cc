@@ -73,11 +73,13 @@ TEST_CASE("what a search request says comes back") {
   request.combination = Combination{CombinationKind::kAddLambda, 0.5f};
   request.want_records = false;
   request.page_token = "next";
+  request.reranker = "fine";
   v1::SearchItemsRequest message;
   ToProto(request, &message);
   const auto read = FromProto(message);
   REQUIRE(read.ok());
   REQUIRE(read->page_token == "next");
+  REQUIRE(read->reranker == "fine");
   REQUIRE(read->index == "pictures");
   REQUIRE(read->top_k == 7);
   REQUIRE(read->depth == 0);
@@ -141,6 +143,7 @@ SearchResult SomeResult() {
   result.requested_depth = 20;
   result.achieved_depth = 1;
   result.combination = {CombinationKind::kNormAddLambda, 0.5f};
+  result.reranker = "fine";
   result.degraded = {DegradedReason::kShardsMissing, DegradedReason::kDepthReduced,
                      DegradedReason::kRerankerFailed, DegradedReason::kRerankerLate,
                      DegradedReason::kRecordsMissing};
@@ -177,6 +180,7 @@ TEST_CASE("search results come back whole") {
   REQUIRE(read->requested_depth == 20);
   REQUIRE(read->achieved_depth == 1);
   REQUIRE(read->combination.kind == CombinationKind::kNormAddLambda);
+  REQUIRE(read->reranker == "fine");
   REQUIRE(read->degraded == expected.degraded);
   REQUIRE(read->times.encode == expected.times.encode);
   REQUIRE(read->times.search == expected.times.search);
@@ -223,6 +227,7 @@ v1::ScorePairsRequest PairsMessage() {
   request.index = "pictures";
   request.texts = {TextQuery{"fish"}, ItemQuery{"captions", "c"}};
   request.images = {ImageQuery{"png"}, ItemQuery{"", "i"}, ImageQuery{"jpg"}};
+  request.reranker = "fine";
   v1::ScorePairsRequest message;
   ToProto(request, &message);
   return message;
@@ -231,10 +236,12 @@ v1::ScorePairsRequest PairsMessage() {
 TEST_CASE("pairs and their scores come back in row order") {
   const auto request = FromProto(PairsMessage());
   REQUIRE(request.ok());
+  REQUIRE(request->reranker == "fine");
   REQUIRE(std::get<ItemQuery>(request->texts[1]).item_id == "c");
   REQUIRE(std::get<ItemQuery>(request->images[1]).item_id == "i");
   ScorePairsResult result;
   result.target = kTarget;
+  result.reranker = "fine";
   for (int i = 0; i < 6; ++i) result.scores.push_back({0.1f * i, 0.2f * i, 0.3f * i});
   v1::ScorePairsResponse message;
   ToProto(result, /*image_count=*/3, &message);
@@ -242,6 +249,7 @@ TEST_CASE("pairs and their scores come back in row order") {
   REQUIRE(message.scores(4).image_index() == 1);
   const auto read = FromProto(PairsMessage(), message);
   REQUIRE(read.ok());
+  REQUIRE(read->reranker == "fine");
   REQUIRE(read->scores[5].raw_score == result.scores[5].raw_score);
   message.mutable_scores()->SwapElements(0, 1);
   REQUIRE(BadAnswer(FromProto(PairsMessage(), message).status(), "scores[0]"));
@@ -304,8 +312,8 @@ ServerStatus SomeStatus() {
   ready.info.shard_count = 2;
   ready.info.item_count = 10273;
   ready.info.encoder_model = "e";
-  ready.info.reranker_model = "r";
-  ready.info.combination = {CombinationKind::kAddLambda, 0.25f};
+  ready.info.rerankers = {{"fast", "r", {CombinationKind::kAddLambda, 0.25f}},
+                          {"fine", "s", {CombinationKind::kNormAddLambda, 0.5f}}};
   ready.held_shards = {1};
   GenerationStatus refused;
   refused.state = GenerationState::kRefused;
@@ -316,6 +324,28 @@ ServerStatus SomeStatus() {
   status.backends = {{"reranker", "a:1", false, "down", {}},
                      {"index_search", "b:2", true, "", {"indexes/pictures/shards/0"}}};
   return status;
+}
+
+TEST_CASE("a server that knows one reranker and no names has it under default") {
+  v1::GetStatusResponse message;
+  ToProto(SomeStatus(), &message);
+  REQUIRE(message.generations(0).reranker_model() == "r");  // for older readers
+  REQUIRE(message.generations(0).combination().lambda() == 0.25f);
+  message.mutable_generations(0)->clear_rerankers();
+  const auto read = FromProto(message);
+  REQUIRE(read.ok());
+  const std::vector<RerankerInfo>& rerankers = read->generations[0].info.rerankers;
+  REQUIRE(rerankers.size() == 1);
+  REQUIRE(rerankers[0].name == "default");
+  REQUIRE(rerankers[0].model == "r");
+  REQUIRE(rerankers[0].combination.lambda == 0.25f);
+}
+
+TEST_CASE("a reranker of a status that has no name is an internal error") {
+  v1::GetStatusResponse message;
+  ToProto(SomeStatus(), &message);
+  message.mutable_generations(0)->mutable_rerankers(1)->set_name("No Name");
+  REQUIRE(BadAnswer(FromProto(message).status(), "generations[0].rerankers[1].name"));
 }
 
 TEST_CASE("the status of a server comes back whole") {
@@ -334,8 +364,12 @@ TEST_CASE("the status of a server comes back whole") {
   REQUIRE(ready.info.shard_count == 2);
   REQUIRE(ready.info.item_count == 10273);
   REQUIRE(ready.info.encoder_model == "e");
-  REQUIRE(ready.info.reranker_model == "r");
-  REQUIRE(ready.info.combination.lambda == 0.25f);
+  REQUIRE(ready.info.rerankers.size() == 2);
+  REQUIRE(ready.info.rerankers[0].name == "fast");
+  REQUIRE(ready.info.rerankers[0].model == "r");
+  REQUIRE(ready.info.rerankers[0].combination.lambda == 0.25f);
+  REQUIRE(ready.info.rerankers[1].name == "fine");
+  REQUIRE(ready.info.rerankers[1].combination.kind == CombinationKind::kNormAddLambda);
   REQUIRE(ready.held_shards == std::vector<int>{1});
   REQUIRE(read->generations[1].state == GenerationState::kRefused);
   REQUIRE(read->generations[1].reason == "too large");
@@ -359,7 +393,12 @@ TEST_CASE("a ready generation must say what a router needs, and nothing impossib
   check("dimension", [](auto* g) { g->set_dimension(0); });
   check("shard_count", [](auto* g) { g->set_shard_count(0); });
   check("held_shards[0]", [](auto* g) { g->set_held_shards(0, 2); });
-  check("combination.kind", [](auto* g) { g->clear_combination(); });
+  check("rerankers[1].combination.kind",
+        [](auto* g) { g->mutable_rerankers(1)->clear_combination(); });
+  check("combination.kind", [](auto* g) {
+    g->clear_rerankers();
+    g->clear_combination();
+  });
   // In a state that this reader has never heard of, it is nobody's business.
   v1::GetStatusResponse newer = good;
   newer.mutable_generations(0)->set_state(static_cast<v1::GenerationStatus::State>(9));

@@ -4,6 +4,7 @@
 
 #include "catch2/catch.hpp"
 #include "common/base/error_details.h"
+#include "common/bundle/rerankers.h"
 #include "tests/common/bundle/manifests.h"
 
 namespace sightline {
@@ -33,7 +34,9 @@ TEST_CASE("a generation is described as its manifest has it") {
   CHECK(status.info.shard_count == 2);
   CHECK(status.info.item_count == 5);
   CHECK(status.info.encoder_model == manifest.encoder_model());
-  CHECK(status.info.reranker_model == manifest.reranker_model());
+  REQUIRE(status.info.rerankers.size() == 1);
+  CHECK(status.info.rerankers[0].name == kDefaultReranker);
+  CHECK(status.info.rerankers[0].model == manifest.reranker_model());
 }
 
 TEST_CASE("a refused generation says why, even when its manifest cannot be read") {
@@ -58,6 +61,22 @@ TEST_CASE("captions are told from images") {
   CHECK(DescribeGeneration(Entry(manifest, 1), {}, {}).info.content == IndexContent::kCaptions);
 }
 
+TEST_CASE("each reranker is told with its name and what its own bundle declares") {
+  bundle::v1::GenerationManifest manifest = SoundGenerationManifest();
+  const std::string other = Sha256Hex("other");
+  SetRerankers({{"fast", manifest.reranker_model()}, {"fine", other}}, &manifest);
+  bundle::v1::ModelBundleManifest model = SoundModelManifest();
+  model.mutable_cross_encoder()->set_combination("add_lambda");
+  const auto rerankers =
+      DescribeGeneration(Entry(manifest, 1), {}, {{other, model}}).info.rerankers;
+  REQUIRE(rerankers.size() == 2);
+  CHECK(rerankers[0].name == "fast");
+  CHECK(rerankers[0].combination.kind == CombinationKind::kReplace);
+  CHECK(rerankers[1].name == "fine");
+  CHECK(rerankers[1].model == other);
+  CHECK(rerankers[1].combination.kind == CombinationKind::kAddLambda);
+}
+
 TEST_CASE("how scores combine is declared by the reranker's bundle, not the encoder's") {
   const bundle::v1::GenerationManifest manifest = SoundGenerationManifest();
   bundle::v1::ModelBundleManifest model = SoundModelManifest();
@@ -65,11 +84,13 @@ TEST_CASE("how scores combine is declared by the reranker's bundle, not the enco
   model.mutable_cross_encoder()->set_combination_lambda(0.25f);
   const Combination none =
       DescribeGeneration(Entry(manifest, 1), {}, {{manifest.encoder_model(), model}})
-          .info.combination;
+          .info.rerankers.at(0)
+          .combination;
   CHECK(none.kind == CombinationKind::kReplace);
   const Combination declared =
       DescribeGeneration(Entry(manifest, 1), {}, {{manifest.reranker_model(), model}})
-          .info.combination;
+          .info.rerankers.at(0)
+          .combination;
   CHECK(declared.kind == CombinationKind::kNormAddLambda);
   CHECK(declared.lambda == 0.25f);
 }

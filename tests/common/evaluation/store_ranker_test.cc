@@ -7,6 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "common/base/files.h"
+#include "common/bundle/publication.h"
 #include "common/evaluation/item_splits.h"
 #include "tests/integration/referee.h"
 #include "tests/support/temp_dir.h"
@@ -184,10 +185,45 @@ TEST_CASE("queries that cannot be are refused by name") {
   REQUIRE(absl::StrContains(blank.status().message(), "'pictures/000'"));
 }
 
+TEST_CASE("a reranker is chosen by name, and ranks as its own model does") {
+  TempDir directory;
+  const TinyStore tiny = MakeTinyStore(directory.path(), 20);
+  const TinyStore other = WithOtherModel(tiny);
+  WriteTinyGenerationOfTwo(tiny, other, "fine", "g2");
+  REQUIRE(PublishGeneration(tiny.path, kTinyImages, "g2").ok());
+  REQUIRE(PublishGeneration(tiny.path, kTinyCaptions, "g2").ok());
+  EvaluationStoreOptions options;
+  options.store = tiny.path;
+  options.reranker = "fine";
+  const auto store = EvaluationStore::Open(options, &Pool(), CallContext::Unbounded());
+  INFO(store.status());
+  REQUIRE(store.ok());
+  REQUIRE((*store)->reranker(Direction::kImageToText).name == "fine");
+  REQUIRE((*store)->reranker(Direction::kImageToText).model->id() == other.model->id());
+  const TinyItem& item = tiny.items[3];
+  StoreRanker ranker(store->get());
+  const std::vector<EvaluationQuery> queries = {{item.image_id, item.caption, {}}};
+  const std::vector<Method> methods = {{10, {}}};
+  const auto rankings =
+      ranker.Rank({Direction::kTextToImage, queries, methods, 10}, CallContext::Unbounded());
+  REQUIRE(rankings.ok());
+  const ItemFeatures& text = other.items[3].caption_features;
+  const auto expected =
+      RefereeSearch(tiny, true, {item.caption_embedding, &text, nullptr}, 10, "", &other);
+  for (int i = 0; i < 10; ++i) {
+    REQUIRE((*rankings)[0][0][i].rerank_score.value() == Approx(expected[i].rerank_score));
+  }
+  options.reranker = "finest";
+  const absl::Status status =
+      EvaluationStore::Open(options, &Pool(), CallContext::Unbounded()).status();
+  REQUIRE(absl::IsInvalidArgument(status));
+  REQUIRE(absl::StrContains(status.message(), "default, fine"));
+}
+
 TEST_CASE("a store tells its parts and what its bundle declares") {
   REQUIRE(Store().images().manifest().item_count() == kItems);
   REQUIRE(Store().captions().Name() == "captions/g1");
-  REQUIRE(Store().declared(Direction::kTextToImage)->kind == CombinationKind::kReplace);
+  REQUIRE(Store().reranker(Direction::kTextToImage).combination->kind == CombinationKind::kReplace);
   REQUIRE(Store().relevance().Queries(Direction::kTextToImage).size() == kItems);
 }
 

@@ -108,6 +108,12 @@ TEST_CASE("the fingerprint tells all requests apart that rank otherwise") {
   add([](SearchRequest* r) { r->combination = Combination{}; });
   add([](SearchRequest* r) { r->combination = Combination{CombinationKind::kAddLambda, 0.5f}; });
   add([](SearchRequest* r) { r->combination = Combination{CombinationKind::kAddLambda, 0.6f}; });
+  add([](SearchRequest* r) { r->reranker = "a"; });
+  add([](SearchRequest* r) { r->reranker = "b"; });
+  add([](SearchRequest* r) {
+    r->reranker = "a";
+    r->combination = Combination{};
+  });
   add([](SearchRequest* r) { r->query = TextQuery{"fist"}; });
   add([](SearchRequest* r) { r->query = ImageQuery{"fish"}; });
   add([](SearchRequest* r) { r->query = ItemQuery{"", "fish"}; });

@@ -123,12 +123,33 @@ TEST_CASE("an item that is not there is named") {
 TEST_CASE("an index without a cross-encoder cannot score pairs") {
   World world;
   GenerationInfo info = *world.pictures.info();
-  info.reranker_model.clear();
+  info.rerankers.clear();
   world.catalog.Set(std::make_shared<GenerationInfo>(info));
   const absl::Status status =
       world.retriever.ScorePairs(MakePairs(1, 1).request, world.Call()).status();
   CHECK(absl::IsFailedPrecondition(status));
   CHECK(GetReason(status)->reason == "NO_CROSS_ENCODER");
+}
+
+TEST_CASE("pairs are scored by the reranker that was named") {
+  World world;
+  ScorePairsRequest request = MakePairs(2, 3).request;
+  request.reranker = kOtherReranker;
+  const auto result = world.retriever.ScorePairs(request, world.Call());
+  REQUIRE(result.ok());
+  CHECK(result->reranker == kOtherReranker);
+  for (const RerankRequest& sent : world.reranker->requests()) {
+    CHECK(sent.reranker == kOtherReranker);
+  }
+  request.reranker = "";
+  CHECK(world.retriever.ScorePairs(request, world.Call())->reranker == "default");
+  request.reranker = "finest";
+  const absl::Status status = world.retriever.ScorePairs(request, world.Call()).status();
+  CHECK(absl::IsInvalidArgument(status));
+  CHECK(GetReason(status)->reason == "UNKNOWN_RERANKER");
+  request.reranker = "No Name";
+  CHECK(GetReason(world.retriever.ScorePairs(request, world.Call()).status())->reason ==
+        "INVALID_FIELD");
 }
 
 TEST_CASE("one failure of a backend is the failure of the call") {

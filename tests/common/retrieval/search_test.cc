@@ -6,6 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "catch2/catch.hpp"
+#include "common/base/error_details.h"
+#include "common/bundle/rerankers.h"
 #include "common/retrieval/retriever.h"
 #include "tests/common/retrieval/world.h"
 
@@ -145,7 +147,7 @@ TEST_CASE("like against like is retrieval only, and not degraded") {
 TEST_CASE("a generation without a cross-encoder is retrieval only, and not degraded") {
   World world;
   GenerationInfo info = *world.pictures.info();
-  info.reranker_model.clear();
+  info.rerankers.clear();
   world.catalog.Set(std::make_shared<GenerationInfo>(info));
   const auto result = world.retriever.Search(TextSearch("a fish"), world.Call());
   REQUIRE(result.ok());
@@ -276,12 +278,103 @@ TEST_CASE("raw scores are mapped to probabilities before they are combined") {
 TEST_CASE("the model's own combination is used unless the request names one") {
   World world;
   GenerationInfo info = *world.pictures.info();
-  info.combination = {CombinationKind::kNormAddLambda, 0.3f};
+  info.rerankers[0].combination = {CombinationKind::kNormAddLambda, 0.3f};
   world.catalog.Set(std::make_shared<GenerationInfo>(info));
   const auto result = world.retriever.Search(TextSearch("a fish"), world.Call());
   REQUIRE(result.ok());
   CHECK(result->combination.kind == CombinationKind::kNormAddLambda);
-  CHECK(Ids(result->hits) == Referee(world.pictures, "a fish", 10, 20, info.combination));
+  CHECK(Ids(result->hits) == Referee(world.pictures, "a fish", 10, 20, result->combination));
+}
+
+TEST_CASE("a request names a reranker, which scores and whose combination is the default") {
+  World world;
+  SearchRequest request = TextSearch("a fish");
+  request.reranker = kOtherReranker;
+  const auto result = world.retriever.Search(request, world.Call());
+  REQUIRE(result.ok());
+  CHECK(result->reranker == kOtherReranker);
+  CHECK(result->combination.kind == CombinationKind::kAddLambda);
+  CHECK(Ids(result->hits) == Referee(world.pictures, "a fish", 10, 20, result->combination));
+  for (const RerankRequest& sent : world.reranker->requests()) {
+    CHECK(sent.reranker == kOtherReranker);
+  }
+}
+
+TEST_CASE("without a name the default reranks, and the answer says which that is") {
+  World world;
+  const auto result = world.retriever.Search(TextSearch("a fish"), world.Call());
+  REQUIRE(result.ok());
+  CHECK(result->reranker == kDefaultReranker);
+  CHECK(world.reranker->requests().front().reranker.empty());
+}
+
+TEST_CASE("features of an uploaded image are made for the reranker that was named") {
+  World world;
+  SearchRequest request;
+  request.query = ImageQuery{"image-x"};
+  request.reranker = kOtherReranker;
+  const auto result = world.retriever.Search(request, world.Call());
+  REQUIRE(result.ok());
+  CHECK(world.encoder->last_request().want_features);
+  CHECK(world.encoder->last_request().reranker == kOtherReranker);
+  CHECK(world.reranker->requests().front().reranker == kOtherReranker);
+}
+
+TEST_CASE("an answer that nothing reranked names no reranker") {
+  World world;
+  SearchRequest request = TextSearch("a fish");
+  request.reranker = kOtherReranker;
+  request.depth = 0;
+  auto result = world.retriever.Search(request, world.Call());
+  REQUIRE(result.ok());
+  CHECK(result->reranker.empty());
+  request.depth = 20;
+  request.index = "words";
+  result = world.retriever.Search(request, world.Call());
+  REQUIRE(result.ok());
+  CHECK(result->rerank == RerankOutcome::kNotApplicable);
+  CHECK(result->reranker.empty());
+}
+
+TEST_CASE("a reranker that the pinned generation lacks is refused with those it has") {
+  World world;
+  SearchRequest request = TextSearch("a fish");
+  request.reranker = "finest";
+  absl::Status status = world.retriever.Search(request, world.Call()).status();
+  CHECK(absl::IsInvalidArgument(status));
+  REQUIRE(GetReason(status).has_value());
+  CHECK(GetReason(status)->reason == "UNKNOWN_RERANKER");
+  CHECK(std::string(status.message()).find("default, other") != std::string::npos);
+  CHECK(world.encoder->behaviour().calls() == 0);
+
+  // Also when nothing would be reranked, and by a generation that cannot rerank.
+  request.depth = 0;
+  CHECK(absl::IsInvalidArgument(world.retriever.Search(request, world.Call()).status()));
+  GenerationInfo info = *world.pictures.info();
+  info.rerankers.clear();
+  world.catalog.Set(std::make_shared<GenerationInfo>(info));
+  request.reranker = kOtherReranker;
+  CHECK(absl::IsInvalidArgument(world.retriever.Search(request, world.Call()).status()));
+}
+
+TEST_CASE("the generation that a request is pinned to decides which rerankers there are") {
+  World world;
+  SearchRequest request = TextSearch("a fish");
+  request.reranker = kOtherReranker;
+  request.top_k = 5;
+  const auto first = world.retriever.Search(request, world.Call());
+  REQUIRE(first.ok());
+  GenerationInfo next = *world.pictures.info();
+  next.ref.generation = "generation-8";
+  next.rerankers.pop_back();
+  world.catalog.Set(std::make_shared<GenerationInfo>(next));
+  CHECK(absl::IsInvalidArgument(world.retriever.Search(request, world.Call()).status()));
+  // A further page stays with the generation that has it.
+  request.page_token = first->next_page_token;
+  const auto second = world.retriever.Search(request, world.Call());
+  INFO(second.status());
+  REQUIRE(second.ok());
+  CHECK(second->reranker == kOtherReranker);
 }
 
 TEST_CASE("a request stays with its generation when another is published meanwhile") {

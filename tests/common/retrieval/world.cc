@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/bundle/rerankers.h"
 
 namespace sightline {
 namespace {
@@ -36,7 +37,8 @@ GenerationInfo MakeInfo(absl::string_view index, IndexContent content, int shard
   info.dimension = kDimension;
   info.shard_count = shards;
   info.encoder_model = "encoder-1";
-  info.reranker_model = kCrossEncoder;
+  info.rerankers = {{kDefaultReranker, kCrossEncoder, {}},
+                    {kOtherReranker, "cross-encoder-2", {CombinationKind::kAddLambda, 0.5f}}};
   return info;
 }
 

@@ -22,6 +22,8 @@ namespace sightline {
 inline constexpr int kDimension = 8;
 inline constexpr char kSpace[] = "space-1";
 inline constexpr char kCrossEncoder[] = "cross-encoder-1";
+// The second reranker of both indexes, which declares add_lambda:0.5.
+inline constexpr char kOtherReranker[] = "other";
 
 // Numbers that depend on `name` alone, in [-1, 1].
 std::vector<float> EmbeddingOf(absl::string_view name);

@@ -88,7 +88,8 @@ check_answers: false
 arrivals: {kind: ramp, rate: 1, end_rate: 50}
 mix:
   - {name: words, kind: text, weight: 2.5, index: images, queries: a.txt, distinct: 3,
-     top_k: [{value: 5, weight: 3}, {value: 50}], depth: [{value: 0}], deadline: 250ms}
+     top_k: [{value: 5, weight: 3}, {value: 50}], depth: [{value: 0}], reranker: fine,
+     deadline: 250ms}
   - {kind: image, queries: /pictures}
   - {kind: item, index: captions}
 slo:
@@ -128,6 +129,7 @@ faults:
   REQUIRE(words.top_k[1].value == 50);
   REQUIRE(words.depth.size() == 1);
   REQUIRE(words.depth[0].value == 0);
+  REQUIRE(words.reranker == "fine");
   REQUIRE(words.deadline == absl::Milliseconds(250));
   REQUIRE(scenario->mix[1].kind == QueryKind::kImage);
   REQUIRE(scenario->mix[1].queries == "/pictures");

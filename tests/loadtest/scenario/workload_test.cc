@@ -61,6 +61,7 @@ TEST_CASE("a request has everything that its entry says") {
   MixEntry entry = TextEntry("words", 1);
   entry.top_k = {{7, 1}};
   entry.depth = {{0, 1}};
+  entry.reranker = "fine";
   entry.deadline = absl::Milliseconds(250);
   scenario.mix = {entry};
   const Workload workload = Create(scenario, {{{"a red fish", {"fish", "koi"}}}});
@@ -70,6 +71,7 @@ TEST_CASE("a request has everything that its entry says") {
   REQUIRE(TextOf(planned) == "a red fish");
   REQUIRE(planned.request.top_k == 7);
   REQUIRE(planned.request.depth == 0);
+  REQUIRE(planned.request.reranker == "fine");
   REQUIRE_FALSE(planned.request.combination);
   REQUIRE(planned.deadline == absl::Milliseconds(250));
   REQUIRE(planned.kind == 0);

@@ -124,6 +124,35 @@ extra: 1
                Catch::Contains("must differ from images_index"));
 }
 
+TEST_CASE("rerankers are one or a list, and the one without a name is the default") {
+  const std::string a(64, 'a'), b(64, 'b'), c(64, 'c');
+  const auto read = [](const std::string& more) {
+    return Read(absl::StrCat("store: /s\nmodel: ", Model(), "\ncorpora: [{kind: stamps}]\n", more));
+  };
+  using Rerankers = std::vector<NamedReranker>;
+  REQUIRE(read("")->rerankers.empty());
+  REQUIRE(read("reranker: " + a)->rerankers == Rerankers{{"default", a}});
+  REQUIRE(read("reranker: fine=" + a)->rerankers == Rerankers{{"fine", a}});
+  REQUIRE(read(absl::StrCat("rerankers: [x=", a, ", ", b, ", y=", c, "]"))->rerankers ==
+          Rerankers{{"default", b}, {"x", a}, {"y", c}});
+  REQUIRE(read(absl::StrCat("rerankers: [x=", a, ", y=", b, "]"))->rerankers ==
+          Rerankers{{"x", a}, {"y", b}});
+  for (const auto& [more, problem] : std::vector<std::pair<std::string, std::string>>{
+           {absl::StrCat("reranker: ", a, "\nrerankers: [x=", b, "]"), "excludes reranker"},
+           {absl::StrCat("rerankers: [", a, ", ", b, "]"), "there twice"},
+           {absl::StrCat("rerankers: [x=", a, ", y=", a, "]"), "another name already"},
+           {absl::StrCat("rerankers: [X=", a, "]"), "must be named"},
+           {"rerankers: [x=short]", "64 lower-case hex digits"}}) {
+    const absl::Status status = read(more).status();
+    REQUIRE(absl::IsInvalidArgument(status));
+    REQUIRE_THAT(std::string(status.message()), Catch::Contains(problem));
+  }
+  const auto flags = ParseCorpusEncoderFlags({"--store=/s", "--model=" + Model(), "--corpus=stamps",
+                                              "--reranker", a, "--reranker=x=" + b});
+  REQUIRE(flags.ok());
+  REQUIRE(Read(flags->yaml)->rerankers == Rerankers{{"default", a}, {"x", b}});
+}
+
 TEST_CASE("a worker's number is its pod's completion index, unless it is given") {
   const std::string job =
       absl::StrCat("store: /s\nmodel: ", Model(), "\ncorpora: [{kind: stamps}]\n");

@@ -12,6 +12,8 @@
 #include "common/base/files.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/publication.h"
+#include "common/bundle/rerankers.h"
+#include "common/bundle/verify.h"
 #include "services/corpus_encoder/work_lock.h"
 #include "tests/services/corpus_encoder/fake_corpus.h"
 #include "tests/services/corpus_encoder/fake_model.h"
@@ -320,6 +322,31 @@ TEST_CASE("the embeddings and features of every item are those that the model ga
     }
   }
   REQUIRE(seen == 30);
+}
+
+TEST_CASE("a generation carries the features of every reranker, by name") {
+  TempDir store;
+  TestDecoders decoders;
+  const auto summary =
+      RunTestJob(Options(store), Corpus(20), decoders.pool(), {}, CallContext::Unbounded(), {},
+                 {TestReranker("default", 'b'), TestReranker("fine", 'c')});
+  INFO(summary.status());
+  REQUIRE(summary.ok());
+  for (const char* index : {"images", "captions"}) {
+    const auto manifest = ReadGenerationManifest(store.path(), index, summary->generation);
+    REQUIRE(manifest.ok());
+    REQUIRE(RerankersOf(*manifest) == std::vector<NamedReranker>{{"default", std::string(64, 'b')},
+                                                                 {"fine", std::string(64, 'c')}});
+    REQUIRE(VerifyGeneration(store.path(), *manifest, {}).ok());
+  }
+  // What a reranker is called is part of the generation, though not of its features.
+  const auto renamed =
+      RunTestJob(Options(store), Corpus(20), decoders.pool(), {}, CallContext::Unbounded(), {},
+                 {TestReranker("default", 'b'), TestReranker("finer", 'c')});
+  REQUIRE(renamed.ok());
+  REQUIRE(renamed->generation != summary->generation);
+  REQUIRE(renamed->encoded_image_count == 0);
+  REQUIRE(renamed->carried_image_count == 20);
 }
 
 TEST_CASE("two jobs do not work on one index at a time") {

@@ -44,7 +44,7 @@ struct Corpus {
         tensor.rows = 1024;
         tensor.columns = kFeatureBytes / 1024;
         tensor.bytes = std::string(kFeatureBytes, static_cast<char>(result.images.size()));
-        row.features.tensors = {tensor};
+        row.features = {{{tensor}}};
         result.images.push_back(row);
       }
       REQUIRE(WriteUnitFile(UnitFilePath(work_directory, units.back().hash), units.back().hash,
@@ -64,7 +64,8 @@ GenerationSpec Spec(const TempDir& store, const Corpus& corpus) {
   spec.embedding.set_dimension(kDimension);
   spec.embedding.set_metric(bundle::v1::EmbeddingSpec::COSINE);
   spec.embedding.set_space(std::string(64, 'a'));
-  spec.encoder_model = spec.reranker_model = std::string(64, 'a');
+  spec.encoder_model = std::string(64, 'a');
+  spec.rerankers = {{kDefaultReranker, spec.encoder_model}};
   spec.content = "c";
   spec.sources.item_kind = bundle::v1::IMAGE;
   spec.sources.units = corpus.units;

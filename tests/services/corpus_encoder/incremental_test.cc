@@ -142,6 +142,32 @@ TEST_CASE("a base of another model is left alone, or refused when it was asked f
   REQUIRE_THAT(std::string(refused.message()), Catch::Contains("has the encoder aaa"));
 }
 
+TEST_CASE("what is carried over brings the features of every reranker along") {
+  TempDir store, full;
+  TestDecoders decoders;
+  const auto run = [&](const TempDir& at, const FakeCorpus& corpus,
+                       std::vector<CorpusModels::Reranker> rerankers) {
+    return RunTestJob(TestJobOptions(at.path()), corpus, decoders.pool(), {},
+                      CallContext::Unbounded(), {}, std::move(rerankers));
+  };
+  const auto both = [] {
+    return std::vector<CorpusModels::Reranker>{TestReranker("default", 'b'),
+                                               TestReranker("fine", 'c')};
+  };
+  REQUIRE(run(store, Before(), both()).ok());
+  const auto second = run(store, After(), both());
+  REQUIRE(second.ok());
+  REQUIRE(second->carried_image_count == 77);
+  const auto whole = run(full, After(), both());
+  REQUIRE(whole.ok());
+  REQUIRE(FilesOf(store, second->generation) == FilesOf(full, whole->generation));
+
+  // Another set of rerankers has features that the base lacks.
+  const auto one = run(store, After(), {TestReranker("default", 'b')});
+  REQUIRE(one.ok());
+  REQUIRE(one->carried_image_count == 0);
+}
+
 // Flips a bit that only the checksums see.
 void Damage(const TempDir& store, const std::string& generation) {
   const std::string path = store.path() + "/indexes/images/generations/" + generation +

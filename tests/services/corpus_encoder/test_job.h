@@ -5,6 +5,8 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "common/base/files.h"
@@ -26,16 +28,24 @@ inline CorpusEncoderOptions TestJobOptions(const std::string& store) {
   return options;
 }
 
-inline absl::StatusOr<EncodeSummary> RunTestJob(const CorpusEncoderOptions& options,
-                                                const FakeCorpus& corpus, DecoderPool* decoders,
-                                                const FakeModelBehavior& behavior = {},
-                                                const CallContext& call = CallContext::Unbounded(),
-                                                const Progress::Options& progress_options = {}) {
+inline absl::StatusOr<EncodeSummary> RunTestJob(
+    const CorpusEncoderOptions& options, const FakeCorpus& corpus, DecoderPool* decoders,
+    const FakeModelBehavior& behavior = {}, const CallContext& call = CallContext::Unbounded(),
+    const Progress::Options& progress_options = {},
+    std::vector<CorpusModels::Reranker> rerankers = {}) {
   Progress progress(progress_options, call.clock());
-  CorpusEncoderJob job(options, Corpora(corpus),
-                       MakeCorpusModels(std::make_shared<FakeModel>(behavior), nullptr),
-                       FakeModel::Embedding(), decoders, call.clock(), &progress);
+  CorpusEncoderJob job(
+      options, Corpora(corpus),
+      MakeCorpusModels(std::make_shared<FakeModel>(behavior), std::move(rerankers)),
+      FakeModel::Embedding(), decoders, call.clock(), &progress);
   return job.Run(call);
+}
+
+// Rerankers of models that a test has no other use for: "<name>" of the letter's id.
+inline CorpusModels::Reranker TestReranker(const std::string& name, char letter) {
+  FakeModelBehavior behavior;
+  behavior.id = std::string(64, letter);
+  return {name, std::make_shared<FakeModel>(behavior)};
 }
 
 // Everything that is published in `store`, by path; without what a run that was killed

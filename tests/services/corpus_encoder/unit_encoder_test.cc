@@ -31,7 +31,7 @@ struct Sample {
     return pictures;
   }
   absl::StatusOr<UnitResult> Encode(const FakeModelBehavior& behavior) const {
-    return EncodeBy(MakeCorpusModels(std::make_shared<FakeModel>(behavior), nullptr));
+    return EncodeBy(MakeCorpusModels(std::make_shared<FakeModel>(behavior), {}));
   }
   absl::StatusOr<UnitResult> EncodeBy(const CorpusModels& models) const {
     return EncodeUnit(models, unit, Decoded(), "en", CallContext::Unbounded());
@@ -45,7 +45,7 @@ TEST_CASE("pictures and their captions are encoded, bad ones take their captions
   REQUIRE(result.ok());
   REQUIRE(result->images.size() == 3);
   REQUIRE(result->images[0].embedding.size() == 4);
-  REQUIRE(result->images[0].features.tensors[0].name == "rows");
+  REQUIRE(result->images[0].features[0].tensors[0].name == "rows");
   REQUIRE(result->images[1].rejected == "broken");
   REQUIRE(result->images[1].embedding.empty());
   REQUIRE(result->images[2].item_id == "c");
@@ -54,7 +54,7 @@ TEST_CASE("pictures and their captions are encoded, bad ones take their captions
   REQUIRE(result->captions.size() == 2);
   REQUIRE(result->captions[0].item_id == "a#en-1");
   REQUIRE(result->captions[0].embedding == std::vector<float>{3, 4, 0, 0});
-  REQUIRE(result->captions[0].features.tensors[0].name == "ids");
+  REQUIRE(result->captions[0].features[0].tensors[0].name == "ids");
   REQUIRE(result->captions[1].item_id == "a#en-2");
   REQUIRE(result->captions[1].rejected == "caption: no token in it");
 }
@@ -64,8 +64,8 @@ TEST_CASE("without a cross-encoder there are no features") {
   behavior.cross_encoder = false;
   const auto result = Sample().Encode(behavior);
   REQUIRE(result.ok());
-  REQUIRE(result->images[0].features.tensors.empty());
-  REQUIRE(result->captions[0].features.tensors.empty());
+  REQUIRE(result->images[0].features.empty());
+  REQUIRE(result->captions[0].features.empty());
 }
 
 TEST_CASE("an embedding with NaN, with infinity or of zeros costs its picture, with captions") {
@@ -79,7 +79,7 @@ TEST_CASE("an embedding with NaN, with infinity or of zeros costs its picture, w
     REQUIRE(result.ok());
     REQUIRE_THAT(result->images[0].rejected, Catch::Contains(reasons[i]));
     REQUIRE(result->images[0].embedding.empty());
-    REQUIRE(result->images[0].features.tensors.empty());
+    REQUIRE(result->images[0].features.empty());
     REQUIRE(result->images[1].rejected == "broken");
     REQUIRE(result->captions.empty());
   }
@@ -93,7 +93,7 @@ TEST_CASE("a caption with a bad embedding is rejected alone") {
   REQUIRE(result.ok());
   REQUIRE(result->images[0].rejected.empty());
   REQUIRE_THAT(result->captions[0].rejected, Catch::Contains("all zero"));
-  REQUIRE(result->captions[0].features.tensors.empty());
+  REQUIRE(result->captions[0].features.empty());
   REQUIRE(result->captions[1].rejected.empty());
 }
 
@@ -103,28 +103,58 @@ TEST_CASE("a reranker of its own sees pictures as decoded for it and makes all f
   other.id = std::string(64, 'b');
   const auto encoder = std::make_shared<FakeModel>(plain);
   const auto reranker = std::make_shared<FakeModel>(other);
-  const auto alone = Sample().EncodeBy(MakeCorpusModels(encoder, nullptr));
-  const auto both = Sample().EncodeBy(MakeCorpusModels(encoder, reranker));
-  const auto swapped = Sample().EncodeBy(MakeCorpusModels(reranker, nullptr));
+  const auto alone = Sample().EncodeBy(MakeCorpusModels(encoder, {}));
+  const auto both = Sample().EncodeBy(MakeCorpusModels(encoder, {{"default", reranker}}));
+  const auto swapped = Sample().EncodeBy(MakeCorpusModels(reranker, {}));
   REQUIRE(alone.ok());
   REQUIRE(both.ok());
   REQUIRE(swapped.ok());
   REQUIRE(both->images[0].embedding == alone->images[0].embedding);
   REQUIRE(both->captions[0].embedding == alone->captions[0].embedding);
-  REQUIRE(both->captions[0].features.tensors.size() == 1);
-  REQUIRE(both->images[0].features.tensors.size() == 1);
+  REQUIRE(both->captions[0].features[0].tensors.size() == 1);
+  REQUIRE(both->images[0].features[0].tensors.size() == 1);
   // Of the second picture's mean colour, not of the encoder's.
-  REQUIRE(both->images[0].features.tensors[0].bytes !=
-          swapped->images[0].features.tensors[0].bytes);
+  REQUIRE(both->images[0].features[0].tensors[0].bytes !=
+          swapped->images[0].features[0].tensors[0].bytes);
   REQUIRE(both->images[1].rejected == "broken");
   REQUIRE(reranker->encoded_pictures() == 2);  // by the swapped run alone
+}
+
+TEST_CASE("each reranker's features are made, from pictures as decoded for it") {
+  FakeModelBehavior second, third;
+  second.id = std::string(64, 'b');
+  third.id = std::string(64, 'c');
+  const auto encoder = std::make_shared<FakeModel>();
+  const CorpusModels models =
+      MakeCorpusModels(encoder, {{"fast", std::make_shared<FakeModel>(second)},
+                                 {"own", encoder},
+                                 {"fine", std::make_shared<FakeModel>(third)}});
+  REQUIRE(models.extractors().size() == 3);
+  Sample sample;
+  std::vector<DecodedPicture> decoded = sample.Decoded();
+  for (DecodedPicture& picture : decoded) {
+    if (picture.problem.empty()) picture.pixels.push_back(Gradient(16, 16));
+  }
+  const auto result =
+      EncodeUnit(models, sample.unit, std::move(decoded), "en", CallContext::Unbounded());
+  REQUIRE(result.ok());
+  const auto own = sample.EncodeBy(MakeCorpusModels(encoder, {}));
+  const UnitRow& image = result->images[0];
+  REQUIRE(image.features.size() == 3);
+  const auto rows = [](const ItemFeatures& features) { return features.Find("rows")->bytes; };
+  REQUIRE(rows(image.features[1]) == rows(own->images[0].features[0]));
+  REQUIRE(rows(image.features[0]) != rows(image.features[1]));
+  REQUIRE(rows(image.features[2]) != rows(image.features[0]));
+  REQUIRE(result->captions[0].features.size() == 3);
+  REQUIRE(result->images[1].features.empty());
+  REQUIRE(result->captions[1].features.empty());
 }
 
 TEST_CASE("a caption that only the reranker's tokenizer refuses is rejected alone") {
   FakeModelBehavior other;
   other.refused = "fish";
-  const auto result = Sample().EncodeBy(
-      MakeCorpusModels(std::make_shared<FakeModel>(), std::make_shared<FakeModel>(other)));
+  const auto result = Sample().EncodeBy(MakeCorpusModels(
+      std::make_shared<FakeModel>(), {{"default", std::make_shared<FakeModel>(other)}}));
   REQUIRE(result.ok());
   REQUIRE(result->captions.size() == 2);
   REQUIRE(result->captions[0].rejected == "caption: no token in it");
@@ -135,7 +165,8 @@ TEST_CASE("a caption that only the reranker's tokenizer refuses is rejected alon
 TEST_CASE("models that lack a part are refused before any work") {
   const auto check = [](const FakeModelBehavior& encoder, const FakeModelBehavior& reranker) {
     const absl::Status status = CheckModelsForCorpus(MakeCorpusModels(
-        std::make_shared<FakeModel>(encoder), std::make_shared<FakeModel>(reranker)));
+        std::make_shared<FakeModel>(encoder),
+        {{"fine", std::make_shared<FakeModel>()}, {"bad", std::make_shared<FakeModel>(reranker)}}));
     REQUIRE((status.ok() || absl::IsFailedPrecondition(status)));
     return std::string(status.message());
   };
@@ -151,10 +182,10 @@ TEST_CASE("models that lack a part are refused before any work") {
   REQUIRE_THAT(check(whole, no_cross), Catch::Contains("no cross-encoder"));
   REQUIRE_THAT(check(whole, no_extractor), Catch::Contains("no region extractor"));
   const auto same = std::make_shared<FakeModel>(no_cross);
-  REQUIRE_FALSE(CheckModelsForCorpus(MakeCorpusModels(same, same)).ok());  // it was asked for
+  REQUIRE_FALSE(
+      CheckModelsForCorpus(MakeCorpusModels(same, {{"default", same}})).ok());  // it was asked for
   // Without a reranker there is nothing to lack.
-  REQUIRE(
-      CheckModelsForCorpus(MakeCorpusModels(std::make_shared<FakeModel>(no_cross), nullptr)).ok());
+  REQUIRE(CheckModelsForCorpus(MakeCorpusModels(std::make_shared<FakeModel>(no_cross), {})).ok());
 }
 
 }  // namespace

@@ -22,7 +22,10 @@ UnitRow Row(const std::string& id, float first, int64_t tensor_rows) {
   tensor.rows = tensor_rows;
   tensor.columns = 2;
   tensor.bytes = std::string(static_cast<size_t>(tensor_rows) * 4, static_cast<char>(first));
-  row.features.tensors = {tensor};
+  FeatureTensor second = tensor;
+  second.name = "of_the_second";
+  second.bytes.assign(second.bytes.size(), 's');
+  row.features = {{{tensor}}, {{second}}};
   return row;
 }
 
@@ -49,7 +52,7 @@ absl::StatusOr<UnitResult> ReadUnitFile(const std::string& path, const char* has
       if (row.rejected.empty()) {
         const auto embedding = (*file)->embedding(row);
         to.embedding.assign(embedding.begin(), embedding.end());
-        to.features = (*file)->features(row);
+        to.features = {(*file)->features(row, 0), (*file)->features(row, 1)};
       }
       copies.push_back(to);
     }
@@ -85,12 +88,16 @@ TEST_CASE("a unit comes back as it was written") {
   REQUIRE(result->images[0].embedding == std::vector<float>{1, 2, 3});
   REQUIRE(result->images[1].rejected == "truncated at \"byte\" 7");
   REQUIRE(result->images[1].embedding.empty());
-  REQUIRE(result->images[2].features.tensors[0].rows == 0);
+  REQUIRE(result->images[2].features.at(0).tensors[0].rows == 0);
   REQUIRE(result->captions.size() == 1);
-  const FeatureTensor& tensor = result->captions[0].features.tensors.at(0);
+  const FeatureTensor& tensor = result->captions[0].features.at(0).tensors.at(0);
   REQUIRE(tensor.name == "rows");
   REQUIRE(tensor.dtype == Dtype::kFloat16);
   REQUIRE(tensor.bytes == std::string(16, 9));
+  REQUIRE(result->captions[0].features[0].tensors.size() == 1);
+  REQUIRE(result->captions[0].features[1].tensors.size() == 1);
+  REQUIRE(result->captions[0].features[1].tensors[0].name == "of_the_second");
+  REQUIRE(result->captions[0].features[1].tensors[0].bytes == std::string(16, 's'));
 }
 
 TEST_CASE("equal units are equal files, an empty one too") {

@@ -92,7 +92,15 @@ TEST_CASE("all that a result depends on is in the hash, and nothing else") {
     return Hashes(pictures, context) != original;
   };
   REQUIRE(with([](UnitContext& c) { c.encoder = "n"; }));
-  REQUIRE(with([](UnitContext& c) { c.reranker = "n"; }));
+  REQUIRE(with([](UnitContext& c) { c.rerankers = {{"a", "n"}}; }));
+  const auto hashes_by = [&](std::vector<NamedReranker> rerankers) {
+    UnitContext context = Context();
+    context.rerankers = std::move(rerankers);
+    return Hashes(pictures, context);
+  };
+  REQUIRE(hashes_by({{"a", "n"}, {"b", "m"}}) != hashes_by({{"a", "n"}}));
+  REQUIRE(hashes_by({{"a", "n"}, {"b", "m"}}) != hashes_by({{"a", "m"}, {"b", "n"}}));
+  REQUIRE(hashes_by({{"a", "n"}}) == hashes_by({{"b", "n"}}));  // features have no name
   REQUIRE(with([](UnitContext& c) { c.deterministic = true; }));
   REQUIRE(with([](UnitContext& c) { c.limits.max_pixels = 7; }));
   REQUIRE(with([](UnitContext& c) { c.max_decode_time = absl::Seconds(7); }));

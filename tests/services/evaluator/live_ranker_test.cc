@@ -14,6 +14,8 @@ LiveRankerOptions Options() {
   LiveRankerOptions options;
   options.images = {"images", "g7", "space"};
   options.captions = {"captions", "g7", "space"};
+  options.image_reranker = "fine";
+  options.caption_reranker = "finer";
   options.parallel = 3;
   return options;
 }
@@ -59,6 +61,7 @@ TEST_CASE("every query is asked with every method, and answers keep their places
   }
   REQUIRE(client.requests().size() == 80);
   REQUIRE(client.requests()[0].index == "images");
+  REQUIRE(client.requests()[0].reranker == "fine");
   REQUIRE_FALSE(client.requests()[0].want_records);
 }
 
@@ -67,6 +70,7 @@ TEST_CASE("stored pictures ask the captions") {
   const auto rankings = RankWith(client, Direction::kImageToText, 1, {Method()});
   REQUIRE((*rankings)[0][0][0].item_id == "images picture-0 top 50 depth 0");
   REQUIRE(client.requests()[0].index == "captions");
+  REQUIRE(client.requests()[0].reranker == "finer");
 }
 
 TEST_CASE("a busy fleet and a degraded answer are asked again, thrice in all") {

@@ -20,8 +20,8 @@ MethodResult Result(int depth, const Combination& combination, double share) {
 MeasureReport Report() {
   MeasureReport report;
   const Combination declared = {CombinationKind::kNormAddLambda, 0.3f};
-  report.images = {"images", "g1", 10257, "encoder", "reranker", declared};
-  report.captions = {"captions", "g1", 9965, "encoder", "", absl::nullopt};
+  report.images = {"images", "g1", 10257, "encoder", "model", "fine", declared};
+  report.captions = {"captions", "g1", 9965, "encoder", "", "", absl::nullopt};
   report.language = "en";
   report.depths = {20};
   report.measurements.push_back(
@@ -61,6 +61,8 @@ TEST_CASE("JSON has everything, as fractions") {
   REQUIRE(json["mode"] == "in_process");
   REQUIRE(json["images"]["generation"] == "g1");
   REQUIRE(json["images"]["declared"]["lambda"] == 0.3);
+  REQUIRE(json["images"]["reranker_model"] == "model");
+  REQUIRE(json["images"]["reranker"] == "fine");
   REQUIRE(json["captions"]["reranker_model"] == "");
   REQUIRE_FALSE(json["captions"].contains("declared"));
   REQUIRE(json["settings"]["list_length"] == 50);

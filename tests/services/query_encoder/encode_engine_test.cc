@@ -25,8 +25,8 @@ struct Rig {
       : model(std::make_shared<FakeServingModel>(parts)) {
     EncoderGeneration held;
     held.encoder = model;
-    if (with_reranker) held.reranker = model;
-    if (other_reranker != nullptr) held.reranker = other_reranker;
+    if (with_reranker) held.rerankers.push_back({"own", model});
+    if (other_reranker != nullptr) held.rerankers.push_back({"other", other_reranker});
     bundle::v1::GenerationManifest manifest;
     manifest.set_index("images");
     manifest.set_generation("g1");
@@ -234,8 +234,11 @@ TEST_CASE("a reranker of its own looks at a picture with its own eyes") {
   Rig rig({}, {}, true, reranker);
   const std::vector<EncodableQuery> queries = {ImageQuery{EncodePng(PictureOf(0x102030, 40, 30))},
                                                RegionsQuery{ImageOf({7})}};
-  const Answer answer = rig.Encode(rig.Request(queries, /*want_features=*/true));
+  EncodeRequest request = rig.Request(queries, /*want_features=*/true);
+  request.reranker = "other";
+  const Answer answer = rig.Encode(request);
   CHECK(RowOf(answer) == EmbeddingOf({0x102030}));
+  CHECK(answer->reranker == "other");
   CHECK(answer->features[0].Find("regions")->bytes == ImageFeaturesOf({0x1020cf}).tensors[0].bytes);
   CHECK(answer->features[1].Find("regions")->bytes == ImageFeaturesOf({7}).tensors[0].bytes);
   CHECK(rig.model->extracted_widths() == std::vector<int>{1});
@@ -244,6 +247,29 @@ TEST_CASE("a reranker of its own looks at a picture with its own eyes") {
   // Who wants no features does not pay for them.
   CHECK(RowOf(rig.Encode(rig.Request({queries[0]}))) == EmbeddingOf({0x102030}));
   CHECK(reranker->extracted_widths().size() == 1);
+}
+
+TEST_CASE("features are made for the reranker that is named, and without a name for the first") {
+  FakeServingModelOptions parts;
+  parts.tint = 0xff;
+  const auto other = std::make_shared<FakeServingModel>(parts);
+  Rig rig({}, {}, true, other);
+  EncodeRequest request =
+      rig.Request({ImageQuery{EncodePng(PictureOf(0x102030, 4, 3))}}, /*want_features=*/true);
+  const auto bytes = [&] { return rig.Encode(request)->features[0].Find("regions")->bytes; };
+  CHECK(bytes() == ImageFeaturesOf({0x102030}).tensors[0].bytes);
+  CHECK(rig.Encode(request)->reranker == "own");
+  request.reranker = "other";
+  CHECK(bytes() == ImageFeaturesOf({0x1020cf}).tensors[0].bytes);
+  request.reranker = "own";
+  CHECK(bytes() == ImageFeaturesOf({0x102030}).tensors[0].bytes);
+  request.reranker = "third";
+  const absl::Status status = rig.Encode(request).status();
+  CHECK(absl::IsInvalidArgument(status));
+  CHECK(std::string(status.message()).find("own, other") != std::string::npos);
+  // Who wants no features may name anybody.
+  request.want_features = false;
+  CHECK(rig.Encode(request).ok());
 }
 
 TEST_CASE("pictures, regions and a bad image share a batch; only the bad one fails") {

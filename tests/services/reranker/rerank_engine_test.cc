@@ -20,20 +20,30 @@ namespace {
 
 using Scored = absl::StatusOr<RerankResponse>;
 
-// Images in two shards and captions in one, of one model.
+// Another reranker, which scores everything the other way round.
+std::shared_ptr<FakeServingModel> Fine() {
+  FakeServingModelOptions options;
+  options.id = std::string(64, 'b');
+  options.contrary = true;
+  return std::make_shared<FakeServingModel>(options);
+}
+
+// Images in two shards, for two rerankers, and captions in one.
 struct Rig {
   explicit Rig(RerankEngineOptions options = {})
-      : images(WriteWordIndex(dir.path(), "images", false, 2, MakeWordItems("images", 20))),
+      : images(WriteWordIndex(dir.path(), "images", false, 2, MakeWordItems("images", 20), {}, "g1",
+                              {{"fine", fine->id()}})),
         captions(WriteWordIndex(dir.path(), "captions", true, 1, MakeWordItems("captions", 9))) {
-    PutReady<RerankGeneration>(&generations, images.manifest, OpenForRerank(images, model, {0, 1}));
+    PutReady<RerankGeneration>(&generations, images.manifest,
+                               OpenForRerank(images, {model, fine}, {0, 1}));
     PutReady<RerankGeneration>(&generations, captions.manifest,
-                               OpenForRerank(captions, model, {0}));
+                               OpenForRerank(captions, {model}, {0}));
     generations.table()->SetComplete();
     engine = std::make_unique<RerankEngine>(options, &generations, &clock);
   }
 
   RerankRequest Texts(const std::string& query, std::vector<RerankSide> candidates) const {
-    return {images.ref(), /*query_is_text=*/true, TextQuery{query}, std::move(candidates)};
+    return {images.ref(), /*query_is_text=*/true, TextQuery{query}, std::move(candidates), ""};
   }
   CallContext Call(absl::Duration within = absl::Seconds(10)) {
     return CallContext(&clock, clock.Now() + within);
@@ -53,6 +63,7 @@ struct Rig {
   TempDir dir;
   FakeClock clock;
   std::shared_ptr<FakeServingModel> model = std::make_shared<FakeServingModel>();
+  std::shared_ptr<FakeServingModel> fine = Fine();
   WordIndex images, captions;
   GenerationRegistry<RerankGeneration> generations{Clock::Real()};
   std::unique_ptr<RerankEngine> engine;
@@ -84,6 +95,47 @@ TEST_CASE("pairs of several requests share a batch, and each gets its own scores
         std::vector<float>{Score("bird", "c"), Score("bird", "d"), Score("bird", "a b")});
   CHECK(scored->score_kind == ScoreKind::kSigmoid);
   CHECK(rig.model->pair_batches() == std::vector<int>{1, 5});
+}
+
+TEST_CASE("pairs for two rerankers share a queue, and each gets the scores of its own") {
+  Rig rig;
+  Gate entered, release;
+  rig.model->HoldNextBatch(&entered, &release);
+  auto first = rig.Start(rig.Texts("first", {Image("x")}));
+  entered.Wait();
+  RerankRequest request = rig.Texts("red fish", {Image("a b"), StoredRef{rig.images.ref(), 1, 2}});
+  auto plain = rig.Start(request);
+  request.reranker = "fine";
+  auto fine = rig.Start(request);
+  rig.AwaitQueued(4);
+  release.Open();
+  CHECK(first->Get()->reranker == "default");
+  const Scored by_default = plain->Get(), by_fine = fine->Get();
+  REQUIRE(by_default.ok());
+  REQUIRE(by_fine.ok());
+  CHECK(by_fine->reranker == "fine");
+  CHECK(by_default->scores[0] == Score("red fish", "a b"));
+  CHECK(by_default->scores[1] == Score("red fish", rig.images.ItemsOf(1)[2].words));
+  for (int i = 0; i < 2; ++i) CHECK(by_fine->scores[i] == 1 - by_default->scores[i]);
+  CHECK(rig.model->pair_batches() == std::vector<int>{1, 2});
+  CHECK(rig.fine->pair_batches() == std::vector<int>{2});
+}
+
+TEST_CASE("a reranker of a name that there is not is refused with those there are") {
+  Rig rig;
+  RerankRequest request = rig.Texts("fish", {Image("a")});
+  request.reranker = "finest";
+  const absl::Status status = rig.Rerank(request).status();
+  CHECK(absl::IsInvalidArgument(status));
+  CHECK(GetReason(status)->reason == "UNKNOWN_RERANKER");
+  CHECK(std::string(status.message()).find("default, fine") != std::string::npos);
+}
+
+TEST_CASE("an item whose index has no features for the reranker is no caller's fault") {
+  Rig rig;
+  RerankRequest request = rig.Texts("fish", {StoredRef{rig.captions.ref(), 0, 1}});
+  request.reranker = "fine";
+  CHECK(absl::IsFailedPrecondition(rig.Rerank(request).status()));
 }
 
 TEST_CASE("a bad pair fails its own request only") {
@@ -166,7 +218,7 @@ TEST_CASE("a generation that is retrieval only says so") {
 TEST_CASE("features that are not held are refused with the reason") {
   Rig rig;
   PutReady<RerankGeneration>(&rig.generations, rig.images.manifest,
-                             OpenForRerank(rig.images, rig.model, {1}));
+                             OpenForRerank(rig.images, {rig.model, rig.fine}, {1}));
   const absl::Status missing =
       rig.Rerank(rig.Texts("fish", {StoredRef{rig.images.ref(), 0, 0}})).status();
   CHECK(absl::IsFailedPrecondition(missing));
@@ -184,10 +236,10 @@ TEST_CASE("features that are not held are refused with the reason") {
 TEST_CASE("features that another cross-encoder made are no use, and no missing item") {
   Rig rig;
   FakeServingModelOptions another;
-  another.id = std::string(64, 'b');
+  another.id = std::string(64, 'c');
   PutReady<RerankGeneration>(
       &rig.generations, rig.images.manifest,
-      OpenForRerank(rig.images, std::make_shared<FakeServingModel>(another), {0, 1}));
+      OpenForRerank(rig.images, {std::make_shared<FakeServingModel>(another), rig.fine}, {0, 1}));
   CHECK(absl::IsFailedPrecondition(
       rig.Rerank(rig.Texts("fish", {StoredRef{rig.images.ref(), 0, 0}})).status()));
 }

@@ -180,19 +180,25 @@ TEST_CASE("how scores combine is the reranker's word, whoever reports first") {
   Rig rig;
   StatusBoard& board = rig.board;
   GenerationStatus scored = Held("g1", 1, {});
-  scored.info.combination = {CombinationKind::kAddLambda, 0.25f};
+  scored.info.rerankers = {{"fast", "m", {CombinationKind::kAddLambda, 0.25f}},
+                           {"fine", "n", {CombinationKind::kNormAddLambda, 0.5f}}};
   GenerationStatus other = Held("g0", 1, {});
-  other.info.combination = {CombinationKind::kNormAddLambda, 0.75f};
+  other.info.rerankers = {{"fast", "m", {CombinationKind::kNormAddLambda, 0.75f}}};
   if (reranker_first) board.Report("r:1", Server("reranker", {other, scored}));
-  board.Report("s0:1", Search({Held("g1", 1, {0})}));
+  GenerationStatus searched = Held("g1", 1, {0});
+  searched.info.rerankers = {{"fast", "m", {}}, {"fine", "n", {}}};
+  board.Report("s0:1", Search({searched}));
   if (!reranker_first) {
-    CHECK((*board.Pin("images"))->combination.kind == CombinationKind::kReplace);
+    CHECK((*board.Pin("images"))->rerankers[0].combination.kind == CombinationKind::kReplace);
     board.Report("r:1", Server("reranker", {other, scored}));
   }
   const auto info = board.Pin("images");
   REQUIRE(info.ok());
-  CHECK((*info)->combination.kind == CombinationKind::kAddLambda);
-  CHECK((*info)->combination.lambda == 0.25f);
+  REQUIRE((*info)->rerankers.size() == 2);
+  CHECK((*info)->rerankers[0].combination.kind == CombinationKind::kAddLambda);
+  CHECK((*info)->rerankers[0].combination.lambda == 0.25f);
+  CHECK((*info)->rerankers[1].name == "fine");
+  CHECK((*info)->rerankers[1].combination.kind == CombinationKind::kNormAddLambda);
 }
 
 TEST_CASE("an unknown index and one that nobody has reported are told apart") {
@@ -280,7 +286,7 @@ TEST_CASE("the reranker is waited for only by generations that are reranked") {
   const bool is_reranked = GENERATE(true, false);
   Rig rig;
   GenerationStatus second = Held("g2", 2, {});
-  if (is_reranked) second.info.reranker_model = "model";
+  if (is_reranked) second.info.rerankers = {{"default", "model", {}}};
   ReportAll(&rig, {Held("g1", 1, {})});
   rig.board.Report("e:1", Server("query_encoder", {Held("g1", 1, {}), second}));
   second.held_shards = {0};
@@ -483,11 +489,12 @@ TEST_CASE("members that stay keep what they said, the others are forgotten") {
 TEST_CASE("how scores combine stays while rerankers are away") {
   Rig rig;
   GenerationStatus g1 = Held("g1", 1, {});
-  g1.info.combination = {CombinationKind::kAddLambda, 0.25f};
+  g1.info.rerankers = {{"default", "m", {CombinationKind::kAddLambda, 0.25f}}};
   ReportAll(&rig, {Held("g1", 1, {})});
   rig.board.Report("r:1", Server("reranker", {g1}));
   rig.board.Report("r:1", Server("reranker", {}));
-  CHECK((*rig.board.Pin("images"))->combination.kind == CombinationKind::kAddLambda);
+  CHECK((*rig.board.Pin("images"))->rerankers.at(0).combination.kind ==
+        CombinationKind::kAddLambda);
 }
 
 }  // namespace

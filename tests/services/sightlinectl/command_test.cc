@@ -60,6 +60,7 @@ class EchoRouter : public v1::Search::Service, public v1::Admin::Service {
   std::string next_page_token;
   v1::SearchItemsRequest asked;
   std::vector<int> depths;  // of every search; -1: left to the router
+  std::string scorer;       // the reranker that pairs were to be scored by
 
  private:
   grpc::Status SearchItems(grpc::ServerContext*, const v1::SearchItemsRequest* request,
@@ -78,8 +79,9 @@ class EchoRouter : public v1::Search::Service, public v1::Admin::Service {
     return grpc::Status::OK;
   }
 
-  grpc::Status ScorePairs(grpc::ServerContext*, const v1::ScorePairsRequest*,
+  grpc::Status ScorePairs(grpc::ServerContext*, const v1::ScorePairsRequest* request,
                           v1::ScorePairsResponse* response) override {
+    scorer = request->reranker();
     ScorePairsResult result;
     result.target = kTarget;
     result.scores = {{0.25f, 0.5f, 0.5f}};
@@ -167,8 +169,9 @@ TEST_CASE("combinations are read strictly") {
 
 TEST_CASE("a query is asked as typed and its hits are printed") {
   EchoRouter router;
-  const Ran ran = Run({"query", "a", "red fish", "--router", router.address(), "--index=pictures",
-                       "--top-k", "5", "--depth=0", "--combination", "add_lambda:0.25"});
+  const Ran ran =
+      Run({"query", "a", "red fish", "--router", router.address(), "--index=pictures", "--top-k",
+           "5", "--depth=0", "--combination", "add_lambda:0.25", "--reranker=fine"});
   INFO(ran.err);
   REQUIRE(ran.status == 0);
   REQUIRE(router.asked.query().text() == "a red fish");
@@ -177,6 +180,7 @@ TEST_CASE("a query is asked as typed and its hits are printed") {
   REQUIRE(router.asked.has_rerank_depth());
   REQUIRE(router.asked.rerank_depth() == 0);
   REQUIRE(router.asked.combination().lambda() == 0.25f);
+  REQUIRE(router.asked.reranker() == "fine");
   REQUIRE(ran.out ==
           "rank   score  stage      id           caption     path\n"
           "   1  0.0000  retrieved  stamps/fish  a red fish\n");
@@ -255,8 +259,9 @@ TEST_CASE("a score is printed first, so that a script can cut it off") {
   EchoRouter router;
   TempDir dir;
   REQUIRE(WriteFileAtomically(dir.File("a.png"), "picture").ok());
-  const Ran ran =
-      Run({"score", "fish", "--image", dir.File("a.png"), "--router", router.address()});
+  const Ran ran = Run({"score", "fish", "--image", dir.File("a.png"), "--router", router.address(),
+                       "--reranker", "fine"});
+  REQUIRE(router.scorer == "fine");
   REQUIRE(ran.status == 0);
   REQUIRE(absl::StartsWith(ran.out, "0.500000\n"));
 }
@@ -312,6 +317,17 @@ TEST_CASE("the status of a server is three tables") {
           "models\n"
           "  model         family  space         description\n"
           "  eeeeeeeeeeee  oscar   000000000000  small\n");
+}
+
+TEST_CASE("the rerankers of a generation are told, by name if there are several") {
+  GenerationStatus ready;
+  ready.state = GenerationState::kReady;
+  ready.info.ref = kTarget;
+  ready.info.rerankers = {{"default", std::string(64, 'f'), {}}};
+  const auto text = [&] { return FormatServer({"a:1", ServerStatus{"router", {ready}, {}, {}}}); };
+  REQUIRE(absl::StrContains(text(), "  ffffffffffff  -\n"));
+  ready.info.rerankers.push_back({"fine", std::string(64, '9'), {}});
+  REQUIRE(absl::StrContains(text(), "  default=ffffffffffff fine=999999999999  -\n"));
 }
 
 TEST_CASE("a vocabulary is made of text files, and damage in them has a line") {

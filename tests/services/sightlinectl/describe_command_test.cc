@@ -16,6 +16,7 @@
 #include "common/bundle/layout.h"
 #include "common/bundle/model_bundle.h"
 #include "common/bundle/publication.h"
+#include "common/bundle/rerankers.h"
 #include "common/bundle/safetensors.h"
 #include "tests/support/temp_dir.h"
 
@@ -147,7 +148,8 @@ TEST_CASE("verifying a bundle finds a replaced file") {
   REQUIRE(Describe(bundle.directory, verify).status().code() == absl::StatusCode::kDataLoss);
 }
 
-void WriteGeneration(const std::string& store, const std::string& name) {
+void WriteGeneration(const std::string& store, const std::string& name,
+                     const std::vector<NamedReranker>& rerankers = {}) {
   bundle::v1::GenerationManifest manifest;
   manifest.set_index("pictures");
   manifest.set_generation(name);
@@ -160,9 +162,13 @@ void WriteGeneration(const std::string& store, const std::string& name) {
   EncodedItem item;
   item.record.item_id = "fish";
   item.embedding = {0.6f, 0.8f};
+  item.features.resize(rerankers.size());
+  SetRerankers(rerankers, &manifest);
+  std::vector<std::string> models;
+  for (const NamedReranker& reranker : rerankers) models.push_back(reranker.model);
   const std::string directory = GenerationDirectory(store, "pictures", name);
   REQUIRE(MakeDirectories(directory).ok());
-  const auto shard = WriteShard(directory, 0, 1, 2, "", {item});
+  const auto shard = WriteShard(directory, 0, 1, 2, models, {item});
   INFO(shard.status());
   REQUIRE(shard.ok());
   *manifest.add_shards() = *shard;
@@ -197,6 +203,19 @@ TEST_CASE("a generation is told by folder, by name and as what is current") {
   REQUIRE(absl::StrContains(Text("pictures/g1", options), "  current    no\n"));
   options.verify = true;
   REQUIRE(Text("pictures/g1", options).find("verified") != std::string::npos);
+}
+
+TEST_CASE("a generation tells its rerankers, by name if there are several") {
+  TempDir dir;
+  const std::string fast(64, 'c'), fine(64, 'd');
+  WriteGeneration(dir.path(), "g1", {{"default", fast}});
+  WriteGeneration(dir.path(), "g2", {{"default", fast}, {"fine", fine}});
+  DescribeOptions options;
+  options.store = dir.path();
+  REQUIRE(absl::StrContains(Text("pictures/g1", options), "\n  reranker   " + fast + "\n"));
+  const std::string text = Text("pictures/g2", options);
+  REQUIRE(absl::StrContains(text, "\n  reranker default  " + fast + "\n"));
+  REQUIRE(absl::StrContains(text, "\n  reranker fine     " + fine + "\n"));
 }
 
 TEST_CASE("what is none of these is refused with a way out") {

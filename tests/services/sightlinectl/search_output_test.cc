@@ -96,6 +96,14 @@ TEST_CASE("a degraded answer says in what way") {
           "degraded: shards missing: indexes/pictures/shards/1; the reranker was late\n");
 }
 
+TEST_CASE("a reranker that has a name is told") {
+  SearchResult result = SomeResult();
+  result.reranker = "default";
+  REQUIRE_THAT(FormatSummary(result), Catch::Contains("reranked 20 of 20 (replace), "));
+  result.reranker = "fine";
+  REQUIRE_THAT(FormatSummary(result), Catch::Contains("reranked 20 of 20 (replace) by fine, "));
+}
+
 TEST_CASE("the summary says why nothing was reranked") {
   SearchResult result = SomeResult();
   const auto says = [&](RerankOutcome outcome, const std::string& text) {
