@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "catch2/catch.hpp"
 #include "common/base/files.h"
@@ -30,6 +31,39 @@ inline std::string VocabularyOf(int count) {
   std::string text = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n";
   for (int i = 5; i < count; ++i) absl::StrAppend(&text, "word", i, "\n");
   return text;
+}
+
+// SCAN's JSON of `count` words.
+inline std::string WordListOf(int count) {
+  const std::vector<std::string> special = {"<pad>", "<start>", "<end>", "<unk>"};
+  std::string text = "{\"word2idx\": {";
+  for (int i = 0; i < count; ++i) {
+    const std::string word = i < 4 ? special[i] : absl::StrCat("word", i);
+    absl::StrAppend(&text, i == 0 ? "" : ", ", "\"", word, "\": ", i);
+  }
+  return text + "}}";
+}
+
+// A SentencePiece model that gives `count` ids: two more than it has pieces.
+inline std::string SentencePieceOf(int count) {
+  const std::vector<std::string> special = {"<unk>", "<s>", "</s>"};
+  std::string model;
+  for (int i = 0; i < count - 2; ++i) {
+    const std::string piece = i < 3 ? special[i] : absl::StrCat("piece", i);
+    const char type = i == 0 ? 2 : i < 3 ? 3 : 1;  // unknown, control, normal
+    const std::string entry =
+        absl::StrCat("\x0A", std::string(1, static_cast<char>(piece.size())), piece, "\x15",
+                     pickle::Bytes(-1.0f), "\x18", std::string(1, type));
+    absl::StrAppend(&model, "\x0A", std::string(1, static_cast<char>(entry.size())), entry);
+  }
+  return model;
+}
+
+// A vocabulary of `count` tokens of the kind that the golden model reads.
+inline std::string VocabularyFor(absl::string_view golden, int count) {
+  if (golden == "m3p") return SentencePieceOf(count);
+  return absl::StartsWith(golden, "saf") || absl::StartsWith(golden, "sgr") ? WordListOf(count)
+                                                                            : VocabularyOf(count);
 }
 
 // Tensors by name that can be changed and saved.
@@ -94,13 +128,13 @@ class MutableCheckpoint {
   std::list<std::string> added_;
 };
 
-// A folder with a vocabulary of `words` tokens and the config of a golden folder.
+// A folder with a vocabulary of `words` tokens and the config, both of a golden folder.
 class Workplace {
  public:
   Workplace(absl::string_view golden, int words) {
     options.vocabulary = dir.File("vocab");
     options.checkpoint = dir.File("model.pt");
-    REQUIRE(WriteFileAtomically(options.vocabulary, VocabularyOf(words)).ok());
+    REQUIRE(WriteFileAtomically(options.vocabulary, VocabularyFor(golden, words)).ok());
     const auto config = ReadFile(absl::StrCat(GoldenFolder(golden), "/config.json"));
     REQUIRE(config.ok());
     REQUIRE(WriteFileAtomically(dir.File("config.json"), *config).ok());

@@ -404,7 +404,7 @@ TEST_CASE("SGRAF's list of three dicts is what the golden folders hold flat") {
 }
 
 TEST_CASE("a T-EMDE's cells are told, or the paper's") {
-  Workplace place("oscar", 60);  // its config tells none
+  Workplace place("saf", 60);  // its config tells none
   MutableCheckpoint("saf_temde").SavePickle(place.options.checkpoint);
   const Conversion usual = place.MustConvert();
   REQUIRE(usual.manifest.sgraf().emde().cell_count() == 8);
@@ -438,7 +438,6 @@ TEST_CASE("heads are told by the config, an option, or a width of 64 for each") 
   REQUIRE(StrContains(place.Refusal(), "relu"));
 
   const MutableCheckpoint golden("m3p");  // 32 wide
-  NamedTensors wide;
   MutableCheckpoint doubled;
   for (const auto& [name, view] : golden.tensors) {
     std::vector<int64_t> shape = view.shape;
@@ -446,6 +445,7 @@ TEST_CASE("heads are told by the config, an option, or a width of 64 for each") 
     doubled.Add(name, shape);
   }
   doubled.SavePickle(place.options.checkpoint);
+  REQUIRE(WriteFileAtomically(place.options.vocabulary, VocabularyFor("m3p", 90)).ok());
   REQUIRE(WriteFileAtomically(place.dir.File("config.json"), "{}").ok());
   place.options.head_count.reset();
   REQUIRE(place.MustConvert().manifest.transformer().head_count() == 1);
