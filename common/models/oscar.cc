@@ -425,6 +425,10 @@ const CrossEncoder* OscarModel::cross_encoder() const {
 const RegionExtractor* OscarModel::region_extractor() const {
   return parts_->region_extractor.get();
 }
+std::vector<int> OscarModel::region_feature_sizes() const {
+  const int with_box = parts_->core.region_feature_size;
+  return {with_box - kOscarBoxNumbers, with_box};
+}
 const std::string& OscarModel::id() const {
   return parts_->id;
 }

@@ -45,6 +45,7 @@ class OscarModel : public Model {
   const ImageEncoder* image_encoder() const override;
   const CrossEncoder* cross_encoder() const override;
   const RegionExtractor* region_extractor() const override;
+  std::vector<int> region_feature_sizes() const override;
   const std::string& id() const override;
   const std::string& space() const override;
   int dimension() const override;

@@ -3,6 +3,7 @@
 #include "services/sightlinectl/add_model_command.h"
 #include "services/sightlinectl/describe_command.h"
 #include "services/sightlinectl/generation_commands.h"
+#include "services/sightlinectl/import_regions_command.h"
 #include "services/sightlinectl/model_command.h"
 #include "services/sightlinectl/query_command.h"
 #include "services/sightlinectl/status_command.h"
@@ -13,7 +14,7 @@ const std::vector<Command>& Commands() {
   static const auto* commands = new std::vector<Command>{
       kQueryCommand,    kScoreCommand,     kStatusCommand,         kDescribeCommand,
       kPublishCommand,  kRollbackCommand,  kPruneCommand,          kVerifyCommand,
-      kAddModelCommand, kInitModelCommand, kMakeVocabularyCommand,
+      kAddModelCommand, kInitModelCommand, kMakeVocabularyCommand, kImportRegionsCommand,
   };
   return *commands;
 }
