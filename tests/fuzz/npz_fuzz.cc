@@ -58,8 +58,8 @@ std::string ArchiveOf(absl::string_view bytes) {
   sightline::ZipWriter zip;
   for (const char* name : {"features.npy", "norm_bb.npy"}) {
     if (bytes.size() < 2) return zip.Finish();
-    const size_t length = static_cast<unsigned char>(bytes[0]) +
-                          256 * static_cast<unsigned char>(bytes[1]);
+    const size_t length =
+        static_cast<unsigned char>(bytes[0]) + 256 * static_cast<unsigned char>(bytes[1]);
     bytes.remove_prefix(2);
     zip.Add(name, std::string(bytes.substr(0, length)), /*deflate=*/false);
     bytes.remove_prefix(std::min(length, bytes.size()));

@@ -76,10 +76,9 @@ class FileMaker {
   }
 
   std::string Finish() {
-    std::string header = absl::StrCat("SIGHTLN1", LittleEndian(1, 4), LittleEndian(count_, 4),
-                                      LittleEndian(table_.size(), 8),
-                                      LittleEndian(kFirst + length_, 8),
-                                      LittleEndian(sightline::Crc32c(table_), 4));
+    std::string header = absl::StrCat(
+        "SIGHTLN1", LittleEndian(1, 4), LittleEndian(count_, 4), LittleEndian(table_.size(), 8),
+        LittleEndian(kFirst + length_, 8), LittleEndian(sightline::Crc32c(table_), 4));
     absl::StrAppend(&header, LittleEndian(sightline::Crc32c(header), 4), table_);
     header.resize(kFirst);
     return header + data_.substr(0, length_);
@@ -144,8 +143,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const uint64_t flags = input.Number(1);
   const std::string made = (flags & 8) != 0 ? input.Rest() : MakeFile(flags, input);
   const std::vector<char> exact(made.begin(), made.end());
-  const auto file =
-      sightline::RegionFile::FromBytes(absl::string_view(exact.data(), exact.size()));
+  const auto file = sightline::RegionFile::FromBytes(absl::string_view(exact.data(), exact.size()));
   if (file.ok()) {
     CheckItems(**file);
   } else {

@@ -76,10 +76,10 @@ TEST_CASE("a large feature file is encoded in the memory of the weights and 300 
   REQUIRE(*FileSize(features) > count * kItemBytes);
 
   const std::string log = directory.File("log");
-  const auto job = Process::Start(
-      {"services/corpus_encoder/corpus_encoder", "--store", store, "--model", model.id, "--corpus",
-       absl::StrCat("regions:", features), "--threads", "2"},
-      log);
+  const auto job =
+      Process::Start({"services/corpus_encoder/corpus_encoder", "--store", store, "--model",
+                      model.id, "--corpus", absl::StrCat("regions:", features), "--threads", "2"},
+                     log);
   REQUIRE(job.ok());
   int64_t peak = 0;
   // It is looked at two hundred times a second; a unit takes longer than that.

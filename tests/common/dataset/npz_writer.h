@@ -32,7 +32,8 @@ inline std::string NpyOf(std::string header, const std::string& data) {
 inline std::string NpyHeader(const std::string& type, const std::vector<int64_t>& shape,
                              bool fortran = false) {
   return absl::StrCat("{'descr': '", type, "', 'fortran_order': ", fortran ? "True" : "False",
-                      ", 'shape': (", absl::StrJoin(shape, ", "), shape.size() == 1 ? ",), }" : "), }");
+                      ", 'shape': (", absl::StrJoin(shape, ", "),
+                      shape.size() == 1 ? ",), }" : "), }");
 }
 
 // `values` as a type of numpy: <f2, <f4 or <f8.
