@@ -264,19 +264,32 @@ absl::Status Container::Verify(const CallContext& call) const {
     }
     for (size_t i = 0; i < section.checksums.size(); ++i) {
       RETURN_IF_ERROR(call.Check("verify a container"));
-      const int64_t begin = static_cast<int64_t>(i) * kChecksumBlock;
-      const int64_t length = std::min(kChecksumBlock, section.length - begin);
-      if (Crc32c(absl::string_view(section.data + begin, length)) != section.checksums[i]) {
-        return ChecksumMismatch(
-            absl::StrCat(path_, ": section ", section.name, ": checksum mismatch in bytes ", begin,
-                         " to ", begin + length, " (at ", section.offset + begin,
-                         " of the file); fetch it again, under another name, and rename that "
-                         "into place"));
-      }
+      RETURN_IF_ERROR(VerifyBlock(section, i));
     }
     end = section.offset + section.length;
   }
   return absl::OkStatus();
+}
+
+absl::Status Container::VerifyRange(const Section& section, int64_t begin, int64_t length) const {
+  if (length == 0) return absl::OkStatus();
+  for (int64_t i = begin / kChecksumBlock; i <= (begin + length - 1) / kChecksumBlock; ++i) {
+    RETURN_IF_ERROR(VerifyBlock(section, static_cast<size_t>(i)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Container::VerifyBlock(const Section& section, size_t block) const {
+  const int64_t begin = static_cast<int64_t>(block) * kChecksumBlock;
+  const int64_t length = std::min(kChecksumBlock, section.length - begin);
+  if (Crc32c(absl::string_view(section.data + begin, length)) == section.checksums[block]) {
+    return absl::OkStatus();
+  }
+  return ChecksumMismatch(
+      absl::StrCat(path_, ": section ", section.name, ": checksum mismatch in bytes ", begin,
+                   " to ", begin + length, " (at ", section.offset + begin,
+                   " of the file); fetch it again, under another name, and rename that into "
+                   "place"));
 }
 
 }  // namespace sightline

@@ -72,6 +72,9 @@ class Container {
   // section and offset of the first difference.  Stops early when `call` ends.
   absl::Status Verify(const CallContext& call = CallContext::Unbounded()) const;
 
+  // The same of `length` bytes of `section` from `begin` on: of each MiB that holds one.
+  absl::Status VerifyRange(const Section& section, int64_t begin, int64_t length) const;
+
   int64_t file_length() const { return static_cast<int64_t>(bytes_.size()); }
 
   // What the file is called in error messages.
@@ -80,6 +83,7 @@ class Container {
  private:
   Container() = default;
   absl::Status Parse();
+  absl::Status VerifyBlock(const Section& section, size_t block) const;
 
   std::unique_ptr<MappedFile> file_;  // null over bytes in memory
   std::string path_;

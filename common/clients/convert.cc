@@ -1,13 +1,12 @@
 #include "common/clients/convert.h"
 
-#include <immintrin.h>
-
 #include <cstring>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
+#include "common/base/float16.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/layout.h"
 
@@ -69,14 +68,6 @@ void CopyBytes(void* to, const void* from, size_t length) {
   if (length > 0) std::memcpy(to, from, length);
 }
 
-void Float16ToFloat32(const char* from, size_t count, float* to) {
-  for (size_t i = 0; i < count; ++i) {
-    uint16_t half;
-    std::memcpy(&half, from + 2 * i, sizeof(half));
-    to[i] = _cvtsh_ss(half);
-  }
-}
-
 absl::Status CheckWords(const google::protobuf::RepeatedPtrField<std::string>& words,
                         const FieldPath& parent, const char* name) {
   if (words.size() > kMaxWireWords) {
@@ -88,6 +79,21 @@ absl::Status CheckWords(const google::protobuf::RepeatedPtrField<std::string>& w
       return InvalidField(
           FieldPath(parent, name, i),
           absl::StrCat("has ", words[i].size(), " bytes, at most ", kMaxWireWordBytes));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckConfidences(const google::protobuf::RepeatedField<float>& confidences,
+                              int64_t count, const FieldPath& path) {
+  if (!confidences.empty() && confidences.size() != count) {
+    return InvalidField(path, absl::StrCat("has ", confidences.size(), " entries for ", count,
+                                           " regions; give one for each, or none"));
+  }
+  for (const float confidence : confidences) {
+    // Negated, so that NaN is refused too.
+    if (!(confidence >= 0 && confidence <= 1)) {
+      return InvalidField(path, absl::StrCat("holds ", confidence, ", must be in [0, 1]"));
     }
   }
   return absl::OkStatus();
@@ -159,10 +165,7 @@ void PackVectors(absl::Span<const float> values, int rows, int dimension, v1::El
     return;
   }
   data->resize(values.size() * sizeof(uint16_t));
-  for (size_t i = 0; i < values.size(); ++i) {
-    const uint16_t half = _cvtss_sh(values[i], _MM_FROUND_TO_NEAREST_INT);
-    std::memcpy(&(*data)[2 * i], &half, sizeof(half));
-  }
+  Float32ToFloat16(values.data(), values.size(), &(*data)[0]);
 }
 
 void ToProto(const EmbeddingMatrix& matrix, v1::PackedVectors* out) {
@@ -236,6 +239,7 @@ void ToProto(const ImageInput& image, v1::Regions* out) {
   if (!regions.boxes.empty()) {
     PackVectors(regions.boxes, count, 4, v1::FLOAT32, out->mutable_boxes());
   }
+  *out->mutable_confidences() = {regions.confidences.begin(), regions.confidences.end()};
   *out->mutable_ocr_tokens() = {image.ocr_tokens.begin(), image.ocr_tokens.end()};
   *out->mutable_tags() = {image.tags.begin(), image.tags.end()};
 }
@@ -261,6 +265,9 @@ absl::StatusOr<ImageInput> FromProto(const v1::Regions& regions, const FieldPath
     }
     image.regions.boxes.assign(boxes.values().begin(), boxes.values().end());
   }
+  RETURN_IF_ERROR(
+      CheckConfidences(regions.confidences(), features.rows(), FieldPath(path, "confidences")));
+  image.regions.confidences.assign(regions.confidences().begin(), regions.confidences().end());
   RETURN_IF_ERROR(CheckWords(regions.ocr_tokens(), path, "ocr_tokens"));
   RETURN_IF_ERROR(CheckWords(regions.tags(), path, "tags"));
   image.ocr_tokens.assign(regions.ocr_tokens().begin(), regions.ocr_tokens().end());

@@ -92,9 +92,20 @@ void FinishListing(CorpusListing& listing) {
       continue;
     }
     LimitTags(item.tags);
+    LimitTags(item.ocr_tokens);
     unique.push_back(std::move(item));
   }
   listing.items = std::move(unique);
+}
+
+absl::StatusOr<std::string> CorpusReader::ReadPicture(const CorpusItem& item, int64_t) const {
+  return absl::FailedPreconditionError(
+      absl::StrCat(item.item_id, " has regions in this corpus, no picture"));
+}
+
+absl::StatusOr<RegionSet> CorpusReader::ReadRegions(const CorpusItem& item, int64_t) const {
+  return absl::FailedPreconditionError(
+      absl::StrCat(item.item_id, " is a picture in this corpus; it has no regions"));
 }
 
 std::string CorpusReader::PictureVersion(const CorpusItem& item) const {

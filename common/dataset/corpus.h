@@ -1,4 +1,5 @@
-// A corpus: pictures with captions, wherever they come from.
+// A corpus: pictures, or regions that a detector has found in pictures, with captions,
+// wherever they come from.
 //
 //   ASSIGN_OR_RETURN(std::unique_ptr<CorpusReader> corpus, OpenCorpus(spec));
 //   ASSIGN_OR_RETURN(CorpusListing listing, corpus->List());
@@ -6,7 +7,8 @@
 //
 // Listing reads everything but the pictures.  Pictures are read one by one, by any
 // number of threads, and nobody looks inside them here: what is no picture is found out
-// by whoever decodes it.
+// by whoever decodes it.  A corpus of regions gives each item's with ReadRegions instead,
+// all that there are, checked (region_set.h); how many are read is the model's business.
 #ifndef SIGHTLINE_COMMON_DATASET_CORPUS_H_
 #define SIGHTLINE_COMMON_DATASET_CORPUS_H_
 
@@ -17,6 +19,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "common/image/image_input.h"
 
 namespace sightline {
 
@@ -26,13 +29,16 @@ struct CorpusCaption {
   std::string text;
 };
 
-// One picture.  A value.
+// One picture, or its regions.  A value.
 struct CorpusItem {
   std::string item_id;  // passes CheckItemId
-  std::string path;     // where the picture lies, as the file system has it: any bytes
+  // Where the item lies, as the file system has it: any bytes.  `FILE#row` of one among
+  // others in a file.
+  std::string path;
   // The first caption of a language is its best one: titles come before keywords.
   std::vector<CorpusCaption> captions;
-  std::vector<std::string> tags;  // free words
+  std::vector<std::string> tags;        // free words; of regions: the objects' names
+  std::vector<std::string> ocr_tokens;  // words to be read in the picture, in reading order
 
   // The first caption in `language`, or null.
   const CorpusCaption* FirstCaption(absl::string_view language) const {
@@ -67,13 +73,21 @@ class CorpusReader {
   // `rejected` or `warnings`.
   virtual absl::StatusOr<CorpusListing> List() const = 0;
 
+  // Numbers in the feature of each region of each item; 0: the items are pictures.
+  virtual int region_feature_size() const { return 0; }
+
   // The encoded picture of an item of this reader's listing.  InvalidArgument when it
   // has no bytes or more than `max_bytes`; NotFound, PermissionDenied, ... as files.h
-  // has them.
-  virtual absl::StatusOr<std::string> ReadPicture(const CorpusItem& item,
-                                                  int64_t max_bytes) const = 0;
+  // has them; FailedPrecondition from a corpus of regions.
+  virtual absl::StatusOr<std::string> ReadPicture(const CorpusItem& item, int64_t max_bytes) const;
 
-  // Changes whenever the picture may have: FileVersion of where it lies.  Nothing is read.
+  // The regions of an item of this reader's listing, of region_feature_size() numbers.
+  // InvalidArgument when they are damaged, none, do not pass CheckRegionSet, or have features
+  // of more than `max_bytes` as floats; otherwise as ReadPicture.  FailedPrecondition from a
+  // corpus of pictures.
+  virtual absl::StatusOr<RegionSet> ReadRegions(const CorpusItem& item, int64_t max_bytes) const;
+
+  // Changes whenever the item may have: FileVersion of where it lies.  Nothing is read.
   virtual std::string PictureVersion(const CorpusItem& item) const;
 };
 
@@ -81,8 +95,8 @@ class CorpusReader {
 inline constexpr int kMaxCorpusItemIdBytes = 512;
 inline constexpr int kMaxCaptionBytes = 4096;
 inline constexpr int kMaxCaptionsPerItem = 1000;
-inline constexpr int kMaxTagBytes = 256;
-inline constexpr int kMaxTagsPerItem = 256;
+inline constexpr int kMaxTagBytes = 256;     // of an OCR token, too
+inline constexpr int kMaxTagsPerItem = 256;  // of OCR tokens, too
 
 // InvalidArgument unless `id` has 1 to kMaxCorpusItemIdBytes bytes of UTF-8 and no control
 // characters.
@@ -100,7 +114,8 @@ std::string CleanCaption(absl::string_view text);
 std::string Printable(absl::string_view bytes);
 
 // The last step of every reader: puts the items in order, moves all but the first of
-// those that share an id to `rejected`, and drops empty, over-long and surplus tags.
+// those that share an id to `rejected`, and drops empty, over-long and surplus tags and OCR
+// tokens.
 void FinishListing(CorpusListing& listing);
 
 // A file as a picture's bytes, with the errors of CorpusReader::ReadPicture.

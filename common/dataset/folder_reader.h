@@ -4,13 +4,8 @@
 // is known when it is decoded.  Files and folders whose name starts with a dot are left
 // out, as is the caption file.  The item id is the path relative to the folder.
 //
-// Captions come from a file of JSON lines, one object per line:
-//
-//   {"path": "cats/tom.jpg", "id": "tom", "captions": ["a grey cat"], "tags": ["pet"]}
-//   {"path": "dog.jpg", "captions": [{"language": "de", "text": "ein Hund"}]}
-//
-// `path` is relative to the folder and required; `id`, `captions` and `tags` are optional
-// and other keys are ignored.  A caption that is a plain string is English.
+// Captions come from a file of JSON lines, one object per line (item_line.h); its `path` is
+// relative to the folder and required.
 #ifndef SIGHTLINE_COMMON_DATASET_FOLDER_READER_H_
 #define SIGHTLINE_COMMON_DATASET_FOLDER_READER_H_
 
@@ -29,13 +24,18 @@ struct FolderOptions {
   // Put before each item id, "holiday/" for instance, so that two folders can share an
   // index.
   std::string id_prefix;
+  // Only files whose path ends in it are items, and their ids go without it; empty: all.
+  std::string suffix;
   // Which captions to read; empty reads all.
   std::vector<std::string> languages = {"en"};
 };
 
-// List: NotFound if the folder is not there; InvalidArgument naming each bad line (ten at
-// most) of the caption file: not JSON, a wrong type, a path that is given twice or is no
-// file of the folder.
+// The items of the folder.  NotFound if the folder is not there; InvalidArgument naming each bad
+// line (ten at most) of the caption file: not JSON, a wrong type, a path that is given twice or is
+// no file of the folder.
+absl::StatusOr<CorpusListing> ListFolder(const FolderOptions& options);
+
+// Its files are pictures.  List is ListFolder.
 std::unique_ptr<CorpusReader> NewFolderReader(const FolderOptions& options);
 
 }  // namespace sightline

@@ -1,31 +1,38 @@
 #include "common/dataset/open_corpus.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/dataset/clipart_reader.h"
 #include "common/dataset/emoji_reader.h"
 #include "common/dataset/folder_reader.h"
+#include "common/dataset/npz_reader.h"
+#include "common/dataset/precomp_reader.h"
+#include "common/dataset/region_file_reader.h"
 #include "common/dataset/stamps_reader.h"
 
 namespace sightline {
 namespace {
 
-constexpr CorpusKind kKinds[] = {CorpusKind::kFolder, CorpusKind::kStamps, CorpusKind::kClipArt,
-                                 CorpusKind::kEmoji};
+constexpr CorpusKind kKinds[] = {CorpusKind::kFolder, CorpusKind::kStamps,  CorpusKind::kClipArt,
+                                 CorpusKind::kEmoji,  CorpusKind::kRegions, CorpusKind::kNpz,
+                                 CorpusKind::kPrecomp};
+
+// Whether where it lies, and what its ids are, is the user's to say.
+bool IsUsersOwn(CorpusKind kind) {
+  return kind != CorpusKind::kStamps && kind != CorpusKind::kClipArt && kind != CorpusKind::kEmoji;
+}
 
 void SetUnlessEmpty(const std::string& value, std::string& target) {
   if (!value.empty()) target = value;
 }
 
-absl::StatusOr<std::unique_ptr<CorpusReader>> OpenFolder(const CorpusSpec& spec) {
-  if (spec.root.empty()) {
-    return absl::InvalidArgumentError("a corpus of kind folder needs a root: the folder's path");
-  }
+FolderOptions FolderOf(const CorpusSpec& spec) {
   FolderOptions options;
   options.root = spec.root;
   options.captions_file = spec.annotations;
   options.id_prefix = spec.id_prefix;
   options.languages = spec.languages;
-  return NewFolderReader(options);
+  return options;
 }
 
 absl::StatusOr<std::unique_ptr<CorpusReader>> OpenClipArt(const CorpusSpec& spec) {
@@ -63,6 +70,12 @@ absl::string_view CorpusKindName(CorpusKind kind) {
       return "clipart";
     case CorpusKind::kEmoji:
       return "emoji";
+    case CorpusKind::kRegions:
+      return "regions";
+    case CorpusKind::kNpz:
+      return "npz";
+    case CorpusKind::kPrecomp:
+      return "precomp";
   }
   return "unknown";
 }
@@ -71,24 +84,37 @@ absl::StatusOr<CorpusKind> ParseCorpusKind(absl::string_view name) {
   for (const CorpusKind kind : kKinds) {
     if (CorpusKindName(kind) == name) return kind;
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("unknown corpus kind \"", name, "\"; known: folder, stamps, clipart, emoji"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "unknown corpus kind \"", name,
+      "\"; known: ", absl::StrJoin(kKinds, ", ", [](std::string* out, CorpusKind kind) {
+        absl::StrAppend(out, CorpusKindName(kind));
+      })));
 }
 
 absl::StatusOr<std::unique_ptr<CorpusReader>> OpenCorpus(const CorpusSpec& spec) {
-  if (spec.kind != CorpusKind::kFolder && !spec.id_prefix.empty()) {
+  if (IsUsersOwn(spec.kind) && spec.root.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a corpus of kind ", CorpusKindName(spec.kind), " needs a root: its path"));
+  }
+  if (!IsUsersOwn(spec.kind) && !spec.id_prefix.empty()) {
     return absl::InvalidArgumentError(absl::StrCat("a corpus of kind ", CorpusKindName(spec.kind),
                                                    " has ids of its own and takes no prefix"));
   }
   switch (spec.kind) {
     case CorpusKind::kFolder:
-      return OpenFolder(spec);
+      return NewFolderReader(FolderOf(spec));
     case CorpusKind::kStamps:
       return OpenStamps(spec);
     case CorpusKind::kClipArt:
       return OpenClipArt(spec);
     case CorpusKind::kEmoji:
       return OpenEmoji(spec);
+    case CorpusKind::kRegions:
+      return NewRegionFileReader({spec.root, spec.id_prefix, spec.languages});
+    case CorpusKind::kNpz:
+      return NewNpzReader(FolderOf(spec));
+    case CorpusKind::kPrecomp:
+      return NewPrecompReader({spec.root, spec.id_prefix, spec.languages});
   }
   return absl::InvalidArgumentError("unknown corpus kind");
 }

@@ -12,25 +12,26 @@
 
 namespace sightline {
 
-enum class CorpusKind { kFolder, kStamps, kClipArt, kEmoji };
+enum class CorpusKind { kFolder, kStamps, kClipArt, kEmoji, kRegions, kNpz, kPrecomp };
 
-// "folder", "stamps", "clipart", "emoji".
+// "folder", "stamps", "clipart", "emoji", "regions", "npz", "precomp".
 absl::string_view CorpusKindName(CorpusKind kind);
 absl::StatusOr<CorpusKind> ParseCorpusKind(absl::string_view name);
 
 // One corpus and where it lies.  An empty path means the place where Debian's package
-// puts it; a folder has no such place.
+// puts it; what is the user's own has no such place.
 struct CorpusSpec {
   CorpusKind kind = CorpusKind::kFolder;
-  std::string root;         // folder and stamps: the folder; clipart: of the PNGs; emoji: the font
+  std::string root;         // folder, npz and stamps: the folder; clipart: of the PNGs; emoji:
+                            // the font; regions and precomp: a folder, or a file of it
   std::string annotations;  // clipart: folder of the SVGs; emoji: of CLDR's annotations;
-                            // folder: the caption file
-  std::string id_prefix;    // folder only
+                            // folder and npz: the caption file
+  std::string id_prefix;    // folder, regions, npz and precomp only
   std::vector<std::string> languages = {"en"};  // which captions to read
 };
 
-// InvalidArgument for a folder without `root` or an `id_prefix` elsewhere; then as the
-// reader's own factory.
+// InvalidArgument when the user's own has no `root`, or another kind an `id_prefix`; then as
+// the reader's own factory.
 absl::StatusOr<std::unique_ptr<CorpusReader>> OpenCorpus(const CorpusSpec& spec);
 
 }  // namespace sightline

@@ -29,7 +29,7 @@ struct RegionSet {
   // count x 4: x1/W, y1/H, x2/W, y2/H, each in [0, 1].  Empty when the features carry
   // their boxes already.
   std::vector<float> boxes;
-  // How sure the detector was of each region, 0 to 1.  Empty when it does not say.
+  // How sure the detector was of each region, 0 to 1.  Empty when that is not known.
   std::vector<float> confidences;
 };
 

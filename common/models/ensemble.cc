@@ -1,5 +1,6 @@
 #include "common/models/ensemble.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -180,15 +181,31 @@ class EnsembleCrossEncoder : public CrossEncoder {
   const std::vector<std::shared_ptr<const Model>> members_;
 };
 
+// Widths that every member takes.
+std::vector<int> WidthsOfAll(const std::vector<std::shared_ptr<const Model>>& members) {
+  std::vector<int> widths = members[0]->region_feature_sizes();
+  for (const auto& member : members) {
+    const std::vector<int> own = member->region_feature_sizes();
+    widths.erase(
+        std::remove_if(widths.begin(), widths.end(),
+                       [&](int width) { return std::count(own.begin(), own.end(), width) == 0; }),
+        widths.end());
+  }
+  return widths;
+}
+
 class EnsembleModel : public Model {
  public:
   EnsembleModel(std::string id, std::vector<std::shared_ptr<const Model>> members)
-      : id_(std::move(id)), cross_encoder_(std::move(members)) {}
+      : id_(std::move(id)),
+        region_feature_sizes_(WidthsOfAll(members)),
+        cross_encoder_(std::move(members)) {}
 
   const TextEncoder* text_encoder() const override { return nullptr; }
   const ImageEncoder* image_encoder() const override { return nullptr; }
   const CrossEncoder* cross_encoder() const override { return &cross_encoder_; }
   const RegionExtractor* region_extractor() const override { return nullptr; }
+  std::vector<int> region_feature_sizes() const override { return region_feature_sizes_; }
   const std::string& id() const override { return id_; }
   const std::string& space() const override { return space_; }
   int dimension() const override { return 0; }
@@ -196,6 +213,7 @@ class EnsembleModel : public Model {
  private:
   const std::string id_;
   const std::string space_;
+  const std::vector<int> region_feature_sizes_;
   const EnsembleCrossEncoder cross_encoder_;
 };
 
@@ -209,6 +227,9 @@ absl::StatusOr<std::shared_ptr<const Model>> LoadEnsemble(const ModelBundle& bun
                           absl::StrCat("member ", i, ": ", member.status().message()));
     }
     members.push_back(*std::move(member));
+  }
+  if (WidthsOfAll(members).empty()) {
+    return absl::InvalidArgumentError("its members read region features of different widths");
   }
   return std::make_shared<EnsembleModel>(bundle.id, std::move(members));
 }

@@ -56,6 +56,8 @@ class LightningDotNetwork : public BiEncoderNetwork {
         reads_scene_text_(manifest.has_scene_text()),
         scene_text_(manifest.scene_text()) {}
 
+  std::vector<int> region_feature_sizes() const override { return FeatureSizesOf(reading_); }
+
   absl::StatusOr<ImageNumbers> ReadImage(const ImageInput& image) const override {
     ImageNumbers numbers;
     ASSIGN_OR_RETURN(numbers.regions, ReadRegions(image.regions, reading_));

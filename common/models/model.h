@@ -112,6 +112,9 @@ class Model {
   virtual const CrossEncoder* cross_encoder() const = 0;
   // Null when the model takes precomputed regions only.
   virtual const RegionExtractor* region_extractor() const = 0;
+  // How many numbers a region's feature may have, the usual width first; more than one where
+  // the box may be part of the feature.  Empty: precomputed regions are not taken.
+  virtual std::vector<int> region_feature_sizes() const = 0;
 
   // The bundle's SHA-256, in hex.
   virtual const std::string& id() const = 0;

@@ -63,6 +63,9 @@ class Network {
   // InvalidArgument, without naming the image, for one that the model cannot read.
   virtual absl::StatusOr<ImageNumbers> ReadImage(const ImageInput& image) const = 0;
 
+  // See Model::region_feature_sizes.
+  virtual std::vector<int> region_feature_sizes() const = 0;
+
   // The bi-encoder, of a bundle that has an embedding: B x D, before any normalisation.
   virtual at::Tensor EncodeTexts(absl::Span<const TokenSpan> texts) const = 0;
   virtual at::Tensor EncodeImages(absl::Span<const ImageNumbers* const> images) const = 0;

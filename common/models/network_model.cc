@@ -374,6 +374,9 @@ class NetworkModel : public Model {
   const ImageEncoder* image_encoder() const override { return image_encoder_.get(); }
   const CrossEncoder* cross_encoder() const override { return cross_encoder_.get(); }
   const RegionExtractor* region_extractor() const override { return region_extractor_.get(); }
+  std::vector<int> region_feature_sizes() const override {
+    return core_.network->region_feature_sizes();
+  }
   const std::string& id() const override { return id_; }
   const std::string& space() const override { return space_; }
   int dimension() const override { return core_.dimension; }

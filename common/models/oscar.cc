@@ -29,6 +29,8 @@ class OscarNetwork : public Network {
         reads_tags_(manifest.has_tags()),
         tags_(manifest.tags()) {}
 
+  std::vector<int> region_feature_sizes() const override { return FeatureSizesOf(reading_); }
+
   absl::StatusOr<ImageNumbers> ReadImage(const ImageInput& image) const override {
     ImageNumbers numbers;
     ASSIGN_OR_RETURN(numbers.regions, ReadRegions(image.regions, reading_));

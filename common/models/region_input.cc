@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/types/span.h"
 #include "common/base/status_macros.h"
 #include "common/embedding/embedding_matrix.h"
@@ -124,6 +125,11 @@ RegionReading RegionReadingOf(const bundle::v1::ModelBundleManifest& manifest, B
     reading.min_count = std::max(manifest.region_rule().min_count(), 1);
   }
   return reading;
+}
+
+std::vector<int> FeatureSizesOf(const RegionReading& reading) {
+  if (reading.box_form != BoxForm::kAppended) return {reading.feature_size};
+  return {reading.feature_size - BoxNumberCount(reading.box_form), reading.feature_size};
 }
 
 absl::StatusOr<RegionNumbers> ReadRegions(const RegionSet& regions, const RegionReading& reading) {

@@ -40,6 +40,9 @@ struct RegionReading {
 // The bundle's rule for the rows and boxes of a family.
 RegionReading RegionReadingOf(const bundle::v1::ModelBundleManifest& manifest, BoxForm box_form);
 
+// Widths of the features that ReadRegions takes, without an appended box first.
+std::vector<int> FeatureSizesOf(const RegionReading& reading);
+
 // Regions as a network takes them.
 struct RegionNumbers {
   int64_t count = 0;

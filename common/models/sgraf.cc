@@ -58,6 +58,8 @@ class SgrafNetwork : public CrossEncoderNetwork {
   SgrafNetwork(const SgrafSpec& spec, std::shared_ptr<SgrafNetImpl> net)
       : net_(std::move(net)), reading_(Reading(spec)), spec_(spec) {}
 
+  std::vector<int> region_feature_sizes() const override { return FeatureSizesOf(reading_); }
+
   absl::StatusOr<ImageNumbers> ReadImage(const ImageInput& image) const override {
     ImageNumbers numbers;
     ASSIGN_OR_RETURN(numbers.regions, ReadRegions(image.regions, reading_));

@@ -35,6 +35,8 @@ class UniterNetwork : public CrossEncoderNetwork {
         reading_(RegionReadingOf(manifest, BoxForm::kUniter)),
         hidden_size_(manifest.transformer().hidden_size()) {}
 
+  std::vector<int> region_feature_sizes() const override { return FeatureSizesOf(reading_); }
+
   absl::StatusOr<ImageNumbers> ReadImage(const ImageInput& image) const override {
     ImageNumbers numbers;
     ASSIGN_OR_RETURN(numbers.regions, ReadRegions(image.regions, reading_));

@@ -74,6 +74,8 @@ class VlDeformerNetwork : public BiEncoderNetwork {
         lengths_(manifest.fixed_lengths()),
         tag_type_(manifest.tags().token_type()) {}
 
+  std::vector<int> region_feature_sizes() const override { return FeatureSizesOf(reading_); }
+
   absl::StatusOr<ImageNumbers> ReadImage(const ImageInput& image) const override {
     ImageNumbers numbers;
     ASSIGN_OR_RETURN(numbers.regions, ReadRegions(image.regions, reading_));

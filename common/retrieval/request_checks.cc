@@ -80,7 +80,8 @@ class QueryChecker {
   absl::Status operator()(const RegionsQuery& query) const {
     const std::string path = path_ + ".regions";
     RETURN_IF_ERROR(CheckSizes(query.image.regions, path));
-    if (!AllFinite(query.image.regions.features) || !AllFinite(query.image.regions.boxes)) {
+    if (!AllFinite(query.image.regions.features) || !AllFinite(query.image.regions.boxes) ||
+        !AllFinite(query.image.regions.confidences)) {
       return BadField(path, absl::StrCat("has ", query.image.regions.count,
                                          " regions with a number that is not finite"));
     }
@@ -126,7 +127,12 @@ class QueryChecker {
       return BadField(path, absl::StrCat("has ", count, " regions but ", coordinates,
                                          " box coordinates; give four for each, or none"));
     }
-    const uint64_t bytes = (numbers + coordinates) * sizeof(float);
+    const uint64_t confidences = regions.confidences.size();
+    if (confidences != 0 && confidences != count) {
+      return BadField(path, absl::StrCat("has ", count, " regions but ", confidences,
+                                         " confidences; give one for each, or none"));
+    }
+    const uint64_t bytes = (numbers + coordinates + confidences) * sizeof(float);
     if (bytes > static_cast<uint64_t>(options_.max_image_bytes)) {
       return BadField(path, AtMost(bytes, "bytes", options_.max_image_bytes));
     }

@@ -5,8 +5,40 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 namespace sightline {
+namespace {
+
+absl::Status CheckModelReads(const Model& model, const CorpusReader& corpus) {
+  const int width = corpus.region_feature_size();
+  if (width == 0) {
+    if (model.region_extractor() != nullptr) return absl::OkStatus();
+    return absl::FailedPreconditionError(absl::StrCat(
+        "model ", model.id(), " has no region extractor: it reads regions that a detector has ",
+        "found, not pictures; give it a corpus of kind regions, npz or precomp"));
+  }
+  const std::vector<int> sizes = model.region_feature_sizes();
+  if (std::find(sizes.begin(), sizes.end(), width) != sizes.end()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the corpus has region features of ", width, " numbers; model ", model.id(), " reads ",
+      sizes.empty() ? "pictures only" : absl::StrCat("those of ", absl::StrJoin(sizes, " or "))));
+}
+
+}  // namespace
+
+bool AnyHasRegions(absl::Span<const std::unique_ptr<CorpusReader>> corpora) {
+  return std::any_of(corpora.begin(), corpora.end(),
+                     [](const auto& corpus) { return corpus->region_feature_size() > 0; });
+}
+
+absl::Status CheckModelReads(const Model& model,
+                             absl::Span<const std::unique_ptr<CorpusReader>> corpora) {
+  for (const std::unique_ptr<CorpusReader>& corpus : corpora) {
+    if (absl::Status fits = CheckModelReads(model, *corpus); !fits.ok()) return fits;
+  }
+  return absl::OkStatus();
+}
 
 std::vector<CorpusProblem> FindDuplicates(absl::Span<const ScannedPicture> pictures) {
   std::map<absl::string_view, const ScannedPicture*> first;

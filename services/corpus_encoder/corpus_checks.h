@@ -3,6 +3,7 @@
 #define SIGHTLINE_SERVICES_CORPUS_ENCODER_CORPUS_CHECKS_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,9 +11,19 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "common/dataset/corpus.h"
+#include "common/models/model.h"
 #include "services/corpus_encoder/corpus_scan.h"
 
 namespace sightline {
+
+// Whether one of the corpora holds regions.
+bool AnyHasRegions(absl::Span<const std::unique_ptr<CorpusReader>> corpora);
+
+// FailedPrecondition, saying what does not fit, unless `model` can read each of `corpora`:
+// pictures, if it finds regions in them, or regions, if their features have a width that it
+// takes.
+absl::Status CheckModelReads(const Model& model,
+                             absl::Span<const std::unique_ptr<CorpusReader>> corpora);
 
 // A warning for each picture that has the same bytes as one before it, in the order of ids.
 // Such pictures are kept: they may have other captions.

@@ -22,13 +22,19 @@ constexpr int kMaxWorkers = 10'000;
 CorpusSpec ReadCorpusSpec(ConfigReader section, const std::string& language) {
   CorpusSpec spec;
   spec.languages = {language};
-  const std::string kind =
-      section.Choice("kind", "folder", {"folder", "stamps", "clipart", "emoji"});
+  const std::string kind = section.Choice(
+      "kind", "folder", {"folder", "stamps", "clipart", "emoji", "regions", "npz", "precomp"});
   spec.kind = ParseCorpusKind(kind).value_or(CorpusKind::kFolder);
   switch (spec.kind) {
     case CorpusKind::kFolder:
+    case CorpusKind::kNpz:
       spec.root = section.RequiredString("root");
       spec.annotations = section.String("captions", "");
+      spec.id_prefix = section.String("id_prefix", "");
+      break;
+    case CorpusKind::kRegions:
+    case CorpusKind::kPrecomp:
+      spec.root = section.RequiredString("root");
       spec.id_prefix = section.String("id_prefix", "");
       break;
     case CorpusKind::kStamps:
@@ -162,7 +168,9 @@ Flags DefineFlags(FlagValues* values) {
                 "a bundle that reranks, and its name; repeatable, see README.md for which is the "
                 "default one; default: the one that encodes, if it can",
                 &values->rerankers);
-  flags.Strings("corpus", "KIND[:PATH]", "folder:PATH, stamps, clipart or emoji; repeatable",
+  flags.Strings("corpus", "KIND[:PATH]",
+                "folder:PATH, stamps, clipart or emoji; of regions regions:PATH, npz:PATH or "
+                "precomp:PATH; repeatable",
                 &values->corpora);
   flags.String("shards", "N", "shards of each index; default 1", &values->shards);
   flags.String("images-index", "NAME", "default images", &values->images_index);

@@ -55,6 +55,10 @@ absl::Status CorpusEncoderJob::RunSteps(const CallContext& call) {
   summary_.worker = options_.share.worker;
   summary_.workers = options_.share.workers;
   RETURN_IF_ERROR(CheckModelsForCorpus(models_));
+  RETURN_IF_ERROR(CheckModelReads(*models_.encoder, corpora_));
+  for (const CorpusModels::Reranker& reranker : models_.rerankers) {
+    RETURN_IF_ERROR(CheckModelReads(*reranker.model, corpora_));
+  }
   RETURN_IF_ERROR(MakeDirectories(work_directory_));
 
   Plan plan;
@@ -214,6 +218,7 @@ absl::Status CorpusEncoderJob::EncodeMissing(const std::vector<WorkUnit>& missin
   pipeline_options.threads = options_.decode_threads;
   pipeline_options.max_decode_bytes = options_.max_decode_bytes;
   pipeline_options.limits = options_.limits;
+  if (AnyHasRegions(corpora_)) pipeline_options.units_ahead = 0;  // read while one is encoded
   // A scan that is wrong about a picture would be believed by every later run.
   pipeline_options.on_change = [&](const ScannedPicture& picture) {
     if (picture.scan_file >= plan.scan_files.size()) return;

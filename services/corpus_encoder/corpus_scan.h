@@ -25,9 +25,14 @@ namespace sightline {
 struct ScannedPicture {
   const CorpusReader* reader = nullptr;
   CorpusItem item;
-  std::string sha256;    // of the encoded picture, hex
+  std::string sha256;    // of the encoded picture, or of the regions (item_content.h), hex
   size_t scan_file = 0;  // of CorpusScan::files, if there are any
 };
+
+// Whether it is no picture, but what a detector has found in one.
+inline bool HasRegions(const ScannedPicture& picture) {
+  return picture.reader != nullptr && picture.reader->region_feature_size() > 0;
+}
 
 struct CorpusScan {
   std::vector<ScannedPicture> pictures;     // by item id

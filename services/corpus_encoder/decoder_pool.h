@@ -28,7 +28,8 @@ namespace sightline {
 
 struct DecodedPicture {
   std::vector<Pixels> pixels;  // one for each side that was asked for
-  std::string problem;         // why there are none; empty if there are
+  ImageInput image;            // instead of pixels: an item of a corpus of regions
+  std::string problem;         // why there is neither; empty if there is
   // Whether the problem may be the machine's: it was slow, or its memory went elsewhere.
   bool may_pass = false;
 };

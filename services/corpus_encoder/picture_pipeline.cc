@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/checksum.h"
 #include "common/base/status_macros.h"
 #include "services/corpus_encoder/decode_child.h"
+#include "services/corpus_encoder/item_content.h"
 #include "services/corpus_encoder/picture_scanner.h"
 
 namespace sightline {
@@ -87,21 +87,24 @@ bool PicturePipeline::TakeWork(size_t* unit, size_t* picture) {
 absl::Status PicturePipeline::DecodeOne(const ScannedPicture& picture, DecodedPicture* decoded) {
   RETURN_IF_ERROR(call_.Check("decoding pictures"));
   const absl::Time start = call_.clock()->Now();
-  const absl::StatusOr<std::string> bytes =
-      picture.reader->ReadPicture(picture.item, options_.limits.max_bytes);
-  if (!bytes.ok() && !BlamesPicture(bytes.status())) return bytes.status();
-  const bool changed = !bytes.ok() || Sha256Hex(*bytes) != picture.sha256;
+  absl::StatusOr<ItemContent> content = ReadContent(picture, options_.limits.max_bytes);
+  if (!content.ok() && !BlamesPicture(content.status())) return content.status();
+  const bool changed = !content.ok() || content->sha256 != picture.sha256;
   if (changed) {
     if (options_.on_change) options_.on_change(picture);
     return absl::AbortedError(absl::StrCat(
         Printable(picture.item.path), " changed while the job was running; run it again",
-        bytes.ok() ? "" : absl::StrCat(" (", bytes.status().message(), ")")));
+        content.ok() ? "" : absl::StrCat(" (", content.status().message(), ")")));
   }
   const absl::Time read = call_.clock()->Now();
-  RETURN_IF_ERROR(Decode(*bytes, decoded));
+  if (HasRegions(picture)) {
+    decoded->image = std::move(content->image);
+  } else {
+    RETURN_IF_ERROR(Decode(content->picture, decoded));
+  }
   const absl::Time done = call_.clock()->Now();
   std::lock_guard<std::mutex> lock(mutex_);
-  stats_.byte_count += static_cast<int64_t>(bytes->size());
+  stats_.byte_count += content->byte_count;
   stats_.read_time += read - start;
   stats_.decode_time += done - read;
   return absl::OkStatus();

@@ -1,4 +1,5 @@
-// Reads and decodes pictures on threads of its own, ahead of whoever encodes them.
+// Reads and decodes pictures, or reads regions, on threads of its own, ahead of whoever encodes
+// them.
 //
 //   PicturePipeline pipeline(units, options, extractors, &decoders, call);
 //   for (each unit) {
@@ -7,7 +8,9 @@
 // Memory is bounded twice.  What is being decoded at one time, at kDecodeBytesPerPixel,
 // stays below `max_decode_bytes` (a picture that is larger by itself is decoded alone);
 // and decoding stays at most `units_ahead` units ahead.  Decoded pictures wait in the
-// sizes to which the extractors have reduced them, a few hundred kilobytes each.
+// sizes to which the extractors have reduced them, a few hundred kilobytes each.  What has
+// regions already is read, not decoded, and takes as much (100 regions of 2048 numbers are
+// 800 kB): with it, `units_ahead` is what bounds memory.
 #ifndef SIGHTLINE_SERVICES_CORPUS_ENCODER_PICTURE_PIPELINE_H_
 #define SIGHTLINE_SERVICES_CORPUS_ENCODER_PICTURE_PIPELINE_H_
 

@@ -5,8 +5,8 @@
 #include <thread>
 #include <utility>
 
-#include "common/base/checksum.h"
 #include "common/base/status_macros.h"
+#include "services/corpus_encoder/item_content.h"
 
 namespace sightline {
 namespace {
@@ -48,15 +48,14 @@ class PictureScanner {
   absl::Status ScanOne(size_t i) {
     RETURN_IF_ERROR(call_.Check("reading the corpus"));
     const ScannedPicture& picture = pictures_[i];
-    const absl::StatusOr<std::string> bytes =
-        picture.reader->ReadPicture(picture.item, options_.max_picture_bytes);
-    if (!bytes.ok()) {
-      if (!BlamesPicture(bytes.status())) return bytes.status();
-      scan_.reasons[i] = std::string(bytes.status().message());
+    absl::StatusOr<ItemContent> content = ReadContent(picture, options_.max_picture_bytes);
+    if (!content.ok()) {
+      if (!BlamesPicture(content.status())) return content.status();
+      scan_.reasons[i] = std::string(content.status().message());
       return absl::OkStatus();
     }
-    scan_.sha256[i] = Sha256Hex(*bytes);
-    byte_count_ += static_cast<int64_t>(bytes->size());
+    scan_.sha256[i] = std::move(content->sha256);
+    byte_count_ += content->byte_count;
     return absl::OkStatus();
   }
 

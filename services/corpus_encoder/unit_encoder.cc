@@ -43,32 +43,90 @@ absl::Status FillEmbeddings(const Model& model, const EmbeddingMatrix& embedding
   return absl::OkStatus();
 }
 
-// Regions of the pictures of `indexes`, found by the `extractor`-th model in what was
-// decoded for it, which is used up.
-absl::StatusOr<std::vector<ImageInput>> ExtractRegions(const Model& model, size_t extractor,
-                                                       const std::vector<size_t>& indexes,
-                                                       std::vector<DecodedPicture>& pictures,
-                                                       const CallContext& call) {
+// Fills in the regions of the pictures of `indexes` that were decoded, found by the
+// `extractor`-th model in what was decoded for it, which is used up.
+absl::Status ExtractRegions(const Model& model, size_t extractor,
+                            const std::vector<size_t>& indexes,
+                            std::vector<DecodedPicture>& pictures, std::vector<ImageInput>& images,
+                            const CallContext& call) {
   std::vector<Pixels> pixels;
-  for (const size_t i : indexes) pixels.push_back(std::move(pictures[i].pixels[extractor]));
+  std::vector<ImageInput*> targets;
+  for (size_t i = 0; i < indexes.size(); ++i) {
+    DecodedPicture& picture = pictures[indexes[i]];
+    if (picture.pixels.empty()) continue;
+    pixels.push_back(std::move(picture.pixels[extractor]));
+    targets.push_back(&images[i]);
+  }
+  if (pixels.empty()) return absl::OkStatus();
   ASSIGN_OR_RETURN(std::vector<RegionSet> regions, model.region_extractor()->Extract(pixels, call));
-  std::vector<ImageInput> images(regions.size());
-  for (size_t i = 0; i < regions.size(); ++i) images[i].regions = std::move(regions[i]);
-  return images;
+  for (size_t i = 0; i < targets.size(); ++i) targets[i]->regions = std::move(regions[i]);
+  return absl::OkStatus();
 }
 
-absl::Status FillFeatures(const Model& reranker, const std::vector<ImageInput>& images,
-                          const std::vector<size_t>& indexes, std::vector<UnitRow>& rows,
+// What `run` makes of `images`, which are those of `indexes`.  Those that it refuses alone are
+// rejected for it, and dropped from both.
+template <typename Run>
+auto RunWithoutRefused(const Run& run, std::vector<size_t>& indexes,
+                       std::vector<ImageInput>& images, std::vector<UnitRow>& rows)
+    -> decltype(run(images)) {
+  auto result = run(images);
+  if (!absl::IsInvalidArgument(result.status())) return result;
+  std::vector<size_t> good_indexes;
+  std::vector<ImageInput> good_images;
+  for (size_t i = 0; i < indexes.size(); ++i) {
+    const absl::Status alone = run(absl::MakeConstSpan(&images[i], 1)).status();
+    if (alone.ok()) {
+      good_indexes.push_back(indexes[i]);
+      good_images.push_back(std::move(images[i]));
+    } else if (absl::IsInvalidArgument(alone)) {
+      rows[indexes[i]].rejected = absl::StrCat("the model refuses it: ", alone.message());
+      rows[indexes[i]].embedding.clear();
+    } else {
+      return alone;
+    }
+  }
+  indexes = std::move(good_indexes);
+  images = std::move(good_images);
+  return run(images);
+}
+
+// As the `place`-th reranker's.
+absl::Status FillFeatures(const Model& reranker, size_t place, std::vector<ImageInput>& images,
+                          std::vector<size_t>& indexes, std::vector<UnitRow>& rows,
                           const CallContext& call) {
+  const auto prepare = [&](absl::Span<const ImageInput> some) {
+    return reranker.cross_encoder()->PrepareImages(some, call);
+  };
   ASSIGN_OR_RETURN(std::vector<ItemFeatures> features,
-                   reranker.cross_encoder()->PrepareImages(images, call));
+                   RunWithoutRefused(prepare, indexes, images, rows));
   if (features.size() != indexes.size()) {
     return absl::InternalError(absl::StrCat("model ", reranker.id(), " prepared ", features.size(),
                                             " of ", indexes.size(), " images"));
   }
   for (size_t i = 0; i < indexes.size(); ++i) {
     UnitRow& row = rows[indexes[i]];
-    if (row.rejected.empty()) row.features.push_back(std::move(features[i]));
+    if (row.features.size() <= place) row.features.resize(place + 1);
+    row.features[place] = std::move(features[i]);
+  }
+  return absl::OkStatus();
+}
+
+// Of every reranker, the one that encodes first: `images` hold the regions that it has found,
+// until another looks for its own.
+absl::Status FillAllFeatures(const CorpusModels& models, std::vector<ImageInput>& images,
+                             std::vector<size_t>& indexes, std::vector<DecodedPicture>& pictures,
+                             std::vector<UnitRow>& rows, const CallContext& call) {
+  const std::vector<CorpusModels::Reranker>& rerankers = models.rerankers;
+  for (size_t i = 0; i < rerankers.size(); ++i) {
+    if (rerankers[i].model != models.encoder) continue;
+    RETURN_IF_ERROR(FillFeatures(*rerankers[i].model, i, images, indexes, rows, call));
+  }
+  size_t extractor = 0;
+  for (size_t i = 0; i < rerankers.size(); ++i) {
+    const Model& model = *rerankers[i].model;
+    if (rerankers[i].model == models.encoder) continue;
+    RETURN_IF_ERROR(ExtractRegions(model, ++extractor, indexes, pictures, images, call));
+    RETURN_IF_ERROR(FillFeatures(model, i, images, indexes, rows, call));
   }
   return absl::OkStatus();
 }
@@ -84,18 +142,19 @@ absl::Status EncodePictures(const CorpusModels& models, std::vector<DecodedPictu
   if (indexes.empty()) return absl::OkStatus();
 
   const Model& encoder = *models.encoder;
-  ASSIGN_OR_RETURN(std::vector<ImageInput> images,
-                   ExtractRegions(encoder, 0, indexes, pictures, call));
-  ASSIGN_OR_RETURN(const EmbeddingMatrix embeddings, encoder.image_encoder()->Encode(images, call));
+  std::vector<ImageInput> images;
+  for (const size_t i : indexes) images.push_back(std::move(pictures[i].image));
+  RETURN_IF_ERROR(ExtractRegions(encoder, 0, indexes, pictures, images, call));
+  const auto encode = [&](absl::Span<const ImageInput> some) {
+    return encoder.image_encoder()->Encode(some, call);
+  };
+  ASSIGN_OR_RETURN(const EmbeddingMatrix embeddings,
+                   RunWithoutRefused(encode, indexes, images, rows));
   RETURN_IF_ERROR(FillEmbeddings(encoder, embeddings, indexes, rows));
-  size_t extractor = 0;
-  for (const CorpusModels::Reranker& reranker : models.rerankers) {
-    const bool own_regions = reranker.model != models.encoder;
-    std::vector<ImageInput> own;
-    if (own_regions) {
-      ASSIGN_OR_RETURN(own, ExtractRegions(*reranker.model, ++extractor, indexes, pictures, call));
-    }
-    RETURN_IF_ERROR(FillFeatures(*reranker.model, own_regions ? own : images, indexes, rows, call));
+  if (models.rerankers.empty()) return absl::OkStatus();
+  RETURN_IF_ERROR(FillAllFeatures(models, images, indexes, pictures, rows, call));
+  for (UnitRow& row : rows) {
+    if (!row.rejected.empty()) row.features.clear();
   }
   return absl::OkStatus();
 }
@@ -161,21 +220,17 @@ CorpusModels MakeCorpusModels(std::shared_ptr<const Model> encoder,
 
 absl::Status CheckModelsForCorpus(const CorpusModels& models) {
   const Model& encoder = *models.encoder;
-  const char* missing = encoder.text_encoder() == nullptr       ? "text encoder"
-                        : encoder.image_encoder() == nullptr    ? "image encoder"
-                        : encoder.region_extractor() == nullptr ? "region extractor for pixels"
-                                                                : nullptr;
+  const char* missing = encoder.text_encoder() == nullptr    ? "text encoder"
+                        : encoder.image_encoder() == nullptr ? "image encoder"
+                                                             : nullptr;
   if (missing != nullptr) {
     return absl::FailedPreconditionError(absl::StrCat("model ", encoder.id(), " has no ", missing,
                                                       " and cannot encode this corpus"));
   }
   for (const CorpusModels::Reranker& reranker : models.rerankers) {
-    missing = reranker.model->cross_encoder() == nullptr      ? "cross-encoder"
-              : reranker.model->region_extractor() == nullptr ? "region extractor for pixels"
-                                                              : nullptr;
-    if (missing == nullptr) continue;
-    return absl::FailedPreconditionError(absl::StrCat("model ", reranker.model->id(), " has no ",
-                                                      missing, " and cannot rerank this corpus"));
+    if (reranker.model->cross_encoder() != nullptr) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        "model ", reranker.model->id(), " has no cross-encoder and cannot rerank this corpus"));
   }
   return absl::OkStatus();
 }

@@ -35,15 +35,16 @@ CorpusModels MakeCorpusModels(std::shared_ptr<const Model> encoder,
                               std::vector<CorpusModels::Reranker> rerankers);
 
 // FailedPrecondition, saying what is missing, unless the encoder can encode texts and
-// pictures and the rerankers can rerank pictures.
+// images and the rerankers can rerank.  Whether they can read what the corpora
+// hold is CheckModelReads'.
 absl::Status CheckModelsForCorpus(const CorpusModels& models);
 
 // Encodes the pictures that were decoded and the captions in `language` of those; all in
 // batches of this unit alone.  `pictures` are those of the unit, in order, decoded for
 // models.extractors().
 //
-// A picture that has a problem, or to which the model gives an embedding that is zero or
-// not finite, is rejected for it and takes its captions along; a caption that a model's
+// A picture that has a problem, that a model refuses, or to which it gives an embedding that
+// is zero or not finite, is rejected for it and takes its captions along; a caption that a model's
 // tokenizer refuses, or whose embedding is bad, is rejected alone.  (When the model is to
 // blame, nearly all are bad, and the share that may be ends the job.)  Internal for
 // embeddings of another number or length than they should be.  Otherwise what the model

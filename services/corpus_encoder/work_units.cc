@@ -38,12 +38,22 @@ void Begin(absl::string_view what, const UnitContext& context, FieldHash& hash) 
   hash.AddNumber(absl::ToInt64Milliseconds(context.max_decode_time));
 }
 
+// The words of an item that models read beside its regions.
+void AddWords(const ScannedPicture& picture, FieldHash& hash) {
+  if (!HasRegions(picture)) return;
+  for (const std::vector<std::string>* words : {&picture.item.tags, &picture.item.ocr_tokens}) {
+    hash.AddNumber(static_cast<int64_t>(words->size()));
+    for (const std::string& word : *words) hash.Add(word);
+  }
+}
+
 std::string HashOf(absl::Span<const ScannedPicture> pictures, const UnitContext& context) {
   FieldHash hash;
   Begin("unit", context, hash);
   for (const ScannedPicture& picture : pictures) {
     hash.Add(picture.item.item_id);
     hash.Add(picture.sha256);
+    AddWords(picture, hash);
     const std::vector<CaptionItem> captions =
         CaptionItemsOf(picture.item, context.caption_language);
     hash.AddNumber(static_cast<int64_t>(captions.size()));
@@ -78,6 +88,7 @@ std::string ImageContentHash(const ScannedPicture& picture, const UnitContext& c
   Begin("image", context, hash);
   hash.Add(picture.item.item_id);
   hash.Add(picture.sha256);
+  AddWords(picture, hash);
   return hash.Raw();
 }
 

@@ -4,6 +4,7 @@
 #include "services/sightlinectl/convert_command.h"
 #include "services/sightlinectl/describe_command.h"
 #include "services/sightlinectl/generation_commands.h"
+#include "services/sightlinectl/import_regions_command.h"
 #include "services/sightlinectl/model_command.h"
 #include "services/sightlinectl/query_command.h"
 #include "services/sightlinectl/status_command.h"
@@ -12,9 +13,10 @@ namespace sightline {
 
 const std::vector<Command>& Commands() {
   static const auto* commands = new std::vector<Command>{
-      kQueryCommand,    kScoreCommand,     kStatusCommand,         kDescribeCommand,
-      kPublishCommand,  kRollbackCommand,  kPruneCommand,          kVerifyCommand,
-      kAddModelCommand, kInitModelCommand, kMakeVocabularyCommand, kConvertCommand,
+      kQueryCommand,         kScoreCommand,     kStatusCommand,         kDescribeCommand,
+      kPublishCommand,       kRollbackCommand,  kPruneCommand,          kVerifyCommand,
+      kAddModelCommand,      kInitModelCommand, kMakeVocabularyCommand, kConvertCommand,
+      kImportRegionsCommand,
   };
   return *commands;
 }

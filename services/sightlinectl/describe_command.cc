@@ -22,6 +22,7 @@
 #include "common/bundle/safetensors.h"
 #include "common/bundle/verify.h"
 #include "common/config/table.h"
+#include "common/dataset/region_file.h"
 #include "services/sightlinectl/model_text.h"
 
 namespace sightline {
@@ -91,6 +92,28 @@ absl::StatusOr<std::string> DescribeSafetensors(const std::string& path) {
   return text;
 }
 
+// What is in a region file, in the words of its schema.
+absl::StatusOr<std::string> DescribeRegions(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<RegionFile> file, RegionFile::Open(path));
+  int64_t captions = 0, tags = 0, ocr_tokens = 0;
+  for (int64_t i = 0; i < file->item_count(); ++i) {
+    ASSIGN_OR_RETURN(const ItemLine line, file->Item(i));
+    captions += static_cast<int64_t>(line.captions.size());
+    tags += static_cast<int64_t>(line.tags.size());
+    ocr_tokens += static_cast<int64_t>(line.ocr_tokens.size());
+  }
+  return absl::StrCat("region file ", path, "\n",
+                      Lines({{"items", WithThousands(file->item_count())},
+                             {"regions", WithThousands(file->region_count())},
+                             {"features", absl::StrCat(file->feature_size(), " numbers, ",
+                                                       DtypeName(file->feature_dtype()))},
+                             {"boxes", file->has_boxes() ? "x1/W, y1/H, x2/W, y2/H" : "none"},
+                             {"confidences", file->has_confidences() ? "one a region" : "none"},
+                             {"captions", WithThousands(captions)},
+                             {"tags", WithThousands(tags)},
+                             {"OCR tokens", WithThousands(ocr_tokens)}}));
+}
+
 absl::StatusOr<std::string> DescribeContainer(const std::string& path, bool verify) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Container> file, Container::Open(path));
   Table table({{"section"},
@@ -105,9 +128,12 @@ absl::StatusOr<std::string> DescribeContainer(const std::string& path, bool veri
                   absl::StrCat(section.row_stride_bytes), WithThousands(section.offset),
                   WithThousands(section.length), absl::StrCat(section.checksums.size())});
   }
-  std::string text =
-      absl::StrCat("container ", path, "\n  ", file->sections().size(), " sections, ",
-                   WithThousands(file->file_length()), " bytes\n", table.ToString(2));
+  std::string text;
+  if (file->Find(kRegionItemsSection) != nullptr) {
+    ASSIGN_OR_RETURN(text, DescribeRegions(path));
+  }
+  absl::StrAppend(&text, "container ", path, "\n  ", file->sections().size(), " sections, ",
+                  WithThousands(file->file_length()), " bytes\n", table.ToString(2));
   if (!verify) return text;
   RETURN_IF_ERROR(file->Verify());
   return text + kVerified;

@@ -156,6 +156,11 @@ absl::StatusOr<PrepareSummary> PrepareJob::Run(const CallContext& call) {
 }
 
 absl::Status PrepareJob::ListCorpus(const CorpusReader& corpus, bool companion) {
+  if (corpus.region_feature_size() > 0) {
+    return absl::InvalidArgumentError(
+        "a corpus of regions has no pictures to prepare; give one of kind folder, stamps, clipart "
+        "or emoji");
+  }
   ASSIGN_OR_RETURN(CorpusListing listing, corpus.List());
   for (CorpusItem& item : listing.items) listed_.push_back({&corpus, std::move(item), companion});
   std::move(listing.rejected.begin(), listing.rejected.end(), std::back_inserter(skipped_));

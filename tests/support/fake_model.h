@@ -66,6 +66,7 @@ class FakeServingModel : public Model {
   const ImageEncoder* image_encoder() const override;
   const CrossEncoder* cross_encoder() const override;
   const RegionExtractor* region_extractor() const override;
+  std::vector<int> region_feature_sizes() const override { return {3}; }
   const std::string& id() const override { return options_.id; }
   const std::string& space() const override { return options_.space; }
   int dimension() const override { return kDimension; }

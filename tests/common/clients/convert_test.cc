@@ -201,15 +201,19 @@ ImageInput SomeRegions() {
   image.regions.feature_size = 3;
   image.regions.features = {1, 2, 3, 4, 5, 6};
   image.regions.boxes = {0, 0, 0.5f, 1, 0.25f, 0.5f, 1, 1};
+  image.regions.confidences = {0.75f, 0.25f};
   image.ocr_tokens = {"STOP"};
   image.tags = {"sign", "street"};
   return image;
 }
 
-TEST_CASE("regions come back whole, with and without boxes") {
+TEST_CASE("regions come back whole, with and without boxes and confidences") {
   ImageInput image = SomeRegions();
   for (bool boxes : {true, false}) {
-    if (!boxes) image.regions.boxes.clear();
+    if (!boxes) {
+      image.regions.boxes.clear();
+      image.regions.confidences.clear();
+    }
     v1::Regions message;
     ToProto(image, &message);
     REQUIRE(message.has_boxes() == boxes);
@@ -219,6 +223,7 @@ TEST_CASE("regions come back whole, with and without boxes") {
     REQUIRE(read->regions.feature_size == 3);
     REQUIRE(read->regions.features == image.regions.features);
     REQUIRE(read->regions.boxes == image.regions.boxes);
+    REQUIRE(read->regions.confidences == image.regions.confidences);
     REQUIRE(read->ocr_tokens == image.ocr_tokens);
     REQUIRE(read->tags == image.tags);
   }
@@ -243,6 +248,9 @@ TEST_CASE("regions that break a bound are refused by field") {
        [](auto* r) {
          PackVectors({0, -1, 1, 1, 0, 0, 1, 1}, 2, 4, v1::FLOAT32, r->mutable_boxes());
        }},
+      {"r.confidences", [](auto* r) { r->add_confidences(0.5f); }},
+      {"r.confidences", [](auto* r) { r->set_confidences(0, 1.5f); }},
+      {"r.confidences", [](auto* r) { r->set_confidences(1, NAN); }},
       {"r.tags",
        [](auto* r) {
          while (r->tags_size() < 257) r->add_tags("x");

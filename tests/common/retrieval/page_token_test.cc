@@ -135,6 +135,7 @@ TEST_CASE("the fingerprint tells all requests apart that rank otherwise") {
   add(regions([](ImageInput* image) { image->regions.feature_size = 2; }));
   add(regions([](ImageInput* image) { image->regions.features[1] = 3; }));
   add(regions([](ImageInput* image) { image->regions.boxes = {0, 0, 1, 1}; }));
+  add(regions([](ImageInput* image) { image->regions.confidences = {0, 0, 1, 1}; }));
   add(regions([](ImageInput* image) { image->ocr_tokens = {"a"}; }));
   add(regions([](ImageInput* image) { image->ocr_tokens = {"", "a"}; }));
   add(regions([](ImageInput* image) { image->tags = {"a"}; }));

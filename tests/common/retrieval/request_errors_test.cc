@@ -75,6 +75,12 @@ TEST_CASE("a bad field is INVALID_ARGUMENT and named, before anybody works") {
        "carries 5"},
       {WithRegions([](ImageInput& image) { image.regions.boxes.pop_back(); }), "query.regions",
        "7 box coordinates"},
+      {WithRegions([](ImageInput& image) { image.regions.confidences = {1}; }), "query.regions",
+       "1 confidences"},
+      {WithRegions([](ImageInput& image) {
+         image.regions.confidences = {1, NAN};
+       }),
+       "query.regions", "not finite"},
       {WithRegions([](ImageInput& image) { image.regions.features[5] = INFINITY; }),
        "query.regions", "not finite"},
       {WithRegions([](ImageInput& image) { image.tags = {"\xC0\xAF"}; }), "query.regions.tags",

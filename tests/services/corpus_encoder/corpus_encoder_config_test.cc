@@ -95,6 +95,27 @@ corpora:
   REQUIRE(config->corpora[2].root == "/font.ttf");
 }
 
+TEST_CASE("corpora of regions say where they lie") {
+  const auto config = Read(absl::StrCat("store: /s\nmodel: ", Model(), R"(
+corpora:
+  - {kind: regions, root: /a.regions, id_prefix: a/}
+  - {kind: npz, root: /n, captions: /c.jsonl, id_prefix: n/}
+  - {kind: precomp, root: /p, id_prefix: p/}
+)"));
+  REQUIRE(config.ok());
+  REQUIRE(config->corpora[0].kind == CorpusKind::kRegions);
+  REQUIRE(config->corpora[0].root == "/a.regions");
+  REQUIRE(config->corpora[0].id_prefix == "a/");
+  REQUIRE(config->corpora[1].kind == CorpusKind::kNpz);
+  REQUIRE(config->corpora[1].annotations == "/c.jsonl");
+  REQUIRE(config->corpora[2].kind == CorpusKind::kPrecomp);
+  REQUIRE(config->corpora[2].root == "/p");
+  for (const char* kind : {"regions", "npz", "precomp"}) {
+    REQUIRE_FALSE(
+        Read(absl::StrCat("store: /s\nmodel: ", Model(), "\ncorpora: [{kind: ", kind, "}]")).ok());
+  }
+}
+
 TEST_CASE("all problems are reported at once") {
   const auto config = Read(R"(
 model: abc

@@ -1,4 +1,4 @@
-// Corpora in memory, of pictures that decode.
+// Corpora in memory, of pictures that decode or of regions.
 #ifndef SIGHTLINE_TESTS_SERVICES_CORPUS_ENCODER_FAKE_CORPUS_H_
 #define SIGHTLINE_TESTS_SERVICES_CORPUS_ENCODER_FAKE_CORPUS_H_
 
@@ -38,8 +38,18 @@ class FakeCorpus : public CorpusReader {
     return bytes;
   }
 
+  int region_feature_size() const override { return feature_size; }
+
+  absl::StatusOr<RegionSet> ReadRegions(const CorpusItem& item, int64_t) const override {
+    if (before_read) before_read(item);
+    const auto error = read_errors.find(item.item_id);
+    if (error != read_errors.end()) return error->second;
+    return regions.at(item.item_id);
+  }
+
   std::string PictureVersion(const CorpusItem& item) const override {
-    return version.empty() ? Sha256Hex(pictures.at(item.item_id)) : version;
+    if (!version.empty()) return version;
+    return feature_size > 0 ? item.item_id : Sha256Hex(pictures.at(item.item_id));
   }
 
   void Add(const std::string& id, const std::string& bytes,
@@ -67,7 +77,22 @@ class FakeCorpus : public CorpusReader {
     }
   }
 
+  // `count` items of two regions of three numbers, no two alike, with a caption each.
+  void AddManyRegions(int count) {
+    feature_size = 3;
+    for (int i = 0; i < count; ++i) {
+      const std::string id = absl::StrCat("r/", i);
+      Add(id, "", {absl::StrCat("picture number ", i)});
+      RegionSet& set = regions[id];
+      set.count = 2;
+      set.feature_size = 3;
+      for (int k = 0; k < 6; ++k) set.features.push_back(static_cast<float>(1 + i + k * k));
+    }
+  }
+
   CorpusListing listing;
+  int feature_size = 0;  // of regions; 0: pictures
+  std::map<std::string, RegionSet> regions;
   std::map<std::string, std::string> pictures;
   std::map<std::string, absl::Status> read_errors;
   absl::Status list_error;

@@ -24,7 +24,10 @@ struct FakeModelBehavior {
   bool cross_encoder = true;
   bool image_encoder = true;
   bool extractor = true;
+  std::vector<int> feature_sizes = {3};   // of regions
   std::string refused = "untokenizable";  // captions with it have no token
+  float refused_feature = -1;             // a picture whose first region begins with it fails
+                                          // the batch that it is in
   std::function<void()> before_images;    // each batch of pictures
   float image_bias = 1;                   // NaN or -infinity break the embeddings; 0 makes
   bool zero_images = false;               // ... and this makes them zero
@@ -48,6 +51,7 @@ class FakeModel : public Model {
   const RegionExtractor* region_extractor() const override {
     return behavior_.extractor ? &extractor_ : nullptr;
   }
+  std::vector<int> region_feature_sizes() const override { return behavior_.feature_sizes; }
   const std::string& id() const override { return behavior_.id; }
   const std::string& space() const override { return behavior_.id; }
   int dimension() const override { return kDimension; }
@@ -117,6 +121,11 @@ class FakeModel : public Model {
                                            const CallContext& call) const override {
       if (model->behavior_.before_images) model->behavior_.before_images();
       RETURN_IF_ERROR(call.Check("encode"));
+      for (const ImageInput& image : images) {
+        if (image.regions.features[0] == model->behavior_.refused_feature) {
+          return absl::InvalidArgumentError("an image has too few regions");
+        }
+      }
       EmbeddingMatrix matrix(static_cast<int64_t>(images.size()), kDimension);
       for (size_t i = 0; i < images.size(); ++i) {
         if (model->behavior_.zero_images) continue;

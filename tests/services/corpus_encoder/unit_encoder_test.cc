@@ -162,6 +162,51 @@ TEST_CASE("a caption that only the reranker's tokenizer refuses is rejected alon
   REQUIRE(result->images[0].rejected.empty());
 }
 
+RegionSet Regions(float first) {
+  RegionSet regions;
+  regions.count = 2;
+  regions.feature_size = 3;
+  regions.features = {first, 2, 3, 4, 5, 6};
+  return regions;
+}
+
+TEST_CASE("regions are taken as they are, by encoder and reranker, beside pictures") {
+  Sample sample;
+  std::vector<DecodedPicture> decoded = sample.Decoded();
+  decoded[2] = DecodedPicture();
+  decoded[2].image.regions = Regions(7);
+  FakeModelBehavior other;
+  other.id = std::string(64, 'b');
+  const auto models =
+      MakeCorpusModels(std::make_shared<FakeModel>(), std::make_shared<FakeModel>(other));
+  const auto result =
+      EncodeUnit(models, sample.unit, std::move(decoded), "en", CallContext::Unbounded());
+  REQUIRE(result.ok());
+  REQUIRE(result->images[2].embedding == std::vector<float>{7, 2, 3, 1});
+  REQUIRE(result->images[2].features.tensors.size() == 1);
+  // The picture beside it is what it is alone.
+  const auto alone = sample.EncodeBy(models);
+  REQUIRE(result->images[0].embedding == alone->images[0].embedding);
+  REQUIRE(result->images[0].features.tensors[0].bytes ==
+          alone->images[0].features.tensors[0].bytes);
+}
+
+TEST_CASE("an item that the model refuses is rejected, and the others are encoded") {
+  Sample sample;
+  std::vector<DecodedPicture> decoded(3);
+  for (int i = 0; i < 3; ++i) decoded[i].image.regions = Regions(i == 0 ? 99 : 7);
+  FakeModelBehavior behavior;
+  behavior.refused_feature = 99;
+  const auto result = EncodeUnit(MakeCorpusModels(std::make_shared<FakeModel>(behavior), nullptr),
+                                 sample.unit, std::move(decoded), "en", CallContext::Unbounded());
+  REQUIRE(result.ok());
+  REQUIRE(result->images[0].rejected == "the model refuses it: an image has too few regions");
+  REQUIRE(result->images[0].embedding.empty());
+  REQUIRE(result->images[1].embedding == std::vector<float>{7, 2, 3, 1});
+  REQUIRE(result->images[2].features.tensors.size() == 1);
+  REQUIRE(result->captions.size() == 1);  // of the second; those of the first went with it
+}
+
 TEST_CASE("models that lack a part are refused before any work") {
   const auto check = [](const FakeModelBehavior& encoder, const FakeModelBehavior& reranker) {
     const absl::Status status = CheckModelsForCorpus(MakeCorpusModels(
@@ -171,16 +216,13 @@ TEST_CASE("models that lack a part are refused before any work") {
     return std::string(status.message());
   };
   const FakeModelBehavior whole;
-  FakeModelBehavior no_images, no_cross, no_extractor;
+  FakeModelBehavior no_images, no_cross;
   no_images.image_encoder = false;
   no_cross.cross_encoder = false;
-  no_extractor.extractor = false;
   REQUIRE(check(whole, whole).empty());
   REQUIRE(check(no_cross, whole).empty());
   REQUIRE_THAT(check(no_images, whole), Catch::Contains("no image encoder"));
-  REQUIRE_THAT(check(no_extractor, whole), Catch::Contains("no region extractor"));
   REQUIRE_THAT(check(whole, no_cross), Catch::Contains("no cross-encoder"));
-  REQUIRE_THAT(check(whole, no_extractor), Catch::Contains("no region extractor"));
   const auto same = std::make_shared<FakeModel>(no_cross);
   REQUIRE_FALSE(
       CheckModelsForCorpus(MakeCorpusModels(same, {{"default", same}})).ok());  // it was asked for

@@ -280,6 +280,22 @@ TEST_CASE_METHOD(Fixture, "two items of one id are refused") {
   REQUIRE(absl::StrContains(summary.status().message(), "item/104"));
 }
 
+// A corpus without pictures.
+class RegionCorpus : public MemoryCorpus {
+ public:
+  int region_feature_size() const override { return 2048; }
+};
+
+TEST_CASE_METHOD(Fixture, "a corpus of regions is refused") {
+  std::vector<std::unique_ptr<CorpusReader>> corpora;
+  corpora.push_back(std::make_unique<RegionCorpus>());
+  Progress progress(Silent(), Clock::Real());
+  const auto summary =
+      PrepareJob(options, std::move(corpora), &progress).Run(CallContext::Unbounded());
+  REQUIRE(absl::IsInvalidArgument(summary.status()));
+  REQUIRE(absl::StrContains(summary.status().message(), "no pictures to prepare"));
+}
+
 TEST_CASE_METHOD(Fixture, "a vocabulary that is given is taken as it is") {
   options.vocabulary = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nfish\nred\n";
   const auto summary = Run();

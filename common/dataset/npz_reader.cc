@@ -1,0 +1,192 @@
+#include "common/dataset/npz_reader.h"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "common/base/status_macros.h"
+#include "common/dataset/npy.h"
+#include "common/dataset/region_set.h"
+#include "common/dataset/zip_archive.h"
+
+namespace sightline {
+namespace {
+
+constexpr absl::string_view kSuffix = ".npz";
+constexpr absl::string_view kFeatures = "features";
+constexpr absl::string_view kBoxes = "norm_bb";
+constexpr absl::string_view kConfidences = "conf";
+// Of the folder's files, in order, that are tried for the width of its features.
+constexpr size_t kMostTried = 100;
+constexpr int64_t kMaxTriedBytes = int64_t{256} << 20;
+
+std::string NamesOf(const ZipArchive& archive) {
+  constexpr size_t kMostTold = 10;
+  std::vector<std::string> names;
+  for (const ZipEntry& entry : archive.entries()) {
+    if (names.size() < kMostTold) {
+      names.push_back(Printable(absl::StripSuffix(entry.name, ".npy")));
+    }
+  }
+  return absl::StrJoin(names, ", ");
+}
+
+const ZipEntry* FindArray(const ZipArchive& archive, absl::string_view name) {
+  return archive.Find(absl::StrCat(name, ".npy"));
+}
+
+// An array with its bytes.
+struct OwnedArray {
+  std::string bytes;
+  NpyArray array;
+};
+
+absl::StatusOr<std::unique_ptr<OwnedArray>> ReadArray(const ZipArchive& archive,
+                                                      absl::string_view name, int64_t max_bytes) {
+  const ZipEntry* const entry = FindArray(archive, name);
+  if (entry == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("has no array ", name, "; it has ", NamesOf(archive)));
+  }
+  // On the heap: the array points into the bytes.
+  auto owned = std::make_unique<OwnedArray>();
+  ASSIGN_OR_RETURN(owned->bytes, archive.Read(*entry, max_bytes));
+  absl::StatusOr<NpyArray> array = ParseNpy(owned->bytes);
+  if (!array.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(name, ": ", array.status().message()));
+  }
+  owned->array = *std::move(array);
+  return owned;
+}
+
+absl::Status WrongShape(absl::string_view name, const NpyArray& array, absl::string_view wanted) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      "array ", name, " has the shape (", absl::StrJoin(array.shape, ", "), "), wanted ", wanted));
+}
+
+absl::Status ReadFeatures(const ZipArchive& archive, int64_t max_bytes, RegionSet& regions) {
+  ASSIGN_OR_RETURN(const auto features, ReadArray(archive, kFeatures, max_bytes));
+  const std::vector<int64_t>& shape = features->array.shape;
+  if (shape.size() != 2) {
+    return WrongShape(kFeatures, features->array, "regions x numbers");
+  }
+  RETURN_IF_ERROR(CheckRegionSizes(shape[0], shape[1], max_bytes));
+  regions.count = shape[0];
+  regions.feature_size = static_cast<int>(shape[1]);
+  regions.features = NpyValues(features->array);
+  return absl::OkStatus();
+}
+
+absl::Status ReadBoxes(const ZipArchive& archive, int64_t max_bytes, RegionSet& regions) {
+  constexpr int64_t kMostColumns = 16;
+  ASSIGN_OR_RETURN(const auto boxes, ReadArray(archive, kBoxes, max_bytes));
+  const std::vector<int64_t>& shape = boxes->array.shape;
+  if (shape.size() != 2 || shape[0] != regions.count || shape[1] < 4 || shape[1] > kMostColumns) {
+    return WrongShape(kBoxes, boxes->array, absl::StrCat("(", regions.count, ", 4 or more)"));
+  }
+  const std::vector<float> values = NpyValues(boxes->array);
+  for (int64_t row = 0; row < shape[0]; ++row) {
+    const auto first = values.begin() + row * shape[1];
+    regions.boxes.insert(regions.boxes.end(), first, first + 4);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadConfidences(const ZipArchive& archive, int64_t max_bytes, RegionSet& regions) {
+  if (FindArray(archive, kConfidences) == nullptr) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const auto confidences, ReadArray(archive, kConfidences, max_bytes));
+  const std::vector<int64_t>& shape = confidences->array.shape;
+  const bool column = shape.size() == 2 && shape[1] == 1;
+  if (!(column || shape.size() == 1) || shape[0] != regions.count) {
+    return WrongShape(kConfidences, confidences->array, absl::StrCat("(", regions.count, ")"));
+  }
+  regions.confidences = NpyValues(confidences->array);
+  return absl::OkStatus();
+}
+
+// `values`, `each` a region, in the order of `rows`.
+std::vector<float> Reordered(const std::vector<float>& values, int each,
+                             const std::vector<int64_t>& rows) {
+  std::vector<float> reordered;
+  reordered.reserve(values.size());
+  for (const int64_t row : rows) {
+    const auto first = values.begin() + row * each;
+    reordered.insert(reordered.end(), first, first + each);
+  }
+  return reordered;
+}
+
+// The confidences are finite.
+void SortByConfidence(RegionSet& regions) {
+  const std::vector<float>& confidences = regions.confidences;
+  if (std::is_sorted(confidences.rbegin(), confidences.rend())) return;
+  std::vector<int64_t> rows(confidences.size());
+  std::iota(rows.begin(), rows.end(), 0);
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](int64_t a, int64_t b) { return confidences[a] > confidences[b]; });
+  regions.features = Reordered(regions.features, regions.feature_size, rows);
+  regions.boxes = Reordered(regions.boxes, 4, rows);
+  regions.confidences = Reordered(confidences, 1, rows);
+}
+
+absl::StatusOr<RegionSet> ReadNpz(const CorpusItem& item, int64_t max_bytes) {
+  ASSIGN_OR_RETURN(const std::string bytes, ReadPictureFile(item.path, max_bytes));
+  return ParseNpzRegions(bytes, max_bytes);
+}
+
+class NpzReader : public CorpusReader {
+ public:
+  NpzReader(const FolderOptions& options, int feature_size)
+      : options_(options), feature_size_(feature_size) {}
+
+  int region_feature_size() const override { return feature_size_; }
+
+  absl::StatusOr<CorpusListing> List() const override { return ListFolder(options_); }
+
+  absl::StatusOr<RegionSet> ReadRegions(const CorpusItem& item, int64_t max_bytes) const override {
+    ASSIGN_OR_RETURN(RegionSet regions, ReadNpz(item, max_bytes));
+    if (regions.feature_size == feature_size_) return regions;
+    return absl::InvalidArgumentError(absl::StrCat("has region features of ", regions.feature_size,
+                                                   " numbers; those of its folder have ",
+                                                   feature_size_));
+  }
+
+ private:
+  const FolderOptions options_;
+  const int feature_size_;
+};
+
+}  // namespace
+
+absl::StatusOr<RegionSet> ParseNpzRegions(absl::string_view bytes, int64_t max_bytes) {
+  ASSIGN_OR_RETURN(const ZipArchive archive, ZipArchive::Parse(bytes));
+  RegionSet regions;
+  RETURN_IF_ERROR(ReadFeatures(archive, max_bytes, regions));
+  RETURN_IF_ERROR(ReadBoxes(archive, max_bytes, regions));
+  RETURN_IF_ERROR(ReadConfidences(archive, max_bytes, regions));
+  RETURN_IF_ERROR(CheckRegionSet(regions));
+  SortByConfidence(regions);
+  return regions;
+}
+
+absl::StatusOr<std::unique_ptr<CorpusReader>> NewNpzReader(const FolderOptions& options) {
+  FolderOptions npz = options;
+  npz.suffix = std::string(kSuffix);
+  ASSIGN_OR_RETURN(const CorpusListing listing, ListFolder(npz));
+  std::string reason = "it has none";
+  for (size_t i = 0; i < std::min(listing.items.size(), kMostTried); ++i) {
+    const absl::StatusOr<RegionSet> regions = ReadNpz(listing.items[i], kMaxTriedBytes);
+    if (regions.ok()) return std::make_unique<NpzReader>(npz, regions->feature_size);
+    if (i > 0) continue;
+    reason = absl::StrCat(Printable(listing.items[i].path), ": ", regions.status().message());
+  }
+  return absl::InvalidArgumentError(absl::StrCat("none of the ", kSuffix, " files below ",
+                                                 options.root, " can be read: ", reason));
+}
+
+}  // namespace sightline

@@ -1,0 +1,33 @@
+// A folder of region features as UNITER's extractor writes them: a `.npz` for each picture,
+// a ZIP archive of arrays.
+//
+//   features     N x F floats of two, four or eight bytes
+//   norm_bb      N x 4 or more: x1/W, y1/H, x2/W, y2/H; what follows (w/W, h/H) is not read
+//   conf         N or N x 1, how sure the detector was; may be missing
+//
+// Other arrays (soft_labels) are not read.  Regions come in falling order of confidence, in
+// which the extractor leaves them.  The item id is the path below the folder without `.npz`;
+// captions, tags and OCR tokens come from a file of JSON lines as in folder_reader.h.
+#ifndef SIGHTLINE_COMMON_DATASET_NPZ_READER_H_
+#define SIGHTLINE_COMMON_DATASET_NPZ_READER_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/dataset/corpus.h"
+#include "common/dataset/folder_reader.h"
+
+namespace sightline {
+
+// The width of features is that of the first file that can be read; another's is then
+// refused.  NotFound if the folder is not there, InvalidArgument if none of its files can be
+// read.  List: as ListFolder; `options.suffix` is not used.
+absl::StatusOr<std::unique_ptr<CorpusReader>> NewNpzReader(const FolderOptions& options);
+
+// The regions of one archive, checked.  InvalidArgument as CorpusReader::ReadRegions.
+absl::StatusOr<RegionSet> ParseNpzRegions(absl::string_view bytes, int64_t max_bytes);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_DATASET_NPZ_READER_H_

@@ -1,0 +1,108 @@
+#include "common/dataset/region_file_reader.h"
+
+#include <filesystem>
+#include <map>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/files.h"
+#include "common/base/status_macros.h"
+#include "common/dataset/item_path.h"
+#include "common/dataset/region_file.h"
+
+namespace sightline {
+namespace {
+
+constexpr absl::string_view kSuffix = ".regions";
+
+using Files = std::map<std::string, std::unique_ptr<RegionFile>>;  // by path
+
+class RegionFileReader : public CorpusReader {
+ public:
+  RegionFileReader(const RegionFileOptions& options, Files files)
+      : options_(options), files_(std::move(files)) {}
+
+  int region_feature_size() const override { return files_.begin()->second->feature_size(); }
+
+  absl::StatusOr<CorpusListing> List() const override {
+    CorpusListing listing;
+    for (const auto& [path, file] : files_) {
+      RETURN_IF_ERROR(file->VerifyItems());
+      for (int64_t i = 0; i < file->item_count(); ++i) Add(path, *file, i, listing);
+    }
+    FinishListing(listing);
+    return listing;
+  }
+
+  absl::StatusOr<RegionSet> ReadRegions(const CorpusItem& item, int64_t max_bytes) const override {
+    ASSIGN_OR_RETURN(const ItemPlace place, PlaceOf(item));
+    const auto file = files_.find(place.file);
+    if (file == files_.end() || place.row < 0 || place.row >= file->second->item_count()) {
+      return absl::NotFoundError(absl::StrCat(item.item_id, " is no item of ", options_.root));
+    }
+    return file->second->Regions(place.row, max_bytes);
+  }
+
+  std::string PictureVersion(const CorpusItem& item) const override {
+    const auto place = PlaceOf(item);
+    return place.ok() ? FileVersion(place->file) : "";
+  }
+
+ private:
+  void Add(const std::string& path, const RegionFile& file, int64_t i,
+           CorpusListing& listing) const {
+    CorpusItem item;
+    item.path = ItemPath(path, i);
+    absl::StatusOr<ItemLine> line = file.Item(i);
+    absl::Status good = line.status();
+    if (good.ok()) {
+      item.item_id = absl::StrCat(options_.id_prefix, line->id);
+      good = CheckItemId(item.item_id);
+    }
+    if (!good.ok()) {
+      listing.rejected.push_back(
+          {Printable(item.item_id), Printable(item.path), std::string(good.message())});
+      return;
+    }
+    MoveWords(*line, options_.languages, item);
+    listing.items.push_back(std::move(item));
+  }
+
+  const RegionFileOptions options_;
+  const Files files_;  // at least one
+};
+
+absl::StatusOr<std::vector<std::string>> PathsOf(const std::string& root) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(root, ignored)) return std::vector<std::string>{root};
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFilesBelow(root));
+  std::vector<std::string> paths;
+  for (const std::string& name : names) {
+    if (absl::EndsWith(name, kSuffix)) paths.push_back(JoinPath(root, name));
+  }
+  if (!paths.empty()) return paths;
+  return absl::InvalidArgumentError(
+      absl::StrCat(root, " has no file that ends in ", kSuffix, "; name the file itself"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<CorpusReader>> NewRegionFileReader(
+    const RegionFileOptions& options) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> paths, PathsOf(options.root));
+  Files files;
+  for (const std::string& path : paths) {
+    ASSIGN_OR_RETURN(std::unique_ptr<RegionFile> file, RegionFile::Open(path));
+    if (!files.empty() && file->feature_size() != files.begin()->second->feature_size()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          path, " has features of ", file->feature_size(), " numbers, ", files.begin()->first,
+          " of ", files.begin()->second->feature_size(), "; make two corpora of them"));
+    }
+    files.emplace(path, std::move(file));
+  }
+  return std::make_unique<RegionFileReader>(options, std::move(files));
+}
+
+}  // namespace sightline

@@ -1,0 +1,144 @@
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/float16.h"
+#include "common/base/status_macros.h"
+#include "common/dataset/region_file.h"
+#include "common/dataset/region_set.h"
+
+namespace sightline {
+namespace {
+
+constexpr float kLargestFloat16 = 65504;
+
+absl::string_view BytesOf(const void* data, size_t length) {
+  return absl::string_view(static_cast<const char*>(data), length);
+}
+
+template <typename T>
+absl::string_view BytesOf(const std::vector<T>& values) {
+  return BytesOf(values.data(), values.size() * sizeof(T));
+}
+
+class RegionFileWriting {
+ public:
+  RegionFileWriting(int64_t count, Dtype dtype, const RegionFileSource& source)
+      : count_(count), dtype_(dtype), source_(source) {}
+
+  absl::Status Write(absl::string_view path) {
+    RETURN_IF_ERROR(Measure());
+    ASSIGN_OR_RETURN(writer_, ContainerWriter::Create(path));
+    const int64_t rows = row_offsets_.back();
+    const auto int64s = static_cast<int64_t>(row_offsets_.size());
+    RETURN_IF_ERROR(writer_->Declare(kRegionItemsSection, Dtype::kBytes,
+                                     {static_cast<int64_t>(items_.size())}));
+    RETURN_IF_ERROR(writer_->Declare("regions/item_offsets", Dtype::kInt64, {int64s}));
+    RETURN_IF_ERROR(writer_->Declare("regions/row_offsets", Dtype::kInt64, {int64s}));
+    RETURN_IF_ERROR(writer_->Declare("regions/features", dtype_, {rows, first_.feature_size}));
+    if (has_boxes()) {
+      RETURN_IF_ERROR(writer_->Declare("regions/boxes", Dtype::kFloat32, {rows, 4}));
+    }
+    if (has_confidences()) {
+      RETURN_IF_ERROR(writer_->Declare("regions/confidences", Dtype::kFloat32, {rows}));
+    }
+    RETURN_IF_ERROR(writer_->Append(items_));
+    RETURN_IF_ERROR(writer_->Append(BytesOf(item_offsets_)));
+    RETURN_IF_ERROR(writer_->Append(BytesOf(row_offsets_)));
+    RETURN_IF_ERROR(ForEach([this](const RegionSet& regions) { return AppendFeatures(regions); }));
+    if (has_boxes()) {
+      RETURN_IF_ERROR(ForEach(
+          [this](const RegionSet& regions) { return writer_->Append(BytesOf(regions.boxes)); }));
+    }
+    if (has_confidences()) {
+      RETURN_IF_ERROR(ForEach([this](const RegionSet& regions) {
+        return writer_->Append(BytesOf(regions.confidences));
+      }));
+    }
+    return writer_->Finish().status();
+  }
+
+ private:
+  bool has_boxes() const { return !first_.boxes.empty(); }
+  bool has_confidences() const { return !first_.confidences.empty(); }
+
+  // Everything but the numbers themselves.
+  absl::Status Measure() {
+    if (count_ < 1) return absl::InvalidArgumentError("there is no item to write");
+    for (int64_t i = 0; i < count_; ++i) {
+      ASSIGN_OR_RETURN(const RegionFileItem item, source_(i));
+      if (i == 0) first_ = item.regions;
+      if (const absl::Status good = Check(item); !good.ok()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("item ", i, " (", Printable(item.line.id), ") ", good.message()));
+      }
+      items_ += ItemLineJson(item.line);
+      item_offsets_.push_back(static_cast<int64_t>(items_.size()));
+      row_offsets_.push_back(row_offsets_.back() + item.regions.count);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Check(const RegionFileItem& item) const {
+    RETURN_IF_ERROR(CheckItemId(item.line.id));
+    RETURN_IF_ERROR(CheckRegionSet(item.regions));
+    if (item.regions.feature_size != first_.feature_size) {
+      return absl::InvalidArgumentError(absl::StrCat("has features of ", item.regions.feature_size,
+                                                     " numbers, the first item's have ",
+                                                     first_.feature_size));
+    }
+    if (item.regions.boxes.empty() == has_boxes() ||
+        item.regions.confidences.empty() == has_confidences()) {
+      return absl::InvalidArgumentError(
+          "has boxes or confidences where the first item has none, or the other way around");
+    }
+    if (dtype_ == Dtype::kFloat32) return absl::OkStatus();
+    for (const float x : item.regions.features) {
+      if (x > kLargestFloat16 || x < -kLargestFloat16) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("has the feature ", x, ", too large for float16; write float32"));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  template <typename Function>
+  absl::Status ForEach(const Function& function) {
+    for (int64_t i = 0; i < count_; ++i) {
+      ASSIGN_OR_RETURN(const RegionFileItem item, source_(i));
+      if (!Check(item).ok() || item.regions.count != row_offsets_[i + 1] - row_offsets_[i]) {
+        return absl::AbortedError(
+            absl::StrCat(Printable(item.line.id), " changed while the file was written"));
+      }
+      RETURN_IF_ERROR(function(item.regions));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status AppendFeatures(const RegionSet& regions) {
+    if (dtype_ == Dtype::kFloat32) return writer_->Append(BytesOf(regions.features));
+    std::string halves(regions.features.size() * sizeof(uint16_t), '\0');
+    Float32ToFloat16(regions.features.data(), regions.features.size(), &halves[0]);
+    return writer_->Append(halves);
+  }
+
+  const int64_t count_;
+  const Dtype dtype_;
+  const RegionFileSource& source_;
+  std::unique_ptr<ContainerWriter> writer_;
+  RegionSet first_;
+  std::string items_;
+  std::vector<int64_t> item_offsets_ = {0}, row_offsets_ = {0};
+};
+
+}  // namespace
+
+absl::Status WriteRegionFile(absl::string_view path, int64_t count, Dtype features,
+                             const RegionFileSource& source) {
+  if (features != Dtype::kFloat16 && features != Dtype::kFloat32) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("features are written as float16 or float32, not ", DtypeName(features)));
+  }
+  return RegionFileWriting(count, features, source).Write(path);
+}
+
+}  // namespace sightline

@@ -1,0 +1,37 @@
+// `import-regions`: region features of any format into one file of ours.
+#ifndef SIGHTLINE_SERVICES_SIGHTLINECTL_IMPORT_REGIONS_COMMAND_H_
+#define SIGHTLINE_SERVICES_SIGHTLINECTL_IMPORT_REGIONS_COMMAND_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/base/dtype.h"
+#include "common/config/command.h"
+#include "common/dataset/corpus.h"
+#include "common/dataset/open_corpus.h"
+
+namespace sightline {
+
+int RunImportRegions(const std::vector<std::string>& args, const Console& console);
+
+inline constexpr Command kImportRegionsCommand = {
+    "import-regions", "sightlinectl import-regions KIND:PATH --out FILE [--captions FILE]",
+    "writes the region features of a corpus (npz, precomp, regions) into one file",
+    RunImportRegions};
+
+struct ImportedRegions {
+  int64_t item_count = 0;
+  std::vector<CorpusProblem> left_out;  // items that cannot be read, and why
+};
+
+// Writes every item of `spec` whose regions pass (common/dataset/region_set.h) to `out`
+// (region_file.h), with captions of all languages.  InvalidArgument if the corpus holds
+// pictures or no good item; otherwise as OpenCorpus, List and WriteRegionFile.
+absl::StatusOr<ImportedRegions> ImportRegions(const CorpusSpec& spec, const std::string& out,
+                                              Dtype features);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_SERVICES_SIGHTLINECTL_IMPORT_REGIONS_COMMAND_H_

@@ -1,0 +1,150 @@
+#include "common/dataset/npz_reader.h"
+
+#include "catch2/catch.hpp"
+#include "tests/common/dataset/npz_writer.h"
+#include "tests/common/dataset/tree.h"
+
+namespace sightline {
+namespace {
+
+constexpr int64_t kMost = 1 << 20;
+
+std::unique_ptr<CorpusReader> Open(const Tree& tree) {
+  FolderOptions options;
+  options.root = tree.root();
+  auto reader = NewNpzReader(options);
+  if (!reader.ok()) throw std::runtime_error(std::string(reader.status().message()));
+  return *std::move(reader);
+}
+
+std::string ProblemOf(const std::string& bytes, int64_t max_bytes = kMost) {
+  const absl::Status status = ParseNpzRegions(bytes, max_bytes).status();
+  REQUIRE((status.ok() || absl::IsInvalidArgument(status)));
+  return std::string(status.message());
+}
+
+// The arrays by name, those of two regions of three numbers unless given.
+std::string With(const std::string& name, const std::string& array) {
+  ZipWriter zip;
+  const auto add = [&](const std::string& own, const std::string& content) {
+    if (own == name && array.empty()) return;
+    zip.Add(own + ".npy", own == name ? array : content, false);
+  };
+  add("features", Npy("<f4", {2, 3}, {1, 2, 3, 4, 5, 6}));
+  add("norm_bb", Npy("<f4", {2, 4}, {0, 0, 1, 1, 0, 0, 0.5f, 0.5f}));
+  add("conf", Npy("<f4", {2, 1}, {0.9f, 0.3f}));
+  return zip.Finish();
+}
+
+TEST_CASE("a folder of archives is a corpus of regions") {
+  Tree tree;
+  tree.Put("coco_val2014_000000000042.npz", SomeNpz(4, 8));
+  tree.Put("more/b.npz", SomeNpz(2, 8, "<f4", /*deflate=*/true));
+  tree.Put("notes.txt", "not an item");
+  tree.Put("captions.jsonl", R"({"path": "more/b.npz", "id": "b", "captions": ["a sign"], )"
+                             R"("tags": ["sign", "sign"], "ocr_tokens": ["STOP", "now"]})");
+  const auto reader = Open(tree);
+  REQUIRE(reader->region_feature_size() == 8);
+  const auto listing = reader->List();
+  REQUIRE(listing.ok());
+  REQUIRE(IdsOf(*listing) == std::vector<std::string>{"b", "coco_val2014_000000000042"});
+  REQUIRE(CaptionsOf(listing->items[0]) == "en:a sign");
+  REQUIRE(listing->items[0].tags == std::vector<std::string>{"sign", "sign"});
+  REQUIRE(listing->items[0].ocr_tokens == std::vector<std::string>{"STOP", "now"});
+
+  const auto regions = reader->ReadRegions(listing->items[1], kMost);
+  REQUIRE(regions.ok());
+  REQUIRE(regions->count == 4);
+  REQUIRE(regions->features[8] == 0.5f);
+  REQUIRE(regions->boxes.size() == 16);
+  REQUIRE(regions->boxes[6] == 0.625f);  // x2 of the second
+  REQUIRE(regions->confidences[1] == 1.0f - 1.0f / 128);
+  REQUIRE(reader->ReadRegions(listing->items[0], kMost)->count == 2);
+  REQUIRE(absl::IsFailedPrecondition(reader->ReadPicture(listing->items[0], kMost).status()));
+}
+
+TEST_CASE("regions come in falling order of confidence, equal ones in the file's") {
+  ZipWriter zip;
+  zip.Add("features.npy", Npy("<f4", {3, 1}, {1, 2, 3}), false);
+  zip.Add("norm_bb.npy", Npy("<f4", {3, 4}, {.1f, 0, 1, 1, .2f, 0, 1, 1, .3f, 0, 1, 1}), false);
+  zip.Add("conf.npy", Npy("<f4", {3}, {.25f, .5f, .25f}), false);
+  const auto regions = ParseNpzRegions(zip.Finish(), kMost);
+  REQUIRE(regions.ok());
+  REQUIRE(regions->features == std::vector<float>{2, 1, 3});
+  REQUIRE(regions->confidences == std::vector<float>{.5f, .25f, .25f});
+  REQUIRE(regions->boxes[0] == .2f);
+  REQUIRE(regions->boxes[8] == .3f);
+}
+
+TEST_CASE("an archive that cannot be is refused, and why") {
+  REQUIRE(ProblemOf(With("", "")) == "");
+  REQUIRE(ProblemOf(With("conf", "")) == "");
+  const struct {
+    const char* name;
+    std::string array;
+    const char* said;
+  } kCases[] = {
+      {"features", "", "has no array features; it has norm_bb, conf"},
+      {"norm_bb", "", "has no array norm_bb"},
+      {"features", "junk", "features: not an npy"},
+      {"features", NpyOf(NpyHeader("|O", {2}), "pickle"), "pickled"},
+      {"features", Npy("<f4", {6}, {1, 2, 3, 4, 5, 6}), "wanted regions x numbers"},
+      {"features", Npy("<f4", {0, 3}, {}), "no regions"},
+      {"features", Npy("<f4", {3, 2}, {1, 2, 3, 4, 5, 6}), "wanted (3, 4 or more)"},
+      {"norm_bb", Npy("<f4", {2, 3}, {0, 0, 1, 1, 1, 1}), "4 or more"},
+      {"norm_bb", Npy("<f4", {2, 4}, {0, 0, 640, 480, 0, 0, 1, 1}), "pixels"},
+      {"conf", Npy("<f4", {3}, {1, 1, 1}), "wanted (2)"},
+      {"conf", Npy("<f4", {2, 2}, {1, 1, 1, 1}), "wanted (2)"},
+  };
+  for (const auto& test : kCases) {
+    INFO(test.name);
+    REQUIRE_THAT(ProblemOf(With(test.name, test.array)), Catch::Contains(test.said));
+  }
+  REQUIRE_THAT(ProblemOf(With("", ""), 20), Catch::Contains("limit"));
+}
+
+TEST_CASE("an archive cut anywhere is refused; a flipped bit is refused or in what nobody reads") {
+  const std::string whole = SomeNpz(2, 2);
+  const RegionSet good = *ParseNpzRegions(whole, kMost);
+  for (size_t length = 0; length < whole.size(); ++length) {
+    REQUIRE_FALSE(ProblemOf(whole.substr(0, length)).empty());
+  }
+  for (size_t bit = 0; bit < whole.size() * 8; ++bit) {
+    std::string flipped = whole;
+    flipped[bit / 8] ^= static_cast<char>(1 << bit % 8);
+    const auto regions = ParseNpzRegions(flipped, kMost);
+    INFO(bit);
+    if (regions.ok()) REQUIRE(regions->features == good.features);
+  }
+}
+
+TEST_CASE("one width for a folder: another's is that file's fault") {
+  Tree tree;
+  tree.Put("a.npz", "damaged");
+  tree.Put("b.npz", SomeNpz(2, 8));
+  tree.Put("c.npz", SomeNpz(2, 9));
+  const auto reader = Open(tree);
+  REQUIRE(reader->region_feature_size() == 8);
+  const auto listing = reader->List();
+  REQUIRE(listing->items.size() == 3);
+  REQUIRE(absl::IsInvalidArgument(reader->ReadRegions(listing->items[0], kMost).status()));
+  REQUIRE(reader->ReadRegions(listing->items[1], kMost).ok());
+  REQUIRE_THAT(std::string(reader->ReadRegions(listing->items[2], kMost).status().message()),
+               Catch::Contains("9 numbers; those of its folder have 8"));
+}
+
+TEST_CASE("a folder without an archive that can be read is refused") {
+  Tree tree;
+  tree.Put("notes.txt", "x");
+  FolderOptions options;
+  options.root = tree.root();
+  REQUIRE_THAT(std::string(NewNpzReader(options).status().message()), Catch::Contains("none"));
+  tree.Put("a.npz", "damaged");
+  REQUIRE_THAT(std::string(NewNpzReader(options).status().message()),
+               Catch::Contains("a.npz: not a whole ZIP"));
+  options.root = tree.Path("nowhere");
+  REQUIRE(absl::IsNotFound(NewNpzReader(options).status()));
+}
+
+}  // namespace
+}  // namespace sightline

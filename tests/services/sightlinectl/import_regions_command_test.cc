@@ -1,0 +1,86 @@
+#include "services/sightlinectl/import_regions_command.h"
+
+#include <sstream>
+
+#include "catch2/catch.hpp"
+#include "common/dataset/npz_reader.h"
+#include "common/dataset/region_file.h"
+#include "services/sightlinectl/command.h"
+#include "services/sightlinectl/describe_command.h"
+#include "tests/common/dataset/npz_writer.h"
+#include "tests/common/dataset/tree.h"
+
+namespace sightline {
+namespace {
+
+struct Ran {
+  int status = 0;
+  std::string out, err;
+};
+
+Ran Run(const std::vector<std::string>& args) {
+  std::ostringstream out, err;
+  Ran ran;
+  ran.status = RunCommand(args, Console{out, err});
+  ran.out = out.str();
+  ran.err = err.str();
+  return ran;
+}
+
+TEST_CASE("a folder of npz files becomes one region file that describes itself") {
+  Tree tree;
+  tree.Put("in/a.npz", SomeNpz(2, 8));
+  tree.Put("in/b.npz", SomeNpz(3, 8));
+  tree.Put("in/captions.jsonl",
+           R"({"path": "a.npz", "captions": ["one", {"language": "de", "text": "eins"}], )"
+           R"("tags": ["sign"], "ocr_tokens": ["STOP", "NOW"]})");
+  const std::string path = tree.Path("out.regions");
+  const Ran ran = Run({"import-regions", "npz:" + tree.Path("in"), "--out", path});
+  INFO(ran.err);
+  REQUIRE(ran.status == 0);
+  REQUIRE(ran.out == "wrote 2 items to " + path + "\n");
+
+  const auto file = RegionFile::Open(path);
+  REQUIRE(file.ok());
+  REQUIRE((*file)->feature_dtype() == Dtype::kFloat16);
+  const auto regions = (*file)->Regions(1, 1 << 20);
+  REQUIRE(regions->features == ParseNpzRegions(SomeNpz(3, 8), 1 << 20)->features);
+  REQUIRE((*file)->Item(0)->captions.size() == 2);
+  REQUIRE((*file)->Item(0)->ocr_tokens.size() == 2);
+
+  const auto text = Describe(path, {});
+  REQUIRE(text.ok());
+  REQUIRE_THAT(*text,
+               Catch::Contains("items        2\n") && Catch::Contains("regions      5\n") &&
+                   Catch::Contains("features     8 numbers, float16\n") &&
+                   Catch::Contains("boxes        x1/W, y1/H, x2/W, y2/H\n") &&
+                   Catch::Contains("confidences  one a region\n") &&
+                   Catch::Contains("captions     2\n") && Catch::Contains("tags         1\n") &&
+                   Catch::Contains("OCR tokens   2\n") && Catch::Contains("regions/features"));
+}
+
+TEST_CASE("items that do not pass are left out and named") {
+  Tree tree;
+  tree.Put("in/a.npz", SomeNpz(2, 8));
+  tree.Put("in/b.npz", "damaged");
+  const std::string path = tree.Path("out.regions");
+  const Ran ran = Run({"import-regions", "npz:" + tree.Path("in"), "--out", path, "--float32"});
+  REQUIRE(ran.status == 2);
+  REQUIRE_THAT(ran.err, Catch::Contains("b.npz: not a whole ZIP archive"));
+  REQUIRE((*RegionFile::Open(path))->item_count() == 1);
+  REQUIRE((*RegionFile::Open(path))->feature_dtype() == Dtype::kFloat32);
+}
+
+TEST_CASE("wrong words and corpora of pictures are refused") {
+  Tree tree;
+  tree.Put("a.png", "x");
+  REQUIRE(Run({"import-regions", "npz"}).status == 1);
+  REQUIRE(Run({"import-regions", "flickr:/x", "--out", "y"}).status == 1);
+  const Ran pictures =
+      Run({"import-regions", "folder:" + tree.root(), "--out", tree.Path("out.regions")});
+  REQUIRE(pictures.status == 2);
+  REQUIRE_THAT(pictures.err, Catch::Contains("holds pictures"));
+}
+
+}  // namespace
+}  // namespace sightline
