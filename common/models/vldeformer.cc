@@ -41,6 +41,8 @@ absl::Status CheckVlDeformerManifest(const bundle::v1::ModelBundleManifest& mani
                                 ", but fixed_lengths.tag_length is ", lengths.tag_length()));
   problems.RequireRange("tags.token_type", manifest.tags().token_type(), 0,
                         spec.token_type_count() - 1);
+  problems.RequireRange("fixed_lengths.tag_padding_type", lengths.tag_padding_type(), 0,
+                        spec.token_type_count() - 1);
   return problems.ToStatus("the manifest describes no VLDeformer model");
 }
 
@@ -89,7 +91,8 @@ class VlDeformerNetwork : public BiEncoderNetwork {
     std::vector<SequenceParts> sequences;
     std::vector<at::Tensor> bias;
     for (const TokenSpan text : texts) {
-      sequences.push_back(PaddedTokens(text, lengths_.text_length(), /*type=*/0));
+      sequences.push_back(
+          PaddedTokens(text, lengths_.text_length(), /*type=*/0, /*padding_type=*/0));
       bias.push_back(KeyBias(text.size(), lengths_.text_length()));
     }
     return Embed(sequences, bias);
@@ -99,7 +102,8 @@ class VlDeformerNetwork : public BiEncoderNetwork {
     std::vector<SequenceParts> sequences;
     std::vector<at::Tensor> bias;
     for (const ImageNumbers* image : images) {
-      SequenceParts parts = PaddedTokens(image->ids, lengths_.tag_length(), tag_type_);
+      SequenceParts parts =
+          PaddedTokens(image->ids, lengths_.tag_length(), tag_type_, lengths_.tag_padding_type());
       parts.push_back(PaddedRegions(image->regions));
       sequences.push_back(std::move(parts));
       bias.push_back(KeyBias(image->ids.size(), lengths_.tag_length()));
@@ -115,12 +119,13 @@ class VlDeformerNetwork : public BiEncoderNetwork {
     return reading;
   }
 
-  SequenceParts PaddedTokens(TokenSpan ids, int64_t length, int64_t type) const {
+  SequenceParts PaddedTokens(TokenSpan ids, int64_t length, int64_t type,
+                             int64_t padding_type) const {
     const int64_t real = static_cast<int64_t>(ids.size());
     SequenceParts parts = {net_->trunk().TextRows(IdTensor(ids), 0, type)};
     if (real == length) return parts;
     const at::Tensor padding = at::zeros({length - real}, at::kLong);
-    parts.push_back(net_->trunk().TextRows(padding, real, /*type=*/0));
+    parts.push_back(net_->trunk().TextRows(padding, real, padding_type));
     return parts;
   }
 

@@ -6,8 +6,8 @@
 //
 // The embedding is the mean over ALL rows of the last layer, those of padding included, then
 // tanh.  So the lengths are part of the checkpoint (FixedLengthSpec).  A padded token is word 0
-// of segment 0 at its own position, a padded region the image of a zero vector; neither is
-// seen by others.  Retrieval only.
+// at its own position, of segment 0 (of tags: of the segment that the bundle says), a padded
+// region the image of a zero vector; neither is seen by others.  Retrieval only.
 #ifndef SIGHTLINE_COMMON_MODELS_VLDEFORMER_H_
 #define SIGHTLINE_COMMON_MODELS_VLDEFORMER_H_
 

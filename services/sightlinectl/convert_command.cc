@@ -44,6 +44,8 @@ void DefineFlags(Arguments* arguments, Flags* flags) {
              &convert.max_token_count);
   flags->Int("tag-tokens", "most tokens of an oscar's text and tags; a vldeformer's tags", 3, 512,
              &convert.tag_token_count);
+  flags->Int("tag-padding-type", "segment of a vldeformer's padded tags; default 0", 0, 1,
+             &convert.tag_padding_type);
   flags->Int("regions", "most regions of an image; a vldeformer's fixed number", 1, 1024,
              &convert.region_count);
   flags->Int("cells", "K of T-EMDE", 1, 4096, &convert.cell_count);

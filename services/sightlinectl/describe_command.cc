@@ -102,16 +102,17 @@ absl::StatusOr<std::string> DescribeRegions(const std::string& path) {
     tags += static_cast<int64_t>(line.tags.size());
     ocr_tokens += static_cast<int64_t>(line.ocr_tokens.size());
   }
-  return absl::StrCat("region file ", path, "\n",
-                      Lines({{"items", WithThousands(file->item_count())},
-                             {"regions", WithThousands(file->region_count())},
-                             {"features", absl::StrCat(file->feature_size(), " numbers, ",
-                                                       DtypeName(file->feature_dtype()))},
-                             {"boxes", file->has_boxes() ? "x1/W, y1/H, x2/W, y2/H" : "none"},
-                             {"confidences", file->has_confidences() ? "one a region" : "none"},
-                             {"captions", WithThousands(captions)},
-                             {"tags", WithThousands(tags)},
-                             {"OCR tokens", WithThousands(ocr_tokens)}}));
+  return absl::StrCat(
+      "region file ", path, "\n",
+      AlignedLines({{"items", WithThousands(file->item_count())},
+                    {"regions", WithThousands(file->region_count())},
+                    {"features", absl::StrCat(file->feature_size(), " numbers, ",
+                                              DtypeName(file->feature_dtype()))},
+                    {"boxes", file->has_boxes() ? "x1/W, y1/H, x2/W, y2/H" : "none"},
+                    {"confidences", file->has_confidences() ? "one a region" : "none"},
+                    {"captions", WithThousands(captions)},
+                    {"tags", WithThousands(tags)},
+                    {"OCR tokens", WithThousands(ocr_tokens)}}));
 }
 
 absl::StatusOr<std::string> DescribeContainer(const std::string& path, bool verify) {

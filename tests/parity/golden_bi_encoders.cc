@@ -75,6 +75,8 @@ absl::Status CompareVlDeformer(const GoldenCase& golden, Comparison* comparison)
                    VocabularyOf(golden, first[0], first[lengths.values[0] - 1]));
   ConvertOptions options;
   options.family = "vldeformer";
+  // The reference gives padded tags the segment of tags.
+  options.tag_padding_type = 1;
   ASSIGN_OR_RETURN(options.max_token_count, golden.ConfigInt("max_seq_length"));
   ASSIGN_OR_RETURN(options.tag_token_count, golden.ConfigInt("max_tag_length"));
   ASSIGN_OR_RETURN(options.region_count, golden.ConfigInt("max_img_seq_length"));

@@ -87,6 +87,9 @@ absl::Status CheckOptions(absl::string_view family, const ConvertOptions& option
   if (options.tag_token_count.has_value() && family != "oscar" && family != "vldeformer") {
     return refuse("--tag-tokens");
   }
+  if (options.tag_padding_type.has_value() && family != "vldeformer") {
+    return refuse("--tag-padding-type");
+  }
   if (options.cell_count.has_value() && family != "sgraf") return refuse("--cells");
   if (options.head_count.has_value() && family == "sgraf") return refuse("--heads");
   return absl::OkStatus();

@@ -170,6 +170,9 @@ absl::StatusOr<Conversion> ConvertVlDeformer(const Checkpoint& source,
   manifest->mutable_fixed_lengths()->set_text_length(static_cast<int>(text));
   manifest->mutable_fixed_lengths()->set_tag_length(static_cast<int>(tags));
   manifest->mutable_fixed_lengths()->set_region_count(static_cast<int>(regions));
+  const int64_t padding = options.tag_padding_type.value_or(0);
+  RETURN_IF_ERROR(CheckCount("the segment of padded tags", padding, 0, 1));
+  manifest->mutable_fixed_lengths()->set_tag_padding_type(static_cast<int>(padding));
   manifest->mutable_tags()->set_max_token_count(static_cast<int>(tags));
   manifest->mutable_tags()->set_token_type(kTagType);
   SetEmbedding(sizes.hidden, bundle::v1::EmbeddingSpec::COSINE, manifest);
