@@ -53,7 +53,8 @@ std::string TagsText(const bundle::v1::TagSpec& spec) {
 
 std::string FixedLengthText(const bundle::v1::FixedLengthSpec& spec) {
   return absl::StrCat("texts of ", spec.text_length(), " tokens, tags of ", spec.tag_length(),
-                      " tokens, ", spec.region_count(), " regions");
+                      " tokens padded in segment ", spec.tag_padding_type(), ", ",
+                      spec.region_count(), " regions");
 }
 
 std::string SgrafText(const bundle::v1::SgrafSpec& spec) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "catch2/catch.hpp"
@@ -94,14 +95,23 @@ float OriginalProbability(size_t index) {
   return value;
 }
 
-TEST_CASE("the OSCAR goldens are met, and the count of numbers is told") {
-  for (const char* folder : {"oscar", "oscar_ln"}) {
+TEST_CASE("all goldens are met, and the count of numbers is told") {
+  // OSCAR, for instance: 6 x 48 twice, 6 x 6, 6 x 2, 6.
+  const std::pair<const char*, int> folders[] = {
+      {"lightningdot", 612}, {"lightningdot_scene_text", 612},
+      {"m3p", 408},          {"oscar", 630},
+      {"oscar_ln", 630},     {"saf", 7518},
+      {"saf_temde", 7518},   {"sgr", 7518},
+      {"sgr_temde", 7518},   {"uniter_small", 1206},
+      {"vldeformer", 612},
+  };
+  for (const auto& [folder, numbers] : folders) {
     const Outcome outcome = Check(std::string(kGoldens) + folder);
-    INFO(outcome.output);
+    INFO(folder << ": " << outcome.output);
     REQUIRE(outcome.exit_code == 0);
-    // 6 x 48 twice, 6 x 6, 6 x 2, 6.
     REQUIRE(absl::StrContains(LastLine(outcome.output), "max_abs_error: "));
-    REQUIRE(absl::StrContains(LastLine(outcome.output), " over 630 numbers"));
+    REQUIRE(absl::StrContains(LastLine(outcome.output),
+                              " over " + std::to_string(numbers) + " numbers"));
   }
 }
 
