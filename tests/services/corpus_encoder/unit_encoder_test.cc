@@ -177,18 +177,18 @@ TEST_CASE("regions are taken as they are, by encoder and reranker, beside pictur
   decoded[2].image.regions = Regions(7);
   FakeModelBehavior other;
   other.id = std::string(64, 'b');
-  const auto models =
-      MakeCorpusModels(std::make_shared<FakeModel>(), std::make_shared<FakeModel>(other));
+  const auto models = MakeCorpusModels(std::make_shared<FakeModel>(),
+                                       {{"default", std::make_shared<FakeModel>(other)}});
   const auto result =
       EncodeUnit(models, sample.unit, std::move(decoded), "en", CallContext::Unbounded());
   REQUIRE(result.ok());
   REQUIRE(result->images[2].embedding == std::vector<float>{7, 2, 3, 1});
-  REQUIRE(result->images[2].features.tensors.size() == 1);
+  REQUIRE(result->images[2].features[0].tensors.size() == 1);
   // The picture beside it is what it is alone.
   const auto alone = sample.EncodeBy(models);
   REQUIRE(result->images[0].embedding == alone->images[0].embedding);
-  REQUIRE(result->images[0].features.tensors[0].bytes ==
-          alone->images[0].features.tensors[0].bytes);
+  REQUIRE(result->images[0].features[0].tensors[0].bytes ==
+          alone->images[0].features[0].tensors[0].bytes);
 }
 
 TEST_CASE("an item that the model refuses is rejected, and the others are encoded") {
@@ -197,13 +197,13 @@ TEST_CASE("an item that the model refuses is rejected, and the others are encode
   for (int i = 0; i < 3; ++i) decoded[i].image.regions = Regions(i == 0 ? 99 : 7);
   FakeModelBehavior behavior;
   behavior.refused_feature = 99;
-  const auto result = EncodeUnit(MakeCorpusModels(std::make_shared<FakeModel>(behavior), nullptr),
+  const auto result = EncodeUnit(MakeCorpusModels(std::make_shared<FakeModel>(behavior), {}),
                                  sample.unit, std::move(decoded), "en", CallContext::Unbounded());
   REQUIRE(result.ok());
   REQUIRE(result->images[0].rejected == "the model refuses it: an image has too few regions");
   REQUIRE(result->images[0].embedding.empty());
   REQUIRE(result->images[1].embedding == std::vector<float>{7, 2, 3, 1});
-  REQUIRE(result->images[2].features.tensors.size() == 1);
+  REQUIRE(result->images[2].features[0].tensors.size() == 1);
   REQUIRE(result->captions.size() == 1);  // of the second; those of the first went with it
 }
 
