@@ -176,6 +176,11 @@ TEST_CASE("the embedding space changes with all that decides where a text lands"
       [](auto& m) { m.mutable_tokenizer()->set_lowercase(true); },
       [](auto& m) { m.mutable_transformer()->set_layer_norm_epsilon(1e-5f); },
       [](auto& m) { m.mutable_grid_extractor()->set_mean(0, 0.1f); },
+      [](auto& m) { m.mutable_region_rule()->set_confidence_floor(0.2f); },
+      [](auto& m) { m.mutable_scene_text()->set_max_token_count(64); },
+      [](auto& m) { m.mutable_tags()->set_token_type(1); },
+      [](auto& m) { m.mutable_fixed_lengths()->set_text_length(35); },
+      [](auto& m) { m.mutable_torch_script()->set_text_encoder("vocab.txt"); },
       [](auto& m) { m.mutable_embedding()->set_dimension(32); },
       [](auto& m) { m.mutable_embedding()->set_metric(bundle::v1::EmbeddingSpec::INNER_PRODUCT); },
   };
@@ -185,6 +190,11 @@ TEST_CASE("the embedding space changes with all that decides where a text lands"
     matter[i](changed);
     REQUIRE(EmbeddingSpaceOf(changed) != space);
   }
+  ModelBundleManifest scripted = manifest, other_script = manifest;
+  scripted.mutable_torch_script()->set_text_encoder("weights.safetensors");
+  other_script.mutable_torch_script()->set_text_encoder("weights.safetensors");
+  other_script.mutable_files(1)->set_sha256(Sha256Hex("another script"));
+  REQUIRE(EmbeddingSpaceOf(scripted) != EmbeddingSpaceOf(other_script));
   ModelBundleManifest same = manifest;
   same.set_description("another description");
   same.mutable_cross_encoder()->set_combination_lambda(0.1f);
