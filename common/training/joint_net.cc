@@ -8,10 +8,10 @@
 
 #include "common/models/grid_extractor.h"
 #include "common/models/manifest_checks.h"
-#include "common/training/padding.h"
 #include "common/models/transformer.h"
 #include "common/training/autocast.h"
 #include "common/training/batches.h"
+#include "common/training/padding.h"
 #include "common/training/random.h"
 
 namespace sightline {

@@ -52,10 +52,19 @@ def to_safetensors(out, *arguments):
     return status, said.getvalue()
 
 
-def convert(path, words, *flags):
+def vocabulary(words, as_list):
+    """A vocab.txt, or the JSON of SGRAF."""
+    if not as_list:
+        return "".join(f"{word}\n" for word in ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+                       + [f"word{i}" for i in range(5, words)])
+    names = ["<pad>", "<start>", "<end>", "<unk>"] + [f"word{i}" for i in range(4, words)]
+    return json.dumps({"word2idx": {name: i for i, name in enumerate(names)},
+                       "idx2word": {str(i): name for i, name in enumerate(names)}, "idx": words})
+
+
+def convert(path, words, *flags, as_list=False):
     with open(work("vocab.txt"), "w", encoding="utf-8") as file:
-        file.write("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n")
-        file.writelines(f"word{i}\n" for i in range(5, words))
+        file.write(vocabulary(words, as_list))
     return subprocess.run(
         [CTL, "convert", work(path), "--vocab", work("vocab.txt"), "--out", work("store"), *flags],
         capture_output=True, text=True, check=False)
@@ -67,7 +76,7 @@ class ToSafetensors(unittest.TestCase):
         config = ["--config", os.path.join(GOLDENS[name], "config.json")]
         torch.save(saved, work("new.pt"))
         torch.save(saved, work("old.pt"), _use_new_zipfile_serialization=False)
-        refused = convert("old.pt", words, *config, *flags)
+        refused = convert("old.pt", words, *config, *flags, as_list=name == "saf")
         self.assertEqual(refused.returncode, 2)
         self.assertIn("to_safetensors.py", refused.stderr)
         status, said = to_safetensors("old.safetensors", work("old.pt"),
@@ -75,7 +84,7 @@ class ToSafetensors(unittest.TestCase):
         self.assertEqual(status, 0, said)
         ids = []
         for path in ("new.pt", "old.safetensors"):
-            done = convert(path, words, *config, *flags)
+            done = convert(path, words, *config, *flags, as_list=name == "saf")
             self.assertEqual(done.returncode, 0, done.stderr)
             ids.append(done.stdout)
         self.assertEqual(ids[0], ids[1])

@@ -46,11 +46,11 @@ struct ConvertOptions {
   // Of "lightningdot": whether its image tower reads the text in pictures.
   bool scene_text = false;
   absl::optional<int64_t> head_count;
-  absl::optional<int64_t> max_token_count;  // of a text; "vldeformer": its fixed length
-  absl::optional<int64_t> tag_token_count;  // "oscar": of text and tags; "vldeformer": of tags
+  absl::optional<int64_t> max_token_count;   // of a text; "vldeformer": its fixed length
+  absl::optional<int64_t> tag_token_count;   // "oscar": of text and tags; "vldeformer": of tags
   absl::optional<int64_t> tag_padding_type;  // "vldeformer": segment of padded tags
-  absl::optional<int64_t> region_count;     // most regions; "vldeformer", "sgraf": all there are
-  absl::optional<int64_t> cell_count;       // K of T-EMDE
+  absl::optional<int64_t> region_count;      // most regions; "vldeformer", "sgraf": all there are
+  absl::optional<int64_t> cell_count;        // K of T-EMDE
   // One line for people; empty: one is made.
   std::string description;
 };

@@ -230,7 +230,7 @@ TEST_CASE("a vocabulary of another length than the word table is refused by ever
 TEST_CASE("M3P and SGRAF tell a text behind many regions from one behind few") {
   const TinyFamily family = TinyM3p();
   const auto model = Make(family, Exact());
-  ImageInput few = TinyImage(family, 7), many = few;
+  ImageInput few = TinyImage(family, 4), many = few;
   // The same region again: only positions differ.
   many.regions.count += 1;
   many.regions.features.insert(many.regions.features.end(), few.regions.features.begin(),
@@ -292,11 +292,14 @@ TEST_CASE("a VLDeformer's lengths are part of it") {
   longer.manifest.mutable_fixed_lengths()->set_text_length(13);
   longer.manifest.mutable_tokenizer()->set_max_token_count(13);
   REQUIRE(Farthest(Seen(*Load(longer), "a bird", image), seen) > 1e-6);
-  ModelBundle wider = bundle;
-  wider.manifest.mutable_fixed_lengths()->set_region_count(9);
-  REQUIRE(Farthest(Seen(*Load(wider), "a bird", image), seen) > 1e-6);
-  wider.manifest.mutable_tags()->set_max_token_count(8);
-  REQUIRE(absl::StrContains(LoadModel(wider, {}).status().message(), "tag_length"));
+  ModelBundle narrower = bundle;
+  narrower.manifest.mutable_fixed_lengths()->set_region_count(8);
+  REQUIRE(Farthest(Seen(*Load(narrower), "a bird", image), seen) > 1e-6);
+  narrower.manifest.mutable_tags()->set_max_token_count(8);
+  REQUIRE(absl::StrContains(LoadModel(narrower, {}).status().message(), "tag_length"));
+  ModelBundle padded = bundle;
+  padded.manifest.mutable_fixed_lengths()->set_tag_padding_type(1);
+  REQUIRE(Farthest(Seen(*Load(padded), "a bird", image), seen) > 1e-6);
   ImageInput tagged = image;
   tagged.tags = {"fish", "fish"};
   REQUIRE(Farthest(Seen(*model, "a bird", tagged), seen) > 1e-6);

@@ -156,7 +156,7 @@ TinyFamily TinyVlDeformer() {
   family.manifest.mutable_tags()->set_token_type(1);
   family.manifest.mutable_fixed_lengths()->set_text_length(12);
   family.manifest.mutable_fixed_lengths()->set_tag_length(7);
-  family.manifest.mutable_fixed_lengths()->set_region_count(8);
+  family.manifest.mutable_fixed_lengths()->set_region_count(9);
   return family;
 }
 
@@ -197,9 +197,9 @@ ModelBundle MakeTinyBundle(const std::string& store, const TinyFamily& family, u
   const ModelBundle bundle =
       OrThrow(InitModel(untouched.path(), family.manifest, family.vocabulary, options));
   const std::string bytes = OrThrow(ReadFile(bundle.FilePath(kWeightsFile)));
-  return OrThrow(WriteModelBundle(store, bundle.manifest,
-                                  {{std::string(kWeightsFile), Shaken(bytes, seed)},
-                                   {"vocabulary", family.vocabulary}}));
+  return OrThrow(WriteModelBundle(
+      store, bundle.manifest,
+      {{std::string(kWeightsFile), Shaken(bytes, seed)}, {"vocabulary", family.vocabulary}}));
 }
 
 ModelBundle MakeEnsemble(const std::string& store, const std::vector<ModelBundle>& members) {
