@@ -18,6 +18,7 @@
 #include "services/corpus_encoder/generation_writer.h"
 #include "services/corpus_encoder/job_hashes.h"
 #include "services/corpus_encoder/probe_queries.h"
+#include "services/corpus_encoder/region_trial.h"
 #include "services/corpus_encoder/unit_file.h"
 #include "services/corpus_encoder/work_folder.h"
 
@@ -82,6 +83,7 @@ absl::Status CorpusEncoderJob::RunSteps(const CallContext& call) {
   plan.scan_files = std::move(scan.files);
   ASSIGN_OR_RETURN(const bool written, FindWritten(plan));
   if (written) return options_.share.writes() ? Publish(call) : absl::OkStatus();
+  RETURN_IF_ERROR(TryRegions(models_, scan.pictures, options_.limits.max_bytes, call));
 
   RETURN_IF_ERROR(OpenBase(scan, plan, call));
   plan.corpus = DivideCorpus(std::move(scan.pictures), plan.base, plan.context);
