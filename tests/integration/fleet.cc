@@ -19,9 +19,10 @@ std::vector<std::string> Indexes() {
   return {kTinyImages, kTinyCaptions};
 }
 
-std::string TinyBackendYaml(const TinyStore& store, const std::string& more) {
+std::string TinyBackendYaml(const TinyStore& store, bool deterministic, const std::string& more) {
   return BackendYaml(kAnyPort, store.path, Indexes(),
-                     absl::StrCat("compute: {threads: 1}\n", more));
+                     absl::StrCat("compute: {threads: 1, deterministic: ",
+                                  deterministic ? "true" : "false", "}\n", more));
 }
 
 CallContext Within(absl::Duration timeout) {
@@ -37,7 +38,7 @@ std::string Slot::address() const {
 Fleet::Fleet(const TinyStore& store, const Launch& launch, const FleetOptions& options)
     : store_(store), launch_(launch) {
   const auto yaml = [&](const std::string& more) {
-    return TinyBackendYaml(store, absl::StrCat(options.backend_yaml, more));
+    return TinyBackendYaml(store, options.deterministic, absl::StrCat(options.backend_yaml, more));
   };
   RouterBackends backends;
   backends.encoders =
