@@ -98,7 +98,7 @@ TEST_CASE("regions that change on the way end the job, which then goes on") {
   DecoderPool decoders(nullptr, absl::Seconds(60));
   Progress progress({}, Clock::Real());
   CorpusEncoderJob job(options, std::move(corpora),
-                       MakeCorpusModels(std::make_shared<FakeModel>(), nullptr),
+                       MakeCorpusModels(std::make_shared<FakeModel>(), {}),
                        FakeModel::Embedding(), &decoders, Clock::Real(), &progress);
   const absl::Status status = job.Run(CallContext::Unbounded()).status();
   REQUIRE(absl::IsAborted(status));
