@@ -86,11 +86,11 @@ void Randomize(const std::string& name, int64_t rows, int64_t columns,
 
 absl::StatusOr<EncodeSummary> EncodeFamilyCorpus(const std::string& store,
                                                  const FamilyModels& models,
-                                                 const FamilyCorpus& corpus) {
+                                                 const FamilyCorpus& corpus, bool deterministic) {
   std::string yaml = absl::StrCat(
       "store: ", QuotedYaml(store), "\nmodel: '", models.encoder,
-      "'\nshards: 2\ncompute: {threads: 1, deterministic: true}\ncorpora:\n  - kind: ", corpus.kind,
-      "\n    root: ", QuotedYaml(corpus.root), "\n");
+      "'\nshards: 2\ncompute: {threads: 1, deterministic: ", deterministic ? "true" : "false",
+      "}\ncorpora:\n  - kind: ", corpus.kind, "\n    root: ", QuotedYaml(corpus.root), "\n");
   if (!corpus.captions.empty()) {
     absl::StrAppend(&yaml, "    captions: ", QuotedYaml(corpus.captions), "\n");
   }

@@ -41,10 +41,10 @@ struct FamilyModels {
   std::vector<NamedReranker> rerankers;  // the default first; none: the encoder, if it can
 };
 
-// Runs corpus_encoder: one item a forward pass, two shards.
+// Runs corpus_encoder, on one thread, for two shards; `deterministic`: one item a forward pass.
 absl::StatusOr<EncodeSummary> EncodeFamilyCorpus(const std::string& store,
                                                  const FamilyModels& models,
-                                                 const FamilyCorpus& corpus);
+                                                 const FamilyCorpus& corpus, bool deterministic);
 
 // The items as the encoder and a reranker make them, one at a time; of each reranker by its
 // name, or of "" without any.  `path` is `store`.
