@@ -257,7 +257,7 @@ void CorpusEncoderJob::NotePipeline(const PicturePipeline& pipeline) {
   summary_.read = {scanned_.item_count + stats.picture_count,
                    scanned_.byte_count + stats.byte_count,
                    scanned_.time + stats.read_time / options_.decode_threads};
-  summary_.decode = {stats.picture_count, stats.pixel_count * kBytesPerPixel,
+  summary_.decode = {stats.decoded_count, stats.pixel_count * kBytesPerPixel,
                      stats.decode_time / options_.decode_threads};
   summary_.lost_decoder_count = decoders_->lost_count();
 }

@@ -29,6 +29,7 @@ TEST_CASE("regions are encoded without a decoder, and equal runs give equal byte
   REQUIRE(summary->image_count == 40);
   REQUIRE(summary->caption_count == 40);
   REQUIRE(summary->published);
+  REQUIRE(summary->decode.item_count == 0);
   REQUIRE(Run(second.path(), RegionCorpus()).ok());
   REQUIRE(PublishedFiles(first.path()) == PublishedFiles(second.path()));
   REQUIRE(Run(first.path(), RegionCorpus())->already_there);
