@@ -99,8 +99,8 @@ TEST_CASE("regions that change on the way end the job, which then goes on") {
   DecoderPool decoders(nullptr, absl::Seconds(60));
   Progress progress({}, Clock::Real());
   CorpusEncoderJob job(options, std::move(corpora),
-                       MakeCorpusModels(std::make_shared<FakeModel>(), {}),
-                       FakeModel::Embedding(), &decoders, Clock::Real(), &progress);
+                       MakeCorpusModels(std::make_shared<FakeModel>(), {}), FakeModel::Embedding(),
+                       &decoders, Clock::Real(), &progress);
   const absl::Status status = job.Run(CallContext::Unbounded()).status();
   REQUIRE(absl::IsAborted(status));
   REQUIRE_THAT(std::string(status.message()), Catch::Contains("changed while the job"));
