@@ -58,8 +58,10 @@ absl::Status CheckSizes(const RegionSet& regions, const RegionReading& reading) 
                                                    " feature values for ", regions.count,
                                                    " regions of ", regions.feature_size));
   }
-  const bool may_lack_boxes = regions.boxes.empty() && !NeedsBoxes(regions, reading);
-  if (!may_lack_boxes && !holds(regions.boxes.size(), 4)) {
+  if (regions.boxes.empty() && NeedsBoxes(regions, reading)) {
+    return absl::InvalidArgumentError("has regions without boxes, which the model reads");
+  }
+  if (!regions.boxes.empty() && !holds(regions.boxes.size(), 4)) {
     return absl::InvalidArgumentError(absl::StrCat("has ", regions.boxes.size(), " box values for ",
                                                    regions.count,
                                                    " regions, four each are needed"));

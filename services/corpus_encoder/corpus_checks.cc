@@ -73,8 +73,8 @@ absl::Status CollapseCheck::Check(absl::string_view what) const {
   if (!all_equal_ || count_ < kFewest) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat("all ", count_, " ", what,
-                   " have the same embedding: the model has collapsed, or its weights do not fit "
-                   "this program; nothing was written"));
+                   " have the same embedding: the model has collapsed, its vocabulary is another "
+                   "one's, or its weights do not fit this program; nothing was written"));
 }
 
 }  // namespace sightline

@@ -18,6 +18,7 @@
 #include "services/corpus_encoder/generation_writer.h"
 #include "services/corpus_encoder/job_hashes.h"
 #include "services/corpus_encoder/probe_queries.h"
+#include "services/corpus_encoder/region_trial.h"
 #include "services/corpus_encoder/unit_file.h"
 #include "services/corpus_encoder/work_folder.h"
 
@@ -82,6 +83,7 @@ absl::Status CorpusEncoderJob::RunSteps(const CallContext& call) {
   plan.scan_files = std::move(scan.files);
   ASSIGN_OR_RETURN(const bool written, FindWritten(plan));
   if (written) return options_.share.writes() ? Publish(call) : absl::OkStatus();
+  RETURN_IF_ERROR(TryRegions(models_, scan.pictures, options_.limits.max_bytes, call));
 
   RETURN_IF_ERROR(OpenBase(scan, plan, call));
   plan.corpus = DivideCorpus(std::move(scan.pictures), plan.base, plan.context);
@@ -255,7 +257,7 @@ void CorpusEncoderJob::NotePipeline(const PicturePipeline& pipeline) {
   summary_.read = {scanned_.item_count + stats.picture_count,
                    scanned_.byte_count + stats.byte_count,
                    scanned_.time + stats.read_time / options_.decode_threads};
-  summary_.decode = {stats.picture_count, stats.pixel_count * kBytesPerPixel,
+  summary_.decode = {stats.decoded_count, stats.pixel_count * kBytesPerPixel,
                      stats.decode_time / options_.decode_threads};
   summary_.lost_decoder_count = decoders_->lost_count();
 }

@@ -106,6 +106,8 @@ absl::Status PicturePipeline::DecodeOne(const ScannedPicture& picture, DecodedPi
   std::lock_guard<std::mutex> lock(mutex_);
   stats_.byte_count += content->byte_count;
   stats_.read_time += read - start;
+  if (HasRegions(picture)) return absl::OkStatus();
+  ++stats_.decoded_count;
   stats_.decode_time += done - read;
   return absl::OkStatus();
 }

@@ -65,7 +65,8 @@ class PicturePipeline {
   // Sums over all threads so far.
   struct Stats {
     int64_t picture_count = 0;
-    int64_t byte_count = 0;  // of the encoded pictures
+    int64_t decoded_count = 0;  // of these: pictures, not regions
+    int64_t byte_count = 0;     // of the encoded pictures
     int64_t pixel_count = 0;
     absl::Duration read_time;
     absl::Duration decode_time;

@@ -224,8 +224,11 @@ absl::Status CheckModelsForCorpus(const CorpusModels& models) {
                         : encoder.image_encoder() == nullptr ? "image encoder"
                                                              : nullptr;
   if (missing != nullptr) {
-    return absl::FailedPreconditionError(absl::StrCat("model ", encoder.id(), " has no ", missing,
-                                                      " and cannot encode this corpus"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "model ", encoder.id(), " has no ", missing, " and cannot encode this corpus",
+        encoder.cross_encoder() == nullptr
+            ? ""
+            : "; it only reranks: name it as a reranker, beside a model that encodes"));
   }
   for (const CorpusModels::Reranker& reranker : models.rerankers) {
     if (reranker.model->cross_encoder() != nullptr) continue;

@@ -13,6 +13,7 @@
 #include "common/base/status_macros.h"
 #include "common/clients/router_address.h"
 #include "common/clients/search_client.h"
+#include "services/sightlinectl/query_regions.h"
 #include "services/sightlinectl/search_output.h"
 
 namespace sightline {
@@ -26,6 +27,7 @@ struct QueryFlags {
   absl::Duration timeout = absl::Seconds(5);
   std::string index;
   std::string image;
+  std::string regions;
   std::string item;
   std::string item_index;
   std::string combination;
@@ -42,6 +44,9 @@ struct QueryFlags {
     flags->Duration("timeout", "how long to wait for the answer; default 5s", &timeout);
     flags->String("index", "NAME", "index to search; default: the only one that fits", &index);
     flags->String("image", "FILE", "query by a picture: JPEG, PNG or WebP", &image);
+    flags->String("regions", "PLACE",
+                  "query by what a detector found: FILE.npz, or FILE.regions#ROW as hits print it",
+                  &regions);
     flags->String("item", "ID", "query by a stored item", &item);
     flags->String("item-index", "NAME", "index that stores it; default: the searched one",
                   &item_index);
@@ -72,9 +77,11 @@ CallContext Call(absl::Duration timeout) {
 
 // Problems of the command line come first, then those of files.
 absl::Status CheckQuery(const QueryFlags& flags, const std::vector<std::string>& words) {
-  const int kinds = !words.empty() + !flags.image.empty() + !flags.item.empty();
+  const int kinds =
+      !words.empty() + !flags.image.empty() + !flags.regions.empty() + !flags.item.empty();
   if (kinds != 1) {
-    return absl::InvalidArgumentError("give one of: a text, --image FILE, --item ID");
+    return absl::InvalidArgumentError(
+        "give one of: a text, --image FILE, --regions PLACE, --item ID");
   }
   if (!flags.item_index.empty() && flags.item.empty()) {
     return absl::InvalidArgumentError("--item-index says where --item lies; there is none");
@@ -101,6 +108,9 @@ absl::StatusOr<SearchRequest> BuildRequest(const QueryFlags& flags,
   if (!flags.image.empty()) {
     ASSIGN_OR_RETURN(std::string bytes, ReadImage(flags.image));
     request.query = ImageQuery{std::move(bytes)};
+  } else if (!flags.regions.empty()) {
+    ASSIGN_OR_RETURN(ImageInput image, ReadQueryRegions(flags.regions));
+    request.query = RegionsQuery{std::move(image)};
   } else if (!flags.item.empty()) {
     request.query = ItemQuery{flags.item_index, flags.item};
   } else {
@@ -188,8 +198,21 @@ int RunQuery(const std::vector<std::string>& args, const Console& console) {
                        : Answer(flags, *std::move(request), console);
 }
 
+namespace {
+
+absl::StatusOr<PairImage> ReadPairImage(const std::string& image, const std::string& regions) {
+  if (regions.empty()) {
+    ASSIGN_OR_RETURN(std::string bytes, ReadImage(image));
+    return ImageQuery{std::move(bytes)};
+  }
+  ASSIGN_OR_RETURN(ImageInput read, ReadQueryRegions(regions));
+  return RegionsQuery{std::move(read)};
+}
+
+}  // namespace
+
 int RunScore(const std::vector<std::string>& args, const Console& console) {
-  std::string router = DefaultRouter(), index, image, reranker;
+  std::string router = DefaultRouter(), index, image, regions, reranker;
   absl::Duration timeout = absl::Seconds(5);
   Flags flags;
   flags.String("router", "ADDR", "host:port; default $SIGHTLINE_ROUTER or localhost:7400", &router);
@@ -197,21 +220,24 @@ int RunScore(const std::vector<std::string>& args, const Console& console) {
   flags.String("index", "NAME", "index whose models score; default: the only one of pictures",
                &index);
   flags.String("image", "FILE", "the picture: JPEG, PNG or WebP", &image);
+  flags.String("regions", "PLACE",
+               "or what a detector found in it: FILE.npz, or FILE.regions#ROW as hits print it",
+               &regions);
   flags.String("reranker", "NAME", "which of the index's rerankers; default: its default one",
                &reranker);
   std::vector<std::string> words;
   int status = kSuccess;
   if (!ParseArguments(kScoreCommand, &flags, args, console, &words, &status)) return status;
-  if (words.empty() || image.empty()) {
-    return UsageError(kScoreCommand, "give a text and --image FILE", console);
+  if (words.empty() || image.empty() == regions.empty()) {
+    return UsageError(kScoreCommand, "give a text and --image FILE or --regions PLACE", console);
   }
-  absl::StatusOr<std::string> bytes = ReadImage(image);
-  if (!bytes.ok()) return Fail(bytes.status(), console);
+  absl::StatusOr<PairImage> picture = ReadPairImage(image, regions);
+  if (!picture.ok()) return Fail(picture.status(), console);
   ScorePairsRequest request;
   request.index = index;
   request.reranker = reranker;
   request.texts.push_back(TextQuery{absl::StrJoin(words, " ")});
-  request.images.push_back(ImageQuery{*std::move(bytes)});
+  request.images.push_back(*std::move(picture));
   const absl::StatusOr<ScorePairsResult> result =
       MakeGrpcSearchClient(router)->ScorePairs(Call(timeout), std::move(request));
   if (!result.ok()) return Fail(result.status(), console);

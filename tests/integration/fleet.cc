@@ -19,9 +19,10 @@ std::vector<std::string> Indexes() {
   return {kTinyImages, kTinyCaptions};
 }
 
-std::string TinyBackendYaml(const TinyStore& store, const std::string& more) {
+std::string TinyBackendYaml(const TinyStore& store, const std::string& more_compute,
+                            const std::string& more) {
   return BackendYaml(kAnyPort, store.path, Indexes(),
-                     absl::StrCat("compute: {threads: 1}\n", more));
+                     absl::StrCat("compute: {threads: 1", more_compute, "}\n", more));
 }
 
 CallContext Within(absl::Duration timeout) {
@@ -36,21 +37,19 @@ std::string Slot::address() const {
 
 Fleet::Fleet(const TinyStore& store, const Launch& launch, const FleetOptions& options)
     : store_(store), launch_(launch) {
-  const auto yaml = [&](const std::string& more) {
-    return TinyBackendYaml(store, absl::StrCat(options.backend_yaml, more));
-  };
+  const std::string models = TinyBackendYaml(
+      store, options.deterministic ? ", deterministic: true" : "", options.backend_yaml);
   RouterBackends backends;
-  backends.encoders =
-      StartReplicas(&encoders_, options.encoder_replicas, "query_encoder", yaml(""));
+  backends.encoders = StartReplicas(&encoders_, options.encoder_replicas, "query_encoder", models);
   backends.rerankers = options.reranker_addresses;
   if (backends.rerankers.empty()) {
-    backends.rerankers =
-        StartReplicas(&rerankers_, options.reranker_replicas, "reranker", yaml(""));
+    backends.rerankers = StartReplicas(&rerankers_, options.reranker_replicas, "reranker", models);
   }
   for (int shard = 0; shard < store.shard_count; ++shard) {
-    backends.shards.push_back(
-        StartReplicas(&shards_.emplace_back(), options.shard_replicas, "index_search",
-                      yaml(absl::StrCat("shards: [", shard, "]\n", options.shard_yaml))));
+    const std::string more =
+        absl::StrCat(options.backend_yaml, "shards: [", shard, "]\n", options.shard_yaml);
+    backends.shards.push_back(StartReplicas(&shards_.emplace_back(), options.shard_replicas,
+                                            "index_search", TinyBackendYaml(store, "", more)));
   }
   router_ = {"router",
              RouterYaml(kAnyPort, backends, Indexes(),

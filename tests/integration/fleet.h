@@ -29,6 +29,8 @@ struct FleetOptions {
   int shard_replicas = 1;
   int encoder_replicas = 1;
   int reranker_replicas = 1;
+  // Models compute one item or pair a forward pass.
+  bool deterministic = false;
   // Further lines of every backend's configuration, and of every index_search's.
   std::string backend_yaml;
   std::string shard_yaml;

@@ -17,7 +17,9 @@ std::vector<RefereeHit> RefereeSearch(const TinyStore& store, bool images,
     if (hit.item_id == without) continue;
     const EmbeddingMatrix& row = images ? item.image_embedding : item.caption_embedding;
     double product = 0;
-    for (int d = 0; d < row.dimension(); ++d) product += row.row(0)[d] * query.embedding.row(0)[d];
+    for (int d = 0; d < row.dimension(); ++d) {
+      product += static_cast<double>(row.row(0)[d]) * query.embedding.row(0)[d];
+    }
     hit.retrieval_score = static_cast<float>(product);
     hits.push_back(hit);
   }

@@ -95,13 +95,27 @@ absl::Status CheckOptions(absl::string_view family, const ConvertOptions& option
   return absl::OkStatus();
 }
 
+// What people call the file.
+absl::string_view VocabularyFileOf(bundle::v1::TokenizerSpec::Kind kind) {
+  switch (kind) {
+    case bundle::v1::TokenizerSpec::SENTENCEPIECE:
+      return "SentencePiece model";
+    case bundle::v1::TokenizerSpec::WORD_LIST:
+      return "JSON object with word2idx, as SCAN writes it";
+    default:
+      return "vocab.txt, a token a line";
+  }
+}
+
 // A wrong vocabulary would go unnoticed: all its ids have rows.
 absl::Status ReadVocabulary(const std::string& path, Conversion* conversion) {
   ASSIGN_OR_RETURN(conversion->vocabulary, ReadFile(path, kMaxVocabularyBytes));
   const auto tokenizer = NewTokenizer(conversion->manifest.tokenizer(), conversion->vocabulary);
   if (!tokenizer.ok()) {
     return absl::Status(tokenizer.status().code(),
-                        absl::StrCat(path, ": ", tokenizer.status().message()));
+                        absl::StrCat("vocabulary ", path, ": ", tokenizer.status().message(),
+                                     "; family ", conversion->manifest.family(), " reads a ",
+                                     VocabularyFileOf(conversion->manifest.tokenizer().kind())));
   }
   const int64_t count = (*tokenizer)->vocabulary_size();
   const int64_t rows = VocabularySizeOf(conversion->manifest);

@@ -29,6 +29,7 @@ TEST_CASE("regions are encoded without a decoder, and equal runs give equal byte
   REQUIRE(summary->image_count == 40);
   REQUIRE(summary->caption_count == 40);
   REQUIRE(summary->published);
+  REQUIRE(summary->decode.item_count == 0);
   REQUIRE(Run(second.path(), RegionCorpus()).ok());
   REQUIRE(PublishedFiles(first.path()) == PublishedFiles(second.path()));
   REQUIRE(Run(first.path(), RegionCorpus())->already_there);
@@ -124,6 +125,28 @@ TEST_CASE("models and corpora that do not fit are told at the start, before anyt
   pictures.AddMany(3);
   REQUIRE_THAT(problem(pictures, blind), Catch::Contains("has no region extractor"));
   REQUIRE(Run(store.path(), RegionCorpus(), blind).ok());
+}
+
+TEST_CASE("a corpus of which the models take nothing is told before it is encoded") {
+  const TempDir store;
+  FakeCorpus corpus = RegionCorpus();
+  for (auto& [id, regions] : corpus.regions) regions.features[0] = 99;
+  FakeModelBehavior refuses;
+  refuses.refused_feature = 99;
+  int batches = 0;
+  refuses.before_images = [&batches] { ++batches; };
+  const absl::Status status = Run(store.path(), corpus, refuses).status();
+  INFO(status);
+  REQUIRE(absl::IsFailedPrecondition(status));
+  REQUIRE_THAT(std::string(status.message()),
+               Catch::Contains("none of 8 items that were tried of 40") &&
+                   Catch::Contains("model " + std::string(64, 'a') + ": ") &&
+                   Catch::Contains("too few regions") && Catch::Contains("r/0 of /pictures/r/0"));
+  REQUIRE(batches == 8);
+  // Bad ones alone do not end a job that has good ones.
+  corpus = RegionCorpus();
+  for (const char* id : {"r/0", "r/13"}) corpus.regions[id].features[0] = 99;
+  REQUIRE(Run(store.path(), corpus, refuses)->quarantined_image_count == 2);
 }
 
 }  // namespace

@@ -18,11 +18,13 @@
 #include "common/base/files.h"
 #include "common/clients/convert_admin.h"
 #include "common/clients/convert_search.h"
+#include "common/dataset/region_file.h"
 #include "common/rpc/grpc_status.h"
 #include "services/sightlinectl/query_command.h"
 #include "services/sightlinectl/status_command.h"
 #include "sightline/v1/admin.grpc.pb.h"
 #include "sightline/v1/search.grpc.pb.h"
+#include "tests/common/dataset/some_regions.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {
@@ -137,7 +139,7 @@ TEST_CASE("a wrong command line is exit status 1 and says what is wrong") {
     return ran.status == 1 && ran.out.empty() && absl::StrContains(ran.err, text) &&
            absl::StrContains(ran.err, "usage: sightlinectl");
   };
-  REQUIRE(refused({"query"}, "give one of: a text, --image FILE, --item ID"));
+  REQUIRE(refused({"query"}, "give one of: a text, --image FILE, --regions PLACE, --item ID"));
   REQUIRE(refused({"query", "fish", "--item", "x"}, "give one of"));
   REQUIRE(refused({"query", "fish", "--item-index", "x"}, "there is none"));
   REQUIRE(refused({"query", "fish", "--top-k", "0"}, "--top-k: '0' is not"));
@@ -206,6 +208,13 @@ TEST_CASE("queries by picture and by item are asked as typed") {
   REQUIRE(Run({"query", "--image", dir.File("a.png"), "--router", router.address()}).status == 0);
   REQUIRE(router.asked.query().image() == "picture");
   REQUIRE_FALSE(router.asked.has_rerank_depth());
+  REQUIRE(WriteRegionFile(dir.File("a.regions"), 2, Dtype::kFloat16, [](int64_t i) {
+            return SomeRegionItems(2, 5)[i];
+          }).ok());
+  REQUIRE(
+      Run({"query", "--regions", dir.File("a.regions#1"), "--router", router.address()}).status ==
+      0);
+  REQUIRE(router.asked.query().regions().features().dimension() == 5);
   REQUIRE(Run({"query", "--item", "x", "--item-index", "captions", "--router", router.address()})
               .status == 0);
   REQUIRE(router.asked.query().item().item_id() == "x");

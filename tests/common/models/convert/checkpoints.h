@@ -97,6 +97,10 @@ class MutableCheckpoint {
     for (const int64_t extent : shape) count *= static_cast<size_t>(extent);
     std::string bytes;
     for (size_t i = 0; i < count; ++i) bytes += pickle::Bytes(value);
+    AddBytes(name, shape, std::move(bytes));
+  }
+  // A tensor of float32 with these numbers.
+  void AddBytes(const std::string& name, const std::vector<int64_t>& shape, std::string bytes) {
     added_.push_back(std::move(bytes));
     tensors[name] = {TensorDtype::kF32, shape, added_.back()};
   }

@@ -459,6 +459,17 @@ TEST_CASE("a vocabulary of another length than the word table is refused") {
   REQUIRE(StrContains(message, "120 rows"));
 }
 
+TEST_CASE("a vocabulary of another kind is refused with the kind that is read") {
+  for (const auto& [golden, kind] : std::vector<std::pair<std::string, std::string>>{
+           {"m3p", "family m3p reads a SentencePiece model"},
+           {"saf", "family sgraf reads a JSON object with word2idx"}}) {
+    Workplace place(golden, 60);
+    REQUIRE(WriteFileAtomically(place.options.vocabulary, VocabularyOf(60)).ok());
+    MutableCheckpoint(golden).SavePickle(place.options.checkpoint);
+    REQUIRE(StrContains(place.Refusal(), kind));
+  }
+}
+
 TEST_CASE("what is no checkpoint of ours is refused, and so are options of other families") {
   Workplace place("uniter_small", 120);
   MutableCheckpoint strange;
