@@ -23,8 +23,8 @@ constexpr int64_t kWords = 516;  // of the merges below
 // Positions count, padding does not.
 constexpr char kTextEncoder[] = R"(
 def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
-    places = (torch.arange(ids.size(1)).to(torch.float32) + 1).unsqueeze(-1)
-    rows = self.words[ids] * places * mask.unsqueeze(-1)
+    places = mask.cumsum(1) * mask
+    rows = self.words[ids] * places.unsqueeze(-1)
     return torch.tanh(rows.sum(1)) @ self.projection
 )";
 
