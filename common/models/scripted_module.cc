@@ -142,8 +142,12 @@ std::vector<at::Tensor> ScriptedModule::Run(const char* method, std::vector<c10:
     value = module_.get_method(method)(std::move(inputs));
   } catch (const std::exception& error) {
     // Inside of a script LibTorch makes one type of error of all.
-    if (absl::StrContains(error.what(), "can't allocate memory")) throw std::bad_alloc();
-    throw std::runtime_error(absl::StrCat(what, ": ", ScriptErrorLine(error.what())));
+    const absl::string_view text = error.what();
+    if (absl::StrContains(text, "can't allocate memory") ||
+        absl::StrContains(text, "std::bad_alloc")) {
+      throw std::bad_alloc();
+    }
+    throw std::runtime_error(absl::StrCat(what, ": ", ScriptErrorLine(text)));
   }
   std::vector<at::Tensor> tensors = TensorsOf(value);
   if (AllFit(value, tensors, wanted)) return tensors;

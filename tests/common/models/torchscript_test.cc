@@ -352,6 +352,23 @@ TEST_CASE("what is no scripted module is refused") {
   REQUIRE(absl::StrContains(missing.message(), path));
 }
 
+TEST_CASE("a flipped bit is refused or read, and nothing worse") {
+  const TinyScripts scripts;
+  const TempDir folder;
+  const std::string path = folder.File("regions.pt");
+  scripts.Write(folder.path());
+  const std::string whole = *ReadFile(path);
+  for (size_t at = 0; at < whole.size(); at += whole.size() / 50) {
+    std::string flipped = whole;
+    flipped[at] ^= 1 << at % 8;
+    REQUIRE(WriteFileAtomically(path, flipped).ok());
+    const TempDir store;
+    const absl::Status status = BundleScripts(folder.path(), store.path()).status();
+    INFO(status.ToString());
+    REQUIRE((status.ok() || absl::IsInvalidArgument(status)));
+  }
+}
+
 TEST_CASE("what a script throws names its file and says what happened, in one line") {
   TinyScripts scripts;
   const std::string source = scripts.modules["text.pt"].source;
