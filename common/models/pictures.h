@@ -31,8 +31,8 @@ at::Tensor SquarePicture(const Pixels& pixels, int64_t side);
 // The picture as `spec`, checked before, says, 3 x image_size x image_size: shrunk as by
 // ReduceForScaling, resized as PIL does it (across, then down, with antialiasing, in whole
 // numbers of 0 to 255), on a scale of 0 to 1, minus the mean, by the deviation.  Of five
-// pictures of noise that need no shrinking 99.9 % of the numbers are PIL 9.4's, the others off
-// by one; shrinking may move a picture by less than a pixel.
+// pictures of noise, resized bicubically and too small to be shrunk, 99.9 % of the numbers are
+// PIL 9.4's and the others off by one; shrinking may move a picture by less than a pixel.
 //
 // CROP is CLIP's: the shorter side becomes image_size, the longer one in proportion, rounded
 // down; of what is too long the middle remains.  Of a picture more than three times as long
