@@ -1,22 +1,15 @@
 #include "common/models/grid_extractor.h"
 
-#include <ATen/ops/_upsample_bicubic2d_aa.h>
 #include <torch/types.h>
 
-#include <algorithm>
-#include <cmath>
-#include <cstring>
 #include <numeric>
-#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
-#include "common/base/status_macros.h"
 #include "common/embedding/embedding_matrix.h"
 #include "common/image/decode.h"
-#include "common/models/inference.h"
 #include "common/models/manifest_checks.h"
+#include "common/models/pictures.h"
 
 namespace sightline {
 namespace {
@@ -53,56 +46,24 @@ torch::Tensor PerChannel(const Numbers& numbers) {
   return torch::tensor(std::vector<float>(numbers.begin(), numbers.end())).view({3, 1, 1});
 }
 
-// 3 x h x w, 0 to 255.
-torch::Tensor ToPlanes(const Pixels& pixels) {
-  // from_blob wants a mutable pointer; the copy to float leaves the bytes alone.
-  return torch::from_blob(const_cast<uint8_t*>(pixels.rgb.data()), {pixels.height, pixels.width, 3},
-                          torch::kUInt8)
-      .permute({2, 0, 1})
-      .to(torch::kFloat32, /*non_blocking=*/false, /*copy=*/false, at::MemoryFormat::Contiguous);
-}
-
-torch::Tensor Resized(const Pixels& pixels, int64_t width, int64_t height) {
-  torch::Tensor planes = ToPlanes(pixels).unsqueeze(0);
-  planes = at::_upsample_bicubic2d_aa(planes, {height, width}, /*align_corners=*/false);
-  // Bicubic weights overshoot at edges.
-  return planes.squeeze(0).clamp(0, 255) / 255;
-}
-
-class GridExtractor : public RegionExtractor {
+class GridExtractor : public PictureExtractor {
  public:
   GridExtractor(GridNet net, const bundle::v1::GridExtractorSpec& spec, ComputePool* pool)
-      : net_(net.ptr()),
+      : PictureExtractor(pool),
+        net_(net.ptr()),
         image_size_(spec.image_size()),
-        boxes_(GridBoxes(GridSide(spec))),
-        pool_(pool) {
+        boxes_(GridBoxes(GridSide(spec))) {
     net_->eval();
   }
 
-  absl::StatusOr<std::vector<RegionSet>> Extract(absl::Span<const Pixels> images,
-                                                 const CallContext& call) const override {
-    std::vector<Group> groups(images.size());
-    for (size_t i = 0; i < images.size(); ++i) {
-      const absl::Status status = CheckPixels(images[i]);
-      if (!status.ok()) {
-        return absl::InvalidArgumentError(absl::StrCat("image ", i, " ", status.message()));
-      }
-      groups[i] = {static_cast<int64_t>(i)};
-    }
-    std::vector<RegionSet> sets(images.size());
-    RETURN_IF_ERROR(RunGroups(pool_, groups, call, "extract regions", [&](const Group& group) {
-      return ExtractOne(images[group[0]], &sets[group[0]]);
-    }));
-    return sets;
-  }
-
-  Pixels Reduce(Pixels image) const override {
-    return CheckPixels(image).ok() ? ReducePicture(std::move(image), image_size_) : image;
-  }
   int64_t reduced_side() const override { return image_size_; }
 
  private:
-  absl::Status ExtractOne(const Pixels& pixels, RegionSet* set) const {
+  Pixels Reduced(Pixels image) const override {
+    return ReducePicture(std::move(image), image_size_);
+  }
+
+  absl::Status ExtractOne(const Pixels& pixels, RegionSet* set) const override {
     const torch::Tensor rows =
         net_->forward(SquarePicture(pixels, image_size_).unsqueeze(0)).squeeze(0).contiguous();
     set->count = rows.size(0);
@@ -119,7 +80,6 @@ class GridExtractor : public RegionExtractor {
   const std::shared_ptr<GridNetImpl> net_;
   const int64_t image_size_;
   const std::vector<float> boxes_;
-  ComputePool* const pool_;
 };
 
 }  // namespace
@@ -167,31 +127,6 @@ torch::Tensor GridNetImpl::forward(const torch::Tensor& pictures) {
     x = stage->as<GridStageNetImpl>()->forward(x);
   }
   return x.flatten(2).transpose(1, 2);
-}
-
-torch::Tensor SquarePicture(const Pixels& original, int64_t side) {
-  const Pixels pixels = ReducePicture(original, side);
-  const int64_t longer = std::max(pixels.width, pixels.height);
-  const int64_t width = ScaledSide(pixels.width, longer, side);
-  const int64_t height = ScaledSide(pixels.height, longer, side);
-  torch::Tensor square = torch::ones({3, side, side});
-  square.narrow(1, (side - height) / 2, height)
-      .narrow(2, (side - width) / 2, width)
-      .copy_(Resized(pixels, width, height));
-  return square;
-}
-
-absl::Status CheckPixels(const Pixels& pixels) {
-  if (pixels.width < 1 || pixels.height < 1) {
-    return absl::InvalidArgumentError("has no pixels");
-  }
-  const uint64_t bytes = uint64_t{3} * pixels.width * pixels.height;
-  if (pixels.rgb.size() != bytes) {
-    return absl::InvalidArgumentError(absl::StrCat("has ", pixels.rgb.size(), " bytes of pixels, ",
-                                                   pixels.width, " x ", pixels.height, " needs ",
-                                                   bytes));
-  }
-  return absl::OkStatus();
 }
 
 std::vector<float> GridBoxes(int64_t side) {

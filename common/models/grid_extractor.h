@@ -25,9 +25,6 @@
 #include <memory>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
-#include "common/base/call_context.h"
 #include "common/base/compute_pool.h"
 #include "common/image/image_input.h"
 #include "sightline/bundle/v1/model_bundle.pb.h"
@@ -65,7 +62,7 @@ class GridNetImpl : public torch::nn::Module {
   // `spec` has passed CheckGridExtractor.
   explicit GridNetImpl(const bundle::v1::GridExtractorSpec& spec);
 
-  // B x 3 x S x S pictures on a scale of 0 to 1 (see SquarePicture) -> B x g*g x C.
+  // B x 3 x S x S pictures on a scale of 0 to 1 (see pictures.h) -> B x g*g x C.
   torch::Tensor forward(const torch::Tensor& pictures);
 
   // Features of a region, C.
@@ -77,15 +74,6 @@ class GridNetImpl : public torch::nn::Module {
   torch::nn::ModuleList stages_;
 };
 TORCH_MODULE(GridNet);
-
-// The picture on a white square of `side` pixels, 3 x side x side, 0 to 1: shrunk by a
-// whole factor first (which bounds memory and time for giants), then resized bicubically
-// with antialiasing, centred.  `pixels` must be well formed, see CheckPixels.
-torch::Tensor SquarePicture(const Pixels& pixels, int64_t side);
-
-// InvalidArgument unless width and height are positive and rgb has three bytes for each
-// pixel.
-absl::Status CheckPixels(const Pixels& pixels);
 
 // Boxes of the cells of a g x g grid, row by row, relative to the square.
 std::vector<float> GridBoxes(int64_t side);

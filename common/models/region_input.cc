@@ -97,6 +97,7 @@ int64_t CountToRead(const RegionSet& regions, const RegionReading& reading) {
 void AppendBox(absl::Span<const float> box, BoxForm form, std::vector<float>* out) {
   const float width = box[2] - box[0], height = box[3] - box[1];
   out->insert(out->end(), box.begin(), box.end());
+  if (form == BoxForm::kCorners) return;
   if (form != BoxForm::kM3p) out->insert(out->end(), {width, height});
   if (form != BoxForm::kAppended) out->push_back(width * height);
 }
@@ -113,6 +114,8 @@ int BoxNumberCount(BoxForm form) {
       return 7;
     case BoxForm::kM3p:
       return 5;
+    case BoxForm::kCorners:
+      return 4;
   }
   return 0;
 }

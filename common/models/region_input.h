@@ -18,9 +18,10 @@ enum class BoxForm {
   kAppended,  // x1/W, y1/H, x2/W, y2/H, w/W, h/H, behind the feature (OSCAR, VLDeformer)
   kUniter,    // those six and the area, (w/W)(h/H), apart
   kM3p,       // the four corners and the area, apart
+  kCorners,   // the four corners, apart (TorchScript)
 };
 
-// Numbers of a box: 0, 6, 7, 5.
+// Numbers of a box: 0, 6, 7, 5, 4.
 int BoxNumberCount(BoxForm form);
 
 // How a model reads regions.

@@ -11,6 +11,7 @@
 #include "common/models/model.h"
 #include "common/models/oscar.h"
 #include "common/models/sgraf.h"
+#include "common/models/torchscript.h"
 #include "common/models/uniter.h"
 #include "common/models/vldeformer.h"
 
@@ -18,8 +19,8 @@ namespace sightline {
 
 absl::Span<const Family> Families() {
   static const Family families[] = {
-      EnsembleFamily(), LightningDotFamily(), M3pFamily(),        OscarFamily(),
-      SgrafFamily(),    UniterFamily(),       VlDeformerFamily(),
+      EnsembleFamily(), LightningDotFamily(), M3pFamily(),    OscarFamily(),
+      SgrafFamily(),    TorchScriptFamily(),  UniterFamily(), VlDeformerFamily(),
   };
   return families;
 }

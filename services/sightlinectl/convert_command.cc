@@ -9,6 +9,7 @@
 #include "common/config/table.h"
 #include "common/models/convert/convert.h"
 #include "common/models/convert/ensemble.h"
+#include "common/models/script_bundle.h"
 #include "services/sightlinectl/model_text.h"
 
 namespace sightline {
@@ -20,6 +21,7 @@ struct Arguments {
   std::string out;
   std::string store;
   std::string ensemble;
+  std::string scripts;
 };
 
 void DefineFlags(Arguments* arguments, Flags* flags) {
@@ -52,6 +54,8 @@ void DefineFlags(Arguments* arguments, Flags* flags) {
   flags->String("description", "TEXT", "one line for people", &convert.description);
   flags->Switch("half", "store weights in half precision", &arguments->write.half);
   flags->String("ensemble", "ID,ID", "models whose mean score is a model", &arguments->ensemble);
+  flags->String("scripts", "DIR", "scripted modules, their vocabulary and manifest.json",
+                &arguments->scripts);
   flags->String("store", "DIR", "store that an ensemble's members lie in, and go to without --out",
                 &arguments->store);
 }
@@ -71,6 +75,21 @@ absl::StatusOr<ModelBundle> Combine(const Arguments& arguments) {
                       arguments.convert.description);
 }
 
+// Whether it is one of the three uses, with nothing of another.
+bool IsWhole(const Arguments& arguments, const std::vector<std::string>& words) {
+  const bool has_vocabulary = !arguments.convert.vocabulary.empty();
+  if (!arguments.scripts.empty()) {
+    return words.empty() && !arguments.out.empty() && arguments.store.empty() &&
+           arguments.ensemble.empty() && !has_vocabulary && !arguments.write.half &&
+           arguments.convert.description.empty();
+  }
+  if (!arguments.ensemble.empty()) {
+    return words.empty() && !(arguments.out + arguments.store).empty() && !has_vocabulary &&
+           !arguments.write.half;
+  }
+  return words.size() == 1 && has_vocabulary && !arguments.out.empty() && arguments.store.empty();
+}
+
 }  // namespace
 
 int RunConvert(const std::vector<std::string>& args, const Console& console) {
@@ -80,20 +99,17 @@ int RunConvert(const std::vector<std::string>& args, const Console& console) {
   std::vector<std::string> words;
   int status = kSuccess;
   if (!ParseArguments(kConvertCommand, &flags, args, console, &words, &status)) return status;
-  const bool ensemble = !arguments.ensemble.empty();
-  const bool whole = ensemble ? words.empty() && !(arguments.out + arguments.store).empty() &&
-                                    arguments.convert.vocabulary.empty() && !arguments.write.half
-                              : words.size() == 1 && !arguments.convert.vocabulary.empty() &&
-                                    !arguments.out.empty() && arguments.store.empty();
-  if (!whole) {
+  if (!IsWhole(arguments, words)) {
     return UsageError(kConvertCommand,
                       "give one checkpoint, --vocab FILE and --out DIR; or --ensemble ID,ID and "
-                      "--store DIR",
+                      "--store DIR; or --scripts DIR and --out DIR",
                       console);
   }
-  if (!ensemble) arguments.convert.checkpoint = words[0];
+  if (!words.empty()) arguments.convert.checkpoint = words[0];
   const absl::StatusOr<ModelBundle> bundle =
-      ensemble ? Combine(arguments) : Convert(arguments, console);
+      !arguments.scripts.empty()    ? BundleScripts(arguments.scripts, arguments.out)
+      : !arguments.ensemble.empty() ? Combine(arguments)
+                                    : Convert(arguments, console);
   if (!bundle.ok()) return Fail(bundle.status(), console);
   console.out << bundle->id << "\n";
   console.err << AlignedLines(ModelLines(bundle->manifest)) << "written to " << bundle->directory

@@ -3,8 +3,8 @@
 #include <torch/types.h>
 
 #include "common/base/status_macros.h"
-#include "common/models/grid_extractor.h"
 #include "common/models/inference.h"
+#include "common/models/pictures.h"
 
 namespace sightline {
 

@@ -10,6 +10,7 @@
 
 #include "catch2/catch.hpp"
 #include "common/image/decode.h"
+#include "common/models/pictures.h"
 #include "tests/common/models/tiny_model.h"
 
 namespace sightline {

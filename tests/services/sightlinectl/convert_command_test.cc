@@ -77,6 +77,11 @@ TEST_CASE("a command that is not whole does nothing") {
            {"model.pt", "--ensemble", "a,b", "--store", "s"},
            {"--ensemble", "a,b", "--store", "s", "--half"},
            {"--ensemble", "a,b", "--store", "s", "--vocab", "v"},
+           {"--scripts", "d"},
+           {"--scripts", "d", "--store", "s"},
+           {"model.pt", "--scripts", "d", "--out", "o"},
+           {"--scripts", "d", "--out", "o", "--half"},
+           {"--scripts", "d", "--out", "o", "--description", "ours"},
        }) {
     REQUIRE(Run(args).status == kUsageError);
   }
