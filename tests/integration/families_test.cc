@@ -10,6 +10,7 @@
 #include "absl/strings/str_replace.h"
 #include "catch2/catch.hpp"
 #include "common/models/convert/ensemble.h"
+#include "tests/common/models/tiny_scripts.h"
 #include "tests/integration/family_store.h"
 #include "tests/integration/fleet.h"
 #include "tests/integration/referee.h"
@@ -330,6 +331,17 @@ TEST_CASE("SGRAF, with T-EMDE too, and an ensemble rerank what OSCAR finds") {
   REQUIRE(ensemble.ok());
   models.rerankers.push_back({"sgraf", ensemble->id});
   RequireParity(store, models, PrecompOf(directory, 70));
+}
+
+TEST_CASE("scripted modules find and rerank") {
+  const TempDir directory;
+  const std::string store = directory.File("store");
+  TinyScripts scripts;
+  scripts.manifest.mutable_tokenizer()->set_max_token_count(60);
+  const auto bundle = scripts.Bundle(store);
+  INFO(bundle.status());
+  REQUIRE(bundle.ok());
+  RequireParity(store, {bundle->id, {}}, RegionFileOf(directory, ItemsOf(10, 1, 9)));
 }
 
 TEST_CASE("a corpus that a model cannot read is refused at the start") {
