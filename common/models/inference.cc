@@ -24,6 +24,10 @@ int64_t RowsOf(const ItemShape& shape) {
   return shape.text_rows + shape.region_rows;
 }
 
+bool IsOther(const ItemShape& a, const ItemShape& b) {
+  return a.text_rows != b.text_rows || a.region_rows != b.region_rows;
+}
+
 std::vector<Group> OneEach(size_t count) {
   std::vector<Group> groups(count);
   for (size_t i = 0; i < count; ++i) groups[i] = {static_cast<int64_t>(i)};
@@ -71,7 +75,10 @@ std::vector<Group> GroupByShape(absl::Span<const ItemShape> shapes,
   int64_t rows = 0;  // of the last group
   for (const int64_t index : order) {
     const int64_t more = RowsOf(shapes[index]);
-    if (groups.empty() || rows + more > budget) {
+    const bool fits =
+        !groups.empty() && rows + more <= budget &&
+        !(options.equal_shapes && IsOther(shapes[index], shapes[groups.back().back()]));
+    if (!fits) {
       groups.emplace_back();
       rows = 0;
     }

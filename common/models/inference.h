@@ -37,6 +37,8 @@ struct GroupingOptions {
   int64_t max_rows = 1024;
   // One item per pass, in order.
   bool one_each = false;
+  // Only items of equal shape share a pass: for what would pad them.
+  bool equal_shapes = false;
 };
 
 // Splits a batch into passes.  Every index occurs once; items of equal shape are neighbours.

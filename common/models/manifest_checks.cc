@@ -130,6 +130,8 @@ int64_t LeastWeightCount(const bundle::v1::ModelBundleManifest& manifest) {
   int64_t count = hidden * (int64_t{spec.vocabulary_size()} + spec.position_count() +
                             spec.region_feature_size());
   count += spec.layer_count() * 2 * hidden * (2 * hidden + spec.intermediate_size());
+  count += int64_t{spec.projection_hidden_size()} * (hidden + manifest.embedding().dimension());
+  count += int64_t{manifest.cross_encoder().head_hidden_size()} * hidden;
   int64_t channels = 3;
   for (const bundle::v1::GridStage& stage : manifest.grid_extractor().stages()) {
     const int64_t wider = stage.channel_count();
@@ -139,7 +141,9 @@ int64_t LeastWeightCount(const bundle::v1::ModelBundleManifest& manifest) {
   const bundle::v1::SgrafSpec& sgraf = manifest.sgraf();
   count += int64_t{sgraf.vocabulary_size()} * sgraf.word_size() +
            int64_t{sgraf.region_feature_size()} * sgraf.embedding_size() +
-           int64_t{3} * sgraf.embedding_size() * sgraf.embedding_size();
+           int64_t{3} * sgraf.embedding_size() * sgraf.embedding_size() +
+           int64_t{sgraf.emde().partition_count()} * sgraf.emde().cell_count() *
+               sgraf.emde().cell_size() * sgraf.embedding_size();
   return count;
 }
 

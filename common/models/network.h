@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "common/image/image_input.h"
+#include "common/models/inference.h"
 #include "common/models/packing.h"
 #include "common/models/region_input.h"
 
@@ -65,6 +66,12 @@ class Network {
 
   // See Model::region_feature_sizes.
   virtual std::vector<int> region_feature_sizes() const = 0;
+
+  // Rows that the pass over a text of so many tokens, or over an image, computes.
+  virtual ItemShape TextShape(int64_t tokens) const { return {tokens, 0}; }
+  virtual ItemShape ImageShape(const ImageNumbers& image) const { return {1, image.rows()}; }
+  // Whether only items of equal shape may share a call, because others would be padded.
+  virtual bool wants_equal_shapes() const { return false; }
 
   // The bi-encoder, of a bundle that has an embedding: B x D, before any normalisation.
   virtual at::Tensor EncodeTexts(absl::Span<const TokenSpan> texts) const = 0;

@@ -33,6 +33,7 @@ struct Core {
     GroupingOptions grouping;
     grouping.threads = options.pool == nullptr ? 1 : options.pool->threads();
     grouping.one_each = options.deterministic;
+    grouping.equal_shapes = network->wants_equal_shapes();
     return grouping;
   }
 };
@@ -86,7 +87,7 @@ class NetworkTextEncoder : public TextEncoder {
     for (const Tokens& text : texts) {
       const absl::Status status = core_.text->Check(text.ids);
       if (!status.ok()) return AtItem("text", shapes.size(), status);
-      shapes.push_back({static_cast<int64_t>(text.ids.size()), 0});
+      shapes.push_back(core_.network->TextShape(static_cast<int64_t>(text.ids.size())));
     }
     EmbeddingMatrix matrix(texts.size(), core_.dimension);
     const auto encode = [&](const Group& group) {
@@ -112,7 +113,7 @@ class NetworkImageEncoder : public ImageEncoder {
                                          const CallContext& call) const override {
     ASSIGN_OR_RETURN(const std::vector<ImageNumbers> numbers, ReadImages(*core_.network, images));
     std::vector<ItemShape> shapes;
-    for (const ImageNumbers& image : numbers) shapes.push_back({1, image.rows()});
+    for (const ImageNumbers& image : numbers) shapes.push_back(core_.network->ImageShape(image));
     EmbeddingMatrix matrix(images.size(), core_.dimension);
     const auto encode = [&](const Group& group) {
       std::vector<const ImageNumbers*> items;

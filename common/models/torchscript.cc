@@ -170,6 +170,9 @@ class TorchScriptNetwork : public Network {
     return numbers;
   }
 
+  // A script's own padding would cost what it computes of it.
+  bool wants_equal_shapes() const override { return true; }
+
   at::Tensor EncodeTexts(absl::Span<const TokenSpan> texts) const override {
     const Padded ids = PadTexts(texts);
     return modules_.text_encoder->Run("forward", {ids.values, ids.mask},

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -85,6 +86,11 @@ class VlDeformerNetwork : public BiEncoderNetwork {
     numbers.ids.insert(numbers.ids.begin(), text_->cls_id());
     numbers.ids.push_back(text_->sep_id());
     return numbers;
+  }
+
+  ItemShape TextShape(int64_t) const override { return {lengths_.text_length(), 0}; }
+  ItemShape ImageShape(const ImageNumbers&) const override {
+    return {lengths_.tag_length(), lengths_.region_count()};
   }
 
   at::Tensor EncodeTexts(absl::Span<const TokenSpan> texts) const override {

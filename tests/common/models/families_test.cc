@@ -321,6 +321,19 @@ TEST_CASE("UNITER's pre-trained head gives the match's probability or logit") {
   REQUIRE(absl::StrContains(status.message(), "itm_output.weight"));
 }
 
+TEST_CASE("sizes that no file can fill are refused before anything is made of them") {
+  const TempDir store;
+  ModelBundle temde = MakeTinyBundle(store.path(), TinyTemde());
+  bundle::v1::EmdeSpec* spec = temde.manifest.mutable_sgraf()->mutable_emde();
+  spec->set_partition_count(256);
+  spec->set_cell_count(256);
+  spec->set_cell_size(256);
+  REQUIRE(absl::StrContains(LoadModel(temde, {}).status().message(), "describes at least"));
+  ModelBundle dual = MakeTinyBundle(store.path(), TinySceneText());
+  dual.manifest.mutable_transformer()->set_projection_hidden_size(32768);
+  REQUIRE(absl::StrContains(LoadModel(dual, {}).status().message(), "describes at least"));
+}
+
 TEST_CASE("an ensemble's score is the mean of its members' probabilities") {
   const TempDir store;
   const std::vector<ModelBundle> bundles = {MakeTinyBundle(store.path(), TinySaf()),

@@ -65,6 +65,24 @@ TEST_CASE("a batch of equal items is shared between the threads") {
   REQUIRE(halves[0].size() == 10);
 }
 
+TEST_CASE("where items would be padded, only those of one shape share a pass") {
+  const std::vector<ItemShape> shapes = RandomShapes(200, 3);
+  GroupingOptions options;
+  options.max_rows = 300;
+  options.equal_shapes = true;
+  size_t seen = 0, shared = 0;
+  for (const Group& group : GroupByShape(shapes, options)) {
+    seen += group.size();
+    if (group.size() > 1) ++shared;
+    for (const int64_t i : group) {
+      REQUIRE(shapes[i].text_rows == shapes[group[0]].text_rows);
+      REQUIRE(shapes[i].region_rows == shapes[group[0]].region_rows);
+    }
+  }
+  REQUIRE(seen == shapes.size());
+  REQUIRE(shared > 0);
+}
+
 TEST_CASE("an item above the row limit has a pass to itself") {
   GroupingOptions options;
   options.max_rows = 50;
