@@ -152,12 +152,10 @@ class EnsembleCrossEncoder : public CrossEncoder {
   }
 
   int64_t Cost(const ScoringPair& pair) const override {
-    SplitFeatures texts(members_.size()), images(members_.size());
-    texts.Add(pair.text);
-    images.Add(pair.image);
     int64_t cost = 0;
-    for (size_t i = 0; i < members_.size(); ++i) {
-      cost += member(i).Cost({texts.Of(pair.text, i), images.Of(pair.image, i)});
+    for (const ItemFeatures* side : {pair.text, pair.image}) {
+      if (side == nullptr) continue;
+      for (const FeatureTensor& tensor : side->tensors) cost += std::max<int64_t>(tensor.rows, 0);
     }
     return cost;
   }

@@ -142,6 +142,7 @@ int64_t LeastWeightCount(const bundle::v1::ModelBundleManifest& manifest) {
   count += int64_t{sgraf.vocabulary_size()} * sgraf.word_size() +
            int64_t{sgraf.region_feature_size()} * sgraf.embedding_size() +
            int64_t{3} * sgraf.embedding_size() * sgraf.embedding_size() +
+           int64_t{3} * sgraf.step_count() * sgraf.similarity_size() * sgraf.similarity_size() +
            int64_t{sgraf.emde().partition_count()} * sgraf.emde().cell_count() *
                sgraf.emde().cell_size() * sgraf.embedding_size();
   return count;

@@ -101,7 +101,7 @@ std::string Misfit(const torch::Tensor& loaded, const torch::Tensor& target) {
 absl::Status LoadInto(const Safetensors& file, const std::vector<std::string>& ignored,
                       torch::nn::Module* module) {
   const NamedTensors state = StateOf(*module);
-  NamedTensors loaded;
+  std::map<std::string, const TensorView*> found;
   Differences differences;
   for (const auto& [name, view] : file.tensors()) {
     const auto target = state.find(name);
@@ -109,20 +109,22 @@ absl::Status LoadInto(const Safetensors& file, const std::vector<std::string>& i
       if (!IsIgnored(name, ignored)) differences.unexpected.push_back(name);
       continue;
     }
-    ASSIGN_OR_RETURN(torch::Tensor tensor, ToTorch(view));
+    ASSIGN_OR_RETURN(const torch::Tensor tensor, ToTorch(view));
     const std::string misfit = Misfit(tensor, target->second);
     if (!misfit.empty()) differences.unfit.push_back(absl::StrCat(name, " ", misfit));
-    loaded.emplace(name, std::move(tensor));
+    found.emplace(name, &view);
   }
   for (const auto& [name, target] : state) {
-    if (loaded.count(name) == 0) {
+    if (found.count(name) == 0) {
       differences.missing.push_back(absl::StrCat(name, " ", ShapeText(target.sizes())));
     }
   }
   RETURN_IF_ERROR(differences.ToStatus());
+  // Once more, one at a time: all of them beside the module would be its weights twice.
   torch::NoGradGuard no_grad;
   for (const auto& [name, target] : state) {
-    torch::Tensor(target).copy_(loaded.at(name));
+    ASSIGN_OR_RETURN(const torch::Tensor tensor, ToTorch(*found.at(name)));
+    torch::Tensor(target).copy_(tensor);
   }
   return absl::OkStatus();
 }

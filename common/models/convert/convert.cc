@@ -42,8 +42,11 @@ absl::StatusOr<std::string> OscarOrVlDeformer(const Checkpoint& source,
   const bool classifier =
       tensors.count("classifier.weight") + tensors.count("classifier.0.weight") != 0;
   if (classifier || !named_trunk || !options.use.empty()) return std::string("oscar");
-  if (absl::EndsWith(source.file_name(), ".cpkt") ||
-      source.Integer("max_img_seq_length").has_value()) {
+  // Heads of pre-training are an OSCAR's.
+  const auto head = tensors.lower_bound("cls.");
+  const bool pretrained = head != tensors.end() && absl::StartsWith(head->first, "cls.");
+  if (!pretrained && (absl::EndsWith(source.file_name(), ".cpkt") ||
+                      source.Integer("max_img_seq_length").has_value())) {
     return std::string("vldeformer");
   }
   return absl::InvalidArgumentError(

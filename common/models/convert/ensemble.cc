@@ -22,7 +22,7 @@ constexpr size_t kMinMembers = 2;
 constexpr size_t kMaxMembers = 8;
 constexpr char kFamily[] = "ensemble";
 
-absl::Status CheckMember(const ModelBundle& member, absl::string_view score_kind) {
+absl::Status CheckMember(const ModelBundle& member) {
   const ModelBundleManifest& manifest = member.manifest;
   const auto refuse = [&](absl::string_view why) {
     return absl::InvalidArgumentError(
@@ -30,10 +30,10 @@ absl::Status CheckMember(const ModelBundle& member, absl::string_view score_kind
   };
   if (manifest.family() == kFamily) return refuse("is an ensemble itself; name its members");
   if (!manifest.has_cross_encoder()) return refuse("is no cross-encoder");
-  const std::string& kind = manifest.cross_encoder().score_kind();
-  if (kind == score_kind) return absl::OkStatus();
-  return refuse(absl::StrCat("gives scores of kind ", kind, ", another member those of kind ",
-                             score_kind, "; their mean would mean nothing"));
+  if (manifest.has_grid_extractor() || !manifest.torch_script().region_extractor().empty()) {
+    return refuse("reads pixels; members read regions that come from elsewhere");
+  }
+  return absl::OkStatus();
 }
 
 // The manifest of the whole, and its files as copies of the members'.
@@ -77,11 +77,13 @@ absl::StatusOr<ModelBundle> MakeEnsemble(absl::string_view members_store,
     }
     ASSIGN_OR_RETURN(const ModelBundle member,
                      OpenModelBundle(ModelDirectory(members_store, id), /*verify_checksums=*/true));
+    RETURN_IF_ERROR(CheckMember(member));
     if (families.empty()) {
       *manifest.mutable_cross_encoder() = member.manifest.cross_encoder();
       manifest.mutable_cross_encoder()->clear_head_hidden_size();
+      // A mean of probabilities, whatever its members give.
+      manifest.mutable_cross_encoder()->set_score_kind("sigmoid");
     }
-    RETURN_IF_ERROR(CheckMember(member, manifest.cross_encoder().score_kind()));
     AddMember(member, static_cast<int>(families.size()), &manifest, &files);
     families.push_back(member.manifest.family());
   }

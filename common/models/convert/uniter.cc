@@ -54,11 +54,14 @@ void ChooseHead(bool rank, NamedTensors* tensors, std::vector<std::string>* warn
     tensors->erase("rank_output.bias");
     return;
   }
+  // Both parts of one head: what is missing of a torn one is told later.
+  const bool has_rank =
+      tensors->count("rank_output.weight") + tensors->count("rank_output.bias") > 0;
   bool differ = false, taken = false;
   for (const std::string part : {"weight", "bias"}) {
     const absl::optional<TensorView> row = MatchRow(*tensors, "itm_output." + part);
     const auto rank_output = tensors->find("rank_output." + part);
-    if (rank_output == tensors->end() && row.has_value()) {
+    if (!has_rank && row.has_value()) {
       tensors->emplace("rank_output." + part, *row);
       taken = true;
     } else if (rank_output != tensors->end() && row.has_value()) {

@@ -329,6 +329,10 @@ TEST_CASE("sizes that no file can fill are refused before anything is made of th
   spec->set_cell_count(256);
   spec->set_cell_size(256);
   REQUIRE(absl::StrContains(LoadModel(temde, {}).status().message(), "describes at least"));
+  ModelBundle sgr = MakeTinyBundle(store.path(), TinySgr());
+  sgr.manifest.mutable_sgraf()->set_similarity_size(4096);
+  sgr.manifest.mutable_sgraf()->set_step_count(16);
+  REQUIRE(absl::StrContains(LoadModel(sgr, {}).status().message(), "describes at least"));
   ModelBundle dual = MakeTinyBundle(store.path(), TinySceneText());
   dual.manifest.mutable_transformer()->set_projection_hidden_size(32768);
   REQUIRE(absl::StrContains(LoadModel(dual, {}).status().message(), "describes at least"));
