@@ -175,7 +175,7 @@ TEST_CASE("words, their order and regions matter in every family") {
     const ImageInput image = TinyImage(family, 7);
     const std::vector<float> seen = Seen(*model, "a red fish", image);
     REQUIRE(Farthest(seen, Seen(*model, "a blue fish", image)) > 1e-6);
-    REQUIRE(Farthest(seen, Seen(*model, "fish red a", image)) > 1e-7);
+    REQUIRE(Farthest(seen, Seen(*model, "fish red a", image)) > 2e-6);
     REQUIRE(Farthest(seen, Seen(*model, "a red fish", TinyImage(family, 8))) > 1e-6);
   }
 }
@@ -261,7 +261,7 @@ TEST_CASE("the text in a picture is read up to its limit") {
   };
   const std::vector<float> none = embed(*model, {});
   REQUIRE(Farthest(none, embed(*model, {"red"})) > 1e-6);
-  REQUIRE(Farthest(embed(*model, {"red", "fish"}), embed(*model, {"fish", "red"})) > 1e-7);
+  REQUIRE(Farthest(embed(*model, {"red", "fish"}), embed(*model, {"fish", "red"})) > 1e-5);
   const std::vector<std::string> full(6, "red");
   std::vector<std::string> more = full;
   more.push_back("bird");
@@ -276,7 +276,7 @@ TEST_CASE("the text in a picture is read up to its limit") {
   REQUIRE(Farthest(embed(*Load(separated), {}), none) > 1e-6);
   ModelBundle moved = bundle;
   moved.manifest.mutable_scene_text()->set_first_position(9);
-  REQUIRE(Farthest(embed(*Load(moved), {"red"}), embed(*model, {"red"})) > 1e-7);
+  REQUIRE(Farthest(embed(*Load(moved), {"red"}), embed(*model, {"red"})) > 1e-5);
   moved.manifest.mutable_scene_text()->set_first_position(26);
   REQUIRE(absl::StrContains(LoadModel(moved, {}).status().message(), "position 32"));
 }
