@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/float16.h"
 #include "common/base/status_macros.h"
 #include "common/models/convert/convert.h"
 
@@ -21,30 +21,16 @@ TensorDtype StoredAs(TensorDtype dtype, bool half) {
 }
 
 float FloatOfHalf(uint16_t half) {
-  const float sign = (half & 0x8000) != 0 ? -1.0f : 1.0f;
-  const int exponent = half >> 10 & 0x1F;
-  const int mantissa = half & 0x3FF;
-  if (exponent == 0) return sign * std::ldexp(static_cast<float>(mantissa), -24);
-  if (exponent == 31)
-    return mantissa != 0 ? std::numeric_limits<float>::quiet_NaN() : sign * INFINITY;
-  return sign * std::ldexp(static_cast<float>(mantissa + 1024), exponent - 25);
+  float value;
+  Float16ToFloat32(reinterpret_cast<const char*>(&half), 1, &value);
+  return value;
 }
 
-// To the nearest, ties to even; infinity beyond 65504.
+// Infinity beyond 65504.
 uint16_t HalfOfFloat(float value) {
-  const uint16_t sign = std::signbit(value) ? 0x8000 : 0;
-  const float magnitude = std::fabs(value);
-  if (!(magnitude < 65520.0f)) return sign | 0x7C00;
-  if (magnitude == 0) return sign;
-  int exponent;
-  std::frexp(magnitude, &exponent);  // magnitude < 2^exponent
-  // Units of the last place; below the smallest normal number they shrink no more.
-  const int unit = std::max(exponent - 11, -24);
-  const auto units = static_cast<int>(std::nearbyint(std::ldexp(magnitude, -unit)));
-  // A subnormal's bits are its units.  Otherwise the units begin with a one that the format
-  // leaves out; rounding up to the next power of two carries into the exponent by itself.
-  if (unit == -24) return static_cast<uint16_t>(sign | units);
-  return static_cast<uint16_t>(sign | (((unit + 24) << 10) + units));
+  uint16_t half;
+  Float32ToFloat16(&value, 1, reinterpret_cast<char*>(&half));
+  return half;
 }
 
 template <typename T>
