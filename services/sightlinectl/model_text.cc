@@ -33,9 +33,6 @@ std::string GridText(const bundle::v1::GridExtractorSpec& spec) {
 }
 
 std::string RegionRuleText(const bundle::v1::RegionRule& rule) {
-  if (rule.required_count() > 0) {
-    return absl::StrCat("exactly ", rule.required_count(), " of each image");
-  }
   return absl::StrCat("those of confidence above ", rule.confidence_floor(), ", at least ",
                       rule.min_count());
 }

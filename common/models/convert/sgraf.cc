@@ -158,7 +158,6 @@ absl::StatusOr<Conversion> ConvertSgraf(const Checkpoint& source, const ConvertO
     RETURN_IF_ERROR(
         CheckCount("the number of regions", *options.region_count, sizes.regions, sizes.regions));
   }
-  manifest->mutable_region_rule()->set_required_count(static_cast<int>(sizes.regions));
   *manifest->mutable_tokenizer() =
       MakeTokenizerSpec(bundle::v1::TokenizerSpec::WORD_LIST, /*lowercase=*/false,
                         options.max_token_count.value_or(kMaxTokens));

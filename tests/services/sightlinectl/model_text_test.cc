@@ -51,7 +51,6 @@ TEST_CASE("what is read of an image is told") {
   REQUIRE(told["tags"] == "up to 35 tokens, segment 1");
   REQUIRE(told["fixed lengths"] ==
           "texts of 35 tokens, tags of 30 tokens padded in segment 0, 70 regions");
-  REQUIRE(Told("region_rule { required_count: 36 }")["regions"] == "exactly 36 of each image");
   REQUIRE(Told("scene_text { separator_when_empty: true }")["scene text"] ==
           "up to 0 wordpieces, positions from 0, segment 0, a lone separator without text");
 }

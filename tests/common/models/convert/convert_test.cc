@@ -381,7 +381,6 @@ TEST_CASE("SGRAF's list of three dicts is what the golden folders hold flat") {
       REQUIRE(spec.emde().cell_count() == 8);
       REQUIRE(spec.emde().cell_size() == 8);
     }
-    REQUIRE(conversion.manifest.region_rule().required_count() == 36);
     REQUIRE(conversion.manifest.cross_encoder().score_kind() == "sigmoid");
     REQUIRE(conversion.manifest.tokenizer().kind() == TokenizerSpec::WORD_LIST);
     for (const auto& [tensor, view] : conversion.tensors) {
