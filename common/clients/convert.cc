@@ -9,6 +9,7 @@
 #include "common/base/float16.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/layout.h"
+#include "common/image/region_set.h"
 
 namespace sightline {
 namespace {
@@ -84,19 +85,26 @@ absl::Status CheckWords(const google::protobuf::RepeatedPtrField<std::string>& w
   return absl::OkStatus();
 }
 
-absl::Status CheckConfidences(const google::protobuf::RepeatedField<float>& confidences,
-                              int64_t count, const FieldPath& path) {
-  if (!confidences.empty() && confidences.size() != count) {
-    return InvalidField(path, absl::StrCat("has ", confidences.size(), " entries for ", count,
-                                           " regions; give one for each, or none"));
+// One row a region; none when `vectors` are not there.
+absl::StatusOr<std::vector<float>> RegionRows(bool there, const v1::PackedVectors& vectors,
+                                              int64_t count, int dimension, const FieldPath& path) {
+  if (!there) return std::vector<float>();
+  const int rows = static_cast<int>(count);
+  ASSIGN_OR_RETURN(const EmbeddingMatrix matrix, FromProto(vectors, {rows, rows, dimension}, path));
+  return std::vector<float>(matrix.values().begin(), matrix.values().end());
+}
+
+// Of numbers that have been counted.
+absl::Status CheckNumbers(const RegionSet& regions, const FieldPath& path) {
+  if (const absl::Status boxes = CheckBoxes(regions.boxes); !boxes.ok()) {
+    return InvalidField(FieldPath(path, "boxes"), boxes.message());
   }
-  for (const float confidence : confidences) {
-    // Negated, so that NaN is refused too.
-    if (!(confidence >= 0 && confidence <= 1)) {
-      return InvalidField(path, absl::StrCat("holds ", confidence, ", must be in [0, 1]"));
-    }
+  if (const absl::Status sizes = CheckBoxSizes(regions.boxes, regions.box_sizes); !sizes.ok()) {
+    return InvalidField(FieldPath(path, "box_sizes"), sizes.message());
   }
-  return absl::OkStatus();
+  const absl::Status confidences = CheckConfidences(regions.confidences);
+  return confidences.ok() ? confidences
+                          : InvalidField(FieldPath(path, "confidences"), confidences.message());
 }
 
 absl::Status CheckLength(absl::string_view bytes, int max_bytes, const FieldPath& path) {
@@ -239,6 +247,9 @@ void ToProto(const ImageInput& image, v1::Regions* out) {
   if (!regions.boxes.empty()) {
     PackVectors(regions.boxes, count, 4, v1::FLOAT32, out->mutable_boxes());
   }
+  if (!regions.box_sizes.empty()) {
+    PackVectors(regions.box_sizes, count, 2, v1::FLOAT32, out->mutable_box_sizes());
+  }
   *out->mutable_confidences() = {regions.confidences.begin(), regions.confidences.end()};
   *out->mutable_ocr_tokens() = {image.ocr_tokens.begin(), image.ocr_tokens.end()};
   *out->mutable_tags() = {image.tags.begin(), image.tags.end()};
@@ -253,21 +264,22 @@ absl::StatusOr<ImageInput> FromProto(const v1::Regions& regions, const FieldPath
   image.regions.count = features.rows();
   image.regions.feature_size = features.dimension();
   image.regions.features.assign(features.values().begin(), features.values().end());
-  if (regions.has_boxes()) {
-    const FieldPath boxes_path(path, "boxes");
-    const int count = static_cast<int>(features.rows());
-    ASSIGN_OR_RETURN(const EmbeddingMatrix boxes,
-                     FromProto(regions.boxes(), {count, count, 4}, boxes_path));
-    for (float edge : boxes.values()) {
-      if (edge < 0 || edge > 1) {
-        return InvalidField(boxes_path, absl::StrCat("holds ", edge, ", must be in [0, 1]"));
-      }
-    }
-    image.regions.boxes.assign(boxes.values().begin(), boxes.values().end());
+  if (regions.has_box_sizes() && !regions.has_boxes()) {
+    return InvalidField(FieldPath(path, "box_sizes"), "is there without boxes");
   }
-  RETURN_IF_ERROR(
-      CheckConfidences(regions.confidences(), features.rows(), FieldPath(path, "confidences")));
+  ASSIGN_OR_RETURN(image.regions.boxes, RegionRows(regions.has_boxes(), regions.boxes(),
+                                                   features.rows(), 4, FieldPath(path, "boxes")));
+  ASSIGN_OR_RETURN(image.regions.box_sizes,
+                   RegionRows(regions.has_box_sizes(), regions.box_sizes(), features.rows(), 2,
+                              FieldPath(path, "box_sizes")));
+  const int confidences = regions.confidences_size();
+  if (confidences != 0 && confidences != features.rows()) {
+    return InvalidField(FieldPath(path, "confidences"),
+                        absl::StrCat("has ", confidences, " entries for ", features.rows(),
+                                     " regions; give one for each, or none"));
+  }
   image.regions.confidences.assign(regions.confidences().begin(), regions.confidences().end());
+  RETURN_IF_ERROR(CheckNumbers(image.regions, path));
   RETURN_IF_ERROR(CheckWords(regions.ocr_tokens(), path, "ocr_tokens"));
   RETURN_IF_ERROR(CheckWords(regions.tags(), path, "tags"));
   image.ocr_tokens.assign(regions.ocr_tokens().begin(), regions.ocr_tokens().end());

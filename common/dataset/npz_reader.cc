@@ -11,8 +11,8 @@
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
 #include "common/dataset/npy.h"
-#include "common/dataset/region_set.h"
 #include "common/dataset/zip_archive.h"
+#include "common/image/region_set.h"
 
 namespace sightline {
 namespace {
@@ -93,6 +93,8 @@ absl::Status ReadBoxes(const ZipArchive& archive, int64_t max_bytes, RegionSet& 
   for (int64_t row = 0; row < shape[0]; ++row) {
     const auto first = values.begin() + row * shape[1];
     regions.boxes.insert(regions.boxes.end(), first, first + 4);
+    if (shape[1] < 6) continue;
+    regions.box_sizes.insert(regions.box_sizes.end(), first + 4, first + 6);
   }
   return absl::OkStatus();
 }
@@ -131,6 +133,7 @@ void SortByConfidence(RegionSet& regions) {
                    [&](int64_t a, int64_t b) { return confidences[a] > confidences[b]; });
   regions.features = Reordered(regions.features, regions.feature_size, rows);
   regions.boxes = Reordered(regions.boxes, 4, rows);
+  if (!regions.box_sizes.empty()) regions.box_sizes = Reordered(regions.box_sizes, 2, rows);
   regions.confidences = Reordered(confidences, 1, rows);
 }
 

@@ -2,7 +2,7 @@
 // a ZIP archive of arrays.
 //
 //   features     N x F floats of two, four or eight bytes
-//   norm_bb      N x 4 or more: x1/W, y1/H, x2/W, y2/H; what follows (w/W, h/H) is not read
+//   norm_bb      N x 4 or more: x1/W, y1/H, x2/W, y2/H, then w/W, h/H; the rest is not read
 //   conf         N or N x 1, how sure the detector was; may be missing
 //
 // Other arrays (soft_labels) are not read.  Regions come in falling order of confidence, in

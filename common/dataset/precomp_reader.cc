@@ -14,12 +14,11 @@
 #include "common/base/status_macros.h"
 #include "common/dataset/item_path.h"
 #include "common/dataset/npy.h"
-#include "common/dataset/region_set.h"
+#include "common/image/region_set.h"
 
 namespace sightline {
 namespace {
 
-constexpr absl::string_view kImagesSuffix = "_ims.npy";
 constexpr absl::string_view kCaptionsSuffix = "_caps.txt";
 constexpr int64_t kCaptionsPerImage = 5;
 
@@ -37,7 +36,7 @@ struct SplitImages {
 
 absl::StatusOr<SplitImages> OpenSplit(const std::string& path) {
   SplitImages split;
-  const std::string stem(absl::StripSuffix(path, kImagesSuffix));
+  const std::string stem(absl::StripSuffix(path, kPrecompSuffix));
   split.name = std::filesystem::path(stem).filename();
   split.captions_path = absl::StrCat(stem, kCaptionsSuffix);
   ASSIGN_OR_RETURN(split.file, MappedFile::Open(path));
@@ -143,18 +142,18 @@ class PrecompReader : public CorpusReader {
 absl::StatusOr<std::vector<std::string>> PathsOf(const std::string& root) {
   std::error_code ignored;
   if (!std::filesystem::is_directory(root, ignored)) {
-    if (absl::EndsWith(root, kImagesSuffix)) return std::vector<std::string>{root};
+    if (absl::EndsWith(root, kPrecompSuffix)) return std::vector<std::string>{root};
     return absl::InvalidArgumentError(
-        absl::StrCat(root, " is neither a folder nor a file that ends in ", kImagesSuffix));
+        absl::StrCat(root, " is neither a folder nor a file that ends in ", kPrecompSuffix));
   }
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ListDirectory(root));
   std::vector<std::string> paths;
   for (const std::string& name : names) {
-    if (absl::EndsWith(name, kImagesSuffix)) paths.push_back(JoinPath(root, name));
+    if (absl::EndsWith(name, kPrecompSuffix)) paths.push_back(JoinPath(root, name));
   }
   if (!paths.empty()) return paths;
   return absl::InvalidArgumentError(
-      absl::StrCat(root, " has no file that ends in ", kImagesSuffix));
+      absl::StrCat(root, " has no file that ends in ", kPrecompSuffix));
 }
 
 }  // namespace

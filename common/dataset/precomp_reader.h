@@ -13,9 +13,13 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "common/dataset/corpus.h"
 
 namespace sightline {
+
+// What the names of its arrays end in.
+inline constexpr absl::string_view kPrecompSuffix = "_ims.npy";
 
 struct PrecompOptions {
   std::string root;       // a folder: all of its splits; or one split's `_ims.npy`

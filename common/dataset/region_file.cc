@@ -6,7 +6,7 @@
 #include "common/base/float16.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/little_endian.h"
-#include "common/dataset/region_set.h"
+#include "common/image/region_set.h"
 
 namespace sightline {
 namespace {
@@ -15,6 +15,7 @@ constexpr absl::string_view kItemOffsets = "regions/item_offsets";
 constexpr absl::string_view kRowOffsets = "regions/row_offsets";
 constexpr absl::string_view kFeatures = "regions/features";
 constexpr absl::string_view kBoxes = "regions/boxes";
+constexpr absl::string_view kBoxSizes = "regions/box_sizes";
 constexpr absl::string_view kConfidences = "regions/confidences";
 
 absl::Status Malformed(const Container& container, absl::string_view problem) {
@@ -77,6 +78,7 @@ absl::Status RegionFile::ParseSections() {
                                   "float32"));
   }
   ASSIGN_OR_RETURN(boxes_, FindRows(container, kBoxes, {region_count(), 4}));
+  ASSIGN_OR_RETURN(box_sizes_, FindRows(container, kBoxSizes, {region_count(), 2}));
   ASSIGN_OR_RETURN(confidences_, FindRows(container, kConfidences, {region_count()}));
   ASSIGN_OR_RETURN(const Section* offsets, container.Require(kItemOffsets, Dtype::kInt64, 1));
   item_count_ = offsets->shape[0] - 1;
@@ -114,6 +116,24 @@ absl::StatusOr<const char*> RegionFile::Rows(const Section& section, Offsets::Ra
   return section.data + begin;
 }
 
+absl::StatusOr<std::vector<float>> RegionFile::Numbers(const Section* section,
+                                                       Offsets::Range rows) const {
+  std::vector<float> numbers;
+  if (section == nullptr) return numbers;
+  ASSIGN_OR_RETURN(const char* from, Rows(*section, rows));
+  const size_t each = section->shape.size() == 1 ? 1 : static_cast<size_t>(section->shape[1]);
+  numbers.resize(static_cast<size_t>(rows.length()) * each);
+  // Each row may be followed by a gap.
+  for (size_t i = 0; i < numbers.size(); i += each, from += section->row_stride_bytes) {
+    if (section->dtype == Dtype::kFloat16) {
+      Float16ToFloat32(from, each, &numbers[i]);
+    } else {
+      std::memcpy(&numbers[i], from, each * sizeof(float));
+    }
+  }
+  return numbers;
+}
+
 absl::StatusOr<RegionSet> RegionFile::Regions(int64_t i, int64_t max_bytes) const {
   const auto rows = row_offsets_.At(i);
   if (!rows.ok()) return Blame(rows.status());
@@ -121,31 +141,10 @@ absl::StatusOr<RegionSet> RegionFile::Regions(int64_t i, int64_t max_bytes) cons
   RegionSet regions;
   regions.count = rows->length();
   regions.feature_size = feature_size();
-  regions.features.resize(static_cast<size_t>(regions.count) * regions.feature_size);
-  ASSIGN_OR_RETURN(const char* from, Rows(*features_, *rows));
-  float* to = regions.features.data();
-  for (int64_t row = 0; row < regions.count; ++row) {  // each may be followed by a gap
-    if (feature_dtype() == Dtype::kFloat16) {
-      Float16ToFloat32(from, static_cast<size_t>(regions.feature_size), to);
-    } else {
-      std::memcpy(to, from, regions.feature_size * sizeof(float));
-    }
-    from += features_->row_stride_bytes;
-    to += regions.feature_size;
-  }
-  if (boxes_ != nullptr) {
-    ASSIGN_OR_RETURN(from, Rows(*boxes_, *rows));
-    for (int64_t row = 0; row < regions.count; ++row, from += boxes_->row_stride_bytes) {
-      for (int k = 0; k < 4; ++k) {
-        regions.boxes.push_back(LoadLittleEndian<float>(from + k * sizeof(float)));
-      }
-    }
-  }
-  if (confidences_ != nullptr) {
-    ASSIGN_OR_RETURN(from, Rows(*confidences_, *rows));
-    regions.confidences.resize(static_cast<size_t>(regions.count));
-    std::memcpy(regions.confidences.data(), from, regions.confidences.size() * sizeof(float));
-  }
+  ASSIGN_OR_RETURN(regions.features, Numbers(features_, *rows));
+  ASSIGN_OR_RETURN(regions.boxes, Numbers(boxes_, *rows));
+  ASSIGN_OR_RETURN(regions.box_sizes, Numbers(box_sizes_, *rows));
+  ASSIGN_OR_RETURN(regions.confidences, Numbers(confidences_, *rows));
   RETURN_IF_ERROR(CheckRegionSet(regions));
   return regions;
 }

@@ -8,6 +8,7 @@
 //   regions/features      float16 or float32 [regions, numbers], in the detector's order
 //   regions/boxes         float32 [regions, 4]: x1/W, y1/H, x2/W, y2/H, each in [0, 1];
 //                         absent when the features carry them, or nobody needs them
+//   regions/box_sizes     float32 [regions, 2]: w/W, h/H; absent when they are x2 - x1, y2 - y1
 //   regions/confidences   float32 [regions], each in [0, 1]; absent when not known
 //
 // Nothing is read before it is asked for but the header; what is read is held to the
@@ -46,6 +47,7 @@ class RegionFile {
   int feature_size() const { return static_cast<int>(features_->shape[1]); }
   Dtype feature_dtype() const { return features_->dtype; }
   bool has_boxes() const { return boxes_ != nullptr; }
+  bool has_box_sizes() const { return box_sizes_ != nullptr; }
   bool has_confidences() const { return confidences_ != nullptr; }
   const Container& container() const { return *container_; }
 
@@ -63,12 +65,15 @@ class RegionFile {
   absl::Status ParseSections();
   // Checked bytes of `section`'s rows.
   absl::StatusOr<const char*> Rows(const Section& section, Offsets::Range rows) const;
+  // Their numbers; none of a section that is not there.
+  absl::StatusOr<std::vector<float>> Numbers(const Section* section, Offsets::Range rows) const;
 
   std::unique_ptr<Container> container_;
   int64_t item_count_ = 0;
   const Section* items_ = nullptr;
   const Section* features_ = nullptr;
   const Section* boxes_ = nullptr;        // may be null
+  const Section* box_sizes_ = nullptr;    // may be null
   const Section* confidences_ = nullptr;  // may be null
   Offsets item_offsets_, row_offsets_;
 };
@@ -83,8 +88,8 @@ using RegionFileSource = std::function<absl::StatusOr<RegionFileItem>(int64_t i)
 
 // Writes `count` items with one of them in memory at a time.  `features` is float16 or float32.
 // InvalidArgument: an item without an id or with regions that do not pass CheckRegionSet, items
-// of different widths, items with and without boxes or confidences, or a feature too large for
-// float16.  Aborted when an item changes on the way.  What `source` returned.
+// of different widths, items with and without boxes, sizes or confidences, or a feature too large
+// for float16.  Aborted when an item changes on the way.  What `source` returned.
 absl::Status WriteRegionFile(absl::string_view path, int64_t count, Dtype features,
                              const RegionFileSource& source);
 

@@ -4,7 +4,7 @@
 #include "common/base/float16.h"
 #include "common/base/status_macros.h"
 #include "common/dataset/region_file.h"
-#include "common/dataset/region_set.h"
+#include "common/image/region_set.h"
 
 namespace sightline {
 namespace {
@@ -19,6 +19,24 @@ template <typename T>
 absl::string_view BytesOf(const std::vector<T>& values) {
   return BytesOf(values.data(), values.size() * sizeof(T));
 }
+
+// What regions may have beside their features.
+struct OptionalRows {
+  const char* what;
+  const char* section;
+  std::vector<float> RegionSet::*numbers;
+  int64_t each;  // numbers; of one, the section has one dimension
+
+  std::vector<int64_t> Shape(int64_t rows) const {
+    return each == 1 ? std::vector<int64_t>{rows} : std::vector<int64_t>{rows, each};
+  }
+};
+
+constexpr OptionalRows kOptionalRows[] = {
+    {"boxes", "regions/boxes", &RegionSet::boxes, 4},
+    {"box sizes", "regions/box_sizes", &RegionSet::box_sizes, 2},
+    {"confidences", "regions/confidences", &RegionSet::confidences, 1},
+};
 
 class RegionFileWriting {
  public:
@@ -35,31 +53,25 @@ class RegionFileWriting {
     RETURN_IF_ERROR(writer_->Declare("regions/item_offsets", Dtype::kInt64, {int64s}));
     RETURN_IF_ERROR(writer_->Declare("regions/row_offsets", Dtype::kInt64, {int64s}));
     RETURN_IF_ERROR(writer_->Declare("regions/features", dtype_, {rows, first_.feature_size}));
-    if (has_boxes()) {
-      RETURN_IF_ERROR(writer_->Declare("regions/boxes", Dtype::kFloat32, {rows, 4}));
-    }
-    if (has_confidences()) {
-      RETURN_IF_ERROR(writer_->Declare("regions/confidences", Dtype::kFloat32, {rows}));
+    for (const OptionalRows& optional : kOptionalRows) {
+      if (!Has(optional)) continue;
+      RETURN_IF_ERROR(writer_->Declare(optional.section, Dtype::kFloat32, optional.Shape(rows)));
     }
     RETURN_IF_ERROR(writer_->Append(items_));
     RETURN_IF_ERROR(writer_->Append(BytesOf(item_offsets_)));
     RETURN_IF_ERROR(writer_->Append(BytesOf(row_offsets_)));
     RETURN_IF_ERROR(ForEach([this](const RegionSet& regions) { return AppendFeatures(regions); }));
-    if (has_boxes()) {
-      RETURN_IF_ERROR(ForEach(
-          [this](const RegionSet& regions) { return writer_->Append(BytesOf(regions.boxes)); }));
-    }
-    if (has_confidences()) {
-      RETURN_IF_ERROR(ForEach([this](const RegionSet& regions) {
-        return writer_->Append(BytesOf(regions.confidences));
+    for (const OptionalRows& optional : kOptionalRows) {
+      if (!Has(optional)) continue;
+      RETURN_IF_ERROR(ForEach([&](const RegionSet& regions) {
+        return writer_->Append(BytesOf(regions.*optional.numbers));
       }));
     }
     return writer_->Finish().status();
   }
 
  private:
-  bool has_boxes() const { return !first_.boxes.empty(); }
-  bool has_confidences() const { return !first_.confidences.empty(); }
+  bool Has(const OptionalRows& optional) const { return !(first_.*optional.numbers).empty(); }
 
   // Everything but the numbers themselves.
   absl::Status Measure() {
@@ -86,10 +98,10 @@ class RegionFileWriting {
                                                      " numbers, the first item's have ",
                                                      first_.feature_size));
     }
-    if (item.regions.boxes.empty() == has_boxes() ||
-        item.regions.confidences.empty() == has_confidences()) {
-      return absl::InvalidArgumentError(
-          "has boxes or confidences where the first item has none, or the other way around");
+    for (const OptionalRows& optional : kOptionalRows) {
+      if ((item.regions.*optional.numbers).empty() != Has(optional)) continue;
+      return absl::InvalidArgumentError(absl::StrCat("has ", Has(optional) ? "no " : "",
+                                                     optional.what, ", unlike the first item"));
     }
     if (dtype_ == Dtype::kFloat32) return absl::OkStatus();
     for (const float x : item.regions.features) {

@@ -29,6 +29,9 @@ struct RegionSet {
   // count x 4: x1/W, y1/H, x2/W, y2/H, each in [0, 1].  Empty when the features carry
   // their boxes already.
   std::vector<float> boxes;
+  // count x 2: w/W, h/H, where the detector stored them: rounded on their own, they are not
+  // quite what the corners say.  Empty: x2 - x1 and y2 - y1.
+  std::vector<float> box_sizes;
   // How sure the detector was of each region, 0 to 1.  Empty when that is not known.
   std::vector<float> confidences;
 };

@@ -1,20 +1,15 @@
 #include "common/models/region_input.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/types/span.h"
 #include "common/base/status_macros.h"
-#include "common/embedding/embedding_matrix.h"
+#include "common/image/region_set.h"
 
 namespace sightline {
 namespace {
-
-// Half-precision files carry 1.0005 for a box at the edge.
-constexpr float kBoxSlack = 0.01f;
 
 bool CarriesBoxes(const RegionSet& regions, const RegionReading& reading) {
   return reading.box_form == BoxForm::kAppended && regions.feature_size == reading.feature_size;
@@ -39,48 +34,20 @@ absl::Status CheckWidth(const RegionSet& regions, const RegionReading& reading) 
                                                  " numbers, the model's have ", sizes));
 }
 
-absl::Status CheckSizes(const RegionSet& regions, const RegionReading& reading) {
+absl::Status CheckRegions(const RegionSet& regions, const RegionReading& reading) {
   if (regions.count < 1) {
     return absl::InvalidArgumentError(
         "has no regions; pixels must pass the model's region extractor first");
   }
+  RETURN_IF_ERROR(CheckRegionSet(regions));
   if (reading.required_count > 0 && regions.count != reading.required_count) {
     return absl::InvalidArgumentError(absl::StrCat(
         "has ", regions.count, " regions, the model reads exactly ", reading.required_count));
   }
-  RETURN_IF_ERROR(CheckWidth(regions, reading));
-  // Divided, not multiplied: the count is a stranger's.
-  const auto holds = [&](size_t values, size_t each) {
-    return values % each == 0 && values / each == static_cast<size_t>(regions.count);
-  };
-  if (!holds(regions.features.size(), regions.feature_size)) {
-    return absl::InvalidArgumentError(absl::StrCat("has ", regions.features.size(),
-                                                   " feature values for ", regions.count,
-                                                   " regions of ", regions.feature_size));
-  }
   if (regions.boxes.empty() && NeedsBoxes(regions, reading)) {
     return absl::InvalidArgumentError("has regions without boxes, which the model reads");
   }
-  if (!regions.boxes.empty() && !holds(regions.boxes.size(), 4)) {
-    return absl::InvalidArgumentError(absl::StrCat("has ", regions.boxes.size(), " box values for ",
-                                                   regions.count,
-                                                   " regions, four each are needed"));
-  }
-  if (!regions.confidences.empty() && !holds(regions.confidences.size(), 1)) {
-    return absl::InvalidArgumentError(absl::StrCat("has ", regions.confidences.size(),
-                                                   " confidences for ", regions.count, " regions"));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status CheckBox(absl::Span<const float> box, int64_t region) {
-  const auto inside = [](float x) { return x >= -kBoxSlack && x <= 1 + kBoxSlack; };
-  if (std::all_of(box.begin(), box.end(), inside) && box[0] <= box[2] && box[1] <= box[3]) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("has box (", box[0], ", ", box[1], ", ", box[2], ", ", box[3], ") at region ",
-                   region, "; wanted x1/W, y1/H, x2/W, y2/H within [0, 1], not pixels"));
+  return CheckWidth(regions, reading);
 }
 
 // A prefix: detectors list what they are surest of first.
@@ -94,12 +61,22 @@ int64_t CountToRead(const RegionSet& regions, const RegionReading& reading) {
   return std::min(count, reading.max_count);
 }
 
-void AppendBox(absl::Span<const float> box, BoxForm form, std::vector<float>* out) {
-  const float width = box[2] - box[0], height = box[3] - box[1];
-  out->insert(out->end(), box.begin(), box.end());
+// Region `i`'s.
+void AppendBox(const RegionSet& regions, int64_t i, BoxForm form, std::vector<float>* out) {
+  const float* const box = &regions.boxes[i * 4];
+  float width = box[2] - box[0], height = box[3] - box[1];
+  out->insert(out->end(), box, box + 4);
   if (form == BoxForm::kCorners) return;
-  if (form != BoxForm::kM3p) out->insert(out->end(), {width, height});
-  if (form != BoxForm::kAppended) out->push_back(width * height);
+  if (form == BoxForm::kM3p) {
+    out->push_back(width * height);
+    return;
+  }
+  if (!regions.box_sizes.empty()) {
+    width = regions.box_sizes[i * 2];
+    height = regions.box_sizes[i * 2 + 1];
+  }
+  out->insert(out->end(), {width, height});
+  if (form == BoxForm::kUniter) out->push_back(width * height);
 }
 
 }  // namespace
@@ -138,27 +115,20 @@ std::vector<int> FeatureSizesOf(const RegionReading& reading) {
 }
 
 absl::StatusOr<RegionNumbers> ReadRegions(const RegionSet& regions, const RegionReading& reading) {
-  RETURN_IF_ERROR(CheckSizes(regions, reading));
+  RETURN_IF_ERROR(CheckRegions(regions, reading));
   RegionNumbers numbers;
   numbers.count = CountToRead(regions, reading);
-  const absl::Span<const float> features =
-      absl::MakeConstSpan(regions.features).subspan(0, numbers.count * regions.feature_size);
-  if (!AllFinite(features)) {
-    return absl::InvalidArgumentError("has a region feature that is not a finite number");
-  }
+  const auto feature = regions.features.begin();
   if (!NeedsBoxes(regions, reading)) {
-    numbers.features.assign(features.begin(), features.end());
+    numbers.features.assign(feature, feature + numbers.count * regions.feature_size);
     return numbers;
   }
   const bool appended = reading.box_form == BoxForm::kAppended;
   numbers.features.reserve(numbers.count * reading.feature_size);
   for (int64_t i = 0; i < numbers.count; ++i) {
-    const absl::Span<const float> feature =
-        features.subspan(i * regions.feature_size, regions.feature_size);
-    const absl::Span<const float> box = absl::MakeConstSpan(regions.boxes).subspan(i * 4, 4);
-    RETURN_IF_ERROR(CheckBox(box, i));
-    numbers.features.insert(numbers.features.end(), feature.begin(), feature.end());
-    AppendBox(box, reading.box_form, appended ? &numbers.features : &numbers.boxes);
+    numbers.features.insert(numbers.features.end(), feature + i * regions.feature_size,
+                            feature + (i + 1) * regions.feature_size);
+    AppendBox(regions, i, reading.box_form, appended ? &numbers.features : &numbers.boxes);
   }
   return numbers;
 }

@@ -17,7 +17,7 @@ enum class BoxForm {
   kNone,      // not read (SGRAF)
   kAppended,  // x1/W, y1/H, x2/W, y2/H, w/W, h/H, behind the feature (OSCAR, VLDeformer)
   kUniter,    // those six and the area, (w/W)(h/H), apart
-  kM3p,       // the four corners and the area, apart
+  kM3p,       // the four corners and the area between them, apart
   kCorners,   // the four corners, apart (TorchScript)
 };
 
@@ -54,9 +54,8 @@ struct RegionNumbers {
 // Reads regions.  Features that are as wide as the row with an appended box are taken to
 // carry it already.
 //
-// InvalidArgument: no regions, or another number than the required one; another width; sizes
-// that contradict each other; a number that is not finite; a box outside [0, 1] (boxes in
-// pixels are refused, not guessed).
+// InvalidArgument: regions that do not pass CheckRegionSet; none, or another number than the
+// required one; another width; no boxes where they are read.
 absl::StatusOr<RegionNumbers> ReadRegions(const RegionSet& regions, const RegionReading& reading);
 
 }  // namespace sightline

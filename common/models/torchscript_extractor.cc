@@ -2,7 +2,6 @@
 
 #include <ATen/ATen.h>
 
-#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/embedding/embedding_matrix.h"
+#include "common/image/region_set.h"
 #include "common/models/pictures.h"
 #include "common/models/scripted_module.h"
 
@@ -45,10 +45,8 @@ class TorchScriptExtractor : public PictureExtractor {
       return Wrong(absl::StrCat("gave ", set->count, " regions and ", given[1].size(1),
                                 " boxes, wanted as many, 1 to ", spec_.max_region_count()));
     }
-    if (!AllFinite(set->features)) return Wrong("gave features that are not finite");
-    const auto inside = [](float x) { return x >= 0 && x <= 1; };
-    if (std::all_of(set->boxes.begin(), set->boxes.end(), inside)) return absl::OkStatus();
-    return Wrong("gave boxes outside [0, 1]; wanted x1/W, y1/H, x2/W, y2/H");
+    const absl::Status good = CheckRegionSet(*set);
+    return good.ok() ? good : Wrong(absl::StrCat("gave an image that ", good.message()));
   }
 
   absl::Status Wrong(absl::string_view what) const {

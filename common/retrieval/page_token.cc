@@ -59,6 +59,7 @@ class Hasher {
     AddNumber(regions.feature_size);
     AddFloats(regions.features);
     AddFloats(regions.boxes);
+    AddFloats(regions.box_sizes);
     AddFloats(regions.confidences);
     AddWords(query.image.ocr_tokens);
     AddWords(query.image.tags);

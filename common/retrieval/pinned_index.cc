@@ -50,7 +50,9 @@ absl::StatusOr<std::string> ChooseIndex(const GenerationCatalog& catalog, absl::
                                         Modality query) {
   if (!named.empty()) return std::string(named);
   if (query == Modality::kUnknown) {
-    return BadField("index", "is empty; this kind of query needs one");
+    return BadField("index",
+                    "is empty; a query by an item or a vector says not what is wanted, "
+                    "pictures or captions: name the index to search");
   }
   const IndexContent wanted =
       query == Modality::kText ? IndexContent::kImages : IndexContent::kCaptions;

@@ -14,6 +14,7 @@
 #include "common/bundle/layout.h"
 #include "common/bundle/rerankers.h"
 #include "common/embedding/embedding_matrix.h"
+#include "common/image/region_set.h"
 
 namespace sightline {
 namespace {
@@ -79,11 +80,14 @@ class QueryChecker {
 
   absl::Status operator()(const RegionsQuery& query) const {
     const std::string path = path_ + ".regions";
-    RETURN_IF_ERROR(CheckSizes(query.image.regions, path));
-    if (!AllFinite(query.image.regions.features) || !AllFinite(query.image.regions.boxes) ||
-        !AllFinite(query.image.regions.confidences)) {
-      return BadField(path, absl::StrCat("has ", query.image.regions.count,
-                                         " regions with a number that is not finite"));
+    const RegionSet& regions = query.image.regions;
+    if (const absl::Status good = CheckRegionSet(regions); !good.ok()) {
+      return BadField(path, good.message());
+    }
+    const size_t numbers = regions.features.size() + regions.boxes.size() +
+                           regions.box_sizes.size() + regions.confidences.size();
+    if (numbers * sizeof(float) > static_cast<uint64_t>(options_.max_image_bytes)) {
+      return BadField(path, AtMost(numbers * sizeof(float), "bytes", options_.max_image_bytes));
     }
     RETURN_IF_ERROR(CheckWords(query.image.ocr_tokens, path + ".ocr_tokens"));
     return CheckWords(query.image.tags, path + ".tags");
@@ -109,36 +113,6 @@ class QueryChecker {
   }
 
  private:
-  absl::Status CheckSizes(const RegionSet& regions, const std::string& path) const {
-    if (regions.count <= 0 || regions.feature_size <= 0) {
-      return BadField(path, absl::StrCat("has ", regions.count, " regions of ",
-                                         regions.feature_size, " numbers; both must be positive"));
-    }
-    // Divided, because a product of numbers from outside may overflow.
-    const uint64_t count = static_cast<uint64_t>(regions.count);
-    const uint64_t numbers = regions.features.size();
-    const uint64_t feature_size = static_cast<uint64_t>(regions.feature_size);
-    if (numbers % feature_size != 0 || numbers / feature_size != count) {
-      return BadField(path, absl::StrCat("declares ", count, " regions of ", feature_size,
-                                         " numbers but carries ", numbers));
-    }
-    const uint64_t coordinates = regions.boxes.size();
-    if (coordinates != 0 && (coordinates % 4 != 0 || coordinates / 4 != count)) {
-      return BadField(path, absl::StrCat("has ", count, " regions but ", coordinates,
-                                         " box coordinates; give four for each, or none"));
-    }
-    const uint64_t confidences = regions.confidences.size();
-    if (confidences != 0 && confidences != count) {
-      return BadField(path, absl::StrCat("has ", count, " regions but ", confidences,
-                                         " confidences; give one for each, or none"));
-    }
-    const uint64_t bytes = (numbers + coordinates + confidences) * sizeof(float);
-    if (bytes > static_cast<uint64_t>(options_.max_image_bytes)) {
-      return BadField(path, AtMost(bytes, "bytes", options_.max_image_bytes));
-    }
-    return absl::OkStatus();
-  }
-
   absl::Status CheckWords(const std::vector<std::string>& words, const std::string& path) const {
     size_t bytes = 0;
     for (const std::string& word : words) {

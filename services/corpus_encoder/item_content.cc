@@ -16,7 +16,7 @@ std::string HashOf(const RegionSet& regions) {
   hash.AddNumber(regions.count);
   hash.AddNumber(regions.feature_size);
   for (const std::vector<float>* values :
-       {&regions.features, &regions.boxes, &regions.confidences}) {
+       {&regions.features, &regions.boxes, &regions.box_sizes, &regions.confidences}) {
     hash.Add(absl::string_view(reinterpret_cast<const char*>(values->data()),
                                values->size() * sizeof(float)));
   }

@@ -92,6 +92,11 @@ absl::StatusOr<std::string> DescribeSafetensors(const std::string& path) {
   return text;
 }
 
+std::string BoxesText(const RegionFile& file) {
+  if (!file.has_boxes()) return "none";
+  return absl::StrCat("x1/W, y1/H, x2/W, y2/H", file.has_box_sizes() ? ", w/W, h/H" : "");
+}
+
 // What is in a region file, in the words of its schema.
 absl::StatusOr<std::string> DescribeRegions(const std::string& path) {
   ASSIGN_OR_RETURN(const std::unique_ptr<RegionFile> file, RegionFile::Open(path));
@@ -108,7 +113,7 @@ absl::StatusOr<std::string> DescribeRegions(const std::string& path) {
                     {"regions", WithThousands(file->region_count())},
                     {"features", absl::StrCat(file->feature_size(), " numbers, ",
                                               DtypeName(file->feature_dtype()))},
-                    {"boxes", file->has_boxes() ? "x1/W, y1/H, x2/W, y2/H" : "none"},
+                    {"boxes", BoxesText(*file)},
                     {"confidences", file->has_confidences() ? "one a region" : "none"},
                     {"captions", WithThousands(captions)},
                     {"tags", WithThousands(tags)},

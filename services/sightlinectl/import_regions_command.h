@@ -26,7 +26,7 @@ struct ImportedRegions {
   std::vector<CorpusProblem> left_out;  // items that cannot be read, and why
 };
 
-// Writes every item of `spec` whose regions pass (common/dataset/region_set.h) to `out`
+// Writes every item of `spec` whose regions pass (common/image/region_set.h) to `out`
 // (region_file.h), with captions of all languages.  InvalidArgument if the corpus holds
 // pictures or no good item; otherwise as OpenCorpus, List and WriteRegionFile.
 absl::StatusOr<ImportedRegions> ImportRegions(const CorpusSpec& spec, const std::string& out,

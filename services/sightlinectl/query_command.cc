@@ -45,7 +45,7 @@ struct QueryFlags {
     flags->String("index", "NAME", "index to search; default: the only one that fits", &index);
     flags->String("image", "FILE", "query by a picture: JPEG, PNG or WebP", &image);
     flags->String("regions", "PLACE",
-                  "query by what a detector found: FILE.npz, or FILE.regions#ROW as hits print it",
+                  "query by what a detector found: FILE.npz, or FILE#ROW as hits print it",
                   &regions);
     flags->String("item", "ID", "query by a stored item", &item);
     flags->String("item-index", "NAME", "index that stores it; default: the searched one",

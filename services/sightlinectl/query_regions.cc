@@ -10,6 +10,7 @@
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "common/dataset/npz_reader.h"
+#include "common/dataset/precomp_reader.h"
 #include "common/dataset/region_file.h"
 
 namespace sightline {
@@ -29,12 +30,26 @@ absl::StatusOr<ImageInput> ReadArchive(const std::string& path) {
   return image;
 }
 
+// Of SCAN's arrays.
+absl::StatusOr<ImageInput> ReadSplitRow(const std::string& place, const std::string& path) {
+  PrecompOptions options;
+  options.root = path;
+  ASSIGN_OR_RETURN(const auto reader, NewPrecompReader(options));
+  CorpusItem item;
+  item.item_id = place;
+  item.path = place;
+  ImageInput image;
+  ASSIGN_OR_RETURN(image.regions, reader->ReadRegions(item, kMaxBytes));
+  return image;
+}
+
 }  // namespace
 
 absl::StatusOr<ImageInput> ReadQueryRegions(const std::string& place) {
   if (absl::EndsWith(place, ".npz")) return ReadArchive(place);
   const size_t mark = place.rfind('#');
   const std::string path = place.substr(0, mark);
+  if (absl::EndsWith(path, kPrecompSuffix)) return ReadSplitRow(place, path);
   ASSIGN_OR_RETURN(const std::unique_ptr<RegionFile> file, RegionFile::Open(path));
   int64_t row = file->item_count() == 1 ? 0 : -1;
   if (mark != std::string::npos && !absl::SimpleAtoi(place.substr(mark + 1), &row)) row = -1;

@@ -9,10 +9,10 @@
 
 namespace sightline {
 
-// `FILE.npz`, of UNITER's extractor; or `FILE#ROW` of a region file, as hits print it, with its
-// tags and OCR tokens (`FILE` will do if it holds one item).  InvalidArgument, naming the file,
-// for what cannot be read, is not there or is more than a request may carry; otherwise as the
-// files' readers have it.
+// `FILE.npz`, of UNITER's extractor; `SPLIT_ims.npy#ROW`, of SCAN's; or `FILE#ROW` of a region
+// file, as hits print it, with its tags and OCR tokens (`FILE` will do if it holds one item).
+// InvalidArgument, naming the file, for what cannot be read or is more than a request may carry;
+// NotFound for a row that SCAN's array has not; otherwise as the files' readers have it.
 absl::StatusOr<ImageInput> ReadQueryRegions(const std::string& place);
 
 }  // namespace sightline

@@ -12,7 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "common/dataset/npy.h"
 #include "common/dataset/npz_reader.h"
-#include "common/dataset/region_set.h"
+#include "common/image/region_set.h"
 #include "tests/common/dataset/npz_writer.h"
 
 namespace {

@@ -1,7 +1,7 @@
 // Region files whose checksums are right and whose contents are anybody's.  The input is: one
-// byte of flags (1 boxes, 2 confidences, 4 float16, 8 the rest is the file itself), the width of
-// features, the number of regions, the number of items, two bytes for each of their offsets
-// (items', then regions'), then the bytes of features, boxes, confidences and items.
+// byte of flags (1 boxes, 2 confidences, 4 float16, 8 the rest is the file itself, 16 box sizes),
+// the width of features, the number of regions, the number of items, two bytes for each of their
+// offsets (items', then regions'), then the bytes of features, boxes, sizes, confidences and items.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,7 @@
 #include "common/base/checksum.h"
 #include "common/base/dtype.h"
 #include "common/dataset/region_file.h"
-#include "common/dataset/region_set.h"
+#include "common/image/region_set.h"
 #include "tests/common/dataset/npz_writer.h"
 
 namespace {
@@ -111,6 +111,9 @@ std::string MakeFile(uint64_t flags, Input& input) {
            input.Bytes(rows * width * sightline::DtypeSize(dtype)));
   if ((flags & 1) != 0) {
     file.Add("regions/boxes", Dtype::kFloat32, {rows, 4}, input.Bytes(rows * 16));
+  }
+  if ((flags & 16) != 0) {
+    file.Add("regions/box_sizes", Dtype::kFloat32, {rows, 2}, input.Bytes(rows * 8));
   }
   if ((flags & 2) != 0) {
     file.Add("regions/confidences", Dtype::kFloat32, {rows}, input.Bytes(rows * 4));

@@ -59,6 +59,8 @@ absl::StatusOr<std::vector<ImageInput>> ReadGoldenImages(const GoldenCase& golde
       if (!with_boxes) continue;
       const auto box = boxes.values.begin() + r * boxes.shape[2];
       image.regions.boxes.insert(image.regions.boxes.end(), box, box + 4);
+      if (boxes.shape[2] < 6) continue;
+      image.regions.box_sizes.insert(image.regions.box_sizes.end(), box + 4, box + 6);
     }
     images.push_back(std::move(image));
   }

@@ -32,6 +32,8 @@ void AddDetails(int number, std::mt19937& random, RegionItem* item) {
     const float width = static_cast<float>(random() % 63 + 1) / 128;
     const float height = static_cast<float>(random() % 63 + 1) / 128;
     regions.boxes.insert(regions.boxes.end(), {x, y, x + width, y + height});
+    // As a file of half precision may have them: off by a little.
+    regions.box_sizes.insert(regions.box_sizes.end(), {width + 1.0f / 2048, height});
     // So that a floor cuts some pictures early, some late and some not.
     const float fallen = static_cast<float>(r * (1 + number % 4)) / 32;
     regions.confidences.push_back(std::max(0.0f, 1 - fallen));
@@ -42,11 +44,11 @@ void AddDetails(int number, std::mt19937& random, RegionItem* item) {
   }
 }
 
-std::vector<float> WithSizes(const std::vector<float>& boxes) {
+std::vector<float> WithSizes(const RegionSet& regions) {
   std::vector<float> six;
-  for (size_t i = 0; i < boxes.size(); i += 4) {
-    const float* const box = &boxes[i];
-    six.insert(six.end(), {box[0], box[1], box[2], box[3], box[2] - box[0], box[3] - box[1]});
+  for (int64_t r = 0; r < regions.count; ++r) {
+    const float *const box = &regions.boxes[r * 4], *const size = &regions.box_sizes[r * 2];
+    six.insert(six.end(), {box[0], box[1], box[2], box[3], size[0], size[1]});
   }
   return six;
 }
@@ -97,7 +99,7 @@ std::string WriteItemsAsNpz(const std::vector<RegionItem>& items, const std::str
   for (const RegionItem& item : items) {
     const RegionSet& regions = item.image.regions;
     ZipWriter zip;
-    zip.Add("norm_bb.npy", Npy("<f2", {regions.count, 6}, WithSizes(regions.boxes)), true);
+    zip.Add("norm_bb.npy", Npy("<f2", {regions.count, 6}, WithSizes(regions)), true);
     zip.Add("features.npy", Npy("<f2", {regions.count, regions.feature_size}, regions.features),
             true);
     zip.Add("conf.npy", Npy("<f2", {regions.count}, regions.confidences), false);

@@ -200,7 +200,9 @@ ImageInput SomeRegions() {
   image.regions.count = 2;
   image.regions.feature_size = 3;
   image.regions.features = {1, 2, 3, 4, 5, 6};
-  image.regions.boxes = {0, 0, 0.5f, 1, 0.25f, 0.5f, 1, 1};
+  // As half precision has them: beyond the edge, and sizes that are not quite the corners'.
+  image.regions.boxes = {0, 0, 0.5f, 1.0005f, 0.25f, 0.5f, 1, 1};
+  image.regions.box_sizes = {0.5f, 1, 0.7505f, 0.5f};
   image.regions.confidences = {0.75f, 0.25f};
   image.ocr_tokens = {"STOP"};
   image.tags = {"sign", "street"};
@@ -212,17 +214,20 @@ TEST_CASE("regions come back whole, with and without boxes and confidences") {
   for (bool boxes : {true, false}) {
     if (!boxes) {
       image.regions.boxes.clear();
+      image.regions.box_sizes.clear();
       image.regions.confidences.clear();
     }
     v1::Regions message;
     ToProto(image, &message);
     REQUIRE(message.has_boxes() == boxes);
+    REQUIRE(message.has_box_sizes() == boxes);
     const auto read = FromProto(message, FieldPath("r"));
     REQUIRE(read.ok());
     REQUIRE(read->regions.count == 2);
     REQUIRE(read->regions.feature_size == 3);
     REQUIRE(read->regions.features == image.regions.features);
     REQUIRE(read->regions.boxes == image.regions.boxes);
+    REQUIRE(read->regions.box_sizes == image.regions.box_sizes);
     REQUIRE(read->regions.confidences == image.regions.confidences);
     REQUIRE(read->ocr_tokens == image.ocr_tokens);
     REQUIRE(read->tags == image.tags);
@@ -247,6 +252,16 @@ TEST_CASE("regions that break a bound are refused by field") {
       {"r.boxes",
        [](auto* r) {
          PackVectors({0, -1, 1, 1, 0, 0, 1, 1}, 2, 4, v1::FLOAT32, r->mutable_boxes());
+       }},
+      {"r.boxes",
+       [](auto* r) {
+         PackVectors({1, 0, 0, 1, 0, 0, 1, 1}, 2, 4, v1::FLOAT32, r->mutable_boxes());
+       }},
+      {"r.box_sizes", [](auto* r) { r->clear_boxes(); }},
+      {"r.box_sizes.dimension", [](auto* r) { r->mutable_box_sizes()->set_dimension(4); }},
+      {"r.box_sizes",
+       [](auto* r) {
+         PackVectors({0.5f, 1, 0.75f, 0.6f}, 2, 2, v1::FLOAT32, r->mutable_box_sizes());
        }},
       {"r.confidences", [](auto* r) { r->add_confidences(0.5f); }},
       {"r.confidences", [](auto* r) { r->set_confidences(0, 1.5f); }},

@@ -63,6 +63,25 @@ TEST_CASE("a folder of archives is a corpus of regions") {
   REQUIRE(absl::IsFailedPrecondition(reader->ReadPicture(listing->items[0], kMost).status()));
 }
 
+TEST_CASE("widths and heights are the file's, not computed from rounded corners") {
+  // Half precision: 0.1 is 0.09998, 0.7 is 0.7002, and 0.6 is 0.6001, not their difference.
+  ZipWriter zip;
+  zip.Add("features.npy", Npy("<f2", {2, 1}, {1, 2}), false);
+  zip.Add("norm_bb.npy",
+          Npy("<f2", {2, 6}, {.25f, 0, .5f, 1, .25f, 1, .1f, .1f, .7f, .7f, .6f, .6f}), false);
+  zip.Add("conf.npy", Npy("<f2", {2}, {.25f, .5f}), false);
+  const auto regions = ParseNpzRegions(zip.Finish(), kMost);
+  REQUIRE(regions.ok());
+  REQUIRE(regions->features == std::vector<float>{2, 1});
+  const float corner = regions->boxes[0], size = regions->box_sizes[0];
+  REQUIRE(size == Approx(.6).margin(3e-4));
+  REQUIRE(size != regions->boxes[2] - corner);
+  REQUIRE(regions->box_sizes == std::vector<float>{size, size, .25f, 1});
+  const auto without = ParseNpzRegions(With("", ""), kMost);
+  REQUIRE(without.ok());
+  REQUIRE(without->box_sizes.empty());
+}
+
 TEST_CASE("regions come in falling order of confidence, equal ones in the file's") {
   ZipWriter zip;
   zip.Add("features.npy", Npy("<f4", {3, 1}, {1, 2, 3}), false);

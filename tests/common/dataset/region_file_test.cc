@@ -33,6 +33,7 @@ TEST_CASE("what is written is read, with everything and with the least") {
     if (!rich) {
       for (RegionFileItem& item : items) {
         item.regions.boxes.clear();
+        item.regions.box_sizes.clear();
         item.regions.confidences.clear();
       }
     }
@@ -45,6 +46,7 @@ TEST_CASE("what is written is read, with everything and with the least") {
     REQUIRE((*file)->region_count() == 1 + 2 + 3);
     REQUIRE((*file)->feature_size() == 5);
     REQUIRE((*file)->has_boxes() == rich);
+    REQUIRE((*file)->has_box_sizes() == rich);
     REQUIRE((*file)->has_confidences() == rich);
     REQUIRE((*file)->VerifyItems().ok());
     for (int64_t i = 0; i < 3; ++i) {
@@ -53,6 +55,7 @@ TEST_CASE("what is written is read, with everything and with the least") {
       REQUIRE(regions->count == i + 1);
       REQUIRE(regions->features == items[i].regions.features);
       REQUIRE(regions->boxes == items[i].regions.boxes);
+      REQUIRE(regions->box_sizes == items[i].regions.box_sizes);
       REQUIRE(regions->confidences == items[i].regions.confidences);
       REQUIRE((*file)->Item(i)->id == items[i].line.id);
     }
@@ -113,8 +116,10 @@ TEST_CASE("items that cannot be written are refused by name") {
     return std::string(status.message());
   };
   REQUIRE_THAT(problem([](auto& item) { item.line.id = ""; }), Catch::Contains("item 1"));
-  REQUIRE_THAT(problem([](auto& item) { item.regions.boxes.clear(); }),
-               Catch::Contains("item 1 (item/1) has boxes or confidences where"));
+  REQUIRE_THAT(problem([](auto& item) { item.regions.box_sizes.clear(); }),
+               Catch::Contains("item 1 (item/1) has no box sizes, unlike the first item"));
+  REQUIRE_THAT(problem([](auto& item) { item.regions.confidences.clear(); }),
+               Catch::Contains("item 1 (item/1) has no confidences, unlike the first item"));
   REQUIRE_THAT(problem([](auto& item) { item.regions.features[3] = 1e6f; }),
                Catch::Contains("too large for float16"));
   REQUIRE_THAT(problem([](auto& item) { item.regions.features[3] = NAN; }),

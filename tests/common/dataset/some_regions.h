@@ -9,7 +9,8 @@
 
 namespace sightline {
 
-// `item/<i>` has i + 1 regions with boxes, confidences and a caption; float16 holds all of it.
+// `item/<i>` has i + 1 regions with boxes, sizes, confidences and a caption; float16 holds all of
+// it.
 inline std::vector<RegionFileItem> SomeRegionItems(int count, int feature_size) {
   std::vector<RegionFileItem> items;
   for (int i = 0; i < count; ++i) {
@@ -24,6 +25,7 @@ inline std::vector<RegionFileItem> SomeRegionItems(int count, int feature_size) 
                                         0.25f * static_cast<float>(k));
       }
       item.regions.boxes.insert(item.regions.boxes.end(), {0, 0.25f, 0.5f, 0.75f});
+      item.regions.box_sizes.insert(item.regions.box_sizes.end(), {0.5f, 0.5005f});
       item.regions.confidences.push_back(1.0f / static_cast<float>(1 << (row % 8)));
     }
     items.push_back(item);

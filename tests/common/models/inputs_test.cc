@@ -108,6 +108,22 @@ TEST_CASE("boxes become UNITER's seven and M3P's five numbers, apart") {
   REQUIRE(numbers->boxes == std::vector<float>{0.25f, 0.5f, 0.75f, 0.625f, 0.0625f, 0, 0, 1, 1, 1});
 }
 
+TEST_CASE("stored widths and heights are read as they are, and the area is their product") {
+  RegionSet regions = TwoRegions();
+  regions.box_sizes = {0.5005f, 0.1245f, 1, 0.9995f};
+  auto numbers = ReadRegions(regions, Reading(BoxForm::kUniter, 2));
+  REQUIRE(numbers.ok());
+  REQUIRE(numbers->boxes == std::vector<float>{0.25f, 0.5f, 0.75f, 0.625f, 0.5005f, 0.1245f,
+                                               0.5005f * 0.1245f, 0, 0, 1, 1, 1, 0.9995f, 0.9995f});
+  numbers = ReadRegions(regions, Reading(BoxForm::kAppended, 8, /*max_count=*/1));
+  REQUIRE(numbers.ok());
+  REQUIRE(numbers->features ==
+          std::vector<float>{1, 2, 0.25f, 0.5f, 0.75f, 0.625f, 0.5005f, 0.1245f});
+  numbers = ReadRegions(regions, Reading(BoxForm::kM3p, 2, /*max_count=*/1));
+  REQUIRE(numbers.ok());
+  REQUIRE(numbers->boxes == std::vector<float>{0.25f, 0.5f, 0.75f, 0.625f, 0.0625f});
+}
+
 TEST_CASE("a model without boxes needs none") {
   RegionSet regions = TwoRegions();
   regions.boxes.clear();

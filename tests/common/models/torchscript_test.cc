@@ -298,7 +298,7 @@ TEST_CASE("a module that does not fit the signature is named when it is loaded")
            {"regions.pt",
             "def forward(self, pixels):\n"
             "    return torch.ones(1, 2, 10), torch.ones(1, 2, 4) * 16\n",
-            "boxes outside [0, 1]"},
+            "which looks like pixels"},
            {"regions.pt",
             "def forward(self, pixels):\n"
             "    return torch.ones(1, 2, 10) / 0, torch.ones(1, 2, 4)\n",

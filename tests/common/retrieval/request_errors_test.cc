@@ -68,11 +68,11 @@ TEST_CASE("a bad field is INVALID_ARGUMENT and named, before anybody works") {
        "has 9 numbers; index 'pictures' has 8"},
       {With(ItemQuery{"", ""}), "query.item.item_id", "empty"},
       {WithRegions([](ImageInput& image) { image.regions.count = 0; }), "query.regions",
-       "0 regions"},
+       "has no regions"},
       {WithRegions([](ImageInput& image) { image.regions.count = int64_t{1} << 62; }),
-       "query.regions", "carries 6"},
+       "query.regions", "more than the limit"},
       {WithRegions([](ImageInput& image) { image.regions.features.pop_back(); }), "query.regions",
-       "carries 5"},
+       "5 feature values for 2 regions"},
       {WithRegions([](ImageInput& image) { image.regions.boxes.pop_back(); }), "query.regions",
        "7 box coordinates"},
       {WithRegions([](ImageInput& image) { image.regions.confidences = {1}; }), "query.regions",
@@ -80,15 +80,17 @@ TEST_CASE("a bad field is INVALID_ARGUMENT and named, before anybody works") {
       {WithRegions([](ImageInput& image) {
          image.regions.confidences = {1, NAN};
        }),
-       "query.regions", "not finite"},
+       "query.regions", "confidence nan"},
+      {WithRegions([](ImageInput& image) { image.regions.boxes[3] = 480; }), "query.regions",
+       "480 at region 0, which looks like pixels"},
       {WithRegions([](ImageInput& image) { image.regions.features[5] = INFINITY; }),
-       "query.regions", "not finite"},
+       "query.regions", "not a finite number"},
       {WithRegions([](ImageInput& image) { image.tags = {"\xC0\xAF"}; }), "query.regions.tags",
        "not valid UTF-8"},
       {WithRegions([](ImageInput& image) { image.ocr_tokens = {std::string(20'000, 'x')}; }),
        "query.regions.ocr_tokens", "20000 bytes"},
-      {With(EmbeddingQuery{EmbeddingOf("x"), kSpace}, ""), "index", "needs one"},
-      {With(ItemQuery{"", "image-1"}, ""), "index", "needs one"},
+      {With(EmbeddingQuery{EmbeddingOf("x"), kSpace}, ""), "index", "name the index"},
+      {With(ItemQuery{"", "image-1"}, ""), "index", "name the index"},
   };
   World world;
   for (const auto& test : kCases) {

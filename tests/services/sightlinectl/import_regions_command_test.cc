@@ -53,7 +53,7 @@ TEST_CASE("a folder of npz files becomes one region file that describes itself")
   REQUIRE_THAT(*text,
                Catch::Contains("items        2\n") && Catch::Contains("regions      5\n") &&
                    Catch::Contains("features     8 numbers, float16\n") &&
-                   Catch::Contains("boxes        x1/W, y1/H, x2/W, y2/H\n") &&
+                   Catch::Contains("boxes        x1/W, y1/H, x2/W, y2/H, w/W, h/H\n") &&
                    Catch::Contains("confidences  one a region\n") &&
                    Catch::Contains("captions     2\n") && Catch::Contains("tags         1\n") &&
                    Catch::Contains("OCR tokens   2\n") && Catch::Contains("regions/features"));

@@ -63,5 +63,18 @@ TEST_CASE("a query's regions, tags and words come from a row of a region file") 
   REQUIRE(ReadQueryRegions(RegionFileWith(dir, 1)).ok());
 }
 
+TEST_CASE("a query's regions come from a row of SCAN's array") {
+  const TempDir dir;
+  const std::string path = dir.File("test_ims.npy");
+  REQUIRE(WriteFileAtomically(path, Npy("<f4", {2, 1, 3}, {1, 2, 3, 4, 5, 6})).ok());
+  const auto image = ReadQueryRegions(path + "#1");
+  REQUIRE(image.ok());
+  REQUIRE(image->regions.count == 1);
+  REQUIRE(image->regions.features == std::vector<float>{4, 5, 6});
+  for (const char* row : {"", "#2", "#x"}) {
+    REQUIRE(absl::IsNotFound(ReadQueryRegions(path + row).status()));
+  }
+}
+
 }  // namespace
 }  // namespace sightline

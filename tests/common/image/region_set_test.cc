@@ -1,4 +1,4 @@
-#include "common/dataset/region_set.h"
+#include "common/image/region_set.h"
 
 #include <cmath>
 
@@ -13,6 +13,7 @@ RegionSet Good() {
   regions.feature_size = 3;
   regions.features = {1, 2, 3, 4, 5, 6};
   regions.boxes = {0, 0, 0.5f, 1.0005f, 0.25f, 0.5f, 1, 1};
+  regions.box_sizes = {0.5f, 1, 0.7505f, 0.4995f};
   regions.confidences = {1, 0};
   return regions;
 }
@@ -25,10 +26,12 @@ std::string ProblemOf(void (*spoil)(RegionSet&)) {
   return std::string(status.message());
 }
 
-TEST_CASE("good regions pass, with and without boxes and confidences") {
+TEST_CASE("good regions pass, with and without boxes, their sizes and confidences") {
   REQUIRE(ProblemOf([](RegionSet&) {}) == "");
+  REQUIRE(ProblemOf([](RegionSet& r) { r.box_sizes.clear(); }) == "");
   REQUIRE(ProblemOf([](RegionSet& r) {
             r.boxes.clear();
+            r.box_sizes.clear();
             r.confidences.clear();
           }) == "");
 }
@@ -48,6 +51,13 @@ TEST_CASE("regions that cannot be are refused, and pixels are named") {
       {[](RegionSet& r) { r.boxes[6] = 640; }, "640 at region 1, which looks like pixels"},
       {[](RegionSet& r) { r.boxes[1] = -0.1f; }, "-0.1 at region 0;"},
       {[](RegionSet& r) { r.boxes[1] = NAN; }, "nan"},
+      {[](RegionSet& r) { r.boxes[4] = 1.005f; }, "from 1.005 to 1 at region 1"},
+      {[](RegionSet& r) { r.boxes[5] = 1.005f; }, "from 1.005 to 1 at region 1"},
+      {[](RegionSet& r) { r.box_sizes.pop_back(); }, "3 box sizes"},
+      {[](RegionSet& r) { r.boxes.clear(); }, "not the boxes"},
+      {[](RegionSet& r) { r.box_sizes[1] = 0.9f; }, "height 0.9 at region 0, whose corners are 1"},
+      {[](RegionSet& r) { r.box_sizes[2] = 480; }, "width 480 at region 1"},
+      {[](RegionSet& r) { r.box_sizes[3] = NAN; }, "height nan"},
       {[](RegionSet& r) { r.confidences[1] = 2; }, "confidence 2"},
       {[](RegionSet& r) { r.confidences[1] = NAN; }, "confidence"},
   };
