@@ -302,7 +302,7 @@ TEST_CASE("a module that does not fit the signature is named when it is loaded")
            {"regions.pt",
             "def forward(self, pixels):\n"
             "    return torch.ones(1, 2, 10) / 0, torch.ones(1, 2, 4)\n",
-            "features that are not finite"},
+            "a region feature that is not a finite number"},
            {"cross.pt", "def forward(self, a, b, c, d):\n    return a\n",
             "no method 'prepare'; mark it with @torch.jit.export"},
            {"cross.pt",
