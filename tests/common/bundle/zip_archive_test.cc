@@ -75,7 +75,8 @@ TEST_CASE("members come back whole, stored or deflated, behind any comment") {
   zip.Add("third", "");
   zip.Add("first", "again");
   zip.Add("nothing", "", /*deflate=*/true);
-  for (const std::string& comment : {std::string(), std::string("hello PK\x05\x06 there")}) {
+  for (const std::string& comment :
+       {std::string(), "hello PK\x05\x06 there, " + std::string(30, '.')}) {
     const std::string bytes = zip.Finish(comment);
     const auto archive = ZipArchive::Parse(bytes);
     INFO(archive.status());
@@ -176,6 +177,7 @@ TEST_CASE("an archive that lies is refused, and why") {
       {InDirectory(sound, kRawLength, 1000, 4), "of 1000 bytes at 0 reaches past"},
       {InDirectory(sound, kRawLength, 26, 4), "of 26 bytes at 0 reaches past"},
       {InDirectory(sound, kRawLength, 24, 4), "claims 25 bytes, which 24 stored"},
+      {InDirectory(sound, kByteCount, 24, 4), "claims 24 bytes, which 25 stored"},
       {InDirectory(sound, kByteCount, 26, 4), "claims 26 bytes, which 25 stored"},
       {InDirectory(sound, kByteCount, 0xFFFFFFFF, 4), "no ZIP64 sizes"},
       {InDirectory(sound, kNameLength, 4, 2), "'a.np' of the ZIP archive has another name"},
@@ -196,6 +198,7 @@ TEST_CASE("an archive that lies is refused, and why") {
       {InEnd(sound, kEndOffset, 0xFFFFFFFF, 4), "no ZIP64 record"},
       {at(record - 4, 0), "no ZIP64 record"},
       {at(record + 48 + 16, huge), "no ZIP64 record"},  // where the record itself begins
+      {With(at(record + 48 + 16, record + 72), "PK\6\7", 16, 0x06064B50, 4), "no ZIP64 record"},
       {at(record + 32, huge), "counts 1 and"},
       {With(at(record + 32, 1 << 21), "PK\6\6", 24, 1 << 21, 8), "at most 1048576"},
       {at(record + 40, huge), "does not fit"},
