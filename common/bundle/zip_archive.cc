@@ -27,6 +27,7 @@ constexpr size_t kEndLength = 22;
 constexpr size_t kEnd64Length = 56;
 constexpr size_t kEnd64LocatorLength = 20;
 constexpr size_t kMaxCommentLength = 65535;
+// Far above what a model has of tensors.
 constexpr uint64_t kMaxMembers = 1 << 20;
 constexpr uint16_t kZip64Field = 1;
 // A number that stands in a record of ZIP64 instead.
@@ -54,7 +55,8 @@ std::string OfMember(absl::string_view name, absl::string_view why) {
 }
 
 absl::Status BrokenMember(absl::string_view name, absl::string_view why) {
-  return absl::DataLossError(OfMember(name, why));
+  return absl::DataLossError(
+      OfMember(name, absl::StrCat(why, "; the file is damaged, write or fetch it again")));
 }
 
 // What an end record says of the central directory.
@@ -253,7 +255,7 @@ absl::StatusOr<std::string> Inflate(const ZipMember& member) {
   inflateEnd(&stream);
   if (whole) return content;
   return BrokenMember(member.name, absl::StrCat("does not inflate to the ", member.byte_count,
-                                                " bytes that it claims; the file is damaged"));
+                                                " bytes that it claims"));
 }
 
 }  // namespace
@@ -265,7 +267,7 @@ bool LooksLikeZip(absl::string_view bytes) {
 absl::StatusOr<absl::string_view> ZipMember::Stored() const {
   if (!deflated) return raw;
   return absl::FailedPreconditionError(OfMember(
-      name, "is compressed, and is wanted in place; pack the archive again without (zip -0)"));
+      name, "is compressed, and is used in place; pack the archive again without that (zip -0)"));
 }
 
 absl::StatusOr<std::string> ZipMember::Read(int64_t max_bytes) const {
@@ -280,7 +282,7 @@ absl::StatusOr<std::string> ZipMember::Read(int64_t max_bytes) const {
     content = std::string(raw);
   }
   if (crc32_z(0, reinterpret_cast<const Bytef*>(content.data()), content.size()) != crc32) {
-    return BrokenMember(name, "is damaged: its CRC-32 does not match");
+    return BrokenMember(name, "does not match its CRC-32");
   }
   return content;
 }

@@ -28,7 +28,7 @@ std::string FloatBytes(const std::vector<float>& numbers) {
 
 std::vector<float> Floats(const TensorView& view) {
   std::vector<float> numbers(view.bytes.size() / sizeof(float));
-  std::memcpy(numbers.data(), view.bytes.data(), view.bytes.size());
+  if (!numbers.empty()) std::memcpy(numbers.data(), view.bytes.data(), view.bytes.size());
   return numbers;
 }
 

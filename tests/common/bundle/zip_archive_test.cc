@@ -171,7 +171,8 @@ TEST_CASE("an archive that lies is refused, and why") {
     std::string bytes;
     const char* said;
   } kLies[] = {
-      {InDirectory(sound, kCrc, 7, 4), "'a.npy' of the ZIP archive is damaged: its CRC-32"},
+      {InDirectory(sound, kCrc, 7, 4),
+       "'a.npy' of the ZIP archive does not match its CRC-32; the file is damaged"},
       {InDirectory(sound, kOffset, 3, 4), "does not begin at 3"},
       {InDirectory(sound, kOffset, 0xFFFFFFF0, 4), "does not begin at 4294967280"},
       {InDirectory(sound, kRawLength, 1000, 4), "of 1000 bytes at 0 reaches past"},
