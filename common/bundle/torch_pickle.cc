@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/zip_archive.h"
 
@@ -41,14 +42,13 @@ absl::Status Broken(absl::string_view why) {
 }
 
 // "archive" of the one member "archive/data.pkl".
-absl::StatusOr<std::string> RootOf(const std::map<std::string, absl::string_view>& members) {
+absl::StatusOr<std::string> RootOf(const ZipArchive& archive) {
   std::string root;
-  for (const auto& [name, content] : members) {
-    if (!absl::EndsWith(name, kPickleMember)) continue;
-    const std::string folder = name.substr(0, name.size() - kPickleMember.size());
-    if (absl::StrContains(folder, '/')) continue;
+  for (const ZipMember& member : archive.members()) {
+    absl::string_view folder = member.name;
+    if (!absl::ConsumeSuffix(&folder, kPickleMember) || absl::StrContains(folder, '/')) continue;
     if (!root.empty()) return Broken("there are two data.pkl in the archive");
-    root = folder;
+    root = std::string(folder);
   }
   if (root.empty()) {
     return absl::FailedPreconditionError(
@@ -56,6 +56,14 @@ absl::StatusOr<std::string> RootOf(const std::map<std::string, absl::string_view
         "name the checkpoint inside");
   }
   return root;
+}
+
+absl::Status CheckByteOrder(const ZipMember& member) {
+  ASSIGN_OR_RETURN(const absl::string_view order, member.Stored());
+  if (order == "little") return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("the numbers are of byte order ", Shown(order),
+                   "; save the checkpoint again on a little-endian machine"));
 }
 
 // Of a tuple or list of numbers that are not negative.
@@ -162,23 +170,23 @@ absl::StatusOr<std::unique_ptr<TorchPickle>> TorchPickle::FromBytes(absl::string
 
 absl::Status TorchPickle::Parse(absl::string_view bytes) {
   RETURN_IF_ERROR(CheckBeginning(bytes));
-  ASSIGN_OR_RETURN(const auto members, ReadStoredZip(bytes));
-  ASSIGN_OR_RETURN(const std::string root, RootOf(members));
-  if (members.count(root + "/constants.pkl") != 0) {
+  ASSIGN_OR_RETURN(const ZipArchive archive, ZipArchive::Parse(bytes));
+  ASSIGN_OR_RETURN(const std::string root, RootOf(archive));
+  if (archive.Find(root + "/constants.pkl") != nullptr) {
     return absl::FailedPreconditionError(
         "the file is a TorchScript module, not a checkpoint; a bundle of family torchscript "
         "takes such modules");
   }
-  const auto order = members.find(root + "/byteorder");
-  if (order != members.end() && order->second != "little") {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the numbers are of byte order ", Shown(order->second),
-                     "; save the checkpoint again on a little-endian machine"));
-  }
-  ASSIGN_OR_RETURN(pickle_, Pickle::Parse(members.at(absl::StrCat(root, kPickleMember))));
+  const ZipMember* const order = archive.Find(root + "/byteorder");
+  if (order != nullptr) RETURN_IF_ERROR(CheckByteOrder(*order));
+  const ZipMember* const pickle = archive.Find(absl::StrCat(root, kPickleMember));
+  ASSIGN_OR_RETURN(const absl::string_view program, pickle->Stored());
+  ASSIGN_OR_RETURN(pickle_, Pickle::Parse(program));
   const std::string folder = root + "/data/";
-  for (const auto& [name, content] : members) {
-    if (absl::StartsWith(name, folder)) storages_[name.substr(folder.size())] = content;
+  for (const ZipMember& member : archive.members()) {
+    absl::string_view key = member.name;
+    if (!absl::ConsumePrefix(&key, folder)) continue;
+    ASSIGN_OR_RETURN(storages_[std::string(key)], member.Stored());
   }
   copy_budget_ = bytes.size();
   return absl::OkStatus();

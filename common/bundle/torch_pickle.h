@@ -28,8 +28,8 @@ namespace sightline {
 class TorchPickle {
  public:
   // DataLoss: the archive or the pickle is broken.  FailedPrecondition, telling what to do:
-  // a checkpoint of before PyTorch 1.6, a TorchScript module, a compressed archive, numbers
-  // of a big-endian machine.  NotFound, and so on, from opening.
+  // a checkpoint of before PyTorch 1.6, a TorchScript module, an archive that is compressed,
+  // encrypted or divided, numbers of a big-endian machine.  NotFound, and so on, from opening.
   static absl::StatusOr<std::unique_ptr<TorchPickle>> Open(absl::string_view path);
   // The same over bytes in memory that outlive the object.
   static absl::StatusOr<std::unique_ptr<TorchPickle>> FromBytes(absl::string_view bytes);

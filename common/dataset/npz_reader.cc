@@ -10,8 +10,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
+#include "common/bundle/zip_archive.h"
 #include "common/dataset/npy.h"
-#include "common/dataset/zip_archive.h"
 #include "common/image/region_set.h"
 
 namespace sightline {
@@ -28,15 +28,15 @@ constexpr int64_t kMaxTriedBytes = int64_t{256} << 20;
 std::string NamesOf(const ZipArchive& archive) {
   constexpr size_t kMostTold = 10;
   std::vector<std::string> names;
-  for (const ZipEntry& entry : archive.entries()) {
+  for (const ZipMember& member : archive.members()) {
     if (names.size() < kMostTold) {
-      names.push_back(Printable(absl::StripSuffix(entry.name, ".npy")));
+      names.push_back(Printable(absl::StripSuffix(member.name, ".npy")));
     }
   }
   return absl::StrJoin(names, ", ");
 }
 
-const ZipEntry* FindArray(const ZipArchive& archive, absl::string_view name) {
+const ZipMember* FindArray(const ZipArchive& archive, absl::string_view name) {
   return archive.Find(absl::StrCat(name, ".npy"));
 }
 
@@ -48,14 +48,16 @@ struct OwnedArray {
 
 absl::StatusOr<std::unique_ptr<OwnedArray>> ReadArray(const ZipArchive& archive,
                                                       absl::string_view name, int64_t max_bytes) {
-  const ZipEntry* const entry = FindArray(archive, name);
-  if (entry == nullptr) {
+  const ZipMember* const member = FindArray(archive, name);
+  if (member == nullptr) {
     return absl::InvalidArgumentError(
         absl::StrCat("has no array ", name, "; it has ", NamesOf(archive)));
   }
   // On the heap: the array points into the bytes.
   auto owned = std::make_unique<OwnedArray>();
-  ASSIGN_OR_RETURN(owned->bytes, archive.Read(*entry, max_bytes));
+  absl::StatusOr<std::string> bytes = member->Read(max_bytes);
+  if (!bytes.ok()) return absl::InvalidArgumentError(bytes.status().message());
+  owned->bytes = *std::move(bytes);
   absl::StatusOr<NpyArray> array = ParseNpy(owned->bytes);
   if (!array.ok()) {
     return absl::InvalidArgumentError(absl::StrCat(name, ": ", array.status().message()));
@@ -167,11 +169,12 @@ class NpzReader : public CorpusReader {
 }  // namespace
 
 absl::StatusOr<RegionSet> ParseNpzRegions(absl::string_view bytes, int64_t max_bytes) {
-  ASSIGN_OR_RETURN(const ZipArchive archive, ZipArchive::Parse(bytes));
+  const absl::StatusOr<ZipArchive> archive = ZipArchive::Parse(bytes);
+  if (!archive.ok()) return absl::InvalidArgumentError(archive.status().message());
   RegionSet regions;
-  RETURN_IF_ERROR(ReadFeatures(archive, max_bytes, regions));
-  RETURN_IF_ERROR(ReadBoxes(archive, max_bytes, regions));
-  RETURN_IF_ERROR(ReadConfidences(archive, max_bytes, regions));
+  RETURN_IF_ERROR(ReadFeatures(*archive, max_bytes, regions));
+  RETURN_IF_ERROR(ReadBoxes(*archive, max_bytes, regions));
+  RETURN_IF_ERROR(ReadConfidences(*archive, max_bytes, regions));
   RETURN_IF_ERROR(CheckRegionSet(regions));
   SortByConfidence(regions);
   return regions;

@@ -9,7 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "common/bundle/torch_pickle.h"
 #include "common/bundle/zip_archive.h"
-#include "tests/common/bundle/torch_file_builder.h"
+#include "tests/common/bundle/zip_writer.h"
 
 namespace {
 
@@ -58,7 +58,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const absl::string_view input(reinterpret_cast<const char*>(data), size);
   std::string bytes(input);
   if (!sightline::LooksLikeZip(input)) {
-    sightline::ZipBuilder zip;
+    sightline::ZipWriter zip;
     zip.Add("a/data.pkl", input);
     zip.Add("a/data/0", std::string(32, '\x3f'));
     bytes = zip.Finish();

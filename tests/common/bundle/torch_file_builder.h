@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "common/bundle/safetensors.h"
+#include "tests/common/bundle/zip_writer.h"
 
 namespace sightline {
 
@@ -84,51 +85,6 @@ inline std::string Program(const std::string& value) {
 
 }  // namespace pickle
 
-// A zip archive of stored members.
-class ZipBuilder {
- public:
-  void Add(const std::string& name, absl::string_view content, uint16_t method = 0) {
-    using pickle::Bytes;
-    const auto length = static_cast<uint32_t>(content.size());
-    const std::string common =
-        absl::StrCat(Bytes<uint16_t>(0), Bytes(method), Bytes<uint32_t>(0), Bytes<uint32_t>(0),
-                     Bytes(length), Bytes(length), Bytes(static_cast<uint16_t>(name.size())));
-    const std::string offset = Bytes(static_cast<uint32_t>(file_.size()));
-    const std::string lengths_of_extra_and_comment = Bytes<uint32_t>(0);
-    absl::StrAppend(&directory_, "PK\1\2", Bytes<uint32_t>(0), common, lengths_of_extra_and_comment,
-                    std::string(8, '\0'), offset, name);
-    absl::StrAppend(&file_, "PK\3\4", Bytes<uint16_t>(0), common, Bytes<uint16_t>(0), name,
-                    content);
-    ++count_;
-  }
-
-  // With `zip64`, the numbers stand in the record that archives beyond 4 GB have.
-  std::string Finish(bool zip64 = false) const {
-    using pickle::Bytes;
-    const uint64_t offset = file_.size();
-    const uint64_t length = directory_.size();
-    std::string end;
-    if (zip64) {
-      end = absl::StrCat("PK\6\6", Bytes<uint64_t>(44), std::string(12, '\0'));
-      absl::StrAppend(&end, Bytes<uint64_t>(count_), Bytes<uint64_t>(count_), Bytes(length),
-                      Bytes(offset));
-      absl::StrAppend(&end, "PK\6\7", Bytes<uint32_t>(0), Bytes(offset + length),
-                      Bytes<uint32_t>(1));
-    }
-    const uint16_t count = zip64 ? 0xFFFF : count_;
-    const uint32_t short_length = zip64 ? 0xFFFFFFFF : static_cast<uint32_t>(length);
-    const uint32_t short_offset = zip64 ? 0xFFFFFFFF : static_cast<uint32_t>(offset);
-    absl::StrAppend(&end, "PK\5\6", Bytes<uint32_t>(0), Bytes(count), Bytes(count),
-                    Bytes(short_length), Bytes(short_offset), Bytes<uint16_t>(0));
-    return file_ + directory_ + end;
-  }
-
- private:
-  std::string file_;
-  std::string directory_;
-  uint16_t count_ = 0;
-};
-
 class TorchFileBuilder {
  public:
   // The value of a contiguous tensor with a storage of its own.
@@ -146,14 +102,15 @@ class TorchFileBuilder {
                            static_cast<int64_t>(bytes.size() / TensorDtypeSize(dtype)));
   }
 
+  // With `zip64`, the archive is of the form that those beyond 4 GB have.
   std::string Build(const std::string& root, bool zip64 = false) const {
-    ZipBuilder zip;
+    ZipWriter zip(zip64);
     zip.Add("archive/data.pkl", pickle::Program(root));
     for (size_t i = 0; i < storages_.size(); ++i) {
       zip.Add(absl::StrCat("archive/data/", i), storages_[i]);
     }
     zip.Add("archive/version", "3\n");
-    return zip.Finish(zip64);
+    return zip.Finish();
   }
 
  private:

@@ -103,7 +103,7 @@ TEST_CASE("an archive that cannot be is refused, and why") {
     std::string array;
     const char* said;
   } kCases[] = {
-      {"features", "", "has no array features; it has norm_bb, conf"},
+      {"features", "", "has no array features; it has conf, norm_bb"},
       {"norm_bb", "", "has no array norm_bb"},
       {"features", "junk", "features: not an npy"},
       {"features", NpyOf(NpyHeader("|O", {2}), "pickle"), "pickled"},

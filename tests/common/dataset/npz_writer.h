@@ -2,9 +2,8 @@
 #ifndef SIGHTLINE_TESTS_COMMON_DATASET_NPZ_WRITER_H_
 #define SIGHTLINE_TESTS_COMMON_DATASET_NPZ_WRITER_H_
 
-#include <zlib.h>
-
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,14 +11,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/float16.h"
+#include "tests/common/bundle/zip_writer.h"
 
 namespace sightline {
-
-inline std::string LittleEndian(uint64_t value, int bytes) {
-  std::string text;
-  for (int i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i));
-  return text;
-}
 
 // An npy file of format version 1 with this header and data.
 inline std::string NpyOf(std::string header, const std::string& data) {
@@ -54,65 +48,6 @@ inline std::string Npy(const std::string& type, const std::vector<int64_t>& shap
                        const std::vector<float>& values) {
   return NpyOf(NpyHeader(type, shape), NpyBytes(type, values));
 }
-
-inline std::string Deflated(const std::string& content) {
-  z_stream stream = {};
-  deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY);
-  std::string out(deflateBound(&stream, content.size()), '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(content.data()));
-  stream.avail_in = content.size();
-  stream.next_out = reinterpret_cast<Bytef*>(&out[0]);
-  stream.avail_out = out.size();
-  deflate(&stream, Z_FINISH);
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
-  return out;
-}
-
-// What the directory says of an entry, if that is not the truth.
-struct ZipLies {
-  int method = -1;
-  int64_t stored_bytes = -1, byte_count = -1, crc32 = -1, header_offset = -1, flags = 0;
-};
-
-// A ZIP archive as numpy writes it: sizes in the local headers left to ZIP64 fields.
-class ZipWriter {
- public:
-  void Add(const std::string& name, const std::string& content, bool deflate,
-           const ZipLies& lies = {}) {
-    const std::string stored = deflate ? Deflated(content) : content;
-    const uint64_t offset = bytes_.size();
-    const std::string zip64 =
-        absl::StrCat(LittleEndian(1, 2), LittleEndian(16, 2), LittleEndian(content.size(), 8),
-                     LittleEndian(stored.size(), 8));
-    const auto either = [](int64_t lie, int64_t truth) { return lie >= 0 ? lie : truth; };
-    const uint64_t crc = crc32(0, reinterpret_cast<const Bytef*>(content.data()), content.size());
-    const std::string common =
-        absl::StrCat(LittleEndian(20, 2), LittleEndian(lies.flags, 2),
-                     LittleEndian(either(lies.method, deflate ? 8 : 0), 2), LittleEndian(0, 4),
-                     LittleEndian(either(lies.crc32, crc), 4));
-    absl::StrAppend(&bytes_, "PK\x03\x04", common, LittleEndian(0xFFFFFFFF, 4),
-                    LittleEndian(0xFFFFFFFF, 4), LittleEndian(name.size(), 2),
-                    LittleEndian(zip64.size(), 2), name, zip64, stored);
-    absl::StrAppend(&directory_, "PK\x01\x02", LittleEndian(20, 2), common,
-                    LittleEndian(either(lies.stored_bytes, stored.size()), 4),
-                    LittleEndian(either(lies.byte_count, content.size()), 4),
-                    LittleEndian(name.size(), 2), LittleEndian(0, 12),
-                    LittleEndian(either(lies.header_offset, offset), 4), name);
-    ++count_;
-  }
-
-  std::string Finish(const std::string& comment = "") const {
-    return absl::StrCat(bytes_, directory_, "PK\x05\x06", LittleEndian(0, 4),
-                        LittleEndian(count_, 2), LittleEndian(count_, 2),
-                        LittleEndian(directory_.size(), 4), LittleEndian(bytes_.size(), 4),
-                        LittleEndian(comment.size(), 2), comment);
-  }
-
- private:
-  std::string bytes_, directory_;
-  int count_ = 0;
-};
 
 // What UNITER's extractor leaves of a picture: `count` regions of `size` numbers, all 0.25, 0.5
 // and so on apart, boxes of six numbers, falling confidences, soft labels.
