@@ -12,14 +12,11 @@
 #include "absl/strings/strip.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
-#include "common/models/manifest_checks.h"
 
 namespace sightline {
 namespace {
 
 using bundle::v1::ModelBundleManifest;
-
-constexpr int kMaxMembers = 8;
 
 std::string MemberFolder(int member) {
   return absl::StrCat("members/", member, "/");
@@ -27,34 +24,6 @@ std::string MemberFolder(int member) {
 
 std::string TensorPrefix(size_t member) {
   return absl::StrCat("m", member, "_");
-}
-
-absl::Status CheckMember(const ModelBundleManifest& member) {
-  ASSIGN_OR_RETURN(const Family* family, FindFamily(member.family()));
-  if (member.members_size() > 0) {
-    return absl::InvalidArgumentError("is an ensemble itself; list its members instead");
-  }
-  if (!member.has_cross_encoder()) {
-    return absl::InvalidArgumentError("has no cross-encoder");
-  }
-  if (member.has_grid_extractor() || !member.torch_script().region_extractor().empty()) {
-    return absl::InvalidArgumentError(
-        "reads pixels; members read the same regions, which come from elsewhere");
-  }
-  return family->check(member);
-}
-
-absl::Status CheckEnsembleManifest(const ModelBundleManifest& manifest) {
-  Problems problems;
-  problems.RequireRange("members, their number,", manifest.members_size(), 2, kMaxMembers);
-  for (int i = 0; i < manifest.members_size(); ++i) {
-    const absl::Status status = CheckMember(manifest.members(i));
-    problems.Require(status.ok(), absl::StrCat("members[", i, "] ", status.message()));
-  }
-  problems.Require(!manifest.has_embedding() && !manifest.has_tokenizer(),
-                   "embedding and tokenizer are its members' business");
-  CheckCrossEncoder(manifest, {ScoreKind::kSigmoid}, /*max_head_size=*/0, &problems);
-  return problems.ToStatus("the manifest describes no ensemble");
 }
 
 // The member's part of the bundle, as a bundle.
@@ -226,9 +195,6 @@ absl::StatusOr<std::shared_ptr<const Model>> LoadEnsemble(const ModelBundle& bun
     }
     members.push_back(*std::move(member));
   }
-  if (WidthsOfAll(members).empty()) {
-    return absl::InvalidArgumentError("its members read region features of different widths");
-  }
   return std::make_shared<EnsembleModel>(bundle.id, std::move(members));
 }
 
@@ -239,7 +205,7 @@ absl::StatusOr<std::string> NoInitialWeights(const ModelBundleManifest&, uint64_
 }  // namespace
 
 Family EnsembleFamily() {
-  return {"ensemble", &CheckEnsembleManifest, &LoadEnsemble, &NoInitialWeights};
+  return {"ensemble", &LoadEnsemble, &NoInitialWeights};
 }
 
 }  // namespace sightline

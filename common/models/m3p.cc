@@ -4,34 +4,13 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/models/m3p_net.h"
-#include "common/models/manifest_checks.h"
 #include "common/models/net_loading.h"
 #include "common/models/network_model.h"
 
 namespace sightline {
 namespace {
-
-absl::Status CheckM3pManifest(const bundle::v1::ModelBundleManifest& manifest) {
-  Problems problems;
-  const bundle::v1::TransformerSpec& spec = manifest.transformer();
-  CheckTokenizer(manifest, bundle::v1::TokenizerSpec::SENTENCEPIECE, &problems);
-  CheckTransformer(manifest, &problems);
-  if (manifest.has_embedding()) CheckEmbedding(manifest, spec.hidden_size(), &problems);
-  if (manifest.has_cross_encoder()) {
-    CheckCrossEncoder(manifest, {ScoreKind::kSoftmaxMatch, ScoreKind::kLogitMatch},
-                      /*max_head_size=*/0, &problems);
-  }
-  problems.Require(manifest.has_embedding() || manifest.has_cross_encoder(),
-                   "neither embedding nor cross_encoder is there: the model would do nothing");
-  const int64_t longest = int64_t{spec.max_region_count()} + manifest.tokenizer().max_token_count();
-  problems.Require(longest <= spec.position_count(),
-                   absl::StrCat("max_region_count and max_token_count make ", longest,
-                                " rows, but there are only ", spec.position_count(), " positions"));
-  return problems.ToStatus("the manifest describes no M3P model");
-}
 
 class M3pNetwork : public Network {
  public:
@@ -122,7 +101,7 @@ absl::StatusOr<std::shared_ptr<const Model>> LoadM3p(const ModelBundle& bundle,
 }  // namespace
 
 Family M3pFamily() {
-  return {"m3p", &CheckM3pManifest, &LoadM3p, &InitialWeightsOf<M3pNetImpl>};
+  return {"m3p", &LoadM3p, &InitialWeightsOf<M3pNetImpl>};
 }
 
 }  // namespace sightline

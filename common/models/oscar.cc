@@ -11,7 +11,6 @@
 #include "common/base/status_macros.h"
 #include "common/models/net_loading.h"
 #include "common/models/network_model.h"
-#include "common/models/oscar_manifest.h"
 #include "common/models/oscar_net.h"
 
 namespace sightline {
@@ -145,7 +144,7 @@ absl::StatusOr<std::shared_ptr<const Model>> LoadOscar(const ModelBundle& bundle
 }  // namespace
 
 Family OscarFamily() {
-  return {"oscar", &CheckOscarManifest, &LoadOscar, &InitialWeightsOf<OscarNetImpl>};
+  return {"oscar", &LoadOscar, &InitialWeightsOf<OscarNetImpl>};
 }
 
 }  // namespace sightline

@@ -70,7 +70,8 @@ struct Conversion {
 // Reads the checkpoint and makes a manifest for it.  InvalidArgument: no family has such
 // tensors; tensors that are missing, unexpected or unfit, all in one message; a vocabulary
 // of another length than the word table; a size that nothing tells; an option that the
-// family does not have.  Also the errors of the files.
+// family does not have; a manifest that CheckManifest refuses, with the options that
+// would change it.  Also the errors of the files.
 absl::StatusOr<Conversion> ConvertCheckpoint(const ConvertOptions& options);
 
 // Whether weights are stored in float16; else as they are, though bfloat16 and float64
