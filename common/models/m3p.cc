@@ -35,7 +35,7 @@ class M3pNetwork : public Network {
     for (const TokenSpan text : texts) {
       sequences.push_back({net_->At(net_->Words(IdTensor(text)), 0)});
     }
-    return Mean(sequences);
+    return MeanOfEach(*executor_, Pack(sequences));
   }
 
   at::Tensor EncodeImages(absl::Span<const ImageNumbers* const> images) const override {
@@ -44,15 +44,11 @@ class M3pNetwork : public Network {
     for (const ImageNumbers* image : images) {
       sequences.push_back({RegionRows(*image), net_->At(start, image->regions.count)});
     }
-    return Mean(sequences);
+    return MeanOfEach(*executor_, Pack(sequences));
   }
 
   std::vector<FeatureLayout> image_layout() const override {
-    std::vector<FeatureLayout> layout(1);
-    layout[0].name = "regions";
-    layout[0].columns = hidden_size_;
-    layout[0].max_rows = reading_.max_count;
-    return layout;
+    return {FeatureLayout::Rows("regions", hidden_size_, reading_.max_count)};
   }
 
   FeatureRows PrepareImage(const ImageNumbers& image) const override { return {RegionRows(image)}; }
@@ -75,11 +71,6 @@ class M3pNetwork : public Network {
     return net_->At(net_->Regions(RowsOf(image.regions.features, reading_.feature_size),
                                   RowsOf(image.regions.boxes, BoxNumberCount(BoxForm::kM3p))),
                     0);
-  }
-
-  at::Tensor Mean(const std::vector<SequenceParts>& sequences) const {
-    const PackedRows packed = Pack(sequences);
-    return MeanOfEach(executor_->Run(packed, Readout::kAllRows), packed.lengths);
   }
 
   const std::shared_ptr<const TextInput> text_;

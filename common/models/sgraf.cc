@@ -38,15 +38,13 @@ class SgrafNetwork : public CrossEncoderNetwork {
   }
 
   std::vector<FeatureLayout> image_layout() const override {
-    FeatureLayout regions, whole;
-    regions.name = "regions";
-    regions.columns = spec_.embedding_size();
-    regions.min_rows = regions.max_rows = spec_.region_count();
-    whole.name = "whole";
-    whole.columns = spec_.has_emde() ? spec_.emde().partition_count() * spec_.emde().cell_count()
-                                     : spec_.embedding_size();
-    whole.max_rows = 1;
-    return {std::move(regions), std::move(whole)};
+    FeatureLayout regions =
+        FeatureLayout::Rows("regions", spec_.embedding_size(), spec_.region_count());
+    regions.min_rows = regions.max_rows;
+    const int64_t whole = spec_.has_emde()
+                              ? spec_.emde().partition_count() * spec_.emde().cell_count()
+                              : spec_.embedding_size();
+    return {std::move(regions), FeatureLayout::Rows("whole", whole, /*max_rows=*/1)};
   }
 
   FeatureRows PrepareImage(const ImageNumbers& image) const override {

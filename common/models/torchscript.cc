@@ -128,11 +128,7 @@ class TorchScriptNetwork : public Network {
 
   std::vector<FeatureLayout> image_layout() const override {
     if (!modules_.cross_encoder) return {};
-    FeatureLayout rows;
-    rows.name = "rows";
-    rows.columns = row_size_;
-    rows.max_rows = max_row_count_;
-    return {std::move(rows)};
+    return {FeatureLayout::Rows("rows", row_size_, max_row_count_)};
   }
 
   FeatureRows PrepareImage(const ImageNumbers& image) const override {

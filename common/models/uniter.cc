@@ -29,11 +29,7 @@ class UniterNetwork : public CrossEncoderNetwork {
   }
 
   std::vector<FeatureLayout> image_layout() const override {
-    std::vector<FeatureLayout> layout(1);
-    layout[0].name = "regions";
-    layout[0].columns = hidden_size_;
-    layout[0].max_rows = reading_.max_count;
-    return layout;
+    return {FeatureLayout::Rows("regions", hidden_size_, reading_.max_count)};
   }
 
   FeatureRows PrepareImage(const ImageNumbers& image) const override {

@@ -113,7 +113,7 @@ class VlDeformerNetwork : public BiEncoderNetwork {
                    const std::vector<at::Tensor>& bias) const {
     PackedRows packed = Pack(sequences);
     packed.key_bias = at::cat(bias);
-    return at::tanh(MeanOfEach(executor_->Run(packed, Readout::kAllRows), packed.lengths));
+    return at::tanh(MeanOfEach(*executor_, std::move(packed)));
   }
 
   const std::shared_ptr<const TextInput> text_;
