@@ -82,7 +82,7 @@ struct WriteOptions {
 
 // Writes the bundle below `store` and returns it.  Equal checkpoints give the same bundle,
 // whatever file they come from.  InvalidArgument, naming the tensor, for a number that is
-// not finite or does not fit.
+// not finite or does not fit, and for a negative variance.
 absl::StatusOr<ModelBundle> WriteConversion(absl::string_view store, const Conversion& conversion,
                                             const WriteOptions& options);
 
