@@ -38,11 +38,14 @@ struct CheckedPairs {
 class NetworkCrossEncoder : public CrossEncoder {
  public:
   NetworkCrossEncoder(const ModelCore* core, ScoreKind kind)
-      : core_(*core), kind_(kind), layout_(core_.network->image_layout()) {}
+      : core_(*core),
+        kind_(kind),
+        ids_name_(absl::StrCat(core_.options.feature_prefix, "ids")),
+        layout_(Prefixed(core_.options.feature_prefix, core_.network->image_layout())) {}
 
   absl::StatusOr<ItemFeatures> PrepareText(absl::string_view text) const override {
     ASSIGN_OR_RETURN(const Tokens tokens, core_.text->Tokenize(text));
-    return TextInput::ToFeatures(tokens);
+    return TextInput::ToFeatures(tokens, ids_name_);
   }
 
   // One image at a time, always: a matrix product of another height may differ in its last
@@ -84,7 +87,7 @@ class NetworkCrossEncoder : public CrossEncoder {
   }
 
   int64_t Cost(const ScoringPair& pair) const override {
-    int64_t cost = RowsOf(pair.text, kIdsTensor);
+    int64_t cost = RowsOf(pair.text, ids_name_);
     for (const FeatureLayout& tensor : layout_) cost += RowsOf(pair.image, tensor.name);
     return cost;
   }
@@ -92,6 +95,12 @@ class NetworkCrossEncoder : public CrossEncoder {
   ScoreKind score_kind() const override { return kind_; }
 
  private:
+  static std::vector<FeatureLayout> Prefixed(absl::string_view prefix,
+                                             std::vector<FeatureLayout> layout) {
+    for (FeatureLayout& tensor : layout) tensor.name = absl::StrCat(prefix, tensor.name);
+    return layout;
+  }
+
   static int64_t RowsOf(const ItemFeatures* features, absl::string_view name) {
     const FeatureTensor* tensor = features == nullptr ? nullptr : features->Find(name);
     return tensor == nullptr ? 0 : std::max<int64_t>(tensor->rows, 0);
@@ -115,7 +124,7 @@ class NetworkCrossEncoder : public CrossEncoder {
       }
       const auto [text, is_new] = known.emplace(pair.text, checked.texts.size());
       if (is_new) {
-        auto tokens = core_.text->FromFeatures(*pair.text);
+        auto tokens = core_.text->FromFeatures(*pair.text, ids_name_);
         if (!tokens.ok()) return Unfit(checked.pairs.size(), "text", tokens.status());
         checked.texts.push_back(*std::move(tokens));
       }
@@ -241,6 +250,7 @@ class NetworkCrossEncoder : public CrossEncoder {
 
   const ModelCore& core_;
   const ScoreKind kind_;
+  const std::string ids_name_;
   const std::vector<FeatureLayout> layout_;
 };
 
