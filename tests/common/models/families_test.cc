@@ -2,17 +2,23 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "catch2/catch.hpp"
+#include "common/base/files.h"
+#include "common/bundle/safetensors.h"
 #include "common/embedding/score.h"
+#include "common/models/bundle_tokenizer.h"
 #include "common/models/family.h"
 #include "common/models/family_manifests.h"
 #include "common/models/init_model.h"
+#include "common/models/manifest_checks.h"
 #include "common/models/model.h"
 #include "tests/common/models/tiny_families.h"
 #include "tests/support/temp_dir.h"
@@ -91,11 +97,15 @@ std::vector<float> Everything(const Model& model, const TinyFamily& family, bool
   return values;
 }
 
+// The largest difference, as a part of the largest number where that is above one.
 float Farthest(const std::vector<float>& a, const std::vector<float>& b) {
   REQUIRE(a.size() == b.size());
-  float farthest = 0;
-  for (size_t i = 0; i < a.size(); ++i) farthest = std::max(farthest, std::abs(a[i] - b[i]));
-  return farthest;
+  float farthest = 0, largest = 1;
+  for (size_t i = 0; i < a.size(); ++i) {
+    farthest = std::max(farthest, std::abs(a[i] - b[i]));
+    largest = std::max(largest, std::abs(a[i]));
+  }
+  return farthest / largest;
 }
 
 // Of one text and one image: the image's embedding and the pair's score, whichever there are.
@@ -120,6 +130,19 @@ ModelOptions Exact() {
   ModelOptions options;
   options.item_feature_dtype = Dtype::kFloat32;
   return options;
+}
+
+TEST_CASE("what holds of every family here holds of every family that there is") {
+  std::set<std::string> here, registered;
+  for (const TinyFamily& family : TinyFamilies()) here.insert(family.manifest.family());
+  for (const Family& family : Families()) {
+    registered.insert(std::string(family.name));
+    bundle::v1::ModelBundleManifest manifest;
+    manifest.set_family(std::string(family.name));
+    REQUIRE_FALSE(absl::StrContains(CheckManifest(manifest).message(), "unknown model family"));
+  }
+  REQUIRE(here == registered);
+  REQUIRE(absl::StrContains(FindFamily("clip").status().message(), "vldeformer"));
 }
 
 TEST_CASE("a batch of one equals a batch of many, in every family") {
@@ -203,9 +226,14 @@ TEST_CASE("an image of another width, and one without regions, is refused by eve
 TEST_CASE("a manifest with another tokenizer, or of nothing, is refused by every family") {
   for (const TinyFamily& family : TinyFamilies()) {
     INFO(family.name);
-    bundle::v1::ModelBundleManifest manifest = family.manifest;
-    manifest.mutable_tokenizer()->set_kind(bundle::v1::TokenizerSpec::BYTE_LEVEL_BPE);
-    REQUIRE(absl::StrContains(CheckManifest(manifest).message(), "tokenizer.kind"));
+    const TempDir store;
+    bundle::v1::ModelBundleManifest manifest = MakeTinyBundle(store.path(), family).manifest;
+    REQUIRE(CheckManifest(manifest).ok());
+    // A script reads any that there is; an ensemble leaves texts to its members.
+    const bool reads_any = manifest.has_torch_script();
+    manifest.mutable_tokenizer()->set_kind(reads_any ? bundle::v1::TokenizerSpec::KIND_UNSPECIFIED
+                                                     : bundle::v1::TokenizerSpec::BYTE_LEVEL_BPE);
+    REQUIRE(absl::StrContains(CheckManifest(manifest).message(), "tokenizer"));
     manifest.Clear();
     manifest.set_family(family.manifest.family());
     REQUIRE(absl::IsInvalidArgument(CheckManifest(manifest)));
@@ -217,15 +245,57 @@ TEST_CASE("a vocabulary of another length than the word table is refused by ever
     INFO(family.name);
     const TempDir store;
     ModelBundle bundle = MakeTinyBundle(store.path(), family);
-    if (bundle.manifest.has_sgraf()) {
-      bundle.manifest.mutable_sgraf()->set_vocabulary_size(99);
-    } else {
-      bundle.manifest.mutable_transformer()->set_vocabulary_size(99);
-    }
+    SetVocabularySize(99, bundle.manifest.members().empty() ? &bundle.manifest
+                                                            : bundle.manifest.mutable_members(1));
     const absl::Status status = LoadModel(bundle, {}).status();
     REQUIRE(absl::IsInvalidArgument(status));
     REQUIRE(absl::StrContains(status.message(), "99"));
   }
+}
+
+std::string WeightsOf(const ModelBundle& bundle) {
+  const auto bytes = ReadFile(bundle.FilePath(kWeightsFile));
+  REQUIRE(bytes.ok());
+  return *bytes;
+}
+
+TEST_CASE("what a manifest describes at least is no more than there is") {
+  for (const TinyFamily& family : TinyFamilies()) {
+    INFO(family.name);
+    const TempDir store;
+    const ModelBundle bundle = MakeTinyBundle(store.path(), family);
+    if (!FileExists(bundle.FilePath(kWeightsFile))) continue;  // scripts, members
+    const auto file = Safetensors::FromBytes(WeightsOf(bundle));
+    int64_t count = 0;
+    for (const auto& [name, tensor] : (*file)->tensors()) {
+      count += static_cast<int64_t>(tensor.bytes.size() / sizeof(float));
+    }
+    const int64_t least = LeastWeightCount(bundle.manifest);
+    REQUIRE(least <= count);
+    // Both towers.
+    if (family.manifest.family() == "lightningdot") REQUIRE(4 * least > 3 * count);
+  }
+}
+
+TEST_CASE("a negative variance is refused by the tensor's name") {
+  const TinyFamily saf = TinySaf();
+  const TempDir store;
+  const ModelBundle sound = MakeTinyBundle(store.path(), saf);
+  const std::string bytes = WeightsOf(sound);
+  const auto file = Safetensors::FromBytes(bytes);
+  std::map<std::string, TensorView> tensors = (*file)->tensors();
+  const float variance = -1e-6f;  // with epsilon above it, its root would be a number
+  const absl::string_view negative(reinterpret_cast<const char*>(&variance), sizeof(variance));
+  tensors.at("sim_enc.SAF_module.bn.running_var").bytes = negative;
+  const auto bundle = WriteModelBundle(
+      store.path(), sound.manifest,
+      {{std::string(kWeightsFile), SerializeSafetensors(tensors)}, {"vocabulary", saf.vocabulary}});
+  REQUIRE(bundle.ok());
+  const absl::Status status = LoadModel(*bundle, {}).status();
+  REQUIRE(absl::IsInvalidArgument(status));
+  REQUIRE(
+      absl::StrContains(status.message(), "sim_enc.SAF_module.bn.running_var has the variance"));
+  REQUIRE(absl::StrContains(status.message(), "not negative"));
 }
 
 TEST_CASE("M3P and SGRAF tell a text behind many regions from one behind few") {
