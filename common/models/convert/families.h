@@ -64,8 +64,8 @@ absl::StatusOr<Uses> UsesOf(const ConvertOptions& options, bool has_classifier, 
 absl::Status SetCrossEncoder(absl::string_view score_kind, const std::vector<std::string>& known,
                              bundle::v1::ModelBundleManifest* manifest);
 
-// Regions of confidence above 0.2, at least 10 if so many are read: what UNITER and LightningDOT
-// were trained on.
+// Regions of confidence above 0.2, at least 10 if the manifest's transformer reads so many: what
+// UNITER and LightningDOT were trained on.
 void SetUniterRegionRule(bundle::v1::ModelBundleManifest* manifest);
 
 void SetEmbedding(int64_t dimension, bundle::v1::EmbeddingSpec::Metric metric,
