@@ -1,6 +1,5 @@
 #include "common/bundle/shard_vectors.h"
 
-#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,16 +9,10 @@
 #include "common/base/utf8.h"
 #include "common/bundle/layout.h"
 #include "common/bundle/little_endian.h"
+#include "common/embedding/embedding_matrix.h"
 
 namespace sightline {
 namespace {
-
-bool AllFinite(absl::Span<const float> numbers) {
-  // Without a branch a number, so that it runs at the speed of memory.
-  bool finite = true;
-  for (const float number : numbers) finite &= std::isfinite(number);
-  return finite;
-}
 
 // Texts of u32 length and bytes, one behind another.
 absl::StatusOr<std::vector<std::string>> DecodeTags(absl::string_view bytes) {

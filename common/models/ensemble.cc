@@ -1,60 +1,24 @@
 #include "common/models/ensemble.h"
 
 #include <algorithm>
-#include <map>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
-#include "common/models/manifest_checks.h"
 
 namespace sightline {
 namespace {
 
 using bundle::v1::ModelBundleManifest;
 
-constexpr int kMaxMembers = 8;
-
 std::string MemberFolder(int member) {
   return absl::StrCat("members/", member, "/");
-}
-
-std::string TensorPrefix(size_t member) {
-  return absl::StrCat("m", member, "_");
-}
-
-absl::Status CheckMember(const ModelBundleManifest& member) {
-  ASSIGN_OR_RETURN(const Family* family, FindFamily(member.family()));
-  if (member.members_size() > 0) {
-    return absl::InvalidArgumentError("is an ensemble itself; list its members instead");
-  }
-  if (!member.has_cross_encoder()) {
-    return absl::InvalidArgumentError("has no cross-encoder");
-  }
-  if (member.has_grid_extractor() || !member.torch_script().region_extractor().empty()) {
-    return absl::InvalidArgumentError(
-        "reads pixels; members read the same regions, which come from elsewhere");
-  }
-  return family->check(member);
-}
-
-absl::Status CheckEnsembleManifest(const ModelBundleManifest& manifest) {
-  Problems problems;
-  problems.RequireRange("members, their number,", manifest.members_size(), 2, kMaxMembers);
-  for (int i = 0; i < manifest.members_size(); ++i) {
-    const absl::Status status = CheckMember(manifest.members(i));
-    problems.Require(status.ok(), absl::StrCat("members[", i, "] ", status.message()));
-  }
-  problems.Require(!manifest.has_embedding() && !manifest.has_tokenizer(),
-                   "embedding and tokenizer are its members' business");
-  CheckCrossEncoder(manifest, {ScoreKind::kSigmoid}, /*max_head_size=*/0, &problems);
-  return problems.ToStatus("the manifest describes no ensemble");
 }
 
 // The member's part of the bundle, as a bundle.
@@ -74,35 +38,6 @@ ModelBundle MemberOf(const ModelBundle& bundle, int member) {
   return part;
 }
 
-// The features of one side of some pairs, with each object once, as each member wants them.
-class SplitFeatures {
- public:
-  explicit SplitFeatures(size_t members) : parts_(members) {}
-
-  void Add(const ItemFeatures* whole) {
-    if (whole == nullptr || !index_.emplace(whole, index_.size()).second) return;
-    for (size_t member = 0; member < parts_.size(); ++member) {
-      const std::string prefix = TensorPrefix(member);
-      auto part = std::make_unique<ItemFeatures>();
-      for (const FeatureTensor& tensor : whole->tensors) {
-        if (!absl::StartsWith(tensor.name, prefix)) continue;
-        part->tensors.push_back(tensor);
-        part->tensors.back().name.erase(0, prefix.size());
-      }
-      parts_[member].push_back(std::move(part));
-    }
-  }
-
-  // Null for null.
-  const ItemFeatures* Of(const ItemFeatures* whole, size_t member) const {
-    return whole == nullptr ? nullptr : parts_[member][index_.at(whole)].get();
-  }
-
- private:
-  std::map<const ItemFeatures*, size_t> index_;
-  std::vector<std::vector<std::unique_ptr<ItemFeatures>>> parts_;  // by member, then index
-};
-
 class EnsembleCrossEncoder : public CrossEncoder {
  public:
   explicit EnsembleCrossEncoder(std::vector<std::shared_ptr<const Model>> members)
@@ -112,7 +47,7 @@ class EnsembleCrossEncoder : public CrossEncoder {
     ItemFeatures features;
     for (size_t i = 0; i < members_.size(); ++i) {
       ASSIGN_OR_RETURN(ItemFeatures part, member(i).PrepareText(text));
-      Append(std::move(part), i, &features);
+      Append(std::move(part), &features);
     }
     return features;
   }
@@ -122,25 +57,16 @@ class EnsembleCrossEncoder : public CrossEncoder {
     std::vector<ItemFeatures> features(images.size());
     for (size_t i = 0; i < members_.size(); ++i) {
       ASSIGN_OR_RETURN(std::vector<ItemFeatures> parts, member(i).PrepareImages(images, call));
-      for (size_t j = 0; j < parts.size(); ++j) Append(std::move(parts[j]), i, &features[j]);
+      for (size_t j = 0; j < parts.size(); ++j) Append(std::move(parts[j]), &features[j]);
     }
     return features;
   }
 
   absl::StatusOr<std::vector<float>> Score(absl::Span<const ScoringPair> pairs,
                                            const CallContext& call) const override {
-    SplitFeatures texts(members_.size()), images(members_.size());
-    for (const ScoringPair& pair : pairs) {
-      texts.Add(pair.text);
-      images.Add(pair.image);
-    }
     std::vector<double> sums(pairs.size());
     for (size_t i = 0; i < members_.size(); ++i) {
-      std::vector<ScoringPair> own;
-      for (const ScoringPair& pair : pairs) {
-        own.push_back({texts.Of(pair.text, i), images.Of(pair.image, i)});
-      }
-      auto scores = member(i).Score(own, call);
+      const auto scores = member(i).Score(pairs, call);
       if (!scores.ok()) return Named(i, scores.status());
       for (size_t j = 0; j < sums.size(); ++j) {
         sums[j] += ToProbability(member(i).score_kind(), (*scores)[j]);
@@ -169,11 +95,8 @@ class EnsembleCrossEncoder : public CrossEncoder {
     return absl::Status(status.code(), absl::StrCat("member ", member, ": ", status.message()));
   }
 
-  static void Append(ItemFeatures part, size_t member, ItemFeatures* features) {
-    for (FeatureTensor& tensor : part.tensors) {
-      tensor.name = TensorPrefix(member) + tensor.name;
-      features->tensors.push_back(std::move(tensor));
-    }
+  static void Append(ItemFeatures part, ItemFeatures* features) {
+    std::move(part.tensors.begin(), part.tensors.end(), std::back_inserter(features->tensors));
   }
 
   const std::vector<std::shared_ptr<const Model>> members_;
@@ -219,15 +142,14 @@ absl::StatusOr<std::shared_ptr<const Model>> LoadEnsemble(const ModelBundle& bun
                                                           const ModelOptions& options) {
   std::vector<std::shared_ptr<const Model>> members;
   for (int i = 0; i < bundle.manifest.members_size(); ++i) {
-    auto member = LoadModel(MemberOf(bundle, i), options);
+    ModelOptions own = options;
+    own.feature_prefix = absl::StrCat("m", i, "_");
+    auto member = LoadModel(MemberOf(bundle, i), own);
     if (!member.ok()) {
       return absl::Status(member.status().code(),
                           absl::StrCat("member ", i, ": ", member.status().message()));
     }
     members.push_back(*std::move(member));
-  }
-  if (WidthsOfAll(members).empty()) {
-    return absl::InvalidArgumentError("its members read region features of different widths");
   }
   return std::make_shared<EnsembleModel>(bundle.id, std::move(members));
 }
@@ -239,7 +161,7 @@ absl::StatusOr<std::string> NoInitialWeights(const ModelBundleManifest&, uint64_
 }  // namespace
 
 Family EnsembleFamily() {
-  return {"ensemble", &CheckEnsembleManifest, &LoadEnsemble, &NoInitialWeights};
+  return {"ensemble", &LoadEnsemble, &NoInitialWeights};
 }
 
 }  // namespace sightline

@@ -6,7 +6,6 @@
 #include <memory>
 #include <string>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -22,14 +21,11 @@ struct Family {
   // What a manifest's `family` says.
   absl::string_view name;
 
-  // All problems of a manifest at once; no file is looked at.
-  absl::Status (*check)(const bundle::v1::ModelBundleManifest& manifest);
-
-  // See LoadModel.
+  // See LoadModel; of a bundle whose manifest CheckManifest accepts.
   absl::StatusOr<std::shared_ptr<const Model>> (*load)(const ModelBundle& bundle,
                                                        const ModelOptions& options);
 
-  // Random weights for a manifest that `check` accepts, as a safetensors file; equal
+  // Random weights for a manifest that CheckManifest accepts, as a safetensors file; equal
   // arguments give equal bytes on the same kind of CPU.
   absl::StatusOr<std::string> (*initial_weights)(const bundle::v1::ModelBundleManifest& manifest,
                                                  uint64_t seed, WeightDtype dtype);

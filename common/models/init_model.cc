@@ -12,6 +12,7 @@
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "common/models/bundle_tokenizer.h"
+#include "common/models/family_manifests.h"
 
 namespace sightline {
 namespace {
@@ -36,7 +37,7 @@ absl::StatusOr<ModelBundle> InitModel(absl::string_view store,
                                       absl::string_view vocabulary, const InitOptions& options) {
   ASSIGN_OR_RETURN(const Family* family, FindFamily(manifest.family()));
   RETURN_IF_ERROR(FitVocabulary(vocabulary, &manifest));
-  RETURN_IF_ERROR(family->check(manifest));
+  RETURN_IF_ERROR(CheckManifest(manifest));
   ASSIGN_OR_RETURN(std::string weights,
                    family->initial_weights(manifest, options.seed, options.dtype));
   std::map<std::string, std::string> files;

@@ -4,44 +4,13 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/models/lightningdot_net.h"
-#include "common/models/manifest_checks.h"
 #include "common/models/net_loading.h"
 #include "common/models/network_model.h"
 
 namespace sightline {
 namespace {
-
-void CheckSceneText(const bundle::v1::ModelBundleManifest& manifest, Problems* problems) {
-  const bundle::v1::SceneTextSpec& spec = manifest.scene_text();
-  const bundle::v1::TransformerSpec& transformer = manifest.transformer();
-  problems->RequireRange("scene_text.max_token_count", spec.max_token_count(), 1, 510);
-  problems->RequireRange("scene_text.first_position", spec.first_position(), 0,
-                         transformer.position_count() - 1);
-  problems->RequireRange("scene_text.token_type", spec.token_type(), 0,
-                         transformer.token_type_count() - 1);
-  const int64_t last = int64_t{spec.first_position()} + spec.max_token_count();
-  problems->Require(last < transformer.position_count(),
-                    absl::StrCat("scene_text reads up to position ", last, ", but there are only ",
-                                 transformer.position_count()));
-}
-
-absl::Status CheckLightningDotManifest(const bundle::v1::ModelBundleManifest& manifest) {
-  Problems problems;
-  const bundle::v1::TransformerSpec& spec = manifest.transformer();
-  CheckTokenizer(manifest, bundle::v1::TokenizerSpec::WORDPIECE, &problems);
-  CheckTransformer(manifest, &problems);
-  problems.RequireRange("transformer.token_type_count", spec.token_type_count(), 2, 16);
-  problems.RequireRange("transformer.projection_hidden_size", spec.projection_hidden_size(), 0,
-                        32768);
-  CheckEmbedding(manifest, spec.projection_hidden_size() == 0 ? spec.hidden_size() : 0, &problems);
-  problems.Require(!manifest.has_cross_encoder(),
-                   "a cross_encoder is there, but LightningDOT is a bi-encoder only");
-  if (manifest.has_scene_text()) CheckSceneText(manifest, &problems);
-  return problems.ToStatus("the manifest describes no LightningDOT model");
-}
 
 class LightningDotNetwork : public BiEncoderNetwork {
  public:
@@ -117,8 +86,7 @@ absl::StatusOr<std::shared_ptr<const Model>> LoadLightningDot(const ModelBundle&
 }  // namespace
 
 Family LightningDotFamily() {
-  return {"lightningdot", &CheckLightningDotManifest, &LoadLightningDot,
-          &InitialWeightsOf<LightningDotNetImpl>};
+  return {"lightningdot", &LoadLightningDot, &InitialWeightsOf<LightningDotNetImpl>};
 }
 
 }  // namespace sightline

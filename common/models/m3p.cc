@@ -4,34 +4,13 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/models/m3p_net.h"
-#include "common/models/manifest_checks.h"
 #include "common/models/net_loading.h"
 #include "common/models/network_model.h"
 
 namespace sightline {
 namespace {
-
-absl::Status CheckM3pManifest(const bundle::v1::ModelBundleManifest& manifest) {
-  Problems problems;
-  const bundle::v1::TransformerSpec& spec = manifest.transformer();
-  CheckTokenizer(manifest, bundle::v1::TokenizerSpec::SENTENCEPIECE, &problems);
-  CheckTransformer(manifest, &problems);
-  if (manifest.has_embedding()) CheckEmbedding(manifest, spec.hidden_size(), &problems);
-  if (manifest.has_cross_encoder()) {
-    CheckCrossEncoder(manifest, {ScoreKind::kSoftmaxMatch, ScoreKind::kLogitMatch},
-                      /*max_head_size=*/0, &problems);
-  }
-  problems.Require(manifest.has_embedding() || manifest.has_cross_encoder(),
-                   "neither embedding nor cross_encoder is there: the model would do nothing");
-  const int64_t longest = int64_t{spec.max_region_count()} + manifest.tokenizer().max_token_count();
-  problems.Require(longest <= spec.position_count(),
-                   absl::StrCat("max_region_count and max_token_count make ", longest,
-                                " rows, but there are only ", spec.position_count(), " positions"));
-  return problems.ToStatus("the manifest describes no M3P model");
-}
 
 class M3pNetwork : public Network {
  public:
@@ -56,7 +35,7 @@ class M3pNetwork : public Network {
     for (const TokenSpan text : texts) {
       sequences.push_back({net_->At(net_->Words(IdTensor(text)), 0)});
     }
-    return Mean(sequences);
+    return MeanOfEach(*executor_, Pack(sequences));
   }
 
   at::Tensor EncodeImages(absl::Span<const ImageNumbers* const> images) const override {
@@ -65,15 +44,11 @@ class M3pNetwork : public Network {
     for (const ImageNumbers* image : images) {
       sequences.push_back({RegionRows(*image), net_->At(start, image->regions.count)});
     }
-    return Mean(sequences);
+    return MeanOfEach(*executor_, Pack(sequences));
   }
 
   std::vector<FeatureLayout> image_layout() const override {
-    std::vector<FeatureLayout> layout(1);
-    layout[0].name = "regions";
-    layout[0].columns = hidden_size_;
-    layout[0].max_rows = reading_.max_count;
-    return layout;
+    return {FeatureLayout::Rows("regions", hidden_size_, reading_.max_count)};
   }
 
   FeatureRows PrepareImage(const ImageNumbers& image) const override { return {RegionRows(image)}; }
@@ -98,11 +73,6 @@ class M3pNetwork : public Network {
                     0);
   }
 
-  at::Tensor Mean(const std::vector<SequenceParts>& sequences) const {
-    const PackedRows packed = Pack(sequences);
-    return MeanOfEach(executor_->Run(packed, Readout::kAllRows), packed.lengths);
-  }
-
   const std::shared_ptr<const TextInput> text_;
   const std::shared_ptr<M3pNetImpl> net_;
   const std::unique_ptr<TransformerExecutor> executor_;
@@ -122,7 +92,7 @@ absl::StatusOr<std::shared_ptr<const Model>> LoadM3p(const ModelBundle& bundle,
 }  // namespace
 
 Family M3pFamily() {
-  return {"m3p", &CheckM3pManifest, &LoadM3p, &InitialWeightsOf<M3pNetImpl>};
+  return {"m3p", &LoadM3p, &InitialWeightsOf<M3pNetImpl>};
 }
 
 }  // namespace sightline

@@ -127,10 +127,12 @@ int64_t GridSide(const bundle::v1::GridExtractorSpec& spec) {
 int64_t LeastWeightCount(const bundle::v1::ModelBundleManifest& manifest) {
   const bundle::v1::TransformerSpec& spec = manifest.transformer();
   const int64_t hidden = spec.hidden_size();
-  int64_t count = hidden * (int64_t{spec.vocabulary_size()} + spec.position_count() +
-                            spec.region_feature_size());
-  count += spec.layer_count() * 2 * hidden * (2 * hidden + spec.intermediate_size());
-  count += int64_t{spec.projection_hidden_size()} * (hidden + manifest.embedding().dimension());
+  int64_t tower = hidden * (int64_t{spec.vocabulary_size()} + spec.position_count());
+  tower += spec.layer_count() * 2 * hidden * (2 * hidden + spec.intermediate_size());
+  tower += int64_t{spec.projection_hidden_size()} * (hidden + manifest.embedding().dimension());
+  // LightningDOT's texts and images have weights of their own.
+  int64_t count = manifest.family() == "lightningdot" ? 2 * tower : tower;
+  count += hidden * spec.region_feature_size();
   count += int64_t{manifest.cross_encoder().head_hidden_size()} * hidden;
   int64_t channels = 3;
   for (const bundle::v1::GridStage& stage : manifest.grid_extractor().stages()) {

@@ -100,6 +100,9 @@ struct ModelOptions {
   // are computed in float32 from either, and Score reads both, so half the size costs
   // some 1e-4 of a feature and no parity: live and stored features are rounded alike.
   Dtype item_feature_dtype = Dtype::kFloat16;
+  // Stands before the names of a cross-encoder's feature tensors.  So the members of an
+  // ensemble write into one ItemFeatures, and each finds its own there.
+  std::string feature_prefix;
 };
 
 class Model {

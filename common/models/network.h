@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -35,6 +36,13 @@ struct ImageNumbers {
 
 // One tensor of an image's item features.
 struct FeatureLayout {
+  static FeatureLayout Rows(std::string name, int64_t columns, int64_t max_rows) {
+    return {std::move(name), /*holds_ids=*/false, columns, max_rows};
+  }
+  static FeatureLayout Ids(std::string name, int64_t max_rows) {
+    return {std::move(name), /*holds_ids=*/true, /*columns=*/1, max_rows};
+  }
+
   std::string name;
   // Token ids, int32, one a row; else fractions, float16 or float32.
   bool holds_ids = false;

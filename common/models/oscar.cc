@@ -11,7 +11,6 @@
 #include "common/base/status_macros.h"
 #include "common/models/net_loading.h"
 #include "common/models/network_model.h"
-#include "common/models/oscar_manifest.h"
 #include "common/models/oscar_net.h"
 
 namespace sightline {
@@ -44,27 +43,20 @@ class OscarNetwork : public Network {
   at::Tensor EncodeTexts(absl::Span<const TokenSpan> texts) const override {
     std::vector<SequenceParts> sequences;
     for (const TokenSpan text : texts) sequences.push_back({net_->TextRows(IdTensor(text))});
-    return Mean(sequences);
+    return MeanOfEach(*executor_, Pack(sequences));
   }
 
   at::Tensor EncodeImages(absl::Span<const ImageNumbers* const> images) const override {
     const at::Tensor cls = net_->TextRows(IdTensor({text_->cls_id()}));
     std::vector<SequenceParts> sequences;
     for (const ImageNumbers* image : images) sequences.push_back({cls, RegionRows(*image)});
-    return Mean(sequences);
+    return MeanOfEach(*executor_, Pack(sequences));
   }
 
   std::vector<FeatureLayout> image_layout() const override {
-    std::vector<FeatureLayout> layout(1);
-    layout[0].name = "regions";
-    layout[0].columns = hidden_size_;
-    layout[0].max_rows = reading_.max_count;
-    if (!reads_tags_) return layout;
-    FeatureLayout tags;
-    tags.name = "tags";
-    tags.holds_ids = true;
-    tags.max_rows = max_tag_count();
-    layout.push_back(std::move(tags));
+    std::vector<FeatureLayout> layout = {
+        FeatureLayout::Rows("regions", hidden_size_, reading_.max_count)};
+    if (reads_tags_) layout.push_back(FeatureLayout::Ids("tags", max_tag_count()));
     return layout;
   }
 
@@ -92,11 +84,6 @@ class OscarNetwork : public Network {
 
   at::Tensor RegionRows(const ImageNumbers& image) const {
     return net_->RegionRows(RowsOf(image.regions.features, reading_.feature_size));
-  }
-
-  at::Tensor Mean(const std::vector<SequenceParts>& sequences) const {
-    const PackedRows packed = Pack(sequences);
-    return MeanOfEach(executor_->Run(packed, Readout::kAllRows), packed.lengths);
   }
 
   // Tags take what the text leaves of the positions, [SEP] included; an image without tags
@@ -145,7 +132,7 @@ absl::StatusOr<std::shared_ptr<const Model>> LoadOscar(const ModelBundle& bundle
 }  // namespace
 
 Family OscarFamily() {
-  return {"oscar", &CheckOscarManifest, &LoadOscar, &InitialWeightsOf<OscarNetImpl>};
+  return {"oscar", &LoadOscar, &InitialWeightsOf<OscarNetImpl>};
 }
 
 }  // namespace sightline

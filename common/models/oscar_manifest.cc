@@ -1,4 +1,4 @@
-#include "common/models/oscar_manifest.h"
+#include "common/models/family_manifests.h"
 
 #include "absl/strings/str_cat.h"
 #include "common/embedding/score.h"

@@ -1,11 +1,8 @@
 // The families: one line each.
-#include <string>
-
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
 #include "common/models/ensemble.h"
 #include "common/models/family.h"
+#include "common/models/family_manifests.h"
 #include "common/models/lightningdot.h"
 #include "common/models/m3p.h"
 #include "common/models/model.h"
@@ -29,17 +26,13 @@ absl::StatusOr<const Family*> FindFamily(absl::string_view name) {
   for (const Family& family : Families()) {
     if (family.name == name) return &family;
   }
-  const std::string known = absl::StrJoin(
-      Families(), ", ",
-      [](std::string* out, const Family& family) { absl::StrAppend(out, family.name); });
-  return absl::InvalidArgumentError(
-      absl::StrCat("unknown model family '", name, "'; there are: ", known));
+  return UnknownFamily(name);
 }
 
 absl::StatusOr<std::shared_ptr<const Model>> LoadModel(const ModelBundle& bundle,
                                                        const ModelOptions& options) {
   ASSIGN_OR_RETURN(const Family* family, FindFamily(bundle.manifest.family()));
-  RETURN_IF_ERROR(family->check(bundle.manifest));
+  RETURN_IF_ERROR(CheckManifest(bundle.manifest));
   return family->load(bundle, options);
 }
 

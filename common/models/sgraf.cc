@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "common/base/status_macros.h"
-#include "common/models/manifest_checks.h"
 #include "common/models/net_loading.h"
 #include "common/models/network_model.h"
 #include "common/models/sgraf_net.h"
@@ -16,34 +15,6 @@ namespace sightline {
 namespace {
 
 using bundle::v1::SgrafSpec;
-
-void CheckEmde(const bundle::v1::EmdeSpec& spec, Problems* problems) {
-  problems->RequireRange("sgraf.emde.partition_count", spec.partition_count(), 1, 256);
-  problems->RequireRange("sgraf.emde.cell_count", spec.cell_count(), 1, 256);
-  problems->RequireRange("sgraf.emde.cell_size", spec.cell_size(), 1, 256);
-}
-
-absl::Status CheckSgrafManifest(const bundle::v1::ModelBundleManifest& manifest) {
-  Problems problems;
-  const SgrafSpec& spec = manifest.sgraf();
-  CheckTokenizer(manifest, bundle::v1::TokenizerSpec::WORD_LIST, &problems);
-  problems.Require(spec.module() == SgrafSpec::SAF || spec.module() == SgrafSpec::SGR,
-                   "sgraf.module must be SAF or SGR");
-  problems.RequireRange("sgraf.vocabulary_size", spec.vocabulary_size(), 4, 1'000'000);
-  problems.RequireRange("sgraf.word_size", spec.word_size(), 1, 4096);
-  problems.RequireRange("sgraf.embedding_size", spec.embedding_size(), 1, 4096);
-  problems.RequireRange("sgraf.similarity_size", spec.similarity_size(), 1, 4096);
-  problems.RequireRange("sgraf.region_feature_size", spec.region_feature_size(), 1, 16384);
-  problems.RequireRange("sgraf.region_count", spec.region_count(), 1, 1024);
-  if (spec.module() == SgrafSpec::SGR) {
-    problems.RequireRange("sgraf.step_count", spec.step_count(), 1, 16);
-  }
-  if (spec.has_emde()) CheckEmde(spec.emde(), &problems);
-  problems.Require(!manifest.has_embedding(),
-                   "an embedding is there, but SGRAF is a cross-encoder only");
-  CheckCrossEncoder(manifest, {ScoreKind::kSigmoid}, /*max_head_size=*/0, &problems);
-  return problems.ToStatus("the manifest describes no SGRAF model");
-}
 
 RegionReading Reading(const SgrafSpec& spec) {
   RegionReading reading;
@@ -67,15 +38,13 @@ class SgrafNetwork : public CrossEncoderNetwork {
   }
 
   std::vector<FeatureLayout> image_layout() const override {
-    FeatureLayout regions, whole;
-    regions.name = "regions";
-    regions.columns = spec_.embedding_size();
-    regions.min_rows = regions.max_rows = spec_.region_count();
-    whole.name = "whole";
-    whole.columns = spec_.has_emde() ? spec_.emde().partition_count() * spec_.emde().cell_count()
-                                     : spec_.embedding_size();
-    whole.max_rows = 1;
-    return {std::move(regions), std::move(whole)};
+    FeatureLayout regions =
+        FeatureLayout::Rows("regions", spec_.embedding_size(), spec_.region_count());
+    regions.min_rows = regions.max_rows;
+    const int64_t whole = spec_.has_emde()
+                              ? spec_.emde().partition_count() * spec_.emde().cell_count()
+                              : spec_.embedding_size();
+    return {std::move(regions), FeatureLayout::Rows("whole", whole, /*max_rows=*/1)};
   }
 
   FeatureRows PrepareImage(const ImageNumbers& image) const override {
@@ -130,7 +99,7 @@ absl::StatusOr<std::shared_ptr<const Model>> LoadSgraf(const ModelBundle& bundle
 }  // namespace
 
 Family SgrafFamily() {
-  return {"sgraf", &CheckSgrafManifest, &LoadSgraf, &InitialWeightsOf<SgrafNetImpl>};
+  return {"sgraf", &LoadSgraf, &InitialWeightsOf<SgrafNetImpl>};
 }
 
 }  // namespace sightline

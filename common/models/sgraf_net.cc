@@ -4,7 +4,8 @@
 #include <torch/types.h>
 
 #include <string>
-#include <utility>
+
+#include "common/models/level.h"
 
 namespace sightline {
 namespace {
@@ -23,15 +24,6 @@ torch::Tensor L2n(const torch::Tensor& x, int64_t dim) {
 torch::Tensor L1n(const torch::Tensor& x, int64_t dim) {
   return x / (x.abs().sum({dim}, /*keepdim=*/true) + kLengthEpsilon);
 }
-
-// A module without parameters of its own, for a level of the checkpoint's names.
-class Level : public torch::nn::Module {
- public:
-  template <typename Child>
-  Child Add(const std::string& name, Child child) {
-    return register_module(name, std::move(child));
-  }
-};
 
 // The weighted sum of a side's rows: l2n(sum a_k x_k), a = softmax(w (tanh(W x_k) * tanh(W' m)))
 // with the mean row m.  Of images both inner rows pass a batch norm, the first with the

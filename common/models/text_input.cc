@@ -80,9 +80,9 @@ absl::Status TextInput::Check(absl::Span<const int32_t> ids, int64_t max_count) 
   return absl::OkStatus();
 }
 
-ItemFeatures TextInput::ToFeatures(const Tokens& tokens) {
+ItemFeatures TextInput::ToFeatures(const Tokens& tokens, absl::string_view name) {
   FeatureTensor tensor;
-  tensor.name = std::string(kIdsTensor);
+  tensor.name = std::string(name);
   tensor.dtype = Dtype::kInt32;
   tensor.rows = tokens.ids.size();
   tensor.columns = 1;
@@ -93,9 +93,10 @@ ItemFeatures TextInput::ToFeatures(const Tokens& tokens) {
   return features;
 }
 
-absl::StatusOr<Tokens> TextInput::FromFeatures(const ItemFeatures& features) const {
+absl::StatusOr<Tokens> TextInput::FromFeatures(const ItemFeatures& features,
+                                               absl::string_view name) const {
   ASSIGN_OR_RETURN(const FeatureTensor* tensor,
-                   RequireTensor(features, kIdsTensor, {Dtype::kInt32}, max_token_count_,
+                   RequireTensor(features, name, {Dtype::kInt32}, max_token_count_,
                                  /*columns=*/1));
   Tokens tokens;
   tokens.ids.resize(tensor->rows);

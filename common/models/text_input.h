@@ -24,9 +24,6 @@ namespace sightline {
 // what is longer is no query.
 inline constexpr int64_t kMaxTextBytes = 16 << 10;
 
-// Name of a text's only feature tensor: its token ids, int32, rows x 1.
-inline constexpr absl::string_view kIdsTensor = "ids";
-
 // Immutable, thread-safe.
 class TextInput {
  public:
@@ -48,10 +45,11 @@ class TextInput {
   absl::Status Check(absl::Span<const int32_t> ids, int64_t max_count) const;
   absl::Status Check(absl::Span<const int32_t> ids) const { return Check(ids, max_token_count_); }
 
-  // Tokens as item features and back.  FromFeatures: InvalidArgument for features that
-  // lack the tensor, or whose numbers contradict each other or fail Check.
-  static ItemFeatures ToFeatures(const Tokens& tokens);
-  absl::StatusOr<Tokens> FromFeatures(const ItemFeatures& features) const;
+  // Tokens as item features and back, as the tensor `name`, int32, rows x 1.  FromFeatures:
+  // InvalidArgument for features that lack the tensor, or whose numbers contradict each other
+  // or fail Check.
+  static ItemFeatures ToFeatures(const Tokens& tokens, absl::string_view name);
+  absl::StatusOr<Tokens> FromFeatures(const ItemFeatures& features, absl::string_view name) const;
 
   int32_t cls_id() const { return tokenizer_->cls_id(); }
   int32_t sep_id() const { return tokenizer_->sep_id(); }

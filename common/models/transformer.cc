@@ -7,6 +7,8 @@
 #include <cmath>
 #include <utility>
 
+#include "common/models/level.h"
+
 namespace sightline {
 namespace {
 
@@ -15,15 +17,6 @@ torch::Tensor ScoreBias(const torch::Tensor& mask) {
   if (!mask.defined()) return mask;
   return ((1 - mask) * kMaskedScore).unsqueeze(1).unsqueeze(1);
 }
-
-// A module without parameters of its own, for a level of the checkpoint's names.
-class Level : public torch::nn::Module {
- public:
-  template <typename Child>
-  Child Add(const char* name, Child child) {
-    return register_module(name, std::move(child));
-  }
-};
 
 class ReferenceExecutor : public TransformerExecutor {
  public:
@@ -231,6 +224,11 @@ torch::Tensor MaskedMean(const torch::Tensor& rows, const torch::Tensor& mask) {
   if (!mask.defined()) return rows.mean(1);
   const torch::Tensor weights = mask.unsqueeze(-1);
   return (rows * weights).sum(1) / weights.sum(1).clamp_min(1e-9);
+}
+
+torch::Tensor MeanOfEach(const TransformerExecutor& executor, PackedRows packed) {
+  const std::vector<int64_t> lengths = packed.lengths;
+  return MeanOfEach(executor.Run(std::move(packed), Readout::kAllRows), lengths);
 }
 
 std::unique_ptr<TransformerExecutor> NewReferenceExecutor(BertEncoder encoder) {

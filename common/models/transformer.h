@@ -182,6 +182,9 @@ class TransformerExecutor {
   virtual torch::Tensor Run(PackedRows packed, Readout readout) const = 0;
 };
 
+// Mean of the last layer's rows of each sequence: B x H.
+torch::Tensor MeanOfEach(const TransformerExecutor& executor, PackedRows packed);
+
 // The module itself, in fp32: what every other executor is compared with.  Puts
 // `encoder` into evaluation mode.
 std::unique_ptr<TransformerExecutor> NewReferenceExecutor(BertEncoder encoder);

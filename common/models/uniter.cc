@@ -5,27 +5,12 @@
 #include <vector>
 
 #include "common/base/status_macros.h"
-#include "common/models/manifest_checks.h"
 #include "common/models/net_loading.h"
 #include "common/models/network_model.h"
 #include "common/models/uniter_net.h"
 
 namespace sightline {
 namespace {
-
-absl::Status CheckUniterManifest(const bundle::v1::ModelBundleManifest& manifest) {
-  Problems problems;
-  CheckTokenizer(manifest, bundle::v1::TokenizerSpec::WORDPIECE, &problems);
-  CheckTransformer(manifest, &problems);
-  problems.RequireRange("transformer.token_type_count", manifest.transformer().token_type_count(),
-                        2, 16);
-  problems.Require(!manifest.has_embedding(),
-                   "an embedding is there, but UNITER is a cross-encoder only");
-  CheckCrossEncoder(manifest,
-                    {ScoreKind::kRankRaw, ScoreKind::kSoftmaxMatch, ScoreKind::kLogitMatch},
-                    /*max_head_size=*/0, &problems);
-  return problems.ToStatus("the manifest describes no UNITER model");
-}
 
 class UniterNetwork : public CrossEncoderNetwork {
  public:
@@ -44,11 +29,7 @@ class UniterNetwork : public CrossEncoderNetwork {
   }
 
   std::vector<FeatureLayout> image_layout() const override {
-    std::vector<FeatureLayout> layout(1);
-    layout[0].name = "regions";
-    layout[0].columns = hidden_size_;
-    layout[0].max_rows = reading_.max_count;
-    return layout;
+    return {FeatureLayout::Rows("regions", hidden_size_, reading_.max_count)};
   }
 
   FeatureRows PrepareImage(const ImageNumbers& image) const override {
@@ -87,7 +68,7 @@ absl::StatusOr<std::shared_ptr<const Model>> LoadUniter(const ModelBundle& bundl
 }  // namespace
 
 Family UniterFamily() {
-  return {"uniter", &CheckUniterManifest, &LoadUniter, &InitialWeightsOf<UniterNetImpl>};
+  return {"uniter", &LoadUniter, &InitialWeightsOf<UniterNetImpl>};
 }
 
 }  // namespace sightline

@@ -82,8 +82,9 @@ struct Differences {
   }
 };
 
-// Why `loaded` cannot take the place of `target`; empty if it can.
-std::string Misfit(const torch::Tensor& loaded, const torch::Tensor& target) {
+// Why `loaded` cannot take the place of `target`, the tensor `name`; empty if it can.
+std::string Misfit(absl::string_view name, const torch::Tensor& loaded,
+                   const torch::Tensor& target) {
   if (loaded.sizes() != target.sizes()) {
     return absl::StrCat("has shape ", ShapeText(loaded.sizes()), " instead of ",
                         ShapeText(target.sizes()));
@@ -94,6 +95,11 @@ std::string Misfit(const torch::Tensor& loaded, const torch::Tensor& target) {
   }
   if (loaded.is_floating_point() && !torch::isfinite(loaded).all().item<bool>()) {
     return "has a number that is not finite";
+  }
+  // A batch norm's; the root of one would make every score NaN.
+  if (absl::EndsWith(name, "running_var") && (loaded < 0).any().item<bool>()) {
+    return absl::StrCat("has the variance ", loaded.min().item<float>(),
+                        ", and variances are not negative");
   }
   return "";
 }
@@ -110,7 +116,7 @@ absl::Status LoadInto(const Safetensors& file, const std::vector<std::string>& i
       continue;
     }
     ASSIGN_OR_RETURN(const torch::Tensor tensor, ToTorch(view));
-    const std::string misfit = Misfit(tensor, target->second);
+    const std::string misfit = Misfit(name, tensor, target->second);
     if (!misfit.empty()) differences.unfit.push_back(absl::StrCat(name, " ", misfit));
     found.emplace(name, &view);
   }

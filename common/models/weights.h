@@ -28,8 +28,8 @@ absl::StatusOr<torch::Tensor> ToTorch(const TensorView& view);
 // passed over (heads of the training that a family does not use).
 //
 // InvalidArgument, in one message: every tensor that is missing, unexpected, of another
-// shape (both shapes), of another kind of type, or not finite.  `module` is then
-// unchanged.
+// shape (both shapes), of another kind of type, not finite, or a negative variance.
+// `module` is then unchanged.
 absl::Status LoadWeights(const Safetensors& file, const std::vector<std::string>& ignored,
                          torch::nn::Module* module);
 

@@ -7,8 +7,8 @@
 #include "absl/strings/str_join.h"
 #include "common/base/checksum.h"
 #include "common/base/status_macros.h"
+#include "common/models/family_manifests.h"
 #include "common/models/manifest_checks.h"
-#include "common/models/oscar_manifest.h"
 
 namespace sightline {
 namespace {
@@ -127,7 +127,7 @@ absl::StatusOr<bundle::v1::ModelBundleManifest> CheckJob(const TrainingJob& job)
                    "choose; name one");
   RETURN_IF_ERROR(problems.ToStatus("the job cannot be trained"));
   if (job.options.joint.epochs == 0) manifest.clear_cross_encoder();
-  RETURN_IF_ERROR(CheckOscarManifest(manifest));
+  RETURN_IF_ERROR(CheckManifest(manifest));
   return manifest;
 }
 

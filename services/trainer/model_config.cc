@@ -2,19 +2,18 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
-#include "common/models/family.h"
+#include "common/models/family_manifests.h"
 #include "common/models/init_model.h"
 
 namespace sightline {
 namespace {
 
 absl::Status CheckModelConfig(bundle::v1::ModelBundleManifest manifest) {
-  ASSIGN_OR_RETURN(const Family* family, FindFamily(manifest.family()));
   // Stands in for a size that is not known before there is a vocabulary.
   constexpr int kAnySize = 1000;
   bundle::v1::TransformerSpec* transformer = manifest.mutable_transformer();
   if (transformer->vocabulary_size() == 0) transformer->set_vocabulary_size(kAnySize);
-  RETURN_IF_ERROR(family->check(manifest));
+  RETURN_IF_ERROR(CheckManifest(manifest));
   if (!manifest.has_grid_extractor()) {
     return absl::InvalidArgumentError(
         "the model has no grid_extractor, so it cannot learn from pictures");

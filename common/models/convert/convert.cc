@@ -10,6 +10,7 @@
 #include "common/base/status_macros.h"
 #include "common/models/bundle_tokenizer.h"
 #include "common/models/convert/families.h"
+#include "common/models/family_manifests.h"
 
 namespace sightline {
 namespace {
@@ -76,6 +77,12 @@ absl::StatusOr<const Converter*> FindConverter(const Checkpoint& source,
                                                  "; those that are known: ", known));
 }
 
+// What decides between OSCAR and VLDeformer is a guess, and a wrong one gives other embeddings.
+constexpr char kInferredVlDeformer[] =
+    "the family was not given: the checkpoint is taken for a vldeformer, an OSCAR trunk whose "
+    "file is *.cpkt or whose config tells max_img_seq_length; give --family vldeformer if it is "
+    "one, --family oscar if it is not";
+
 // Options that mean nothing to a family are refused, not ignored.
 absl::Status CheckOptions(absl::string_view family, const ConvertOptions& options) {
   const bool dual_use = family == "oscar" || family == "m3p";
@@ -128,6 +135,40 @@ absl::Status ReadVocabulary(const std::string& path, Conversion* conversion) {
                    " rows; take the vocabulary that the model was trained with"));
 }
 
+// The options that decide fields of a manifest.
+struct FieldOption {
+  absl::string_view field;
+  absl::string_view flag;
+};
+
+constexpr FieldOption kFieldOptions[] = {
+    {"tokenizer.max_token_count", "--max-tokens"},
+    {"tags.max_token_count", "--tag-tokens"},
+    {"transformer.max_region_count", "--regions"},
+    {"head_count", "--heads"},
+    {"fixed_lengths.text_length", "--max-tokens"},
+    {"fixed_lengths.tag_length", "--tag-tokens"},
+    {"fixed_lengths.region_count", "--regions"},
+    {"fixed_lengths.tag_padding_type", "--tag-padding-type"},
+    {"sgraf.region_count", "--regions"},
+    {"sgraf.emde.partition_count", "--cells"},
+    {"sgraf.emde.cell_count", "--cells"},
+};
+
+// What a server would say of the bundle when it is too late, and which options to change.
+absl::Status CheckConverted(const ModelBundleManifest& manifest) {
+  const absl::Status status = CheckManifest(manifest);
+  if (status.ok()) return status;
+  std::vector<std::string> options;
+  for (const FieldOption& option : kFieldOptions) {
+    if (!absl::StrContains(status.message(), option.field)) continue;
+    options.push_back(absl::StrCat(option.flag, " sets ", option.field));
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("it becomes no model that could be loaded: ", status.message(),
+                   options.empty() ? "" : "; ", absl::StrJoin(options, ", ")));
+}
+
 std::string Description(const ModelBundleManifest& manifest, absl::string_view title) {
   std::string text(title);
   if (manifest.has_scene_text()) text += " that reads text in pictures";
@@ -146,22 +187,24 @@ std::string Description(const ModelBundleManifest& manifest, absl::string_view t
 absl::StatusOr<Conversion> ConvertCheckpoint(const ConvertOptions& options) {
   ASSIGN_OR_RETURN(std::shared_ptr<const Checkpoint> source,
                    Checkpoint::Open(options.checkpoint, options.config));
+  const auto of_checkpoint = [&](const absl::Status& status) {
+    return absl::Status(status.code(), absl::StrCat(options.checkpoint, ": ", status.message()));
+  };
   const absl::StatusOr<const Converter*> converter = FindConverter(*source, options);
-  if (!converter.ok()) {
-    return absl::Status(converter.status().code(),
-                        absl::StrCat(options.checkpoint, ": ", converter.status().message()));
-  }
+  if (!converter.ok()) return of_checkpoint(converter.status());
   RETURN_IF_ERROR(CheckOptions((*converter)->family, options));
   absl::StatusOr<Conversion> conversion = (*converter)->convert(*source, options);
-  if (!conversion.ok()) {
-    return absl::Status(conversion.status().code(),
-                        absl::StrCat(options.checkpoint, ": ", conversion.status().message()));
-  }
+  if (!conversion.ok()) return of_checkpoint(conversion.status());
   ModelBundleManifest& manifest = conversion->manifest;
   manifest.set_family(std::string((*converter)->family));
   manifest.set_description(options.description.empty() ? Description(manifest, (*converter)->title)
                                                        : options.description);
   RETURN_IF_ERROR(ReadVocabulary(options.vocabulary, &*conversion));
+  const absl::Status loadable = CheckConverted(manifest);
+  if (!loadable.ok()) return of_checkpoint(loadable);
+  if (options.family.empty() && manifest.family() == "vldeformer") {
+    conversion->warnings.push_back(kInferredVlDeformer);
+  }
   conversion->warnings.insert(conversion->warnings.end(), source->warnings().begin(),
                               source->warnings().end());
   conversion->source = std::move(source);

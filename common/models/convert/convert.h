@@ -70,7 +70,8 @@ struct Conversion {
 // Reads the checkpoint and makes a manifest for it.  InvalidArgument: no family has such
 // tensors; tensors that are missing, unexpected or unfit, all in one message; a vocabulary
 // of another length than the word table; a size that nothing tells; an option that the
-// family does not have.  Also the errors of the files.
+// family does not have; a manifest that CheckManifest refuses, with the options that
+// would change it.  Also the errors of the files.
 absl::StatusOr<Conversion> ConvertCheckpoint(const ConvertOptions& options);
 
 // Whether weights are stored in float16; else as they are, though bfloat16 and float64
@@ -81,7 +82,7 @@ struct WriteOptions {
 
 // Writes the bundle below `store` and returns it.  Equal checkpoints give the same bundle,
 // whatever file they come from.  InvalidArgument, naming the tensor, for a number that is
-// not finite or does not fit.
+// not finite or does not fit, and for a negative variance.
 absl::StatusOr<ModelBundle> WriteConversion(absl::string_view store, const Conversion& conversion,
                                             const WriteOptions& options);
 

@@ -11,6 +11,7 @@
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/layout.h"
+#include "common/models/family_manifests.h"
 
 namespace sightline {
 namespace {
@@ -18,39 +19,45 @@ namespace {
 using bundle::v1::BundleFile;
 using bundle::v1::ModelBundleManifest;
 
-constexpr size_t kMinMembers = 2;
-constexpr size_t kMaxMembers = 8;
-constexpr char kFamily[] = "ensemble";
-
-absl::Status CheckMember(const ModelBundle& member) {
-  const ModelBundleManifest& manifest = member.manifest;
-  const auto refuse = [&](absl::string_view why) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("model ", member.id, " of family ", manifest.family(), " ", why));
-  };
-  if (manifest.family() == kFamily) return refuse("is an ensemble itself; name its members");
-  if (!manifest.has_cross_encoder()) return refuse("is no cross-encoder");
-  if (manifest.has_grid_extractor() || !manifest.torch_script().region_extractor().empty()) {
-    return refuse("reads pixels; members read regions that come from elsewhere");
+// The cross-encoder that a model is, without its towers.  Those of scripts are files.
+ModelBundleManifest CrossEncoderOf(ModelBundleManifest manifest) {
+  const std::set<std::string> towers = {manifest.torch_script().text_encoder(),
+                                        manifest.torch_script().image_encoder()};
+  const std::string& kept = manifest.torch_script().cross_encoder();
+  google::protobuf::RepeatedPtrField<BundleFile> files;
+  for (const BundleFile& file : manifest.files()) {
+    if (file.path() == kept || towers.count(file.path()) == 0) *files.Add() = file;
   }
-  return absl::OkStatus();
+  *manifest.mutable_files() = std::move(files);
+  if (manifest.has_torch_script()) {
+    manifest.mutable_torch_script()->clear_text_encoder();
+    manifest.mutable_torch_script()->clear_image_encoder();
+  }
+  manifest.clear_format_version();
+  manifest.clear_embedding();
+  return manifest;
 }
 
-// The manifest of the whole, and its files as copies of the members'.
-void AddMember(const ModelBundle& member, int index, ModelBundleManifest* manifest,
-               std::map<std::string, ContentWriter>* files) {
-  for (const BundleFile& file : member.manifest.files()) {
+absl::Status CheckMember(const ModelBundle& member, const ModelBundleManifest& cross_encoder) {
+  const absl::Status status = CheckEnsembleMember(cross_encoder);
+  if (status.ok()) return status;
+  return absl::InvalidArgumentError(absl::StrCat("model ", member.id, ", of family ",
+                                                 cross_encoder.family(), ", ", status.message()));
+}
+
+// Adds the member to the manifest of the whole, and copies of its files.
+void AddMember(const ModelBundle& member, ModelBundleManifest cross_encoder,
+               ModelBundleManifest* manifest, std::map<std::string, ContentWriter>* files) {
+  const int index = manifest->members_size();
+  for (const BundleFile& file : cross_encoder.files()) {
     const std::string path = member.FilePath(file.path());
     (*files)[absl::StrCat("members/", index, "/", file.path())] = [path](const ByteSink& sink) {
       ASSIGN_OR_RETURN(const std::unique_ptr<MappedFile> content, MappedFile::Open(path));
       return sink(content->bytes());
     };
   }
-  ModelBundleManifest* inner = manifest->add_members();
-  *inner = member.manifest;
-  inner->clear_files();
-  inner->clear_format_version();
-  inner->clear_embedding();
+  cross_encoder.clear_files();
+  *manifest->add_members() = std::move(cross_encoder);
 }
 
 }  // namespace
@@ -58,12 +65,8 @@ void AddMember(const ModelBundle& member, int index, ModelBundleManifest* manife
 absl::StatusOr<ModelBundle> MakeEnsemble(absl::string_view members_store,
                                          const std::vector<std::string>& members,
                                          absl::string_view store, absl::string_view description) {
-  if (members.size() < kMinMembers || members.size() > kMaxMembers) {
-    return absl::InvalidArgumentError(absl::StrCat("an ensemble has ", kMinMembers, " to ",
-                                                   kMaxMembers, " members, not ", members.size()));
-  }
   ModelBundleManifest manifest;
-  manifest.set_family(kFamily);
+  manifest.set_family("ensemble");
   std::map<std::string, ContentWriter> files;
   std::set<std::string> seen;
   std::vector<std::string> families;
@@ -77,19 +80,21 @@ absl::StatusOr<ModelBundle> MakeEnsemble(absl::string_view members_store,
     }
     ASSIGN_OR_RETURN(const ModelBundle member,
                      OpenModelBundle(ModelDirectory(members_store, id), /*verify_checksums=*/true));
-    RETURN_IF_ERROR(CheckMember(member));
+    ModelBundleManifest cross_encoder = CrossEncoderOf(member.manifest);
+    RETURN_IF_ERROR(CheckMember(member, cross_encoder));
     if (families.empty()) {
       *manifest.mutable_cross_encoder() = member.manifest.cross_encoder();
       manifest.mutable_cross_encoder()->clear_head_hidden_size();
       // A mean of probabilities, whatever its members give.
       manifest.mutable_cross_encoder()->set_score_kind("sigmoid");
     }
-    AddMember(member, static_cast<int>(families.size()), &manifest, &files);
-    families.push_back(member.manifest.family());
+    families.push_back(cross_encoder.family());
+    AddMember(member, std::move(cross_encoder), &manifest, &files);
   }
   manifest.set_description(description.empty()
                                ? absl::StrCat("Mean of ", absl::StrJoin(families, " and "))
                                : std::string(description));
+  RETURN_IF_ERROR(CheckManifest(manifest));
   return StreamModelBundle(store, std::move(manifest), files);
 }
 

@@ -1,6 +1,7 @@
 #include "common/models/convert/families.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -12,6 +13,7 @@ namespace {
 
 constexpr int64_t kColumnsOfAHead = 64;
 constexpr double kEpsilon = 1e-12;
+constexpr int kSurestRegions = 10;
 
 bool HasPrefix(const NamedTensors& tensors, absl::string_view prefix) {
   const auto first = tensors.lower_bound(std::string(prefix));
@@ -33,6 +35,11 @@ std::string FamilyOf(const NamedTensors& tensors) {
   return "";
 }
 
+int ToInt32(int64_t value) {
+  using Limits = std::numeric_limits<int32_t>;
+  return static_cast<int>(std::clamp<int64_t>(value, Limits::min(), Limits::max()));
+}
+
 absl::StatusOr<int64_t> HeadCount(const Checkpoint& source, const ConvertOptions& options,
                                   int64_t hidden) {
   absl::optional<int64_t> heads = options.head_count;
@@ -44,10 +51,6 @@ absl::StatusOr<int64_t> HeadCount(const Checkpoint& source, const ConvertOptions
     return absl::InvalidArgumentError(absl::StrCat(
         "nothing tells how many attention heads the model has, and its width of ", hidden,
         " is no multiple of 64; give --heads, or a config.json with num_attention_heads"));
-  }
-  if (*heads < 1 || hidden % *heads != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a width of ", hidden, " cannot be divided among ", *heads, " heads"));
   }
   return *heads;
 }
@@ -63,13 +66,13 @@ absl::StatusOr<bundle::v1::TransformerSpec> MakeTransformer(const Checkpoint& so
   }
   bundle::v1::TransformerSpec spec;
   ASSIGN_OR_RETURN(const int64_t heads, HeadCount(source, options, sizes.hidden));
-  spec.set_head_count(static_cast<int>(heads));
-  spec.set_layer_count(static_cast<int>(sizes.layers));
-  spec.set_hidden_size(static_cast<int>(sizes.hidden));
-  spec.set_intermediate_size(static_cast<int>(sizes.intermediate));
-  spec.set_vocabulary_size(static_cast<int>(sizes.vocabulary));
-  spec.set_position_count(static_cast<int>(sizes.positions));
-  spec.set_token_type_count(static_cast<int>(sizes.types));
+  spec.set_head_count(ToInt32(heads));
+  spec.set_layer_count(ToInt32(sizes.layers));
+  spec.set_hidden_size(ToInt32(sizes.hidden));
+  spec.set_intermediate_size(ToInt32(sizes.intermediate));
+  spec.set_vocabulary_size(ToInt32(sizes.vocabulary));
+  spec.set_position_count(ToInt32(sizes.positions));
+  spec.set_token_type_count(ToInt32(sizes.types));
   spec.set_layer_norm_epsilon(
       static_cast<float>(source.Number("layer_norm_eps").value_or(kEpsilon)));
   return spec;
@@ -80,7 +83,7 @@ bundle::v1::TokenizerSpec MakeTokenizerSpec(bundle::v1::TokenizerSpec::Kind kind
   bundle::v1::TokenizerSpec spec;
   spec.set_kind(kind);
   spec.set_lowercase(lowercase);
-  spec.set_max_token_count(static_cast<int>(max_token_count));
+  spec.set_max_token_count(ToInt32(max_token_count));
   spec.set_vocabulary_file(std::string(kVocabularyFile));
   if (kind == bundle::v1::TokenizerSpec::SENTENCEPIECE) {
     spec.set_vocabulary_file("sentencepiece.model");
@@ -124,19 +127,14 @@ absl::Status SetCrossEncoder(absl::string_view score_kind, const std::vector<std
 
 void SetUniterRegionRule(bundle::v1::ModelBundleManifest* manifest) {
   manifest->mutable_region_rule()->set_confidence_floor(0.2f);
-  manifest->mutable_region_rule()->set_min_count(10);
+  manifest->mutable_region_rule()->set_min_count(
+      std::min(kSurestRegions, manifest->transformer().max_region_count()));
 }
 
 void SetEmbedding(int64_t dimension, bundle::v1::EmbeddingSpec::Metric metric,
                   bundle::v1::ModelBundleManifest* manifest) {
-  manifest->mutable_embedding()->set_dimension(static_cast<int>(dimension));
+  manifest->mutable_embedding()->set_dimension(ToInt32(dimension));
   manifest->mutable_embedding()->set_metric(metric);
-}
-
-absl::Status CheckCount(absl::string_view what, int64_t value, int64_t low, int64_t high) {
-  if (value >= low && value <= high) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(what, " would be ", value, ", must be ", low, " to ", high));
 }
 
 }  // namespace sightline

@@ -32,8 +32,12 @@ std::string FamilyOf(const NamedTensors& tensors);
 
 // --- what they share ---
 
-// Heads: the option, the config's, or else one for 64 columns.  InvalidArgument if that
-// does not divide the width, or nothing tells.
+// `value` as a manifest holds it.  What does not fit becomes the nearest that does, which is in
+// no range that CheckManifest accepts.
+int ToInt32(int64_t value);
+
+// Heads: the option, the config's, or else one for 64 columns.  InvalidArgument if nothing
+// tells.
 absl::StatusOr<int64_t> HeadCount(const Checkpoint& source, const ConvertOptions& options,
                                   int64_t hidden);
 
@@ -60,14 +64,12 @@ absl::StatusOr<Uses> UsesOf(const ConvertOptions& options, bool has_classifier, 
 absl::Status SetCrossEncoder(absl::string_view score_kind, const std::vector<std::string>& known,
                              bundle::v1::ModelBundleManifest* manifest);
 
-// Regions of confidence above 0.2, at least 10: what UNITER and LightningDOT were trained on.
+// Regions of confidence above 0.2, at least 10 if the manifest's transformer reads so many: what
+// UNITER and LightningDOT were trained on.
 void SetUniterRegionRule(bundle::v1::ModelBundleManifest* manifest);
 
 void SetEmbedding(int64_t dimension, bundle::v1::EmbeddingSpec::Metric metric,
                   bundle::v1::ModelBundleManifest* manifest);
-
-// InvalidArgument unless `value` is within [low, high].
-absl::Status CheckCount(absl::string_view what, int64_t value, int64_t low, int64_t high);
 
 }  // namespace sightline
 

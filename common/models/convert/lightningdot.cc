@@ -52,15 +52,13 @@ void ExpectProjection(const std::string& prefix, int64_t hidden, int64_t width, 
   plan->ExpectLinear(prefix + "3.", width, dimension);
 }
 
-absl::Status SetSceneText(int64_t positions, bundle::v1::ModelBundleManifest* manifest) {
+void SetSceneText(int64_t positions, bundle::v1::ModelBundleManifest* manifest) {
   bundle::v1::SceneTextSpec* spec = manifest->mutable_scene_text();
   const int64_t room = positions - kScenePosition - 1;
-  RETURN_IF_ERROR(CheckCount("scene_text.max_token_count", std::min(kSceneTokens, room), 1, 510));
-  spec->set_max_token_count(static_cast<int>(std::min(kSceneTokens, room)));
-  spec->set_first_position(static_cast<int>(kScenePosition));
+  spec->set_max_token_count(ToInt32(std::min(kSceneTokens, room)));
+  spec->set_first_position(ToInt32(kScenePosition));
   spec->set_token_type(0);
   spec->set_separator_when_empty(false);
-  return absl::OkStatus();
 }
 
 }  // namespace
@@ -90,15 +88,15 @@ absl::StatusOr<Conversion> ConvertLightningDot(const Checkpoint& source,
   bundle::v1::ModelBundleManifest* manifest = &result.manifest;
   ASSIGN_OR_RETURN(*manifest->mutable_transformer(), MakeTransformer(source, options, sizes));
   bundle::v1::TransformerSpec* transformer = manifest->mutable_transformer();
-  transformer->set_region_feature_size(static_cast<int>(feature_size));
-  transformer->set_max_region_count(static_cast<int>(options.region_count.value_or(kMaxRegions)));
-  transformer->set_projection_hidden_size(static_cast<int>(projected ? width : 0));
+  transformer->set_region_feature_size(ToInt32(feature_size));
+  transformer->set_max_region_count(ToInt32(options.region_count.value_or(kMaxRegions)));
+  transformer->set_projection_hidden_size(ToInt32(projected ? width : 0));
   *manifest->mutable_tokenizer() =
       MakeTokenizerSpec(bundle::v1::TokenizerSpec::WORDPIECE, /*lowercase=*/false,
                         options.max_token_count.value_or(std::min(kMaxTokens, sizes.positions)));
   SetUniterRegionRule(manifest);
   SetEmbedding(dimension, bundle::v1::EmbeddingSpec::INNER_PRODUCT, manifest);
-  if (options.scene_text) RETURN_IF_ERROR(SetSceneText(sizes.positions, manifest));
+  if (options.scene_text) SetSceneText(sizes.positions, manifest);
   return result;
 }
 

@@ -11,6 +11,7 @@
 namespace sightline {
 namespace {
 
+constexpr int64_t kMinTokens = 3;    // a piece between <s> and </s>
 constexpr int64_t kMaxTokens = 130;  // 128 pieces between <s> and </s>
 constexpr int64_t kMaxRegions = 50;
 constexpr int64_t kBoxNumbers = 5;
@@ -96,11 +97,10 @@ absl::StatusOr<Conversion> ConvertM3p(const Checkpoint& source, const ConvertOpt
   ASSIGN_OR_RETURN(*manifest->mutable_transformer(), MakeTransformer(source, options, sizes));
   const int64_t regions = options.region_count.value_or(kMaxRegions);
   // Regions and the text behind them have positions of one table.
-  const int64_t room = sizes.positions - regions;
+  const int64_t room = std::max(sizes.positions - regions, kMinTokens);
   const int64_t tokens = options.max_token_count.value_or(std::min(kMaxTokens, room));
-  RETURN_IF_ERROR(CheckCount("the number of tokens", tokens, 3, room));
-  manifest->mutable_transformer()->set_region_feature_size(static_cast<int>(feature_size));
-  manifest->mutable_transformer()->set_max_region_count(static_cast<int>(regions));
+  manifest->mutable_transformer()->set_region_feature_size(ToInt32(feature_size));
+  manifest->mutable_transformer()->set_max_region_count(ToInt32(regions));
   *manifest->mutable_tokenizer() = MakeTokenizerSpec(bundle::v1::TokenizerSpec::SENTENCEPIECE,
                                                      /*lowercase=*/false, tokens);
   if (uses.encoder) SetEmbedding(sizes.hidden, bundle::v1::EmbeddingSpec::COSINE, manifest);

@@ -41,7 +41,7 @@ absl::StatusOr<bundle::v1::TransformerSpec> PlanTrunk(const Checkpoint& source,
   // Without a width, Match is about to tell what is missing.
   if (sizes.hidden == 0) return spec;
   ASSIGN_OR_RETURN(spec, MakeTransformer(source, options, sizes));
-  spec.set_region_feature_size(static_cast<int>(feature_size));
+  spec.set_region_feature_size(ToInt32(feature_size));
   spec.set_region_layer_norm(region_norm);
   const absl::optional<double> epsilon = source.Number("img_layer_norm_eps");
   if (region_norm && epsilon.has_value() &&
@@ -61,7 +61,7 @@ void PlanHead(int64_t hidden, TensorPlan* plan, bundle::v1::ModelBundleManifest*
     return;
   }
   const int64_t width = plan->Extent("classifier.0.weight", 0);
-  manifest->mutable_cross_encoder()->set_head_hidden_size(static_cast<int>(width));
+  manifest->mutable_cross_encoder()->set_head_hidden_size(ToInt32(width));
   plan->ExpectLinear("classifier.0.", hidden, width);
   plan->ExpectLinear("classifier.2.", width, 2);
 }
@@ -117,19 +117,17 @@ absl::StatusOr<Conversion> ConvertOscar(const Checkpoint& source, const ConvertO
                source.Integer("max_seq_length").value_or(microsoft ? kOscarTokens : kMmtTokens));
   const int64_t regions =
       options.region_count.value_or(source.Integer("max_img_seq_length").value_or(kOscarRegions));
-  RETURN_IF_ERROR(CheckCount("the number of tokens", tokens, 3, 512));
-  RETURN_IF_ERROR(CheckCount("the number of regions", regions, 1, 1024));
   *manifest->mutable_tokenizer() =
       MakeTokenizerSpec(bundle::v1::TokenizerSpec::WORDPIECE, /*lowercase=*/true,
                         options.max_token_count.value_or(tokens));
-  manifest->mutable_transformer()->set_max_region_count(static_cast<int>(regions));
+  manifest->mutable_transformer()->set_max_region_count(ToInt32(regions));
   if (uses.encoder) {
     SetEmbedding(sizes.hidden, bundle::v1::EmbeddingSpec::COSINE, manifest);
   }
   // Retrieve Fast, Rerank Smart reads no tags.
   if (uses.cross_encoder && (microsoft || options.tag_token_count.has_value())) {
     manifest->mutable_tags()->set_max_token_count(
-        static_cast<int>(options.tag_token_count.value_or(tokens)));
+        ToInt32(options.tag_token_count.value_or(tokens)));
     manifest->mutable_tags()->set_token_type(kTagType);
   }
   return result;
@@ -159,21 +157,15 @@ absl::StatusOr<Conversion> ConvertVlDeformer(const Checkpoint& source,
   // The released code pads the tags like the texts.
   const int64_t tags =
       options.tag_token_count.value_or(source.Integer("max_tag_length").value_or(text));
-  RETURN_IF_ERROR(
-      CheckCount("the length of texts", text, 3, std::min<int64_t>(512, sizes.positions)));
-  RETURN_IF_ERROR(
-      CheckCount("the length of tags", tags, 3, std::min<int64_t>(512, sizes.positions)));
-  RETURN_IF_ERROR(CheckCount("the number of regions", regions, 1, 1024));
-  manifest->mutable_transformer()->set_max_region_count(static_cast<int>(regions));
+  manifest->mutable_transformer()->set_max_region_count(ToInt32(regions));
   *manifest->mutable_tokenizer() =
       MakeTokenizerSpec(bundle::v1::TokenizerSpec::WORDPIECE, /*lowercase=*/true, text);
-  manifest->mutable_fixed_lengths()->set_text_length(static_cast<int>(text));
-  manifest->mutable_fixed_lengths()->set_tag_length(static_cast<int>(tags));
-  manifest->mutable_fixed_lengths()->set_region_count(static_cast<int>(regions));
-  const int64_t padding = options.tag_padding_type.value_or(0);
-  RETURN_IF_ERROR(CheckCount("the segment of padded tags", padding, 0, 1));
-  manifest->mutable_fixed_lengths()->set_tag_padding_type(static_cast<int>(padding));
-  manifest->mutable_tags()->set_max_token_count(static_cast<int>(tags));
+  manifest->mutable_fixed_lengths()->set_text_length(ToInt32(text));
+  manifest->mutable_fixed_lengths()->set_tag_length(ToInt32(tags));
+  manifest->mutable_fixed_lengths()->set_region_count(ToInt32(regions));
+  manifest->mutable_fixed_lengths()->set_tag_padding_type(
+      ToInt32(options.tag_padding_type.value_or(0)));
+  manifest->mutable_tags()->set_max_token_count(ToInt32(tags));
   manifest->mutable_tags()->set_token_type(kTagType);
   SetEmbedding(sizes.hidden, bundle::v1::EmbeddingSpec::COSINE, manifest);
   return result;

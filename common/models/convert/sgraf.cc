@@ -118,9 +118,9 @@ absl::Status SetEmde(const TensorPlan& plan, const Checkpoint& source,
                      2 * sketch, " cannot have ", *cells, " cells a partition; give --cells"));
   }
   bundle::v1::EmdeSpec* emde = result->manifest.mutable_sgraf()->mutable_emde();
-  emde->set_partition_count(static_cast<int>(sketch / *cells));
-  emde->set_cell_count(static_cast<int>(*cells));
-  emde->set_cell_size(static_cast<int>(coded / sketch));
+  emde->set_partition_count(ToInt32(sketch / *cells));
+  emde->set_cell_count(ToInt32(*cells));
+  emde->set_cell_size(ToInt32(coded / sketch));
   return absl::OkStatus();
 }
 
@@ -145,18 +145,18 @@ absl::StatusOr<Conversion> ConvertSgraf(const Checkpoint& source, const ConvertO
   bundle::v1::ModelBundleManifest* manifest = &result.manifest;
   bundle::v1::SgrafSpec* spec = manifest->mutable_sgraf();
   spec->set_module(sizes.saf ? bundle::v1::SgrafSpec::SAF : bundle::v1::SgrafSpec::SGR);
-  spec->set_vocabulary_size(static_cast<int>(sizes.vocabulary));
-  spec->set_word_size(static_cast<int>(sizes.word));
-  spec->set_embedding_size(static_cast<int>(sizes.embedding));
-  spec->set_similarity_size(static_cast<int>(sizes.similarity));
-  spec->set_region_feature_size(static_cast<int>(sizes.features));
-  spec->set_region_count(static_cast<int>(sizes.regions));
-  if (!sizes.saf) spec->set_step_count(static_cast<int>(sizes.steps));
+  spec->set_vocabulary_size(ToInt32(sizes.vocabulary));
+  spec->set_word_size(ToInt32(sizes.word));
+  spec->set_embedding_size(ToInt32(sizes.embedding));
+  spec->set_similarity_size(ToInt32(sizes.similarity));
+  spec->set_region_feature_size(ToInt32(sizes.features));
+  spec->set_region_count(ToInt32(sizes.regions));
+  if (!sizes.saf) spec->set_step_count(ToInt32(sizes.steps));
   if (sizes.emde) RETURN_IF_ERROR(SetEmde(plan, source, options, &result));
-  RETURN_IF_ERROR(CheckCount("the number of regions", sizes.regions, 1, 1024));
-  if (options.region_count.has_value()) {
-    RETURN_IF_ERROR(
-        CheckCount("the number of regions", *options.region_count, sizes.regions, sizes.regions));
+  if (options.region_count.value_or(sizes.regions) != sizes.regions) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--regions says ", *options.region_count, ", but the batch norm over regions ",
+                     "has ", sizes.regions, " channels: the model reads just as many"));
   }
   *manifest->mutable_tokenizer() =
       MakeTokenizerSpec(bundle::v1::TokenizerSpec::WORD_LIST, /*lowercase=*/false,

@@ -106,8 +106,8 @@ absl::StatusOr<Conversion> ConvertUniter(const Checkpoint& source, const Convert
 
   ASSIGN_OR_RETURN(*result.manifest.mutable_transformer(), MakeTransformer(source, options, sizes));
   bundle::v1::TransformerSpec* transformer = result.manifest.mutable_transformer();
-  transformer->set_region_feature_size(static_cast<int>(feature_size));
-  transformer->set_max_region_count(static_cast<int>(options.region_count.value_or(kMaxRegions)));
+  transformer->set_region_feature_size(ToInt32(feature_size));
+  transformer->set_max_region_count(ToInt32(options.region_count.value_or(kMaxRegions)));
   *result.manifest.mutable_tokenizer() =
       MakeTokenizerSpec(bundle::v1::TokenizerSpec::WORDPIECE, /*lowercase=*/false,
                         options.max_token_count.value_or(std::min(kMaxTokens, sizes.positions)));

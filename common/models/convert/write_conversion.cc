@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/float16.h"
 #include "common/base/status_macros.h"
@@ -101,6 +102,18 @@ absl::Status ConvertPiece(const std::string& name, const TensorView& tensor, Ten
   return absl::OkStatus();
 }
 
+// What a batch norm divides by the root of.
+absl::Status CheckVariances(const std::string& name, const TensorView& tensor) {
+  const size_t count = tensor.bytes.size() / TensorDtypeSize(tensor.dtype);
+  for (size_t i = 0; i < count; ++i) {
+    const double variance = Element(tensor, i);
+    if (!(variance < 0)) continue;  // NaN is told of with all other tensors
+    return absl::InvalidArgumentError(absl::StrCat("tensor ", name, " holds the variance ",
+                                                   variance, ", and variances are not negative"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status WriteTensor(const std::string& name, const TensorView& tensor, TensorDtype stored,
                          const ByteSink& sink) {
   const size_t count = tensor.bytes.size() / TensorDtypeSize(tensor.dtype);
@@ -127,6 +140,7 @@ absl::Status WriteWeights(const NamedTensors& tensors, bool half, const ByteSink
   for (auto& [name, view] : stored) view.dtype = StoredAs(view.dtype, half);
   RETURN_IF_ERROR(sink(SafetensorsHeader(stored)));
   for (const auto& [name, view] : tensors) {
+    if (absl::EndsWith(name, "running_var")) RETURN_IF_ERROR(CheckVariances(name, view));
     RETURN_IF_ERROR(WriteTensor(name, view, stored.at(name).dtype, sink));
   }
   return absl::OkStatus();

@@ -6,8 +6,8 @@
 
 #include "absl/strings/match.h"
 #include "catch2/catch.hpp"
+#include "common/models/family_manifests.h"
 #include "common/models/feature_tensors.h"
-#include "common/models/oscar_manifest.h"
 #include "common/models/region_input.h"
 #include "tests/common/models/tiny_model.h"
 
@@ -205,7 +205,7 @@ TEST_CASE("regions that contradict themselves or the model are refused") {
 TEST_CASE("a manifest's problems are told all at once") {
   bundle::v1::ModelBundleManifest manifest = TinyManifest();
   manifest.mutable_transformer()->set_vocabulary_size(36);
-  REQUIRE(CheckOscarManifest(manifest).ok());
+  REQUIRE(CheckManifest(manifest).ok());
   manifest.mutable_tokenizer()->set_max_token_count(13);
   manifest.mutable_transformer()->set_head_count(3);
   manifest.mutable_transformer()->set_layer_count(1000);
@@ -218,7 +218,7 @@ TEST_CASE("a manifest's problems are told all at once") {
   manifest.mutable_grid_extractor()->set_image_size(25);
   manifest.mutable_grid_extractor()->mutable_mean()->RemoveLast();
   manifest.mutable_grid_extractor()->set_standard_deviation(1, 0);
-  const absl::Status status = CheckOscarManifest(manifest);
+  const absl::Status status = CheckManifest(manifest);
   REQUIRE(absl::IsInvalidArgument(status));
   for (const char* word :
        {"max_token_count is 13", "head_count 3", "layer_count is 1000", "layer_norm_epsilon",
@@ -233,9 +233,9 @@ TEST_CASE("a model that would do nothing is refused") {
   bundle::v1::ModelBundleManifest manifest = TinyManifest();
   manifest.mutable_transformer()->set_vocabulary_size(36);
   manifest.clear_embedding();
-  REQUIRE(CheckOscarManifest(manifest).ok());
+  REQUIRE(CheckManifest(manifest).ok());
   manifest.clear_cross_encoder();
-  REQUIRE(absl::IsInvalidArgument(CheckOscarManifest(manifest)));
+  REQUIRE(absl::IsInvalidArgument(CheckManifest(manifest)));
 }
 
 }  // namespace

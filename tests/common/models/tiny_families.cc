@@ -12,6 +12,7 @@
 #include "common/models/init_model.h"
 #include "nlohmann/json.hpp"
 #include "tests/common/models/tiny_model.h"
+#include "tests/common/models/tiny_scripts.h"
 #include "tests/support/sentencepiece_model.h"
 #include "tests/support/temp_dir.h"
 
@@ -122,6 +123,16 @@ TinyFamily Sgraf(const std::string& name, bundle::v1::SgrafSpec::Module module, 
 
 }  // namespace
 
+TinyFamily TinyOscar() {
+  TinyFamily family{"oscar", Manifest("oscar", TokenizerSpec::WORDPIECE), WordPieces(), 0, false};
+  AddTransformer(16, &family.manifest);
+  AddEmbedding(16, EmbeddingSpec::COSINE, &family.manifest);
+  AddCrossEncoder("softmax_match", &family.manifest);
+  family.manifest.mutable_tags()->set_max_token_count(16);
+  family.manifest.mutable_tags()->set_token_type(1);
+  return family;
+}
+
 TinyFamily TinyUniter() {
   TinyFamily family{"uniter", Manifest("uniter", TokenizerSpec::WORDPIECE), WordPieces(), 0, false};
   AddTransformer(10, &family.manifest);
@@ -184,12 +195,40 @@ TinyFamily TinyTemde() {
   return Sgraf("saf with T-EMDE", bundle::v1::SgrafSpec::SAF, /*emde=*/true);
 }
 
+TinyFamily TinyTorchScript() {
+  const TinyScripts scripts;
+  return {"torchscript", scripts.manifest, scripts.vocabulary, 0, false};
+}
+
+TinyFamily TinyEnsemble() {
+  TinyFamily family;
+  family.name = "ensemble";
+  family.manifest.set_family("ensemble");
+  AddCrossEncoder("sigmoid", &family.manifest);
+  for (const TinyFamily& member : {TinySaf(), TinySgr()}) {
+    *family.manifest.add_members() = member.manifest;
+    family.region_count = member.region_count;
+    family.region_order_matters = member.region_order_matters;
+  }
+  return family;
+}
+
 std::vector<TinyFamily> TinyFamilies() {
-  return {TinyUniter(), TinyLightningDot(), TinySceneText(), TinyVlDeformer(),
-          TinyM3p(),    TinySaf(),          TinySgr(),       TinyTemde()};
+  return {TinyOscar(),      TinyUniter(),      TinyLightningDot(), TinySceneText(),
+          TinyVlDeformer(), TinyM3p(),         TinySaf(),          TinySgr(),
+          TinyTemde(),      TinyTorchScript(), TinyEnsemble()};
 }
 
 ModelBundle MakeTinyBundle(const std::string& store, const TinyFamily& family, uint64_t seed) {
+  if (family.manifest.family() == "torchscript") {
+    TinyScripts scripts;
+    scripts.manifest = family.manifest;
+    return OrThrow(scripts.Bundle(store));
+  }
+  if (family.manifest.family() == "ensemble") {
+    return MakeEnsemble(
+        store, {MakeTinyBundle(store, TinySaf(), seed), MakeTinyBundle(store, TinySgr(), seed)});
+  }
   InitOptions options;
   options.seed = seed;
   options.dtype = WeightDtype::kFloat32;

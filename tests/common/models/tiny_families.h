@@ -12,7 +12,7 @@
 
 namespace sightline {
 
-// How to make one: for InitModel.
+// How to make one: for MakeTinyBundle.
 struct TinyFamily {
   std::string name;  // for people
   bundle::v1::ModelBundleManifest manifest;
@@ -23,6 +23,8 @@ struct TinyFamily {
   bool region_order_matters = false;
 };
 
+// Bi-encoder and cross-encoder, with tags.
+TinyFamily TinyOscar();
 TinyFamily TinyUniter();
 TinyFamily TinyLightningDot();
 // With projections to 12 numbers, and the text in pictures.
@@ -34,12 +36,16 @@ TinyFamily TinySaf();
 TinyFamily TinySgr();
 // SAF with T-EMDE in the place of the global node.
 TinyFamily TinyTemde();
+// What tiny_scripts.h makes.
+TinyFamily TinyTorchScript();
+// Of a SAF and an SGR.
+TinyFamily TinyEnsemble();
 
-// All of these.
+// All of these: every family of the registry.
 std::vector<TinyFamily> TinyFamilies();
 
-// Below `store`, weights in float32, larger than InitModel's so that results differ clearly.
-// Throws if it cannot.
+// Below `store`, weights in float32, larger than InitModel's so that results differ clearly;
+// scripts have the weights that they have.  Throws if it cannot.
 ModelBundle MakeTinyBundle(const std::string& store, const TinyFamily& family, uint64_t seed = 1);
 
 // An ensemble of bundles that lie in `store`.

@@ -310,6 +310,10 @@ TEST_CASE("a VLDeformer needs the lengths that it pads to") {
   REQUIRE(told->manifest.fixed_lengths().text_length() == 12);
   REQUIRE(told->manifest.fixed_lengths().tag_length() == 7);
   REQUIRE(told->manifest.fixed_lengths().region_count() == 9);
+  REQUIRE(told->warnings.size() == 1);
+  REQUIRE(StrContains(told->warnings[0], "--family oscar"));
+  golden.family = "vldeformer";
+  REQUIRE(ConvertCheckpoint(golden)->warnings.empty());
 }
 
 TEST_CASE("an M3P's blocks get BERT's names") {
@@ -430,7 +434,7 @@ TEST_CASE("heads are told by the config, an option, or a width of 64 for each") 
   place.options.head_count = 6;
   REQUIRE(place.MustConvert().manifest.transformer().head_count() == 6);
   place.options.head_count = 5;
-  REQUIRE(StrContains(place.Refusal(), "5 heads"));
+  REQUIRE(StrContains(place.Refusal(), "no multiple of head_count 5"));
   REQUIRE(WriteFileAtomically(place.dir.File("config.json"), "[]").ok());
   REQUIRE(StrContains(place.Refusal(), "config.json"));
   REQUIRE(WriteFileAtomically(place.dir.File("config.json"), "{\"hidden_act\": \"relu\"}").ok());

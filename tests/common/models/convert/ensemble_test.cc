@@ -7,6 +7,7 @@
 #include "common/base/files.h"
 #include "common/models/model.h"
 #include "tests/common/models/convert/checkpoints.h"
+#include "tests/common/models/tiny_scripts.h"
 
 namespace sightline {
 namespace {
@@ -58,6 +59,27 @@ TEST_CASE("a joint model is a member as the cross-encoder that it is") {
   REQUIRE(LoadModel(*ensemble, {}).ok());
 }
 
+TEST_CASE("a script is a member without the modules that embed") {
+  TempDir store;
+  TinyScripts scripts;
+  scripts.manifest.mutable_torch_script()->clear_region_extractor();
+  scripts.manifest.mutable_torch_script()->clear_pixels();
+  std::vector<std::string> ids;
+  for (const char* description : {"one", "another"}) {
+    scripts.manifest.set_description(description);
+    const auto bundle = scripts.Bundle(store.path());
+    REQUIRE(bundle.ok());
+    ids.push_back(bundle->id);
+  }
+  const auto ensemble = MakeEnsemble(store.path(), ids, store.path(), "");
+  INFO(ensemble.status());
+  REQUIRE(ensemble.ok());
+  REQUIRE(ensemble->manifest.files_size() == 4);
+  REQUIRE(FileExists(ensemble->FilePath("members/1/cross.pt")));
+  REQUIRE(FileExists(ensemble->FilePath("members/1/merges.txt")));
+  REQUIRE(LoadModel(*ensemble, {}).ok());
+}
+
 TEST_CASE("what has no mean is no ensemble") {
   TempDir store;
   const std::string saf = Member(store, "saf", 60);
@@ -76,6 +98,8 @@ TEST_CASE("what has no mean is no ensemble") {
   REQUIRE(absl::StrContains(error_of({encoder, saf}), "no cross-encoder"));
   REQUIRE(absl::StrContains(error_of({saf, ensemble->id}), "ensemble itself"));
   REQUIRE(absl::StrContains(error_of({saf, std::string(64, 'a')}), std::string(64, 'a')));
+  const std::string wide = Member(store, "oscar", 150);
+  REQUIRE(absl::StrContains(error_of({saf, wide}), "different widths: 40, 64 or 70"));
 }
 
 }  // namespace

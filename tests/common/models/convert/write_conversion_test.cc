@@ -146,6 +146,18 @@ TEST_CASE("numbers that are not finite or do not fit are refused by the tensor's
   REQUIRE(ListFilesBelow(dir.path())->empty());
 }
 
+TEST_CASE("a negative variance is refused by the tensor's name") {
+  Workplace place("saf", 60);
+  MutableCheckpoint checkpoint("saf");
+  checkpoint.Add("sim_enc.SAF_module.bn.running_var", {1}, -0.5f);
+  checkpoint.SavePickle(place.options.checkpoint);
+  const absl::Status status =
+      WriteConversion(place.dir.File("store"), place.MustConvert(), {}).status();
+  REQUIRE(absl::IsInvalidArgument(status));
+  REQUIRE(absl::StrContains(status.message(), "sim_enc.SAF_module.bn.running_var"));
+  REQUIRE(absl::StrContains(status.message(), "-0.5, and variances are not negative"));
+}
+
 TEST_CASE("half the precision is half the file") {
   Workplace place("uniter_small", 120);
   place.options.checkpoint = GoldenFolder("uniter_small") + "/weights.pt";
