@@ -181,12 +181,14 @@ absl::Status TorchPickle::Parse(absl::string_view bytes) {
   if (order != nullptr) RETURN_IF_ERROR(CheckByteOrder(*order));
   const ZipMember* const pickle = archive.Find(absl::StrCat(root, kPickleMember));
   ASSIGN_OR_RETURN(const absl::string_view program, pickle->Stored());
+  RETURN_IF_ERROR(pickle->CheckStored());
   ASSIGN_OR_RETURN(pickle_, Pickle::Parse(program));
   const std::string folder = root + "/data/";
   for (const ZipMember& member : archive.members()) {
     absl::string_view key = member.name;
     if (!absl::ConsumePrefix(&key, folder)) continue;
-    ASSIGN_OR_RETURN(storages_[std::string(key)], member.Stored());
+    RETURN_IF_ERROR(member.Stored().status());
+    storages_[std::string(key)].member = member;
   }
   copy_budget_ = bytes.size();
   return absl::OkStatus();
@@ -197,7 +199,7 @@ bool TorchPickle::IsTensor(const PickleValue& value) {
 }
 
 // ('storage', torch.FloatStorage, key, location, number of elements)
-absl::StatusOr<TorchPickle::Storage> TorchPickle::FindStorage(const PickleValue& reference) const {
+absl::StatusOr<TorchPickle::Storage> TorchPickle::FindStorage(const PickleValue& reference) {
   if (reference.kind != Kind::kPersistent || reference.items[0]->items.size() != 5) {
     return Broken("a tensor without a storage");
   }
@@ -219,13 +221,18 @@ absl::StatusOr<TorchPickle::Storage> TorchPickle::FindStorage(const PickleValue&
   if (found == storages_.end()) {
     return Broken(absl::StrCat("storage ", Shown(id[2]->text), " is missing"));
   }
-  storage.bytes = found->second;
+  StoredTensors& stored = found->second;
+  storage.bytes = stored.member.raw;
   int64_t length;
   if (__builtin_mul_overflow(id[4]->integer, static_cast<int64_t>(TensorDtypeSize(storage.dtype)),
                              &length) ||
       length != static_cast<int64_t>(storage.bytes.size())) {
     return Broken(absl::StrCat("storage ", Shown(id[2]->text), " has ", storage.bytes.size(),
                                " bytes, which are not ", id[4]->integer, " numbers"));
+  }
+  if (!stored.checked) {
+    RETURN_IF_ERROR(stored.member.CheckStored());
+    stored.checked = true;
   }
   return storage;
 }

@@ -21,6 +21,7 @@
 #include "common/base/files.h"
 #include "common/bundle/pickle.h"
 #include "common/bundle/safetensors.h"
+#include "common/bundle/zip_archive.h"
 
 namespace sightline {
 
@@ -43,7 +44,8 @@ class TorchPickle {
   // or, if its elements do not lie in order there, in a copy that this object owns; of all
   // copies together there are at most as many bytes as the file has.
   //
-  // DataLoss: a storage that is missing or has another length, a shape that does not fit
+  // DataLoss: a storage that is missing, damaged (its checksum is compared before its first
+  // tensor is given) or of another length, a shape that does not fit
   // it, more elements than the storage has.  InvalidArgument: no tensor, or one of a kind
   // that is not read (quantised, sparse, complex).
   absl::StatusOr<TensorView> ReadTensor(const PickleValue& value);
@@ -56,13 +58,18 @@ class TorchPickle {
     TensorDtype dtype = TensorDtype::kF32;
     absl::string_view bytes;
   };
-  absl::StatusOr<Storage> FindStorage(const PickleValue& reference) const;
+  // A member with the numbers of tensors.
+  struct StoredTensors {
+    ZipMember member;
+    bool checked = false;  // against its checksum
+  };
+  absl::StatusOr<Storage> FindStorage(const PickleValue& reference);
   absl::StatusOr<absl::string_view> Gather(const TensorView& tensor,
                                            const std::vector<int64_t>& strides, int64_t offset,
                                            absl::string_view storage);
 
   std::unique_ptr<MappedFile> file_;
-  std::map<std::string, absl::string_view> storages_;  // by key
+  std::map<std::string, StoredTensors> storages_;  // by key
   Pickle pickle_;
   std::list<std::string> copies_;
   size_t copy_budget_ = 0;  // bytes

@@ -228,6 +228,12 @@ absl::StatusOr<ZipMember> TakeMember(absl::string_view bytes, absl::string_view&
   return member;
 }
 
+absl::Status CheckChecksum(const ZipMember& member, absl::string_view content) {
+  const auto* const bytes = reinterpret_cast<const Bytef*>(content.data());
+  if (crc32_z(0, bytes, content.size()) == member.crc32) return absl::OkStatus();
+  return BrokenMember(member.name, "does not match its CRC-32");
+}
+
 // What zlib is told of `begin` to `end`: its counts have 32 bits.
 uInt NextPiece(const Bytef* begin, const Bytef* end) {
   return static_cast<uInt>(std::min<ptrdiff_t>(end - begin, std::numeric_limits<uInt>::max()));
@@ -270,6 +276,10 @@ absl::StatusOr<absl::string_view> ZipMember::Stored() const {
       name, "is compressed, and is used in place; pack the archive again without that (zip -0)"));
 }
 
+absl::Status ZipMember::CheckStored() const {
+  return CheckChecksum(*this, raw);
+}
+
 absl::StatusOr<std::string> ZipMember::Read(int64_t max_bytes) const {
   if (byte_count > max_bytes) {
     return absl::ResourceExhaustedError(
@@ -281,9 +291,7 @@ absl::StatusOr<std::string> ZipMember::Read(int64_t max_bytes) const {
   } else {
     content = std::string(raw);
   }
-  if (crc32_z(0, reinterpret_cast<const Bytef*>(content.data()), content.size()) != crc32) {
-    return BrokenMember(name, "does not match its CRC-32");
-  }
+  RETURN_IF_ERROR(CheckChecksum(*this, content));
   return content;
 }
 

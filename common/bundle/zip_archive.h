@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
@@ -28,9 +29,12 @@ struct ZipMember {
   int64_t byte_count = 0;  // of the content, as the archive says
   uint32_t crc32 = 0;      // the same
 
-  // The content in place.  No checksum is compared: that would read all of an archive of
-  // gigabytes before its first use.  FailedPrecondition if it is deflated.
+  // The content in place.  FailedPrecondition if it is deflated.  No checksum is compared,
+  // which would read all of it: CheckStored does, when it is about to be read anyway.
   absl::StatusOr<absl::string_view> Stored() const;
+
+  // DataLoss unless `raw`, which is stored, has the archive's checksum.
+  absl::Status CheckStored() const;
 
   // A copy of the content, its checksum compared.  Takes no more memory than the content,
   // which is at most 1040 times as long as `raw`.  ResourceExhausted: longer than
