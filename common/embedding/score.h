@@ -30,6 +30,12 @@ absl::StatusOr<ScoreKind> ParseScoreKind(absl::string_view name);
 // round to 1, so break such ties by the raw score.  NaN stays NaN.
 float ToProbability(ScoreKind kind, float raw);
 
+// What a cross-encoder says of a pair.
+struct RerankScore {
+  float raw = 0;
+  float probability = 0;  // ToProbability of it
+};
+
 // How the reranked block is ordered.
 enum class CombinationKind {
   kReplace,        // by the cross-encoder alone

@@ -25,11 +25,11 @@ int LargestDepth(absl::Span<const Method> methods) {
 // What a search with this method would have answered.
 std::vector<Hit> RankBy(const Method& method, int list_length,
                         absl::Span<const Candidate> candidates,
-                        absl::Span<const absl::optional<float>> probability) {
+                        absl::Span<const absl::optional<RerankScore>> scores) {
   const auto retrieved = static_cast<size_t>(std::max(list_length, method.depth));
   const absl::Span<const Candidate> own = candidates.subspan(0, retrieved);
   std::vector<Hit> hits =
-      OrderHits({own.begin(), own.end()}, probability.subspan(0, method.depth), method.combination);
+      OrderHits({own.begin(), own.end()}, scores.subspan(0, method.depth), method.combination);
   if (hits.size() > static_cast<size_t>(list_length)) hits.resize(list_length);
   return hits;
 }
@@ -42,11 +42,11 @@ absl::StatusOr<Rankings> StoreRanker::Rank(const RankRequest& request, const Cal
   ASSIGN_OR_RETURN(const Candidates candidates,
                    store_.target(request.direction)
                        .Search(embeddings, std::max(request.list_length, depth), call));
-  ASSIGN_OR_RETURN(const Probabilities probabilities, Score(request, candidates, depth, call));
+  ASSIGN_OR_RETURN(const Scores scores, Score(request, candidates, depth, call));
   Rankings rankings(request.queries.size());
   for (size_t q = 0; q < request.queries.size(); ++q) {
     for (const Method& method : request.methods) {
-      rankings[q].push_back(RankBy(method, request.list_length, candidates[q], probabilities[q]));
+      rankings[q].push_back(RankBy(method, request.list_length, candidates[q], scores[q]));
     }
   }
   return rankings;
@@ -102,12 +102,11 @@ absl::StatusOr<std::vector<ItemFeatures>> StoreRanker::QueryFeatures(
   return features;
 }
 
-absl::StatusOr<StoreRanker::Probabilities> StoreRanker::Score(const RankRequest& request,
-                                                              const Candidates& candidates,
-                                                              int depth,
-                                                              const CallContext& call) const {
-  Probabilities probabilities(candidates.size());
-  if (depth == 0) return probabilities;
+absl::StatusOr<StoreRanker::Scores> StoreRanker::Score(const RankRequest& request,
+                                                       const Candidates& candidates, int depth,
+                                                       const CallContext& call) const {
+  Scores scores(candidates.size());
+  if (depth == 0) return scores;
   const StoredIndex& target = store_.target(request.direction);
   const Model* const model = store_.reranker(request.direction).model.get();
   if (model == nullptr) {
@@ -133,10 +132,11 @@ absl::StatusOr<StoreRanker::Probabilities> StoreRanker::Score(const RankRequest&
   size_t next = 0;
   for (size_t q = 0; q < candidates.size(); ++q) {
     for (size_t i = 0; i < items[q].size(); ++i) {
-      probabilities[q].emplace_back(ToProbability(kind, raw[next++]));
+      scores[q].emplace_back(RerankScore{raw[next], ToProbability(kind, raw[next])});
+      ++next;
     }
   }
-  return probabilities;
+  return scores;
 }
 
 }  // namespace sightline

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/embedding/candidate.h"
+#include "common/embedding/score.h"
 #include "common/evaluation/evaluation_store.h"
 #include "common/evaluation/ranker.h"
 
@@ -30,14 +31,14 @@ class StoreRanker : public Ranker {
  private:
   // One list for each query.
   using Candidates = std::vector<std::vector<Candidate>>;
-  using Probabilities = std::vector<std::vector<absl::optional<float>>>;
+  using Scores = std::vector<std::vector<absl::optional<RerankScore>>>;
 
   absl::StatusOr<std::vector<Candidate>> FindImages(const RankRequest& request) const;
   absl::StatusOr<EmbeddingMatrix> Embed(const RankRequest& request, const CallContext& call) const;
   absl::StatusOr<std::vector<ItemFeatures>> QueryFeatures(const RankRequest& request) const;
   // Of the first `depth` candidates of each query.
-  absl::StatusOr<Probabilities> Score(const RankRequest& request, const Candidates& candidates,
-                                      int depth, const CallContext& call) const;
+  absl::StatusOr<Scores> Score(const RankRequest& request, const Candidates& candidates, int depth,
+                               const CallContext& call) const;
 
   const EvaluationStore& store_;
 };

@@ -35,7 +35,7 @@ void Conclude(const std::vector<SliceResult>& slices, BlockScores& scores) {
   if (not_sent) scores.degraded.push_back(DegradedReason::kDepthReduced);
   if (failed) scores.degraded.push_back(DegradedReason::kRerankerFailed);
   if (late) scores.degraded.push_back(DegradedReason::kRerankerLate);
-  if (static_cast<size_t>(scores.scored) == scores.probability.size()) {
+  if (static_cast<size_t>(scores.scored) == scores.pairs.size()) {
     scores.outcome = RerankOutcome::kComplete;
   } else {
     scores.outcome = scores.scored > 0 ? RerankOutcome::kPartial : RerankOutcome::kFailed;
@@ -68,12 +68,13 @@ BlockScores ScoreBlock(RerankerClient& reranker, const BlockQuery& query,
       RerankSlices(reranker, slice_count, options.rerank_parallelism, make, call, deadline);
 
   BlockScores scores;
-  scores.probability.resize(size);
+  scores.pairs.resize(size);
   for (int slice = 0; slice < slice_count; ++slice) {
     const RerankResponse& response = slices[slice].response;  // empty unless scored
     for (size_t i = 0; i < response.scores.size(); ++i) {
-      scores.probability[static_cast<size_t>(slice) * slice_size + i] =
-          ToProbability(response.score_kind, response.scores[i]);
+      const float raw = response.scores[i];
+      scores.pairs[static_cast<size_t>(slice) * slice_size + i] =
+          RerankScore{raw, ToProbability(response.score_kind, raw)};
       ++scores.scored;
     }
   }
@@ -82,31 +83,38 @@ BlockScores ScoreBlock(RerankerClient& reranker, const BlockQuery& query,
 }
 
 std::vector<Hit> OrderHits(std::vector<Candidate> candidates,
-                           absl::Span<const absl::optional<float>> probability,
+                           absl::Span<const absl::optional<RerankScore>> scores,
                            const Combination& combination) {
-  std::vector<Hit> block;
+  struct Scored {
+    Hit hit;
+    float raw;
+  };
+  std::vector<Scored> block;
   std::vector<Hit> tail;
-  std::vector<float> retrieval_scores;
-  std::vector<float> rerank_scores;
+  std::vector<float> retrieval, probability;
   for (size_t i = 0; i < candidates.size(); ++i) {
     Hit hit = ToHit(std::move(candidates[i]));
-    if (i >= probability.size() || !probability[i].has_value()) {
+    if (i >= scores.size() || !scores[i].has_value()) {
       tail.push_back(std::move(hit));
       continue;
     }
     hit.stage = HitStage::kReranked;
-    hit.rerank_score = *probability[i];
-    retrieval_scores.push_back(hit.retrieval_score);
-    rerank_scores.push_back(*probability[i]);
-    block.push_back(std::move(hit));
+    hit.rerank_score = scores[i]->probability;
+    retrieval.push_back(hit.retrieval_score);
+    probability.push_back(scores[i]->probability);
+    block.push_back({std::move(hit), scores[i]->raw});
   }
-  const std::vector<float> combined = Combine(combination, retrieval_scores, rerank_scores);
-  for (size_t i = 0; i < block.size(); ++i) block[i].score = combined[i];
-  std::sort(block.begin(), block.end(), [](const Hit& a, const Hit& b) {
-    return a.score != b.score ? a.score > b.score : a.item_id < b.item_id;
+  const std::vector<float> combined = Combine(combination, retrieval, probability);
+  for (size_t i = 0; i < block.size(); ++i) block[i].hit.score = combined[i];
+  std::sort(block.begin(), block.end(), [](const Scored& a, const Scored& b) {
+    if (a.hit.score != b.hit.score) return a.hit.score > b.hit.score;
+    return a.raw != b.raw ? a.raw > b.raw : a.hit.item_id < b.hit.item_id;
   });
-  std::move(tail.begin(), tail.end(), std::back_inserter(block));
-  return block;
+  std::vector<Hit> hits;
+  hits.reserve(candidates.size());
+  for (Scored& scored : block) hits.push_back(std::move(scored.hit));
+  std::move(tail.begin(), tail.end(), std::back_inserter(hits));
+  return hits;
 }
 
 }  // namespace sightline

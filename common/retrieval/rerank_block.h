@@ -25,8 +25,8 @@ struct BlockQuery {
 };
 
 struct BlockScores {
-  // For each candidate the cross-encoder's score in [0, 1], if there is one.
-  std::vector<absl::optional<float>> probability;
+  // For each candidate the cross-encoder's score, if there is one.
+  std::vector<absl::optional<RerankScore>> pairs;
   int scored = 0;
   RerankOutcome outcome = RerankOutcome::kFailed;
   std::vector<DegradedReason> degraded;
@@ -39,11 +39,12 @@ BlockScores ScoreBlock(RerankerClient& reranker, const BlockQuery& query,
                        absl::Span<const Candidate> candidates, const RetrieverOptions& options,
                        const CallContext& call, absl::Time deadline);
 
-// All candidates as hits: those with a score first, by their combined score and then
+// All candidates as hits: those with a score first, by their combined score, then the
+// cross-encoder's raw one (probabilities near 1 are equal where raw scores are not), then
 // their id; after them the others in the order they have.  `candidates` are consumed;
-// `probability` belongs to the first of them and may be shorter.
+// `scores` belong to the first of them and may be fewer.
 std::vector<Hit> OrderHits(std::vector<Candidate> candidates,
-                           absl::Span<const absl::optional<float>> probability,
+                           absl::Span<const absl::optional<RerankScore>> scores,
                            const Combination& combination);
 
 }  // namespace sightline

@@ -253,11 +253,12 @@ absl::StatusOr<std::vector<Candidate>> Retrieve(const SearchRequest& request,
 }
 
 // Scores the first `plan.depth` candidates as far as time allows.
-std::vector<absl::optional<float>> Rerank(const SearchRequest& request, const SearchPlan& plan,
-                                          ResolvedQuery query,
-                                          absl::Span<const Candidate> candidates,
-                                          const Backends& backends, const RetrieverOptions& options,
-                                          const CallContext& call, SearchResult& result) {
+std::vector<absl::optional<RerankScore>> Rerank(const SearchRequest& request,
+                                                const SearchPlan& plan, ResolvedQuery query,
+                                                absl::Span<const Candidate> candidates,
+                                                const Backends& backends,
+                                                const RetrieverOptions& options,
+                                                const CallContext& call, SearchResult& result) {
   const BlockQuery block{plan.target.ref(), std::move(query.side), plan.query == Modality::kText,
                          request.reranker};
   BlockScores scores = ScoreBlock(*backends.reranker, block, candidates.subspan(0, plan.depth),
@@ -266,7 +267,7 @@ std::vector<absl::optional<float>> Rerank(const SearchRequest& request, const Se
   result.achieved_depth = scores.scored;
   std::move(scores.degraded.begin(), scores.degraded.end(), std::back_inserter(result.degraded));
   std::move(scores.failures.begin(), scores.failures.end(), std::back_inserter(result.failures));
-  return std::move(scores.probability);
+  return std::move(scores.pairs);
 }
 
 // Cuts the page out of the whole list, and makes the token of the next one if there can be
@@ -362,12 +363,12 @@ absl::StatusOr<SearchResult> Retriever::Search(const SearchRequest& request,
                    Retrieve(request, plan, query->embedding, search_by, call, result));
   result.times.search = timer.Lap();
 
-  std::vector<absl::optional<float>> probability;
+  std::vector<absl::optional<RerankScore>> scores;
   if (plan.rerank) {
-    probability =
+    scores =
         Rerank(request, plan, *std::move(query), candidates, *backends_, options_, call, result);
   }
-  result.hits = OrderHits(std::move(candidates), probability, result.combination);
+  result.hits = OrderHits(std::move(candidates), scores, result.combination);
   CutPage(request, plan, result);
   result.times.rerank = timer.Lap();
 
