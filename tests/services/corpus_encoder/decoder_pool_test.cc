@@ -135,6 +135,8 @@ TEST_CASE("a decoder that sends more or less than its header said is not believe
   REQUIRE(next->pixels[0].rgb == Gradient(5, 3).rgb);
 }
 
+// The address sanitizer ends a process whose `new` finds no memory; elsewhere it throws.
+#if !defined(__SANITIZE_ADDRESS__)
 TEST_CASE(
     "a decoder offers itself when the machine runs out of memory, and has only what it needs") {
   TestDecoders decoders([](absl::string_view bytes, const DecodeLimits& limits) {
@@ -159,19 +161,20 @@ TEST_CASE(
   REQUIRE(picture->may_pass);
 }
 
+TEST_CASE("a picture that takes all memory is told so, and its decoder lives on") {
+  TestDecoders decoders(DecodeHostile);
+  REQUIRE_THAT(ProblemOf(decoders, kAllocate), Catch::Contains("more memory"));
+  REQUIRE(Decode(decoders, 5)->problem.empty());
+  REQUIRE(decoders.pool()->lost_count() == 0);
+}
+#endif
+
 TEST_CASE("a picture that hangs, in vain or at work, is given up") {
   TestDecoders decoders(DecodeHostile, absl::Milliseconds(200));
   for (const int width : {kHang, kSpin}) {
     REQUIRE_THAT(ProblemOf(decoders, width), Catch::Contains("longer than 200ms"));
   }
   REQUIRE(Decode(decoders, 5)->problem.empty());
-}
-
-TEST_CASE("a picture that takes all memory is told so, and its decoder lives on") {
-  TestDecoders decoders(DecodeHostile);
-  REQUIRE_THAT(ProblemOf(decoders, kAllocate), Catch::Contains("more memory"));
-  REQUIRE(Decode(decoders, 5)->problem.empty());
-  REQUIRE(decoders.pool()->lost_count() == 0);
 }
 
 TEST_CASE("a decoder that spoilt itself on an earlier picture does not cost the next") {
