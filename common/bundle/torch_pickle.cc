@@ -174,8 +174,9 @@ absl::Status TorchPickle::Parse(absl::string_view bytes) {
   ASSIGN_OR_RETURN(const std::string root, RootOf(archive));
   if (archive.Find(root + "/constants.pkl") != nullptr) {
     return absl::FailedPreconditionError(
-        "the file is a TorchScript module, not a checkpoint; a bundle of family torchscript "
-        "takes such modules");
+        "the file is a TorchScript module, not a checkpoint; sightlinectl convert --scripts "
+        "FOLDER makes a bundle of such modules, and deploy/models/script_clip.py makes them of "
+        "OpenAI's CLIP");
   }
   const ZipMember* const order = archive.Find(root + "/byteorder");
   if (order != nullptr) RETURN_IF_ERROR(CheckByteOrder(*order));

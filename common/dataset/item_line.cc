@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/base/utf8.h"
 
 namespace sightline {
 namespace {
@@ -83,7 +84,9 @@ absl::StatusOr<ItemLine> ParseItemLine(absl::string_view line) {
   }
   const Json object = Json::parse(line.begin(), line.end(), /*cb=*/nullptr,
                                   /*allow_exceptions=*/false);
-  if (object.is_discarded()) return absl::InvalidArgumentError("not valid JSON");
+  if (object.is_discarded()) {
+    return absl::InvalidArgumentError(IsValidUtf8(line) ? "not valid JSON" : "not valid UTF-8");
+  }
   if (!object.is_object()) {
     return absl::InvalidArgumentError(
         absl::StrCat("must be a JSON object, not ", object.type_name()));

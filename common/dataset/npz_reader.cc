@@ -1,6 +1,7 @@
 #include "common/dataset/npz_reader.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -21,8 +22,10 @@ constexpr absl::string_view kSuffix = ".npz";
 constexpr absl::string_view kFeatures = "features";
 constexpr absl::string_view kBoxes = "norm_bb";
 constexpr absl::string_view kConfidences = "conf";
-// Of the folder's files, in order, that are tried for the width of its features.
+// Of the folder's files, in order, that are tried for the width of its features, and of
+// those that can be read.
 constexpr size_t kMostTried = 100;
+constexpr int kMostAsked = 15;
 constexpr int64_t kMaxTriedBytes = int64_t{256} << 20;
 
 std::string NamesOf(const ZipArchive& archive) {
@@ -86,6 +89,7 @@ absl::Status ReadFeatures(const ZipArchive& archive, int64_t max_bytes, RegionSe
 
 absl::Status ReadBoxes(const ZipArchive& archive, int64_t max_bytes, RegionSet& regions) {
   constexpr int64_t kMostColumns = 16;
+  if (FindArray(archive, kBoxes) == nullptr) return absl::OkStatus();
   ASSIGN_OR_RETURN(const auto boxes, ReadArray(archive, kBoxes, max_bytes));
   const std::vector<int64_t>& shape = boxes->array.shape;
   if (shape.size() != 2 || shape[0] != regions.count || shape[1] < 4 || shape[1] > kMostColumns) {
@@ -134,7 +138,7 @@ void SortByConfidence(RegionSet& regions) {
   std::stable_sort(rows.begin(), rows.end(),
                    [&](int64_t a, int64_t b) { return confidences[a] > confidences[b]; });
   regions.features = Reordered(regions.features, regions.feature_size, rows);
-  regions.boxes = Reordered(regions.boxes, 4, rows);
+  if (!regions.boxes.empty()) regions.boxes = Reordered(regions.boxes, 4, rows);
   if (!regions.box_sizes.empty()) regions.box_sizes = Reordered(regions.box_sizes, 2, rows);
   regions.confidences = Reordered(confidences, 1, rows);
 }
@@ -157,7 +161,7 @@ class NpzReader : public CorpusReader {
     ASSIGN_OR_RETURN(RegionSet regions, ReadNpz(item, max_bytes));
     if (regions.feature_size == feature_size_) return regions;
     return absl::InvalidArgumentError(absl::StrCat("has region features of ", regions.feature_size,
-                                                   " numbers; those of its folder have ",
+                                                   " numbers; most of its folder's have ",
                                                    feature_size_));
   }
 
@@ -185,12 +189,19 @@ absl::StatusOr<std::unique_ptr<CorpusReader>> NewNpzReader(const FolderOptions& 
   npz.suffix = std::string(kSuffix);
   ASSIGN_OR_RETURN(const CorpusListing listing, ListFolder(npz));
   std::string reason = "it has none";
-  for (size_t i = 0; i < std::min(listing.items.size(), kMostTried); ++i) {
+  std::map<int, int> files;  // by their width
+  int most_common = 0, readable = 0;
+  for (size_t i = 0; i < listing.items.size() && i < kMostTried && readable < kMostAsked; ++i) {
     const absl::StatusOr<RegionSet> regions = ReadNpz(listing.items[i], kMaxTriedBytes);
-    if (regions.ok()) return std::make_unique<NpzReader>(npz, regions->feature_size);
-    if (i > 0) continue;
-    reason = absl::StrCat(Printable(listing.items[i].path), ": ", regions.status().message());
+    if (regions.ok()) {
+      ++readable;
+      const int width = regions->feature_size;
+      if (++files[width] > files[most_common]) most_common = width;
+    } else if (i == 0) {
+      reason = absl::StrCat(Printable(listing.items[i].path), ": ", regions.status().message());
+    }
   }
+  if (readable > 0) return std::make_unique<NpzReader>(npz, most_common);
   return absl::InvalidArgumentError(absl::StrCat("none of the ", kSuffix, " files below ",
                                                  options.root, " can be read: ", reason));
 }

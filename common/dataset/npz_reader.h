@@ -2,7 +2,8 @@
 // a ZIP archive of arrays.
 //
 //   features     N x F floats of two, four or eight bytes
-//   norm_bb      N x 4 or more: x1/W, y1/H, x2/W, y2/H, then w/W, h/H; the rest is not read
+//   norm_bb      N x 4 or more: x1/W, y1/H, x2/W, y2/H, then w/W, h/H; the rest is not read;
+//                may be missing, for models that read none
 //   conf         N or N x 1, how sure the detector was; may be missing
 //
 // Other arrays (soft_labels) are not read.  Regions come in falling order of confidence, in
@@ -20,8 +21,8 @@
 
 namespace sightline {
 
-// The width of features is that of the first file that can be read; another's is then
-// refused.  NotFound if the folder is not there, InvalidArgument if none of its files can be
+// The width of features is that of most of the first files that can be read; another's is
+// then refused.  NotFound if the folder is not there, InvalidArgument if none of its files can be
 // read.  List: as ListFolder; `options.suffix` is not used.
 absl::StatusOr<std::unique_ptr<CorpusReader>> NewNpzReader(const FolderOptions& options);
 

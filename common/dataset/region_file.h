@@ -83,10 +83,14 @@ struct RegionFileItem {
   RegionSet regions;
 };
 
-// Gives item `i`.  Asked several times for each, from 0 on, and to give the same each time.
+// InvalidArgument for a feature that is too large for float16.
+absl::Status CheckFitsFloat16(const RegionSet& regions);
+
+// Gives item `i`.  Asked twice for each, from 0 on, and to give the same both times.
 using RegionFileSource = std::function<absl::StatusOr<RegionFileItem>(int64_t i)>;
 
-// Writes `count` items with one of them in memory at a time.  `features` is float16 or float32.
+// Writes `count` items with one of them in memory at a time, and of all what is not a feature.
+// `features` is float16 or float32.
 // InvalidArgument: an item without an id or with regions that do not pass CheckRegionSet, items
 // of different widths, items with and without boxes, sizes or confidences, or a feature too large
 // for float16.  Aborted when an item changes on the way.  What `source` returned.

@@ -60,13 +60,7 @@ class RegionFileWriting {
     RETURN_IF_ERROR(writer_->Append(items_));
     RETURN_IF_ERROR(writer_->Append(BytesOf(item_offsets_)));
     RETURN_IF_ERROR(writer_->Append(BytesOf(row_offsets_)));
-    RETURN_IF_ERROR(ForEach([this](const RegionSet& regions) { return AppendFeatures(regions); }));
-    for (const OptionalRows& optional : kOptionalRows) {
-      if (!Has(optional)) continue;
-      RETURN_IF_ERROR(ForEach([&](const RegionSet& regions) {
-        return writer_->Append(BytesOf(regions.*optional.numbers));
-      }));
-    }
+    RETURN_IF_ERROR(AppendRegions());
     return writer_->Finish().status();
   }
 
@@ -103,25 +97,26 @@ class RegionFileWriting {
       return absl::InvalidArgumentError(absl::StrCat("has ", Has(optional) ? "no " : "",
                                                      optional.what, ", unlike the first item"));
     }
-    if (dtype_ == Dtype::kFloat32) return absl::OkStatus();
-    for (const float x : item.regions.features) {
-      if (x > kLargestFloat16 || x < -kLargestFloat16) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("has the feature ", x, ", too large for float16; write float32"));
-      }
-    }
-    return absl::OkStatus();
+    return dtype_ == Dtype::kFloat16 ? CheckFitsFloat16(item.regions) : absl::OkStatus();
   }
 
-  template <typename Function>
-  absl::Status ForEach(const Function& function) {
+  // The sections follow one another, so what is small is kept until the features are written.
+  absl::Status AppendRegions() {
+    std::vector<float> kept[std::size(kOptionalRows)];
     for (int64_t i = 0; i < count_; ++i) {
       ASSIGN_OR_RETURN(const RegionFileItem item, source_(i));
       if (!Check(item).ok() || item.regions.count != row_offsets_[i + 1] - row_offsets_[i]) {
         return absl::AbortedError(
             absl::StrCat(Printable(item.line.id), " changed while the file was written"));
       }
-      RETURN_IF_ERROR(function(item.regions));
+      RETURN_IF_ERROR(AppendFeatures(item.regions));
+      for (size_t k = 0; k < std::size(kOptionalRows); ++k) {
+        const std::vector<float>& numbers = item.regions.*kOptionalRows[k].numbers;
+        kept[k].insert(kept[k].end(), numbers.begin(), numbers.end());
+      }
+    }
+    for (const std::vector<float>& numbers : kept) {
+      if (!numbers.empty()) RETURN_IF_ERROR(writer_->Append(BytesOf(numbers)));
     }
     return absl::OkStatus();
   }
@@ -143,6 +138,16 @@ class RegionFileWriting {
 };
 
 }  // namespace
+
+absl::Status CheckFitsFloat16(const RegionSet& regions) {
+  for (const float x : regions.features) {
+    if (x > kLargestFloat16 || x < -kLargestFloat16) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("has the feature ", x, ", too large for float16; write float32"));
+    }
+  }
+  return absl::OkStatus();
+}
 
 absl::Status WriteRegionFile(absl::string_view path, int64_t count, Dtype features,
                              const RegionFileSource& source) {

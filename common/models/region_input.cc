@@ -45,7 +45,8 @@ absl::Status CheckRegions(const RegionSet& regions, const RegionReading& reading
         "has ", regions.count, " regions, the model reads exactly ", reading.required_count));
   }
   if (regions.boxes.empty() && NeedsBoxes(regions, reading)) {
-    return absl::InvalidArgumentError("has regions without boxes, which the model reads");
+    return absl::InvalidArgumentError(
+        "has regions without boxes, which the model reads; give a corpus that has them");
   }
   return CheckWidth(regions, reading);
 }

@@ -6,10 +6,12 @@
 //
 // A text is composed (NFC), freed of HTML's character references twice, stripped of
 // superfluous white space and lower-cased; then it is split into English contractions
-// ('s, 'll, ...), runs of letters, single digits, and runs of anything else.  Where the
-// release has ftfy.fix_text, which also guesses at encodings that went wrong, there is NFC
-// here.  A written "<|endoftext|>" is three words, where the release makes the special
-// token of it: nobody can forge one, and CLIP reads its result where the largest id is.
+// ('s, 'll, ...), runs of letters, single digits, and runs of anything else.  NFC stands
+// where the release has ftfy.fix_text, as in Hugging Face's fast tokenizer: ftfy would also
+// straighten curly quotes (so that a contraction with U+2019 is one), open ligatures, narrow
+// full-width letters and guess at encodings that went wrong.  A written "<|endoftext|>" is
+// three words, where the release makes the special token of it: nobody can forge one, and
+// CLIP reads its result where the largest id is.
 #ifndef SIGHTLINE_COMMON_TOKENIZER_BYTE_LEVEL_BPE_H_
 #define SIGHTLINE_COMMON_TOKENIZER_BYTE_LEVEL_BPE_H_
 

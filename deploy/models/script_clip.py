@@ -227,14 +227,14 @@ def layer_count(state, prefix):
     return 1 + max(map(int, numbers), default=-1)
 
 
-def read_checkpoint(path):
+def read_checkpoint(path, trust):
     """Its tensors by OpenAI's names, in float32."""
     is_script = False
     if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
             is_script = any("/code/" in name for name in archive.namelist())
     state = (torch.jit.load(path, map_location="cpu").state_dict() if is_script
-             else find_state(load(path, trust=False), path))
+             else find_state(load(path, trust), path))
     state = named_tensors(state)
     if any(name.startswith("text_model.") for name in state):
         state = openai_names(state)
@@ -323,7 +323,7 @@ def manifest(sizes, vocabulary, description):
 def script_clip(options):
     words = count_words(options.merges)
     if options.checkpoint:
-        state = read_checkpoint(options.checkpoint)
+        state = read_checkpoint(options.checkpoint, options.trust)
         sizes = Sizes.of(state, options)
     else:
         sizes = Sizes.chosen(words, options)
@@ -349,6 +349,8 @@ def parse(arguments):
     parser.add_argument("--merges", required=True, metavar="FILE", help="of the tokenizer")
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--checkpoint", metavar="FILE", help="trained weights")
+    parser.add_argument("--trust", action="store_true",
+                        help="unpickle the checkpoint, which may run its author's code")
     source.add_argument("--random", type=int, metavar="SEED", help="weights for trying it out")
     parser.add_argument("--activation", choices=("quickgelu", "gelu"), default="quickgelu",
                         help="of the feed-forward layers")

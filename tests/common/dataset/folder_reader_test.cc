@@ -129,7 +129,7 @@ TEST_CASE("bad caption lines are named by number, all in one message") {
        "needs \"language\" and \"text\""},
       {"{\"path\": \"a.png\", \"tags\": [null]}", "a tag must be a string, not null"},
       {"{\"path\": \"a.png\", \"id\": \"\"}", "an item id is empty"},
-      {"{\"path\": \"\xff\"}", "not valid JSON"},
+      {"{\"path\": \"\xff\"}", "not valid UTF-8"},
       {std::string(100000, '['), "not valid JSON"},
       {"{\"path\": \"a.png\", \"x\": \"" + std::string(1 << 20, 'x') + "\"}",
        "the limit is 1048576"},

@@ -71,6 +71,56 @@ TEST_CASE("items that do not pass are left out and named") {
   REQUIRE((*RegionFile::Open(path))->feature_dtype() == Dtype::kFloat32);
 }
 
+// An archive of one region of three numbers.
+std::string OddNpz(int box_columns, bool conf, float feature) {
+  ZipWriter zip;
+  zip.Add("features.npy", Npy("<f4", {1, 3}, {feature, 2, 3}));
+  std::vector<float> box = {0, 0, 0.5f, 1, 0.5005f, 1};
+  box.resize(box_columns);
+  if (box_columns > 0) zip.Add("norm_bb.npy", Npy("<f4", {1, box_columns}, box));
+  if (conf) zip.Add("conf.npy", Npy("<f4", {1}, {0.5f}));
+  return zip.Finish();
+}
+
+TEST_CASE("an odd item does not cost the others, and boxes without sizes get them") {
+  Tree tree;
+  tree.Put("in/a.npz", OddNpz(0, true, 1));     // no boxes
+  tree.Put("in/b.npz", OddNpz(4, false, 1));    // no confidences
+  tree.Put("in/c.npz", OddNpz(6, true, 1e6f));  // too large for float16
+  for (const char* name : {"d", "e", "f"}) {
+    tree.Put(absl::StrCat("in/", name, ".npz"), OddNpz(name[0] == 'e' ? 4 : 6, true, 1));
+  }
+  const std::string path = tree.Path("out.regions");
+  const Ran ran = Run({"import-regions", "npz:" + tree.Path("in"), "--out", path});
+  REQUIRE(ran.out == "wrote 3 items to " + path + "\n");
+  REQUIRE(ran.status == 2);
+  REQUIRE_THAT(ran.err, Catch::Contains("a.npz: has no boxes, unlike most") &&
+                            Catch::Contains("b.npz: has no confidences, unlike most") &&
+                            Catch::Contains("c.npz: has the feature 1e+06, too large") &&
+                            Catch::Contains("3 items were left out"));
+  const auto file = RegionFile::Open(path);
+  REQUIRE((*file)->Item(1)->id == "e");
+  REQUIRE((*file)->Regions(0, 1 << 20)->box_sizes == std::vector<float>{0.5005f, 1});
+  REQUIRE((*file)->Regions(1, 1 << 20)->box_sizes == std::vector<float>{0.5f, 1});
+}
+
+TEST_CASE("captions that are lost on the way are told") {
+  Tree tree;
+  tree.Put("test_ims.npy", Npy("<f4", {2, 1, 3}, {1, 2, 3, 4, 5, 6}));
+  tree.Put("test_caps.txt", "a dog\ncaf\xe9\n");
+  const Ran ran =
+      Run({"import-regions", "precomp:" + tree.root(), "--out", tree.Path("out.regions")});
+  REQUIRE(ran.status == 0);
+  REQUIRE_THAT(ran.err, Catch::Contains("warning: ") && Catch::Contains("line 2"));
+}
+
+TEST_CASE("a folder is no place to write to, which is told before anything is read") {
+  Tree tree;
+  const Ran ran = Run({"import-regions", "npz:/nowhere", "--out", tree.root()});
+  REQUIRE(ran.status == 2);
+  REQUIRE_THAT(ran.err, Catch::Contains("is a folder"));
+}
+
 TEST_CASE("wrong words and corpora of pictures are refused") {
   Tree tree;
   tree.Put("a.png", "x");
