@@ -189,6 +189,19 @@ absl::StatusOr<ModelBundle> OpenModelBundle(absl::string_view directory, bool ve
   return bundle;
 }
 
+namespace {
+
+// What was to be written is there already; if it is damaged, writing it again helps.
+absl::StatusOr<ModelBundle> OpenStored(const std::string& directory) {
+  absl::StatusOr<ModelBundle> stored = OpenModelBundle(directory, /*verify_checksums=*/true);
+  if (!absl::IsDataLoss(stored.status())) return stored;
+  return absl::DataLossError(
+      absl::StrCat("the store holds this model, but damaged: ", stored.status().message(),
+                   ", or remove the folder ", directory, " and try again"));
+}
+
+}  // namespace
+
 absl::StatusOr<ModelBundle> StreamModelBundle(absl::string_view store, ModelBundleManifest manifest,
                                               const std::map<std::string, ContentWriter>& files) {
   RETURN_IF_ERROR(PrepareManifest(files, &manifest));
@@ -202,13 +215,11 @@ absl::StatusOr<ModelBundle> StreamModelBundle(absl::string_view store, ModelBund
   }
   const std::string json = ManifestJson(manifest);
   const std::string directory = JoinPath(models, Sha256Hex(json));
-  if (FileExists(directory)) return OpenModelBundle(directory, /*verify_checksums=*/true);
+  if (FileExists(directory)) return OpenStored(directory);
   RETURN_IF_ERROR(WriteFileAtomically(JoinPath(temporary.path(), kManifestFile), json));
   if (std::rename(temporary.path().c_str(), directory.c_str()) != 0) {
     // Somebody else was faster; what counts is what is there now.
-    if (errno == EEXIST || errno == ENOTEMPTY) {
-      return OpenModelBundle(directory, /*verify_checksums=*/true);
-    }
+    if (errno == EEXIST || errno == ENOTEMPTY) return OpenStored(directory);
     return FileError("rename into place", directory, errno);
   }
   RETURN_IF_ERROR(SyncDirectory(models));

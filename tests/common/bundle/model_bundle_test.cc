@@ -57,6 +57,8 @@ TEST_CASE("writing what exists is no error, and changes nothing") {
   Overwrite(first->FilePath("vocab.txt"), "[UNK]\n");
   const auto third = WriteModelBundle(store.path(), SoundModelManifest(), SmallFiles());
   REQUIRE(absl::IsDataLoss(third.status()));
+  REQUIRE_THAT(std::string(third.status().message()),
+               Catch::Contains("remove the folder " + first->directory));
 }
 
 TEST_CASE("writers of one bundle do not disturb each other") {
