@@ -43,13 +43,15 @@ absl::StatusOr<bundle::v1::TransformerSpec> PlanTrunk(const Checkpoint& source,
   ASSIGN_OR_RETURN(spec, MakeTransformer(source, options, sizes));
   spec.set_region_feature_size(ToInt32(feature_size));
   spec.set_region_layer_norm(region_norm);
-  const absl::optional<double> epsilon = source.Number("img_layer_norm_eps");
-  if (region_norm && epsilon.has_value() &&
-      static_cast<float>(*epsilon) != spec.layer_norm_epsilon()) {
+  // The norm of regions alone has an epsilon that a config may tell apart.
+  const auto epsilon = static_cast<float>(
+      source.Number("img_layer_norm_eps").value_or(spec.layer_norm_epsilon()));
+  if (!region_norm || epsilon == spec.layer_norm_epsilon()) return spec;
+  if (!(epsilon > 0)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("config.json says img_layer_norm_eps ", *epsilon, ", but layer_norm_eps ",
-                     spec.layer_norm_epsilon(), "; a bundle has one for all norms"));
+        absl::StrCat("config.json says img_layer_norm_eps ", epsilon, ", must be above 0"));
   }
+  spec.set_region_layer_norm_epsilon(epsilon);
   return spec;
 }
 

@@ -225,6 +225,31 @@ TEST_CASE("an OSCAR is a cross-encoder with tags, unless another use is asked fo
   REQUIRE(place.MustConvert().manifest.transformer().region_layer_norm());
 }
 
+TEST_CASE("the norm of regions has the epsilon that the config tells of it") {
+  Workplace place("oscar_ln", 150);
+  MutableCheckpoint("oscar_ln").SavePickle(place.options.checkpoint);
+  const auto save = [&](const std::string& numbers) {
+    const std::string config = "{\"num_attention_heads\": 4" + numbers + "}";
+    REQUIRE(WriteFileAtomically(place.dir.File("config.json"), config).ok());
+  };
+  save(", \"img_layer_norm_eps\": 1e-12");
+  const bundle::v1::TransformerSpec same = place.MustConvert().manifest.transformer();
+  REQUIRE(same.layer_norm_epsilon() == 1e-12f);
+  REQUIRE(same.region_layer_norm_epsilon() == 0);
+  save(", \"img_layer_norm_eps\": 1e-5");
+  const bundle::v1::TransformerSpec other = place.MustConvert().manifest.transformer();
+  REQUIRE(other.layer_norm_epsilon() == 1e-12f);
+  REQUIRE(other.region_layer_norm_epsilon() == 1e-5f);
+  save(", \"img_layer_norm_eps\": 0");
+  REQUIRE(StrContains(place.Refusal(), "img_layer_norm_eps 0"));
+  save(", \"img_layer_norm_eps\": 0.5");
+  REQUIRE(StrContains(place.Refusal(), "region_layer_norm_epsilon is 0.5"));
+  // A checkpoint without that norm has no use for its epsilon.
+  save(", \"img_layer_norm_eps\": 1e-5");
+  MutableCheckpoint("oscar").SavePickle(place.options.checkpoint);
+  REQUIRE(place.MustConvert().manifest.transformer().region_layer_norm_epsilon() == 0);
+}
+
 TEST_CASE("an OSCAR's head may have a hidden layer") {
   Workplace place("oscar", 150);
   MutableCheckpoint checkpoint("oscar");
