@@ -13,7 +13,8 @@ namespace {
 
 constexpr int64_t kColumnsOfAHead = 64;
 constexpr double kEpsilon = 1e-12;
-constexpr int kSurestRegions = 10;
+constexpr double kConfidenceFloor = 0.2;
+constexpr int64_t kSurestRegions = 10;
 
 bool HasPrefix(const NamedTensors& tensors, absl::string_view prefix) {
   const auto first = tensors.lower_bound(std::string(prefix));
@@ -125,10 +126,13 @@ absl::Status SetCrossEncoder(absl::string_view score_kind, const std::vector<std
   return absl::OkStatus();
 }
 
-void SetUniterRegionRule(bundle::v1::ModelBundleManifest* manifest) {
-  manifest->mutable_region_rule()->set_confidence_floor(0.2f);
-  manifest->mutable_region_rule()->set_min_count(
-      std::min(kSurestRegions, manifest->transformer().max_region_count()));
+void SetUniterRegionRule(const ConvertOptions& options, bundle::v1::ModelBundleManifest* manifest) {
+  const double floor = options.confidence_floor.value_or(kConfidenceFloor);
+  if (floor == 0) return;  // without a rule, as many as there may be
+  const int64_t usual =
+      std::min<int64_t>(kSurestRegions, manifest->transformer().max_region_count());
+  manifest->mutable_region_rule()->set_confidence_floor(static_cast<float>(floor));
+  manifest->mutable_region_rule()->set_min_count(ToInt32(options.min_region_count.value_or(usual)));
 }
 
 void SetEmbedding(int64_t dimension, bundle::v1::EmbeddingSpec::Metric metric,

@@ -1,5 +1,6 @@
 #include "common/models/convert/convert.h"
 
+#include <algorithm>
 #include <random>
 #include <set>
 #include <string>
@@ -10,6 +11,7 @@
 #include "absl/strings/str_replace.h"
 #include "catch2/catch.hpp"
 #include "common/base/files.h"
+#include "common/models/region_input.h"
 #include "tests/common/models/convert/checkpoints.h"
 
 namespace sightline {
@@ -194,6 +196,73 @@ TEST_CASE("a LightningDOT may have no projection, and may read scene text") {
   REQUIRE(scene.manifest.scene_text().max_token_count() == 62);  // of 64 positions
   REQUIRE(scene.manifest.scene_text().first_position() == 1);
   REQUIRE_FALSE(scene.manifest.scene_text().separator_when_empty());
+}
+
+TEST_CASE("how the text in pictures is read can be told") {
+  Workplace place("lightningdot_scene_text", 150);
+  place.options.checkpoint = GoldenFolder("lightningdot_scene_text");
+  place.options.scene_text = true;
+  place.options.scene_position = 30;
+  const Conversion later = place.MustConvert();
+  REQUIRE(later.manifest.scene_text().first_position() == 30);
+  REQUIRE(later.manifest.scene_text().max_token_count() == 33);
+  place.options.scene_token_count = 20;
+  place.options.scene_token_type = 1;
+  place.options.lone_separator = true;
+  const Conversion told = place.MustConvert();
+  REQUIRE(told.manifest.scene_text().max_token_count() == 20);
+  REQUIRE(told.manifest.scene_text().token_type() == 1);
+  REQUIRE(told.manifest.scene_text().separator_when_empty());
+  for (const char* flag : {"--ocr-tokens", "--ocr-position", "--ocr-type", "--lone-separator"}) {
+    Workplace without("lightningdot_scene_text", 150);
+    without.options.checkpoint = place.options.checkpoint;
+    const std::string name = flag;
+    if (name == "--ocr-tokens") without.options.scene_token_count = 20;
+    if (name == "--ocr-position") without.options.scene_position = 1;
+    if (name == "--ocr-type") without.options.scene_token_type = 0;
+    if (name == "--lone-separator") without.options.lone_separator = true;
+    REQUIRE(StrContains(without.Refusal(), name + " without --scene-text"));
+  }
+}
+
+TEST_CASE("which regions are read can be told, and a floor of zero reads all") {
+  for (const auto& [golden, words] :
+       std::vector<std::pair<std::string, int>>{{"uniter_small", 120}, {"lightningdot", 150}}) {
+    INFO(golden);
+    Workplace place(golden, words);
+    place.options.checkpoint = GoldenFolder(golden) + "/weights.safetensors";
+    place.options.confidence_floor = 0.5;
+    REQUIRE(place.MustConvert().manifest.region_rule().confidence_floor() == 0.5f);
+    REQUIRE(place.MustConvert().manifest.region_rule().min_count() == 10);
+    place.options.min_region_count = 0;
+    REQUIRE(place.MustConvert().manifest.region_rule().min_count() == 0);
+    place.options.min_region_count = 20;
+    REQUIRE(place.MustConvert().manifest.region_rule().min_count() == 20);
+
+    // conf_th -1 and num_bb 36.
+    place.options.confidence_floor = 0;
+    place.options.region_count = 36;
+    const ModelBundleManifest all = place.MustConvert().manifest;
+    const RegionReading reading = RegionReadingOf(all, BoxForm::kUniter);
+    RegionSet regions;
+    for (const int count : {5, 36, 60}) {
+      regions.count = count;
+      regions.feature_size = all.transformer().region_feature_size();
+      regions.features.assign(static_cast<size_t>(count) * regions.feature_size, 0.25f);
+      regions.boxes.assign(static_cast<size_t>(count) * 4, 0.0f);
+      for (int i = 0; i < count; ++i) regions.boxes[i * 4 + 2] = regions.boxes[i * 4 + 3] = 0.5f;
+      regions.confidences.assign(count, 0.0f);
+      regions.confidences[0] = 0.9f;
+      REQUIRE(ReadRegions(regions, reading)->count == std::min(count, 36));
+    }
+  }
+  Workplace place("oscar", 150);
+  place.options.checkpoint = GoldenFolder("oscar");
+  place.options.confidence_floor = 0;
+  REQUIRE(StrContains(place.Refusal(), "family oscar has no --confidence-floor"));
+  place.options.confidence_floor.reset();
+  place.options.min_region_count = 3;
+  REQUIRE(StrContains(place.Refusal(), "family oscar has no --min-regions"));
 }
 
 TEST_CASE("an OSCAR is a cross-encoder with tags, unless another use is asked for") {
