@@ -75,8 +75,10 @@ void DefineCheckpoint(Arguments* arguments, Flags* flags) {
              &convert.head_count);
   flags->Int("max-tokens", "most tokens of a text; a vldeformer's fixed length", 3, 512,
              &convert.max_token_count);
-  flags->Int("tag-tokens", "most tokens of an oscar's text and tags; a vldeformer's tags", 3, 512,
-             &convert.tag_token_count);
+  flags->Int("tag-tokens",
+             "most tokens of an oscar's text and tags, default --max-tokens, 0: no tags; a "
+             "vldeformer's tags",
+             0, 512, &convert.tag_token_count);
   flags->Int("tag-padding-type", "segment of a vldeformer's padded tags; default 0", 0, 1,
              &convert.tag_padding_type);
   DefineReading(arguments, flags);

@@ -28,6 +28,31 @@ constexpr char kMmtHead[] = "1_ClassificationHead/class_head.pt";
 constexpr const char* kWrappers[] = {"model_dict", "model", "state_dict", "model_state_dict"};
 constexpr const char* kSgrafParts[] = {"img_enc.", "txt_enc.", "sim_enc."};
 
+// What of training_args.bin matters.  to_safetensors.py knows the same names.
+struct TrainingArgument {
+  const char* name;
+  Kind kind;
+};
+constexpr TrainingArgument kTrainingArguments[] = {
+    {"max_seq_length", Kind::kInt}, {"max_img_seq_length", Kind::kInt},
+    {"max_tag_length", Kind::kInt}, {"att_mask_type", Kind::kText},
+    {"add_od_labels", Kind::kBool}, {"img_layer_norm_eps", Kind::kFloat},
+};
+
+// Of a value of one of these kinds.
+nlohmann::json JsonOf(const PickleValue& value) {
+  switch (value.kind) {
+    case Kind::kInt:
+      return value.integer;
+    case Kind::kBool:
+      return value.integer != 0;
+    case Kind::kFloat:
+      return value.real;
+    default:
+      return value.text;
+  }
+}
+
 bool IsFolder(const std::string& path) {
   std::error_code ignored;
   return std::filesystem::is_directory(path, ignored);
@@ -206,20 +231,29 @@ absl::Status Checkpoint::ReadConfig(const std::string& path) {
 void Checkpoint::ReadTrainingArguments(const std::string& path) {
   const absl::StatusOr<std::unique_ptr<TorchPickle>> file = TorchPickle::Open(path);
   if (!file.ok()) {
-    warnings_.push_back(absl::StrCat("lengths are not taken from ", file.status().message()));
+    const std::string why =
+        absl::IsFailedPrecondition(file.status())
+            ? absl::StrCat(path, ": it is not of the form that PyTorch writes since 1.6")
+            : std::string(file.status().message());
+    warnings_.push_back(absl::StrCat(
+        "training arguments are not read from ", why, "; ",
+        absl::StrJoin(kTrainingArguments, ", ",
+                      [](std::string* out, const TrainingArgument& argument) {
+                        absl::StrAppend(out, argument.name);
+                      }),
+        " come from config.json or flags, or are assumed.  "
+        "deploy/models/to_safetensors.py OUT.safetensors CHECKPOINT writes them into a "
+        "config.json beside OUT"));
     return;
   }
   const PickleValue& root = (*file)->root();
   const PickleValue* state = root.kind == Kind::kObject ? root.items.back() : &root;
-  for (const char* key : {"max_seq_length", "max_img_seq_length"}) {
-    const PickleValue* value = state->Find(key);
-    if (value != nullptr && value->kind == Kind::kInt && !config_.contains(key)) {
-      config_[key] = value->integer;
+  for (const TrainingArgument& argument : kTrainingArguments) {
+    const PickleValue* value = state->Find(argument.name);
+    if (value == nullptr || value->kind != argument.kind || config_.contains(argument.name)) {
+      continue;
     }
-  }
-  const PickleValue* mask = state->Find("att_mask_type");
-  if (mask != nullptr && mask->kind == Kind::kText && !config_.contains("att_mask_type")) {
-    config_["att_mask_type"] = mask->text;
+    config_[argument.name] = JsonOf(*value);
   }
 }
 
@@ -233,6 +267,12 @@ absl::optional<double> Checkpoint::Number(absl::string_view key) const {
   const auto found = config_.find(std::string(key));
   if (found == config_.end() || !found->is_number()) return absl::nullopt;
   return found->get<double>();
+}
+
+absl::optional<bool> Checkpoint::Boolean(absl::string_view key) const {
+  const auto found = config_.find(std::string(key));
+  if (found == config_.end() || !found->is_boolean()) return absl::nullopt;
+  return found->get<bool>();
 }
 
 absl::optional<std::string> Checkpoint::Text(absl::string_view key) const {

@@ -26,7 +26,7 @@ class Checkpoint {
   // of either under a usual name; MMT-Retrieval's folders (0_OSCAR or 0_M3P beside
   // 1_ClassificationHead) are one checkpoint.  `config` is the path of its config.json;
   // empty: the one beside the file, if there is one.  Of training_args.bin, where it lies
-  // beside the file, the numbers are read that config.json does not have.
+  // beside the file, what matters is read that config.json does not have.
   //
   // A dict of tensors is looked for at the top and below model_dict, model, state_dict and
   // model_state_dict; a list of three dicts are SGRAF's img_enc, txt_enc and sim_enc.
@@ -45,10 +45,11 @@ class Checkpoint {
   // Whether it lay in a folder of MMT-Retrieval.
   bool is_mmt() const { return is_mmt_; }
 
-  // A whole number, a number or a text of the config; nullopt if it is not there or
+  // A whole number, a number, true or false, or a text of the config; nullopt if it is not there or
   // something else.
   absl::optional<int64_t> Integer(absl::string_view key) const;
   absl::optional<double> Number(absl::string_view key) const;
+  absl::optional<bool> Boolean(absl::string_view key) const;
   absl::optional<std::string> Text(absl::string_view key) const;
 
   // For people: what could not be read and may matter.

@@ -56,8 +56,9 @@ struct ConvertOptions {
   absl::optional<double> confidence_floor;
   absl::optional<int64_t> min_region_count;
   absl::optional<int64_t> head_count;
-  absl::optional<int64_t> max_token_count;   // of a text; "vldeformer": its fixed length
-  absl::optional<int64_t> tag_token_count;   // "oscar": of text and tags; "vldeformer": of tags
+  absl::optional<int64_t> max_token_count;  // of a text; "vldeformer": its fixed length
+  // "oscar": most of text and tags together, 0: no tags; "vldeformer": the tags' fixed length.
+  absl::optional<int64_t> tag_token_count;
   absl::optional<int64_t> tag_padding_type;  // "vldeformer": segment of padded tags
   absl::optional<int64_t> region_count;      // most regions; "vldeformer", "sgraf": all there are
   absl::optional<int64_t> cell_count;        // K of T-EMDE

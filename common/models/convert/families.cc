@@ -110,6 +110,12 @@ absl::StatusOr<Uses> UsesOf(const ConvertOptions& options, bool has_classifier, 
     return absl::InvalidArgumentError(
         "the checkpoint has no classifier, so it can be no cross-encoder");
   }
+  if (!uses.cross_encoder && !options.score_kind.empty()) {
+    return absl::InvalidArgumentError("a bi-encoder has no --score-kind");
+  }
+  if (!uses.cross_encoder && options.tag_token_count.value_or(0) > 0) {
+    return absl::InvalidArgumentError("a bi-encoder reads no tags and has no --tag-tokens");
+  }
   return uses;
 }
 

@@ -55,8 +55,8 @@ struct Uses {
   bool encoder = false;
   bool cross_encoder = false;
 };
-// `usual` where the option says nothing.  InvalidArgument for an unknown word, or a
-// cross-encoder without `has_classifier`.
+// `usual` where the option says nothing.  InvalidArgument for an unknown word, a
+// cross-encoder without `has_classifier`, and a cross-encoder's options for what is none.
 absl::StatusOr<Uses> UsesOf(const ConvertOptions& options, bool has_classifier, Uses usual);
 
 // Sets the cross-encoder, combined by "replace".  InvalidArgument unless `score_kind` is

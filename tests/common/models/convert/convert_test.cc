@@ -33,6 +33,10 @@ std::vector<std::string> Beginning(const NamedTensors& tensors, absl::string_vie
   return names;
 }
 
+const std::vector<std::string> kAssumesTags = {
+    "nothing tells add_od_labels: the model is assumed to read tags (--tag-tokens 0 if it was "
+    "trained without)"};
+
 TEST_CASE("a UNITER becomes a cross-encoder of its trunk and rank_output") {
   Workplace place("uniter_small", 120);
   place.options.checkpoint = GoldenFolder("uniter_small") + "/weights.safetensors";
@@ -338,6 +342,7 @@ TEST_CASE("lengths come from the arguments of the training") {
     TorchFileBuilder file;
     const std::string arguments = pickle::Namespace({{"max_seq_length", pickle::Int(40)},
                                                      {"max_img_seq_length", pickle::Int(30)},
+                                                     {"learning_rate", pickle::Int(1)},
                                                      {"att_mask_type", pickle::Text(mask)}});
     REQUIRE(WriteFileAtomically(place.dir.File("training_args.bin"), file.Build(arguments)).ok());
   };
@@ -346,12 +351,84 @@ TEST_CASE("lengths come from the arguments of the training") {
   REQUIRE(conversion.manifest.tokenizer().max_token_count() == 40);
   REQUIRE(conversion.manifest.tags().max_token_count() == 40);
   REQUIRE(conversion.manifest.transformer().max_region_count() == 30);
+  REQUIRE(conversion.warnings == kAssumesTags);
   save("CL");
   REQUIRE(StrContains(place.Refusal(), "'CL'"));
+}
+
+TEST_CASE("what is assumed of an OSCAR's training is told, with the flags that say otherwise") {
+  Workplace place("oscar", 150);
+  MutableCheckpoint("oscar").SavePickle(place.options.checkpoint);
+  std::vector<std::string> warnings = place.MustConvert().warnings;
+  REQUIRE(warnings.size() == 4);
+  REQUIRE(StrContains(warnings[0], "att_mask_type: CLR is assumed"));
+  REQUIRE(StrContains(warnings[1], "max_seq_length: 64 tokens assumed"));
+  REQUIRE(StrContains(warnings[1], "--max-tokens"));
+  REQUIRE(StrContains(warnings[2], "50 regions assumed; VinVL has 70 (--regions)"));
+  REQUIRE(warnings[3] == kAssumesTags[0]);
+
   REQUIRE(WriteFileAtomically(place.dir.File("training_args.bin"), "\x80\x02old").ok());
-  const Conversion unread = place.MustConvert();
-  REQUIRE(unread.warnings.size() == 1);
-  REQUIRE(StrContains(unread.warnings[0], "training_args.bin"));
+  warnings = place.MustConvert().warnings;
+  REQUIRE(warnings.size() == 5);
+  REQUIRE(StrContains(warnings[4], "training_args.bin: it is not of the form"));
+  REQUIRE(StrContains(warnings[4], "max_seq_length, max_img_seq_length, max_tag_length"));
+  REQUIRE(StrContains(warnings[4], "to_safetensors.py"));
+
+  place.options.max_token_count = 60;
+  place.options.region_count = 70;
+  place.options.tag_token_count = 62;
+  REQUIRE(place.MustConvert().warnings.size() == 2);  // the mask has no flag
+}
+
+TEST_CASE("one number limits an OSCAR's text, and its text with the tags") {
+  Workplace place("oscar", 150);
+  MutableCheckpoint("oscar").SavePickle(place.options.checkpoint);
+  place.options.max_token_count = 35;
+  const Conversion conversion = place.MustConvert();
+  REQUIRE(conversion.manifest.tokenizer().max_token_count() == 35);
+  REQUIRE(conversion.manifest.tags().max_token_count() == 35);
+  place.options.tag_token_count = 50;
+  REQUIRE(place.MustConvert().manifest.tokenizer().max_token_count() == 35);
+  REQUIRE(place.MustConvert().manifest.tags().max_token_count() == 50);
+  place.options.tag_token_count = 0;
+  REQUIRE_FALSE(place.MustConvert().manifest.has_tags());
+  place.options.use = "bi-encoder";
+  REQUIRE(place.MustConvert().manifest.has_embedding());
+  place.options.tag_token_count = 35;
+  REQUIRE(StrContains(place.Refusal(), "--tag-tokens"));
+  place.options.tag_token_count.reset();
+  place.options.score_kind = "softmax_match";
+  REQUIRE(StrContains(place.Refusal(), "--score-kind"));
+}
+
+TEST_CASE("an OSCAR that was trained without tags reads none, unless told to") {
+  Workplace place("oscar", 150);
+  MutableCheckpoint("oscar").SavePickle(place.options.checkpoint);
+  const auto tags = [&] { return place.MustConvert().manifest.tags().max_token_count(); };
+  const auto save = [&](const std::string& value) {
+    TorchFileBuilder file;
+    const std::string arguments = pickle::Namespace({{"add_od_labels", value}});
+    REQUIRE(WriteFileAtomically(place.dir.File("training_args.bin"), file.Build(arguments)).ok());
+  };
+  save("\x88");  // True
+  REQUIRE(tags() == 64);
+  REQUIRE(place.MustConvert().warnings.size() == 3);
+  save("\x89");
+  REQUIRE_FALSE(place.MustConvert().manifest.has_tags());
+  REQUIRE(place.MustConvert().warnings.size() == 3);
+  place.options.tag_token_count = 40;
+  REQUIRE(tags() == 40);
+  place.options.tag_token_count.reset();
+  // The config is asked first.
+  REQUIRE(WriteFileAtomically(place.dir.File("config.json"),
+                              "{\"num_attention_heads\": 4, \"add_od_labels\": true}")
+              .ok());
+  REQUIRE(tags() == 64);
+  REQUIRE(WriteFileAtomically(place.dir.File("config.json"),
+                              "{\"num_attention_heads\": 4, \"add_od_labels\": false}")
+              .ok());
+  save("\x88");
+  REQUIRE_FALSE(place.MustConvert().manifest.has_tags());
 }
 
 TEST_CASE("a folder of MMT-Retrieval becomes a joint model without tags") {
