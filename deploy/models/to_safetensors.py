@@ -7,8 +7,8 @@ Sightline reads what torch.save writes since PyTorch 1.6 by itself; this is for 
 older.  Needs PyTorch and nothing else.  Tensors of several files come together: the trunk
 and the class_head.pt of an MMT-Retrieval folder are one model.
 
-A dict of tensors is taken from the top, or from below model_dict, model, state_dict or
-model_state_dict; a list of three dicts there are SGRAF's img_enc, txt_enc and sim_enc.
+A dict of tensors is taken from below model_dict, model, state_dict or model_state_dict, or
+else from the top; a list of three dicts there are SGRAF's img_enc, txt_enc and sim_enc.
 Everything else is refused.  Names stay as they are but for a `module.` before all of them.
 
 Old pickles can run code when they are loaded.  PyTorch's weights_only refuses whatever is
@@ -67,17 +67,23 @@ def has_tensors(value):
     return isinstance(value, dict) and any(isinstance(v, torch.Tensor) for v in value.values())
 
 
+def state_in(value, depth=3):
+    """The dict of tensors, or list of three, in a wrapper of `value`, or else `value` itself:
+    beside a wrapper a tensor may stand that is no weight.  None if there is none."""
+    if isinstance(value, dict) and depth > 0:
+        for key in WRAPPERS:
+            found = state_in(value.get(key), depth - 1)
+            if found is not None:
+                return found
+    three = isinstance(value, (list, tuple)) and len(value) == 3 and all(map(has_tensors, value))
+    return value if has_tensors(value) or three else None
+
+
 def find_state(value, path):
     """The dict of tensors, or list of three, in what was loaded."""
-    for _ in range(4):
-        if has_tensors(value):
-            return value
-        if isinstance(value, (list, tuple)) and len(value) == 3 and all(map(has_tensors, value)):
-            return value
-        inner = [value[key] for key in WRAPPERS if isinstance(value, dict) and key in value]
-        if not inner:
-            break
-        value = inner[0]
+    state = state_in(value)
+    if state is not None:
+        return state
     if isinstance(value, torch.nn.Module):
         raise Refused(f"{path}: a whole module was saved; save its state_dict()")
     keys = ", ".join(map(str, list(value)[:10])) if isinstance(value, dict) else type(value).__name__

@@ -126,6 +126,12 @@ class ToSafetensors(unittest.TestCase):
         self.assertEqual(self.convert_all(saved, "lightningdot", 150, trust=True),
                          self.convert_all(state, "lightningdot", 150))
 
+    def test_tensor_beside_the_wrapper(self):
+        state = golden("uniter_small")
+        saved = {"best_rsum": torch.tensor(3.5), "model": state, "state_dict": {}}
+        self.assertEqual(self.convert_all(saved, "uniter_small", 120),
+                         self.convert_all(state, "uniter_small", 120))
+
     def test_sgraf_with_options(self):
         state = golden("saf")
         parts = [{key[8:]: value for key, value in state.items() if key.startswith(prefix)}

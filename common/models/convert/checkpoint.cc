@@ -26,6 +26,7 @@ constexpr const char* kFileNames[] = {
 constexpr const char* kMmtTrunks[] = {"0_OSCAR", "0_M3P"};
 constexpr char kMmtHead[] = "1_ClassificationHead/class_head.pt";
 constexpr const char* kWrappers[] = {"model_dict", "model", "state_dict", "model_state_dict"};
+constexpr int kWrapperDepth = 3;
 constexpr const char* kSgrafParts[] = {"img_enc.", "txt_enc.", "sim_enc."};
 
 // What of training_args.bin matters.  to_safetensors.py knows the same names.
@@ -86,19 +87,16 @@ bool IsSgrafList(const PickleValue& value) {
                      [](const PickleValue* item) { return HasTensor(*item); });
 }
 
-// The dict of tensors, or list of three, in `root` or one of its wrappers; null if there
-// is none.
-const PickleValue* FindStateDict(const PickleValue& root) {
-  const PickleValue* value = &root;
-  for (int depth = 0; depth < 4 && value != nullptr; ++depth) {
-    if (HasTensor(*value) || IsSgrafList(*value)) return value;
-    const PickleValue* inner = nullptr;
-    for (const char* wrapper : kWrappers) {
-      if (inner == nullptr) inner = value->Find(wrapper);
-    }
-    value = inner;
+// The dict of tensors, or list of three, in one of the wrappers of `value`, at most `depth`
+// deep, or else `value` itself: beside a wrapper a tensor may stand that is no weight.  Null if
+// there is none.
+const PickleValue* FindStateDict(const PickleValue& value, int depth) {
+  for (const char* wrapper : kWrappers) {
+    const PickleValue* inner = depth > 0 ? value.Find(wrapper) : nullptr;
+    const PickleValue* found = inner != nullptr ? FindStateDict(*inner, depth - 1) : nullptr;
+    if (found != nullptr) return found;
   }
-  return nullptr;
+  return HasTensor(value) || IsSgrafList(value) ? &value : nullptr;
 }
 
 std::string NoStateDict(const PickleValue& root) {
@@ -188,7 +186,7 @@ absl::Status Checkpoint::AddTensor(const std::string& name, TensorView view) {
 }
 
 absl::Status Checkpoint::AddStateDicts(TorchPickle* file) {
-  const PickleValue* found = FindStateDict(file->root());
+  const PickleValue* found = FindStateDict(file->root(), kWrapperDepth);
   if (found == nullptr) return absl::InvalidArgumentError(NoStateDict(file->root()));
   if (found->kind == Kind::kDict) return AddStateDict("", *found, file);
   for (size_t i = 0; i < found->items.size(); ++i) {

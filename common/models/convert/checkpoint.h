@@ -28,8 +28,8 @@ class Checkpoint {
   // empty: the one beside the file, if there is one.  Of training_args.bin, where it lies
   // beside the file, what matters is read that config.json does not have.
   //
-  // A dict of tensors is looked for at the top and below model_dict, model, state_dict and
-  // model_state_dict; a list of three dicts are SGRAF's img_enc, txt_enc and sim_enc.
+  // A dict of tensors is looked for below model_dict, model, state_dict and model_state_dict,
+  // and else at the top; a list of three dicts are SGRAF's img_enc, txt_enc and sim_enc.
   // "module." before all names goes, and gamma and beta become weight and bias.
   //
   // NotFound, InvalidArgument (no tensors; a name twice; a config that is no JSON object)

@@ -97,6 +97,27 @@ TEST_CASE("one UNITER in many wrappings gives one bundle") {
   REQUIRE(place.MustWrite() == id);
 }
 
+TEST_CASE("a tensor beside the wrapper does not hide the model") {
+  Workplace place("uniter_small", 120);
+  MutableCheckpoint checkpoint("uniter_small");
+  checkpoint.SavePickle(place.options.checkpoint);
+  const std::string id = place.MustWrite();
+  const std::string best = pickle::Bytes(3.5f);
+  const auto save = [&](const std::vector<std::pair<std::string, std::string>>& beside) {
+    TorchFileBuilder file;
+    std::vector<std::pair<std::string, std::string>> items = {
+        {"best_rsum", file.Tensor({TensorDtype::kF32, {}, best})},
+        {"model", pickle::Dict({{"step", file.Tensor({TensorDtype::kF32, {1}, best})},
+                                {"state_dict", pickle::OrderedDict(checkpoint.Items(&file))}})}};
+    items.insert(items.end(), beside.begin(), beside.end());
+    REQUIRE(WriteFileAtomically(place.options.checkpoint, file.Build(pickle::Dict(items))).ok());
+  };
+  save({});
+  REQUIRE(place.MustWrite() == id);
+  save({{"model_dict", pickle::Dict({})}});  // a wrapper of nothing hides none either
+  REQUIRE(place.MustWrite() == id);
+}
+
 TEST_CASE("a UNITER without rank_output takes row 1 of itm_output, and says so") {
   Workplace place("uniter_small", 120);
   MutableCheckpoint checkpoint("uniter_small");
