@@ -25,6 +25,7 @@ constexpr const char* kFileNames[] = {
 };
 constexpr const char* kMmtTrunks[] = {"0_OSCAR", "0_M3P"};
 constexpr char kMmtHead[] = "1_ClassificationHead/class_head.pt";
+constexpr char kMmtPooling[] = "2_Pooling/config.json";
 constexpr const char* kWrappers[] = {"model_dict", "model", "state_dict", "model_state_dict"};
 constexpr int kWrapperDepth = 3;
 constexpr const char* kSgrafParts[] = {"img_enc.", "txt_enc.", "sim_enc."};
@@ -57,6 +58,13 @@ nlohmann::json JsonOf(const PickleValue& value) {
 bool IsFolder(const std::string& path) {
   std::error_code ignored;
   return std::filesystem::is_directory(path, ignored);
+}
+
+absl::StatusOr<nlohmann::json> ReadJsonObject(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxConfigBytes));
+  nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (json.is_object()) return json;
+  return absl::InvalidArgumentError(absl::StrCat(path, " is not a JSON object"));
 }
 
 // The file of a folder that is a checkpoint.
@@ -137,24 +145,29 @@ absl::StatusOr<std::unique_ptr<Checkpoint>> Checkpoint::Open(const std::string& 
                                                              const std::string& config) {
   std::unique_ptr<Checkpoint> result(new Checkpoint);
   std::string file = path;
+  bool is_mmt = false;
   if (IsFolder(path)) {
     std::string folder = path;
     for (const char* trunk : kMmtTrunks) {
       if (!IsFolder(JoinPath(path, trunk))) continue;
       folder = JoinPath(path, trunk);
-      result->is_mmt_ = true;
+      is_mmt = true;
     }
     ASSIGN_OR_RETURN(file, FileOf(folder));
   }
   RETURN_IF_ERROR(result->AddFile(file));
   const std::string head = JoinPath(path, kMmtHead);
-  if (result->is_mmt_ && FileExists(head)) RETURN_IF_ERROR(result->AddFile(head));
+  if (is_mmt && FileExists(head)) RETURN_IF_ERROR(result->AddFile(head));
+  const std::string pooling = JoinPath(path, kMmtPooling);
+  if (is_mmt && FileExists(pooling)) {
+    ASSIGN_OR_RETURN(result->pooling_, ReadJsonObject(pooling));
+  }
 
   const std::filesystem::path folder = std::filesystem::path(file).parent_path();
   result->file_name_ = std::filesystem::path(file).filename();
   const std::string beside = (folder / "config.json").string();
   if (!config.empty() || FileExists(beside)) {
-    RETURN_IF_ERROR(result->ReadConfig(config.empty() ? beside : config));
+    ASSIGN_OR_RETURN(result->config_, ReadJsonObject(config.empty() ? beside : config));
   }
   const std::string arguments = (folder / "training_args.bin").string();
   if (FileExists(arguments)) result->ReadTrainingArguments(arguments);
@@ -218,11 +231,22 @@ absl::Status Checkpoint::AddStateDict(const std::string& prefix, const PickleVal
   return absl::OkStatus();
 }
 
-absl::Status Checkpoint::ReadConfig(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxConfigBytes));
-  config_ = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (config_.is_object()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(path, " is not a JSON object"));
+absl::Status Checkpoint::CheckMeanPooling() const {
+  constexpr absl::string_view kMode = "pooling_mode_";
+  const std::string mean = absl::StrCat(kMode, "mean_tokens");
+  std::vector<std::string> others;
+  for (const auto& [key, value] : pooling_.items()) {
+    const bool is_mode = absl::StartsWith(key, kMode) && key != mean;
+    if (is_mode && value.is_boolean() && value.get<bool>()) others.push_back(key);
+  }
+  const auto found = pooling_.find(mean);
+  const bool is_mean = found == pooling_.end() || *found == true;
+  if (is_mean && others.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(kMmtPooling, " says ", is_mean ? "" : mean + " false",
+                   is_mean || others.empty() ? "" : ", ", absl::StrJoin(others, ", "),
+                   "; embeddings are computed as the mean of the rows alone; --use cross-encoder "
+                   "converts what needs none"));
 }
 
 // An argparse.Namespace: an object whose state is a dict.

@@ -166,6 +166,7 @@ absl::StatusOr<Conversion> ConvertOscar(const Checkpoint& source, const ConvertO
 
   SetLengths(source, options, microsoft ? kOscarTokens : kMmtTokens, sizes.positions, &result);
   if (uses.encoder) {
+    RETURN_IF_ERROR(source.CheckMeanPooling());
     SetEmbedding(sizes.hidden, bundle::v1::EmbeddingSpec::COSINE, manifest);
   }
   if (uses.cross_encoder) SetTags(source, options, microsoft, &result);

@@ -473,6 +473,38 @@ TEST_CASE("a folder of MMT-Retrieval becomes a joint model without tags") {
   REQUIRE(conversion.tensors.count("classifier.weight") == 1);
 }
 
+TEST_CASE("a folder of MMT-Retrieval that pools otherwise than by the mean is refused") {
+  for (const auto& [golden, words] :
+       std::vector<std::pair<std::string, int>>{{"oscar", 150}, {"m3p", 90}}) {
+    INFO(golden);
+    Workplace place(golden, words);
+    const std::string trunk = golden == "m3p" ? "mmt/0_M3P" : "mmt/0_OSCAR";
+    REQUIRE(MakeDirectories(place.dir.File(trunk)).ok());
+    REQUIRE(MakeDirectories(place.dir.File("mmt/2_Pooling")).ok());
+    MutableCheckpoint(golden).SavePickle(place.dir.File(trunk + "/pytorch_model.bin"));
+    place.options.checkpoint = place.dir.File("mmt");
+    place.options.head_count = 4;
+    place.options.use = "joint";
+    const auto save = [&](const std::string& config) {
+      REQUIRE(WriteFileAtomically(place.dir.File("mmt/2_Pooling/config.json"), config).ok());
+    };
+    save(
+        "{\"word_embedding_dimension\": 48, \"pooling_mode_cls_token\": false, "
+        "\"pooling_mode_mean_tokens\": true}");
+    REQUIRE(place.MustConvert().manifest.has_embedding());
+    save("{\"pooling_mode_cls_token\": true, \"pooling_mode_mean_tokens\": false}");
+    REQUIRE(StrContains(place.Refusal(),
+                        "2_Pooling/config.json says pooling_mode_mean_tokens false, "
+                        "pooling_mode_cls_token;"));
+    save("{\"pooling_mode_max_tokens\": true, \"pooling_mode_mean_tokens\": true}");
+    REQUIRE(StrContains(place.Refusal(), "says pooling_mode_max_tokens;"));
+    place.options.use = "cross-encoder";
+    REQUIRE_FALSE(place.MustConvert().manifest.has_embedding());
+    save("mean");
+    REQUIRE(StrContains(place.Refusal(), "2_Pooling/config.json is not a JSON object"));
+  }
+}
+
 TEST_CASE("a VLDeformer needs the lengths that it pads to") {
   Workplace place("oscar", 150);  // its config tells none
   MutableCheckpoint("vldeformer").SavePickle(place.options.checkpoint);
@@ -608,6 +640,21 @@ TEST_CASE("a T-EMDE's cells are told, or the paper's") {
   REQUIRE(place.MustConvert().manifest.sgraf().emde().partition_count() == 2);
   place.options.cell_count = 7;
   REQUIRE(StrContains(place.Refusal(), "7 cells"));
+}
+
+TEST_CASE("a T-EMDE's temperature may be a scalar") {
+  Workplace place("saf_temde", 60);
+  MutableCheckpoint checkpoint("saf_temde");
+  checkpoint.SavePickle(place.options.checkpoint);
+  const std::string id = place.MustWrite();
+  for (const char* side : {"t", "v"}) {
+    checkpoint.tensors.at(absl::StrCat("sim_enc.", side, "_emde.coder.temp")).shape.clear();
+  }
+  checkpoint.SavePickle(place.options.checkpoint);
+  REQUIRE(place.MustWrite() == id);
+  checkpoint.Add("sim_enc.t_emde.coder.temp", {2});
+  checkpoint.SavePickle(place.options.checkpoint);
+  REQUIRE(StrContains(place.Refusal(), "sim_enc.t_emde.coder.temp [2] instead of [1]"));
 }
 
 TEST_CASE("statistics of batch norms must be there") {
