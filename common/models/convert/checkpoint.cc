@@ -253,6 +253,8 @@ absl::Status Checkpoint::CheckMeanPooling() const {
 void Checkpoint::ReadTrainingArguments(const std::string& path) {
   const absl::StatusOr<std::unique_ptr<TorchPickle>> file = TorchPickle::Open(path);
   if (!file.ok()) {
+    // to_safetensors.py has been there.
+    if (config_.contains(kTrainingArguments[0].name)) return;
     const std::string why =
         absl::IsFailedPrecondition(file.status())
             ? absl::StrCat(path, ": it is not of the form that PyTorch writes since 1.6")

@@ -395,6 +395,16 @@ TEST_CASE("what is assumed of an OSCAR's training is told, with the flags that s
   REQUIRE(StrContains(warnings[4], "max_seq_length, max_img_seq_length, max_tag_length"));
   REQUIRE(StrContains(warnings[4], "to_safetensors.py"));
 
+  // As to_safetensors.py leaves it.
+  REQUIRE(WriteFileAtomically(place.dir.File("config.json"),
+                              "{\"num_attention_heads\": 4, \"max_seq_length\": 60, "
+                              "\"max_img_seq_length\": 30, \"max_tag_length\": 20, "
+                              "\"att_mask_type\": \"CLR\", \"add_od_labels\": true}")
+              .ok());
+  REQUIRE(place.MustConvert().warnings.empty());
+  REQUIRE(place.MustConvert().manifest.tags().max_token_count() == 60);
+  REQUIRE(WriteFileAtomically(place.dir.File("config.json"), "{\"num_attention_heads\": 4}").ok());
+
   place.options.max_token_count = 60;
   place.options.region_count = 70;
   place.options.tag_token_count = 62;
