@@ -223,10 +223,10 @@ TEST_CASE("a manifest's problems are told all at once") {
   const absl::Status status = CheckManifest(manifest);
   REQUIRE(absl::IsInvalidArgument(status));
   for (const char* word :
-       {"max_token_count is 13", "head_count 3", "layer_count is 1000", "transformer.layer_norm_epsilon",
-        "region_layer_norm_epsilon is 0.5, must be 0 to 0.001", "there is no region_layer_norm",
-        "region_feature_size is 17", "max_region_count is 8", "dimension is 15", "rank_raw",
-        "guess", "image_size 25", "mean", "standard_deviation"}) {
+       {"max_token_count is 13", "head_count 3", "layer_count is 1000",
+        "transformer.layer_norm_epsilon", "region_layer_norm_epsilon is 0.5, must be 0 to 0.001",
+        "there is no region_layer_norm", "region_feature_size is 17", "max_region_count is 8",
+        "dimension is 15", "rank_raw", "guess", "image_size 25", "mean", "standard_deviation"}) {
     INFO(word << " in " << status.message());
     REQUIRE(absl::StrContains(status.message(), word));
   }
