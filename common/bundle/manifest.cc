@@ -100,7 +100,9 @@ absl::Status CheckTransformer(const TransformerSpec& spec) {
   RETURN_IF_ERROR(
       InRange("transformer.region_feature_size", spec.region_feature_size(), 0, 65'536));
   RETURN_IF_ERROR(InRange("transformer.max_region_count", spec.max_region_count(), 0, 1024));
-  return InRange("transformer.layer_norm_epsilon", spec.layer_norm_epsilon(), 0.0f, 1.0f);
+  RETURN_IF_ERROR(InRange("transformer.layer_norm_epsilon", spec.layer_norm_epsilon(), 0.0f, 1.0f));
+  return InRange("transformer.region_layer_norm_epsilon", spec.region_layer_norm_epsilon(), 0.0f,
+                 1.0f);
 }
 
 absl::Status CheckGridExtractor(const GridExtractorSpec& spec) {

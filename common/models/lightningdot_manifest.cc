@@ -15,9 +15,10 @@ void CheckSceneText(const bundle::v1::ModelBundleManifest& manifest, Problems* p
   problems->RequireRange("scene_text.token_type", spec.token_type(), 0,
                          transformer.token_type_count() - 1);
   const int64_t last = int64_t{spec.first_position()} + spec.max_token_count();
-  problems->Require(last < transformer.position_count(),
-                    absl::StrCat("scene_text reads up to position ", last, ", but there are only ",
-                                 transformer.position_count()));
+  problems->Require(
+      last < transformer.position_count(),
+      absl::StrCat("scene_text.max_token_count from scene_text.first_position on needs position ",
+                   last, ", but there are only ", transformer.position_count()));
 }
 
 }  // namespace

@@ -51,6 +51,13 @@ void CheckTransformer(const bundle::v1::ModelBundleManifest& manifest, Problems*
   problems->Require(epsilon > 0 && epsilon <= 1e-3f,
                     absl::StrCat("transformer.layer_norm_epsilon is ", epsilon,
                                  ", must be above 0 and at most 0.001 (BERT's is 1e-12)"));
+  const float region_epsilon = spec.region_layer_norm_epsilon();
+  problems->Require(region_epsilon >= 0 && region_epsilon <= 1e-3f,
+                    absl::StrCat("transformer.region_layer_norm_epsilon is ", region_epsilon,
+                                 ", must be 0 to 0.001"));
+  problems->Require(region_epsilon == 0 || spec.region_layer_norm(),
+                    absl::StrCat("transformer.region_layer_norm_epsilon is ", region_epsilon,
+                                 ", but there is no region_layer_norm"));
   problems->Require(
       manifest.tokenizer().max_token_count() <= spec.position_count(),
       absl::StrCat("tokenizer.max_token_count is ", manifest.tokenizer().max_token_count(),

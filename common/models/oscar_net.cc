@@ -12,6 +12,14 @@ BertConfig ConfigOf(const bundle::v1::TransformerSpec& spec, double dropout) {
   return config;
 }
 
+torch::nn::LayerNorm MakeRegionNorm(const bundle::v1::TransformerSpec& spec) {
+  BertConfig config = BertConfigOf(spec);
+  if (spec.region_layer_norm_epsilon() > 0) {
+    config.layer_norm_epsilon = spec.region_layer_norm_epsilon();
+  }
+  return MakeLayerNorm(config);
+}
+
 }  // namespace
 
 OscarTrunkImpl::OscarTrunkImpl(const bundle::v1::TransformerSpec& spec, bool with_pooler,
@@ -23,7 +31,7 @@ OscarTrunkImpl::OscarTrunkImpl(const bundle::v1::TransformerSpec& spec, bool wit
       dropout_(register_module("dropout", torch::nn::Dropout(dropout))) {
   if (with_pooler) pooler_ = register_module("pooler", BertPooler(BertConfigOf(spec)));
   if (spec.region_layer_norm()) {
-    region_norm_ = register_module("LayerNorm", MakeLayerNorm(BertConfigOf(spec)));
+    region_norm_ = register_module("LayerNorm", MakeRegionNorm(spec));
   }
 }
 

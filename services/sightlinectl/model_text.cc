@@ -21,6 +21,9 @@ std::string TransformerText(const bundle::v1::TransformerSpec& spec) {
       " heads, feed-forward ", spec.intermediate_size(), ", ", spec.vocabulary_size(), " words, ",
       spec.max_region_count(), " regions of ", spec.region_feature_size());
   if (spec.region_layer_norm()) text += ", normalised";
+  if (spec.region_layer_norm_epsilon() > 0) {
+    absl::StrAppend(&text, " with epsilon ", spec.region_layer_norm_epsilon());
+  }
   if (spec.projection_hidden_size() > 0) {
     absl::StrAppend(&text, ", projected through ", spec.projection_hidden_size());
   }

@@ -126,6 +126,12 @@ class ToSafetensors(unittest.TestCase):
         self.assertEqual(self.convert_all(saved, "lightningdot", 150, trust=True),
                          self.convert_all(state, "lightningdot", 150))
 
+    def test_tensor_beside_the_wrapper(self):
+        state = golden("uniter_small")
+        saved = {"best_rsum": torch.tensor(3.5), "model": state, "state_dict": {}}
+        self.assertEqual(self.convert_all(saved, "uniter_small", 120),
+                         self.convert_all(state, "uniter_small", 120))
+
     def test_sgraf_with_options(self):
         state = golden("saf")
         parts = [{key[8:]: value for key, value in state.items() if key.startswith(prefix)}
@@ -148,6 +154,78 @@ class ToSafetensors(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("cosine", done.stderr)
         self.assertIn("softmax_match", done.stderr)
+
+    def in_folder(self, name, arguments, new=False):
+        """A folder with an OSCAR, its config.json and training_args.bin of these arguments."""
+        os.makedirs(work(name), exist_ok=True)
+        torch.save(golden("oscar"), work(f"{name}/pytorch_model.bin"),
+                   _use_new_zipfile_serialization=False)
+        with open(work(f"{name}/config.json"), "w", encoding="utf-8") as file:
+            json.dump({"num_attention_heads": 4, "max_img_seq_length": 33}, file)
+        torch.save(arguments, work(f"{name}/training_args.bin"), _use_new_zipfile_serialization=new)
+        return work(f"{name}/pytorch_model.bin")
+
+    def test_training_arguments_go_along(self):
+        arguments = argparse.Namespace(
+            max_seq_length=40, max_img_seq_length=30, att_mask_type="CLR", add_od_labels=True,
+            img_layer_norm_eps=1e-5, device=torch.device("cpu"), dtype=torch.float16, lr=5e-5,
+            layers=collections.OrderedDict(a=1), names={"x"}, sizes=collections.Counter("ab"),
+            weight=torch.ones(3), max_tag_length=None)
+        for new in (False, True):
+            name = f"trained{new}"
+            checkpoint = self.in_folder(name, arguments, new)
+            os.makedirs(work(f"{name}_out"), exist_ok=True)
+            status, said = to_safetensors(f"{name}_out/x.safetensors", checkpoint)
+            self.assertEqual(status, 0, said)
+            self.assertIn("max_seq_length 40", said)
+            with open(work(f"{name}_out/config.json"), encoding="utf-8") as file:
+                self.assertEqual(json.load(file), {
+                    "max_seq_length": 40, "max_img_seq_length": 33, "att_mask_type": "CLR",
+                    "add_od_labels": True, "img_layer_norm_eps": 1e-5, "num_attention_heads": 4})
+            done = convert(f"{name}_out/x.safetensors", 150)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertNotIn("warning", done.stderr)
+            self.assertIn("up to 40 tokens, segment 1", done.stderr)
+            self.assertIn("33 regions", done.stderr)
+            # Again, and into the folder of the checkpoint itself.
+            self.assertEqual(to_safetensors(f"{name}_out/x.safetensors", checkpoint)[0], 0)
+            self.assertEqual(to_safetensors(f"{name}/x.safetensors", checkpoint)[0], 0)
+            done = convert(f"{name}/x.safetensors", 150)
+            self.assertNotIn("warning", done.stderr)
+
+    def test_training_arguments_can_lie_elsewhere(self):
+        checkpoint = self.in_folder("elsewhere", argparse.Namespace(max_seq_length=40))
+        torch.save(argparse.Namespace(max_seq_length=50, add_od_labels=False), work("other.bin"),
+                   _use_new_zipfile_serialization=False)
+        os.makedirs(work("elsewhere_out"))
+        status, said = to_safetensors("elsewhere_out/x.safetensors", "--training-args",
+                                      work("other.bin"), checkpoint)
+        self.assertEqual(status, 0, said)
+        done = convert("elsewhere_out/x.safetensors", 150)
+        self.assertIn("up to 50 tokens", done.stderr)
+        self.assertNotIn("segment 1", done.stderr)  # no tags
+        # Another config.json is not written over.
+        status, said = to_safetensors("elsewhere_out/x.safetensors", checkpoint)
+        self.assertEqual(status, 2)
+        self.assertIn("says something else", said)
+
+    def test_training_arguments_run_nothing(self):
+        class Program:
+            def __reduce__(self):
+                return os.mkdir, (work("ran"),)
+
+        checkpoint = self.in_folder("hostile", argparse.Namespace(max_seq_length=40, x=Program()))
+        os.makedirs(work("hostile_out"))
+        status, said = to_safetensors("hostile_out/x.safetensors", checkpoint, "--trust")
+        self.assertEqual(status, 0, said)
+        self.assertIn("max_seq_length 40", said)
+        self.assertFalse(os.path.exists(work("ran")))
+        with open(work("hostile/training_args.bin"), "wb") as file:
+            file.write(b"\x80\x02}q\x00(X\x03")
+        status, said = to_safetensors("hostile_out/y.safetensors", checkpoint)
+        self.assertEqual(status, 2)
+        self.assertIn("training_args.bin", said)
+        self.assertFalse(os.path.exists(work("hostile_out/y.safetensors")))
 
     def test_numbers_of_other_types(self):
         state = golden("uniter_small")

@@ -25,12 +25,46 @@ constexpr const char* kFileNames[] = {
 };
 constexpr const char* kMmtTrunks[] = {"0_OSCAR", "0_M3P"};
 constexpr char kMmtHead[] = "1_ClassificationHead/class_head.pt";
+constexpr char kMmtPooling[] = "2_Pooling/config.json";
 constexpr const char* kWrappers[] = {"model_dict", "model", "state_dict", "model_state_dict"};
+constexpr int kWrapperDepth = 3;
 constexpr const char* kSgrafParts[] = {"img_enc.", "txt_enc.", "sim_enc."};
+
+// What of training_args.bin matters.  to_safetensors.py knows the same names.
+struct TrainingArgument {
+  const char* name;
+  Kind kind;
+};
+constexpr TrainingArgument kTrainingArguments[] = {
+    {"max_seq_length", Kind::kInt}, {"max_img_seq_length", Kind::kInt},
+    {"max_tag_length", Kind::kInt}, {"att_mask_type", Kind::kText},
+    {"add_od_labels", Kind::kBool}, {"img_layer_norm_eps", Kind::kFloat},
+};
+
+// Of a value of one of these kinds.
+nlohmann::json JsonOf(const PickleValue& value) {
+  switch (value.kind) {
+    case Kind::kInt:
+      return value.integer;
+    case Kind::kBool:
+      return value.integer != 0;
+    case Kind::kFloat:
+      return value.real;
+    default:
+      return value.text;
+  }
+}
 
 bool IsFolder(const std::string& path) {
   std::error_code ignored;
   return std::filesystem::is_directory(path, ignored);
+}
+
+absl::StatusOr<nlohmann::json> ReadJsonObject(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxConfigBytes));
+  nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (json.is_object()) return json;
+  return absl::InvalidArgumentError(absl::StrCat(path, " is not a JSON object"));
 }
 
 // The file of a folder that is a checkpoint.
@@ -61,19 +95,16 @@ bool IsSgrafList(const PickleValue& value) {
                      [](const PickleValue* item) { return HasTensor(*item); });
 }
 
-// The dict of tensors, or list of three, in `root` or one of its wrappers; null if there
-// is none.
-const PickleValue* FindStateDict(const PickleValue& root) {
-  const PickleValue* value = &root;
-  for (int depth = 0; depth < 4 && value != nullptr; ++depth) {
-    if (HasTensor(*value) || IsSgrafList(*value)) return value;
-    const PickleValue* inner = nullptr;
-    for (const char* wrapper : kWrappers) {
-      if (inner == nullptr) inner = value->Find(wrapper);
-    }
-    value = inner;
+// The dict of tensors, or list of three, in one of the wrappers of `value`, at most `depth`
+// deep, or else `value` itself: beside a wrapper a tensor may stand that is no weight.  Null if
+// there is none.
+const PickleValue* FindStateDict(const PickleValue& value, int depth) {
+  for (const char* wrapper : kWrappers) {
+    const PickleValue* inner = depth > 0 ? value.Find(wrapper) : nullptr;
+    const PickleValue* found = inner != nullptr ? FindStateDict(*inner, depth - 1) : nullptr;
+    if (found != nullptr) return found;
   }
-  return nullptr;
+  return HasTensor(value) || IsSgrafList(value) ? &value : nullptr;
 }
 
 std::string NoStateDict(const PickleValue& root) {
@@ -114,24 +145,29 @@ absl::StatusOr<std::unique_ptr<Checkpoint>> Checkpoint::Open(const std::string& 
                                                              const std::string& config) {
   std::unique_ptr<Checkpoint> result(new Checkpoint);
   std::string file = path;
+  bool is_mmt = false;
   if (IsFolder(path)) {
     std::string folder = path;
     for (const char* trunk : kMmtTrunks) {
       if (!IsFolder(JoinPath(path, trunk))) continue;
       folder = JoinPath(path, trunk);
-      result->is_mmt_ = true;
+      is_mmt = true;
     }
     ASSIGN_OR_RETURN(file, FileOf(folder));
   }
   RETURN_IF_ERROR(result->AddFile(file));
   const std::string head = JoinPath(path, kMmtHead);
-  if (result->is_mmt_ && FileExists(head)) RETURN_IF_ERROR(result->AddFile(head));
+  if (is_mmt && FileExists(head)) RETURN_IF_ERROR(result->AddFile(head));
+  const std::string pooling = JoinPath(path, kMmtPooling);
+  if (is_mmt && FileExists(pooling)) {
+    ASSIGN_OR_RETURN(result->pooling_, ReadJsonObject(pooling));
+  }
 
   const std::filesystem::path folder = std::filesystem::path(file).parent_path();
   result->file_name_ = std::filesystem::path(file).filename();
   const std::string beside = (folder / "config.json").string();
   if (!config.empty() || FileExists(beside)) {
-    RETURN_IF_ERROR(result->ReadConfig(config.empty() ? beside : config));
+    ASSIGN_OR_RETURN(result->config_, ReadJsonObject(config.empty() ? beside : config));
   }
   const std::string arguments = (folder / "training_args.bin").string();
   if (FileExists(arguments)) result->ReadTrainingArguments(arguments);
@@ -163,7 +199,7 @@ absl::Status Checkpoint::AddTensor(const std::string& name, TensorView view) {
 }
 
 absl::Status Checkpoint::AddStateDicts(TorchPickle* file) {
-  const PickleValue* found = FindStateDict(file->root());
+  const PickleValue* found = FindStateDict(file->root(), kWrapperDepth);
   if (found == nullptr) return absl::InvalidArgumentError(NoStateDict(file->root()));
   if (found->kind == Kind::kDict) return AddStateDict("", *found, file);
   for (size_t i = 0; i < found->items.size(); ++i) {
@@ -195,31 +231,53 @@ absl::Status Checkpoint::AddStateDict(const std::string& prefix, const PickleVal
   return absl::OkStatus();
 }
 
-absl::Status Checkpoint::ReadConfig(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxConfigBytes));
-  config_ = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (config_.is_object()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(path, " is not a JSON object"));
+absl::Status Checkpoint::CheckMeanPooling() const {
+  constexpr absl::string_view kMode = "pooling_mode_";
+  const std::string mean = absl::StrCat(kMode, "mean_tokens");
+  std::vector<std::string> others;
+  for (const auto& [key, value] : pooling_.items()) {
+    const bool is_mode = absl::StartsWith(key, kMode) && key != mean;
+    if (is_mode && value.is_boolean() && value.get<bool>()) others.push_back(key);
+  }
+  const auto found = pooling_.find(mean);
+  const bool is_mean = found == pooling_.end() || *found == true;
+  if (is_mean && others.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(kMmtPooling, " says ", is_mean ? "" : mean + " false",
+                   is_mean || others.empty() ? "" : ", ", absl::StrJoin(others, ", "),
+                   "; embeddings are computed as the mean of the rows alone; --use cross-encoder "
+                   "converts what needs none"));
 }
 
 // An argparse.Namespace: an object whose state is a dict.
 void Checkpoint::ReadTrainingArguments(const std::string& path) {
   const absl::StatusOr<std::unique_ptr<TorchPickle>> file = TorchPickle::Open(path);
   if (!file.ok()) {
-    warnings_.push_back(absl::StrCat("lengths are not taken from ", file.status().message()));
+    // to_safetensors.py has been there.
+    if (config_.contains(kTrainingArguments[0].name)) return;
+    const std::string why =
+        absl::IsFailedPrecondition(file.status())
+            ? absl::StrCat(path, ": it is not of the form that PyTorch writes since 1.6")
+            : std::string(file.status().message());
+    warnings_.push_back(absl::StrCat(
+        "training arguments are not read from ", why, "; ",
+        absl::StrJoin(kTrainingArguments, ", ",
+                      [](std::string* out, const TrainingArgument& argument) {
+                        absl::StrAppend(out, argument.name);
+                      }),
+        " come from config.json or flags, or are assumed.  "
+        "deploy/models/to_safetensors.py OUT.safetensors CHECKPOINT writes them into a "
+        "config.json beside OUT"));
     return;
   }
   const PickleValue& root = (*file)->root();
   const PickleValue* state = root.kind == Kind::kObject ? root.items.back() : &root;
-  for (const char* key : {"max_seq_length", "max_img_seq_length"}) {
-    const PickleValue* value = state->Find(key);
-    if (value != nullptr && value->kind == Kind::kInt && !config_.contains(key)) {
-      config_[key] = value->integer;
+  for (const TrainingArgument& argument : kTrainingArguments) {
+    const PickleValue* value = state->Find(argument.name);
+    if (value == nullptr || value->kind != argument.kind || config_.contains(argument.name)) {
+      continue;
     }
-  }
-  const PickleValue* mask = state->Find("att_mask_type");
-  if (mask != nullptr && mask->kind == Kind::kText && !config_.contains("att_mask_type")) {
-    config_["att_mask_type"] = mask->text;
+    config_[argument.name] = JsonOf(*value);
   }
 }
 
@@ -233,6 +291,12 @@ absl::optional<double> Checkpoint::Number(absl::string_view key) const {
   const auto found = config_.find(std::string(key));
   if (found == config_.end() || !found->is_number()) return absl::nullopt;
   return found->get<double>();
+}
+
+absl::optional<bool> Checkpoint::Boolean(absl::string_view key) const {
+  const auto found = config_.find(std::string(key));
+  if (found == config_.end() || !found->is_boolean()) return absl::nullopt;
+  return found->get<bool>();
 }
 
 absl::optional<std::string> Checkpoint::Text(absl::string_view key) const {

@@ -1,5 +1,7 @@
 #include "common/models/convert/convert.h"
 
+#include <algorithm>
+#include <initializer_list>
 #include <map>
 #include <utility>
 
@@ -85,23 +87,34 @@ constexpr char kInferredVlDeformer[] =
 
 // Options that mean nothing to a family are refused, not ignored.
 absl::Status CheckOptions(absl::string_view family, const ConvertOptions& options) {
-  const bool dual_use = family == "oscar" || family == "m3p";
-  const auto refuse = [&](absl::string_view flag) {
-    return absl::InvalidArgumentError(absl::StrCat("family ", family, " has no ", flag));
+  const auto is_one_of = [&](std::initializer_list<absl::string_view> families) {
+    return std::find(families.begin(), families.end(), family) != families.end();
   };
-  if (options.scene_text && family != "lightningdot") return refuse("--scene-text");
-  if (!options.use.empty() && !dual_use) return refuse("--use");
-  if (!options.score_kind.empty() && (family == "lightningdot" || family == "vldeformer")) {
-    return refuse("--score-kind: it is no cross-encoder");
+  const bool has_rule = is_one_of({"uniter", "lightningdot"});
+  const bool reads_scenes = options.scene_text && family == "lightningdot";
+  const struct {
+    absl::string_view flag;
+    bool given, fits;
+  } uses[] = {
+      {"--scene-text", options.scene_text, family == "lightningdot"},
+      {"--ocr-tokens without --scene-text", options.scene_token_count.has_value(), reads_scenes},
+      {"--ocr-position without --scene-text", options.scene_position.has_value(), reads_scenes},
+      {"--ocr-type without --scene-text", options.scene_token_type.has_value(), reads_scenes},
+      {"--lone-separator without --scene-text", options.lone_separator, reads_scenes},
+      {"--confidence-floor", options.confidence_floor.has_value(), has_rule},
+      {"--min-regions", options.min_region_count.has_value(), has_rule},
+      {"--use", !options.use.empty(), is_one_of({"oscar", "m3p"})},
+      {"--score-kind: it is no cross-encoder", !options.score_kind.empty(),
+       !is_one_of({"lightningdot", "vldeformer"})},
+      {"--tag-tokens", options.tag_token_count.has_value(), is_one_of({"oscar", "vldeformer"})},
+      {"--tag-padding-type", options.tag_padding_type.has_value(), family == "vldeformer"},
+      {"--cells", options.cell_count.has_value(), family == "sgraf"},
+      {"--heads", options.head_count.has_value(), family != "sgraf"},
+  };
+  for (const auto& use : uses) {
+    if (!use.given || use.fits) continue;
+    return absl::InvalidArgumentError(absl::StrCat("family ", family, " has no ", use.flag));
   }
-  if (options.tag_token_count.has_value() && family != "oscar" && family != "vldeformer") {
-    return refuse("--tag-tokens");
-  }
-  if (options.tag_padding_type.has_value() && family != "vldeformer") {
-    return refuse("--tag-padding-type");
-  }
-  if (options.cell_count.has_value() && family != "sgraf") return refuse("--cells");
-  if (options.head_count.has_value() && family == "sgraf") return refuse("--heads");
   return absl::OkStatus();
 }
 
@@ -150,6 +163,11 @@ constexpr FieldOption kFieldOptions[] = {
     {"fixed_lengths.tag_length", "--tag-tokens"},
     {"fixed_lengths.region_count", "--regions"},
     {"fixed_lengths.tag_padding_type", "--tag-padding-type"},
+    {"region_rule.confidence_floor", "--confidence-floor"},
+    {"region_rule.min_count", "--min-regions"},
+    {"scene_text.max_token_count", "--ocr-tokens"},
+    {"scene_text.first_position", "--ocr-position"},
+    {"scene_text.token_type", "--ocr-type"},
     {"sgraf.region_count", "--regions"},
     {"sgraf.emde.partition_count", "--cells"},
     {"sgraf.emde.cell_count", "--cells"},

@@ -43,11 +43,22 @@ struct ConvertOptions {
   // Of "uniter": "rank_raw", "softmax_match" or "logit_match"; of "oscar" and "m3p": one of
   // the latter two.
   std::string score_kind;
-  // Of "lightningdot": whether its image tower reads the text in pictures.
+  // Of "lightningdot": whether its image tower reads the text in pictures; how many wordpieces
+  // of it, where the separator before them stands, of which segment all are, and whether a
+  // picture without text has the separator.  Left alone 64, 1, 0 and not.
   bool scene_text = false;
+  absl::optional<int64_t> scene_token_count;
+  absl::optional<int64_t> scene_position;
+  absl::optional<int64_t> scene_token_type;
+  bool lone_separator = false;
+  // Of "uniter" and "lightningdot": regions whose detector was surer than this are read, and so
+  // many of the first at least; a floor of 0 reads all.  Left alone 0.2 and 10.
+  absl::optional<double> confidence_floor;
+  absl::optional<int64_t> min_region_count;
   absl::optional<int64_t> head_count;
-  absl::optional<int64_t> max_token_count;   // of a text; "vldeformer": its fixed length
-  absl::optional<int64_t> tag_token_count;   // "oscar": of text and tags; "vldeformer": of tags
+  absl::optional<int64_t> max_token_count;  // of a text; "vldeformer": its fixed length
+  // "oscar": most of text and tags together, 0: no tags; "vldeformer": the tags' fixed length.
+  absl::optional<int64_t> tag_token_count;
   absl::optional<int64_t> tag_padding_type;  // "vldeformer": segment of padded tags
   absl::optional<int64_t> region_count;      // most regions; "vldeformer", "sgraf": all there are
   absl::optional<int64_t> cell_count;        // K of T-EMDE

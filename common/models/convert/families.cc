@@ -13,7 +13,8 @@ namespace {
 
 constexpr int64_t kColumnsOfAHead = 64;
 constexpr double kEpsilon = 1e-12;
-constexpr int kSurestRegions = 10;
+constexpr double kConfidenceFloor = 0.2;
+constexpr int64_t kSurestRegions = 10;
 
 bool HasPrefix(const NamedTensors& tensors, absl::string_view prefix) {
   const auto first = tensors.lower_bound(std::string(prefix));
@@ -109,6 +110,12 @@ absl::StatusOr<Uses> UsesOf(const ConvertOptions& options, bool has_classifier, 
     return absl::InvalidArgumentError(
         "the checkpoint has no classifier, so it can be no cross-encoder");
   }
+  if (!uses.cross_encoder && !options.score_kind.empty()) {
+    return absl::InvalidArgumentError("a bi-encoder has no --score-kind");
+  }
+  if (!uses.cross_encoder && options.tag_token_count.value_or(0) > 0) {
+    return absl::InvalidArgumentError("a bi-encoder reads no tags and has no --tag-tokens");
+  }
   return uses;
 }
 
@@ -125,10 +132,13 @@ absl::Status SetCrossEncoder(absl::string_view score_kind, const std::vector<std
   return absl::OkStatus();
 }
 
-void SetUniterRegionRule(bundle::v1::ModelBundleManifest* manifest) {
-  manifest->mutable_region_rule()->set_confidence_floor(0.2f);
-  manifest->mutable_region_rule()->set_min_count(
-      std::min(kSurestRegions, manifest->transformer().max_region_count()));
+void SetUniterRegionRule(const ConvertOptions& options, bundle::v1::ModelBundleManifest* manifest) {
+  const double floor = options.confidence_floor.value_or(kConfidenceFloor);
+  if (floor == 0) return;  // without a rule, as many as there may be
+  const int64_t usual =
+      std::min<int64_t>(kSurestRegions, manifest->transformer().max_region_count());
+  manifest->mutable_region_rule()->set_confidence_floor(static_cast<float>(floor));
+  manifest->mutable_region_rule()->set_min_count(ToInt32(options.min_region_count.value_or(usual)));
 }
 
 void SetEmbedding(int64_t dimension, bundle::v1::EmbeddingSpec::Metric metric,

@@ -55,8 +55,8 @@ struct Uses {
   bool encoder = false;
   bool cross_encoder = false;
 };
-// `usual` where the option says nothing.  InvalidArgument for an unknown word, or a
-// cross-encoder without `has_classifier`.
+// `usual` where the option says nothing.  InvalidArgument for an unknown word, a
+// cross-encoder without `has_classifier`, and a cross-encoder's options for what is none.
 absl::StatusOr<Uses> UsesOf(const ConvertOptions& options, bool has_classifier, Uses usual);
 
 // Sets the cross-encoder, combined by "replace".  InvalidArgument unless `score_kind` is
@@ -64,9 +64,9 @@ absl::StatusOr<Uses> UsesOf(const ConvertOptions& options, bool has_classifier, 
 absl::Status SetCrossEncoder(absl::string_view score_kind, const std::vector<std::string>& known,
                              bundle::v1::ModelBundleManifest* manifest);
 
-// Regions of confidence above 0.2, at least 10 if the manifest's transformer reads so many: what
-// UNITER and LightningDOT were trained on.
-void SetUniterRegionRule(bundle::v1::ModelBundleManifest* manifest);
+// As the options say; without them, regions of confidence above 0.2, at least 10 if the
+// manifest's transformer reads so many: what UNITER and LightningDOT were trained on.
+void SetUniterRegionRule(const ConvertOptions& options, bundle::v1::ModelBundleManifest* manifest);
 
 void SetEmbedding(int64_t dimension, bundle::v1::EmbeddingSpec::Metric metric,
                   bundle::v1::ModelBundleManifest* manifest);

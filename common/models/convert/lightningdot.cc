@@ -20,6 +20,7 @@ constexpr int64_t kMaxRegions = 100;
 // What the paper of the scene-text aware encoder leaves open, as design notes suggest.
 constexpr int64_t kSceneTokens = 64;
 constexpr int64_t kScenePosition = 1;  // the separator's; [CLS] has 0
+constexpr int64_t kSceneType = 0;
 
 // Heads of pre-training, which belong to no tower.
 constexpr absl::string_view kOtherHeads[] = {"cls.", "feat_regress.", "region_classifier.",
@@ -52,13 +53,15 @@ void ExpectProjection(const std::string& prefix, int64_t hidden, int64_t width, 
   plan->ExpectLinear(prefix + "3.", width, dimension);
 }
 
-void SetSceneText(int64_t positions, bundle::v1::ModelBundleManifest* manifest) {
+void SetSceneText(const ConvertOptions& options, int64_t positions,
+                  bundle::v1::ModelBundleManifest* manifest) {
   bundle::v1::SceneTextSpec* spec = manifest->mutable_scene_text();
-  const int64_t room = positions - kScenePosition - 1;
-  spec->set_max_token_count(ToInt32(std::min(kSceneTokens, room)));
-  spec->set_first_position(ToInt32(kScenePosition));
-  spec->set_token_type(0);
-  spec->set_separator_when_empty(false);
+  const int64_t separator = options.scene_position.value_or(kScenePosition);
+  const int64_t usual = std::min(kSceneTokens, positions - separator - 1);
+  spec->set_max_token_count(ToInt32(options.scene_token_count.value_or(usual)));
+  spec->set_first_position(ToInt32(separator));
+  spec->set_token_type(ToInt32(options.scene_token_type.value_or(kSceneType)));
+  spec->set_separator_when_empty(options.lone_separator);
 }
 
 }  // namespace
@@ -94,9 +97,9 @@ absl::StatusOr<Conversion> ConvertLightningDot(const Checkpoint& source,
   *manifest->mutable_tokenizer() =
       MakeTokenizerSpec(bundle::v1::TokenizerSpec::WORDPIECE, /*lowercase=*/false,
                         options.max_token_count.value_or(std::min(kMaxTokens, sizes.positions)));
-  SetUniterRegionRule(manifest);
+  SetUniterRegionRule(options, manifest);
   SetEmbedding(dimension, bundle::v1::EmbeddingSpec::INNER_PRODUCT, manifest);
-  if (options.scene_text) SetSceneText(sizes.positions, manifest);
+  if (options.scene_text) SetSceneText(options, sizes.positions, manifest);
   return result;
 }
 

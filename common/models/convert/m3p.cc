@@ -103,7 +103,10 @@ absl::StatusOr<Conversion> ConvertM3p(const Checkpoint& source, const ConvertOpt
   manifest->mutable_transformer()->set_max_region_count(ToInt32(regions));
   *manifest->mutable_tokenizer() = MakeTokenizerSpec(bundle::v1::TokenizerSpec::SENTENCEPIECE,
                                                      /*lowercase=*/false, tokens);
-  if (uses.encoder) SetEmbedding(sizes.hidden, bundle::v1::EmbeddingSpec::COSINE, manifest);
+  if (uses.encoder) {
+    RETURN_IF_ERROR(source.CheckMeanPooling());
+    SetEmbedding(sizes.hidden, bundle::v1::EmbeddingSpec::COSINE, manifest);
+  }
   if (uses.cross_encoder) {
     RETURN_IF_ERROR(
         SetCrossEncoder(options.score_kind, {"softmax_match", "logit_match"}, manifest));

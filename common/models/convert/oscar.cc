@@ -43,13 +43,15 @@ absl::StatusOr<bundle::v1::TransformerSpec> PlanTrunk(const Checkpoint& source,
   ASSIGN_OR_RETURN(spec, MakeTransformer(source, options, sizes));
   spec.set_region_feature_size(ToInt32(feature_size));
   spec.set_region_layer_norm(region_norm);
-  const absl::optional<double> epsilon = source.Number("img_layer_norm_eps");
-  if (region_norm && epsilon.has_value() &&
-      static_cast<float>(*epsilon) != spec.layer_norm_epsilon()) {
+  // The norm of regions alone has an epsilon that a config may tell apart.
+  const auto epsilon =
+      static_cast<float>(source.Number("img_layer_norm_eps").value_or(spec.layer_norm_epsilon()));
+  if (!region_norm || epsilon == spec.layer_norm_epsilon()) return spec;
+  if (!(epsilon > 0)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("config.json says img_layer_norm_eps ", *epsilon, ", but layer_norm_eps ",
-                     spec.layer_norm_epsilon(), "; a bundle has one for all norms"));
+        absl::StrCat("config.json says img_layer_norm_eps ", epsilon, ", must be above 0"));
   }
+  spec.set_region_layer_norm_epsilon(epsilon);
   return spec;
 }
 
@@ -76,13 +78,63 @@ NamedTensors WithoutHead(const NamedTensors& tensors, bool classifier_too) {
   return rest;
 }
 
-// OSCAR's masks that hide text, tags and regions from each other.
-absl::Status CheckMask(const Checkpoint& source) {
-  const std::string mask = source.Text("att_mask_type").value_or("CLR");
-  if (mask == "CLR") return absl::OkStatus();
+// OSCAR's masks that hide text, tags and regions from each other.  Retrieve Fast, Rerank Smart
+// has none.
+absl::Status CheckMask(const Checkpoint& source, bool microsoft,
+                       std::vector<std::string>* warnings) {
+  const absl::optional<std::string> mask = source.Text("att_mask_type");
+  if (!mask.has_value() && microsoft) {
+    warnings->push_back(
+        "nothing tells att_mask_type: CLR is assumed, in which text, tags and regions all see each "
+        "other, and no other is computed");
+  }
+  if (mask.value_or("CLR") == "CLR") return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("the model was trained with att_mask_type '", mask,
+      absl::StrCat("the model was trained with att_mask_type '", *mask,
                    "'; only CLR is computed, in which all see each other"));
+}
+
+// An OSCAR's tokens and regions.
+void SetLengths(const Checkpoint& source, const ConvertOptions& options, int64_t usual_tokens,
+                int64_t positions, Conversion* result) {
+  absl::optional<int64_t> tokens = options.max_token_count;
+  if (!tokens.has_value()) {
+    const absl::optional<int64_t> told = source.Integer("max_seq_length");
+    tokens = std::min(positions, told.value_or(usual_tokens));
+    if (!told.has_value()) {
+      result->warnings.push_back(absl::StrCat("nothing tells max_seq_length: ", *tokens,
+                                              " tokens assumed, tags included (--max-tokens)"));
+    }
+  }
+  absl::optional<int64_t> regions = options.region_count;
+  if (!regions.has_value()) regions = source.Integer("max_img_seq_length");
+  if (!regions.has_value()) {
+    regions = kOscarRegions;
+    result->warnings.push_back(absl::StrCat("nothing tells max_img_seq_length: ", kOscarRegions,
+                                            " regions assumed; VinVL has 70 (--regions)"));
+  }
+  *result->manifest.mutable_tokenizer() =
+      MakeTokenizerSpec(bundle::v1::TokenizerSpec::WORDPIECE, /*lowercase=*/true, *tokens);
+  result->manifest.mutable_transformer()->set_max_region_count(ToInt32(*regions));
+}
+
+// After SetLengths: one number is the most of a text, and of a text and its tags.
+void SetTags(const Checkpoint& source, const ConvertOptions& options, bool microsoft,
+             Conversion* result) {
+  const absl::optional<bool> told = source.Boolean("add_od_labels");
+  int64_t count = result->manifest.tokenizer().max_token_count();
+  if (options.tag_token_count.has_value()) {
+    count = *options.tag_token_count;
+  } else if (!told.value_or(microsoft)) {  // Retrieve Fast, Rerank Smart reads none
+    count = 0;
+  } else if (!told.has_value()) {
+    result->warnings.push_back(
+        "nothing tells add_od_labels: the model is assumed to read tags (--tag-tokens 0 if it was "
+        "trained without)");
+  }
+  if (count == 0) return;
+  result->manifest.mutable_tags()->set_max_token_count(ToInt32(count));
+  result->manifest.mutable_tags()->set_token_type(kTagType);
 }
 
 }  // namespace
@@ -102,7 +154,7 @@ absl::StatusOr<Conversion> ConvertOscar(const Checkpoint& source, const ConvertO
   TensorPlan plan(std::move(tensors));
   const BertSizes sizes = MeasureBert(plan, kTrunk);
   if (uses.cross_encoder) {
-    RETURN_IF_ERROR(CheckMask(source));
+    RETURN_IF_ERROR(CheckMask(source, microsoft, &result.warnings));
     RETURN_IF_ERROR(
         SetCrossEncoder(options.score_kind, {"softmax_match", "logit_match"}, manifest));
     PlanHead(sizes.hidden, &plan, manifest);
@@ -112,24 +164,12 @@ absl::StatusOr<Conversion> ConvertOscar(const Checkpoint& source, const ConvertO
   RETURN_IF_ERROR(transformer.status());
   *manifest->mutable_transformer() = *transformer;
 
-  const int64_t tokens =
-      std::min(sizes.positions,
-               source.Integer("max_seq_length").value_or(microsoft ? kOscarTokens : kMmtTokens));
-  const int64_t regions =
-      options.region_count.value_or(source.Integer("max_img_seq_length").value_or(kOscarRegions));
-  *manifest->mutable_tokenizer() =
-      MakeTokenizerSpec(bundle::v1::TokenizerSpec::WORDPIECE, /*lowercase=*/true,
-                        options.max_token_count.value_or(tokens));
-  manifest->mutable_transformer()->set_max_region_count(ToInt32(regions));
+  SetLengths(source, options, microsoft ? kOscarTokens : kMmtTokens, sizes.positions, &result);
   if (uses.encoder) {
+    RETURN_IF_ERROR(source.CheckMeanPooling());
     SetEmbedding(sizes.hidden, bundle::v1::EmbeddingSpec::COSINE, manifest);
   }
-  // Retrieve Fast, Rerank Smart reads no tags.
-  if (uses.cross_encoder && (microsoft || options.tag_token_count.has_value())) {
-    manifest->mutable_tags()->set_max_token_count(
-        ToInt32(options.tag_token_count.value_or(tokens)));
-    manifest->mutable_tags()->set_token_type(kTagType);
-  }
+  if (uses.cross_encoder) SetTags(source, options, microsoft, &result);
   return result;
 }
 

@@ -131,6 +131,10 @@ absl::StatusOr<Conversion> ConvertSgraf(const Checkpoint& source, const ConvertO
   ASSIGN_OR_RETURN(NamedTensors tensors, Renamed(source.tensors(), [](absl::string_view name) {
                      return absl::EndsWith(name, ".num_batches_tracked") ? "" : std::string(name);
                    }));
+  for (auto& [name, view] : tensors) {
+    // T-EMDE's temperature may be saved as a scalar.
+    if (absl::EndsWith(name, "_emde.coder.temp") && view.shape.empty()) view.shape = {1};
+  }
   TensorPlan plan(std::move(tensors));
   const Sizes sizes = Measure(plan, source, options);
   ExpectEncoders(sizes, &plan);

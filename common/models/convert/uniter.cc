@@ -111,7 +111,7 @@ absl::StatusOr<Conversion> ConvertUniter(const Checkpoint& source, const Convert
   *result.manifest.mutable_tokenizer() =
       MakeTokenizerSpec(bundle::v1::TokenizerSpec::WORDPIECE, /*lowercase=*/false,
                         options.max_token_count.value_or(std::min(kMaxTokens, sizes.positions)));
-  SetUniterRegionRule(&result.manifest);
+  SetUniterRegionRule(options, &result.manifest);
   return result;
 }
 

@@ -104,6 +104,8 @@ TEST_CASE("a model manifest is refused for every number out of its bounds") {
        [](auto& m) { m.mutable_transformer()->set_region_feature_size(-1); }},
       {"max_region_count", [](auto& m) { m.mutable_transformer()->set_max_region_count(1025); }},
       {"epsilon", [](auto& m) { m.mutable_transformer()->set_layer_norm_epsilon(-1e-5f); }},
+      {"region_layer_norm_epsilon",
+       [](auto& m) { m.mutable_transformer()->set_region_layer_norm_epsilon(2); }},
       {"image_size", [](auto& m) { m.mutable_grid_extractor()->set_image_size(15); }},
       {"divisible", [](auto& m) { m.mutable_grid_extractor()->set_image_size(66); }},
       {"stages", [](auto& m) { m.mutable_grid_extractor()->clear_stages(); }},

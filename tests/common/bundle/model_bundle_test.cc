@@ -177,6 +177,7 @@ TEST_CASE("the embedding space changes with all that decides where a text lands"
       [](auto& m) { m.mutable_files(1)->set_sha256(Sha256Hex("other weights")); },
       [](auto& m) { m.mutable_tokenizer()->set_lowercase(true); },
       [](auto& m) { m.mutable_transformer()->set_layer_norm_epsilon(1e-5f); },
+      [](auto& m) { m.mutable_transformer()->set_region_layer_norm_epsilon(1e-5f); },
       [](auto& m) { m.mutable_grid_extractor()->set_mean(0, 0.1f); },
       [](auto& m) { m.mutable_region_rule()->set_confidence_floor(0.2f); },
       [](auto& m) { m.mutable_scene_text()->set_max_token_count(64); },

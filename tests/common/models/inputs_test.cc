@@ -210,6 +210,8 @@ TEST_CASE("a manifest's problems are told all at once") {
   manifest.mutable_transformer()->set_head_count(3);
   manifest.mutable_transformer()->set_layer_count(1000);
   manifest.mutable_transformer()->set_layer_norm_epsilon(0);
+  manifest.mutable_transformer()->set_region_layer_norm_epsilon(0.5f);
+  manifest.mutable_transformer()->set_region_layer_norm(false);
   manifest.mutable_transformer()->set_region_feature_size(17);
   manifest.mutable_transformer()->set_max_region_count(8);
   manifest.mutable_embedding()->set_dimension(15);
@@ -221,9 +223,10 @@ TEST_CASE("a manifest's problems are told all at once") {
   const absl::Status status = CheckManifest(manifest);
   REQUIRE(absl::IsInvalidArgument(status));
   for (const char* word :
-       {"max_token_count is 13", "head_count 3", "layer_count is 1000", "layer_norm_epsilon",
-        "region_feature_size is 17", "max_region_count is 8", "dimension is 15", "rank_raw",
-        "guess", "image_size 25", "mean", "standard_deviation"}) {
+       {"max_token_count is 13", "head_count 3", "layer_count is 1000",
+        "transformer.layer_norm_epsilon", "region_layer_norm_epsilon is 0.5, must be 0 to 0.001",
+        "there is no region_layer_norm", "region_feature_size is 17", "max_region_count is 8",
+        "dimension is 15", "rank_raw", "guess", "image_size 25", "mean", "standard_deviation"}) {
     INFO(word << " in " << status.message());
     REQUIRE(absl::StrContains(status.message(), word));
   }

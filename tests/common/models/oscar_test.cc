@@ -423,6 +423,38 @@ TEST_CASE("regions beyond the limit are cut") {
   REQUIRE((*features)[0].tensors[0].rows == 9);
 }
 
+TEST_CASE("the norm of regions may have an epsilon of its own, and no other norm has it") {
+  ModelOptions options;
+  options.item_feature_dtype = Dtype::kFloat32;
+  const auto model = [&](float epsilon) {
+    bundle::v1::ModelBundleManifest manifest = TinyManifest();
+    manifest.mutable_transformer()->set_region_layer_norm_epsilon(epsilon);
+    return MakeModel(manifest, options);
+  };
+  // Of one region.  New norms scale by one and add zero.
+  const auto squares = [&](float epsilon) {
+    const auto features =
+        model(epsilon)->cross_encoder()->PrepareImages({RandomImage(1, 1)}, kCall);
+    const std::string& bytes = (*features)[0].tensors[0].bytes;
+    double sum = 0;
+    for (size_t i = 0; i < 16; ++i) {
+      float x;
+      std::memcpy(&x, bytes.data() + 4 * i, 4);
+      sum += double{x} * x;
+    }
+    return sum / 16;
+  };
+  REQUIRE(squares(0) == Approx(1).epsilon(1e-5));
+  // variance / (variance + epsilon), for one variance.
+  const double smaller = squares(5e-4f);
+  REQUIRE(smaller < 0.95);
+  const double variance = 5e-4 * smaller / (1 - smaller);
+  REQUIRE(squares(1e-3f) == Approx(variance / (variance + 1e-3)).epsilon(1e-3));
+  const auto plain = model(0)->text_encoder()->Encode(Texts(), kCall);
+  const auto other = model(1e-3f)->text_encoder()->Encode(Texts(), kCall);
+  REQUIRE(std::memcmp(plain->data(), other->data(), 23 * 16 * sizeof(float)) == 0);
+}
+
 TEST_CASE("region features too large for float16 are refused, not stored as infinity") {
   const auto model = MakeModel(TinyManifest());
   bundle::v1::ModelBundleManifest manifest = TinyManifest();

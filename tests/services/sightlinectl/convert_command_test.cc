@@ -48,6 +48,34 @@ TEST_CASE("a checkpoint becomes a bundle, whose id alone goes to stdout") {
   REQUIRE(absl::StrContains(ran.err, "those of confidence above 0.2"));
 }
 
+TEST_CASE("what a model reads of an image can be said on the command line") {
+  Workplace place("lightningdot_scene_text", 150);
+  const auto convert = [&](std::vector<std::string> flags) {
+    std::vector<std::string> args = {GoldenFolder("lightningdot_scene_text"), "--vocab",
+                                     place.options.vocabulary, "--out", place.dir.File("store")};
+    args.insert(args.end(), flags.begin(), flags.end());
+    return Run(args);
+  };
+  const Ran scene =
+      convert({"--confidence-floor", "0.35", "--min-regions", "4", "--scene-text", "--ocr-tokens",
+               "20", "--ocr-position", "30", "--ocr-type", "1", "--lone-separator"});
+  INFO(scene.err);
+  REQUIRE(scene.status == kSuccess);
+  REQUIRE(absl::StrContains(scene.err, "those of confidence above 0.35, at least 4"));
+  REQUIRE(absl::StrContains(scene.err,
+                            "up to 20 wordpieces, positions from 30, segment 1, a lone separator"));
+  const Ran all = convert({"--confidence-floor", "0", "--regions", "36"});
+  REQUIRE(all.status == kSuccess);
+  REQUIRE_FALSE(absl::StrContains(all.err, "those of confidence"));
+  REQUIRE(absl::StrContains(all.err, "36 regions of"));
+  for (const char* floor : {"much", "1.5", "-0.1", "nan"}) {
+    const Ran bad = convert({"--confidence-floor", floor});
+    REQUIRE(bad.status == kUsageError);
+    REQUIRE(absl::StrContains(bad.err, floor));
+  }
+  REQUIRE(convert({"--ocr-tokens", "20"}).status == kFailure);
+}
+
 TEST_CASE("two bundles become an ensemble of their store") {
   Workplace place("saf", 60);
   const std::string store = place.dir.File("store");
@@ -77,6 +105,14 @@ TEST_CASE("a command that is not whole does nothing") {
            {"model.pt", "--ensemble", "a,b", "--store", "s"},
            {"--ensemble", "a,b", "--store", "s", "--half"},
            {"--ensemble", "a,b", "--store", "s", "--vocab", "v"},
+           {"--ensemble", "a,b", "--store", "s", "--family", "sgraf"},
+           {"--ensemble", "a,b", "--store", "s", "--heads", "4"},
+           {"--ensemble", "a,b", "--store", "s", "--score-kind", "sigmoid"},
+           {"--ensemble", "a,b", "--store", "s", "--regions", "36"},
+           {"--ensemble", "a,b", "--store", "s", "--scene-text"},
+           {"--ensemble", "a,b", "--store", "s", "--confidence-floor", "0"},
+           {"--scripts", "d", "--out", "o", "--config", "c"},
+           {"--scripts", "d", "--out", "o", "--cells", "8"},
            {"--scripts", "d"},
            {"--scripts", "d", "--store", "s"},
            {"model.pt", "--scripts", "d", "--out", "o"},

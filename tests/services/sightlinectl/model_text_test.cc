@@ -35,6 +35,9 @@ TEST_CASE("a transformer's extras are told where it has them") {
   REQUIRE(Told("transformer { " + sizes + "}")["transformer"] == plain);
   REQUIRE(Told("transformer { " + sizes + "region_layer_norm: true }")["transformer"] ==
           plain + ", normalised");
+  REQUIRE(Told("transformer { " + sizes +
+               "region_layer_norm: true region_layer_norm_epsilon: 1e-5 }")["transformer"] ==
+          plain + ", normalised with epsilon 1e-05");
   REQUIRE(Told("transformer { " + sizes + "projection_hidden_size: 96 }")["transformer"] ==
           plain + ", projected through 96");
 }

@@ -66,6 +66,15 @@ inline std::string VocabularyFor(absl::string_view golden, int count) {
                                                                             : VocabularyOf(count);
 }
 
+// Names of the tensors that begin with `prefix`.
+inline std::vector<std::string> Beginning(const NamedTensors& tensors, absl::string_view prefix) {
+  std::vector<std::string> names;
+  for (const auto& [name, view] : tensors) {
+    if (absl::StartsWith(name, prefix)) names.push_back(name);
+  }
+  return names;
+}
+
 // Tensors by name that can be changed and saved.
 class MutableCheckpoint {
  public:

@@ -1,5 +1,6 @@
 #include "common/models/convert/convert.h"
 
+#include <algorithm>
 #include <random>
 #include <set>
 #include <string>
@@ -10,6 +11,7 @@
 #include "absl/strings/str_replace.h"
 #include "catch2/catch.hpp"
 #include "common/base/files.h"
+#include "common/models/region_input.h"
 #include "tests/common/models/convert/checkpoints.h"
 
 namespace sightline {
@@ -21,14 +23,6 @@ using bundle::v1::TokenizerSpec;
 
 std::string Replaced(const std::string& text, absl::string_view from, absl::string_view to) {
   return absl::StrReplaceAll(text, {{from, to}});
-}
-
-std::vector<std::string> Beginning(const NamedTensors& tensors, absl::string_view prefix) {
-  std::vector<std::string> names;
-  for (const auto& [name, view] : tensors) {
-    if (absl::StartsWith(name, prefix)) names.push_back(name);
-  }
-  return names;
 }
 
 TEST_CASE("a UNITER becomes a cross-encoder of its trunk and rank_output") {
@@ -88,6 +82,27 @@ TEST_CASE("one UNITER in many wrappings gives one bundle") {
                                          {"state_dict", pickle::OrderedDict(old.Items(&file))},
                                          {"opt", pickle::Namespace({{"lr", pickle::Int(1)}})}});
   REQUIRE(WriteFileAtomically(place.options.checkpoint, file.Build(root)).ok());
+  REQUIRE(place.MustWrite() == id);
+}
+
+TEST_CASE("a tensor beside the wrapper does not hide the model") {
+  Workplace place("uniter_small", 120);
+  MutableCheckpoint checkpoint("uniter_small");
+  checkpoint.SavePickle(place.options.checkpoint);
+  const std::string id = place.MustWrite();
+  const std::string best = pickle::Bytes(3.5f);
+  const auto save = [&](const std::vector<std::pair<std::string, std::string>>& beside) {
+    TorchFileBuilder file;
+    std::vector<std::pair<std::string, std::string>> items = {
+        {"best_rsum", file.Tensor({TensorDtype::kF32, {}, best})},
+        {"model", pickle::Dict({{"step", file.Tensor({TensorDtype::kF32, {1}, best})},
+                                {"state_dict", pickle::OrderedDict(checkpoint.Items(&file))}})}};
+    items.insert(items.end(), beside.begin(), beside.end());
+    REQUIRE(WriteFileAtomically(place.options.checkpoint, file.Build(pickle::Dict(items))).ok());
+  };
+  save({});
+  REQUIRE(place.MustWrite() == id);
+  save({{"model_dict", pickle::Dict({})}});  // a wrapper of nothing hides none either
   REQUIRE(place.MustWrite() == id);
 }
 
@@ -196,124 +211,71 @@ TEST_CASE("a LightningDOT may have no projection, and may read scene text") {
   REQUIRE_FALSE(scene.manifest.scene_text().separator_when_empty());
 }
 
-TEST_CASE("an OSCAR is a cross-encoder with tags, unless another use is asked for") {
+TEST_CASE("how the text in pictures is read can be told") {
+  Workplace place("lightningdot_scene_text", 150);
+  place.options.checkpoint = GoldenFolder("lightningdot_scene_text");
+  place.options.scene_text = true;
+  place.options.scene_position = 30;
+  const Conversion later = place.MustConvert();
+  REQUIRE(later.manifest.scene_text().first_position() == 30);
+  REQUIRE(later.manifest.scene_text().max_token_count() == 33);
+  place.options.scene_token_count = 20;
+  place.options.scene_token_type = 1;
+  place.options.lone_separator = true;
+  const Conversion told = place.MustConvert();
+  REQUIRE(told.manifest.scene_text().max_token_count() == 20);
+  REQUIRE(told.manifest.scene_text().token_type() == 1);
+  REQUIRE(told.manifest.scene_text().separator_when_empty());
+  for (const char* flag : {"--ocr-tokens", "--ocr-position", "--ocr-type", "--lone-separator"}) {
+    Workplace without("lightningdot_scene_text", 150);
+    without.options.checkpoint = place.options.checkpoint;
+    const std::string name = flag;
+    if (name == "--ocr-tokens") without.options.scene_token_count = 20;
+    if (name == "--ocr-position") without.options.scene_position = 1;
+    if (name == "--ocr-type") without.options.scene_token_type = 0;
+    if (name == "--lone-separator") without.options.lone_separator = true;
+    REQUIRE(StrContains(without.Refusal(), name + " without --scene-text"));
+  }
+}
+
+TEST_CASE("which regions are read can be told, and a floor of zero reads all") {
+  for (const auto& [golden, words] :
+       std::vector<std::pair<std::string, int>>{{"uniter_small", 120}, {"lightningdot", 150}}) {
+    INFO(golden);
+    Workplace place(golden, words);
+    place.options.checkpoint = GoldenFolder(golden) + "/weights.safetensors";
+    place.options.confidence_floor = 0.5;
+    REQUIRE(place.MustConvert().manifest.region_rule().confidence_floor() == 0.5f);
+    REQUIRE(place.MustConvert().manifest.region_rule().min_count() == 10);
+    place.options.min_region_count = 0;
+    REQUIRE(place.MustConvert().manifest.region_rule().min_count() == 0);
+    place.options.min_region_count = 20;
+    REQUIRE(place.MustConvert().manifest.region_rule().min_count() == 20);
+
+    // conf_th -1 and num_bb 36.
+    place.options.confidence_floor = 0;
+    place.options.region_count = 36;
+    const ModelBundleManifest all = place.MustConvert().manifest;
+    const RegionReading reading = RegionReadingOf(all, BoxForm::kUniter);
+    RegionSet regions;
+    for (const int count : {5, 36, 60}) {
+      regions.count = count;
+      regions.feature_size = all.transformer().region_feature_size();
+      regions.features.assign(static_cast<size_t>(count) * regions.feature_size, 0.25f);
+      regions.boxes.assign(static_cast<size_t>(count) * 4, 0.0f);
+      for (int i = 0; i < count; ++i) regions.boxes[i * 4 + 2] = regions.boxes[i * 4 + 3] = 0.5f;
+      regions.confidences.assign(count, 0.0f);
+      regions.confidences[0] = 0.9f;
+      REQUIRE(ReadRegions(regions, reading)->count == std::min(count, 36));
+    }
+  }
   Workplace place("oscar", 150);
   place.options.checkpoint = GoldenFolder("oscar");
-  const Conversion cross = place.MustConvert();
-  REQUIRE(cross.manifest.cross_encoder().score_kind() == "softmax_match");
-  REQUIRE(cross.manifest.cross_encoder().head_hidden_size() == 0);
-  REQUIRE_FALSE(cross.manifest.has_embedding());
-  REQUIRE(cross.manifest.tags().token_type() == 1);
-  REQUIRE(cross.manifest.tokenizer().lowercase());
-  REQUIRE(cross.manifest.transformer().region_feature_size() == 70);
-  REQUIRE(cross.manifest.transformer().max_region_count() == 50);
-  REQUIRE_FALSE(cross.manifest.transformer().region_layer_norm());
-  place.options.use = "joint";
-  const Conversion joint = place.MustConvert();
-  REQUIRE(joint.manifest.embedding().dimension() == 48);
-  REQUIRE(joint.manifest.has_cross_encoder());
-  place.options.use = "bi-encoder";
-  const Conversion encoder = place.MustConvert();
-  REQUIRE(Beginning(encoder.tensors, "classifier").empty());
-  REQUIRE(Beginning(encoder.tensors, "bert.pooler").empty());
-  REQUIRE_FALSE(encoder.manifest.has_cross_encoder());
-  place.options.use = "tri-encoder";
-  REQUIRE(StrContains(place.Refusal(), "'joint'"));
-
-  place.options.use.clear();
-  place.options.checkpoint = GoldenFolder("oscar_ln");
-  REQUIRE(place.MustConvert().manifest.transformer().region_layer_norm());
-}
-
-TEST_CASE("an OSCAR's head may have a hidden layer") {
-  Workplace place("oscar", 150);
-  MutableCheckpoint checkpoint("oscar");
-  checkpoint.Erase("classifier.");
-  checkpoint.Add("classifier.0.weight", {96, 48});
-  checkpoint.Add("classifier.0.bias", {96});
-  checkpoint.Add("classifier.2.weight", {2, 96});
-  checkpoint.Add("classifier.2.bias", {2});
-  checkpoint.SavePickle(place.options.checkpoint);
-  REQUIRE(place.MustConvert().manifest.cross_encoder().head_hidden_size() == 96);
-}
-
-TEST_CASE("lengths come from the arguments of the training") {
-  Workplace place("oscar", 150);
-  MutableCheckpoint("oscar").SavePickle(place.options.checkpoint);
-  const auto save = [&](const std::string& mask) {
-    TorchFileBuilder file;
-    const std::string arguments = pickle::Namespace({{"max_seq_length", pickle::Int(40)},
-                                                     {"max_img_seq_length", pickle::Int(30)},
-                                                     {"att_mask_type", pickle::Text(mask)}});
-    REQUIRE(WriteFileAtomically(place.dir.File("training_args.bin"), file.Build(arguments)).ok());
-  };
-  save("CLR");
-  const Conversion conversion = place.MustConvert();
-  REQUIRE(conversion.manifest.tokenizer().max_token_count() == 40);
-  REQUIRE(conversion.manifest.tags().max_token_count() == 40);
-  REQUIRE(conversion.manifest.transformer().max_region_count() == 30);
-  save("CL");
-  REQUIRE(StrContains(place.Refusal(), "'CL'"));
-  REQUIRE(WriteFileAtomically(place.dir.File("training_args.bin"), "\x80\x02old").ok());
-  const Conversion unread = place.MustConvert();
-  REQUIRE(unread.warnings.size() == 1);
-  REQUIRE(StrContains(unread.warnings[0], "training_args.bin"));
-}
-
-TEST_CASE("a folder of MMT-Retrieval becomes a joint model without tags") {
-  Workplace place("oscar", 150);
-  MutableCheckpoint trunk("oscar"), head("oscar");
-  trunk.Erase("classifier.");
-  trunk.Rename([](const std::string& name) { return name.substr(5); });
-  head.Erase("bert.");
-  REQUIRE(MakeDirectories(place.dir.File("mmt/0_OSCAR")).ok());
-  REQUIRE(MakeDirectories(place.dir.File("mmt/1_ClassificationHead")).ok());
-  trunk.SavePickle(place.dir.File("mmt/0_OSCAR/pytorch_model.bin"));
-  head.SavePickle(place.dir.File("mmt/1_ClassificationHead/class_head.pt"));
-  place.options.checkpoint = place.dir.File("mmt");
-  place.options.head_count = 4;
-  const Conversion conversion = place.MustConvert();
-  REQUIRE(conversion.manifest.family() == "oscar");
-  REQUIRE(conversion.manifest.has_embedding());
-  REQUIRE(conversion.manifest.has_cross_encoder());
-  REQUIRE_FALSE(conversion.manifest.has_tags());
-  REQUIRE(conversion.tensors.count("bert.img_embedding.weight") == 1);
-  REQUIRE(conversion.tensors.count("classifier.weight") == 1);
-}
-
-TEST_CASE("a VLDeformer needs the lengths that it pads to") {
-  Workplace place("oscar", 150);  // its config tells none
-  MutableCheckpoint("vldeformer").SavePickle(place.options.checkpoint);
-  const std::string message = place.Refusal();
-  REQUIRE(StrContains(message, "--family oscar"));
-  REQUIRE(StrContains(message, "--family vldeformer"));
-  place.options.family = "vldeformer";
-  REQUIRE(StrContains(place.Refusal(), "--max-tokens"));
-  place.options.max_token_count = 35;
-  place.options.region_count = 70;
-  const Conversion conversion = place.MustConvert();
-  REQUIRE(conversion.manifest.fixed_lengths().text_length() == 35);
-  REQUIRE(conversion.manifest.fixed_lengths().tag_length() == 35);
-  REQUIRE(conversion.manifest.fixed_lengths().region_count() == 70);
-  REQUIRE(conversion.manifest.tags().max_token_count() == 35);
-  REQUIRE(conversion.manifest.embedding().metric() == bundle::v1::EmbeddingSpec::COSINE);
-  REQUIRE(Beginning(conversion.tensors, "bert.pooler").empty());
-  REQUIRE(conversion.manifest.transformer().region_layer_norm());
-
-  ConvertOptions golden = place.options;
-  golden = ConvertOptions();
-  golden.checkpoint = GoldenFolder("vldeformer");
-  golden.vocabulary = place.options.vocabulary;
-  const auto told = ConvertCheckpoint(golden);
-  REQUIRE(told.ok());
-  REQUIRE(told->manifest.family() == "vldeformer");
-  REQUIRE(told->manifest.fixed_lengths().text_length() == 12);
-  REQUIRE(told->manifest.fixed_lengths().tag_length() == 7);
-  REQUIRE(told->manifest.fixed_lengths().region_count() == 9);
-  REQUIRE(told->warnings.size() == 1);
-  REQUIRE(StrContains(told->warnings[0], "--family oscar"));
-  golden.family = "vldeformer";
-  REQUIRE(ConvertCheckpoint(golden)->warnings.empty());
+  place.options.confidence_floor = 0;
+  REQUIRE(StrContains(place.Refusal(), "family oscar has no --confidence-floor"));
+  place.options.confidence_floor.reset();
+  place.options.min_region_count = 3;
+  REQUIRE(StrContains(place.Refusal(), "family oscar has no --min-regions"));
 }
 
 TEST_CASE("an M3P's blocks get BERT's names") {
@@ -416,6 +378,21 @@ TEST_CASE("a T-EMDE's cells are told, or the paper's") {
   REQUIRE(place.MustConvert().manifest.sgraf().emde().partition_count() == 2);
   place.options.cell_count = 7;
   REQUIRE(StrContains(place.Refusal(), "7 cells"));
+}
+
+TEST_CASE("a T-EMDE's temperature may be a scalar") {
+  Workplace place("saf_temde", 60);
+  MutableCheckpoint checkpoint("saf_temde");
+  checkpoint.SavePickle(place.options.checkpoint);
+  const std::string id = place.MustWrite();
+  for (const char* side : {"t", "v"}) {
+    checkpoint.tensors.at(absl::StrCat("sim_enc.", side, "_emde.coder.temp")).shape.clear();
+  }
+  checkpoint.SavePickle(place.options.checkpoint);
+  REQUIRE(place.MustWrite() == id);
+  checkpoint.Add("sim_enc.t_emde.coder.temp", {2});
+  checkpoint.SavePickle(place.options.checkpoint);
+  REQUIRE(StrContains(place.Refusal(), "sim_enc.t_emde.coder.temp [2] instead of [1]"));
 }
 
 TEST_CASE("statistics of batch norms must be there") {

@@ -62,6 +62,20 @@ TEST_CASE("what no server would load is refused, with the option that would chan
       {{"lightningdot_scene_text", 150},
        [](Options options) { options->scene_text = true, options->region_count = 0; },
        {"max_region_count is 0", "--regions"}},
+      {{"lightningdot", 150},
+       [](Options options) {
+         options->confidence_floor = 1.5, options->min_region_count = 37,
+         options->region_count = 36;
+       },
+       {"confidence_floor is 1.5", "--confidence-floor sets", "min_count is 37, must be 0 to 36",
+        "--min-regions sets"}},
+      {{"lightningdot_scene_text", 150},
+       [](Options options) {
+         options->scene_text = true, options->scene_token_count = 60, options->scene_position = 9,
+         options->scene_token_type = 2;
+       },
+       {"needs position 69, but there are only 64", "--ocr-tokens sets scene_text.max_token_count",
+        "--ocr-position sets scene_text.first_position", "token_type is 2", "--ocr-type sets"}},
       {{"oscar", 150},
        [](Options options) { options->tag_token_count = 65; },
        {"tags.max_token_count is 65, must be 5 to 64", "--tag-tokens sets"}},
