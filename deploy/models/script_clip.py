@@ -25,7 +25,11 @@ import shutil
 import sys
 import zipfile
 
-import torch
+try:
+    import torch
+except ModuleNotFoundError:
+    sys.exit("error: this Python has no PyTorch; Debian's has (apt install python3-torch, "
+             "then /usr/bin/python3 FILE.py ...), or pip install torch")
 from torch import Tensor, nn
 from torch.nn import functional as F
 

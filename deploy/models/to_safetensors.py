@@ -30,7 +30,11 @@ import struct
 import sys
 import zipfile
 
-import torch
+try:
+    import torch
+except ModuleNotFoundError:
+    sys.exit("error: this Python has no PyTorch; Debian's has (apt install python3-torch, "
+             "then /usr/bin/python3 FILE.py ...), or pip install torch")
 
 WRAPPERS = ("model_dict", "model", "state_dict", "model_state_dict")
 SGRAF_PARTS = ("img_enc.", "txt_enc.", "sim_enc.")
@@ -72,8 +76,11 @@ def load(path, trust):
             raise Refused(f"{path}: this PyTorch has no weights_only; --trust loads the file "
                           "without it") from error
         return torch.load(path, map_location="cpu")
+    except (RuntimeError, EOFError) as error:
+        raise Refused(f"{path}: the file is damaged or truncated "
+                      f"({(str(error) or 'it ends too early').splitlines()[0]})") from error
     except pickle.UnpicklingError as error:
-        if trust:
+        if trust or "truncated" in str(error):
             raise Refused(f"{path}: {error}") from error
         raise Refused(f"{path}: not of tensors alone; if you trust its author, add --trust "
                       f"({str(error).splitlines()[0]})") from error

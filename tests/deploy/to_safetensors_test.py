@@ -239,6 +239,19 @@ class ToSafetensors(unittest.TestCase):
         self.assertIn("lr", said)
         self.assertFalse(os.path.exists(work("x.safetensors")))
 
+    def test_a_truncated_file_is_told_so(self):
+        for form in (True, False):
+            torch.save(golden("uniter_small"), work("whole.pt"),
+                       _use_new_zipfile_serialization=form)
+            with open(work("whole.pt"), "rb") as file:
+                whole = file.read()
+            with open(work("cut.pt"), "wb") as file:
+                file.write(whole[:len(whole) // 2])
+            status, said = to_safetensors("x.safetensors", work("cut.pt"))
+            self.assertEqual(status, 2, said)
+            self.assertIn("truncated", said)
+            self.assertNotIn("--trust", said)
+
 
 if __name__ == "__main__":
     program = unittest.main(argv=sys.argv[:1], exit=False)

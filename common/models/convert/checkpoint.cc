@@ -41,6 +41,37 @@ constexpr TrainingArgument kTrainingArguments[] = {
     {"add_od_labels", Kind::kBool}, {"img_layer_norm_eps", Kind::kFloat},
 };
 
+// What of a config must be a whole number, and a number, where it is there.
+constexpr const char* kWholeNumbers[] = {
+    "num_attention_heads", "n_heads",        "hidden_size",        "num_hidden_layers",
+    "intermediate_size",   "max_seq_length", "max_img_seq_length", "max_tag_length",
+    "vocab_size",          "emde_k",
+};
+constexpr const char* kNumbers[] = {"layer_norm_eps", "img_layer_norm_eps"};
+
+// A number that is written as a text would otherwise be as good as missing.
+absl::Status CheckNumbers(const nlohmann::json& config) {
+  const auto check = [&](const char* key, bool whole) {
+    const auto found = config.find(key);
+    if (found == config.end() || found->is_null()) return absl::OkStatus();
+    if (whole ? found->is_number_integer() : found->is_number()) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat("config.json has ", key, " ",
+                                                   found->dump().substr(0, 100), ", wanted a ",
+                                                   whole ? "whole " : "", "number"));
+  };
+  for (const char* key : kWholeNumbers) RETURN_IF_ERROR(check(key, true));
+  for (const char* key : kNumbers) RETURN_IF_ERROR(check(key, false));
+  return absl::OkStatus();
+}
+
+// Its contents decide, or else its name.
+absl::StatusOr<bool> IsSafetensors(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<MappedFile> file, MappedFile::Open(path));
+  // The length of a header, which is a JSON object.
+  if (file->bytes().size() > 8 && file->bytes()[8] == '{') return true;
+  return absl::EndsWith(path, ".safetensors") && !LooksLikeTorchFile(file->bytes());
+}
+
 // Of a value of one of these kinds.
 nlohmann::json JsonOf(const PickleValue& value) {
   switch (value.kind) {
@@ -171,11 +202,13 @@ absl::StatusOr<std::unique_ptr<Checkpoint>> Checkpoint::Open(const std::string& 
   }
   const std::string arguments = (folder / "training_args.bin").string();
   if (FileExists(arguments)) result->ReadTrainingArguments(arguments);
+  RETURN_IF_ERROR(CheckNumbers(result->config_));
   return result;
 }
 
 absl::Status Checkpoint::AddFile(const std::string& path) {
-  if (absl::EndsWith(path, ".safetensors")) {
+  ASSIGN_OR_RETURN(const bool is_safetensors, IsSafetensors(path));
+  if (is_safetensors) {
     ASSIGN_OR_RETURN(std::unique_ptr<Safetensors> file, Safetensors::Open(path));
     safetensors_.push_back(std::move(file));
     const auto& tensors = safetensors_.back()->tensors();

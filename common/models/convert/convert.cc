@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -74,9 +75,15 @@ absl::StatusOr<const Converter*> FindConverter(const Checkpoint& source,
     return absl::InvalidArgumentError(
         absl::StrCat("there is no family '", family, "' to convert to; there are: ", known));
   }
-  return absl::InvalidArgumentError(absl::StrCat("no family has tensors like these ",
-                                                 source.tensors().size(),
-                                                 "; those that are known: ", known));
+  constexpr size_t kMostNamed = 5;
+  std::vector<std::string> names;
+  for (const auto& [name, view] : source.tensors()) {
+    if (names.size() < kMostNamed) names.push_back(absl::CHexEscape(name.substr(0, 100)));
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("no family has tensors like these ", source.tensors().size(), " (",
+                   absl::StrJoin(names, ", "), ", ...); if it is one of ", known,
+                   ", give --family NAME to be told what is missing"));
 }
 
 // What decides between OSCAR and VLDeformer is a guess, and a wrong one gives other embeddings.

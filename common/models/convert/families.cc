@@ -56,6 +56,24 @@ absl::StatusOr<int64_t> HeadCount(const Checkpoint& source, const ConvertOptions
   return *heads;
 }
 
+// Heads and epsilon cannot be read off the tensors, so another model's config would go unnoticed.
+absl::Status CheckConfigIsOf(const Checkpoint& source, const BertSizes& sizes) {
+  const std::pair<const char*, int64_t> measured[] = {
+      {"hidden_size", sizes.hidden},
+      {"num_hidden_layers", sizes.layers},
+      {"intermediate_size", sizes.intermediate},
+      {"vocab_size", sizes.vocabulary},
+  };
+  for (const auto& [key, value] : measured) {
+    const absl::optional<int64_t> told = source.Integer(key);
+    if (!told.has_value() || *told == value) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("config.json says ", key, " ", *told, ", but the tensors have ", value,
+                     "; it is another model's: give the right one with --config"));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<bundle::v1::TransformerSpec> MakeTransformer(const Checkpoint& source,
                                                             const ConvertOptions& options,
                                                             const BertSizes& sizes) {
@@ -65,6 +83,7 @@ absl::StatusOr<bundle::v1::TransformerSpec> MakeTransformer(const Checkpoint& so
     return absl::InvalidArgumentError(
         absl::StrCat("config.json says ", key, " '", activation, "'; the models compute gelu"));
   }
+  RETURN_IF_ERROR(CheckConfigIsOf(source, sizes));
   bundle::v1::TransformerSpec spec;
   ASSIGN_OR_RETURN(const int64_t heads, HeadCount(source, options, sizes.hidden));
   spec.set_head_count(ToInt32(heads));

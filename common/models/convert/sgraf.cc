@@ -156,7 +156,11 @@ absl::StatusOr<Conversion> ConvertSgraf(const Checkpoint& source, const ConvertO
   spec->set_region_feature_size(ToInt32(sizes.features));
   spec->set_region_count(ToInt32(sizes.regions));
   if (!sizes.saf) spec->set_step_count(ToInt32(sizes.steps));
-  if (sizes.emde) RETURN_IF_ERROR(SetEmde(plan, source, options, &result));
+  if (sizes.emde) {
+    RETURN_IF_ERROR(SetEmde(plan, source, options, &result));
+  } else if (options.cell_count.has_value()) {
+    return absl::InvalidArgumentError("--cells is T-EMDE's, which the checkpoint has not");
+  }
   if (options.region_count.value_or(sizes.regions) != sizes.regions) {
     return absl::InvalidArgumentError(
         absl::StrCat("--regions says ", *options.region_count, ", but the batch norm over regions ",

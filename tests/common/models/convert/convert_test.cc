@@ -431,6 +431,38 @@ TEST_CASE("heads are told by the config, an option, or a width of 64 for each") 
   REQUIRE(place.MustConvert().manifest.transformer().head_count() == 1);
 }
 
+TEST_CASE("another model's config, or a number that is none, is refused") {
+  Workplace place("uniter_small", 120);
+  MutableCheckpoint("uniter_small").SavePickle(place.options.checkpoint);
+  for (const auto& [config, said] : std::vector<std::pair<std::string, std::string>>{
+           {R"({"num_attention_heads": 4, "hidden_size": 1024})",
+            "hidden_size 1024, but the tensors have 48"},
+           {R"({"num_attention_heads": 4, "num_hidden_layers": 24})", "tensors have 3"},
+           {R"({"num_attention_heads": 4, "intermediate_size": 3072})", "tensors have 192"},
+           {R"({"num_attention_heads": 4, "vocab_size": 28996})", "tensors have 120"},
+           {R"({"num_attention_heads": "4"})", "num_attention_heads \"4\", wanted a whole number"},
+           {R"({"num_attention_heads": 4.5})", "num_attention_heads 4.5, wanted a whole number"},
+           {R"({"num_attention_heads": 4, "layer_norm_eps": "1e-12"})", "wanted a number"},
+       }) {
+    REQUIRE(WriteFileAtomically(place.dir.File("config.json"), config).ok());
+    REQUIRE_THAT(place.Refusal(), Catch::Contains(said));
+  }
+  REQUIRE(WriteFileAtomically(place.dir.File("config.json"),
+                              R"({"num_attention_heads": 4, "vocab_size": null})")
+              .ok());
+  place.MustConvert();
+}
+
+TEST_CASE("a file is what it holds, whatever its name") {
+  Workplace place("uniter_small", 120);
+  const MutableCheckpoint checkpoint("uniter_small");
+  checkpoint.SaveSafetensors(place.options.checkpoint);  // model.pt
+  const std::string id = place.MustWrite();
+  place.options.checkpoint = place.dir.File("other.safetensors");
+  checkpoint.SavePickle(place.options.checkpoint);
+  REQUIRE(place.MustWrite() == id);
+}
+
 TEST_CASE("a vocabulary of another length than the word table is refused") {
   Workplace place("uniter_small", 119);
   MutableCheckpoint("uniter_small").SavePickle(place.options.checkpoint);
@@ -455,7 +487,9 @@ TEST_CASE("what is no checkpoint of ours is refused, and so are options of other
   MutableCheckpoint strange;
   strange.Add("conv1.weight", {3});
   strange.SavePickle(place.options.checkpoint);
-  REQUIRE(StrContains(place.Refusal(), "no family"));
+  REQUIRE_THAT(place.Refusal(),
+               Catch::Contains("no family has tensors like these 1 (conv1.weight") &&
+                   Catch::Contains("--family NAME"));
   TorchFileBuilder nothing;
   REQUIRE(WriteFileAtomically(place.options.checkpoint,
                               nothing.Build(pickle::Dict({{"weights", pickle::Dict({})}})))
