@@ -80,7 +80,9 @@ def load(path, trust):
         raise Refused(f"{path}: the file is damaged or truncated "
                       f"({(str(error) or 'it ends too early').splitlines()[0]})") from error
     except pickle.UnpicklingError as error:
-        if trust or "truncated" in str(error):
+        if "EOF" in str(error) or "truncated" in str(error):
+            raise Refused(f"{path}: the file is damaged or truncated") from error
+        if trust:
             raise Refused(f"{path}: {error}") from error
         raise Refused(f"{path}: not of tensors alone; if you trust its author, add --trust "
                       f"({str(error).splitlines()[0]})") from error
