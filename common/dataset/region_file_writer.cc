@@ -142,8 +142,8 @@ class RegionFileWriting {
 absl::Status CheckFitsFloat16(const RegionSet& regions) {
   for (const float x : regions.features) {
     if (x > kLargestFloat16 || x < -kLargestFloat16) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("has the feature ", x, ", too large for float16; write float32"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "has the feature ", x, ", too large for float16; float32 holds it (--float32)"));
     }
   }
   return absl::OkStatus();

@@ -117,7 +117,10 @@ absl::StatusOr<ModelBundle> Convert(const Arguments& arguments, const Console& c
   for (const std::string& warning : conversion.warnings) {
     console.err << "warning: " << Printable(warning, 0) << "\n";
   }
-  return WriteConversion(arguments.out, conversion, arguments.write);
+  absl::StatusOr<ModelBundle> written = WriteConversion(arguments.out, conversion, arguments.write);
+  if (!absl::IsInvalidArgument(written.status())) return written;
+  return absl::InvalidArgumentError(
+      absl::StrCat(arguments.convert.checkpoint, ": ", written.status().message()));
 }
 
 absl::StatusOr<ModelBundle> Combine(const Arguments& arguments) {

@@ -1,5 +1,6 @@
 #include "services/sightlinectl/convert_command.h"
 
+#include <cmath>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -46,6 +47,17 @@ TEST_CASE("a checkpoint becomes a bundle, whose id alone goes to stdout") {
   REQUIRE(absl::StrContains(ran.err, "warning: there is no rank_output"));
   REQUIRE(absl::StrContains(ran.err, "3 layers, width 48, 4 heads"));
   REQUIRE(absl::StrContains(ran.err, "those of confidence above 0.2"));
+}
+
+TEST_CASE("a weight that is not finite is told with its checkpoint") {
+  Workplace place("uniter_small", 120);
+  MutableCheckpoint checkpoint("uniter_small");
+  checkpoint.Add("rank_output.bias", {1}, NAN);
+  checkpoint.SavePickle(place.options.checkpoint);
+  const Ran ran = Run({place.options.checkpoint, "--vocab", place.options.vocabulary, "--out",
+                       place.dir.File("store")});
+  REQUIRE(ran.status == kFailure);
+  REQUIRE(absl::StrContains(ran.err, place.options.checkpoint + ": tensor rank_output.bias holds"));
 }
 
 TEST_CASE("what a model reads of an image can be said on the command line") {
