@@ -49,15 +49,20 @@ constexpr const char* kWholeNumbers[] = {
 };
 constexpr const char* kNumbers[] = {"layer_norm_eps", "img_layer_norm_eps"};
 
+// For a message.  What is nested is not written out: it may be deeper than the stack.
+std::string Told(const nlohmann::json& value) {
+  return value.is_structured() ? absl::StrCat("an ", value.type_name())
+                               : value.dump().substr(0, 100);
+}
+
 // A number that is written as a text would otherwise be as good as missing.
 absl::Status CheckNumbers(const nlohmann::json& config) {
   const auto check = [&](const char* key, bool whole) {
     const auto found = config.find(key);
     if (found == config.end() || found->is_null()) return absl::OkStatus();
     if (whole ? found->is_number_integer() : found->is_number()) return absl::OkStatus();
-    return absl::InvalidArgumentError(absl::StrCat("config.json has ", key, " ",
-                                                   found->dump().substr(0, 100), ", wanted a ",
-                                                   whole ? "whole " : "", "number"));
+    return absl::InvalidArgumentError(absl::StrCat("config.json has ", key, " ", Told(*found),
+                                                   ", wanted a ", whole ? "whole " : "", "number"));
   };
   for (const char* key : kWholeNumbers) RETURN_IF_ERROR(check(key, true));
   for (const char* key : kNumbers) RETURN_IF_ERROR(check(key, false));

@@ -431,6 +431,17 @@ TEST_CASE("heads are told by the config, an option, or a width of 64 for each") 
   REQUIRE(place.MustConvert().manifest.transformer().head_count() == 1);
 }
 
+// Writing the value into the message took a call for each level, and the process its end.
+TEST_CASE("a config that is nested deeper than the stack is refused") {
+  Workplace place("uniter_small", 120);
+  MutableCheckpoint("uniter_small").SavePickle(place.options.checkpoint);
+  const std::string nested = std::string(400'000, '[') + std::string(400'000, ']');
+  REQUIRE(WriteFileAtomically(place.dir.File("config.json"),
+                              absl::StrCat(R"({"hidden_size": )", nested, "}"))
+              .ok());
+  REQUIRE_THAT(place.Refusal(), Catch::Contains("hidden_size an array, wanted a whole number"));
+}
+
 TEST_CASE("another model's config, or a number that is none, is refused") {
   Workplace place("uniter_small", 120);
   MutableCheckpoint("uniter_small").SavePickle(place.options.checkpoint);
