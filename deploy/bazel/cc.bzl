@@ -27,8 +27,21 @@ def sl_cc_test(name, deps = [], copts = [], **kwargs):
         **kwargs
     )
 
-def sl_fuzz_target(name, srcs, deps, corpus = [], **kwargs):
-    """A libFuzzer program; built and run with --config=fuzz only (see tests/fuzz/README.md)."""
+def sl_fuzz_target(name, srcs, deps, corpus, **kwargs):
+    """A libFuzzer program `name`, and a test `name`_replay of its seeds (tests/fuzz/README.md).
+
+    The program is built and run with --config=fuzz only.
+    """
+    cc_test(
+        name = name + "_replay",
+        size = "small",
+        srcs = srcs,
+        args = ["tests/fuzz/corpus/" + name[:-len("_fuzz")]],
+        copts = _COPTS,
+        data = corpus,
+        deps = deps + ["//tests/fuzz:replay_main"],
+        **kwargs
+    )
     cc_binary(
         name = name,
         srcs = srcs,

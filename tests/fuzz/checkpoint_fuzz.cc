@@ -9,7 +9,6 @@
 //
 // All vocabularies have six tokens.  The seeds of 1 to 4 kB are whole models, at least one of
 // each family: one layer, 2 to 4 wide.
-#include <sanitizer/allocator_interface.h>
 
 #include <atomic>
 #include <cstddef>
@@ -33,6 +32,14 @@
 #include "tests/fuzz/scratch_folder.h"
 #include "tests/support/sentencepiece_model.h"
 
+// As sanitizer/allocator_interface.h has them; null in the short mode (replay_main.cc), which
+// has no sanitizer.
+extern "C" {
+__attribute__((weak)) int __sanitizer_install_malloc_and_free_hooks(
+    void (*malloc_hook)(const volatile void*, size_t), void (*free_hook)(const volatile void*));
+__attribute__((weak)) size_t __sanitizer_get_allocated_size(const volatile void* p);
+}
+
 namespace {
 
 using sightline::Conversion;
@@ -47,10 +54,13 @@ void Require(bool condition) {
   if (!condition) std::abort();
 }
 
-// Most bytes that were held at once since Reset.
+// Most bytes that were held at once since Reset; without a sanitizer none are seen.
 class MemoryMeter {
  public:
-  MemoryMeter() { Require(__sanitizer_install_malloc_and_free_hooks(&Add, &Remove) > 0); }
+  MemoryMeter() {
+    if (__sanitizer_install_malloc_and_free_hooks == nullptr) return;
+    Require(__sanitizer_install_malloc_and_free_hooks(&Add, &Remove) > 0);
+  }
   void Reset() {
     held_ = 0;
     most_ = 0;
@@ -64,7 +74,7 @@ class MemoryMeter {
   }
   static void Remove(const volatile void* block) {
     if (block != nullptr) {
-      held_ -= static_cast<int64_t>(__sanitizer_get_allocated_size(const_cast<const void*>(block)));
+      held_ -= static_cast<int64_t>(__sanitizer_get_allocated_size(block));
     }
   }
   static inline std::atomic<int64_t> held_{0}, most_{0};
