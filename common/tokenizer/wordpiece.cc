@@ -106,9 +106,11 @@ absl::Status WordPieceTokenizer::FindSpecialTokens() {
   for (const auto& [name, id] : specials) {
     const auto found = first_.ids.find(name);
     if (found == first_.ids.end()) {
-      return absl::InvalidArgumentError(absl::StrCat("vocabulary of ", tokens_.size(),
-                                                     " lines has no \"", name,
-                                                     "\"; is it a WordPiece vocab.txt?"));
+      const bool marked = !tokens_.empty() && absl::StartsWith(tokens_[0], "\xEF\xBB\xBF");
+      return absl::InvalidArgumentError(
+          absl::StrCat("vocabulary of ", tokens_.size(), " lines has no \"", name,
+                       marked ? "\"; it begins with a byte order mark, save it without one"
+                              : "\"; is it a WordPiece vocab.txt?"));
     }
     *id = found->second;
   }

@@ -16,9 +16,9 @@ absl::Status CheckDistinct(const std::vector<ScannedPicture>& pictures) {
     const CorpusItem& a = pictures[i - 1].item;
     const CorpusItem& b = pictures[i].item;
     if (a.item_id == b.item_id) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("two corpora have an item \"", a.item_id, "\": ", Printable(a.path), " and ",
-                       Printable(b.path), "; give one of them an id_prefix"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "two corpora have an item \"", a.item_id, "\": ", Printable(a.path), " and ",
+          Printable(b.path), "; give one of them an id_prefix, in a file for --config"));
     }
   }
   return absl::OkStatus();

@@ -127,6 +127,8 @@ TEST_CASE("each missing special token is named") {
     REQUIRE(absl::StrContains(CreateError(vocabulary).message(), missing));
   }
   REQUIRE(absl::StrContains(CreateError("").message(), "0 lines"));
+  const std::string marked = std::string("\xEF\xBB\xBF") + kSpecials;
+  REQUIRE(absl::StrContains(CreateError(marked).message(), "byte order mark"));
 }
 
 TEST_CASE("a vocabulary of a million tokens is taken, one more is not") {
