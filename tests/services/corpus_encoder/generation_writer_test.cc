@@ -86,6 +86,8 @@ absl::StatusOr<WrittenGeneration> Write(const TempDir& store, const Corpus& corp
   return WriteGeneration(spec, items->images, CallContext::Unbounded(), &progress);
 }
 
+// The address sanitizer's own memory does not fit the limit.
+#if !defined(__SANITIZE_ADDRESS__)
 // Private memory of this process.
 int64_t DataBytes() {
   long long pages[6] = {};
@@ -96,8 +98,6 @@ int64_t DataBytes() {
   return pages[5] * ::sysconf(_SC_PAGESIZE);
 }
 
-// The address sanitizer's own memory does not fit the limit.
-#if !defined(__SANITIZE_ADDRESS__)
 TEST_CASE("a shard of 128 MiB is written with 24 MiB of memory") {
   TempDir store;
   const Corpus corpus(store.path());
