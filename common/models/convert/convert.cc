@@ -110,6 +110,8 @@ absl::Status CheckOptions(absl::string_view family, const ConvertOptions& option
       {"--lone-separator without --scene-text", options.lone_separator, reads_scenes},
       {"--confidence-floor", options.confidence_floor.has_value(), has_rule},
       {"--min-regions", options.min_region_count.has_value(), has_rule},
+      {"--min-regions beside a floor of 0, where all are read",
+       options.min_region_count.has_value(), options.confidence_floor != 0.0},
       {"--use", !options.use.empty(), is_one_of({"oscar", "m3p"})},
       {"--score-kind: it is no cross-encoder", !options.score_kind.empty(),
        !is_one_of({"lightningdot", "vldeformer"})},

@@ -255,6 +255,8 @@ TEST_CASE("which regions are read can be told, and a floor of zero reads all") {
     // conf_th -1 and num_bb 36.
     place.options.confidence_floor = 0;
     place.options.region_count = 36;
+    REQUIRE(StrContains(place.Refusal(), "no --min-regions beside a floor of 0"));
+    place.options.min_region_count.reset();
     const ModelBundleManifest all = place.MustConvert().manifest;
     const RegionReading reading = RegionReadingOf(all, BoxForm::kUniter);
     RegionSet regions;
