@@ -1,11 +1,11 @@
 #include "common/dataset/region_file.h"
 
+#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/float16.h"
 #include "common/base/status_macros.h"
-#include "common/bundle/little_endian.h"
 #include "common/image/region_set.h"
 
 namespace sightline {

@@ -19,7 +19,8 @@ absl::Status CheckRegionSizes(int64_t count, int64_t feature_size, int64_t max_b
 // The numbers of RegionSet's fields, as many as there are.  InvalidArgument: one that is not
 // finite or outside [0, 1], for which boxes in pixels are blamed where they look it (they are
 // never guessed at); a box that ends before it begins; a size that is not its box's.  A
-// hundredth is let pass: half precision has 1.0005 for a box at the edge.
+// hundredth is let pass: half precision has 1.0005 for a box at the edge.  `box_sizes` are of
+// `boxes`, two numbers for each four.
 absl::Status CheckBoxes(absl::Span<const float> boxes);
 absl::Status CheckBoxSizes(absl::Span<const float> boxes, absl::Span<const float> box_sizes);
 absl::Status CheckConfidences(absl::Span<const float> confidences);
