@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# The short scenarios, one after another, over the demo's real pictures and models: a check
+# of twenty seconds each that answers are whole, in order, of one generation and never
+# failures.  Latency is printed, not judged.  Installs, builds and encodes what is missing.
+#
+# usage: loadtest/short.sh [--state DIR] [SCENARIO...]
+#   --state DIR  where store, reports and logs live; default ~/.cache/sightline/short
+#   SCENARIO     default: short_steady short_pictures short_kill short_pause short_swap
+#
+# exit status: 0 all held, 1 wrong usage, 2 one did not hold, or something failed.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root"
+state=${HOME:-/root}/.cache/sightline/short
+scenarios=()
+while [ $# -gt 0 ]; do
+  case $1 in
+    --state)
+      [ -n "${2:-}" ] || { echo "short: --state needs a folder" >&2; exit 1; }
+      state=$2
+      shift
+      ;;
+    -h | --help) sed -n '2,/^set /s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -*) echo "short: unknown argument '$1'" >&2; exit 1 ;;
+    *) scenarios+=("$1") ;;
+  esac
+  shift
+done
+[ ${#scenarios[@]} -gt 0 ] ||
+  scenarios=(short_steady short_pictures short_kill short_pause short_swap)
+state=$(realpath -m -- "$state")
+readonly store=$state/store
+mkdir -p "$state"
+
+# The demo's own run makes the store, and is the first thing that is checked.
+make_store() {
+  deploy/demo/run.sh --once --state "$state" >"$state/demo.txt" 2>"$state/demo.log" ||
+    { tail -n 20 "$state/demo.log" >&2; return 1; }
+}
+
+# A second generation, for the swap: the demo's, without its clip art.  What it holds is
+# encoded already.  Then the whole is published again.
+make_second_generation() {
+  [ "$(find "$store/indexes/images/generations" -mindepth 1 -maxdepth 1 -type d | wc -l)" -lt 2 ] || return 0
+  local bin ctl encoder reranker
+  bin=$(bazel info bazel-bin 2>/dev/null)/services
+  ctl=$bin/sightlinectl/sightlinectl
+  encoder=$("$ctl" add-model deploy/demo/model/encoder --store "$store" 2>>"$state/demo.log")
+  reranker=$("$ctl" add-model deploy/demo/model/reranker --store "$store" 2>>"$state/demo.log")
+  "$bin/corpus_encoder/corpus_encoder" --store "$store" --model "$encoder" --reranker "$reranker" \
+    --corpus stamps --corpus emoji --shards 2 >>"$state/demo.txt" 2>>"$state/demo.log"
+  make_store
+}
+
+if ! make_store || ! make_second_generation; then
+  echo "short: the demo's store could not be made; the reason is above or in $state/demo.log" >&2
+  exit 2
+fi
+
+failed=0
+for scenario in "${scenarios[@]}"; do
+  if ! loadtest/run.sh "$scenario" --store "$store" --out "$state/$scenario"; then
+    echo "short: $scenario did not hold; its report and logs are in $state/$scenario" >&2
+    failed=$((failed + 1))
+  fi
+done
+echo "scenarios: $((${#scenarios[@]} - failed)) passed, $failed failed"
+[ "$failed" = 0 ] || exit 2

@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# clang-tidy over what changed, by the list of .clang-tidy; every finding is an error.
+#
+# usage: tests/tidy.sh [--all | --since COMMIT | FILE...]
+#   --since COMMIT  files that differ from COMMIT.  Default: where HEAD left origin/main, or, if
+#                   that is HEAD, the last commit that is four hours older than HEAD
+#   --all           every file
+#
+# Without --all, files that name LibTorch are left out: each takes a minute.  Needs the
+# generated protos, so build first.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+tidy=clang-tidy-14
+command -v "$tidy" >/dev/null || { echo "tidy: $tidy is missing; run deploy/bazel/setup.sh tests/packages.txt" >&2; exit 1; }
+
+since='' all='' files=()
+while [ $# -gt 0 ]; do
+  case $1 in
+    --all) all=yes ;;
+    --since)
+      [ -n "${2:-}" ] || { echo "tidy: --since needs a commit" >&2; exit 1; }
+      since=$2
+      shift
+      ;;
+    -h | --help) sed -n '2,/^set /s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -*) echo "tidy: unknown argument '$1'" >&2; exit 1 ;;
+    *) files+=("$1") ;;
+  esac
+  shift
+done
+
+base() {
+  local earlier
+  if git merge-base HEAD origin/main 2>/dev/null | grep -qv "$(git rev-parse HEAD)"; then
+    git merge-base HEAD origin/main
+  else
+    earlier=$(($(git log -1 --format=%ct) - 14400))
+    git rev-list -1 --before="$earlier" HEAD
+  fi
+}
+
+choose() {
+  if [ -n "$all" ]; then
+    git ls-files -- common services loadtest tests
+  else
+    [ -n "$since" ] || since=$(base)
+    # A tree younger than that has changed altogether.
+    [ -n "$since" ] || since=$(git hash-object -t tree /dev/null)
+    git diff --name-only --diff-filter=d "$since" -- common services loadtest tests
+  fi | grep '\.cc$' || true
+}
+
+[ ${#files[@]} -gt 0 ] || mapfile -t files < <(choose)
+checked=()
+for file in "${files[@]}"; do
+  if [ -z "$all" ] && grep -qE '#include <(torch|ATen|c10)/' "$file"; then continue; fi
+  checked+=("$file")
+done
+[ ${#checked[@]} -gt 0 ] || { echo "tidy: nothing has changed"; exit 0; }
+bin=$(bazel info bazel-bin 2>/dev/null)
+# Findings go to the standard output; how many there were in headers of others, elsewhere.
+printf '%s\0' "${checked[@]}" |
+  xargs -0 -n 1 -P "$(nproc)" "$tidy" --quiet --extra-arg=-std=c++17 --extra-arg=-march=x86-64-v3 \
+    --extra-arg=-I. --extra-arg="-I$bin" --extra-arg=-isystem/usr/include/torch/csrc/api/include \
+    2>/dev/null || { echo "tidy: findings are above; ${#checked[@]} files were read" >&2; exit 1; }
+echo "tidy: ${#checked[@]} files, nothing found"
