@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Checks what the READMEs say of the tree itself.
+
+Every link goes to a file that is there; every file that is cited as `folder/name.ext` or
+`name.md` is there; every folder of sources has a README; every folder of common/ is in the
+maps of README.md and common/README.md.  Prints one line per offence, and exits 1 if there
+is any.
+
+usage: documents.py ROOT
+"""
+
+import os
+import re
+import sys
+
+# Folders whose sources need a README.  tests/ mirrors them, so its own is enough.
+EXPLAINED = ("common", "deploy", "loadtest", "services")
+SOURCES = (".h", ".cc", ".sh", ".py", ".yaml")
+MAPS = ("README.md", "common/README.md")
+
+LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+CITED = re.compile(r"`((?:[\w.-]+/)*[\w.-]+\.md|(?:common|deploy|loadtest|services|protos|tests)/"
+                   r"(?:[\w.-]+/)*[\w-]+\.(?:h|cc|sh|py|proto|yaml|json|jsonl))`")
+
+
+def documents(root):
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(f for f in folders
+                            if f in (".github",) or not f.startswith((".", "bazel-")))
+        for name in sorted(names):
+            if name.endswith(".md"):
+                yield os.path.relpath(os.path.join(folder, name), root)
+
+
+def exists(root, *parts):
+    return os.path.exists(os.path.normpath(os.path.join(root, *parts)))
+
+
+def dead_references(root, path):
+    here = os.path.dirname(path)
+    with open(os.path.join(root, path), encoding="utf-8") as source:
+        for number, line in enumerate(source, 1):
+            for target in LINK.findall(line):
+                if not target.startswith(("http:", "https:")) and not exists(root, here, target):
+                    yield f"{path}:{number}: links to {target}, which is not there"
+            for target in CITED.findall(line):
+                if not exists(root, here, target) and not exists(root, target):
+                    yield f"{path}:{number}: cites {target}, which is not there"
+
+
+def unexplained_folders(root):
+    for top in EXPLAINED:
+        for folder, _, names in os.walk(os.path.join(root, top)):
+            if "README.md" not in names and any(name.endswith(SOURCES) for name in names):
+                yield f"{os.path.relpath(folder, root)}: has sources and no README.md"
+
+
+def gaps_of_maps(root):
+    """Folders of common/ that a map leaves out.  A map names one by path, or in a {list}."""
+    for path in MAPS:
+        with open(os.path.join(root, path), encoding="utf-8") as source:
+            text = source.read()
+        diagram = "".join(re.findall(r"```\n(.*?)```", text, re.S))
+        drawn = set(re.findall(r"common/(\w+)", diagram))
+        for listed in re.findall(r"common/\{([^}]*)\}", diagram):
+            drawn.update(name.strip() for name in listed.split(","))
+        for name in sorted(os.listdir(os.path.join(root, "common"))):
+            if not os.path.isdir(os.path.join(root, "common", name)):
+                continue
+            if name not in drawn:
+                yield f"{path}: common/{name} is not in its map of layers"
+            if path == "README.md" and f"`common/{name}`" not in text:
+                yield f"{path}: common/{name} is not in its table of folders"
+
+
+def main(root):
+    found = list(documents(root))
+    offences = [offence for path in found for offence in dead_references(root, path)]
+    if found:
+        offences += [*unexplained_folders(root), *gaps_of_maps(root)]
+    print("\n".join([*offences, f"{len(found)} documents, {len(offences)} offences"]))
+    return 0 if found and not offences else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# The READMEs are true of the tree, and the check that says so can see when they are not.
+# shellcheck disable=SC2016  # backquotes are Markdown's
+set -euo pipefail
+check=$1
+# The real tree, not the copies that Bazel laid out for this test.
+root=$(dirname "$(readlink -f "$2")")
+python3 "$check" "$root"
+
+# A small tree in which all is told, and where one change at a time must be noticed.
+make_tree() {
+  tree=$(mktemp -d "$TEST_TMPDIR/tree.XXXX")
+  mkdir -p "$tree/common/base" "$tree/services/router"
+  touch "$tree/common/base/clock.h" "$tree/services/router/main.cc"
+  printf '```\ncommon/{base}\n```\n| `common/base` | `common/base/clock.h` [base](common/base/README.md) |\n' >"$tree/README.md"
+  printf '```\ncommon/base\n```\n' >"$tree/common/README.md"
+  touch "$tree/common/base/README.md" "$tree/services/router/README.md"
+}
+make_tree
+python3 "$check" "$tree" >/dev/null
+
+offends() {  # COMMAND: after it the tree must be refused
+  make_tree
+  (cd "$tree" && eval "$1")
+  if python3 "$check" "$tree" >/dev/null; then
+    echo "not noticed: $1"
+    exit 1
+  fi
+}
+offends 'rm common/base/clock.h; touch common/base/timer.h'
+offends 'rm services/router/README.md'
+offends 'echo "[there](nowhere/README.md)" >>common/base/README.md'
+offends 'echo "\`plan.md\` says so" >>common/base/README.md'
+offends 'mkdir common/index'
+offends 'echo nothing >common/README.md'
+# A tree in which nothing was found to check is no proof.
+if python3 "$check" "$(mktemp -d "$TEST_TMPDIR/empty.XXXX")" >/dev/null; then exit 1; fi
