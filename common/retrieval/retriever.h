@@ -18,6 +18,7 @@
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "common/base/call_context.h"
+#include "common/embedding/candidate.h"
 #include "common/embedding/score.h"
 #include "common/retrieval/backends.h"
 #include "common/retrieval/budget_policy.h"
@@ -64,7 +65,9 @@ enum class HitStage { kRetrieved, kReranked };
 struct Hit {
   std::string item_id;
   HitStage stage = HitStage::kRetrieved;
-  float score = 0;                     // what the list is ordered by within its stage
+  // What the list is ordered by within its stage: the retrieval score, or what Combine makes
+  // of both.
+  float score = 0;
   float retrieval_score = 0;           // inner product of query and item
   absl::optional<float> rerank_score;  // the cross-encoder's, mapped to [0, 1]
   int shard = 0;
@@ -73,6 +76,13 @@ struct Hit {
   std::string uri;
   std::vector<std::string> tags;
 };
+
+// The one order of hits, which every answer is in: what has been reranked first, and within
+// each of the two stages ScoreThenId.
+inline bool StandsBefore(const Hit& a, const Hit& b) {
+  if (a.stage != b.stage) return a.stage == HitStage::kReranked;
+  return ScoreThenId(a.score, a.item_id, b.score, b.item_id);
+}
 
 enum class RerankOutcome {
   kNotRequested,  // depth 0

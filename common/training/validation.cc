@@ -22,9 +22,9 @@ std::vector<size_t> OrderOf(const RankedQuery& query, const Combination* combina
   std::iota(order.begin(), order.end(), size_t{0});
   if (combination == nullptr) return order;
   // Only the first candidates have been judged by the cross-encoder.
-  const size_t judged = query.probability.size();
+  const size_t judged = query.reranks.size();
   const std::vector<float> scores = Combine(
-      *combination, absl::MakeConstSpan(query.retrieval).subspan(0, judged), query.probability);
+      *combination, absl::MakeConstSpan(query.retrieval).subspan(0, judged), query.reranks);
   std::stable_sort(order.begin(), order.begin() + judged,
                    [&](size_t a, size_t b) { return scores[a] > scores[b]; });
   return order;
@@ -181,7 +181,7 @@ absl::Status Validator::Rerank(const std::vector<Query>& queries, JointNet* net,
     const float* score = scores.data_ptr<float>();
     for (size_t i = begin; i < end; ++i) {
       for (int64_t j = 0; j < depth; ++j) {
-        (*ranked)[i].probability.push_back(ToProbability(kind_, *score++));
+        (*ranked)[i].reranks.push_back(ToRerankScore(kind_, *score++));
       }
     }
   }

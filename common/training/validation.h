@@ -24,8 +24,8 @@ namespace sightline {
 // The first candidates of one query, best first.
 struct RankedQuery {
   std::vector<int64_t> rows;
-  std::vector<float> retrieval;    // cosine
-  std::vector<float> probability;  // of a match, by the cross-encoder; empty without
+  std::vector<float> retrieval;      // cosine
+  std::vector<RerankScore> reranks;  // of the first of them, by the cross-encoder
   std::vector<bool> right;
 };
 

@@ -20,13 +20,6 @@ std::string Milliseconds(absl::Duration duration) {
   return absl::StrFormat("%.1f ms", absl::ToDoubleMilliseconds(duration));
 }
 
-std::string CombinationText(const Combination& combination) {
-  std::string text(CombinationKindName(combination.kind));
-  if (combination.kind != CombinationKind::kReplace)
-    absl::StrAppend(&text, ":", combination.lambda);
-  return text;
-}
-
 // What a generation gives no name is nothing to tell apart.
 std::string ByName(const SearchResult& result) {
   if (result.reranker.empty() || result.reranker == kDefaultReranker) return "";

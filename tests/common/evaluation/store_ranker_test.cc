@@ -70,7 +70,7 @@ std::vector<ExpectedHit> Expected(Direction direction, const EvaluationQuery& qu
   std::vector<ExpectedHit> hits;
   for (const RefereeHit& hit : RefereeSearch(Tiny(), direction == Direction::kTextToImage,
                                              QueryOf(direction, query), method.depth)) {
-    hits.push_back({hit, hit.reranked ? hit.rerank_score : hit.retrieval_score});
+    hits.push_back({hit, hit.reranked ? hit.block_score : hit.retrieval_score});
   }
   const auto end = hits.begin() + method.depth;
   if (method.depth > 0 && method.combination.kind != CombinationKind::kReplace) {

@@ -286,6 +286,19 @@ TEST_CASE("the model's own combination is used unless the request names one") {
   CHECK(Ids(result->hits) == Referee(world.pictures, "a fish", 10, 20, result->combination));
 }
 
+TEST_CASE("replace reports raw scores on a grid, and each list is in order of what it reports") {
+  WorldOptions options;
+  options.score_kind = ScoreKind::kRankRaw;
+  World world(options);
+  const auto result = world.retriever.Search(TextSearch("a fish"), world.Call());
+  REQUIRE(result.ok());
+  CHECK(std::is_sorted(result->hits.begin(), result->hits.end(), StandsBefore));
+  for (const Hit& hit : result->hits) {
+    CHECK(std::abs(hit.score - MatchOf("a fish", hit.item_id)) <= kRawScoreGrid / 2);
+    CHECK(std::fmod(hit.score, kRawScoreGrid) == 0);
+  }
+}
+
 TEST_CASE("a request names a reranker, which scores and whose combination is the default") {
   World world;
   SearchRequest request = TextSearch("a fish");

@@ -9,14 +9,16 @@ namespace {
 
 // The right answer is at `right` (from 0; -1 for nowhere) of 12 candidates, of which 4 are
 // judged, in the order of `probability`.
-RankedQuery Query(int right, std::vector<float> probability = {}) {
+RankedQuery Query(int right, const std::vector<float>& probability = {}) {
   RankedQuery query;
   for (int i = 0; i < 12; ++i) {
     query.rows.push_back(100 + i);
     query.retrieval.push_back(0.9f - 0.05f * static_cast<float>(i));
     query.right.push_back(i == right);
   }
-  query.probability = std::move(probability);
+  for (const float p : probability) {
+    query.reranks.push_back(ToRerankScore(ScoreKind::kSoftmaxMatch, p));
+  }
   return query;
 }
 
