@@ -59,6 +59,14 @@ struct Combination {
   float lambda = 0;
 };
 
+// What a cross-encoder's bundle declares for one direction, text to image or image to text.
+struct DeclaredCombination {
+  Combination combination;  // unless a request names another
+  // Whether requests that do not ask to be reranked are.  Not so ("none") where reranking
+  // finds less than retrieval alone.
+  bool by_default = true;
+};
+
 // "replace", "add_lambda", "norm_add_lambda".
 absl::string_view CombinationKindName(CombinationKind kind);
 absl::StatusOr<CombinationKind> ParseCombinationKind(absl::string_view name);

@@ -50,7 +50,10 @@ struct SearchRequest {
   // index holds; an embedding must name its index.
   std::string index;
   Query query;
-  int top_k = 10;                           // 1 to kMaxHits
+  int top_k = 10;  // 1 to kMaxHits
+  // Each of the next three, if given, asks for reranking in so many words (a depth of 0 for
+  // none), which is then done also where the reranker's bundle declares that by default it
+  // is not.
   absl::optional<int> depth;                // 0 to max_depth; unset: the default
   absl::optional<Combination> combination;  // unset: what the reranker's bundle declares
   // Name of one of the generation's cross-encoders; empty: its default.
@@ -89,6 +92,9 @@ enum class RerankOutcome {
   // No text-image pair here, or the generation has no cross-encoder; or the page begins
   // behind what is reranked.
   kNotApplicable,
+  // The reranker's bundle declares that in this direction retrieval alone finds more, and the
+  // request did not ask to be reranked.
+  kNotByDefault,
   kComplete,  // every candidate within the depth was scored
   kPartial,   // some were
   kFailed,    // none was

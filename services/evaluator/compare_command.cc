@@ -60,8 +60,10 @@ absl::StatusOr<Agreement> CompareDirection(const CompareFlags& flags, const Eval
       Sample(store.relevance().Queries(direction), flags.limit.value_or(kDefaultLimit));
   Method method;
   float grid = 0;
-  if (const auto& reranker = store.reranker(direction); reranker.combination.has_value()) {
-    method = {static_cast<int>(flags.depth.value_or(kDefaultDepth)), *reranker.combination};
+  // Also where the bundle declares that by default nothing is reranked: what asks for it is.
+  if (const auto& reranker = store.reranker(direction); reranker.declared.has_value()) {
+    method = {static_cast<int>(flags.depth.value_or(kDefaultDepth)),
+              reranker.declared->combination};
     grid = GridOf(method.combination, reranker.model->cross_encoder()->score_kind());
   }
   StoreRanker expected(&store);

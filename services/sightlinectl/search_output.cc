@@ -32,6 +32,9 @@ std::string RerankText(const SearchResult& result) {
       return "not reranked (depth 0)";
     case RerankOutcome::kNotApplicable:
       return "not reranked (nothing to rerank with)";
+    case RerankOutcome::kNotByDefault:
+      return absl::StrCat("not reranked", ByName(result),
+                          " (by default none this way; --depth asks for it)");
     case RerankOutcome::kComplete:
     case RerankOutcome::kPartial:
       return absl::StrCat("reranked ", result.achieved_depth, " of ", result.requested_depth, " (",

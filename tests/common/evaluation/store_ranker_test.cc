@@ -223,7 +223,8 @@ TEST_CASE("a reranker is chosen by name, and ranks as its own model does") {
 TEST_CASE("a store tells its parts and what its bundle declares") {
   REQUIRE(Store().images().manifest().item_count() == kItems);
   REQUIRE(Store().captions().Name() == "captions/g1");
-  REQUIRE(Store().reranker(Direction::kTextToImage).combination->kind == CombinationKind::kReplace);
+  REQUIRE(Store().reranker(Direction::kTextToImage).declared->combination.kind ==
+          CombinationKind::kReplace);
   REQUIRE(Store().relevance().Queries(Direction::kTextToImage).size() == kItems);
 }
 
