@@ -6,6 +6,7 @@
 #include <cmath>
 #include <exception>
 #include <set>
+#include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -84,6 +85,18 @@ absl::Status CheckEmbedding(const EmbeddingSpec& embedding) {
     return Malformed("embedding.metric", absl::StrCat("is ", embedding.metric()));
   }
   return CheckDigest("embedding.space", embedding.space());
+}
+
+absl::Status CheckLambdas(const bundle::v1::CrossEncoderSpec& spec) {
+  const std::pair<const char*, float> lambdas[] = {
+      {"cross_encoder.combination_lambda", spec.combination_lambda()},
+      {"cross_encoder.text_to_image.combination_lambda", spec.text_to_image().combination_lambda()},
+      {"cross_encoder.image_to_text.combination_lambda",
+       spec.image_to_text().combination_lambda()}};
+  for (const auto& [field, lambda] : lambdas) {
+    RETURN_IF_ERROR(InRange(field, lambda, 0.0f, 1.0f));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckTransformer(const TransformerSpec& spec) {
@@ -260,8 +273,7 @@ absl::Status CheckModelBundleManifest(const ModelBundleManifest& manifest) {
   if (manifest.has_tokenizer()) RETURN_IF_ERROR(CheckTokenizer(manifest));
   if (manifest.has_embedding()) RETURN_IF_ERROR(CheckEmbedding(manifest.embedding()));
   if (manifest.has_cross_encoder()) {
-    RETURN_IF_ERROR(InRange("cross_encoder.combination_lambda",
-                            manifest.cross_encoder().combination_lambda(), 0.0f, 1.0f));
+    RETURN_IF_ERROR(CheckLambdas(manifest.cross_encoder()));
   }
   if (manifest.has_transformer()) RETURN_IF_ERROR(CheckTransformer(manifest.transformer()));
   if (manifest.has_grid_extractor()) {

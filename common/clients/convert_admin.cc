@@ -45,14 +45,15 @@ absl::optional<GenerationState> StateFromProto(v1::GenerationStatus::State state
 
 // The default also where older readers look for the only one.
 void RerankersToProto(const std::vector<RerankerInfo>& rerankers, v1::GenerationStatus* out) {
-  ToProto(rerankers.empty() ? Combination() : rerankers.front().combination,
+  ToProto(rerankers.empty() ? Combination() : rerankers.front().declared.combination,
           out->mutable_combination());
   if (!rerankers.empty()) out->set_reranker_model(rerankers.front().model);
   for (const RerankerInfo& reranker : rerankers) {
     v1::NamedReranker* const message = out->add_rerankers();
     message->set_name(reranker.name);
     message->set_model(reranker.model);
-    ToProto(reranker.combination, message->mutable_combination());
+    ToProto(reranker.declared.combination, message->mutable_combination());
+    message->set_only_on_request(!reranker.declared.by_default);
   }
 }
 
@@ -62,7 +63,7 @@ absl::StatusOr<std::vector<RerankerInfo>> RerankersFromProto(const v1::Generatio
   if (status.rerankers_size() == 0 && !status.reranker_model().empty()) {
     ASSIGN_OR_RETURN(const Combination combination,
                      FromProto(status.combination(), FieldPath(path, "combination")));
-    rerankers.push_back({kDefaultReranker, status.reranker_model(), combination});
+    rerankers.push_back({kDefaultReranker, status.reranker_model(), {combination}});
   }
   for (int i = 0; i < status.rerankers_size(); ++i) {
     const v1::NamedReranker& reranker = status.rerankers(i);
@@ -72,7 +73,8 @@ absl::StatusOr<std::vector<RerankerInfo>> RerankersFromProto(const v1::Generatio
     }
     ASSIGN_OR_RETURN(const Combination combination,
                      FromProto(reranker.combination(), FieldPath(at, "combination")));
-    rerankers.push_back({reranker.name(), reranker.model(), combination});
+    rerankers.push_back(
+        {reranker.name(), reranker.model(), {combination, !reranker.only_on_request()}});
   }
   return rerankers;
 }

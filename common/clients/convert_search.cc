@@ -128,6 +128,8 @@ v1::RerankSummary::Outcome OutcomeToProto(RerankOutcome outcome) {
       return v1::RerankSummary::NOT_REQUESTED;
     case RerankOutcome::kNotApplicable:
       return v1::RerankSummary::NOT_APPLICABLE;
+    case RerankOutcome::kNotByDefault:
+      return v1::RerankSummary::NOT_BY_DEFAULT;
     case RerankOutcome::kComplete:
       return v1::RerankSummary::COMPLETE;
     case RerankOutcome::kPartial:
@@ -138,22 +140,30 @@ v1::RerankSummary::Outcome OutcomeToProto(RerankOutcome outcome) {
   return v1::RerankSummary::OUTCOME_UNSPECIFIED;
 }
 
-absl::StatusOr<RerankOutcome> OutcomeFromProto(v1::RerankSummary::Outcome outcome,
+// An outcome that only a newer server knows is the known one that its depths amount to.
+absl::StatusOr<RerankOutcome> OutcomeFromProto(const v1::RerankSummary& summary,
                                                const FieldPath& path) {
-  switch (outcome) {
+  switch (summary.outcome()) {
     case v1::RerankSummary::NOT_REQUESTED:
       return RerankOutcome::kNotRequested;
     case v1::RerankSummary::NOT_APPLICABLE:
       return RerankOutcome::kNotApplicable;
+    case v1::RerankSummary::NOT_BY_DEFAULT:
+      return RerankOutcome::kNotByDefault;
     case v1::RerankSummary::COMPLETE:
       return RerankOutcome::kComplete;
     case v1::RerankSummary::PARTIAL:
       return RerankOutcome::kPartial;
     case v1::RerankSummary::FAILED:
       return RerankOutcome::kFailed;
+    case v1::RerankSummary::OUTCOME_UNSPECIFIED:
+      return InvalidField(FieldPath(path, "outcome"), "is not given");
     default:
-      return InvalidField(path, absl::StrCat("unknown outcome ", static_cast<int>(outcome)));
+      break;
   }
+  if (summary.achieved_depth() <= 0) return RerankOutcome::kNotApplicable;
+  return summary.achieved_depth() < summary.requested_depth() ? RerankOutcome::kPartial
+                                                              : RerankOutcome::kComplete;
 }
 
 v1::DegradedReason ReasonToProto(DegradedReason reason) {
@@ -265,8 +275,7 @@ absl::Status SummaryFromProto(const v1::SearchItemsResponse& response, SearchRes
   result->unreachable.assign(coverage.unreachable().begin(), coverage.unreachable().end());
   const v1::RerankSummary& rerank = response.rerank();
   const FieldPath rerank_path("rerank");
-  ASSIGN_OR_RETURN(result->rerank,
-                   OutcomeFromProto(rerank.outcome(), FieldPath(rerank_path, "outcome")));
+  ASSIGN_OR_RETURN(result->rerank, OutcomeFromProto(rerank, rerank_path));
   result->requested_depth = rerank.requested_depth();
   result->achieved_depth = rerank.achieved_depth();
   ASSIGN_OR_RETURN(result->combination,

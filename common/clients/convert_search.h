@@ -30,8 +30,9 @@ void ToProto(const ScorePairsResult& result, int image_count, v1::ScorePairsResp
 // Items that were not found are left out.
 void ToProto(GetItemsResult result, v1::GetItemsResponse* out);
 
-// Internal, naming the field, if the answer is not one to `request`.  Values of enums
-// that a newer server may send (degraded reasons) are left out.
+// Internal, naming the field, if the answer is not one to `request`.  Of values of enums
+// that only a newer server knows, degraded reasons are left out, and an outcome of reranking
+// is told by the depths.
 absl::StatusOr<SearchResult> FromProto(const v1::SearchItemsRequest& request,
                                        const v1::SearchItemsResponse& response);
 absl::StatusOr<ScorePairsResult> FromProto(const v1::ScorePairsRequest& request,

@@ -4,18 +4,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
+#include "common/bundle/declared_combinations.h"
 #include "common/bundle/rerankers.h"
-#include "common/embedding/score.h"
 
 namespace sightline {
 namespace {
-
-Combination DeclaredCombination(const bundle::v1::CrossEncoderSpec& spec) {
-  Combination combination;
-  if (auto kind = ParseCombinationKind(spec.combination()); kind.ok()) combination.kind = *kind;
-  combination.lambda = spec.combination_lambda();
-  return combination;
-}
 
 GenerationState StateOf(HoldState state) {
   switch (state) {
@@ -52,18 +45,21 @@ GenerationStatus DescribeGeneration(const HeldGeneration& entry, std::vector<int
   if (entry.manifest == nullptr) return status;
   const bundle::v1::GenerationManifest& manifest = *entry.manifest;
   info.ref.space = manifest.embedding().space();
-  info.content =
-      manifest.item_kind() == bundle::v1::CAPTION ? IndexContent::kCaptions : IndexContent::kImages;
+  const bool images = manifest.item_kind() != bundle::v1::CAPTION;
+  info.content = images ? IndexContent::kImages : IndexContent::kCaptions;
   info.dimension = manifest.embedding().dimension();
   info.shard_count = manifest.shards_size();
   info.item_count = manifest.item_count();
   info.encoder_model = manifest.encoder_model();
   for (NamedReranker& reranker : RerankersOf(manifest)) {
-    Combination combination;
-    if (const auto found = models.find(reranker.model); found != models.end()) {
-      combination = DeclaredCombination(found->second.cross_encoder());
+    DeclaredCombination declared;
+    const auto found = models.find(reranker.model);
+    // A loaded model's has been checked.
+    if (found != models.end()) {
+      const auto both = ReadCombinations(found->second.cross_encoder());
+      if (both.ok()) declared = images ? both->text_to_image : both->image_to_text;
     }
-    info.rerankers.push_back({std::move(reranker.name), std::move(reranker.model), combination});
+    info.rerankers.push_back({std::move(reranker.name), std::move(reranker.model), declared});
   }
   return status;
 }

@@ -18,8 +18,8 @@ namespace sightline {
 // Manifests of the loaded models, by SHA-256.
 using LoadedModels = std::map<std::string, bundle::v1::ModelBundleManifest>;
 
-// `held_shards` ascending.  A reranker's combination is what its bundle declares if that is
-// among `models`, else the default.
+// `held_shards` ascending.  A reranker's combination is what its bundle declares for the
+// direction in which such items are found if that is among `models`, else the default.
 GenerationStatus DescribeGeneration(const HeldGeneration& entry, std::vector<int> held_shards,
                                     const LoadedModels& models);
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
+
 namespace sightline {
 
 // A value.  `shard` and `row` mean something only together with the generation that
@@ -18,9 +20,17 @@ struct Candidate {
   float score = 0;
 };
 
-// The order of every result list: higher score first, then smaller item id (bytewise).
+// The one order of results, which every list of them is in, of whatever type: the higher
+// score first, then the smaller item id (bytewise).  The scores are those that are reported
+// with the items and numbers, so that whoever holds a list can tell whether it is in order;
+// ids differ, so that the order is total.
+inline bool ScoreThenId(float score, absl::string_view id, float other_score,
+                        absl::string_view other_id) {
+  return score != other_score ? score > other_score : id < other_id;
+}
+
 inline bool RanksBefore(const Candidate& a, const Candidate& b) {
-  return a.score != b.score ? a.score > b.score : a.item_id < b.item_id;
+  return ScoreThenId(a.score, a.item_id, b.score, b.item_id);
 }
 
 // Merges lists that are each in RanksBefore order into the best `top_k` of all.

@@ -70,6 +70,16 @@ std::vector<float> MinMaxNormalized(absl::Span<const float> values) {
   return normalized;
 }
 
+bool IsUnbounded(ScoreKind kind) {
+  return kind == ScoreKind::kRankRaw || kind == ScoreKind::kLogitMatch;
+}
+
+// In double, where no multiple overflows; 0 is added to make -0 the 0 that it equals.
+float OnGrid(float raw) {
+  const double steps = std::nearbyint(static_cast<double>(raw) / kRawScoreGrid);
+  return static_cast<float>(steps * kRawScoreGrid + 0.0);
+}
+
 std::vector<float> AddLambda(float lambda, absl::Span<const float> retrieval,
                              absl::Span<const float> probability) {
   std::vector<float> combined(probability.size());
@@ -90,16 +100,14 @@ absl::StatusOr<ScoreKind> ParseScoreKind(absl::string_view name) {
 }
 
 float ToProbability(ScoreKind kind, float raw) {
-  switch (kind) {
-    case ScoreKind::kRankRaw:
-    case ScoreKind::kLogitMatch:
-      return Sigmoid(raw);
-    case ScoreKind::kSoftmaxMatch:
-    case ScoreKind::kSigmoid:
-      break;
-  }
+  if (IsUnbounded(kind)) return Sigmoid(raw);
   // Rounding may carry a softmax just past one; a NaN passes through.
   return std::clamp(raw, 0.0f, 1.0f);
+}
+
+RerankScore ToRerankScore(ScoreKind kind, float raw) {
+  const float probability = ToProbability(kind, raw);
+  return {probability, IsUnbounded(kind) ? OnGrid(raw) : probability};
 }
 
 absl::string_view CombinationKindName(CombinationKind kind) {
@@ -120,19 +128,38 @@ absl::Status Validate(const Combination& combination) {
   return absl::OkStatus();
 }
 
+bool SameCombination(const Combination& a, const Combination& b) {
+  return a.kind == b.kind && (a.kind == CombinationKind::kReplace || a.lambda == b.lambda);
+}
+
+std::string CombinationText(const Combination& combination) {
+  const absl::string_view name = CombinationKindName(combination.kind);
+  if (combination.kind == CombinationKind::kReplace) return std::string(name);
+  return absl::StrCat(name, ":", combination.lambda);
+}
+
 std::vector<float> Combine(const Combination& combination, absl::Span<const float> retrieval,
-                           absl::Span<const float> probability) {
-  assert(retrieval.size() == probability.size());
+                           absl::Span<const RerankScore> rerank) {
+  assert(retrieval.size() == rerank.size());
+  std::vector<float> scores;
+  scores.reserve(rerank.size());
+  const bool alone = combination.kind == CombinationKind::kReplace;
+  for (const RerankScore& score : rerank) {
+    scores.push_back(alone ? score.alone : score.probability);
+  }
   switch (combination.kind) {
     case CombinationKind::kAddLambda:
-      return AddLambda(combination.lambda, retrieval, probability);
+      return AddLambda(combination.lambda, retrieval, scores);
     case CombinationKind::kNormAddLambda:
-      return AddLambda(combination.lambda, MinMaxNormalized(retrieval),
-                       MinMaxNormalized(probability));
+      return AddLambda(combination.lambda, MinMaxNormalized(retrieval), MinMaxNormalized(scores));
     case CombinationKind::kReplace:
       break;
   }
-  return std::vector<float>(probability.begin(), probability.end());
+  return scores;
+}
+
+float GridOf(const Combination& combination, ScoreKind kind) {
+  return combination.kind == CombinationKind::kReplace && IsUnbounded(kind) ? kRawScoreGrid : 0;
 }
 
 }  // namespace sightline

@@ -13,8 +13,8 @@ namespace {
 
 using HitsById = std::unordered_map<std::string, const Hit*>;
 
-bool WithinTolerance(float a, float b) {
-  return ScoreDifference(a, b) <= kScoreTolerance;
+bool WithinTolerance(float a, float b, float grid = 0) {
+  return ScoreDifference(a, b, grid) <= kScoreTolerance;
 }
 
 HitsById ById(absl::Span<const Hit> hits) {
@@ -43,9 +43,10 @@ float LowestReranked(absl::Span<const Hit> hits) {
 
 class Comparison {
  public:
-  Comparison(absl::Span<const Hit> expected, absl::Span<const Hit> actual)
+  Comparison(absl::Span<const Hit> expected, absl::Span<const Hit> actual, float grid)
       : expected_(expected),
         actual_(actual),
+        grid_(grid),
         expected_by_id_(ById(expected)),
         actual_by_id_(ById(actual)) {}
 
@@ -104,14 +105,15 @@ class Comparison {
                      &result_.rerank_difference);
       }
       if (combined) {
-        CompareScore(actual, "score", expected->score, actual.score, &result_.combined_difference);
+        CompareScore(actual, "score", expected->score, actual.score, &result_.combined_difference,
+                     IsReranked(&actual) ? grid_ : 0);
       }
     }
   }
 
   void CompareScore(const Hit& hit, absl::string_view what, float expected, float actual,
-                    double* largest) {
-    const double difference = ScoreDifference(expected, actual);
+                    double* largest, float grid = 0) {
+    const double difference = ScoreDifference(expected, actual, grid);
     *largest = std::max(*largest, difference);
     if (difference <= kScoreTolerance) return;
     Problem(absl::StrCat("'", hit.item_id, "' has ", what, " ", actual, ", not ", expected));
@@ -129,7 +131,8 @@ class Comparison {
       // An item that only one list has can be a tie at its end.
       const Hit* const same = FindIn(expected_by_id_, actual.item_id);
       const float score = same == nullptr ? actual.score : same->score;
-      if (expected.stage != actual.stage || !WithinTolerance(expected.score, score)) {
+      const float grid = IsReranked(&expected) ? grid_ : 0;
+      if (expected.stage != actual.stage || !WithinTolerance(expected.score, score, grid)) {
         Problem(absl::StrCat("'", actual.item_id, "' is at place ", i + 1, ", where '",
                              expected.item_id, "' belongs"));
       }
@@ -139,6 +142,7 @@ class Comparison {
 
   const absl::Span<const Hit> expected_;
   const absl::Span<const Hit> actual_;
+  const float grid_;
   const HitsById expected_by_id_;
   const HitsById actual_by_id_;
   Agreement result_;
@@ -146,11 +150,11 @@ class Comparison {
 
 }  // namespace
 
-double ScoreDifference(float a, float b) {
+double ScoreDifference(float a, float b, float grid) {
   const double difference = std::abs(static_cast<double>(a) - b);
   // A number that is none differs from everything.
   if (std::isnan(difference)) return std::numeric_limits<double>::infinity();
-  return difference / std::max(1.0, std::abs(static_cast<double>(a)));
+  return std::max(difference - grid, 0.0) / std::max(1.0, std::abs(static_cast<double>(a)));
 }
 
 void Agreement::Add(const Agreement& other) {
@@ -166,8 +170,8 @@ void Agreement::Add(const Agreement& other) {
   if (first_problem.empty()) first_problem = other.first_problem;
 }
 
-Agreement CompareHits(absl::Span<const Hit> expected, absl::Span<const Hit> actual) {
-  return Comparison(expected, actual).Run();
+Agreement CompareHits(absl::Span<const Hit> expected, absl::Span<const Hit> actual, float grid) {
+  return Comparison(expected, actual, grid).Run();
 }
 
 }  // namespace sightline

@@ -2,7 +2,8 @@
 //
 // Scores may differ in their last digits, since sums are formed in another order when a
 // batch is another; so items whose scores are closer than the tolerance may change
-// places, and nothing else may.
+// places, and nothing else may.  Where combined scores are reported on a grid, such a
+// difference can carry one over to the next value, so that step is allowed on top.
 #ifndef SIGHTLINE_COMMON_EVALUATION_AGREEMENT_H_
 #define SIGHTLINE_COMMON_EVALUATION_AGREEMENT_H_
 
@@ -17,8 +18,8 @@ namespace sightline {
 // Allowed between two scores: kScoreTolerance * max(1, |score|).
 inline constexpr double kScoreTolerance = 1e-5;
 
-// |a - b| / max(1, |a|).
-double ScoreDifference(float a, float b);
+// |a - b| / max(1, |a|); of scores that lie on a grid, what |a - b| has beyond one step.
+double ScoreDifference(float a, float b, float grid = 0);
 
 // One pair of lists, or the sum of many.
 struct Agreement {
@@ -33,7 +34,7 @@ struct Agreement {
 
   double retrieval_difference = 0;  // the largest ScoreDifference of each kind
   double rerank_difference = 0;
-  double combined_difference = 0;
+  double combined_difference = 0;  // beyond one step of the grid
 
   std::string first_problem;  // why the first list differs; empty if none does
 
@@ -41,8 +42,9 @@ struct Agreement {
   void Add(const Agreement& other);
 };
 
-// Compares two answers to one query; `expected` is the one that scores are measured from.
-Agreement CompareHits(absl::Span<const Hit> expected, absl::Span<const Hit> actual);
+// Compares two answers to one query; `expected` is the one that scores are measured from,
+// `grid` the one of combined scores (GridOf).
+Agreement CompareHits(absl::Span<const Hit> expected, absl::Span<const Hit> actual, float grid);
 
 }  // namespace sightline
 

@@ -6,6 +6,7 @@
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/bundle/declared_combinations.h"
 #include "common/bundle/rerankers.h"
 #include "common/models/model_cache.h"
 
@@ -18,7 +19,8 @@ absl::Status CheckKind(const StoredIndex& index, bundle::v1::ItemKind kind,
   return absl::FailedPreconditionError(absl::StrCat(index.Name(), " holds no ", what));
 }
 
-absl::StatusOr<EvaluationStore::Reranker> LoadReranker(const StoredIndex& index,
+absl::StatusOr<EvaluationStore::Reranker> LoadReranker(Direction direction,
+                                                       const StoredIndex& index,
                                                        const std::string& name,
                                                        ModelCache* models) {
   EvaluationStore::Reranker reranker;
@@ -37,10 +39,10 @@ absl::StatusOr<EvaluationStore::Reranker> LoadReranker(const StoredIndex& index,
         absl::StrCat("model ", id, ", which reranks ", index.Name(), ", has no cross-encoder"));
   }
   const auto loaded = models->Loaded();
-  const bundle::v1::CrossEncoderSpec& spec = loaded.at(id).cross_encoder();
-  ASSIGN_OR_RETURN(const CombinationKind kind, ParseCombinationKind(spec.combination()));
-  reranker.combination = Combination{kind, spec.combination_lambda()};
-  RETURN_IF_ERROR(Validate(*reranker.combination));
+  ASSIGN_OR_RETURN(const DeclaredCombinations declared,
+                   ReadCombinations(loaded.at(id).cross_encoder()));
+  reranker.declared =
+      direction == Direction::kTextToImage ? declared.text_to_image : declared.image_to_text;
   return reranker;
 }
 
@@ -83,8 +85,10 @@ absl::Status EvaluationStore::LoadModels(const EvaluationStoreOptions& options, 
     return absl::FailedPreconditionError(absl::StrCat(
         "model ", encoder, " writes to another embedding space than that of ", images_->Name()));
   }
-  ASSIGN_OR_RETURN(image_reranker_, LoadReranker(*images_, options.reranker, &models));
-  ASSIGN_OR_RETURN(caption_reranker_, LoadReranker(*captions_, options.reranker, &models));
+  ASSIGN_OR_RETURN(image_reranker_,
+                   LoadReranker(Direction::kTextToImage, *images_, options.reranker, &models));
+  ASSIGN_OR_RETURN(caption_reranker_,
+                   LoadReranker(Direction::kImageToText, *captions_, options.reranker, &models));
   return absl::OkStatus();
 }
 

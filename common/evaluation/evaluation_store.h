@@ -48,8 +48,9 @@ class EvaluationStore {
   // What reranks in that direction.
   struct Reranker {
     std::string name;
-    std::shared_ptr<const Model> model;       // null if the searched index is retrieval only
-    absl::optional<Combination> combination;  // that the model's bundle declares; none likewise
+    std::shared_ptr<const Model> model;  // null if the searched index is retrieval only
+    // By the model's bundle, for that direction; none likewise.
+    absl::optional<DeclaredCombination> declared;
   };
   const Reranker& reranker(Direction direction) const {
     return direction == Direction::kTextToImage ? image_reranker_ : caption_reranker_;

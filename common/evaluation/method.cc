@@ -2,22 +2,10 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
-
 namespace sightline {
-
-bool SameCombination(const Combination& a, const Combination& b) {
-  return a.kind == b.kind && (a.kind == CombinationKind::kReplace || a.lambda == b.lambda);
-}
 
 bool SameMethod(const Method& a, const Method& b) {
   return a.depth == b.depth && (a.depth == 0 || SameCombination(a.combination, b.combination));
-}
-
-std::string CombinationText(const Combination& combination) {
-  const absl::string_view name = CombinationKindName(combination.kind);
-  if (combination.kind == CombinationKind::kReplace) return std::string(name);
-  return absl::StrCat(name, ":", combination.lambda);
 }
 
 std::string MethodText(const Method& method) {

@@ -16,12 +16,9 @@ struct Method {
   Combination combination;
 };
 
-// Lambda counts only where it is used.
-bool SameCombination(const Combination& a, const Combination& b);
+// The combination counts only where there is one.
 bool SameMethod(const Method& a, const Method& b);
 
-// "replace", "add_lambda:0.3": as `sightlinectl query --combination` takes it.
-std::string CombinationText(const Combination& combination);
 // "retrieval" for depth 0, else the combination.
 std::string MethodText(const Method& method);
 

@@ -56,21 +56,17 @@ DifferenceTable DifferencesToFirst(const std::vector<std::vector<int>>& ranks) {
   return table;
 }
 
-// Means over all measurements and depths; none where one of them lacks it.
-absl::optional<Choice> MeanOf(const Combination& combination,
-                              absl::Span<const Measurement> measurements,
+// Means over all depths; none where one of them lacks it.
+absl::optional<Choice> MeanOf(const Combination& combination, const Measurement& measurement,
                               absl::Span<const int> depths) {
-  Choice mean;
-  mean.combination = combination;
-  for (const Measurement& measurement : measurements) {
-    for (const int depth : depths) {
-      const MethodResult* const result = measurement.Find({depth, combination});
-      if (result == nullptr) return absl::nullopt;
-      mean.recall_at_1 += result->metrics.recall_at(1);
-      mean.mrr += result->metrics.mrr;
-    }
+  Choice mean{measurement.direction, combination};
+  for (const int depth : depths) {
+    const MethodResult* const result = measurement.Find({depth, combination});
+    if (result == nullptr) return absl::nullopt;
+    mean.recall_at_1 += result->metrics.recall_at(1);
+    mean.mrr += result->metrics.mrr;
   }
-  const auto count = static_cast<double>(measurements.size() * depths.size());
+  const auto count = static_cast<double>(depths.size());
   mean.recall_at_1 /= count;
   mean.mrr /= count;
   return mean;
@@ -104,21 +100,27 @@ absl::StatusOr<Measurement> Measure(const MeasureSpec& spec, const Relevance& re
   return measurement;
 }
 
-absl::StatusOr<Choice> ChooseCombination(absl::Span<const Measurement> measurements,
+absl::StatusOr<Choice> ChooseCombination(const Measurement& measurement,
                                          absl::Span<const int> depths) {
   absl::optional<Choice> best;
-  for (const Measurement& measurement : measurements) {
-    for (const MethodResult& result : measurement.results) {
-      if (result.method.depth == 0) continue;
-      const auto mean = MeanOf(result.method.combination, measurements, depths);
-      if (mean.has_value() && (!best.has_value() || IsBetter(*mean, *best))) best = mean;
-    }
+  for (const MethodResult& result : measurement.results) {
+    if (result.method.depth == 0) continue;
+    const auto mean = MeanOf(result.method.combination, measurement, depths);
+    if (mean.has_value() && (!best.has_value() || IsBetter(*mean, *best))) best = mean;
   }
-  if (best.has_value()) return *best;
-  return absl::FailedPreconditionError(
-      absl::StrCat("there is nothing to choose from: no combination was measured at each of the "
-                   "depths ",
-                   absl::StrJoin(depths, ", ")));
+  if (!best.has_value()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(DirectionName(measurement.direction),
+                     ": there is nothing to choose from: no combination was measured at each of "
+                     "the depths ",
+                     absl::StrJoin(depths, ", ")));
+  }
+  const MethodResult* const retrieval = measurement.Find(Method());
+  if (retrieval == nullptr) return *best;
+  const Choice none{measurement.direction, absl::nullopt, retrieval->metrics.recall_at(1),
+                    retrieval->metrics.mrr};
+  // A tie goes to what costs nothing.
+  return IsBetter(*best, none) ? *best : none;
 }
 
 }  // namespace sightline

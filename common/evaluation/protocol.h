@@ -61,17 +61,18 @@ absl::StatusOr<Measurement> Measure(const MeasureSpec& spec, const Relevance& re
                                     Ranker* ranker, ComputePool* pool, Progress* progress,
                                     const CallContext& call);
 
-// Which combination a bundle should declare.
+// What a bundle should declare for one direction.
 struct Choice {
-  Combination combination;
-  double recall_at_1 = 0;  // the means that it was chosen by
+  Direction direction = Direction::kTextToImage;
+  absl::optional<Combination> combination;  // none: retrieval alone finds most
+  double recall_at_1 = 0;                   // the means that it was chosen by
   double mrr = 0;
 };
 
-// The combination with the highest mean R@1 over all `measurements` and all `depths`;
-// ties go to the higher mean MRR, then to the one that comes first.  FailedPrecondition
-// if no combination was measured at every depth.
-absl::StatusOr<Choice> ChooseCombination(absl::Span<const Measurement> measurements,
+// Retrieval alone, or the combination with the highest mean R@1 over all `depths`; ties go
+// to the higher mean MRR, then to the one that comes first.  FailedPrecondition if no
+// combination was measured at every depth.
+absl::StatusOr<Choice> ChooseCombination(const Measurement& measurement,
                                          absl::Span<const int> depths);
 
 }  // namespace sightline

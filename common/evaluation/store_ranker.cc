@@ -132,8 +132,7 @@ absl::StatusOr<StoreRanker::Scores> StoreRanker::Score(const RankRequest& reques
   size_t next = 0;
   for (size_t q = 0; q < candidates.size(); ++q) {
     for (size_t i = 0; i < items[q].size(); ++i) {
-      scores[q].emplace_back(RerankScore{raw[next], ToProbability(kind, raw[next])});
-      ++next;
+      scores[q].emplace_back(ToRerankScore(kind, raw[next++]));
     }
   }
   return scores;

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/bundle/declared_combinations.h"
 
 namespace sightline {
 
@@ -95,13 +97,8 @@ void CheckCrossEncoder(const bundle::v1::ModelBundleManifest& manifest,
                                  "', this family has ", names));
   problems->RequireRange("cross_encoder.head_hidden_size", spec.head_hidden_size(), 0,
                          max_head_size);
-  const auto combination = ParseCombinationKind(spec.combination());
-  if (!combination.ok()) {
-    problems->Require(false, absl::StrCat("cross_encoder: ", combination.status().message()));
-    return;
-  }
-  const absl::Status valid = Validate(Combination{*combination, spec.combination_lambda()});
-  problems->Require(valid.ok(), absl::StrCat("cross_encoder: ", valid.message()));
+  const absl::Status combinations = ReadCombinations(spec).status();
+  problems->Require(combinations.ok(), std::string(combinations.message()));
 }
 
 void CheckGridExtractor(const bundle::v1::GridExtractorSpec& spec, Problems* problems) {

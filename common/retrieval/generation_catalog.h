@@ -18,9 +18,10 @@ enum class IndexContent { kImages, kCaptions };
 
 // One of a generation's cross-encoders.
 struct RerankerInfo {
-  std::string name;         // within the generation
-  std::string model;        // SHA-256 of the bundle
-  Combination combination;  // what that declares
+  std::string name;   // within the generation
+  std::string model;  // SHA-256 of the bundle
+  // What that declares for the direction in which the generation's items are found.
+  DeclaredCombination declared;
 };
 
 // All that retrieval must know of one generation.  Immutable.

@@ -180,10 +180,18 @@ absl::StatusOr<PageToken> ParsePageToken(absl::string_view text) {
   return token;
 }
 
-absl::StatusOr<PageToken> TokenOf(const SearchRequest& request, int depth) {
+absl::StatusOr<PageToken> TokenOf(const SearchRequest& request, int depth, int other_depth) {
   ASSIGN_OR_RETURN(PageToken token, ParsePageToken(request.page_token));
-  const bool same_index = request.index.empty() || request.index == token.index;
-  if (same_index && token.request == FingerprintOf(request, depth)) return token;
+  if (!request.index.empty() && request.index != token.index) return PageTokenMismatch();
+  token.depth = depth;
+  if (token.request == FingerprintOf(request, depth)) return token;
+  if (other_depth == depth) return PageTokenMismatch();
+  token.depth = other_depth;
+  if (token.request == FingerprintOf(request, other_depth)) return token;
+  return PageTokenMismatch();
+}
+
+absl::Status PageTokenMismatch() {
   return WithReason(BadField(kField,
                              "belongs to another request; send it with the index, query, top_k, "
                              "rerank_depth, combination and reranker that it was answered to"),

@@ -22,10 +22,11 @@ struct PageToken {
   std::string item_generation;
   std::string request;  // FingerprintOf the request
   int offset = 0;       // hits on the pages before; 1 to kMaxHits - 1
+  int depth = 0;        // of that fingerprint; known to TokenOf, and not in the text
 };
 
 // SHA-256, raw, over all that decides which hits come in which order; `depth` is that of
-// the request or the default.
+// the request or the default, or 0 where by default nothing is reranked.
 std::string FingerprintOf(const SearchRequest& request, int depth);
 
 // Letters, digits, '-' and '_'.
@@ -34,9 +35,13 @@ std::string ToText(const PageToken& token);
 // InvalidArgument that names `page_token` if `text` was not made by ToText.
 absl::StatusOr<PageToken> ParsePageToken(absl::string_view text);
 
-// The request's token.  InvalidArgument: as above, or with the reason PAGE_TOKEN_MISMATCH
-// if it belongs to another request.
-absl::StatusOr<PageToken> TokenOf(const SearchRequest& request, int depth);
+// The request's token, made with one of the two depths (which may be one), whichever the
+// generation that it names will turn out to call for.  InvalidArgument: as above, or
+// PageTokenMismatch.
+absl::StatusOr<PageToken> TokenOf(const SearchRequest& request, int depth, int other_depth);
+
+// InvalidArgument with the reason PAGE_TOKEN_MISMATCH: it belongs to another request.
+absl::Status PageTokenMismatch();
 
 // FailedPrecondition with the reason PAGE_TOKEN_EXPIRED.
 absl::Status PageTokenExpired(const PageToken& token);

@@ -1,7 +1,6 @@
 #include "common/retrieval/rerank_block.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "common/retrieval/rerank_slices.h"
@@ -72,9 +71,8 @@ BlockScores ScoreBlock(RerankerClient& reranker, const BlockQuery& query,
   for (int slice = 0; slice < slice_count; ++slice) {
     const RerankResponse& response = slices[slice].response;  // empty unless scored
     for (size_t i = 0; i < response.scores.size(); ++i) {
-      const float raw = response.scores[i];
       scores.pairs[static_cast<size_t>(slice) * slice_size + i] =
-          RerankScore{raw, ToProbability(response.score_kind, raw)};
+          ToRerankScore(response.score_kind, response.scores[i]);
       ++scores.scored;
     }
   }
@@ -85,35 +83,23 @@ BlockScores ScoreBlock(RerankerClient& reranker, const BlockQuery& query,
 std::vector<Hit> OrderHits(std::vector<Candidate> candidates,
                            absl::Span<const absl::optional<RerankScore>> scores,
                            const Combination& combination) {
-  struct Scored {
-    Hit hit;
-    float raw;
-  };
-  std::vector<Scored> block;
-  std::vector<Hit> tail;
-  std::vector<float> retrieval, probability;
-  for (size_t i = 0; i < candidates.size(); ++i) {
-    Hit hit = ToHit(std::move(candidates[i]));
-    if (i >= scores.size() || !scores[i].has_value()) {
-      tail.push_back(std::move(hit));
-      continue;
-    }
-    hit.stage = HitStage::kReranked;
-    hit.rerank_score = scores[i]->probability;
-    retrieval.push_back(hit.retrieval_score);
-    probability.push_back(scores[i]->probability);
-    block.push_back({std::move(hit), scores[i]->raw});
-  }
-  const std::vector<float> combined = Combine(combination, retrieval, probability);
-  for (size_t i = 0; i < block.size(); ++i) block[i].hit.score = combined[i];
-  std::sort(block.begin(), block.end(), [](const Scored& a, const Scored& b) {
-    if (a.hit.score != b.hit.score) return a.hit.score > b.hit.score;
-    return a.raw != b.raw ? a.raw > b.raw : a.hit.item_id < b.hit.item_id;
-  });
   std::vector<Hit> hits;
   hits.reserve(candidates.size());
-  for (Scored& scored : block) hits.push_back(std::move(scored.hit));
-  std::move(tail.begin(), tail.end(), std::back_inserter(hits));
+  std::vector<size_t> block;
+  std::vector<float> retrieval;
+  std::vector<RerankScore> rerank;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    Hit& hit = hits.emplace_back(ToHit(std::move(candidates[i])));
+    if (i >= scores.size() || !scores[i].has_value()) continue;
+    hit.stage = HitStage::kReranked;
+    hit.rerank_score = scores[i]->probability;
+    block.push_back(i);
+    retrieval.push_back(hit.retrieval_score);
+    rerank.push_back(*scores[i]);
+  }
+  const std::vector<float> combined = Combine(combination, retrieval, rerank);
+  for (size_t i = 0; i < block.size(); ++i) hits[block[i]].score = combined[i];
+  std::sort(hits.begin(), hits.end(), StandsBefore);
   return hits;
 }
 

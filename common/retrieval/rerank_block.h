@@ -39,9 +39,8 @@ BlockScores ScoreBlock(RerankerClient& reranker, const BlockQuery& query,
                        absl::Span<const Candidate> candidates, const RetrieverOptions& options,
                        const CallContext& call, absl::Time deadline);
 
-// All candidates as hits: those with a score first, by their combined score, then the
-// cross-encoder's raw one (probabilities near 1 are equal where raw scores are not), then
-// their id; after them the others in the order they have.  `candidates` are consumed;
+// All candidates as hits, in the order of StandsBefore: those with a score first, by their
+// combined score, then the others by their retrieval score.  `candidates` are consumed;
 // `scores` belong to the first of them and may be fewer.
 std::vector<Hit> OrderHits(std::vector<Candidate> candidates,
                            absl::Span<const absl::optional<RerankScore>> scores,

@@ -45,6 +45,10 @@ struct ResolvedQuery {
   RerankSide side;            // only if the plan is to rerank
 };
 
+bool AsksToRerank(const SearchRequest& request) {
+  return request.depth.has_value() || request.combination.has_value() || !request.reranker.empty();
+}
+
 int DepthOf(const SearchRequest& request, const RetrieverOptions& options) {
   return request.depth.value_or(options.default_depth);
 }
@@ -123,15 +127,21 @@ bool CanRerank(const SearchPlan& plan) {
 void PlanRerank(const SearchRequest& request, const RetrieverOptions& options,
                 const RerankerClient* reranker, SearchPlan& plan, SearchResult& result) {
   result.requested_depth = DepthOf(request, options);
-  const Combination declared =
-      plan.reranker == nullptr ? Combination() : plan.reranker->combination;
-  result.combination = request.combination.value_or(declared);
+  const DeclaredCombination declared =
+      plan.reranker == nullptr ? DeclaredCombination() : plan.reranker->declared;
+  result.combination = request.combination.value_or(declared.combination);
   if (result.requested_depth == 0) {
     result.rerank = RerankOutcome::kNotRequested;
     return;
   }
+  const bool can_rerank = CanRerank(plan);
+  if (can_rerank && !declared.by_default && !AsksToRerank(request)) {
+    result.rerank = RerankOutcome::kNotByDefault;
+    result.reranker = plan.reranker->name;
+    return;
+  }
   // A page behind the block that is reranked is the same with a reranker and without.
-  if (!CanRerank(plan) || plan.begin >= result.requested_depth) {
+  if (!can_rerank || plan.begin >= result.requested_depth) {
     result.rerank = RerankOutcome::kNotApplicable;
     return;
   }
@@ -144,6 +154,12 @@ void PlanRerank(const SearchRequest& request, const RetrieverOptions& options,
     plan.rerank = true;
     plan.depth = result.requested_depth;
   }
+}
+
+// That of the fingerprints of page tokens: without reranking by default, a list is that of
+// depth 0, and not that of a request for the default depth.
+int ListDepth(const SearchResult& result) {
+  return result.rerank == RerankOutcome::kNotByDefault ? 0 : result.requested_depth;
 }
 
 // An uploaded query: embedding and, for an image that is to be reranked, features.
@@ -287,7 +303,7 @@ void CutPage(const SearchRequest& request, const SearchPlan& plan, SearchResult&
   if (plan.item_index.has_value() && plan.item_index->ref().index != token.index) {
     token.item_generation = plan.item_index->ref().generation;
   }
-  token.request = FingerprintOf(request, result.requested_depth);
+  token.request = FingerprintOf(request, ListDepth(result));
   token.offset = plan.end;
   result.next_page_token = ToText(token);
 }
@@ -329,7 +345,8 @@ absl::StatusOr<SearchResult> Retriever::Search(const SearchRequest& request,
 
   absl::optional<PageToken> token;
   if (!request.page_token.empty()) {
-    ASSIGN_OR_RETURN(token, TokenOf(request, DepthOf(request, options_)));
+    const int depth = DepthOf(request, options_);
+    ASSIGN_OR_RETURN(token, TokenOf(request, depth, AsksToRerank(request) ? depth : 0));
   }
   absl::StatusOr<SearchPlan> pinned = PinAll(request, token, *backends_, *catalog_);
   if (token.has_value() && absl::IsFailedPrecondition(pinned.status())) {
@@ -343,6 +360,7 @@ absl::StatusOr<SearchResult> Retriever::Search(const SearchRequest& request,
   ASSIGN_OR_RETURN(plan.reranker, FindReranker(plan.target.info->rerankers, request.reranker));
   result.target = plan.target.ref();
   PlanRerank(request, options_, backends_->reranker.get(), plan, result);
+  if (token.has_value() && token->depth != ListDepth(result)) return PageTokenMismatch();
   const bool encode = !std::holds_alternative<EmbeddingQuery>(request.query);
   plan.deadlines = budget_->Split(timer.start(), call.deadline(), {encode, plan.rerank});
   plan.unreranked = budget_->Split(timer.start(), call.deadline(), {encode, false});

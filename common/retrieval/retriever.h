@@ -18,6 +18,7 @@
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "common/base/call_context.h"
+#include "common/embedding/candidate.h"
 #include "common/embedding/score.h"
 #include "common/retrieval/backends.h"
 #include "common/retrieval/budget_policy.h"
@@ -49,7 +50,10 @@ struct SearchRequest {
   // index holds; an embedding must name its index.
   std::string index;
   Query query;
-  int top_k = 10;                           // 1 to kMaxHits
+  int top_k = 10;  // 1 to kMaxHits
+  // Each of the next three, if given, asks for reranking in so many words (a depth of 0 for
+  // none), which is then done also where the reranker's bundle declares that by default it
+  // is not.
   absl::optional<int> depth;                // 0 to max_depth; unset: the default
   absl::optional<Combination> combination;  // unset: what the reranker's bundle declares
   // Name of one of the generation's cross-encoders; empty: its default.
@@ -64,7 +68,9 @@ enum class HitStage { kRetrieved, kReranked };
 struct Hit {
   std::string item_id;
   HitStage stage = HitStage::kRetrieved;
-  float score = 0;                     // what the list is ordered by within its stage
+  // What the list is ordered by within its stage: the retrieval score, or what Combine makes
+  // of both.
+  float score = 0;
   float retrieval_score = 0;           // inner product of query and item
   absl::optional<float> rerank_score;  // the cross-encoder's, mapped to [0, 1]
   int shard = 0;
@@ -74,11 +80,21 @@ struct Hit {
   std::vector<std::string> tags;
 };
 
+// The one order of hits, which every answer is in: what has been reranked first, and within
+// each of the two stages ScoreThenId.
+inline bool StandsBefore(const Hit& a, const Hit& b) {
+  if (a.stage != b.stage) return a.stage == HitStage::kReranked;
+  return ScoreThenId(a.score, a.item_id, b.score, b.item_id);
+}
+
 enum class RerankOutcome {
   kNotRequested,  // depth 0
   // No text-image pair here, or the generation has no cross-encoder; or the page begins
   // behind what is reranked.
   kNotApplicable,
+  // The reranker's bundle declares that in this direction retrieval alone finds more, and the
+  // request did not ask to be reranked.
+  kNotByDefault,
   kComplete,  // every candidate within the depth was scored
   kPartial,   // some were
   kFailed,    // none was

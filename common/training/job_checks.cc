@@ -156,8 +156,11 @@ std::string DescribeJob(const TrainingJob& job, const bundle::v1::ModelBundleMan
   // What is said of a model, or decided at its end, does not decide its weights.
   model.clear_description();
   if (model.has_cross_encoder()) {
-    model.mutable_cross_encoder()->clear_combination();
-    model.mutable_cross_encoder()->clear_combination_lambda();
+    bundle::v1::CrossEncoderSpec* const spec = model.mutable_cross_encoder();
+    spec->clear_combination();
+    spec->clear_combination_lambda();
+    spec->clear_text_to_image();
+    spec->clear_image_to_text();
   }
   return absl::StrCat(
       "trainer=", kTrainerVersion,

@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/base/status_macros.h"
+#include "common/bundle/declared_combinations.h"
 #include "common/bundle/safetensors.h"
 #include "common/models/inference.h"
 #include "common/models/oscar_net.h"
@@ -331,6 +332,18 @@ class Trainer {
     return absl::OkStatus();
   }
 
+  // What the options name for both directions, or what validation chose for each.
+  absl::StatusOr<DeclaredCombinations> Declared() const {
+    if (options_.combination == "auto") {
+      return DeclaredCombinations{ChoiceOf(validation_.validation),
+                                  ChoiceOf(validation_.image_to_text)};
+    }
+    Combination named;
+    ASSIGN_OR_RETURN(named.kind, ParseCombinationKind(options_.combination));
+    named.lambda = static_cast<float>(options_.combination_lambda);
+    return DeclaredCombinations{{named}, {named}};
+  }
+
   absl::StatusOr<TrainingResult> Finish() {
     if (validated_step_ != step_) {
       // Taken up from the checkpoint of the last step.
@@ -338,14 +351,8 @@ class Trainer {
       RETURN_IF_ERROR(Validate(plan_.At(step_ - 1)));
     }
     if (manifest_.has_cross_encoder()) {
-      Combination chosen = validation_.validation.best.combination;
-      if (options_.combination != "auto") {
-        ASSIGN_OR_RETURN(chosen.kind, ParseCombinationKind(options_.combination));
-        chosen.lambda = static_cast<float>(options_.combination_lambda);
-      }
-      bundle::v1::CrossEncoderSpec* spec = manifest_.mutable_cross_encoder();
-      spec->set_combination(std::string(CombinationKindName(chosen.kind)));
-      spec->set_combination_lambda(chosen.lambda);
+      ASSIGN_OR_RETURN(const DeclaredCombinations declared, Declared());
+      WriteCombinations(declared, manifest_.mutable_cross_encoder());
     }
     // Nobody shall build an index of embeddings that no step has looked after.
     if (job_.retriever != nullptr) manifest_.clear_embedding();
@@ -409,6 +416,10 @@ absl::StatusOr<TrainingResult> Train(const TrainingJob& job,
 }
 
 }  // namespace
+
+DeclaredCombination ChoiceOf(const QueriesReport& report) {
+  return {report.best.combination, IsBetter(report.best.recall, report.retrieval)};
+}
 
 absl::string_view TrainingStageName(TrainingStage stage) {
   switch (stage) {

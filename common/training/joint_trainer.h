@@ -79,8 +79,9 @@ struct CombinedRecall {
 
 // Text to image: the first caption of each captioned row asks, all pictures of the set
 // are the pool; right is any picture with a caption of the same words, and any equal to
-// the row's own.  Captions of held-out rows are never read: their pictures are wrong
-// answers.
+// the row's own.  Image to text: such a row's picture asks, the captions of the set are the
+// pool; right is any of the same words as one of the row's.  Captions of held-out rows are
+// never read: their pictures are wrong answers.
 struct QueriesReport {
   int64_t queries = 0;
   Recall retrieval;
@@ -90,14 +91,20 @@ struct QueriesReport {
   CombinedRecall best;
 };
 
+// What a bundle should declare for that direction: the best combination, and reranking by
+// default only if that finds more than retrieval alone.
+DeclaredCombination ChoiceOf(const QueriesReport& report);
+
 struct ValidationReport {
   TrainingStage stage = TrainingStage::kBi;
   int64_t step = 0;
   double epoch = 0;
   bool has_reranking = false;
-  int64_t pool = 0;
-  QueriesReport validation;  // rows of use kValidation
-  QueriesReport training;    // a fixed sample of rows that were learnt from
+  int64_t pool = 0;  // pictures
+  int64_t captions_pool = 0;
+  QueriesReport validation;     // text to image, rows of use kValidation
+  QueriesReport training;       // likewise, a fixed sample of rows that were learnt from
+  QueriesReport image_to_text;  // with reranking only; rows of use kValidation
   absl::Duration took;
 };
 

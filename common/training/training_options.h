@@ -183,8 +183,8 @@ struct TrainingOptions {
   ValidationOptions validation;
 
   // How the reranked block is ordered by default, as the bundle declares it: "replace",
-  // "add_lambda", "norm_add_lambda" with `combination_lambda`, or "auto" for what finds
-  // most among the validation rows.
+  // "add_lambda", "norm_add_lambda" with `combination_lambda` in both directions, or "auto"
+  // for what finds most among the validation rows in each, "none" included.
   std::string combination = "auto";
   double combination_lambda = 0.5;
 };

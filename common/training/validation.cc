@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <unordered_map>
 
 #include "common/base/status_macros.h"
@@ -18,13 +19,13 @@ constexpr int64_t kQueriesPerPass = 16;
 
 // Positions of the candidates, best first.
 std::vector<size_t> OrderOf(const RankedQuery& query, const Combination* combination) {
-  std::vector<size_t> order(query.rows.size());
+  std::vector<size_t> order(query.items.size());
   std::iota(order.begin(), order.end(), size_t{0});
   if (combination == nullptr) return order;
   // Only the first candidates have been judged by the cross-encoder.
-  const size_t judged = query.probability.size();
-  const std::vector<float> scores = Combine(
-      *combination, absl::MakeConstSpan(query.retrieval).subspan(0, judged), query.probability);
+  const size_t judged = query.reranks.size();
+  const std::vector<float> scores =
+      Combine(*combination, absl::MakeConstSpan(query.retrieval).subspan(0, judged), query.reranks);
   std::stable_sort(order.begin(), order.begin() + judged,
                    [&](size_t a, size_t b) { return scores[a] > scores[b]; });
   return order;
@@ -38,11 +39,6 @@ int64_t RankOfFirstRight(const RankedQuery& query, const Combination* combinatio
     if (query.right[at]) return rank;
   }
   return 0;
-}
-
-bool Better(const Recall& a, const Recall& b) {
-  if (a.at1 != b.at1) return a.at1 > b.at1;
-  return a.mean_reciprocal_rank > b.mean_reciprocal_rank;
 }
 
 // The rows that are right, by the keys of their captions' words: the rule of
@@ -69,11 +65,22 @@ class Answers {
   std::unordered_map<int64_t, std::vector<int64_t>> by_words_;
 };
 
+std::vector<int64_t> Numbers(int64_t count) {
+  std::vector<int64_t> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), int64_t{0});
+  return numbers;
+}
+
 bool HasFirstLanguage(const TrainingSet& set, int64_t row) {
   return !set.captions(row).empty() && set.language(set.captions(row)[0]) == 0;
 }
 
 }  // namespace
+
+bool IsBetter(const Recall& a, const Recall& b) {
+  if (a.at1 != b.at1) return a.at1 > b.at1;
+  return a.mean_reciprocal_rank > b.mean_reciprocal_rank;
+}
 
 Recall RecallOf(const std::vector<RankedQuery>& queries, const Combination* combination) {
   Recall recall;
@@ -102,7 +109,7 @@ CombinedRecall BestCombination(const std::vector<RankedQuery>& queries) {
     for (int tenth = 1; tenth <= 9; ++tenth) {
       const Combination combination{kind, static_cast<float>(tenth) / 10};
       const Recall recall = RecallOf(queries, &combination);
-      if (Better(recall, best.recall)) best = {combination, recall};
+      if (IsBetter(recall, best.recall)) best = {combination, recall};
     }
   }
   return best;
@@ -110,8 +117,14 @@ CombinedRecall BestCombination(const std::vector<RankedQuery>& queries) {
 
 Validator::Validator(const TrainingSet* set, const TrainingRows* rows,
                      const TrainingOptions* options, ScoreKind kind)
-    : set_(*set), options_(*options), kind_(kind) {
-  validation_ = QueriesOf(set_.RowsOf(TrainingUse::kValidation));
+    : set_(*set), options_(*options), kind_(kind), rows_(Numbers(set->row_count())) {
+  for (const int64_t row : rows_) {
+    if (set_.use(row) == TrainingUse::kHeldOut) continue;
+    for (const int64_t caption : set_.captions(row)) captions_.push_back(caption);
+  }
+  const std::vector<int64_t> validation = set_.RowsOf(TrainingUse::kValidation);
+  validation_ = TextQueries(validation);
+  validation_images_ = ImageQueries(validation);
   std::vector<int64_t> sample;
   for (const int64_t row : rows->captioned()) {
     if (set_.use(row) == TrainingUse::kTrain && HasFirstLanguage(set_, row)) sample.push_back(row);
@@ -121,10 +134,10 @@ Validator::Validator(const TrainingSet* set, const TrainingRows* rows,
   Random random(SeedOf(options_.seed, RandomStream::kTrainingSample, 0));
   random.ShuffleFirst(count, &sample);
   sample.resize(count);
-  training_ = QueriesOf(sample);
+  training_ = TextQueries(sample);
 }
 
-std::vector<Validator::Query> Validator::QueriesOf(const std::vector<int64_t>& rows) const {
+std::vector<Validator::Query> Validator::TextQueries(const std::vector<int64_t>& rows) const {
   const Answers answers(set_);
   std::vector<Query> queries;
   for (const int64_t row : rows) {
@@ -135,42 +148,73 @@ std::vector<Validator::Query> Validator::QueriesOf(const std::vector<int64_t>& r
   return queries;
 }
 
-std::vector<RankedQuery> Validator::Retrieve(const std::vector<Query>& queries,
-                                             const at::Tensor& images, JointNet* net) const {
-  std::vector<int64_t> captions;
-  for (const Query& query : queries) captions.push_back(query.caption);
-  const at::Tensor scores = at::matmul(net->EmbedAllCaptions(captions), images.t());
-  const int64_t depth = std::min(images.size(0), std::max(kLeastDepth, options_.validation.depth));
-  const auto [values, rows] = scores.topk(depth, 1);
-  const at::Tensor value = values.to(at::kCPU).contiguous(), row = rows.to(at::kCPU).contiguous();
+// As the captions index is asked: right is any caption, in the first language, of the same
+// words as one of the picture's own.
+std::vector<Validator::Query> Validator::ImageQueries(const std::vector<int64_t>& rows) const {
+  std::unordered_map<int64_t, std::vector<int64_t>> by_words;
+  for (const int64_t caption : captions_) {
+    if (set_.language(caption) == 0) by_words[set_.caption_key(caption)].push_back(caption);
+  }
+  std::vector<Query> queries;
+  for (const int64_t row : rows) {
+    if (!HasFirstLanguage(set_, row)) continue;
+    std::set<int64_t> right;
+    for (const int64_t caption : set_.captions(row)) {
+      if (set_.language(caption) != 0) continue;
+      const std::vector<int64_t>& same = by_words.at(set_.caption_key(caption));
+      right.insert(same.begin(), same.end());
+    }
+    queries.push_back({row, {right.begin(), right.end()}});
+  }
+  return queries;
+}
+
+std::vector<int64_t> Validator::Asking(const std::vector<Query>& queries) {
+  std::vector<int64_t> asking;
+  for (const Query& query : queries) asking.push_back(query.asking);
+  return asking;
+}
+
+std::vector<RankedQuery> Validator::Retrieve(const Questions& questions) const {
+  const at::Tensor scores = at::matmul(questions.embeddings, questions.pool_embeddings.t());
+  const int64_t depth = std::min(static_cast<int64_t>(questions.pool.size()),
+                                 std::max(kLeastDepth, options_.validation.depth));
+  const auto [values, places] = scores.topk(depth, 1);
+  const at::Tensor value = values.to(at::kCPU).contiguous();
+  const at::Tensor place = places.to(at::kCPU).contiguous();
   const float* score = value.data_ptr<float>();
-  const int64_t* candidate = row.data_ptr<int64_t>();
-  std::vector<RankedQuery> ranked(queries.size());
-  for (size_t i = 0; i < queries.size(); ++i, score += depth, candidate += depth) {
+  const int64_t* candidate = place.data_ptr<int64_t>();
+  std::vector<RankedQuery> ranked(questions.queries.size());
+  for (size_t i = 0; i < ranked.size(); ++i, score += depth, candidate += depth) {
     ranked[i].retrieval.assign(score, score + depth);
-    ranked[i].rows.assign(candidate, candidate + depth);
-    const std::vector<int64_t>& right = queries[i].right;
-    for (const int64_t found : ranked[i].rows) {
+    const std::vector<int64_t>& right = questions.queries[i].right;
+    for (int64_t j = 0; j < depth; ++j) {
+      const int64_t found = questions.pool[candidate[j]];
+      ranked[i].items.push_back(found);
       ranked[i].right.push_back(std::binary_search(right.begin(), right.end(), found));
     }
   }
   return ranked;
 }
 
-absl::Status Validator::Rerank(const std::vector<Query>& queries, JointNet* net, GridSource* source,
+absl::Status Validator::Rerank(const Questions& questions, JointNet* net, GridSource* source,
                                const CallContext& call, std::vector<RankedQuery>* ranked) const {
   at::NoGradGuard no_grad;
   const EvaluationScope evaluation(net);
+  const std::vector<Query>& queries = questions.queries;
   const int64_t depth =
-      std::min(options_.validation.depth, static_cast<int64_t>((*ranked)[0].rows.size()));
+      std::min(options_.validation.depth, static_cast<int64_t>((*ranked)[0].items.size()));
   for (size_t begin = 0; begin < queries.size(); begin += kQueriesPerPass) {
     RETURN_IF_ERROR(call.Check("validate"));
     const size_t end = std::min(queries.size(), begin + kQueriesPerPass);
-    std::vector<int64_t> captions, rows;
+    std::vector<int64_t> asking, found;
     for (size_t i = begin; i < end; ++i) {
-      captions.insert(captions.end(), depth, queries[i].caption);
-      rows.insert(rows.end(), (*ranked)[i].rows.begin(), (*ranked)[i].rows.begin() + depth);
+      asking.insert(asking.end(), depth, queries[i].asking);
+      const std::vector<int64_t>& items = (*ranked)[i].items;
+      found.insert(found.end(), items.begin(), items.begin() + depth);
     }
+    const std::vector<int64_t>& captions = questions.by_text ? asking : found;
+    const std::vector<int64_t>& rows = questions.by_text ? found : asking;
     const at::Tensor logits =
         net->PairLogits(net->Captions(captions), net->RegionRows(source->Plain(rows)));
     // What oscar.cc makes of the two logits for either kind of score.
@@ -181,24 +225,21 @@ absl::Status Validator::Rerank(const std::vector<Query>& queries, JointNet* net,
     const float* score = scores.data_ptr<float>();
     for (size_t i = begin; i < end; ++i) {
       for (int64_t j = 0; j < depth; ++j) {
-        (*ranked)[i].probability.push_back(ToProbability(kind_, *score++));
+        (*ranked)[i].reranks.push_back(ToRerankScore(kind_, *score++));
       }
     }
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<QueriesReport> Validator::Ask(const std::vector<Query>& queries,
-                                             const at::Tensor& images, JointNet* retriever,
-                                             JointNet* reranker, GridSource* source,
-                                             const CallContext& call) const {
+absl::StatusOr<QueriesReport> Validator::Ask(const Questions& questions, JointNet* reranker,
+                                             GridSource* source, const CallContext& call) const {
   QueriesReport report;
-  report.queries = static_cast<int64_t>(queries.size());
-  if (queries.empty()) return report;
-  std::vector<RankedQuery> ranked = Retrieve(queries, images, retriever);
+  report.queries = static_cast<int64_t>(questions.queries.size());
+  std::vector<RankedQuery> ranked = Retrieve(questions);
   report.retrieval = RecallOf(ranked, nullptr);
   if (reranker == nullptr) return report;
-  RETURN_IF_ERROR(Rerank(queries, reranker, source, call, &ranked));
+  RETURN_IF_ERROR(Rerank(questions, reranker, source, call, &ranked));
   const Combination replace;
   report.reranked = RecallOf(ranked, &replace);
   report.best = BestCombination(ranked);
@@ -208,15 +249,25 @@ absl::StatusOr<QueriesReport> Validator::Ask(const std::vector<Query>& queries,
 absl::StatusOr<ValidationReport> Validator::Run(JointNet* retriever, JointNet* reranker,
                                                 GridSource* source, const CallContext& call) const {
   RETURN_IF_ERROR(call.Check("validate"));
-  std::vector<int64_t> all(set_.row_count());
-  std::iota(all.begin(), all.end(), int64_t{0});
   const at::Tensor images = retriever->EmbedAllImages(
-      all, [&](const std::vector<int64_t>& rows) { return source->Plain(rows); });
+      rows_, [&](const std::vector<int64_t>& rows) { return source->Plain(rows); });
+  const auto ask_texts = [&](const std::vector<Query>& queries) -> absl::StatusOr<QueriesReport> {
+    if (queries.empty()) return QueriesReport();
+    const at::Tensor texts = retriever->EmbedAllCaptions(Asking(queries));
+    return Ask({true, queries, texts, rows_, images}, reranker, source, call);
+  };
   ValidationReport report;
   report.has_reranking = reranker != nullptr;
   report.pool = set_.row_count();
-  ASSIGN_OR_RETURN(report.validation, Ask(validation_, images, retriever, reranker, source, call));
-  ASSIGN_OR_RETURN(report.training, Ask(training_, images, retriever, reranker, source, call));
+  ASSIGN_OR_RETURN(report.validation, ask_texts(validation_));
+  ASSIGN_OR_RETURN(report.training, ask_texts(training_));
+  if (reranker == nullptr || validation_images_.empty()) return report;
+  report.captions_pool = static_cast<int64_t>(captions_.size());
+  const at::Tensor rows = at::tensor(Asking(validation_images_), at::kLong).to(images.device());
+  const at::Tensor captions = retriever->EmbedAllCaptions(captions_);
+  ASSIGN_OR_RETURN(report.image_to_text, Ask({false, validation_images_,
+                                              images.index_select(0, rows), captions_, captions},
+                                             reranker, source, call));
   return report;
 }
 

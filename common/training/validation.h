@@ -1,5 +1,6 @@
-// How well a model finds: text to image over all pictures of a set, and how the
-// cross-encoder's order of the first candidates compares.
+// How well a model finds: text to image over all pictures of a set, and with a cross-encoder
+// image to text over all captions that may be read, too; and how the cross-encoder's order of
+// the first candidates compares.
 //
 // Includes torch: only .cc files of common/training and its tests include this.
 #ifndef SIGHTLINE_COMMON_TRAINING_VALIDATION_H_
@@ -23,15 +24,18 @@ namespace sightline {
 
 // The first candidates of one query, best first.
 struct RankedQuery {
-  std::vector<int64_t> rows;
-  std::vector<float> retrieval;    // cosine
-  std::vector<float> probability;  // of a match, by the cross-encoder; empty without
+  std::vector<int64_t> items;        // rows of pictures, or captions
+  std::vector<float> retrieval;      // cosine
+  std::vector<RerankScore> reranks;  // of the first of them, by the cross-encoder
   std::vector<bool> right;
 };
 
 // Over the candidates in the order of `combination`, ties in the order of retrieval;
 // without, in the order of retrieval.  A right answer beyond the candidates is not found.
 Recall RecallOf(const std::vector<RankedQuery>& queries, const Combination* combination);
+
+// Whether `a` is higher at recall at 1, then at mean reciprocal rank.
+bool IsBetter(const Recall& a, const Recall& b);
 
 // The combination that is best at recall at 1, then at mean reciprocal rank: the
 // cross-encoder alone, or one of the weighted sums with 0.1 to 0.9.
@@ -51,26 +55,37 @@ class Validator {
                                        const CallContext& call) const;
 
  private:
-  // A caption, and the rows that are right for it, sorted.
+  // A caption, and the rows that are right for it; or a row, and the captions.
   struct Query {
-    int64_t caption = 0;
-    std::vector<int64_t> right;
+    int64_t asking = 0;
+    std::vector<int64_t> right;  // sorted
+  };
+  // Queries of one direction, at least one, and what they search.
+  struct Questions {
+    bool by_text = true;
+    const std::vector<Query>& queries;
+    at::Tensor embeddings;  // of the queries
+    const std::vector<int64_t>& pool;
+    at::Tensor pool_embeddings;
   };
 
-  std::vector<Query> QueriesOf(const std::vector<int64_t>& rows) const;
-  std::vector<RankedQuery> Retrieve(const std::vector<Query>& queries, const at::Tensor& images,
-                                    JointNet* net) const;
-  absl::Status Rerank(const std::vector<Query>& queries, JointNet* net, GridSource* source,
+  std::vector<Query> TextQueries(const std::vector<int64_t>& rows) const;
+  std::vector<Query> ImageQueries(const std::vector<int64_t>& rows) const;
+  static std::vector<int64_t> Asking(const std::vector<Query>& queries);
+  std::vector<RankedQuery> Retrieve(const Questions& questions) const;
+  absl::Status Rerank(const Questions& questions, JointNet* net, GridSource* source,
                       const CallContext& call, std::vector<RankedQuery>* ranked) const;
-  absl::StatusOr<QueriesReport> Ask(const std::vector<Query>& queries, const at::Tensor& images,
-                                    JointNet* retriever, JointNet* reranker, GridSource* source,
-                                    const CallContext& call) const;
+  absl::StatusOr<QueriesReport> Ask(const Questions& questions, JointNet* reranker,
+                                    GridSource* source, const CallContext& call) const;
 
   const TrainingSet& set_;
   const TrainingOptions& options_;
   const ScoreKind kind_;
+  std::vector<int64_t> rows_;      // all
+  std::vector<int64_t> captions_;  // all but those of held-out rows
   std::vector<Query> validation_;
   std::vector<Query> training_;
+  std::vector<Query> validation_images_;
 };
 
 }  // namespace sightline

@@ -1,6 +1,7 @@
 #include "loadtest/measure/answer_checks.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -13,19 +14,10 @@
 namespace sightline {
 namespace {
 
-// Written so that a score that is no number is in no order.
-bool InOrder(const Hit& first, const Hit& second) {
-  if (first.stage != second.stage) return first.stage == HitStage::kReranked;
-  if (first.score == second.score) return first.item_id <= second.item_id;
-  return first.score > second.score;
-}
-
+// A score that is no number is in no order.
 bool Ordered(const std::vector<Hit>& hits) {
-  for (size_t i = 0; i < hits.size(); ++i) {
-    if (hits[i].score != hits[i].score) return false;
-    if (i > 0 && !InOrder(hits[i - 1], hits[i])) return false;
-  }
-  return true;
+  return std::none_of(hits.begin(), hits.end(), [](const Hit& h) { return std::isnan(h.score); }) &&
+         std::is_sorted(hits.begin(), hits.end(), StandsBefore);
 }
 
 bool Unique(const std::vector<Hit>& hits) {

@@ -23,8 +23,9 @@ inline constexpr absl::Duration kDeliveryGrace = absl::Milliseconds(50);
 // Everything that is wrong with an answer that is OK; each failure once, in the order of
 // the enum.  Takes time in proportion to the hits.
 //
-// kOrder            a retrieved hit before a reranked one; within a stage a score that
-//                   rises, equal scores whose ids do not ascend, or a score that is no number
+// kOrder            another order than StandsBefore's: a retrieved hit before a reranked one;
+//                   within a stage a score that rises, or equal scores whose ids do not
+//                   ascend.  Also a score that is no number
 // kDuplicate        an item id twice
 // kTooMany          more than top_k
 // kMixedGeneration  index, generation or space is not named, the index is not the one that

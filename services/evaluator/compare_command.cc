@@ -59,8 +59,12 @@ absl::StatusOr<Agreement> CompareDirection(const CompareFlags& flags, const Eval
   const std::vector<EvaluationQuery> queries =
       Sample(store.relevance().Queries(direction), flags.limit.value_or(kDefaultLimit));
   Method method;
-  if (const auto declared = store.reranker(direction).combination) {
-    method = {static_cast<int>(flags.depth.value_or(kDefaultDepth)), *declared};
+  float grid = 0;
+  // Also where the bundle declares that by default nothing is reranked: what asks for it is.
+  if (const auto& reranker = store.reranker(direction); reranker.declared.has_value()) {
+    method = {static_cast<int>(flags.depth.value_or(kDefaultDepth)),
+              reranker.declared->combination};
+    grid = GridOf(method.combination, reranker.model->cross_encoder()->score_kind());
   }
   StoreRanker expected(&store);
   progress->Begin(absl::StrCat("compare ", DirectionName(direction)), "queries",
@@ -71,7 +75,7 @@ absl::StatusOr<Agreement> CompareDirection(const CompareFlags& flags, const Eval
     const auto batch = absl::MakeConstSpan(queries).subspan(begin, batch_size);
     ASSIGN_OR_RETURN(
         const Agreement agreement,
-        CompareRankers({direction, batch, {&method, 1}, kListLength}, &expected, live, call));
+        CompareRankers({direction, batch, {&method, 1}, kListLength}, grid, &expected, live, call));
     total.Add(agreement);
     progress->Advance(static_cast<int64_t>(batch.size()));
   }
@@ -81,13 +85,13 @@ absl::StatusOr<Agreement> CompareDirection(const CompareFlags& flags, const Eval
 
 }  // namespace
 
-absl::StatusOr<Agreement> CompareRankers(const RankRequest& request, Ranker* expected,
+absl::StatusOr<Agreement> CompareRankers(const RankRequest& request, float grid, Ranker* expected,
                                          Ranker* actual, const CallContext& call) {
   ASSIGN_OR_RETURN(const Rankings expected_lists, expected->Rank(request, call));
   ASSIGN_OR_RETURN(const Rankings actual_lists, actual->Rank(request, call));
   Agreement total;
   for (size_t q = 0; q < request.queries.size(); ++q) {
-    Agreement agreement = CompareHits(expected_lists[q][0], actual_lists[q][0]);
+    Agreement agreement = CompareHits(expected_lists[q][0], actual_lists[q][0], grid);
     if (!agreement.agrees()) {
       agreement.first_problem =
           absl::StrCat("query '", request.queries[q].item_id, "': ", agreement.first_problem);

@@ -20,9 +20,9 @@ inline constexpr Command kCompareCommand = {
     "tells whether a fleet gives the ranking and the scores that this process computes",
     RunCompare};
 
-// Puts the queries through both, batch by batch.  `request` has one method.  The errors
-// of either.
-absl::StatusOr<Agreement> CompareRankers(const RankRequest& request, Ranker* expected,
+// Puts the queries through both, batch by batch.  `request` has one method, and `grid` is
+// that of its scores (GridOf).  The errors of either.
+absl::StatusOr<Agreement> CompareRankers(const RankRequest& request, float grid, Ranker* expected,
                                          Ranker* actual, const CallContext& call);
 
 }  // namespace sightline

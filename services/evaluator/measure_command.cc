@@ -47,7 +47,8 @@ struct MeasureFlags {
                   &lambdas);
     flags->Switch("all", "print every combination, and ask a fleet for every one", &all);
     flags->Switch("choose",
-                  "say which combination is best on the validation split at depth 20 and 50",
+                  "say which combination is best on the validation split at depth 20 and 50, or "
+                  "that none is, for each direction",
                   &choose);
     flags->String("json", "FILE", "write everything there, too", &json);
     flags->Int("limit", "queries of each split, evenly spread; default: all", 1, 1 << 30, &limit);
@@ -123,12 +124,12 @@ absl::StatusOr<MeasurePlan> MakePlan(const MeasureFlags& flags) {
 
 std::vector<Method> MethodsFor(const MeasurePlan& plan, const EvaluationStore& store,
                                Direction direction) {
-  const absl::optional<Combination> declared = store.reranker(direction).combination;
+  const absl::optional<DeclaredCombination> declared = store.reranker(direction).declared;
   if (!declared.has_value()) return {Method()};  // nothing to rerank with
   const absl::Span<const float> lambdas = plan.lambdas;
-  return Methods(
-      plan.depths,
-      AllCombinations(plan.every_combination ? lambdas : lambdas.subspan(0, 0), *declared));
+  return Methods(plan.depths,
+                 AllCombinations(plan.every_combination ? lambdas : lambdas.subspan(0, 0),
+                                 declared->combination));
 }
 
 MeasuredIndex Describe(const EvaluationStore& store, Direction direction) {
@@ -140,7 +141,7 @@ MeasuredIndex Describe(const EvaluationStore& store, Direction direction) {
           manifest.encoder_model(),
           reranker.model == nullptr ? "" : reranker.model->id(),
           reranker.name,
-          reranker.combination};
+          reranker.declared};
 }
 
 class MeasureRun {
@@ -167,7 +168,7 @@ class MeasureRun {
       }
     }
     if (flags_.choose) {
-      ASSIGN_OR_RETURN(report.choice, Choose(report.measurements));
+      ASSIGN_OR_RETURN(report.choices, Choose(report.measurements));
     }
     return report;
   }
@@ -218,12 +219,14 @@ class MeasureRun {
     return measurement;
   }
 
-  static absl::StatusOr<Choice> Choose(absl::Span<const Measurement> measurements) {
-    std::vector<Measurement> validation;
+  static absl::StatusOr<std::vector<Choice>> Choose(absl::Span<const Measurement> measurements) {
+    std::vector<Choice> choices;
     for (const Measurement& measurement : measurements) {
-      if (measurement.split == Split::kValidation) validation.push_back(measurement);
+      if (measurement.split != Split::kValidation) continue;
+      ASSIGN_OR_RETURN(Choice choice, ChooseCombination(measurement, kChoiceDepths));
+      choices.push_back(std::move(choice));
     }
-    return ChooseCombination(validation, kChoiceDepths);
+    return choices;
   }
 
   const MeasureFlags& flags_;

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/bundle/declared_combinations.h"
 #include "common/config/table.h"
 
 namespace sightline {
@@ -12,15 +13,18 @@ namespace {
 // Keys in the order in which they are written here.
 using Json = nlohmann::ordered_json;
 
-constexpr int kFormatVersion = 1;
+constexpr int kFormatVersion = 2;
 
 std::string Text(absl::string_view text) {
   return std::string(text);
 }
 
-bool IsDeclared(const MethodResult& result, const absl::optional<Combination>& declared) {
-  return declared.has_value() && result.method.depth > 0 &&
-         SameCombination(result.method.combination, *declared);
+// Whether that is what is served when nobody asks for another.
+bool IsDeclared(const MethodResult& result, const absl::optional<DeclaredCombination>& declared) {
+  if (!declared.has_value()) return false;
+  if (!declared->by_default) return result.method.depth == 0;
+  return result.method.depth > 0 &&
+         SameCombination(result.method.combination, declared->combination);
 }
 
 std::string Percent(double share) {
@@ -58,18 +62,25 @@ std::string Title(const MeasureReport& report, const Measurement& measurement) {
 }
 
 std::string ChoiceText(const Choice& choice) {
-  return absl::StrFormat("choice: %s (mean R@1 %s, MRR@%d %.4f)\n",
-                         CombinationText(choice.combination), Percent(choice.recall_at_1),
-                         kListLength, choice.mrr);
+  return absl::StrFormat(
+      "choice for %s: %s (mean R@1 %s, MRR@%d %.4f)\n", DirectionName(choice.direction),
+      choice.combination.has_value() ? CombinationText(*choice.combination) : kNoCombination,
+      Percent(choice.recall_at_1), kListLength, choice.mrr);
 }
 
-Json CombinationJson(const Combination& combination) {
-  Json json = {{"combination", Text(CombinationKindName(combination.kind))}};
+Json CombinationJson(const absl::optional<Combination>& combination) {
+  if (!combination.has_value()) return {{"combination", kNoCombination}};
+  Json json = {{"combination", Text(CombinationKindName(combination->kind))}};
   // As it was written: 0.1, not what a float makes of it.
-  if (combination.kind != CombinationKind::kReplace) {
-    json["lambda"] = Json::parse(absl::StrCat(combination.lambda));
+  if (combination->kind != CombinationKind::kReplace) {
+    json["lambda"] = Json::parse(absl::StrCat(combination->lambda));
   }
   return json;
+}
+
+Json DeclaredJson(const DeclaredCombination& declared) {
+  if (!declared.by_default) return CombinationJson(absl::nullopt);
+  return CombinationJson(declared.combination);
 }
 
 Json IndexJson(const MeasuredIndex& index) {
@@ -79,7 +90,7 @@ Json IndexJson(const MeasuredIndex& index) {
                {"encoder_model", index.encoder_model},
                {"reranker_model", index.reranker_model},
                {"reranker", index.reranker}};
-  if (index.declared.has_value()) json["declared"] = CombinationJson(*index.declared);
+  if (index.declared.has_value()) json["declared"] = DeclaredJson(*index.declared);
   return json;
 }
 
@@ -148,7 +159,8 @@ std::string ReportText(const MeasureReport& report, bool all) {
     absl::StrAppend(&text, text.empty() ? "" : "\n", Title(report, measurement),
                     table.ToString(/*indent=*/2));
   }
-  if (report.choice.has_value()) absl::StrAppend(&text, "\n", ChoiceText(*report.choice));
+  if (!report.choices.empty()) text += "\n";
+  for (const Choice& choice : report.choices) text += ChoiceText(choice);
   return text;
 }
 
@@ -170,10 +182,11 @@ std::string ReportJson(const MeasureReport& report) {
   for (const Measurement& measurement : report.measurements) {
     json["results"].push_back(MeasurementJson(report, measurement));
   }
-  if (report.choice.has_value()) {
-    json["choice"] = CombinationJson(report.choice->combination);
-    json["choice"]["mean_recall_at_1"] = report.choice->recall_at_1;
-    json["choice"]["mean_mrr"] = report.choice->mrr;
+  for (const Choice& choice : report.choices) {
+    Json& of_direction = json["choice"][Text(DirectionName(choice.direction))];
+    of_direction = CombinationJson(choice.combination);
+    of_direction["mean_recall_at_1"] = choice.recall_at_1;
+    of_direction["mean_mrr"] = choice.mrr;
   }
   return absl::StrCat(json.dump(2), "\n");
 }

@@ -18,9 +18,9 @@ struct MeasuredIndex {
   std::string generation;
   int64_t item_count = 0;
   std::string encoder_model;
-  std::string reranker_model;            // empty: retrieval only
-  std::string reranker;                  // its name
-  absl::optional<Combination> declared;  // by that model's bundle
+  std::string reranker_model;                    // empty: retrieval only
+  std::string reranker;                          // its name
+  absl::optional<DeclaredCombination> declared;  // by that model's bundle
 };
 
 struct MeasureReport {
@@ -32,7 +32,7 @@ struct MeasureReport {
   int64_t limit = 0;  // queries of each split; 0: all
   BootstrapOptions bootstrap;
   std::vector<Measurement> measurements;
-  absl::optional<Choice> choice;
+  std::vector<Choice> choices;  // one for each direction, if they were asked for
 
   const MeasuredIndex& target(Direction direction) const {
     return direction == Direction::kTextToImage ? images : captions;
@@ -42,8 +42,8 @@ struct MeasureReport {
 // "train", "validation", "held_out"; "all" for none.
 std::string SplitText(absl::optional<Split> split);
 
-// One block for each direction and split.  Of the combinations only replace and the
-// declared one are shown, unless `all`.
+// One block for each direction and split, then the choices.  Of the combinations only
+// replace and the declared one are shown, unless `all`.
 std::string ReportText(const MeasureReport& report, bool all);
 
 // All of it, indented, with a newline at the end; README.md describes it.

@@ -21,6 +21,7 @@ constexpr std::pair<DegradedReason, const char*> kDegradedReasons[] = {
 constexpr std::pair<RerankOutcome, const char*> kRerankOutcomes[] = {
     {RerankOutcome::kNotRequested, "not_requested"},
     {RerankOutcome::kNotApplicable, "not_applicable"},
+    {RerankOutcome::kNotByDefault, "not_by_default"},
     {RerankOutcome::kComplete, "complete"},
     {RerankOutcome::kPartial, "partial"},
     {RerankOutcome::kFailed, "failed"},

@@ -16,8 +16,8 @@ bool HoldsShard(const GenerationStatus& generation, int shard) {
 }
 
 bool Same(const RerankerInfo& a, const RerankerInfo& b) {
-  return a.name == b.name && a.model == b.model && a.combination.kind == b.combination.kind &&
-         a.combination.lambda == b.combination.lambda;
+  return a.name == b.name && a.model == b.model && a.declared.by_default == b.declared.by_default &&
+         SameCombination(a.declared.combination, b.declared.combination);
 }
 
 bool Same(const std::vector<RerankerInfo>& a, const std::vector<RerankerInfo>& b) {

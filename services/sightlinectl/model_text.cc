@@ -2,6 +2,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "common/bundle/declared_combinations.h"
 #include "common/config/table.h"
 
 namespace sightline {
@@ -71,11 +72,40 @@ std::string SgrafText(const bundle::v1::SgrafSpec& spec) {
   return text;
 }
 
+// As the manifest has it, known or not.
+std::string CombinationText(const std::string& name, float lambda) {
+  return name == "replace" ? name : absl::StrCat(name, ":", lambda);
+}
+
 std::string CrossEncoderText(const bundle::v1::CrossEncoderSpec& spec) {
-  return absl::StrCat(
-      spec.score_kind(), ", combined by ", spec.combination(),
-      spec.combination() == "replace" ? "" : absl::StrCat(":", spec.combination_lambda()),
-      spec.head_hidden_size() > 0 ? absl::StrCat(", head of width ", spec.head_hidden_size()) : "");
+  std::string text = spec.score_kind();
+  if (!spec.has_text_to_image() && !spec.has_image_to_text()) {
+    absl::StrAppend(&text, ", combined by ",
+                    CombinationText(spec.combination(), spec.combination_lambda()));
+  }
+  if (spec.head_hidden_size() > 0) {
+    absl::StrAppend(&text, ", head of width ", spec.head_hidden_size());
+  }
+  return text;
+}
+
+// Where the directions differ, what each of them is told to do.
+void AddDirections(const bundle::v1::CrossEncoderSpec& spec, Lines* lines) {
+  if (!spec.has_text_to_image() && !spec.has_image_to_text()) return;
+  const std::string both = CombinationText(spec.combination(), spec.combination_lambda());
+  const auto add = [&](const char* name, bool differs, const bundle::v1::DirectionSpec& own) {
+    if (!differs) {
+      lines->emplace_back(name, absl::StrCat("combined by ", both));
+    } else if (own.combination() == kNoCombination) {
+      lines->emplace_back(name, absl::StrCat("none; combined by ", both, " if a request asks"));
+    } else {
+      lines->emplace_back(
+          name, absl::StrCat("combined by ",
+                             CombinationText(own.combination(), own.combination_lambda())));
+    }
+  };
+  add("text to image", spec.has_text_to_image(), spec.text_to_image());
+  add("image to text", spec.has_image_to_text(), spec.image_to_text());
 }
 
 std::string PixelText(const bundle::v1::PixelSpec& spec) {
@@ -120,6 +150,7 @@ std::vector<std::pair<std::string, std::string>> ModelLines(
   add("fixed lengths", manifest.has_fixed_lengths(), FixedLengthText, manifest.fixed_lengths());
   add("embedding", manifest.has_embedding(), EmbeddingText, manifest.embedding());
   add("cross-encoder", manifest.has_cross_encoder(), CrossEncoderText, manifest.cross_encoder());
+  AddDirections(manifest.cross_encoder(), &lines);
   // A manifest of hostile depth is refused by protobuf's own limit when it is parsed.
   for (int i = 0; i < manifest.members_size(); ++i) {
     for (const auto& [name, text] : ModelLines(manifest.members(i))) {

@@ -151,8 +151,12 @@ int Compare(const QueryFlags& flags, SearchRequest request, const Console& conso
   const absl::StatusOr<SearchResult> retrieved =
       client->SearchItems(Call(flags.timeout), std::move(retrieval_only));
   if (!retrieved.ok()) return Fail(retrieved.status(), console);
-  const absl::StatusOr<SearchResult> reranked =
-      client->SearchItems(Call(flags.timeout), std::move(request));
+  absl::StatusOr<SearchResult> reranked = client->SearchItems(Call(flags.timeout), request);
+  if (reranked.ok() && reranked->rerank == RerankOutcome::kNotByDefault) {
+    // Whoever compares asks for reranking; the name says so and leaves the depth to the router.
+    request.reranker = reranked->reranker;
+    reranked = client->SearchItems(Call(flags.timeout), std::move(request));
+  }
   if (!reranked.ok()) return Fail(reranked.status(), console);
   console.out << FormatComparison(*retrieved, *reranked);
   console.err << FormatSummary(*retrieved) << FormatSummary(*reranked);

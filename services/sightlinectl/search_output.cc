@@ -20,13 +20,6 @@ std::string Milliseconds(absl::Duration duration) {
   return absl::StrFormat("%.1f ms", absl::ToDoubleMilliseconds(duration));
 }
 
-std::string CombinationText(const Combination& combination) {
-  std::string text(CombinationKindName(combination.kind));
-  if (combination.kind != CombinationKind::kReplace)
-    absl::StrAppend(&text, ":", combination.lambda);
-  return text;
-}
-
 // What a generation gives no name is nothing to tell apart.
 std::string ByName(const SearchResult& result) {
   if (result.reranker.empty() || result.reranker == kDefaultReranker) return "";
@@ -39,6 +32,9 @@ std::string RerankText(const SearchResult& result) {
       return "not reranked (depth 0)";
     case RerankOutcome::kNotApplicable:
       return "not reranked (nothing to rerank with)";
+    case RerankOutcome::kNotByDefault:
+      return absl::StrCat("not reranked", ByName(result),
+                          " (by default none this way; --depth asks for it)");
     case RerankOutcome::kComplete:
     case RerankOutcome::kPartial:
       return absl::StrCat("reranked ", result.achieved_depth, " of ", result.requested_depth, " (",

@@ -30,6 +30,7 @@ Json JsonOf(const QueriesReport& report, bool has_reranking) {
     best["combination"] = std::string(CombinationKindName(report.best.combination.kind));
     best["lambda"] = report.best.combination.lambda;
     json["best"] = std::move(best);
+    json["rerank_by_default"] = ChoiceOf(report).by_default;
   }
   return json;
 }
@@ -59,14 +60,19 @@ Json JsonOf(const StepReport& report) {
 }
 
 Json JsonOf(const ValidationReport& report) {
-  return {{"event", "validation"},
-          {"stage", std::string(TrainingStageName(report.stage))},
-          {"step", report.step},
-          {"epoch", report.epoch},
-          {"pool", report.pool},
-          {"validation", JsonOf(report.validation, report.has_reranking)},
-          {"training", JsonOf(report.training, report.has_reranking)},
-          {"seconds", absl::ToDoubleSeconds(report.took)}};
+  Json json = {{"event", "validation"},
+               {"stage", std::string(TrainingStageName(report.stage))},
+               {"step", report.step},
+               {"epoch", report.epoch},
+               {"pool", report.pool},
+               {"validation", JsonOf(report.validation, report.has_reranking)},
+               {"training", JsonOf(report.training, report.has_reranking)}};
+  if (report.image_to_text.queries > 0) {
+    json["captions_pool"] = report.captions_pool;
+    json["image_to_text"] = JsonOf(report.image_to_text, true);
+  }
+  json["seconds"] = absl::ToDoubleSeconds(report.took);
+  return json;
 }
 
 std::string Text(const Json& json) {
@@ -93,6 +99,7 @@ std::string Describe(const QueriesReport& report, bool has_reranking) {
     if (report.best.combination.kind != CombinationKind::kReplace) {
       absl::StrAppendFormat(&text, " %.1f", report.best.combination.lambda);
     }
+    if (!ChoiceOf(report).by_default) text += ", no better than retrieval";
   }
   return text;
 }
@@ -124,11 +131,16 @@ std::string StepLine(const StepReport& report, const ValidationReport* validatio
 }
 
 std::string ValidationLine(const ValidationReport& report) {
-  return absl::StrFormat(
+  std::string line = absl::StrFormat(
       "%s step %d, epoch %.1f: recall@1/5/10 among %d pictures, validation %s; training %s",
       TrainingStageName(report.stage), report.step, report.epoch, report.pool,
       Describe(report.validation, report.has_reranking),
       Describe(report.training, report.has_reranking));
+  if (report.image_to_text.queries > 0) {
+    absl::StrAppendFormat(&line, "; among %d captions, validation %s", report.captions_pool,
+                          Describe(report.image_to_text, true));
+  }
+  return line;
 }
 
 absl::StatusOr<std::unique_ptr<TrainingReporter>> TrainingReporter::Create(const Options& options) {

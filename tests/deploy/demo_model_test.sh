@@ -37,6 +37,10 @@ for part in encoder reranker; do
 done
 grep -q "^  embedding " "$TEST_TMPDIR/encoder.told" || die "the encoder cannot encode"
 grep -q "^  cross-encoder " "$TEST_TMPDIR/reranker.told" || die "the reranker cannot rerank"
+# What it does harm to is not reranked by default.
+grep -Eq "^  text to image +combined by add_lambda:0.8$" "$TEST_TMPDIR/reranker.told" ||
+  die "a text's pictures are ordered in another way"
+grep -Eq "^  image to text +none; " "$TEST_TMPDIR/reranker.told" || die "a picture's words are reranked"
 cmp "$TEST_TMPDIR/encoder/vocab.txt" "$TEST_TMPDIR/reranker/vocab.txt"
 
 # The test can fail: a flipped byte in the middle of the weights is refused.

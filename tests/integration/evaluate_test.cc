@@ -111,17 +111,17 @@ TEST_CASE("one score that is off by more than rounding is found") {
       Sample((*store)->relevance().Queries(Direction::kTextToImage), 4);
   const Method method = {20, {CombinationKind::kAddLambda, 0.5f}};
   const RankRequest request = {Direction::kTextToImage, queries, {&method, 1}, kListLength};
-  const auto agreement = CompareRankers(request, &in_process, &live, call);
+  const auto agreement = CompareRankers(request, /*grid=*/0, &in_process, &live, call);
   REQUIRE(agreement.ok());
   INFO(agreement->first_problem);
   REQUIRE(agreement->agrees());
   Perturbed wrong(&live, 1e-4f);
-  const auto found = CompareRankers(request, &in_process, &wrong, call);
+  const auto found = CompareRankers(request, /*grid=*/0, &in_process, &wrong, call);
   REQUIRE(found->differing_lists == 1);
   REQUIRE(
       absl::StrContains(found->first_problem, absl::StrCat("query '", queries[2].item_id, "': ")));
   Perturbed rounded(&live, 1e-6f);
-  REQUIRE(CompareRankers(request, &in_process, &rounded, call)->agrees());
+  REQUIRE(CompareRankers(request, /*grid=*/0, &in_process, &rounded, call)->agrees());
 }
 
 TEST_CASE("measured live and in process, the numbers are the same") {

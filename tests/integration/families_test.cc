@@ -37,6 +37,7 @@ struct Question {
   std::string reranker;  // "": none, by the embeddings alone
   Combination combination;
   bool exact = false;  // whether the reranker's scores have to be equal to the last bit
+  double step = 0;     // of the grid that scores are told on, which rounding may go over
 };
 
 double Normalised(double x, double least, double most) {
@@ -79,13 +80,13 @@ std::vector<Scored> Compute(const TinyStore& computed, const TinyItem& query,
   std::vector<Scored> scored;
   for (const RefereeHit& hit : hits) {
     scored.push_back(
-        {hit.item_id, reranked ? hit.rerank_score : hit.retrieval_score, hit.rerank_score});
+        {hit.item_id, reranked ? hit.block_score : hit.retrieval_score, hit.rerank_score});
   }
   return scored;
 }
 
-bool Close(double a, double b) {
-  return std::abs(a - b) <= 1e-5 * std::max(1.0, std::abs(b));
+bool Close(double a, double b, double step) {
+  return std::abs(a - b) <= step + 1e-5 * std::max(1.0, std::abs(b));
 }
 
 // Equal rankings, ties aside: each item has its score, and each rank has its score.
@@ -102,8 +103,8 @@ void RequireSame(const SearchResult& result, const Question& question,
                  << expected[i].item_id << " " << expected[i].score);
     REQUIRE(by_id.count(hit.item_id) == 1);
     const Scored& own = by_id[hit.item_id];
-    REQUIRE(Close(hit.score, own.score));
-    REQUIRE(Close(own.score, expected[i].score));
+    REQUIRE(Close(hit.score, own.score, question.step));
+    REQUIRE(Close(own.score, expected[i].score, question.step));
     REQUIRE(hit.rerank_score.has_value() == !question.reranker.empty());
     if (question.exact && hit.rerank_score.has_value()) {
       REQUIRE(*hit.rerank_score == own.rerank_score);
@@ -136,6 +137,9 @@ void RequireAnswers(Fleet& fleet, const TinyStore& computed, const std::vector<R
     INFO("item " << i);
     const TinyItem& own = computed.item(items[i].id);
     Question question{/*images=*/true, reranker, {}, exact};
+    if (!reranker.empty() && !exact) {
+      question.step = GridOf(question.combination, computed.model->cross_encoder()->score_kind());
+    }
     const std::vector<Scored> images = Compute(computed, own, question);
     RequireAnswer(fleet, TextQuery{own.caption}, question, images);
     RequireAnswer(fleet, ItemQuery{kTinyCaptions, own.caption_id}, question, images);

@@ -1,6 +1,7 @@
 #include "tests/integration/referee.h"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 #include "common/embedding/score.h"
@@ -38,11 +39,15 @@ std::vector<RefereeHit> RefereeSearch(const TinyStore& store, bool images,
                                  : ScoringPair{&item.caption_features, query.image};
     const auto raw = encoder.Score({pair}, CallContext::Unbounded());
     if (!raw.ok()) throw std::runtime_error(raw.status().ToString());
-    hit->rerank_score = ToProbability(encoder.score_kind(), (*raw)[0]);
+    const ScoreKind kind = encoder.score_kind();
+    hit->rerank_score = ToProbability(kind, (*raw)[0]);
+    const bool probability = kind == ScoreKind::kSoftmaxMatch || kind == ScoreKind::kSigmoid;
+    hit->block_score = probability ? hit->rerank_score
+                                   : static_cast<float>(std::nearbyint((*raw)[0] * 1024.0) / 1024);
     hit->reranked = true;
   }
-  std::stable_sort(hits.begin(), end, [](const RefereeHit& a, const RefereeHit& b) {
-    return a.rerank_score > b.rerank_score;
+  std::sort(hits.begin(), end, [](const RefereeHit& a, const RefereeHit& b) {
+    return a.block_score != b.block_score ? a.block_score > b.block_score : a.item_id < b.item_id;
   });
   return hits;
 }

@@ -14,6 +14,7 @@ struct RefereeHit {
   std::string item_id;
   float retrieval_score = 0;
   float rerank_score = 0;  // in [0, 1]; only within the depth
+  float block_score = 0;   // what the block is ordered by: that, or a raw score in 1024ths
   bool reranked = false;
 };
 

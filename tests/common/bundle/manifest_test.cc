@@ -91,6 +91,10 @@ TEST_CASE("a model manifest is refused for every number out of its bounds") {
       {"space", [](auto& m) { m.mutable_embedding()->set_space("home"); }},
       {"lambda", [](auto& m) { m.mutable_cross_encoder()->set_combination_lambda(1.5f); }},
       {"lambda", [](auto& m) { m.mutable_cross_encoder()->set_combination_lambda(-1); }},
+      {"image_to_text.combination_lambda",
+       [](auto& m) {
+         m.mutable_cross_encoder()->mutable_image_to_text()->set_combination_lambda(1.5f);
+       }},
       {"layer_count", [](auto& m) { m.mutable_transformer()->set_layer_count(49); }},
       {"hidden_size", [](auto& m) { m.mutable_transformer()->set_hidden_size(4100); }},
       {"hidden_size", [](auto& m) { m.mutable_transformer()->set_hidden_size(-64); }},

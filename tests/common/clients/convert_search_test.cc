@@ -215,6 +215,33 @@ TEST_CASE("search results that cannot be are internal errors") {
   REQUIRE(BadAnswer(FromProto(request, bad).status(), "generation"));
 }
 
+TEST_CASE("every outcome of reranking comes back; one of a newer server by its depths") {
+  v1::SearchItemsResponse message;
+  const auto read = [&message] {
+    const auto result = FromProto(Message(TextQuery{"fish"}), message);
+    REQUIRE(result.ok());
+    return result->rerank;
+  };
+  for (const RerankOutcome outcome :
+       {RerankOutcome::kNotRequested, RerankOutcome::kNotApplicable, RerankOutcome::kNotByDefault,
+        RerankOutcome::kComplete, RerankOutcome::kPartial, RerankOutcome::kFailed}) {
+    SearchResult result = SomeResult();
+    result.rerank = outcome;
+    message.Clear();
+    ToProto(std::move(result), true, &message);
+    REQUIRE(read() == outcome);
+  }
+  v1::RerankSummary* const summary = message.mutable_rerank();
+  summary->set_outcome(static_cast<v1::RerankSummary::Outcome>(99));
+  summary->set_requested_depth(20);
+  summary->set_achieved_depth(0);
+  REQUIRE(read() == RerankOutcome::kNotApplicable);
+  summary->set_achieved_depth(12);
+  REQUIRE(read() == RerankOutcome::kPartial);
+  summary->set_achieved_depth(20);
+  REQUIRE(read() == RerankOutcome::kComplete);
+}
+
 TEST_CASE("a degraded reason of a newer server is left out") {
   v1::SearchItemsResponse message;
   ToProto(SomeResult(), true, &message);
@@ -312,8 +339,8 @@ ServerStatus SomeStatus() {
   ready.info.shard_count = 2;
   ready.info.item_count = 10273;
   ready.info.encoder_model = "e";
-  ready.info.rerankers = {{"fast", "r", {CombinationKind::kAddLambda, 0.25f}},
-                          {"fine", "s", {CombinationKind::kNormAddLambda, 0.5f}}};
+  ready.info.rerankers = {{"fast", "r", {{CombinationKind::kAddLambda, 0.25f}}},
+                          {"fine", "s", {{CombinationKind::kNormAddLambda, 0.5f}, false}}};
   ready.held_shards = {1};
   GenerationStatus refused;
   refused.state = GenerationState::kRefused;
@@ -338,7 +365,7 @@ TEST_CASE("a server that knows one reranker and no names has it under default") 
   REQUIRE(rerankers.size() == 1);
   REQUIRE(rerankers[0].name == "default");
   REQUIRE(rerankers[0].model == "r");
-  REQUIRE(rerankers[0].combination.lambda == 0.25f);
+  REQUIRE(rerankers[0].declared.combination.lambda == 0.25f);
 }
 
 TEST_CASE("a reranker of a status that has no name is an internal error") {
@@ -367,9 +394,11 @@ TEST_CASE("the status of a server comes back whole") {
   REQUIRE(ready.info.rerankers.size() == 2);
   REQUIRE(ready.info.rerankers[0].name == "fast");
   REQUIRE(ready.info.rerankers[0].model == "r");
-  REQUIRE(ready.info.rerankers[0].combination.lambda == 0.25f);
+  REQUIRE(ready.info.rerankers[0].declared.combination.lambda == 0.25f);
   REQUIRE(ready.info.rerankers[1].name == "fine");
-  REQUIRE(ready.info.rerankers[1].combination.kind == CombinationKind::kNormAddLambda);
+  REQUIRE(ready.info.rerankers[0].declared.by_default);
+  REQUIRE(ready.info.rerankers[1].declared.combination.kind == CombinationKind::kNormAddLambda);
+  REQUIRE_FALSE(ready.info.rerankers[1].declared.by_default);
   REQUIRE(ready.held_shards == std::vector<int>{1});
   REQUIRE(read->generations[1].state == GenerationState::kRefused);
   REQUIRE(read->generations[1].reason == "too large");

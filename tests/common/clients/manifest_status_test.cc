@@ -71,10 +71,10 @@ TEST_CASE("each reranker is told with its name and what its own bundle declares"
       DescribeGeneration(Entry(manifest, 1), {}, {{other, model}}).info.rerankers;
   REQUIRE(rerankers.size() == 2);
   CHECK(rerankers[0].name == "fast");
-  CHECK(rerankers[0].combination.kind == CombinationKind::kReplace);
+  CHECK(rerankers[0].declared.combination.kind == CombinationKind::kReplace);
   CHECK(rerankers[1].name == "fine");
   CHECK(rerankers[1].model == other);
-  CHECK(rerankers[1].combination.kind == CombinationKind::kAddLambda);
+  CHECK(rerankers[1].declared.combination.kind == CombinationKind::kAddLambda);
 }
 
 TEST_CASE("how scores combine is declared by the reranker's bundle, not the encoder's") {
@@ -85,14 +85,31 @@ TEST_CASE("how scores combine is declared by the reranker's bundle, not the enco
   const Combination none =
       DescribeGeneration(Entry(manifest, 1), {}, {{manifest.encoder_model(), model}})
           .info.rerankers.at(0)
-          .combination;
+          .declared.combination;
   CHECK(none.kind == CombinationKind::kReplace);
   const Combination declared =
       DescribeGeneration(Entry(manifest, 1), {}, {{manifest.reranker_model(), model}})
           .info.rerankers.at(0)
-          .combination;
+          .declared.combination;
   CHECK(declared.kind == CombinationKind::kNormAddLambda);
   CHECK(declared.lambda == 0.25f);
+}
+
+TEST_CASE("of what a bundle declares by direction, that in which the items are found is told") {
+  bundle::v1::GenerationManifest manifest = SoundGenerationManifest();
+  bundle::v1::ModelBundleManifest model = SoundModelManifest();
+  model.mutable_cross_encoder()->set_combination("add_lambda");
+  model.mutable_cross_encoder()->set_combination_lambda(0.75f);
+  model.mutable_cross_encoder()->mutable_image_to_text()->set_combination("none");
+  const auto told = [&] {
+    return DescribeGeneration(Entry(manifest, 1), {}, {{manifest.reranker_model(), model}})
+        .info.rerankers.at(0)
+        .declared;
+  };
+  CHECK(told().by_default);
+  manifest.set_item_kind(bundle::v1::CAPTION);
+  CHECK_FALSE(told().by_default);
+  CHECK(told().combination.lambda == 0.75f);
 }
 
 TEST_CASE("models are listed with family, space and description") {

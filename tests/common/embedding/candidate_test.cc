@@ -32,6 +32,7 @@ TEST_CASE("a higher score ranks first, then the bytewise smaller id") {
   REQUIRE(RanksBefore(Make("b", 2), Make("a", 1)));
   REQUIRE(RanksBefore(Make("a", 1), Make("b", 1)));
   REQUIRE(RanksBefore(Make("Z", 1), Make("a", 1)));
+  REQUIRE(RanksBefore(Make("a", -0.0f), Make("b", 0)));
   REQUIRE_FALSE(RanksBefore(Make("a", 1), Make("a", 1)));
 }
 

@@ -29,10 +29,7 @@ TEST_CASE("methods begin with retrieval alone and go depth by depth") {
   REQUIRE(MethodText(methods[4]) == "replace");
 }
 
-TEST_CASE("lambda tells methods apart only where it counts") {
-  REQUIRE(SameCombination({CombinationKind::kReplace, 0.1f}, {CombinationKind::kReplace, 0.9f}));
-  REQUIRE_FALSE(
-      SameCombination({CombinationKind::kAddLambda, 0.1f}, {CombinationKind::kAddLambda, 0.9f}));
+TEST_CASE("the combination tells methods apart only where something is reranked") {
   REQUIRE(SameMethod({0, {CombinationKind::kAddLambda, 0.1f}}, {0, {}}));
   REQUIRE_FALSE(SameMethod({10, {}}, {20, {}}));
 }

@@ -129,42 +129,49 @@ Measurement Measured(Direction direction,
   return measurement;
 }
 
-TEST_CASE("the choice is the best mean over depths and directions") {
+TEST_CASE("the choice is the best mean over depths") {
   const Combination other = {CombinationKind::kAddLambda, 0.9f};
-  const Measurement texts = Measured(Direction::kTextToImage, {{{20, kReplaceAll}, {0.5, 0.6}},
+  const Measurement texts = Measured(Direction::kImageToText, {{{20, kReplaceAll}, {0.5, 0.6}},
                                                                {{20, kHalf}, {0.4, 0.6}},
                                                                {{20, other}, {0.9, 0.9}},
                                                                {{50, kReplaceAll}, {0.3, 0.4}},
                                                                {{50, kHalf}, {0.5, 0.6}}});
-  const int depths[] = {20, 50};
   // `other` was not measured at depth 50.
-  const auto choice = ChooseCombination({texts}, depths);
+  const auto choice = ChooseCombination(texts, {20, 50});
   REQUIRE(choice.ok());
-  REQUIRE(CombinationText(choice->combination) == "add_lambda:0.5");
+  REQUIRE(choice->direction == Direction::kImageToText);
+  REQUIRE(CombinationText(*choice->combination) == "add_lambda:0.5");
   REQUIRE(choice->recall_at_1 == Approx(0.45));
   REQUIRE(choice->mrr == Approx(0.6));
-
-  const Measurement images = Measured(Direction::kImageToText, {{{20, kReplaceAll}, {0.9, 0.9}},
-                                                                {{20, kHalf}, {0.4, 0.6}},
-                                                                {{50, kReplaceAll}, {0.9, 0.9}},
-                                                                {{50, kHalf}, {0.4, 0.6}}});
-  REQUIRE(CombinationText(ChooseCombination({texts, images}, depths)->combination) == "replace");
 }
 
 TEST_CASE("equal R@1 goes to the higher MRR, then to the first") {
-  const int depths[] = {20};
-  const auto by_mrr =
-      ChooseCombination({Measured(Direction::kTextToImage,
-                                  {{{20, kReplaceAll}, {0.5, 0.6}}, {{20, kHalf}, {0.5, 0.7}}})},
-                        depths);
-  REQUIRE(CombinationText(by_mrr->combination) == "add_lambda:0.5");
-  const auto first =
-      ChooseCombination({Measured(Direction::kTextToImage,
-                                  {{{20, kReplaceAll}, {0.5, 0.6}}, {{20, kHalf}, {0.5, 0.6}}})},
-                        depths);
-  REQUIRE(CombinationText(first->combination) == "replace");
+  const auto choose = [](double mrr) {
+    return ChooseCombination(Measured(Direction::kTextToImage,
+                                      {{{20, kReplaceAll}, {0.5, 0.6}}, {{20, kHalf}, {0.5, mrr}}}),
+                             {20});
+  };
+  REQUIRE(CombinationText(*choose(0.7)->combination) == "add_lambda:0.5");
+  REQUIRE(CombinationText(*choose(0.6)->combination) == "replace");
   REQUIRE(absl::IsFailedPrecondition(
-      ChooseCombination({Measured(Direction::kTextToImage, {})}, depths).status()));
+      ChooseCombination(Measured(Direction::kTextToImage, {}), {20}).status()));
+}
+
+TEST_CASE("none is chosen where retrieval alone finds as much as the best combination") {
+  const auto choose = [](double recall, double mrr) {
+    Measurement measurement = Measured(
+        Direction::kTextToImage, {{{20, kHalf}, {0.5, 0.6}}, {{20, kReplaceAll}, {0.3, 0.3}}});
+    measurement.results[0].metrics.recall[0] = recall;
+    measurement.results[0].metrics.mrr = mrr;
+    return *ChooseCombination(measurement, {20});
+  };
+  REQUIRE(choose(0.4, 0.9).combination.has_value());
+  REQUIRE(choose(0.5, 0.59).combination.has_value());
+  REQUIRE_FALSE(choose(0.5, 0.6).combination.has_value());
+  const Choice none = choose(0.6, 0.5);
+  REQUIRE_FALSE(none.combination.has_value());
+  REQUIRE(none.recall_at_1 == 0.6);
+  REQUIRE(none.mrr == 0.5);
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ std::vector<ExpectedHit> Expected(Direction direction, const EvaluationQuery& qu
   std::vector<ExpectedHit> hits;
   for (const RefereeHit& hit : RefereeSearch(Tiny(), direction == Direction::kTextToImage,
                                              QueryOf(direction, query), method.depth)) {
-    hits.push_back({hit, hit.reranked ? hit.rerank_score : hit.retrieval_score});
+    hits.push_back({hit, hit.reranked ? hit.block_score : hit.retrieval_score});
   }
   const auto end = hits.begin() + method.depth;
   if (method.depth > 0 && method.combination.kind != CombinationKind::kReplace) {
@@ -223,7 +223,8 @@ TEST_CASE("a reranker is chosen by name, and ranks as its own model does") {
 TEST_CASE("a store tells its parts and what its bundle declares") {
   REQUIRE(Store().images().manifest().item_count() == kItems);
   REQUIRE(Store().captions().Name() == "captions/g1");
-  REQUIRE(Store().reranker(Direction::kTextToImage).combination->kind == CombinationKind::kReplace);
+  REQUIRE(Store().reranker(Direction::kTextToImage).declared->combination.kind ==
+          CombinationKind::kReplace);
   REQUIRE(Store().relevance().Queries(Direction::kTextToImage).size() == kItems);
 }
 

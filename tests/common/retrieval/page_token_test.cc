@@ -164,11 +164,27 @@ TEST_CASE("a token is for the index that the request names, if it names one") {
     PageToken token = Sample();
     token.request = FingerprintOf(request, 20);
     request.page_token = ToText(token);
-    return TokenOf(request, 20).status();
+    return TokenOf(request, 20, 20).status();
   };
   CHECK(named("").ok());
   CHECK(named("pictures").ok());
   CHECK(absl::IsInvalidArgument(named("captions")));
+}
+
+TEST_CASE("a token is of one of the two depths, and says which") {
+  const auto read = [](int depth) {
+    SearchRequest request;
+    request.query = TextQuery{"fish"};
+    PageToken token = Sample();
+    token.request = FingerprintOf(request, depth);
+    request.page_token = ToText(token);
+    return TokenOf(request, 20, 0);
+  };
+  CHECK(read(20)->depth == 20);
+  CHECK(read(0)->depth == 0);
+  const absl::Status other = read(19).status();
+  REQUIRE(GetReason(other).has_value());
+  CHECK(GetReason(other)->reason == "PAGE_TOKEN_MISMATCH");
 }
 
 }  // namespace

@@ -71,6 +71,32 @@ TEST_CASE("only pages that reach into the reranked block are reranked") {
   CHECK(!pages[2].hits[0].caption.empty());
 }
 
+TEST_CASE("pages that by default are not reranked are those of depth 0, not of the default") {
+  World world;
+  GenerationInfo info = *world.pictures.info();
+  info.rerankers[0].declared.by_default = false;
+  world.catalog.Set(std::make_shared<GenerationInfo>(info));
+  SearchRequest request = TextSearch("a red fish");
+  request.top_k = 15;
+  const std::vector<SearchResult> pages = AllPages(&world, request);
+  REQUIRE(pages.size() == 3);
+  for (const SearchResult& page : pages) CHECK(page.rerank == RerankOutcome::kNotByDefault);
+  CHECK(IdsOf(pages) == Referee(world.pictures, "a red fish", 40, 0, Combination{}));
+
+  // The same depth, asked for: another list, to which the token does not belong.
+  const auto refused = [&world](SearchRequest other, const SearchResult& last) {
+    const auto reason =
+        GetReason(world.retriever.Search(Next(std::move(other), last), world.Call()).status());
+    return reason.has_value() && reason->reason == "PAGE_TOKEN_MISMATCH";
+  };
+  SearchRequest asking = request;
+  asking.depth = 20;
+  CHECK(refused(asking, pages[0]));
+  const auto reranked = world.retriever.Search(asking, world.Call());
+  REQUIRE(reranked.ok());
+  CHECK(refused(request, *reranked));
+}
+
 TEST_CASE("an item never meets itself on any page") {
   World world;
   SearchRequest request;

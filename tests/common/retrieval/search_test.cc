@@ -278,12 +278,75 @@ TEST_CASE("raw scores are mapped to probabilities before they are combined") {
 TEST_CASE("the model's own combination is used unless the request names one") {
   World world;
   GenerationInfo info = *world.pictures.info();
-  info.rerankers[0].combination = {CombinationKind::kNormAddLambda, 0.3f};
+  info.rerankers[0].declared.combination = {CombinationKind::kNormAddLambda, 0.3f};
   world.catalog.Set(std::make_shared<GenerationInfo>(info));
   const auto result = world.retriever.Search(TextSearch("a fish"), world.Call());
   REQUIRE(result.ok());
   CHECK(result->combination.kind == CombinationKind::kNormAddLambda);
   CHECK(Ids(result->hits) == Referee(world.pictures, "a fish", 10, 20, result->combination));
+}
+
+// A world whose rerankers declare that by default nothing is reranked.
+struct UnrerankedWorld : World {
+  UnrerankedWorld() {
+    for (FakeIndex* const index : {&pictures, &words}) {
+      GenerationInfo info = *index->info();
+      for (RerankerInfo& reranker : info.rerankers) {
+        reranker.declared = {{CombinationKind::kAddLambda, 0.3f}, false};
+      }
+      catalog.Set(std::make_shared<GenerationInfo>(info));
+    }
+  }
+};
+
+TEST_CASE("where the model declares none, nothing is reranked unless a request asks for it") {
+  UnrerankedWorld world;
+  SearchRequest request;
+  request.query = ImageQuery{"image-x"};
+  const auto result = world.retriever.Search(request, world.Call());
+  REQUIRE(result.ok());
+  CHECK(result->rerank == RerankOutcome::kNotByDefault);
+  CHECK(result->reranker == kDefaultReranker);
+  CHECK(result->degraded.empty());
+  CHECK(result->achieved_depth == 0);
+  CHECK(Ids(result->hits) == Referee(world.words, "image-x", 10, 0, Combination()));
+  CHECK(world.reranker->requests().empty());
+  CHECK_FALSE(world.encoder->last_request().want_features);
+}
+
+TEST_CASE("a depth, a combination or a reranker asks for reranking in so many words") {
+  const int which = GENERATE(0, 1, 2);
+  UnrerankedWorld world;
+  SearchRequest request;
+  request.query = ImageQuery{"image-x"};
+  if (which == 0) request.depth = 20;
+  if (which == 1) request.combination = Combination{CombinationKind::kAddLambda, 0.3f};
+  if (which == 2) request.reranker = kDefaultReranker;
+  const auto result = world.retriever.Search(request, world.Call());
+  REQUIRE(result.ok());
+  CHECK(result->rerank == RerankOutcome::kComplete);
+  CHECK(result->combination.kind == CombinationKind::kAddLambda);
+  CHECK(Ids(result->hits) == Referee(world.words, "image-x", 10, 20, result->combination));
+}
+
+TEST_CASE("depth 0 asks for none, whatever the model declares") {
+  UnrerankedWorld world;
+  SearchRequest request = TextSearch("a fish");
+  request.depth = 0;
+  CHECK(world.retriever.Search(request, world.Call())->rerank == RerankOutcome::kNotRequested);
+}
+
+TEST_CASE("replace reports raw scores on a grid, and each list is in order of what it reports") {
+  WorldOptions options;
+  options.score_kind = ScoreKind::kRankRaw;
+  World world(options);
+  const auto result = world.retriever.Search(TextSearch("a fish"), world.Call());
+  REQUIRE(result.ok());
+  CHECK(std::is_sorted(result->hits.begin(), result->hits.end(), StandsBefore));
+  for (const Hit& hit : result->hits) {
+    CHECK(std::abs(hit.score - MatchOf("a fish", hit.item_id)) <= kRawScoreGrid / 2);
+    CHECK(std::fmod(hit.score, kRawScoreGrid) == 0);
+  }
 }
 
 TEST_CASE("a request names a reranker, which scores and whose combination is the default") {

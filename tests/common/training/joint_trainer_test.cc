@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "catch2/catch.hpp"
 #include "common/base/files.h"
+#include "common/bundle/declared_combinations.h"
 #include "common/models/model.h"
 #include "tests/common/training/training_fixture.h"
 
@@ -39,6 +40,15 @@ TEST_CASE_METHOD(TrainingFixture, "the bundle is a model that servers load") {
   const Combination& best = result->validation.validation.best.combination;
   REQUIRE(spec.combination() == CombinationKindName(best.kind));
   REQUIRE(spec.combination_lambda() == best.lambda);
+  const auto declared = ReadCombinations(spec);
+  REQUIRE(declared.ok());
+  REQUIRE(declared->text_to_image.by_default == ChoiceOf(result->validation.validation).by_default);
+  REQUIRE(declared->image_to_text.by_default ==
+          ChoiceOf(result->validation.image_to_text).by_default);
+  if (declared->image_to_text.by_default) {
+    REQUIRE(SameCombination(declared->image_to_text.combination,
+                            result->validation.image_to_text.best.combination));
+  }
   REQUIRE(absl::StrContains(result->bundle.manifest.description(), "2 epochs as bi-encoder"));
   const auto opened = OpenModelBundle(result->bundle.directory, /*verify_checksums=*/true);
   REQUIRE(opened.ok());

@@ -9,14 +9,16 @@ namespace {
 
 // The right answer is at `right` (from 0; -1 for nowhere) of 12 candidates, of which 4 are
 // judged, in the order of `probability`.
-RankedQuery Query(int right, std::vector<float> probability = {}) {
+RankedQuery Query(int right, const std::vector<float>& probability = {}) {
   RankedQuery query;
   for (int i = 0; i < 12; ++i) {
-    query.rows.push_back(100 + i);
+    query.items.push_back(100 + i);
     query.retrieval.push_back(0.9f - 0.05f * static_cast<float>(i));
     query.right.push_back(i == right);
   }
-  query.probability = std::move(probability);
+  for (const float p : probability) {
+    query.reranks.push_back(ToRerankScore(ScoreKind::kSoftmaxMatch, p));
+  }
   return query;
 }
 
@@ -49,6 +51,18 @@ TEST_CASE("the best combination finds most; alone wins a tie") {
   REQUIRE(RecallOf(both, &best.combination).at1 == 100);
   const CombinedRecall alone = BestCombination({Query(1, {0.1f, 0.9f, 0.1f, 0.1f})});
   REQUIRE(alone.combination.kind == CombinationKind::kReplace);
+}
+
+TEST_CASE("by default nothing is reranked where the best combination finds no more") {
+  QueriesReport report;
+  report.retrieval = {50, 60, 70, 0.55};
+  report.best = {{CombinationKind::kAddLambda, 0.5f}, {50, 60, 70, 0.55}};
+  REQUIRE_FALSE(ChoiceOf(report).by_default);
+  REQUIRE(ChoiceOf(report).combination.kind == CombinationKind::kAddLambda);
+  report.best.recall.mean_reciprocal_rank = 0.56;
+  REQUIRE(ChoiceOf(report).by_default);
+  report.best.recall.at1 = 49;
+  REQUIRE_FALSE(ChoiceOf(report).by_default);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "loadtest/measure/answer_checks.h"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <set>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/retrieval/rerank_block.h"
 
 namespace sightline {
 namespace {
@@ -126,6 +128,25 @@ TEST_CASE("each kind of wrong answer fails the check that is meant for it, and n
     SearchResult result = Answer();
     wrong.spoil(result);
     REQUIRE(Check(result) == Failures{wrong.failure});
+  }
+}
+
+// Two equal pictures that were scored in different batches: their probabilities differ in the
+// last bit, and what is reported of them does not.
+TEST_CASE("what the router orders is in the order that is checked") {
+  const float p = 0.125f, above = std::nextafter(p, 1.0f);
+  const std::vector<Candidate> candidates = {
+      {"a", 0, 1, 0.75f}, {"b", 1, 1, 0.75f}, {"c", 0, 2, 0.5f}, {"d", 1, 2, 0.5f}};
+  for (const CombinationKind kind :
+       {CombinationKind::kReplace, CombinationKind::kAddLambda, CombinationKind::kNormAddLambda}) {
+    std::vector<absl::optional<RerankScore>> scores;
+    for (const float each : {p, above}) {
+      scores.push_back(ToRerankScore(ScoreKind::kSoftmaxMatch, each));
+    }
+    SearchResult result = Answer();
+    result.hits = OrderHits(candidates, scores, {kind, 0.9f});
+    INFO(CombinationKindName(kind));
+    REQUIRE(Check(result).empty());
   }
 }
 

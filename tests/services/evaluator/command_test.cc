@@ -113,7 +113,7 @@ TEST_CASE("a store is measured in both directions, every split and combination")
        {"text_to_image, train: 12 queries, 36 items of images/g1",
         "text_to_image, validation: 12 queries", "text_to_image, held_out: 12 queries",
         "image_to_text, held_out: 12 queries, 36 items of captions/g1", "replace (declared)",
-        "\nchoice: "}) {
+        "\nchoice for text_to_image: ", "\nchoice for image_to_text: "}) {
     INFO(title);
     REQUIRE(absl::StrContains(ran.out, title));
   }

@@ -20,7 +20,8 @@ MethodResult Result(int depth, const Combination& combination, double share) {
 MeasureReport Report() {
   MeasureReport report;
   const Combination declared = {CombinationKind::kNormAddLambda, 0.3f};
-  report.images = {"images", "g1", 10257, "encoder", "model", "fine", declared};
+  report.images = {
+      "images", "g1", 10257, "encoder", "model", "fine", DeclaredCombination{declared}};
   report.captions = {"captions", "g1", 9965, "encoder", "", "", absl::nullopt};
   report.language = "en";
   report.depths = {20};
@@ -44,20 +45,39 @@ TEST_CASE("the table shows retrieval, replace and what is declared") {
           "  +2.1 [-1.0, +5.2]  +0.0123 [+0.0100, +0.0150]\n");
 }
 
-TEST_CASE("all combinations and the choice are shown when asked for") {
+TEST_CASE("where a bundle declares none, retrieval alone is what is declared") {
+  MeasureReport report = Report();
+  report.images.declared->by_default = false;
+  const std::string text = ReportText(report, /*all=*/false);
+  REQUIRE(absl::StrContains(text, "  retrieval (declared)  "));
+  REQUIRE_FALSE(absl::StrContains(text, "norm_add_lambda"));
+  const auto json = nlohmann::json::parse(ReportJson(report));
+  REQUIRE(json["images"]["declared"] == nlohmann::json{{"combination", "none"}});
+  REQUIRE(json["results"][0]["methods"][3]["declared"] == false);
+}
+
+const std::vector<Choice> kChoices = {
+    {Direction::kTextToImage, Combination{CombinationKind::kAddLambda, 0.1f}, 0.4321, 0.5},
+    {Direction::kImageToText, absl::nullopt, 0.25, 0.125}};
+
+TEST_CASE("all combinations and the choices are shown when asked for") {
   MeasureReport report = Report();
   report.live = true;
-  report.choice = Choice{{CombinationKind::kAddLambda, 0.1f}, 0.4321, 0.5};
+  report.choices = kChoices;
   const std::string text = ReportText(report, /*all=*/true);
   REQUIRE(absl::StrContains(text, "add_lambda:0.1 "));
   REQUIRE(absl::StrContains(text, "held_out, live: "));
-  REQUIRE(absl::EndsWith(text, "\nchoice: add_lambda:0.1 (mean R@1 43.2, MRR@50 0.5000)\n"));
+  REQUIRE(
+      absl::EndsWith(text,
+                     "\nchoice for text_to_image: add_lambda:0.1 (mean R@1 43.2, MRR@50 0.5000)\n"
+                     "choice for image_to_text: none (mean R@1 25.0, MRR@50 0.1250)\n"));
 }
 
 TEST_CASE("JSON has everything, as fractions") {
   MeasureReport report = Report();
-  report.choice = Choice{{CombinationKind::kAddLambda, 0.1f}, 0.4321, 0.5};
+  report.choices = kChoices;
   const auto json = nlohmann::json::parse(ReportJson(report));
+  REQUIRE(json["format_version"] == 2);
   REQUIRE(json["mode"] == "in_process");
   REQUIRE(json["images"]["generation"] == "g1");
   REQUIRE(json["images"]["declared"]["lambda"] == 0.3);
@@ -83,8 +103,10 @@ TEST_CASE("JSON has everything, as fractions") {
   REQUIRE(declared["minus_retrieval"]["recall_at_1"]["low"] == Approx(-0.01));
   REQUIRE(declared["minus_retrieval"]["mrr"]["high"] == Approx(0.015));
   REQUIRE(block["methods"][2]["declared"] == false);
-  REQUIRE(json["choice"]["combination"] == "add_lambda");
-  REQUIRE(json["choice"]["lambda"] == 0.1);
+  REQUIRE(json["choice"]["text_to_image"]["combination"] == "add_lambda");
+  REQUIRE(json["choice"]["text_to_image"]["lambda"] == 0.1);
+  REQUIRE(json["choice"]["image_to_text"] ==
+          nlohmann::json{{"combination", "none"}, {"mean_recall_at_1", 0.25}, {"mean_mrr", 0.125}});
 }
 
 }  // namespace

@@ -189,16 +189,17 @@ TEST_CASE("how scores combine is the reranker's word, whoever reports first") {
   searched.info.rerankers = {{"fast", "m", {}}, {"fine", "n", {}}};
   board.Report("s0:1", Search({searched}));
   if (!reranker_first) {
-    CHECK((*board.Pin("images"))->rerankers[0].combination.kind == CombinationKind::kReplace);
+    CHECK((*board.Pin("images"))->rerankers[0].declared.combination.kind ==
+          CombinationKind::kReplace);
     board.Report("r:1", Server("reranker", {other, scored}));
   }
   const auto info = board.Pin("images");
   REQUIRE(info.ok());
   REQUIRE((*info)->rerankers.size() == 2);
-  CHECK((*info)->rerankers[0].combination.kind == CombinationKind::kAddLambda);
-  CHECK((*info)->rerankers[0].combination.lambda == 0.25f);
+  CHECK((*info)->rerankers[0].declared.combination.kind == CombinationKind::kAddLambda);
+  CHECK((*info)->rerankers[0].declared.combination.lambda == 0.25f);
   CHECK((*info)->rerankers[1].name == "fine");
-  CHECK((*info)->rerankers[1].combination.kind == CombinationKind::kNormAddLambda);
+  CHECK((*info)->rerankers[1].declared.combination.kind == CombinationKind::kNormAddLambda);
 }
 
 TEST_CASE("an unknown index and one that nobody has reported are told apart") {
@@ -493,7 +494,7 @@ TEST_CASE("how scores combine stays while rerankers are away") {
   ReportAll(&rig, {Held("g1", 1, {})});
   rig.board.Report("r:1", Server("reranker", {g1}));
   rig.board.Report("r:1", Server("reranker", {}));
-  CHECK((*rig.board.Pin("images"))->rerankers.at(0).combination.kind ==
+  CHECK((*rig.board.Pin("images"))->rerankers.at(0).declared.combination.kind ==
         CombinationKind::kAddLambda);
 }
 

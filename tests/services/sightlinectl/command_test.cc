@@ -60,6 +60,7 @@ class EchoRouter : public v1::Search::Service, public v1::Admin::Service {
 
   absl::Status error;
   std::string next_page_token;
+  std::string unasked_reranker;  // the name of one that by default does not rerank
   v1::SearchItemsRequest asked;
   std::vector<int> depths;  // of every search; -1: left to the router
   std::string scorer;       // the reranker that pairs were to be scored by
@@ -77,6 +78,10 @@ class EchoRouter : public v1::Search::Service, public v1::Admin::Service {
     hit.caption = request->query().text();
     result.hits = {hit};
     result.next_page_token = next_page_token;
+    if (!unasked_reranker.empty() && !request->has_rerank_depth() && request->reranker().empty()) {
+      result.rerank = RerankOutcome::kNotByDefault;
+      result.reranker = unasked_reranker;
+    }
     ToProto(std::move(result), true, response);
     return grpc::Status::OK;
   }
@@ -233,6 +238,17 @@ TEST_CASE("a comparison asks without and with reranking, all else equal") {
   REQUIRE(Run({"query", "fish", "--compare", "--depth=7", "--router", router.address()}).status ==
           0);
   REQUIRE(router.depths == std::vector<int>{0, -1, 0, 7});
+}
+
+TEST_CASE("a comparison asks for reranking by name where by default there is none") {
+  EchoRouter router;
+  router.unasked_reranker = "fine";
+  const Ran ran = Run({"query", "fish", "--compare", "--router", router.address()});
+  INFO(ran.err);
+  REQUIRE(ran.status == 0);
+  REQUIRE(router.depths == std::vector<int>{0, -1, -1});
+  REQUIRE(router.asked.reranker() == "fine");
+  REQUIRE_FALSE(absl::StrContains(ran.err, "by default none"));
 }
 
 TEST_CASE("JSON goes to stdout alone") {

@@ -81,6 +81,22 @@ TEST_CASE("scripted modules are told by their files") {
                 {"inputs", "7 words, 3 regions of 5"}});
 }
 
+TEST_CASE("a cross-encoder that differs by direction is told for each") {
+  const std::string common =
+      "cross_encoder { score_kind: 'rank_raw' combination: 'add_lambda' combination_lambda: 0.75 ";
+  REQUIRE(Told(common + "image_to_text { combination: 'none' } }") ==
+          Lines{{"family", ""},
+                {"cross-encoder", "rank_raw"},
+                {"text to image", "combined by add_lambda:0.75"},
+                {"image to text", "none; combined by add_lambda:0.75 if a request asks"}});
+  const std::string other = "{ combination: 'norm_add_lambda' combination_lambda: 0.5 } ";
+  REQUIRE(Told(common + "text_to_image " + other + "image_to_text { combination: 'replace' } }") ==
+          Lines{{"family", ""},
+                {"cross-encoder", "rank_raw"},
+                {"text to image", "combined by norm_add_lambda:0.5"},
+                {"image to text", "combined by replace"}});
+}
+
 TEST_CASE("an ensemble's members are told one after another") {
   REQUIRE(Told("family: 'ensemble' "
                "members { family: 'sgraf' cross_encoder { score_kind: 'sigmoid' "

@@ -112,6 +112,8 @@ TEST_CASE("the summary says why nothing was reranked") {
   };
   REQUIRE(says(RerankOutcome::kNotRequested, "not reranked (depth 0)"));
   REQUIRE(says(RerankOutcome::kNotApplicable, "not reranked (nothing to rerank with)"));
+  REQUIRE(says(RerankOutcome::kNotByDefault,
+               "not reranked (by default none this way; --depth asks for it)"));
   REQUIRE(says(RerankOutcome::kFailed, "reranked none of 20"));
 }
 

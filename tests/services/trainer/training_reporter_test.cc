@@ -39,6 +39,10 @@ ValidationReport Validation() {
   report.validation.reranked = {30, 55, 63, 0.4};
   report.validation.best = {{CombinationKind::kAddLambda, 0.5f}, {33, 56, 64, 0.42}};
   report.training.queries = 500;
+  report.captions_pool = 9965;
+  report.image_to_text.queries = 238;
+  report.image_to_text.retrieval = {20, 40, 50, 0.3};
+  report.image_to_text.best = {{CombinationKind::kAddLambda, 0.9f}, {19, 41, 51, 0.31}};
   return report;
 }
 
@@ -100,7 +104,11 @@ TEST_CASE_METHOD(Fixture, "every report is a line of metrics, there at once") {
   REQUIRE(metrics[1]["validation"]["reranked"]["recall_at_10"] == 63);
   REQUIRE(metrics[1]["validation"]["best"]["combination"] == "add_lambda");
   REQUIRE(metrics[1]["validation"]["best"]["lambda"] == 0.5);
+  REQUIRE(metrics[1]["validation"]["rerank_by_default"] == true);
   REQUIRE(metrics[1]["training"]["queries"] == 500);
+  REQUIRE(metrics[1]["captions_pool"] == 9965);
+  REQUIRE(metrics[1]["image_to_text"]["retrieval"]["recall_at_1"] == 20);
+  REQUIRE(metrics[1]["image_to_text"]["rerank_by_default"] == false);
   REQUIRE(metrics[2]["event"] == "checkpoint");
   REQUIRE(metrics[2]["bytes"] == 12);
   REQUIRE(metrics[3]["event"] == "note");
@@ -120,7 +128,10 @@ TEST_CASE_METHOD(Fixture, "validations stay on the terminal, steps are drawn ove
   reporter->OnValidation(Validation());
   REQUIRE(absl::EndsWith(drawn, "\n"));
   REQUIRE(absl::StrContains(drawn, "25.1/50.0/60.0 of 239"));
-  REQUIRE(absl::StrContains(drawn, "best 33.0/56.0/64.0 by add_lambda 0.5"));
+  REQUIRE(absl::StrContains(drawn, "best 33.0/56.0/64.0 by add_lambda 0.5; training"));
+  REQUIRE(absl::StrContains(drawn, "; among 9965 captions, validation 20.0/40.0/50.0 of 238, "));
+  REQUIRE(absl::StrContains(drawn,
+                            "best 19.0/41.0/51.0 by add_lambda 0.9, no better than retrieval\n"));
   reporter->OnStep(Step());
   REQUIRE(absl::StrContains(drawn, "recall@1 33.0"));
   reporter->End();
