@@ -1,13 +1,13 @@
 // A BatchScheduler gathers the work of many requests into batches for one worker.
 //
-// Every task has a cost (tokens, pairs, rows), a deadline and an age.  A batch leaves as
-// soon as a worker is free: an idle worker never waits for company.  While workers are
-// busy, tasks queue up, and the next batch takes the most urgent ones until its cost is
-// full.  Tasks whose caller has gone, or whose deadline has passed, are dropped before
-// they cost anything.  README.md tells how to tune it.
+// Every task has a cost (tokens, pairs, rows), a deadline, an age, and a key: what computes
+// it (a model, a shard).  A batch leaves as soon as a worker is free: an idle worker never
+// waits for company.  While workers are busy, tasks queue up, and the next batch takes the
+// most urgent ones of one key until its cost is full.  Tasks whose caller has gone, or whose
+// deadline has passed, are dropped before they cost anything.  README.md tells how to tune it.
 //
 //   BatchScheduler<Task> scheduler(options, clock, [](std::vector<Task> batch) {...});
-//   RETURN_IF_ERROR(scheduler.Submit(std::move(task), cost, call, on_dropped));
+//   RETURN_IF_ERROR(scheduler.Submit(std::move(task), model, cost, call, on_dropped));
 #ifndef SIGHTLINE_COMMON_BATCHING_BATCH_SCHEDULER_H_
 #define SIGHTLINE_COMMON_BATCHING_BATCH_SCHEDULER_H_
 
@@ -28,8 +28,8 @@ namespace sightline {
 template <typename Task>
 class BatchScheduler {
  public:
-  // Runs on a worker thread with at least one task, most urgent first.  Must not throw,
-  // nor call Drain.
+  // Runs on a worker thread with at least one task, most urgent first, all of one key.  Must
+  // not throw, nor call Drain.
   using Process = std::function<void(std::vector<Task> batch)>;
 
   BatchScheduler(const BatchSchedulerOptions& options, Clock* clock, Process process)
@@ -41,11 +41,13 @@ class BatchScheduler {
           process_(std::move(tasks));
         }) {}
 
-  // Hands the task over.  ResourceExhausted: the queue is full (QUEUE_FULL), or what is
-  // waiting already takes the workers longer than the task has time (QUEUE_TOO_LONG; as
-  // they worked lately); InvalidArgument: the cost is not positive or larger than any batch
-  // may be; DeadlineExceeded or Cancelled: the call is over; Unavailable: the scheduler is
-  // shutting down.  After OK exactly one of these happens: the task is processed, or
+  // Hands the task over.  `key` is compared, not followed; null where one thing computes all.
+  // It must be of one thing for as long as a task of it waits or is processed; one that comes
+  // to stand for another is for some batches taken to be as fast.  ResourceExhausted: the queue is
+  // full (QUEUE_FULL), or what is waiting already takes the workers longer than the task has time
+  // (QUEUE_TOO_LONG; as they worked lately); InvalidArgument: the cost is not positive or larger
+  // than any batch may be; DeadlineExceeded or Cancelled: the call is over; Unavailable: the
+  // scheduler is shutting down.  After OK exactly one of these happens: the task is processed, or
   // `dropped` runs with the reason (DeadlineExceeded, Cancelled), at its deadline or
   // cancellation even while all workers are busy.  A task that has reached a worker is no
   // longer dropped.
@@ -53,9 +55,10 @@ class BatchScheduler {
   // `dropped` runs on a thread of the scheduler, never inside Submit or Cancel, with no
   // lock held; all share that thread, so it should be brief.  It must not call Drain.  A
   // few words stay registered with the call's Cancellation for as long as that lives.
-  absl::Status Submit(Task task, int64_t cost, const CallContext& call,
+  absl::Status Submit(Task task, BatchKey key, int64_t cost, const CallContext& call,
                       std::function<void(absl::Status)> dropped) {
-    return queue_.Submit(std::make_unique<Holder>(std::move(task)), cost, call, std::move(dropped));
+    return queue_.Submit(std::make_unique<Holder>(std::move(task)), key, cost, call,
+                         std::move(dropped));
   }
 
   // Refuses new tasks, finishes those under way and queued (or drops them when their time

@@ -14,6 +14,10 @@ constexpr int kMaxPassedOver = 64;
 void PendingTasks::Add(std::unique_ptr<PendingTask> task) {
   cost_ += task->cost;
   by_deadline_.insert(task.get());
+  Group& group = groups_[task->key];
+  group.by_age.insert(task.get());
+  group.by_deadline.insert(task.get());
+  group.cost += task->cost;
   const uint64_t sequence = task->sequence;
   by_age_.emplace_hint(by_age_.end(), sequence, std::move(task));
 }
@@ -24,6 +28,11 @@ std::unique_ptr<PendingTask> PendingTasks::Remove(uint64_t sequence) {
   std::unique_ptr<PendingTask> task = std::move(it->second);
   by_age_.erase(it);
   by_deadline_.erase(task.get());
+  const auto group = groups_.find(task->key);
+  group->second.by_age.erase(task.get());
+  group->second.by_deadline.erase(task.get());
+  group->second.cost -= task->cost;
+  if (group->second.by_age.empty()) groups_.erase(group);
   cost_ -= task->cost;
   return task;
 }
@@ -38,32 +47,50 @@ PendingTaskList PendingTasks::TakeExpired(absl::Time now) {
 
 PendingTaskList PendingTasks::CutBatch(absl::Time now) {
   PendingTaskList batch;
+  if (empty()) return batch;
+  const PendingTask& oldest = *by_age_.begin()->second;
+  const PendingTask& first = Overaged(oldest, now) ? oldest : **by_deadline_.begin();
+  for (const PendingTask* task : Choose(groups_.at(first.key), now)) {
+    batch.push_back(Remove(task->sequence));
+  }
+  return batch;
+}
+
+std::vector<const PendingTask*> PendingTasks::Choose(const Group& group, absl::Time now) const {
+  std::vector<const PendingTask*> chosen;
   int64_t room = limits_.max_cost;
   const auto full = [&] {
-    return room == 0 || batch.size() >= static_cast<size_t>(limits_.max_size);
+    return room == 0 || chosen.size() >= static_cast<size_t>(limits_.max_size);
   };
-  const auto take = [&](const PendingTask& task) {
-    room -= task.cost;
-    batch.push_back(Remove(task.sequence));
+  const auto take = [&](const PendingTask* task) {
+    room -= task->cost;
+    chosen.push_back(task);
   };
 
-  while (!empty() && !full()) {
-    const PendingTask& oldest = *by_age_.begin()->second;
-    if (oldest.submitted + limits_.max_age > now) break;  // nobody is overaged
-    if (oldest.cost > room) return batch;
-    take(oldest);
+  for (const PendingTask* task : group.by_age) {
+    if (full() || !Overaged(*task, now)) break;
+    if (task->cost > room) return chosen;
+    take(task);
   }
   int passed_over = 0;
-  for (auto it = by_deadline_.begin(); it != by_deadline_.end() && !full();) {
-    const PendingTask& task = **it;
-    ++it;  // before the task is taken out of the set
-    if (task.cost <= room) {
+  for (const PendingTask* task : group.by_deadline) {
+    if (full()) break;
+    if (Overaged(*task, now)) continue;  // and so taken
+    if (task->cost <= room) {
       take(task);
     } else if (++passed_over == kMaxPassedOver) {
       break;
     }
   }
-  return batch;
+  return chosen;
+}
+
+std::vector<PendingTasks::Load> PendingTasks::loads() const {
+  std::vector<Load> loads;
+  for (const auto& [key, group] : groups_) {
+    loads.push_back({key, static_cast<int64_t>(group.by_age.size()), group.cost});
+  }
+  return loads;
 }
 
 absl::Time PendingTasks::earliest_deadline() const {

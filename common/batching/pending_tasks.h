@@ -1,13 +1,15 @@
 // Which of the waiting tasks go next: the order behind BatchScheduler, without its
 // threads.
 //
-// THE RULE.  A batch takes first the overaged tasks (those that have waited max_age),
-// oldest first, then the others, earliest deadline first, until its cost or size is
-// full.  A task that does not fit into what is left
+// THE RULE.  First are the overaged tasks (those that have waited max_age), oldest first,
+// then the others, earliest deadline first.  A batch is of one key, that of the first of
+// all; it takes the tasks of that key, in that order, until its cost or size is full.  A
+// task that does not fit into what is left
 //   - and is not overaged is passed over, so that smaller ones fill the batch;
 //   - and is overaged closes the batch: nobody overtakes it.
-// So a task can be overtaken during its first max_age only.  From then on it waits for
-// the older ones alone, and the oldest always fits into an empty batch: nobody starves.
+// So a task can be overtaken during its first max_age only, but by younger ones of another
+// key that fill the batch of an older one.  From then on each batch begins with an older one
+// or with itself, and the oldest always fits into an empty batch: nobody starves.
 #ifndef SIGHTLINE_COMMON_BATCHING_PENDING_TASKS_H_
 #define SIGHTLINE_COMMON_BATCHING_PENDING_TASKS_H_
 
@@ -28,8 +30,13 @@ struct QueuedTask {
   virtual ~QueuedTask() = default;
 };
 
+// What computes a task: tasks of equal keys go into one pass, and only their costs can be
+// compared.  Never followed.
+using BatchKey = const void*;
+
 struct PendingTask {
   std::unique_ptr<QueuedTask> task;
+  BatchKey key = nullptr;
   int64_t cost = 1;       // 1 to BatchLimits::max_cost
   uint64_t sequence = 0;  // unique, in the order of submission
   absl::Time submitted;   // never before that of a smaller sequence
@@ -62,6 +69,14 @@ class PendingTasks {
   // Removes the next batch, in the order of the rule above; empty only if nothing waits.
   PendingTaskList CutBatch(absl::Time now);
 
+  // What waits of each key, none of them empty.
+  struct Load {
+    BatchKey key = nullptr;
+    int64_t tasks = 0;
+    int64_t cost = 0;
+  };
+  std::vector<Load> loads() const;
+
   bool empty() const { return by_age_.empty(); }
   int64_t size() const { return static_cast<int64_t>(by_age_.size()); }
   int64_t cost() const { return cost_; }
@@ -75,11 +90,30 @@ class PendingTasks {
     }
   };
 
+  struct Older {
+    bool operator()(const PendingTask* a, const PendingTask* b) const {
+      return a->sequence < b->sequence;
+    }
+  };
+
+  // The tasks of one key.
+  struct Group {
+    std::set<const PendingTask*, Older> by_age;
+    std::set<const PendingTask*, MoreUrgent> by_deadline;
+    int64_t cost = 0;
+  };
+
+  bool Overaged(const PendingTask& task, absl::Time now) const {
+    return task.submitted + limits_.max_age <= now;
+  }
+  std::vector<const PendingTask*> Choose(const Group& group, absl::Time now) const;
+
   BatchLimits limits_;
-  // Both hold the same tasks.  Age is the order of submission.
+  // All three hold the same tasks.  Age is the order of submission.
   std::map<uint64_t, std::unique_ptr<PendingTask>> by_age_;
-  std::set<PendingTask*, MoreUrgent> by_deadline_;
-  int64_t cost_ = 0;  // of all of them
+  std::set<const PendingTask*, MoreUrgent> by_deadline_;
+  std::map<BatchKey, Group> groups_;  // none is empty
+  int64_t cost_ = 0;                  // of all of them
 };
 
 }  // namespace sightline

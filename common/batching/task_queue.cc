@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <map>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
 #include "common/base/status_macros.h"
+#include "common/batching/batch_times.h"
 
 namespace sightline {
 namespace {
@@ -17,10 +19,9 @@ namespace {
 // Of a task's time, how much the work before it may take.  The rest is for its own batch, for
 // what its caller does with the result, and for the estimate being one.
 constexpr double kMostWaiting = 0.75;
-// How much the last batch counts in the mean of what cost takes.
-constexpr double kNewest = 0.2;
-// By what factor it may exceed that mean.
-constexpr double kMostAtOnce = 5;
+// Of how many keys it is remembered how long their batches take: of models and shards that
+// were loaded and have gone, few are worth it.
+constexpr size_t kMostPaces = 64;
 
 BatchSchedulerOptions WithSaneLimits(BatchSchedulerOptions options) {
   options.max_batch_cost = std::max<int64_t>(options.max_batch_cost, 1);
@@ -60,8 +61,11 @@ struct TaskQueue::State {
   std::vector<Drop> drops;  // out of `pending`, on their way to the reaper
   uint64_t next_sequence = 0;
   int idle_workers = 0;
-  // Seconds that a worker spent on a unit of cost lately; 0: nothing was processed yet.
-  double seconds_per_cost = 0;
+  struct Pace {
+    BatchTimes times;
+    int64_t last_batch = 0;  // number of it
+  };
+  std::map<BatchKey, Pace> paces;
   // When the reaper wakes by itself; in the past while it is awake and will look again.
   absl::Time reaper_alarm = absl::InfinitePast();
   bool draining = false;  // nothing comes in any more
@@ -84,7 +88,8 @@ struct TaskQueue::State {
   void DropTask(std::unique_ptr<PendingTask> task, absl::Status reason);
   void WakeReaperForEarlierDeadline();
   absl::Status CheckWait(absl::Time deadline) const;
-  void Learn(absl::Duration elapsed, int64_t cost);
+  absl::Duration TimeOf(const PendingTasks::Load& load) const;
+  void Learn(BatchKey key, int64_t cost, absl::Duration elapsed);
 };
 
 absl::StatusOr<uint64_t> TaskQueue::State::Admit(std::unique_ptr<PendingTask> task) {
@@ -120,8 +125,8 @@ absl::StatusOr<uint64_t> TaskQueue::State::Admit(std::unique_ptr<PendingTask> ta
 // too late: all work is wasted.  Refused at once, one part is late for nobody and the other
 // is done in time.
 absl::Status TaskQueue::State::CheckWait(absl::Time deadline) const {
-  const absl::Duration wait =
-      absl::Seconds(seconds_per_cost * static_cast<double>(pending.cost()) / options.workers);
+  absl::Duration wait;
+  for (const PendingTasks::Load& load : pending.loads()) wait += TimeOf(load) / options.workers;
   const absl::Duration left = deadline - clock->Now();
   if (wait <= kMostWaiting * left) return absl::OkStatus();
   return WithReason(absl::ResourceExhaustedError(absl::StrCat(
@@ -132,15 +137,25 @@ absl::Status TaskQueue::State::CheckWait(absl::Time deadline) const {
                     "QUEUE_TOO_LONG");
 }
 
-void TaskQueue::State::Learn(absl::Duration elapsed, int64_t cost) {
-  double now = absl::ToDoubleSeconds(elapsed) / static_cast<double>(cost);
-  if (seconds_per_cost == 0) {
-    seconds_per_cost = now;
-    return;
-  }
-  // A process that was stopped for a while is not slow.
-  now = std::min(now, kMostAtOnce * seconds_per_cost);
-  seconds_per_cost += kNewest * (now - seconds_per_cost);
+// Of as many batches as tasks of their mean cost fill.
+absl::Duration TaskQueue::State::TimeOf(const PendingTasks::Load& load) const {
+  const auto pace = paces.find(load.key);
+  if (pace == paces.end()) return absl::ZeroDuration();
+  const int64_t fit =
+      std::min<int64_t>(options.max_batch_cost * load.tasks / load.cost, options.max_batch_size);
+  const int64_t batches = 1 + (load.tasks - 1) / std::max<int64_t>(fit, 1);
+  return batches *
+         pace->second.times.Estimate(static_cast<double>(load.cost) / static_cast<double>(batches));
+}
+
+void TaskQueue::State::Learn(BatchKey key, int64_t cost, absl::Duration elapsed) {
+  Pace& pace = paces[key];
+  pace.times.Learn(cost, elapsed);
+  pace.last_batch = stats.batches;
+  if (paces.size() <= kMostPaces) return;
+  paces.erase(std::min_element(paces.begin(), paces.end(), [](const auto& a, const auto& b) {
+    return a.second.last_batch < b.second.last_batch;
+  }));
 }
 
 void TaskQueue::State::Cancel(uint64_t sequence) {
@@ -166,6 +181,7 @@ void TaskQueue::State::Work() {
     lock.unlock();
     std::vector<std::unique_ptr<QueuedTask>> tasks;
     tasks.reserve(batch.size());
+    const BatchKey key = batch.front()->key;
     int64_t cost = 0;
     for (auto& pending_task : batch) {
       cost += pending_task->cost;
@@ -177,7 +193,7 @@ void TaskQueue::State::Work() {
     const absl::Duration elapsed = clock->Now() - begin;
     options.metrics.process_seconds.Observe(elapsed);
     lock.lock();
-    Learn(elapsed, cost);
+    Learn(key, cost, elapsed);
   }
 }
 
@@ -268,7 +284,7 @@ TaskQueue::~TaskQueue() {
   Drain();
 }
 
-absl::Status TaskQueue::Submit(std::unique_ptr<QueuedTask> task, int64_t cost,
+absl::Status TaskQueue::Submit(std::unique_ptr<QueuedTask> task, BatchKey key, int64_t cost,
                                const CallContext& call, std::function<void(absl::Status)> dropped) {
   const auto admit = [&]() -> absl::StatusOr<uint64_t> {
     const int64_t max_cost = state_->options.max_batch_cost;
@@ -280,6 +296,7 @@ absl::Status TaskQueue::Submit(std::unique_ptr<QueuedTask> task, int64_t cost,
     RETURN_IF_ERROR(call.Check("batch queue"));
     auto pending = std::make_unique<PendingTask>();
     pending->task = std::move(task);
+    pending->key = key;
     pending->cost = cost;
     pending->deadline = call.deadline();
     pending->cancellation = call.cancellation();

@@ -55,8 +55,8 @@ class TaskQueue {
   TaskQueue(const TaskQueue&) = delete;
   TaskQueue& operator=(const TaskQueue&) = delete;
 
-  absl::Status Submit(std::unique_ptr<QueuedTask> task, int64_t cost, const CallContext& call,
-                      std::function<void(absl::Status)> dropped);
+  absl::Status Submit(std::unique_ptr<QueuedTask> task, BatchKey key, int64_t cost,
+                      const CallContext& call, std::function<void(absl::Status)> dropped);
   void Drain();
   BatchSchedulerStats stats() const;
 

@@ -95,6 +95,8 @@ class Server {
   bool ServeOne() {
     DecodeRequest request;
     if (!ReceiveAll(socket_, &request, sizeof(request))) return false;
+    std::vector<int64_t> sides(static_cast<size_t>(request.side_count));
+    if (!ReceiveAll(socket_, sides.data(), sides.size() * sizeof(int64_t))) return false;
     std::string bytes(static_cast<size_t>(request.byte_count), '\0');
     if (!ReceiveAll(socket_, bytes.data(), bytes.size())) return false;
     // The last picture's memory may not be back with the system, and need not be.
@@ -111,7 +113,7 @@ class Server {
     if (!header.ok()) return SendAll(socket_, problem.data(), problem.size());
     LimitMemory(answer.pixel_count, request.byte_count);
     char go_on = 0;
-    return ReceiveAll(socket_, &go_on, 1) && Answer(request, bytes);
+    return ReceiveAll(socket_, &go_on, 1) && Answer(request.limits, sides, bytes);
   }
 
  private:
@@ -120,41 +122,47 @@ class Server {
     LimitSoftly(RLIMIT_AS, base_ + memory_);
   }
 
-  bool Answer(const DecodeRequest& request, const std::string& bytes) {
-    std::vector<Pixels> pictures;
-    std::string problem;
-    DecodeReply reply;
-    try {
-      problem = Decode(request, bytes, pictures);
-    } catch (const std::bad_alloc&) {
-      pictures.clear();
-      problem = OutOfMemory(memory_);
-      reply.out_of_memory = 1;
-    }
-    reply.problem_bytes = static_cast<int64_t>(problem.size());
-    if (!SendAll(socket_, &reply, sizeof(reply))) return false;
-    if (!problem.empty()) return SendAll(socket_, problem.data(), problem.size());
-    for (const Pixels& picture : pictures) {
-      const PictureHeader header = {picture.width, picture.height};
-      if (!SendAll(socket_, &header, sizeof(header)) ||
-          !SendAll(socket_, picture.rgb.data(), picture.rgb.size())) {
-        return false;
-      }
+  bool Answer(const DecodeLimits& limits, const std::vector<int64_t>& sides,
+              const std::string& bytes) {
+    absl::StatusOr<Pixels> whole = WithinMemory([&] { return decode_(bytes, limits); });
+    for (size_t i = 0; i < sides.size(); ++i) {
+      const bool last = i + 1 == sides.size();
+      const absl::StatusOr<Pixels> picture = WithinMemory([&]() -> absl::StatusOr<Pixels> {
+        if (!whole.ok()) return whole.status();
+        Pixels own = last ? *std::move(whole) : *whole;
+        return sides[i] > 0 ? ReducePicture(std::move(own), sides[i]) : own;
+      });
+      if (!picture.ok()) return SendProblem(picture.status());
+      if (!SendPicture(*picture)) return false;
     }
     return true;
   }
 
-  // The problem, or none and a picture for each side.
-  std::string Decode(const DecodeRequest& request, const std::string& bytes,
-                     std::vector<Pixels>& pictures) {
-    absl::StatusOr<Pixels> decoded = decode_(bytes, request.limits);
-    if (!decoded.ok()) return Shortened(std::string(decoded.status().message()));
-    for (int i = 0; i < request.side_count; ++i) {
-      Pixels picture = i + 1 < request.side_count ? *decoded : *std::move(decoded);
-      if (request.sides[i] > 0) picture = ReducePicture(std::move(picture), request.sides[i]);
-      pictures.push_back(std::move(picture));
+  // ResourceExhausted if there is not enough.
+  template <typename Step>
+  absl::StatusOr<Pixels> WithinMemory(const Step& step) {
+    try {
+      return step();
+    } catch (const std::bad_alloc&) {
+      return absl::ResourceExhaustedError(OutOfMemory(memory_));
     }
-    return "";
+  }
+
+  bool SendProblem(const absl::Status& status) {
+    const std::string problem = Shortened(std::string(status.message()));
+    DecodeReply reply;
+    reply.problem_bytes = static_cast<int64_t>(problem.size());
+    reply.out_of_memory = absl::IsResourceExhausted(status) ? 1 : 0;
+    return SendAll(socket_, &reply, sizeof(reply)) &&
+           SendAll(socket_, problem.data(), problem.size());
+  }
+
+  bool SendPicture(const Pixels& picture) {
+    DecodeReply reply;
+    reply.width = picture.width;
+    reply.height = picture.height;
+    return SendAll(socket_, &reply, sizeof(reply)) &&
+           SendAll(socket_, picture.rgb.data(), picture.rgb.size());
   }
 
   const int socket_;

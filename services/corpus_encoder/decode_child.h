@@ -4,11 +4,13 @@
 // It talks over a stream socket, native byte order, since both ends are one program:
 //
 //   it       Hello, once it is ready
-//   parent   DecodeRequest, then its bytes
+//   parent   DecodeRequest, then its sides, then its bytes
 //   it       DecodeHeader: the size of the picture, or a problem, which ends the exchange
 //   parent   one byte: memory for it is there, go on
-//   it       DecodeReply, then a problem's text, or for each side a PictureHeader and
-//            its rgb bytes
+//   it       for each side a DecodeReply, then the picture's rgb bytes; or a problem's text,
+//            which ends the exchange
+//
+// A picture is sent before the next one is made, so that sides cost no memory.
 //
 // What it sends comes from a process that a picture may have taken over: decoder_pool.cc
 // believes no number of it.
@@ -30,16 +32,15 @@ using DecodeFunction =
 
 inline constexpr char kDecoderHello = 'H';
 inline constexpr char kDecoderGoOn = 'G';
-inline constexpr int kMaxDecodeSides = 2;
 inline constexpr int64_t kMaxDecodeProblemBytes = 4096;
 
 struct DecodeRequest {
   DecodeLimits limits;
   int64_t byte_count = 0;
   int64_t cpu_seconds = 0;  // that decoding may take
-  int32_t side_count = 0;
-  // One picture comes back for each: reduced to that side (ReducePicture), or whole: 0.
-  int64_t sides[kMaxDecodeSides] = {};
+  // So many int64_t follow.  One picture comes back for each: reduced to that side
+  // (ReducePicture), or whole: 0.
+  int64_t side_count = 0;
 };
 
 struct DecodeHeader {
@@ -48,11 +49,8 @@ struct DecodeHeader {
 };
 
 struct DecodeReply {
-  int64_t problem_bytes = 0;  // 0: pictures follow
+  int64_t problem_bytes = 0;  // 0: a picture follows
   int64_t out_of_memory = 0;  // 1: that is the problem
-};
-
-struct PictureHeader {
   int32_t width = 0;
   int32_t height = 0;
 };

@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <map>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -88,15 +90,35 @@ class Conversation {
   const CallContext& call_;
 };
 
-absl::Status ReceivePicture(Conversation& talk, int64_t max_pixels, Pixels* picture) {
-  PictureHeader header;
-  RETURN_IF_ERROR(talk.Receive(&header, sizeof(header)));
-  if (header.width < 1 || header.height < 1 || int64_t{header.width} * header.height > max_pixels) {
+absl::Status SendRequest(Conversation& talk, absl::string_view bytes, const DecodeLimits& limits,
+                         const std::vector<int64_t>& sides, int64_t cpu_seconds) {
+  DecodeRequest request;
+  std::memset(static_cast<void*>(&request), 0, sizeof(request));
+  request.limits = limits;
+  request.byte_count = static_cast<int64_t>(bytes.size());
+  request.cpu_seconds = cpu_seconds;
+  request.side_count = static_cast<int64_t>(sides.size());
+  RETURN_IF_ERROR(talk.Send(&request, sizeof(request)));
+  RETURN_IF_ERROR(talk.Send(sides.data(), sides.size() * sizeof(int64_t)));
+  return talk.Send(bytes.data(), bytes.size());
+}
+
+// A picture, or a problem instead.
+absl::Status ReceivePicture(Conversation& talk, int64_t max_pixels, Pixels* picture,
+                            DecodedPicture* decoded) {
+  DecodeReply reply;
+  RETURN_IF_ERROR(talk.Receive(&reply, sizeof(reply)));
+  if (reply.problem_bytes != 0) {
+    ASSIGN_OR_RETURN(decoded->problem, talk.ReceiveText(reply.problem_bytes));
+    decoded->may_pass = reply.out_of_memory != 0;
+    return absl::OkStatus();
+  }
+  if (reply.width < 1 || reply.height < 1 || int64_t{reply.width} * reply.height > max_pixels) {
     return Conversation::Nonsense();
   }
-  picture->width = header.width;
-  picture->height = header.height;
-  picture->rgb.resize(size_t{3} * header.width * header.height);
+  picture->width = reply.width;
+  picture->height = reply.height;
+  picture->rgb.resize(size_t{3} * reply.width * reply.height);
   return talk.Receive(picture->rgb.data(), picture->rgb.size());
 }
 
@@ -104,15 +126,12 @@ absl::Status ReceivePicture(Conversation& talk, int64_t max_pixels, Pixels* pict
 absl::StatusOr<DecodedPicture> Exchange(Conversation& talk, absl::string_view bytes,
                                         const DecodeOrder& order, int64_t cpu_seconds,
                                         int64_t* admitted) {
-  DecodeRequest request;
-  std::memset(static_cast<void*>(&request), 0, sizeof(request));
-  request.limits = order.limits;
-  request.byte_count = static_cast<int64_t>(bytes.size());
-  request.cpu_seconds = cpu_seconds;
-  request.side_count = static_cast<int32_t>(order.sides.size());
-  std::copy(order.sides.begin(), order.sides.end(), request.sides);
-  RETURN_IF_ERROR(talk.Send(&request, sizeof(request)));
-  RETURN_IF_ERROR(talk.Send(bytes.data(), bytes.size()));
+  // Each picture comes once, however many want it.
+  std::map<int64_t, std::shared_ptr<const Pixels>> by_side;
+  for (const int64_t side : order.sides) by_side[side] = nullptr;
+  std::vector<int64_t> sides;
+  for (const auto& [side, pixels] : by_side) sides.push_back(side);
+  RETURN_IF_ERROR(SendRequest(talk, bytes, order.limits, sides, cpu_seconds));
 
   DecodedPicture decoded;
   DecodeHeader header;
@@ -132,17 +151,13 @@ absl::StatusOr<DecodedPicture> Exchange(Conversation& talk, absl::string_view by
   if (header.pixel_count > *admitted) return Conversation::Nonsense();
   RETURN_IF_ERROR(talk.Send(&kDecoderGoOn, 1));
 
-  DecodeReply reply;
-  RETURN_IF_ERROR(talk.Receive(&reply, sizeof(reply)));
-  if (reply.problem_bytes != 0) {
-    ASSIGN_OR_RETURN(decoded.problem, talk.ReceiveText(reply.problem_bytes));
-    decoded.may_pass = reply.out_of_memory != 0;
-    return decoded;
+  for (auto& [side, pixels] : by_side) {
+    auto picture = std::make_shared<Pixels>();
+    RETURN_IF_ERROR(ReceivePicture(talk, header.pixel_count, picture.get(), &decoded));
+    if (!decoded.problem.empty()) return decoded;
+    pixels = std::move(picture);
   }
-  decoded.pixels.resize(order.sides.size());
-  for (Pixels& picture : decoded.pixels) {
-    RETURN_IF_ERROR(ReceivePicture(talk, header.pixel_count, &picture));
-  }
+  for (const int64_t side : order.sides) decoded.pixels.push_back(by_side[side]);
   return decoded;
 }
 

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -27,16 +28,17 @@
 namespace sightline {
 
 struct DecodedPicture {
-  std::vector<Pixels> pixels;  // one for each side that was asked for
-  ImageInput image;            // instead of pixels: an item of a corpus of regions
-  std::string problem;         // why there is neither; empty if there is
+  // One for each side that was asked for; equal sides share theirs.
+  std::vector<std::shared_ptr<const Pixels>> pixels;
+  ImageInput image;     // instead of pixels: an item of a corpus of regions
+  std::string problem;  // why there is neither; empty if there is
   // Whether the problem may be the machine's: it was slow, or its memory went elsewhere.
   bool may_pass = false;
 };
 
 struct DecodeOrder {
   DecodeLimits limits;
-  // One or two; see DecodeRequest.
+  // One or more, in any order, some perhaps equal; see DecodeRequest.
   std::vector<int64_t> sides;
   // Called once the picture's size is known, before memory is taken for it.  An error ends
   // the decoding and is passed on.  A second try does not call it again.

@@ -127,9 +127,11 @@ absl::Status PicturePipeline::Decode(const std::string& bytes, DecodedPicture* d
   absl::StatusOr<DecodedPicture> picture = decoders_->Decode(bytes, order, call_);
   if (picture.ok()) {
     *decoded = *std::move(picture);
-    // Mostly they are small already.
+    // What was asked for whole; the others are small already.
     for (size_t i = 0; i < decoded->pixels.size(); ++i) {
-      decoded->pixels[i] = extractors_[i]->Reduce(std::move(decoded->pixels[i]));
+      if (order.sides[i] > 0) continue;
+      decoded->pixels[i] =
+          std::make_shared<const Pixels>(extractors_[i]->Reduce(*decoded->pixels[i]));
     }
   }
   {

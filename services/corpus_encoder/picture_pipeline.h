@@ -8,7 +8,8 @@
 // Memory is bounded twice.  What is being decoded at one time, at kDecodeBytesPerPixel,
 // stays below `max_decode_bytes` (a picture that is larger by itself is decoded alone);
 // and decoding stays at most `units_ahead` units ahead.  Decoded pictures wait in the
-// sizes to which the extractors have reduced them, a few hundred kilobytes each.  What has
+// sizes to which the extractors have reduced them, a few hundred kilobytes each; extractors
+// that ask for the same side share one.  What has
 // regions already is read, not decoded, and takes as much (100 regions of 2048 numbers are
 // 800 kB): with it, `units_ahead` is what bounds memory.
 #ifndef SIGHTLINE_SERVICES_CORPUS_ENCODER_PICTURE_PIPELINE_H_
@@ -56,7 +57,7 @@ class PicturePipeline {
   PicturePipeline(const PicturePipeline&) = delete;
   PicturePipeline& operator=(const PicturePipeline&) = delete;
 
-  // The pictures of the next unit, in its order, each as every extractor reduces it, when
+  // The pictures of the next unit, in its order, each once for every extractor, when
   // all are decoded.  Aborted if a picture has changed since it was scanned; CANCELLED if the
   // call is; what a reader returned for trouble of the machine.  After an error, and after the last
   // unit, it may not be called again.

@@ -44,7 +44,7 @@ absl::Status FillEmbeddings(const Model& model, const EmbeddingMatrix& embedding
 }
 
 // Fills in the regions of the pictures of `indexes` that were decoded, found by the
-// `extractor`-th model in what was decoded for it, which is used up.
+// `extractor`-th model in what was decoded for it, which is given up.
 absl::Status ExtractRegions(const Model& model, size_t extractor,
                             const std::vector<size_t>& indexes,
                             std::vector<DecodedPicture>& pictures, std::vector<ImageInput>& images,
@@ -54,7 +54,9 @@ absl::Status ExtractRegions(const Model& model, size_t extractor,
   for (size_t i = 0; i < indexes.size(); ++i) {
     DecodedPicture& picture = pictures[indexes[i]];
     if (picture.pixels.empty()) continue;
-    pixels.push_back(std::move(picture.pixels[extractor]));
+    // A copy: another extractor may be waiting for the same.
+    pixels.push_back(*picture.pixels[extractor]);
+    picture.pixels[extractor] = nullptr;
     targets.push_back(&images[i]);
   }
   if (pixels.empty()) return absl::OkStatus();

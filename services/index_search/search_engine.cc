@@ -81,8 +81,8 @@ absl::StatusOr<SearchShardResponse> SearchEngine::SearchShard(const SearchShardR
   }
   auto outcome = std::make_shared<Outcome<Neighbors>>();
   RETURN_IF_ERROR(searches_.Submit(
-      {shard, request.queries, request.top_k, call, outcome}, request.queries.rows(), call,
-      [outcome](absl::Status status) { outcome->Set(std::move(status)); }));
+      {shard, request.queries, request.top_k, call, outcome}, shard.get(), request.queries.rows(),
+      call, [outcome](absl::Status status) { outcome->Set(std::move(status)); }));
   ASSIGN_OR_RETURN(Neighbors neighbors, outcome->Await(call, "search"));
 
   SearchShardResponse response;
@@ -97,41 +97,38 @@ absl::StatusOr<SearchShardResponse> SearchEngine::SearchShard(const SearchShardR
   return response;
 }
 
-// One scan of a shard serves every request of the batch that asks it.
+// One scan of the shard serves every request of the batch.
 void SearchEngine::Process(std::vector<Task> batch) {
-  std::map<const SearchableShard*, std::vector<Task*>> groups;
-  for (Task& task : batch) groups[task.shard.get()].push_back(&task);
-  for (const auto& [shard, tasks] : groups) {
-    int64_t rows = 0;
-    int top_k = 0;
-    absl::Time latest = absl::InfinitePast();
-    for (const Task* task : tasks) {
-      rows += task->queries.rows();
-      top_k = std::max(top_k, task->top_k);
-      latest = std::max(latest, task->call.deadline());
+  const VectorIndex& index = *batch.front().shard->index;
+  int64_t rows = 0;
+  int top_k = 0;
+  absl::Time latest = absl::InfinitePast();
+  for (const Task& task : batch) {
+    rows += task.queries.rows();
+    top_k = std::max(top_k, task.top_k);
+    latest = std::max(latest, task.call.deadline());
+  }
+  EmbeddingMatrix queries(rows, index.dimension());
+  float* next = queries.mutable_data();
+  for (const Task& task : batch) {
+    next = std::copy(task.queries.values().begin(), task.queries.values().end(), next);
+  }
+  absl::StatusOr<Neighbors> found =
+      index.Search(queries, {top_k}, CallContext(batch.front().call.clock(), latest));
+  int64_t row = 0;
+  for (Task& task : batch) {
+    if (!found.ok()) {
+      task.outcome->Set(found.status());
+      continue;
     }
-    EmbeddingMatrix queries(rows, shard->index->dimension());
-    float* next = queries.mutable_data();
-    for (const Task* task : tasks) {
-      next = std::copy(task->queries.values().begin(), task->queries.values().end(), next);
+    Neighbors own;
+    for (int64_t i = 0; i < task.queries.rows(); ++i, ++row) {
+      std::vector<Neighbor>& list = (*found)[row];
+      // The best k of a longer list are the list for k: order is total.
+      if (list.size() > static_cast<size_t>(task.top_k)) list.resize(task.top_k);
+      own.push_back(std::move(list));
     }
-    absl::StatusOr<Neighbors> found =
-        shard->index->Search(queries, {top_k}, CallContext(tasks[0]->call.clock(), latest));
-    int64_t row = 0;
-    for (Task* task : tasks) {
-      if (!found.ok()) {
-        task->outcome->Set(found.status());
-        continue;
-      }
-      Neighbors own;
-      for (int64_t i = 0; i < task->queries.rows(); ++i, ++row) {
-        std::vector<Neighbor>& list = (*found)[row];
-        // The best k of a longer list are the list for k: order is total.
-        if (list.size() > static_cast<size_t>(task->top_k)) list.resize(task->top_k);
-        own.push_back(std::move(list));
-      }
-      task->outcome->Set(std::move(own));
-    }
+    task.outcome->Set(std::move(own));
   }
 }
 

@@ -1,7 +1,6 @@
 #include "services/query_encoder/encode_engine.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -21,20 +20,20 @@ CallContext BatchCall(const std::vector<Task*>& tasks) {
 }
 
 template <typename Task>
-std::map<const Model*, std::vector<Task*>> ByEncoder(std::vector<Task>& batch) {
-  std::map<const Model*, std::vector<Task*>> groups;
-  for (Task& task : batch) groups[task.generation->encoder.get()].push_back(&task);
-  return groups;
+std::vector<Task*> PointersTo(std::vector<Task>& batch) {
+  std::vector<Task*> tasks;
+  for (Task& task : batch) tasks.push_back(&task);
+  return tasks;
 }
 
 std::vector<float> Row(const EmbeddingMatrix& matrix, int64_t i) {
   return std::vector<float>(matrix.row(i).begin(), matrix.row(i).end());
 }
 
-// Runs `encode` on a group; if the group fails for one member's fault, each member is
-// tried alone, so that nobody pays for a stranger's bad input.
+// Runs `encode` on a batch; if that fails for one member's fault, each member is tried
+// alone, so that nobody pays for a stranger's bad input.
 template <typename Task, typename Encode>
-void EncodeGroup(const std::vector<Task*>& tasks, const Encode& encode) {
+void EncodeBatch(const std::vector<Task*>& tasks, const Encode& encode) {
   const absl::Status status = encode(tasks);
   if (status.ok()) return;
   if (tasks.size() == 1 || status.code() != absl::StatusCode::kInvalidArgument) {
@@ -138,8 +137,8 @@ absl::Status EncodeEngine::Start(const EncodableQuery& query,
   const auto& image = std::get<ImageQuery>(query);
   ASSIGN_OR_RETURN(ImageHeader header, ReadImageHeader(image.bytes, options_.limits));
   const int64_t megapixels = 1 + int64_t{header.width} * header.height / 1'000'000;
-  return decodes_.Submit({generation, image.bytes, reranker, call, outcome}, megapixels, call,
-                         [outcome](absl::Status status) { outcome->Set(std::move(status)); });
+  return decodes_.Submit({generation, image.bytes, reranker, call, outcome}, nullptr, megapixels,
+                         call, [outcome](absl::Status status) { outcome->Set(std::move(status)); });
 }
 
 absl::Status EncodeEngine::StartText(const TextQuery& query, TextTask task, const Model* reranker) {
@@ -154,14 +153,15 @@ absl::Status EncodeEngine::StartText(const TextQuery& query, TextTask task, cons
   const int64_t cost = static_cast<int64_t>(task.tokens.ids.size());
   const CallContext call = task.call;
   const EncodedOutcomePtr outcome = task.outcome;
-  return texts_.Submit(std::move(task), cost, call,
+  return texts_.Submit(std::move(task), generation.encoder.get(), cost, call,
                        [outcome](absl::Status status) { outcome->Set(std::move(status)); });
 }
 
 absl::Status EncodeEngine::StartImage(ImageTask task) {
+  const Model* const encoder = task.generation->encoder.get();
   const CallContext call = task.call;
   const EncodedOutcomePtr outcome = task.outcome;
-  return images_.Submit(std::move(task), 1, call,
+  return images_.Submit(std::move(task), encoder, 1, call,
                         [outcome](absl::Status status) { outcome->Set(std::move(status)); });
 }
 
@@ -186,38 +186,35 @@ void EncodeEngine::DecodeAll(std::vector<DecodeTask> batch) {
 }
 
 void EncodeEngine::EncodeTexts(std::vector<TextTask> batch) {
-  for (const auto& [model, group] : ByEncoder(batch)) {
-    EncodeGroup(group, [model = model](const std::vector<TextTask*>& tasks) -> absl::Status {
-      std::vector<Tokens> tokens;
-      for (TextTask* task : tasks) tokens.push_back(task->tokens);
-      ASSIGN_OR_RETURN(EmbeddingMatrix rows,
-                       model->text_encoder()->Encode(tokens, BatchCall(tasks)));
-      for (size_t i = 0; i < tasks.size(); ++i) {
-        tasks[i]->outcome->Set(Encoded{Row(rows, i), std::move(tasks[i]->features)});
-      }
-      return absl::OkStatus();
-    });
-  }
+  const Model& model = *batch.front().generation->encoder;
+  EncodeBatch(PointersTo(batch), [&](const std::vector<TextTask*>& tasks) -> absl::Status {
+    std::vector<Tokens> tokens;
+    for (TextTask* task : tasks) tokens.push_back(task->tokens);
+    ASSIGN_OR_RETURN(EmbeddingMatrix rows, model.text_encoder()->Encode(tokens, BatchCall(tasks)));
+    for (size_t i = 0; i < tasks.size(); ++i) {
+      tasks[i]->outcome->Set(Encoded{Row(rows, i), std::move(tasks[i]->features)});
+    }
+    return absl::OkStatus();
+  });
 }
 
 void EncodeEngine::EncodeImages(std::vector<ImageTask> batch) {
-  for (const auto& [model, group] : ByEncoder(batch)) {
-    EncodeGroup(group, [model = model](const std::vector<ImageTask*>& tasks) -> absl::Status {
-      const CallContext call = BatchCall(tasks);
-      RETURN_IF_ERROR(ExtractRegions(*model, &ImageTask::image, tasks, call));
-      std::vector<ImageInput> inputs;
-      for (ImageTask* task : tasks) inputs.push_back(task->image);
-      ASSIGN_OR_RETURN(EmbeddingMatrix rows, model->image_encoder()->Encode(inputs, call));
-      for (size_t i = 0; i < tasks.size(); ++i) {
-        Encoded encoded{Row(rows, i), {}};
-        if (tasks[i]->reranker != nullptr) {
-          ASSIGN_OR_RETURN(encoded.features, PrepareFeatures(tasks[i], call));
-        }
-        tasks[i]->outcome->Set(std::move(encoded));
+  const Model& model = *batch.front().generation->encoder;
+  EncodeBatch(PointersTo(batch), [&](const std::vector<ImageTask*>& tasks) -> absl::Status {
+    const CallContext call = BatchCall(tasks);
+    RETURN_IF_ERROR(ExtractRegions(model, &ImageTask::image, tasks, call));
+    std::vector<ImageInput> inputs;
+    for (ImageTask* task : tasks) inputs.push_back(task->image);
+    ASSIGN_OR_RETURN(EmbeddingMatrix rows, model.image_encoder()->Encode(inputs, call));
+    for (size_t i = 0; i < tasks.size(); ++i) {
+      Encoded encoded{Row(rows, i), {}};
+      if (tasks[i]->reranker != nullptr) {
+        ASSIGN_OR_RETURN(encoded.features, PrepareFeatures(tasks[i], call));
       }
-      return absl::OkStatus();
-    });
-  }
+      tasks[i]->outcome->Set(std::move(encoded));
+    }
+    return absl::OkStatus();
+  });
 }
 
 // What the task's reranker reads of a picture, made as corpus_encoder makes it.
@@ -249,7 +246,7 @@ absl::Status EncodeEngine::ExtractRegions(const Model& model, ImageInput ImageTa
   absl::StatusOr<std::vector<RegionSet>> regions =
       model.region_extractor()->Extract(pictures, call);
   for (size_t i = 0; i < undetected.size(); ++i) {
-    // The pixels go back: a group that failed is tried one by one.
+    // The pixels go back: a batch that failed is tried one by one.
     ImageInput& into = undetected[i]->*image;
     into.pixels = std::move(pictures[i]);
     if (regions.ok()) into.regions = std::move((*regions)[i]);

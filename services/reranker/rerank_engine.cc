@@ -70,7 +70,8 @@ absl::StatusOr<RerankResponse> RerankEngine::RerankCandidates(const RerankReques
                                                    : ScoringPair{&candidate, &shared->query};
     outcomes.push_back(std::make_shared<Outcome<float>>());
     failed = pairs_.Submit(
-        {shared, pair, child, outcomes.back()}, model->cross_encoder()->Cost(pair), child,
+        {shared, pair, child, outcomes.back()}, model.get(), model->cross_encoder()->Cost(pair),
+        child,
         [outcome = outcomes.back()](absl::Status status) { outcome->Set(std::move(status)); });
     if (!failed.ok()) break;
   }
@@ -130,37 +131,33 @@ absl::StatusOr<ItemFeatures> RerankEngine::Stored(const StoredRef& ref, const Mo
 }
 
 void RerankEngine::ScorePairs(std::vector<PairTask> batch) {
-  std::map<const Model*, std::vector<PairTask*>> groups;
-  for (PairTask& task : batch) groups[task.request->model.get()].push_back(&task);
-  for (const auto& [model, tasks] : groups) {
-    std::vector<ScoringPair> pairs;
-    absl::Time latest = absl::InfinitePast();
-    for (const PairTask* task : tasks) {
-      pairs.push_back(task->pair);
-      latest = std::max(latest, task->call.deadline());
-    }
-    const CallContext call(tasks[0]->call.clock(), latest);
-    const CrossEncoder& encoder = *model->cross_encoder();
-    const absl::StatusOr<std::vector<float>> scores = encoder.Score(pairs, call);
-    if (scores.ok()) {
-      for (size_t i = 0; i < tasks.size(); ++i) tasks[i]->outcome->Set((*scores)[i]);
+  std::vector<ScoringPair> pairs;
+  absl::Time latest = absl::InfinitePast();
+  for (const PairTask& task : batch) {
+    pairs.push_back(task.pair);
+    latest = std::max(latest, task.call.deadline());
+  }
+  const CallContext call(batch.front().call.clock(), latest);
+  const CrossEncoder& encoder = *batch.front().request->model->cross_encoder();
+  const absl::StatusOr<std::vector<float>> scores = encoder.Score(pairs, call);
+  if (scores.ok()) {
+    for (size_t i = 0; i < batch.size(); ++i) batch[i].outcome->Set((*scores)[i]);
+    return;
+  }
+  // One pair's bad features must not fail the strangers in its batch.
+  const bool one_by_one =
+      batch.size() > 1 && scores.status().code() == absl::StatusCode::kInvalidArgument;
+  for (size_t i = 0; i < batch.size(); ++i) {
+    if (!one_by_one) {
+      batch[i].outcome->Set(scores.status());
       continue;
     }
-    // One pair's bad features must not fail the strangers in its batch.
-    const bool one_by_one =
-        tasks.size() > 1 && scores.status().code() == absl::StatusCode::kInvalidArgument;
-    for (size_t i = 0; i < tasks.size(); ++i) {
-      if (!one_by_one) {
-        tasks[i]->outcome->Set(scores.status());
-        continue;
-      }
-      absl::StatusOr<std::vector<float>> alone =
-          encoder.Score(absl::MakeConstSpan(&pairs[i], 1), call);
-      if (alone.ok()) {
-        tasks[i]->outcome->Set((*alone)[0]);
-      } else {
-        tasks[i]->outcome->Set(alone.status());
-      }
+    absl::StatusOr<std::vector<float>> alone =
+        encoder.Score(absl::MakeConstSpan(&pairs[i], 1), call);
+    if (alone.ok()) {
+      batch[i].outcome->Set((*alone)[0]);
+    } else {
+      batch[i].outcome->Set(alone.status());
     }
   }
 }

@@ -1,6 +1,5 @@
 // Scores pairs, batched across requests; pairs for different cross-encoders share a queue,
-// not a forward pass.  Knows cross-encoders and feature stores, nothing
-// of gRPC.
+// not a batch.  Knows cross-encoders and feature stores, nothing of gRPC.
 #ifndef SIGHTLINE_SERVICES_RERANKER_RERANK_ENGINE_H_
 #define SIGHTLINE_SERVICES_RERANKER_RERANK_ENGINE_H_
 

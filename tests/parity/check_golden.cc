@@ -1,4 +1,4 @@
-// check_golden DIR: holds the production models against a golden folder.
+// check_golden [--stored] DIR: holds the production models against a golden folder.
 #include <cstdlib>
 #include <exception>
 #include <iostream>
@@ -8,19 +8,21 @@
 #include "tests/parity/golden_families.h"
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::cerr << "usage: check_golden DIR   (config.json, weights.safetensors, "
+  const bool stored = argc == 3 && std::string(argv[1]) == "--stored";
+  if (argc != 2 && !stored) {
+    std::cerr << "usage: check_golden [--stored] DIR   (config.json, weights.safetensors, "
                  "case.safetensors)\n";
     return 2;
   }
-  std::string directory = argv[1];
+  std::string directory = argv[argc - 1];
   // `bazel run` starts programs elsewhere than where the user stands.
   const char* here = std::getenv("BUILD_WORKING_DIRECTORY");
   if (here != nullptr && directory[0] != '/') directory = std::string(here) + "/" + directory;
   try {
     sightline::ComputePool::SingleThreadedLibraries();
     sightline::UseSingleThreadedTorch();
-    return sightline::CheckGolden(directory, std::cout);
+    const auto path = stored ? sightline::GoldenPath::kStored : sightline::GoldenPath::kExact;
+    return sightline::CheckGolden(directory, path, std::cout);
   } catch (const std::exception& error) {
     std::cerr << "failed: " << error.what() << "\n";
     return 2;

@@ -29,9 +29,9 @@ struct Outcome {
   std::string output;
 };
 
-Outcome Check(const std::string& directory) {
+Outcome Check(const std::string& directory, GoldenPath path = GoldenPath::kExact) {
   std::ostringstream out;
-  const int exit_code = CheckGolden(directory, out);
+  const int exit_code = CheckGolden(directory, path, out);
   return {exit_code, out.str()};
 }
 
@@ -155,6 +155,52 @@ TEST_CASE("all goldens are met, and the count of numbers is told") {
     REQUIRE(absl::StrContains(LastLine(outcome.output), "max_abs_error: "));
     REQUIRE(absl::StrContains(LastLine(outcome.output),
                               " over " + std::to_string(numbers) + " numbers"));
+  }
+}
+
+// Folders whose models rerank, how many scores each expects, and what a bound must catch.
+struct StoredFolder {
+  const char* name;
+  int scores;
+  const char* tensor;
+  float change;  // twice the bound
+};
+const StoredFolder kStoredFolders[] = {
+    {"m3p", 4, "classifier_logits", 3e-4f},      {"oscar", 6, "classifier_logits", 2e-5f},
+    {"oscar_ln", 6, "classifier_logits", 2e-5f}, {"saf", 30, "similarity", 6e-4f},
+    {"saf_temde", 30, "similarity", 6e-4f},      {"sgr", 30, "similarity", 6e-4f},
+    {"sgr_temde", 30, "similarity", 6e-4f},      {"uniter_small", 12, "rank_score", 8e-5f},
+};
+
+// X of "max_abs_error: X over N numbers".
+double ErrorIn(const std::string& output) {
+  const std::string line = LastLine(output);
+  return std::stod(line.substr(line.find(' ')));
+}
+
+TEST_CASE("scores of features that a store held as float16 keep to their family's bound") {
+  for (const StoredFolder& folder : kStoredFolders) {
+    const Outcome outcome = Check(std::string(kGoldens) + folder.name, GoldenPath::kStored);
+    INFO(folder.name << ": " << outcome.output);
+    REQUIRE(outcome.exit_code == 0);
+    REQUIRE(absl::StrContains(LastLine(outcome.output),
+                              " over " + std::to_string(folder.scores) + " numbers"));
+    REQUIRE(ErrorIn(outcome.output) > 1e-6);  // float32 would come nearer
+    Tampered changed(folder.name);
+    changed.Shift(folder.tensor, folder.change);
+    REQUIRE(Check(changed.path(), GoldenPath::kStored).exit_code == 1);
+  }
+}
+
+TEST_CASE("every family either keeps its bound with stored features or stores none") {
+  std::set<std::string> reranking;
+  for (const StoredFolder& folder : kStoredFolders) reranking.insert(folder.name);
+  for (const auto& [folder, numbers] : kFolders) {
+    if (reranking.count(folder) > 0) continue;
+    const Outcome outcome = Check(std::string(kGoldens) + folder, GoldenPath::kStored);
+    INFO(folder << ": " << outcome.output);
+    REQUIRE(outcome.exit_code == 2);
+    REQUIRE(absl::StrContains(outcome.output, "only retrieves"));
   }
 }
 

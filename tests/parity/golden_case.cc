@@ -104,14 +104,34 @@ absl::Status Comparison::Add(const GoldenCase& golden, absl::string_view name,
                                                    ShapeText(expected.shape), ", the model gives ",
                                                    ShapeText(shape)));
   }
+  return AddNumbers(name, expected.values, actual);
+}
+
+absl::Status Comparison::AddColumn(const GoldenCase& golden, absl::string_view name, int column,
+                                   int columns, absl::Span<const float> actual) {
+  ASSIGN_OR_RETURN(const FloatTensor expected, golden.Floats(name, 2));
+  const std::vector<int64_t> shape = {static_cast<int64_t>(actual.size()), columns};
+  if (expected.shape != shape) {
+    return absl::InvalidArgumentError(absl::StrCat("'", name, "' is expected in shape ",
+                                                   ShapeText(expected.shape), ", not ",
+                                                   ShapeText(shape)));
+  }
+  std::vector<float> values;
+  for (size_t i = 0; i < actual.size(); ++i)
+    values.push_back(expected.values[i * columns + column]);
+  return AddNumbers(name, values, actual);
+}
+
+absl::Status Comparison::AddNumbers(absl::string_view name, absl::Span<const float> expected,
+                                    absl::Span<const float> actual) {
   double worst = 0;
   for (size_t i = 0; i < actual.size(); ++i) {
-    if (!std::isfinite(actual[i]) || !std::isfinite(expected.values[i])) {
+    if (!std::isfinite(actual[i]) || !std::isfinite(expected[i])) {
       return absl::InvalidArgumentError(absl::StrCat("'", name, "' at ", i, ": expected ",
-                                                     expected.values[i], ", computed ", actual[i],
+                                                     expected[i], ", computed ", actual[i],
                                                      "; both must be finite"));
     }
-    worst = std::max(worst, std::abs(static_cast<double>(actual[i]) - expected.values[i]));
+    worst = std::max(worst, std::abs(static_cast<double>(actual[i]) - expected[i]));
   }
   *out_ << name << ": " << worst << " over " << actual.size() << " numbers\n";
   max_abs_error_ = std::max(max_abs_error_, worst);

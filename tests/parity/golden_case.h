@@ -73,10 +73,17 @@ class Comparison {
   absl::Status Add(const GoldenCase& golden, absl::string_view name,
                    const std::vector<int64_t>& shape, absl::Span<const float> actual);
 
+  // Compares `actual` with column `column` of the case's tensor `name`, which has `columns`.
+  absl::Status AddColumn(const GoldenCase& golden, absl::string_view name, int column, int columns,
+                         absl::Span<const float> actual);
+
   double max_abs_error() const { return max_abs_error_; }
   int64_t count() const { return count_; }
 
  private:
+  absl::Status AddNumbers(absl::string_view name, absl::Span<const float> expected,
+                          absl::Span<const float> actual);
+
   std::ostream* const out_;
   double max_abs_error_ = 0;
   int64_t count_ = 0;

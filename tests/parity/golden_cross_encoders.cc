@@ -58,42 +58,96 @@ absl::StatusOr<std::unique_ptr<GoldenCase>> TwoTowersOf(const GoldenCase& golden
   return GoldenCase::Open(directory.path());
 }
 
+// The case's captions and regions; SGRAF's regions have no boxes.
+absl::StatusOr<GoldenInputs> ReadSgrafInputs(const GoldenCase& golden) {
+  GoldenInputs inputs;
+  ASSIGN_OR_RETURN(inputs.texts, ReadGoldenTexts(golden, "captions", "caption_length"));
+  ASSIGN_OR_RETURN(const FloatTensor regions, golden.Floats("regions", 3));
+  const int64_t count = regions.shape[1], width = regions.shape[2];
+  for (int64_t i = 0; i < regions.shape[0]; ++i) {
+    ImageInput image;
+    image.regions.count = count;
+    image.regions.feature_size = width;
+    const auto begin = regions.values.begin() + i * count * width;
+    image.regions.features.assign(begin, begin + count * width);
+    inputs.images.push_back(std::move(image));
+  }
+  return inputs;
+}
+
+absl::StatusOr<std::unique_ptr<GoldenModel>> ConvertSgraf(const GoldenCase& golden,
+                                                          Dtype item_features) {
+  ASSIGN_OR_RETURN(const int size, golden.ConfigInt("vocab_size"));
+  return GoldenModel::Convert(golden, ConvertOptions(), WordList(size), item_features);
+}
+
+absl::StatusOr<std::unique_ptr<GoldenModel>> ConvertM3p(const GoldenCase& golden,
+                                                        const std::string& score_kind,
+                                                        Dtype item_features) {
+  ASSIGN_OR_RETURN(const int size, golden.ConfigInt("vocab_size"));
+  ConvertOptions options;
+  options.use = "joint";
+  options.score_kind = score_kind;
+  return GoldenModel::Convert(golden, options, SentencePieces(size), item_features);
+}
+
+// By the head that ranks, or, with a score kind of pairs that match, by the pre-trained one.
+absl::StatusOr<std::unique_ptr<GoldenModel>> ConvertUniter(const GoldenCase& golden,
+                                                           const std::string& score_kind,
+                                                           Dtype item_features) {
+  ASSIGN_OR_RETURN(const int size, golden.ConfigInt("vocab_size"));
+  ConvertOptions options;
+  options.score_kind = score_kind;
+  return GoldenModel::Convert(golden, options, GoldenVocabulary(size, /*cls_id=*/1, /*sep_id=*/2),
+                              item_features);
+}
+
 }  // namespace
 
 absl::Status CompareUniter(const GoldenCase& golden, Comparison* comparison) {
   ASSIGN_OR_RETURN(const GoldenInputs inputs, ReadGoldenInputs(golden, /*with_boxes=*/true));
   ASSIGN_OR_RETURN(const int size, golden.ConfigInt("vocab_size"));
   ASSIGN_OR_RETURN(const int hidden, golden.ConfigInt("hidden_size"));
-  const std::string vocabulary = GoldenVocabulary(size, /*cls_id=*/1, /*sep_id=*/2);
-  ConvertOptions options;
-  ASSIGN_OR_RETURN(const auto ranks, GoldenModel::Convert(golden, options, vocabulary));
-  ASSIGN_OR_RETURN(const std::vector<float> scores, ScoreGoldenPairs(ranks->model(), inputs));
+  ASSIGN_OR_RETURN(const auto ranks, ConvertUniter(golden, "", Dtype::kFloat32));
+  ASSIGN_OR_RETURN(const auto images, PreparedFeatures(ranks->model(), inputs));
+  ASSIGN_OR_RETURN(const std::vector<float> scores,
+                   ScoreGoldenPairs(ranks->model(), inputs.texts, images));
   const int64_t count = static_cast<int64_t>(scores.size());
   RETURN_IF_ERROR(comparison->Add(golden, "rank_score", {count, 1}, scores));
   ASSIGN_OR_RETURN(const JointRows rows, UniterJointRows(*ranks, inputs));
   RETURN_IF_ERROR(comparison->Add(golden, "cls_sequence", {count, hidden}, rows.first));
   RETURN_IF_ERROR(comparison->Add(golden, "pooled", {count, hidden}, rows.pooled));
 
-  options.score_kind = "softmax_match";
-  ASSIGN_OR_RETURN(const auto matches, GoldenModel::Convert(golden, options, vocabulary));
+  ASSIGN_OR_RETURN(const auto matches, ConvertUniter(golden, "softmax_match", Dtype::kFloat32));
   ASSIGN_OR_RETURN(const std::vector<float> logits, HeadOutputs(matches->model(), inputs));
   RETURN_IF_ERROR(comparison->Add(golden, "itm_logits", {count, 2}, logits));
 
   // The same trunk on each side of a LightningDOT without projection.
   const TempDir directory;
   ASSIGN_OR_RETURN(const std::unique_ptr<GoldenCase> towers, TwoTowersOf(golden, directory));
-  ASSIGN_OR_RETURN(const auto dual, GoldenModel::Convert(*towers, ConvertOptions(), vocabulary));
+  ASSIGN_OR_RETURN(const auto dual,
+                   GoldenModel::Convert(*towers, ConvertOptions(),
+                                        GoldenVocabulary(size, /*cls_id=*/1, /*sep_id=*/2)));
   return CompareEmbeddings(golden, dual->model(), inputs, "text_cls", "image_cls", "dot_scores",
                            comparison);
 }
 
+absl::Status CompareStoredUniter(const GoldenCase& golden, Comparison* comparison) {
+  ASSIGN_OR_RETURN(const GoldenInputs inputs, ReadGoldenInputs(golden, /*with_boxes=*/true));
+  ASSIGN_OR_RETURN(const auto ranks, ConvertUniter(golden, "", Dtype::kFloat16));
+  ASSIGN_OR_RETURN(const auto images, StoredFeatures(ranks->model(), inputs));
+  ASSIGN_OR_RETURN(const std::vector<float> scores,
+                   ScoreGoldenPairs(ranks->model(), inputs.texts, images));
+  const int64_t count = static_cast<int64_t>(scores.size());
+  RETURN_IF_ERROR(comparison->Add(golden, "rank_score", {count, 1}, scores));
+  ASSIGN_OR_RETURN(const auto matches, ConvertUniter(golden, "logit_match", Dtype::kFloat16));
+  return CompareStoredLogits(golden, *matches, inputs, "itm_logits", comparison);
+}
+
 absl::Status CompareM3p(const GoldenCase& golden, Comparison* comparison) {
   ASSIGN_OR_RETURN(const GoldenInputs inputs, ReadGoldenInputs(golden, /*with_boxes=*/true));
-  ASSIGN_OR_RETURN(const int size, golden.ConfigInt("vocab_size"));
   ASSIGN_OR_RETURN(const int hidden, golden.ConfigInt("hidden_size"));
-  ConvertOptions options;
-  options.use = "joint";
-  ASSIGN_OR_RETURN(const auto model, GoldenModel::Convert(golden, options, SentencePieces(size)));
+  ASSIGN_OR_RETURN(const auto model, ConvertM3p(golden, "", Dtype::kFloat32));
   RETURN_IF_ERROR(CompareEmbeddings(golden, model->model(), inputs, "cosine", comparison));
   ASSIGN_OR_RETURN(const JointRows rows, M3pJointRows(*model, inputs));
   const int64_t count = static_cast<int64_t>(rows.pooled.size()) / hidden;
@@ -102,34 +156,43 @@ absl::Status CompareM3p(const GoldenCase& golden, Comparison* comparison) {
   return comparison->Add(golden, "classifier_logits", {count, 2}, logits);
 }
 
+absl::Status CompareStoredM3p(const GoldenCase& golden, Comparison* comparison) {
+  ASSIGN_OR_RETURN(const GoldenInputs inputs, ReadGoldenInputs(golden, /*with_boxes=*/true));
+  ASSIGN_OR_RETURN(const auto model, ConvertM3p(golden, "logit_match", Dtype::kFloat16));
+  return CompareStoredLogits(golden, *model, inputs, "classifier_logits", comparison);
+}
+
 absl::Status CompareSgraf(const GoldenCase& golden, Comparison* comparison) {
-  GoldenInputs inputs;
-  ASSIGN_OR_RETURN(inputs.texts, ReadGoldenTexts(golden, "captions", "caption_length"));
-  ASSIGN_OR_RETURN(const FloatTensor regions, golden.Floats("regions", 3));
-  const int64_t images = regions.shape[0], count = regions.shape[1], width = regions.shape[2];
-  for (int64_t i = 0; i < images; ++i) {
-    ImageInput image;
-    image.regions.count = count;
-    image.regions.feature_size = width;
-    const auto begin = regions.values.begin() + i * count * width;
-    image.regions.features.assign(begin, begin + count * width);
-    inputs.images.push_back(std::move(image));
-  }
-  ASSIGN_OR_RETURN(const int size, golden.ConfigInt("vocab_size"));
+  ASSIGN_OR_RETURN(const GoldenInputs inputs, ReadSgrafInputs(golden));
+  const int64_t texts = static_cast<int64_t>(inputs.texts.size());
+  const int64_t images = static_cast<int64_t>(inputs.images.size());
   ASSIGN_OR_RETURN(const int embedding, golden.ConfigInt("embed_size"));
   ASSIGN_OR_RETURN(const IntTensor ids, golden.Ints("captions", 2));
-  ASSIGN_OR_RETURN(const auto model,
-                   GoldenModel::Convert(golden, ConvertOptions(), WordList(size)));
+  ASSIGN_OR_RETURN(const auto model, ConvertSgraf(golden, Dtype::kFloat32));
   ASSIGN_OR_RETURN(const std::vector<float> image_rows,
                    ImageFeatureRows(model->model(), inputs.images, 0));
+  const int64_t count = images == 0 ? 0 : inputs.images[0].regions.count;
   RETURN_IF_ERROR(comparison->Add(golden, "image_local", {images, count, embedding}, image_rows));
   ASSIGN_OR_RETURN(const std::vector<float> text_rows,
                    PreparedTextRows(model->model(), inputs.texts, 0, ids.shape[1]));
-  const int64_t texts = static_cast<int64_t>(inputs.texts.size());
   RETURN_IF_ERROR(
       comparison->Add(golden, "text_local", {texts, ids.shape[1], embedding}, text_rows));
-  ASSIGN_OR_RETURN(const std::vector<float> scores, ScoreAllGoldenPairs(model->model(), inputs));
+  ASSIGN_OR_RETURN(const auto features, PreparedFeatures(model->model(), inputs));
+  ASSIGN_OR_RETURN(const std::vector<float> scores,
+                   ScoreAllGoldenPairs(model->model(), inputs.texts, features));
   return comparison->Add(golden, "similarity", {images, texts}, scores);
+}
+
+absl::Status CompareStoredSgraf(const GoldenCase& golden, Comparison* comparison) {
+  ASSIGN_OR_RETURN(const GoldenInputs inputs, ReadSgrafInputs(golden));
+  ASSIGN_OR_RETURN(const auto model, ConvertSgraf(golden, Dtype::kFloat16));
+  ASSIGN_OR_RETURN(const auto features, StoredFeatures(model->model(), inputs));
+  ASSIGN_OR_RETURN(const std::vector<float> scores,
+                   ScoreAllGoldenPairs(model->model(), inputs.texts, features));
+  return comparison->Add(
+      golden, "similarity",
+      {static_cast<int64_t>(inputs.images.size()), static_cast<int64_t>(inputs.texts.size())},
+      scores);
 }
 
 }  // namespace sightline

@@ -1,5 +1,6 @@
-// Which families check_golden can compute, and how: each is one function that builds the
-// family's production model from a golden folder and compares what it computes.
+// Which families check_golden can compute, and how: each is a function that builds the
+// family's production model from a golden folder and compares what it computes, and, if the
+// family reranks, another that does so with item features as a server finds them in its store.
 #ifndef SIGHTLINE_TESTS_PARITY_GOLDEN_FAMILIES_H_
 #define SIGHTLINE_TESTS_PARITY_GOLDEN_FAMILIES_H_
 
@@ -11,7 +12,7 @@
 
 namespace sightline {
 
-// What each folder must expect is said in the goldens' own README.
+// In float32 throughout.  What each folder must expect is said in the goldens' own README.
 absl::Status CompareLightningDot(const GoldenCase& golden, Comparison* comparison);
 absl::Status CompareM3p(const GoldenCase& golden, Comparison* comparison);
 absl::Status CompareOscar(const GoldenCase& golden, Comparison* comparison);
@@ -20,11 +21,23 @@ absl::Status CompareSgraf(const GoldenCase& golden, Comparison* comparison);
 absl::Status CompareUniter(const GoldenCase& golden, Comparison* comparison);
 absl::Status CompareVlDeformer(const GoldenCase& golden, Comparison* comparison);
 
+// Scores of image features that were stored, as float16, and read again.  Logits where the
+// head has them: a probability near 0 or 1 hides what became of them.
+absl::Status CompareStoredM3p(const GoldenCase& golden, Comparison* comparison);
+absl::Status CompareStoredOscar(const GoldenCase& golden, Comparison* comparison);
+absl::Status CompareStoredSgraf(const GoldenCase& golden, Comparison* comparison);
+absl::Status CompareStoredUniter(const GoldenCase& golden, Comparison* comparison);
+
+enum class GoldenPath {
+  kExact,   // the network, in float32
+  kStored,  // scores as the reranker gives them
+};
+
 // The whole program: compares the folder's case and ends `out` with
-// `max_abs_error: X over N numbers`.  0 if N > 0 and X <= 1e-4; 1 if the model differs or
-// something expected is missing or not finite; 2 if the folder cannot be read or is of an
-// unknown family.
-int CheckGolden(absl::string_view directory, std::ostream& out);
+// `max_abs_error: X over N numbers`.  0 if N > 0 and X is within the bound of README.md; 1 if
+// the model differs or something expected is missing or not finite; 2 if the folder cannot
+// be read, is of an unknown family, or of one that stores nothing and kStored was asked for.
+int CheckGolden(absl::string_view directory, GoldenPath path, std::ostream& out);
 
 }  // namespace sightline
 

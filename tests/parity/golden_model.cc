@@ -5,8 +5,11 @@
 
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
+#include "common/bundle/feature_store.h"
+#include "common/bundle/shard_writer.h"
 
 namespace sightline {
 namespace {
@@ -99,7 +102,8 @@ std::string GoldenVocabulary(int size, int cls_id, int sep_id) {
 
 absl::StatusOr<std::unique_ptr<GoldenModel>> GoldenModel::Convert(const GoldenCase& golden,
                                                                   ConvertOptions options,
-                                                                  const std::string& vocabulary) {
+                                                                  const std::string& vocabulary,
+                                                                  Dtype item_features) {
   auto result = absl::WrapUnique(new GoldenModel());
   options.checkpoint = JoinPath(golden.directory(), "weights.safetensors");
   options.config = JoinPath(golden.directory(), "config.json");
@@ -109,8 +113,7 @@ absl::StatusOr<std::unique_ptr<GoldenModel>> GoldenModel::Convert(const GoldenCa
   ASSIGN_OR_RETURN(result->bundle_, WriteConversion(result->store_.path(), conversion, {}));
   ModelOptions model_options;
   model_options.pool = &result->pool_;
-  // Stored features are rounded to float16 by default; the tolerance is that of float32.
-  model_options.item_feature_dtype = Dtype::kFloat32;
+  model_options.item_feature_dtype = item_features;
   ASSIGN_OR_RETURN(result->model_, LoadModel(result->bundle_, model_options));
   return result;
 }
@@ -158,35 +161,71 @@ std::vector<ItemFeatures> GoldenTextFeatures(const std::vector<Tokens>& texts) {
   return features;
 }
 
+absl::StatusOr<std::vector<ItemFeatures>> PreparedFeatures(const Model& model,
+                                                           const GoldenInputs& inputs) {
+  return model.cross_encoder()->PrepareImages(inputs.images, CallContext::Unbounded());
+}
+
+absl::StatusOr<std::vector<ItemFeatures>> StoredFeatures(const Model& model,
+                                                         const GoldenInputs& inputs) {
+  ASSIGN_OR_RETURN(std::vector<ItemFeatures> prepared, PreparedFeatures(model, inputs));
+  std::vector<EncodedItem> items;
+  std::vector<int64_t> rows;
+  for (ItemFeatures& features : prepared) {
+    EncodedItem item;
+    item.record.item_id = absl::StrFormat("%06d", items.size());  // items are sorted by it
+    item.embedding = {1};
+    item.features.push_back(std::move(features));
+    rows.push_back(static_cast<int64_t>(items.size()));
+    items.push_back(std::move(item));
+  }
+  const TempDir directory;
+  ASSIGN_OR_RETURN(const bundle::v1::ShardManifest shard,
+                   WriteShard(directory.path(), /*shard=*/0, /*shard_count=*/1, /*dimension=*/1,
+                              {model.id()}, std::move(items)));
+  ASSIGN_OR_RETURN(const auto store,
+                   FeatureStore::Open(directory.File(shard.features().path()), shard));
+  return store->Get(model.id(), rows);
+}
+
 namespace {
 
 // Of image i with text j, wherever `wanted(i, j)`.
 template <typename Wanted>
-absl::StatusOr<std::vector<float>> ScoreWhere(const Model& model, const GoldenInputs& inputs,
+absl::StatusOr<std::vector<float>> ScoreWhere(const Model& model, const std::vector<Tokens>& tokens,
+                                              const std::vector<ItemFeatures>& images,
                                               const Wanted& wanted) {
-  const CallContext call = CallContext::Unbounded();
-  ASSIGN_OR_RETURN(const std::vector<ItemFeatures> images,
-                   model.cross_encoder()->PrepareImages(inputs.images, call));
-  const std::vector<ItemFeatures> texts = GoldenTextFeatures(inputs.texts);
+  const std::vector<ItemFeatures> texts = GoldenTextFeatures(tokens);
   std::vector<ScoringPair> pairs;
   for (size_t i = 0; i < images.size(); ++i) {
     for (size_t j = 0; j < texts.size(); ++j) {
       if (wanted(i, j)) pairs.push_back({&texts[j], &images[i]});
     }
   }
-  return model.cross_encoder()->Score(pairs, call);
+  return model.cross_encoder()->Score(pairs, CallContext::Unbounded());
 }
 
 }  // namespace
 
 absl::StatusOr<std::vector<float>> ScoreGoldenPairs(const Model& model,
-                                                    const GoldenInputs& inputs) {
-  return ScoreWhere(model, inputs, [](size_t i, size_t j) { return i == j; });
+                                                    const std::vector<Tokens>& texts,
+                                                    const std::vector<ItemFeatures>& images) {
+  return ScoreWhere(model, texts, images, [](size_t i, size_t j) { return i == j; });
 }
 
 absl::StatusOr<std::vector<float>> ScoreAllGoldenPairs(const Model& model,
-                                                       const GoldenInputs& inputs) {
-  return ScoreWhere(model, inputs, [](size_t, size_t) { return true; });
+                                                       const std::vector<Tokens>& texts,
+                                                       const std::vector<ItemFeatures>& images) {
+  return ScoreWhere(model, texts, images, [](size_t, size_t) { return true; });
+}
+
+absl::Status CompareStoredLogits(const GoldenCase& golden, const GoldenModel& model,
+                                 const GoldenInputs& inputs, absl::string_view tensor,
+                                 Comparison* comparison) {
+  ASSIGN_OR_RETURN(const auto images, StoredFeatures(model.model(), inputs));
+  ASSIGN_OR_RETURN(const std::vector<float> logits,
+                   ScoreGoldenPairs(model.model(), inputs.texts, images));
+  return comparison->AddColumn(golden, tensor, /*column=*/1, /*columns=*/2, logits);
 }
 
 }  // namespace sightline

@@ -46,10 +46,11 @@ std::string GoldenVocabulary(int size, int cls_id, int sep_id);
 class GoldenModel {
  public:
   // `options`: without checkpoint, config and vocabulary, which are the folder's and
-  // `vocabulary`, the content of that file.
-  static absl::StatusOr<std::unique_ptr<GoldenModel>> Convert(const GoldenCase& golden,
-                                                              ConvertOptions options,
-                                                              const std::string& vocabulary);
+  // `vocabulary`, the content of that file.  Servers have `item_features` of float16; exact
+  // comparisons want float32.
+  static absl::StatusOr<std::unique_ptr<GoldenModel>> Convert(
+      const GoldenCase& golden, ConvertOptions options, const std::string& vocabulary,
+      Dtype item_features = Dtype::kFloat32);
 
   const Model& model() const { return *model_; }
   const ModelBundle& bundle() const { return bundle_; }
@@ -77,11 +78,27 @@ absl::Status CompareEmbeddings(const GoldenCase& golden, const Model& model,
 // The case's texts as item features.
 std::vector<ItemFeatures> GoldenTextFeatures(const std::vector<Tokens>& texts);
 
+// The images' item features as the model makes them; and as they come back from a feature
+// store, which is where a reranker has them from.
+absl::StatusOr<std::vector<ItemFeatures>> PreparedFeatures(const Model& model,
+                                                           const GoldenInputs& inputs);
+absl::StatusOr<std::vector<ItemFeatures>> StoredFeatures(const Model& model,
+                                                         const GoldenInputs& inputs);
+
 // Scores of text i with image i.
-absl::StatusOr<std::vector<float>> ScoreGoldenPairs(const Model& model, const GoldenInputs& inputs);
+absl::StatusOr<std::vector<float>> ScoreGoldenPairs(const Model& model,
+                                                    const std::vector<Tokens>& texts,
+                                                    const std::vector<ItemFeatures>& images);
 // Scores of every text with the first image, then with the second, and so on.
 absl::StatusOr<std::vector<float>> ScoreAllGoldenPairs(const Model& model,
-                                                       const GoldenInputs& inputs);
+                                                       const std::vector<Tokens>& texts,
+                                                       const std::vector<ItemFeatures>& images);
+
+// Compares the scores of text i with stored image i, of a model whose score is the logit of a
+// match, with the second of the two logits of `tensor`.
+absl::Status CompareStoredLogits(const GoldenCase& golden, const GoldenModel& model,
+                                 const GoldenInputs& inputs, absl::string_view tensor,
+                                 Comparison* comparison);
 
 }  // namespace sightline
 

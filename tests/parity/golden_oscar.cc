@@ -1,5 +1,4 @@
 // OSCAR's golden folders.
-
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,23 +10,40 @@
 
 namespace sightline {
 
-absl::Status CompareOscar(const GoldenCase& golden, Comparison* comparison) {
-  ASSIGN_OR_RETURN(const GoldenInputs inputs, ReadGoldenInputs(golden, /*with_boxes=*/false));
+namespace {
+
+absl::StatusOr<std::unique_ptr<GoldenModel>> ConvertOscar(const GoldenCase& golden,
+                                                          const std::string& score_kind,
+                                                          Dtype item_features) {
   ASSIGN_OR_RETURN(const int size, golden.ConfigInt("vocab_size"));
   ASSIGN_OR_RETURN(const int cls_id, golden.ConfigInt("cls_id"));
   ConvertOptions options;
   options.family = "oscar";
   options.use = "joint";
-  options.score_kind = "softmax_match";
-  ASSIGN_OR_RETURN(
-      const auto model,
-      GoldenModel::Convert(golden, options, GoldenVocabulary(size, cls_id, cls_id + 1)));
+  options.score_kind = score_kind;
+  return GoldenModel::Convert(golden, options, GoldenVocabulary(size, cls_id, cls_id + 1),
+                              item_features);
+}
+
+}  // namespace
+
+absl::Status CompareOscar(const GoldenCase& golden, Comparison* comparison) {
+  ASSIGN_OR_RETURN(const GoldenInputs inputs, ReadGoldenInputs(golden, /*with_boxes=*/false));
+  ASSIGN_OR_RETURN(const auto model, ConvertOscar(golden, "softmax_match", Dtype::kFloat32));
   RETURN_IF_ERROR(CompareEmbeddings(golden, model->model(), inputs, "cosine", comparison));
   ASSIGN_OR_RETURN(const std::vector<float> logits, HeadOutputs(model->model(), inputs));
   const int64_t count = static_cast<int64_t>(logits.size()) / 2;
   RETURN_IF_ERROR(comparison->Add(golden, "classifier_logits", {count, 2}, logits));
-  ASSIGN_OR_RETURN(const std::vector<float> scores, ScoreGoldenPairs(model->model(), inputs));
+  ASSIGN_OR_RETURN(const auto images, PreparedFeatures(model->model(), inputs));
+  ASSIGN_OR_RETURN(const std::vector<float> scores,
+                   ScoreGoldenPairs(model->model(), inputs.texts, images));
   return comparison->Add(golden, "match_probability", {count}, scores);
+}
+
+absl::Status CompareStoredOscar(const GoldenCase& golden, Comparison* comparison) {
+  ASSIGN_OR_RETURN(const GoldenInputs inputs, ReadGoldenInputs(golden, /*with_boxes=*/false));
+  ASSIGN_OR_RETURN(const auto model, ConvertOscar(golden, "logit_match", Dtype::kFloat16));
+  return CompareStoredLogits(golden, *model, inputs, "classifier_logits", comparison);
 }
 
 }  // namespace sightline

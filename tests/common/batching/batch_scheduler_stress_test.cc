@@ -30,6 +30,7 @@ struct Fate {
 
 struct Load {
   FakeClock clock;
+  const char keys[2] = {};
   std::vector<Fate> fates = std::vector<Fate>(kSubmitters * kTasksEach);
   std::atomic<int64_t> batches{0};
   std::atomic<int64_t> oversized{0};
@@ -47,8 +48,8 @@ void SubmitAll(Load& load, BatchScheduler<Fate*>& scheduler, int submitter) {
     for (int attempt = 0; attempt < 100 && !fate.accepted; ++attempt) {
       fate.deadline = load.clock.Now() + absl::Microseconds(100 + random() % 10000);
       const CallContext call(&load.clock, fate.deadline);
-      const absl::Status status =
-          scheduler.Submit(&fate, 1 + random() % 8, call, [&fate](absl::Status reason) {
+      const absl::Status status = scheduler.Submit(
+          &fate, &load.keys[random() % 2], 1 + random() % 8, call, [&fate](absl::Status reason) {
             ++(absl::IsDeadlineExceeded(reason) ? fate.expired
                : absl::IsCancelled(reason)      ? fate.cancelled
                                                 : fate.other);

@@ -91,8 +91,9 @@ class Bench {
 
   CallContext Call(int64_t ms) { return CallContext(&clock, clock.Now() + absl::Milliseconds(ms)); }
 
-  absl::Status Submit(const std::string& task, int64_t cost, const CallContext& call) {
-    return scheduler.Submit(task, cost, call, puppet.OnDropped(task));
+  absl::Status Submit(const std::string& task, int64_t cost, const CallContext& call,
+                      BatchKey key = nullptr) {
+    return scheduler.Submit(task, key, cost, call, puppet.OnDropped(task));
   }
   absl::Status Submit(const std::string& task, int64_t cost = 1, int64_t deadline_ms = 10000) {
     return Submit(task, cost, Call(deadline_ms));
@@ -261,8 +262,8 @@ TEST_CASE("what a batch leaves over is dropped at its deadline, too") {
     const std::string left = "left";
     const CallContext sooner = bench.Call(30), later = bench.Call(31);
     const auto on_dropped = bench.puppet.OnDropped(left);
-    const absl::Status first = bench.scheduler.Submit("taken", 10, sooner, nullptr);
-    const absl::Status second = bench.scheduler.Submit(left, 10, later, on_dropped);
+    const absl::Status first = bench.scheduler.Submit("taken", nullptr, 10, sooner, nullptr);
+    const absl::Status second = bench.scheduler.Submit(left, nullptr, 10, later, on_dropped);
     REQUIRE(first.ok());
     REQUIRE(second.ok());
     REQUIRE(bench.puppet.Await(0) == Batch{"taken"});
@@ -307,7 +308,7 @@ TEST_CASE("dropped runs without a lock: it may use the scheduler") {
   const CallContext call = bench.Call(1000);
   Gate resubmitted;
   REQUIRE(bench.scheduler
-              .Submit("first", 1, call,
+              .Submit("first", nullptr, 1, call,
                       [&](absl::Status) {
                         if (bench.scheduler.stats().queued_tasks == 0 &&
                             bench.Submit("second").ok()) {
@@ -328,7 +329,7 @@ TEST_CASE("the caller may hold a lock in Cancel that dropped takes") {
   std::mutex mutex;
   Gate ran;
   REQUIRE(bench.scheduler
-              .Submit("a", 1, call,
+              .Submit("a", nullptr, 1, call,
                       [&](absl::Status) {
                         std::lock_guard<std::mutex> lock(mutex);
                         ran.Open();
@@ -344,7 +345,7 @@ TEST_CASE("the caller may hold a lock in Cancel that dropped takes") {
 TEST_CASE("a drop needs no callback") {
   Bench bench(Small());
   bench.Occupy();
-  REQUIRE(bench.scheduler.Submit("a", 1, bench.Call(10), nullptr).ok());
+  REQUIRE(bench.scheduler.Submit("a", nullptr, 1, bench.Call(10), nullptr).ok());
   bench.clock.Advance(absl::Milliseconds(10));
   bench.puppet.Release();
   bench.scheduler.Drain();
@@ -396,7 +397,7 @@ TEST_CASE("a call may be cancelled long after its scheduler is gone") {
   const CallContext call(&clock, clock.Now() + absl::Seconds(1));
   {
     BatchScheduler<std::string> scheduler({}, &clock, [](Batch) {});
-    REQUIRE(scheduler.Submit("a", 1, call, nullptr).ok());
+    REQUIRE(scheduler.Submit("a", nullptr, 1, call, nullptr).ok());
   }
   call.cancellation()->Cancel();
 }
@@ -410,28 +411,45 @@ TEST_CASE("tasks need only be movable") {
                                                    for (const auto& task : batch) sum += *task;
                                                    done.Open();
                                                  });
-  REQUIRE(
-      scheduler
-          .Submit(std::make_unique<int>(7), 1, CallContext(&clock, absl::InfiniteFuture()), nullptr)
-          .ok());
+  REQUIRE(scheduler
+              .Submit(std::make_unique<int>(7), nullptr, 1,
+                      CallContext(&clock, absl::InfiniteFuture()), nullptr)
+              .ok());
   done.Wait();
   REQUIRE(sum == 7);
 }
 
-// One worker that took `ms` for a unit of cost and is now busy again.
-void TeachPace(Bench* bench, int64_t ms) {
-  REQUIRE(bench->Submit("teacher").ok());
-  bench->puppet.Await(0);
-  bench->clock.Advance(absl::Milliseconds(ms));
-  bench->puppet.Release();
-  REQUIRE(bench->Submit("occupier").ok());
-  bench->puppet.Await(1);
-}
+// Lets batches go through the one worker, which is idle, and take the time that the test says.
+class Teacher {
+ public:
+  explicit Teacher(Bench* bench) : bench_(*bench) {}
+
+  void Batch(int64_t cost, int64_t ms, BatchKey key = nullptr) {
+    REQUIRE(bench_.Submit("teacher", cost, bench_.Call(1 << 30), key).ok());
+    bench_.puppet.Await(batches_++);
+    bench_.clock.Advance(absl::Milliseconds(ms));
+    bench_.puppet.Release();
+    // Only then has it learnt.
+    while (bench_.scheduler.stats().busy_workers > 0) std::this_thread::yield();
+  }
+
+  // From now on the worker is busy.
+  void Occupy() {
+    REQUIRE(bench_.Submit("occupier").ok());
+    bench_.puppet.Await(batches_++);
+  }
+
+ private:
+  Bench& bench_;
+  size_t batches_ = 0;
+};
 
 TEST_CASE("a task that what is waiting leaves no time for is refused at once") {
-  BatchSchedulerOptions options;
-  Bench bench(options);
-  TeachPace(&bench, 10);
+  Bench bench({});
+  Teacher teacher(&bench);
+  teacher.Batch(1, 10);
+  teacher.Batch(60, 600);
+  teacher.Occupy();
   REQUIRE(bench.Submit("first", 60).ok());  // takes 600 ms; before it, nothing waits
   const absl::Status late = bench.Submit("late", 1, 799);
   REQUIRE(absl::IsResourceExhausted(late));
@@ -441,24 +459,67 @@ TEST_CASE("a task that what is waiting leaves no time for is refused at once") {
 }
 
 TEST_CASE("a task that nothing waits before is taken, however short its time") {
-  BatchSchedulerOptions options;
-  Bench bench(options);
-  TeachPace(&bench, 1000);
+  Bench bench({});
+  Teacher teacher(&bench);
+  teacher.Batch(1, 1000);
+  teacher.Batch(100, 100'000);
+  teacher.Occupy();
   REQUIRE(bench.Submit("long", 4000, 1).ok());
 }
 
-TEST_CASE("a batch that was stopped for a while does not make the queue shy for long") {
+TEST_CASE("after lone queries a burst is let in that is one batch") {
+  Bench bench({});
+  Teacher teacher(&bench);
+  for (int i = 0; i < 20; ++i) teacher.Batch(8 + i % 5, 10);
+  teacher.Occupy();
+  // One after another they would take 300 ms.
+  for (int i = 0; i < 30; ++i) REQUIRE(bench.Submit(std::to_string(i), 10, 50).ok());
+}
+
+TEST_CASE("overhead is counted once for each batch that what is waiting fills") {
   BatchSchedulerOptions options;
+  options.max_batch_cost = 100;
+  options.max_batch_size = 50;
   Bench bench(options);
-  TeachPace(&bench, 10);
-  bench.clock.Advance(absl::Minutes(10));  // "occupier" was under way
+  Teacher teacher(&bench);
+  teacher.Batch(10, 30);  // 20 ms, and 1 ms for each unit of cost
+  teacher.Batch(100, 120);
+  teacher.Occupy();
+  // Two of cost 40 fit into a batch: 100 ms for the two, another 60 for the third.
+  for (const char* task : {"a", "b", "c"}) REQUIRE(bench.Submit(task, 40).ok());
+  REQUIRE_FALSE(bench.Submit("late", 1, 212).ok());
+  REQUIRE(bench.Submit("in time", 1, 214).ok());
+}
+
+TEST_CASE("each key has its pace: a slow model's does not become a fast one's") {
+  const char fast = 0, slow = 0;
+  Bench bench({});
+  Teacher teacher(&bench);
+  for (const int64_t cost : {1, 100}) {
+    teacher.Batch(cost, cost, &fast);
+    teacher.Batch(cost, 50 * cost, &slow);
+  }
+  teacher.Occupy();
+  REQUIRE(bench.Submit("fast", 100, bench.Call(10'000), &fast).ok());
+  // 100 ms of the fast one's are waiting.
+  REQUIRE(bench.Submit("in time", 1, bench.Call(140), &slow).ok());
+  REQUIRE(bench.Submit("slow", 99, bench.Call(10'000), &slow).ok());
+  // And 5 seconds of the slow one's.
+  REQUIRE_FALSE(bench.Submit("late", 1, bench.Call(6'700), &fast).ok());
+  REQUIRE(bench.Submit("patient", 1, bench.Call(6'900), &fast).ok());
   bench.puppet.Release();
-  REQUIRE(bench.Submit("next").ok());
-  bench.puppet.Await(2);
+  REQUIRE(bench.puppet.Await(5) == Batch{"in time", "slow"});
+}
+
+TEST_CASE("a batch that was stopped for a while does not make the queue shy") {
+  Bench bench({});
+  Teacher teacher(&bench);
+  teacher.Batch(1, 10);
+  teacher.Batch(60, 600);
+  teacher.Batch(60, 600'000);
+  teacher.Occupy();
   REQUIRE(bench.Submit("first", 60).ok());
-  // The pace is 10 + 0.2 (50 - 10) = 18 ms now, so 1080 ms lie before.
-  REQUIRE_FALSE(bench.Submit("late", 1, 1439).ok());
-  REQUIRE(bench.Submit("in time", 1, 1441).ok());
+  REQUIRE(bench.Submit("in time", 1, 801).ok());
 }
 
 }  // namespace

@@ -21,10 +21,15 @@ struct Spec {
   int64_t cost;
   int64_t submitted_ms;
   int64_t deadline_ms;
+  int key = 0;
 };
+
+// Addresses of nothing in particular.
+constexpr char kKeys[3] = {};
 
 std::unique_ptr<PendingTask> Make(const Spec& spec) {
   auto task = std::make_unique<PendingTask>();
+  task->key = &kKeys[spec.key];
   task->cost = spec.cost;
   task->sequence = spec.sequence;
   task->submitted = At(spec.submitted_ms);
@@ -79,6 +84,40 @@ TEST_CASE("an overaged task that does not fit closes the batch") {
       Filled(kLimits, {{0, 6, 0, 900}, {1, 5, 0, 900}, {2, 3, 0, 900}, {3, 1, 99, 400}});
   REQUIRE(Of(tasks.CutBatch(At(100))) == Sequences{0});
   REQUIRE(Of(tasks.CutBatch(At(100))) == Sequences{1, 2, 3});
+}
+
+TEST_CASE("a batch is of one key, that of the task that is first") {
+  const std::vector<Spec> specs = {{0, 1, 0, 900, 0},
+                                   {1, 1, 0, 300, 1},
+                                   {2, 1, 1, 800, 1},
+                                   {3, 1, 2, 400, 0},
+                                   {4, 1, 3, 999, 1}};
+  PendingTasks young = Filled(kLimits, specs);
+  REQUIRE(Of(young.CutBatch(At(3))) == Sequences{1, 2, 4});
+  REQUIRE(Of(young.CutBatch(At(3))) == Sequences{3, 0});
+  // Once overaged, the oldest is first, and a younger one of its key comes along.
+  PendingTasks old = Filled(kLimits, specs);
+  REQUIRE(Of(old.CutBatch(At(101))) == Sequences{0, 3});
+  REQUIRE(Of(old.CutBatch(At(101))) == Sequences{1, 2, 4});
+}
+
+TEST_CASE("what waits is told by key") {
+  PendingTasks tasks =
+      Filled(kLimits, {{0, 2, 0, 30, 0}, {1, 3, 0, 10, 1}, {2, 4, 0, 20, 1}, {3, 1, 0, 5, 2}});
+  const auto load_of = [&](int key) {
+    for (const PendingTasks::Load& load : tasks.loads()) {
+      if (load.key == &kKeys[key]) return std::make_pair(load.tasks, load.cost);
+    }
+    return std::make_pair(int64_t{0}, int64_t{0});
+  };
+  REQUIRE(load_of(0) == std::make_pair(int64_t{1}, int64_t{2}));
+  REQUIRE(load_of(1) == std::make_pair(int64_t{2}, int64_t{7}));
+  REQUIRE(tasks.TakeExpired(At(10)).size() == 2);
+  REQUIRE(load_of(1) == std::make_pair(int64_t{1}, int64_t{4}));
+  REQUIRE(tasks.loads().size() == 2);
+  tasks.CutBatch(At(10));
+  tasks.CutBatch(At(10));
+  REQUIRE(tasks.loads().empty());
 }
 
 TEST_CASE("a large task is not starved by an endless stream of small urgent ones") {
@@ -145,7 +184,12 @@ Sequences CutSlowly(std::vector<Spec>& waiting, const BatchLimits& limits, int64
   std::vector<Spec> rest;
   int64_t cost = 0;
   bool closed = false;
+  const int key = waiting.empty() ? 0 : waiting.front().key;
   for (const Spec& spec : waiting) {
+    if (spec.key != key) {
+      rest.push_back(spec);
+      continue;
+    }
     const bool fits =
         cost + spec.cost <= limits.max_cost && batch.size() < static_cast<size_t>(limits.max_size);
     closed = closed || (!fits && overaged(spec));
@@ -173,7 +217,8 @@ TEST_CASE("batches equal those of the rule applied naively, on random loads") {
       // At most 60 wait, so that the bound on passing over does not come into play.
       for (int n = random() % 4; n > 0 && waiting.size() < 60; --n) {
         const int64_t cost = 1 + static_cast<int64_t>(random() % limits.max_cost);
-        const Spec spec = {sequence++, cost, now, now + 1 + static_cast<int64_t>(random() % 50)};
+        const int64_t deadline = now + 1 + static_cast<int64_t>(random() % 50);
+        const Spec spec = {sequence++, cost, now, deadline, static_cast<int>(random() % 3)};
         waiting.push_back(spec);
         tasks.Add(Make(spec));
       }
@@ -193,6 +238,9 @@ TEST_CASE("batches equal those of the rule applied naively, on random loads") {
       REQUIRE(tasks.cost() == cost);
       REQUIRE(tasks.size() == static_cast<int64_t>(waiting.size()));
       REQUIRE(tasks.empty() == waiting.empty());
+      int64_t tasks_of_loads = 0;
+      for (const PendingTasks::Load& load : tasks.loads()) tasks_of_loads += load.tasks;
+      REQUIRE(tasks_of_loads == tasks.size());
     }
   }
 }

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <numeric>
 #include <thread>
 
 #include "catch2/catch.hpp"
@@ -82,8 +83,8 @@ TEST_CASE("pictures come back as DecodeImage gives them, one after another") {
     REQUIRE(picture.ok());
     REQUIRE(picture->problem.empty());
     REQUIRE(picture->pixels.size() == 1);
-    REQUIRE(picture->pixels[0].width == width);
-    REQUIRE(picture->pixels[0].rgb == expected.rgb);
+    REQUIRE(picture->pixels[0]->width == width);
+    REQUIRE(picture->pixels[0]->rgb == expected.rgb);
   }
   REQUIRE(decoders.pool()->lost_count() == 0);
 }
@@ -96,9 +97,27 @@ TEST_CASE("a picture is reduced on the far side, as ReducePicture does it here")
   const Pixels whole = *DecodeImage(png, DecodeLimits());
   const Pixels reduced = ReducePicture(whole, 10);
   REQUIRE(reduced.width < 50);
-  REQUIRE(picture->pixels[0].width == reduced.width);
-  REQUIRE(picture->pixels[0].rgb == reduced.rgb);
-  REQUIRE(picture->pixels[1].rgb == whole.rgb);
+  REQUIRE(picture->pixels[0]->width == reduced.width);
+  REQUIRE(picture->pixels[0]->rgb == reduced.rgb);
+  REQUIRE(picture->pixels[1]->rgb == whole.rgb);
+}
+
+TEST_CASE("a picture comes back for each of many sides, equal ones as one") {
+  TestDecoders decoders;
+  const std::string png = EncodePng(Gradient(300, 200));
+  const std::vector<int64_t> sides = {10, 0, 30, 10, 20, 0, 40, 50, 60, 10, 70};
+  const auto picture = decoders.pool()->Decode(png, Order(sides), CallContext::Unbounded());
+  REQUIRE(picture.ok());
+  REQUIRE(picture->problem.empty());
+  REQUIRE(picture->pixels.size() == sides.size());
+  const Pixels whole = *DecodeImage(png, DecodeLimits());
+  for (size_t i = 0; i < sides.size(); ++i) {
+    const Pixels expected = sides[i] == 0 ? whole : ReducePicture(whole, sides[i]);
+    REQUIRE(picture->pixels[i]->rgb == expected.rgb);
+  }
+  REQUIRE(picture->pixels[3] == picture->pixels[0]);
+  REQUIRE(picture->pixels[5] == picture->pixels[1]);
+  REQUIRE(decoders.pool()->lost_count() == 0);
 }
 
 TEST_CASE("what does not decode is a problem of the picture and costs no decoder") {
@@ -132,7 +151,7 @@ TEST_CASE("a decoder that sends more or less than its header said is not believe
   static_cast<void>(Decode(decoders, kLong));
   const auto next = Decode(decoders, 5);
   REQUIRE(next->problem.empty());
-  REQUIRE(next->pixels[0].rgb == Gradient(5, 3).rgb);
+  REQUIRE(next->pixels[0]->rgb == Gradient(5, 3).rgb);
 }
 
 // The address sanitizer ends a process whose `new` finds no memory; elsewhere it throws.
@@ -159,6 +178,20 @@ TEST_CASE(
   REQUIRE(picture.ok());
   REQUIRE_THAT(picture->problem, Catch::Contains("more memory"));
   REQUIRE(picture->may_pass);
+}
+
+TEST_CASE("many sides take no more memory of a decoder than one") {
+  TestDecoders decoders;
+  // Too small to be reduced for any of them: forty copies would be 145 MB, 86 are allowed.
+  std::vector<int64_t> sides(40);
+  std::iota(sides.begin(), sides.end(), int64_t{1000});
+  DecodeOrder order = Order(sides);
+  order.limits.max_pixels = 2'000'000;
+  const auto picture =
+      decoders.pool()->Decode(EncodePng(Gradient(1100, 1100)), order, CallContext::Unbounded());
+  REQUIRE(picture.ok());
+  REQUIRE(picture->problem.empty());
+  REQUIRE(picture->pixels.size() == sides.size());
 }
 
 TEST_CASE("a picture that takes all memory is told so, and its decoder lives on") {

@@ -6,6 +6,7 @@
 
 #include "catch2/catch.hpp"
 #include "common/base/checksum.h"
+#include "common/bundle/rerankers.h"
 #include "tests/services/corpus_encoder/fake_corpus.h"
 #include "tests/services/corpus_encoder/test_decoders.h"
 
@@ -43,6 +44,17 @@ class Reducer : public RegionExtractor {
   const int side_;
 };
 
+// The same, told as a number.
+class SideReducer : public Reducer {
+ public:
+  explicit SideReducer(int side) : Reducer(side), side_(side) {}
+  Pixels Reduce(Pixels) const override { throw std::logic_error("it was reduced already"); }
+  int64_t reduced_side() const override { return side_; }
+
+ private:
+  const int side_;
+};
+
 const Reducer whole(0);
 
 TEST_CASE("units come in order with their pictures in order, on any number of threads") {
@@ -62,8 +74,8 @@ TEST_CASE("units come in order with their pictures in order, on any number of th
       REQUIRE(decoded->size() == unit.pictures.size());
       for (const DecodedPicture& picture : *decoded) {
         REQUIRE(picture.problem.empty());
-        REQUIRE(picture.pixels[0].width == 4 + i % 5);
-        REQUIRE(picture.pixels[0].rgb[0] == i);
+        REQUIRE(picture.pixels[0]->width == 4 + i % 5);
+        REQUIRE(picture.pixels[0]->rgb[0] == i);
         ++i;
       }
     }
@@ -106,8 +118,32 @@ TEST_CASE("each extractor reduces pictures its own way before they wait") {
   const auto decoded = pipeline.Next();
   REQUIRE(decoded.ok());
   REQUIRE((*decoded)[0].pixels.size() == 2);
-  REQUIRE((*decoded)[0].pixels[0].width == 10);
-  REQUIRE((*decoded)[0].pixels[1].width == 20);
+  REQUIRE((*decoded)[0].pixels[0]->width == 10);
+  REQUIRE((*decoded)[0].pixels[1]->width == 20);
+}
+
+TEST_CASE("as many extractors as a generation has models get their pictures, equal ones share") {
+  TestDecoders decoders;
+  FakeCorpus corpus;
+  corpus.AddMany(35);
+  const Work work(corpus, 8);
+  const SideReducer encoder(20), other(10);
+  const Reducer own(3);
+  std::vector<const RegionExtractor*> extractors(1 + kMaxRerankers, &encoder);
+  extractors[2] = &other;
+  extractors[5] = extractors[8] = &own;
+  PicturePipeline pipeline(work.units, {}, extractors, decoders.pool(), CallContext::Unbounded());
+  for (size_t unit = 0; unit < work.units.size(); ++unit) {
+    const auto decoded = pipeline.Next();
+    REQUIRE(decoded.ok());
+    for (const DecodedPicture& picture : *decoded) {
+      REQUIRE(picture.problem.empty());
+      REQUIRE(picture.pixels.size() == extractors.size());
+      for (const size_t i : {1, 3, 4, 6, 7}) REQUIRE(picture.pixels[i] == picture.pixels[0]);
+      REQUIRE(picture.pixels[8]->rgb == picture.pixels[5]->rgb);
+      REQUIRE(picture.pixels[5]->rgb == ShrinkTowards(*picture.pixels[0], 3).rgb);
+    }
+  }
 }
 
 TEST_CASE("decoding stays within its units ahead") {

@@ -10,6 +10,10 @@
 namespace sightline {
 namespace {
 
+std::shared_ptr<const Pixels> Shared(Pixels pixels) {
+  return std::make_shared<const Pixels>(std::move(pixels));
+}
+
 struct Sample {
   Sample() {
     Add("a", {{"en", "red fish"}, {"de", "roter Fisch"}, {"en", "untokenizable"}});
@@ -25,9 +29,9 @@ struct Sample {
   }
   std::vector<DecodedPicture> Decoded() const {
     std::vector<DecodedPicture> pictures(3);
-    pictures[0].pixels = {Gradient(4, 4), Gradient(8, 8)};
+    pictures[0].pixels = {Shared(Gradient(4, 4)), Shared(Gradient(8, 8))};
     pictures[1].problem = "broken";
-    pictures[2].pixels = {Gradient(2, 9), Gradient(4, 18)};
+    pictures[2].pixels = {Shared(Gradient(2, 9)), Shared(Gradient(4, 18))};
     return pictures;
   }
   absl::StatusOr<UnitResult> Encode(const FakeModelBehavior& behavior) const {
@@ -133,7 +137,7 @@ TEST_CASE("each reranker's features are made, from pictures as decoded for it") 
   Sample sample;
   std::vector<DecodedPicture> decoded = sample.Decoded();
   for (DecodedPicture& picture : decoded) {
-    if (picture.problem.empty()) picture.pixels.push_back(Gradient(16, 16));
+    if (picture.problem.empty()) picture.pixels.push_back(Shared(Gradient(16, 16)));
   }
   const auto result =
       EncodeUnit(models, sample.unit, std::move(decoded), "en", CallContext::Unbounded());
