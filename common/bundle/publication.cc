@@ -1,25 +1,17 @@
 #include "common/bundle/publication.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <filesystem>
-#include <set>
-#include <system_error>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "common/base/descriptor.h"
 #include "common/base/error_details.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
+#include "common/bundle/store_lock.h"
 
 namespace sightline {
 namespace {
@@ -32,29 +24,6 @@ using bundle::v1::Publication;
 std::string CurrentPath(absl::string_view store, absl::string_view index) {
   return JoinPath(IndexDirectory(store, index), "CURRENT");
 }
-
-// Keeps other publishers of an index out while it lives.  The kernel lets go of the lock
-// when the process ends, however it ends.
-class PublicationLock {
- public:
-  static absl::StatusOr<PublicationLock> Take(const std::string& directory) {
-    const std::string path = JoinPath(directory, ".publishing");
-    Descriptor fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
-    if (fd.get() < 0 && errno == ENOENT) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(directory, " is not there: no generation of the index was ever made"));
-    }
-    if (fd.get() < 0) return FileError("open", path, errno);
-    if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return PublicationLock(std::move(fd));
-    if (errno != EWOULDBLOCK) return FileError("lock", path, errno);
-    return absl::AbortedError(
-        absl::StrCat(directory, ": another publication is in progress; try again"));
-  }
-
- private:
-  explicit PublicationLock(Descriptor fd) : fd_(std::move(fd)) {}
-  Descriptor fd_;
-};
 
 absl::Status CheckFileIsWhole(const std::string& directory, const BundleFile& file) {
   const std::string path = JoinPath(directory, file.path());
@@ -79,7 +48,8 @@ absl::Status CheckComplete(absl::string_view store, absl::string_view index,
 }
 
 // What CURRENT says after `generation` is published over `before`.
-CurrentGeneration After(const CurrentGeneration& before, absl::string_view generation) {
+CurrentGeneration After(const CurrentGeneration& before, absl::string_view generation,
+                        absl::Time now) {
   CurrentGeneration after;
   after.set_generation(std::string(generation));
   after.set_sequence(before.sequence() + 1);
@@ -90,6 +60,10 @@ CurrentGeneration After(const CurrentGeneration& before, absl::string_view gener
     previous.insert(previous.begin(), Publication());
     previous.front().set_generation(before.generation());
     previous.front().set_sequence(before.sequence());
+  }
+  for (Publication& publication : previous) {
+    if (!publication.leave_time().empty()) continue;  // else it is left now, or has been
+    publication.set_leave_time(absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", now, absl::UTCTimeZone()));
   }
   const auto earlier = std::find_if(previous.begin(), previous.end(), [&](const Publication& p) {
     return p.generation() == generation;
@@ -109,7 +83,7 @@ CurrentGeneration After(const CurrentGeneration& before, absl::string_view gener
 
 // With the lock held.
 absl::StatusOr<CurrentGeneration> Publish(absl::string_view store, absl::string_view index,
-                                          absl::string_view generation) {
+                                          absl::string_view generation, absl::Time now) {
   if (const absl::Status status = CheckComplete(store, index, generation); !status.ok()) {
     return absl::FailedPreconditionError(absl::StrCat("generation ", generation, " of index ",
                                                       index,
@@ -118,73 +92,9 @@ absl::StatusOr<CurrentGeneration> Publish(absl::string_view store, absl::string_
   absl::StatusOr<CurrentGeneration> before = ReadCurrent(store, index);
   if (absl::IsNotFound(before.status())) before = CurrentGeneration();
   RETURN_IF_ERROR(before.status());
-  CurrentGeneration after = After(*before, generation);
+  CurrentGeneration after = After(*before, generation, now);
   RETURN_IF_ERROR(WriteFileAtomically(CurrentPath(store, index), ManifestJson(after)));
   return after;
-}
-
-// The generations that stay because they were published: those that somebody may go back to.
-std::set<std::string> LastPublished(const CurrentGeneration& current, int keep) {
-  std::set<std::string> last = {current.generation()};
-  for (const Publication& publication : current.previous()) {
-    if (static_cast<int>(last.size()) >= keep) break;
-    if (!publication.rolled_back()) last.insert(publication.generation());
-  }
-  return last;
-}
-
-bool WasPublished(const CurrentGeneration& current, const std::string& generation) {
-  return current.generation() == generation ||
-         std::any_of(current.previous().begin(), current.previous().end(),
-                     [&](const Publication& p) { return p.generation() == generation; });
-}
-
-// Copying keeps the time of the last modification, but not that of the last change.
-absl::Time TimeOf(const struct stat& info) {
-  return std::max(absl::TimeFromTimespec(info.st_mtim), absl::TimeFromTimespec(info.st_ctim));
-}
-
-// When anything in a folder changed last.
-absl::Time LastChange(const std::string& directory) {
-  struct stat info;
-  absl::Time last = absl::InfinitePast();
-  if (::stat(directory.c_str(), &info) == 0) last = TimeOf(info);
-  const absl::StatusOr<std::vector<std::string>> files = ListFilesBelow(directory);
-  if (!files.ok()) return last;
-  for (const std::string& file : *files) {
-    if (::stat(JoinPath(directory, file).c_str(), &info) != 0) continue;
-    last = std::max(last, TimeOf(info));
-  }
-  return last;
-}
-
-// What publishers left that were killed while they wrote CURRENT.  With the lock held.
-void RemoveHalfPublications(const std::string& directory) {
-  const absl::StatusOr<std::vector<std::string>> names = ListDirectory(directory);
-  if (!names.ok()) return;
-  for (const std::string& name : *names) {
-    if (absl::StartsWith(name, "CURRENT.") && absl::EndsWith(name, ".tmp")) {
-      ::unlink(JoinPath(directory, name).c_str());
-    }
-  }
-}
-
-// The manifest goes first: without it the folder is nothing, whenever the rest goes.
-absl::StatusOr<int64_t> RemoveGeneration(const std::string& directory) {
-  const std::string manifest = JoinPath(directory, kManifestFile);
-  if (::unlink(manifest.c_str()) != 0 && errno != ENOENT) {
-    return FileError("remove", manifest, errno);
-  }
-  int64_t byte_count = 0;
-  if (const auto files = ListFilesBelow(directory); files.ok()) {
-    for (const std::string& file : *files) {
-      byte_count += FileSize(JoinPath(directory, file)).value_or(0);
-    }
-  }
-  std::error_code error;
-  std::filesystem::remove_all(directory, error);
-  if (error) return FileError("remove", directory, error.value());
-  return byte_count;
 }
 
 }  // namespace
@@ -200,55 +110,23 @@ absl::StatusOr<CurrentGeneration> ReadCurrent(absl::string_view store, absl::str
 
 absl::StatusOr<CurrentGeneration> PublishGeneration(absl::string_view store,
                                                     absl::string_view index,
-                                                    absl::string_view generation) {
+                                                    absl::string_view generation, absl::Time now) {
   RETURN_IF_ERROR(CheckNames(index, generation));
-  ASSIGN_OR_RETURN(const PublicationLock lock, PublicationLock::Take(IndexDirectory(store, index)));
-  return Publish(store, index, generation);
+  ASSIGN_OR_RETURN(const StoreLock lock, LockPublications(IndexDirectory(store, index)));
+  return Publish(store, index, generation, now);
 }
 
 absl::StatusOr<CurrentGeneration> RollBackGeneration(absl::string_view store,
-                                                     absl::string_view index) {
+                                                     absl::string_view index, absl::Time now) {
   RETURN_IF_ERROR(CheckIndexName(index));
-  ASSIGN_OR_RETURN(const PublicationLock lock, PublicationLock::Take(IndexDirectory(store, index)));
+  ASSIGN_OR_RETURN(const StoreLock lock, LockPublications(IndexDirectory(store, index)));
   ASSIGN_OR_RETURN(const CurrentGeneration current, ReadCurrent(store, index));
   for (const Publication& publication : current.previous()) {
-    if (!publication.rolled_back()) return Publish(store, index, publication.generation());
+    if (!publication.rolled_back()) return Publish(store, index, publication.generation(), now);
   }
   return absl::FailedPreconditionError(absl::StrCat("nothing was published for index '", index,
                                                     "' before ", current.generation(),
                                                     "; name the generation to publish"));
-}
-
-absl::StatusOr<PruneSummary> PruneGenerations(absl::string_view store, absl::string_view index,
-                                              const PruneOptions& options, absl::Time now) {
-  RETURN_IF_ERROR(CheckIndexName(index));
-  if (options.keep < 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("keep is ", options.keep, "; the present generation always stays"));
-  }
-  ASSIGN_OR_RETURN(const PublicationLock lock, PublicationLock::Take(IndexDirectory(store, index)));
-  ASSIGN_OR_RETURN(const CurrentGeneration current, ReadCurrent(store, index));
-  const std::set<std::string> last = LastPublished(current, options.keep);
-  if (!options.dry_run) RemoveHalfPublications(IndexDirectory(store, index));
-  const std::string generations = JoinPath(IndexDirectory(store, index), "generations");
-  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListDirectory(generations));
-  PruneSummary summary;
-  for (const std::string& name : names) {
-    if (!IsValidName(name, kMaxGenerationNameLength)) continue;  // nothing of ours
-    const std::string directory = JoinPath(generations, name);
-    const bool stays =
-        last.count(name) > 0 ||
-        (!WasPublished(current, name) && now - LastChange(directory) < options.abandoned_after);
-    (stays ? summary.kept : summary.removed).push_back(name);
-    if (stays || options.dry_run) continue;
-    const absl::StatusOr<int64_t> byte_count = RemoveGeneration(directory);
-    if (byte_count.ok()) {
-      summary.byte_count += *byte_count;
-    } else {
-      summary.problems.push_back(byte_count.status());
-    }
-  }
-  return summary;
 }
 
 }  // namespace sightline

@@ -49,6 +49,8 @@ GenerationOptions ReadGenerationOptions(ConfigReader root, const StoreConfig& st
   ConfigReader section = root.Section("generations");
   options.poll_interval = section.Duration("poll_interval", options.poll_interval,
                                            absl::Milliseconds(10), absl::Minutes(10));
+  options.restored_after = section.Duration("restored_after", options.restored_after,
+                                            absl::Milliseconds(10), absl::Hours(24));
   options.release_after = section.Duration("release_after", options.release_after,
                                            absl::Milliseconds(10), absl::Hours(24));
   options.memory_limit =

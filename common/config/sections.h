@@ -6,7 +6,7 @@
 //   state_dir: /var/cache/sightline   # remembers what was verified and what was refused;
 //                                     # "" remembers nothing
 //   verify: true                  # checksums before serving
-//   generations: {poll_interval: 1s, release_after: 10s}
+//   generations: {poll_interval: 1s, restored_after: 2m, release_after: 10s}
 //   memory_limit: 8GiB            # of all generations held; default: 80 % of what there is
 //   compute:
 //     threads: 2                  # core budget

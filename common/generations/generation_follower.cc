@@ -12,7 +12,6 @@
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
-#include "common/bundle/publication.h"
 #include "common/generations/ancestors.h"
 #include "common/generations/load_watch.h"
 #include "common/log/log.h"
@@ -67,6 +66,7 @@ GenerationFollower::GenerationFollower(const GenerationOptions& options, Generat
       clock_(clock),
       on_ready_(std::move(on_ready)),
       uses_(std::max(options.release_after, kLeastLease)),
+      view_(options.store, options.restored_after, clock),
       call_(clock, absl::InfiniteFuture()),
       refusals_(options.state_dir),
       load_seconds_(metrics->AddHistogram("generation_load_seconds",
@@ -105,10 +105,16 @@ void GenerationFollower::Run() {
 }
 
 void GenerationFollower::Pass() {
-  for (const std::string& index : options_.indexes) {
+  for (const std::string& index : options_.indexes) Look(index);
+  turn_.assign(options_.indexes.begin(), options_.indexes.end());
+  while (!turn_.empty()) {
     if (call_.cancelled()) return;
-    FollowIndex(index);
-    UpdateMetrics(index);
+    absl::optional<std::string> next = RolledBack();
+    if (!next.has_value()) {
+      next = std::move(turn_.front());
+      turn_.pop_front();
+    }
+    FollowIndex(*next);
   }
   table_->SetComplete();
   const std::vector<HeldGeneration> all = table_->All();
@@ -124,35 +130,56 @@ void GenerationFollower::NoteUses(absl::string_view router, std::vector<Generati
   if (!router.empty()) uses_.Note(router, std::move(uses), clock_->Now());
 }
 
-void GenerationFollower::FollowIndex(const std::string& index) {
-  const auto current = ReadCurrent(options_.store, index);
-  NoteCurrentError(index, current.status());
-  if (!current.ok()) return;
-  Wanted& wanted = wanted_[index];
-  if (wanted.generation != current->generation()) wanted.since = clock_->Now();
-  wanted.generation = current->generation();
-  wanted.sequence = current->sequence();
-
-  Hold(index, wanted.generation, wanted.sequence);
-  const auto entry = table_->Get(index, wanted.generation);
-  if (entry.has_value() && MayFallBack(*entry)) FallBack(index, *current);
-  ReleaseOld(index);
+// Reads CURRENT and gives what is held its place in the history that it tells, so that going
+// back to what is held is done with this.  On any thread.
+void GenerationFollower::Look(const std::string& index) {
+  view_.Look(index);
+  if (const auto wanted = view_.Get(index)) {
+    for (const HeldGeneration& entry : table_->OfIndex(index)) {
+      const int64_t sequence = SequenceIn(wanted->current, entry.generation, entry.sequence);
+      if (sequence != entry.sequence) table_->SetSequence(index, entry.generation, sequence);
+    }
+  }
+  UpdateMetrics(index);
 }
 
-// Says once what is the matter with CURRENT, and once when that is over.
-void GenerationFollower::NoteCurrentError(const std::string& index, const absl::Status& status) {
-  const bool broken = !status.ok() && !absl::IsNotFound(status);
-  broken ? (void)current_broken_.insert(index) : (void)current_broken_.erase(index);
-  std::string& last = current_errors_[index];
-  const std::string now(status.message());
-  if (now == last) return;
-  last = now;
-  if (absl::IsNotFound(status)) {
-    Log(Severity::kWarning, "nothing is published yet",
-        {{"index", index}, {"store", options_.store}});
-  } else if (!status.ok()) {
-    Log(Severity::kError, "CURRENT cannot be read", {{"index", index}, {"error", status}});
+// An index that went back to what is not held, and has not been followed since: it serves
+// something bad, so it goes before all others.  On any thread.
+absl::optional<std::string> GenerationFollower::RolledBack() const {
+  for (const std::string& index : options_.indexes) {
+    if (!view_.IsRolledBack(index)) continue;
+    const auto wanted = view_.Get(index);
+    if (!wanted.has_value()) continue;
+    const auto entry = table_->Get(index, wanted->current.generation());
+    if (!entry.has_value() || entry->state != HoldState::kReady) return index;
   }
+  return absl::nullopt;
+}
+
+// Looks at every index while something is loaded of `index`, whose CURRENT asked for `wanted`
+// then.  On the watch's thread.
+bool GenerationFollower::IsOvertaken(const std::string& index, const std::string& wanted) {
+  for (const std::string& each : options_.indexes) Look(each);
+  const auto now = view_.Get(index);
+  return (now.has_value() && now->current.generation() != wanted) || RolledBack().has_value();
+}
+
+void GenerationFollower::FollowIndex(const std::string& index) {
+  Look(index);
+  const auto wanted = view_.Take(index);
+  if (!wanted.has_value()) return;
+  const std::string& generation = wanted->current.generation();
+  given_up_ = false;
+  Hold(index, generation, wanted->current.sequence());
+  const auto entry = table_->Get(index, generation);
+  if (entry.has_value() && MayFallBack(*entry)) FallBack(index, wanted->current);
+  ReleaseOld(index, *wanted);
+  UpdateMetrics(index);
+  if (!given_up_) return;
+  // Who had to step back goes on as soon as it may; who wants something else queues anew.
+  const auto now = view_.Get(index);
+  const bool same = now.has_value() && now->current.generation() == generation;
+  same ? turn_.push_front(index) : turn_.push_back(index);
 }
 
 bool GenerationFollower::HoldsAny(const std::string& index) const {
@@ -174,7 +201,7 @@ bool GenerationFollower::MayFallBack(const HeldGeneration& wanted) const {
 void GenerationFollower::FallBack(const std::string& index,
                                   const bundle::v1::CurrentGeneration& current) {
   for (const auto& [generation, sequence] : Ancestors(options_.store, index, current)) {
-    if (call_.cancelled()) return;
+    if (call_.cancelled() || given_up_) return;
     Hold(index, generation, sequence);
     if (!HoldsAny(index)) continue;
     Log(Severity::kWarning, "serving an older generation, since the published one is refused",
@@ -187,9 +214,6 @@ void GenerationFollower::FallBack(const std::string& index,
 void GenerationFollower::Hold(const std::string& index, const std::string& generation,
                               int64_t sequence) {
   const auto known = table_->Get(index, generation);
-  if (known.has_value() && known->sequence != sequence) {
-    table_->SetSequence(index, generation, sequence);
-  }
   if (known.has_value() && known->state == HoldState::kReady) return;
 
   HeldGeneration entry;
@@ -219,13 +243,18 @@ void GenerationFollower::Hold(const std::string& index, const std::string& gener
     call_.cancellation()->OnCancel([weak = std::weak_ptr<Cancellation>(load.cancellation())] {
       if (auto alive = weak.lock()) alive->Cancel();
     });
-    const LoadWatch watch(options_.store, index, options_.poll_interval, clock_,
-                          load.cancellation());
+    const auto wanted = view_.Get(index);
+    const LoadWatch watch(
+        options_.poll_interval, clock_, load.cancellation(),
+        [this, index, name = wanted.has_value() ? wanted->current.generation() : generation] {
+          return IsOvertaken(index, name);
+        });
     held = TryToHold(&entry, &attempt, load);
   }
   if (load.cancelled() && !held.ok()) {  // CURRENT has moved on, or all of this ends
     attempts_.erase({index, generation});
     table_->Remove(index, generation);
+    given_up_ = true;
     return;
   }
   if (!held.ok()) return Refuse(std::move(entry), held, &attempt);
@@ -388,14 +417,14 @@ void GenerationFollower::Refuse(HeldGeneration entry, const absl::Status& refusa
   table_->Put(std::move(entry));
 }
 
-void GenerationFollower::ReleaseOld(const std::string& index) {
-  const Wanted& wanted = wanted_[index];
+void GenerationFollower::ReleaseOld(const std::string& index, const WantedGeneration& wanted) {
+  const std::string& asked = wanted.current.generation();
   const std::vector<HeldGeneration> own = table_->OfIndex(index);
   const HeldGeneration* serving = nullptr;
   for (const HeldGeneration& entry : own) {
     if (entry.state != HoldState::kReady) continue;
-    if (serving == nullptr || entry.generation == wanted.generation ||
-        (serving->generation != wanted.generation && entry.sequence > serving->sequence)) {
+    if (serving == nullptr || entry.generation == asked ||
+        (serving->generation != asked && entry.sequence > serving->sequence)) {
       serving = &entry;
     }
   }
@@ -406,7 +435,7 @@ void GenerationFollower::ReleaseOld(const std::string& index) {
     if (entry.generation == serving->generation) continue;
     if (entry.state == HoldState::kReady) {
       if (settled && IsIdle(entry)) Release(entry, "a newer one is in use");
-    } else if (entry.generation != wanted.generation) {
+    } else if (entry.generation != asked) {
       table_->Remove(index, entry.generation);  // nobody asks for it any more
       attempts_.erase({index, entry.generation});
     }
@@ -434,8 +463,7 @@ void GenerationFollower::UpdateMetrics(const std::string& index) {
                    {{"index", index}, {"which", which}})
         .Set(static_cast<double>(sequence));
   };
-  // -1: CURRENT is there, but cannot be read.
-  set("desired", current_broken_.count(index) > 0 ? -1 : wanted_[index].sequence);
+  set("desired", view_.Sequence(index));
   set("ready", served);
 }
 

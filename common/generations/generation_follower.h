@@ -9,8 +9,12 @@
 // Refusals that another try cannot mend are remembered (refusals.h).  Trouble of the
 // machine is tried again, after a second, two, and so on up to a minute.  When CURRENT is
 // refused and nothing of the index is held, as after a restart, the newest generation
-// published before it that is good is served.  A load that CURRENT no longer asks for is
-// given up.
+// published before it that is good is served.
+//
+// While something is loaded, the CURRENT of every index is looked at all the same: what is
+// held already is served again at once when an index goes back to it, whatever else is being
+// loaded.  A load is given up when the CURRENT of its index asks for something else, and put
+// off when another index goes back to what has to be loaded, which then goes first.
 //
 // Memory is planned, not probed: the host says what a set of generations takes, and no
 // generation is loaded that would take it beyond the limit.  When only the one in use is
@@ -21,11 +25,11 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -34,9 +38,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "absl/types/span.h"
 #include "common/base/call_context.h"
 #include "common/base/clock.h"
+#include "common/generations/current_view.h"
 #include "common/generations/generation_options.h"
 #include "common/generations/generation_table.h"
 #include "common/generations/janitor.h"
@@ -111,17 +117,15 @@ class GenerationFollower {
     int failures = 0;  // in a row, of the kind that another try may mend
     std::string told;  // the reason that was logged last
   };
-  struct Wanted {
-    std::string generation;
-    int64_t sequence = 0;
-    absl::Time since;
-  };
   struct Leaving {
     std::shared_ptr<const Manifest> manifest;
     std::weak_ptr<const void> memory;
   };
 
   void Run();
+  void Look(const std::string& index);
+  absl::optional<std::string> RolledBack() const;
+  bool IsOvertaken(const std::string& index, const std::string& wanted);
   void FollowIndex(const std::string& index);
   void Hold(const std::string& index, const std::string& generation, int64_t sequence);
   absl::Status TryToHold(HeldGeneration* entry, Attempt* attempt, const CallContext& call);
@@ -131,11 +135,10 @@ class GenerationFollower {
   bool MayFallBack(const HeldGeneration& wanted) const;
   void Refuse(HeldGeneration entry, const absl::Status& refusal, Attempt* attempt);
   void FallBack(const std::string& index, const bundle::v1::CurrentGeneration& current);
-  void ReleaseOld(const std::string& index);
+  void ReleaseOld(const std::string& index, const WantedGeneration& wanted);
   void Release(const HeldGeneration& entry, absl::string_view why);
   absl::StatusOr<int64_t> FootprintWith(const Manifest& manifest, absl::string_view without_index);
   bool HoldsAny(const std::string& index) const;
-  void NoteCurrentError(const std::string& index, const absl::Status& status);
   void UpdateMetrics(const std::string& index);
 
   const GenerationOptions options_;
@@ -146,15 +149,15 @@ class GenerationFollower {
   Clock* const clock_;
   const std::function<void()> on_ready_;
   RouterUses uses_;
+  CurrentView view_;
   const CallContext call_;  // of all that is loaded; cancelled when the follower goes
 
   // Of the thread that passes.
   Refusals refusals_;
   std::map<Name, Attempt> attempts_;
-  std::map<std::string, Wanted> wanted_;               // index -> what CURRENT names
-  std::map<std::string, std::string> current_errors_;  // what was logged last, by index
-  std::set<std::string> current_broken_;               // indexes
   std::vector<Leaving> leaving_;
+  std::deque<std::string> turn_;  // indexes that this pass has yet to follow
+  bool given_up_ = false;         // a load was, since FollowIndex began
   bool ready_ = false;
   const Histogram load_seconds_;
 

@@ -15,6 +15,9 @@ struct GenerationOptions {
   std::vector<std::string> indexes;
   std::string state_dir;  // of the refusals; empty: none are remembered
   absl::Duration poll_interval = absl::Seconds(1);
+  // How long a CURRENT that is behind what was seen must stand unchanged before it is followed:
+  // longer than any network file system shows an old file.
+  absl::Duration restored_after = absl::Minutes(2);
   // How long after its last use, and after a newer one is ready, a generation is kept.
   absl::Duration release_after = absl::Seconds(10);
   // Bytes that the generations held may take together.

@@ -2,15 +2,14 @@
 
 #include <utility>
 
-#include "common/bundle/publication.h"
-
 namespace sightline {
 
-LoadWatch::LoadWatch(const std::string& store, const std::string& index, absl::Duration interval,
-                     Clock* clock, std::shared_ptr<Cancellation> load)
-    : store_(store), index_(index), interval_(interval), clock_(clock), load_(std::move(load)) {
-  const auto current = ReadCurrent(store_, index_);
-  if (current.ok()) wanted_ = current->generation();
+LoadWatch::LoadWatch(absl::Duration interval, Clock* clock, std::shared_ptr<Cancellation> load,
+                     std::function<bool()> is_overtaken)
+    : interval_(interval),
+      clock_(clock),
+      load_(std::move(load)),
+      is_overtaken_(std::move(is_overtaken)) {
   thread_ = std::thread([this] { Run(); });
 }
 
@@ -26,11 +25,12 @@ LoadWatch::~LoadWatch() {
 void LoadWatch::Run() {
   std::unique_lock<std::mutex> lock(mutex_);
   while (!done_) {
-    clock_->WaitUntil(changed_, lock, clock_->Now() + interval_);
-    const auto current = ReadCurrent(store_, index_);
-    if (!current.ok() || current->generation() == wanted_) continue;
-    load_->Cancel();
-    return;
+    const absl::Time next = clock_->Now() + interval_;
+    while (!done_ && clock_->Now() < next) clock_->WaitUntil(changed_, lock, next);
+    if (done_) return;
+    lock.unlock();
+    if (is_overtaken_()) load_->Cancel();
+    lock.lock();
   }
 }
 

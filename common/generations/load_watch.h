@@ -3,9 +3,9 @@
 #define SIGHTLINE_COMMON_GENERATIONS_LOAD_WATCH_H_
 
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <thread>
 
 #include "absl/time/time.h"
@@ -14,13 +14,13 @@
 
 namespace sightline {
 
-// While it lives, looks at CURRENT of an index every `interval`, on a thread of its own, and
-// cancels `load` when it names another generation than it did at first.
+// While it lives, asks `is_overtaken` every `interval`, on a thread of its own, and cancels
+// `load` when that says so.  It goes on asking, for a load may take its time to end.
 class LoadWatch {
  public:
   // `clock` outlives the watch.
-  LoadWatch(const std::string& store, const std::string& index, absl::Duration interval,
-            Clock* clock, std::shared_ptr<Cancellation> load);
+  LoadWatch(absl::Duration interval, Clock* clock, std::shared_ptr<Cancellation> load,
+            std::function<bool()> is_overtaken);
   ~LoadWatch();
   LoadWatch(const LoadWatch&) = delete;
   LoadWatch& operator=(const LoadWatch&) = delete;
@@ -28,11 +28,10 @@ class LoadWatch {
  private:
   void Run();
 
-  const std::string store_, index_;
   const absl::Duration interval_;
   Clock* const clock_;
   const std::shared_ptr<Cancellation> load_;
-  std::string wanted_;  // set before thread_ starts
+  const std::function<bool()> is_overtaken_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool done_ = false;  // guarded by mutex_

@@ -28,7 +28,7 @@ struct SetView {
 };
 
 struct GenerationView {
-  int64_t sequence = 0;  // the highest that anybody has reported
+  int64_t sequence = 0;  // reported_sequences.h
   bool reranked = false;
 };
 

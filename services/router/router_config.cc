@@ -154,6 +154,8 @@ absl::StatusOr<RouterConfig> ReadRouterConfig(ConfigFile* file) {
   config.ready_share = generations.Double("ready_share", config.ready_share, 0, 1);
   config.page_token_lifetime =
       generations.Duration("page_token_lifetime", config.page_token_lifetime);
+  config.restored_after = generations.Duration("restored_after", config.restored_after,
+                                               absl::Milliseconds(10), absl::Hours(24));
   config.replicas = ReadReplicas(root, config.server.max_concurrent_calls);
   RETURN_IF_ERROR(file->Finish());
   RETURN_IF_ERROR(Validate(config.retriever));

@@ -33,6 +33,9 @@ struct RouterConfig {
   double ready_share = 0.5;
   // How long later pages can be had of a generation that requests do not go to any more.
   absl::Duration page_token_lifetime = absl::Minutes(10);
+  // How long all servers must have reported a lower sequence of a generation before that
+  // counts: the store was restored.
+  absl::Duration restored_after = absl::Minutes(2);
 };
 
 // Reads and finishes `file`: InvalidArgument with every problem.

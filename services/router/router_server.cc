@@ -18,8 +18,8 @@ std::string RandomName() {
 }
 
 StatusBoardOptions BoardOptions(const RouterConfig& config) {
-  return {RandomName(),        config.ready_share, config.dead_after,
-          config.poll_timeout, config.start_grace, config.page_token_lifetime};
+  return {RandomName(),       config.ready_share,         config.dead_after,    config.poll_timeout,
+          config.start_grace, config.page_token_lifetime, config.restored_after};
 }
 
 ClientFactories GrpcClients(ChannelPool* channels) {

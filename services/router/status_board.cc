@@ -40,6 +40,7 @@ StatusBoard::StatusBoard(const Membership& members, StatusBoardOptions options, 
         "Sequence of the generation that new requests go to; 0 while there is none.",
         {{"index", name}});
     indexes_[name].grants = ReleaseGrants(options_.poll_timeout);
+    indexes_[name].sequences = ReportedSequences(options_.restored_after);
   }
   SetMembers(members);
 }
@@ -101,31 +102,40 @@ void StatusBoard::Refresh(const std::string& name, Index* index) {
   index->others.erase(std::remove_if(index->others.begin(), index->others.end(),
                                      [](const auto& other) { return other.expired(); }),
                       index->others.end());
-  for (const auto& [address, backend] : backends_) {
-    for (const GenerationStatus& generation : backend.last.generations) {
-      if (generation.info.ref.index != name) continue;
-      int64_t& highest = index->sequences[generation.info.ref.generation];
-      highest = std::max(highest, generation.sequence);
-    }
-  }
+  NoteSequences(name, index);
   const std::string before = GenerationOf(index->pinned);
   const std::string chosen =
       index->chooser.Choose(View(name, *index), before, options_.ready_share, HeardEnough(name),
                             clock_->Now(), options_.dead_after);
   std::shared_ptr<const GenerationInfo> info = MakeInfo(name, chosen);
   if (info == nullptr) return;  // nobody holds it any more, or there is none
-  index->sequence.Set(static_cast<double>(index->sequences[chosen]));
+  index->sequence.Set(static_cast<double>(index->sequences.Of(chosen)));
   if (chosen == before && Same(info->rerankers, index->pinned->rerankers)) return;
   if (chosen != before) {
     Log(Severity::kInfo, "generation pinned",
         {{"index", name},
          {"generation", chosen},
-         {"sequence", index->sequences[chosen]},
+         {"sequence", index->sequences.Of(chosen)},
          {"before", before}});
     NotePages(index, before, chosen);
   }
   if (index->pinned != nullptr) index->others.push_back(index->pinned);
   index->pinned = std::move(info);
+}
+
+// What was said by servers that are dead since says nothing of the store as it is.
+void StatusBoard::NoteSequences(const std::string& name, Index* index) const {
+  const absl::Time now = clock_->Now();
+  std::map<std::string, int64_t> reported;
+  for (const auto& [address, backend] : backends_) {
+    if (now - backend.heard >= options_.dead_after) continue;
+    for (const GenerationStatus& generation : backend.last.generations) {
+      if (generation.info.ref.index != name) continue;
+      int64_t& highest = reported[generation.info.ref.generation];
+      highest = std::max(highest, generation.sequence);
+    }
+  }
+  index->sequences.Note(reported, now);
 }
 
 void StatusBoard::NotePages(Index* index, const std::string& before, const std::string& pinned) {
@@ -163,7 +173,7 @@ IndexView StatusBoard::View(const std::string& name, const Index& index) const {
   view.rerankers = ViewSet(name, members_.rerankers, -1, shard_count);
   const auto add = [&](const GenerationInfo& info) {
     const std::string& generation = info.ref.generation;
-    view.generations[generation] = {index.sequences.at(generation), !info.rerankers.empty()};
+    view.generations[generation] = {index.sequences.Of(generation), !info.rerankers.empty()};
   };
   for (const auto& [address, backend] : backends_) {
     if (backend.service != "index_search") continue;
@@ -174,7 +184,7 @@ IndexView StatusBoard::View(const std::string& name, const Index& index) const {
     }
   }
   // One that nobody could load yet is known by name alone.
-  for (const auto& [generation, sequence] : index.sequences) {
+  for (const auto& [generation, sequence] : index.sequences.all()) {
     view.generations.emplace(generation, GenerationView{sequence, false});
   }
   if (index.pinned != nullptr) add(*index.pinned);
@@ -351,7 +361,7 @@ ServerStatus StatusBoard::Describe() const {
     GenerationStatus generation;
     generation.state = GenerationState::kReady;
     generation.info = *index.pinned;
-    generation.sequence = index.sequences.at(index.pinned->ref.generation);
+    generation.sequence = index.sequences.Of(index.pinned->ref.generation);
     status.generations.push_back(std::move(generation));
   }
   for (const auto& [address, backend] : backends_) {

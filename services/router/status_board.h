@@ -25,6 +25,7 @@
 #include "services/router/pin_chooser.h"
 #include "services/router/pinning.h"
 #include "services/router/release_grants.h"
+#include "services/router/reported_sequences.h"
 
 namespace sightline {
 
@@ -35,6 +36,7 @@ struct StatusBoardOptions {
   absl::Duration poll_timeout = absl::Milliseconds(500);
   absl::Duration start_grace = absl::Seconds(10);
   absl::Duration page_token_lifetime = absl::Minutes(10);
+  absl::Duration restored_after = absl::Minutes(2);
 };
 
 // Thread-safe.
@@ -90,7 +92,7 @@ class StatusBoard : public GenerationCatalog {
     std::shared_ptr<const GenerationInfo> pinned;  // null at first
     // What requests may still work on.
     std::vector<std::weak_ptr<const GenerationInfo>> others;
-    std::map<std::string, int64_t> sequences;  // the highest ever reported, by generation
+    ReportedSequences sequences;
     // Until when pages of a generation can be had; forever of what is pinned.  Only of those
     // that were pinned here, so no token can make servers keep one that never was.
     std::map<std::string, absl::Time> pages_until;
@@ -103,6 +105,7 @@ class StatusBoard : public GenerationCatalog {
 
   // mutex_ is held in all of these.
   void Refresh(const std::string& name, Index* index);
+  void NoteSequences(const std::string& name, Index* index) const;
   void NotePages(Index* index, const std::string& before, const std::string& pinned);
   bool HeardEnough(const std::string& name) const;
   IndexView View(const std::string& name, const Index& index) const;

@@ -9,6 +9,7 @@
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/model_bundle.h"
+#include "common/bundle/prune.h"
 #include "common/bundle/publication.h"
 #include "common/bundle/rerankers.h"
 #include "common/bundle/verify.h"
@@ -45,6 +46,26 @@ int TellCurrent(const std::string& index,
   console.out << index << " is now " << current->generation() << " (sequence "
               << current->sequence() << ")\n";
   return kSuccess;
+}
+
+void TellPruned(const PruneSummary& summary, bool dry_run, const Console& console) {
+  const char* const would = dry_run ? "would have " : "";
+  std::vector<std::string> parts;
+  if (!summary.set_aside.empty()) {
+    parts.push_back(absl::StrCat(would, "set aside ", absl::StrJoin(summary.set_aside, ", ")));
+  }
+  if (!summary.deleted.empty()) {
+    parts.push_back(absl::StrCat(would, "deleted ", absl::StrJoin(summary.deleted, ", "), " (",
+                                 WithThousands(summary.byte_count), " bytes)"));
+  }
+  if (parts.empty()) parts.emplace_back("nothing to remove");
+  parts.push_back(absl::StrCat("kept ", absl::StrJoin(summary.kept, ", ")));
+  console.out << absl::StrJoin(parts, "; ") << "\n";
+  for (const SetAside& waiting : summary.waiting) {
+    console.out << waiting.generation << " lies aside; a prune after "
+                << absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", waiting.delete_time, absl::UTCTimeZone())
+                << " deletes it\n";
+  }
 }
 
 absl::StatusOr<std::string> Verify(const Arguments& arguments) {
@@ -101,6 +122,9 @@ int RunPrune(const std::vector<std::string>& args, const Console& console) {
   Flags flags;
   flags.Int("keep", "published generations that stay, the present one among them; default 3", 1,
             1000, &keep);
+  flags.Duration("grace",
+                 "how long others stay after they were left, and then lie set aside; default 24h",
+                 &options.grace);
   flags.Switch("dry-run", "tell what would be removed, and leave it", &options.dry_run);
   Arguments arguments;
   int status = kSuccess;
@@ -108,14 +132,7 @@ int RunPrune(const std::vector<std::string>& args, const Console& console) {
   if (keep.has_value()) options.keep = static_cast<int>(*keep);
   const auto summary = PruneGenerations(arguments.store, arguments.words[0], options, absl::Now());
   if (!summary.ok()) return Fail(summary.status(), console);
-  if (summary->removed.empty()) {
-    console.out << "nothing to remove";
-  } else {
-    console.out << (options.dry_run ? "would remove " : "removed ")
-                << absl::StrJoin(summary->removed, ", ");
-    if (!options.dry_run) console.out << " (" << WithThousands(summary->byte_count) << " bytes)";
-  }
-  console.out << "; kept " << absl::StrJoin(summary->kept, ", ") << "\n";
+  TellPruned(*summary, options.dry_run, console);
   for (const absl::Status& problem : summary->problems) status = Fail(problem, console);
   return status;
 }

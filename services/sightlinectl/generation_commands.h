@@ -24,7 +24,7 @@ inline constexpr Command kRollbackCommand = {
     "publishes again what was published before; twice goes back twice", RunRollback};
 
 inline constexpr Command kPruneCommand = {
-    "prune", "sightlinectl prune INDEX --store DIR [--keep N] [--dry-run]",
+    "prune", "sightlinectl prune INDEX --store DIR [--keep N] [--grace TIME] [--dry-run]",
     "removes all but the last published generations", RunPrune};
 
 inline constexpr Command kVerifyCommand = {

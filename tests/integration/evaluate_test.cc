@@ -2,6 +2,7 @@
 // scores, same numbers in the end.
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "absl/strings/match.h"
@@ -23,6 +24,7 @@ namespace sightline {
 namespace {
 
 constexpr int kItems = 80;
+constexpr int kMeasured = 40;  // queries
 
 const TempDir& Dir() {
   static const auto* dir = new TempDir;
@@ -55,8 +57,9 @@ Ran Run(std::vector<std::string> args) {
 nlohmann::json Measure(std::vector<std::string> args, bool live) {
   const std::string path = Dir().File(live ? "live.json" : "in_process.json");
   args.insert(args.begin(), "measure");
-  args.insert(args.end(), {"--store", Store().path, "--all", "--depths", "10,20", "--lambdas",
-                           "0.5", "--limit", "12", "--resamples", "200", "--json", path});
+  args.insert(args.end(),
+              {"--store", Store().path, "--all", "--depths", "10,20", "--lambdas", "0.5", "--limit",
+               absl::StrCat(kMeasured), "--resamples", "200", "--json", path});
   if (live) args.insert(args.end(), {"--router", TheFleet().router().address()});
   std::ostringstream out, err;
   const int status = RunEvaluator(args, {out, err});
@@ -134,13 +137,21 @@ TEST_CASE("measured live and in process, the numbers are the same") {
     const auto& theirs = live["results"][block]["methods"];
     REQUIRE(ours.size() == 7);
     REQUIRE(theirs.size() == 7);
+    REQUIRE(ours[0] == theirs[0]);  // retrieval alone
+    std::set<double> seen;
+    int equal = 0;
     for (size_t m = 0; m < ours.size(); ++m) {
       INFO(ours[m].dump() << theirs[m].dump());
       REQUIRE(ours[m]["name"] == theirs[m]["name"]);
-      // Of 12 queries; a tie that changes places can move one rank by one.
-      REQUIRE(ours[m]["mrr"].get<double>() == Approx(theirs[m]["mrr"].get<double>()).margin(0.05));
+      const double mrr = ours[m]["mrr"].get<double>();
+      // A tie that changes places moves one rank by one, at the most from 1 to 2.
+      REQUIRE(theirs[m]["mrr"].get<double>() == Approx(mrr).margin(0.51 / kMeasured));
+      seen.insert(mrr);
+      equal += ours[m] == theirs[m] ? 1 : 0;
     }
-    REQUIRE(ours[0] == theirs[0]);  // retrieval alone
+    // Such ties are few; and the methods differ, or each could pass for another.
+    REQUIRE(equal >= 5);
+    REQUIRE(seen.size() >= 4);
   }
 }
 

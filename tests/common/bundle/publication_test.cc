@@ -1,8 +1,6 @@
 #include "common/bundle/publication.h"
 
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "catch2/catch.hpp"
@@ -87,114 +85,36 @@ TEST_CASE("the oldest publications are forgotten") {
   CHECK(current->previous(kMaxPublications - 1).generation() == "g2");
 }
 
-TEST_CASE("an index that nobody has made cannot be published, rolled back or pruned") {
+TEST_CASE("an index that nobody has made cannot be published or rolled back") {
   TempDir store;
   CHECK(absl::IsFailedPrecondition(PublishGeneration(store.path(), "images", "g1").status()));
   CHECK(absl::IsFailedPrecondition(RollBackGeneration(store.path(), "images").status()));
-  CHECK(absl::IsFailedPrecondition(
-      PruneGenerations(store.path(), "images", {}, absl::Now()).status()));
   CHECK(absl::IsInvalidArgument(RollBackGeneration(store.path(), "../images").status()));
 }
 
-using Names = std::vector<std::string>;
-
-TEST_CASE("pruning keeps the last published, and removes all of the others") {
+TEST_CASE("CURRENT says when each was left") {
   TempDir store;
-  for (const char* generation : {"g1", "g2", "g3", "g4"}) {
-    Make(store, generation);
-    Publish(store, generation);
+  for (const char* generation : {"g1", "g2"}) Make(store, generation);
+  const absl::Time noon = absl::FromUnixSeconds(1'700'000'000);
+  const auto publish = [&](const std::string& generation, absl::Time now) {
+    return *PublishGeneration(store.path(), "images", generation, now);
+  };
+  publish("g1", noon);
+  CHECK(publish("g2", noon + absl::Hours(1)).previous(0).leave_time() == "2023-11-14T23:13:20Z");
+  CHECK(publish("g2", noon + absl::Hours(2)).previous(0).leave_time() == "2023-11-14T23:13:20Z");
+  const auto back = RollBackGeneration(store.path(), "images", noon + absl::Hours(3));
+  REQUIRE(back->previous_size() == 1);
+  CHECK(back->previous(0).generation() == "g2");
+  CHECK(back->previous(0).leave_time() == "2023-11-15T01:13:20Z");
+
+  SECTION("of those that nobody noted, the next publication is as much as is known") {
+    auto old = *back;
+    old.mutable_previous(0)->clear_leave_time();
+    REQUIRE(WriteFileAtomically(JoinPath(IndexDirectory(store.path(), "images"), "CURRENT"),
+                                ManifestJson(old))
+                .ok());
+    CHECK(publish("g1", noon + absl::Hours(4)).previous(0).leave_time() == "2023-11-15T02:13:20Z");
   }
-  PruneOptions options;
-  options.keep = 2;
-  options.dry_run = true;
-  const std::string generations = JoinPath(IndexDirectory(store.path(), "images"), "generations");
-  auto pruned = PruneGenerations(store.path(), "images", options, absl::Now());
-  REQUIRE(pruned.ok());
-  CHECK(pruned->removed == Names{"g1", "g2"});
-  CHECK(ListDirectory(generations)->size() == 4);
-
-  options.dry_run = false;
-  pruned = PruneGenerations(store.path(), "images", options, absl::Now());
-  REQUIRE(pruned.ok());
-  CHECK(pruned->removed == Names{"g1", "g2"});
-  CHECK(pruned->kept == Names{"g3", "g4"});
-  CHECK(pruned->byte_count > 0);
-  CHECK(*ListDirectory(generations) == Names{"g3", "g4"});
-  CHECK(RollBackGeneration(store.path(), "images")->generation() == "g3");
-}
-
-TEST_CASE("what was rolled back goes before what somebody may go back to") {
-  TempDir store;
-  for (const char* generation : {"g1", "g2", "g3", "g4", "g5"}) {
-    Make(store, generation);
-    Publish(store, generation);
-  }
-  REQUIRE(RollBackGeneration(store.path(), "images").ok());
-  REQUIRE(RollBackGeneration(store.path(), "images").ok());
-  const auto pruned = PruneGenerations(store.path(), "images", {}, absl::Now());
-  CHECK(pruned->kept == Names{"g1", "g2", "g3"});
-  CHECK(pruned->removed == Names{"g4", "g5"});
-}
-
-TEST_CASE("a folder within a generation goes with it") {
-  TempDir store;
-  for (const char* generation : {"g1", "g2"}) {
-    Make(store, generation);
-    Publish(store, generation);
-  }
-  REQUIRE(MakeDirectories(JoinPath(GenerationDirectory(store.path(), "images", "g1"), "a/b")).ok());
-  PruneOptions options;
-  options.keep = 1;
-  const auto pruned = PruneGenerations(store.path(), "images", options, absl::Now());
-  CHECK(pruned->problems.empty());
-  CHECK(!FileExists(GenerationDirectory(store.path(), "images", "g1")));
-}
-
-TEST_CASE("pruning leaves the present generation, however old") {
-  TempDir store;
-  for (const char* generation : {"g1", "g2"}) {
-    Make(store, generation);
-    Publish(store, generation);
-  }
-  REQUIRE(RollBackGeneration(store.path(), "images").ok());
-  PruneOptions options;
-  options.keep = 1;
-  // Left by a publisher that was killed.
-  const std::string half = JoinPath(IndexDirectory(store.path(), "images"), "CURRENT.x1y2z3.tmp");
-  REQUIRE(WriteFileAtomically(half, "{").ok());
-  const auto pruned = PruneGenerations(store.path(), "images", options, absl::Now());
-  CHECK(!FileExists(half));
-  CHECK(FileExists(JoinPath(IndexDirectory(store.path(), "images"), "CURRENT")));
-  CHECK(pruned->kept == Names{"g1"});
-  CHECK(pruned->removed == Names{"g2"});
-}
-
-TEST_CASE("what was never published is left alone for a day") {
-  TempDir store;
-  Make(store, "g1");
-  Publish(store, "g1");
-  Make(store, "ready");  // whole, about to be published
-  const std::string generations = JoinPath(IndexDirectory(store.path(), "images"), "generations");
-  REQUIRE(MakeDirectories(JoinPath(generations, "begun/shards")).ok());
-  REQUIRE(WriteFileAtomically(JoinPath(generations, "begun/shards/0.vectors"), "x").ok());
-  REQUIRE(MakeDirectories(JoinPath(generations, "Not a generation")).ok());
-
-  auto pruned = PruneGenerations(store.path(), "images", {}, absl::Now());
-  CHECK(pruned->kept == Names{"begun", "g1", "ready"});
-  CHECK(pruned->removed.empty());
-  pruned = PruneGenerations(store.path(), "images", {}, absl::Now() + absl::Hours(25));
-  CHECK(pruned->removed == Names{"begun", "ready"});
-  CHECK(*ListDirectory(generations) == Names{"Not a generation", "g1"});
-}
-
-TEST_CASE("at least one stays") {
-  TempDir store;
-  Make(store, "g1");
-  Publish(store, "g1");
-  PruneOptions options;
-  options.keep = 0;
-  CHECK(absl::IsInvalidArgument(
-      PruneGenerations(store.path(), "images", options, absl::Now()).status()));
 }
 
 }  // namespace

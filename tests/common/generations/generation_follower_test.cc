@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdio>
 #include <functional>
 #include <map>
 #include <memory>
@@ -16,6 +17,7 @@
 #include "common/base/files.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
+#include "common/bundle/prune.h"
 #include "common/bundle/publication.h"
 #include "common/generations/generation_table.h"
 #include "tests/common/bundle/items.h"
@@ -70,7 +72,7 @@ struct Rig {
     host.loaded.clear();
     GenerationOptions options;
     options.store = store.path();
-    options.indexes = {"images"};
+    options.indexes = indexes;
     options.state_dir = state.path();
     options.memory_limit = limit;
     follower = std::make_unique<GenerationFollower>(options, &host, table.get(), &janitor, &metrics,
@@ -110,6 +112,28 @@ struct Rig {
     return reason.has_value() ? reason->reason : absl::StatusCodeToString(entry->refusal.code());
   }
 
+  // The same of an index whose generations are the images' but for the name.
+  void MakeAndPublishCaptions(const std::string& generation) {
+    Make(generation);
+    const std::string images = GenerationDirectory(store.path(), "images", generation);
+    const std::string captions = GenerationDirectory(store.path(), "captions", generation);
+    auto manifest = *ReadGenerationManifest(store.path(), "images", generation);
+    manifest.set_index("captions");
+    REQUIRE(
+        MakeDirectories(JoinPath(IndexDirectory(store.path(), "captions"), "generations")).ok());
+    REQUIRE(::rename(images.c_str(), captions.c_str()) == 0);
+    REQUIRE(WriteFileAtomically(JoinPath(captions, "manifest.json"), ManifestJson(manifest)).ok());
+    REQUIRE(PublishGeneration(store.path(), "captions", generation).ok());
+  }
+  std::string CurrentPath() { return JoinPath(IndexDirectory(store.path(), "images"), "CURRENT"); }
+  // Lets the watch of a load have a look; for what runs during the load.
+  void LetWatchLook() {
+    clock.AwaitSleepers(1);
+    clock.Advance(absl::Seconds(1));
+    clock.AwaitSleepers(1);
+  }
+
+  std::vector<std::string> indexes = {"images"};
   TempDir store, state;
   FakeClock clock;
   MetricsRegistry metrics;
@@ -498,11 +522,140 @@ TEST_CASE("a follower that goes gives up what it is loading") {
   CHECK(rig.Ready("g1"));
 }
 
+TEST_CASE("going back to what is held waits for no other index's load") {
+  Rig rig;
+  rig.indexes = {"images", "captions"};
+  rig.Restart();
+  rig.MakeAndPublish("g1");
+  rig.Pass();
+  rig.MakeAndPublish("g2");
+  rig.Pass();
+  rig.MakeAndPublishCaptions("c1");
+  absl::optional<HeldGeneration> meanwhile;
+  rig.host.during_load = [&](const CallContext& call) {
+    REQUIRE(RollBackGeneration(rig.store.path(), "images").ok());
+    rig.LetWatchLook();
+    meanwhile = rig.Get("g1");
+    CHECK(!call.cancelled());
+  };
+  rig.Pass();
+  REQUIRE(meanwhile.has_value());
+  CHECK(meanwhile->sequence == 3);  // which is all that routers need to go there
+  CHECK(rig.host.loaded == std::vector<std::string>{"g1", "g2", "c1"});
+}
+
+TEST_CASE("going back to what has to be loaded puts another index's load off, once") {
+  Rig rig;
+  rig.indexes = {"captions", "images"};
+  rig.Restart();
+  rig.MakeAndPublish("g1");
+  rig.MakeAndPublish("g2");
+  rig.Pass();
+  rig.MakeAndPublishCaptions("c1");
+  const bool refused = GENERATE(false, true);  // what was gone back to is
+  if (refused) rig.host.verify["g1"] = kDamaged;
+  int loads = 0;
+  rig.host.load["c1"] = absl::CancelledError("given up");
+  rig.host.during_load = [&](const CallContext& call) {
+    ++loads;
+    if (loads == 1) REQUIRE(RollBackGeneration(rig.store.path(), "images").ok());
+    if (loads > 1) rig.host.load.clear();
+    rig.LetWatchLook();
+    CHECK(call.cancelled() == (loads == 1));
+  };
+  rig.Pass();
+  CHECK(rig.State("g1") == (refused ? "CHECKSUM_MISMATCH" : "READY"));
+  CHECK(rig.table->Get("captions", "c1")->state == HoldState::kReady);
+  CHECK(rig.host.loaded == (refused ? std::vector<std::string>{"g2", "c1", "c1"}
+                                    : std::vector<std::string>{"g2", "c1", "g1", "c1"}));
+}
+
+TEST_CASE("a publication of another index waits its turn") {
+  Rig rig;
+  rig.indexes = {"captions", "images"};
+  rig.Restart();
+  rig.MakeAndPublish("g1");
+  rig.Pass();
+  rig.MakeAndPublishCaptions("c1");
+  rig.host.during_load = [&](const CallContext& call) {
+    rig.host.during_load = nullptr;
+    rig.MakeAndPublish("g2");
+    rig.LetWatchLook();
+    CHECK(!call.cancelled());
+  };
+  rig.Pass();
+  CHECK(rig.host.loaded == std::vector<std::string>{"g1", "c1", "g2"});
+}
+
+TEST_CASE("a restored store is followed once its CURRENT has stood for a while") {
+  Rig rig;
+  rig.MakeAndPublish("g1");
+  const std::string restored = *ReadFile(rig.CurrentPath());
+  rig.MakeAndPublish("g2");
+  rig.MakeAndPublish("g3");
+  const std::string present = *ReadFile(rig.CurrentPath());
+  rig.Pass();
+  REQUIRE(WriteFileAtomically(rig.CurrentPath(), restored).ok());
+  rig.Pass();
+  rig.Pass(absl::Minutes(2) - absl::Nanoseconds(1));
+  CHECK(rig.host.loaded == std::vector<std::string>{"g3"});
+  CHECK(rig.Get("g3")->sequence == 3);
+
+  SECTION("it stands") {
+    rig.follower->NoteUses("router", {{"images", "g3", false}});
+    rig.Pass(absl::Nanoseconds(1));
+    CHECK(rig.Ready("g1"));
+    CHECK(rig.Get("g1")->sequence == 1);
+    CHECK(rig.Ready("g3"));  // requests still go there
+    CHECK(rig.Get("g3")->sequence == 0);
+    CHECK(rig.metrics.Render().find("generation_sequence{index=\"images\",which=\"desired\"} 1") !=
+          std::string::npos);
+    // What is published from now on is new, whatever its number was before.
+    rig.MakeAndPublish("g4");
+    rig.Pass();
+    CHECK(rig.Ready("g4"));
+    CHECK(rig.Get("g4")->sequence == 2);
+    CHECK(rig.Get("g1")->sequence == 1);
+    rig.Pass(absl::Seconds(10));
+    CHECK(!rig.Ready("g3"));
+  }
+  SECTION("it was an old one that a network file system had shown") {
+    REQUIRE(WriteFileAtomically(rig.CurrentPath(), present).ok());
+    rig.Pass();
+    REQUIRE(WriteFileAtomically(rig.CurrentPath(), restored).ok());
+    rig.Pass(absl::Nanoseconds(1));
+    rig.Pass(absl::Minutes(1));
+    CHECK(rig.host.loaded == std::vector<std::string>{"g3"});
+    CHECK(rig.Get("g3")->sequence == 3);
+  }
+  SECTION("a server that starts believes what it sees") {
+    rig.Restart();
+    rig.Pass();
+    CHECK(rig.host.loaded == std::vector<std::string>{"g1"});
+  }
+}
+
+TEST_CASE("an old CURRENT gives no load up") {
+  Rig rig;
+  rig.MakeAndPublish("g1");
+  rig.Pass();
+  const std::string old = *ReadFile(rig.CurrentPath());
+  rig.MakeAndPublish("g2");
+  rig.host.during_load = [&](const CallContext& call) {
+    REQUIRE(WriteFileAtomically(rig.CurrentPath(), old).ok());
+    rig.LetWatchLook();
+    CHECK(!call.cancelled());
+  };
+  rig.Pass();
+  CHECK(rig.Ready("g2"));
+}
+
 TEST_CASE("what was pruned is no ancestor") {
   Rig rig;
   for (const char* generation : {"g1", "g2", "g3"}) rig.MakeAndPublish(generation);
   PruneOptions prune;
   prune.keep = 1;
+  prune.grace = absl::ZeroDuration();
   REQUIRE(PruneGenerations(rig.store.path(), "images", prune, absl::Now()).ok());
   rig.host.verify["g3"] = kDamaged;
   rig.Pass();

@@ -61,5 +61,27 @@ TEST_CASE("every percentile of a scenario will have the samples that it needs") 
   }
 }
 
+// A fleet that fails, or leaves reranking or shards out, is as fast as one could wish.
+TEST_CASE("every scenario says how many requests may fail and how many answers be degraded") {
+  for (const std::string& file : ScenarioFiles()) {
+    INFO(file);
+    const auto scenario = ReadScenario(JoinPath(kFolder, file));
+    REQUIRE(scenario.ok());
+    REQUIRE(scenario->slo.max_error_share.has_value());
+    REQUIRE(*scenario->slo.max_error_share <= 0.01);
+    REQUIRE(scenario->slo.max_degraded_share.has_value());
+    if (scenario->name == "overload") continue;  // takes from all of them
+    // Hardly more than while a part is gone.
+    absl::Duration faults;
+    for (const FaultSpec& fault : scenario->faults) {
+      if (fault.kind == FaultKind::kKill || fault.kind == FaultKind::kPause) {
+        faults += fault.lasting;
+      }
+    }
+    const double share = absl::FDivDuration(faults, scenario->length);
+    REQUIRE(*scenario->slo.max_degraded_share <= 0.1 + 1.3 * share);
+  }
+}
+
 }  // namespace
 }  // namespace sightline

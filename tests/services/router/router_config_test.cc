@@ -42,6 +42,7 @@ TEST_CASE("encoders and shards are enough") {
   CHECK(config->resolve_interval == absl::Seconds(10));
   CHECK(config->ready_share == 0.5);
   CHECK(config->page_token_lifetime == absl::Minutes(10));
+  CHECK(config->restored_after == absl::Minutes(2));
   CHECK(config->replicas.budget.burst == 256);
   CHECK(!config->replicas.hedge);
 }
@@ -54,7 +55,7 @@ limits: {max_text_bytes: 1KiB, max_image_bytes: 2MiB, max_pairs: 9, max_get_item
 budget: {encode: 1, search: 2, rerank: 3, reserve: 0.2, min_reserve: 1ms, max_reserve: 9ms}
 polling: {interval: 1s, timeout: 2s, start_grace: 3s, dead_after: 5s}
 resolve_interval: 5s
-generations: {ready_share: 0.75, page_token_lifetime: 4m}
+generations: {ready_share: 0.75, page_token_lifetime: 4m, restored_after: 30s}
 replicas:
   avoid_for: 6s
   max_attempts: 2
@@ -85,6 +86,7 @@ replicas:
   CHECK(config->resolve_interval == absl::Seconds(5));
   CHECK(config->ready_share == 0.75);
   CHECK(config->page_token_lifetime == absl::Minutes(4));
+  CHECK(config->restored_after == absl::Seconds(30));
   CHECK(config->replicas.avoid_for == absl::Seconds(6));
   CHECK(config->replicas.max_attempts == 2);
   CHECK(config->replicas.patience == 0.3);

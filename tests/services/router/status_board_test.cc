@@ -330,6 +330,78 @@ TEST_CASE("a rollback is a new publication, also once its reporter is gone") {
   CHECK(Pinned(rig.board) == "g1");
 }
 
+// What a fleet says that held g5 when the store was put back to g1.
+std::vector<GenerationStatus> Restored() {
+  return {Held("g1", 1, {}), Held("g5", 0, {})};
+}
+
+TEST_CASE("a restored store is followed once every server has said so for a while") {
+  StatusBoardOptions options = {"router-1"};
+  Rig rig(options);
+  ReportAll(&rig, {Held("g1", 1, {}), Held("g5", 5, {})});
+  REQUIRE(Pinned(rig.board) == "g5");
+  const Gauge sequence =
+      rig.metrics.AddGauge("pinned_generation_sequence", "", {{"index", "images"}});
+
+  // One of them still sees the store as it was.
+  for (int second = 0; second < 300; ++second) {
+    ReportAll(&rig, Restored());
+    rig.board.Report("e:1", Server("query_encoder", {Held("g1", 1, {}), Held("g5", 5, {})}));
+    rig.clock.Advance(absl::Seconds(1));
+  }
+  CHECK(Pinned(rig.board) == "g5");
+  CHECK(sequence.value() == 5);
+
+  SECTION("all of them do") {
+    ReportAll(&rig, Restored());
+    rig.clock.Advance(options.restored_after - absl::Nanoseconds(1));
+    ReportAll(&rig, Restored());
+    CHECK(Pinned(rig.board) == "g5");
+    rig.clock.Advance(absl::Nanoseconds(1));
+    ReportAll(&rig, Restored());
+    CHECK(Pinned(rig.board) == "g1");
+    CHECK(sequence.value() == 1);
+    // It stays so, and what is published from now on is new, whatever its number was.
+    ReportAll(&rig, Restored());
+    CHECK(Pinned(rig.board) == "g1");
+    ReportAll(&rig, {Held("g1", 1, {}), Held("g2", 2, {})});
+    CHECK(Pinned(rig.board) == "g2");
+  }
+  SECTION("who still sees it as it was is dead") {
+    for (int second = 0; second < 129; ++second) {
+      rig.board.Report("e:1", absl::UnavailableError("connection refused"));
+      rig.board.Report("r:1", Server("reranker", Restored()));
+      for (const char* address : {"s0:1", "s0:2"}) {
+        rig.board.Report(address, Search({Held("g1", 1, {0}), Held("g5", 0, {0})}));
+      }
+      rig.board.Report("s1:1", Search({Held("g1", 1, {1}), Held("g5", 0, {1})}));
+      rig.clock.Advance(absl::Seconds(1));
+    }
+    CHECK(Pinned(rig.board) == "g5");
+    rig.board.Report("s1:1", Search({Held("g1", 1, {1}), Held("g5", 0, {1})}));
+    CHECK(Pinned(rig.board) == "g1");
+  }
+}
+
+TEST_CASE("where requests go while a store is restored, the old generation may go for the new") {
+  Rig rig({"router-1"});
+  ReportAll(&rig, {Held("g5", 5, {})});
+  const auto wants = [](int shard) { return Search({Held("g5", 0, {shard}), NoRoom("g1", 1)}); };
+  const auto report = [&] {
+    rig.board.Report("e:1", Server("query_encoder", Restored()));
+    rig.board.Report("r:1", Server("reranker", Restored()));
+    rig.board.Report("s1:1", Search({Held("g1", 1, {1}), Held("g5", 0, {1})}));
+    rig.board.Report("s0:1", wants(0));
+    rig.board.Report("s0:2", wants(0));
+  };
+  report();
+  CHECK(Uses(rig.board, "s0:1") == std::vector<std::string>{"g5"});
+  rig.clock.Advance(absl::Minutes(2));
+  report();
+  CHECK(Pinned(rig.board) == "g5");
+  CHECK(Uses(rig.board, "s0:1") == std::vector<std::string>{"g5 may go"});
+}
+
 TEST_CASE("servers are told what is pinned and what requests still work on") {
   Rig rig({"router-7"});
   CHECK(rig.board.RequestFor("e:1").router == "router-7");

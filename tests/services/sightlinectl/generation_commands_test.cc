@@ -44,20 +44,39 @@ TEST_CASE("publishing, and back again, step by step") {
   CHECK(Run({"publish", "images", "g3"}, store.path()).out == "images is now g3 (sequence 6)\n");
 }
 
-TEST_CASE("pruning tells what goes and what stays") {
+TEST_CASE("pruning tells what goes, what waits and what stays") {
   TempDir store;
   for (const char* generation : {"g1", "g2", "g3"}) {
     REQUIRE(WriteTestGeneration(store.path(), generation, 3, 1).ok());
-    REQUIRE(PublishGeneration(store.path(), "images", generation).ok());
+    REQUIRE(PublishGeneration(store.path(), "images", generation, absl::UnixEpoch()).ok());
   }
   CHECK(Run({"prune", "images", "--keep", "2", "--dry-run"}, store.path()).out ==
-        "would remove g1; kept g2, g3\n");
-  const Ran ran = Run({"prune", "images", "--keep", "2"}, store.path());
-  CHECK(absl::StartsWith(ran.out, "removed g1 ("));
+        "would have set aside g1; kept g2, g3\n");
+  const Ran aside = Run({"prune", "images", "--keep", "2"}, store.path());
+  CHECK(absl::StartsWith(aside.out, "set aside g1; kept g2, g3\ng1 lies aside; a prune after 20"));
+  CHECK(absl::EndsWith(aside.out, "Z deletes it\n"));
+  const Ran waiting = Run({"prune", "images", "--keep", "2", "--grace", "1h"}, store.path());
+  CHECK(absl::StartsWith(waiting.out, "nothing to remove; kept g2, g3\ng1 lies aside; "));
+  // The second of the name is past by then, however quick the test is.
+  const Ran deleted = Run({"prune", "images", "--keep", "2", "--grace", "1ns"}, store.path());
+  CHECK(absl::StartsWith(deleted.out, "deleted g1 ("));
+  CHECK(absl::EndsWith(deleted.out, " bytes); kept g2, g3\n"));
   CHECK(Run({"prune", "images", "--keep", "2"}, store.path()).out ==
         "nothing to remove; kept g2, g3\n");
   CHECK(Run({"prune", "images", "--keep", "0"}, store.path()).status == 1);
+  CHECK(Run({"prune", "images", "--grace", "0s"}, store.path()).status == 1);
   CHECK(Run({"prune", "films"}, store.path()).status == 2);
+}
+
+TEST_CASE("what was just rolled back from is left where it is") {
+  TempDir store;
+  for (const char* generation : {"g1", "g2"}) {
+    REQUIRE(WriteTestGeneration(store.path(), generation, 3, 1).ok());
+    REQUIRE(Run({"publish", "images", generation}, store.path()).status == 0);
+  }
+  REQUIRE(Run({"rollback", "images"}, store.path()).status == 0);
+  CHECK(Run({"prune", "images", "--keep", "1"}, store.path()).out ==
+        "nothing to remove; kept g1, g2\n");
 }
 
 TEST_CASE("verifying reads every byte of a generation and of its model") {

@@ -1,0 +1,257 @@
+#include "common/bundle/prune.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/optional.h"
+#include "common/base/files.h"
+#include "common/base/status_macros.h"
+#include "common/bundle/generation.h"
+#include "common/bundle/manifest.h"
+#include "common/bundle/publication.h"
+#include "common/bundle/store_lock.h"
+
+namespace sightline {
+namespace {
+
+using bundle::v1::CurrentGeneration;
+using bundle::v1::Publication;
+using Names = std::set<std::string>;
+
+// Copying keeps the time of the last modification, but not that of the last change.
+absl::Time TimeOf(const struct stat& info) {
+  return std::max(absl::TimeFromTimespec(info.st_mtim), absl::TimeFromTimespec(info.st_ctim));
+}
+
+// When anything at or below a path changed last; InfinitePast if it is not there.
+absl::Time LastChange(const std::string& path) {
+  struct stat info;
+  absl::Time last = absl::InfinitePast();
+  if (::stat(path.c_str(), &info) == 0) last = TimeOf(info);
+  const absl::StatusOr<std::vector<std::string>> files = ListFilesBelow(path);
+  if (!files.ok()) return last;
+  for (const std::string& file : *files) {
+    if (::stat(JoinPath(path, file).c_str(), &info) != 0) continue;
+    last = std::max(last, TimeOf(info));
+  }
+  return last;
+}
+
+// Of clocks that disagree neither a time to come nor one that is negative counts.
+bool HasPassed(absl::Time since, absl::Duration duration, absl::Time now) {
+  return std::max(now - since, absl::ZeroDuration()) >= duration;
+}
+
+// Every generation that CURRENT remembers.
+Names PublishedOf(const CurrentGeneration& current) {
+  Names published = {current.generation()};
+  for (const Publication& publication : current.previous()) {
+    published.insert(publication.generation());
+  }
+  return published;
+}
+
+// Those of them that stay.  `changed`: when CURRENT was written, at the latest, which is when
+// a generation was left of which nobody noted it.
+Names StayingOf(const CurrentGeneration& current, absl::Time changed, const PruneOptions& options,
+                absl::Time now) {
+  Names staying = {current.generation()};
+  for (const Publication& publication : current.previous()) {
+    if (static_cast<int>(staying.size()) >= options.keep) break;
+    if (!publication.rolled_back()) staying.insert(publication.generation());
+  }
+  for (const Publication& publication : current.previous()) {
+    absl::Time left;
+    if (!absl::ParseTime(absl::RFC3339_full, publication.leave_time(), &left, nullptr)) {
+      left = changed;
+    }
+    if (!HasPassed(left, options.grace, now)) staying.insert(publication.generation());
+  }
+  return staying;
+}
+
+// ---- what lies aside ----
+
+struct Aside {
+  std::string folder;  // name within .pruned
+  std::string generation;
+  absl::Time since;
+};
+
+std::string AsideName(const std::string& generation, absl::Time now) {
+  return absl::StrCat(absl::ToUnixSeconds(now), "-", generation);
+}
+
+absl::optional<Aside> ParseAside(const std::string& folder) {
+  const size_t dash = folder.find('-');
+  int64_t seconds = 0;
+  if (dash == std::string::npos || !absl::SimpleAtoi(folder.substr(0, dash), &seconds)) {
+    return absl::nullopt;
+  }
+  std::string generation = folder.substr(dash + 1);
+  if (!IsValidName(generation, kMaxGenerationNameLength)) return absl::nullopt;
+  return Aside{folder, std::move(generation), absl::FromUnixSeconds(seconds)};
+}
+
+// The oldest first; nothing if there is no such folder.
+std::vector<Aside> ListAside(const std::string& pruned) {
+  std::vector<Aside> found;
+  const absl::StatusOr<std::vector<std::string>> names = ListDirectory(pruned);
+  if (!names.ok()) return found;
+  for (const std::string& name : *names) {
+    if (absl::optional<Aside> aside = ParseAside(name)) found.push_back(*std::move(aside));
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Aside& a, const Aside& b) { return a.since < b.since; });
+  return found;
+}
+
+int64_t BytesBelow(const std::string& directory) {
+  int64_t byte_count = 0;
+  const absl::StatusOr<std::vector<std::string>> files = ListFilesBelow(directory);
+  if (!files.ok()) return 0;
+  for (const std::string& file : *files) {
+    byte_count += FileSize(JoinPath(directory, file)).value_or(0);
+  }
+  return byte_count;
+}
+
+// What publishers left that were killed while they wrote CURRENT.  With their lock held.
+void RemoveHalfPublications(const std::string& directory) {
+  const absl::StatusOr<std::vector<std::string>> names = ListDirectory(directory);
+  if (!names.ok()) return;
+  for (const std::string& name : *names) {
+    if (absl::StartsWith(name, "CURRENT.") && absl::EndsWith(name, ".tmp")) {
+      ::unlink(JoinPath(directory, name).c_str());
+    }
+  }
+}
+
+// One run over one index.
+class Prune {
+ public:
+  Prune(absl::string_view store, absl::string_view index, const PruneOptions& options,
+        absl::Time now)
+      : store_(store),
+        index_(index),
+        directory_(IndexDirectory(store, index)),
+        generations_(JoinPath(directory_, "generations")),
+        pruned_(JoinPath(directory_, ".pruned")),
+        options_(options),
+        now_(now) {}
+
+  absl::StatusOr<PruneSummary> Run() {
+    ASSIGN_OR_RETURN(const StoreLock lock, LockPruning(directory_));
+    ASSIGN_OR_RETURN(const Names abandoned, FindAbandoned());
+    if (!options_.dry_run) RETURN_IF_ERROR(MakeDirectories(pruned_));
+    const std::vector<Aside> before = ListAside(pruned_);
+    RETURN_IF_ERROR(SetAsideOld(abandoned));
+    for (const Aside& aside : options_.dry_run ? before : ListAside(pruned_)) DeleteIfDue(aside);
+    return std::move(summary_);
+  }
+
+ private:
+  // What was never published and nobody works on.  Found before publishers are locked out,
+  // since it takes a look at every file.
+  absl::StatusOr<Names> FindAbandoned() const {
+    ASSIGN_OR_RETURN(const CurrentGeneration current, ReadCurrent(store_, index_));
+    ASSIGN_OR_RETURN(const std::vector<std::string> names, ListDirectory(generations_));
+    const Names published = PublishedOf(current);
+    Names abandoned;
+    for (const std::string& name : names) {
+      if (published.count(name) > 0) continue;
+      const absl::Time changed = LastChange(JoinPath(generations_, name));
+      if (HasPassed(changed, options_.abandoned_after, now_)) abandoned.insert(name);
+    }
+    return abandoned;
+  }
+
+  absl::Status SetAsideOld(const Names& abandoned) {
+    ASSIGN_OR_RETURN(const StoreLock lock, LockPublications(directory_));
+    ASSIGN_OR_RETURN(const CurrentGeneration current, ReadCurrent(store_, index_));
+    ASSIGN_OR_RETURN(const std::vector<std::string> names, ListDirectory(generations_));
+    if (!options_.dry_run) RemoveHalfPublications(directory_);
+    const Names published = PublishedOf(current);
+    const Names staying =
+        StayingOf(current, LastChange(JoinPath(directory_, "CURRENT")), options_, now_);
+    for (const std::string& name : names) {
+      if (!IsValidName(name, kMaxGenerationNameLength)) continue;  // nothing of ours
+      const bool goes =
+          published.count(name) > 0 ? staying.count(name) == 0 : abandoned.count(name) > 0;
+      if (goes && (options_.dry_run || Rename(name))) {
+        summary_.set_aside.push_back(name);
+      } else {
+        summary_.kept.push_back(name);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  bool Rename(const std::string& name) {
+    const std::string from = JoinPath(generations_, name);
+    if (::rename(from.c_str(), JoinPath(pruned_, AsideName(name, now_)).c_str()) == 0) return true;
+    summary_.problems.push_back(FileError("set aside", from, errno));
+    return false;
+  }
+
+  void DeleteIfDue(const Aside& aside) {
+    if (!HasPassed(aside.since, options_.grace, now_)) {
+      summary_.waiting.push_back({aside.generation, aside.since + options_.grace});
+      return;
+    }
+    const std::string path = JoinPath(pruned_, aside.folder);
+    const int64_t byte_count = BytesBelow(path);
+    const absl::Status removed = options_.dry_run ? absl::OkStatus() : options_.remove(path);
+    if (!removed.ok()) {
+      summary_.problems.push_back(removed);
+      return;
+    }
+    summary_.deleted.push_back(aside.generation);
+    summary_.byte_count += byte_count;
+  }
+
+  const absl::string_view store_, index_;
+  const std::string directory_, generations_, pruned_;
+  const PruneOptions& options_;
+  const absl::Time now_;
+  PruneSummary summary_;
+};
+
+}  // namespace
+
+absl::Status RemoveGenerationFolder(const std::string& directory) {
+  const std::string manifest = JoinPath(directory, kManifestFile);
+  if (::unlink(manifest.c_str()) != 0 && errno != ENOENT) {
+    return FileError("remove", manifest, errno);
+  }
+  std::error_code error;
+  std::filesystem::remove_all(directory, error);
+  return error ? FileError("remove", directory, error.value()) : absl::OkStatus();
+}
+
+absl::StatusOr<PruneSummary> PruneGenerations(absl::string_view store, absl::string_view index,
+                                              const PruneOptions& options, absl::Time now) {
+  RETURN_IF_ERROR(CheckIndexName(index));
+  if (options.keep < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("keep is ", options.keep, "; the present generation always stays"));
+  }
+  if (options.grace < absl::ZeroDuration()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("grace is ", absl::FormatDuration(options.grace), ", which is negative"));
+  }
+  return Prune(store, index, options, now).Run();
+}
+
+}  // namespace sightline

@@ -1,0 +1,121 @@
+#include "common/generations/current_view.h"
+
+#include <utility>
+
+#include "common/bundle/publication.h"
+#include "common/log/log.h"
+
+namespace sightline {
+namespace {
+
+using bundle::v1::CurrentGeneration;
+
+bool IsSamePublication(const CurrentGeneration& a, const CurrentGeneration& b) {
+  return a.generation() == b.generation() && a.sequence() == b.sequence();
+}
+
+}  // namespace
+
+CurrentView::CurrentView(std::string store, absl::Duration restored_after, Clock* clock)
+    : store_(std::move(store)), restored_after_(restored_after), clock_(clock) {}
+
+void CurrentView::Look(const std::string& index) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Row& row = rows_[index];
+  absl::StatusOr<CurrentGeneration> current = ReadCurrent(store_, index);
+  row.status = current.status();
+  NoteStatus(index, &row);
+  if (!current.ok()) {
+    row.behind = {};
+    return;
+  }
+  if (!IsToBeBelieved(index, *current, &row)) return;
+  row.behind = {};
+  if (!row.wanted.has_value()) row.wanted.emplace();
+  WantedGeneration& wanted = *row.wanted;
+  if (!IsSamePublication(wanted.current, *current)) row.taken = false;
+  if (wanted.current.generation() != current->generation()) wanted.since = clock_->Now();
+  wanted.current = *std::move(current);
+}
+
+// Says once what is the matter with CURRENT, and once when that is over.
+void CurrentView::NoteStatus(const std::string& index, Row* row) const {
+  std::string now(row->status.message());
+  if (now == row->told) return;
+  row->told = std::move(now);
+  if (absl::IsNotFound(row->status)) {
+    Log(Severity::kWarning, "nothing is published yet", {{"index", index}, {"store", store_}});
+  } else if (!row->status.ok()) {
+    Log(Severity::kError, "CURRENT cannot be read", {{"index", index}, {"error", row->status}});
+  }
+}
+
+bool CurrentView::IsToBeBelieved(const std::string& index, const CurrentGeneration& current,
+                                 Row* row) const {
+  if (!row->wanted.has_value()) return true;
+  const CurrentGeneration& seen = row->wanted->current;
+  if (current.sequence() > seen.sequence() || IsSamePublication(current, seen)) return true;
+  const bool is_news = !IsSamePublication(current, row->behind.current);
+  if (is_news) row->behind = {current, clock_->Now()};
+  const bool stands = clock_->Now() - row->behind.since >= restored_after_;
+  if (is_news || stands) {
+    Log(Severity::kWarning,
+        stands ? "CURRENT stays behind what was seen: the store was restored, and is followed"
+               : "CURRENT is behind what was seen, and is followed if it stays so",
+        {{"index", index},
+         {"generation", current.generation()},
+         {"sequence", current.sequence()},
+         {"seen_generation", seen.generation()},
+         {"seen_sequence", seen.sequence()},
+         {"restored_after", restored_after_}});
+  }
+  return stands;
+}
+
+const CurrentView::Row* CurrentView::Find(const std::string& index) const {
+  const auto found = rows_.find(index);
+  return found == rows_.end() ? nullptr : &found->second;
+}
+
+absl::optional<WantedGeneration> CurrentView::Get(const std::string& index) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const Row* const row = Find(index);
+  if (row == nullptr || !row->status.ok()) return absl::nullopt;
+  return row->wanted;
+}
+
+absl::optional<WantedGeneration> CurrentView::Take(const std::string& index) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Row& row = rows_[index];
+  row.taken = true;
+  if (!row.status.ok()) return absl::nullopt;
+  return row.wanted;
+}
+
+bool CurrentView::IsRolledBack(const std::string& index) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const Row* const row = Find(index);
+  if (row == nullptr || !row->wanted.has_value() || row->taken) return false;
+  // Who is gone back from is marked, and is the newest of those before.
+  const CurrentGeneration& current = row->wanted->current;
+  return current.previous_size() > 0 && current.previous(0).rolled_back();
+}
+
+int64_t CurrentView::Sequence(const std::string& index) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const Row* const row = Find(index);
+  if (row == nullptr) return 0;
+  if (!row->status.ok() && !absl::IsNotFound(row->status)) return -1;
+  return row->wanted.has_value() ? row->wanted->current.sequence() : 0;
+}
+
+int64_t SequenceIn(const CurrentGeneration& current, const std::string& generation,
+                   int64_t sequence) {
+  if (current.generation() == generation) return current.sequence();
+  for (const bundle::v1::Publication& publication : current.previous()) {
+    if (publication.generation() == generation) return publication.sequence();
+  }
+  return sequence < current.sequence() ? sequence : 0;
+}
+
+}  // namespace sightline
