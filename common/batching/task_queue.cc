@@ -73,6 +73,7 @@ struct TaskQueue::State {
   std::thread reaper;                // guarded by drain_mutex
 
   absl::StatusOr<uint64_t> Admit(std::unique_ptr<PendingTask> task);  // its sequence
+  void Keep(uint64_t sequence, Cancellation::Registration on_cancel);
   void Cancel(uint64_t sequence);
   void Work();
   void Reap();
@@ -141,6 +142,12 @@ void TaskQueue::State::Learn(absl::Duration elapsed, int64_t cost) {
   // A process that was stopped for a while is not slow.
   now = std::min(now, kMostAtOnce * seconds_per_cost);
   seconds_per_cost += kNewest * (now - seconds_per_cost);
+}
+
+// For as long as the task waits; of one that does not any more, it goes at once.
+void TaskQueue::State::Keep(uint64_t sequence, Cancellation::Registration on_cancel) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (PendingTask* const task = pending.Find(sequence)) task->on_cancel = std::move(on_cancel);
 }
 
 void TaskQueue::State::Cancel(uint64_t sequence) {
@@ -294,9 +301,11 @@ absl::Status TaskQueue::Submit(std::unique_ptr<QueuedTask> task, int64_t cost,
     return sequence.status();
   }
   // Last, because it may call back at once.
-  call.cancellation()->OnCancel([weak = std::weak_ptr<State>(state_), sequence = *sequence] {
-    if (const std::shared_ptr<State> state = weak.lock()) state->Cancel(sequence);
-  });
+  state_->Keep(*sequence, call.cancellation()->OnCancel(
+                              [weak = std::weak_ptr<State>(state_), sequence = *sequence] {
+                                if (const std::shared_ptr<State> state = weak.lock())
+                                  state->Cancel(sequence);
+                              }));
   return absl::OkStatus();
 }
 

@@ -79,11 +79,7 @@ absl::StatusOr<EncodeResponse> EncodeEngine::EncodeQueries(const EncodeRequest& 
   const Model* const features_for = reranker == nullptr ? nullptr : reranker->model.get();
 
   // A child of the call: when one query fails, the others are not worth computing.
-  auto cancellation = std::make_shared<Cancellation>();
-  call.cancellation()->OnCancel([weak = std::weak_ptr<Cancellation>(cancellation)] {
-    if (auto alive = weak.lock()) alive->Cancel();
-  });
-  const CallContext child(call.clock(), call.deadline(), cancellation);
+  const CallContext child = call.Child();
 
   std::vector<EncodedOutcomePtr> outcomes;
   EncodeResponse response;
@@ -108,7 +104,7 @@ absl::StatusOr<EncodeResponse> EncodeEngine::EncodeQueries(const EncodeRequest& 
     if (request.want_features) response.features.push_back(std::move(encoded->features));
   }
   if (!failed.ok()) {
-    cancellation->Cancel();
+    child.cancellation()->Cancel();
     return failed;
   }
   return response;

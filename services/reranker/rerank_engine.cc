@@ -57,11 +57,7 @@ absl::StatusOr<RerankResponse> RerankEngine::RerankCandidates(const RerankReques
                    ResolveAll(request.candidates, !request.query_is_text, *model));
 
   // A child of the call: when one pair fails, the others are not worth computing.
-  auto cancellation = std::make_shared<Cancellation>();
-  call.cancellation()->OnCancel([weak = std::weak_ptr<Cancellation>(cancellation)] {
-    if (auto alive = weak.lock()) alive->Cancel();
-  });
-  const CallContext child(call.clock(), call.deadline(), cancellation);
+  const CallContext child = call.Child();
 
   std::vector<std::shared_ptr<Outcome<float>>> outcomes;
   absl::Status failed;
@@ -83,7 +79,7 @@ absl::StatusOr<RerankResponse> RerankEngine::RerankCandidates(const RerankReques
     if (score.ok()) response.scores.push_back(*score);
   }
   if (!failed.ok()) {
-    cancellation->Cancel();
+    child.cancellation()->Cancel();
     return failed;
   }
   return response;

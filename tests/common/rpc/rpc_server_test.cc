@@ -168,7 +168,7 @@ TEST_CASE("A drain cancels what outlasts its timeout, and returns when handlers 
   TestServer server(
       [&](const CallContext& call) {
         Gate gone;
-        call.cancellation()->OnCancel([&] { gone.Open(); });
+        const auto told = call.cancellation()->OnCancel([&] { gone.Open(); });
         entered.Open();
         gone.Wait();
         cancelled = true;
