@@ -24,8 +24,9 @@ struct PageToken {
   int offset = 0;       // hits on the pages before; 1 to kMaxHits - 1
 };
 
-// SHA-256, raw, over all that decides which hits come in which order; `depth` is that of
-// the request or the default.
+// SHA-256, raw, over all that decides which hits come in which order, an upload by its length
+// and its CRC-32C; `depth` is that of the request or the default.  Only for requests that
+// bring a token or get one.
 std::string FingerprintOf(const SearchRequest& request, int depth);
 
 // Letters, digits, '-' and '_'.

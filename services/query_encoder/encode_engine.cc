@@ -122,17 +122,17 @@ absl::Status EncodeEngine::Start(const EncodableQuery& query,
   }
   if (const auto* regions = std::get_if<RegionsQuery>(&query)) {
     // Without regions it would be taken for a picture, which the model may not know.
-    if (!regions->image.has_regions()) {
+    if (!regions->image->has_regions()) {
       return absl::InvalidArgumentError("an image without regions; send one at least");
     }
-    return StartImage({generation, regions->image, {}, reranker, call, outcome});
+    return StartImage({generation, regions->image, {}, {}, reranker, call, outcome});
   }
   if (generation->encoder->region_extractor() == nullptr) {
     return absl::InvalidArgumentError(
         "the index's model takes precomputed regions, not pictures; send Regions");
   }
   const auto& image = std::get<ImageQuery>(query);
-  ASSIGN_OR_RETURN(ImageHeader header, ReadImageHeader(image.bytes, options_.limits));
+  ASSIGN_OR_RETURN(ImageHeader header, ReadImageHeader(*image.bytes, options_.limits));
   const int64_t megapixels = 1 + int64_t{header.width} * header.height / 1'000'000;
   return decodes_.Submit({generation, image.bytes, reranker, call, outcome}, megapixels, call,
                          [outcome](absl::Status status) { outcome->Set(std::move(status)); });
@@ -163,12 +163,13 @@ absl::Status EncodeEngine::StartImage(ImageTask task) {
 
 void EncodeEngine::DecodeAll(std::vector<DecodeTask> batch) {
   for (DecodeTask& task : batch) {
-    absl::StatusOr<Pixels> pixels = DecodeImage(task.bytes, options_.limits);
+    absl::StatusOr<Pixels> pixels = DecodeImage(*task.bytes, options_.limits);
     if (!pixels.ok()) {
       task.outcome->Set(pixels.status());
       continue;
     }
-    ImageTask next{task.generation, {}, {}, task.reranker, task.call, task.outcome};
+    task.bytes = {};  // what follows may wait for long
+    ImageTask next{task.generation, {}, {}, {}, task.reranker, task.call, task.outcome};
     // Queued pictures are small ones, whatever was sent.
     const Model& encoder = *task.generation->encoder;
     if (task.reranker != nullptr && task.reranker != &encoder &&
@@ -202,7 +203,7 @@ void EncodeEngine::EncodeImages(std::vector<ImageTask> batch) {
       const CallContext call = BatchCall(tasks);
       RETURN_IF_ERROR(ExtractRegions(*model, &ImageTask::image, tasks, call));
       std::vector<ImageInput> inputs;
-      for (ImageTask* task : tasks) inputs.push_back(task->image);
+      for (ImageTask* task : tasks) inputs.push_back(Seen(*task));
       ASSIGN_OR_RETURN(EmbeddingMatrix rows, model->image_encoder()->Encode(inputs, call));
       for (size_t i = 0; i < tasks.size(); ++i) {
         Encoded encoded{Row(rows, i), {}};
@@ -220,7 +221,7 @@ void EncodeEngine::EncodeImages(std::vector<ImageTask> batch) {
 absl::StatusOr<ItemFeatures> EncodeEngine::PrepareFeatures(ImageTask* task,
                                                            const CallContext& call) {
   const Model& reranker = *task->reranker;
-  const ImageInput* seen = &task->image;
+  const ImageInput* seen = &Seen(*task);
   if (!task->for_reranker.pixels.rgb.empty()) {
     RETURN_IF_ERROR(ExtractRegions(reranker, &ImageTask::for_reranker, {task}, call));
     seen = &task->for_reranker;
@@ -230,6 +231,11 @@ absl::StatusOr<ItemFeatures> EncodeEngine::PrepareFeatures(ImageTask* task,
   return std::move(features[0]);
 }
 
+// What the encoder sees of a task.
+const ImageInput& EncodeEngine::Seen(const ImageTask& task) {
+  return task.regions->has_regions() ? *task.regions : task.image;
+}
+
 // Gives each task's `image` that has only pixels its regions.
 absl::Status EncodeEngine::ExtractRegions(const Model& model, ImageInput ImageTask::*image,
                                           const std::vector<ImageTask*>& tasks,
@@ -237,7 +243,7 @@ absl::Status EncodeEngine::ExtractRegions(const Model& model, ImageInput ImageTa
   std::vector<Pixels> pictures;
   std::vector<ImageTask*> undetected;
   for (ImageTask* task : tasks) {
-    if ((task->*image).has_regions()) continue;
+    if ((task->*image).has_regions() || (task->*image).pixels.rgb.empty()) continue;
     pictures.push_back(std::move((task->*image).pixels));
     undetected.push_back(task);
   }
