@@ -1,32 +1,80 @@
 #include "common/base/call_context.h"
 
+#include <map>
+#include <mutex>
+
 namespace sightline {
 
+struct Cancellation::State {
+  mutable std::mutex mutex;
+  // All guarded by mutex.
+  bool cancelled = false;
+  int64_t next_id = 1;
+  std::map<int64_t, std::function<void()>> callbacks;  // in the order of registration
+};
+
+Cancellation::Cancellation() : state_(std::make_shared<State>()) {}
+
 void Cancellation::Cancel() {
-  std::vector<std::function<void()>> callbacks;
+  std::map<int64_t, std::function<void()>> callbacks;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (cancelled_) return;
-    cancelled_ = true;
-    callbacks.swap(callbacks_);
+    std::lock_guard<std::mutex> lock(state_->mutex);
+    if (state_->cancelled) return;
+    state_->cancelled = true;
+    callbacks.swap(state_->callbacks);
   }
-  for (const auto& callback : callbacks) callback();
+  for (const auto& [id, callback] : callbacks) callback();
 }
 
 bool Cancellation::cancelled() const {
-  std::lock_guard<std::mutex> lock(mutex_);
-  return cancelled_;
+  std::lock_guard<std::mutex> lock(state_->mutex);
+  return state_->cancelled;
 }
 
-void Cancellation::OnCancel(std::function<void()> callback) {
+int Cancellation::callbacks() const {
+  std::lock_guard<std::mutex> lock(state_->mutex);
+  return static_cast<int>(state_->callbacks.size());
+}
+
+Cancellation::Registration Cancellation::OnCancel(std::function<void()> callback) {
   {
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (!cancelled_) {
-      callbacks_.push_back(std::move(callback));
-      return;
+    std::lock_guard<std::mutex> lock(state_->mutex);
+    if (!state_->cancelled) {
+      const int64_t id = state_->next_id++;
+      state_->callbacks.emplace(id, std::move(callback));
+      return Registration(state_, id);
     }
   }
   callback();
+  return Registration();
+}
+
+std::shared_ptr<Cancellation> Cancellation::NewChild() {
+  auto child = std::make_shared<Cancellation>();
+  child->parent_ = OnCancel([weak = std::weak_ptr<Cancellation>(child)] {
+    if (const auto alive = weak.lock()) alive->Cancel();
+  });
+  return child;
+}
+
+Cancellation::Registration& Cancellation::Registration::operator=(Registration&& other) noexcept {
+  if (this == &other) return *this;
+  Reset();
+  state_ = std::move(other.state_);
+  id_ = std::exchange(other.id_, 0);
+  return *this;
+}
+
+void Cancellation::Registration::Reset() {
+  const std::shared_ptr<State> state = std::exchange(state_, {}).lock();
+  if (state == nullptr) return;
+  // Destroyed without the lock: what it owns may use the cancellation.
+  std::function<void()> callback;
+  std::lock_guard<std::mutex> lock(state->mutex);
+  const auto found = state->callbacks.find(id_);
+  if (found == state->callbacks.end()) return;
+  callback = std::move(found->second);
+  state->callbacks.erase(found);
 }
 
 }  // namespace sightline

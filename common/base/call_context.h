@@ -4,16 +4,16 @@
 //   CallContext call(clock, clock->Now() + absl::Milliseconds(300));
 //   RETURN_IF_ERROR(call.Check("rerank"));
 //   CallContext stage = call.WithDeadline(...);   // never later than the parent's
+//   CallContext part = call.Child();              // may be cancelled without the rest
 #ifndef SIGHTLINE_COMMON_BASE_CALL_CONTEXT_H_
 #define SIGHTLINE_COMMON_BASE_CALL_CONTEXT_H_
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -25,18 +25,53 @@ namespace sightline {
 
 // Set once, seen by every copy of the context.  Thread-safe.
 class Cancellation {
+ private:
+  struct State;
+
  public:
+  // The place of one callback.  When it goes, so does the callback, so that a call which
+  // lives long does not gather what its parts have left behind.  Movable; may outlive the
+  // cancellation.
+  class Registration {
+   public:
+    Registration() = default;
+    ~Registration() { Reset(); }
+    Registration(Registration&& other) noexcept { *this = std::move(other); }
+    Registration& operator=(Registration&& other) noexcept;
+
+    // Takes the callback out.  One that is running in another thread is not waited for.
+    void Reset();
+
+   private:
+    friend class Cancellation;
+    Registration(std::weak_ptr<State> state, int64_t id) : state_(std::move(state)), id_(id) {}
+
+    std::weak_ptr<State> state_;
+    int64_t id_ = 0;
+  };
+
+  Cancellation();
+  Cancellation(const Cancellation&) = delete;
+  Cancellation& operator=(const Cancellation&) = delete;
+
   // Idempotent.  Runs the registered callbacks in the calling thread.
   void Cancel();
   bool cancelled() const;
 
-  // Runs `callback` once when cancelled, at once if that has happened already.
-  void OnCancel(std::function<void()> callback);
+  // Runs `callback` once when cancelled, at once if that has happened already; not any more
+  // once the registration has gone.  Since a running one is not waited for, `callback` owns
+  // what it touches, or knows it weakly.  A callback that holds its own registration stays.
+  [[nodiscard]] Registration OnCancel(std::function<void()> callback);
+
+  // A cancellation of its own that is cancelled with this one, too.
+  std::shared_ptr<Cancellation> NewChild();
+
+  // Callbacks that wait.
+  int callbacks() const;
 
  private:
-  mutable std::mutex mutex_;
-  bool cancelled_ = false;
-  std::vector<std::function<void()>> callbacks_;
+  const std::shared_ptr<State> state_;
+  Registration parent_;  // of a child
 };
 
 // A value: copy it freely.  Thread-safe.
@@ -69,6 +104,13 @@ class CallContext {
     CallContext earlier = *this;
     earlier.deadline_ = std::min(deadline, deadline_);
     return earlier;
+  }
+
+  // A part of the call that can be cancelled by itself, and is with the call.
+  CallContext Child() const {
+    CallContext child = *this;
+    child.cancellation_ = cancellation_->NewChild();
+    return child;
   }
 
   // Names the caller's request in log lines of all processes that work on it; empty if

@@ -36,7 +36,7 @@ class Outcome : public std::enable_shared_from_this<Outcome<T>> {
   // Waits for Set, as long as the call lives: DeadlineExceeded or Cancelled, naming
   // `what`, when it ends first.  Once only: the value is moved out.
   absl::StatusOr<T> Await(const CallContext& call, absl::string_view what) {
-    call.cancellation()->OnCancel([weak = this->weak_from_this()] {
+    const auto waking = call.cancellation()->OnCancel([weak = this->weak_from_this()] {
       if (const auto self = weak.lock()) self->Wake();
     });
     std::unique_lock<std::mutex> lock(mutex_);

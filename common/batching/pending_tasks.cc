@@ -22,6 +22,11 @@ void PendingTasks::Add(std::unique_ptr<PendingTask> task) {
   by_age_.emplace_hint(by_age_.end(), sequence, std::move(task));
 }
 
+PendingTask* PendingTasks::Find(uint64_t sequence) {
+  const auto it = by_age_.find(sequence);
+  return it == by_age_.end() ? nullptr : it->second.get();
+}
+
 std::unique_ptr<PendingTask> PendingTasks::Remove(uint64_t sequence) {
   const auto it = by_age_.find(sequence);
   if (it == by_age_.end()) return nullptr;

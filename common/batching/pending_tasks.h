@@ -42,6 +42,7 @@ struct PendingTask {
   absl::Time submitted;   // never before that of a smaller sequence
   absl::Time deadline;
   std::shared_ptr<Cancellation> cancellation;
+  Cancellation::Registration on_cancel;  // takes it out of the queue
   std::function<void(absl::Status)> dropped;
 };
 
@@ -61,6 +62,7 @@ class PendingTasks {
   void Add(std::unique_ptr<PendingTask> task);
 
   // Null if no such task is waiting.
+  PendingTask* Find(uint64_t sequence);
   std::unique_ptr<PendingTask> Remove(uint64_t sequence);
 
   // Removes all whose deadline has come, earliest first.

@@ -77,6 +77,7 @@ struct TaskQueue::State {
   std::thread reaper;                // guarded by drain_mutex
 
   absl::StatusOr<uint64_t> Admit(std::unique_ptr<PendingTask> task);  // its sequence
+  void Keep(uint64_t sequence, Cancellation::Registration on_cancel);
   void Cancel(uint64_t sequence);
   void Work();
   void Reap();
@@ -156,6 +157,12 @@ void TaskQueue::State::Learn(BatchKey key, int64_t cost, absl::Duration elapsed)
   paces.erase(std::min_element(paces.begin(), paces.end(), [](const auto& a, const auto& b) {
     return a.second.last_batch < b.second.last_batch;
   }));
+}
+
+// For as long as the task waits; of one that does not any more, it goes at once.
+void TaskQueue::State::Keep(uint64_t sequence, Cancellation::Registration on_cancel) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (PendingTask* const task = pending.Find(sequence)) task->on_cancel = std::move(on_cancel);
 }
 
 void TaskQueue::State::Cancel(uint64_t sequence) {
@@ -311,9 +318,11 @@ absl::Status TaskQueue::Submit(std::unique_ptr<QueuedTask> task, BatchKey key, i
     return sequence.status();
   }
   // Last, because it may call back at once.
-  call.cancellation()->OnCancel([weak = std::weak_ptr<State>(state_), sequence = *sequence] {
-    if (const std::shared_ptr<State> state = weak.lock()) state->Cancel(sequence);
-  });
+  state_->Keep(*sequence, call.cancellation()->OnCancel(
+                              [weak = std::weak_ptr<State>(state_), sequence = *sequence] {
+                                if (const std::shared_ptr<State> state = weak.lock())
+                                  state->Cancel(sequence);
+                              }));
   return absl::OkStatus();
 }
 

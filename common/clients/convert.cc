@@ -123,8 +123,7 @@ bool IsTensorName(absl::string_view name) {
   return true;
 }
 
-absl::StatusOr<FeatureTensor> TensorFromProto(const v1::FeatureTensor& tensor,
-                                              const FieldPath& path) {
+absl::StatusOr<FeatureTensor> TensorFromProto(v1::FeatureTensor tensor, const FieldPath& path) {
   if (!IsTensorName(tensor.name())) {
     return InvalidField(FieldPath(path, "name"), "must be 1 to 64 of a-z, 0-9 and _");
   }
@@ -141,7 +140,7 @@ absl::StatusOr<FeatureTensor> TensorFromProto(const v1::FeatureTensor& tensor,
   result.dtype = dtype;
   result.rows = tensor.row_count();
   result.columns = tensor.column_count();
-  result.bytes = tensor.data();
+  result.bytes = std::move(*tensor.mutable_data());
   return result;
 }
 
@@ -219,7 +218,7 @@ void ToProto(ItemFeatures features, v1::ItemFeatures* out) {
   }
 }
 
-absl::StatusOr<ItemFeatures> FromProto(const v1::ItemFeatures& features, const FieldPath& path) {
+absl::StatusOr<ItemFeatures> FromProto(v1::ItemFeatures features, const FieldPath& path) {
   if (features.tensors_size() > kMaxWireTensors) {
     return InvalidField(
         FieldPath(path, "tensors"),
@@ -229,7 +228,8 @@ absl::StatusOr<ItemFeatures> FromProto(const v1::ItemFeatures& features, const F
   result.tensors.reserve(features.tensors_size());
   for (int i = 0; i < features.tensors_size(); ++i) {
     const FieldPath tensor_path(path, "tensors", i);
-    ASSIGN_OR_RETURN(FeatureTensor tensor, TensorFromProto(features.tensors(i), tensor_path));
+    ASSIGN_OR_RETURN(FeatureTensor tensor,
+                     TensorFromProto(std::move(*features.mutable_tensors(i)), tensor_path));
     if (result.Find(tensor.name) != nullptr) {
       return InvalidField(FieldPath(tensor_path, "name"),
                           absl::StrCat("\"", tensor.name, "\" is there twice"));

@@ -86,7 +86,7 @@ absl::StatusOr<EmbeddingMatrix> FromProto(const v1::PackedVectors& vectors,
 void ToProto(ItemFeatures features, v1::ItemFeatures* out);
 // Refuses more than 16 tensors, a name twice, and any tensor whose data is not exactly
 // rows * columns * size of its type.
-absl::StatusOr<ItemFeatures> FromProto(const v1::ItemFeatures& features, const FieldPath& path);
+absl::StatusOr<ItemFeatures> FromProto(v1::ItemFeatures features, const FieldPath& path);
 
 // Regions, OCR tokens and tags of `image`; pixels do not travel this way.
 void ToProto(const ImageInput& image, v1::Regions* out);

@@ -18,17 +18,15 @@ using convert_internal::AsBadAnswer;
 using convert_internal::CheckCount;
 using convert_internal::CheckIndex;
 using convert_internal::CheckSameGeneration;
-using convert_internal::Overloaded;
 
-absl::StatusOr<EncodableQuery> QueryFromProto(const v1::EncodableQuery& query,
-                                              const FieldPath& path) {
+absl::StatusOr<EncodableQuery> QueryFromProto(v1::EncodableQuery query, const FieldPath& path) {
   switch (query.kind_case()) {
     case v1::EncodableQuery::kText:
       RETURN_IF_ERROR(CheckText(query.text(), FieldPath(path, "text")));
-      return EncodableQuery(TextQuery{query.text()});
+      return EncodableQuery(TextQuery{std::move(*query.mutable_text())});
     case v1::EncodableQuery::kImage:
       RETURN_IF_ERROR(CheckImage(query.image(), FieldPath(path, "image")));
-      return EncodableQuery(ImageQuery{query.image()});
+      return EncodableQuery(ImageQuery{std::move(*query.mutable_image())});
     case v1::EncodableQuery::kRegions: {
       ASSIGN_OR_RETURN(ImageInput image, FromProto(query.regions(), FieldPath(path, "regions")));
       return EncodableQuery(RegionsQuery{std::move(image)});
@@ -39,31 +37,17 @@ absl::StatusOr<EncodableQuery> QueryFromProto(const v1::EncodableQuery& query,
   return InvalidField(path, "must be a text, an image or regions");
 }
 
-void SideToProto(RerankSide side, v1::RerankInput* out) {
-  std::visit(
-      Overloaded{
-          [&](TextQuery& text) { out->set_text(std::move(text.text)); },
-          [&](ItemFeatures& features) { ToProto(std::move(features), out->mutable_features()); },
-          [&](StoredRef& stored) {
-            ToProto(stored.target, out->mutable_stored()->mutable_generation());
-            out->mutable_stored()->set_shard(stored.shard);
-            out->mutable_stored()->set_row(stored.row);
-          },
-      },
-      side);
-}
-
-absl::StatusOr<RerankSide> SideFromProto(const v1::RerankInput& side, bool is_text,
+absl::StatusOr<RerankSide> SideFromProto(v1::RerankInput side, bool is_text,
                                          const FieldPath& path) {
   switch (side.kind_case()) {
     case v1::RerankInput::kText:
       if (!is_text) return InvalidField(FieldPath(path, "text"), "stands where an image must");
       RETURN_IF_ERROR(CheckText(side.text(), FieldPath(path, "text")));
-      return RerankSide(TextQuery{side.text()});
+      return RerankSide(TextQuery{std::move(*side.mutable_text())});
     case v1::RerankInput::kFeatures: {
       ASSIGN_OR_RETURN(ItemFeatures features,
-                       FromProto(side.features(), FieldPath(path, "features")));
-      return RerankSide(std::move(features));
+                       FromProto(std::move(*side.mutable_features()), FieldPath(path, "features")));
+      return RerankSide(Shared<ItemFeatures>(std::move(features)));
     }
     case v1::RerankInput::kStored: {
       const FieldPath stored_path(path, "stored");
@@ -192,22 +176,6 @@ absl::StatusOr<RerankResponse> ReadAnswer(const v1::RerankCandidatesRequest& req
 
 // --- requests to the wire ---
 
-void ToProto(EncodeRequest request, v1::EncodeQueriesRequest* out) {
-  ToProto(request.target, out->mutable_generation());
-  for (EncodableQuery& query : request.queries) {
-    v1::EncodableQuery* message = out->add_queries();
-    std::visit(
-        Overloaded{
-            [&](TextQuery& text) { message->set_text(std::move(text.text)); },
-            [&](ImageQuery& image) { message->set_image(std::move(image.bytes)); },
-            [&](RegionsQuery& regions) { ToProto(regions.image, message->mutable_regions()); },
-        },
-        query);
-  }
-  out->set_include_features(request.want_features);
-  out->set_reranker(std::move(request.reranker));
-}
-
 void ToProto(SearchShardRequest request, v1::SearchIndexRequest* out) {
   ToProto(request.target, out->mutable_generation());
   out->set_shard(request.shard);
@@ -223,27 +191,16 @@ void ToProto(FetchItemsRequest request, v1::FetchItemsRequest* out) {
   out->set_include_embeddings(request.want_embeddings);
 }
 
-void ToProto(RerankRequest request, v1::RerankCandidatesRequest* out) {
-  ToProto(request.target, out->mutable_generation());
-  out->set_query_side(request.query_is_text ? v1::RerankCandidatesRequest::TEXT
-                                            : v1::RerankCandidatesRequest::IMAGE);
-  SideToProto(std::move(request.query), out->mutable_query());
-  for (RerankSide& candidate : request.candidates) {
-    SideToProto(std::move(candidate), out->add_candidates());
-  }
-  out->set_reranker(std::move(request.reranker));
-}
-
 // --- requests from the wire ---
 
-absl::StatusOr<EncodeRequest> FromProto(const v1::EncodeQueriesRequest& request) {
+absl::StatusOr<EncodeRequest> FromProto(v1::EncodeQueriesRequest request) {
   EncodeRequest result;
   ASSIGN_OR_RETURN(result.target, FromProto(request.generation(), FieldPath("generation")));
   RETURN_IF_ERROR(CheckCount(request.queries_size(), 1, kMaxWireQueries, FieldPath("queries")));
   result.queries.reserve(request.queries_size());
   for (int i = 0; i < request.queries_size(); ++i) {
-    ASSIGN_OR_RETURN(EncodableQuery query,
-                     QueryFromProto(request.queries(i), FieldPath("queries", i)));
+    ASSIGN_OR_RETURN(EncodableQuery query, QueryFromProto(std::move(*request.mutable_queries(i)),
+                                                          FieldPath("queries", i)));
     result.queries.push_back(std::move(query));
   }
   result.want_features = request.include_features();
@@ -289,7 +246,7 @@ absl::StatusOr<FetchItemsRequest> FromProto(const v1::FetchItemsRequest& request
   return result;
 }
 
-absl::StatusOr<RerankRequest> FromProto(const v1::RerankCandidatesRequest& request) {
+absl::StatusOr<RerankRequest> FromProto(v1::RerankCandidatesRequest request) {
   RerankRequest result;
   ASSIGN_OR_RETURN(result.target, FromProto(request.generation(), FieldPath("generation")));
   if (request.query_side() != v1::RerankCandidatesRequest::TEXT &&
@@ -297,15 +254,15 @@ absl::StatusOr<RerankRequest> FromProto(const v1::RerankCandidatesRequest& reque
     return InvalidField(FieldPath("query_side"), "must be TEXT or IMAGE");
   }
   result.query_is_text = request.query_side() == v1::RerankCandidatesRequest::TEXT;
-  ASSIGN_OR_RETURN(result.query,
-                   SideFromProto(request.query(), result.query_is_text, FieldPath("query")));
+  ASSIGN_OR_RETURN(result.query, SideFromProto(std::move(*request.mutable_query()),
+                                               result.query_is_text, FieldPath("query")));
   RETURN_IF_ERROR(
       CheckCount(request.candidates_size(), 1, kMaxWireCandidates, FieldPath("candidates")));
   result.candidates.reserve(request.candidates_size());
   for (int i = 0; i < request.candidates_size(); ++i) {
-    ASSIGN_OR_RETURN(
-        RerankSide candidate,
-        SideFromProto(request.candidates(i), !result.query_is_text, FieldPath("candidates", i)));
+    ASSIGN_OR_RETURN(RerankSide candidate,
+                     SideFromProto(std::move(*request.mutable_candidates(i)), !result.query_is_text,
+                                   FieldPath("candidates", i)));
     result.candidates.push_back(std::move(candidate));
   }
   result.reranker = request.reranker();

@@ -21,15 +21,13 @@ inline constexpr int kMaxWireNeighbors = 1001;   // top_k of SearchIndex
 inline constexpr int kMaxWireFetchedItems = 1001;
 
 // Requests.  InvalidArgument with the field's path where FromProto finds a bound of the
-// wire broken.
-void ToProto(EncodeRequest request, v1::EncodeQueriesRequest* out);
+// wire broken.  Uploads are moved out of the message; upload_wire.h sends them.
 void ToProto(SearchShardRequest request, v1::SearchIndexRequest* out);
 void ToProto(FetchItemsRequest request, v1::FetchItemsRequest* out);
-void ToProto(RerankRequest request, v1::RerankCandidatesRequest* out);
-absl::StatusOr<EncodeRequest> FromProto(const v1::EncodeQueriesRequest& request);
+absl::StatusOr<EncodeRequest> FromProto(v1::EncodeQueriesRequest request);
 absl::StatusOr<SearchShardRequest> FromProto(const v1::SearchIndexRequest& request);
 absl::StatusOr<FetchItemsRequest> FromProto(const v1::FetchItemsRequest& request);
-absl::StatusOr<RerankRequest> FromProto(const v1::RerankCandidatesRequest& request);
+absl::StatusOr<RerankRequest> FromProto(v1::RerankCandidatesRequest request);
 
 // Answers; `target` is the generation that answered.
 void ToProto(EncodeResponse response, const GenerationRef& target, v1::EncodeQueriesResponse* out);

@@ -49,8 +49,8 @@ absl::StatusOr<EmbeddingQuery> EmbeddingFromProto(const v1::EmbeddingQuery& embe
 void QueryToProto(Query query, v1::Query* out) {
   std::visit(Overloaded{
                  [&](TextQuery& text) { out->set_text(std::move(text.text)); },
-                 [&](ImageQuery& image) { out->set_image(std::move(image.bytes)); },
-                 [&](RegionsQuery& regions) { ToProto(regions.image, out->mutable_regions()); },
+                 [&](ImageQuery& image) { out->set_image(*image.bytes); },
+                 [&](RegionsQuery& regions) { ToProto(*regions.image, out->mutable_regions()); },
                  [&](EmbeddingQuery& embedding) {
                    EmbeddingToProto(std::move(embedding), out->mutable_embedding());
                  },
@@ -59,14 +59,14 @@ void QueryToProto(Query query, v1::Query* out) {
              query);
 }
 
-absl::StatusOr<Query> QueryFromProto(const v1::Query& query, const FieldPath& path) {
+absl::StatusOr<Query> QueryFromProto(v1::Query query, const FieldPath& path) {
   switch (query.kind_case()) {
     case v1::Query::kText:
       RETURN_IF_ERROR(CheckText(query.text(), FieldPath(path, "text")));
-      return Query(TextQuery{query.text()});
+      return Query(TextQuery{std::move(*query.mutable_text())});
     case v1::Query::kImage:
       RETURN_IF_ERROR(CheckImage(query.image(), FieldPath(path, "image")));
-      return Query(ImageQuery{query.image()});
+      return Query(ImageQuery{std::move(*query.mutable_image())});
     case v1::Query::kRegions: {
       ASSIGN_OR_RETURN(ImageInput image, FromProto(query.regions(), FieldPath(path, "regions")));
       return Query(RegionsQuery{std::move(image)});
@@ -101,11 +101,11 @@ absl::StatusOr<PairText> PairFromProto(const v1::PairText& text, const FieldPath
   return InvalidField(path, "must be a text or an item");
 }
 
-absl::StatusOr<PairImage> PairFromProto(const v1::PairImage& image, const FieldPath& path) {
+absl::StatusOr<PairImage> PairFromProto(v1::PairImage image, const FieldPath& path) {
   switch (image.kind_case()) {
     case v1::PairImage::kImage:
       RETURN_IF_ERROR(CheckImage(image.image(), FieldPath(path, "image")));
-      return PairImage(ImageQuery{image.image()});
+      return PairImage(ImageQuery{std::move(*image.mutable_image())});
     case v1::PairImage::kRegions: {
       ASSIGN_OR_RETURN(ImageInput regions, FromProto(image.regions(), FieldPath(path, "regions")));
       return PairImage(RegionsQuery{std::move(regions)});
@@ -384,8 +384,8 @@ void ToProto(ScorePairsRequest request, v1::ScorePairsRequest* out) {
     v1::PairImage* message = out->add_images();
     std::visit(
         Overloaded{
-            [&](ImageQuery& encoded) { message->set_image(std::move(encoded.bytes)); },
-            [&](RegionsQuery& regions) { ToProto(regions.image, message->mutable_regions()); },
+            [&](ImageQuery& encoded) { message->set_image(*encoded.bytes); },
+            [&](RegionsQuery& regions) { ToProto(*regions.image, message->mutable_regions()); },
             [&](ItemQuery& item) { ItemToProto(std::move(item), message->mutable_item()); },
         },
         image);
@@ -401,10 +401,11 @@ void ToProto(GetItemsRequest request, v1::GetItemsRequest* out) {
 
 // --- requests from the wire ---
 
-absl::StatusOr<SearchRequest> FromProto(const v1::SearchItemsRequest& request) {
+absl::StatusOr<SearchRequest> FromProto(v1::SearchItemsRequest request) {
   SearchRequest result;
   result.index = request.index();
-  ASSIGN_OR_RETURN(result.query, QueryFromProto(request.query(), FieldPath("query")));
+  ASSIGN_OR_RETURN(result.query,
+                   QueryFromProto(std::move(*request.mutable_query()), FieldPath("query")));
   if (request.has_top_k()) {
     if (request.top_k() < 1 || request.top_k() > kMaxHits) {
       return InvalidField(FieldPath("top_k"),
@@ -430,7 +431,7 @@ absl::StatusOr<SearchRequest> FromProto(const v1::SearchItemsRequest& request) {
   return result;
 }
 
-absl::StatusOr<ScorePairsRequest> FromProto(const v1::ScorePairsRequest& request) {
+absl::StatusOr<ScorePairsRequest> FromProto(v1::ScorePairsRequest request) {
   ScorePairsRequest result;
   result.index = request.index();
   RETURN_IF_ERROR(CheckCount(request.texts_size(), 1, kMaxWirePairs, FieldPath("texts")));
@@ -445,7 +446,8 @@ absl::StatusOr<ScorePairsRequest> FromProto(const v1::ScorePairsRequest& request
     result.texts.push_back(std::move(text));
   }
   for (int i = 0; i < request.images_size(); ++i) {
-    ASSIGN_OR_RETURN(PairImage image, PairFromProto(request.images(i), FieldPath("images", i)));
+    ASSIGN_OR_RETURN(PairImage image,
+                     PairFromProto(std::move(*request.mutable_images(i)), FieldPath("images", i)));
     result.images.push_back(std::move(image));
   }
   result.reranker = request.reranker();

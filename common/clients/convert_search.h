@@ -19,8 +19,9 @@ inline constexpr int kMaxWirePairs = 1024;  // texts times images of ScorePairs
 void ToProto(SearchRequest request, v1::SearchItemsRequest* out);
 void ToProto(ScorePairsRequest request, v1::ScorePairsRequest* out);
 void ToProto(GetItemsRequest request, v1::GetItemsRequest* out);
-absl::StatusOr<SearchRequest> FromProto(const v1::SearchItemsRequest& request);
-absl::StatusOr<ScorePairsRequest> FromProto(const v1::ScorePairsRequest& request);
+// Uploads are moved out of the message.
+absl::StatusOr<SearchRequest> FromProto(v1::SearchItemsRequest request);
+absl::StatusOr<ScorePairsRequest> FromProto(v1::ScorePairsRequest request);
 absl::StatusOr<GetItemsRequest> FromProto(const v1::GetItemsRequest& request);
 
 // `with_items`: whether the hits carry their items (ITEM_VIEW_FULL).

@@ -1,13 +1,15 @@
 #include "common/clients/grpc_backend_clients.h"
 
+#include <grpcpp/generic/generic_stub.h>
+
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/clients/convert_backends.h"
 #include "common/clients/unary_call.h"
+#include "common/clients/upload_wire.h"
 #include "sightline/v1/index_search.grpc.pb.h"
-#include "sightline/v1/query_encoder.grpc.pb.h"
-#include "sightline/v1/reranker.grpc.pb.h"
 
 namespace sightline {
 namespace {
@@ -27,27 +29,48 @@ Message MessageOf(Request request) {
   return message;
 }
 
-class GrpcQueryEncoderClient : public QueryEncoderClient {
+// A call whose request is on the wire already.
+template <typename Message, typename Answer, typename Response>
+class UploadCall {
  public:
-  GrpcQueryEncoderClient(std::shared_ptr<grpc::Channel> channel, absl::string_view name)
+  UploadCall(std::shared_ptr<grpc::Channel> channel, std::string path, std::string who)
       : channel_(GuardedChannel(std::move(channel))),
-        stub_(v1::QueryEncoder::NewStub(channel_)),
-        who_(absl::StrCat("query_encoder ", name)) {}
+        stub_(channel_),
+        path_(std::move(path)),
+        who_(std::move(who)) {}
 
-  void EncodeQueries(const CallContext& call, EncodeRequest request,
-                     Done<EncodeResponse> done) override {
-    StartUnaryCall<v1::EncodeQueriesResponse, EncodeResponse>(
-        channel_, call, who_, MessageOf<v1::EncodeQueriesRequest>(std::move(request)),
-        [this](auto* context, auto* message, auto* answer, auto finish) {
-          stub_->async()->EncodeQueries(context, message, answer, std::move(finish));
+  void Start(const CallContext& call, OnWire<Message> request, Done<Response> done) {
+    StartUnaryCall<Answer, Response>(
+        channel_, call, who_, std::move(request),
+        [this](auto* context, auto* wire, auto* answer, auto finish) {
+          stub_.UnaryCall(context, path_, {}, &wire->bytes, answer, std::move(finish));
         },
-        ReadAnswer(), std::move(done));
+        [](const OnWire<Message>& wire, const Answer& answer) {
+          return FromProto(wire.head, answer);
+        },
+        std::move(done));
   }
 
  private:
   const std::shared_ptr<grpc::Channel> channel_;
-  const std::unique_ptr<v1::QueryEncoder::Stub> stub_;
+  grpc::TemplatedGenericStub<grpc::ByteBuffer, Answer> stub_;
+  const std::string path_;
   const std::string who_;
+};
+
+class GrpcQueryEncoderClient : public QueryEncoderClient {
+ public:
+  GrpcQueryEncoderClient(std::shared_ptr<grpc::Channel> channel, absl::string_view name)
+      : encode_(std::move(channel), "/sightline.v1.QueryEncoder/EncodeQueries",
+                absl::StrCat("query_encoder ", name)) {}
+
+  void EncodeQueries(const CallContext& call, EncodeRequest request,
+                     Done<EncodeResponse> done) override {
+    encode_.Start(call, ToWire(request), std::move(done));
+  }
+
+ private:
+  UploadCall<v1::EncodeQueriesRequest, v1::EncodeQueriesResponse, EncodeResponse> encode_;
 };
 
 class GrpcIndexSearchClient : public IndexSearchClient {
@@ -86,24 +109,16 @@ class GrpcIndexSearchClient : public IndexSearchClient {
 class GrpcRerankerClient : public RerankerClient {
  public:
   GrpcRerankerClient(std::shared_ptr<grpc::Channel> channel, absl::string_view name)
-      : channel_(GuardedChannel(std::move(channel))),
-        stub_(v1::Reranker::NewStub(channel_)),
-        who_(absl::StrCat("reranker ", name)) {}
+      : rerank_(std::move(channel), "/sightline.v1.Reranker/RerankCandidates",
+                absl::StrCat("reranker ", name)) {}
 
   void RerankCandidates(const CallContext& call, RerankRequest request,
                         Done<RerankResponse> done) override {
-    StartUnaryCall<v1::RerankCandidatesResponse, RerankResponse>(
-        channel_, call, who_, MessageOf<v1::RerankCandidatesRequest>(std::move(request)),
-        [this](auto* context, auto* message, auto* answer, auto finish) {
-          stub_->async()->RerankCandidates(context, message, answer, std::move(finish));
-        },
-        ReadAnswer(), std::move(done));
+    rerank_.Start(call, ToWire(request), std::move(done));
   }
 
  private:
-  const std::shared_ptr<grpc::Channel> channel_;
-  const std::unique_ptr<v1::Reranker::Stub> stub_;
-  const std::string who_;
+  UploadCall<v1::RerankCandidatesRequest, v1::RerankCandidatesResponse, RerankResponse> rerank_;
 };
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "common/config/sections.h"
 
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,16 +7,10 @@
 
 #include "absl/strings/numbers.h"
 #include "common/base/files.h"
+#include "common/base/usable_cores.h"
 
 namespace sightline {
 namespace {
-
-int AllowedCores() {
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  if (sched_getaffinity(0, sizeof(cores), &cores) != 0) return 1;
-  return std::max(1, CPU_COUNT(&cores));
-}
 
 // What the machine has, or the control group leaves of it.
 int64_t UsableMemory() {
@@ -66,7 +59,7 @@ ComputeConfig ReadComputeConfig(ConfigReader root) {
 }
 
 int ReadComputeThreads(ConfigReader root) {
-  return static_cast<int>(root.Section("compute").Int("threads", AllowedCores(), 1, 1024));
+  return static_cast<int>(root.Section("compute").Int("threads", UsableCores(), 1, 1024));
 }
 
 BatchSchedulerOptions ReadBatchSchedulerOptions(ConfigReader root, absl::string_view name,

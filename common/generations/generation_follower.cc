@@ -238,11 +238,8 @@ void GenerationFollower::Hold(const std::string& index, const std::string& gener
 
   const absl::Time begin = clock_->Now();
   absl::Status held;
-  const CallContext load(clock_, absl::InfiniteFuture());
+  const CallContext load = call_.Child();
   {
-    call_.cancellation()->OnCancel([weak = std::weak_ptr<Cancellation>(load.cancellation())] {
-      if (auto alive = weak.lock()) alive->Cancel();
-    });
     const auto wanted = view_.Get(index);
     const LoadWatch watch(
         options_.poll_interval, clock_, load.cancellation(),

@@ -18,6 +18,7 @@
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "common/base/call_context.h"
+#include "common/base/shared.h"
 #include "common/bundle/item_features.h"
 #include "common/embedding/candidate.h"
 #include "common/embedding/embedding_matrix.h"
@@ -43,11 +44,12 @@ struct GenerationRef {
 struct TextQuery {
   std::string text;
 };
+// Uploads may be many MiB, and a call goes to several replicas, so copies share them.
 struct ImageQuery {
-  std::string bytes;  // encoded picture
+  Shared<std::string> bytes;  // encoded picture
 };
 struct RegionsQuery {
-  ImageInput image;  // regions filled, no pixels
+  Shared<ImageInput> image;  // regions filled, no pixels
 };
 using EncodableQuery = std::variant<TextQuery, ImageQuery, RegionsQuery>;
 
@@ -125,7 +127,7 @@ struct StoredRef {
   int64_t row = 0;
 };
 // One side of a pair: a text, features that travel along (uploads), or a stored item.
-using RerankSide = std::variant<TextQuery, ItemFeatures, StoredRef>;
+using RerankSide = std::variant<TextQuery, Shared<ItemFeatures>, StoredRef>;
 
 struct RerankRequest {
   // The generation one of whose cross-encoders scores.

@@ -25,8 +25,9 @@ struct PageToken {
   int depth = 0;        // of that fingerprint; known to TokenOf, and not in the text
 };
 
-// SHA-256, raw, over all that decides which hits come in which order; `depth` is that of
-// the request or the default, or 0 where by default nothing is reranked.
+// SHA-256, raw, over all that decides which hits come in which order, an upload by its length
+// and its CRC-32C; `depth` is that of the request or the default, or 0 where by default nothing
+// is reranked.  Only for requests that bring a token or get one.
 std::string FingerprintOf(const SearchRequest& request, int depth);
 
 // Letters, digits, '-' and '_'.

@@ -86,7 +86,7 @@ class ReplicatedCall
 
   struct Attempt {
     std::shared_ptr<ReplicaMember<Client>> member;
-    CallContext context;  // with a cancellation of its own
+    CallContext context;  // a child of the call
     absl::Time started;
     bool running = true;
     bool late = false;
@@ -116,11 +116,6 @@ class ReplicatedCall
     const Attempt attempt = AttemptAt(index);
     Count(cause);
     attempt.member->work.fetch_add(work_, std::memory_order_relaxed);
-    // The callers' cancellation outlives the attempt, so it knows it weakly.
-    call_.cancellation()->OnCancel(
-        [weak = std::weak_ptr<Cancellation>(attempt.context.cancellation())] {
-          if (auto alive = weak.lock()) alive->Cancel();
-        });
     if (!alone_) SetTimers(index, attempt.started);
     // Nobody else needs the request of a call that has nobody else to go to.
     Request request = alone_ ? std::move(request_) : request_;
@@ -155,9 +150,7 @@ class ReplicatedCall
     auto member = set_->Pick(request_.target, asked, now, pay);
     if (member == nullptr) return absl::nullopt;
     paid_attempts_ += paid ? 1 : 0;
-    return Attempt{std::move(member),
-                   CallContext(call_.clock(), call_.deadline()).WithRequestId(call_.request_id()),
-                   now};
+    return Attempt{std::move(member), call_.Child(), now};
   }
 
   void SetTimers(size_t index, absl::Time started) {

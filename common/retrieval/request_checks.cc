@@ -71,16 +71,17 @@ class QueryChecker {
 
   absl::Status operator()(const ImageQuery& query) const {
     const std::string path = path_ + ".image";
-    if (query.bytes.empty()) return BadField(path, "has no bytes");
-    if (query.bytes.size() > static_cast<uint64_t>(options_.max_image_bytes)) {
-      return BadField(path, AtMost(query.bytes.size(), "bytes", options_.max_image_bytes));
+    const size_t size = query.bytes->size();
+    if (size == 0) return BadField(path, "has no bytes");
+    if (size > static_cast<uint64_t>(options_.max_image_bytes)) {
+      return BadField(path, AtMost(size, "bytes", options_.max_image_bytes));
     }
     return absl::OkStatus();
   }
 
   absl::Status operator()(const RegionsQuery& query) const {
     const std::string path = path_ + ".regions";
-    const RegionSet& regions = query.image.regions;
+    const RegionSet& regions = query.image->regions;
     if (const absl::Status good = CheckRegionSet(regions); !good.ok()) {
       return BadField(path, good.message());
     }
@@ -89,8 +90,8 @@ class QueryChecker {
     if (numbers * sizeof(float) > static_cast<uint64_t>(options_.max_image_bytes)) {
       return BadField(path, AtMost(numbers * sizeof(float), "bytes", options_.max_image_bytes));
     }
-    RETURN_IF_ERROR(CheckWords(query.image.ocr_tokens, path + ".ocr_tokens"));
-    return CheckWords(query.image.tags, path + ".tags");
+    RETURN_IF_ERROR(CheckWords(query.image->ocr_tokens, path + ".ocr_tokens"));
+    return CheckWords(query.image->tags, path + ".tags");
   }
 
   absl::Status operator()(const EmbeddingQuery& query) const {

@@ -37,15 +37,11 @@ class StageCalls {
 
   // Ends at `deadline`, or with `call` if that is earlier.
   StageCalls(const CallContext& call, absl::Time deadline)
-      : context_(call.clock(), std::min(deadline, call.deadline())),
-        inbox_(std::make_shared<Inbox>()) {
-    // Weak, because the call outlives its stages.
-    call.cancellation()->OnCancel([inbox = std::weak_ptr<Inbox>(inbox_),
-                                   stage = std::weak_ptr<Cancellation>(context_.cancellation())] {
-      if (auto alive = inbox.lock()) alive->Close();
-      if (auto alive = stage.lock()) alive->Cancel();
-    });
-  }
+      : inbox_(std::make_shared<Inbox>()),
+        closing_(call.cancellation()->OnCancel([inbox = std::weak_ptr<Inbox>(inbox_)] {
+          if (auto alive = inbox.lock()) alive->Close();
+        })),
+        context_(call.WithDeadline(deadline).Child()) {}
 
   // Cancels even when every answer is there: clients may have left callbacks in the
   // cancellation that own what the cancellation belongs to.
@@ -112,8 +108,9 @@ class StageCalls {
     bool closed_ = false;         // guarded by mutex_
   };
 
-  const CallContext context_;
   const std::shared_ptr<Inbox> inbox_;
+  const Cancellation::Registration closing_;  // of the inbox, when the caller has gone
+  const CallContext context_;
   int under_way_ = 0;
 };
 

@@ -5,22 +5,21 @@
 #include <functional>
 
 #include "common/clients/server_status.h"
-#include "common/rpc/rpc_calls.h"
+#include "common/rpc/rpc_service.h"
 #include "sightline/v1/admin.grpc.pb.h"
 
 namespace sightline {
 
-class AdminService final : public v1::Admin::Service {
+class AdminService final : public RpcService {
  public:
   // `status` is called for each request, from any thread.  `calls` must outlive this.
   AdminService(std::function<ServerStatus(const StatusRequest&)> status, RpcCalls* calls);
 
-  grpc::Status GetStatus(grpc::ServerContext* context, const v1::GetStatusRequest* request,
-                         v1::GetStatusResponse* response) override;
-
  private:
+  absl::Status GetStatus(v1::GetStatusRequest request, const CallContext& call,
+                         v1::GetStatusResponse* response);
+
   const std::function<ServerStatus(const StatusRequest&)> status_;
-  RpcMethod* const get_status_;
 };
 
 }  // namespace sightline

@@ -52,17 +52,22 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
 }
 
 std::shared_ptr<grpc::ClientContext> NewClientContext(const CallContext& call) {
-  auto context = std::make_shared<grpc::ClientContext>();
+  struct Linked {
+    grpc::ClientContext context;
+    Cancellation::Registration link;
+  };
+  const auto linked = std::make_shared<Linked>();
+  const std::shared_ptr<grpc::ClientContext> context(linked, &linked->context);
   if (call.deadline() != absl::InfiniteFuture()) {
     // By what is left, because our clock may not be the system's.
     const absl::Duration left = std::min(call.remaining(), absl::Hours(24));
     context->set_deadline(std::chrono::system_clock::now() + absl::ToChronoMicroseconds(left));
   }
   if (!call.request_id().empty()) context->AddMetadata(kRequestIdKey, call.request_id());
-  // The context may be gone long before the caller's cancellation is.
-  call.cancellation()->OnCancel([weak = std::weak_ptr<grpc::ClientContext>(context)] {
-    if (const std::shared_ptr<grpc::ClientContext> alive = weak.lock()) alive->TryCancel();
-  });
+  linked->link =
+      call.cancellation()->OnCancel([weak = std::weak_ptr<grpc::ClientContext>(context)] {
+        if (const std::shared_ptr<grpc::ClientContext> alive = weak.lock()) alive->TryCancel();
+      });
   return context;
 }
 

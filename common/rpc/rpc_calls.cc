@@ -20,6 +20,9 @@ namespace {
 
 constexpr absl::Duration kLogPeriod = absl::Seconds(10);
 
+// What is always admitted is shorter than this, or it is no status call of ours.
+constexpr int64_t kShortRequest = 64 << 10;
+
 // Whose fault a failure is decides how loud it is told.
 Severity SeverityOf(absl::StatusCode code) {
   switch (code) {
@@ -71,7 +74,7 @@ absl::Status RunCatching(const CallContext& call,
 // Adds one to a gauge and a count for a scope.
 class InFlight {
  public:
-  InFlight(Gauge gauge, std::atomic<int>* count) : gauge_(gauge), count_(count) {
+  InFlight(const Gauge& gauge, std::atomic<int>* count) : gauge_(gauge), count_(count) {
     gauge_.Add(1);
     now_ = count_ == nullptr ? 0 : count_->fetch_add(1, std::memory_order_relaxed) + 1;
   }
@@ -90,6 +93,50 @@ class InFlight {
   std::atomic<int>* const count_;
   int now_ = 0;
 };
+
+// Holds part of a total for a scope, if there is room for it.
+class Reservation {
+ public:
+  Reservation(const Gauge& gauge, std::atomic<int64_t>* total, int64_t most, int64_t amount)
+      : gauge_(gauge), total_(total), amount_(amount) {
+    int64_t held = total_->load(std::memory_order_relaxed);
+    while (amount_ <= most - held && !made_) {
+      made_ = total_->compare_exchange_weak(held, held + amount_, std::memory_order_relaxed);
+    }
+    if (made_) gauge_.Add(static_cast<double>(amount_));
+  }
+  ~Reservation() {
+    if (!made_) return;
+    total_->fetch_sub(amount_, std::memory_order_relaxed);
+    gauge_.Add(-static_cast<double>(amount_));
+  }
+  Reservation(const Reservation&) = delete;
+  Reservation& operator=(const Reservation&) = delete;
+
+  bool made() const { return made_; }
+
+ private:
+  const Gauge gauge_;
+  std::atomic<int64_t>* const total_;
+  const int64_t amount_;
+  bool made_ = false;
+};
+
+absl::Status TooManyCalls(int most) {
+  return WithReason(
+      absl::ResourceExhaustedError(absl::StrCat(
+          "the server has ", most, " calls in progress, as many as it takes; try again later")),
+      "SERVER_BUSY");
+}
+
+absl::Status TooManyBytes(int64_t bytes, int64_t most) {
+  return WithReason(absl::ResourceExhaustedError(
+                        absl::StrCat("a request of ", bytes,
+                                     " bytes does not fit beside those in progress, of which the "
+                                     "server takes ",
+                                     most, " bytes together; try again later")),
+                    "TOO_MANY_BYTES", {{"requestBytes", absl::StrCat(bytes)}});
+}
 
 }  // namespace
 
@@ -111,21 +158,23 @@ RpcMethod::RpcMethod(RpcCalls* calls, std::string service, std::string method, b
   in_flight_ = calls_->metrics_->AddGauge("rpc_in_flight", "Calls in progress.", labels);
 }
 
-grpc::Status RpcMethod::Serve(grpc::ServerContext* context,
+grpc::Status RpcMethod::Serve(grpc::ServerContext* context, int64_t request_bytes,
                               absl::FunctionRef<absl::Status(const CallContext&)> handler) {
   const absl::Time start = calls_->clock_->Now();
   const std::string request_id = RequestIdOr(OfferedRequestId(*context));
   context->AddInitialMetadata(kRequestIdKey, request_id);
-  const InFlight in_flight(in_flight_, always_admitted_ ? nullptr : &calls_->in_flight_);
+  const RpcServerOptions& options = calls_->options_;
+  const bool counted = !always_admitted_ || request_bytes > kShortRequest;
+  const InFlight in_flight(in_flight_, counted ? &calls_->calls_in_flight_ : nullptr);
 
   absl::Status status;
-  if (in_flight.now() > calls_->options_.max_concurrent_calls) {
-    status = WithReason(absl::ResourceExhaustedError(absl::StrCat(
-                            "the server has ", calls_->options_.max_concurrent_calls,
-                            " calls in progress, as many as it takes; try again later")),
-                        "SERVER_BUSY");
+  if (in_flight.now() > options.max_concurrent_calls) {
+    status = TooManyCalls(options.max_concurrent_calls);
   } else {
-    status = Run(context, request_id, handler);
+    const Reservation bytes(calls_->in_flight_bytes_, &calls_->bytes_in_flight_,
+                            options.max_in_flight_bytes, counted ? request_bytes : 0);
+    status = bytes.made() ? Run(context, request_id, handler)
+                          : TooManyBytes(request_bytes, options.max_in_flight_bytes);
   }
   const absl::Duration took = calls_->clock_->Now() - start;
   finished_[std::min<size_t>(static_cast<size_t>(status.code()), finished_.size() - 1)].Increment();
@@ -170,7 +219,9 @@ RpcCalls::RpcCalls(const RpcServerOptions& options, MetricsRegistry* metrics, Cl
       metrics_(metrics),
       clock_(clock),
       log_limiter_(clock, kLogPeriod),
-      cancel_watcher_(clock) {}
+      cancel_watcher_(clock),
+      in_flight_bytes_(metrics->AddGauge("rpc_in_flight_bytes",
+                                         "Bytes of the requests of calls in progress.")) {}
 
 RpcMethod* RpcCalls::AddMethod(absl::string_view service, absl::string_view method,
                                Admission admission) {

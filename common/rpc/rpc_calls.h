@@ -1,19 +1,6 @@
 // What happens around every gRPC handler: admission, deadline, cancellation, request id,
 // metrics, log lines, status out.  A handler is left with the work.
-//
-//   class IndexSearchService final : public v1::IndexSearch::Service {
-//    public:
-//     IndexSearchService(Searcher* searcher, RpcCalls* calls)
-//         : searcher_(searcher),
-//           search_(calls->AddMethod(v1::IndexSearch::service_full_name(), "SearchIndex")) {}
-//
-//     grpc::Status SearchIndex(grpc::ServerContext* context,
-//                              const v1::SearchIndexRequest* request,
-//                              v1::SearchIndexResponse* response) override {
-//       return search_->Serve(context, [&](const CallContext& call) -> absl::Status {
-//         ...
-//       });
-//     }
+// rpc_service.h runs it.
 #ifndef SIGHTLINE_COMMON_RPC_RPC_CALLS_H_
 #define SIGHTLINE_COMMON_RPC_RPC_CALLS_H_
 
@@ -51,7 +38,8 @@ class RpcMethod {
  public:
   // Runs `handler` for one call and returns what goes to the caller.  In order:
   //
-  // - RESOURCE_EXHAUSTED, reason SERVER_BUSY, if too many calls are in progress;
+  // - RESOURCE_EXHAUSTED if too much is in progress: calls, reason SERVER_BUSY, or bytes of
+  //   their requests, reason TOO_MANY_BYTES;
   // - the request id is taken from the caller's `x-request-id` (up to 128 visible ASCII
   //   characters) or made, and returned in the initial metadata;
   // - the deadline is the caller's, at most max_deadline from now, or default_deadline;
@@ -62,8 +50,9 @@ class RpcMethod {
   // - code, latency and calls in progress are counted; a failure is logged, at most once
   //   in ten seconds for each method and code.
   //
-  // Call it once per call, from gRPC's handler thread, for unary methods.
-  grpc::Status Serve(grpc::ServerContext* context,
+  // The request is `request_bytes` long, and counts until `handler` has returned.  Call it
+  // once per call, from gRPC's handler thread, for unary methods.
+  grpc::Status Serve(grpc::ServerContext* context, int64_t request_bytes,
                      absl::FunctionRef<absl::Status(const CallContext&)> handler);
 
  private:
@@ -87,8 +76,8 @@ class RpcMethod {
 class RpcCalls {
  public:
   enum class Admission {
-    kLimited,  // counts against max_concurrent_calls
-    kAlways,   // runs at any load: for status, not for work
+    kLimited,  // counts against max_concurrent_calls and max_in_flight_bytes
+    kAlways,   // runs at any load: for status, not for work; counts only if it is long
   };
 
   // `metrics` and `clock` must outlive this, and this the services that use it.
@@ -102,8 +91,9 @@ class RpcCalls {
   RpcMethod* AddMethod(absl::string_view service, absl::string_view method,
                        Admission admission = Admission::kLimited);
 
-  // Limited calls in progress.
-  int in_flight() const { return in_flight_.load(std::memory_order_relaxed); }
+  // Limited calls in progress, and the bytes of the requests that count.
+  int in_flight() const { return calls_in_flight_.load(std::memory_order_relaxed); }
+  int64_t in_flight_bytes() const { return bytes_in_flight_.load(std::memory_order_relaxed); }
 
  private:
   friend class RpcMethod;
@@ -113,7 +103,9 @@ class RpcCalls {
   Clock* const clock_;
   LogLimiter log_limiter_;
   CancelWatcher cancel_watcher_;
-  std::atomic<int> in_flight_{0};
+  const Gauge in_flight_bytes_;
+  std::atomic<int> calls_in_flight_{0};
+  std::atomic<int64_t> bytes_in_flight_{0};
   std::mutex mutex_;
   std::deque<std::unique_ptr<RpcMethod>> methods_;  // guarded by mutex_
 };

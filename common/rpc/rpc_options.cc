@@ -34,6 +34,8 @@ RpcServerOptions ReadRpcServerOptions(ConfigReader root, const RpcServerOptions&
       static_cast<int>(server.Int("max_concurrent_calls", defaults.max_concurrent_calls, 1, 4096));
   options.max_receive_bytes =
       server.Bytes("max_receive_bytes", defaults.max_receive_bytes, 1 << 10, 1 << 30);
+  options.max_in_flight_bytes =
+      server.Bytes("max_in_flight_bytes", defaults.max_in_flight_bytes, 1 << 10, int64_t{1} << 40);
   options.memory_quota_bytes = server.Bytes("memory_quota", defaults.memory_quota_bytes,
                                             int64_t{16} << 20, int64_t{1} << 40);
   options.default_deadline = server.Duration("default_deadline", defaults.default_deadline,
@@ -44,10 +46,16 @@ RpcServerOptions ReadRpcServerOptions(ConfigReader root, const RpcServerOptions&
       server.Duration("drain_delay", defaults.drain_delay, absl::ZeroDuration(), absl::Minutes(5));
   options.drain_timeout = server.Duration("drain_timeout", defaults.drain_timeout,
                                           absl::ZeroDuration(), absl::Hours(1));
+  options.max_connection_age = server.Duration("max_connection_age", defaults.max_connection_age,
+                                               absl::Seconds(1), absl::Hours(24));
   options.reflection = server.Bool("reflection", defaults.reflection);
 
   if (options.default_deadline > options.max_deadline) {
     server.AddProblem("default_deadline", "is later than max_deadline");
+  }
+  if (options.max_in_flight_bytes < options.max_receive_bytes) {
+    server.AddProblem("max_in_flight_bytes",
+                      "is less than max_receive_bytes; the longest request could never be taken");
   }
   if (options.memory_quota_bytes < 2 * options.max_receive_bytes) {
     server.AddProblem("memory_quota", "is less than twice max_receive_bytes");

@@ -32,7 +32,13 @@ struct RpcServerOptions {
   // `max_receive_bytes`: of one request message; a longer one is RESOURCE_EXHAUSTED.
   int64_t max_receive_bytes = int64_t{16} << 20;
 
-  // `memory_quota`: what gRPC may hold in buffers for all calls together.
+  // `max_in_flight_bytes`: requests of all calls in progress together.  A call whose request
+  // does not fit beside them is refused with RESOURCE_EXHAUSTED before it is read.  Uploads
+  // are in memory once, so this and `memory_quota` bound what callers can make a server hold.
+  int64_t max_in_flight_bytes = int64_t{256} << 20;
+
+  // `memory_quota`: what gRPC may hold in buffers for all calls together: requests that are
+  // arriving or wait to be read.  Beyond it gRPC ends calls.
   int64_t memory_quota_bytes = int64_t{512} << 20;
 
   // `default_deadline`: for a call that comes without one.
@@ -48,6 +54,12 @@ struct RpcServerOptions {
 
   // `drain_timeout`: how long calls in progress may take to end; then they are cancelled.
   absl::Duration drain_timeout = absl::Seconds(10);
+
+  // `max_connection_age`: how long a connection takes new calls, give or take a tenth, which
+  // gRPC varies so that callers do not all come back at once.  Then it is closed when its
+  // calls have ended; after `max_deadline` none but streams can be left, and they are ended.
+  // Callers connect anew, and so find replicas that were added meanwhile.
+  absl::Duration max_connection_age = absl::Minutes(5);
 
   // `reflection`: whether the server describes its services to tools like grpcurl.
   bool reflection = true;

@@ -1,6 +1,5 @@
 #include "common/rpc/rpc_server.h"
 
-#include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/security/server_credentials.h>
@@ -12,12 +11,11 @@
 #include <condition_variable>
 #include <limits>
 #include <mutex>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/log/log.h"
-#include "common/rpc/unreadable_request.h"
+#include "common/rpc/reflection_service.h"
 
 namespace sightline {
 namespace {
@@ -32,16 +30,9 @@ constexpr int kMaxStreamsPerConnection = 1024;
 // How often a client may ask whether the connection lives; twice as often as ours do.
 constexpr absl::Duration kMinPingInterval = absl::Seconds(5);
 
-// Both plugins are switched on for the whole process, once.
-void EnablePlugins(bool reflection) {
-  static std::mutex mutex;
-  static bool reflecting = false;
-  std::lock_guard<std::mutex> lock(mutex);
-  grpc::EnableDefaultHealthCheckService(true);
-  if (reflection && !reflecting) {
-    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
-    reflecting = true;
-  }
+int Milliseconds(absl::Duration duration) {
+  return static_cast<int>(
+      std::clamp<int64_t>(absl::ToInt64Milliseconds(duration), 1, std::numeric_limits<int>::max()));
 }
 
 void SetLimits(const RpcServerOptions& options, grpc::ServerBuilder* builder) {
@@ -55,6 +46,15 @@ void SetLimits(const RpcServerOptions& options, grpc::ServerBuilder* builder) {
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                               static_cast<int>(absl::ToInt64Milliseconds(kMinPingInterval)));
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder->AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS,
+                              Milliseconds(options.max_connection_age));
+  builder->AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS,
+                              Milliseconds(options.max_deadline));
+  // Pictures are compressed already, and a few bytes that unfold to gigabytes would do so
+  // before their length is looked at.
+  for (const grpc_compression_algorithm algorithm : {GRPC_COMPRESS_DEFLATE, GRPC_COMPRESS_GZIP}) {
+    builder->SetCompressionAlgorithmSupportStatus(algorithm, false);
+  }
   // A taken port is an error, not something to share.
   builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
 }
@@ -77,14 +77,19 @@ absl::Status RpcServer::Start() {
     return absl::InvalidArgumentError(
         absl::StrCat("listen address \"", options_.listen, "\" is not host:port"));
   }
-  EnablePlugins(options_.reflection);
+  grpc::EnableDefaultHealthCheckService(true);
   grpc::ServerBuilder builder;
   builder.AddListeningPort(options_.listen, grpc::InsecureServerCredentials(), &port_);
   SetLimits(options_, &builder);
-  std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;
-  interceptors.push_back(RefuseUnreadableRequests());
-  builder.experimental().SetInterceptorCreators(std::move(interceptors));
-  for (const auto& [name, service] : services_) builder.RegisterService(service);
+  std::vector<std::string> names;
+  for (const auto& [name, service] : services_) {
+    builder.RegisterService(service);
+    names.push_back(name);
+  }
+  if (options_.reflection) {
+    reflection_ = std::make_unique<ReflectionService>(std::move(names));
+    builder.RegisterService(reflection_.get());
+  }
   server_ = builder.BuildAndStart();
   if (server_ == nullptr || port_ == 0) {
     return absl::UnavailableError(

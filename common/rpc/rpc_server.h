@@ -38,6 +38,8 @@ class Service;
 
 namespace sightline {
 
+class ReflectionService;
+
 // AddService and Start from one thread; everything else is thread-safe.
 class RpcServer {
  public:
@@ -86,6 +88,7 @@ class RpcServer {
   Clock* const clock_;
   RpcCalls calls_;
   std::vector<std::pair<std::string, grpc::Service*>> services_;
+  std::unique_ptr<ReflectionService> reflection_;  // null if it is not wanted
   std::unique_ptr<MetricsServer> metrics_server_;
   std::unique_ptr<grpc::Server> server_;
   int port_ = 0;

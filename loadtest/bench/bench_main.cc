@@ -1,18 +1,16 @@
 #include "loadtest/bench/bench_main.h"
 
-#include <algorithm>
 #include <cstdio>
-#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/base/usable_cores.h"
 #include "common/rpc/cpu_check.h"
 
 namespace sightline {
 
 ComputePool& BenchPool() {
-  static ComputePool* const pool =
-      new ComputePool(static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
+  static ComputePool* const pool = new ComputePool(UsableCores());
   return *pool;
 }
 

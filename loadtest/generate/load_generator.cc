@@ -52,7 +52,7 @@ absl::Status LoadGenerator::Run(Arrivals* arrivals, const CallContext& call) {
   };
   const auto waker = std::make_shared<Waker>();
   waker->generator = this;
-  call.cancellation()->OnCancel([waker] {
+  const auto waking = call.cancellation()->OnCancel([waker] {
     std::lock_guard<std::mutex> lock(waker->mutex);
     if (waker->generator == nullptr) return;
     std::lock_guard<std::mutex> wake(waker->generator->mutex_);

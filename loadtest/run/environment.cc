@@ -1,6 +1,5 @@
 #include "loadtest/run/environment.h"
 
-#include <sched.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
+#include "common/base/usable_cores.h"
 
 namespace sightline {
 namespace {
@@ -31,10 +31,7 @@ std::string CpuModel() {
 std::map<std::string, std::string> DescribeEnvironment() {
   std::map<std::string, std::string> environment;
   if (std::string model = CpuModel(); !model.empty()) environment["cpu"] = std::move(model);
-  cpu_set_t cores;
-  if (::sched_getaffinity(0, sizeof(cores), &cores) == 0) {
-    environment["cores"] = absl::StrCat(CPU_COUNT(&cores));
-  }
+  environment["cores"] = absl::StrCat(UsableCores());
   const int64_t pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
   if (pages > 0 && page > 0) {
     environment["memory"] =

@@ -1,7 +1,6 @@
 #include "loadtest/synthesize/synthesize_command.h"
 
 #include <algorithm>
-#include <thread>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -11,6 +10,7 @@
 #include "absl/types/optional.h"
 #include "common/base/compute_pool.h"
 #include "common/base/status_macros.h"
+#include "common/base/usable_cores.h"
 #include "common/bundle/manifest.h"
 #include "common/log/progress.h"
 #include "loadtest/synthesize/synthesis.h"
@@ -123,8 +123,7 @@ int RunSynthesize(const std::vector<std::string>& args, const Console& console, 
   progress_options.terminal = terminal;
   progress_options.write = [&](absl::string_view text) { console.err << text << std::flush; };
   Progress progress(progress_options, call.clock());
-  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  ComputePool pool(static_cast<int>(values.threads.value_or(cores)));
+  ComputePool pool(static_cast<int>(values.threads.value_or(UsableCores())));
   const absl::StatusOr<SynthesisSummary> summary = Synthesize(*plan, call, &pool, &progress);
   if (!summary.ok()) return Fail(summary.status(), console);
   console.out << Report(*plan, *summary);

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/base/status_macros.h"
+#include "common/base/usable_cores.h"
 #include "common/models/inference.h"
 
 namespace sightline {
@@ -53,8 +53,7 @@ std::vector<Direction> StoreFlags::Directions() const {
 }
 
 int StoreFlags::Threads() const {
-  const auto machine = std::max<int64_t>(std::thread::hardware_concurrency(), 1);
-  return static_cast<int>(threads.value_or(machine));
+  return static_cast<int>(threads.value_or(UsableCores()));
 }
 
 void FleetFlags::Define(Flags* flags, absl::string_view router_help) {

@@ -2,26 +2,24 @@
 #ifndef SIGHTLINE_SERVICES_INDEX_SEARCH_INDEX_SEARCH_SERVICE_H_
 #define SIGHTLINE_SERVICES_INDEX_SEARCH_INDEX_SEARCH_SERVICE_H_
 
-#include "common/rpc/rpc_calls.h"
+#include "common/rpc/rpc_service.h"
 #include "services/index_search/search_engine.h"
 #include "sightline/v1/index_search.grpc.pb.h"
 
 namespace sightline {
 
-class IndexSearchService final : public v1::IndexSearch::Service {
+class IndexSearchService final : public RpcService {
  public:
   // Both must outlive the service.
   IndexSearchService(SearchEngine* engine, RpcCalls* calls);
 
-  grpc::Status SearchIndex(grpc::ServerContext* context, const v1::SearchIndexRequest* request,
-                           v1::SearchIndexResponse* response) override;
-  grpc::Status FetchItems(grpc::ServerContext* context, const v1::FetchItemsRequest* request,
-                          v1::FetchItemsResponse* response) override;
-
  private:
+  absl::Status SearchIndex(v1::SearchIndexRequest request, const CallContext& call,
+                           v1::SearchIndexResponse* response);
+  absl::Status FetchItems(v1::FetchItemsRequest request, const CallContext& call,
+                          v1::FetchItemsResponse* response);
+
   SearchEngine* const engine_;
-  RpcMethod* const search_;
-  RpcMethod* const fetch_;
 };
 
 }  // namespace sightline

@@ -78,11 +78,7 @@ absl::StatusOr<EncodeResponse> EncodeEngine::EncodeQueries(const EncodeRequest& 
   const Model* const features_for = reranker == nullptr ? nullptr : reranker->model.get();
 
   // A child of the call: when one query fails, the others are not worth computing.
-  auto cancellation = std::make_shared<Cancellation>();
-  call.cancellation()->OnCancel([weak = std::weak_ptr<Cancellation>(cancellation)] {
-    if (auto alive = weak.lock()) alive->Cancel();
-  });
-  const CallContext child(call.clock(), call.deadline(), cancellation);
+  const CallContext child = call.Child();
 
   std::vector<EncodedOutcomePtr> outcomes;
   EncodeResponse response;
@@ -107,7 +103,7 @@ absl::StatusOr<EncodeResponse> EncodeEngine::EncodeQueries(const EncodeRequest& 
     if (request.want_features) response.features.push_back(std::move(encoded->features));
   }
   if (!failed.ok()) {
-    cancellation->Cancel();
+    child.cancellation()->Cancel();
     return failed;
   }
   return response;
@@ -125,17 +121,17 @@ absl::Status EncodeEngine::Start(const EncodableQuery& query,
   }
   if (const auto* regions = std::get_if<RegionsQuery>(&query)) {
     // Without regions it would be taken for a picture, which the model may not know.
-    if (!regions->image.has_regions()) {
+    if (!regions->image->has_regions()) {
       return absl::InvalidArgumentError("an image without regions; send one at least");
     }
-    return StartImage({generation, regions->image, {}, reranker, call, outcome});
+    return StartImage({generation, regions->image, {}, {}, reranker, call, outcome});
   }
   if (generation->encoder->region_extractor() == nullptr) {
     return absl::InvalidArgumentError(
         "the index's model takes precomputed regions, not pictures; send Regions");
   }
   const auto& image = std::get<ImageQuery>(query);
-  ASSIGN_OR_RETURN(ImageHeader header, ReadImageHeader(image.bytes, options_.limits));
+  ASSIGN_OR_RETURN(ImageHeader header, ReadImageHeader(*image.bytes, options_.limits));
   const int64_t megapixels = 1 + int64_t{header.width} * header.height / 1'000'000;
   return decodes_.Submit({generation, image.bytes, reranker, call, outcome}, nullptr, megapixels,
                          call, [outcome](absl::Status status) { outcome->Set(std::move(status)); });
@@ -167,12 +163,13 @@ absl::Status EncodeEngine::StartImage(ImageTask task) {
 
 void EncodeEngine::DecodeAll(std::vector<DecodeTask> batch) {
   for (DecodeTask& task : batch) {
-    absl::StatusOr<Pixels> pixels = DecodeImage(task.bytes, options_.limits);
+    absl::StatusOr<Pixels> pixels = DecodeImage(*task.bytes, options_.limits);
     if (!pixels.ok()) {
       task.outcome->Set(pixels.status());
       continue;
     }
-    ImageTask next{task.generation, {}, {}, task.reranker, task.call, task.outcome};
+    task.bytes = {};  // what follows may wait for long
+    ImageTask next{task.generation, {}, {}, {}, task.reranker, task.call, task.outcome};
     // Queued pictures are small ones, whatever was sent.
     const Model& encoder = *task.generation->encoder;
     if (task.reranker != nullptr && task.reranker != &encoder &&
@@ -204,7 +201,7 @@ void EncodeEngine::EncodeImages(std::vector<ImageTask> batch) {
     const CallContext call = BatchCall(tasks);
     RETURN_IF_ERROR(ExtractRegions(model, &ImageTask::image, tasks, call));
     std::vector<ImageInput> inputs;
-    for (ImageTask* task : tasks) inputs.push_back(task->image);
+    for (ImageTask* task : tasks) inputs.push_back(Seen(*task));
     ASSIGN_OR_RETURN(EmbeddingMatrix rows, model.image_encoder()->Encode(inputs, call));
     for (size_t i = 0; i < tasks.size(); ++i) {
       Encoded encoded{Row(rows, i), {}};
@@ -221,7 +218,7 @@ void EncodeEngine::EncodeImages(std::vector<ImageTask> batch) {
 absl::StatusOr<ItemFeatures> EncodeEngine::PrepareFeatures(ImageTask* task,
                                                            const CallContext& call) {
   const Model& reranker = *task->reranker;
-  const ImageInput* seen = &task->image;
+  const ImageInput* seen = &Seen(*task);
   if (!task->for_reranker.pixels.rgb.empty()) {
     RETURN_IF_ERROR(ExtractRegions(reranker, &ImageTask::for_reranker, {task}, call));
     seen = &task->for_reranker;
@@ -231,6 +228,11 @@ absl::StatusOr<ItemFeatures> EncodeEngine::PrepareFeatures(ImageTask* task,
   return std::move(features[0]);
 }
 
+// What the encoder sees of a task.
+const ImageInput& EncodeEngine::Seen(const ImageTask& task) {
+  return task.regions->has_regions() ? *task.regions : task.image;
+}
+
 // Gives each task's `image` that has only pixels its regions.
 absl::Status EncodeEngine::ExtractRegions(const Model& model, ImageInput ImageTask::*image,
                                           const std::vector<ImageTask*>& tasks,
@@ -238,7 +240,7 @@ absl::Status EncodeEngine::ExtractRegions(const Model& model, ImageInput ImageTa
   std::vector<Pixels> pictures;
   std::vector<ImageTask*> undetected;
   for (ImageTask* task : tasks) {
-    if ((task->*image).has_regions()) continue;
+    if ((task->*image).has_regions() || (task->*image).pixels.rgb.empty()) continue;
     pictures.push_back(std::move((task->*image).pixels));
     undetected.push_back(task);
   }

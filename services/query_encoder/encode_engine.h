@@ -72,7 +72,8 @@ class EncodeEngine {
   };
   struct ImageTask {
     std::shared_ptr<const EncoderGeneration> generation;
-    ImageInput image;
+    Shared<ImageInput> regions;  // as sent; else empty, and there is
+    ImageInput image;            // a picture, which gets its regions here
     // The picture as a reranker sees it that finds regions of its own; else empty, and it gets
     // the encoder's.
     ImageInput for_reranker;
@@ -82,7 +83,7 @@ class EncodeEngine {
   };
   struct DecodeTask {
     std::shared_ptr<const EncoderGeneration> generation;
-    std::string bytes;
+    Shared<std::string> bytes;
     const Model* reranker;  // as in ImageTask
     CallContext call;
     EncodedOutcomePtr outcome;
@@ -98,6 +99,7 @@ class EncodeEngine {
   void DecodeAll(std::vector<DecodeTask> batch);
   void EncodeTexts(std::vector<TextTask> batch);
   void EncodeImages(std::vector<ImageTask> batch);
+  static const ImageInput& Seen(const ImageTask& task);
   static absl::Status ExtractRegions(const Model& model, ImageInput ImageTask::*image,
                                      const std::vector<ImageTask*>& tasks, const CallContext& call);
   static absl::StatusOr<ItemFeatures> PrepareFeatures(ImageTask* task, const CallContext& call);

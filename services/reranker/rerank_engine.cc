@@ -57,17 +57,13 @@ absl::StatusOr<RerankResponse> RerankEngine::RerankCandidates(const RerankReques
                    ResolveAll(request.candidates, !request.query_is_text, *model));
 
   // A child of the call: when one pair fails, the others are not worth computing.
-  auto cancellation = std::make_shared<Cancellation>();
-  call.cancellation()->OnCancel([weak = std::weak_ptr<Cancellation>(cancellation)] {
-    if (auto alive = weak.lock()) alive->Cancel();
-  });
-  const CallContext child(call.clock(), call.deadline(), cancellation);
+  const CallContext child = call.Child();
 
   std::vector<std::shared_ptr<Outcome<float>>> outcomes;
   absl::Status failed;
-  for (const ItemFeatures& candidate : shared->candidates) {
-    const ScoringPair pair = request.query_is_text ? ScoringPair{&shared->query, &candidate}
-                                                   : ScoringPair{&candidate, &shared->query};
+  for (const Shared<ItemFeatures>& candidate : shared->candidates) {
+    const ScoringPair pair = request.query_is_text ? ScoringPair{&*shared->query, &*candidate}
+                                                   : ScoringPair{&*candidate, &*shared->query};
     outcomes.push_back(std::make_shared<Outcome<float>>());
     failed = pairs_.Submit(
         {shared, pair, child, outcomes.back()}, model.get(), model->cross_encoder()->Cost(pair),
@@ -84,15 +80,15 @@ absl::StatusOr<RerankResponse> RerankEngine::RerankCandidates(const RerankReques
     if (score.ok()) response.scores.push_back(*score);
   }
   if (!failed.ok()) {
-    cancellation->Cancel();
+    child.cancellation()->Cancel();
     return failed;
   }
   return response;
 }
 
-absl::StatusOr<ItemFeatures> RerankEngine::Resolve(const RerankSide& side, bool is_text,
-                                                   const Model& model) const {
-  if (const auto* features = std::get_if<ItemFeatures>(&side)) return *features;
+absl::StatusOr<Shared<ItemFeatures>> RerankEngine::Resolve(const RerankSide& side, bool is_text,
+                                                           const Model& model) const {
+  if (const auto* features = std::get_if<Shared<ItemFeatures>>(&side)) return *features;
   if (const auto* stored = std::get_if<StoredRef>(&side)) {
     return Stored(*stored, model);
   }
@@ -102,12 +98,12 @@ absl::StatusOr<ItemFeatures> RerankEngine::Resolve(const RerankSide& side, bool 
   return model.cross_encoder()->PrepareText(std::get<TextQuery>(side).text);
 }
 
-absl::StatusOr<std::vector<ItemFeatures>> RerankEngine::ResolveAll(
+absl::StatusOr<std::vector<Shared<ItemFeatures>>> RerankEngine::ResolveAll(
     const std::vector<RerankSide>& sides, bool are_texts, const Model& model) const {
-  std::vector<ItemFeatures> resolved;
+  std::vector<Shared<ItemFeatures>> resolved;
   resolved.reserve(sides.size());
   for (const RerankSide& side : sides) {
-    ASSIGN_OR_RETURN(ItemFeatures features, Resolve(side, are_texts, model));
+    ASSIGN_OR_RETURN(Shared<ItemFeatures> features, Resolve(side, are_texts, model));
     resolved.push_back(std::move(features));
   }
   return resolved;

@@ -55,8 +55,8 @@ class RerankEngine {
   // What the pairs of one request share, kept alive by each of them.
   struct Request {
     std::shared_ptr<const Model> model;
-    ItemFeatures query;
-    std::vector<ItemFeatures> candidates;
+    Shared<ItemFeatures> query;
+    std::vector<Shared<ItemFeatures>> candidates;
   };
   struct PairTask {
     std::shared_ptr<const Request> request;
@@ -65,10 +65,11 @@ class RerankEngine {
     std::shared_ptr<Outcome<float>> outcome;
   };
 
-  absl::StatusOr<ItemFeatures> Resolve(const RerankSide& side, bool is_text,
-                                       const Model& model) const;
-  absl::StatusOr<std::vector<ItemFeatures>> ResolveAll(const std::vector<RerankSide>& sides,
-                                                       bool are_texts, const Model& model) const;
+  absl::StatusOr<Shared<ItemFeatures>> Resolve(const RerankSide& side, bool is_text,
+                                               const Model& model) const;
+  absl::StatusOr<std::vector<Shared<ItemFeatures>>> ResolveAll(const std::vector<RerankSide>& sides,
+                                                               bool are_texts,
+                                                               const Model& model) const;
   absl::StatusOr<ItemFeatures> Stored(const StoredRef& ref, const Model& model) const;
   void ScorePairs(std::vector<PairTask> batch);
 

@@ -2,24 +2,22 @@
 #ifndef SIGHTLINE_SERVICES_RERANKER_RERANKER_SERVICE_H_
 #define SIGHTLINE_SERVICES_RERANKER_RERANKER_SERVICE_H_
 
-#include "common/rpc/rpc_calls.h"
+#include "common/rpc/rpc_service.h"
 #include "services/reranker/rerank_engine.h"
 #include "sightline/v1/reranker.grpc.pb.h"
 
 namespace sightline {
 
-class RerankerService final : public v1::Reranker::Service {
+class RerankerService final : public RpcService {
  public:
   // Both must outlive the service.
   RerankerService(RerankEngine* engine, RpcCalls* calls);
 
-  grpc::Status RerankCandidates(grpc::ServerContext* context,
-                                const v1::RerankCandidatesRequest* request,
-                                v1::RerankCandidatesResponse* response) override;
-
  private:
+  absl::Status RerankCandidates(v1::RerankCandidatesRequest request, const CallContext& call,
+                                v1::RerankCandidatesResponse* response);
+
   RerankEngine* const engine_;
-  RpcMethod* const rerank_;
 };
 
 }  // namespace sightline

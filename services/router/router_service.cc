@@ -36,15 +36,16 @@ Histogram StageHistogram(MetricsRegistry* metrics, const char* stage) {
 
 RouterService::RouterService(const Retriever* retriever, RpcCalls* calls, MetricsRegistry* metrics,
                              Clock* clock)
-    : retriever_(retriever),
-      search_(calls->AddMethod(v1::Search::service_full_name(), "SearchItems")),
-      score_(calls->AddMethod(v1::Search::service_full_name(), "ScorePairs")),
-      get_(calls->AddMethod(v1::Search::service_full_name(), "GetItems")),
+    : RpcService(v1::Search::service_full_name(), calls),
+      retriever_(retriever),
       log_limiter_(clock, absl::Seconds(10)),
       encode_seconds_(StageHistogram(metrics, "encode")),
       search_seconds_(StageHistogram(metrics, "search")),
       rerank_seconds_(StageHistogram(metrics, "rerank")),
       fetch_seconds_(StageHistogram(metrics, "fetch")) {
+  AddUnary("SearchItems", &RouterService::SearchItems);
+  AddUnary("ScorePairs", &RouterService::ScorePairs);
+  AddUnary("GetItems", &RouterService::GetItems);
   for (const auto& [reason, name] : kDegradedReasons) {
     degraded_[reason] = metrics->AddCounter(
         "degraded_answers_total", "Answers that were less than was asked.", {{"reason", name}});
@@ -55,40 +56,31 @@ RouterService::RouterService(const Retriever* retriever, RpcCalls* calls, Metric
   }
 }
 
-grpc::Status RouterService::SearchItems(grpc::ServerContext* context,
-                                        const v1::SearchItemsRequest* request,
+absl::Status RouterService::SearchItems(v1::SearchItemsRequest request, const CallContext& call,
                                         v1::SearchItemsResponse* response) {
-  return search_->Serve(context, [&](const CallContext& call) -> absl::Status {
-    ASSIGN_OR_RETURN(const SearchRequest wanted, FromProto(*request));
-    ASSIGN_OR_RETURN(SearchResult result, retriever_->Search(wanted, call));
-    Count(result);
-    LogFailures(result.failures);
-    ToProto(std::move(result), wanted.want_records, response);
-    return absl::OkStatus();
-  });
+  ASSIGN_OR_RETURN(const SearchRequest wanted, FromProto(std::move(request)));
+  ASSIGN_OR_RETURN(SearchResult result, retriever_->Search(wanted, call));
+  Count(result);
+  LogFailures(result.failures);
+  ToProto(std::move(result), wanted.want_records, response);
+  return absl::OkStatus();
 }
 
-grpc::Status RouterService::ScorePairs(grpc::ServerContext* context,
-                                       const v1::ScorePairsRequest* request,
+absl::Status RouterService::ScorePairs(v1::ScorePairsRequest request, const CallContext& call,
                                        v1::ScorePairsResponse* response) {
-  return score_->Serve(context, [&](const CallContext& call) -> absl::Status {
-    ASSIGN_OR_RETURN(const ScorePairsRequest wanted, FromProto(*request));
-    ASSIGN_OR_RETURN(const ScorePairsResult result, retriever_->ScorePairs(wanted, call));
-    ToProto(result, static_cast<int>(wanted.images.size()), response);
-    return absl::OkStatus();
-  });
+  ASSIGN_OR_RETURN(const ScorePairsRequest wanted, FromProto(std::move(request)));
+  ASSIGN_OR_RETURN(const ScorePairsResult result, retriever_->ScorePairs(wanted, call));
+  ToProto(result, static_cast<int>(wanted.images.size()), response);
+  return absl::OkStatus();
 }
 
-grpc::Status RouterService::GetItems(grpc::ServerContext* context,
-                                     const v1::GetItemsRequest* request,
+absl::Status RouterService::GetItems(v1::GetItemsRequest request, const CallContext& call,
                                      v1::GetItemsResponse* response) {
-  return get_->Serve(context, [&](const CallContext& call) -> absl::Status {
-    ASSIGN_OR_RETURN(const GetItemsRequest wanted, FromProto(*request));
-    ASSIGN_OR_RETURN(GetItemsResult result, retriever_->GetItems(wanted, call));
-    LogFailures(result.failures);
-    ToProto(std::move(result), response);
-    return absl::OkStatus();
-  });
+  ASSIGN_OR_RETURN(const GetItemsRequest wanted, FromProto(request));
+  ASSIGN_OR_RETURN(GetItemsResult result, retriever_->GetItems(wanted, call));
+  LogFailures(result.failures);
+  ToProto(std::move(result), response);
+  return absl::OkStatus();
 }
 
 void RouterService::LogFailures(const std::vector<absl::Status>& failures) {

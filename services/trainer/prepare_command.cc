@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <memory>
 #include <set>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -14,6 +13,7 @@
 #include "common/base/call_context.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
+#include "common/base/usable_cores.h"
 #include "common/dataset/open_corpus.h"
 #include "common/log/progress.h"
 #include "common/rpc/shutdown_signals.h"
@@ -116,8 +116,7 @@ absl::StatusOr<PrepareSummary> Prepare(const PrepareFlags& flags, const Console&
     }
     options.concepts = *std::move(concepts);
   }
-  const int64_t cores = std::max(1u, std::thread::hardware_concurrency());
-  options.threads = static_cast<int>(flags.threads.value_or(cores));
+  options.threads = static_cast<int>(flags.threads.value_or(UsableCores()));
   ASSIGN_OR_RETURN(
       std::vector<std::unique_ptr<CorpusReader>> corpora,
       OpenCorpora(flags.corpora.empty() ? std::vector<std::string>{"stamps", "clipart", "emoji"}

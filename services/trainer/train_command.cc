@@ -41,7 +41,7 @@ Flags DefineFlags(TrainFlags* values) {
                " what it retrieves",
                &values->retriever);
   flags.String("device", "NAME", "auto, cpu, cuda or cuda:N; default auto", &values->device);
-  flags.Int("threads", "of LibTorch on the CPU; default: its own choice", 1, 1024,
+  flags.Int("threads", "of LibTorch on the CPU; default: the cores there are", 1, 1024,
             &values->threads);
   flags.Int("seed", "of all that is random", 0, INT64_MAX, &values->seed);
   flags.Switch("check", "read the configuration, report its problems, and stop", &values->check);

@@ -22,7 +22,7 @@ struct TrainConfig {
   std::string retriever;     // id of a bundle in the store; empty: none
   std::string description;   // of the bundle; empty: the model's, or one is made
   std::string device = "auto";
-  int threads = 0;  // 0: LibTorch's own choice
+  int threads = 1;  // on the CPU; by default as many as UsableCores()
   absl::Duration checkpoint_every = absl::Minutes(10);
   int64_t report_every = 50;
   TrainingOptions options;

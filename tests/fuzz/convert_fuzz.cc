@@ -11,6 +11,7 @@
 #include "common/clients/convert_admin.h"
 #include "common/clients/convert_backends.h"
 #include "common/clients/convert_search.h"
+#include "tests/support/wire_message.h"
 
 namespace {
 

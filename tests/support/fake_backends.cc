@@ -108,7 +108,9 @@ void FakeBehaviour::Meet(const CallContext& call, std::function<void(absl::Statu
     held_.push_back(
         [answer = std::move(answer), status = how.status] { answer(DeepCopy(status)); });
   } else if (how.when == FakeAnswer::When::kOnCancel) {
-    call.cancellation()->OnCancel([answer = std::move(answer), cancelled = cancelled_] {
+    // Holds its own registration, so it stays as long as the call does.
+    const auto own = std::make_shared<Cancellation::Registration>();
+    *own = call.cancellation()->OnCancel([own, answer = std::move(answer), cancelled = cancelled_] {
       cancelled->fetch_add(1);
       answer(absl::CancelledError("the caller has gone"));
     });

@@ -289,6 +289,18 @@ TEST_CASE("a task is dropped when its caller goes, even while all workers are bu
   REQUIRE(bench.puppet.Await(1) == Batch{"c"});
 }
 
+TEST_CASE("tasks that have left the queue leave nothing in the call") {
+  Bench bench(Small());
+  const CallContext call = bench.Call(1000);
+  bench.Occupy();
+  REQUIRE(bench.Submit("a", 1, call).ok());
+  REQUIRE(bench.Submit("b", 1, call).ok());
+  REQUIRE(call.cancellation()->callbacks() == 2);
+  bench.puppet.Release();
+  REQUIRE(bench.puppet.Await(1) == Batch{"a", "b"});
+  REQUIRE(call.cancellation()->callbacks() == 0);
+}
+
 TEST_CASE("a task that a worker has taken is not dropped any more") {
   Bench bench(Small());
   const CallContext call = bench.Call(50);

@@ -9,6 +9,7 @@
 #include "catch2/catch.hpp"
 #include "common/base/error_details.h"
 #include "common/clients/convert.h"
+#include "tests/support/wire_message.h"
 
 namespace sightline {
 namespace {
@@ -54,8 +55,8 @@ TEST_CASE("requests to encode come back whole") {
   REQUIRE(read->reranker == "fine");
   REQUIRE(read->queries.size() == 3);
   REQUIRE(std::get<TextQuery>(read->queries[0]).text == "a red fish");
-  REQUIRE(std::get<ImageQuery>(read->queries[1]).bytes == "\xFF\xD8 bytes");
-  REQUIRE(std::get<RegionsQuery>(read->queries[2]).image.regions.features ==
+  REQUIRE(*std::get<ImageQuery>(read->queries[1]).bytes == "\xFF\xD8 bytes");
+  REQUIRE(std::get<RegionsQuery>(read->queries[2]).image->regions.features ==
           std::vector<float>{1, 2});
 }
 
@@ -267,7 +268,7 @@ TEST_CASE("requests to rerank come back whole") {
   REQUIRE(std::get<TextQuery>(read->query).text == "a red fish");
   REQUIRE(std::get<StoredRef>(read->candidates[0]).shard == 2);
   REQUIRE(std::get<StoredRef>(read->candidates[0]).row == 9);
-  REQUIRE(std::get<ItemFeatures>(read->candidates[1]).tensors[0].name == "ids");
+  REQUIRE(std::get<Shared<ItemFeatures>>(read->candidates[1])->tensors[0].name == "ids");
 }
 
 TEST_CASE("requests to rerank that break a bound are refused by field") {

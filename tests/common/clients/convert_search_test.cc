@@ -35,11 +35,11 @@ v1::SearchItemsRequest Message(Query query) {
 
 TEST_CASE("every kind of query comes back whole") {
   REQUIRE(std::get<TextQuery>(FromProto(Message(TextQuery{"fish"}))->query).text == "fish");
-  REQUIRE(std::get<ImageQuery>(FromProto(Message(ImageQuery{"png"}))->query).bytes == "png");
+  REQUIRE(*std::get<ImageQuery>(FromProto(Message(ImageQuery{"png"}))->query).bytes == "png");
   ImageInput image;
   image.regions = {1, 2, {3, 4}, {}};
   REQUIRE(std::get<RegionsQuery>(FromProto(Message(RegionsQuery{image}))->query)
-              .image.regions.features == std::vector<float>{3, 4});
+              .image->regions.features == std::vector<float>{3, 4});
   const auto embedding =
       std::get<EmbeddingQuery>(FromProto(Message(EmbeddingQuery{{1, 2, 3}, "space"}))->query);
   REQUIRE(embedding.values == std::vector<float>{1, 2, 3});

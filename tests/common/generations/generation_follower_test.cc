@@ -1,5 +1,6 @@
 #include "common/generations/generation_follower.h"
 
+#include <malloc.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -419,6 +420,32 @@ TEST_CASE("a lone server that cannot hold two refuses the second and says why") 
     rig.Pass();
     CHECK(rig.State("g2") == "RECALL_TOO_LOW");
     CHECK(rig.Ready("g1"));
+  }
+}
+
+TEST_CASE("a load that is tried again and again leaves nothing behind") {
+  const auto held = [] { return static_cast<int64_t>(::mallinfo2().uordblks); };
+  constexpr int kTries = 500;
+  SECTION("for want of room") {
+    Rig rig(/*memory_limit=*/199);
+    rig.MakeAndPublish("g1");
+    rig.Pass();
+    rig.MakeAndPublish("g2");
+    rig.follower->NoteUses("router", {{"images", "g1", false}});
+    for (int i = 0; i < 50; ++i) rig.Pass();  // what grows once has grown
+    REQUIRE(rig.State("g2") == "NEEDS_ROOM");
+    const int64_t before = held();
+    for (int i = 0; i < kTries; ++i) rig.Pass();
+    CHECK(held() - before < kTries * 16);
+  }
+  SECTION("for its size") {
+    Rig rig(/*memory_limit=*/99);
+    rig.MakeAndPublish("g1");
+    for (int i = 0; i < 50; ++i) rig.Pass();
+    REQUIRE(rig.State("g1") == "TOO_BIG");
+    const int64_t before = held();
+    for (int i = 0; i < kTries; ++i) rig.Pass();
+    CHECK(held() - before < kTries * 16);
   }
 }
 

@@ -116,6 +116,8 @@ TEST_CASE("the fingerprint tells all requests apart that rank otherwise") {
   });
   add([](SearchRequest* r) { r->query = TextQuery{"fist"}; });
   add([](SearchRequest* r) { r->query = ImageQuery{"fish"}; });
+  add([](SearchRequest* r) { r->query = ImageQuery{"fist"}; });
+  add([](SearchRequest* r) { r->query = ImageQuery{"fishfish"}; });
   add([](SearchRequest* r) { r->query = ItemQuery{"", "fish"}; });
   add([](SearchRequest* r) { r->query = ItemQuery{"fish", ""}; });
   add([](SearchRequest* r) { r->query = ItemQuery{"fi", "sh"}; });
@@ -124,10 +126,10 @@ TEST_CASE("the fingerprint tells all requests apart that rank otherwise") {
   add([](SearchRequest* r) { r->query = EmbeddingQuery{{1, 2}, "t"}; });
   const auto regions = [](auto change) {
     return [change](SearchRequest* r) {
-      RegionsQuery query;
-      query.image.regions = {2, 1, {1, 2}, {}};
-      change(&query.image);
-      r->query = query;
+      ImageInput image;
+      image.regions = {2, 1, {1, 2}, {}};
+      change(&image);
+      r->query = RegionsQuery{image};
     };
   };
   add(regions([](ImageInput*) {}));

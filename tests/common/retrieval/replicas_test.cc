@@ -80,6 +80,26 @@ TEST_CASE("the second replica gets the request whole") {
   CHECK(request.target.index == "pictures");
 }
 
+TEST_CASE("attempts share an upload, and leave nothing in the call that made them") {
+  EncoderFleet fleet(2);
+  fleet.replica(0).FailWith(absl::UnavailableError("down"));
+  fleet.replica(1).FailWith(absl::UnavailableError("down"));
+  const Shared<std::string> picture = std::string(1 << 20, 'x');
+  EncodeRequest request;
+  request.target = {"pictures", "1", "space"};
+  request.queries = {ImageQuery{picture}};
+  const CallContext call = fleet.Call();
+  EncoderAnswer answer;
+  fleet.client->EncodeQueries(call, request, answer.done());
+  CHECK(absl::IsUnavailable(answer.Get().status()));
+  for (const auto& fake : fleet.fakes) {
+    const EncodeRequest seen = fake->last_request();
+    REQUIRE(seen.queries.size() == 1);
+    CHECK(std::get<ImageQuery>(seen.queries[0]).bytes->data() == picture->data());
+  }
+  CHECK(call.cancellation()->callbacks() == 0);
+}
+
 TEST_CASE("failures end a call after three attempts, refusals only when all have refused") {
   EncoderFleet fleet(6);
   SECTION("failures") {

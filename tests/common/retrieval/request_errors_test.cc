@@ -12,14 +12,14 @@
 namespace sightline {
 namespace {
 
-RegionsQuery GoodRegions() {
-  RegionsQuery query;
-  query.image.regions.count = 2;
-  query.image.regions.feature_size = 3;
-  query.image.regions.features.resize(6);
-  query.image.regions.boxes.resize(8);
-  query.image.tags = {"fish"};
-  return query;
+ImageInput GoodRegions() {
+  ImageInput image;
+  image.regions.count = 2;
+  image.regions.feature_size = 3;
+  image.regions.features.resize(6);
+  image.regions.boxes.resize(8);
+  image.tags = {"fish"};
+  return image;
 }
 
 SearchRequest With(Query query, std::string index = "pictures") {
@@ -30,9 +30,9 @@ SearchRequest With(Query query, std::string index = "pictures") {
 }
 
 SearchRequest WithRegions(const std::function<void(ImageInput&)>& spoil) {
-  RegionsQuery query = GoodRegions();
-  spoil(query.image);
-  return With(query);
+  ImageInput image = GoodRegions();
+  spoil(image);
+  return With(RegionsQuery{std::move(image)});
 }
 
 TEST_CASE("a bad field is INVALID_ARGUMENT and named, before anybody works") {
@@ -110,7 +110,7 @@ TEST_CASE("the bounds themselves are allowed") {
   request.top_k = 1000;
   request.depth = 100;
   CHECK(world.retriever.Search(request, world.Call()).ok());
-  CHECK(world.retriever.Search(With(GoodRegions()), world.Call()).ok());
+  CHECK(world.retriever.Search(With(RegionsQuery{GoodRegions()}), world.Call()).ok());
   SearchRequest item = With(ItemQuery{"", "image-1"});
   item.top_k = 1000;
   CHECK(world.retriever.Search(item, world.Call()).ok());

@@ -34,7 +34,8 @@ Done<T> Elsewhere(Handlers* workers, std::atomic<int>* counter, const CallContex
     auto moved = std::make_shared<absl::StatusOr<T>>(std::move(answer));
     auto send = [done, moved] { done(std::move(*moved)); };
     if (number % 11 == 3) {
-      call.cancellation()->OnCancel([workers, send] { workers->Run(send); });
+      const auto own = std::make_shared<Cancellation::Registration>();  // which it holds itself
+      *own = call.cancellation()->OnCancel([own, workers, send] { workers->Run(send); });
     } else {
       workers->Run(send);
     }

@@ -43,12 +43,10 @@ Pairs MakePairs(int texts, int images) {
     } else if (i % 3 == 1) {
       pairs.request.images.emplace_back(ItemQuery{i % 2 == 0 ? "" : "pictures", name});
     } else {
-      RegionsQuery regions;
-      regions.image.regions.count = 1;
-      regions.image.regions.feature_size = 1;
-      regions.image.regions.features = {1};
-      regions.image.tags = {name};
-      pairs.request.images.emplace_back(regions);
+      ImageInput image;
+      image.regions = {1, 1, {1}, {}};
+      image.tags = {name};
+      pairs.request.images.emplace_back(RegionsQuery{image});
     }
   }
   return pairs;

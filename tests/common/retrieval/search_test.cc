@@ -60,19 +60,17 @@ TEST_CASE("an uploaded image finds captions, its features travelling with the pa
   CHECK(world.encoder->last_request().want_features);
   for (const RerankRequest& sent : world.reranker->requests()) {
     CHECK_FALSE(sent.query_is_text);
-    CHECK(std::holds_alternative<ItemFeatures>(sent.query));
+    CHECK(std::holds_alternative<Shared<ItemFeatures>>(sent.query));
   }
 }
 
 TEST_CASE("regions find captions like an image") {
   World world;
-  RegionsQuery regions;
-  regions.image.regions.count = 1;
-  regions.image.regions.feature_size = 2;
-  regions.image.regions.features = {1, 2};
-  regions.image.tags = {"image regions"};
+  ImageInput image;
+  image.regions = {1, 2, {1, 2}, {}};
+  image.tags = {"image regions"};
   SearchRequest request;
-  request.query = regions;
+  request.query = RegionsQuery{image};
   const auto result = world.retriever.Search(request, world.Call());
   REQUIRE(result.ok());
   CHECK(Ids(result->hits) == Referee(world.words, "image regions", 10, 20, Combination{}));

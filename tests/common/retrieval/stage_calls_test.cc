@@ -75,7 +75,16 @@ TEST_CASE("leaving the scope cancels the stage's calls but not the caller's") {
   }
   CHECK(stage->cancelled());
   CHECK_FALSE(call.cancelled());
+  stage.reset();
+  CHECK(call.cancellation()->callbacks() == 0);
   call.cancellation()->Cancel();  // of a stage that is gone
+}
+
+TEST_CASE("the stage's calls bear the name of the caller's request") {
+  FakeClock clock;
+  const CallContext call = CallContext(&clock, absl::InfiniteFuture()).WithRequestId("request-7");
+  const StageCalls<int> calls(call, clock.Now() + absl::Seconds(1));
+  CHECK(calls.context().request_id() == "request-7");
 }
 
 TEST_CASE("a caller who goes away cancels the calls and ends the wait") {

@@ -44,8 +44,8 @@ GenerationInfo MakeInfo(absl::string_view index, IndexContent content, int shard
 
 std::string NameOfQuery(const EncodableQuery& query) {
   if (const auto* text = std::get_if<TextQuery>(&query)) return text->text;
-  if (const auto* image = std::get_if<ImageQuery>(&query)) return image->bytes;
-  return std::get<RegionsQuery>(query).image.tags.front();
+  if (const auto* image = std::get_if<ImageQuery>(&query)) return *image->bytes;
+  return std::get<RegionsQuery>(query).image->tags.front();
 }
 
 ItemFeatures FeaturesOf(const EncodableQuery& query) {
@@ -95,7 +95,9 @@ World::World(const WorldOptions& options)
 
 std::string World::NameOf(const RerankSide& side) const {
   if (const auto* text = std::get_if<TextQuery>(&side)) return text->text;
-  if (const auto* features = std::get_if<ItemFeatures>(&side)) return features->tensors[0].bytes;
+  if (const auto* features = std::get_if<Shared<ItemFeatures>>(&side)) {
+    return (*features)->tensors[0].bytes;
+  }
   const StoredRef& stored = std::get<StoredRef>(side);
   return (stored.target.index == "words" ? words : pictures).item(stored).item_id;
 }

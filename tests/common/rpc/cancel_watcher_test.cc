@@ -21,7 +21,7 @@ TEST_CASE("A caller that goes away is noticed at the next round, and told once")
   std::atomic<int> cancels{0};
   Gate asked, cancelled;
   auto cancellation = std::make_shared<Cancellation>();
-  cancellation->OnCancel([&] {
+  const auto told = cancellation->OnCancel([&] {
     ++cancels;
     cancelled.Open();
   });
@@ -69,7 +69,7 @@ TEST_CASE("A callback may end other calls and watch new ones") {
   auto other = watcher.Watch([] { return false; }, std::make_shared<Cancellation>());
   std::unique_ptr<CancelWatcher::Registration> added;
   auto cancellation = std::make_shared<Cancellation>();
-  cancellation->OnCancel([&] {
+  const auto told = cancellation->OnCancel([&] {
     other.reset();
     added = watcher.Watch([] { return false; }, std::make_shared<Cancellation>());
     done.Open();
@@ -97,7 +97,7 @@ TEST_CASE("Many calls come and go while the watcher asks") {
       for (int i = 0; i < 200; ++i) {
         Gate gate;
         auto cancellation = std::make_shared<Cancellation>();
-        cancellation->OnCancel([&] {
+        const auto told = cancellation->OnCancel([&] {
           ++cancelled;
           gate.Open();
         });

@@ -53,6 +53,14 @@ TEST_CASE("A client context carries deadline and request id to the backend") {
   CHECK(id.size() == 32);  // the backend named it
 }
 
+TEST_CASE("Calls to backends that have ended leave nothing in the call that made them") {
+  const CallContext call = CallContext::Unbounded();
+  for (int i = 0; i < 10; ++i) (void)NewClientContext(call);
+  CHECK(call.cancellation()->callbacks() == 0);
+  const auto context = NewClientContext(call);
+  CHECK(call.cancellation()->callbacks() == 1);
+}
+
 TEST_CASE("A call whose time is over fails without reaching the backend") {
   bool reached = false;
   TestServer backend([&](const CallContext&) {
@@ -67,7 +75,7 @@ TEST_CASE("A call whose time is over fails without reaching the backend") {
 TEST_CASE("Cancelling a call cancels what was asked of backends for it") {
   Gate entered, gone;
   TestServer backend([&](const CallContext& call) {
-    call.cancellation()->OnCancel([&] { gone.Open(); });
+    const auto told = call.cancellation()->OnCancel([&] { gone.Open(); });
     entered.Open();
     gone.Wait();
     return call.Check("backend");

@@ -53,7 +53,7 @@ TEST_CASE("A call without a deadline gets the default one, a long one is cut") {
 TEST_CASE("A handler learns that its caller went away") {
   Gate entered, gone;
   TestServer server([&](const CallContext& call) {
-    call.cancellation()->OnCancel([&] { gone.Open(); });
+    const auto told = call.cancellation()->OnCancel([&] { gone.Open(); });
     entered.Open();
     gone.Wait();
     return call.Check("test");

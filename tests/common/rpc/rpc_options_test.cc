@@ -30,11 +30,13 @@ server:
   metrics_listen: ""
   max_concurrent_calls: 10
   max_receive_bytes: 8MiB
+  max_in_flight_bytes: 24MiB
   memory_quota: 64MiB
   default_deadline: 1s
   max_deadline: 2s
   drain_delay: 3s
   drain_timeout: 4s
+  max_connection_age: 7m
   reflection: true
 )",
                                                       "s.yaml");
@@ -47,11 +49,13 @@ server:
   CHECK(options.metrics_listen.empty());
   CHECK(options.max_concurrent_calls == 10);
   CHECK(options.max_receive_bytes == 8 << 20);
+  CHECK(options.max_in_flight_bytes == 24 << 20);
   CHECK(options.memory_quota_bytes == 64 << 20);
   CHECK(options.default_deadline == absl::Seconds(1));
   CHECK(options.max_deadline == absl::Seconds(2));
   CHECK(options.drain_delay == absl::Seconds(3));
   CHECK(options.drain_timeout == absl::Seconds(4));
+  CHECK(options.max_connection_age == absl::Minutes(7));
 }
 
 TEST_CASE("Values that cannot work together are named") {
@@ -70,6 +74,7 @@ server:
   CHECK_THAT(problems, Contains("s.yaml:3:11: server.listen: wants host:port"));
   CHECK_THAT(problems, Contains("server.metrics_listen: wants host:port"));
   CHECK_THAT(problems, Contains("server.default_deadline: is later than max_deadline"));
+  CHECK_THAT(problems, Contains("server.max_in_flight_bytes: is less than max_receive_bytes"));
   CHECK_THAT(problems, Contains("server.memory_quota: is less than twice max_receive_bytes"));
 }
 

@@ -1,13 +1,7 @@
 #include "common/rpc/rpc_server.h"
 
-#include <google/protobuf/descriptor.h>
-#include <google/protobuf/message.h>
-#include <grpcpp/generic/generic_stub.h>
-#include <grpcpp/support/byte_buffer.h>
-
 #include <chrono>
 #include <memory>
-#include <set>
 #include <string>
 #include <thread>
 
@@ -73,71 +67,6 @@ TEST_CASE("A health watch is told of a drain while the server still answers") {
   CHECK_FALSE(server.server.serving());
 }
 
-// The answer of the reflection service to "which services are there?".  Its messages come
-// from the descriptors that the plugin's own library has registered: code generated a
-// second time from the same proto would clash with them.
-std::set<std::string> ReflectedServices(const TestServer& server) {
-  namespace pb = ::google::protobuf;
-  const pb::DescriptorPool* const pool = pb::DescriptorPool::generated_pool();
-  pb::MessageFactory* const factory = pb::MessageFactory::generated_factory();
-  const std::string package = "grpc.reflection.v1alpha.";
-  const auto make = [&](const std::string& name) {
-    const pb::Descriptor* const type = pool->FindMessageTypeByName(package + name);
-    REQUIRE(type != nullptr);
-    return std::unique_ptr<pb::Message>(factory->GetPrototype(type)->New());
-  };
-  const auto request = make("ServerReflectionRequest");
-  request->GetReflection()->SetString(
-      request.get(), request->GetDescriptor()->FindFieldByName("list_services"), "*");
-
-  grpc::GenericStub stub(server.NewChannel());
-  grpc::ClientContext context;
-  grpc::CompletionQueue queue;
-  const auto call = stub.PrepareCall(
-      &context, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", &queue);
-  void* tag = nullptr;
-  bool ok = false;
-  const auto await = [&] { return queue.Next(&tag, &ok) && ok; };
-  call->StartCall(nullptr);
-  REQUIRE(await());
-  const grpc::Slice slice(request->SerializeAsString());
-  call->Write(grpc::ByteBuffer(&slice, 1), nullptr);
-  REQUIRE(await());
-  grpc::ByteBuffer buffer;
-  call->Read(&buffer, nullptr);
-  REQUIRE(await());
-  context.TryCancel();
-  grpc::Status status;
-  call->Finish(&status, nullptr);
-  await();
-
-  std::vector<grpc::Slice> slices;
-  REQUIRE(buffer.Dump(&slices).ok());
-  std::string bytes;
-  for (const grpc::Slice& part : slices) {
-    bytes.append(reinterpret_cast<const char*>(part.begin()), part.size());
-  }
-  const auto response = make("ServerReflectionResponse");
-  REQUIRE(response->ParseFromString(bytes));
-  const pb::Message& list = response->GetReflection()->GetMessage(
-      *response, response->GetDescriptor()->FindFieldByName("list_services_response"));
-  const pb::FieldDescriptor* const services = list.GetDescriptor()->FindFieldByName("service");
-  std::set<std::string> names;
-  for (int i = 0; i < list.GetReflection()->FieldSize(list, services); ++i) {
-    const pb::Message& service = list.GetReflection()->GetRepeatedMessage(list, services, i);
-    names.insert(service.GetReflection()->GetString(
-        service, service.GetDescriptor()->FindFieldByName("name")));
-  }
-  return names;
-}
-
-TEST_CASE("Reflection lists the services") {
-  TestServer server(Ok);
-  const std::set<std::string> names = ReflectedServices(server);
-  CHECK(names.count("sightline.v1.Admin") == 1);
-  CHECK(names.count("grpc.reflection.v1alpha.ServerReflection") == 1);
-}
-
 TEST_CASE("A drain lets the call in progress end and refuses new ones") {
   Gate entered, release;
   TestServer server([&](const CallContext& call) {
@@ -168,7 +97,7 @@ TEST_CASE("A drain cancels what outlasts its timeout, and returns when handlers 
   TestServer server(
       [&](const CallContext& call) {
         Gate gone;
-        call.cancellation()->OnCancel([&] { gone.Open(); });
+        const auto told = call.cancellation()->OnCancel([&] { gone.Open(); });
         entered.Open();
         gone.Wait();
         cancelled = true;
@@ -182,6 +111,55 @@ TEST_CASE("A drain cancels what outlasts its timeout, and returns when handlers 
   CHECK(cancelled);
   caller.join();
   CHECK_FALSE(status.ok());
+}
+
+// Until the channel has no connection, however long that takes.
+void AwaitClosed(const std::shared_ptr<grpc::Channel>& channel) {
+  while (channel->GetState(false) == GRPC_CHANNEL_READY) {
+    channel->WaitForStateChange(GRPC_CHANNEL_READY,
+                                std::chrono::system_clock::now() + std::chrono::seconds(10));
+  }
+}
+
+TEST_CASE("A connection that is old takes no new call, and its call in progress goes on") {
+  RpcServerOptions options;
+  options.max_connection_age = absl::Milliseconds(50);
+  Gate entered, release;
+  TestServer server(
+      [&](const CallContext& call) {
+        entered.Open();
+        release.Wait();
+        return call.Check("test");
+      },
+      options);
+  const auto channel = server.NewChannel();
+  absl::Status first;
+  std::thread caller([&] {
+    grpc::ClientContext context;
+    first = TestServer::CallOn(channel, &context);
+  });
+  entered.Wait();
+  AwaitClosed(channel);
+  release.Open();
+  caller.join();
+  INFO(first);
+  CHECK(first.ok());
+  grpc::ClientContext context;
+  CHECK(TestServer::CallOn(channel, &context).ok());  // on the next connection
+}
+
+TEST_CASE("What no deadline ends, the age of its connection does") {
+  RpcServerOptions options;
+  options.max_connection_age = absl::Milliseconds(50);
+  options.max_deadline = absl::Milliseconds(50);
+  TestServer server(Ok, options);
+  grpc::ClientContext context;
+  const auto stub = health::Health::NewStub(server.NewChannel());
+  const auto watch = stub->Watch(&context, health::HealthCheckRequest());
+  health::HealthCheckResponse response;
+  REQUIRE(watch->Read(&response));
+  CHECK_FALSE(watch->Read(&response));
+  CHECK_FALSE(watch->Finish().ok());
 }
 
 TEST_CASE("A taken port and a malformed address are errors, not surprises") {

@@ -108,7 +108,7 @@ TEST_CASE("A job is cancelled by the signal, and the handlers are restored in th
   {
     ShutdownSignals signals;
     Gate cancelled;
-    signals.cancellation()->OnCancel([&] { cancelled.Open(); });
+    const auto told = signals.cancellation()->OnCancel([&] { cancelled.Open(); });
     REQUIRE(::kill(::getpid(), SIGTERM) == 0);
     cancelled.Wait();
     CHECK(signals.Wait() == SIGTERM);

@@ -18,6 +18,7 @@
 #include "common/rpc/channel.h"
 #include "common/rpc/grpc_status.h"
 #include "common/rpc/rpc_server.h"
+#include "common/rpc/rpc_service.h"
 #include "sightline/v1/admin.grpc.pb.h"
 
 namespace sightline {
@@ -25,20 +26,20 @@ namespace sightline {
 using TestHandler = std::function<absl::Status(const CallContext&)>;
 
 // Admin, answered by a handler of the test.
-class TestService final : public v1::Admin::Service {
+class TestService final : public RpcService {
  public:
   TestService(RpcCalls* calls, RpcCalls::Admission admission, TestHandler handler)
-      : method_(calls->AddMethod(v1::Admin::service_full_name(), "GetStatus", admission)),
-        handler_(std::move(handler)) {}
-
-  grpc::Status GetStatus(grpc::ServerContext* context, const v1::GetStatusRequest*,
-                         v1::GetStatusResponse* response) override {
-    response->set_service("test");
-    return method_->Serve(context, handler_);
+      : RpcService(v1::Admin::service_full_name(), calls), handler_(std::move(handler)) {
+    AddUnary("GetStatus", &TestService::GetStatus, admission);
   }
 
  private:
-  RpcMethod* const method_;
+  absl::Status GetStatus(v1::GetStatusRequest, const CallContext& call,
+                         v1::GetStatusResponse* response) {
+    response->set_service("test");
+    return handler_(call);
+  }
+
   const TestHandler handler_;
 };
 

@@ -141,7 +141,7 @@ TEST_CASE("nothing of a process remains, not even a zombie") {
 TEST_CASE("the end of a process cancels what waits for it") {
   Shell shell("exec sleep 1000");
   Gate ended;
-  shell.process->end()->OnCancel([&] { ended.Open(); });
+  const auto told = shell.process->end()->OnCancel([&] { ended.Open(); });
   REQUIRE(!shell.process->end()->cancelled());
   REQUIRE(shell.process->Signal(SIGKILL).ok());
   ended.Wait();

@@ -90,7 +90,7 @@ TEST_CASE("each kind of query becomes its own") {
     const PlannedRequest planned = workload.Make(n);
     seen[planned.kind] = true;
     REQUIRE(planned.known_items.empty());
-    if (planned.kind == 0) REQUIRE(std::get<ImageQuery>(planned.request.query).bytes == "JPEG");
+    if (planned.kind == 0) REQUIRE(*std::get<ImageQuery>(planned.request.query).bytes == "JPEG");
     if (planned.kind == 1) {
       REQUIRE(std::get<ItemQuery>(planned.request.query).item_id == "fish");
       REQUIRE(std::get<ItemQuery>(planned.request.query).index.empty());

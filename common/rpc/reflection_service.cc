@@ -1,0 +1,170 @@
+#include "common/rpc/reflection_service.h"
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/descriptor.pb.h>
+#include <grpcpp/impl/serialization_traits.h>
+
+#include <set>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "common/base/error_details.h"
+#include "common/rpc/grpc_status.h"
+#include "common/rpc/rpc_service.h"
+
+namespace sightline {
+namespace {
+
+namespace pb = ::google::protobuf;
+namespace reflection = ::grpc::reflection::v1alpha;
+
+const pb::DescriptorPool& Pool() {
+  return *pb::DescriptorPool::generated_pool();
+}
+
+void SetNotFound(const std::string& what, reflection::ServerReflectionResponse* response) {
+  reflection::ErrorResponse* const error = response->mutable_error_response();
+  error->set_error_code(grpc::StatusCode::NOT_FOUND);
+  error->set_error_message(absl::StrCat("the server knows no ", what));
+}
+
+// `file` and all that it imports, each once.
+void AddFiles(const pb::FileDescriptor& file, std::set<const pb::FileDescriptor*>* added,
+              reflection::FileDescriptorResponse* out) {
+  if (!added->insert(&file).second) return;
+  pb::FileDescriptorProto described;
+  file.CopyTo(&described);
+  out->add_file_descriptor_proto(described.SerializeAsString());
+  for (int i = 0; i < file.dependency_count(); ++i) AddFiles(*file.dependency(i), added, out);
+}
+
+void SetFile(const pb::FileDescriptor* file, const std::string& what,
+             reflection::ServerReflectionResponse* response) {
+  if (file == nullptr) return SetNotFound(what, response);
+  std::set<const pb::FileDescriptor*> added;
+  AddFiles(*file, &added, response->mutable_file_descriptor_response());
+}
+
+void SetExtension(const reflection::ExtensionRequest& asked,
+                  reflection::ServerReflectionResponse* response) {
+  const pb::Descriptor* const type = Pool().FindMessageTypeByName(asked.containing_type());
+  const pb::FieldDescriptor* const extension =
+      type == nullptr ? nullptr : Pool().FindExtensionByNumber(type, asked.extension_number());
+  SetFile(extension == nullptr ? nullptr : extension->file(),
+          absl::StrCat("extension ", asked.extension_number(), " of ", asked.containing_type()),
+          response);
+}
+
+void SetExtensionNumbers(const std::string& type_name,
+                         reflection::ServerReflectionResponse* response) {
+  const pb::Descriptor* const type = Pool().FindMessageTypeByName(type_name);
+  if (type == nullptr) return SetNotFound(absl::StrCat("message ", type_name), response);
+  std::vector<const pb::FieldDescriptor*> extensions;
+  Pool().FindAllExtensions(type, &extensions);
+  reflection::ExtensionNumberResponse* const numbers =
+      response->mutable_all_extension_numbers_response();
+  numbers->set_base_type_name(type_name);
+  for (const pb::FieldDescriptor* extension : extensions) {
+    numbers->add_extension_number(extension->number());
+  }
+}
+
+grpc::Status TooManyStreams() {
+  return ToGrpcStatus(WithReason(
+      absl::ResourceExhaustedError(absl::StrCat("the server has ", ReflectionService::kMaxStreams,
+                                                " reflection streams open, as many as it takes; "
+                                                "try again later")),
+      "SERVER_BUSY"));
+}
+
+}  // namespace
+
+// One caller's stream: a question is read, answered, and the next one is read.  Deletes
+// itself when gRPC is done with it.
+class ReflectionService::Stream final
+    : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+ public:
+  explicit Stream(ReflectionService* service) : service_(service) {
+    if (++service_->streams_ > kMaxStreams) {
+      Finish(TooManyStreams());
+    } else {
+      StartRead(&question_.bytes);
+    }
+  }
+  ~Stream() override { --service_->streams_; }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) return Finish(grpc::Status::OK);  // the caller has no more questions
+    if (question_.bytes.Length() > kMaxQuestionBytes) {
+      return Finish(ToGrpcStatus(absl::InvalidArgumentError(
+          absl::StrCat("the question has ", question_.bytes.Length(), " bytes; at most ",
+                       kMaxQuestionBytes, " are read"))));
+    }
+    Request request;
+    if (const absl::Status read = ReadRequest(question_, &request); !read.ok()) {
+      return Finish(ToGrpcStatus(read));
+    }
+    const std::string bytes = service_->Answer(request).SerializeAsString();
+    const grpc::Slice slice(bytes);
+    answer_ = grpc::ByteBuffer(&slice, 1);
+    StartWrite(&answer_);
+  }
+
+  void OnWriteDone(bool ok) override {
+    if (!ok) return Finish(grpc::Status::CANCELLED);
+    StartRead(&question_.bytes);
+  }
+
+  void OnDone() override { delete this; }
+
+ private:
+  ReflectionService* const service_;
+  IncomingRequest question_;
+  grpc::ByteBuffer answer_;
+};
+
+ReflectionService::ReflectionService(std::vector<std::string> services)
+    : services_(std::move(services)) {
+  services_.emplace_back(reflection::ServerReflection::service_full_name());
+}
+
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>*
+ReflectionService::ServerReflectionInfo(grpc::CallbackServerContext*) {
+  return new Stream(this);
+}
+
+ReflectionService::Response ReflectionService::Answer(const Request& request) const {
+  Response response;
+  response.set_valid_host(request.host());
+  *response.mutable_original_request() = request;
+  switch (request.message_request_case()) {
+    case Request::kListServices:
+      for (const std::string& name : services_) {
+        response.mutable_list_services_response()->add_service()->set_name(name);
+      }
+      return response;
+    case Request::kFileByFilename:
+      SetFile(Pool().FindFileByName(request.file_by_filename()),
+              absl::StrCat("file ", request.file_by_filename()), &response);
+      return response;
+    case Request::kFileContainingSymbol:
+      SetFile(Pool().FindFileContainingSymbol(request.file_containing_symbol()),
+              absl::StrCat("symbol ", request.file_containing_symbol()), &response);
+      return response;
+    case Request::kFileContainingExtension:
+      SetExtension(request.file_containing_extension(), &response);
+      return response;
+    case Request::kAllExtensionNumbersOfType:
+      SetExtensionNumbers(request.all_extension_numbers_of_type(), &response);
+      return response;
+    case Request::MESSAGE_REQUEST_NOT_SET:
+      break;
+  }
+  response.mutable_error_response()->set_error_code(grpc::StatusCode::INVALID_ARGUMENT);
+  response.mutable_error_response()->set_error_message("the question asks nothing");
+  return response;
+}
+
+}  // namespace sightline

@@ -1,0 +1,226 @@
+#include "common/rpc/rpc_service.h"
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "catch2/catch.hpp"
+#include "common/base/error_details.h"
+#include "sightline/v1/search.grpc.pb.h"
+#include "tests/common/rpc/test_server.h"
+#include "tests/support/gate.h"
+#include "tests/support/http_get.h"
+#include "tests/support/raw_call.h"
+
+namespace sightline {
+namespace {
+
+constexpr char kSearchItems[] = "/sightline.v1.Search/SearchItems";
+// A SearchItemsRequest whose query.text is one byte; 0xFF is in no UTF-8 text.
+constexpr char kText[] = "\x12\x03\x0a\x01x";
+constexpr char kNotUtf8[] = "\x12\x03\x0a\x01\xff";
+// A field whose length goes beyond the message.
+constexpr char kTruncated[] = "\x12\x40\x0a";
+
+// Search, answered as a test says.
+class SearchService final : public RpcService {
+ public:
+  using Handler = std::function<absl::Status(v1::SearchItemsRequest request)>;
+
+  SearchService(RpcCalls* calls, Handler handler)
+      : RpcService(v1::Search::service_full_name(), calls), handler_(std::move(handler)) {
+    AddUnary("SearchItems", &SearchService::SearchItems);
+  }
+
+ private:
+  absl::Status SearchItems(v1::SearchItemsRequest request, const CallContext&,
+                           v1::SearchItemsResponse*) {
+    return handler_(std::move(request));
+  }
+
+  const Handler handler_;
+};
+
+struct SearchServer {
+  explicit SearchServer(SearchService::Handler handler, const RpcServerOptions& options = {})
+      : server(options, &metrics), service(server.calls(), std::move(handler)) {
+    server.AddService(v1::Search::service_full_name(), &service);
+    REQUIRE(server.Start().ok());
+    channel = MakeChannel(absl::StrCat("127.0.0.1:", server.port()));
+  }
+  ~SearchServer() { server.Drain(); }
+
+  MetricsRegistry metrics;
+  RpcServer server;
+  SearchService service;
+  std::shared_ptr<grpc::Channel> channel;
+};
+
+// Of a request with a picture of that many bytes.
+std::string Upload(size_t bytes) {
+  v1::SearchItemsRequest request;
+  request.mutable_query()->set_image(std::string(bytes, 'x'));
+  return request.SerializeAsString();
+}
+
+void RequireUnreadable(const grpc::Status& wire) {
+  const absl::Status status = FromGrpcStatus(wire);
+  INFO(status.ToString());
+  CHECK(status.code() == absl::StatusCode::kInvalidArgument);
+  CHECK_THAT(std::string(status.message()), Catch::Contains("strings must be valid UTF-8"));
+  REQUIRE(GetReason(status).has_value());
+  CHECK(GetReason(status)->reason == "UNREADABLE_REQUEST");
+}
+
+TEST_CASE("A text that is not UTF-8 and bytes that are no message are INVALID_ARGUMENT") {
+  int calls = 0;
+  SearchServer server([&](v1::SearchItemsRequest) {
+    ++calls;
+    return absl::OkStatus();
+  });
+  RequireUnreadable(RawCall(server.channel, kSearchItems, kNotUtf8));
+  RequireUnreadable(RawCall(server.channel, kSearchItems, kTruncated));
+  CHECK(calls == 0);
+  CHECK(server.server.calls()->in_flight_bytes() == 0);
+  // Counted like any other call that ends badly.
+  CHECK_THAT(HttpGet(server.server.metrics_port(), "/metrics"),
+             Catch::Contains("sightline_rpc_calls_total{code=\"INVALID_ARGUMENT\","
+                             "method=\"SearchItems\",service=\"sightline.v1.Search\"} 2"));
+}
+
+TEST_CASE("A request that can be read reaches its handler, before and after one that cannot") {
+  std::vector<std::string> texts;
+  SearchServer server([&](v1::SearchItemsRequest request) {
+    texts.push_back(request.query().text());
+    return absl::OkStatus();
+  });
+  CHECK(RawCall(server.channel, kSearchItems, kText).ok());
+  RequireUnreadable(RawCall(server.channel, kSearchItems, kNotUtf8));
+  CHECK(RawCall(server.channel, kSearchItems, kText).ok());
+  CHECK(RawCall(server.channel, kSearchItems, "").ok());  // a message without fields
+  CHECK(texts == std::vector<std::string>{"x", "x", ""});
+}
+
+TEST_CASE("An INTERNAL error of a handler stays one") {
+  SearchServer server([](v1::SearchItemsRequest) { return absl::InternalError("a bug"); });
+  const grpc::Status status = RawCall(server.channel, kSearchItems, kText);
+  CHECK(status.error_code() == grpc::StatusCode::INTERNAL);
+  CHECK(status.error_message() == "a bug");
+}
+
+TEST_CASE("gRPC's own refusals keep their codes") {
+  RpcServerOptions options;
+  options.max_receive_bytes = 1000;
+  SearchServer server([](v1::SearchItemsRequest) { return absl::OkStatus(); }, options);
+  CHECK(RawCall(server.channel, kSearchItems, std::string(1001, '\xff')).error_code() ==
+        grpc::StatusCode::RESOURCE_EXHAUSTED);
+  for (const char* method : {"Nothing", "ScorePairs"}) {  // none, and one without a handler
+    CHECK(RawCall(server.channel, absl::StrCat("/sightline.v1.Search/", method), kNotUtf8)
+              .error_code() == grpc::StatusCode::UNIMPLEMENTED);
+  }
+}
+
+TEST_CASE("A request is the handler's own: what it moves out of it is not copied") {
+  const char* arrived = nullptr;
+  const char* moved = nullptr;
+  SearchServer server([&](v1::SearchItemsRequest request) {
+    arrived = request.query().image().data();
+    const std::string picture = std::move(*request.mutable_query()->mutable_image());
+    moved = picture.data();
+    return absl::OkStatus();
+  });
+  REQUIRE(RawCall(server.channel, kSearchItems, Upload(1 << 20)).ok());
+  CHECK(moved == arrived);
+}
+
+TEST_CASE("A request that does not fit beside those in progress is refused, a short one is not") {
+  RpcServerOptions options;
+  options.max_receive_bytes = 1 << 20;
+  options.max_in_flight_bytes = 2 << 20;
+  Gate entered, release;
+  std::atomic<int> uploads{0};
+  SearchServer server(
+      [&](v1::SearchItemsRequest request) {
+        if (request.query().image().empty()) return absl::OkStatus();
+        if (++uploads == 2) entered.Open();
+        release.Wait();
+        return absl::OkStatus();
+      },
+      options);
+  const std::string upload = Upload(900 << 10);
+  std::vector<std::thread> callers;
+  for (int i = 0; i < 2; ++i) {
+    callers.emplace_back([&] { CHECK(RawCall(server.channel, kSearchItems, upload).ok()); });
+  }
+  entered.Wait();
+  CHECK(server.server.calls()->in_flight_bytes() == 2 * static_cast<int64_t>(upload.size()));
+  CHECK_THAT(HttpGet(server.server.metrics_port(), "/metrics"),
+             Catch::Contains(absl::StrCat("sightline_rpc_in_flight_bytes ", 2 * upload.size())));
+  const absl::Status refused = FromGrpcStatus(RawCall(server.channel, kSearchItems, upload));
+  CHECK(refused.code() == absl::StatusCode::kResourceExhausted);
+  REQUIRE(GetReason(refused).has_value());
+  CHECK(GetReason(refused)->reason == "TOO_MANY_BYTES");
+  CHECK(GetRetryDelay(refused).has_value());
+  CHECK_THAT(std::string(refused.message()), Catch::Contains(absl::StrCat(upload.size())));
+  CHECK(RawCall(server.channel, kSearchItems, kText).ok());
+  release.Open();
+  for (std::thread& caller : callers) caller.join();
+  CHECK(RawCall(server.channel, kSearchItems, upload).ok());
+  CHECK(server.server.calls()->in_flight_bytes() == 0);
+}
+
+TEST_CASE("A status call is answered whatever is in progress, unless it is long itself") {
+  RpcServerOptions options;
+  options.max_receive_bytes = 1 << 20;
+  options.max_in_flight_bytes = 1 << 20;
+  std::atomic<int> entered{0};
+  Gate both, release;
+  TestServer server(
+      [&](const CallContext&) {
+        if (++entered == 2) both.Open();
+        release.Wait();
+        return absl::OkStatus();
+      },
+      options, Clock::Real(), RpcCalls::Admission::kAlways);
+  v1::GetStatusRequest request;
+  request.GetReflection()->MutableUnknownFields(&request)->AddLengthDelimited(
+      1000, std::string(900 << 10, 'x'));
+  const std::string bytes = request.SerializeAsString();
+  const auto call = [&](const std::string& sent) {
+    return RawCall(server.NewChannel(), "/sightline.v1.Admin/GetStatus", sent).error_code();
+  };
+  std::thread first([&] { CHECK(call(bytes) == grpc::StatusCode::OK); });
+  std::thread second([&] { CHECK(call("") == grpc::StatusCode::OK); });
+  both.Wait();
+  CHECK(call(bytes) == grpc::StatusCode::RESOURCE_EXHAUSTED);
+  release.Open();
+  first.join();
+  second.join();
+}
+
+// A few bytes that unfold to many would be unfolded before anybody looks at their number.
+TEST_CASE("A compressed request is refused before it is unfolded") {
+  int calls = 0;
+  SearchServer server([&](v1::SearchItemsRequest) {
+    ++calls;
+    return absl::OkStatus();
+  });
+  v1::SearchItemsRequest request;
+  request.mutable_query()->set_image(std::string(1 << 20, 'x'));
+  v1::SearchItemsResponse response;
+  for (const auto algorithm : {GRPC_COMPRESS_GZIP, GRPC_COMPRESS_DEFLATE}) {
+    grpc::ClientContext context;
+    context.set_compression_algorithm(algorithm);
+    const grpc::Status status =
+        v1::Search::NewStub(server.channel)->SearchItems(&context, request, &response);
+    INFO(status.error_message());
+    CHECK(status.error_code() == grpc::StatusCode::UNIMPLEMENTED);
+  }
+  CHECK(calls == 0);
+}
+
+}  // namespace
+}  // namespace sightline
