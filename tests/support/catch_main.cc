@@ -3,7 +3,7 @@
 #define CATCH_CONFIG_RUNNER
 #include <iostream>
 
-#include "catch2/catch.hpp"
+#include "tests/support/catch.h"
 
 namespace {
 
@@ -32,8 +32,6 @@ int main(int argc, char** argv) {
   Catch::Session session;
   const int bad_usage = session.applyCommandLine(argc, argv);
   if (bad_usage != 0) return bad_usage;
-  // A test program in which nothing ran must not look like success.
-  session.configData().warnings = static_cast<Catch::WarnAbout::What>(
-      session.configData().warnings | Catch::WarnAbout::NoTests);
+  Catch::RefuseToRunNothing(&session);  // it must not look like success
   return session.run();
 }
