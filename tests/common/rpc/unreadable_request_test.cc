@@ -2,11 +2,11 @@
 
 #include <string>
 
-#include "catch2/catch.hpp"
 #include "common/base/error_details.h"
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "sightline/v1/search.grpc.pb.h"
 #include "tests/common/rpc/test_server.h"
+#include "tests/support/catch.h"
 #include "tests/support/raw_call.h"
 
 namespace sightline {

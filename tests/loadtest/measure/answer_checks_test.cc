@@ -1,6 +1,5 @@
 #include "loadtest/measure/answer_checks.h"
 
-#include <catch2/catch.hpp>
 #include <functional>
 #include <limits>
 #include <set>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

@@ -9,9 +9,9 @@
 #include <cstring>
 #include <thread>
 
-#include "catch2/catch.hpp"
 #include "tests/common/image/encode.h"
 #include "tests/services/corpus_encoder/test_decoders.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

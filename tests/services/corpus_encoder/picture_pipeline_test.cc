@@ -4,10 +4,10 @@
 #include <set>
 #include <stdexcept>
 
-#include "catch2/catch.hpp"
 #include "common/base/checksum.h"
 #include "tests/services/corpus_encoder/fake_corpus.h"
 #include "tests/services/corpus_encoder/test_decoders.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {
