@@ -1,6 +1,7 @@
 #include "common/training/checkpoint.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 #include "common/training/joint_net.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 #include <numeric>

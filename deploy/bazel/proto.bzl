@@ -2,7 +2,7 @@
 
 load("@rules_cc//cc:defs.bzl", "cc_library")
 
-def sl_proto_library(name, srcs, deps = [], grpc_srcs = [], root = ".", **kwargs):
+def sl_proto_library(name, srcs = [], deps = [], grpc_srcs = [], root = ".", **kwargs):
     """A cc_library of `srcs`; those in `grpc_srcs` get stubs and services as well.
 
     Args:
@@ -19,11 +19,11 @@ def sl_proto_library(name, srcs, deps = [], grpc_srcs = [], root = ".", **kwargs
     cc = [stem + ".pb.cc" for stem in plain] + [stem + ".grpc.pb.cc" for stem in services]
     h = [stem + ".pb.h" for stem in plain] + [stem + ".grpc.pb.h" for stem in services]
     location = native.package_name() if root == "." else native.package_name() + "/" + root
-    command = "protoc -I {root} -I /usr/share/grpc-proto --cpp_out=$(RULEDIR) ".format(root = location) + " ".join(
+    command = "protoc -I {root} --cpp_out=$(RULEDIR) ".format(root = location) + " ".join(
         ["{}/{}".format(native.package_name(), src) for src in srcs + grpc_srcs],
     )
     if grpc_srcs:
-        command += " && protoc -I {root} -I /usr/share/grpc-proto --grpc_out=$(RULEDIR) --plugin=protoc-gen-grpc=$$(which grpc_cpp_plugin) ".format(root = location) + " ".join(
+        command += " && protoc -I {root} --grpc_out=$(RULEDIR) --plugin=protoc-gen-grpc=$$(which grpc_cpp_plugin) ".format(root = location) + " ".join(
             ["{}/{}".format(native.package_name(), src) for src in grpc_srcs],
         )
     native.genrule(

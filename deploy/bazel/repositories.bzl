@@ -1,10 +1,8 @@
 """Every outside thing the build uses, found on this machine.
 
-Nothing here touches the network except http_archive, and that is satisfied from
+Nothing here touches the network except the download of FAISS, and that is satisfied from
 --distdir when deploy/bazel/setup.sh has put the archive there.
 """
-
-load("@bazel_tools//tools/build_defs/repo:http.bzl", "http_archive")
 
 _CPP_TOOLCHAIN_SHIM = """
 def use_cpp_toolchain(mandatory = True):
@@ -53,7 +51,6 @@ _CXX_PACKAGES = [
     "libspdlog-dev",
     "nlohmann-json3-dev",
     "libbenchmark-dev",
-    "grpc-proto",
 ]
 
 def _system_impl(ctx):
@@ -85,6 +82,7 @@ def _system_impl(ctx):
             "%{torch_includes}": repr(["torch_include", "torch_include/torch/csrc/api/include"] if home else ["torch_api_include"]),
             "%{torch_linkopts}": repr(torch_linkopts),
             "%{absl_linkopts}": repr(_absl_linkopts(ctx)),
+            "%{catch2_linkopts}": repr(_catch2_linkopts(ctx)),
         },
     )
     ctx.file("WORKSPACE", "")
@@ -94,15 +92,37 @@ def _absl_linkopts(ctx):
     names = [path.split("/lib")[-1][:-len(".so")] for path in found if path]
     return ["-l" + name for name in sorted(names)]
 
+def _catch2_linkopts(ctx):
+    # Version 2 is a header alone.
+    return ["-lCatch2"] if ctx.path("/usr/include/catch2/catch_test_macros.hpp").exists else []
+
 _system = repository_rule(
     implementation = _system_impl,
     local = True,
     environ = ["LIBTORCH_HOME"],
 )
 
+def _faiss_impl(ctx):
+    # Not http_archive: Debian 13's Bazel dies when it unpacks a tar archive itself, as one of
+    # the Java classes for that is missing.
+    ctx.download(
+        "https://github.com/facebookresearch/faiss/archive/refs/tags/v1.7.3.tar.gz",
+        output = "archive.tar.gz",
+        sha256 = "3e4fac26d8c9e9008ecea4ae5fc414c658998fce4ba75835058b1a71d3516002",
+    )
+    unpacked = ctx.execute(["tar", "-xzf", "archive.tar.gz", "--strip-components=1"])
+    if unpacked.return_code != 0:
+        fail("FAISS's archive could not be unpacked: " + unpacked.stderr)
+    ctx.delete("archive.tar.gz")
+    ctx.symlink(Label("//deploy/bazel:faiss.BUILD"), "BUILD.bazel")
+    ctx.file("WORKSPACE", "")
+
+_faiss = repository_rule(implementation = _faiss_impl)
+
 def sightline_repositories():
     _rules_cc(name = "rules_cc")
     _system(name = "system")
+    _faiss(name = "faiss")
     native.local_repository(name = "rules_proto", path = "/usr/share/bazel/rules/proto")
     native.local_repository(name = "rules_java", path = "/usr/share/bazel/rules/java")
     native.local_repository(name = "platforms", path = "/usr/share/bazel/platforms")
@@ -112,11 +132,4 @@ def sightline_repositories():
         name = "remote_coverage_tools",
         path = "/usr/share/bazel/platforms",
         build_file_content = "filegroup(name = 'coverage_report_generator', visibility = ['//visibility:public'])",
-    )
-    http_archive(
-        name = "faiss",
-        url = "https://github.com/facebookresearch/faiss/archive/refs/tags/v1.7.3.tar.gz",
-        sha256 = "3e4fac26d8c9e9008ecea4ae5fc414c658998fce4ba75835058b1a71d3516002",
-        strip_prefix = "faiss-1.7.3",
-        build_file = "//deploy/bazel:faiss.BUILD",
     )

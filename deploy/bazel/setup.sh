@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes a Debian 12 machine able to build Sightline: installs the packages of packages.txt
-# and puts FAISS's source archive where Bazel's --distdir finds it.  Does nothing that is
-# done already, so a second run takes a second and needs no network.
+# Makes a machine of Debian 12 or 13 able to build Sightline: installs the packages of
+# packages.txt and puts FAISS's source archive where Bazel's --distdir finds it.  Does nothing
+# that is done already, so a second run takes a second and needs no network.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 distfiles=${HOME:-/root}/.cache/sightline/distfiles
@@ -21,9 +21,18 @@ check_root() {
     fail "packages are missing, and $(id -un) is not root and has no sudo; as root, run: apt-get update && apt-get install --no-install-recommends $(tr '\n' ' ' <<<"$1")"
 }
 
+# The packages of these lists that are meant for this release; "NAME [bookworm]" is for
+# that one alone.
+packages_of() {
+  local release
+  # shellcheck disable=SC1091
+  release=$(. /etc/os-release && echo "${DEBIAN_CODENAME:-${VERSION_CODENAME:-}}")
+  sed 's/#.*//' "$@" | awk -v only="[$release]" 'NF == 1 || $2 == only {print $1}'
+}
+
 install_packages() {
   local wanted missing
-  wanted=$(sed 's/#.*//' "$@" | tr -s '[:space:]' '\n' | grep -v '^$')
+  wanted=$(packages_of "$@")
   # dpkg-query fails when it does not know a package, which is what we want to hear of.
   # shellcheck disable=SC2086  # one word per package is meant
   missing=$({ dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' $wanted 2>/dev/null || true; } |
@@ -37,39 +46,36 @@ install_packages() {
   # shellcheck disable=SC2086
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \
     -o DPkg::Lock::Timeout=600 $missing >/dev/null ||
-    fail "could not install: $(tr '\n' ' ' <<<"$missing"); apt's reason is above.  Is the package mirror reachable, and one of Debian 12?  Is the disk full?  After an interrupted installation, run as root: dpkg --configure -a"
+    fail "could not install: $(tr '\n' ' ' <<<"$missing"); apt's reason is above.  Is the package mirror reachable, and one of Debian 12 or 13?  Is the disk full?  After an interrupted installation, run as root: dpkg --configure -a"
 }
 
-# The upstream archive, as the distribution's source package carries it.
+# The upstream archive, as the source package of Debian 12 carries it.  Every mirror that this
+# machine takes packages from is asked, on Debian 13 as well: mirrors hold both releases.
 fetch_faiss() {
   if [ -f "$faiss_archive" ] && echo "$faiss_sha256  $faiss_archive" | sha256sum -c --quiet 2>/dev/null; then
     return 0
   fi
   say "fetching FAISS's source archive"
   mkdir -p "$distfiles"
-  local work
+  local work mirror
   work=$(mktemp -d)
   # shellcheck disable=SC2064  # the folder of now is meant
   trap "rm -rf '$work'" EXIT
-  mkdir -p "$work/lists/partial" "$work/sources"
-  # The machine's own sources, asked for source packages instead of binaries.
-  local file
-  for file in /etc/apt/sources.list.d/*.sources; do
-    [ -f "$file" ] && sed 's/^Types:.*/Types: deb-src/' "$file" >"$work/sources/${file##*/}"
-  done
-  for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
-    [ -f "$file" ] && sed -n 's/^deb /deb-src /p' "$file" >"$work/sources/${file##*/}"
-  done
-  [ -s "$work/sources/sources.list" ] && mv "$work/sources/sources.list" "$work/sources/main.list"
-  rm -f "$work/sources/sources.list"
-  local apt=(apt-get -q -o "Dir::Etc::sourcelist=-" -o "Dir::Etc::sourceparts=$work/sources"
+  mkdir -p "$work/lists/partial"
+  local apt=(apt-get -q -o "Dir::Etc::sourcelist=$work/sources.list" -o "Dir::Etc::sourceparts=-"
     -o "Dir::State::lists=$work/lists" -o "APT::Sandbox::User=root")
-  (cd "$work" && "${apt[@]}" update >/dev/null 2>&1 &&
-    "${apt[@]}" source --download-only --only-source faiss=1.7.3-2 >/dev/null 2>&1) ||
-    fail "could not download the source package faiss 1.7.3; put its archive at $faiss_archive yourself"
-  echo "$faiss_sha256  $work/faiss_1.7.3.orig.tar.gz" | sha256sum -c --quiet ||
+  while read -r mirror; do
+    echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror bookworm main" >"$work/sources.list"
+    if (cd "$work" && "${apt[@]}" update && "${apt[@]}" source --download-only --only-source faiss=1.7.3-2) &>/dev/null; then
+      break
+    fi
+  done < <(apt-get update --print-uris | sed -n "s|^'\(.*\)/dists/.*|\1|p" | awk '!seen[$0]++')
+  local found=$work/faiss_1.7.3.orig.tar.gz
+  [ -f "$found" ] ||
+    fail "no mirror of this machine's apt sources has the source package faiss 1.7.3 of Debian 12; put the archive of FAISS 1.7.3 (SHA-256 $faiss_sha256) at $faiss_archive yourself"
+  echo "$faiss_sha256  $found" | sha256sum -c --quiet ||
     fail "faiss_1.7.3.orig.tar.gz has another checksum than the one pinned in repositories.bzl"
-  mv "$work/faiss_1.7.3.orig.tar.gz" "$faiss_archive"
+  mv "$found" "$faiss_archive"
 }
 
 grep -qw avx2 /proc/cpuinfo || fail "this CPU lacks AVX2; Sightline is built for x86-64-v3"

@@ -10,8 +10,10 @@ check_machine() {
   local release
   # shellcheck disable=SC1091
   release=$(. /etc/os-release 2>/dev/null && echo "${DEBIAN_CODENAME:-${VERSION_CODENAME:-}} ${PRETTY_NAME:-}") || true
-  [ "${release%% *}" = bookworm ] ||
-    fail "this is not Debian 12 (it says: ${release#* }), and Sightline builds with the packages of Debian 12 (bookworm); use a machine or a container of that, such as the image debian:12"
+  case ${release%% *} in
+    bookworm | trixie) ;;
+    *) fail "this is neither Debian 12 nor 13 (it says: ${release#* }), and Sightline builds with the packages of those (bookworm, trixie); use a machine or a container of one, such as the image debian:13" ;;
+  esac
   grep -qw avx2 /proc/cpuinfo ||
     fail "this CPU ($(uname -m)) lacks AVX2, which Sightline is built for; use an x86-64 machine made since about 2015, or a virtual one that passes its CPU through"
   [ "$(memory_mb)" -ge "$least_memory_mb" ] ||

@@ -3,13 +3,19 @@
 #
 #   format_test.sh WORKSPACE      # a file in the root of the tree
 #
-# clang-format 14 decides, because versions differ in their taste.  To mend what it finds:
-# clang-format-14 -i FILE...
+# clang-format 14 of Debian 12 decides, because versions differ in their taste; a release
+# without it leaves the check out and says so.  To mend what it finds: clang-format-14 -i FILE...
 set -euo pipefail
 format=clang-format-14
 # The real tree, not the copies that Bazel laid out for this test.
 cd "$(dirname "$(readlink -f "$1")")"
-command -v "$format" >/dev/null || { echo "$format is missing; run deploy/bazel/setup.sh"; exit 1; }
+if ! command -v "$format" >/dev/null; then
+  # shellcheck disable=SC1091
+  release=$(. /etc/os-release && echo "${DEBIAN_CODENAME:-${VERSION_CODENAME:-}}")
+  [ "$release" != bookworm ] || { echo "$format is missing; run deploy/bazel/setup.sh"; exit 1; }
+  echo "left out: $release has no $format; a run on Debian 12 checks the format"
+  exit 0
+fi
 
 bad=$TEST_TMPDIR/bad.cc
 printf 'int  main( ){return 0 ;}\n' >"$bad"

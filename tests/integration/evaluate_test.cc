@@ -7,7 +7,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "catch2/catch.hpp"
 #include "common/base/files.h"
 #include "common/evaluation/evaluation_store.h"
 #include "common/evaluation/item_splits.h"
@@ -18,6 +17,7 @@
 #include "services/evaluator/live_ranker.h"
 #include "tests/integration/fleet.h"
 #include "tests/integration/test_launch.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

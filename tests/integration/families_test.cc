@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "absl/strings/str_replace.h"
-#include "catch2/catch.hpp"
 #include "common/models/convert/ensemble.h"
 #include "tests/common/models/tiny_scripts.h"
 #include "tests/integration/family_store.h"
 #include "tests/integration/fleet.h"
 #include "tests/integration/referee.h"
 #include "tests/integration/test_launch.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

@@ -3,9 +3,9 @@
 #include <iostream>
 #include <set>
 
-#include "catch2/catch.hpp"
 #include "tests/integration/fleet.h"
 #include "tests/integration/load.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "catch2/catch.hpp"
 #include "common/base/files.h"
 #include "common/rpc/channel.h"
 #include "tests/integration/fleet.h"
 #include "tests/integration/grpcurl.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

@@ -6,12 +6,12 @@
 #include <thread>
 #include <vector>
 
-#include "catch2/catch.hpp"
 #include "common/base/error_details.h"
 #include "common/bundle/publication.h"
 #include "tests/integration/fleet.h"
 #include "tests/integration/referee.h"
 #include "tests/integration/test_launch.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "catch2/catch.hpp"
 #include "common/base/error_details.h"
 #include "tests/common/image/encode.h"
 #include "tests/integration/fleet.h"
 #include "tests/integration/referee.h"
 #include "tests/integration/test_launch.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

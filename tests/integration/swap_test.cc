@@ -18,7 +18,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "catch2/catch.hpp"
 #include "common/base/files.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/publication.h"
@@ -26,6 +25,7 @@
 #include "tests/integration/fleet.h"
 #include "tests/integration/load.h"
 #include "tests/integration/test_launch.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

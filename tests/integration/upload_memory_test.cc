@@ -18,7 +18,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/substitute.h"
-#include "catch2/catch.hpp"
 #include "common/clients/server_status.h"
 #include "common/metrics/metrics.h"
 #include "common/rpc/admin_service.h"
@@ -30,6 +29,7 @@
 #include "sightline/v1/query_encoder.pb.h"
 #include "sightline/v1/search.pb.h"
 #include "tests/integration/member.h"
+#include "tests/support/catch.h"
 #include "tests/support/gate.h"
 
 namespace sightline {

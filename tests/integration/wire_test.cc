@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "catch2/catch.hpp"
 #include "common/base/error_details.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/grpc_status.h"
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "sightline/v1/reranker.grpc.pb.h"
 #include "tests/integration/fleet.h"
+#include "tests/support/catch.h"
 #include "tests/support/gate.h"
 #include "tests/support/http_get.h"
 #include "tests/support/raw_call.h"

@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "catch2/catch.hpp"
 #include "common/base/clock.h"
 #include "common/base/compute_pool.h"
 #include "common/bundle/rerankers.h"
@@ -30,6 +29,7 @@
 #include "tests/common/image/encode.h"
 #include "tests/services/wired_clients.h"
 #include "tests/services/word_store.h"
+#include "tests/support/catch.h"
 #include "tests/support/fake_backends.h"
 #include "tests/support/fake_model.h"
 #include "tests/support/ready_generation.h"

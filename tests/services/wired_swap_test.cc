@@ -11,7 +11,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "catch2/catch.hpp"
 #include "common/base/error_details.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/publication.h"
@@ -26,6 +25,7 @@
 #include "services/router/status_board.h"
 #include "tests/services/wired_clients.h"
 #include "tests/services/word_store.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "catch2/catch.hpp"
+#include "tests/support/catch.h"
 #include "tests/support/fake_clock.h"
 
 namespace sightline {

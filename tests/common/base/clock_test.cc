@@ -4,7 +4,7 @@
 #include <mutex>
 #include <thread>
 
-#include "catch2/catch.hpp"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "catch2/catch.hpp"
+#include "tests/support/catch.h"
 #include "tests/support/gate.h"
 
 namespace sightline {

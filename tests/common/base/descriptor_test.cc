@@ -2,8 +2,9 @@
 
 #include <fcntl.h>
 
-#include <catch2/catch.hpp>
 #include <utility>
+
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "catch2/catch.hpp"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

@@ -3,8 +3,8 @@
 #include <memory>
 #include <string>
 
-#include "catch2/catch.hpp"
 #include "tests/support/await.h"
+#include "tests/support/catch.h"
 #include "tests/support/fake_clock.h"
 
 namespace sightline {

@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "catch2/catch.hpp"
+#include "tests/support/catch.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/gate.h"
 

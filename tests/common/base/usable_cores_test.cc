@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "catch2/catch.hpp"
 #include "common/base/files.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

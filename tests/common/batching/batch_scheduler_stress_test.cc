@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "catch2/catch.hpp"
 #include "common/batching/batch_scheduler.h"
+#include "tests/support/catch.h"
 #include "tests/support/fake_clock.h"
 
 namespace sightline {

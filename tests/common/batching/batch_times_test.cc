@@ -3,7 +3,7 @@
 #include <cmath>
 #include <random>
 
-#include "catch2/catch.hpp"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

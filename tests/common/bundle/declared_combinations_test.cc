@@ -3,7 +3,7 @@
 #include <google/protobuf/text_format.h>
 
 #include "absl/strings/match.h"
-#include "catch2/catch.hpp"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

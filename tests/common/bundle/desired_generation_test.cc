@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "catch2/catch.hpp"
 #include "tests/common/bundle/items.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

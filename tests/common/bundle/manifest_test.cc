@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "catch2/catch.hpp"
 #include "common/bundle/layout.h"
 #include "tests/common/bundle/manifests.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "catch2/catch.hpp"
 #include "common/base/checksum.h"
 #include "common/base/files.h"
 #include "tests/common/bundle/container_surgery.h"
 #include "tests/common/bundle/manifests.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

@@ -3,11 +3,11 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "catch2/catch.hpp"
 #include "common/base/files.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
 #include "tests/common/bundle/items.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

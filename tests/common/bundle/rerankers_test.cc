@@ -3,11 +3,11 @@
 #include <string>
 #include <vector>
 
-#include "catch2/catch.hpp"
 #include "common/base/checksum.h"
 #include "common/base/error_details.h"
 #include "common/bundle/manifest.h"
 #include "tests/common/bundle/manifests.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

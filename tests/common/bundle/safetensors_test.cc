@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "catch2/catch.hpp"
 #include "tests/common/bundle/container_surgery.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "catch2/catch.hpp"
 #include "common/base/files.h"
 #include "common/bundle/shard_vectors.h"
 #include "tests/common/bundle/items.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

@@ -8,13 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "catch2/catch.hpp"
 #include "common/base/files.h"
 #include "common/bundle/feature_store.h"
 #include "common/bundle/shard_vectors.h"
 #include "common/bundle/shard_writer.h"
 #include "tests/common/bundle/container_surgery.h"
 #include "tests/common/bundle/items.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

@@ -9,9 +9,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "catch2/catch.hpp"
 #include "common/base/files.h"
 #include "tests/common/bundle/torch_file_builder.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

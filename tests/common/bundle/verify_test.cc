@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "catch2/catch.hpp"
 #include "common/base/files.h"
 #include "common/bundle/rerankers.h"
 #include "tests/common/bundle/container_surgery.h"
 #include "tests/common/bundle/items.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

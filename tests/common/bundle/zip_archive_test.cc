@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "catch2/catch.hpp"
 #include "tests/common/bundle/zip_writer.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "catch2/catch.hpp"
 #include "common/base/error_details.h"
 #include "common/clients/convert.h"
+#include "tests/support/catch.h"
 #include "tests/support/wire_message.h"
 
 namespace sightline {

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "catch2/catch.hpp"
 #include "common/base/error_details.h"
 #include "common/clients/convert.h"
 #include "common/clients/convert_admin.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

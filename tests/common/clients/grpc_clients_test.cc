@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "catch2/catch.hpp"
 #include "common/base/error_details.h"
 #include "common/base/outcome.h"
 #include "common/clients/admin_client.h"
@@ -27,6 +26,7 @@
 #include "sightline/v1/query_encoder.grpc.pb.h"
 #include "sightline/v1/reranker.grpc.pb.h"
 #include "sightline/v1/search.grpc.pb.h"
+#include "tests/support/catch.h"
 #include "tests/support/gate.h"
 
 namespace sightline {

@@ -2,10 +2,10 @@
 
 #include <vector>
 
-#include "catch2/catch.hpp"
 #include "common/base/error_details.h"
 #include "common/bundle/rerankers.h"
 #include "tests/common/bundle/manifests.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "catch2/catch.hpp"
 #include "common/clients/convert.h"
 #include "common/clients/wire_pieces.h"
+#include "tests/support/catch.h"
 #include "tests/support/wire_message.h"
 
 namespace sightline {

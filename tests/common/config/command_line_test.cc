@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "catch2/catch.hpp"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

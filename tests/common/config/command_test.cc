@@ -1,10 +1,10 @@
 #include "common/config/command.h"
 
-#include <catch2/catch.hpp>
 #include <sstream>
 
 #include "absl/strings/match.h"
 #include "common/base/error_details.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

@@ -1,6 +1,6 @@
 #include "common/dataset/caption_rule.h"
 
-#include "catch2/catch.hpp"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

@@ -1,8 +1,8 @@
 #include "common/dataset/clipart_reader.h"
 
-#include "catch2/catch.hpp"
 #include "common/dataset/xml.h"
 #include "tests/common/dataset/tree.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

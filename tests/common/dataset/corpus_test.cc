@@ -1,7 +1,7 @@
 #include "common/dataset/corpus.h"
 
-#include "catch2/catch.hpp"
 #include "tests/common/dataset/tree.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "catch2/catch.hpp"
 #include "tests/common/dataset/tiny_font.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

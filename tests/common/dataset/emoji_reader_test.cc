@@ -1,8 +1,8 @@
 #include "common/dataset/emoji_reader.h"
 
-#include "catch2/catch.hpp"
 #include "tests/common/dataset/tiny_font.h"
 #include "tests/common/dataset/tree.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

@@ -1,7 +1,7 @@
 #include "common/dataset/folder_reader.h"
 
-#include "catch2/catch.hpp"
 #include "tests/common/dataset/tree.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

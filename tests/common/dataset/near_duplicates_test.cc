@@ -6,8 +6,8 @@
 #include <random>
 #include <vector>
 
-#include "catch2/catch.hpp"
 #include "tests/common/image/encode.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

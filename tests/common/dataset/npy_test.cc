@@ -1,7 +1,7 @@
 #include "common/dataset/npy.h"
 
-#include "catch2/catch.hpp"
 #include "tests/common/dataset/npz_writer.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

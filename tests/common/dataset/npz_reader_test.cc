@@ -1,8 +1,8 @@
 #include "common/dataset/npz_reader.h"
 
-#include "catch2/catch.hpp"
 #include "tests/common/dataset/npz_writer.h"
 #include "tests/common/dataset/tree.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

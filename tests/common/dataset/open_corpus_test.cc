@@ -1,10 +1,10 @@
 #include "common/dataset/open_corpus.h"
 
-#include "catch2/catch.hpp"
 #include "common/dataset/region_file.h"
 #include "tests/common/dataset/npz_writer.h"
 #include "tests/common/dataset/some_regions.h"
 #include "tests/common/dataset/tree.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

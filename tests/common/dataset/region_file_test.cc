@@ -2,11 +2,11 @@
 
 #include <cmath>
 
-#include "catch2/catch.hpp"
 #include "common/base/files.h"
 #include "common/dataset/region_file_reader.h"
 #include "tests/common/dataset/some_regions.h"
 #include "tests/common/dataset/tree.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

@@ -1,10 +1,10 @@
 #include "common/evaluation/agreement.h"
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

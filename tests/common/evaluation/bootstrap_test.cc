@@ -1,10 +1,11 @@
 #include "common/evaluation/bootstrap.h"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <random>
 #include <vector>
+
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

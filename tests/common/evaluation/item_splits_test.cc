@@ -1,10 +1,9 @@
 #include "common/evaluation/item_splits.h"
 
-#include <catch2/catch.hpp>
-
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/evaluation/json_lines.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

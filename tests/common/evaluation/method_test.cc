@@ -1,6 +1,6 @@
 #include "common/evaluation/method.h"
 
-#include <catch2/catch.hpp>
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

@@ -1,8 +1,9 @@
 #include "common/evaluation/metrics.h"
 
-#include <catch2/catch.hpp>
 #include <random>
 #include <vector>
+
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

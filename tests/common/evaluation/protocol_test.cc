@@ -1,10 +1,10 @@
 #include "common/evaluation/protocol.h"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

@@ -1,10 +1,10 @@
 #include "common/evaluation/relevance.h"
 
-#include <catch2/catch.hpp>
 #include <random>
 
 #include "absl/strings/str_cat.h"
 #include "common/dataset/caption_rule.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

@@ -2,7 +2,6 @@
 #include "common/evaluation/store_ranker.h"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 
 #include "absl/strings/match.h"
@@ -10,6 +9,7 @@
 #include "common/bundle/publication.h"
 #include "common/evaluation/item_splits.h"
 #include "tests/integration/referee.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tiny_store.h"
 

@@ -13,7 +13,6 @@
 #include <thread>
 #include <vector>
 
-#include "catch2/catch.hpp"
 #include "common/base/error_details.h"
 #include "common/base/files.h"
 #include "common/bundle/generation.h"
@@ -22,6 +21,7 @@
 #include "common/bundle/publication.h"
 #include "common/generations/generation_table.h"
 #include "tests/common/bundle/items.h"
+#include "tests/support/catch.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/temp_dir.h"
 

@@ -3,9 +3,9 @@
 #include <memory>
 #include <string>
 
-#include "catch2/catch.hpp"
 #include "common/base/error_details.h"
 #include "common/generations/generation_registry.h"
+#include "tests/support/catch.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/ready_generation.h"
 

@@ -4,7 +4,7 @@
 #include <thread>
 #include <vector>
 
-#include "catch2/catch.hpp"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

@@ -1,8 +1,8 @@
 #include "common/generations/refusals.h"
 
-#include "catch2/catch.hpp"
 #include "common/base/error_details.h"
 #include "common/base/files.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

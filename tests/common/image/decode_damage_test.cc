@@ -8,9 +8,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "catch2/catch.hpp"
 #include "common/image/decode.h"
 #include "tests/common/image/encode.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

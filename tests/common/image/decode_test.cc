@@ -8,8 +8,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "catch2/catch.hpp"
 #include "tests/common/image/encode.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

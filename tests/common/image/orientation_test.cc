@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "catch2/catch.hpp"
 #include "tests/common/image/encode.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

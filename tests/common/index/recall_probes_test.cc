@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "catch2/catch.hpp"
 #include "common/base/files.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
 #include "common/bundle/verify.h"
 #include "tests/common/bundle/items.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

@@ -1,7 +1,7 @@
 #include "common/log/log_limiter.h"
 
 #include "absl/strings/str_cat.h"
-#include "catch2/catch.hpp"
+#include "tests/support/catch.h"
 #include "tests/support/fake_clock.h"
 
 namespace sightline {

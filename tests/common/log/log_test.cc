@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "catch2/catch.hpp"
+#include "tests/support/catch.h"
 #include "tests/support/fake_clock.h"
 
 namespace sightline {

@@ -3,8 +3,8 @@
 #include <mutex>
 #include <vector>
 
-#include "catch2/catch.hpp"
 #include "common/log/log.h"
+#include "tests/support/catch.h"
 #include "tests/support/fake_clock.h"
 
 namespace sightline {

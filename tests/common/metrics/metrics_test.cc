@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "catch2/catch.hpp"
 #include "common/metrics/metrics_server.h"
+#include "tests/support/catch.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/http_get.h"
 

@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "catch2/catch.hpp"
 #include "common/embedding/score.h"
 #include "common/models/family.h"
 #include "common/models/family_manifests.h"
 #include "common/models/init_model.h"
 #include "common/models/model.h"
 #include "tests/common/models/tiny_families.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "catch2/catch.hpp"
 #include "common/image/decode.h"
 #include "common/models/pictures.h"
 #include "tests/common/models/tiny_model.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

@@ -3,10 +3,10 @@
 #include <string>
 
 #include "absl/strings/match.h"
-#include "catch2/catch.hpp"
 #include "common/base/files.h"
 #include "common/models/model.h"
 #include "tests/common/models/tiny_model.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "catch2/catch.hpp"
 #include "common/models/family_manifests.h"
 #include "common/models/feature_tensors.h"
 #include "common/models/region_input.h"
 #include "tests/common/models/tiny_model.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

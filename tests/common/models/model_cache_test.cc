@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "catch2/catch.hpp"
 #include "common/bundle/layout.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tiny_store.h"
 

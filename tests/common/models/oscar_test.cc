@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "catch2/catch.hpp"
 #include "common/base/files.h"
 #include "common/bundle/safetensors.h"
 #include "common/models/inference.h"
@@ -19,6 +18,7 @@
 #include "common/models/oscar_net.h"
 #include "common/models/weights.h"
 #include "tests/common/models/tiny_model.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

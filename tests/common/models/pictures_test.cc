@@ -5,8 +5,8 @@
 #include <cmath>
 #include <vector>
 
-#include "catch2/catch.hpp"
 #include "tests/common/models/tiny_model.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

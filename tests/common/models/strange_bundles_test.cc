@@ -4,7 +4,6 @@
 #include <string>
 
 #include "absl/strings/match.h"
-#include "catch2/catch.hpp"
 #include "common/base/files.h"
 #include "common/bundle/safetensors.h"
 #include "common/models/bundle_tokenizer.h"
@@ -12,6 +11,7 @@
 #include "common/models/manifest_checks.h"
 #include "common/models/model.h"
 #include "tests/common/models/tiny_families.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

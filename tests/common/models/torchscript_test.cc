@@ -12,7 +12,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "catch2/catch.hpp"
 #include "common/base/files.h"
 #include "common/models/init_model.h"
 #include "common/models/model.h"
@@ -21,6 +20,7 @@
 #include "tests/common/models/tiny_families.h"
 #include "tests/common/models/tiny_model.h"
 #include "tests/common/models/tiny_scripts.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

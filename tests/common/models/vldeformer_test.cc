@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "catch2/catch.hpp"
 #include "common/bundle/safetensors.h"
 #include "common/models/model.h"
 #include "tests/common/models/tiny_families.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

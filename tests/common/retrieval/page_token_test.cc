@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "absl/strings/escaping.h"
-#include "catch2/catch.hpp"
 #include "common/base/error_details.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "catch2/catch.hpp"
 #include "common/base/error_details.h"
 #include "common/retrieval/page_token.h"
 #include "tests/common/retrieval/world.h"
+#include "tests/support/catch.h"
 #include "tests/support/replicate.h"
 
 namespace sightline {

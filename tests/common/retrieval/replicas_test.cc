@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "catch2/catch.hpp"
 #include "common/base/error_details.h"
 #include "tests/common/retrieval/encoder_fleet.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

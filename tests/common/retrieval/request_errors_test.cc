@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "catch2/catch.hpp"
 #include "common/base/error_details.h"
 #include "common/retrieval/retriever.h"
 #include "tests/common/retrieval/world.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "catch2/catch.hpp"
 #include "common/base/clock.h"
 #include "common/retrieval/retriever.h"
 #include "tests/common/retrieval/world.h"
+#include "tests/support/catch.h"
 #include "tests/support/handlers.h"
 #include "tests/support/replicate.h"
 

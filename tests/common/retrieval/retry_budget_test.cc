@@ -1,6 +1,6 @@
 #include "common/retrieval/retry_budget.h"
 
-#include "catch2/catch.hpp"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

@@ -6,11 +6,11 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "catch2/catch.hpp"
 #include "common/base/timer_thread.h"
 #include "common/retrieval/backend_calls.h"
 #include "common/retrieval/replicas.h"
 #include "tests/support/await.h"
+#include "tests/support/catch.h"
 #include "tests/support/fake_backends.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/replicate.h"

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "catch2/catch.hpp"
 #include "common/base/error_details.h"
 #include "common/bundle/rerankers.h"
 #include "common/retrieval/retriever.h"
 #include "tests/common/retrieval/world.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

@@ -2,10 +2,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "catch2/catch.hpp"
 #include "common/retrieval/replicas.h"
 #include "tests/common/retrieval/encoder_fleet.h"
 #include "tests/support/await.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

@@ -5,7 +5,7 @@
 #include <thread>
 #include <utility>
 
-#include "catch2/catch.hpp"
+#include "tests/support/catch.h"
 #include "tests/support/fake_clock.h"
 
 namespace sightline {

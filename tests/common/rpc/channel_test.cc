@@ -4,8 +4,8 @@
 #include <string>
 #include <thread>
 
-#include "catch2/catch.hpp"
 #include "tests/common/rpc/test_server.h"
+#include "tests/support/catch.h"
 #include "tests/support/gate.h"
 
 namespace sightline {

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "catch2/catch.hpp"
 #include "common/base/error_details.h"
 #include "tests/common/rpc/test_server.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

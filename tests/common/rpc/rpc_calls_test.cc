@@ -10,10 +10,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "catch2/catch.hpp"
 #include "common/base/error_details.h"
 #include "common/log/log.h"
 #include "tests/common/rpc/test_server.h"
+#include "tests/support/catch.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/gate.h"
 #include "tests/support/http_get.h"

@@ -5,9 +5,9 @@
 #include <string>
 #include <thread>
 
-#include "catch2/catch.hpp"
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "tests/common/rpc/test_server.h"
+#include "tests/support/catch.h"
 #include "tests/support/gate.h"
 
 namespace sightline {

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "catch2/catch.hpp"
 #include "common/base/error_details.h"
 #include "sightline/v1/search.grpc.pb.h"
 #include "tests/common/rpc/test_server.h"
+#include "tests/support/catch.h"
 #include "tests/support/gate.h"
 #include "tests/support/http_get.h"
 #include "tests/support/raw_call.h"

@@ -6,7 +6,7 @@
 
 #include <thread>
 
-#include "catch2/catch.hpp"
+#include "tests/support/catch.h"
 #include "tests/support/gate.h"
 
 namespace sightline {

@@ -10,7 +10,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "catch2/catch.hpp"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/strings/match.h"
-#include "catch2/catch.hpp"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

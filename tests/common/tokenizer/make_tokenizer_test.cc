@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "catch2/catch.hpp"
+#include "tests/support/catch.h"
 #include "tests/support/sentencepiece_model.h"
 
 namespace sightline {

@@ -9,7 +9,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "catch2/catch.hpp"
+#include "tests/support/catch.h"
 #include "tests/support/sentencepiece_model.h"
 
 namespace sightline {

@@ -10,8 +10,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "catch2/catch.hpp"
 #include "common/tokenizer/wordpiece.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

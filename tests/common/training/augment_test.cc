@@ -2,8 +2,8 @@
 
 #include <ATen/ATen.h>
 
-#include "catch2/catch.hpp"
 #include "tests/common/training/tiny_training.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

@@ -5,8 +5,8 @@
 #include <set>
 #include <vector>
 
-#include "catch2/catch.hpp"
 #include "tests/common/training/tiny_training.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

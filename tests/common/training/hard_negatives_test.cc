@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "catch2/catch.hpp"
 #include "tests/common/training/tiny_training.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

@@ -6,11 +6,11 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "catch2/catch.hpp"
 #include "common/base/files.h"
 #include "common/bundle/declared_combinations.h"
 #include "common/models/model.h"
 #include "tests/common/training/training_fixture.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

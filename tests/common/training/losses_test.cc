@@ -7,7 +7,7 @@
 #include <functional>
 #include <vector>
 
-#include "catch2/catch.hpp"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "catch2/catch.hpp"
 #include "common/models/model.h"
 #include "tests/common/training/training_fixture.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

@@ -18,8 +18,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "catch2/catch.hpp"
 #include "tests/support/await.h"
+#include "tests/support/catch.h"
 #include "tests/support/gate.h"
 
 namespace sightline {

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "absl/strings/numbers.h"
-#include "catch2/catch.hpp"
 #include "common/base/files.h"
 #include "common/clients/search_client.h"
 #include "common/retrieval/retriever.h"
 #include "loadtest/faults/fleet_faults.h"
 #include "loadtest/fleet/free_ports.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tiny_store.h"
 

@@ -6,7 +6,7 @@
 
 #include <set>
 
-#include "catch2/catch.hpp"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

@@ -1,6 +1,6 @@
 #include "loadtest/fleet/process_names.h"
 
-#include "catch2/catch.hpp"
+#include "tests/support/catch.h"
 
 namespace sightline {
 

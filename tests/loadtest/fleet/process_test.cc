@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "absl/strings/numbers.h"
-#include "catch2/catch.hpp"
 #include "common/base/files.h"
 #include "tests/support/await.h"
+#include "tests/support/catch.h"
 #include "tests/support/gate.h"
 #include "tests/support/temp_dir.h"
 

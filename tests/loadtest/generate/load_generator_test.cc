@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "catch2/catch.hpp"
 #include "tests/loadtest/generate/simulated_clock.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

@@ -17,8 +17,8 @@
 #include <utility>
 
 #include "absl/time/time.h"
-#include "catch2/catch.hpp"
 #include "common/base/clock.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 

@@ -1,6 +1,5 @@
 #include "loadtest/measure/answer_checks.h"
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -10,7 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/retrieval/rerank_block.h"
+#include <cmath>
 
 namespace sightline {
 namespace {

@@ -1,7 +1,6 @@
 #include "loadtest/measure/latency_histogram.h"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -9,6 +8,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

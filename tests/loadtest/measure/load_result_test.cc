@@ -1,6 +1,6 @@
 #include "loadtest/measure/load_result.h"
 
-#include <catch2/catch.hpp>
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

@@ -2,7 +2,6 @@
 // whose service times are known.  Time is simulated: a server is a number that says until
 // when it is busy.
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -12,6 +11,7 @@
 
 #include "loadtest/measure/recorder.h"
 #include "loadtest/schedule/arrivals.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

@@ -1,13 +1,14 @@
 #include "loadtest/measure/recorder.h"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cstdint>
 #include <map>
 #include <random>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

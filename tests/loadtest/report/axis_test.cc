@@ -1,9 +1,9 @@
 #include "loadtest/report/axis.h"
 
-#include <catch2/catch.hpp>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

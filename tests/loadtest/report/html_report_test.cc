@@ -1,11 +1,11 @@
 #include "loadtest/report/html_report.h"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 
 #include "absl/strings/str_cat.h"
 #include "loadtest/report/time_plots.h"
 #include "tests/loadtest/report/sample_data.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

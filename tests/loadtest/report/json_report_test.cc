@@ -1,11 +1,11 @@
 #include "loadtest/report/json_report.h"
 
-#include <catch2/catch.hpp>
 #include <functional>
 #include <nlohmann/json.hpp>
 
 #include "loadtest/report/histogram_restore.h"
 #include "tests/loadtest/report/sample_data.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

@@ -1,9 +1,9 @@
 #include "loadtest/report/junit_report.h"
 
-#include <catch2/catch.hpp>
 #include <pugixml.hpp>
 
 #include "tests/loadtest/report/sample_data.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

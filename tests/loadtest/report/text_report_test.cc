@@ -1,8 +1,7 @@
 #include "loadtest/report/text_report.h"
 
-#include <catch2/catch.hpp>
-
 #include "tests/loadtest/report/sample_data.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

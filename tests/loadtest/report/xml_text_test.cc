@@ -1,6 +1,6 @@
 #include "loadtest/report/xml_text.h"
 
-#include <catch2/catch.hpp>
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

@@ -1,12 +1,12 @@
 #include "loadtest/run/planned_traffic.h"
 
-#include <catch2/catch.hpp>
 #include <memory>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "common/base/files.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

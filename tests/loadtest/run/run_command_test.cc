@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "catch2/catch.hpp"
 #include "common/base/files.h"
 #include "loadtest/report/json_report.h"
 #include "loadtest/run/compare_command.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tiny_store.h"
 

@@ -1,5 +1,4 @@
 // The scenarios that are shipped.
-#include <catch2/catch.hpp>
 #include <string>
 #include <vector>
 
@@ -8,6 +7,7 @@
 #include "common/base/files.h"
 #include "loadtest/scenario/scenario.h"
 #include "loadtest/scenario/workload.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

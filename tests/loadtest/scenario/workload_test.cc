@@ -1,6 +1,5 @@
 #include "loadtest/scenario/workload.h"
 
-#include <catch2/catch.hpp>
 #include <map>
 #include <set>
 #include <string>
@@ -12,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/files.h"
 #include "loadtest/scenario/seeded_hash.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

@@ -1,12 +1,13 @@
 #include "loadtest/schedule/arrivals.h"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdint>
 #include <functional>
 #include <limits>
 #include <vector>
+
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

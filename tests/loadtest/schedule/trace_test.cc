@@ -1,6 +1,5 @@
 #include "loadtest/schedule/trace.h"
 
-#include <catch2/catch.hpp>
 #include <string>
 #include <variant>
 #include <vector>
@@ -8,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/files.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "catch2/catch.hpp"
 #include "common/base/files.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/verify.h"
 #include "loadtest/synthesize/synthesis.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tiny_store.h"
 

@@ -1,7 +1,6 @@
 #include "loadtest/synthesize/synthesis.h"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -18,6 +17,7 @@
 #include "common/bundle/verify.h"
 #include "common/index/vector_index.h"
 #include "loadtest/synthesize/synthetic_shard.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

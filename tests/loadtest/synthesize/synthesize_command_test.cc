@@ -1,6 +1,5 @@
 #include "loadtest/synthesize/synthesize_command.h"
 
-#include <catch2/catch.hpp>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -10,6 +9,7 @@
 #include "common/base/files.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/publication.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

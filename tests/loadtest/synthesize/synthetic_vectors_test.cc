@@ -1,10 +1,11 @@
 #include "loadtest/synthesize/synthetic_vectors.h"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <numeric>
 #include <vector>
+
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

@@ -1,13 +1,13 @@
 #include "loadtest/verdict/capacity.h"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <random>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "tests/loadtest/verdict/synthetic_fleet.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

@@ -1,6 +1,5 @@
 #include "loadtest/verdict/compare.h"
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -9,6 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "tests/loadtest/verdict/synthetic_fleet.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

@@ -1,7 +1,8 @@
 #include "loadtest/verdict/student_t.h"
 
-#include <catch2/catch.hpp>
 #include <cmath>
+
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

@@ -1,10 +1,10 @@
 #include "loadtest/verdict/verdict.h"
 
-#include <catch2/catch.hpp>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

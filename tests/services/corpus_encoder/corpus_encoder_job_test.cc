@@ -8,7 +8,6 @@
 #include <map>
 
 #include "absl/strings/match.h"
-#include "catch2/catch.hpp"
 #include "common/base/files.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/publication.h"
@@ -19,6 +18,7 @@
 #include "tests/services/corpus_encoder/fake_model.h"
 #include "tests/services/corpus_encoder/test_decoders.h"
 #include "tests/services/corpus_encoder/test_job.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

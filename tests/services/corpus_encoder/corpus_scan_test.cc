@@ -3,10 +3,10 @@
 #include <filesystem>
 #include <thread>
 
-#include "catch2/catch.hpp"
 #include "common/base/checksum.h"
 #include "common/base/files.h"
 #include "tests/services/corpus_encoder/fake_corpus.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

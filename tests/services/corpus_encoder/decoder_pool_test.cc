@@ -10,9 +10,9 @@
 #include <numeric>
 #include <thread>
 
-#include "catch2/catch.hpp"
 #include "tests/common/image/encode.h"
 #include "tests/services/corpus_encoder/test_decoders.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

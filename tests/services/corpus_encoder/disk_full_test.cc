@@ -3,10 +3,10 @@
 
 #include <csignal>
 
-#include "catch2/catch.hpp"
 #include "common/base/files.h"
 #include "tests/services/corpus_encoder/test_decoders.h"
 #include "tests/services/corpus_encoder/test_job.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

@@ -6,10 +6,10 @@
 
 #include <cstdio>
 
-#include "catch2/catch.hpp"
 #include "common/base/files.h"
 #include "common/bundle/generation.h"
 #include "services/corpus_encoder/unit_file.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

@@ -11,11 +11,11 @@
 #include <random>
 
 #include "absl/strings/numbers.h"
-#include "catch2/catch.hpp"
 #include "common/bundle/generation.h"
 #include "common/bundle/publication.h"
 #include "tests/services/corpus_encoder/test_decoders.h"
 #include "tests/services/corpus_encoder/test_job.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

@@ -4,11 +4,11 @@
 #include <set>
 #include <stdexcept>
 
-#include "catch2/catch.hpp"
 #include "common/base/checksum.h"
 #include "common/bundle/rerankers.h"
 #include "tests/services/corpus_encoder/fake_corpus.h"
 #include "tests/services/corpus_encoder/test_decoders.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

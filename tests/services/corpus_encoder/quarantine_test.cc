@@ -1,6 +1,6 @@
 #include "services/corpus_encoder/quarantine.h"
 
-#include "catch2/catch.hpp"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

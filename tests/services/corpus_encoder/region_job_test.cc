@@ -1,9 +1,9 @@
 // The job over corpora of regions: all that it does with pictures, without a decoder.
 #include <filesystem>
 
-#include "catch2/catch.hpp"
 #include "common/base/files.h"
 #include "tests/services/corpus_encoder/test_job.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

@@ -3,9 +3,9 @@
 #include <limits>
 #include <memory>
 
-#include "catch2/catch.hpp"
 #include "tests/common/image/encode.h"
 #include "tests/services/corpus_encoder/fake_model.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

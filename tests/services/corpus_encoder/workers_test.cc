@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <thread>
 
-#include "catch2/catch.hpp"
 #include "common/base/descriptor.h"
 #include "common/bundle/generation.h"
 #include "services/corpus_encoder/base_choice.h"
@@ -14,6 +13,7 @@
 #include "services/corpus_encoder/work_lock.h"
 #include "tests/services/corpus_encoder/test_decoders.h"
 #include "tests/services/corpus_encoder/test_job.h"
+#include "tests/support/catch.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/temp_dir.h"
 

@@ -1,5 +1,4 @@
 // The evaluator as typed, over a tiny store and without a fleet.
-#include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -7,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/files.h"
 #include "services/evaluator/commands.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tiny_store.h"
 

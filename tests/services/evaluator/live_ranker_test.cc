@@ -1,11 +1,11 @@
 #include "services/evaluator/live_ranker.h"
 
 #include <atomic>
-#include <catch2/catch.hpp>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tests/services/evaluator/fake_search_client.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

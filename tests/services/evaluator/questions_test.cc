@@ -1,12 +1,12 @@
 #include "services/evaluator/questions.h"
 
-#include <catch2/catch.hpp>
 #include <sstream>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "services/evaluator/questions_command.h"
 #include "tests/services/evaluator/fake_search_client.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

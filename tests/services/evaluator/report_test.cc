@@ -1,9 +1,9 @@
 #include "services/evaluator/report.h"
 
-#include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/match.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

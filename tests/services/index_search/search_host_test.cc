@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "catch2/catch.hpp"
 #include "common/base/error_details.h"
 #include "common/base/files.h"
 #include "common/bundle/generation.h"
@@ -16,6 +15,7 @@
 #include "common/index/recall_probes.h"
 #include "tests/common/bundle/container_surgery.h"
 #include "tests/common/bundle/items.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tiny_store.h"
 

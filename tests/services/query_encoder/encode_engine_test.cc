@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "catch2/catch.hpp"
 #include "common/base/error_details.h"
 #include "tests/common/image/encode.h"
 #include "tests/support/await.h"
+#include "tests/support/catch.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/fake_model.h"
 #include "tests/support/gate.h"

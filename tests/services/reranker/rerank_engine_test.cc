@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "catch2/catch.hpp"
 #include "common/base/error_details.h"
 #include "tests/services/word_store.h"
 #include "tests/support/await.h"
+#include "tests/support/catch.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/fake_model.h"
 #include "tests/support/gate.h"

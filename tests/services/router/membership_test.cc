@@ -1,6 +1,6 @@
 #include "services/router/membership.h"
 
-#include "catch2/catch.hpp"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

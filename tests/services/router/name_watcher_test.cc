@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "catch2/catch.hpp"
 #include "tests/support/await.h"
+#include "tests/support/catch.h"
 #include "tests/support/fake_clock.h"
 
 namespace sightline {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "catch2/catch.hpp"
 #include "services/router/release_grants.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

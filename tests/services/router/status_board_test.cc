@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "catch2/catch.hpp"
 #include "common/base/error_details.h"
+#include "tests/support/catch.h"
 #include "tests/support/fake_clock.h"
 
 namespace sightline {

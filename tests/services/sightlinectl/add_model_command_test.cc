@@ -7,11 +7,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "catch2/catch.hpp"
 #include "common/base/files.h"
 #include "common/bundle/layout.h"
 #include "common/bundle/model_bundle.h"
 #include "services/sightlinectl/command.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

@@ -13,7 +13,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "catch2/catch.hpp"
 #include "common/base/error_details.h"
 #include "common/base/files.h"
 #include "common/clients/convert_admin.h"
@@ -25,6 +24,7 @@
 #include "sightline/v1/admin.grpc.pb.h"
 #include "sightline/v1/search.grpc.pb.h"
 #include "tests/common/dataset/some_regions.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

@@ -7,9 +7,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "catch2/catch.hpp"
 #include "common/base/files.h"
 #include "tests/common/models/convert/checkpoints.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

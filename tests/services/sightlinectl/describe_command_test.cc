@@ -9,7 +9,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "catch2/catch.hpp"
 #include "common/base/files.h"
 #include "common/bundle/container.h"
 #include "common/bundle/generation.h"
@@ -18,6 +17,7 @@
 #include "common/bundle/publication.h"
 #include "common/bundle/rerankers.h"
 #include "common/bundle/safetensors.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

@@ -2,13 +2,13 @@
 
 #include <sstream>
 
-#include "catch2/catch.hpp"
 #include "common/dataset/npz_reader.h"
 #include "common/dataset/region_file.h"
 #include "services/sightlinectl/command.h"
 #include "services/sightlinectl/describe_command.h"
 #include "tests/common/dataset/npz_writer.h"
 #include "tests/common/dataset/tree.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

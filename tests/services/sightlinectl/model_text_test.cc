@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "catch2/catch.hpp"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

@@ -1,10 +1,10 @@
 #include "services/sightlinectl/query_regions.h"
 
-#include "catch2/catch.hpp"
 #include "common/base/files.h"
 #include "common/dataset/region_file.h"
 #include "tests/common/dataset/npz_writer.h"
 #include "tests/common/dataset/some_regions.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "absl/strings/str_split.h"
-#include "catch2/catch.hpp"
 #include "common/tokenizer/wordpiece.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

@@ -3,11 +3,11 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "catch2/catch.hpp"
 #include "common/base/files.h"
 #include "services/trainer/prepare_command.h"
 #include "services/trainer/train_command.h"
 #include "tests/common/image/encode.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

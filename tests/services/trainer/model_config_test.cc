@@ -5,9 +5,9 @@
 #include <string>
 
 #include "absl/strings/match.h"
-#include "catch2/catch.hpp"
 #include "common/base/files.h"
 #include "common/models/init_model.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

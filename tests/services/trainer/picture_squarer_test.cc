@@ -7,10 +7,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "catch2/catch.hpp"
 #include "services/trainer/square_picture.h"
 #include "tests/common/image/encode.h"
 #include "tests/services/trainer/memory_corpus.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

@@ -9,7 +9,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "catch2/catch.hpp"
 #include "common/base/checksum.h"
 #include "common/models/init_model.h"
 #include "common/training/training_set.h"
@@ -17,6 +16,7 @@
 #include "services/trainer/square_picture.h"
 #include "tests/common/image/encode.h"
 #include "tests/services/trainer/memory_corpus.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

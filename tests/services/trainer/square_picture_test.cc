@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "catch2/catch.hpp"
 #include "tests/common/image/encode.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "catch2/catch.hpp"
 #include "common/dataset/corpus.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

@@ -3,11 +3,11 @@
 #include <string>
 
 #include "absl/strings/match.h"
-#include "catch2/catch.hpp"
 #include "common/base/checksum.h"
 #include "common/base/files.h"
 #include "common/training/training_set_writer.h"
 #include "services/trainer/prepared_folder.h"
+#include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

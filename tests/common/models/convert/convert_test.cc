@@ -9,10 +9,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "catch2/catch.hpp"
 #include "common/base/files.h"
 #include "common/models/region_input.h"
 #include "tests/common/models/convert/checkpoints.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

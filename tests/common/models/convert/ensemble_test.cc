@@ -3,11 +3,11 @@
 #include <string>
 
 #include "absl/strings/match.h"
-#include "catch2/catch.hpp"
 #include "common/base/files.h"
 #include "common/models/model.h"
 #include "tests/common/models/convert/checkpoints.h"
 #include "tests/common/models/tiny_scripts.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

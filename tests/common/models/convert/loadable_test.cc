@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "catch2/catch.hpp"
 #include "common/models/convert/convert.h"
 #include "common/models/family_manifests.h"
 #include "tests/common/models/convert/checkpoints.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {

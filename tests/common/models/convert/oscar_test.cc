@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "catch2/catch.hpp"
 #include "common/base/files.h"
 #include "common/models/convert/convert.h"
 #include "tests/common/models/convert/checkpoints.h"
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {
