@@ -129,8 +129,13 @@ TEST_CASE("without an encoder, what needs none is still answered") {
   SearchRequest image;
   image.query = ImageQuery{Store().items[0].picture};
   REQUIRE(fleet.Search(image).status().code() == absl::StatusCode::kUnavailable);
-  REQUIRE(fleet.Search(ItemRequest()).ok());
-  REQUIRE(fleet.Search(EmbeddingRequest()).ok());
+  for (const SearchRequest& request : {ItemRequest(), EmbeddingRequest()}) {
+    const auto result = fleet.Search(request);
+    INFO(result.status().ToString());
+    REQUIRE(result.ok());
+    REQUIRE(result->degraded.empty());
+    REQUIRE(result->hits.size() == 10);
+  }
 }
 
 TEST_CASE("a dead reranker leaves the retrieval order, and says so") {
