@@ -582,11 +582,20 @@ TEST_CASE("of answers that wait together each counts, in order and at its own ti
   rig.clock.Advance(absl::Seconds(9));
   board.Report("s1:1", Search({Held("g1", 1, {1})}));
   rig.clock.Advance(absl::Milliseconds(999));
-  // Heard of a moment ago, whenever it is looked at.
-  board.Refresh();
-  rig.clock.Advance(absl::Milliseconds(1));
-  rig.board.Report("s0:1", Search({Held("g2", 2, {0})}));
+  board.Refresh();  // heard of a second ago, though it is looked at now
+  // All but s1:1 hold g2 as well.
+  const auto others_report = [&] {
+    const std::vector<GenerationStatus> both = {Held("g1", 1, {0}), Held("g2", 2, {0})};
+    rig.board.Report("e:1", Server("query_encoder", both));
+    rig.board.Report("r:1", Server("reranker", both));
+    for (const char* address : {"s0:1", "s0:2"}) rig.board.Report(address, Search(both));
+  };
+  rig.clock.Advance(absl::Seconds(9));
+  others_report();
   CHECK(Pinned(rig.board) == "g1");
+  rig.clock.Advance(absl::Milliseconds(1));
+  others_report();
+  CHECK(Pinned(rig.board) == "g2");
 }
 
 TEST_CASE("requests wait neither for polls nor for members, however long those take") {
