@@ -44,8 +44,7 @@ class Published {
 
   // What was set last.  Never waits.
   std::shared_ptr<const T> Get() const {
-    std::atomic<int64_t>& readers =
-        readers_[published_internal::ThreadNumber() % kStripes].count;
+    std::atomic<int64_t>& readers = readers_[published_internal::ThreadNumber() % kStripes].count;
     readers.fetch_add(1);  // seen by Set, or current_ is seen as Set has left it
     std::shared_ptr<const T> value = *current_.load();
     readers.fetch_sub(1, std::memory_order_release);

@@ -310,19 +310,18 @@ bool FleetView::WantsRoomFirst(const std::string& address, const std::string& na
   const auto found = backends_.find(address);
   if (found == backends_.end()) return false;
   const Backend& backend = found->second;
-  const bool wants = std::any_of(backend.generations.begin(), backend.generations.end(),
-                                 [&](const GenerationStatus& generation) {
-                                   return generation.needs_room && generation.info.ref.index == name;
-                                 });
+  const bool wants =
+      std::any_of(backend.generations.begin(), backend.generations.end(),
+                  [&](const GenerationStatus& generation) {
+                    return generation.needs_room && generation.info.ref.index == name;
+                  });
   return wants && std::all_of(backend.seats.begin(), backend.seats.end(), [&](const Seat& seat) {
            const ReplicaSetId& id = sets_[seat.set].id;
            if (!Serves(id, name)) return true;
            const auto& replicas = SetIn(id, index(name)).replicas;
-           return std::none_of(replicas.begin(),
-                               replicas.begin() + static_cast<ptrdiff_t>(seat.place),
-                               [](const ReplicaView& replica) {
-                                 return replica.live && !replica.no_room.empty();
-                               });
+           return std::none_of(
+               replicas.begin(), replicas.begin() + static_cast<ptrdiff_t>(seat.place),
+               [](const ReplicaView& replica) { return replica.live && !replica.no_room.empty(); });
          });
 }
 
@@ -348,9 +347,8 @@ std::vector<BackendStatus> FleetView::Describe() const {
     }
     result.push_back({backend.service, address, backend.reachable, backend.error, shards});
   }
-  std::sort(result.begin(), result.end(), [](const BackendStatus& a, const BackendStatus& b) {
-    return a.address < b.address;
-  });
+  std::sort(result.begin(), result.end(),
+            [](const BackendStatus& a, const BackendStatus& b) { return a.address < b.address; });
   return result;
 }
 

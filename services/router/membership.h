@@ -58,8 +58,8 @@ Addresses AllAddresses(const Membership& members);
 // What gRPC connects to for an address of an expanded list.  It looks up nothing for that.
 std::string ChannelTarget(const std::string& address);
 
-// Looks an entry up that is a name: "address:port" of each of its addresses, sorted, so that all routers see
-// them in one order.  Blocks for as long as the system's resolver does.  Unavailable if
+// Looks an entry up that is a name: "address:port" of each of its addresses, sorted, so that all
+// routers see them in one order.  Blocks for as long as the system's resolver does.  Unavailable if
 // there is none.
 absl::StatusOr<Addresses> LookUp(const std::string& name);
 

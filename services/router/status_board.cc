@@ -132,9 +132,8 @@ void StatusBoard::Repin(const std::string& name, Index* index, absl::Time now) {
   const absl::Time grace_ends = started_ + options_.start_grace;
   const std::string before = GenerationOf(index->pinned);
   const bool heard_enough = now >= grace_ends || fleet_.AllAsked(name);
-  const std::string chosen =
-      index->chooser.Choose(fleet_.index(name), before, options_.ready_share, heard_enough, now,
-                            options_.dead_after);
+  const std::string chosen = index->chooser.Choose(fleet_.index(name), before, options_.ready_share,
+                                                   heard_enough, now, options_.dead_after);
   index->look_at = absl::InfiniteFuture();
   for (const absl::Time event : {grace_ends, index->chooser.stays_until()}) {
     if (event > now) index->look_at = std::min(index->look_at, event);
@@ -151,8 +150,7 @@ void StatusBoard::Repin(const std::string& name, Index* index, absl::Time now) {
   MoveTo(std::move(info), index, now);
 }
 
-void StatusBoard::MoveTo(std::shared_ptr<const GenerationInfo> info, Index* index,
-                         absl::Time now) {
+void StatusBoard::MoveTo(std::shared_ptr<const GenerationInfo> info, Index* index, absl::Time now) {
   for (auto it = index->pages.begin(); it != index->pages.end();) {
     const bool over = it->second->until < now && *it->second->requests == 0;
     it = over ? index->pages.erase(it) : std::next(it);
@@ -160,8 +158,7 @@ void StatusBoard::MoveTo(std::shared_ptr<const GenerationInfo> info, Index* inde
   if (index->pinned != nullptr) {
     index->others.push_back(index->pinned);
     if (index->pinned->ref.generation != info->ref.generation) {
-      std::shared_ptr<const PageGeneration>& known =
-          index->pages[index->pinned->ref.generation];
+      std::shared_ptr<const PageGeneration>& known = index->pages[index->pinned->ref.generation];
       known = std::make_shared<const PageGeneration>(PageGeneration{
           *index->pinned, now + options_.page_token_lifetime,
           known != nullptr ? known->requests : std::make_shared<std::atomic<int64_t>>(0)});
@@ -189,9 +186,8 @@ StatusRequest StatusBoard::RequestFor(const std::string& address) {
   for (auto& [name, index] : indexes_) {
     if (index.pinned == nullptr) continue;
     const std::string& pinned = index.pinned->ref.generation;
-    const bool may_release =
-        fleet_.WantsRoomFirst(address, name) &&
-        index.grants.Grant(fleet_.index(name), pinned, address, clock_->Now());
+    const bool may_release = fleet_.WantsRoomFirst(address, name) &&
+                             index.grants.Grant(fleet_.index(name), pinned, address, clock_->Now());
     request.uses.push_back({index.pinned->ref, may_release});
     std::set<std::string> named = {pinned};
     const auto name_once = [&](const GenerationRef& ref) {
@@ -225,12 +221,11 @@ absl::StatusOr<std::shared_ptr<const GenerationInfo>> StatusBoard::PinGeneration
   if (GenerationOf(entry->pinned) == generation) return entry->pinned;
   const auto found = entry->pages.find(generation);
   if (found == entry->pages.end() || clock_->Now() >= found->second->until) {
-    return WithReason(
-        absl::FailedPreconditionError(absl::StrCat(
-            "generation '", generation, "' of index '", name,
-            "' was not pinned here lately, or is not held by all shards and models")),
-        "GENERATION_NOT_HELD",
-        {{"index", std::string(name)}, {"generation", std::string(generation)}});
+    return WithReason(absl::FailedPreconditionError(absl::StrCat(
+                          "generation '", generation, "' of index '", name,
+                          "' was not pinned here lately, or is not held by all shards and models")),
+                      "GENERATION_NOT_HELD",
+                      {{"index", std::string(name)}, {"generation", std::string(generation)}});
   }
   const std::shared_ptr<const PageGeneration>& page = found->second;
   ++*page->requests;
@@ -271,8 +266,7 @@ ServerStatus StatusBoard::Describe() const {
     GenerationStatus generation;
     generation.state = GenerationState::kReady;
     generation.info = *index.pinned;
-    generation.sequence =
-        fleet_.index(name).generations.at(index.pinned->ref.generation).sequence;
+    generation.sequence = fleet_.index(name).generations.at(index.pinned->ref.generation).sequence;
     status.generations.push_back(std::move(generation));
   }
   status.backends = fleet_.Describe();

@@ -247,8 +247,7 @@ class Fleet {
                                                         &handlers_);
             },
             [=](const std::string& address) {
-              return std::make_shared<WiredReranker>(&machine(address)->rerank_engine,
-                                                     &handlers_);
+              return std::make_shared<WiredReranker>(&machine(address)->rerank_engine, &handlers_);
             }};
   }
 
@@ -289,13 +288,12 @@ class Fleet {
   MetricsRegistry metrics_;
   Handlers handlers_{8};  // ends before the engines
   ReplicaSets sets_{Members(), Factories(), Timed(), &metrics_};
-  StatusBoard board_{Expand(Names(), {}),
-                     {"router", 0.5, absl::Seconds(10)},
-                     Clock::Real(),
-                     &metrics_,
-                     [this](const ReplicaSetId& set, Roster roster) {
-                       sets_.SetRoster(set, std::move(roster));
-                     }};
+  StatusBoard board_{
+      Expand(Names(), {}),
+      {"router", 0.5, absl::Seconds(10)},
+      Clock::Real(),
+      &metrics_,
+      [this](const ReplicaSetId& set, Roster roster) { sets_.SetRoster(set, std::move(roster)); }};
   const FixedShareBudget budget_{BudgetShares{}};
   const Retriever retriever_{&sets_.backends(), &board_, &budget_, RetrieverOptions{}};
   std::atomic<bool> stop_{false};

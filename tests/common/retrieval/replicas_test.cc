@@ -415,9 +415,8 @@ TEST_CASE("many threads each get exactly one answer while replicas come and go")
         answered += answer.count();
         if (i % 50 == 0) fleet.clock.Advance(absl::Seconds(1));
         if (t == 0 && i % 20 == 0) {
-          fleet.client->SetRoster(i % 40 == 0
-                                      ? RosterOf({"0", "1", "2"}, fleet.asked, {0, 2}, {1})
-                                      : RosterOf({"3", "1"}));
+          fleet.client->SetRoster(i % 40 == 0 ? RosterOf({"0", "1", "2"}, fleet.asked, {0, 2}, {1})
+                                              : RosterOf({"3", "1"}));
         }
       }
     });

@@ -192,8 +192,7 @@ TEST_CASE("what fetches take is no measure of when a search is hedged") {
   item.embedding = {1};
   std::vector<std::shared_ptr<FakeShard>> shards;
   for (int i = 0; i < 2; ++i) {
-    shards.push_back(
-        std::make_shared<FakeShard>(generation, 0, std::vector<StoredItem>{item}));
+    shards.push_back(std::make_shared<FakeShard>(generation, 0, std::vector<StoredItem>{item}));
     shards[i]->fetch().BeforeEach([&] { clock.Advance(absl::Milliseconds(1)); });
     shards[i]->search().BeforeEach([&] { clock.Advance(absl::Milliseconds(100)); });
   }

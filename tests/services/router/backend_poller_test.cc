@@ -85,7 +85,7 @@ struct Rig {
   FakeClock clock;
   const std::shared_ptr<HeldAdmin> a = std::make_shared<HeldAdmin>();
   const std::shared_ptr<HeldAdmin> b = std::make_shared<HeldAdmin>();
-  int made = 0;  // clients
+  int made = 0;                       // clients
   std::function<void()> while_asked;  // set while the poller sleeps
   std::vector<std::pair<std::string, std::string>> reports;
   std::unique_ptr<BackendPoller> poller;

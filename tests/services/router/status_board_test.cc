@@ -590,6 +590,7 @@ TEST_CASE("of answers that wait together each counts, in order and at its own ti
     rig.board.Report("r:1", Server("reranker", both));
     for (const char* address : {"s0:1", "s0:2"}) rig.board.Report(address, Search(both));
   };
+  others_report();
   rig.clock.Advance(absl::Seconds(9));
   others_report();
   CHECK(Pinned(rig.board) == "g1");
