@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -189,9 +188,12 @@ StatusRequest StatusBoard::RequestFor(const std::string& address) {
     const bool may_release = fleet_.WantsRoomFirst(address, name) &&
                              index.grants.Grant(fleet_.index(name), pinned, address, clock_->Now());
     request.uses.push_back({index.pinned->ref, may_release});
-    std::set<std::string> named = {pinned};
+    const auto first = static_cast<ptrdiff_t>(request.uses.size()) - 1;
     const auto name_once = [&](const GenerationRef& ref) {
-      if (named.insert(ref.generation).second) request.uses.push_back({ref, false});
+      const bool named =
+          std::any_of(request.uses.begin() + first, request.uses.end(),
+                      [&](const auto& use) { return use.generation.generation == ref.generation; });
+      if (!named) request.uses.push_back({ref, /*may_release=*/false});
     };
     for (const auto& other : index.others) {
       if (const auto info = other.lock()) name_once(info->ref);

@@ -686,7 +686,7 @@ TEST_CASE("requests on many threads while everything about the fleet changes") {
   std::thread polls([&] {
     while (!stop) (void)rig.board.RequestFor("s0:1");
   });
-  for (int round = 2; round < 200; ++round) {
+  for (int round = 2; round <= 50; ++round) {
     GenerationStatus next = Held(absl::StrCat("g", round), round, {});
     next.info.item_count = round;
     ReportAll(&rig, {next});
@@ -696,7 +696,7 @@ TEST_CASE("requests on many threads while everything about the fleet changes") {
   for (std::thread& request : requests) request.join();
   polls.join();
   CHECK(wrong == 0);
-  CHECK(Pinned(rig.board) == "g199");
+  CHECK(Pinned(rig.board) == "g50");
 }
 
 TEST_CASE("how scores combine stays while rerankers are away") {
