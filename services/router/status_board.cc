@@ -78,6 +78,7 @@ StatusBoard::~StatusBoard() = default;
 
 void StatusBoard::SetMembers(const Membership& members) {
   std::lock_guard<std::mutex> lock(mutex_);
+  ApplyAnswers();  // of the members so far
   fleet_.SetMembers(members, clock_->Now());
   DrawConsequences();
 }
@@ -91,21 +92,23 @@ bool StatusBoard::Report(const std::string& address, absl::StatusOr<ServerStatus
 
 void StatusBoard::Refresh() {
   std::lock_guard<std::mutex> lock(mutex_);
-  std::vector<Answer> answers;
-  {
-    std::lock_guard<std::mutex> inbox_lock(inbox_mutex_);
-    answers.swap(inbox_);
-  }
-  for (const Answer& answer : answers) Apply(answer);
+  ApplyAnswers();
   DrawConsequences();
 }
 
 // A grant must not be seen to be over before its holder's state is seen too, so both wait for
-// Refresh.
-void StatusBoard::Apply(const Answer& answer) {
-  fleet_.Note(answer.address, answer.status, answer.at);
-  if (!answer.status.ok()) return;
-  for (auto& [name, index] : indexes_) index.grants.NoteAnswer(answer.address, answer.at);
+// this.
+void StatusBoard::ApplyAnswers() {
+  {
+    std::lock_guard<std::mutex> lock(inbox_mutex_);
+    answers_.swap(inbox_);
+  }
+  for (const Answer& answer : answers_) {
+    fleet_.Note(answer.address, answer.status, answer.at);
+    if (!answer.status.ok()) continue;
+    for (auto& [name, index] : indexes_) index.grants.NoteAnswer(answer.address, answer.at);
+  }
+  answers_.clear();
 }
 
 void StatusBoard::DrawConsequences() {
@@ -182,6 +185,7 @@ StatusRequest StatusBoard::RequestFor(const std::string& address) {
   std::lock_guard<std::mutex> lock(mutex_);
   StatusRequest request;
   request.router = options_.router;
+  request.uses.reserve(indexes_.size());
   for (auto& [name, index] : indexes_) {
     if (index.pinned == nullptr) continue;
     const std::string& pinned = index.pinned->ref.generation;

@@ -110,7 +110,7 @@ class StatusBoard : public GenerationCatalog {
   };
 
   // mutex_ is held in all of these.
-  void Apply(const Answer& answer);
+  void ApplyAnswers();
   void DrawConsequences();
   void Repin(const std::string& name, Index* index, absl::Time now);
   void MoveTo(std::shared_ptr<const GenerationInfo> info, Index* index, absl::Time now);
@@ -125,8 +125,9 @@ class StatusBoard : public GenerationCatalog {
   std::vector<Answer> inbox_;  // guarded by inbox_mutex_
 
   mutable std::mutex mutex_;  // of those who poll and those who change members
-  FleetView fleet_;           // guarded by mutex_, as is
+  FleetView fleet_;           // guarded by mutex_, as are
   std::map<std::string, Index> indexes_;
+  std::vector<Answer> answers_;  // empty: its room is used again
 
   Published<Catalog> catalog_;  // all that requests look at
 };
