@@ -2,6 +2,8 @@
 
 #include <thread>
 
+#include "common/rpc/grpc_status.h"
+
 namespace sightline {
 namespace {
 
@@ -25,6 +27,18 @@ std::shared_ptr<grpc::Channel> GuardedChannel(std::shared_ptr<grpc::Channel> cha
   grpc::Channel* const raw = channel.get();
   return std::shared_ptr<grpc::Channel>(
       raw, [channel = std::move(channel)](grpc::Channel*) mutable { Release(std::move(channel)); });
+}
+
+absl::Status FailureOf(const grpc::Status& status, const std::string& who) {
+  absl::Status failure = FromGrpcStatus(status);
+  if (absl::IsUnimplemented(failure)) {
+    failure =
+        WithReason(absl::UnimplementedError(absl::StrCat(
+                       "the server at this address does not know the call (", failure.message(),
+                       "): it is another kind of server, or of another release")),
+                   "WRONG_SERVER");
+  }
+  return WithPrefix(failure, who);
 }
 
 }  // namespace sightline

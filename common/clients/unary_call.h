@@ -17,7 +17,6 @@
 #include "common/base/error_details.h"
 #include "common/base/outcome.h"
 #include "common/rpc/channel.h"
-#include "common/rpc/grpc_status.h"
 
 namespace sightline {
 
@@ -41,6 +40,10 @@ class CallbackScope {
  private:
   const bool outer_;
 };
+
+// The error that a call to `who` has ended with, who it was before the message.  A server that
+// does not know the call says so and no more, so what that means is added.
+absl::Status FailureOf(const grpc::Status& status, const std::string& who);
 
 // Starts `start(context, request, answer, callback)` on a stub of `channel`, which is
 // guarded, and gives `done` what `read(request, answer)` makes of the answer, or the
@@ -80,7 +83,7 @@ void StartUnaryCall(std::shared_ptr<grpc::Channel> channel, const CallContext& c
           // Taken out of the callback, which gRPC destroys when the scope is over.
           const std::shared_ptr<State> ended = std::move(state);
           if (!status.ok()) {
-            ended->done(WithPrefix(FromGrpcStatus(status), ended->who));
+            ended->done(FailureOf(status, ended->who));
             return;
           }
           absl::StatusOr<Result> result = ended->read(ended->request, ended->answer);

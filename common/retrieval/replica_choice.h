@@ -3,15 +3,18 @@
 #ifndef SIGHTLINE_COMMON_RETRIEVAL_REPLICA_CHOICE_H_
 #define SIGHTLINE_COMMON_RETRIEVAL_REPLICA_CHOICE_H_
 
+#include <atomic>
 #include <cstdint>
+#include <limits>
 #include <mutex>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/time/time.h"
-#include "absl/types/span.h"
 
 namespace sightline {
 
-// The health of one replica.  Thread-safe.
+// The health of one replica.  Thread-safe; state(), and NoteAnswer() of one in good health,
+// take no lock.
 //
 // One that is UNAVAILABLE is passed over for `avoid_for`; then one call probes it, and the
 // others wait for what that call finds.  One whose calls stay unanswered, kLateLimit in a
@@ -49,35 +52,49 @@ class ReplicaHealth {
   void NoteBad(absl::Time started, absl::Time now, int limit, int* in_a_row);
   void AvoidUntil(absl::Time until, absl::Time now);
 
+  static constexpr int64_t kNotAvoided = std::numeric_limits<int64_t>::min();
+
   const absl::Duration avoid_for_;
-  mutable std::mutex mutex_;
-  bool avoided_ = false;      // guarded by mutex_, as are
-  absl::Time avoided_since_;  // if avoided_
-  absl::Time avoided_until_;  // if avoided_
+  // Written with mutex_ held, read by anybody.
+  std::atomic<int64_t> avoided_until_{kNotAvoided};  // nanoseconds since 1970
+  std::atomic<bool> spotless_{true};                 // nothing below has been noted
+  std::mutex mutex_;
+  absl::Time avoided_since_;  // if avoided; guarded by mutex_, as are
   int late_ = 0;              // in a row, as are
   int faults_ = 0;
   int doublings_ = 0;
 };
 
-// What is known of a replica, from elsewhere, with regard to one request.
-enum class Fitness {
-  kUnfit,   // is not known to hold the request's generation
-  kSilent,  // held it when last heard of, but has not been heard of lately
-  kFit,
-};
-
-// A replica that could be asked.
-struct Contender {
-  Fitness fitness = Fitness::kFit;
-  bool avoided = false;
-  int64_t work = 0;  // under way to it
-};
-
-// The index of the one to ask, -1 if there is none: of the best that are there (fit and
-// not avoided, silent and not avoided, fit, silent, unfit), two are drawn by `random`, and
-// the one with less work is taken.  Two are enough to keep the longest queue short, and
-// unlike "the least of all" it does not send every router to the same replica.
-int ChooseReplica(absl::Span<const Contender> contenders, uint64_t random);
+// Two of `count` replicas are drawn, each of those for which usable(i) holds with the same
+// chance, and the index of the one with less work(i) is returned; -1 if none is usable.  Two
+// are enough to keep the longest queue short, and unlike "the least of all" it does not send
+// every router to the same replica.  `random` gives 64 random bits each time.
+//
+// Costs a few draws, however many replicas there are; a look at each only where so many are
+// unusable that the draws have not met two that are not.
+template <typename Usable, typename Work, typename Random>
+int DrawReplica(int count, const Usable& usable, const Work& work, const Random& random) {
+  constexpr int kDraws = 8;
+  const auto below = [&random](size_t n) { return static_cast<size_t>(random() % n); };
+  const auto idler = [&work](int a, int b) { return work(b) < work(a) ? b : a; };
+  int first = -1;
+  for (int draw = 0; draw < kDraws && count > kDraws; ++draw) {
+    const int drawn = static_cast<int>(below(count));
+    if (drawn == first || !usable(drawn)) continue;
+    if (first >= 0) return idler(first, drawn);
+    first = drawn;
+  }
+  absl::InlinedVector<int, kDraws> all;
+  for (int i = 0; i < count; ++i) {
+    if (usable(i)) all.push_back(i);
+  }
+  if (all.empty()) return -1;
+  if (all.size() == 1) return all[0];
+  const size_t one = below(all.size());
+  // Another than the first, each with the same chance.
+  const size_t other = (one + 1 + below(all.size() - 1)) % all.size();
+  return idler(all[one], all[other]);
+}
 
 }  // namespace sightline
 

@@ -7,30 +7,35 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "absl/container/inlined_vector.h"
-#include "common/retrieval/recent_latency.h"
+#include "absl/types/span.h"
+#include "common/base/published.h"
 #include "common/retrieval/replica_choice.h"
 #include "common/retrieval/replicas.h"
 #include "common/retrieval/retry_budget.h"
+#include "common/retrieval/roster.h"
 
 namespace sightline {
 
 template <typename Client>
 struct ReplicaMember {
-  ReplicaMember(std::string address, std::shared_ptr<Client> client, absl::Duration avoid_for)
-      : address(std::move(address)), client(std::move(client)), health(avoid_for) {}
+  ReplicaMember(std::shared_ptr<Client> client, absl::Duration avoid_for)
+      : client(std::move(client)), health(avoid_for) {}
 
-  const std::string address;
   const std::shared_ptr<Client> client;
   ReplicaHealth health;
   std::atomic<int64_t> work{0};  // under way
 };
 
 // Thread-safe.  Shared with the calls that are under way.
+//
+// Members and who holds what are one immutable value that calls read without a lock; what
+// calls teach about a member is in the member, which outlives such values.
 template <typename Client>
 class ReplicaSet {
  public:
@@ -42,27 +47,25 @@ class ReplicaSet {
         make_(std::move(make)),
         budget_(options.budget),
         draws_(options.seed),
-        members_(std::make_shared<const Members>()) {}
+        lineup_(std::make_shared<const Lineup>()) {}
 
-  void SetMembers(const std::vector<std::string>& addresses) {
-    const std::shared_ptr<const Members> before = members();
-    auto after = std::make_shared<Members>();
-    for (const std::string& address : addresses) {
-      const auto known = std::find_if(before->begin(), before->end(), [&](const auto& member) {
-        return member->address == address;
-      });
-      after->push_back(known != before->end()
-                           ? *known
-                           : std::make_shared<Member>(address, make_(address), options_.avoid_for));
+  void SetRoster(Roster roster) {
+    std::lock_guard<std::mutex> lock(roster_mutex_);
+    const std::shared_ptr<const Lineup> before = lineup_.Get();
+    auto after = std::make_shared<Lineup>();
+    if (roster.addresses == before->roster.addresses) {
+      after->members = before->members;
+      after->everybody = before->everybody;
+    } else {
+      after->members = MembersAt(*roster.addresses, *before);
+      after->everybody.resize(after->members.size());
+      std::iota(after->everybody.begin(), after->everybody.end(), 0);
     }
-    std::lock_guard<std::mutex> lock(mutex_);
-    members_ = std::move(after);
+    after->roster = std::move(roster);
+    lineup_.Set(std::move(after));
   }
 
-  std::shared_ptr<const Members> members() const {
-    std::lock_guard<std::mutex> lock(mutex_);
-    return members_;
-  }
+  size_t size() const { return lineup_.Get()->members.size(); }
 
   // Who is to be asked about `target`, or null: nobody who has been `asked` already, and
   // nobody who is not known to hold it where some are.  `pay` is called once when there is
@@ -70,39 +73,92 @@ class ReplicaSet {
   template <typename Pay>
   std::shared_ptr<Member> Pick(const GenerationRef& target, const Members& asked, absl::Time now,
                                const Pay& pay) {
-    const std::shared_ptr<const Members> all = members();
-    absl::InlinedVector<Contender, 8> contenders;
-    absl::InlinedVector<const std::shared_ptr<Member>*, 8> open;
-    bool held = false;
-    for (const std::shared_ptr<Member>& member : *all) {
-      Contender contender;
-      if (options_.fitness) contender.fitness = options_.fitness(member->address, target);
-      held = held || contender.fitness != Fitness::kUnfit;
-      if (std::find(asked.begin(), asked.end(), member) != asked.end()) continue;
-      contender.avoided = member->health.state(now) == ReplicaHealth::State::kAvoided;
-      contender.work = member->work.load(std::memory_order_relaxed);
-      contenders.push_back(contender);
-      open.push_back(&member);
-    }
+    const std::shared_ptr<const Lineup> lineup = lineup_.Get();
     bool paid = false;
     while (true) {
-      const int chosen = ChooseReplica(contenders, Draw());
-      if (chosen < 0 || (held && contenders[chosen].fitness == Fitness::kUnfit)) return nullptr;
+      const Choice choice = Choose(*lineup, target, asked, now);
+      if (choice.member == nullptr) return nullptr;
       paid = paid || pay();
       if (!paid) return nullptr;
-      ReplicaHealth& health = (*open[chosen])->health;
-      const bool probe =
-          !contenders[chosen].avoided && health.state(now) == ReplicaHealth::State::kProbeDue;
-      if (!probe || health.ClaimProbe(now)) return *open[chosen];
-      contenders[chosen].avoided = true;  // another call probes it
+      // Where another call has claimed the probe, the member is avoided by now.
+      if (!choice.probe || choice.member->health.ClaimProbe(now)) return choice.member;
     }
   }
 
   const ReplicaOptions& options() const { return options_; }
   RetryBudget& budget() { return budget_; }
-  RecentLatency& latency() { return latency_; }
 
  private:
+  struct Lineup {
+    Roster roster;
+    Members members;             // at roster.addresses
+    std::vector<int> everybody;  // 0, 1, ...
+  };
+
+  struct Choice {
+    std::shared_ptr<Member> member;
+    bool probe = false;  // it has been avoided, and is due to be asked again
+  };
+
+  Members MembersAt(const std::vector<std::string>& addresses, const Lineup& before) const {
+    std::unordered_map<std::string, std::shared_ptr<Member>> known;
+    for (size_t i = 0; i < before.members.size(); ++i) {
+      known.emplace((*before.roster.addresses)[i], before.members[i]);
+    }
+    Members members;
+    members.reserve(addresses.size());
+    for (const std::string& address : addresses) {
+      const auto found = known.find(address);
+      members.push_back(found != known.end()
+                            ? found->second
+                            : std::make_shared<Member>(make_(address), options_.avoid_for));
+    }
+    return members;
+  }
+
+  static const Roster::Holders* HoldersOf(const Roster& roster, const GenerationRef& target) {
+    for (const Roster::Holders& holders : roster.holders) {
+      const GenerationRef& held = holders.generation;
+      if (held.generation == target.generation && held.index == target.index &&
+          held.space == target.space) {
+        return &holders;
+      }
+    }
+    return nullptr;
+  }
+
+  // Of the best that are there: those that hold the target and are in good health, those that
+  // have not been heard of lately, and then the same of those that are passed over.  Where
+  // nobody is known to hold it, of all.
+  Choice Choose(const Lineup& lineup, const GenerationRef& target, const Members& asked,
+                absl::Time now) {
+    using State = ReplicaHealth::State;
+    const Roster::Holders* const holders = HoldersOf(lineup.roster, target);
+    const absl::Span<const int> lists[] = {
+        holders != nullptr ? holders->fit : lineup.everybody,
+        holders != nullptr ? absl::Span<const int>(holders->silent) : absl::Span<const int>()};
+    const auto member = [&](absl::Span<const int> list, int i) -> const std::shared_ptr<Member>& {
+      return lineup.members[list[i]];
+    };
+    for (const bool passed_over : {false, true}) {
+      for (const absl::Span<const int> list : lists) {
+        const int drawn = DrawReplica(
+            static_cast<int>(list.size()),
+            [&](int i) {
+              const std::shared_ptr<Member>& candidate = member(list, i);
+              return (passed_over || candidate->health.state(now) != State::kAvoided) &&
+                     std::find(asked.begin(), asked.end(), candidate) == asked.end();
+            },
+            [&](int i) { return member(list, i)->work.load(std::memory_order_relaxed); },
+            [this] { return Draw(); });
+        if (drawn < 0) continue;
+        const std::shared_ptr<Member>& chosen = member(list, drawn);
+        return {chosen, !passed_over && chosen->health.state(now) == State::kProbeDue};
+      }
+    }
+    return {};
+  }
+
   // The next of a sequence in which neighbours share nothing (SplitMix64).
   uint64_t Draw() {
     uint64_t z = draws_.fetch_add(0x9e3779b97f4a7c15u, std::memory_order_relaxed);
@@ -114,10 +170,9 @@ class ReplicaSet {
   const ReplicaOptions options_;
   const MakeClient<Client> make_;
   RetryBudget budget_;
-  RecentLatency latency_;
   std::atomic<uint64_t> draws_;
-  mutable std::mutex mutex_;
-  std::shared_ptr<const Members> members_;  // guarded by mutex_
+  std::mutex roster_mutex_;  // of SetRoster, so that rosters follow each other
+  Published<Lineup> lineup_;
 };
 
 }  // namespace sightline

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "common/retrieval/recent_latency.h"
 #include "common/retrieval/replica_set.h"
 #include "common/retrieval/replicated_call.h"
 
@@ -14,15 +15,18 @@ class Replicated : public ReplicaClient<Client> {
   Replicated(MakeClient<Client> make, const ReplicaOptions& options)
       : set_(std::make_shared<ReplicaSet<Client>>(std::move(make), options)) {}
 
-  void SetMembers(const std::vector<std::string>& addresses) final { set_->SetMembers(addresses); }
+  void SetRoster(Roster roster) final { set_->SetRoster(std::move(roster)); }
 
  protected:
+  // How long calls of one method take: a fetch is no measure of a search.
+  using Latency = std::shared_ptr<RecentLatency>;
+
   template <typename Request, typename Response>
   void Call(void (Client::*method)(const CallContext&, Request, Done<Response>),
-            const CallContext& call, Request request, size_t work, Done<Response> done,
-            absl::Time wanted_by = absl::InfiniteFuture()) {
+            const Latency& latency, const CallContext& call, Request request, size_t work,
+            Done<Response> done, absl::Time wanted_by = absl::InfiniteFuture()) {
     std::make_shared<ReplicatedCall<Client, Request, Response>>(
-        set_, method, call, wanted_by, std::move(request), static_cast<int64_t>(work),
+        set_, method, latency, call, wanted_by, std::move(request), static_cast<int64_t>(work),
         std::move(done))
         ->Start();
   }
@@ -38,8 +42,12 @@ class EncoderReplicas : public Replicated<QueryEncoderClient> {
   void EncodeQueries(const CallContext& call, EncodeRequest request,
                      Done<EncodeResponse> done) override {
     const size_t work = request.queries.size();
-    Call(&QueryEncoderClient::EncodeQueries, call, std::move(request), work, std::move(done));
+    Call(&QueryEncoderClient::EncodeQueries, latency_, call, std::move(request), work,
+         std::move(done));
   }
+
+ private:
+  const Latency latency_ = std::make_shared<RecentLatency>();
 };
 
 class IndexSearchReplicas : public Replicated<IndexSearchClient> {
@@ -50,14 +58,19 @@ class IndexSearchReplicas : public Replicated<IndexSearchClient> {
                    Done<SearchShardResponse> done) override {
     const size_t work = static_cast<size_t>(request.queries.rows());
     const absl::Time wanted_by = request.wanted_by;
-    Call(&IndexSearchClient::SearchShard, call, std::move(request), work, std::move(done),
-         wanted_by);
+    Call(&IndexSearchClient::SearchShard, search_latency_, call, std::move(request), work,
+         std::move(done), wanted_by);
   }
 
   void FetchItems(const CallContext& call, FetchItemsRequest request,
                   Done<FetchItemsResponse> done) override {
-    Call(&IndexSearchClient::FetchItems, call, std::move(request), 1, std::move(done));
+    Call(&IndexSearchClient::FetchItems, fetch_latency_, call, std::move(request), 1,
+         std::move(done));
   }
+
+ private:
+  const Latency search_latency_ = std::make_shared<RecentLatency>();
+  const Latency fetch_latency_ = std::make_shared<RecentLatency>();
 };
 
 class RerankerReplicas : public Replicated<RerankerClient> {
@@ -67,8 +80,12 @@ class RerankerReplicas : public Replicated<RerankerClient> {
   void RerankCandidates(const CallContext& call, RerankRequest request,
                         Done<RerankResponse> done) override {
     const size_t work = request.candidates.size();
-    Call(&RerankerClient::RerankCandidates, call, std::move(request), work, std::move(done));
+    Call(&RerankerClient::RerankCandidates, latency_, call, std::move(request), work,
+         std::move(done));
   }
+
+ private:
+  const Latency latency_ = std::make_shared<RecentLatency>();
 };
 
 }  // namespace

@@ -14,7 +14,7 @@
 // Members may come and go at any time; calls that are under way end where they are.
 //
 //   auto reranker = ReplicatedReranker(make, options);
-//   reranker->SetMembers({"10.0.0.7:7403", "10.0.0.8:7403"});
+//   reranker->SetRoster(roster);  // addresses, and who of them holds what
 #ifndef SIGHTLINE_COMMON_RETRIEVAL_REPLICAS_H_
 #define SIGHTLINE_COMMON_RETRIEVAL_REPLICAS_H_
 
@@ -29,8 +29,8 @@
 #include "common/base/timer_thread.h"
 #include "common/metrics/metrics.h"
 #include "common/retrieval/clients.h"
-#include "common/retrieval/replica_choice.h"
 #include "common/retrieval/retry_budget.h"
+#include "common/retrieval/roster.h"
 
 namespace sightline {
 
@@ -60,18 +60,14 @@ struct ReplicaOptions {
   double patience = 0.4;
   absl::Duration max_patience = absl::Seconds(1);
 
-  // Whether another is asked even sooner: after what 95 of 100 calls take.  Costs up to 5 %
-  // more calls and shortens the slowest.
+  // Whether another is asked even sooner: after what 95 of 100 calls of the same method take.
+  // Costs up to 5 % more calls and shortens the slowest.
   bool hedge = false;
 
   RetryBudgetOptions budget;
 
   // Runs on the clock of the calls.  Null: nobody is asked for being slow.
   std::shared_ptr<TimerThread> timer;
-
-  // Whether the replica at `address` holds `target`, as far as somebody knows.  Null: all
-  // are fit.  Called from any thread, also after the set is gone.
-  std::function<Fitness(const std::string& address, const GenerationRef& target)> fitness;
 
   // For the draws.  Give each router its own.
   uint64_t seed = 0;
@@ -83,9 +79,10 @@ struct ReplicaOptions {
 template <typename Client>
 class ReplicaClient : public Client {
  public:
-  // From now on there are these replicas and no others.  Those that were there already,
-  // by address, keep their client and their health.  Without any, calls are UNAVAILABLE.
-  virtual void SetMembers(const std::vector<std::string>& addresses) = 0;
+  // From now on there are these replicas and no others, and this is known of them.  Those
+  // that were there already, by address, keep their client and their health.  Without any,
+  // calls are UNAVAILABLE.  No call waits for this.
+  virtual void SetRoster(Roster roster) = 0;
 };
 
 // Makes the client of one address, never null.

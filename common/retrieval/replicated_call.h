@@ -14,6 +14,7 @@
 #include "common/base/call_context.h"
 #include "common/base/error_details.h"
 #include "common/retrieval/clients.h"
+#include "common/retrieval/recent_latency.h"
 #include "common/retrieval/replica_set.h"
 
 namespace sightline {
@@ -51,8 +52,16 @@ inline AttemptVerdict Judge(const absl::Status& status) {
   }
 }
 
+// `answer`, but what does not know the call is no replica: another server has the address
+// now, or always had.  To the caller that is no UNIMPLEMENTED of the whole fleet.
+template <typename Response>
+absl::StatusOr<Response> UnlessWrongServer(absl::StatusOr<Response> answer) {
+  if (!absl::IsUnimplemented(answer.status())) return answer;
+  return WithReason(absl::UnavailableError(answer.status().message()), "WRONG_SERVER");
+}
+
 // Owned by the callbacks of its attempts, and by nobody once they have run.  Timers know
-// it weakly.  Under its mutex nothing of others runs but ReplicaOptions::fitness.
+// it weakly.  Under its mutex nothing of others runs.
 template <typename Client, typename Request, typename Response>
 class ReplicatedCall
     : public std::enable_shared_from_this<ReplicatedCall<Client, Request, Response>> {
@@ -60,17 +69,20 @@ class ReplicatedCall
   using Set = ReplicaSet<Client>;
   using Method = void (Client::*)(const CallContext&, Request, Done<Response>);
 
-  // `wanted_by`: when the answer is wanted, if that is before the call's deadline.  `work`:
-  // what the request weighs in the choice among replicas.
-  ReplicatedCall(std::shared_ptr<Set> set, Method method, const CallContext& call,
-                 absl::Time wanted_by, Request request, int64_t work, Done<Response> done)
+  // `latency`: of calls of this method to the set.  `wanted_by`: when the answer is wanted, if
+  // that is before the call's deadline.  `work`: what the request weighs in the choice among
+  // replicas.
+  ReplicatedCall(std::shared_ptr<Set> set, Method method, std::shared_ptr<RecentLatency> latency,
+                 const CallContext& call, absl::Time wanted_by, Request request, int64_t work,
+                 Done<Response> done)
       : set_(std::move(set)),
         method_(method),
+        latency_(std::move(latency)),
         call_(call),
         wanted_by_(wanted_by),
         request_(std::move(request)),
         work_(work),
-        alone_(set_->members()->size() <= 1),
+        alone_(set_->size() <= 1),
         done_(std::move(done)) {}
 
   // Once.
@@ -122,7 +134,7 @@ class ReplicatedCall
     ((*attempt.member->client).*method_)(
         attempt.context, std::move(request),
         [self = this->shared_from_this(), index](absl::StatusOr<Response> answer) {
-          self->OnAnswer(index, std::move(answer));
+          self->OnAnswer(index, UnlessWrongServer(std::move(answer)));
         });
   }
 
@@ -170,7 +182,7 @@ class ReplicatedCall
     }
     at(patience, &ReplicatedCall::OnSilence);
     if (!options.hedge || index > 0) return;
-    const absl::Duration usual = set_->latency().p95();
+    const absl::Duration usual = latency_->p95();
     if (usual < patience) at(usual, &ReplicatedCall::OnHedge);
   }
 
@@ -239,7 +251,7 @@ class ReplicatedCall
     } else if (!absl::IsDeadlineExceeded(status) && !absl::IsCancelled(status)) {
       health.NoteAnswer();
     }
-    if (status.ok()) set_->latency().Add(now - attempt.started);
+    if (status.ok() && set_->options().hedge) latency_->Add(now - attempt.started);
   }
 
   void End(absl::StatusOr<Response> answer) {
@@ -278,6 +290,7 @@ class ReplicatedCall
 
   const std::shared_ptr<Set> set_;
   const Method method_;
+  const std::shared_ptr<RecentLatency> latency_;
   const CallContext call_;
   const absl::Time wanted_by_;
   Request request_;  // given away if alone_

@@ -34,6 +34,11 @@ struct ChannelOptions {
   absl::Duration keepalive_time = absl::Seconds(10);
   absl::Duration keepalive_timeout = absl::Seconds(5);
 
+  // The least time between two look-ups of the address's name, and how long one may take.  A
+  // name is looked up when its connection has broken, not while it holds.
+  absl::Duration name_interval = absl::Seconds(1);
+  absl::Duration name_timeout = absl::Seconds(5);
+
   // gRPC service config (timeouts, retries) for callers of the public API.  Empty, as
   // between our services, means no retries in the channel: the router alone retries.
   std::string service_config_json;

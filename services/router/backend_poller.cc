@@ -1,81 +1,100 @@
 #include "services/router/backend_poller.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace sightline {
+namespace {
+
+constexpr double kJitter = 0.1;  // of the interval, to either side
+// Of the interval: what is due within that is polled with what is due, so that thousands of
+// backends do not wake the thread thousands of times.
+constexpr double kSlack = 0.01;
+
+}  // namespace
+
+BackendPoller::State::State(BackendPollerOptions options, Clock* clock)
+    : options(std::move(options)), clock(clock), random(this->options.seed) {}
 
 BackendPoller::BackendPoller(const std::vector<std::string>& addresses,
                              BackendPollerOptions options, Clock* clock)
-    : options_(std::move(options)), clock_(clock), sink_(std::make_shared<Sink>()) {
-  sink_->report = options_.report;
+    : state_(std::make_shared<State>(std::move(options), clock)) {
   SetAddresses(addresses);
-  thread_ = std::thread([this] { Loop(); });
+  thread_ = std::thread([state = state_] {
+    for (auto due = state->AwaitDue(); !due.empty(); due = state->AwaitDue()) {
+      for (const std::shared_ptr<Target>& target : due) state->Poll(state, target);
+    }
+  });
 }
 
 BackendPoller::~BackendPoller() {
   {
-    std::lock_guard<std::mutex> lock(mutex_);
-    stopping_ = true;
+    // Polls that are out end by their deadline; their answers find nobody.
+    std::lock_guard<std::mutex> lock(state_->mutex);
+    state_->stopping = true;
+    state_->wake.notify_all();
   }
-  wake_.notify_all();
   thread_.join();
-  // Calls that are out end by their deadline; their answers find nobody.
-  std::lock_guard<std::mutex> lock(sink_->mutex);
-  sink_->report = nullptr;
 }
 
 void BackendPoller::SetAddresses(const std::vector<std::string>& addresses) {
-  std::map<std::string, std::shared_ptr<AdminClient>> clients;
-  std::map<std::string, int64_t> newest_round;
-  std::lock_guard<std::mutex> lock(mutex_);
-  std::lock_guard<std::mutex> sink_lock(sink_->mutex);
+  std::map<std::string, std::shared_ptr<Target>> targets;
+  std::lock_guard<std::mutex> lock(state_->mutex);
+  const absl::Time now = state_->clock->Now();
   for (const std::string& address : addresses) {
-    const auto known = clients_.find(address);
-    clients[address] = known != clients_.end() ? known->second : options_.make_client(address);
-    newest_round[address] = sink_->newest_round[address];
-  }
-  clients_.swap(clients);
-  sink_->newest_round = std::move(newest_round);
-  at_once_ = true;
-  wake_.notify_all();
-}
-
-void BackendPoller::Loop() {
-  std::unique_lock<std::mutex> lock(mutex_);
-  while (!stopping_) {
-    at_once_ = false;
-    lock.unlock();
-    PollAll();
-    lock.lock();
-    const absl::Time next = clock_->Now() + options_.interval;
-    while (!stopping_ && !at_once_ && clock_->Now() < next) {
-      clock_->WaitUntil(wake_, lock, next);
+    if (targets.count(address) > 0) continue;
+    if (auto known = state_->targets.extract(address)) {
+      targets.insert(std::move(known));
+      continue;
     }
+    auto target = std::make_shared<Target>(Target{address, state_->options.make_client(address)});
+    targets.emplace(address, target);
+    state_->due.emplace(now, std::move(target));
   }
+  for (const auto& [address, left] : state_->targets) left->gone = true;
+  state_->targets.swap(targets);
+  state_->wake.notify_all();
 }
 
-void BackendPoller::PollAll() {
-  std::map<std::string, std::shared_ptr<AdminClient>> clients;
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    clients = clients_;
+std::vector<std::shared_ptr<BackendPoller::Target>> BackendPoller::State::AwaitDue() {
+  std::vector<std::shared_ptr<Target>> result;
+  std::unique_lock<std::mutex> lock(mutex);
+  while (!stopping && result.empty()) {
+    const absl::Time now = clock->Now();
+    const absl::Time first = due.empty() ? absl::InfiniteFuture() : due.begin()->first;
+    if (first > now) {
+      clock->WaitUntil(wake, lock, first);
+      continue;
+    }
+    const auto end = due.upper_bound(now + kSlack * options.interval);
+    for (auto it = due.begin(); it != end; ++it) {
+      if (!it->second->gone) result.push_back(std::move(it->second));
+    }
+    due.erase(due.begin(), end);
   }
-  const CallContext call(clock_, clock_->Now() + options_.timeout);
-  ++round_;
-  for (const auto& [address, client] : clients) {
-    client->GetStatus(
-        call, options_.request(address),
-        [sink = sink_, address = address, round = round_](absl::StatusOr<ServerStatus> status) {
-          std::lock_guard<std::mutex> lock(sink->mutex);
-          const auto newest = sink->newest_round.find(address);
-          if (sink->report == nullptr || newest == sink->newest_round.end() ||
-              round < newest->second) {
-            return;
-          }
-          newest->second = round;
-          sink->report(address, std::move(status));
-        });
-  }
+  if (stopping) result.clear();
+  return result;
+}
+
+void BackendPoller::State::Poll(const std::shared_ptr<State>& self,
+                                const std::shared_ptr<Target>& target) {
+  StatusRequest request = options.request(target->address);
+  const absl::Time sent = clock->Now();
+  target->client->GetStatus(CallContext(clock, sent + options.timeout), std::move(request),
+                            [self, target, sent](absl::StatusOr<ServerStatus> status) {
+                              self->OnAnswer(target, sent, std::move(status));
+                            });
+}
+
+void BackendPoller::State::OnAnswer(const std::shared_ptr<Target>& target, absl::Time sent,
+                                    absl::StatusOr<ServerStatus> status) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (stopping || target->gone) return;
+  options.report(target->address, std::move(status));
+  std::uniform_real_distribution<double> jitter(1 - kJitter, 1 + kJitter);
+  const absl::Time next = std::max(clock->Now(), sent + jitter(random) * options.interval);
+  const auto added = due.emplace(next, target);
+  if (added == due.begin()) wake.notify_all();
 }
 
 }  // namespace sightline

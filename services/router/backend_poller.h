@@ -1,4 +1,7 @@
-// Asks every backend for its status, again and again, and puts the answers on the board.
+// Asks every backend for its status, again and again, and hands on the answers.
+//
+// Each backend has a schedule and a deadline of its own: one that hangs, or thousands beside
+// it, take nothing from the time that another has to answer.
 #ifndef SIGHTLINE_SERVICES_ROUTER_BACKEND_POLLER_H_
 #define SIGHTLINE_SERVICES_ROUTER_BACKEND_POLLER_H_
 
@@ -8,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -19,56 +23,64 @@
 namespace sightline {
 
 struct BackendPollerOptions {
-  // Between two rounds, and how long a backend may take to answer.
+  // Between the beginnings of two polls of one backend, give or take a tenth, drawn each time:
+  // so that backends, and routers, which began together are not polled together for ever.
   absl::Duration interval = absl::Milliseconds(500);
+  // How long a backend may take to answer.
   absl::Duration timeout = absl::Milliseconds(500);
+  uint64_t seed = 0;  // of the draws
   // Makes the client of an address, never null.
   std::function<std::shared_ptr<AdminClient>(const std::string& address)> make_client;
-  // What the backend of that address is asked.
+  // What the backend of that address is asked.  Runs on the poller's thread.
   std::function<StatusRequest(const std::string& address)> request;
-  // Takes what it answered.  Runs on any thread until the poller is gone; does not call
-  // the poller.
+  // Takes what it answered.  Runs on any thread, one at a time, until the poller is gone; must
+  // be quick, and does not call the poller.
   std::function<void(const std::string& address, absl::StatusOr<ServerStatus>)> report;
 };
 
 // Thread-safe.
 class BackendPoller {
  public:
-  // Polls from now on, one round every interval, all backends at once.
+  // Polls from now on: each backend at once, then every interval, or when it has answered if
+  // that is later.
   BackendPoller(const std::vector<std::string>& addresses, BackendPollerOptions options,
                 Clock* clock);
   ~BackendPoller();
   BackendPoller(const BackendPoller&) = delete;
   BackendPoller& operator=(const BackendPoller&) = delete;
 
-  // From now on these are polled; the new ones begin with a round at once.  What others
-  // still answer is dropped.
+  // From now on these are polled, the new ones at once.  What others still answer is dropped.
   void SetAddresses(const std::vector<std::string>& addresses);
 
  private:
-  // Shared with calls that are still out when the poller goes.
-  struct Sink {
-    std::mutex mutex;
-    // Guarded by mutex; empty once the poller is gone.
-    std::function<void(const std::string&, absl::StatusOr<ServerStatus>)> report;
-    // Of each address that is polled.  Rounds may overtake each other; an answer older than
-    // the last one is dropped.  Guarded by mutex.
-    std::map<std::string, int64_t> newest_round;
+  struct Target {
+    const std::string address;
+    const std::shared_ptr<AdminClient> client;
+    bool gone = false;  // guarded by State::mutex
   };
 
-  void Loop();
-  void PollAll();
+  // Shared with polls that are still out when the poller goes.
+  struct State {
+    State(BackendPollerOptions options, Clock* clock);
 
-  const BackendPollerOptions options_;
-  Clock* const clock_;
-  const std::shared_ptr<Sink> sink_;
-  int64_t round_ = 0;  // of the polling thread
+    // Those that are due, taken out of the schedule; waits until there are some.  None once
+    // the poller stops.
+    std::vector<std::shared_ptr<Target>> AwaitDue();
+    void Poll(const std::shared_ptr<State>& self, const std::shared_ptr<Target>& target);
+    void OnAnswer(const std::shared_ptr<Target>& target, absl::Time sent,
+                  absl::StatusOr<ServerStatus> status);
 
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::map<std::string, std::shared_ptr<AdminClient>> clients_;  // guarded by mutex_, as are
-  bool at_once_ = false;
-  bool stopping_ = false;
+    const BackendPollerOptions options;
+    Clock* const clock;
+    std::mutex mutex;
+    std::condition_variable wake;
+    std::map<std::string, std::shared_ptr<Target>> targets;  // guarded by mutex, as are
+    std::multimap<absl::Time, std::shared_ptr<Target>> due;  // those that are not asked now
+    std::mt19937_64 random;
+    bool stopping = false;
+  };
+
+  const std::shared_ptr<State> state_;
   std::thread thread_;  // last: starts when everything else is there
 };
 

@@ -16,12 +16,18 @@ namespace sightline {
 // Thread-safe.
 class ChannelPool {
  public:
-  // Never null.  The channel lives as long as somebody holds it.
+  // `address` as in a Membership that has been expanded.  Never null.  The channel lives as
+  // long as somebody holds it.
   std::shared_ptr<grpc::Channel> To(const std::string& address);
 
  private:
+  static constexpr size_t kFew = 64;
+
+  void ForgetExpired();  // mutex_ is held
+
   std::mutex mutex_;
   std::map<std::string, std::weak_ptr<grpc::Channel>> channels_;  // guarded by mutex_
+  size_t forget_at_ = kFew;                                       // guarded by mutex_
 };
 
 }  // namespace sightline

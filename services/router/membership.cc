@@ -9,8 +9,10 @@
 #include <memory>
 #include <set>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 
 namespace sightline {
@@ -23,12 +25,27 @@ struct HostAndPort {
   std::string port;
 };
 
-// Of a name with its scheme; both empty if it is none.
-HostAndPort Split(absl::string_view name) {
-  if (!absl::ConsumePrefix(&name, kScheme)) return {};
-  const size_t colon = name.rfind(':');
+// Of an entry, with its scheme or without; both empty if there is no such thing.
+HostAndPort Split(absl::string_view entry) {
+  absl::ConsumePrefix(&entry, kScheme);
+  const size_t colon = entry.rfind(':');
   if (colon == absl::string_view::npos) return {};
-  return {std::string(name.substr(0, colon)), std::string(name.substr(colon + 1))};
+  return {std::string(entry.substr(0, colon)), std::string(entry.substr(colon + 1))};
+}
+
+bool IsHostAndPort(const HostAndPort& name) {
+  int port = 0;
+  return !name.host.empty() && name.host.find_first_of("/:[],") == std::string::npos &&
+         absl::SimpleAtoi(name.port, &port) && port > 0 && port < 65536;
+}
+
+bool IsIpv4(const std::string& host) {
+  in_addr parsed;
+  return inet_pton(AF_INET, host.c_str(), &parsed) == 1;
+}
+
+bool HasScheme(absl::string_view entry) {
+  return absl::ConsumePrefix(&entry, kScheme);
 }
 
 void ForEachList(const Membership& members, const std::function<void(const Addresses&)>& visit) {
@@ -41,8 +58,9 @@ void ForEachList(const Membership& members, const std::function<void(const Addre
 
 Addresses ExpandList(const Addresses& entries, const std::map<std::string, Addresses>& known) {
   Addresses result;
-  const auto add = [&result](const std::string& address) {
-    if (std::count(result.begin(), result.end(), address) == 0) result.push_back(address);
+  std::set<std::string> there;
+  const auto add = [&](const std::string& address) {
+    if (there.insert(address).second) result.push_back(address);
   };
   for (const std::string& entry : entries) {
     if (!IsName(entry)) {
@@ -50,8 +68,12 @@ Addresses ExpandList(const Addresses& entries, const std::map<std::string, Addre
       continue;
     }
     const auto found = known.find(entry);
-    if (found == known.end()) continue;
-    for (const std::string& address : found->second) add(address);
+    if (found == known.end() || found->second.empty()) continue;
+    if (HasScheme(entry)) {
+      for (const std::string& address : found->second) add(address);
+    } else {
+      add(absl::StrJoin(found->second, ","));
+    }
   }
   return result;
 }
@@ -74,17 +96,13 @@ bool operator==(const Membership& a, const Membership& b) {
 }
 
 bool IsName(absl::string_view entry) {
-  return absl::ConsumePrefix(&entry, kScheme);
+  if (HasScheme(entry)) return true;
+  const HostAndPort parts = Split(entry);
+  return IsHostAndPort(parts) && !IsIpv4(parts.host);
 }
 
 absl::Status CheckEntry(absl::string_view entry) {
-  if (!IsName(entry)) return absl::OkStatus();
-  const HostAndPort name = Split(entry);
-  int port = 0;
-  if (!name.host.empty() && name.host.find('/') == std::string::npos &&
-      absl::SimpleAtoi(name.port, &port) && port > 0 && port < 65536) {
-    return absl::OkStatus();
-  }
+  if (!HasScheme(entry) || IsHostAndPort(Split(entry))) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("'", entry, "' is no name; write dns:///name:port"));
 }
@@ -107,6 +125,13 @@ Membership Expand(const Membership& members, const std::map<std::string, Address
 
 Addresses AllAddresses(const Membership& members) {
   return Unique(members, [](const std::string&) { return true; });
+}
+
+std::string ChannelTarget(const std::string& address) {
+  // Of several all are of one kind.
+  const std::string first = address.substr(0, address.find(','));
+  if (absl::StartsWith(first, "[")) return absl::StrCat("ipv6:", address);
+  return IsIpv4(Split(first).host) ? absl::StrCat("ipv4:", address) : address;
 }
 
 absl::StatusOr<Addresses> LookUp(const std::string& name) {

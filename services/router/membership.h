@@ -1,8 +1,10 @@
 // Who serves what: addresses, and the names that stand for addresses.
 //
 // An entry is "host:port", one replica, or "dns:///name:port", a replica at each address
-// that the name has at the moment.  A name has IPv4 addresses only if it has any: a server
-// with one address of either kind would otherwise count as two replicas.
+// that the name has at the moment.  Of either a name is looked up here, never by a channel: a
+// server that has moved is another address, so it is another replica, with nothing known of
+// it.  A name has IPv4 addresses only if it has any: a server with one address of either kind
+// would otherwise count as two replicas.
 #ifndef SIGHTLINE_SERVICES_ROUTER_MEMBERSHIP_H_
 #define SIGHTLINE_SERVICES_ROUTER_MEMBERSHIP_H_
 
@@ -27,24 +29,37 @@ struct Membership {
 
 bool operator==(const Membership& a, const Membership& b);
 
-// Whether `entry` is a name to be looked up.
+// Names one list of a Membership: a replica set.
+struct ReplicaSetId {
+  enum class Kind { kEncoder, kReranker, kShard };
+  Kind kind = Kind::kEncoder;
+  std::string index;  // of a shard, both
+  int shard = 0;
+};
+
+// Whether `entry` has to be looked up: it is no "10.0.0.7:7402" and no "[::1]:7402".
 bool IsName(absl::string_view entry);
 
-// InvalidArgument unless a name has the form "dns:///name:port".  Other entries are left
-// to whoever connects to them.
+// InvalidArgument unless what begins with "dns:///" goes on with "name:port".  What is neither
+// a name nor an address is left to whoever connects to it.
 absl::Status CheckEntry(absl::string_view entry);
 
-// The names among the entries, each once.
+// The entries that are names, each once.
 std::vector<std::string> NamesOf(const Membership& members);
 
-// Every name replaced by its addresses, none by none; within a list each address once.
+// Every name replaced by its addresses, none by none; within a list each address once.  The
+// one replica of a "host:port" with several addresses is "a:port,b:port,...": whichever of
+// them can be reached.
 Membership Expand(const Membership& members, const std::map<std::string, Addresses>& addresses);
 
 // All addresses, each once.
 Addresses AllAddresses(const Membership& members);
 
-// Looks a name up: "host:port" of each of its addresses, sorted, so that all routers see
-// them in one order.  Blocks for as long as the system's resolver does.  Unavailable if
+// What gRPC connects to for an address of an expanded list.  It looks up nothing for that.
+std::string ChannelTarget(const std::string& address);
+
+// Looks an entry up that is a name: "address:port" of each of its addresses, sorted, so that all
+// routers see them in one order.  Blocks for as long as the system's resolver does.  Unavailable if
 // there is none.
 absl::StatusOr<Addresses> LookUp(const std::string& name);
 

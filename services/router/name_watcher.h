@@ -2,12 +2,15 @@
 #ifndef SIGHTLINE_SERVICES_ROUTER_NAME_WATCHER_H_
 #define SIGHTLINE_SERVICES_ROUTER_NAME_WATCHER_H_
 
+#include <algorithm>
 #include <condition_variable>
+#include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -22,38 +25,64 @@ class NameWatcher {
   using Resolve = std::function<absl::StatusOr<Addresses>(const std::string& name)>;
   using Changed = std::function<void(const Membership&)>;
 
-  // Looks the names of `members` up by `resolve`, from now on and every `interval` (while
-  // one has never been found, every second if that is sooner), on a thread of its own that
-  // may block in it.  Calls `changed` on that thread, with every name replaced, as soon as
-  // one has new addresses.  A name that cannot be looked up keeps the addresses it had.
-  // Without names there is no thread, and `changed` is not called.
+  // Looks the names of `members` up by `resolve`: each at once, then every `interval` (one that
+  // has never been found, every second if that is sooner), or when its last look-up has ended if
+  // that is later.  This is done on up to kThreads threads, which may block in it; names whose
+  // last look-up took longer than kSlow have at most half of them, so however many hang, the
+  // others are looked up.
+  //
+  // Calls `changed`, with every name replaced, as soon as one has new addresses; on any of
+  // those threads, one call at a time, each newer than the one before.  A name that cannot be
+  // looked up keeps the addresses it had.  Without names there are no threads, and `changed`
+  // is not called.
   NameWatcher(const Membership& members, absl::Duration interval, Clock* clock, Resolve resolve,
               Changed changed);
 
-  // Waits for the one look-up that is under way.
+  // Waits for the look-ups that are under way.
   ~NameWatcher();
   NameWatcher(const NameWatcher&) = delete;
   NameWatcher& operator=(const NameWatcher&) = delete;
 
+  static constexpr size_t kThreads = 32;
+  static constexpr absl::Duration kSlow = absl::Seconds(1);
+
  private:
-  void Loop();
-  // Whether all names have been found, now or before.
-  bool LookUpAll();
-  bool stopping();
+  struct Name {
+    absl::Time due = absl::InfinitePast();  // if it is not queued or being looked up
+    bool idle = true;                       // it is neither
+    bool slow = false;
+    bool found = false;  // once
+  };
+
+  size_t ThreadCount() const { return std::min(names_.size(), kThreads); }
+  void Schedule();
+  void Work();
+  // The next name to be looked up, taken from the queue; null once the watcher stops.
+  const std::string* AwaitWork(bool* slow);
+  // Whether the name has other addresses now.
+  bool NoteAddresses(const std::string& name, absl::StatusOr<Addresses> found);
+  void Tell();
 
   const Membership members_;
-  const std::vector<std::string> names_;
   const absl::Duration interval_;
   Clock* const clock_;
   const Resolve resolve_;
   const Changed changed_;
   LogLimiter log_limiter_;
-  std::map<std::string, Addresses> known_;  // of the thread
 
   std::mutex mutex_;
-  std::condition_variable wake_;
-  bool stopping_ = false;  // guarded by mutex_
-  std::thread thread_;     // last: starts when everything else is there
+  std::condition_variable due_;           // wakes the scheduler
+  std::condition_variable queued_;        // wakes the workers
+  std::map<std::string, Name> names_;     // values guarded by mutex_, as are
+  std::deque<const std::string*> queue_;  // of names that are due, keys of names_
+  std::map<std::string, Addresses> known_;
+  size_t slow_under_way_ = 0;
+  bool news_ = false;  // known_ has changed since it was told last
+  bool stopping_ = false;
+  std::vector<std::thread> workers_;
+
+  std::mutex tell_mutex_;  // of who calls changed_; taken before mutex_
+  std::thread scheduler_;  // last: starts when everything else is there
 };
 
 }  // namespace sightline

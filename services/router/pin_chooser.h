@@ -25,6 +25,9 @@ class PinChooser {
   std::string Choose(const IndexView& index, const std::string& pinned, double ready_share,
                      bool heard_enough, absl::Time now, absl::Duration dead_after);
 
+  // When it may choose otherwise though nothing has been heard; in the past if never.
+  absl::Time stays_until() const { return stay_until_; }
+
  private:
   bool provisional_ = true;
   int silent_sets_ = 0;

@@ -23,21 +23,16 @@ struct ClientFactories {
   MakeClient<RerankerClient> reranker;
 };
 
-// Whether the replica at `address` holds `target`, and that shard of it unless `shard` is
-// negative.
-using ShardFitness =
-    std::function<Fitness(const std::string& address, const GenerationRef& target, int shard)>;
-
 // Thread-safe.
 class ReplicaSets {
  public:
   // One set for each list of `entries`, names and all; none for rerankers if there are no
-  // entries.  The sets are without members.  `options.fitness` and `.metrics` are set here.
+  // entries.  The sets are without members.  `options.metrics` is set here.
   ReplicaSets(const Membership& entries, const ClientFactories& make, ReplicaOptions options,
-              const ShardFitness& fitness, MetricsRegistry* metrics);
+              MetricsRegistry* metrics);
 
-  // `members` has the same lists as `entries` had.
-  void SetMembers(const Membership& members);
+  // `set` is one of the lists that `entries` had.
+  void SetRoster(const ReplicaSetId& set, Roster roster);
 
   // For the Retriever.
   const Backends& backends() const { return backends_; }

@@ -1,5 +1,6 @@
 #include "services/router/reported_sequences.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace sightline {
@@ -27,6 +28,14 @@ void ReportedSequences::Note(const std::map<std::string, int64_t>& reported, abs
 int64_t ReportedSequences::Of(const std::string& generation) const {
   const auto found = counting_.find(generation);
   return found == counting_.end() ? 0 : found->second;
+}
+
+absl::Time ReportedSequences::may_change_at() const {
+  absl::Time first = absl::InfiniteFuture();
+  for (const auto& [generation, lower] : lower_) {
+    first = std::min(first, lower.since + restored_after_);
+  }
+  return first;
 }
 
 }  // namespace sightline

@@ -16,8 +16,7 @@ namespace sightline {
 // backup, and what is in it counts.  Not thread-safe.
 class ReportedSequences {
  public:
-  explicit ReportedSequences(absl::Duration restored_after = absl::InfiniteDuration())
-      : restored_after_(restored_after) {}
+  explicit ReportedSequences(absl::Duration restored_after) : restored_after_(restored_after) {}
 
   // `reported`: of each generation that servers which are there report, the highest of theirs.
   // For one that none of them reports, what counted before counts on.
@@ -26,8 +25,9 @@ class ReportedSequences {
   // 0 if it was never reported.
   int64_t Of(const std::string& generation) const;
 
-  // By generation.
-  const std::map<std::string, int64_t>& all() const { return counting_; }
+  // When a lower sequence will count, if the same is reported until then; in the infinite
+  // future, if nothing lower is.
+  absl::Time may_change_at() const;
 
  private:
   struct Lower {

@@ -16,7 +16,7 @@ struct RouterConfig {
   RpcServerOptions server;
   Membership backends;  // as written, names and all
   // How often the names among them are looked up.
-  absl::Duration resolve_interval = absl::Seconds(10);
+  absl::Duration resolve_interval = absl::Seconds(2);
   RetrieverOptions retriever;
   BudgetShares budget;
   ReplicaOptions replicas;  // the part of them that can be configured

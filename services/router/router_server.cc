@@ -11,6 +11,9 @@
 namespace sightline {
 namespace {
 
+// Between an answer and its consequences: what comes meanwhile is looked at together.
+constexpr absl::Duration kRefreshDelay = absl::Milliseconds(50);
+
 // 64 random bits as hex digits.
 std::string RandomName() {
   std::random_device random;
@@ -44,25 +47,21 @@ ReplicaOptions WithTimer(ReplicaOptions options) {
 
 RouterServer::RouterServer(const RouterConfig& config)
     : config_(config),
-      board_(std::make_shared<StatusBoard>(Expand(config_.backends, {}), BoardOptions(config_),
-                                           Clock::Real(), &metrics_)),
-      sets_(
-          config_.backends, GrpcClients(&channels_), WithTimer(config_.replicas),
-          [board = board_](const std::string& address, const GenerationRef& target, int shard) {
-            return board->FitnessOf(address, target, shard);
-          },
-          &metrics_),
+      sets_(config_.backends, GrpcClients(&channels_), WithTimer(config_.replicas), &metrics_),
+      board_(Expand(config_.backends, {}), BoardOptions(config_), Clock::Real(), &metrics_,
+             [this](const ReplicaSetId& set, Roster roster) {
+               sets_.SetRoster(set, std::move(roster));
+             }),
       budget_(config_.budget),
-      retriever_(&sets_.backends(), board_.get(), &budget_, config_.retriever),
+      retriever_(&sets_.backends(), &board_, &budget_, config_.retriever),
       rpc_(config_.server, &metrics_),
       service_(&retriever_, rpc_.calls(), &metrics_, Clock::Real()),
-      admin_([this](const StatusRequest&) { return board_->Describe(); }, rpc_.calls()) {
-  sets_.SetMembers(Expand(config_.backends, {}));
-}
+      admin_([this](const StatusRequest&) { return board_.Describe(); }, rpc_.calls()) {}
 
 RouterServer::~RouterServer() {
   names_.reset();
   poller_.reset();
+  refreshes_.reset();
   rpc_.Drain();
 }
 
@@ -71,16 +70,18 @@ absl::Status RouterServer::Start() {
   rpc_.AddService(v1::Admin::service_full_name(), &admin_);
   RETURN_IF_ERROR(rpc_.Start());
   started_ = Clock::Real()->Now();
+  refreshes_ = std::make_unique<TimerThread>(Clock::Real());
   BackendPollerOptions polling;
   polling.interval = config_.poll_interval;
   polling.timeout = config_.poll_timeout;
   polling.make_client = [this](const std::string& address) {
     return MakeGrpcAdminClient(channels_.To(address), address);
   };
-  polling.request = [this](const std::string& address) { return board_->RequestFor(address); };
-  polling.report = [this](const std::string& address, const absl::StatusOr<ServerStatus>& status) {
-    OnReport(address, status);
+  polling.request = [this](const std::string& address) { return board_.RequestFor(address); };
+  polling.report = [this](const std::string& address, absl::StatusOr<ServerStatus> status) {
+    OnReport(address, std::move(status));
   };
+  polling.seed = std::random_device()();
   poller_ = std::make_unique<BackendPoller>(AllAddresses(Expand(config_.backends, {})),
                                             std::move(polling), Clock::Real());
   names_ = std::make_unique<NameWatcher>(
@@ -89,20 +90,22 @@ absl::Status RouterServer::Start() {
   return absl::OkStatus();
 }
 
-// The board first, so that nobody asks it about members that it does not know.
 void RouterServer::SetMembers(const Membership& members) {
-  board_->SetMembers(members);
-  sets_.SetMembers(members);
+  board_.SetMembers(members);
   poller_->SetAddresses(AllAddresses(members));
 }
 
+void RouterServer::OnReport(const std::string& address, absl::StatusOr<ServerStatus> status) {
+  if (!board_.Report(address, std::move(status))) return;
+  refreshes_->At(Clock::Real()->Now() + kRefreshDelay, [this] { Refresh(); });
+}
+
 // Once serving, the router stays so: what is missing then shows in the answers.
-void RouterServer::OnReport(const std::string& address,
-                            const absl::StatusOr<ServerStatus>& status) {
-  board_->Report(address, status);
+void RouterServer::Refresh() {
+  board_.Refresh();
   if (rpc_.serving()) return;
   const bool waited = Clock::Real()->Now() - started_ >= config_.start_grace;
-  if (board_->all_known() || (waited && board_->any_known())) rpc_.SetServing(true);
+  if (board_.all_known() || (waited && board_.any_known())) rpc_.SetServing(true);
 }
 
 }  // namespace sightline

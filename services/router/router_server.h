@@ -39,20 +39,22 @@ class RouterServer : public ServerProcess {
 
  private:
   void SetMembers(const Membership& members);
-  void OnReport(const std::string& address, const absl::StatusOr<ServerStatus>& status);
+  void OnReport(const std::string& address, absl::StatusOr<ServerStatus> status);
+  void Refresh();
 
   const RouterConfig config_;
   MetricsRegistry metrics_;
   ChannelPool channels_;
-  // Calls may end after the server has, so what they ask is theirs too.
-  const std::shared_ptr<StatusBoard> board_;
   ReplicaSets sets_;
+  StatusBoard board_;
   const FixedShareBudget budget_;
   const Retriever retriever_;
   RpcServer rpc_;
   RouterService service_;
   AdminService admin_;
   absl::Time started_;
+  // Of the board alone: those of requests do not wait for it.
+  std::unique_ptr<TimerThread> refreshes_;
   std::unique_ptr<BackendPoller> poller_;
   std::unique_ptr<NameWatcher> names_;
 };

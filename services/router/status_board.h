@@ -2,30 +2,35 @@
 // generation of each index new requests are pinned to (pinning.h), who holds what, and
 // what servers are told of it.
 //
+// Answers of polls are put down as they come (Report) and looked at together (Refresh): what
+// follows from them is worked out once for all that have come since, and published as a value
+// that does not change any more.  Requests read that value; they wait neither for a poll nor
+// for a change of members.
+//
 // A backend that stops answering keeps its last word: its replicas and the other shards
 // go on, and the request itself finds out who is there.
 #ifndef SIGHTLINE_SERVICES_ROUTER_STATUS_BOARD_H_
 #define SIGHTLINE_SERVICES_ROUTER_STATUS_BOARD_H_
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/base/clock.h"
+#include "common/base/published.h"
 #include "common/clients/server_status.h"
 #include "common/metrics/metrics.h"
 #include "common/retrieval/generation_catalog.h"
-#include "common/retrieval/replica_choice.h"
+#include "common/retrieval/roster.h"
+#include "services/router/fleet_view.h"
 #include "services/router/membership.h"
 #include "services/router/pin_chooser.h"
-#include "services/router/pinning.h"
 #include "services/router/release_grants.h"
-#include "services/router/reported_sequences.h"
 
 namespace sightline {
 
@@ -42,24 +47,32 @@ struct StatusBoardOptions {
 // Thread-safe.
 class StatusBoard : public GenerationCatalog {
  public:
-  // `clock` and `metrics` outlive the board.
+  // Takes what a replica set is made of from now on.  Called by one thread at a time, before a
+  // request can be pinned to a generation that the roster before did not know.  Does not call
+  // the board, but for what requests call.
+  using RosterSink = std::function<void(const ReplicaSetId& set, Roster roster)>;
+
+  // Hands the first rosters to `sink` at once; `sink` may be null.  `clock` and `metrics`
+  // outlive the board.
   StatusBoard(const Membership& members, StatusBoardOptions options, Clock* clock,
-              MetricsRegistry* metrics);
+              MetricsRegistry* metrics, RosterSink sink);
+  ~StatusBoard() override;
 
   // From now on there are these backends, of the same indexes.  Those that were there
   // already keep what they said.
   void SetMembers(const Membership& members);
 
-  // What `address` answered to the last poll, or why it did not.
-  void Report(const std::string& address, const absl::StatusOr<ServerStatus>& status);
+  // What `address` answered to the last poll, or why it did not.  Is put down for the next
+  // Refresh, which is up to the caller; true if nothing else is waiting for that.
+  bool Report(const std::string& address, absl::StatusOr<ServerStatus> status);
+
+  // Draws the consequences of what has been reported, and of the time.
+  void Refresh();
 
   // What `address` is to be told with the next poll: the generations that requests are
   // pinned to or still work on, and whether it may let go of one.  The board remembers
   // that it may, so call this for requests that are sent.
   StatusRequest RequestFor(const std::string& address);
-
-  // Whether `address` holds `target`, and if `shard` is not negative that shard of it.
-  Fitness FitnessOf(const std::string& address, const GenerationRef& target, int shard) const;
 
   absl::StatusOr<std::shared_ptr<const GenerationInfo>> Pin(absl::string_view index) const override;
   absl::StatusOr<std::shared_ptr<const GenerationInfo>> PinGeneration(
@@ -74,54 +87,50 @@ class StatusBoard : public GenerationCatalog {
   ServerStatus Describe() const;
 
  private:
-  // Polls missed in a row after which a backend counts as silent.
-  static constexpr int kSilentAfter = 2;
+  // What is published.
+  struct Catalog;
+  struct PageGeneration;
 
-  struct Backend {
-    std::string service;
-    std::vector<std::string> shards;  // "indexes/<index>/shards/<n>"
-    ServerStatus last;
-    absl::Time heard;    // when it last answered; when it was added, at first
-    int missed = 0;      // polls since then
-    bool asked = false;  // has answered or failed
-    bool reachable = false;
-    std::string error = "not asked yet";
+  struct Answer {
+    std::string address;
+    absl::StatusOr<ServerStatus> status;
+    absl::Time at;
   };
 
   struct Index {
     std::shared_ptr<const GenerationInfo> pinned;  // null at first
     // What requests may still work on.
     std::vector<std::weak_ptr<const GenerationInfo>> others;
-    ReportedSequences sequences;
-    // Until when pages of a generation can be had; forever of what is pinned.  Only of those
-    // that were pinned here, so no token can make servers keep one that never was.
-    std::map<std::string, absl::Time> pages_until;
+    // The generations before the one that is pinned, by name: of those pages can be had for a
+    // while, and of no others, so no token can make servers keep one that never was pinned.
+    std::map<std::string, std::shared_ptr<const PageGeneration>> pages;
     PinChooser chooser;
     ReleaseGrants grants;
     Gauge sequence;
+    absl::Time look_at = absl::InfiniteFuture();  // next, if nothing is heard
   };
 
-  int CountPinned() const;
-
   // mutex_ is held in all of these.
-  void Refresh(const std::string& name, Index* index);
-  void NoteSequences(const std::string& name, Index* index) const;
-  void NotePages(Index* index, const std::string& before, const std::string& pinned);
-  bool HeardEnough(const std::string& name) const;
-  IndexView View(const std::string& name, const Index& index) const;
-  SetView ViewSet(const std::string& index, const Addresses& addresses, int shard,
-                  int shard_count) const;
-  std::shared_ptr<const GenerationInfo> MakeInfo(const std::string& index,
-                                                 const std::string& generation) const;
-  absl::StatusOr<Index*> Find(absl::string_view name) const;
+  void ApplyAnswers();
+  void DrawConsequences();
+  void Repin(const std::string& name, Index* index, absl::Time now);
+  void MoveTo(std::shared_ptr<const GenerationInfo> info, Index* index, absl::Time now);
+  std::shared_ptr<const Catalog> MakeCatalog() const;
 
   const StatusBoardOptions options_;
   Clock* const clock_;
+  const RosterSink sink_;
   const absl::Time started_;
-  mutable std::mutex mutex_;
-  Membership members_;  // guarded by mutex_, as are
-  std::map<std::string, Backend> backends_;
-  mutable std::map<std::string, Index> indexes_;  // pinning a generation notes its user
+
+  std::mutex inbox_mutex_;
+  std::vector<Answer> inbox_;  // guarded by inbox_mutex_
+
+  mutable std::mutex mutex_;  // of those who poll and those who change members
+  FleetView fleet_;           // guarded by mutex_, as are
+  std::map<std::string, Index> indexes_;
+  std::vector<Answer> answers_;  // empty: its room is used again
+
+  Published<Catalog> catalog_;  // all that requests look at
 };
 
 }  // namespace sightline

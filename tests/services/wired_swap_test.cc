@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -17,11 +18,11 @@
 #include "common/bundle/rerankers.h"
 #include "common/clients/manifest_status.h"
 #include "common/generations/generation_follower.h"
-#include "common/retrieval/backends.h"
 #include "common/retrieval/budget_policy.h"
 #include "common/retrieval/replicas.h"
 #include "common/retrieval/retriever.h"
 #include "services/index_search/search_host.h"
+#include "services/router/replica_sets.h"
 #include "services/router/status_board.h"
 #include "tests/services/wired_clients.h"
 #include "tests/services/word_store.h"
@@ -186,6 +187,14 @@ Membership Members() {
   return members;
 }
 
+// The same lists of names that nobody has looked up.
+Membership Names() {
+  Membership names;
+  names.encoders = names.rerankers = {"dns:///nobody:1"};
+  names.indexes[kIndex].assign(kShards, {"dns:///nobody:1"});
+  return names;
+}
+
 class Fleet {
  public:
   explicit Fleet(const std::string& store) {
@@ -202,7 +211,7 @@ class Fleet {
     for (int i = 0; i < kReplicas; ++i) {
       machines_.push_back(std::make_unique<Machine>(store, model_, fine_, &written_));
     }
-    Wire();
+    board_.SetMembers(Members());  // makes clients of the machines
     poller_ = std::thread([this] { Poll(); });
   }
 
@@ -226,43 +235,26 @@ class Fleet {
   }
 
  private:
-  void Wire() {
-    const Membership members = Members();
-    ReplicaOptions options;
-    options.timer = std::make_shared<TimerThread>(Clock::Real());
-    const auto fit = [this](int shard) {
-      return [this, shard](const std::string& address, const GenerationRef& target) {
-        return board_.FitnessOf(address, target, shard);
-      };
-    };
+  ClientFactories Factories() {
     const auto machine = [this](const std::string& address) {
       return machines_[address.back() - '0'].get();
     };
-    options.fitness = fit(-1);
-    auto encoder = ReplicatedEncoder(
-        [=](const std::string& address) {
-          return std::make_shared<WiredEncoder>(&machine(address)->encode_engine, &handlers_);
-        },
-        options);
-    encoder->SetMembers(members.encoders);
-    backends_.encoder = encoder;
-    auto reranker = ReplicatedReranker(
-        [=](const std::string& address) {
-          return std::make_shared<WiredReranker>(&machine(address)->rerank_engine, &handlers_);
-        },
-        options);
-    reranker->SetMembers(members.rerankers);
-    backends_.reranker = reranker;
-    for (int shard = 0; shard < kShards; ++shard) {
-      options.fitness = fit(shard);
-      auto search = ReplicatedIndexSearch(
-          [=](const std::string& address) {
-            return std::make_shared<WiredIndexSearch>(&machine(address)->search_engine, &handlers_);
-          },
-          options);
-      search->SetMembers(members.indexes.at(kIndex)[shard]);
-      backends_.shards[kIndex].push_back(search);
-    }
+    return {[=](const std::string& address) {
+              return std::make_shared<WiredEncoder>(&machine(address)->encode_engine, &handlers_);
+            },
+            [=](const std::string& address) {
+              return std::make_shared<WiredIndexSearch>(&machine(address)->search_engine,
+                                                        &handlers_);
+            },
+            [=](const std::string& address) {
+              return std::make_shared<WiredReranker>(&machine(address)->rerank_engine, &handlers_);
+            }};
+  }
+
+  static ReplicaOptions Timed() {
+    ReplicaOptions options;
+    options.timer = std::make_shared<TimerThread>(Clock::Real());
+    return options;
   }
 
   // What a router does twice a second.
@@ -278,6 +270,7 @@ class Fleet {
         ask("reranker", machine.reranker);
         ask("search", machine.search);
       }
+      board_.Refresh();
       std::this_thread::yield();
     }
   }
@@ -293,11 +286,16 @@ class Fleet {
   std::vector<WordIndex> written_;
   std::vector<std::unique_ptr<Machine>> machines_;
   MetricsRegistry metrics_;
-  StatusBoard board_{Members(), {"router", 0.5, absl::Seconds(10)}, Clock::Real(), &metrics_};
-  Handlers handlers_{8};  // ends before the engines and the board
-  Backends backends_;
+  Handlers handlers_{8};  // ends before the engines
+  ReplicaSets sets_{Members(), Factories(), Timed(), &metrics_};
+  StatusBoard board_{
+      Expand(Names(), {}),
+      {"router", 0.5, absl::Seconds(10)},
+      Clock::Real(),
+      &metrics_,
+      [this](const ReplicaSetId& set, Roster roster) { sets_.SetRoster(set, std::move(roster)); }};
   const FixedShareBudget budget_{BudgetShares{}};
-  const Retriever retriever_{&backends_, &board_, &budget_, RetrieverOptions{}};
+  const Retriever retriever_{&sets_.backends(), &board_, &budget_, RetrieverOptions{}};
   std::atomic<bool> stop_{false};
   std::thread poller_;
 };

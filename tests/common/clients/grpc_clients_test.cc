@@ -360,6 +360,29 @@ TEST_CASE("a server that is not there is unavailable") {
   REQUIRE(caught.Get().status().code() == absl::StatusCode::kUnavailable);
 }
 
+TEST_CASE("a server that does not know the call is told to be another one") {
+  TestServer server;
+  const absl::Status status =
+      MakeGrpcAdminClient(server.channel(), "a:1")->GetStatus(Patient()).status();
+  REQUIRE(absl::IsUnimplemented(status));
+  REQUIRE(status.message() ==
+          "server a:1: the server at this address does not know the call (no handler): it is "
+          "another kind of server, or of another release");
+  REQUIRE(GetReason(status)->reason == "WRONG_SERVER");
+}
+
+TEST_CASE("one replica with several addresses is called at whichever answers") {
+  TestServer server;
+  server.status = [](grpc::ServerContext*, const v1::GetStatusRequest&,
+                     v1::GetStatusResponse* response) {
+    response->set_service("router");
+    return grpc::Status::OK;
+  };
+  // Nobody listens on the discard port of another loopback address.
+  const auto channel = MakeChannel("ipv4:127.0.0.9:9," + server.address());
+  REQUIRE(MakeGrpcAdminClient(channel, "a:1")->GetStatus(Patient())->service == "router");
+}
+
 TEST_CASE("the request id of the call travels with it") {
   TestServer server;
   std::string seen;

@@ -68,10 +68,23 @@ struct EncoderFleet {
     client = Replicate(ReplicatedEncoder, std::move(replicas), options);
   }
 
+  // What is known of who holds the generation that is asked about.
+  void Hold(const std::vector<int>& fit, const std::vector<int>& silent = {}) {
+    std::vector<std::string> addresses;
+    for (size_t i = 0; i < fakes.size(); ++i) addresses.push_back(std::to_string(i));
+    client->SetRoster(RosterOf(std::move(addresses), asked, fit, silent));
+  }
+  // Replica 0 is asked first as long as it is in good health.
+  void ZeroFirst() {
+    std::vector<int> others;
+    for (int i = 1; i < static_cast<int>(fakes.size()); ++i) others.push_back(i);
+    Hold({0}, others);
+  }
+
   CallContext Call() { return CallContext(&clock, clock.Now() + absl::Seconds(1)); }
   void Start(const CallContext& call, EncoderAnswer* answer) {
     EncodeRequest request;
-    request.target = {"pictures", "1", "space"};
+    request.target = asked;
     request.queries = {TextQuery{"a red fish"}};
     client->EncodeQueries(call, std::move(request), answer->done());
   }
@@ -89,6 +102,7 @@ struct EncoderFleet {
     return sum;
   }
 
+  const GenerationRef asked = {"pictures", "1", "space"};
   FakeClock clock;
   std::vector<std::shared_ptr<FakeEncoder>> fakes;
   std::shared_ptr<ReplicaClient<QueryEncoderClient>> client;

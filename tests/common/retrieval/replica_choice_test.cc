@@ -11,43 +11,64 @@ namespace {
 constexpr absl::Duration kAvoid = absl::Seconds(1);
 const absl::Time kStart = absl::FromUnixSeconds(1000);
 
-// How often each is chosen over the draws that differ in their low and high halves.
+struct Contender {
+  bool usable = true;
+  int64_t work = 0;
+};
+
+// Who is drawn when `random` gives these numbers, over and over.
+int Draw(const std::vector<Contender>& contenders, const std::vector<uint64_t>& random) {
+  size_t next = 0;
+  return DrawReplica(
+      static_cast<int>(contenders.size()), [&](int i) { return contenders[i].usable; },
+      [&](int i) { return contenders[i].work; }, [&] { return random[next++ % random.size()]; });
+}
+
+// How often each is chosen over all pairs of numbers.
 std::map<int, int> Chosen(const std::vector<Contender>& contenders) {
   std::map<int, int> times;
-  for (uint64_t low = 0; low < 12; ++low) {
-    for (uint64_t high = 0; high < 12; ++high) {
-      ++times[ChooseReplica(contenders, low | high << 32)];
-    }
+  for (uint64_t one = 0; one < 12; ++one) {
+    for (uint64_t other = 0; other < 12; ++other) ++times[Draw(contenders, {one, other})];
   }
   return times;
-}
-
-Contender Is(Fitness fitness, bool avoided, int64_t work = 0) {
-  return {fitness, avoided, work};
-}
-
-TEST_CASE("the better kind is chosen whatever its work") {
-  const std::vector<Contender> worst_first = {
-      Is(Fitness::kUnfit, true), Is(Fitness::kUnfit, false),  Is(Fitness::kSilent, true),
-      Is(Fitness::kFit, true),   Is(Fitness::kSilent, false), Is(Fitness::kFit, false)};
-  for (size_t i = 0; i < worst_first.size(); ++i) {
-    for (size_t j = 0; j < i; ++j) {
-      Contender better = worst_first[i];
-      better.work = 1000;
-      CHECK(Chosen({better, worst_first[j]}) == std::map<int, int>{{0, 144}});
-    }
-  }
-  CHECK(ChooseReplica({}, 0) == -1);
 }
 
 TEST_CASE("of equals each is chosen as often") {
   CHECK(Chosen(std::vector<Contender>(3)) == std::map<int, int>{{0, 48}, {1, 48}, {2, 48}});
 }
 
-TEST_CASE("the busiest is never chosen, the idlest most often") {
-  const auto times = Chosen({Is(Fitness::kFit, false, 5), Is(Fitness::kFit, false, 9),
-                             Is(Fitness::kFit, false, 2), Is(Fitness::kFit, true, 0)});
-  CHECK(times == std::map<int, int>{{0, 48}, {2, 96}});
+TEST_CASE("the busiest is never chosen, the idlest most often, the unusable not at all") {
+  CHECK(Chosen({{true, 5}, {true, 9}, {true, 2}, {false, 0}}) ==
+        std::map<int, int>{{0, 48}, {2, 96}});
+  CHECK(Chosen({{false, 0}, {true, 9}}) == std::map<int, int>{{1, 144}});
+  CHECK(Chosen({{false, 0}, {false, 0}}) == std::map<int, int>{{-1, 144}});
+  CHECK(Draw({}, {0}) == -1);
+}
+
+TEST_CASE("of many, two are looked at and no more") {
+  std::vector<Contender> many(1000);
+  many[7].work = 3;
+  many[8].work = 2;
+  int looks = 0;
+  uint64_t next = 7;
+  const int drawn = DrawReplica(
+      1000,
+      [&](int) {
+        ++looks;
+        return true;
+      },
+      [&](int i) { return many[i].work; }, [&] { return next++; });
+  CHECK(drawn == 8);
+  CHECK(looks == 2);
+}
+
+TEST_CASE("the few usable of many are found however the draws fall") {
+  std::vector<Contender> many(1000, Contender{false, 0});
+  many[3] = {true, 1};
+  CHECK(Draw(many, {999}) == 3);  // drawn again and again, and unusable
+  CHECK(Draw(many, {3}) == 3);    // drawn again and again, and nobody to compare with
+  many[900] = {true, 0};
+  CHECK(Draw(many, {3}) == 900);
 }
 
 TEST_CASE("one that is down is avoided, then probed by one call at a time") {

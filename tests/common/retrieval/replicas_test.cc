@@ -49,6 +49,38 @@ TEST_CASE("without a replica calls are UNAVAILABLE") {
   CHECK(absl::IsUnavailable(fleet.Ask().status()));
 }
 
+TEST_CASE("the length of a set does not keep the idle of it from being found") {
+  constexpr int kReplicas = 1000;
+  EncoderFleet fleet(kReplicas);
+  std::vector<int> fit;
+  for (int i = 0; i < kReplicas; i += 2) fit.push_back(i);
+  fleet.Hold(fit);
+  for (int i = 0; i < kReplicas; ++i) fleet.Kill(i);
+  fleet.replica(500).AnswerNow();
+  // Whoever has failed is passed over, and sooner or later one alone is left.
+  int answered = 0;
+  while (answered == 0) answered += fleet.Ask().ok() ? 1 : 0;
+  for (int i = 0; i < 500; ++i) (void)fleet.Ask();
+  for (int i = 0; i < 20; ++i) REQUIRE(*fleet.Ask() == 500);
+  for (int i = 1; i < kReplicas; i += 2) REQUIRE(fleet.replica(i).calls() == 0);
+}
+
+TEST_CASE("a server of another kind is no replica, whatever it says of the call") {
+  EncoderFleet fleet(2);
+  fleet.replica(0).FailWith(absl::UnimplementedError("unknown service"));
+  for (int i = 0; i < 50; ++i) REQUIRE(*fleet.Ask() == 1);
+  CHECK(fleet.replica(0).calls() == 1);  // and passed over from then on
+
+  fleet.replica(1).FailWith(absl::UnimplementedError("unknown service"));
+  const absl::Status status = [&] {
+    EncoderAnswer answer;
+    fleet.Start(fleet.Call(), &answer);
+    return answer.Get().status();
+  }();
+  CHECK(absl::IsUnavailable(status));
+  CHECK(status.message() == "unknown service");
+}
+
 TEST_CASE("a single replica is asked once, whatever it says") {
   const auto status = GENERATE(absl::UnavailableError("down"), absl::ResourceExhaustedError("full"),
                                Refusal("GENERATION_NOT_HELD"));
@@ -165,10 +197,8 @@ TEST_CASE("retries of faults are paid for") {
 TEST_CASE("a retry that cannot be paid leaves the probe to the next call") {
   ReplicaOptions options;
   options.budget = {/*share=*/0, /*per_second=*/0, /*burst=*/1};
-  options.fitness = [](const std::string& address, const GenerationRef&) {
-    return address == "0" ? Fitness::kFit : Fitness::kSilent;
-  };
   EncoderFleet fleet(2, options);
+  fleet.ZeroFirst();
   fleet.Kill(1);
   fleet.replica(0).FailWith(absl::ResourceExhaustedError("full"));
   REQUIRE(!fleet.Ask().ok());  // spends what there is, and finds 1 down
@@ -262,13 +292,8 @@ TEST_CASE("a call in flight outlives its client and still fails over") {
 }
 
 TEST_CASE("a request goes to those that hold its generation") {
-  std::set<std::string> holders = {"2"};
-  ReplicaOptions options;
-  options.fitness = [&holders](const std::string& address, const GenerationRef& target) {
-    CHECK(target.generation == "1");
-    return holders.count(address) > 0 ? Fitness::kFit : Fitness::kUnfit;
-  };
-  EncoderFleet fleet(3, options);
+  EncoderFleet fleet(3);
+  fleet.Hold({2});
   for (int i = 0; i < 20; ++i) REQUIRE(*fleet.Ask() == 2);
   SECTION("and to no others when they fail") {
     fleet.Kill(2);
@@ -276,7 +301,8 @@ TEST_CASE("a request goes to those that hold its generation") {
     CHECK(fleet.calls() == 21);
   }
   SECTION("to any when nobody is known to") {
-    holders.clear();
+    fleet.client->SetRoster(
+        RosterOf({"0", "1", "2"}, {"pictures", "another", "space"}, /*fit=*/{2}));
     std::set<int> answered;
     for (int i = 0; i < 50; ++i) answered.insert(*fleet.Ask());
     CHECK(answered.size() == 3);
@@ -284,11 +310,8 @@ TEST_CASE("a request goes to those that hold its generation") {
 }
 
 TEST_CASE("one that has not been heard of lately comes after those that have") {
-  ReplicaOptions options;
-  options.fitness = [](const std::string& address, const GenerationRef&) {
-    return address == "0" ? Fitness::kSilent : Fitness::kFit;
-  };
-  EncoderFleet fleet(2, options);
+  EncoderFleet fleet(2);
+  fleet.Hold({1}, /*silent=*/{0});
   for (int i = 0; i < 20; ++i) REQUIRE(*fleet.Ask() == 1);
   fleet.Kill(1);
   CHECK(*fleet.Ask() == 0);
@@ -313,13 +336,13 @@ TEST_CASE("no more is retried than calls have earned") {
 
 TEST_CASE("members come and go with calls under way") {
   EncoderFleet fleet(3);
-  fleet.client->SetMembers({"0", "1"});
+  fleet.client->SetRoster(RosterOf({"0", "1"}));
   for (int i = 0; i < 3; ++i) fleet.replica(i).Hold();
   std::vector<EncoderAnswer> answers(4);
   for (EncoderAnswer& answer : answers) fleet.Start(fleet.Call(), &answer);
   CHECK(fleet.replica(2).calls() == 0);
 
-  fleet.client->SetMembers({"1", "2"});
+  fleet.client->SetRoster(RosterOf({"1", "2"}));
   fleet.replica(0).Release();
   fleet.replica(1).Release();
   for (EncoderAnswer& answer : answers) CHECK(answer.Get().ok());
@@ -335,7 +358,7 @@ TEST_CASE("a replica that stays keeps its health") {
   EncoderFleet fleet(2);
   fleet.Kill(0);
   while (fleet.replica(0).calls() == 0) REQUIRE(fleet.Ask().ok());
-  fleet.client->SetMembers({"1", "0"});
+  fleet.client->SetRoster(RosterOf({"1", "0"}));
   for (int i = 0; i < 50; ++i) REQUIRE(*fleet.Ask() == 1);
   CHECK(fleet.replica(0).calls() == 1);
 }
@@ -412,8 +435,8 @@ TEST_CASE("many threads each get exactly one answer while replicas come and go")
         answered += answer.count();
         if (i % 50 == 0) fleet.clock.Advance(absl::Seconds(1));
         if (t == 0 && i % 20 == 0) {
-          fleet.client->SetMembers(i % 40 == 0 ? std::vector<std::string>{"0", "1", "2"}
-                                               : std::vector<std::string>{"3", "1"});
+          fleet.client->SetRoster(i % 40 == 0 ? RosterOf({"0", "1", "2"}, fleet.asked, {0, 2}, {1})
+                                              : RosterOf({"3", "1"}));
         }
       }
     });

@@ -42,10 +42,9 @@ struct Rig {
     second = shard(1);
     ReplicaOptions options;
     options.timer = std::make_shared<TimerThread>(&clock);
-    options.fitness = [](const std::string& address, const GenerationRef&) {
-      return address == "0" ? Fitness::kFit : Fitness::kSilent;
-    };
-    shards = {other, Replicate<IndexSearchClient>(ReplicatedIndexSearch, {first, second}, options)};
+    const auto set = Replicate<IndexSearchClient>(ReplicatedIndexSearch, {first, second}, options);
+    set->SetRoster(RosterOf({"0", "1"}, info->ref, /*fit=*/{0}, /*silent=*/{1}));
+    shards = {other, set};
     index = {std::move(info), &shards};
   }
 

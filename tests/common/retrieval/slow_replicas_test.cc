@@ -13,17 +13,9 @@ namespace {
 // How long a call of a second waits for its first replica.
 constexpr absl::Duration kPatience = absl::Milliseconds(400);
 
-// Replica 0 is asked first as long as it is in good health.
-ReplicaOptions ZeroFirst() {
-  ReplicaOptions options;
-  options.fitness = [](const std::string& address, const GenerationRef&) {
-    return address == "0" ? Fitness::kFit : Fitness::kSilent;
-  };
-  return options;
-}
-
 TEST_CASE("a hanging replica costs two calls some patience, and the others nothing") {
-  EncoderFleet fleet(2, ZeroFirst());
+  EncoderFleet fleet(2);
+  fleet.ZeroFirst();
   fleet.replica(0).Ignore();
   for (int i = 1; i <= 2; ++i) {
     EncoderAnswer answer;
@@ -54,7 +46,8 @@ TEST_CASE("a hanging replica costs two calls some patience, and the others nothi
 }
 
 TEST_CASE("the first may still win, and the second is cancelled") {
-  EncoderFleet fleet(2, ZeroFirst());
+  EncoderFleet fleet(2);
+  fleet.ZeroFirst();
   fleet.replica(0).Hold();
   fleet.replica(1).Ignore();
   EncoderAnswer answer;
@@ -68,7 +61,8 @@ TEST_CASE("the first may still win, and the second is cancelled") {
 }
 
 TEST_CASE("what the loser says later is not heard") {
-  EncoderFleet fleet(2, ZeroFirst());
+  EncoderFleet fleet(2);
+  fleet.ZeroFirst();
   fleet.replica(0).Hold();
   EncoderAnswer answer;
   fleet.Start(fleet.Call(), &answer);
@@ -80,7 +74,8 @@ TEST_CASE("what the loser says later is not heard") {
 }
 
 TEST_CASE("a failure of the second leaves the first its time") {
-  EncoderFleet fleet(2, ZeroFirst());
+  EncoderFleet fleet(2);
+  fleet.ZeroFirst();
   fleet.replica(0).Hold();
   fleet.Kill(1);
   EncoderAnswer answer;
@@ -93,7 +88,8 @@ TEST_CASE("a failure of the second leaves the first its time") {
 }
 
 TEST_CASE("with no deadline to share, patience ends all the same") {
-  EncoderFleet fleet(2, ZeroFirst());
+  EncoderFleet fleet(2);
+  fleet.ZeroFirst();
   fleet.replica(0).Ignore();
   EncoderAnswer answer;
   fleet.Start(CallContext(&fleet.clock, absl::InfiniteFuture()), &answer);
@@ -102,7 +98,8 @@ TEST_CASE("with no deadline to share, patience ends all the same") {
 }
 
 TEST_CASE("a third is asked when the second hangs too") {
-  EncoderFleet fleet(3, ZeroFirst());
+  EncoderFleet fleet(3);
+  fleet.ZeroFirst();
   for (int i = 0; i < 3; ++i) fleet.replica(i).Ignore();
   EncoderAnswer answer;
   fleet.Start(fleet.Call(), &answer);
@@ -118,7 +115,8 @@ TEST_CASE("a third is asked when the second hangs too") {
 }
 
 TEST_CASE("a caller who goes away takes all attempts along") {
-  EncoderFleet fleet(2, ZeroFirst());
+  EncoderFleet fleet(2);
+  fleet.ZeroFirst();
   for (int i = 0; i < 2; ++i) fleet.replica(i).Ignore();
   const CallContext call = fleet.Call();
   EncoderAnswer answer;
@@ -161,11 +159,12 @@ TEST_CASE("a single replica is not asked again, however slow it is") {
 }
 
 TEST_CASE("a hedge is sent after what most calls take, and may win") {
-  ReplicaOptions options = ZeroFirst();
+  ReplicaOptions options;
   options.hedge = true;
   MetricsRegistry registry;
   options.metrics = AddReplicaMetrics(&registry, "encoder");
   EncoderFleet fleet(2, options);
+  fleet.ZeroFirst();
   fleet.replica(0).BeforeEach([&] { fleet.clock.Advance(absl::Milliseconds(10)); });
   for (int i = 0; i < 32; ++i) REQUIRE(*fleet.Ask() == 0);
   fleet.replica(0).BeforeEach(nullptr);
@@ -185,8 +184,55 @@ TEST_CASE("a hedge is sent after what most calls take, and may win") {
   CHECK(*fleet.Ask() == 0);
 }
 
+TEST_CASE("what fetches take is no measure of when a search is hedged") {
+  FakeClock clock;
+  const GenerationRef generation{"pictures", "1", "space"};
+  StoredItem item;
+  item.item_id = "a";
+  item.embedding = {1};
+  std::vector<std::shared_ptr<FakeShard>> shards;
+  for (int i = 0; i < 2; ++i) {
+    shards.push_back(std::make_shared<FakeShard>(generation, 0, std::vector<StoredItem>{item}));
+    shards[i]->fetch().BeforeEach([&] { clock.Advance(absl::Milliseconds(1)); });
+    shards[i]->search().BeforeEach([&] { clock.Advance(absl::Milliseconds(100)); });
+  }
+  ReplicaOptions options;
+  options.hedge = true;
+  options.timer = std::make_shared<TimerThread>(&clock);
+  const auto set =
+      Replicate<IndexSearchClient>(ReplicatedIndexSearch, {shards[0], shards[1]}, options);
+  const auto call = [&] { return CallContext(&clock, clock.Now() + absl::Seconds(1)); };
+  SearchShardRequest query;
+  query.target = generation;
+  query.queries = EmbeddingMatrix(1, 1);
+  FetchItemsRequest fetch;
+  fetch.target = generation;
+  fetch.item_ids = {"a"};
+  for (int i = 0; i < 32; ++i) {
+    set->SearchShard(call(), query, [](absl::StatusOr<SearchShardResponse>) {});
+  }
+  for (int i = 0; i < 256; ++i) {
+    set->FetchItems(call(), fetch, [](absl::StatusOr<FetchItemsResponse>) {});
+  }
+  for (const auto& shard : shards) {
+    shard->search().BeforeEach(nullptr);
+    shard->search().Hold();
+  }
+  const auto searches = [&] { return shards[0]->search().calls() + shards[1]->search().calls(); };
+  const int before = searches();
+  set->SearchShard(call(), query, [](absl::StatusOr<SearchShardResponse>) {});
+  clock.AwaitSleepers(1);
+  clock.Advance(absl::Milliseconds(99));
+  clock.AwaitSleepers(1);
+  CHECK(searches() == before + 1);
+  clock.Advance(absl::Milliseconds(1));
+  AwaitUntil([&] { return searches() == before + 2; });
+  for (const auto& shard : shards) shard->search().Release();
+}
+
 TEST_CASE("replicas that keep answering late are given their time") {
-  EncoderFleet fleet(2, ZeroFirst());
+  EncoderFleet fleet(2);
+  fleet.ZeroFirst();
   fleet.replica(0).Hold();
   fleet.replica(1).Ignore();
   for (int i = 1; i <= 5; ++i) {

@@ -1,10 +1,11 @@
 #include "services/router/backend_poller.h"
 
 #include <condition_variable>
-#include <map>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -61,7 +62,7 @@ class HeldAdmin : public AdminClient {
 
 // Reports come in the thread that answers, so the tests need no lock.
 struct Rig {
-  Rig() {
+  explicit Rig(const std::vector<std::string>& addresses = {"a", "b"}) {
     BackendPollerOptions options;
     options.interval = absl::Milliseconds(500);
     options.timeout = absl::Milliseconds(200);
@@ -69,7 +70,8 @@ struct Rig {
       ++made;
       return address == "a" ? a : b;
     };
-    options.request = [](const std::string& address) {
+    options.request = [this](const std::string& address) {
+      if (while_asked) while_asked();
       StatusRequest request;
       request.router = "asks " + address;
       return request;
@@ -77,14 +79,14 @@ struct Rig {
     options.report = [this](const std::string& address, absl::StatusOr<ServerStatus> status) {
       reports.emplace_back(address, status.ok() ? status->service : "failed");
     };
-    poller = std::make_unique<BackendPoller>(std::vector<std::string>{"a", "b"}, std::move(options),
-                                             &clock);
+    poller = std::make_unique<BackendPoller>(addresses, std::move(options), &clock);
   }
 
   FakeClock clock;
   const std::shared_ptr<HeldAdmin> a = std::make_shared<HeldAdmin>();
   const std::shared_ptr<HeldAdmin> b = std::make_shared<HeldAdmin>();
-  int made = 0;  // clients
+  int made = 0;                       // clients
+  std::function<void()> while_asked;  // set while the poller sleeps
   std::vector<std::pair<std::string, std::string>> reports;
   std::unique_ptr<BackendPoller> poller;
 };
@@ -106,29 +108,68 @@ TEST_CASE("all backends are asked at once, without waiting for one another") {
         std::vector<std::pair<std::string, std::string>>{{"b", "reranker"}, {"a", "failed"}});
 }
 
-TEST_CASE("a round begins every interval, even if nobody has answered the last") {
+TEST_CASE("each backend is asked every interval, give or take a tenth") {
+  Rig rig;
+  for (size_t poll = 1; poll < 20; ++poll) {
+    rig.a->AwaitCalls(poll);
+    rig.b->AwaitCalls(poll);
+    rig.a->AnswerOldest(Named("reranker"));
+    rig.b->AnswerOldest(Named("reranker"));
+    rig.clock.Advance(absl::Milliseconds(449));
+    CHECK(rig.a->deadlines().size() == poll);
+    rig.clock.Advance(absl::Milliseconds(102));
+  }
+}
+
+TEST_CASE("backends that began together are not asked together for ever") {
+  Rig rig;
+  size_t apart = 0;
+  for (size_t poll = 1; poll < 20; ++poll) {
+    rig.a->AwaitCalls(poll);
+    rig.b->AwaitCalls(poll);
+    apart += rig.a->deadlines()[poll - 1] != rig.b->deadlines()[poll - 1] ? 1 : 0;
+    rig.a->AnswerOldest(Named("reranker"));
+    rig.b->AnswerOldest(Named("reranker"));
+    rig.clock.AwaitSleepers(1);
+    const size_t seen = poll + 1;
+    while (rig.a->deadlines().size() < seen || rig.b->deadlines().size() < seen) {
+      rig.clock.Advance(absl::Milliseconds(1));
+      std::this_thread::yield();
+    }
+  }
+  CHECK(apart > 10);
+}
+
+TEST_CASE("the time that one takes to answer is not taken from another") {
   Rig rig;
   rig.a->AwaitCalls(1);
   rig.b->AwaitCalls(1);
+  rig.b->AnswerOldest(Named("reranker"));
   rig.clock.AwaitSleepers(1);
-  rig.clock.Advance(absl::Milliseconds(499));
-  rig.clock.AwaitSleepers(1);
-  CHECK(rig.a->deadlines().size() == 1);
-  rig.clock.Advance(absl::Milliseconds(1));
-  rig.a->AwaitCalls(2);
+  rig.clock.Advance(absl::Milliseconds(551));
+  // a hangs, and b is asked all the same, with all the time it may take.
   rig.b->AwaitCalls(2);
+  CHECK(rig.b->deadlines()[1] == rig.clock.Now() + absl::Milliseconds(200));
+  CHECK(rig.a->deadlines().size() == 1);
+  // As soon as it has failed it is asked again, for its next poll is due.
+  rig.a->AnswerOldest(absl::DeadlineExceededError("late"));
+  rig.a->AwaitCalls(2);
   CHECK(rig.a->deadlines()[1] == rig.clock.Now() + absl::Milliseconds(200));
 }
 
-TEST_CASE("an answer that a newer one has overtaken is dropped") {
+TEST_CASE("each deadline begins when its own backend is asked") {
   Rig rig;
   rig.a->AwaitCalls(1);
+  rig.b->AwaitCalls(1);
+  rig.a->AnswerOldest(Named("reranker"));
+  rig.b->AnswerOldest(Named("reranker"));
   rig.clock.AwaitSleepers(1);
-  rig.clock.Advance(absl::Milliseconds(500));
+  rig.while_asked = [&] { rig.clock.Advance(absl::Milliseconds(150)); };
+  rig.clock.Advance(absl::Milliseconds(551));
   rig.a->AwaitCalls(2);
-  rig.a->Answer(1, Named("newer"));
-  rig.a->AnswerOldest(Named("older"));
-  CHECK(rig.reports == std::vector<std::pair<std::string, std::string>>{{"a", "newer"}});
+  rig.b->AwaitCalls(2);
+  CHECK(absl::AbsDuration(rig.a->deadlines()[1] - rig.b->deadlines()[1]) ==
+        absl::Milliseconds(150));
 }
 
 TEST_CASE("each backend gets the request that is meant for it") {
@@ -139,19 +180,22 @@ TEST_CASE("each backend gets the request that is meant for it") {
   CHECK(rig.b->routers() == std::vector<std::string>{"asks b"});
 }
 
-TEST_CASE("new backends are asked at once, and those that are gone not heard") {
-  Rig rig;
+TEST_CASE("new backends are asked at once, those that stay when it is time, others are not heard") {
+  Rig rig({"a"});
   rig.a->AwaitCalls(1);
+  rig.poller->SetAddresses({"a", "b"});
   rig.b->AwaitCalls(1);
-  rig.clock.AwaitSleepers(1);
+  CHECK(rig.a->deadlines().size() == 1);
+  CHECK(rig.made == 2);  // the client of one that stays is kept
   rig.poller->SetAddresses({"b"});
-  rig.b->AwaitCalls(2);
   rig.a->AnswerOldest(Named("gone"));
   CHECK(rig.reports.empty());
   rig.b->AnswerOldest(Named("from before"));
   CHECK(rig.reports == std::vector<std::pair<std::string, std::string>>{{"b", "from before"}});
-  CHECK(rig.a->deadlines().size() == 1);
-  CHECK(rig.made == 2);  // the client of one that stays is kept
+  // One that is back is another: what it was asked before it left is not heard.
+  rig.poller->SetAddresses({"a", "b"});
+  rig.a->AwaitCalls(2);
+  CHECK(rig.made == 3);
 }
 
 TEST_CASE("answers that come when the poller is gone find nobody") {

@@ -1,6 +1,7 @@
 #include "services/router/name_watcher.h"
 
-#include <map>
+#include <atomic>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "tests/support/await.h"
 #include "tests/support/catch.h"
 #include "tests/support/fake_clock.h"
+#include "tests/support/gate.h"
 
 namespace sightline {
 namespace {
@@ -16,7 +18,7 @@ namespace {
 Membership OneName() {
   Membership members;
   members.encoders = {"dns:///e:1"};
-  members.indexes["images"] = {{"s:1"}};
+  members.indexes["images"] = {{"10.0.0.9:1"}};
   return members;
 }
 
@@ -47,10 +49,12 @@ struct Rig {
     std::lock_guard<std::mutex> lock(mutex);
     return seen;
   }
-  // Waits until there have been `count` look-ups and their consequences.
+  // Waits until there have been `count` look-ups, of which the last may not have ended.
   void AwaitAsked(int count) {
     AwaitUntil([&] { return Asked() >= count; });
-    clock.AwaitSleepers(1);
+  }
+  void AwaitSeen(size_t count) {
+    AwaitUntil([&] { return Seen().size() >= count; });
   }
 
   FakeClock clock;
@@ -65,33 +69,31 @@ TEST_CASE("names are looked up at once and every interval, and news are told") {
   Rig rig;
   rig.Answer(Addresses{"1.1.1.1:1"});
   rig.Start();
-  rig.AwaitAsked(1);
-  REQUIRE(rig.Seen().size() == 1);
+  rig.AwaitSeen(1);
   CHECK(rig.Seen()[0].encoders == Addresses{"1.1.1.1:1"});
   CHECK(rig.Seen()[0].indexes == OneName().indexes);
 
   rig.clock.Advance(absl::Seconds(10));
   rig.AwaitAsked(2);
-  CHECK(rig.Seen().size() == 1);  // nothing new
-
   rig.Answer(Addresses{"1.1.1.1:1", "1.1.1.2:1"});
   rig.clock.Advance(absl::Milliseconds(9999));
-  rig.clock.AwaitSleepers(1);
   CHECK(rig.Asked() == 2);
   rig.clock.Advance(absl::Milliseconds(1));
-  rig.AwaitAsked(3);
-  REQUIRE(rig.Seen().size() == 2);
-  CHECK(rig.Seen()[1].encoders.size() == 2);
+  rig.AwaitSeen(2);
+  CHECK(rig.Asked() == 3);
+  CHECK(rig.Seen()[1].encoders.size() == 2);  // so nothing was told of what was not new
 }
 
 TEST_CASE("a name that is not found keeps what it had") {
   Rig rig;
   rig.Answer(Addresses{"1.1.1.1:1"});
   rig.Start();
-  rig.AwaitAsked(1);
+  rig.AwaitSeen(1);
   rig.Answer(absl::UnavailableError("the name server is down"));
   rig.clock.Advance(absl::Seconds(10));
   rig.AwaitAsked(2);
+  rig.clock.Advance(absl::Seconds(10));
+  rig.AwaitAsked(3);  // so the second look-up has ended
   CHECK(rig.Seen().size() == 1);
 }
 
@@ -99,39 +101,84 @@ TEST_CASE("one that was never found is asked for every second") {
   Rig rig;
   rig.Start();
   rig.AwaitAsked(1);
-  CHECK(rig.Seen().empty());
   rig.Answer(Addresses{"1.1.1.1:1"});
   rig.clock.Advance(absl::Seconds(1));
-  rig.AwaitAsked(2);
-  CHECK(rig.Seen().size() == 1);
+  rig.AwaitSeen(1);
+  CHECK(rig.Asked() == 2);
 }
 
-TEST_CASE("what one name has become is told before the next one is looked up") {
-  Membership members = OneName();
-  members.rerankers = {"dns:///r:1"};
+TEST_CASE("a server by its name and port is found where it has moved to") {
+  Membership members;
+  members.encoders = {"10.0.0.9:7401"};
+  members.indexes["images"] = {{"shard-0.search:7402"}};
   FakeClock clock;
   std::mutex mutex;
-  std::vector<std::string> events;
-  const auto note = [&](std::string event) {
+  Addresses answer = {"10.0.0.1:7402"};
+  std::vector<Membership> seen;
+  const auto told = [&] {
     std::lock_guard<std::mutex> lock(mutex);
-    events.push_back(std::move(event));
+    return seen.size();
   };
   NameWatcher watcher(
-      members, absl::Seconds(1), &clock,
-      [&](const std::string&) -> absl::StatusOr<Addresses> {
-        note("asked");
-        return Addresses{"1.1.1.1:1"};
+      members, absl::Seconds(2), &clock,
+      [&](const std::string& name) -> absl::StatusOr<Addresses> {
+        std::lock_guard<std::mutex> lock(mutex);
+        if (name != "shard-0.search:7402") return absl::InternalError("asked for " + name);
+        return answer;
       },
-      [&](const Membership&) { note("told"); });
-  clock.AwaitSleepers(1);
+      [&](const Membership& now) {
+        std::lock_guard<std::mutex> lock(mutex);
+        seen.push_back(now);
+      });
+  AwaitUntil([&] { return told() == 1; });
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    answer = {"10.0.0.2:7402"};
+  }
+  clock.Advance(absl::Seconds(2));
+  AwaitUntil([&] { return told() == 2; });
   std::lock_guard<std::mutex> lock(mutex);
-  CHECK(events == std::vector<std::string>{"asked", "told", "asked", "told"});
+  CHECK(seen[0].indexes["images"][0] == Addresses{"10.0.0.1:7402"});
+  CHECK(seen[1].indexes["images"][0] == Addresses{"10.0.0.2:7402"});
+  CHECK(seen[1].encoders == Addresses{"10.0.0.9:7401"});
+}
+
+TEST_CASE("names that hang do not keep others from being looked up, however many hang") {
+  constexpr int kThreads = static_cast<int>(NameWatcher::kThreads);
+  Membership members;
+  members.encoders = {"quick:1"};
+  for (int i = 0; i < kThreads; ++i) {
+    members.rerankers.push_back("slow-" + std::to_string(i) + ":1");
+  }
+  FakeClock clock;
+  Gate first_answers, later_answers;
+  std::atomic<int> quick{0}, slow{0}, told{0};
+  NameWatcher watcher(
+      members, absl::Seconds(2), &clock,
+      [&](const std::string& name) -> absl::StatusOr<Addresses> {
+        if (name == "quick:1") {
+          ++quick;
+        } else {
+          (++slow <= kThreads ? first_answers : later_answers).Wait();
+        }
+        return Addresses{"10.0.0.1:1"};
+      },
+      [&](const Membership&) { ++told; });
+  AwaitUntil([&] { return told == 1 && slow == kThreads; });
+  clock.Advance(NameWatcher::kSlow + absl::Nanoseconds(1));
+  first_answers.Open();
+  for (int i = 0; i < 3; ++i) {
+    const int before = quick;
+    clock.Advance(absl::Seconds(2));
+    AwaitUntil([&] { return quick > before && slow == kThreads + kThreads / 2; });
+  }
+  later_answers.Open();
 }
 
 TEST_CASE("without names nobody is asked") {
   FakeClock clock;
   Membership members;
-  members.encoders = {"e:1"};
+  members.encoders = {"10.0.0.1:1", "[::1]:1"};
   NameWatcher watcher(
       members, absl::Seconds(1), &clock,
       [](const std::string&) -> absl::StatusOr<Addresses> { return Addresses{}; },

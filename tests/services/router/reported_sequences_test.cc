@@ -18,8 +18,9 @@ TEST_CASE("the highest that was reported counts, and outlives its reporter for a
   sequences.Note({{"g1", 3}, {"g2", 2}}, kStart);
   CHECK(sequences.Of("g1") == 3);
   CHECK(sequences.Of("g2") == 2);
-  CHECK(sequences.all() == std::map<std::string, int64_t>{{"g1", 3}, {"g2", 2}});
+  CHECK(sequences.may_change_at() == absl::InfiniteFuture());
   sequences.Note({{"g1", 1}}, kStart);
+  CHECK(sequences.may_change_at() == kStart + kAfter);
   sequences.Note({{"g1", 1}}, kStart + kAfter - absl::Nanoseconds(1));
   CHECK(sequences.Of("g1") == 3);
   sequences.Note({{"g1", 1}}, kStart + kAfter);

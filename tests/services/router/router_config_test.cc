@@ -39,7 +39,7 @@ TEST_CASE("encoders and shards are enough") {
   CHECK(config->poll_interval == absl::Milliseconds(500));
   CHECK(config->start_grace == absl::Seconds(10));
   CHECK(config->dead_after == absl::Seconds(10));
-  CHECK(config->resolve_interval == absl::Seconds(10));
+  CHECK(config->resolve_interval == absl::Seconds(2));
   CHECK(config->ready_share == 0.5);
   CHECK(config->page_token_lifetime == absl::Minutes(10));
   CHECK(config->restored_after == absl::Minutes(2));

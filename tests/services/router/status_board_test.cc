@@ -1,10 +1,16 @@
 #include "services/router/status_board.h"
 
 #include <algorithm>
+#include <atomic>
+#include <functional>
+#include <map>
 #include <string>
+#include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
 #include "tests/support/catch.h"
 #include "tests/support/fake_clock.h"
@@ -22,14 +28,56 @@ Membership TwoIndexes() {
   return members;
 }
 
-// A board on a clock that the test moves.
+// A board that draws its consequences at once.
+class PromptBoard : public StatusBoard {
+ public:
+  using StatusBoard::StatusBoard;
+  void Report(const std::string& address, const absl::StatusOr<ServerStatus>& status) {
+    StatusBoard::Report(address, status);
+    Refresh();
+  }
+};
+
+enum class Fitness { kUnfit, kSilent, kFit };
+
+// One on a clock that the test moves, and the rosters that it has made.
 struct Rig {
   explicit Rig(StatusBoardOptions options = {"router-1"})
-      : board(TwoIndexes(), options, &clock, &metrics) {}
+      : board(TwoIndexes(), options, &clock, &metrics,
+              [this](const ReplicaSetId& set, Roster roster) {
+                ++rosters_made;
+                rosters[{set.kind, set.index, set.shard}] = std::move(roster);
+                if (on_roster) on_roster();
+              }) {}
+
+  // What is known of a shard's replica, or, without `shard`, of an encoder.
+  Fitness FitnessOf(const std::string& address, const GenerationRef& target, int shard) const {
+    using Kind = ReplicaSetId::Kind;
+    const auto key = shard < 0 ? std::make_tuple(Kind::kEncoder, std::string(), 0)
+                               : std::make_tuple(Kind::kShard, target.index, shard);
+    const Roster& roster = rosters.at(key);
+    const auto listed = [&](const std::vector<int>& members) {
+      return std::any_of(members.begin(), members.end(),
+                         [&](int i) { return (*roster.addresses)[i] == address; });
+    };
+    for (const Roster::Holders& holders : roster.holders) {
+      const GenerationRef& held = holders.generation;
+      if (std::tie(held.index, held.generation, held.space) !=
+          std::tie(target.index, target.generation, target.space)) {
+        continue;
+      }
+      if (listed(holders.fit)) return Fitness::kFit;
+      if (listed(holders.silent)) return Fitness::kSilent;
+    }
+    return Fitness::kUnfit;
+  }
 
   FakeClock clock;
   MetricsRegistry metrics;
-  StatusBoard board;
+  std::map<std::tuple<ReplicaSetId::Kind, std::string, int>, Roster> rosters;
+  int rosters_made = 0;
+  std::function<void()> on_roster;
+  PromptBoard board;
 };
 
 GenerationStatus Held(const std::string& generation, int64_t sequence, std::vector<int> shards,
@@ -70,7 +118,7 @@ BackendStatus BackendAt(const StatusBoard& board, const std::string& address) {
 
 TEST_CASE("an index is pinned by the first shard that reports it") {
   Rig rig;
-  StatusBoard& board = rig.board;
+  PromptBoard& board = rig.board;
   CHECK(!board.any_known());
   board.Report("s1:1", Search({Held("g1", 1, {1})}));
   CHECK(Pinned(board) == "g1");
@@ -93,7 +141,7 @@ TEST_CASE("an index that nobody has reported is known by its name") {
 
 TEST_CASE("a new generation is pinned once as many shards hold it as the old one") {
   Rig rig;
-  StatusBoard& board = rig.board;
+  PromptBoard& board = rig.board;
   board.Report("s0:1", Search({Held("g1", 1, {0})}));
   board.Report("s1:1", Search({Held("g1", 1, {1})}));
   board.Report("s0:2", Search({Held("g2", 2, {0})}));
@@ -104,7 +152,7 @@ TEST_CASE("a new generation is pinned once as many shards hold it as the old one
 
 TEST_CASE("what counts is when a generation was published, not its name") {
   Rig rig;
-  StatusBoard& board = rig.board;
+  PromptBoard& board = rig.board;
   board.Report("s0:1", Search({Held("g2", 2, {0})}));
   board.Report("s0:2", Search({Held("g1", 3, {0})}));  // published again
   CHECK(Pinned(board) == "g1");
@@ -112,7 +160,7 @@ TEST_CASE("what counts is when a generation was published, not its name") {
 
 TEST_CASE("replicas of one shard do not count as several shards") {
   Rig rig;
-  StatusBoard& board = rig.board;
+  PromptBoard& board = rig.board;
   board.Report("s0:1", Search({Held("g1", 1, {0})}));
   board.Report("s0:2", Search({Held("g1", 1, {0})}));
   board.Report("s1:1", Search({Held("g2", 2, {1})}));
@@ -121,14 +169,14 @@ TEST_CASE("replicas of one shard do not count as several shards") {
 
 TEST_CASE("a generation in another number of shards would be searched in part") {
   Rig rig;
-  StatusBoard& board = rig.board;
+  PromptBoard& board = rig.board;
   board.Report("s0:1", Search({Held("g1", 1, {0}, "images", 3)}));
   CHECK(absl::IsUnavailable(board.Pin("images").status()));
 }
 
 TEST_CASE("only what is ready, at the shard's own address and of its index counts") {
   Rig rig;
-  StatusBoard& board = rig.board;
+  PromptBoard& board = rig.board;
   GenerationStatus loading = Held("g1", 1, {0});
   loading.state = GenerationState::kLoading;
   GenerationStatus refused = Held("g2", 1, {0});
@@ -142,7 +190,7 @@ TEST_CASE("only what is ready, at the shard's own address and of its index count
 
 TEST_CASE("another kind of server at an address is said and not believed") {
   Rig rig;
-  StatusBoard& board = rig.board;
+  PromptBoard& board = rig.board;
   board.Report("s0:1", Server("reranker", {Held("g1", 1, {0})}));
   CHECK(!board.any_known());
   const BackendStatus backend = BackendAt(board, "s0:1");
@@ -152,9 +200,31 @@ TEST_CASE("another kind of server at an address is said and not believed") {
   CHECK(BackendAt(board, "s0:1").error.empty());
 }
 
+TEST_CASE("an address that another server has taken holds nothing any more") {
+  const bool ours = GENERATE(true, false);
+  Rig rig;
+  const GenerationRef g1 = {"images", "g1", "space"};
+  rig.board.Report("s0:1", Search({Held("g1", 1, {0})}));
+  REQUIRE(rig.FitnessOf("s0:1", g1, 0) == Fitness::kFit);
+  if (ours) {
+    rig.board.Report("s0:1", Server("reranker", {Held("g1", 1, {0})}));
+  } else {
+    rig.board.Report("s0:1", absl::UnimplementedError("unknown service sightline.v1.Admin"));
+    const BackendStatus backend = BackendAt(rig.board, "s0:1");
+    CHECK(!backend.reachable);
+    CHECK(backend.error == "is no server of this fleet: unknown service sightline.v1.Admin");
+  }
+  CHECK(rig.FitnessOf("s0:1", g1, 0) == Fitness::kUnfit);
+  // It counts as silent, and at last as dead.
+  rig.clock.Advance(absl::Seconds(10));
+  rig.board.Report("s1:1", Search({Held("g2", 2, {1})}));
+  rig.board.Report("s0:2", Search({Held("g2", 2, {0})}));
+  CHECK(Pinned(rig.board) == "g2");
+}
+
 TEST_CASE("a backend that does not answer keeps its last word") {
   Rig rig;
-  StatusBoard& board = rig.board;
+  PromptBoard& board = rig.board;
   CHECK(BackendAt(board, "s0:1").error == "not asked yet");
   board.Report("s0:1", Search({Held("g1", 1, {0})}));
   CHECK(BackendAt(board, "s0:1").reachable);
@@ -167,7 +237,7 @@ TEST_CASE("a backend that does not answer keeps its last word") {
 
 TEST_CASE("a generation that all have let go stays pinned until there is another") {
   Rig rig;
-  StatusBoard& board = rig.board;
+  PromptBoard& board = rig.board;
   board.Report("s0:1", Search({Held("g1", 1, {0})}));
   board.Report("s0:1", Search({}));
   CHECK(Pinned(board) == "g1");
@@ -178,7 +248,7 @@ TEST_CASE("a generation that all have let go stays pinned until there is another
 TEST_CASE("how scores combine is the reranker's word, whoever reports first") {
   const bool reranker_first = GENERATE(true, false);
   Rig rig;
-  StatusBoard& board = rig.board;
+  PromptBoard& board = rig.board;
   GenerationStatus scored = Held("g1", 1, {});
   scored.info.rerankers = {{"fast", "m", {CombinationKind::kAddLambda, 0.25f}},
                            {"fine", "n", {CombinationKind::kNormAddLambda, 0.5f}}};
@@ -204,7 +274,7 @@ TEST_CASE("how scores combine is the reranker's word, whoever reports first") {
 
 TEST_CASE("an unknown index and one that nobody has reported are told apart") {
   Rig rig;
-  StatusBoard& board = rig.board;
+  PromptBoard& board = rig.board;
   const absl::Status unknown = board.Pin("films").status();
   CHECK(absl::IsNotFound(unknown));
   REQUIRE(GetReason(unknown).has_value());
@@ -217,7 +287,7 @@ TEST_CASE("an unknown index and one that nobody has reported are told apart") {
 
 TEST_CASE("a request keeps what it was pinned to") {
   Rig rig;
-  StatusBoard& board = rig.board;
+  PromptBoard& board = rig.board;
   board.Report("s0:1", Search({Held("g1", 1, {0})}));
   const auto before = board.Pin("images");
   board.Report("s0:1", Search({Held("g2", 2, {0})}));
@@ -227,7 +297,7 @@ TEST_CASE("a request keeps what it was pinned to") {
 
 TEST_CASE("the description has the pinned generations and every backend") {
   Rig rig;
-  StatusBoard& board = rig.board;
+  PromptBoard& board = rig.board;
   board.Report("s0:1", Search({Held("g1", 5, {0})}));
   const ServerStatus status = board.Describe();
   CHECK(status.service == "router");
@@ -523,14 +593,14 @@ TEST_CASE("a grant that is out keeps others from theirs until the server has sho
 TEST_CASE("who holds what: generation, space and shard") {
   Rig rig;
   const GenerationRef g1 = {"images", "g1", "space"};
-  CHECK(rig.board.FitnessOf("s0:1", g1, 0) == Fitness::kUnfit);
+  CHECK(rig.FitnessOf("s0:1", g1, 0) == Fitness::kUnfit);
   ReportAll(&rig, {Held("g1", 1, {})});
-  CHECK(rig.board.FitnessOf("s0:1", g1, 0) == Fitness::kFit);
-  CHECK(rig.board.FitnessOf("s0:1", g1, 1) == Fitness::kUnfit);
-  CHECK(rig.board.FitnessOf("e:1", g1, -1) == Fitness::kFit);
-  CHECK(rig.board.FitnessOf("e:1", {"images", "g2", "space"}, -1) == Fitness::kUnfit);
-  CHECK(rig.board.FitnessOf("e:1", {"images", "g1", "other"}, -1) == Fitness::kUnfit);
-  CHECK(rig.board.FitnessOf("nobody:1", g1, -1) == Fitness::kUnfit);
+  CHECK(rig.FitnessOf("s0:1", g1, 0) == Fitness::kFit);
+  CHECK(rig.FitnessOf("s0:1", g1, 1) == Fitness::kUnfit);
+  CHECK(rig.FitnessOf("e:1", g1, -1) == Fitness::kFit);
+  CHECK(rig.FitnessOf("e:1", {"images", "g2", "space"}, -1) == Fitness::kUnfit);
+  CHECK(rig.FitnessOf("e:1", {"images", "g1", "other"}, -1) == Fitness::kUnfit);
+  CHECK(rig.FitnessOf("nobody:1", g1, -1) == Fitness::kUnfit);
 }
 
 TEST_CASE("two missed polls make a backend silent, an answer fit again") {
@@ -538,11 +608,11 @@ TEST_CASE("two missed polls make a backend silent, an answer fit again") {
   const GenerationRef g1 = {"images", "g1", "space"};
   ReportAll(&rig, {Held("g1", 1, {})});
   rig.board.Report("e:1", absl::DeadlineExceededError("late"));
-  CHECK(rig.board.FitnessOf("e:1", g1, -1) == Fitness::kFit);
+  CHECK(rig.FitnessOf("e:1", g1, -1) == Fitness::kFit);
   rig.board.Report("e:1", absl::DeadlineExceededError("late"));
-  CHECK(rig.board.FitnessOf("e:1", g1, -1) == Fitness::kSilent);
+  CHECK(rig.FitnessOf("e:1", g1, -1) == Fitness::kSilent);
   ReportAll(&rig, {Held("g1", 1, {})});
-  CHECK(rig.board.FitnessOf("e:1", g1, -1) == Fitness::kFit);
+  CHECK(rig.FitnessOf("e:1", g1, -1) == Fitness::kFit);
 }
 
 TEST_CASE("members that stay keep what they said, the others are forgotten") {
@@ -552,11 +622,154 @@ TEST_CASE("members that stay keep what they said, the others are forgotten") {
   members.indexes["images"][0] = {"s0:2", "s0:3"};
   rig.board.SetMembers(members);
   CHECK(Pinned(rig.board) == "g1");
-  CHECK(rig.board.FitnessOf("s0:1", {"images", "g1", "space"}, 0) == Fitness::kUnfit);
-  CHECK(rig.board.FitnessOf("s0:2", {"images", "g1", "space"}, 0) == Fitness::kFit);
+  CHECK(rig.FitnessOf("s0:1", {"images", "g1", "space"}, 0) == Fitness::kUnfit);
+  CHECK(rig.FitnessOf("s0:2", {"images", "g1", "space"}, 0) == Fitness::kFit);
   CHECK(BackendAt(rig.board, "s0:3").error == "not asked yet");
   rig.board.Report("s0:1", Search({Held("g9", 9, {0})}));  // a late answer
   CHECK(Pinned(rig.board) == "g1");
+}
+
+TEST_CASE("answers are put down, and have their consequences together") {
+  Rig rig;
+  StatusBoard& board = rig.board;
+  CHECK(board.Report("s0:1", Search({Held("g1", 1, {0})})));
+  CHECK(!board.Report("s0:2", Search({Held("g1", 1, {0})})));
+  CHECK(Pinned(board).empty());
+  const int before = rig.rosters_made;
+  board.Refresh();
+  CHECK(Pinned(board) == "g1");
+  CHECK(rig.rosters_made == before + 1);  // both are in one set
+  CHECK(board.Report("s0:1", Search({Held("g1", 1, {0})})));
+  board.Refresh();
+  CHECK(rig.rosters_made == before + 1);  // nothing new
+}
+
+TEST_CASE("of answers that wait together each counts, in order and at its own time") {
+  Rig rig;
+  ReportAll(&rig, {Held("g1", 1, {})});
+  StatusBoard& board = rig.board;
+  for (int i = 0; i < 2; ++i) board.Report("e:1", absl::UnavailableError("down"));
+  board.Refresh();
+  const GenerationRef g1 = {"images", "g1", "space"};
+  CHECK(rig.FitnessOf("e:1", g1, -1) == Fitness::kSilent);
+  rig.clock.Advance(absl::Seconds(9));
+  board.Report("s1:1", Search({Held("g1", 1, {1})}));
+  rig.clock.Advance(absl::Milliseconds(999));
+  board.Refresh();  // heard of a second ago, though it is looked at now
+  // All but s1:1 hold g2 as well.
+  const auto others_report = [&] {
+    const std::vector<GenerationStatus> both = {Held("g1", 1, {0}), Held("g2", 2, {0})};
+    rig.board.Report("e:1", Server("query_encoder", both));
+    rig.board.Report("r:1", Server("reranker", both));
+    for (const char* address : {"s0:1", "s0:2"}) rig.board.Report(address, Search(both));
+  };
+  others_report();
+  rig.clock.Advance(absl::Seconds(9));
+  others_report();
+  CHECK(Pinned(rig.board) == "g1");
+  rig.clock.Advance(absl::Milliseconds(1));
+  others_report();
+  CHECK(Pinned(rig.board) == "g2");
+}
+
+TEST_CASE("requests wait neither for polls nor for members, however long those take") {
+  Rig rig;
+  ReportAll(&rig, {Held("g1", 1, {})});
+  ReportAll(&rig, {Held("g2", 2, {})});
+  int asked = 0;
+  // While the board's own lock is held.
+  rig.on_roster = [&] {
+    ++asked;
+    CHECK(Pinned(rig.board) == "g2");
+    CHECK(rig.board.Known().size() == 2);
+    CHECK(rig.board.PinGeneration("images", "g2").ok());
+    CHECK(rig.board.any_known());
+  };
+  rig.board.Report("s0:1", Search({Held("g3", 3, {0})}));
+  rig.board.SetMembers(TwoIndexes());
+  CHECK(asked > 1);
+}
+
+TEST_CASE("the sets know of a generation before requests are pinned to it") {
+  Rig rig;
+  rig.on_roster = [&] {
+    const std::string pinned = Pinned(rig.board);
+    const GenerationRef target = {"images", pinned, "space"};
+    const bool known = rig.FitnessOf("s0:1", target, 0) == Fitness::kFit;
+    CHECK((pinned.empty() || known));
+  };
+  rig.board.Report("s0:1", Search({Held("g1", 1, {0})}));
+  REQUIRE(Pinned(rig.board) == "g1");
+  rig.board.Report("s0:1", Search({Held("g1", 1, {0}), Held("g2", 2, {0})}));
+  CHECK(Pinned(rig.board) == "g2");
+}
+
+TEST_CASE("a grant is over only when the state of its holder is seen") {
+  Rig rig;
+  ReportAll(&rig, {Held("g1", 1, {})});
+  const ServerStatus wants = Search({Held("g1", 1, {0}), NoRoom("g2", 2)});
+  rig.board.Report("s0:2", wants);
+  REQUIRE(Uses(rig.board, "s0:2") == std::vector<std::string>{"g1 may go"});
+  rig.board.Report("s0:1", wants);
+  rig.clock.Advance(absl::Milliseconds(501));
+  // It has let go, but that is not looked at yet: s0:1 is the last to hold g1.
+  StatusBoard& board = rig.board;
+  for (int i = 0; i < 2; ++i) board.Report("s0:2", Search({}));
+  CHECK(Uses(rig.board, "s0:1") == std::vector<std::string>{"g1"});
+  board.Refresh();
+  CHECK(Uses(rig.board, "s0:1") == std::vector<std::string>{"g1"});
+}
+
+TEST_CASE("a generation in use is told to servers, also after it was pinned again meanwhile") {
+  Rig rig;
+  ReportAll(&rig, {Held("g1", 1, {}), Held("g2", 1, {})});
+  ReportAll(&rig, {Held("g1", 1, {}), Held("g2", 2, {})});
+  ReportAll(&rig, {Held("g1", 3, {}), Held("g2", 2, {})});
+  REQUIRE(Pinned(rig.board) == "g1");
+  auto page = rig.board.PinGeneration("images", "g2");
+  REQUIRE(page.ok());
+  ReportAll(&rig, {Held("g1", 3, {}), Held("g2", 4, {})});
+  ReportAll(&rig, {Held("g1", 5, {}), Held("g2", 4, {})});
+  REQUIRE(Pinned(rig.board) == "g1");
+  CHECK(Uses(rig.board) == std::vector<std::string>{"g1", "g2"});
+  page = absl::CancelledError();
+  CHECK(Uses(rig.board) == std::vector<std::string>{"g1"});
+}
+
+TEST_CASE("requests on many threads while everything about the fleet changes") {
+  Rig rig;
+  ReportAll(&rig, {Held("g1", 1, {})});
+  std::atomic<bool> stop{false};
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> requests;
+  for (int i = 0; i < 4; ++i) {
+    requests.emplace_back([&] {
+      int64_t last = 0;
+      while (!stop) {
+        const auto info = rig.board.Pin("images");
+        if (!info.ok() || (*info)->item_count < last) ++wrong;
+        if (!info.ok()) continue;
+        last = (*info)->item_count;
+        const auto page = rig.board.PinGeneration("images", (*info)->ref.generation);
+        if (page.ok() && (*page)->item_count != last) ++wrong;
+        (void)rig.board.Known();
+      }
+    });
+  }
+  std::thread polls([&] {
+    while (!stop) (void)rig.board.RequestFor("s0:1");
+  });
+  for (int round = 2; round <= 50; ++round) {
+    GenerationStatus next = Held(absl::StrCat("g", round), round, {});
+    next.info.item_count = round;
+    ReportAll(&rig, {next});
+    rig.board.SetMembers(TwoIndexes());
+  }
+  stop = true;
+  for (std::thread& request : requests) request.join();
+  polls.join();
+  CHECK(wrong == 0);
+  CHECK(Pinned(rig.board) == "g50");
 }
 
 TEST_CASE("how scores combine stays while rerankers are away") {

@@ -1,0 +1,31 @@
+// The members of a replica set, and who of them is known to hold what.
+#ifndef SIGHTLINE_COMMON_RETRIEVAL_ROSTER_H_
+#define SIGHTLINE_COMMON_RETRIEVAL_ROSTER_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/retrieval/clients.h"
+
+namespace sightline {
+
+struct Roster {
+  // Who is known to hold one generation (of a shard's replicas: that shard of it).  Members
+  // go by their place in `addresses`, and each is in one list at most.
+  struct Holders {
+    GenerationRef generation;
+    std::vector<int> fit;
+    std::vector<int> silent;  // held it when last heard of, but have not been heard of lately
+  };
+
+  // Each once; never null.  A roster with the very list of the one before it has the same
+  // members, which saves the set from looking.
+  std::shared_ptr<const std::vector<std::string>> addresses =
+      std::make_shared<const std::vector<std::string>>();
+  std::vector<Holders> holders;  // one entry for a generation
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_RETRIEVAL_ROSTER_H_

@@ -1,0 +1,154 @@
+#include "services/router/fleet_view.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/support/catch.h"
+
+namespace sightline {
+namespace {
+
+const absl::Time kStart = absl::FromUnixSeconds(1000);
+constexpr absl::Duration kDeadAfter = absl::Seconds(10);
+const GenerationRef kG1 = {"images", "g1", "space"};
+
+Membership OneIndex() {
+  Membership members;
+  members.encoders = {"e:1"};
+  members.indexes["images"] = {{"a:1", "b:1", "c:1"}};
+  return members;
+}
+
+GenerationStatus Held(const GenerationRef& generation) {
+  GenerationStatus status;
+  status.state = GenerationState::kReady;
+  status.sequence = 1;
+  status.held_shards = {0};
+  status.info.ref = generation;
+  status.info.shard_count = 1;
+  return status;
+}
+
+GenerationStatus NoRoom(const std::string& generation) {
+  GenerationStatus status;
+  status.state = GenerationState::kRefused;
+  status.needs_room = true;
+  status.sequence = 2;
+  status.info.ref = {"images", generation, ""};
+  return status;
+}
+
+ServerStatus Search(std::vector<GenerationStatus> generations) {
+  ServerStatus status;
+  status.service = "index_search";
+  status.generations = std::move(generations);
+  return status;
+}
+
+std::vector<std::string> Live(const FleetView& fleet) {
+  std::vector<std::string> live;
+  for (const ReplicaView& replica : fleet.index("images").shards[0].replicas) {
+    if (replica.live) live.push_back(replica.address);
+  }
+  return live;
+}
+
+// The rosters that have changed, by "encoder", "reranker" or the number of the shard.
+std::vector<std::pair<std::string, Roster>> Changed(FleetView* fleet) {
+  std::vector<std::pair<std::string, Roster>> changed;
+  fleet->TakeChangedRosters([&](const ReplicaSetId& set, Roster roster) {
+    const std::string name = set.kind == ReplicaSetId::Kind::kEncoder    ? "encoder"
+                             : set.kind == ReplicaSetId::Kind::kReranker ? "reranker"
+                                                                         : "0";
+    changed.emplace_back(name, std::move(roster));
+  });
+  return changed;
+}
+
+TEST_CASE("an answer that says nothing new changes nothing") {
+  FleetView fleet(OneIndex(), kDeadAfter, kStart);
+  CHECK(Changed(&fleet).size() == 3);
+  CHECK(fleet.TakeChanged("images"));
+  fleet.Note("a:1", Search({Held(kG1)}), kStart);
+  REQUIRE(Changed(&fleet).size() == 1);
+  CHECK(fleet.TakeChanged("images"));
+  fleet.Note("a:1", Search({Held(kG1)}), kStart);
+  fleet.NoteTime(kStart);
+  CHECK(Changed(&fleet).empty());
+  CHECK(!fleet.TakeChanged("images"));
+}
+
+TEST_CASE("a roster has who holds what, and the same list of addresses while members stay") {
+  FleetView fleet(OneIndex(), kDeadAfter, kStart);
+  const auto before = Changed(&fleet);
+  const GenerationRef g2 = {"images", "g2", "space"};
+  fleet.Note("c:1", Search({Held(kG1), Held(g2)}), kStart);
+  fleet.Note("a:1", Search({Held(g2)}), kStart);
+  for (int i = 0; i < FleetView::kSilentAfter; ++i) {
+    fleet.Note("c:1", absl::UnavailableError("down"), kStart);
+  }
+  const auto changed = Changed(&fleet);
+  REQUIRE(changed.size() == 1);
+  const Roster& roster = changed[0].second;
+  CHECK(*roster.addresses == Addresses{"a:1", "b:1", "c:1"});
+  REQUIRE(roster.holders.size() == 2);
+  CHECK(roster.holders[0].generation.generation == "g2");
+  CHECK(roster.holders[0].fit == std::vector<int>{0});
+  CHECK(roster.holders[0].silent == std::vector<int>{2});
+  CHECK(roster.holders[1].generation.generation == "g1");
+  CHECK(roster.holders[1].fit.empty());
+  CHECK(roster.holders[1].silent == std::vector<int>{2});
+
+  Membership members = OneIndex();
+  members.encoders = {"e:2"};
+  fleet.SetMembers(members, kStart);
+  for (const auto& [name, after] : Changed(&fleet)) {
+    const auto same = std::find_if(before.begin(), before.end(), [&, &set = name](const auto& b) {
+      return b.first == set && b.second.addresses == after.addresses;
+    });
+    CAPTURE(name);
+    CHECK((same != before.end()) == (name != "encoder"));
+  }
+}
+
+TEST_CASE("whoever has not answered for a while is dead, and alive when it does") {
+  FleetView fleet(OneIndex(), kDeadAfter, kStart);
+  fleet.NoteTime(kStart + kDeadAfter - absl::Nanoseconds(1));
+  CHECK(Live(fleet).size() == 3);
+  fleet.NoteTime(kStart + kDeadAfter);
+  CHECK(Live(fleet).empty());
+  // The only one alive may die again.
+  fleet.Note("b:1", Search({}), kStart + kDeadAfter);
+  CHECK(Live(fleet) == std::vector<std::string>{"b:1"});
+  fleet.NoteTime(kStart + 2 * kDeadAfter - absl::Nanoseconds(1));
+  CHECK(Live(fleet) == std::vector<std::string>{"b:1"});
+  (void)fleet.TakeChanged("images");
+  fleet.NoteTime(kStart + 2 * kDeadAfter);
+  CHECK(Live(fleet).empty());
+  CHECK(fleet.TakeChanged("images"));
+}
+
+TEST_CASE("the first in want of room is found among the live") {
+  FleetView fleet(OneIndex(), kDeadAfter, kStart);
+  fleet.Note("a:1", Search({Held(kG1)}), kStart);
+  fleet.Note("b:1", Search({Held(kG1), NoRoom("g2")}), kStart);
+  fleet.Note("c:1", Search({Held(kG1), NoRoom("g3")}), kStart + absl::Seconds(1));
+  CHECK(!fleet.WantsRoomFirst("a:1", "images"));
+  CHECK(fleet.WantsRoomFirst("b:1", "images"));
+  CHECK(!fleet.WantsRoomFirst("c:1", "images"));
+  fleet.NoteTime(kStart + kDeadAfter);
+  CHECK(fleet.WantsRoomFirst("c:1", "images"));
+  CHECK(!fleet.WantsRoomFirst("nobody:1", "images"));
+}
+
+TEST_CASE("an error without a word is an error") {
+  FleetView fleet(OneIndex(), kDeadAfter, kStart);
+  fleet.Note("a:1", absl::UnavailableError(""), kStart + kDeadAfter);
+  fleet.NoteTime(kStart + kDeadAfter);
+  CHECK(Live(fleet).empty());
+}
+
+}  // namespace
+}  // namespace sightline
