@@ -12,6 +12,7 @@ namespace {
 
 const absl::Time kStart = absl::FromUnixSeconds(1000);
 constexpr absl::Duration kDeadAfter = absl::Seconds(10);
+constexpr absl::Duration kRestoredAfter = absl::Minutes(2);
 const GenerationRef kG1 = {"images", "g1", "space"};
 
 Membership OneIndex() {
@@ -68,7 +69,7 @@ std::vector<std::pair<std::string, Roster>> Changed(FleetView* fleet) {
 }
 
 TEST_CASE("an answer that says nothing new changes nothing") {
-  FleetView fleet(OneIndex(), kDeadAfter, kStart);
+  FleetView fleet(OneIndex(), kDeadAfter, kRestoredAfter, kStart);
   CHECK(Changed(&fleet).size() == 3);
   CHECK(fleet.TakeChanged("images"));
   fleet.Note("a:1", Search({Held(kG1)}), kStart);
@@ -81,7 +82,7 @@ TEST_CASE("an answer that says nothing new changes nothing") {
 }
 
 TEST_CASE("a roster has who holds what, and the same list of addresses while members stay") {
-  FleetView fleet(OneIndex(), kDeadAfter, kStart);
+  FleetView fleet(OneIndex(), kDeadAfter, kRestoredAfter, kStart);
   const auto before = Changed(&fleet);
   const GenerationRef g2 = {"images", "g2", "space"};
   fleet.Note("c:1", Search({Held(kG1), Held(g2)}), kStart);
@@ -114,7 +115,7 @@ TEST_CASE("a roster has who holds what, and the same list of addresses while mem
 }
 
 TEST_CASE("whoever has not answered for a while is dead, and alive when it does") {
-  FleetView fleet(OneIndex(), kDeadAfter, kStart);
+  FleetView fleet(OneIndex(), kDeadAfter, kRestoredAfter, kStart);
   fleet.NoteTime(kStart + kDeadAfter - absl::Nanoseconds(1));
   CHECK(Live(fleet).size() == 3);
   fleet.NoteTime(kStart + kDeadAfter);
@@ -131,7 +132,7 @@ TEST_CASE("whoever has not answered for a while is dead, and alive when it does"
 }
 
 TEST_CASE("the first in want of room is found among the live") {
-  FleetView fleet(OneIndex(), kDeadAfter, kStart);
+  FleetView fleet(OneIndex(), kDeadAfter, kRestoredAfter, kStart);
   fleet.Note("a:1", Search({Held(kG1)}), kStart);
   fleet.Note("b:1", Search({Held(kG1), NoRoom("g2")}), kStart);
   fleet.Note("c:1", Search({Held(kG1), NoRoom("g3")}), kStart + absl::Seconds(1));
@@ -144,7 +145,7 @@ TEST_CASE("the first in want of room is found among the live") {
 }
 
 TEST_CASE("an error without a word is an error") {
-  FleetView fleet(OneIndex(), kDeadAfter, kStart);
+  FleetView fleet(OneIndex(), kDeadAfter, kRestoredAfter, kStart);
   fleet.Note("a:1", absl::UnavailableError(""), kStart + kDeadAfter);
   fleet.NoteTime(kStart + kDeadAfter);
   CHECK(Live(fleet).empty());
