@@ -48,10 +48,10 @@ struct Rig {
   std::string Path(const bundle::v1::BundleFile& file) const {
     return JoinPath(directory, file.path());
   }
-  // As the follower does: verified, then loaded.
+  // As the follower does: checked, and verified while it is loaded.
   absl::Status Hold(const Manifest& wanted) {
-    const absl::Status verified = host->Verify(wanted, kCall);
-    return verified.ok() ? host->Load(wanted, kCall).status() : verified;
+    const absl::Status checked = host->Check(wanted);
+    return checked.ok() ? host->Load(wanted, /*verified=*/false, kCall).status() : checked;
   }
 
   TempDir store;
@@ -109,7 +109,7 @@ TEST_CASE("a sound generation is held, with what it takes of memory") {
   const int64_t bytes =
       rig.manifest.shards(0).vectors().byte_count() + rig.manifest.shards(1).vectors().byte_count();
   CHECK(*rig.host->Footprint(absl::MakeConstSpan(&one, 1)) == bytes);
-  const auto held = rig.host->Load(rig.manifest, kCall);
+  const auto held = rig.host->Load(rig.manifest, /*verified=*/true, kCall);
   REQUIRE(held.ok());
   CHECK(static_cast<const SearchGeneration*>(held->held.get())->shards.size() == 2);
 }
@@ -158,9 +158,9 @@ TEST_CASE("another embedding space is refused, though the dimension is the same"
   ComputePool pool(1);
   Janitor janitor;
   SearchHost host({store.path, "", {}, true}, &pool, &janitor);
-  CHECK(host.Verify(manifest, kCall).ok());
+  CHECK(host.Check(manifest).ok());
   manifest.mutable_embedding()->set_space(std::string(64, '0'));
-  CHECK(ReasonOf(host.Verify(manifest, kCall)) == "EMBEDDING_SPACE_MISMATCH");
+  CHECK(ReasonOf(host.Check(manifest)) == "EMBEDDING_SPACE_MISMATCH");
 }
 
 TEST_CASE("a file that ends at any edge is refused, by its length or by what is missing") {
