@@ -35,8 +35,9 @@ absl::Status ReadAll(int fd, const std::string& path, int64_t offset, int64_t le
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return Failed(FileError("read", path, errno), offset, path);
     if (got == 0) {
-      return Failed(absl::UnavailableError(absl::StrCat("read ", path, ": it ends before its end; "
-                                                                       "it was cut short")),
+      return Failed(absl::UnavailableError(absl::StrCat("read ", path,
+                                                        ": it ends before its end; "
+                                                        "it was cut short")),
                     offset, path);
     }
     offset += got;

@@ -21,10 +21,9 @@ bool HasSha256(const ResidentMemory& memory, const std::string& sha256) {
 absl::StatusOr<std::unique_ptr<ResidentMemory>> ReadBundleFile(const ModelBundle& bundle,
                                                                absl::string_view name) {
   const auto& files = bundle.manifest.files();
-  const auto listed =
-      std::find_if(files.begin(), files.end(), [&](const bundle::v1::BundleFile& file) {
-        return absl::string_view(file.path()) == name;
-      });
+  const auto listed = std::find_if(
+      files.begin(), files.end(),
+      [&](const bundle::v1::BundleFile& file) { return absl::string_view(file.path()) == name; });
   if (listed == files.end()) {
     return absl::InvalidArgumentError(
         absl::StrCat("the manifest of bundle ", bundle.id, " lists no file '", name, "'"));
@@ -36,11 +35,10 @@ absl::StatusOr<std::unique_ptr<ResidentMemory>> ReadBundleFile(const ModelBundle
   if (HasSha256(*memory, listed->sha256())) return memory;
   RETURN_IF_ERROR(file->ReadAgain(0, memory->size(), memory->data()));
   if (HasSha256(*memory, listed->sha256())) return memory;
-  return WithReason(
-      absl::DataLossError(absl::StrCat(file->path(), " does not have the SHA-256 ",
-                                       listed->sha256(),
-                                       ", as its manifest says; fetch the bundle again")),
-      "CHECKSUM_MISMATCH");
+  return WithReason(absl::DataLossError(
+                        absl::StrCat(file->path(), " does not have the SHA-256 ", listed->sha256(),
+                                     ", as its manifest says; fetch the bundle again")),
+                    "CHECKSUM_MISMATCH");
 }
 
 }  // namespace sightline

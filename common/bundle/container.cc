@@ -32,13 +32,13 @@ absl::Status ChecksumMismatch(absl::string_view message) {
   return WithReason(absl::DataLossError(message), "CHECKSUM_MISMATCH");
 }
 
-// What the table of so many sections can take in a file of `length`, so that no more memory
-// is asked for than that.
-uint64_t LongestTable(uint32_t section_count, int64_t length) {
-  constexpr uint64_t kLongestEntry = sizeof(uint16_t) + kMaxNameLength + 3 * sizeof(uint32_t) +
-                                     5 * sizeof(uint64_t);
-  const uint64_t checksums = static_cast<uint64_t>(ChecksumCount(length)) + section_count;
-  return section_count * kLongestEntry + checksums * sizeof(uint32_t);
+// What the table of as many sections as there may be can take in a file of `length`, so that
+// no more memory is asked for than that.
+uint64_t LongestTable(int64_t length) {
+  constexpr uint64_t kLongestEntry =
+      sizeof(uint16_t) + kMaxNameLength + 3 * sizeof(uint32_t) + 5 * sizeof(uint64_t);
+  const uint64_t checksums = static_cast<uint64_t>(ChecksumCount(length)) + kMaxSections;
+  return kMaxSections * kLongestEntry + checksums * sizeof(uint32_t);
 }
 
 // `bytes` are the first ones of a file of `length`.
@@ -78,7 +78,7 @@ absl::StatusOr<Header> ParseHeader(absl::string_view bytes, int64_t length) {
         absl::StrCat(header.section_count, " sections; at most ", kMaxSections, " are read"));
   }
   if (header.table_length > static_cast<uint64_t>(length - kHeaderLength) ||
-      header.table_length > LongestTable(header.section_count, length)) {
+      header.table_length > LongestTable(length)) {
     return absl::DataLossError(
         absl::StrCat("a section table of ", header.table_length, " bytes does not fit the file"));
   }
@@ -320,11 +320,15 @@ absl::Status Container::CheckGap(int64_t begin, const Section& before) const {
   for (; begin < before.offset; begin += static_cast<int64_t>(piece.size())) {
     // Who lies may leave any gap, so it is not read as a whole.
     piece.resize(static_cast<size_t>(std::min(before.offset - begin, kChecksumBlock)));
-    RETURN_IF_ERROR(ReadAt(begin, static_cast<int64_t>(piece.size()), piece.data()));
-    if (piece.find_first_not_of('\0') == std::string::npos) continue;
+    const auto length = static_cast<int64_t>(piece.size());
+    const auto is_zero = [&] { return piece.find_first_not_of('\0') == std::string::npos; };
+    RETURN_IF_ERROR(ReadAt(begin, length, piece.data()));
+    if (is_zero()) continue;
+    if (file_ != nullptr) RETURN_IF_ERROR(file_->ReadAgain(begin, length, piece.data()));
+    if (is_zero()) continue;
     // No checksum covers it; that it is zero is what makes it known.
-    return ChecksumMismatch(absl::StrCat(path_, ": the bytes before section ", before.name,
-                                         " are not all zero"));
+    return ChecksumMismatch(
+        absl::StrCat(path_, ": the bytes before section ", before.name, " are not all zero"));
   }
   return absl::OkStatus();
 }
@@ -350,12 +354,11 @@ absl::Status Container::CheckBlock(const Section& section, int64_t block,
                                    absl::string_view bytes) const {
   if (Crc32c(bytes) == section.checksums[static_cast<size_t>(block)]) return absl::OkStatus();
   const int64_t begin = block * kChecksumBlock;
-  return ChecksumMismatch(
-      absl::StrCat(path_, ": section ", section.name, ": checksum mismatch in bytes ", begin,
-                   " to ", begin + static_cast<int64_t>(bytes.size()), " (at ",
-                   section.offset + begin,
-                   " of the file); fetch it again, under another name, and rename that into "
-                   "place"));
+  return ChecksumMismatch(absl::StrCat(
+      path_, ": section ", section.name, ": checksum mismatch in bytes ", begin, " to ",
+      begin + static_cast<int64_t>(bytes.size()), " (at ", section.offset + begin,
+      " of the file); fetch it again, under another name, and rename that into "
+      "place"));
 }
 
 absl::Status Container::ReadBlock(const Section& section, int64_t block, char* to) const {

@@ -113,8 +113,7 @@ class Container {
   // all MiBs that hold one of them; ReadUnchecked compares nothing and ReadAgain neither,
   // and reads past what the system keeps in memory: for values with checksums of their own.
   absl::Status Read(const Section& section, int64_t begin, int64_t length, char* to) const;
-  absl::Status ReadUnchecked(const Section& section, int64_t begin, int64_t length,
-                             char* to) const;
+  absl::Status ReadUnchecked(const Section& section, int64_t begin, int64_t length, char* to) const;
   absl::Status ReadAgain(const Section& section, int64_t begin, int64_t length, char* to) const;
 
   // `count` blocks of `section` from the `first` on, compared.

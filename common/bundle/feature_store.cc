@@ -71,8 +71,8 @@ absl::Status FeatureStore::ReadModels() {
   ASSIGN_OR_RETURN(const Section* section, container_->Require("models", Dtype::kBytes, 1));
   constexpr size_t kMostModels = 1024;
   if (section->length > static_cast<int64_t>(kMostModels * kDigestLength)) {
-    return absl::DataLossError(absl::StrCat(container_->path(), ": section models has ",
-                                            section->length, " bytes"));
+    return absl::DataLossError(
+        absl::StrCat(container_->path(), ": section models has ", section->length, " bytes"));
   }
   std::string text(static_cast<size_t>(section->length), '\0');
   RETURN_IF_ERROR(container_->Read(*section, 0, section->length, text.data()));
@@ -199,8 +199,7 @@ absl::StatusOr<ItemFeatures> FeatureStore::ReadRow(const Model& model, int64_t r
   return item;
 }
 
-absl::Status FeatureStore::CheckChecksum(const Model& model, int64_t row,
-                                         uint32_t checksum) const {
+absl::Status FeatureStore::CheckChecksum(const Model& model, int64_t row, uint32_t checksum) const {
   const char* const stored = model.checksums.data() + row * static_cast<int64_t>(sizeof(checksum));
   if (checksum == LoadLittleEndian<uint32_t>(stored)) return absl::OkStatus();
   return WithReason(
@@ -220,8 +219,7 @@ absl::Status FeatureStore::ReadChecksums() {
                                               section->shape[0], " checksums for ", size_,
                                               " items"));
     }
-    ASSIGN_OR_RETURN(contents_[i].checksums,
-                     container_->Load(*section, CallContext::Unbounded()));
+    ASSIGN_OR_RETURN(contents_[i].checksums, container_->Load(*section, CallContext::Unbounded()));
   }
   return absl::OkStatus();
 }
@@ -246,9 +244,8 @@ absl::Status FeatureStore::VerifyModel(const Model& model, const CallContext& ca
       }
       packed.clear();
       for (int64_t i = range.begin; i < range.end; ++i) {
-        ASSIGN_OR_RETURN(
-            const absl::string_view bytes,
-            reader.View(i * section.row_stride_bytes, section.row_stride_bytes));
+        ASSIGN_OR_RETURN(const absl::string_view bytes,
+                         reader.View(i * section.row_stride_bytes, section.row_stride_bytes));
         packed.append(bytes.data(), static_cast<size_t>(RowBytes(section)));
       }
       checksums[row] = ItemChecksum(checksums[row], range.length(), packed);

@@ -40,7 +40,8 @@ absl::StatusOr<Probes> ReadProbes(absl::string_view path,
   Probes probes;
   probes.queries = EmbeddingMatrix(rows, dimension);
   for (int64_t i = 0; i < rows; ++i) {
-    const auto* row = reinterpret_cast<const float*>(query_bytes.data() + i * queries->row_stride_bytes);
+    const auto* row =
+        reinterpret_cast<const float*>(query_bytes.data() + i * queries->row_stride_bytes);
     std::copy(row, row + dimension, probes.queries.mutable_row(i).begin());
     const auto* found = reinterpret_cast<const int64_t*>(neighbor_bytes.data()) + i * list;
     probes.neighbors.emplace_back(found, found + list);

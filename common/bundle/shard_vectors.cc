@@ -128,8 +128,7 @@ absl::StatusOr<std::string> ShardVectors::Field(const Column& column, int64_t ro
   if (column.loaded() != nullptr) {
     std::copy_n(column.bytes.data() + range.begin, range.length(), field.data());
   } else {
-    RETURN_IF_ERROR(
-        container_->Read(*column.section, range.begin, range.length(), field.data()));
+    RETURN_IF_ERROR(container_->Read(*column.section, range.begin, range.length(), field.data()));
   }
   return field;
 }
@@ -171,8 +170,8 @@ absl::StatusOr<ItemRecord> ShardVectors::Record(int64_t row) const {
   ASSIGN_OR_RETURN(const std::string tags, Field(tags_, row));
   absl::StatusOr<ItemRecord> record = DecodeRecord(item_id(row), caption, uri, tags);
   if (record.ok()) return record;
-  return absl::DataLossError(absl::StrCat(container_->path(), ": item ", row, ": ",
-                                          record.status().message()));
+  return absl::DataLossError(
+      absl::StrCat(container_->path(), ": item ", row, ": ", record.status().message()));
 }
 
 int64_t ShardVectors::Find(absl::string_view item_id) const {
@@ -213,8 +212,7 @@ class ShardVectors::Content {
 
  private:
   absl::Status Wrong(int64_t row, absl::string_view why) const {
-    return absl::DataLossError(
-        absl::StrCat(vectors_.container_->path(), ": item ", row, " ", why));
+    return absl::DataLossError(absl::StrCat(vectors_.container_->path(), ": item ", row, " ", why));
   }
 
   SectionReader ReaderOf(const Column& column) const {
@@ -228,21 +226,18 @@ class ShardVectors::Content {
   }
 
   absl::Status CheckRecord(int64_t row) {
-    ASSIGN_OR_RETURN(const absl::string_view caption,
-                     FieldOf(captions_, vectors_.captions_, row));
+    ASSIGN_OR_RETURN(const absl::string_view caption, FieldOf(captions_, vectors_.captions_, row));
     ASSIGN_OR_RETURN(const absl::string_view uri, FieldOf(uris_, vectors_.uris_, row));
     ASSIGN_OR_RETURN(const absl::string_view tags, FieldOf(tags_, vectors_.tags_, row));
-    const absl::Status decoded =
-        DecodeRecord(vectors_.item_id(row), caption, uri, tags).status();
+    const absl::Status decoded = DecodeRecord(vectors_.item_id(row), caption, uri, tags).status();
     if (decoded.ok()) return decoded;
-    return absl::DataLossError(absl::StrCat(vectors_.container_->path(), ": item ", row, ": ",
-                                            decoded.message()));
+    return absl::DataLossError(
+        absl::StrCat(vectors_.container_->path(), ": item ", row, ": ", decoded.message()));
   }
 
   absl::Status CheckEmbedding(int64_t row) {
     const int64_t row_bytes = vectors_.embedding_section_->row_stride_bytes;
-    ASSIGN_OR_RETURN(const absl::string_view bytes,
-                     embeddings_.View(row * row_bytes, row_bytes));
+    ASSIGN_OR_RETURN(const absl::string_view bytes, embeddings_.View(row * row_bytes, row_bytes));
     // Rows are whole multiples of 64 bytes, and so are MiBs.
     const absl::Span<const float> numbers(reinterpret_cast<const float*>(bytes.data()),
                                           static_cast<size_t>(vectors_.stride_));

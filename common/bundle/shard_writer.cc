@@ -295,16 +295,16 @@ absl::Status DeclareFeatures(const Shard& shard, int64_t count, ContainerWriter&
       RETURN_IF_ERROR(writer.Declare(path, section.dtype, {section.rows, section.columns}));
       RETURN_IF_ERROR(writer.Declare(absl::StrCat(path, "/rows"), Dtype::kInt64, {count + 1}));
     }
-    RETURN_IF_ERROR(writer.Declare(ItemChecksumsSection(shard.rerankers[reranker]), Dtype::kInt32,
-                                   {count}));
+    RETURN_IF_ERROR(
+        writer.Declare(ItemChecksumsSection(shard.rerankers[reranker]), Dtype::kInt32, {count}));
   }
   return absl::OkStatus();
 }
 
 // The `tensor`-th of each item's features for one reranker, and how they share out its rows.
 // Goes on with the items' checksums.
-absl::Status AppendTensor(ShardSource& source, int reranker, size_t tensor,
-                          ContainerWriter& writer, std::vector<uint32_t>* checksums) {
+absl::Status AppendTensor(ShardSource& source, int reranker, size_t tensor, ContainerWriter& writer,
+                          std::vector<uint32_t>* checksums) {
   const int64_t count = source.size();
   OffsetList offsets(count);
   for (int64_t i = 0; i < count; ++i) {

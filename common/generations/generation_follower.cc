@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
@@ -100,6 +101,8 @@ void GenerationFollower::Start() {
 }
 
 void GenerationFollower::Run() {
+  // At first there is nobody to yield to.
+  const bool bounded = options_.max_bytes_per_second < std::numeric_limits<int64_t>::max();
   ReadPace at_start(clock_, options_.max_bytes_per_second);
   ReadPace in_background(clock_,
                          std::min(options_.max_bytes_per_second, kBackgroundBytesPerSecond));
@@ -107,7 +110,7 @@ void GenerationFollower::Run() {
   while (!stopping_) {
     lock.unlock();
     {
-      const ReadPace::Scope pace(passed_ ? &in_background : &at_start);
+      const ReadPace::Scope pace(passed_ ? &in_background : bounded ? &at_start : nullptr);
       Pass();
     }
     lock.lock();

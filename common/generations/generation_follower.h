@@ -4,12 +4,12 @@
 // names is given room, loaded, verified meanwhile, and put into the table, one after another,
 // so that loading takes one core and the memory of one; or it is refused, with a reason that
 // the table shows, and what was held before is served on.  Once something is served, the
-// thread yields: in cores, in disk and in the memory's bandwidth.  An older one goes when a newer one
-// is ready and neither routers nor requests have used it for a while.
+// thread yields: in cores, in disk and in the memory's bandwidth.  An older one goes when a newer
+// one is ready and neither routers nor requests have used it for a while.
 //
 // A generation whose files a request could not read leaves READY (GenerationTable::Fail) and
-// is loaded anew.  Refusals that another try cannot mend are remembered (refusals.h).  Trouble of the
-// machine is tried again, after a second, two, and so on up to a minute.  When CURRENT is
+// is loaded anew.  Refusals that another try cannot mend are remembered (refusals.h).  Trouble of
+// the machine is tried again, after a second, two, and so on up to a minute.  When CURRENT is
 // refused and nothing of the index is held, as after a restart, the newest generation
 // published before it that is good is served.  A load that CURRENT no longer asks for is
 // given up.

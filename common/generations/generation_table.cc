@@ -12,10 +12,10 @@ absl::Status Missing(absl::string_view index, absl::string_view generation, bool
   const std::string name = absl::StrCat("generation '", generation, "' of index '", index, "'");
   const std::string why = refusal.ok() ? "" : absl::StrCat(": ", refusal.message());
   const absl::Status status =
-      complete ? absl::FailedPreconditionError(
-                     absl::StrCat(name, " is not held by this server", why))
-               : absl::UnavailableError(absl::StrCat(
-                     name, " is not held by this server, which has not loaded everything yet"));
+      complete
+          ? absl::FailedPreconditionError(absl::StrCat(name, " is not held by this server", why))
+          : absl::UnavailableError(absl::StrCat(
+                name, " is not held by this server, which has not loaded everything yet"));
   return WithReason(status, complete ? "GENERATION_NOT_HELD" : "SERVER_LOADING",
                     {{"index", std::string(index)}, {"generation", std::string(generation)}});
 }
@@ -60,8 +60,8 @@ void GenerationTable::Remove(absl::string_view index, absl::string_view generati
   rows_.erase(found);
 }
 
-void GenerationTable::Fail(absl::string_view index, absl::string_view generation,
-                           const void* held, const absl::Status& why) {
+void GenerationTable::Fail(absl::string_view index, absl::string_view generation, const void* held,
+                           const absl::Status& why) {
   std::shared_ptr<const void> old;  // goes after the lock
   std::lock_guard<std::mutex> lock(mutex_);
   const auto found = rows_.find({std::string(index), std::string(generation)});

@@ -108,9 +108,8 @@ absl::StatusOr<GenerationHost::Loaded> SearchHost::Load(const Manifest& manifest
   for (const int shard : ShardsOf(manifest)) {
     SearchableShard opened;
     opened.memory = memory;
-    ASSIGN_OR_RETURN(opened.vectors,
-                     LoadShard(options_.store, manifest, shard, options_.state_dir,
-                               /*content=*/options_.verify && !verified, call));
+    ASSIGN_OR_RETURN(opened.vectors, LoadShard(options_.store, manifest, shard, options_.state_dir,
+                                               /*content=*/options_.verify && !verified, call));
     ASSIGN_OR_RETURN(opened.index, OpenFlatIndex(ViewOf(*opened.vectors), pool_));
     RETURN_IF_ERROR(CheckRecall(manifest, shard, *opened.vectors, call));
     held->shards[shard] = janitor_->Adopt<SearchableShard>(

@@ -17,9 +17,9 @@ inline constexpr int kFlippedBit = -1;   // the first byte is read wrongly
 inline constexpr int kFlippedOnce = -2;  // likewise, once; read again it is right
 
 struct ReadFault {
-  std::string path;        // reads of files whose path ends like this
-  int error = 0;           // an errno, or one of the above
-  int healthy_reads = 0;   // that go well before
+  std::string path;       // reads of files whose path ends like this
+  int error = 0;          // an errno, or one of the above
+  int healthy_reads = 0;  // that go well before
 };
 
 // While it lives, reads fail as `fault` says.  One at a time.  Thread-safe.

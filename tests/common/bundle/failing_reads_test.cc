@@ -179,8 +179,12 @@ TEST_CASE("what is loaded does not know what becomes of its file") {
   SECTION("corrupted in place") {
     for (int64_t at = 0; at < *FileSize(f.vectors); at += 512) CorruptInPlace(f.vectors, at);
   }
-  SECTION("cut short in place") { REQUIRE(::truncate(f.vectors.c_str(), 0) == 0); }
-  SECTION("removed") { REQUIRE(::unlink(f.vectors.c_str()) == 0); }
+  SECTION("cut short in place") {
+    REQUIRE(::truncate(f.vectors.c_str(), 0) == 0);
+  }
+  SECTION("removed") {
+    REQUIRE(::unlink(f.vectors.c_str()) == 0);
+  }
   REQUIRE(Answers(*loaded) == expected);
   REQUIRE(failing.reads() == 0);
 }

@@ -14,12 +14,14 @@
 #include "catch2/catch.hpp"
 #include "common/base/error_details.h"
 #include "common/base/files.h"
+#include "common/base/read_pace.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
 #include "common/bundle/publication.h"
 #include "common/generations/generation_table.h"
 #include "tests/common/bundle/items.h"
 #include "tests/support/fake_clock.h"
+#include "tests/support/gate.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {
@@ -45,9 +47,7 @@ class FakeHost : public GenerationHost {
     return bad == verify.end() ? absl::OkStatus() : bad->second;
   }
   absl::Status Check(const Manifest&) override { return absl::OkStatus(); }
-  void Distrust(const Manifest& manifest) override {
-    distrusted.push_back(manifest.generation());
-  }
+  void Distrust(const Manifest& manifest) override { distrusted.push_back(manifest.generation()); }
   absl::StatusOr<Loaded> Load(const Manifest& manifest, bool already_verified,
                               const CallContext& call) override {
     if (!already_verified) {
@@ -295,6 +295,95 @@ TEST_CASE("trouble of the machine is tried again, more and more slowly") {
   rig.Pass(absl::Minutes(1));
   CHECK(rig.Ready("g1"));
   CHECK(ListFilesBelow(rig.state.path())->empty());
+}
+
+TEST_CASE("a generation whose files cannot be read any more is loaded anew, and comes back") {
+  Rig rig;
+  rig.MakeAndPublish("g1");
+  rig.Pass();
+  REQUIRE(rig.served == std::vector<bool>{true});
+  const std::string space = rig.Get("g1")->manifest->embedding().space();
+  const auto fail = [&](const absl::Status& why) {
+    rig.table->Fail("images", "g1", rig.Get("g1")->held.get(), why);
+  };
+  const absl::Status unreadable =
+      WithReason(absl::UnavailableError("read /store/file: Input/output error"), "READ_FAILED");
+  rig.host.load["g1"] = unreadable;
+  fail(unreadable);
+  // At once, and the refusal says which file it is.
+  const absl::Status refused = rig.table->Find("images", "g1", space).status();
+  CHECK(GetReason(refused)->reason == "GENERATION_NOT_HELD");
+  CHECK(std::string(refused.message()).find("/store/file") != std::string::npos);
+  CHECK(rig.State("g1") == "READ_FAILED");
+
+  rig.Pass();
+  CHECK(rig.host.distrusted == std::vector<std::string>{"g1"});
+  CHECK(rig.served == std::vector<bool>{true, false});
+  CHECK(rig.host.loaded.size() == 1);
+  rig.Pass(absl::Seconds(1));
+  CHECK(rig.host.loaded.size() == 2);
+  CHECK(rig.State("g1") == "READ_FAILED");
+  rig.Pass(absl::Milliseconds(999));
+  CHECK(rig.host.loaded.size() == 2);
+  rig.host.load.clear();
+  rig.Pass(absl::Seconds(2));
+  CHECK(rig.Ready("g1"));
+  CHECK(rig.served == std::vector<bool>{true, false, true});
+  CHECK(rig.host.verified.size() == 3);              // believed nothing that was known before
+  CHECK(ListFilesBelow(rig.state.path())->empty());  // and nothing is held against it
+  rig.Pass();
+  CHECK(rig.host.distrusted.size() == 1);
+}
+
+TEST_CASE("the first load is as fast as the disk, and later ones leave room for others") {
+  Rig rig;
+  std::vector<absl::Duration> took;
+  Gate loaded;
+  rig.host.during_load = [&](const CallContext&) {
+    const absl::Time begin = rig.clock.Now();
+    ReadPace* const pace = ReadPace::OfThread();
+    for (int i = 0; i < 2 && pace != nullptr; ++i) pace->Await(int64_t{1} << 30);
+    took.push_back(rig.clock.Now() - begin);
+    if (took.size() == 2) loaded.Open();
+  };
+  rig.MakeAndPublish("g1");
+  rig.follower->Start();
+  CHECK(rig.Ready("g1"));
+  CHECK(took == std::vector<absl::Duration>{absl::ZeroDuration()});
+  rig.MakeAndPublish("g2");
+  rig.clock.AwaitSleepers(1);
+  rig.clock.Advance(absl::Seconds(1));
+  rig.clock.AwaitSleepers(2);  // who loads, and who looks at CURRENT meanwhile
+  rig.clock.Advance(absl::Seconds(1));
+  loaded.Wait();
+  CHECK(took.back() == absl::Seconds(1));
+}
+
+TEST_CASE("damage that a request has proven is remembered, and the ancestor is served") {
+  Rig rig;
+  rig.MakeAndPublish("g1");
+  rig.MakeAndPublish("g2");
+  rig.Pass();
+  REQUIRE(rig.Ready("g2"));
+  rig.table->Fail("images", "g2", rig.Get("g2")->held.get(), kDamaged);
+  rig.Pass();
+  CHECK(rig.State("g2") == "CHECKSUM_MISMATCH");
+  CHECK(rig.Ready("g1"));
+  rig.Restart();
+  rig.Pass(absl::Hours(1));
+  CHECK(rig.State("g2") == "CHECKSUM_MISMATCH");
+  CHECK(rig.host.loaded == std::vector<std::string>{"g1"});
+}
+
+TEST_CASE("what failed of something that is not held any more changes nothing") {
+  Rig rig;
+  rig.MakeAndPublish("g1");
+  rig.Pass();
+  const std::string other;
+  rig.table->Fail("images", "g1", &other, kDamaged);
+  rig.table->Fail("images", "g2", &other, kDamaged);
+  rig.table->Fail("films", "g1", &other, kDamaged);
+  CHECK(rig.Ready("g1"));
 }
 
 TEST_CASE("a cold start serves the newest good ancestor, and not one that was rolled back") {

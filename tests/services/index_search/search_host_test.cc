@@ -1,5 +1,8 @@
 #include "services/index_search/search_host.h"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <functional>
 #include <map>
 #include <random>
@@ -16,6 +19,7 @@
 #include "common/index/recall_probes.h"
 #include "tests/common/bundle/container_surgery.h"
 #include "tests/common/bundle/items.h"
+#include "tests/support/failing_reads.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tiny_store.h"
 
@@ -276,6 +280,47 @@ TEST_CASE("a manifest that lies about counts is refused") {
         vectors->set_byte_count(INT64_MAX);
       },
       "LENGTH_MISMATCH");
+}
+
+TEST_CASE("a read that fails while a shard is loaded is trouble of the machine, and no damage") {
+  Rig rig;
+  for (const bundle::v1::BundleFile* file :
+       {&rig.manifest.shards(0).vectors(), &rig.manifest.shards(0).probes()}) {
+    int failed = 0;
+    for (bool done = false; !done; ++failed) {
+      const FailingReads failing({file->path(), EIO, failed});
+      const absl::Status status = rig.Hold(rig.manifest);
+      CAPTURE(file->path(), failed, status);
+      done = status.ok();
+      if (done) continue;
+      CHECK(ReasonOf(status) == "READ_FAILED");
+      CHECK(std::string(status.message()).find(file->path()) != std::string::npos);
+    }
+    CHECK(failed > 4);
+  }
+}
+
+TEST_CASE("a shard that is held is searched without a look at its file") {
+  Rig rig;
+  const auto held = rig.host->Load(rig.manifest, /*verified=*/false, kCall);
+  REQUIRE(held.ok());
+  const SearchableShard& shard =
+      *static_cast<const SearchGeneration*>(held->held.get())->shards.at(0);
+  const auto search = [&] {
+    EmbeddingMatrix query(1, kTestDimension);
+    query.mutable_row(0)[0] = 1;
+    std::string found;
+    for (const Neighbor& neighbor : (*shard.index->Search(query, {20}, kCall))[0]) {
+      found += shard.vectors->Record(neighbor.row)->item_id + std::to_string(neighbor.score) + " ";
+    }
+    return found;
+  };
+  const std::string expected = search();
+  const std::string path = rig.Path(rig.manifest.shards(0).vectors());
+  REQUIRE(::truncate(path.c_str(), 100) == 0);
+  const FailingReads failing({path, EIO});
+  CHECK(search() == expected);
+  CHECK(failing.reads() == 0);
 }
 
 }  // namespace
