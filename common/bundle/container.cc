@@ -17,6 +17,9 @@ namespace {
 
 using namespace container_format;  // NOLINT: the format's numbers, in the file of the format
 
+// How much of a file that is loaded stays in the page cache, at most.
+constexpr int64_t kDropBytes = int64_t{32} << 20;
+
 static_assert(Container::kBlockBytes == kChecksumBlock, "the header states the format");
 
 // The 40 bytes that every version begins with.
@@ -415,9 +418,11 @@ absl::StatusOr<SectionBytes> Container::Load(const Section& section,
   for (int64_t begin = 0; begin < section.length; begin += kChecksumBlock) {
     RETURN_IF_ERROR(call.Check("load a section"));
     RETURN_IF_ERROR(ReadBlock(section, begin / kChecksumBlock, own->data() + begin));
-    // Behind the reader, so that there are not two copies; small ones are not worth a call.
-    if (section.length >= kChecksumBlock) {
-      file_->DropFromCache(section.offset + begin, kChecksumBlock);
+    // Behind the reader, so that there are not two copies.  Seldom, since the kernel may have
+    // to ask all cores for what they keep of it; small sections are not worth a call.
+    const int64_t done = begin + kChecksumBlock;
+    if (done % kDropBytes == 0) {
+      file_->DropFromCache(section.offset + done - kDropBytes, kDropBytes);
     }
   }
   return SectionBytes(own);
