@@ -14,6 +14,7 @@
 #include "absl/strings/escaping.h"
 #include "common/base/descriptor.h"
 #include "common/base/files.h"
+#include "common/base/read_pace.h"
 
 namespace sightline {
 namespace {
@@ -29,9 +30,13 @@ void Insist(bool ok) {
 }  // namespace
 
 uint32_t Crc32c(absl::string_view bytes) {
+  return ExtendCrc32c(0, bytes);
+}
+
+uint32_t ExtendCrc32c(uint32_t before, absl::string_view bytes) {
   // ISA-L takes an int for the length, and leaves both inversions of the CRC to us.
   constexpr size_t kPiece = size_t{1} << 30;
-  uint32_t crc = 0xFFFFFFFFu;
+  uint32_t crc = before ^ 0xFFFFFFFFu;
   while (!bytes.empty()) {
     const size_t length = std::min(bytes.size(), kPiece);
     // The function takes a pointer to non-const but only reads.
@@ -90,6 +95,9 @@ absl::StatusOr<std::string> Sha256HexOfFile(absl::string_view path) {
   Sha256 sha;
   std::vector<char> buffer(size_t{1} << 20);
   while (true) {
+    if (ReadPace* const pace = ReadPace::OfThread()) {
+      pace->Await(static_cast<int64_t>(buffer.size()));
+    }
     const ssize_t got = ::read(fd.get(), buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return FileError("read", path, errno);

@@ -15,6 +15,10 @@ namespace sightline {
 // 0xE3069283.
 uint32_t Crc32c(absl::string_view bytes);
 
+// That of what has `crc` with `bytes` behind it: Crc32c("ab") is ExtendCrc32c(Crc32c("a"),
+// "b"), and 0 is that of nothing.
+uint32_t ExtendCrc32c(uint32_t crc, absl::string_view bytes);
+
 // Incremental SHA-256.
 class Sha256 {
  public:
@@ -40,7 +44,7 @@ std::string Sha256Hex(absl::string_view bytes);
 // folder.
 bool IsSha256Hex(absl::string_view text);
 
-// Of a file's content, read in pieces.
+// Of a file's content, read in pieces, at the calling thread's ReadPace.
 absl::StatusOr<std::string> Sha256HexOfFile(absl::string_view path);
 
 }  // namespace sightline

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/open_regular.h"
 #include "common/base/status_macros.h"
 
 namespace sightline {
@@ -24,18 +25,6 @@ namespace fs = std::filesystem;
 
 absl::Status NotARegularFile(absl::string_view path) {
   return absl::FailedPreconditionError(absl::StrCat(path, " is not a regular file"));
-}
-
-// Opens a regular file for reading and tells its size.  O_NONBLOCK, so that a pipe that
-// somebody has put there is refused instead of waited for.
-absl::StatusOr<Descriptor> OpenRegular(absl::string_view path, int64_t* size) {
-  Descriptor fd(::open(std::string(path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (fd.get() < 0) return FileError("open", path, errno);
-  struct stat info;
-  if (::fstat(fd.get(), &info) != 0) return FileError("stat", path, errno);
-  if (!S_ISREG(info.st_mode)) return NotARegularFile(path);
-  *size = info.st_size;
-  return fd;
 }
 
 absl::string_view ParentOf(absl::string_view path) {
@@ -83,9 +72,20 @@ absl::Status FileError(absl::string_view what, absl::string_view path, int error
   }
 }
 
+absl::StatusOr<Descriptor> OpenRegularFile(absl::string_view path, int64_t* size) {
+  // O_NONBLOCK: a pipe would have to be waited for.
+  Descriptor fd(::open(std::string(path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (fd.get() < 0) return FileError("open", path, errno);
+  struct stat info;
+  if (::fstat(fd.get(), &info) != 0) return FileError("stat", path, errno);
+  if (!S_ISREG(info.st_mode)) return NotARegularFile(path);
+  *size = info.st_size;
+  return fd;
+}
+
 absl::StatusOr<std::string> ReadFile(absl::string_view path, int64_t max_bytes) {
   int64_t size = 0;
-  ASSIGN_OR_RETURN(const Descriptor fd, OpenRegular(path, &size));
+  ASSIGN_OR_RETURN(const Descriptor fd, OpenRegularFile(path, &size));
   const auto too_long = [&] {
     return absl::ResourceExhaustedError(
         absl::StrCat(path, " is longer than the ", max_bytes, " bytes that are read here"));
@@ -242,7 +242,7 @@ std::string JoinPath(absl::string_view a, absl::string_view b) {
 
 absl::StatusOr<std::unique_ptr<MappedFile>> MappedFile::Open(absl::string_view path) {
   int64_t size = 0;
-  ASSIGN_OR_RETURN(const Descriptor fd, OpenRegular(path, &size));
+  ASSIGN_OR_RETURN(const Descriptor fd, OpenRegularFile(path, &size));
   if (size == 0) return std::unique_ptr<MappedFile>(new MappedFile("", 0));
   void* data = ::mmap(nullptr, static_cast<size_t>(size), PROT_READ, MAP_SHARED, fd.get(), 0);
   if (data == MAP_FAILED) return FileError("map", path, errno);

@@ -17,6 +17,11 @@ namespace {
 
 using namespace container_format;  // NOLINT: the format's numbers, in the file of the format
 
+// How much of a file that is loaded stays in the page cache, at most.
+constexpr int64_t kDropBytes = int64_t{32} << 20;
+
+static_assert(Container::kBlockBytes == kChecksumBlock, "the header states the format");
+
 // The 40 bytes that every version begins with.
 struct Header {
   uint32_t version = 0;
@@ -30,7 +35,17 @@ absl::Status ChecksumMismatch(absl::string_view message) {
   return WithReason(absl::DataLossError(message), "CHECKSUM_MISMATCH");
 }
 
-absl::StatusOr<Header> ParseHeader(absl::string_view bytes) {
+// What the table of as many sections as there may be can take in a file of `length`, so that
+// no more memory is asked for than that.
+uint64_t LongestTable(int64_t length) {
+  constexpr uint64_t kLongestEntry =
+      sizeof(uint16_t) + kMaxNameLength + 3 * sizeof(uint32_t) + 5 * sizeof(uint64_t);
+  const uint64_t checksums = static_cast<uint64_t>(ChecksumCount(length)) + kMaxSections;
+  return kMaxSections * kLongestEntry + checksums * sizeof(uint32_t);
+}
+
+// `bytes` are the first ones of a file of `length`.
+absl::StatusOr<Header> ParseHeader(absl::string_view bytes, int64_t length) {
   if (bytes.size() < kHeaderLength) {
     return absl::DataLossError(
         absl::StrCat("truncated: ", bytes.size(), " bytes are fewer than a header has"));
@@ -57,17 +72,18 @@ absl::StatusOr<Header> ParseHeader(absl::string_view bytes) {
   if (header.version != kVersion) {
     return absl::DataLossError(absl::StrCat("format version ", header.version));
   }
-  if (header.file_length != bytes.size()) {
+  if (header.file_length != static_cast<uint64_t>(length)) {
     return absl::DataLossError(
-        absl::StrCat("truncated or padded: ", bytes.size(), " of ", header.file_length, " bytes"));
-  }
-  if (header.table_length > bytes.size() - kHeaderLength) {
-    return absl::DataLossError(
-        absl::StrCat("a section table of ", header.table_length, " bytes does not fit the file"));
+        absl::StrCat("truncated or padded: ", length, " of ", header.file_length, " bytes"));
   }
   if (header.section_count > kMaxSections) {
     return absl::DataLossError(
         absl::StrCat(header.section_count, " sections; at most ", kMaxSections, " are read"));
+  }
+  if (header.table_length > static_cast<uint64_t>(length - kHeaderLength) ||
+      header.table_length > LongestTable(length)) {
+    return absl::DataLossError(
+        absl::StrCat("a section table of ", header.table_length, " bytes does not fit the file"));
   }
   return header;
 }
@@ -179,9 +195,26 @@ absl::Status CheckShape(const Section& section) {
 
 absl::StatusOr<std::unique_ptr<Container>> Container::Open(absl::string_view path) {
   std::unique_ptr<Container> container(new Container);
-  ASSIGN_OR_RETURN(container->file_, MappedFile::Open(path));
+  ASSIGN_OR_RETURN(container->file_, RandomAccessFile::Open(path));
   container->path_ = std::string(path);
-  container->bytes_ = container->file_->bytes();
+  container->length_ = container->file_->size();
+  absl::Status parsed = container->Parse();
+  if (absl::IsDataLoss(parsed)) {
+    // Once more, past what the system has in memory.
+    container->file_->DropFromCache(0, std::max(container->data_begin_, kHeaderLength));
+    container->sections_.clear();
+    parsed = container->Parse();
+  }
+  RETURN_IF_ERROR(parsed);
+  return container;
+}
+
+absl::StatusOr<std::unique_ptr<Container>> Container::Map(absl::string_view path) {
+  std::unique_ptr<Container> container(new Container);
+  ASSIGN_OR_RETURN(container->mapped_, MappedFile::Open(path));
+  container->path_ = std::string(path);
+  container->bytes_ = container->mapped_->bytes();
+  container->length_ = static_cast<int64_t>(container->bytes_.size());
   RETURN_IF_ERROR(container->Parse());
   return container;
 }
@@ -190,21 +223,41 @@ absl::StatusOr<std::unique_ptr<Container>> Container::FromBytes(absl::string_vie
   std::unique_ptr<Container> container(new Container);
   container->path_ = "container in memory";
   container->bytes_ = bytes;
+  container->length_ = static_cast<int64_t>(bytes.size());
   RETURN_IF_ERROR(container->Parse());
   return container;
 }
 
+absl::Status Container::ReadAt(int64_t offset, int64_t length, char* to) const {
+  if (file_ != nullptr) return file_->Read(offset, length, to);
+  std::copy_n(bytes_.data() + offset, length, to);
+  return absl::OkStatus();
+}
+
+// Header and section table, as far as the header's numbers can be.
+absl::StatusOr<std::string> Container::ReadStart() {
+  std::string start(static_cast<size_t>(std::min(length_, kHeaderLength)), '\0');
+  RETURN_IF_ERROR(ReadAt(0, static_cast<int64_t>(start.size()), start.data()));
+  const absl::StatusOr<Header> header = ParseHeader(start, length_);
+  if (!header.ok()) return WithPrefix(header.status(), path_);
+  data_begin_ = kHeaderLength + static_cast<int64_t>(header->table_length);
+  start.resize(static_cast<size_t>(data_begin_));
+  RETURN_IF_ERROR(ReadAt(0, data_begin_, start.data()));
+  return start;
+}
+
 absl::Status Container::Parse() {
   const auto in_file = [&](const absl::Status& status) { return WithPrefix(status, path_); };
-  const absl::StatusOr<Header> header = ParseHeader(bytes_);
+  ASSIGN_OR_RETURN(const std::string start, ReadStart());
+  const absl::StatusOr<Header> header = ParseHeader(start, length_);
   if (!header.ok()) return in_file(header.status());
-  const absl::string_view table_bytes = bytes_.substr(kHeaderLength, header->table_length);
+  const absl::string_view table_bytes = absl::string_view(start).substr(kHeaderLength);
   if (Crc32c(table_bytes) != header->table_crc) {
     return in_file(ChecksumMismatch("the section table's checksum does not match"));
   }
   TableReader table(table_bytes);
   std::set<std::string> names;
-  int64_t end = kHeaderLength + static_cast<int64_t>(header->table_length);
+  int64_t end = data_begin_;
   for (uint32_t i = 0; i < header->section_count; ++i) {
     absl::StatusOr<Section> section = ReadEntry(table);
     if (!section.ok()) return in_file(section.status());
@@ -216,7 +269,7 @@ absl::Status Container::Parse() {
       return in_file(absl::DataLossError(absl::StrCat("two sections named ", section->name)));
     }
     end = section->offset + section->length;
-    section->data = bytes_.data() + section->offset;
+    if (file_ == nullptr) section->data = bytes_.data() + section->offset;
     sections_.push_back(*std::move(section));
   }
   if (!table.done()) {
@@ -250,46 +303,129 @@ absl::StatusOr<const Section*> Container::Require(absl::string_view name, Dtype 
   return section;
 }
 
-absl::Status Container::Verify(const CallContext& call) const {
-  int64_t end = kHeaderLength;
-  if (!bytes_.empty()) {
-    end += static_cast<int64_t>(LoadLittleEndian<uint64_t>(bytes_.data() + 16));
-  }
+absl::Status Container::Verify(const CallContext& call,
+                               absl::Span<const Section* const> read) const {
+  int64_t end = data_begin_;
   for (const Section& section : sections_) {
-    const absl::string_view gap = bytes_.substr(end, section.offset - end);
-    if (gap.find_first_not_of('\0') != absl::string_view::npos) {
-      // No checksum covers it; that it is zero is what makes it known.
-      return ChecksumMismatch(absl::StrCat(path_, ": the ", gap.size(), " bytes before section ",
-                                           section.name, " are not all zero"));
-    }
-    for (size_t i = 0; i < section.checksums.size(); ++i) {
-      RETURN_IF_ERROR(call.Check("verify a container"));
-      RETURN_IF_ERROR(VerifyBlock(section, i));
-    }
+    RETURN_IF_ERROR(CheckGap(end, section));
     end = section.offset + section.length;
+    if (std::find(read.begin(), read.end(), &section) != read.end()) continue;
+    for (int64_t begin = 0; begin < section.length; begin += kChecksumBlock) {
+      RETURN_IF_ERROR(call.Check("verify a container"));
+      RETURN_IF_ERROR(VerifyRange(section, begin, 1));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Container::CheckGap(int64_t begin, const Section& before) const {
+  std::string piece;
+  for (; begin < before.offset; begin += static_cast<int64_t>(piece.size())) {
+    // Who lies may leave any gap, so it is not read as a whole.
+    piece.resize(static_cast<size_t>(std::min(before.offset - begin, kChecksumBlock)));
+    const auto length = static_cast<int64_t>(piece.size());
+    const auto is_zero = [&] { return piece.find_first_not_of('\0') == std::string::npos; };
+    RETURN_IF_ERROR(ReadAt(begin, length, piece.data()));
+    if (is_zero()) continue;
+    if (file_ != nullptr) RETURN_IF_ERROR(file_->ReadAgain(begin, length, piece.data()));
+    if (is_zero()) continue;
+    // No checksum covers it; that it is zero is what makes it known.
+    return ChecksumMismatch(
+        absl::StrCat(path_, ": the bytes before section ", before.name, " are not all zero"));
   }
   return absl::OkStatus();
 }
 
 absl::Status Container::VerifyRange(const Section& section, int64_t begin, int64_t length) const {
   if (length == 0) return absl::OkStatus();
+  std::string buffer;
   for (int64_t i = begin / kChecksumBlock; i <= (begin + length - 1) / kChecksumBlock; ++i) {
-    RETURN_IF_ERROR(VerifyBlock(section, static_cast<size_t>(i)));
+    if (file_ == nullptr) {
+      const int64_t from = i * kChecksumBlock;
+      const int64_t bytes = std::min(kChecksumBlock, section.length - from);
+      RETURN_IF_ERROR(CheckBlock(
+          section, i, absl::string_view(section.data + from, static_cast<size_t>(bytes))));
+      continue;
+    }
+    buffer.resize(kChecksumBlock);
+    RETURN_IF_ERROR(ReadBlock(section, i, buffer.data()));
   }
   return absl::OkStatus();
 }
 
-absl::Status Container::VerifyBlock(const Section& section, size_t block) const {
-  const int64_t begin = static_cast<int64_t>(block) * kChecksumBlock;
+absl::Status Container::CheckBlock(const Section& section, int64_t block,
+                                   absl::string_view bytes) const {
+  if (Crc32c(bytes) == section.checksums[static_cast<size_t>(block)]) return absl::OkStatus();
+  const int64_t begin = block * kChecksumBlock;
+  return ChecksumMismatch(absl::StrCat(
+      path_, ": section ", section.name, ": checksum mismatch in bytes ", begin, " to ",
+      begin + static_cast<int64_t>(bytes.size()), " (at ", section.offset + begin,
+      " of the file); fetch it again, under another name, and rename that into "
+      "place"));
+}
+
+absl::Status Container::ReadBlock(const Section& section, int64_t block, char* to) const {
+  const int64_t begin = block * kChecksumBlock;
   const int64_t length = std::min(kChecksumBlock, section.length - begin);
-  if (Crc32c(absl::string_view(section.data + begin, length)) == section.checksums[block]) {
-    return absl::OkStatus();
+  const absl::string_view bytes(to, static_cast<size_t>(length));
+  RETURN_IF_ERROR(ReadAt(section.offset + begin, length, to));
+  if (CheckBlock(section, block, bytes).ok()) return absl::OkStatus();
+  RETURN_IF_ERROR(ReadAgain(section, begin, length, to));
+  return CheckBlock(section, block, bytes);
+}
+
+absl::Status Container::ReadBlocks(const Section& section, int64_t first, int64_t count,
+                                   char* to) const {
+  for (int64_t i = 0; i < count; ++i) {
+    RETURN_IF_ERROR(ReadBlock(section, first + i, to + i * kChecksumBlock));
   }
-  return ChecksumMismatch(
-      absl::StrCat(path_, ": section ", section.name, ": checksum mismatch in bytes ", begin,
-                   " to ", begin + length, " (at ", section.offset + begin,
-                   " of the file); fetch it again, under another name, and rename that into "
-                   "place"));
+  return absl::OkStatus();
+}
+
+absl::Status Container::Read(const Section& section, int64_t begin, int64_t length,
+                             char* to) const {
+  std::string block;
+  for (int64_t done = 0; done < length;) {
+    const int64_t at = begin + done;
+    const int64_t inside = at % kChecksumBlock;
+    const int64_t piece = std::min(length - done, kChecksumBlock - inside);
+    block.resize(kChecksumBlock);
+    RETURN_IF_ERROR(ReadBlock(section, at / kChecksumBlock, block.data()));
+    std::copy_n(block.data() + inside, piece, to + done);
+    done += piece;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Container::ReadUnchecked(const Section& section, int64_t begin, int64_t length,
+                                      char* to) const {
+  return ReadAt(section.offset + begin, length, to);
+}
+
+absl::Status Container::ReadAgain(const Section& section, int64_t begin, int64_t length,
+                                  char* to) const {
+  const int64_t at = section.offset + begin;
+  return file_ != nullptr ? file_->ReadAgain(at, length, to) : ReadAt(at, length, to);
+}
+
+absl::StatusOr<SectionBytes> Container::Load(const Section& section,
+                                             const CallContext& call) const {
+  if (file_ == nullptr) {
+    return SectionBytes(absl::string_view(section.data, static_cast<size_t>(section.length)));
+  }
+  ASSIGN_OR_RETURN(const std::shared_ptr<ResidentMemory> own,
+                   ResidentMemory::Allocate(section.length));
+  for (int64_t begin = 0; begin < section.length; begin += kChecksumBlock) {
+    RETURN_IF_ERROR(call.Check("load a section"));
+    RETURN_IF_ERROR(ReadBlock(section, begin / kChecksumBlock, own->data() + begin));
+    // Behind the reader, so that there are not two copies.  Seldom, since the kernel may have
+    // to ask all cores for what they keep of it; small sections are not worth a call.
+    const int64_t done = begin + kChecksumBlock;
+    if (done % kDropBytes == 0) {
+      file_->DropFromCache(section.offset + done - kDropBytes, kDropBytes);
+    }
+  }
+  return SectionBytes(own);
 }
 
 }  // namespace sightline

@@ -1,4 +1,4 @@
-// The container: one file, many typed sections, mapped and never trusted.
+// The container: one file, many typed sections, never trusted.
 //
 // Layout (little-endian), format version 1:
 //
@@ -15,9 +15,9 @@
 //
 // Sections lie in the order of the table, the gaps between them are zero and the file
 // ends with the last one: every byte of the file means something or is known to be zero.
-// Unknown sections are ignored, those of an unknown dtype too.  Opening maps the file and
-// checks every number of the header against the file's length; Verify reads the data and
-// compares checksums.
+// Unknown sections are ignored, those of an unknown dtype too.  Opening reads the header
+// and the table and checks every number in them against the file's length; the data is read
+// when it is asked for, and compared with its checksums then.
 //
 // The first 40 bytes mean the same in all format versions, so that a reader can tell a
 // newer file from a broken one.
@@ -27,14 +27,18 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "common/base/call_context.h"
 #include "common/base/dtype.h"
 #include "common/base/files.h"
+#include "common/base/random_access_file.h"
+#include "common/base/resident_memory.h"
 
 namespace sightline {
 
@@ -47,16 +51,45 @@ struct Section {
   int64_t offset = 0;
   int64_t length = 0;  // bytes
   std::vector<uint32_t> checksums;
-  const char* data = nullptr;  // into the mapping
+  const char* data = nullptr;  // where a container's bytes lie in memory (Map, FromBytes)
+};
+
+// The bytes of a section in memory: a copy of our own, or in place where the container is in
+// memory.  A value; copies share the bytes.
+class SectionBytes {
+ public:
+  SectionBytes() = default;
+  explicit SectionBytes(absl::string_view in_place) : view_(in_place) {}
+  explicit SectionBytes(std::shared_ptr<const ResidentMemory> own)
+      : own_(std::move(own)), view_(own_->data(), static_cast<size_t>(own_->size())) {}
+
+  const char* data() const { return view_.data(); }
+  absl::string_view view() const { return view_; }
+
+ private:
+  std::shared_ptr<const ResidentMemory> own_;
+  absl::string_view view_;
 };
 
 // Immutable, thread-safe.
+//
+// Reading compares what it reads with the checksums of the MiBs that hold it.  A difference
+// is looked at again, past what the system keeps in memory; only when it is there again it
+// is damage: DataLoss (CHECKSUM_MISMATCH), which names section and place.  A file that
+// cannot be read is Unavailable (READ_FAILED), and may be well in a moment.
 class Container {
  public:
+  // What one checksum covers; a section's last block may be shorter.
+  static constexpr int64_t kBlockBytes = int64_t{1} << 20;
+
   // DataLoss: not a container, truncated, any number that does not fit the file, or a
   // checksum of the header that differs (CHECKSUM_MISMATCH).  FailedPrecondition: a newer
   // format (NEWER_FORMAT).  NotFound, and so on, from opening.
   static absl::StatusOr<std::unique_ptr<Container>> Open(absl::string_view path);
+
+  // The same, with the file mapped, so that sections lie in memory.  For jobs and tools: a
+  // block that cannot be read, or a file that is cut short, ends the process (files.h).
+  static absl::StatusOr<std::unique_ptr<Container>> Map(absl::string_view path);
 
   // The same over bytes in memory that outlive the container (tests, fuzzers).  Sections
   // are then aligned only as far as `bytes` is.
@@ -68,14 +101,30 @@ class Container {
   // DataLoss, naming the section, unless it exists with this dtype and rank.
   absl::StatusOr<const Section*> Require(absl::string_view name, Dtype dtype, int rank) const;
 
-  // Reads the whole file and compares each MiB's CRC32C.  DataLoss (CHECKSUM_MISMATCH) names
-  // section and offset of the first difference.  Stops early when `call` ends.
-  absl::Status Verify(const CallContext& call = CallContext::Unbounded()) const;
+  // Reads the whole file and compares it, but for the sections `read`, which the caller has
+  // compared; gaps must be zero.  Stops early when `call` ends.
+  absl::Status Verify(const CallContext& call = CallContext::Unbounded(),
+                      absl::Span<const Section* const> read = {}) const;
 
   // The same of `length` bytes of `section` from `begin` on: of each MiB that holds one.
   absl::Status VerifyRange(const Section& section, int64_t begin, int64_t length) const;
 
-  int64_t file_length() const { return static_cast<int64_t>(bytes_.size()); }
+  // Copies `length` bytes of `section` from `begin` on, which it must have.  Read compares
+  // all MiBs that hold one of them; ReadUnchecked compares nothing and ReadAgain neither,
+  // and reads past what the system keeps in memory: for values with checksums of their own.
+  absl::Status Read(const Section& section, int64_t begin, int64_t length, char* to) const;
+  absl::Status ReadUnchecked(const Section& section, int64_t begin, int64_t length, char* to) const;
+  absl::Status ReadAgain(const Section& section, int64_t begin, int64_t length, char* to) const;
+
+  // `count` blocks of `section` from the `first` on, compared.
+  absl::Status ReadBlocks(const Section& section, int64_t first, int64_t count, char* to) const;
+
+  // All of `section`, compared while it is copied to memory of our own; what the system kept
+  // of it is let go.  In place, and not compared, in a container that is in memory.
+  // ResourceExhausted if there is no room.
+  absl::StatusOr<SectionBytes> Load(const Section& section, const CallContext& call) const;
+
+  int64_t file_length() const { return length_; }
 
   // What the file is called in error messages.
   const std::string& path() const { return path_; }
@@ -83,11 +132,18 @@ class Container {
  private:
   Container() = default;
   absl::Status Parse();
-  absl::Status VerifyBlock(const Section& section, size_t block) const;
+  absl::StatusOr<std::string> ReadStart();
+  absl::Status ReadAt(int64_t offset, int64_t length, char* to) const;
+  absl::Status CheckGap(int64_t begin, const Section& before) const;
+  absl::Status ReadBlock(const Section& section, int64_t block, char* to) const;
+  absl::Status CheckBlock(const Section& section, int64_t block, absl::string_view bytes) const;
 
-  std::unique_ptr<MappedFile> file_;  // null over bytes in memory
+  std::unique_ptr<RandomAccessFile> file_;  // null where the bytes are in memory
+  std::unique_ptr<MappedFile> mapped_;
   std::string path_;
-  absl::string_view bytes_;
+  absl::string_view bytes_;  // where they are in memory
+  int64_t length_ = 0;
+  int64_t data_begin_ = 0;  // behind the section table
   std::vector<Section> sections_;
 };
 

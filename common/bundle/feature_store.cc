@@ -6,7 +6,10 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/checksum.h"
+#include "common/base/error_details.h"
 #include "common/base/status_macros.h"
+#include "common/bundle/little_endian.h"
+#include "common/bundle/section_reader.h"
 
 namespace sightline {
 namespace {
@@ -18,12 +21,30 @@ int64_t RowBytes(const Section& section) {
   return section.shape[1] * static_cast<int64_t>(DtypeSize(section.dtype));
 }
 
+uint32_t ChecksumOf(const ItemFeatures& item) {
+  uint32_t checksum = 0;
+  for (const FeatureTensor& tensor : item.tensors) {
+    checksum = ItemChecksum(checksum, tensor.rows, tensor.bytes);
+  }
+  return checksum;
+}
+
 }  // namespace
 
 bool IsFeatureName(absl::string_view name) {
   return !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
   });
+}
+
+std::string ItemChecksumsSection(absl::string_view model) {
+  return absl::StrCat(model, "/checksums/items");
+}
+
+uint32_t ItemChecksum(uint32_t before, int64_t rows, absl::string_view bytes) {
+  std::string count;
+  AppendLittleEndian(rows, &count);
+  return ExtendCrc32c(ExtendCrc32c(before, count), bytes);
 }
 
 FeatureStore::FeatureStore(std::unique_ptr<Container> container)
@@ -42,17 +63,24 @@ absl::StatusOr<std::unique_ptr<FeatureStore>> FeatureStore::Open(
   store->size_ = shard.item_count();
   RETURN_IF_ERROR(store->ReadModels());
   RETURN_IF_ERROR(store->ReadTensors());
+  RETURN_IF_ERROR(store->ReadChecksums());
   return store;
 }
 
 absl::Status FeatureStore::ReadModels() {
   ASSIGN_OR_RETURN(const Section* section, container_->Require("models", Dtype::kBytes, 1));
-  absl::string_view rest(section->data, static_cast<size_t>(section->length));
+  constexpr size_t kMostModels = 1024;
+  if (section->length > static_cast<int64_t>(kMostModels * kDigestLength)) {
+    return absl::DataLossError(
+        absl::StrCat(container_->path(), ": section models has ", section->length, " bytes"));
+  }
+  std::string text(static_cast<size_t>(section->length), '\0');
+  RETURN_IF_ERROR(container_->Read(*section, 0, section->length, text.data()));
+  absl::string_view rest = text;
   while (!rest.empty()) {
     const std::string model(rest.substr(0, kDigestLength));
     const bool known = std::count(models_.begin(), models_.end(), model) != 0;
-    // Each takes a part of the section table's limit, so there cannot be many.
-    if (!IsSha256Hex(model) || known || models_.size() == 1024) {
+    if (!IsSha256Hex(model) || known) {
       return absl::DataLossError(absl::StrCat(container_->path(), ": section models holds '",
                                               absl::CHexEscape(model), "' at place ",
                                               models_.size()));
@@ -60,7 +88,7 @@ absl::Status FeatureStore::ReadModels() {
     models_.push_back(model);
     rest.remove_prefix(kDigestLength);
   }
-  tensors_.resize(models_.size());
+  contents_.resize(models_.size());
   return absl::OkStatus();
 }
 
@@ -72,7 +100,7 @@ absl::Status FeatureStore::ReadTensors() {
     const absl::string_view tensor_name = name.substr(kDigestLength + 1);
     // Offsets have a slash in their name; sections of unknown form are ignored.
     if (model == models_.end() || !IsFeatureName(tensor_name)) continue;
-    std::vector<Tensor>& tensors = tensors_[model - models_.begin()];
+    std::vector<Tensor>& tensors = contents_[model - models_.begin()].tensors;
     if (section.shape.size() != 2 || DtypeSize(section.dtype) == 0 ||
         tensors.size() == kMaxFeatureTensors) {
       return absl::DataLossError(absl::StrCat(container_->path(), ": section ", name,
@@ -102,7 +130,7 @@ absl::StatusOr<std::vector<ItemFeatures>> FeatureStore::Get(absl::string_view mo
       return absl::OutOfRangeError(
           absl::StrCat(container_->path(), ": row ", row, " of ", size_, " rows"));
     }
-    ASSIGN_OR_RETURN(ItemFeatures item, GetRow(tensors_[found - models_.begin()], row));
+    ASSIGN_OR_RETURN(ItemFeatures item, GetRow(contents_[found - models_.begin()], row));
     features.push_back(std::move(item));
   }
   return features;
@@ -123,11 +151,31 @@ absl::Status FeatureStore::CheckRow(const std::vector<Tensor>& tensors, int64_t 
   return absl::OkStatus();
 }
 
-absl::StatusOr<ItemFeatures> FeatureStore::GetRow(const std::vector<Tensor>& tensors,
-                                                  int64_t row) const {
-  RETURN_IF_ERROR(CheckRow(tensors, row));
+absl::StatusOr<ItemFeatures> FeatureStore::GetRow(const Model& model, int64_t row) const {
+  RETURN_IF_ERROR(CheckRow(model.tensors, row));
+  if (model.checksums.data() == nullptr) return ReadRow(model, row, Reading::kChecked);
+  ASSIGN_OR_RETURN(ItemFeatures item, ReadRow(model, row, Reading::kUnchecked));
+  if (CheckChecksum(model, row, ChecksumOf(item)).ok()) return item;
+  ASSIGN_OR_RETURN(item, ReadRow(model, row, Reading::kAgain));
+  RETURN_IF_ERROR(CheckChecksum(model, row, ChecksumOf(item)));
+  return item;
+}
+
+absl::StatusOr<ItemFeatures> FeatureStore::ReadRow(const Model& model, int64_t row,
+                                                   Reading reading) const {
+  const auto read = [&](const Section& section, int64_t begin, int64_t length, char* to) {
+    switch (reading) {
+      case Reading::kChecked:
+        return container_->Read(section, begin, length, to);
+      case Reading::kUnchecked:
+        return container_->ReadUnchecked(section, begin, length, to);
+      case Reading::kAgain:
+        return container_->ReadAgain(section, begin, length, to);
+    }
+    return absl::OkStatus();
+  };
   ItemFeatures item;
-  for (const Tensor& tensor : tensors) {
+  for (const Tensor& tensor : model.tensors) {
     const Section& section = *tensor.section;
     ASSIGN_OR_RETURN(const Offsets::Range range, tensor.rows.At(row));
     const int64_t row_bytes = RowBytes(section);
@@ -136,14 +184,14 @@ absl::StatusOr<ItemFeatures> FeatureStore::GetRow(const std::vector<Tensor>& ten
     copy.dtype = section.dtype;
     copy.rows = range.length();
     copy.columns = section.shape[1];
-    copy.bytes.reserve(static_cast<size_t>(copy.rows * row_bytes));
+    copy.bytes.resize(static_cast<size_t>(copy.rows * row_bytes));
     if (section.row_stride_bytes == row_bytes) {
-      copy.bytes.assign(section.data + range.begin * row_bytes,
-                        static_cast<size_t>(copy.rows * row_bytes));
+      RETURN_IF_ERROR(
+          read(section, range.begin * row_bytes, copy.rows * row_bytes, copy.bytes.data()));
     } else {
-      for (int64_t i = range.begin; i < range.end; ++i) {
-        copy.bytes.append(section.data + i * section.row_stride_bytes,
-                          static_cast<size_t>(row_bytes));
+      for (int64_t i = 0; i < copy.rows; ++i) {
+        RETURN_IF_ERROR(read(section, (range.begin + i) * section.row_stride_bytes, row_bytes,
+                             copy.bytes.data() + i * row_bytes));
       }
     }
     item.tensors.push_back(std::move(copy));
@@ -151,15 +199,75 @@ absl::StatusOr<ItemFeatures> FeatureStore::GetRow(const std::vector<Tensor>& ten
   return item;
 }
 
-absl::Status FeatureStore::CheckContent(const CallContext& call) const {
-  for (const std::vector<Tensor>& tensors : tensors_) {
-    for (const Tensor& tensor : tensors) RETURN_IF_ERROR(tensor.rows.CheckAll(call));
-    for (int64_t row = 0; row < size_; ++row) {
-      if (row % 4096 == 0) RETURN_IF_ERROR(call.Check("verify features"));
-      RETURN_IF_ERROR(CheckRow(tensors, row));
+absl::Status FeatureStore::CheckChecksum(const Model& model, int64_t row, uint32_t checksum) const {
+  const char* const stored = model.checksums.data() + row * static_cast<int64_t>(sizeof(checksum));
+  if (checksum == LoadLittleEndian<uint32_t>(stored)) return absl::OkStatus();
+  return WithReason(
+      absl::DataLossError(absl::StrCat(container_->path(), ": the features of item ", row,
+                                       " do not have their checksum; fetch the file again, under "
+                                       "another name, and rename that into place")),
+      "CHECKSUM_MISMATCH");
+}
+
+absl::Status FeatureStore::ReadChecksums() {
+  for (size_t i = 0; i < models_.size(); ++i) {
+    const std::string name = ItemChecksumsSection(models_[i]);
+    if (container_->Find(name) == nullptr) continue;
+    ASSIGN_OR_RETURN(const Section* section, container_->Require(name, Dtype::kInt32, 1));
+    if (section->shape[0] != size_) {
+      return absl::DataLossError(absl::StrCat(container_->path(), ": section ", name, " has ",
+                                              section->shape[0], " checksums for ", size_,
+                                              " items"));
     }
+    ASSIGN_OR_RETURN(contents_[i].checksums, container_->Load(*section, CallContext::Unbounded()));
   }
   return absl::OkStatus();
+}
+
+absl::Status FeatureStore::VerifyModel(const Model& model, const CallContext& call) const {
+  for (const Tensor& tensor : model.tensors) RETURN_IF_ERROR(tensor.rows.CheckAll(call));
+  for (int64_t row = 0; row < size_; ++row) RETURN_IF_ERROR(CheckRow(model.tensors, row));
+  std::vector<uint32_t> checksums(static_cast<size_t>(size_), 0);
+  for (const Tensor& tensor : model.tensors) {
+    const Section& section = *tensor.section;
+    SectionReader reader(*container_, section, nullptr);
+    std::string packed;  // an item's rows without the gaps between them
+    for (int64_t row = 0; row < size_; ++row) {
+      if (row % 1024 == 0) RETURN_IF_ERROR(call.Check("verify features"));
+      ASSIGN_OR_RETURN(const Offsets::Range range, tensor.rows.At(row));
+      if (section.row_stride_bytes == RowBytes(section)) {
+        ASSIGN_OR_RETURN(const absl::string_view bytes,
+                         reader.View(range.begin * section.row_stride_bytes,
+                                     range.length() * section.row_stride_bytes));
+        checksums[row] = ItemChecksum(checksums[row], range.length(), bytes);
+        continue;
+      }
+      packed.clear();
+      for (int64_t i = range.begin; i < range.end; ++i) {
+        ASSIGN_OR_RETURN(const absl::string_view bytes,
+                         reader.View(i * section.row_stride_bytes, section.row_stride_bytes));
+        packed.append(bytes.data(), static_cast<size_t>(RowBytes(section)));
+      }
+      checksums[row] = ItemChecksum(checksums[row], range.length(), packed);
+    }
+  }
+  if (model.checksums.data() == nullptr) return absl::OkStatus();
+  for (int64_t row = 0; row < size_; ++row) {
+    RETURN_IF_ERROR(CheckChecksum(model, row, checksums[row]));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status FeatureStore::Verify(const CallContext& call) const {
+  std::vector<const Section*> read;
+  for (const Model& model : contents_) {
+    RETURN_IF_ERROR(VerifyModel(model, call));
+    for (const Tensor& tensor : model.tensors) {
+      read.push_back(tensor.section);
+      read.push_back(&tensor.rows.section());
+    }
+  }
+  return container_->Verify(call, read);
 }
 
 }  // namespace sightline

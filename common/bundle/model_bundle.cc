@@ -17,6 +17,7 @@
 #include "common/base/checksum.h"
 #include "common/base/error_details.h"
 #include "common/base/files.h"
+#include "common/base/random_access_file.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/manifest.h"
 
@@ -77,7 +78,13 @@ absl::Status VerifyFile(const ModelBundle& bundle, const BundleFile& file, bool 
                                             file.byte_count(), "; fetch the bundle again"));
   }
   if (!verify_checksum) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const std::string sha256, Sha256HexOfFile(path));
+  ASSIGN_OR_RETURN(std::string sha256, Sha256HexOfFile(path));
+  if (sha256 != file.sha256()) {
+    // From the disk this time, as far as the system lets go of what it has in memory.
+    ASSIGN_OR_RETURN(const std::unique_ptr<RandomAccessFile> cached, RandomAccessFile::Open(path));
+    cached->DropFromCache(0, cached->size());
+    ASSIGN_OR_RETURN(sha256, Sha256HexOfFile(path));
+  }
   if (sha256 != file.sha256()) {
     return absl::DataLossError(absl::StrCat(path, " has SHA-256 ", sha256, ", its manifest says ",
                                             file.sha256(), "; fetch the bundle again"));

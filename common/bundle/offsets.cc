@@ -15,6 +15,7 @@ absl::StatusOr<Offsets> Offsets::Open(const Container& container, absl::string_v
                                             offsets.section_->shape[0], " offsets for ", count,
                                             " items"));
   }
+  ASSIGN_OR_RETURN(offsets.bytes_, container.Load(*offsets.section_, CallContext::Unbounded()));
   offsets.file_ = container.path();
   offsets.count_ = count;
   offsets.limit_ = limit;
@@ -22,7 +23,7 @@ absl::StatusOr<Offsets> Offsets::Open(const Container& container, absl::string_v
 }
 
 int64_t Offsets::Value(int64_t i) const {
-  return LoadLittleEndian<int64_t>(section_->data + i * static_cast<int64_t>(sizeof(int64_t)));
+  return LoadLittleEndian<int64_t>(bytes_.data() + i * static_cast<int64_t>(sizeof(int64_t)));
 }
 
 absl::Status Offsets::Lying(int64_t i) const {

@@ -14,7 +14,7 @@
 namespace sightline {
 
 // A section of n + 1 int64 offsets: value i is [offset i, offset i + 1) of `limit` units.
-// A view into a container, which must outlive it.  Thread-safe.
+// They lie in memory; the container must outlive them.  Thread-safe.
 class Offsets {
  public:
   struct Range {
@@ -25,10 +25,12 @@ class Offsets {
 
   Offsets() = default;
 
-  // DataLoss unless section `name` holds `count` + 1 offsets.  The offsets themselves are
-  // not read here: each is checked when it is used.
+  // DataLoss unless section `name` holds `count` + 1 offsets; otherwise as Container::Load.
+  // What the offsets say is not asked here: each is checked when it is used.
   static absl::StatusOr<Offsets> Open(const Container& container, absl::string_view name,
                                       int64_t count, int64_t limit);
+
+  const Section& section() const { return *section_; }
 
   // The range of value `i`, 0 <= i < count.  DataLoss unless it runs forward and lies
   // inside of the limit.
@@ -42,6 +44,7 @@ class Offsets {
   absl::Status Lying(int64_t i) const;
 
   const Section* section_ = nullptr;
+  SectionBytes bytes_;
   std::string file_;
   int64_t count_ = 0;
   int64_t limit_ = 0;

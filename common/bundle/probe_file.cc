@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/call_context.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/container.h"
@@ -33,12 +34,16 @@ absl::StatusOr<Probes> ReadProbes(absl::string_view path,
                      " bytes, its manifest says ", rows, " of ", dimension, " and ", rows * list,
                      " in ", description.probes().byte_count()));
   }
+  const CallContext call = CallContext::Unbounded();
+  ASSIGN_OR_RETURN(const SectionBytes query_bytes, container->Load(*queries, call));
+  ASSIGN_OR_RETURN(const SectionBytes neighbor_bytes, container->Load(*neighbors, call));
   Probes probes;
   probes.queries = EmbeddingMatrix(rows, dimension);
   for (int64_t i = 0; i < rows; ++i) {
-    const auto* row = reinterpret_cast<const float*>(queries->data + i * queries->row_stride_bytes);
+    const auto* row =
+        reinterpret_cast<const float*>(query_bytes.data() + i * queries->row_stride_bytes);
     std::copy(row, row + dimension, probes.queries.mutable_row(i).begin());
-    const auto* found = reinterpret_cast<const int64_t*>(neighbors->data) + i * list;
+    const auto* found = reinterpret_cast<const int64_t*>(neighbor_bytes.data()) + i * list;
     probes.neighbors.emplace_back(found, found + list);
     for (const int64_t neighbor : probes.neighbors.back()) {
       if (neighbor >= 0 && neighbor < description.item_count()) continue;

@@ -40,7 +40,7 @@ class ShardSource {
 };
 
 // WriteShard of shard_writer.h for a source: the same files, the same errors, and
-// InvalidArgument for items that are out of order.  Holds a MiB of each file and eight
+// InvalidArgument for items that are out of order.  Holds a MiB of each file and twelve
 // bytes an item.  Embeddings are checked while they are written; when one is bad, or
 // writing fails, no file of that name appears.
 absl::StatusOr<bundle::v1::ShardManifest> WriteShardFrom(absl::string_view directory, int shard,

@@ -295,19 +295,24 @@ absl::Status DeclareFeatures(const Shard& shard, int64_t count, ContainerWriter&
       RETURN_IF_ERROR(writer.Declare(path, section.dtype, {section.rows, section.columns}));
       RETURN_IF_ERROR(writer.Declare(absl::StrCat(path, "/rows"), Dtype::kInt64, {count + 1}));
     }
+    RETURN_IF_ERROR(
+        writer.Declare(ItemChecksumsSection(shard.rerankers[reranker]), Dtype::kInt32, {count}));
   }
   return absl::OkStatus();
 }
 
 // The `tensor`-th of each item's features for one reranker, and how they share out its rows.
-absl::Status AppendTensor(ShardSource& source, int reranker, size_t tensor,
-                          ContainerWriter& writer) {
+// Goes on with the items' checksums.
+absl::Status AppendTensor(ShardSource& source, int reranker, size_t tensor, ContainerWriter& writer,
+                          std::vector<uint32_t>* checksums) {
   const int64_t count = source.size();
   OffsetList offsets(count);
   for (int64_t i = 0; i < count; ++i) {
     ASSIGN_OR_RETURN(const ItemFeatures* const features, source.Features(i, reranker));
-    RETURN_IF_ERROR(writer.Append(features->tensors[tensor].bytes));
-    offsets.Add(features->tensors[tensor].rows);
+    const FeatureTensor& own = features->tensors[tensor];
+    RETURN_IF_ERROR(writer.Append(own.bytes));
+    offsets.Add(own.rows);
+    (*checksums)[i] = ItemChecksum((*checksums)[i], own.rows, own.bytes);
   }
   return writer.Append(offsets.bytes());
 }
@@ -321,9 +326,13 @@ absl::Status WriteFeatures(const Shard& shard, ShardSource& source, BundleFile* 
   RETURN_IF_ERROR(DeclareFeatures(shard, source.size(), *writer));
   RETURN_IF_ERROR(writer->Append(models));
   for (size_t reranker = 0; reranker < shard.rerankers.size(); ++reranker) {
+    std::vector<uint32_t> checksums(static_cast<size_t>(source.size()), 0);
     for (size_t tensor = 0; tensor < shard.features[reranker].size(); ++tensor) {
-      RETURN_IF_ERROR(AppendTensor(source, static_cast<int>(reranker), tensor, *writer));
+      RETURN_IF_ERROR(
+          AppendTensor(source, static_cast<int>(reranker), tensor, *writer, &checksums));
     }
+    RETURN_IF_ERROR(writer->Append(absl::string_view(
+        reinterpret_cast<const char*>(checksums.data()), checksums.size() * sizeof(uint32_t))));
   }
   return Finish(*writer, name, file);
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -29,7 +30,7 @@ using bundle::v1::BundleFile;
 using bundle::v1::GenerationManifest;
 
 constexpr int64_t kMaxStampBytes = 1 << 16;
-// Other servers may have it mapped, and would not survive its being cut short.
+// Other servers may be reading it.
 constexpr absl::string_view kReplace =
     "; fetch it again, under another name, and rename that into place";
 constexpr absl::string_view kPathField = "path ";
@@ -72,6 +73,10 @@ class Stamps {
     if (directory_.empty()) return absl::OkStatus();
     RETURN_IF_ERROR(MakeDirectories(directory_));
     return WriteFileAtomically(StampPath(path), identity);
+  }
+
+  void Remove(const std::string& path) const {
+    if (!directory_.empty()) ::unlink(StampPath(path).c_str());
   }
 
   // Removes the stamps of files that are gone, as those of deleted generations are.
@@ -144,16 +149,14 @@ absl::Status ReadVectors(const GenerationManifest& manifest, const Task& task,
   ASSIGN_OR_RETURN(
       const std::unique_ptr<ShardVectors> vectors,
       ShardVectors::Open(task.path, manifest.shards(task.shard), manifest.embedding().dimension()));
-  RETURN_IF_ERROR(vectors->container().Verify(call));
-  return vectors->CheckContent(task.shard, manifest.shards_size(), call);
+  return vectors->Verify(task.shard, manifest.shards_size(), call);
 }
 
 absl::Status ReadFeatures(const GenerationManifest& manifest, const Task& task,
                           const CallContext& call) {
   ASSIGN_OR_RETURN(const std::unique_ptr<FeatureStore> store,
                    FeatureStore::Open(task.path, manifest.shards(task.shard)));
-  RETURN_IF_ERROR(store->container().Verify(call));
-  RETURN_IF_ERROR(store->CheckContent(call));
+  RETURN_IF_ERROR(store->Verify(call));
   const std::vector<std::string>& models = store->models();
   for (const NamedReranker& reranker : RerankersOf(manifest)) {
     if (std::count(models.begin(), models.end(), reranker.model) > 0) continue;
@@ -192,15 +195,49 @@ absl::Status CheckSha256(const Task& task) {
       "CHECKSUM_MISMATCH");
 }
 
+// Damage that is no checksum's is the content's.
+absl::Status WithContentReason(const absl::Status& status) {
+  if (!absl::IsDataLoss(status) || GetReason(status).has_value()) return status;
+  return WithReason(status, "CONTENT_INVALID");
+}
+
 absl::Status ReadAndCheck(const GenerationManifest& manifest, const Task& task, bool sha256,
                           const CallContext& call) {
-  const absl::Status content = ReadOnce(manifest, task, call);
-  if (absl::IsDataLoss(content) && !GetReason(content).has_value()) {
-    return WithReason(content, "CONTENT_INVALID");
-  }
-  RETURN_IF_ERROR(content);
+  RETURN_IF_ERROR(WithContentReason(ReadOnce(manifest, task, call)));
   return sha256 ? CheckSha256(task) : absl::OkStatus();
 }
+
+// Reads files for as long as there is no stamp that says that they are good.
+class StampedReading {
+ public:
+  struct Result {
+    bool read = false;   // else there was a stamp
+    absl::Status stamp;  // why it could not be kept
+  };
+
+  StampedReading(const GenerationManifest& manifest, const VerifyOptions& options)
+      : stamps_(options.state_dir),
+        manifest_hash_(Sha256Hex(ManifestJson(manifest))),
+        sha256_(options.sha256) {}
+
+  // Unavailable if the file changed meanwhile; what `read` fails with.
+  absl::StatusOr<Result> Do(const Task& task, const std::function<absl::Status()>& read) const {
+    ASSIGN_OR_RETURN(const std::string before, Identity(task, manifest_hash_, sha256_));
+    if (stamps_.Has(task.path, before)) return Result();
+    RETURN_IF_ERROR(read());
+    ASSIGN_OR_RETURN(const std::string after, Identity(task, manifest_hash_, sha256_));
+    if (before != after) {
+      return absl::UnavailableError(
+          absl::StrCat(task.path, " changed while it was verified; try again"));
+    }
+    return Result{true, stamps_.Put(task.path, after)};
+  }
+
+ private:
+  const Stamps stamps_;
+  const std::string manifest_hash_;
+  const bool sha256_;
+};
 
 }  // namespace
 
@@ -214,27 +251,69 @@ absl::Status VerifyGeneration(absl::string_view store, const GenerationManifest&
   ASSIGN_OR_RETURN(const std::vector<Task> tasks, ListTasks(store, manifest, options));
   for (const Task& task : tasks) RETURN_IF_ERROR(CheckLength(task));
 
-  const Stamps stamps(options.state_dir);
-  const std::string manifest_hash = Sha256Hex(ManifestJson(manifest));
+  const StampedReading reading(manifest, options);
   for (const Task& task : tasks) {
     RETURN_IF_ERROR(call.Check("verify a generation"));
-    ASSIGN_OR_RETURN(const std::string before, Identity(task, manifest_hash, options.sha256));
-    if (stamps.Has(task.path, before)) {
+    ASSIGN_OR_RETURN(const StampedReading::Result result, reading.Do(task, [&] {
+      return ReadAndCheck(manifest, task, options.sha256, call);
+    }));
+    if (!result.read) {
       ++done.files_stamped;
       continue;
     }
-    RETURN_IF_ERROR(ReadAndCheck(manifest, task, options.sha256, call));
-    ASSIGN_OR_RETURN(const std::string after, Identity(task, manifest_hash, options.sha256));
-    if (before != after) {
-      return absl::UnavailableError(
-          absl::StrCat(task.path, " changed while it was verified; try again"));
-    }
     ++done.files_read;
     done.bytes_read += task.file.byte_count();
-    if (done.stamps.ok()) done.stamps = stamps.Put(task.path, after);
+    if (done.stamps.ok()) done.stamps = result.stamp;
   }
-  stamps.Prune();
+  Stamps(options.state_dir).Prune();
   return absl::OkStatus();
+}
+
+absl::Status CheckLengths(absl::string_view store, const GenerationManifest& manifest,
+                          const VerifyOptions& options) {
+  RETURN_IF_ERROR(CheckGenerationManifest(manifest));
+  ASSIGN_OR_RETURN(const std::vector<Task> tasks, ListTasks(store, manifest, options));
+  for (const Task& task : tasks) RETURN_IF_ERROR(CheckLength(task));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<ShardVectors>> LoadShard(absl::string_view store,
+                                                        const GenerationManifest& manifest,
+                                                        int shard, const std::string& state_dir,
+                                                        bool content, const CallContext& call) {
+  VerifyOptions wanted;
+  wanted.shards = {shard};
+  wanted.features = false;
+  wanted.state_dir = state_dir;
+  ASSIGN_OR_RETURN(const std::vector<Task> tasks, ListTasks(store, manifest, wanted));
+  for (const Task& task : tasks) RETURN_IF_ERROR(CheckLength(task));
+  const StampedReading reading(manifest, wanted);
+  std::unique_ptr<ShardVectors> loaded;
+  for (const Task& task : tasks) {
+    const auto read = [&] { return ReadAndCheck(manifest, task, /*sha256=*/false, call); };
+    const auto load = [&]() -> absl::Status {
+      ASSIGN_OR_RETURN(loaded, ShardVectors::Open(task.path, manifest.shards(shard),
+                                                  manifest.embedding().dimension()));
+      return loaded->Load(call);
+    };
+    const auto load_and_check = [&]() -> absl::Status {
+      RETURN_IF_ERROR(WithContentReason(load()));
+      return WithContentReason(loaded->Verify(shard, manifest.shards_size(), call));
+    };
+    if (task.kind != FileKind::kVectors) {
+      if (content) RETURN_IF_ERROR(reading.Do(task, read).status());
+      continue;
+    }
+    if (content) RETURN_IF_ERROR(reading.Do(task, load_and_check).status());
+    // Not wanted, or stamped.
+    if (loaded == nullptr) RETURN_IF_ERROR(WithContentReason(load()));
+  }
+  return loaded;
+}
+
+void ForgetStamps(const std::string& state_dir, const std::vector<std::string>& paths) {
+  const Stamps stamps(state_dir);
+  for (const std::string& path : paths) stamps.Remove(path);
 }
 
 absl::Status CheckEmbeddingSpace(absl::string_view store, const GenerationManifest& manifest) {

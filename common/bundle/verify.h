@@ -1,19 +1,22 @@
 // Reading a generation once before it is served, to know that it is what was written.
 //
-// Opening a file maps it and believes only its sizes; here every byte is read: lengths
-// against the manifest first, since they cost nothing, then the checksums of each
-// container, then what its sections claim of each other.  A stamp remembers that it was
-// done, so that a restart does not read everything again.
+// Opening a file believes only its sizes; here every byte is read, once: lengths against the
+// manifest first, since they cost nothing, then each section, compared with its checksums
+// and with what the others claim of it.  A stamp remembers that it was done, so that a
+// restart need not do it again.
 #ifndef SIGHTLINE_COMMON_BUNDLE_VERIFY_H_
 #define SIGHTLINE_COMMON_BUNDLE_VERIFY_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/base/call_context.h"
+#include "common/bundle/shard_vectors.h"
 #include "sightline/bundle/v1/generation.pb.h"
 
 namespace sightline {
@@ -58,6 +61,21 @@ absl::Status VerifyGeneration(absl::string_view store,
                               const VerifyOptions& options,
                               const CallContext& call = CallContext::Unbounded(),
                               VerifySummary* summary = nullptr);
+
+// The lengths of the files alone, which costs nothing; errors as VerifyGeneration.
+absl::Status CheckLengths(absl::string_view store, const bundle::v1::GenerationManifest& manifest,
+                          const VerifyOptions& options);
+
+// The vectors of one shard, loaded (shard_vectors.h).  Its file is read once: checksums are
+// compared while it is copied, whatever stamps say, and unless there is a stamp, or
+// `content` is false, the content is checked where it then lies, and stamped.  Errors as
+// VerifyGeneration, and ResourceExhausted if there is no room.
+absl::StatusOr<std::unique_ptr<ShardVectors>> LoadShard(
+    absl::string_view store, const bundle::v1::GenerationManifest& manifest, int shard,
+    const std::string& state_dir, bool content, const CallContext& call);
+
+// Believes the stamps of these files no longer: they will be read again.
+void ForgetStamps(const std::string& state_dir, const std::vector<std::string>& paths);
 
 // That the generation's vectors lie in the space that its encoder writes to, as the bundles
 // of `store` say: FailedPrecondition (EMBEDDING_SPACE_MISMATCH), be their dimensions equal

@@ -46,6 +46,9 @@ GenerationOptions ReadGenerationOptions(ConfigReader root, const StoreConfig& st
                                             absl::Milliseconds(10), absl::Hours(24));
   options.release_after = section.Duration("release_after", options.release_after,
                                            absl::Milliseconds(10), absl::Hours(24));
+  options.max_bytes_per_second =
+      root.Section("loading").Bytes("max_bytes_per_second", options.max_bytes_per_second,
+                                    int64_t{1} << 20, std::numeric_limits<int64_t>::max());
   options.memory_limit =
       root.Bytes("memory_limit", UsableMemory() / 5 * 4, 1, std::numeric_limits<int64_t>::max());
   return options;

@@ -7,6 +7,7 @@
 //                                     # "" remembers nothing
 //   verify: true                  # checksums before serving
 //   generations: {poll_interval: 1s, restored_after: 2m, release_after: 10s}
+//   loading: {max_bytes_per_second: 100MiB}   # that are read for loading; default: no bound
 //   memory_limit: 8GiB            # of all generations held; default: 80 % of what there is
 //   compute:
 //     threads: 2                  # core budget
@@ -35,7 +36,8 @@ struct StoreConfig {
 };
 StoreConfig ReadStoreConfig(ConfigReader root);
 
-// How the generations of `store` are followed: `state_dir`, `generations` and `memory_limit`.
+// How the generations of `store` are followed: `state_dir`, `generations`, `loading` and
+// `memory_limit`.
 GenerationOptions ReadGenerationOptions(ConfigReader root, const StoreConfig& store);
 
 struct ComputeConfig {

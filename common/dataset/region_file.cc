@@ -42,7 +42,7 @@ absl::StatusOr<const Section*> FindRows(const Container& container, absl::string
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<RegionFile>> RegionFile::Open(absl::string_view path) {
-  ASSIGN_OR_RETURN(std::unique_ptr<Container> container, Container::Open(path));
+  ASSIGN_OR_RETURN(std::unique_ptr<Container> container, Container::Map(path));
   return Parse(std::move(container));
 }
 

@@ -37,7 +37,7 @@ inline constexpr absl::string_view kRegionItemsSection = "regions/items";
 class RegionFile {
  public:
   // DataLoss: no region file, or one whose sections contradict each other; otherwise as
-  // Container::Open.
+  // Container::Map.
   static absl::StatusOr<std::unique_ptr<RegionFile>> Open(absl::string_view path);
   // Over bytes in memory that outlive it.
   static absl::StatusOr<std::unique_ptr<RegionFile>> FromBytes(absl::string_view bytes);

@@ -34,6 +34,7 @@ absl::Status StoredIndex::OpenShards(const std::string& store, ComputePool* pool
     ASSIGN_OR_RETURN(shard.vectors,
                      ShardVectors::Open(JoinPath(directory, description.vectors().path()),
                                         description, dimension));
+    RETURN_IF_ERROR(shard.vectors->Load(CallContext::Unbounded()));
     if (description.has_features()) {
       ASSIGN_OR_RETURN(
           shard.features,

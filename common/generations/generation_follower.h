@@ -1,13 +1,15 @@
 // Keeps what a server holds in step with CURRENT.
 //
 // One thread looks at the CURRENT of every index again and again.  A generation that it
-// names is verified, given room, loaded and put into the table, one after another, so that
-// loading takes one core and the memory of one; or it is refused, with a reason that the
-// table shows, and what was held before is served on.  An older one goes when a newer one
-// is ready and neither routers nor requests have used it for a while.
+// names is given room, loaded, verified meanwhile, and put into the table, one after another,
+// so that loading takes one core and the memory of one; or it is refused, with a reason that
+// the table shows, and what was held before is served on.  Once something is served, the
+// thread yields: in cores, in disk and in the memory's bandwidth.  An older one goes when a newer
+// one is ready and neither routers nor requests have used it for a while.
 //
-// Refusals that another try cannot mend are remembered (refusals.h).  Trouble of the
-// machine is tried again, after a second, two, and so on up to a minute.  When CURRENT is
+// A generation whose files a request could not read leaves READY (GenerationTable::Fail) and
+// is loaded anew.  Refusals that another try cannot mend are remembered (refusals.h).  Trouble of
+// the machine is tried again, after a second, two, and so on up to a minute.  When CURRENT is
 // refused and nothing of the index is held, as after a restart, the newest generation
 // published before it that is good is served.
 //
@@ -66,8 +68,17 @@ class GenerationHost {
   virtual absl::StatusOr<int64_t> Footprint(
       absl::Span<const Manifest* const> generations) const = 0;
 
-  // Checks all that can be checked without holding it.  Errors with a reason.
+  // Checks what can be told without reading the data: names, lengths, spaces.  Errors with a
+  // reason.
+  virtual absl::Status Check(const Manifest& manifest) = 0;
+
+  // Reads all that Load reads and checks it as Load does, without holding it: for a
+  // generation that another one has to make room for.  Errors with a reason.
   virtual absl::Status Verify(const Manifest& manifest, const CallContext& call) = 0;
+
+  // A file of it could not be read, so that nothing that is remembered of its files is
+  // believed before they were read again.
+  virtual void Distrust(const Manifest& manifest) = 0;
 
   struct Loaded {
     std::shared_ptr<const void> held;
@@ -76,18 +87,21 @@ class GenerationHost {
     std::shared_ptr<const void> memory;
   };
 
-  // Loads it and makes it ready for its first request.  Errors with a reason.
-  virtual absl::StatusOr<Loaded> Load(const Manifest& manifest, const CallContext& call) = 0;
+  // Loads it, checks it meanwhile unless it is `verified`, and makes it ready for its first
+  // request.  Errors with a reason.
+  virtual absl::StatusOr<Loaded> Load(const Manifest& manifest, bool verified,
+                                      const CallContext& call) = 0;
 };
 
 // Start and the destructor belong to one thread; NoteUses is thread-safe.
 class GenerationFollower {
  public:
-  // All outlive the follower.  `on_ready` is called once, on the follower's thread, when
-  // every index was looked at and something can be served.
+  // All outlive the follower.  `on_serving` is called on the follower's thread: with true
+  // when every index was looked at and something can be served, with false when nothing can
+  // any more, and so on.
   GenerationFollower(const GenerationOptions& options, GenerationHost* host, GenerationTable* table,
                      Janitor* janitor, MetricsRegistry* metrics, Clock* clock,
-                     std::function<void()> on_ready);
+                     std::function<void(bool)> on_serving);
 
   // Stops the thread; a load in progress is cancelled, but for that of a model, which comes
   // to its end.
@@ -126,9 +140,11 @@ class GenerationFollower {
   void Look(const std::string& index);
   absl::optional<std::string> RolledBack() const;
   bool IsOvertaken(const std::string& index, const std::string& wanted);
+  void TakeOutFailed(const std::string& index);
   void FollowIndex(const std::string& index);
   void Hold(const std::string& index, const std::string& generation, int64_t sequence);
   absl::Status TryToHold(HeldGeneration* entry, Attempt* attempt, const CallContext& call);
+  absl::Status VerifyAlone(const Manifest& manifest, Attempt* attempt, const CallContext& call);
   absl::Status MakeRoom(HeldGeneration* entry);
   void ReleaseIdle(const std::string& index);
   bool IsIdle(const HeldGeneration& entry) const;
@@ -138,6 +154,8 @@ class GenerationFollower {
   void ReleaseOld(const std::string& index, const WantedGeneration& wanted);
   void Release(const HeldGeneration& entry, absl::string_view why);
   absl::StatusOr<int64_t> FootprintWith(const Manifest& manifest, absl::string_view without_index);
+  std::string IdentityOf(const std::string& index, const std::string& generation,
+                         const Manifest* manifest) const;
   bool HoldsAny(const std::string& index) const;
   void UpdateMetrics(const std::string& index);
 
@@ -147,7 +165,7 @@ class GenerationFollower {
   Janitor* const janitor_;
   MetricsRegistry* const metrics_;
   Clock* const clock_;
-  const std::function<void()> on_ready_;
+  const std::function<void(bool)> on_serving_;
   RouterUses uses_;
   CurrentView view_;
   const CallContext call_;  // of all that is loaded; cancelled when the follower goes
@@ -158,7 +176,7 @@ class GenerationFollower {
   std::vector<Leaving> leaving_;
   std::deque<std::string> turn_;  // indexes that this pass has yet to follow
   bool given_up_ = false;         // a load was, since FollowIndex began
-  bool ready_ = false;
+  bool serving_ = false;
   const Histogram load_seconds_;
 
   std::mutex mutex_;

@@ -22,6 +22,8 @@ struct GenerationOptions {
   absl::Duration release_after = absl::Seconds(10);
   // Bytes that the generations held may take together.
   int64_t memory_limit = INT64_MAX;
+  // How fast files are read for loading, at most; > 0.
+  int64_t max_bytes_per_second = INT64_MAX;
 };
 
 }  // namespace sightline

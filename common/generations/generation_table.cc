@@ -6,12 +6,16 @@
 namespace sightline {
 namespace {
 
-absl::Status Missing(absl::string_view index, absl::string_view generation, bool complete) {
+// `refusal` is OK where there is none.
+absl::Status Missing(absl::string_view index, absl::string_view generation, bool complete,
+                     const absl::Status& refusal) {
   const std::string name = absl::StrCat("generation '", generation, "' of index '", index, "'");
+  const std::string why = refusal.ok() ? "" : absl::StrCat(": ", refusal.message());
   const absl::Status status =
-      complete ? absl::FailedPreconditionError(absl::StrCat(name, " is not held by this server"))
-               : absl::UnavailableError(absl::StrCat(
-                     name, " is not held by this server, which has not loaded everything yet"));
+      complete
+          ? absl::FailedPreconditionError(absl::StrCat(name, " is not held by this server", why))
+          : absl::UnavailableError(absl::StrCat(
+                name, " is not held by this server, which has not loaded everything yet"));
   return WithReason(status, complete ? "GENERATION_NOT_HELD" : "SERVER_LOADING",
                     {{"index", std::string(index)}, {"generation", std::string(generation)}});
 }
@@ -56,6 +60,20 @@ void GenerationTable::Remove(absl::string_view index, absl::string_view generati
   rows_.erase(found);
 }
 
+void GenerationTable::Fail(absl::string_view index, absl::string_view generation, const void* held,
+                           const absl::Status& why) {
+  std::shared_ptr<const void> old;  // goes after the lock
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = rows_.find({std::string(index), std::string(generation)});
+  if (found == rows_.end()) return;
+  HeldGeneration& entry = found->second.entry;
+  if (entry.state != HoldState::kReady || entry.held.get() != held) return;
+  entry.state = HoldState::kRefused;
+  entry.refusal = why;
+  entry.failed = true;
+  old = std::move(entry.held);
+}
+
 absl::StatusOr<HeldGeneration> GenerationTable::Find(absl::string_view index,
                                                      absl::string_view generation,
                                                      absl::string_view space) {
@@ -63,7 +81,8 @@ absl::StatusOr<HeldGeneration> GenerationTable::Find(absl::string_view index,
   std::lock_guard<std::mutex> lock(mutex_);
   const auto found = rows_.find({std::string(index), std::string(generation)});
   if (found == rows_.end() || found->second.entry.state != HoldState::kReady) {
-    return Missing(index, generation, complete_);
+    return Missing(index, generation, complete_,
+                   found == rows_.end() ? absl::OkStatus() : found->second.entry.refusal);
   }
   Row& row = found->second;
   if (row.entry.manifest->embedding().space() != space) {

@@ -33,6 +33,7 @@ struct HeldGeneration {
   HoldState state = HoldState::kLoading;
   absl::Status refusal;     // why, when refused
   bool needs_room = false;  // refused only because one in use has the memory
+  bool failed = false;      // refused by Fail, which the follower has not seen yet
   int64_t sequence = 0;     // of CURRENT, when it named this generation
   // Null when the manifest cannot be read; never when ready.
   std::shared_ptr<const bundle::v1::GenerationManifest> manifest;
@@ -57,9 +58,15 @@ class GenerationTable {
   void SetSequence(absl::string_view index, absl::string_view generation, int64_t sequence);
   void Remove(absl::string_view index, absl::string_view generation);
 
+  // For requests: a file of a generation cannot be read, or is damaged, as `why` tells.  It
+  // is ready no longer, and the follower will load it anew; nothing happens if `held` is not
+  // what is held of it now.
+  void Fail(absl::string_view index, absl::string_view generation, const void* held,
+            const absl::Status& why);
+
   // For requests: what is held of a ready generation.  With a reason: FailedPrecondition
-  // if it is not held or its embedding space is another than `space`; Unavailable if it is
-  // not held and the table is not complete.
+  // if it is not held (and why it was refused, if it was) or its embedding space is another
+  // than `space`; Unavailable if it is not held and the table is not complete.
   absl::StatusOr<HeldGeneration> Find(absl::string_view index, absl::string_view generation,
                                       absl::string_view space);
 

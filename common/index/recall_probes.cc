@@ -1,6 +1,8 @@
 #include "common/index/recall_probes.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -14,14 +16,44 @@
 namespace sightline {
 namespace {
 
-absl::StatusOr<Probes> TrueNeighbors(const VectorView& view, const EmbeddingMatrix& queries,
+// Rows of a shard that are in memory at once: a shard may be larger than the memory of who
+// writes it.
+constexpr int64_t kStretchBytes = int64_t{64} << 20;
+
+// Takes the neighbors of one query in a stretch of rows that begins at `first_row` to those
+// found before.  Rows come in order, so that earlier ones keep their place in a tie.
+void Take(const std::vector<Neighbor>& found, int64_t first_row, int count,
+          std::vector<Neighbor>* best) {
+  const auto middle = static_cast<std::ptrdiff_t>(best->size());
+  for (const Neighbor& neighbor : found) {
+    best->push_back({first_row + neighbor.row, neighbor.score});
+  }
+  std::inplace_merge(best->begin(), best->begin() + middle, best->end(),
+                     [](const Neighbor& a, const Neighbor& b) { return a.score > b.score; });
+  best->resize(std::min(best->size(), static_cast<size_t>(count)));
+}
+
+absl::StatusOr<Probes> TrueNeighbors(const ShardVectors& vectors, const EmbeddingMatrix& queries,
                                      int neighbor_count, ComputePool* pool,
                                      const CallContext& call) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<VectorIndex> exact, OpenFlatIndex(view, pool));
-  ASSIGN_OR_RETURN(const auto found, exact->Search(queries, {neighbor_count}, call));
+  const int dimension = vectors.dimension();
+  const int64_t stretch =
+      std::max<int64_t>(kStretchBytes / (dimension * static_cast<int64_t>(sizeof(float))), 1);
+  std::vector<std::vector<Neighbor>> best(queries.rows());
+  for (int64_t first = 0; first < vectors.size(); first += stretch) {
+    EmbeddingMatrix rows(std::min(stretch, vectors.size() - first), dimension);
+    for (int64_t i = 0; i < rows.rows(); ++i) {
+      RETURN_IF_ERROR(vectors.ReadEmbedding(first + i, rows.mutable_row(i)));
+    }
+    ASSIGN_OR_RETURN(
+        const std::unique_ptr<VectorIndex> exact,
+        OpenFlatIndex({rows.values().data(), rows.rows(), dimension, dimension}, pool));
+    ASSIGN_OR_RETURN(const auto found, exact->Search(queries, {neighbor_count}, call));
+    for (size_t i = 0; i < best.size(); ++i) Take(found[i], first, neighbor_count, &best[i]);
+  }
   Probes probes;
   probes.queries = queries;
-  for (const std::vector<Neighbor>& neighbors : found) {
+  for (const std::vector<Neighbor>& neighbors : best) {
     std::vector<int64_t>& rows = probes.neighbors.emplace_back();
     for (const Neighbor& neighbor : neighbors) rows.push_back(neighbor.row);
   }
@@ -40,10 +72,8 @@ absl::Status AddRecallProbes(absl::string_view directory, const EmbeddingMatrix&
     ASSIGN_OR_RETURN(const std::unique_ptr<ShardVectors> vectors,
                      ShardVectors::Open(JoinPath(directory, shard->vectors().path()), *shard,
                                         manifest->embedding().dimension()));
-    const VectorView view{vectors->data(), vectors->size(), vectors->dimension(),
-                          vectors->stride()};
     ASSIGN_OR_RETURN(const Probes probes,
-                     TrueNeighbors(view, queries, options.neighbor_count, pool, call));
+                     TrueNeighbors(*vectors, queries, options.neighbor_count, pool, call));
     ASSIGN_OR_RETURN(*shard->mutable_probes(),
                      WriteProbes(directory, ShardFileName(i, shard_count, "probes"), probes));
   }

@@ -4,6 +4,8 @@
 #include <torch/csrc/jit/runtime/graph_executor.h>
 #include <torch/csrc/jit/serialization/import.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <new>
@@ -16,7 +18,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "common/base/files.h"
+#include "common/base/random_access_file.h"
 #include "common/base/status_macros.h"
 #include "common/models/inference.h"
 #include "common/models/manifest_checks.h"
@@ -30,8 +32,10 @@ constexpr size_t kMaxErrorLength = 300;
 constexpr char kArchiveStart[] = "PK\x03\x04";
 
 absl::Status CheckStart(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<MappedFile> file, MappedFile::Open(path));
-  if (absl::StartsWith(file->bytes(), kArchiveStart)) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::unique_ptr<RandomAccessFile> file, RandomAccessFile::Open(path));
+  std::string start(std::min<int64_t>(file->size(), sizeof(kArchiveStart) - 1), '\0');
+  RETURN_IF_ERROR(file->Read(0, static_cast<int64_t>(start.size()), start.data()));
+  if (start == kArchiveStart) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(path, " is no scripted module; torch.jit.save writes those"));
 }

@@ -12,8 +12,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/error_details.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
+#include "common/bundle/bundle_file.h"
 #include "common/models/inference.h"
 #include "common/models/manifest_checks.h"
 
@@ -145,7 +147,7 @@ absl::StatusOr<torch::Tensor> ToTorch(const TensorView& view) {
       return absl::DataLossError(absl::StrCat("a tensor of shape ", ShapeText(view.shape), " has ",
                                               view.bytes.size(), " bytes"));
     }
-    // Through memcpy: the mapping need not be aligned.  Which forbids null, even for nothing.
+    // Through memcpy: the file need not be aligned.  Which forbids null, even for nothing.
     if (raw.numel() > 0) std::memcpy(raw.data_ptr(), view.bytes.data(), view.bytes.size());
     result = raw.to(raw.is_floating_point() ? torch::kFloat32 : torch::kInt64);
     return absl::OkStatus();
@@ -169,9 +171,13 @@ absl::Status CheckWeightsLength(const ModelBundle& bundle) {
 
 absl::Status LoadBundleWeights(const ModelBundle& bundle, const std::vector<std::string>& ignored,
                                torch::nn::Module* module) {
-  ASSIGN_OR_RETURN(const std::string path, ListedFile(bundle, kWeightsFile));
-  ASSIGN_OR_RETURN(const std::unique_ptr<Safetensors> file, Safetensors::Open(path));
-  const absl::Status status = LoadWeights(*file, ignored, module);
+  ASSIGN_OR_RETURN(const std::unique_ptr<ResidentMemory> memory,
+                   ReadBundleFile(bundle, kWeightsFile));
+  const absl::string_view bytes(memory->data(), static_cast<size_t>(memory->size()));
+  const std::string path = bundle.FilePath(kWeightsFile);
+  const auto file = Safetensors::FromBytes(bytes);
+  if (!file.ok()) return WithPrefix(file.status(), path);
+  const absl::Status status = LoadWeights(**file, ignored, module);
   if (status.ok()) return status;
   return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
 }

@@ -94,7 +94,7 @@ absl::Status CheckOffsets(const Container& container, absl::string_view name,
 
 absl::StatusOr<std::unique_ptr<TrainingSet>> TrainingSet::Open(absl::string_view path,
                                                                const CallContext& call) {
-  ASSIGN_OR_RETURN(std::unique_ptr<Container> container, Container::Open(path));
+  ASSIGN_OR_RETURN(std::unique_ptr<Container> container, Container::Map(path));
   RETURN_IF_ERROR(container->Verify(call));
   auto set = absl::WrapUnique(new TrainingSet(std::move(container)));
   RETURN_IF_ERROR(set->ReadLimits());

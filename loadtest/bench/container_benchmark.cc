@@ -1,7 +1,7 @@
 // Opening a generation's files, and verifying them as a server does before it serves.
 //
-// memory_share is of the bandwidth of all cores; verifying reads with one.  Opening maps a file
-// and reads its header, however large it is, so there are no bytes to take a share of.
+// memory_share is of the bandwidth of all cores; verifying reads with one.  Opening reads the
+// header and the item ids, a small part of the file, so there are no bytes to take a share of.
 #include <stdlib.h>
 
 #include <filesystem>

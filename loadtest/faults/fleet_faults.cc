@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/files.h"
+#include "common/base/random_access_file.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/layout.h"
 #include "common/bundle/publication.h"
@@ -16,6 +17,18 @@ namespace sightline {
 namespace {
 
 constexpr absl::Duration kStatusPatience = absl::Seconds(2);
+
+// A new generation has just been fetched by another process, or written and synced long ago:
+// none of it need be in memory.
+absl::Status DropFromCache(const std::string& directory) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFilesBelow(directory));
+  for (const std::string& name : names) {
+    ASSIGN_OR_RETURN(const std::unique_ptr<RandomAccessFile> file,
+                     RandomAccessFile::Open(JoinPath(directory, name)));
+    file->DropFromCache(0, file->size());
+  }
+  return absl::OkStatus();
+}
 
 }  // namespace
 
@@ -75,6 +88,7 @@ absl::Status FleetFaults::Publish(const std::string& target) {
   }
   auto next = std::upper_bound(generations.begin(), generations.end(), current.generation());
   if (next == generations.end()) next = generations.begin();
+  RETURN_IF_ERROR(DropFromCache(GenerationDirectory(store, target, *next)));
   return PublishGeneration(store, target, *next).status();
 }
 

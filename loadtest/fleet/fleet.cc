@@ -107,6 +107,11 @@ absl::Status ProcessFleet::Prepare() {
       const std::string state = JoinPath(options_.directory, FileName(name, ".state"));
       absl::StrAppend(&server.more_yaml, "state_dir: ", QuotedYaml(state), "\n");
     }
+    if (server.service != kRouter && options_.sizes.loading_bytes_per_second > 0) {
+      absl::StrAppend(&server.more_yaml,
+                      "loading: {max_bytes_per_second: ", options_.sizes.loading_bytes_per_second,
+                      "}\n");
+    }
     if (server.service != kRouter && options_.compute_threads > 0) {
       absl::StrAppend(&server.more_yaml, "compute: {threads: ", options_.compute_threads, "}\n");
     }

@@ -74,12 +74,18 @@ absl::optional<BaseIndex::Place> BaseIndex::Find(absl::string_view item_id,
   place.shard = ShardOf(item_id, static_cast<int>(vectors_.size()));
   const ShardVectors& vectors = *vectors_[place.shard];
   place.row = vectors.Find(item_id);
-  if (place.row < 0 || vectors.content_hash(place.row) != content_hash) return absl::nullopt;
+  if (place.row < 0) return absl::nullopt;
+  // What cannot be read is not carried over.
+  const absl::StatusOr<std::string> hash = vectors.ReadContentHash(place.row);
+  if (!hash.ok() || *hash != content_hash) return absl::nullopt;
   return place;
 }
 
-absl::Span<const float> BaseIndex::embedding(const Place& place) const {
-  return vectors_[place.shard]->embedding(place.row);
+absl::StatusOr<std::vector<float>> BaseIndex::Embedding(const Place& place) const {
+  const ShardVectors& vectors = *vectors_[place.shard];
+  std::vector<float> embedding(static_cast<size_t>(vectors.dimension()));
+  RETURN_IF_ERROR(vectors.ReadEmbedding(place.row, absl::MakeSpan(embedding)));
+  return embedding;
 }
 
 absl::StatusOr<ItemFeatures> BaseIndex::Features(const Place& place, int reranker) const {

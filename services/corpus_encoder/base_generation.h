@@ -29,7 +29,7 @@ struct BaseRequirements {
   std::vector<NamedReranker> rerankers;  // what they are called may differ
 };
 
-// One index of a base, mapped.  Immutable, thread-safe.
+// One index of a base, read as it is needed.  Immutable, thread-safe.
 class BaseIndex {
  public:
   // Where an item lies.
@@ -48,8 +48,8 @@ class BaseIndex {
   // The item, if it is there and was made from what `content_hash` is the hash of.
   absl::optional<Place> Find(absl::string_view item_id, absl::string_view content_hash) const;
 
-  // Of an item that was found.  Into the mapping, or copied; DataLoss for lying offsets.
-  absl::Span<const float> embedding(const Place& place) const;
+  // Of an item that was found.  Errors as reading a container; DataLoss for lying offsets.
+  absl::StatusOr<std::vector<float>> Embedding(const Place& place) const;
   absl::StatusOr<ItemFeatures> Features(const Place& place, int reranker) const;
 
   // Compares all checksums: once, before anything is carried over for good.

@@ -57,15 +57,18 @@ class Collector {
     return next == file->captions().size() ? absl::OkStatus() : mismatch;
   }
 
-  void AddCarried(const CarriedPicture& carried) {
+  absl::Status AddCarried(const CarriedPicture& carried) {
     const ScannedPicture& picture = carried.picture;
-    AddImage(picture, base_.images->embedding(carried.image), -1, 0, carried.image);
+    ASSIGN_OR_RETURN(const std::vector<float> of_image, base_.images->Embedding(carried.image));
+    AddImage(picture, of_image, -1, 0, carried.image);
     std::vector<CaptionItem> captions = CaptionItemsOf(picture.item, options_.caption_language);
     for (size_t i = 0; i < captions.size(); ++i) {
       const BaseIndex::Place& place = carried.captions[i];
       ++items_.caption_count;
-      AddCaption(picture, std::move(captions[i]), base_.captions->embedding(place), -1, 0, place);
+      ASSIGN_OR_RETURN(const std::vector<float> embedding, base_.captions->Embedding(place));
+      AddCaption(picture, std::move(captions[i]), embedding, -1, 0, place);
     }
+    return absl::OkStatus();
   }
 
   absl::StatusOr<GenerationItems> Finish() {
@@ -151,7 +154,9 @@ absl::StatusOr<GenerationItems> CollectItems(absl::Span<const WorkUnit> units,
     RETURN_IF_ERROR(call.Check("collecting the units"));
     RETURN_IF_ERROR(collector.AddUnit(units[i], static_cast<int32_t>(i)));
   }
-  for (const CarriedPicture& picture : carried) collector.AddCarried(picture);
+  for (const CarriedPicture& picture : carried) {
+    RETURN_IF_ERROR(collector.AddCarried(picture));
+  }
   return collector.Finish();
 }
 

@@ -43,7 +43,10 @@ absl::StatusOr<const ItemRecord*> GenerationShard::Record(int64_t i) {
 absl::StatusOr<absl::Span<const float>> GenerationShard::Embedding(int64_t i) {
   RETURN_IF_ERROR(call_.Check("writing the generation"));
   const GenerationItem& item = *items_[i];
-  if (item.unit < 0) return sources_.base->embedding(item.base);
+  if (item.unit < 0) {
+    ASSIGN_OR_RETURN(embedding_, sources_.base->Embedding(item.base));
+    return absl::MakeConstSpan(embedding_);
+  }
   ASSIGN_OR_RETURN(const UnitFile* const file, files_.Get(item.unit));
   return file->embedding(RowOf(*file, item));
 }

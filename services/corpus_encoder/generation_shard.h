@@ -69,6 +69,7 @@ class GenerationShard : public ShardSource {
   const CallContext call_;
   UnitFiles files_;
   ItemRecord record_;
+  std::vector<float> embedding_;
   ItemFeatures features_;
   std::string content_hash_;
 };

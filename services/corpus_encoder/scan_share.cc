@@ -63,7 +63,7 @@ absl::Status WriteStretch(const std::string& path, const std::string& hash,
 // DataLoss for a file that is damaged or holds something else.
 absl::StatusOr<PictureScan> ReadStretch(const std::string& path, const std::string& hash,
                                         size_t count) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<Container> container, Container::Open(path));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Container> container, Container::Map(path));
   RETURN_IF_ERROR(container->Verify());
   ASSIGN_OR_RETURN(const Section* section, container->Require("scan", Dtype::kBytes, 1));
   const Json json = Json::parse(section->data, section->data + section->length, /*cb=*/nullptr,

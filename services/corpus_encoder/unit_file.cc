@@ -214,7 +214,7 @@ absl::StatusOr<std::unique_ptr<UnitFile>> UnitFile::Open(absl::string_view path,
                                                          absl::string_view hash, int dimension,
                                                          bool verify) {
   std::unique_ptr<UnitFile> file(new UnitFile);
-  ASSIGN_OR_RETURN(file->container_, Container::Open(path));
+  ASSIGN_OR_RETURN(file->container_, Container::Map(path));
   if (verify) RETURN_IF_ERROR(file->container_->Verify());
   const absl::Status parsed = UnitFileParser(*file).Parse(hash, dimension);
   if (!parsed.ok()) return absl::DataLossError(absl::StrCat(path, ": ", parsed.message()));

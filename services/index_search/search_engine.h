@@ -18,7 +18,7 @@
 
 namespace sightline {
 
-// One shard, ready to be searched.  `index` reads the memory that `vectors` maps.
+// One shard, ready to be searched.  `index` reads the memory that `vectors` has.
 struct SearchableShard {
   // Of the generation: gone when the last of its shards has gone.
   std::shared_ptr<const void> memory;

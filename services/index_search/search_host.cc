@@ -18,22 +18,8 @@
 namespace sightline {
 namespace {
 
-constexpr int64_t kPageBytes = 4096;
-
 VectorView ViewOf(const ShardVectors& vectors) {
   return {vectors.data(), vectors.size(), vectors.dimension(), vectors.stride()};
-}
-
-// Touches every page, so that no request waits for the disk or the page table.
-absl::Status Prefault(const Container& container, const CallContext& call) {
-  for (const Section& section : container.sections()) {
-    const auto* bytes = static_cast<const volatile char*>(section.data);
-    for (int64_t i = 0; i < section.length; i += kPageBytes) {
-      if (i % (int64_t{64} << 20) == 0) RETURN_IF_ERROR(call.Check("load a shard"));
-      (void)bytes[i];
-    }
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace
@@ -83,7 +69,15 @@ absl::StatusOr<int64_t> SearchHost::Footprint(absl::Span<const Manifest* const> 
   return bytes;
 }
 
-absl::Status SearchHost::Verify(const Manifest& manifest, const CallContext& call) {
+VerifyOptions SearchHost::WhatIsServed(const Manifest& manifest) const {
+  VerifyOptions served;
+  served.shards = ShardsOf(manifest);
+  served.features = false;
+  served.state_dir = options_.state_dir;
+  return served;
+}
+
+absl::Status SearchHost::Check(const Manifest& manifest) {
   for (const int shard : ShardsOf(manifest)) {
     if (shard < manifest.shards_size()) continue;
     return WithReason(absl::FailedPreconditionError(absl::StrCat(
@@ -94,38 +88,34 @@ absl::Status SearchHost::Verify(const Manifest& manifest, const CallContext& cal
   // Vectors can be searched without the models at hand; the encoder insists on them.
   const absl::Status space = CheckEmbeddingSpace(options_.store, manifest);
   if (!absl::IsNotFound(space)) RETURN_IF_ERROR(space);
-  if (!options_.verify) return absl::OkStatus();
-  VerifyOptions verify;
-  verify.shards = ShardsOf(manifest);
-  verify.features = false;
-  verify.state_dir = options_.state_dir;
-  return VerifyGeneration(options_.store, manifest, verify, call);
+  return CheckLengths(options_.store, manifest, WhatIsServed(manifest));
 }
 
-absl::StatusOr<GenerationHost::Loaded> SearchHost::Load(const Manifest& manifest,
+absl::Status SearchHost::Verify(const Manifest& manifest, const CallContext& call) {
+  if (!options_.verify) return absl::OkStatus();
+  return VerifyGeneration(options_.store, manifest, WhatIsServed(manifest), call);
+}
+
+void SearchHost::Distrust(const Manifest& manifest) {
+  ForgetStamps(options_.state_dir, Files(manifest));
+}
+
+absl::StatusOr<GenerationHost::Loaded> SearchHost::Load(const Manifest& manifest, bool verified,
                                                         const CallContext& call) {
   ComputePool::SingleThreadedLibraries();
   auto held = std::make_shared<SearchGeneration>();
   const auto memory = std::make_shared<const char>();
   for (const int shard : ShardsOf(manifest)) {
-    ASSIGN_OR_RETURN(SearchableShard opened, OpenShard(manifest, shard));
+    SearchableShard opened;
     opened.memory = memory;
-    RETURN_IF_ERROR(Prefault(opened.vectors->container(), call));
+    ASSIGN_OR_RETURN(opened.vectors, LoadShard(options_.store, manifest, shard, options_.state_dir,
+                                               /*content=*/options_.verify && !verified, call));
+    ASSIGN_OR_RETURN(opened.index, OpenFlatIndex(ViewOf(*opened.vectors), pool_));
     RETURN_IF_ERROR(CheckRecall(manifest, shard, *opened.vectors, call));
     held->shards[shard] = janitor_->Adopt<SearchableShard>(
         std::make_shared<const SearchableShard>(std::move(opened)));
   }
   return Loaded{std::move(held), memory};
-}
-
-absl::StatusOr<SearchableShard> SearchHost::OpenShard(const Manifest& manifest, int shard) {
-  const bundle::v1::ShardManifest& description = manifest.shards(shard);
-  SearchableShard opened;
-  ASSIGN_OR_RETURN(opened.vectors,
-                   ShardVectors::Open(JoinPath(Directory(manifest), description.vectors().path()),
-                                      description, manifest.embedding().dimension()));
-  ASSIGN_OR_RETURN(opened.index, OpenFlatIndex(ViewOf(*opened.vectors), pool_));
-  return opened;
 }
 
 absl::Status SearchHost::CheckRecall(const Manifest& manifest, int shard,

@@ -1,4 +1,4 @@
-// What index_search does with a generation: it maps the vectors of its shards, measures
+// What index_search does with a generation: it loads the vectors of its shards, measures
 // their recall and searches them.
 #ifndef SIGHTLINE_SERVICES_INDEX_SEARCH_SEARCH_HOST_H_
 #define SIGHTLINE_SERVICES_INDEX_SEARCH_SEARCH_HOST_H_
@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/base/compute_pool.h"
+#include "common/bundle/verify.h"
 #include "common/generations/generation_follower.h"
 #include "common/generations/janitor.h"
 #include "services/index_search/search_engine.h"
@@ -29,21 +30,26 @@ class SearchHost : public GenerationHost {
 
   std::vector<std::string> Files(const Manifest& manifest) const override;
 
-  // The vectors' files: mapped, but slow to search where they are not in memory.
+  // The vectors' files, which lie in memory as a whole.
   absl::StatusOr<int64_t> Footprint(absl::Span<const Manifest* const> generations) const override;
 
   // FailedPrecondition: a shard that the generation has not (NO_SUCH_SHARD), or a space
-  // that its encoder does not write to.  Otherwise as VerifyGeneration.
+  // that its encoder does not write to.  Otherwise as CheckLengths.
+  absl::Status Check(const Manifest& manifest) override;
+
+  // As VerifyGeneration.
   absl::Status Verify(const Manifest& manifest, const CallContext& call) override;
+  void Distrust(const Manifest& manifest) override;
 
   // A SearchGeneration.  FailedPrecondition (RECALL_TOO_LOW) if a shard's index finds fewer
-  // of the true neighbors than the manifest asks for.
-  absl::StatusOr<Loaded> Load(const Manifest& manifest, const CallContext& call) override;
+  // of the true neighbors than the manifest asks for; otherwise as LoadShard.
+  absl::StatusOr<Loaded> Load(const Manifest& manifest, bool verified,
+                              const CallContext& call) override;
 
  private:
   std::vector<int> ShardsOf(const Manifest& manifest) const;
   std::string Directory(const Manifest& manifest) const;
-  absl::StatusOr<SearchableShard> OpenShard(const Manifest& manifest, int shard);
+  VerifyOptions WhatIsServed(const Manifest& manifest) const;
   absl::Status CheckRecall(const Manifest& manifest, int shard, const ShardVectors& vectors,
                            const CallContext& call);
 

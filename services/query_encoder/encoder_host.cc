@@ -74,11 +74,16 @@ absl::StatusOr<int64_t> EncoderHost::Footprint(
   return models_->Footprint(models);
 }
 
-absl::Status EncoderHost::Verify(const Manifest& manifest, const CallContext&) {
+absl::Status EncoderHost::Check(const Manifest& manifest) {
   return CheckEmbeddingSpace(store_, manifest);
 }
 
+absl::Status EncoderHost::Verify(const Manifest&, const CallContext&) {
+  return absl::OkStatus();
+}
+
 absl::StatusOr<GenerationHost::Loaded> EncoderHost::Load(const Manifest& manifest,
+                                                         bool /*verified*/,
                                                          const CallContext& call) {
   ComputePool::SingleThreadedLibraries();
   UseSingleThreadedTorch();

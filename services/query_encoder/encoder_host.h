@@ -22,11 +22,16 @@ class EncoderHost : public GenerationHost {
   absl::StatusOr<int64_t> Footprint(absl::Span<const Manifest* const> generations) const override;
 
   // FailedPrecondition unless its encoder writes to the generation's space.
+  absl::Status Check(const Manifest& manifest) override;
+
+  // OK: models are compared when they are loaded, and nothing is remembered of that.
   absl::Status Verify(const Manifest& manifest, const CallContext& call) override;
+  void Distrust(const Manifest&) override {}
 
   // An EncoderGeneration, warm.  FailedPrecondition (NO_CROSS_ENCODER) if what it names as
   // a reranker is none.
-  absl::StatusOr<Loaded> Load(const Manifest& manifest, const CallContext& call) override;
+  absl::StatusOr<Loaded> Load(const Manifest& manifest, bool verified,
+                              const CallContext& call) override;
 
  private:
   const std::string store_;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
+#include "common/base/random_access_file.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/rerankers.h"
 
@@ -14,11 +15,19 @@ namespace {
 // What a feature file says of a row, said of the request: a row that is not there is the
 // caller's mistake, and a file without this cross-encoder's features is no missing item.
 absl::Status AboutStored(const absl::Status& status, const StoredRef& ref) {
+  const std::string features = absl::StrCat("features of row ", ref.row, " in shard ", ref.shard,
+                                            " of index '", ref.target.index, "'");
   absl::StatusCode code = status.code();
   if (code == absl::StatusCode::kOutOfRange) code = absl::StatusCode::kInvalidArgument;
   if (code == absl::StatusCode::kNotFound) code = absl::StatusCode::kFailedPrecondition;
-  return absl::Status(code, absl::StrCat("features of row ", ref.row, " in shard ", ref.shard,
-                                         " of index '", ref.target.index, "': ", status.message()));
+  if (code == status.code()) return WithPrefix(status, features);
+  return absl::Status(code, absl::StrCat(features, ": ", status.message()));
+}
+
+// Whether the file is at fault as a whole: another request would fare no better.
+bool IsOfFile(const absl::Status& status) {
+  const auto reason = GetReason(status);
+  return IsFailedRead(status) || (reason.has_value() && reason->reason == "CHECKSUM_MISMATCH");
 }
 
 }  // namespace
@@ -122,7 +131,13 @@ absl::StatusOr<ItemFeatures> RerankEngine::Stored(const StoredRef& ref, const Mo
   }
   absl::StatusOr<std::vector<ItemFeatures>> features =
       store->second->Get(model.id(), absl::MakeConstSpan(&ref.row, 1));
-  if (!features.ok()) return AboutStored(features.status(), ref);
+  if (!features.ok()) {
+    if (IsOfFile(features.status())) {
+      generations_->table()->Fail(ref.target.index, ref.target.generation, entry.held.get(),
+                                  features.status());
+    }
+    return AboutStored(features.status(), ref);
+  }
   return std::move((*features)[0]);
 }
 

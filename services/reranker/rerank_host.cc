@@ -1,5 +1,6 @@
 #include "services/reranker/rerank_host.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -13,6 +14,11 @@
 
 namespace sightline {
 namespace {
+
+// Of where an item's features lie and their checksum: seven tensors and more than most
+// cross-encoders have.
+constexpr int64_t kIndexBytesOfItem = 64;
+constexpr int64_t kMostItems = int64_t{1} << 50;  // so that lies do not wrap
 
 // The first forward pass of a model allocates and compiles; no caller should wait for that.
 // Only a text is at hand to warm up with, so captions wait for their first image.
@@ -56,24 +62,43 @@ std::vector<std::string> RerankHost::Files(const Manifest& manifest) const {
 
 absl::StatusOr<int64_t> RerankHost::Footprint(absl::Span<const Manifest* const> generations) const {
   std::set<std::string> models;
+  int64_t items = 0;  // of features, over all cross-encoders
   for (const Manifest* manifest : generations) {
-    for (NamedReranker& reranker : RerankersOf(*manifest)) models.insert(std::move(reranker.model));
+    for (NamedReranker& reranker : RerankersOf(*manifest)) {
+      items = std::min(items + manifest->item_count(), kMostItems);
+      models.insert(std::move(reranker.model));
+    }
   }
-  return models_->Footprint(models);
+  ASSIGN_OR_RETURN(const int64_t bytes, models_->Footprint(models));
+  return bytes + items * kIndexBytesOfItem;
+}
+
+VerifyOptions RerankHost::WhatIsServed() const {
+  VerifyOptions served;
+  served.vectors = false;
+  served.state_dir = options_.state_dir;
+  return served;
+}
+
+absl::Status RerankHost::Check(const Manifest& manifest) {
+  if (RerankersOf(manifest).empty()) return absl::OkStatus();
+  return CheckLengths(options_.store, manifest, WhatIsServed());
 }
 
 absl::Status RerankHost::Verify(const Manifest& manifest, const CallContext& call) {
   if (RerankersOf(manifest).empty() || !options_.verify) return absl::OkStatus();
-  VerifyOptions verify;
-  verify.vectors = false;
-  verify.state_dir = options_.state_dir;
-  return VerifyGeneration(options_.store, manifest, verify, call);
+  return VerifyGeneration(options_.store, manifest, WhatIsServed(), call);
 }
 
-absl::StatusOr<GenerationHost::Loaded> RerankHost::Load(const Manifest& manifest,
+void RerankHost::Distrust(const Manifest& manifest) {
+  ForgetStamps(options_.state_dir, Files(manifest));
+}
+
+absl::StatusOr<GenerationHost::Loaded> RerankHost::Load(const Manifest& manifest, bool verified,
                                                         const CallContext& call) {
   ComputePool::SingleThreadedLibraries();
   UseSingleThreadedTorch();
+  if (!verified) RETURN_IF_ERROR(Verify(manifest, call));
   auto held = std::make_shared<RerankGeneration>();
   for (NamedReranker& reranker : RerankersOf(manifest)) {
     ASSIGN_OR_RETURN(auto model, models_->GetCrossEncoder(reranker.model));

@@ -1,5 +1,5 @@
-// What reranker does with a generation: it holds the cross-encoders and maps the item
-// features that they read.
+// What reranker does with a generation: it holds the cross-encoders and reads the item
+// features that they ask for.
 #ifndef SIGHTLINE_SERVICES_RERANKER_RERANK_HOST_H_
 #define SIGHTLINE_SERVICES_RERANKER_RERANK_HOST_H_
 
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/bundle/verify.h"
 #include "common/generations/generation_follower.h"
 #include "common/generations/janitor.h"
 #include "common/models/model_cache.h"
@@ -29,18 +30,25 @@ class RerankHost : public GenerationHost {
 
   std::vector<std::string> Files(const Manifest& manifest) const override;
 
-  // The models.  Features are mapped and read a few rows at a time: what the machine has to
-  // spare keeps the popular ones.
+  // The models, and of features where each item's lie.  Features themselves are read when
+  // they are asked for: what the machine has to spare keeps the popular ones.
   absl::StatusOr<int64_t> Footprint(absl::Span<const Manifest* const> generations) const override;
+
+  // As CheckLengths.
+  absl::Status Check(const Manifest& manifest) override;
 
   // As VerifyGeneration.
   absl::Status Verify(const Manifest& manifest, const CallContext& call) override;
+  void Distrust(const Manifest& manifest) override;
 
   // A RerankGeneration, warm; without a model if the generation is retrieval only.
   // FailedPrecondition (NO_CROSS_ENCODER) if what it names as a reranker is none.
-  absl::StatusOr<Loaded> Load(const Manifest& manifest, const CallContext& call) override;
+  // Otherwise as VerifyGeneration.
+  absl::StatusOr<Loaded> Load(const Manifest& manifest, bool verified,
+                              const CallContext& call) override;
 
  private:
+  VerifyOptions WhatIsServed() const;
   std::string FeaturesPath(const Manifest& manifest, int shard) const;
 
   const RerankHostOptions options_;

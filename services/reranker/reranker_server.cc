@@ -27,7 +27,7 @@ RerankerServer::RerankerServer(const RerankerConfig& config)
       rpc_(config.server, &metrics_),
       service_(&engine_, rpc_.calls()),
       follower_(config.generations, &host_, generations_.table(), &janitor_, &metrics_,
-                Clock::Real(), [this] { rpc_.SetServing(true); }),
+                Clock::Real(), [this](bool serving) { rpc_.SetServing(serving); }),
       admin_([this](const StatusRequest& request) { return Status(request); }, rpc_.calls()) {}
 
 RerankerServer::~RerankerServer() {

@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/base/files.h"
+#include "common/base/random_access_file.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/container.h"
 #include "common/bundle/generation.h"
@@ -147,8 +148,11 @@ absl::StatusOr<std::string> DescribeContainer(const std::string& path, bool veri
 
 // The magic that a container begins with (common/bundle/container.h).
 bool LooksLikeContainer(const std::string& path) {
-  const auto file = MappedFile::Open(path);
-  return file.ok() && absl::StartsWith((*file)->bytes(), "SIGHTLN1");
+  constexpr absl::string_view kMagic = "SIGHTLN1";
+  const auto file = RandomAccessFile::Open(path);
+  std::string start(kMagic.size(), '\0');
+  return file.ok() && (*file)->Read(0, static_cast<int64_t>(start.size()), start.data()).ok() &&
+         start == kMagic;
 }
 
 absl::StatusOr<std::string> DescribeFile(const std::string& path, bool verify) {

@@ -65,8 +65,10 @@ class ModelHost : public GenerationHost {
   absl::StatusOr<int64_t> Footprint(absl::Span<const Manifest* const> generations) const override {
     return static_cast<int64_t>(generations.size());
   }
+  absl::Status Check(const Manifest&) override { return absl::OkStatus(); }
   absl::Status Verify(const Manifest&, const CallContext&) override { return absl::OkStatus(); }
-  absl::StatusOr<Loaded> Load(const Manifest& manifest, const CallContext&) override {
+  void Distrust(const Manifest&) override {}
+  absl::StatusOr<Loaded> Load(const Manifest& manifest, bool, const CallContext&) override {
     return Loaded{make_(manifest), nullptr};
   }
 
@@ -88,7 +90,7 @@ class WiredServer {
     options.poll_interval = absl::Milliseconds(5);
     options.release_after = absl::Milliseconds(500);
     follower_ = std::make_unique<GenerationFollower>(options, host, generations_.table(), janitor,
-                                                     &metrics_, Clock::Real(), [] {});
+                                                     &metrics_, Clock::Real(), [](bool) {});
     follower_->Start();
   }
 

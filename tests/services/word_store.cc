@@ -101,6 +101,8 @@ std::shared_ptr<const SearchGeneration> OpenForSearch(const WordIndex& index, Co
     opened.vectors =
         OrThrow(ShardVectors::Open(absl::StrCat(index.directory, "/", description.vectors().path()),
                                    description, FakeServingModel::kDimension));
+    const absl::Status loaded = opened.vectors->Load(CallContext::Unbounded());
+    if (!loaded.ok()) throw std::runtime_error(loaded.ToString());
     const VectorView view{opened.vectors->data(), opened.vectors->size(),
                           opened.vectors->dimension(), opened.vectors->stride()};
     opened.index = OrThrow(OpenFlatIndex(view, pool));

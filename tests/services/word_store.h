@@ -48,7 +48,7 @@ WordIndex WriteWordIndex(const std::string& store, const std::string& index, boo
                          const std::string& generation = "g1",
                          const std::vector<NamedReranker>& more_rerankers = {});
 
-// Maps the files.  `pool` must outlive what comes back.  `models` are the rerankers that the
+// Reads the files.  `pool` must outlive what comes back.  `models` are the rerankers that the
 // manifest names.
 std::shared_ptr<const SearchGeneration> OpenForSearch(const WordIndex& index, ComputePool* pool,
                                                       const std::vector<int>& shards);

@@ -82,7 +82,9 @@ TEST_CASE("what was written is read, whatever the pieces") {
   REQUIRE(container->file_length() == summary->byte_count);
   const Section& section = **container->Require("large", Dtype::kBytes, 1);
   REQUIRE(section.checksums.size() == 3);
-  REQUIRE(absl::string_view(section.data, section.length) == large);
+  REQUIRE(container->Load(section, CallContext::Unbounded())->view() == large);
+  const auto mapped = *Container::Map(dir.File("c"));
+  REQUIRE(absl::string_view(mapped->Find("large")->data, section.length) == large);
   REQUIRE((*container->Require("wide", Dtype::kFloat16, 2))->row_stride_bytes == 34);
   REQUIRE(container->Find("a/empty")->length == 0);
   REQUIRE(container->Find("nothing") == nullptr);

@@ -83,16 +83,16 @@ TEST_CASE("content hashes are a column that readers find, or that is not there")
   const auto without = Write(plain, source);
   REQUIRE(without.ok());
   REQUIRE((*ShardVectors::Open(plain.File(kVectors), *without, kTestDimension))
-              ->content_hash(3)
-              .empty());
+              ->ReadContentHash(3)
+              ->empty());
   source.hashed = true;
   const auto manifest = Write(dir, source);
   REQUIRE(manifest.ok());
   const auto vectors = ShardVectors::Open(dir.File(kVectors), *manifest, kTestDimension);
   REQUIRE(vectors.ok());
   REQUIRE((*vectors)->container().Verify().ok());
-  REQUIRE((*vectors)->content_hash(0) == std::string(kContentHashBytes, 'a'));
-  REQUIRE((*vectors)->content_hash(19) == std::string(kContentHashBytes, 'a' + 19));
+  REQUIRE(*(*vectors)->ReadContentHash(0) == std::string(kContentHashBytes, 'a'));
+  REQUIRE(*(*vectors)->ReadContentHash(19) == std::string(kContentHashBytes, 'a' + 19));
 
   source.bad_hash_at = 5;
   const absl::Status status = Write(dir, source).status();

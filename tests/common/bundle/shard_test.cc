@@ -50,6 +50,7 @@ TEST_CASE("a shard is read as it was written, in the order of ids") {
   REQUIRE(manifest.features().sha256() == *Sha256HexOfFile(dir.File(kFeatures)));
 
   const auto vectors = *ShardVectors::Open(dir.File(kVectors), manifest, kTestDimension);
+  REQUIRE(vectors->Load(CallContext::Unbounded()).ok());
   REQUIRE(vectors->size() == kItems);
   REQUIRE(vectors->dimension() == kTestDimension);
   REQUIRE(vectors->stride() == 16);
@@ -67,8 +68,7 @@ TEST_CASE("a shard is read as it was written, in the order of ids") {
     REQUIRE(record.uri == item.record.uri);
     REQUIRE(record.tags == item.record.tags);
   }
-  REQUIRE(vectors->container().Verify().ok());
-  REQUIRE(vectors->CheckContent(0, 1, CallContext::Unbounded()).ok());
+  REQUIRE(vectors->Verify(0, 1, CallContext::Unbounded()).ok());
 }
 
 TEST_CASE("rows and ids that are not there are no rows and no ids") {
@@ -91,7 +91,7 @@ TEST_CASE("features are read as they were written, any rows in any order") {
   const auto store = *FeatureStore::Open(dir.File(kFeatures), manifest);
   REQUIRE(store->size() == kItems);
   REQUIRE(store->models() == std::vector<std::string>{TestReranker()});
-  REQUIRE(store->CheckContent(CallContext::Unbounded()).ok());
+  REQUIRE(store->Verify(CallContext::Unbounded()).ok());
   const std::vector<EncodedItem> items = Sorted(MakeItems(kItems));
   std::vector<int64_t> rows = {3, 3, 0};
   for (int64_t row = kItems - 1; row >= 0; --row) rows.push_back(row);
@@ -134,7 +134,7 @@ TEST_CASE("a shard may be empty") {
   const auto vectors = *ShardVectors::Open(dir.File(kVectors), manifest, kTestDimension);
   REQUIRE(vectors->size() == 0);
   REQUIRE(vectors->Find("x") == -1);
-  REQUIRE(vectors->CheckContent(0, 1, CallContext::Unbounded()).ok());
+  REQUIRE(vectors->Verify(0, 1, CallContext::Unbounded()).ok());
   const auto store = *FeatureStore::Open(dir.File(kFeatures), manifest);
   REQUIRE(store->models() == std::vector<std::string>{TestReranker()});
   REQUIRE(store->Get(TestReranker(), {})->empty());
@@ -161,7 +161,7 @@ TEST_CASE("a shard holds the features of several rerankers, each found by its mo
   REQUIRE(manifest.ok());
   const auto store = FeatureStore::Open(dir.File(kFeatures), *manifest);
   REQUIRE(store.ok());
-  REQUIRE((*store)->CheckContent(CallContext::Unbounded()).ok());
+  REQUIRE((*store)->Verify(CallContext::Unbounded()).ok());
   REQUIRE((*store)->models() == std::vector<std::string>{TestReranker(), other});
   for (int64_t row = 0; row < kItems; ++row) {
     const auto first = (*store)->Get(TestReranker(), {row});
@@ -314,7 +314,7 @@ TEST_CASE("offsets that lie cost the item and nothing else") {
       REQUIRE(vectors->Record(3).ok());
       REQUIRE(vectors->Record(6).ok());
       REQUIRE(vectors->item_id(4).empty() == (std::string(name) == "item_id"));
-      REQUIRE(absl::IsDataLoss(vectors->CheckContent(0, 1, CallContext::Unbounded())));
+      REQUIRE(absl::IsDataLoss(vectors->Verify(0, 1, CallContext::Unbounded())));
       for (int i = 0; i < kItems; ++i) (void)vectors->Find("item/" + std::to_string(i));
     }
   }
@@ -325,7 +325,7 @@ TEST_CASE("what checksums cannot vouch for is found by reading the content") {
   const ShardManifest manifest = Write(dir, MakeItems(kItems));
   const auto status = [&](const std::string& name,
                           const std::function<void(size_t, std::string*)>& change) {
-    return Tampered(dir, manifest, name, change)->CheckContent(0, 1, CallContext::Unbounded());
+    return Tampered(dir, manifest, name, change)->Verify(0, 1, CallContext::Unbounded());
   };
   const auto says = [](const absl::Status& status, const std::string& text) {
     INFO(status);
@@ -349,10 +349,10 @@ TEST_CASE("what checksums cannot vouch for is found by reading the content") {
   REQUIRE(says(status("tags", [](size_t at, std::string* bytes) { (*bytes)[at] = '\x7f'; }),
                "tags end"));
   const auto vectors = ShardVectors::Open(dir.File(kVectors), manifest, kTestDimension);
-  REQUIRE(says((*vectors)->CheckContent(0, 2, CallContext::Unbounded()), "belongs to shard 1"));
+  REQUIRE(says((*vectors)->Verify(0, 2, CallContext::Unbounded()), "belongs to shard 1"));
   const CallContext call = CallContext::Unbounded();
   call.cancellation()->Cancel();
-  REQUIRE(absl::IsCancelled((*vectors)->CheckContent(0, 1, call)));
+  REQUIRE(absl::IsCancelled((*vectors)->Verify(0, 1, call)));
 }
 
 TEST_CASE("feature offsets that lie are refused, and so is an item that takes too much") {
@@ -375,7 +375,7 @@ TEST_CASE("feature offsets that lie are refused, and so is an item that takes to
     const auto store = *FeatureStore::Open(dir.File("tampered"), manifest);
     REQUIRE(absl::IsDataLoss(store->Get(TestReranker(), {4}).status()));
     REQUIRE(store->Get(TestReranker(), {3, 6}).ok());
-    REQUIRE(absl::IsDataLoss(store->CheckContent(CallContext::Unbounded())));
+    REQUIRE(absl::IsDataLoss(store->Verify(CallContext::Unbounded())));
   }
 }
 
@@ -413,7 +413,8 @@ TEST_CASE("random damage is refused by opening or verifying, or changes nothing"
     bytes[bit / 8] ^= static_cast<char>(1 << bit % 8);
     Overwrite(dir.File("damaged"), bytes);
     const auto vectors = ShardVectors::Open(dir.File("damaged"), manifest, kTestDimension);
-    if (vectors.ok() && (*vectors)->container().Verify().ok()) FAIL("bit " << bit);
+    const CallContext call = CallContext::Unbounded();
+    if (vectors.ok() && (*vectors)->Verify(0, 1, call).ok()) FAIL("bit " << bit);
   }
 }
 
@@ -437,14 +438,14 @@ TEST_CASE("random damage under right checksums never leads out of the file") {
     Overwrite(dir.File("f"), damage(features_file));
     if (const auto vectors = ShardVectors::Open(dir.File("v"), manifest, kTestDimension);
         vectors.ok()) {
-      (void)(*vectors)->CheckContent(0, 1, CallContext::Unbounded());
+      (void)(*vectors)->Verify(0, 1, CallContext::Unbounded());
       for (int64_t row = 0; row < kItems; ++row) {
         (void)(*vectors)->Record(row);
         (void)(*vectors)->Find("item/" + std::to_string(row));
       }
     }
     if (const auto store = FeatureStore::Open(dir.File("f"), manifest); store.ok()) {
-      (void)(*store)->CheckContent(CallContext::Unbounded());
+      (void)(*store)->Verify(CallContext::Unbounded());
       for (int64_t row = 0; row < kItems; ++row) (void)(*store)->Get(TestReranker(), {row});
     }
   }

@@ -15,6 +15,7 @@
 
 #include "common/base/error_details.h"
 #include "common/base/files.h"
+#include "common/base/read_pace.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
 #include "common/bundle/prune.h"
@@ -23,6 +24,7 @@
 #include "tests/common/bundle/items.h"
 #include "tests/support/catch.h"
 #include "tests/support/fake_clock.h"
+#include "tests/support/gate.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {
@@ -47,7 +49,14 @@ class FakeHost : public GenerationHost {
     const auto bad = verify.find(manifest.generation());
     return bad == verify.end() ? absl::OkStatus() : bad->second;
   }
-  absl::StatusOr<Loaded> Load(const Manifest& manifest, const CallContext& call) override {
+  absl::Status Check(const Manifest&) override { return absl::OkStatus(); }
+  void Distrust(const Manifest& manifest) override { distrusted.push_back(manifest.generation()); }
+  absl::StatusOr<Loaded> Load(const Manifest& manifest, bool already_verified,
+                              const CallContext& call) override {
+    if (!already_verified) {
+      const absl::Status sound = Verify(manifest, call);
+      if (!sound.ok()) return sound;
+    }
     loaded.push_back(manifest.generation());
     if (during_load != nullptr) during_load(call);
     const auto bad = load.find(manifest.generation());
@@ -56,7 +65,7 @@ class FakeHost : public GenerationHost {
   }
 
   std::map<std::string, absl::Status> verify, load;
-  std::vector<std::string> verified, loaded;
+  std::vector<std::string> verified, loaded, distrusted;
   std::function<void(const CallContext& call)> during_load;
 
  private:
@@ -77,7 +86,10 @@ struct Rig {
     options.state_dir = state.path();
     options.memory_limit = limit;
     follower = std::make_unique<GenerationFollower>(options, &host, table.get(), &janitor, &metrics,
-                                                    &clock, [this] { ++ready_calls; });
+                                                    &clock, [this](bool serving) {
+                                                      served.push_back(serving);
+                                                      ready_calls += serving ? 1 : 0;
+                                                    });
   }
 
   void Make(const std::string& generation) {
@@ -142,6 +154,7 @@ struct Rig {
   FakeHost host{store.path()};
   const int64_t limit;
   int ready_calls = 0;
+  std::vector<bool> served;  // what the follower said, in order
   std::unique_ptr<GenerationTable> table;
   std::unique_ptr<GenerationFollower> follower;
 };
@@ -299,14 +312,103 @@ TEST_CASE("trouble of the machine is tried again, more and more slowly") {
   CHECK(rig.host.loaded.size() == 2);
   rig.Pass(absl::Milliseconds(1));
   CHECK(rig.host.loaded.size() == 3);
-  // Read once: what failed came after.
-  CHECK(rig.host.verified.size() == 1);
+  // What is loaded is read anew, and so it is checked anew.
+  CHECK(rig.host.verified.size() == 3);
   // Told once.
   CHECK(rig.metrics.Render().find("result=\"UNAVAILABLE\"} 1") != std::string::npos);
   rig.host.load.clear();
   rig.Pass(absl::Minutes(1));
   CHECK(rig.Ready("g1"));
   CHECK(ListFilesBelow(rig.state.path())->empty());
+}
+
+TEST_CASE("a generation whose files cannot be read any more is loaded anew, and comes back") {
+  Rig rig;
+  rig.MakeAndPublish("g1");
+  rig.Pass();
+  REQUIRE(rig.served == std::vector<bool>{true});
+  const std::string space = rig.Get("g1")->manifest->embedding().space();
+  const auto fail = [&](const absl::Status& why) {
+    rig.table->Fail("images", "g1", rig.Get("g1")->held.get(), why);
+  };
+  const absl::Status unreadable =
+      WithReason(absl::UnavailableError("read /store/file: Input/output error"), "READ_FAILED");
+  rig.host.load["g1"] = unreadable;
+  fail(unreadable);
+  // At once, and the refusal says which file it is.
+  const absl::Status refused = rig.table->Find("images", "g1", space).status();
+  CHECK(GetReason(refused)->reason == "GENERATION_NOT_HELD");
+  CHECK(std::string(refused.message()).find("/store/file") != std::string::npos);
+  CHECK(rig.State("g1") == "READ_FAILED");
+
+  rig.Pass();
+  CHECK(rig.host.distrusted == std::vector<std::string>{"g1"});
+  CHECK(rig.served == std::vector<bool>{true, false});
+  CHECK(rig.host.loaded.size() == 1);
+  rig.Pass(absl::Seconds(1));
+  CHECK(rig.host.loaded.size() == 2);
+  CHECK(rig.State("g1") == "READ_FAILED");
+  rig.Pass(absl::Milliseconds(999));
+  CHECK(rig.host.loaded.size() == 2);
+  rig.host.load.clear();
+  rig.Pass(absl::Seconds(2));
+  CHECK(rig.Ready("g1"));
+  CHECK(rig.served == std::vector<bool>{true, false, true});
+  CHECK(rig.host.verified.size() == 3);              // believed nothing that was known before
+  CHECK(ListFilesBelow(rig.state.path())->empty());  // and nothing is held against it
+  rig.Pass();
+  CHECK(rig.host.distrusted.size() == 1);
+}
+
+TEST_CASE("the first load is as fast as the disk, and later ones leave room for others") {
+  Rig rig;
+  std::vector<absl::Duration> took;
+  Gate loaded;
+  rig.host.during_load = [&](const CallContext&) {
+    const absl::Time begin = rig.clock.Now();
+    ReadPace* const pace = ReadPace::OfThread();
+    for (int i = 0; i < 2 && pace != nullptr; ++i) pace->Await(int64_t{1} << 30);
+    took.push_back(rig.clock.Now() - begin);
+    if (took.size() == 2) loaded.Open();
+  };
+  rig.MakeAndPublish("g1");
+  rig.follower->Start();
+  CHECK(rig.Ready("g1"));
+  CHECK(took == std::vector<absl::Duration>{absl::ZeroDuration()});
+  rig.MakeAndPublish("g2");
+  rig.clock.AwaitSleepers(1);
+  rig.clock.Advance(absl::Seconds(1));
+  rig.clock.AwaitSleepers(2);  // who loads, and who looks at CURRENT meanwhile
+  rig.clock.Advance(absl::Seconds(1));
+  loaded.Wait();
+  CHECK(took.back() == absl::Seconds(1));
+}
+
+TEST_CASE("damage that a request has proven is remembered, and the ancestor is served") {
+  Rig rig;
+  rig.MakeAndPublish("g1");
+  rig.MakeAndPublish("g2");
+  rig.Pass();
+  REQUIRE(rig.Ready("g2"));
+  rig.table->Fail("images", "g2", rig.Get("g2")->held.get(), kDamaged);
+  rig.Pass();
+  CHECK(rig.State("g2") == "CHECKSUM_MISMATCH");
+  CHECK(rig.Ready("g1"));
+  rig.Restart();
+  rig.Pass(absl::Hours(1));
+  CHECK(rig.State("g2") == "CHECKSUM_MISMATCH");
+  CHECK(rig.host.loaded == std::vector<std::string>{"g1"});
+}
+
+TEST_CASE("what failed of something that is not held any more changes nothing") {
+  Rig rig;
+  rig.MakeAndPublish("g1");
+  rig.Pass();
+  const std::string other;
+  rig.table->Fail("images", "g1", &other, kDamaged);
+  rig.table->Fail("images", "g2", &other, kDamaged);
+  rig.table->Fail("films", "g1", &other, kDamaged);
+  CHECK(rig.Ready("g1"));
 }
 
 TEST_CASE("a cold start serves the newest good ancestor, and not one that was rolled back") {

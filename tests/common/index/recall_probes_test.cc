@@ -80,6 +80,7 @@ TEST_CASE("probes are the true neighbors of each shard, and the manifest tells o
         ShardVectors::Open(JoinPath(rig.directory, rig.manifest.shards(shard).vectors().path()),
                            rig.manifest.shards(shard), kTestDimension);
     REQUIRE(vectors.ok());
+    REQUIRE((*vectors)->Load(CallContext::Unbounded()).ok());
     for (int64_t i = 0; i < 8; ++i) {
       CHECK(probes->neighbors[i] == TrueNeighbors(**vectors, Queries(8).row(i), 5));
     }
@@ -98,6 +99,7 @@ TEST_CASE("recall is the share of true neighbors found") {
   const auto vectors =
       *ShardVectors::Open(JoinPath(rig.directory, rig.manifest.shards(0).vectors().path()),
                           rig.manifest.shards(0), kTestDimension);
+  REQUIRE(vectors->Load(CallContext::Unbounded()).ok());
   const auto index = *OpenFlatIndex(
       {vectors->data(), vectors->size(), kTestDimension, vectors->stride()}, &rig.pool);
   // In each list one that is not among the four best.

@@ -60,6 +60,7 @@ std::unique_ptr<ShardVectors> OpenVectors(const TempDir& store, const Generation
   auto vectors = ShardVectors::Open(JoinPath(directory, manifest.shards(shard).vectors().path()),
                                     manifest.shards(shard), manifest.embedding().dimension());
   REQUIRE(vectors.ok());
+  REQUIRE((*vectors)->Load(CallContext::Unbounded()).ok());
   return *std::move(vectors);
 }
 

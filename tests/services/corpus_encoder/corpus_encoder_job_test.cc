@@ -306,6 +306,7 @@ TEST_CASE("the embeddings and features of every item are those that the model ga
     const auto features =
         FeatureStore::Open(JoinPath(directory, described.features().path()), described);
     REQUIRE(vectors.ok());
+    REQUIRE((*vectors)->Load(CallContext::Unbounded()).ok());
     REQUIRE(features.ok());
     for (int64_t row = 0; row < (*vectors)->size(); ++row) {
       const std::string id((*vectors)->item_id(row));

@@ -37,13 +37,15 @@ TEST_CASE("what the file says counts") {
   const auto config =
       Read(std::string(kLeast) + "shards: [0, 12]\nstate_dir: /state\n" +
            "compute: {threads: 3}\nbatching: {max_batch_cost: 300}\n" +
-           "generations: {poll_interval: 200ms, restored_after: 30s, release_after: 2m}\n" + "memory_limit: 3GiB\n");
+           "generations: {poll_interval: 200ms, restored_after: 30s, release_after: 2m}\n" +
+           "memory_limit: 3GiB\nloading: {max_bytes_per_second: 50MiB}\n");
   REQUIRE(config.status() == absl::OkStatus());
   CHECK(config->shards == std::vector<int>{0, 12});
   CHECK(config->generations.state_dir == "/state");
   CHECK(config->generations.poll_interval == absl::Milliseconds(200));
   CHECK(config->generations.restored_after == absl::Seconds(30));
   CHECK(config->generations.release_after == absl::Minutes(2));
+  CHECK(config->generations.max_bytes_per_second == int64_t{50} << 20);
   CHECK(config->generations.memory_limit == int64_t{3} << 30);
   CHECK(config->generations.indexes == config->store.indexes);
   CHECK(config->threads == 3);

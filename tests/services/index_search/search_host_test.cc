@@ -1,5 +1,8 @@
 #include "services/index_search/search_host.h"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <functional>
 #include <map>
 #include <random>
@@ -16,6 +19,7 @@
 #include "tests/common/bundle/container_surgery.h"
 #include "tests/common/bundle/items.h"
 #include "tests/support/catch.h"
+#include "tests/support/failing_reads.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tiny_store.h"
 
@@ -48,10 +52,10 @@ struct Rig {
   std::string Path(const bundle::v1::BundleFile& file) const {
     return JoinPath(directory, file.path());
   }
-  // As the follower does: verified, then loaded.
+  // As the follower does: checked, and verified while it is loaded.
   absl::Status Hold(const Manifest& wanted) {
-    const absl::Status verified = host->Verify(wanted, kCall);
-    return verified.ok() ? host->Load(wanted, kCall).status() : verified;
+    const absl::Status checked = host->Check(wanted);
+    return checked.ok() ? host->Load(wanted, /*verified=*/false, kCall).status() : checked;
   }
 
   TempDir store;
@@ -109,7 +113,7 @@ TEST_CASE("a sound generation is held, with what it takes of memory") {
   const int64_t bytes =
       rig.manifest.shards(0).vectors().byte_count() + rig.manifest.shards(1).vectors().byte_count();
   CHECK(*rig.host->Footprint(absl::MakeConstSpan(&one, 1)) == bytes);
-  const auto held = rig.host->Load(rig.manifest, kCall);
+  const auto held = rig.host->Load(rig.manifest, /*verified=*/true, kCall);
   REQUIRE(held.ok());
   CHECK(static_cast<const SearchGeneration*>(held->held.get())->shards.size() == 2);
 }
@@ -158,9 +162,9 @@ TEST_CASE("another embedding space is refused, though the dimension is the same"
   ComputePool pool(1);
   Janitor janitor;
   SearchHost host({store.path, "", {}, true}, &pool, &janitor);
-  CHECK(host.Verify(manifest, kCall).ok());
+  CHECK(host.Check(manifest).ok());
   manifest.mutable_embedding()->set_space(std::string(64, '0'));
-  CHECK(ReasonOf(host.Verify(manifest, kCall)) == "EMBEDDING_SPACE_MISMATCH");
+  CHECK(ReasonOf(host.Check(manifest)) == "EMBEDDING_SPACE_MISMATCH");
 }
 
 TEST_CASE("a file that ends at any edge is refused, by its length or by what is missing") {
@@ -276,6 +280,47 @@ TEST_CASE("a manifest that lies about counts is refused") {
         vectors->set_byte_count(INT64_MAX);
       },
       "LENGTH_MISMATCH");
+}
+
+TEST_CASE("a read that fails while a shard is loaded is trouble of the machine, and no damage") {
+  Rig rig;
+  for (const bundle::v1::BundleFile* file :
+       {&rig.manifest.shards(0).vectors(), &rig.manifest.shards(0).probes()}) {
+    int failed = 0;
+    for (bool done = false; !done; ++failed) {
+      const FailingReads failing({file->path(), EIO, failed});
+      const absl::Status status = rig.Hold(rig.manifest);
+      CAPTURE(file->path(), failed, status);
+      done = status.ok();
+      if (done) continue;
+      CHECK(ReasonOf(status) == "READ_FAILED");
+      CHECK(std::string(status.message()).find(file->path()) != std::string::npos);
+    }
+    CHECK(failed > 4);
+  }
+}
+
+TEST_CASE("a shard that is held is searched without a look at its file") {
+  Rig rig;
+  const auto held = rig.host->Load(rig.manifest, /*verified=*/false, kCall);
+  REQUIRE(held.ok());
+  const SearchableShard& shard =
+      *static_cast<const SearchGeneration*>(held->held.get())->shards.at(0);
+  const auto search = [&] {
+    EmbeddingMatrix query(1, kTestDimension);
+    query.mutable_row(0)[0] = 1;
+    std::string found;
+    for (const Neighbor& neighbor : (*shard.index->Search(query, {20}, kCall))[0]) {
+      found += shard.vectors->Record(neighbor.row)->item_id + std::to_string(neighbor.score) + " ";
+    }
+    return found;
+  };
+  const std::string expected = search();
+  const std::string path = rig.Path(rig.manifest.shards(0).vectors());
+  REQUIRE(::truncate(path.c_str(), 100) == 0);
+  const FailingReads failing({path, EIO});
+  CHECK(search() == expected);
+  CHECK(failing.reads() == 0);
 }
 
 }  // namespace

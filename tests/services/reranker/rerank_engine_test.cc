@@ -1,14 +1,17 @@
 #include "services/reranker/rerank_engine.h"
 
+#include <cerrno>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "common/base/error_details.h"
+#include "common/base/random_access_file.h"
 #include "tests/services/word_store.h"
 #include "tests/support/await.h"
 #include "tests/support/catch.h"
+#include "tests/support/failing_reads.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/fake_model.h"
 #include "tests/support/gate.h"
@@ -311,6 +314,59 @@ TEST_CASE("a request holds one to max_candidates candidates") {
   }
   rig.engine->Drain();
   CHECK(absl::IsUnavailable(rig.Rerank(rig.Texts("fish", {Image("a")})).status()));
+}
+
+// What the features' file of shard 1 does to a request, and what is held afterwards.
+struct Trouble {
+  absl::Status answer;
+  HoldState state;
+  absl::Status refusal;
+};
+
+Trouble AskForStored(Rig& rig) {
+  const absl::Status answer =
+      rig.Rerank(rig.Texts("red fish", {StoredRef{rig.images.ref(), 1, 2}})).status();
+  const auto entry = rig.generations.table()->Get("images", "g1");
+  return {answer, entry->state, entry->refusal};
+}
+
+TEST_CASE("features that cannot be read take their generation out of ready, and name the file") {
+  Rig rig;
+  const std::string file = rig.images.manifest.shards(1).features().path();
+  for (const int error : {EIO, ESTALE, kShortRead}) {
+    CAPTURE(error);
+    Rig fresh;
+    const FailingReads failing({file, error});
+    const Trouble trouble = AskForStored(fresh);
+    CHECK(absl::IsUnavailable(trouble.answer));
+    CHECK(IsFailedRead(trouble.answer));
+    CHECK_THAT(std::string(trouble.answer.message()), Catch::Contains(file));
+    CHECK(trouble.state == HoldState::kRefused);
+    CHECK_THAT(std::string(trouble.refusal.message()), Catch::Contains(file));
+    // The next one is told so without a look at the disk.
+    const int reads = failing.reads();
+    CHECK(GetReason(AskForStored(fresh).answer)->reason == "GENERATION_NOT_HELD");
+    CHECK(failing.reads() == reads);
+    // Another generation goes on.
+    CHECK(fresh.generations.table()->Get("captions", "g1")->state == HoldState::kReady);
+  }
+}
+
+TEST_CASE("features that are damaged are data loss, never a score") {
+  Rig rig;
+  const FailingReads failing({rig.images.manifest.shards(1).features().path(), kFlippedBit});
+  const Trouble trouble = AskForStored(rig);
+  CHECK(absl::IsDataLoss(trouble.answer));
+  CHECK(GetReason(trouble.answer)->reason == "CHECKSUM_MISMATCH");
+  CHECK(trouble.state == HoldState::kRefused);
+}
+
+TEST_CASE("a row that is not there is the caller's mistake and nobody else's") {
+  Rig rig;
+  const absl::Status status =
+      rig.Rerank(rig.Texts("red fish", {StoredRef{rig.images.ref(), 1, 10'000}})).status();
+  CHECK(absl::IsInvalidArgument(status));
+  CHECK(rig.generations.table()->Get("images", "g1")->state == HoldState::kReady);
 }
 
 }  // namespace

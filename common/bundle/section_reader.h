@@ -1,0 +1,36 @@
+// Reading a section from its beginning to its end in bounded memory, compared.
+#ifndef SIGHTLINE_COMMON_BUNDLE_SECTION_READER_H_
+#define SIGHTLINE_COMMON_BUNDLE_SECTION_READER_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/bundle/container.h"
+
+namespace sightline {
+
+// Keeps the MiBs that the last view lay in, so that each is read once where views go
+// forward; they may go back.  For one thread.
+class SectionReader {
+ public:
+  // Both outlive the reader.  `loaded`, unless it is null, is the section in memory.
+  SectionReader(const Container& container, const Section& section, const SectionBytes* loaded)
+      : container_(container), section_(section), loaded_(loaded) {}
+
+  // Bytes that the section must have; they live until the next call.  Errors as
+  // Container::Read.
+  absl::StatusOr<absl::string_view> View(int64_t begin, int64_t length);
+
+ private:
+  const Container& container_;
+  const Section& section_;
+  const SectionBytes* const loaded_;
+  int64_t first_block_ = 0;  // of the buffer
+  std::string buffer_;       // whole MiBs, the section's last one excepted
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_BUNDLE_SECTION_READER_H_
