@@ -98,6 +98,18 @@ void FinishListing(CorpusListing& listing) {
   listing.items = std::move(unique);
 }
 
+absl::Status CorpusReader::ListTo(ListingSink& sink) const {
+  ASSIGN_OR_RETURN(CorpusListing listing, List());
+  for (CorpusItem& item : listing.items) RETURN_IF_ERROR(sink.Item(std::move(item)));
+  for (CorpusProblem& problem : listing.rejected) {
+    RETURN_IF_ERROR(sink.Rejected(std::move(problem)));
+  }
+  for (CorpusProblem& problem : listing.warnings) {
+    RETURN_IF_ERROR(sink.Warning(std::move(problem)));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::string> CorpusReader::ReadPicture(const CorpusItem& item, int64_t) const {
   return absl::FailedPreconditionError(
       absl::StrCat(item.item_id, " has regions in this corpus, no picture"));

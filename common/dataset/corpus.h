@@ -62,6 +62,15 @@ struct CorpusListing {
   std::vector<CorpusProblem> warnings;  // items that are there with less than they should have
 };
 
+// Takes a listing piece by piece, in whatever order; an error ends the listing.
+class ListingSink {
+ public:
+  virtual ~ListingSink() = default;
+  virtual absl::Status Item(CorpusItem item) = 0;
+  virtual absl::Status Rejected(CorpusProblem problem) = 0;
+  virtual absl::Status Warning(CorpusProblem problem) = 0;
+};
+
 // Immutable, thread-safe.
 class CorpusReader {
  public:
@@ -72,6 +81,11 @@ class CorpusReader {
   // not there, a caption file that does not parse); trouble with one item goes to
   // `rejected` or `warnings`.
   virtual absl::StatusOr<CorpusListing> List() const = 0;
+
+  // The same for a corpus that is larger than the memory: its pieces, items not yet in order
+  // and perhaps with an id twice.  Here a List that is passed on; readers of what may be large
+  // do better.
+  virtual absl::Status ListTo(ListingSink& sink) const;
 
   // Numbers in the feature of each region of each item; 0: the items are pictures.
   virtual int region_feature_size() const { return 0; }

@@ -78,6 +78,11 @@ absl::optional<BaseIndex::Place> BaseIndex::Find(absl::string_view item_id,
   return place;
 }
 
+bool BaseIndex::Holds(const Place& place) const {
+  return place.shard >= 0 && place.shard < static_cast<int32_t>(vectors_.size()) &&
+         place.row >= 0 && place.row < vectors_[place.shard]->size();
+}
+
 absl::Span<const float> BaseIndex::embedding(const Place& place) const {
   return vectors_[place.shard]->embedding(place.row);
 }
