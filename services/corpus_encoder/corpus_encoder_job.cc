@@ -235,6 +235,7 @@ absl::Status CorpusEncoderJob::MakeOwnRows(Plan& plan, const CallContext& call) 
   units.options = &options_;
   units.models = &models_;
   units.folder = &plan.folder;
+  units.listing = plan.scan.listing;
   units.dimension = embedding_.dimension();
   units.has_regions = AnyHasRegions(corpora_);
   units.decoders = decoders_;

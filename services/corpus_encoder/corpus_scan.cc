@@ -1,5 +1,7 @@
 #include "services/corpus_encoder/corpus_scan.h"
 
+#include <unistd.h>
+
 #include <functional>
 #include <utility>
 
@@ -166,8 +168,9 @@ class Scanner {
     absl::StatusOr<PictureScan> found =
         ReadScanFile(folder_.ScanPath(stretch.hash), stretch.hash, pictures.size());
     if (absl::IsDataLoss(found.status()) || absl::IsNotFound(found.status())) {
-      return absl::DataLossError(absl::StrCat(found.status().message(), "; run worker ",
-                                              options_.share.OwnerOf(stretch.hash),
+      const int owner = options_.share.OwnerOf(stretch.hash);
+      ::unlink(folder_.ScanSeal(scan.listing, owner).c_str());  // it does not hold
+      return absl::DataLossError(absl::StrCat(found.status().message(), "; run worker ", owner,
                                               " again, which makes it anew"));
     }
     RETURN_IF_ERROR(found.status());

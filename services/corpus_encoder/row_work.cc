@@ -1,5 +1,7 @@
 #include "services/corpus_encoder/row_work.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -241,6 +243,8 @@ absl::StatusOr<GenerationRows> RowWork::Collect(const CallContext& call) const {
       const absl::StatusOr<RowJudgement> found =
           file.ok() ? (*file)->Judgement() : absl::StatusOr<RowJudgement>(file.status());
       if (!found.ok()) {
+        const bool lost = absl::IsDataLoss(found.status()) || absl::IsNotFound(found.status());
+        if (lost) ::unlink(SealPath(static_cast<int>(worker)).c_str());  // it does not hold
         return absl::Status(found.status().code(),
                             absl::StrCat(found.status().message(), "; run worker ", worker,
                                          " again, which makes it anew"));

@@ -21,6 +21,8 @@ absl::Status UnitWork::MakeMissing(const UnitSpool& units,
   if (shop_.has_regions) options.units_ahead = 0;  // read while one is encoded
   // A scan that is wrong about a picture would be believed by every later run.
   options.on_change = [&](const ScannedPicture& picture) {
+    const int owner = shop_.options->share.OwnerOf(picture.scan);
+    ::unlink(shop_.folder->ScanSeal(shop_.listing, owner).c_str());
     ::unlink(shop_.folder->ScanPath(picture.scan).c_str());
   };
   UnitSpool::Reader reader(units);

@@ -27,6 +27,7 @@ struct UnitWorkshop {
   const CorpusEncoderOptions* options = nullptr;
   const CorpusModels* models = nullptr;
   const WorkFolder* folder = nullptr;
+  std::string listing;  // of the scan
   int dimension = 0;
   bool has_regions = false;  // some of the corpora hold regions
   DecoderPool* decoders = nullptr;
