@@ -13,11 +13,13 @@ namespace {
 // Sorts what a reader lists.
 class SortingSink : public ListingSink {
  public:
-  SortingSink(const PictureCodec& codec, ListedCorpora& listed, RecordSorter& sorter,
-              const CallContext& call)
-      : codec_(codec), listed_(listed), sorter_(sorter), call_(call) {}
+  SortingSink(absl::string_view directory, const PictureCodec& codec, ListedCorpora& listed,
+              RecordSorter& sorter, const CallContext& call)
+      : directory_(directory), codec_(codec), listed_(listed), sorter_(sorter), call_(call) {}
 
   void Begin(const CorpusReader* reader) { picture_.reader = reader; }
+
+  const std::string& directory() const override { return directory_; }
 
   absl::Status Item(CorpusItem item) override {
     RETURN_IF_ERROR(call_.Check("listing the corpus"));
@@ -30,6 +32,7 @@ class SortingSink : public ListingSink {
   absl::Status Warning(CorpusProblem problem) override { return listed_.warnings.Add(problem); }
 
  private:
+  const std::string directory_;
   const PictureCodec& codec_;
   ListedCorpora& listed_;
   RecordSorter& sorter_;
@@ -78,7 +81,7 @@ absl::StatusOr<ListedCorpora> ListCorpora(const std::vector<std::unique_ptr<Corp
   ASSIGN_OR_RETURN(Warnings warnings, Warnings::Create(directory));
   ListedCorpora listed{std::move(pictures), Quarantine(directory), std::move(warnings)};
   RecordSorter sorter(directory);
-  SortingSink sink(codec, listed, sorter, call);
+  SortingSink sink(directory, codec, listed, sorter, call);
   for (const std::unique_ptr<CorpusReader>& reader : readers) {
     RETURN_IF_ERROR(call.Check("listing the corpus"));
     sink.Begin(reader.get());

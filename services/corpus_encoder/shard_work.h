@@ -38,9 +38,9 @@ struct ShardWorkshop {
 
 // A shard that is written has a receipt in the work folder: what the manifest will say of it,
 // under the digest of the rows that it was made of.  A worker that finds one, with files as
-// long as it says and whole, has nothing to do.  Otherwise it claims the shard (flock) and
-// writes it; a claim ends with its process, so what a dead worker was at is free at once.
-// Not thread-safe.
+// long as it says (and whole, as worker 0 finds), has nothing to do.  Otherwise it claims the shard
+// (flock) and writes it; a claim ends with its process, so what a dead worker was at is free at
+// once. Not thread-safe.
 class ShardWork {
  public:
   explicit ShardWork(const ShardWorkshop& workshop);

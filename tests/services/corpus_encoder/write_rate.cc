@@ -6,6 +6,7 @@
 // ITEMS of 64 dimensions, half of them pictures and half captions, into 20 shards of each
 // index.  FOLDER is made, takes about 1.2 kB an item, and is removed.
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -40,7 +41,12 @@ struct Run {
   bool killed = false;
   int64_t peak_bytes = 0;
   double seconds = 0;
+  double cpu_seconds = 0;
 };
+
+double Seconds(const struct timeval& time) {
+  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+}
 
 // A child that writes; it is killed after `patience` if that is not 0.
 Run WriteInChild(const GeneratedUnits& units, double patience) {
@@ -59,13 +65,15 @@ Run WriteInChild(const GeneratedUnits& units, double patience) {
   }
   Run run;
   int status = 0;
-  while (::waitpid(pid, &status, WNOHANG) == 0) {
+  struct rusage usage = {};
+  while (::wait4(pid, &status, WNOHANG, &usage) == 0) {
     run.peak_bytes = std::max(run.peak_bytes, AnonymousBytes(pid));
     run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (patience > 0 && run.seconds > patience) ::kill(pid, SIGKILL);
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   run.killed = WIFSIGNALED(status);
+  run.cpu_seconds = Seconds(usage.ru_utime) + Seconds(usage.ru_stime);
   if (!run.killed && WEXITSTATUS(status) != 0) std::exit(1);
   return run;
 }
@@ -79,10 +87,10 @@ int Main(const std::string& folder, int64_t item_count, int kills) {
   if (!generated.ok()) return std::fprintf(stderr, "%s\n", generated.ToString().c_str()), 1;
 
   const Run whole = WriteInChild(units, 0);
-  std::printf("%lld items: %.1f s, %.2f us an item, RssAnon at most %.1f MB\n",
-              static_cast<long long>(item_count), whole.seconds,
-              1e6 * whole.seconds / static_cast<double>(item_count),
-              static_cast<double>(whole.peak_bytes) / 1e6);
+  const auto each = [&](double seconds) { return 1e6 * seconds / static_cast<double>(item_count); };
+  std::printf("%lld items: %.1f s, %.2f us an item (%.2f us of CPU), RssAnon at most %.1f MB\n",
+              static_cast<long long>(item_count), whole.seconds, each(whole.seconds),
+              each(whole.cpu_seconds), static_cast<double>(whole.peak_bytes) / 1e6);
   std::fflush(stdout);
   if (kills > 0) {
     const auto expected = GeneratedManifests(units);
