@@ -13,6 +13,7 @@
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
+#include "common/bundle/manifest.h"
 #include "services/corpus_encoder/generation_writer.h"
 #include "services/corpus_encoder/probe_queries.h"
 #include "services/corpus_encoder/row_work.h"
