@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -27,6 +28,29 @@ void LimitTags(std::vector<std::string>& tags) {
              tags.end());
   if (tags.size() > kMaxTagsPerItem) tags.resize(kMaxTagsPerItem);
 }
+
+// Keeps everything in memory.
+class CollectingSink : public ListingSink {
+ public:
+  const std::string& directory() const override { return directory_; }
+  absl::Status Item(CorpusItem item) override {
+    listing.items.push_back(std::move(item));
+    return absl::OkStatus();
+  }
+  absl::Status Rejected(CorpusProblem problem) override {
+    listing.rejected.push_back(std::move(problem));
+    return absl::OkStatus();
+  }
+  absl::Status Warning(CorpusProblem problem) override {
+    listing.warnings.push_back(std::move(problem));
+    return absl::OkStatus();
+  }
+
+  CorpusListing listing;
+
+ private:
+  const std::string directory_ = std::filesystem::temp_directory_path();
+};
 
 }  // namespace
 
@@ -79,6 +103,11 @@ std::string Printable(absl::string_view bytes) {
   return absl::CHexEscape(bytes);
 }
 
+void FinishItem(CorpusItem& item) {
+  LimitTags(item.tags);
+  LimitTags(item.ocr_tokens);
+}
+
 void FinishListing(CorpusListing& listing) {
   // Stable: of two items with one id, the one that the source names first stays.
   std::stable_sort(listing.items.begin(), listing.items.end(),
@@ -91,11 +120,30 @@ void FinishListing(CorpusListing& listing) {
           {item.item_id, item.path, absl::StrCat("item id taken already by ", unique.back().path)});
       continue;
     }
-    LimitTags(item.tags);
-    LimitTags(item.ocr_tokens);
+    FinishItem(item);
     unique.push_back(std::move(item));
   }
   listing.items = std::move(unique);
+}
+
+absl::StatusOr<CorpusListing> CollectListing(
+    const std::function<absl::Status(ListingSink&)>& list) {
+  CollectingSink sink;
+  RETURN_IF_ERROR(list(sink));
+  FinishListing(sink.listing);
+  return std::move(sink.listing);
+}
+
+absl::Status CorpusReader::ListTo(ListingSink& sink) const {
+  ASSIGN_OR_RETURN(CorpusListing listing, List());
+  for (CorpusItem& item : listing.items) RETURN_IF_ERROR(sink.Item(std::move(item)));
+  for (CorpusProblem& problem : listing.rejected) {
+    RETURN_IF_ERROR(sink.Rejected(std::move(problem)));
+  }
+  for (CorpusProblem& problem : listing.warnings) {
+    RETURN_IF_ERROR(sink.Warning(std::move(problem)));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::string> CorpusReader::ReadPicture(const CorpusItem& item, int64_t) const {

@@ -13,6 +13,7 @@
 #define SIGHTLINE_COMMON_DATASET_CORPUS_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,17 @@ struct CorpusListing {
   std::vector<CorpusProblem> warnings;  // items that are there with less than they should have
 };
 
+// Takes a listing piece by piece; an error ends the listing.
+class ListingSink {
+ public:
+  virtual ~ListingSink() = default;
+  // Where a reader may put what does not fit the memory (record_sorter.h).
+  virtual const std::string& directory() const = 0;
+  virtual absl::Status Item(CorpusItem item) = 0;
+  virtual absl::Status Rejected(CorpusProblem problem) = 0;
+  virtual absl::Status Warning(CorpusProblem problem) = 0;
+};
+
 // Immutable, thread-safe.
 class CorpusReader {
  public:
@@ -72,6 +84,11 @@ class CorpusReader {
   // not there, a caption file that does not parse); trouble with one item goes to
   // `rejected` or `warnings`.
   virtual absl::StatusOr<CorpusListing> List() const = 0;
+
+  // The same for a corpus that is larger than the memory: items not yet in order and perhaps
+  // with an id twice, of which the first counts.  Here a List that is passed on; readers of
+  // what may be large do better, and have CollectListing for their List.
+  virtual absl::Status ListTo(ListingSink& sink) const;
 
   // Numbers in the feature of each region of each item; 0: the items are pictures.
   virtual int region_feature_size() const { return 0; }
@@ -113,10 +130,15 @@ std::string CleanCaption(absl::string_view text);
 // Bytes as they can be printed and put into JSON: what is not UTF-8 becomes \xNN.
 std::string Printable(absl::string_view bytes);
 
+// Drops empty, over-long and surplus tags and OCR tokens.
+void FinishItem(CorpusItem& item);
+
 // The last step of every reader: puts the items in order, moves all but the first of
-// those that share an id to `rejected`, and drops empty, over-long and surplus tags and OCR
-// tokens.
+// those that share an id to `rejected`, and finishes each.
 void FinishListing(CorpusListing& listing);
+
+// All that `list` gives to a sink, finished.
+absl::StatusOr<CorpusListing> CollectListing(const std::function<absl::Status(ListingSink&)>& list);
 
 // A file as a picture's bytes, with the errors of CorpusReader::ReadPicture.
 absl::StatusOr<std::string> ReadPictureFile(absl::string_view path, int64_t max_bytes);

@@ -1,17 +1,22 @@
 #include "common/dataset/folder_reader.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <system_error>
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "absl/types/optional.h"
 #include "common/base/files.h"
+#include "common/base/record_sorter.h"
 #include "common/base/status_macros.h"
 #include "common/dataset/item_line.h"
 
@@ -19,37 +24,52 @@ namespace sightline {
 namespace {
 
 constexpr absl::string_view kDefaultCaptionsFile = "captions.jsonl";
-constexpr int kMostReportedLines = 10;
+constexpr size_t kMostReportedLines = 10;
 
 bool IsHidden(absl::string_view relative_path) {
   return absl::StartsWith(relative_path, ".") || absl::StrContains(relative_path, "/.");
 }
 
+// What is wrong with lines of the caption file: the first few.
+class LineErrors {
+ public:
+  void Add(int64_t line, absl::string_view why) {
+    errors_[line] = absl::StrCat("line ", line, ": ", why);
+    if (errors_.size() <= kMostReportedLines) return;
+    errors_.erase(std::prev(errors_.end()));
+    more_ = true;
+  }
+
+  absl::Status status(absl::string_view file) const {
+    if (errors_.empty()) return absl::OkStatus();
+    std::vector<std::string> lines;
+    for (const auto& [line, error] : errors_) lines.push_back(error);
+    if (more_) lines.push_back("and perhaps more");
+    return absl::InvalidArgumentError(
+        absl::StrCat("caption file ", file, ": ", absl::StrJoin(lines, "; ")));
+  }
+
+ private:
+  std::map<int64_t, std::string> errors_;
+  bool more_ = false;
+};
+
+// Names of files and lines of captions are sorted together by path; so a file is followed by
+// its line.
 class FolderLister {
  public:
-  explicit FolderLister(const FolderOptions& options) : options_(options) {}
+  FolderLister(const FolderOptions& options, ListingSink& sink)
+      : options_(options), sink_(sink), by_path_(sink.directory()) {}
 
-  absl::StatusOr<CorpusListing> List() const {
-    ASSIGN_OR_RETURN(std::vector<std::string> files, ListFilesBelow(options_.root));
+  absl::Status List() {
     const std::string captions_file = CaptionsFile();
-    files.erase(std::remove_if(files.begin(), files.end(),
-                               [&](const std::string& file) {
-                                 return IsHidden(file) || !absl::EndsWith(file, options_.suffix) ||
-                                        IsCaptionsFile(file, captions_file);
-                               }),
-                files.end());
-
-    std::map<std::string, ItemLine> lines;
-    if (!captions_file.empty()) {
-      ASSIGN_OR_RETURN(lines, ReadCaptions(captions_file, files));
-    }
-    CorpusListing listing;
-    for (const std::string& file : files) {
-      const auto line = lines.find(file);
-      Add(file, line == lines.end() ? ItemLine() : std::move(line->second), listing);
-    }
-    FinishListing(listing);
-    return listing;
+    RETURN_IF_ERROR(AddFiles(captions_file));
+    if (!captions_file.empty()) RETURN_IF_ERROR(AddLines(captions_file));
+    RETURN_IF_ERROR(by_path_.VisitAll([this](absl::string_view path, absl::string_view line) {
+      return line.empty() ? BeginFile(path) : TakeLine(path, line);
+    }));
+    RETURN_IF_ERROR(EndFile());
+    return errors_.status(captions_file);
   }
 
  private:
@@ -68,65 +88,97 @@ class FolderLister {
     return std::filesystem::equivalent(JoinPath(options_.root, file), captions_file, ignored);
   }
 
-  absl::StatusOr<std::map<std::string, ItemLine>> ReadCaptions(
-      const std::string& captions_file, const std::vector<std::string>& files) const {
-    ASSIGN_OR_RETURN(const std::string content, ReadFile(captions_file));
-    std::map<std::string, ItemLine> lines;
-    std::vector<std::string> errors;
-    int number = 0;
-    for (absl::string_view text :
-         absl::StrSplit(absl::StripPrefix(content, "\xEF\xBB\xBF"), '\n')) {
-      ++number;
-      text = absl::StripAsciiWhitespace(text);
-      if (text.empty()) continue;
-      const absl::Status added = AddLine(text, files, lines);
-      if (!added.ok()) errors.push_back(absl::StrCat("line ", number, ": ", added.message()));
-      if (errors.size() == kMostReportedLines) {
-        errors.push_back("and perhaps more");
-        break;
+  // As ListFilesBelow finds them, but one at a time.
+  absl::Status AddFiles(const std::string& captions_file) {
+    std::vector<std::string> folders = {""};  // relative to the root, still to be read
+    while (!folders.empty()) {
+      const std::string folder = std::move(folders.back());
+      folders.pop_back();
+      const std::string path = JoinPath(options_.root, folder);
+      std::error_code error;
+      std::filesystem::directory_iterator entry(path, error);
+      for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+        const std::string file = JoinPath(folder, entry->path().filename().string());
+        std::error_code gone;
+        if (std::filesystem::is_directory(entry->symlink_status(gone))) {
+          folders.push_back(file);
+        } else if (std::filesystem::is_regular_file(entry->status(gone)) && !IsHidden(file) &&
+                   absl::EndsWith(file, options_.suffix) && !IsCaptionsFile(file, captions_file)) {
+          RETURN_IF_ERROR(by_path_.Add(file, ""));
+        }
       }
-    }
-    if (!errors.empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("caption file ", captions_file, ": ", absl::StrJoin(errors, "; ")));
-    }
-    return lines;
-  }
-
-  // `files` is sorted.
-  absl::Status AddLine(absl::string_view text, const std::vector<std::string>& files,
-                       std::map<std::string, ItemLine>& lines) const {
-    ASSIGN_OR_RETURN(ItemLine line, ParseItemLine(text));
-    if (line.path.empty()) return absl::InvalidArgumentError("\"path\" is missing");
-    const absl::string_view path = absl::StripPrefix(line.path, "./");
-    const auto file = std::lower_bound(files.begin(), files.end(), path);
-    if (file == files.end() || *file != path) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("\"", Printable(line.path), "\" is no file below ", options_.root,
-                       " (paths are relative to it; hidden files do not count)"));
-    }
-    if (!lines.emplace(*file, std::move(line)).second) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("\"", Printable(*file), "\" has a line already"));
+      if (error) return FileError("list", path, error.value());
     }
     return absl::OkStatus();
   }
 
-  void Add(const std::string& file, ItemLine line, CorpusListing& listing) const {
+  absl::Status AddLines(const std::string& captions_file) {
+    ASSIGN_OR_RETURN(const auto content, MappedFile::Open(captions_file));
+    absl::string_view text = absl::StripPrefix(content->bytes(), "\xEF\xBB\xBF");
+    for (int64_t number = 1; !text.empty(); ++number) {
+      const size_t end = std::min(text.find('\n'), text.size());
+      const absl::string_view line = absl::StripAsciiWhitespace(text.substr(0, end));
+      text.remove_prefix(std::min(end + 1, text.size()));
+      if (line.empty()) continue;
+      const absl::StatusOr<ItemLine> parsed = ParseItemLine(line);
+      if (!parsed.ok()) {
+        errors_.Add(number, parsed.status().message());
+      } else if (parsed->path.empty()) {
+        errors_.Add(number, "\"path\" is missing");
+      } else {
+        RETURN_IF_ERROR(
+            by_path_.Add(absl::StripPrefix(parsed->path, "./"), absl::StrCat(number, " ", line)));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status BeginFile(absl::string_view path) {
+    RETURN_IF_ERROR(EndFile());
+    file_ = std::string(path);
+    line_.reset();
+    return absl::OkStatus();
+  }
+
+  // `numbered` is the line's number, a space, and the line.
+  absl::Status TakeLine(absl::string_view path, absl::string_view numbered) {
+    const std::pair<absl::string_view, absl::string_view> parts =
+        absl::StrSplit(numbered, absl::MaxSplits(' ', 1));
+    int64_t number = 0;
+    static_cast<void>(absl::SimpleAtoi(parts.first, &number));
+    if (file_ != path) {
+      errors_.Add(number, absl::StrCat("\"", Printable(path), "\" is no file below ", options_.root,
+                                       " (paths are relative to it; hidden files do not count)"));
+    } else if (line_.has_value()) {
+      errors_.Add(number, absl::StrCat("\"", Printable(path), "\" has a line already"));
+    } else {
+      ASSIGN_OR_RETURN(line_, ParseItemLine(parts.second));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status EndFile() {
+    if (file_.empty()) return absl::OkStatus();
+    ItemLine line = line_.has_value() ? *std::move(line_) : ItemLine();
     CorpusItem item;
-    const absl::string_view stem = absl::StripSuffix(file, options_.suffix);
+    const absl::string_view stem = absl::StripSuffix(file_, options_.suffix);
     item.item_id = absl::StrCat(options_.id_prefix, line.id.empty() ? stem : line.id);
-    item.path = JoinPath(options_.root, file);
+    item.path = JoinPath(options_.root, file_);
     if (const absl::Status good = CheckItemId(item.item_id); !good.ok()) {
-      listing.rejected.push_back(
+      return sink_.Rejected(
           {Printable(item.item_id), Printable(item.path), std::string(good.message())});
-      return;
     }
     MoveWords(line, options_.languages, item);
-    listing.items.push_back(std::move(item));
+    FinishItem(item);
+    return sink_.Item(std::move(item));
   }
 
   const FolderOptions& options_;
+  ListingSink& sink_;
+  RecordSorter by_path_;
+  LineErrors errors_;
+  std::string file_;               // whose line is to come; empty before the first
+  absl::optional<ItemLine> line_;  // that came
 };
 
 class FolderReader : public CorpusReader {
@@ -134,6 +186,7 @@ class FolderReader : public CorpusReader {
   explicit FolderReader(const FolderOptions& options) : options_(options) {}
 
   absl::StatusOr<CorpusListing> List() const override { return ListFolder(options_); }
+  absl::Status ListTo(ListingSink& sink) const override { return ListFolderTo(options_, sink); }
 
   absl::StatusOr<std::string> ReadPicture(const CorpusItem& item,
                                           int64_t max_bytes) const override {
@@ -147,7 +200,11 @@ class FolderReader : public CorpusReader {
 }  // namespace
 
 absl::StatusOr<CorpusListing> ListFolder(const FolderOptions& options) {
-  return FolderLister(options).List();
+  return CollectListing([&](ListingSink& sink) { return ListFolderTo(options, sink); });
+}
+
+absl::Status ListFolderTo(const FolderOptions& options, ListingSink& sink) {
+  return FolderLister(options, sink).List();
 }
 
 std::unique_ptr<CorpusReader> NewFolderReader(const FolderOptions& options) {

@@ -35,7 +35,11 @@ struct FolderOptions {
 // no file of the folder.
 absl::StatusOr<CorpusListing> ListFolder(const FolderOptions& options);
 
-// Its files are pictures.  List is ListFolder.
+// The same into a sink, in the order of paths.  Names and lines are sorted on disk where they
+// are many: memory does not grow with the folder.
+absl::Status ListFolderTo(const FolderOptions& options, ListingSink& sink);
+
+// Its files are pictures.  Its listings are those above.
 std::unique_ptr<CorpusReader> NewFolderReader(const FolderOptions& options);
 
 }  // namespace sightline

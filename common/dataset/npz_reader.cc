@@ -1,6 +1,7 @@
 #include "common/dataset/npz_reader.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <numeric>
 #include <string>
@@ -148,6 +149,24 @@ absl::StatusOr<RegionSet> ReadNpz(const CorpusItem& item, int64_t max_bytes) {
   return ParseNpzRegions(bytes, max_bytes);
 }
 
+// Takes the first items of a folder, and then ends the listing with Cancelled.
+class FirstItems : public ListingSink {
+ public:
+  const std::string& directory() const override { return directory_; }
+  absl::Status Item(CorpusItem item) override {
+    items_.push_back(std::move(item));
+    return items_.size() < kMostTried ? absl::OkStatus() : absl::CancelledError("enough");
+  }
+  absl::Status Rejected(CorpusProblem) override { return absl::OkStatus(); }
+  absl::Status Warning(CorpusProblem) override { return absl::OkStatus(); }
+
+  const std::vector<CorpusItem>& items() const { return items_; }
+
+ private:
+  const std::string directory_ = std::filesystem::temp_directory_path();
+  std::vector<CorpusItem> items_;
+};
+
 class NpzReader : public CorpusReader {
  public:
   NpzReader(const FolderOptions& options, int feature_size)
@@ -156,6 +175,7 @@ class NpzReader : public CorpusReader {
   int region_feature_size() const override { return feature_size_; }
 
   absl::StatusOr<CorpusListing> List() const override { return ListFolder(options_); }
+  absl::Status ListTo(ListingSink& sink) const override { return ListFolderTo(options_, sink); }
 
   absl::StatusOr<RegionSet> ReadRegions(const CorpusItem& item, int64_t max_bytes) const override {
     ASSIGN_OR_RETURN(RegionSet regions, ReadNpz(item, max_bytes));
@@ -187,18 +207,20 @@ absl::StatusOr<RegionSet> ParseNpzRegions(absl::string_view bytes, int64_t max_b
 absl::StatusOr<std::unique_ptr<CorpusReader>> NewNpzReader(const FolderOptions& options) {
   FolderOptions npz = options;
   npz.suffix = std::string(kSuffix);
-  ASSIGN_OR_RETURN(const CorpusListing listing, ListFolder(npz));
+  FirstItems first;
+  const absl::Status listed = ListFolderTo(npz, first);
+  if (!listed.ok() && !absl::IsCancelled(listed)) return listed;
   std::string reason = "it has none";
   std::map<int, int> files;  // by their width
   int most_common = 0, readable = 0;
-  for (size_t i = 0; i < listing.items.size() && i < kMostTried && readable < kMostAsked; ++i) {
-    const absl::StatusOr<RegionSet> regions = ReadNpz(listing.items[i], kMaxTriedBytes);
+  for (size_t i = 0; i < first.items().size() && readable < kMostAsked; ++i) {
+    const absl::StatusOr<RegionSet> regions = ReadNpz(first.items()[i], kMaxTriedBytes);
     if (regions.ok()) {
       ++readable;
       const int width = regions->feature_size;
       if (++files[width] > files[most_common]) most_common = width;
     } else if (i == 0) {
-      reason = absl::StrCat(Printable(listing.items[i].path), ": ", regions.status().message());
+      reason = absl::StrCat(Printable(first.items()[i].path), ": ", regions.status().message());
     }
   }
   if (readable > 0) return std::make_unique<NpzReader>(npz, most_common);

@@ -1,5 +1,6 @@
 #include "common/dataset/precomp_reader.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <system_error>
@@ -8,7 +9,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
@@ -67,10 +67,12 @@ class PrecompReader : public CorpusReader {
   }
 
   absl::StatusOr<CorpusListing> List() const override {
-    CorpusListing listing;
-    for (const auto& [path, split] : splits_) RETURN_IF_ERROR(ListSplit(path, split, listing));
-    FinishListing(listing);
-    return listing;
+    return CollectListing([this](ListingSink& sink) { return ListTo(sink); });
+  }
+
+  absl::Status ListTo(ListingSink& sink) const override {
+    for (const auto& [path, split] : splits_) RETURN_IF_ERROR(ListSplit(path, split, sink));
+    return absl::OkStatus();
   }
 
   absl::StatusOr<RegionSet> ReadRegions(const CorpusItem& item, int64_t max_bytes) const override {
@@ -98,12 +100,11 @@ class PrecompReader : public CorpusReader {
 
  private:
   absl::Status ListSplit(const std::string& path, const SplitImages& split,
-                         CorpusListing& listing) const {
-    ASSIGN_OR_RETURN(const std::string text, ReadFile(split.captions_path));
+                         ListingSink& sink) const {
+    ASSIGN_OR_RETURN(const auto file, MappedFile::Open(split.captions_path));
     // The last line may end or not.
-    const std::vector<absl::string_view> lines =
-        absl::StrSplit(absl::StripSuffix(text, "\n"), '\n');
-    const auto count = static_cast<int64_t>(lines.size());
+    absl::string_view text = absl::StripSuffix(file->bytes(), "\n");
+    const int64_t count = 1 + std::count(text.begin(), text.end(), '\n');
     if (count != split.image_count() && count != kCaptionsPerImage * split.image_count()) {
       return absl::InvalidArgumentError(
           absl::StrCat(split.captions_path, " has ", count, " lines for ", split.image_count(),
@@ -116,23 +117,25 @@ class PrecompReader : public CorpusReader {
       item.path = ItemPath(path, row);
       RETURN_IF_ERROR(CheckItemId(item.item_id));
       for (int64_t line = row * each; line < (row + 1) * each; ++line) {
-        AddCaption(lines[line], split.captions_path, line + 1, item, listing);
+        const size_t end = std::min(text.find('\n'), text.size());
+        RETURN_IF_ERROR(AddCaption(text.substr(0, end), split.captions_path, line + 1, item, sink));
+        text.remove_prefix(std::min(end + 1, text.size()));
       }
-      listing.items.push_back(std::move(item));
+      RETURN_IF_ERROR(sink.Item(std::move(item)));
     }
     return absl::OkStatus();
   }
 
-  void AddCaption(absl::string_view text, const std::string& path, int64_t line, CorpusItem& item,
-                  CorpusListing& listing) const {
-    if (!WantsLanguage(options_.languages, "en")) return;
+  absl::Status AddCaption(absl::string_view text, const std::string& path, int64_t line,
+                          CorpusItem& item, ListingSink& sink) const {
+    if (!WantsLanguage(options_.languages, "en")) return absl::OkStatus();
     std::string caption = CleanCaption(text);
     if (caption.empty()) {
-      listing.warnings.push_back(
+      return sink.Warning(
           {item.item_id, path, absl::StrCat("line ", line, " is empty, too long or not UTF-8")});
-    } else {
-      item.captions.push_back({"en", std::move(caption)});
     }
+    item.captions.push_back({"en", std::move(caption)});
+    return absl::OkStatus();
   }
 
   const PrecompOptions options_;

@@ -27,13 +27,15 @@ class RegionFileReader : public CorpusReader {
   int region_feature_size() const override { return files_.begin()->second->feature_size(); }
 
   absl::StatusOr<CorpusListing> List() const override {
-    CorpusListing listing;
+    return CollectListing([this](ListingSink& sink) { return ListTo(sink); });
+  }
+
+  absl::Status ListTo(ListingSink& sink) const override {
     for (const auto& [path, file] : files_) {
       RETURN_IF_ERROR(file->VerifyItems());
-      for (int64_t i = 0; i < file->item_count(); ++i) Add(path, *file, i, listing);
+      for (int64_t i = 0; i < file->item_count(); ++i) RETURN_IF_ERROR(Add(path, *file, i, sink));
     }
-    FinishListing(listing);
-    return listing;
+    return absl::OkStatus();
   }
 
   absl::StatusOr<RegionSet> ReadRegions(const CorpusItem& item, int64_t max_bytes) const override {
@@ -51,8 +53,8 @@ class RegionFileReader : public CorpusReader {
   }
 
  private:
-  void Add(const std::string& path, const RegionFile& file, int64_t i,
-           CorpusListing& listing) const {
+  absl::Status Add(const std::string& path, const RegionFile& file, int64_t i,
+                   ListingSink& sink) const {
     CorpusItem item;
     item.path = ItemPath(path, i);
     absl::StatusOr<ItemLine> line = file.Item(i);
@@ -62,12 +64,12 @@ class RegionFileReader : public CorpusReader {
       good = CheckItemId(item.item_id);
     }
     if (!good.ok()) {
-      listing.rejected.push_back(
+      return sink.Rejected(
           {Printable(item.item_id), Printable(item.path), std::string(good.message())});
-      return;
     }
     MoveWords(*line, options_.languages, item);
-    listing.items.push_back(std::move(item));
+    FinishItem(item);
+    return sink.Item(std::move(item));
   }
 
   const RegionFileOptions options_;

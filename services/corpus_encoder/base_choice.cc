@@ -38,7 +38,8 @@ absl::StatusOr<std::string> NameOfCurrent(const BaseChoice& choice) {
 absl::StatusOr<BaseGeneration> OpenChecked(const BaseChoice& choice, const std::string& generation,
                                            const CallContext& call) {
   ASSIGN_OR_RETURN(BaseGeneration base, OpenBoth(choice, generation));
-  if (!choice.carries(base)) return base;
+  ASSIGN_OR_RETURN(const bool carries, choice.carries(base));
+  if (!carries) return base;
   RETURN_IF_ERROR(base.images->Verify(choice.store, call));
   RETURN_IF_ERROR(base.captions->Verify(choice.store, call));
   return base;

@@ -26,7 +26,7 @@ struct BaseChoice {
   // What it must have been made with; the kind of item is filled in for each index.
   BaseRequirements required;
   // Whether anything of a base is carried over: if not, its checksums do not matter.
-  std::function<bool(const BaseGeneration&)> carries;
+  std::function<absl::StatusOr<bool>(const BaseGeneration&)> carries;
   // Where the workers of one job agree, since CURRENT may change between one's look and
   // another's.
   std::string agreement_path;

@@ -81,6 +81,11 @@ absl::optional<BaseIndex::Place> BaseIndex::Find(absl::string_view item_id,
   return place;
 }
 
+bool BaseIndex::Holds(const Place& place) const {
+  return place.shard >= 0 && place.shard < static_cast<int32_t>(vectors_.size()) &&
+         place.row >= 0 && place.row < vectors_[place.shard]->size();
+}
+
 absl::StatusOr<std::vector<float>> BaseIndex::Embedding(const Place& place) const {
   const ShardVectors& vectors = *vectors_[place.shard];
   std::vector<float> embedding(static_cast<size_t>(vectors.dimension()));

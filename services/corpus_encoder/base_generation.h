@@ -48,6 +48,9 @@ class BaseIndex {
   // The item, if it is there and was made from what `content_hash` is the hash of.
   absl::optional<Place> Find(absl::string_view item_id, absl::string_view content_hash) const;
 
+  // Whether there is such a place: for one that was kept on disk since it was found.
+  bool Holds(const Place& place) const;
+
   // Of an item that was found.  Errors as reading a container; DataLoss for lying offsets.
   absl::StatusOr<std::vector<float>> Embedding(const Place& place) const;
   absl::StatusOr<ItemFeatures> Features(const Place& place, int reranker) const;

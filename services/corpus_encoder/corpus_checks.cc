@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <cstdint>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -40,33 +40,45 @@ absl::Status CheckModelReads(const Model& model,
   return absl::OkStatus();
 }
 
-std::vector<CorpusProblem> FindDuplicates(absl::Span<const ScannedPicture> pictures) {
-  std::map<absl::string_view, const ScannedPicture*> first;
-  std::vector<CorpusProblem> warnings;
-  for (const ScannedPicture& picture : pictures) {
-    const auto [found, is_new] = first.emplace(picture.sha256, &picture);
-    if (is_new) continue;
-    warnings.push_back({picture.item.item_id, picture.item.path,
-                        absl::StrCat("the same picture as ", found->second->item.item_id)});
-  }
-  return warnings;
-}
-
 void CollapseCheck::Add(absl::string_view content, absl::Span<const float> embedding) {
-  constexpr float kRounding = 1e-5f;
   if (!all_equal_) return;
-  if (first_.empty()) {
-    first_.assign(embedding.begin(), embedding.end());
-    float largest = 0;
-    for (const float number : embedding) largest = std::max(largest, std::abs(number));
-    tolerance_ = kRounding * largest;
-  }
   // Duplicates by chance elsewhere only make the check a little stricter.
   if (content != last_content_) ++count_;
   last_content_ = std::string(content);
-  for (size_t i = 0; i < embedding.size(); ++i) {
-    if (std::abs(embedding[i] - first_[i]) > tolerance_) all_equal_ = false;
+  Compare(embedding);
+}
+
+void CollapseCheck::Merge(const CollapseCheck& other) {
+  count_ += other.count_;
+  all_equal_ = all_equal_ && other.all_equal_;
+  if (!other.first_.empty()) Compare(other.first_);
+}
+
+void CollapseCheck::Compare(absl::Span<const float> embedding) {
+  constexpr float kRounding = 1e-5f;
+  if (first_.empty()) first_.assign(embedding.begin(), embedding.end());
+  float largest = 0;
+  for (const float number : first_) largest = std::max(largest, std::abs(number));
+  if (embedding.size() != first_.size()) all_equal_ = false;
+  for (size_t i = 0; all_equal_ && i < embedding.size(); ++i) {
+    if (std::abs(embedding[i] - first_[i]) > kRounding * largest) all_equal_ = false;
   }
+}
+
+void CollapseCheck::Append(std::string* bytes) const {
+  AppendLittleEndian(count_, bytes);
+  AppendLittleEndian(static_cast<uint8_t>(all_equal_), bytes);
+  AppendLittleEndian(static_cast<uint32_t>(first_.size()), bytes);
+  for (const float number : first_) AppendLittleEndian(number, bytes);
+}
+
+bool CollapseCheck::Read(ByteReader& bytes) {
+  count_ = bytes.Number<int64_t>();
+  all_equal_ = bytes.Number<uint8_t>() != 0;
+  first_.clear();
+  const auto size = bytes.Number<uint32_t>();
+  for (uint32_t i = 0; i < size && bytes.ok(); ++i) first_.push_back(bytes.Number<float>());
+  return bytes.ok();
 }
 
 absl::Status CollapseCheck::Check(absl::string_view what) const {

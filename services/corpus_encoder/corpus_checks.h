@@ -12,7 +12,7 @@
 #include "absl/types/span.h"
 #include "common/dataset/corpus.h"
 #include "common/models/model.h"
-#include "services/corpus_encoder/corpus_scan.h"
+#include "services/corpus_encoder/byte_reader.h"
 
 namespace sightline {
 
@@ -25,10 +25,6 @@ bool AnyHasRegions(absl::Span<const std::unique_ptr<CorpusReader>> corpora);
 absl::Status CheckModelReads(const Model& model,
                              absl::Span<const std::unique_ptr<CorpusReader>> corpora);
 
-// A warning for each picture that has the same bytes as one before it, in the order of ids.
-// Such pictures are kept: they may have other captions.
-std::vector<CorpusProblem> FindDuplicates(absl::Span<const ScannedPicture> pictures);
-
 // Notices a model that has collapsed: one that gives everything the same embedding.
 // Searches would then find anything for any question.
 class CollapseCheck {
@@ -39,14 +35,21 @@ class CollapseCheck {
 
   // `content` tells items apart: what is the same twice is counted once.
   void Add(absl::string_view content, absl::Span<const float> embedding);
+  // Adds what another has seen.
+  void Merge(const CollapseCheck& other);
 
   // FailedPrecondition if there were enough items and all embeddings were equal, but for
   // rounding (a part in 100 000 of the largest number).  `what` names the items.
   absl::Status Check(absl::string_view what) const;
 
+  // What it has seen, as bytes.  False if they are not what Append has made.
+  void Append(std::string* bytes) const;
+  bool Read(ByteReader& bytes);
+
  private:
+  void Compare(absl::Span<const float> embedding);
+
   std::vector<float> first_;
-  float tolerance_ = 0;
   std::string last_content_;
   int64_t count_ = 0;
   bool all_equal_ = true;

@@ -2,25 +2,23 @@
 
 #include <unistd.h>
 
-#include <algorithm>
-#include <iterator>
-#include <set>
+#include <functional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/types/optional.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
 #include "common/log/log.h"
 #include "services/corpus_encoder/base_choice.h"
+#include "services/corpus_encoder/carried_pictures.h"
 #include "services/corpus_encoder/corpus_checks.h"
-#include "services/corpus_encoder/generation_writer.h"
 #include "services/corpus_encoder/job_hashes.h"
 #include "services/corpus_encoder/probe_queries.h"
 #include "services/corpus_encoder/region_trial.h"
-#include "services/corpus_encoder/unit_file.h"
-#include "services/corpus_encoder/work_folder.h"
+#include "services/corpus_encoder/unit_work.h"
 
 namespace sightline {
 namespace {
@@ -29,6 +27,31 @@ namespace {
 constexpr size_t kGenerationNameLength = 16;
 
 }  // namespace
+
+struct CorpusEncoderJob::Plan {
+  Plan(WorkFolder work_folder, WorkLock* work_lock, WorkTally* work_tally, UnitContext unit_context,
+       CorpusScan corpus_scan)
+      : folder(std::move(work_folder)),
+        lock(work_lock),
+        tally(work_tally),
+        context(std::move(unit_context)),
+        scan(std::move(corpus_scan)) {}
+
+  const WorkFolder folder;
+  WorkLock* const lock;  // held as long as the job runs
+  WorkTally* const tally;
+  const UnitContext context;
+  CorpusScan scan;
+  std::string content;  // hash of all that the generation depends on
+  BaseGeneration base;
+  // What is new, and what the base has.
+  absl::optional<UnitSpool> units;
+  absl::optional<CarriedSpool> carried;
+  std::unique_ptr<Spool> unit_hashes;
+  int64_t own_picture_count = 0;
+  std::unique_ptr<UnitWork> unit_work;
+  std::unique_ptr<RowWork> row_work;
+};
 
 CorpusEncoderJob::CorpusEncoderJob(const CorpusEncoderOptions& options,
                                    std::vector<std::unique_ptr<CorpusReader>> corpora,
@@ -60,71 +83,62 @@ absl::Status CorpusEncoderJob::RunSteps(const CallContext& call) {
   for (const CorpusModels::Reranker& reranker : models_.rerankers) {
     RETURN_IF_ERROR(CheckModelReads(*reranker.model, corpora_));
   }
-  RETURN_IF_ERROR(MakeDirectories(work_directory_));
-
-  Plan plan;
-  plan.context.encoder = models_.encoder->id();
-  for (const CorpusModels::Reranker& reranker : models_.rerankers) {
-    plan.context.rerankers.push_back({reranker.name, reranker.model->id()});
-  }
-  plan.context.deterministic = options_.deterministic;
-  plan.context.limits = options_.limits;
-  plan.context.max_decode_time = decoders_->timeout();
-  plan.context.caption_language = options_.caption_language;
-  ASSIGN_OR_RETURN(WorkLock lock, WorkLock::Take(work_directory_, options_.share,
-                                                 JobHash(options_, plan.context)));
-  plan.lock = &lock;
-  ASSIGN_OR_RETURN(CorpusScan scan, Scan(call));
-  plan.content = ContentHash(scan, options_, embedding_.space(), plan.context);
+  ASSIGN_OR_RETURN(const WorkFolder folder, WorkFolder::Open(work_directory_));
+  UnitContext context = Context();
+  ASSIGN_OR_RETURN(WorkLock lock,
+                   WorkLock::Take(work_directory_, options_.share, JobHash(options_, context)));
+  WorkTally tally(folder, options_.share);
+  ASSIGN_OR_RETURN(CorpusScan scan, Scan(folder, tally, call));
+  Plan plan(folder, &lock, &tally, std::move(context), std::move(scan));
+  ASSIGN_OR_RETURN(plan.content,
+                   ContentHash(plan.scan, options_, embedding_.space(), plan.context, call));
   summary_.generation = options_.generation.empty() ? plan.content.substr(0, kGenerationNameLength)
                                                     : options_.generation;
-  plan.picture_count = static_cast<int64_t>(scan.pictures.size() + scan.quarantine.size());
-  plan.warnings = std::move(scan.warnings);
-  plan.scan_files = std::move(scan.files);
   ASSIGN_OR_RETURN(const bool written, FindWritten(plan));
   if (written) return options_.share.writes() ? Publish(call) : absl::OkStatus();
-  RETURN_IF_ERROR(TryRegions(models_, scan.pictures, options_.limits.max_bytes, call));
+  RETURN_IF_ERROR(TryRegions(models_, plan.scan.pictures, options_.limits.max_bytes, call));
 
-  RETURN_IF_ERROR(OpenBase(scan, plan, call));
-  plan.corpus = DivideCorpus(std::move(scan.pictures), plan.base, plan.context);
-  plan.units = CutIntoUnits(plan.corpus.fresh, options_.unit_size, plan.context);
-  summary_.unit_count = static_cast<int64_t>(plan.units.size());
-  summary_.carried_image_count = static_cast<int64_t>(plan.corpus.carried.size());
-  for (const CarriedPicture& picture : plan.corpus.carried) {
-    summary_.carried_caption_count += static_cast<int64_t>(picture.captions.size());
+  RETURN_IF_ERROR(OpenBase(plan, call));
+  RETURN_IF_ERROR(Divide(plan, call));
+  RETURN_IF_ERROR(MakeOwnRows(plan, call));
+  for (bool done = false; !done;) {
+    RETURN_IF_ERROR(AwaitRows(plan, call));
+    ASSIGN_OR_RETURN(GenerationRows rows, CollectAll(plan, call));
+    RETURN_IF_ERROR(CheckQuarantine(plan, rows));
+    ASSIGN_OR_RETURN(done, Write(plan, rows, call));
   }
-  RETURN_IF_ERROR(EncodeOwnUnits(plan, call));
   if (!options_.share.writes()) return absl::OkStatus();
-  RETURN_IF_ERROR(CollectAll(plan, call));
-  RETURN_IF_ERROR(CheckQuarantine(plan));
-  RETURN_IF_ERROR(Write(plan, call));
   RETURN_IF_ERROR(Publish(call));
-  RemoveStaleFiles(work_directory_, WantedFiles(plan), lock);
-  return absl::OkStatus();
+  return RemoveStale(plan, lock);
 }
 
-absl::StatusOr<CorpusScan> CorpusEncoderJob::Scan(const CallContext& call) {
+UnitContext CorpusEncoderJob::Context() const {
+  UnitContext context;
+  context.encoder = models_.encoder->id();
+  for (const CorpusModels::Reranker& reranker : models_.rerankers) {
+    context.rerankers.push_back({reranker.name, reranker.model->id()});
+  }
+  context.deterministic = options_.deterministic;
+  context.limits = options_.limits;
+  context.max_decode_time = decoders_->timeout();
+  context.caption_language = options_.caption_language;
+  return context;
+}
+
+absl::StatusOr<CorpusScan> CorpusEncoderJob::Scan(const WorkFolder& folder, WorkTally& tally,
+                                                  const CallContext& call) {
   const absl::Time start = clock_->Now();
   ScanOptions options;
   options.threads = options_.read_threads;
   options.max_picture_bytes = options_.limits.max_bytes;
   options.share = options_.share;
-  options.work_directory = work_directory_;
   options.await = options_.await;
-  ASSIGN_OR_RETURN(CorpusScan scan, ScanCorpora(corpora_, options, call, progress_));
+  ASSIGN_OR_RETURN(CorpusScan scan, ScanCorpora(corpora_, folder, options, tally, call, progress_));
   summary_.await_time = scan.await_time;
   summary_.scan_time = clock_->Now() - start - scan.await_time;
-  scanned_.time = summary_.scan_time;
-  scanned_.byte_count = scan.byte_count;
-  scanned_.item_count = scan.read_count;
-  summary_.read = scanned_;
-
-  std::vector<CorpusProblem> duplicates = FindDuplicates(scan.pictures);
-  summary_.duplicate_count = static_cast<int64_t>(duplicates.size());
-  std::move(duplicates.begin(), duplicates.end(), std::back_inserter(scan.warnings));
-  summary_.warning_count = static_cast<int64_t>(scan.warnings.size());
-  LogWarnings(scan.warnings);
-  scan_quarantine_ = scan.quarantine;
+  summary_.read = {scan.read_count, scan.byte_count, summary_.scan_time};
+  summary_.duplicate_count = scan.duplicate_count;
+  summary_.warning_count = scan.warnings.size();
   return scan;
 }
 
@@ -148,8 +162,7 @@ absl::StatusOr<bool> CorpusEncoderJob::FindWritten(const Plan& plan) {
   return true;
 }
 
-absl::Status CorpusEncoderJob::OpenBase(const CorpusScan& scan, Plan& plan,
-                                        const CallContext& call) {
+absl::Status CorpusEncoderJob::OpenBase(Plan& plan, const CallContext& call) {
   BaseChoice choice;
   choice.store = options_.store;
   choice.images_index = options_.images_index;
@@ -158,11 +171,9 @@ absl::Status CorpusEncoderJob::OpenBase(const CorpusScan& scan, Plan& plan,
   choice.required.embedding = embedding_;
   choice.required.encoder_model = plan.context.encoder;
   choice.required.rerankers = plan.context.rerankers;
-  choice.agreement_path = JoinPath(
-      work_directory_, absl::StrCat(plan.content.substr(0, kGenerationNameLength), ".base"));
-  choice.carries = [&](const BaseGeneration& base) {
-    return CarriesAny(scan.pictures, base, plan.context);
-  };
+  choice.agreement_path =
+      plan.folder.File(absl::StrCat(plan.content.substr(0, kGenerationNameLength), ".base"));
+  choice.carries = [&](const BaseGeneration& base) { return CarriesAny(plan, base, call); };
   choice.share = options_.share;
   choice.lock = plan.lock;
   ASSIGN_OR_RETURN(plan.base, ChooseBase(choice, call));
@@ -170,215 +181,229 @@ absl::Status CorpusEncoderJob::OpenBase(const CorpusScan& scan, Plan& plan,
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<WorkUnit>> CorpusEncoderJob::FindMissing(Whose whose, Plan& plan,
-                                                                    const CallContext& call) {
-  std::vector<WorkUnit> missing;
-  for (const WorkUnit& unit : plan.units) {
-    RETURN_IF_ERROR(call.Check("looking for finished units"));
-    if (plan.checked_units.count(unit.hash) > 0) continue;
-    if (whose == Whose::kOwn && !options_.share.Owns(unit.hash)) continue;
-    const std::string path = UnitFilePath(work_directory_, unit.hash);
-    const absl::StatusOr<std::unique_ptr<UnitFile>> file =
-        UnitFile::Open(path, unit.hash, embedding_.dimension(), /*verify=*/true);
-    const absl::Status found = file.status();
-    if (found.ok() && (*file)->may_pass()) {
-      missing.push_back(unit);
-    } else if (found.ok()) {
-      plan.checked_units.insert(unit.hash);
-      ++finished_unit_count_;
-      ++summary_.reused_unit_count;
-      progress_->Skip(static_cast<int64_t>(unit.pictures.size()));
-    } else if (absl::IsNotFound(found)) {
-      missing.push_back(unit);
-    } else if (absl::IsDataLoss(found) || absl::IsFailedPrecondition(found)) {
-      // Damaged, or of a newer format: it can be made again.
-      Log(Severity::kWarning, "unit file is made anew", {{"path", path}, {"error", found}});
-      missing.push_back(unit);
+absl::StatusOr<bool> CorpusEncoderJob::CarriesAny(const Plan& plan, const BaseGeneration& base,
+                                                  const CallContext& call) const {
+  PictureSpool::Reader reader(plan.scan.pictures);
+  for (ScannedPicture picture;;) {
+    RETURN_IF_ERROR(call.Check("comparing with the base"));
+    ASSIGN_OR_RETURN(const bool more, reader.Next(&picture));
+    if (!more) return false;
+    if (FindCarried(picture, base, plan.context).has_value()) return true;
+  }
+}
+
+absl::Status CorpusEncoderJob::Divide(Plan& plan, const CallContext& call) {
+  const PictureCodec pictures(corpora_);
+  const std::string& directory = plan.folder.path();
+  ASSIGN_OR_RETURN(plan.units, UnitSpool::Create(directory, UnitCodec(pictures)));
+  ASSIGN_OR_RETURN(plan.carried, CarriedSpool::Create(directory, CarriedCodec(pictures)));
+  ASSIGN_OR_RETURN(plan.unit_hashes, Spool::Create(directory));
+  UnitCutter cutter(options_.unit_size, plan.context);
+  const auto add = [&](const absl::optional<WorkUnit>& unit) -> absl::Status {
+    if (!unit.has_value()) return absl::OkStatus();
+    if (options_.share.Owns(unit->hash)) {
+      plan.own_picture_count += static_cast<int64_t>(unit->pictures.size());
+    }
+    RETURN_IF_ERROR(plan.unit_hashes->Add(unit->hash));
+    return plan.units->Add(*unit);
+  };
+  PictureSpool::Reader reader(plan.scan.pictures);
+  for (;;) {
+    RETURN_IF_ERROR(call.Check("dividing the corpus"));
+    ScannedPicture picture;
+    ASSIGN_OR_RETURN(const bool more, reader.Next(&picture));
+    if (!more) break;
+    const auto carried = FindCarried(picture, plan.base, plan.context);
+    if (carried.has_value()) {
+      ++summary_.carried_image_count;
+      summary_.carried_caption_count += static_cast<int64_t>(carried->captions.size());
+      RETURN_IF_ERROR(plan.carried->Add(*carried));
     } else {
-      return found;
+      RETURN_IF_ERROR(add(cutter.Add(std::move(picture))));
     }
   }
-  return missing;
+  RETURN_IF_ERROR(add(cutter.Finish()));
+  RETURN_IF_ERROR(plan.units->Finish());
+  RETURN_IF_ERROR(plan.carried->Finish());
+  RETURN_IF_ERROR(plan.unit_hashes->Finish());
+  summary_.unit_count = plan.units->size();
+  return absl::OkStatus();
 }
 
-absl::Status CorpusEncoderJob::EncodeOwnUnits(Plan& plan, const CallContext& call) {
-  int64_t picture_count = 0;
-  for (const WorkUnit& unit : plan.units) {
-    if (!options_.share.Owns(unit.hash)) continue;
-    picture_count += static_cast<int64_t>(unit.pictures.size());
-  }
-  progress_->Begin("encode", "pictures", picture_count);
-  ASSIGN_OR_RETURN(const std::vector<WorkUnit> missing, FindMissing(Whose::kOwn, plan, call));
-  RETURN_IF_ERROR(EncodeMissing(missing, plan, call));
+absl::Status CorpusEncoderJob::MakeOwnRows(Plan& plan, const CallContext& call) {
+  UnitWorkshop units;
+  units.options = &options_;
+  units.models = &models_;
+  units.folder = &plan.folder;
+  units.listing = plan.scan.listing;
+  units.dimension = embedding_.dimension();
+  units.has_regions = AnyHasRegions(corpora_);
+  units.decoders = decoders_;
+  units.tally = plan.tally;
+  units.progress = progress_;
+  units.summary = &summary_;
+  plan.unit_work = std::make_unique<UnitWork>(units);
+  RowWorkshop rows;
+  rows.folder = &plan.folder;
+  rows.share = options_.share;
+  rows.content = plan.content;
+  rows.shard_count = options_.shard_count;
+  rows.unit_size = options_.unit_size;
+  rows.dimension = embedding_.dimension();
+  rows.context = &plan.context;
+  rows.base = &plan.base;
+  rows.tally = plan.tally;
+  plan.row_work = std::make_unique<RowWork>(rows);
+
+  progress_->Begin("encode", "pictures", plan.own_picture_count);
+  const absl::Status made = plan.unit_work->MakeMissing(
+      *plan.units, [this](absl::string_view hash) { return options_.share.Owns(hash); }, call);
+  finished_unit_count_ = plan.unit_work->finished_count();
+  RETURN_IF_ERROR(made);
   progress_->End();
-  return absl::OkStatus();
+  return plan.row_work->Make(options_.share.worker, *plan.units, *plan.carried, call);
 }
 
-absl::Status CorpusEncoderJob::EncodeMissing(const std::vector<WorkUnit>& missing, Plan& plan,
-                                             const CallContext& call) {
-  PipelineOptions pipeline_options;
-  pipeline_options.threads = options_.decode_threads;
-  pipeline_options.max_decode_bytes = options_.max_decode_bytes;
-  pipeline_options.limits = options_.limits;
-  if (AnyHasRegions(corpora_)) pipeline_options.units_ahead = 0;  // read while one is encoded
-  // A scan that is wrong about a picture would be believed by every later run.
-  pipeline_options.on_change = [&](const ScannedPicture& picture) {
-    if (picture.scan_file >= plan.scan_files.size()) return;
-    ::unlink(JoinPath(work_directory_, plan.scan_files[picture.scan_file]).c_str());
-  };
-  PicturePipeline pipeline(missing, pipeline_options, models_.extractors(), decoders_, call);
-  for (const WorkUnit& unit : missing) {
-    const absl::Time start = clock_->Now();
-    ASSIGN_OR_RETURN(std::vector<DecodedPicture> pictures, pipeline.Next());
-    const absl::Time decoded = clock_->Now();
-    ASSIGN_OR_RETURN(const UnitResult result, EncodeUnit(models_, unit, std::move(pictures),
-                                                         options_.caption_language, call));
-    ASSIGN_OR_RETURN(const int64_t byte_count,
-                     WriteUnitFile(UnitFilePath(work_directory_, unit.hash), unit.hash,
-                                   embedding_.dimension(), result));
-    plan.checked_units.insert(unit.hash);
-    ++finished_unit_count_;
-    summary_.wait_time += decoded - start;
-    summary_.encode.time += clock_->Now() - decoded;
-    summary_.encode.byte_count += byte_count;
-    summary_.encoded_image_count += static_cast<int64_t>(result.images.size());
-    summary_.encoded_caption_count += static_cast<int64_t>(result.captions.size());
-    summary_.encode.item_count = summary_.encoded_image_count + summary_.encoded_caption_count;
-    NotePipeline(pipeline);
-    progress_->Detail(summary_.Rates());
-    progress_->Advance(static_cast<int64_t>(unit.pictures.size()));
-  }
-  return absl::OkStatus();
-}
-
-void CorpusEncoderJob::NotePipeline(const PicturePipeline& pipeline) {
-  constexpr int64_t kBytesPerPixel = 3;
-  const PicturePipeline::Stats stats = pipeline.stats();
-  summary_.read = {scanned_.item_count + stats.picture_count,
-                   scanned_.byte_count + stats.byte_count,
-                   scanned_.time + stats.read_time / options_.decode_threads};
-  summary_.decode = {stats.decoded_count, stats.pixel_count * kBytesPerPixel,
-                     stats.decode_time / options_.decode_threads};
-  summary_.lost_decoder_count = decoders_->lost_count();
-}
-
-absl::Status CorpusEncoderJob::AwaitUnits(Plan& plan, const CallContext& call) {
+absl::Status CorpusEncoderJob::AwaitRows(Plan& plan, const CallContext& call) {
   const absl::Time start = clock_->Now();
-  std::vector<WorkPiece> of_others;
-  for (const WorkUnit& unit : plan.units) {
-    if (options_.share.Owns(unit.hash)) continue;
-    of_others.push_back({unit.hash, absl::StrCat(unit.hash, ".unit")});
-  }
-  const absl::Status status = AwaitPieces(work_directory_, std::move(of_others), "units",
-                                          options_.share, options_.await, call, progress_);
+  Awaited others;
+  others.what = "units";
+  others.seal = [&](int worker) { return plan.row_work->SealPath(worker); };
+  others.pieces = [&](const std::function<void(const WorkPiece&)>& show) -> absl::Status {
+    Spool::Reader hashes(*plan.unit_hashes);
+    for (absl::string_view hash;;) {
+      ASSIGN_OR_RETURN(const bool more, hashes.Next(&hash));
+      if (!more) return absl::OkStatus();
+      show({std::string(hash), plan.folder.UnitPath(hash)});
+    }
+  };
+  const absl::Status status =
+      AwaitSeals(plan.folder, others, options_.share, options_.await, call, progress_);
   summary_.await_time += clock_->Now() - start;
-  return absl::IsDeadlineExceeded(status) ? EncodeForOthers(status, plan, call) : status;
+  return absl::IsDeadlineExceeded(status) ? WorkForOthers(status, plan, call) : status;
 }
 
-absl::Status CorpusEncoderJob::EncodeForOthers(const absl::Status& why, Plan& plan,
-                                               const CallContext& call) {
+absl::Status CorpusEncoderJob::WorkForOthers(const absl::Status& why, Plan& plan,
+                                             const CallContext& call) {
   // A worker that has ended well is not started again by anybody.
-  if (call.expired() || options_.share.workers == 1 || !plan.lock->alone()) return why;
-  Log(Severity::kWarning, "nobody else is at work: the units of other workers are made here",
-      {{"reason", why}});
-  ASSIGN_OR_RETURN(const std::vector<WorkUnit> missing, FindMissing(Whose::kAll, plan, call));
-  return EncodeMissing(missing, plan, call);
-}
-
-absl::StatusOr<GenerationItems> CorpusEncoderJob::Collect(const Plan& plan,
-                                                          const CallContext& call) {
-  CollectOptions options;
-  options.work_directory = work_directory_;
-  options.dimension = embedding_.dimension();
-  options.caption_language = options_.caption_language;
-  options.checked = plan.checked_units;
-  return CollectItems(plan.units, plan.corpus.carried, plan.base, options, call);
-}
-
-absl::Status CorpusEncoderJob::CollectAll(Plan& plan, const CallContext& call) {
-  RETURN_IF_ERROR(AwaitUnits(plan, call));
-  absl::StatusOr<GenerationItems> items = Collect(plan, call);
-  if (absl::IsDataLoss(items.status())) {
-    RETURN_IF_ERROR(EncodeForOthers(items.status(), plan, call));
-    items = Collect(plan, call);
+  if (call.expired() || options_.share.workers == 1 || !options_.share.writes() ||
+      !plan.lock->alone()) {
+    return why;
   }
-  RETURN_IF_ERROR(items.status());
-  plan.items = *std::move(items);
-  plan.items.bad_images.insert(plan.items.bad_images.end(), scan_quarantine_.begin(),
-                               scan_quarantine_.end());
+  Log(Severity::kWarning, "nobody else is at work: what other workers owe is made here",
+      {{"reason", why}});
+  RETURN_IF_ERROR(plan.unit_work->MakeMissing(
+      *plan.units, [this](absl::string_view hash) { return !options_.share.Owns(hash); }, call));
+  for (int worker = 0; worker < options_.share.workers; ++worker) {
+    if (worker == options_.share.worker) continue;
+    RETURN_IF_ERROR(plan.row_work->Make(worker, *plan.units, *plan.carried, call));
+  }
   return absl::OkStatus();
 }
 
-absl::Status CorpusEncoderJob::CheckQuarantine(const Plan& plan) {
-  const GenerationItems& items = plan.items;
-  summary_.quarantined_image_count = static_cast<int64_t>(items.bad_images.size());
-  summary_.quarantined_caption_count = static_cast<int64_t>(items.bad_captions.size());
-  absl::Status status = CheckQuarantineShare("pictures", items.bad_images, plan.picture_count,
+absl::StatusOr<GenerationRows> CorpusEncoderJob::CollectAll(Plan& plan, const CallContext& call) {
+  absl::StatusOr<GenerationRows> rows = plan.row_work->Collect(call);
+  if (!absl::IsDataLoss(rows.status()) && !absl::IsNotFound(rows.status())) return rows;
+  RETURN_IF_ERROR(WorkForOthers(rows.status(), plan, call));
+  return plan.row_work->Collect(call);
+}
+
+absl::Status CorpusEncoderJob::CheckQuarantine(Plan& plan, GenerationRows& rows) {
+  const int64_t picture_count = plan.scan.picture_count();
+  RETURN_IF_ERROR(rows.bad_images.AddAll(plan.scan.quarantine));
+  summary_.quarantined_image_count = rows.bad_images.size();
+  summary_.quarantined_caption_count = rows.bad_captions.size();
+  absl::Status status = CheckQuarantineShare("pictures", rows.bad_images, picture_count,
                                              options_.max_quarantine_share);
   if (status.ok()) {
-    status = CheckQuarantineShare("captions", items.bad_captions, items.caption_count,
+    status = CheckQuarantineShare("captions", rows.bad_captions, rows.caption_count,
                                   options_.max_quarantine_share);
   }
-  if (status.ok()) status = CheckSomeAreGood("pictures", items.bad_images, plan.picture_count);
+  if (status.ok()) status = CheckSomeAreGood("pictures", rows.bad_images, picture_count);
   if (status.ok()) return status;
-  std::vector<QuarantineEntry> all = items.bad_images;
-  all.insert(all.end(), items.bad_captions.begin(), items.bad_captions.end());
-  const std::string path = JoinPath(work_directory_, kQuarantineFile);
-  RETURN_IF_ERROR(WriteFileAtomically(path, QuarantineJsonLines(std::move(all))));
+  Quarantine all(plan.folder.path());
+  RETURN_IF_ERROR(all.AddAll(rows.bad_images));
+  RETURN_IF_ERROR(all.AddAll(rows.bad_captions));
+  const std::string path = plan.folder.File(kQuarantineFile);
+  RETURN_IF_ERROR(all.WriteTo(path));
   return absl::FailedPreconditionError(
       absl::StrCat(status.message(), ".  All of them are in ", path));
 }
 
-absl::Status CorpusEncoderJob::Write(const Plan& plan, const CallContext& call) {
-  const absl::Time start = clock_->Now();
+GenerationSpec CorpusEncoderJob::SpecOf(const Plan& plan, ItemIndex index) const {
+  const bool images = index == ItemIndex::kImages;
   GenerationSpec spec;
   spec.store = options_.store;
-  spec.content = plan.content;
+  spec.index = images ? options_.images_index : options_.captions_index;
   spec.generation = summary_.generation;
+  spec.item_kind = images ? bundle::v1::IMAGE : bundle::v1::CAPTION;
   spec.parent = plan.base.name();
   spec.shard_count = options_.shard_count;
   spec.embedding = embedding_;
   spec.encoder_model = plan.context.encoder;
   spec.rerankers = plan.context.rerankers;
-  spec.sources.units = plan.units;
-  spec.sources.work_directory = work_directory_;
-  spec.sources.context = plan.context;
-  spec.sources.dimension = embedding_.dimension();
-
+  spec.content = plan.content;
   spec.recall.floor = options_.recall_floor;
   spec.threads = options_.decode_threads;
-  spec.sources.item_kind = bundle::v1::IMAGE;
-  spec.sources.base = plan.base.images.get();
-  ASSIGN_OR_RETURN(EmbeddingMatrix pictures,
-                   ProbeQueries(plan.items.images, spec.sources, kProbeQueryCount, call));
-  ItemSources captions_sources = spec.sources;
-  captions_sources.item_kind = bundle::v1::CAPTION;
-  captions_sources.base = plan.base.captions.get();
-  ASSIGN_OR_RETURN(EmbeddingMatrix questions,
-                   ProbeQueries(plan.items.captions, captions_sources, kProbeQueryCount, call));
+  return spec;
+}
 
-  spec.index = options_.images_index;
-  spec.probe_queries = std::move(questions);
-  spec.quarantine = QuarantineJsonLines(plan.items.bad_images);
-  spec.warnings = ProblemJsonLines(plan.warnings);
-  ASSIGN_OR_RETURN(const WrittenGeneration images,
-                   WriteGeneration(spec, plan.items.images, call, progress_));
-  spec.index = options_.captions_index;
-  spec.probe_queries = std::move(pictures);
-  spec.sources = captions_sources;
-  spec.quarantine = QuarantineJsonLines(plan.items.bad_captions);
-  spec.warnings = "";
-  ASSIGN_OR_RETURN(const WrittenGeneration captions,
-                   WriteGeneration(spec, plan.items.captions, call, progress_));
+absl::StatusOr<bool> CorpusEncoderJob::Write(Plan& plan, GenerationRows& rows,
+                                             const CallContext& call) {
+  const absl::Time start = clock_->Now();
+  const GenerationSpec images = SpecOf(plan, ItemIndex::kImages);
+  const GenerationSpec captions = SpecOf(plan, ItemIndex::kCaptions);
+  ShardWorkshop shop;
+  shop.folder = &plan.folder;
+  shop.share = options_.share;
+  shop.await = options_.await;
+  shop.images = &images;
+  shop.captions = &captions;
+  shop.base = &plan.base;
+  shop.row_work = plan.row_work.get();
+  shop.rows = &rows;
+  shop.tally = plan.tally;
+  shop.progress = progress_;
+  ShardWork shards(shop);
+  if (!options_.share.writes()) return shards.WriteFree(call);
+  ASSIGN_OR_RETURN(const bool done, shards.WriteAll(call));
+  if (!done) return false;
+  RETURN_IF_ERROR(Finish(plan, rows, images, captions, shards, call));
+  summary_.write.time += clock_->Now() - start;
+  plan.lock->IfAlone([&] {
+    for (const std::string& file : rows.files) ::unlink(file.c_str());
+    for (int worker = 0; worker < options_.share.workers; ++worker) {
+      ::unlink(plan.row_work->SealPath(worker).c_str());
+    }
+    shards.RemoveReceipts();
+  });
+  return true;
+}
 
-  summary_.image_count = images.item_count;
-  summary_.caption_count = captions.item_count;
-  for (const WrittenGeneration& written : {images, captions}) {
+absl::Status CorpusEncoderJob::Finish(Plan& plan, GenerationRows& rows,
+                                      const GenerationSpec& images, const GenerationSpec& captions,
+                                      const ShardWork& shards, const CallContext& call) {
+  const auto queries_of = [&](const GenerationSpec& spec, ItemIndex index) {
+    return ProbeQueries(GenerationDirectory(spec.store, spec.index, spec.generation),
+                        shards.manifests(index), embedding_.dimension(), kProbeQueryCount);
+  };
+  ASSIGN_OR_RETURN(const EmbeddingMatrix pictures, queries_of(images, ItemIndex::kImages));
+  ASSIGN_OR_RETURN(const EmbeddingMatrix questions, queries_of(captions, ItemIndex::kCaptions));
+  ASSIGN_OR_RETURN(Warnings none, Warnings::Create(plan.folder.path()));
+  RETURN_IF_ERROR(none.Finish());
+  ASSIGN_OR_RETURN(const WrittenGeneration written_images,
+                   FinishGeneration(images, shards.manifests(ItemIndex::kImages), questions,
+                                    rows.bad_images, plan.scan.warnings, call));
+  ASSIGN_OR_RETURN(const WrittenGeneration written_captions,
+                   FinishGeneration(captions, shards.manifests(ItemIndex::kCaptions), pictures,
+                                    rows.bad_captions, none, call));
+  summary_.image_count = written_images.item_count;
+  summary_.caption_count = written_captions.item_count;
+  for (const WrittenGeneration& written : {written_images, written_captions}) {
     if (written.already_there) continue;
     summary_.write.item_count += written.item_count;
     summary_.write.byte_count += written.byte_count;
   }
-  summary_.write.time = clock_->Now() - start;
   return absl::OkStatus();
 }
 
@@ -394,10 +419,21 @@ absl::Status CorpusEncoderJob::Publish(const CallContext& call) {
   return absl::OkStatus();
 }
 
-std::set<std::string> CorpusEncoderJob::WantedFiles(const Plan& plan) const {
-  std::set<std::string> wanted(plan.scan_files.begin(), plan.scan_files.end());
-  for (const WorkUnit& unit : plan.units) wanted.insert(absl::StrCat(unit.hash, ".unit"));
-  return wanted;
+// What stays is what a worker that comes late, or again, finds its work done by.
+absl::Status CorpusEncoderJob::RemoveStale(const Plan& plan, WorkLock& lock) {
+  KeptPieces kept;
+  kept.Add(plan.scan.listing);
+  for (const Spool* hashes : {plan.scan.scans.get(), plan.unit_hashes.get()}) {
+    Spool::Reader reader(*hashes);
+    for (absl::string_view hash;;) {
+      ASSIGN_OR_RETURN(const bool more, reader.Next(&hash));
+      if (!more) break;
+      kept.Add(hash);
+    }
+  }
+  kept.Sort();
+  RemoveStaleFiles(plan.folder, kept, lock);
+  return absl::OkStatus();
 }
 
 }  // namespace sightline

@@ -3,20 +3,24 @@
 //   scan      list the corpora, read and hash every picture
 //   divide    what has not changed since a base generation is carried over from it
 //   encode    units that no earlier run has finished: decode, encode, write a unit file
-//   collect   look at all that was made, and judge it
-//   write     units and base into shards, ledgers and manifest, for images and for captions
+//   collect   copy units and base into row files, in the order that shards need them
+//   judge     look at all that was found wrong
+//   write     shards of row files, for images and for captions
+//   finish    probes, ledgers and manifests
 //   publish   rename CURRENT of both indexes
 //
-// Many workers scan and encode, each its share (work_share.h).  Worker 0 does the rest,
-// once, when all units are there: the last to finish might, but then nobody would be left
-// to say who is missing.  A worker that is killed, at any point, leaves files that the next
-// run takes over and nothing that a server would look at.
+// Many workers scan, encode, collect and write, each its share (work_share.h), and each
+// judges alike.  Worker 0 does the rest, once, when all shards are there: the last to finish
+// might, but then nobody would be left to say who is missing.  A worker that is killed, at
+// any point, leaves files that the next run takes over and nothing that a server would look at.
+//
+// What is known of the items lies on disk, too (item_spool.h): memory does not grow with them,
+// but by the names of row files, and eight bytes an item of the shard that is written.
 #ifndef SIGHTLINE_SERVICES_CORPUS_ENCODER_CORPUS_ENCODER_JOB_H_
 #define SIGHTLINE_SERVICES_CORPUS_ENCODER_CORPUS_ENCODER_JOB_H_
 
 #include <cstdint>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -26,14 +30,17 @@
 #include "common/dataset/corpus.h"
 #include "common/log/progress.h"
 #include "common/models/model.h"
+#include "services/corpus_encoder/base_generation.h"
 #include "services/corpus_encoder/corpus_scan.h"
 #include "services/corpus_encoder/decoder_pool.h"
 #include "services/corpus_encoder/encode_summary.h"
-#include "services/corpus_encoder/generation_items.h"
+#include "services/corpus_encoder/generation_writer.h"
 #include "services/corpus_encoder/job_options.h"
-#include "services/corpus_encoder/picture_pipeline.h"
-#include "services/corpus_encoder/quarantine.h"
+#include "services/corpus_encoder/row_work.h"
+#include "services/corpus_encoder/shard_work.h"
 #include "services/corpus_encoder/unit_encoder.h"
+#include "services/corpus_encoder/work_await.h"
+#include "services/corpus_encoder/work_folder.h"
 #include "services/corpus_encoder/work_lock.h"
 #include "services/corpus_encoder/work_units.h"
 #include "sightline/bundle/v1/model_bundle.pb.h"
@@ -59,43 +66,33 @@ class CorpusEncoderJob {
 
  private:
   // The corpus on its way.
-  struct Plan {
-    WorkLock* lock = nullptr;  // held as long as the job runs
-    UnitContext context;
-    std::string content;        // hash of all that the generation depends on
-    int64_t picture_count = 0;  // bad ones included
-    std::vector<CorpusProblem> warnings;
-    std::vector<std::string> scan_files;  // of the work folder
-    BaseGeneration base;
-    CorpusDivision corpus;
-    std::vector<WorkUnit> units;
-    std::set<std::string> checked_units;  // hashes, made or verified by this process
-    GenerationItems items;
-  };
+  struct Plan;
 
   absl::Status RunSteps(const CallContext& call);
-  absl::StatusOr<CorpusScan> Scan(const CallContext& call);
+  absl::StatusOr<CorpusScan> Scan(const WorkFolder& folder, WorkTally& tally,
+                                  const CallContext& call);
+  UnitContext Context() const;
   // True, with the summary filled, if earlier runs have written both generations.
   absl::StatusOr<bool> FindWritten(const Plan& plan);
-  absl::Status OpenBase(const CorpusScan& scan, Plan& plan, const CallContext& call);
-  absl::Status EncodeOwnUnits(Plan& plan, const CallContext& call);
-  absl::Status EncodeMissing(const std::vector<WorkUnit>& missing, Plan& plan,
-                             const CallContext& call);
-  // Takes over what is finished of this worker's units, or of all; returns the rest.
-  enum class Whose { kOwn, kAll };
-  absl::StatusOr<std::vector<WorkUnit>> FindMissing(Whose whose, Plan& plan,
-                                                    const CallContext& call);
-  void NotePipeline(const PicturePipeline& pipeline);
-  absl::Status AwaitUnits(Plan& plan, const CallContext& call);
+  absl::Status OpenBase(Plan& plan, const CallContext& call);
+  // Whether anything of a base would be carried over.
+  absl::StatusOr<bool> CarriesAny(const Plan& plan, const BaseGeneration& base,
+                                  const CallContext& call) const;
+  absl::Status Divide(Plan& plan, const CallContext& call);
+  absl::Status MakeOwnRows(Plan& plan, const CallContext& call);
+  absl::Status AwaitRows(Plan& plan, const CallContext& call);
   // Makes what other workers owe, if none of them is at work; otherwise returns `why`.
-  absl::Status EncodeForOthers(const absl::Status& why, Plan& plan, const CallContext& call);
-  absl::StatusOr<GenerationItems> Collect(const Plan& plan, const CallContext& call);
-  absl::Status CollectAll(Plan& plan, const CallContext& call);
-  absl::Status CheckQuarantine(const Plan& plan);
-  absl::Status Write(const Plan& plan, const CallContext& call);
+  absl::Status WorkForOthers(const absl::Status& why, Plan& plan, const CallContext& call);
+  absl::StatusOr<GenerationRows> CollectAll(Plan& plan, const CallContext& call);
+  absl::Status CheckQuarantine(Plan& plan, GenerationRows& rows);
+  GenerationSpec SpecOf(const Plan& plan, ItemIndex index) const;
+  // False if the rows have changed meanwhile.
+  absl::StatusOr<bool> Write(Plan& plan, GenerationRows& rows, const CallContext& call);
+  absl::Status Finish(Plan& plan, GenerationRows& rows, const GenerationSpec& images,
+                      const GenerationSpec& captions, const ShardWork& shards,
+                      const CallContext& call);
   absl::Status Publish(const CallContext& call);
-  // The work folder's files that a worker that comes late, or again, finds its work done by.
-  std::set<std::string> WantedFiles(const Plan& plan) const;
+  absl::Status RemoveStale(const Plan& plan, WorkLock& lock);
 
   const CorpusEncoderOptions options_;
   const std::vector<std::unique_ptr<CorpusReader>> corpora_;
@@ -107,8 +104,6 @@ class CorpusEncoderJob {
   const std::string work_directory_;
 
   EncodeSummary summary_;
-  StageWork scanned_;  // of the summary's `read`: by the scan
-  std::vector<QuarantineEntry> scan_quarantine_;
   int64_t finished_unit_count_ = 0;
 };
 

@@ -1,79 +1,208 @@
 #include "services/corpus_encoder/corpus_scan.h"
 
-#include <algorithm>
+#include <unistd.h>
+
+#include <functional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/files.h"
 #include "common/base/status_macros.h"
+#include "services/corpus_encoder/duplicate_finder.h"
+#include "services/corpus_encoder/field_hash.h"
+#include "services/corpus_encoder/id_cuts.h"
 #include "services/corpus_encoder/picture_scanner.h"
-#include "services/corpus_encoder/scan_share.h"
+#include "services/corpus_encoder/scan_file.h"
 
 namespace sightline {
 namespace {
 
-absl::Status CheckDistinct(const std::vector<ScannedPicture>& pictures) {
-  for (size_t i = 1; i < pictures.size(); ++i) {
-    const CorpusItem& a = pictures[i - 1].item;
-    const CorpusItem& b = pictures[i].item;
-    if (a.item_id == b.item_id) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "two corpora have an item \"", a.item_id, "\": ", Printable(a.path), " and ",
-          Printable(b.path), "; give one of them an id_prefix, in a file for --config"));
+constexpr int64_t kStretch = 256;  // pictures, on average
+
+// A stretch of the listing: its hash, and how many pictures.
+struct Stretch {
+  std::string hash;
+  uint32_t count = 0;
+};
+
+struct StretchCodec {
+  void Append(const Stretch& stretch, std::string* bytes) const {
+    AppendText(stretch.hash, bytes);
+    AppendLittleEndian(stretch.count, bytes);
+  }
+  bool Read(ByteReader& bytes, Stretch* stretch) const {
+    stretch->hash = std::string(bytes.Text());
+    stretch->count = bytes.Number<uint32_t>();
+    return bytes.ok();
+  }
+};
+using StretchSpool = ItemSpool<Stretch, StretchCodec>;
+
+class Scanner {
+ public:
+  Scanner(const WorkFolder& folder, const ScanOptions& options, WorkTally& tally,
+          const CallContext& call, Progress* progress)
+      : folder_(folder), options_(options), tally_(tally), call_(call), progress_(progress) {}
+
+  absl::StatusOr<CorpusScan> Run(const std::vector<std::unique_ptr<CorpusReader>>& readers) {
+    ASSIGN_OR_RETURN(ListedCorpora listed, ListCorpora(readers, folder_.path(), call_));
+    ASSIGN_OR_RETURN(StretchSpool stretches, StretchSpool::Create(folder_.path(), StretchCodec()));
+    ASSIGN_OR_RETURN(PictureSpool pictures,
+                     PictureSpool::Create(folder_.path(), PictureCodec(readers)));
+    ASSIGN_OR_RETURN(std::unique_ptr<Spool> scans, Spool::Create(folder_.path()));
+    CorpusScan scan{std::move(pictures), std::move(listed.rejected), std::move(listed.warnings)};
+    scan.scans = std::move(scans);
+    ASSIGN_OR_RETURN(const int64_t own_count, Cut(listed.pictures, stretches, scan));
+    progress_->Begin("read", "pictures", own_count);
+    RETURN_IF_ERROR(ForEach(listed.pictures, stretches, [&](const Stretch& stretch, auto& own) {
+      return options_.share.Owns(stretch.hash) ? ReadOwn(stretch, own, scan) : absl::OkStatus();
+    }));
+    progress_->End();
+    RETURN_IF_ERROR(Await(stretches, scan));
+    DuplicateFinder duplicates(folder_.path());
+    RETURN_IF_ERROR(ForEach(listed.pictures, stretches, [&](const Stretch& stretch, auto& found) {
+      return TakeOver(stretch, found, scan, duplicates);
+    }));
+    ASSIGN_OR_RETURN(scan.duplicate_count, duplicates.AddTo(scan.warnings));
+    RETURN_IF_ERROR(scan.warnings.Finish());
+    RETURN_IF_ERROR(scan.pictures.Finish());
+    RETURN_IF_ERROR(scan.scans->Finish());
+    return scan;
+  }
+
+ private:
+  using Pictures = std::vector<ScannedPicture>;
+  using Visit = std::function<absl::Status(const Stretch&, Pictures&)>;
+
+  // Returns how many pictures are this worker's.
+  absl::StatusOr<int64_t> Cut(const PictureSpool& listed, StretchSpool& stretches,
+                              CorpusScan& scan) {
+    IdCuts cuts("scan", kStretch);
+    FieldHash listing;
+    listing.AddNumber(options_.share.workers);  // they decide which stretches are whose
+    int64_t own_count = 0;
+    Pictures pictures;
+    const auto finish = [&]() -> absl::Status {
+      RETURN_IF_ERROR(call_.Check("listing the corpus"));
+      const Stretch stretch{StretchHash(pictures, options_.max_picture_bytes),
+                            static_cast<uint32_t>(pictures.size())};
+      listing.Add(stretch.hash);
+      if (options_.share.Owns(stretch.hash)) own_count += stretch.count;
+      pictures.clear();
+      tally_.Note();
+      RETURN_IF_ERROR(scan.scans->Add(stretch.hash));
+      return stretches.Add(stretch);
+    };
+    PictureSpool::Reader reader(listed);
+    for (;;) {
+      ScannedPicture picture;
+      ASSIGN_OR_RETURN(const bool more, reader.Next(&picture));
+      if (!more) break;
+      pictures.push_back(std::move(picture));
+      if (cuts.EndsWith(pictures.back().item.item_id)) RETURN_IF_ERROR(finish());
+    }
+    if (!pictures.empty()) RETURN_IF_ERROR(finish());
+    RETURN_IF_ERROR(stretches.Finish());
+    scan.listing = listing.Hex();
+    return own_count;
+  }
+
+  // Shows every stretch with its pictures.
+  absl::Status ForEach(const PictureSpool& listed, const StretchSpool& stretches,
+                       const Visit& visit) {
+    PictureSpool::Reader pictures(listed);
+    StretchSpool::Reader reader(stretches);
+    Stretch stretch;
+    Pictures of_stretch;
+    for (;;) {
+      ASSIGN_OR_RETURN(const bool more, reader.Next(&stretch));
+      if (!more) return absl::OkStatus();
+      of_stretch.resize(stretch.count);
+      for (ScannedPicture& picture : of_stretch) {
+        RETURN_IF_ERROR(pictures.Next(&picture).status());
+      }
+      RETURN_IF_ERROR(visit(stretch, of_stretch));
     }
   }
-  return absl::OkStatus();
-}
+
+  absl::Status ReadOwn(const Stretch& stretch, const Pictures& pictures, CorpusScan& scan) {
+    RETURN_IF_ERROR(call_.Check("reading the corpus"));
+    const std::string path = folder_.ScanPath(stretch.hash);
+    tally_.Note();
+    if (ReadScanFile(path, stretch.hash, pictures.size()).ok()) {
+      progress_->Skip(stretch.count);
+      return absl::OkStatus();
+    }
+    ASSIGN_OR_RETURN(const PictureScan own, ScanPictures(pictures, options_, call_, progress_));
+    RETURN_IF_ERROR(WriteScanFile(path, stretch.hash, own));
+    scan.byte_count += own.byte_count;
+    scan.read_count += stretch.count;
+    return absl::OkStatus();
+  }
+
+  absl::Status Await(const StretchSpool& stretches, CorpusScan& scan) {
+    if (options_.share.workers == 1) return absl::OkStatus();
+    const absl::Time start = call_.clock()->Now();
+    const std::string seal = folder_.ScanSeal(scan.listing, options_.share.worker);
+    RETURN_IF_ERROR(MakeFolderOf(seal));
+    RETURN_IF_ERROR(WriteFileAtomically(seal, ""));
+    Awaited others;
+    others.what = "scans";
+    others.seal = [&](int worker) { return folder_.ScanSeal(scan.listing, worker); };
+    others.pieces = [&](const std::function<void(const WorkPiece&)>& show) -> absl::Status {
+      StretchSpool::Reader reader(stretches);
+      for (Stretch stretch;;) {
+        ASSIGN_OR_RETURN(const bool more, reader.Next(&stretch));
+        if (!more) return absl::OkStatus();
+        show({stretch.hash, folder_.ScanPath(stretch.hash)});
+      }
+    };
+    RETURN_IF_ERROR(AwaitSeals(folder_, others, options_.share, options_.await, call_, progress_));
+    scan.await_time = call_.clock()->Now() - start;
+    return absl::OkStatus();
+  }
+
+  absl::Status TakeOver(const Stretch& stretch, Pictures& pictures, CorpusScan& scan,
+                        DuplicateFinder& duplicates) {
+    RETURN_IF_ERROR(call_.Check("taking the scan over"));
+    absl::StatusOr<PictureScan> found =
+        ReadScanFile(folder_.ScanPath(stretch.hash), stretch.hash, pictures.size());
+    if (absl::IsDataLoss(found.status()) || absl::IsNotFound(found.status())) {
+      const int owner = options_.share.OwnerOf(stretch.hash);
+      ::unlink(folder_.ScanSeal(scan.listing, owner).c_str());  // it does not hold
+      return absl::DataLossError(absl::StrCat(found.status().message(), "; run worker ", owner,
+                                              " again, which makes it anew"));
+    }
+    RETURN_IF_ERROR(found.status());
+    for (size_t i = 0; i < pictures.size(); ++i) {
+      ScannedPicture& picture = pictures[i];
+      if (!found->reasons[i].empty()) {
+        RETURN_IF_ERROR(scan.quarantine.Add(
+            {picture.item.item_id, picture.item.path, std::move(found->reasons[i])}));
+        continue;
+      }
+      picture.sha256 = std::move(found->sha256[i]);
+      picture.scan = stretch.hash;
+      RETURN_IF_ERROR(duplicates.Add(picture));
+      RETURN_IF_ERROR(scan.pictures.Add(picture));
+    }
+    return absl::OkStatus();
+  }
+
+  const WorkFolder& folder_;
+  const ScanOptions& options_;
+  WorkTally& tally_;
+  const CallContext& call_;
+  Progress* const progress_;
+};
 
 }  // namespace
 
 absl::StatusOr<CorpusScan> ScanCorpora(const std::vector<std::unique_ptr<CorpusReader>>& readers,
-                                       const ScanOptions& options, const CallContext& call,
+                                       const WorkFolder& folder, const ScanOptions& options,
+                                       WorkTally& tally, const CallContext& call,
                                        Progress* progress) {
-  CorpusScan scan;
-  std::vector<ScannedPicture> listed;
-  for (const std::unique_ptr<CorpusReader>& reader : readers) {
-    RETURN_IF_ERROR(call.Check("listing the corpus"));
-    ASSIGN_OR_RETURN(CorpusListing listing, reader->List());
-    for (CorpusItem& item : listing.items) {
-      listed.push_back({reader.get(), std::move(item), ""});
-    }
-    for (const CorpusProblem& problem : listing.rejected) {
-      scan.quarantine.push_back({problem.item_id, problem.path, problem.reason});
-    }
-    std::move(listing.warnings.begin(), listing.warnings.end(), std::back_inserter(scan.warnings));
-  }
-  if (listed.empty() && scan.quarantine.empty()) {
-    return absl::InvalidArgumentError("the corpora hold no item at all; are their paths right?");
-  }
-  std::stable_sort(listed.begin(), listed.end(),
-                   [](const ScannedPicture& a, const ScannedPicture& b) {
-                     return a.item.item_id < b.item.item_id;
-                   });
-  RETURN_IF_ERROR(CheckDistinct(listed));
-
-  PictureScan read;
-  if (options.share.workers == 1) {
-    progress->Begin("read", "pictures", static_cast<int64_t>(listed.size()));
-    ASSIGN_OR_RETURN(read, ScanPictures(absl::MakeConstSpan(listed), options, call, progress));
-    progress->End();
-  } else {
-    ASSIGN_OR_RETURN(read, ScanTogether(listed, options, call, progress));
-  }
-  scan.byte_count = read.byte_count;
-  scan.read_count = read.read_count;
-  scan.await_time = read.await_time;
-  scan.files = std::move(read.files);
-  for (size_t i = 0; i < listed.size(); ++i) {
-    if (read.reasons[i].empty()) {
-      listed[i].sha256 = std::move(read.sha256[i]);
-      listed[i].scan_file = i / kScanStretch;
-      scan.pictures.push_back(std::move(listed[i]));
-    } else {
-      scan.quarantine.push_back(
-          {listed[i].item.item_id, listed[i].item.path, std::move(read.reasons[i])});
-    }
-  }
-  return scan;
+  return Scanner(folder, options, tally, call, progress).Run(readers);
 }
 
 }  // namespace sightline

@@ -2,7 +2,12 @@
 //
 // Pictures are read twice, here and when they are decoded.  In return all work is known
 // before any begins: which units are done already, how long the rest will take, and the
-// name of the generation.  Of several workers each reads its part (scan_share.h).
+// name of the generation.
+//
+// The listing is cut into stretches of some hundred pictures, by the ids themselves
+// (id_cuts.h), so that one that comes or goes costs its own stretch.  What was found in a
+// stretch is left in the work folder (scan_file.h): of several workers each reads its part
+// and waits for the others, and a run that was killed reads one stretch again at most.
 #ifndef SIGHTLINE_SERVICES_CORPUS_ENCODER_CORPUS_SCAN_H_
 #define SIGHTLINE_SERVICES_CORPUS_ENCODER_CORPUS_SCAN_H_
 
@@ -14,53 +19,51 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/base/call_context.h"
+#include "common/base/spool.h"
 #include "common/dataset/corpus.h"
 #include "common/log/progress.h"
+#include "services/corpus_encoder/corpus_listing.h"
 #include "services/corpus_encoder/quarantine.h"
+#include "services/corpus_encoder/scanned_picture.h"
+#include "services/corpus_encoder/work_await.h"
+#include "services/corpus_encoder/work_folder.h"
 #include "services/corpus_encoder/work_share.h"
 
 namespace sightline {
 
-// One picture that could be read.
-struct ScannedPicture {
-  const CorpusReader* reader = nullptr;
-  CorpusItem item;
-  std::string sha256;    // of the encoded picture, or of the regions (item_content.h), hex
-  size_t scan_file = 0;  // of CorpusScan::files, if there are any
-};
-
-// Whether it is no picture, but what a detector has found in one.
-inline bool HasRegions(const ScannedPicture& picture) {
-  return picture.reader != nullptr && picture.reader->region_feature_size() > 0;
-}
-
 struct CorpusScan {
-  std::vector<ScannedPicture> pictures;     // by item id
-  std::vector<QuarantineEntry> quarantine;  // rejected by a reader, or unreadable
-  std::vector<CorpusProblem> warnings;
-  int64_t byte_count = 0;          // that this worker has read
-  int64_t read_count = 0;          // pictures that it has
-  absl::Duration await_time;       // for other workers
-  std::vector<std::string> files;  // of the work folder that keep this scan for other workers
+  PictureSpool pictures;         // that could be read, by item id
+  Quarantine quarantine;         // rejected by a reader, or unreadable
+  Warnings warnings;             // finished; duplicates last
+  int64_t duplicate_count = 0;   // of the warnings
+  std::string listing;           // hash of all that was listed, and names its seals
+  std::unique_ptr<Spool> scans;  // hashes of the work folder's files that keep this scan
+  int64_t byte_count = 0;        // that this worker has read
+  int64_t read_count = 0;        // pictures that it has
+  absl::Duration await_time;     // for other workers
+
+  // Bad ones included.
+  int64_t picture_count() const { return pictures.size() + quarantine.size(); }
 };
 
 struct ScanOptions {
   int threads = 1;
   int64_t max_picture_bytes = int64_t{32} << 20;
   WorkShare share;
-  // For more than one worker: where they leave what they have read for each other.
-  std::string work_directory;
   AwaitOptions await;
 };
 
-// Lists all corpora and reads every picture once, on `threads` threads, or waits until
-// another worker has.  `readers` must outlive the result.  InvalidArgument when two corpora give
-// one id, naming both paths, or when there is no item at all; CANCELLED when `call` is; what a
-// reader's List returned.  A picture that is not there, not to be read, empty or too long is
-// quarantined; trouble of the machine (I/O errors, too many open files) is an error.
-// DeadlineExceeded, naming them, when other workers do not deliver.
+// Lists all corpora and reads every picture once, on `threads` threads, unless `folder` says
+// what is in it already, or waits until another worker has.  `readers` must outlive the
+// result.  Memory holds a stretch of pictures, and no more of a larger corpus.
+//
+// Errors as ListCorpora has them.  A picture that is not there, not to be read, empty or too
+// long is quarantined; trouble of the machine (I/O errors, too many open files) is an error.
+// DeadlineExceeded, naming them, when other workers do not deliver; DataLoss for a scan of
+// theirs that is damaged, naming the worker that makes it again.
 absl::StatusOr<CorpusScan> ScanCorpora(const std::vector<std::unique_ptr<CorpusReader>>& readers,
-                                       const ScanOptions& options, const CallContext& call,
+                                       const WorkFolder& folder, const ScanOptions& options,
+                                       WorkTally& tally, const CallContext& call,
                                        Progress* progress);
 
 }  // namespace sightline

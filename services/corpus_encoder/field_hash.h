@@ -15,9 +15,12 @@ namespace sightline {
 class FieldHash {
  public:
   void Add(absl::string_view field) {
-    hash_.Update(absl::StrCat(field.size(), ":"));
-    hash_.Update(field);
+    BeginField(static_cast<int64_t>(field.size()));
+    AddToField(field);
   }
+  // The same of a field that comes in pieces, of so many bytes in all.
+  void BeginField(int64_t size) { hash_.Update(absl::StrCat(size, ":")); }
+  void AddToField(absl::string_view piece) { hash_.Update(piece); }
   void AddNumber(int64_t number) { Add(absl::StrCat(number)); }
 
   // 64 hex digits, or 32 bytes.  The object is spent.

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <memory>
 #include <nlohmann/json.hpp>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -16,9 +16,7 @@
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/publication.h"
-#include "common/bundle/shard_source.h"
 #include "common/log/log.h"
-#include "services/corpus_encoder/quarantine.h"
 
 namespace sightline {
 namespace {
@@ -44,7 +42,7 @@ absl::StatusOr<bundle::v1::GenerationManifest> MakeManifest(const GenerationSpec
   bundle::v1::GenerationManifest manifest;
   manifest.set_index(spec.index);
   manifest.set_generation(spec.generation);
-  manifest.set_item_kind(spec.sources.item_kind);
+  manifest.set_item_kind(spec.item_kind);
   *manifest.mutable_embedding() = spec.embedding;
   manifest.set_encoder_model(spec.encoder_model);
   SetRerankers(spec.rerankers, &manifest);
@@ -57,35 +55,6 @@ absl::StatusOr<bundle::v1::GenerationManifest> MakeManifest(const GenerationSpec
     return current.status();
   }
   return manifest;
-}
-
-// In the order that they have.
-std::vector<std::vector<const GenerationItem*>> ByShard(absl::Span<const GenerationItem> items,
-                                                        int shard_count) {
-  std::vector<std::vector<const GenerationItem*>> shards(shard_count);
-  for (const GenerationItem& item : items) {
-    shards[ShardOf(item.item_id, shard_count)].push_back(&item);
-  }
-  return shards;
-}
-
-absl::Status WriteShards(const GenerationSpec& spec, absl::Span<const GenerationItem> items,
-                         const std::string& directory, const CallContext& call, Progress* progress,
-                         bundle::v1::GenerationManifest* manifest) {
-  std::vector<std::vector<const GenerationItem*>> shards = ByShard(items, spec.shard_count);
-  std::vector<std::string> models;
-  for (const NamedReranker& reranker : spec.rerankers) models.push_back(reranker.model);
-  progress->Begin(absl::StrCat("write ", spec.index), "items", static_cast<int64_t>(items.size()));
-  for (int shard = 0; shard < spec.shard_count; ++shard) {
-    GenerationShard source(std::move(shards[shard]), spec.sources, call);
-    ASSIGN_OR_RETURN(*manifest->add_shards(),
-                     WriteShardFrom(directory, shard, spec.shard_count, spec.embedding.dimension(),
-                                    models, source));
-    progress->Advance(source.size());
-  }
-  progress->End();
-  manifest->set_item_count(static_cast<int64_t>(items.size()));
-  return absl::OkStatus();
 }
 
 // A run that was killed while it wrote a file has left it half, under a name that nobody
@@ -132,34 +101,47 @@ absl::StatusOr<WrittenGeneration> FindWrittenGeneration(const std::string& store
         "index ", index, " has a generation ", generation,
         " of other content, and generations never change; give this one another name"));
   }
-  ASSIGN_OR_RETURN(const std::string ledger, ReadFile(JoinPath(directory, kQuarantineFile)));
+  ASSIGN_OR_RETURN(const auto ledger, MappedFile::Open(JoinPath(directory, kQuarantineFile)));
+  const absl::string_view lines = ledger->bytes();
   return WrittenGeneration{manifest.item_count(), BytesOf(manifest),
-                           std::count(ledger.begin(), ledger.end(), '\n'),
+                           std::count(lines.begin(), lines.end(), '\n'),
                            /*already_there=*/true};
 }
 
-absl::StatusOr<WrittenGeneration> WriteGeneration(const GenerationSpec& spec,
-                                                  absl::Span<const GenerationItem> items,
-                                                  const CallContext& call, Progress* progress) {
+absl::StatusOr<bundle::v1::ShardManifest> WriteGenerationShard(const GenerationSpec& spec,
+                                                               int shard, ShardSource& rows) {
+  std::vector<std::string> models;
+  for (const NamedReranker& reranker : spec.rerankers) models.push_back(reranker.model);
+  return WriteShardFrom(GenerationDirectory(spec.store, spec.index, spec.generation), shard,
+                        spec.shard_count, spec.embedding.dimension(), models, rows);
+}
+
+absl::StatusOr<WrittenGeneration> FinishGeneration(
+    const GenerationSpec& spec, const std::vector<bundle::v1::ShardManifest>& shards,
+    const EmbeddingMatrix& probe_queries, Quarantine& quarantine, const Warnings& warnings,
+    const CallContext& call) {
   absl::StatusOr<WrittenGeneration> written =
       FindWrittenGeneration(spec.store, spec.index, spec.generation, spec.content);
   if (!absl::IsNotFound(written.status())) return written;
 
   const std::string directory = GenerationDirectory(spec.store, spec.index, spec.generation);
   ASSIGN_OR_RETURN(bundle::v1::GenerationManifest manifest, MakeManifest(spec));
-  RETURN_IF_ERROR(WriteShards(spec, items, directory, call, progress, &manifest));
+  int64_t item_count = 0;
+  for (const bundle::v1::ShardManifest& shard : shards) {
+    *manifest.add_shards() = shard;
+    item_count += shard.item_count();
+  }
+  manifest.set_item_count(item_count);
   ComputePool::SingleThreadedLibraries();
   ComputePool pool(spec.threads);
-  RETURN_IF_ERROR(
-      AddRecallProbes(directory, spec.probe_queries, spec.recall, &pool, call, &manifest));
-  RETURN_IF_ERROR(WriteFileAtomically(JoinPath(directory, kQuarantineFile), spec.quarantine));
-  RETURN_IF_ERROR(WriteFileAtomically(JoinPath(directory, kWarningsFile), spec.warnings));
+  RETURN_IF_ERROR(AddRecallProbes(directory, probe_queries, spec.recall, &pool, call, &manifest));
+  RETURN_IF_ERROR(quarantine.WriteTo(JoinPath(directory, kQuarantineFile)));
+  RETURN_IF_ERROR(warnings.WriteTo(JoinPath(directory, kWarningsFile)));
   RETURN_IF_ERROR(
       WriteFileAtomically(JoinPath(directory, kContentFile), ContentJson(spec.content)));
   RETURN_IF_ERROR(RemoveHalfFiles(directory, call.clock()->Now()));
   RETURN_IF_ERROR(WriteGenerationManifest(spec.store, manifest));
-  return WrittenGeneration{manifest.item_count(), BytesOf(manifest),
-                           std::count(spec.quarantine.begin(), spec.quarantine.end(), '\n'),
+  return WrittenGeneration{manifest.item_count(), BytesOf(manifest), quarantine.size(),
                            /*already_there=*/false};
 }
 

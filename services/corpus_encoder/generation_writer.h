@@ -1,4 +1,4 @@
-// From finished units to a generation on disk: shards, ledger, manifest.
+// A generation on disk: shards, ledgers, manifest.
 #ifndef SIGHTLINE_SERVICES_CORPUS_ENCODER_GENERATION_WRITER_H_
 #define SIGHTLINE_SERVICES_CORPUS_ENCODER_GENERATION_WRITER_H_
 
@@ -9,23 +9,22 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/types/span.h"
 #include "common/base/call_context.h"
 #include "common/bundle/rerankers.h"
+#include "common/bundle/shard_source.h"
 #include "common/embedding/embedding_matrix.h"
 #include "common/index/recall_probes.h"
-#include "common/log/progress.h"
-#include "services/corpus_encoder/generation_items.h"
-#include "services/corpus_encoder/generation_shard.h"
+#include "services/corpus_encoder/quarantine.h"
 #include "sightline/bundle/v1/generation.pb.h"
 
 namespace sightline {
 
-// What a generation is made of.
+// What a generation is made of, beside its items.
 struct GenerationSpec {
   std::string store;
   std::string index;
   std::string generation;
+  bundle::v1::ItemKind item_kind = bundle::v1::ITEM_KIND_UNSPECIFIED;
   // Of the base; empty: what CURRENT names is the parent.
   std::string parent;
   int shard_count = 1;
@@ -35,15 +34,9 @@ struct GenerationSpec {
   // Hash of all that the content depends on; kept beside the manifest, so that a second
   // generation of the same name is recognised as the same or another.
   std::string content;
-  std::string quarantine;  // the ledgers' text
-  std::string warnings;
-  EmbeddingMatrix probe_queries;  // that servers measure their recall with
   RecallProbeOptions recall;
-  int threads = 1;  // that look for the true neighbors of the queries
-  ItemSources sources;
+  int threads = 1;  // that look for the true neighbors of the probes' queries
 };
-
-inline constexpr absl::string_view kWarningsFile = "warnings.jsonl";
 
 struct WrittenGeneration {
   int64_t item_count = 0;
@@ -59,16 +52,19 @@ absl::StatusOr<WrittenGeneration> FindWrittenGeneration(const std::string& store
                                                         const std::string& generation,
                                                         const std::string& content);
 
-// Writes `items`, which are by id, as a generation, shard by shard; memory does not grow
-// with what the items have of embeddings and features.  The manifest is written last; until
-// then nobody takes notice of the folder.  A generation that is there already with the same
-// content is left alone.
-//
-// AlreadyExists if it is there with other content; DataLoss for a unit file that has been
-// damaged since it was checked; CANCELLED if `call` is.
-absl::StatusOr<WrittenGeneration> WriteGeneration(const GenerationSpec& spec,
-                                                  absl::Span<const GenerationItem> items,
-                                                  const CallContext& call, Progress* progress);
+// Writes one shard's files in their place, where nobody takes notice of them before there is
+// a manifest.  DataLoss for rows that have been damaged since they were checked.
+absl::StatusOr<bundle::v1::ShardManifest> WriteGenerationShard(const GenerationSpec& spec,
+                                                               int shard, ShardSource& rows);
+
+// Makes a generation of its shards, which are written: the probes that servers measure their
+// recall with, ledgers, and last the manifest.  One that is there already with the same
+// content is left alone.  AlreadyExists if it is there with other content; CANCELLED if
+// `call` is.
+absl::StatusOr<WrittenGeneration> FinishGeneration(
+    const GenerationSpec& spec, const std::vector<bundle::v1::ShardManifest>& shards,
+    const EmbeddingMatrix& probe_queries, Quarantine& quarantine, const Warnings& warnings,
+    const CallContext& call);
 
 // Publishes the generation unless CURRENT names it.  False, with a log line, if an earlier
 // run has written it (`already_there`) and it was rolled back since: that was on purpose.

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/image/image_input.h"
-#include "services/corpus_encoder/corpus_scan.h"
+#include "services/corpus_encoder/scanned_picture.h"
 
 namespace sightline {
 

@@ -1,7 +1,7 @@
 #include "services/corpus_encoder/job_hashes.h"
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
+#include "common/base/status_macros.h"
 #include "services/corpus_encoder/field_hash.h"
 #include "services/corpus_encoder/quarantine.h"
 
@@ -9,7 +9,7 @@ namespace sightline {
 
 std::string JobHash(const CorpusEncoderOptions& options, const UnitContext& context) {
   FieldHash hash;
-  hash.Add("sightline job 1");
+  hash.Add("sightline job 2");
   hash.AddNumber(options.share.workers);
   hash.Add(options.corpora);
   hash.Add(options.captions_index);
@@ -25,8 +25,9 @@ std::string JobHash(const CorpusEncoderOptions& options, const UnitContext& cont
   return hash.Hex();
 }
 
-std::string ContentHash(const CorpusScan& scan, const CorpusEncoderOptions& options,
-                        const std::string& space, const UnitContext& context) {
+absl::StatusOr<std::string> ContentHash(CorpusScan& scan, const CorpusEncoderOptions& options,
+                                        const std::string& space, const UnitContext& context,
+                                        const CallContext& call) {
   FieldHash hash;
   hash.Add("sightline corpus 3");
   hash.AddNumber(options.shard_count);
@@ -35,7 +36,11 @@ std::string ContentHash(const CorpusScan& scan, const CorpusEncoderOptions& opti
   hash.Add(context.encoder);
   hash.Add(RerankersText(context.rerankers));
   hash.Add(absl::StrCat(options.recall_floor));
-  for (const ScannedPicture& picture : scan.pictures) {
+  PictureSpool::Reader reader(scan.pictures);
+  for (ScannedPicture picture;;) {
+    RETURN_IF_ERROR(call.Check("hashing the corpus"));
+    ASSIGN_OR_RETURN(const bool more, reader.Next(&picture));
+    if (!more) break;
     hash.Add(ImageContentHash(picture, context));
     for (const CaptionItem& caption : CaptionItemsOf(picture.item, context.caption_language)) {
       hash.Add(CaptionContentHash(caption, context));
@@ -45,7 +50,16 @@ std::string ContentHash(const CorpusScan& scan, const CorpusEncoderOptions& opti
     hash.AddNumber(static_cast<int64_t>(picture.item.tags.size()));
     for (const std::string& tag : picture.item.tags) hash.Add(tag);
   }
-  hash.Add(QuarantineJsonLines(scan.quarantine));
+  int64_t ledger_bytes = 0;
+  RETURN_IF_ERROR(scan.quarantine.VisitAll([&](const CorpusProblem& problem) {
+    ledger_bytes += static_cast<int64_t>(ProblemJsonLine(problem).size());
+    return absl::OkStatus();
+  }));
+  hash.BeginField(ledger_bytes);
+  RETURN_IF_ERROR(scan.quarantine.VisitAll([&](const CorpusProblem& problem) {
+    hash.AddToField(ProblemJsonLine(problem));
+    return absl::OkStatus();
+  }));
   return hash.Hex();
 }
 

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "absl/status/statusor.h"
+#include "common/base/call_context.h"
 #include "services/corpus_encoder/corpus_scan.h"
 #include "services/corpus_encoder/job_options.h"
 #include "services/corpus_encoder/work_units.h"
@@ -14,8 +16,9 @@ namespace sightline {
 std::string JobHash(const CorpusEncoderOptions& options, const UnitContext& context);
 
 // Of all that the generations depend on, but for their base.  `space` is the embedding's.
-std::string ContentHash(const CorpusScan& scan, const CorpusEncoderOptions& options,
-                        const std::string& space, const UnitContext& context);
+absl::StatusOr<std::string> ContentHash(CorpusScan& scan, const CorpusEncoderOptions& options,
+                                        const std::string& space, const UnitContext& context,
+                                        const CallContext& call);
 
 }  // namespace sightline
 

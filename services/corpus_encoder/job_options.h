@@ -6,6 +6,7 @@
 #include <string>
 
 #include "common/image/decode.h"
+#include "services/corpus_encoder/work_await.h"
 #include "services/corpus_encoder/work_share.h"
 
 namespace sightline {

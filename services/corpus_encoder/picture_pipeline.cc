@@ -11,17 +11,14 @@
 
 namespace sightline {
 
-PicturePipeline::PicturePipeline(std::vector<WorkUnit> units, const PipelineOptions& options,
+PicturePipeline::PicturePipeline(UnitSource source, const PipelineOptions& options,
                                  std::vector<const RegionExtractor*> extractors,
                                  DecoderPool* decoders, const CallContext& call)
-    : options_(options), extractors_(std::move(extractors)), decoders_(decoders), call_(call) {
-  for (WorkUnit& unit : units) {
-    UnitState state;
-    state.pictures.resize(unit.pictures.size());
-    state.remaining = unit.pictures.size();
-    state.unit = std::move(unit);
-    units_.push_back(std::move(state));
-  }
+    : source_(std::move(source)),
+      options_(options),
+      extractors_(std::move(extractors)),
+      decoders_(decoders),
+      call_(call) {
   // The pipeline is always destroyed before what it holds on to: a callback that outlived
   // it could not be taken back, so cancellation is looked at, not called.
   for (int i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { Work(); });
@@ -36,16 +33,43 @@ PicturePipeline::~PicturePipeline() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-absl::StatusOr<std::vector<DecodedPicture>> PicturePipeline::Next() {
-  std::unique_lock<std::mutex> lock(mutex_);
-  UnitState& state = units_[delivered_];
-  // A cancelled call ends through the workers, which check it before each picture.
-  changed_.wait(lock, [&] { return state.remaining == 0 || !error_.ok(); });
-  if (!error_.ok()) return error_;
-  ++delivered_;
-  lock.unlock();
-  changed_.notify_all();
-  return std::move(state.pictures);
+absl::StatusOr<absl::optional<DecodedUnit>> PicturePipeline::Next() {
+  RETURN_IF_ERROR(TakeUnits());
+  DecodedUnit next;
+  {
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (units_.empty()) return absl::nullopt;
+    // A cancelled call ends through the workers, which check it before each picture.
+    changed_.wait(lock, [&] { return units_.front().remaining == 0 || !error_.ok(); });
+    if (!error_.ok()) return error_;
+    next = std::move(units_.front().decoded);
+    units_.pop_front();
+  }
+  RETURN_IF_ERROR(TakeUnits());
+  return next;
+}
+
+// Has as many units in work as may be.
+absl::Status PicturePipeline::TakeUnits() {
+  for (;;) {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (exhausted_ || units_.size() > static_cast<size_t>(options_.units_ahead)) {
+        return absl::OkStatus();
+      }
+    }
+    UnitState state;
+    ASSIGN_OR_RETURN(const bool more, source_(&state.decoded.unit));
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!more) {
+      exhausted_ = true;
+    } else {
+      state.remaining = state.decoded.unit.pictures.size();
+      state.decoded.pictures.resize(state.remaining);
+      units_.push_back(std::move(state));
+      changed_.notify_all();
+    }
+  }
 }
 
 PicturePipeline::Stats PicturePipeline::stats() const {
@@ -54,33 +78,34 @@ PicturePipeline::Stats PicturePipeline::stats() const {
 }
 
 void PicturePipeline::Work() {
-  size_t unit = 0, picture = 0;
+  UnitState* unit = nullptr;
+  size_t picture = 0;
   while (TakeWork(&unit, &picture)) {
-    UnitState& state = units_[unit];
-    const absl::Status status = DecodeOne(state.unit.pictures[picture], &state.pictures[picture]);
+    // A unit stays where it is until all of its pictures are decoded.
+    const absl::Status status =
+        DecodeOne(unit->decoded.unit.pictures[picture], &unit->decoded.pictures[picture]);
     if (!status.ok()) {
       Fail(status);
       return;
     }
     std::lock_guard<std::mutex> lock(mutex_);
     ++stats_.picture_count;
-    if (--state.remaining == 0) changed_.notify_all();
+    if (--unit->remaining == 0) changed_.notify_all();
   }
 }
 
-bool PicturePipeline::TakeWork(size_t* unit, size_t* picture) {
+bool PicturePipeline::TakeWork(UnitState** unit, size_t* picture) {
   std::unique_lock<std::mutex> lock(mutex_);
+  auto next = units_.end();
   changed_.wait(lock, [&] {
-    return stopping_ || !error_.ok() || next_unit_ >= units_.size() ||
-           next_unit_ <= delivered_ + static_cast<size_t>(options_.units_ahead);
+    next = std::find_if(units_.begin(), units_.end(), [](const UnitState& state) {
+      return state.taken < state.decoded.pictures.size();
+    });
+    return stopping_ || !error_.ok() || next != units_.end();
   });
-  if (stopping_ || !error_.ok() || next_unit_ >= units_.size()) return false;
-  *unit = next_unit_;
-  *picture = next_picture_;
-  if (++next_picture_ == units_[next_unit_].unit.pictures.size()) {
-    ++next_unit_;
-    next_picture_ = 0;
-  }
+  if (stopping_ || !error_.ok()) return false;
+  *unit = &*next;
+  *picture = next->taken++;
   return true;
 }
 

@@ -1,9 +1,10 @@
 // Reads and decodes pictures, or reads regions, on threads of its own, ahead of whoever encodes
 // them.
 //
-//   PicturePipeline pipeline(units, options, extractors, &decoders, call);
-//   for (each unit) {
-//     ASSIGN_OR_RETURN(std::vector<DecodedPicture> pictures, pipeline.Next());
+//   PicturePipeline pipeline(next_unit, options, extractors, &decoders, call);
+//   for (;;) {
+//     ASSIGN_OR_RETURN(const absl::optional<DecodedUnit> unit, pipeline.Next());
+//     if (!unit.has_value()) break;
 //
 // Memory is bounded twice.  What is being decoded at one time, at kDecodeBytesPerPixel,
 // stays below `max_decode_bytes` (a picture that is larger by itself is decoded alone);
@@ -17,6 +18,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -25,6 +27,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "common/base/call_context.h"
 #include "common/image/decode.h"
 #include "common/image/image_input.h"
@@ -43,11 +46,20 @@ struct PipelineOptions {
   std::function<void(const ScannedPicture&)> on_change;
 };
 
-// Next is for one thread.  The units' pictures and the extractors must outlive it.
+// A unit and its pictures, in order, each as every extractor reduces it.
+struct DecodedUnit {
+  WorkUnit unit;
+  std::vector<DecodedPicture> pictures;
+};
+
+// Next is for one thread.  The extractors must outlive it.
 class PicturePipeline {
  public:
-  // Starts at once.  `decoders` must outlive it.
-  PicturePipeline(std::vector<WorkUnit> units, const PipelineOptions& options,
+  // Gives the next unit, or false when there is none.
+  using UnitSource = std::function<absl::StatusOr<bool>(WorkUnit* unit)>;
+
+  // `source` is asked by Next, so on its thread.  `decoders` must outlive it.
+  PicturePipeline(UnitSource source, const PipelineOptions& options,
                   std::vector<const RegionExtractor*> extractors, DecoderPool* decoders,
                   const CallContext& call);
 
@@ -57,11 +69,11 @@ class PicturePipeline {
   PicturePipeline(const PicturePipeline&) = delete;
   PicturePipeline& operator=(const PicturePipeline&) = delete;
 
-  // The pictures of the next unit, in its order, each once for every extractor, when
-  // all are decoded.  Aborted if a picture has changed since it was scanned; CANCELLED if the
-  // call is; what a reader returned for trouble of the machine.  After an error, and after the last
-  // unit, it may not be called again.
-  absl::StatusOr<std::vector<DecodedPicture>> Next();
+  // The next unit when all of its pictures are decoded, each once for every extractor; those
+  // after it are begun before this returns.  None after the last.  Aborted if a picture has
+  // changed since it was scanned; CANCELLED if the call is; what a reader returned for trouble
+  // of the machine; what the source did.  After an error it may not be called again.
+  absl::StatusOr<absl::optional<DecodedUnit>> Next();
 
   // Sums over all threads so far.
   struct Stats {
@@ -76,20 +88,22 @@ class PicturePipeline {
 
  private:
   struct UnitState {
-    WorkUnit unit;
-    std::vector<DecodedPicture> pictures;
+    DecodedUnit decoded;
+    size_t taken = 0;      // pictures that a thread has, or has had
     size_t remaining = 0;  // pictures not decoded yet
   };
 
+  absl::Status TakeUnits();
   void Work();
-  // Takes the next picture if decoding may run so far ahead.  Waits; false at the end.
-  bool TakeWork(size_t* unit, size_t* picture);
+  // Takes the next picture.  Waits; false at the end.
+  bool TakeWork(UnitState** unit, size_t* picture);
   absl::Status DecodeOne(const ScannedPicture& picture, DecodedPicture* decoded);
   absl::Status Decode(const std::string& bytes, DecodedPicture* decoded);
   // Waits until so many pixels may be decoded beside the others.
   absl::Status Admit(int64_t pixel_count);
   void Fail(const absl::Status& status);
 
+  const UnitSource source_;
   const PipelineOptions options_;
   const std::vector<const RegionExtractor*> extractors_;
   DecoderPool* const decoders_;
@@ -97,12 +111,11 @@ class PicturePipeline {
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;  // any of the below
-  std::vector<UnitState> units_;     // guarded by mutex_, as all below; pictures are written
-                                     // without it, each by the thread that took it
-  size_t next_unit_ = 0;             // where TakeWork is
-  size_t next_picture_ = 0;
-  size_t delivered_ = 0;      // units that Next has returned
-  int64_t decode_bytes_ = 0;  // of pictures being decoded
+  // Guarded by mutex_, as all below; pictures are written without it, each by the thread
+  // that took it.
+  std::deque<UnitState> units_;  // that Next has not returned
+  bool exhausted_ = false;       // the source is
+  int64_t decode_bytes_ = 0;     // of pictures being decoded
   bool stopping_ = false;
   absl::Status error_;
   Stats stats_;

@@ -1,9 +1,11 @@
 #include "services/corpus_encoder/picture_scanner.h"
 
 #include <atomic>
+#include <cstdint>
 #include <mutex>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "common/base/status_macros.h"
 #include "services/corpus_encoder/item_content.h"
@@ -27,7 +29,6 @@ class PictureScanner {
     for (std::thread& thread : threads) thread.join();
     RETURN_IF_ERROR(error_);
     scan_.byte_count = byte_count_;
-    scan_.read_count = static_cast<int64_t>(pictures_.size());
     return std::move(scan_);
   }
 

@@ -2,25 +2,34 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <utility>
-#include <vector>
+#include <memory>
 
+#include "common/base/files.h"
 #include "common/base/status_macros.h"
+#include "common/bundle/shard_vectors.h"
 
 namespace sightline {
 
-absl::StatusOr<EmbeddingMatrix> ProbeQueries(absl::Span<const GenerationItem> items,
-                                             const ItemSources& sources, int count,
-                                             const CallContext& call) {
-  const auto size = static_cast<int64_t>(items.size());
+absl::StatusOr<EmbeddingMatrix> ProbeQueries(absl::string_view directory,
+                                             const std::vector<bundle::v1::ShardManifest>& shards,
+                                             int dimension, int count) {
+  int64_t size = 0;
+  for (const bundle::v1::ShardManifest& shard : shards) size += shard.item_count();
   const int64_t wanted = std::min<int64_t>(count, size);
-  std::vector<const GenerationItem*> sample;
-  for (int64_t i = 0; i < wanted; ++i) sample.push_back(&items[i * size / wanted]);
-  GenerationShard source(std::move(sample), sources, call);
-  EmbeddingMatrix queries(wanted, sources.dimension);
-  for (int64_t i = 0; i < wanted; ++i) {
-    ASSIGN_OR_RETURN(const absl::Span<const float> embedding, source.Embedding(i));
-    std::copy(embedding.begin(), embedding.end(), queries.mutable_row(i).begin());
+  EmbeddingMatrix queries(wanted, dimension);
+  int64_t next = 0, begin = 0;
+  for (const bundle::v1::ShardManifest& shard : shards) {
+    const int64_t end = begin + shard.item_count();
+    std::unique_ptr<ShardVectors> vectors;
+    for (; next < wanted && next * size / wanted < end; ++next) {
+      if (vectors == nullptr) {
+        ASSIGN_OR_RETURN(vectors, ShardVectors::Open(JoinPath(directory, shard.vectors().path()),
+                                                     shard, dimension));
+      }
+      RETURN_IF_ERROR(
+          vectors->ReadEmbedding(next * size / wanted - begin, queries.mutable_row(next)));
+    }
+    begin = end;
   }
   return queries;
 }

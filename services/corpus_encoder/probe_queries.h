@@ -2,23 +2,24 @@
 #ifndef SIGHTLINE_SERVICES_CORPUS_ENCODER_PROBE_QUERIES_H_
 #define SIGHTLINE_SERVICES_CORPUS_ENCODER_PROBE_QUERIES_H_
 
+#include <string>
+#include <vector>
+
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
-#include "common/base/call_context.h"
+#include "absl/strings/string_view.h"
 #include "common/embedding/embedding_matrix.h"
-#include "services/corpus_encoder/generation_items.h"
-#include "services/corpus_encoder/generation_shard.h"
+#include "sightline/bundle/v1/generation.pb.h"
 
 namespace sightline {
 
 inline constexpr int kProbeQueryCount = 64;
 
-// Embeddings of `count` of the items, or of all if there are fewer, evenly spread over the
-// order of their ids.  Captions are what is asked of images, and images of captions.
-// Errors as GenerationShard.
-absl::StatusOr<EmbeddingMatrix> ProbeQueries(absl::Span<const GenerationItem> items,
-                                             const ItemSources& sources, int count,
-                                             const CallContext& call);
+// Embeddings of `count` of the items of `shards`, whose files lie below `directory`, or of all
+// if there are fewer: evenly spread over the shards and the order of ids in each.  Captions
+// are what is asked of images, and images of captions.
+absl::StatusOr<EmbeddingMatrix> ProbeQueries(absl::string_view directory,
+                                             const std::vector<bundle::v1::ShardManifest>& shards,
+                                             int dimension, int count);
 
 }  // namespace sightline
 

@@ -1,9 +1,10 @@
 #include "services/corpus_encoder/region_trial.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
@@ -13,7 +14,7 @@ namespace sightline {
 namespace {
 
 // A job in which so many items are refused by chance fails anyway: what may be bad is a share.
-constexpr size_t kMostTrials = 8;
+constexpr int64_t kMostTrials = 8;
 
 // InvalidArgument, naming the model, if one of them refuses `image`.
 absl::Status TryImage(const CorpusModels& models, const ImageInput& image,
@@ -32,37 +33,65 @@ absl::Status TryImage(const CorpusModels& models, const ImageInput& image,
   return absl::OkStatus();
 }
 
-absl::Status TryCorpus(const CorpusModels& models, const std::vector<const ScannedPicture*>& items,
-                       int64_t max_bytes, const CallContext& call) {
-  const size_t trials = std::min(kMostTrials, items.size());
+// One corpus's trials so far.
+struct Trials {
+  int64_t size = 0;  // its items
+  int64_t seen = 0;
+  int tried = 0;
+  bool taken = false;
   std::string first_refusal;
-  for (size_t i = 0; i < trials; ++i) {
-    const ScannedPicture& item = *items[i * items.size() / trials];
-    const absl::StatusOr<ItemContent> content = ReadContent(item, max_bytes);
-    if (absl::IsInvalidArgument(content.status())) continue;
-    RETURN_IF_ERROR(content.status());
-    const absl::Status taken = TryImage(models, content->image, call);
-    if (!absl::IsInvalidArgument(taken)) return taken;
-    if (!first_refusal.empty()) continue;
-    first_refusal =
+};
+
+absl::Status Try(const CorpusModels& models, const ScannedPicture& item, int64_t max_bytes,
+                 const CallContext& call, Trials& trials) {
+  ++trials.tried;
+  const absl::StatusOr<ItemContent> content = ReadContent(item, max_bytes);
+  if (absl::IsInvalidArgument(content.status())) return absl::OkStatus();
+  RETURN_IF_ERROR(content.status());
+  const absl::Status taken = TryImage(models, content->image, call);
+  trials.taken = taken.ok();
+  if (!absl::IsInvalidArgument(taken)) return taken;
+  if (trials.first_refusal.empty()) {
+    trials.first_refusal =
         absl::StrCat(taken.message(), " (", item.item.item_id, " of ", item.item.path, ")");
   }
-  if (first_refusal.empty()) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("none of ", trials, " items that were tried of ", items.size(),
-                   " in a corpus is taken by the models: ", first_refusal));
+  return absl::OkStatus();
+}
+
+// Shows every item that has regions.
+absl::Status ForEachWithRegions(const PictureSpool& pictures,
+                                const std::function<absl::Status(const ScannedPicture&)>& visit) {
+  PictureSpool::Reader reader(pictures);
+  for (;;) {
+    ScannedPicture picture;
+    ASSIGN_OR_RETURN(const bool more, reader.Next(&picture));
+    if (!more) return absl::OkStatus();
+    if (HasRegions(picture)) RETURN_IF_ERROR(visit(picture));
+  }
 }
 
 }  // namespace
 
-absl::Status TryRegions(const CorpusModels& models, absl::Span<const ScannedPicture> pictures,
-                        int64_t max_bytes, const CallContext& call) {
-  std::map<const CorpusReader*, std::vector<const ScannedPicture*>> corpora;
-  for (const ScannedPicture& picture : pictures) {
-    if (HasRegions(picture)) corpora[picture.reader].push_back(&picture);
-  }
-  for (const auto& [reader, items] : corpora) {
-    RETURN_IF_ERROR(TryCorpus(models, items, max_bytes, call));
+absl::Status TryRegions(const CorpusModels& models, const PictureSpool& pictures, int64_t max_bytes,
+                        const CallContext& call) {
+  std::map<const CorpusReader*, Trials> corpora;
+  RETURN_IF_ERROR(ForEachWithRegions(pictures, [&](const ScannedPicture& picture) {
+    ++corpora[picture.reader].size;
+    return absl::OkStatus();
+  }));
+  if (corpora.empty()) return absl::OkStatus();
+  RETURN_IF_ERROR(ForEachWithRegions(pictures, [&](const ScannedPicture& picture) {
+    Trials& trials = corpora[picture.reader];
+    const int64_t count = std::min(kMostTrials, trials.size);
+    const bool next = trials.tried < count && trials.seen == trials.tried * trials.size / count;
+    ++trials.seen;
+    return next && !trials.taken ? Try(models, picture, max_bytes, call, trials) : absl::OkStatus();
+  }));
+  for (const auto& [reader, trials] : corpora) {
+    if (trials.taken || trials.first_refusal.empty()) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("none of ", trials.tried, " items that were tried of ", trials.size,
+                     " in a corpus is taken by the models: ", trials.first_refusal));
   }
   return absl::OkStatus();
 }

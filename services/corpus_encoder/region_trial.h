@@ -5,9 +5,8 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "absl/types/span.h"
 #include "common/base/call_context.h"
-#include "services/corpus_encoder/corpus_scan.h"
+#include "services/corpus_encoder/corpus_listing.h"
 #include "services/corpus_encoder/unit_encoder.h"
 
 namespace sightline {
@@ -19,8 +18,8 @@ namespace sightline {
 // FailedPrecondition, with the model and its reason, if none of a corpus's items was taken.
 // Items that cannot be read (`max_bytes` as CorpusReader::ReadRegions) are left to the job.
 // Otherwise what reading or a model returned.
-absl::Status TryRegions(const CorpusModels& models, absl::Span<const ScannedPicture> pictures,
-                        int64_t max_bytes, const CallContext& call);
+absl::Status TryRegions(const CorpusModels& models, const PictureSpool& pictures, int64_t max_bytes,
+                        const CallContext& call);
 
 }  // namespace sightline
 

@@ -1,48 +1,46 @@
 #include "services/corpus_encoder/unit_file.h"
 
-#include <nlohmann/json.hpp>
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/rerankers.h"
+#include "services/corpus_encoder/byte_reader.h"
+#include "services/corpus_encoder/field_hash.h"
+#include "services/corpus_encoder/work_folder.h"
 
 namespace sightline {
 namespace {
 
-using Json = nlohmann::ordered_json;
+enum RowState : uint8_t { kGood = 0, kRejected = 1, kMayPass = 2 };
 
-constexpr Dtype kTensorDtypes[] = {Dtype::kFloat32, Dtype::kFloat16, Dtype::kInt8,
-                                   Dtype::kInt32,   Dtype::kInt64,   Dtype::kBytes};
-
-Json DescribeTensor(const FeatureTensor& tensor, size_t reranker) {
-  Json described = {{"name", tensor.name},
-                    {"dtype", DtypeName(tensor.dtype)},
-                    {"rows", tensor.rows},
-                    {"columns", tensor.columns}};
-  if (reranker > 0) described["reranker"] = reranker;
-  return described;
+void DescribeTensor(const FeatureTensor& tensor, size_t reranker, std::string* bytes) {
+  AppendLittleEndian(static_cast<uint8_t>(reranker), bytes);
+  AppendText(tensor.name, bytes);
+  AppendLittleEndian(static_cast<uint32_t>(tensor.dtype), bytes);
+  AppendLittleEndian(tensor.rows, bytes);
+  AppendLittleEndian(tensor.columns, bytes);
 }
 
-Json Describe(const std::vector<UnitRow>& rows) {
-  Json described = Json::array();
-  for (const UnitRow& row : rows) {
-    Json entry = {{"id", row.item_id}};
-    if (!row.rejected.empty()) {
-      entry["rejected"] = row.rejected;
-      entry["may_pass"] = row.may_pass;
-    } else {
-      Json& tensors = entry["tensors"] = Json::array();
-      for (size_t reranker = 0; reranker < row.features.size(); ++reranker) {
-        for (const FeatureTensor& tensor : row.features[reranker].tensors) {
-          tensors.push_back(DescribeTensor(tensor, reranker));
-        }
-      }
-    }
-    described.push_back(std::move(entry));
+void Describe(const UnitRow& row, std::string* bytes) {
+  AppendText(row.item_id, bytes);
+  if (!row.rejected.empty()) {
+    AppendLittleEndian(static_cast<uint8_t>(row.may_pass ? kMayPass : kRejected), bytes);
+    AppendText(row.rejected, bytes);
+    return;
   }
-  return described;
+  AppendLittleEndian(static_cast<uint8_t>(kGood), bytes);
+  uint32_t count = 0;
+  for (const ItemFeatures& features : row.features) {
+    count += static_cast<uint32_t>(features.tensors.size());
+  }
+  AppendLittleEndian(count, bytes);
+  for (size_t reranker = 0; reranker < row.features.size(); ++reranker) {
+    for (const FeatureTensor& tensor : row.features[reranker].tensors) {
+      DescribeTensor(tensor, reranker, bytes);
+    }
+  }
 }
 
 absl::string_view BytesOf(const std::vector<float>& values) {
@@ -50,35 +48,20 @@ absl::string_view BytesOf(const std::vector<float>& values) {
                            values.size() * sizeof(float));
 }
 
-absl::StatusOr<std::string> Text(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_string()) {
-    return absl::DataLossError(absl::StrCat("\"", key, "\" is no string"));
+template <typename Visit>
+void ForEachRow(const UnitResult& result, const Visit& visit) {
+  for (const std::vector<UnitRow>* rows : {&result.images, &result.captions}) {
+    for (const UnitRow& row : *rows) visit(row);
   }
-  return found->get<std::string>();
 }
 
-absl::StatusOr<int64_t> Number(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_number_integer() || found->get<int64_t>() < 0) {
-    return absl::DataLossError(absl::StrCat("\"", key, "\" is no count"));
-  }
-  return found->get<int64_t>();
-}
-
-// Its bytes are left out.
-absl::StatusOr<FeatureTensor> ParseTensor(const Json& json) {
-  FeatureTensor tensor;
-  ASSIGN_OR_RETURN(tensor.name, Text(json, "name"));
-  ASSIGN_OR_RETURN(const std::string dtype, Text(json, "dtype"));
-  ASSIGN_OR_RETURN(tensor.rows, Number(json, "rows"));
-  ASSIGN_OR_RETURN(tensor.columns, Number(json, "columns"));
-  for (const Dtype known : kTensorDtypes) {
-    if (dtype != DtypeName(known)) continue;
-    tensor.dtype = known;
-    return tensor;
-  }
-  return absl::DataLossError(absl::StrCat("tensor ", tensor.name, " is of dtype ", dtype));
+template <typename Visit>
+void ForEachTensor(const UnitResult& result, const Visit& visit) {
+  ForEachRow(result, [&](const UnitRow& row) {
+    for (const ItemFeatures& features : row.features) {
+      for (const FeatureTensor& tensor : features.tensors) visit(tensor);
+    }
+  });
 }
 
 }  // namespace
@@ -86,70 +69,73 @@ absl::StatusOr<FeatureTensor> ParseTensor(const Json& json) {
 // Nothing in the file is believed: each number is checked against what is there.
 class UnitFileParser {
  public:
-  explicit UnitFileParser(UnitFile& file) : file_(file) {}
+  explicit UnitFileParser(UnitFile& file) : file_(file), rows_("") {}
 
   absl::Status Parse(absl::string_view hash, int dimension) {
     const Container& container = *file_.container_;
-    ASSIGN_OR_RETURN(const Section* unit, container.Require("unit", Dtype::kBytes, 1));
+    ASSIGN_OR_RETURN(const Section* rows, container.Require("rows", Dtype::kBytes, 1));
     ASSIGN_OR_RETURN(file_.embeddings_, container.Require("embeddings", Dtype::kFloat32, 2));
     ASSIGN_OR_RETURN(const Section* tensors, container.Require("tensors", Dtype::kBytes, 1));
     file_.tensors_ = absl::string_view(tensors->data, static_cast<size_t>(tensors->length));
-    const Json json = Json::parse(unit->data, unit->data + unit->length, /*cb=*/nullptr,
-                                  /*allow_exceptions=*/false);
-    if (!json.is_object()) return absl::DataLossError("the description is no JSON object");
-    ASSIGN_OR_RETURN(const std::string found_hash, Text(json, "hash"));
-    ASSIGN_OR_RETURN(const int64_t found_dimension, Number(json, "dimension"));
-    if (found_hash != hash) return absl::DataLossError("it holds another unit: " + found_hash);
+    rows_ = ByteReader(absl::string_view(rows->data, static_cast<size_t>(rows->length)));
+    const absl::string_view found_hash = rows_.Text();
+    const auto found_dimension = rows_.Number<int64_t>();
+    if (!rows_.ok()) return absl::DataLossError("the table of rows is cut short");
+    if (found_hash != hash) {
+      return absl::DataLossError(absl::StrCat("it holds another unit: ", found_hash));
+    }
     if (found_dimension != dimension || file_.embeddings_->shape[1] != dimension) {
       return absl::DataLossError(
           absl::StrCat("its dimension is ", found_dimension, ", not ", dimension));
     }
-    RETURN_IF_ERROR(ParseRows(json.value("images", Json()), file_.images_));
-    RETURN_IF_ERROR(ParseRows(json.value("captions", Json()), file_.captions_));
-    if (next_row_ != file_.embeddings_->shape[0] || next_byte_ != file_.tensors_.size()) {
+    RETURN_IF_ERROR(ParseRows(file_.images_));
+    RETURN_IF_ERROR(ParseRows(file_.captions_));
+    if (rows_.left() > 0 || next_row_ != file_.embeddings_->shape[0] ||
+        next_byte_ != file_.tensors_.size()) {
       return absl::DataLossError("more data than rows");
     }
     return absl::OkStatus();
   }
 
  private:
-  absl::Status ParseRows(const Json& json, std::vector<UnitFile::Row>& rows) {
-    if (!json.is_array()) return absl::DataLossError("rows are no array");
-    for (const Json& entry : json) {
+  absl::Status ParseRows(std::vector<UnitFile::Row>& rows) {
+    const auto count = rows_.Number<uint32_t>();
+    for (uint32_t i = 0; i < count; ++i) {
       UnitFile::Row row;
-      ASSIGN_OR_RETURN(row.item_id, Text(entry, "id"));
-      if (entry.contains("rejected")) {
-        ASSIGN_OR_RETURN(row.rejected, Text(entry, "rejected"));
-        file_.may_pass_ = file_.may_pass_ || entry.value("may_pass", Json()) == true;
+      row.item_id = std::string(rows_.Text());
+      const auto state = rows_.Number<uint8_t>();
+      if (!rows_.ok() || state > kMayPass) return absl::DataLossError("a row is malformed");
+      if (state != kGood) {
+        row.rejected = std::string(rows_.Text());
+        file_.may_pass_ = file_.may_pass_ || state == kMayPass;
+        if (row.rejected.empty()) return absl::DataLossError("a row is rejected for no reason");
       } else {
         if (next_row_ >= file_.embeddings_->shape[0]) {
           return absl::DataLossError("an embedding is missing");
         }
         row.embedding = next_row_++;
-        RETURN_IF_ERROR(ParseTensors(entry, row));
+        RETURN_IF_ERROR(ParseTensors(row));
       }
       rows.push_back(std::move(row));
     }
-    return absl::OkStatus();
+    return rows_.ok() ? absl::OkStatus() : absl::DataLossError("rows are missing");
   }
 
-  absl::Status ParseTensors(const Json& entry, UnitFile::Row& row) {
-    const auto tensors = entry.find("tensors");
-    if (tensors == entry.end() || !tensors->is_array()) {
-      return absl::DataLossError("\"tensors\" is no array");
-    }
-    for (const Json& json : *tensors) {
+  absl::Status ParseTensors(UnitFile::Row& row) {
+    const auto count = rows_.Number<uint32_t>();
+    for (uint32_t i = 0; i < count; ++i) {
       UnitFile::Tensor tensor;
-      ASSIGN_OR_RETURN(tensor.described, ParseTensor(json));
-      if (json.contains("reranker")) {
-        ASSIGN_OR_RETURN(const int64_t reranker, Number(json, "reranker"));
-        if (reranker >= kMaxRerankers) return absl::DataLossError("\"reranker\" is too great");
-        tensor.reranker = static_cast<int>(reranker);
-      }
-      const FeatureTensor& described = tensor.described;
+      FeatureTensor& described = tensor.described;
+      tensor.reranker = rows_.Number<uint8_t>();
+      described.name = std::string(rows_.Text());
+      described.dtype = static_cast<Dtype>(rows_.Number<uint32_t>());
+      described.rows = rows_.Number<int64_t>();
+      described.columns = rows_.Number<int64_t>();
       const auto element = static_cast<int64_t>(DtypeSize(described.dtype));
       const auto left = static_cast<int64_t>(file_.tensors_.size() - next_byte_);
-      if (described.columns > 0 && described.rows > left / described.columns / element) {
+      if (!rows_.ok() || tensor.reranker >= kMaxRerankers || element == 0 || described.rows < 0 ||
+          described.columns < 0 ||
+          (described.columns > 0 && described.rows > left / described.columns / element)) {
         return absl::DataLossError(absl::StrCat("tensor ", described.name, " does not fit"));
       }
       tensor.begin = next_byte_;
@@ -161,51 +147,38 @@ class UnitFileParser {
   }
 
   UnitFile& file_;
+  ByteReader rows_;
   int64_t next_row_ = 0;  // of the embeddings
   size_t next_byte_ = 0;  // of the tensors
 };
 
-std::string UnitFilePath(absl::string_view work_directory, absl::string_view hash) {
-  return JoinPath(work_directory, absl::StrCat(hash, ".unit"));
-}
-
 absl::StatusOr<int64_t> WriteUnitFile(absl::string_view path, absl::string_view hash, int dimension,
                                       const UnitResult& result) {
-  const Json json = {{"hash", std::string(hash)},
-                     {"dimension", dimension},
-                     {"images", Describe(result.images)},
-                     {"captions", Describe(result.captions)}};
-  const std::string description =
-      json.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
-  int64_t rows = 0, tensor_bytes = 0;
-  for (const auto* list : {&result.images, &result.captions}) {
-    for (const UnitRow& row : *list) {
-      if (row.rejected.empty()) ++rows;
-      for (const ItemFeatures& features : row.features) {
-        for (const FeatureTensor& tensor : features.tensors) {
-          tensor_bytes += static_cast<int64_t>(tensor.bytes.size());
-        }
-      }
-    }
+  std::string rows;
+  AppendText(hash, &rows);
+  AppendLittleEndian(static_cast<int64_t>(dimension), &rows);
+  for (const std::vector<UnitRow>* list : {&result.images, &result.captions}) {
+    AppendLittleEndian(static_cast<uint32_t>(list->size()), &rows);
+    for (const UnitRow& row : *list) Describe(row, &rows);
   }
+  int64_t good = 0, tensor_bytes = 0;
+  ForEachRow(result, [&](const UnitRow& row) { good += row.rejected.empty() ? 1 : 0; });
+  ForEachTensor(result, [&](const FeatureTensor& tensor) {
+    tensor_bytes += static_cast<int64_t>(tensor.bytes.size());
+  });
+  RETURN_IF_ERROR(MakeFolderOf(path));
   ASSIGN_OR_RETURN(const std::unique_ptr<ContainerWriter> writer, ContainerWriter::Create(path));
-  RETURN_IF_ERROR(
-      writer->Declare("unit", Dtype::kBytes, {static_cast<int64_t>(description.size())}));
-  RETURN_IF_ERROR(writer->Declare("embeddings", Dtype::kFloat32, {rows, dimension}));
+  RETURN_IF_ERROR(writer->Declare("rows", Dtype::kBytes, {static_cast<int64_t>(rows.size())}));
+  RETURN_IF_ERROR(writer->Declare("embeddings", Dtype::kFloat32, {good, dimension}));
   RETURN_IF_ERROR(writer->Declare("tensors", Dtype::kBytes, {tensor_bytes}));
-  RETURN_IF_ERROR(writer->Append(description));
-  for (const auto* list : {&result.images, &result.captions}) {
-    for (const UnitRow& row : *list) RETURN_IF_ERROR(writer->Append(BytesOf(row.embedding)));
-  }
-  for (const auto* list : {&result.images, &result.captions}) {
-    for (const UnitRow& row : *list) {
-      for (const ItemFeatures& features : row.features) {
-        for (const FeatureTensor& tensor : features.tensors) {
-          RETURN_IF_ERROR(writer->Append(tensor.bytes));
-        }
-      }
-    }
-  }
+  absl::Status status = writer->Append(rows);
+  ForEachRow(result, [&](const UnitRow& row) {
+    if (status.ok()) status = writer->Append(BytesOf(row.embedding));
+  });
+  ForEachTensor(result, [&](const FeatureTensor& tensor) {
+    if (status.ok()) status = writer->Append(tensor.bytes);
+  });
+  RETURN_IF_ERROR(status);
   ASSIGN_OR_RETURN(const ContainerWriter::Summary summary, writer->Finish());
   return summary.byte_count;
 }
@@ -221,6 +194,15 @@ absl::StatusOr<std::unique_ptr<UnitFile>> UnitFile::Open(absl::string_view path,
   return file;
 }
 
+std::string UnitFile::Fingerprint() const {
+  FieldHash hash;
+  for (const Section& section : container_->sections()) {
+    hash.AddNumber(section.length);
+    for (const uint32_t checksum : section.checksums) hash.AddNumber(checksum);
+  }
+  return hash.Hex();
+}
+
 absl::Span<const float> UnitFile::embedding(const Row& row) const {
   // Sections lie at multiples of 4 KiB and rows are whole floats.
   const char* const begin = embeddings_->data + row.embedding * embeddings_->row_stride_bytes;
@@ -233,7 +215,7 @@ ItemFeatures UnitFile::features(const Row& row, int reranker) const {
   for (const Tensor& tensor : row.tensors) {
     if (tensor.reranker != reranker) continue;
     features.tensors.push_back(tensor.described);
-    features.tensors.back().bytes = std::string(tensors_.substr(tensor.begin, tensor.length));
+    features.tensors.back().bytes = std::string(bytes(tensor));
   }
   return features;
 }

@@ -1,19 +1,18 @@
 // What a finished unit leaves on disk: the job's journal, one file per unit.
 //
-// `<work folder>/<unit hash>.unit`, a container (common/bundle/container.h):
+// A container (common/bundle/container.h):
 //
-//   unit        bytes, JSON: {"hash", "dimension", "images": [row...], "captions": [row...]}
-//               where a row is {"id", "rejected": reason, "may_pass"} or
-//               {"id", "tensors": [{"name", "dtype", "rows", "columns", "reranker"}...]};
-//               the number of the reranker is left out where it is 0
+//   rows        bytes: text hash, i64 dimension; twice, for images and captions, u32 count and
+//               that many rows: text id, u8 state (0 good, 1 rejected, 2 rejected for what may
+//               pass); a rejected one's text reason, a good one's u32 count of tensors and of
+//               each u8 reranker, text name, u32 dtype, i64 rows, i64 columns
 //   embeddings  fp32 [rows not rejected, dimension], images before captions
 //   tensors     bytes, one tensor's after another
 //
 // The file appears whole or not at all (fsync, rename, fsync of the folder), so that a file
-// with the right name is a finished unit, and no list of them has to be kept.  A process
-// compares the checksums of every file that it has not written itself before it uses it:
-// that is one reading at the speed of the disk, where making it anew is a thousand times
-// slower.
+// with the right name is a finished unit, and no list of them has to be kept.  It may appear
+// again with other rows: a unit with a row that may pass is made anew by a run that finds it.
+// Whoever uses it opens it once, and takes rows by their ids.
 #ifndef SIGHTLINE_SERVICES_CORPUS_ENCODER_UNIT_FILE_H_
 #define SIGHTLINE_SERVICES_CORPUS_ENCODER_UNIT_FILE_H_
 
@@ -47,9 +46,7 @@ struct UnitResult {
   std::vector<UnitRow> captions;  // those of images that are not rejected, in order
 };
 
-std::string UnitFilePath(absl::string_view work_directory, absl::string_view hash);
-
-// Returns the file's length.
+// Makes the folder where it is missing.  Returns the file's length.
 absl::StatusOr<int64_t> WriteUnitFile(absl::string_view path, absl::string_view hash, int dimension,
                                       const UnitResult& result);
 
@@ -81,6 +78,12 @@ class UnitFile {
   // not there.  Whoever finds the unit again may try again.
   bool may_pass() const { return may_pass_; }
 
+  // Compares all checksums: DataLoss.
+  absl::Status Verify() const { return container_->Verify(); }
+
+  // Of all that is in it, as far as checksums tell: 64 hex digits.
+  std::string Fingerprint() const;
+
   // As in UnitResult.
   const std::vector<Row>& images() const { return images_; }
   const std::vector<Row>& captions() const { return captions_; }
@@ -88,6 +91,9 @@ class UnitFile {
   // Of a row of this file that is not rejected.  Into the mapping, or copied.
   absl::Span<const float> embedding(const Row& row) const;
   ItemFeatures features(const Row& row, int reranker) const;
+  absl::string_view bytes(const Tensor& tensor) const {
+    return tensors_.substr(tensor.begin, tensor.length);
+  }
 
  private:
   friend class UnitFileParser;

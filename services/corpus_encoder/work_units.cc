@@ -1,27 +1,15 @@
 #include "services/corpus_encoder/work_units.h"
 
-#include <algorithm>
+#include <cstdint>
 
 #include "absl/strings/str_join.h"
-#include "common/base/checksum.h"
 #include "services/corpus_encoder/field_hash.h"
 
 namespace sightline {
 namespace {
 
-// Changes with anything in this program that changes a unit's result or its file.
+// Changes with anything in this program that changes a unit's result.
 constexpr absl::string_view kUnitFormat = "sightline unit 4";
-
-uint32_t IdHash(absl::string_view id) {
-  Sha256 hash;
-  // Not the plain digest, whose first bytes choose the shard.
-  hash.Update("unit:");
-  hash.Update(id);
-  const std::string raw = hash.Raw();
-  uint32_t value = 0;
-  for (int i = 0; i < 4; ++i) value = value << 8 | static_cast<unsigned char>(raw[i]);
-  return value;
-}
 
 // The beginning of every hash.
 void Begin(absl::string_view what, const UnitContext& context, FieldHash& hash) {
@@ -47,7 +35,7 @@ void AddWords(const ScannedPicture& picture, FieldHash& hash) {
   }
 }
 
-std::string HashOf(absl::Span<const ScannedPicture> pictures, const UnitContext& context) {
+std::string HashOf(const std::vector<ScannedPicture>& pictures, const UnitContext& context) {
   FieldHash hash;
   Begin("unit", context, hash);
   for (const ScannedPicture& picture : pictures) {
@@ -67,20 +55,35 @@ std::string HashOf(absl::Span<const ScannedPicture> pictures, const UnitContext&
 
 }  // namespace
 
-std::vector<WorkUnit> CutIntoUnits(absl::Span<const ScannedPicture> pictures, int unit_size,
-                                   const UnitContext& context) {
-  const size_t most = 2 * static_cast<size_t>(std::max(unit_size, 1));
-  std::vector<WorkUnit> units;
-  size_t begin = 0;
-  for (size_t i = 0; i < pictures.size(); ++i) {
-    const bool ends_here = i + 1 == pictures.size() || i + 1 - begin == most ||
-                           IdHash(pictures[i].item.item_id) % std::max(unit_size, 1) == 0;
-    if (!ends_here) continue;
-    const absl::Span<const ScannedPicture> slice = pictures.subspan(begin, i + 1 - begin);
-    units.push_back({HashOf(slice, context), slice});
-    begin = i + 1;
+absl::optional<WorkUnit> UnitCutter::Add(ScannedPicture picture) {
+  pictures_.push_back(std::move(picture));
+  if (!cuts_.EndsWith(pictures_.back().item.item_id)) return absl::nullopt;
+  return Finish();
+}
+
+absl::optional<WorkUnit> UnitCutter::Finish() {
+  if (pictures_.empty()) return absl::nullopt;
+  WorkUnit unit;
+  unit.hash = HashOf(pictures_, context_);
+  unit.pictures = std::move(pictures_);
+  pictures_.clear();
+  return unit;
+}
+
+void UnitCodec::Append(const WorkUnit& unit, std::string* bytes) const {
+  AppendText(unit.hash, bytes);
+  AppendLittleEndian(static_cast<uint32_t>(unit.pictures.size()), bytes);
+  for (const ScannedPicture& picture : unit.pictures) pictures_.Append(picture, bytes);
+}
+
+bool UnitCodec::Read(ByteReader& bytes, WorkUnit* unit) const {
+  unit->hash = std::string(bytes.Text());
+  const auto count = bytes.Number<uint32_t>();
+  unit->pictures.clear();
+  for (uint32_t i = 0; i < count; ++i) {
+    if (!pictures_.Read(bytes, &unit->pictures.emplace_back())) return false;
   }
-  return units;
+  return bytes.ok();
 }
 
 std::string ImageContentHash(const ScannedPicture& picture, const UnitContext& context) {

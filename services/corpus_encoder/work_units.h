@@ -10,14 +10,17 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "absl/types/span.h"
+#include "absl/types/optional.h"
 #include "common/bundle/rerankers.h"
 #include "common/image/decode.h"
-#include "services/corpus_encoder/corpus_scan.h"
+#include "services/corpus_encoder/id_cuts.h"
+#include "services/corpus_encoder/item_spool.h"
+#include "services/corpus_encoder/scanned_picture.h"
 
 namespace sightline {
 
@@ -33,13 +36,39 @@ struct UnitContext {
 
 struct WorkUnit {
   std::string hash;  // 64 hex digits
-  absl::Span<const ScannedPicture> pictures;
+  std::vector<ScannedPicture> pictures;
 };
 
-// Cuts `pictures`, which are in the order of their ids and outlive the units, into units
-// of `unit_size` on average and twice that at most.
-std::vector<WorkUnit> CutIntoUnits(absl::Span<const ScannedPicture> pictures, int unit_size,
-                                   const UnitContext& context);
+// Cuts pictures, which come in the order of their ids, into units of `unit_size` on average
+// and twice that at most.  Holds one unit.
+class UnitCutter {
+ public:
+  // `context` must outlive it.
+  UnitCutter(int unit_size, const UnitContext& context)
+      : context_(context), cuts_("unit", unit_size) {}
+
+  // The unit that ends with this picture, if one does.
+  absl::optional<WorkUnit> Add(ScannedPicture picture);
+  // What is left after the last; nothing if there is none.
+  absl::optional<WorkUnit> Finish();
+
+ private:
+  const UnitContext& context_;
+  IdCuts cuts_;
+  std::vector<ScannedPicture> pictures_;
+};
+
+// Units on disk (item_spool.h).
+class UnitCodec {
+ public:
+  explicit UnitCodec(PictureCodec pictures) : pictures_(std::move(pictures)) {}
+  void Append(const WorkUnit& unit, std::string* bytes) const;
+  bool Read(ByteReader& bytes, WorkUnit* unit) const;
+
+ private:
+  PictureCodec pictures_;
+};
+using UnitSpool = ItemSpool<WorkUnit, UnitCodec>;
 
 // One caption of a picture as an item of the captions index.
 struct CaptionItem {

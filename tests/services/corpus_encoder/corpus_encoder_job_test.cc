@@ -186,7 +186,7 @@ TEST_CASE("half-written files and damaged units of a killed job are made anew") 
       std::filesystem::last_write_time(generation + "/young.tmp") - std::chrono::hours(2));
   const std::string work = store.File("work/images/");
   std::vector<std::string> units;
-  const std::vector<std::string> names = *ListDirectory(work);
+  const std::vector<std::string> names = *ListFilesBelow(work);
   for (const std::string& name : names) {
     if (absl::EndsWith(name, ".unit")) units.push_back(work + name);
   }
@@ -194,13 +194,14 @@ TEST_CASE("half-written files and damaged units of a killed job are made anew") 
   std::string bytes = *ReadFile(units[1]);
   bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
   REQUIRE(WriteFileAtomically(units[1], bytes).ok());
-  REQUIRE(WriteFileAtomically(work + "0.unit.123.tmp", "half").ok());
+  const std::string half = units[0] + ".123.tmp";
+  REQUIRE(WriteFileAtomically(half, "half").ok());
 
   const auto resumed = Run(Options(store), Corpus());
   REQUIRE(resumed.ok());
   REQUIRE(resumed->reused_unit_count == resumed->unit_count - 2);
   REQUIRE(Published(store) == Published(whole));
-  REQUIRE(!FileExists(work + "0.unit.123.tmp"));
+  REQUIRE(!FileExists(half));
   REQUIRE(!FileExists(generation + "/old.tmp"));
   REQUIRE(FileExists(generation + "/young.tmp"));
 }
@@ -223,7 +224,7 @@ TEST_CASE("a changed corpus is a new generation with the old one as parent, litt
   REQUIRE(ReadCurrent(store.path(), "images")->sequence() == 2);
   // The old generation is still whole, its units are gone.
   REQUIRE(ReadGenerationManifest(store.path(), "images", first->generation).ok());
-  const std::vector<std::string> names = *ListDirectory(store.File("work/images"));
+  const std::vector<std::string> names = *ListFilesBelow(store.File("work/images"));
   const auto units = std::count_if(names.begin(), names.end(), [](const std::string& name) {
     return absl::EndsWith(name, ".unit");
   });
@@ -348,6 +349,35 @@ TEST_CASE("a generation carries the features of every reranker, by name") {
   REQUIRE(renamed->generation != summary->generation);
   REQUIRE(renamed->encoded_image_count == 0);
   REQUIRE(renamed->carried_image_count == 20);
+}
+
+TEST_CASE("what is only needed on the way to the shards is gone when they are written") {
+  TempDir store;
+  REQUIRE(Run(Options(store), Corpus()).ok());
+  const std::vector<std::string> names = *ListFilesBelow(store.File("work/images"));
+  for (const std::string& name : names) {
+    CAPTURE(name);
+    const bool stays = absl::StartsWith(name, "LOCK") || absl::StartsWith(name, "units/") ||
+                       absl::StartsWith(name, "scans/") || name == "FORMAT";
+    REQUIRE(stays);
+  }
+}
+
+TEST_CASE("a work folder of another layout is refused, the first one's files are made anew") {
+  TempDir store;
+  const std::string work = store.File("work/images");
+  REQUIRE(MakeDirectories(work).ok());
+  REQUIRE(WriteFileAtomically(work + "/FORMAT", "3\n").ok());
+  const absl::Status newer = Run(Options(store), Corpus(5)).status();
+  REQUIRE(absl::IsFailedPrecondition(newer));
+  REQUIRE_THAT(std::string(newer.message()), Catch::Contains("layout 3"));
+
+  std::filesystem::remove(work + "/FORMAT");
+  REQUIRE(WriteFileAtomically(work + "/" + std::string(64, '0') + ".unit", "old").ok());
+  std::filesystem::last_write_time(work + "/" + std::string(64, '0') + ".unit",
+                                   std::filesystem::last_write_time(work) - std::chrono::hours(1));
+  REQUIRE(Run(Options(store), Corpus(5)).ok());
+  REQUIRE(!FileExists(work + "/" + std::string(64, '0') + ".unit"));
 }
 
 TEST_CASE("two jobs do not work on one index at a time") {

@@ -1,11 +1,13 @@
 #include "services/corpus_encoder/corpus_scan.h"
 
+#include <atomic>
 #include <filesystem>
 #include <thread>
 
 #include "common/base/checksum.h"
 #include "common/base/files.h"
 #include "tests/services/corpus_encoder/fake_corpus.h"
+#include "tests/services/corpus_encoder/scanned_pictures.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
@@ -17,13 +19,34 @@ Progress& Silent() {
   return *progress;
 }
 
+absl::StatusOr<CorpusScan> ScanIn(const TempDir& dir,
+                                  const std::vector<std::unique_ptr<CorpusReader>>& corpora,
+                                  const ScanOptions& options,
+                                  const CallContext& call = CallContext::Unbounded()) {
+  const WorkFolder folder(dir.path());
+  WorkTally tally(folder, options.share);
+  return ScanCorpora(corpora, folder, options, tally, call, &Silent());
+}
+
 absl::StatusOr<CorpusScan> Scan(const std::vector<std::unique_ptr<CorpusReader>>& corpora,
                                 int threads = 2,
                                 const CallContext& call = CallContext::Unbounded()) {
+  const TempDir dir;
   ScanOptions options;
   options.threads = threads;
   options.max_picture_bytes = 10;
-  return ScanCorpora(corpora, options, call, &Silent());
+  return ScanIn(dir, corpora, options, call);
+}
+
+std::string Ledger(Quarantine& quarantine) {
+  std::string lines;
+  REQUIRE(quarantine
+              .VisitAll([&](const CorpusProblem& problem) {
+                lines += ProblemJsonLine(problem);
+                return absl::OkStatus();
+              })
+              .ok());
+  return lines;
 }
 
 TEST_CASE("pictures of all corpora are hashed, in the order of their ids") {
@@ -36,10 +59,12 @@ TEST_CASE("pictures of all corpora are hashed, in the order of their ids") {
   for (const int threads : {1, 4}) {
     const auto scan = Scan(corpora, threads);
     REQUIRE(scan.ok());
-    REQUIRE(scan->pictures.size() == 3);
-    REQUIRE(scan->pictures[1].item.item_id == "b");
-    REQUIRE(scan->pictures[1].reader == corpora[1].get());
-    REQUIRE(scan->pictures[1].sha256 == Sha256Hex("b"));
+    const std::vector<ScannedPicture> pictures = AllOf(scan->pictures);
+    REQUIRE(pictures.size() == 3);
+    REQUIRE(pictures[0].item.item_id == "a");
+    REQUIRE(pictures[1].item.item_id == "b");
+    REQUIRE(pictures[1].reader == corpora[1].get());
+    REQUIRE(pictures[1].sha256 == Sha256Hex("b"));
     REQUIRE(scan->byte_count == 8);
   }
 }
@@ -51,10 +76,11 @@ TEST_CASE("what cannot be read is quarantined, trouble of the machine is an erro
   corpus.Add("c", "c");
   corpus.read_errors["c"] = absl::PermissionDeniedError("not yours");
   corpus.listing.rejected.push_back({"d", "/d", "bad name"});
-  const auto scan = Scan(Corpora(corpus));
+  auto scan = Scan(Corpora(corpus));
   REQUIRE(scan.ok());
   REQUIRE(scan->pictures.size() == 1);
-  REQUIRE(QuarantineJsonLines(scan->quarantine) ==
+  REQUIRE(scan->picture_count() == 4);
+  REQUIRE(Ledger(scan->quarantine) ==
           "{\"item_id\":\"a\",\"path\":\"/pictures/a\",\"reason\":\"too long\"}\n"
           "{\"item_id\":\"c\",\"path\":\"/pictures/c\",\"reason\":\"not yours\"}\n"
           "{\"item_id\":\"d\",\"path\":\"/d\",\"reason\":\"bad name\"}\n");
@@ -93,11 +119,13 @@ std::string ShaByTwo(const TempDir& dir, const std::string& path) {
       corpora.push_back(std::make_unique<FileCorpus>(path));
       ScanOptions options;
       options.share = {worker, 2};
-      options.work_directory = dir.path();
       options.await.poll_period = absl::Milliseconds(1);
+      const WorkFolder folder(dir.path());
+      WorkTally tally(folder, options.share);
       Progress progress({}, Clock::Real());
-      const auto scan = ScanCorpora(corpora, options, CallContext::Unbounded(), &progress);
-      if (scan.ok() && scan->pictures.size() == 1) sha256[worker] = scan->pictures[0].sha256;
+      const auto scan =
+          ScanCorpora(corpora, folder, options, tally, CallContext::Unbounded(), &progress);
+      if (scan.ok() && scan->pictures.size() == 1) sha256[worker] = AllOf(scan->pictures)[0].sha256;
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -118,6 +146,74 @@ TEST_CASE("a picture replaced by one of equal size and age is scanned anew") {
     std::filesystem::last_write_time(path, age);
   }
   REQUIRE(ShaByTwo(work, path) == Sha256Hex("new"));
+}
+
+// A corpus of as many small pictures, `low` more of them with the lowest ids of all.
+FakeCorpus Many(int count, int low = 0) {
+  FakeCorpus corpus;
+  for (int i = 0; i < count; ++i) corpus.Add(absl::StrCat("p/", 100000 + i), absl::StrCat(i));
+  for (int i = 0; i < low; ++i) corpus.Add(absl::StrCat("a/", i), "low");
+  return corpus;
+}
+
+TEST_CASE("an id that comes, below all others, costs its own stretch of the scan and a neighbour") {
+  const TempDir dir;
+  constexpr int kCount = 20000;
+  REQUIRE(ScanIn(dir, Corpora(Many(kCount)), {})->read_count == kCount);
+  REQUIRE(ScanIn(dir, Corpora(Many(kCount)), {})->read_count == 0);
+  const auto scan = ScanIn(dir, Corpora(Many(kCount, 1)), {});
+  REQUIRE(scan.ok());
+  REQUIRE(scan->pictures.size() == kCount + 1);
+  // A stretch that was cut at its greatest length moves the next few along.
+  REQUIRE(scan->read_count < kCount / 4);
+}
+
+TEST_CASE("a scan that was interrupted goes on where it stopped") {
+  const TempDir dir;
+  FakeCorpus corpus = Many(5000);
+  const CallContext call = CallContext::Unbounded();
+  std::atomic<int> reads{0};
+  corpus.before_read = [&](const CorpusItem&) {
+    if (++reads == 3000) call.cancellation()->Cancel();
+  };
+  REQUIRE(absl::IsCancelled(ScanIn(dir, Corpora(corpus), {}, call).status()));
+  corpus.before_read = nullptr;
+  const auto scan = ScanIn(dir, Corpora(corpus), {});
+  REQUIRE(scan.ok());
+  REQUIRE(scan->pictures.size() == 5000);
+  REQUIRE(scan->read_count < 3000);
+}
+
+TEST_CASE("an id that one corpus gives twice stays with the first") {
+  FakeCorpus corpus;
+  corpus.Add("a", "1");
+  corpus.Add("a", "2");
+  corpus.listing.items[1].path = "/elsewhere/a";
+  auto scan = Scan(Corpora(corpus));
+  REQUIRE(scan.ok());
+  REQUIRE(AllOf(scan->pictures).at(0).item.path == "/pictures/a");
+  REQUIRE_THAT(Ledger(scan->quarantine),
+               Catch::Contains("/elsewhere/a") && Catch::Contains("taken already by /pictures/a"));
+}
+
+TEST_CASE("pictures of the same bytes are warnings in the order of their ids, and kept") {
+  const TempDir dir;
+  FakeCorpus corpus;
+  for (const char* id : {"e", "d", "c", "b", "a"})
+    corpus.Add(id, id < std::string("c") ? "x" : "y");
+  corpus.listing.warnings.push_back({"z", "/z", "no caption"});
+  const auto scan = Scan(Corpora(corpus));
+  REQUIRE(scan.ok());
+  REQUIRE(scan->pictures.size() == 5);
+  REQUIRE(scan->duplicate_count == 3);
+  REQUIRE(scan->warnings.WriteTo(dir.File("w")).ok());
+  const auto line = [](const std::string& id, const std::string& first) {
+    return "{\"item_id\":\"" + id + "\",\"path\":\"/pictures/" + id +
+           "\",\"reason\":\"the same picture as " + first + "\"}\n";
+  };
+  REQUIRE(*ReadFile(dir.File("w")) ==
+          "{\"item_id\":\"z\",\"path\":\"/z\",\"reason\":\"no caption\"}\n" + line("b", "a") +
+              line("d", "c") + line("e", "c"));
 }
 
 TEST_CASE("one id in two corpora is an error that names both paths") {

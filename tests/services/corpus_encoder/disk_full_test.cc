@@ -41,8 +41,8 @@ TEST_CASE("when the disk is full nothing is half published, and with room it goe
   FakeCorpus corpus;
   corpus.AddMany(60);
   REQUIRE(Run(whole, corpus).ok());
-  // The first does not take a unit file, the others take these and no shard.
-  for (const rlim_t bytes : {rlim_t{4'000}, rlim_t{14'000}, rlim_t{30'000}}) {
+  // None takes all of scans, units, rows and shards; each takes more of them.
+  for (const rlim_t bytes : {rlim_t{4'000}, rlim_t{14'000}, rlim_t{18'000}, rlim_t{30'000}}) {
     CAPTURE(bytes);
     {
       const ShortFiles full(bytes);

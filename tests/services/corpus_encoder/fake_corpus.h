@@ -49,7 +49,10 @@ class FakeCorpus : public CorpusReader {
 
   std::string PictureVersion(const CorpusItem& item) const override {
     if (!version.empty()) return version;
-    return feature_size > 0 ? item.item_id : Sha256Hex(pictures.at(item.item_id));
+    if (feature_size == 0) return Sha256Hex(pictures.at(item.item_id));
+    const std::vector<float>& features = regions.at(item.item_id).features;
+    return Sha256Hex(absl::string_view(reinterpret_cast<const char*>(features.data()),
+                                       features.size() * sizeof(float)));
   }
 
   void Add(const std::string& id, const std::string& bytes,

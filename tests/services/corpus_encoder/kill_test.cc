@@ -1,172 +1,180 @@
-// The job, killed: kill -9 at seeded points, then run again, to the same bytes.
+// The program, killed: kill -9 at seeded points, then run again, to the same bytes.
 //
-// A child process runs the job and writes a byte into a pipe at each event: a picture is
-// read, progress is made.  The test counts them and kills it at one; where exactly it is
-// then, between that event and the next, is left to chance.  SIGHTLINE_KILLS sets how many
-// points (default 5).
+// A point is a call that changes a file (kill_at.cc): creating a folder, writing, syncing,
+// renaming, removing.  SIGHTLINE_KILLS sets how many jobs of a kind are killed (default 3).
 #include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include <cstdlib>
+#include <memory>
 #include <random>
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/files.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/publication.h"
-#include "tests/services/corpus_encoder/test_decoders.h"
-#include "tests/services/corpus_encoder/test_job.h"
+#include "loadtest/fleet/process.h"
+#include "tests/common/image/encode.h"
+#include "tests/common/models/tiny_model.h"
+#include "tests/services/corpus_encoder/published_files.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {
 namespace {
 
-FakeCorpus Corpus() {
-  FakeCorpus corpus;
-  corpus.AddMany(300);
-  return corpus;
-}
-
-class Child {
- public:
-  Child(const std::string& store, const WorkShare& share) {
-    int ends[2];
-    if (::pipe(ends) != 0) throw std::runtime_error("no pipe");
-    pid_ = ::fork();
-    if (pid_ == 0) {
-      ::close(ends[0]);
-      RunJob(store, share, ends[1]);
-    }
-    ::close(ends[1]);
-    events_ = ends[0];
-  }
-  ~Child() {
-    ::kill(pid_, SIGKILL);
-    Wait();
-    ::close(events_);
-  }
-
-  // False if it ended before that.
-  bool AwaitEvents(int64_t count) {
-    char byte = 0;
-    for (; count > 0; --count) {
-      if (::read(events_, &byte, 1) != 1) return false;
-    }
-    return true;
-  }
-
-  void Kill() { ::kill(pid_, SIGKILL); }
-
-  // Its exit status; -1 if it was killed.
-  int Wait() {
-    int status = 0;
-    if (waited_) return -1;
-    waited_ = true;
-    ::waitpid(pid_, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  }
-
- private:
-  [[noreturn]] static void RunJob(const std::string& store, const WorkShare& share, int events) {
-    TestDecoders decoders;
-    const auto event = [events] {
-      if (::write(events, "e", 1) != 1) ::_exit(9);
-    };
-    FakeCorpus corpus = Corpus();
-    corpus.before_read = [&](const CorpusItem&) { event(); };
-    Progress::Options progress;
-    progress.terminal = true;
-    progress.draw_period = absl::ZeroDuration();
-    progress.write = [&](absl::string_view) { event(); };
-    CorpusEncoderOptions options = TestJobOptions(store);
-    options.share = share;
-    const auto summary =
-        RunTestJob(options, corpus, decoders.pool(), {}, CallContext::Unbounded(), progress);
-    ::_exit(summary.ok() ? 0 : 1);
-  }
-
-  pid_t pid_ = 0;
-  int events_ = -1;
-  bool waited_ = false;
-};
+constexpr char kProgram[] = "services/corpus_encoder/corpus_encoder";
+constexpr char kKiller[] = "tests/services/corpus_encoder/libkill_at.so";
+constexpr int kKilled = 128 + SIGKILL;
 
 int Kills() {
   const char* const text = std::getenv("SIGHTLINE_KILLS");
-  int kills = 5;
+  int kills = 3;
   if (text != nullptr) REQUIRE(absl::SimpleAtoi(text, &kills));
   return kills;
 }
 
-// Events of a whole run, and what it publishes.
-struct Whole {
-  Whole() {
-    TempDir store;
-    Child child(store.path(), WorkShare());
-    while (child.AwaitEvents(1)) ++events;
-    REQUIRE(child.Wait() == 0);
-    published = PublishedFiles(store.path());
-    REQUIRE(published.size() == 2 * (4 + 2 * 3) + 2);
+// Pictures with captions, one in five without, and one that is no picture.
+class Pictures {
+ public:
+  Pictures() {
+    std::string captions;
+    for (int i = 0; i < 150; ++i) {
+      const std::string name = absl::StrCat("p", i, ".png");
+      Pixels pixels = Gradient(24, 24);
+      pixels.rgb[0] = static_cast<uint8_t>(i);
+      REQUIRE(WriteFileAtomically(dir_.File(name), EncodePng(pixels)).ok());
+      if (i % 5 == 0) continue;
+      absl::StrAppend(&captions, "{\"path\": \"", name, "\", \"captions\": [\"a red fish\", \"",
+                      std::string(1 + i % 9, 'b'), " bird\"]}\n");
+    }
+    REQUIRE(WriteFileAtomically(dir_.File("odd.png"), "no picture").ok());
+    REQUIRE(WriteFileAtomically(dir_.File("captions.jsonl"), captions).ok());
   }
-  int64_t events = 0;
+  const std::string& path() const { return dir_.path(); }
+
+ private:
+  const TempDir dir_;
+};
+
+// One store with a model, and runs of the program in it.
+class Store {
+ public:
+  explicit Store(const Pictures& pictures)
+      : pictures_(pictures), model_(MakeBundle(dir_.path(), TinyManifest()).id) {
+    // Everything in small pieces, so that there are many points between them.
+    REQUIRE(WriteFileAtomically(dir_.File("job.yaml"),
+                                absl::StrCat("store: ", dir_.path(), "\nmodel: ", model_,
+                                             "\ncorpora: [{kind: folder, root: ", pictures.path(),
+                                             "}]\nshards: 3\nunit_size: 8\n",
+                                             "compute: {threads: 1}\nstall_timeout: 10m\n"))
+                .ok());
+  }
+
+  // Starts it as a worker; it is killed at `point`, unless that is 0.
+  std::unique_ptr<Process> Start(int64_t point, int worker = 0, int workers = 1) const {
+    auto process = Process::Start(
+        {"/usr/bin/env", absl::StrCat("LD_PRELOAD=", kKiller), absl::StrCat("KILL_AT=", point),
+         absl::StrCat("KILL_AT_COUNT=", dir_.File("count")),
+         // The address sanitizer wants to come first, and need not.
+         "ASAN_OPTIONS=verify_asan_link_order=0", kProgram, "--config", dir_.File("job.yaml"),
+         "--worker", absl::StrCat(worker), "--workers", absl::StrCat(workers)},
+        dir_.File("log"));
+    REQUIRE(process.ok());
+    return *std::move(process);
+  }
+
+  // True if it was killed, false if it came to its end before.
+  bool KillAt(int64_t point) const {
+    const int status = *Start(point)->Wait();
+    INFO(EndOfLog(dir_.File("log"), 30));
+    REQUIRE((status == 0 || status == kKilled));
+    return status == kKilled;
+  }
+
+  void Finish() const {
+    const int status = *Start(0)->Wait();
+    INFO(EndOfLog(dir_.File("log"), 30));
+    REQUIRE(status == 0);
+  }
+
+  // Of the last run that came to its end: calls that change files.
+  int64_t Calls() const {
+    int64_t count = 0;
+    REQUIRE(absl::SimpleAtoi(*ReadFile(dir_.File("count")), &count));
+    return count;
+  }
+
+  // What is published is whole.
+  void CheckPublished() const {
+    for (const char* index : {"images", "captions"}) {
+      const auto current = ReadCurrent(dir_.path(), index);
+      if (!current.ok()) continue;
+      REQUIRE(ReadGenerationManifest(dir_.path(), index, current->generation()).ok());
+    }
+  }
+
+  std::string log() const { return EndOfLog(dir_.File("log"), 30); }
+  std::map<std::string, std::string> published() const { return PublishedFiles(dir_.path()); }
+
+ private:
+  const Pictures& pictures_;
+  const TempDir dir_;
+  const std::string model_;
+};
+
+// A whole run, and what it publishes.
+struct Whole {
+  explicit Whole(const Pictures& pictures) {
+    const Store store(pictures);
+    store.Finish();
+    calls = store.Calls();
+    published = store.published();
+    REQUIRE(calls > 200);
+    REQUIRE(published.size() == 2 * (4 + 3 * 3) + 2);
+  }
+  int64_t calls = 0;
   std::map<std::string, std::string> published;
 };
 
-// Half of the points lie at the end, where the generation is written.
-int64_t PointOf(const Whole& whole, std::mt19937& random) {
-  constexpr int64_t kEnd = 12;
-  const int64_t from = random() % 2 == 0 ? 1 : whole.events - kEnd;
-  return from + static_cast<int64_t>(random() % (whole.events - from + 1));
-}
-
-TEST_CASE("a job that is killed anywhere, twice, ends with the bytes of one that was not") {
-  const Whole whole;
+TEST_CASE(
+    "a job that is killed anywhere, again and again, ends with the bytes of one that was not") {
+  const Pictures pictures;
+  const Whole whole(pictures);
   std::mt19937 random(20260131);
   for (int i = 0; i < Kills(); ++i) {
-    TempDir store;
-    for (int kill = 0; kill < 2; ++kill) {
-      const int64_t point = PointOf(whole, random);
+    const Store store(pictures);
+    int killed = 0;
+    // Each run has less to do, so that later points lie towards the end.
+    for (int kill = 0; kill < 3; ++kill) {
+      const int64_t point = 1 + static_cast<int64_t>(random() % (whole.calls / (kill + 1)));
       CAPTURE(i, kill, point);
-      Child child(store.path(), WorkShare());
-      child.AwaitEvents(point);
-      child.Kill();
-      REQUIRE(child.Wait() <= 0);
-      // Nothing is published that is not whole.
-      for (const char* index : {"images", "captions"}) {
-        const auto current = ReadCurrent(store.path(), index);
-        if (!current.ok()) continue;
-        REQUIRE(ReadGenerationManifest(store.path(), index, current->generation()).ok());
-      }
+      killed += store.KillAt(point) ? 1 : 0;
+      store.CheckPublished();
     }
-    Child child(store.path(), WorkShare());
-    while (child.AwaitEvents(1)) {
-    }
-    REQUIRE(child.Wait() == 0);
-    REQUIRE(PublishedFiles(store.path()) == whole.published);
+    REQUIRE(killed > 0);
+    store.Finish();
+    REQUIRE(store.published() == whole.published);
   }
 }
 
 TEST_CASE("a worker that is killed and started again finishes what the others wait for") {
-  const Whole whole;
+  const Pictures pictures;
+  const Whole whole(pictures);
   std::mt19937 random(20260201);
   for (int i = 0; i < Kills(); ++i) {
-    TempDir store;
+    const Store store(pictures);
     const int victim = i % 2;
-    const int64_t point = 1 + static_cast<int64_t>(random() % (whole.events / 2));
+    const int64_t point = 1 + static_cast<int64_t>(random() % (whole.calls / 2));
     CAPTURE(i, victim, point);
-    Child other(store.path(), {1 - victim, 2});
-    {
-      Child killed(store.path(), {victim, 2});
-      killed.AwaitEvents(point);
-      killed.Kill();
-      REQUIRE(killed.Wait() <= 0);
-    }
-    Child again(store.path(), {victim, 2});
-    for (Child* child : {&again, &other}) {
-      while (child->AwaitEvents(1)) {
-      }
-      REQUIRE(child->Wait() == 0);
-    }
-    REQUIRE(PublishedFiles(store.path()) == whole.published);
+    const auto other = store.Start(0, 1 - victim, 2);
+    const int status = *store.Start(point, victim, 2)->Wait();
+    INFO(store.log());
+    REQUIRE((status == 0 || status == kKilled));
+    const auto again = store.Start(0, victim, 2);
+    REQUIRE(*again->Wait() == 0);
+    REQUIRE(*other->Wait() == 0);
+    REQUIRE(store.published() == whole.published);
   }
 }
 

@@ -1,5 +1,6 @@
 #include "services/corpus_encoder/picture_pipeline.h"
 
+#include <algorithm>
 #include <atomic>
 #include <set>
 #include <stdexcept>
@@ -19,11 +20,21 @@ struct Work {
     for (const CorpusItem& item : corpus.listing.items) {
       pictures.push_back({&corpus, item, Sha256Hex(corpus.pictures.at(item.item_id))});
     }
-    const auto span = absl::MakeConstSpan(pictures);
     for (size_t i = 0; i < pictures.size(); i += unit_size) {
-      units.push_back({"hash", span.subspan(i, unit_size)});
+      const size_t end = std::min(i + unit_size, pictures.size());
+      units.push_back({"hash", {pictures.begin() + i, pictures.begin() + end}});
     }
   }
+
+  // Gives the units one after another.
+  PicturePipeline::UnitSource Source() const {
+    return [this, next = size_t{0}](WorkUnit* unit) mutable -> absl::StatusOr<bool> {
+      if (next == units.size()) return false;
+      *unit = units[next++];
+      return true;
+    };
+  }
+
   std::vector<ScannedPicture> pictures;
   std::vector<WorkUnit> units;
 };
@@ -65,20 +76,22 @@ TEST_CASE("units come in order with their pictures in order, on any number of th
   for (const int threads : {1, 2, 5}) {
     PipelineOptions options;
     options.threads = threads;
-    PicturePipeline pipeline(work.units, options, {&whole}, decoders.pool(),
+    PicturePipeline pipeline(work.Source(), options, {&whole}, decoders.pool(),
                              CallContext::Unbounded());
     int i = 0;
     for (const WorkUnit& unit : work.units) {
       const auto decoded = pipeline.Next();
       REQUIRE(decoded.ok());
-      REQUIRE(decoded->size() == unit.pictures.size());
-      for (const DecodedPicture& picture : *decoded) {
+      REQUIRE((*decoded)->unit.pictures.size() == unit.pictures.size());
+      REQUIRE((*decoded)->pictures.size() == unit.pictures.size());
+      for (const DecodedPicture& picture : (*decoded)->pictures) {
         REQUIRE(picture.problem.empty());
         REQUIRE(picture.pixels[0]->width == 4 + i % 5);
         REQUIRE(picture.pixels[0]->rgb[0] == i);
         ++i;
       }
     }
+    REQUIRE(!pipeline.Next()->has_value());
     REQUIRE(pipeline.stats().picture_count == 100);
   }
 }
@@ -95,16 +108,16 @@ TEST_CASE("a picture that does not decode has a problem, its neighbours have non
   PipelineOptions options;
   options.limits.max_pixels = 2500;
   options.limits.max_side = 100;
-  PicturePipeline pipeline(work.units, options, {&whole}, decoders.pool(),
+  PicturePipeline pipeline(work.Source(), options, {&whole}, decoders.pool(),
                            CallContext::Unbounded());
   const auto decoded = pipeline.Next();
   REQUIRE(decoded.ok());
-  for (const size_t i : {0, 1, 2, 6}) REQUIRE((*decoded)[i].problem.empty());
+  for (const size_t i : {0, 1, 2, 6}) REQUIRE((*decoded)->pictures[i].problem.empty());
   for (const size_t i : {3, 4, 5}) {
-    REQUIRE(!(*decoded)[i].problem.empty());
-    REQUIRE((*decoded)[i].pixels.empty());
+    REQUIRE(!(*decoded)->pictures[i].problem.empty());
+    REQUIRE((*decoded)->pictures[i].pixels.empty());
   }
-  REQUIRE_THAT((*decoded)[5].problem, Catch::Contains("101"));
+  REQUIRE_THAT((*decoded)->pictures[5].problem, Catch::Contains("101"));
 }
 
 TEST_CASE("each extractor reduces pictures its own way before they wait") {
@@ -113,13 +126,13 @@ TEST_CASE("each extractor reduces pictures its own way before they wait") {
   corpus.Add("a", EncodePng(Gradient(40, 40)));
   const Work work(corpus, 1);
   const Reducer small(10), large(20);
-  PicturePipeline pipeline(work.units, {}, {&small, &large}, decoders.pool(),
+  PicturePipeline pipeline(work.Source(), {}, {&small, &large}, decoders.pool(),
                            CallContext::Unbounded());
   const auto decoded = pipeline.Next();
   REQUIRE(decoded.ok());
-  REQUIRE((*decoded)[0].pixels.size() == 2);
-  REQUIRE((*decoded)[0].pixels[0]->width == 10);
-  REQUIRE((*decoded)[0].pixels[1]->width == 20);
+  REQUIRE((*decoded)->pictures[0].pixels.size() == 2);
+  REQUIRE((*decoded)->pictures[0].pixels[0]->width == 10);
+  REQUIRE((*decoded)->pictures[0].pixels[1]->width == 20);
 }
 
 TEST_CASE("as many extractors as a generation has models get their pictures, equal ones share") {
@@ -132,11 +145,12 @@ TEST_CASE("as many extractors as a generation has models get their pictures, equ
   std::vector<const RegionExtractor*> extractors(1 + kMaxRerankers, &encoder);
   extractors[2] = &other;
   extractors[5] = extractors[8] = &own;
-  PicturePipeline pipeline(work.units, {}, extractors, decoders.pool(), CallContext::Unbounded());
+  PicturePipeline pipeline(work.Source(), {}, extractors, decoders.pool(),
+                           CallContext::Unbounded());
   for (size_t unit = 0; unit < work.units.size(); ++unit) {
     const auto decoded = pipeline.Next();
     REQUIRE(decoded.ok());
-    for (const DecodedPicture& picture : *decoded) {
+    for (const DecodedPicture& picture : (*decoded)->pictures) {
       REQUIRE(picture.problem.empty());
       REQUIRE(picture.pixels.size() == extractors.size());
       for (const size_t i : {1, 3, 4, 6, 7}) REQUIRE(picture.pixels[i] == picture.pixels[0]);
@@ -161,13 +175,21 @@ TEST_CASE("decoding stays within its units ahead") {
   PipelineOptions options;
   options.threads = 3;
   options.units_ahead = 1;
-  PicturePipeline pipeline(work.units, options, {&whole}, decoders.pool(),
+  PicturePipeline pipeline(work.Source(), options, {&whole}, decoders.pool(),
                            CallContext::Unbounded());
   for (int delivered = 1; delivered <= 12; ++delivered) {
     // Not before the call may anything of a later unit be read.
     REQUIRE(furthest < (delivered + 1) * 5);
     REQUIRE(pipeline.Next().ok());
   }
+}
+
+TEST_CASE("an error of what gives the units ends it") {
+  TestDecoders decoders;
+  PicturePipeline pipeline(
+      [](WorkUnit*) -> absl::StatusOr<bool> { return absl::UnavailableError("disk"); }, {},
+      {&whole}, decoders.pool(), CallContext::Unbounded());
+  REQUIRE(absl::IsUnavailable(pipeline.Next().status()));
 }
 
 TEST_CASE("a small budget decodes one picture after another and still gets to the end") {
@@ -178,7 +200,7 @@ TEST_CASE("a small budget decodes one picture after another and still gets to th
   PipelineOptions options;
   options.threads = 4;
   options.max_decode_bytes = 1;
-  PicturePipeline pipeline(work.units, options, {&whole}, decoders.pool(),
+  PicturePipeline pipeline(work.Source(), options, {&whole}, decoders.pool(),
                            CallContext::Unbounded());
   for (size_t i = 0; i < work.units.size(); ++i) REQUIRE(pipeline.Next().ok());
 }
@@ -191,7 +213,7 @@ TEST_CASE("trouble of the machine is passed on, and no change of the picture") {
   corpus.read_errors["p/1"] = absl::ResourceExhaustedError("too many open files");
   PipelineOptions options;
   options.on_change = [](const ScannedPicture&) { throw std::logic_error("nothing changed"); };
-  PicturePipeline pipeline(work.units, options, {&whole}, decoders.pool(),
+  PicturePipeline pipeline(work.Source(), options, {&whole}, decoders.pool(),
                            CallContext::Unbounded());
   REQUIRE(absl::IsResourceExhausted(pipeline.Next().status()));
 }
@@ -202,7 +224,7 @@ TEST_CASE("a picture that changed since the scan stops the job") {
   corpus.AddMany(10);
   const Work work(corpus, 5);
   corpus.pictures["p/7"] = EncodePng(Gradient(3, 3));
-  PicturePipeline pipeline(work.units, {}, {&whole}, decoders.pool(), CallContext::Unbounded());
+  PicturePipeline pipeline(work.Source(), {}, {&whole}, decoders.pool(), CallContext::Unbounded());
   // It may be met before the unit ahead of it has been delivered.
   absl::Status status = pipeline.Next().status();
   if (status.ok()) status = pipeline.Next().status();
@@ -211,7 +233,7 @@ TEST_CASE("a picture that changed since the scan stops the job") {
 
   corpus.AddMany(10);
   corpus.read_errors["p/1"] = absl::NotFoundError("gone");
-  PicturePipeline second(work.units, {}, {&whole}, decoders.pool(), CallContext::Unbounded());
+  PicturePipeline second(work.Source(), {}, {&whole}, decoders.pool(), CallContext::Unbounded());
   REQUIRE(absl::IsAborted(second.Next().status()));
 }
 
@@ -221,7 +243,7 @@ TEST_CASE("cancelling stops it, and so does leaving") {
   corpus.AddMany(40);
   const Work work(corpus, 4);
   const CallContext call = CallContext::Unbounded();
-  PicturePipeline pipeline(work.units, {}, {&whole}, decoders.pool(), call);
+  PicturePipeline pipeline(work.Source(), {}, {&whole}, decoders.pool(), call);
   REQUIRE(pipeline.Next().ok());
   call.cancellation()->Cancel();
   absl::Status status;
@@ -230,7 +252,7 @@ TEST_CASE("cancelling stops it, and so does leaving") {
 
   PipelineOptions options;
   options.threads = 3;
-  PicturePipeline abandoned(work.units, options, {&whole}, decoders.pool(),
+  PicturePipeline abandoned(work.Source(), options, {&whole}, decoders.pool(),
                             CallContext::Unbounded());
 }
 

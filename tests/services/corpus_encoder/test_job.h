@@ -2,17 +2,15 @@
 #ifndef SIGHTLINE_TESTS_SERVICES_CORPUS_ENCODER_TEST_JOB_H_
 #define SIGHTLINE_TESTS_SERVICES_CORPUS_ENCODER_TEST_JOB_H_
 
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
-#include "common/base/files.h"
 #include "services/corpus_encoder/corpus_encoder_job.h"
 #include "tests/services/corpus_encoder/fake_corpus.h"
 #include "tests/services/corpus_encoder/fake_model.h"
+#include "tests/services/corpus_encoder/published_files.h"
 
 namespace sightline {
 
@@ -46,19 +44,6 @@ inline CorpusModels::Reranker TestReranker(const std::string& name, char letter)
   FakeModelBehavior behavior;
   behavior.id = std::string(64, letter);
   return {name, std::make_shared<FakeModel>(behavior)};
-}
-
-// Everything that is published in `store`, by path; without what a run that was killed
-// leaves half written, which nobody reads.
-inline std::map<std::string, std::string> PublishedFiles(const std::string& store) {
-  std::map<std::string, std::string> files;
-  const std::string root = store + "/indexes";
-  const std::vector<std::string> names = *ListFilesBelow(root);
-  for (const std::string& name : names) {
-    if (absl::EndsWith(name, ".tmp")) continue;
-    if (!absl::StrContains(name, ".publishing")) files[name] = *ReadFile(JoinPath(root, name));
-  }
-  return files;
 }
 
 }  // namespace sightline

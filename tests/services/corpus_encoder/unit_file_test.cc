@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "common/base/files.h"
+#include "services/corpus_encoder/byte_reader.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
@@ -64,7 +65,7 @@ absl::StatusOr<UnitResult> ReadUnitFile(const std::string& path, const char* has
 
 TEST_CASE("a unit knows whether an item was rejected for what may pass") {
   TempDir dir;
-  const std::string path = UnitFilePath(dir.path(), kHash);
+  const std::string path = dir.File("folder/u.unit");
   UnitResult result = Sample();
   for (const bool may_pass : {false, true}) {
     result.images[1].may_pass = may_pass;
@@ -80,7 +81,7 @@ void Overwrite(const std::string& path, const std::string& content) {
 
 TEST_CASE("a unit comes back as it was written") {
   TempDir dir;
-  const std::string path = UnitFilePath(dir.path(), kHash);
+  const std::string path = dir.File("folder/u.unit");
   REQUIRE(WriteUnitFile(path, kHash, kDimension, Sample()).ok());
   const auto result = ReadUnitFile(path, kHash, kDimension, /*verify=*/true);
   REQUIRE(result.ok());
@@ -134,42 +135,96 @@ TEST_CASE("damage anywhere is found") {
   }
 }
 
-TEST_CASE("a description that lies, with good checksums, is refused") {
+TEST_CASE("a fingerprint tells results apart") {
+  TempDir dir;
+  const auto fingerprint = [&](const UnitResult& result) {
+    REQUIRE(WriteUnitFile(dir.File("u"), kHash, kDimension, result).ok());
+    return (*UnitFile::Open(dir.File("u"), kHash, kDimension, false))->Fingerprint();
+  };
+  const std::string first = fingerprint(Sample());
+  REQUIRE(fingerprint(Sample()) == first);
+  UnitResult other = Sample();
+  other.images[0].embedding[1] = 7;
+  REQUIRE(fingerprint(other) != first);
+  other = Sample();
+  other.images[1] = Row("b", 1, 1);
+  REQUIRE(fingerprint(other) != first);
+}
+
+// A table of rows, as the file has it.
+class Table {
+ public:
+  Table() { Text(kHash).Number<int64_t>(kDimension); }
+  Table& Text(const std::string& text) {
+    AppendText(text, &bytes_);
+    return *this;
+  }
+  template <typename T>
+  Table& Number(T number) {
+    AppendLittleEndian(number, &bytes_);
+    return *this;
+  }
+  Table& Good(const std::string& id, uint32_t tensors) {
+    return Text(id).Number<uint8_t>(0).Number<uint32_t>(tensors);
+  }
+  Table& Tensor(int64_t rows, int64_t columns, uint32_t dtype = 2, uint8_t reranker = 0) {
+    return Number(reranker).Text("t").Number(dtype).Number(rows).Number(columns);
+  }
+  Table& Count(uint32_t count) { return Number(count); }
+  operator std::string() const { return bytes_; }  // NOLINT: tables stand in a list of texts
+
+ private:
+  std::string bytes_;
+};
+
+TEST_CASE("a table that lies, with good checksums, is refused") {
   TempDir dir;
   const std::string path = dir.File("u");
-  const std::vector<std::string> descriptions = {
+  const int64_t large = int64_t{1} << 62;
+  const std::string honest = Table().Count(1).Good("a", 1).Tensor(1, 1).Count(0);
+  const std::vector<std::string> tables = {
       "",
-      "[]",
-      "{\"hash\":\"0123456789abcdef\",\"dimension\":3}",
-      "{\"hash\":\"0123456789abcdef\",\"dimension\":3,\"images\":[1],\"captions\":[]}",
-      "{\"hash\":\"0123456789abcdef\",\"dimension\":3,\"images\":[{\"id\":\"a\"}],\"captions\":[]}",
-      // One embedding, two rows that want it.
-      "{\"hash\":\"0123456789abcdef\",\"dimension\":3,\"images\":[{\"id\":\"a\",\"tensors\":[]},"
-      "{\"id\":\"b\",\"tensors\":[]}],\"captions\":[]}",
-      // Tensors larger than the data, and so large that their size overflows.
-      "{\"hash\":\"0123456789abcdef\",\"dimension\":3,\"images\":[{\"id\":\"a\",\"tensors\":"
-      "[{\"name\":\"t\",\"dtype\":\"float32\",\"rows\":2,\"columns\":1}]}],\"captions\":[]}",
-      "{\"hash\":\"0123456789abcdef\",\"dimension\":3,\"images\":[{\"id\":\"a\",\"tensors\":"
-      "[{\"name\":\"t\",\"dtype\":\"float32\",\"rows\":4611686018427387904,\"columns\":"
-      "4611686018427387904}]}],\"captions\":[]}",
-      "{\"hash\":\"0123456789abcdef\",\"dimension\":3,\"images\":[{\"id\":\"a\",\"tensors\":"
-      "[{\"name\":\"t\",\"dtype\":\"float32\",\"rows\":-1,\"columns\":1}]}],\"captions\":[]}",
-      // Data that nobody describes.
-      "{\"hash\":\"0123456789abcdef\",\"dimension\":3,\"images\":[],\"captions\":[]}",
+      "nothing like it",
+      Table(),
+      Table().Count(1),
+      Table().Count(0xffffffff),
+      Table().Count(1).Text("a").Number<uint8_t>(3).Count(0),
+      Table().Count(1).Text("a").Number<uint8_t>(1).Text("").Count(0),
+      // One embedding, two rows that want it; and none that does.
+      Table().Count(2).Good("a", 0).Good("b", 0).Count(0),
+      Table().Count(0).Count(0),
+      // Tensors larger than the data, so large that their size overflows, negative, of no dtype,
+      // of nobody.
+      Table().Count(1).Good("a", 1).Tensor(2, 1).Count(0),
+      Table().Count(1).Good("a", 1).Tensor(large, large).Count(0),
+      Table().Count(1).Good("a", 1).Tensor(-1, 1).Count(0),
+      Table().Count(1).Good("a", 1).Tensor(1, -1).Count(0),
+      Table().Count(1).Good("a", 1).Tensor(1, 1, 99).Count(0),
+      Table().Count(1).Good("a", 1).Tensor(1, 1, 2, 200).Count(0),
+      Table().Count(1).Good("a", 0xffffffff).Tensor(1, 1).Count(0),
+      // Data that nobody describes, and more table than rows.
+      Table().Count(1).Good("a", 0).Count(0),
+      honest + "x",
   };
-  for (const std::string& description : descriptions) {
-    CAPTURE(description);
+  const auto read = [&](const std::string& table) {
     auto writer = ContainerWriter::Create(path);
     REQUIRE(writer.ok());
-    const int64_t length = static_cast<int64_t>(description.size());
-    REQUIRE((*writer)->Declare("unit", Dtype::kBytes, {length}).ok());
+    REQUIRE((*writer)->Declare("rows", Dtype::kBytes, {static_cast<int64_t>(table.size())}).ok());
     REQUIRE((*writer)->Declare("embeddings", Dtype::kFloat32, {1, 3}).ok());
     REQUIRE((*writer)->Declare("tensors", Dtype::kBytes, {4}).ok());
-    REQUIRE((*writer)->Append(description).ok());
+    REQUIRE((*writer)->Append(table).ok());
     REQUIRE((*writer)->Append(std::string(12, 'e')).ok());
     REQUIRE((*writer)->Append("data").ok());
     REQUIRE((*writer)->Finish().ok());
-    REQUIRE(absl::IsDataLoss(ReadUnitFile(path, kHash, kDimension, true).status()));
+    return ReadUnitFile(path, kHash, kDimension, true).status();
+  };
+  REQUIRE(read(honest).ok());
+  for (const std::string& table : tables) {
+    CAPTURE(table);
+    REQUIRE(absl::IsDataLoss(read(table)));
+  }
+  for (size_t length = 0; length < honest.size(); ++length) {
+    REQUIRE(absl::IsDataLoss(read(honest.substr(0, length))));
   }
 }
 

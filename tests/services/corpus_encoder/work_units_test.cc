@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/support/catch.h"
+#include "tests/support/temp_dir.h"
 
 namespace sightline {
 namespace {
@@ -28,6 +29,19 @@ UnitContext Context() {
   return context;
 }
 
+std::vector<WorkUnit> CutIntoUnits(const std::vector<ScannedPicture>& pictures, int unit_size,
+                                   const UnitContext& context) {
+  UnitCutter cutter(unit_size, context);
+  std::vector<WorkUnit> units;
+  for (const ScannedPicture& picture : pictures) {
+    absl::optional<WorkUnit> unit = cutter.Add(picture);
+    if (unit.has_value()) units.push_back(*std::move(unit));
+  }
+  absl::optional<WorkUnit> last = cutter.Finish();
+  if (last.has_value()) units.push_back(*std::move(last));
+  return units;
+}
+
 std::set<std::string> Hashes(const std::vector<ScannedPicture>& pictures,
                              const UnitContext& context = Context()) {
   std::set<std::string> hashes;
@@ -43,14 +57,15 @@ int CountMissing(const std::set<std::string>& of, const std::set<std::string>& i
 TEST_CASE("units cover the corpus in order, about as large as asked and never twice that") {
   const std::vector<ScannedPicture> pictures = Pictures(5000);
   const std::vector<WorkUnit> units = CutIntoUnits(pictures, 16, Context());
-  const ScannedPicture* next = pictures.data();
+  size_t next = 0;
   for (const WorkUnit& unit : units) {
-    REQUIRE(unit.pictures.data() == next);
     REQUIRE(!unit.pictures.empty());
     REQUIRE(unit.pictures.size() <= 32);
-    next += unit.pictures.size();
+    for (const ScannedPicture& picture : unit.pictures) {
+      REQUIRE(picture.item.item_id == pictures[next++].item.item_id);
+    }
   }
-  REQUIRE(next == pictures.data() + pictures.size());
+  REQUIRE(next == pictures.size());
   const double mean = 5000.0 / static_cast<double>(units.size());
   REQUIRE(mean > 10);
   REQUIRE(mean < 18);
@@ -105,6 +120,39 @@ TEST_CASE("all that a result depends on is in the hash, and nothing else") {
   REQUIRE(with([](UnitContext& c) { c.limits.max_pixels = 7; }));
   REQUIRE(with([](UnitContext& c) { c.max_decode_time = absl::Seconds(7); }));
   REQUIRE(with([](UnitContext& c) { c.caption_language = "de"; }));
+}
+
+TEST_CASE("a unit comes back from disk as it was") {
+  const TempDir dir;
+  const PictureCodec codec({});
+  auto spool = UnitSpool::Create(dir.path(), UnitCodec(codec));
+  REQUIRE(spool.ok());
+  std::vector<ScannedPicture> pictures = Pictures(40);
+  pictures[3].item.tags = {"a", ""};
+  pictures[3].item.ocr_tokens = {"STOP"};
+  pictures[3].item.path = "/p\xff";
+  const std::vector<WorkUnit> units = CutIntoUnits(pictures, 16, Context());
+  for (const WorkUnit& unit : units) REQUIRE(spool->Add(unit).ok());
+  REQUIRE(spool->Finish().ok());
+  UnitSpool::Reader reader(*spool);
+  WorkUnit unit;
+  size_t next = 0;
+  for (const WorkUnit& expected : units) {
+    REQUIRE(*reader.Next(&unit));
+    REQUIRE(unit.hash == expected.hash);
+    for (const ScannedPicture& picture : unit.pictures) {
+      const CorpusItem& item = pictures[next].item;
+      REQUIRE(picture.item.item_id == item.item_id);
+      REQUIRE(picture.item.path == item.path);
+      REQUIRE(picture.item.tags == item.tags);
+      REQUIRE(picture.item.ocr_tokens == item.ocr_tokens);
+      REQUIRE(picture.item.captions.size() == item.captions.size());
+      REQUIRE(picture.item.captions[1].language == "de");
+      REQUIRE(picture.item.captions[2].text == "two");
+      REQUIRE(picture.sha256 == pictures[next++].sha256);
+    }
+  }
+  REQUIRE(!*reader.Next(&unit));
 }
 
 TEST_CASE("captions of one language are counted from one") {

@@ -2,13 +2,17 @@
 #include <fcntl.h>
 #include <sys/file.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <thread>
 
 #include "common/base/descriptor.h"
 #include "common/bundle/generation.h"
 #include "services/corpus_encoder/base_choice.h"
+#include "services/corpus_encoder/work_await.h"
 #include "services/corpus_encoder/work_folder.h"
 #include "services/corpus_encoder/work_lock.h"
 #include "tests/services/corpus_encoder/test_decoders.h"
@@ -51,6 +55,33 @@ std::vector<absl::StatusOr<EncodeSummary>> RunAll(const std::string& store,
   }
   for (std::thread& thread : threads) thread.join();
   return summaries;
+}
+
+// Removes the files of a work folder whose names end in one of `ends` and that `condition` says.
+int RemoveFiles(const std::string& store, const std::vector<std::string>& ends,
+                const std::function<bool(const std::string& name)>& condition) {
+  const std::string work = JoinPath(store, "work/images");
+  const std::vector<std::string> names = *ListFilesBelow(work);
+  int removed = 0;
+  for (const std::string& name : names) {
+    const bool matches = std::any_of(ends.begin(), ends.end(), [&](const std::string& end) {
+      return absl::EndsWith(name, end);
+    });
+    if (!matches || !condition(name)) continue;
+    std::filesystem::remove(JoinPath(work, name));
+    ++removed;
+  }
+  return removed;
+}
+
+bool Always(const std::string&) {
+  return true;
+}
+
+// Of the two workers whose piece it is.
+int OwnerOf(const std::string& path) {
+  const std::string name = path.substr(path.rfind('/') + 1);
+  return WorkShare{0, 2}.OwnerOf(name.substr(0, name.find('.')));
 }
 
 TEST_CASE("two and three workers give the bytes that one gives, and share the work") {
@@ -112,10 +143,7 @@ TEST_CASE("a scan that has proved wrong is made anew by the next run") {
   corpus.version = "always the same";
   REQUIRE(RunAll(store.path(), corpus, 2)[0].ok());
   std::filesystem::remove_all(store.path() + "/indexes");
-  const std::vector<std::string> names = *ListDirectory(store.File("work/images"));
-  for (const std::string& name : names) {
-    if (absl::EndsWith(name, ".unit")) std::filesystem::remove(store.File("work/images/" + name));
-  }
+  RemoveFiles(store.path(), {".unit", ".rows"}, Always);
   corpus.pictures["p/7"] = EncodePng(Gradient(31, 31));
   TestDecoders decoders;
   int aborted = 0;
@@ -157,18 +185,12 @@ TEST_CASE("a worker that is gone is named with what it owes, or replaced when no
   // Worker 1 has gone after it had scanned: as if it had never encoded.
   REQUIRE(RunAll(store.path(), Corpus(), 2)[0].ok());
   std::filesystem::remove_all(store.path() + "/indexes");
-  const std::string work = store.File("work/images");
-  int removed = 0;
-  const std::vector<std::string> names = *ListDirectory(work);
-  for (const std::string& name : names) {
-    const std::string hash = name.substr(0, name.find('.'));
-    if (!absl::EndsWith(name, ".unit") || WorkShare{0, 2}.OwnerOf(hash) == 0) continue;
-    std::filesystem::remove(JoinPath(work, name));
-    ++removed;
-  }
+  RemoveFiles(store.path(), {".rows"}, Always);
+  const int removed = RemoveFiles(store.path(), {".unit"},
+                                  [](const std::string& name) { return OwnerOf(name) == 1; });
   {
     // Somebody else is at work and may still make them.
-    const Descriptor other(::open((work + "/LOCK").c_str(), O_RDWR | O_CLOEXEC));
+    const Descriptor other(::open(store.File("work/images/LOCK").c_str(), O_RDWR | O_CLOEXEC));
     REQUIRE(::flock(other.get(), LOCK_SH) == 0);
     const absl::Status no_units = RunUntilStalled(store.path(), first.pool());
     REQUIRE(absl::IsDeadlineExceeded(no_units));
@@ -197,32 +219,124 @@ TEST_CASE("a scan of files that have changed since is not taken over") {
   REQUIRE(PublishedFiles(store.path()) == PublishedFiles(alone.path()));
 }
 
-TEST_CASE("a damaged unit of another worker is made anew when nobody else is at work") {
+void Damage(const std::string& path) {
+  std::string bytes = *ReadFile(path);
+  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+  REQUIRE(WriteFileAtomically(path, bytes).ok());
+}
+
+// Runs one worker of two, the other of which is not there.
+absl::Status RunAlone(const std::string& store, int worker) {
+  TestDecoders decoders;
+  CorpusEncoderOptions impatient = Options(store, worker, 2);
+  impatient.await.stall_timeout = absl::ZeroDuration();
+  return RunTestJob(impatient, Corpus(), decoders.pool()).status();
+}
+
+TEST_CASE("damaged units and rows of another worker are made anew when nobody else is at work") {
+  TempDir whole, store;
+  REQUIRE(RunAll(whole.path(), Corpus(), 2)[0].ok());
+  REQUIRE(RunAll(store.path(), Corpus(), 2)[0].ok());
+  for (const std::string end : {".unit", ".rows"}) {
+    CAPTURE(end);
+    std::filesystem::remove_all(store.path() + "/indexes");
+    RemoveFiles(store.path(), {".rows"}, Always);
+    // Worker 1 does its part, and waits in vain.
+    REQUIRE(absl::IsDeadlineExceeded(RunAlone(store.path(), 1)));
+    std::string damaged;
+    const std::vector<std::string> names = *ListFilesBelow(store.File("work/images"));
+    for (const std::string& name : names) {
+      const bool wanted = end == ".rows" ? absl::StartsWith(name, "rows/") : OwnerOf(name) == 1;
+      if (wanted && absl::EndsWith(name, end)) damaged = name;
+    }
+    Damage(store.File("work/images/" + damaged));
+    // Its units do not matter any more, unless its rows have gone with them.
+    if (end == ".unit") RemoveFiles(store.path(), {".rows"}, Always);
+    {
+      const Descriptor other(::open(store.File("work/images/LOCK").c_str(), O_RDWR | O_CLOEXEC));
+      REQUIRE(::flock(other.get(), LOCK_SH) == 0);
+      const absl::Status status = RunAlone(store.path(), 0);
+      REQUIRE(absl::IsDeadlineExceeded(status) == (end == ".unit"));
+      REQUIRE(absl::IsDataLoss(status) == (end == ".rows"));
+      if (end == ".rows") {
+        REQUIRE_THAT(std::string(status.message()),
+                     Catch::Contains(damaged) && Catch::Contains("run worker 1 again"));
+      }
+    }
+    REQUIRE(RunAlone(store.path(), 0).ok());
+    REQUIRE(PublishedFiles(store.path()) == PublishedFiles(whole.path()));
+  }
+}
+
+TEST_CASE("shards are written by whichever worker is there, each once") {
   TempDir whole, store;
   REQUIRE(RunAll(whole.path(), Corpus(), 2)[0].ok());
   REQUIRE(RunAll(store.path(), Corpus(), 2)[0].ok());
   std::filesystem::remove_all(store.path() + "/indexes");
-  std::string damaged;
-  const std::vector<std::string> names = *ListDirectory(store.File("work/images"));
-  for (const std::string& name : names) {
-    const std::string hash = name.substr(0, name.find('.'));
-    if (absl::EndsWith(name, ".unit") && WorkShare{0, 2}.OwnerOf(hash) == 1) damaged = name;
-  }
-  const std::string path = store.File("work/images/" + damaged);
-  std::string bytes = *ReadFile(path);
-  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
-  REQUIRE(WriteFileAtomically(path, bytes).ok());
-  TestDecoders decoders;
+  RemoveFiles(store.path(), {".rows"}, Always);
+  REQUIRE(absl::IsDeadlineExceeded(RunAlone(store.path(), 1)));
   {
-    const Descriptor other(::open(store.File("work/images/LOCK").c_str(), O_RDWR | O_CLOEXEC));
-    REQUIRE(::flock(other.get(), LOCK_SH) == 0);
-    const absl::Status status =
-        RunTestJob(Options(store.path(), 0, 2), Corpus(), decoders.pool()).status();
-    REQUIRE(absl::IsDataLoss(status));
-    REQUIRE_THAT(std::string(status.message()), Catch::Contains(damaged));
+    // Worker 0 makes its rows, and is gone before it has written a shard: somebody hangs at
+    // all of them.
+    std::vector<std::unique_ptr<Descriptor>> claims;
+    const std::string shards = store.File("work/images/shards");
+    REQUIRE(MakeDirectories(shards).ok());
+    for (const char* name : {"images-0", "images-1", "captions-0", "captions-1"}) {
+      const std::string path = shards + "/LOCK." + name;
+      claims.push_back(std::make_unique<Descriptor>(::open(path.c_str(), O_RDWR | O_CREAT, 0666)));
+      REQUIRE(::flock(claims.back()->get(), LOCK_EX) == 0);
+    }
+    const absl::Status hangs = RunAlone(store.path(), 0);
+    REQUIRE(absl::IsDeadlineExceeded(hangs));
+    REQUIRE_THAT(
+        std::string(hangs.message()),
+        Catch::Contains("shards that other workers are writing") && Catch::Contains("captions-1"));
   }
-  REQUIRE(RunTestJob(Options(store.path(), 0, 2), Corpus(), decoders.pool()).ok());
+  // Then worker 1 writes them all, and worker 0 finds them.
+  REQUIRE(RunAlone(store.path(), 1).ok());
+  const auto written = [&] {
+    std::map<std::string, std::filesystem::file_time_type> times;
+    const std::vector<std::string> names = *ListFilesBelow(store.File("indexes"));
+    for (const std::string& name : names) {
+      if (!absl::StrContains(name, "/shards/") || absl::EndsWith(name, ".probes")) continue;
+      times[name] = std::filesystem::last_write_time(store.File("indexes/" + name));
+    }
+    return times;
+  };
+  const auto by_worker_1 = written();
+  REQUIRE(by_worker_1.size() == 8);
+  REQUIRE(RunAlone(store.path(), 0).ok());
+  REQUIRE(written() == by_worker_1);
   REQUIRE(PublishedFiles(store.path()) == PublishedFiles(whole.path()));
+}
+
+TEST_CASE("a worker that is at work is waited for, however long it takes") {
+  const TempDir dir;
+  const WorkFolder folder(dir.path());
+  FakeClock clock;
+  const CallContext call(&clock, absl::InfiniteFuture());
+  Progress progress({}, &clock);
+  Awaited awaited;
+  awaited.what = "units";
+  awaited.seal = [&](int worker) { return folder.RowsSeal("seal", worker); };
+  awaited.pieces = [](const auto&) { return absl::OkStatus(); };
+  WorkTally busy(folder, {1, 3});
+  REQUIRE(MakeDirectories(dir.File("seals")).ok());
+  REQUIRE(WriteFileAtomically(folder.RowsSeal("seal", 2), "").ok());
+  absl::Status status = absl::UnknownError("still waiting");
+  std::thread waiting([&] {
+    status = AwaitSeals(folder, awaited, {0, 3}, AwaitOptions(), call, &progress);
+  });
+  for (int i = 0; i < 5; ++i) {
+    clock.AwaitSleepers(1);
+    busy.Note();
+    clock.Advance(absl::Minutes(29));
+  }
+  clock.AwaitSleepers(1);
+  REQUIRE(WriteFileAtomically(folder.RowsSeal("seal", 1), "").ok());
+  clock.Advance(absl::Minutes(29));
+  waiting.join();
+  REQUIRE(status.ok());
 }
 
 TEST_CASE("one worker number is taken once, a folder by one job or by workers") {
@@ -251,24 +365,42 @@ TEST_CASE("workers of another job are refused until the first job has ended") {
 
 TEST_CASE("stale files go when nobody else is at work, and were there before the job") {
   TempDir dir;
-  REQUIRE(WriteFileAtomically(dir.File("old.unit"), "").ok());
-  REQUIRE(WriteFileAtomically(dir.File("wanted.unit"), "").ok());
-  REQUIRE(WriteFileAtomically(dir.File("new.unit"), "").ok());
-  const auto now = std::filesystem::last_write_time(dir.File("new.unit"));
-  std::filesystem::last_write_time(dir.File("new.unit"), now + std::chrono::hours(1));
+  const WorkFolder folder(dir.path());
+  const auto hash = [](char digit) { return std::string(64, digit); };
+  const std::vector<std::string> old = {
+      folder.UnitPath(hash('1')),    folder.RowsPath(hash('1')),
+      folder.ScanSeal(hash('1'), 1), folder.UnitPath(hash('2')) + ".7.0.tmp",
+      dir.File(hash('2') + ".unit"), dir.File("spool.1.0.tmp")};
+  const std::vector<std::string> kept = {folder.UnitPath(hash('2')), folder.ScanSeal(hash('2'), 1),
+                                         dir.File("LOCK.x")};
+  const std::string young = folder.UnitPath(hash('3'));
+  for (const auto& files : {old, kept, {young}}) {
+    for (const std::string& file : files) {
+      REQUIRE(MakeFolderOf(file).ok());
+      REQUIRE(WriteFileAtomically(file, "").ok());
+    }
+  }
+  const auto now = std::filesystem::last_write_time(young);
+  std::filesystem::last_write_time(young, now + std::chrono::hours(1));
+  KeptPieces pieces;
+  pieces.Add(hash('2'));
+  pieces.Sort();
   auto lock = WorkLock::Take(dir.path(), {0, 2}, "job");
   REQUIRE(lock.ok());
   {
     const auto other = WorkLock::Take(dir.path(), {1, 2}, "job");
-    RemoveStaleFiles(dir.path(), {"wanted.unit"}, *lock);
-    REQUIRE(FileExists(dir.File("old.unit")));
+    RemoveStaleFiles(folder, pieces, *lock);
+    for (const std::string& file : old) REQUIRE(FileExists(file));
     // Having asked, it still holds its share.
     REQUIRE(absl::IsFailedPrecondition(WorkLock::Take(dir.path(), {0, 1}, "job").status()));
   }
-  RemoveStaleFiles(dir.path(), {"wanted.unit"}, *lock);
-  REQUIRE(!FileExists(dir.File("old.unit")));
-  REQUIRE(FileExists(dir.File("wanted.unit")));
-  REQUIRE(FileExists(dir.File("new.unit")));
+  RemoveStaleFiles(folder, pieces, *lock);
+  for (const std::string& file : old) {
+    CAPTURE(file);
+    REQUIRE(!FileExists(file));
+  }
+  for (const std::string& file : kept) REQUIRE(FileExists(file));
+  REQUIRE(FileExists(young));
   REQUIRE(absl::IsFailedPrecondition(WorkLock::Take(dir.path(), {0, 1}, "job").status()));
 }
 
@@ -283,6 +415,7 @@ TEST_CASE("a base that was agreed upon and is gone is an error, or replaced when
   choice.agreement_path = dir.File("a.base");
   choice.share = {0, 2};
   choice.lock = &*lock;
+  choice.carries = [](const BaseGeneration&) { return true; };
   REQUIRE(WriteFileAtomically(choice.agreement_path, "pruned\n").ok());
   {
     const auto other = WorkLock::Take(dir.path(), {1, 2}, "job");

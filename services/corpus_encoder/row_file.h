@@ -1,0 +1,155 @@
+// Results on their way from units to shards: those of some units, or of some pictures that
+// are carried over, in the order that shards need them.
+//
+// A unit holds neighbours, and shards take its items apart.  So each unit is read once and
+// its rows are copied here, sorted by index, shard and id; a shard then reads its stretch of
+// each row file, from front to back.  A container (common/bundle/container.h):
+//
+//   judgement   bytes: what was found wrong, see RowJudgement
+//   segments    int64 [2 * shards, 3], images before captions: rows, and where their records
+//               begin and end
+//   records     bytes, of each row: texts id, caption, uri and tags (texts again), 32 bytes of
+//               content hash, i64 row of `embeddings`.  -1 there: it is carried over, and i32
+//               shard and i64 row of the base follow; otherwise text tensors (of each u8
+//               reranker, text name, u32 dtype, i64 rows, i64 columns) and i64 where the
+//               first of them begins
+//   embeddings  fp32 [rows that are not carried over, dimension]
+//   tensors     bytes
+//
+// Equal input gives equal bytes.
+#ifndef SIGHTLINE_SERVICES_CORPUS_ENCODER_ROW_FILE_H_
+#define SIGHTLINE_SERVICES_CORPUS_ENCODER_ROW_FILE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "common/bundle/container.h"
+#include "common/bundle/item_features.h"
+#include "common/bundle/item_record.h"
+#include "common/dataset/corpus.h"
+#include "services/corpus_encoder/base_generation.h"
+#include "services/corpus_encoder/byte_reader.h"
+#include "services/corpus_encoder/corpus_checks.h"
+#include "services/corpus_encoder/unit_file.h"
+
+namespace sightline {
+
+// The two indexes that a job writes.
+enum class ItemIndex { kImages = 0, kCaptions = 1 };
+inline constexpr ItemIndex kItemIndexes[] = {ItemIndex::kImages, ItemIndex::kCaptions};
+
+// One item, with what makes its record and where its result lies.
+struct ItemRow {
+  ItemRecord record;
+  std::string content_hash;  // raw
+  // Null: it is carried over.  The file must live until the rows are written.
+  const UnitFile* unit = nullptr;
+  const UnitFile::Row* row = nullptr;  // of that file
+  BaseIndex::Place base;
+};
+
+// What is known of some items when they are collected, beside the rows.
+struct RowJudgement {
+  int64_t caption_count = 0;  // good and bad
+  std::vector<CorpusProblem> bad_images, bad_captions;
+  CollapseCheck images, captions;
+};
+
+// Gathers rows and writes them.  Holds their records; embeddings and features stay where
+// they are until they are copied.
+class RowFileWriter {
+ public:
+  RowFileWriter(int shard_count, int dimension)
+      : shard_count_(shard_count), dimension_(dimension) {}
+
+  void Add(ItemIndex index, ItemRow row);
+  RowJudgement& judgement() { return judgement_; }
+
+  // Sorts and writes.  Makes the folder where it is missing.
+  absl::Status WriteTo(const std::string& path);
+
+ private:
+  struct Entry {
+    int segment = 0;
+    ItemRow row;
+  };
+
+  void BuildRecords();
+  absl::Status WriteData(ContainerWriter& writer) const;
+
+  const int shard_count_;
+  const int dimension_;
+  RowJudgement judgement_;
+  std::vector<Entry> entries_;
+  // Filled when it is written.
+  std::string records_;
+  std::vector<int64_t> segments_;
+  int64_t embedding_count_ = 0;
+  int64_t tensor_bytes_ = 0;
+};
+
+// A row as it lies in a file; all of it into the mapping.
+struct StoredRow {
+  absl::string_view item_id, caption, uri, tags, content_hash;
+  int64_t embedding = -1;  // -1: it is carried over, from `base`
+  BaseIndex::Place base;
+  absl::string_view tensors;
+  int64_t tensors_begin = 0;
+};
+
+// A row file, mapped.  Immutable, thread-safe.
+class RowFile {
+ public:
+  // DataLoss if it is damaged or is not of this number of shards and dimension; NotFound if it
+  // is not there.  With `verify` all checksums are compared first.
+  static absl::StatusOr<std::unique_ptr<RowFile>> Open(absl::string_view path, int shard_count,
+                                                       int dimension, bool verify);
+
+  absl::StatusOr<RowJudgement> Judgement() const;
+  int64_t size(ItemIndex index, int shard) const { return Segment(index, shard)[0]; }
+
+  // The rows of a segment, in order.  The file must outlive it.
+  class Cursor {
+   public:
+    Cursor(const RowFile& file, ItemIndex index, int shard);
+    // False after the last; DataLoss for a row that is malformed.
+    absl::StatusOr<bool> Next(StoredRow* row);
+
+   private:
+    const RowFile* file_;
+    ByteReader records_;
+    int64_t left_;
+  };
+
+  // Of a row of this file that is not carried over: into the mapping, or copied into
+  // `features`.  DataLoss for tensors that do not fit.
+  absl::Span<const float> embedding(const StoredRow& row) const;
+  absl::Status Features(const StoredRow& row, int reranker, ItemFeatures* features) const;
+
+ private:
+  RowFile() = default;
+  absl::Status Parse(int shard_count, int dimension);
+  const int64_t* Segment(ItemIndex index, int shard) const;
+  absl::Status Malformed(absl::string_view what) const;
+
+  std::unique_ptr<Container> container_;
+  int shard_count_ = 0;
+  const Section* judgement_ = nullptr;
+  const Section* segments_ = nullptr;
+  const Section* embeddings_ = nullptr;
+  absl::string_view records_, tensors_;
+};
+
+// The tags of a row's record.
+std::vector<std::string> TagsOf(const StoredRow& row);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_SERVICES_CORPUS_ENCODER_ROW_FILE_H_

@@ -1,0 +1,275 @@
+#include "services/corpus_encoder/row_work.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "common/base/files.h"
+#include "common/base/status_macros.h"
+#include "services/corpus_encoder/field_hash.h"
+#include "services/corpus_encoder/id_cuts.h"
+
+namespace sightline {
+namespace {
+
+constexpr absl::string_view kRowsFormat = "sightline rows 1";
+constexpr int64_t kPicturesPerFile = 4096;  // on average
+
+// Collects rows of pictures.
+class RowCollector {
+ public:
+  RowCollector(const RowWorkshop& shop, RowFileWriter& writer) : shop_(shop), writer_(writer) {}
+
+  // Takes the rows of a unit by their ids.  `file` must live until the rows are written.
+  absl::Status AddUnit(const WorkUnit& unit, const UnitFile& file) {
+    const absl::Status mismatch = absl::DataLossError(
+        absl::StrCat(shop_.folder->UnitPath(unit.hash), " does not hold the items of its unit"));
+    if (file.images().size() != unit.pictures.size()) return mismatch;
+    auto caption_row = file.captions().begin();
+    for (size_t i = 0; i < unit.pictures.size(); ++i) {
+      const ScannedPicture& picture = unit.pictures[i];
+      const UnitFile::Row& image = file.images()[i];
+      if (image.item_id != picture.item.item_id) return mismatch;
+      if (!image.rejected.empty()) {
+        writer_.judgement().bad_images.push_back(
+            {image.item_id, picture.item.path, image.rejected});
+        continue;
+      }
+      AddImage(picture, file.embedding(image), FromUnit(file, image));
+      for (const CaptionItem& caption : CaptionsOf(picture)) {
+        if (caption_row == file.captions().end() || caption_row->item_id != caption.item_id) {
+          return mismatch;
+        }
+        const UnitFile::Row& row = *caption_row++;
+        ++writer_.judgement().caption_count;
+        if (row.rejected.empty()) {
+          AddCaption(picture, caption, file.embedding(row), FromUnit(file, row));
+        } else {
+          writer_.judgement().bad_captions.push_back({row.item_id, "", row.rejected});
+        }
+      }
+    }
+    return caption_row == file.captions().end() ? absl::OkStatus() : mismatch;
+  }
+
+  absl::Status AddCarried(const CarriedPicture& carried) {
+    const ScannedPicture& picture = carried.picture;
+    ASSIGN_OR_RETURN(const std::vector<float> of_image,
+                     shop_.base->images->Embedding(carried.image));
+    AddImage(picture, of_image, FromBase(carried.image));
+    const std::vector<CaptionItem> captions = CaptionsOf(picture);
+    for (size_t i = 0; i < captions.size(); ++i) {
+      const BaseIndex::Place& place = carried.captions[i];
+      ++writer_.judgement().caption_count;
+      ASSIGN_OR_RETURN(const std::vector<float> embedding, shop_.base->captions->Embedding(place));
+      AddCaption(picture, captions[i], embedding, FromBase(place));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  std::vector<CaptionItem> CaptionsOf(const ScannedPicture& picture) const {
+    return CaptionItemsOf(picture.item, shop_.context->caption_language);
+  }
+
+  static ItemRow FromUnit(const UnitFile& file, const UnitFile::Row& row) {
+    ItemRow item;
+    item.unit = &file;
+    item.row = &row;
+    return item;
+  }
+
+  static ItemRow FromBase(const BaseIndex::Place& place) {
+    ItemRow item;
+    item.base = place;
+    return item;
+  }
+
+  void AddImage(const ScannedPicture& picture, absl::Span<const float> embedding, ItemRow row) {
+    writer_.judgement().images.Add(picture.sha256, embedding);
+    const CorpusCaption* const caption = picture.item.FirstCaption(shop_.context->caption_language);
+    row.record = {picture.item.item_id, caption == nullptr ? "" : caption->text,
+                  Printable(picture.item.path), picture.item.tags};
+    row.content_hash = ImageContentHash(picture, *shop_.context);
+    writer_.Add(ItemIndex::kImages, std::move(row));
+  }
+
+  void AddCaption(const ScannedPicture& picture, const CaptionItem& caption,
+                  absl::Span<const float> embedding, ItemRow row) {
+    writer_.judgement().captions.Add(caption.text, embedding);
+    row.record = {caption.item_id, std::string(caption.text), Printable(picture.item.path), {}};
+    row.content_hash = CaptionContentHash(caption, *shop_.context);
+    writer_.Add(ItemIndex::kCaptions, std::move(row));
+  }
+
+  const RowWorkshop& shop_;
+  RowFileWriter& writer_;
+};
+
+bool IsWhole(const RowWorkshop& shop, const std::string& name) {
+  return RowFile::Open(shop.folder->RowsPath(name), shop.shard_count, shop.dimension,
+                       /*verify=*/true)
+      .ok();
+}
+
+}  // namespace
+
+RowWork::RowWork(const RowWorkshop& workshop)
+    : shop_(workshop), checked_(static_cast<size_t>(workshop.share.workers)) {
+  FieldHash hash;
+  hash.Add("sightline seal 1");
+  hash.Add(shop_.content);
+  hash.Add(shop_.base->name());
+  hash.AddNumber(shop_.share.workers);  // they decide which rows are whose
+  seal_ = hash.Hex();
+}
+
+absl::Status RowWork::AddUnits(std::vector<WorkUnit> units, std::vector<std::string>* names) const {
+  std::vector<std::unique_ptr<UnitFile>> files;
+  FieldHash hash;
+  hash.Add(kRowsFormat);
+  hash.Add("units");
+  hash.Add(shop_.content);
+  for (const WorkUnit& unit : units) {
+    ASSIGN_OR_RETURN(std::unique_ptr<UnitFile> file,
+                     UnitFile::Open(shop_.folder->UnitPath(unit.hash), unit.hash, shop_.dimension,
+                                    /*verify=*/false));
+    hash.Add(unit.hash);
+    hash.Add(file->Fingerprint());
+    files.push_back(std::move(file));
+  }
+  names->push_back(hash.Hex());
+  if (IsWhole(shop_, names->back())) return absl::OkStatus();
+  RowFileWriter writer(shop_.shard_count, shop_.dimension);
+  RowCollector collector(shop_, writer);
+  for (size_t i = 0; i < units.size(); ++i) {
+    RETURN_IF_ERROR(files[i]->Verify());
+    RETURN_IF_ERROR(collector.AddUnit(units[i], *files[i]));
+    units[i].pictures = {};
+  }
+  return writer.WriteTo(shop_.folder->RowsPath(names->back()));
+}
+
+absl::Status RowWork::AddCarried(int worker, const std::vector<CarriedPicture>& pictures,
+                                 std::vector<std::string>* names) const {
+  FieldHash hash;
+  hash.Add(kRowsFormat);
+  hash.Add("carried");
+  hash.Add(shop_.content);
+  hash.Add(shop_.base->name());
+  for (const CarriedPicture& picture : pictures) hash.Add(picture.picture.item.item_id);
+  const std::string name = hash.Hex();
+  if (shop_.share.OwnerOf(name) != worker) return absl::OkStatus();
+  names->push_back(name);
+  shop_.tally->Note();
+  if (IsWhole(shop_, name)) return absl::OkStatus();
+  RowFileWriter writer(shop_.shard_count, shop_.dimension);
+  RowCollector collector(shop_, writer);
+  for (const CarriedPicture& picture : pictures) {
+    RETURN_IF_ERROR(collector.AddCarried(picture));
+  }
+  return writer.WriteTo(shop_.folder->RowsPath(name));
+}
+
+absl::Status RowWork::Make(int worker, const UnitSpool& units, const CarriedSpool& carried,
+                           const CallContext& call) {
+  std::vector<std::string> names;
+  std::vector<WorkUnit> some_units;
+  IdCuts unit_cuts("rows", kPicturesPerFile / std::max(shop_.unit_size, 1));
+  for (UnitSpool::Reader reader(units);;) {
+    RETURN_IF_ERROR(call.Check("collecting the units"));
+    WorkUnit unit;
+    ASSIGN_OR_RETURN(const bool more, reader.Next(&unit));
+    if (more && shop_.share.OwnerOf(unit.hash) != worker) continue;
+    if (more) some_units.push_back(std::move(unit));
+    const bool ends = more ? unit_cuts.EndsWith(some_units.back().hash) : !some_units.empty();
+    if (ends) {
+      shop_.tally->Note();
+      RETURN_IF_ERROR(AddUnits(std::move(some_units), &names));
+      some_units.clear();
+    }
+    if (!more) break;
+  }
+  std::vector<CarriedPicture> some_carried;
+  IdCuts carried_cuts("carried", kPicturesPerFile);
+  for (CarriedSpool::Reader reader(carried);;) {
+    RETURN_IF_ERROR(call.Check("collecting what is carried over"));
+    CarriedPicture picture;
+    ASSIGN_OR_RETURN(const bool more, reader.Next(&picture));
+    if (more) some_carried.push_back(std::move(picture));
+    const bool ends = more ? carried_cuts.EndsWith(some_carried.back().picture.item.item_id)
+                           : !some_carried.empty();
+    if (ends) {
+      RETURN_IF_ERROR(AddCarried(worker, some_carried, &names));
+      some_carried.clear();
+    }
+    if (!more) break;
+  }
+  RETURN_IF_ERROR(MakeFolderOf(SealPath(worker)));
+  RETURN_IF_ERROR(WriteFileAtomically(SealPath(worker), absl::StrJoin(names, "\n")));
+  checked_[static_cast<size_t>(worker)] = true;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::string>> RowWork::ReadSeals() const {
+  std::vector<std::string> seals;
+  for (int worker = 0; worker < shop_.share.workers; ++worker) {
+    ASSIGN_OR_RETURN(std::string seal, ReadFile(SealPath(worker)));
+    seals.push_back(std::move(seal));
+  }
+  return seals;
+}
+
+absl::StatusOr<std::string> RowWork::Digest() const {
+  ASSIGN_OR_RETURN(const std::vector<std::string> seals, ReadSeals());
+  FieldHash hash;
+  for (const std::string& seal : seals) hash.Add(seal);
+  return hash.Hex();
+}
+
+absl::StatusOr<GenerationRows> RowWork::Collect(const CallContext& call) const {
+  const std::string& directory = shop_.folder->path();
+  GenerationRows rows{{}, "", 0, Quarantine(directory), Quarantine(directory)};
+  CollapseCheck images, captions;
+  ASSIGN_OR_RETURN(const std::vector<std::string> seals, ReadSeals());
+  FieldHash digest;
+  for (size_t worker = 0; worker < seals.size(); ++worker) {
+    digest.Add(seals[worker]);
+    for (const absl::string_view name : absl::StrSplit(seals[worker], '\n', absl::SkipEmpty())) {
+      RETURN_IF_ERROR(call.Check("judging the rows"));
+      shop_.tally->Note();
+      rows.files.push_back(shop_.folder->RowsPath(name));
+      const auto file = RowFile::Open(rows.files.back(), shop_.shard_count, shop_.dimension,
+                                      /*verify=*/!checked_[worker]);
+      const absl::StatusOr<RowJudgement> found =
+          file.ok() ? (*file)->Judgement() : absl::StatusOr<RowJudgement>(file.status());
+      if (!found.ok()) {
+        const bool lost = absl::IsDataLoss(found.status()) || absl::IsNotFound(found.status());
+        if (lost) ::unlink(SealPath(static_cast<int>(worker)).c_str());  // it does not hold
+        return absl::Status(found.status().code(),
+                            absl::StrCat(found.status().message(), "; run worker ", worker,
+                                         " again, which makes it anew"));
+      }
+      rows.caption_count += found->caption_count;
+      images.Merge(found->images);
+      captions.Merge(found->captions);
+      for (const CorpusProblem& bad : found->bad_images) {
+        RETURN_IF_ERROR(rows.bad_images.Add(bad));
+      }
+      for (const CorpusProblem& bad : found->bad_captions) {
+        RETURN_IF_ERROR(rows.bad_captions.Add(bad));
+      }
+    }
+  }
+  rows.digest = digest.Hex();
+  RETURN_IF_ERROR(images.Check("pictures"));
+  RETURN_IF_ERROR(captions.Check("captions"));
+  return rows;
+}
+
+}  // namespace sightline

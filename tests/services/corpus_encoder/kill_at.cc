@@ -1,0 +1,88 @@
+// Preloaded into a program (LD_PRELOAD), ends it with SIGKILL before its n-th call of those
+// that change files: a point that is the same in every run, but for which thread comes first.
+//
+//   KILL_AT=n          the call, counted from 1; none: all are made
+//   KILL_AT_COUNT=f    at its end the program writes to the file f how many there were
+//
+// Processes that it forks (decoders) are not counted.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <atomic>
+
+namespace {
+
+std::atomic<long> calls{0};
+long kill_at = 0;
+pid_t program = 0;
+
+void Count() {
+  if (::getpid() != program) return;
+  if (++calls == kill_at) ::kill(program, SIGKILL);
+}
+
+template <typename Function>
+Function* Next(const char* name) {
+  return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
+}
+
+__attribute__((constructor)) void Begin() {
+  program = ::getpid();
+  const char* const text = ::getenv("KILL_AT");
+  if (text != nullptr) kill_at = ::strtol(text, nullptr, 10);
+}
+
+__attribute__((destructor)) void End() {
+  const char* const path = ::getenv("KILL_AT_COUNT");
+  if (path == nullptr || ::getpid() != program) return;
+  FILE* const file = ::fopen(path, "w");
+  if (file == nullptr) return;
+  ::fprintf(file, "%ld\n", calls.load());
+  ::fclose(file);
+}
+
+}  // namespace
+
+extern "C" {
+
+int rename(const char* from, const char* to) noexcept {
+  Count();
+  return Next<int(const char*, const char*)>("rename")(from, to);
+}
+
+int link(const char* from, const char* to) noexcept {
+  Count();
+  return Next<int(const char*, const char*)>("link")(from, to);
+}
+
+int unlink(const char* path) noexcept {
+  Count();
+  return Next<int(const char*)>("unlink")(path);
+}
+
+int mkdir(const char* path, mode_t mode) noexcept {
+  Count();
+  return Next<int(const char*, mode_t)>("mkdir")(path, mode);
+}
+
+int fsync(int fd) {
+  Count();
+  return Next<int(int)>("fsync")(fd);
+}
+
+int ftruncate(int fd, off_t size) noexcept {
+  Count();
+  return Next<int(int, off_t)>("ftruncate")(fd, size);
+}
+
+ssize_t pwrite(int fd, const void* bytes, size_t count, off_t offset) {
+  Count();
+  return Next<ssize_t(int, const void*, size_t, off_t)>("pwrite")(fd, bytes, count, offset);
+}
+}
