@@ -126,9 +126,13 @@ absl::StatusOr<uint64_t> TaskQueue::State::Admit(std::unique_ptr<PendingTask> ta
 // too late: all work is wasted.  Refused at once, one part is late for nobody and the other
 // is done in time.
 absl::Status TaskQueue::State::CheckWait(absl::Time deadline) const {
+  const absl::Duration left = deadline - clock->Now();
+  // Time has gone on since the call was checked.
+  if (left <= absl::ZeroDuration()) {
+    return absl::DeadlineExceededError("batch queue: the deadline passed on the way in");
+  }
   absl::Duration wait;
   for (const PendingTasks::Load& load : pending.loads()) wait += TimeOf(load) / options.workers;
-  const absl::Duration left = deadline - clock->Now();
   if (wait <= kMostWaiting * left) return absl::OkStatus();
   return WithReason(absl::ResourceExhaustedError(absl::StrCat(
                         "batch queue: too long, the work that is waiting takes about ",

@@ -479,6 +479,15 @@ TEST_CASE("a task that nothing waits before is taken, however short its time") {
   REQUIRE(bench.Submit("long", 4000, 1).ok());
 }
 
+TEST_CASE("a call whose time ran out on the way in is over, and waited for nobody") {
+  FakeClock callers;
+  Bench bench({});
+  bench.clock.Advance(absl::Seconds(1));
+  // The caller's clock, which the call is checked by, is late.
+  const CallContext call(&callers, bench.clock.Now() - absl::Milliseconds(4));
+  REQUIRE(bench.Submit("late", 1, call).code() == absl::StatusCode::kDeadlineExceeded);
+}
+
 TEST_CASE("after lone queries a burst is let in that is one batch") {
   Bench bench({});
   Teacher teacher(&bench);

@@ -34,8 +34,9 @@ TEST_CASE_METHOD(TrainingFixture, "concepts teach the words of their texts, by e
     for (int i = 0; i < 16; ++i) product += rows->row(0)[i] * rows->row(1)[i];
     return product;
   };
-  REQUIRE(near({2, 12, 3}, {2, 22, 23, 3}) > near({2, 12, 3}, {2, 24, 25, 3}) + 0.1f);
-  REQUIRE(near({2, 14, 3}, {2, 24, 25, 3}) > near({2, 14, 3}, {2, 22, 23, 3}) + 0.1f);
+  // The hinge pushes no further than its margin, 0.1; half of it is asked.
+  REQUIRE(near({2, 12, 3}, {2, 22, 23, 3}) > near({2, 12, 3}, {2, 24, 25, 3}) + 0.05f);
+  REQUIRE(near({2, 14, 3}, {2, 24, 25, 3}) > near({2, 14, 3}, {2, 22, 23, 3}) + 0.05f);
 }
 
 TEST_CASE_METHOD(TrainingFixture,
@@ -43,7 +44,7 @@ TEST_CASE_METHOD(TrainingFixture,
   TrainingOptions options = TinyTrainingOptions();
   options.dropout = 0.1;
   options.captions.token_dropout = 0.2;
-  options.text.epochs = 30;
+  options.text.epochs = 60;
   options.text.batch_size = 3;
   options.text.rate = {5e-3, 5, DecayShape::kCosine, 0.1};
   TrainingJob job = Job(options);
@@ -51,15 +52,21 @@ TEST_CASE_METHOD(TrainingFixture,
   Recorder whole;
   const auto expected = Train(job, &whole);
   REQUIRE(expected.ok());
-  REQUIRE(whole.steps[59].stage == TrainingStage::kText);
-  REQUIRE(whole.steps[60].stage == TrainingStage::kBi);
-  REQUIRE(whole.steps[59].concept_loss < whole.steps[0].concept_loss / 2);
-  REQUIRE_FALSE(whole.steps[59].has_bi);
-  REQUIRE(whole.steps[60].temperature == Approx(options.bi.initial_temperature).margin(0.002));
+  REQUIRE(whole.steps[119].stage == TrainingStage::kText);
+  REQUIRE(whole.steps[120].stage == TrainingStage::kBi);
+  // Of twenty steps: one sees three of the concepts, some of their tokens, through dropout.
+  const auto mean_loss = [&](size_t first) {
+    double sum = 0;
+    for (size_t i = first; i < first + 20; ++i) sum += whole.steps[i].concept_loss;
+    return sum / 20;
+  };
+  REQUIRE(mean_loss(100) < mean_loss(0) / 2);
+  REQUIRE_FALSE(whole.steps[119].has_bi);
+  REQUIRE(whole.steps[120].temperature == Approx(options.bi.initial_temperature).margin(0.002));
   for (const ValidationReport& report : whole.validations) {
     REQUIRE(report.stage != TrainingStage::kText);
   }
-  for (const size_t steps : {7, 60}) {
+  for (const size_t steps : {7, 120}) {
     job.checkpoint_directory = NewFolder();
     REQUIRE(TrainFor(job, steps).code() == absl::StatusCode::kCancelled);
     Recorder rest;
@@ -101,6 +108,10 @@ class RetrieverFixture : public TrainingFixture {
     job.options.joint.cross_steps_per_bi = 0;
     job.report_every = 20;
     job.retriever = &retriever_;
+    // Until nothing is left to learn.  Pairs are not told apart for a while and then soon are;
+    // when, hangs on last bits, and so half as many steps would end anywhere.
+    job.options.joint.epochs = 480;
+    job.options.joint.rate.peak = 1e-2;
     return job;
   }
 
@@ -118,10 +129,18 @@ TEST_CASE_METHOD(RetrieverFixture, "a cross-encoder is trained for what a retrie
     REQUIRE_FALSE(report.has_bi);
     REQUIRE(report.has_cross);
   }
+  REQUIRE(recorder.CrossLossLeft() < 0.1);
   // Retrieval is the retriever's, whatever became of the weights that began as its.
   REQUIRE(result->validation.training.retrieval.mean_reciprocal_rank ==
           Approx(retrieval_.mean_reciprocal_rank).margin(0.02));
-  REQUIRE(result->validation.training.reranked.at1 >= 50);  // of five candidates, by chance 20
+  // Of five candidates, by chance 20; one that has learnt nothing may be lucky.
+  TrainingJob untrained = CrossJob();
+  untrained.options.joint.epochs = 1;
+  Recorder control;
+  const auto before = Train(untrained, &control);
+  REQUIRE(before.ok());
+  REQUIRE(result->validation.training.reranked.at1 >= 75);
+  REQUIRE(result->validation.training.reranked.at1 > before->validation.training.reranked.at1 + 30);
   REQUIRE(result->bundle.id != retriever_.id);
   REQUIRE(absl::StrContains(result->bundle.manifest.description(), retriever_.id));
   const auto model = LoadModel(result->bundle, ModelOptions());

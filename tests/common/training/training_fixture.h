@@ -36,6 +36,18 @@ class Recorder : public TrainingObserver {
     return false;
   }
 
+  // Of the last report that has a cross loss, as a share of the first one's.
+  double CrossLossLeft() const {
+    double first = 0, last = 0;
+    for (const StepReport& report : steps) {
+      if (!report.has_cross) continue;
+      if (first == 0) first = report.cross_loss;
+      last = report.cross_loss;
+    }
+    REQUIRE(first > 0);
+    return last / first;
+  }
+
   std::vector<StepReport> steps;
   std::vector<ValidationReport> validations;
   std::vector<CheckpointReport> checkpoints;
