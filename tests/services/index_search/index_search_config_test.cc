@@ -37,7 +37,8 @@ TEST_CASE("what the file says counts") {
   const auto config =
       Read(std::string(kLeast) + "shards: [0, 12]\nstate_dir: /state\n" +
            "compute: {threads: 3}\nbatching: {max_batch_cost: 300}\n" +
-           "generations: {poll_interval: 200ms, restored_after: 30s, release_after: 2m}\n" + "memory_limit: 3GiB\n");
+           "generations: {poll_interval: 200ms, restored_after: 30s, release_after: 2m}\n" +
+           "memory_limit: 3GiB\n");
   REQUIRE(config.status() == absl::OkStatus());
   CHECK(config->shards == std::vector<int>{0, 12});
   CHECK(config->generations.state_dir == "/state");
