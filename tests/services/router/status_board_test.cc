@@ -46,8 +46,8 @@ struct Rig {
       : board(TwoIndexes(), options, &clock, &metrics,
               [this](const ReplicaSetId& set, Roster roster) {
                 ++rosters_made;
+                if (on_roster) on_roster();  // before anybody has it
                 rosters[{set.kind, set.index, set.shard}] = std::move(roster);
-                if (on_roster) on_roster();
               }) {}
 
   // What is known of a shard's replica, or, without `shard`, of an encoder.
