@@ -145,8 +145,9 @@ TEST_CASE("A request that does not fit beside those in progress is refused, a sh
   SearchServer server(
       [&](v1::SearchItemsRequest request) {
         if (request.query().image().empty()) return absl::OkStatus();
-        if (++uploads == 2) entered.Open();
-        release.Wait();
+        const int number = ++uploads;
+        if (number == 2) entered.Open();
+        if (number <= 2) release.Wait();
         return absl::OkStatus();
       },
       options);
@@ -180,8 +181,9 @@ TEST_CASE("A status call is answered whatever is in progress, unless it is long 
   Gate both, release;
   TestServer server(
       [&](const CallContext&) {
-        if (++entered == 2) both.Open();
-        release.Wait();
+        const int number = ++entered;
+        if (number == 2) both.Open();
+        if (number <= 2) release.Wait();
         return absl::OkStatus();
       },
       options, Clock::Real(), RpcCalls::Admission::kAlways);
