@@ -16,7 +16,7 @@ struct GeneratedUnits {
   std::string store;       // units lie in its work folder
   int64_t item_count = 0;  // half of them pictures, each with a caption
   int dimension = 64;
-  int unit_size = 256;
+  int unit_size = 1024;
   int shard_count = 20;
 };
 

@@ -61,24 +61,23 @@ class Pictures {
 class Store {
  public:
   explicit Store(const Pictures& pictures)
-      : pictures_(pictures), model_(MakeBundle(dir_.path(), TinyManifest()).id) {
-    // Everything in small pieces, so that there are many points between them.
-    REQUIRE(WriteFileAtomically(dir_.File("job.yaml"),
-                                absl::StrCat("store: ", dir_.path(), "\nmodel: ", model_,
-                                             "\ncorpora: [{kind: folder, root: ", pictures.path(),
-                                             "}]\nshards: 3\nunit_size: 8\n",
-                                             "compute: {threads: 1}\nstall_timeout: 10m\n"))
-                .ok());
-  }
+      : pictures_(pictures), model_(MakeBundle(dir_.path(), TinyManifest()).id) {}
 
   // Starts it as a worker; it is killed at `point`, unless that is 0.
   std::unique_ptr<Process> Start(int64_t point, int worker = 0, int workers = 1) const {
+    const std::string config = dir_.File(absl::StrCat("worker", worker, ".yaml"));
+    // Everything in small pieces, so that there are many points between them.
+    REQUIRE(WriteFileAtomically(config,
+                                absl::StrCat("store: ", dir_.path(), "\nmodel: ", model_,
+                                             "\ncorpora: [{kind: folder, root: ", pictures_.path(),
+                                             "}]\nshards: 3\nunit_size: 8\ncompute: {threads: 1}\n",
+                                             "worker: ", worker, "\nworkers: ", workers, "\n"))
+                .ok());
     auto process = Process::Start(
         {"/usr/bin/env", absl::StrCat("LD_PRELOAD=", kKiller), absl::StrCat("KILL_AT=", point),
          absl::StrCat("KILL_AT_COUNT=", dir_.File("count")),
          // The address sanitizer wants to come first, and need not.
-         "ASAN_OPTIONS=verify_asan_link_order=0", kProgram, "--config", dir_.File("job.yaml"),
-         "--worker", absl::StrCat(worker), "--workers", absl::StrCat(workers)},
+         "ASAN_OPTIONS=verify_asan_link_order=0", kProgram, "--config", config},
         dir_.File("log"));
     REQUIRE(process.ok());
     return *std::move(process);
