@@ -5,7 +5,11 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 distfiles=${HOME:-/root}/.cache/sightline/distfiles
-faiss_archive=$distfiles/v1.7.3.tar.gz
+# The version, the Debian release whose source package has it, and the checksum that
+# repositories.bzl names as well.
+faiss_version=1.7.3
+faiss_release=bookworm
+faiss_archive=$distfiles/v$faiss_version.tar.gz
 faiss_sha256=3e4fac26d8c9e9008ecea4ae5fc414c658998fce4ba75835058b1a71d3516002
 
 say() { printf 'setup: %s\n' "$*" >&2; }
@@ -49,8 +53,8 @@ install_packages() {
     fail "could not install: $(tr '\n' ' ' <<<"$missing"); apt's reason is above.  Is the package mirror reachable, and one of Debian 12 or 13?  Is the disk full?  After an interrupted installation, run as root: dpkg --configure -a"
 }
 
-# The upstream archive, as the source package of Debian 12 carries it.  Every mirror that this
-# machine takes packages from is asked, on Debian 13 as well: mirrors hold both releases.
+# The upstream archive, as Debian's source package carries it.  Every mirror that this machine
+# takes packages from is asked, whatever release it runs: mirrors hold both.
 fetch_faiss() {
   if [ -f "$faiss_archive" ] && echo "$faiss_sha256  $faiss_archive" | sha256sum -c --quiet 2>/dev/null; then
     return 0
@@ -65,16 +69,16 @@ fetch_faiss() {
   local apt=(apt-get -q -o "Dir::Etc::sourcelist=$work/sources.list" -o "Dir::Etc::sourceparts=-"
     -o "Dir::State::lists=$work/lists" -o "APT::Sandbox::User=root")
   while read -r mirror; do
-    echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror bookworm main" >"$work/sources.list"
-    if (cd "$work" && "${apt[@]}" update && "${apt[@]}" source --download-only --only-source faiss=1.7.3-2) &>/dev/null; then
+    echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $faiss_release main" >"$work/sources.list"
+    if (cd "$work" && "${apt[@]}" update && "${apt[@]}" source --download-only --only-source faiss) &>/dev/null; then
       break
     fi
   done < <(apt-get update --print-uris | sed -n "s|^'\(.*\)/dists/.*|\1|p" | awk '!seen[$0]++')
-  local found=$work/faiss_1.7.3.orig.tar.gz
+  local found=$work/faiss_$faiss_version.orig.tar.gz
   [ -f "$found" ] ||
-    fail "no mirror of this machine's apt sources has the source package faiss 1.7.3 of Debian 12; put the archive of FAISS 1.7.3 (SHA-256 $faiss_sha256) at $faiss_archive yourself"
+    fail "no mirror of this machine's apt sources has the source package faiss $faiss_version of Debian's release $faiss_release; put the archive of FAISS $faiss_version (SHA-256 $faiss_sha256) at $faiss_archive yourself"
   echo "$faiss_sha256  $found" | sha256sum -c --quiet ||
-    fail "faiss_1.7.3.orig.tar.gz has another checksum than the one pinned in repositories.bzl"
+    fail "${found##*/} has another checksum than the one pinned in repositories.bzl"
   mv "$found" "$faiss_archive"
 }
 
