@@ -73,8 +73,9 @@ absl::StatusOr<std::vector<std::string>> ListDirectory(absl::string_view directo
 // With exactly one slash between them; either may be empty.
 std::string JoinPath(absl::string_view a, absl::string_view b);
 
-// A file mapped read-only.  The mapping lives as long as the object; the file must not
-// be truncated meanwhile (generations are immutable; only their folder is removed).
+// A file mapped read-only, for jobs and tools.  The mapping lives as long as the object; a
+// file that is cut short meanwhile, or a block that cannot be read, ends the process
+// (SIGBUS).  What has to live on reads with random_access_file.h.
 class MappedFile {
  public:
   // FailedPrecondition if it is no regular file, or what FileError gives.

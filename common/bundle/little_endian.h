@@ -9,7 +9,7 @@
 namespace sightline {
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
-              "files are mapped and used as they are, so the CPU must be little-endian");
+              "files are used as they are, so the CPU must be little-endian");
 
 // Reads the T at `bytes`, which need not be aligned.
 template <typename T>

@@ -60,7 +60,7 @@ class StoredIndex {
   struct Shard {
     std::unique_ptr<ShardVectors> vectors;
     std::unique_ptr<FeatureStore> features;  // null if the generation has none
-    std::unique_ptr<VectorIndex> index;      // reads what `vectors` maps
+    std::unique_ptr<VectorIndex> index;      // reads what `vectors` has
   };
 
   StoredIndex() = default;

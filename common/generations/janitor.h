@@ -1,7 +1,7 @@
 // Frees what is expensive to free on a thread of its own.
 //
-// A model or a mapped shard goes when its last user lets go, and the last user may well be
-// a request.  Unmapping a gigabyte takes a while; what the janitor has adopted is unmapped
+// A model or a shard goes when its last user lets go, and the last user may well be a
+// request.  Giving a gigabyte back takes a while; what the janitor has adopted is given back
 // by the janitor, whoever was last.
 #ifndef SIGHTLINE_COMMON_GENERATIONS_JANITOR_H_
 #define SIGHTLINE_COMMON_GENERATIONS_JANITOR_H_

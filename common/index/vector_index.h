@@ -50,7 +50,7 @@ class VectorIndex {
   virtual int64_t size() const = 0;
 };
 
-// A row-major matrix in memory that somebody else keeps alive, e.g. a mapped file;
+// A row-major matrix in memory that somebody else keeps alive;
 // rows start `stride` floats apart, stride >= dimension.
 struct VectorView {
   const float* data = nullptr;

@@ -310,7 +310,8 @@ TEST_CASE("a shard that is held is searched without a look at its file") {
     EmbeddingMatrix query(1, kTestDimension);
     query.mutable_row(0)[0] = 1;
     std::string found;
-    for (const Neighbor& neighbor : (*shard.index->Search(query, {20}, kCall))[0]) {
+    const auto neighbors = shard.index->Search(query, {20}, kCall);
+    for (const Neighbor& neighbor : neighbors->front()) {
       found += shard.vectors->Record(neighbor.row)->item_id + std::to_string(neighbor.score) + " ";
     }
     return found;
