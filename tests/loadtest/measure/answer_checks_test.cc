@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include <cmath>
+#include "tests/support/catch.h"
 
 namespace sightline {
 namespace {
