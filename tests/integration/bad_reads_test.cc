@@ -134,7 +134,9 @@ void CorruptInPlace(const std::string& path) {
 TEST_CASE("vectors and models that rot while they are served change no answer") {
   Rig rig;
   std::vector<std::string> files = rig.FilesOf("vectors");
-  for (const std::string& name : *ListFilesBelow(JoinPath(rig.store.path, "models"))) {
+  const auto models = ListFilesBelow(JoinPath(rig.store.path, "models"));
+  REQUIRE(models.ok());
+  for (const std::string& name : *models) {
     files.push_back(JoinPath(JoinPath(rig.store.path, "models"), name));
   }
   for (const std::string& file : files) CorruptInPlace(file);

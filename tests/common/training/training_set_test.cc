@@ -227,7 +227,7 @@ void WriteSections(const std::string& path, const std::string& changed,
                    const std::vector<int64_t>& numbers) {
   Fixture fixture;
   const std::string from = fixture.Write(Content());
-  const auto container = Container::Open(from);
+  const auto container = Container::Map(from);
   REQUIRE(container.ok());
   auto writer = ContainerWriter::Create(path);
   REQUIRE(writer.ok());

@@ -1,7 +1,9 @@
 // Runs that carry over what has not changed.
+#include <algorithm>
 #include <csignal>
 #include <regex>
 
+#include "common/bundle/container.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/publication.h"
 #include "tests/services/corpus_encoder/test_decoders.h"
@@ -168,12 +170,18 @@ TEST_CASE("what is carried over brings the features of every reranker along") {
   REQUIRE(one->carried_image_count == 0);
 }
 
-// Flips a bit that only the checksums see.
+// Flips a bit of the features, which only their checksums see.
 void Damage(const TempDir& store, const std::string& generation) {
   const std::string path = store.path() + "/indexes/images/generations/" + generation +
                            "/shards/00000-of-00002.features";
+  const auto container = Container::Open(path);
+  REQUIRE(container.ok());
+  const std::vector<Section>& sections = (*container)->sections();
+  const auto features =
+      std::max_element(sections.begin(), sections.end(),
+                       [](const Section& a, const Section& b) { return a.length < b.length; });
   std::string bytes = *ReadFile(path);
-  bytes[bytes.size() - 9] = static_cast<char>(bytes[bytes.size() - 9] ^ 1);
+  bytes[features->offset] = static_cast<char>(bytes[features->offset] ^ 1);
   REQUIRE(WriteFileAtomically(path, bytes).ok());
 }
 

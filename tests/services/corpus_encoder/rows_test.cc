@@ -178,6 +178,7 @@ struct Writing {
       const auto vectors =
           ShardVectors::Open(JoinPath(directory, shard.vectors().path()), shard, kDimension);
       REQUIRE(vectors.ok());
+      REQUIRE((*vectors)->Load(CallContext::Unbounded()).ok());
       for (int64_t row = 0; row < (*vectors)->size(); ++row) {
         const auto embedding = (*vectors)->embedding(row);
         items[std::string((*vectors)->item_id(row))] = {embedding.begin(), embedding.end()};
