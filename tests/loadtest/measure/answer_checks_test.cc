@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/retrieval/rerank_block.h"
 #include "tests/support/catch.h"
 
 namespace sightline {
