@@ -51,7 +51,6 @@ _CXX_PACKAGES = [
     "libspdlog-dev",
     "nlohmann-json3-dev",
     "libbenchmark-dev",
-    "grpc-proto",
 ]
 
 def _system_impl(ctx):
