@@ -1,7 +1,14 @@
 #include "common/training/autocast.h"
 
+#include <ATen/ATen.h>
 #include <ATen/autocast_mode.h>
+#include <ATen/core/grad_mode.h>
 #include <torch/version.h>
+
+#include <exception>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 
 namespace sightline {
 namespace {
@@ -22,7 +29,40 @@ void Switch(bool on, bool on_gpu) {
 #endif
 }
 
+// A convolution, a product of matrices and one of batches of them, and the way back.
+void SmallStep(Precision precision, c10::Device device) {
+  constexpr int64_t kSide = 16;
+  const at::AutoGradMode with_gradients(true);
+  const at::TensorOptions floats = at::TensorOptions().dtype(at::kFloat).device(device);
+  const at::Tensor picture = at::ones({2, 3, kSide, kSide}, floats);
+  const at::Tensor filters = at::ones({kSide, 3, 3, 3}, floats).requires_grad_();
+  const at::Tensor matrix = at::ones({kSide, kSide}, floats).requires_grad_();
+  at::Tensor sum;
+  {
+    const AutocastScope scope(precision, device.is_cuda());
+    const at::Tensor rows =
+        at::conv2d(picture, filters, {}, 1, 1).flatten(2).transpose(1, 2);  // 2 x 256 x 16
+    const at::Tensor products = at::linear(rows, matrix);
+    sum = at::bmm(products, products.transpose(1, 2)).to(at::kFloat).mean();
+  }
+  sum.backward();
+}
+
 }  // namespace
+
+absl::Status ProbePrecision(Precision precision, c10::Device device) {
+  if (precision == Precision::kFloat32) return absl::OkStatus();
+  try {
+    SmallStep(precision, device);
+    return absl::OkStatus();
+  } catch (const std::exception& error) {
+    // The first line; a stack trace may follow.
+    const absl::string_view reason = *absl::StrSplit(absl::string_view(error.what()), '\n').begin();
+    return absl::FailedPreconditionError(
+        absl::StrCat("precision bfloat16: this machine's LibTorch does not compute in it on ",
+                     device.str(), " (", reason, "); set precision to float32"));
+  }
+}
 
 AutocastScope::AutocastScope(Precision precision, bool on_gpu)
     : active_(precision == Precision::kBfloat16), on_gpu_(on_gpu) {

@@ -19,6 +19,7 @@
 #include "common/models/inference.h"
 #include "common/models/oscar_net.h"
 #include "common/models/weights.h"
+#include "common/training/autocast.h"
 #include "common/training/checkpoint.h"
 #include "common/training/hard_negatives.h"
 #include "common/training/job_checks.h"
@@ -400,6 +401,7 @@ absl::StatusOr<TrainingResult> Train(const TrainingJob& job,
   ASSIGN_OR_RETURN(const c10::Device device, DeviceOf(job.device));
   const TrainingRows rows(*job.set, job.options.with_validation);
   RETURN_IF_ERROR(CheckRows(job, rows));
+  RETURN_IF_ERROR(ProbePrecision(job.options.precision, device));
   if (job.threads > 0) {
     at::set_num_threads(job.threads);
     // Has threads of its own, and splits its sums by their number.

@@ -228,6 +228,13 @@ TEST_CASE_METHOD(TrainingFixture,
   Recorder recorder;
   const auto result = Train(Job(options), &recorder);
   INFO(result.status());
+  if (options.precision == Precision::kBfloat16 &&
+      result.status().code() == absl::StatusCode::kFailedPrecondition) {
+    // Not every CPU has it; the refusal says what to take instead, and comes first.
+    REQUIRE(absl::StrContains(result.status().message(), "set precision to float32"));
+    REQUIRE(recorder.steps.empty());
+    return;
+  }
   REQUIRE(result.ok());
 }
 
