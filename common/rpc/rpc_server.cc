@@ -115,6 +115,7 @@ void RpcServer::SetServing(bool serving) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (draining_ || server_ == nullptr || serving == serving_) return;
   serving_ = serving;
+  ever_served_ = ever_served_ || serving;
   SetHealth(serving);
   Log(Severity::kInfo, serving ? "serving" : "not serving");
 }
@@ -138,7 +139,8 @@ void RpcServer::Stop(absl::Duration delay, absl::Duration timeout) {
     serving_ = false;
     SetHealth(false);
     std::condition_variable never;
-    const absl::Time end = clock_->Now() + delay;
+    // Nobody was sent to a server that never was SERVING: one that failed to start just ends.
+    const absl::Time end = clock_->Now() + (ever_served_ ? delay : absl::ZeroDuration());
     while (clock_->Now() < end) clock_->WaitUntil(never, lock, end);
   }
   server_->Shutdown(std::chrono::system_clock::now() + absl::ToChronoMicroseconds(timeout));

@@ -73,10 +73,10 @@ class RpcServer {
   void SetServing(bool serving);
   bool serving() const;
 
-  // Reports NOT_SERVING, keeps answering for drain_delay, then takes no new call, lets
-  // those in progress end within drain_timeout and cancels the rest.  Returns when no
-  // handler runs any more; the metrics page stays until the destructor.  Later calls
-  // wait for the first.
+  // Reports NOT_SERVING, keeps answering for drain_delay if it ever was SERVING, then takes no
+  // new call, lets those in progress end within drain_timeout and cancels the rest.  Returns when
+  // no handler runs any more; the metrics page stays until the destructor.  Later calls wait for
+  // the first.
   void Drain();
 
  private:
@@ -95,6 +95,7 @@ class RpcServer {
 
   mutable std::mutex mutex_;  // held over health changes only
   bool serving_ = false;      // guarded by mutex_
+  bool ever_served_ = false;  // guarded by mutex_
   bool draining_ = false;     // guarded by mutex_
   std::mutex stop_mutex_;     // held while stopping
   bool stopped_ = false;      // guarded by stop_mutex_

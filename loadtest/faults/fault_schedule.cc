@@ -7,13 +7,6 @@
 #include "absl/strings/str_cat.h"
 
 namespace sightline {
-namespace {
-
-bool IsUndone(const FaultSpec& fault) {
-  return fault.lasting > absl::ZeroDuration();
-}
-
-}  // namespace
 
 std::string DescribeFault(const FaultSpec& fault) {
   switch (fault.kind) {
@@ -41,7 +34,7 @@ FaultSchedule::FaultSchedule(std::vector<FaultSpec> faults, absl::Time start,
     const absl::Duration at = warm_up + fault.at;
     marks_.push_back({DescribeFault(fault), at, at, absl::InfiniteDuration(), {}});
     steps_.push_back({start + at, i, /*undo=*/false});
-    if (IsUndone(fault)) steps_.push_back({start + at + fault.lasting, i, /*undo=*/true});
+    if (!fault.for_good()) steps_.push_back({start + at + fault.lasting, i, /*undo=*/true});
   }
   // What ends as something else begins ends first.
   std::stable_sort(steps_.begin(), steps_.end(), [](const Step& a, const Step& b) {
@@ -128,7 +121,7 @@ std::vector<FaultMark> FaultSchedule::Finish() {
     if (states_[i] == State::kWaiting) {
       marks_[i].failed_expectations.push_back("was not done: the run ended before");
     }
-    if (IsUndone(faults_[i])) Undo(i);
+    if (!faults_[i].for_good()) Undo(i);
     if (states_[i] != State::kUndone || faults_[i].kind == FaultKind::kPublish) continue;
     const absl::Status lives = actions_->Check(faults_[i].target);
     if (lives.ok()) continue;

@@ -25,7 +25,7 @@ namespace sightline {
 // the load is no longer what the scenario says.
 bool IsTooManyLate(int64_t late, int64_t requests);
 
-// Lag below this is a machine's own.
+// Lag below this is a machine's own, even beside the tightest latency.
 inline constexpr absl::Duration kLeastLateness = absl::Milliseconds(10);
 
 struct RecorderOptions {

@@ -182,21 +182,19 @@ Slo ReadSlo(ConfigReader section) {
   slo.max_degraded_share = OptionalShare(section, "max_degraded_share");
   slo.min_coverage = OptionalShare(section, "min_coverage");
   slo.min_recall = OptionalShare(section, "min_recall");
-  slo.min_rate_share = OptionalShare(section, "min_rate_share");
   const double ratio = section.Double("max_p99_ratio_in_faults", 1, 1, 1000);
   if (section.Has("max_p99_ratio_in_faults")) slo.max_p99_ratio_in_faults = ratio;
-  if (!slo.latency.empty() && !slo.max_error_share && !slo.min_rate_share) {
+  if (!slo.latency.empty() && !slo.max_error_share) {
     section.AddProblem("latency",
                        "alone is met by a fleet that refuses every request at once; add "
-                       "max_error_share or min_rate_share");
+                       "max_error_share");
   }
   return slo;
 }
 
 bool AsksForNothing(const Slo& slo) {
   return slo.latency.empty() && !slo.max_error_share && !slo.max_degraded_share &&
-         !slo.min_coverage && !slo.min_recall && !slo.min_rate_share &&
-         !slo.max_p99_ratio_in_faults;
+         !slo.min_coverage && !slo.min_recall && !slo.max_p99_ratio_in_faults;
 }
 
 // ---- fleet ----
@@ -272,8 +270,7 @@ void CheckFaultTimes(const Scenario& scenario, const FaultSpec& fault, ConfigRea
 
 bool AtOnce(const FaultSpec& a, const FaultSpec& b) {
   const auto end = [](const FaultSpec& fault) {
-    return fault.lasting == absl::ZeroDuration() ? absl::InfiniteDuration()
-                                                 : fault.at + fault.lasting;
+    return fault.for_good() ? absl::InfiniteDuration() : fault.at + fault.lasting;
   };
   return a.at <= end(b) && b.at <= end(a);
 }
@@ -338,9 +335,10 @@ void CheckCapacity(const Scenario& scenario, ConfigReader root) {
 }  // namespace
 
 absl::Duration Slo::late_after() const {
+  if (latency.empty()) return max_p99_ratio_in_faults ? kLeastLateness : kLatenessUnjudged;
   absl::Duration tightest = absl::InfiniteDuration();
   for (const auto& [share, limit] : latency) tightest = std::min(tightest, limit);
-  return latency.empty() ? kLeastLateness : std::max(kLeastLateness, tightest / 10);
+  return std::max(kLeastLateness, tightest / 10);
 }
 
 absl::StatusOr<Scenario> ReadScenario(const std::string& path) {

@@ -56,14 +56,15 @@ struct Slo {
   absl::optional<double> max_error_share;
   absl::optional<double> max_degraded_share;
   absl::optional<double> min_coverage;
-  absl::optional<double> min_recall;      // of known items
-  absl::optional<double> min_rate_share;  // answered OK per second over intended per second
+  absl::optional<double> min_recall;  // of known items
   // p99 of the seconds in which a fault lasted over that of the others.
   absl::optional<double> max_p99_ratio_in_faults;
 
-  // Lag of the generator that matters beside the latencies: a tenth of the tightest limit, and
-  // at least kLeastLateness (loadtest/measure/recorder.h).
+  // Lag of the generator from which on a request is late (loadtest/measure/recorder.h): a tenth
+  // of the tightest limit, and at least kLeastLateness.  Where nothing is asked of latency, lag
+  // only bends the load, and kLatenessUnjudged is allowed: more than a busy machine's own.
   absl::Duration late_after() const;
+  static constexpr absl::Duration kLatenessUnjudged = absl::Seconds(1);
 };
 
 enum class FaultKind { kKill, kPause, kDelay, kPublish };
@@ -78,6 +79,7 @@ struct FaultSpec {
   // Until it is started again, continued, no longer delayed; zero: for good.  kPublish: until
   // the fleet must answer from the new generation.
   absl::Duration lasting;
+  bool for_good() const { return lasting == absl::ZeroDuration(); }
   absl::Duration delay;  // kDelay: added to each direction
   // Expectations.  Unset: nothing is asked.
   absl::optional<int64_t> max_failures;  // of requests meant to be sent from `at` until whole

@@ -93,17 +93,6 @@ void JudgeRecall(const Tally& total, double limit, std::vector<Criterion>* crite
   criteria->push_back(std::move(criterion));
 }
 
-void JudgeRate(const LoadResult& result, double limit, std::vector<Criterion>* criteria) {
-  const double intended = result.intended_rate * absl::ToDoubleSeconds(result.length);
-  Criterion criterion =
-      AtLeast("answered of intended rate",
-              intended > 0 ? static_cast<double>(result.total.ok) / intended : 0, limit);
-  if (!(intended > 0)) {
-    criterion = NotMeasurable(criterion.name, criterion.wanted, "no rate was intended");
-  }
-  criteria->push_back(std::move(criterion));
-}
-
 void JudgeSlo(const LoadResult& result, const Slo& slo, std::vector<Criterion>* criteria) {
   const Tally& total = result.total;
   for (const auto& [share, limit] : slo.latency) {
@@ -121,7 +110,6 @@ void JudgeSlo(const LoadResult& result, const Slo& slo, std::vector<Criterion>* 
         OfAnswers(total, AtLeast("coverage of shards", total.coverage(), *slo.min_coverage)));
   }
   if (slo.min_recall) JudgeRecall(total, *slo.min_recall, criteria);
-  if (slo.min_rate_share) JudgeRate(result, *slo.min_rate_share, criteria);
 }
 
 // ---- faults ----
@@ -207,20 +195,25 @@ void JudgeFaults(const LoadResult& result, const std::vector<FaultSpec>& specs,
 }
 
 // Whether something was done to the fleet in any part of the second.
-bool InFault(const Second& second, const std::vector<FaultMark>& faults) {
+bool InFault(const Second& second, const LoadResult& result, const std::vector<FaultSpec>& specs) {
   const absl::Duration start = absl::Seconds(second.second);
-  return std::any_of(faults.begin(), faults.end(), [&](const FaultMark& fault) {
-    return start + absl::Seconds(1) > fault.at && start < fault.ended;
-  });
+  for (size_t i = 0; i < result.faults.size(); ++i) {
+    const FaultMark& mark = result.faults[i];
+    const bool for_good = i < specs.size() && specs[i].for_good();
+    if (start + absl::Seconds(1) > mark.at && (for_good || start < mark.ended)) return true;
+  }
+  return false;
 }
 
-void JudgeP99Ratio(const LoadResult& result, double limit, std::vector<Criterion>* criteria) {
+void JudgeP99Ratio(const LoadResult& result, const Scenario& scenario,
+                   std::vector<Criterion>* criteria) {
   const char* const name = "latency p99 in faults over that outside";
+  const double limit = *scenario.slo.max_p99_ratio_in_faults;
   const std::string wanted = absl::StrFormat("at most %g", limit);
   LatencyHistogram inside, outside;
   for (const Second& second : result.seconds) {
     if (absl::Seconds(second.second) < result.warm_up) continue;
-    (InFault(second, result.faults) ? inside : outside).Merge(second.tally.latency);
+    (InFault(second, result, scenario.faults) ? inside : outside).Merge(second.tally.latency);
   }
   const auto in = inside.Quantile(0.99), out = outside.Quantile(0.99);
   if (!in || !out) {
@@ -281,7 +274,7 @@ Verdict Judge(const LoadResult& result, const Scenario& scenario) {
   if (scenario.check_answers || wrong_answers) verdict.criteria.push_back(answers);
   JudgeSlo(result, scenario.slo, &verdict.criteria);
   if (scenario.slo.max_p99_ratio_in_faults) {
-    JudgeP99Ratio(result, *scenario.slo.max_p99_ratio_in_faults, &verdict.criteria);
+    JudgeP99Ratio(result, scenario, &verdict.criteria);
   }
   JudgeFaults(result, scenario.faults, &verdict.criteria);
   verdict.doubts = Doubts(result, verdict.criteria);

@@ -58,7 +58,7 @@ struct Verdict {
 //
 // Faults of `result` belong to those of the scenario in their order.  Failures after a fault
 // are counted over whole seconds, from the one in which it was done to the one in which all
-// was whole again, or to the end.
+// was whole again, or to the end.  A fault for good lasts to the end.
 Verdict Judge(const LoadResult& result, const Scenario& scenario);
 
 // Fills `failed_expectations` of the faults, as Judge sees them: "failed requests: wanted at

@@ -1,6 +1,7 @@
 #include "services/corpus_encoder/decoder_starter.h"
 
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,7 +19,7 @@ namespace {
 
 // Over a socket that keeps messages apart.
 struct Question {
-  pid_t end = 0;  // the decoder to be reaped; 0: start one
+  pid_t end = 0;  // the decoder to be ended; 0: start one
 };
 
 // With the decoder's socket beside it, when one was started.
@@ -85,9 +86,13 @@ bool StartOne(int control, const DecodeFunction& decode) {
     return SendAnswer(control, {errno}, -1);
   }
   Descriptor ours(ends[0]), decoders(ends[1]);
+  const pid_t starter = ::getpid();
   const pid_t pid = ::fork();
   if (pid < 0) return SendAnswer(control, {errno}, -1);
   if (pid == 0) {
+    // Without the starter nobody could end one that hangs.
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != starter) ::_exit(0);
     // A decoder that held the starter's socket would keep the starter alive.
     ::close(control);
     ours.Close();
@@ -97,14 +102,25 @@ bool StartOne(int control, const DecodeFunction& decode) {
   return SendAnswer(control, {0, pid}, ours.get());
 }
 
-bool ReapOne(int control, pid_t pid) {
+// waitpid, whatever interrupts it.
+pid_t Reap(pid_t pid, int* wait_status, int options) {
+  pid_t reaped = 0;
+  do {
+    reaped = ::waitpid(pid, wait_status, options);
+  } while (reaped < 0 && errno == EINTR);
+  return reaped;
+}
+
+// In the starter: its child's number is nobody else's until it is reaped.
+bool EndOne(int control, pid_t pid) {
   Answer answer;
   answer.pid = pid;
-  while (::waitpid(pid, &answer.wait_status, 0) < 0) {
-    if (errno == EINTR) continue;
-    answer.error_number = errno;
-    break;
+  pid_t reaped = Reap(pid, &answer.wait_status, WNOHANG);
+  if (reaped == 0) {
+    ::kill(pid, SIGKILL);
+    reaped = Reap(pid, &answer.wait_status, 0);
   }
+  if (reaped < 0) answer.error_number = errno;
   return SendAnswer(control, answer, -1);
 }
 
@@ -128,7 +144,7 @@ int KeepOnly(int socket) {
     if (got < 0 && errno == EINTR) continue;
     if (got != sizeof(question)) ::_exit(0);
     const bool answered =
-        question.end == 0 ? StartOne(control, decode) : ReapOne(control, question.end);
+        question.end == 0 ? StartOne(control, decode) : EndOne(control, question.end);
     if (!answered) ::_exit(0);
   }
 }
@@ -151,8 +167,7 @@ absl::StatusOr<std::unique_ptr<DecoderStarter>> DecoderStarter::Create(DecodeFun
 
 DecoderStarter::~DecoderStarter() {
   ::kill(pid_, SIGKILL);
-  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  Reap(pid_, nullptr, 0);
 }
 
 absl::StatusOr<DecoderProcess> DecoderStarter::Start() {
@@ -171,8 +186,6 @@ absl::StatusOr<DecoderProcess> DecoderStarter::Start() {
 }
 
 absl::StatusOr<int> DecoderStarter::End(DecoderProcess process) {
-  // It is not reaped before the question below, so the number is still its own.
-  ::kill(process.pid, SIGKILL);
   std::lock_guard<std::mutex> lock(mutex_);
   const Question question{process.pid};
   Answer answer;

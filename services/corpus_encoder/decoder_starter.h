@@ -20,7 +20,7 @@
 
 namespace sightline {
 
-// A decoder that runs.  It ends when `socket` is closed.
+// A decoder that runs.  It ends when `socket` is closed, or its starter does.
 struct DecoderProcess {
   pid_t pid = 0;
   Descriptor socket;
@@ -33,14 +33,15 @@ class DecoderStarter {
   // `decode`.  Unavailable if the system refuses.
   static absl::StatusOr<std::unique_ptr<DecoderStarter>> Create(DecodeFunction decode);
 
-  // Ends the starter and reaps it.  Decoders that are left end when their sockets do.
+  // Ends the starter and reaps it.  Decoders end with it.
   ~DecoderStarter();
 
   // Unavailable if the system refuses, or if the starter has died.
   absl::StatusOr<DecoderProcess> Start();
 
   // Kills the decoder and says how it had ended, or that it was killed now: a status as
-  // waitpid gives it.
+  // waitpid gives it.  Unavailable if the starter has died, and its decoders with it, or if
+  // it has no such decoder; nobody is signalled then, as the number may be another's.
   absl::StatusOr<int> End(DecoderProcess process);
 
  private:

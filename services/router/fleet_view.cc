@@ -1,6 +1,7 @@
 #include "services/router/fleet_view.h"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -273,20 +274,33 @@ void FleetView::MarkRosters(const Backend& backend) {
   for (const Seat& seat : backend.seats) sets_[seat.set].changed = true;
 }
 
-absl::Time FleetView::SettleSequences(const std::string& name, absl::Time now) {
-  std::map<std::string, int64_t> reported;
+absl::Time FleetView::Settle(const std::string& name, const std::string& pinned, absl::Time now) {
+  std::map<std::string, int64_t> reported;  // by those that are there
+  std::set<std::string> left_behind;        // by the dead
   for (const auto& [address, backend] : backends_) {
-    if (!backend.live) continue;
     for (const GenerationStatus& said : backend.generations) {
       if (said.info.ref.index != name) continue;
+      if (!backend.live) {
+        left_behind.insert(said.info.ref.generation);
+        continue;
+      }
       int64_t& highest = reported[said.info.ref.generation];
       highest = std::max(highest, said.sequence);
     }
   }
   Index& index = indexes_.at(name);
   index.sequences.Note(reported, now);
-  for (auto& [generation, view] : index.view.generations) {
-    view.sequence = index.sequences.Of(generation);
+  auto& generations = index.view.generations;
+  for (auto it = generations.begin(); it != generations.end();) {
+    const std::string& generation = it->first;
+    if (generation == pinned || reported.count(generation) + left_behind.count(generation) > 0) {
+      it->second.sequence = index.sequences.Of(generation);
+      ++it;
+    } else {
+      index.sayings.erase(generation);
+      index.sequences.Forget(generation);
+      it = generations.erase(it);
+    }
   }
   return index.sequences.may_change_at();
 }

@@ -48,13 +48,14 @@ class FleetView {
   // Finds out who is dead by now.
   void NoteTime(absl::Time now);
 
-  // As of SettleSequences, as far as sequences go.
+  // As of Settle, as far as sequences go.
   const IndexView& index(const std::string& name) const { return indexes_.at(name).view; }
 
   // Settles which sequence of each generation counts, by what those say that are there now:
-  // the word of the dead tells nothing of the store as it is.  Returns when another may count
-  // although nothing else is said; in the infinite future, if never.
-  absl::Time SettleSequences(const std::string& name, absl::Time now);
+  // the word of the dead tells nothing of the store as it is.  Forgets generations that are in
+  // nobody's last word, `pinned` aside.  Returns when another sequence may count although
+  // nothing else is said; in the infinite future, if never.
+  absl::Time Settle(const std::string& name, const std::string& pinned, absl::Time now);
 
   // Whether `index(name)` or `AllAsked(name)` may be others than when this was last asked.
   bool TakeChanged(const std::string& name);
@@ -81,7 +82,7 @@ class FleetView {
   // What index_search servers say of the generation, with the rerankers that rerankers say it
   // has: how scores combine is declared by the cross-encoders' bundles, which index_search
   // does not read.  The last word of either kind, whoever said it.  Null if no index_search
-  // has ever held it.
+  // has held it, or it is forgotten.
   std::unique_ptr<GenerationInfo> Info(const std::string& name,
                                        const std::string& generation) const;
 

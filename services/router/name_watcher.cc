@@ -1,5 +1,7 @@
 #include "services/router/name_watcher.h"
 
+#include <algorithm>
+#include <system_error>
 #include <utility>
 
 #include "common/log/log.h"
@@ -21,7 +23,6 @@ NameWatcher::NameWatcher(const Membership& members, absl::Duration interval, Clo
       log_limiter_(clock, absl::Minutes(1)) {
   for (const std::string& name : NamesOf(members)) names_[name];
   if (names_.empty()) return;
-  for (size_t i = 0; i < ThreadCount(); ++i) workers_.emplace_back([this] { Work(); });
   scheduler_ = std::thread([this] { Schedule(); });
 }
 
@@ -39,48 +40,57 @@ NameWatcher::~NameWatcher() {
 void NameWatcher::Schedule() {
   std::unique_lock<std::mutex> lock(mutex_);
   while (!stopping_) {
-    const absl::Time now = clock_->Now();
-    absl::Time next = absl::InfiniteFuture();
-    for (auto& [name, state] : names_) {
-      if (!state.idle) continue;
-      if (state.due > now) {
-        next = std::min(next, state.due);
-        continue;
-      }
-      state.idle = false;
-      queue_.push_back(&name);
-      queued_.notify_one();
-    }
+    const absl::Time next = LookAtNames(clock_->Now());
+    AddThreads();
     clock_->WaitUntil(due_, lock, next);
   }
 }
 
-void NameWatcher::Work() {
-  bool slow = false;
-  while (const std::string* const name = AwaitWork(&slow)) {
-    const absl::Time began = clock_->Now();
-    absl::StatusOr<Addresses> found = resolve_(*name);
-    const bool took_long = clock_->Now() - began > kSlow;
-    if (NoteAddresses(*name, std::move(found))) Tell();
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (slow) {
-      --slow_under_way_;
-      queued_.notify_one();  // for one that waits for that
+absl::Time NameWatcher::LookAtNames(absl::Time now) {
+  absl::Time next = absl::InfiniteFuture();
+  for (auto& [name, state] : names_) {
+    if (state.idle && state.due <= now) {
+      state.idle = false;
+      queue_.push_back(&name);
+      queued_.notify_one();
     }
-    Name& state = names_.at(*name);
-    state.slow = took_long;
-    state.due = began + (state.found ? interval_ : std::min(interval_, kImpatience));
-    state.idle = true;
-    due_.notify_one();
+    next = std::min(next, state.idle ? state.due : now + kSlow);
+    if (!state.slow && now - state.began >= kSlow) {
+      state.slow = true;
+      ++slow_under_way_;
+    }
+  }
+  return next;
+}
+
+void NameWatcher::AddThreads() {
+  const size_t wanted = std::min({names_.size(), kThreads + slow_under_way_, kMostThreads});
+  try {
+    while (workers_.size() < wanted) workers_.emplace_back([this] { Work(); });
+  } catch (const std::system_error& error) {
+    int64_t suppressed = 0;
+    if (!log_limiter_.Allow("", &suppressed)) return;
+    Log(Severity::kWarning, "no thread for looking names up",
+        {{"threads", workers_.size()}, {"error", error.what()}, {"suppressed", suppressed}});
   }
 }
 
-const std::string* NameWatcher::AwaitWork(bool* slow) {
+void NameWatcher::Work() {
+  while (const std::string* const name = AwaitWork()) {
+    const bool news = NoteAddresses(*name, resolve_(*name));
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      NoteEnd(&names_.at(*name));
+    }
+    if (news) Tell();
+  }
+}
+
+const std::string* NameWatcher::AwaitWork() {
   std::unique_lock<std::mutex> lock(mutex_);
   while (!stopping_) {
-    const bool room_for_slow = slow_under_way_ < std::max<size_t>(1, ThreadCount() / 2);
     const auto next = std::find_if(queue_.begin(), queue_.end(), [&](const std::string* name) {
-      return room_for_slow || !names_.at(*name).slow;
+      return slow_under_way_ < kAtOnceSlow || !names_.at(*name).slow;
     });
     if (next == queue_.end()) {
       queued_.wait(lock);
@@ -88,11 +98,24 @@ const std::string* NameWatcher::AwaitWork(bool* slow) {
     }
     const std::string* const name = *next;
     queue_.erase(next);
-    *slow = names_.at(*name).slow;
-    if (*slow) ++slow_under_way_;
+    Name& state = names_.at(*name);
+    state.began = clock_->Now();
+    if (state.slow) ++slow_under_way_;
     return name;
   }
   return nullptr;
+}
+
+void NameWatcher::NoteEnd(Name* state) {
+  if (state->slow) {
+    --slow_under_way_;
+    queued_.notify_one();  // for one that waits for that
+  }
+  state->slow = clock_->Now() - state->began >= kSlow;
+  state->due = state->began + (state->found ? interval_ : std::min(interval_, kImpatience));
+  state->began = absl::InfiniteFuture();
+  state->idle = true;
+  due_.notify_one();
 }
 
 bool NameWatcher::NoteAddresses(const std::string& name, absl::StatusOr<Addresses> found) {

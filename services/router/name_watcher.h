@@ -2,7 +2,6 @@
 #ifndef SIGHTLINE_SERVICES_ROUTER_NAME_WATCHER_H_
 #define SIGHTLINE_SERVICES_ROUTER_NAME_WATCHER_H_
 
-#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -27,9 +26,10 @@ class NameWatcher {
 
   // Looks the names of `members` up by `resolve`: each at once, then every `interval` (one that
   // has never been found, every second if that is sooner), or when its last look-up has ended if
-  // that is later.  This is done on up to kThreads threads, which may block in it; names whose
-  // last look-up took longer than kSlow have at most half of them, so however many hang, the
-  // others are looked up.
+  // that is later.  This is done on kThreads threads, which may block in it, and another for
+  // each look-up that has taken kSlow, up to kMostThreads in all: so names that hang, known to
+  // or not, leave others their threads.  Of names whose last look-up took that long, kAtOnceSlow
+  // are looked up at once.
   //
   // Calls `changed`, with every name replaced, as soon as one has new addresses; on any of
   // those threads, one call at a time, each newer than the one before.  A name that cannot be
@@ -44,21 +44,27 @@ class NameWatcher {
   NameWatcher& operator=(const NameWatcher&) = delete;
 
   static constexpr size_t kThreads = 32;
+  static constexpr size_t kMostThreads = 512;
+  static constexpr size_t kAtOnceSlow = 16;
   static constexpr absl::Duration kSlow = absl::Seconds(1);
 
  private:
   struct Name {
-    absl::Time due = absl::InfinitePast();  // if it is not queued or being looked up
-    bool idle = true;                       // it is neither
-    bool slow = false;
-    bool found = false;  // once
+    absl::Time due = absl::InfinitePast();      // if it is not queued or being looked up
+    bool idle = true;                           // it is neither
+    absl::Time began = absl::InfiniteFuture();  // of the look-up under way
+    bool slow = false;                          // that, or the last one, has taken kSlow
+    bool found = false;                         // once
   };
 
-  size_t ThreadCount() const { return std::min(names_.size(), kThreads); }
   void Schedule();
+  // Queues names that are due and finds look-ups that take long; returns when to look again.
+  absl::Time LookAtNames(absl::Time now);
+  void AddThreads();
   void Work();
   // The next name to be looked up, taken from the queue; null once the watcher stops.
-  const std::string* AwaitWork(bool* slow);
+  const std::string* AwaitWork();
+  void NoteEnd(Name* state);
   // Whether the name has other addresses now.
   bool NoteAddresses(const std::string& name, absl::StatusOr<Addresses> found);
   void Tell();
@@ -76,10 +82,11 @@ class NameWatcher {
   std::map<std::string, Name> names_;     // values guarded by mutex_, as are
   std::deque<const std::string*> queue_;  // of names that are due, keys of names_
   std::map<std::string, Addresses> known_;
-  size_t slow_under_way_ = 0;
-  bool news_ = false;  // known_ has changed since it was told last
+  size_t slow_under_way_ = 0;  // look-ups of names that are slow
+  bool news_ = false;          // known_ has changed since it was told last
   bool stopping_ = false;
-  std::vector<std::thread> workers_;
+
+  std::vector<std::thread> workers_;  // the scheduler's
 
   std::mutex tell_mutex_;  // of who calls changed_; taken before mutex_
   std::thread scheduler_;  // last: starts when everything else is there

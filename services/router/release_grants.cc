@@ -1,6 +1,7 @@
 #include "services/router/release_grants.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace sightline {
 namespace {
@@ -25,6 +26,13 @@ void ReleaseGrants::NoteAnswer(const std::string& address, absl::Time now) {
   // An earlier answer may be to a request that still had the grant.
   if (grant == grants_.end() || now <= grant->second.sent + answer_time_) return;
   if (++grant->second.answers >= kAnswers) grants_.erase(grant);
+}
+
+void ReleaseGrants::ForgetOthers(const std::set<std::string>& addresses, absl::Time now) {
+  for (auto grant = grants_.begin(); grant != grants_.end();) {
+    const bool stays = addresses.count(grant->first) > 0 || now < grant->second.sent + kMayReturn;
+    grant = stays ? std::next(grant) : grants_.erase(grant);
+  }
 }
 
 }  // namespace sightline

@@ -4,6 +4,7 @@
 #define SIGHTLINE_SERVICES_ROUTER_RELEASE_GRANTS_H_
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "absl/time/time.h"
@@ -29,6 +30,11 @@ class ReleaseGrants {
 
   // `address` has answered.
   void NoteAnswer(const std::string& address, absl::Time now);
+
+  // These are the servers now.  The grant of one that has left is out for kMayReturn after it
+  // was last given: a name service may have lost it for a moment only.
+  void ForgetOthers(const std::set<std::string>& addresses, absl::Time now);
+  static constexpr absl::Duration kMayReturn = absl::Minutes(1);
 
  private:
   struct Outstanding {

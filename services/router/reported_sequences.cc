@@ -25,6 +25,11 @@ void ReportedSequences::Note(const std::map<std::string, int64_t>& reported, abs
   lower_ = std::move(lower);
 }
 
+void ReportedSequences::Forget(const std::string& generation) {
+  counting_.erase(generation);
+  lower_.erase(generation);
+}
+
 int64_t ReportedSequences::Of(const std::string& generation) const {
   const auto found = counting_.find(generation);
   return found == counting_.end() ? 0 : found->second;

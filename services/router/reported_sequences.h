@@ -19,10 +19,12 @@ class ReportedSequences {
   explicit ReportedSequences(absl::Duration restored_after) : restored_after_(restored_after) {}
 
   // `reported`: of each generation that servers which are there report, the highest of theirs.
-  // For one that none of them reports, what counted before counts on.
+  // For one that none of them reports, what counted before counts on, until it is forgotten.
   void Note(const std::map<std::string, int64_t>& reported, absl::Time now);
 
-  // 0 if it was never reported.
+  void Forget(const std::string& generation);
+
+  // 0 if it was never reported, or is forgotten.
   int64_t Of(const std::string& generation) const;
 
   // When a lower sequence will count, if the same is reported until then; in the infinite

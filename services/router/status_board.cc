@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -71,7 +72,11 @@ StatusBoard::~StatusBoard() = default;
 void StatusBoard::SetMembers(const Membership& members) {
   std::lock_guard<std::mutex> lock(mutex_);
   ApplyAnswers();  // of the members so far
-  fleet_.SetMembers(members, clock_->Now());
+  const absl::Time now = clock_->Now();
+  fleet_.SetMembers(members, now);
+  const Addresses all = AllAddresses(members);
+  const std::set<std::string> addresses(all.begin(), all.end());
+  for (auto& [name, index] : indexes_) index.grants.ForgetOthers(addresses, now);
   DrawConsequences();
 }
 
@@ -123,9 +128,9 @@ void StatusBoard::Repin(const std::string& name, Index* index, absl::Time now) {
   index->others.erase(std::remove_if(index->others.begin(), index->others.end(),
                                      [](const auto& other) { return other.expired(); }),
                       index->others.end());
-  const absl::Time restored = fleet_.SettleSequences(name, now);
   const absl::Time grace_ends = started_ + options_.start_grace;
   const std::string before = GenerationOf(index->pinned);
+  const absl::Time restored = fleet_.Settle(name, before, now);
   const bool heard_enough = now >= grace_ends || fleet_.AllAsked(name);
   const std::string chosen = index->chooser.Choose(fleet_.index(name), before, options_.ready_share,
                                                    heard_enough, now, options_.dead_after);

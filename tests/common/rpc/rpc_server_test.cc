@@ -8,6 +8,7 @@
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "tests/common/rpc/test_server.h"
 #include "tests/support/catch.h"
+#include "tests/support/fake_clock.h"
 #include "tests/support/gate.h"
 
 namespace sightline {
@@ -65,6 +66,34 @@ TEST_CASE("A health watch is told of a drain while the server still answers") {
   drain.join();
   server.server.SetServing(true);  // too late
   CHECK_FALSE(server.server.serving());
+}
+
+TEST_CASE("A server that served answers for drain_delay after it began to drain") {
+  FakeClock clock;
+  RpcServerOptions options;
+  options.drain_delay = absl::Minutes(5);
+  TestServer server(Ok, options, &clock);
+  server.server.SetServing(true);
+  server.server.SetServing(false);
+  std::thread drain([&] { server.server.Drain(); });
+  clock.AwaitSleepers(1);
+  CHECK(server.Call().ok());
+  clock.Advance(absl::Minutes(5));
+  drain.join();
+  CHECK_FALSE(server.Call().ok());
+}
+
+TEST_CASE("A server whose start failed does not wait to be drained") {
+  FakeClock clock;  // stands: a wait would not end
+  RpcServerOptions options;
+  options.drain_delay = absl::Minutes(5);
+  options.metrics_listen = "127.0.0.1:0";
+  TestServer first(Ok, options, &clock);
+  options.metrics_listen = absl::StrCat("127.0.0.1:", first.server.metrics_port());
+  TestServer second(Ok, options, &clock);
+  CHECK(second.started.code() == absl::StatusCode::kUnavailable);
+  second.server.Drain();
+  CHECK_FALSE(second.Call().ok());
 }
 
 TEST_CASE("A drain lets the call in progress end and refuses new ones") {

@@ -98,7 +98,6 @@ slo:
   max_degraded_share: 0.02
   min_coverage: 0.9
   min_recall: 0.8
-  min_rate_share: 0.7
 fleet: {store: store, query_encoders: 2, rerankers: 3, shards: 4, replicas_per_shard: 2}
 faults:
   - {kind: kill, target: reranker/2, at: 5s, lasting: 2s, expect: {max_failures: 0, whole_within: 9s}}
@@ -143,7 +142,6 @@ faults:
   REQUIRE(scenario->slo.max_degraded_share == 0.02);
   REQUIRE(scenario->slo.min_coverage == 0.9);
   REQUIRE(scenario->slo.min_recall == 0.8);
-  REQUIRE(scenario->slo.min_rate_share == 0.7);
 
   REQUIRE(scenario->fleet->store == here + "/store");
   REQUIRE(scenario->fleet->query_encoders == 2);
@@ -167,10 +165,17 @@ faults:
 
 TEST_CASE("lag of the generator matters from a tenth of the tightest latency on") {
   Slo slo;
-  REQUIRE(slo.late_after() == absl::Milliseconds(10));
   slo.latency = {{0.99, absl::Seconds(5)}, {0.5, absl::Seconds(2)}};
   REQUIRE(slo.late_after() == absl::Milliseconds(200));
   slo.latency.push_back({0.1, absl::Milliseconds(3)});
+  REQUIRE(slo.late_after() == absl::Milliseconds(10));
+}
+
+TEST_CASE("lag of the generator matters by the second where latency is not judged") {
+  Slo slo;
+  slo.max_error_share = 0;
+  REQUIRE(slo.late_after() == absl::Seconds(1));
+  slo.max_p99_ratio_in_faults = 1.5;
   REQUIRE(slo.late_after() == absl::Milliseconds(10));
 }
 

@@ -131,6 +131,37 @@ TEST_CASE("whoever has not answered for a while is dead, and alive when it does"
   CHECK(fleet.TakeChanged("images"));
 }
 
+TEST_CASE("a generation is forgotten that nobody reports and that is not pinned") {
+  FleetView fleet(OneIndex(), kDeadAfter, kRestoredAfter, kStart);
+  const auto known = [&] {
+    std::vector<std::string> names;
+    for (const auto& [name, view] : fleet.index("images").generations) names.push_back(name);
+    return names;
+  };
+  const auto ref = [](const std::string& generation) {
+    return GenerationRef{"images", generation, "space"};
+  };
+  for (int i = 1; i < 100; ++i) {
+    fleet.Note("a:1", Search({Held(ref("g" + std::to_string(i)))}), kStart);
+    fleet.Settle("images", "g1", kStart);
+  }
+  CHECK(known() == std::vector<std::string>{"g1", "g99"});
+  CHECK(fleet.Info("images", "g1") != nullptr);
+  CHECK(fleet.Info("images", "g50") == nullptr);
+  CHECK(fleet.index("images").generations.at("g1").sequence == 1);
+
+  // The last word of the dead is kept, that of whoever has left is not.
+  fleet.Note("b:1", Search({Held(ref("g100"))}), kStart + kDeadAfter);
+  fleet.NoteTime(kStart + kDeadAfter);
+  fleet.Settle("images", "g1", kStart + kDeadAfter);
+  CHECK(known() == std::vector<std::string>{"g1", "g100", "g99"});
+  Membership members = OneIndex();
+  members.indexes["images"] = {{"b:1"}};
+  fleet.SetMembers(members, kStart + kDeadAfter);
+  fleet.Settle("images", "g100", kStart + kDeadAfter);
+  CHECK(known() == std::vector<std::string>{"g100"});
+}
+
 TEST_CASE("the first in want of room is found among the live") {
   FleetView fleet(OneIndex(), kDeadAfter, kRestoredAfter, kStart);
   fleet.Note("a:1", Search({Held(kG1)}), kStart);

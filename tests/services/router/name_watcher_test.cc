@@ -143,35 +143,49 @@ TEST_CASE("a server by its name and port is found where it has moved to") {
   CHECK(seen[1].encoders == Addresses{"10.0.0.9:7401"});
 }
 
+// The names before the others hang, unknown to do so at first, then known to.
 TEST_CASE("names that hang do not keep others from being looked up, however many hang") {
-  constexpr int kThreads = static_cast<int>(NameWatcher::kThreads);
+  constexpr int kHanging = 2 * static_cast<int>(NameWatcher::kThreads);
+  constexpr int kAtOnceSlow = static_cast<int>(NameWatcher::kAtOnceSlow);
   Membership members;
-  members.encoders = {"quick:1"};
-  for (int i = 0; i < kThreads; ++i) {
-    members.rerankers.push_back("slow-" + std::to_string(i) + ":1");
+  members.encoders = {"z:1"};
+  for (int i = 0; i < kHanging; ++i) {
+    members.rerankers.push_back("hangs-" + std::to_string(i) + ":1");
   }
   FakeClock clock;
   Gate first_answers, later_answers;
-  std::atomic<int> quick{0}, slow{0}, told{0};
+  std::atomic<int> quick{0}, slow{0};
+  std::mutex mutex;
+  Addresses encoders;  // told last
+  const auto told = [&](int answer) {
+    std::lock_guard<std::mutex> lock(mutex);
+    return encoders == Addresses{"10.0.0.1:" + std::to_string(answer)};
+  };
   NameWatcher watcher(
       members, absl::Seconds(2), &clock,
       [&](const std::string& name) -> absl::StatusOr<Addresses> {
-        if (name == "quick:1") {
-          ++quick;
-        } else {
-          (++slow <= kThreads ? first_answers : later_answers).Wait();
-        }
-        return Addresses{"10.0.0.1:1"};
+        if (name == "z:1") return Addresses{"10.0.0.1:" + std::to_string(++quick)};
+        (++slow <= kHanging ? first_answers : later_answers).Wait();
+        return Addresses{"10.0.0.2:1"};
       },
-      [&](const Membership&) { ++told; });
-  AwaitUntil([&] { return told == 1 && slow == kThreads; });
-  clock.Advance(NameWatcher::kSlow + absl::Nanoseconds(1));
+      [&](const Membership& news) {
+        std::lock_guard<std::mutex> lock(mutex);
+        encoders = news.encoders;
+      });
+  AwaitUntil([&] { return slow == kHanging / 2; });
+  clock.Advance(NameWatcher::kSlow);
+  AwaitUntil([&] { return slow == kHanging; });
+  CHECK(quick == 0);
+  clock.Advance(NameWatcher::kSlow);
+  AwaitUntil([&] { return told(1); });
+
   first_answers.Open();
-  for (int i = 0; i < 3; ++i) {
-    const int before = quick;
+  AwaitUntil([&] { return slow == kHanging + kAtOnceSlow; });
+  for (int round = 2; round < 5; ++round) {
     clock.Advance(absl::Seconds(2));
-    AwaitUntil([&] { return quick > before && slow == kThreads + kThreads / 2; });
+    AwaitUntil([&] { return told(round); });
   }
+  CHECK(slow == kHanging + kAtOnceSlow);
   later_answers.Open();
 }
 

@@ -299,6 +299,21 @@ TEST_CASE("replicas with room for one generation go over one by one, and coverag
   }
 }
 
+TEST_CASE("the grant of a server that has left is forgotten after a while") {
+  const std::vector<ReplicaView> shard = {Live("a", {"g1"}, {"g2"}), Live("b", {"g1"}, {"g2"})};
+  const IndexView wants = Index(shard, {Live("e", {"g1", "g2"})});
+  IndexView back = wants;  // "a" is there again, content with what it has
+  back.shards[0].replicas[0].no_room.clear();
+  const absl::Time start = absl::UnixEpoch();
+  ReleaseGrants grants(absl::Seconds(1));
+  REQUIRE(grants.Grant(wants, "g1", "a", start));
+  grants.ForgetOthers({"b"}, start + ReleaseGrants::kMayReturn - absl::Nanoseconds(1));
+  grants.ForgetOthers({"a", "b"}, start + 2 * ReleaseGrants::kMayReturn);
+  CHECK(!grants.Grant(back, "g1", "b", start + 2 * ReleaseGrants::kMayReturn));
+  grants.ForgetOthers({"b"}, start + 2 * ReleaseGrants::kMayReturn);
+  CHECK(grants.Grant(back, "g1", "b", start + 2 * ReleaseGrants::kMayReturn));
+}
+
 TEST_CASE("a lone replica with room for one generation keeps the one it has") {
   Simulation simulation(1, 1, 7);
   for (int step = 0; step < 1000; ++step) simulation.Step();

@@ -28,6 +28,18 @@ TEST_CASE("the highest that was reported counts, and outlives its reporter for a
   CHECK(sequences.Of("g2") == 2);  // of which nobody says anything
 }
 
+TEST_CASE("what is forgotten counts as it is reported again") {
+  ReportedSequences sequences(kAfter);
+  sequences.Note({{"g1", 5}, {"g2", 6}}, kStart);
+  sequences.Note({{"g1", 3}}, kStart);
+  sequences.Forget("g1");
+  CHECK(sequences.Of("g1") == 0);
+  CHECK(sequences.may_change_at() == absl::InfiniteFuture());
+  sequences.Note({{"g1", 4}}, kStart);
+  CHECK(sequences.Of("g1") == 4);
+  CHECK(sequences.Of("g2") == 6);
+}
+
 TEST_CASE("a lower one has to stand unchanged, and reported") {
   ReportedSequences sequences(kAfter);
   sequences.Note({{"g1", 5}}, kStart);
