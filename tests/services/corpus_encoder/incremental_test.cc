@@ -1,5 +1,7 @@
 // Runs that carry over what has not changed.
 #include <algorithm>
+#include <cerrno>
+#include <climits>
 #include <csignal>
 #include <regex>
 
@@ -9,6 +11,7 @@
 #include "tests/services/corpus_encoder/test_decoders.h"
 #include "tests/services/corpus_encoder/test_job.h"
 #include "tests/support/catch.h"
+#include "tests/support/failing_reads.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {
@@ -194,6 +197,30 @@ TEST_CASE("a damaged base is left alone before anything is encoded, or refused w
   const auto second = Run(store, After());
   REQUIRE(second.ok());
   REQUIRE(second->carried_image_count == 0);
+}
+
+TEST_CASE("a base that cannot be read for a moment ends the job, and nothing of it is lost") {
+  TempDir store, other;
+  const auto first = Run(store, Before());
+  REQUIRE(Run(other, Before()).ok());
+  const std::string base_file = first->generation + "/shards/00000-of-00002.vectors";
+  int reads = 0;
+  {
+    // How often a whole run reads it.
+    const FailingReads healthy({base_file, EIO, INT_MAX});
+    REQUIRE(Run(other, After(), first->generation).ok());
+    reads = healthy.reads();
+  }
+  REQUIRE(reads > 100);
+  for (int i = 0; i < 8; ++i) {
+    const FailingReads failing({base_file, EIO, reads * i / 8});
+    CAPTURE(i);
+    REQUIRE(absl::IsUnavailable(Run(store, After()).status()));
+  }
+  REQUIRE(ReadCurrent(store.path(), "images")->generation() == first->generation);
+  const auto second = Run(store, After());
+  REQUIRE(second.ok());
+  REQUIRE(second->carried_image_count == 77);
 }
 
 TEST_CASE("what is damaged in a base does not matter when nothing is carried over") {
