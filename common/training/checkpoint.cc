@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <memory>
 #include <utility>
 
@@ -25,6 +26,7 @@ namespace {
 
 constexpr absl::string_view kPrefix = "checkpoint-";
 constexpr absl::string_view kSuffix = ".safetensors";
+constexpr absl::string_view kDamagedSuffix = ".damaged";
 constexpr char kChecksum[] = "checksum";
 constexpr size_t kKept = 2;
 
@@ -49,7 +51,8 @@ std::string ChecksumOf(const std::map<std::string, std::string>& facts,
   return sha.Hex();
 }
 
-// Of a checkpoint folder: file names of checkpoints, newest first.
+// Of a checkpoint folder: file names of checkpoints, newest first.  NotFound if there is no
+// such folder.
 absl::StatusOr<std::vector<std::string>> CheckpointsIn(absl::string_view directory) {
   ASSIGN_OR_RETURN(std::vector<std::string> names, ListDirectory(directory));
   names.erase(std::remove_if(names.begin(), names.end(),
@@ -93,6 +96,13 @@ absl::StatusOr<Checkpoint> ReadCheckpoint(const std::string& path) {
   return checkpoint;
 }
 
+// Out of the way of sound ones, and there for whoever wants to know what happened.
+absl::StatusOr<std::string> PutAside(const std::string& path) {
+  const std::string aside = absl::StrCat(path, kDamagedSuffix);
+  if (::rename(path.c_str(), aside.c_str()) == 0) return aside;
+  return FileError("rename", path, errno);
+}
+
 std::map<std::string, std::string> ParseLines(absl::string_view text) {
   std::map<std::string, std::string> values;
   for (const absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
@@ -124,12 +134,14 @@ absl::StatusOr<WrittenCheckpoint> WriteCheckpoint(absl::string_view directory, i
 
   RETURN_IF_ERROR(MakeDirectories(directory));
   WrittenCheckpoint written;
-  written.path = JoinPath(directory, absl::StrFormat("%s%09d%s", kPrefix, step, kSuffix));
+  const std::string own = absl::StrFormat("%s%09d%s", kPrefix, step, kSuffix);
+  written.path = JoinPath(directory, own);
   written.byte_count = static_cast<int64_t>(bytes.size());
   RETURN_IF_ERROR(WriteFileAtomically(written.path, bytes));
   ASSIGN_OR_RETURN(const std::vector<std::string> names, CheckpointsIn(directory));
   for (size_t i = kKept; i < names.size(); ++i) {
-    RETURN_IF_ERROR(Remove(JoinPath(directory, names[i])));
+    // Whatever lies there with higher numbers.
+    if (names[i] != own) RETURN_IF_ERROR(Remove(JoinPath(directory, names[i])));
   }
   return written;
 }
@@ -138,13 +150,23 @@ absl::StatusOr<Checkpoint> ReadNewestCheckpoint(absl::string_view directory,
                                                 std::vector<std::string>* damaged) {
   const absl::Status none =
       absl::NotFoundError(absl::StrCat(directory, " holds no sound checkpoint"));
-  if (!FileExists(directory)) return none;
+  const absl::StatusOr<std::vector<std::string>> names = CheckpointsIn(directory);
+  if (absl::IsNotFound(names.status())) return none;
+  RETURN_IF_ERROR(names.status());
   RETURN_IF_ERROR(RemoveCutOffWrites(directory));
-  ASSIGN_OR_RETURN(const std::vector<std::string> names, CheckpointsIn(directory));
-  for (const std::string& name : names) {
-    auto checkpoint = ReadCheckpoint(JoinPath(directory, name));
+  for (const std::string& name : *names) {
+    const std::string path = JoinPath(directory, name);
+    auto checkpoint = ReadCheckpoint(path);
     if (checkpoint.ok()) return checkpoint;
-    damaged->emplace_back(checkpoint.status().message());
+    if (absl::IsNotFound(checkpoint.status())) {
+      // Not "none": a run would begin anew.
+      return absl::FailedPreconditionError(
+          absl::StrCat(checkpoint.status().message(),
+                       ", though the folder lists it; is another run at work there?"));
+    }
+    if (!absl::IsDataLoss(checkpoint.status())) return checkpoint;
+    ASSIGN_OR_RETURN(const std::string aside, PutAside(path));
+    damaged->push_back(absl::StrCat(checkpoint.status().message(), "; it is now ", aside));
   }
   return none;
 }

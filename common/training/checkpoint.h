@@ -1,7 +1,9 @@
 // Checkpoints of a training run: one safetensors file each, in a folder that the run has
 // for itself.
 //
-//   checkpoint-000012345.safetensors   tensors by name; facts and a checksum as metadata
+//   checkpoint-000012345.safetensors           tensors by name; facts and a checksum as metadata
+//   checkpoint-000012345.safetensors.damaged   one that was found damaged, left for whoever
+//                                              wants to look at it; never read again
 //
 // A file is written whole or not at all, and the one before it stays until the next but
 // one, so that a file which a disk has damaged costs minutes, not the run.
@@ -34,13 +36,16 @@ struct WrittenCheckpoint {
 };
 
 // Writes the checkpoint of `step` into `directory`, which is made if it is not there, and
-// removes all but the two newest.
+// removes all but the two newest and what it has just written.
 absl::StatusOr<WrittenCheckpoint> WriteCheckpoint(absl::string_view directory, int64_t step,
                                                   const Checkpoint& checkpoint);
 
 // The newest sound checkpoint of `directory`, tensors on the CPU; NotFound if there is
-// none.  `damaged` gets a line for each newer one that is not sound.  Remains of writes
-// that were cut off are removed.
+// none.  Newer ones that are damaged are renamed, and `damaged` gets a line for each.
+// Remains of writes that were cut off are removed.
+//
+// One that cannot be read may be sound: rights, too many open files and the like are errors
+// that name it, as files.h has them, and nothing older is taken in its place.
 absl::StatusOr<Checkpoint> ReadNewestCheckpoint(absl::string_view directory,
                                                 std::vector<std::string>* damaged);
 

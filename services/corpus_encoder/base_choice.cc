@@ -40,8 +40,8 @@ absl::StatusOr<BaseGeneration> OpenChecked(const BaseChoice& choice, const std::
   ASSIGN_OR_RETURN(BaseGeneration base, OpenBoth(choice, generation));
   ASSIGN_OR_RETURN(const bool carries, choice.carries(base));
   if (!carries) return base;
-  RETURN_IF_ERROR(base.images->Verify(choice.store, call));
-  RETURN_IF_ERROR(base.captions->Verify(choice.store, call));
+  RETURN_IF_ERROR(base.images->Verify(choice.store, *choice.tally, call));
+  RETURN_IF_ERROR(base.captions->Verify(choice.store, *choice.tally, call));
   return base;
 }
 
@@ -61,7 +61,8 @@ absl::StatusOr<BaseGeneration> Propose(const BaseChoice& choice, const CallConte
   return BaseGeneration();
 }
 
-// Worker 0 copies from the base, so it compares the checksums of whatever was agreed upon.
+// All workers copy from the base.  It is enough that one of them compares its checksums,
+// whatever was agreed upon: worker 0, without which nothing is published.
 absl::StatusOr<BaseGeneration> OpenAgreed(const BaseChoice& choice, absl::string_view agreed,
                                           const CallContext& call) {
   const std::string name(absl::StripSuffix(agreed, "\n"));

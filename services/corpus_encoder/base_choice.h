@@ -9,6 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "common/base/call_context.h"
 #include "services/corpus_encoder/base_generation.h"
+#include "services/corpus_encoder/work_await.h"
 #include "services/corpus_encoder/work_lock.h"
 #include "services/corpus_encoder/work_share.h"
 
@@ -32,6 +33,7 @@ struct BaseChoice {
   std::string agreement_path;
   WorkShare share;
   WorkLock* lock = nullptr;
+  WorkTally* tally = nullptr;
 };
 
 // Opens the base and compares its checksums; its indexes are null if there is none.

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/error_details.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
@@ -68,16 +69,20 @@ absl::StatusOr<std::unique_ptr<BaseIndex>> BaseIndex::Open(const std::string& st
   return base;
 }
 
-absl::optional<BaseIndex::Place> BaseIndex::Find(absl::string_view item_id,
-                                                 absl::string_view content_hash) const {
+absl::StatusOr<absl::optional<BaseIndex::Place>> BaseIndex::Find(
+    absl::string_view item_id, absl::string_view content_hash) const {
   Place place;
   place.shard = ShardOf(item_id, static_cast<int>(vectors_.size()));
   const ShardVectors& vectors = *vectors_[place.shard];
   place.row = vectors.Find(item_id);
   if (place.row < 0) return absl::nullopt;
-  // What cannot be read is not carried over.
   const absl::StatusOr<std::string> hash = vectors.ReadContentHash(place.row);
-  if (!hash.ok() || *hash != content_hash) return absl::nullopt;
+  if (!hash.ok()) {
+    return WithPrefix(hash.status(),
+                      absl::StrCat("what has changed since generation ", generation(),
+                                   " cannot be told; run the same command again"));
+  }
+  if (*hash != content_hash) return absl::nullopt;
   return place;
 }
 
@@ -99,8 +104,20 @@ absl::StatusOr<ItemFeatures> BaseIndex::Features(const Place& place, int reranke
   return std::move(features[0]);
 }
 
-absl::Status BaseIndex::Verify(const std::string& store, const CallContext& call) const {
-  return VerifyGeneration(store, manifest_, VerifyOptions(), call);
+absl::Status BaseIndex::Verify(const std::string& store, WorkTally& tally,
+                               const CallContext& call) const {
+  RETURN_IF_ERROR(CheckLengths(store, manifest_, VerifyOptions()));
+  for (int shard = 0; shard < manifest_.shards_size(); ++shard) {
+    for (const bool vectors : {true, false}) {
+      VerifyOptions options;
+      options.shards = {shard};
+      options.vectors = vectors;
+      options.features = !vectors;
+      RETURN_IF_ERROR(VerifyGeneration(store, manifest_, options, call));
+      tally.Note();
+    }
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace sightline

@@ -17,6 +17,7 @@
 #include "common/bundle/item_features.h"
 #include "common/bundle/rerankers.h"
 #include "common/bundle/shard_vectors.h"
+#include "services/corpus_encoder/work_await.h"
 #include "sightline/bundle/v1/generation.pb.h"
 
 namespace sightline {
@@ -45,8 +46,11 @@ class BaseIndex {
                                                          const std::string& generation,
                                                          const BaseRequirements& required);
 
-  // The item, if it is there and was made from what `content_hash` is the hash of.
-  absl::optional<Place> Find(absl::string_view item_id, absl::string_view content_hash) const;
+  // The item, if it is there and was made from what `content_hash` is the hash of.  What
+  // cannot be read is an error, not an item that is not there: workers who do not find the
+  // same divide the corpus in different ways.
+  absl::StatusOr<absl::optional<Place>> Find(absl::string_view item_id,
+                                             absl::string_view content_hash) const;
 
   // Whether there is such a place: for one that was kept on disk since it was found.
   bool Holds(const Place& place) const;
@@ -55,8 +59,9 @@ class BaseIndex {
   absl::StatusOr<std::vector<float>> Embedding(const Place& place) const;
   absl::StatusOr<ItemFeatures> Features(const Place& place, int reranker) const;
 
-  // Compares all checksums: once, before anything is carried over for good.
-  absl::Status Verify(const std::string& store, const CallContext& call) const;
+  // Compares all checksums: once, before anything is carried over for good.  Every file that
+  // was read is noted in `tally`.
+  absl::Status Verify(const std::string& store, WorkTally& tally, const CallContext& call) const;
 
   const std::string& generation() const { return manifest_.generation(); }
 

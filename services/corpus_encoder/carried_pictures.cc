@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "common/base/status_macros.h"
+
 namespace sightline {
 namespace {
 
@@ -19,15 +21,18 @@ BaseIndex::Place ReadPlace(ByteReader& bytes) {
 
 }  // namespace
 
-absl::optional<CarriedPicture> FindCarried(const ScannedPicture& picture,
-                                           const BaseGeneration& base, const UnitContext& context) {
+absl::StatusOr<absl::optional<CarriedPicture>> FindCarried(const ScannedPicture& picture,
+                                                           const BaseGeneration& base,
+                                                           const UnitContext& context) {
   if (base.images == nullptr) return absl::nullopt;
   CarriedPicture carried;
-  const auto image = base.images->Find(picture.item.item_id, ImageContentHash(picture, context));
+  ASSIGN_OR_RETURN(const absl::optional<BaseIndex::Place> image,
+                   base.images->Find(picture.item.item_id, ImageContentHash(picture, context)));
   if (!image.has_value()) return absl::nullopt;
   carried.image = *image;
   for (const CaptionItem& caption : CaptionItemsOf(picture.item, context.caption_language)) {
-    const auto place = base.captions->Find(caption.item_id, CaptionContentHash(caption, context));
+    ASSIGN_OR_RETURN(const absl::optional<BaseIndex::Place> place,
+                     base.captions->Find(caption.item_id, CaptionContentHash(caption, context)));
     if (!place.has_value()) return absl::nullopt;
     carried.captions.push_back(*place);
   }

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/types/optional.h"
 #include "services/corpus_encoder/base_generation.h"
 #include "services/corpus_encoder/item_spool.h"
@@ -22,9 +23,11 @@ struct CarriedPicture {
 };
 
 // None unless the picture and all of its captions are in the base, and none of them has
-// changed; otherwise they are encoded together.  `picture` is copied only then.
-absl::optional<CarriedPicture> FindCarried(const ScannedPicture& picture,
-                                           const BaseGeneration& base, const UnitContext& context);
+// changed; otherwise they are encoded together.  `picture` is copied only then.  Errors as
+// BaseIndex::Find.
+absl::StatusOr<absl::optional<CarriedPicture>> FindCarried(const ScannedPicture& picture,
+                                                           const BaseGeneration& base,
+                                                           const UnitContext& context);
 
 // Carried pictures on disk (item_spool.h).
 class CarriedCodec {

@@ -1,7 +1,8 @@
 #include "services/corpus_encoder/corpus_encoder_job.h"
 
-#include <unistd.h>
+#include <sys/stat.h>
 
+#include <algorithm>
 #include <functional>
 #include <utility>
 
@@ -11,10 +12,11 @@
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
+#include "common/bundle/manifest.h"
 #include "common/log/log.h"
 #include "services/corpus_encoder/base_choice.h"
-#include "services/corpus_encoder/carried_pictures.h"
 #include "services/corpus_encoder/corpus_checks.h"
+#include "services/corpus_encoder/corpus_division.h"
 #include "services/corpus_encoder/job_hashes.h"
 #include "services/corpus_encoder/probe_queries.h"
 #include "services/corpus_encoder/region_trial.h"
@@ -44,11 +46,7 @@ struct CorpusEncoderJob::Plan {
   CorpusScan scan;
   std::string content;  // hash of all that the generation depends on
   BaseGeneration base;
-  // What is new, and what the base has.
-  absl::optional<UnitSpool> units;
-  absl::optional<CarriedSpool> carried;
-  std::unique_ptr<Spool> unit_hashes;
-  int64_t own_picture_count = 0;
+  absl::optional<CorpusDivision> division;  // none while it is not known
   std::unique_ptr<UnitWork> unit_work;
   std::unique_ptr<RowWork> row_work;
 };
@@ -84,45 +82,42 @@ absl::Status CorpusEncoderJob::RunSteps(const CallContext& call) {
     RETURN_IF_ERROR(CheckModelReads(*reranker.model, corpora_));
   }
   ASSIGN_OR_RETURN(const WorkFolder folder, WorkFolder::Open(work_directory_));
-  UnitContext context = Context();
+  UnitContext context = ContextOf(models_, options_, decoders_->timeout());
   ASSIGN_OR_RETURN(WorkLock lock,
                    WorkLock::Take(work_directory_, options_.share, JobHash(options_, context)));
   WorkTally tally(folder, options_.share);
   ASSIGN_OR_RETURN(CorpusScan scan, Scan(folder, tally, call));
   Plan plan(folder, &lock, &tally, std::move(context), std::move(scan));
   ASSIGN_OR_RETURN(plan.content,
-                   ContentHash(plan.scan, options_, embedding_.space(), plan.context, call));
+                   ContentHash(plan.scan, options_, embedding_.space(), plan.context, tally, call));
   summary_.generation = options_.generation.empty() ? plan.content.substr(0, kGenerationNameLength)
                                                     : options_.generation;
   ASSIGN_OR_RETURN(const bool written, FindWritten(plan));
-  if (written) return options_.share.writes() ? Publish(call) : absl::OkStatus();
-  RETURN_IF_ERROR(TryRegions(models_, plan.scan.pictures, options_.limits.max_bytes, call));
-
-  RETURN_IF_ERROR(OpenBase(plan, call));
-  RETURN_IF_ERROR(Divide(plan, call));
-  RETURN_IF_ERROR(MakeOwnRows(plan, call));
-  for (bool done = false; !done;) {
-    RETURN_IF_ERROR(AwaitRows(plan, call));
-    ASSIGN_OR_RETURN(GenerationRows rows, CollectAll(plan, call));
-    RETURN_IF_ERROR(CheckQuarantine(plan, rows));
-    ASSIGN_OR_RETURN(done, Write(plan, rows, call));
-  }
-  if (!options_.share.writes()) return absl::OkStatus();
-  RETURN_IF_ERROR(Publish(call));
-  return RemoveStale(plan, lock);
+  if (!written) RETURN_IF_ERROR(MakeGeneration(plan, call));
+  if (options_.share.writes()) RETURN_IF_ERROR(Publish(call));
+  return CleanUp(plan);
 }
 
-UnitContext CorpusEncoderJob::Context() const {
-  UnitContext context;
-  context.encoder = models_.encoder->id();
-  for (const CorpusModels::Reranker& reranker : models_.rerankers) {
-    context.rerankers.push_back({reranker.name, reranker.model->id()});
+absl::Status CorpusEncoderJob::MakeGeneration(Plan& plan, const CallContext& call) {
+  RETURN_IF_ERROR(TryRegions(models_, plan.scan.pictures, options_.limits.max_bytes, call));
+  RETURN_IF_ERROR(OpenBase(plan, call));
+  RETURN_IF_ERROR(Divide(plan, call));
+  RETURN_IF_ERROR(MakeOwnUnits(plan, call));
+  RETURN_IF_ERROR(MakeRows(options_.share.worker, plan, call));
+  for (bool done = false; !done;) {
+    RETURN_IF_ERROR(AwaitRows(plan, call));
+    ASSIGN_OR_RETURN(absl::optional<GenerationRows> rows, CollectAll(plan, call));
+    if (rows.has_value()) {
+      RETURN_IF_ERROR(CheckQuarantine(plan, *rows));
+      ASSIGN_OR_RETURN(done, Write(plan, *rows, call));
+    }
+    // Another worker may have found that our seal does not hold.
+    const int self = options_.share.worker;
+    if (!done && !FileExists(plan.row_work->SealPath(self))) {
+      RETURN_IF_ERROR(MakeRows(self, plan, call));
+    }
   }
-  context.deterministic = options_.deterministic;
-  context.limits = options_.limits;
-  context.max_decode_time = decoders_->timeout();
-  context.caption_language = options_.caption_language;
-  return context;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<CorpusScan> CorpusEncoderJob::Scan(const WorkFolder& folder, WorkTally& tally,
@@ -173,64 +168,31 @@ absl::Status CorpusEncoderJob::OpenBase(Plan& plan, const CallContext& call) {
   choice.required.rerankers = plan.context.rerankers;
   choice.agreement_path =
       plan.folder.File(absl::StrCat(plan.content.substr(0, kGenerationNameLength), ".base"));
-  choice.carries = [&](const BaseGeneration& base) { return CarriesAny(plan, base, call); };
+  choice.carries = [&](const BaseGeneration& base) {
+    return CarriesAny(plan.scan.pictures, base, plan.context, *plan.tally, call);
+  };
   choice.share = options_.share;
   choice.lock = plan.lock;
+  choice.tally = plan.tally;
   ASSIGN_OR_RETURN(plan.base, ChooseBase(choice, call));
   summary_.base = plan.base.name();
   return absl::OkStatus();
 }
 
-absl::StatusOr<bool> CorpusEncoderJob::CarriesAny(const Plan& plan, const BaseGeneration& base,
-                                                  const CallContext& call) const {
-  PictureSpool::Reader reader(plan.scan.pictures);
-  for (ScannedPicture picture;;) {
-    RETURN_IF_ERROR(call.Check("comparing with the base"));
-    ASSIGN_OR_RETURN(const bool more, reader.Next(&picture));
-    if (!more) return false;
-    if (FindCarried(picture, base, plan.context).has_value()) return true;
-  }
-}
-
 absl::Status CorpusEncoderJob::Divide(Plan& plan, const CallContext& call) {
-  const PictureCodec pictures(corpora_);
-  const std::string& directory = plan.folder.path();
-  ASSIGN_OR_RETURN(plan.units, UnitSpool::Create(directory, UnitCodec(pictures)));
-  ASSIGN_OR_RETURN(plan.carried, CarriedSpool::Create(directory, CarriedCodec(pictures)));
-  ASSIGN_OR_RETURN(plan.unit_hashes, Spool::Create(directory));
-  UnitCutter cutter(options_.unit_size, plan.context);
-  const auto add = [&](const absl::optional<WorkUnit>& unit) -> absl::Status {
-    if (!unit.has_value()) return absl::OkStatus();
-    if (options_.share.Owns(unit->hash)) {
-      plan.own_picture_count += static_cast<int64_t>(unit->pictures.size());
-    }
-    RETURN_IF_ERROR(plan.unit_hashes->Add(unit->hash));
-    return plan.units->Add(*unit);
-  };
-  PictureSpool::Reader reader(plan.scan.pictures);
-  for (;;) {
-    RETURN_IF_ERROR(call.Check("dividing the corpus"));
-    ScannedPicture picture;
-    ASSIGN_OR_RETURN(const bool more, reader.Next(&picture));
-    if (!more) break;
-    const auto carried = FindCarried(picture, plan.base, plan.context);
-    if (carried.has_value()) {
-      ++summary_.carried_image_count;
-      summary_.carried_caption_count += static_cast<int64_t>(carried->captions.size());
-      RETURN_IF_ERROR(plan.carried->Add(*carried));
-    } else {
-      RETURN_IF_ERROR(add(cutter.Add(std::move(picture))));
-    }
-  }
-  RETURN_IF_ERROR(add(cutter.Finish()));
-  RETURN_IF_ERROR(plan.units->Finish());
-  RETURN_IF_ERROR(plan.carried->Finish());
-  RETURN_IF_ERROR(plan.unit_hashes->Finish());
-  summary_.unit_count = plan.units->size();
+  DivisionRules rules;
+  rules.context = &plan.context;
+  rules.unit_size = options_.unit_size;
+  rules.share = options_.share;
+  ASSIGN_OR_RETURN(plan.division, DivideCorpus(plan.scan.pictures, PictureCodec(corpora_),
+                                               plan.base, rules, plan.folder, *plan.tally, call));
+  summary_.carried_image_count = plan.division->carried.size();
+  summary_.carried_caption_count = plan.division->carried_caption_count;
+  summary_.unit_count = plan.division->units.size();
   return absl::OkStatus();
 }
 
-absl::Status CorpusEncoderJob::MakeOwnRows(Plan& plan, const CallContext& call) {
+absl::Status CorpusEncoderJob::MakeOwnUnits(Plan& plan, const CallContext& call) {
   UnitWorkshop units;
   units.options = &options_;
   units.models = &models_;
@@ -243,6 +205,17 @@ absl::Status CorpusEncoderJob::MakeOwnRows(Plan& plan, const CallContext& call) 
   units.progress = progress_;
   units.summary = &summary_;
   plan.unit_work = std::make_unique<UnitWork>(units);
+  progress_->Begin("encode", "pictures", plan.division->own_picture_count);
+  const absl::Status made = plan.unit_work->MakeMissing(
+      plan.division->units, [this](absl::string_view hash) { return options_.share.Owns(hash); },
+      call);
+  finished_unit_count_ = plan.unit_work->finished_count();
+  RETURN_IF_ERROR(made);
+  progress_->End();
+  return absl::OkStatus();
+}
+
+RowWorkshop CorpusEncoderJob::WorkshopOfRows(const Plan& plan) const {
   RowWorkshop rows;
   rows.folder = &plan.folder;
   rows.share = options_.share;
@@ -252,16 +225,15 @@ absl::Status CorpusEncoderJob::MakeOwnRows(Plan& plan, const CallContext& call) 
   rows.dimension = embedding_.dimension();
   rows.context = &plan.context;
   rows.base = &plan.base;
+  rows.picture_count = plan.scan.pictures.size();
+  rows.caption_count = plan.division->caption_count;
   rows.tally = plan.tally;
-  plan.row_work = std::make_unique<RowWork>(rows);
+  return rows;
+}
 
-  progress_->Begin("encode", "pictures", plan.own_picture_count);
-  const absl::Status made = plan.unit_work->MakeMissing(
-      *plan.units, [this](absl::string_view hash) { return options_.share.Owns(hash); }, call);
-  finished_unit_count_ = plan.unit_work->finished_count();
-  RETURN_IF_ERROR(made);
-  progress_->End();
-  return plan.row_work->Make(options_.share.worker, *plan.units, *plan.carried, call);
+absl::Status CorpusEncoderJob::MakeRows(int worker, Plan& plan, const CallContext& call) {
+  if (plan.row_work == nullptr) plan.row_work = std::make_unique<RowWork>(WorkshopOfRows(plan));
+  return plan.row_work->Make(worker, plan.division->units, plan.division->carried, call);
 }
 
 absl::Status CorpusEncoderJob::AwaitRows(Plan& plan, const CallContext& call) {
@@ -270,7 +242,7 @@ absl::Status CorpusEncoderJob::AwaitRows(Plan& plan, const CallContext& call) {
   others.what = "units";
   others.seal = [&](int worker) { return plan.row_work->SealPath(worker); };
   others.pieces = [&](const std::function<void(const WorkPiece&)>& show) -> absl::Status {
-    Spool::Reader hashes(*plan.unit_hashes);
+    Spool::Reader hashes(*plan.division->unit_hashes);
     for (absl::string_view hash;;) {
       ASSIGN_OR_RETURN(const bool more, hashes.Next(&hash));
       if (!more) return absl::OkStatus();
@@ -293,41 +265,29 @@ absl::Status CorpusEncoderJob::WorkForOthers(const absl::Status& why, Plan& plan
   Log(Severity::kWarning, "nobody else is at work: what other workers owe is made here",
       {{"reason", why}});
   RETURN_IF_ERROR(plan.unit_work->MakeMissing(
-      *plan.units, [this](absl::string_view hash) { return !options_.share.Owns(hash); }, call));
+      plan.division->units, [this](absl::string_view hash) { return !options_.share.Owns(hash); },
+      call));
   for (int worker = 0; worker < options_.share.workers; ++worker) {
-    if (worker == options_.share.worker) continue;
-    RETURN_IF_ERROR(plan.row_work->Make(worker, *plan.units, *plan.carried, call));
+    if (worker != options_.share.worker) RETURN_IF_ERROR(MakeRows(worker, plan, call));
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<GenerationRows> CorpusEncoderJob::CollectAll(Plan& plan, const CallContext& call) {
-  absl::StatusOr<GenerationRows> rows = plan.row_work->Collect(call);
-  if (!absl::IsDataLoss(rows.status()) && !absl::IsNotFound(rows.status())) return rows;
+absl::StatusOr<absl::optional<GenerationRows>> CorpusEncoderJob::CollectAll(
+    Plan& plan, const CallContext& call) {
+  absl::StatusOr<absl::optional<GenerationRows>> rows = plan.row_work->Collect(call);
+  if (!absl::IsDataLoss(rows.status())) return rows;
   RETURN_IF_ERROR(WorkForOthers(rows.status(), plan, call));
   return plan.row_work->Collect(call);
 }
 
 absl::Status CorpusEncoderJob::CheckQuarantine(Plan& plan, GenerationRows& rows) {
-  const int64_t picture_count = plan.scan.picture_count();
   RETURN_IF_ERROR(rows.bad_images.AddAll(plan.scan.quarantine));
   summary_.quarantined_image_count = rows.bad_images.size();
   summary_.quarantined_caption_count = rows.bad_captions.size();
-  absl::Status status = CheckQuarantineShare("pictures", rows.bad_images, picture_count,
-                                             options_.max_quarantine_share);
-  if (status.ok()) {
-    status = CheckQuarantineShare("captions", rows.bad_captions, rows.caption_count,
-                                  options_.max_quarantine_share);
-  }
-  if (status.ok()) status = CheckSomeAreGood("pictures", rows.bad_images, picture_count);
-  if (status.ok()) return status;
-  Quarantine all(plan.folder.path());
-  RETURN_IF_ERROR(all.AddAll(rows.bad_images));
-  RETURN_IF_ERROR(all.AddAll(rows.bad_captions));
-  const std::string path = plan.folder.File(kQuarantineFile);
-  RETURN_IF_ERROR(all.WriteTo(path));
-  return absl::FailedPreconditionError(
-      absl::StrCat(status.message(), ".  All of them are in ", path));
+  return CheckBadItems(
+      {rows.bad_images, plan.scan.picture_count(), rows.bad_captions, rows.caption_count},
+      options_.max_quarantine_share, plan.folder.File(kQuarantineFile));
 }
 
 GenerationSpec CorpusEncoderJob::SpecOf(const Plan& plan, ItemIndex index) const {
@@ -370,13 +330,6 @@ absl::StatusOr<bool> CorpusEncoderJob::Write(Plan& plan, GenerationRows& rows,
   if (!done) return false;
   RETURN_IF_ERROR(Finish(plan, rows, images, captions, shards, call));
   summary_.write.time += clock_->Now() - start;
-  plan.lock->IfAlone([&] {
-    for (const std::string& file : rows.files) ::unlink(file.c_str());
-    for (int worker = 0; worker < options_.share.workers; ++worker) {
-      ::unlink(plan.row_work->SealPath(worker).c_str());
-    }
-    shards.RemoveReceipts();
-  });
   return true;
 }
 
@@ -419,20 +372,26 @@ absl::Status CorpusEncoderJob::Publish(const CallContext& call) {
   return absl::OkStatus();
 }
 
-// What stays is what a worker that comes late, or again, finds its work done by.
-absl::Status CorpusEncoderJob::RemoveStale(const Plan& plan, WorkLock& lock) {
+// Whoever is the last to leave does it, however the generation came to be there.  What stays is
+// what a worker that comes late, or again, finds its work done by.
+absl::Status CorpusEncoderJob::CleanUp(const Plan& plan) const {
+  absl::Time written = plan.lock->job_start();
+  for (const std::string& index : {options_.images_index, options_.captions_index}) {
+    const std::string path =
+        JoinPath(GenerationDirectory(options_.store, index, summary_.generation), kManifestFile);
+    struct stat info;
+    if (::stat(path.c_str(), &info) != 0) return absl::OkStatus();  // worker 0 is still to come
+    written = std::max(written, absl::TimeFromTimespec(info.st_mtim));
+  }
+  RemoveRows(plan.folder, written, *plan.lock);
+  if (!plan.division.has_value()) return absl::OkStatus();
   KeptPieces kept;
   kept.Add(plan.scan.listing);
-  for (const Spool* hashes : {plan.scan.scans.get(), plan.unit_hashes.get()}) {
-    Spool::Reader reader(*hashes);
-    for (absl::string_view hash;;) {
-      ASSIGN_OR_RETURN(const bool more, reader.Next(&hash));
-      if (!more) break;
-      kept.Add(hash);
-    }
+  for (const Spool* hashes : {plan.scan.scans.get(), plan.division->unit_hashes.get()}) {
+    RETURN_IF_ERROR(kept.AddAll(*hashes));
   }
   kept.Sort();
-  RemoveStaleFiles(plan.folder, kept, lock);
+  RemoveStaleFiles(plan.folder, kept, *plan.lock);
   return absl::OkStatus();
 }
 

@@ -26,6 +26,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/optional.h"
 #include "common/base/call_context.h"
 #include "common/dataset/corpus.h"
 #include "common/log/progress.h"
@@ -71,19 +72,22 @@ class CorpusEncoderJob {
   absl::Status RunSteps(const CallContext& call);
   absl::StatusOr<CorpusScan> Scan(const WorkFolder& folder, WorkTally& tally,
                                   const CallContext& call);
-  UnitContext Context() const;
   // True, with the summary filled, if earlier runs have written both generations.
   absl::StatusOr<bool> FindWritten(const Plan& plan);
+  // All from the choice of a base on.  Worker 0's returns when both generations are written,
+  // another's when no shard is left for it.
+  absl::Status MakeGeneration(Plan& plan, const CallContext& call);
   absl::Status OpenBase(Plan& plan, const CallContext& call);
-  // Whether anything of a base would be carried over.
-  absl::StatusOr<bool> CarriesAny(const Plan& plan, const BaseGeneration& base,
-                                  const CallContext& call) const;
   absl::Status Divide(Plan& plan, const CallContext& call);
-  absl::Status MakeOwnRows(Plan& plan, const CallContext& call);
+  absl::Status MakeOwnUnits(Plan& plan, const CallContext& call);
+  RowWorkshop WorkshopOfRows(const Plan& plan) const;
+  // Of units that are there.
+  absl::Status MakeRows(int worker, Plan& plan, const CallContext& call);
   absl::Status AwaitRows(Plan& plan, const CallContext& call);
   // Makes what other workers owe, if none of them is at work; otherwise returns `why`.
   absl::Status WorkForOthers(const absl::Status& why, Plan& plan, const CallContext& call);
-  absl::StatusOr<GenerationRows> CollectAll(Plan& plan, const CallContext& call);
+  // None if a seal is gone.
+  absl::StatusOr<absl::optional<GenerationRows>> CollectAll(Plan& plan, const CallContext& call);
   absl::Status CheckQuarantine(Plan& plan, GenerationRows& rows);
   GenerationSpec SpecOf(const Plan& plan, ItemIndex index) const;
   // False if the rows have changed meanwhile.
@@ -92,7 +96,9 @@ class CorpusEncoderJob {
                       const GenerationSpec& captions, const ShardWork& shards,
                       const CallContext& call);
   absl::Status Publish(const CallContext& call);
-  absl::Status RemoveStale(const Plan& plan, WorkLock& lock);
+  // Removes what nobody needs once both generations are written: if they are, and nobody else
+  // is at work.
+  absl::Status CleanUp(const Plan& plan) const;
 
   const CorpusEncoderOptions options_;
   const std::vector<std::unique_ptr<CorpusReader>> corpora_;

@@ -14,8 +14,13 @@ namespace {
 class SortingSink : public ListingSink {
  public:
   SortingSink(absl::string_view directory, const PictureCodec& codec, ListedCorpora& listed,
-              RecordSorter& sorter, const CallContext& call)
-      : directory_(directory), codec_(codec), listed_(listed), sorter_(sorter), call_(call) {}
+              RecordSorter& sorter, WorkTally& tally, const CallContext& call)
+      : directory_(directory),
+        codec_(codec),
+        listed_(listed),
+        sorter_(sorter),
+        tally_(tally),
+        call_(call) {}
 
   void Begin(const CorpusReader* reader) { picture_.reader = reader; }
 
@@ -23,6 +28,7 @@ class SortingSink : public ListingSink {
 
   absl::Status Item(CorpusItem item) override {
     RETURN_IF_ERROR(call_.Check("listing the corpus"));
+    tally_.NoteItem();
     picture_.item = std::move(item);
     bytes_.clear();
     codec_.Append(picture_, &bytes_);
@@ -36,6 +42,7 @@ class SortingSink : public ListingSink {
   const PictureCodec& codec_;
   ListedCorpora& listed_;
   RecordSorter& sorter_;
+  WorkTally& tally_;
   const CallContext& call_;
   ScannedPicture picture_;
   std::string bytes_;
@@ -75,13 +82,14 @@ class DistinctItems {
 }  // namespace
 
 absl::StatusOr<ListedCorpora> ListCorpora(const std::vector<std::unique_ptr<CorpusReader>>& readers,
-                                          absl::string_view directory, const CallContext& call) {
+                                          absl::string_view directory, WorkTally& tally,
+                                          const CallContext& call) {
   const PictureCodec codec(readers);
   ASSIGN_OR_RETURN(PictureSpool pictures, PictureSpool::Create(directory, codec));
   ASSIGN_OR_RETURN(Warnings warnings, Warnings::Create(directory));
   ListedCorpora listed{std::move(pictures), Quarantine(directory), std::move(warnings)};
   RecordSorter sorter(directory);
-  SortingSink sink(directory, codec, listed, sorter, call);
+  SortingSink sink(directory, codec, listed, sorter, tally, call);
   for (const std::unique_ptr<CorpusReader>& reader : readers) {
     RETURN_IF_ERROR(call.Check("listing the corpus"));
     sink.Begin(reader.get());
@@ -91,8 +99,10 @@ absl::StatusOr<ListedCorpora> ListCorpora(const std::vector<std::unique_ptr<Corp
     return absl::InvalidArgumentError("the corpora hold no item at all; are their paths right?");
   }
   DistinctItems items(codec, listed);
-  RETURN_IF_ERROR(sorter.VisitAll(
-      [&](absl::string_view, absl::string_view encoded) { return items.Add(encoded); }));
+  RETURN_IF_ERROR(sorter.VisitAll([&](absl::string_view, absl::string_view encoded) {
+    tally.NoteItem();
+    return items.Add(encoded);
+  }));
   RETURN_IF_ERROR(listed.pictures.Finish());
   return listed;
 }

@@ -12,6 +12,7 @@
 #include "services/corpus_encoder/item_spool.h"
 #include "services/corpus_encoder/quarantine.h"
 #include "services/corpus_encoder/scanned_picture.h"
+#include "services/corpus_encoder/work_await.h"
 
 namespace sightline {
 
@@ -24,12 +25,14 @@ struct ListedCorpora {
 };
 
 // Lists all of `readers`, which must outlive the result.  Temporary files lie in `directory`;
-// memory does not grow with the corpora, but for what a reader's ListTo holds.
+// memory does not grow with the corpora, but for what a reader's ListTo holds.  Items are noted
+// in `tally`.
 //
 // InvalidArgument when two corpora give one id, naming both paths, or when there is no item
 // at all; CANCELLED when `call` is; what a reader's ListTo returned.
 absl::StatusOr<ListedCorpora> ListCorpora(const std::vector<std::unique_ptr<CorpusReader>>& readers,
-                                          absl::string_view directory, const CallContext& call);
+                                          absl::string_view directory, WorkTally& tally,
+                                          const CallContext& call);
 
 }  // namespace sightline
 

@@ -1,18 +1,15 @@
 #include "services/corpus_encoder/corpus_scan.h"
 
-#include <unistd.h>
-
 #include <functional>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "services/corpus_encoder/duplicate_finder.h"
 #include "services/corpus_encoder/field_hash.h"
 #include "services/corpus_encoder/id_cuts.h"
 #include "services/corpus_encoder/picture_scanner.h"
 #include "services/corpus_encoder/scan_file.h"
+#include "services/corpus_encoder/work_seal.h"
 
 namespace sightline {
 namespace {
@@ -45,7 +42,7 @@ class Scanner {
       : folder_(folder), options_(options), tally_(tally), call_(call), progress_(progress) {}
 
   absl::StatusOr<CorpusScan> Run(const std::vector<std::unique_ptr<CorpusReader>>& readers) {
-    ASSIGN_OR_RETURN(ListedCorpora listed, ListCorpora(readers, folder_.path(), call_));
+    ASSIGN_OR_RETURN(ListedCorpora listed, ListCorpora(readers, folder_.path(), tally_, call_));
     ASSIGN_OR_RETURN(StretchSpool stretches, StretchSpool::Create(folder_.path(), StretchCodec()));
     ASSIGN_OR_RETURN(PictureSpool pictures,
                      PictureSpool::Create(folder_.path(), PictureCodec(readers)));
@@ -143,9 +140,7 @@ class Scanner {
   absl::Status Await(const StretchSpool& stretches, CorpusScan& scan) {
     if (options_.share.workers == 1) return absl::OkStatus();
     const absl::Time start = call_.clock()->Now();
-    const std::string seal = folder_.ScanSeal(scan.listing, options_.share.worker);
-    RETURN_IF_ERROR(MakeFolderOf(seal));
-    RETURN_IF_ERROR(WriteFileAtomically(seal, ""));
+    RETURN_IF_ERROR(WriteSeal(folder_.ScanSeal(scan.listing, options_.share.worker), ""));
     Awaited others;
     others.what = "scans";
     others.seal = [&](int worker) { return folder_.ScanSeal(scan.listing, worker); };
@@ -165,15 +160,13 @@ class Scanner {
   absl::Status TakeOver(const Stretch& stretch, Pictures& pictures, CorpusScan& scan,
                         DuplicateFinder& duplicates) {
     RETURN_IF_ERROR(call_.Check("taking the scan over"));
+    tally_.Note();
     absl::StatusOr<PictureScan> found =
         ReadScanFile(folder_.ScanPath(stretch.hash), stretch.hash, pictures.size());
-    if (absl::IsDataLoss(found.status()) || absl::IsNotFound(found.status())) {
+    if (!found.ok()) {
       const int owner = options_.share.OwnerOf(stretch.hash);
-      ::unlink(folder_.ScanSeal(scan.listing, owner).c_str());  // it does not hold
-      return absl::DataLossError(absl::StrCat(found.status().message(), "; run worker ", owner,
-                                              " again, which makes it anew"));
+      return BreakSeal(folder_.ScanSeal(scan.listing, owner), owner, found.status());
     }
-    RETURN_IF_ERROR(found.status());
     for (size_t i = 0; i < pictures.size(); ++i) {
       ScannedPicture& picture = pictures[i];
       if (!found->reasons[i].empty()) {

@@ -7,6 +7,20 @@
 
 namespace sightline {
 
+UnitContext ContextOf(const CorpusModels& models, const CorpusEncoderOptions& options,
+                      absl::Duration max_decode_time) {
+  UnitContext context;
+  context.encoder = models.encoder->id();
+  for (const CorpusModels::Reranker& reranker : models.rerankers) {
+    context.rerankers.push_back({reranker.name, reranker.model->id()});
+  }
+  context.deterministic = options.deterministic;
+  context.limits = options.limits;
+  context.max_decode_time = max_decode_time;
+  context.caption_language = options.caption_language;
+  return context;
+}
+
 std::string JobHash(const CorpusEncoderOptions& options, const UnitContext& context) {
   FieldHash hash;
   hash.Add("sightline job 2");
@@ -27,7 +41,7 @@ std::string JobHash(const CorpusEncoderOptions& options, const UnitContext& cont
 
 absl::StatusOr<std::string> ContentHash(CorpusScan& scan, const CorpusEncoderOptions& options,
                                         const std::string& space, const UnitContext& context,
-                                        const CallContext& call) {
+                                        WorkTally& tally, const CallContext& call) {
   FieldHash hash;
   hash.Add("sightline corpus 3");
   hash.AddNumber(options.shard_count);
@@ -41,6 +55,7 @@ absl::StatusOr<std::string> ContentHash(CorpusScan& scan, const CorpusEncoderOpt
     RETURN_IF_ERROR(call.Check("hashing the corpus"));
     ASSIGN_OR_RETURN(const bool more, reader.Next(&picture));
     if (!more) break;
+    tally.NoteItem();
     hash.Add(ImageContentHash(picture, context));
     for (const CaptionItem& caption : CaptionItemsOf(picture.item, context.caption_language)) {
       hash.Add(CaptionContentHash(caption, context));

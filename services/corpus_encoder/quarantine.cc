@@ -143,4 +143,19 @@ absl::Status CheckSomeAreGood(absl::string_view what, const Quarantine& quaranti
       "all ", item_count, " ", what, " are bad; the first: ", first.item_id, ": ", first.reason));
 }
 
+absl::Status CheckBadItems(const BadItems& bad, double max_share, const std::string& ledger) {
+  absl::Status status = CheckQuarantineShare("pictures", bad.images, bad.image_count, max_share);
+  if (status.ok()) {
+    status = CheckQuarantineShare("captions", bad.captions, bad.caption_count, max_share);
+  }
+  if (status.ok()) status = CheckSomeAreGood("pictures", bad.images, bad.image_count);
+  if (status.ok()) return status;
+  Quarantine all(ledger.substr(0, ledger.rfind('/')));
+  RETURN_IF_ERROR(all.AddAll(bad.images));
+  RETURN_IF_ERROR(all.AddAll(bad.captions));
+  RETURN_IF_ERROR(all.WriteTo(ledger));
+  return absl::FailedPreconditionError(
+      absl::StrCat(status.message(), ".  All of them are in ", ledger));
+}
+
 }  // namespace sightline

@@ -76,6 +76,18 @@ absl::Status CheckQuarantineShare(absl::string_view what, const Quarantine& quar
 absl::Status CheckSomeAreGood(absl::string_view what, const Quarantine& quarantine,
                               int64_t item_count);
 
+// What a job has found wrong, of all that it has.
+struct BadItems {
+  Quarantine& images;
+  int64_t image_count = 0;  // good and bad
+  Quarantine& captions;
+  int64_t caption_count = 0;
+};
+
+// Both of these for pictures, the first for captions.  What is refused is left in `ledger`, a
+// file, which the message names; then nothing more may be added to the quarantines.
+absl::Status CheckBadItems(const BadItems& bad, double max_share, const std::string& ledger);
+
 }  // namespace sightline
 
 #endif  // SIGHTLINE_SERVICES_CORPUS_ENCODER_QUARANTINE_H_

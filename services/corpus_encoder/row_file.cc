@@ -40,9 +40,9 @@ void ReadProblems(ByteReader& bytes, std::vector<CorpusProblem>* problems) {
 
 std::string JudgementBytes(const RowJudgement& judgement) {
   std::string bytes;
-  AppendLittleEndian(judgement.caption_count, &bytes);
   AppendProblems(judgement.bad_images, &bytes);
   AppendProblems(judgement.bad_captions, &bytes);
+  AppendLittleEndian(judgement.dropped_caption_count, &bytes);
   judgement.images.Append(&bytes);
   judgement.captions.Append(&bytes);
   return bytes;
@@ -182,6 +182,12 @@ const int64_t* RowFile::Segment(ItemIndex index, int shard) const {
   return numbers + (static_cast<int64_t>(index) * shard_count_ + shard) * kSegmentNumbers;
 }
 
+int64_t RowFile::size(ItemIndex index) const {
+  int64_t rows = 0;
+  for (int shard = 0; shard < shard_count_; ++shard) rows += size(index, shard);
+  return rows;
+}
+
 absl::Status RowFile::Malformed(absl::string_view what) const {
   return absl::DataLossError(absl::StrCat(container_->path(), " ", what));
 }
@@ -189,9 +195,9 @@ absl::Status RowFile::Malformed(absl::string_view what) const {
 absl::StatusOr<RowJudgement> RowFile::Judgement() const {
   RowJudgement judgement;
   ByteReader bytes(BytesOf(*judgement_));
-  judgement.caption_count = bytes.Number<int64_t>();
   ReadProblems(bytes, &judgement.bad_images);
   ReadProblems(bytes, &judgement.bad_captions);
+  judgement.dropped_caption_count = bytes.Number<int64_t>();
   const bool read = judgement.images.Read(bytes) && judgement.captions.Read(bytes);
   if (!read || bytes.left() > 0) return Malformed("has a malformed judgement");
   return judgement;

@@ -57,8 +57,8 @@ struct ItemRow {
 
 // What is known of some items when they are collected, beside the rows.
 struct RowJudgement {
-  int64_t caption_count = 0;  // good and bad
   std::vector<CorpusProblem> bad_images, bad_captions;
+  int64_t dropped_caption_count = 0;  // of bad images, which take them along
   CollapseCheck images, captions;
 };
 
@@ -114,6 +114,7 @@ class RowFile {
 
   absl::StatusOr<RowJudgement> Judgement() const;
   int64_t size(ItemIndex index, int shard) const { return Segment(index, shard)[0]; }
+  int64_t size(ItemIndex index) const;  // of all shards
 
   // The rows of a segment, in order.  The file must outlive it.
   class Cursor {

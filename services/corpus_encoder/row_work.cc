@@ -1,7 +1,5 @@
 #include "services/corpus_encoder/row_work.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -13,11 +11,12 @@
 #include "common/base/status_macros.h"
 #include "services/corpus_encoder/field_hash.h"
 #include "services/corpus_encoder/id_cuts.h"
+#include "services/corpus_encoder/work_seal.h"
 
 namespace sightline {
 namespace {
 
-constexpr absl::string_view kRowsFormat = "sightline rows 1";
+constexpr absl::string_view kRowsFormat = "sightline rows 2";
 constexpr int64_t kPicturesPerFile = 4096;  // on average
 
 // Collects rows of pictures.
@@ -38,6 +37,8 @@ class RowCollector {
       if (!image.rejected.empty()) {
         writer_.judgement().bad_images.push_back(
             {image.item_id, picture.item.path, image.rejected});
+        writer_.judgement().dropped_caption_count +=
+            static_cast<int64_t>(CaptionsOf(picture).size());
         continue;
       }
       AddImage(picture, file.embedding(image), FromUnit(file, image));
@@ -46,7 +47,6 @@ class RowCollector {
           return mismatch;
         }
         const UnitFile::Row& row = *caption_row++;
-        ++writer_.judgement().caption_count;
         if (row.rejected.empty()) {
           AddCaption(picture, caption, file.embedding(row), FromUnit(file, row));
         } else {
@@ -65,7 +65,6 @@ class RowCollector {
     const std::vector<CaptionItem> captions = CaptionsOf(picture);
     for (size_t i = 0; i < captions.size(); ++i) {
       const BaseIndex::Place& place = carried.captions[i];
-      ++writer_.judgement().caption_count;
       ASSIGN_OR_RETURN(const std::vector<float> embedding, shop_.base->captions->Embedding(place));
       AddCaption(picture, captions[i], embedding, FromBase(place));
     }
@@ -117,12 +116,18 @@ bool IsWhole(const RowWorkshop& shop, const std::string& name) {
       .ok();
 }
 
+// Of what the seals say.
+std::string DigestOf(const std::vector<std::string>& seals) {
+  FieldHash hash;
+  for (const std::string& seal : seals) hash.Add(seal);
+  return hash.Hex();
+}
+
 }  // namespace
 
-RowWork::RowWork(const RowWorkshop& workshop)
-    : shop_(workshop), checked_(static_cast<size_t>(workshop.share.workers)) {
+RowWork::RowWork(const RowWorkshop& workshop) : shop_(workshop) {
   FieldHash hash;
-  hash.Add("sightline seal 1");
+  hash.Add("sightline seal 2");
   hash.Add(shop_.content);
   hash.Add(shop_.base->name());
   hash.AddNumber(shop_.share.workers);  // they decide which rows are whose
@@ -210,52 +215,59 @@ absl::Status RowWork::Make(int worker, const UnitSpool& units, const CarriedSpoo
     }
     if (!more) break;
   }
-  RETURN_IF_ERROR(MakeFolderOf(SealPath(worker)));
-  RETURN_IF_ERROR(WriteFileAtomically(SealPath(worker), absl::StrJoin(names, "\n")));
-  checked_[static_cast<size_t>(worker)] = true;
+  RETURN_IF_ERROR(WriteSeal(SealPath(worker), absl::StrJoin(names, "\n")));
+  checked_.insert(names.begin(), names.end());
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<std::string>> RowWork::ReadSeals() const {
+absl::StatusOr<absl::optional<std::vector<std::string>>> RowWork::ReadSeals() const {
   std::vector<std::string> seals;
   for (int worker = 0; worker < shop_.share.workers; ++worker) {
-    ASSIGN_OR_RETURN(std::string seal, ReadFile(SealPath(worker)));
-    seals.push_back(std::move(seal));
+    absl::StatusOr<std::string> seal = ReadFile(SealPath(worker));
+    if (absl::IsNotFound(seal.status())) return absl::nullopt;
+    RETURN_IF_ERROR(seal.status());
+    seals.push_back(*std::move(seal));
   }
   return seals;
 }
 
-absl::StatusOr<std::string> RowWork::Digest() const {
-  ASSIGN_OR_RETURN(const std::vector<std::string> seals, ReadSeals());
-  FieldHash hash;
-  for (const std::string& seal : seals) hash.Add(seal);
-  return hash.Hex();
+absl::StatusOr<bool> RowWork::AreSealed(absl::string_view digest) const {
+  ASSIGN_OR_RETURN(const absl::optional<std::vector<std::string>> seals, ReadSeals());
+  return seals.has_value() && DigestOf(*seals) == digest;
 }
 
-absl::StatusOr<GenerationRows> RowWork::Collect(const CallContext& call) const {
+absl::StatusOr<std::unique_ptr<RowFile>> RowWork::OpenWhole(const std::string& name) {
+  const bool verify = checked_.count(name) == 0;
+  absl::StatusOr<std::unique_ptr<RowFile>> file =
+      RowFile::Open(shop_.folder->RowsPath(name), shop_.shard_count, shop_.dimension, verify);
+  if (file.ok()) checked_.insert(name);
+  return file;
+}
+
+absl::StatusOr<absl::optional<GenerationRows>> RowWork::Collect(const CallContext& call) {
   const std::string& directory = shop_.folder->path();
-  GenerationRows rows{{}, "", 0, Quarantine(directory), Quarantine(directory)};
+  GenerationRows rows{{}, "", 0, 0, Quarantine(directory), Quarantine(directory)};
   CollapseCheck images, captions;
-  ASSIGN_OR_RETURN(const std::vector<std::string> seals, ReadSeals());
-  FieldHash digest;
-  for (size_t worker = 0; worker < seals.size(); ++worker) {
-    digest.Add(seals[worker]);
-    for (const absl::string_view name : absl::StrSplit(seals[worker], '\n', absl::SkipEmpty())) {
+  int64_t dropped_caption_count = 0;
+  ASSIGN_OR_RETURN(const absl::optional<std::vector<std::string>> seals, ReadSeals());
+  if (!seals.has_value()) return absl::nullopt;
+  for (int worker = 0; worker < shop_.share.workers; ++worker) {
+    const std::string& seal = (*seals)[static_cast<size_t>(worker)];
+    for (const absl::string_view name : absl::StrSplit(seal, '\n', absl::SkipEmpty())) {
       RETURN_IF_ERROR(call.Check("judging the rows"));
       shop_.tally->Note();
-      rows.files.push_back(shop_.folder->RowsPath(name));
-      const auto file = RowFile::Open(rows.files.back(), shop_.shard_count, shop_.dimension,
-                                      /*verify=*/!checked_[worker]);
+      const absl::StatusOr<std::unique_ptr<RowFile>> file = OpenWhole(std::string(name));
       const absl::StatusOr<RowJudgement> found =
           file.ok() ? (*file)->Judgement() : absl::StatusOr<RowJudgement>(file.status());
       if (!found.ok()) {
-        const bool lost = absl::IsDataLoss(found.status()) || absl::IsNotFound(found.status());
-        if (lost) ::unlink(SealPath(static_cast<int>(worker)).c_str());  // it does not hold
-        return absl::Status(found.status().code(),
-                            absl::StrCat(found.status().message(), "; run worker ", worker,
-                                         " again, which makes it anew"));
+        checked_.erase(std::string(name));
+        return BreakSeal(SealPath(worker), worker, found.status());
       }
-      rows.caption_count += found->caption_count;
+      rows.files.push_back(shop_.folder->RowsPath(name));
+      rows.image_count += (*file)->size(ItemIndex::kImages);
+      rows.caption_count +=
+          (*file)->size(ItemIndex::kCaptions) + static_cast<int64_t>(found->bad_captions.size());
+      dropped_caption_count += found->dropped_caption_count;
       images.Merge(found->images);
       captions.Merge(found->captions);
       for (const CorpusProblem& bad : found->bad_images) {
@@ -266,10 +278,23 @@ absl::StatusOr<GenerationRows> RowWork::Collect(const CallContext& call) const {
       }
     }
   }
-  rows.digest = digest.Hex();
+  rows.digest = DigestOf(*seals);
+  RETURN_IF_ERROR(CheckTotals(rows, dropped_caption_count));
   RETURN_IF_ERROR(images.Check("pictures"));
   RETURN_IF_ERROR(captions.Check("captions"));
   return rows;
+}
+
+// A shard takes an item once, so that with the right number of items none is missing.
+absl::Status RowWork::CheckTotals(const GenerationRows& rows, int64_t dropped_caption_count) const {
+  const int64_t pictures = rows.image_count + rows.bad_images.size();
+  const int64_t captions = rows.caption_count + dropped_caption_count;
+  if (pictures == shop_.picture_count && captions == shop_.caption_count) return absl::OkStatus();
+  for (int worker = 0; worker < shop_.share.workers; ++worker) RemoveSeal(SealPath(worker));
+  return absl::AbortedError(absl::StrCat(
+      "the rows of all workers hold ", pictures, " pictures and ", captions,
+      " captions, and the corpus has ", shop_.picture_count, " and ", shop_.caption_count,
+      ": the workers have not divided it alike; run all of them again"));
 }
 
 }  // namespace sightline

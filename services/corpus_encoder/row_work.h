@@ -3,12 +3,15 @@
 #define SIGHTLINE_SERVICES_CORPUS_ENCODER_ROW_WORK_H_
 
 #include <cstdint>
+#include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/optional.h"
 #include "common/base/call_context.h"
 #include "services/corpus_encoder/base_generation.h"
 #include "services/corpus_encoder/carried_pictures.h"
@@ -31,6 +34,9 @@ struct RowWorkshop {
   int dimension = 0;
   const UnitContext* context = nullptr;
   const BaseGeneration* base = nullptr;
+  // Of all units and all that is carried over: what the rows of all workers hold together.
+  int64_t picture_count = 0;
+  int64_t caption_count = 0;
   WorkTally* tally = nullptr;
 };
 
@@ -39,7 +45,8 @@ struct GenerationRows {
   std::vector<std::string> files;  // paths, of row files
   // Changes whenever one of the files does.
   std::string digest;
-  int64_t caption_count = 0;  // good and bad
+  int64_t image_count = 0;    // good
+  int64_t caption_count = 0;  // good and bad, of good images
   Quarantine bad_images, bad_captions;
 };
 
@@ -47,7 +54,7 @@ struct GenerationRows {
 // neighbours, or of carried pictures that are.  It is named by the hashes of its units and by
 // what was found in them, so that it never changes; a worker's seal lists its files.  When a
 // unit is made anew with another result, after a refusal that has passed, its rows get
-// another name and the seal another content.
+// another name and the seal another content.  Not thread-safe.
 class RowWork {
  public:
   explicit RowWork(const RowWorkshop& workshop);
@@ -60,24 +67,33 @@ class RowWork {
 
   std::string SealPath(int worker) const { return shop_.folder->RowsSeal(seal_, worker); }
 
-  // What the seals of all workers say, as one hash.  NotFound if one is missing.
-  absl::StatusOr<std::string> Digest() const;
+  // Whether the seals of all workers are there and say what they did when rows of this digest
+  // were collected.
+  absl::StatusOr<bool> AreSealed(absl::string_view digest) const;
 
   // Reads the judgement of every row file, and compares the checksums of those that this
-  // process has not made.  Bad images of the scan are the caller's to add.  DataLoss or NotFound,
-  // naming the file and the worker that makes it anew, if one is damaged or gone;
-  // FailedPrecondition if the embeddings have collapsed.
-  absl::StatusOr<GenerationRows> Collect(const CallContext& call) const;
+  // process has not made, once.  Bad images of the scan are the caller's to add.  None if the
+  // seal of a worker is missing.
+  //
+  // DataLoss, naming the file and the worker that makes it anew, if one is damaged or gone;
+  // that worker's seal is removed (work_seal.h).  Aborted if all of them together do not hold
+  // what the corpus does: workers have divided it in different ways, nobody can tell who is
+  // right, and all seals are removed.  FailedPrecondition if the embeddings have collapsed.
+  absl::StatusOr<absl::optional<GenerationRows>> Collect(const CallContext& call);
 
  private:
   absl::Status AddUnits(std::vector<WorkUnit> units, std::vector<std::string>* names) const;
   absl::Status AddCarried(int worker, const std::vector<CarriedPicture>& pictures,
                           std::vector<std::string>* names) const;
-  absl::StatusOr<std::vector<std::string>> ReadSeals() const;
+  // In the order of workers; none if one is missing.
+  absl::StatusOr<absl::optional<std::vector<std::string>>> ReadSeals() const;
+  // Opens the file of this name, which is whole.
+  absl::StatusOr<std::unique_ptr<RowFile>> OpenWhole(const std::string& name);
+  absl::Status CheckTotals(const GenerationRows& rows, int64_t dropped_caption_count) const;
 
   const RowWorkshop shop_;
-  std::string seal_;           // hash that the seals have in their names
-  std::vector<bool> checked_;  // by worker: made or verified by this process
+  std::string seal_;               // hash that the seals have in their names
+  std::set<std::string> checked_;  // names of files that this process has made or verified
 };
 
 }  // namespace sightline

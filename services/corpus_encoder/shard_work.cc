@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -114,8 +113,7 @@ absl::StatusOr<bool> ShardWork::WriteAll(const CallContext& call) {
     PauseForPoll(clock, shop_.await);
   }
   // What is published is of one collection.
-  ASSIGN_OR_RETURN(const std::string digest, shop_.row_work->Digest());
-  return digest == shop_.rows->digest;
+  return shop_.row_work->AreSealed(shop_.rows->digest);
 }
 
 // An index whose manifest is there has all of its shards.
@@ -157,10 +155,9 @@ absl::Status ShardWork::Claim(Shard& shard, bool* rows_changed, const CallContex
   }
   FindReceipt(shard);
   if (shard.done.has_value()) return absl::OkStatus();
-  const absl::StatusOr<std::string> digest = shop_.row_work->Digest();
-  if (!digest.ok() && !absl::IsNotFound(digest.status())) return digest.status();
-  *rows_changed = !digest.ok() || *digest != shop_.rows->digest;
-  return *rows_changed ? absl::OkStatus() : Write(shard, call);
+  ASSIGN_OR_RETURN(const bool same, shop_.row_work->AreSealed(shop_.rows->digest));
+  *rows_changed = !same;
+  return same ? Write(shard, call) : absl::OkStatus();
 }
 
 absl::Status ShardWork::Write(Shard& shard, const CallContext& call) {
@@ -194,13 +191,6 @@ absl::Status ShardWork::Stalled() const {
       "waited ", absl::FormatDuration(shop_.await.stall_timeout),
       " (stall_timeout) for shards that other workers are writing: ", names,
       ".  End the worker that hangs, and run this one again, which goes on where it stopped"));
-}
-
-void ShardWork::RemoveReceipts() const {
-  for (const Shard& shard : shards_) {
-    ::unlink(ReceiptPath(shard).c_str());
-    ::unlink(shop_.folder->ClaimPath(shard.name).c_str());
-  }
 }
 
 std::vector<bundle::v1::ShardManifest> ShardWork::manifests(ItemIndex index) const {

@@ -46,16 +46,13 @@ class ShardWork {
   explicit ShardWork(const ShardWorkshop& workshop);
 
   // Writes the shards that nobody has written and nobody is at, each worker beginning at
-  // another.  False, with no more done, if the rows have changed since they were collected;
-  // errors as WriteGenerationShard has them.
+  // another.  False, with no more done, if the rows have changed since they were collected, or
+  // a seal of theirs is gone; errors as WriteGenerationShard has them.
   absl::StatusOr<bool> WriteFree(const CallContext& call);
 
   // The same until all are there.  DeadlineExceeded, naming them, when others are at the last
   // ones and nothing moves for the stall timeout.
   absl::StatusOr<bool> WriteAll(const CallContext& call);
-
-  // Removes the receipts, when nobody needs them any more.
-  void RemoveReceipts() const;
 
   // Of an index, in order; after WriteAll.
   std::vector<bundle::v1::ShardManifest> manifests(ItemIndex index) const;

@@ -8,6 +8,7 @@
 #include "common/base/status_macros.h"
 #include "common/log/log.h"
 #include "services/corpus_encoder/unit_file.h"
+#include "services/corpus_encoder/work_seal.h"
 
 namespace sightline {
 
@@ -22,7 +23,7 @@ absl::Status UnitWork::MakeMissing(const UnitSpool& units,
   // A scan that is wrong about a picture would be believed by every later run.
   options.on_change = [&](const ScannedPicture& picture) {
     const int owner = shop_.options->share.OwnerOf(picture.scan);
-    ::unlink(shop_.folder->ScanSeal(shop_.listing, owner).c_str());
+    RemoveSeal(shop_.folder->ScanSeal(shop_.listing, owner));
     ::unlink(shop_.folder->ScanPath(picture.scan).c_str());
   };
   UnitSpool::Reader reader(units);

@@ -39,10 +39,17 @@ class WorkTally {
 
   // Has done one thing more.
   void Note();
+  // Has looked at one item more, of very many: every few thousandth is noted.
+  void NoteItem() {
+    if (++item_count_ % kItemsPerNote == 0) Note();
+  }
 
  private:
+  static constexpr int64_t kItemsPerNote = 4096;
+
   Descriptor fd_;
   int64_t count_ = 0;
+  int64_t item_count_ = 0;
 };
 
 // What a worker waits for: that all others have sealed what they have made.

@@ -114,6 +114,15 @@ void KeptPieces::Add(absl::string_view hash) {
   if (ReadHash(hash, &number)) hashes_.push_back(number);
 }
 
+absl::Status KeptPieces::AddAll(const Spool& hashes) {
+  Spool::Reader reader(hashes);
+  for (absl::string_view hash;;) {
+    ASSIGN_OR_RETURN(const bool more, reader.Next(&hash));
+    if (!more) return absl::OkStatus();
+    Add(hash);
+  }
+}
+
 void KeptPieces::Sort() {
   std::sort(hashes_.begin(), hashes_.end());
 }
@@ -133,6 +142,18 @@ void RemoveStaleFiles(const WorkFolder& folder, const KeptPieces& kept, WorkLock
     if (!names.ok()) return;
     for (const std::string& name : *names) {
       if (IsStrayFile(name)) RemoveOld(folder.File(name), lock.job_start());
+    }
+  });
+}
+
+void RemoveRows(const WorkFolder& folder, absl::Time time, WorkLock& lock) {
+  lock.IfAlone([&] {
+    for (const char* pieces : {"rows", "shards"}) RemoveFrom(folder.File(pieces), {}, time);
+    const std::string seals = folder.File("seals");
+    const absl::StatusOr<std::vector<std::string>> names = ListDirectory(seals);
+    if (!names.ok()) return;
+    for (const std::string& name : *names) {
+      if (absl::EndsWith(name, ".rows")) RemoveOld(JoinPath(seals, name), time);
     }
   });
 }

@@ -7,8 +7,8 @@
 //   scans/<2 digits>/<hash>.scan   scan_file.h
 //   units/<2 digits>/<hash>.unit   unit_file.h
 //   rows/<2 digits>/<hash>.rows    row_file.h
-//   seals/<hash>.<worker>.*        a worker's word that all its scans, or rows, are there
-//   shards/<hash>.*                shard_receipts.h
+//   seals/<hash>.<worker>.*        work_seal.h
+//   shards/<hash>.*, LOCK.*        shard_work.h
 //   quarantine.jsonl               of a job that has failed
 //   spool.*.tmp                    temporary files, nameless but for a moment
 //
@@ -24,6 +24,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "common/base/spool.h"
 #include "services/corpus_encoder/work_lock.h"
 
 namespace sightline {
@@ -61,6 +63,7 @@ absl::Status MakeFolderOf(absl::string_view path);
 class KeptPieces {
  public:
   void Add(absl::string_view hash);
+  absl::Status AddAll(const Spool& hashes);
   // Before the first question.
   void Sort();
   // Whether the file of this name, without its folder, is one of them and whole.
@@ -74,6 +77,11 @@ class KeptPieces {
 // began, and everything of the first layout.  While another process is at work nothing goes:
 // it may wait for any of them.
 void RemoveStaleFiles(const WorkFolder& folder, const KeptPieces& kept, WorkLock& lock);
+
+// Removes what shards are written from, and by: rows and their seals, receipts and claims,
+// as far as they were there before `time`.  For when a generation is written; likewise not
+// while another process is at work.
+void RemoveRows(const WorkFolder& folder, absl::Time time, WorkLock& lock);
 
 }  // namespace sightline
 

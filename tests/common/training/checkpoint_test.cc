@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -89,6 +90,51 @@ TEST_CASE_METHOD(Fixture, "wherever a bit flips or the end is missing, the one b
     REQUIRE(NewestNumber() == 1);
   }
   REQUIRE(WriteFileAtomically(newest, sound).ok());
+  REQUIRE(NewestNumber() == 2);
+}
+
+TEST_CASE_METHOD(Fixture, "a damaged checkpoint is put aside, and what a run writes then stays") {
+  std::vector<std::string> bent;
+  for (const int64_t step : {800, 900}) {
+    bent.push_back(Write(step));
+    std::string bytes = *ReadFile(bent.back());
+    bytes.back() = static_cast<char>(bytes.back() ^ 1);
+    REQUIRE(WriteFileAtomically(bent.back(), bytes).ok());
+  }
+  REQUIRE(absl::IsNotFound(ReadNewestCheckpoint(folder, &damaged).status()));
+  REQUIRE(damaged.size() == 2);
+  REQUIRE(absl::StrContains(damaged[0], bent[1] + ".damaged"));
+  for (const std::string& path : bent) {
+    REQUIRE_FALSE(FileExists(path));
+    REQUIRE(FileExists(path + ".damaged"));
+  }
+  Write(500);
+  REQUIRE(NewestNumber() == 500);
+  REQUIRE(damaged.empty());
+}
+
+TEST_CASE_METHOD(Fixture, "what was just written is not removed, whatever has higher numbers") {
+  for (const int64_t step : {800, 900, 500}) REQUIRE(FileExists(Write(step)));
+}
+
+TEST_CASE_METHOD(Fixture, "a checkpoint that cannot be read is an error, and stays as it is") {
+  Write(1);
+  const std::string newest = Write(2);
+  // Who is root reads what has no rights, so it is a folder and a link to nowhere.
+  std::filesystem::rename(newest, newest + ".away");
+  REQUIRE(MakeDirectories(newest).ok());
+  const absl::Status folder_there = ReadNewestCheckpoint(folder, &damaged).status();
+  REQUIRE(absl::IsFailedPrecondition(folder_there));
+  REQUIRE(absl::StrContains(folder_there.message(), newest));
+  std::filesystem::remove(newest);
+  std::filesystem::create_symlink(newest + ".nowhere", newest);
+  const absl::Status gone = ReadNewestCheckpoint(folder, &damaged).status();
+  REQUIRE(absl::IsFailedPrecondition(gone));
+  REQUIRE(absl::StrContains(gone.message(), newest));
+  REQUIRE(damaged.empty());
+
+  std::filesystem::remove(newest);
+  std::filesystem::rename(newest + ".away", newest);
   REQUIRE(NewestNumber() == 2);
 }
 

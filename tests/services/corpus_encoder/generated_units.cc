@@ -162,10 +162,13 @@ absl::StatusOr<GenerationTimes> WriteGeneratedUnits(const GeneratedUnits& units,
   rows_of.dimension = units.dimension;
   rows_of.context = &context;
   rows_of.base = &base;
+  rows_of.picture_count = rows_of.caption_count = units.item_count / 2;
   rows_of.tally = &tally;
   RowWork row_work(rows_of);
   RETURN_IF_ERROR(row_work.Make(0, plan, carried, call));
-  ASSIGN_OR_RETURN(GenerationRows rows, row_work.Collect(call));
+  ASSIGN_OR_RETURN(absl::optional<GenerationRows> collected, row_work.Collect(call));
+  if (!collected.has_value()) return absl::InternalError("a seal is gone");
+  GenerationRows& rows = *collected;
   times.rows = lap();
 
   const GenerationSpec images = SpecOf(units, ItemIndex::kImages);

@@ -1,5 +1,6 @@
 // Runs that carry over what has not changed.
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <regex>
 
@@ -9,6 +10,7 @@
 #include "tests/services/corpus_encoder/test_decoders.h"
 #include "tests/services/corpus_encoder/test_job.h"
 #include "tests/support/catch.h"
+#include "tests/support/failing_reads.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {
@@ -194,6 +196,26 @@ TEST_CASE("a damaged base is left alone before anything is encoded, or refused w
   const auto second = Run(store, After());
   REQUIRE(second.ok());
   REQUIRE(second->carried_image_count == 0);
+}
+
+TEST_CASE("a base that cannot be read for a moment ends the job, and nothing of it is lost") {
+  TempDir store;
+  const auto first = Run(store, Before());
+  const std::string base_file = first->generation + "/shards/00000-of-00002.vectors";
+  // One read further each time, from opening the base to looking up the first item.
+  std::string problem;
+  for (int healthy = 0; !absl::StrContains(problem, "what has changed since"); ++healthy) {
+    REQUIRE(healthy < 100);
+    const FailingReads failing({base_file, EIO, healthy});
+    const absl::Status status = Run(store, After()).status();
+    CAPTURE(healthy);
+    REQUIRE(absl::IsUnavailable(status));
+    problem = std::string(status.message());
+  }
+  REQUIRE(ReadCurrent(store.path(), "images")->generation() == first->generation);
+  const auto second = Run(store, After());
+  REQUIRE(second.ok());
+  REQUIRE(second->carried_image_count == 77);
 }
 
 TEST_CASE("what is damaged in a base does not matter when nothing is carried over") {

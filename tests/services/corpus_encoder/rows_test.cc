@@ -115,6 +115,12 @@ struct Corpus {
     shop.dimension = kDimension;
     shop.context = &context;
     shop.base = &base;
+    for (const WorkUnit& unit : units) {
+      shop.picture_count += static_cast<int64_t>(unit.pictures.size());
+      for (const ScannedPicture& picture : unit.pictures) {
+        shop.caption_count += static_cast<int64_t>(CaptionItemsOf(picture.item, "en").size());
+      }
+    }
     shop.tally = tally.get();
     return shop;
   }
@@ -131,6 +137,14 @@ struct Corpus {
   std::unique_ptr<CarriedSpool> carried;
   std::unique_ptr<WorkTally> tally;
 };
+
+// Of rows that are sealed.
+absl::StatusOr<GenerationRows> Collected(RowWork& work) {
+  absl::StatusOr<absl::optional<GenerationRows>> rows = work.Collect(CallContext::Unbounded());
+  if (!rows.ok()) return rows.status();
+  REQUIRE(rows->has_value());
+  return **std::move(rows);
+}
 
 GenerationSpec Spec(const TempDir& store, ItemIndex index, int shard_count = 3) {
   GenerationSpec spec;
@@ -198,7 +212,7 @@ TEST_CASE("every item is in its shard with its own embedding, from one file of r
     Corpus corpus(dir, 700, per_unit);
     RowWork work(corpus.Workshop());
     REQUIRE(corpus.Make(work).ok());
-    auto rows = work.Collect(CallContext::Unbounded());
+    auto rows = Collected(work);
     REQUIRE(rows.ok());
     REQUIRE(rows->files.size() > (per_unit == 3 ? 8U : 0U));
     Writing writing(dir, corpus, work, *rows);
@@ -220,7 +234,7 @@ TEST_CASE("rows made by three workers give the files that those of one give") {
     Corpus corpus(dir, 500, 5);
     RowWork work(corpus.Workshop({0, workers}));
     for (int worker = 0; worker < workers; ++worker) REQUIRE(corpus.Make(work, worker).ok());
-    auto rows = work.Collect(CallContext::Unbounded());
+    auto rows = Collected(work);
     REQUIRE(rows.ok());
     Writing writing(dir, corpus, work, *rows);
     REQUIRE(*writing.Run());
@@ -239,7 +253,7 @@ TEST_CASE("a unit that is made anew while rows are written changes no row, and i
   Corpus corpus(dir, 64, 16, 8, {0});
   RowWork work(corpus.Workshop());
   REQUIRE(corpus.Make(work).ok());
-  auto before = work.Collect(CallContext::Unbounded());
+  auto before = Collected(work);
   REQUIRE(before.ok());
   REQUIRE(before->bad_images.size() == 4);
   for (const WorkUnit& unit : corpus.units) corpus.Write(unit, 8, {});
@@ -257,7 +271,7 @@ TEST_CASE("a unit that is made anew while rows are written changes no row, and i
   Writing mixed(dir, corpus, work, *before);
   std::filesystem::remove_all(dir.File("shards"));
   REQUIRE(!*mixed.Run());
-  auto after = work.Collect(CallContext::Unbounded());
+  auto after = Collected(work);
   REQUIRE(after.ok());
   REQUIRE(after->digest != before->digest);
   REQUIRE(after->bad_images.size() == 0);
@@ -274,7 +288,7 @@ TEST_CASE("shards and rows that are there and whole are kept, others are made an
   Corpus corpus(dir, 300, 5);
   RowWork work(corpus.Workshop());
   REQUIRE(corpus.Make(work).ok());
-  auto rows = work.Collect(CallContext::Unbounded());
+  auto rows = Collected(work);
   Writing first(dir, corpus, work, *rows);
   REQUIRE(*first.Run());
   const auto inode = [](const std::string& path) {
@@ -299,13 +313,97 @@ TEST_CASE("shards and rows that are there and whole are kept, others are made an
   RowWork again(corpus.Workshop());
   REQUIRE(corpus.Make(again).ok());
   REQUIRE(inode(rows->files[0]) == row_inode);
-  auto rows_again = again.Collect(CallContext::Unbounded());
+  auto rows_again = Collected(again);
   REQUIRE(rows_again.ok());
   REQUIRE(rows_again->digest == rows->digest);
   Writing second(dir, corpus, again, *rows_again);
   REQUIRE(*second.Run());
   REQUIRE(inode(kept) == kept_inode);
   REQUIRE(*ReadFile(bent) == whole);
+}
+
+TEST_CASE("rows whose seal is gone hold no more, before a shard and when all are written") {
+  const TempDir dir;
+  Corpus corpus(dir, 60, 10);
+  RowWork work(corpus.Workshop());
+  REQUIRE(corpus.Make(work).ok());
+  auto rows = *work.Collect(CallContext::Unbounded());
+  REQUIRE(*work.AreSealed(rows->digest));
+  Writing writing(dir, corpus, work, *rows);
+  REQUIRE(*writing.Run());
+  std::filesystem::remove(work.SealPath(0));
+  REQUIRE(!*work.AreSealed(rows->digest));
+  REQUIRE(!*writing.Run());
+  REQUIRE(!work.Collect(CallContext::Unbounded())->has_value());
+  REQUIRE(corpus.Make(work).ok());
+  REQUIRE(*writing.Run());
+}
+
+TEST_CASE("a row file that is damaged or gone breaks the seal of its worker, and names it") {
+  const TempDir dir;
+  Corpus corpus(dir, 60, 10);
+  for (const bool gone : {false, true}) {
+    RowWork made(corpus.Workshop({0, 2}));
+    for (const int worker : {0, 1}) REQUIRE(corpus.Make(made, worker).ok());
+    const std::string damaged = made.SealPath(1);
+    const std::string path = corpus.folder.RowsPath(*ReadFile(damaged));
+    std::string bytes = *ReadFile(path);
+    bytes[bytes.size() / 2] ^= 1;
+    if (gone) {
+      std::filesystem::remove(path);
+    } else {
+      REQUIRE(WriteFileAtomically(path, bytes).ok());
+    }
+    RowWork work(corpus.Workshop({0, 2}));
+    REQUIRE(corpus.Make(work, 0).ok());
+    const absl::Status status = work.Collect(CallContext::Unbounded()).status();
+    REQUIRE(absl::IsDataLoss(status));
+    REQUIRE_THAT(std::string(status.message()),
+                 Catch::Contains(path) && Catch::Contains("run worker 1 again"));
+    REQUIRE(!FileExists(damaged));
+    REQUIRE(FileExists(work.SealPath(0)));
+  }
+}
+
+TEST_CASE("a process compares the checksums of each row file of another once") {
+  const TempDir dir;
+  Corpus corpus(dir, 60, 10);
+  RowWork made(corpus.Workshop());
+  REQUIRE(corpus.Make(made).ok());
+  const std::string path = corpus.folder.RowsPath(*ReadFile(made.SealPath(0)));
+  RowWork work(corpus.Workshop());
+  REQUIRE(work.Collect(CallContext::Unbounded()).ok());
+  std::string bytes = *ReadFile(path);
+  bytes.back() = static_cast<char>(bytes.back() ^ 1);  // of a tensor
+  REQUIRE(WriteFileAtomically(path, bytes).ok());
+  REQUIRE(work.Collect(CallContext::Unbounded()).ok());
+  RowWork late(corpus.Workshop());
+  REQUIRE(absl::IsDataLoss(late.Collect(CallContext::Unbounded()).status()));
+}
+
+TEST_CASE("rows count what is in them, and less or more than the corpus has is refused") {
+  const TempDir dir;
+  // The first picture of each unit is bad, and takes twelve captions along, or up to two.
+  Corpus corpus(dir, 64, 16, 8, {0});
+  const RowWorkshop whole = corpus.Workshop();
+  {
+    RowWork work(whole);
+    REQUIRE(corpus.Make(work).ok());
+    const auto rows = *work.Collect(CallContext::Unbounded());
+    REQUIRE(rows->image_count == 60);
+    REQUIRE(rows->bad_images.size() == 4);
+    REQUIRE(rows->caption_count > 0);
+    REQUIRE(rows->caption_count < whole.caption_count);
+  }
+  for (const int of_pictures : {-1, 0, 1}) {
+    RowWorkshop shop = whole;
+    shop.picture_count += of_pictures;
+    if (of_pictures == 0) ++shop.caption_count;
+    RowWork work(shop);
+    REQUIRE(corpus.Make(work).ok());
+    REQUIRE(absl::IsAborted(work.Collect(CallContext::Unbounded()).status()));
+    REQUIRE(!FileExists(work.SealPath(0)));
+  }
 }
 
 TEST_CASE("a unit of other items than its pictures is damaged") {
@@ -324,7 +422,7 @@ TEST_CASE("rows are read in order, again from the first, and in no other way") {
   Corpus corpus(dir, 300, 5);
   RowWork work(corpus.Workshop());
   REQUIRE(corpus.Make(work).ok());
-  auto rows = work.Collect(CallContext::Unbounded());
+  auto rows = Collected(work);
   RowSources sources;
   sources.files = rows->files;
   sources.shard_count = 3;
@@ -363,7 +461,7 @@ absl::Status WriteAll(const TempDir& dir, Corpus& corpus) {
   RowWork work(corpus.Workshop({}, 1));
   const absl::Status made = corpus.Make(work);
   if (!made.ok()) return made;
-  auto rows = work.Collect(CallContext::Unbounded());
+  auto rows = Collected(work);
   if (!rows.ok()) return rows.status();
   Writing writing(dir, corpus, work, *rows, 1);
   const auto written = writing.Run();
@@ -400,7 +498,7 @@ TEST_CASE("a generation that is there with this content is found, with other con
   REQUIRE(absl::IsNotFound(FindWrittenGeneration(dir.path(), "images", "g", "c").status()));
   RowWork work(corpus.Workshop());
   REQUIRE(corpus.Make(work).ok());
-  auto rows = work.Collect(CallContext::Unbounded());
+  auto rows = Collected(work);
   Writing writing(dir, corpus, work, *rows);
   REQUIRE(*writing.Run());
   auto warnings = Warnings::Create(dir.path());

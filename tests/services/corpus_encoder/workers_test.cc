@@ -268,6 +268,97 @@ TEST_CASE("damaged units and rows of another worker are made anew when nobody el
   }
 }
 
+// Of worker 1, which has done its part and waited in vain for worker 0.
+std::string SealOfOther(const std::string& store) {
+  const std::string seals = store + "/work/images/seals";
+  const std::vector<std::string> names = *ListDirectory(seals);
+  for (const std::string& name : names) {
+    if (absl::EndsWith(name, ".1.rows")) return JoinPath(seals, name);
+  }
+  FAIL("worker 1 has sealed nothing");
+  return "";
+}
+
+TEST_CASE("rows that lack items, or have them twice, are not published, and made anew") {
+  TempDir whole;
+  REQUIRE(RunAll(whole.path(), Corpus(), 2)[0].ok());
+  const auto scanned = [&](const TempDir& store) {
+    REQUIRE(RunAll(store.path(), Corpus(), 2)[0].ok());
+    std::filesystem::remove_all(store.path() + "/indexes");
+    REQUIRE(absl::IsDeadlineExceeded(RunAlone(store.path(), 1)));
+  };
+  for (const bool twice : {false, true}) {
+    TempDir store;
+    scanned(store);
+    // As if it had not known of a unit, or of one too many.
+    const std::string seal = SealOfOther(store.path());
+    const std::string sealed = *ReadFile(seal);
+    REQUIRE(!sealed.empty());
+    REQUIRE(WriteFileAtomically(seal, twice ? sealed + "\n" + sealed : "").ok());
+    const absl::Status status = RunAlone(store.path(), 0);
+    REQUIRE(absl::IsAborted(status));
+    REQUIRE_THAT(std::string(status.message()), Catch::Contains("and the corpus has 601 and") &&
+                                                    Catch::Contains("run all of them again"));
+    REQUIRE(!FileExists(store.path() + "/indexes/images/CURRENT"));
+    REQUIRE(!FileExists(seal));
+    REQUIRE(absl::IsDeadlineExceeded(RunAlone(store.path(), 1)));
+    REQUIRE(RunAlone(store.path(), 0).ok());
+    REQUIRE(PublishedFiles(store.path()) == PublishedFiles(whole.path()));
+  }
+}
+
+// Rows, their seals, receipts and claims.
+int64_t LeftOver(const TempDir& store) {
+  const std::vector<std::string> names = *ListFilesBelow(store.File("work/images"));
+  return std::count_if(names.begin(), names.end(), [](const std::string& name) {
+    return absl::EndsWith(name, ".rows") || absl::StartsWith(name, "shards/");
+  });
+}
+
+int64_t UnitsAndScans(const TempDir& store) {
+  const std::vector<std::string> names = *ListFilesBelow(store.File("work/images"));
+  return std::count_if(names.begin(), names.end(), [](const std::string& name) {
+    return absl::EndsWith(name, ".unit") || absl::EndsWith(name, ".scan") ||
+           absl::EndsWith(name, ".scanned");
+  });
+}
+
+TEST_CASE("rows that could not go when the generation was written go with the next worker") {
+  for (const bool while_scanning : {false, true}) {
+    CAPTURE(while_scanning);
+    TempDir store;
+    REQUIRE(RunAll(store.path(), Corpus(), 2)[0].ok());
+    const int64_t units_and_scans = UnitsAndScans(store);
+    std::filesystem::remove_all(store.path() + "/indexes");
+    REQUIRE(absl::IsDeadlineExceeded(RunAlone(store.path(), 1)));
+    // Another worker of the job, in its scan.
+    std::unique_ptr<Descriptor> other = std::make_unique<Descriptor>(
+        ::open(store.File("work/images/LOCK").c_str(), O_RDWR | O_CLOEXEC));
+    REQUIRE(::flock(other->get(), LOCK_SH) == 0);
+    REQUIRE(RunAlone(store.path(), 0).ok());
+    REQUIRE(LeftOver(store) > 0);
+    REQUIRE(RunAlone(store.path(), 0).ok());
+    REQUIRE(LeftOver(store) > 0);
+    if (while_scanning) {
+      // Worker 1 has come when somebody was there, so that the rows are younger than the job.
+      FakeCorpus corpus = Corpus();
+      corpus.before_read = [&](const CorpusItem&) { other.reset(); };
+      RemoveFiles(store.path(), {".scan"},
+                  [](const std::string& name) { return OwnerOf(name) == 1; });
+      CorpusEncoderOptions options = Options(store.path(), 1, 2);
+      options.read_threads = 1;
+      TestDecoders decoders;
+      REQUIRE(RunTestJob(options, corpus, decoders.pool())->already_there);
+      REQUIRE(other == nullptr);
+    } else {
+      other.reset();
+      REQUIRE(RunAlone(store.path(), 0).ok());
+    }
+    REQUIRE(LeftOver(store) == 0);
+    REQUIRE(UnitsAndScans(store) == units_and_scans);
+  }
+}
+
 TEST_CASE("shards are written by whichever worker is there, each once") {
   TempDir whole, store;
   REQUIRE(RunAll(whole.path(), Corpus(), 2)[0].ok());
@@ -415,6 +506,8 @@ TEST_CASE("a base that was agreed upon and is gone is an error, or replaced when
   choice.agreement_path = dir.File("a.base");
   choice.share = {0, 2};
   choice.lock = &*lock;
+  WorkTally tally(WorkFolder(dir.path()), choice.share);
+  choice.tally = &tally;
   choice.carries = [](const BaseGeneration&) { return true; };
   REQUIRE(WriteFileAtomically(choice.agreement_path, "pruned\n").ok());
   {
