@@ -20,13 +20,13 @@
 #define SIGHTLINE_COMMON_RPC_RPC_SERVICE_H_
 
 #include <google/protobuf/descriptor.h>
+#include <google/protobuf/message_lite.h>
 #include <grpcpp/impl/rpc_service_method.h>
 #include <grpcpp/impl/service_type.h>
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/config.h>
 #include <grpcpp/support/method_handler.h>
-#include <grpcpp/support/proto_buffer_reader.h>
 #include <grpcpp/support/status.h>
 
 #include <deque>
@@ -58,7 +58,7 @@ absl::StatusOr<RequestSize> MeasureRequest(const IncomingRequest& incoming,
 
 // Reads `incoming` and frees its bytes.  INVALID_ARGUMENT with the reason above: protobuf
 // cannot read it; a string that is not UTF-8, most of the time.
-absl::Status ReadRequest(const IncomingRequest& incoming, grpc::protobuf::MessageLite* message);
+absl::Status ReadRequest(const IncomingRequest& incoming, google::protobuf::MessageLite* message);
 
 // Handlers run at the same time, in threads of gRPC's.
 class RpcService : public grpc::Service {
@@ -94,7 +94,7 @@ class RpcService : public grpc::Service {
     AddMethod(new grpc::internal::RpcServiceMethod(
         PathOf(method), grpc::internal::RpcMethod::NORMAL_RPC,
         new grpc::internal::RpcMethodHandler<RpcService, IncomingRequest, Response, IncomingRequest,
-                                             grpc::protobuf::MessageLite>(serve, this)));
+                                             google::protobuf::MessageLite>(serve, this)));
   }
 
  private:

@@ -37,10 +37,12 @@ void Check(const uint8_t* data, int size, int piece) {
   const absl::optional<int64_t> told = Memory<Request>(data, size, piece, kAll);
   Require(told == Memory<Request>(data, size, -1, kAll));
   Request request;
-  ArrayInputStream input(data, size, piece);
-  const bool readable = request.ParseFromBoundedZeroCopyStream(&input, size);
+  const bool readable = request.ParseFromArray(data, size);
   Require(told.has_value() || !readable);
   if (!told.has_value()) return;
+  Require(static_cast<int64_t>(request.SpaceUsedLong()) <= *told);
+  ArrayInputStream input(data, size, piece);
+  Require(request.ParseFromBoundedZeroCopyStream(&input, size) == readable);
   Require(static_cast<int64_t>(request.SpaceUsedLong()) <= *told);
   // Counting that ends early tells the same of whether it is too much.
   const absl::optional<int64_t> some = Memory<Request>(data, size, piece, *told / 2);

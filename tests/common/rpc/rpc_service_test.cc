@@ -108,6 +108,42 @@ TEST_CASE("A request that can be read reaches its handler, before and after one 
   CHECK(texts == std::vector<std::string>{"x", "x", ""});
 }
 
+// `bytes` in two slices, the first of that length.
+IncomingRequest InTwoSlices(const std::string& bytes, size_t first) {
+  const grpc::Slice slices[] = {grpc::Slice(bytes.substr(0, first)),
+                                grpc::Slice(bytes.substr(first))};
+  IncomingRequest incoming;
+  incoming.bytes = grpc::ByteBuffer(slices, 2);
+  return incoming;
+}
+
+// Protobuf stops at a tag of zero or an end of no group, and gives back what it has not used;
+// what it gave back of two slices ended the process.
+TEST_CASE("A message that ends early is unreadable, wherever its slices end") {
+  v1::SearchItemsRequest text;
+  text.mutable_query()->set_text(std::string(100, 'x'));
+  const std::string good = text.SerializeAsString();
+  const std::vector<std::string> ends = {std::string("\x00", 1), std::string("\x80\x00", 2),
+                                         "\x7c"};
+  for (const std::string& end : ends) {
+    const std::string bytes = good + end + good;
+    for (size_t first = 1; first < bytes.size(); ++first) {
+      INFO("first slice of " << first);
+      v1::SearchItemsRequest request;
+      const IncomingRequest incoming = InTwoSlices(bytes, first);
+      REQUIRE(absl::IsInvalidArgument(
+          MeasureRequest(incoming, *v1::SearchItemsRequest::descriptor(), 1 << 20).status()));
+      REQUIRE(absl::IsInvalidArgument(ReadRequest(incoming, &request)));
+    }
+  }
+  for (size_t first = 1; first < good.size(); ++first) {
+    v1::SearchItemsRequest request;
+    const IncomingRequest incoming = InTwoSlices(good, first);
+    REQUIRE(ReadRequest(incoming, &request).ok());
+    REQUIRE(request.query().text() == text.query().text());
+  }
+}
+
 TEST_CASE("An INTERNAL error of a handler stays one") {
   SearchServer server([](v1::SearchItemsRequest) { return absl::InternalError("a bug"); });
   const grpc::Status status = RawCall(server.channel, kSearchItems, kText);
