@@ -85,13 +85,41 @@ absl::Status CheckWords(const google::protobuf::RepeatedPtrField<std::string>& w
   return absl::OkStatus();
 }
 
-// One row a region; none when `vectors` are not there.
-absl::StatusOr<std::vector<float>> RegionRows(bool there, const v1::PackedVectors& vectors,
-                                              int64_t count, int dimension, const FieldPath& path) {
-  if (!there) return std::vector<float>();
-  const int rows = static_cast<int>(count);
-  ASSIGN_OR_RETURN(const EmbeddingMatrix matrix, FromProto(vectors, {rows, rows, dimension}, path));
-  return std::vector<float>(matrix.values().begin(), matrix.values().end());
+absl::Status CheckVectors(const v1::PackedVectors& vectors, const VectorBounds& bounds,
+                          const FieldPath& path) {
+  if (vectors.element_type() != v1::FLOAT32 && vectors.element_type() != v1::FLOAT16) {
+    return InvalidField(FieldPath(path, "element_type"), "must be FLOAT32 or FLOAT16");
+  }
+  RETURN_IF_ERROR(CheckRange(vectors.row_count(), bounds.min_rows, bounds.max_rows,
+                             FieldPath(path, "row_count")));
+  RETURN_IF_ERROR(CheckRange(vectors.dimension(), bounds.dimension > 0 ? bounds.dimension : 1,
+                             bounds.dimension > 0 ? bounds.dimension : kMaxWireDimension,
+                             FieldPath(path, "dimension")));
+  return CheckDataLength(vectors.data(), vectors.row_count(), vectors.dimension(),
+                         vectors.element_type() == v1::FLOAT16 ? sizeof(uint16_t) : sizeof(float),
+                         FieldPath(path, "data"));
+}
+
+// Writes the numbers of `vectors`, which have been checked and must be finite, to `values`, as
+// many as there are.
+absl::Status Unpack(const v1::PackedVectors& vectors, absl::Span<float> values,
+                    const FieldPath& path) {
+  if (vectors.element_type() == v1::FLOAT16) {
+    Float16ToFloat32(vectors.data().data(), values.size(), values.data());
+  } else {
+    CopyBytes(values.data(), vectors.data().data(), vectors.data().size());
+  }
+  if (AllFinite(values)) return absl::OkStatus();
+  return InvalidField(FieldPath(path, "data"), "holds a number that is not finite");
+}
+
+// Checks and unpacks `vectors`, which are let go of.
+absl::StatusOr<std::vector<float>> TakeVectors(v1::PackedVectors vectors,
+                                               const VectorBounds& bounds, const FieldPath& path) {
+  RETURN_IF_ERROR(CheckVectors(vectors, bounds, path));
+  std::vector<float> values(int64_t{vectors.row_count()} * vectors.dimension());
+  RETURN_IF_ERROR(Unpack(vectors, absl::MakeSpan(values), path));
+  return values;
 }
 
 // Of numbers that have been counted.
@@ -107,12 +135,14 @@ absl::Status CheckNumbers(const RegionSet& regions, const FieldPath& path) {
                           : InvalidField(FieldPath(path, "confidences"), confidences.message());
 }
 
+absl::Status CheckMost(absl::string_view bytes, int max_bytes, const FieldPath& path) {
+  if (bytes.size() <= static_cast<size_t>(max_bytes)) return absl::OkStatus();
+  return InvalidField(path, absl::StrCat("has ", bytes.size(), " bytes, at most ", max_bytes));
+}
+
 absl::Status CheckLength(absl::string_view bytes, int max_bytes, const FieldPath& path) {
   if (bytes.empty()) return InvalidField(path, "is empty");
-  if (bytes.size() > static_cast<size_t>(max_bytes)) {
-    return InvalidField(path, absl::StrCat("has ", bytes.size(), " bytes, at most ", max_bytes));
-  }
-  return absl::OkStatus();
+  return CheckMost(bytes, max_bytes, path);
 }
 
 bool IsTensorName(absl::string_view name) {
@@ -182,27 +212,10 @@ void ToProto(const EmbeddingMatrix& matrix, v1::PackedVectors* out) {
 
 absl::StatusOr<EmbeddingMatrix> FromProto(const v1::PackedVectors& vectors,
                                           const VectorBounds& bounds, const FieldPath& path) {
-  if (vectors.element_type() != v1::FLOAT32 && vectors.element_type() != v1::FLOAT16) {
-    return InvalidField(FieldPath(path, "element_type"), "must be FLOAT32 or FLOAT16");
-  }
-  RETURN_IF_ERROR(CheckRange(vectors.row_count(), bounds.min_rows, bounds.max_rows,
-                             FieldPath(path, "row_count")));
-  RETURN_IF_ERROR(CheckRange(vectors.dimension(), bounds.dimension > 0 ? bounds.dimension : 1,
-                             bounds.dimension > 0 ? bounds.dimension : kMaxWireDimension,
-                             FieldPath(path, "dimension")));
-  const bool half = vectors.element_type() == v1::FLOAT16;
-  RETURN_IF_ERROR(CheckDataLength(vectors.data(), vectors.row_count(), vectors.dimension(),
-                                  half ? sizeof(uint16_t) : sizeof(float),
-                                  FieldPath(path, "data")));
+  RETURN_IF_ERROR(CheckVectors(vectors, bounds, path));
   EmbeddingMatrix matrix(vectors.row_count(), vectors.dimension());
-  if (half) {
-    Float16ToFloat32(vectors.data().data(), matrix.values().size(), matrix.mutable_data());
-  } else {
-    CopyBytes(matrix.mutable_data(), vectors.data().data(), vectors.data().size());
-  }
-  if (!AllFinite(matrix.values())) {
-    return InvalidField(FieldPath(path, "data"), "holds a number that is not finite");
-  }
+  RETURN_IF_ERROR(
+      Unpack(vectors, absl::MakeSpan(matrix.mutable_data(), matrix.values().size()), path));
   return matrix;
 }
 
@@ -255,27 +268,29 @@ void ToProto(const ImageInput& image, v1::Regions* out) {
   *out->mutable_tags() = {image.tags.begin(), image.tags.end()};
 }
 
-absl::StatusOr<ImageInput> FromProto(const v1::Regions& regions, const FieldPath& path) {
-  VectorBounds bounds;
-  bounds.max_rows = kMaxWireRegions;
-  ASSIGN_OR_RETURN(const EmbeddingMatrix features,
-                   FromProto(regions.features(), bounds, FieldPath(path, "features")));
+absl::StatusOr<ImageInput> FromProto(v1::Regions regions, const FieldPath& path) {
+  const int count = regions.features().row_count();
   ImageInput image;
-  image.regions.count = features.rows();
-  image.regions.feature_size = features.dimension();
-  image.regions.features.assign(features.values().begin(), features.values().end());
-  if (regions.has_box_sizes() && !regions.has_boxes()) {
+  image.regions.count = count;
+  image.regions.feature_size = regions.features().dimension();
+  ASSIGN_OR_RETURN(image.regions.features,
+                   TakeVectors(std::move(*regions.mutable_features()), {1, kMaxWireRegions, 0},
+                               FieldPath(path, "features")));
+  if (regions.has_boxes()) {
+    ASSIGN_OR_RETURN(image.regions.boxes, TakeVectors(std::move(*regions.mutable_boxes()),
+                                                      {count, count, 4}, FieldPath(path, "boxes")));
+  } else if (regions.has_box_sizes()) {
     return InvalidField(FieldPath(path, "box_sizes"), "is there without boxes");
   }
-  ASSIGN_OR_RETURN(image.regions.boxes, RegionRows(regions.has_boxes(), regions.boxes(),
-                                                   features.rows(), 4, FieldPath(path, "boxes")));
-  ASSIGN_OR_RETURN(image.regions.box_sizes,
-                   RegionRows(regions.has_box_sizes(), regions.box_sizes(), features.rows(), 2,
-                              FieldPath(path, "box_sizes")));
+  if (regions.has_box_sizes()) {
+    ASSIGN_OR_RETURN(image.regions.box_sizes,
+                     TakeVectors(std::move(*regions.mutable_box_sizes()), {count, count, 2},
+                                 FieldPath(path, "box_sizes")));
+  }
   const int confidences = regions.confidences_size();
-  if (confidences != 0 && confidences != features.rows()) {
+  if (confidences != 0 && confidences != count) {
     return InvalidField(FieldPath(path, "confidences"),
-                        absl::StrCat("has ", confidences, " entries for ", features.rows(),
+                        absl::StrCat("has ", confidences, " entries for ", count,
                                      " regions; give one for each, or none"));
   }
   image.regions.confidences.assign(regions.confidences().begin(), regions.confidences().end());
@@ -322,6 +337,10 @@ absl::StatusOr<StoredItem> FromProto(const v1::Item& item, const FieldPath& path
 
 absl::Status CheckItemId(absl::string_view item_id, const FieldPath& path) {
   return CheckLength(item_id, kMaxWireItemIdBytes, path);
+}
+
+absl::Status CheckName(absl::string_view name, const FieldPath& path) {
+  return CheckMost(name, kMaxWireNameBytes, path);
 }
 
 absl::Status CheckText(absl::string_view text, const FieldPath& path) {

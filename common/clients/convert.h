@@ -31,6 +31,7 @@ inline constexpr int kMaxWireRegions = 1000;
 inline constexpr int kMaxWireWords = 256;      // OCR tokens or tags of one image
 inline constexpr int kMaxWireWordBytes = 256;  // one of them
 inline constexpr int kMaxWireItemIdBytes = 1024;
+inline constexpr int kMaxWireNameBytes = 1024;  // indexes, rerankers, spaces, page tokens
 inline constexpr int kMaxWireTextBytes = 16 << 10;
 inline constexpr int kMaxWireImageBytes = 16 << 20;
 inline constexpr int kMaxWireTensors = 16;  // of one item's features
@@ -90,13 +91,19 @@ absl::StatusOr<ItemFeatures> FromProto(v1::ItemFeatures features, const FieldPat
 
 // Regions, OCR tokens and tags of `image`; pixels do not travel this way.
 void ToProto(const ImageInput& image, v1::Regions* out);
-absl::StatusOr<ImageInput> FromProto(const v1::Regions& regions, const FieldPath& path);
+// The numbers are let go of as they are unpacked: at no time do they take more than the message
+// and, of one of its fields, what becomes of it.
+absl::StatusOr<ImageInput> FromProto(v1::Regions regions, const FieldPath& path);
 
 void ToProto(StoredItem item, v1::Item* out);
 absl::StatusOr<StoredItem> FromProto(const v1::Item& item, const FieldPath& path);
 
 // Not empty and at most kMaxWireItemIdBytes.
 absl::Status CheckItemId(absl::string_view item_id, const FieldPath& path);
+
+// At most kMaxWireNameBytes, so that an error can quote it.  Whether there is such a thing is the
+// domain's affair.
+absl::Status CheckName(absl::string_view name, const FieldPath& path);
 
 // Not empty and at most kMaxWireTextBytes.  Blankness is the tokenizer's affair.
 absl::Status CheckText(absl::string_view text, const FieldPath& path);

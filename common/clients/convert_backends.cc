@@ -1,6 +1,5 @@
 #include "common/clients/convert_backends.h"
 
-#include <cmath>
 #include <string>
 #include <utility>
 #include <variant>
@@ -16,6 +15,7 @@ namespace {
 
 using convert_internal::AsBadAnswer;
 using convert_internal::CheckCount;
+using convert_internal::CheckFinite;
 using convert_internal::CheckIndex;
 using convert_internal::CheckSameGeneration;
 
@@ -28,7 +28,8 @@ absl::StatusOr<EncodableQuery> QueryFromProto(v1::EncodableQuery query, const Fi
       RETURN_IF_ERROR(CheckImage(query.image(), FieldPath(path, "image")));
       return EncodableQuery(ImageQuery{std::move(*query.mutable_image())});
     case v1::EncodableQuery::kRegions: {
-      ASSIGN_OR_RETURN(ImageInput image, FromProto(query.regions(), FieldPath(path, "regions")));
+      ASSIGN_OR_RETURN(ImageInput image,
+                       FromProto(std::move(*query.mutable_regions()), FieldPath(path, "regions")));
       return EncodableQuery(RegionsQuery{std::move(image)});
     }
     case v1::EncodableQuery::KIND_NOT_SET:
@@ -77,9 +78,7 @@ absl::StatusOr<std::vector<Candidate>> NeighborsFromProto(const v1::NeighborList
     const FieldPath neighbor_path(path, "neighbors", i);
     RETURN_IF_ERROR(CheckItemId(neighbor.item_id(), FieldPath(neighbor_path, "item_id")));
     RETURN_IF_ERROR(CheckIndex(neighbor.row(), FieldPath(neighbor_path, "row")));
-    if (!std::isfinite(neighbor.score())) {
-      return InvalidField(FieldPath(neighbor_path, "score"), "is not finite");
-    }
+    RETURN_IF_ERROR(CheckFinite(neighbor.score(), FieldPath(neighbor_path, "score")));
     candidates.push_back({neighbor.item_id(), shard, neighbor.row(), neighbor.score()});
     if (i > 0 && !RanksBefore(candidates[i - 1], candidates[i])) {
       return InvalidField(neighbor_path, "does not rank after the one before it");
@@ -164,9 +163,7 @@ absl::StatusOr<RerankResponse> ReadAnswer(const v1::RerankCandidatesRequest& req
   ASSIGN_OR_RETURN(result.score_kind, FromProto(response.score_kind(), FieldPath("score_kind")));
   result.scores.reserve(count);
   for (int i = 0; i < count; ++i) {
-    if (!std::isfinite(response.scores(i).score())) {
-      return InvalidField(FieldPath("scores", i), "is not finite");
-    }
+    RETURN_IF_ERROR(CheckFinite(response.scores(i).score(), FieldPath("scores", i)));
     result.scores.push_back(response.scores(i).score());
   }
   return result;
@@ -194,6 +191,7 @@ void ToProto(FetchItemsRequest request, v1::FetchItemsRequest* out) {
 // --- requests from the wire ---
 
 absl::StatusOr<EncodeRequest> FromProto(v1::EncodeQueriesRequest request) {
+  RETURN_IF_ERROR(CheckName(request.reranker(), FieldPath("reranker")));
   EncodeRequest result;
   ASSIGN_OR_RETURN(result.target, FromProto(request.generation(), FieldPath("generation")));
   RETURN_IF_ERROR(CheckCount(request.queries_size(), 1, kMaxWireQueries, FieldPath("queries")));
@@ -247,6 +245,7 @@ absl::StatusOr<FetchItemsRequest> FromProto(const v1::FetchItemsRequest& request
 }
 
 absl::StatusOr<RerankRequest> FromProto(v1::RerankCandidatesRequest request) {
+  RETURN_IF_ERROR(CheckName(request.reranker(), FieldPath("reranker")));
   RerankRequest result;
   ASSIGN_OR_RETURN(result.target, FromProto(request.generation(), FieldPath("generation")));
   if (request.query_side() != v1::RerankCandidatesRequest::TEXT &&

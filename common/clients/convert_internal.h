@@ -2,6 +2,7 @@
 #ifndef SIGHTLINE_COMMON_CLIENTS_CONVERT_INTERNAL_H_
 #define SIGHTLINE_COMMON_CLIENTS_CONVERT_INTERNAL_H_
 
+#include <cmath>
 #include <cstdint>
 
 #include "absl/status/status.h"
@@ -29,6 +30,10 @@ inline absl::Status CheckCount(int64_t count, int64_t low, int64_t high, const F
 inline absl::Status CheckIndex(int64_t value, const FieldPath& path) {
   if (value >= 0) return absl::OkStatus();
   return InvalidField(path, absl::StrCat("is ", value, ", must not be negative"));
+}
+
+inline absl::Status CheckFinite(float value, const FieldPath& path) {
+  return std::isfinite(value) ? absl::OkStatus() : InvalidField(path, "is not finite");
 }
 
 // What a wrong answer looks like to FromProto is the server's fault, not the caller's.

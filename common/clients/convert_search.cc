@@ -1,6 +1,5 @@
 #include "common/clients/convert_search.h"
 
-#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +12,7 @@ namespace {
 
 using convert_internal::AsBadAnswer;
 using convert_internal::CheckCount;
+using convert_internal::CheckFinite;
 using convert_internal::CheckIndex;
 using convert_internal::Overloaded;
 
@@ -24,6 +24,7 @@ void ItemToProto(ItemQuery item, v1::ItemQuery* out) {
 }
 
 absl::StatusOr<ItemQuery> ItemFromProto(const v1::ItemQuery& item, const FieldPath& path) {
+  RETURN_IF_ERROR(CheckName(item.index(), FieldPath(path, "index")));
   RETURN_IF_ERROR(CheckItemId(item.item_id(), FieldPath(path, "item_id")));
   return ItemQuery{item.index(), item.item_id()};
 }
@@ -42,6 +43,7 @@ absl::StatusOr<EmbeddingQuery> EmbeddingFromProto(const v1::EmbeddingQuery& embe
     return InvalidField(FieldPath(path, "space"),
                         "is empty; name the embedding space that the vector lies in");
   }
+  RETURN_IF_ERROR(CheckName(embedding.space(), FieldPath(path, "space")));
   const absl::Span<const float> values = vector.values();
   return EmbeddingQuery{{values.begin(), values.end()}, embedding.space()};
 }
@@ -68,7 +70,8 @@ absl::StatusOr<Query> QueryFromProto(v1::Query query, const FieldPath& path) {
       RETURN_IF_ERROR(CheckImage(query.image(), FieldPath(path, "image")));
       return Query(ImageQuery{std::move(*query.mutable_image())});
     case v1::Query::kRegions: {
-      ASSIGN_OR_RETURN(ImageInput image, FromProto(query.regions(), FieldPath(path, "regions")));
+      ASSIGN_OR_RETURN(ImageInput image,
+                       FromProto(std::move(*query.mutable_regions()), FieldPath(path, "regions")));
       return Query(RegionsQuery{std::move(image)});
     }
     case v1::Query::kEmbedding: {
@@ -107,7 +110,8 @@ absl::StatusOr<PairImage> PairFromProto(v1::PairImage image, const FieldPath& pa
       RETURN_IF_ERROR(CheckImage(image.image(), FieldPath(path, "image")));
       return PairImage(ImageQuery{std::move(*image.mutable_image())});
     case v1::PairImage::kRegions: {
-      ASSIGN_OR_RETURN(ImageInput regions, FromProto(image.regions(), FieldPath(path, "regions")));
+      ASSIGN_OR_RETURN(ImageInput regions,
+                       FromProto(std::move(*image.mutable_regions()), FieldPath(path, "regions")));
       return PairImage(RegionsQuery{std::move(regions)});
     }
     case v1::PairImage::kItem: {
@@ -232,6 +236,9 @@ absl::StatusOr<Hit> HitFromProto(const v1::Hit& hit, const FieldPath& path) {
     return InvalidField(FieldPath(path, "stage"),
                         absl::StrCat("is ", static_cast<int>(hit.stage()), ", which is unknown"));
   }
+  RETURN_IF_ERROR(CheckFinite(hit.score(), FieldPath(path, "score")));
+  RETURN_IF_ERROR(CheckFinite(hit.retrieval_score(), FieldPath(path, "retrieval_score")));
+  RETURN_IF_ERROR(CheckFinite(hit.rerank_score(), FieldPath(path, "rerank_score")));
   Hit result;
   result.item_id = hit.item_id();
   result.stage = hit.stage() == v1::Hit::RERANKED ? HitStage::kReranked : HitStage::kRetrieved;
@@ -327,6 +334,10 @@ absl::StatusOr<ScorePairsResult> ReadAnswer(const v1::ScorePairsRequest& request
                           absl::StrCat("is of text ", pair.text_index(), " and image ",
                                        pair.image_index(), ", which is out of order"));
     }
+    const FieldPath path("scores", i);
+    RETURN_IF_ERROR(CheckFinite(pair.retrieval_score(), FieldPath(path, "retrieval_score")));
+    RETURN_IF_ERROR(CheckFinite(pair.rerank_score(), FieldPath(path, "rerank_score")));
+    RETURN_IF_ERROR(CheckFinite(pair.raw_score(), FieldPath(path, "raw_score")));
     result.scores.push_back({pair.retrieval_score(), pair.rerank_score(), pair.raw_score()});
   }
   return result;
@@ -402,6 +413,9 @@ void ToProto(GetItemsRequest request, v1::GetItemsRequest* out) {
 // --- requests from the wire ---
 
 absl::StatusOr<SearchRequest> FromProto(v1::SearchItemsRequest request) {
+  RETURN_IF_ERROR(CheckName(request.index(), FieldPath("index")));
+  RETURN_IF_ERROR(CheckName(request.page_token(), FieldPath("page_token")));
+  RETURN_IF_ERROR(CheckName(request.reranker(), FieldPath("reranker")));
   SearchRequest result;
   result.index = request.index();
   ASSIGN_OR_RETURN(result.query,
@@ -432,6 +446,8 @@ absl::StatusOr<SearchRequest> FromProto(v1::SearchItemsRequest request) {
 }
 
 absl::StatusOr<ScorePairsRequest> FromProto(v1::ScorePairsRequest request) {
+  RETURN_IF_ERROR(CheckName(request.index(), FieldPath("index")));
+  RETURN_IF_ERROR(CheckName(request.reranker(), FieldPath("reranker")));
   ScorePairsRequest result;
   result.index = request.index();
   RETURN_IF_ERROR(CheckCount(request.texts_size(), 1, kMaxWirePairs, FieldPath("texts")));
@@ -458,6 +474,7 @@ absl::StatusOr<GetItemsRequest> FromProto(const v1::GetItemsRequest& request) {
   if (request.index().empty()) {
     return InvalidField(FieldPath("index"), "is empty; name the index to look in");
   }
+  RETURN_IF_ERROR(CheckName(request.index(), FieldPath("index")));
   RETURN_IF_ERROR(CheckCount(request.item_ids_size(), 1, kMaxWireGetItems, FieldPath("item_ids")));
   for (int i = 0; i < request.item_ids_size(); ++i) {
     RETURN_IF_ERROR(CheckItemId(request.item_ids(i), FieldPath("item_ids", i)));

@@ -30,21 +30,43 @@ absl::Status CheckItemUtf8(const ItemQuery& item, const FieldPath& path) {
   return CheckUtf8(item.item_id, FieldPath(path, "item_id"));
 }
 
+absl::Status CheckWordsUtf8(const std::vector<std::string>& words, const FieldPath& parent,
+                            const char* name) {
+  for (size_t i = 0; i < words.size(); ++i) {
+    RETURN_IF_ERROR(CheckUtf8(words[i], FieldPath(parent, name, static_cast<int>(i))));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckRegionsUtf8(const RegionsQuery& regions, const FieldPath& path) {
+  RETURN_IF_ERROR(CheckWordsUtf8(regions.image->ocr_tokens, path, "ocr_tokens"));
+  return CheckWordsUtf8(regions.image->tags, path, "tags");
+}
+
 absl::Status CheckSendable(const SearchRequest& request) {
   RETURN_IF_ERROR(CheckUtf8(request.index, FieldPath("index")));
   RETURN_IF_ERROR(CheckUtf8(request.page_token, FieldPath("page_token")));
+  RETURN_IF_ERROR(CheckUtf8(request.reranker, FieldPath("reranker")));
   const FieldPath path("query");
   return std::visit(
       Overloaded{
           [&](const TextQuery& text) { return CheckUtf8(text.text, FieldPath(path, "text")); },
           [&](const ItemQuery& item) { return CheckItemUtf8(item, FieldPath(path, "item")); },
-          [](const auto&) { return absl::OkStatus(); },
+          [&](const RegionsQuery& regions) {
+            return CheckRegionsUtf8(regions, FieldPath(path, "regions"));
+          },
+          [&](const EmbeddingQuery& embedding) {
+            const FieldPath embedding_path(path, "embedding");
+            return CheckUtf8(embedding.space, FieldPath(embedding_path, "space"));
+          },
+          [](const ImageQuery&) { return absl::OkStatus(); },
       },
       request.query);
 }
 
 absl::Status CheckSendable(const ScorePairsRequest& request) {
   RETURN_IF_ERROR(CheckUtf8(request.index, FieldPath("index")));
+  RETURN_IF_ERROR(CheckUtf8(request.reranker, FieldPath("reranker")));
   for (size_t i = 0; i < request.texts.size(); ++i) {
     const FieldPath path("texts", static_cast<int>(i));
     RETURN_IF_ERROR(std::visit(
@@ -56,9 +78,15 @@ absl::Status CheckSendable(const ScorePairsRequest& request) {
   }
   for (size_t i = 0; i < request.images.size(); ++i) {
     const FieldPath path("images", static_cast<int>(i));
-    if (const auto* item = std::get_if<ItemQuery>(&request.images[i])) {
-      RETURN_IF_ERROR(CheckItemUtf8(*item, FieldPath(path, "item")));
-    }
+    RETURN_IF_ERROR(std::visit(
+        Overloaded{
+            [&](const ItemQuery& item) { return CheckItemUtf8(item, FieldPath(path, "item")); },
+            [&](const RegionsQuery& regions) {
+              return CheckRegionsUtf8(regions, FieldPath(path, "regions"));
+            },
+            [](const ImageQuery&) { return absl::OkStatus(); },
+        },
+        request.images[i]));
   }
   return absl::OkStatus();
 }

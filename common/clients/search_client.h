@@ -34,8 +34,8 @@ class SearchClient {
  public:
   virtual ~SearchClient() = default;
 
-  // InvalidArgument, without asking the server, for a text or an id that is not UTF-8:
-  // it could not travel.
+  // InvalidArgument, without asking the server, for a text, a word, a name or an id that is
+  // not UTF-8: it could not travel.
   virtual void SearchItems(const CallContext& call, SearchRequest request,
                            Done<SearchResult> done) = 0;
   virtual void ScorePairs(const CallContext& call, ScorePairsRequest request,

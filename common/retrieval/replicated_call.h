@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "common/base/call_context.h"
 #include "common/base/error_details.h"
+#include "common/base/random_access_file.h"
 #include "common/retrieval/clients.h"
 #include "common/retrieval/recent_latency.h"
 #include "common/retrieval/replica_set.h"
@@ -26,9 +27,11 @@ enum class AttemptVerdict {
   kRefused,  // likewise, and this one did no work: it does not hold what was asked about
 };
 
-// Whether the replica itself may be broken.
+// Whether the replica itself may be broken, or what it has of one generation: a file that it
+// cannot read is UNAVAILABLE, but the replica is not, and may hold other generations well.
 inline bool IsFault(const absl::Status& status) {
-  return absl::IsInternal(status) || absl::IsUnknown(status) || absl::IsDataLoss(status);
+  return absl::IsInternal(status) || absl::IsUnknown(status) || absl::IsDataLoss(status) ||
+         IsFailedRead(status);
 }
 
 inline AttemptVerdict Judge(const absl::Status& status) {
@@ -244,10 +247,10 @@ class ReplicatedCall
   void Learn(const Attempt& attempt, const absl::Status& status, AttemptVerdict verdict) {
     const absl::Time now = call_.clock()->Now();
     ReplicaHealth& health = attempt.member->health;
-    if (verdict == AttemptVerdict::kFailed && absl::IsUnavailable(status)) {
-      health.NoteDown(now);
-    } else if (IsFault(status)) {
+    if (IsFault(status)) {
       health.NoteFault(attempt.started, now);
+    } else if (verdict == AttemptVerdict::kFailed && absl::IsUnavailable(status)) {
+      health.NoteDown(now);
     } else if (!absl::IsDeadlineExceeded(status) && !absl::IsCancelled(status)) {
       health.NoteAnswer();
     }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <map>
 #include <new>
 #include <utility>
 
@@ -20,8 +21,8 @@ namespace {
 
 constexpr absl::Duration kLogPeriod = absl::Seconds(10);
 
-// What is always admitted is shorter than this, or it is no status call of ours.
-constexpr int64_t kShortRequest = 64 << 10;
+// What is always admitted takes less than this, or it is no status call of ours.
+constexpr int64_t kSmallRequest = 64 << 10;
 
 // Whose fault a failure is decides how loud it is told.
 Severity SeverityOf(absl::StatusCode code) {
@@ -129,13 +130,27 @@ absl::Status TooManyCalls(int most) {
       "SERVER_BUSY");
 }
 
-absl::Status TooManyBytes(int64_t bytes, int64_t most) {
-  return WithReason(absl::ResourceExhaustedError(
-                        absl::StrCat("a request of ", bytes,
-                                     " bytes does not fit beside those in progress, of which the "
-                                     "server takes ",
-                                     most, " bytes together; try again later")),
-                    "TOO_MANY_BYTES", {{"requestBytes", absl::StrCat(bytes)}});
+absl::Status TooManyBytes(const RequestSize& size, int64_t most) {
+  const bool alone = size.memory_bytes > most;
+  const std::string request =
+      absl::StrCat("a request of ", size.wire_bytes, " bytes, which can take ", size.memory_bytes,
+                   alone ? " or more" : "", " in memory, ");
+  const std::map<std::string, std::string> numbers = {
+      {"requestBytes", absl::StrCat(size.wire_bytes)},
+      {"memoryBytes", absl::StrCat(size.memory_bytes)}};
+  if (alone) {
+    return WithReason(absl::ResourceExhaustedError(
+                          absl::StrCat(request, "is more than the ", most,
+                                       " that the server has for all requests together; ask for "
+                                       "less at once")),
+                      "REQUEST_TOO_LARGE", numbers);
+  }
+  return WithReason(
+      absl::ResourceExhaustedError(absl::StrCat(request,
+                                                "does not fit beside those in progress, for which "
+                                                "the server has ",
+                                                most, " together; try again later")),
+      "TOO_MANY_BYTES", numbers);
 }
 
 }  // namespace
@@ -158,29 +173,35 @@ RpcMethod::RpcMethod(RpcCalls* calls, std::string service, std::string method, b
   in_flight_ = calls_->metrics_->AddGauge("rpc_in_flight", "Calls in progress.", labels);
 }
 
-grpc::Status RpcMethod::Serve(grpc::ServerContext* context, int64_t request_bytes,
+grpc::Status RpcMethod::Serve(grpc::ServerContext* context, const absl::StatusOr<RequestSize>& size,
                               absl::FunctionRef<absl::Status(const CallContext&)> handler) {
   const absl::Time start = calls_->clock_->Now();
   const std::string request_id = RequestIdOr(OfferedRequestId(*context));
   context->AddInitialMetadata(kRequestIdKey, request_id);
-  const RpcServerOptions& options = calls_->options_;
-  const bool counted = !always_admitted_ || request_bytes > kShortRequest;
+  const int max_calls = calls_->options_.max_concurrent_calls;
+  const bool counted = !always_admitted_ || (size.ok() && size->memory_bytes > kSmallRequest);
   const InFlight in_flight(in_flight_, counted ? &calls_->calls_in_flight_ : nullptr);
 
-  absl::Status status;
-  if (in_flight.now() > options.max_concurrent_calls) {
-    status = TooManyCalls(options.max_concurrent_calls);
-  } else {
-    const Reservation bytes(calls_->in_flight_bytes_, &calls_->bytes_in_flight_,
-                            options.max_in_flight_bytes, counted ? request_bytes : 0);
-    status = bytes.made() ? Run(context, request_id, handler)
-                          : TooManyBytes(request_bytes, options.max_in_flight_bytes);
+  absl::Status status = size.status();
+  if (in_flight.now() > max_calls) {
+    status = TooManyCalls(max_calls);
+  } else if (status.ok()) {
+    status = Admit(context, *size, counted, request_id, handler);
   }
   const absl::Duration took = calls_->clock_->Now() - start;
   finished_[std::min<size_t>(static_cast<size_t>(status.code()), finished_.size() - 1)].Increment();
   latency_.Observe(took);
   if (!status.ok()) LogFailure(status, request_id, took);
   return ToGrpcStatus(status);
+}
+
+absl::Status RpcMethod::Admit(grpc::ServerContext* context, const RequestSize& size, bool counted,
+                              const std::string& request_id,
+                              absl::FunctionRef<absl::Status(const CallContext&)> handler) {
+  const int64_t most = calls_->options_.max_in_flight_bytes;
+  const Reservation memory(calls_->in_flight_bytes_, &calls_->bytes_in_flight_, most,
+                           counted ? size.memory_bytes : 0);
+  return memory.made() ? Run(context, request_id, handler) : TooManyBytes(size, most);
 }
 
 absl::Status RpcMethod::Run(grpc::ServerContext* context, const std::string& request_id,
@@ -221,7 +242,8 @@ RpcCalls::RpcCalls(const RpcServerOptions& options, MetricsRegistry* metrics, Cl
       log_limiter_(clock, kLogPeriod),
       cancel_watcher_(clock),
       in_flight_bytes_(metrics->AddGauge("rpc_in_flight_bytes",
-                                         "Bytes of the requests of calls in progress.")) {}
+                                         "Memory that requests of calls in progress can take, "
+                                         "in bytes.")) {}
 
 RpcMethod* RpcCalls::AddMethod(absl::string_view service, absl::string_view method,
                                Admission admission) {

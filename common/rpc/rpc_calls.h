@@ -16,6 +16,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "common/base/call_context.h"
@@ -23,6 +24,7 @@
 #include "common/log/log_limiter.h"
 #include "common/metrics/metrics.h"
 #include "common/rpc/cancel_watcher.h"
+#include "common/rpc/request_memory.h"
 #include "common/rpc/rpc_options.h"
 
 namespace grpc {
@@ -38,8 +40,10 @@ class RpcMethod {
  public:
   // Runs `handler` for one call and returns what goes to the caller.  In order:
   //
-  // - RESOURCE_EXHAUSTED if too much is in progress: calls, reason SERVER_BUSY, or bytes of
-  //   their requests, reason TOO_MANY_BYTES;
+  // - RESOURCE_EXHAUSTED if too much is in progress: calls, reason SERVER_BUSY, or memory that
+  //   their requests take, reason TOO_MANY_BYTES; and if this request would not fit by itself,
+  //   reason REQUEST_TOO_LARGE, for which no later time is better;
+  // - the error in the place of `size`, if the request could not be measured;
   // - the request id is taken from the caller's `x-request-id` (up to 128 visible ASCII
   //   characters) or made, and returned in the initial metadata;
   // - the deadline is the caller's, at most max_deadline from now, or default_deadline;
@@ -50,15 +54,18 @@ class RpcMethod {
   // - code, latency and calls in progress are counted; a failure is logged, at most once
   //   in ten seconds for each method and code.
   //
-  // The request is `request_bytes` long, and counts until `handler` has returned.  Call it
-  // once per call, from gRPC's handler thread, for unary methods.
-  grpc::Status Serve(grpc::ServerContext* context, int64_t request_bytes,
+  // The request counts until `handler` has returned.  Call it once per call, from gRPC's
+  // handler thread, for unary methods.
+  grpc::Status Serve(grpc::ServerContext* context, const absl::StatusOr<RequestSize>& size,
                      absl::FunctionRef<absl::Status(const CallContext&)> handler);
 
  private:
   friend class RpcCalls;
   RpcMethod(RpcCalls* calls, std::string service, std::string method, bool always_admitted);
 
+  absl::Status Admit(grpc::ServerContext* context, const RequestSize& size, bool counted,
+                     const std::string& request_id,
+                     absl::FunctionRef<absl::Status(const CallContext&)> handler);
   absl::Status Run(grpc::ServerContext* context, const std::string& request_id,
                    absl::FunctionRef<absl::Status(const CallContext&)> handler);
   void LogFailure(const absl::Status& status, const std::string& request_id, absl::Duration took);
@@ -77,7 +84,7 @@ class RpcCalls {
  public:
   enum class Admission {
     kLimited,  // counts against max_concurrent_calls and max_in_flight_bytes
-    kAlways,   // runs at any load: for status, not for work; counts only if it is long
+    kAlways,   // runs at any load: for status, not for work; counts only if it is large
   };
 
   // `metrics` and `clock` must outlive this, and this the services that use it.
@@ -91,9 +98,10 @@ class RpcCalls {
   RpcMethod* AddMethod(absl::string_view service, absl::string_view method,
                        Admission admission = Admission::kLimited);
 
-  // Limited calls in progress, and the bytes of the requests that count.
+  // Limited calls in progress, and the memory that the requests take which count.
   int in_flight() const { return calls_in_flight_.load(std::memory_order_relaxed); }
   int64_t in_flight_bytes() const { return bytes_in_flight_.load(std::memory_order_relaxed); }
+  int64_t max_in_flight_bytes() const { return options_.max_in_flight_bytes; }
 
  private:
   friend class RpcMethod;

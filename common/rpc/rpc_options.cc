@@ -1,7 +1,9 @@
 #include "common/rpc/rpc_options.h"
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "common/rpc/request_memory.h"
 
 namespace sightline {
 namespace {
@@ -53,9 +55,11 @@ RpcServerOptions ReadRpcServerOptions(ConfigReader root, const RpcServerOptions&
   if (options.default_deadline > options.max_deadline) {
     server.AddProblem("default_deadline", "is later than max_deadline");
   }
-  if (options.max_in_flight_bytes < options.max_receive_bytes) {
+  if (options.max_in_flight_bytes < kMostCopies * options.max_receive_bytes) {
     server.AddProblem("max_in_flight_bytes",
-                      "is less than max_receive_bytes; the longest request could never be taken");
+                      absl::StrCat("is less than ", kMostCopies,
+                                   " times max_receive_bytes; the longest request, of regions, "
+                                   "could never be taken"));
   }
   if (options.memory_quota_bytes < 2 * options.max_receive_bytes) {
     server.AddProblem("memory_quota", "is less than twice max_receive_bytes");

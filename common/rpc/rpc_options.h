@@ -32,9 +32,10 @@ struct RpcServerOptions {
   // `max_receive_bytes`: of one request message; a longer one is RESOURCE_EXHAUSTED.
   int64_t max_receive_bytes = int64_t{16} << 20;
 
-  // `max_in_flight_bytes`: requests of all calls in progress together.  A call whose request
-  // does not fit beside them is refused with RESOURCE_EXHAUSTED before it is read.  Uploads
-  // are in memory once, so this and `memory_quota` bound what callers can make a server hold.
+  // `max_in_flight_bytes`: memory of the requests of all calls in progress together, as
+  // request_memory.h counts it.  A call whose request does not fit beside them is refused with
+  // RESOURCE_EXHAUSTED before it is read.  This and `memory_quota` bound what callers can make a
+  // server hold.
   int64_t max_in_flight_bytes = int64_t{256} << 20;
 
   // `memory_quota`: what gRPC may hold in buffers for all calls together: requests that are

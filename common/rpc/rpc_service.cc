@@ -1,21 +1,65 @@
 #include "common/rpc/rpc_service.h"
 
+#include <google/protobuf/io/zero_copy_stream.h>
+#include <grpcpp/support/proto_buffer_reader.h>
+
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
 
 namespace sightline {
 
-absl::Status ReadRequest(const IncomingRequest& incoming, grpc::protobuf::MessageLite* message) {
-  bool readable = incoming.bytes.Valid();
-  if (readable) {
-    grpc::ProtoBufferReader reader(&incoming.bytes);
-    readable = reader.status().ok() && message->ParseFromZeroCopyStream(&reader);
-  }
-  incoming.bytes.Clear();
-  if (readable) return absl::OkStatus();
+namespace {
+
+// The bytes of a request, once and in order.  Where a message ends early, as at a tag of zero,
+// protobuf gives back what it has not used, and near the boundary of two slices that is more than
+// the last one has, for which gRPC's reader ends the process.  Nobody reads on after a request,
+// so nothing is given back.
+class RequestReader final : public google::protobuf::io::ZeroCopyInputStream {
+ public:
+  explicit RequestReader(const IncomingRequest& incoming) : reader_(&incoming.bytes) {}
+
+  bool ok() const { return reader_.status().ok(); }
+
+  bool Next(const void** data, int* size) override { return reader_.Next(data, size); }
+  void BackUp(int) override {}
+  bool Skip(int count) override { return reader_.Skip(count); }
+  int64_t ByteCount() const override { return reader_.ByteCount(); }
+
+ private:
+  grpc::ProtoBufferReader reader_;
+};
+
+absl::Status Unreadable() {
   return WithReason(absl::InvalidArgumentError("the request is not a protobuf message of this "
                                                "method's type; strings must be valid UTF-8"),
                     kUnreadableRequest);
+}
+
+}  // namespace
+
+absl::StatusOr<RequestSize> MeasureRequest(const IncomingRequest& incoming,
+                                           const google::protobuf::Descriptor& type, int64_t most) {
+  RequestSize size;
+  if (!incoming.bytes.Valid()) return Unreadable();
+  size.wire_bytes = static_cast<int64_t>(incoming.bytes.Length());
+  RequestReader reader(incoming);
+  if (!reader.ok()) return Unreadable();
+  const absl::optional<int64_t> memory = MemoryOfMessage(&reader, size.wire_bytes, type, most);
+  if (!memory.has_value()) return Unreadable();
+  size.memory_bytes = *memory;
+  return size;
+}
+
+absl::Status ReadRequest(const IncomingRequest& incoming, google::protobuf::MessageLite* message) {
+  bool readable = incoming.bytes.Valid();
+  if (readable) {
+    RequestReader reader(incoming);
+    // Within its length, or protobuf would make room for a field as long as it claims to be.
+    readable = reader.ok() && message->ParseFromBoundedZeroCopyStream(
+                                  &reader, static_cast<int>(incoming.bytes.Length()));
+  }
+  incoming.bytes.Clear();
+  return readable ? absl::OkStatus() : Unreadable();
 }
 
 const char* RpcService::PathOf(const std::string& method) {

@@ -1,4 +1,4 @@
-// A service whose requests are counted before they are read.
+// A service whose requests are measured before they are read.
 //
 //   class IndexSearchService final : public RpcService {
 //    public:
@@ -12,19 +12,21 @@
 //                              v1::SearchIndexResponse* response);
 //
 // The base class that protoc generates gets a request only when protobuf has copied it out of
-// gRPC's buffers, and only to look at.  Here a call is admitted by the length of what arrived
-// (RpcMethod::Serve); then it is read, its buffers are freed, and the handler owns the message
-// and moves an upload out of it.  So each upload under way is in memory once.
+// gRPC's buffers, and only to look at.  Here a call is admitted by what its request will take
+// in memory (request_memory.h, RpcMethod::Serve); then it is read, its buffers are freed, and the
+// handler owns the message and moves an upload out of it.  So each upload under way is in memory
+// once.
 #ifndef SIGHTLINE_COMMON_RPC_RPC_SERVICE_H_
 #define SIGHTLINE_COMMON_RPC_RPC_SERVICE_H_
 
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message_lite.h>
 #include <grpcpp/impl/rpc_service_method.h>
 #include <grpcpp/impl/service_type.h>
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/config.h>
 #include <grpcpp/support/method_handler.h>
-#include <grpcpp/support/proto_buffer_reader.h>
 #include <grpcpp/support/status.h>
 
 #include <deque>
@@ -32,8 +34,10 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/base/call_context.h"
+#include "common/rpc/request_memory.h"
 #include "common/rpc/rpc_calls.h"
 
 namespace sightline {
@@ -47,9 +51,14 @@ struct IncomingRequest {
   mutable grpc::ByteBuffer bytes;
 };
 
+// How long `incoming` is, and what it will take when it is read as a message of `type`, counted
+// to a little above `most`.  INVALID_ARGUMENT with the reason above: it cannot be read.
+absl::StatusOr<RequestSize> MeasureRequest(const IncomingRequest& incoming,
+                                           const google::protobuf::Descriptor& type, int64_t most);
+
 // Reads `incoming` and frees its bytes.  INVALID_ARGUMENT with the reason above: protobuf
 // cannot read it; a string that is not UTF-8, most of the time.
-absl::Status ReadRequest(const IncomingRequest& incoming, grpc::protobuf::MessageLite* message);
+absl::Status ReadRequest(const IncomingRequest& incoming, google::protobuf::MessageLite* message);
 
 // Handlers run at the same time, in threads of gRPC's.
 class RpcService : public grpc::Service {
@@ -70,22 +79,22 @@ class RpcService : public grpc::Service {
                 RpcCalls::Admission admission = RpcCalls::Admission::kLimited) {
     RpcMethod* const served = calls_->AddMethod(full_name_, method, admission);
     Derived* const self = static_cast<Derived*>(this);
-    const auto serve = [served, self, handler](RpcService*, grpc::ServerContext* context,
-                                               const IncomingRequest* incoming,
-                                               Response* response) {
-      return served->Serve(context, static_cast<int64_t>(incoming->bytes.Length()),
-                           [&](const CallContext& call) -> absl::Status {
-                             Request request;
-                             absl::Status read = ReadRequest(*incoming, &request);
-                             return read.ok() ? (self->*handler)(std::move(request), call, response)
-                                              : read;
-                           });
+    const auto serve = [calls = calls_, served, self, handler](
+                           RpcService*, grpc::ServerContext* context,
+                           const IncomingRequest* incoming, Response* response) {
+      const absl::StatusOr<RequestSize> size =
+          MeasureRequest(*incoming, *Request::descriptor(), calls->max_in_flight_bytes());
+      return served->Serve(context, size, [&](const CallContext& call) -> absl::Status {
+        Request request;
+        absl::Status read = ReadRequest(*incoming, &request);
+        return read.ok() ? (self->*handler)(std::move(request), call, response) : read;
+      });
     };
     // As generated code registers its methods, but for the type of the request.
     AddMethod(new grpc::internal::RpcServiceMethod(
         PathOf(method), grpc::internal::RpcMethod::NORMAL_RPC,
         new grpc::internal::RpcMethodHandler<RpcService, IncomingRequest, Response, IncomingRequest,
-                                             grpc::protobuf::MessageLite>(serve, this)));
+                                             google::protobuf::MessageLite>(serve, this)));
   }
 
  private:

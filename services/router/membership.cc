@@ -9,6 +9,7 @@
 #include <memory>
 #include <set>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -33,10 +34,26 @@ HostAndPort Split(absl::string_view entry) {
   return {std::string(entry.substr(0, colon)), std::string(entry.substr(colon + 1))};
 }
 
-bool IsHostAndPort(const HostAndPort& name) {
+bool IsPort(const std::string& text) {
   int port = 0;
-  return !name.host.empty() && name.host.find_first_of("/:[],") == std::string::npos &&
-         absl::SimpleAtoi(name.port, &port) && port > 0 && port < 65536;
+  return std::all_of(text.begin(), text.end(), absl::ascii_isdigit) &&
+         absl::SimpleAtoi(text, &port) && port > 0 && port < 65536;
+}
+
+bool IsHostAndPort(const HostAndPort& name) {
+  const auto of_a_host = [](char c) {
+    return absl::ascii_isalnum(c) || c == '-' || c == '_' || c == '.';
+  };
+  return IsPort(name.port) && !name.host.empty() &&
+         std::all_of(name.host.begin(), name.host.end(), of_a_host);
+}
+
+// "[address]", with a zone or without.
+bool IsBracketedIpv6(absl::string_view host) {
+  if (!absl::ConsumePrefix(&host, "[") || !absl::ConsumeSuffix(&host, "]")) return false;
+  const std::string address(host.substr(0, host.find('%')));
+  in6_addr parsed;
+  return inet_pton(AF_INET6, address.c_str(), &parsed) == 1;
 }
 
 bool IsIpv4(const std::string& host) {
@@ -102,9 +119,16 @@ bool IsName(absl::string_view entry) {
 }
 
 absl::Status CheckEntry(absl::string_view entry) {
-  if (!HasScheme(entry) || IsHostAndPort(Split(entry))) return absl::OkStatus();
+  const HostAndPort parts = Split(entry);
+  if (IsHostAndPort(parts)) return absl::OkStatus();
+  if (!HasScheme(entry) && IsBracketedIpv6(parts.host) && IsPort(parts.port)) {
+    return absl::OkStatus();
+  }
+  if (absl::StartsWith(entry, "unix:/")) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("'", entry, "' is no name; write dns:///name:port"));
+      absl::StrCat("'", entry,
+                   "' is no address; write host:port, [IPv6 address]:port, dns:///name:port or "
+                   "unix:/path"));
 }
 
 std::vector<std::string> NamesOf(const Membership& members) {

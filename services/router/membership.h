@@ -1,10 +1,10 @@
 // Who serves what: addresses, and the names that stand for addresses.
 //
-// An entry is "host:port", one replica, or "dns:///name:port", a replica at each address
-// that the name has at the moment.  Of either a name is looked up here, never by a channel: a
-// server that has moved is another address, so it is another replica, with nothing known of
-// it.  A name has IPv4 addresses only if it has any: a server with one address of either kind
-// would otherwise count as two replicas.
+// An entry is "host:port", "[IPv6 address]:port" or "unix:/path", one replica, or
+// "dns:///name:port", a replica at each address that the name has at the moment.  Of either a name
+// is looked up here, never by a channel: a server that has moved is another address, so it is
+// another replica, with nothing known of it.  A name has IPv4 addresses only if it has any: a
+// server with one address of either kind would otherwise count as two replicas.
 #ifndef SIGHTLINE_SERVICES_ROUTER_MEMBERSHIP_H_
 #define SIGHTLINE_SERVICES_ROUTER_MEMBERSHIP_H_
 
@@ -40,8 +40,8 @@ struct ReplicaSetId {
 // Whether `entry` has to be looked up: it is no "10.0.0.7:7402" and no "[::1]:7402".
 bool IsName(absl::string_view entry);
 
-// InvalidArgument unless what begins with "dns:///" goes on with "name:port".  What is neither
-// a name nor an address is left to whoever connects to it.
+// InvalidArgument unless `entry` is one: a host of letters, digits, '-', '_' and '.', or an
+// IPv6 address in brackets, each with a port from 1 to 65535, or the absolute path of a socket.
 absl::Status CheckEntry(absl::string_view entry);
 
 // The entries that are names, each once.

@@ -1,5 +1,6 @@
 // More uploads at once than a router has memory for: it takes what fits, refuses the rest,
-// and keeps each upload that it takes once, whatever becomes of the calls to its encoders.
+// and keeps each upload that it takes once, whatever becomes of the calls to its encoders.  What
+// is short on the wire and not in memory counts as what it is in memory.
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 #include <grpcpp/completion_queue.h>
@@ -14,6 +15,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -38,6 +40,8 @@ namespace {
 constexpr int kCallers = 60;
 constexpr int64_t kMiB = int64_t{1} << 20;
 constexpr int64_t kUploadBytes = 15 * kMiB;
+constexpr int kRegions = 1000;
+constexpr int kRegionNumbers = 4096;
 constexpr int64_t kInFlightBytes = 128 * kMiB;  // of the router
 constexpr int64_t kQuotaBytes = 128 * kMiB;     // of its gRPC
 // Of the router itself and of gRPC with 60 connections, beyond the two above.
@@ -84,7 +88,7 @@ class Turnout {
   size_t ended_ = 0;            // guarded by mutex_
 };
 
-// Answers texts at once and pictures when it is released; what it answers is an error that
+// Answers texts at once and uploads when it is released; what it answers is an error that
 // nobody else gives.
 class HeldEncoder final : public RpcService {
  public:
@@ -97,12 +101,16 @@ class HeldEncoder final : public RpcService {
  private:
   absl::Status EncodeQueries(v1::EncodeQueriesRequest request, const CallContext& call,
                              v1::EncodeQueriesResponse*) {
-    const bool picture = request.queries(0).has_image();
-    if (picture && request.queries(0).image().size() != kUploadBytes) {
+    const v1::EncodableQuery& query = request.queries(0);
+    const bool upload = !query.has_text();
+    if (query.has_image() && query.image().size() != kUploadBytes) {
       return absl::DataLossError("the picture is another");
     }
+    if (query.has_regions() && query.regions().features().row_count() != kRegions) {
+      return absl::DataLossError("the regions are others");
+    }
     v1::EncodeQueriesRequest().Swap(&request);  // only the router shall hold it
-    if (picture) {
+    if (upload) {
       turnout_->Seen(call.request_id());
       release_.Wait();
     }
@@ -159,14 +167,15 @@ struct EncoderBackend : Backend {
   HeldEncoder encoder;
 };
 
-// One search, its bytes shared by all who send them.
-absl::Status Search(const std::string& address, const grpc::ByteBuffer& request) {
+// One call, its bytes shared by all who send them.
+absl::Status Call(const std::string& address, const std::string& method,
+                  const grpc::ByteBuffer& request) {
   grpc::GenericStub stub(MakeChannel(address));
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::minutes(4));
   grpc::CompletionQueue queue;
   const auto call =
-      stub.PrepareUnaryCall(&context, "/sightline.v1.Search/SearchItems", request, &queue);
+      stub.PrepareUnaryCall(&context, "/sightline.v1.Search/" + method, request, &queue);
   call->StartCall();
   grpc::ByteBuffer answer;
   grpc::Status status;
@@ -177,8 +186,8 @@ absl::Status Search(const std::string& address, const grpc::ByteBuffer& request)
   return FromGrpcStatus(status);
 }
 
-grpc::ByteBuffer BytesOf(const v1::SearchItemsRequest& request) {
-  const grpc::Slice slice(request.SerializeAsString());
+grpc::ByteBuffer BytesOf(const std::string& bytes) {
+  const grpc::Slice slice(bytes);
   return grpc::ByteBuffer(&slice, 1);
 }
 
@@ -193,50 +202,66 @@ int64_t PeakBytes(pid_t pid) {
   return 0;
 }
 
-TEST_CASE("sixty uploads of 15 MiB take what the router may hold, and no more") {
-  Turnout turnout;
-  EncoderBackend first(&turnout), second(&turnout);
-  Backend shard("index_search");
-  REQUIRE(shard.server.Start().ok());
-  const auto router =
-      LaunchProcess("router", absl::Substitute(kConfig, kInFlightBytes, kQuotaBytes,
-                                               first.address(), second.address(), shard.address()));
-  const std::string address = absl::StrCat("127.0.0.1:", router->port());
-  const CallContext patience(Clock::Real(), Clock::Real()->Now() + absl::Minutes(1));
-  REQUIRE(AwaitServing(address, patience).ok());
-  v1::SearchItemsRequest text;
-  text.set_index("captions");
-  text.mutable_query()->set_text("a red fish");
-  REQUIRE(absl::IsOutOfRange(Search(address, BytesOf(text))));
-  const int64_t before = PeakBytes(router->pid());
+// A router, two encoders that hold what they get, and a shard.
+struct Fleet {
+  Fleet() {
+    REQUIRE(shard.server.Start().ok());
+    router = LaunchProcess("router",
+                           absl::Substitute(kConfig, kInFlightBytes, kQuotaBytes, first.address(),
+                                            second.address(), shard.address()));
+    address = absl::StrCat("127.0.0.1:", router->port());
+    const CallContext patience(Clock::Real(), Clock::Real()->Now() + absl::Minutes(1));
+    REQUIRE(AwaitServing(address, patience).ok());
+    REQUIRE(AnswersTexts());
+    before = PeakBytes(router->pid());
+    REQUIRE(before > 0);
+  }
 
-  v1::SearchItemsRequest picture;
-  picture.set_index("captions");
-  picture.mutable_query()->set_image(std::string(kUploadBytes, 'x'));
-  const grpc::ByteBuffer upload = BytesOf(picture);
+  bool AnswersTexts() const {
+    v1::SearchItemsRequest text;
+    text.set_index("captions");
+    text.mutable_query()->set_text("a red fish");
+    return absl::IsOutOfRange(Call(address, "SearchItems", BytesOf(text.SerializeAsString())));
+  }
+
+  // What the router has had beyond what it had before anything was uploaded.
+  int64_t Taken() const { return PeakBytes(router->pid()) - before; }
+
+  Turnout turnout;
+  EncoderBackend first{&turnout}, second{&turnout};
+  Backend shard{"index_search"};
+  std::unique_ptr<Member> router;
+  std::string address;
+  int64_t before = 0;
+};
+
+// Sixty searches at once.  `most`: how many the router has room for.
+void CheckUploads(const v1::SearchItemsRequest& request, int64_t most) {
+  Fleet fleet;
+  const grpc::ByteBuffer upload = BytesOf(request.SerializeAsString());
   std::vector<absl::Status> ends(kCallers);
   std::vector<std::thread> callers;
   for (absl::Status& end : ends) {
     callers.emplace_back([&] {
-      end = Search(address, upload);
-      turnout.Ended();
+      end = Call(fleet.address, "SearchItems", upload);
+      fleet.turnout.Ended();
     });
   }
-  turnout.AwaitAll(kCallers);
-  const size_t held = turnout.seen();
+  fleet.turnout.AwaitAll(kCallers);
+  const int64_t held = static_cast<int64_t>(fleet.turnout.seen());
   // There is room for whoever sends little.
-  CHECK(absl::IsOutOfRange(Search(address, BytesOf(text))));
-  const int64_t peak = PeakBytes(router->pid());
-  first.encoder.Release();
-  second.encoder.Release();
+  CHECK(fleet.AnswersTexts());
+  const int64_t taken = fleet.Taken();
+  fleet.first.encoder.Release();
+  fleet.second.encoder.Release();
   for (std::thread& caller : callers) caller.join();
 
-  std::fprintf(stderr, "%zu of %d uploads of %d MiB were held; peak %d MiB, before them %d MiB\n",
-               held, kCallers, static_cast<int>(kUploadBytes / kMiB), static_cast<int>(peak / kMiB),
-               static_cast<int>(before / kMiB));
+  std::fprintf(stderr, "%d of %d uploads of %d MiB were held; they took %d MiB\n",
+               static_cast<int>(held), kCallers, static_cast<int>(upload.Length() / kMiB),
+               static_cast<int>(taken / kMiB));
   CHECK(held >= 1);
-  CHECK(held <= kInFlightBytes / kUploadBytes);
-  size_t answered = 0;
+  CHECK(held <= most);
+  int64_t answered = 0;
   for (const absl::Status& end : ends) {
     INFO(end.ToString());
     // UNAVAILABLE where gRPC, at its quota, closed the connection before the call.
@@ -244,8 +269,53 @@ TEST_CASE("sixty uploads of 15 MiB take what the router may hold, and no more") 
     answered += absl::IsOutOfRange(end);
   }
   CHECK(answered == held);
-  CHECK(before > 0);
-  CHECK(peak - before <= kInFlightBytes + kQuotaBytes + kOtherBytes);
+  CHECK(taken <= kInFlightBytes + kQuotaBytes + kOtherBytes);
+}
+
+TEST_CASE("sixty uploads of 15 MiB take what the router may hold, and no more") {
+  v1::SearchItemsRequest picture;
+  picture.set_index("captions");
+  picture.mutable_query()->set_image(std::string(kUploadBytes, 'x'));
+  CheckUploads(picture, kInFlightBytes / kUploadBytes);
+}
+
+TEST_CASE("sixty uploads of regions in half precision count as what becomes of them") {
+  v1::SearchItemsRequest regions;
+  regions.set_index("captions");
+  v1::PackedVectors* features = regions.mutable_query()->mutable_regions()->mutable_features();
+  features->set_element_type(v1::FLOAT16);
+  features->set_row_count(kRegions);
+  features->set_dimension(kRegionNumbers);
+  features->set_data(std::string(int64_t{2} * kRegions * kRegionNumbers, '\0'));
+  CheckUploads(regions, kInFlightBytes / (int64_t{6} * kRegions * kRegionNumbers));
+}
+
+TEST_CASE("requests of two-byte fields take no more than their bytes") {
+  Fleet fleet;
+  // Empty texts, empty ids and unknown fields, 16 MiB of each.
+  const std::vector<std::pair<std::string, std::string>> floods = {
+      {"ScorePairs", std::string("\x12\x00", 2)},
+      {"GetItems", std::string("\x12\x00", 2)},
+      {"SearchItems", std::string("\x7a\x00", 2)}};
+  std::vector<std::thread> callers;
+  std::vector<absl::Status> ends(12);
+  for (size_t i = 0; i < ends.size(); ++i) {
+    callers.emplace_back([&, i] {
+      const auto& [method, field] = floods[i % floods.size()];
+      std::string bytes;
+      while (bytes.size() < 16 * kMiB) bytes += field;
+      ends[i] = Call(fleet.address, method, BytesOf(bytes));
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  for (const absl::Status& end : ends) {
+    INFO(end.ToString());
+    CHECK((absl::IsResourceExhausted(end) || absl::IsUnavailable(end)));
+  }
+  CHECK(fleet.AnswersTexts());
+  const int64_t taken = fleet.Taken();
+  std::fprintf(stderr, "floods took %d MiB\n", static_cast<int>(taken / kMiB));
+  CHECK(taken <= kQuotaBytes + kOtherBytes);
 }
 
 }  // namespace

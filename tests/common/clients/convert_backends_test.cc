@@ -47,6 +47,15 @@ v1::EncodeQueriesRequest EncodeMessage() {
   return message;
 }
 
+TEST_CASE("the name of a reranker that nobody could have given is refused") {
+  v1::EncodeQueriesRequest encode = EncodeMessage();
+  encode.set_reranker(std::string(1025, 'x'));
+  REQUIRE(Refused(FromProto(encode).status(), "reranker"));
+  v1::RerankCandidatesRequest rerank;
+  rerank.set_reranker(std::string(1025, 'x'));
+  REQUIRE(Refused(FromProto(rerank).status(), "reranker"));
+}
+
 TEST_CASE("requests to encode come back whole") {
   const auto read = FromProto(EncodeMessage());
   REQUIRE(read.ok());

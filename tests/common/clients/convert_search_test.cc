@@ -1,5 +1,6 @@
 #include "common/clients/convert_search.h"
 
+#include <cmath>
 #include <string>
 #include <variant>
 #include <vector>
@@ -14,6 +15,7 @@ namespace sightline {
 namespace {
 
 const GenerationRef kTarget{"pictures", "g1", std::string(64, '0')};
+const std::string kLongName(1025, 'x');
 
 bool Refused(const absl::Status& status, const std::string& field) {
   return status.code() == absl::StatusCode::kInvalidArgument &&
@@ -30,6 +32,17 @@ v1::SearchItemsRequest Message(Query query) {
   request.query = std::move(query);
   v1::SearchItemsRequest message;
   ToProto(std::move(request), &message);
+  return message;
+}
+
+v1::ScorePairsRequest PairsMessage() {
+  ScorePairsRequest request;
+  request.index = "pictures";
+  request.texts = {TextQuery{"fish"}, ItemQuery{"captions", "c"}};
+  request.images = {ImageQuery{"png"}, ItemQuery{"", "i"}, ImageQuery{"jpg"}};
+  request.reranker = "fine";
+  v1::ScorePairsRequest message;
+  ToProto(request, &message);
   return message;
 }
 
@@ -109,6 +122,19 @@ TEST_CASE("search requests that break a bound are refused by field") {
        [](auto* r) {
          ToProto(EmbeddingMatrix(1, 2), r->mutable_query()->mutable_embedding()->mutable_vector());
        }},
+      {"query.embedding.space",
+       [](auto* r) {
+         ToProto(EmbeddingMatrix(1, 2), r->mutable_query()->mutable_embedding()->mutable_vector());
+         r->mutable_query()->mutable_embedding()->set_space(kLongName);
+       }},
+      {"query.item.index",
+       [](auto* r) {
+         r->mutable_query()->mutable_item()->set_item_id("a");
+         r->mutable_query()->mutable_item()->set_index(kLongName);
+       }},
+      {"index", [](auto* r) { r->set_index(kLongName); }},
+      {"page_token", [](auto* r) { r->set_page_token(kLongName); }},
+      {"reranker", [](auto* r) { r->set_reranker(kLongName); }},
       {"top_k", [](auto* r) { r->set_top_k(0); }},
       {"top_k", [](auto* r) { r->set_top_k(-5); }},
       {"top_k", [](auto* r) { r->set_top_k(1001); }},
@@ -215,6 +241,38 @@ TEST_CASE("search results that cannot be are internal errors") {
   REQUIRE(BadAnswer(FromProto(request, bad).status(), "generation"));
 }
 
+TEST_CASE("a score that is not finite is an internal error and never a value") {
+  const v1::SearchItemsRequest request = Message(TextQuery{"fish"});
+  const v1::ScorePairsRequest pairs = PairsMessage();
+  v1::SearchItemsResponse hits;
+  ToProto(SomeResult(), true, &hits);
+  v1::ScorePairsResponse scores;
+  ScorePairsResult result;
+  result.target = kTarget;
+  result.scores.resize(6);
+  ToProto(result, /*image_count=*/3, &scores);
+  REQUIRE(FromProto(request, hits).ok());
+  REQUIRE(FromProto(pairs, scores).ok());
+  for (const float bad : {NAN, INFINITY, -INFINITY}) {
+    const auto hit = [&](void (v1::Hit::*set)(float)) {
+      v1::SearchItemsResponse answer = hits;
+      (answer.mutable_hits(1)->*set)(bad);
+      return FromProto(request, answer).status();
+    };
+    CHECK(BadAnswer(hit(&v1::Hit::set_score), "hits[1].score is not finite"));
+    CHECK(BadAnswer(hit(&v1::Hit::set_retrieval_score), "hits[1].retrieval_score"));
+    CHECK(BadAnswer(hit(&v1::Hit::set_rerank_score), "hits[1].rerank_score"));
+    const auto pair = [&](void (v1::PairScore::*set)(float)) {
+      v1::ScorePairsResponse answer = scores;
+      (answer.mutable_scores(4)->*set)(bad);
+      return FromProto(pairs, answer).status();
+    };
+    CHECK(BadAnswer(pair(&v1::PairScore::set_retrieval_score), "scores[4].retrieval_score"));
+    CHECK(BadAnswer(pair(&v1::PairScore::set_rerank_score), "scores[4].rerank_score"));
+    CHECK(BadAnswer(pair(&v1::PairScore::set_raw_score), "scores[4].raw_score"));
+  }
+}
+
 TEST_CASE("every outcome of reranking comes back; one of a newer server by its depths") {
   v1::SearchItemsResponse message;
   const auto read = [&message] {
@@ -247,17 +305,6 @@ TEST_CASE("a degraded reason of a newer server is left out") {
   ToProto(SomeResult(), true, &message);
   message.add_degraded_reasons(static_cast<v1::DegradedReason>(99));
   REQUIRE(FromProto(Message(TextQuery{"fish"}), message)->degraded.size() == 5);
-}
-
-v1::ScorePairsRequest PairsMessage() {
-  ScorePairsRequest request;
-  request.index = "pictures";
-  request.texts = {TextQuery{"fish"}, ItemQuery{"captions", "c"}};
-  request.images = {ImageQuery{"png"}, ItemQuery{"", "i"}, ImageQuery{"jpg"}};
-  request.reranker = "fine";
-  v1::ScorePairsRequest message;
-  ToProto(request, &message);
-  return message;
 }
 
 TEST_CASE("pairs and their scores come back in row order") {
@@ -297,6 +344,12 @@ TEST_CASE("pairs that break a bound are refused by field") {
   bad = PairsMessage();
   bad.add_images();
   REQUIRE(Refused(FromProto(bad).status(), "images[3]"));
+  bad = PairsMessage();
+  bad.set_index(kLongName);
+  REQUIRE(Refused(FromProto(bad).status(), "index"));
+  bad = PairsMessage();
+  bad.set_reranker(kLongName);
+  REQUIRE(Refused(FromProto(bad).status(), "reranker"));
 }
 
 TEST_CASE("items found are put where they were asked for") {

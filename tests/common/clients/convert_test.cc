@@ -8,6 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "common/base/error_details.h"
+#include "tests/support/allocations.h"
 #include "tests/support/catch.h"
 
 namespace sightline {
@@ -278,6 +279,29 @@ TEST_CASE("regions that break a bound are refused by field") {
     lie.tell(&bad);
     INFO(lie.field);
     REQUIRE(Names(FromProto(bad, FieldPath("r")).status(), lie.field));
+  }
+}
+
+// Of 200 regions of 2048 numbers of `type`, all zero.
+v1::Regions LongRegions(v1::ElementType type) {
+  v1::Regions message;
+  PackVectors(std::vector<float>(200 * 2048), 200, 2048, type, message.mutable_features());
+  return message;
+}
+
+TEST_CASE("regions are unpacked in place, and what they came in is let go of") {
+  constexpr int64_t kFloats = 200 * 2048 * sizeof(float);
+  constexpr int64_t kSlack = 10000;
+  for (const v1::ElementType type : {v1::FLOAT32, v1::FLOAT16}) {
+    v1::Regions message = LongRegions(type);
+    const int64_t before = static_cast<int64_t>(message.SpaceUsedLong());
+    const PeakAllocation peak;
+    const auto image = FromProto(std::move(message), FieldPath("r"));
+    REQUIRE(image.ok());
+    // Beside the message, the floats once.
+    CHECK(peak.bytes() < kFloats + kSlack);
+    // And then the floats alone.
+    CHECK(peak.bytes_now() < kFloats + kSlack - before);
   }
 }
 

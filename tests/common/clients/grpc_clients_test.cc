@@ -464,6 +464,42 @@ TEST_CASE("text that is not UTF-8 is refused before it is sent") {
           std::vector<std::string>{"item_ids[1]"});
 }
 
+TEST_CASE("no string that protobuf would refuse is sent") {
+  TestServer server;
+  const auto client = MakeGrpcSearchClient(server.address());
+  const auto search = [&](SearchRequest request) {
+    return GetFields(client->SearchItems(Patient(), std::move(request)).status());
+  };
+  const auto pairs = [&](ScorePairsRequest request) {
+    return GetFields(client->ScorePairs(Patient(), std::move(request)).status());
+  };
+  using Fields = std::vector<std::string>;
+  const std::string bad = "\xFF";
+  ImageInput words;
+  words.regions = {1, 1, {1}, {}};
+  words.tags = {"fish", bad};
+  ImageInput tokens = words;
+  tokens.ocr_tokens = {bad};
+  SearchRequest request;
+  request.query = TextQuery{"fish"};
+  request.reranker = bad;
+  CHECK(search(request) == Fields{"reranker"});
+  request.reranker.clear();
+  request.query = EmbeddingQuery{{1}, bad};
+  CHECK(search(request) == Fields{"query.embedding.space"});
+  request.query = RegionsQuery{words};
+  CHECK(search(request) == Fields{"query.regions.tags[1]"});
+  request.query = RegionsQuery{tokens};
+  CHECK(search(request) == Fields{"query.regions.ocr_tokens[0]"});
+  ScorePairsRequest pair;
+  pair.texts = {TextQuery{"fish"}};
+  pair.images = {ImageQuery{bad}, RegionsQuery{words}};
+  CHECK(pairs(pair) == Fields{"images[1].regions.tags[1]"});
+  pair.images = {ImageQuery{bad}};
+  pair.reranker = bad;
+  CHECK(pairs(pair) == Fields{"reranker"});
+}
+
 TEST_CASE("the public client retries a router that was unavailable once") {
   TestServer server;
   std::atomic<int> calls{0};

@@ -185,6 +185,23 @@ TEST_CASE("a broken replica costs no answer and gets next to no calls, however f
   CHECK(fleet.replica(0).calls() > 10);
 }
 
+TEST_CASE("a replica that could not read one file is not taken for one that is down") {
+  const absl::Status unread = WithReason(absl::UnavailableError("read: I/O error"), "READ_FAILED");
+  EncoderFleet fleet(2);
+  fleet.replica(0).FailWith(unread);
+  while (fleet.replica(0).calls() == 0) REQUIRE(*fleet.Ask() == 1);
+  // Calls for what it can read go on, however often one fails among them.
+  fleet.replica(0).AnswerNow();
+  for (int i = 0; i < 50; ++i) REQUIRE(fleet.Ask().ok());
+  CHECK(fleet.replica(0).calls() > 10);
+
+  // One that can read nothing is left alone like any that is broken.
+  const int before = fleet.replica(0).calls();
+  fleet.replica(0).FailWith(unread);
+  for (int i = 0; i < 100; ++i) REQUIRE(*fleet.Ask() == 1);
+  CHECK(fleet.replica(0).calls() == before + 3);
+}
+
 TEST_CASE("retries of faults are paid for") {
   ReplicaOptions options;
   options.budget = {/*share=*/0, /*per_second=*/0, /*burst=*/0};

@@ -74,7 +74,8 @@ server:
   CHECK_THAT(problems, Contains("s.yaml:3:11: server.listen: wants host:port"));
   CHECK_THAT(problems, Contains("server.metrics_listen: wants host:port"));
   CHECK_THAT(problems, Contains("server.default_deadline: is later than max_deadline"));
-  CHECK_THAT(problems, Contains("server.max_in_flight_bytes: is less than max_receive_bytes"));
+  CHECK_THAT(problems,
+             Contains("server.max_in_flight_bytes: is less than 3 times max_receive_bytes"));
   CHECK_THAT(problems, Contains("server.memory_quota: is less than twice max_receive_bytes"));
 }
 

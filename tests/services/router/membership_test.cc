@@ -1,5 +1,8 @@
 #include "services/router/membership.h"
 
+#include <string>
+
+#include "absl/strings/str_cat.h"
 #include "tests/support/catch.h"
 
 namespace sightline {
@@ -30,7 +33,7 @@ TEST_CASE("host:port is one replica, with however many addresses") {
 }
 
 TEST_CASE("addresses are no names, and channels are told so") {
-  for (const char* address : {"10.0.0.1:7402", "[::1]:7402", "unix:/tmp/socket", "no-port"}) {
+  for (const char* address : {"10.0.0.1:7402", "[::1]:7402", "unix:/tmp/socket"}) {
     CAPTURE(address);
     CHECK(!IsName(address));
   }
@@ -42,13 +45,45 @@ TEST_CASE("addresses are no names, and channels are told so") {
   CHECK(ChannelTarget("unix:/tmp/socket") == "unix:/tmp/socket");
 }
 
-TEST_CASE("a name needs a host and a port") {
-  CHECK(CheckEntry("dns:///a.b:1").ok());
-  CHECK(CheckEntry("host:1").ok());
-  for (const char* bad : {"dns:///a", "dns:///:1", "dns:///a:0", "dns:///a:65536", "dns:///a:b",
-                          "dns:///a/b:1", "dns:///"}) {
+TEST_CASE("an entry needs a host and a port, or a path") {
+  for (const char* good : {"dns:///a.b:1", "host:1", "search-0.search_a:65535", "10.0.0.7:7401",
+                           "[::1]:7401", "[fe80::1%eth0]:1", "unix:/run/encoder"}) {
+    CAPTURE(good);
+    CHECK(CheckEntry(good).ok());
+  }
+  for (const char* bad : {"dns:///a",
+                          "dns:///:1",
+                          "dns:///a:0",
+                          "dns:///a:65536",
+                          "dns:///a:b",
+                          "dns:///a/b:1",
+                          "dns:///",
+                          "dns:///[::1]:1",
+                          "10.0.0.7",
+                          "enc",
+                          "enc:99999",
+                          "enc:0",
+                          "enc:+1",
+                          "enc: 1",
+                          "enc:",
+                          ":7401",
+                          "",
+                          "a b:1",
+                          "a,b:1",
+                          "::1:7401",
+                          "[::1]",
+                          "[::1]:0",
+                          "[10.0.0.7]:1",
+                          "[]:1",
+                          "unix:path",
+                          "unix:",
+                          "ipv4:10.0.0.7:1",
+                          "xds:///encoders",
+                          "http://enc:1"}) {
     CAPTURE(bad);
-    CHECK(absl::IsInvalidArgument(CheckEntry(bad)));
+    const absl::Status status = CheckEntry(bad);
+    CHECK(absl::IsInvalidArgument(status));
+    CHECK_THAT(std::string(status.message()), Catch::Contains(absl::StrCat("'", bad, "'")));
   }
 }
 

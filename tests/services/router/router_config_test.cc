@@ -109,7 +109,7 @@ indexes: {images: {shards: [{addresses: ["dns:///shard-0:7402"]}]}}
 encoders: ["dns:///encoders"]
 indexes: {images: {shards: [{addresses: ["dns:///:1"]}]}}
 )"),
-             Contains("'dns:///encoders' is no name") && Contains("'dns:///:1' is no name"));
+             Contains("'dns:///encoders' is no address") && Contains("'dns:///:1' is no address"));
 }
 
 TEST_CASE("all problems are said at once") {
