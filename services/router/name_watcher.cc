@@ -54,10 +54,14 @@ absl::Time NameWatcher::LookAtNames(absl::Time now) {
       queue_.push_back(&name);
       queued_.notify_one();
     }
-    next = std::min(next, state.idle ? state.due : now + kSlow);
     if (!state.slow && now - state.began >= kSlow) {
       state.slow = true;
       ++slow_under_way_;
+    }
+    if (state.idle) {
+      next = std::min(next, state.due);
+    } else if (!state.slow) {
+      next = std::min(next, std::min(state.began, now) + kSlow);  // of those queued: at the soonest
     }
   }
   return next;

@@ -3,12 +3,14 @@
 
 Every link goes to a file that is there; every file that is cited as `folder/name.ext` or
 `name.md` is there; every folder of sources has a README; every folder of common/ is in the
-maps of README.md and common/README.md.  Prints one line per offence, and exits 1 if there
-is any.
+maps of README.md and common/README.md; figures that a README cites are in
+loadtest/figures/figures.json with that commit and CPU, and those that are in it stand in the
+READMEs that they name.  Prints one line per offence, and exits 1 if there is any.
 
 usage: documents.py ROOT
 """
 
+import json
 import os
 import re
 import sys
@@ -21,6 +23,10 @@ MAPS = ("README.md", "common/README.md")
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 CITED = re.compile(r"`((?:[\w.-]+/)*[\w.-]+\.md|(?:common|deploy|loadtest|services|protos|tests)/"
                    r"(?:[\w.-]+/)*[\w-]+\.(?:h|cc|sh|py|proto|yaml|json|jsonl))`")
+
+FIGURES = "loadtest/figures/figures.json"
+# "figures `one`, `two`: 1a2b3c4, 2 cores of Some CPU (2.6 GHz, AVX-512)"
+CITED_FIGURES = re.compile(r"[Ff]igures ((?:`\w+`(?:, | and )?)+): ([0-9a-f]{7,40}), ")
 
 
 def documents(root):
@@ -73,11 +79,45 @@ def gaps_of_maps(root):
                 yield f"{path}: common/{name} is not in its table of folders"
 
 
+def stands_in(value, text):
+    return re.search(r"(?<![\d.])" + re.escape(value) + r"(?!\d|\.\d)", text) is not None
+
+
+def wrong_figures(root, paths):
+    """What READMEs and the file of figures say differently."""
+    if not exists(root, FIGURES):
+        return
+    with open(os.path.join(root, FIGURES), encoding="utf-8") as source:
+        measurements = json.load(source)
+    texts, cited = {}, set()
+    for path in paths:
+        with open(os.path.join(root, path), encoding="utf-8") as source:
+            texts[path] = source.read()
+        for found in CITED_FIGURES.finditer(texts[path]):
+            for name in re.findall(r"\w+", found[1].replace(" and ", " ")):
+                cited.add((path, name))
+                known = measurements.get(name)
+                if known is None:
+                    yield f"{path}: cites figures {name}, which are not in {FIGURES}"
+                elif found[2] != known["commit"] or not texts[path].startswith(known["cpu"],
+                                                                               found.end()):
+                    yield (f"{path}: cites figures {name} otherwise than {FIGURES}: "
+                           f"{known['commit']}, {known['cpu']}")
+    for name, known in measurements.items():
+        for path in known["readmes"]:
+            if (path, name) not in cited:
+                yield f"{FIGURES}: {name} names {path}, which does not cite it"
+            for figure, told in known["figures"].items():
+                if not stands_in(told["value"], texts.get(path, "")):
+                    yield (f"{FIGURES}: {figure} of {name} is {told['value']} {told['unit']}, "
+                           f"which is not in {path}")
+
+
 def main(root):
     found = list(documents(root))
     offences = [offence for path in found for offence in dead_references(root, path)]
     if found:
-        offences += [*unexplained_folders(root), *gaps_of_maps(root)]
+        offences += [*unexplained_folders(root), *gaps_of_maps(root), *wrong_figures(root, found)]
     print("\n".join([*offences, f"{len(found)} documents, {len(offences)} offences"]))
     return 0 if found and not offences else 1
 

@@ -14,7 +14,16 @@ make_tree() {
   touch "$tree/common/base/clock.h" "$tree/services/router/main.cc"
   printf '```\ncommon/{base}\n```\n| `common/base` | `common/base/clock.h` [base](common/base/README.md) |\n' >"$tree/README.md"
   printf '```\ncommon/base\n```\n' >"$tree/common/README.md"
-  touch "$tree/common/base/README.md" "$tree/services/router/README.md"
+  touch "$tree/services/router/README.md"
+  mkdir -p "$tree/loadtest/figures"
+  cat >"$tree/loadtest/figures/figures.json" <<'END'
+{"clock": {"commit": "1a2b3c4", "cpu": "2 cores of Abacus (2 Hz)", "readmes": ["common/base/README.md"],
+ "figures": {"tick": {"value": "1.5", "unit": "ms"}}},
+ "timer": {"commit": "1a2b3c4", "cpu": "2 cores of Abacus (2 Hz)", "readmes": ["common/base/README.md"],
+ "figures": {"wake": {"value": "81 to 83", "unit": "ms"}}}}
+END
+  echo 'Ticks take 1.5 ms, waking 81 to 83 ms (figures `clock`, `timer`: 1a2b3c4, 2 cores of Abacus (2 Hz)).' \
+    >"$tree/common/base/README.md"
 }
 make_tree
 python3 "$check" "$tree" >/dev/null
@@ -32,6 +41,14 @@ offends 'rm services/router/README.md'
 offends 'echo "[there](nowhere/README.md)" >>common/base/README.md'
 offends 'echo "\`plan.md\` says so" >>common/base/README.md'
 offends 'mkdir common/index'
+offends 'sed -i s/1.5/1.6/ common/base/README.md'
+offends 'sed -i s/1.5/11.5/ common/base/README.md'
+offends 'sed -i s/83/830/ common/base/README.md'
+offends 'sed -i s/1a2b3c4/1a2b3c5/ common/base/README.md'
+offends 'sed -i "s/(2 Hz)/(3 Hz)/" common/base/README.md'
+offends 'sed -i "s/, .timer.//" common/base/README.md'
+offends 'sed -i s/timer/watch/ loadtest/figures/figures.json'
+offends 'sed -i s:common/base/README.md:common/README.md: loadtest/figures/figures.json'
 offends 'echo nothing >common/README.md'
 # A tree in which nothing was found to check is no proof.
 if python3 "$check" "$(mktemp -d "$TEST_TMPDIR/empty.XXXX")" >/dev/null; then exit 1; fi
