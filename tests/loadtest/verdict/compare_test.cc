@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/string_view.h"
 #include "tests/loadtest/verdict/synthetic_fleet.h"
 #include "tests/support/catch.h"
 
@@ -47,7 +48,7 @@ Comparison CompareRuns(const std::vector<LoadResult>& a, const std::vector<LoadR
   return *comparison;
 }
 
-const FigureChange& Find(const Comparison& comparison, const std::string& name) {
+const FigureChange& Find(const Comparison& comparison, absl::string_view name) {
   for (const FigureChange& change : comparison.changes) {
     if (change.name == name) return change;
   }

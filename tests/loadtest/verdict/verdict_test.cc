@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/string_view.h"
 #include "tests/support/catch.h"
 
 namespace sightline {
@@ -34,7 +35,7 @@ Scenario Asking(const Slo& slo) {
   return scenario;
 }
 
-const Criterion& Find(const Verdict& verdict, const std::string& name) {
+const Criterion& Find(const Verdict& verdict, absl::string_view name) {
   for (const Criterion& criterion : verdict.criteria) {
     if (criterion.name == name) return criterion;
   }
