@@ -574,6 +574,7 @@ void GenerationFollower::ForgetUnasked(const std::string& index) {
 void GenerationFollower::Release(const HeldGeneration& entry, absl::string_view why) {
   leaving_.push_back({entry.manifest, entry.memory});
   table_->Remove(entry.index, entry.generation);
+  attempts_.erase({entry.index, entry.generation});  // nothing brings it back
   Log(Severity::kInfo, "generation released",
       {{"index", entry.index}, {"generation", entry.generation}, {"why", why}});
 }

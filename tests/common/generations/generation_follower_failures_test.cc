@@ -197,6 +197,22 @@ TEST_CASE("the only one that is served comes back before its successor is loaded
   CHECK(rig.host.loaded == std::vector<std::string>{"g1", "g2", "g1", "g2"});
 }
 
+TEST_CASE("what was let go to make room does not come back when the load is put off") {
+  Rig rig(/*memory_limit=*/299);
+  rig.indexes = {"captions", "images"};
+  rig.Restart();
+  rig.MakeAndPublishCaptions("c1");
+  rig.MakeAndPublish("g1");
+  rig.Pass();
+  rig.clock.Advance(absl::Minutes(1));
+  rig.MakeAndPublish("g2");
+  rig.follower->NoteUses("router", {{"images", "g1", true}});
+  TakeLong(&rig, "g2", 3, [&] { rig.Fail("c1", kUnreadable, "captions"); });
+  rig.Pass();
+  CHECK(rig.Ready("g2"));
+  CHECK(rig.host.loaded == std::vector<std::string>{"c1", "g1", "g2", "c1", "g2"});
+}
+
 TEST_CASE("an index that never came up is tried again while another one is loaded") {
   Rig rig;
   rig.indexes = {"captions", "images"};
