@@ -21,10 +21,14 @@ constexpr char kReadFailed[] = "READ_FAILED";
 // Of one call of the system, so that a pace is kept in small steps.
 constexpr int64_t kPiece = int64_t{1} << 20;
 
-absl::Status Failed(const absl::Status& status, int64_t offset, const std::string& path) {
-  return WithReason(absl::UnavailableError(absl::StrCat(status.message(), " (at byte ", offset,
-                                                        "); it is tried again")),
-                    kReadFailed, {{"file", path}});
+// What ReadWhatFailed (failed_read.h) needs.
+absl::Status Failed(const absl::Status& status, const std::string& path, int64_t offset,
+                    int64_t length) {
+  return WithReason(
+      absl::UnavailableError(
+          absl::StrCat(status.message(), " (at byte ", offset, "); it is tried again")),
+      kReadFailed,
+      {{"file", path}, {"offset", absl::StrCat(offset)}, {"length", absl::StrCat(length)}});
 }
 
 absl::Status ReadAll(int fd, const std::string& path, int64_t offset, int64_t length, char* to) {
@@ -33,12 +37,12 @@ absl::Status ReadAll(int fd, const std::string& path, int64_t offset, int64_t le
     if (ReadPace* const pace = ReadPace::OfThread()) pace->Await(piece);
     const ssize_t got = ::pread(fd, to, static_cast<size_t>(piece), offset);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return Failed(FileError("read", path, errno), offset, path);
+    if (got < 0) return Failed(FileError("read", path, errno), path, offset, piece);
     if (got == 0) {
       return Failed(absl::UnavailableError(absl::StrCat("read ", path,
                                                         ": it ends before its end; "
                                                         "it was cut short")),
-                    offset, path);
+                    path, offset, piece);
     }
     offset += got;
     to += got;
@@ -71,7 +75,7 @@ absl::Status RandomAccessFile::Read(int64_t offset, int64_t length, char* to) co
 absl::Status RandomAccessFile::ReadAgain(int64_t offset, int64_t length, char* to) const {
   int64_t size = 0;
   absl::StatusOr<Descriptor> fd = OpenRegularFile(path_, &size);
-  if (!fd.ok()) return Failed(fd.status(), offset, path_);
+  if (!fd.ok()) return Failed(fd.status(), path_, offset, length);
   ::posix_fadvise(fd->get(), offset, length, POSIX_FADV_DONTNEED);
   return ReadAll(fd->get(), path_, offset, length, to);
 }

@@ -53,8 +53,7 @@ class BatchScheduler {
   // longer dropped.
   //
   // `dropped` runs on a thread of the scheduler, never inside Submit or Cancel, with no
-  // lock held; all share that thread, so it should be brief.  It must not call Drain.  A
-  // few words stay registered with the call's Cancellation for as long as that lives.
+  // lock held; all share that thread, so it should be brief.  It must not call Drain.
   absl::Status Submit(Task task, BatchKey key, int64_t cost, const CallContext& call,
                       std::function<void(absl::Status)> dropped) {
     return queue_.Submit(std::make_unique<Holder>(std::move(task)), key, cost, call,

@@ -1,6 +1,5 @@
 #include "common/generations/ancestors.h"
 
-#include <algorithm>
 #include <set>
 
 #include "common/base/files.h"
@@ -9,31 +8,27 @@
 
 namespace sightline {
 
-std::vector<std::pair<std::string, int64_t>> Ancestors(
+void VisitAncestors(
     const std::string& store, const std::string& index,
-    const bundle::v1::CurrentGeneration& current) {
-  std::vector<std::pair<std::string, int64_t>> ancestors;
+    const bundle::v1::CurrentGeneration& current,
+    const std::function<bool(const std::string& generation, int64_t sequence)>& visit) {
+  // Those that were pruned are no news.
+  const auto is_there = [&](const std::string& generation) {
+    return FileExists(JoinPath(GenerationDirectory(store, index, generation), kManifestFile));
+  };
   std::set<std::string> seen = {current.generation()};
   for (const bundle::v1::Publication& publication : current.previous()) {
-    if (!seen.insert(publication.generation()).second || publication.rolled_back()) continue;
-    ancestors.emplace_back(publication.generation(), publication.sequence());
+    const std::string& generation = publication.generation();
+    if (!seen.insert(generation).second || publication.rolled_back()) continue;
+    if (is_there(generation) && !visit(generation, publication.sequence())) return;
   }
   std::string child = current.generation();
   for (int i = 0; i < kMaxPublications; ++i) {
     const auto manifest = ReadGenerationManifest(store, index, child);
-    if (!manifest.ok() || manifest->parent_generation().empty()) break;
+    if (!manifest.ok() || manifest->parent_generation().empty()) return;
     child = manifest->parent_generation();
-    if (seen.insert(child).second) ancestors.emplace_back(child, 0);
+    if (seen.insert(child).second && is_there(child) && !visit(child, 0)) return;
   }
-  // Those that were pruned are no news.
-  ancestors.erase(
-      std::remove_if(ancestors.begin(), ancestors.end(),
-                     [&](const auto& ancestor) {
-                       return !FileExists(JoinPath(
-                           GenerationDirectory(store, index, ancestor.first), kManifestFile));
-                     }),
-      ancestors.end());
-  return ancestors;
 }
 
 }  // namespace sightline

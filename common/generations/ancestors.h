@@ -3,20 +3,21 @@
 #define SIGHTLINE_COMMON_GENERATIONS_ANCESTORS_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "sightline/bundle/v1/generation.pb.h"
 
 namespace sightline {
 
-// Generations of the index that are there still, the best first, each with the sequence that
-// it was published with: those published before `current`, newest first, but for what was
-// rolled back; then what the present one was made from, with sequence 0.
-std::vector<std::pair<std::string, int64_t>> Ancestors(
+// Calls `visit` with the generations of the index that are there still, the best first, and
+// the sequence that each was published with, until it says false: those published before
+// `current`, newest first, but for what was rolled back; then what the present one was made
+// from, with sequence 0.
+void VisitAncestors(
     const std::string& store, const std::string& index,
-    const bundle::v1::CurrentGeneration& current);
+    const bundle::v1::CurrentGeneration& current,
+    const std::function<bool(const std::string& generation, int64_t sequence)>& visit);
 
 }  // namespace sightline
 

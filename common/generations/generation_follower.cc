@@ -9,7 +9,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
+#include "common/base/failed_read.h"
 #include "common/base/files.h"
+#include "common/base/random_access_file.h"
 #include "common/base/read_pace.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
@@ -32,34 +34,10 @@ constexpr int kIoPriorityOfThread = 1;
 constexpr int kIoPriority = 2 << 13 | 7;
 // Routers ask once or twice a second; a lease has to outlast some that go astray.
 constexpr absl::Duration kLeastLease = absl::Seconds(10);
-constexpr absl::Duration kFirstRetry = absl::Seconds(1);
-constexpr absl::Duration kLongestRetry = absl::Minutes(1);
-// Trouble that has lasted this many tries is worth serving something older for.
-constexpr int kTriesBeforeFallback = 3;
 
 void YieldToOthers() {
   ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), kLoadingNice);
   ::syscall(SYS_ioprio_set, kIoPriorityOfThread, 0, kIoPriority);
-}
-
-// Whether the same files would be refused again.
-bool IsFinal(const absl::Status& refusal) {
-  switch (refusal.code()) {
-    case absl::StatusCode::kDataLoss:
-    case absl::StatusCode::kInvalidArgument:
-    case absl::StatusCode::kFailedPrecondition:
-    case absl::StatusCode::kNotFound:
-    case absl::StatusCode::kOutOfRange:
-    case absl::StatusCode::kUnimplemented:
-      return true;
-    default:
-      return false;
-  }
-}
-
-std::string ReasonOf(const absl::Status& refusal) {
-  const auto reason = GetReason(refusal);
-  return reason.has_value() ? reason->reason : absl::StatusCodeToString(refusal.code());
 }
 
 }  // namespace
@@ -133,12 +111,22 @@ void GenerationFollower::Pass() {
       turn_.pop_front();
     }
     FollowIndex(*next);
+    TellServing();
   }
   table_->SetComplete();
-  const std::vector<HeldGeneration> all = table_->All();
-  const bool any = std::any_of(all.begin(), all.end(), [](const HeldGeneration& entry) {
-    return entry.state == HoldState::kReady;
-  });
+  {
+    std::lock_guard<std::mutex> lock(serving_mutex_);
+    looked_at_all_ = true;
+  }
+  TellServing();
+}
+
+// Whether something can be served, where that is news.
+void GenerationFollower::TellServing() {
+  std::lock_guard<std::mutex> lock(serving_mutex_);
+  if (!looked_at_all_) return;
+  const bool any = std::any_of(options_.indexes.begin(), options_.indexes.end(),
+                               [this](const std::string& index) { return HoldsAny(index); });
   if (serving_ == any) return;
   serving_ = any;
   on_serving_(any);
@@ -162,18 +150,21 @@ void GenerationFollower::Look(const std::string& index) {
 }
 
 // What requests could not read (GenerationTable::Fail) is refused, like what could not be
-// loaded.
+// loaded.  It was verified before, and what is read of it is compared each time: only damage
+// makes that void.
 void GenerationFollower::TakeOutFailed(const std::string& index) {
   for (HeldGeneration& entry : table_->OfIndex(index)) {
     if (!entry.failed) continue;
     entry.failed = false;
     leaving_.push_back({entry.manifest, entry.memory});
-    host_->Distrust(*entry.manifest);
     Attempt& attempt = attempts_[{index, entry.generation}];
-    attempt = Attempt();
-    attempt.identity = IdentityOf(index, entry.generation, entry.manifest.get());
     const absl::Status why = entry.refusal;
-    Refuse(std::move(entry), why, &attempt);
+    if (!IsFailedRead(why)) {
+      host_->Distrust(*entry.manifest);
+      attempt.verified.clear();
+    }
+    attempt.NoteFailure(why, entry.ready_since, clock_->Now());
+    PutRefused(std::move(entry), why, &attempt);
   }
 }
 
@@ -190,12 +181,31 @@ absl::optional<std::string> GenerationFollower::RolledBack() const {
   return absl::nullopt;
 }
 
+// An index of which nothing is served, though a try is due that might mend that.  On any thread.
+absl::optional<std::string> GenerationFollower::Starving() const {
+  const absl::Time now = clock_->Now();
+  for (const std::string& index : options_.indexes) {
+    if (!view_.Get(index).has_value() || HoldsAny(index)) continue;
+    const std::vector<HeldGeneration> own = table_->OfIndex(index);
+    const bool failed = std::any_of(own.begin(), own.end(),
+                                    [](const HeldGeneration& entry) { return entry.failed; });
+    std::lock_guard<std::mutex> lock(tries_mutex_);
+    const auto next = next_tries_.find(index);
+    if (failed || (next != next_tries_.end() && next->second <= now)) return index;
+  }
+  return absl::nullopt;
+}
+
 // Looks at every index while something is loaded of `index`, whose CURRENT asked for `wanted`
 // then.  On the watch's thread.
-bool GenerationFollower::IsOvertaken(const std::string& index, const std::string& wanted) {
+bool GenerationFollower::IsOvertaken(const std::string& index, const std::string& wanted,
+                                     absl::Time patient_until) {
   for (const std::string& each : options_.indexes) Look(each);
+  TellServing();
   const auto now = view_.Get(index);
-  return (now.has_value() && now->current.generation() != wanted) || RolledBack().has_value();
+  if (now.has_value() && now->current.generation() != wanted) return true;
+  if (RolledBack().has_value()) return true;
+  return clock_->Now() >= patient_until && Starving().has_value();
 }
 
 void GenerationFollower::FollowIndex(const std::string& index) {
@@ -204,17 +214,30 @@ void GenerationFollower::FollowIndex(const std::string& index) {
   const auto wanted = view_.Take(index);
   if (!wanted.has_value()) return;
   const std::string& generation = wanted->current.generation();
+  {
+    std::lock_guard<std::mutex> lock(tries_mutex_);
+    next_tries_.erase(index);
+  }
+  asked_.clear();
   given_up_ = false;
-  Hold(index, generation, wanted->current.sequence());
+  if (!HoldsAny(index)) BringBack(index, wanted->current);
+  if (!given_up_) Hold(index, generation, wanted->current.sequence());
   const auto entry = table_->Get(index, generation);
-  if (entry.has_value() && MayFallBack(*entry)) FallBack(index, wanted->current);
+  if (!given_up_ && entry.has_value() && IsHopeless(*entry)) FallBack(index, wanted->current);
+  if (IsReady(index, generation)) stand_ins_.erase(index);
   ReleaseOld(index, *wanted);
+  if (!given_up_) ForgetUnasked(index);
   UpdateMetrics(index);
-  if (!given_up_) return;
-  // Who had to step back goes on as soon as it may; who wants something else queues anew.
+  if (given_up_) QueueAnew(index, generation);
+}
+
+// What has been given up goes on as soon as it may, after what it was put off for; an index that
+// wants something else by now queues anew.
+void GenerationFollower::QueueAnew(const std::string& index, const std::string& generation) {
   const auto now = view_.Get(index);
   const bool same = now.has_value() && now->current.generation() == generation;
   same ? turn_.push_front(index) : turn_.push_back(index);
+  if (const auto starving = Starving()) turn_.push_front(*starving);
 }
 
 // Of its manifest and the files that it is read from; of a manifest alone that is none.
@@ -231,33 +254,65 @@ bool GenerationFollower::HoldsAny(const std::string& index) const {
                      [](const HeldGeneration& entry) { return entry.state == HoldState::kReady; });
 }
 
-// Not for trouble that may be over in a second, nor while room is being made.
-bool GenerationFollower::MayFallBack(const HeldGeneration& wanted) const {
-  if (wanted.state != HoldState::kRefused || wanted.needs_room || HoldsAny(wanted.index)) {
-    return false;
-  }
-  const auto attempt = attempts_.find({wanted.index, wanted.generation});
-  return IsFinal(wanted.refusal) || ReasonOf(wanted.refusal) == "TOO_BIG" ||
-         (attempt != attempts_.end() && attempt->second.failures >= kTriesBeforeFallback);
+bool GenerationFollower::IsReady(const std::string& index, const std::string& generation) const {
+  const auto entry = table_->Get(index, generation);
+  return entry.has_value() && entry->state == HoldState::kReady;
 }
 
+// Whether to look for something older.  Not for trouble that may be over in a second, nor while
+// room is being made.
+bool GenerationFollower::IsHopeless(const HeldGeneration& entry) const {
+  if (entry.state != HoldState::kRefused || entry.needs_room) return false;
+  if (RetryOf(entry.refusal) != Retry::kLater) return true;
+  const auto attempt = attempts_.find({entry.index, entry.generation});
+  return attempt != attempts_.end() && attempt->second.failures >= kTriesBeforeFallback;
+}
+
+// Of what was served until a request could not read it, the newest that can be read again: it
+// is back sooner than what CURRENT asks for is loaded.
+void GenerationFollower::BringBack(const std::string& index,
+                                   const bundle::v1::CurrentGeneration& current) {
+  VisitAncestors(options_.store, index, current, [&](const std::string& name, int64_t sequence) {
+    const auto attempt = attempts_.find({index, name});
+    if (attempt == attempts_.end() || !attempt->second.was_ready) return true;
+    return !StandIn(index, name, sequence, current) && !given_up_;
+  });
+}
+
+// Serves the newest good ancestor in the place of what is refused.  One that may be good in a
+// moment is waited for; one that took longer goes on being tried while an older one is served.
 void GenerationFollower::FallBack(const std::string& index,
                                   const bundle::v1::CurrentGeneration& current) {
-  for (const auto& [generation, sequence] : Ancestors(options_.store, index, current)) {
-    if (call_.cancelled() || given_up_) return;
-    Hold(index, generation, sequence);
-    if (!HoldsAny(index)) continue;
-    Log(Severity::kWarning, "serving an older generation, since the published one is refused",
+  if (HoldsAny(index) && stand_ins_.count(index) == 0) return;  // what was served before goes on
+  VisitAncestors(options_.store, index, current, [&](const std::string& name, int64_t sequence) {
+    if (StandIn(index, name, sequence, current) || given_up_) return false;
+    const auto entry = table_->Get(index, name);
+    return !entry.has_value() || IsHopeless(*entry);
+  });
+}
+
+// Whether the ancestor is served in the place of `current`.
+bool GenerationFollower::StandIn(const std::string& index, const std::string& generation,
+                                 int64_t sequence, const bundle::v1::CurrentGeneration& current) {
+  const bool before = IsReady(index, generation);
+  Hold(index, generation, sequence);
+  if (!IsReady(index, generation)) return false;
+  stand_ins_[index] = generation;
+  if (!before) {
+    Log(Severity::kWarning,
+        "serving an older generation for as long as the published one cannot be",
         {{"index", index}, {"generation", generation}, {"published", current.generation()}});
-    return;
   }
+  return true;
 }
 
 // Makes the generation ready or refused, unless it is so already.
 void GenerationFollower::Hold(const std::string& index, const std::string& generation,
                               int64_t sequence) {
+  asked_.insert(generation);
   const auto known = table_->Get(index, generation);
-  if (known.has_value() && known->state == HoldState::kReady) return;
+  // What has failed since TakeOutFailed is its affair.
+  if (known.has_value() && (known->state == HoldState::kReady || known->failed)) return;
 
   HeldGeneration entry;
   entry.index = index;
@@ -265,50 +320,60 @@ void GenerationFollower::Hold(const std::string& index, const std::string& gener
   entry.sequence = sequence;
   auto manifest = ReadGenerationManifest(options_.store, index, generation);
   if (manifest.ok()) entry.manifest = std::make_shared<const Manifest>(*std::move(manifest));
-  const std::string identity = IdentityOf(index, generation, entry.manifest.get());
   Attempt& attempt = attempts_[{index, generation}];
-  if (attempt.identity == identity && clock_->Now() < attempt.retry_at) return;
-  if (attempt.identity != identity) attempt.failures = 0;
-  attempt.identity = identity;
-  const absl::Status remembered = refusals_.Find(index, generation, identity);
+  attempt.LookAt(IdentityOf(index, generation, entry.manifest.get()));
+  const absl::Time begin = clock_->Now();
+  if (begin < attempt.retry_at) return TryAgainAt(index, attempt.retry_at);
+  const absl::Status remembered = refusals_.Find(index, generation, attempt.identity);
   if (!remembered.ok()) return Refuse(std::move(entry), remembered, &attempt);
   if (!manifest.ok()) return Refuse(std::move(entry), manifest.status(), &attempt);
 
-  const absl::Time begin = clock_->Now();
   absl::Status held;
   const CallContext load = call_.Child();
   {
     const auto wanted = view_.Get(index);
-    const LoadWatch watch(
-        options_.poll_interval, clock_, load.cancellation(),
-        [this, index, name = wanted.has_value() ? wanted->current.generation() : generation] {
-          return IsOvertaken(index, name);
-        });
+    const LoadWatch watch(options_.poll_interval, clock_, load.cancellation(),
+                          [this, index, patient_until = begin + attempt.Patience(),
+                           name = wanted.has_value() ? wanted->current.generation() : generation] {
+                            return IsOvertaken(index, name, patient_until);
+                          });
     held = TryToHold(&entry, &attempt, load);
   }
-  if (load.cancelled() && !held.ok()) {  // CURRENT has moved on, or all of this ends
-    attempts_.erase({index, generation});
-    table_->Remove(index, generation);
+  if (load.cancelled() && !held.ok()) {  // put off, or not wanted any more, or all of this ends
+    ++attempt.put_offs;
+    known.has_value() ? table_->Put(*known) : table_->Remove(index, generation);
     given_up_ = true;
     return;
   }
   if (!held.ok()) return Refuse(std::move(entry), held, &attempt);
   if (entry.held == nullptr) return;  // room is being made for it
+  PutReady(std::move(entry), begin, &attempt);
+}
+
+void GenerationFollower::PutReady(HeldGeneration entry, absl::Time begin, Attempt* attempt) {
   entry.state = HoldState::kReady;
   entry.ready_since = clock_->Now();
   load_seconds_.Observe(entry.ready_since - begin);
   metrics_
       ->AddCounter("generation_loads_total", "Generations that became ready, or were refused.",
-                   {{"index", index}, {"result", "READY"}})
+                   {{"index", entry.index}, {"result", "READY"}})
       .Increment();
   Log(Severity::kInfo, "generation loaded",
-      {{"index", index},
-       {"generation", generation},
-       {"sequence", sequence},
+      {{"index", entry.index},
+       {"generation", entry.generation},
+       {"sequence", entry.sequence},
        {"seconds", absl::ToDoubleSeconds(entry.ready_since - begin)}});
-  refusals_.Forget(index, generation);
-  attempts_.erase({index, generation});
+  refusals_.Forget(entry.index, entry.generation);
+  attempt->NoteReady();
   table_->Put(std::move(entry));
+}
+
+// The index is worth another look at `when`, at the latest.
+void GenerationFollower::TryAgainAt(const std::string& index, absl::Time when) {
+  if (when == absl::InfiniteFuture()) return;
+  std::lock_guard<std::mutex> lock(tries_mutex_);
+  const auto [next, is_first] = next_tries_.emplace(index, when);
+  next->second = std::min(next->second, when);
 }
 
 // Fills `held` in, unless room has to be made first.
@@ -323,6 +388,8 @@ absl::Status GenerationFollower::TryToHold(HeldGeneration* entry, Attempt* attem
                           options_.memory_limit, ": raise it, or use more and smaller shards")),
                       "TOO_BIG");
   }
+  // What could not be read last time is read first.
+  RETURN_IF_ERROR(ReadWhatFailed(attempt->refusal));
   const auto known = table_->Get(entry->index, entry->generation);
   if (!known.has_value() || known->state != HoldState::kRefused) table_->Put(*entry);
   RETURN_IF_ERROR(host_->Check(manifest));
@@ -350,97 +417,20 @@ absl::Status GenerationFollower::VerifyAlone(const Manifest& manifest, Attempt* 
   return absl::OkStatus();
 }
 
-// What is held, is still leaving, and `manifest` take; but for what is held of one index.
-absl::StatusOr<int64_t> GenerationFollower::FootprintWith(const Manifest& manifest,
-                                                          absl::string_view without_index) {
-  janitor_->Flush();  // what is let go of has gone
-  leaving_.erase(std::remove_if(leaving_.begin(), leaving_.end(),
-                                [](const Leaving& leaving) { return leaving.memory.expired(); }),
-                 leaving_.end());
-  std::vector<const Manifest*> manifests = {&manifest};
-  const std::vector<HeldGeneration> all = table_->All();
-  for (const HeldGeneration& entry : all) {
-    if (entry.state == HoldState::kReady && entry.index != without_index) {
-      manifests.push_back(entry.manifest.get());
-    }
-  }
-  for (const Leaving& leaving : leaving_) {
-    if (leaving.manifest->index() != without_index) manifests.push_back(leaving.manifest.get());
-  }
-  return host_->Footprint(manifests);
-}
-
-// Lets the older generations of the index go if that gives room: those that nobody uses, and
-// the others if the routers allow it.
-absl::Status GenerationFollower::MakeRoom(HeldGeneration* entry) {
-  ReleaseIdle(entry->index);
-  ASSIGN_OR_RETURN(const int64_t now_takes, FootprintWith(*entry->manifest, ""));
-  if (now_takes <= options_.memory_limit) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const int64_t without, FootprintWith(*entry->manifest, entry->index));
-  if (without > options_.memory_limit) {
-    return WithReason(absl::ResourceExhaustedError(
-                          absl::StrCat("takes ", without,
-                                       " bytes of memory together with what other indexes hold; "
-                                       "memory_limit is ",
-                                       options_.memory_limit)),
-                      "TOO_BIG");
-  }
-  std::vector<HeldGeneration> old;
-  for (HeldGeneration& other : table_->OfIndex(entry->index)) {
-    if (other.state == HoldState::kReady) old.push_back(std::move(other));
-  }
-  const absl::Time now = clock_->Now();
-  for (const HeldGeneration& other : old) {
-    if (uses_.MayRelease(other.index, other.generation, now)) continue;
-    entry->needs_room = true;
-    return WithReason(
-        absl::ResourceExhaustedError(absl::StrCat(
-            "does not fit beside generation ", other.generation,
-            ", which is in use: memory_limit is ", options_.memory_limit,
-            "; it is loaded when another replica has taken over, or with more memory")),
-        "NEEDS_ROOM");
-  }
-  for (const HeldGeneration& other : old) Release(other, "to make room");
-  return absl::OkStatus();
-}
-
-// Whether neither routers nor requests have used it for a while.
-bool GenerationFollower::IsIdle(const HeldGeneration& entry) const {
-  const absl::Time now = clock_->Now();
-  const absl::Time used =
-      std::max(entry.ready_since, table_->LastUse(entry.index, entry.generation));
-  return now - used >= options_.release_after && !uses_.InUse(entry.index, entry.generation, now);
-}
-
-// Where routers are, they have said what they use; where none is, the last one stays.
-void GenerationFollower::ReleaseIdle(const std::string& index) {
-  bool another = false;
-  std::vector<HeldGeneration> idle;
-  for (HeldGeneration& entry : table_->OfIndex(index)) {
-    if (entry.state != HoldState::kReady) continue;
-    if (IsIdle(entry)) {
-      idle.push_back(std::move(entry));
-    } else {
-      another = true;
-    }
-  }
-  if (!another && !uses_.AnyRouter(clock_->Now())) return;
-  for (const HeldGeneration& entry : idle) Release(entry, "nobody uses it");
-}
-
 void GenerationFollower::Refuse(HeldGeneration entry, const absl::Status& refusal,
                                 Attempt* attempt) {
+  attempt->NoteRefusal(refusal, clock_->Now());
+  if (RetryOf(refusal) == Retry::kLater) TryAgainAt(entry.index, attempt->retry_at);
+  PutRefused(std::move(entry), refusal, attempt);
+}
+
+void GenerationFollower::PutRefused(HeldGeneration entry, const absl::Status& refusal,
+                                    Attempt* attempt) {
   const std::string reason = ReasonOf(refusal);
-  if (IsFinal(refusal)) {
-    attempt->retry_at = absl::InfiniteFuture();
+  if (RetryOf(refusal) == Retry::kNever) {
     const absl::Status kept =
         refusals_.Remember(entry.index, entry.generation, attempt->identity, refusal);
     if (!kept.ok()) Log(Severity::kWarning, "a refusal is not remembered", {{"error", kept}});
-  } else if (reason == "TOO_BIG" || reason == "NEEDS_ROOM") {
-    attempt->retry_at = absl::InfinitePast();  // whether there is room is quickly seen
-  } else {
-    const absl::Duration wait = kFirstRetry * (int64_t{1} << std::min(attempt->failures++, 10));
-    attempt->retry_at = clock_->Now() + std::min(wait, kLongestRetry);
   }
   const bool news = attempt->told != reason;
   attempt->told = reason;
@@ -458,39 +448,6 @@ void GenerationFollower::Refuse(HeldGeneration entry, const absl::Status& refusa
          {"error", refusal}});
   }
   table_->Put(std::move(entry));
-}
-
-void GenerationFollower::ReleaseOld(const std::string& index, const WantedGeneration& wanted) {
-  const std::string& asked = wanted.current.generation();
-  const std::vector<HeldGeneration> own = table_->OfIndex(index);
-  const HeldGeneration* serving = nullptr;
-  for (const HeldGeneration& entry : own) {
-    if (entry.state != HoldState::kReady) continue;
-    if (serving == nullptr || entry.generation == asked ||
-        (serving->generation != asked && entry.sequence > serving->sequence)) {
-      serving = &entry;
-    }
-  }
-  if (serving == nullptr) return;
-  const absl::Time now = clock_->Now();
-  const bool settled = now - std::max(serving->ready_since, wanted.since) >= options_.release_after;
-  for (const HeldGeneration& entry : own) {
-    if (entry.generation == serving->generation) continue;
-    if (entry.state == HoldState::kReady) {
-      if (settled && IsIdle(entry)) Release(entry, "a newer one is in use");
-    } else if (entry.generation != asked) {
-      table_->Remove(index, entry.generation);  // nobody asks for it any more
-      attempts_.erase({index, entry.generation});
-    }
-  }
-}
-
-// Requests that work on it finish; the janitor frees it when the last one has.
-void GenerationFollower::Release(const HeldGeneration& entry, absl::string_view why) {
-  leaving_.push_back({entry.manifest, entry.memory});
-  table_->Remove(entry.index, entry.generation);
-  Log(Severity::kInfo, "generation released",
-      {{"index", entry.index}, {"generation", entry.generation}, {"why", why}});
 }
 
 void GenerationFollower::UpdateMetrics(const std::string& index) {

@@ -8,15 +8,19 @@
 // one is ready and neither routers nor requests have used it for a while.
 //
 // A generation whose files a request could not read leaves READY (GenerationTable::Fail) and
-// is loaded anew.  Refusals that another try cannot mend are remembered (refusals.h).  Trouble of
-// the machine is tried again, after a second, two, and so on up to a minute.  When CURRENT is
-// refused and nothing of the index is held, as after a restart, the newest generation
-// published before it that is good is served.
+// comes back once they can be read.  Refusals that another try cannot mend are remembered
+// (refusals.h).  Trouble of the machine is tried again, after a second, two, and so on up to a
+// minute.  When CURRENT is refused and nothing of the index is held, as after a restart, the
+// newest generation published before it that is good is served, and those that are newer and
+// may be good after all go on being tried.
 //
-// While something is loaded, the CURRENT of every index is looked at all the same: what is
-// held already is served again at once when an index goes back to it, whatever else is being
-// loaded.  A load is given up when the CURRENT of its index asks for something else, and put
-// off when another index goes back to what has to be loaded, which then goes first.
+// While something is loaded, every index is looked at all the same: what is held already is
+// served again at once when the CURRENT of an index goes back to it, whatever else is being
+// loaded, and health changes with what is held.  A load is given up when the CURRENT of its index
+// asks for something else.  It is put off when another index goes back to what has to be loaded,
+// and when nothing of an index is served and a try is due that might mend that; what it was put
+// off for goes first.  Each load that was put off so may go on for twice as long before it is
+// again.
 //
 // Memory is planned, not probed: the host says what a set of generations takes, and no
 // generation is loaded that would take it beyond the limit.  When only the one in use is
@@ -32,6 +36,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -44,6 +49,7 @@
 #include "absl/types/span.h"
 #include "common/base/call_context.h"
 #include "common/base/clock.h"
+#include "common/generations/attempt.h"
 #include "common/generations/current_view.h"
 #include "common/generations/generation_options.h"
 #include "common/generations/generation_table.h"
@@ -76,7 +82,7 @@ class GenerationHost {
   // generation that another one has to make room for.  Errors with a reason.
   virtual absl::Status Verify(const Manifest& manifest, const CallContext& call) = 0;
 
-  // A file of it could not be read, so that nothing that is remembered of its files is
+  // A file of it was found damaged, so that nothing that is remembered of its files is
   // believed before they were read again.
   virtual void Distrust(const Manifest& manifest) = 0;
 
@@ -96,9 +102,9 @@ class GenerationHost {
 // Start and the destructor belong to one thread; NoteUses is thread-safe.
 class GenerationFollower {
  public:
-  // All outlive the follower.  `on_serving` is called on the follower's thread: with true
-  // when every index was looked at and something can be served, with false when nothing can
-  // any more, and so on.
+  // All outlive the follower.  `on_serving` is called on threads of the follower, once at a time:
+  // with true when every index was looked at and something can be served, with false when
+  // nothing can any more, and so on.
   GenerationFollower(const GenerationOptions& options, GenerationHost* host, GenerationTable* table,
                      Janitor* janitor, MetricsRegistry* metrics, Clock* clock,
                      std::function<void(bool)> on_serving);
@@ -123,40 +129,46 @@ class GenerationFollower {
   using Manifest = bundle::v1::GenerationManifest;
   using Name = std::pair<std::string, std::string>;  // index, generation
 
-  // What is known of a generation that is not held.
-  struct Attempt {
-    std::string identity;  // of the files that were refused
-    std::string verified;  // identity of the files that were verified
-    absl::Time retry_at = absl::InfinitePast();
-    int failures = 0;  // in a row, of the kind that another try may mend
-    std::string told;  // the reason that was logged last
-  };
   struct Leaving {
     std::shared_ptr<const Manifest> manifest;
     std::weak_ptr<const void> memory;
   };
 
   void Run();
+  // On any thread.
   void Look(const std::string& index);
+  void TellServing();
   absl::optional<std::string> RolledBack() const;
-  bool IsOvertaken(const std::string& index, const std::string& wanted);
+  absl::optional<std::string> Starving() const;
+  bool IsOvertaken(const std::string& index, const std::string& wanted, absl::Time patient_until);
+  bool HoldsAny(const std::string& index) const;
+  bool IsReady(const std::string& index, const std::string& generation) const;
+
+  // On the thread that passes.
   void TakeOutFailed(const std::string& index);
   void FollowIndex(const std::string& index);
+  void QueueAnew(const std::string& index, const std::string& generation);
+  void BringBack(const std::string& index, const bundle::v1::CurrentGeneration& current);
+  void FallBack(const std::string& index, const bundle::v1::CurrentGeneration& current);
+  bool StandIn(const std::string& index, const std::string& generation, int64_t sequence,
+               const bundle::v1::CurrentGeneration& current);
+  bool IsHopeless(const HeldGeneration& entry) const;
   void Hold(const std::string& index, const std::string& generation, int64_t sequence);
+  void TryAgainAt(const std::string& index, absl::Time when);
   absl::Status TryToHold(HeldGeneration* entry, Attempt* attempt, const CallContext& call);
   absl::Status VerifyAlone(const Manifest& manifest, Attempt* attempt, const CallContext& call);
   absl::Status MakeRoom(HeldGeneration* entry);
+  void PutReady(HeldGeneration entry, absl::Time begin, Attempt* attempt);
+  void Refuse(HeldGeneration entry, const absl::Status& refusal, Attempt* attempt);
+  void PutRefused(HeldGeneration entry, const absl::Status& refusal, Attempt* attempt);
   void ReleaseIdle(const std::string& index);
   bool IsIdle(const HeldGeneration& entry) const;
-  bool MayFallBack(const HeldGeneration& wanted) const;
-  void Refuse(HeldGeneration entry, const absl::Status& refusal, Attempt* attempt);
-  void FallBack(const std::string& index, const bundle::v1::CurrentGeneration& current);
   void ReleaseOld(const std::string& index, const WantedGeneration& wanted);
+  void ForgetUnasked(const std::string& index);
   void Release(const HeldGeneration& entry, absl::string_view why);
   absl::StatusOr<int64_t> FootprintWith(const Manifest& manifest, absl::string_view without_index);
   std::string IdentityOf(const std::string& index, const std::string& generation,
                          const Manifest* manifest) const;
-  bool HoldsAny(const std::string& index) const;
   void UpdateMetrics(const std::string& index);
 
   const GenerationOptions options_;
@@ -172,12 +184,20 @@ class GenerationFollower {
 
   // Of the thread that passes.
   Refusals refusals_;
-  std::map<Name, Attempt> attempts_;
+  std::map<Name, Attempt> attempts_;              // of what is in the table, or was asked for last
+  std::map<std::string, std::string> stand_ins_;  // by index: what is served in CURRENT's place
   std::vector<Leaving> leaving_;
   std::deque<std::string> turn_;  // indexes that this pass has yet to follow
-  bool given_up_ = false;         // a load was, since FollowIndex began
-  bool serving_ = false;
+  // Since FollowIndex began: generations that Hold was asked for, and whether a load was given up.
+  std::set<std::string> asked_;
+  bool given_up_ = false;
   const Histogram load_seconds_;
+
+  mutable std::mutex tries_mutex_;
+  std::map<std::string, absl::Time> next_tries_;  // by index; guarded by tries_mutex_
+  std::mutex serving_mutex_;
+  bool looked_at_all_ = false;  // guarded by serving_mutex_, as is
+  bool serving_ = false;
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -20,8 +20,9 @@ namespace {
 constexpr char kField[] = "page_token";
 
 // Version, fingerprint, offset (little-endian), three names with their lengths, CRC32C of
-// all that.
-constexpr char kVersion = 1;
+// all that.  The version is another one when any of these is, or what the fingerprint is taken
+// over; while routers of two versions answer, pages end where one meets the other's token.
+constexpr char kVersion = 2;
 constexpr size_t kFingerprintBytes = 32;
 constexpr size_t kMaxTextBytes = 1024;
 
@@ -128,6 +129,16 @@ absl::Status NoToken() {
   return BadField(kField, "is none; give what an answer had as next_page_token, unchanged");
 }
 
+constexpr char kExpired[] = "PAGE_TOKEN_EXPIRED";
+
+absl::Status OtherVersion(int version) {
+  return WithReason(
+      absl::FailedPreconditionError(
+          absl::StrCat(kField, " is of version ", version, "; this router makes and reads version ",
+                       static_cast<int>(kVersion), ": ask again from the first page")),
+      kExpired);
+}
+
 bool IsPossible(const PageToken& token) {
   return IsValidName(token.index, kMaxIndexNameLength) &&
          IsValidName(token.generation, kMaxGenerationNameLength) &&
@@ -150,8 +161,7 @@ std::string FingerprintOf(const SearchRequest& request, int depth) {
     hasher.AddNumber(static_cast<int64_t>(request.combination->kind));
     hasher.AddFloats({request.combination->lambda});
   }
-  // The last, so that without one the fingerprint is what it was before there were any.
-  if (!request.reranker.empty()) hasher.Add(request.reranker);
+  hasher.Add(request.reranker);
   return hasher.Raw();
 }
 
@@ -176,7 +186,8 @@ absl::StatusOr<PageToken> ParsePageToken(absl::string_view text) {
   if (body != bytes) return NoToken();
 
   Taker taker(absl::string_view(bytes).substr(0, bytes.size() - sizeof(uint32_t)));
-  if (taker.TakeByte() != kVersion) return NoToken();
+  const int version = taker.TakeByte();
+  if (version != kVersion) return OtherVersion(version);
   PageToken token;
   token.request = std::string(taker.Take(kFingerprintBytes));
   token.offset = taker.TakeByte();
@@ -211,7 +222,7 @@ absl::Status PageTokenExpired(const PageToken& token) {
       absl::FailedPreconditionError(
           absl::StrCat(kField, " is of generation '", token.generation, "' of index '", token.index,
                        "', which is not served any more; ask again from the first page")),
-      "PAGE_TOKEN_EXPIRED", {{"index", token.index}, {"generation", token.generation}});
+      kExpired, {{"index", token.index}, {"generation", token.generation}});
 }
 
 }  // namespace sightline

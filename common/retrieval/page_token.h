@@ -33,7 +33,8 @@ std::string FingerprintOf(const SearchRequest& request, int depth);
 // Letters, digits, '-' and '_'.
 std::string ToText(const PageToken& token);
 
-// InvalidArgument that names `page_token` if `text` was not made by ToText.
+// InvalidArgument that names `page_token` if `text` was not made by ToText; FailedPrecondition
+// (PAGE_TOKEN_EXPIRED) if it was by that of a Sightline whose tokens say something else.
 absl::StatusOr<PageToken> ParsePageToken(absl::string_view text);
 
 // The request's token, made with one of the two depths (which may be one), whichever the

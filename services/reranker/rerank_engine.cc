@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
@@ -29,6 +30,38 @@ bool IsOfFile(const absl::Status& status) {
   const auto reason = GetReason(status);
   return IsFailedRead(status) || (reason.has_value() && reason->reason == "CHECKSUM_MISMATCH");
 }
+
+bool ReadsFeatures(const RerankRequest& request) {
+  const auto is_stored = [](const RerankSide& side) {
+    return std::holds_alternative<StoredRef>(side);
+  };
+  return is_stored(request.query) ||
+         std::any_of(request.candidates.begin(), request.candidates.end(), is_stored);
+}
+
+// Counts a request while it reads features, if it does.
+class ReadingRequest {
+ public:
+  ReadingRequest(std::atomic<int>* reading, bool reads)
+      : reading_(reads ? reading : nullptr), now_(reads ? ++*reading : 0) {}
+  ~ReadingRequest() {
+    if (reading_ != nullptr) --*reading_;
+  }
+  ReadingRequest(const ReadingRequest&) = delete;
+  ReadingRequest& operator=(const ReadingRequest&) = delete;
+
+  absl::Status Check(int most) const {
+    if (now_ <= most) return absl::OkStatus();
+    return WithReason(absl::ResourceExhaustedError(
+                          absl::StrCat("the server reads features for ", most,
+                                       " requests, as many as it does; try again later")),
+                      "READS_BUSY");
+  }
+
+ private:
+  std::atomic<int>* const reading_;
+  const int now_;
+};
 
 }  // namespace
 
@@ -59,11 +92,7 @@ absl::StatusOr<RerankResponse> RerankEngine::RerankCandidates(const RerankReques
         "NO_CROSS_ENCODER", {{"index", request.target.index}});
   }
   const std::shared_ptr<const Model>& model = reranker->model;
-  auto shared = std::make_shared<Request>();
-  shared->model = model;
-  ASSIGN_OR_RETURN(shared->query, Resolve(request.query, request.query_is_text, *model));
-  ASSIGN_OR_RETURN(shared->candidates,
-                   ResolveAll(request.candidates, !request.query_is_text, *model));
+  ASSIGN_OR_RETURN(const std::shared_ptr<const Request> shared, ResolveAll(request, model, call));
 
   // A child of the call: when one pair fails, the others are not worth computing.
   const CallContext child = call.Child();
@@ -107,13 +136,23 @@ absl::StatusOr<Shared<ItemFeatures>> RerankEngine::Resolve(const RerankSide& sid
   return model.cross_encoder()->PrepareText(std::get<TextQuery>(side).text);
 }
 
-absl::StatusOr<std::vector<Shared<ItemFeatures>>> RerankEngine::ResolveAll(
-    const std::vector<RerankSide>& sides, bool are_texts, const Model& model) const {
-  std::vector<Shared<ItemFeatures>> resolved;
-  resolved.reserve(sides.size());
-  for (const RerankSide& side : sides) {
-    ASSIGN_OR_RETURN(Shared<ItemFeatures> features, Resolve(side, are_texts, model));
-    resolved.push_back(std::move(features));
+// A file system that hangs ends no read; what can be done is to begin no other for a call that is
+// over.
+absl::StatusOr<std::shared_ptr<const RerankEngine::Request>> RerankEngine::ResolveAll(
+    const RerankRequest& request, std::shared_ptr<const Model> model,
+    const CallContext& call) const {
+  const ReadingRequest reading(&reading_, ReadsFeatures(request));
+  RETURN_IF_ERROR(reading.Check(options_.max_reading));
+  auto resolved = std::make_shared<Request>();
+  resolved->model = std::move(model);
+  ASSIGN_OR_RETURN(resolved->query,
+                   Resolve(request.query, request.query_is_text, *resolved->model));
+  resolved->candidates.reserve(request.candidates.size());
+  for (const RerankSide& candidate : request.candidates) {
+    RETURN_IF_ERROR(call.Check("read features"));
+    ASSIGN_OR_RETURN(Shared<ItemFeatures> features,
+                     Resolve(candidate, !request.query_is_text, *resolved->model));
+    resolved->candidates.push_back(std::move(features));
   }
   return resolved;
 }

@@ -3,6 +3,7 @@
 #ifndef SIGHTLINE_SERVICES_RERANKER_RERANK_ENGINE_H_
 #define SIGHTLINE_SERVICES_RERANKER_RERANK_ENGINE_H_
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <string>
@@ -34,6 +35,9 @@ struct RerankGeneration {
 struct RerankEngineOptions {
   BatchSchedulerOptions batching;  // cost: tokens plus regions
   int max_candidates = 1000;       // of one request
+  // Requests that read features of stored items at once; one more is refused, so that a disk that
+  // does not answer leaves threads to those who need none of it.
+  int max_reading = 48;
 };
 
 // Thread-safe.
@@ -67,14 +71,15 @@ class RerankEngine {
 
   absl::StatusOr<Shared<ItemFeatures>> Resolve(const RerankSide& side, bool is_text,
                                                const Model& model) const;
-  absl::StatusOr<std::vector<Shared<ItemFeatures>>> ResolveAll(const std::vector<RerankSide>& sides,
-                                                               bool are_texts,
-                                                               const Model& model) const;
+  absl::StatusOr<std::shared_ptr<const Request>> ResolveAll(const RerankRequest& request,
+                                                            std::shared_ptr<const Model> model,
+                                                            const CallContext& call) const;
   absl::StatusOr<ItemFeatures> Stored(const StoredRef& ref, const Model& model) const;
   void ScorePairs(std::vector<PairTask> batch);
 
   const RerankEngineOptions options_;
   GenerationRegistry<RerankGeneration>* const generations_;
+  mutable std::atomic<int> reading_{0};  // requests that read features now
   BatchScheduler<PairTask> pairs_;
 };
 

@@ -1,5 +1,7 @@
 #include "services/reranker/reranker_config.h"
 
+#include <algorithm>
+
 #include "common/base/status_macros.h"
 
 namespace sightline {
@@ -21,6 +23,7 @@ absl::StatusOr<RerankerConfig> ReadRerankerConfig(ConfigFile* file) {
   batching.max_batch_size = 128;
   batching.max_queue_cost = 262144;
   config.engine.batching = ReadBatchSchedulerOptions(root, "batching", batching);
+  config.engine.max_reading = std::max(1, config.server.max_concurrent_calls * 3 / 4);
   config.engine.max_candidates =
       static_cast<int>(root.Section("limits").Int("max_candidates", 1000, 1, 1000));
   RETURN_IF_ERROR(file->Finish());

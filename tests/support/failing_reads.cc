@@ -37,15 +37,21 @@ ssize_t Read(int fd, void* to, size_t length, off_t offset) {
   if (!armed) return ReadWell(fd, to, length, offset);
   const std::string path = PathOf(fd);
   int error = 0;
+  std::function<void()> hang;
   {
     std::lock_guard<std::mutex> lock(mutex);
     if (!armed || !EndsWith(path, fault.path) || seen++ < fault.healthy_reads) {
       return ReadWell(fd, to, length, offset);
     }
     error = fault.error;
+    hang = fault.hang;
     if (error == kFlippedOnce && seen > fault.healthy_reads + 1) {
       return ReadWell(fd, to, length, offset);
     }
+  }
+  if (error == kHanging) {
+    hang();
+    return ReadWell(fd, to, length, offset);
   }
   if (error == kShortRead) return 0;
   if (error > 0) {

@@ -1,10 +1,12 @@
 #include "common/retrieval/page_token.h"
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/escaping.h"
+#include "common/base/checksum.h"
 #include "common/base/error_details.h"
 #include "tests/support/catch.h"
 
@@ -67,6 +69,21 @@ TEST_CASE("no byte can be changed, lost or added") {
     CheckRefused(absl::WebSafeBase64Escape(bytes.substr(i + 1)));
   }
   CheckRefused(absl::WebSafeBase64Escape(bytes + "x"));
+}
+
+TEST_CASE("a token of another version has expired") {
+  std::string bytes;
+  REQUIRE(absl::WebSafeBase64Unescape(ToText(Sample()), &bytes));
+  for (const int version : {0, 1, 3, 255}) {
+    std::string body = bytes.substr(0, bytes.size() - 4);
+    body[0] = static_cast<char>(version);
+    const uint32_t crc = Crc32c(body);
+    for (int shift = 0; shift < 32; shift += 8) body.push_back(static_cast<char>(crc >> shift));
+    const absl::Status status = ParsePageToken(absl::WebSafeBase64Escape(body)).status();
+    CHECK(absl::IsFailedPrecondition(status));
+    REQUIRE(GetReason(status).has_value());
+    CHECK(GetReason(status)->reason == "PAGE_TOKEN_EXPIRED");
+  }
 }
 
 TEST_CASE("what has a good checksum must make sense too") {

@@ -361,6 +361,46 @@ TEST_CASE("features that are damaged are data loss, never a score") {
   CHECK(trouble.state == HoldState::kRefused);
 }
 
+TEST_CASE("a call that is over begins no other read") {
+  Rig rig;
+  const std::string file = rig.images.manifest.shards(1).features().path();
+  const StoredRef item{rig.images.ref(), 1, 2};
+  const auto reads = [&](const std::vector<RerankSide>& candidates) {
+    const CallContext call = rig.Call(absl::Seconds(1));
+    const FailingReads slow({file, kHanging, 0, [&] { rig.clock.SetTime(call.deadline()); }});
+    CHECK(absl::IsDeadlineExceeded(
+        rig.engine->RerankCandidates(rig.Texts("fish", candidates), call).status()));
+    return slow.reads();
+  };
+  const int of_one = reads({item});
+  CHECK(of_one > 0);
+  CHECK(reads({item, item, item}) == of_one);
+}
+
+TEST_CASE("requests whose reads hang leave others their place") {
+  RerankEngineOptions options;
+  options.max_reading = 1;
+  Rig rig(options);
+  const RerankRequest stored = rig.Texts("fish", {StoredRef{rig.images.ref(), 1, 2}});
+  const RerankRequest upload = rig.Texts("fish", {Image("a")});
+  Gate entered, release;
+  const auto hang = [&] {
+    entered.Open();
+    release.Wait();
+  };
+  const FailingReads hanging({rig.images.manifest.shards(1).features().path(), kHanging, 0, hang});
+  auto first = rig.Start(stored);
+  entered.Wait();
+  const absl::Status refused = rig.Rerank(stored).status();
+  CHECK(absl::IsResourceExhausted(refused));
+  REQUIRE(GetReason(refused).has_value());
+  CHECK(GetReason(refused)->reason == "READS_BUSY");
+  CHECK(rig.Rerank(upload).ok());
+  release.Open();
+  CHECK(first->Get().ok());
+  CHECK(rig.Rerank(stored).ok());
+}
+
 TEST_CASE("a row that is not there is the caller's mistake and nobody else's") {
   Rig rig;
   const absl::Status status =

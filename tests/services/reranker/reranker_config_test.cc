@@ -29,11 +29,13 @@ TEST_CASE("store and indexes are enough") {
   CHECK(config->server.listen == "0.0.0.0:7403");
   CHECK(config->server.metrics_listen == "0.0.0.0:9403");
   CHECK(config->engine.max_candidates == 1000);
+  CHECK(config->engine.max_reading == 48);
   CHECK(config->engine.batching.max_batch_cost == 4096);
 }
 
 TEST_CASE("what the file says counts") {
   const auto config = Read(std::string(kLeast) + R"(
+server: {max_concurrent_calls: 1}
 batching: {max_batch_cost: 512, max_age: 1s}
 limits: {max_candidates: 50}
 compute: {threads: 3, deterministic: true}
@@ -42,6 +44,7 @@ compute: {threads: 3, deterministic: true}
   CHECK(config->engine.batching.max_batch_cost == 512);
   CHECK(config->engine.batching.max_age == absl::Seconds(1));
   CHECK(config->engine.max_candidates == 50);
+  CHECK(config->engine.max_reading == 1);
   CHECK(config->compute.threads == 3);
   CHECK(config->compute.deterministic);
 }
