@@ -90,7 +90,11 @@ def _system_impl(ctx):
 def _absl_linkopts(ctx):
     found = ctx.execute(["bash", "-c", "ls /usr/lib/*/libabsl_*.so"]).stdout.split("\n")
     names = [path.split("/lib")[-1][:-len(".so")] for path in found if path]
-    return ["-l" + name for name in sorted(names)]
+
+    # Which of them a program needs the linker knows best.  All of them would not do either:
+    # Debian 13's absl_log_flags and LibTorch's c10 both define FLAGS_minloglevel, and with
+    # both in one process it ends before main().
+    return ["-Wl,--push-state,--as-needed"] + ["-l" + name for name in sorted(names)] + ["-Wl,--pop-state"]
 
 def _catch2_linkopts(ctx):
     # Version 2 is a header alone.
