@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/compute_pool.h"
 #include "common/base/files.h"
+#include "common/base/random_access_file.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/publication.h"
@@ -36,6 +37,18 @@ int64_t BytesOf(const bundle::v1::GenerationManifest& manifest) {
         shard.vectors().byte_count() + shard.features().byte_count() + shard.probes().byte_count();
   }
   return bytes;
+}
+
+absl::StatusOr<int64_t> CountLines(const std::string& path) {
+  ASSIGN_OR_RETURN(const auto file, RandomAccessFile::Open(path));
+  int64_t lines = 0;
+  std::string piece;
+  for (int64_t begin = 0; begin < file->size(); begin += static_cast<int64_t>(piece.size())) {
+    piece.resize(static_cast<size_t>(std::min(file->size() - begin, int64_t{1} << 16)));
+    RETURN_IF_ERROR(file->Read(begin, static_cast<int64_t>(piece.size()), &piece[0]));
+    lines += std::count(piece.begin(), piece.end(), '\n');
+  }
+  return lines;
 }
 
 absl::StatusOr<bundle::v1::GenerationManifest> MakeManifest(const GenerationSpec& spec) {
@@ -101,10 +114,8 @@ absl::StatusOr<WrittenGeneration> FindWrittenGeneration(const std::string& store
         "index ", index, " has a generation ", generation,
         " of other content, and generations never change; give this one another name"));
   }
-  ASSIGN_OR_RETURN(const auto ledger, MappedFile::Open(JoinPath(directory, kQuarantineFile)));
-  const absl::string_view lines = ledger->bytes();
-  return WrittenGeneration{manifest.item_count(), BytesOf(manifest),
-                           std::count(lines.begin(), lines.end(), '\n'),
+  ASSIGN_OR_RETURN(const int64_t quarantined, CountLines(JoinPath(directory, kQuarantineFile)));
+  return WrittenGeneration{manifest.item_count(), BytesOf(manifest), quarantined,
                            /*already_there=*/true};
 }
 

@@ -32,11 +32,11 @@ absl::Status WriteReceipt(const std::string& path, const bundle::v1::ShardManife
 }
 
 absl::StatusOr<bundle::v1::ShardManifest> ReadReceipt(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<Container> container, Container::Map(path));
-  RETURN_IF_ERROR(container->Verify());
+  ASSIGN_OR_RETURN(const std::unique_ptr<Container> container, Container::Open(path));
   ASSIGN_OR_RETURN(const Section* section, container->Require("shard", Dtype::kBytes, 1));
+  ASSIGN_OR_RETURN(const SectionBytes bytes, container->Load(*section, CallContext::Unbounded()));
   bundle::v1::ShardManifest manifest;
-  if (!manifest.ParseFromArray(section->data, static_cast<int>(section->length))) {
+  if (!manifest.ParseFromArray(bytes.data(), static_cast<int>(bytes.view().size()))) {
     return absl::DataLossError(absl::StrCat(path, " is no receipt"));
   }
   return manifest;

@@ -7,6 +7,7 @@
 #include "common/bundle/container.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/publication.h"
+#include "tests/common/bundle/container_surgery.h"
 #include "tests/services/corpus_encoder/test_decoders.h"
 #include "tests/services/corpus_encoder/test_job.h"
 #include "tests/support/catch.h"
@@ -193,6 +194,31 @@ TEST_CASE("a damaged base is left alone before anything is encoded, or refused w
   Damage(store, first->generation);
   REQUIRE(absl::IsDataLoss(Run(store, After(), first->generation).status()));
   REQUIRE(ReadCurrent(store.path(), "images")->generation() == first->generation);
+  const auto second = Run(store, After());
+  REQUIRE(second.ok());
+  REQUIRE(second->carried_image_count == 0);
+}
+
+TEST_CASE("a base that is damaged while the job runs ends it, and nothing is published") {
+  TempDir store;
+  const auto first = Run(store, Before());
+  const std::string path = store.path() + "/indexes/images/generations/" + first->generation +
+                           "/shards/00000-of-00002.vectors";
+  const int64_t embeddings = (*Container::Open(path))->Find("embeddings")->offset;
+  FakeCorpus after = After();
+  // A new picture is read by the scan, and again when it is encoded: when the base has been
+  // verified and divided by.
+  int reads = 0;
+  after.before_read = [&](const CorpusItem& item) {
+    if (item.item_id == "p/400" && ++reads == 2) CorruptInPlace(path, embeddings);
+  };
+  const absl::Status status = Run(store, after, first->generation).status();
+  REQUIRE(reads == 2);
+  REQUIRE(absl::IsDataLoss(status));
+  REQUIRE_THAT(std::string(status.message()), Catch::Contains(path));
+  REQUIRE(ReadCurrent(store.path(), "images")->generation() == first->generation);
+  REQUIRE(ListDirectory(store.path() + "/indexes/images/generations")->size() == 1);
+  // The next run finds it before it encodes anything.
   const auto second = Run(store, After());
   REQUIRE(second.ok());
   REQUIRE(second->carried_image_count == 0);
