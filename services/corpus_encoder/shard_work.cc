@@ -68,6 +68,8 @@ ShardWork::ShardWork(const ShardWorkshop& workshop) : shop_(workshop) {
 }
 
 absl::StatusOr<bool> ShardWork::WriteFree(const CallContext& call) {
+  ASSIGN_OR_RETURN(const bool same, shop_.row_work->AreSealed(shop_.rows->digest));
+  if (!same) return false;
   RETURN_IF_ERROR(FindWrittenIndexes());
   shop_.progress->Begin("write", "shards", static_cast<int64_t>(shards_.size()));
   for (Shard& shard : shards_) {
@@ -116,16 +118,23 @@ absl::StatusOr<bool> ShardWork::WriteAll(const CallContext& call) {
   return shop_.row_work->AreSealed(shop_.rows->digest);
 }
 
-// An index whose manifest is there has all of its shards.
+// An index whose manifest is there has all of its shards, unless it was made of other items: then
+// none of them is of use beside what the other index gets.
 absl::Status ShardWork::FindWrittenIndexes() {
   for (const GenerationSpec* index : {shop_.images, shop_.captions}) {
-    const absl::StatusOr<bundle::v1::GenerationManifest> manifest =
-        ReadGenerationManifest(index->store, index->index, index->generation);
-    if (absl::IsNotFound(manifest.status())) continue;
-    RETURN_IF_ERROR(manifest.status());
+    const absl::StatusOr<WrittenGeneration> written =
+        FindWrittenGeneration(index->store, index->index, index->generation, index->content);
+    if (absl::IsNotFound(written.status())) continue;
+    RETURN_IF_ERROR(written.status());
+    if (!written->IsOf(*index)) {
+      RETURN_IF_ERROR(DiscardUnpublished(*index));
+      continue;
+    }
+    ASSIGN_OR_RETURN(const bundle::v1::GenerationManifest manifest,
+                     ReadGenerationManifest(index->store, index->index, index->generation));
     for (Shard& shard : shards_) {
-      if (&spec(shard) == index && shard.number < manifest->shards_size()) {
-        shard.done = manifest->shards(shard.number);
+      if (&spec(shard) == index && shard.number < manifest.shards_size()) {
+        shard.done = manifest.shards(shard.number);
       }
     }
   }
