@@ -16,7 +16,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/utf8.h"
 #include "common/bundle/container.h"
-#include "common/bundle/feature_store.h"
+#include "common/bundle/feature_file.h"
 #include "common/bundle/layout.h"
 #include "common/bundle/little_endian.h"
 #include "common/bundle/manifest.h"

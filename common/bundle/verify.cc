@@ -22,6 +22,7 @@
 #include "common/bundle/probe_file.h"
 #include "common/bundle/rerankers.h"
 #include "common/bundle/shard_vectors.h"
+#include "common/bundle/vectors_file.h"
 
 namespace sightline {
 namespace {
@@ -147,9 +148,9 @@ absl::Status CheckLength(const Task& task) {
 absl::Status ReadVectors(const GenerationManifest& manifest, const Task& task,
                          const CallContext& call) {
   ASSIGN_OR_RETURN(
-      const std::unique_ptr<ShardVectors> vectors,
-      ShardVectors::Open(task.path, manifest.shards(task.shard), manifest.embedding().dimension()));
-  return vectors->Verify(task.shard, manifest.shards_size(), call);
+      const std::unique_ptr<VectorsFile> file,
+      VectorsFile::Open(task.path, manifest.shards(task.shard), manifest.embedding().dimension()));
+  return VerifyVectors(*file, LoadedVectors(), task.shard, manifest.shards_size(), call);
 }
 
 absl::Status ReadFeatures(const GenerationManifest& manifest, const Task& task,

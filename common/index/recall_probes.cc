@@ -11,7 +11,8 @@
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/layout.h"
-#include "common/bundle/shard_vectors.h"
+#include "common/bundle/vectors_file.h"
+#include "common/bundle/vectors_reader.h"
 
 namespace sightline {
 namespace {
@@ -33,17 +34,18 @@ void Take(const std::vector<Neighbor>& found, int64_t first_row, int count,
   best->resize(std::min(best->size(), static_cast<size_t>(count)));
 }
 
-absl::StatusOr<Probes> TrueNeighbors(const ShardVectors& vectors, const EmbeddingMatrix& queries,
+absl::StatusOr<Probes> TrueNeighbors(const VectorsFile& vectors, const EmbeddingMatrix& queries,
                                      int neighbor_count, ComputePool* pool,
                                      const CallContext& call) {
   const int dimension = vectors.dimension();
   const int64_t stretch =
       std::max<int64_t>(kStretchBytes / (dimension * static_cast<int64_t>(sizeof(float))), 1);
   std::vector<std::vector<Neighbor>> best(queries.rows());
+  VectorsReader reader(vectors);
   for (int64_t first = 0; first < vectors.size(); first += stretch) {
     EmbeddingMatrix rows(std::min(stretch, vectors.size() - first), dimension);
     for (int64_t i = 0; i < rows.rows(); ++i) {
-      RETURN_IF_ERROR(vectors.ReadEmbedding(first + i, rows.mutable_row(i)));
+      RETURN_IF_ERROR(reader.Embedding(first + i, rows.mutable_row(i)));
     }
     ASSIGN_OR_RETURN(
         const std::unique_ptr<VectorIndex> exact,
@@ -69,9 +71,9 @@ absl::Status AddRecallProbes(absl::string_view directory, const EmbeddingMatrix&
   const int shard_count = manifest->shards_size();
   for (int i = 0; i < shard_count; ++i) {
     bundle::v1::ShardManifest* const shard = manifest->mutable_shards(i);
-    ASSIGN_OR_RETURN(const std::unique_ptr<ShardVectors> vectors,
-                     ShardVectors::Open(JoinPath(directory, shard->vectors().path()), *shard,
-                                        manifest->embedding().dimension()));
+    ASSIGN_OR_RETURN(const std::unique_ptr<VectorsFile> vectors,
+                     VectorsFile::Open(JoinPath(directory, shard->vectors().path()), *shard,
+                                       manifest->embedding().dimension()));
     ASSIGN_OR_RETURN(const Probes probes,
                      TrueNeighbors(*vectors, queries, options.neighbor_count, pool, call));
     ASSIGN_OR_RETURN(*shard->mutable_probes(),

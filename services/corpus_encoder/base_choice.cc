@@ -61,8 +61,9 @@ absl::StatusOr<BaseGeneration> Propose(const BaseChoice& choice, const CallConte
   return BaseGeneration();
 }
 
-// All workers copy from the base.  It is enough that one of them compares its checksums,
-// whatever was agreed upon: worker 0, without which nothing is published.
+// All workers copy from the base, and compare what they copy (BaseReader).  That all of it is
+// compared beforehand saves work that a damaged base would cost; it is enough that one worker does
+// it, whatever was agreed upon: worker 0, without which nothing is published.
 absl::StatusOr<BaseGeneration> OpenAgreed(const BaseChoice& choice, absl::string_view agreed,
                                           const CallContext& call) {
   const std::string name(absl::StripSuffix(agreed, "\n"));

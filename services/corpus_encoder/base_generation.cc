@@ -3,15 +3,22 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "common/base/error_details.h"
 #include "common/base/files.h"
+#include "common/base/random_access_file.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
+#include "common/bundle/layout.h"
 #include "common/bundle/manifest.h"
 #include "common/bundle/verify.h"
 
 namespace sightline {
 namespace {
+
+// Of a section that a reader keeps (section_reader.h): little, since there are several in each
+// shard of a base.
+constexpr int64_t kPieceBytes = int64_t{128} << 10;
 
 std::vector<std::string> ModelsOf(const std::vector<NamedReranker>& rerankers) {
   std::vector<std::string> models;
@@ -57,51 +64,21 @@ absl::StatusOr<std::unique_ptr<BaseIndex>> BaseIndex::Open(const std::string& st
   base->rerankers_ = required.rerankers;
   const std::string directory = GenerationDirectory(store, index, generation);
   for (const bundle::v1::ShardManifest& shard : base->manifest_.shards()) {
-    ASSIGN_OR_RETURN(std::unique_ptr<ShardVectors> vectors,
-                     ShardVectors::Open(JoinPath(directory, shard.vectors().path()), shard,
-                                        required.embedding.dimension()));
+    ASSIGN_OR_RETURN(std::unique_ptr<VectorsFile> vectors,
+                     VectorsFile::Open(JoinPath(directory, shard.vectors().path()), shard,
+                                       required.embedding.dimension()));
     base->vectors_.push_back(std::move(vectors));
     if (required.rerankers.empty()) continue;
-    ASSIGN_OR_RETURN(std::unique_ptr<FeatureStore> features,
-                     FeatureStore::Open(JoinPath(directory, shard.features().path()), shard));
+    ASSIGN_OR_RETURN(std::unique_ptr<FeatureFile> features,
+                     FeatureFile::Open(JoinPath(directory, shard.features().path()), shard));
     base->features_.push_back(std::move(features));
   }
   return base;
 }
 
-absl::StatusOr<absl::optional<BaseIndex::Place>> BaseIndex::Find(
-    absl::string_view item_id, absl::string_view content_hash) const {
-  Place place;
-  place.shard = ShardOf(item_id, static_cast<int>(vectors_.size()));
-  const ShardVectors& vectors = *vectors_[place.shard];
-  place.row = vectors.Find(item_id);
-  if (place.row < 0) return absl::nullopt;
-  const absl::StatusOr<std::string> hash = vectors.ReadContentHash(place.row);
-  if (!hash.ok()) {
-    return WithPrefix(hash.status(),
-                      absl::StrCat("what has changed since generation ", generation(),
-                                   " cannot be told; run the same command again"));
-  }
-  if (*hash != content_hash) return absl::nullopt;
-  return place;
-}
-
 bool BaseIndex::Holds(const Place& place) const {
   return place.shard >= 0 && place.shard < static_cast<int32_t>(vectors_.size()) &&
          place.row >= 0 && place.row < vectors_[place.shard]->size();
-}
-
-absl::StatusOr<std::vector<float>> BaseIndex::Embedding(const Place& place) const {
-  const ShardVectors& vectors = *vectors_[place.shard];
-  std::vector<float> embedding(static_cast<size_t>(vectors.dimension()));
-  RETURN_IF_ERROR(vectors.ReadEmbedding(place.row, absl::MakeSpan(embedding)));
-  return embedding;
-}
-
-absl::StatusOr<ItemFeatures> BaseIndex::Features(const Place& place, int reranker) const {
-  ASSIGN_OR_RETURN(std::vector<ItemFeatures> features,
-                   features_[place.shard]->Get(rerankers_[reranker].model, {place.row}));
-  return std::move(features[0]);
 }
 
 absl::Status BaseIndex::Verify(const std::string& store, WorkTally& tally,
@@ -118,6 +95,48 @@ absl::Status BaseIndex::Verify(const std::string& store, WorkTally& tally,
     }
   }
   return absl::OkStatus();
+}
+
+BaseReader::BaseReader(const BaseIndex& base) : base_(&base) {
+  for (const auto& file : base.vectors_) vectors_.emplace_back(*file, kPieceBytes);
+  for (const auto& file : base.features_) features_.emplace_back(*file, kPieceBytes);
+}
+
+absl::StatusOr<absl::optional<BaseIndex::Place>> BaseReader::LookUp(
+    absl::string_view item_id, absl::string_view content_hash) {
+  BaseIndex::Place place;
+  place.shard = ShardOf(item_id, static_cast<int>(vectors_.size()));
+  VectorsReader& vectors = vectors_[place.shard];
+  ASSIGN_OR_RETURN(place.row, vectors.Find(item_id));
+  if (place.row < 0) return absl::nullopt;
+  ASSIGN_OR_RETURN(const absl::string_view hash, vectors.ContentHash(place.row));
+  if (hash != content_hash) return absl::nullopt;
+  return place;
+}
+
+absl::StatusOr<absl::optional<BaseIndex::Place>> BaseReader::Find(absl::string_view item_id,
+                                                                  absl::string_view content_hash) {
+  absl::StatusOr<absl::optional<BaseIndex::Place>> place = LookUp(item_id, content_hash);
+  if (place.ok()) return place;
+  return WithPrefix(
+      place.status(),
+      absl::StrCat("what has changed since generation ", base_->generation(), " cannot be told",
+                   IsFailedRead(place.status()) ? "; run the same command again" : ""));
+}
+
+absl::StatusOr<std::vector<float>> BaseReader::Embedding(const BaseIndex::Place& place) {
+  std::vector<float> embedding(static_cast<size_t>(base_->vectors_[place.shard]->dimension()));
+  RETURN_IF_ERROR(vectors_[place.shard].Embedding(place.row, absl::MakeSpan(embedding)));
+  return embedding;
+}
+
+absl::StatusOr<ItemFeatures> BaseReader::Features(const BaseIndex::Place& place, int reranker) {
+  return features_[place.shard].Get(base_->rerankers_[reranker].model, place.row);
+}
+
+BaseReaders::BaseReaders(const BaseGeneration& base) {
+  if (base.images != nullptr) images = std::make_unique<BaseReader>(*base.images);
+  if (base.captions != nullptr) captions = std::make_unique<BaseReader>(*base.captions);
 }
 
 }  // namespace sightline

@@ -22,7 +22,7 @@ BaseIndex::Place ReadPlace(ByteReader& bytes) {
 }  // namespace
 
 absl::StatusOr<absl::optional<CarriedPicture>> FindCarried(const ScannedPicture& picture,
-                                                           const BaseGeneration& base,
+                                                           BaseReaders& base,
                                                            const UnitContext& context) {
   if (base.images == nullptr) return absl::nullopt;
   CarriedPicture carried;

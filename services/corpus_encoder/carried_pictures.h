@@ -24,9 +24,9 @@ struct CarriedPicture {
 
 // None unless the picture and all of its captions are in the base, and none of them has
 // changed; otherwise they are encoded together.  `picture` is copied only then.  Errors as
-// BaseIndex::Find.
+// BaseReader::Find.
 absl::StatusOr<absl::optional<CarriedPicture>> FindCarried(const ScannedPicture& picture,
-                                                           const BaseGeneration& base,
+                                                           BaseReaders& base,
                                                            const UnitContext& context);
 
 // Carried pictures on disk (item_spool.h).

@@ -41,7 +41,7 @@ class Divider {
     return division_.units.Add(*unit);
   }
 
-  const BaseGeneration& base_;
+  BaseReaders base_;
   const DivisionRules& rules_;
   CorpusDivision& division_;
   UnitCutter cutter_;
@@ -73,6 +73,7 @@ absl::StatusOr<CorpusDivision> DivideCorpus(const PictureSpool& pictures, const 
 absl::StatusOr<bool> CarriesAny(const PictureSpool& pictures, const BaseGeneration& base,
                                 const UnitContext& context, WorkTally& tally,
                                 const CallContext& call) {
+  BaseReaders readers(base);
   PictureSpool::Reader reader(pictures);
   for (ScannedPicture picture;;) {
     RETURN_IF_ERROR(call.Check("comparing with the base"));
@@ -80,7 +81,7 @@ absl::StatusOr<bool> CarriesAny(const PictureSpool& pictures, const BaseGenerati
     if (!more) return false;
     tally.NoteItem();
     ASSIGN_OR_RETURN(const absl::optional<CarriedPicture> carried,
-                     FindCarried(picture, base, context));
+                     FindCarried(picture, readers, context));
     if (carried.has_value()) return true;
   }
 }

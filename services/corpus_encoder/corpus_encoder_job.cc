@@ -311,8 +311,10 @@ GenerationSpec CorpusEncoderJob::SpecOf(const Plan& plan, ItemIndex index) const
 absl::StatusOr<bool> CorpusEncoderJob::Write(Plan& plan, GenerationRows& rows,
                                              const CallContext& call) {
   const absl::Time start = clock_->Now();
-  const GenerationSpec images = SpecOf(plan, ItemIndex::kImages);
-  const GenerationSpec captions = SpecOf(plan, ItemIndex::kCaptions);
+  GenerationSpec images = SpecOf(plan, ItemIndex::kImages);
+  GenerationSpec captions = SpecOf(plan, ItemIndex::kCaptions);
+  ASSIGN_OR_RETURN(images.refused, RefusedHash(rows.bad_images, rows.bad_captions));
+  captions.refused = images.refused;
   ShardWorkshop shop;
   shop.folder = &plan.folder;
   shop.share = options_.share;

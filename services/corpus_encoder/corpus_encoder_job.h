@@ -14,8 +14,9 @@
 // might, but then nobody would be left to say who is missing.  A worker that is killed, at
 // any point, leaves files that the next run takes over and nothing that a server would look at.
 //
-// What is known of the items lies on disk, too (item_spool.h): memory does not grow with them,
-// but by the names of row files, and eight bytes an item of the shard that is written.
+// What is known of the items lies on disk, too (item_spool.h), and so does a base (BaseReader):
+// memory does not grow with them, but by the names of row files, and twelve bytes an item of the
+// shard that is written.
 #ifndef SIGHTLINE_SERVICES_CORPUS_ENCODER_CORPUS_ENCODER_JOB_H_
 #define SIGHTLINE_SERVICES_CORPUS_ENCODER_CORPUS_ENCODER_JOB_H_
 

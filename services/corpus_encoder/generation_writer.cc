@@ -13,10 +13,13 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/compute_pool.h"
 #include "common/base/files.h"
+#include "common/base/random_access_file.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
+#include "common/bundle/manifest.h"
 #include "common/bundle/publication.h"
 #include "common/log/log.h"
+#include "services/corpus_encoder/field_hash.h"
 
 namespace sightline {
 namespace {
@@ -24,9 +27,18 @@ namespace {
 constexpr absl::string_view kContentFile = "content.json";
 constexpr int64_t kMaxContentBytes = 1 << 20;
 
-std::string ContentJson(const std::string& content) {
-  const nlohmann::ordered_json json = {{"content_sha256", content}};
+constexpr char kContentKey[] = "content_sha256";
+constexpr char kRefusedKey[] = "refused_sha256";
+
+std::string ContentJson(const GenerationSpec& spec) {
+  const nlohmann::ordered_json json = {{kContentKey, spec.content}, {kRefusedKey, spec.refused}};
   return absl::StrCat(json.dump(2), "\n");
+}
+
+// Empty where there is none.
+std::string TextOf(const nlohmann::json& json, const char* key) {
+  const nlohmann::json value = json.is_object() ? json.value(key, nlohmann::json()) : json;
+  return value.is_string() ? value.get<std::string>() : "";
 }
 
 int64_t BytesOf(const bundle::v1::GenerationManifest& manifest) {
@@ -36,6 +48,18 @@ int64_t BytesOf(const bundle::v1::GenerationManifest& manifest) {
         shard.vectors().byte_count() + shard.features().byte_count() + shard.probes().byte_count();
   }
   return bytes;
+}
+
+absl::StatusOr<int64_t> CountLines(const std::string& path) {
+  ASSIGN_OR_RETURN(const auto file, RandomAccessFile::Open(path));
+  int64_t lines = 0;
+  std::string piece;
+  for (int64_t begin = 0; begin < file->size(); begin += static_cast<int64_t>(piece.size())) {
+    piece.resize(static_cast<size_t>(std::min(file->size() - begin, int64_t{1} << 16)));
+    RETURN_IF_ERROR(file->Read(begin, static_cast<int64_t>(piece.size()), &piece[0]));
+    lines += std::count(piece.begin(), piece.end(), '\n');
+  }
+  return lines;
 }
 
 absl::StatusOr<bundle::v1::GenerationManifest> MakeManifest(const GenerationSpec& spec) {
@@ -78,6 +102,14 @@ absl::Status RemoveHalfFiles(const std::string& directory, absl::Time now) {
   return absl::OkStatus();
 }
 
+bool WasPublished(const bundle::v1::CurrentGeneration& current, const std::string& generation) {
+  return current.generation() == generation ||
+         std::any_of(current.previous().begin(), current.previous().end(),
+                     [&](const bundle::v1::Publication& publication) {
+                       return publication.generation() == generation;
+                     });
+}
+
 bool WasRolledBack(const bundle::v1::CurrentGeneration& current, const std::string& generation) {
   return std::any_of(current.previous().begin(), current.previous().end(),
                      [&](const bundle::v1::Publication& publication) {
@@ -94,18 +126,47 @@ absl::StatusOr<WrittenGeneration> FindWrittenGeneration(const std::string& store
   ASSIGN_OR_RETURN(const bundle::v1::GenerationManifest manifest,
                    ReadGenerationManifest(store, index, generation));
   const std::string directory = GenerationDirectory(store, index, generation);
-  const absl::StatusOr<std::string> found =
+  const absl::StatusOr<std::string> text =
       ReadFile(JoinPath(directory, kContentFile), kMaxContentBytes);
-  if (!found.ok() || *found != ContentJson(content)) {
+  const nlohmann::json found = nlohmann::json::parse(text.ok() ? *text : "", /*cb=*/nullptr,
+                                                     /*allow_exceptions=*/false);
+  if (TextOf(found, kContentKey) != content) {
     return absl::AlreadyExistsError(absl::StrCat(
         "index ", index, " has a generation ", generation,
         " of other content, and generations never change; give this one another name"));
   }
-  ASSIGN_OR_RETURN(const auto ledger, MappedFile::Open(JoinPath(directory, kQuarantineFile)));
-  const absl::string_view lines = ledger->bytes();
-  return WrittenGeneration{manifest.item_count(), BytesOf(manifest),
-                           std::count(lines.begin(), lines.end(), '\n'),
-                           /*already_there=*/true};
+  ASSIGN_OR_RETURN(const int64_t quarantined, CountLines(JoinPath(directory, kQuarantineFile)));
+  return WrittenGeneration{manifest.item_count(), BytesOf(manifest), quarantined,
+                           /*already_there=*/true, TextOf(found, kRefusedKey)};
+}
+
+absl::StatusOr<std::string> RefusedHash(Quarantine& images, Quarantine& captions) {
+  FieldHash hash;
+  for (Quarantine* const bad : {&images, &captions}) {
+    hash.AddNumber(bad->size());
+    RETURN_IF_ERROR(bad->VisitAll([&](const CorpusProblem& problem) {
+      hash.Add(problem.item_id);
+      return absl::OkStatus();
+    }));
+  }
+  return hash.Hex();
+}
+
+absl::Status DiscardUnpublished(const GenerationSpec& spec) {
+  const absl::StatusOr<bundle::v1::CurrentGeneration> current = ReadCurrent(spec.store, spec.index);
+  if (!current.ok() && !absl::IsNotFound(current.status())) return current.status();
+  if (current.ok() && WasPublished(*current, spec.generation)) {
+    return absl::AlreadyExistsError(absl::StrCat(
+        "index ", spec.index, " has published generation ", spec.generation,
+        ", which was made when other items were refused, and generations never change; give this "
+        "one another name"));
+  }
+  const std::string path =
+      JoinPath(GenerationDirectory(spec.store, spec.index, spec.generation), kManifestFile);
+  Log(Severity::kWarning, "a generation that was never published is made anew",
+      {{"manifest", path}, {"reason", "other items were refused when it was made"}});
+  if (::unlink(path.c_str()) == 0 || errno == ENOENT) return absl::OkStatus();
+  return FileError("remove", path, errno);
 }
 
 absl::StatusOr<bundle::v1::ShardManifest> WriteGenerationShard(const GenerationSpec& spec,
@@ -122,6 +183,11 @@ absl::StatusOr<WrittenGeneration> FinishGeneration(
     const CallContext& call) {
   absl::StatusOr<WrittenGeneration> written =
       FindWrittenGeneration(spec.store, spec.index, spec.generation, spec.content);
+  if (written.ok() && !written->IsOf(spec)) {
+    return absl::AlreadyExistsError(absl::StrCat(
+        "index ", spec.index, " has a generation ", spec.generation,
+        " that was made meanwhile, when other items were refused; run the same command again"));
+  }
   if (!absl::IsNotFound(written.status())) return written;
 
   const std::string directory = GenerationDirectory(spec.store, spec.index, spec.generation);
@@ -137,8 +203,7 @@ absl::StatusOr<WrittenGeneration> FinishGeneration(
   RETURN_IF_ERROR(AddRecallProbes(directory, probe_queries, spec.recall, &pool, call, &manifest));
   RETURN_IF_ERROR(quarantine.WriteTo(JoinPath(directory, kQuarantineFile)));
   RETURN_IF_ERROR(warnings.WriteTo(JoinPath(directory, kWarningsFile)));
-  RETURN_IF_ERROR(
-      WriteFileAtomically(JoinPath(directory, kContentFile), ContentJson(spec.content)));
+  RETURN_IF_ERROR(WriteFileAtomically(JoinPath(directory, kContentFile), ContentJson(spec)));
   RETURN_IF_ERROR(RemoveHalfFiles(directory, call.clock()->Now()));
   RETURN_IF_ERROR(WriteGenerationManifest(spec.store, manifest));
   return WrittenGeneration{manifest.item_count(), BytesOf(manifest), quarantine.size(),

@@ -34,6 +34,9 @@ struct GenerationSpec {
   // Hash of all that the content depends on; kept beside the manifest, so that a second
   // generation of the same name is recognised as the same or another.
   std::string content;
+  // RefusedHash of both indexes, kept beside it: when a refusal has passed, the same content
+  // gives another collection.
+  std::string refused;
   RecallProbeOptions recall;
   int threads = 1;  // that look for the true neighbors of the probes' queries
 };
@@ -43,7 +46,15 @@ struct WrittenGeneration {
   int64_t byte_count = 0;         // of the shards' files
   int64_t quarantined_count = 0;  // lines of its ledger
   bool already_there = false;     // nothing had to be written
+  std::string refused;            // as in GenerationSpec; empty if an older program wrote it
+
+  // Whether it holds the items that `spec` is to hold, as far as can be told.
+  bool IsOf(const GenerationSpec& spec) const { return refused.empty() || refused == spec.refused; }
 };
+
+// Hash of which items were refused, whatever the reason.  Nothing may be added to the quarantines
+// after it.
+absl::StatusOr<std::string> RefusedHash(Quarantine& images, Quarantine& captions);
 
 // The generation of this name, if it was written before, to its end, with this content.
 // NotFound if it was not; AlreadyExists if it is there with other content.
@@ -52,6 +63,11 @@ absl::StatusOr<WrittenGeneration> FindWrittenGeneration(const std::string& store
                                                         const std::string& generation,
                                                         const std::string& content);
 
+// Removes the manifest of a generation that was made of other items than `spec`, and which nobody
+// has seen: by a run that was killed before it had written the other index.  Before its shards are
+// written again.  AlreadyExists, with the manifest left, if it was published.
+absl::Status DiscardUnpublished(const GenerationSpec& spec);
+
 // Writes one shard's files in their place, where nobody takes notice of them before there is
 // a manifest.  DataLoss for rows that have been damaged since they were checked.
 absl::StatusOr<bundle::v1::ShardManifest> WriteGenerationShard(const GenerationSpec& spec,
@@ -59,8 +75,8 @@ absl::StatusOr<bundle::v1::ShardManifest> WriteGenerationShard(const GenerationS
 
 // Makes a generation of its shards, which are written: the probes that servers measure their
 // recall with, ledgers, and last the manifest.  One that is there already with the same
-// content is left alone.  AlreadyExists if it is there with other content; CANCELLED if
-// `call` is.
+// content is left alone.  AlreadyExists if it is there with other content or of other items;
+// CANCELLED if `call` is.
 absl::StatusOr<WrittenGeneration> FinishGeneration(
     const GenerationSpec& spec, const std::vector<bundle::v1::ShardManifest>& shards,
     const EmbeddingMatrix& probe_queries, Quarantine& quarantine, const Warnings& warnings,

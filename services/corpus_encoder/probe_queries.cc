@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <memory>
 
+#include "absl/types/optional.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
-#include "common/bundle/shard_vectors.h"
+#include "common/bundle/vectors_file.h"
+#include "common/bundle/vectors_reader.h"
 
 namespace sightline {
 
@@ -20,14 +22,15 @@ absl::StatusOr<EmbeddingMatrix> ProbeQueries(absl::string_view directory,
   int64_t next = 0, begin = 0;
   for (const bundle::v1::ShardManifest& shard : shards) {
     const int64_t end = begin + shard.item_count();
-    std::unique_ptr<ShardVectors> vectors;
+    std::unique_ptr<VectorsFile> file;
+    absl::optional<VectorsReader> reader;
     for (; next < wanted && next * size / wanted < end; ++next) {
-      if (vectors == nullptr) {
-        ASSIGN_OR_RETURN(vectors, ShardVectors::Open(JoinPath(directory, shard.vectors().path()),
-                                                     shard, dimension));
+      if (file == nullptr) {
+        ASSIGN_OR_RETURN(
+            file, VectorsFile::Open(JoinPath(directory, shard.vectors().path()), shard, dimension));
+        reader.emplace(*file);
       }
-      RETURN_IF_ERROR(
-          vectors->ReadEmbedding(next * size / wanted - begin, queries.mutable_row(next)));
+      RETURN_IF_ERROR(reader->Embedding(next * size / wanted - begin, queries.mutable_row(next)));
     }
     begin = end;
   }

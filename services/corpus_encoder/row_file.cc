@@ -5,8 +5,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/call_context.h"
+#include "common/base/checksum.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/layout.h"
+#include "services/corpus_encoder/summed_value.h"
 #include "services/corpus_encoder/work_folder.h"
 
 namespace sightline {
@@ -14,9 +17,8 @@ namespace {
 
 constexpr int kSegmentNumbers = 3;  // rows, begin and end of their records
 
-absl::string_view BytesOf(const Section& section) {
-  return absl::string_view(section.data, static_cast<size_t>(section.length));
-}
+constexpr int64_t kRecordHead = 2 * sizeof(uint32_t);  // length and checksum
+constexpr int64_t kReadAhead = int64_t{64} << 10;
 
 void AppendProblems(const std::vector<CorpusProblem>& problems, std::string* bytes) {
   AppendLittleEndian(static_cast<uint32_t>(problems.size()), bytes);
@@ -48,15 +50,29 @@ std::string JudgementBytes(const RowJudgement& judgement) {
   return bytes;
 }
 
-std::string DescribeTensors(const UnitFile::Row& row) {
+std::string DescribeTensors(const ItemRow& row) {
   std::string bytes;
-  for (const UnitFile::Tensor& tensor : row.tensors) {
+  for (size_t i = 0; i < row.row->tensors.size(); ++i) {
+    const UnitFile::Tensor& tensor = row.row->tensors[i];
     AppendLittleEndian(static_cast<uint8_t>(tensor.reranker), &bytes);
     AppendText(tensor.described.name, &bytes);
     AppendLittleEndian(static_cast<uint32_t>(tensor.described.dtype), &bytes);
     AppendLittleEndian(tensor.described.rows, &bytes);
     AppendLittleEndian(tensor.described.columns, &bytes);
+    AppendLittleEndian(row.tensor_checksums[i], &bytes);
   }
+  return bytes;
+}
+
+// All of a record but where its result lies.
+std::string RecordStart(const ItemRow& row) {
+  std::string tags, bytes;
+  for (const std::string& tag : row.record.tags) AppendText(tag, &tags);
+  AppendText(row.record.item_id, &bytes);
+  AppendText(row.record.caption, &bytes);
+  AppendText(row.record.uri, &bytes);
+  AppendText(tags, &bytes);
+  bytes += row.content_hash;
   return bytes;
 }
 
@@ -80,42 +96,49 @@ void RowFileWriter::BuildRecords() {
     int64_t* const numbers = &segments_[static_cast<size_t>(segment) * kSegmentNumbers];
     numbers[1] = static_cast<int64_t>(records_.size());
     for (; entry != entries_.end() && entry->segment == segment; ++entry, ++numbers[0]) {
-      const ItemRow& row = entry->row;
-      std::string tags;
-      for (const std::string& tag : row.record.tags) AppendText(tag, &tags);
-      AppendText(row.record.item_id, &records_);
-      AppendText(row.record.caption, &records_);
-      AppendText(row.record.uri, &records_);
-      AppendText(tags, &records_);
-      records_ += row.content_hash;
-      if (row.unit == nullptr) {
-        AppendLittleEndian(int64_t{-1}, &records_);
-        AppendLittleEndian(row.base.shard, &records_);
-        AppendLittleEndian(row.base.row, &records_);
-        continue;
-      }
-      AppendLittleEndian(embedding_count_++, &records_);
-      AppendText(DescribeTensors(*row.row), &records_);
-      AppendLittleEndian(tensor_bytes_, &records_);
-      for (const UnitFile::Tensor& tensor : row.row->tensors) {
-        tensor_bytes_ += static_cast<int64_t>(tensor.length);
-      }
+      const std::string record = RecordOf(entry->row);
+      AppendLittleEndian(static_cast<uint32_t>(record.size()), &records_);
+      AppendLittleEndian(Crc32c(record), &records_);
+      records_ += record;
     }
     numbers[2] = static_cast<int64_t>(records_.size());
   }
 }
 
+// Counts what the row takes of embeddings and tensors.
+std::string RowFileWriter::RecordOf(const ItemRow& row) {
+  std::string record = RecordStart(row);
+  if (row.unit == nullptr) {
+    AppendLittleEndian(int64_t{-1}, &record);
+    AppendLittleEndian(row.base.shard, &record);
+    AppendLittleEndian(row.base.row, &record);
+    return record;
+  }
+  AppendLittleEndian(embedding_count_++, &record);
+  AppendLittleEndian(row.embedding_checksum, &record);
+  AppendText(DescribeTensors(row), &record);
+  AppendLittleEndian(tensor_bytes_, &record);
+  for (const UnitFile::Tensor& tensor : row.row->tensors) tensor_bytes_ += tensor.length;
+  return record;
+}
+
 absl::Status RowFileWriter::WriteData(ContainerWriter& writer) const {
+  std::vector<float> embedding(static_cast<size_t>(dimension_));
   for (const Entry& entry : entries_) {
-    if (entry.row.unit == nullptr) continue;
-    const absl::Span<const float> embedding = entry.row.unit->embedding(*entry.row.row);
+    const ItemRow& row = entry.row;
+    if (row.unit == nullptr) continue;
+    RETURN_IF_ERROR(
+        row.unit->ReadEmbedding(*row.row, row.embedding_checksum, absl::MakeSpan(embedding)));
     RETURN_IF_ERROR(writer.Append(absl::string_view(reinterpret_cast<const char*>(embedding.data()),
                                                     embedding.size() * sizeof(float))));
   }
+  std::string bytes;
   for (const Entry& entry : entries_) {
-    if (entry.row.unit == nullptr) continue;
-    for (const UnitFile::Tensor& tensor : entry.row.row->tensors) {
-      RETURN_IF_ERROR(writer.Append(entry.row.unit->bytes(tensor)));
+    const ItemRow& row = entry.row;
+    if (row.unit == nullptr) continue;
+    for (size_t i = 0; i < row.row->tensors.size(); ++i) {
+      RETURN_IF_ERROR(row.unit->ReadTensor(row.row->tensors[i], row.tensor_checksums[i], &bytes));
+      RETURN_IF_ERROR(writer.Append(bytes));
     }
   }
   return absl::OkStatus();
@@ -145,7 +168,7 @@ absl::Status RowFileWriter::WriteTo(const std::string& path) {
 absl::StatusOr<std::unique_ptr<RowFile>> RowFile::Open(absl::string_view path, int shard_count,
                                                        int dimension, bool verify) {
   std::unique_ptr<RowFile> file(new RowFile);
-  ASSIGN_OR_RETURN(file->container_, Container::Map(path));
+  ASSIGN_OR_RETURN(file->container_, Container::Open(path));
   if (verify) RETURN_IF_ERROR(file->container_->Verify());
   RETURN_IF_ERROR(file->Parse(shard_count, dimension));
   return file;
@@ -154,21 +177,23 @@ absl::StatusOr<std::unique_ptr<RowFile>> RowFile::Open(absl::string_view path, i
 absl::Status RowFile::Parse(int shard_count, int dimension) {
   shard_count_ = shard_count;
   ASSIGN_OR_RETURN(judgement_, container_->Require("judgement", Dtype::kBytes, 1));
-  ASSIGN_OR_RETURN(segments_, container_->Require("segments", Dtype::kInt64, 2));
-  ASSIGN_OR_RETURN(const Section* records, container_->Require("records", Dtype::kBytes, 1));
+  ASSIGN_OR_RETURN(const Section* segments, container_->Require("segments", Dtype::kInt64, 2));
+  ASSIGN_OR_RETURN(records_, container_->Require("records", Dtype::kBytes, 1));
   ASSIGN_OR_RETURN(embeddings_, container_->Require("embeddings", Dtype::kFloat32, 2));
-  ASSIGN_OR_RETURN(const Section* tensors, container_->Require("tensors", Dtype::kBytes, 1));
-  records_ = BytesOf(*records);
-  tensors_ = BytesOf(*tensors);
-  if (segments_->shape[0] != 2 * shard_count || segments_->shape[1] != kSegmentNumbers ||
-      embeddings_->shape[1] != dimension) {
+  ASSIGN_OR_RETURN(tensors_, container_->Require("tensors", Dtype::kBytes, 1));
+  constexpr auto kRowBytes = static_cast<int64_t>(kSegmentNumbers * sizeof(int64_t));
+  if (segments->shape[0] != 2 * shard_count || segments->shape[1] != kSegmentNumbers ||
+      segments->row_stride_bytes != kRowBytes || embeddings_->shape[1] != dimension) {
     return Malformed("is of another number of shards or another dimension");
   }
+  segments_.resize(static_cast<size_t>(segments->length) / sizeof(int64_t));
+  RETURN_IF_ERROR(
+      container_->Read(*segments, 0, segments->length, reinterpret_cast<char*>(segments_.data())));
   for (const ItemIndex index : kItemIndexes) {
     for (int shard = 0; shard < shard_count; ++shard) {
       const int64_t* const segment = Segment(index, shard);
       if (segment[0] < 0 || segment[1] < 0 || segment[1] > segment[2] ||
-          segment[2] > records->length) {
+          segment[2] > records_->length) {
         return Malformed("has a segment that does not fit");
       }
     }
@@ -177,9 +202,8 @@ absl::Status RowFile::Parse(int shard_count, int dimension) {
 }
 
 const int64_t* RowFile::Segment(ItemIndex index, int shard) const {
-  // Sections lie at multiples of 4 KiB.
-  const auto* const numbers = reinterpret_cast<const int64_t*>(segments_->data);
-  return numbers + (static_cast<int64_t>(index) * shard_count_ + shard) * kSegmentNumbers;
+  return &segments_[static_cast<size_t>(static_cast<int>(index) * shard_count_ + shard) *
+                    kSegmentNumbers];
 }
 
 int64_t RowFile::size(ItemIndex index) const {
@@ -194,7 +218,9 @@ absl::Status RowFile::Malformed(absl::string_view what) const {
 
 absl::StatusOr<RowJudgement> RowFile::Judgement() const {
   RowJudgement judgement;
-  ByteReader bytes(BytesOf(*judgement_));
+  ASSIGN_OR_RETURN(const SectionBytes section,
+                   container_->Load(*judgement_, CallContext::Unbounded()));
+  ByteReader bytes(section.view());
   ReadProblems(bytes, &judgement.bad_images);
   ReadProblems(bytes, &judgement.bad_captions);
   judgement.dropped_caption_count = bytes.Number<int64_t>();
@@ -204,47 +230,78 @@ absl::StatusOr<RowJudgement> RowFile::Judgement() const {
 }
 
 RowFile::Cursor::Cursor(const RowFile& file, ItemIndex index, int shard)
-    : file_(&file), records_(""), left_(file.size(index, shard)) {
-  const int64_t* const segment = file.Segment(index, shard);
-  records_ = ByteReader(file.records_.substr(static_cast<size_t>(segment[1]),
-                                             static_cast<size_t>(segment[2] - segment[1])));
+    : file_(&file),
+      left_(file.size(index, shard)),
+      next_(file.Segment(index, shard)[1]),
+      end_(file.Segment(index, shard)[2]) {}
+
+// Brings `wanted` bytes behind what is taken into the buffer: DataLoss if there are less.
+absl::Status RowFile::Cursor::Fill(int64_t wanted) {
+  auto have = static_cast<int64_t>(buffer_.size());
+  if (have - taken_ >= wanted) return absl::OkStatus();
+  if (wanted > end_ - next_ - taken_) return file_->Malformed("has a row that does not fit");
+  buffer_.erase(0, static_cast<size_t>(taken_));
+  next_ += taken_;
+  have -= taken_;
+  taken_ = 0;
+  const int64_t more = std::min(std::max(wanted, kReadAhead), end_ - next_) - have;
+  buffer_.resize(static_cast<size_t>(have + more));
+  return file_->container_->ReadUnchecked(*file_->records_, next_ + have, more,
+                                          &buffer_[static_cast<size_t>(have)]);
+}
+
+absl::StatusOr<absl::string_view> RowFile::Cursor::NextRecord() {
+  RETURN_IF_ERROR(Fill(kRecordHead));
+  const auto length = int64_t{LoadLittleEndian<uint32_t>(&buffer_[static_cast<size_t>(taken_)])};
+  RETURN_IF_ERROR(Fill(kRecordHead + length));
+  const char* const head = &buffer_[static_cast<size_t>(taken_)];
+  const auto checksum = LoadLittleEndian<uint32_t>(head + sizeof(uint32_t));
+  const absl::Span<char> record(&buffer_[static_cast<size_t>(taken_ + kRecordHead)],
+                                static_cast<size_t>(length));
+  if (Crc32c(absl::string_view(record.data(), record.size())) != checksum) {
+    RETURN_IF_ERROR(ReadSummed(*file_->container_, *file_->records_, next_ + taken_ + kRecordHead,
+                               checksum, record));
+  }
+  taken_ += kRecordHead + length;
+  return absl::string_view(record.data(), record.size());
 }
 
 absl::StatusOr<bool> RowFile::Cursor::Next(StoredRow* row) {
   if (left_ == 0) return false;
   --left_;
-  row->item_id = records_.Text();
-  row->caption = records_.Text();
-  row->uri = records_.Text();
-  row->tags = records_.Text();
-  row->content_hash = records_.Bytes(static_cast<size_t>(kContentHashBytes));
-  row->embedding = records_.Number<int64_t>();
+  ASSIGN_OR_RETURN(const absl::string_view record, NextRecord());
+  ByteReader bytes(record);
+  row->item_id = bytes.Text();
+  row->caption = bytes.Text();
+  row->uri = bytes.Text();
+  row->tags = bytes.Text();
+  row->content_hash = bytes.Bytes(static_cast<size_t>(kContentHashBytes));
+  row->embedding = bytes.Number<int64_t>();
   if (row->embedding < 0) {
-    row->base.shard = records_.Number<int32_t>();
-    row->base.row = records_.Number<int64_t>();
+    row->base.shard = bytes.Number<int32_t>();
+    row->base.row = bytes.Number<int64_t>();
   } else {
-    row->tensors = records_.Text();
-    row->tensors_begin = records_.Number<int64_t>();
+    row->embedding_checksum = bytes.Number<uint32_t>();
+    row->tensors = bytes.Text();
+    row->tensors_begin = bytes.Number<int64_t>();
   }
-  if (!records_.ok() || row->embedding >= file_->embeddings_->shape[0]) {
+  if (!bytes.ok() || bytes.left() > 0 || row->embedding >= file_->embeddings_->shape[0]) {
     return file_->Malformed("has a row that does not fit");
   }
   return true;
 }
 
-absl::Span<const float> RowFile::embedding(const StoredRow& row) const {
-  const char* const begin = embeddings_->data + row.embedding * embeddings_->row_stride_bytes;
-  return absl::MakeConstSpan(reinterpret_cast<const float*>(begin),
-                             static_cast<size_t>(embeddings_->shape[1]));
+absl::Status RowFile::Embedding(const StoredRow& row, absl::Span<float> to) const {
+  return ReadSummed(*container_, *embeddings_, row.embedding * embeddings_->row_stride_bytes,
+                    row.embedding_checksum,
+                    absl::MakeSpan(reinterpret_cast<char*>(to.data()), to.size() * sizeof(float)));
 }
 
 absl::Status RowFile::Features(const StoredRow& row, int reranker, ItemFeatures* features) const {
   features->tensors.clear();
   const auto malformed = [this] { return Malformed("has tensors that do not fit"); };
-  if (row.tensors_begin < 0 || row.tensors_begin > static_cast<int64_t>(tensors_.size())) {
-    return malformed();
-  }
-  ByteReader data(tensors_.substr(static_cast<size_t>(row.tensors_begin)));
+  int64_t begin = row.tensors_begin;
+  if (begin < 0 || begin > tensors_->length) return malformed();
   for (ByteReader bytes(row.tensors); bytes.left() > 0;) {
     const int owner = bytes.Number<uint8_t>();
     FeatureTensor tensor;
@@ -252,17 +309,21 @@ absl::Status RowFile::Features(const StoredRow& row, int reranker, ItemFeatures*
     tensor.dtype = static_cast<Dtype>(bytes.Number<uint32_t>());
     tensor.rows = bytes.Number<int64_t>();
     tensor.columns = bytes.Number<int64_t>();
+    const auto checksum = bytes.Number<uint32_t>();
     auto length = static_cast<int64_t>(DtypeSize(tensor.dtype));
     if (!bytes.ok() || tensor.rows < 0 || tensor.columns < 0 ||
         __builtin_mul_overflow(length, tensor.rows, &length) ||
-        __builtin_mul_overflow(length, tensor.columns, &length)) {
+        __builtin_mul_overflow(length, tensor.columns, &length) ||
+        length > tensors_->length - begin) {
       return malformed();
     }
-    const absl::string_view values = data.Bytes(static_cast<size_t>(length));
-    if (!data.ok()) return malformed();
-    if (owner != reranker) continue;
-    tensor.bytes = std::string(values);
-    features->tensors.push_back(std::move(tensor));
+    if (owner == reranker) {
+      tensor.bytes.resize(static_cast<size_t>(length));
+      RETURN_IF_ERROR(ReadSummed(*container_, *tensors_, begin, checksum,
+                                 absl::MakeSpan(&tensor.bytes[0], tensor.bytes.size())));
+      features->tensors.push_back(std::move(tensor));
+    }
+    begin += length;
   }
   return absl::OkStatus();
 }

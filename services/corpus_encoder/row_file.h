@@ -8,19 +8,22 @@
 //   judgement   bytes: what was found wrong, see RowJudgement
 //   segments    int64 [2 * shards, 3], images before captions: rows, and where their records
 //               begin and end
-//   records     bytes, of each row: texts id, caption, uri and tags (texts again), 32 bytes of
-//               content hash, i64 row of `embeddings`.  -1 there: it is carried over, and i32
-//               shard and i64 row of the base follow; otherwise text tensors (of each u8
-//               reranker, text name, u32 dtype, i64 rows, i64 columns) and i64 where the
-//               first of them begins
+//   records     bytes, of each row: u32 length of what follows but for u32 its CRC32C; texts id,
+//               caption, uri and tags (texts again), 32 bytes of content hash, i64 row of
+//               `embeddings`.  -1 there: it is carried over, and i32 shard and i64 row of the
+//               base follow; otherwise u32 CRC32C of the embedding, text tensors (of each u8
+//               reranker, text name, u32 dtype, i64 rows, i64 columns, u32 CRC32C) and i64 where
+//               the first of them begins
 //   embeddings  fp32 [rows that are not carried over, dimension]
 //   tensors     bytes
 //
+// A shard's stretch is short beside the MiB that a checksum of the container covers, so rows have
+// their own, by which they are compared whenever they are read.  Those of values were taken when
+// the unit was read: nothing is copied on the way to a shard that is not what the unit held.
 // Equal input gives equal bytes.
 #ifndef SIGHTLINE_SERVICES_CORPUS_ENCODER_ROW_FILE_H_
 #define SIGHTLINE_SERVICES_CORPUS_ENCODER_ROW_FILE_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -49,9 +52,12 @@ inline constexpr ItemIndex kItemIndexes[] = {ItemIndex::kImages, ItemIndex::kCap
 struct ItemRow {
   ItemRecord record;
   std::string content_hash;  // raw
-  // Null: it is carried over.  The file must live until the rows are written.
+  // Null: it is carried over, from `base`.  The file must live until the rows are written.
   const UnitFile* unit = nullptr;
   const UnitFile::Row* row = nullptr;  // of that file
+  // CRC32C of what was found there.
+  uint32_t embedding_checksum = 0;
+  std::vector<uint32_t> tensor_checksums;
   BaseIndex::Place base;
 };
 
@@ -82,6 +88,7 @@ class RowFileWriter {
   };
 
   void BuildRecords();
+  std::string RecordOf(const ItemRow& row);
   absl::Status WriteData(ContainerWriter& writer) const;
 
   const int shard_count_;
@@ -95,20 +102,22 @@ class RowFileWriter {
   int64_t tensor_bytes_ = 0;
 };
 
-// A row as it lies in a file; all of it into the mapping.
+// A row as it lies in a file; its texts live until the cursor goes on.
 struct StoredRow {
   absl::string_view item_id, caption, uri, tags, content_hash;
   int64_t embedding = -1;  // -1: it is carried over, from `base`
   BaseIndex::Place base;
+  uint32_t embedding_checksum = 0;
   absl::string_view tensors;
   int64_t tensors_begin = 0;
 };
 
-// A row file, mapped.  Immutable, thread-safe.
+// A row file, read as it is asked for.  Immutable, thread-safe.
 class RowFile {
  public:
   // DataLoss if it is damaged or is not of this number of shards and dimension; NotFound if it
-  // is not there.  With `verify` all checksums are compared first.
+  // is not there; Unavailable (READ_FAILED), as all that reads it, if it cannot be read.  With
+  // `verify` all checksums are compared first.
   static absl::StatusOr<std::unique_ptr<RowFile>> Open(absl::string_view path, int shard_count,
                                                        int dimension, bool verify);
 
@@ -116,22 +125,28 @@ class RowFile {
   int64_t size(ItemIndex index, int shard) const { return Segment(index, shard)[0]; }
   int64_t size(ItemIndex index) const;  // of all shards
 
-  // The rows of a segment, in order.  The file must outlive it.
+  // The rows of a segment, in order.  Holds 64 KiB, or the longest row.  The file must outlive it.
   class Cursor {
    public:
     Cursor(const RowFile& file, ItemIndex index, int shard);
-    // False after the last; DataLoss for a row that is malformed.
+    // False after the last; DataLoss for a row that is malformed or not what was written.
     absl::StatusOr<bool> Next(StoredRow* row);
 
    private:
+    absl::Status Fill(int64_t wanted);
+    absl::StatusOr<absl::string_view> NextRecord();
+
     const RowFile* file_;
-    ByteReader records_;
-    int64_t left_;
+    int64_t left_;        // rows
+    int64_t next_;        // byte of the section that the buffer begins with
+    int64_t end_;         // of the segment
+    std::string buffer_;  // from the current record on
+    int64_t taken_ = 0;   // of the buffer
   };
 
-  // Of a row of this file that is not carried over: into the mapping, or copied into
-  // `features`.  DataLoss for tensors that do not fit.
-  absl::Span<const float> embedding(const StoredRow& row) const;
+  // Copies of what a row of this file that is not carried over has.  `to` has as many numbers as
+  // the dimension is.  DataLoss for tensors that do not fit, or for what is not as it was written.
+  absl::Status Embedding(const StoredRow& row, absl::Span<float> to) const;
   absl::Status Features(const StoredRow& row, int reranker, ItemFeatures* features) const;
 
  private:
@@ -142,10 +157,11 @@ class RowFile {
 
   std::unique_ptr<Container> container_;
   int shard_count_ = 0;
+  std::vector<int64_t> segments_;
   const Section* judgement_ = nullptr;
-  const Section* segments_ = nullptr;
+  const Section* records_ = nullptr;
   const Section* embeddings_ = nullptr;
-  absl::string_view records_, tensors_;
+  const Section* tensors_ = nullptr;
 };
 
 // The tags of a row's record.

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "common/base/checksum.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "services/corpus_encoder/field_hash.h"
@@ -16,16 +17,21 @@
 namespace sightline {
 namespace {
 
-constexpr absl::string_view kRowsFormat = "sightline rows 2";
+constexpr absl::string_view kRowsFormat = "sightline rows 3";
 constexpr int64_t kPicturesPerFile = 4096;  // on average
+// Of one row file: they are open until it is written.
+constexpr size_t kMostUnits = 256;
 
 // Collects rows of pictures.
 class RowCollector {
  public:
-  RowCollector(const RowWorkshop& shop, RowFileWriter& writer) : shop_(shop), writer_(writer) {}
+  RowCollector(const RowWorkshop& shop, RowFileWriter& writer)
+      : shop_(shop), writer_(writer), base_(*shop.base) {}
 
-  // Takes the rows of a unit by their ids.  `file` must live until the rows are written.
+  // Takes the rows of a unit by their ids, and reads all that they have.  `file` must live until
+  // the rows are written.
   absl::Status AddUnit(const WorkUnit& unit, const UnitFile& file) {
+    UnitFile::Reader reader(file);
     const absl::Status mismatch = absl::DataLossError(
         absl::StrCat(shop_.folder->UnitPath(unit.hash), " does not hold the items of its unit"));
     if (file.images().size() != unit.pictures.size()) return mismatch;
@@ -41,17 +47,21 @@ class RowCollector {
             static_cast<int64_t>(CaptionsOf(picture).size());
         continue;
       }
-      AddImage(picture, file.embedding(image), FromUnit(file, image));
+      ASSIGN_OR_RETURN(ItemRow image_row, FromUnit(file, image, reader));
+      ASSIGN_OR_RETURN(const absl::Span<const float> of_image, reader.Embedding(image));
+      AddImage(picture, of_image, std::move(image_row));
       for (const CaptionItem& caption : CaptionsOf(picture)) {
         if (caption_row == file.captions().end() || caption_row->item_id != caption.item_id) {
           return mismatch;
         }
         const UnitFile::Row& row = *caption_row++;
-        if (row.rejected.empty()) {
-          AddCaption(picture, caption, file.embedding(row), FromUnit(file, row));
-        } else {
+        if (!row.rejected.empty()) {
           writer_.judgement().bad_captions.push_back({row.item_id, "", row.rejected});
+          continue;
         }
+        ASSIGN_OR_RETURN(ItemRow caption_of, FromUnit(file, row, reader));
+        ASSIGN_OR_RETURN(const absl::Span<const float> embedding, reader.Embedding(row));
+        AddCaption(picture, caption, embedding, std::move(caption_of));
       }
     }
     return caption_row == file.captions().end() ? absl::OkStatus() : mismatch;
@@ -59,13 +69,12 @@ class RowCollector {
 
   absl::Status AddCarried(const CarriedPicture& carried) {
     const ScannedPicture& picture = carried.picture;
-    ASSIGN_OR_RETURN(const std::vector<float> of_image,
-                     shop_.base->images->Embedding(carried.image));
+    ASSIGN_OR_RETURN(const std::vector<float> of_image, base_.images->Embedding(carried.image));
     AddImage(picture, of_image, FromBase(carried.image));
     const std::vector<CaptionItem> captions = CaptionsOf(picture);
     for (size_t i = 0; i < captions.size(); ++i) {
       const BaseIndex::Place& place = carried.captions[i];
-      ASSIGN_OR_RETURN(const std::vector<float> embedding, shop_.base->captions->Embedding(place));
+      ASSIGN_OR_RETURN(const std::vector<float> embedding, base_.captions->Embedding(place));
       AddCaption(picture, captions[i], embedding, FromBase(place));
     }
     return absl::OkStatus();
@@ -76,10 +85,18 @@ class RowCollector {
     return CaptionItemsOf(picture.item, shop_.context->caption_language);
   }
 
-  static ItemRow FromUnit(const UnitFile& file, const UnitFile::Row& row) {
+  static absl::StatusOr<ItemRow> FromUnit(const UnitFile& file, const UnitFile::Row& row,
+                                          UnitFile::Reader& reader) {
     ItemRow item;
     item.unit = &file;
     item.row = &row;
+    ASSIGN_OR_RETURN(const absl::Span<const float> embedding, reader.Embedding(row));
+    item.embedding_checksum = Crc32c(absl::string_view(
+        reinterpret_cast<const char*>(embedding.data()), embedding.size() * sizeof(float)));
+    for (const UnitFile::Tensor& tensor : row.tensors) {
+      ASSIGN_OR_RETURN(const absl::string_view bytes, reader.Bytes(tensor));
+      item.tensor_checksums.push_back(Crc32c(bytes));
+    }
     return item;
   }
 
@@ -108,6 +125,7 @@ class RowCollector {
 
   const RowWorkshop& shop_;
   RowFileWriter& writer_;
+  BaseReaders base_;
 };
 
 bool IsWhole(const RowWorkshop& shop, const std::string& name) {
@@ -153,7 +171,6 @@ absl::Status RowWork::AddUnits(std::vector<WorkUnit> units, std::vector<std::str
   RowFileWriter writer(shop_.shard_count, shop_.dimension);
   RowCollector collector(shop_, writer);
   for (size_t i = 0; i < units.size(); ++i) {
-    RETURN_IF_ERROR(files[i]->Verify());
     RETURN_IF_ERROR(collector.AddUnit(units[i], *files[i]));
     units[i].pictures = {};
   }
@@ -192,7 +209,9 @@ absl::Status RowWork::Make(int worker, const UnitSpool& units, const CarriedSpoo
     ASSIGN_OR_RETURN(const bool more, reader.Next(&unit));
     if (more && shop_.share.OwnerOf(unit.hash) != worker) continue;
     if (more) some_units.push_back(std::move(unit));
-    const bool ends = more ? unit_cuts.EndsWith(some_units.back().hash) : !some_units.empty();
+    const bool ends =
+        more ? unit_cuts.EndsWith(some_units.back().hash) || some_units.size() == kMostUnits
+             : !some_units.empty();
     if (ends) {
       shop_.tally->Note();
       RETURN_IF_ERROR(AddUnits(std::move(some_units), &names));

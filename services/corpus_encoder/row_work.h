@@ -61,7 +61,8 @@ class RowWork {
 
   // Makes the row files of `worker`, unless they are there and whole, and seals them.  All of its
   // units must be there: DataLoss, naming the file, for one that is damaged or of other
-  // items, NotFound for one that is missing.
+  // items, NotFound for one that is missing; Unavailable for one that cannot be read, which the
+  // next run makes anew, and errors of BaseReader.
   absl::Status Make(int worker, const UnitSpool& units, const CarriedSpool& carried,
                     const CallContext& call);
 

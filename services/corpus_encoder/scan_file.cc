@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/call_context.h"
 #include "common/base/checksum.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/container.h"
@@ -54,10 +55,11 @@ absl::Status WriteScanFile(const std::string& path, absl::string_view hash,
 
 absl::StatusOr<PictureScan> ReadScanFile(const std::string& path, absl::string_view hash,
                                          size_t count) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<Container> container, Container::Map(path));
-  RETURN_IF_ERROR(container->Verify());
+  ASSIGN_OR_RETURN(const std::unique_ptr<Container> container, Container::Open(path));
   ASSIGN_OR_RETURN(const Section* section, container->Require("scan", Dtype::kBytes, 1));
-  const Json json = Json::parse(section->data, section->data + section->length, /*cb=*/nullptr,
+  ASSIGN_OR_RETURN(const SectionBytes scanned, container->Load(*section, CallContext::Unbounded()));
+  const absl::string_view text = scanned.view();
+  const Json json = Json::parse(text.begin(), text.end(), /*cb=*/nullptr,
                                 /*allow_exceptions=*/false);
   const absl::Status malformed = absl::DataLossError(absl::StrCat(path, " is no scan"));
   if (!json.is_object() || json.value("hash", Json()) != std::string(hash)) return malformed;

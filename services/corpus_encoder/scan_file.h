@@ -36,7 +36,7 @@ absl::Status WriteScanFile(const std::string& path, absl::string_view hash,
                            const PictureScan& scan);
 
 // DataLoss for a file that is damaged or holds something else than `count` pictures of the
-// stretch; NotFound, and so on.
+// stretch; NotFound; Unavailable (READ_FAILED), and so on.
 absl::StatusOr<PictureScan> ReadScanFile(const std::string& path, absl::string_view hash,
                                          size_t count);
 

@@ -25,6 +25,7 @@ absl::StatusOr<std::unique_ptr<ShardRows>> ShardRows::Open(const RowSources& sou
                                                            ItemIndex index, int shard,
                                                            const CallContext& call) {
   std::unique_ptr<ShardRows> rows(new ShardRows(sources, index, shard, call));
+  if (sources.base != nullptr) rows->base_ = std::make_unique<BaseReader>(*sources.base);
   for (size_t i = 0; i < sources.files.size(); ++i) {
     RETURN_IF_ERROR(call.Check("looking at the rows"));
     ASSIGN_OR_RETURN(const Head head, rows->OpenHead(i));
@@ -117,9 +118,13 @@ absl::StatusOr<const ItemRecord*> ShardRows::Record(int64_t i) {
 
 absl::StatusOr<absl::Span<const float>> ShardRows::Embedding(int64_t i) {
   RETURN_IF_ERROR(Seek(i));
-  if (!carried()) return current().file->embedding(current().row);
+  if (!carried()) {
+    embedding_.resize(static_cast<size_t>(sources_.dimension));
+    RETURN_IF_ERROR(current().file->Embedding(current().row, absl::MakeSpan(embedding_)));
+    return absl::MakeConstSpan(embedding_);
+  }
   RETURN_IF_ERROR(CheckBase());
-  ASSIGN_OR_RETURN(embedding_, sources_.base->Embedding(current().row.base));
+  ASSIGN_OR_RETURN(embedding_, base_->Embedding(current().row.base));
   return absl::MakeConstSpan(embedding_);
 }
 
@@ -127,7 +132,7 @@ absl::StatusOr<const ItemFeatures*> ShardRows::Features(int64_t i, int reranker)
   RETURN_IF_ERROR(Seek(i));
   if (carried()) {
     RETURN_IF_ERROR(CheckBase());
-    ASSIGN_OR_RETURN(features_, sources_.base->Features(current().row.base, reranker));
+    ASSIGN_OR_RETURN(features_, base_->Features(current().row.base, reranker));
   } else {
     RETURN_IF_ERROR(current().file->Features(current().row, reranker, &features_));
   }

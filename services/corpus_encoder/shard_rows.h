@@ -28,12 +28,13 @@ struct RowSources {
   std::function<void()> tick;       // called now and then, if it is set
 };
 
-// Holds the first id of its stretch of each file, and those files mapped whose stretches
-// overlap where it is: few, as files hold neighbours.  Not thread-safe.
+// Holds the first id of its stretch of each file, and opens those files whose stretches overlap
+// where it is: few, as files hold neighbours.  All that is read is compared (row_file.h,
+// BaseReader).  Not thread-safe.
 class ShardRows : public ShardSource {
  public:
-  // Looks at every file.  Reading fails when `call` ends.  DataLoss for a file that is damaged
-  // in its structure, and the like from reading: checksums were compared before.
+  // Looks at every file.  Reading fails when `call` ends.  DataLoss for a file that is damaged, and
+  // the like from reading.
   static absl::StatusOr<std::unique_ptr<ShardRows>> Open(const RowSources& sources, ItemIndex index,
                                                          int shard, const CallContext& call);
 
@@ -75,7 +76,8 @@ class ShardRows : public ShardSource {
   std::vector<Stretch> stretches_;  // by first id
   int64_t size_ = 0;
 
-  std::vector<Head> heads_;  // a heap, the smallest id first
+  std::unique_ptr<BaseReader> base_;  // null: nothing is carried over
+  std::vector<Head> heads_;           // a heap, the smallest id first
   size_t next_stretch_ = 0;
   int64_t position_ = -1;
   absl::Status error_;  // of the first failure, which ends the reading

@@ -32,11 +32,11 @@ absl::Status WriteReceipt(const std::string& path, const bundle::v1::ShardManife
 }
 
 absl::StatusOr<bundle::v1::ShardManifest> ReadReceipt(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<Container> container, Container::Map(path));
-  RETURN_IF_ERROR(container->Verify());
+  ASSIGN_OR_RETURN(const std::unique_ptr<Container> container, Container::Open(path));
   ASSIGN_OR_RETURN(const Section* section, container->Require("shard", Dtype::kBytes, 1));
+  ASSIGN_OR_RETURN(const SectionBytes bytes, container->Load(*section, CallContext::Unbounded()));
   bundle::v1::ShardManifest manifest;
-  if (!manifest.ParseFromArray(section->data, static_cast<int>(section->length))) {
+  if (!manifest.ParseFromArray(bytes.data(), static_cast<int>(bytes.view().size()))) {
     return absl::DataLossError(absl::StrCat(path, " is no receipt"));
   }
   return manifest;
@@ -68,6 +68,8 @@ ShardWork::ShardWork(const ShardWorkshop& workshop) : shop_(workshop) {
 }
 
 absl::StatusOr<bool> ShardWork::WriteFree(const CallContext& call) {
+  ASSIGN_OR_RETURN(const bool same, shop_.row_work->AreSealed(shop_.rows->digest));
+  if (!same) return false;
   RETURN_IF_ERROR(FindWrittenIndexes());
   shop_.progress->Begin("write", "shards", static_cast<int64_t>(shards_.size()));
   for (Shard& shard : shards_) {
@@ -116,16 +118,23 @@ absl::StatusOr<bool> ShardWork::WriteAll(const CallContext& call) {
   return shop_.row_work->AreSealed(shop_.rows->digest);
 }
 
-// An index whose manifest is there has all of its shards.
+// An index whose manifest is there has all of its shards, unless it was made of other items: then
+// none of them is of use beside what the other index gets.
 absl::Status ShardWork::FindWrittenIndexes() {
   for (const GenerationSpec* index : {shop_.images, shop_.captions}) {
-    const absl::StatusOr<bundle::v1::GenerationManifest> manifest =
-        ReadGenerationManifest(index->store, index->index, index->generation);
-    if (absl::IsNotFound(manifest.status())) continue;
-    RETURN_IF_ERROR(manifest.status());
+    const absl::StatusOr<WrittenGeneration> written =
+        FindWrittenGeneration(index->store, index->index, index->generation, index->content);
+    if (absl::IsNotFound(written.status())) continue;
+    RETURN_IF_ERROR(written.status());
+    if (!written->IsOf(*index)) {
+      RETURN_IF_ERROR(DiscardUnpublished(*index));
+      continue;
+    }
+    ASSIGN_OR_RETURN(const bundle::v1::GenerationManifest manifest,
+                     ReadGenerationManifest(index->store, index->index, index->generation));
     for (Shard& shard : shards_) {
-      if (&spec(shard) == index && shard.number < manifest->shards_size()) {
-        shard.done = manifest->shards(shard.number);
+      if (&spec(shard) == index && shard.number < manifest.shards_size()) {
+        shard.done = manifest.shards(shard.number);
       }
     }
   }

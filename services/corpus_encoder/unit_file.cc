@@ -4,10 +4,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/call_context.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/rerankers.h"
 #include "services/corpus_encoder/byte_reader.h"
 #include "services/corpus_encoder/field_hash.h"
+#include "services/corpus_encoder/summed_value.h"
 #include "services/corpus_encoder/work_folder.h"
 
 namespace sightline {
@@ -75,9 +77,9 @@ class UnitFileParser {
     const Container& container = *file_.container_;
     ASSIGN_OR_RETURN(const Section* rows, container.Require("rows", Dtype::kBytes, 1));
     ASSIGN_OR_RETURN(file_.embeddings_, container.Require("embeddings", Dtype::kFloat32, 2));
-    ASSIGN_OR_RETURN(const Section* tensors, container.Require("tensors", Dtype::kBytes, 1));
-    file_.tensors_ = absl::string_view(tensors->data, static_cast<size_t>(tensors->length));
-    rows_ = ByteReader(absl::string_view(rows->data, static_cast<size_t>(rows->length)));
+    ASSIGN_OR_RETURN(file_.tensors_, container.Require("tensors", Dtype::kBytes, 1));
+    ASSIGN_OR_RETURN(const SectionBytes table, container.Load(*rows, CallContext::Unbounded()));
+    rows_ = ByteReader(table.view());
     const absl::string_view found_hash = rows_.Text();
     const auto found_dimension = rows_.Number<int64_t>();
     if (!rows_.ok()) return absl::DataLossError("the table of rows is cut short");
@@ -91,7 +93,7 @@ class UnitFileParser {
     RETURN_IF_ERROR(ParseRows(file_.images_));
     RETURN_IF_ERROR(ParseRows(file_.captions_));
     if (rows_.left() > 0 || next_row_ != file_.embeddings_->shape[0] ||
-        next_byte_ != file_.tensors_.size()) {
+        next_byte_ != file_.tensors_->length) {
       return absl::DataLossError("more data than rows");
     }
     return absl::OkStatus();
@@ -132,14 +134,14 @@ class UnitFileParser {
       described.rows = rows_.Number<int64_t>();
       described.columns = rows_.Number<int64_t>();
       const auto element = static_cast<int64_t>(DtypeSize(described.dtype));
-      const auto left = static_cast<int64_t>(file_.tensors_.size() - next_byte_);
+      const auto left = file_.tensors_->length - next_byte_;
       if (!rows_.ok() || tensor.reranker >= kMaxRerankers || element == 0 || described.rows < 0 ||
           described.columns < 0 ||
           (described.columns > 0 && described.rows > left / described.columns / element)) {
         return absl::DataLossError(absl::StrCat("tensor ", described.name, " does not fit"));
       }
       tensor.begin = next_byte_;
-      tensor.length = static_cast<size_t>(described.rows * described.columns * element);
+      tensor.length = described.rows * described.columns * element;
       next_byte_ += tensor.length;
       row.tensors.push_back(std::move(tensor));
     }
@@ -148,8 +150,8 @@ class UnitFileParser {
 
   UnitFile& file_;
   ByteReader rows_;
-  int64_t next_row_ = 0;  // of the embeddings
-  size_t next_byte_ = 0;  // of the tensors
+  int64_t next_row_ = 0;   // of the embeddings
+  int64_t next_byte_ = 0;  // of the tensors
 };
 
 absl::StatusOr<int64_t> WriteUnitFile(absl::string_view path, absl::string_view hash, int dimension,
@@ -187,10 +189,13 @@ absl::StatusOr<std::unique_ptr<UnitFile>> UnitFile::Open(absl::string_view path,
                                                          absl::string_view hash, int dimension,
                                                          bool verify) {
   std::unique_ptr<UnitFile> file(new UnitFile);
-  ASSIGN_OR_RETURN(file->container_, Container::Map(path));
+  ASSIGN_OR_RETURN(file->container_, Container::Open(path));
   if (verify) RETURN_IF_ERROR(file->container_->Verify());
   const absl::Status parsed = UnitFileParser(*file).Parse(hash, dimension);
-  if (!parsed.ok()) return absl::DataLossError(absl::StrCat(path, ": ", parsed.message()));
+  if (absl::IsDataLoss(parsed)) {
+    return absl::DataLossError(absl::StrCat(path, ": ", parsed.message()));
+  }
+  RETURN_IF_ERROR(parsed);
   return file;
 }
 
@@ -203,21 +208,36 @@ std::string UnitFile::Fingerprint() const {
   return hash.Hex();
 }
 
-absl::Span<const float> UnitFile::embedding(const Row& row) const {
-  // Sections lie at multiples of 4 KiB and rows are whole floats.
-  const char* const begin = embeddings_->data + row.embedding * embeddings_->row_stride_bytes;
-  return absl::MakeConstSpan(reinterpret_cast<const float*>(begin),
-                             static_cast<size_t>(embeddings_->shape[1]));
+UnitFile::Reader::Reader(const UnitFile& file)
+    : file_(&file),
+      embeddings_(*file.container_, *file.embeddings_, nullptr),
+      tensors_(*file.container_, *file.tensors_, nullptr) {}
+
+absl::StatusOr<absl::Span<const float>> UnitFile::Reader::Embedding(const Row& row) {
+  const int64_t row_bytes = file_->embeddings_->row_stride_bytes;
+  // Rows are whole floats, and so are MiBs.
+  ASSIGN_OR_RETURN(const absl::string_view bytes,
+                   embeddings_.View(row.embedding * row_bytes, row_bytes));
+  return absl::MakeConstSpan(reinterpret_cast<const float*>(bytes.data()),
+                             static_cast<size_t>(file_->embeddings_->shape[1]));
 }
 
-ItemFeatures UnitFile::features(const Row& row, int reranker) const {
-  ItemFeatures features;
-  for (const Tensor& tensor : row.tensors) {
-    if (tensor.reranker != reranker) continue;
-    features.tensors.push_back(tensor.described);
-    features.tensors.back().bytes = std::string(bytes(tensor));
-  }
-  return features;
+absl::StatusOr<absl::string_view> UnitFile::Reader::Bytes(const Tensor& tensor) {
+  return tensors_.View(tensor.begin, tensor.length);
+}
+
+absl::Status UnitFile::ReadEmbedding(const Row& row, uint32_t checksum,
+                                     absl::Span<float> to) const {
+  return ReadSummed(*container_, *embeddings_, row.embedding * embeddings_->row_stride_bytes,
+                    checksum,
+                    absl::MakeSpan(reinterpret_cast<char*>(to.data()), to.size() * sizeof(float)));
+}
+
+absl::Status UnitFile::ReadTensor(const Tensor& tensor, uint32_t checksum,
+                                  std::string* bytes) const {
+  bytes->resize(static_cast<size_t>(tensor.length));
+  return ReadSummed(*container_, *tensors_, tensor.begin, checksum,
+                    absl::MakeSpan(&(*bytes)[0], bytes->size()));
 }
 
 }  // namespace sightline

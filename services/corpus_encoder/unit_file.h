@@ -16,7 +16,6 @@
 #ifndef SIGHTLINE_SERVICES_CORPUS_ENCODER_UNIT_FILE_H_
 #define SIGHTLINE_SERVICES_CORPUS_ENCODER_UNIT_FILE_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -28,6 +27,7 @@
 #include "absl/types/span.h"
 #include "common/bundle/container.h"
 #include "common/bundle/item_features.h"
+#include "common/bundle/section_reader.h"
 
 namespace sightline {
 
@@ -50,16 +50,16 @@ struct UnitResult {
 absl::StatusOr<int64_t> WriteUnitFile(absl::string_view path, absl::string_view hash, int dimension,
                                       const UnitResult& result);
 
-// A unit file, mapped.  What it holds is checked when it is opened, but for the numbers'
-// values.  Immutable, thread-safe.
+// A unit file.  Its table of rows is in memory, and checked; embeddings and tensors are read when
+// they are asked for.  Immutable, thread-safe.
 class UnitFile {
  public:
   // Where a row's result lies.
   struct Tensor {
     FeatureTensor described;  // without its bytes
     int reranker = 0;         // whose it is
-    size_t begin = 0;         // in the section of tensors
-    size_t length = 0;
+    int64_t begin = 0;        // in the section of tensors
+    int64_t length = 0;
   };
   struct Row {
     std::string item_id;
@@ -69,7 +69,8 @@ class UnitFile {
   };
 
   // DataLoss if the file is damaged, is no unit file, or is not of this hash and dimension;
-  // NotFound if it is not there.  With `verify` all checksums are compared first.
+  // NotFound if it is not there; Unavailable (READ_FAILED) if it cannot be read.  With `verify`
+  // all checksums are compared first.
   static absl::StatusOr<std::unique_ptr<UnitFile>> Open(absl::string_view path,
                                                         absl::string_view hash, int dimension,
                                                         bool verify);
@@ -78,9 +79,6 @@ class UnitFile {
   // not there.  Whoever finds the unit again may try again.
   bool may_pass() const { return may_pass_; }
 
-  // Compares all checksums: DataLoss.
-  absl::Status Verify() const { return container_->Verify(); }
-
   // Of all that is in it, as far as checksums tell: 64 hex digits.
   std::string Fingerprint() const;
 
@@ -88,12 +86,23 @@ class UnitFile {
   const std::vector<Row>& images() const { return images_; }
   const std::vector<Row>& captions() const { return captions_; }
 
-  // Of a row of this file that is not rejected.  Into the mapping, or copied.
-  absl::Span<const float> embedding(const Row& row) const;
-  ItemFeatures features(const Row& row, int reranker) const;
-  absl::string_view bytes(const Tensor& tensor) const {
-    return tensors_.substr(tensor.begin, tensor.length);
-  }
+  // Goes through the rows of this file that are not rejected.  What is read is compared with the
+  // checksums of its MiBs, each of which is read once if rows come in order.  A result lives
+  // until the next call; errors as Container::Read.  The file must outlive it.  For one thread.
+  class Reader {
+   public:
+    explicit Reader(const UnitFile& file);
+    absl::StatusOr<absl::Span<const float>> Embedding(const Row& row);
+    absl::StatusOr<absl::string_view> Bytes(const Tensor& tensor);
+
+   private:
+    const UnitFile* file_;
+    SectionReader embeddings_, tensors_;
+  };
+
+  // The same in any order and little memory, for who knows a value's CRC32C (ReadSummed).
+  absl::Status ReadEmbedding(const Row& row, uint32_t checksum, absl::Span<float> to) const;
+  absl::Status ReadTensor(const Tensor& tensor, uint32_t checksum, std::string* bytes) const;
 
  private:
   friend class UnitFileParser;
@@ -101,7 +110,7 @@ class UnitFile {
 
   std::unique_ptr<Container> container_;
   const Section* embeddings_ = nullptr;
-  absl::string_view tensors_;
+  const Section* tensors_ = nullptr;
   std::vector<Row> images_, captions_;
   bool may_pass_ = false;
 };

@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "common/base/random_access_file.h"
 #include "common/base/status_macros.h"
 #include "common/log/log.h"
 #include "services/corpus_encoder/unit_file.h"
@@ -66,8 +67,10 @@ absl::StatusOr<bool> UnitWork::IsThere(const WorkUnit& unit) {
     return true;
   }
   if (absl::IsNotFound(found)) return false;
-  if (!absl::IsDataLoss(found) && !absl::IsFailedPrecondition(found)) return found;
-  // Damaged, or of a newer format: it can be made again.
+  if (!absl::IsDataLoss(found) && !absl::IsFailedPrecondition(found) && !IsFailedRead(found)) {
+    return found;
+  }
+  // Damaged, on a bad block, or of a newer format: it can be made again.
   Log(Severity::kWarning, "unit file is made anew", {{"path", path}, {"error", found}});
   return false;
 }

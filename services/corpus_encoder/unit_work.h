@@ -42,10 +42,10 @@ class UnitWork {
   explicit UnitWork(const UnitWorkshop& workshop)
       : shop_(workshop), scanned_(workshop.summary->read) {}
 
-  // Makes those of `units` whose hashes are `wanted` and that are not there: missing, damaged,
-  // or with a refusal that may pass.  Those that are there have their checksums compared.
-  // CANCELLED when `call` is; Aborted when a picture has changed; otherwise what models and
-  // files say.
+  // Makes those of `units` whose hashes are `wanted` and that are not there: missing, damaged
+  // or not readable, or with a refusal that may pass.  Those that are there have their checksums
+  // compared. CANCELLED when `call` is; Aborted when a picture has changed; otherwise what models
+  // and files say.
   absl::Status MakeMissing(const UnitSpool& units,
                            const std::function<bool(absl::string_view)>& wanted,
                            const CallContext& call);

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/files.h"
+#include "common/base/random_access_file.h"
 #include "common/base/status_macros.h"
 #include "services/corpus_encoder/work_folder.h"
 
@@ -19,7 +20,7 @@ void RemoveSeal(const std::string& seal) {
 }
 
 absl::Status BreakSeal(const std::string& seal, int worker, const absl::Status& found) {
-  if (!absl::IsDataLoss(found) && !absl::IsNotFound(found)) return found;
+  if (!absl::IsDataLoss(found) && !absl::IsNotFound(found) && !IsFailedRead(found)) return found;
   RemoveSeal(seal);
   return absl::DataLossError(
       absl::StrCat(found.message(), "; run worker ", worker, " again, which makes it anew"));

@@ -21,8 +21,9 @@ absl::Status WriteSeal(const std::string& seal, absl::string_view content);
 void RemoveSeal(const std::string& seal);
 
 // What to return for `found`, which came of reading a piece that the seal of `worker` vouches
-// for.  If the piece is damaged or gone the seal is removed: DataLoss, naming the worker.
-// Anything else, as trouble of the machine, says nothing of the piece, and is returned as it is.
+// for.  If the piece is damaged, gone or lies where the disk cannot be read, the seal is removed:
+// DataLoss, naming the worker.  Should only this machine be unable to read it, its worker finds it
+// whole and seals it again.  Anything else says nothing of the piece, and is returned as it is.
 absl::Status BreakSeal(const std::string& seal, int worker, const absl::Status& found);
 
 }  // namespace sightline

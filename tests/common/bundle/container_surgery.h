@@ -125,6 +125,16 @@ inline void Overwrite(const std::string& path, const std::string& bytes) {
   file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 
+// Changes a byte of the file that is there, as a disk or a careless hand does: whoever has it
+// open reads the change.
+inline void CorruptInPlace(const std::string& path, int64_t at) {
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  file.seekg(at);
+  const auto byte = static_cast<char>(file.get() ^ 1);
+  file.seekp(at);
+  file.put(byte);
+}
+
 // A copy on the heap of just the right length, so that asan sees the first byte too many.
 class ExactCopy {
  public:

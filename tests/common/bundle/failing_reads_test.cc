@@ -40,17 +40,6 @@ std::string ReasonOf(const absl::Status& status) {
   return reason.has_value() ? reason->reason : status.ToString();
 }
 
-// Changes a byte of the file that is there, as a disk or a careless hand does.
-void CorruptInPlace(const std::string& path, int64_t at) {
-  const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-  char byte = 0;
-  REQUIRE(::read(fd, &byte, 0) == 0);
-  const std::string content = *ReadFile(path);
-  byte = static_cast<char>(content.at(static_cast<size_t>(at)) ^ 1);
-  REQUIRE(::pwrite(fd, &byte, 1, at) == 1);
-  ::close(fd);
-}
-
 // A generation of one shard.
 struct Fixture {
   Fixture()

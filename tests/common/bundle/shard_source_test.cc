@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "common/base/files.h"
-#include "common/bundle/shard_vectors.h"
+#include "common/bundle/vectors_file.h"
+#include "common/bundle/vectors_reader.h"
 #include "tests/common/bundle/items.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
@@ -82,17 +83,17 @@ TEST_CASE("content hashes are a column that readers find, or that is not there")
   OneAtATime source(MakeItems(20));
   const auto without = Write(plain, source);
   REQUIRE(without.ok());
-  REQUIRE((*ShardVectors::Open(plain.File(kVectors), *without, kTestDimension))
-              ->ReadContentHash(3)
-              ->empty());
+  REQUIRE((*VectorsFile::Open(plain.File(kVectors), *without, kTestDimension))->content_hashes() ==
+          nullptr);
   source.hashed = true;
   const auto manifest = Write(dir, source);
   REQUIRE(manifest.ok());
-  const auto vectors = ShardVectors::Open(dir.File(kVectors), *manifest, kTestDimension);
-  REQUIRE(vectors.ok());
-  REQUIRE((*vectors)->container().Verify().ok());
-  REQUIRE(*(*vectors)->ReadContentHash(0) == std::string(kContentHashBytes, 'a'));
-  REQUIRE(*(*vectors)->ReadContentHash(19) == std::string(kContentHashBytes, 'a' + 19));
+  const auto file = VectorsFile::Open(dir.File(kVectors), *manifest, kTestDimension);
+  REQUIRE(file.ok());
+  REQUIRE((*file)->container().Verify().ok());
+  VectorsReader reader(**file);
+  REQUIRE(*reader.ContentHash(0) == std::string(kContentHashBytes, 'a'));
+  REQUIRE(*reader.ContentHash(19) == std::string(kContentHashBytes, 'a' + 19));
 
   source.bad_hash_at = 5;
   const absl::Status status = Write(dir, source).status();

@@ -14,6 +14,8 @@
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
+#include "services/corpus_encoder/base_generation.h"
+#include "services/corpus_encoder/corpus_division.h"
 #include "services/corpus_encoder/generation_writer.h"
 #include "services/corpus_encoder/probe_queries.h"
 #include "services/corpus_encoder/row_work.h"
@@ -22,7 +24,13 @@
 namespace sightline {
 namespace {
 
+// Of units; and of what is carried over from it.
 constexpr char kGeneration[] = "generated";
+constexpr char kCarried[] = "carried";
+
+const char* NameOf(const GeneratedUnits& units) {
+  return units.carried ? kCarried : kGeneration;
+}
 
 WorkFolder FolderOf(const GeneratedUnits& units) {
   return WorkFolder(JoinPath(units.store, "work/images"));
@@ -91,14 +99,49 @@ GenerationSpec SpecOf(const GeneratedUnits& units, ItemIndex index) {
   spec.store = units.store;
   spec.index = index == ItemIndex::kImages ? "images" : "captions";
   spec.item_kind = index == ItemIndex::kImages ? bundle::v1::IMAGE : bundle::v1::CAPTION;
-  spec.generation = kGeneration;
+  spec.generation = NameOf(units);
+  if (units.carried) spec.parent = kGeneration;
   spec.shard_count = units.shard_count;
   spec.embedding.set_dimension(units.dimension);
   spec.embedding.set_metric(bundle::v1::EmbeddingSpec::COSINE);
   spec.embedding.set_space(std::string(64, 'a'));
   spec.encoder_model = std::string(64, 'a');
-  spec.content = "generated";
+  spec.content = NameOf(units);
   return spec;
+}
+
+absl::StatusOr<BaseGeneration> OpenBase(const GeneratedUnits& units) {
+  BaseGeneration base;
+  if (!units.carried) return base;
+  const auto open = [&](ItemIndex index) {
+    const GenerationSpec spec = SpecOf(units, index);
+    return BaseIndex::Open(units.store, spec.index, kGeneration,
+                           {spec.item_kind, spec.embedding, spec.encoder_model, spec.rerankers});
+  };
+  ASSIGN_OR_RETURN(base.images, open(ItemIndex::kImages));
+  ASSIGN_OR_RETURN(base.captions, open(ItemIndex::kCaptions));
+  return base;
+}
+
+absl::StatusOr<CorpusDivision> Divide(const GeneratedUnits& units, const WorkFolder& folder,
+                                      const BaseGeneration& base, const UnitContext& context,
+                                      WorkTally& tally, const CallContext& call) {
+  const PictureCodec codec({});
+  ASSIGN_OR_RETURN(PictureSpool pictures, PictureSpool::Create(folder.path(), codec));
+  for (int64_t i = 0; i < units.item_count / 2; ++i) {
+    RETURN_IF_ERROR(call.Check("generating pictures"));
+    RETURN_IF_ERROR(pictures.Add(PictureOf(i)));
+  }
+  RETURN_IF_ERROR(pictures.Finish());
+  DivisionRules rules;
+  rules.context = &context;
+  rules.unit_size = units.unit_size;
+  ASSIGN_OR_RETURN(CorpusDivision division,
+                   DivideCorpus(pictures, codec, base, rules, folder, tally, call));
+  const int64_t carried = units.carried ? units.item_count / 2 : 0;
+  if (division.carried.size() == carried) return division;
+  return absl::InternalError(
+      absl::StrCat(division.carried.size(), " pictures are carried over, not ", carried));
 }
 
 absl::Status Finish(const GeneratedUnits& units, const WorkFolder& folder, const ShardWork& shards,
@@ -111,7 +154,7 @@ absl::Status Finish(const GeneratedUnits& units, const WorkFolder& folder, const
         index == ItemIndex::kImages ? ItemIndex::kCaptions : ItemIndex::kImages;
     ASSIGN_OR_RETURN(
         const EmbeddingMatrix queries,
-        ProbeQueries(GenerationDirectory(units.store, SpecOf(units, asking).index, kGeneration),
+        ProbeQueries(GenerationDirectory(units.store, SpecOf(units, asking).index, NameOf(units)),
                      shards.manifests(asking), units.dimension, kProbeQueryCount));
     Quarantine& bad = index == ItemIndex::kImages ? rows.bad_images : rows.bad_captions;
     RETURN_IF_ERROR(
@@ -143,20 +186,14 @@ absl::StatusOr<GenerationTimes> WriteGeneratedUnits(const GeneratedUnits& units,
   };
   const WorkFolder folder = FolderOf(units);
   const UnitContext context = ContextOf();
-  const BaseGeneration base;
+  ASSIGN_OR_RETURN(const BaseGeneration base, OpenBase(units));
   WorkTally tally(folder, {});
-  const PictureCodec codec({});
-  ASSIGN_OR_RETURN(UnitSpool plan, UnitSpool::Create(folder.path(), UnitCodec(codec)));
-  ASSIGN_OR_RETURN(CarriedSpool carried, CarriedSpool::Create(folder.path(), CarriedCodec(codec)));
-  RETURN_IF_ERROR(
-      ForEachUnit(units, context, call, [&](const WorkUnit& unit) { return plan.Add(unit); }));
-  RETURN_IF_ERROR(plan.Finish());
-  RETURN_IF_ERROR(carried.Finish());
+  ASSIGN_OR_RETURN(const CorpusDivision plan, Divide(units, folder, base, context, tally, call));
   times.plan = lap();
 
   RowWorkshop rows_of;
   rows_of.folder = &folder;
-  rows_of.content = "generated";
+  rows_of.content = NameOf(units);
   rows_of.shard_count = units.shard_count;
   rows_of.unit_size = units.unit_size;
   rows_of.dimension = units.dimension;
@@ -165,7 +202,7 @@ absl::StatusOr<GenerationTimes> WriteGeneratedUnits(const GeneratedUnits& units,
   rows_of.picture_count = rows_of.caption_count = units.item_count / 2;
   rows_of.tally = &tally;
   RowWork row_work(rows_of);
-  RETURN_IF_ERROR(row_work.Make(0, plan, carried, call));
+  RETURN_IF_ERROR(row_work.Make(0, plan.units, plan.carried, call));
   ASSIGN_OR_RETURN(absl::optional<GenerationRows> collected, row_work.Collect(call));
   if (!collected.has_value()) return absl::InternalError("a seal is gone");
   GenerationRows& rows = *collected;
@@ -196,7 +233,7 @@ absl::StatusOr<std::string> GeneratedManifests(const GeneratedUnits& units) {
   std::string text;
   for (const ItemIndex index : kItemIndexes) {
     const std::string directory =
-        GenerationDirectory(units.store, SpecOf(units, index).index, kGeneration);
+        GenerationDirectory(units.store, SpecOf(units, index).index, NameOf(units));
     ASSIGN_OR_RETURN(const std::string manifest, ReadFile(JoinPath(directory, kManifestFile)));
     text += manifest;
   }
@@ -205,9 +242,12 @@ absl::StatusOr<std::string> GeneratedManifests(const GeneratedUnits& units) {
 
 void RemoveGenerated(const GeneratedUnits& units) {
   std::error_code ignored;
-  for (const char* made :
-       {"indexes", "work/images/rows", "work/images/seals", "work/images/shards"}) {
+  for (const char* made : {"work/images/rows", "work/images/seals", "work/images/shards"}) {
     std::filesystem::remove_all(JoinPath(units.store, made), ignored);
+  }
+  for (const ItemIndex index : kItemIndexes) {
+    std::filesystem::remove_all(
+        GenerationDirectory(units.store, SpecOf(units, index).index, NameOf(units)), ignored);
   }
 }
 

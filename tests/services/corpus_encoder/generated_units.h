@@ -18,6 +18,8 @@ struct GeneratedUnits {
   int dimension = 64;
   int unit_size = 1024;
   int shard_count = 20;
+  // Instead of from units, all is carried over from the generation that was written without this.
+  bool carried = false;
 };
 
 // Writes the unit files that are not there, by the job's own writer.  Embeddings depend on
@@ -29,15 +31,16 @@ struct GenerationTimes {
   absl::Duration total() const { return plan + rows + shards + finish; }
 };
 
-// What a job of one worker does when its units are there: rows, shards, probes, manifests of
-// both indexes.  What earlier calls have left in the store is taken over.
+// What a job of one worker does when its units are there, or when all is in a base: division,
+// rows, shards, probes, manifests of both indexes.  What earlier calls have left in the store is
+// taken over.
 absl::StatusOr<GenerationTimes> WriteGeneratedUnits(const GeneratedUnits& units,
                                                     const CallContext& call);
 
 // The manifests of both indexes, which hold the SHA-256 of every file.
 absl::StatusOr<std::string> GeneratedManifests(const GeneratedUnits& units);
 
-// Removes what WriteGeneratedUnits has made, and leaves the units.
+// Removes what WriteGeneratedUnits has made of these, and leaves the units, and a base.
 void RemoveGenerated(const GeneratedUnits& units);
 
 }  // namespace sightline

@@ -1,12 +1,17 @@
 // Runs that carry over what has not changed.
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
+#include <filesystem>
 #include <regex>
 
 #include "common/bundle/container.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/publication.h"
+#include "tests/common/bundle/container_surgery.h"
 #include "tests/services/corpus_encoder/test_decoders.h"
 #include "tests/services/corpus_encoder/test_job.h"
 #include "tests/support/catch.h"
@@ -198,6 +203,31 @@ TEST_CASE("a damaged base is left alone before anything is encoded, or refused w
   REQUIRE(second->carried_image_count == 0);
 }
 
+TEST_CASE("a base that is damaged while the job runs ends it, and nothing is published") {
+  TempDir store;
+  const auto first = Run(store, Before());
+  const std::string path = store.path() + "/indexes/images/generations/" + first->generation +
+                           "/shards/00000-of-00002.vectors";
+  const int64_t embeddings = (*Container::Open(path))->Find("embeddings")->offset;
+  FakeCorpus after = After();
+  // A new picture is read by the scan, and again when it is encoded: when the base has been
+  // verified and divided by.
+  int reads = 0;
+  after.before_read = [&](const CorpusItem& item) {
+    if (item.item_id == "p/400" && ++reads == 2) CorruptInPlace(path, embeddings);
+  };
+  const absl::Status status = Run(store, after, first->generation).status();
+  REQUIRE(reads == 2);
+  REQUIRE(absl::IsDataLoss(status));
+  REQUIRE_THAT(std::string(status.message()), Catch::Contains(path));
+  REQUIRE(ReadCurrent(store.path(), "images")->generation() == first->generation);
+  REQUIRE(ListDirectory(store.path() + "/indexes/images/generations")->size() == 1);
+  // The next run finds it before it encodes anything.
+  const auto second = Run(store, After());
+  REQUIRE(second.ok());
+  REQUIRE(second->carried_image_count == 0);
+}
+
 TEST_CASE("a base that cannot be read for a moment ends the job, and nothing of it is lost") {
   TempDir store;
   const auto first = Run(store, Before());
@@ -259,6 +289,77 @@ TEST_CASE("a repeated run does not undo a rollback") {
   REQUIRE(ReadCurrent(store.path(), "images")->generation() == first->generation);
 }
 
+TEST_CASE("a unit that the disk cannot read is made anew") {
+  TempDir store;
+  REQUIRE(Run(store, Before()).ok());
+  const auto expected = PublishedFiles(store.path());
+  const std::string units = store.path() + "/work/images/units/";
+  const std::vector<std::string> names = *ListFilesBelow(units);
+  const std::string path = units + names.at(0);
+  const auto inode = [&] {
+    struct stat info = {};
+    REQUIRE(::stat(path.c_str(), &info) == 0);
+    return info.st_ino;
+  };
+  std::filesystem::remove_all(store.path() + "/indexes");
+  const auto before = inode();
+  {
+    // A new file lies elsewhere on a disk; here it cannot be read either.
+    const FailingReads failing({path, EIO});
+    const absl::Status status = Run(store, Before()).status();
+    REQUIRE(absl::IsUnavailable(status));
+    REQUIRE_THAT(std::string(status.message()), Catch::Contains(path));
+  }
+  REQUIRE(inode() != before);
+  REQUIRE(Run(store, Before()).ok());
+  REQUIRE(PublishedFiles(store.path()) == expected);
+}
+
+// Kills the decoder of one picture.
+absl::StatusOr<Pixels> DieOfSlow(absl::string_view bytes, const DecodeLimits& limits) {
+  absl::StatusOr<Pixels> pixels = DecodeImage(bytes, limits);
+  if (pixels.ok() && pixels->width == 77) ::raise(SIGKILL);
+  return pixels;
+}
+
+TEST_CASE("a run that was killed between its two manifests gives no two collections one name") {
+  TempDir store, whole;
+  FakeCorpus corpus = Before();
+  corpus.Add("q/slow", EncodePng(Gradient(77, 77)), {"takes long"});
+  CorpusEncoderOptions options = TestJobOptions(store.path());
+  options.publish = false;
+  options.max_quarantine_share = 0.5;
+  std::string generation;
+  {
+    TestDecoders decoders(DieOfSlow);
+    const auto first = RunTestJob(options, corpus, decoders.pool());
+    REQUIRE(first.ok());
+    REQUIRE(first->quarantined_image_count == 1);
+    generation = first->generation;
+  }
+  REQUIRE(std::remove((GenerationDirectory(store.path(), "captions", generation) + "/manifest.json")
+                          .c_str()) == 0);
+  options.publish = true;
+  TestDecoders decoders;
+  SECTION("the index that is there is made anew") {
+    const auto second = RunTestJob(options, corpus, decoders.pool());
+    INFO(second.status());
+    REQUIRE(second.ok());
+    REQUIRE(second->quarantined_image_count == 0);
+    REQUIRE(Run(whole, corpus).ok());
+    REQUIRE(PublishedFiles(store.path()) == PublishedFiles(whole.path()));
+  }
+  SECTION("unless somebody may be serving it") {
+    REQUIRE(PublishGeneration(store.path(), "images", generation).ok());
+    const auto before = PublishedFiles(store.path());
+    options.base = "none";
+    const absl::Status refused = RunTestJob(options, corpus, decoders.pool()).status();
+    REQUIRE(absl::IsAlreadyExists(refused));
+    REQUIRE_THAT(std::string(refused.message()), Catch::Contains("another name"));
+    REQUIRE(PublishedFiles(store.path()) == before);
+  }
+}
+
 TEST_CASE("a picture that the machine had no time for is tried again by the next run") {
   TempDir store, whole;
   FakeCorpus corpus = Before();
@@ -267,11 +368,7 @@ TEST_CASE("a picture that the machine had no time for is tried again by the next
   // As if the job had been killed after it: too much is bad, and nothing is written.
   options.max_quarantine_share = 0;
   {
-    TestDecoders decoders([](absl::string_view bytes, const DecodeLimits& limits) {
-      absl::StatusOr<Pixels> pixels = DecodeImage(bytes, limits);
-      if (pixels.ok() && pixels->width == 77) ::raise(SIGKILL);
-      return pixels;
-    });
+    TestDecoders decoders(DieOfSlow);
     const absl::Status bad = RunTestJob(options, corpus, decoders.pool()).status();
     REQUIRE(absl::IsFailedPrecondition(bad));
   }

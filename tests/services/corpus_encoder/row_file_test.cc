@@ -1,10 +1,14 @@
 #include "services/corpus_encoder/row_file.h"
 
-#include <fstream>
+#include <cerrno>
 
+#include "common/base/checksum.h"
 #include "common/base/files.h"
+#include "common/base/random_access_file.h"
 #include "common/bundle/layout.h"
+#include "tests/common/bundle/container_surgery.h"
 #include "tests/support/catch.h"
+#include "tests/support/failing_reads.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {
@@ -33,11 +37,14 @@ struct Fixture {
     }
     REQUIRE(WriteUnitFile(dir.File("unit"), kHash, kDimension, result).ok());
     unit = *UnitFile::Open(dir.File("unit"), kHash, kDimension, /*verify=*/true);
+    UnitFile::Reader reader(*unit);
     RowFileWriter writer(kShards, kDimension);
     for (const UnitFile::Row& of_unit : unit->images()) {
       ItemRow row = RowOf(of_unit.item_id);
       row.unit = unit.get();
       row.row = &of_unit;
+      row.embedding_checksum = CrcOf(*reader.Embedding(of_unit));
+      row.tensor_checksums = {Crc32c(*reader.Bytes(of_unit.tensors.at(0)))};
       writer.Add(ItemIndex::kImages, std::move(row));
     }
     ItemRow carried = RowOf("a#en-1");
@@ -47,6 +54,11 @@ struct Fixture {
     writer.judgement().bad_captions = {{"b#en-1", "", "without a token"}};
     writer.judgement().dropped_caption_count = 4;
     REQUIRE(writer.WriteTo(path).ok());
+  }
+
+  static uint32_t CrcOf(absl::Span<const float> numbers) {
+    return Crc32c(absl::string_view(reinterpret_cast<const char*>(numbers.data()),
+                                    numbers.size() * sizeof(float)));
   }
 
   static ItemRow RowOf(const std::string& id) {
@@ -65,16 +77,24 @@ struct Fixture {
   absl::Status ReadAll() const {
     const auto file = Open();
     if (!file.ok()) return file.status();
-    absl::Status status = (*file)->Judgement().status();
+    const absl::Status judged = (*file)->Judgement().status();
+    return judged.ok() ? ReadRows(**file) : judged;
+  }
+
+  static absl::Status ReadRows(const RowFile& file) {
+    absl::Status status;
     for (const ItemIndex index : kItemIndexes) {
       for (int shard = 0; shard < kShards; ++shard) {
-        RowFile::Cursor cursor(**file, index, shard);
+        RowFile::Cursor cursor(file, index, shard);
         for (StoredRow row; status.ok();) {
           const auto more = cursor.Next(&row);
           status = more.status();
           if (!status.ok() || !*more) break;
+          if (row.embedding < 0) continue;
           ItemFeatures features;
-          if (row.embedding >= 0) status = (*file)->Features(row, 0, &features);
+          std::vector<float> embedding(kDimension);
+          status = file.Features(row, 0, &features);
+          if (status.ok()) status = file.Embedding(row, absl::MakeSpan(embedding));
         }
       }
     }
@@ -107,7 +127,9 @@ TEST_CASE_METHOD(Fixture, "each shard's rows come in the order of ids, with all 
       REQUIRE(row.uri == "/" + id);
       REQUIRE(TagsOf(row) == std::vector<std::string>{"one", "two"});
       REQUIRE(row.content_hash == std::string(32, id[0]));
-      REQUIRE((*file)->embedding(row)[0] == static_cast<float>(id[0]));
+      std::vector<float> embedding(kDimension);
+      REQUIRE((*file)->Embedding(row, absl::MakeSpan(embedding)).ok());
+      REQUIRE(embedding == std::vector<float>{static_cast<float>(id[0]), 2, 3});
       ItemFeatures features;
       REQUIRE((*file)->Features(row, 0, &features).ok());
       REQUIRE(features.tensors.at(0).bytes == std::string(5, id[0]));
@@ -137,11 +159,6 @@ TEST_CASE_METHOD(Fixture, "a file of other shards or another dimension, or none,
   REQUIRE(absl::IsDataLoss(Open(true, kShards, kDimension + 1).status()));
   REQUIRE(absl::IsNotFound(RowFile::Open(dir.File("none"), kShards, kDimension, true).status()));
   REQUIRE(absl::IsDataLoss(RowFile::Open(dir.File("unit"), kShards, kDimension, true).status()));
-}
-
-// Without the syncing that a real write pays for.
-void Overwrite(const std::string& path, const std::string& content) {
-  std::ofstream(path, std::ios::binary | std::ios::trunc) << content;
 }
 
 TEST_CASE_METHOD(Fixture, "damage anywhere is found, and so is a missing end") {
@@ -179,21 +196,31 @@ void WriteLying(const std::string& path, const std::string& judgement,
   REQUIRE((*writer)->Finish().ok());
 }
 
+// With what a record has before it.
+std::string WithHead(const std::string& record) {
+  std::string bytes;
+  AppendLittleEndian(static_cast<uint32_t>(record.size()), &bytes);
+  AppendLittleEndian(Crc32c(record), &bytes);
+  return bytes + record;
+}
+
 // A row with one tensor, as the file has it.
 std::string Record(int64_t embedding, int64_t columns, int64_t tensors_begin) {
   std::string record;
   for (const char* text : {"id", "caption", "uri", ""}) AppendText(text, &record);
   record += std::string(static_cast<size_t>(kContentHashBytes), 'h');
   AppendLittleEndian(embedding, &record);
+  AppendLittleEndian(Crc32c(std::string(4 * kDimension, 'e')), &record);
   std::string tensor;
   AppendLittleEndian(uint8_t{0}, &tensor);
   AppendText("t", &tensor);
   AppendLittleEndian(static_cast<uint32_t>(Dtype::kInt8), &tensor);
   AppendLittleEndian(int64_t{1}, &tensor);
   AppendLittleEndian(columns, &tensor);
+  AppendLittleEndian(Crc32c("data"), &tensor);
   AppendText(tensor, &record);
   AppendLittleEndian(tensors_begin, &record);
-  return record;
+  return WithHead(record);
 }
 
 TEST_CASE_METHOD(Fixture, "a file that lies, with good checksums, is refused") {
@@ -201,9 +228,9 @@ TEST_CASE_METHOD(Fixture, "a file that lies, with good checksums, is refused") {
   {
     RowFileWriter empty(kShards, kDimension);
     REQUIRE(empty.WriteTo(dir.File("empty")).ok());
-    const auto container = Container::Map(dir.File("empty"));
+    const auto container = Container::Open(dir.File("empty"));
     const Section* const section = (*container)->Find("judgement");
-    judgement.assign(section->data, static_cast<size_t>(section->length));
+    judgement = std::string((*container)->Load(*section, CallContext::Unbounded())->view());
   }
   const std::string honest = Record(0, 4, 0);
   const auto length = static_cast<int64_t>(honest.size());
@@ -227,8 +254,44 @@ TEST_CASE_METHOD(Fixture, "a file that lies, with good checksums, is refused") {
   for (int64_t end = 0; end < length; ++end) {
     REQUIRE(absl::IsDataLoss(read({1, 0, end}, honest)));
   }
+  // A record that is longer than its row, one without a row, and one of a length beyond all.
+  const std::string row = honest.substr(8);
+  for (const std::string& record :
+       {WithHead(row + "x"), WithHead(""), std::string(8, '\xff') + row}) {
+    REQUIRE(absl::IsDataLoss(read({1, 0, static_cast<int64_t>(record.size())}, record)));
+  }
   judgement += "x";
   REQUIRE(absl::IsDataLoss(read({1, 0, length}, honest)));
+}
+
+// Reads everything of a file that was opened before, and of which nothing is verified.
+TEST_CASE_METHOD(Fixture, "what changes in a file that is open is damage, wherever it is read") {
+  const auto container = *Container::Open(path);
+  for (const char* name : {"records", "embeddings", "tensors"}) {
+    CAPTURE(name);
+    const auto file = *Open();
+    const int64_t at = container->Find(name)->offset + 20;
+    CorruptInPlace(path, at);
+    absl::Status status = ReadRows(*file);
+    REQUIRE(absl::IsDataLoss(status));
+    REQUIRE_THAT(std::string(status.message()), Catch::Contains(path));
+    CorruptInPlace(path, at);
+    REQUIRE(ReadRows(*file).ok());
+  }
+}
+
+TEST_CASE_METHOD(Fixture, "a file that cannot be read is an error that names it, at each read") {
+  int failed = 0;
+  for (bool done = false; !done; ++failed) {
+    const FailingReads failing({path, EIO, failed});
+    const absl::Status status = ReadAll();
+    CAPTURE(failed, status);
+    done = status.ok();
+    if (done) continue;
+    REQUIRE(IsFailedRead(status));
+    REQUIRE_THAT(std::string(status.message()), Catch::Contains(path));
+  }
+  REQUIRE(failed > 10);
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
@@ -20,6 +22,7 @@
 #include "services/corpus_encoder/shard_work.h"
 #include "services/corpus_encoder/unit_file.h"
 #include "tests/support/catch.h"
+#include "tests/support/failing_reads.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {
@@ -339,23 +342,22 @@ TEST_CASE("rows whose seal is gone hold no more, before a shard and when all are
   REQUIRE(*writing.Run());
 }
 
-TEST_CASE("a row file that is damaged or gone breaks the seal of its worker, and names it") {
+TEST_CASE("a row file that is damaged, gone or on a bad block breaks its seal, and names it") {
   const TempDir dir;
   Corpus corpus(dir, 60, 10);
-  for (const bool gone : {false, true}) {
+  for (const std::string found : {"damaged", "gone", "unreadable"}) {
+    CAPTURE(found);
     RowWork made(corpus.Workshop({0, 2}));
     for (const int worker : {0, 1}) REQUIRE(corpus.Make(made, worker).ok());
     const std::string damaged = made.SealPath(1);
     const std::string path = corpus.folder.RowsPath(*ReadFile(damaged));
     std::string bytes = *ReadFile(path);
     bytes[bytes.size() / 2] ^= 1;
-    if (gone) {
-      std::filesystem::remove(path);
-    } else {
-      REQUIRE(WriteFileAtomically(path, bytes).ok());
-    }
+    if (found == "gone") std::filesystem::remove(path);
+    if (found == "damaged") REQUIRE(WriteFileAtomically(path, bytes).ok());
     RowWork work(corpus.Workshop({0, 2}));
     REQUIRE(corpus.Make(work, 0).ok());
+    const FailingReads failing({path, EIO, found == "unreadable" ? 2 : INT_MAX});
     const absl::Status status = work.Collect(CallContext::Unbounded()).status();
     REQUIRE(absl::IsDataLoss(status));
     REQUIRE_THAT(std::string(status.message()),

@@ -1,10 +1,14 @@
 #include "services/corpus_encoder/unit_file.h"
 
+#include <cerrno>
 #include <fstream>
 
+#include "common/base/checksum.h"
 #include "common/base/files.h"
+#include "common/base/random_access_file.h"
 #include "services/corpus_encoder/byte_reader.h"
 #include "tests/support/catch.h"
+#include "tests/support/failing_reads.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {
@@ -47,19 +51,29 @@ absl::StatusOr<UnitResult> ReadUnitFile(const std::string& path, const char* has
   const auto file = UnitFile::Open(path, hash, dimension, verify);
   if (!file.ok()) return file.status();
   UnitResult result;
-  const auto copy = [&](const std::vector<UnitFile::Row>& rows, std::vector<UnitRow>& copies) {
+  UnitFile::Reader reader(**file);
+  const auto copy = [&](const std::vector<UnitFile::Row>& rows,
+                        std::vector<UnitRow>& copies) -> absl::Status {
     for (const UnitFile::Row& row : rows) {
-      UnitRow to{row.item_id, row.rejected, {}, {}};
-      if (row.rejected.empty()) {
-        const auto embedding = (*file)->embedding(row);
-        to.embedding.assign(embedding.begin(), embedding.end());
-        to.features = {(*file)->features(row, 0), (*file)->features(row, 1)};
+      copies.push_back({row.item_id, row.rejected, {}, {}});
+      if (!row.rejected.empty()) continue;
+      const auto embedding = reader.Embedding(row);
+      if (!embedding.ok()) return embedding.status();
+      copies.back().embedding.assign(embedding->begin(), embedding->end());
+      copies.back().features.resize(2);
+      for (const UnitFile::Tensor& tensor : row.tensors) {
+        const auto bytes = reader.Bytes(tensor);
+        if (!bytes.ok()) return bytes.status();
+        auto& tensors = copies.back().features.at(static_cast<size_t>(tensor.reranker)).tensors;
+        tensors.push_back(tensor.described);
+        tensors.back().bytes = std::string(*bytes);
       }
-      copies.push_back(to);
     }
+    return absl::OkStatus();
   };
-  copy((*file)->images(), result.images);
-  copy((*file)->captions(), result.captions);
+  absl::Status status = copy((*file)->images(), result.images);
+  if (status.ok()) status = copy((*file)->captions(), result.captions);
+  if (!status.ok()) return status;
   return result;
 }
 
@@ -132,6 +146,49 @@ TEST_CASE("damage anywhere is found") {
     REQUIRE(!ReadUnitFile(path, kHash, kDimension, true).ok());
     Overwrite(path, whole.substr(0, i));
     REQUIRE(!ReadUnitFile(path, kHash, kDimension, true).ok());
+  }
+}
+
+TEST_CASE("a file that cannot be read is an error that names it, at each of its reads") {
+  TempDir dir;
+  const std::string path = dir.File("u");
+  REQUIRE(WriteUnitFile(path, kHash, kDimension, Sample()).ok());
+  for (const bool verify : {false, true}) {
+    int failed = 0;
+    for (bool done = false; !done; ++failed) {
+      const FailingReads failing({path, EIO, failed});
+      const absl::Status status = ReadUnitFile(path, kHash, kDimension, verify).status();
+      CAPTURE(failed, status);
+      done = status.ok();
+      if (done) continue;
+      REQUIRE(IsFailedRead(status));
+      REQUIRE_THAT(std::string(status.message()), Catch::Contains(path));
+    }
+    REQUIRE(failed > 5);
+  }
+}
+
+TEST_CASE("values are read by their checksums, and what they do not have is damage") {
+  TempDir dir;
+  const std::string path = dir.File("u");
+  REQUIRE(WriteUnitFile(path, kHash, kDimension, Sample()).ok());
+  const auto file = *UnitFile::Open(path, kHash, kDimension, false);
+  const UnitFile::Row& row = file->images()[0];
+  const auto crc = [](const std::vector<float>& numbers) {
+    return Crc32c(absl::string_view(reinterpret_cast<const char*>(numbers.data()),
+                                    numbers.size() * sizeof(float)));
+  };
+  std::vector<float> embedding(kDimension);
+  std::string bytes;
+  REQUIRE(file->ReadEmbedding(row, crc({1, 2, 3}), absl::MakeSpan(embedding)).ok());
+  REQUIRE(embedding == std::vector<float>{1, 2, 3});
+  REQUIRE(file->ReadTensor(row.tensors[1], Crc32c(std::string(8, 's')), &bytes).ok());
+  REQUIRE(bytes == std::string(8, 's'));
+  for (const absl::Status& status :
+       {file->ReadEmbedding(row, crc({1, 2, 4}), absl::MakeSpan(embedding)),
+        file->ReadTensor(row.tensors[1], Crc32c("another"), &bytes)}) {
+    REQUIRE(absl::IsDataLoss(status));
+    REQUIRE_THAT(std::string(status.message()), Catch::Contains(path));
   }
 }
 

@@ -64,7 +64,12 @@ bool KilledInChild(const std::function<int()>& work) {
 
 TEST_CASE("written in one go or killed ten times, it is the same generation") {
   const TempDir dir;
-  const GeneratedUnits units = Units(dir, 20000, 4);
+  GeneratedUnits units = Units(dir, 20000, 4);
+  SECTION("of units") {}
+  SECTION("carried over") {
+    REQUIRE(WriteGeneratedUnits(units, CallContext::Unbounded()).ok());
+    units.carried = true;
+  }
   MortalClock counting(0);
   REQUIRE(WriteGeneratedUnits(units, CallContext(&counting, absl::InfiniteFuture())).ok());
   const std::string expected = *GeneratedManifests(units);
@@ -98,7 +103,13 @@ int64_t DataBytes() {
 
 TEST_CASE("a hundred thousand items are written with 40 MiB of memory, listing and all") {
   const TempDir dir;
-  const GeneratedUnits units = Units(dir, 100000, 4);
+  GeneratedUnits units = Units(dir, 100000, 4);
+  SECTION("of units") {}
+  SECTION("carried over") {
+    REQUIRE(!KilledInChild(
+        [&] { return WriteGeneratedUnits(units, CallContext::Unbounded()).ok() ? 0 : 1; }));
+    units.carried = true;
+  }
   REQUIRE(!KilledInChild([&] {
     struct rlimit limit;
     limit.rlim_cur = limit.rlim_max = DataBytes() + (int64_t{40} << 20);
