@@ -46,11 +46,15 @@ std::string Name(int generation) {
   return absl::StrCat("s", generation % kGenerations);
 }
 
-ServerStatus StatusOf(const std::string& address) {
+ServerStatus StatusOf(AdminClient& server) {
   const CallContext call(Clock::Real(), Clock::Real()->Now() + absl::Seconds(10));
-  const auto status = MakeGrpcAdminClient(address)->GetStatus(call);
+  const auto status = server.GetStatus(call);
   if (!status.ok()) throw std::runtime_error(status.status().ToString());
   return *status;
+}
+
+ServerStatus StatusOf(const std::string& address) {
+  return StatusOf(*MakeGrpcAdminClient(address));
 }
 
 // What `address` says of a generation of the images; null if nothing.
@@ -64,8 +68,10 @@ absl::optional<GenerationStatus> Find(const ServerStatus& status, const std::str
 // Asks until the server serves `generation`.  Throws after half a minute.
 void AwaitReady(const std::string& address, const std::string& generation) {
   const absl::Time patience = Clock::Real()->Now() + absl::Seconds(30);
+  // A connection for each question would use up the machine's ports.
+  const auto server = MakeGrpcAdminClient(address);
   for (;;) {
-    const ServerStatus status = StatusOf(address);
+    const ServerStatus status = StatusOf(*server);
     const auto found = Find(status, generation);
     if (found.has_value() && found->state == GenerationState::kReady) return;
     if (Clock::Real()->Now() > patience) {
