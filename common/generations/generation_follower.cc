@@ -319,14 +319,15 @@ void GenerationFollower::Hold(const std::string& index, const std::string& gener
   entry.generation = generation;
   entry.sequence = sequence;
   auto manifest = ReadGenerationManifest(options_.store, index, generation);
-  if (manifest.ok()) entry.manifest = std::make_shared<const Manifest>(*std::move(manifest));
+  const absl::Status read = manifest.status();
+  if (read.ok()) entry.manifest = std::make_shared<const Manifest>(*std::move(manifest));
   Attempt& attempt = attempts_[{index, generation}];
   attempt.LookAt(IdentityOf(index, generation, entry.manifest.get()));
   const absl::Time begin = clock_->Now();
   if (begin < attempt.retry_at) return TryAgainAt(index, attempt.retry_at);
   const absl::Status remembered = refusals_.Find(index, generation, attempt.identity);
   if (!remembered.ok()) return Refuse(std::move(entry), remembered, &attempt);
-  if (!manifest.ok()) return Refuse(std::move(entry), manifest.status(), &attempt);
+  if (!read.ok()) return Refuse(std::move(entry), read, &attempt);
 
   absl::Status held;
   const CallContext load = call_.Child();

@@ -57,7 +57,7 @@ absl::StatusOr<bool> UnitWork::IsThere(const WorkUnit& unit) {
   const std::string path = shop_.folder->UnitPath(unit.hash);
   const absl::StatusOr<std::unique_ptr<UnitFile>> file =
       UnitFile::Open(path, unit.hash, shop_.dimension, /*verify=*/true);
-  const absl::Status found = file.status();
+  const absl::Status& found = file.status();
   shop_.tally->Note();
   if (found.ok()) {
     if ((*file)->may_pass()) return false;
