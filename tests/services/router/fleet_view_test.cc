@@ -106,9 +106,10 @@ TEST_CASE("a roster has who holds what, and the same list of addresses while mem
   members.encoders = {"e:2"};
   fleet.SetMembers(members, kStart);
   for (const auto& [name, after] : Changed(&fleet)) {
-    const auto same = std::find_if(before.begin(), before.end(), [&, &set = name](const auto& b) {
-      return b.first == set && b.second.addresses == after.addresses;
-    });
+    const auto same =
+        std::find_if(before.begin(), before.end(), [&set = name, &now = after](const auto& b) {
+          return b.first == set && b.second.addresses == now.addresses;
+        });
     CAPTURE(name);
     CHECK((same != before.end()) == (name != "encoder"));
   }
