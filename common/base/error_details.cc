@@ -1,6 +1,7 @@
 #include "common/base/error_details.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/cord.h"
@@ -86,6 +87,7 @@ absl::optional<absl::Duration> GetRetryDelay(const absl::Status& status) {
   const Strings strings = ReadPayload(status, kRetryDelayUrl);
   int64_t nanoseconds = 0;
   if (strings.size() != 1 || !absl::SimpleAtoi(strings[0], &nanoseconds)) return absl::nullopt;
+  if (nanoseconds == std::numeric_limits<int64_t>::max()) return absl::InfiniteDuration();
   return absl::Nanoseconds(nanoseconds);
 }
 

@@ -53,7 +53,8 @@ absl::optional<ErrorReason> GetReason(const absl::Status& status);
 absl::Status WithField(absl::Status status, absl::string_view field);
 std::vector<std::string> GetFields(const absl::Status& status);
 
-// Sets how long the caller should wait before it tries again; negative counts as zero.
+// Sets how long the caller should wait before it tries again; negative counts as zero, and
+// absl::InfiniteDuration() says that no later time is better.
 absl::Status WithRetryDelay(absl::Status status, absl::Duration delay);
 absl::optional<absl::Duration> GetRetryDelay(const absl::Status& status);
 

@@ -93,7 +93,8 @@ std::string FormatError(const absl::Status& error) {
                     Printable(violation.subject, 0), ": ", Printable(violation.description, 0),
                     "\n");
   }
-  if (const auto delay = GetRetryDelay(error)) {
+  const auto delay = GetRetryDelay(error);
+  if (delay.has_value() && *delay != absl::InfiniteDuration()) {
     absl::StrAppend(&text, "  try again after ", absl::FormatDuration(*delay), "\n");
   }
   return text;

@@ -42,11 +42,15 @@ void AddErrorInfo(const absl::Status& status, google::rpc::Status* details) {
   details->add_details()->PackFrom(info);
 }
 
+// As far as the code tells.
+bool MayRetry(const absl::Status& status) {
+  return absl::IsResourceExhausted(status) || absl::IsUnavailable(status);
+}
+
 void AddRetryInfo(const absl::Status& status, google::rpc::Status* details) {
   absl::optional<absl::Duration> delay = GetRetryDelay(status);
-  const bool expected = absl::IsResourceExhausted(status) || absl::IsUnavailable(status);
-  if (!delay.has_value() && expected) delay = kDefaultRetryDelay;
-  if (!delay.has_value()) return;
+  if (!delay.has_value() && MayRetry(status)) delay = kDefaultRetryDelay;
+  if (!delay.has_value() || *delay == absl::InfiniteDuration()) return;
   google::rpc::RetryInfo info;
   absl::Duration rest;
   info.mutable_retry_delay()->set_seconds(absl::IDivDuration(*delay, absl::Seconds(1), &rest));
@@ -141,6 +145,10 @@ absl::Status FromGrpcStatus(const grpc::Status& status) {
   if (!details.ParseFromString(status.error_details())) return result;
   for (const google::protobuf::Any& any : details.details()) {
     result = RestoreDetail(any, std::move(result));
+  }
+  // One of ours without RetryInfo means it, and who passes the error on must not add one.
+  if (MayRetry(result) && GetReason(result).has_value() && !GetRetryDelay(result).has_value()) {
+    result = WithRetryDelay(std::move(result), absl::InfiniteDuration());
   }
   return result;
 }

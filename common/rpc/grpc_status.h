@@ -17,8 +17,8 @@ inline constexpr char kErrorDomain[] = "sightline";
 // Same canonical code.  The details travel as one google.rpc.Status:
 //   WithReason       -> ErrorInfo{reason, domain "sightline", metadata}
 //   WithField        -> BadRequest, each violation described by the message
-//   WithRetryDelay   -> RetryInfo; RESOURCE_EXHAUSTED and UNAVAILABLE always carry one,
-//                       100 ms unless the status says otherwise
+//   WithRetryDelay   -> RetryInfo; RESOURCE_EXHAUSTED and UNAVAILABLE carry one of 100 ms
+//                       where the status says nothing; none for InfiniteDuration
 //   WithPrecondition -> PreconditionFailure
 // An error without a reason gets none, and no details unless something else is there.
 //
@@ -28,7 +28,8 @@ inline constexpr char kErrorDomain[] = "sightline";
 // big would reach the caller as another error.
 grpc::Status ToGrpcStatus(const absl::Status& status);
 
-// The reverse; details that cannot be parsed or are not ours are left out.  Codes that
+// The reverse; details that cannot be parsed or are not ours are left out.  With a reason of
+// ours and without RetryInfo, RESOURCE_EXHAUSTED and UNAVAILABLE get InfiniteDuration.  Codes that
 // gRPC does not define become UNKNOWN.
 absl::Status FromGrpcStatus(const grpc::Status& status);
 

@@ -139,11 +139,11 @@ absl::Status TooManyBytes(const RequestSize& size, int64_t most) {
       {"requestBytes", absl::StrCat(size.wire_bytes)},
       {"memoryBytes", absl::StrCat(size.memory_bytes)}};
   if (alone) {
-    return WithReason(absl::ResourceExhaustedError(
-                          absl::StrCat(request, "is more than the ", most,
-                                       " that the server has for all requests together; ask for "
-                                       "less at once")),
-                      "REQUEST_TOO_LARGE", numbers);
+    const absl::Status refused = absl::ResourceExhaustedError(
+        absl::StrCat(request, "is more than the ", most,
+                     " that the server has for all requests together; ask for less at once"));
+    return WithRetryDelay(WithReason(refused, "REQUEST_TOO_LARGE", numbers),
+                          absl::InfiniteDuration());
   }
   return WithReason(
       absl::ResourceExhaustedError(absl::StrCat(request,

@@ -35,12 +35,17 @@ absl::Status Unreadable() {
                     kUnreadableRequest);
 }
 
+// The connection was lost, or the caller gave up, while the request was on its way.
+absl::Status NotArrived() {
+  return absl::CancelledError("the call ended before its request had arrived");
+}
+
 }  // namespace
 
 absl::StatusOr<RequestSize> MeasureRequest(const IncomingRequest& incoming,
                                            const google::protobuf::Descriptor& type, int64_t most) {
   RequestSize size;
-  if (!incoming.bytes.Valid()) return Unreadable();
+  if (!incoming.bytes.Valid()) return NotArrived();
   size.wire_bytes = static_cast<int64_t>(incoming.bytes.Length());
   RequestReader reader(incoming);
   if (!reader.ok()) return Unreadable();
@@ -51,8 +56,9 @@ absl::StatusOr<RequestSize> MeasureRequest(const IncomingRequest& incoming,
 }
 
 absl::Status ReadRequest(const IncomingRequest& incoming, google::protobuf::MessageLite* message) {
-  bool readable = incoming.bytes.Valid();
-  if (readable) {
+  if (!incoming.bytes.Valid()) return NotArrived();
+  bool readable = false;
+  {
     RequestReader reader(incoming);
     // Within its length, or protobuf would make room for a field as long as it claims to be.
     readable = reader.ok() && message->ParseFromBoundedZeroCopyStream(

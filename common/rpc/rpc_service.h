@@ -53,11 +53,12 @@ struct IncomingRequest {
 
 // How long `incoming` is, and what it will take when it is read as a message of `type`, counted
 // to a little above `most`.  INVALID_ARGUMENT with the reason above: it cannot be read.
+// CANCELLED: it has not arrived whole.
 absl::StatusOr<RequestSize> MeasureRequest(const IncomingRequest& incoming,
                                            const google::protobuf::Descriptor& type, int64_t most);
 
 // Reads `incoming` and frees its bytes.  INVALID_ARGUMENT with the reason above: protobuf
-// cannot read it; a string that is not UTF-8, most of the time.
+// cannot read it; a string that is not UTF-8, most of the time.  CANCELLED as above.
 absl::Status ReadRequest(const IncomingRequest& incoming, google::protobuf::MessageLite* message);
 
 // Handlers run at the same time, in threads of gRPC's.

@@ -54,13 +54,13 @@ _CXX_PACKAGES = [
 ]
 
 def _system_impl(ctx):
-    # Headers under /usr/include are not declared inputs, so an upgraded package would
-    # leave stale objects in the disk cache.  Their versions are: every system library
-    # carries this header, and with it becomes part of each dependent's action key.
-    versions = ctx.execute(["dpkg-query", "-W", "-f", "// ${Package} ${Version}\\n"] + _CXX_PACKAGES)
+    # Headers under /usr/include are not declared inputs, so an upgraded package would leave
+    # stale objects in clones and in the disk cache.  A declared header would not do: Bazel
+    # drops it from the inputs of what does not include it, once that is compiled.
+    versions = ctx.execute(["bash", "-c", 'set -o pipefail; dpkg-query -W "$@" | sha256sum', "_"] + _CXX_PACKAGES)
     if versions.return_code != 0:
         fail("packages are missing; run deploy/bazel/setup.sh first:\n" + versions.stderr)
-    ctx.file("versions.h", versions.stdout)
+    defines = ["SIGHTLINE_PACKAGES=" + versions.stdout[:16]]
 
     torch_copts, torch_linkopts = [], []
     home = ctx.os.environ.get("LIBTORCH_HOME", "")
@@ -79,6 +79,7 @@ def _system_impl(ctx):
         "BUILD.bazel",
         Label("//deploy/bazel:system.BUILD"),
         substitutions = {
+            "%{defines}": repr(defines),
             "%{torch_includes}": repr(["torch_include", "torch_include/torch/csrc/api/include"] if home else ["torch_api_include"]),
             "%{torch_linkopts}": repr(torch_linkopts),
             "%{absl_linkopts}": repr(_absl_linkopts(ctx)),

@@ -53,6 +53,8 @@ TEST_CASE("A second reason or delay replaces the first; negative delays are zero
   CHECK(GetReason(status)->metadata.empty());
   status = WithRetryDelay(WithRetryDelay(status, absl::Seconds(5)), -absl::Seconds(1));
   CHECK(GetRetryDelay(status) == absl::ZeroDuration());
+  status = WithRetryDelay(status, absl::InfiniteDuration());
+  CHECK(GetRetryDelay(status) == absl::InfiniteDuration());
 }
 
 TEST_CASE("Any bytes survive, those of the encoding included") {

@@ -59,6 +59,17 @@ TEST_CASE("What a caller may retry says when; other errors do not") {
   CHECK_FALSE(delay(absl::NotFoundError("none")).has_value());
 }
 
+TEST_CASE("What no retry mends says nothing of one, and stays so where it is passed on") {
+  const absl::Status large = WithRetryDelay(
+      WithReason(absl::ResourceExhaustedError("too large"), "TOO_LARGE"), absl::InfiniteDuration());
+  for (const absl::Status& sent : {large, FromGrpcStatus(ToGrpcStatus(large))}) {
+    google::rpc::Status details;
+    REQUIRE(details.ParseFromString(ToGrpcStatus(sent).error_details()));
+    REQUIRE(details.details_size() == 1);
+    CHECK(details.details(0).Is<google::rpc::ErrorInfo>());
+  }
+}
+
 TEST_CASE("A plain error carries no details") {
   CHECK(ToGrpcStatus(absl::NotFoundError("none")).error_details().empty());
 }

@@ -79,6 +79,13 @@ void RequireUnreadable(const grpc::Status& wire) {
   CHECK(GetReason(status)->reason == "UNREADABLE_REQUEST");
 }
 
+TEST_CASE("Of a call that ends before its request is there it is said that it was cancelled") {
+  v1::SearchItemsRequest request;
+  const auto size = MeasureRequest(IncomingRequest(), *request.descriptor(), 1000);
+  CHECK(absl::IsCancelled(size.status()));
+  CHECK(absl::IsCancelled(ReadRequest(IncomingRequest(), &request)));
+}
+
 TEST_CASE("A text that is not UTF-8 and bytes that are no message are INVALID_ARGUMENT") {
   int calls = 0;
   SearchServer server([&](v1::SearchItemsRequest) {
@@ -271,6 +278,7 @@ TEST_CASE("A request that would unfold to more than there is room for is refused
     CHECK(refused.code() == absl::StatusCode::kResourceExhausted);
     REQUIRE(GetReason(refused).has_value());
     CHECK(GetReason(refused)->reason == "REQUEST_TOO_LARGE");
+    CHECK(GetRetryDelay(refused) == absl::InfiniteDuration());
     CHECK(GetReason(refused)->metadata.at("requestBytes") == "1048576");
     CHECK_THAT(std::string(refused.message()),
                Catch::Contains("1048576 bytes") && Catch::Contains("16777216"));
