@@ -17,10 +17,6 @@
 namespace sightline {
 namespace {
 
-// Rows of a shard that are in memory at once: a shard may be larger than the memory of who
-// writes it.
-constexpr int64_t kStretchBytes = int64_t{64} << 20;
-
 // Takes the neighbors of one query in a stretch of rows that begins at `first_row` to those
 // found before.  Rows come in order, so that earlier ones keep their place in a tie.
 void Take(const std::vector<Neighbor>& found, int64_t first_row, int count,
@@ -35,11 +31,11 @@ void Take(const std::vector<Neighbor>& found, int64_t first_row, int count,
 }
 
 absl::StatusOr<Probes> TrueNeighbors(const VectorsFile& vectors, const EmbeddingMatrix& queries,
-                                     int neighbor_count, ComputePool* pool,
+                                     const RecallProbeOptions& options, ComputePool* pool,
                                      const CallContext& call) {
   const int dimension = vectors.dimension();
-  const int64_t stretch =
-      std::max<int64_t>(kStretchBytes / (dimension * static_cast<int64_t>(sizeof(float))), 1);
+  const int64_t row_bytes = dimension * static_cast<int64_t>(sizeof(float));
+  const int64_t stretch = std::max<int64_t>(options.bytes_at_once / row_bytes, 1);
   std::vector<std::vector<Neighbor>> best(queries.rows());
   VectorsReader reader(vectors);
   for (int64_t first = 0; first < vectors.size(); first += stretch) {
@@ -50,8 +46,9 @@ absl::StatusOr<Probes> TrueNeighbors(const VectorsFile& vectors, const Embedding
     ASSIGN_OR_RETURN(
         const std::unique_ptr<VectorIndex> exact,
         OpenFlatIndex({rows.values().data(), rows.rows(), dimension, dimension}, pool));
-    ASSIGN_OR_RETURN(const auto found, exact->Search(queries, {neighbor_count}, call));
-    for (size_t i = 0; i < best.size(); ++i) Take(found[i], first, neighbor_count, &best[i]);
+    ASSIGN_OR_RETURN(const auto found, exact->Search(queries, {options.neighbor_count}, call));
+    for (size_t i = 0; i < best.size(); ++i)
+      Take(found[i], first, options.neighbor_count, &best[i]);
   }
   Probes probes;
   probes.queries = queries;
@@ -74,8 +71,7 @@ absl::Status AddRecallProbes(absl::string_view directory, const EmbeddingMatrix&
     ASSIGN_OR_RETURN(const std::unique_ptr<VectorsFile> vectors,
                      VectorsFile::Open(JoinPath(directory, shard->vectors().path()), *shard,
                                        manifest->embedding().dimension()));
-    ASSIGN_OR_RETURN(const Probes probes,
-                     TrueNeighbors(*vectors, queries, options.neighbor_count, pool, call));
+    ASSIGN_OR_RETURN(const Probes probes, TrueNeighbors(*vectors, queries, options, pool, call));
     ASSIGN_OR_RETURN(*shard->mutable_probes(),
                      WriteProbes(directory, ShardFileName(i, shard_count, "probes"), probes));
   }

@@ -3,6 +3,8 @@
 #ifndef SIGHTLINE_COMMON_INDEX_RECALL_PROBES_H_
 #define SIGHTLINE_COMMON_INDEX_RECALL_PROBES_H_
 
+#include <cstdint>
+
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -18,6 +20,9 @@ namespace sightline {
 struct RecallProbeOptions {
   int neighbor_count = 10;
   double floor = 0.99;
+  // Rows of a shard that are in memory at once, which may be less than a shard.  More would
+  // make nothing faster, as these fit into a cache.
+  int64_t bytes_at_once = int64_t{4} << 20;
 };
 
 // Searches every shard of `manifest`, whose vectors are written, for the neighbors of

@@ -67,6 +67,8 @@ TEST_CASE("probes are the true neighbors of each shard, and the manifest tells o
   RecallProbeOptions options;
   options.neighbor_count = 5;
   options.floor = 0.9;
+  // All at once, four rows, one.
+  options.bytes_at_once = GENERATE(int64_t{1} << 20, int64_t{4 * 4 * kTestDimension}, int64_t{1});
   REQUIRE(rig.Add(options).ok());
   CHECK(rig.manifest.recall_probe().query_count() == 8);
   CHECK(rig.manifest.recall_probe().neighbor_count() == 5);
