@@ -12,40 +12,57 @@ _COPTS = [
     "-Werror",
 ]
 
-def sl_cc_library(name, copts = [], **kwargs):
-    cc_library(name = name, copts = _COPTS + copts, **kwargs)
+def _compiled(rule, name, deps = [], copts = [], precompiled = True, **kwargs):
+    """A C++ target whose files are compiled with one of :precompiled* before them.
 
-def sl_cc_binary(name, copts = [], **kwargs):
-    cc_binary(name = name, copts = _COPTS + copts, **kwargs)
+    Without `precompiled` they are not: for other flags, or macros that headers look at.
+    """
+    copts = _COPTS + copts
+    if precompiled and kwargs.get("srcs"):
+        header = "precompiled" + ("_torch" if "@system//:torch" in deps else "")
+        if native.package_name().split("/")[0] == "tests":
+            header += "_test"
 
-def sl_cc_test(name, deps = [], copts = [], **kwargs):
+        # clang, which fuzzing takes, has another format.
+        copts = copts + select({
+            "//deploy/bazel:fuzz": [],
+            "//conditions:default": ["-include", "deploy/bazel/%s.h" % header, "-Winvalid-pch"],
+        })
+        deps = deps + select({
+            "//deploy/bazel:fuzz": [],
+            "//conditions:default": ["//deploy/bazel:" + header],
+        })
+    rule(name = name, copts = copts, deps = deps, **kwargs)
+
+def sl_cc_library(name, **kwargs):
+    _compiled(cc_library, name, **kwargs)
+
+def sl_cc_binary(name, **kwargs):
+    _compiled(cc_binary, name, **kwargs)
+
+def sl_cc_test(name, deps = [], **kwargs):
     """A Catch2 test; its main() reports how many cases passed (tests/support/catch_main.cc)."""
-    cc_test(
-        name = name,
-        copts = _COPTS + copts,
-        deps = deps + ["//tests/support:catch_main"],
-        **kwargs
-    )
+    _compiled(cc_test, name, deps = deps + ["//tests/support:catch_main"], **kwargs)
 
 def sl_fuzz_target(name, srcs, deps, corpus, **kwargs):
     """A libFuzzer program `name`, and a test `name`_replay of its seeds (tests/fuzz/README.md).
 
     The program is built and run with --config=fuzz only.
     """
-    cc_test(
+    _compiled(
+        cc_test,
         name = name + "_replay",
         size = "small",
         srcs = srcs,
         args = ["tests/fuzz/corpus/" + name[:-len("_fuzz")]],
-        copts = _COPTS,
         data = corpus,
         deps = deps + ["//tests/fuzz:replay_main"],
         **kwargs
     )
-    cc_binary(
+    _compiled(
+        cc_binary,
         name = name,
         srcs = srcs,
-        copts = _COPTS,
         linkopts = ["-fsanitize=fuzzer"],
         data = corpus,
         tags = ["manual"],
