@@ -43,13 +43,16 @@ def _precompiled_header_impl(ctx):
         mnemonic = "CppPrecompile",
         progress_message = "Precompiling %{output}",
     )
+
+    # gcc refuses it where a macro is missing that was defined when it was compiled.
     return [CcInfo(compilation_context = cc_common.create_compilation_context(
+        defines = context.defines,
         headers = depset([header, compiled]),
     ))]
 
 precompiled_header = rule(
     implementation = _precompiled_header_impl,
-    doc = "NAME.h, which includes `includes`, and NAME.h.gch.  What it includes is not passed on.",
+    doc = "NAME.h, which includes `includes`, and NAME.h.gch.  Of `deps` only defines are passed on.",
     attrs = {
         "copts": attr.string_list(doc = "what its users are compiled with beyond the settings of the build"),
         "deps": attr.label_list(providers = [CcInfo]),
