@@ -15,7 +15,7 @@
 #include "absl/strings/str_split.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/declared_combinations.h"
-#include "common/bundle/safetensors.h"
+#include "common/formats/safetensors.h"
 #include "common/models/inference.h"
 #include "common/models/oscar_net.h"
 #include "common/models/weights.h"

@@ -14,7 +14,7 @@ import sys
 # An include may go to a lower layer, or stay in its own.
 LAYERS = [
     ["common/base"],
-    ["common/metrics", "common/log"],
+    ["common/formats", "common/metrics", "common/log"],
     ["common/bundle", "common/batching", "common/image", "common/tokenizer", "common/embedding"],
     ["common/models", "common/index", "common/dataset", "common/generations"],
     ["common/retrieval", "common/evaluation", "common/training"],

@@ -17,6 +17,7 @@ offends() {  # FILE INCLUDE: a tree with this one include must be refused
   fi
 }
 offends common/base/a.h '"common/index/vector_index.h"'
+offends common/formats/a.cc '"common/bundle/container.h"'
 offends common/index/a.cc '"common/rpc/rpc_server.h"'
 offends services/router/a.cc '"services/reranker/rerank_engine.h"'
 offends common/retrieval/a.h '<grpcpp/grpcpp.h>'

@@ -11,7 +11,7 @@
 
 #include "absl/strings/match.h"
 #include "common/base/files.h"
-#include "common/bundle/safetensors.h"
+#include "common/formats/safetensors.h"
 #include "common/models/inference.h"
 #include "common/models/init_model.h"
 #include "common/models/network_model.h"

@@ -5,7 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "common/base/files.h"
-#include "common/bundle/safetensors.h"
+#include "common/formats/safetensors.h"
 #include "common/models/bundle_tokenizer.h"
 #include "common/models/family_manifests.h"
 #include "common/models/manifest_checks.h"

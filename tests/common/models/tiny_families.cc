@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/files.h"
-#include "common/bundle/safetensors.h"
+#include "common/formats/safetensors.h"
 #include "common/models/init_model.h"
 #include "nlohmann/json.hpp"
 #include "tests/common/models/tiny_model.h"

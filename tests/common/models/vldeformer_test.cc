@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/bundle/safetensors.h"
+#include "common/formats/safetensors.h"
 #include "common/models/model.h"
 #include "tests/common/models/tiny_families.h"
 #include "tests/support/catch.h"

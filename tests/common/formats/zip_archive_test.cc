@@ -1,11 +1,11 @@
-#include "common/bundle/zip_archive.h"
+#include "common/formats/zip_archive.h"
 
 #include <limits>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "tests/common/bundle/zip_writer.h"
+#include "tests/common/formats/zip_writer.h"
 #include "tests/support/catch.h"
 
 namespace sightline {

@@ -1,4 +1,4 @@
-#include "common/bundle/pickle.h"
+#include "common/formats/pickle.h"
 
 #include <algorithm>
 #include <cstring>
@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/little_endian.h"
 #include "common/base/status_macros.h"
-#include "common/bundle/little_endian.h"
 
 namespace sightline {
 namespace {

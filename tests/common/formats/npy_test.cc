@@ -1,6 +1,6 @@
-#include "common/dataset/npy.h"
+#include "common/formats/npy.h"
 
-#include "tests/common/dataset/npz_writer.h"
+#include "tests/common/formats/npz_writer.h"
 #include "tests/support/catch.h"
 
 namespace sightline {

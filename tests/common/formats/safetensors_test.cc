@@ -1,4 +1,4 @@
-#include "common/bundle/safetensors.h"
+#include "common/formats/safetensors.h"
 
 #include <cstring>
 #include <random>

@@ -1,4 +1,4 @@
-#include "common/bundle/zip_archive.h"
+#include "common/formats/zip_archive.h"
 
 #include <zlib.h>
 
@@ -10,8 +10,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/optional.h"
+#include "common/base/little_endian.h"
 #include "common/base/status_macros.h"
-#include "common/bundle/little_endian.h"
 
 namespace sightline {
 namespace {

@@ -1,6 +1,6 @@
 // Arrays of numpy (.npy), from strangers: format versions 1 to 3, floats in little-endian.
-#ifndef SIGHTLINE_COMMON_DATASET_NPY_H_
-#define SIGHTLINE_COMMON_DATASET_NPY_H_
+#ifndef SIGHTLINE_COMMON_FORMATS_NPY_H_
+#define SIGHTLINE_COMMON_FORMATS_NPY_H_
 
 #include <cstdint>
 #include <vector>
@@ -40,4 +40,4 @@ std::vector<float> NpyValues(const NpyArray& array);
 
 }  // namespace sightline
 
-#endif  // SIGHTLINE_COMMON_DATASET_NPY_H_
+#endif  // SIGHTLINE_COMMON_FORMATS_NPY_H_

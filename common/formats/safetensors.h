@@ -1,7 +1,7 @@
 // Reading and writing weights in the safetensors format: an 8-byte little-endian header
 // length, a JSON header {name: {dtype, shape, data_offsets}}, then the data.
-#ifndef SIGHTLINE_COMMON_BUNDLE_SAFETENSORS_H_
-#define SIGHTLINE_COMMON_BUNDLE_SAFETENSORS_H_
+#ifndef SIGHTLINE_COMMON_FORMATS_SAFETENSORS_H_
+#define SIGHTLINE_COMMON_FORMATS_SAFETENSORS_H_
 
 #include <cstdint>
 #include <map>
@@ -63,4 +63,4 @@ std::string SerializeSafetensors(const std::map<std::string, TensorView>& tensor
 
 }  // namespace sightline
 
-#endif  // SIGHTLINE_COMMON_BUNDLE_SAFETENSORS_H_
+#endif  // SIGHTLINE_COMMON_FORMATS_SAFETENSORS_H_

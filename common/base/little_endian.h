@@ -1,6 +1,6 @@
 // Numbers as they lie on disk: little-endian, at any address.
-#ifndef SIGHTLINE_COMMON_BUNDLE_LITTLE_ENDIAN_H_
-#define SIGHTLINE_COMMON_BUNDLE_LITTLE_ENDIAN_H_
+#ifndef SIGHTLINE_COMMON_BASE_LITTLE_ENDIAN_H_
+#define SIGHTLINE_COMMON_BASE_LITTLE_ENDIAN_H_
 
 #include <cstring>
 #include <string>
@@ -30,4 +30,4 @@ void AppendLittleEndian(T value, std::string* bytes) {
 
 }  // namespace sightline
 
-#endif  // SIGHTLINE_COMMON_BUNDLE_LITTLE_ENDIAN_H_
+#endif  // SIGHTLINE_COMMON_BASE_LITTLE_ENDIAN_H_

@@ -3,8 +3,8 @@
 //   TorchFileBuilder file;
 //   const std::string weight = file.Tensor({TensorDtype::kF32, {2, 2}, bytes});
 //   std::string bytes = file.Build(pickle::Dict({{"weight", weight}}));
-#ifndef SIGHTLINE_TESTS_COMMON_BUNDLE_TORCH_FILE_BUILDER_H_
-#define SIGHTLINE_TESTS_COMMON_BUNDLE_TORCH_FILE_BUILDER_H_
+#ifndef SIGHTLINE_TESTS_COMMON_FORMATS_TORCH_FILE_BUILDER_H_
+#define SIGHTLINE_TESTS_COMMON_FORMATS_TORCH_FILE_BUILDER_H_
 
 #include <cstdint>
 #include <string>
@@ -13,8 +13,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "common/bundle/safetensors.h"
-#include "tests/common/bundle/zip_writer.h"
+#include "common/formats/safetensors.h"
+#include "tests/common/formats/zip_writer.h"
 
 namespace sightline {
 
@@ -134,4 +134,4 @@ class TorchFileBuilder {
 
 }  // namespace sightline
 
-#endif  // SIGHTLINE_TESTS_COMMON_BUNDLE_TORCH_FILE_BUILDER_H_
+#endif  // SIGHTLINE_TESTS_COMMON_FORMATS_TORCH_FILE_BUILDER_H_

@@ -1,4 +1,4 @@
-#include "common/bundle/torch_pickle.h"
+#include "common/formats/torch_pickle.h"
 
 #include <cstdint>
 #include <cstring>
@@ -10,7 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/files.h"
-#include "tests/common/bundle/torch_file_builder.h"
+#include "tests/common/formats/torch_file_builder.h"
 #include "tests/support/catch.h"
 
 namespace sightline {

@@ -8,8 +8,8 @@
 // The central directory is what is believed, once it fits the file.  Each member's local
 // header must agree on name, method and encryption; the sizes there are not asked, since
 // writers of streams leave them open.
-#ifndef SIGHTLINE_COMMON_BUNDLE_ZIP_ARCHIVE_H_
-#define SIGHTLINE_COMMON_BUNDLE_ZIP_ARCHIVE_H_
+#ifndef SIGHTLINE_COMMON_FORMATS_ZIP_ARCHIVE_H_
+#define SIGHTLINE_COMMON_FORMATS_ZIP_ARCHIVE_H_
 
 #include <cstdint>
 #include <string>
@@ -64,4 +64,4 @@ bool LooksLikeZip(absl::string_view bytes);
 
 }  // namespace sightline
 
-#endif  // SIGHTLINE_COMMON_BUNDLE_ZIP_ARCHIVE_H_
+#endif  // SIGHTLINE_COMMON_FORMATS_ZIP_ARCHIVE_H_

@@ -3,8 +3,8 @@
 //   ZipWriter zip;
 //   zip.Add("a.npy", content, /*deflate=*/true);
 //   std::string bytes = zip.Finish();
-#ifndef SIGHTLINE_TESTS_COMMON_BUNDLE_ZIP_WRITER_H_
-#define SIGHTLINE_TESTS_COMMON_BUNDLE_ZIP_WRITER_H_
+#ifndef SIGHTLINE_TESTS_COMMON_FORMATS_ZIP_WRITER_H_
+#define SIGHTLINE_TESTS_COMMON_FORMATS_ZIP_WRITER_H_
 
 #include <zlib.h>
 
@@ -98,4 +98,4 @@ class ZipWriter {
 
 }  // namespace sightline
 
-#endif  // SIGHTLINE_TESTS_COMMON_BUNDLE_ZIP_WRITER_H_
+#endif  // SIGHTLINE_TESTS_COMMON_FORMATS_ZIP_WRITER_H_

@@ -1,4 +1,4 @@
-#include "common/bundle/torch_pickle.h"
+#include "common/formats/torch_pickle.h"
 
 #include <utility>
 #include <vector>
@@ -9,7 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "common/base/status_macros.h"
-#include "common/bundle/zip_archive.h"
+#include "common/formats/zip_archive.h"
 
 namespace sightline {
 namespace {

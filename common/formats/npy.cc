@@ -1,4 +1,4 @@
-#include "common/dataset/npy.h"
+#include "common/formats/npy.h"
 
 #include <algorithm>
 #include <string>
@@ -8,10 +8,10 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "common/base/clean_text.h"
 #include "common/base/float16.h"
+#include "common/base/little_endian.h"
 #include "common/base/status_macros.h"
-#include "common/bundle/little_endian.h"
-#include "common/dataset/corpus.h"
 
 namespace sightline {
 namespace {
@@ -72,7 +72,7 @@ class HeaderParser {
   absl::Status Expect(char c) {
     if (Take(c)) return absl::OkStatus();
     return Malformed(absl::StrCat("its header wants a '", std::string(1, c), "' before \"",
-                                  Printable(rest_.substr(0, 20)), "\""));
+                                  EscapeUnlessPrintable(rest_.substr(0, 20)), "\""));
   }
 
   absl::StatusOr<absl::string_view> String() {
@@ -91,7 +91,8 @@ class HeaderParser {
                         : key == "shape"         ? &has_shape_
                                                  : nullptr;
     if (known == nullptr || *known) {
-      return Malformed(absl::StrCat("its header has the key \"", Printable(key.substr(0, 40)),
+      return Malformed(absl::StrCat("its header has the key \"",
+                                    EscapeUnlessPrintable(key.substr(0, 40)),
                                     "\", unknown or for the second time"));
     }
     *known = true;
@@ -112,9 +113,10 @@ class HeaderParser {
     } else if (type == "<f8") {
       array_.type = NpyType::kFloat64;
     } else {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "an array of type ", Printable(type.substr(0, 40)), "; <f2, <f4 and <f8 are read",
-          absl::StrContains(type, "O") ? ", pickled Python objects never" : ""));
+      return absl::InvalidArgumentError(
+          absl::StrCat("an array of type ", EscapeUnlessPrintable(type.substr(0, 40)),
+                       "; <f2, <f4 and <f8 are read",
+                       absl::StrContains(type, "O") ? ", pickled Python objects never" : ""));
     }
     return absl::OkStatus();
   }

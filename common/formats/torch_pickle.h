@@ -6,8 +6,8 @@
 //   ASSIGN_OR_RETURN(TensorView view, file->ReadTensor(*weight));
 //
 // Nothing of the file is executed: see pickle.h.
-#ifndef SIGHTLINE_COMMON_BUNDLE_TORCH_PICKLE_H_
-#define SIGHTLINE_COMMON_BUNDLE_TORCH_PICKLE_H_
+#ifndef SIGHTLINE_COMMON_FORMATS_TORCH_PICKLE_H_
+#define SIGHTLINE_COMMON_FORMATS_TORCH_PICKLE_H_
 
 #include <cstdint>
 #include <list>
@@ -19,9 +19,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/base/files.h"
-#include "common/bundle/pickle.h"
-#include "common/bundle/safetensors.h"
-#include "common/bundle/zip_archive.h"
+#include "common/formats/pickle.h"
+#include "common/formats/safetensors.h"
+#include "common/formats/zip_archive.h"
 
 namespace sightline {
 
@@ -80,4 +80,4 @@ bool LooksLikeTorchFile(absl::string_view bytes);
 
 }  // namespace sightline
 
-#endif  // SIGHTLINE_COMMON_BUNDLE_TORCH_PICKLE_H_
+#endif  // SIGHTLINE_COMMON_FORMATS_TORCH_PICKLE_H_

@@ -1,4 +1,4 @@
-#include "common/bundle/safetensors.h"
+#include "common/formats/safetensors.h"
 
 #include <algorithm>
 #include <exception>
@@ -8,8 +8,8 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/little_endian.h"
 #include "common/base/status_macros.h"
-#include "common/bundle/little_endian.h"
 
 namespace sightline {
 namespace {

@@ -1,6 +1,6 @@
 // Arrays and archives of numpy, made without it, well or badly.
-#ifndef SIGHTLINE_TESTS_COMMON_DATASET_NPZ_WRITER_H_
-#define SIGHTLINE_TESTS_COMMON_DATASET_NPZ_WRITER_H_
+#ifndef SIGHTLINE_TESTS_COMMON_FORMATS_NPZ_WRITER_H_
+#define SIGHTLINE_TESTS_COMMON_FORMATS_NPZ_WRITER_H_
 
 #include <cstdint>
 #include <cstring>
@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/float16.h"
-#include "tests/common/bundle/zip_writer.h"
+#include "tests/common/formats/zip_writer.h"
 
 namespace sightline {
 
@@ -70,4 +70,4 @@ inline std::string SomeNpz(int count, int size, const std::string& type = "<f2",
 
 }  // namespace sightline
 
-#endif  // SIGHTLINE_TESTS_COMMON_DATASET_NPZ_WRITER_H_
+#endif  // SIGHTLINE_TESTS_COMMON_FORMATS_NPZ_WRITER_H_

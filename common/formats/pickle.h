@@ -4,8 +4,8 @@
 // protocol 2, which torch.save uses, and builds a tree: what a pickle asks to be called
 // stays in the tree as an object with the callable's name and its arguments, for the
 // reader to make sense of, or not.  collections.OrderedDict alone is understood, as a dict.
-#ifndef SIGHTLINE_COMMON_BUNDLE_PICKLE_H_
-#define SIGHTLINE_COMMON_BUNDLE_PICKLE_H_
+#ifndef SIGHTLINE_COMMON_FORMATS_PICKLE_H_
+#define SIGHTLINE_COMMON_FORMATS_PICKLE_H_
 
 #include <cstdint>
 #include <deque>
@@ -64,4 +64,4 @@ class Pickle {
 
 }  // namespace sightline
 
-#endif  // SIGHTLINE_COMMON_BUNDLE_PICKLE_H_
+#endif  // SIGHTLINE_COMMON_FORMATS_PICKLE_H_
