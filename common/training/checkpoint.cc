@@ -19,7 +19,7 @@
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "common/formats/safetensors.h"
-#include "common/models/weights.h"
+#include "common/models/network/weights.h"
 
 namespace sightline {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "absl/types/span.h"
 #include "common/bundle/model_bundle.h"
-#include "common/models/oscar_net.h"
+#include "common/models/oscar/net.h"
 #include "common/training/random.h"
 #include "common/training/training_options.h"
 #include "common/training/training_set.h"

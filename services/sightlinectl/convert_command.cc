@@ -11,8 +11,8 @@
 #include "common/base/status_macros.h"
 #include "common/config/table.h"
 #include "common/models/convert/convert.h"
-#include "common/models/convert/ensemble.h"
-#include "common/models/script_bundle.h"
+#include "common/models/ensemble/make_ensemble.h"
+#include "common/models/torchscript/script_bundle.h"
 #include "services/sightlinectl/model_text.h"
 
 namespace sightline {

@@ -10,11 +10,17 @@
 
 #include "absl/strings/match.h"
 #include "common/embedding/score.h"
-#include "common/models/family.h"
 #include "common/models/family_manifests.h"
+#include "common/models/family_models.h"
 #include "common/models/init_model.h"
 #include "common/models/model.h"
+#include "tests/common/models/ensemble/tiny.h"
+#include "tests/common/models/lightningdot/tiny.h"
+#include "tests/common/models/m3p/tiny.h"
+#include "tests/common/models/sgraf/tiny.h"
 #include "tests/common/models/tiny_families.h"
+#include "tests/common/models/uniter/tiny.h"
+#include "tests/common/models/vldeformer/tiny.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
@@ -130,14 +136,15 @@ ModelOptions Exact() {
 TEST_CASE("what holds of every family here holds of every family that there is") {
   std::set<std::string> here, registered;
   for (const TinyFamily& family : TinyFamilies()) here.insert(family.manifest.family());
-  for (const Family& family : Families()) {
-    registered.insert(std::string(family.name));
+  for (const absl::string_view family : FamilyNames()) {
+    registered.insert(std::string(family));
     bundle::v1::ModelBundleManifest manifest;
-    manifest.set_family(std::string(family.name));
+    manifest.set_family(std::string(family));
     REQUIRE_FALSE(absl::StrContains(CheckManifest(manifest).message(), "unknown model family"));
+    REQUIRE(FindFamilyModel(family).ok());
   }
   REQUIRE(here == registered);
-  REQUIRE(absl::StrContains(FindFamily("clip").status().message(), "vldeformer"));
+  REQUIRE(absl::StrContains(FindFamilyModel("clip").status().message(), "vldeformer"));
 }
 
 TEST_CASE("a batch of one equals a batch of many, in every family") {
