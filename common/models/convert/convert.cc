@@ -37,9 +37,7 @@ constexpr Converter kConverters[] = {
 };
 
 std::string KnownFamilies() {
-  return absl::StrJoin(kConverters, ", ", [](std::string* out, const Converter& converter) {
-    absl::StrAppend(out, converter.family);
-  });
+  return absl::StrJoin(ConvertedFamilies(), ", ");
 }
 
 absl::Status UnlikeAny(const NamedTensors& tensors) {
@@ -183,6 +181,12 @@ std::string Description(const ModelBundleManifest& manifest) {
 }
 
 }  // namespace
+
+std::vector<absl::string_view> ConvertedFamilies() {
+  std::vector<absl::string_view> names;
+  for (const Converter& converter : kConverters) names.push_back(converter.family);
+  return names;
+}
 
 absl::StatusOr<Conversion> ConvertCheckpoint(const ConvertOptions& options) {
   ASSIGN_OR_RETURN(std::shared_ptr<const Checkpoint> source,

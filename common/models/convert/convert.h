@@ -11,12 +11,17 @@
 #ifndef SIGHTLINE_COMMON_MODELS_CONVERT_CONVERT_H_
 #define SIGHTLINE_COMMON_MODELS_CONVERT_CONVERT_H_
 
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/bundle/model_bundle.h"
 #include "common/models/convert/conversion.h"
 
 namespace sightline {
+
+// Names of the families that checkpoints become, in bytewise order.
+std::vector<absl::string_view> ConvertedFamilies();
 
 // Reads the checkpoint and makes a manifest for it.  InvalidArgument: no family has such
 // tensors; tensors that are missing, unexpected or unfit, all in one message; a vocabulary

@@ -1,4 +1,4 @@
-// LightningDOT's two towers as one torch module (see lightningdot.h).
+// LightningDOT's two towers as one torch module (see model.cc).
 //
 // Includes torch: only .cc files of common/models and common/training include this.
 #ifndef SIGHTLINE_COMMON_MODELS_LIGHTNINGDOT_NET_H_

@@ -1,4 +1,4 @@
-// M3P's network as a torch module (see m3p.h).
+// M3P's network as a torch module (see model.cc).
 //
 // Includes torch: only .cc files of common/models and common/training include this.
 #ifndef SIGHTLINE_COMMON_MODELS_M3P_NET_H_

@@ -1,6 +1,6 @@
 // OSCAR's network as one torch module: the same weights encode texts, encode images, and
 // judge pairs ("Oscar", Li et al., 2020; the joint use is "Retrieve Fast, Rerank Smart",
-// Geigle et al., 2022).  The trainer optimises this module, oscar.h serves it.
+// Geigle et al., 2022).  The trainer optimises this module, model.cc serves it.
 //
 //   text    [CLS] tokens [SEP]                     mean -> embedding
 //   image   [CLS] regions                          mean -> embedding

@@ -1,6 +1,6 @@
 // The family "sgraf": SGRAF's modules SAF and SGR as cross-encoders, with the published global
 // node or with T-EMDE's sketches (see net.h for the network).  SGRAF itself is the
-// ensemble of a SAF and an SGR (ensemble.h).
+// ensemble of a SAF and an SGR (common/models/ensemble).
 //
 // An image has exactly SgrafSpec.region_count regions, without boxes, in the detector's order,
 // which matters: its batch norm knows each region's place.  Its item features are the

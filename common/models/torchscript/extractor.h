@@ -1,4 +1,4 @@
-// Regions of a picture, by the region extractor of a "torchscript" (torchscript.h).
+// Regions of a picture, by the region extractor of a "torchscript" (README.md).
 //
 // Includes torch: only .cc files of common/models include this.
 #ifndef SIGHTLINE_COMMON_MODELS_TORCHSCRIPT_EXTRACTOR_H_
@@ -14,7 +14,7 @@
 namespace sightline {
 
 // Null if the bundle, whose manifest is checked, has none.  InvalidArgument for a module that
-// does not do for a black picture what torchscript.h says.
+// does not do for a black picture what README.md says.
 absl::StatusOr<std::unique_ptr<const RegionExtractor>> NewTorchScriptExtractor(
     const ModelBundle& bundle, ComputePool* pool);
 

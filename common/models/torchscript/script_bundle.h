@@ -10,7 +10,7 @@
 
 namespace sightline {
 
-// `folder` holds manifest.json, a ModelBundleManifest of family "torchscript" (torchscript.h),
+// `folder` holds manifest.json, a ModelBundleManifest of family "torchscript" (README.md),
 // and the modules and the vocabulary that it names.  What is left out of it is filled in:
 // format_version, files, embedding.space and torch_script.vocabulary_size.  The model is
 // loaded and tried before a bundle is written below `store`.

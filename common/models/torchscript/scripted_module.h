@@ -29,7 +29,7 @@ inline constexpr int64_t kAnyLength = -1;
 
 // Immutable.  Calls from several threads at once are safe: each has an interpreter of its
 // own, LibTorch locks while it prepares a method's code, and the weights are only read.  That
-// holds as long as the module does not change its own attributes, which torchscript.h forbids.
+// holds as long as the module does not change its own attributes, which README.md forbids.
 class ScriptedModule {
  public:
   // The bundle's file `file` as torch.jit.save wrote it, on the CPU and in evaluation mode.
