@@ -55,7 +55,7 @@ TORCH_MODULE(OscarTrunk);
 // a hidden layer, of ReLUs); grid.* if there is a grid extractor.
 class OscarNetImpl : public torch::nn::Module {
  public:
-  // `manifest` has passed CheckOscarManifest.
+  // `manifest` has passed CheckManifest.
   explicit OscarNetImpl(const bundle::v1::ModelBundleManifest& manifest, double dropout = 0.1);
 
   torch::Tensor TextRows(const torch::Tensor& ids, int64_t first_position = 0, int64_t type = 0) {

@@ -58,7 +58,7 @@ TORCH_MODULE(UniterTrunk);
 // (two logits, as pre-trained) for the others.
 class UniterNetImpl : public torch::nn::Module {
  public:
-  // `manifest` has passed CheckUniterManifest.
+  // `manifest` has passed CheckManifest.
   explicit UniterNetImpl(const bundle::v1::ModelBundleManifest& manifest);
 
   UniterTrunkImpl& trunk() { return *trunk_; }
