@@ -229,6 +229,16 @@ TEST_CASE("a vocabulary of another kind is refused with the kind that is read") 
   }
 }
 
+TEST_CASE("tensors that two families take for theirs are refused until one is named") {
+  Workplace place("uniter_small", 120);
+  MutableCheckpoint both("uniter_small");
+  both.Add("image_embeddings.image_location_embeddings.bias", {48});
+  both.SavePickle(place.options.checkpoint);
+  REQUIRE_THAT(place.Refusal(), Catch::Contains("those of m3p and of uniter; give --family"));
+  place.options.family = "uniter";
+  REQUIRE(StrContains(place.Refusal(), "unexpected: image_embeddings."));
+}
+
 TEST_CASE("what is no checkpoint of ours is refused, and so are options of other families") {
   Workplace place("uniter_small", 120);
   MutableCheckpoint strange;
