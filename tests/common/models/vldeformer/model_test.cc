@@ -6,8 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "common/formats/safetensors.h"
 #include "common/models/model.h"
+#include "tests/common/models/family_results.h"
 #include "tests/common/models/tiny_family.h"
 #include "tests/common/models/vldeformer/tiny.h"
 #include "tests/support/catch.h"
@@ -202,6 +204,30 @@ TEST_CASE("a VLDeformer's padding is of the segment that its bundle says") {
     RequireClose(*(*model)->text_encoder()->Encode({text}, kCall),
                  referee.Text({kCls, kRed, kFish, kSep}));
   }
+}
+
+TEST_CASE("a VLDeformer's lengths are part of it") {
+  const TinyFamily family = TinyVlDeformer();
+  const TempDir store;
+  const ModelBundle bundle = MakeTinyBundle(store.path(), family);
+  const auto model = MustLoad(bundle);
+  const ImageInput image = TinyImage(family, 4);
+  const auto seen = Seen(*model, "a bird", image);
+  ModelBundle longer = bundle;
+  longer.manifest.mutable_fixed_lengths()->set_text_length(13);
+  longer.manifest.mutable_tokenizer()->set_max_token_count(13);
+  REQUIRE(Farthest(Seen(*MustLoad(longer), "a bird", image), seen) > 1e-6);
+  ModelBundle narrower = bundle;
+  narrower.manifest.mutable_fixed_lengths()->set_region_count(8);
+  REQUIRE(Farthest(Seen(*MustLoad(narrower), "a bird", image), seen) > 1e-6);
+  narrower.manifest.mutable_tags()->set_max_token_count(8);
+  REQUIRE(absl::StrContains(LoadModel(narrower, {}).status().message(), "tag_length"));
+  ModelBundle padded = bundle;
+  padded.manifest.mutable_fixed_lengths()->set_tag_padding_type(1);
+  REQUIRE(Farthest(Seen(*MustLoad(padded), "a bird", image), seen) > 1e-6);
+  ImageInput tagged = image;
+  tagged.tags = {"fish", "fish"};
+  REQUIRE(Farthest(Seen(*model, "a bird", tagged), seen) > 1e-6);
 }
 
 }  // namespace
