@@ -1,5 +1,9 @@
 #include "common/base/clean_text.h"
 
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/utf8.h"
 
@@ -47,6 +51,13 @@ std::string CleanText(absl::string_view text, size_t max_bytes) {
   // Replacing never shortens, so what is cut here would be cut in any case, together
   // with the character that this may break.
   return TruncateUtf8(ReplaceInvalidUtf8(text.substr(0, max_bytes + 4)), max_bytes);
+}
+
+std::string EscapeUnlessPrintable(absl::string_view bytes) {
+  if (IsValidUtf8(bytes) && std::none_of(bytes.begin(), bytes.end(), absl::ascii_iscntrl)) {
+    return std::string(bytes);
+  }
+  return absl::CHexEscape(bytes);
 }
 
 }  // namespace sightline

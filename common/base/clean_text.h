@@ -25,6 +25,10 @@ std::string TruncateUtf8(absl::string_view text, size_t max_bytes);
 // Both: replaced, then truncated.
 std::string CleanText(absl::string_view text, size_t max_bytes);
 
+// `bytes` if they are UTF-8 without control characters; else each byte that is none of ASCII's
+// printable ones becomes \xNN.
+std::string EscapeUnlessPrintable(absl::string_view bytes);
+
 }  // namespace sightline
 
 #endif  // SIGHTLINE_COMMON_BASE_CLEAN_TEXT_H_

@@ -4,10 +4,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/checksum.h"
+#include "common/base/little_endian.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/container.h"
 #include "common/bundle/container_format.h"
-#include "common/bundle/little_endian.h"
 
 namespace sightline {
 

@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/checksum.h"
 #include "common/base/error_details.h"
+#include "common/base/little_endian.h"
 #include "common/base/status_macros.h"
-#include "common/bundle/little_endian.h"
 
 namespace sightline {
 namespace {

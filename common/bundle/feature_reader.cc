@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "common/base/little_endian.h"
 #include "common/base/status_macros.h"
-#include "common/bundle/little_endian.h"
 
 namespace sightline {
 

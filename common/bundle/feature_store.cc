@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "absl/types/optional.h"
+#include "common/base/little_endian.h"
 #include "common/base/status_macros.h"
-#include "common/bundle/little_endian.h"
 #include "common/bundle/section_reader.h"
 
 namespace sightline {

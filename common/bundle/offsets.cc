@@ -1,8 +1,8 @@
 #include "common/bundle/offsets.h"
 
 #include "absl/strings/str_cat.h"
+#include "common/base/little_endian.h"
 #include "common/base/status_macros.h"
-#include "common/bundle/little_endian.h"
 
 namespace sightline {
 namespace {

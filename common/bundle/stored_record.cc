@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "common/base/little_endian.h"
 #include "common/base/status_macros.h"
 #include "common/base/utf8.h"
-#include "common/bundle/little_endian.h"
 
 namespace sightline {
 namespace {

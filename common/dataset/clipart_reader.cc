@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "common/base/clean_text.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "common/dataset/xml.h"
@@ -79,8 +80,8 @@ class ClipArtReader : public CorpusReader {
     item.item_id = absl::StrCat("clipart/", stem);
     item.path = JoinPath(options_.png_root, png);
     if (const absl::Status good = CheckItemId(item.item_id); !good.ok()) {
-      listing.rejected.push_back(
-          {Printable(item.item_id), Printable(item.path), std::string(good.message())});
+      listing.rejected.push_back({EscapeUnlessPrintable(item.item_id),
+                                  EscapeUnlessPrintable(item.path), std::string(good.message())});
       return false;
     }
     listing.items.push_back(std::move(item));

@@ -10,6 +10,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/clean_text.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "common/base/utf8.h"
@@ -59,11 +60,11 @@ absl::Status CheckItemId(absl::string_view id) {
   if (id.size() > kMaxCorpusItemIdBytes) {
     return absl::InvalidArgumentError(
         absl::StrCat("item id of ", id.size(), " bytes; at most ", kMaxCorpusItemIdBytes,
-                     " are allowed: ", Printable(id.substr(0, 60)), "..."));
+                     " are allowed: ", EscapeUnlessPrintable(id.substr(0, 60)), "..."));
   }
   if (!IsValidUtf8(id)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("item id is not UTF-8: ", Printable(id), "; rename the file"));
+        absl::StrCat("item id is not UTF-8: ", EscapeUnlessPrintable(id), "; rename the file"));
   }
   for (const char c : id) {
     if (absl::ascii_iscntrl(c)) {
@@ -94,13 +95,6 @@ std::string CleanCaption(absl::string_view text) {
     clean += c;
   }
   return clean.size() > kMaxCaptionBytes ? std::string() : clean;
-}
-
-std::string Printable(absl::string_view bytes) {
-  if (IsValidUtf8(bytes) && std::none_of(bytes.begin(), bytes.end(), absl::ascii_iscntrl)) {
-    return std::string(bytes);
-  }
-  return absl::CHexEscape(bytes);
 }
 
 void FinishItem(CorpusItem& item) {

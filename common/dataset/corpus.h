@@ -127,9 +127,6 @@ std::string CaptionId(absl::string_view image_id, absl::string_view language, in
 // kMaxCaptionBytes: then it is no caption.
 std::string CleanCaption(absl::string_view text);
 
-// Bytes as they can be printed and put into JSON: what is not UTF-8 becomes \xNN.
-std::string Printable(absl::string_view bytes);
-
 // Drops empty, over-long and surplus tags and OCR tokens.
 void FinishItem(CorpusItem& item);
 

@@ -15,6 +15,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/types/optional.h"
+#include "common/base/clean_text.h"
 #include "common/base/files.h"
 #include "common/base/record_sorter.h"
 #include "common/base/status_macros.h"
@@ -147,10 +148,11 @@ class FolderLister {
     int64_t number = 0;
     static_cast<void>(absl::SimpleAtoi(parts.first, &number));
     if (file_ != path) {
-      errors_.Add(number, absl::StrCat("\"", Printable(path), "\" is no file below ", options_.root,
+      errors_.Add(number, absl::StrCat("\"", EscapeUnlessPrintable(path), "\" is no file below ",
+                                       options_.root,
                                        " (paths are relative to it; hidden files do not count)"));
     } else if (line_.has_value()) {
-      errors_.Add(number, absl::StrCat("\"", Printable(path), "\" has a line already"));
+      errors_.Add(number, absl::StrCat("\"", EscapeUnlessPrintable(path), "\" has a line already"));
     } else {
       ASSIGN_OR_RETURN(line_, ParseItemLine(parts.second));
     }
@@ -165,8 +167,8 @@ class FolderLister {
     item.item_id = absl::StrCat(options_.id_prefix, line.id.empty() ? stem : line.id);
     item.path = JoinPath(options_.root, file_);
     if (const absl::Status good = CheckItemId(item.item_id); !good.ok()) {
-      return sink_.Rejected(
-          {Printable(item.item_id), Printable(item.path), std::string(good.message())});
+      return sink_.Rejected({EscapeUnlessPrintable(item.item_id), EscapeUnlessPrintable(item.path),
+                             std::string(good.message())});
     }
     MoveWords(line, options_.languages, item);
     FinishItem(item);

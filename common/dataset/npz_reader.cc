@@ -11,9 +11,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "common/base/clean_text.h"
 #include "common/base/status_macros.h"
-#include "common/bundle/zip_archive.h"
-#include "common/dataset/npy.h"
+#include "common/formats/npy.h"
+#include "common/formats/zip_archive.h"
 #include "common/image/region_set.h"
 
 namespace sightline {
@@ -34,7 +35,7 @@ std::string NamesOf(const ZipArchive& archive) {
   std::vector<std::string> names;
   for (const ZipMember& member : archive.members()) {
     if (names.size() < kMostTold) {
-      names.push_back(Printable(absl::StripSuffix(member.name, ".npy")));
+      names.push_back(EscapeUnlessPrintable(absl::StripSuffix(member.name, ".npy")));
     }
   }
   return absl::StrJoin(names, ", ");
@@ -220,7 +221,8 @@ absl::StatusOr<std::unique_ptr<CorpusReader>> NewNpzReader(const FolderOptions& 
       const int width = regions->feature_size;
       if (++files[width] > files[most_common]) most_common = width;
     } else if (i == 0) {
-      reason = absl::StrCat(Printable(first.items()[i].path), ": ", regions.status().message());
+      reason = absl::StrCat(EscapeUnlessPrintable(first.items()[i].path), ": ",
+                            regions.status().message());
     }
   }
   if (readable > 0) return std::make_unique<NpzReader>(npz, most_common);

@@ -13,7 +13,7 @@
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "common/dataset/item_path.h"
-#include "common/dataset/npy.h"
+#include "common/formats/npy.h"
 #include "common/image/region_set.h"
 
 namespace sightline {

@@ -7,6 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/clean_text.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "common/dataset/item_path.h"
@@ -64,8 +65,8 @@ class RegionFileReader : public CorpusReader {
       good = CheckItemId(item.item_id);
     }
     if (!good.ok()) {
-      return sink.Rejected(
-          {Printable(item.item_id), Printable(item.path), std::string(good.message())});
+      return sink.Rejected({EscapeUnlessPrintable(item.item_id), EscapeUnlessPrintable(item.path),
+                            std::string(good.message())});
     }
     MoveWords(*line, options_.languages, item);
     FinishItem(item);

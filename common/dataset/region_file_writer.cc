@@ -1,6 +1,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/clean_text.h"
 #include "common/base/float16.h"
 #include "common/base/status_macros.h"
 #include "common/dataset/region_file.h"
@@ -74,8 +75,8 @@ class RegionFileWriting {
       ASSIGN_OR_RETURN(const RegionFileItem item, source_(i));
       if (i == 0) first_ = item.regions;
       if (const absl::Status good = Check(item); !good.ok()) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("item ", i, " (", Printable(item.line.id), ") ", good.message()));
+        return absl::InvalidArgumentError(absl::StrCat(
+            "item ", i, " (", EscapeUnlessPrintable(item.line.id), ") ", good.message()));
       }
       items_ += ItemLineJson(item.line);
       item_offsets_.push_back(static_cast<int64_t>(items_.size()));
@@ -106,8 +107,8 @@ class RegionFileWriting {
     for (int64_t i = 0; i < count_; ++i) {
       ASSIGN_OR_RETURN(const RegionFileItem item, source_(i));
       if (!Check(item).ok() || item.regions.count != row_offsets_[i + 1] - row_offsets_[i]) {
-        return absl::AbortedError(
-            absl::StrCat(Printable(item.line.id), " changed while the file was written"));
+        return absl::AbortedError(absl::StrCat(EscapeUnlessPrintable(item.line.id),
+                                               " changed while the file was written"));
       }
       RETURN_IF_ERROR(AppendFeatures(item.regions));
       for (size_t k = 0; k < std::size(kOptionalRows); ++k) {

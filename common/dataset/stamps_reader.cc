@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "common/base/clean_text.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
 
@@ -46,8 +47,8 @@ class StampsReader : public CorpusReader {
     item.item_id = absl::StrCat("stamps/", stem);
     item.path = JoinPath(options_.root, file);
     if (const absl::Status good = CheckItemId(item.item_id); !good.ok()) {
-      listing.rejected.push_back(
-          {Printable(item.item_id), Printable(item.path), std::string(good.message())});
+      listing.rejected.push_back({EscapeUnlessPrintable(item.item_id),
+                                  EscapeUnlessPrintable(item.path), std::string(good.message())});
       return;
     }
     const std::string path = JoinPath(options_.root, text_file);

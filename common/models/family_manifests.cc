@@ -1,7 +1,5 @@
 #include "common/models/family_manifests.h"
 
-#include <string>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
@@ -10,34 +8,45 @@ namespace {
 
 using bundle::v1::ModelBundleManifest;
 
-struct ManifestCheck {
-  absl::string_view family;
-  absl::Status (*check)(const ModelBundleManifest& manifest);
-};
-
-// One line per family.
-constexpr ManifestCheck kChecks[] = {
-    {"ensemble", &CheckEnsembleManifest}, {"lightningdot", &CheckLightningDotManifest},
-    {"m3p", &CheckM3pManifest},           {"oscar", &CheckOscarManifest},
-    {"sgraf", &CheckSgrafManifest},       {"torchscript", &CheckTorchScriptManifest},
-    {"uniter", &CheckUniterManifest},     {"vldeformer", &CheckVlDeformerManifest},
-};
+// Null if there is none.
+const FamilyManifest* Find(absl::string_view family) {
+#define SIGHTLINE_FAMILY(name) \
+  if (family == #name) return &name::kManifest;
+#include "common/models/families.inc"
+#undef SIGHTLINE_FAMILY
+  return nullptr;
+}
 
 }  // namespace
 
+std::vector<absl::string_view> FamilyNames() {
+  return {
+#define SIGHTLINE_FAMILY(name) #name,
+#include "common/models/families.inc"
+#undef SIGHTLINE_FAMILY
+  };
+}
+
 absl::Status CheckManifest(const ModelBundleManifest& manifest) {
-  for (const ManifestCheck& each : kChecks) {
-    if (each.family == manifest.family()) return each.check(manifest);
-  }
-  return UnknownFamily(manifest.family());
+  const FamilyManifest* family = Find(manifest.family());
+  return family == nullptr ? UnknownFamily(manifest.family()) : family->check(manifest);
+}
+
+std::vector<int> RegionFeatureSizesOf(const ModelBundleManifest& manifest) {
+  const FamilyManifest* family = Find(manifest.family());
+  if (family == nullptr || family->region_reading == nullptr) return {};
+  return FeatureSizesOf(family->region_reading(manifest));
+}
+
+int64_t LeastWeightCount(const ModelBundleManifest& manifest) {
+  const FamilyManifest* family = Find(manifest.family());
+  const bool none = family == nullptr || family->least_weight_count == nullptr;
+  return none ? 0 : family->least_weight_count(manifest);
 }
 
 absl::Status UnknownFamily(absl::string_view name) {
-  const std::string known = absl::StrJoin(
-      kChecks, ", ",
-      [](std::string* out, const ManifestCheck& each) { absl::StrAppend(out, each.family); });
-  return absl::InvalidArgumentError(
-      absl::StrCat("unknown model family '", name, "'; there are: ", known));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "unknown model family '", name, "'; there are: ", absl::StrJoin(FamilyNames(), ", ")));
 }
 
 }  // namespace sightline

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/bundle/model_bundle.h"
-#include "common/models/family.h"
+#include "common/models/family_models.h"
 
 namespace sightline {
 
@@ -30,14 +30,9 @@ absl::StatusOr<ModelBundle> InitModel(absl::string_view store,
                                       bundle::v1::ModelBundleManifest manifest,
                                       absl::string_view vocabulary, const InitOptions& options);
 
-// The demo's model, a joint OSCAR small enough for a laptop's CPU: 4 layers of width 256
-// over 36 grid cells of 96 x 96 pictures, 40 tokens, uncased.  12 MB in float16 beside
-// the word table (512 bytes a token; 26 MB altogether with BERT's 30 522).
-bundle::v1::ModelBundleManifest SmallOscarManifest();
-
 // The JSON of a ModelBundleManifest without files, in the file `path`;
-// SmallOscarManifest() if `path` is empty.  InvalidArgument if it is not that JSON;
-// NotFound and so on from reading.  Whether it describes a model is not looked at.
+// SmallOscarManifest() (oscar/small_manifest.h) if `path` is empty.  InvalidArgument if it is not
+// that JSON; NotFound and so on from reading.  Whether it describes a model is not looked at.
 absl::StatusOr<bundle::v1::ModelBundleManifest> ReadModelConfig(const std::string& path);
 
 }  // namespace sightline

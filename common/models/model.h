@@ -1,8 +1,8 @@
 // The three things a model can do, and the model that does them.
 //
-// A family (OSCAR, UNITER, ...) is one file pair that builds a Model from a bundle, and
-// one line in the registry (registry.cc).  A joint model serves all three from one set
-// of weights; a pure cross-encoder leaves the encoders out.
+// A family (OSCAR, UNITER, ...) is a folder that builds a Model from a bundle, and one line of
+// families.bzl.  A joint model serves all three from one set of weights; a pure cross-encoder
+// leaves the encoders out.
 //
 //   ASSIGN_OR_RETURN(std::shared_ptr<const Model> model, LoadModel(bundle, options));
 //   ASSIGN_OR_RETURN(Tokens tokens, model->text_encoder()->Tokenize("a red fish"));

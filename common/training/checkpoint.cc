@@ -18,8 +18,8 @@
 #include "common/base/checksum.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
-#include "common/bundle/safetensors.h"
-#include "common/models/weights.h"
+#include "common/formats/safetensors.h"
+#include "common/models/network/weights.h"
 
 namespace sightline {
 namespace {

@@ -8,7 +8,7 @@
 #include "common/base/checksum.h"
 #include "common/base/status_macros.h"
 #include "common/models/family_manifests.h"
-#include "common/models/manifest_checks.h"
+#include "common/models/inputs/manifest_checks.h"
 
 namespace sightline {
 namespace {

@@ -7,9 +7,9 @@
 #include <numeric>
 #include <utility>
 
-#include "common/models/grid_extractor.h"
-#include "common/models/manifest_checks.h"
-#include "common/models/transformer.h"
+#include "common/models/inputs/manifest_checks.h"
+#include "common/models/network/grid_extractor.h"
+#include "common/models/network/transformer.h"
 #include "common/training/autocast.h"
 #include "common/training/batches.h"
 #include "common/training/padding.h"

@@ -1,5 +1,5 @@
 // OscarNet as training uses it: batches of captions and pictures in, embeddings and logits
-// out, computed exactly as oscar.cc serves them, in the precision asked for.
+// out, computed exactly as oscar/model.cc serves them, in the precision asked for.
 //
 // Includes torch: only .cc files of common/training and its tests include this.
 #ifndef SIGHTLINE_COMMON_TRAINING_JOINT_NET_H_
@@ -14,7 +14,7 @@
 
 #include "absl/types/span.h"
 #include "common/bundle/model_bundle.h"
-#include "common/models/oscar_net.h"
+#include "common/models/oscar/net.h"
 #include "common/training/random.h"
 #include "common/training/training_options.h"
 #include "common/training/training_set.h"

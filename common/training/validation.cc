@@ -218,7 +218,7 @@ absl::Status Validator::Rerank(const Questions& questions, JointNet* net, GridSo
     const std::vector<int64_t>& rows = questions.by_text ? found : asking;
     const at::Tensor logits =
         net->PairLogits(net->Captions(captions), net->RegionRows(source->Plain(rows)));
-    // What oscar.cc makes of the two logits for either kind of score.
+    // What oscar/model.cc makes of the two logits for either kind of score.
     const at::Tensor raw = kind_ == ScoreKind::kSoftmaxMatch
                                ? (logits.select(1, 1) - logits.select(1, 0)).sigmoid()
                                : logits.select(1, 1);

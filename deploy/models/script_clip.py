@@ -7,7 +7,7 @@ usage: script_clip.py FOLDER --merges FILE --checkpoint FILE
 
 Needs PyTorch and nothing else.  Writes text_encoder.pt, region_extractor.pt,
 image_encoder.pt, the merges and manifest.json into FOLDER.  What each module takes and gives
-is said in common/models/torchscript.h; this is also the example to follow for another model.
+is said in common/models/torchscript/README.md; this is also the example to follow for another model.
 
 A checkpoint is a vision-transformer CLIP: OpenAI's own file (an archive of torch.jit), a
 state dict of that naming as open_clip has it, or one of the transformers library.  Sizes come

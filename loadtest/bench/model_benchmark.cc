@@ -19,6 +19,7 @@
 #include "common/base/status_macros.h"
 #include "common/models/init_model.h"
 #include "common/models/model.h"
+#include "common/models/oscar/small_manifest.h"
 #include "loadtest/bench/bench_main.h"
 
 namespace sightline {

@@ -5,14 +5,15 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/types/optional.h"
 #include "absl/types/span.h"
 #include "common/base/status_macros.h"
 #include "common/config/table.h"
 #include "common/models/convert/convert.h"
-#include "common/models/convert/ensemble.h"
-#include "common/models/script_bundle.h"
+#include "common/models/ensemble/make_ensemble.h"
+#include "common/models/torchscript/script_bundle.h"
 #include "services/sightlinectl/model_text.h"
 
 namespace sightline {
@@ -64,8 +65,8 @@ void DefineCheckpoint(Arguments* arguments, Flags* flags) {
   flags->String("config", "FILE", "config.json; default: the one beside the checkpoint",
                 &convert.config);
   flags->String("family", "NAME",
-                "uniter, lightningdot, oscar, vldeformer, m3p or sgraf; default: told by the "
-                "tensors",
+                absl::StrCat("one of ", absl::StrJoin(ConvertedFamilies(), ", "),
+                             "; default: told by the tensors"),
                 &convert.family);
   flags->String("use", "KIND", "of oscar and m3p: cross-encoder, bi-encoder or joint",
                 &convert.use);

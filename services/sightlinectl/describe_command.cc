@@ -20,10 +20,10 @@
 #include "common/bundle/model_bundle.h"
 #include "common/bundle/publication.h"
 #include "common/bundle/rerankers.h"
-#include "common/bundle/safetensors.h"
 #include "common/bundle/verify.h"
 #include "common/config/table.h"
 #include "common/dataset/region_file.h"
+#include "common/formats/safetensors.h"
 #include "services/sightlinectl/model_text.h"
 
 namespace sightline {

@@ -4,7 +4,7 @@
 
 #include "common/base/status_macros.h"
 #include "common/models/inference.h"
-#include "common/models/pictures.h"
+#include "common/models/network/pictures.h"
 
 namespace sightline {
 

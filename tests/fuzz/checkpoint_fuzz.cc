@@ -25,10 +25,10 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
-#include "common/bundle/safetensors.h"
+#include "common/formats/safetensors.h"
 #include "common/models/convert/convert.h"
 #include "common/models/family_manifests.h"
-#include "tests/common/bundle/zip_writer.h"
+#include "tests/common/formats/zip_writer.h"
 #include "tests/fuzz/scratch_folder.h"
 #include "tests/support/sentencepiece_model.h"
 

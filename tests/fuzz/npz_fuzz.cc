@@ -10,10 +10,10 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "common/dataset/npy.h"
 #include "common/dataset/npz_reader.h"
+#include "common/formats/npy.h"
 #include "common/image/region_set.h"
-#include "tests/common/dataset/npz_writer.h"
+#include "tests/common/formats/npz_writer.h"
 
 namespace {
 

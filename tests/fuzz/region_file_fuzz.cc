@@ -16,7 +16,7 @@
 #include "common/base/dtype.h"
 #include "common/dataset/region_file.h"
 #include "common/image/region_set.h"
-#include "tests/common/dataset/npz_writer.h"
+#include "tests/common/formats/npz_writer.h"
 
 namespace {
 

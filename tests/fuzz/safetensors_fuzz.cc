@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "common/bundle/safetensors.h"
+#include "common/formats/safetensors.h"
 
 namespace {
 

@@ -7,9 +7,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "common/bundle/torch_pickle.h"
-#include "common/bundle/zip_archive.h"
-#include "tests/common/bundle/zip_writer.h"
+#include "common/formats/torch_pickle.h"
+#include "common/formats/zip_archive.h"
+#include "tests/common/formats/zip_writer.h"
 
 namespace {
 

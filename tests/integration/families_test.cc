@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/strings/str_replace.h"
-#include "common/models/convert/ensemble.h"
-#include "tests/common/models/tiny_scripts.h"
+#include "common/models/ensemble/make_ensemble.h"
+#include "tests/common/models/torchscript/tiny_scripts.h"
 #include "tests/integration/family_store.h"
 #include "tests/integration/fleet.h"
 #include "tests/integration/referee.h"

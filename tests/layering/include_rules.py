@@ -14,7 +14,7 @@ import sys
 # An include may go to a lower layer, or stay in its own.
 LAYERS = [
     ["common/base"],
-    ["common/metrics", "common/log"],
+    ["common/formats", "common/metrics", "common/log"],
     ["common/bundle", "common/batching", "common/image", "common/tokenizer", "common/embedding"],
     ["common/models", "common/index", "common/dataset", "common/generations"],
     ["common/retrieval", "common/evaluation", "common/training"],
@@ -40,6 +40,20 @@ OWNERS = [
     ),
 ]
 
+# Folders of common/models that all families share.  Each other one is a family, which nobody else
+# there may name but for these.
+SHARED_BY_FAMILIES = ["inputs", "network", "convert"]
+BORROWERS = {
+    "oscar": ["common/models/vldeformer/", "common/models/init_model.cc"],
+    "uniter": ["common/models/lightningdot/"],
+}
+
+# What whoever only reads or writes bundles links, and what may therefore not be included there.
+TORCH_FREE = re.compile(
+    r"common/models/((inputs|convert)/|family_|\w+/((small_)?manifest|(trunk_)?conversion)\.)"
+)
+BRINGS_TORCH = re.compile(r"(torch|ATen|c10|caffe2)/|common/models/(network/|\w+/net\.h)")
+
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]')
 
 
@@ -52,6 +66,11 @@ def layer_of(path):
 
 def service_of(path):
     return path.split("/")[1] if path.startswith("services/") else None
+
+
+def family_of(path):
+    match = re.match(r"common/models/(\w+)/", path)
+    return match[1] if match and match[1] not in SHARED_BY_FAMILIES else None
 
 
 def owns(path, owners):
@@ -74,6 +93,12 @@ def offence(path, included):
             return "points up"
         if service_of(included) and service_of(path) not in (None, service_of(included)):
             return "points to another service"
+    family = family_of(included)
+    if family and path.startswith("common/models/") and family_of(path) != family:
+        if not any(path.startswith(borrower) for borrower in BORROWERS.get(family, [])):
+            return "points to a family"
+    if TORCH_FREE.match(path) and BRINGS_TORCH.match(included):
+        return "brings torch"
     for pattern, owners in OWNERS:
         if re.match(pattern, included) and not owns(path, owners):
             return "belongs to " + ", ".join(owners)

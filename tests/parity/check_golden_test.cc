@@ -14,7 +14,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "common/base/files.h"
-#include "common/bundle/safetensors.h"
+#include "common/formats/safetensors.h"
 #include "tests/parity/golden_families.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"

@@ -16,7 +16,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "common/bundle/safetensors.h"
+#include "common/formats/safetensors.h"
 #include "nlohmann/json.hpp"
 
 namespace sightline {

@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "common/base/status_macros.h"
-#include "common/models/m3p_net.h"
-#include "common/models/net_loading.h"
-#include "common/models/network_model.h"
-#include "common/models/uniter_net.h"
+#include "common/models/m3p/net.h"
+#include "common/models/network/net_loading.h"
+#include "common/models/network/network_model.h"
+#include "common/models/uniter/net.h"
 
 namespace sightline {
 namespace {

@@ -10,7 +10,7 @@
 #include "common/base/files.h"
 #include "common/dataset/region_file.h"
 #include "nlohmann/json.hpp"
-#include "tests/common/dataset/npz_writer.h"
+#include "tests/common/formats/npz_writer.h"
 
 namespace sightline {
 namespace {

@@ -13,6 +13,7 @@
 #include "common/image/decode.h"
 #include "common/index/recall_probes.h"
 #include "common/models/init_model.h"
+#include "common/models/oscar/small_manifest.h"
 #include "tests/common/image/encode.h"
 
 namespace sightline {

@@ -12,8 +12,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
-#include "common/bundle/safetensors.h"
-#include "common/bundle/torch_pickle.h"
+#include "common/formats/safetensors.h"
+#include "common/formats/torch_pickle.h"
 
 namespace sightline {
 

@@ -1,19 +1,21 @@
 #include "common/models/convert/convert.h"
 
-#include <algorithm>
-#include <initializer_list>
 #include <map>
+#include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/types/span.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
-#include "common/models/bundle_tokenizer.h"
-#include "common/models/convert/families.h"
+#include "common/models/convert/family_conversions.h"
 #include "common/models/family_manifests.h"
+#include "common/models/inputs/bundle_tokenizer.h"
 
 namespace sightline {
 namespace {
@@ -25,104 +27,89 @@ constexpr int64_t kMaxVocabularyBytes = 64 << 20;
 
 struct Converter {
   absl::string_view family;
-  absl::string_view title;
-  absl::StatusOr<Conversion> (*convert)(const Checkpoint&, const ConvertOptions&);
+  const FamilyConversion* conversion;
 };
 
 constexpr Converter kConverters[] = {
-    {"uniter", "UNITER cross-encoder", ConvertUniter},
-    {"lightningdot", "LightningDOT", ConvertLightningDot},
-    {"oscar", "OSCAR", ConvertOscar},
-    {"vldeformer", "VLDeformer", ConvertVlDeformer},
-    {"m3p", "M3P", ConvertM3p},
-    {"sgraf", "SGRAF", ConvertSgraf},
+#define SIGHTLINE_FAMILY(name) {#name, &name::kConversion},
+#include "common/models/converted_families.inc"
+#undef SIGHTLINE_FAMILY
 };
 
-// OSCAR's trunk alone may be a VLDeformer, which pads to lengths of its own.
-absl::StatusOr<std::string> OscarOrVlDeformer(const Checkpoint& source,
-                                              const ConvertOptions& options) {
-  const NamedTensors& tensors = source.tensors();
-  const bool named_trunk = tensors.count("bert.img_embedding.weight") != 0;
-  const bool classifier =
-      tensors.count("classifier.weight") + tensors.count("classifier.0.weight") != 0;
-  if (classifier || !named_trunk || !options.use.empty()) return std::string("oscar");
-  // Heads of pre-training are an OSCAR's.
-  const auto head = tensors.lower_bound("cls.");
-  const bool pretrained = head != tensors.end() && absl::StartsWith(head->first, "cls.");
-  if (!pretrained && (absl::EndsWith(source.file_name(), ".cpkt") ||
-                      source.Integer("max_img_seq_length").has_value())) {
-    return std::string("vldeformer");
+std::string KnownFamilies() {
+  return absl::StrJoin(ConvertedFamilies(), ", ");
+}
+
+absl::Status UnlikeAny(const NamedTensors& tensors) {
+  constexpr size_t kMostNamed = 5;
+  std::vector<std::string> names;
+  for (const auto& [name, view] : tensors) {
+    if (names.size() < kMostNamed) names.push_back(absl::CHexEscape(name.substr(0, 100)));
   }
   return absl::InvalidArgumentError(
-      "the checkpoint is an OSCAR trunk without a classifier: give --family oscar for a "
-      "bi-encoder that averages an item's own rows, or --family vldeformer for one that averages "
-      "rows of fixed lengths");
+      absl::StrCat("no family has tensors like these ", tensors.size(), " (",
+                   absl::StrJoin(names, ", "), ", ...); if it is one of ", KnownFamilies(),
+                   ", give --family NAME to be told what is missing"));
+}
+
+// Whose tensors they are, where nobody has said it.
+absl::StatusOr<const Converter*> Recognize(const Checkpoint& source,
+                                           const ConvertOptions& options) {
+  const Converter* found = nullptr;
+  for (const Converter& converter : kConverters) {
+    ASSIGN_OR_RETURN(const bool is_its, converter.conversion->recognizes(source, options));
+    if (!is_its) continue;
+    if (found != nullptr) {
+      return absl::InvalidArgumentError(absl::StrCat("the tensors may be those of ", found->family,
+                                                     " and of ", converter.family,
+                                                     "; give --family with the one that it is"));
+    }
+    found = &converter;
+  }
+  if (found == nullptr) return UnlikeAny(source.tensors());
+  return found;
 }
 
 absl::StatusOr<const Converter*> FindConverter(const Checkpoint& source,
                                                const ConvertOptions& options) {
-  std::string family = options.family.empty() ? FamilyOf(source.tensors()) : options.family;
-  if (options.family.empty() && family == "oscar") {
-    ASSIGN_OR_RETURN(family, OscarOrVlDeformer(source, options));
-  }
+  if (options.family.empty()) return Recognize(source, options);
   for (const Converter& converter : kConverters) {
-    if (converter.family == family) return &converter;
+    if (converter.family == options.family) return &converter;
   }
-  const std::string known = absl::StrJoin(
-      kConverters, ", ",
-      [](std::string* out, const Converter& converter) { absl::StrAppend(out, converter.family); });
-  if (!family.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("there is no family '", family, "' to convert to; there are: ", known));
-  }
-  constexpr size_t kMostNamed = 5;
-  std::vector<std::string> names;
-  for (const auto& [name, view] : source.tensors()) {
-    if (names.size() < kMostNamed) names.push_back(absl::CHexEscape(name.substr(0, 100)));
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("no family has tensors like these ", source.tensors().size(), " (",
-                   absl::StrJoin(names, ", "), ", ...); if it is one of ", known,
-                   ", give --family NAME to be told what is missing"));
+  return absl::InvalidArgumentError(absl::StrCat("there is no family '", options.family,
+                                                 "' to convert to; there are: ", KnownFamilies()));
 }
 
-// What decides between OSCAR and VLDeformer is a guess, and a wrong one gives other embeddings.
-constexpr char kInferredVlDeformer[] =
-    "the family was not given: the checkpoint is taken for a vldeformer, an OSCAR trunk whose "
-    "file is *.cpkt or whose config tells max_img_seq_length; give --family vldeformer if it is "
-    "one, --family oscar if it is not";
-
 // Options that mean nothing to a family are refused, not ignored.
-absl::Status CheckOptions(absl::string_view family, const ConvertOptions& options) {
-  const auto is_one_of = [&](std::initializer_list<absl::string_view> families) {
-    return std::find(families.begin(), families.end(), family) != families.end();
+absl::Status CheckOptions(const Converter& converter, const ConvertOptions& options) {
+  const auto has = [&](FamilyOption option) {
+    return (converter.conversion->options & option) != 0;
   };
-  const bool has_rule = is_one_of({"uniter", "lightningdot"});
-  const bool reads_scenes = options.scene_text && family == "lightningdot";
+  const bool reads_scenes = options.scene_text && has(kSceneTextOptions);
   const struct {
     absl::string_view flag;
     bool given, fits;
   } uses[] = {
-      {"--scene-text", options.scene_text, family == "lightningdot"},
+      {"--scene-text", options.scene_text, has(kSceneTextOptions)},
       {"--ocr-tokens without --scene-text", options.scene_token_count.has_value(), reads_scenes},
       {"--ocr-position without --scene-text", options.scene_position.has_value(), reads_scenes},
       {"--ocr-type without --scene-text", options.scene_token_type.has_value(), reads_scenes},
       {"--lone-separator without --scene-text", options.lone_separator, reads_scenes},
-      {"--confidence-floor", options.confidence_floor.has_value(), has_rule},
-      {"--min-regions", options.min_region_count.has_value(), has_rule},
+      {"--confidence-floor", options.confidence_floor.has_value(), has(kRegionRuleOptions)},
+      {"--min-regions", options.min_region_count.has_value(), has(kRegionRuleOptions)},
       {"--min-regions beside a floor of 0, where all are read",
        options.min_region_count.has_value(), options.confidence_floor != 0.0},
-      {"--use", !options.use.empty(), is_one_of({"oscar", "m3p"})},
-      {"--score-kind: it is no cross-encoder", !options.score_kind.empty(),
-       !is_one_of({"lightningdot", "vldeformer"})},
-      {"--tag-tokens", options.tag_token_count.has_value(), is_one_of({"oscar", "vldeformer"})},
-      {"--tag-padding-type", options.tag_padding_type.has_value(), family == "vldeformer"},
-      {"--cells", options.cell_count.has_value(), family == "sgraf"},
-      {"--heads", options.head_count.has_value(), family != "sgraf"},
+      {"--use", !options.use.empty(), has(kUseOption)},
+      {"--score-kind: it is no cross-encoder", !options.score_kind.empty(), has(kScoreKindOption)},
+      {"--tag-tokens", options.tag_token_count.has_value(), has(kTagTokensOption)},
+      {"--tag-padding-type", options.tag_padding_type.has_value(), has(kTagPaddingOption)},
+      {"--cells", options.cell_count.has_value(), has(kCellsOption)},
+      {"--heads", options.head_count.has_value(), has(kHeadsOption)},
   };
   for (const auto& use : uses) {
     if (!use.given || use.fits) continue;
-    return absl::InvalidArgumentError(absl::StrCat("family ", family, " has no ", use.flag));
+    return absl::InvalidArgumentError(
+        absl::StrCat("family ", converter.family, " has no ", use.flag));
   }
   return absl::OkStatus();
 }
@@ -157,52 +144,36 @@ absl::Status ReadVocabulary(const std::string& path, Conversion* conversion) {
                    " rows; take the vocabulary that the model was trained with"));
 }
 
-// The options that decide fields of a manifest.
-struct FieldOption {
-  absl::string_view field;
-  absl::string_view flag;
-};
-
+// Of fields that several families have.
 constexpr FieldOption kFieldOptions[] = {
     {"tokenizer.max_token_count", "--max-tokens"},
     {"tags.max_token_count", "--tag-tokens"},
     {"transformer.max_region_count", "--regions"},
     {"head_count", "--heads"},
-    {"fixed_lengths.text_length", "--max-tokens"},
-    {"fixed_lengths.tag_length", "--tag-tokens"},
-    {"fixed_lengths.region_count", "--regions"},
-    {"fixed_lengths.tag_padding_type", "--tag-padding-type"},
     {"region_rule.confidence_floor", "--confidence-floor"},
     {"region_rule.min_count", "--min-regions"},
-    {"scene_text.max_token_count", "--ocr-tokens"},
-    {"scene_text.first_position", "--ocr-position"},
-    {"scene_text.token_type", "--ocr-type"},
-    {"sgraf.region_count", "--regions"},
-    {"sgraf.emde.partition_count", "--cells"},
-    {"sgraf.emde.cell_count", "--cells"},
 };
 
 // What a server would say of the bundle when it is too late, and which options to change.
-absl::Status CheckConverted(const ModelBundleManifest& manifest) {
+absl::Status CheckConverted(const FamilyConversion& family, const ModelBundleManifest& manifest) {
   const absl::Status status = CheckManifest(manifest);
   if (status.ok()) return status;
   std::vector<std::string> options;
-  for (const FieldOption& option : kFieldOptions) {
-    if (!absl::StrContains(status.message(), option.field)) continue;
-    options.push_back(absl::StrCat(option.flag, " sets ", option.field));
+  for (const absl::Span<const FieldOption> some :
+       {absl::MakeConstSpan(kFieldOptions), family.field_options}) {
+    for (const FieldOption& option : some) {
+      if (!absl::StrContains(status.message(), option.field)) continue;
+      options.push_back(absl::StrCat(option.flag, " sets ", option.field));
+    }
   }
   return absl::InvalidArgumentError(
       absl::StrCat("it becomes no model that could be loaded: ", status.message(),
                    options.empty() ? "" : "; ", absl::StrJoin(options, ", ")));
 }
 
-std::string Description(const ModelBundleManifest& manifest, absl::string_view title) {
-  std::string text(title);
-  if (manifest.has_scene_text()) text += " that reads text in pictures";
-  if (manifest.has_sgraf()) {
-    absl::StrAppend(&text, ", ", bundle::v1::SgrafSpec::Module_Name(manifest.sgraf().module()),
-                    manifest.sgraf().has_emde() ? " with T-EMDE" : "");
-  } else {
+std::string Description(const ModelBundleManifest& manifest) {
+  std::string text = manifest.description();
+  if (manifest.has_transformer()) {
     absl::StrAppend(&text, ", ", manifest.transformer().layer_count(), " layers of width ",
                     manifest.transformer().hidden_size());
   }
@@ -210,6 +181,12 @@ std::string Description(const ModelBundleManifest& manifest, absl::string_view t
 }
 
 }  // namespace
+
+std::vector<absl::string_view> ConvertedFamilies() {
+  std::vector<absl::string_view> names;
+  for (const Converter& converter : kConverters) names.push_back(converter.family);
+  return names;
+}
 
 absl::StatusOr<Conversion> ConvertCheckpoint(const ConvertOptions& options) {
   ASSIGN_OR_RETURN(std::shared_ptr<const Checkpoint> source,
@@ -219,19 +196,17 @@ absl::StatusOr<Conversion> ConvertCheckpoint(const ConvertOptions& options) {
   };
   const absl::StatusOr<const Converter*> converter = FindConverter(*source, options);
   if (!converter.ok()) return of_checkpoint(converter.status());
-  RETURN_IF_ERROR(CheckOptions((*converter)->family, options));
-  absl::StatusOr<Conversion> conversion = (*converter)->convert(*source, options);
+  RETURN_IF_ERROR(CheckOptions(**converter, options));
+  const FamilyConversion& family = *(*converter)->conversion;
+  absl::StatusOr<Conversion> conversion = family.convert(*source, options);
   if (!conversion.ok()) return of_checkpoint(conversion.status());
   ModelBundleManifest& manifest = conversion->manifest;
   manifest.set_family(std::string((*converter)->family));
-  manifest.set_description(options.description.empty() ? Description(manifest, (*converter)->title)
+  manifest.set_description(options.description.empty() ? Description(manifest)
                                                        : options.description);
   RETURN_IF_ERROR(ReadVocabulary(options.vocabulary, &*conversion));
-  const absl::Status loadable = CheckConverted(manifest);
+  const absl::Status loadable = CheckConverted(family, manifest);
   if (!loadable.ok()) return of_checkpoint(loadable);
-  if (options.family.empty() && manifest.family() == "vldeformer") {
-    conversion->warnings.push_back(kInferredVlDeformer);
-  }
   conversion->warnings.insert(conversion->warnings.end(), source->warnings().begin(),
                               source->warnings().end());
   conversion->source = std::move(source);

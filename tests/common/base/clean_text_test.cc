@@ -53,5 +53,12 @@ TEST_CASE("Cleaning any bytes gives UTF-8 within the bound") {
   }
 }
 
+TEST_CASE("Bytes that are no printable text are escaped, and others left as they are") {
+  CHECK(EscapeUnlessPrintable("caf\xc3\xa9 \"no. 1\"") == "caf\xc3\xa9 \"no. 1\"");
+  CHECK(EscapeUnlessPrintable("caf\xe9") == "caf\\xe9");
+  CHECK(EscapeUnlessPrintable("a\x1b[1m") == "a\\x1b[1m");
+  CHECK(EscapeUnlessPrintable("") == "");
+}
+
 }  // namespace
 }  // namespace sightline

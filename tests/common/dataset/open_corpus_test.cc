@@ -1,7 +1,7 @@
 #include "common/dataset/open_corpus.h"
 
 #include "common/dataset/region_file.h"
-#include "tests/common/dataset/npz_writer.h"
+#include "tests/common/formats/npz_writer.h"
 #include "tests/common/dataset/some_regions.h"
 #include "tests/common/dataset/tree.h"
 #include "tests/support/catch.h"

@@ -1,6 +1,6 @@
 #include "common/dataset/precomp_reader.h"
 
-#include "tests/common/dataset/npz_writer.h"
+#include "tests/common/formats/npz_writer.h"
 #include "tests/common/dataset/tree.h"
 #include "tests/support/catch.h"
 

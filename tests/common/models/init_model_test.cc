@@ -1,4 +1,5 @@
 #include "common/models/init_model.h"
+#include "common/models/oscar/small_manifest.h"
 
 #include <string>
 

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "common/models/init_model.h"
+#include "common/models/oscar/small_manifest.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {

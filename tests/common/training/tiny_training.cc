@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/checksum.h"
-#include "common/models/init_model.h"
+#include "common/models/oscar/small_manifest.h"
 #include "common/training/random.h"
 
 namespace sightline {

@@ -16,7 +16,7 @@
 #include "common/bundle/model_bundle.h"
 #include "common/bundle/publication.h"
 #include "common/bundle/rerankers.h"
-#include "common/bundle/safetensors.h"
+#include "common/formats/safetensors.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 

@@ -6,7 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "common/base/files.h"
-#include "common/models/init_model.h"
+#include "common/models/oscar/small_manifest.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/base/checksum.h"
-#include "common/models/init_model.h"
+#include "common/models/oscar/small_manifest.h"
 #include "common/training/training_set.h"
 #include "services/trainer/prepared_folder.h"
 #include "services/trainer/square_picture.h"

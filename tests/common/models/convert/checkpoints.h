@@ -14,9 +14,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/files.h"
-#include "common/bundle/safetensors.h"
+#include "common/formats/safetensors.h"
 #include "common/models/convert/convert.h"
-#include "tests/common/bundle/torch_file_builder.h"
+#include "tests/common/formats/torch_file_builder.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 

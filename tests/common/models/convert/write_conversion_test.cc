@@ -10,7 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/files.h"
-#include "common/bundle/safetensors.h"
+#include "common/formats/safetensors.h"
 #include "common/models/convert/convert.h"
 #include "tests/common/models/convert/checkpoints.h"
 #include "tests/support/catch.h"

@@ -1,0 +1,103 @@
+// The family "lightningdot": two towers and an inner product ("LightningDOT", Sun et al.,
+// 2021), and the same with the text in a picture behind its regions (scene-text aware
+// cross-modal retrieval).
+//
+//   text   [CLS] tokens [SEP]                         a BERT of its own
+//   image  [CLS] regions [[SEP] words in the picture]  a UNITER trunk of its own
+//
+// The embedding is row 0 of the last layer, not pooled, through the tower's projection
+// (Linear, GELU, LN, Linear) if the bundle has one, as all released checkpoints do.  It is
+// not normalised unless the bundle's metric says so.  Retrieval only.
+//
+// What the scene-text paper leaves open is in the bundle (SceneTextSpec): how many wordpieces
+// are read, where their positions start, their segment, and whether a picture without text
+// has a lone [SEP].  Words come in reading order and keep their case.
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "common/base/status_macros.h"
+#include "common/models/family_manifests.h"
+#include "common/models/family_models.h"
+#include "common/models/lightningdot/net.h"
+#include "common/models/network/net_loading.h"
+#include "common/models/network/network_model.h"
+
+namespace sightline {
+namespace {
+
+class LightningDotNetwork : public BiEncoderNetwork {
+ public:
+  LightningDotNetwork(const bundle::v1::ModelBundleManifest& manifest,
+                      std::shared_ptr<const TextInput> text,
+                      std::shared_ptr<LightningDotNetImpl> net)
+      : text_(std::move(text)),
+        net_(std::move(net)),
+        text_executor_(NewReferenceExecutor(net_->text().trunk().encoder())),
+        image_executor_(NewReferenceExecutor(net_->image().trunk().encoder())),
+        reading_(lightningdot::kManifest.region_reading(manifest)),
+        reads_scene_text_(manifest.has_scene_text()),
+        scene_text_(manifest.scene_text()) {}
+
+  absl::StatusOr<ImageNumbers> ReadImage(const ImageInput& image) const override {
+    ImageNumbers numbers;
+    ASSIGN_OR_RETURN(numbers.regions, ReadRegions(image.regions, reading_));
+    if (!reads_scene_text_) return numbers;
+    ASSIGN_OR_RETURN(numbers.ids, text_->TokensOf(image.ocr_tokens, scene_text_.max_token_count()));
+    if (!numbers.ids.empty() || scene_text_.separator_when_empty()) {
+      numbers.ids.insert(numbers.ids.begin(), text_->sep_id());
+    }
+    return numbers;
+  }
+
+  at::Tensor EncodeTexts(absl::Span<const TokenSpan> texts) const override {
+    std::vector<SequenceParts> sequences;
+    for (const TokenSpan text : texts) {
+      sequences.push_back({net_->text().trunk().TextRows(IdTensor(text))});
+    }
+    return net_->text().Project(text_executor_->Run(Pack(sequences), Readout::kFirstRows));
+  }
+
+  at::Tensor EncodeImages(absl::Span<const ImageNumbers* const> images) const override {
+    UniterTrunkImpl& trunk = net_->image().trunk();
+    const at::Tensor cls = trunk.TextRows(IdTensor({text_->cls_id()}));
+    std::vector<SequenceParts> sequences;
+    for (const ImageNumbers* image : images) {
+      SequenceParts parts = {
+          cls, trunk.RegionRows(RowsOf(image->regions.features, reading_.feature_size),
+                                RowsOf(image->regions.boxes, BoxNumberCount(BoxForm::kUniter)))};
+      if (!image->ids.empty()) {
+        parts.push_back(trunk.TextRows(IdTensor(image->ids), scene_text_.first_position(),
+                                       scene_text_.token_type()));
+      }
+      sequences.push_back(std::move(parts));
+    }
+    return net_->image().Project(image_executor_->Run(Pack(sequences), Readout::kFirstRows));
+  }
+
+ private:
+  const std::shared_ptr<const TextInput> text_;
+  const std::shared_ptr<LightningDotNetImpl> net_;
+  const std::unique_ptr<TransformerExecutor> text_executor_;
+  const std::unique_ptr<TransformerExecutor> image_executor_;
+  const RegionReading reading_;
+  const bool reads_scene_text_;
+  const bundle::v1::SceneTextSpec scene_text_;
+};
+
+absl::StatusOr<std::shared_ptr<const Model>> LoadLightningDot(const ModelBundle& bundle,
+                                                              const ModelOptions& options) {
+  NetworkParts parts;
+  ASSIGN_OR_RETURN(parts.text, TextInput::Create(bundle));
+  ASSIGN_OR_RETURN(auto net, LoadNet<LightningDotNetImpl>(bundle, {}));
+  parts.network =
+      std::make_unique<LightningDotNetwork>(bundle.manifest, parts.text, std::move(net));
+  return NewNetworkModel(bundle, options, std::move(parts));
+}
+
+}  // namespace
+
+const FamilyModel lightningdot::kModel = {&LoadLightningDot,
+                                          &InitialWeightsOf<LightningDotNetImpl>};
+
+}  // namespace sightline

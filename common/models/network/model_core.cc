@@ -1,0 +1,33 @@
+#include "common/models/network/model_core.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace sightline {
+
+GroupingOptions ModelCore::grouping() const {
+  GroupingOptions grouping;
+  grouping.threads = options.pool == nullptr ? 1 : options.pool->threads();
+  grouping.one_each = options.deterministic;
+  grouping.equal_shapes = network->wants_equal_shapes();
+  return grouping;
+}
+
+absl::Status AtItem(absl::string_view kind, size_t index, const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat(kind, " ", index, " ", status.message()));
+}
+
+absl::StatusOr<std::vector<ImageNumbers>> ReadImages(const Network& network,
+                                                     absl::Span<const ImageInput> images) {
+  std::vector<ImageNumbers> list;
+  list.reserve(images.size());
+  for (const ImageInput& image : images) {
+    auto numbers = network.ReadImage(image);
+    if (!numbers.ok()) return AtItem("image", list.size(), numbers.status());
+    list.push_back(*std::move(numbers));
+  }
+  return list;
+}
+
+}  // namespace sightline

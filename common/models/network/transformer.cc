@@ -1,0 +1,238 @@
+#include "common/models/network/transformer.h"
+
+#include <torch/nn/functional/activation.h>
+#include <torch/nn/init.h>
+#include <torch/types.h>
+
+#include <cmath>
+#include <utility>
+
+#include "common/models/network/level.h"
+
+namespace sightline {
+namespace {
+
+// B x L -> B x 1 x 1 x L, 0 for real rows.
+torch::Tensor ScoreBias(const torch::Tensor& mask) {
+  if (!mask.defined()) return mask;
+  return ((1 - mask) * kMaskedScore).unsqueeze(1).unsqueeze(1);
+}
+
+class ReferenceExecutor : public TransformerExecutor {
+ public:
+  explicit ReferenceExecutor(BertEncoder encoder) : encoder_(encoder.ptr()) { encoder_->eval(); }
+
+  torch::Tensor Run(PackedRows packed, Readout readout) const override {
+    return encoder_->ForwardPacked(std::move(packed), readout);
+  }
+
+ private:
+  const std::shared_ptr<BertEncoderImpl> encoder_;
+};
+
+// Neighbours of equal length, which attention takes in one go.
+struct Run {
+  int64_t first = 0;  // sequence
+  int64_t begin = 0;  // row
+  int64_t count = 0;
+  int64_t length = 0;
+};
+
+std::vector<Run> RunsOf(const std::vector<int64_t>& lengths) {
+  std::vector<Run> runs;
+  int64_t begin = 0;
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    if (runs.empty() || runs.back().length != lengths[i]) {
+      runs.push_back({static_cast<int64_t>(i), begin, 0, lengths[i]});
+    }
+    ++runs.back().count;
+    begin += lengths[i];
+  }
+  return runs;
+}
+
+}  // namespace
+
+torch::Tensor FirstRowsOf(const std::vector<int64_t>& lengths) {
+  torch::Tensor rows = torch::empty({static_cast<int64_t>(lengths.size())}, torch::kInt64);
+  int64_t* const row = rows.data_ptr<int64_t>();
+  int64_t begin = 0;
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    row[i] = begin;
+    begin += lengths[i];
+  }
+  return rows;
+}
+
+torch::Tensor MeanOfEach(const torch::Tensor& rows, const std::vector<int64_t>& lengths) {
+  std::vector<torch::Tensor> means;
+  for (const Run& run : RunsOf(lengths)) {
+    means.push_back(rows.narrow(0, run.begin, run.count * run.length)
+                        .view({run.count, run.length, rows.size(1)})
+                        .mean(1));
+  }
+  return torch::cat(means);
+}
+
+BertConfig BertConfigOf(const bundle::v1::TransformerSpec& spec) {
+  BertConfig config;
+  config.layer_count = spec.layer_count();
+  config.hidden_size = spec.hidden_size();
+  config.head_count = spec.head_count();
+  config.intermediate_size = spec.intermediate_size();
+  config.vocabulary_size = spec.vocabulary_size();
+  config.position_count = spec.position_count();
+  config.token_type_count = spec.token_type_count();
+  config.layer_norm_epsilon = spec.layer_norm_epsilon();
+  return config;
+}
+
+torch::nn::LayerNorm MakeLayerNorm(const BertConfig& config) {
+  return torch::nn::LayerNorm(
+      torch::nn::LayerNormOptions({config.hidden_size}).eps(config.layer_norm_epsilon));
+}
+
+BertSelfAttentionImpl::BertSelfAttentionImpl(const BertConfig& config)
+    : head_count_(config.head_count),
+      query_(register_module("query", torch::nn::Linear(config.hidden_size, config.hidden_size))),
+      key_(register_module("key", torch::nn::Linear(config.hidden_size, config.hidden_size))),
+      value_(register_module("value", torch::nn::Linear(config.hidden_size, config.hidden_size))),
+      dropout_(register_module("dropout", torch::nn::Dropout(config.dropout))) {}
+
+torch::Tensor BertSelfAttentionImpl::Attend(const torch::Tensor& q, const torch::Tensor& k,
+                                            const torch::Tensor& v, const torch::Tensor& bias,
+                                            int64_t count, int64_t query_length, int64_t length) {
+  const int64_t hidden = q.size(-1), head_size = hidden / head_count_;
+  const auto by_head = [&](const torch::Tensor& x, int64_t rows) {
+    return x.view({count, rows, head_count_, head_size}).transpose(1, 2);
+  };
+  torch::Tensor scores =
+      torch::matmul(by_head(q, query_length), by_head(k, length).transpose(2, 3));
+  scores = scores / std::sqrt(static_cast<double>(head_size));
+  if (bias.defined()) scores = scores + bias;
+  const torch::Tensor weights = dropout_(torch::softmax(scores, -1));
+  return torch::matmul(weights, by_head(v, length))
+      .transpose(1, 2)
+      .reshape({count * query_length, hidden});
+}
+
+torch::Tensor BertSelfAttentionImpl::forward(const torch::Tensor& rows, const torch::Tensor& bias) {
+  const int64_t length = rows.size(1);
+  return Attend(query_(rows), key_(rows), value_(rows), bias, rows.size(0), length, length)
+      .view(rows.sizes());
+}
+
+torch::Tensor BertSelfAttentionImpl::ForwardPacked(const PackedRows& packed, Readout readout,
+                                                   const torch::Tensor& queries) {
+  const bool all = readout == Readout::kAllRows;
+  const torch::Tensor q = query_(queries), k = key_(packed.rows), v = value_(packed.rows);
+  std::vector<torch::Tensor> seen;
+  for (const Run& run : RunsOf(packed.lengths)) {
+    const int64_t rows = run.count * run.length;
+    torch::Tensor bias;
+    if (packed.key_bias.defined()) {
+      bias = packed.key_bias.narrow(0, run.begin, rows).view({run.count, 1, 1, run.length});
+    }
+    seen.push_back(Attend(all ? q.narrow(0, run.begin, rows) : q.narrow(0, run.first, run.count),
+                          k.narrow(0, run.begin, rows), v.narrow(0, run.begin, rows), bias,
+                          run.count, all ? run.length : 1, run.length));
+  }
+  return seen.size() == 1 ? seen[0] : torch::cat(seen);
+}
+
+BertResidualImpl::BertResidualImpl(int64_t input_size, const BertConfig& config)
+    : dense_(register_module("dense", torch::nn::Linear(input_size, config.hidden_size))),
+      norm_(register_module("LayerNorm", MakeLayerNorm(config))),
+      dropout_(register_module("dropout", torch::nn::Dropout(config.dropout))) {}
+
+torch::Tensor BertResidualImpl::forward(const torch::Tensor& input, const torch::Tensor& residual) {
+  return norm_(residual + dropout_(dense_(input)));
+}
+
+BertLayerImpl::BertLayerImpl(const BertConfig& config) {
+  auto attention = register_module("attention", std::make_shared<Level>());
+  self_ = attention->Add("self", BertSelfAttention(config));
+  attention_output_ = attention->Add("output", BertResidual(config.hidden_size, config));
+  intermediate_ =
+      register_module("intermediate", std::make_shared<Level>())
+          ->Add("dense", torch::nn::Linear(config.hidden_size, config.intermediate_size));
+  output_ = register_module("output", BertResidual(config.intermediate_size, config));
+}
+
+torch::Tensor BertLayerImpl::AfterAttention(const torch::Tensor& seen, const torch::Tensor& rows) {
+  const torch::Tensor attended = attention_output_(seen, rows);
+  return output_(torch::gelu(intermediate_(attended)), attended);
+}
+
+torch::Tensor BertLayerImpl::forward(const torch::Tensor& rows, const torch::Tensor& bias) {
+  return AfterAttention(self_(rows, bias), rows);
+}
+
+torch::Tensor BertLayerImpl::ForwardPacked(const PackedRows& packed, Readout readout) {
+  const torch::Tensor queries = readout == Readout::kAllRows
+                                    ? packed.rows
+                                    : packed.rows.index_select(0, FirstRowsOf(packed.lengths));
+  return AfterAttention(self_->ForwardPacked(packed, readout, queries), queries);
+}
+
+BertEncoderImpl::BertEncoderImpl(const BertConfig& config)
+    : layers_(register_module("layer", torch::nn::ModuleList())) {
+  for (int64_t i = 0; i < config.layer_count; ++i) layers_->push_back(BertLayer(config));
+}
+
+torch::Tensor BertEncoderImpl::forward(const torch::Tensor& rows, const torch::Tensor& mask) {
+  const torch::Tensor bias = ScoreBias(mask);
+  torch::Tensor x = rows;
+  for (const std::shared_ptr<torch::nn::Module>& layer : *layers_) {
+    x = layer->as<BertLayerImpl>()->forward(x, bias);
+  }
+  return x;
+}
+
+torch::Tensor BertEncoderImpl::ForwardPacked(PackedRows packed, Readout readout) {
+  for (size_t i = 0; i < layers_->size(); ++i) {
+    const Readout read = i + 1 == layers_->size() ? readout : Readout::kAllRows;
+    packed.rows = layers_[i]->as<BertLayerImpl>()->ForwardPacked(packed, read);
+  }
+  return packed.rows;
+}
+
+BertEmbeddingsImpl::BertEmbeddingsImpl(const BertConfig& config)
+    : words_(register_module("word_embeddings",
+                             torch::nn::Embedding(config.vocabulary_size, config.hidden_size))),
+      positions_(register_module("position_embeddings",
+                                 torch::nn::Embedding(config.position_count, config.hidden_size))),
+      types_(register_module("token_type_embeddings",
+                             torch::nn::Embedding(config.token_type_count, config.hidden_size))),
+      norm_(register_module("LayerNorm", MakeLayerNorm(config))),
+      dropout_(register_module("dropout", torch::nn::Dropout(config.dropout))) {}
+
+torch::Tensor BertEmbeddingsImpl::forward(const torch::Tensor& ids, int64_t first_position,
+                                          int64_t type) {
+  const torch::Tensor positions = positions_->weight.narrow(0, first_position, ids.size(-1));
+  return dropout_(norm_(words_(ids) + positions + TypeRow(type)));
+}
+
+BertPoolerImpl::BertPoolerImpl(const BertConfig& config)
+    : dense_(register_module("dense", torch::nn::Linear(config.hidden_size, config.hidden_size))) {}
+
+torch::Tensor BertPoolerImpl::forward(const torch::Tensor& first_rows) {
+  return torch::tanh(dense_(first_rows));
+}
+
+torch::Tensor MaskedMean(const torch::Tensor& rows, const torch::Tensor& mask) {
+  if (!mask.defined()) return rows.mean(1);
+  const torch::Tensor weights = mask.unsqueeze(-1);
+  return (rows * weights).sum(1) / weights.sum(1).clamp_min(1e-9);
+}
+
+torch::Tensor MeanOfEach(const TransformerExecutor& executor, PackedRows packed) {
+  const std::vector<int64_t> lengths = packed.lengths;
+  return MeanOfEach(executor.Run(std::move(packed), Readout::kAllRows), lengths);
+}
+
+std::unique_ptr<TransformerExecutor> NewReferenceExecutor(BertEncoder encoder) {
+  return std::make_unique<ReferenceExecutor>(std::move(encoder));
+}
+
+}  // namespace sightline

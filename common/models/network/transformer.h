@@ -1,0 +1,194 @@
+// The post-LN transformer that every BERT-like family stands on, as torch modules with
+// the parameter names of BERT checkpoints.
+//
+//   x1 = LN(x + Drop(Wo MHA(x)))      x2 = LN(x1 + Drop(W2 gelu(W1 x1)))
+//
+// with scores divided by sqrt(H / heads), the exact (erf) GELU, and dropout on the
+// attention's probabilities (Devlin et al., 2019).  A module is in training mode, with
+// dropout, until eval() is called on it.
+//
+// Training pads: B items, L rows each, H hidden size; a mask is B x L float, 1 for a real
+// row and 0 for padding, and an undefined mask means no padding.  Serving packs: the rows
+// of all items follow one another, and only attention knows where one ends.
+//
+// Includes torch: only .cc files of common/models and common/training include this.
+#ifndef SIGHTLINE_COMMON_MODELS_NETWORK_TRANSFORMER_H_
+#define SIGHTLINE_COMMON_MODELS_NETWORK_TRANSFORMER_H_
+
+#include <torch/nn/modules/container/modulelist.h>
+#include <torch/nn/modules/dropout.h>
+#include <torch/nn/modules/embedding.h>
+#include <torch/nn/modules/linear.h>
+#include <torch/nn/modules/normalization.h>
+#include <torch/nn/pimpl.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "sightline/bundle/v1/model_bundle.pb.h"
+
+namespace sightline {
+
+struct BertConfig {
+  int64_t layer_count = 12;
+  int64_t hidden_size = 768;
+  int64_t head_count = 12;
+  int64_t intermediate_size = 3072;
+  int64_t vocabulary_size = 30522;
+  int64_t position_count = 512;
+  int64_t token_type_count = 2;
+  // LibTorch's own default (1e-5) is not BERT's and changes scores.
+  double layer_norm_epsilon = 1e-12;
+  // Of hidden rows and of attention probabilities; in training only.
+  double dropout = 0.1;
+};
+
+BertConfig BertConfigOf(const bundle::v1::TransformerSpec& spec);
+
+torch::nn::LayerNorm MakeLayerNorm(const BertConfig& config);
+
+// Sequences of one pass, one after another.
+struct PackedRows {
+  torch::Tensor rows;            // T x H
+  std::vector<int64_t> lengths;  // of each sequence, at least 1; their sum is T
+  // T numbers, added to every score of that row as a key; undefined for none.  For
+  // checkpoints whose results depend on rows of padding.
+  torch::Tensor key_bias;
+};
+
+// Which of the last layer's rows somebody reads.  What nobody reads is not computed.
+enum class Readout {
+  kAllRows,    // T x H
+  kFirstRows,  // B x H, the first row of each sequence
+};
+
+// Row numbers of the sequences' first rows, int64.
+torch::Tensor FirstRowsOf(const std::vector<int64_t>& lengths);
+
+// Mean of each sequence's rows: B x H.
+torch::Tensor MeanOfEach(const torch::Tensor& rows, const std::vector<int64_t>& lengths);
+
+// What a key that must not be seen adds to its scores.  exp(-10000) is zero in fp32, so such
+// keys have no weight at all; the finite value is the checkpoints' own.
+inline constexpr double kMaskedScore = -10000.0;
+
+// Keys query, key, value.
+class BertSelfAttentionImpl : public torch::nn::Module {
+ public:
+  explicit BertSelfAttentionImpl(const BertConfig& config);
+  // rows B x L x H; `bias` B x 1 x 1 x L is added to the scores unless undefined.
+  torch::Tensor forward(const torch::Tensor& rows, const torch::Tensor& bias);
+  // What `queries` (all rows of `packed`, or the first of each sequence) see; as many rows.
+  torch::Tensor ForwardPacked(const PackedRows& packed, Readout readout,
+                              const torch::Tensor& queries);
+
+ private:
+  // Of `count` sequences of `length` rows, `query_length` of which ask.  q, k, v: rows x H.
+  torch::Tensor Attend(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
+                       const torch::Tensor& bias, int64_t count, int64_t query_length,
+                       int64_t length);
+
+  const int64_t head_count_;
+  torch::nn::Linear query_, key_, value_;
+  torch::nn::Dropout dropout_;
+};
+TORCH_MODULE(BertSelfAttention);
+
+// dense, dropout, residual, LayerNorm: the end of both halves of a block.
+class BertResidualImpl : public torch::nn::Module {
+ public:
+  BertResidualImpl(int64_t input_size, const BertConfig& config);
+  torch::Tensor forward(const torch::Tensor& input, const torch::Tensor& residual);
+
+ private:
+  torch::nn::Linear dense_;
+  torch::nn::LayerNorm norm_;
+  torch::nn::Dropout dropout_;
+};
+TORCH_MODULE(BertResidual);
+
+// Keys attention.self.*, attention.output.*, intermediate.dense.*, output.*.
+class BertLayerImpl : public torch::nn::Module {
+ public:
+  explicit BertLayerImpl(const BertConfig& config);
+  torch::Tensor forward(const torch::Tensor& rows, const torch::Tensor& bias);
+  // The rows that `readout` names.
+  torch::Tensor ForwardPacked(const PackedRows& packed, Readout readout);
+
+ private:
+  torch::Tensor AfterAttention(const torch::Tensor& seen, const torch::Tensor& rows);
+
+  BertSelfAttention self_{nullptr};
+  BertResidual attention_output_{nullptr};
+  torch::nn::Linear intermediate_{nullptr};
+  BertResidual output_{nullptr};
+};
+TORCH_MODULE(BertLayer);
+
+// Keys layer.N.*.
+class BertEncoderImpl : public torch::nn::Module {
+ public:
+  explicit BertEncoderImpl(const BertConfig& config);
+  // The last layer's rows, B x L x H.  Rows under padding hold nothing of use.
+  torch::Tensor forward(const torch::Tensor& rows, const torch::Tensor& mask);
+  // The rows that `readout` names.
+  torch::Tensor ForwardPacked(PackedRows packed, Readout readout);
+
+ private:
+  torch::nn::ModuleList layers_;
+};
+TORCH_MODULE(BertEncoder);
+
+// Keys word_embeddings, position_embeddings, token_type_embeddings, LayerNorm.
+class BertEmbeddingsImpl : public torch::nn::Module {
+ public:
+  explicit BertEmbeddingsImpl(const BertConfig& config);
+  // LN(word + position + type), then dropout.  ids ... x L int64; positions are
+  // first_position ..., of which position_count must not be exceeded.
+  torch::Tensor forward(const torch::Tensor& ids, int64_t first_position = 0, int64_t type = 0);
+
+  // A row of the type table, H.
+  torch::Tensor TypeRow(int64_t type) const { return types_->weight[type]; }
+
+ private:
+  torch::nn::Embedding words_, positions_, types_;
+  torch::nn::LayerNorm norm_;
+  torch::nn::Dropout dropout_;
+};
+TORCH_MODULE(BertEmbeddings);
+
+// tanh(dense(row)), B x H of the sequences' first rows.  Key dense.
+class BertPoolerImpl : public torch::nn::Module {
+ public:
+  explicit BertPoolerImpl(const BertConfig& config);
+  torch::Tensor forward(const torch::Tensor& first_rows);
+
+ private:
+  torch::nn::Linear dense_;
+};
+TORCH_MODULE(BertPooler);
+
+// Mean over the real rows, B x H.
+torch::Tensor MaskedMean(const torch::Tensor& rows, const torch::Tensor& mask);
+
+// How a trained stack of blocks is run.  The family decides what goes in and what
+// becomes of the result; a faster executor (another precision, another device) is made
+// of the same weights and takes this one's place.  Thread-safe.
+class TransformerExecutor {
+ public:
+  virtual ~TransformerExecutor() = default;
+  // See BertEncoderImpl::ForwardPacked; no autograd.
+  virtual torch::Tensor Run(PackedRows packed, Readout readout) const = 0;
+};
+
+// Mean of the last layer's rows of each sequence: B x H.
+torch::Tensor MeanOfEach(const TransformerExecutor& executor, PackedRows packed);
+
+// The module itself, in fp32: what every other executor is compared with.  Puts
+// `encoder` into evaluation mode.
+std::unique_ptr<TransformerExecutor> NewReferenceExecutor(BertEncoder encoder);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_MODELS_NETWORK_TRANSFORMER_H_

@@ -1,0 +1,142 @@
+// The family "oscar": bi-encoder and cross-encoder of one weight set (see net.h for
+// the network).  Real checkpoints of OSCAR and VinVL as well as the demo's own small one.
+//
+// An image's item features are its projected region rows (tensor "regions", rows x H) and,
+// if the bundle reads tags, their ids and [SEP] (tensor "tags").  Embeddings are the mean
+// over all rows, scaled to length one if the bundle's metric is cosine.  Scores are the
+// softmax probability of "match" (score kind softmax_match) or its logit alone (logit_match,
+// as MMT-Retrieval ranks); the two rankings differ.
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/base/status_macros.h"
+#include "common/models/family_manifests.h"
+#include "common/models/family_models.h"
+#include "common/models/network/net_loading.h"
+#include "common/models/network/network_model.h"
+#include "common/models/oscar/net.h"
+
+namespace sightline {
+namespace {
+
+class OscarNetwork : public Network {
+ public:
+  OscarNetwork(const bundle::v1::ModelBundleManifest& manifest,
+               std::shared_ptr<const TextInput> text, std::shared_ptr<OscarNetImpl> net)
+      : text_(std::move(text)),
+        net_(std::move(net)),
+        executor_(NewReferenceExecutor(net_->encoder())),
+        reading_(oscar::kManifest.region_reading(manifest)),
+        hidden_size_(manifest.transformer().hidden_size()),
+        reads_tags_(manifest.has_tags()),
+        tags_(manifest.tags()) {}
+
+  absl::StatusOr<ImageNumbers> ReadImage(const ImageInput& image) const override {
+    ImageNumbers numbers;
+    ASSIGN_OR_RETURN(numbers.regions, ReadRegions(image.regions, reading_));
+    if (!reads_tags_) return numbers;
+    // The text before them has a token and two special ones at least.
+    ASSIGN_OR_RETURN(numbers.ids, text_->TokensOf(image.tags, max_tag_count() - 1));
+    numbers.ids.push_back(text_->sep_id());
+    return numbers;
+  }
+
+  at::Tensor EncodeTexts(absl::Span<const TokenSpan> texts) const override {
+    std::vector<SequenceParts> sequences;
+    for (const TokenSpan text : texts) sequences.push_back({net_->TextRows(IdTensor(text))});
+    return MeanOfEach(*executor_, Pack(sequences));
+  }
+
+  at::Tensor EncodeImages(absl::Span<const ImageNumbers* const> images) const override {
+    const at::Tensor cls = net_->TextRows(IdTensor({text_->cls_id()}));
+    std::vector<SequenceParts> sequences;
+    for (const ImageNumbers* image : images) sequences.push_back({cls, RegionRows(*image)});
+    return MeanOfEach(*executor_, Pack(sequences));
+  }
+
+  std::vector<FeatureLayout> image_layout() const override {
+    std::vector<FeatureLayout> layout = {
+        FeatureLayout::Rows("regions", hidden_size_, reading_.max_count)};
+    if (reads_tags_) layout.push_back(FeatureLayout::Ids("tags", max_tag_count()));
+    return layout;
+  }
+
+  FeatureRows PrepareImage(const ImageNumbers& image) const override {
+    FeatureRows rows = {RegionRows(image)};
+    if (reads_tags_) rows.push_back(IdTensor(image.ids));
+    return rows;
+  }
+
+  PreparedText PrepareText(TokenSpan ids) const override { return {net_->TextRows(IdTensor(ids))}; }
+
+  at::Tensor ScorePairs(absl::Span<const NetworkPair> pairs) const override {
+    std::vector<SequenceParts> sequences;
+    for (const NetworkPair& pair : pairs) {
+      SequenceParts parts = {(*pair.text)[0]};
+      if (reads_tags_) AppendTags(pair, &parts);
+      parts.push_back(pair.image[0]);
+      sequences.push_back(std::move(parts));
+    }
+    return net_->MatchLogits(executor_->Run(Pack(sequences), Readout::kFirstRows));
+  }
+
+ private:
+  int64_t max_tag_count() const { return tags_.max_token_count() - 3; }
+
+  at::Tensor RegionRows(const ImageNumbers& image) const {
+    return net_->RegionRows(RowsOf(image.regions.features, reading_.feature_size));
+  }
+
+  // Tags take what the text leaves of the positions, [SEP] included; an image without tags
+  // adds nothing.
+  void AppendTags(const NetworkPair& pair, SequenceParts* parts) const {
+    const int64_t text = static_cast<int64_t>(pair.ids.size());
+    const at::Tensor& tags = pair.image[1];
+    const int64_t room = tags_.max_token_count() - text;
+    if (tags.size(0) == 1 || room < 1) return;
+    const int64_t kept = std::min(tags.size(0), room) - 1;
+    const at::Tensor ids = at::cat({tags.narrow(0, 0, kept), tags.narrow(0, tags.size(0) - 1, 1)});
+    parts->push_back(net_->TextRows(ids, text, tags_.token_type()));
+  }
+
+  const std::shared_ptr<const TextInput> text_;
+  const std::shared_ptr<OscarNetImpl> net_;
+  const std::unique_ptr<TransformerExecutor> executor_;
+  const RegionReading reading_;
+  const int64_t hidden_size_;
+  const bool reads_tags_;
+  const bundle::v1::TagSpec tags_;
+};
+
+// Tensors that OSCAR checkpoints may hold and this model has no use for.
+std::vector<std::string> IgnoredWeights(const bundle::v1::ModelBundleManifest& manifest) {
+  std::vector<std::string> ignored = {"cls.", "bert.embeddings.position_ids"};
+  if (!manifest.has_cross_encoder()) {
+    ignored.insert(ignored.end(), {"bert.pooler.", "classifier."});
+  }
+  return ignored;
+}
+
+absl::StatusOr<std::shared_ptr<const Model>> LoadOscar(const ModelBundle& bundle,
+                                                       const ModelOptions& options) {
+  const bundle::v1::ModelBundleManifest& manifest = bundle.manifest;
+  NetworkParts parts;
+  ASSIGN_OR_RETURN(parts.text, TextInput::Create(bundle));
+  ASSIGN_OR_RETURN(auto net, LoadNet<OscarNetImpl>(bundle, IgnoredWeights(manifest)));
+  if (manifest.has_grid_extractor()) {
+    parts.region_extractor = NewGridExtractor(net->grid(), manifest.grid_extractor(), options.pool);
+  }
+  parts.network = std::make_unique<OscarNetwork>(manifest, parts.text, std::move(net));
+  return NewNetworkModel(bundle, options, std::move(parts));
+}
+
+}  // namespace
+
+const FamilyModel oscar::kModel = {&LoadOscar, &InitialWeightsOf<OscarNetImpl>};
+
+}  // namespace sightline

@@ -1,0 +1,106 @@
+// The family "sgraf": SGRAF's modules SAF and SGR as cross-encoders, with the published global
+// node or with T-EMDE's sketches (see net.h for the network).  SGRAF itself is the
+// ensemble of a SAF and an SGR (common/models/ensemble).
+//
+// An image has exactly SgrafSpec.region_count regions, without boxes, in the detector's order,
+// which matters: its batch norm knows each region's place.  Its item features are the
+// projected regions (tensor "regions", rows x E) and what stands for the whole image (tensor
+// "whole", 1 x E; of T-EMDE the sketch, 1 x N K).  A text is read once per query.
+//
+// What T-EMDE's paper leaves open: a node is as wide as the others, text sketch before image
+// sketch, no l2n after its ReLU.
+#include <ATen/ATen.h>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "common/base/status_macros.h"
+#include "common/models/family_manifests.h"
+#include "common/models/family_models.h"
+#include "common/models/network/net_loading.h"
+#include "common/models/network/network_model.h"
+#include "common/models/sgraf/net.h"
+
+namespace sightline {
+namespace {
+
+using bundle::v1::SgrafSpec;
+
+class SgrafNetwork : public CrossEncoderNetwork {
+ public:
+  SgrafNetwork(const bundle::v1::ModelBundleManifest& manifest, std::shared_ptr<SgrafNetImpl> net)
+      : net_(std::move(net)),
+        reading_(sgraf::kManifest.region_reading(manifest)),
+        spec_(manifest.sgraf()) {}
+
+  absl::StatusOr<ImageNumbers> ReadImage(const ImageInput& image) const override {
+    ImageNumbers numbers;
+    ASSIGN_OR_RETURN(numbers.regions, ReadRegions(image.regions, reading_));
+    return numbers;
+  }
+
+  std::vector<FeatureLayout> image_layout() const override {
+    FeatureLayout regions =
+        FeatureLayout::Rows("regions", spec_.embedding_size(), spec_.region_count());
+    regions.min_rows = regions.max_rows;
+    const int64_t whole = spec_.has_emde()
+                              ? spec_.emde().partition_count() * spec_.emde().cell_count()
+                              : spec_.embedding_size();
+    return {std::move(regions), FeatureLayout::Rows("whole", whole, /*max_rows=*/1)};
+  }
+
+  FeatureRows PrepareImage(const ImageNumbers& image) const override {
+    const at::Tensor regions = net_->Regions(RowsOf(image.regions.features, reading_.feature_size));
+    return {regions, net_->similarity().ImageGlobal(regions).unsqueeze(0)};
+  }
+
+  PreparedText PrepareText(TokenSpan ids) const override {
+    const at::Tensor words = net_->Words(IdTensor(ids));
+    return {words, net_->similarity().TextGlobal(words)};
+  }
+
+  at::Tensor ScorePairs(absl::Span<const NetworkPair> pairs) const override {
+    std::vector<at::Tensor> scores;
+    for (size_t begin = 0; begin < pairs.size();) {
+      size_t end = begin + 1;
+      while (end < pairs.size() && pairs[end].ids.size() == pairs[begin].ids.size()) ++end;
+      scores.push_back(ScoreEqual(pairs.subspan(begin, end - begin)));
+      begin = end;
+    }
+    return at::cat(scores);
+  }
+
+ private:
+  // Pairs with equally many words.
+  at::Tensor ScoreEqual(absl::Span<const NetworkPair> pairs) const {
+    std::vector<at::Tensor> regions, images, words, texts;
+    for (const NetworkPair& pair : pairs) {
+      regions.push_back(pair.image[0]);
+      images.push_back(pair.image[1].squeeze(0));
+      words.push_back((*pair.text)[0]);
+      texts.push_back((*pair.text)[1]);
+    }
+    return net_->similarity().Score(at::stack(regions), at::stack(images), at::stack(words),
+                                    at::stack(texts));
+  }
+
+  const std::shared_ptr<SgrafNetImpl> net_;
+  const RegionReading reading_;
+  const SgrafSpec spec_;
+};
+
+absl::StatusOr<std::shared_ptr<const Model>> LoadSgraf(const ModelBundle& bundle,
+                                                       const ModelOptions& options) {
+  NetworkParts parts;
+  ASSIGN_OR_RETURN(parts.text, TextInput::Create(bundle));
+  ASSIGN_OR_RETURN(auto net, LoadNet<SgrafNetImpl>(bundle, {}));
+  parts.network = std::make_unique<SgrafNetwork>(bundle.manifest, std::move(net));
+  return NewNetworkModel(bundle, options, std::move(parts));
+}
+
+}  // namespace
+
+const FamilyModel sgraf::kModel = {&LoadSgraf, &InitialWeightsOf<SgrafNetImpl>};
+
+}  // namespace sightline

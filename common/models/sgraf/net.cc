@@ -1,0 +1,199 @@
+#include "common/models/sgraf/net.h"
+
+#include <torch/nn/functional/activation.h>
+#include <torch/types.h>
+
+#include <string>
+
+#include "common/models/network/level.h"
+
+namespace sightline {
+namespace {
+
+// torch's own default, which the checkpoints were trained with.
+constexpr double kNormEpsilon = 1e-5;
+constexpr double kLengthEpsilon = 1e-8;
+// Sharpness of the attention over regions.
+constexpr double kAttentionScale = 9;
+constexpr double kLeak = 0.1;
+
+torch::Tensor L2n(const torch::Tensor& x, int64_t dim) {
+  return x / (x.norm(2, {dim}, /*keepdim=*/true) + kLengthEpsilon);
+}
+
+torch::Tensor L1n(const torch::Tensor& x, int64_t dim) {
+  return x / (x.abs().sum({dim}, /*keepdim=*/true) + kLengthEpsilon);
+}
+
+// The weighted sum of a side's rows: l2n(sum a_k x_k), a = softmax(w (tanh(W x_k) * tanh(W' m)))
+// with the mean row m.  Of images both inner rows pass a batch norm, the first with the
+// region's place as its channel.
+class AttentionGlobal : public SgrafGlobalImpl {
+ public:
+  // `rows`: regions of an image; 0 for texts.
+  AttentionGlobal(int64_t width, int64_t rows) {
+    auto local = register_module("embedding_local", std::make_shared<Level>());
+    auto global = register_module("embedding_global", std::make_shared<Level>());
+    auto common = register_module("embedding_common", std::make_shared<Level>());
+    local_ = local->Add("0", torch::nn::Linear(width, width));
+    global_ = global->Add("0", torch::nn::Linear(width, width));
+    common_ = common->Add("0", torch::nn::Linear(width, 1));
+    if (rows == 0) return;
+    local_norm_ = local->Add("1", FixedNorm(rows));
+    global_norm_ = global->Add("1", FixedNorm(width));
+  }
+
+  torch::Tensor forward(const torch::Tensor& rows) override {
+    torch::Tensor local = local_(rows), global = global_(rows.mean(0, /*keepdim=*/true));
+    if (local_norm_) {
+      local = local_norm_->forward(local, {-1, 1});
+      global = global_norm_->forward(global, {1, -1});
+    }
+    const torch::Tensor weights =
+        torch::softmax(common_(torch::tanh(local) * torch::tanh(global)), 0);
+    return L2n((weights * rows).sum(0), 0);
+  }
+
+ private:
+  torch::nn::Linear local_{nullptr}, global_{nullptr}, common_{nullptr};
+  FixedNorm local_norm_{nullptr}, global_norm_{nullptr};
+};
+
+// T-EMDE's coder, at keys coder.{l1,bn1,centroids,temp}.  z = BN(W x) as N x K x D; each row
+// votes softmax_k(-temp |z_nk - c_nk|^2) in each partition n; the votes of all rows are summed
+// and each partition is scaled by l2n: N K numbers.
+class EmdeGlobal : public SgrafGlobalImpl {
+ public:
+  EmdeGlobal(int64_t width, const bundle::v1::EmdeSpec& spec)
+      : shape_{-1, spec.partition_count(), spec.cell_count(), spec.cell_size()} {
+    const int64_t size = int64_t{spec.partition_count()} * spec.cell_count() * spec.cell_size();
+    coder_ = register_module("coder", std::make_shared<Coder>(width, size));
+  }
+
+  torch::Tensor forward(const torch::Tensor& rows) override {
+    const torch::Tensor z = coder_->norm->forward(coder_->linear(rows), {1, -1}).view(shape_);
+    const torch::Tensor centroids = coder_->centroids.view({1, shape_[1], shape_[2], shape_[3]});
+    const torch::Tensor distances = (z - centroids).pow(2).sum(-1);
+    const torch::Tensor votes = torch::softmax(-coder_->temperature * distances, -1).sum(0);
+    return L2n(votes, -1).flatten();
+  }
+
+ private:
+  struct Coder : public torch::nn::Module {
+    Coder(int64_t width, int64_t size)
+        : linear(register_module("l1", torch::nn::Linear(width, size))),
+          norm(register_module("bn1", FixedNorm(size))),
+          centroids(register_parameter("centroids", torch::randn({size}))),
+          temperature(register_parameter("temp", torch::ones({1}))) {}
+    torch::nn::Linear linear;
+    FixedNorm norm;
+    torch::Tensor centroids, temperature;
+  };
+
+  const std::vector<int64_t> shape_;
+  std::shared_ptr<Coder> coder_;
+};
+
+}  // namespace
+
+FixedNormImpl::FixedNormImpl(int64_t channels)
+    : weight_(register_parameter("weight", torch::ones({channels}))),
+      bias_(register_parameter("bias", torch::zeros({channels}))),
+      mean_(register_buffer("running_mean", torch::zeros({channels}))),
+      variance_(register_buffer("running_var", torch::ones({channels}))) {}
+
+torch::Tensor FixedNormImpl::forward(const torch::Tensor& x, torch::IntArrayRef shape) {
+  const torch::Tensor scale = weight_ / torch::sqrt(variance_ + kNormEpsilon);
+  return x * scale.view(shape) + (bias_ - mean_ * scale).view(shape);
+}
+
+SgrafSimilarityImpl::SgrafSimilarityImpl(const bundle::v1::SgrafSpec& spec)
+    : is_emde_(spec.has_emde()) {
+  const int64_t width = spec.embedding_size(), size = spec.similarity_size();
+  if (is_emde_) {
+    image_global_ = register_module("v_emde", std::make_shared<EmdeGlobal>(width, spec.emde()));
+    text_global_ = register_module("t_emde", std::make_shared<EmdeGlobal>(width, spec.emde()));
+    const int64_t sketch = int64_t{spec.emde().partition_count()} * spec.emde().cell_count();
+    fuse_ = register_module("emde_fuse", torch::nn::Linear(2 * sketch, size));
+  } else {
+    image_global_ = register_module("v_global_w",
+                                    std::make_shared<AttentionGlobal>(width, spec.region_count()));
+    text_global_ = register_module("t_global_w", std::make_shared<AttentionGlobal>(width, 0));
+    global_ = register_module("sim_tranglo_w", torch::nn::Linear(width, size));
+  }
+  local_ = register_module("sim_tranloc_w", torch::nn::Linear(width, size));
+  evaluate_ = register_module("sim_eval_w", torch::nn::Linear(size, 1));
+  if (spec.module() == bundle::v1::SgrafSpec::SAF) {
+    auto saf = register_module("SAF_module", std::make_shared<Level>());
+    attention_ = saf->Add("attn_sim_w", torch::nn::Linear(size, 1));
+    attention_norm_ = saf->Add("bn", FixedNorm(1));
+    return;
+  }
+  auto sgr = register_module("SGR_module", std::make_shared<Level>());
+  for (int i = 0; i < spec.step_count(); ++i) {
+    auto step = sgr->Add(std::to_string(i), std::make_shared<Level>());
+    steps_.push_back({step->Add("graph_query_w", torch::nn::Linear(size, size)),
+                      step->Add("graph_key_w", torch::nn::Linear(size, size)),
+                      step->Add("sim_graph_w", torch::nn::Linear(size, size))});
+  }
+}
+
+torch::Tensor SgrafSimilarityImpl::GlobalNode(const torch::Tensor& image_global,
+                                              const torch::Tensor& text_global) {
+  if (is_emde_) return torch::relu(fuse_(torch::cat({text_global, image_global}, -1)));
+  return L2n(global_((image_global - text_global).pow(2)), -1);
+}
+
+torch::Tensor SgrafSimilarityImpl::Score(const torch::Tensor& regions,
+                                         const torch::Tensor& image_global,
+                                         const torch::Tensor& words,
+                                         const torch::Tensor& text_global) {
+  torch::Tensor scores = torch::matmul(regions, words.transpose(1, 2));  // n x R x L
+  scores = L2n(torch::leaky_relu(scores, kLeak), 2);
+  const torch::Tensor attention = torch::softmax(kAttentionScale * scores, 1).transpose(1, 2);
+  const torch::Tensor context = L2n(torch::matmul(attention, regions), -1);  // n x L x E
+  const torch::Tensor local = L2n(local_((context - words).pow(2)), -1);
+  const torch::Tensor global = GlobalNode(image_global, text_global).unsqueeze(1);
+  const torch::Tensor nodes = torch::cat({global, local}, 1);
+  return torch::sigmoid(evaluate_(steps_.empty() ? Filter(nodes) : Reason(nodes)));
+}
+
+torch::Tensor SgrafSimilarityImpl::Reason(torch::Tensor nodes) {
+  for (Step& step : steps_) {
+    const torch::Tensor edges =
+        torch::softmax(torch::matmul(step.query(nodes), step.key(nodes).transpose(1, 2)), -1);
+    nodes = torch::relu(step.graph(torch::matmul(edges, nodes)));
+  }
+  return nodes.select(1, 0);
+}
+
+torch::Tensor SgrafSimilarityImpl::Filter(const torch::Tensor& nodes) {
+  const torch::Tensor raw = attention_norm_->forward(attention_(nodes), {1, 1, 1});
+  const torch::Tensor weights = L1n(torch::sigmoid(raw), 1);
+  return L2n((weights * nodes).sum(1), -1);
+}
+
+SgrafNetImpl::SgrafNetImpl(const bundle::v1::ModelBundleManifest& manifest) {
+  const bundle::v1::SgrafSpec& spec = manifest.sgraf();
+  auto image = register_module("img_enc", std::make_shared<Level>());
+  regions_ = image->Add("fc", torch::nn::Linear(spec.region_feature_size(), spec.embedding_size()));
+  auto text = register_module("txt_enc", std::make_shared<Level>());
+  words_ = text->Add("embed", torch::nn::Embedding(spec.vocabulary_size(), spec.word_size()));
+  gru_ = text->Add("cap_rnn",
+                   torch::nn::GRU(torch::nn::GRUOptions(spec.word_size(), spec.embedding_size())
+                                      .batch_first(true)
+                                      .bidirectional(true)));
+  similarity_ = register_module("sim_enc", std::make_shared<SgrafSimilarityImpl>(spec));
+}
+
+torch::Tensor SgrafNetImpl::Regions(const torch::Tensor& features) {
+  return L2n(regions_(features), -1);
+}
+
+torch::Tensor SgrafNetImpl::Words(const torch::Tensor& ids) {
+  const torch::Tensor both = std::get<0>(gru_(words_(ids).unsqueeze(0))).squeeze(0);
+  const int64_t width = both.size(1) / 2;
+  return L2n((both.narrow(1, 0, width) + both.narrow(1, width, width)) / 2, -1);
+}
+
+}  // namespace sightline

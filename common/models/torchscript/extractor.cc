@@ -1,0 +1,82 @@
+#include "common/models/torchscript/extractor.h"
+
+#include <ATen/ATen.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/embedding/embedding_matrix.h"
+#include "common/image/region_set.h"
+#include "common/models/network/pictures.h"
+#include "common/models/torchscript/scripted_module.h"
+
+namespace sightline {
+namespace {
+
+std::vector<float> NumbersOf(const at::Tensor& tensor) {
+  const at::Tensor stored = tensor.contiguous();
+  const float* data = stored.data_ptr<float>();
+  return std::vector<float>(data, data + stored.numel());
+}
+
+class TorchScriptExtractor : public PictureExtractor {
+ public:
+  TorchScriptExtractor(ScriptedModule module, const bundle::v1::TorchScriptSpec& spec,
+                       ComputePool* pool)
+      : PictureExtractor(pool), module_(std::move(module)), spec_(spec) {}
+
+ private:
+  Pixels Reduced(Pixels image) const override {
+    return ReduceForScaling(std::move(image), spec_.pixels().image_size());
+  }
+
+  absl::Status ExtractOne(const Pixels& pixels, RegionSet* set) const override {
+    const at::Tensor picture = ScaledPicture(pixels, spec_.pixels()).unsqueeze(0);
+    const std::vector<at::Tensor> given = module_.Run(
+        "forward", {picture}, {{1, kAnyLength, spec_.region_feature_size()}, {1, kAnyLength, 4}});
+    set->count = given[0].size(1);
+    set->feature_size = spec_.region_feature_size();
+    set->features = NumbersOf(given[0]);
+    set->boxes = NumbersOf(given[1]);
+    if (given[1].size(1) != set->count || set->count < 1 || set->count > spec_.max_region_count()) {
+      return Wrong(absl::StrCat("gave ", set->count, " regions and ", given[1].size(1),
+                                " boxes, wanted as many, 1 to ", spec_.max_region_count()));
+    }
+    const absl::Status good = CheckRegionSet(*set);
+    return good.ok() ? good : Wrong(absl::StrCat("gave an image that ", good.message()));
+  }
+
+  absl::Status Wrong(absl::string_view what) const {
+    return absl::InternalError(absl::StrCat(module_.file(), ", forward ", what));
+  }
+
+  const ScriptedModule module_;
+  const bundle::v1::TorchScriptSpec spec_;
+};
+
+// Twice as wide as high, so that the crop is tried.
+Pixels BlackPicture(int side) {
+  return {2 * side, side, std::vector<uint8_t>(size_t{6} * side * side)};
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<const RegionExtractor>> NewTorchScriptExtractor(
+    const ModelBundle& bundle, ComputePool* pool) {
+  const bundle::v1::TorchScriptSpec& spec = bundle.manifest.torch_script();
+  if (spec.region_extractor().empty()) return nullptr;
+  ASSIGN_OR_RETURN(ScriptedModule module,
+                   ScriptedModule::Load(bundle, spec.region_extractor(), {{"forward", 1}}));
+  auto extractor = std::make_unique<const TorchScriptExtractor>(std::move(module), spec, pool);
+  const absl::Status tried =
+      extractor->Extract({BlackPicture(spec.pixels().image_size())}, CallContext::Unbounded())
+          .status();
+  if (absl::IsInternal(tried)) return absl::InvalidArgumentError(tried.message());
+  RETURN_IF_ERROR(tried);
+  return extractor;
+}
+
+}  // namespace sightline

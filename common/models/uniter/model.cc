@@ -1,0 +1,76 @@
+// The family "uniter": UNITER's cross-encoder, the re-ranker of LightningDOT (see net.h
+// for the network).
+//
+// An image's item features are its projected region rows (tensor "regions", rows x H).  The
+// score is the raw number of rank_output (score kind rank_raw), or the softmax probability
+// or logit of itm_output's "match" (softmax_match, logit_match).
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "common/base/status_macros.h"
+#include "common/models/family_manifests.h"
+#include "common/models/family_models.h"
+#include "common/models/network/net_loading.h"
+#include "common/models/network/network_model.h"
+#include "common/models/uniter/net.h"
+
+namespace sightline {
+namespace {
+
+class UniterNetwork : public CrossEncoderNetwork {
+ public:
+  UniterNetwork(const bundle::v1::ModelBundleManifest& manifest, std::shared_ptr<UniterNetImpl> net)
+      : net_(std::move(net)),
+        executor_(NewReferenceExecutor(net_->trunk().encoder())),
+        reading_(uniter::kManifest.region_reading(manifest)),
+        hidden_size_(manifest.transformer().hidden_size()) {}
+
+  absl::StatusOr<ImageNumbers> ReadImage(const ImageInput& image) const override {
+    ImageNumbers numbers;
+    ASSIGN_OR_RETURN(numbers.regions, ReadRegions(image.regions, reading_));
+    return numbers;
+  }
+
+  std::vector<FeatureLayout> image_layout() const override {
+    return {FeatureLayout::Rows("regions", hidden_size_, reading_.max_count)};
+  }
+
+  FeatureRows PrepareImage(const ImageNumbers& image) const override {
+    return {
+        net_->trunk().RegionRows(RowsOf(image.regions.features, reading_.feature_size),
+                                 RowsOf(image.regions.boxes, BoxNumberCount(BoxForm::kUniter)))};
+  }
+
+  PreparedText PrepareText(TokenSpan ids) const override {
+    return {net_->trunk().TextRows(IdTensor(ids))};
+  }
+
+  at::Tensor ScorePairs(absl::Span<const NetworkPair> pairs) const override {
+    std::vector<SequenceParts> sequences;
+    for (const NetworkPair& pair : pairs) sequences.push_back({(*pair.text)[0], pair.image[0]});
+    const at::Tensor first = executor_->Run(Pack(sequences), Readout::kFirstRows);
+    return net_->Head(net_->Pooled(first));
+  }
+
+ private:
+  const std::shared_ptr<UniterNetImpl> net_;
+  const std::unique_ptr<TransformerExecutor> executor_;
+  const RegionReading reading_;
+  const int64_t hidden_size_;
+};
+
+absl::StatusOr<std::shared_ptr<const Model>> LoadUniter(const ModelBundle& bundle,
+                                                        const ModelOptions& options) {
+  NetworkParts parts;
+  ASSIGN_OR_RETURN(parts.text, TextInput::Create(bundle));
+  ASSIGN_OR_RETURN(auto net, LoadNet<UniterNetImpl>(bundle, {}));
+  parts.network = std::make_unique<UniterNetwork>(bundle.manifest, std::move(net));
+  return NewNetworkModel(bundle, options, std::move(parts));
+}
+
+}  // namespace
+
+const FamilyModel uniter::kModel = {&LoadUniter, &InitialWeightsOf<UniterNetImpl>};
+
+}  // namespace sightline
