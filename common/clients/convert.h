@@ -16,11 +16,12 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/api/generation.h"
+#include "common/api/item.h"
 #include "common/bundle/item_features.h"
 #include "common/embedding/embedding_matrix.h"
 #include "common/embedding/score.h"
 #include "common/image/image_input.h"
-#include "common/retrieval/clients.h"
 #include "sightline/v1/types.pb.h"
 
 namespace sightline {

@@ -8,7 +8,10 @@
 #define SIGHTLINE_COMMON_CLIENTS_CONVERT_BACKENDS_H_
 
 #include "absl/status/statusor.h"
-#include "common/retrieval/clients.h"
+#include "common/api/generation.h"
+#include "common/api/index_search.h"
+#include "common/api/query_encoder.h"
+#include "common/api/reranker.h"
 #include "sightline/v1/index_search.pb.h"
 #include "sightline/v1/query_encoder.pb.h"
 #include "sightline/v1/reranker.pb.h"

@@ -8,7 +8,7 @@
 #define SIGHTLINE_COMMON_CLIENTS_CONVERT_SEARCH_H_
 
 #include "absl/status/statusor.h"
-#include "common/retrieval/retriever.h"
+#include "common/api/search.h"
 #include "sightline/v1/search.pb.h"
 
 namespace sightline {

@@ -6,10 +6,10 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "common/api/search.h"
 #include "common/base/call_context.h"
 #include "common/evaluation/method.h"
 #include "common/evaluation/query.h"
-#include "common/retrieval/retriever.h"
 
 namespace sightline {
 

@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "common/retrieval/retriever.h"
+#include "common/api/search.h"
 
 namespace sightline {
 

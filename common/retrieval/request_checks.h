@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "common/api/search.h"
 #include "common/retrieval/retriever.h"
 
 namespace sightline {

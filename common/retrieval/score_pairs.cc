@@ -12,6 +12,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "common/api/clients.h"
+#include "common/api/generation.h"
+#include "common/api/item.h"
+#include "common/api/query.h"
+#include "common/api/search.h"
 #include "common/base/error_details.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/layout.h"

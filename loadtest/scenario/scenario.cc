@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/api/search.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/layout.h"
 #include "common/config/config.h"
-#include "common/retrieval/retriever.h"
 #include "loadtest/fleet/process_names.h"
 #include "loadtest/measure/latency_histogram.h"
 #include "loadtest/measure/recorder.h"

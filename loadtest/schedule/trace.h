@@ -17,7 +17,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
-#include "common/retrieval/retriever.h"
+#include "common/api/query.h"
 
 namespace sightline {
 

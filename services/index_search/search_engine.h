@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/api/generation.h"
+#include "common/api/index_search.h"
 #include "common/base/call_context.h"
 #include "common/base/clock.h"
 #include "common/base/outcome.h"
@@ -14,7 +16,6 @@
 #include "common/bundle/generation.h"
 #include "common/generations/generation_registry.h"
 #include "common/index/vector_index.h"
-#include "common/retrieval/clients.h"
 
 namespace sightline {
 

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/api/query.h"
+#include "common/api/query_encoder.h"
 #include "common/base/call_context.h"
 #include "common/base/clock.h"
 #include "common/base/outcome.h"
@@ -14,7 +16,6 @@
 #include "common/generations/generation_registry.h"
 #include "common/image/decode.h"
 #include "common/models/model.h"
-#include "common/retrieval/clients.h"
 
 namespace sightline {
 

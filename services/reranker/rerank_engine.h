@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/api/reranker.h"
 #include "common/base/call_context.h"
 #include "common/base/clock.h"
 #include "common/base/outcome.h"
@@ -17,7 +18,6 @@
 #include "common/bundle/generation.h"
 #include "common/generations/generation_registry.h"
 #include "common/models/model.h"
-#include "common/retrieval/clients.h"
 
 namespace sightline {
 

@@ -1,6 +1,6 @@
 // One call to a replica set: its attempts, and who of them wins.  For replicas.cc.
-#ifndef SIGHTLINE_COMMON_RETRIEVAL_REPLICATED_CALL_H_
-#define SIGHTLINE_COMMON_RETRIEVAL_REPLICATED_CALL_H_
+#ifndef SIGHTLINE_COMMON_REPLICAS_REPLICATED_CALL_H_
+#define SIGHTLINE_COMMON_REPLICAS_REPLICATED_CALL_H_
 
 #include <algorithm>
 #include <memory>
@@ -11,12 +11,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/api/clients.h"
 #include "common/base/call_context.h"
 #include "common/base/error_details.h"
 #include "common/base/random_access_file.h"
-#include "common/retrieval/clients.h"
-#include "common/retrieval/recent_latency.h"
-#include "common/retrieval/replica_set.h"
+#include "common/replicas/recent_latency.h"
+#include "common/replicas/replica_set.h"
 
 namespace sightline {
 
@@ -310,4 +310,4 @@ class ReplicatedCall
 
 }  // namespace sightline
 
-#endif  // SIGHTLINE_COMMON_RETRIEVAL_REPLICATED_CALL_H_
+#endif  // SIGHTLINE_COMMON_REPLICAS_REPLICATED_CALL_H_

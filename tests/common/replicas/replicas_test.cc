@@ -1,4 +1,4 @@
-#include "common/retrieval/replicas.h"
+#include "common/replicas/replicas.h"
 
 #include <atomic>
 #include <memory>
@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "common/base/error_details.h"
-#include "tests/common/retrieval/encoder_fleet.h"
+#include "tests/common/replicas/encoder_fleet.h"
 #include "tests/support/catch.h"
 
 namespace sightline {
