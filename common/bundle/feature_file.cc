@@ -210,11 +210,10 @@ absl::StatusOr<ItemFeatures> FeatureFile::Copy(const ModelFeatures& model,
 
 absl::Status FeatureFile::CheckChecksum(int64_t row, uint32_t stored, uint32_t checksum) const {
   if (checksum == stored) return absl::OkStatus();
-  return WithReason(
-      absl::DataLossError(absl::StrCat(container_->path(), ": the features of item ", row,
-                                       " do not have their checksum; fetch the file again, under "
-                                       "another name, and rename that into place")),
-      "CHECKSUM_MISMATCH");
+  return MakeError(reasons::kChecksumMismatch,
+                   absl::StrCat(container_->path(), ": the features of item ", row,
+                                " do not have their checksum; fetch the file again, under "
+                                "another name, and rename that into place"));
 }
 
 }  // namespace sightline

@@ -36,18 +36,17 @@ absl::StatusOr<GenerationManifest> ReadGenerationManifest(absl::string_view stor
   RETURN_IF_ERROR(CheckNames(index, generation));
   const std::string path = JoinPath(GenerationDirectory(store, index, generation), kManifestFile);
   const absl::StatusOr<std::string> json = ReadFile(path, kMaxManifestBytes);
-  if (absl::IsNotFound(json.status())) return WithReason(json.status(), "MANIFEST_MISSING");
+  if (absl::IsNotFound(json.status())) return WithReason(json.status(), reasons::kManifestMissing);
   RETURN_IF_ERROR(json.status());
   absl::StatusOr<GenerationManifest> manifest = ParseGenerationManifest(*json);
   if (absl::IsDataLoss(manifest.status())) {
-    return WithReason(WithPrefix(manifest.status(), path), "MANIFEST_INVALID");
+    return WithReason(WithPrefix(manifest.status(), path), reasons::kManifestInvalid);
   }
   if (!manifest.ok()) return WithPrefix(manifest.status(), path);
   if (manifest->index() != index || manifest->generation() != generation) {
-    return WithReason(
-        absl::DataLossError(absl::StrCat(path, " is the manifest of generation ",
-                                         manifest->generation(), " of index ", manifest->index())),
-        "MANIFEST_INVALID");
+    return MakeError(reasons::kManifestInvalid,
+                     absl::StrCat(path, " is the manifest of generation ", manifest->generation(),
+                                  " of index ", manifest->index()));
   }
   return manifest;
 }

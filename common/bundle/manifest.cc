@@ -48,10 +48,9 @@ absl::Status InRange(absl::string_view field, T value, T low, T high) {
 
 absl::Status CheckVersion(int version, int known) {
   if (version > known) {
-    return WithReason(absl::FailedPreconditionError(
-                          absl::StrCat("manifest: format_version ", version, " is newer than the ",
-                                       known, " that this program reads; update the program")),
-                      "NEWER_FORMAT");
+    return MakeError(reasons::kNewerFormat,
+                     absl::StrCat("manifest: format_version ", version, " is newer than the ",
+                                  known, " that this program reads; update the program"));
   }
   if (version < 1) return Malformed("format_version", absl::StrCat("is ", version));
   return absl::OkStatus();

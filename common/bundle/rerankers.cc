@@ -77,12 +77,12 @@ std::string RerankersText(absl::Span<const NamedReranker> rerankers) {
 
 absl::Status UnknownReranker(absl::string_view name, const std::vector<std::string>& known) {
   const std::string shown = absl::CHexEscape(name.substr(0, 100));
-  absl::Status status = absl::InvalidArgumentError(absl::StrCat(
+  const std::string message = absl::StrCat(
       "reranker '", shown, "' is none of this generation's, which has ",
-      known.empty() ? "none" : absl::StrJoin(known, ", "), "; name one that it has, or none"));
-  return WithField(WithReason(std::move(status), "UNKNOWN_RERANKER",
-                              {{"field", "reranker"}, {"reranker", shown}}),
-                   "reranker");
+      known.empty() ? "none" : absl::StrJoin(known, ", "), "; name one that it has, or none");
+  return WithField(
+      MakeError(reasons::kUnknownReranker, message, {{"field", "reranker"}, {"reranker", shown}}),
+      "reranker");
 }
 
 }  // namespace sightline

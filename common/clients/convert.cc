@@ -184,9 +184,7 @@ std::string FieldPath::ToString() const {
 }
 
 absl::Status InvalidField(const FieldPath& path, absl::string_view problem) {
-  const std::string field = path.ToString();
-  absl::Status status = absl::InvalidArgumentError(absl::StrCat(field, " ", problem));
-  return WithField(WithReason(std::move(status), "INVALID_FIELD", {{"field", field}}), field);
+  return InvalidField(path.ToString(), problem);
 }
 
 void PackVectors(absl::Span<const float> values, int rows, int dimension, v1::ElementType type,

@@ -58,8 +58,7 @@ class FieldPath {
   int index_;
 };
 
-// InvalidArgument about one field, which the status's details name too, with the reason
-// INVALID_FIELD.
+// As InvalidField of common/base/error_details.h.
 absl::Status InvalidField(const FieldPath& path, absl::string_view problem);
 
 // --- packed vectors ---

@@ -12,7 +12,6 @@
 #include "common/base/error_details.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/layout.h"
-#include "common/retrieval/request_checks.h"
 
 namespace sightline {
 namespace {
@@ -126,17 +125,14 @@ class Taker {
 };
 
 absl::Status NoToken() {
-  return BadField(kField, "is none; give what an answer had as next_page_token, unchanged");
+  return InvalidField(kField, "is none; give what an answer had as next_page_token, unchanged");
 }
 
-constexpr char kExpired[] = "PAGE_TOKEN_EXPIRED";
-
 absl::Status OtherVersion(int version) {
-  return WithReason(
-      absl::FailedPreconditionError(
-          absl::StrCat(kField, " is of version ", version, "; this router makes and reads version ",
-                       static_cast<int>(kVersion), ": ask again from the first page")),
-      kExpired);
+  return MakeError(
+      reasons::kPageTokenExpired,
+      absl::StrCat(kField, " is of version ", version, "; this router makes and reads version ",
+                   static_cast<int>(kVersion), ": ask again from the first page"));
 }
 
 bool IsPossible(const PageToken& token) {
@@ -211,18 +207,19 @@ absl::StatusOr<PageToken> TokenOf(const SearchRequest& request, int depth, int o
 }
 
 absl::Status PageTokenMismatch() {
-  return WithReason(BadField(kField,
-                             "belongs to another request; send it with the index, query, top_k, "
-                             "rerank_depth, combination and reranker that it was answered to"),
-                    "PAGE_TOKEN_MISMATCH", {{"field", kField}});
+  return WithReason(
+      InvalidField(kField,
+                   "belongs to another request; send it with the index, query, top_k, "
+                   "rerank_depth, combination and reranker that it was answered to"),
+      reasons::kPageTokenMismatch, {{"field", kField}});
 }
 
 absl::Status PageTokenExpired(const PageToken& token) {
-  return WithReason(
-      absl::FailedPreconditionError(
-          absl::StrCat(kField, " is of generation '", token.generation, "' of index '", token.index,
-                       "', which is not served any more; ask again from the first page")),
-      kExpired, {{"index", token.index}, {"generation", token.generation}});
+  return MakeError(
+      reasons::kPageTokenExpired,
+      absl::StrCat(kField, " is of generation '", token.generation, "' of index '", token.index,
+                   "', which is not served any more; ask again from the first page"),
+      {{"index", token.index}, {"generation", token.generation}});
 }
 
 }  // namespace sightline

@@ -58,13 +58,13 @@ class QueryChecker {
     const size_t size = query.text.size();
     // The size first: nobody reads a hundred megabytes to find a bad byte at the end.
     if (size > static_cast<size_t>(options_.max_text_bytes)) {
-      return BadField(path, AtMost(size, "bytes", options_.max_text_bytes));
+      return InvalidField(path, AtMost(size, "bytes", options_.max_text_bytes));
     }
     if (!IsValidUtf8(query.text)) {
-      return BadField(path, absl::StrCat("of ", size, " bytes is not valid UTF-8"));
+      return InvalidField(path, absl::StrCat("of ", size, " bytes is not valid UTF-8"));
     }
     if (IsBlank(query.text)) {
-      return BadField(path, absl::StrCat("is blank: ", size, " bytes of white space"));
+      return InvalidField(path, absl::StrCat("is blank: ", size, " bytes of white space"));
     }
     return absl::OkStatus();
   }
@@ -72,9 +72,9 @@ class QueryChecker {
   absl::Status operator()(const ImageQuery& query) const {
     const std::string path = path_ + ".image";
     const size_t size = query.bytes->size();
-    if (size == 0) return BadField(path, "has no bytes");
+    if (size == 0) return InvalidField(path, "has no bytes");
     if (size > static_cast<uint64_t>(options_.max_image_bytes)) {
-      return BadField(path, AtMost(size, "bytes", options_.max_image_bytes));
+      return InvalidField(path, AtMost(size, "bytes", options_.max_image_bytes));
     }
     return absl::OkStatus();
   }
@@ -83,12 +83,12 @@ class QueryChecker {
     const std::string path = path_ + ".regions";
     const RegionSet& regions = query.image->regions;
     if (const absl::Status good = CheckRegionSet(regions); !good.ok()) {
-      return BadField(path, good.message());
+      return InvalidField(path, good.message());
     }
     const size_t numbers = regions.features.size() + regions.boxes.size() +
                            regions.box_sizes.size() + regions.confidences.size();
     if (numbers * sizeof(float) > static_cast<uint64_t>(options_.max_image_bytes)) {
-      return BadField(path, AtMost(numbers * sizeof(float), "bytes", options_.max_image_bytes));
+      return InvalidField(path, AtMost(numbers * sizeof(float), "bytes", options_.max_image_bytes));
     }
     RETURN_IF_ERROR(CheckWords(query.image->ocr_tokens, path + ".ocr_tokens"));
     return CheckWords(query.image->tags, path + ".tags");
@@ -96,13 +96,13 @@ class QueryChecker {
 
   absl::Status operator()(const EmbeddingQuery& query) const {
     if (query.space.empty()) {
-      return BadField(path_ + ".embedding.space",
-                      "is empty; name the fingerprint of the space that the vector lies in");
+      return InvalidField(path_ + ".embedding.space",
+                          "is empty; name the fingerprint of the space that the vector lies in");
     }
     const std::string path = path_ + ".embedding.vector";
-    if (query.values.empty()) return BadField(path, "has no numbers");
+    if (query.values.empty()) return InvalidField(path, "has no numbers");
     if (!AllFinite(query.values)) {
-      return BadField(
+      return InvalidField(
           path, absl::StrCat("of ", query.values.size(), " numbers holds one that is not finite"));
     }
     return absl::OkStatus();
@@ -110,7 +110,7 @@ class QueryChecker {
 
   absl::Status operator()(const ItemQuery& query) const {
     if (!query.item_id.empty()) return absl::OkStatus();
-    return BadField(path_ + ".item.item_id", "is empty");
+    return InvalidField(path_ + ".item.item_id", "is empty");
   }
 
  private:
@@ -119,12 +119,12 @@ class QueryChecker {
     for (const std::string& word : words) {
       bytes += word.size();
       if (!IsValidUtf8(word)) {
-        return BadField(
+        return InvalidField(
             path, absl::StrCat("has a word of ", word.size(), " bytes that is not valid UTF-8"));
       }
     }
     if (bytes > static_cast<size_t>(options_.max_text_bytes)) {
-      return BadField(path, AtMost(bytes, "bytes", options_.max_text_bytes));
+      return InvalidField(path, AtMost(bytes, "bytes", options_.max_text_bytes));
     }
     return absl::OkStatus();
   }
@@ -145,25 +145,19 @@ absl::Status CheckList(const std::vector<Element>& elements, absl::string_view n
 
 absl::Status CheckRange(absl::string_view path, int64_t value, int64_t least, int64_t most) {
   if (value >= least && value <= most) return absl::OkStatus();
-  return BadField(path, absl::StrCat("is ", value, ", must be ", least, " to ", most));
+  return InvalidField(path, absl::StrCat("is ", value, ", must be ", least, " to ", most));
 }
 
 // Before it is looked for, since the message that there is none has it.
 absl::Status CheckRerankerName(const std::string& name) {
   if (name.empty() || IsValidName(name, kMaxRerankerNameLength)) return absl::OkStatus();
-  return BadField(
+  return InvalidField(
       "reranker",
       absl::StrCat("of ", name.size(), " bytes is no name: a-z, 0-9, _ and -, at most ",
                    kMaxRerankerNameLength, " characters; leave it out for the default"));
 }
 
 }  // namespace
-
-absl::Status BadField(absl::string_view path, absl::string_view problem) {
-  absl::Status status = absl::InvalidArgumentError(absl::StrCat(path, " ", problem));
-  return WithField(WithReason(std::move(status), "INVALID_FIELD", {{"field", std::string(path)}}),
-                   path);
-}
 
 absl::Status CheckSearchRequest(const SearchRequest& request, const RetrieverOptions& options) {
   RETURN_IF_ERROR(CheckRange("top_k", request.top_k, 1, kMaxHits));
@@ -172,7 +166,7 @@ absl::Status CheckSearchRequest(const SearchRequest& request, const RetrieverOpt
   }
   if (request.combination.has_value()) {
     const absl::Status status = Validate(*request.combination);
-    if (!status.ok()) return BadField("combination", status.message());
+    if (!status.ok()) return InvalidField("combination", status.message());
   }
   RETURN_IF_ERROR(CheckRerankerName(request.reranker));
   return std::visit(QueryChecker("query", options), request.query);
@@ -180,12 +174,12 @@ absl::Status CheckSearchRequest(const SearchRequest& request, const RetrieverOpt
 
 absl::Status CheckScorePairsRequest(const ScorePairsRequest& request,
                                     const RetrieverOptions& options) {
-  if (request.texts.empty()) return BadField("texts", "is empty");
-  if (request.images.empty()) return BadField("images", "is empty");
+  if (request.texts.empty()) return InvalidField("texts", "is empty");
+  if (request.images.empty()) return InvalidField("images", "is empty");
   RETURN_IF_ERROR(CheckRerankerName(request.reranker));
   const size_t most = static_cast<size_t>(options.max_pairs) / request.images.size();
   if (request.texts.size() > most) {
-    return BadField(
+    return InvalidField(
         "texts", absl::StrCat("has ", request.texts.size(), " texts for ", request.images.size(),
                               " images; at most ", options.max_pairs, " pairs are scored at once"));
   }
@@ -194,14 +188,14 @@ absl::Status CheckScorePairsRequest(const ScorePairsRequest& request,
 }
 
 absl::Status CheckGetItemsRequest(const GetItemsRequest& request, const RetrieverOptions& options) {
-  if (request.index.empty()) return BadField("index", "is empty; name the index to look in");
-  if (request.item_ids.empty()) return BadField("item_ids", "is empty");
+  if (request.index.empty()) return InvalidField("index", "is empty; name the index to look in");
+  if (request.item_ids.empty()) return InvalidField("item_ids", "is empty");
   if (request.item_ids.size() > static_cast<size_t>(options.max_get_items)) {
-    return BadField("item_ids", AtMost(request.item_ids.size(), "ids", options.max_get_items));
+    return InvalidField("item_ids", AtMost(request.item_ids.size(), "ids", options.max_get_items));
   }
   for (size_t i = 0; i < request.item_ids.size(); ++i) {
     if (request.item_ids[i].empty()) {
-      return BadField(absl::StrCat("item_ids[", i, "]"), "is empty");
+      return InvalidField(absl::StrCat("item_ids[", i, "]"), "is empty");
     }
   }
   return absl::OkStatus();
@@ -210,7 +204,7 @@ absl::Status CheckGetItemsRequest(const GetItemsRequest& request, const Retrieve
 absl::Status Validate(const RetrieverOptions& options) {
   const auto positive = [](absl::string_view name, int64_t value) {
     if (value > 0) return absl::OkStatus();
-    return BadField(name, absl::StrCat("is ", value, ", must be positive"));
+    return InvalidField(name, absl::StrCat("is ", value, ", must be positive"));
   };
   RETURN_IF_ERROR(positive("max_text_bytes", options.max_text_bytes));
   RETURN_IF_ERROR(positive("max_image_bytes", options.max_image_bytes));

@@ -108,10 +108,10 @@ absl::Status CheckAgainstTarget(const Query& query, const SearchPlan& plan) {
   if (embedding == nullptr) return absl::OkStatus();
   RETURN_IF_ERROR(CheckSpace("the embedding", embedding->space, target));
   if (embedding->values.size() == static_cast<size_t>(target.dimension)) return absl::OkStatus();
-  absl::Status status = BadField("query.embedding.vector",
-                                 absl::StrCat("has ", embedding->values.size(), " numbers; index '",
-                                              target.ref.index, "' has ", target.dimension));
-  return WithReason(std::move(status), "EMBEDDING_DIMENSION_MISMATCH",
+  absl::Status status = InvalidField(
+      "query.embedding.vector", absl::StrCat("has ", embedding->values.size(), " numbers; index '",
+                                             target.ref.index, "' has ", target.dimension));
+  return WithReason(std::move(status), reasons::kEmbeddingDimensionMismatch,
                     {{"expectedDimension", absl::StrCat(target.dimension)},
                      {"actualDimension", absl::StrCat(embedding->values.size())}});
 }

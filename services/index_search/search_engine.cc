@@ -17,12 +17,11 @@ absl::Status CheckQueries(const EmbeddingMatrix& queries, int dimension, int max
                      "queries");
   }
   if (queries.dimension() != dimension) {
-    return WithReason(
-        absl::InvalidArgumentError(absl::StrCat("the query vector has dimension ",
-                                                queries.dimension(), ", the index ", dimension)),
-        "EMBEDDING_DIMENSION_MISMATCH",
-        {{"expectedDimension", absl::StrCat(dimension)},
-         {"actualDimension", absl::StrCat(queries.dimension())}});
+    return MakeError(reasons::kEmbeddingDimensionMismatch,
+                     absl::StrCat("the query vector has dimension ", queries.dimension(),
+                                  ", the index ", dimension),
+                     {{"expectedDimension", absl::StrCat(dimension)},
+                      {"actualDimension", absl::StrCat(queries.dimension())}});
   }
   if (!AllFinite(queries.values())) {
     return WithField(absl::InvalidArgumentError("a query vector holds NaN or infinity"), "queries");
@@ -61,10 +60,10 @@ absl::StatusOr<std::shared_ptr<const SearchableShard>> SearchEngine::FindShard(
   ASSIGN_OR_RETURN(auto entry, generations_->Find(target.index, target.generation, target.space));
   const auto found = entry.held->shards.find(shard);
   if (found == entry.held->shards.end()) {
-    return WithReason(
-        absl::FailedPreconditionError(absl::StrCat("shard ", shard, " of index '", target.index,
-                                                   "' is not held by this server")),
-        "SHARD_NOT_HELD", {{"index", target.index}, {"shard", absl::StrCat(shard)}});
+    return MakeError(
+        reasons::kShardNotHeld,
+        absl::StrCat("shard ", shard, " of index '", target.index, "' is not held by this server"),
+        {{"index", target.index}, {"shard", absl::StrCat(shard)}});
   }
   return found->second;
 }

@@ -322,10 +322,7 @@ std::string Complaint(const absl::StatusOr<SearchResult>& result) {
 // Of a request that names kFine: an answer by that, or a refusal by a generation without it.
 std::string ComplaintAboutFine(const absl::StatusOr<SearchResult>& result, int64_t* refused) {
   if (absl::IsInvalidArgument(result.status())) {
-    const auto reason = GetReason(result.status());
-    if (!reason.has_value() || reason->reason != "UNKNOWN_RERANKER") {
-      return result.status().ToString();
-    }
+    if (!HasReason(result.status(), reasons::kUnknownReranker)) return result.status().ToString();
     ++*refused;
     return "";
   }

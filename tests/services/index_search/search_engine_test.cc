@@ -167,13 +167,12 @@ TEST_CASE("a shard that another server holds is refused with the reason") {
   for (const int shard : {1, 3, -1}) {
     const absl::Status status = rig.Search(rig.Request(shard, {"fish"}, 5)).status();
     CHECK(absl::IsFailedPrecondition(status));
-    REQUIRE(GetReason(status).has_value());
-    CHECK(GetReason(status)->reason == "SHARD_NOT_HELD");
+    CHECK(HasReason(status, reasons::kShardNotHeld));
     CHECK(absl::IsFailedPrecondition(rig.Fetch(shard, {"images/001"}, {}).status()));
   }
   SearchShardRequest request = rig.Request(0, {"fish"}, 5);
   request.target.generation = "g2";
-  CHECK(GetReason(rig.Search(request).status())->reason == "GENERATION_NOT_HELD");
+  CHECK(HasReason(rig.Search(request).status(), reasons::kGenerationNotHeld));
 }
 
 TEST_CASE("a vector of another dimension says both") {
@@ -182,8 +181,7 @@ TEST_CASE("a vector of another dimension says both") {
   request.queries = EmbeddingMatrix(1, 3);
   const absl::Status status = rig.Search(request).status();
   CHECK(absl::IsInvalidArgument(status));
-  REQUIRE(GetReason(status).has_value());
-  CHECK(GetReason(status)->reason == "EMBEDDING_DIMENSION_MISMATCH");
+  REQUIRE(HasReason(status, reasons::kEmbeddingDimensionMismatch));
   CHECK(GetReason(status)->metadata.at("expectedDimension") == "8");
   CHECK(GetReason(status)->metadata.at("actualDimension") == "3");
 }
