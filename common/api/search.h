@@ -18,16 +18,13 @@
 
 namespace sightline {
 
-// The most hits that a search may ask for, over all pages.
-inline constexpr int kMaxHits = 1000;
-
 struct SearchRequest {
   // Empty: the only index of images for a text, the only index of captions for an
   // image; InvalidArgument if that is not one.  A stored item counts as what its own
   // index holds; an embedding must name its index.
   std::string index;
   Query query;
-  int top_k = 10;  // 1 to kMaxHits
+  int top_k = 10;  // 1 to limits::kMaxHits
   // Each of the next three, if given, asks for reranking in so many words (a depth of 0 for
   // none), which is then done also where the reranker's bundle declares that by default it
   // is not.
@@ -103,7 +100,7 @@ struct SearchResult {
   std::vector<DegradedReason> degraded;  // empty: the answer is all that was asked
   std::vector<absl::Status> failures;    // what backends said behind `degraded`; for the log
   StageTimes times;
-  std::string next_page_token;  // empty: there are no more hits, or kMaxHits have been given
+  std::string next_page_token;  // empty: there are no more hits that may be asked for
 };
 
 // One side of ScorePairs.

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
 #include "common/base/float16.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/layout.h"
 #include "common/image/region_set.h"
@@ -71,15 +72,16 @@ void CopyBytes(void* to, const void* from, size_t length) {
 
 absl::Status CheckWords(const google::protobuf::RepeatedPtrField<std::string>& words,
                         const FieldPath& parent, const char* name) {
-  if (words.size() > kMaxWireWords) {
-    return InvalidField(FieldPath(parent, name),
-                        absl::StrCat("has ", words.size(), " entries, at most ", kMaxWireWords));
+  if (words.size() > limits::kMaxWords) {
+    return InvalidField(
+        FieldPath(parent, name),
+        absl::StrCat("has ", words.size(), " entries, at most ", limits::kMaxWords));
   }
   for (int i = 0; i < words.size(); ++i) {
-    if (words[i].size() > kMaxWireWordBytes) {
+    if (words[i].size() > limits::kMaxWordBytes) {
       return InvalidField(
           FieldPath(parent, name, i),
-          absl::StrCat("has ", words[i].size(), " bytes, at most ", kMaxWireWordBytes));
+          absl::StrCat("has ", words[i].size(), " bytes, at most ", limits::kMaxWordBytes));
     }
   }
   return absl::OkStatus();
@@ -93,7 +95,7 @@ absl::Status CheckVectors(const v1::PackedVectors& vectors, const VectorBounds& 
   RETURN_IF_ERROR(CheckRange(vectors.row_count(), bounds.min_rows, bounds.max_rows,
                              FieldPath(path, "row_count")));
   RETURN_IF_ERROR(CheckRange(vectors.dimension(), bounds.dimension > 0 ? bounds.dimension : 1,
-                             bounds.dimension > 0 ? bounds.dimension : kMaxWireDimension,
+                             bounds.dimension > 0 ? bounds.dimension : limits::kMaxDimension,
                              FieldPath(path, "dimension")));
   return CheckDataLength(vectors.data(), vectors.row_count(), vectors.dimension(),
                          vectors.element_type() == v1::FLOAT16 ? sizeof(uint16_t) : sizeof(float),
@@ -135,12 +137,12 @@ absl::Status CheckNumbers(const RegionSet& regions, const FieldPath& path) {
                           : InvalidField(FieldPath(path, "confidences"), confidences.message());
 }
 
-absl::Status CheckMost(absl::string_view bytes, int max_bytes, const FieldPath& path) {
+absl::Status CheckMost(absl::string_view bytes, int64_t max_bytes, const FieldPath& path) {
   if (bytes.size() <= static_cast<size_t>(max_bytes)) return absl::OkStatus();
   return InvalidField(path, absl::StrCat("has ", bytes.size(), " bytes, at most ", max_bytes));
 }
 
-absl::Status CheckLength(absl::string_view bytes, int max_bytes, const FieldPath& path) {
+absl::Status CheckLength(absl::string_view bytes, int64_t max_bytes, const FieldPath& path) {
   if (bytes.empty()) return InvalidField(path, "is empty");
   return CheckMost(bytes, max_bytes, path);
 }
@@ -160,9 +162,9 @@ absl::StatusOr<FeatureTensor> TensorFromProto(v1::FeatureTensor tensor, const Fi
   ASSIGN_OR_RETURN(const Dtype dtype,
                    DtypeOf(tensor.element_type(), FieldPath(path, "element_type")));
   RETURN_IF_ERROR(
-      CheckRange(tensor.row_count(), 0, kMaxWireTensorRows, FieldPath(path, "row_count")));
-  RETURN_IF_ERROR(
-      CheckRange(tensor.column_count(), 1, kMaxWireTensorColumns, FieldPath(path, "column_count")));
+      CheckRange(tensor.row_count(), 0, limits::kMaxTensorRows, FieldPath(path, "row_count")));
+  RETURN_IF_ERROR(CheckRange(tensor.column_count(), 1, limits::kMaxTensorColumns,
+                             FieldPath(path, "column_count")));
   RETURN_IF_ERROR(CheckDataLength(tensor.data(), tensor.row_count(), tensor.column_count(),
                                   DtypeSize(dtype), FieldPath(path, "data")));
   FeatureTensor result;
@@ -230,10 +232,10 @@ void ToProto(ItemFeatures features, v1::ItemFeatures* out) {
 }
 
 absl::StatusOr<ItemFeatures> FromProto(v1::ItemFeatures features, const FieldPath& path) {
-  if (features.tensors_size() > kMaxWireTensors) {
+  if (features.tensors_size() > limits::kMaxTensors) {
     return InvalidField(
         FieldPath(path, "tensors"),
-        absl::StrCat("has ", features.tensors_size(), " entries, at most ", kMaxWireTensors));
+        absl::StrCat("has ", features.tensors_size(), " entries, at most ", limits::kMaxTensors));
   }
   ItemFeatures result;
   result.tensors.reserve(features.tensors_size());
@@ -272,7 +274,7 @@ absl::StatusOr<ImageInput> FromProto(v1::Regions regions, const FieldPath& path)
   image.regions.count = count;
   image.regions.feature_size = regions.features().dimension();
   ASSIGN_OR_RETURN(image.regions.features,
-                   TakeVectors(std::move(*regions.mutable_features()), {1, kMaxWireRegions, 0},
+                   TakeVectors(std::move(*regions.mutable_features()), {1, limits::kMaxRegions, 0},
                                FieldPath(path, "features")));
   if (regions.has_boxes()) {
     ASSIGN_OR_RETURN(image.regions.boxes, TakeVectors(std::move(*regions.mutable_boxes()),
@@ -334,19 +336,19 @@ absl::StatusOr<StoredItem> FromProto(const v1::Item& item, const FieldPath& path
 }
 
 absl::Status CheckItemId(absl::string_view item_id, const FieldPath& path) {
-  return CheckLength(item_id, kMaxWireItemIdBytes, path);
+  return CheckLength(item_id, limits::kMaxItemIdBytes, path);
 }
 
 absl::Status CheckName(absl::string_view name, const FieldPath& path) {
-  return CheckMost(name, kMaxWireNameBytes, path);
+  return CheckMost(name, limits::kMaxNameBytes, path);
 }
 
 absl::Status CheckText(absl::string_view text, const FieldPath& path) {
-  return CheckLength(text, kMaxWireTextBytes, path);
+  return CheckLength(text, limits::kMaxTextBytes, path);
 }
 
 absl::Status CheckImage(absl::string_view image, const FieldPath& path) {
-  return CheckLength(image, kMaxWireImageBytes, path);
+  return CheckLength(image, limits::kMaxImageBytes, path);
 }
 
 void ToProto(const GenerationRef& ref, v1::GenerationKey* out) {
@@ -356,10 +358,10 @@ void ToProto(const GenerationRef& ref, v1::GenerationKey* out) {
 }
 
 absl::StatusOr<GenerationRef> FromProto(const v1::GenerationKey& key, const FieldPath& path) {
-  if (!IsValidName(key.index(), kMaxIndexNameLength)) {
+  if (!IsValidName(key.index(), limits::kMaxIndexNameLength)) {
     return InvalidField(FieldPath(path, "index"), "must match [a-z0-9][a-z0-9_-]{0,62}");
   }
-  if (!IsValidName(key.generation(), kMaxGenerationNameLength)) {
+  if (!IsValidName(key.generation(), limits::kMaxGenerationNameLength)) {
     return InvalidField(FieldPath(path, "generation"), "must match [a-z0-9][a-z0-9_-]{0,127}");
   }
   RETURN_IF_ERROR(CheckLength(key.space(), 64, FieldPath(path, "space")));

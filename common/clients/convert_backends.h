@@ -18,11 +18,6 @@
 
 namespace sightline {
 
-inline constexpr int kMaxWireQueries = 256;      // of one EncodeQueries or SearchIndex
-inline constexpr int kMaxWireCandidates = 1000;  // of one RerankCandidates
-inline constexpr int kMaxWireNeighbors = 1001;   // top_k of SearchIndex
-inline constexpr int kMaxWireFetchedItems = 1001;
-
 // Requests.  InvalidArgument with the field's path where FromProto finds a bound of the
 // wire broken.  Uploads are moved out of the message; upload_wire.h sends them.
 void ToProto(SearchShardRequest request, v1::SearchIndexRequest* out);

@@ -13,9 +13,6 @@
 
 namespace sightline {
 
-inline constexpr int kMaxWireGetItems = 1000;
-inline constexpr int kMaxWirePairs = 1024;  // texts times images of ScorePairs
-
 void ToProto(SearchRequest request, v1::SearchItemsRequest* out);
 void ToProto(ScorePairsRequest request, v1::ScorePairsRequest* out);
 void ToProto(GetItemsRequest request, v1::GetItemsRequest* out);

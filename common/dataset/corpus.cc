@@ -11,6 +11,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/files.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/base/utf8.h"
 
@@ -22,11 +23,12 @@ bool IsSpaceOrControl(char c) {
 }
 
 void LimitTags(std::vector<std::string>& tags) {
-  tags.erase(std::remove_if(
-                 tags.begin(), tags.end(),
-                 [](const std::string& tag) { return tag.empty() || tag.size() > kMaxTagBytes; }),
+  tags.erase(std::remove_if(tags.begin(), tags.end(),
+                            [](const std::string& tag) {
+                              return tag.empty() || tag.size() > limits::kMaxWordBytes;
+                            }),
              tags.end());
-  if (tags.size() > kMaxTagsPerItem) tags.resize(kMaxTagsPerItem);
+  if (tags.size() > limits::kMaxWords) tags.resize(limits::kMaxWords);
 }
 
 // Keeps everything in memory.

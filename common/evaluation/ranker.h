@@ -17,7 +17,7 @@ struct RankRequest {
   Direction direction = Direction::kTextToImage;
   absl::Span<const EvaluationQuery> queries;
   absl::Span<const Method> methods;
-  int list_length = 50;  // hits wanted of each list, 1 to kMaxHits
+  int list_length = 50;  // hits wanted of each list, 1 to limits::kMaxHits
 };
 
 // Of each query and each method the best hits, best first, as SearchItems gives them:

@@ -10,14 +10,13 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/files.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/models/bundle_tokenizer.h"
 #include "common/models/family_manifests.h"
 
 namespace sightline {
 namespace {
-
-constexpr int64_t kMaxConfigBytes = 1 << 20;
 
 absl::Status FitVocabulary(absl::string_view vocabulary,
                            bundle::v1::ModelBundleManifest* manifest) {
@@ -87,7 +86,7 @@ bundle::v1::ModelBundleManifest SmallOscarManifest() {
 
 absl::StatusOr<bundle::v1::ModelBundleManifest> ReadModelConfig(const std::string& path) {
   if (path.empty()) return SmallOscarManifest();
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxConfigBytes));
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, limits::kMaxModelConfigBytes));
   bundle::v1::ModelBundleManifest manifest;
   const auto parsed = google::protobuf::util::JsonStringToMessage(text, &manifest);
   if (!parsed.ok()) {

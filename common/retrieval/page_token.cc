@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/checksum.h"
 #include "common/base/error_details.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/layout.h"
 
@@ -23,7 +24,6 @@ constexpr char kField[] = "page_token";
 // over; while routers of two versions answer, pages end where one meets the other's token.
 constexpr char kVersion = 2;
 constexpr size_t kFingerprintBytes = 32;
-constexpr size_t kMaxTextBytes = 1024;
 
 // Feeds a hash so that no two requests feed it alike: every value with its length.
 class Hasher {
@@ -136,11 +136,11 @@ absl::Status OtherVersion(int version) {
 }
 
 bool IsPossible(const PageToken& token) {
-  return IsValidName(token.index, kMaxIndexNameLength) &&
-         IsValidName(token.generation, kMaxGenerationNameLength) &&
+  return IsValidName(token.index, limits::kMaxIndexNameLength) &&
+         IsValidName(token.generation, limits::kMaxGenerationNameLength) &&
          (token.item_generation.empty() ||
-          IsValidName(token.item_generation, kMaxGenerationNameLength)) &&
-         token.offset > 0 && token.offset < kMaxHits;
+          IsValidName(token.item_generation, limits::kMaxGenerationNameLength)) &&
+         token.offset > 0 && token.offset < limits::kMaxHits;
 }
 
 }  // namespace
@@ -175,7 +175,8 @@ std::string ToText(const PageToken& token) {
 
 absl::StatusOr<PageToken> ParsePageToken(absl::string_view text) {
   std::string bytes;
-  if (text.size() > kMaxTextBytes || !absl::WebSafeBase64Unescape(text, &bytes)) return NoToken();
+  if (text.size() > limits::kMaxNameBytes || !absl::WebSafeBase64Unescape(text, &bytes))
+    return NoToken();
   if (bytes.size() < sizeof(uint32_t)) return NoToken();
   std::string body = bytes.substr(0, bytes.size() - sizeof(uint32_t));
   AppendChecksum(&body);

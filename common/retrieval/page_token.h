@@ -21,7 +21,7 @@ struct PageToken {
   // Of the index that stores the queried item, if that is another one; else empty.
   std::string item_generation;
   std::string request;  // FingerprintOf the request
-  int offset = 0;       // hits on the pages before; 1 to kMaxHits - 1
+  int offset = 0;       // hits on the pages before; 1 to limits::kMaxHits - 1
   int depth = 0;        // of that fingerprint; known to TokenOf, and not in the text
 };
 

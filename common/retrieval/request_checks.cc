@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/base/utf8.h"
 #include "common/bundle/layout.h"
@@ -150,17 +151,17 @@ absl::Status CheckRange(absl::string_view path, int64_t value, int64_t least, in
 
 // Before it is looked for, since the message that there is none has it.
 absl::Status CheckRerankerName(const std::string& name) {
-  if (name.empty() || IsValidName(name, kMaxRerankerNameLength)) return absl::OkStatus();
+  if (name.empty() || IsValidName(name, limits::kMaxRerankerNameLength)) return absl::OkStatus();
   return InvalidField(
       "reranker",
       absl::StrCat("of ", name.size(), " bytes is no name: a-z, 0-9, _ and -, at most ",
-                   kMaxRerankerNameLength, " characters; leave it out for the default"));
+                   limits::kMaxRerankerNameLength, " characters; leave it out for the default"));
 }
 
 }  // namespace
 
 absl::Status CheckSearchRequest(const SearchRequest& request, const RetrieverOptions& options) {
-  RETURN_IF_ERROR(CheckRange("top_k", request.top_k, 1, kMaxHits));
+  RETURN_IF_ERROR(CheckRange("top_k", request.top_k, 1, limits::kMaxHits));
   if (request.depth.has_value()) {
     RETURN_IF_ERROR(CheckRange("rerank_depth", *request.depth, 0, options.max_depth));
   }
@@ -212,7 +213,7 @@ absl::Status Validate(const RetrieverOptions& options) {
   RETURN_IF_ERROR(positive("max_get_items", options.max_get_items));
   RETURN_IF_ERROR(positive("rerank_slice", options.rerank_slice));
   RETURN_IF_ERROR(positive("rerank_parallelism", options.rerank_parallelism));
-  RETURN_IF_ERROR(CheckRange("max_depth", options.max_depth, 0, kMaxHits));
+  RETURN_IF_ERROR(CheckRange("max_depth", options.max_depth, 0, limits::kMaxHits));
   return CheckRange("default_depth", options.default_depth, 0, options.max_depth);
 }
 

@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "common/api/search.h"
 #include "common/base/call_context.h"
+#include "common/base/limits.h"
 #include "common/retrieval/backends.h"
 #include "common/retrieval/budget_policy.h"
 #include "common/retrieval/generation_catalog.h"
@@ -24,10 +25,10 @@ namespace sightline {
 struct RetrieverOptions {
   int default_depth = 20;
   int max_depth = 100;
-  int max_text_bytes = 16 << 10;
-  int64_t max_image_bytes = int64_t{16} << 20;  // of a picture's file or of its regions
-  int max_pairs = 1024;                         // texts times images of ScorePairs
-  int max_get_items = 1000;
+  int max_text_bytes = limits::kMaxTextBytes;
+  int64_t max_image_bytes = limits::kMaxImageBytes;  // of a picture's file or of its regions
+  int max_pairs = limits::kMaxPairs;                 // texts times images of ScorePairs
+  int max_get_items = limits::kMaxGetItems;
   // Candidates in one call to the reranker; the unit in which lateness is noticed.
   int rerank_slice = 10;
   // Slices under way at once.
@@ -35,7 +36,7 @@ struct RetrieverOptions {
 };
 
 // InvalidArgument, naming the field, unless sizes are positive and
-// 0 <= default_depth <= max_depth <= kMaxHits.
+// 0 <= default_depth <= max_depth <= limits::kMaxHits.
 absl::Status Validate(const RetrieverOptions& options);
 
 // Thread-safe.  Calls block the calling thread, until the deadline at the latest; they

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 
 namespace sightline {
@@ -73,9 +74,9 @@ absl::StatusOr<SearchShardResponse> SearchEngine::SearchShard(const SearchShardR
   RETURN_IF_ERROR(call.Check("search"));
   ASSIGN_OR_RETURN(const auto shard, FindShard(request.target, request.shard));
   RETURN_IF_ERROR(CheckQueries(request.queries, shard->index->dimension(), options_.max_queries));
-  if (request.top_k < 1 || request.top_k > kMaxTopK) {
-    return WithField(absl::InvalidArgumentError(
-                         absl::StrCat("top_k is ", request.top_k, "; allowed are 1 to ", kMaxTopK)),
+  if (request.top_k < 1 || request.top_k > limits::kMaxNeighbors) {
+    return WithField(absl::InvalidArgumentError(absl::StrCat(
+                         "top_k is ", request.top_k, "; allowed are 1 to ", limits::kMaxNeighbors)),
                      "top_k");
   }
   auto outcome = std::make_shared<Outcome<Neighbors>>();

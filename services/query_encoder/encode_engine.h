@@ -11,6 +11,7 @@
 #include "common/api/query_encoder.h"
 #include "common/base/call_context.h"
 #include "common/base/clock.h"
+#include "common/base/limits.h"
 #include "common/base/outcome.h"
 #include "common/batching/batch_scheduler.h"
 #include "common/generations/generation_registry.h"
@@ -34,7 +35,7 @@ struct EncodeEngineOptions {
   BatchSchedulerOptions image;   // cost: images
   BatchSchedulerOptions decode;  // cost: megapixels begun; one picture a batch
   DecodeLimits limits;
-  int max_queries = 256;  // of one request
+  int max_queries = limits::kMaxQueries;  // of one request
 };
 
 // Thread-safe.

@@ -13,6 +13,7 @@
 #include "common/api/reranker.h"
 #include "common/base/call_context.h"
 #include "common/base/clock.h"
+#include "common/base/limits.h"
 #include "common/base/outcome.h"
 #include "common/batching/batch_scheduler.h"
 #include "common/bundle/generation.h"
@@ -33,8 +34,8 @@ struct RerankGeneration {
 };
 
 struct RerankEngineOptions {
-  BatchSchedulerOptions batching;  // cost: tokens plus regions
-  int max_candidates = 1000;       // of one request
+  BatchSchedulerOptions batching;               // cost: tokens plus regions
+  int max_candidates = limits::kMaxCandidates;  // of one request
   // Requests that read features of stored items at once; one more is refused, so that a disk that
   // does not answer leaves threads to those who need none of it.
   int max_reading = 48;

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""Holds the tree to its registry of reasons, and the documents to it.
+"""Holds the tree to its registries of reasons and limits, and the documents to them.
 
 Reasons (common/base/error_reasons.h): those of protos/README.md's table have the code that
 stands there, those of common/generations/README.md's are known; each reason is in one of the
 two, and something gives or reads it; no source has the name of one as a literal.
+
+Limits (common/base/limits.h): each is used, none is defined a second time, and the documents
+that cited_limits.txt lists have their numbers.
 
 Prints one line per offence, and exits 1 if there is any.
 
@@ -21,6 +24,11 @@ CALLS, REFUSALS = "protos/README.md", "common/generations/README.md"
 NAME = re.compile(r"`([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)`")
 # "INVALID_ARGUMENT, `INVALID_FIELD`", anywhere.
 PAIR = re.compile(r"\b([A-Z]+(?:_[A-Z]+)*),(?: reason)? `([A-Z]+(?:_[A-Z]+)+)`")
+
+LIMITS = "common/base/limits.h"
+LIMIT = re.compile(r"constexpr (?:int|int64_t|size_t) (k\w+)\s*=\s*([^;]+);")
+# The documents that cite limits, by what words: its own head tells how.
+CITED = "tests/layering/cited_limits.txt"
 
 
 def read(root, path):
@@ -93,14 +101,91 @@ def wrong_reasons(root, sources, documents):
             yield f"{REASONS}: nothing uses {name}"
 
 
+def value_of(expression, limits):
+    """What C++ makes of it, if it is made of numbers and limits; else None."""
+    expression = re.sub(r"(?:int64_t|size_t)\{(\d+)\}", r"\1", expression.replace("'", ""))
+    expression = expression.replace("/", "//")
+    if not re.fullmatch(r"(?:k\w+|\d+|<<|[-+*/() ])+", expression):
+        return None
+    try:
+        return eval(expression, {"__builtins__": {}}, limits)  # pylint: disable=eval-used
+    except NameError:
+        return None
+
+
+def limits_of(text):
+    """Name -> value."""
+    limits = {}
+    for name, expression in LIMIT.findall(text):
+        limits[name] = value_of(expression, limits)
+    return limits
+
+
+def ways_to_write(number):
+    """What may stand for a number in a document."""
+    ways = [str(number), f"{number:,}".replace(",", " ")]
+    for unit, size in (("KiB", 1 << 10), ("MiB", 1 << 20)):
+        if number % size == 0:
+            ways += [f"{number // size} {unit}", f"{number // size}{unit}"]
+    if number % 10**6 == 0:
+        ways.append(str(number // 10**6))  # megapixels
+    return ways
+
+
+def citations(text):
+    """(document, words, limits) of each line of CITED."""
+    path = None
+    for line in text.splitlines():
+        if line.startswith("  "):
+            words, names = line.strip().rsplit(" <- ", 1)
+            yield path, words, names.split(", ")
+        elif line and not line.startswith("#"):
+            path = line
+
+
+def cites(text, phrase, numbers):
+    parts = [re.escape(part) for part in phrase.split("{}")]
+    pattern = parts[0]
+    for number, part in zip(numbers, parts[1:]):
+        pattern += "(?:" + "|".join(map(re.escape, ways_to_write(number))) + ")" + part
+    return re.search(pattern, text) is not None
+
+
+def wrong_limits(root, sources):
+    limits = limits_of(sources[LIMITS])
+    if not limits:
+        yield f"{LIMITS}: there are no limits"
+    for path, phrase, names in citations(read(root, CITED)):
+        if not os.path.exists(os.path.join(root, path)):
+            yield f"{CITED}: {path} is not there"
+            continue
+        text = " ".join(re.sub(r"^\s*//", "", read(root, path), flags=re.M).split())
+        numbers = [value_of(name, limits) for name in names]
+        if None in numbers:
+            yield f"{CITED}: one of {', '.join(names)} is not in {LIMITS}"
+        elif not cites(text, phrase, numbers):
+            told = " and ".join(f"{name} = {n}" for name, n in zip(names, numbers))
+            yield f"{path}: does not say '{phrase}' with {told}, as {LIMITS} has it"
+    for path, text in sources.items():
+        for name, expression in LIMIT.findall(text) if path != LIMITS else ():
+            if name in limits and value_of(expression, limits) == limits[name]:
+                yield f"{path}: {name} is in {LIMITS}; use that"
+    used = {name for path, text in sources.items() if path != LIMITS
+            for name in re.findall(r"limits::(k\w+)", text)}
+    used.update(name for _, value in LIMIT.findall(sources[LIMITS])
+                for name in re.findall(r"k[A-Z]\w+", value))
+    for name in sorted(set(limits) - used):
+        yield f"{LIMITS}: nothing uses {name}"
+
+
 def main(root):
     sources = {path: read(root, path) for path in walk(root, ".h", ".cc")}
     documents = {path: read(root, path) for path in walk(root, ".md")}
-    missing = [path for path in (REASONS, CALLS, REFUSALS)
-               if path not in sources and path not in documents]
+    missing = [path for path in (REASONS, LIMITS, CALLS, REFUSALS, CITED)
+               if not os.path.exists(os.path.join(root, path))]
     offences = [f"{path}: is not there" for path in missing]
     if not missing:
-        offences += wrong_reasons(root, sources, documents)
+        offences += [*wrong_reasons(root, sources, documents), *wrong_limits(root, sources)]
     print("\n".join([*offences, f"{len(sources)} files, {len(offences)} offences"]))
     return 1 if offences else 0
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/base/error_details.h"
+#include "common/base/limits.h"
 #include "tests/services/word_store.h"
 #include "tests/support/await.h"
 #include "tests/support/catch.h"
@@ -202,7 +203,7 @@ TEST_CASE("numbers that are none, too many queries and hits out of range are ref
   SearchShardRequest none = rig.Request(0, {"a"}, 5);
   none.queries = EmbeddingMatrix(0, FakeServingModel::kDimension);
   CHECK(absl::IsInvalidArgument(rig.Search(none).status()));
-  for (const int top_k : {0, -1, kMaxTopK + 1}) {
+  for (const int top_k : {0, -1, limits::kMaxNeighbors + 1}) {
     CHECK(GetFields(rig.Search(rig.Request(0, {"a"}, top_k)).status()) ==
           std::vector<std::string>{"top_k"});
   }
