@@ -31,7 +31,9 @@ inline constexpr int64_t kMaxImageBytes = int64_t{16} << 20;
 // Of a picture's file in a corpus, unless a job is told otherwise.
 inline constexpr int64_t kMaxCorpusImageBytes = int64_t{32} << 20;
 inline constexpr int64_t kMaxImagePixels = 60'000'000;
-inline constexpr int kMaxImageSide = 30'000;  // in pixels
+// In pixels, the longer one: unless a server or a job is told otherwise, and at all.
+inline constexpr int kMaxImageSide = 30'000;
+inline constexpr int kMaxConfiguredImageSide = 100'000;
 inline constexpr int kMaxRegions = 1000;
 inline constexpr int kMaxWords = 256;      // OCR tokens or tags of one image
 inline constexpr int kMaxWordBytes = 256;  // one of them
@@ -52,6 +54,7 @@ inline constexpr int kMaxStatusUses = 1000;     // generations that a router tel
 
 // --- features that travel or are stored ---
 
+inline constexpr int kMaxTensorNameLength = 64;
 inline constexpr int kMaxTensors = 16;  // of one item, in a message
 inline constexpr int kMaxTensorRows = 4096;
 inline constexpr int kMaxTensorColumns = 8192;
@@ -83,8 +86,9 @@ inline constexpr int64_t kMaxModelConfigBytes = int64_t{1} << 20;  // that a bun
 
 // --- a configuration ---
 
-inline constexpr int kMaxIndexes = 100;              // that a server follows
+inline constexpr int kMaxIndexes = 100;  // that a server follows
 inline constexpr int kMaxThreads = 1024;
+inline constexpr int kMaxConcurrentCalls = 4096;  // each holds a thread, which mostly waits
 
 }  // namespace limits
 }  // namespace sightline

@@ -27,9 +27,10 @@ uint32_t ChecksumOf(const ItemFeatures& item) {
 }  // namespace
 
 bool IsFeatureName(absl::string_view name) {
-  return !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
-  });
+  return !name.empty() && name.size() <= limits::kMaxTensorNameLength &&
+         std::all_of(name.begin(), name.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+         });
 }
 
 std::string ItemChecksumsSection(absl::string_view model) {

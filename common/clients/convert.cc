@@ -148,7 +148,7 @@ absl::Status CheckLength(absl::string_view bytes, int64_t max_bytes, const Field
 }
 
 bool IsTensorName(absl::string_view name) {
-  if (name.empty() || name.size() > 64) return false;
+  if (name.empty() || name.size() > limits::kMaxTensorNameLength) return false;
   for (char c : name) {
     if (!absl::ascii_islower(c) && !absl::ascii_isdigit(c) && c != '_') return false;
   }
@@ -157,7 +157,9 @@ bool IsTensorName(absl::string_view name) {
 
 absl::StatusOr<FeatureTensor> TensorFromProto(v1::FeatureTensor tensor, const FieldPath& path) {
   if (!IsTensorName(tensor.name())) {
-    return InvalidField(FieldPath(path, "name"), "must be 1 to 64 of a-z, 0-9 and _");
+    return InvalidField(
+        FieldPath(path, "name"),
+        absl::StrCat("must be 1 to ", limits::kMaxTensorNameLength, " of a-z, 0-9 and _"));
   }
   ASSIGN_OR_RETURN(const Dtype dtype,
                    DtypeOf(tensor.element_type(), FieldPath(path, "element_type")));
@@ -359,10 +361,14 @@ void ToProto(const GenerationRef& ref, v1::GenerationKey* out) {
 
 absl::StatusOr<GenerationRef> FromProto(const v1::GenerationKey& key, const FieldPath& path) {
   if (!IsValidName(key.index(), limits::kMaxIndexNameLength)) {
-    return InvalidField(FieldPath(path, "index"), "must match [a-z0-9][a-z0-9_-]{0,62}");
+    return InvalidField(
+        FieldPath(path, "index"),
+        absl::StrCat("must match [a-z0-9][a-z0-9_-]{0,", limits::kMaxIndexNameLength - 1, "}"));
   }
   if (!IsValidName(key.generation(), limits::kMaxGenerationNameLength)) {
-    return InvalidField(FieldPath(path, "generation"), "must match [a-z0-9][a-z0-9_-]{0,127}");
+    return InvalidField(FieldPath(path, "generation"),
+                        absl::StrCat("must match [a-z0-9][a-z0-9_-]{0,",
+                                     limits::kMaxGenerationNameLength - 1, "}"));
   }
   RETURN_IF_ERROR(CheckLength(key.space(), 64, FieldPath(path, "space")));
   return GenerationRef{key.index(), key.generation(), key.space()};

@@ -89,17 +89,17 @@ std::vector<NamedReranker> ReadRerankers(ConfigReader& root) {
 
 void ReadLimits(ConfigReader root, CorpusEncoderConfig& config) {
   CorpusEncoderOptions& job = config.job;
-  ConfigReader limits = root.Section("limits");
+  ConfigReader section = root.Section("limits");
   const DecodeLimits& defaults = job.limits;
-  job.limits.max_bytes = limits.Bytes("max_image_bytes", defaults.max_bytes, 1, int64_t{1} << 30);
-  job.limits.max_pixels = limits.Int("max_image_pixels", defaults.max_pixels, 1, 1'000'000'000);
-  job.limits.max_side =
-      static_cast<int>(limits.Int("max_image_side", defaults.max_side, 1, 100'000));
+  job.limits.max_bytes = section.Bytes("max_image_bytes", defaults.max_bytes, 1, int64_t{1} << 30);
+  job.limits.max_pixels = section.Int("max_image_pixels", defaults.max_pixels, 1, 1'000'000'000);
+  job.limits.max_side = static_cast<int>(
+      section.Int("max_image_side", defaults.max_side, 1, limits::kMaxConfiguredImageSide));
   job.max_decode_bytes =
-      limits.Bytes("max_decode_bytes", job.max_decode_bytes, 1, int64_t{1} << 40);
-  config.max_decode_time = limits.Duration("max_decode_time", config.max_decode_time,
-                                           absl::Milliseconds(1), absl::Hours(1));
-  job.max_quarantine_share = limits.Double("max_quarantine_share", job.max_quarantine_share, 0, 1);
+      section.Bytes("max_decode_bytes", job.max_decode_bytes, 1, int64_t{1} << 40);
+  config.max_decode_time = section.Duration("max_decode_time", config.max_decode_time,
+                                            absl::Milliseconds(1), absl::Hours(1));
+  job.max_quarantine_share = section.Double("max_quarantine_share", job.max_quarantine_share, 0, 1);
   job.recall_floor = root.Double("recall_floor", job.recall_floor, 0, 1);
 }
 

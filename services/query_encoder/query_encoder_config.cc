@@ -38,8 +38,8 @@ absl::StatusOr<QueryEncoderConfig> ReadQueryEncoderConfig(ConfigFile* file) {
       section.Bytes("max_image_bytes", limits::kMaxImageBytes, 1, limits::kMaxImageBytes);
   config.engine.limits.max_pixels =
       section.Int("max_image_pixels", limits::kMaxImagePixels, 1, limits::kMaxImagePixels);
-  config.engine.limits.max_side =
-      static_cast<int>(section.Int("max_image_side", limits::kMaxImageSide, 1, 100'000));
+  config.engine.limits.max_side = static_cast<int>(
+      section.Int("max_image_side", limits::kMaxImageSide, 1, limits::kMaxConfiguredImageSide));
   config.engine.max_queries =
       static_cast<int>(section.Int("max_queries", limits::kMaxQueries, 1, limits::kMaxQueries));
   if (config.engine.decode.max_batch_cost <= config.engine.limits.max_pixels / 1'000'000) {
