@@ -175,8 +175,8 @@ std::string ToText(const PageToken& token) {
 
 absl::StatusOr<PageToken> ParsePageToken(absl::string_view text) {
   std::string bytes;
-  if (text.size() > limits::kMaxNameBytes || !absl::WebSafeBase64Unescape(text, &bytes))
-    return NoToken();
+  if (text.size() > limits::kMaxNameBytes) return NoToken();
+  if (!absl::WebSafeBase64Unescape(text, &bytes)) return NoToken();
   if (bytes.size() < sizeof(uint32_t)) return NoToken();
   std::string body = bytes.substr(0, bytes.size() - sizeof(uint32_t));
   AppendChecksum(&body);
