@@ -47,10 +47,19 @@ absl::Status WritePayload(absl::Status status, absl::string_view url, const Stri
 
 }  // namespace
 
-absl::Status WithReason(absl::Status status, absl::string_view reason,
+absl::Status MakeError(const Reason& reason, absl::string_view message,
+                       std::map<std::string, std::string> metadata) {
+  return WithReason(absl::Status(reason.code, message), reason, std::move(metadata));
+}
+
+absl::Status WithReason(absl::Status status, const Reason& reason,
                         std::map<std::string, std::string> metadata) {
-  Strings strings = {std::string(reason)};
-  for (auto& [key, value] : metadata) {
+  return WithReason(std::move(status), ErrorReason{reason.name, std::move(metadata)});
+}
+
+absl::Status WithReason(absl::Status status, ErrorReason reason) {
+  Strings strings = {std::move(reason.reason)};
+  for (auto& [key, value] : reason.metadata) {
     strings.push_back(key);
     strings.push_back(std::move(value));
   }
@@ -66,6 +75,17 @@ absl::optional<ErrorReason> GetReason(const absl::Status& status) {
     reason.metadata.emplace(std::move(strings[i]), std::move(strings[i + 1]));
   }
   return reason;
+}
+
+bool HasReason(const absl::Status& status, const Reason& reason) {
+  const absl::optional<ErrorReason> given = GetReason(status);
+  return given.has_value() && given->reason == reason.name;
+}
+
+absl::Status InvalidField(absl::string_view field, absl::string_view problem) {
+  return WithField(MakeError(reasons::kInvalidField, absl::StrCat(field, " ", problem),
+                             {{"field", std::string(field)}}),
+                   field);
 }
 
 absl::Status WithField(absl::Status status, absl::string_view field) {

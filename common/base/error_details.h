@@ -3,11 +3,10 @@
 // Domain code attaches it to an absl::Status with no thought of a protocol; common/rpc
 // turns it into google.rpc details on the wire and back.
 //
-//   return WithField(
-//       WithReason(absl::InvalidArgumentError("the vector has 128 numbers; this index takes 256"),
-//                  "EMBEDDING_DIMENSION_MISMATCH",
-//                  {{"expectedDimension", "256"}, {"actualDimension", "128"}}),
-//       "queries.embedding");
+//   return WithField(MakeError(reasons::kEmbeddingDimensionMismatch,
+//                              "the vector has 128 numbers; this index takes 256",
+//                              {{"expectedDimension", "256"}, {"actualDimension", "128"}}),
+//                    "queries.embedding");
 //
 // All functions leave an OK status as it is, keep the code, the message and all other
 // details, and are thread-safe as pure functions are.
@@ -22,12 +21,13 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
+#include "common/base/error_reasons.h"
 
 namespace sightline {
 
-// Why the call failed, for programs.
+// Why the call failed, for programs, as an error says it: that of another release may say
+// something that error_reasons.h does not know.
 struct ErrorReason {
-  // UPPER_SNAKE_CASE, stable over releases: "SPACE_MISMATCH".
   std::string reason;
   // lowerCamelCase keys, values short enough to log.
   std::map<std::string, std::string> metadata;
@@ -43,10 +43,21 @@ struct PreconditionViolation {
   std::string description;
 };
 
-// Sets the reason, in place of one that is there.
-absl::Status WithReason(absl::Status status, absl::string_view reason,
+// An error with this reason and its code.
+absl::Status MakeError(const Reason& reason, absl::string_view message,
+                       std::map<std::string, std::string> metadata = {});
+
+// Sets the reason, in place of one that is there: of an error that came from elsewhere and
+// keeps its code.  The second form is for what was read from a wire or a file.
+absl::Status WithReason(absl::Status status, const Reason& reason,
                         std::map<std::string, std::string> metadata = {});
+absl::Status WithReason(absl::Status status, ErrorReason reason);
 absl::optional<ErrorReason> GetReason(const absl::Status& status);
+bool HasReason(const absl::Status& status, const Reason& reason);
+
+// InvalidArgument "<field> <problem>" about a request's field, whose path the details name
+// too; the reason is INVALID_FIELD.
+absl::Status InvalidField(absl::string_view field, absl::string_view problem);
 
 // Adds a request field, as a path in the request message ("query.text"), to those that
 // are at fault.

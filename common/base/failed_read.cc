@@ -27,7 +27,7 @@ int64_t NumberOf(const ErrorReason& reason, const std::string& name) {
 
 absl::Status ReadWhatFailed(const absl::Status& status) {
   if (!IsFailedRead(status)) return absl::OkStatus();
-  const ErrorReason reason = *GetReason(status);
+  ErrorReason reason = *GetReason(status);
   const auto path = reason.metadata.find("file");
   const int64_t offset = NumberOf(reason, "offset");
   const int64_t length = std::min(NumberOf(reason, "length"), kMostBytes);
@@ -35,8 +35,7 @@ absl::Status ReadWhatFailed(const absl::Status& status) {
   const absl::StatusOr<std::unique_ptr<RandomAccessFile>> file =
       RandomAccessFile::Open(path->second);
   if (!file.ok()) {
-    return WithReason(absl::UnavailableError(file.status().message()), reason.reason,
-                      reason.metadata);
+    return MakeError(reasons::kReadFailed, file.status().message(), std::move(reason.metadata));
   }
   std::string bytes(static_cast<size_t>(length), '\0');
   return (*file)->ReadAgain(offset, length, bytes.data());

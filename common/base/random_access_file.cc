@@ -17,17 +17,15 @@
 namespace sightline {
 namespace {
 
-constexpr char kReadFailed[] = "READ_FAILED";
 // Of one call of the system, so that a pace is kept in small steps.
 constexpr int64_t kPiece = int64_t{1} << 20;
 
 // What ReadWhatFailed (failed_read.h) needs.
 absl::Status Failed(const absl::Status& status, const std::string& path, int64_t offset,
                     int64_t length) {
-  return WithReason(
-      absl::UnavailableError(
-          absl::StrCat(status.message(), " (at byte ", offset, "); it is tried again")),
-      kReadFailed,
+  return MakeError(
+      reasons::kReadFailed,
+      absl::StrCat(status.message(), " (at byte ", offset, "); it is tried again"),
       {{"file", path}, {"offset", absl::StrCat(offset)}, {"length", absl::StrCat(length)}});
 }
 
@@ -54,8 +52,7 @@ absl::Status ReadAll(int fd, const std::string& path, int64_t offset, int64_t le
 }  // namespace
 
 bool IsFailedRead(const absl::Status& status) {
-  const auto reason = GetReason(status);
-  return reason.has_value() && reason->reason == kReadFailed;
+  return HasReason(status, reasons::kReadFailed);
 }
 
 RandomAccessFile::RandomAccessFile(Descriptor fd, std::string path, int64_t size)

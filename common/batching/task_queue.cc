@@ -102,11 +102,10 @@ absl::StatusOr<uint64_t> TaskQueue::State::Admit(std::unique_ptr<PendingTask> ta
   const int64_t room = options.max_queue_cost - task->cost;
   if (pending.cost() > room) DropExpired();
   if (pending.cost() > room) {
-    return WithReason(
-        absl::ResourceExhaustedError(absl::StrCat(
-            "batch queue: full, work of cost ", pending.cost(), " is waiting and ", task->cost,
-            " more would exceed ", options.max_queue_cost, "; try again later")),
-        "QUEUE_FULL");
+    return MakeError(reasons::kQueueFull,
+                     absl::StrCat("batch queue: full, work of cost ", pending.cost(),
+                                  " is waiting and ", task->cost, " more would exceed ",
+                                  options.max_queue_cost, "; try again later"));
   }
   RETURN_IF_ERROR(CheckWait(task->deadline));
   const uint64_t sequence = next_sequence++;
@@ -134,12 +133,12 @@ absl::Status TaskQueue::State::CheckWait(absl::Time deadline) const {
   absl::Duration wait;
   for (const PendingTasks::Load& load : pending.loads()) wait += TimeOf(load) / options.workers;
   if (wait <= kMostWaiting * left) return absl::OkStatus();
-  return WithReason(absl::ResourceExhaustedError(absl::StrCat(
-                        "batch queue: too long, the work that is waiting takes about ",
-                        absl::FormatDuration(absl::Trunc(wait, absl::Milliseconds(1))), " and ",
-                        absl::FormatDuration(absl::Trunc(left, absl::Milliseconds(1))),
-                        " are left; try again later, or give more time")),
-                    "QUEUE_TOO_LONG");
+  return MakeError(
+      reasons::kQueueTooLong,
+      absl::StrCat("batch queue: too long, the work that is waiting takes about ",
+                   absl::FormatDuration(absl::Trunc(wait, absl::Milliseconds(1))), " and ",
+                   absl::FormatDuration(absl::Trunc(left, absl::Milliseconds(1))),
+                   " are left; try again later, or give more time"));
 }
 
 // Of as many batches as tasks of their mean cost fill.

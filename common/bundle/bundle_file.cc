@@ -35,10 +35,9 @@ absl::StatusOr<std::unique_ptr<ResidentMemory>> ReadBundleFile(const ModelBundle
   if (HasSha256(*memory, listed->sha256())) return memory;
   RETURN_IF_ERROR(file->ReadAgain(0, memory->size(), memory->data()));
   if (HasSha256(*memory, listed->sha256())) return memory;
-  return WithReason(absl::DataLossError(
-                        absl::StrCat(file->path(), " does not have the SHA-256 ", listed->sha256(),
-                                     ", as its manifest says; fetch the bundle again")),
-                    "CHECKSUM_MISMATCH");
+  return MakeError(reasons::kChecksumMismatch,
+                   absl::StrCat(file->path(), " does not have the SHA-256 ", listed->sha256(),
+                                ", as its manifest says; fetch the bundle again"));
 }
 
 }  // namespace sightline

@@ -32,7 +32,7 @@ struct Header {
 };
 
 absl::Status ChecksumMismatch(absl::string_view message) {
-  return WithReason(absl::DataLossError(message), "CHECKSUM_MISMATCH");
+  return MakeError(reasons::kChecksumMismatch, message);
 }
 
 // What the table of as many sections as there may be can take in a file of `length`, so that
@@ -64,10 +64,9 @@ absl::StatusOr<Header> ParseHeader(absl::string_view bytes, int64_t length) {
   header.file_length = LoadLittleEndian<uint64_t>(bytes.data() + 24);
   header.table_crc = LoadLittleEndian<uint32_t>(bytes.data() + 32);
   if (header.version > kVersion) {
-    return WithReason(absl::FailedPreconditionError(
-                          absl::StrCat("format version ", header.version, " is newer than the ",
-                                       kVersion, " that this program reads; update the program")),
-                      "NEWER_FORMAT");
+    return MakeError(reasons::kNewerFormat,
+                     absl::StrCat("format version ", header.version, " is newer than the ",
+                                  kVersion, " that this program reads; update the program"));
   }
   if (header.version != kVersion) {
     return absl::DataLossError(absl::StrCat("format version ", header.version));

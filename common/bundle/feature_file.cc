@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/checksum.h"
 #include "common/base/error_details.h"
+#include "common/base/limits.h"
 #include "common/base/little_endian.h"
 #include "common/base/status_macros.h"
 
@@ -26,9 +27,10 @@ uint32_t ChecksumOf(const ItemFeatures& item) {
 }  // namespace
 
 bool IsFeatureName(absl::string_view name) {
-  return !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
-  });
+  return !name.empty() && name.size() <= limits::kMaxTensorNameLength &&
+         std::all_of(name.begin(), name.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+         });
 }
 
 std::string ItemChecksumsSection(absl::string_view model) {
@@ -100,7 +102,7 @@ absl::Status FeatureFile::FindTensors() {
     if (model == models_.end() || !IsFeatureName(tensor_name)) continue;
     std::vector<ModelFeatures::Tensor>& tensors = contents_[model - models_.begin()].tensors;
     if (section.shape.size() != 2 || DtypeSize(section.dtype) == 0 ||
-        tensors.size() == kMaxFeatureTensors) {
+        tensors.size() == limits::kMaxFeatureTensors) {
       return absl::DataLossError(absl::StrCat(container_->path(), ": section ", name,
                                               " is not a feature tensor, or one too many"));
     }
@@ -142,14 +144,14 @@ absl::Status FeatureFile::CheckRow(int64_t row) const {
 
 absl::Status FeatureFile::CheckSize(const ModelFeatures& model, int64_t row,
                                     absl::Span<const OffsetsSection::Range> ranges) const {
-  int64_t left = kMaxItemFeatureBytes;
+  int64_t left = limits::kMaxItemFeatureBytes;
   for (size_t i = 0; i < ranges.size(); ++i) {
     const int64_t row_bytes = model.tensors[i].row_bytes();
     if (ranges[i].length() > left / row_bytes) {
       return absl::DataLossError(
           absl::StrCat(container_->path(), ": item ", row, " takes ", ranges[i].length(),
                        " rows of section ", model.tensors[i].section->name, ", which is more than ",
-                       kMaxItemFeatureBytes, " bytes in all"));
+                       limits::kMaxItemFeatureBytes, " bytes in all"));
     }
     left -= ranges[i].length() * row_bytes;
   }
@@ -210,11 +212,10 @@ absl::StatusOr<ItemFeatures> FeatureFile::Copy(const ModelFeatures& model,
 
 absl::Status FeatureFile::CheckChecksum(int64_t row, uint32_t stored, uint32_t checksum) const {
   if (checksum == stored) return absl::OkStatus();
-  return WithReason(
-      absl::DataLossError(absl::StrCat(container_->path(), ": the features of item ", row,
-                                       " do not have their checksum; fetch the file again, under "
-                                       "another name, and rename that into place")),
-      "CHECKSUM_MISMATCH");
+  return MakeError(reasons::kChecksumMismatch,
+                   absl::StrCat(container_->path(), ": the features of item ", row,
+                                " do not have their checksum; fetch the file again, under "
+                                "another name, and rename that into place"));
 }
 
 }  // namespace sightline

@@ -32,13 +32,6 @@
 
 namespace sightline {
 
-// Of one item and one cross-encoder, all tensors together.  What is more is refused by
-// writer and reader, so that one lying offset cannot fill the memory.
-inline constexpr int64_t kMaxItemFeatureBytes = int64_t{16} << 20;
-
-// Of one cross-encoder.
-inline constexpr int kMaxFeatureTensors = 64;
-
 // Whether `name` may name a feature tensor: [a-z0-9_]+, at most 64 characters.
 bool IsFeatureName(absl::string_view name);
 

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
 #include "common/base/files.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/manifest.h"
 
@@ -22,12 +23,12 @@ absl::Status CheckName(absl::string_view what, absl::string_view name, int max_l
 }  // namespace
 
 absl::Status CheckIndexName(absl::string_view index) {
-  return CheckName("index", index, kMaxIndexNameLength);
+  return CheckName("index", index, limits::kMaxIndexNameLength);
 }
 
 absl::Status CheckNames(absl::string_view index, absl::string_view generation) {
   RETURN_IF_ERROR(CheckIndexName(index));
-  return CheckName("generation", generation, kMaxGenerationNameLength);
+  return CheckName("generation", generation, limits::kMaxGenerationNameLength);
 }
 
 absl::StatusOr<GenerationManifest> ReadGenerationManifest(absl::string_view store,
@@ -35,19 +36,18 @@ absl::StatusOr<GenerationManifest> ReadGenerationManifest(absl::string_view stor
                                                           absl::string_view generation) {
   RETURN_IF_ERROR(CheckNames(index, generation));
   const std::string path = JoinPath(GenerationDirectory(store, index, generation), kManifestFile);
-  const absl::StatusOr<std::string> json = ReadFile(path, kMaxManifestBytes);
-  if (absl::IsNotFound(json.status())) return WithReason(json.status(), "MANIFEST_MISSING");
+  const absl::StatusOr<std::string> json = ReadFile(path, limits::kMaxManifestBytes);
+  if (absl::IsNotFound(json.status())) return WithReason(json.status(), reasons::kManifestMissing);
   RETURN_IF_ERROR(json.status());
   absl::StatusOr<GenerationManifest> manifest = ParseGenerationManifest(*json);
   if (absl::IsDataLoss(manifest.status())) {
-    return WithReason(WithPrefix(manifest.status(), path), "MANIFEST_INVALID");
+    return WithReason(WithPrefix(manifest.status(), path), reasons::kManifestInvalid);
   }
   if (!manifest.ok()) return WithPrefix(manifest.status(), path);
   if (manifest->index() != index || manifest->generation() != generation) {
-    return WithReason(
-        absl::DataLossError(absl::StrCat(path, " is the manifest of generation ",
-                                         manifest->generation(), " of index ", manifest->index())),
-        "MANIFEST_INVALID");
+    return MakeError(reasons::kManifestInvalid,
+                     absl::StrCat(path, " is the manifest of generation ", manifest->generation(),
+                                  " of index ", manifest->index()));
   }
   return manifest;
 }
@@ -60,7 +60,7 @@ absl::Status WriteGenerationManifest(absl::string_view store, const GenerationMa
   const std::string path = JoinPath(directory, kManifestFile);
   const std::string json = ManifestJson(complete);
   RETURN_IF_ERROR(MakeDirectories(directory));
-  const absl::StatusOr<std::string> present = ReadFile(path, kMaxManifestBytes);
+  const absl::StatusOr<std::string> present = ReadFile(path, limits::kMaxManifestBytes);
   if (present.ok() && *present == json) return absl::OkStatus();
   if (!absl::IsNotFound(present.status())) {
     return absl::AlreadyExistsError(

@@ -1,4 +1,4 @@
-// What is stored of an item besides its embedding, and how much of it may be.
+// What is stored of an item besides its embedding.  How much of it may be: common/base/limits.h.
 #ifndef SIGHTLINE_COMMON_BUNDLE_ITEM_RECORD_H_
 #define SIGHTLINE_COMMON_BUNDLE_ITEM_RECORD_H_
 
@@ -10,20 +10,14 @@ namespace sightline {
 
 // One stored item.  A value.  All texts are UTF-8.
 struct ItemRecord {
-  std::string item_id;            // 1 to 1024 bytes
+  std::string item_id;            // 1 to limits::kMaxItemIdBytes bytes
   std::string caption;            // a caption's text; an image's first caption, or empty
   std::string uri;                // where the original lies, or empty
   std::vector<std::string> tags;  // free words
 };
 
-inline constexpr int64_t kMaxItemIdBytes = 1024;
-
 // Of the digest by which an item that has not changed is known: a SHA-256, raw.
 inline constexpr int64_t kContentHashBytes = 32;
-
-// Of a caption, a uri, or all tags together with four bytes for each.  What is more is
-// refused by writer and reader, so that one lying offset cannot fill the memory.
-inline constexpr int64_t kMaxRecordFieldBytes = int64_t{1} << 20;
 
 }  // namespace sightline
 

@@ -8,9 +8,6 @@
 
 namespace sightline {
 
-inline constexpr int kMaxIndexNameLength = 63;
-inline constexpr int kMaxGenerationNameLength = 128;
-
 // Whether `name` may name an index or a generation: [a-z0-9][a-z0-9_-]*, at most
 // `max_length` characters.  Names become path components, so nothing else gets through.
 bool IsValidName(absl::string_view name, int max_length);

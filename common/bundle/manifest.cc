@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/checksum.h"
 #include "common/base/error_details.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/layout.h"
 #include "common/bundle/rerankers.h"
@@ -27,7 +28,7 @@ using bundle::v1::GridExtractorSpec;
 using bundle::v1::ModelBundleManifest;
 using bundle::v1::TransformerSpec;
 
-constexpr int64_t kMaxObjects = 4 * kMaxShardCount;
+constexpr int64_t kMaxObjects = 4 * limits::kMaxShards;
 
 // For messages: a value from a hostile file, short and printable.
 std::string Shown(absl::string_view text) {
@@ -48,10 +49,9 @@ absl::Status InRange(absl::string_view field, T value, T low, T high) {
 
 absl::Status CheckVersion(int version, int known) {
   if (version > known) {
-    return WithReason(absl::FailedPreconditionError(
-                          absl::StrCat("manifest: format_version ", version, " is newer than the ",
-                                       known, " that this program reads; update the program")),
-                      "NEWER_FORMAT");
+    return MakeError(reasons::kNewerFormat,
+                     absl::StrCat("manifest: format_version ", version, " is newer than the ",
+                                  known, " that this program reads; update the program"));
   }
   if (version < 1) return Malformed("format_version", absl::StrCat("is ", version));
   return absl::OkStatus();
@@ -79,7 +79,7 @@ absl::Status CheckFile(absl::string_view field, const BundleFile& file) {
 }
 
 absl::Status CheckEmbedding(const EmbeddingSpec& embedding) {
-  RETURN_IF_ERROR(InRange("embedding.dimension", embedding.dimension(), 1, kMaxDimension));
+  RETURN_IF_ERROR(InRange("embedding.dimension", embedding.dimension(), 1, limits::kMaxDimension));
   if (embedding.metric() != EmbeddingSpec::INNER_PRODUCT &&
       embedding.metric() != EmbeddingSpec::COSINE) {
     return Malformed("embedding.metric", absl::StrCat("is ", embedding.metric()));
@@ -159,9 +159,10 @@ absl::Status CheckTokenizer(const ModelBundleManifest& manifest) {
 }
 
 absl::Status CheckRecallProbe(const bundle::v1::RecallProbe& probe) {
-  RETURN_IF_ERROR(InRange("recall_probe.query_count", probe.query_count(), 1, kMaxProbeQueries));
   RETURN_IF_ERROR(
-      InRange("recall_probe.neighbor_count", probe.neighbor_count(), 1, kMaxProbeNeighbors));
+      InRange("recall_probe.query_count", probe.query_count(), 1, limits::kMaxProbeQueries));
+  RETURN_IF_ERROR(InRange("recall_probe.neighbor_count", probe.neighbor_count(), 1,
+                          limits::kMaxProbeNeighbors));
   return InRange("recall_probe.floor", probe.floor(), 0.0, 1.0);
 }
 
@@ -186,7 +187,7 @@ absl::Status CheckRerankerFields(const GenerationManifest& manifest) {
 }
 
 absl::Status CheckShards(const GenerationManifest& manifest) {
-  RETURN_IF_ERROR(InRange("the number of shards", manifest.shards_size(), 1, kMaxShardCount));
+  RETURN_IF_ERROR(InRange("the number of shards", manifest.shards_size(), 1, limits::kMaxShards));
   std::set<std::string> paths;
   int64_t items = 0;
   for (int i = 0; i < manifest.shards_size(); ++i) {
@@ -222,9 +223,9 @@ absl::Status CheckShards(const GenerationManifest& manifest) {
 
 template <typename Manifest>
 absl::StatusOr<Manifest> ParseJson(absl::string_view json) {
-  if (static_cast<int64_t>(json.size()) > kMaxManifestBytes) {
+  if (static_cast<int64_t>(json.size()) > limits::kMaxManifestBytes) {
     return absl::DataLossError(absl::StrCat("manifest: ", json.size(), " bytes; at most ",
-                                            kMaxManifestBytes, " are read"));
+                                            limits::kMaxManifestBytes, " are read"));
   }
   // An empty object is two bytes of JSON and fifty times that in memory.
   if (std::count(json.begin(), json.end(), '{') > kMaxObjects) {
@@ -284,14 +285,14 @@ absl::Status CheckModelBundleManifest(const ModelBundleManifest& manifest) {
 
 absl::Status CheckGenerationManifest(const GenerationManifest& manifest) {
   RETURN_IF_ERROR(CheckVersion(manifest.format_version(), kGenerationFormatVersion));
-  if (!IsValidName(manifest.index(), kMaxIndexNameLength)) {
+  if (!IsValidName(manifest.index(), limits::kMaxIndexNameLength)) {
     return Malformed("index", absl::StrCat("is ", Shown(manifest.index())));
   }
-  if (!IsValidName(manifest.generation(), kMaxGenerationNameLength)) {
+  if (!IsValidName(manifest.generation(), limits::kMaxGenerationNameLength)) {
     return Malformed("generation", absl::StrCat("is ", Shown(manifest.generation())));
   }
   if (!manifest.parent_generation().empty() &&
-      !IsValidName(manifest.parent_generation(), kMaxGenerationNameLength)) {
+      !IsValidName(manifest.parent_generation(), limits::kMaxGenerationNameLength)) {
     return Malformed("parent_generation", absl::StrCat("is ", Shown(manifest.parent_generation())));
   }
   if (manifest.item_kind() != bundle::v1::IMAGE && manifest.item_kind() != bundle::v1::CAPTION) {
@@ -319,7 +320,7 @@ absl::StatusOr<GenerationManifest> ParseGenerationManifest(absl::string_view jso
 
 absl::StatusOr<CurrentGeneration> ParseCurrentGeneration(absl::string_view json) {
   ASSIGN_OR_RETURN(CurrentGeneration current, ParseJson<CurrentGeneration>(json));
-  if (!IsValidName(current.generation(), kMaxGenerationNameLength)) {
+  if (!IsValidName(current.generation(), limits::kMaxGenerationNameLength)) {
     return absl::DataLossError(
         absl::StrCat("manifest: generation is ", Shown(current.generation())));
   }
@@ -327,12 +328,12 @@ absl::StatusOr<CurrentGeneration> ParseCurrentGeneration(absl::string_view json)
   if (current.sequence() < 1 || current.sequence() == INT64_MAX) {
     return absl::DataLossError(absl::StrCat("manifest: sequence is ", current.sequence()));
   }
-  if (current.previous_size() > kMaxPublications) {
+  if (current.previous_size() > limits::kMaxPublications) {
     return absl::DataLossError(absl::StrCat("manifest: ", current.previous_size(),
-                                            " publications; at most ", kMaxPublications));
+                                            " publications; at most ", limits::kMaxPublications));
   }
   for (const bundle::v1::Publication& publication : current.previous()) {
-    if (IsValidName(publication.generation(), kMaxGenerationNameLength)) continue;
+    if (IsValidName(publication.generation(), limits::kMaxGenerationNameLength)) continue;
     return absl::DataLossError(
         absl::StrCat("manifest: previous generation is ", Shown(publication.generation())));
   }

@@ -20,12 +20,6 @@ namespace sightline {
 inline constexpr int kModelBundleFormatVersion = 1;
 inline constexpr int kGenerationFormatVersion = 1;
 inline constexpr absl::string_view kManifestFile = "manifest.json";
-inline constexpr int64_t kMaxManifestBytes = int64_t{16} << 20;
-inline constexpr int kMaxShardCount = 10'000;
-inline constexpr int kMaxDimension = 4096;
-inline constexpr int kMaxProbeQueries = 1024;
-inline constexpr int kMaxProbeNeighbors = 100;
-inline constexpr int kMaxPublications = 64;  // that CURRENT remembers
 
 // DataLoss, naming the field, if the JSON or a value is malformed; FailedPrecondition if
 // the format is newer.

@@ -17,6 +17,7 @@
 #include "common/base/checksum.h"
 #include "common/base/error_details.h"
 #include "common/base/files.h"
+#include "common/base/limits.h"
 #include "common/base/random_access_file.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/manifest.h"
@@ -168,7 +169,7 @@ absl::StatusOr<ModelBundleManifest> ReadModelBundleManifest(absl::string_view di
         absl::StrCat(directory, ": a bundle's folder is named by 64 lower-case hex digits"));
   }
   const std::string path = JoinPath(directory, kManifestFile);
-  ASSIGN_OR_RETURN(const std::string json, ReadFile(path, kMaxManifestBytes));
+  ASSIGN_OR_RETURN(const std::string json, ReadFile(path, limits::kMaxManifestBytes));
   const std::string sha256 = Sha256Hex(json);
   if (sha256 != id) {
     return absl::DataLossError(absl::StrCat(path, " has SHA-256 ", sha256,

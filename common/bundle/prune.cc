@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/optional.h"
 #include "common/base/files.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
@@ -100,7 +101,7 @@ absl::optional<Aside> ParseAside(const std::string& folder) {
     return absl::nullopt;
   }
   std::string generation = folder.substr(dash + 1);
-  if (!IsValidName(generation, kMaxGenerationNameLength)) return absl::nullopt;
+  if (!IsValidName(generation, limits::kMaxGenerationNameLength)) return absl::nullopt;
   return Aside{folder, std::move(generation), absl::FromUnixSeconds(seconds)};
 }
 
@@ -186,7 +187,7 @@ class Prune {
     const Names staying =
         StayingOf(current, LastChange(JoinPath(directory_, "CURRENT")), options_, now_);
     for (const std::string& name : names) {
-      if (!IsValidName(name, kMaxGenerationNameLength)) continue;  // nothing of ours
+      if (!IsValidName(name, limits::kMaxGenerationNameLength)) continue;  // nothing of ours
       const bool goes =
           published.count(name) > 0 ? staying.count(name) == 0 : abandoned.count(name) > 0;
       if (goes && (options_.dry_run || Rename(name))) {

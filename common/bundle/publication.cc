@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
 #include "common/base/files.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
@@ -76,7 +77,7 @@ CurrentGeneration After(const CurrentGeneration& before, absl::string_view gener
     }
     previous.erase(earlier);
   }
-  if (previous.size() > kMaxPublications) previous.resize(kMaxPublications);
+  if (previous.size() > limits::kMaxPublications) previous.resize(limits::kMaxPublications);
   for (Publication& publication : previous) *after.add_previous() = std::move(publication);
   return after;
 }
@@ -102,7 +103,7 @@ absl::StatusOr<CurrentGeneration> Publish(absl::string_view store, absl::string_
 absl::StatusOr<CurrentGeneration> ReadCurrent(absl::string_view store, absl::string_view index) {
   RETURN_IF_ERROR(CheckIndexName(index));
   const std::string path = CurrentPath(store, index);
-  ASSIGN_OR_RETURN(const std::string json, ReadFile(path, kMaxManifestBytes));
+  ASSIGN_OR_RETURN(const std::string json, ReadFile(path, limits::kMaxManifestBytes));
   absl::StatusOr<CurrentGeneration> current = ParseCurrentGeneration(json);
   if (!current.ok()) return WithPrefix(current.status(), path);
   return current;

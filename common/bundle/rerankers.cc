@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "common/base/checksum.h"
 #include "common/base/error_details.h"
+#include "common/base/limits.h"
 #include "common/bundle/layout.h"
 
 namespace sightline {
@@ -39,18 +40,18 @@ void SetRerankers(absl::Span<const NamedReranker> rerankers,
 }
 
 absl::Status CheckRerankers(absl::Span<const NamedReranker> rerankers) {
-  if (rerankers.size() > kMaxRerankers) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(rerankers.size(), " rerankers; a generation has at most ", kMaxRerankers));
+  if (rerankers.size() > limits::kMaxRerankers) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        rerankers.size(), " rerankers; a generation has at most ", limits::kMaxRerankers));
   }
   std::set<std::string> names, models;
   for (const NamedReranker& reranker : rerankers) {
     const std::string shown =
         absl::StrCat("reranker '", absl::CHexEscape(reranker.name.substr(0, 100)), "' ");
-    if (!IsValidName(reranker.name, kMaxRerankerNameLength)) {
+    if (!IsValidName(reranker.name, limits::kMaxRerankerNameLength)) {
       return absl::InvalidArgumentError(
           absl::StrCat(shown, "must be named with a-z, 0-9, _ and -, and a letter or digit first; ",
-                       "at most ", kMaxRerankerNameLength, " characters"));
+                       "at most ", limits::kMaxRerankerNameLength, " characters"));
     }
     if (!IsSha256Hex(reranker.model)) {
       return absl::InvalidArgumentError(
@@ -77,12 +78,12 @@ std::string RerankersText(absl::Span<const NamedReranker> rerankers) {
 
 absl::Status UnknownReranker(absl::string_view name, const std::vector<std::string>& known) {
   const std::string shown = absl::CHexEscape(name.substr(0, 100));
-  absl::Status status = absl::InvalidArgumentError(absl::StrCat(
+  const std::string message = absl::StrCat(
       "reranker '", shown, "' is none of this generation's, which has ",
-      known.empty() ? "none" : absl::StrJoin(known, ", "), "; name one that it has, or none"));
-  return WithField(WithReason(std::move(status), "UNKNOWN_RERANKER",
-                              {{"field", "reranker"}, {"reranker", shown}}),
-                   "reranker");
+      known.empty() ? "none" : absl::StrJoin(known, ", "), "; name one that it has, or none");
+  return WithField(
+      MakeError(reasons::kUnknownReranker, message, {{"field", "reranker"}, {"reranker", shown}}),
+      "reranker");
 }
 
 }  // namespace sightline

@@ -19,8 +19,6 @@ namespace sightline {
 
 // Of the one in a generation that gives none a name.
 inline constexpr char kDefaultReranker[] = "default";
-inline constexpr int kMaxRerankers = 8;  // of a generation
-inline constexpr int kMaxRerankerNameLength = 63;
 
 struct NamedReranker {
   std::string name;

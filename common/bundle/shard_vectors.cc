@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/item_record.h"
 #include "common/bundle/stored_record.h"
@@ -59,7 +60,7 @@ absl::Span<const float> ShardVectors::embedding(int64_t row) const {
 absl::string_view ShardVectors::item_id(int64_t row) const {
   if (row < 0 || row >= size()) return "";
   const absl::StatusOr<Offsets::Range> range = item_ids_.offsets.At(row);
-  if (!range.ok() || range->length() > kMaxItemIdBytes) return "";
+  if (!range.ok() || range->length() > limits::kMaxItemIdBytes) return "";
   return absl::string_view(item_ids_.bytes.data() + range->begin,
                            static_cast<size_t>(range->length()));
 }

@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "common/base/checksum.h"
 #include "common/base/files.h"
+#include "common/base/limits.h"
 #include "common/base/little_endian.h"
 #include "common/base/status_macros.h"
 #include "common/base/utf8.h"
@@ -45,9 +46,9 @@ std::string EncodeTags(const std::vector<std::string>& tags) {
 
 absl::Status CheckRecord(const ItemRecord& record) {
   const auto id_length = static_cast<int64_t>(record.item_id.size());
-  if (id_length < 1 || id_length > kMaxItemIdBytes) {
-    return BadItem(record,
-                   absl::StrCat("an id has 1 to ", kMaxItemIdBytes, " bytes, not ", id_length));
+  if (id_length < 1 || id_length > limits::kMaxItemIdBytes) {
+    return BadItem(record, absl::StrCat("an id has 1 to ", limits::kMaxItemIdBytes, " bytes, not ",
+                                        id_length));
   }
   int64_t tag_bytes = 0;
   bool valid =
@@ -59,9 +60,9 @@ absl::Status CheckRecord(const ItemRecord& record) {
   if (!valid) return BadItem(record, "a text is not UTF-8");
   const auto longest = std::max({static_cast<int64_t>(record.caption.size()),
                                  static_cast<int64_t>(record.uri.size()), tag_bytes});
-  if (longest > kMaxRecordFieldBytes) {
+  if (longest > limits::kMaxRecordFieldBytes) {
     return BadItem(record, absl::StrCat("caption, uri or tags have ", longest, " bytes; at most ",
-                                        kMaxRecordFieldBytes, " are kept"));
+                                        limits::kMaxRecordFieldBytes, " are kept"));
   }
   return absl::OkStatus();
 }
@@ -117,10 +118,11 @@ std::vector<FeatureSection> SectionsOf(const ItemFeatures& item) {
 absl::Status CheckFeatures(const ItemRecord& record, const ItemFeatures& features,
                            const std::string& first_id, std::vector<FeatureSection>* sections) {
   const std::vector<FeatureTensor>& tensors = features.tensors;
-  if (tensors.size() != sections->size() || tensors.size() > kMaxFeatureTensors) {
-    return BadItem(record, absl::StrCat(tensors.size(), " feature tensors where item '",
-                                        absl::CHexEscape(first_id.substr(0, 100)), "' has ",
-                                        sections->size(), " (at most ", kMaxFeatureTensors, ")"));
+  if (tensors.size() != sections->size() || tensors.size() > limits::kMaxFeatureTensors) {
+    return BadItem(
+        record, absl::StrCat(tensors.size(), " feature tensors where item '",
+                             absl::CHexEscape(first_id.substr(0, 100)), "' has ", sections->size(),
+                             " (at most ", limits::kMaxFeatureTensors, ")"));
   }
   int64_t total = 0;
   for (size_t i = 0; i < tensors.size(); ++i) {
@@ -139,9 +141,9 @@ absl::Status CheckFeatures(const ItemRecord& record, const ItemFeatures& feature
     }
     section.rows += tensors[i].rows;
   }
-  if (total > kMaxItemFeatureBytes) {
+  if (total > limits::kMaxItemFeatureBytes) {
     return BadItem(record, absl::StrCat("its features have ", total, " bytes; at most ",
-                                        kMaxItemFeatureBytes, " are kept"));
+                                        limits::kMaxItemFeatureBytes, " are kept"));
   }
   return absl::OkStatus();
 }
@@ -339,9 +341,9 @@ absl::Status WriteFeatures(const Shard& shard, ShardSource& source, BundleFile* 
 
 // They name sections of the features file.
 absl::Status CheckModels(const std::vector<std::string>& rerankers) {
-  if (rerankers.size() > kMaxRerankers) {
+  if (rerankers.size() > limits::kMaxRerankers) {
     return absl::InvalidArgumentError(
-        absl::StrCat(rerankers.size(), " rerankers; at most ", kMaxRerankers));
+        absl::StrCat(rerankers.size(), " rerankers; at most ", limits::kMaxRerankers));
   }
   for (size_t i = 0; i < rerankers.size(); ++i) {
     const std::string shown = absl::CHexEscape(rerankers[i].substr(0, 100));
@@ -357,14 +359,14 @@ absl::Status CheckModels(const std::vector<std::string>& rerankers) {
 }
 
 absl::Status CheckShard(const Shard& shard) {
-  if (shard.count < 1 || shard.count > kMaxShardCount || shard.number < 0 ||
+  if (shard.count < 1 || shard.count > limits::kMaxShards || shard.number < 0 ||
       shard.number >= shard.count) {
     return absl::InvalidArgumentError(absl::StrCat("shard ", shard.number, " of ", shard.count,
-                                                   " (at most ", kMaxShardCount, ")"));
+                                                   " (at most ", limits::kMaxShards, ")"));
   }
-  if (shard.dimension < 1 || shard.dimension > kMaxDimension) {
+  if (shard.dimension < 1 || shard.dimension > limits::kMaxDimension) {
     return absl::InvalidArgumentError(
-        absl::StrCat("dimension ", shard.dimension, ", not 1 to ", kMaxDimension));
+        absl::StrCat("dimension ", shard.dimension, ", not 1 to ", limits::kMaxDimension));
   }
   return CheckModels(shard.rerankers);
 }

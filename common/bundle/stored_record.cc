@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/limits.h"
 #include "common/base/little_endian.h"
 #include "common/base/status_macros.h"
 #include "common/base/utf8.h"
@@ -30,7 +31,7 @@ absl::StatusOr<std::vector<std::string>> DecodeTags(absl::string_view bytes) {
 
 absl::StatusOr<ItemRecord> DecodeRecord(absl::string_view id, absl::string_view caption,
                                         absl::string_view uri, absl::string_view tags) {
-  if (id.empty() || static_cast<int64_t>(id.size()) > kMaxItemIdBytes) {
+  if (id.empty() || static_cast<int64_t>(id.size()) > limits::kMaxItemIdBytes) {
     return absl::DataLossError("malformed item id");
   }
   ItemRecord record;

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/item_record.h"
 #include "common/bundle/layout.h"
@@ -172,10 +173,10 @@ absl::Status VectorsFile::FindContentHashes() {
 }
 
 absl::Status VectorsFile::CheckField(int64_t row, OffsetsSection::Range range) const {
-  if (range.length() <= kMaxRecordFieldBytes) return absl::OkStatus();
+  if (range.length() <= limits::kMaxRecordFieldBytes) return absl::OkStatus();
   return absl::DataLossError(absl::StrCat(container_->path(), ": a field of item ", row, " has ",
-                                          range.length(), " bytes; at most ", kMaxRecordFieldBytes,
-                                          " are read"));
+                                          range.length(), " bytes; at most ",
+                                          limits::kMaxRecordFieldBytes, " are read"));
 }
 
 absl::Status VerifyVectors(const VectorsFile& file, const LoadedVectors& loaded, int shard,

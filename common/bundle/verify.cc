@@ -133,16 +133,14 @@ absl::StatusOr<std::vector<Task>> ListTasks(absl::string_view store,
 absl::Status CheckLength(const Task& task) {
   const absl::StatusOr<int64_t> size = FileSize(task.path);
   if (absl::IsNotFound(size.status())) {
-    return WithReason(
-        absl::DataLossError(absl::StrCat(task.path, " is missing; fetch the generation again")),
-        "FILE_MISSING");
+    return MakeError(reasons::kFileMissing,
+                     absl::StrCat(task.path, " is missing; fetch the generation again"));
   }
   RETURN_IF_ERROR(size.status());
   if (*size == task.file.byte_count()) return absl::OkStatus();
-  return WithReason(
-      absl::DataLossError(absl::StrCat(task.path, " has ", *size, " bytes, its manifest says ",
-                                       task.file.byte_count(), kReplace)),
-      "LENGTH_MISMATCH");
+  return MakeError(reasons::kLengthMismatch,
+                   absl::StrCat(task.path, " has ", *size, " bytes, its manifest says ",
+                                task.file.byte_count(), kReplace));
 }
 
 absl::Status ReadVectors(const GenerationManifest& manifest, const Task& task,
@@ -190,16 +188,15 @@ absl::Status ReadOnce(const GenerationManifest& manifest, const Task& task,
 absl::Status CheckSha256(const Task& task) {
   ASSIGN_OR_RETURN(const std::string digest, Sha256HexOfFile(task.path));
   if (digest == task.file.sha256()) return absl::OkStatus();
-  return WithReason(
-      absl::DataLossError(absl::StrCat(task.path, " has SHA-256 ", digest, ", its manifest says ",
-                                       task.file.sha256(), kReplace)),
-      "CHECKSUM_MISMATCH");
+  return MakeError(reasons::kChecksumMismatch,
+                   absl::StrCat(task.path, " has SHA-256 ", digest, ", its manifest says ",
+                                task.file.sha256(), kReplace));
 }
 
 // Damage that is no checksum's is the content's.
 absl::Status WithContentReason(const absl::Status& status) {
   if (!absl::IsDataLoss(status) || GetReason(status).has_value()) return status;
-  return WithReason(status, "CONTENT_INVALID");
+  return WithReason(status, reasons::kContentInvalid);
 }
 
 absl::Status ReadAndCheck(const GenerationManifest& manifest, const Task& task, bool sha256,
@@ -326,12 +323,12 @@ absl::Status CheckEmbeddingSpace(absl::string_view store, const GenerationManife
       made.metric() == claimed.metric()) {
     return absl::OkStatus();
   }
-  return WithReason(
-      absl::FailedPreconditionError(absl::StrCat(
-          "its vectors lie in embedding space ", claimed.space(), " (dimension ",
-          claimed.dimension(), "), but its encoder ", manifest.encoder_model(), " writes to ",
-          made.space(), " (dimension ", made.dimension(), "); encode the corpus with that model")),
-      "EMBEDDING_SPACE_MISMATCH",
+  return MakeError(
+      reasons::kEmbeddingSpaceMismatch,
+      absl::StrCat("its vectors lie in embedding space ", claimed.space(), " (dimension ",
+                   claimed.dimension(), "), but its encoder ", manifest.encoder_model(),
+                   " writes to ", made.space(), " (dimension ", made.dimension(),
+                   "); encode the corpus with that model"),
       {{"expectedSpace", made.space()}, {"actualSpace", claimed.space()}});
 }
 

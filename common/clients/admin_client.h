@@ -12,9 +12,9 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "common/api/clients.h"
+#include "common/api/server_status.h"
 #include "common/base/call_context.h"
-#include "common/clients/server_status.h"
-#include "common/retrieval/clients.h"
 
 namespace grpc {
 class Channel;

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
 #include "common/base/float16.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/layout.h"
 #include "common/image/region_set.h"
@@ -71,15 +72,16 @@ void CopyBytes(void* to, const void* from, size_t length) {
 
 absl::Status CheckWords(const google::protobuf::RepeatedPtrField<std::string>& words,
                         const FieldPath& parent, const char* name) {
-  if (words.size() > kMaxWireWords) {
-    return InvalidField(FieldPath(parent, name),
-                        absl::StrCat("has ", words.size(), " entries, at most ", kMaxWireWords));
+  if (words.size() > limits::kMaxWords) {
+    return InvalidField(
+        FieldPath(parent, name),
+        absl::StrCat("has ", words.size(), " entries, at most ", limits::kMaxWords));
   }
   for (int i = 0; i < words.size(); ++i) {
-    if (words[i].size() > kMaxWireWordBytes) {
+    if (words[i].size() > limits::kMaxWordBytes) {
       return InvalidField(
           FieldPath(parent, name, i),
-          absl::StrCat("has ", words[i].size(), " bytes, at most ", kMaxWireWordBytes));
+          absl::StrCat("has ", words[i].size(), " bytes, at most ", limits::kMaxWordBytes));
     }
   }
   return absl::OkStatus();
@@ -93,7 +95,7 @@ absl::Status CheckVectors(const v1::PackedVectors& vectors, const VectorBounds& 
   RETURN_IF_ERROR(CheckRange(vectors.row_count(), bounds.min_rows, bounds.max_rows,
                              FieldPath(path, "row_count")));
   RETURN_IF_ERROR(CheckRange(vectors.dimension(), bounds.dimension > 0 ? bounds.dimension : 1,
-                             bounds.dimension > 0 ? bounds.dimension : kMaxWireDimension,
+                             bounds.dimension > 0 ? bounds.dimension : limits::kMaxDimension,
                              FieldPath(path, "dimension")));
   return CheckDataLength(vectors.data(), vectors.row_count(), vectors.dimension(),
                          vectors.element_type() == v1::FLOAT16 ? sizeof(uint16_t) : sizeof(float),
@@ -135,18 +137,18 @@ absl::Status CheckNumbers(const RegionSet& regions, const FieldPath& path) {
                           : InvalidField(FieldPath(path, "confidences"), confidences.message());
 }
 
-absl::Status CheckMost(absl::string_view bytes, int max_bytes, const FieldPath& path) {
+absl::Status CheckMost(absl::string_view bytes, int64_t max_bytes, const FieldPath& path) {
   if (bytes.size() <= static_cast<size_t>(max_bytes)) return absl::OkStatus();
   return InvalidField(path, absl::StrCat("has ", bytes.size(), " bytes, at most ", max_bytes));
 }
 
-absl::Status CheckLength(absl::string_view bytes, int max_bytes, const FieldPath& path) {
+absl::Status CheckLength(absl::string_view bytes, int64_t max_bytes, const FieldPath& path) {
   if (bytes.empty()) return InvalidField(path, "is empty");
   return CheckMost(bytes, max_bytes, path);
 }
 
 bool IsTensorName(absl::string_view name) {
-  if (name.empty() || name.size() > 64) return false;
+  if (name.empty() || name.size() > limits::kMaxTensorNameLength) return false;
   for (char c : name) {
     if (!absl::ascii_islower(c) && !absl::ascii_isdigit(c) && c != '_') return false;
   }
@@ -155,14 +157,16 @@ bool IsTensorName(absl::string_view name) {
 
 absl::StatusOr<FeatureTensor> TensorFromProto(v1::FeatureTensor tensor, const FieldPath& path) {
   if (!IsTensorName(tensor.name())) {
-    return InvalidField(FieldPath(path, "name"), "must be 1 to 64 of a-z, 0-9 and _");
+    return InvalidField(
+        FieldPath(path, "name"),
+        absl::StrCat("must be 1 to ", limits::kMaxTensorNameLength, " of a-z, 0-9 and _"));
   }
   ASSIGN_OR_RETURN(const Dtype dtype,
                    DtypeOf(tensor.element_type(), FieldPath(path, "element_type")));
   RETURN_IF_ERROR(
-      CheckRange(tensor.row_count(), 0, kMaxWireTensorRows, FieldPath(path, "row_count")));
-  RETURN_IF_ERROR(
-      CheckRange(tensor.column_count(), 1, kMaxWireTensorColumns, FieldPath(path, "column_count")));
+      CheckRange(tensor.row_count(), 0, limits::kMaxTensorRows, FieldPath(path, "row_count")));
+  RETURN_IF_ERROR(CheckRange(tensor.column_count(), 1, limits::kMaxTensorColumns,
+                             FieldPath(path, "column_count")));
   RETURN_IF_ERROR(CheckDataLength(tensor.data(), tensor.row_count(), tensor.column_count(),
                                   DtypeSize(dtype), FieldPath(path, "data")));
   FeatureTensor result;
@@ -184,9 +188,7 @@ std::string FieldPath::ToString() const {
 }
 
 absl::Status InvalidField(const FieldPath& path, absl::string_view problem) {
-  const std::string field = path.ToString();
-  absl::Status status = absl::InvalidArgumentError(absl::StrCat(field, " ", problem));
-  return WithField(WithReason(std::move(status), "INVALID_FIELD", {{"field", field}}), field);
+  return InvalidField(path.ToString(), problem);
 }
 
 void PackVectors(absl::Span<const float> values, int rows, int dimension, v1::ElementType type,
@@ -232,10 +234,10 @@ void ToProto(ItemFeatures features, v1::ItemFeatures* out) {
 }
 
 absl::StatusOr<ItemFeatures> FromProto(v1::ItemFeatures features, const FieldPath& path) {
-  if (features.tensors_size() > kMaxWireTensors) {
+  if (features.tensors_size() > limits::kMaxTensors) {
     return InvalidField(
         FieldPath(path, "tensors"),
-        absl::StrCat("has ", features.tensors_size(), " entries, at most ", kMaxWireTensors));
+        absl::StrCat("has ", features.tensors_size(), " entries, at most ", limits::kMaxTensors));
   }
   ItemFeatures result;
   result.tensors.reserve(features.tensors_size());
@@ -274,7 +276,7 @@ absl::StatusOr<ImageInput> FromProto(v1::Regions regions, const FieldPath& path)
   image.regions.count = count;
   image.regions.feature_size = regions.features().dimension();
   ASSIGN_OR_RETURN(image.regions.features,
-                   TakeVectors(std::move(*regions.mutable_features()), {1, kMaxWireRegions, 0},
+                   TakeVectors(std::move(*regions.mutable_features()), {1, limits::kMaxRegions, 0},
                                FieldPath(path, "features")));
   if (regions.has_boxes()) {
     ASSIGN_OR_RETURN(image.regions.boxes, TakeVectors(std::move(*regions.mutable_boxes()),
@@ -336,19 +338,19 @@ absl::StatusOr<StoredItem> FromProto(const v1::Item& item, const FieldPath& path
 }
 
 absl::Status CheckItemId(absl::string_view item_id, const FieldPath& path) {
-  return CheckLength(item_id, kMaxWireItemIdBytes, path);
+  return CheckLength(item_id, limits::kMaxItemIdBytes, path);
 }
 
 absl::Status CheckName(absl::string_view name, const FieldPath& path) {
-  return CheckMost(name, kMaxWireNameBytes, path);
+  return CheckMost(name, limits::kMaxNameBytes, path);
 }
 
 absl::Status CheckText(absl::string_view text, const FieldPath& path) {
-  return CheckLength(text, kMaxWireTextBytes, path);
+  return CheckLength(text, limits::kMaxTextBytes, path);
 }
 
 absl::Status CheckImage(absl::string_view image, const FieldPath& path) {
-  return CheckLength(image, kMaxWireImageBytes, path);
+  return CheckLength(image, limits::kMaxImageBytes, path);
 }
 
 void ToProto(const GenerationRef& ref, v1::GenerationKey* out) {
@@ -358,11 +360,15 @@ void ToProto(const GenerationRef& ref, v1::GenerationKey* out) {
 }
 
 absl::StatusOr<GenerationRef> FromProto(const v1::GenerationKey& key, const FieldPath& path) {
-  if (!IsValidName(key.index(), kMaxIndexNameLength)) {
-    return InvalidField(FieldPath(path, "index"), "must match [a-z0-9][a-z0-9_-]{0,62}");
+  if (!IsValidName(key.index(), limits::kMaxIndexNameLength)) {
+    return InvalidField(
+        FieldPath(path, "index"),
+        absl::StrCat("must match [a-z0-9][a-z0-9_-]{0,", limits::kMaxIndexNameLength - 1, "}"));
   }
-  if (!IsValidName(key.generation(), kMaxGenerationNameLength)) {
-    return InvalidField(FieldPath(path, "generation"), "must match [a-z0-9][a-z0-9_-]{0,127}");
+  if (!IsValidName(key.generation(), limits::kMaxGenerationNameLength)) {
+    return InvalidField(FieldPath(path, "generation"),
+                        absl::StrCat("must match [a-z0-9][a-z0-9_-]{0,",
+                                     limits::kMaxGenerationNameLength - 1, "}"));
   }
   RETURN_IF_ERROR(CheckLength(key.space(), 64, FieldPath(path, "space")));
   return GenerationRef{key.index(), key.generation(), key.space()};

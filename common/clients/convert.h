@@ -16,27 +16,15 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/api/generation.h"
+#include "common/api/item.h"
 #include "common/bundle/item_features.h"
 #include "common/embedding/embedding_matrix.h"
 #include "common/embedding/score.h"
 #include "common/image/image_input.h"
-#include "common/retrieval/clients.h"
 #include "sightline/v1/types.pb.h"
 
 namespace sightline {
-
-// The hard bounds of the wire; a service may be configured to less, never to more.
-inline constexpr int kMaxWireDimension = 4096;
-inline constexpr int kMaxWireRegions = 1000;
-inline constexpr int kMaxWireWords = 256;      // OCR tokens or tags of one image
-inline constexpr int kMaxWireWordBytes = 256;  // one of them
-inline constexpr int kMaxWireItemIdBytes = 1024;
-inline constexpr int kMaxWireNameBytes = 1024;  // indexes, rerankers, spaces, page tokens
-inline constexpr int kMaxWireTextBytes = 16 << 10;
-inline constexpr int kMaxWireImageBytes = 16 << 20;
-inline constexpr int kMaxWireTensors = 16;  // of one item's features
-inline constexpr int kMaxWireTensorRows = 4096;
-inline constexpr int kMaxWireTensorColumns = 8192;
 
 // Where in a request we are.  Lives on the stack of the functions that go down into the
 // message and is spelled out only when something is wrong.
@@ -57,8 +45,7 @@ class FieldPath {
   int index_;
 };
 
-// InvalidArgument about one field, which the status's details name too, with the reason
-// INVALID_FIELD.
+// As InvalidField of common/base/error_details.h.
 absl::Status InvalidField(const FieldPath& path, absl::string_view problem);
 
 // --- packed vectors ---
@@ -73,7 +60,7 @@ void ToProto(const EmbeddingMatrix& matrix, v1::PackedVectors* out);  // FLOAT32
 struct VectorBounds {
   int min_rows = 1;
   int max_rows = 1;
-  int dimension = 0;  // 0: any from 1 to kMaxWireDimension
+  int dimension = 0;  // 0: any from 1 to limits::kMaxDimension
 };
 
 // Refuses a row count or dimension out of bounds, an element type other than FLOAT32 and
@@ -98,17 +85,17 @@ absl::StatusOr<ImageInput> FromProto(v1::Regions regions, const FieldPath& path)
 void ToProto(StoredItem item, v1::Item* out);
 absl::StatusOr<StoredItem> FromProto(const v1::Item& item, const FieldPath& path);
 
-// Not empty and at most kMaxWireItemIdBytes.
+// Not empty and at most limits::kMaxItemIdBytes.
 absl::Status CheckItemId(absl::string_view item_id, const FieldPath& path);
 
-// At most kMaxWireNameBytes, so that an error can quote it.  Whether there is such a thing is the
-// domain's affair.
+// At most limits::kMaxNameBytes, so that an error can quote it.  Whether there is such a thing is
+// the domain's affair.
 absl::Status CheckName(absl::string_view name, const FieldPath& path);
 
-// Not empty and at most kMaxWireTextBytes.  Blankness is the tokenizer's affair.
+// Not empty and at most limits::kMaxTextBytes.  Blankness is the tokenizer's affair.
 absl::Status CheckText(absl::string_view text, const FieldPath& path);
 
-// Not empty and at most kMaxWireImageBytes.
+// Not empty and at most limits::kMaxImageBytes.
 absl::Status CheckImage(absl::string_view image, const FieldPath& path);
 
 // --- names, scores ---

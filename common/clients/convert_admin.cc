@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/layout.h"
 #include "common/bundle/rerankers.h"
@@ -14,9 +15,6 @@ namespace {
 
 using convert_internal::AsBadAnswer;
 using convert_internal::CheckIndex;
-
-constexpr size_t kMaxRouterNameBytes = 64;
-constexpr int kMaxUses = 1000;
 
 v1::GenerationStatus::State StateToProto(GenerationState state) {
   switch (state) {
@@ -68,7 +66,7 @@ absl::StatusOr<std::vector<RerankerInfo>> RerankersFromProto(const v1::Generatio
   for (int i = 0; i < status.rerankers_size(); ++i) {
     const v1::NamedReranker& reranker = status.rerankers(i);
     const FieldPath at(path, "rerankers", i);
-    if (!IsValidName(reranker.name(), kMaxRerankerNameLength)) {
+    if (!IsValidName(reranker.name(), limits::kMaxRerankerNameLength)) {
       return InvalidField(FieldPath(at, "name"), "is no name");
     }
     ASSIGN_OR_RETURN(const Combination combination,
@@ -105,10 +103,10 @@ absl::Status ReadReady(const v1::GenerationStatus& status, const FieldPath& path
       status.item_kind() != v1::GenerationStatus::CAPTION) {
     return InvalidField(FieldPath(path, "item_kind"), "must be IMAGE or CAPTION");
   }
-  if (status.dimension() < 1 || status.dimension() > kMaxWireDimension) {
+  if (status.dimension() < 1 || status.dimension() > limits::kMaxDimension) {
     return InvalidField(
         FieldPath(path, "dimension"),
-        absl::StrCat("is ", status.dimension(), ", must be 1 to ", kMaxWireDimension));
+        absl::StrCat("is ", status.dimension(), ", must be 1 to ", limits::kMaxDimension));
   }
   if (status.shard_count() < 1) {
     return InvalidField(FieldPath(path, "shard_count"), "must be at least 1");
@@ -182,13 +180,15 @@ void ToProto(const StatusRequest& request, v1::GetStatusRequest* out) {
 
 absl::StatusOr<StatusRequest> FromProto(const v1::GetStatusRequest& request) {
   StatusRequest result;
-  if (request.router().size() > kMaxRouterNameBytes) {
-    return InvalidField(FieldPath("router"), absl::StrCat("has ", request.router().size(),
-                                                          " bytes, at most ", kMaxRouterNameBytes));
+  if (request.router().size() > limits::kMaxRouterNameLength) {
+    return InvalidField(FieldPath("router"),
+                        absl::StrCat("has ", request.router().size(), " bytes, at most ",
+                                     limits::kMaxRouterNameLength));
   }
-  if (request.uses_size() > kMaxUses) {
-    return InvalidField(FieldPath("uses"),
-                        absl::StrCat("has ", request.uses_size(), " entries, at most ", kMaxUses));
+  if (request.uses_size() > limits::kMaxStatusUses) {
+    return InvalidField(
+        FieldPath("uses"),
+        absl::StrCat("has ", request.uses_size(), " entries, at most ", limits::kMaxStatusUses));
   }
   result.router = request.router();
   for (int i = 0; i < request.uses_size(); ++i) {

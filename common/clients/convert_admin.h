@@ -3,7 +3,7 @@
 #define SIGHTLINE_COMMON_CLIENTS_CONVERT_ADMIN_H_
 
 #include "absl/status/statusor.h"
-#include "common/clients/server_status.h"
+#include "common/api/server_status.h"
 #include "sightline/v1/admin.pb.h"
 
 namespace sightline {

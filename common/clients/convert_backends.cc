@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/clients/convert.h"
 #include "common/clients/convert_internal.h"
@@ -194,7 +195,7 @@ absl::StatusOr<EncodeRequest> FromProto(v1::EncodeQueriesRequest request) {
   RETURN_IF_ERROR(CheckName(request.reranker(), FieldPath("reranker")));
   EncodeRequest result;
   ASSIGN_OR_RETURN(result.target, FromProto(request.generation(), FieldPath("generation")));
-  RETURN_IF_ERROR(CheckCount(request.queries_size(), 1, kMaxWireQueries, FieldPath("queries")));
+  RETURN_IF_ERROR(CheckCount(request.queries_size(), 1, limits::kMaxQueries, FieldPath("queries")));
   result.queries.reserve(request.queries_size());
   for (int i = 0; i < request.queries_size(); ++i) {
     ASSIGN_OR_RETURN(EncodableQuery query, QueryFromProto(std::move(*request.mutable_queries(i)),
@@ -212,10 +213,10 @@ absl::StatusOr<SearchShardRequest> FromProto(const v1::SearchIndexRequest& reque
   RETURN_IF_ERROR(CheckIndex(request.shard(), FieldPath("shard")));
   result.shard = request.shard();
   ASSIGN_OR_RETURN(result.queries,
-                   FromProto(request.queries(), {1, kMaxWireQueries, 0}, FieldPath("queries")));
-  if (request.top_k() < 1 || request.top_k() > kMaxWireNeighbors) {
-    return InvalidField(FieldPath("top_k"),
-                        absl::StrCat("is ", request.top_k(), ", must be 1 to ", kMaxWireNeighbors));
+                   FromProto(request.queries(), {1, limits::kMaxQueries, 0}, FieldPath("queries")));
+  if (request.top_k() < 1 || request.top_k() > limits::kMaxNeighbors) {
+    return InvalidField(FieldPath("top_k"), absl::StrCat("is ", request.top_k(), ", must be 1 to ",
+                                                         limits::kMaxNeighbors));
   }
   result.top_k = request.top_k();
   return result;
@@ -230,8 +231,8 @@ absl::StatusOr<FetchItemsRequest> FromProto(const v1::FetchItemsRequest& request
     return InvalidField(FieldPath("item_ids"), "or rows must be given, and not both");
   }
   RETURN_IF_ERROR(
-      CheckCount(request.item_ids_size(), 0, kMaxWireFetchedItems, FieldPath("item_ids")));
-  RETURN_IF_ERROR(CheckCount(request.rows_size(), 0, kMaxWireFetchedItems, FieldPath("rows")));
+      CheckCount(request.item_ids_size(), 0, limits::kMaxFetchedItems, FieldPath("item_ids")));
+  RETURN_IF_ERROR(CheckCount(request.rows_size(), 0, limits::kMaxFetchedItems, FieldPath("rows")));
   for (int i = 0; i < request.item_ids_size(); ++i) {
     RETURN_IF_ERROR(CheckItemId(request.item_ids(i), FieldPath("item_ids", i)));
   }
@@ -256,7 +257,7 @@ absl::StatusOr<RerankRequest> FromProto(v1::RerankCandidatesRequest request) {
   ASSIGN_OR_RETURN(result.query, SideFromProto(std::move(*request.mutable_query()),
                                                result.query_is_text, FieldPath("query")));
   RETURN_IF_ERROR(
-      CheckCount(request.candidates_size(), 1, kMaxWireCandidates, FieldPath("candidates")));
+      CheckCount(request.candidates_size(), 1, limits::kMaxCandidates, FieldPath("candidates")));
   result.candidates.reserve(request.candidates_size());
   for (int i = 0; i < request.candidates_size(); ++i) {
     ASSIGN_OR_RETURN(RerankSide candidate,

@@ -8,17 +8,15 @@
 #define SIGHTLINE_COMMON_CLIENTS_CONVERT_BACKENDS_H_
 
 #include "absl/status/statusor.h"
-#include "common/retrieval/clients.h"
+#include "common/api/generation.h"
+#include "common/api/index_search.h"
+#include "common/api/query_encoder.h"
+#include "common/api/reranker.h"
 #include "sightline/v1/index_search.pb.h"
 #include "sightline/v1/query_encoder.pb.h"
 #include "sightline/v1/reranker.pb.h"
 
 namespace sightline {
-
-inline constexpr int kMaxWireQueries = 256;      // of one EncodeQueries or SearchIndex
-inline constexpr int kMaxWireCandidates = 1000;  // of one RerankCandidates
-inline constexpr int kMaxWireNeighbors = 1001;   // top_k of SearchIndex
-inline constexpr int kMaxWireFetchedItems = 1001;
 
 // Requests.  InvalidArgument with the field's path where FromProto finds a bound of the
 // wire broken.  Uploads are moved out of the message; upload_wire.h sends them.

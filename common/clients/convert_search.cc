@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/clients/convert.h"
 #include "common/clients/convert_internal.h"
@@ -421,9 +422,9 @@ absl::StatusOr<SearchRequest> FromProto(v1::SearchItemsRequest request) {
   ASSIGN_OR_RETURN(result.query,
                    QueryFromProto(std::move(*request.mutable_query()), FieldPath("query")));
   if (request.has_top_k()) {
-    if (request.top_k() < 1 || request.top_k() > kMaxHits) {
-      return InvalidField(FieldPath("top_k"),
-                          absl::StrCat("is ", request.top_k(), ", must be 1 to ", kMaxHits));
+    if (request.top_k() < 1 || request.top_k() > limits::kMaxHits) {
+      return InvalidField(FieldPath("top_k"), absl::StrCat("is ", request.top_k(),
+                                                           ", must be 1 to ", limits::kMaxHits));
     }
     result.top_k = request.top_k();
   }
@@ -450,12 +451,12 @@ absl::StatusOr<ScorePairsRequest> FromProto(v1::ScorePairsRequest request) {
   RETURN_IF_ERROR(CheckName(request.reranker(), FieldPath("reranker")));
   ScorePairsRequest result;
   result.index = request.index();
-  RETURN_IF_ERROR(CheckCount(request.texts_size(), 1, kMaxWirePairs, FieldPath("texts")));
-  RETURN_IF_ERROR(CheckCount(request.images_size(), 1, kMaxWirePairs, FieldPath("images")));
-  if (request.texts_size() * request.images_size() > kMaxWirePairs) {
+  RETURN_IF_ERROR(CheckCount(request.texts_size(), 1, limits::kMaxPairs, FieldPath("texts")));
+  RETURN_IF_ERROR(CheckCount(request.images_size(), 1, limits::kMaxPairs, FieldPath("images")));
+  if (request.texts_size() * request.images_size() > limits::kMaxPairs) {
     return InvalidField(FieldPath("texts"),
                         absl::StrCat("times images is ", request.texts_size(), " x ",
-                                     request.images_size(), ", at most ", kMaxWirePairs));
+                                     request.images_size(), ", at most ", limits::kMaxPairs));
   }
   for (int i = 0; i < request.texts_size(); ++i) {
     ASSIGN_OR_RETURN(PairText text, PairFromProto(request.texts(i), FieldPath("texts", i)));
@@ -475,7 +476,8 @@ absl::StatusOr<GetItemsRequest> FromProto(const v1::GetItemsRequest& request) {
     return InvalidField(FieldPath("index"), "is empty; name the index to look in");
   }
   RETURN_IF_ERROR(CheckName(request.index(), FieldPath("index")));
-  RETURN_IF_ERROR(CheckCount(request.item_ids_size(), 1, kMaxWireGetItems, FieldPath("item_ids")));
+  RETURN_IF_ERROR(
+      CheckCount(request.item_ids_size(), 1, limits::kMaxGetItems, FieldPath("item_ids")));
   for (int i = 0; i < request.item_ids_size(); ++i) {
     RETURN_IF_ERROR(CheckItemId(request.item_ids(i), FieldPath("item_ids", i)));
   }

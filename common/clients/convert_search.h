@@ -8,13 +8,10 @@
 #define SIGHTLINE_COMMON_CLIENTS_CONVERT_SEARCH_H_
 
 #include "absl/status/statusor.h"
-#include "common/retrieval/retriever.h"
+#include "common/api/search.h"
 #include "sightline/v1/search.pb.h"
 
 namespace sightline {
-
-inline constexpr int kMaxWireGetItems = 1000;
-inline constexpr int kMaxWirePairs = 1024;  // texts times images of ScorePairs
 
 void ToProto(SearchRequest request, v1::SearchItemsRequest* out);
 void ToProto(ScorePairsRequest request, v1::ScorePairsRequest* out);

@@ -1,4 +1,4 @@
-// The abstract clients of common/retrieval/clients.h over gRPC.
+// The abstract clients of common/api/clients.h over gRPC.
 //
 //   std::shared_ptr<grpc::Channel> channel = MakeChannel("10.0.0.7:7402");
 //   std::unique_ptr<IndexSearchClient> client = MakeGrpcIndexSearchClient(channel,
@@ -22,7 +22,7 @@
 #include <memory>
 #include <string>
 
-#include "common/retrieval/clients.h"
+#include "common/api/clients.h"
 
 namespace grpc {
 class Channel;

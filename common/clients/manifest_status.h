@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "common/clients/server_status.h"
+#include "common/api/server_status.h"
 #include "common/generations/generation_table.h"
 #include "common/generations/router_uses.h"
 #include "sightline/bundle/v1/generation.pb.h"

@@ -8,7 +8,7 @@
 //   ASSIGN_OR_RETURN(SearchResult result, client->SearchItems(call, request));
 //
 // Every method exists twice: the one with `done` starts the call and returns, under the
-// rules of common/retrieval/clients.h; the other waits for the answer.  Both honour the
+// rules of common/api/clients.h; the other waits for the answer.  Both honour the
 // context's deadline and cancellation.  Errors are the server's, code and details kept
 // (common/base/error_details.h reads them), with "router <address>: " before the message;
 // an answer that does not fit the request is Internal.  Clients are thread-safe and may
@@ -20,8 +20,9 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "common/api/clients.h"
+#include "common/api/search.h"
 #include "common/base/call_context.h"
-#include "common/retrieval/retriever.h"
 
 namespace grpc {
 class Channel;

@@ -36,7 +36,7 @@ absl::Status FailureOf(const grpc::Status& status, const std::string& who) {
         WithReason(absl::UnimplementedError(absl::StrCat(
                        "the server at this address does not know the call (", failure.message(),
                        "): it is another kind of server, or of another release")),
-                   "WRONG_SERVER");
+                   reasons::kWrongServer);
   }
   return WithPrefix(failure, who);
 }

@@ -4,7 +4,8 @@
 
 #include <grpcpp/support/byte_buffer.h>
 
-#include "common/retrieval/clients.h"
+#include "common/api/query_encoder.h"
+#include "common/api/reranker.h"
 #include "sightline/v1/query_encoder.pb.h"
 #include "sightline/v1/reranker.pb.h"
 

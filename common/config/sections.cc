@@ -7,6 +7,7 @@
 
 #include "absl/strings/numbers.h"
 #include "common/base/files.h"
+#include "common/base/limits.h"
 #include "common/base/usable_cores.h"
 
 namespace sightline {
@@ -29,7 +30,7 @@ int64_t UsableMemory() {
 StoreConfig ReadStoreConfig(ConfigReader root) {
   StoreConfig config;
   config.store = root.RequiredString("store");
-  config.indexes = root.StringList("indexes", /*min_count=*/1, /*max_count=*/100);
+  config.indexes = root.StringList("indexes", /*min_count=*/1, /*max_count=*/limits::kMaxIndexes);
   config.verify = root.Bool("verify", true);
   return config;
 }
@@ -62,7 +63,8 @@ ComputeConfig ReadComputeConfig(ConfigReader root) {
 }
 
 int ReadComputeThreads(ConfigReader root) {
-  return static_cast<int>(root.Section("compute").Int("threads", UsableCores(), 1, 1024));
+  return static_cast<int>(
+      root.Section("compute").Int("threads", UsableCores(), 1, limits::kMaxThreads));
 }
 
 BatchSchedulerOptions ReadBatchSchedulerOptions(ConfigReader root, absl::string_view name,
@@ -77,7 +79,8 @@ BatchSchedulerOptions ReadBatchSchedulerOptions(ConfigReader root, absl::string_
       section.Int("max_queue_cost", defaults.max_queue_cost, 1, int64_t{1} << 40);
   options.max_age =
       section.Duration("max_age", defaults.max_age, absl::ZeroDuration(), absl::Hours(1));
-  options.workers = static_cast<int>(section.Int("workers", defaults.workers, 1, 1024));
+  options.workers =
+      static_cast<int>(section.Int("workers", defaults.workers, 1, limits::kMaxThreads));
   if (options.max_queue_cost < options.max_batch_cost) {
     section.AddProblem("max_queue_cost", "is below max_batch_cost; no full batch could wait");
   }

@@ -8,6 +8,7 @@
 #include "absl/strings/strip.h"
 #include "common/base/clean_text.h"
 #include "common/base/files.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/dataset/xml.h"
 
@@ -23,7 +24,7 @@ class DublinCoreWalker : public pugi::xml_tree_walker {
     if (name == "title" && text_.title.empty() && LocalName(node.parent().name()) == "Work") {
       text_.title = CleanCaption(node.text().get());
     } else if (name == "li" && LocalName(node.parent().parent().name()) == "subject" &&
-               text_.keywords.size() < kMaxTagsPerItem) {
+               text_.keywords.size() < limits::kMaxWords) {
       std::string keyword = CleanCaption(node.text().get());
       if (!keyword.empty()) text_.keywords.push_back(std::move(keyword));
     }

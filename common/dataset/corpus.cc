@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/clean_text.h"
 #include "common/base/files.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/base/utf8.h"
 
@@ -23,11 +24,12 @@ bool IsSpaceOrControl(char c) {
 }
 
 void LimitTags(std::vector<std::string>& tags) {
-  tags.erase(std::remove_if(
-                 tags.begin(), tags.end(),
-                 [](const std::string& tag) { return tag.empty() || tag.size() > kMaxTagBytes; }),
+  tags.erase(std::remove_if(tags.begin(), tags.end(),
+                            [](const std::string& tag) {
+                              return tag.empty() || tag.size() > limits::kMaxWordBytes;
+                            }),
              tags.end());
-  if (tags.size() > kMaxTagsPerItem) tags.resize(kMaxTagsPerItem);
+  if (tags.size() > limits::kMaxWords) tags.resize(limits::kMaxWords);
 }
 
 // Keeps everything in memory.

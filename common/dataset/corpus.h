@@ -20,6 +20,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "common/base/limits.h"
 #include "common/image/image_input.h"
 
 namespace sightline {
@@ -108,12 +109,10 @@ class CorpusReader {
   virtual std::string PictureVersion(const CorpusItem& item) const;
 };
 
-// Half of what the store takes (item_record.h): a caption's id is longer than its image's.
-inline constexpr int kMaxCorpusItemIdBytes = 512;
+// Half of what the store takes: a caption's id is longer than its image's.
+inline constexpr int kMaxCorpusItemIdBytes = limits::kMaxItemIdBytes / 2;
 inline constexpr int kMaxCaptionBytes = 4096;
 inline constexpr int kMaxCaptionsPerItem = 1000;
-inline constexpr int kMaxTagBytes = 256;     // of an OCR token, too
-inline constexpr int kMaxTagsPerItem = 256;  // of OCR tokens, too
 
 // InvalidArgument unless `id` has 1 to kMaxCorpusItemIdBytes bytes of UTF-8 and no control
 // characters.

@@ -13,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "common/base/files.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/base/utf8.h"
 #include "common/dataset/emoji_font.h"
@@ -45,7 +46,7 @@ void AddAnnotation(const pugi::xml_node& node, std::map<uint32_t, EmojiAnnotatio
   }
   for (const absl::string_view part : absl::StrSplit(text, '|')) {
     std::string keyword = CleanCaption(part);
-    if (keyword.empty() || annotation.keywords.size() == kMaxTagsPerItem) continue;
+    if (keyword.empty() || annotation.keywords.size() == limits::kMaxWords) continue;
     annotation.keywords.push_back(std::move(keyword));
   }
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/base/utf8.h"
 
@@ -66,7 +67,7 @@ absl::StatusOr<const Json*> ArrayAt(const Json& object, const char* key, size_t 
 absl::StatusOr<std::vector<std::string>> WordsAt(const Json& object, const char* key,
                                                  const char* what) {
   std::vector<std::string> words;
-  ASSIGN_OR_RETURN(const Json* array, ArrayAt(object, key, kMaxTagsPerItem));
+  ASSIGN_OR_RETURN(const Json* array, ArrayAt(object, key, limits::kMaxWords));
   if (array == nullptr) return words;
   for (const Json& value : *array) {
     ASSIGN_OR_RETURN(const std::string word, StringOf(value, what));

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "absl/types/span.h"
-#include "common/retrieval/retriever.h"
+#include "common/api/search.h"
 
 namespace sightline {
 

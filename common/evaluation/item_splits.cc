@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
-#include "common/bundle/item_record.h"
 #include "common/evaluation/json_lines.h"
 
 namespace sightline {
@@ -18,7 +18,7 @@ constexpr size_t kMaxSplitNameBytes = 64;
 absl::StatusOr<ItemSplits> ParseItemSplits(absl::string_view text) {
   ItemSplits splits;
   RETURN_IF_ERROR(ForEachJsonLine(text, [&splits](const nlohmann::json& object) -> absl::Status {
-    ASSIGN_OR_RETURN(std::string item_id, StringAt(object, "item_id", kMaxItemIdBytes));
+    ASSIGN_OR_RETURN(std::string item_id, StringAt(object, "item_id", limits::kMaxItemIdBytes));
     ASSIGN_OR_RETURN(const std::string name, StringAt(object, "split", kMaxSplitNameBytes));
     ASSIGN_OR_RETURN(const Split split, ParseSplit(name));
     const auto [place, added] = splits.emplace(std::move(item_id), split);

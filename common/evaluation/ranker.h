@@ -6,10 +6,10 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "common/api/search.h"
 #include "common/base/call_context.h"
 #include "common/evaluation/method.h"
 #include "common/evaluation/query.h"
-#include "common/retrieval/retriever.h"
 
 namespace sightline {
 
@@ -17,7 +17,7 @@ struct RankRequest {
   Direction direction = Direction::kTextToImage;
   absl::Span<const EvaluationQuery> queries;
   absl::Span<const Method> methods;
-  int list_length = 50;  // hits wanted of each list, 1 to kMaxHits
+  int list_length = 50;  // hits wanted of each list, 1 to limits::kMaxHits
 };
 
 // Of each query and each method the best hits, best first, as SearchItems gives them:

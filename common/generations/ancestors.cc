@@ -3,6 +3,7 @@
 #include <set>
 
 #include "common/base/files.h"
+#include "common/base/limits.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
 
@@ -23,7 +24,7 @@ void VisitAncestors(
     if (is_there(generation) && !visit(generation, publication.sequence())) return;
   }
   std::string child = current.generation();
-  for (int i = 0; i < kMaxPublications; ++i) {
+  for (int i = 0; i < limits::kMaxPublications; ++i) {
     const auto manifest = ReadGenerationManifest(store, index, child);
     if (!manifest.ok() || manifest->parent_generation().empty()) return;
     child = manifest->parent_generation();

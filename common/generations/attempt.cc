@@ -34,8 +34,9 @@ Retry RetryOf(const absl::Status& refusal) {
     default:
       break;
   }
-  const std::string reason = ReasonOf(refusal);
-  return reason == "TOO_BIG" || reason == "NEEDS_ROOM" ? Retry::kWhenRoom : Retry::kLater;
+  return HasReason(refusal, reasons::kTooBig) || HasReason(refusal, reasons::kNeedsRoom)
+             ? Retry::kWhenRoom
+             : Retry::kLater;
 }
 
 void Attempt::LookAt(std::string identity_now) {

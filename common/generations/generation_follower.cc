@@ -384,10 +384,10 @@ absl::Status GenerationFollower::TryToHold(HeldGeneration* entry, Attempt* attem
   const Manifest* const alone = &manifest;
   ASSIGN_OR_RETURN(const int64_t bytes, host_->Footprint(absl::MakeConstSpan(&alone, 1)));
   if (bytes > options_.memory_limit) {
-    return WithReason(absl::ResourceExhaustedError(absl::StrCat(
-                          "takes ", bytes, " bytes of memory; memory_limit is ",
-                          options_.memory_limit, ": raise it, or use more and smaller shards")),
-                      "TOO_BIG");
+    return MakeError(
+        reasons::kTooBig,
+        absl::StrCat("takes ", bytes, " bytes of memory; memory_limit is ", options_.memory_limit,
+                     ": raise it, or use more and smaller shards"));
   }
   // What could not be read last time is read first.
   RETURN_IF_ERROR(ReadWhatFailed(attempt->refusal));

@@ -41,12 +41,11 @@ absl::Status GenerationFollower::MakeRoom(HeldGeneration* entry) {
   if (now_takes <= options_.memory_limit) return absl::OkStatus();
   ASSIGN_OR_RETURN(const int64_t without, FootprintWith(*entry->manifest, entry->index));
   if (without > options_.memory_limit) {
-    return WithReason(absl::ResourceExhaustedError(
-                          absl::StrCat("takes ", without,
-                                       " bytes of memory together with what other indexes hold; "
-                                       "memory_limit is ",
-                                       options_.memory_limit)),
-                      "TOO_BIG");
+    return MakeError(reasons::kTooBig,
+                     absl::StrCat("takes ", without,
+                                  " bytes of memory together with what other indexes hold; "
+                                  "memory_limit is ",
+                                  options_.memory_limit));
   }
   std::vector<HeldGeneration> old;
   for (HeldGeneration& other : table_->OfIndex(entry->index)) {
@@ -56,12 +55,11 @@ absl::Status GenerationFollower::MakeRoom(HeldGeneration* entry) {
   for (const HeldGeneration& other : old) {
     if (uses_.MayRelease(other.index, other.generation, now)) continue;
     entry->needs_room = true;
-    return WithReason(
-        absl::ResourceExhaustedError(absl::StrCat(
-            "does not fit beside generation ", other.generation,
-            ", which is in use: memory_limit is ", options_.memory_limit,
-            "; it is loaded when another replica has taken over, or with more memory")),
-        "NEEDS_ROOM");
+    return MakeError(
+        reasons::kNeedsRoom,
+        absl::StrCat("does not fit beside generation ", other.generation,
+                     ", which is in use: memory_limit is ", options_.memory_limit,
+                     "; it is loaded when another replica has taken over, or with more memory"));
   }
   for (const HeldGeneration& other : old) Release(other, "to make room");
   return absl::OkStatus();

@@ -1,5 +1,8 @@
 #include "common/generations/generation_table.h"
 
+#include <map>
+#include <string>
+
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
 
@@ -11,22 +14,23 @@ absl::Status Missing(absl::string_view index, absl::string_view generation, bool
                      const absl::Status& refusal) {
   const std::string name = absl::StrCat("generation '", generation, "' of index '", index, "'");
   const std::string why = refusal.ok() ? "" : absl::StrCat(": ", refusal.message());
-  const absl::Status status =
-      complete
-          ? absl::FailedPreconditionError(absl::StrCat(name, " is not held by this server", why))
-          : absl::UnavailableError(absl::StrCat(
-                name, " is not held by this server, which has not loaded everything yet"));
-  return WithReason(status, complete ? "GENERATION_NOT_HELD" : "SERVER_LOADING",
-                    {{"index", std::string(index)}, {"generation", std::string(generation)}});
+  const std::string not_held = absl::StrCat(name, " is not held by this server");
+  const std::map<std::string, std::string> metadata = {{"index", std::string(index)},
+                                                       {"generation", std::string(generation)}};
+  if (complete) {
+    return MakeError(reasons::kGenerationNotHeld, absl::StrCat(not_held, why), metadata);
+  }
+  return MakeError(reasons::kServerLoading,
+                   absl::StrCat(not_held, ", which has not loaded everything yet"), metadata);
 }
 
 absl::Status WrongSpace(const bundle::v1::GenerationManifest& manifest, absl::string_view space) {
   const std::string& expected = manifest.embedding().space();
-  return WithReason(absl::FailedPreconditionError(absl::StrCat(
-                        "generation '", manifest.generation(), "' of index '", manifest.index(),
-                        "' lies in embedding space ", expected, ", not in '", space, "'")),
-                    "EMBEDDING_SPACE_MISMATCH",
-                    {{"expectedSpace", expected}, {"actualSpace", std::string(space)}});
+  return MakeError(
+      reasons::kEmbeddingSpaceMismatch,
+      absl::StrCat("generation '", manifest.generation(), "' of index '", manifest.index(),
+                   "' lies in embedding space ", expected, ", not in '", space, "'"),
+      {{"expectedSpace", expected}, {"actualSpace", std::string(space)}});
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ absl::Status Refusals::Find(absl::string_view index, absl::string_view generatio
                      code <= 16;
   if (!holds) return absl::OkStatus();
   const absl::Status refusal(static_cast<absl::StatusCode>(code), fields[5]);
-  return fields[4].empty() ? refusal : WithReason(refusal, fields[4]);
+  return fields[4].empty() ? refusal : WithReason(refusal, ErrorReason{fields[4], {}});
 }
 
 absl::Status Refusals::Remember(absl::string_view index, absl::string_view generation,

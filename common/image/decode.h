@@ -11,18 +11,19 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "common/base/limits.h"
 #include "common/image/image_input.h"
 
 namespace sightline {
 
 struct DecodeLimits {
   // Of the encoded picture.
-  int64_t max_bytes = int64_t{32} << 20;
+  int64_t max_bytes = limits::kMaxCorpusImageBytes;
   // Width times height.  The three bytes per pixel of the result, plus what a decoder
   // needs beside it, follow from this.
-  int64_t max_pixels = 60'000'000;
+  int64_t max_pixels = limits::kMaxImagePixels;
   // Width and height each.
-  int max_side = 30'000;
+  int max_side = limits::kMaxImageSide;
 };
 
 enum class ImageFormat { kJpeg, kPng, kWebp };

@@ -17,6 +17,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/index/vector_index.h"
 
@@ -210,9 +211,10 @@ class FlatIndex : public VectorIndex {
                                                      queries.dimension(), ", the index has ",
                                                      vectors_.dimension));
     }
-    if (options.top_k < 1 || options.top_k > kMaxTopK) {
+    if (options.top_k < 1 || options.top_k > limits::kMaxNeighbors) {
       return absl::InvalidArgumentError(absl::StrCat("index search: top_k is ", options.top_k,
-                                                     "; it must be from 1 to ", kMaxTopK));
+                                                     "; it must be from 1 to ",
+                                                     limits::kMaxNeighbors));
     }
     if (!AllFinite(queries.values())) {
       return absl::InvalidArgumentError("index search: a query holds a NaN or an infinity");

@@ -26,11 +26,8 @@ struct Neighbor {
 };
 
 struct SearchOptions {
-  int top_k = 10;  // 1 to kMaxTopK
+  int top_k = 10;  // 1 to limits::kMaxNeighbors
 };
-
-// One more than a caller of Search may ask: a queried item itself is left out of its hits.
-inline constexpr int kMaxTopK = 1001;
 
 class VectorIndex {
  public:

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/files.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/models/family_manifests.h"
 #include "common/models/inputs/bundle_tokenizer.h"
@@ -17,8 +18,6 @@
 
 namespace sightline {
 namespace {
-
-constexpr int64_t kMaxConfigBytes = 1 << 20;
 
 absl::Status FitVocabulary(absl::string_view vocabulary,
                            bundle::v1::ModelBundleManifest* manifest) {
@@ -49,7 +48,7 @@ absl::StatusOr<ModelBundle> InitModel(absl::string_view store,
 
 absl::StatusOr<bundle::v1::ModelBundleManifest> ReadModelConfig(const std::string& path) {
   if (path.empty()) return SmallOscarManifest();
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxConfigBytes));
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, limits::kMaxModelConfigBytes));
   bundle::v1::ModelBundleManifest manifest;
   const auto parsed = google::protobuf::util::JsonStringToMessage(text, &manifest);
   if (!parsed.ok()) {

@@ -40,9 +40,9 @@ absl::StatusOr<std::shared_ptr<const Model>> ModelCache::Get(const std::string& 
 absl::StatusOr<std::shared_ptr<const Model>> ModelCache::GetCrossEncoder(const std::string& id) {
   ASSIGN_OR_RETURN(std::shared_ptr<const Model> model, Get(id));
   if (model->cross_encoder() != nullptr) return model;
-  return WithReason(absl::FailedPreconditionError(absl::StrCat(
-                        "model ", id, " is named as the reranker, but has no cross-encoder")),
-                    "NO_CROSS_ENCODER");
+  return MakeError(
+      reasons::kNoCrossEncoder,
+      absl::StrCat("model ", id, " is named as the reranker, but has no cross-encoder"));
 }
 
 absl::StatusOr<int64_t> ModelCache::Footprint(const std::set<std::string>& ids) const {

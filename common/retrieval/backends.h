@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "common/retrieval/clients.h"
+#include "common/api/clients.h"
 
 namespace sightline {
 
-// Each client here stands for a replica set: replicas.h wraps the replicas of one shard
-// (or of the encoder, or of the reranker) into one client that tries another replica
-// when one is UNAVAILABLE.
+// Each client here stands for a replica set: common/replicas wraps the replicas of one
+// shard (or of the encoder, or of the reranker) into one client that tries another
+// replica when one is UNAVAILABLE.
 struct Backends {
   std::shared_ptr<QueryEncoderClient> encoder;
   std::shared_ptr<RerankerClient> reranker;  // null: nothing is reranked

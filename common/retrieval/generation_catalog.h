@@ -2,38 +2,15 @@
 #ifndef SIGHTLINE_COMMON_RETRIEVAL_GENERATION_CATALOG_H_
 #define SIGHTLINE_COMMON_RETRIEVAL_GENERATION_CATALOG_H_
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "common/embedding/score.h"
-#include "common/retrieval/clients.h"
+#include "common/api/generation.h"
 
 namespace sightline {
-
-enum class IndexContent { kImages, kCaptions };
-
-// One of a generation's cross-encoders.
-struct RerankerInfo {
-  std::string name;   // within the generation
-  std::string model;  // SHA-256 of the bundle
-  // What that declares for the direction in which the generation's items are found.
-  DeclaredCombination declared;
-};
-
-// All that retrieval must know of one generation.  Immutable.
-struct GenerationInfo {
-  GenerationRef ref;
-  IndexContent content = IndexContent::kImages;
-  int dimension = 0;
-  int shard_count = 0;
-  int64_t item_count = 0;
-  std::string encoder_model;
-  std::vector<RerankerInfo> rerankers;  // the default first; empty: retrieval only
-};
 
 // Thread-safe.  Servers keep what a pinned GenerationInfo describes as long as somebody
 // holds on to it, so a request does until its end.

@@ -3,6 +3,8 @@
 #include <map>
 #include <utility>
 
+#include "common/api/index_search.h"
+#include "common/api/search.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/layout.h"
 #include "common/retrieval/backend_calls.h"

@@ -3,9 +3,9 @@
 #define SIGHTLINE_COMMON_RETRIEVAL_HIT_RECORDS_H_
 
 #include "absl/time/time.h"
+#include "common/api/search.h"
 #include "common/base/call_context.h"
 #include "common/retrieval/pinned_index.h"
-#include "common/retrieval/retriever.h"
 
 namespace sightline {
 

@@ -10,9 +10,9 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/checksum.h"
 #include "common/base/error_details.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/layout.h"
-#include "common/retrieval/request_checks.h"
 
 namespace sightline {
 namespace {
@@ -24,7 +24,6 @@ constexpr char kField[] = "page_token";
 // over; while routers of two versions answer, pages end where one meets the other's token.
 constexpr char kVersion = 2;
 constexpr size_t kFingerprintBytes = 32;
-constexpr size_t kMaxTextBytes = 1024;
 
 // Feeds a hash so that no two requests feed it alike: every value with its length.
 class Hasher {
@@ -126,25 +125,22 @@ class Taker {
 };
 
 absl::Status NoToken() {
-  return BadField(kField, "is none; give what an answer had as next_page_token, unchanged");
+  return InvalidField(kField, "is none; give what an answer had as next_page_token, unchanged");
 }
 
-constexpr char kExpired[] = "PAGE_TOKEN_EXPIRED";
-
 absl::Status OtherVersion(int version) {
-  return WithReason(
-      absl::FailedPreconditionError(
-          absl::StrCat(kField, " is of version ", version, "; this router makes and reads version ",
-                       static_cast<int>(kVersion), ": ask again from the first page")),
-      kExpired);
+  return MakeError(
+      reasons::kPageTokenExpired,
+      absl::StrCat(kField, " is of version ", version, "; this router makes and reads version ",
+                   static_cast<int>(kVersion), ": ask again from the first page"));
 }
 
 bool IsPossible(const PageToken& token) {
-  return IsValidName(token.index, kMaxIndexNameLength) &&
-         IsValidName(token.generation, kMaxGenerationNameLength) &&
+  return IsValidName(token.index, limits::kMaxIndexNameLength) &&
+         IsValidName(token.generation, limits::kMaxGenerationNameLength) &&
          (token.item_generation.empty() ||
-          IsValidName(token.item_generation, kMaxGenerationNameLength)) &&
-         token.offset > 0 && token.offset < kMaxHits;
+          IsValidName(token.item_generation, limits::kMaxGenerationNameLength)) &&
+         token.offset > 0 && token.offset < limits::kMaxHits;
 }
 
 }  // namespace
@@ -179,7 +175,8 @@ std::string ToText(const PageToken& token) {
 
 absl::StatusOr<PageToken> ParsePageToken(absl::string_view text) {
   std::string bytes;
-  if (text.size() > kMaxTextBytes || !absl::WebSafeBase64Unescape(text, &bytes)) return NoToken();
+  if (text.size() > limits::kMaxNameBytes) return NoToken();
+  if (!absl::WebSafeBase64Unescape(text, &bytes)) return NoToken();
   if (bytes.size() < sizeof(uint32_t)) return NoToken();
   std::string body = bytes.substr(0, bytes.size() - sizeof(uint32_t));
   AppendChecksum(&body);
@@ -211,18 +208,19 @@ absl::StatusOr<PageToken> TokenOf(const SearchRequest& request, int depth, int o
 }
 
 absl::Status PageTokenMismatch() {
-  return WithReason(BadField(kField,
-                             "belongs to another request; send it with the index, query, top_k, "
-                             "rerank_depth, combination and reranker that it was answered to"),
-                    "PAGE_TOKEN_MISMATCH", {{"field", kField}});
+  return WithReason(
+      InvalidField(kField,
+                   "belongs to another request; send it with the index, query, top_k, "
+                   "rerank_depth, combination and reranker that it was answered to"),
+      reasons::kPageTokenMismatch, {{"field", kField}});
 }
 
 absl::Status PageTokenExpired(const PageToken& token) {
-  return WithReason(
-      absl::FailedPreconditionError(
-          absl::StrCat(kField, " is of generation '", token.generation, "' of index '", token.index,
-                       "', which is not served any more; ask again from the first page")),
-      kExpired, {{"index", token.index}, {"generation", token.generation}});
+  return MakeError(
+      reasons::kPageTokenExpired,
+      absl::StrCat(kField, " is of generation '", token.generation, "' of index '", token.index,
+                   "', which is not served any more; ask again from the first page"),
+      {{"index", token.index}, {"generation", token.generation}});
 }
 
 }  // namespace sightline

@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "common/retrieval/retriever.h"
+#include "common/api/search.h"
 
 namespace sightline {
 
@@ -21,7 +21,7 @@ struct PageToken {
   // Of the index that stores the queried item, if that is another one; else empty.
   std::string item_generation;
   std::string request;  // FingerprintOf the request
-  int offset = 0;       // hits on the pages before; 1 to kMaxHits - 1
+  int offset = 0;       // hits on the pages before; 1 to limits::kMaxHits - 1
   int depth = 0;        // of that fingerprint; known to TokenOf, and not in the text
 };
 

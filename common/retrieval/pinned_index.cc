@@ -7,7 +7,6 @@
 #include "absl/strings/str_join.h"
 #include "common/base/error_details.h"
 #include "common/base/status_macros.h"
-#include "common/retrieval/request_checks.h"
 
 namespace sightline {
 namespace {
@@ -26,11 +25,12 @@ absl::StatusOr<PinnedIndex> PinIndex(const Backends& backends, const GenerationC
   const auto found = backends.shards.find(std::string(index));
   const size_t configured = found == backends.shards.end() ? 0 : found->second.size();
   if (configured == 0 || configured != static_cast<size_t>(pinned.info->shard_count)) {
-    absl::Status status = absl::FailedPreconditionError(absl::StrCat(
-        "generation '", pinned.ref().generation, "' of index '", index, "' has ",
-        pinned.info->shard_count, " shards but ", configured,
-        " are configured; make the router's list of shards agree with the generation"));
-    return WithReason(std::move(status), "SHARD_COUNT_MISMATCH", {{"index", std::string(index)}});
+    return MakeError(
+        reasons::kShardCountMismatch,
+        absl::StrCat("generation '", pinned.ref().generation, "' of index '", index, "' has ",
+                     pinned.info->shard_count, " shards but ", configured,
+                     " are configured; make the router's list of shards agree with the generation"),
+        {{"index", std::string(index)}});
   }
   pinned.shards = &found->second;
   const bool complete = std::all_of(pinned.shards->begin(), pinned.shards->end(),
@@ -50,9 +50,9 @@ absl::StatusOr<std::string> ChooseIndex(const GenerationCatalog& catalog, absl::
                                         Modality query) {
   if (!named.empty()) return std::string(named);
   if (query == Modality::kUnknown) {
-    return BadField("index",
-                    "is empty; a query by an item or a vector says not what is wanted, "
-                    "pictures or captions: name the index to search");
+    return InvalidField("index",
+                        "is empty; a query by an item or a vector says not what is wanted, "
+                        "pictures or captions: name the index to search");
   }
   const IndexContent wanted =
       query == Modality::kText ? IndexContent::kImages : IndexContent::kCaptions;
@@ -74,21 +74,21 @@ absl::StatusOr<std::string> ChooseIndex(const GenerationCatalog& catalog, absl::
                      Plural(wanted), " yet"));
   }
   if (fitting.empty()) {
-    return BadField("index", absl::StrCat("is empty, and no index holds ", Plural(wanted)));
+    return InvalidField("index", absl::StrCat("is empty, and no index holds ", Plural(wanted)));
   }
-  return BadField("index", absl::StrCat("is empty, and several indexes hold ", Plural(wanted), ": ",
-                                        absl::StrJoin(fitting, ", "), "; name one"));
+  return InvalidField("index", absl::StrCat("is empty, and several indexes hold ", Plural(wanted),
+                                            ": ", absl::StrJoin(fitting, ", "), "; name one"));
 }
 
 absl::Status CheckSpace(absl::string_view whose, absl::string_view space,
                         const GenerationInfo& target) {
   if (space == target.ref.space) return absl::OkStatus();
-  absl::Status status = absl::FailedPreconditionError(
+  return MakeError(
+      reasons::kEmbeddingSpaceMismatch,
       absl::StrCat(whose, " belongs to embedding space '", space, "', but generation '",
                    target.ref.generation, "' of index '", target.ref.index, "' has '",
-                   target.ref.space, "'; encode it again with that generation's model"));
-  return WithReason(std::move(status), "EMBEDDING_SPACE_MISMATCH",
-                    {{"expectedSpace", target.ref.space}, {"actualSpace", std::string(space)}});
+                   target.ref.space, "'; encode it again with that generation's model"),
+      {{"expectedSpace", target.ref.space}, {"actualSpace", std::string(space)}});
 }
 
 }  // namespace sightline

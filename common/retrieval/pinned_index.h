@@ -9,11 +9,15 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "common/api/clients.h"
+#include "common/api/generation.h"
 #include "common/retrieval/backends.h"
 #include "common/retrieval/generation_catalog.h"
-#include "common/retrieval/retriever.h"
 
 namespace sightline {
+
+// What a query or an index is, once known, decides what may rerank it.
+enum class Modality { kUnknown, kText, kImage };
 
 // Keeps the generation's description; the shards belong to the Backends.
 struct PinnedIndex {

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/base/utf8.h"
 #include "common/bundle/layout.h"
@@ -58,13 +59,13 @@ class QueryChecker {
     const size_t size = query.text.size();
     // The size first: nobody reads a hundred megabytes to find a bad byte at the end.
     if (size > static_cast<size_t>(options_.max_text_bytes)) {
-      return BadField(path, AtMost(size, "bytes", options_.max_text_bytes));
+      return InvalidField(path, AtMost(size, "bytes", options_.max_text_bytes));
     }
     if (!IsValidUtf8(query.text)) {
-      return BadField(path, absl::StrCat("of ", size, " bytes is not valid UTF-8"));
+      return InvalidField(path, absl::StrCat("of ", size, " bytes is not valid UTF-8"));
     }
     if (IsBlank(query.text)) {
-      return BadField(path, absl::StrCat("is blank: ", size, " bytes of white space"));
+      return InvalidField(path, absl::StrCat("is blank: ", size, " bytes of white space"));
     }
     return absl::OkStatus();
   }
@@ -72,9 +73,9 @@ class QueryChecker {
   absl::Status operator()(const ImageQuery& query) const {
     const std::string path = path_ + ".image";
     const size_t size = query.bytes->size();
-    if (size == 0) return BadField(path, "has no bytes");
+    if (size == 0) return InvalidField(path, "has no bytes");
     if (size > static_cast<uint64_t>(options_.max_image_bytes)) {
-      return BadField(path, AtMost(size, "bytes", options_.max_image_bytes));
+      return InvalidField(path, AtMost(size, "bytes", options_.max_image_bytes));
     }
     return absl::OkStatus();
   }
@@ -83,12 +84,12 @@ class QueryChecker {
     const std::string path = path_ + ".regions";
     const RegionSet& regions = query.image->regions;
     if (const absl::Status good = CheckRegionSet(regions); !good.ok()) {
-      return BadField(path, good.message());
+      return InvalidField(path, good.message());
     }
     const size_t numbers = regions.features.size() + regions.boxes.size() +
                            regions.box_sizes.size() + regions.confidences.size();
     if (numbers * sizeof(float) > static_cast<uint64_t>(options_.max_image_bytes)) {
-      return BadField(path, AtMost(numbers * sizeof(float), "bytes", options_.max_image_bytes));
+      return InvalidField(path, AtMost(numbers * sizeof(float), "bytes", options_.max_image_bytes));
     }
     RETURN_IF_ERROR(CheckWords(query.image->ocr_tokens, path + ".ocr_tokens"));
     return CheckWords(query.image->tags, path + ".tags");
@@ -96,13 +97,13 @@ class QueryChecker {
 
   absl::Status operator()(const EmbeddingQuery& query) const {
     if (query.space.empty()) {
-      return BadField(path_ + ".embedding.space",
-                      "is empty; name the fingerprint of the space that the vector lies in");
+      return InvalidField(path_ + ".embedding.space",
+                          "is empty; name the fingerprint of the space that the vector lies in");
     }
     const std::string path = path_ + ".embedding.vector";
-    if (query.values.empty()) return BadField(path, "has no numbers");
+    if (query.values.empty()) return InvalidField(path, "has no numbers");
     if (!AllFinite(query.values)) {
-      return BadField(
+      return InvalidField(
           path, absl::StrCat("of ", query.values.size(), " numbers holds one that is not finite"));
     }
     return absl::OkStatus();
@@ -110,7 +111,7 @@ class QueryChecker {
 
   absl::Status operator()(const ItemQuery& query) const {
     if (!query.item_id.empty()) return absl::OkStatus();
-    return BadField(path_ + ".item.item_id", "is empty");
+    return InvalidField(path_ + ".item.item_id", "is empty");
   }
 
  private:
@@ -119,12 +120,12 @@ class QueryChecker {
     for (const std::string& word : words) {
       bytes += word.size();
       if (!IsValidUtf8(word)) {
-        return BadField(
+        return InvalidField(
             path, absl::StrCat("has a word of ", word.size(), " bytes that is not valid UTF-8"));
       }
     }
     if (bytes > static_cast<size_t>(options_.max_text_bytes)) {
-      return BadField(path, AtMost(bytes, "bytes", options_.max_text_bytes));
+      return InvalidField(path, AtMost(bytes, "bytes", options_.max_text_bytes));
     }
     return absl::OkStatus();
   }
@@ -145,34 +146,28 @@ absl::Status CheckList(const std::vector<Element>& elements, absl::string_view n
 
 absl::Status CheckRange(absl::string_view path, int64_t value, int64_t least, int64_t most) {
   if (value >= least && value <= most) return absl::OkStatus();
-  return BadField(path, absl::StrCat("is ", value, ", must be ", least, " to ", most));
+  return InvalidField(path, absl::StrCat("is ", value, ", must be ", least, " to ", most));
 }
 
 // Before it is looked for, since the message that there is none has it.
 absl::Status CheckRerankerName(const std::string& name) {
-  if (name.empty() || IsValidName(name, kMaxRerankerNameLength)) return absl::OkStatus();
-  return BadField(
+  if (name.empty() || IsValidName(name, limits::kMaxRerankerNameLength)) return absl::OkStatus();
+  return InvalidField(
       "reranker",
       absl::StrCat("of ", name.size(), " bytes is no name: a-z, 0-9, _ and -, at most ",
-                   kMaxRerankerNameLength, " characters; leave it out for the default"));
+                   limits::kMaxRerankerNameLength, " characters; leave it out for the default"));
 }
 
 }  // namespace
 
-absl::Status BadField(absl::string_view path, absl::string_view problem) {
-  absl::Status status = absl::InvalidArgumentError(absl::StrCat(path, " ", problem));
-  return WithField(WithReason(std::move(status), "INVALID_FIELD", {{"field", std::string(path)}}),
-                   path);
-}
-
 absl::Status CheckSearchRequest(const SearchRequest& request, const RetrieverOptions& options) {
-  RETURN_IF_ERROR(CheckRange("top_k", request.top_k, 1, kMaxHits));
+  RETURN_IF_ERROR(CheckRange("top_k", request.top_k, 1, limits::kMaxHits));
   if (request.depth.has_value()) {
     RETURN_IF_ERROR(CheckRange("rerank_depth", *request.depth, 0, options.max_depth));
   }
   if (request.combination.has_value()) {
     const absl::Status status = Validate(*request.combination);
-    if (!status.ok()) return BadField("combination", status.message());
+    if (!status.ok()) return InvalidField("combination", status.message());
   }
   RETURN_IF_ERROR(CheckRerankerName(request.reranker));
   return std::visit(QueryChecker("query", options), request.query);
@@ -180,12 +175,12 @@ absl::Status CheckSearchRequest(const SearchRequest& request, const RetrieverOpt
 
 absl::Status CheckScorePairsRequest(const ScorePairsRequest& request,
                                     const RetrieverOptions& options) {
-  if (request.texts.empty()) return BadField("texts", "is empty");
-  if (request.images.empty()) return BadField("images", "is empty");
+  if (request.texts.empty()) return InvalidField("texts", "is empty");
+  if (request.images.empty()) return InvalidField("images", "is empty");
   RETURN_IF_ERROR(CheckRerankerName(request.reranker));
   const size_t most = static_cast<size_t>(options.max_pairs) / request.images.size();
   if (request.texts.size() > most) {
-    return BadField(
+    return InvalidField(
         "texts", absl::StrCat("has ", request.texts.size(), " texts for ", request.images.size(),
                               " images; at most ", options.max_pairs, " pairs are scored at once"));
   }
@@ -194,14 +189,14 @@ absl::Status CheckScorePairsRequest(const ScorePairsRequest& request,
 }
 
 absl::Status CheckGetItemsRequest(const GetItemsRequest& request, const RetrieverOptions& options) {
-  if (request.index.empty()) return BadField("index", "is empty; name the index to look in");
-  if (request.item_ids.empty()) return BadField("item_ids", "is empty");
+  if (request.index.empty()) return InvalidField("index", "is empty; name the index to look in");
+  if (request.item_ids.empty()) return InvalidField("item_ids", "is empty");
   if (request.item_ids.size() > static_cast<size_t>(options.max_get_items)) {
-    return BadField("item_ids", AtMost(request.item_ids.size(), "ids", options.max_get_items));
+    return InvalidField("item_ids", AtMost(request.item_ids.size(), "ids", options.max_get_items));
   }
   for (size_t i = 0; i < request.item_ids.size(); ++i) {
     if (request.item_ids[i].empty()) {
-      return BadField(absl::StrCat("item_ids[", i, "]"), "is empty");
+      return InvalidField(absl::StrCat("item_ids[", i, "]"), "is empty");
     }
   }
   return absl::OkStatus();
@@ -210,7 +205,7 @@ absl::Status CheckGetItemsRequest(const GetItemsRequest& request, const Retrieve
 absl::Status Validate(const RetrieverOptions& options) {
   const auto positive = [](absl::string_view name, int64_t value) {
     if (value > 0) return absl::OkStatus();
-    return BadField(name, absl::StrCat("is ", value, ", must be positive"));
+    return InvalidField(name, absl::StrCat("is ", value, ", must be positive"));
   };
   RETURN_IF_ERROR(positive("max_text_bytes", options.max_text_bytes));
   RETURN_IF_ERROR(positive("max_image_bytes", options.max_image_bytes));
@@ -218,7 +213,7 @@ absl::Status Validate(const RetrieverOptions& options) {
   RETURN_IF_ERROR(positive("max_get_items", options.max_get_items));
   RETURN_IF_ERROR(positive("rerank_slice", options.rerank_slice));
   RETURN_IF_ERROR(positive("rerank_parallelism", options.rerank_parallelism));
-  RETURN_IF_ERROR(CheckRange("max_depth", options.max_depth, 0, kMaxHits));
+  RETURN_IF_ERROR(CheckRange("max_depth", options.max_depth, 0, limits::kMaxHits));
   return CheckRange("default_depth", options.default_depth, 0, options.max_depth);
 }
 

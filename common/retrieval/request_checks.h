@@ -4,13 +4,10 @@
 #define SIGHTLINE_COMMON_RETRIEVAL_REQUEST_CHECKS_H_
 
 #include "absl/status/status.h"
-#include "absl/strings/string_view.h"
+#include "common/api/search.h"
 #include "common/retrieval/retriever.h"
 
 namespace sightline {
-
-// InvalidArgument "<path> <problem>", with details: reason INVALID_FIELD and the path.
-absl::Status BadField(absl::string_view path, absl::string_view problem);
 
 // Everything of the request that can be judged without knowing an index:
 // - a text is UTF-8, not blank and within max_text_bytes; an item id is not empty;

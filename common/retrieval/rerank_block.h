@@ -9,10 +9,12 @@
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "absl/types/span.h"
+#include "common/api/clients.h"
+#include "common/api/generation.h"
+#include "common/api/search.h"
 #include "common/base/call_context.h"
 #include "common/embedding/candidate.h"
 #include "common/embedding/score.h"
-#include "common/retrieval/clients.h"
 #include "common/retrieval/retriever.h"
 
 namespace sightline {

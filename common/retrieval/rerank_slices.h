@@ -7,8 +7,8 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "common/api/clients.h"
 #include "common/base/call_context.h"
-#include "common/retrieval/clients.h"
 
 namespace sightline {
 

@@ -8,10 +8,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/layout.h"
 #include "common/bundle/rerankers.h"
-#include "common/index/vector_index.h"
 #include "common/retrieval/backend_calls.h"
 #include "common/retrieval/hit_records.h"
 #include "common/retrieval/page_token.h"
@@ -22,9 +22,6 @@
 
 namespace sightline {
 namespace {
-
-// A stored item that is left out of its own hits costs one candidate more.
-static_assert(kMaxHits + 1 <= kMaxTopK, "shards must give one more than callers may ask");
 
 // All that is decided before the first call.
 struct SearchPlan {
@@ -108,10 +105,10 @@ absl::Status CheckAgainstTarget(const Query& query, const SearchPlan& plan) {
   if (embedding == nullptr) return absl::OkStatus();
   RETURN_IF_ERROR(CheckSpace("the embedding", embedding->space, target));
   if (embedding->values.size() == static_cast<size_t>(target.dimension)) return absl::OkStatus();
-  absl::Status status = BadField("query.embedding.vector",
-                                 absl::StrCat("has ", embedding->values.size(), " numbers; index '",
-                                              target.ref.index, "' has ", target.dimension));
-  return WithReason(std::move(status), "EMBEDDING_DIMENSION_MISMATCH",
+  absl::Status status = InvalidField(
+      "query.embedding.vector", absl::StrCat("has ", embedding->values.size(), " numbers; index '",
+                                             target.ref.index, "' has ", target.dimension));
+  return WithReason(std::move(status), reasons::kEmbeddingDimensionMismatch,
                     {{"expectedDimension", absl::StrCat(target.dimension)},
                      {"actualDimension", absl::StrCat(embedding->values.size())}});
 }
@@ -292,8 +289,8 @@ void CutPage(const SearchRequest& request, const SearchPlan& plan, SearchResult&
   const int64_t findable =
       plan.target.info->item_count - (ItemToLeaveOut(request.query, plan) != nullptr ? 1 : 0);
   std::vector<Hit>& hits = result.hits;
-  const bool more =
-      static_cast<int>(hits.size()) >= plan.end && plan.end < findable && plan.end < kMaxHits;
+  const bool more = static_cast<int>(hits.size()) >= plan.end && plan.end < findable &&
+                    plan.end < limits::kMaxHits;
   if (static_cast<int>(hits.size()) > plan.end) hits.resize(plan.end);
   hits.erase(hits.begin(), hits.begin() + std::min<ptrdiff_t>(plan.begin, hits.size()));
   if (!more) return;
@@ -355,7 +352,7 @@ absl::StatusOr<SearchResult> Retriever::Search(const SearchRequest& request,
   RETURN_IF_ERROR(pinned.status());
   SearchPlan& plan = *pinned;
   plan.begin = token.has_value() ? token->offset : 0;
-  plan.end = std::min(plan.begin + request.top_k, kMaxHits);
+  plan.end = std::min(plan.begin + request.top_k, limits::kMaxHits);
   RETURN_IF_ERROR(CheckAgainstTarget(request.query, plan));
   ASSIGN_OR_RETURN(plan.reranker, FindReranker(plan.target.info->rerankers, request.reranker));
   result.target = plan.target.ref();

@@ -1,8 +1,8 @@
 // The life of a search request: pin, encode, fan out, merge, rerank, combine.
 //
-// A Retriever holds the policy and nothing of the transport: clients.h says whom it
-// calls, generation_catalog.h what there is to call.  It answers before the deadline,
-// partially if need be, and the answer says what was asked and what was done.
+// A Retriever holds the policy and nothing of the transport: common/api says what it is
+// asked and whom it calls, generation_catalog.h what there is to call.  It answers before
+// the deadline, partially if need be, and the answer says what was asked and what was done.
 //
 //   Retriever retriever(&backends, &catalog, &budget, options);
 //   ASSIGN_OR_RETURN(SearchResult result, retriever.Search(request, call));
@@ -10,166 +10,25 @@
 #define SIGHTLINE_COMMON_RETRIEVAL_RETRIEVER_H_
 
 #include <cstdint>
-#include <string>
-#include <variant>
-#include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/time/time.h"
-#include "absl/types/optional.h"
+#include "common/api/search.h"
 #include "common/base/call_context.h"
-#include "common/embedding/candidate.h"
-#include "common/embedding/score.h"
+#include "common/base/limits.h"
 #include "common/retrieval/backends.h"
 #include "common/retrieval/budget_policy.h"
-#include "common/retrieval/clients.h"
 #include "common/retrieval/generation_catalog.h"
 
 namespace sightline {
 
-struct EmbeddingQuery {
-  std::vector<float> values;
-  std::string space;  // must equal the index's; InvalidArgument if empty
-};
-// An item of the searched index finds its neighbours: it is left out of the hits itself.
-struct ItemQuery {
-  std::string index;  // where the item is stored; empty: the searched index
-  std::string item_id;
-};
-using Query = std::variant<TextQuery, ImageQuery, RegionsQuery, EmbeddingQuery, ItemQuery>;
-
-// What the query is, once known, decides what may rerank it.
-enum class Modality { kUnknown, kText, kImage };
-
-// The most hits that a search may ask for, over all pages.
-inline constexpr int kMaxHits = 1000;
-
-struct SearchRequest {
-  // Empty: the only index of images for a text, the only index of captions for an
-  // image; InvalidArgument if that is not one.  A stored item counts as what its own
-  // index holds; an embedding must name its index.
-  std::string index;
-  Query query;
-  int top_k = 10;  // 1 to kMaxHits
-  // Each of the next three, if given, asks for reranking in so many words (a depth of 0 for
-  // none), which is then done also where the reranker's bundle declares that by default it
-  // is not.
-  absl::optional<int> depth;                // 0 to max_depth; unset: the default
-  absl::optional<Combination> combination;  // unset: what the reranker's bundle declares
-  // Name of one of the generation's cross-encoders; empty: its default.
-  std::string reranker;
-  bool want_records = true;  // caption, uri and tags of each hit
-  // `next_page_token` of an answer to this request: the hits after those.  Empty: the first.
-  std::string page_token;
-};
-
-enum class HitStage { kRetrieved, kReranked };
-
-struct Hit {
-  std::string item_id;
-  HitStage stage = HitStage::kRetrieved;
-  // What the list is ordered by within its stage: the retrieval score, or what Combine makes
-  // of both.
-  float score = 0;
-  float retrieval_score = 0;           // inner product of query and item
-  absl::optional<float> rerank_score;  // the cross-encoder's, mapped to [0, 1]
-  int shard = 0;
-  int64_t row = 0;
-  std::string caption;  // with want_records, as far as time allowed
-  std::string uri;
-  std::vector<std::string> tags;
-};
-
-// The one order of hits, which every answer is in: what has been reranked first, and within
-// each of the two stages ScoreThenId.
-inline bool StandsBefore(const Hit& a, const Hit& b) {
-  if (a.stage != b.stage) return a.stage == HitStage::kReranked;
-  return ScoreThenId(a.score, a.item_id, b.score, b.item_id);
-}
-
-enum class RerankOutcome {
-  kNotRequested,  // depth 0
-  // No text-image pair here, or the generation has no cross-encoder; or the page begins
-  // behind what is reranked.
-  kNotApplicable,
-  // The reranker's bundle declares that in this direction retrieval alone finds more, and the
-  // request did not ask to be reranked.
-  kNotByDefault,
-  kComplete,  // every candidate within the depth was scored
-  kPartial,   // some were
-  kFailed,    // none was
-};
-
-enum class DegradedReason {
-  kShardsMissing,   // coverage is below one
-  kDepthReduced,    // some candidates were not even sent to the reranker, for lack of time
-  kRerankerFailed,  // the reranker was down, refused, or answered nonsense
-  kRerankerLate,    // some of what was sent was not answered in the reranker's time
-  kRecordsMissing,  // captions and uris of some hits could not be fetched
-};
-
-struct StageTimes {
-  absl::Duration encode, search, rerank, fetch, total;
-};
-
-struct SearchResult {
-  GenerationRef target;
-  std::vector<Hit> hits;  // reranked block first, then the retrieved tail
-  int shard_count = 0;
-  int answered_shard_count = 0;
-  std::vector<std::string> unreachable;  // "indexes/<index>/shards/<n>"
-  RerankOutcome rerank = RerankOutcome::kNotRequested;
-  int requested_depth = 0;
-  int achieved_depth = 0;  // candidates with a rerank score
-  std::string reranker;    // name of the cross-encoder; empty if kNotRequested, kNotApplicable
-  Combination combination;
-  std::vector<DegradedReason> degraded;  // empty: the answer is all that was asked
-  std::vector<absl::Status> failures;    // what backends said behind `degraded`; for the log
-  StageTimes times;
-  std::string next_page_token;  // empty: there are no more hits, or kMaxHits have been given
-};
-
-// One side of ScorePairs.
-using PairText = std::variant<TextQuery, ItemQuery>;
-using PairImage = std::variant<ImageQuery, RegionsQuery, ItemQuery>;
-
-struct ScorePairsRequest {
-  std::string index;  // whose models score; as in SearchRequest for a text
-  std::vector<PairText> texts;
-  std::vector<PairImage> images;
-  std::string reranker;  // as in SearchRequest
-};
-struct PairScore {
-  float retrieval_score = 0;  // inner product of the embeddings
-  float rerank_score = 0;     // in [0, 1]
-  float raw_score = 0;        // as the cross-encoder gives it
-};
-struct ScorePairsResult {
-  GenerationRef target;
-  std::string reranker;  // name of the cross-encoder
-  ScoreKind score_kind = ScoreKind::kSoftmaxMatch;
-  std::vector<PairScore> scores;  // texts x images, row-major
-};
-
-struct GetItemsRequest {
-  std::string index;
-  std::vector<std::string> item_ids;
-  bool want_embeddings = false;
-};
-struct GetItemsResult {
-  GenerationRef target;
-  std::vector<absl::optional<StoredItem>> items;  // in order; none: unknown or unreachable
-  std::vector<std::string> unreachable;           // "indexes/<index>/shards/<n>"
-  std::vector<absl::Status> failures;             // why; for the log
-};
-
 struct RetrieverOptions {
   int default_depth = 20;
   int max_depth = 100;
-  int max_text_bytes = 16 << 10;
-  int64_t max_image_bytes = int64_t{16} << 20;  // of a picture's file or of its regions
-  int max_pairs = 1024;                         // texts times images of ScorePairs
-  int max_get_items = 1000;
+  int max_text_bytes = limits::kMaxTextBytes;
+  int64_t max_image_bytes = limits::kMaxImageBytes;  // of a picture's file or of its regions
+  int max_pairs = limits::kMaxPairs;                 // texts times images of ScorePairs
+  int max_get_items = limits::kMaxGetItems;
   // Candidates in one call to the reranker; the unit in which lateness is noticed.
   int rerank_slice = 10;
   // Slices under way at once.
@@ -177,7 +36,7 @@ struct RetrieverOptions {
 };
 
 // InvalidArgument, naming the field, unless sizes are positive and
-// 0 <= default_depth <= max_depth <= kMaxHits.
+// 0 <= default_depth <= max_depth <= limits::kMaxHits.
 absl::Status Validate(const RetrieverOptions& options);
 
 // Thread-safe.  Calls block the calling thread, until the deadline at the latest; they

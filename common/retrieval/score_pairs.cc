@@ -12,6 +12,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "common/api/clients.h"
+#include "common/api/generation.h"
+#include "common/api/item.h"
+#include "common/api/query.h"
+#include "common/api/search.h"
 #include "common/base/error_details.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/layout.h"
@@ -56,10 +61,10 @@ absl::StatusOr<const PinnedIndex*> PinItemIndex(const std::string& index, absl::
   }
   const GenerationInfo& info = *found->second.info;
   if (ModalityOf(info.content) != wanted) {
-    return BadField(absl::StrCat(path, ".item.index"),
-                    absl::StrCat("is '", index, "', which does not hold ",
-                                 wanted == Modality::kText ? "captions" : "images",
-                                 "; name the index in which the item is stored"));
+    return InvalidField(absl::StrCat(path, ".item.index"),
+                        absl::StrCat("is '", index, "', which does not hold ",
+                                     wanted == Modality::kText ? "captions" : "images",
+                                     "; name the index in which the item is stored"));
   }
   RETURN_IF_ERROR(
       CheckSpace(absl::StrCat("index '", index, "' of an item"), info.ref.space, *target.info));
@@ -260,10 +265,10 @@ absl::StatusOr<ScorePairsResult> Retriever::ScorePairs(const ScorePairsRequest& 
   ASSIGN_OR_RETURN(const RerankerInfo* const reranker,
                    FindReranker(target.info->rerankers, request.reranker));
   if (reranker == nullptr) {
-    absl::Status status = absl::FailedPreconditionError(
-        absl::StrCat("generation '", target.ref().generation, "' of index '", name,
-                     "' has no cross-encoder to score pairs with; name another index"));
-    return WithReason(std::move(status), "NO_CROSS_ENCODER", {{"index", name}});
+    return MakeError(reasons::kNoCrossEncoder,
+                     absl::StrCat("generation '", target.ref().generation, "' of index '", name,
+                                  "' has no cross-encoder to score pairs with; name another index"),
+                     {{"index", name}});
   }
   if (backends_->reranker == nullptr) {
     return absl::UnavailableError("reranker: none is configured");

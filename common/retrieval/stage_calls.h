@@ -21,8 +21,8 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
+#include "common/api/clients.h"
 #include "common/base/call_context.h"
-#include "common/retrieval/clients.h"
 
 namespace sightline {
 

@@ -17,11 +17,10 @@ absl::Status Unanswered(absl::string_view who) {
 }
 
 absl::Status ItemNotFound(const GenerationRef& where, absl::string_view item_id) {
-  absl::Status status =
-      absl::NotFoundError(absl::StrCat("index '", where.index, "' has no item '", item_id,
-                                       "' in generation '", where.generation, "'"));
-  return WithReason(std::move(status), "ITEM_NOT_FOUND",
-                    {{"index", where.index}, {"item", std::string(item_id)}});
+  return MakeError(reasons::kItemNotFound,
+                   absl::StrCat("index '", where.index, "' has no item '", item_id,
+                                "' in generation '", where.generation, "'"),
+                   {{"index", where.index}, {"item", std::string(item_id)}});
 }
 
 bool IsLate(const absl::Status& status) {
@@ -43,7 +42,8 @@ absl::Status NoShardAnswered(absl::string_view index, absl::Span<const absl::Sta
     status.SetPayload(type, payload);
   });
   if (code == absl::StatusCode::kUnavailable) {
-    return WithReason(std::move(status), "NO_SHARD_ANSWERED", {{"index", std::string(index)}});
+    return WithReason(std::move(status), reasons::kNoShardAnswered,
+                      {{"index", std::string(index)}});
   }
   return status;
 }

@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "common/retrieval/clients.h"
+#include "common/api/generation.h"
 
 namespace sightline {
 

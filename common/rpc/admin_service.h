@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "common/clients/server_status.h"
+#include "common/api/server_status.h"
 #include "common/rpc/rpc_service.h"
 #include "sightline/v1/admin.grpc.pb.h"
 

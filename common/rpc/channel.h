@@ -8,6 +8,7 @@
 
 #include "absl/time/time.h"
 #include "common/base/call_context.h"
+#include "common/base/limits.h"
 
 namespace grpc {
 class Channel;
@@ -18,8 +19,8 @@ namespace sightline {
 
 struct ChannelOptions {
   // Longest message in each direction.
-  int64_t max_receive_bytes = int64_t{64} << 20;
-  int64_t max_send_bytes = int64_t{64} << 20;
+  int64_t max_receive_bytes = limits::kMaxMessageBytes;
+  int64_t max_send_bytes = limits::kMaxMessageBytes;
 
   // Wait before reconnecting: `first` after the first failure, growing to `last`.
   // gRPC's own growth, to two minutes, would keep a restarted backend idle.

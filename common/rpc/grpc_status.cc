@@ -103,8 +103,8 @@ std::string SerializedDetails(const absl::Status& status, const std::string& mes
 absl::Status RestoreDetail(const google::protobuf::Any& any, absl::Status status) {
   if (google::rpc::ErrorInfo info; any.UnpackTo(&info)) {
     if (info.domain() != kErrorDomain) return status;
-    return WithReason(std::move(status), info.reason(),
-                      {info.metadata().begin(), info.metadata().end()});
+    return WithReason(std::move(status),
+                      ErrorReason{info.reason(), {info.metadata().begin(), info.metadata().end()}});
   }
   if (google::rpc::RetryInfo info; any.UnpackTo(&info)) {
     return WithRetryDelay(std::move(status), absl::Seconds(info.retry_delay().seconds()) +

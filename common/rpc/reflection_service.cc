@@ -72,11 +72,10 @@ void SetExtensionNumbers(const std::string& type_name,
 }
 
 grpc::Status TooManyStreams() {
-  return ToGrpcStatus(WithReason(
-      absl::ResourceExhaustedError(absl::StrCat("the server has ", ReflectionService::kMaxStreams,
-                                                " reflection streams open, as many as it takes; "
-                                                "try again later")),
-      "SERVER_BUSY"));
+  return ToGrpcStatus(MakeError(reasons::kServerBusy,
+                                absl::StrCat("the server has ", ReflectionService::kMaxStreams,
+                                             " reflection streams open, as many as it takes; "
+                                             "try again later")));
 }
 
 }  // namespace

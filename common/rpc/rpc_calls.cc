@@ -124,10 +124,9 @@ class Reservation {
 };
 
 absl::Status TooManyCalls(int most) {
-  return WithReason(
-      absl::ResourceExhaustedError(absl::StrCat(
-          "the server has ", most, " calls in progress, as many as it takes; try again later")),
-      "SERVER_BUSY");
+  return MakeError(reasons::kServerBusy,
+                   absl::StrCat("the server has ", most,
+                                " calls in progress, as many as it takes; try again later"));
 }
 
 absl::Status TooManyBytes(const RequestSize& size, int64_t most) {
@@ -139,18 +138,20 @@ absl::Status TooManyBytes(const RequestSize& size, int64_t most) {
       {"requestBytes", absl::StrCat(size.wire_bytes)},
       {"memoryBytes", absl::StrCat(size.memory_bytes)}};
   if (alone) {
-    const absl::Status refused = absl::ResourceExhaustedError(
-        absl::StrCat(request, "is more than the ", most,
-                     " that the server has for all requests together; ask for less at once"));
-    return WithRetryDelay(WithReason(refused, "REQUEST_TOO_LARGE", numbers),
-                          absl::InfiniteDuration());
+    const absl::Status refused =
+        MakeError(reasons::kRequestTooLarge,
+                  absl::StrCat(request, "is more than the ", most,
+                               " that the server has for all requests together; ask for less "
+                               "at once"),
+                  numbers);
+    return WithRetryDelay(refused, absl::InfiniteDuration());
   }
-  return WithReason(
-      absl::ResourceExhaustedError(absl::StrCat(request,
-                                                "does not fit beside those in progress, for which "
-                                                "the server has ",
-                                                most, " together; try again later")),
-      "TOO_MANY_BYTES", numbers);
+  return MakeError(reasons::kTooManyBytes,
+                   absl::StrCat(request,
+                                "does not fit beside those in progress, for which "
+                                "the server has ",
+                                most, " together; try again later"),
+                   numbers);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "common/base/limits.h"
 #include "common/rpc/request_memory.h"
 
 namespace sightline {
@@ -32,8 +33,8 @@ RpcServerOptions ReadRpcServerOptions(ConfigReader root, const RpcServerOptions&
   options.listen = ReadAddress(server, "listen", defaults.listen, /*may_be_empty=*/false);
   options.metrics_listen =
       ReadAddress(server, "metrics_listen", defaults.metrics_listen, /*may_be_empty=*/true);
-  options.max_concurrent_calls =
-      static_cast<int>(server.Int("max_concurrent_calls", defaults.max_concurrent_calls, 1, 4096));
+  options.max_concurrent_calls = static_cast<int>(server.Int(
+      "max_concurrent_calls", defaults.max_concurrent_calls, 1, limits::kMaxConcurrentCalls));
   options.max_receive_bytes =
       server.Bytes("max_receive_bytes", defaults.max_receive_bytes, 1 << 10, 1 << 30);
   options.max_in_flight_bytes =

@@ -30,9 +30,9 @@ class RequestReader final : public google::protobuf::io::ZeroCopyInputStream {
 };
 
 absl::Status Unreadable() {
-  return WithReason(absl::InvalidArgumentError("the request is not a protobuf message of this "
-                                               "method's type; strings must be valid UTF-8"),
-                    kUnreadableRequest);
+  return MakeError(reasons::kUnreadableRequest,
+                   "the request is not a protobuf message of this method's type; strings must be "
+                   "valid UTF-8");
 }
 
 // The connection was lost, or the caller gave up, while the request was on its way.

@@ -43,7 +43,6 @@
 namespace sightline {
 
 // The reason (ErrorInfo) of the refusal of bytes that are no message of the method's type.
-inline constexpr char kUnreadableRequest[] = "UNREADABLE_REQUEST";
 
 // A request as it arrived.
 struct IncomingRequest {

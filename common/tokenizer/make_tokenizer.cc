@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/tokenizer/byte_level_bpe.h"
 #include "common/tokenizer/gunzip.h"
@@ -16,8 +17,6 @@
 
 namespace sightline {
 namespace {
-
-constexpr size_t kMaxVocabularyBytes = size_t{64} << 20;
 
 constexpr TokenizerKind kKinds[] = {TokenizerKind::kWordPiece, TokenizerKind::kByteLevelBpe,
                                     TokenizerKind::kSentencePiece, TokenizerKind::kWordList};
@@ -51,7 +50,8 @@ absl::StatusOr<TokenizerKind> ParseTokenizerKind(absl::string_view name) {
 absl::StatusOr<std::unique_ptr<Tokenizer>> MakeTokenizer(TokenizerKind kind,
                                                          absl::string_view vocabulary,
                                                          bool lowercase) {
-  ASSIGN_OR_RETURN(const std::string unpacked, GunzipIfGzipped(vocabulary, kMaxVocabularyBytes));
+  ASSIGN_OR_RETURN(const std::string unpacked,
+                   GunzipIfGzipped(vocabulary, limits::kMaxVocabularyBytes));
   switch (kind) {
     case TokenizerKind::kWordPiece:
       return WordPieceTokenizer::Create(unpacked, {lowercase});

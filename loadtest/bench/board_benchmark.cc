@@ -17,6 +17,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/optional.h"
+#include "common/api/clients.h"
+#include "common/api/generation.h"
+#include "common/api/item.h"
+#include "common/api/query.h"
+#include "common/api/search.h"
+#include "common/api/server_status.h"
 #include "common/base/outcome.h"
 #include "common/base/timer_thread.h"
 #include "common/clients/admin_client.h"

@@ -12,8 +12,8 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "common/api/search.h"
 #include "common/clients/convert_search.h"
-#include "common/retrieval/retriever.h"
 #include "sightline/v1/search.grpc.pb.h"
 
 namespace sightline {

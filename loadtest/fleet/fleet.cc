@@ -12,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "common/base/clock.h"
 #include "common/base/files.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/desired_generation.h"
 #include "common/bundle/layout.h"
@@ -124,7 +125,7 @@ absl::Status ProcessFleet::ReadIndexes() {
   ASSIGN_OR_RETURN(const std::vector<std::string> names,
                    ListDirectory(JoinPath(options_.store, "indexes")));
   for (const std::string& index : names) {
-    if (!IsValidName(index, kMaxIndexNameLength) ||
+    if (!IsValidName(index, limits::kMaxIndexNameLength) ||
         !FileExists(JoinPath(IndexDirectory(options_.store, index), "CURRENT"))) {
       continue;
     }

@@ -10,7 +10,7 @@
 
 #include "absl/time/time.h"
 #include "absl/types/span.h"
-#include "common/retrieval/retriever.h"
+#include "common/api/search.h"
 #include "loadtest/measure/observation.h"
 
 namespace sightline {

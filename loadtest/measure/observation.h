@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "common/retrieval/retriever.h"
+#include "common/api/search.h"
 
 namespace sightline {
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/files.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "loadtest/scenario/query_source.h"
 #include "loadtest/scenario/seeded_hash.h"
@@ -82,7 +83,7 @@ class TraceTraffic : public PlannedTraffic {
       planned.request.query = *item;
     } else {
       const std::string& path = std::get<TraceImage>(request.query).path;
-      ASSIGN_OR_RETURN(std::string bytes, ReadFile(path, kMaxPictureBytes));
+      ASSIGN_OR_RETURN(std::string bytes, ReadFile(path, limits::kMaxImageBytes));
       *picture_bytes += static_cast<int64_t>(bytes.size());
       if (*picture_bytes > kMaxAllPicturesBytes) {
         return absl::ResourceExhaustedError(absl::StrCat("the trace's pictures up to ", path,

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/base/files.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/base/utf8.h"
 #include "loadtest/scenario/seeded_hash.h"
@@ -57,9 +58,9 @@ absl::StatusOr<std::vector<SourceQuery>> ParseLines(absl::string_view text) {
     ++number;
     line = absl::StripAsciiWhitespace(line);
     if (line.empty()) continue;
-    if (static_cast<int64_t>(line.size()) > kMaxTextBytes) {
-      return absl::InvalidArgumentError(absl::StrCat("line ", number, " has ", line.size(),
-                                                     " bytes; allowed are ", kMaxTextBytes));
+    if (static_cast<int64_t>(line.size()) > limits::kMaxTextBytes) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "line ", number, " has ", line.size(), " bytes; allowed are ", limits::kMaxTextBytes));
     }
     RETURN_IF_ERROR(CheckUtf8(line, absl::StrCat("line ", number)));
     RETURN_IF_ERROR(queries.Add(std::string(line), {}));
@@ -112,7 +113,7 @@ absl::StatusOr<std::vector<SourceQuery>> LoadPictures(const MixEntry& entry, uin
   int64_t bytes = 0;
   for (const std::string& path : Pick(std::move(paths), entry, seed)) {
     const std::string full_path = JoinPath(entry.queries, path);
-    ASSIGN_OR_RETURN(std::string picture, ReadFile(full_path, kMaxPictureBytes));
+    ASSIGN_OR_RETURN(std::string picture, ReadFile(full_path, limits::kMaxImageBytes));
     if (picture.empty()) {
       return absl::InvalidArgumentError(absl::StrCat(full_path, " is empty; remove it"));
     }

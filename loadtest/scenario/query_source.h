@@ -18,8 +18,6 @@ struct SourceQuery {
 
 inline constexpr int64_t kMaxQueryFileBytes = int64_t{64} << 20;
 inline constexpr int64_t kMaxQueries = 1'000'000;
-inline constexpr int64_t kMaxTextBytes = 16 << 10;              // the router's bound
-inline constexpr int64_t kMaxPictureBytes = int64_t{16} << 20;  // the router's bound
 inline constexpr int64_t kMaxAllPicturesBytes = int64_t{512} << 20;
 
 // The queries of `entry.queries`, each once, shuffled by `seed`, and no more than

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/layout.h"
 #include "common/config/config.h"
-#include "common/retrieval/retriever.h"
 #include "loadtest/fleet/process_names.h"
 #include "loadtest/measure/latency_histogram.h"
 #include "loadtest/measure/recorder.h"
@@ -140,8 +140,8 @@ MixEntry ReadMixEntry(ConfigReader section, const std::string& file) {
                             item ? section.RequiredString("index") : section.String("index", ""));
   entry.queries =
       Resolve(file, item ? section.String("queries", "") : section.RequiredString("queries"));
-  entry.top_k = ReadWeighted(section, "top_k", entry.top_k[0].value, 1, kMaxHits);
-  entry.depth = ReadWeighted(section, "depth", entry.depth[0].value, 0, kMaxHits);
+  entry.top_k = ReadWeighted(section, "top_k", entry.top_k[0].value, 1, limits::kMaxHits);
+  entry.depth = ReadWeighted(section, "depth", entry.depth[0].value, 0, limits::kMaxHits);
   entry.reranker = CheckedName(section, "reranker", section.String("reranker", ""));
   entry.deadline =
       section.Duration("deadline", entry.deadline, absl::Milliseconds(1), absl::Minutes(10));

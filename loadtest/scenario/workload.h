@@ -14,7 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
-#include "common/retrieval/retriever.h"
+#include "common/api/search.h"
 #include "loadtest/scenario/query_source.h"
 #include "loadtest/scenario/scenario.h"
 

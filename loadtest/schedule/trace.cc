@@ -13,8 +13,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/files.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
-#include "common/bundle/item_record.h"
 #include "common/evaluation/json_lines.h"
 
 namespace sightline {
@@ -23,7 +23,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr size_t kMaxNameBytes = 256;
-constexpr size_t kMaxTextBytes = 16 << 10;
 constexpr size_t kMaxPathBytes = 4096;
 
 constexpr const char* kKeys[] = {"at",    "kind",  "text",  "image",       "item",
@@ -74,7 +73,7 @@ absl::Status TakeQuery(const Json& object, absl::string_view folder, TraceReques
         absl::StrCat("has ", given, " of \"text\", \"image\" and \"item\"; give one"));
   }
   if (object.contains("text")) {
-    ASSIGN_OR_RETURN(std::string text, StringAt(object, "text", kMaxTextBytes));
+    ASSIGN_OR_RETURN(std::string text, StringAt(object, "text", limits::kMaxTextBytes));
     request.query = TextQuery{std::move(text)};
     request.kind = "text";
   } else if (object.contains("image")) {
@@ -83,7 +82,7 @@ absl::Status TakeQuery(const Json& object, absl::string_view folder, TraceReques
     request.query = TraceImage{std::move(path)};
     request.kind = "image";
   } else {
-    ASSIGN_OR_RETURN(std::string item_id, StringAt(object, "item", kMaxItemIdBytes));
+    ASSIGN_OR_RETURN(std::string item_id, StringAt(object, "item", limits::kMaxItemIdBytes));
     request.query = ItemQuery{"", std::move(item_id)};
     request.kind = "item";
   }
@@ -98,10 +97,10 @@ absl::Status TakeSizes(const Json& object, TraceRequest& request) {
     ASSIGN_OR_RETURN(request.index, StringAt(object, "index", kMaxNameBytes));
   }
   if (object.contains("top_k")) {
-    ASSIGN_OR_RETURN(request.top_k, WholeNumberAt(object, "top_k", 1, kMaxHits));
+    ASSIGN_OR_RETURN(request.top_k, WholeNumberAt(object, "top_k", 1, limits::kMaxHits));
   }
   if (object.contains("depth")) {
-    ASSIGN_OR_RETURN(request.depth, WholeNumberAt(object, "depth", 0, kMaxHits));
+    ASSIGN_OR_RETURN(request.depth, WholeNumberAt(object, "depth", 0, limits::kMaxHits));
   }
   if (object.contains("deadline_ms")) {
     ASSIGN_OR_RETURN(const double deadline, NumberAt(object, "deadline_ms", 1,
@@ -114,15 +113,15 @@ absl::Status TakeSizes(const Json& object, TraceRequest& request) {
 absl::Status TakeExpected(const Json& object, TraceRequest& request) {
   const auto found = object.find("expect");
   if (found == object.end()) return absl::OkStatus();
-  if (!found->is_array() || found->size() > kMaxTraceExpected) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("\"expect\" must be a list of at most ", kMaxTraceExpected, " item ids"));
+  if (!found->is_array() || found->size() > limits::kMaxExpectedItems) {
+    return absl::InvalidArgumentError(absl::StrCat("\"expect\" must be a list of at most ",
+                                                   limits::kMaxExpectedItems, " item ids"));
   }
   for (const Json& item : *found) {
     const std::string* const id = item.get_ptr<const std::string*>();
-    if (id == nullptr || id->empty() || id->size() > kMaxItemIdBytes) {
+    if (id == nullptr || id->empty() || id->size() > limits::kMaxItemIdBytes) {
       return absl::InvalidArgumentError(
-          absl::StrCat("\"expect\" must hold strings of 1 to ", kMaxItemIdBytes, " bytes"));
+          absl::StrCat("\"expect\" must hold strings of 1 to ", limits::kMaxItemIdBytes, " bytes"));
     }
     request.expected.push_back(*id);
   }

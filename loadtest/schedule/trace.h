@@ -17,14 +17,13 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
-#include "common/retrieval/retriever.h"
+#include "common/api/query.h"
 
 namespace sightline {
 
 // More is refused.
 inline constexpr int64_t kMaxTraceRequests = 1'000'000;
 inline constexpr int64_t kMaxTraceBytes = int64_t{1} << 30;
-inline constexpr int kMaxTraceExpected = 1000;  // known items of one request
 inline constexpr absl::Duration kMaxTraceOffset = absl::Hours(24);
 inline constexpr absl::Duration kMaxTraceDeadline = absl::Hours(1);
 
@@ -38,8 +37,8 @@ struct TraceRequest {
   std::string kind;   // in reports
   std::variant<TextQuery, TraceImage, ItemQuery> query;
   std::string index;          // empty: the only one that fits, as in SearchRequest
-  int top_k = 10;             // 1 to kMaxHits
-  absl::optional<int> depth;  // 0 to kMaxHits; unset: the server's default
+  int top_k = 10;             // 1 to limits::kMaxHits
+  absl::optional<int> depth;  // 0 to limits::kMaxHits; unset: the server's default
   absl::Duration deadline = absl::Seconds(1);
   std::vector<std::string> expected;  // one of these items at least is right; empty: not known
 };

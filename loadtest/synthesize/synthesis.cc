@@ -14,9 +14,9 @@
 #include "absl/strings/str_format.h"
 #include "common/base/checksum.h"
 #include "common/base/files.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
-#include "common/bundle/manifest.h"
 #include "common/bundle/model_bundle.h"
 #include "common/bundle/publication.h"
 #include "common/bundle/rerankers.h"
@@ -64,18 +64,19 @@ absl::StatusOr<ModelBundleManifest> ReadBundle(absl::string_view flag, const std
 
 absl::Status CheckNumbers(const SynthesisOptions& options) {
   if (options.store.empty()) return absl::InvalidArgumentError("--store is missing");
-  if (!IsValidName(options.index, kMaxIndexNameLength)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--index '", absl::CHexEscape(options.index.substr(0, 100)),
-        "' is no index name: a-z, 0-9, _ and -, at most ", kMaxIndexNameLength, " characters"));
+  if (!IsValidName(options.index, limits::kMaxIndexNameLength)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--index '", absl::CHexEscape(options.index.substr(0, 100)),
+                     "' is no index name: a-z, 0-9, _ and -, at most ", limits::kMaxIndexNameLength,
+                     " characters"));
   }
   if (options.items < 1 || options.items > kMostSyntheticItems) {
     return absl::InvalidArgumentError(
         absl::StrCat("--items is ", options.items, "; 1 to ", kMostSyntheticItems, " can be made"));
   }
-  if (options.shards < 1 || options.shards > kMaxShardCount) {
+  if (options.shards < 1 || options.shards > limits::kMaxShards) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--shards is ", options.shards, ", not 1 to ", kMaxShardCount));
+        absl::StrCat("--shards is ", options.shards, ", not 1 to ", limits::kMaxShards));
   }
   if (!(options.vectors.spectrum >= 0 && options.vectors.spectrum <= 4)) {
     return absl::InvalidArgumentError(
@@ -93,9 +94,9 @@ absl::Status CheckNumbers(const SynthesisOptions& options) {
 absl::Status PlanEmbedding(SynthesisPlan* plan) {
   SynthesisOptions& options = plan->options;
   int& dimension = options.vectors.dimension;
-  if (dimension < 0 || dimension > kMaxDimension) {
+  if (dimension < 0 || dimension > limits::kMaxDimension) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--dimension is ", dimension, ", not 1 to ", kMaxDimension));
+        absl::StrCat("--dimension is ", dimension, ", not 1 to ", limits::kMaxDimension));
   }
   if (options.encoder_model.empty()) {
     if (dimension == 0) {
@@ -374,7 +375,7 @@ absl::StatusOr<SynthesisPlan> PlanSynthesis(const SynthesisOptions& options) {
   if (options.generation.empty()) {
     plan.options.generation =
         absl::StrCat("synthetic-", Sha256Hex(plan.content).substr(0, kNameDigits));
-  } else if (!IsValidName(options.generation, kMaxGenerationNameLength)) {
+  } else if (!IsValidName(options.generation, limits::kMaxGenerationNameLength)) {
     return absl::InvalidArgumentError(
         absl::StrCat("--generation '", absl::CHexEscape(options.generation.substr(0, 100)),
                      "' is no generation name: a-z, 0-9, _ and -"));

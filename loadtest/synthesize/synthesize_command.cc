@@ -9,9 +9,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/types/optional.h"
 #include "common/base/compute_pool.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/base/usable_cores.h"
-#include "common/bundle/manifest.h"
 #include "common/log/progress.h"
 #include "loadtest/synthesize/synthesis.h"
 #include "loadtest/synthesize/synthetic_shard.h"
@@ -38,9 +38,9 @@ void Define(SynthesizeFlags* values, Flags* flags) {
   flags->Int("items", "how many items", 1, kMostSyntheticItems, &values->items);
   flags->String("encoder-model", "ID", "bundle of the store whose embedding space it is",
                 &options.encoder_model);
-  flags->Int("dimension", "numbers in an embedding; default: the encoder's", 1, kMaxDimension,
-             &values->dimension);
-  flags->Int("shards", "default 1", 1, kMaxShardCount, &values->shards);
+  flags->Int("dimension", "numbers in an embedding; default: the encoder's", 1,
+             limits::kMaxDimension, &values->dimension);
+  flags->Int("shards", "default 1", 1, limits::kMaxShards, &values->shards);
   flags->Int("seed", "another seed, other items; default 1", 0, INT64_MAX, &values->seed);
   flags->String("spectrum", "P", "singular values fall as rank^-P; default 0.5", &values->spectrum);
   flags->Int("clusters", "groups of items alike; 1 is none; default: one for 32 items", 1,

@@ -9,9 +9,9 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "common/base/checksum.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/layout.h"
-#include "common/bundle/manifest.h"
 #include "common/config/command_line.h"
 
 namespace sightline {
@@ -67,7 +67,7 @@ std::string ReadName(ConfigReader& root, absl::string_view key, absl::string_vie
 // first: the one without a name, or else the first.
 std::vector<NamedReranker> ReadRerankers(ConfigReader& root) {
   const std::string only = root.String("reranker", "");
-  std::vector<std::string> texts = root.StringList("rerankers", 0, kMaxRerankers);
+  std::vector<std::string> texts = root.StringList("rerankers", 0, limits::kMaxRerankers);
   if (!only.empty() && !texts.empty()) {
     root.AddProblem("rerankers", "excludes reranker; put all of them here");
   }
@@ -89,17 +89,17 @@ std::vector<NamedReranker> ReadRerankers(ConfigReader& root) {
 
 void ReadLimits(ConfigReader root, CorpusEncoderConfig& config) {
   CorpusEncoderOptions& job = config.job;
-  ConfigReader limits = root.Section("limits");
+  ConfigReader section = root.Section("limits");
   const DecodeLimits& defaults = job.limits;
-  job.limits.max_bytes = limits.Bytes("max_image_bytes", defaults.max_bytes, 1, int64_t{1} << 30);
-  job.limits.max_pixels = limits.Int("max_image_pixels", defaults.max_pixels, 1, 1'000'000'000);
-  job.limits.max_side =
-      static_cast<int>(limits.Int("max_image_side", defaults.max_side, 1, 100'000));
+  job.limits.max_bytes = section.Bytes("max_image_bytes", defaults.max_bytes, 1, int64_t{1} << 30);
+  job.limits.max_pixels = section.Int("max_image_pixels", defaults.max_pixels, 1, 1'000'000'000);
+  job.limits.max_side = static_cast<int>(
+      section.Int("max_image_side", defaults.max_side, 1, limits::kMaxConfiguredImageSide));
   job.max_decode_bytes =
-      limits.Bytes("max_decode_bytes", job.max_decode_bytes, 1, int64_t{1} << 40);
-  config.max_decode_time = limits.Duration("max_decode_time", config.max_decode_time,
-                                           absl::Milliseconds(1), absl::Hours(1));
-  job.max_quarantine_share = limits.Double("max_quarantine_share", job.max_quarantine_share, 0, 1);
+      section.Bytes("max_decode_bytes", job.max_decode_bytes, 1, int64_t{1} << 40);
+  config.max_decode_time = section.Duration("max_decode_time", config.max_decode_time,
+                                            absl::Milliseconds(1), absl::Hours(1));
+  job.max_quarantine_share = section.Double("max_quarantine_share", job.max_quarantine_share, 0, 1);
   job.recall_floor = root.Double("recall_floor", job.recall_floor, 0, 1);
 }
 
@@ -234,14 +234,15 @@ absl::StatusOr<CorpusEncoderConfig> ReadCorpusEncoderConfig(ConfigFile* file) {
   }
   config.rerankers = ReadRerankers(root);
   config.verify_model = root.Bool("verify_model", true);
-  job.images_index = ReadName(root, "images_index", job.images_index, kMaxIndexNameLength);
-  job.captions_index = ReadName(root, "captions_index", job.captions_index, kMaxIndexNameLength);
+  job.images_index = ReadName(root, "images_index", job.images_index, limits::kMaxIndexNameLength);
+  job.captions_index =
+      ReadName(root, "captions_index", job.captions_index, limits::kMaxIndexNameLength);
   if (job.images_index.empty()) root.AddProblem("images_index", "must not be empty");
   if (job.captions_index.empty()) root.AddProblem("captions_index", "must not be empty");
   if (job.images_index == job.captions_index) {
     root.AddProblem("captions_index", "must differ from images_index");
   }
-  job.generation = ReadName(root, "generation", "", kMaxGenerationNameLength);
+  job.generation = ReadName(root, "generation", "", limits::kMaxGenerationNameLength);
   job.caption_language = root.String("caption_language", job.caption_language);
   for (const ConfigReader& section : root.Sections("corpora", /*min_count=*/1)) {
     CorpusSpec spec = ReadCorpusSpec(section, job.caption_language);
@@ -249,9 +250,9 @@ absl::StatusOr<CorpusEncoderConfig> ReadCorpusEncoderConfig(ConfigFile* file) {
                     spec.annotations, " ", spec.id_prefix, "\n");
     config.corpora.push_back(std::move(spec));
   }
-  job.shard_count = static_cast<int>(root.Int("shards", job.shard_count, 1, kMaxShardCount));
+  job.shard_count = static_cast<int>(root.Int("shards", job.shard_count, 1, limits::kMaxShards));
   job.publish = root.Bool("publish", job.publish);
-  job.base = ReadName(root, "base", "", kMaxGenerationNameLength);
+  job.base = ReadName(root, "base", "", limits::kMaxGenerationNameLength);
   job.share = ReadShare(root);
   job.await.stall_timeout = root.Duration("stall_timeout", job.await.stall_timeout,
                                           absl::Seconds(1), absl::Hours(24 * 7));
@@ -260,8 +261,9 @@ absl::StatusOr<CorpusEncoderConfig> ReadCorpusEncoderConfig(ConfigFile* file) {
   config.compute = ReadComputeConfig(root);
   job.deterministic = config.compute.deterministic;
   job.decode_threads =
-      static_cast<int>(root.Int("decode_threads", config.compute.threads, 1, 1024));
-  job.read_threads = static_cast<int>(root.Int("read_threads", config.compute.threads, 1, 1024));
+      static_cast<int>(root.Int("decode_threads", config.compute.threads, 1, limits::kMaxThreads));
+  job.read_threads =
+      static_cast<int>(root.Int("read_threads", config.compute.threads, 1, limits::kMaxThreads));
   ReadLimits(root, config);
   root.Section("log").Choice("level", "info", {"debug", "info", "warning", "error"});
   RETURN_IF_ERROR(file->Finish());

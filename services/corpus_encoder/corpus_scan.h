@@ -19,6 +19,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/base/call_context.h"
+#include "common/base/limits.h"
 #include "common/base/spool.h"
 #include "common/dataset/corpus.h"
 #include "common/log/progress.h"
@@ -48,7 +49,7 @@ struct CorpusScan {
 
 struct ScanOptions {
   int threads = 1;
-  int64_t max_picture_bytes = int64_t{32} << 20;
+  int64_t max_picture_bytes = limits::kMaxCorpusImageBytes;
   WorkShare share;
   AwaitOptions await;
 };

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/call_context.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/rerankers.h"
 #include "services/corpus_encoder/byte_reader.h"
@@ -135,8 +136,8 @@ class UnitFileParser {
       described.columns = rows_.Number<int64_t>();
       const auto element = static_cast<int64_t>(DtypeSize(described.dtype));
       const auto left = file_.tensors_->length - next_byte_;
-      if (!rows_.ok() || tensor.reranker >= kMaxRerankers || element == 0 || described.rows < 0 ||
-          described.columns < 0 ||
+      if (!rows_.ok() || tensor.reranker >= limits::kMaxRerankers || element == 0 ||
+          described.rows < 0 || described.columns < 0 ||
           (described.columns > 0 && described.rows > left / described.columns / element)) {
         return absl::DataLossError(absl::StrCat("tensor ", described.name, " does not fit"));
       }

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/clients/router_address.h"
 #include "common/clients/search_client.h"
@@ -32,7 +33,7 @@ struct CompareFlags {
     fleet.Define(flags, "host:port; default $SIGHTLINE_ROUTER or localhost:7400");
     flags->Int("limit", "queries of each direction, evenly spread; 0: all; default 200", 0, 1 << 30,
                &limit);
-    flags->Int("depth", "candidates to rerank; default 50", 0, kMaxHits, &depth);
+    flags->Int("depth", "candidates to rerank; default 50", 0, limits::kMaxHits, &depth);
   }
 };
 

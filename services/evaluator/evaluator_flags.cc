@@ -9,6 +9,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/base/usable_cores.h"
 #include "common/models/inference.h"
@@ -33,7 +34,8 @@ void StoreFlags::Define(Flags* flags) {
                 &options.reranker);
   flags->String("direction", "WHICH", "text-to-image, image-to-text or both; default both",
                 &direction);
-  flags->Int("threads", "cores to use in this process; default: all", 1, 1024, &threads);
+  flags->Int("threads", "cores to use in this process; default: all", 1, limits::kMaxThreads,
+             &threads);
 }
 
 absl::Status StoreFlags::Check() const {

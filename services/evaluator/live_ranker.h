@@ -5,9 +5,10 @@
 #include <string>
 
 #include "absl/time/time.h"
+#include "common/api/generation.h"
+#include "common/api/search.h"
 #include "common/clients/search_client.h"
 #include "common/evaluation/ranker.h"
-#include "common/retrieval/clients.h"
 
 namespace sightline {
 

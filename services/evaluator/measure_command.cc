@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/base/files.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/clients/search_client.h"
 #include "common/evaluation/item_splits.h"
@@ -112,7 +113,7 @@ absl::Status CheckChoice(const MeasureFlags& flags, const MeasurePlan& plan) {
 absl::StatusOr<MeasurePlan> MakePlan(const MeasureFlags& flags) {
   RETURN_IF_ERROR(flags.store.Check());
   MeasurePlan plan;
-  ASSIGN_OR_RETURN(plan.depths, ParseNumbers("depths", flags.depths, 1, kMaxHits));
+  ASSIGN_OR_RETURN(plan.depths, ParseNumbers("depths", flags.depths, 1, limits::kMaxHits));
   ASSIGN_OR_RETURN(plan.lambdas, ParseLambdas("lambdas", flags.lambdas));
   ASSIGN_OR_RETURN(plan.splits, PlanSplits(flags));
   plan.bootstrap.resamples = static_cast<int>(flags.resamples.value_or(plan.bootstrap.resamples));

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/evaluation/json_lines.h"
 
@@ -13,23 +14,21 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr size_t kMaxQueryBytes = 4096;
-constexpr size_t kMaxExpected = 1000;
-constexpr size_t kMaxIdBytes = 1024;
 
 absl::StatusOr<std::vector<std::string>> ExpectedIds(const Json& object) {
   const auto found = object.find("expect");
   if (found == object.end()) return absl::InvalidArgumentError("\"expect\" is missing");
-  if (!found->is_array() || found->empty() || found->size() > kMaxExpected) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("\"expect\" must be an array of 1 to ", kMaxExpected, " item ids"));
+  if (!found->is_array() || found->empty() || found->size() > limits::kMaxExpectedItems) {
+    return absl::InvalidArgumentError(absl::StrCat("\"expect\" must be an array of 1 to ",
+                                                   limits::kMaxExpectedItems, " item ids"));
   }
   std::vector<std::string> ids;
   for (const Json& id : *found) {
     if (!id.is_string() || id.get_ref<const std::string&>().empty() ||
-        id.get_ref<const std::string&>().size() > kMaxIdBytes) {
+        id.get_ref<const std::string&>().size() > limits::kMaxItemIdBytes) {
       return absl::InvalidArgumentError(
           absl::StrCat("\"expect\" has an element that is no item id (a string of 1 to ",
-                       kMaxIdBytes, " bytes)"));
+                       limits::kMaxItemIdBytes, " bytes)"));
     }
     ids.push_back(id.get<std::string>());
   }

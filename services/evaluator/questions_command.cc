@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/types/optional.h"
 #include "common/base/files.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/clients/router_address.h"
 #include "common/config/table.h"
@@ -29,8 +30,8 @@ struct QuestionsFlags {
     flags->String("router", "ADDR", "host:port; default $SIGHTLINE_ROUTER or localhost:7400",
                   &router);
     flags->String("index", "NAME", "index to search; default: the only one of pictures", &index);
-    flags->Int("top-k", "hits that count; default 10", 1, kMaxHits, &top_k);
-    flags->Int("depth", "candidates to rerank; default 50", 0, kMaxHits, &depth);
+    flags->Int("top-k", "hits that count; default 10", 1, limits::kMaxHits, &top_k);
+    flags->Int("depth", "candidates to rerank; default 50", 0, limits::kMaxHits, &depth);
     flags->Int("at-least", "questions to be answered for exit status 0; default 0", 0, 1 << 30,
                &at_least);
     flags->Duration("timeout", "how long to wait for one answer; default 30s", &timeout);

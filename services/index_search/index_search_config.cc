@@ -5,6 +5,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 
 namespace sightline {
@@ -21,8 +22,9 @@ absl::StatusOr<IndexSearchConfig> ReadIndexSearchConfig(ConfigFile* file) {
   config.threads = ReadComputeThreads(root);
   for (const std::string& text : root.StringList("shards")) {
     int shard = 0;
-    if (!absl::SimpleAtoi(text, &shard) || shard < 0 || shard > 9999) {
-      root.AddProblem("shards", absl::StrCat("'", text, "' is no shard number (0 to 9999)"));
+    if (!absl::SimpleAtoi(text, &shard) || shard < 0 || shard >= limits::kMaxShards) {
+      root.AddProblem("shards", absl::StrCat("'", text, "' is no shard number (0 to ",
+                                             limits::kMaxShards - 1, ")"));
     } else if (std::count(config.shards.begin(), config.shards.end(), shard) > 0) {
       root.AddProblem("shards", absl::StrCat(shard, " is named twice"));
     } else {
@@ -30,7 +32,7 @@ absl::StatusOr<IndexSearchConfig> ReadIndexSearchConfig(ConfigFile* file) {
     }
   }
   BatchSchedulerOptions batching;
-  batching.max_batch_cost = 256;
+  batching.max_batch_cost = limits::kMaxQueries;
   batching.max_batch_size = 64;
   batching.max_queue_cost = 4096;
   config.engine.batching = ReadBatchSchedulerOptions(root, "batching", batching);

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 
 namespace sightline {
@@ -17,12 +18,11 @@ absl::Status CheckQueries(const EmbeddingMatrix& queries, int dimension, int max
                      "queries");
   }
   if (queries.dimension() != dimension) {
-    return WithReason(
-        absl::InvalidArgumentError(absl::StrCat("the query vector has dimension ",
-                                                queries.dimension(), ", the index ", dimension)),
-        "EMBEDDING_DIMENSION_MISMATCH",
-        {{"expectedDimension", absl::StrCat(dimension)},
-         {"actualDimension", absl::StrCat(queries.dimension())}});
+    return MakeError(reasons::kEmbeddingDimensionMismatch,
+                     absl::StrCat("the query vector has dimension ", queries.dimension(),
+                                  ", the index ", dimension),
+                     {{"expectedDimension", absl::StrCat(dimension)},
+                      {"actualDimension", absl::StrCat(queries.dimension())}});
   }
   if (!AllFinite(queries.values())) {
     return WithField(absl::InvalidArgumentError("a query vector holds NaN or infinity"), "queries");
@@ -61,10 +61,10 @@ absl::StatusOr<std::shared_ptr<const SearchableShard>> SearchEngine::FindShard(
   ASSIGN_OR_RETURN(auto entry, generations_->Find(target.index, target.generation, target.space));
   const auto found = entry.held->shards.find(shard);
   if (found == entry.held->shards.end()) {
-    return WithReason(
-        absl::FailedPreconditionError(absl::StrCat("shard ", shard, " of index '", target.index,
-                                                   "' is not held by this server")),
-        "SHARD_NOT_HELD", {{"index", target.index}, {"shard", absl::StrCat(shard)}});
+    return MakeError(
+        reasons::kShardNotHeld,
+        absl::StrCat("shard ", shard, " of index '", target.index, "' is not held by this server"),
+        {{"index", target.index}, {"shard", absl::StrCat(shard)}});
   }
   return found->second;
 }
@@ -74,9 +74,9 @@ absl::StatusOr<SearchShardResponse> SearchEngine::SearchShard(const SearchShardR
   RETURN_IF_ERROR(call.Check("search"));
   ASSIGN_OR_RETURN(const auto shard, FindShard(request.target, request.shard));
   RETURN_IF_ERROR(CheckQueries(request.queries, shard->index->dimension(), options_.max_queries));
-  if (request.top_k < 1 || request.top_k > kMaxTopK) {
-    return WithField(absl::InvalidArgumentError(
-                         absl::StrCat("top_k is ", request.top_k, "; allowed are 1 to ", kMaxTopK)),
+  if (request.top_k < 1 || request.top_k > limits::kMaxNeighbors) {
+    return WithField(absl::InvalidArgumentError(absl::StrCat(
+                         "top_k is ", request.top_k, "; allowed are 1 to ", limits::kMaxNeighbors)),
                      "top_k");
   }
   auto outcome = std::make_shared<Outcome<Neighbors>>();

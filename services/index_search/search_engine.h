@@ -7,14 +7,16 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/api/generation.h"
+#include "common/api/index_search.h"
 #include "common/base/call_context.h"
 #include "common/base/clock.h"
+#include "common/base/limits.h"
 #include "common/base/outcome.h"
 #include "common/batching/batch_scheduler.h"
 #include "common/bundle/generation.h"
 #include "common/generations/generation_registry.h"
 #include "common/index/vector_index.h"
-#include "common/retrieval/clients.h"
 
 namespace sightline {
 
@@ -33,9 +35,9 @@ struct SearchGeneration {
 };
 
 struct SearchEngineOptions {
-  BatchSchedulerOptions batching;  // cost: query rows
-  int max_queries = 256;           // of one request
-  int max_fetch = 1001;            // items of one request
+  BatchSchedulerOptions batching;            // cost: query rows
+  int max_queries = limits::kMaxQueries;     // of one request
+  int max_fetch = limits::kMaxFetchedItems;  // items of one request
 };
 
 // Thread-safe.

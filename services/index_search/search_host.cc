@@ -80,10 +80,10 @@ VerifyOptions SearchHost::WhatIsServed(const Manifest& manifest) const {
 absl::Status SearchHost::Check(const Manifest& manifest) {
   for (const int shard : ShardsOf(manifest)) {
     if (shard < manifest.shards_size()) continue;
-    return WithReason(absl::FailedPreconditionError(absl::StrCat(
-                          "the configuration wants shard ", shard, ", but the generation has ",
-                          manifest.shards_size(), "; change `shards` or encode with as many")),
-                      "NO_SUCH_SHARD");
+    return MakeError(
+        reasons::kNoSuchShard,
+        absl::StrCat("the configuration wants shard ", shard, ", but the generation has ",
+                     manifest.shards_size(), "; change `shards` or encode with as many"));
   }
   // Vectors can be searched without the models at hand; the encoder insists on them.
   const absl::Status space = CheckEmbeddingSpace(options_.store, manifest);
@@ -136,11 +136,11 @@ absl::Status SearchHost::CheckRecall(const Manifest& manifest, int shard,
        {"recall", recall},
        {"floor", floor}});
   if (recall >= floor) return absl::OkStatus();
-  return WithReason(absl::FailedPreconditionError(absl::StrCat(
-                        "shard ", shard, " finds ", recall, " of the true neighbors of its ",
-                        probes.queries.rows(), " probe queries; the manifest asks for ", floor,
-                        ": build the index again, or with parameters that find more")),
-                    "RECALL_TOO_LOW");
+  return MakeError(
+      reasons::kRecallTooLow,
+      absl::StrCat("shard ", shard, " finds ", recall, " of the true neighbors of its ",
+                   probes.queries.rows(), " probe queries; the manifest asks for ", floor,
+                   ": build the index again, or with parameters that find more"));
 }
 
 }  // namespace sightline

@@ -7,14 +7,16 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/api/query.h"
+#include "common/api/query_encoder.h"
 #include "common/base/call_context.h"
 #include "common/base/clock.h"
+#include "common/base/limits.h"
 #include "common/base/outcome.h"
 #include "common/batching/batch_scheduler.h"
 #include "common/generations/generation_registry.h"
 #include "common/image/decode.h"
 #include "common/models/model.h"
-#include "common/retrieval/clients.h"
 
 namespace sightline {
 
@@ -33,7 +35,7 @@ struct EncodeEngineOptions {
   BatchSchedulerOptions image;   // cost: images
   BatchSchedulerOptions decode;  // cost: megapixels begun; one picture a batch
   DecodeLimits limits;
-  int max_queries = 256;  // of one request
+  int max_queries = limits::kMaxQueries;  // of one request
 };
 
 // Thread-safe.

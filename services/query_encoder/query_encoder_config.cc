@@ -1,5 +1,6 @@
 #include "services/query_encoder/query_encoder_config.h"
 
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 
 namespace sightline {
@@ -10,8 +11,7 @@ absl::StatusOr<QueryEncoderConfig> ReadQueryEncoderConfig(ConfigFile* file) {
   RpcServerOptions ports;
   ports.listen = "0.0.0.0:7401";
   ports.metrics_listen = "0.0.0.0:9401";
-  // A picture of 16 MiB and the message around it.
-  ports.max_receive_bytes = int64_t{20} << 20;
+  ports.max_receive_bytes = limits::kUploadMessageBytes;
   config.server = ReadRpcServerOptions(root, ports);
   config.store = ReadStoreConfig(root);
   config.generations = ReadGenerationOptions(root, config.store);
@@ -33,13 +33,15 @@ absl::StatusOr<QueryEncoderConfig> ReadQueryEncoderConfig(ConfigFile* file) {
   config.engine.image = ReadBatchSchedulerOptions(root, "image_batching", image);
   config.engine.decode = ReadBatchSchedulerOptions(root, "decode_batching", decode);
 
-  ConfigReader limits = root.Section("limits");
+  ConfigReader section = root.Section("limits");
   config.engine.limits.max_bytes =
-      limits.Bytes("max_image_bytes", int64_t{16} << 20, 1, int64_t{16} << 20);
-  config.engine.limits.max_pixels = limits.Int("max_image_pixels", 60'000'000, 1, 60'000'000);
-  config.engine.limits.max_side =
-      static_cast<int>(limits.Int("max_image_side", 30'000, 1, 100'000));
-  config.engine.max_queries = static_cast<int>(limits.Int("max_queries", 256, 1, 256));
+      section.Bytes("max_image_bytes", limits::kMaxImageBytes, 1, limits::kMaxImageBytes);
+  config.engine.limits.max_pixels =
+      section.Int("max_image_pixels", limits::kMaxImagePixels, 1, limits::kMaxImagePixels);
+  config.engine.limits.max_side = static_cast<int>(
+      section.Int("max_image_side", limits::kMaxImageSide, 1, limits::kMaxConfiguredImageSide));
+  config.engine.max_queries =
+      static_cast<int>(section.Int("max_queries", limits::kMaxQueries, 1, limits::kMaxQueries));
   if (config.engine.decode.max_batch_cost <= config.engine.limits.max_pixels / 1'000'000) {
     root.Section("decode_batching")
         .AddProblem("max_batch_cost",

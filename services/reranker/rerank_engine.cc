@@ -27,8 +27,7 @@ absl::Status AboutStored(const absl::Status& status, const StoredRef& ref) {
 
 // Whether the file is at fault as a whole: another request would fare no better.
 bool IsOfFile(const absl::Status& status) {
-  const auto reason = GetReason(status);
-  return IsFailedRead(status) || (reason.has_value() && reason->reason == "CHECKSUM_MISMATCH");
+  return IsFailedRead(status) || HasReason(status, reasons::kChecksumMismatch);
 }
 
 bool ReadsFeatures(const RerankRequest& request) {
@@ -52,10 +51,9 @@ class ReadingRequest {
 
   absl::Status Check(int most) const {
     if (now_ <= most) return absl::OkStatus();
-    return WithReason(absl::ResourceExhaustedError(
-                          absl::StrCat("the server reads features for ", most,
-                                       " requests, as many as it does; try again later")),
-                      "READS_BUSY");
+    return MakeError(reasons::kReadsBusy,
+                     absl::StrCat("the server reads features for ", most,
+                                  " requests, as many as it does; try again later"));
   }
 
  private:
@@ -86,10 +84,10 @@ absl::StatusOr<RerankResponse> RerankEngine::RerankCandidates(const RerankReques
   ASSIGN_OR_RETURN(const RerankGeneration::Reranker* const reranker,
                    FindReranker(entry.held->rerankers, request.reranker));
   if (reranker == nullptr) {
-    return WithReason(
-        absl::FailedPreconditionError(absl::StrCat("index '", request.target.index,
-                                                   "' has no cross-encoder; it is retrieval only")),
-        "NO_CROSS_ENCODER", {{"index", request.target.index}});
+    return MakeError(reasons::kNoCrossEncoder,
+                     absl::StrCat("index '", request.target.index,
+                                  "' has no cross-encoder; it is retrieval only"),
+                     {{"index", request.target.index}});
   }
   const std::shared_ptr<const Model>& model = reranker->model;
   ASSIGN_OR_RETURN(const std::shared_ptr<const Request> shared, ResolveAll(request, model, call));
@@ -162,11 +160,10 @@ absl::StatusOr<ItemFeatures> RerankEngine::Stored(const StoredRef& ref, const Mo
                    generations_->Find(ref.target.index, ref.target.generation, ref.target.space));
   const auto store = entry.held->features.find(ref.shard);
   if (store == entry.held->features.end()) {
-    return WithReason(absl::FailedPreconditionError(absl::StrCat("no features of shard ", ref.shard,
-                                                                 " of index '", ref.target.index,
-                                                                 "' are held by this server")),
-                      "SHARD_NOT_HELD",
-                      {{"index", ref.target.index}, {"shard", absl::StrCat(ref.shard)}});
+    return MakeError(reasons::kShardNotHeld,
+                     absl::StrCat("no features of shard ", ref.shard, " of index '",
+                                  ref.target.index, "' are held by this server"),
+                     {{"index", ref.target.index}, {"shard", absl::StrCat(ref.shard)}});
   }
   absl::StatusOr<std::vector<ItemFeatures>> features =
       store->second->Get(model.id(), absl::MakeConstSpan(&ref.row, 1));

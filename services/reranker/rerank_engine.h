@@ -10,14 +10,15 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/api/reranker.h"
 #include "common/base/call_context.h"
 #include "common/base/clock.h"
+#include "common/base/limits.h"
 #include "common/base/outcome.h"
 #include "common/batching/batch_scheduler.h"
 #include "common/bundle/generation.h"
 #include "common/generations/generation_registry.h"
 #include "common/models/model.h"
-#include "common/retrieval/clients.h"
 
 namespace sightline {
 
@@ -33,8 +34,8 @@ struct RerankGeneration {
 };
 
 struct RerankEngineOptions {
-  BatchSchedulerOptions batching;  // cost: tokens plus regions
-  int max_candidates = 1000;       // of one request
+  BatchSchedulerOptions batching;               // cost: tokens plus regions
+  int max_candidates = limits::kMaxCandidates;  // of one request
   // Requests that read features of stored items at once; one more is refused, so that a disk that
   // does not answer leaves threads to those who need none of it.
   int max_reading = 48;

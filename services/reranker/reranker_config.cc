@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 
 namespace sightline {
@@ -13,7 +14,7 @@ absl::StatusOr<RerankerConfig> ReadRerankerConfig(ConfigFile* file) {
   ports.listen = "0.0.0.0:7403";
   ports.metrics_listen = "0.0.0.0:9403";
   // A thousand uploads' worth of features would not fit; the router sends slices.
-  ports.max_receive_bytes = int64_t{64} << 20;
+  ports.max_receive_bytes = limits::kMaxMessageBytes;
   config.server = ReadRpcServerOptions(root, ports);
   config.store = ReadStoreConfig(root);
   config.generations = ReadGenerationOptions(root, config.store);
@@ -24,8 +25,8 @@ absl::StatusOr<RerankerConfig> ReadRerankerConfig(ConfigFile* file) {
   batching.max_queue_cost = 262144;
   config.engine.batching = ReadBatchSchedulerOptions(root, "batching", batching);
   config.engine.max_reading = std::max(1, config.server.max_concurrent_calls * 3 / 4);
-  config.engine.max_candidates =
-      static_cast<int>(root.Section("limits").Int("max_candidates", 1000, 1, 1000));
+  config.engine.max_candidates = static_cast<int>(root.Section("limits").Int(
+      "max_candidates", limits::kMaxCandidates, 1, limits::kMaxCandidates));
   RETURN_IF_ERROR(file->Finish());
   return config;
 }

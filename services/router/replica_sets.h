@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "common/metrics/metrics.h"
+#include "common/replicas/replicas.h"
 #include "common/retrieval/backends.h"
-#include "common/retrieval/replicas.h"
 #include "services/router/membership.h"
 
 namespace sightline {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/layout.h"
 
@@ -26,12 +27,13 @@ Addresses ReadAddresses(ConfigReader section, absl::string_view name, int min_co
 
 std::map<std::string, std::vector<Addresses>> ReadIndexes(ConfigReader root) {
   std::map<std::string, std::vector<Addresses>> indexes;
-  for (auto& [name, section] : root.NamedSections("indexes", /*min_count=*/1, 100)) {
-    if (!IsValidName(name, kMaxIndexNameLength)) {
+  for (auto& [name, section] :
+       root.NamedSections("indexes", /*min_count=*/1, limits::kMaxIndexes)) {
+    if (!IsValidName(name, limits::kMaxIndexNameLength)) {
       root.AddProblem("indexes", absl::StrCat("'", name, "' is no index name; use [a-z0-9_-]"));
     }
     std::vector<Addresses>& shards = indexes[name];
-    for (ConfigReader shard : section.Sections("shards", /*min_count=*/1, 10'000)) {
+    for (ConfigReader shard : section.Sections("shards", /*min_count=*/1, limits::kMaxShards)) {
       shards.push_back(ReadAddresses(shard, "addresses", /*min_count=*/1));
     }
   }
@@ -59,22 +61,25 @@ RetrieverOptions ReadRetriever(ConfigReader root) {
   RetrieverOptions options;
   ConfigReader rerank = root.Section("rerank");
   options.default_depth =
-      static_cast<int>(rerank.Int("default_depth", options.default_depth, 0, 1000));
-  options.max_depth = static_cast<int>(rerank.Int("max_depth", options.max_depth, 0, 1000));
-  options.rerank_slice = static_cast<int>(rerank.Int("slice", options.rerank_slice, 1, 1000));
+      static_cast<int>(rerank.Int("default_depth", options.default_depth, 0, limits::kMaxHits));
+  options.max_depth =
+      static_cast<int>(rerank.Int("max_depth", options.max_depth, 0, limits::kMaxHits));
+  options.rerank_slice =
+      static_cast<int>(rerank.Int("slice", options.rerank_slice, 1, limits::kMaxCandidates));
   options.rerank_parallelism =
       static_cast<int>(rerank.Int("parallelism", options.rerank_parallelism, 1, 100));
   if (options.default_depth > options.max_depth) {
     rerank.AddProblem("default_depth", "is above max_depth");
   }
-  ConfigReader limits = root.Section("limits");
+  ConfigReader section = root.Section("limits");
   options.max_text_bytes = static_cast<int>(
-      limits.Bytes("max_text_bytes", options.max_text_bytes, 1, options.max_text_bytes));
+      section.Bytes("max_text_bytes", options.max_text_bytes, 1, options.max_text_bytes));
   options.max_image_bytes =
-      limits.Bytes("max_image_bytes", options.max_image_bytes, 1, options.max_image_bytes);
-  options.max_pairs = static_cast<int>(limits.Int("max_pairs", options.max_pairs, 1, 1024));
-  options.max_get_items =
-      static_cast<int>(limits.Int("max_get_items", options.max_get_items, 1, 1000));
+      section.Bytes("max_image_bytes", options.max_image_bytes, 1, options.max_image_bytes);
+  options.max_pairs =
+      static_cast<int>(section.Int("max_pairs", options.max_pairs, 1, limits::kMaxPairs));
+  options.max_get_items = static_cast<int>(
+      section.Int("max_get_items", options.max_get_items, 1, limits::kMaxGetItems));
   return options;
 }
 
@@ -125,8 +130,7 @@ absl::StatusOr<RouterConfig> ReadRouterConfig(ConfigFile* file) {
   ports.listen = "0.0.0.0:7400";
   ports.metrics_listen = "0.0.0.0:9400";
   ports.max_concurrent_calls = 256;
-  // A picture of 16 MiB and the message around it.
-  ports.max_receive_bytes = int64_t{20} << 20;
+  ports.max_receive_bytes = limits::kUploadMessageBytes;
   config.server = ReadRpcServerOptions(root, ports);
   config.backends.encoders = ReadAddresses(root, "encoders", /*min_count=*/1);
   config.backends.rerankers = ReadAddresses(root, "rerankers", /*min_count=*/0);

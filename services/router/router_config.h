@@ -4,8 +4,8 @@
 
 #include "absl/time/time.h"
 #include "common/config/config.h"
+#include "common/replicas/replicas.h"
 #include "common/retrieval/budget_policy.h"
-#include "common/retrieval/replicas.h"
 #include "common/retrieval/retriever.h"
 #include "common/rpc/rpc_options.h"
 #include "services/router/membership.h"

@@ -7,11 +7,12 @@
 #include <mutex>
 #include <string>
 
+#include "common/api/server_status.h"
 #include "common/base/timer_thread.h"
 #include "common/metrics/metrics.h"
+#include "common/replicas/replicas.h"
 #include "common/retrieval/backends.h"
 #include "common/retrieval/budget_policy.h"
-#include "common/retrieval/replicas.h"
 #include "common/retrieval/retriever.h"
 #include "common/rpc/admin_service.h"
 #include "common/rpc/rpc_server.h"

@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "common/api/search.h"
 #include "common/base/clock.h"
 #include "common/log/log_limiter.h"
 #include "common/metrics/metrics.h"

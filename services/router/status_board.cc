@@ -37,8 +37,8 @@ struct StatusBoard::Catalog {
   absl::StatusOr<const Entry*> Find(absl::string_view name) const {
     const auto found = indexes.find(name);
     if (found != indexes.end()) return &found->second;
-    return WithReason(absl::NotFoundError(absl::StrCat("there is no index '", name, "'")),
-                      "UNKNOWN_INDEX", {{"index", std::string(name)}});
+    return MakeError(reasons::kUnknownIndex, absl::StrCat("there is no index '", name, "'"),
+                     {{"index", std::string(name)}});
   }
   size_t pinned() const {
     return std::count_if(indexes.begin(), indexes.end(),
@@ -212,9 +212,9 @@ absl::StatusOr<std::shared_ptr<const GenerationInfo>> StatusBoard::Pin(
   const std::shared_ptr<const Catalog> catalog = catalog_.Get();
   ASSIGN_OR_RETURN(const Catalog::Entry* entry, catalog->Find(name));
   if (entry->pinned != nullptr) return entry->pinned;
-  return WithReason(absl::UnavailableError(absl::StrCat(
-                        "no server has reported a generation of index '", name, "' yet")),
-                    "INDEX_NOT_READY", {{"index", std::string(name)}});
+  return MakeError(reasons::kIndexNotReady,
+                   absl::StrCat("no server has reported a generation of index '", name, "' yet"),
+                   {{"index", std::string(name)}});
 }
 
 absl::StatusOr<std::shared_ptr<const GenerationInfo>> StatusBoard::PinGeneration(
@@ -225,11 +225,11 @@ absl::StatusOr<std::shared_ptr<const GenerationInfo>> StatusBoard::PinGeneration
   if (GenerationOf(entry->pinned) == generation) return entry->pinned;
   const auto found = entry->pages.find(generation);
   if (found == entry->pages.end() || clock_->Now() >= found->second->until) {
-    return WithReason(absl::FailedPreconditionError(absl::StrCat(
-                          "generation '", generation, "' of index '", name,
-                          "' was not pinned here lately, or is not held by all shards and models")),
-                      "GENERATION_NOT_HELD",
-                      {{"index", std::string(name)}, {"generation", std::string(generation)}});
+    return MakeError(
+        reasons::kGenerationNotHeld,
+        absl::StrCat("generation '", generation, "' of index '", name,
+                     "' was not pinned here lately, or is not held by all shards and models"),
+        {{"index", std::string(name)}, {"generation", std::string(generation)}});
   }
   const std::shared_ptr<const PageGeneration>& page = found->second;
   ++*page->requests;

@@ -13,6 +13,7 @@
 #include "absl/strings/str_replace.h"
 #include "common/base/checksum.h"
 #include "common/base/files.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/layout.h"
 #include "common/bundle/manifest.h"
@@ -37,7 +38,8 @@ absl::StatusOr<std::string> ReadManifest(const std::string& folder) {
     return absl::FailedPreconditionError(
         absl::StrCat(folder, " is no folder; name the folder that holds the bundle's files"));
   }
-  absl::StatusOr<std::string> json = ReadFile(JoinPath(folder, kManifestFile), kMaxManifestBytes);
+  absl::StatusOr<std::string> json =
+      ReadFile(JoinPath(folder, kManifestFile), limits::kMaxManifestBytes);
   if (absl::IsNotFound(json.status())) {
     return absl::NotFoundError(
         absl::StrCat(folder, " is no model bundle: it holds no ", kManifestFile));

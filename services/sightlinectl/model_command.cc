@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/base/files.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/config/table.h"
 #include "common/dataset/open_corpus.h"
@@ -16,14 +17,13 @@
 namespace sightline {
 namespace {
 
-constexpr int64_t kMaxVocabularyBytes = 64 << 20;
-
 absl::StatusOr<ModelBundle> WriteInitialModel(const std::string& store,
                                               const std::string& vocabulary_path,
                                               const std::string& config_path,
                                               const InitOptions& options) {
   ASSIGN_OR_RETURN(const bundle::v1::ModelBundleManifest manifest, ReadModelConfig(config_path));
-  ASSIGN_OR_RETURN(const std::string vocabulary, ReadFile(vocabulary_path, kMaxVocabularyBytes));
+  ASSIGN_OR_RETURN(const std::string vocabulary,
+                   ReadFile(vocabulary_path, limits::kMaxVocabularyBytes));
   return InitModel(store, manifest, vocabulary, options);
 }
 

@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "common/base/call_context.h"
 #include "common/base/files.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/clients/router_address.h"
 #include "common/clients/search_client.h"
@@ -18,9 +19,6 @@
 
 namespace sightline {
 namespace {
-
-// The wire's bound; a longer file is refused before it is read and sent.
-constexpr int64_t kMaxImageBytes = int64_t{16} << 20;
 
 struct QueryFlags {
   std::string router = DefaultRouter();
@@ -50,8 +48,8 @@ struct QueryFlags {
     flags->String("item", "ID", "query by a stored item", &item);
     flags->String("item-index", "NAME", "index that stores it; default: the searched one",
                   &item_index);
-    flags->Int("top-k", "hits wanted; default 10", 1, kMaxHits, &top_k);
-    flags->Int("depth", "candidates to rerank; 0: retrieval only", 0, kMaxHits, &depth);
+    flags->Int("top-k", "hits wanted; default 10", 1, limits::kMaxHits, &top_k);
+    flags->Int("depth", "candidates to rerank; 0: retrieval only", 0, limits::kMaxHits, &depth);
     flags->String("combination", "HOW",
                   "replace, add_lambda:L or norm_add_lambda:L; default: as the model declares",
                   &combination);
@@ -66,8 +64,9 @@ struct QueryFlags {
   }
 };
 
+// A file that is longer than the wire's bound is refused before it is read and sent.
 absl::StatusOr<std::string> ReadImage(const std::string& path) {
-  ASSIGN_OR_RETURN(std::string bytes, ReadFile(path, kMaxImageBytes));
+  ASSIGN_OR_RETURN(std::string bytes, ReadFile(path, limits::kMaxImageBytes));
   return bytes;
 }
 

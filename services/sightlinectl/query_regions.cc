@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/files.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/dataset/npz_reader.h"
 #include "common/dataset/precomp_reader.h"
@@ -16,13 +17,10 @@
 namespace sightline {
 namespace {
 
-// The wire's bound.
-constexpr int64_t kMaxBytes = int64_t{16} << 20;
-
 absl::StatusOr<ImageInput> ReadArchive(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path, kMaxBytes));
+  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path, limits::kMaxImageBytes));
   ImageInput image;
-  absl::StatusOr<RegionSet> regions = ParseNpzRegions(bytes, kMaxBytes);
+  absl::StatusOr<RegionSet> regions = ParseNpzRegions(bytes, limits::kMaxImageBytes);
   if (!regions.ok()) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": ", regions.status().message()));
   }
@@ -39,7 +37,7 @@ absl::StatusOr<ImageInput> ReadSplitRow(const std::string& place, const std::str
   item.item_id = place;
   item.path = place;
   ImageInput image;
-  ASSIGN_OR_RETURN(image.regions, reader->ReadRegions(item, kMaxBytes));
+  ASSIGN_OR_RETURN(image.regions, reader->ReadRegions(item, limits::kMaxImageBytes));
   return image;
 }
 
@@ -59,7 +57,7 @@ absl::StatusOr<ImageInput> ReadQueryRegions(const std::string& place) {
   }
   ASSIGN_OR_RETURN(ItemLine line, file->Item(row));
   ImageInput image;
-  ASSIGN_OR_RETURN(image.regions, file->Regions(row, kMaxBytes));
+  ASSIGN_OR_RETURN(image.regions, file->Regions(row, limits::kMaxImageBytes));
   image.tags = std::move(line.tags);
   image.ocr_tokens = std::move(line.ocr_tokens);
   return image;

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "common/retrieval/retriever.h"
+#include "common/api/search.h"
 
 namespace sightline {
 

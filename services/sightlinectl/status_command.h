@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "common/clients/server_status.h"
+#include "common/api/server_status.h"
 #include "common/config/command.h"
 
 namespace sightline {

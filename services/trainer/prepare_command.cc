@@ -12,6 +12,7 @@
 #include "absl/types/optional.h"
 #include "common/base/call_context.h"
 #include "common/base/files.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/base/usable_cores.h"
 #include "common/dataset/open_corpus.h"
@@ -25,7 +26,6 @@
 namespace sightline {
 namespace {
 
-constexpr int64_t kMaxVocabularyBytes = 64 << 20;
 constexpr int64_t kMaxTextListBytes = 1 << 30;
 
 // What the command line says, as text.
@@ -62,7 +62,7 @@ Flags DefineFlags(PrepareFlags* values) {
   flags.String("learn-texts", "FILE",
                "texts that say the same, JSON a line: words are learnt that no picture shows",
                &values->texts);
-  flags.Int("threads", "that read and decode; default: the cores there are", 1, 1024,
+  flags.Int("threads", "that read and decode; default: the cores there are", 1, limits::kMaxThreads,
             &values->threads);
   return flags;
 }
@@ -102,7 +102,7 @@ absl::StatusOr<PrepareSummary> Prepare(const PrepareFlags& flags, const Console&
   ASSIGN_OR_RETURN(options.languages, ParseLanguages(flags.languages));
   ASSIGN_OR_RETURN(options.model, ReadTrainableModelConfig(flags.model_config));
   if (!flags.vocabulary.empty()) {
-    ASSIGN_OR_RETURN(options.vocabulary, ReadFile(flags.vocabulary, kMaxVocabularyBytes));
+    ASSIGN_OR_RETURN(options.vocabulary, ReadFile(flags.vocabulary, limits::kMaxVocabularyBytes));
   }
   options.vocabulary_size =
       static_cast<int>(flags.vocabulary_size.value_or(options.vocabulary_size));

@@ -8,6 +8,7 @@
 #include "absl/types/optional.h"
 #include "common/base/call_context.h"
 #include "common/base/files.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/config/config.h"
 #include "common/rpc/shutdown_signals.h"
@@ -41,8 +42,8 @@ Flags DefineFlags(TrainFlags* values) {
                " what it retrieves",
                &values->retriever);
   flags.String("device", "NAME", "auto, cpu, cuda or cuda:N; default auto", &values->device);
-  flags.Int("threads", "of LibTorch on the CPU; default: the cores there are", 1, 1024,
-            &values->threads);
+  flags.Int("threads", "of LibTorch on the CPU; default: the cores there are", 1,
+            limits::kMaxThreads, &values->threads);
   flags.Int("seed", "of all that is random", 0, INT64_MAX, &values->seed);
   flags.Switch("check", "read the configuration, report its problems, and stop", &values->check);
   return flags;

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/checksum.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/base/usable_cores.h"
 
@@ -166,8 +167,8 @@ absl::StatusOr<TrainConfig> ReadTrainConfig(ConfigFile* file, const TrainOverrid
   }
   config.description = root.String("description", "");
   config.device = overrides.device.value_or(root.String("device", config.device));
-  config.threads =
-      static_cast<int>(overrides.threads.value_or(root.Int("threads", UsableCores(), 1, 1024)));
+  config.threads = static_cast<int>(
+      overrides.threads.value_or(root.Int("threads", UsableCores(), 1, limits::kMaxThreads)));
   config.checkpoint_every = root.Duration("checkpoint_every", config.checkpoint_every,
                                           /*min=*/absl::Seconds(1), /*max=*/absl::Hours(24));
   config.report_every = root.Int("report_every", config.report_every, 1, 1'000'000);

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/checksum.h"
 #include "common/base/files.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/layout.h"
 #include "common/bundle/model_bundle.h"
@@ -12,11 +13,6 @@
 #include "services/trainer/prepared_folder.h"
 
 namespace sightline {
-namespace {
-
-constexpr int64_t kMaxVocabularyBytes = 64 << 20;
-
-}  // namespace
 
 absl::StatusOr<TrainingInput> OpenTrainingInput(const TrainConfig& config,
                                                 const CallContext& call) {
@@ -33,7 +29,7 @@ absl::StatusOr<TrainingInput> OpenTrainingInput(const TrainConfig& config,
   }
   ASSIGN_OR_RETURN(input.set, TrainingSet::Open(set_path, call));
   const std::string vocabulary_path = JoinPath(config.data, kVocabularyFile);
-  ASSIGN_OR_RETURN(job.vocabulary, ReadFile(vocabulary_path, kMaxVocabularyBytes));
+  ASSIGN_OR_RETURN(job.vocabulary, ReadFile(vocabulary_path, limits::kMaxVocabularyBytes));
   if (Sha256Hex(job.vocabulary) != input.set->vocabulary_sha256()) {
     return absl::FailedPreconditionError(
         absl::StrCat(vocabulary_path, " is not the vocabulary that ", set_path,

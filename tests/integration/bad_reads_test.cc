@@ -12,6 +12,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/error_details.h"
 #include "common/base/files.h"
 #include "common/bundle/layout.h"
 #include "common/clients/admin_client.h"
@@ -158,7 +159,7 @@ TEST_CASE("features that cannot be read are done without, and come back by thems
     const FailingReads failing({".features", EIO});
     rig.load->AwaitAnswers(10);
     rig.Await(rig.fleet.reranker(), [](const GenerationStatus& status) {
-      return !IsReady(status) && absl::StrContains(status.reason, "READ_FAILED") &&
+      return !IsReady(status) && absl::StrContains(status.reason, reasons::kReadFailed.name) &&
              absl::StrContains(status.reason, ".features");
     });
     rig.load->AwaitAnswers(10);
@@ -182,7 +183,7 @@ TEST_CASE("features that rot while they are served are refused by name, and neve
   }
   rig.Await(rig.fleet.reranker(), [](const GenerationStatus& status) {
     return !IsReady(status) && absl::StrContains(status.reason, ".features") &&
-           !absl::StrContains(status.reason, "READ_FAILED");
+           !absl::StrContains(status.reason, reasons::kReadFailed.name);
   });
   rig.load->AwaitAnswers(20);
   // Whole ones, renamed into place, are all that it takes.

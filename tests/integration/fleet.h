@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "common/api/search.h"
 #include "common/clients/search_client.h"
-#include "common/retrieval/retriever.h"
 #include "tests/integration/member.h"
 #include "tests/support/tiny_store.h"
 

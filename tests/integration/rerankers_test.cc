@@ -81,8 +81,7 @@ SearchResult Ask(Fleet& fleet, Query query, const std::string& reranker) {
 void RequireUnknown(const absl::Status& status, const std::string& known) {
   INFO(status);
   REQUIRE(absl::IsInvalidArgument(status));
-  REQUIRE(GetReason(status).has_value());
-  REQUIRE(GetReason(status)->reason == "UNKNOWN_RERANKER");
+  REQUIRE(HasReason(status, reasons::kUnknownReranker));
   REQUIRE(std::string(status.message()).find(known) != std::string::npos);
 }
 

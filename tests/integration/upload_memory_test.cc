@@ -20,7 +20,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/substitute.h"
-#include "common/clients/server_status.h"
+#include "common/api/server_status.h"
 #include "common/metrics/metrics.h"
 #include "common/rpc/admin_service.h"
 #include "common/rpc/channel.h"

@@ -67,8 +67,7 @@ absl::Status Raw(const Slot& slot, const std::string& method, const std::string&
 void RequireUnreadable(const absl::Status& status) {
   INFO(status.ToString());
   REQUIRE(status.code() == absl::StatusCode::kInvalidArgument);
-  REQUIRE(GetReason(status).has_value());
-  REQUIRE(GetReason(status)->reason == "UNREADABLE_REQUEST");
+  REQUIRE(HasReason(status, reasons::kUnreadableRequest));
 }
 
 std::string HealthOf(const Slot& slot, const std::string& service) {

@@ -16,14 +16,14 @@ LAYERS = [
     ["common/base"],
     ["common/formats", "common/metrics", "common/log"],
     ["common/bundle", "common/batching", "common/image", "common/tokenizer", "common/embedding"],
-    ["common/models", "common/index", "common/dataset", "common/generations"],
-    ["common/retrieval", "common/evaluation", "common/training"],
+    ["common/models", "common/index", "common/dataset", "common/generations", "common/api"],
+    ["common/retrieval", "common/replicas", "common/evaluation", "common/training"],
     ["common/rpc", "common/clients", "common/config"],
     ["services"],
     ["tests", "loadtest", "deploy"],
 ]
 
-# Outside libraries, and the only folders that may name them.
+# Outside libraries and the router's policy, and the only folders that may name them.
 OWNERS = [
     (r"(torch|ATen|c10|caffe2)/", ["common/models", "common/training", "services/trainer"]),
     (r"faiss/", ["common/index"]),
@@ -38,6 +38,8 @@ OWNERS = [
         r"sightline/v1/",
         ["common/rpc", "common/clients", "services/*_service", "services/sightlinectl"],
     ),
+    (r"common/retrieval/", ["common/retrieval", "common/evaluation", "services/router"]),
+    (r"common/replicas/", ["common/replicas", "services/router"]),
 ]
 
 # Folders of common/models that all families share.  Each other one is a family, which nobody else

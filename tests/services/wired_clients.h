@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "common/retrieval/clients.h"
+#include "common/api/clients.h"
 #include "services/index_search/search_engine.h"
 #include "services/query_encoder/encode_engine.h"
 #include "services/reranker/rerank_engine.h"

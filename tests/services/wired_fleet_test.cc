@@ -17,6 +17,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/api/clients.h"
+#include "common/api/generation.h"
+#include "common/api/query.h"
+#include "common/api/search.h"
 #include "common/base/clock.h"
 #include "common/base/compute_pool.h"
 #include "common/bundle/rerankers.h"

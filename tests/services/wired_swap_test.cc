@@ -12,14 +12,17 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/api/query.h"
+#include "common/api/search.h"
+#include "common/api/server_status.h"
 #include "common/base/error_details.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/publication.h"
 #include "common/bundle/rerankers.h"
 #include "common/clients/manifest_status.h"
 #include "common/generations/generation_follower.h"
+#include "common/replicas/replicas.h"
 #include "common/retrieval/budget_policy.h"
-#include "common/retrieval/replicas.h"
 #include "common/retrieval/retriever.h"
 #include "services/index_search/search_host.h"
 #include "services/router/replica_sets.h"
@@ -319,10 +322,7 @@ std::string Complaint(const absl::StatusOr<SearchResult>& result) {
 // Of a request that names kFine: an answer by that, or a refusal by a generation without it.
 std::string ComplaintAboutFine(const absl::StatusOr<SearchResult>& result, int64_t* refused) {
   if (absl::IsInvalidArgument(result.status())) {
-    const auto reason = GetReason(result.status());
-    if (!reason.has_value() || reason->reason != "UNKNOWN_RERANKER") {
-      return result.status().ToString();
-    }
+    if (!HasReason(result.status(), reasons::kUnknownReranker)) return result.status().ToString();
     ++*refused;
     return "";
   }

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "common/api/generation.h"
 #include "common/base/compute_pool.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/rerankers.h"
-#include "common/retrieval/clients.h"
 #include "services/index_search/search_engine.h"
 #include "services/reranker/rerank_engine.h"
 #include "tests/support/fake_model.h"

@@ -158,10 +158,9 @@ absl::Status FakeShard::CheckTarget(const GenerationRef& target) const {
       target.space == generation_.space) {
     return absl::OkStatus();
   }
-  return WithReason(
-      absl::FailedPreconditionError(absl::StrCat("generation '", target.generation, "' of index '",
-                                                 target.index, "' is not held by this server")),
-      "GENERATION_NOT_HELD");
+  return MakeError(reasons::kGenerationNotHeld,
+                   absl::StrCat("generation '", target.generation, "' of index '", target.index,
+                                "' is not held by this server"));
 }
 
 void FakeShard::SearchShard(const CallContext& call, SearchShardRequest request,

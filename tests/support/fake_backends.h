@@ -22,8 +22,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "common/api/clients.h"
+#include "common/api/generation.h"
+#include "common/api/item.h"
+#include "common/api/query.h"
 #include "common/base/call_context.h"
-#include "common/retrieval/clients.h"
 #include "common/retrieval/generation_catalog.h"
 
 namespace sightline {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/retrieval/replicas.h"
+#include "common/replicas/replicas.h"
 
 namespace sightline {
 

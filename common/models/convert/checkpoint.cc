@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "common/base/files.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 
 namespace sightline {
@@ -18,7 +19,6 @@ namespace {
 
 using Kind = PickleValue::Kind;
 
-constexpr int64_t kMaxConfigBytes = 1 << 20;
 constexpr const char* kFileNames[] = {
     "weights.safetensors", "model.safetensors",     "pytorch_model.bin", "model.cpkt", "model.pt",
     "weights.pt",          "m3p_under_weights.pth",
@@ -97,7 +97,7 @@ bool IsFolder(const std::string& path) {
 }
 
 absl::StatusOr<nlohmann::json> ReadJsonObject(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxConfigBytes));
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, limits::kMaxModelConfigBytes));
   nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (json.is_object()) return json;
   return absl::InvalidArgumentError(absl::StrCat(path, " is not a JSON object"));

@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
 #include "common/base/files.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/models/convert/family_conversions.h"
 #include "common/models/family_manifests.h"
@@ -22,8 +23,6 @@ namespace {
 
 using bundle::v1::ModelBundleManifest;
 using bundle::v1::TokenizerSpec;
-
-constexpr int64_t kMaxVocabularyBytes = 64 << 20;
 
 struct Converter {
   absl::string_view family;
@@ -128,7 +127,7 @@ absl::string_view VocabularyFileOf(bundle::v1::TokenizerSpec::Kind kind) {
 
 // A wrong vocabulary would go unnoticed: all its ids have rows.
 absl::Status ReadVocabulary(const std::string& path, Conversion* conversion) {
-  ASSIGN_OR_RETURN(conversion->vocabulary, ReadFile(path, kMaxVocabularyBytes));
+  ASSIGN_OR_RETURN(conversion->vocabulary, ReadFile(path, limits::kMaxVocabularyBytes));
   const auto tokenizer = NewTokenizer(conversion->manifest.tokenizer(), conversion->vocabulary);
   if (!tokenizer.ok()) {
     return absl::Status(tokenizer.status().code(),

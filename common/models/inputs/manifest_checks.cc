@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/limits.h"
 #include "common/bundle/declared_combinations.h"
 
 namespace sightline {
@@ -75,7 +76,7 @@ void CheckEmbedding(const bundle::v1::ModelBundleManifest& manifest, int64_t dim
                     Problems* problems) {
   using bundle::v1::EmbeddingSpec;
   const EmbeddingSpec& spec = manifest.embedding();
-  problems->RequireRange("embedding.dimension", spec.dimension(), 1, 4096);
+  problems->RequireRange("embedding.dimension", spec.dimension(), 1, limits::kMaxDimension);
   problems->Require(
       dimension == 0 || spec.dimension() == dimension,
       absl::StrCat("embedding.dimension is ", spec.dimension(), ", this model's is ", dimension));

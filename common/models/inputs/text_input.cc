@@ -9,6 +9,7 @@
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/files.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/models/inputs/bundle_tokenizer.h"
 #include "common/models/inputs/feature_tensors.h"
@@ -35,9 +36,9 @@ absl::StatusOr<std::unique_ptr<TextInput>> TextInput::Create(const ModelBundle& 
 }
 
 absl::StatusOr<Tokens> TextInput::Tokenize(absl::string_view text) const {
-  if (text.size() > kMaxTextBytes) {
+  if (text.size() > limits::kMaxTextBytes) {
     return absl::InvalidArgumentError(absl::StrCat("the text has ", text.size(), " bytes, at most ",
-                                                   kMaxTextBytes, " are allowed"));
+                                                   limits::kMaxTextBytes, " are allowed"));
   }
   ASSIGN_OR_RETURN(std::vector<int32_t> pieces, tokenizer_->Encode(text));
   if (pieces.empty()) {

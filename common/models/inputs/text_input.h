@@ -20,10 +20,6 @@
 
 namespace sightline {
 
-// Longest text that is looked at, in bytes.  Ten times what 512 tokens of prose need;
-// what is longer is no query.
-inline constexpr int64_t kMaxTextBytes = 16 << 10;
-
 // Immutable, thread-safe.
 class TextInput {
  public:

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/files.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/manifest.h"
 #include "common/models/init_model.h"
@@ -16,8 +17,6 @@ namespace sightline {
 namespace {
 
 using bundle::v1::ModelBundleManifest;
-
-constexpr int64_t kMaxVocabularyBytes = int64_t{64} << 20;
 
 void ListFiles(ModelBundleManifest* manifest) {
   const bundle::v1::TorchScriptSpec& spec = manifest->torch_script();
@@ -34,7 +33,7 @@ absl::Status FillVocabularySize(const std::string& folder, ModelBundleManifest* 
     return absl::OkStatus();
   }
   const std::string path = JoinPath(folder, manifest->tokenizer().vocabulary_file());
-  ASSIGN_OR_RETURN(const std::string vocabulary, ReadFile(path, kMaxVocabularyBytes));
+  ASSIGN_OR_RETURN(const std::string vocabulary, ReadFile(path, limits::kMaxVocabularyBytes));
   const auto tokenizer = NewTokenizer(manifest->tokenizer(), vocabulary);
   if (!tokenizer.ok()) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": ", tokenizer.status().message()));

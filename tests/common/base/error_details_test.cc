@@ -10,15 +10,14 @@ namespace {
 
 TEST_CASE("All details live side by side and keep code and message") {
   absl::Status status = absl::InvalidArgumentError("wrong");
-  status = WithReason(status, "BAD_VECTOR", {{"expected", "256"}, {"empty", ""}});
+  status = WithReason(status, reasons::kInvalidField, {{"expected", "256"}, {"empty", ""}});
   status = WithField(WithField(status, "query.text"), "top_k");
   status = WithRetryDelay(status, absl::Milliseconds(1500));
   status = WithPrecondition(status, {"GENERATION", "indexes/a", "12:34"});
   status = WithPrecondition(status, {"SPACE", "", "x"});
   CHECK(status.code() == absl::StatusCode::kInvalidArgument);
   CHECK(status.message() == "wrong");
-  REQUIRE(GetReason(status).has_value());
-  CHECK(GetReason(status)->reason == "BAD_VECTOR");
+  REQUIRE(HasReason(status, reasons::kInvalidField));
   CHECK(GetReason(status)->metadata ==
         std::map<std::string, std::string>{{"expected", "256"}, {"empty", ""}});
   CHECK(GetFields(status) == std::vector<std::string>{"query.text", "top_k"});
@@ -39,17 +38,41 @@ TEST_CASE("A status without details has none") {
   CHECK(GetPreconditions(status).empty());
 }
 
+TEST_CASE("An error that is made of a reason has its code, name and metadata") {
+  const absl::Status status =
+      MakeError(reasons::kItemNotFound, "there is none", {{"item", "pictures/1"}});
+  CHECK(absl::IsNotFound(status));
+  CHECK(status.message() == "there is none");
+  REQUIRE(GetReason(status).has_value());
+  CHECK(GetReason(status)->reason == reasons::kItemNotFound.name);
+  CHECK(GetReason(status)->metadata.at("item") == "pictures/1");
+  CHECK(HasReason(status, reasons::kItemNotFound));
+  CHECK_FALSE(HasReason(status, reasons::kUnknownIndex));
+  CHECK_FALSE(HasReason(absl::NotFoundError("there is none"), reasons::kItemNotFound));
+}
+
+TEST_CASE("A reason that is given to an error leaves its code, as one of another release does") {
+  const absl::Status known =
+      WithReason(absl::UnimplementedError("no such call"), reasons::kWrongServer);
+  CHECK(absl::IsUnimplemented(known));
+  CHECK(HasReason(known, reasons::kWrongServer));
+  const absl::Status newer =
+      WithReason(absl::AbortedError("x"), ErrorReason{"OF_ANOTHER_RELEASE", {{"k", "v"}}});
+  CHECK(absl::IsAborted(newer));
+  CHECK(GetReason(newer)->reason == "OF_ANOTHER_RELEASE");
+}
+
 TEST_CASE("OK stays OK, whatever is attached") {
-  CHECK(WithReason(absl::OkStatus(), "X") == absl::OkStatus());
+  CHECK(WithReason(absl::OkStatus(), reasons::kReadFailed) == absl::OkStatus());
   CHECK(WithField(absl::OkStatus(), "x") == absl::OkStatus());
   CHECK(WithRetryDelay(absl::OkStatus(), absl::Seconds(1)) == absl::OkStatus());
   CHECK(WithPrefix(absl::OkStatus(), "x") == absl::OkStatus());
 }
 
 TEST_CASE("A second reason or delay replaces the first; negative delays are zero") {
-  absl::Status status = WithReason(absl::UnavailableError("down"), "A", {{"k", "v"}});
-  status = WithReason(status, "B");
-  CHECK(GetReason(status)->reason == "B");
+  absl::Status status = MakeError(reasons::kNoReplica, "down", {{"k", "v"}});
+  status = WithReason(status, reasons::kNoShardAnswered);
+  CHECK(HasReason(status, reasons::kNoShardAnswered));
   CHECK(GetReason(status)->metadata.empty());
   status = WithRetryDelay(WithRetryDelay(status, absl::Seconds(5)), -absl::Seconds(1));
   CHECK(GetRetryDelay(status) == absl::ZeroDuration());
@@ -60,7 +83,7 @@ TEST_CASE("A second reason or delay replaces the first; negative delays are zero
 TEST_CASE("Any bytes survive, those of the encoding included") {
   const std::string odd("3:a\0\xFF:\n", 7);
   const absl::Status status =
-      WithReason(absl::InternalError("x"), odd, {{odd, odd + odd}, {"", ":"}});
+      WithReason(absl::InternalError("x"), ErrorReason{odd, {{odd, odd + odd}, {"", ":"}}});
   CHECK(GetReason(status)->reason == odd);
   CHECK(GetReason(status)->metadata.at(odd) == odd + odd);
   CHECK(GetReason(status)->metadata.at("") == ":");
@@ -76,10 +99,10 @@ TEST_CASE("Payloads that somebody else wrote are not misread") {
 
 TEST_CASE("A prefix changes the message alone") {
   const absl::Status status =
-      WithPrefix(WithReason(absl::DataLossError("bad CRC"), "CORRUPT"), "shard 3");
+      WithPrefix(MakeError(reasons::kChecksumMismatch, "bad CRC"), "shard 3");
   CHECK(status.code() == absl::StatusCode::kDataLoss);
   CHECK(status.message() == "shard 3: bad CRC");
-  CHECK(GetReason(status)->reason == "CORRUPT");
+  CHECK(HasReason(status, reasons::kChecksumMismatch));
 }
 
 }  // namespace

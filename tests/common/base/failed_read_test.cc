@@ -45,8 +45,8 @@ TEST_CASE("what is no failed read, or does not say of what, is nothing to read")
   CHECK(ReadWhatFailed(absl::OkStatus()).ok());
   CHECK(ReadWhatFailed(absl::UnavailableError("away")).ok());
   for (const char* number : {"", "-1", "many"}) {
-    CHECK(ReadWhatFailed(WithReason(absl::UnavailableError("read"), "READ_FAILED",
-                                    {{"file", "/none"}, {"offset", number}, {"length", "1"}}))
+    CHECK(ReadWhatFailed(MakeError(reasons::kReadFailed, "read",
+                                   {{"file", "/none"}, {"offset", number}, {"length", "1"}}))
               .ok());
   }
 }

@@ -192,7 +192,7 @@ TEST_CASE("a full queue refuses, and takes more once there is room") {
   REQUIRE(bench.Submit("b", 9).ok());
   const absl::Status refused = bench.Submit("c", 2);
   REQUIRE(refused.code() == absl::StatusCode::kResourceExhausted);
-  REQUIRE(GetReason(refused)->reason == "QUEUE_FULL");
+  REQUIRE(HasReason(refused, reasons::kQueueFull));
   REQUIRE(std::string(refused.message()).find("cost 19 is waiting") != std::string::npos);
   REQUIRE(bench.Submit("d", 1).ok());
   REQUIRE(bench.scheduler.stats().queued_cost == 20);
@@ -465,7 +465,7 @@ TEST_CASE("a task that what is waiting leaves no time for is refused at once") {
   REQUIRE(bench.Submit("first", 60).ok());  // takes 600 ms; before it, nothing waits
   const absl::Status late = bench.Submit("late", 1, 799);
   REQUIRE(absl::IsResourceExhausted(late));
-  REQUIRE(GetReason(late)->reason == "QUEUE_TOO_LONG");
+  REQUIRE(HasReason(late, reasons::kQueueTooLong));
   REQUIRE(bench.Submit("in time", 1, 801).ok());
   REQUIRE(bench.scheduler.stats().refused_tasks == 1);
 }

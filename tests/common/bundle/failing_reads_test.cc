@@ -149,13 +149,13 @@ TEST_CASE("what is read wrongly again is damage") {
   const Fixture f;
   {
     const FailingReads failing({f.vectors, kFlippedBit, 4});
-    REQUIRE(ReasonOf(f.Load().status()) == "CHECKSUM_MISMATCH");
+    REQUIRE(ReasonOf(f.Load().status()) == reasons::kChecksumMismatch.name);
   }
   const auto features = f.OpenFeatures();
   const FailingReads failing({f.features, kFlippedBit});
   const absl::Status status = features->Get(TestReranker(), {7}).status();
   REQUIRE(absl::IsDataLoss(status));
-  REQUIRE(ReasonOf(status) == "CHECKSUM_MISMATCH");
+  REQUIRE(ReasonOf(status) == reasons::kChecksumMismatch.name);
   REQUIRE(Mentions(status, f.features));
   REQUIRE(Mentions(status, "item 7"));
 }
@@ -194,7 +194,7 @@ TEST_CASE("features that are corrupted while they are served are damage, and the
       REQUIRE(BytesOf((*got)[0]) == expected[row]);
     } else {
       ++damaged;
-      REQUIRE(ReasonOf(got.status()) == "CHECKSUM_MISMATCH");
+      REQUIRE(ReasonOf(got.status()) == reasons::kChecksumMismatch.name);
       REQUIRE(Mentions(got.status(), f.features));
     }
   }
@@ -229,7 +229,7 @@ TEST_CASE("features of an older writer, without checksums of items, are compared
   const Place place = f.FeatureSection(TestReranker() + "/regions");
   CorruptInPlace(f.features, static_cast<int64_t>(place.offset + place.length) - 1);
   const absl::Status status = features->Get(TestReranker(), {7}).status();
-  REQUIRE(ReasonOf(status) == "CHECKSUM_MISMATCH");
+  REQUIRE(ReasonOf(status) == reasons::kChecksumMismatch.name);
   REQUIRE(Mentions(status, f.features));
 }
 
@@ -254,7 +254,7 @@ TEST_CASE("a stamp saves a look at the content, and never the checksums") {
   CorruptInPlace(f.vectors, *FileSize(f.vectors) - 1);
   const timespec times[2] = {before.st_mtim, before.st_mtim};
   REQUIRE(::utimensat(AT_FDCWD, f.vectors.c_str(), times, 0) == 0);
-  REQUIRE(ReasonOf(f.Load().status()) == "CHECKSUM_MISMATCH");
+  REQUIRE(ReasonOf(f.Load().status()) == reasons::kChecksumMismatch.name);
 }
 
 TEST_CASE("verifying and loading are one pass over the file") {
@@ -302,7 +302,7 @@ TEST_CASE("a bundle's file is what its manifest says, or cannot be read, or is d
     REQUIRE(IsFailedRead(ReadBundleFile(bundle, "weights").status()));
   }
   const FailingReads failing({"/weights", kFlippedBit});
-  REQUIRE(ReasonOf(ReadBundleFile(bundle, "weights").status()) == "CHECKSUM_MISMATCH");
+  REQUIRE(ReasonOf(ReadBundleFile(bundle, "weights").status()) == reasons::kChecksumMismatch.name);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/files.h"
+#include "common/base/limits.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
 #include "tests/common/bundle/items.h"
@@ -75,14 +76,14 @@ TEST_CASE("a new generation after a rollback goes back to what was served, not t
 
 TEST_CASE("the oldest publications are forgotten") {
   TempDir store;
-  for (int i = 0; i < kMaxPublications + 3; ++i) {
+  for (int i = 0; i < limits::kMaxPublications + 3; ++i) {
     Make(store, absl::StrCat("g", i));
     Publish(store, absl::StrCat("g", i));
   }
   const auto current = ReadCurrent(store.path(), "images");
   REQUIRE(current.ok());
-  CHECK(current->previous_size() == kMaxPublications);
-  CHECK(current->previous(kMaxPublications - 1).generation() == "g2");
+  CHECK(current->previous_size() == limits::kMaxPublications);
+  CHECK(current->previous(limits::kMaxPublications - 1).generation() == "g2");
 }
 
 TEST_CASE("an index that nobody has made cannot be published or rolled back") {

@@ -64,7 +64,7 @@ TEST_CASE("a name chooses its reranker, and none the first") {
 TEST_CASE("a name that there is not is refused with those that there are") {
   const absl::Status status = FindReranker<NamedReranker>({kFast, kFine}, "finest").status();
   REQUIRE(absl::IsInvalidArgument(status));
-  REQUIRE(GetReason(status)->reason == "UNKNOWN_RERANKER");
+  REQUIRE(HasReason(status, reasons::kUnknownReranker));
   const std::string message(status.message());
   REQUIRE(message.find("'finest'") != std::string::npos);
   REQUIRE(message.find("fast, fine") != std::string::npos);

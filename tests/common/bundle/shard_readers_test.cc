@@ -124,7 +124,7 @@ TEST_CASE_METHOD(Fixture, "what is damaged after it was verified is found when i
   const auto damaged = [&](const absl::Status& status, const std::string& path) {
     INFO(status);
     REQUIRE(absl::IsDataLoss(status));
-    REQUIRE(GetReason(status)->reason == "CHECKSUM_MISMATCH");
+    REQUIRE(HasReason(status, reasons::kChecksumMismatch));
     REQUIRE_THAT(std::string(status.message()), Catch::Contains(path));
   };
   VectorsReader reader(*vectors, kPiece);

@@ -7,6 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "common/base/error_details.h"
+#include "common/base/limits.h"
 #include "common/clients/convert.h"
 #include "tests/support/catch.h"
 #include "tests/support/wire_message.h"
@@ -83,7 +84,7 @@ TEST_CASE("requests to encode that break a bound are refused by field") {
   bad.add_queries();
   REQUIRE(Refused(FromProto(bad).status(), "queries[3]"));
   bad = EncodeMessage();
-  bad.mutable_queries(0)->set_text(std::string(kMaxWireTextBytes + 1, 'x'));
+  bad.mutable_queries(0)->set_text(std::string(limits::kMaxTextBytes + 1, 'x'));
   REQUIRE(Refused(FromProto(bad).status(), "queries[0].text"));
   bad = EncodeMessage();
   bad.mutable_queries(1)->set_image("");

@@ -217,11 +217,10 @@ TEST_CASE("an error keeps its code and details and says who made it") {
   TestServer server;
   server.encode = [](grpc::ServerContext*, const v1::EncodeQueriesRequest&,
                      v1::EncodeQueriesResponse*) {
-    return ToGrpcStatus(
-        WithRetryDelay(WithField(WithReason(absl::ResourceExhaustedError("the queue is full"),
-                                            "QUEUE_FULL", {{"queue", "text"}}),
-                                 "queries[0]"),
-                       absl::Milliseconds(250)));
+    return ToGrpcStatus(WithRetryDelay(
+        WithField(MakeError(reasons::kQueueFull, "the queue is full", {{"queue", "text"}}),
+                  "queries[0]"),
+        absl::Milliseconds(250)));
   };
   Caught<EncodeResponse> caught;
   MakeGrpcQueryEncoderClient(server.channel(), "a:1")
@@ -229,7 +228,7 @@ TEST_CASE("an error keeps its code and details and says who made it") {
   const absl::Status status = caught.Get().status();
   REQUIRE(status.code() == absl::StatusCode::kResourceExhausted);
   REQUIRE(status.message() == "query_encoder a:1: the queue is full");
-  REQUIRE(GetReason(status)->reason == "QUEUE_FULL");
+  REQUIRE(HasReason(status, reasons::kQueueFull));
   REQUIRE(GetReason(status)->metadata.at("queue") == "text");
   REQUIRE(GetFields(status) == std::vector<std::string>{"queries[0]"});
   REQUIRE(GetRetryDelay(status) == absl::Milliseconds(250));
@@ -368,7 +367,7 @@ TEST_CASE("a server that does not know the call is told to be another one") {
   REQUIRE(status.message() ==
           "server a:1: the server at this address does not know the call (no handler): it is "
           "another kind of server, or of another release");
-  REQUIRE(GetReason(status)->reason == "WRONG_SERVER");
+  REQUIRE(HasReason(status, reasons::kWrongServer));
 }
 
 TEST_CASE("one replica with several addresses is called at whichever answers") {

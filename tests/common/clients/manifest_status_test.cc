@@ -44,7 +44,7 @@ TEST_CASE("a refused generation says why, even when its manifest cannot be read"
   entry.index = "images";
   entry.generation = "g-2";
   entry.state = HoldState::kRefused;
-  entry.refusal = WithReason(absl::DataLossError("no JSON"), "MANIFEST_INVALID");
+  entry.refusal = MakeError(reasons::kManifestInvalid, "no JSON");
   entry.needs_room = true;
   const GenerationStatus status = DescribeGeneration(entry, {}, {});
   CHECK(status.state == GenerationState::kRefused);

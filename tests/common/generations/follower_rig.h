@@ -167,10 +167,9 @@ struct Rig {
   std::unique_ptr<GenerationFollower> follower;
 };
 
-inline const absl::Status kDamaged =
-    WithReason(absl::DataLossError("damaged"), "CHECKSUM_MISMATCH");
+inline const absl::Status kDamaged = MakeError(reasons::kChecksumMismatch, "damaged");
 inline const absl::Status kUnreadable =
-    WithReason(absl::UnavailableError("read /store/file: Input/output error"), "READ_FAILED");
+    MakeError(reasons::kReadFailed, "read /store/file: Input/output error");
 
 }  // namespace sightline
 

@@ -47,7 +47,7 @@ TEST_CASE("a cold start serves the newest good ancestor, and not one that was ro
 
   SECTION("the one before") {
     rig.Pass();
-    CHECK(rig.State("g3") == "CHECKSUM_MISMATCH");
+    CHECK(rig.State("g3") == reasons::kChecksumMismatch.name);
     CHECK(rig.Ready("g2"));
     CHECK(rig.Get("g2")->sequence == 2);
     CHECK(rig.State("g4").empty());
@@ -55,8 +55,7 @@ TEST_CASE("a cold start serves the newest good ancestor, and not one that was ro
     CHECK(rig.host.loaded == std::vector<std::string>{"g2"});
   }
   SECTION("or the one before that") {
-    rig.host.load["g2"] =
-        WithReason(absl::FailedPreconditionError("finds little"), "RECALL_TOO_LOW");
+    rig.host.load["g2"] = MakeError(reasons::kRecallTooLow, "finds little");
     rig.Pass();
     CHECK(rig.Ready("g1"));
     rig.MakeAndPublish("g5");
@@ -92,7 +91,7 @@ TEST_CASE("what was pruned is no ancestor") {
   REQUIRE(PruneGenerations(rig.store.path(), "images", prune, absl::Now()).ok());
   rig.host.verify["g3"] = kDamaged;
   rig.Pass();
-  CHECK(rig.State("g3") == "CHECKSUM_MISMATCH");
+  CHECK(rig.State("g3") == reasons::kChecksumMismatch.name);
   CHECK(rig.State("g2").empty());
 }
 
@@ -109,7 +108,7 @@ TEST_CASE("an ancestor that fails for a moment is not passed over for good") {
   }
   rig.host.load["g2"] = kUnreadable;
   rig.Pass();
-  CHECK(rig.State("g2") == "READ_FAILED");
+  CHECK(rig.State("g2") == reasons::kReadFailed.name);
   CHECK(rig.State("g1").empty());
 
   SECTION("it is over") {
@@ -122,10 +121,10 @@ TEST_CASE("an ancestor that fails for a moment is not passed over for good") {
   SECTION("it lasts, and an older one is served until it is over") {
     rig.Pass(absl::Seconds(1));
     rig.Pass(absl::Seconds(2));
-    CHECK(rig.State("g2") == "READ_FAILED");
+    CHECK(rig.State("g2") == reasons::kReadFailed.name);
     CHECK(rig.Ready("g1"));
     rig.Pass(absl::Seconds(4));
-    CHECK(rig.State("g2") == "READ_FAILED");
+    CHECK(rig.State("g2") == reasons::kReadFailed.name);
     rig.host.load.clear();
     rig.Pass(absl::Seconds(8));
     CHECK(rig.Ready("g2"));

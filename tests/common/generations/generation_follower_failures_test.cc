@@ -24,16 +24,16 @@ TEST_CASE("a generation whose files cannot be read any more is loaded anew, and 
   rig.Fail("g1", kUnreadable);
   // At once, and the refusal says which file it is.
   const absl::Status refused = rig.table->Find("images", "g1", space).status();
-  CHECK(GetReason(refused)->reason == "GENERATION_NOT_HELD");
+  CHECK(HasReason(refused, reasons::kGenerationNotHeld));
   CHECK(std::string(refused.message()).find("/store/file") != std::string::npos);
-  CHECK(rig.State("g1") == "READ_FAILED");
+  CHECK(rig.State("g1") == reasons::kReadFailed.name);
 
   rig.Pass();
   CHECK(rig.served == std::vector<bool>{true, false});
   CHECK(rig.host.loaded.size() == 1);
   rig.Pass(absl::Seconds(1));
   CHECK(rig.host.loaded.size() == 2);
-  CHECK(rig.State("g1") == "READ_FAILED");
+  CHECK(rig.State("g1") == reasons::kReadFailed.name);
   rig.Pass(absl::Milliseconds(999));
   CHECK(rig.host.loaded.size() == 2);
   rig.host.load.clear();
@@ -55,11 +55,11 @@ TEST_CASE("damage that a request has proven is remembered, and the ancestor is s
   rig.Fail("g2", kDamaged);
   rig.Pass();
   CHECK(rig.host.distrusted == std::vector<std::string>{"g2"});
-  CHECK(rig.State("g2") == "CHECKSUM_MISMATCH");
+  CHECK(rig.State("g2") == reasons::kChecksumMismatch.name);
   CHECK(rig.Ready("g1"));
   rig.Restart();
   rig.Pass(absl::Hours(1));
-  CHECK(rig.State("g2") == "CHECKSUM_MISMATCH");
+  CHECK(rig.State("g2") == reasons::kChecksumMismatch.name);
   CHECK(rig.host.loaded == std::vector<std::string>{"g1"});
 }
 
@@ -85,7 +85,7 @@ TEST_CASE("what could not be read is read before it is served again, and nothing
     char byte = 0;
     rig.Fail("g1", (*RandomAccessFile::Open(file))->Read(7, 1, &byte));
     rig.Pass();
-    CHECK(rig.State("g1") == "READ_FAILED");
+    CHECK(rig.State("g1") == reasons::kReadFailed.name);
     CHECK(failing.reads() == 2);
     CHECK(rig.host.loaded == std::vector<std::string>{"g1"});
   }
@@ -140,7 +140,7 @@ TEST_CASE("what fails while other failures are taken out is taken out at the nex
   };
   rig.Fail("g1", kDamaged);
   rig.Pass();
-  CHECK(rig.State("g2") == "CHECKSUM_MISMATCH");
+  CHECK(rig.State("g2") == reasons::kChecksumMismatch.name);
   CHECK(rig.host.loaded == std::vector<std::string>{"g1", "g2"});
   rig.Pass();
   CHECK(rig.host.distrusted == std::vector<std::string>{"g1", "g2"});
@@ -241,7 +241,7 @@ TEST_CASE("a load comes to its end however long something else cannot be read") 
   const absl::Time begin = rig.clock.Now();
   rig.Pass();
   CHECK(rig.Ready("g2"));
-  CHECK(rig.State("c1", "captions") == "READ_FAILED");
+  CHECK(rig.State("c1", "captions") == reasons::kReadFailed.name);
   CHECK(rig.clock.Now() - begin < absl::Seconds(4 * kSeconds));
 }
 

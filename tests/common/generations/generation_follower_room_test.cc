@@ -15,7 +15,7 @@ TEST_CASE("what is larger than the limit is refused before it is read") {
   Rig rig(/*memory_limit=*/99);
   rig.MakeAndPublish("g1");
   rig.Pass();
-  CHECK(rig.State("g1") == "TOO_BIG");
+  CHECK(rig.State("g1") == reasons::kTooBig.name);
   CHECK(!rig.Get("g1")->needs_room);
   CHECK(rig.host.verified.empty());
 }
@@ -28,7 +28,7 @@ TEST_CASE("a lone server that cannot hold two refuses the second and says why") 
   for (int i = 0; i < 5; ++i) {
     rig.follower->NoteUses("router", {{"images", "g1", false}});
     rig.Pass(absl::Seconds(5));
-    CHECK(rig.State("g2") == "NEEDS_ROOM");
+    CHECK(rig.State("g2") == reasons::kNeedsRoom.name);
     CHECK(rig.Get("g2")->needs_room);
     CHECK(rig.Ready("g1"));
   }
@@ -55,7 +55,7 @@ TEST_CASE("a lone server that cannot hold two refuses the second and says why") 
     CHECK(rig.host.loaded == std::vector<std::string>{"g1"});
     for (int i = 0; i < 3; ++i) {  // nor is the old one taken back meanwhile
       rig.Pass(absl::Seconds(1));
-      CHECK(rig.State("g2") == "NEEDS_ROOM");
+      CHECK(rig.State("g2") == reasons::kNeedsRoom.name);
       CHECK(rig.State("g1").empty());
     }
     request = absl::CancelledError();
@@ -68,15 +68,14 @@ TEST_CASE("a lone server that cannot hold two refuses the second and says why") 
     rig.MakeAndPublish("g3");
     rig.follower->NoteUses("router", {{"images", "g1", true}});
     rig.Pass();
-    CHECK(rig.State("g3") == "CHECKSUM_MISMATCH");
+    CHECK(rig.State("g3") == reasons::kChecksumMismatch.name);
     CHECK(rig.Ready("g1"));
   }
   SECTION("what fails only when it is loaded gives way to the old one again") {
-    rig.host.load["g2"] =
-        WithReason(absl::FailedPreconditionError("finds little"), "RECALL_TOO_LOW");
+    rig.host.load["g2"] = MakeError(reasons::kRecallTooLow, "finds little");
     rig.follower->NoteUses("router", {{"images", "g1", true}});
     rig.Pass();
-    CHECK(rig.State("g2") == "RECALL_TOO_LOW");
+    CHECK(rig.State("g2") == reasons::kRecallTooLow.name);
     CHECK(rig.Ready("g1"));
   }
 }
@@ -91,7 +90,7 @@ TEST_CASE("a load that is tried again and again leaves nothing behind") {
     rig.MakeAndPublish("g2");
     rig.follower->NoteUses("router", {{"images", "g1", false}});
     for (int i = 0; i < 50; ++i) rig.Pass();  // what grows once has grown
-    REQUIRE(rig.State("g2") == "NEEDS_ROOM");
+    REQUIRE(rig.State("g2") == reasons::kNeedsRoom.name);
     const int64_t before = held();
     for (int i = 0; i < kTries; ++i) rig.Pass();
     CHECK(held() - before < kTries * 16);
@@ -100,7 +99,7 @@ TEST_CASE("a load that is tried again and again leaves nothing behind") {
     Rig rig(/*memory_limit=*/99);
     rig.MakeAndPublish("g1");
     for (int i = 0; i < 50; ++i) rig.Pass();
-    REQUIRE(rig.State("g1") == "TOO_BIG");
+    REQUIRE(rig.State("g1") == reasons::kTooBig.name);
     const int64_t before = held();
     for (int i = 0; i < kTries; ++i) rig.Pass();
     CHECK(held() - before < kTries * 16);
@@ -117,7 +116,7 @@ TEST_CASE("what nobody uses makes room without anybody's leave") {
   rig.MakeAndPublish("g3");
   rig.follower->NoteUses("router", {{"images", "g1", false}});
   rig.Pass();
-  CHECK(rig.State("g3") == "NEEDS_ROOM");
+  CHECK(rig.State("g3") == reasons::kNeedsRoom.name);
   rig.clock.Advance(absl::Seconds(10));
   rig.follower->NoteUses("router", {{"images", "g1", false}});
   rig.Pass();
@@ -132,7 +131,7 @@ TEST_CASE("the only one held makes room when the routers have gone over to anoth
   rig.Pass();
   rig.MakeAndPublish("g2");
   rig.Pass(absl::Seconds(20));
-  CHECK(rig.State("g2") == "NEEDS_ROOM");  // and there is no router
+  CHECK(rig.State("g2") == reasons::kNeedsRoom.name);  // and there is no router
   rig.follower->NoteUses("router", {{"images", "g1", false}});
   rig.Pass();
   CHECK(rig.Ready("g1"));
@@ -154,7 +153,7 @@ TEST_CASE("what a request could not read a moment ago has its memory still") {
   REQUIRE(request.ok());
   rig.host.during_check = [&] { rig.Fail("g1", kUnreadable); };
   rig.Pass();
-  CHECK(rig.State("c1", "captions") == "TOO_BIG");
+  CHECK(rig.State("c1", "captions") == reasons::kTooBig.name);
 }
 
 }  // namespace

@@ -98,7 +98,7 @@ TEST_CASE("a refused generation leaves what is served alone and is not tried aga
   rig.host.verify["g2"] = kDamaged;
   rig.MakeAndPublish("g2");
   for (int i = 0; i < 5; ++i) rig.Pass(absl::Minutes(1));
-  CHECK(rig.State("g2") == "CHECKSUM_MISMATCH");
+  CHECK(rig.State("g2") == reasons::kChecksumMismatch.name);
   CHECK(rig.Ready("g1"));
   CHECK(rig.host.verified == std::vector<std::string>{"g1", "g2"});
   CHECK(rig.metrics.Render().find("generation_loads_total{index=\"images\","
@@ -111,7 +111,7 @@ TEST_CASE("a refused generation leaves what is served alone and is not tried aga
   SECTION("not after a restart either, which serves the ancestor") {
     rig.Restart();
     rig.Pass();
-    CHECK(rig.State("g2") == "CHECKSUM_MISMATCH");
+    CHECK(rig.State("g2") == reasons::kChecksumMismatch.name);
     CHECK(rig.Ready("g1"));
     CHECK(rig.Get("g1")->sequence == 1);
     CHECK(rig.host.verified == std::vector<std::string>{"g1"});
@@ -143,13 +143,13 @@ TEST_CASE("a generation without a manifest, a broken and a newer one say so") {
 
   REQUIRE(::unlink(manifest.c_str()) == 0);
   rig.Pass();
-  CHECK(rig.State("g2") == "MANIFEST_MISSING");
+  CHECK(rig.State("g2") == reasons::kManifestMissing.name);
   REQUIRE(WriteFileAtomically(manifest, "{").ok());
   rig.Pass();
-  CHECK(rig.State("g2") == "MANIFEST_INVALID");
+  CHECK(rig.State("g2") == reasons::kManifestInvalid.name);
   REQUIRE(WriteFileAtomically(manifest, "{\"format_version\": 99}").ok());
   rig.Pass();
-  CHECK(rig.State("g2") == "NEWER_FORMAT");
+  CHECK(rig.State("g2") == reasons::kNewerFormat.name);
   CHECK(rig.Ready("g1"));
   REQUIRE(WriteFileAtomically(manifest, whole).ok());
   rig.Pass();
@@ -287,7 +287,7 @@ TEST_CASE("going back to what has to be loaded puts another index's load off, on
     CHECK(call.cancelled() == (loads == 1));
   };
   rig.Pass();
-  CHECK(rig.State("g1") == (refused ? "CHECKSUM_MISMATCH" : "READY"));
+  CHECK(rig.State("g1") == (refused ? reasons::kChecksumMismatch.name : "READY"));
   CHECK(rig.table->Get("captions", "c1")->state == HoldState::kReady);
   CHECK(rig.host.loaded == (refused ? std::vector<std::string>{"g2", "c1", "c1"}
                                     : std::vector<std::string>{"g2", "c1", "g1", "c1"}));

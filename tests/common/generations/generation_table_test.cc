@@ -41,15 +41,13 @@ TEST_CASE("what is not held and what lies elsewhere have reasons of their own") 
   for (const auto& [index, generation] : {std::pair("images", "g2"), std::pair("films", "g1")}) {
     const absl::Status missing = registry.Find(index, generation, "space of images").status();
     CHECK(absl::IsFailedPrecondition(missing));
-    REQUIRE(GetReason(missing).has_value());
-    CHECK(GetReason(missing)->reason == "GENERATION_NOT_HELD");
+    REQUIRE(HasReason(missing, reasons::kGenerationNotHeld));
     CHECK(GetReason(missing)->metadata.at("index") == index);
     CHECK(GetReason(missing)->metadata.at("generation") == generation);
   }
   const absl::Status elsewhere = registry.Find("images", "g1", "").status();
   CHECK(absl::IsFailedPrecondition(elsewhere));
-  REQUIRE(GetReason(elsewhere).has_value());
-  CHECK(GetReason(elsewhere)->reason == "EMBEDDING_SPACE_MISMATCH");
+  CHECK(HasReason(elsewhere, reasons::kEmbeddingSpaceMismatch));
   CHECK(GetReason(elsewhere)->metadata.at("expectedSpace") == "space of images");
 }
 
@@ -60,8 +58,7 @@ TEST_CASE("what a loading server does not hold yet is worth asking for again") {
   CHECK(registry.Find("images", "g1", "space of images").ok());
   const absl::Status early = registry.Find("films", "g1", "space of films").status();
   CHECK(absl::IsUnavailable(early));
-  REQUIRE(GetReason(early).has_value());
-  CHECK(GetReason(early)->reason == "SERVER_LOADING");
+  CHECK(HasReason(early, reasons::kServerLoading));
   CHECK(GetReason(early)->metadata.at("index") == "films");
 }
 

@@ -10,15 +10,13 @@ namespace {
 
 TEST_CASE("a refusal is remembered over restarts, with code, reason and message") {
   TempDir state;
-  const absl::Status refusal =
-      WithReason(absl::DataLossError("file x\nhas 3 of 4 bytes"), "LENGTH_MISMATCH");
+  const absl::Status refusal = MakeError(reasons::kLengthMismatch, "file x\nhas 3 of 4 bytes");
   REQUIRE(Refusals(state.path()).Remember("images", "g1", "abc", refusal).ok());
   const Refusals again(state.path());
   const absl::Status found = again.Find("images", "g1", "abc");
   CHECK(found.code() == absl::StatusCode::kDataLoss);
   CHECK(found.message() == refusal.message());
-  REQUIRE(GetReason(found).has_value());
-  CHECK(GetReason(found)->reason == "LENGTH_MISMATCH");
+  CHECK(HasReason(found, reasons::kLengthMismatch));
 }
 
 TEST_CASE("it holds for that generation in that state only, and can be forgotten") {

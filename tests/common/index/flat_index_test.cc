@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/limits.h"
 #include "tests/support/catch.h"
 #include "tests/support/fake_clock.h"
 
@@ -116,7 +117,7 @@ TEST_CASE("exact ties and all: equal to the naive scan on integers") {
         REQUIRE(index->dimension() == dimension);
         const EmbeddingMatrix queries =
             MakeQueries(random, 1 + random() % 9, dimension, FillWithIntegers);
-        for (const int top_k : {1, 2, 50, kMaxTopK}) {
+        for (const int top_k : {1, 2, 50, limits::kMaxNeighbors}) {
           REQUIRE(Search(*index, queries, top_k) == SearchSlowly(stored, queries, top_k));
         }
       }
@@ -190,7 +191,7 @@ TEST_CASE("a smaller top_k gives the beginning of a larger one's list") {
   const Stored stored = MakeStored(random, 9000, 6, 6, FillWithIntegers);
   const auto index = Open(stored, &pool);
   const EmbeddingMatrix queries = MakeQueries(random, 5, 6, FillWithIntegers);
-  const Lists all = Search(*index, queries, kMaxTopK);
+  const Lists all = Search(*index, queries, limits::kMaxNeighbors);
   for (const int top_k : {1, 7, 99}) {
     Lists some = all;
     for (auto& list : some) list.resize(top_k);
@@ -238,7 +239,7 @@ TEST_CASE("bad queries are refused with the numbers that are wrong") {
   REQUIRE(dimension.code() == absl::StatusCode::kInvalidArgument);
   REQUIRE(std::string(dimension.message()).find("dimension 5, the index has 4") !=
           std::string::npos);
-  for (const int top_k : {-1, 0, kMaxTopK + 1}) {
+  for (const int top_k : {-1, 0, limits::kMaxNeighbors + 1}) {
     REQUIRE(index->Search(EmbeddingMatrix(1, 4), {top_k}, call).status().code() ==
             absl::StatusCode::kInvalidArgument);
   }

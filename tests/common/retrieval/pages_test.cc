@@ -85,9 +85,8 @@ TEST_CASE("pages that by default are not reranked are those of depth 0, not of t
 
   // The same depth, asked for: another list, to which the token does not belong.
   const auto refused = [&world](SearchRequest other, const SearchResult& last) {
-    const auto reason =
-        GetReason(world.retriever.Search(Next(std::move(other), last), world.Call()).status());
-    return reason.has_value() && reason->reason == "PAGE_TOKEN_MISMATCH";
+    return HasReason(world.retriever.Search(Next(std::move(other), last), world.Call()).status(),
+                     reasons::kPageTokenMismatch);
   };
   SearchRequest asking = request;
   asking.depth = 20;
@@ -191,8 +190,7 @@ TEST_CASE("a token of a generation that is gone says so") {
   world.catalog.Forget(world.pictures.info()->ref);
   const absl::Status gone = world.retriever.Search(Next(request, *first), world.Call()).status();
   CHECK(absl::IsFailedPrecondition(gone));
-  REQUIRE(GetReason(gone).has_value());
-  CHECK(GetReason(gone)->reason == "PAGE_TOKEN_EXPIRED");
+  REQUIRE(HasReason(gone, reasons::kPageTokenExpired));
   CHECK(GetReason(gone)->metadata.at("generation") == "generation-7");
 }
 
@@ -215,8 +213,7 @@ TEST_CASE("a token of another request is refused before anybody works") {
     change(&other);
     const absl::Status status = world.retriever.Search(other, world.Call()).status();
     CHECK(absl::IsInvalidArgument(status));
-    REQUIRE(GetReason(status).has_value());
-    CHECK(GetReason(status)->reason == "PAGE_TOKEN_MISMATCH");
+    CHECK(HasReason(status, reasons::kPageTokenMismatch));
     CHECK(GetFields(status) == std::vector<std::string>{"page_token"});
   }
   SearchRequest nonsense = request;

@@ -139,7 +139,7 @@ TEST_CASE("an item that is not there is NOT_FOUND") {
   World world;
   const auto result = world.retriever.Search(With(ItemQuery{"words", "caption-999"}), world.Call());
   CHECK(absl::IsNotFound(result.status()));
-  CHECK(GetReason(result.status())->reason == "ITEM_NOT_FOUND");
+  CHECK(HasReason(result.status(), reasons::kItemNotFound));
 }
 
 TEST_CASE("an item whose shard is down is that shard's error") {
@@ -157,7 +157,7 @@ TEST_CASE("another embedding space is FAILED_PRECONDITION") {
   const auto embedding =
       world.retriever.Search(With(EmbeddingQuery{EmbeddingOf("x"), "space-2"}), world.Call());
   CHECK(absl::IsFailedPrecondition(embedding.status()));
-  CHECK(GetReason(embedding.status())->reason == "EMBEDDING_SPACE_MISMATCH");
+  CHECK(HasReason(embedding.status(), reasons::kEmbeddingSpaceMismatch));
 
   GenerationInfo info = *world.words.info();
   info.ref.space = "space-2";

@@ -126,7 +126,7 @@ TEST_CASE("an index without a cross-encoder cannot score pairs") {
   const absl::Status status =
       world.retriever.ScorePairs(MakePairs(1, 1).request, world.Call()).status();
   CHECK(absl::IsFailedPrecondition(status));
-  CHECK(GetReason(status)->reason == "NO_CROSS_ENCODER");
+  CHECK(HasReason(status, reasons::kNoCrossEncoder));
 }
 
 TEST_CASE("pairs are scored by the reranker that was named") {
@@ -144,10 +144,10 @@ TEST_CASE("pairs are scored by the reranker that was named") {
   request.reranker = "finest";
   const absl::Status status = world.retriever.ScorePairs(request, world.Call()).status();
   CHECK(absl::IsInvalidArgument(status));
-  CHECK(GetReason(status)->reason == "UNKNOWN_RERANKER");
+  CHECK(HasReason(status, reasons::kUnknownReranker));
   request.reranker = "No Name";
-  CHECK(GetReason(world.retriever.ScorePairs(request, world.Call()).status())->reason ==
-        "INVALID_FIELD");
+  CHECK(HasReason(world.retriever.ScorePairs(request, world.Call()).status(),
+                  reasons::kInvalidField));
 }
 
 TEST_CASE("one failure of a backend is the failure of the call") {

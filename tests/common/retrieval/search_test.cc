@@ -403,8 +403,7 @@ TEST_CASE("a reranker that the pinned generation lacks is refused with those it 
   request.reranker = "finest";
   absl::Status status = world.retriever.Search(request, world.Call()).status();
   CHECK(absl::IsInvalidArgument(status));
-  REQUIRE(GetReason(status).has_value());
-  CHECK(GetReason(status)->reason == "UNKNOWN_RERANKER");
+  CHECK(HasReason(status, reasons::kUnknownReranker));
   CHECK(std::string(status.message()).find("default, other") != std::string::npos);
   CHECK(world.encoder->behaviour().calls() == 0);
 

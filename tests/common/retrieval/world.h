@@ -10,6 +10,8 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "common/api/reranker.h"
+#include "common/api/search.h"
 #include "common/base/call_context.h"
 #include "common/retrieval/backends.h"
 #include "common/retrieval/budget_policy.h"

@@ -27,8 +27,8 @@ TEST_CASE("Every canonical code survives the way there and back") {
 
 TEST_CASE("Details are google.rpc messages that any client can read") {
   const absl::Status status =
-      WithField(WithReason(absl::InvalidArgumentError("128 numbers, 256 expected"),
-                           "EMBEDDING_DIMENSION_MISMATCH", {{"expectedDimension", "256"}}),
+      WithField(MakeError(reasons::kEmbeddingDimensionMismatch, "128 numbers, 256 expected",
+                          {{"expectedDimension", "256"}}),
                 "queries.embedding");
   google::rpc::Status details;
   REQUIRE(details.ParseFromString(ToGrpcStatus(status).error_details()));
@@ -38,7 +38,7 @@ TEST_CASE("Details are google.rpc messages that any client can read") {
   CHECK(details.details(0).type_url() == "type.googleapis.com/google.rpc.ErrorInfo");
   google::rpc::ErrorInfo info;
   REQUIRE(details.details(0).UnpackTo(&info));
-  CHECK(info.reason() == "EMBEDDING_DIMENSION_MISMATCH");
+  CHECK(info.reason() == reasons::kEmbeddingDimensionMismatch.name);
   CHECK(info.domain() == "sightline");
   CHECK(info.metadata().at("expectedDimension") == "256");
   google::rpc::BadRequest bad;
@@ -77,7 +77,7 @@ TEST_CASE("A plain error carries no details") {
 TEST_CASE("Bytes that are not UTF-8 and long text are made fit for the wire") {
   const std::string bad = absl::StrCat("bad \xFF\xC3", std::string(5000, 'x'));
   const absl::Status status =
-      WithField(WithReason(absl::InvalidArgumentError(bad), bad, {{bad, bad}}), bad);
+      WithField(WithReason(absl::InvalidArgumentError(bad), ErrorReason{bad, {{bad, bad}}}), bad);
   const grpc::Status wire = ToGrpcStatus(status);
   CHECK(wire.error_message().size() <= 1000);
   CHECK(IsValidUtf8(wire.error_message()));

@@ -92,8 +92,8 @@ TEST_CASE("A usable request id is kept, any other replaced, and the caller is to
 TEST_CASE("An error reaches the caller with its details") {
   TestServer server([](const CallContext&) {
     return WithPrecondition(
-        WithField(WithRetryDelay(WithReason(absl::FailedPreconditionError("another space"),
-                                            "SPACE_MISMATCH", {{"expectedSpace", "a"}}),
+        WithField(WithRetryDelay(MakeError(reasons::kEmbeddingSpaceMismatch, "another space",
+                                           {{"expectedSpace", "a"}}),
                                  absl::Milliseconds(1250)),
                   "query.embedding"),
         {"SPACE", "indexes/pictures", "the index has space a"});
@@ -101,8 +101,7 @@ TEST_CASE("An error reaches the caller with its details") {
   const absl::Status status = server.Call();
   CHECK(status.code() == absl::StatusCode::kFailedPrecondition);
   CHECK(status.message() == "another space");
-  REQUIRE(GetReason(status).has_value());
-  CHECK(GetReason(status)->reason == "SPACE_MISMATCH");
+  REQUIRE(HasReason(status, reasons::kEmbeddingSpaceMismatch));
   CHECK(GetReason(status)->metadata.at("expectedSpace") == "a");
   CHECK(GetFields(status) == std::vector<std::string>{"query.embedding"});
   CHECK(GetRetryDelay(status) == absl::Milliseconds(1250));
@@ -116,7 +115,7 @@ TEST_CASE("The greatest possible error still reaches the caller as itself") {
   TestServer server([&](const CallContext&) {
     std::map<std::string, std::string> metadata;
     for (int i = 0; i < 50; ++i) metadata[absl::StrCat(i, text)] = text;
-    absl::Status status = WithReason(absl::InvalidArgumentError(text), text, metadata);
+    absl::Status status = WithReason(absl::InvalidArgumentError(text), ErrorReason{text, metadata});
     for (int i = 0; i < 50; ++i) {
       status = WithPrecondition(WithField(std::move(status), text), {text, text, text});
     }
@@ -162,7 +161,7 @@ TEST_CASE("One call too many is refused at once, with when to come back") {
   first.join();
   CHECK(admitted.ok());
   CHECK(refused.code() == absl::StatusCode::kResourceExhausted);
-  CHECK(GetReason(refused)->reason == "SERVER_BUSY");
+  CHECK(HasReason(refused, reasons::kServerBusy));
   CHECK(GetRetryDelay(refused) == absl::Milliseconds(100));
   CHECK(server.Call().ok());
   CHECK(server.server.calls()->in_flight() == 0);

@@ -75,8 +75,7 @@ void RequireUnreadable(const grpc::Status& wire) {
   INFO(status.ToString());
   CHECK(status.code() == absl::StatusCode::kInvalidArgument);
   CHECK_THAT(std::string(status.message()), Catch::Contains("strings must be valid UTF-8"));
-  REQUIRE(GetReason(status).has_value());
-  CHECK(GetReason(status)->reason == "UNREADABLE_REQUEST");
+  CHECK(HasReason(status, reasons::kUnreadableRequest));
 }
 
 TEST_CASE("Of a call that ends before its request is there it is said that it was cancelled") {
@@ -212,8 +211,7 @@ TEST_CASE("A request that does not fit beside those in progress is refused, a sh
              Catch::Contains(absl::StrCat("sightline_rpc_in_flight_bytes ", held)));
   const absl::Status refused = FromGrpcStatus(RawCall(server.channel, kSearchItems, upload));
   CHECK(refused.code() == absl::StatusCode::kResourceExhausted);
-  REQUIRE(GetReason(refused).has_value());
-  CHECK(GetReason(refused)->reason == "TOO_MANY_BYTES");
+  CHECK(HasReason(refused, reasons::kTooManyBytes));
   CHECK(GetRetryDelay(refused).has_value());
   CHECK_THAT(std::string(refused.message()), Catch::Contains(absl::StrCat(upload.size())));
   CHECK(RawCall(server.channel, kSearchItems, kText).ok());
@@ -276,8 +274,7 @@ TEST_CASE("A request that would unfold to more than there is room for is refused
         FromGrpcStatus(RawCall(server.channel, "/sightline.v1.Search/GetItems", request));
     INFO(refused.ToString());
     CHECK(refused.code() == absl::StatusCode::kResourceExhausted);
-    REQUIRE(GetReason(refused).has_value());
-    CHECK(GetReason(refused)->reason == "REQUEST_TOO_LARGE");
+    CHECK(HasReason(refused, reasons::kRequestTooLarge));
     CHECK(GetRetryDelay(refused) == absl::InfiniteDuration());
     CHECK(GetReason(refused)->metadata.at("requestBytes") == "1048576");
     CHECK_THAT(std::string(refused.message()),
@@ -309,8 +306,7 @@ TEST_CASE("What a request unfolds to is counted while it is in progress") {
   CHECK(server.server.calls()->in_flight_bytes() > 32 * static_cast<int64_t>(ids.size()));
   const absl::Status second = call();
   CHECK(second.code() == absl::StatusCode::kResourceExhausted);
-  REQUIRE(GetReason(second).has_value());
-  CHECK(GetReason(second)->reason == "TOO_MANY_BYTES");
+  CHECK(HasReason(second, reasons::kTooManyBytes));
   release.Open();
   first.join();
 }

@@ -8,9 +8,10 @@
 #include <vector>
 
 #include "absl/strings/numbers.h"
+#include "common/api/query.h"
+#include "common/api/search.h"
 #include "common/base/files.h"
 #include "common/clients/search_client.h"
-#include "common/retrieval/retriever.h"
 #include "loadtest/faults/fleet_faults.h"
 #include "loadtest/fleet/free_ports.h"
 #include "tests/support/catch.h"

@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/files.h"
+#include "common/base/limits.h"
 #include "loadtest/scenario/seeded_hash.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
@@ -285,7 +286,7 @@ TEST_CASE("distinct limits how many are used, and the seed chooses which") {
 
 TEST_CASE("files that cannot be asked from are told by their name") {
   QueryFiles files;
-  const std::string long_line(kMaxTextBytes + 1, 'x');
+  const std::string long_line(limits::kMaxTextBytes + 1, 'x');
   for (const auto& [name, text, problem] :
        std::vector<std::tuple<std::string, std::string, std::string>>{
            {"empty.txt", " \n\n", "holds nothing to ask for 'mixed'"},

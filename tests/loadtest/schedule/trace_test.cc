@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/files.h"
+#include "common/base/limits.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
@@ -118,7 +119,7 @@ TEST_CASE("what is too long is refused") {
   REQUIRE(absl::StrContains(
       ErrorOf(with(absl::StrCat("\"item\": \"", std::string(1025, 'x'), "\""))), "1025 bytes"));
   std::string ids = "\"a\"";
-  for (int i = 0; i < kMaxTraceExpected; ++i) ids += ",\"a\"";
+  for (int i = 0; i < limits::kMaxExpectedItems; ++i) ids += ",\"a\"";
   REQUIRE(absl::StrContains(ErrorOf(with(absl::StrCat("\"text\": \"a\", \"expect\": [", ids, "]"))),
                             "at most 1000"));
   // The name of a key that nobody knows is not repeated at any length.

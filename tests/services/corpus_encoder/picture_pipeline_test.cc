@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "common/base/checksum.h"
+#include "common/base/limits.h"
 #include "common/bundle/rerankers.h"
 #include "tests/services/corpus_encoder/fake_corpus.h"
 #include "tests/services/corpus_encoder/test_decoders.h"
@@ -142,7 +143,7 @@ TEST_CASE("as many extractors as a generation has models get their pictures, equ
   const Work work(corpus, 8);
   const SideReducer encoder(20), other(10);
   const Reducer own(3);
-  std::vector<const RegionExtractor*> extractors(1 + kMaxRerankers, &encoder);
+  std::vector<const RegionExtractor*> extractors(1 + limits::kMaxRerankers, &encoder);
   extractors[2] = &other;
   extractors[5] = extractors[8] = &own;
   PicturePipeline pipeline(work.Source(), {}, extractors, decoders.pool(),

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/base/error_details.h"
+#include "common/base/limits.h"
 #include "tests/services/word_store.h"
 #include "tests/support/await.h"
 #include "tests/support/catch.h"
@@ -167,13 +168,12 @@ TEST_CASE("a shard that another server holds is refused with the reason") {
   for (const int shard : {1, 3, -1}) {
     const absl::Status status = rig.Search(rig.Request(shard, {"fish"}, 5)).status();
     CHECK(absl::IsFailedPrecondition(status));
-    REQUIRE(GetReason(status).has_value());
-    CHECK(GetReason(status)->reason == "SHARD_NOT_HELD");
+    CHECK(HasReason(status, reasons::kShardNotHeld));
     CHECK(absl::IsFailedPrecondition(rig.Fetch(shard, {"images/001"}, {}).status()));
   }
   SearchShardRequest request = rig.Request(0, {"fish"}, 5);
   request.target.generation = "g2";
-  CHECK(GetReason(rig.Search(request).status())->reason == "GENERATION_NOT_HELD");
+  CHECK(HasReason(rig.Search(request).status(), reasons::kGenerationNotHeld));
 }
 
 TEST_CASE("a vector of another dimension says both") {
@@ -182,8 +182,7 @@ TEST_CASE("a vector of another dimension says both") {
   request.queries = EmbeddingMatrix(1, 3);
   const absl::Status status = rig.Search(request).status();
   CHECK(absl::IsInvalidArgument(status));
-  REQUIRE(GetReason(status).has_value());
-  CHECK(GetReason(status)->reason == "EMBEDDING_DIMENSION_MISMATCH");
+  REQUIRE(HasReason(status, reasons::kEmbeddingDimensionMismatch));
   CHECK(GetReason(status)->metadata.at("expectedDimension") == "8");
   CHECK(GetReason(status)->metadata.at("actualDimension") == "3");
 }
@@ -204,7 +203,7 @@ TEST_CASE("numbers that are none, too many queries and hits out of range are ref
   SearchShardRequest none = rig.Request(0, {"a"}, 5);
   none.queries = EmbeddingMatrix(0, FakeServingModel::kDimension);
   CHECK(absl::IsInvalidArgument(rig.Search(none).status()));
-  for (const int top_k : {0, -1, kMaxTopK + 1}) {
+  for (const int top_k : {0, -1, limits::kMaxNeighbors + 1}) {
     CHECK(GetFields(rig.Search(rig.Request(0, {"a"}, top_k)).status()) ==
           std::vector<std::string>{"top_k"});
   }

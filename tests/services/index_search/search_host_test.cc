@@ -132,7 +132,7 @@ TEST_CASE("a server of one shard reads and counts that shard alone") {
 
 TEST_CASE("a shard that the generation has not is refused, and other shards would be other files") {
   Rig rig(2, {0, 3});
-  CHECK(ReasonOf(rig.Hold(rig.manifest)) == "NO_SUCH_SHARD");
+  CHECK(ReasonOf(rig.Hold(rig.manifest)) == reasons::kNoSuchShard.name);
   Rig other(2, {0});
   CHECK(rig.host->Files(rig.manifest).size() == other.host->Files(other.manifest).size() + 1);
 }
@@ -150,7 +150,7 @@ TEST_CASE("recall below the floor is refused") {
   }
   *rig.manifest.mutable_shards(0)->mutable_probes() =
       *WriteProbes(rig.directory, "shards/bad.probes", probes);
-  CHECK(ReasonOf(rig.Hold(rig.manifest)) == "RECALL_TOO_LOW");
+  CHECK(ReasonOf(rig.Hold(rig.manifest)) == reasons::kRecallTooLow.name);
   rig.manifest.mutable_recall_probe()->set_floor(0);
   CHECK(rig.Hold(rig.manifest).ok());
 }
@@ -164,7 +164,7 @@ TEST_CASE("another embedding space is refused, though the dimension is the same"
   SearchHost host({store.path, "", {}, true}, &pool, &janitor);
   CHECK(host.Check(manifest).ok());
   manifest.mutable_embedding()->set_space(std::string(64, '0'));
-  CHECK(ReasonOf(host.Check(manifest)) == "EMBEDDING_SPACE_MISMATCH");
+  CHECK(ReasonOf(host.Check(manifest)) == reasons::kEmbeddingSpaceMismatch.name);
 }
 
 TEST_CASE("a file that ends at any edge is refused, by its length or by what is missing") {
@@ -176,10 +176,10 @@ TEST_CASE("a file that ends at any edge is refused, by its length or by what is 
       std::string cut = file.whole;
       cut.resize(length, '\0');
       Overwrite(file.path, cut);
-      CHECK(ReasonOf(rig.Hold(rig.manifest)) == "LENGTH_MISMATCH");
+      CHECK(ReasonOf(rig.Hold(rig.manifest)) == reasons::kLengthMismatch.name);
       // Somebody has signed the manifest again.
       file.description->set_byte_count(static_cast<int64_t>(length));
-      CHECK(ReasonOf(rig.Hold(manifest)) == "CONTENT_INVALID");
+      CHECK(ReasonOf(rig.Hold(manifest)) == reasons::kContentInvalid.name);
       file.description->set_byte_count(static_cast<int64_t>(file.whole.size()));
     }
     Overwrite(file.path, file.whole);
@@ -191,7 +191,7 @@ TEST_CASE("a flipped bit is refused, wherever it is") {
   Rig rig;
   Manifest manifest = rig.manifest;
   std::mt19937 random(7);
-  std::map<std::string, int> reasons;
+  std::map<std::string, int> seen;
   for (const Patient& file : FilesOf(rig, &manifest)) {
     for (int i = 0; i < 1500; ++i) {
       std::string flipped = file.whole;
@@ -201,12 +201,13 @@ TEST_CASE("a flipped bit is refused, wherever it is") {
       const std::string reason = ReasonOf(rig.Hold(rig.manifest));
       INFO(file.path << " at " << at);
       // The magic and the numbers that its own checksum guards come first.
-      CHECK((reason == "CHECKSUM_MISMATCH" || (at < 40 && reason == "CONTENT_INVALID")));
-      ++reasons[reason];
+      CHECK((reason == reasons::kChecksumMismatch.name ||
+             (at < 40 && reason == reasons::kContentInvalid.name)));
+      ++seen[reason];
     }
     Overwrite(file.path, file.whole);
   }
-  CHECK(reasons["CHECKSUM_MISMATCH"] > 2900);
+  CHECK(seen[reasons::kChecksumMismatch.name] > 2900);
   CHECK(rig.Hold(rig.manifest).ok());
 }
 
@@ -227,8 +228,8 @@ TEST_CASE("lengths that lie under right checksums are refused or harmless, and n
       if (!status.ok()) {
         ++refused;
         const std::string reason = ReasonOf(status);
-        CHECK((reason == "CONTENT_INVALID" || reason == "RECALL_TOO_LOW" ||
-               reason == "CHECKSUM_MISMATCH"));
+        CHECK((reason == reasons::kContentInvalid.name || reason == reasons::kRecallTooLow.name ||
+               reason == reasons::kChecksumMismatch.name));
       }
     };
     // The table's framing (name lengths, ranks, counts) is walked by RepairChecksums, so only
@@ -255,12 +256,12 @@ TEST_CASE("lengths that lie under right checksums are refused or harmless, and n
 
 TEST_CASE("a manifest that lies about counts is refused") {
   Rig rig;
-  const auto refuse = [&](const std::function<void(Manifest*)>& lie, const std::string& reason) {
+  const auto refuse = [&](const std::function<void(Manifest*)>& lie, const Reason& reason) {
     Manifest manifest = rig.manifest;
     lie(&manifest);
     const absl::Status status = rig.Hold(manifest);
     INFO(status);
-    CHECK(ReasonOf(status) == reason);
+    CHECK(ReasonOf(status) == reason.name);
   };
   for (const int64_t lie : {0, 19, 21}) {
     refuse(
@@ -268,18 +269,19 @@ TEST_CASE("a manifest that lies about counts is refused") {
           m->set_item_count(lie);
           m->mutable_shards(0)->set_item_count(lie);
         },
-        "CONTENT_INVALID");
+        reasons::kContentInvalid);
   }
-  refuse([](Manifest* m) { m->mutable_embedding()->set_dimension(6); }, "CONTENT_INVALID");
-  refuse([](Manifest* m) { m->mutable_recall_probe()->set_query_count(1024); }, "CONTENT_INVALID");
+  refuse([](Manifest* m) { m->mutable_embedding()->set_dimension(6); }, reasons::kContentInvalid);
+  refuse([](Manifest* m) { m->mutable_recall_probe()->set_query_count(1024); },
+         reasons::kContentInvalid);
   refuse([](Manifest* m) { m->mutable_shards(0)->mutable_vectors()->set_path("shards/none"); },
-         "FILE_MISSING");
+         reasons::kFileMissing);
   refuse(
       [](Manifest* m) {
         auto* vectors = m->mutable_shards(0)->mutable_vectors();
         vectors->set_byte_count(INT64_MAX);
       },
-      "LENGTH_MISMATCH");
+      reasons::kLengthMismatch);
 }
 
 TEST_CASE("a read that fails while a shard is loaded is trouble of the machine, and no damage") {
@@ -293,7 +295,7 @@ TEST_CASE("a read that fails while a shard is loaded is trouble of the machine, 
       CAPTURE(file->path(), failed, status);
       done = status.ok();
       if (done) continue;
-      CHECK(ReasonOf(status) == "READ_FAILED");
+      CHECK(ReasonOf(status) == reasons::kReadFailed.name);
       CHECK(std::string(status.message()).find(file->path()) != std::string::npos);
     }
     CHECK(failed > 4);

@@ -332,15 +332,13 @@ TEST_CASE("another generation or space than is held is refused with the reason")
   request.target.generation = "g2";
   absl::Status status = rig.Encode(request).status();
   CHECK(absl::IsFailedPrecondition(status));
-  REQUIRE(GetReason(status).has_value());
-  CHECK(GetReason(status)->reason == "GENERATION_NOT_HELD");
+  CHECK(HasReason(status, reasons::kGenerationNotHeld));
 
   request = rig.Texts({"fish"});
   request.target.space = "elsewhere";
   status = rig.Encode(request).status();
   CHECK(absl::IsFailedPrecondition(status));
-  REQUIRE(GetReason(status).has_value());
-  CHECK(GetReason(status)->reason == "EMBEDDING_SPACE_MISMATCH");
+  CHECK(HasReason(status, reasons::kEmbeddingSpaceMismatch));
 }
 
 TEST_CASE("a request holds one to max_queries queries") {

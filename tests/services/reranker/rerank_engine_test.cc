@@ -130,7 +130,7 @@ TEST_CASE("a reranker of a name that there is not is refused with those there ar
   request.reranker = "finest";
   const absl::Status status = rig.Rerank(request).status();
   CHECK(absl::IsInvalidArgument(status));
-  CHECK(GetReason(status)->reason == "UNKNOWN_RERANKER");
+  CHECK(HasReason(status, reasons::kUnknownReranker));
   CHECK(std::string(status.message()).find("default, fine") != std::string::npos);
 }
 
@@ -214,8 +214,7 @@ TEST_CASE("a generation that is retrieval only says so") {
                              std::make_shared<RerankGeneration>());
   const absl::Status status = rig.Rerank(rig.Texts("fish", {Image("a")})).status();
   CHECK(absl::IsFailedPrecondition(status));
-  REQUIRE(GetReason(status).has_value());
-  CHECK(GetReason(status)->reason == "NO_CROSS_ENCODER");
+  CHECK(HasReason(status, reasons::kNoCrossEncoder));
 }
 
 TEST_CASE("features that are not held are refused with the reason") {
@@ -225,15 +224,13 @@ TEST_CASE("features that are not held are refused with the reason") {
   const absl::Status missing =
       rig.Rerank(rig.Texts("fish", {StoredRef{rig.images.ref(), 0, 0}})).status();
   CHECK(absl::IsFailedPrecondition(missing));
-  REQUIRE(GetReason(missing).has_value());
-  CHECK(GetReason(missing)->reason == "SHARD_NOT_HELD");
+  CHECK(HasReason(missing, reasons::kShardNotHeld));
 
   GenerationRef elsewhere = rig.images.ref();
   elsewhere.generation = "g2";
   const absl::Status other = rig.Rerank(rig.Texts("fish", {StoredRef{elsewhere, 1, 0}})).status();
   CHECK(absl::IsFailedPrecondition(other));
-  REQUIRE(GetReason(other).has_value());
-  CHECK(GetReason(other)->reason == "GENERATION_NOT_HELD");
+  CHECK(HasReason(other, reasons::kGenerationNotHeld));
 }
 
 TEST_CASE("features that another cross-encoder made are no use, and no missing item") {
@@ -345,7 +342,7 @@ TEST_CASE("features that cannot be read take their generation out of ready, and 
     CHECK_THAT(std::string(trouble.refusal.message()), Catch::Contains(file));
     // The next one is told so without a look at the disk.
     const int reads = failing.reads();
-    CHECK(GetReason(AskForStored(fresh).answer)->reason == "GENERATION_NOT_HELD");
+    CHECK(HasReason(AskForStored(fresh).answer, reasons::kGenerationNotHeld));
     CHECK(failing.reads() == reads);
     // Another generation goes on.
     CHECK(fresh.generations.table()->Get("captions", "g1")->state == HoldState::kReady);
@@ -357,7 +354,7 @@ TEST_CASE("features that are damaged are data loss, never a score") {
   const FailingReads failing({rig.images.manifest.shards(1).features().path(), kFlippedBit});
   const Trouble trouble = AskForStored(rig);
   CHECK(absl::IsDataLoss(trouble.answer));
-  CHECK(GetReason(trouble.answer)->reason == "CHECKSUM_MISMATCH");
+  CHECK(HasReason(trouble.answer, reasons::kChecksumMismatch));
   CHECK(trouble.state == HoldState::kRefused);
 }
 
@@ -393,8 +390,7 @@ TEST_CASE("requests whose reads hang leave others their place") {
   entered.Wait();
   const absl::Status refused = rig.Rerank(stored).status();
   CHECK(absl::IsResourceExhausted(refused));
-  REQUIRE(GetReason(refused).has_value());
-  CHECK(GetReason(refused)->reason == "READS_BUSY");
+  CHECK(HasReason(refused, reasons::kReadsBusy));
   CHECK(rig.Rerank(upload).ok());
   release.Open();
   CHECK(first->Get().ok());

@@ -262,14 +262,13 @@ TEST_CASE("JSON goes to stdout alone") {
 TEST_CASE("an error of the server is exit status 2 with code, message and details") {
   EchoRouter router;
   router.error = WithField(
-      WithReason(absl::NotFoundError("there is no index 'x'"), "INDEX_NOT_FOUND", {{"index", "x"}}),
-      "index");
+      MakeError(reasons::kUnknownIndex, "there is no index 'x'", {{"index", "x"}}), "index");
   const Ran ran = Run({"query", "fish", "--router", router.address()});
   REQUIRE(ran.status == 2);
   REQUIRE(ran.out.empty());
   REQUIRE(ran.err == absl::StrCat("error: NOT_FOUND: router ", router.address(),
                                   ": there is no index 'x'\n"
-                                  "  reason: INDEX_NOT_FOUND index=x\n"
+                                  "  reason: UNKNOWN_INDEX index=x\n"
                                   "  fields: index\n"));
 }
 

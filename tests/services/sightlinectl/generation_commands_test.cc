@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "common/base/error_details.h"
 #include "common/base/files.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/publication.h"
@@ -97,7 +98,7 @@ TEST_CASE("verifying reads every byte of a generation and of its model") {
     stream.close();
     const Ran damaged = Run({"verify", kTinyImages, kTinyGeneration}, store.path);
     CHECK(damaged.status == 2);
-    CHECK(absl::StrContains(damaged.err, "CHECKSUM_MISMATCH"));
+    CHECK(absl::StrContains(damaged.err, reasons::kChecksumMismatch.name));
     CHECK(absl::StrContains(damaged.err, file));
   }
   SECTION("a damaged model") {
@@ -110,7 +111,7 @@ TEST_CASE("verifying reads every byte of a generation and of its model") {
   SECTION("a generation that is not there") {
     const Ran missing = Run({"verify", kTinyImages, "g9"}, store.path);
     CHECK(missing.status == 2);
-    CHECK(absl::StrContains(missing.err, "MANIFEST_MISSING"));
+    CHECK(absl::StrContains(missing.err, reasons::kManifestMissing.name));
   }
 }
 

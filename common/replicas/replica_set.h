@@ -1,6 +1,6 @@
 // The members of a replica set, and the choice among them.  For replicas.cc.
-#ifndef SIGHTLINE_COMMON_RETRIEVAL_REPLICA_SET_H_
-#define SIGHTLINE_COMMON_RETRIEVAL_REPLICA_SET_H_
+#ifndef SIGHTLINE_COMMON_REPLICAS_REPLICA_SET_H_
+#define SIGHTLINE_COMMON_REPLICAS_REPLICA_SET_H_
 
 #include <algorithm>
 #include <atomic>
@@ -15,10 +15,10 @@
 
 #include "absl/types/span.h"
 #include "common/base/published.h"
-#include "common/retrieval/replica_choice.h"
-#include "common/retrieval/replicas.h"
-#include "common/retrieval/retry_budget.h"
-#include "common/retrieval/roster.h"
+#include "common/replicas/replica_choice.h"
+#include "common/replicas/replicas.h"
+#include "common/replicas/retry_budget.h"
+#include "common/replicas/roster.h"
 
 namespace sightline {
 
@@ -177,4 +177,4 @@ class ReplicaSet {
 
 }  // namespace sightline
 
-#endif  // SIGHTLINE_COMMON_RETRIEVAL_REPLICA_SET_H_
+#endif  // SIGHTLINE_COMMON_REPLICAS_REPLICA_SET_H_

@@ -1,15 +1,13 @@
 // What Admin.GetStatus tells of a server, as plain structs: for the servers that answer
 // it, the router that polls it and the tools that print it.
-#ifndef SIGHTLINE_COMMON_CLIENTS_SERVER_STATUS_H_
-#define SIGHTLINE_COMMON_CLIENTS_SERVER_STATUS_H_
+#ifndef SIGHTLINE_COMMON_API_SERVER_STATUS_H_
+#define SIGHTLINE_COMMON_API_SERVER_STATUS_H_
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "common/embedding/score.h"
-#include "common/retrieval/clients.h"
-#include "common/retrieval/generation_catalog.h"
+#include "common/api/generation.h"
 
 namespace sightline {
 
@@ -61,4 +59,4 @@ struct ServerStatus {
 
 }  // namespace sightline
 
-#endif  // SIGHTLINE_COMMON_CLIENTS_SERVER_STATUS_H_
+#endif  // SIGHTLINE_COMMON_API_SERVER_STATUS_H_

@@ -1,10 +1,10 @@
-#include "common/retrieval/replicas.h"
+#include "common/replicas/replicas.h"
 
 #include <utility>
 
-#include "common/retrieval/recent_latency.h"
-#include "common/retrieval/replica_set.h"
-#include "common/retrieval/replicated_call.h"
+#include "common/replicas/recent_latency.h"
+#include "common/replicas/replica_set.h"
+#include "common/replicas/replicated_call.h"
 
 namespace sightline {
 namespace {

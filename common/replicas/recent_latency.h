@@ -1,6 +1,6 @@
 // How long the recent calls to some servers took.
-#ifndef SIGHTLINE_COMMON_RETRIEVAL_RECENT_LATENCY_H_
-#define SIGHTLINE_COMMON_RETRIEVAL_RECENT_LATENCY_H_
+#ifndef SIGHTLINE_COMMON_REPLICAS_RECENT_LATENCY_H_
+#define SIGHTLINE_COMMON_REPLICAS_RECENT_LATENCY_H_
 
 #include <mutex>
 #include <vector>
@@ -29,4 +29,4 @@ class RecentLatency {
 
 }  // namespace sightline
 
-#endif  // SIGHTLINE_COMMON_RETRIEVAL_RECENT_LATENCY_H_
+#endif  // SIGHTLINE_COMMON_REPLICAS_RECENT_LATENCY_H_

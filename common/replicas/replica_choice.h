@@ -1,7 +1,7 @@
 // Which of several replicas is asked: what their own calls have taught about them, and
 // the choice among those that are worth asking.
-#ifndef SIGHTLINE_COMMON_RETRIEVAL_REPLICA_CHOICE_H_
-#define SIGHTLINE_COMMON_RETRIEVAL_REPLICA_CHOICE_H_
+#ifndef SIGHTLINE_COMMON_REPLICAS_REPLICA_CHOICE_H_
+#define SIGHTLINE_COMMON_REPLICAS_REPLICA_CHOICE_H_
 
 #include <atomic>
 #include <cstdint>
@@ -98,4 +98,4 @@ int DrawReplica(int count, const Usable& usable, const Work& work, const Random&
 
 }  // namespace sightline
 
-#endif  // SIGHTLINE_COMMON_RETRIEVAL_REPLICA_CHOICE_H_
+#endif  // SIGHTLINE_COMMON_REPLICAS_REPLICA_CHOICE_H_

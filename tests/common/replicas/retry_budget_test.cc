@@ -1,4 +1,4 @@
-#include "common/retrieval/retry_budget.h"
+#include "common/replicas/retry_budget.h"
 
 #include "tests/support/catch.h"
 

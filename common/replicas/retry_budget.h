@@ -3,8 +3,8 @@
 // Retries help while few calls fail and make it worse when all do: a fleet that is slow
 // because it is full gets every call again.  So each call earns a part of a retry, and a
 // retry that nobody has earned is not made.
-#ifndef SIGHTLINE_COMMON_RETRIEVAL_RETRY_BUDGET_H_
-#define SIGHTLINE_COMMON_RETRIEVAL_RETRY_BUDGET_H_
+#ifndef SIGHTLINE_COMMON_REPLICAS_RETRY_BUDGET_H_
+#define SIGHTLINE_COMMON_REPLICAS_RETRY_BUDGET_H_
 
 #include <mutex>
 
@@ -47,4 +47,4 @@ class RetryBudget {
 
 }  // namespace sightline
 
-#endif  // SIGHTLINE_COMMON_RETRIEVAL_RETRY_BUDGET_H_
+#endif  // SIGHTLINE_COMMON_REPLICAS_RETRY_BUDGET_H_

@@ -2,8 +2,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "common/retrieval/replicas.h"
-#include "tests/common/retrieval/encoder_fleet.h"
+#include "common/replicas/replicas.h"
+#include "tests/common/replicas/encoder_fleet.h"
 #include "tests/support/await.h"
 #include "tests/support/catch.h"
 

@@ -1,6 +1,6 @@
 // One call to a replica set: its attempts, and who of them wins.  For replicas.cc.
-#ifndef SIGHTLINE_COMMON_RETRIEVAL_REPLICATED_CALL_H_
-#define SIGHTLINE_COMMON_RETRIEVAL_REPLICATED_CALL_H_
+#ifndef SIGHTLINE_COMMON_REPLICAS_REPLICATED_CALL_H_
+#define SIGHTLINE_COMMON_REPLICAS_REPLICATED_CALL_H_
 
 #include <algorithm>
 #include <memory>
@@ -11,12 +11,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/api/clients.h"
 #include "common/base/call_context.h"
 #include "common/base/error_details.h"
 #include "common/base/random_access_file.h"
-#include "common/retrieval/clients.h"
-#include "common/retrieval/recent_latency.h"
-#include "common/retrieval/replica_set.h"
+#include "common/replicas/recent_latency.h"
+#include "common/replicas/replica_set.h"
 
 namespace sightline {
 
@@ -37,15 +37,12 @@ inline bool IsFault(const absl::Status& status) {
 inline AttemptVerdict Judge(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kFailedPrecondition:
-    case absl::StatusCode::kUnavailable: {
-      const auto reason = GetReason(status);
-      if (reason.has_value() &&
-          (reason->reason == "GENERATION_NOT_HELD" || reason->reason == "SHARD_NOT_HELD" ||
-           reason->reason == "SERVER_LOADING")) {
+    case absl::StatusCode::kUnavailable:
+      if (HasReason(status, reasons::kGenerationNotHeld) ||
+          HasReason(status, reasons::kShardNotHeld) || HasReason(status, reasons::kServerLoading)) {
         return AttemptVerdict::kRefused;
       }
       return absl::IsUnavailable(status) ? AttemptVerdict::kFailed : AttemptVerdict::kFinal;
-    }
     case absl::StatusCode::kResourceExhausted:
     case absl::StatusCode::kCancelled:  // not by us, or nobody would ask: the server stops
       return AttemptVerdict::kFailed;
@@ -60,7 +57,7 @@ inline AttemptVerdict Judge(const absl::Status& status) {
 template <typename Response>
 absl::StatusOr<Response> UnlessWrongServer(absl::StatusOr<Response> answer) {
   if (!absl::IsUnimplemented(answer.status())) return answer;
-  return WithReason(absl::UnavailableError(answer.status().message()), "WRONG_SERVER");
+  return MakeError(reasons::kWrongServer, answer.status().message());
 }
 
 // Owned by the callbacks of its attempts, and by nobody once they have run.  Timers know
@@ -93,7 +90,7 @@ class ReplicatedCall
     set_->budget().Earn();
     set_->options().metrics.calls.Increment();
     if (Try(Cause::kFirst)) return;
-    done_(WithReason(absl::UnavailableError("no replica is known"), "NO_REPLICA"));
+    done_(MakeError(reasons::kNoReplica, "no replica is known"));
   }
 
  private:
@@ -310,4 +307,4 @@ class ReplicatedCall
 
 }  // namespace sightline
 
-#endif  // SIGHTLINE_COMMON_RETRIEVAL_REPLICATED_CALL_H_
+#endif  // SIGHTLINE_COMMON_REPLICAS_REPLICATED_CALL_H_

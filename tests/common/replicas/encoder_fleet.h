@@ -1,6 +1,6 @@
 // Some encoders, of which each answers with its own number, behind one client.
-#ifndef SIGHTLINE_TESTS_COMMON_RETRIEVAL_ENCODER_FLEET_H_
-#define SIGHTLINE_TESTS_COMMON_RETRIEVAL_ENCODER_FLEET_H_
+#ifndef SIGHTLINE_TESTS_COMMON_REPLICAS_ENCODER_FLEET_H_
+#define SIGHTLINE_TESTS_COMMON_REPLICAS_ENCODER_FLEET_H_
 
 #include <atomic>
 #include <condition_variable>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "common/retrieval/replicas.h"
+#include "common/replicas/replicas.h"
 #include "tests/support/fake_backends.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/replicate.h"
@@ -110,4 +110,4 @@ struct EncoderFleet {
 
 }  // namespace sightline
 
-#endif  // SIGHTLINE_TESTS_COMMON_RETRIEVAL_ENCODER_FLEET_H_
+#endif  // SIGHTLINE_TESTS_COMMON_REPLICAS_ENCODER_FLEET_H_

@@ -1,12 +1,12 @@
 // The members of a replica set, and who of them is known to hold what.
-#ifndef SIGHTLINE_COMMON_RETRIEVAL_ROSTER_H_
-#define SIGHTLINE_COMMON_RETRIEVAL_ROSTER_H_
+#ifndef SIGHTLINE_COMMON_REPLICAS_ROSTER_H_
+#define SIGHTLINE_COMMON_REPLICAS_ROSTER_H_
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "common/retrieval/clients.h"
+#include "common/api/generation.h"
 
 namespace sightline {
 
@@ -28,4 +28,4 @@ struct Roster {
 
 }  // namespace sightline
 
-#endif  // SIGHTLINE_COMMON_RETRIEVAL_ROSTER_H_
+#endif  // SIGHTLINE_COMMON_REPLICAS_ROSTER_H_

@@ -1,4 +1,4 @@
-#include "common/retrieval/replicas.h"
+#include "common/replicas/replicas.h"
 
 #include <atomic>
 #include <memory>
@@ -9,14 +9,14 @@
 
 #include "absl/status/status.h"
 #include "common/base/error_details.h"
-#include "tests/common/retrieval/encoder_fleet.h"
+#include "tests/common/replicas/encoder_fleet.h"
 #include "tests/support/catch.h"
 
 namespace sightline {
 namespace {
 
-absl::Status Refusal(const char* reason) {
-  return WithReason(absl::FailedPreconditionError("not here"), reason);
+absl::Status Refusal(const Reason& reason) {
+  return MakeError(reason, "not here");
 }
 
 TEST_CASE("idle replicas share the calls") {
@@ -83,7 +83,7 @@ TEST_CASE("a server of another kind is no replica, whatever it says of the call"
 
 TEST_CASE("a single replica is asked once, whatever it says") {
   const auto status = GENERATE(absl::UnavailableError("down"), absl::ResourceExhaustedError("full"),
-                               Refusal("GENERATION_NOT_HELD"));
+                               Refusal(reasons::kGenerationNotHeld));
   EncoderFleet fleet(1);
   fleet.replica(0).FailWith(status);
   CHECK(fleet.Ask().status().code() == status.code());
@@ -91,10 +91,10 @@ TEST_CASE("a single replica is asked once, whatever it says") {
 }
 
 TEST_CASE("a call that one replica cannot answer goes to another") {
-  const auto status = GENERATE(absl::UnavailableError("down"), absl::ResourceExhaustedError("full"),
-                               absl::CancelledError("the server stops"),
-                               Refusal("GENERATION_NOT_HELD"), Refusal("SHARD_NOT_HELD"),
-                               WithReason(absl::UnavailableError("soon"), "SERVER_LOADING"));
+  const auto status =
+      GENERATE(absl::UnavailableError("down"), absl::ResourceExhaustedError("full"),
+               absl::CancelledError("the server stops"), Refusal(reasons::kGenerationNotHeld),
+               Refusal(reasons::kShardNotHeld), Refusal(reasons::kServerLoading));
   for (int i = 0; i < 20; ++i) {
     EncoderFleet fleet(2);
     fleet.replica(0).FailWith(status);
@@ -140,12 +140,12 @@ TEST_CASE("failures end a call after three attempts, refusals only when all have
     CHECK(fleet.calls() == 3);
   }
   SECTION("refusals") {
-    for (int i = 0; i < 6; ++i) fleet.replica(i).FailWith(Refusal("GENERATION_NOT_HELD"));
+    for (int i = 0; i < 6; ++i) fleet.replica(i).FailWith(Refusal(reasons::kGenerationNotHeld));
     CHECK(absl::IsFailedPrecondition(fleet.Ask().status()));
     CHECK(fleet.calls() == 6);
   }
   SECTION("a failure says more than a refusal") {
-    for (int i = 0; i < 5; ++i) fleet.replica(i).FailWith(Refusal("GENERATION_NOT_HELD"));
+    for (int i = 0; i < 5; ++i) fleet.replica(i).FailWith(Refusal(reasons::kGenerationNotHeld));
     fleet.replica(5).FailWith(absl::ResourceExhaustedError("full"));
     CHECK(absl::IsResourceExhausted(fleet.Ask().status()));
     CHECK(fleet.calls() == 6);
@@ -186,7 +186,7 @@ TEST_CASE("a broken replica costs no answer and gets next to no calls, however f
 }
 
 TEST_CASE("a replica that could not read one file is not taken for one that is down") {
-  const absl::Status unread = WithReason(absl::UnavailableError("read: I/O error"), "READ_FAILED");
+  const absl::Status unread = MakeError(reasons::kReadFailed, "read: I/O error");
   EncoderFleet fleet(2);
   fleet.replica(0).FailWith(unread);
   while (fleet.replica(0).calls() == 0) REQUIRE(*fleet.Ask() == 1);

@@ -15,8 +15,8 @@
 //
 //   auto reranker = ReplicatedReranker(make, options);
 //   reranker->SetRoster(roster);  // addresses, and who of them holds what
-#ifndef SIGHTLINE_COMMON_RETRIEVAL_REPLICAS_H_
-#define SIGHTLINE_COMMON_RETRIEVAL_REPLICAS_H_
+#ifndef SIGHTLINE_COMMON_REPLICAS_REPLICAS_H_
+#define SIGHTLINE_COMMON_REPLICAS_REPLICAS_H_
 
 #include <cstdint>
 #include <functional>
@@ -26,11 +26,11 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "common/api/clients.h"
 #include "common/base/timer_thread.h"
 #include "common/metrics/metrics.h"
-#include "common/retrieval/clients.h"
-#include "common/retrieval/retry_budget.h"
-#include "common/retrieval/roster.h"
+#include "common/replicas/retry_budget.h"
+#include "common/replicas/roster.h"
 
 namespace sightline {
 
@@ -99,4 +99,4 @@ std::shared_ptr<ReplicaClient<RerankerClient>> ReplicatedReranker(
 
 }  // namespace sightline
 
-#endif  // SIGHTLINE_COMMON_RETRIEVAL_REPLICAS_H_
+#endif  // SIGHTLINE_COMMON_REPLICAS_REPLICAS_H_

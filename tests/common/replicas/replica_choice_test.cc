@@ -1,4 +1,4 @@
-#include "common/retrieval/replica_choice.h"
+#include "common/replicas/replica_choice.h"
 
 #include <map>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "common/retrieval/recent_latency.h"
+#include "common/replicas/recent_latency.h"
 
 #include <algorithm>
 
