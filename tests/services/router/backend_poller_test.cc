@@ -197,6 +197,18 @@ TEST_CASE("new backends are asked at once, those that stay when it is time, othe
   CHECK(rig.made == 3);
 }
 
+TEST_CASE("what a backend was asked before it left is not heard when it is back") {
+  Rig rig({"a"});
+  rig.a->AwaitCalls(1);
+  rig.poller->SetAddresses({});
+  rig.poller->SetAddresses({"a"});
+  rig.a->AwaitCalls(2);
+  rig.a->AnswerOldest(Named("before"));
+  CHECK(rig.reports.empty());
+  rig.a->AnswerOldest(Named("after"));
+  CHECK(rig.reports == std::vector<std::pair<std::string, std::string>>{{"a", "after"}});
+}
+
 TEST_CASE("answers that come when the poller is gone find nobody") {
   Rig rig;
   rig.a->AwaitCalls(1);
