@@ -1,16 +1,17 @@
 #include "common/base/call_context.h"
 
 #include <map>
-#include <mutex>
+
+#include "common/base/mutex.h"
 
 namespace sightline {
 
 struct Cancellation::State {
-  mutable std::mutex mutex;
-  // All guarded by mutex.
-  bool cancelled = false;
-  int64_t next_id = 1;
-  std::map<int64_t, std::function<void()>> callbacks;  // in the order of registration
+  Mutex mutex;
+  bool cancelled GUARDED_BY(mutex) = false;
+  int64_t next_id GUARDED_BY(mutex) = 1;
+  // In the order of registration.
+  std::map<int64_t, std::function<void()>> callbacks GUARDED_BY(mutex);
 };
 
 Cancellation::Cancellation() : state_(std::make_shared<State>()) {}
@@ -18,7 +19,7 @@ Cancellation::Cancellation() : state_(std::make_shared<State>()) {}
 void Cancellation::Cancel() {
   std::map<int64_t, std::function<void()>> callbacks;
   {
-    std::lock_guard<std::mutex> lock(state_->mutex);
+    MutexLock lock(state_->mutex);
     if (state_->cancelled) return;
     state_->cancelled = true;
     callbacks.swap(state_->callbacks);
@@ -27,18 +28,18 @@ void Cancellation::Cancel() {
 }
 
 bool Cancellation::cancelled() const {
-  std::lock_guard<std::mutex> lock(state_->mutex);
+  MutexLock lock(state_->mutex);
   return state_->cancelled;
 }
 
 int Cancellation::callbacks() const {
-  std::lock_guard<std::mutex> lock(state_->mutex);
+  MutexLock lock(state_->mutex);
   return static_cast<int>(state_->callbacks.size());
 }
 
 Cancellation::Registration Cancellation::OnCancel(std::function<void()> callback) {
   {
-    std::lock_guard<std::mutex> lock(state_->mutex);
+    MutexLock lock(state_->mutex);
     if (!state_->cancelled) {
       const int64_t id = state_->next_id++;
       state_->callbacks.emplace(id, std::move(callback));
@@ -70,7 +71,7 @@ void Cancellation::Registration::Reset() {
   if (state == nullptr) return;
   // Destroyed without the lock: what it owns may use the cancellation.
   std::function<void()> callback;
-  std::lock_guard<std::mutex> lock(state->mutex);
+  MutexLock lock(state->mutex);
   const auto found = state->callbacks.find(id_);
   if (found == state->callbacks.end()) return;
   callback = std::move(found->second);

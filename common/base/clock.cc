@@ -16,16 +16,15 @@ class RealClock : public Clock {
     return wall_anchor_ + absl::FromChrono(std::chrono::steady_clock::now() - steady_anchor_);
   }
 
-  void WaitUntil(std::condition_variable& cv, std::unique_lock<std::mutex>& lock,
-                 absl::Time deadline) override {
+  void WaitUntil(CondVar& cv, Mutex& mutex, absl::Time deadline) REQUIRES(mutex) override {
     if (deadline == absl::InfiniteFuture()) {
-      cv.wait(lock);
+      cv.Wait(mutex);
       return;
     }
     const absl::Duration left = deadline - Now();
     if (left <= absl::ZeroDuration()) return;
     // A day at a time keeps the arithmetic of far deadlines inside the clock's range.
-    cv.wait_for(lock, absl::ToChronoNanoseconds(std::min(left, absl::Hours(24))));
+    cv.WaitFor(mutex, absl::ToChronoNanoseconds(std::min(left, absl::Hours(24))));
   }
 
  private:
@@ -34,6 +33,13 @@ class RealClock : public Clock {
 };
 
 }  // namespace
+
+void Clock::SleepUntil(absl::Time when) {
+  Mutex mutex;
+  CondVar never;
+  MutexLock lock(mutex);
+  while (Now() < when) WaitUntil(never, mutex, when);
+}
 
 Clock* Clock::Real() {
   static RealClock* const clock = new RealClock;

@@ -3,10 +3,8 @@
 #ifndef SIGHTLINE_COMMON_BASE_CLOCK_H_
 #define SIGHTLINE_COMMON_BASE_CLOCK_H_
 
-#include <condition_variable>
-#include <mutex>
-
 #include "absl/time/time.h"
+#include "common/base/mutex.h"
 
 namespace sightline {
 
@@ -19,11 +17,13 @@ class Clock {
   // wall's time when the process started.
   virtual absl::Time Now() = 0;
 
-  // Releases `lock`, waits until `cv` is notified or `deadline` has passed, and takes
-  // the lock again.  Like std::condition_variable::wait_until it may wake for no
-  // reason, so callers loop over their condition.
-  virtual void WaitUntil(std::condition_variable& cv, std::unique_lock<std::mutex>& lock,
-                         absl::Time deadline) = 0;
+  // Lets go of `mutex`, waits until `cv` is notified or `deadline` has passed, and takes
+  // the mutex again.  Like CondVar::Wait it may wake for no reason, so callers loop over
+  // their condition.
+  virtual void WaitUntil(CondVar& cv, Mutex& mutex, absl::Time deadline) REQUIRES(mutex) = 0;
+
+  // Returns once the clock shows `when`; at once if it does already.
+  void SleepUntil(absl::Time when);
 
   // The process's real clock; never null, lives forever.
   static Clock* Real();

@@ -19,25 +19,43 @@ constexpr int64_t kRangesPerThread = 4;
 
 // One call of ParallelFor.  It lives on the caller's stack: the caller takes it out of
 // loops_ and waits until the last helper has left.
-struct ComputePool::Loop {
-  const int64_t count;
-  const int64_t grain;
-  const std::function<void(int64_t, int64_t)>& body;
-  std::atomic<int64_t> next{0};
-  int helpers = 0;               // workers inside Run; guarded by ComputePool::mutex_
-  std::condition_variable left;  // helpers became 0
-
-  Loop(int64_t n, int64_t g, const std::function<void(int64_t, int64_t)>& b)
-      : count(n), grain(g), body(b) {}
+class ComputePool::Loop {
+ public:
+  Loop(int64_t count, int64_t grain, const std::function<void(int64_t, int64_t)>& body)
+      : count_(count), grain_(grain), body_(body) {}
 
   // Takes ranges until none is left.
   void Run() {
     for (;;) {
-      const int64_t begin = next.fetch_add(grain, std::memory_order_relaxed);
-      if (begin >= count) return;
-      body(begin, std::min(begin + grain, count));
+      const int64_t begin = next_.fetch_add(grain_, std::memory_order_relaxed);
+      if (begin >= count_) return;
+      body_(begin, std::min(begin + grain_, count_));
     }
   }
+
+  // A worker enters while the loop is in loops_, and leaves once it is not.
+  void Enter() {
+    MutexLock lock(mutex_);
+    ++helpers_;
+  }
+  void Leave() {
+    MutexLock lock(mutex_);
+    // Under the lock: the caller may destroy the loop once it can take it.
+    if (--helpers_ == 0) left_.NotifyOne();
+  }
+  void AwaitHelpers() {
+    MutexLock lock(mutex_);
+    while (helpers_ > 0) left_.Wait(mutex_);
+  }
+
+ private:
+  const int64_t count_;
+  const int64_t grain_;
+  const std::function<void(int64_t, int64_t)>& body_;
+  std::atomic<int64_t> next_{0};
+  Mutex mutex_;  // taken with ComputePool::mutex_ held, never the other way round
+  CondVar left_;
+  int helpers_ GUARDED_BY(mutex_) = 0;  // workers that have entered and not left
 };
 
 ComputePool::ComputePool(int threads) {
@@ -47,10 +65,10 @@ ComputePool::ComputePool(int threads) {
 
 ComputePool::~ComputePool() {
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     stopping_ = true;
   }
-  wake_.notify_all();
+  wake_.NotifyAll();
   for (std::thread& worker : workers_) worker.join();
 }
 
@@ -64,36 +82,39 @@ void ComputePool::ParallelFor(int64_t count, int64_t grain,
   }
   Loop loop(count, range, body);
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     loops_.push_back(&loop);
   }
-  wake_.notify_all();
+  wake_.NotifyAll();
   loop.Run();
   // Threads wait only for ranges that are being computed, and those belong to loops
   // begun later than the one waited for, so no circle of waiting can close.
-  std::unique_lock<std::mutex> lock(mutex_);
-  const auto it = std::find(loops_.begin(), loops_.end(), &loop);
+  Remove(&loop);
+  loop.AwaitHelpers();
+}
+
+// Nothing is left of it to hand out.
+void ComputePool::Remove(const Loop* loop) {
+  MutexLock lock(mutex_);
+  const auto it = std::find(loops_.begin(), loops_.end(), loop);
   if (it != loops_.end()) loops_.erase(it);
-  loop.left.wait(lock, [&] { return loop.helpers == 0; });
 }
 
 void ComputePool::Work() {
   SingleThreadedLibraries();
-  std::unique_lock<std::mutex> lock(mutex_);
-  for (;;) {
-    wake_.wait(lock, [this] { return stopping_ || !loops_.empty(); });
-    if (loops_.empty()) return;
-    Loop* const loop = loops_.front();
-    ++loop->helpers;
-    lock.unlock();
+  while (Loop* const loop = EnterNext()) {
     loop->Run();
-    lock.lock();
-    // Nothing is left to hand out; others must not be sent here.
-    const auto it = std::find(loops_.begin(), loops_.end(), loop);
-    if (it != loops_.end()) loops_.erase(it);
-    // Under the lock: the caller may destroy the loop once it can take it.
-    if (--loop->helpers == 0) loop->left.notify_one();
+    Remove(loop);
+    loop->Leave();
   }
+}
+
+ComputePool::Loop* ComputePool::EnterNext() {
+  MutexLock lock(mutex_);
+  while (loops_.empty() && !stopping_) wake_.Wait(mutex_);
+  if (loops_.empty()) return nullptr;
+  loops_.front()->Enter();
+  return loops_.front();
 }
 
 void ComputePool::SingleThreadedLibraries() {

@@ -9,13 +9,13 @@
 #ifndef SIGHTLINE_COMMON_BASE_COMPUTE_POOL_H_
 #define SIGHTLINE_COMMON_BASE_COMPUTE_POOL_H_
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <vector>
+
+#include "common/base/mutex.h"
 
 namespace sightline {
 
@@ -48,13 +48,16 @@ class ComputePool {
   static void SingleThreadedLibraries();
 
  private:
-  struct Loop;
+  class Loop;
   void Work();
+  // Waits for a loop with work left, and enters it; null when the pool ends.
+  Loop* EnterNext() EXCLUDES(mutex_);
+  void Remove(const Loop* loop) EXCLUDES(mutex_);
 
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::deque<Loop*> loops_;  // guarded by mutex_
-  bool stopping_ = false;    // guarded by mutex_
+  Mutex mutex_;
+  CondVar wake_;
+  std::deque<Loop*> loops_ GUARDED_BY(mutex_);
+  bool stopping_ GUARDED_BY(mutex_) = false;
   std::vector<std::thread> workers_;
 };
 

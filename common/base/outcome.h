@@ -6,15 +6,14 @@
 #ifndef SIGHTLINE_COMMON_BASE_OUTCOME_H_
 #define SIGHTLINE_COMMON_BASE_OUTCOME_H_
 
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
 #include "common/base/call_context.h"
+#include "common/base/mutex.h"
 
 namespace sightline {
 
@@ -26,11 +25,11 @@ class Outcome : public std::enable_shared_from_this<Outcome<T>> {
   // The first call counts; later ones are ignored.
   void Set(absl::StatusOr<T> value) {
     {
-      std::lock_guard<std::mutex> lock(mutex_);
+      MutexLock lock(mutex_);
       if (value_.has_value()) return;
       value_ = std::move(value);
     }
-    ready_.notify_all();
+    ready_.NotifyAll();
   }
 
   // Waits for Set, as long as the call lives: DeadlineExceeded or Cancelled, naming
@@ -39,24 +38,24 @@ class Outcome : public std::enable_shared_from_this<Outcome<T>> {
     const auto waking = call.cancellation()->OnCancel([weak = this->weak_from_this()] {
       if (const auto self = weak.lock()) self->Wake();
     });
-    std::unique_lock<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     while (!value_.has_value()) {
       if (call.expired() || call.cancelled()) return call.Check(what);
-      call.clock()->WaitUntil(ready_, lock, call.deadline());
+      call.clock()->WaitUntil(ready_, mutex_, call.deadline());
     }
     return std::move(*value_);
   }
 
  private:
-  void Wake() {
+  void Wake() EXCLUDES(mutex_) {
     // With the lock, so that a waiter is either before its look at the call or asleep.
-    std::lock_guard<std::mutex> lock(mutex_);
-    ready_.notify_all();
+    MutexLock lock(mutex_);
+    ready_.NotifyAll();
   }
 
-  std::mutex mutex_;
-  std::condition_variable ready_;
-  absl::optional<absl::StatusOr<T>> value_;
+  Mutex mutex_;
+  CondVar ready_;
+  absl::optional<absl::StatusOr<T>> value_ GUARDED_BY(mutex_);
 };
 
 }  // namespace sightline

@@ -14,9 +14,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <utility>
+
+#include "common/base/mutex.h"
 
 namespace sightline {
 
@@ -56,7 +57,7 @@ class Published {
   void Set(std::shared_ptr<const T> value) {
     auto next = std::make_unique<const std::shared_ptr<const T>>(std::move(value));
     std::unique_ptr<const std::shared_ptr<const T>> old;  // ends after the lock
-    std::lock_guard<std::mutex> lock(writers_);
+    MutexLock lock(writers_);
     old.reset(current_.exchange(next.release()));
     // Each place has to be seen empty once: whoever counts himself in later reads the new one.
     for (const Stripe& stripe : readers_) {
@@ -72,7 +73,7 @@ class Published {
 
   std::atomic<const std::shared_ptr<const T>*> current_;  // never null
   mutable std::array<Stripe, kStripes> readers_;
-  std::mutex writers_;
+  Mutex writers_;
 };
 
 }  // namespace sightline

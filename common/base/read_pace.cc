@@ -11,8 +11,7 @@ thread_local ReadPace* pace_of_thread = nullptr;
 }  // namespace
 
 void ReadPace::Await(int64_t bytes) {
-  std::unique_lock<std::mutex> lock(mutex_);
-  while (clock_->Now() < next_) clock_->WaitUntil(never_, lock, next_);
+  clock_->SleepUntil(next_);
   next_ = std::max(next_, clock_->Now()) +
           absl::Seconds(static_cast<double>(bytes) / static_cast<double>(bytes_per_second_));
 }

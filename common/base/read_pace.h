@@ -8,9 +8,7 @@
 #ifndef SIGHTLINE_COMMON_BASE_READ_PACE_H_
 #define SIGHTLINE_COMMON_BASE_READ_PACE_H_
 
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
 
 #include "absl/time/time.h"
 #include "common/base/clock.h"
@@ -49,8 +47,6 @@ class ReadPace {
   Clock* const clock_;
   const int64_t bytes_per_second_;
   absl::Time next_ = absl::InfinitePast();  // when the next piece may be read
-  std::mutex mutex_;                        // to wait with
-  std::condition_variable never_;
 };
 
 }  // namespace sightline

@@ -1,15 +1,14 @@
 #include "common/batching/task_queue.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <map>
-#include <mutex>
 #include <thread>
 #include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
+#include "common/base/mutex.h"
 #include "common/base/status_macros.h"
 #include "common/batching/batch_times.h"
 
@@ -53,49 +52,49 @@ struct TaskQueue::State {
   Clock* const clock;
   const Process process;
 
-  std::mutex mutex;
-  std::condition_variable work;  // workers wait for tasks or for draining
-  std::condition_variable reap;  // the reaper waits for drops, earlier deadlines, the end
-  // All guarded by mutex.
-  PendingTasks pending;
-  std::vector<Drop> drops;  // out of `pending`, on their way to the reaper
-  uint64_t next_sequence = 0;
-  int idle_workers = 0;
+  Mutex mutex;
+  CondVar work;  // workers wait for tasks or for draining
+  CondVar reap;  // the reaper waits for drops, earlier deadlines, the end
+  PendingTasks pending GUARDED_BY(mutex);
+  // Out of `pending`, on their way to the reaper.
+  std::vector<Drop> drops GUARDED_BY(mutex);
+  uint64_t next_sequence GUARDED_BY(mutex) = 0;
+  int idle_workers GUARDED_BY(mutex) = 0;
   struct Pace {
     BatchTimes times;
     int64_t last_batch = 0;  // number of it
   };
-  std::map<BatchKey, Pace> paces;
+  std::map<BatchKey, Pace> paces GUARDED_BY(mutex);
   // When the reaper wakes by itself; in the past while it is awake and will look again.
-  absl::Time reaper_alarm = absl::InfinitePast();
-  bool draining = false;  // nothing comes in any more
-  bool finished = false;  // nothing is left either
-  BatchSchedulerStats stats;
+  absl::Time reaper_alarm GUARDED_BY(mutex) = absl::InfinitePast();
+  bool draining GUARDED_BY(mutex) = false;  // nothing comes in any more
+  bool finished GUARDED_BY(mutex) = false;  // nothing is left either
+  BatchSchedulerStats stats GUARDED_BY(mutex);
 
-  std::mutex drain_mutex;
-  std::vector<std::thread> workers;  // guarded by drain_mutex
-  std::thread reaper;                // guarded by drain_mutex
+  Mutex drain_mutex;
+  std::vector<std::thread> workers GUARDED_BY(drain_mutex);
+  std::thread reaper GUARDED_BY(drain_mutex);
 
-  absl::StatusOr<uint64_t> Admit(std::unique_ptr<PendingTask> task);  // its sequence
-  void Keep(uint64_t sequence, Cancellation::Registration on_cancel);
-  void Cancel(uint64_t sequence);
-  void Work();
-  void Reap();
+  // Its sequence.
+  absl::StatusOr<uint64_t> Admit(std::unique_ptr<PendingTask> task) EXCLUDES(mutex);
+  void Keep(uint64_t sequence, Cancellation::Registration on_cancel) EXCLUDES(mutex);
+  void Cancel(uint64_t sequence) EXCLUDES(mutex);
+  void Work() EXCLUDES(mutex);
+  void Reap() EXCLUDES(mutex);
 
-  // With `mutex` held.
-  PendingTaskList NextBatch();
-  void ObserveBatch(const PendingTaskList& batch);
-  void DropExpired();
-  void DropTask(std::unique_ptr<PendingTask> task, absl::Status reason);
-  void WakeReaperForEarlierDeadline();
-  absl::Status CheckWait(absl::Time deadline) const;
-  absl::Duration TimeOf(const PendingTasks::Load& load) const;
-  void Learn(BatchKey key, int64_t cost, absl::Duration elapsed);
+  PendingTaskList NextBatch() REQUIRES(mutex);
+  void ObserveBatch(const PendingTaskList& batch) REQUIRES(mutex);
+  void DropExpired() REQUIRES(mutex);
+  void DropTask(std::unique_ptr<PendingTask> task, absl::Status reason) REQUIRES(mutex);
+  void WakeReaperForEarlierDeadline() REQUIRES(mutex);
+  absl::Status CheckWait(absl::Time deadline) const REQUIRES(mutex);
+  absl::Duration TimeOf(const PendingTasks::Load& load) const REQUIRES(mutex);
+  void Learn(BatchKey key, int64_t cost, absl::Duration elapsed) REQUIRES(mutex);
 };
 
 absl::StatusOr<uint64_t> TaskQueue::State::Admit(std::unique_ptr<PendingTask> task) {
   // Younger than `task`, so it is released before a refused one is destroyed.
-  std::lock_guard<std::mutex> lock(mutex);
+  MutexLock lock(mutex);
   if (draining) {
     return absl::UnavailableError("batch queue: shutting down; ask another replica");
   }
@@ -114,7 +113,7 @@ absl::StatusOr<uint64_t> TaskQueue::State::Admit(std::unique_ptr<PendingTask> ta
   pending.Add(std::move(task));
   options.metrics.queued_cost.Set(static_cast<double>(pending.cost()));
   if (idle_workers > 0) {
-    work.notify_one();  // and whatever that one leaves over, it tells the reaper of
+    work.NotifyOne();  // and whatever that one leaves over, it tells the reaper of
   } else {
     WakeReaperForEarlierDeadline();
   }
@@ -164,31 +163,31 @@ void TaskQueue::State::Learn(BatchKey key, int64_t cost, absl::Duration elapsed)
 
 // For as long as the task waits; of one that does not any more, it goes at once.
 void TaskQueue::State::Keep(uint64_t sequence, Cancellation::Registration on_cancel) {
-  std::lock_guard<std::mutex> lock(mutex);
+  MutexLock lock(mutex);
   if (PendingTask* const task = pending.Find(sequence)) task->on_cancel = std::move(on_cancel);
 }
 
 void TaskQueue::State::Cancel(uint64_t sequence) {
-  std::lock_guard<std::mutex> lock(mutex);
+  MutexLock lock(mutex);
   std::unique_ptr<PendingTask> task = pending.Remove(sequence);
   if (task == nullptr) return;  // processed or dropped long since
   DropTask(std::move(task), absl::CancelledError("batch queue: the caller went away"));
 }
 
 void TaskQueue::State::Work() {
-  std::unique_lock<std::mutex> lock(mutex);
+  ReleasableMutexLock lock(mutex);
   for (;;) {
     ++idle_workers;
-    work.wait(lock, [this] { return !pending.empty() || draining; });
+    while (pending.empty() && !draining) work.Wait(mutex);
     --idle_workers;
     if (pending.empty()) return;
     PendingTaskList batch = NextBatch();
     if (!pending.empty()) {
-      if (idle_workers > 0) work.notify_one();
+      if (idle_workers > 0) work.NotifyOne();
       WakeReaperForEarlierDeadline();
     }
     if (batch.empty()) continue;  // all of them had been cancelled
-    lock.unlock();
+    lock.Unlock();
     std::vector<std::unique_ptr<QueuedTask>> tasks;
     tasks.reserve(batch.size());
     const BatchKey key = batch.front()->key;
@@ -202,7 +201,7 @@ void TaskQueue::State::Work() {
     process(std::move(tasks));
     const absl::Duration elapsed = clock->Now() - begin;
     options.metrics.process_seconds.Observe(elapsed);
-    lock.lock();
+    lock.Lock();
     Learn(key, cost, elapsed);
   }
 }
@@ -240,23 +239,23 @@ void TaskQueue::State::ObserveBatch(const PendingTaskList& batch) {
 }
 
 void TaskQueue::State::Reap() {
-  std::unique_lock<std::mutex> lock(mutex);
+  ReleasableMutexLock lock(mutex);
   for (;;) {
     DropExpired();
     if (!drops.empty()) {
       std::vector<Drop> batch;
       batch.swap(drops);
-      lock.unlock();
+      lock.Unlock();
       for (Drop& drop : batch) {
         if (drop.task->dropped) drop.task->dropped(std::move(drop.reason));
       }
       batch.clear();
-      lock.lock();
+      lock.Lock();
       continue;
     }
     if (finished) return;
     reaper_alarm = pending.earliest_deadline();
-    clock->WaitUntil(reap, lock, reaper_alarm);
+    clock->WaitUntil(reap, mutex, reaper_alarm);
     reaper_alarm = absl::InfinitePast();
   }
 }
@@ -273,17 +272,17 @@ void TaskQueue::State::DropTask(std::unique_ptr<PendingTask> task, absl::Status 
   options.metrics.dropped.Increment();
   options.metrics.queued_cost.Set(static_cast<double>(pending.cost()));
   drops.push_back({std::move(task), std::move(reason)});
-  reap.notify_one();
+  reap.NotifyOne();
 }
 
 void TaskQueue::State::WakeReaperForEarlierDeadline() {
-  if (pending.earliest_deadline() < reaper_alarm) reap.notify_one();
+  if (pending.earliest_deadline() < reaper_alarm) reap.NotifyOne();
 }
 
 TaskQueue::TaskQueue(const BatchSchedulerOptions& options, Clock* clock, Process process)
     : state_(std::make_shared<State>(options, clock, std::move(process))) {
   State* const state = state_.get();  // outlives the threads: Drain joins them
-  std::lock_guard<std::mutex> lock(state->drain_mutex);
+  MutexLock lock(state->drain_mutex);
   for (int i = 0; i < state->options.workers; ++i) {
     state->workers.emplace_back([state] { state->Work(); });
   }
@@ -315,7 +314,7 @@ absl::Status TaskQueue::Submit(std::unique_ptr<QueuedTask> task, BatchKey key, i
   };
   const absl::StatusOr<uint64_t> sequence = admit();
   if (!sequence.ok()) {
-    std::lock_guard<std::mutex> lock(state_->mutex);
+    MutexLock lock(state_->mutex);
     ++state_->stats.refused_tasks;
     state_->options.metrics.refused.Increment();
     return sequence.status();
@@ -331,24 +330,24 @@ absl::Status TaskQueue::Submit(std::unique_ptr<QueuedTask> task, BatchKey key, i
 
 void TaskQueue::Drain() {
   State& state = *state_;
-  std::lock_guard<std::mutex> drain_lock(state.drain_mutex);
+  MutexLock drain_lock(state.drain_mutex);
   {
-    std::lock_guard<std::mutex> lock(state.mutex);
+    MutexLock lock(state.mutex);
     state.draining = true;
   }
-  state.work.notify_all();
+  state.work.NotifyAll();
   for (std::thread& worker : state.workers) worker.join();
   state.workers.clear();
   {
-    std::lock_guard<std::mutex> lock(state.mutex);
+    MutexLock lock(state.mutex);
     state.finished = true;
   }
-  state.reap.notify_one();
+  state.reap.NotifyOne();
   if (state.reaper.joinable()) state.reaper.join();
 }
 
 BatchSchedulerStats TaskQueue::stats() const {
-  std::lock_guard<std::mutex> lock(state_->mutex);
+  MutexLock lock(state_->mutex);
   BatchSchedulerStats stats = state_->stats;
   stats.queued_cost = state_->pending.cost();
   stats.queued_tasks = state_->pending.size();

@@ -20,7 +20,7 @@ CurrentView::CurrentView(std::string store, absl::Duration restored_after, Clock
     : store_(std::move(store)), restored_after_(restored_after), clock_(clock) {}
 
 void CurrentView::Look(const std::string& index) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   Row& row = rows_[index];
   absl::StatusOr<CurrentGeneration> current = ReadCurrent(store_, index);
   row.status = current.status();
@@ -78,14 +78,14 @@ const CurrentView::Row* CurrentView::Find(const std::string& index) const {
 }
 
 absl::optional<WantedGeneration> CurrentView::Get(const std::string& index) const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   const Row* const row = Find(index);
   if (row == nullptr || !row->status.ok()) return absl::nullopt;
   return row->wanted;
 }
 
 absl::optional<WantedGeneration> CurrentView::Take(const std::string& index) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   Row& row = rows_[index];
   row.taken = true;
   if (!row.status.ok()) return absl::nullopt;
@@ -93,7 +93,7 @@ absl::optional<WantedGeneration> CurrentView::Take(const std::string& index) {
 }
 
 bool CurrentView::IsRolledBack(const std::string& index) const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   const Row* const row = Find(index);
   if (row == nullptr || !row->wanted.has_value() || row->taken) return false;
   // Who is gone back from is marked, and is the newest of those before.
@@ -102,7 +102,7 @@ bool CurrentView::IsRolledBack(const std::string& index) const {
 }
 
 int64_t CurrentView::Sequence(const std::string& index) const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   const Row* const row = Find(index);
   if (row == nullptr) return 0;
   if (!row->status.ok() && !absl::IsNotFound(row->status)) return -1;

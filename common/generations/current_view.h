@@ -9,7 +9,6 @@
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <string>
 
 #include "absl/status/status.h"
@@ -17,6 +16,7 @@
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "common/base/clock.h"
+#include "common/base/mutex.h"
 #include "sightline/bundle/v1/generation.pb.h"
 
 namespace sightline {
@@ -59,17 +59,16 @@ class CurrentView {
     WantedGeneration behind;
   };
 
-  // mutex_ is held in all of these.
-  void NoteStatus(const std::string& index, Row* row) const;
+  void NoteStatus(const std::string& index, Row* row) const REQUIRES(mutex_);
   bool IsToBeBelieved(const std::string& index, const bundle::v1::CurrentGeneration& current,
-                      Row* row) const;
-  const Row* Find(const std::string& index) const;
+                      Row* row) const REQUIRES(mutex_);
+  const Row* Find(const std::string& index) const REQUIRES(mutex_);
 
   const std::string store_;
   const absl::Duration restored_after_;
   Clock* const clock_;
-  mutable std::mutex mutex_;
-  std::map<std::string, Row> rows_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::map<std::string, Row> rows_ GUARDED_BY(mutex_);
 };
 
 // The sequence of `generation`, which is held and had `sequence` so far, in the history that

@@ -64,18 +64,18 @@ GenerationFollower::GenerationFollower(const GenerationOptions& options, Generat
 
 GenerationFollower::~GenerationFollower() {
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     stopping_ = true;
   }
   call_.cancellation()->Cancel();
-  changed_.notify_all();
+  changed_.NotifyAll();
   if (thread_.joinable()) thread_.join();
 }
 
 void GenerationFollower::Start() {
   thread_ = std::thread([this] { Run(); });
-  std::unique_lock<std::mutex> lock(mutex_);
-  changed_.wait(lock, [this] { return passed_; });
+  MutexLock lock(mutex_);
+  while (!passed_) changed_.Wait(mutex_);
 }
 
 void GenerationFollower::Run() {
@@ -84,19 +84,20 @@ void GenerationFollower::Run() {
   ReadPace at_start(clock_, options_.max_bytes_per_second);
   ReadPace in_background(clock_,
                          std::min(options_.max_bytes_per_second, kBackgroundBytesPerSecond));
-  std::unique_lock<std::mutex> lock(mutex_);
+  ReleasableMutexLock lock(mutex_);
   while (!stopping_) {
-    lock.unlock();
+    ReadPace* const pace = passed_ ? &in_background : bounded ? &at_start : nullptr;
+    lock.Unlock();
     {
-      const ReadPace::Scope pace(passed_ ? &in_background : bounded ? &at_start : nullptr);
+      const ReadPace::Scope paced(pace);
       Pass();
     }
-    lock.lock();
+    lock.Lock();
     if (!passed_) YieldToOthers();  // the first pass has nobody to yield to
     passed_ = true;
-    changed_.notify_all();
+    changed_.NotifyAll();
     const absl::Time next = clock_->Now() + options_.poll_interval;
-    while (!stopping_ && clock_->Now() < next) clock_->WaitUntil(changed_, lock, next);
+    while (!stopping_ && clock_->Now() < next) clock_->WaitUntil(changed_, mutex_, next);
   }
 }
 
@@ -115,7 +116,7 @@ void GenerationFollower::Pass() {
   }
   table_->SetComplete();
   {
-    std::lock_guard<std::mutex> lock(serving_mutex_);
+    MutexLock lock(serving_mutex_);
     looked_at_all_ = true;
   }
   TellServing();
@@ -123,7 +124,7 @@ void GenerationFollower::Pass() {
 
 // Whether something can be served, where that is news.
 void GenerationFollower::TellServing() {
-  std::lock_guard<std::mutex> lock(serving_mutex_);
+  MutexLock lock(serving_mutex_);
   if (!looked_at_all_) return;
   const bool any = std::any_of(options_.indexes.begin(), options_.indexes.end(),
                                [this](const std::string& index) { return HoldsAny(index); });
@@ -189,7 +190,7 @@ absl::optional<std::string> GenerationFollower::Starving() const {
     const std::vector<HeldGeneration> own = table_->OfIndex(index);
     const bool failed = std::any_of(own.begin(), own.end(),
                                     [](const HeldGeneration& entry) { return entry.failed; });
-    std::lock_guard<std::mutex> lock(tries_mutex_);
+    MutexLock lock(tries_mutex_);
     const auto next = next_tries_.find(index);
     if (failed || (next != next_tries_.end() && next->second <= now)) return index;
   }
@@ -215,7 +216,7 @@ void GenerationFollower::FollowIndex(const std::string& index) {
   if (!wanted.has_value()) return;
   const std::string& generation = wanted->current.generation();
   {
-    std::lock_guard<std::mutex> lock(tries_mutex_);
+    MutexLock lock(tries_mutex_);
     next_tries_.erase(index);
   }
   asked_.clear();
@@ -372,7 +373,7 @@ void GenerationFollower::PutReady(HeldGeneration entry, absl::Time begin, Attemp
 // The index is worth another look at `when`, at the latest.
 void GenerationFollower::TryAgainAt(const std::string& index, absl::Time when) {
   if (when == absl::InfiniteFuture()) return;
-  std::lock_guard<std::mutex> lock(tries_mutex_);
+  MutexLock lock(tries_mutex_);
   const auto [next, is_first] = next_tries_.emplace(index, when);
   next->second = std::min(next->second, when);
 }

@@ -29,13 +29,11 @@
 #ifndef SIGHTLINE_COMMON_GENERATIONS_GENERATION_FOLLOWER_H_
 #define SIGHTLINE_COMMON_GENERATIONS_GENERATION_FOLLOWER_H_
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <thread>
@@ -49,6 +47,7 @@
 #include "absl/types/span.h"
 #include "common/base/call_context.h"
 #include "common/base/clock.h"
+#include "common/base/mutex.h"
 #include "common/generations/attempt.h"
 #include "common/generations/current_view.h"
 #include "common/generations/generation_options.h"
@@ -137,7 +136,7 @@ class GenerationFollower {
   void Run();
   // On any thread.
   void Look(const std::string& index);
-  void TellServing();
+  void TellServing() EXCLUDES(serving_mutex_);
   absl::optional<std::string> RolledBack() const;
   absl::optional<std::string> Starving() const;
   bool IsOvertaken(const std::string& index, const std::string& wanted, absl::Time patient_until);
@@ -177,7 +176,7 @@ class GenerationFollower {
   Janitor* const janitor_;
   MetricsRegistry* const metrics_;
   Clock* const clock_;
-  const std::function<void(bool)> on_serving_;
+  const std::function<void(bool)> on_serving_ GUARDED_BY(serving_mutex_);
   RouterUses uses_;
   CurrentView view_;
   const CallContext call_;  // of all that is loaded; cancelled when the follower goes
@@ -193,16 +192,16 @@ class GenerationFollower {
   bool given_up_ = false;
   const Histogram load_seconds_;
 
-  mutable std::mutex tries_mutex_;
-  std::map<std::string, absl::Time> next_tries_;  // by index; guarded by tries_mutex_
-  std::mutex serving_mutex_;
-  bool looked_at_all_ = false;  // guarded by serving_mutex_, as is
-  bool serving_ = false;
+  mutable Mutex tries_mutex_;
+  std::map<std::string, absl::Time> next_tries_ GUARDED_BY(tries_mutex_);  // by index
+  Mutex serving_mutex_;
+  bool looked_at_all_ GUARDED_BY(serving_mutex_) = false;
+  bool serving_ GUARDED_BY(serving_mutex_) = false;
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool passed_ = false;  // guarded by mutex_, as is
-  bool stopping_ = false;
+  Mutex mutex_;
+  CondVar changed_;
+  bool passed_ GUARDED_BY(mutex_) = false;
+  bool stopping_ GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

@@ -36,13 +36,13 @@ absl::Status WrongSpace(const bundle::v1::GenerationManifest& manifest, absl::st
 }  // namespace
 
 void GenerationTable::SetComplete() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   complete_ = true;
 }
 
 void GenerationTable::Put(HeldGeneration entry) {
   std::shared_ptr<const void> old;  // goes after the lock
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   Row& row = rows_[{entry.index, entry.generation}];
   old = std::move(row.entry.held);
   row.entry = std::move(entry);
@@ -50,14 +50,14 @@ void GenerationTable::Put(HeldGeneration entry) {
 
 void GenerationTable::SetSequence(absl::string_view index, absl::string_view generation,
                                   int64_t sequence) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   const auto found = rows_.find({std::string(index), std::string(generation)});
   if (found != rows_.end()) found->second.entry.sequence = sequence;
 }
 
 void GenerationTable::Remove(absl::string_view index, absl::string_view generation) {
   std::shared_ptr<const void> old;  // goes after the lock
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   const auto found = rows_.find({std::string(index), std::string(generation)});
   if (found == rows_.end()) return;
   old = std::move(found->second.entry.held);
@@ -67,7 +67,7 @@ void GenerationTable::Remove(absl::string_view index, absl::string_view generati
 void GenerationTable::Fail(absl::string_view index, absl::string_view generation, const void* held,
                            const absl::Status& why) {
   std::shared_ptr<const void> old;  // goes after the lock
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   const auto found = rows_.find({std::string(index), std::string(generation)});
   if (found == rows_.end()) return;
   HeldGeneration& entry = found->second.entry;
@@ -82,7 +82,7 @@ absl::StatusOr<HeldGeneration> GenerationTable::Find(absl::string_view index,
                                                      absl::string_view generation,
                                                      absl::string_view space) {
   const absl::Time now = clock_->Now();
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   const auto found = rows_.find({std::string(index), std::string(generation)});
   if (found == rows_.end() || found->second.entry.state != HoldState::kReady) {
     return Missing(index, generation, complete_,
@@ -97,28 +97,28 @@ absl::StatusOr<HeldGeneration> GenerationTable::Find(absl::string_view index,
 }
 
 absl::Time GenerationTable::LastUse(absl::string_view index, absl::string_view generation) const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   const auto found = rows_.find({std::string(index), std::string(generation)});
   return found == rows_.end() ? absl::InfinitePast() : found->second.last_use;
 }
 
 absl::optional<HeldGeneration> GenerationTable::Get(absl::string_view index,
                                                     absl::string_view generation) const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   const auto found = rows_.find({std::string(index), std::string(generation)});
   if (found == rows_.end()) return absl::nullopt;
   return found->second.entry;
 }
 
 std::vector<HeldGeneration> GenerationTable::All() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   std::vector<HeldGeneration> all;
   for (const auto& [name, row] : rows_) all.push_back(row.entry);
   return all;
 }
 
 std::vector<HeldGeneration> GenerationTable::OfIndex(absl::string_view index) const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   std::vector<HeldGeneration> own;
   for (const auto& [name, row] : rows_) {
     if (name.first == index) own.push_back(row.entry);

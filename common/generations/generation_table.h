@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +19,7 @@
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "common/base/clock.h"
+#include "common/base/mutex.h"
 #include "sightline/bundle/v1/generation.pb.h"
 
 namespace sightline {
@@ -86,9 +86,9 @@ class GenerationTable {
   };
 
   Clock* const clock_;
-  mutable std::mutex mutex_;
-  bool complete_ = false;  // guarded by mutex_, as is
-  std::map<Name, Row> rows_;
+  mutable Mutex mutex_;
+  bool complete_ GUARDED_BY(mutex_) = false;
+  std::map<Name, Row> rows_ GUARDED_BY(mutex_);
 };
 
 }  // namespace sightline

@@ -8,19 +8,19 @@ Janitor::Janitor() : work_(std::make_shared<Work>()), thread_([this] { Run(); })
 
 Janitor::~Janitor() {
   {
-    std::lock_guard<std::mutex> lock(work_->mutex);
+    MutexLock lock(work_->mutex);
     work_->closed = true;
   }
-  work_->changed.notify_all();
+  work_->changed.NotifyAll();
   thread_.join();
 }
 
 void Janitor::Leave(Work& work, std::function<void()> free) {
   {
-    std::lock_guard<std::mutex> lock(work.mutex);
+    MutexLock lock(work.mutex);
     if (!work.closed) {
       work.waiting.push_back(std::move(free));
-      work.changed.notify_all();
+      work.changed.NotifyAll();
       return;
     }
   }
@@ -28,28 +28,28 @@ void Janitor::Leave(Work& work, std::function<void()> free) {
 }
 
 void Janitor::Run() {
-  std::unique_lock<std::mutex> lock(work_->mutex);
+  ReleasableMutexLock lock(work_->mutex);
   for (;;) {
-    work_->changed.wait(lock, [&] { return work_->closed || !work_->waiting.empty(); });
+    while (work_->waiting.empty() && !work_->closed) work_->changed.Wait(work_->mutex);
     if (work_->waiting.empty()) return;
     std::deque<std::function<void()>> batch;
     batch.swap(work_->waiting);
     work_->busy = true;
-    lock.unlock();
+    lock.Unlock();
     for (std::function<void()>& free : batch) free();
     batch.clear();
     // glibc keeps freed memory of other threads' arenas; after a model has gone that is a
     // lot, and it would grow from swap to swap.
     ::malloc_trim(0);
-    lock.lock();
+    lock.Lock();
     work_->busy = false;
-    work_->changed.notify_all();
+    work_->changed.NotifyAll();
   }
 }
 
 void Janitor::Flush() {
-  std::unique_lock<std::mutex> lock(work_->mutex);
-  work_->changed.wait(lock, [&] { return !work_->busy && work_->waiting.empty(); });
+  MutexLock lock(work_->mutex);
+  while (work_->busy || !work_->waiting.empty()) work_->changed.Wait(work_->mutex);
 }
 
 }  // namespace sightline

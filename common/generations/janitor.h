@@ -6,13 +6,13 @@
 #ifndef SIGHTLINE_COMMON_GENERATIONS_JANITOR_H_
 #define SIGHTLINE_COMMON_GENERATIONS_JANITOR_H_
 
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <utility>
+
+#include "common/base/mutex.h"
 
 namespace sightline {
 
@@ -42,11 +42,11 @@ class Janitor {
 
  private:
   struct Work {
-    std::mutex mutex;
-    std::condition_variable changed;
-    std::deque<std::function<void()>> waiting;  // guarded by mutex, as are
-    bool busy = false;
-    bool closed = false;
+    Mutex mutex;
+    CondVar changed;
+    std::deque<std::function<void()>> waiting GUARDED_BY(mutex);
+    bool busy GUARDED_BY(mutex) = false;
+    bool closed GUARDED_BY(mutex) = false;
   };
   static void Leave(Work& work, std::function<void()> free);
   void Run();

@@ -15,22 +15,22 @@ LoadWatch::LoadWatch(absl::Duration interval, Clock* clock, std::shared_ptr<Canc
 
 LoadWatch::~LoadWatch() {
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     done_ = true;
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
   thread_.join();
 }
 
 void LoadWatch::Run() {
-  std::unique_lock<std::mutex> lock(mutex_);
+  ReleasableMutexLock lock(mutex_);
   while (!done_) {
     const absl::Time next = clock_->Now() + interval_;
-    while (!done_ && clock_->Now() < next) clock_->WaitUntil(changed_, lock, next);
+    while (!done_ && clock_->Now() < next) clock_->WaitUntil(changed_, mutex_, next);
     if (done_) return;
-    lock.unlock();
+    lock.Unlock();
     if (is_overtaken_()) load_->Cancel();
-    lock.lock();
+    lock.Lock();
   }
 }
 

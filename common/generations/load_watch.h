@@ -2,15 +2,14 @@
 #ifndef SIGHTLINE_COMMON_GENERATIONS_LOAD_WATCH_H_
 #define SIGHTLINE_COMMON_GENERATIONS_LOAD_WATCH_H_
 
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <thread>
 
 #include "absl/time/time.h"
 #include "common/base/call_context.h"
 #include "common/base/clock.h"
+#include "common/base/mutex.h"
 
 namespace sightline {
 
@@ -32,9 +31,9 @@ class LoadWatch {
   Clock* const clock_;
   const std::shared_ptr<Cancellation> load_;
   const std::function<bool()> is_overtaken_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool done_ = false;  // guarded by mutex_
+  Mutex mutex_;
+  CondVar changed_;
+  bool done_ GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

@@ -12,7 +12,7 @@ constexpr size_t kMaxRouters = 1000;
 }  // namespace
 
 void RouterUses::Note(absl::string_view router, std::vector<GenerationUse> uses, absl::Time now) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   for (auto it = routers_.begin(); it != routers_.end();) {
     it = now - it->second.when >= lease_ ? routers_.erase(it) : std::next(it);
   }
@@ -25,7 +25,6 @@ void RouterUses::Note(absl::string_view router, std::vector<GenerationUse> uses,
 
 std::vector<GenerationUse> RouterUses::UsesOf(absl::string_view index, absl::string_view generation,
                                               absl::Time now) const {
-  std::lock_guard<std::mutex> lock(mutex_);
   std::vector<GenerationUse> found;
   for (const auto& [router, told] : routers_) {
     if (now - told.when >= lease_) continue;
@@ -38,22 +37,21 @@ std::vector<GenerationUse> RouterUses::UsesOf(absl::string_view index, absl::str
 }
 
 bool RouterUses::AnyRouter(absl::Time now) const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   return std::any_of(routers_.begin(), routers_.end(),
                      [&](const auto& router) { return now - router.second.when < lease_; });
 }
 
 bool RouterUses::InUse(absl::string_view index, absl::string_view generation,
                        absl::Time now) const {
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (now < crowded_until_) return true;  // it might be
-  }
+  MutexLock lock(mutex_);
+  if (now < crowded_until_) return true;  // it might be
   return !UsesOf(index, generation, now).empty();
 }
 
 bool RouterUses::MayRelease(absl::string_view index, absl::string_view generation,
                             absl::Time now) const {
+  MutexLock lock(mutex_);
   const std::vector<GenerationUse> uses = UsesOf(index, generation, now);
   return !uses.empty() && std::all_of(uses.begin(), uses.end(),
                                       [](const GenerationUse& use) { return use.may_release; });

@@ -4,12 +4,12 @@
 #define SIGHTLINE_COMMON_GENERATIONS_ROUTER_USES_H_
 
 #include <map>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "common/base/mutex.h"
 
 namespace sightline {
 
@@ -45,12 +45,13 @@ class RouterUses {
   };
   // Uses of that generation, of routers that are there.
   std::vector<GenerationUse> UsesOf(absl::string_view index, absl::string_view generation,
-                                    absl::Time now) const;
+                                    absl::Time now) const REQUIRES(mutex_);
 
   const absl::Duration lease_;
-  mutable std::mutex mutex_;
-  std::map<std::string, Told> routers_;              // guarded by mutex_, as is
-  absl::Time crowded_until_ = absl::InfinitePast();  // more routers than are noted
+  mutable Mutex mutex_;
+  std::map<std::string, Told> routers_ GUARDED_BY(mutex_);
+  // More routers than are noted.
+  absl::Time crowded_until_ GUARDED_BY(mutex_) = absl::InfinitePast();
 };
 
 }  // namespace sightline

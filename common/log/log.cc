@@ -8,13 +8,13 @@
 #include <atomic>
 #include <cmath>
 #include <memory>
-#include <mutex>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/clean_text.h"
+#include "common/base/mutex.h"
 
 namespace sightline {
 namespace {
@@ -65,19 +65,21 @@ std::string JsonNumber(double value) {
   return absl::StrFormat("%.9g", value);
 }
 
-// Hands every line to a function; spdlog holds the mutex meanwhile.
-class FunctionSink : public spdlog::sinks::base_sink<std::mutex> {
+// Hands every line to a function, one at a time.
+class FunctionSink : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
  public:
   explicit FunctionSink(LogSink sink) : sink_(std::move(sink)) {}
 
  protected:
   void sink_it_(const spdlog::details::log_msg& message) override {
+    MutexLock lock(mutex_of_sink_);
     sink_(absl::string_view(message.payload.data(), message.payload.size()));
   }
   void flush_() override {}
 
  private:
-  const LogSink sink_;
+  Mutex mutex_of_sink_;
+  const LogSink sink_ GUARDED_BY(mutex_of_sink_);
 };
 
 // One configuration of the log.  Never changed, only replaced.
@@ -110,11 +112,11 @@ struct Logger {
 class CurrentLogger {
  public:
   std::shared_ptr<Logger> Get() {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     return logger_;
   }
   void Set(std::shared_ptr<Logger> logger) {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     logger_ = std::move(logger);
   }
 
@@ -125,8 +127,8 @@ class CurrentLogger {
   }
 
  private:
-  std::mutex mutex_;
-  std::shared_ptr<Logger> logger_ = std::make_shared<Logger>(LogOptions());
+  Mutex mutex_;
+  std::shared_ptr<Logger> logger_ GUARDED_BY(mutex_) = std::make_shared<Logger>(LogOptions());
 };
 
 spdlog::level::level_enum SpdlogLevel(Severity severity) {

@@ -15,7 +15,7 @@ LogLimiter::LogLimiter(Clock* clock, absl::Duration period, size_t max_keys)
 
 bool LogLimiter::Allow(absl::string_view key, int64_t* suppressed) {
   const absl::Time now = clock_->Now();
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   auto entry = entries_.find(key);
   if (entry == entries_.end()) {
     if (entries_.size() >= max_keys_) ForgetExpired(now);

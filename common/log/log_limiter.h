@@ -9,12 +9,12 @@
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <string>
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "common/base/clock.h"
+#include "common/base/mutex.h"
 
 namespace sightline {
 
@@ -36,13 +36,13 @@ class LogLimiter {
     int64_t suppressed = 0;
   };
 
-  void ForgetExpired(absl::Time now);
+  void ForgetExpired(absl::Time now) REQUIRES(mutex_);
 
   Clock* const clock_;
   const absl::Duration period_;
   const size_t max_keys_;
-  std::mutex mutex_;
-  std::map<std::string, Entry, std::less<>> entries_;  // guarded by mutex_
+  Mutex mutex_;
+  std::map<std::string, Entry, std::less<>> entries_ GUARDED_BY(mutex_);
 };
 
 }  // namespace sightline

@@ -35,7 +35,7 @@ std::string ProgressLine(absl::string_view phase, absl::string_view unit, int64_
 }
 
 void Progress::Begin(absl::string_view phase, absl::string_view unit, int64_t total) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   phase_ = std::string(phase);
   unit_ = std::string(unit);
   total_ = total;
@@ -46,25 +46,25 @@ void Progress::Begin(absl::string_view phase, absl::string_view unit, int64_t to
 }
 
 void Progress::Advance(int64_t count) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   done_ += count;
   MaybeShow(/*force=*/false);
 }
 
 void Progress::Skip(int64_t count) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   done_ += count;
   skipped_ += count;
   MaybeShow(/*force=*/false);
 }
 
 void Progress::Detail(absl::string_view text) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   detail_ = std::string(text);
 }
 
 void Progress::End() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   MaybeShow(/*force=*/true);
   if (options_.terminal && options_.write) options_.write("\n");
 }

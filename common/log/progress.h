@@ -6,12 +6,12 @@
 
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <string>
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "common/base/clock.h"
+#include "common/base/mutex.h"
 
 namespace sightline {
 
@@ -47,16 +47,19 @@ class Progress {
   void End();
 
  private:
-  void MaybeShow(bool force);
+  void MaybeShow(bool force) REQUIRES(mutex_);
 
   const Options options_;
   Clock* const clock_;
-  std::mutex mutex_;
-  std::string phase_, unit_, detail_;  // guarded by mutex_, as all below
-  int64_t total_ = 0;
-  int64_t done_ = 0;
-  int64_t skipped_ = 0;
-  absl::Time start_, next_show_;
+  Mutex mutex_;
+  std::string phase_ GUARDED_BY(mutex_);
+  std::string unit_ GUARDED_BY(mutex_);
+  std::string detail_ GUARDED_BY(mutex_);
+  int64_t total_ GUARDED_BY(mutex_) = 0;
+  int64_t done_ GUARDED_BY(mutex_) = 0;
+  int64_t skipped_ GUARDED_BY(mutex_) = 0;
+  absl::Time start_ GUARDED_BY(mutex_);
+  absl::Time next_show_ GUARDED_BY(mutex_);
 };
 
 // The line above.  `skipped` of `done` took no time.  No rate before anything is done.

@@ -21,18 +21,18 @@ int64_t MemoryOf(const bundle::v1::ModelBundleManifest& manifest) {
 }  // namespace
 
 std::shared_ptr<const Model> ModelCache::Alive(const std::string& id) const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   const auto found = entries_.find(id);
   return found == entries_.end() ? nullptr : found->second.model.lock();
 }
 
 absl::StatusOr<std::shared_ptr<const Model>> ModelCache::Get(const std::string& id) {
-  std::lock_guard<std::mutex> loading(load_mutex_);
+  MutexLock loading(load_mutex_);
   if (std::shared_ptr<const Model> alive = Alive(id)) return alive;
   ASSIGN_OR_RETURN(ModelBundle bundle, OpenModelBundle(ModelDirectory(store_, id), verify_));
   ASSIGN_OR_RETURN(std::shared_ptr<const Model> model, LoadModel(bundle, options_));
   if (janitor_ != nullptr) model = janitor_->Adopt(std::move(model));
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   entries_[id] = {model, bundle.manifest, MemoryOf(bundle.manifest)};
   return model;
 }
@@ -49,7 +49,7 @@ absl::StatusOr<int64_t> ModelCache::Footprint(const std::set<std::string>& ids) 
   int64_t bytes = 0;
   for (const std::string& id : ids) {
     if (Alive(id) != nullptr) {
-      std::lock_guard<std::mutex> lock(mutex_);
+      MutexLock lock(mutex_);
       bytes += entries_.at(id).bytes;
     } else {
       ASSIGN_OR_RETURN(const auto manifest, ReadModelBundleManifest(ModelDirectory(store_, id)));
@@ -71,7 +71,7 @@ std::vector<std::string> ModelCache::Files(const std::string& id) const {
 }
 
 std::map<std::string, bundle::v1::ModelBundleManifest> ModelCache::Loaded() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   std::map<std::string, bundle::v1::ModelBundleManifest> loaded;
   for (const auto& [id, entry] : entries_) {
     if (!entry.model.expired()) loaded[id] = entry.manifest;

@@ -4,12 +4,12 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/base/mutex.h"
 #include "common/bundle/model_bundle.h"
 #include "common/generations/janitor.h"
 #include "common/models/model.h"
@@ -50,15 +50,16 @@ class ModelCache {
     int64_t bytes = 0;  // of memory
   };
 
+  std::shared_ptr<const Model> Alive(const std::string& id) const EXCLUDES(mutex_);
+
   const std::string store_;
   const ModelOptions options_;
   const bool verify_;
   Janitor* const janitor_;
-  std::shared_ptr<const Model> Alive(const std::string& id) const;
 
-  std::mutex load_mutex_;  // held while a model is loaded
-  mutable std::mutex mutex_;
-  std::map<std::string, Entry> entries_;  // guarded by mutex_
+  Mutex load_mutex_;  // held while a model is loaded
+  mutable Mutex mutex_;
+  std::map<std::string, Entry> entries_ GUARDED_BY(mutex_);
 };
 
 }  // namespace sightline

@@ -5,7 +5,7 @@
 namespace sightline {
 
 void RecentLatency::Add(absl::Duration latency) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   if (kept_.size() < kKept) {
     kept_.push_back(latency);
   } else {
@@ -19,7 +19,7 @@ void RecentLatency::Add(absl::Duration latency) {
 }
 
 absl::Duration RecentLatency::p95() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   return p95_;
 }
 

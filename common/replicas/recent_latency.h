@@ -2,10 +2,10 @@
 #ifndef SIGHTLINE_COMMON_REPLICAS_RECENT_LATENCY_H_
 #define SIGHTLINE_COMMON_REPLICAS_RECENT_LATENCY_H_
 
-#include <mutex>
 #include <vector>
 
 #include "absl/time/time.h"
+#include "common/base/mutex.h"
 
 namespace sightline {
 
@@ -21,10 +21,10 @@ class RecentLatency {
   static constexpr size_t kKept = 256;
   static constexpr size_t kRefresh = 32;  // calls between two looks at all of them
 
-  mutable std::mutex mutex_;
-  std::vector<absl::Duration> kept_;               // guarded by mutex_; a ring once full
-  size_t added_ = 0;                               // guarded by mutex_
-  absl::Duration p95_ = absl::InfiniteDuration();  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::vector<absl::Duration> kept_ GUARDED_BY(mutex_);  // a ring once full
+  size_t added_ GUARDED_BY(mutex_) = 0;
+  absl::Duration p95_ GUARDED_BY(mutex_) = absl::InfiniteDuration();
 };
 
 }  // namespace sightline

@@ -11,7 +11,7 @@ ReplicaHealth::State ReplicaHealth::state(absl::Time now) const {
 }
 
 bool ReplicaHealth::ClaimProbe(absl::Time now) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   if (state(now) != State::kProbeDue) return false;
   avoided_until_ = absl::ToUnixNanos(now + avoid_for_);
   return true;
@@ -19,7 +19,7 @@ bool ReplicaHealth::ClaimProbe(absl::Time now) {
 
 void ReplicaHealth::NoteAnswer() {
   if (spotless_.load(std::memory_order_relaxed)) return;
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   spotless_ = true;
   avoided_until_ = kNotAvoided;
   late_ = 0;
@@ -28,17 +28,17 @@ void ReplicaHealth::NoteAnswer() {
 }
 
 void ReplicaHealth::NoteDown(absl::Time now) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   AvoidUntil(now + avoid_for_, now);
 }
 
 void ReplicaHealth::NoteLate(absl::Time started, absl::Time now) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   NoteBad(started, now, kLateLimit, &late_);
 }
 
 void ReplicaHealth::NoteFault(absl::Time started, absl::Time now) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   late_ = 0;  // it does answer
   NoteBad(started, now, kFaultLimit, &faults_);
 }

@@ -6,10 +6,10 @@
 #include <atomic>
 #include <cstdint>
 #include <limits>
-#include <mutex>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/time/time.h"
+#include "common/base/mutex.h"
 
 namespace sightline {
 
@@ -48,9 +48,8 @@ class ReplicaHealth {
   static constexpr int kFaultLimit = 3;
   static constexpr int kMostDoublings = 4;
 
-  // mutex_ is held in both.
-  void NoteBad(absl::Time started, absl::Time now, int limit, int* in_a_row);
-  void AvoidUntil(absl::Time until, absl::Time now);
+  void NoteBad(absl::Time started, absl::Time now, int limit, int* in_a_row) REQUIRES(mutex_);
+  void AvoidUntil(absl::Time until, absl::Time now) REQUIRES(mutex_);
 
   static constexpr int64_t kNotAvoided = std::numeric_limits<int64_t>::min();
 
@@ -58,11 +57,11 @@ class ReplicaHealth {
   // Written with mutex_ held, read by anybody.
   std::atomic<int64_t> avoided_until_{kNotAvoided};  // nanoseconds since 1970
   std::atomic<bool> spotless_{true};                 // nothing below has been noted
-  std::mutex mutex_;
-  absl::Time avoided_since_;  // if avoided; guarded by mutex_, as are
-  int late_ = 0;              // in a row, as are
-  int faults_ = 0;
-  int doublings_ = 0;
+  Mutex mutex_;
+  absl::Time avoided_since_ GUARDED_BY(mutex_);  // if avoided
+  int late_ GUARDED_BY(mutex_) = 0;              // in a row, as are
+  int faults_ GUARDED_BY(mutex_) = 0;
+  int doublings_ GUARDED_BY(mutex_) = 0;
 };
 
 // Two of `count` replicas are drawn, each of those for which usable(i) holds with the same

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <numeric>
 #include <string>
 #include <unordered_map>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "common/base/mutex.h"
 #include "common/base/published.h"
 #include "common/replicas/replica_choice.h"
 #include "common/replicas/replicas.h"
@@ -50,7 +50,7 @@ class ReplicaSet {
         lineup_(std::make_shared<const Lineup>()) {}
 
   void SetRoster(Roster roster) {
-    std::lock_guard<std::mutex> lock(roster_mutex_);
+    MutexLock lock(roster_mutex_);
     const std::shared_ptr<const Lineup> before = lineup_.Get();
     auto after = std::make_shared<Lineup>();
     if (roster.addresses == before->roster.addresses) {
@@ -171,7 +171,7 @@ class ReplicaSet {
   const MakeClient<Client> make_;
   RetryBudget budget_;
   std::atomic<uint64_t> draws_;
-  std::mutex roster_mutex_;  // of SetRoster, so that rosters follow each other
+  Mutex roster_mutex_;  // of SetRoster, so that rosters follow each other
   Published<Lineup> lineup_;
 };
 

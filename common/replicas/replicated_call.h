@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -14,6 +13,7 @@
 #include "common/api/clients.h"
 #include "common/base/call_context.h"
 #include "common/base/error_details.h"
+#include "common/base/mutex.h"
 #include "common/base/random_access_file.h"
 #include "common/replicas/recent_latency.h"
 #include "common/replicas/replica_set.h"
@@ -105,26 +105,25 @@ class ReplicatedCall
   };
 
   // Asks one more replica, if there is one and reason to.
-  bool Try(Cause cause) {
+  bool Try(Cause cause) EXCLUDES(mutex_) {
     absl::optional<size_t> index;
     {
-      std::lock_guard<std::mutex> lock(mutex_);
+      MutexLock lock(mutex_);
       index = AddAttempt(cause);
     }
     if (index.has_value()) Send(*index, cause);
     return index.has_value();
   }
 
-  // The index of the attempt, which is to be sent once mutex_ is not held any more; it is
-  // held here.
-  absl::optional<size_t> AddAttempt(Cause cause) {
+  // The index of the attempt, which is to be sent once mutex_ is not held any more.
+  absl::optional<size_t> AddAttempt(Cause cause) REQUIRES(mutex_) {
     absl::optional<Attempt> attempt = NextAttempt(cause);
     if (!attempt.has_value()) return absl::nullopt;
     attempts_.push_back(*std::move(attempt));
     return attempts_.size() - 1;
   }
 
-  void Send(size_t index, Cause cause) {
+  void Send(size_t index, Cause cause) EXCLUDES(mutex_) {
     const Attempt attempt = AttemptAt(index);
     Count(cause);
     attempt.member->work.fetch_add(work_, std::memory_order_relaxed);
@@ -138,8 +137,7 @@ class ReplicatedCall
         });
   }
 
-  // mutex_ is held.
-  absl::optional<Attempt> NextAttempt(Cause cause) {
+  absl::optional<Attempt> NextAttempt(Cause cause) REQUIRES(mutex_) {
     if (cause != Cause::kFirst && (ended_ || alone_ || !call_.Check("").ok())) {
       return absl::nullopt;
     }
@@ -189,7 +187,7 @@ class ReplicatedCall
   void OnSilence(size_t index) {
     const Attempt attempt = AttemptAt(index);
     {
-      std::lock_guard<std::mutex> lock(mutex_);
+      MutexLock lock(mutex_);
       if (ended_ || !attempts_[index].running) return;
       attempts_[index].late = true;
     }
@@ -199,7 +197,7 @@ class ReplicatedCall
 
   void OnHedge(size_t index) {
     {
-      std::lock_guard<std::mutex> lock(mutex_);
+      MutexLock lock(mutex_);
       if (!attempts_[index].running) return;
     }
     Try(Cause::kHedge);
@@ -215,7 +213,7 @@ class ReplicatedCall
     {
       // In one go: of two attempts that fail together, the one that is last must see what
       // the other has begun.
-      std::lock_guard<std::mutex> lock(mutex_);
+      MutexLock lock(mutex_);
       attempts_[index].running = false;
       if (ended_) return;
       if (verdict != AttemptVerdict::kFinal) {
@@ -234,8 +232,7 @@ class ReplicatedCall
     }
   }
 
-  // mutex_ is held.
-  bool AnyRunning() const {
+  bool AnyRunning() const REQUIRES(mutex_) {
     return std::any_of(attempts_.begin(), attempts_.end(),
                        [](const Attempt& attempt) { return attempt.running; });
   }
@@ -254,10 +251,10 @@ class ReplicatedCall
     if (status.ok() && set_->options().hedge) latency_->Add(now - attempt.started);
   }
 
-  void End(absl::StatusOr<Response> answer) {
+  void End(absl::StatusOr<Response> answer) EXCLUDES(mutex_) {
     std::vector<std::shared_ptr<Cancellation>> attempts;
     {
-      std::lock_guard<std::mutex> lock(mutex_);
+      MutexLock lock(mutex_);
       for (const Attempt& attempt : attempts_) attempts.push_back(attempt.context.cancellation());
     }
     // The winner's too: clients may have left callbacks in it that own this call.
@@ -267,8 +264,8 @@ class ReplicatedCall
     done(std::move(answer));
   }
 
-  Attempt AttemptAt(size_t index) const {
-    std::lock_guard<std::mutex> lock(mutex_);
+  Attempt AttemptAt(size_t index) const EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
     return attempts_[index];
   }
 
@@ -298,11 +295,11 @@ class ReplicatedCall
   const bool alone_;     // there was one replica at most when the call began
   Done<Response> done_;  // of whoever sets ended_
 
-  mutable std::mutex mutex_;
-  std::vector<Attempt> attempts_;  // guarded by mutex_, as are
-  int paid_attempts_ = 0;
-  bool ended_ = false;
-  absl::Status failure_;  // the most telling so far
+  mutable Mutex mutex_;
+  std::vector<Attempt> attempts_ GUARDED_BY(mutex_);
+  int paid_attempts_ GUARDED_BY(mutex_) = 0;
+  bool ended_ GUARDED_BY(mutex_) = false;
+  absl::Status failure_ GUARDED_BY(mutex_);  // the most telling so far
 };
 
 }  // namespace sightline

@@ -5,12 +5,12 @@
 namespace sightline {
 
 void RetryBudget::Earn() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   tokens_ = std::min(options_.burst, tokens_ + options_.share);
 }
 
 bool RetryBudget::Spend(absl::Time now, Need need) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   if (now > updated_) {
     const double earned = options_.per_second * absl::ToDoubleSeconds(now - updated_);
     tokens_ = std::min(options_.burst, tokens_ + earned);

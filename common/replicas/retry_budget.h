@@ -6,9 +6,8 @@
 #ifndef SIGHTLINE_COMMON_REPLICAS_RETRY_BUDGET_H_
 #define SIGHTLINE_COMMON_REPLICAS_RETRY_BUDGET_H_
 
-#include <mutex>
-
 #include "absl/time/time.h"
+#include "common/base/mutex.h"
 
 namespace sightline {
 
@@ -40,9 +39,9 @@ class RetryBudget {
 
  private:
   const RetryBudgetOptions options_;
-  std::mutex mutex_;
-  double tokens_;                                // guarded by mutex_
-  absl::Time updated_ = absl::InfiniteFuture();  // guarded by mutex_; not yet
+  Mutex mutex_;
+  double tokens_ GUARDED_BY(mutex_);
+  absl::Time updated_ GUARDED_BY(mutex_) = absl::InfiniteFuture();  // not yet
 };
 
 }  // namespace sightline

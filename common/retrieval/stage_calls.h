@@ -12,10 +12,8 @@
 #define SIGHTLINE_COMMON_RETRIEVAL_STAGE_CALLS_H_
 
 #include <algorithm>
-#include <condition_variable>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -23,6 +21,7 @@
 #include "absl/types/optional.h"
 #include "common/api/clients.h"
 #include "common/base/call_context.h"
+#include "common/base/mutex.h"
 
 namespace sightline {
 
@@ -79,22 +78,22 @@ class StageCalls {
   class Inbox {
    public:
     void Put(Answer answer) {
-      std::lock_guard<std::mutex> lock(mutex_);
+      MutexLock lock(mutex_);
       answers_.push_back(std::move(answer));
-      changed_.notify_all();
+      changed_.NotifyAll();
     }
 
     void Close() {
-      std::lock_guard<std::mutex> lock(mutex_);
+      MutexLock lock(mutex_);
       closed_ = true;
-      changed_.notify_all();
+      changed_.NotifyAll();
     }
 
     absl::optional<Answer> Take(Clock* clock, absl::Time until) {
-      std::unique_lock<std::mutex> lock(mutex_);
+      MutexLock lock(mutex_);
       while (answers_.empty()) {
         if (closed_ || clock->Now() >= until) return absl::nullopt;
-        clock->WaitUntil(changed_, lock, until);
+        clock->WaitUntil(changed_, mutex_, until);
       }
       absl::optional<Answer> first(std::move(answers_.front()));
       answers_.pop_front();
@@ -102,10 +101,10 @@ class StageCalls {
     }
 
    private:
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    std::deque<Answer> answers_;  // guarded by mutex_
-    bool closed_ = false;         // guarded by mutex_
+    Mutex mutex_;
+    CondVar changed_;
+    std::deque<Answer> answers_ GUARDED_BY(mutex_);
+    bool closed_ GUARDED_BY(mutex_) = false;
   };
 
   const std::shared_ptr<Inbox> inbox_;

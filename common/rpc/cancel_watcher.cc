@@ -10,32 +10,32 @@ CancelWatcher::CancelWatcher(Clock* clock, absl::Duration period)
 
 CancelWatcher::~CancelWatcher() {
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     stopping_ = true;
   }
-  wake_.notify_all();
+  wake_.NotifyAll();
   thread_.join();
 }
 
 std::unique_ptr<CancelWatcher::Registration> CancelWatcher::Watch(
     std::function<bool()> is_cancelled, std::shared_ptr<Cancellation> cancellation) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   calls_.push_back({std::move(is_cancelled), std::move(cancellation)});
   // The thread only has to be woken from its idle wait; a round in progress comes again.
-  if (calls_.size() == 1) wake_.notify_all();
+  if (calls_.size() == 1) wake_.NotifyAll();
   return std::unique_ptr<Registration>(new Registration(this, std::prev(calls_.end())));
 }
 
 CancelWatcher::Registration::~Registration() {
-  std::lock_guard<std::mutex> lock(watcher_->mutex_);
+  MutexLock lock(watcher_->mutex_);
   watcher_->calls_.erase(call_);
 }
 
 void CancelWatcher::Loop() {
-  std::unique_lock<std::mutex> lock(mutex_);
+  ReleasableMutexLock lock(mutex_);
   while (!stopping_) {
     if (calls_.empty()) {
-      clock_->WaitUntil(wake_, lock, absl::InfiniteFuture());
+      clock_->WaitUntil(wake_, mutex_, absl::InfiniteFuture());
       continue;
     }
     // Asking happens under the mutex, which is what keeps a call from ending under the
@@ -47,14 +47,14 @@ void CancelWatcher::Loop() {
       }
     }
     if (!gone.empty()) {
-      lock.unlock();
+      lock.Unlock();
       for (const auto& cancellation : gone) cancellation->Cancel();
       gone.clear();
-      lock.lock();
+      lock.Lock();
     }
     const absl::Time next = clock_->Now() + period_;
     while (!stopping_ && !calls_.empty() && clock_->Now() < next) {
-      clock_->WaitUntil(wake_, lock, next);
+      clock_->WaitUntil(wake_, mutex_, next);
     }
   }
 }

@@ -8,16 +8,15 @@
 #ifndef SIGHTLINE_COMMON_RPC_CANCEL_WATCHER_H_
 #define SIGHTLINE_COMMON_RPC_CANCEL_WATCHER_H_
 
-#include <condition_variable>
 #include <functional>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <thread>
 
 #include "absl/time/time.h"
 #include "common/base/call_context.h"
 #include "common/base/clock.h"
+#include "common/base/mutex.h"
 
 namespace sightline {
 
@@ -51,10 +50,10 @@ class CancelWatcher {
 
   Clock* const clock_;
   const absl::Duration period_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::list<Watched> calls_;  // guarded by mutex_
-  bool stopping_ = false;     // guarded by mutex_
+  Mutex mutex_;
+  CondVar wake_;
+  std::list<Watched> calls_ GUARDED_BY(mutex_);
+  bool stopping_ GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

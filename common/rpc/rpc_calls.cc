@@ -250,7 +250,7 @@ RpcMethod* RpcCalls::AddMethod(absl::string_view service, absl::string_view meth
                                Admission admission) {
   std::unique_ptr<RpcMethod> added(new RpcMethod(this, std::string(service), std::string(method),
                                                  admission == Admission::kAlways));
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   methods_.push_back(std::move(added));
   return methods_.back().get();
 }

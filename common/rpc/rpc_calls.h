@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "absl/functional/function_ref.h"
@@ -21,6 +20,7 @@
 #include "absl/time/time.h"
 #include "common/base/call_context.h"
 #include "common/base/clock.h"
+#include "common/base/mutex.h"
 #include "common/log/log_limiter.h"
 #include "common/metrics/metrics.h"
 #include "common/rpc/cancel_watcher.h"
@@ -114,8 +114,8 @@ class RpcCalls {
   const Gauge in_flight_bytes_;
   std::atomic<int> calls_in_flight_{0};
   std::atomic<int64_t> bytes_in_flight_{0};
-  std::mutex mutex_;
-  std::deque<std::unique_ptr<RpcMethod>> methods_;  // guarded by mutex_
+  Mutex mutex_;
+  std::deque<std::unique_ptr<RpcMethod>> methods_ GUARDED_BY(mutex_);
 };
 
 }  // namespace sightline

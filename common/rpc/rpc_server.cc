@@ -8,9 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <limits>
-#include <mutex>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
@@ -112,7 +110,7 @@ void RpcServer::SetHealth(bool serving) {
 }
 
 void RpcServer::SetServing(bool serving) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   if (draining_ || server_ == nullptr || serving == serving_) return;
   serving_ = serving;
   ever_served_ = ever_served_ || serving;
@@ -121,7 +119,7 @@ void RpcServer::SetServing(bool serving) {
 }
 
 bool RpcServer::serving() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   return serving_;
 }
 
@@ -130,19 +128,19 @@ void RpcServer::Drain() {
 }
 
 void RpcServer::Stop(absl::Duration delay, absl::Duration timeout) {
-  std::lock_guard<std::mutex> stopping(stop_mutex_);
+  MutexLock stopping(stop_mutex_);
   if (stopped_ || server_ == nullptr) return;
   stopped_ = true;
+  bool ever_served;
   {
-    std::unique_lock<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     draining_ = true;
     serving_ = false;
+    ever_served = ever_served_;
     SetHealth(false);
-    std::condition_variable never;
-    // Nobody was sent to a server that never was SERVING: one that failed to start just ends.
-    const absl::Time end = clock_->Now() + (ever_served_ ? delay : absl::ZeroDuration());
-    while (clock_->Now() < end) clock_->WaitUntil(never, lock, end);
   }
+  // Nobody was sent to a server that never was SERVING: one that failed to start just ends.
+  if (ever_served) clock_->SleepUntil(clock_->Now() + delay);
   server_->Shutdown(std::chrono::system_clock::now() + absl::ToChronoMicroseconds(timeout));
   server_->Wait();
 }

@@ -18,7 +18,6 @@
 #define SIGHTLINE_COMMON_RPC_RPC_SERVER_H_
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +25,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "common/base/clock.h"
+#include "common/base/mutex.h"
 #include "common/metrics/metrics.h"
 #include "common/metrics/metrics_server.h"
 #include "common/rpc/rpc_calls.h"
@@ -93,12 +93,12 @@ class RpcServer {
   std::unique_ptr<grpc::Server> server_;
   int port_ = 0;
 
-  mutable std::mutex mutex_;  // held over health changes only
-  bool serving_ = false;      // guarded by mutex_
-  bool ever_served_ = false;  // guarded by mutex_
-  bool draining_ = false;     // guarded by mutex_
-  std::mutex stop_mutex_;     // held while stopping
-  bool stopped_ = false;      // guarded by stop_mutex_
+  mutable Mutex mutex_;  // held over health changes only
+  bool serving_ GUARDED_BY(mutex_) = false;
+  bool ever_served_ GUARDED_BY(mutex_) = false;
+  bool draining_ GUARDED_BY(mutex_) = false;
+  Mutex stop_mutex_;  // held while stopping
+  bool stopped_ GUARDED_BY(stop_mutex_) = false;
 };
 
 }  // namespace sightline

@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <condition_variable>
-#include <mutex>
 #include <utility>
+
+#include "common/base/mutex.h"
 
 namespace sightline {
 namespace {
@@ -39,10 +39,10 @@ struct ShutdownSignals::State {
 
   int pipe[2] = {-1, -1};
   struct sigaction term_before, int_before;
-  std::mutex mutex;
-  std::condition_variable arrived;
-  int signal = 0;         // guarded by mutex; 0 until the first one
-  bool listened = false;  // guarded by mutex
+  Mutex mutex;
+  CondVar arrived;
+  int signal GUARDED_BY(mutex) = 0;  // until the first one
+  bool listened GUARDED_BY(mutex) = false;
   const std::shared_ptr<Cancellation> cancellation = std::make_shared<Cancellation>();
 };
 
@@ -74,25 +74,25 @@ void ShutdownSignals::Loop(std::shared_ptr<State> state) {
     unsigned char signal = 0;
     if (::read(state->pipe[0], &signal, 1) != 1) continue;  // interrupted
     if (signal == kStop) return;
-    std::unique_lock<std::mutex> lock(state->mutex);
+    ReleasableMutexLock lock(state->mutex);
     // No destructors: the threads of a process that is told twice may be stuck.
     if (!state->listened || state->signal != 0) _exit(128 + signal);
     state->signal = signal;
-    state->arrived.notify_all();
-    lock.unlock();
+    state->arrived.NotifyAll();
+    lock.Unlock();
     state->cancellation->Cancel();
   }
 }
 
 int ShutdownSignals::Wait() {
-  std::unique_lock<std::mutex> lock(state_->mutex);
+  MutexLock lock(state_->mutex);
   state_->listened = true;
-  state_->arrived.wait(lock, [this] { return state_->signal != 0; });
+  while (state_->signal == 0) state_->arrived.Wait(state_->mutex);
   return state_->signal;
 }
 
 std::shared_ptr<Cancellation> ShutdownSignals::cancellation() {
-  std::lock_guard<std::mutex> lock(state_->mutex);
+  MutexLock lock(state_->mutex);
   state_->listened = true;
   return state_->cancellation;
 }

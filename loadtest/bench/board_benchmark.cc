@@ -6,10 +6,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -23,6 +21,7 @@
 #include "common/api/query.h"
 #include "common/api/search.h"
 #include "common/api/server_status.h"
+#include "common/base/mutex.h"
 #include "common/base/outcome.h"
 #include "common/base/timer_thread.h"
 #include "common/clients/admin_client.h"
@@ -229,10 +228,10 @@ class Polling {
   explicit Polling(Fleet* fleet) : fleet_(fleet), thread_([this] { Loop(); }) {}
   ~Polling() {
     {
-      std::lock_guard<std::mutex> lock(mutex_);
+      MutexLock lock(mutex_);
       stop_ = true;
     }
-    wake_.notify_all();
+    wake_.NotifyAll();
     thread_.join();
   }
 
@@ -241,27 +240,27 @@ class Polling {
     const absl::Duration tick = absl::Seconds(1) / kRefreshesPerSecond;
     absl::Time next = Clock::Real()->Now() + tick;
     size_t at = 0;
-    std::unique_lock<std::mutex> lock(mutex_);
+    ReleasableMutexLock lock(mutex_);
     while (!stop_) {
       if (Clock::Real()->Now() < next) {
-        Clock::Real()->WaitUntil(wake_, lock, next);
+        Clock::Real()->WaitUntil(wake_, mutex_, next);
         continue;
       }
       next += tick;
-      lock.unlock();
+      lock.Unlock();
       for (size_t i = 0; i < fleet_->size() * kPollsPerSecond / kRefreshesPerSecond; ++i) {
         fleet_->Poll(at, fleet_->AnswerOf(at, 1));
         at = (at + 1) % fleet_->size();
       }
       fleet_->board().Refresh();
-      lock.lock();
+      lock.Lock();
     }
   }
 
   Fleet* const fleet_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool stop_ = false;  // guarded by mutex_
+  Mutex mutex_;
+  CondVar wake_;
+  bool stop_ GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

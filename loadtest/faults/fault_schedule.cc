@@ -50,8 +50,8 @@ FaultSchedule::~FaultSchedule() {
 void FaultSchedule::Loop() {
   for (const Step& step : steps_) {
     {
-      std::unique_lock<std::mutex> lock(mutex_);
-      while (!stopping_ && clock_->Now() < step.when) clock_->WaitUntil(wake_, lock, step.when);
+      MutexLock lock(mutex_);
+      while (!stopping_ && clock_->Now() < step.when) clock_->WaitUntil(wake_, mutex_, step.when);
       if (stopping_) return;
     }
     if (step.undo) {
@@ -112,9 +112,9 @@ absl::Status FaultSchedule::UndoAction(const FaultSpec& fault) {
 
 std::vector<FaultMark> FaultSchedule::Finish() {
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     stopping_ = true;
-    wake_.notify_all();
+    wake_.NotifyAll();
   }
   thread_.join();
   for (size_t i = 0; i < faults_.size(); ++i) {

@@ -8,8 +8,6 @@
 #ifndef SIGHTLINE_LOADTEST_FAULTS_FAULT_SCHEDULE_H_
 #define SIGHTLINE_LOADTEST_FAULTS_FAULT_SCHEDULE_H_
 
-#include <condition_variable>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -17,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "common/base/clock.h"
+#include "common/base/mutex.h"
 #include "loadtest/measure/load_result.h"
 #include "loadtest/scenario/scenario.h"
 
@@ -87,10 +86,10 @@ class FaultSchedule {
   std::vector<State> states_;
   std::vector<FaultMark> marks_;
 
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool stopping_ = false;  // guarded by mutex_
-  std::thread thread_;     // last: starts when everything else is there
+  Mutex mutex_;
+  CondVar wake_;
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  std::thread thread_;  // last: starts when everything else is there
 };
 
 }  // namespace sightline

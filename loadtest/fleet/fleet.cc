@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -78,14 +77,14 @@ absl::StatusOr<std::unique_ptr<ProcessFleet>> ProcessFleet::Start(
 
 ProcessFleet::~ProcessFleet() {
   for (auto name = names_.rbegin(); name != names_.rend(); ++name) {
-    const auto found = servers_.find(*name);
-    if (found == servers_.end() || found->second.process == nullptr) continue;
+    const auto found = runs_.find(*name);
+    if (found == runs_.end() || found->second.process == nullptr) continue;
     (void)found->second.process->Signal(SIGTERM);
     (void)found->second.process->Signal(SIGCONT);
   }
   const absl::Time deadline = Clock::Real()->Now() + kStopPatience;
-  for (const auto& [name, server] : servers_) {
-    if (server.process != nullptr) (void)server.process->Wait(deadline);
+  for (const auto& [name, run] : runs_) {
+    if (run.process != nullptr) (void)run.process->Wait(deadline);
   }
 }
 
@@ -172,7 +171,7 @@ absl::Status ProcessFleet::AwaitBegun(const std::string& name, absl::Time deadli
   const Server& server = servers_[name];
   for (int tries = 1;; ++tries) {
     const absl::Status serves = AwaitServingUntil(name, server, deadline);
-    const bool snatched = !ProcessOf(server)->running() && !IsPortFree(server.port);
+    const bool snatched = !ProcessOf(name)->running() && !IsPortFree(server.port);
     if (serves.ok() || !snatched || tries == kPortTries) return serves;
     RETURN_IF_ERROR(Begin(name));
   }
@@ -207,14 +206,9 @@ absl::StatusOr<const ProcessFleet::Server*> ProcessFleet::Find(const std::string
   return absl::InvalidArgumentError(absl::StrCat("the fleet has no process '", name, "'"));
 }
 
-absl::StatusOr<ProcessFleet::Server*> ProcessFleet::Find(const std::string& name) {
-  ASSIGN_OR_RETURN(const Server* server, std::as_const(*this).Find(name));
-  return const_cast<Server*>(server);
-}
-
-std::shared_ptr<Process> ProcessFleet::ProcessOf(const Server& server) const {
-  std::lock_guard<std::mutex> lock(mutex_);
-  return server.process;
+std::shared_ptr<Process> ProcessFleet::ProcessOf(const std::string& name) const {
+  MutexLock lock(mutex_);
+  return runs_.at(name).process;
 }
 
 std::string ProcessFleet::address() const {
@@ -232,31 +226,32 @@ absl::StatusOr<Relay*> ProcessFleet::RelayOf(const std::string& name) const {
 }
 
 absl::Status ProcessFleet::Kill(const std::string& name) {
-  ASSIGN_OR_RETURN(Server * server, Find(name));
-  const std::shared_ptr<Process> process = ProcessOf(*server);
+  RETURN_IF_ERROR(Find(name).status());
+  const std::shared_ptr<Process> process = ProcessOf(name);
   RETURN_IF_ERROR(process->Signal(SIGKILL));
   (void)process->Wait();
-  std::lock_guard<std::mutex> lock(mutex_);
-  if (server->process == process) server->killed = true;
+  MutexLock lock(mutex_);
+  Run& run = runs_.at(name);
+  if (run.process == process) run.killed = true;
   return absl::OkStatus();
 }
 
 absl::Status ProcessFleet::Signal(const std::string& name, int signal) {
-  ASSIGN_OR_RETURN(const Server* server, Find(name));
-  return ProcessOf(*server)->Signal(signal);
+  RETURN_IF_ERROR(Find(name).status());
+  return ProcessOf(name)->Signal(signal);
 }
 
 absl::Status ProcessFleet::Launch(const std::string& name) {
-  ASSIGN_OR_RETURN(Server * server, Find(name));
+  ASSIGN_OR_RETURN(const Server* server, Find(name));
   const std::string binary =
       JoinPath(options_.binaries, JoinPath(server->service, server->service));
-  std::lock_guard<std::mutex> lock(mutex_);
-  if (server->process != nullptr && server->process->running()) {
+  MutexLock lock(mutex_);
+  Run& run = runs_[name];
+  if (run.process != nullptr && run.process->running()) {
     return absl::FailedPreconditionError(absl::StrCat(name, " runs"));
   }
-  ASSIGN_OR_RETURN(server->process,
-                   Process::Start({binary, "--config", server->config}, server->log));
-  server->killed = false;
+  ASSIGN_OR_RETURN(run.process, Process::Start({binary, "--config", server->config}, server->log));
+  run.killed = false;
   return absl::OkStatus();
 }
 
@@ -267,7 +262,7 @@ absl::Status ProcessFleet::AwaitServing(const std::string& name, absl::Duration 
 
 absl::Status ProcessFleet::AwaitServingUntil(const std::string& name, const Server& server,
                                              absl::Time deadline) const {
-  const std::shared_ptr<Process> process = ProcessOf(server);
+  const std::shared_ptr<Process> process = ProcessOf(name);
   const CallContext call(Clock::Real(), deadline, process->end());
   const absl::Status serves = sightline::AwaitServing(server.address(), call);
   if (const absl::optional<int> status = process->exit_status()) {
@@ -286,7 +281,7 @@ absl::Status ProcessFleet::Restart(const std::string& name, absl::Duration timeo
 
 absl::Status ProcessFleet::Check(const std::string& name) const {
   ASSIGN_OR_RETURN(const Server* server, Find(name));
-  const absl::optional<int> status = ProcessOf(*server)->exit_status();
+  const absl::optional<int> status = ProcessOf(name)->exit_status();
   return status ? Ended(name, *status, server->log) : absl::OkStatus();
 }
 
@@ -294,8 +289,8 @@ absl::Status ProcessFleet::CheckAll() const {
   for (const std::string& name : names_) {
     bool killed;
     {
-      std::lock_guard<std::mutex> lock(mutex_);
-      killed = servers_.at(name).killed;
+      MutexLock lock(mutex_);
+      killed = runs_.at(name).killed;
     }
     if (!killed) RETURN_IF_ERROR(Check(name));
   }

@@ -15,13 +15,13 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/base/mutex.h"
 #include "loadtest/faults/relay.h"
 #include "loadtest/fleet/process.h"
 #include "loadtest/fleet/server_yaml.h"
@@ -99,12 +99,16 @@ class ProcessFleet {
     int shard = 0;        // of an index_search
     std::string more_yaml;
     int port = 0;
-    std::string config, log;           // files
-    std::unique_ptr<Relay> relay;      // may be null
-    std::shared_ptr<Process> process;  // guarded by mutex_; null before it was started
-    bool killed = false;               // guarded by mutex_: by Kill, and not launched since
-    std::string address() const;       // its own
-    std::string reached_at() const;    // its relay's if it has one
+    std::string config, log;         // files
+    std::unique_ptr<Relay> relay;    // may be null
+    std::string address() const;     // its own
+    std::string reached_at() const;  // its relay's if it has one
+  };
+
+  // The last launch of a server.
+  struct Run {
+    std::shared_ptr<Process> process;  // null if it could not be started
+    bool killed = false;               // by Kill
   };
 
   explicit ProcessFleet(const ProcessFleetOptions& options);
@@ -118,16 +122,16 @@ class ProcessFleet {
   std::string Yaml(const Server& server) const;
   RouterBackends Backends() const;
   absl::StatusOr<const Server*> Find(const std::string& name) const;
-  absl::StatusOr<Server*> Find(const std::string& name);
-  std::shared_ptr<Process> ProcessOf(const Server& server) const;
+  std::shared_ptr<Process> ProcessOf(const std::string& name) const EXCLUDES(mutex_);
   absl::Status AwaitServingUntil(const std::string& name, const Server& server,
                                  absl::Time deadline) const;
 
   const ProcessFleetOptions options_;
   const std::vector<std::string> names_;
   std::vector<std::string> indexes_;
-  mutable std::mutex mutex_;
-  std::map<std::string, Server> servers_;  // fixed once started, but for what mutex_ guards
+  std::map<std::string, Server> servers_;  // by name; fixed once started
+  mutable Mutex mutex_;
+  std::map<std::string, Run> runs_ GUARDED_BY(mutex_);  // by name, of those launched so far
 };
 
 }  // namespace sightline

@@ -17,6 +17,7 @@
 #include "common/base/clock.h"
 #include "common/base/descriptor.h"
 #include "common/base/files.h"
+#include "common/base/status_macros.h"
 
 namespace sightline {
 namespace {
@@ -99,12 +100,14 @@ absl::StatusOr<std::unique_ptr<Process>> Process::StartWithOutput(
     ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
     raw->Keep(command, output);
   });
-  std::unique_lock<std::mutex> lock(process->mutex_);
-  process->changed_.wait(lock, [&] { return process->started_.has_value(); });
-  const absl::Status started = *process->started_;
-  lock.unlock();
-  if (!started.ok()) return started;
+  RETURN_IF_ERROR(process->AwaitStart());
   return process;
+}
+
+absl::Status Process::AwaitStart() const {
+  MutexLock lock(mutex_);
+  while (!started_.has_value()) changed_.Wait(mutex_);
+  return *started_;
 }
 
 Process::~Process() {
@@ -115,14 +118,14 @@ Process::~Process() {
 void Process::Keep(const std::vector<std::string>& command, int output) {
   const absl::StatusOr<pid_t> child = Run(command, output);
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     if (child.ok()) {
       pid_ = *child;
     } else {
       exit_status_ = 127;
     }
     started_ = child.status();
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
   if (!child.ok()) return;
   // Looks without taking it away, so that the number stays the child's while Signal may
@@ -132,17 +135,17 @@ void Process::Keep(const std::vector<std::string>& command, int output) {
          errno == EINTR) {
   }
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     int status = 0;
     ::waitpid(pid_, &status, 0);
     exit_status_ = WIFEXITED(status) ? WEXITSTATUS(status) : kSignalled + WTERMSIG(status);
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
   end_->Cancel();
 }
 
 absl::Status Process::Signal(int signal) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   if (exit_status_) {
     return absl::FailedPreconditionError(
         absl::StrCat("process ", pid_, " has ended with ", DescribeExit(*exit_status_)));
@@ -152,14 +155,14 @@ absl::Status Process::Signal(int signal) {
 }
 
 absl::optional<int> Process::exit_status() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   return exit_status_;
 }
 
 absl::optional<int> Process::Wait(absl::Time deadline) const {
   Clock* const clock = Clock::Real();
-  std::unique_lock<std::mutex> lock(mutex_);
-  while (!exit_status_ && clock->Now() < deadline) clock->WaitUntil(changed_, lock, deadline);
+  MutexLock lock(mutex_);
+  while (!exit_status_ && clock->Now() < deadline) clock->WaitUntil(changed_, mutex_, deadline);
   return exit_status_;
 }
 

@@ -10,9 +10,7 @@
 
 #include <sys/types.h>
 
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -22,6 +20,7 @@
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "common/base/call_context.h"
+#include "common/base/mutex.h"
 
 namespace sightline {
 
@@ -70,14 +69,16 @@ class Process {
 
  private:
   Process() = default;
+  // Whether the child could be run; waits until that is known.
+  absl::Status AwaitStart() const;
   // The thread: runs the child, says so in started_, and stays until it has ended.
   void Keep(const std::vector<std::string>& command, int output);
 
-  mutable std::mutex mutex_;
-  mutable std::condition_variable changed_;
-  absl::optional<absl::Status> started_;  // guarded by mutex_
-  absl::optional<int> exit_status_;       // guarded by mutex_; without it `pid_` is ours
-  pid_t pid_ = -1;                        // set before started_
+  mutable Mutex mutex_;
+  mutable CondVar changed_;
+  absl::optional<absl::Status> started_ GUARDED_BY(mutex_);
+  absl::optional<int> exit_status_ GUARDED_BY(mutex_);  // without it `pid_` is ours
+  pid_t pid_ = -1;                                      // set before started_, and never again
   const std::shared_ptr<Cancellation> end_ = std::make_shared<Cancellation>();
   std::thread keeper_;
 };

@@ -47,16 +47,16 @@ absl::Status LoadGenerator::Run(Arrivals* arrivals, const CallContext& call) {
   // Woken early when cancelled.  The generator may be gone by then, so the callback holds
   // what it wakes.
   struct Waker {
-    std::mutex mutex;
-    LoadGenerator* generator = nullptr;
+    explicit Waker(LoadGenerator* woken) : generator(woken) {}
+    Mutex mutex;                                 // taken before the generator's
+    LoadGenerator* generator GUARDED_BY(mutex);  // null once it may be gone
   };
-  const auto waker = std::make_shared<Waker>();
-  waker->generator = this;
+  const auto waker = std::make_shared<Waker>(this);
   const auto waking = call.cancellation()->OnCancel([waker] {
-    std::lock_guard<std::mutex> lock(waker->mutex);
+    MutexLock lock(waker->mutex);
     if (waker->generator == nullptr) return;
-    std::lock_guard<std::mutex> wake(waker->generator->mutex_);
-    waker->generator->changed_.notify_all();
+    MutexLock wake(waker->generator->mutex_);
+    waker->generator->changed_.NotifyAll();
   });
 
   absl::Status status;
@@ -68,18 +68,18 @@ absl::Status LoadGenerator::Run(Arrivals* arrivals, const CallContext& call) {
     Send(number, start, *at);
   }
   AwaitAnswers();
-  std::lock_guard<std::mutex> lock(waker->mutex);
+  MutexLock lock(waker->mutex);
   waker->generator = nullptr;
   return status;
 }
 
 // Takes a place among the outstanding.  False when the call has ended.
 bool LoadGenerator::AwaitTurn(absl::Time turn, const CallContext& call) {
-  std::unique_lock<std::mutex> lock(mutex_);
-  while (!call.cancelled() && clock_->Now() < turn) clock_->WaitUntil(changed_, lock, turn);
+  MutexLock lock(mutex_);
+  while (!call.cancelled() && clock_->Now() < turn) clock_->WaitUntil(changed_, mutex_, turn);
   while (!call.cancelled() && outstanding_ >= options_.max_outstanding) {
     waits_for_room_ = true;
-    clock_->WaitUntil(changed_, lock, absl::InfiniteFuture());
+    clock_->WaitUntil(changed_, mutex_, absl::InfiniteFuture());
   }
   waits_for_room_ = false;
   if (call.cancelled()) return false;
@@ -128,16 +128,16 @@ void LoadGenerator::End(const Flight& flight, const absl::StatusOr<SearchResult>
   }
   recorder_->Record(observation);
 
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   --outstanding_;
   // Nothing of the generator is touched once the lock is released: it may be gone.
-  if (waits_for_room_ || (waits_for_end_ && outstanding_ == 0)) changed_.notify_all();
+  if (waits_for_room_ || (waits_for_end_ && outstanding_ == 0)) changed_.NotifyAll();
 }
 
 void LoadGenerator::AwaitAnswers() {
-  std::unique_lock<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   waits_for_end_ = true;
-  while (outstanding_ > 0) clock_->WaitUntil(changed_, lock, absl::InfiniteFuture());
+  while (outstanding_ > 0) clock_->WaitUntil(changed_, mutex_, absl::InfiniteFuture());
 }
 
 }  // namespace sightline

@@ -6,11 +6,9 @@
 #ifndef SIGHTLINE_LOADTEST_GENERATE_LOAD_GENERATOR_H_
 #define SIGHTLINE_LOADTEST_GENERATE_LOAD_GENERATOR_H_
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -18,6 +16,7 @@
 #include "absl/time/time.h"
 #include "common/base/call_context.h"
 #include "common/base/clock.h"
+#include "common/base/mutex.h"
 #include "common/clients/search_client.h"
 #include "loadtest/measure/recorder.h"
 #include "loadtest/scenario/workload.h"
@@ -63,11 +62,11 @@ class LoadGenerator {
   Recorder* const recorder_;
   Clock* const clock_;
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  int64_t outstanding_ = 0;      // guarded by mutex_
-  bool waits_for_room_ = false;  // guarded by mutex_
-  bool waits_for_end_ = false;   // guarded by mutex_
+  Mutex mutex_;
+  CondVar changed_;
+  int64_t outstanding_ GUARDED_BY(mutex_) = 0;
+  bool waits_for_room_ GUARDED_BY(mutex_) = false;
+  bool waits_for_end_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace sightline

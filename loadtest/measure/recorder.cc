@@ -148,7 +148,7 @@ void Recorder::Record(const Observation& observation) {
   const absl::Duration ended = within(observation.ended);
   const absl::Duration lag = observation.sent - observation.intended;
 
-  const std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   ++At(absl::ToInt64Seconds(sent)).sent;
   ++At(absl::ToInt64Seconds(ended)).ended;
   SecondSums& second = At(absl::ToInt64Seconds(intended));
@@ -187,7 +187,7 @@ LoadResult Recorder::Result() const {
   LoadResult result;
   result.warm_up = options_.warm_up;
   result.length = options_.length;
-  const std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   for (size_t i = 0; i < kinds_.size(); ++i) {
     const Tally tally = kinds_[i].ToTally();
     result.by_kind[options_.kinds[i]].Merge(tally);

@@ -8,11 +8,11 @@
 
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "absl/time/time.h"
+#include "common/base/mutex.h"
 #include "loadtest/measure/load_result.h"
 #include "loadtest/measure/observation.h"
 
@@ -58,21 +58,20 @@ class Recorder {
   struct Sums;        // a Tally under way
   struct SecondSums;  // a Second under way
 
-  SecondSums& At(int64_t second);  // holds mutex_
-  void CountFlight(absl::Duration sent, absl::Duration ended);
-  std::vector<Second> Seconds() const;
+  SecondSums& At(int64_t second) REQUIRES(mutex_);
+  void CountFlight(absl::Duration sent, absl::Duration ended) REQUIRES(mutex_);
+  std::vector<Second> Seconds() const REQUIRES(mutex_);
 
   const RecorderOptions options_;
   const absl::Duration last_;  // what later moments count as
 
-  mutable std::mutex mutex_;
-  // All guarded by mutex_.
-  std::deque<SecondSums> seconds_;
-  std::vector<Sums> kinds_;  // without warm-up
+  mutable Mutex mutex_;
+  std::deque<SecondSums> seconds_ GUARDED_BY(mutex_);
+  std::vector<Sums> kinds_ GUARDED_BY(mutex_);  // without warm-up
   // By millisecond: requests sent in it less those that ended in it.
-  std::vector<int32_t> flight_changes_;
-  LatencyHistogram lag_;
-  int64_t late_ = 0;
+  std::vector<int32_t> flight_changes_ GUARDED_BY(mutex_);
+  LatencyHistogram lag_ GUARDED_BY(mutex_);
+  int64_t late_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace sightline

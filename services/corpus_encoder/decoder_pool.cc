@@ -193,7 +193,7 @@ absl::StatusOr<DecodedPicture> DecoderPool::Decode(absl::string_view bytes,
     Conversation talk(process.socket.get(), timeout_, call);
     absl::StatusOr<DecodedPicture> decoded = Exchange(talk, bytes, order, cpu_seconds, &admitted);
     if (decoded.ok()) {
-      std::lock_guard<std::mutex> lock(mutex_);
+      MutexLock lock(mutex_);
       idle_.push_back(std::move(process));
       return decoded;
     }
@@ -208,13 +208,13 @@ absl::StatusOr<DecodedPicture> DecoderPool::Decode(absl::string_view bytes,
 }
 
 int64_t DecoderPool::lost_count() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   return lost_count_;
 }
 
 absl::StatusOr<DecoderProcess> DecoderPool::Take(const CallContext& call) {
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     if (!idle_.empty()) {
       DecoderProcess process = std::move(idle_.back());
       idle_.pop_back();
@@ -235,7 +235,7 @@ absl::StatusOr<DecoderProcess> DecoderPool::Take(const CallContext& call) {
 absl::StatusOr<DecodedPicture> DecoderPool::Bury(DecoderProcess process, const absl::Status& why) {
   ASSIGN_OR_RETURN(const int wait_status, starter_->End(std::move(process)));
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     ++lost_count_;
   }
   DecodedPicture bad;

@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -21,6 +20,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "common/base/call_context.h"
+#include "common/base/mutex.h"
 #include "common/image/decode.h"
 #include "common/image/image_input.h"
 #include "services/corpus_encoder/decoder_starter.h"
@@ -67,15 +67,16 @@ class DecoderPool {
   int64_t lost_count() const;
 
  private:
-  absl::StatusOr<DecoderProcess> Take(const CallContext& call);
+  absl::StatusOr<DecoderProcess> Take(const CallContext& call) EXCLUDES(mutex_);
   // What became of the decoder, as its picture's problem.
-  absl::StatusOr<DecodedPicture> Bury(DecoderProcess process, const absl::Status& why);
+  absl::StatusOr<DecodedPicture> Bury(DecoderProcess process, const absl::Status& why)
+      EXCLUDES(mutex_);
 
   DecoderStarter* const starter_;
   const absl::Duration timeout_;
-  mutable std::mutex mutex_;
-  std::vector<DecoderProcess> idle_;  // guarded by mutex_
-  int64_t lost_count_ = 0;            // guarded by mutex_
+  mutable Mutex mutex_;
+  std::vector<DecoderProcess> idle_ GUARDED_BY(mutex_);
+  int64_t lost_count_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace sightline

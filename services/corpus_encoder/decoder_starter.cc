@@ -171,7 +171,7 @@ DecoderStarter::~DecoderStarter() {
 }
 
 absl::StatusOr<DecoderProcess> DecoderStarter::Start() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   const Question question;
   Answer answer;
   int socket = -1;
@@ -186,7 +186,7 @@ absl::StatusOr<DecoderProcess> DecoderStarter::Start() {
 }
 
 absl::StatusOr<int> DecoderStarter::End(DecoderProcess process) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   const Question question{process.pid};
   Answer answer;
   int none = -1;

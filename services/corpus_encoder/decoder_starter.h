@@ -12,10 +12,10 @@
 #include <sys/types.h>
 
 #include <memory>
-#include <mutex>
 
 #include "absl/status/statusor.h"
 #include "common/base/descriptor.h"
+#include "common/base/mutex.h"
 #include "services/corpus_encoder/decode_child.h"
 
 namespace sightline {
@@ -48,8 +48,8 @@ class DecoderStarter {
   DecoderStarter(pid_t pid, Descriptor control) : pid_(pid), control_(std::move(control)) {}
 
   const pid_t pid_;
-  std::mutex mutex_;
-  Descriptor control_;  // guarded by mutex_: one question and its answer at a time
+  Mutex mutex_;
+  Descriptor control_ GUARDED_BY(mutex_);  // one question and its answer at a time
 };
 
 }  // namespace sightline

@@ -26,10 +26,10 @@ PicturePipeline::PicturePipeline(UnitSource source, const PipelineOptions& optio
 
 PicturePipeline::~PicturePipeline() {
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     stopping_ = true;
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
   for (std::thread& thread : threads_) thread.join();
 }
 
@@ -37,10 +37,10 @@ absl::StatusOr<absl::optional<DecodedUnit>> PicturePipeline::Next() {
   RETURN_IF_ERROR(TakeUnits());
   DecodedUnit next;
   {
-    std::unique_lock<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     if (units_.empty()) return absl::nullopt;
     // A cancelled call ends through the workers, which check it before each picture.
-    changed_.wait(lock, [&] { return units_.front().remaining == 0 || !error_.ok(); });
+    while (units_.front().remaining > 0 && error_.ok()) changed_.Wait(mutex_);
     if (!error_.ok()) return error_;
     next = std::move(units_.front().decoded);
     units_.pop_front();
@@ -53,27 +53,27 @@ absl::StatusOr<absl::optional<DecodedUnit>> PicturePipeline::Next() {
 absl::Status PicturePipeline::TakeUnits() {
   for (;;) {
     {
-      std::lock_guard<std::mutex> lock(mutex_);
+      MutexLock lock(mutex_);
       if (exhausted_ || units_.size() > static_cast<size_t>(options_.units_ahead)) {
         return absl::OkStatus();
       }
     }
     UnitState state;
     ASSIGN_OR_RETURN(const bool more, source_(&state.decoded.unit));
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     if (!more) {
       exhausted_ = true;
     } else {
       state.remaining = state.decoded.unit.pictures.size();
       state.decoded.pictures.resize(state.remaining);
       units_.push_back(std::move(state));
-      changed_.notify_all();
+      changed_.NotifyAll();
     }
   }
 }
 
 PicturePipeline::Stats PicturePipeline::stats() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   return stats_;
 }
 
@@ -88,25 +88,26 @@ void PicturePipeline::Work() {
       Fail(status);
       return;
     }
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     ++stats_.picture_count;
-    if (--unit->remaining == 0) changed_.notify_all();
+    if (--unit->remaining == 0) changed_.NotifyAll();
   }
 }
 
 bool PicturePipeline::TakeWork(UnitState** unit, size_t* picture) {
-  std::unique_lock<std::mutex> lock(mutex_);
-  auto next = units_.end();
-  changed_.wait(lock, [&] {
-    next = std::find_if(units_.begin(), units_.end(), [](const UnitState& state) {
+  MutexLock lock(mutex_);
+  while (!stopping_ && error_.ok()) {
+    const auto next = std::find_if(units_.begin(), units_.end(), [](const UnitState& state) {
       return state.taken < state.decoded.pictures.size();
     });
-    return stopping_ || !error_.ok() || next != units_.end();
-  });
-  if (stopping_ || !error_.ok()) return false;
-  *unit = &*next;
-  *picture = next->taken++;
-  return true;
+    if (next != units_.end()) {
+      *unit = &*next;
+      *picture = next->taken++;
+      return true;
+    }
+    changed_.Wait(mutex_);
+  }
+  return false;
 }
 
 absl::Status PicturePipeline::DecodeOne(const ScannedPicture& picture, DecodedPicture* decoded) {
@@ -128,7 +129,7 @@ absl::Status PicturePipeline::DecodeOne(const ScannedPicture& picture, DecodedPi
     RETURN_IF_ERROR(Decode(content->picture, decoded));
   }
   const absl::Time done = call_.clock()->Now();
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   stats_.byte_count += content->byte_count;
   stats_.read_time += read - start;
   if (HasRegions(picture)) return absl::OkStatus();
@@ -160,20 +161,20 @@ absl::Status PicturePipeline::Decode(const std::string& bytes, DecodedPicture* d
     }
   }
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     decode_bytes_ -= cost;
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
   return picture.status();
 }
 
 absl::Status PicturePipeline::Admit(int64_t pixel_count) {
   const int64_t cost = pixel_count * kDecodeBytesPerPixel;
-  std::unique_lock<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   // With nothing else in decoding there is nothing to wait for.
-  changed_.wait(lock, [&] {
-    return stopping_ || decode_bytes_ == 0 || decode_bytes_ + cost <= options_.max_decode_bytes;
-  });
+  while (!stopping_ && decode_bytes_ > 0 && decode_bytes_ + cost > options_.max_decode_bytes) {
+    changed_.Wait(mutex_);
+  }
   if (stopping_) return absl::CancelledError("decoding was stopped");
   decode_bytes_ += cost;
   stats_.pixel_count += pixel_count;
@@ -182,10 +183,10 @@ absl::Status PicturePipeline::Admit(int64_t pixel_count) {
 
 void PicturePipeline::Fail(const absl::Status& status) {
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     if (error_.ok()) error_ = status;
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 }  // namespace sightline

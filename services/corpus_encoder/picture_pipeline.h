@@ -16,11 +16,9 @@
 #ifndef SIGHTLINE_SERVICES_CORPUS_ENCODER_PICTURE_PIPELINE_H_
 #define SIGHTLINE_SERVICES_CORPUS_ENCODER_PICTURE_PIPELINE_H_
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -29,6 +27,7 @@
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "common/base/call_context.h"
+#include "common/base/mutex.h"
 #include "common/image/decode.h"
 #include "common/image/image_input.h"
 #include "services/corpus_encoder/decoder_pool.h"
@@ -93,15 +92,15 @@ class PicturePipeline {
     size_t remaining = 0;  // pictures not decoded yet
   };
 
-  absl::Status TakeUnits();
-  void Work();
+  absl::Status TakeUnits() EXCLUDES(mutex_);
+  void Work() EXCLUDES(mutex_);
   // Takes the next picture.  Waits; false at the end.
-  bool TakeWork(UnitState** unit, size_t* picture);
+  bool TakeWork(UnitState** unit, size_t* picture) EXCLUDES(mutex_);
   absl::Status DecodeOne(const ScannedPicture& picture, DecodedPicture* decoded);
   absl::Status Decode(const std::string& bytes, DecodedPicture* decoded);
   // Waits until so many pixels may be decoded beside the others.
-  absl::Status Admit(int64_t pixel_count);
-  void Fail(const absl::Status& status);
+  absl::Status Admit(int64_t pixel_count) EXCLUDES(mutex_);
+  void Fail(const absl::Status& status) EXCLUDES(mutex_);
 
   const UnitSource source_;
   const PipelineOptions options_;
@@ -109,16 +108,16 @@ class PicturePipeline {
   DecoderPool* const decoders_;
   const CallContext call_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;  // any of the below
-  // Guarded by mutex_, as all below; pictures are written without it, each by the thread
+  mutable Mutex mutex_;
+  CondVar changed_;  // any of the below
+  // That Next has not returned.  Pictures are written without the mutex, each by the thread
   // that took it.
-  std::deque<UnitState> units_;  // that Next has not returned
-  bool exhausted_ = false;       // the source is
-  int64_t decode_bytes_ = 0;     // of pictures being decoded
-  bool stopping_ = false;
-  absl::Status error_;
-  Stats stats_;
+  std::deque<UnitState> units_ GUARDED_BY(mutex_);
+  bool exhausted_ GUARDED_BY(mutex_) = false;    // the source is
+  int64_t decode_bytes_ GUARDED_BY(mutex_) = 0;  // of pictures being decoded
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  absl::Status error_ GUARDED_BY(mutex_);
+  Stats stats_ GUARDED_BY(mutex_);
   std::vector<std::thread> threads_;
 };
 

@@ -2,11 +2,11 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "common/base/mutex.h"
 #include "common/base/status_macros.h"
 #include "services/corpus_encoder/item_content.h"
 
@@ -27,6 +27,7 @@ class PictureScanner {
     for (int i = 1; i < options_.threads; ++i) threads.emplace_back([this] { Work(); });
     Work();
     for (std::thread& thread : threads) thread.join();
+    MutexLock lock(mutex_);
     RETURN_IF_ERROR(error_);
     scan_.byte_count = byte_count_;
     return std::move(scan_);
@@ -41,7 +42,7 @@ class PictureScanner {
       progress_->Advance(1);
       if (status.ok()) continue;
       failed_ = true;
-      std::lock_guard<std::mutex> lock(mutex_);
+      MutexLock lock(mutex_);
       if (error_.ok()) error_ = status;
     }
   }
@@ -68,8 +69,8 @@ class PictureScanner {
   std::atomic<size_t> next_{0};
   std::atomic<int64_t> byte_count_{0};
   std::atomic<bool> failed_{false};
-  std::mutex mutex_;
-  absl::Status error_;  // guarded by mutex_
+  Mutex mutex_;
+  absl::Status error_ GUARDED_BY(mutex_);
 };
 
 }  // namespace

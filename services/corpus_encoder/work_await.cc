@@ -4,9 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <condition_variable>
 #include <map>
-#include <mutex>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -55,10 +53,7 @@ std::string TallyPath(const WorkFolder& folder, int worker) {
 }  // namespace
 
 void PauseForPoll(Clock* clock, const AwaitOptions& options) {
-  std::mutex mutex;
-  std::condition_variable never;
-  std::unique_lock<std::mutex> lock(mutex);
-  clock->WaitUntil(never, lock, clock->Now() + options.poll_period);
+  clock->SleepUntil(clock->Now() + options.poll_period);
 }
 
 WorkTally::WorkTally(const WorkFolder& folder, const WorkShare& share)

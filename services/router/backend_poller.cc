@@ -30,16 +30,16 @@ BackendPoller::BackendPoller(const std::vector<std::string>& addresses,
 BackendPoller::~BackendPoller() {
   {
     // Polls that are out end by their deadline; their answers find nobody.
-    std::lock_guard<std::mutex> lock(state_->mutex);
+    MutexLock lock(state_->mutex);
     state_->stopping = true;
-    state_->wake.notify_all();
+    state_->wake.NotifyAll();
   }
   thread_.join();
 }
 
 void BackendPoller::SetAddresses(const std::vector<std::string>& addresses) {
   std::map<std::string, std::shared_ptr<Target>> targets;
-  std::lock_guard<std::mutex> lock(state_->mutex);
+  MutexLock lock(state_->mutex);
   const absl::Time now = state_->clock->Now();
   for (const std::string& address : addresses) {
     if (targets.count(address) > 0) continue;
@@ -51,29 +51,33 @@ void BackendPoller::SetAddresses(const std::vector<std::string>& addresses) {
     targets.emplace(address, target);
     state_->due.emplace(now, std::move(target));
   }
-  for (const auto& [address, left] : state_->targets) left->gone = true;
   state_->targets.swap(targets);
-  state_->wake.notify_all();
+  state_->wake.NotifyAll();
 }
 
 std::vector<std::shared_ptr<BackendPoller::Target>> BackendPoller::State::AwaitDue() {
   std::vector<std::shared_ptr<Target>> result;
-  std::unique_lock<std::mutex> lock(mutex);
+  MutexLock lock(mutex);
   while (!stopping && result.empty()) {
     const absl::Time now = clock->Now();
     const absl::Time first = due.empty() ? absl::InfiniteFuture() : due.begin()->first;
     if (first > now) {
-      clock->WaitUntil(wake, lock, first);
+      clock->WaitUntil(wake, mutex, first);
       continue;
     }
     const auto end = due.upper_bound(now + kSlack * options.interval);
     for (auto it = due.begin(); it != end; ++it) {
-      if (!it->second->gone) result.push_back(std::move(it->second));
+      if (IsPolled(it->second)) result.push_back(std::move(it->second));
     }
     due.erase(due.begin(), end);
   }
   if (stopping) result.clear();
   return result;
+}
+
+bool BackendPoller::State::IsPolled(const std::shared_ptr<Target>& target) const {
+  const auto found = targets.find(target->address);
+  return found != targets.end() && found->second == target;
 }
 
 void BackendPoller::State::Poll(const std::shared_ptr<State>& self,
@@ -88,13 +92,13 @@ void BackendPoller::State::Poll(const std::shared_ptr<State>& self,
 
 void BackendPoller::State::OnAnswer(const std::shared_ptr<Target>& target, absl::Time sent,
                                     absl::StatusOr<ServerStatus> status) {
-  std::lock_guard<std::mutex> lock(mutex);
-  if (stopping || target->gone) return;
+  MutexLock lock(mutex);
+  if (stopping || !IsPolled(target)) return;
   options.report(target->address, std::move(status));
   std::uniform_real_distribution<double> jitter(1 - kJitter, 1 + kJitter);
   const absl::Time next = std::max(clock->Now(), sent + jitter(random) * options.interval);
   const auto added = due.emplace(next, target);
-  if (added == due.begin()) wake.notify_all();
+  if (added == due.begin()) wake.NotifyAll();
 }
 
 }  // namespace sightline

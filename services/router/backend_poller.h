@@ -5,12 +5,10 @@
 #ifndef SIGHTLINE_SERVICES_ROUTER_BACKEND_POLLER_H_
 #define SIGHTLINE_SERVICES_ROUTER_BACKEND_POLLER_H_
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <random>
 #include <string>
 #include <thread>
@@ -18,6 +16,7 @@
 
 #include "absl/time/time.h"
 #include "common/base/clock.h"
+#include "common/base/mutex.h"
 #include "common/clients/admin_client.h"
 
 namespace sightline {
@@ -56,7 +55,6 @@ class BackendPoller {
   struct Target {
     const std::string address;
     const std::shared_ptr<AdminClient> client;
-    bool gone = false;  // guarded by State::mutex
   };
 
   // Shared with polls that are still out when the poller goes.
@@ -65,19 +63,22 @@ class BackendPoller {
 
     // Those that are due, taken out of the schedule; waits until there are some.  None once
     // the poller stops.
-    std::vector<std::shared_ptr<Target>> AwaitDue();
+    std::vector<std::shared_ptr<Target>> AwaitDue() EXCLUDES(mutex);
     void Poll(const std::shared_ptr<State>& self, const std::shared_ptr<Target>& target);
     void OnAnswer(const std::shared_ptr<Target>& target, absl::Time sent,
-                  absl::StatusOr<ServerStatus> status);
+                  absl::StatusOr<ServerStatus> status) EXCLUDES(mutex);
+    // Whether it is one of `targets`; another of the same address is not it.
+    bool IsPolled(const std::shared_ptr<Target>& target) const REQUIRES(mutex);
 
     const BackendPollerOptions options;
     Clock* const clock;
-    std::mutex mutex;
-    std::condition_variable wake;
-    std::map<std::string, std::shared_ptr<Target>> targets;  // guarded by mutex, as are
-    std::multimap<absl::Time, std::shared_ptr<Target>> due;  // those that are not asked now
-    std::mt19937_64 random;
-    bool stopping = false;
+    Mutex mutex;
+    CondVar wake;
+    std::map<std::string, std::shared_ptr<Target>> targets GUARDED_BY(mutex);  // by address
+    // Those that are not asked now, some of them perhaps not in `targets` any more.
+    std::multimap<absl::Time, std::shared_ptr<Target>> due GUARDED_BY(mutex);
+    std::mt19937_64 random GUARDED_BY(mutex);
+    bool stopping GUARDED_BY(mutex) = false;
   };
 
   const std::shared_ptr<State> state_;

@@ -8,7 +8,7 @@
 namespace sightline {
 
 std::shared_ptr<grpc::Channel> ChannelPool::To(const std::string& address) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   ForgetExpired();
   std::weak_ptr<grpc::Channel>& known = channels_[address];
   std::shared_ptr<grpc::Channel> channel = known.lock();

@@ -4,8 +4,9 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
+
+#include "common/base/mutex.h"
 
 namespace grpc {
 class Channel;
@@ -23,11 +24,11 @@ class ChannelPool {
  private:
   static constexpr size_t kFew = 64;
 
-  void ForgetExpired();  // mutex_ is held
+  void ForgetExpired() REQUIRES(mutex_);
 
-  std::mutex mutex_;
-  std::map<std::string, std::weak_ptr<grpc::Channel>> channels_;  // guarded by mutex_
-  size_t forget_at_ = kFew;                                       // guarded by mutex_
+  Mutex mutex_;
+  std::map<std::string, std::weak_ptr<grpc::Channel>> channels_ GUARDED_BY(mutex_);
+  size_t forget_at_ GUARDED_BY(mutex_) = kFew;
 };
 
 }  // namespace sightline

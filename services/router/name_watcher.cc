@@ -28,21 +28,21 @@ NameWatcher::NameWatcher(const Membership& members, absl::Duration interval, Clo
 
 NameWatcher::~NameWatcher() {
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     stopping_ = true;
-    due_.notify_all();
-    queued_.notify_all();
+    due_.NotifyAll();
+    queued_.NotifyAll();
   }
   if (scheduler_.joinable()) scheduler_.join();
   for (std::thread& worker : workers_) worker.join();
 }
 
 void NameWatcher::Schedule() {
-  std::unique_lock<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   while (!stopping_) {
     const absl::Time next = LookAtNames(clock_->Now());
     AddThreads();
-    clock_->WaitUntil(due_, lock, next);
+    clock_->WaitUntil(due_, mutex_, next);
   }
 }
 
@@ -52,7 +52,7 @@ absl::Time NameWatcher::LookAtNames(absl::Time now) {
     if (state.idle && state.due <= now) {
       state.idle = false;
       queue_.push_back(&name);
-      queued_.notify_one();
+      queued_.NotifyOne();
     }
     if (!state.slow && now - state.began >= kSlow) {
       state.slow = true;
@@ -83,7 +83,7 @@ void NameWatcher::Work() {
   while (const std::string* const name = AwaitWork()) {
     const bool news = NoteAddresses(*name, resolve_(*name));
     {
-      std::lock_guard<std::mutex> lock(mutex_);
+      MutexLock lock(mutex_);
       NoteEnd(&names_.at(*name));
     }
     if (news) Tell();
@@ -91,13 +91,14 @@ void NameWatcher::Work() {
 }
 
 const std::string* NameWatcher::AwaitWork() {
-  std::unique_lock<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   while (!stopping_) {
-    const auto next = std::find_if(queue_.begin(), queue_.end(), [&](const std::string* name) {
+    const auto may_begin = [this](const std::string* name) REQUIRES(mutex_) {
       return slow_under_way_ < kAtOnceSlow || !names_.at(*name).slow;
-    });
+    };
+    const auto next = std::find_if(queue_.begin(), queue_.end(), may_begin);
     if (next == queue_.end()) {
-      queued_.wait(lock);
+      queued_.Wait(mutex_);
       continue;
     }
     const std::string* const name = *next;
@@ -113,13 +114,13 @@ const std::string* NameWatcher::AwaitWork() {
 void NameWatcher::NoteEnd(Name* state) {
   if (state->slow) {
     --slow_under_way_;
-    queued_.notify_one();  // for one that waits for that
+    queued_.NotifyOne();  // for one that waits for that
   }
   state->slow = clock_->Now() - state->began >= kSlow;
   state->due = state->began + (state->found ? interval_ : std::min(interval_, kImpatience));
   state->began = absl::InfiniteFuture();
   state->idle = true;
-  due_.notify_one();
+  due_.NotifyOne();
 }
 
 bool NameWatcher::NoteAddresses(const std::string& name, absl::StatusOr<Addresses> found) {
@@ -131,7 +132,7 @@ bool NameWatcher::NoteAddresses(const std::string& name, absl::StatusOr<Addresse
     }
     return false;
   }
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   names_.at(name).found = true;
   Addresses& known = known_[name];
   if (known == *found) return false;
@@ -143,10 +144,10 @@ bool NameWatcher::NoteAddresses(const std::string& name, absl::StatusOr<Addresse
 
 // What other threads find meanwhile is told together by the next of them.
 void NameWatcher::Tell() {
-  std::lock_guard<std::mutex> telling(tell_mutex_);
+  MutexLock telling(tell_mutex_);
   std::map<std::string, Addresses> known;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     if (!std::exchange(news_, false)) return;
     known = known_;
   }

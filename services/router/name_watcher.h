@@ -2,11 +2,9 @@
 #ifndef SIGHTLINE_SERVICES_ROUTER_NAME_WATCHER_H_
 #define SIGHTLINE_SERVICES_ROUTER_NAME_WATCHER_H_
 
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/base/clock.h"
+#include "common/base/mutex.h"
 #include "common/log/log_limiter.h"
 #include "services/router/membership.h"
 
@@ -57,38 +56,39 @@ class NameWatcher {
     bool found = false;                         // once
   };
 
-  void Schedule();
+  void Schedule() EXCLUDES(mutex_);
   // Queues names that are due and finds look-ups that take long; returns when to look again.
-  absl::Time LookAtNames(absl::Time now);
-  void AddThreads();
-  void Work();
+  absl::Time LookAtNames(absl::Time now) REQUIRES(mutex_);
+  void AddThreads() REQUIRES(mutex_);
+  void Work() EXCLUDES(mutex_);
   // The next name to be looked up, taken from the queue; null once the watcher stops.
-  const std::string* AwaitWork();
-  void NoteEnd(Name* state);
+  const std::string* AwaitWork() EXCLUDES(mutex_);
+  void NoteEnd(Name* state) REQUIRES(mutex_);
   // Whether the name has other addresses now.
-  bool NoteAddresses(const std::string& name, absl::StatusOr<Addresses> found);
-  void Tell();
+  bool NoteAddresses(const std::string& name, absl::StatusOr<Addresses> found) EXCLUDES(mutex_);
+  void Tell() EXCLUDES(tell_mutex_, mutex_);
 
   const Membership members_;
   const absl::Duration interval_;
   Clock* const clock_;
   const Resolve resolve_;
-  const Changed changed_;
+  const Changed changed_ GUARDED_BY(tell_mutex_);
   LogLimiter log_limiter_;
 
-  std::mutex mutex_;
-  std::condition_variable due_;           // wakes the scheduler
-  std::condition_variable queued_;        // wakes the workers
-  std::map<std::string, Name> names_;     // values guarded by mutex_, as are
-  std::deque<const std::string*> queue_;  // of names that are due, keys of names_
-  std::map<std::string, Addresses> known_;
-  size_t slow_under_way_ = 0;  // look-ups of names that are slow
-  bool news_ = false;          // known_ has changed since it was told last
-  bool stopping_ = false;
+  Mutex mutex_;
+  CondVar due_;     // wakes the scheduler
+  CondVar queued_;  // wakes the workers
+  // The keys are always the same, and read by anybody who has got one.
+  std::map<std::string, Name> names_ GUARDED_BY(mutex_);
+  std::deque<const std::string*> queue_ GUARDED_BY(mutex_);  // of names that are due
+  std::map<std::string, Addresses> known_ GUARDED_BY(mutex_);
+  size_t slow_under_way_ GUARDED_BY(mutex_) = 0;  // look-ups of names that are slow
+  bool news_ GUARDED_BY(mutex_) = false;          // known_ has changed since it was told last
+  bool stopping_ GUARDED_BY(mutex_) = false;
 
   std::vector<std::thread> workers_;  // the scheduler's
 
-  std::mutex tell_mutex_;  // of who calls changed_; taken before mutex_
+  Mutex tell_mutex_;       // taken before mutex_
   std::thread scheduler_;  // last: starts when everything else is there
 };
 

@@ -63,14 +63,14 @@ StatusBoard::StatusBoard(const Membership& members, StatusBoardOptions options, 
         {{"index", name}});
     indexes_[name].grants = ReleaseGrants(options_.poll_timeout);
   }
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   DrawConsequences();
 }
 
 StatusBoard::~StatusBoard() = default;
 
 void StatusBoard::SetMembers(const Membership& members) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   ApplyAnswers();  // of the members so far
   const absl::Time now = clock_->Now();
   fleet_.SetMembers(members, now);
@@ -82,13 +82,13 @@ void StatusBoard::SetMembers(const Membership& members) {
 
 bool StatusBoard::Report(const std::string& address, absl::StatusOr<ServerStatus> status) {
   Answer answer{address, std::move(status), clock_->Now()};
-  std::lock_guard<std::mutex> lock(inbox_mutex_);
+  MutexLock lock(inbox_mutex_);
   inbox_.push_back(std::move(answer));
   return inbox_.size() == 1;
 }
 
 void StatusBoard::Refresh() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   ApplyAnswers();
   DrawConsequences();
 }
@@ -97,7 +97,7 @@ void StatusBoard::Refresh() {
 // this.
 void StatusBoard::ApplyAnswers() {
   {
-    std::lock_guard<std::mutex> lock(inbox_mutex_);
+    MutexLock lock(inbox_mutex_);
     answers_.swap(inbox_);
   }
   for (const Answer& answer : answers_) {
@@ -180,7 +180,7 @@ std::shared_ptr<const StatusBoard::Catalog> StatusBoard::MakeCatalog() const {
 }
 
 StatusRequest StatusBoard::RequestFor(const std::string& address) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   StatusRequest request;
   request.router = options_.router;
   request.uses.reserve(indexes_.size());
@@ -262,7 +262,7 @@ bool StatusBoard::any_known() const {
 }
 
 ServerStatus StatusBoard::Describe() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   ServerStatus status;
   status.service = "router";
   for (const auto& [name, index] : indexes_) {

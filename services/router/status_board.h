@@ -15,7 +15,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -24,6 +23,7 @@
 #include "common/api/generation.h"
 #include "common/api/server_status.h"
 #include "common/base/clock.h"
+#include "common/base/mutex.h"
 #include "common/base/published.h"
 #include "common/metrics/metrics.h"
 #include "common/replicas/roster.h"
@@ -111,25 +111,25 @@ class StatusBoard : public GenerationCatalog {
     absl::Time look_at = absl::InfiniteFuture();  // next, if nothing is heard
   };
 
-  // mutex_ is held in all of these.
-  void ApplyAnswers();
-  void DrawConsequences();
-  void Repin(const std::string& name, Index* index, absl::Time now);
-  void MoveTo(std::shared_ptr<const GenerationInfo> info, Index* index, absl::Time now);
-  std::shared_ptr<const Catalog> MakeCatalog() const;
+  void ApplyAnswers() REQUIRES(mutex_) EXCLUDES(inbox_mutex_);
+  void DrawConsequences() REQUIRES(mutex_);
+  void Repin(const std::string& name, Index* index, absl::Time now) REQUIRES(mutex_);
+  void MoveTo(std::shared_ptr<const GenerationInfo> info, Index* index, absl::Time now)
+      REQUIRES(mutex_);
+  std::shared_ptr<const Catalog> MakeCatalog() const REQUIRES(mutex_);
 
   const StatusBoardOptions options_;
   Clock* const clock_;
   const RosterSink sink_;
   const absl::Time started_;
 
-  std::mutex inbox_mutex_;
-  std::vector<Answer> inbox_;  // guarded by inbox_mutex_
+  Mutex inbox_mutex_;
+  std::vector<Answer> inbox_ GUARDED_BY(inbox_mutex_);
 
-  mutable std::mutex mutex_;  // of those who poll and those who change members
-  FleetView fleet_;           // guarded by mutex_, as are
-  std::map<std::string, Index> indexes_;
-  std::vector<Answer> answers_;  // empty: its room is used again
+  mutable Mutex mutex_;  // of those who poll and those who change members
+  FleetView fleet_ GUARDED_BY(mutex_);
+  std::map<std::string, Index> indexes_ GUARDED_BY(mutex_);
+  std::vector<Answer> answers_ GUARDED_BY(mutex_);  // empty: its room is used again
 
   Published<Catalog> catalog_;  // all that requests look at
 };

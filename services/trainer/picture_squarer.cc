@@ -1,12 +1,11 @@
 #include "services/trainer/picture_squarer.h"
 
 #include <atomic>
-#include <condition_variable>
-#include <mutex>
 #include <thread>
 #include <utility>
 
 #include "common/base/compute_pool.h"
+#include "common/base/mutex.h"
 #include "common/base/status_macros.h"
 #include "services/trainer/square_picture.h"
 
@@ -26,24 +25,24 @@ class ByteBudget {
 
   // Waits until there is room, or until nobody else holds any.
   void Take(int64_t bytes) {
-    std::unique_lock<std::mutex> lock(mutex_);
-    freed_.wait(lock, [&] { return used_ == 0 || used_ + bytes <= limit_; });
+    MutexLock lock(mutex_);
+    while (used_ > 0 && used_ + bytes > limit_) freed_.Wait(mutex_);
     used_ += bytes;
   }
 
   void Return(int64_t bytes) {
     {
-      std::lock_guard<std::mutex> lock(mutex_);
+      MutexLock lock(mutex_);
       used_ -= bytes;
     }
-    freed_.notify_all();
+    freed_.NotifyAll();
   }
 
  private:
   const int64_t limit_;
-  std::mutex mutex_;
-  std::condition_variable freed_;
-  int64_t used_ = 0;  // guarded by mutex_
+  Mutex mutex_;
+  CondVar freed_;
+  int64_t used_ GUARDED_BY(mutex_) = 0;
 };
 
 class Squarer {
@@ -63,6 +62,7 @@ class Squarer {
     std::vector<std::thread> threads;
     for (int i = 0; i < options_.threads; ++i) threads.emplace_back([this] { Work(); });
     for (std::thread& thread : threads) thread.join();
+    MutexLock lock(mutex_);
     if (!error_.ok()) return error_;
     return std::move(results_);
   }
@@ -79,7 +79,7 @@ class Squarer {
         continue;
       }
       failed_ = true;
-      std::lock_guard<std::mutex> lock(mutex_);
+      MutexLock lock(mutex_);
       if (error_.ok()) error_ = status;
     }
   }
@@ -88,7 +88,7 @@ class Squarer {
     RETURN_IF_ERROR(call_.Check("reading pictures"));
     absl::StatusOr<std::string> bytes = Squared(pictures_[i], &results_[i].fingerprint);
     if (bytes.ok()) {
-      std::lock_guard<std::mutex> lock(mutex_);
+      MutexLock lock(mutex_);
       return store_(i, *bytes);
     }
     if (!BlamesPicture(bytes.status())) return bytes.status();
@@ -115,15 +115,15 @@ class Squarer {
 
   const absl::Span<const ListedPicture> pictures_;
   const SquaringOptions options_;
-  const std::function<absl::Status(int64_t, absl::string_view)>& store_;
+  const std::function<absl::Status(int64_t, absl::string_view)>& store_ GUARDED_BY(mutex_);
   const CallContext call_;
   Progress* const progress_;
   ByteBudget budget_;
   std::atomic<size_t> next_{0};
   std::atomic<bool> failed_{false};
   std::vector<SquaredPicture> results_;  // each written by the thread that took it
-  std::mutex mutex_;                     // around store_
-  absl::Status error_;                   // guarded by mutex_
+  Mutex mutex_;
+  absl::Status error_ GUARDED_BY(mutex_);
 };
 
 }  // namespace

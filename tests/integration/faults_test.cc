@@ -2,13 +2,11 @@
 #include <grpcpp/server_builder.h>
 
 #include <algorithm>
-#include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/clock.h"
 #include "sightline/v1/reranker.grpc.pb.h"
 #include "tests/integration/fleet.h"
 #include "tests/integration/test_launch.h"
@@ -64,18 +62,14 @@ class StalledReranker final : public v1::Reranker::Service {
 
   grpc::Status RerankCandidates(grpc::ServerContext* context, const v1::RerankCandidatesRequest*,
                                 v1::RerankCandidatesResponse*) override {
-    std::unique_lock<std::mutex> lock(mutex_);
-    while (!context->IsCancelled()) {
-      // Polling is all that gRPC's synchronous API has to offer here.
-      never_.wait_for(lock, std::chrono::milliseconds(1));
-    }
+    // Polling is all that gRPC's synchronous API has to offer here.
+    Clock* const clock = Clock::Real();
+    while (!context->IsCancelled()) clock->SleepUntil(clock->Now() + absl::Milliseconds(1));
     return grpc::Status::CANCELLED;
   }
 
  private:
   int port_ = 0;
-  std::mutex mutex_;
-  std::condition_variable never_;
   std::unique_ptr<grpc::Server> server_;
 };
 

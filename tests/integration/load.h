@@ -3,16 +3,15 @@
 #define SIGHTLINE_TESTS_INTEGRATION_LOAD_H_
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <set>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "common/base/mutex.h"
 #include "common/clients/search_client.h"
 #include "common/rpc/channel.h"
 
@@ -37,27 +36,27 @@ class Load {
 
   // Blocks until `count` more calls have ended.
   void AwaitCalls(int count) {
-    std::unique_lock<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     const int64_t until = calls_ + count;
-    ended_.wait(lock, [&] { return calls_ >= until; });
+    while (calls_ < until) ended_.Wait(mutex_);
   }
 
   // Blocks until `count` more calls were answered.  A client whose connection broke may
   // need up to a second before it tries again.
   void AwaitAnswers(int count) {
-    std::unique_lock<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     const int64_t until = answered_ + count;
-    ended_.wait(lock, [&] { return answered_ >= until; });
+    while (answered_ < until) ended_.Wait(mutex_);
   }
 
   std::set<absl::StatusCode> codes() {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     return codes_;
   }
 
   // What `check` found wrong with answers: the first few, each once.
   std::set<std::string> complaints() {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     return complaints_;
   }
 
@@ -70,7 +69,7 @@ class Load {
       request.query = TextQuery{"a red fish"};
       const CallContext call(Clock::Real(), Clock::Real()->Now() + absl::Seconds(5));
       const auto result = client->SearchItems(call, request);
-      std::lock_guard<std::mutex> lock(mutex_);
+      MutexLock lock(mutex_);
       if (result.ok() && check_ != nullptr && complaints_.size() < 10) {
         const std::string complaint = check_(*result);
         if (!complaint.empty()) complaints_.insert(complaint);
@@ -81,18 +80,18 @@ class Load {
       ++calls_;
       if (result.ok()) ++answered_;
       codes_.insert(result.status().code());
-      ended_.notify_all();
+      ended_.NotifyAll();
     }
   }
 
   const Check check_;
   std::atomic<bool> stop_{false};
-  std::mutex mutex_;
-  std::condition_variable ended_;
-  int64_t calls_ = 0;
-  int64_t answered_ = 0;
-  std::set<absl::StatusCode> codes_;
-  std::set<std::string> complaints_;
+  Mutex mutex_;
+  CondVar ended_;
+  int64_t calls_ GUARDED_BY(mutex_) = 0;
+  int64_t answered_ GUARDED_BY(mutex_) = 0;
+  std::set<absl::StatusCode> codes_ GUARDED_BY(mutex_);
+  std::set<std::string> complaints_ GUARDED_BY(mutex_);
   std::vector<std::thread> threads_;
 };
 

@@ -7,11 +7,9 @@
 #include <grpcpp/generic/generic_stub.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdio>
 #include <fstream>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <thread>
@@ -21,6 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/substitute.h"
 #include "common/api/server_status.h"
+#include "common/base/mutex.h"
 #include "common/metrics/metrics.h"
 #include "common/rpc/admin_service.h"
 #include "common/rpc/channel.h"
@@ -62,30 +61,30 @@ indexes: {captions: {shards: [{addresses: ["$4"]}]}}
 class Turnout {
  public:
   void Seen(const std::string& request_id) {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     seen_.insert(request_id);
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
   void Ended() {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     ++ended_;
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
   // Until each of the callers has reached an encoder or an end.
   void AwaitAll(size_t callers) {
-    std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait(lock, [&] { return seen_.size() + ended_ >= callers; });
+    MutexLock lock(mutex_);
+    while (seen_.size() + ended_ < callers) changed_.Wait(mutex_);
   }
   size_t seen() const {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     return seen_.size();
   }
 
  private:
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::set<std::string> seen_;  // guarded by mutex_
-  size_t ended_ = 0;            // guarded by mutex_
+  mutable Mutex mutex_;
+  CondVar changed_;
+  std::set<std::string> seen_ GUARDED_BY(mutex_);
+  size_t ended_ GUARDED_BY(mutex_) = 0;
 };
 
 // Answers texts at once and uploads when it is released; what it answers is an error that

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks every #include of the tree against the layers of README.md.
+"""Checks every #include of the tree against the layers of README.md, and where locks come from.
 
 gcc enforces no arrows between headers, and Bazel's visibility stops at targets; this
 does the rest.  Prints one line per offence, and exits 1 if there is any.
@@ -55,6 +55,12 @@ TORCH_FREE = re.compile(
     r"common/models/((inputs|convert)/|family_|\w+/((small_)?manifest|(trunk_)?conversion)\.)"
 )
 BRINGS_TORCH = re.compile(r"(torch|ATen|c10|caffe2)/|common/models/(network/|\w+/net\.h)")
+
+# Locks, tests' too, come from one header, whose users clang checks.
+LOCKS_HOME = "common/base/mutex.h"
+LOCK = re.compile(r"<(?:mutex|shared_mutex|condition_variable)>|absl/synchronization/|"
+                  r"\bstd::(?:\w*mutex|\w+_lock|lock_guard|condition_variable\w*)\b|"
+                  r"\babsl::(?:\w*Mutex\w*|CondVar)\b")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]')
 
@@ -123,6 +129,10 @@ def main(root):
                     if reason:
                         offences += 1
                         print(f"{path}:{number}: {match.group(1)} {reason}")
+                    lock = path != LOCKS_HOME and LOCK.search(line.split("//")[0])
+                    if lock:
+                        offences += 1
+                        print(f"{path}:{number}: {lock.group()} belongs to {LOCKS_HOME}")
     print(f"{files} files, {offences} offences")
     return 0 if files and not offences else 1
 

@@ -6,15 +6,18 @@ check=$1
 root=$(dirname "$(readlink -f "$2")")
 python3 "$check" "$root"
 
-offends() {  # FILE INCLUDE: a tree with this one include must be refused
+judge() {  # FILE LINE: of a tree with this one line
   local tree
   tree=$(mktemp -d "$TEST_TMPDIR/tree.XXXX")
   mkdir -p "$tree/$(dirname "$1")"
-  echo "#include $2" >"$tree/$1"
-  if python3 "$check" "$tree" >/dev/null; then
-    echo "not noticed: $1 includes $2"
-    exit 1
-  fi
+  echo "$2" >"$tree/$1"
+  python3 "$check" "$tree" >/dev/null
+}
+refused() {
+  if judge "$@"; then echo "not noticed: $1 has $2"; exit 1; fi
+}
+offends() {  # FILE INCLUDE
+  refused "$1" "#include $2"
 }
 offends common/base/a.h '"common/index/vector_index.h"'
 offends common/formats/a.cc '"common/bundle/container.h"'
@@ -33,5 +36,14 @@ offends common/api/search.h '"common/retrieval/retriever.h"'
 offends services/reranker/rerank_engine.h '"common/retrieval/retriever.h"'
 offends common/clients/convert_search.h '"common/retrieval/retriever.h"'
 offends common/retrieval/retriever.cc '"common/replicas/replicas.h"'
+# Locks have one home, for tests too; comments may speak of others.
+for line in '#include <mutex>' '#include <condition_variable>' 'std::mutex mutex_;' \
+  'std::lock_guard<Mutex> lock(mutex_);' 'std::shared_lock lock(mutex_);' 'absl::Mutex mutex_;' \
+  '#include "absl/synchronization/mutex.h"'; do
+  refused common/base/clock.h "$line"
+  refused tests/support/gate.h "$line"
+  judge common/base/mutex.h "$line"
+done
+judge common/base/clock.h '// Not a std::mutex.'
 # A tree in which nothing was found to check is no proof.
 if python3 "$check" "$(mktemp -d "$TEST_TMPDIR/empty.XXXX")" >/dev/null; then exit 1; fi

@@ -5,12 +5,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -23,6 +21,7 @@
 #include "common/api/search.h"
 #include "common/base/clock.h"
 #include "common/base/compute_pool.h"
+#include "common/base/mutex.h"
 #include "common/bundle/rerankers.h"
 #include "common/retrieval/backends.h"
 #include "common/retrieval/budget_policy.h"
@@ -302,17 +301,17 @@ class Notes {
  public:
   void Add(const std::string& mistake) {
     if (mistake.empty()) return;
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     if (first_.empty()) first_ = mistake;
   }
   std::string first() const {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     return first_;
   }
 
  private:
-  mutable std::mutex mutex_;
-  std::string first_;
+  mutable Mutex mutex_;
+  std::string first_ GUARDED_BY(mutex_);
 };
 
 TEST_CASE("every kind of query has the answer of a naive computation") {

@@ -1,9 +1,7 @@
 // Swaps under questions with everything of ours but the wire: followers, hosts, engines, the
 // router's board and its retriever, for the thread sanitizer to look at.
 #include <atomic>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <thread>
@@ -16,6 +14,7 @@
 #include "common/api/search.h"
 #include "common/api/server_status.h"
 #include "common/base/error_details.h"
+#include "common/base/mutex.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/publication.h"
 #include "common/bundle/rerankers.h"
@@ -386,8 +385,10 @@ TEST_CASE("200 swaps between replicas under questions: none fails and none mixes
 
   std::atomic<bool> stop{false};
   std::atomic<int64_t> answers{0};
-  std::mutex mutex;
-  std::set<std::string> complaints;
+  struct {
+    Mutex mutex;
+    std::set<std::string> texts GUARDED_BY(mutex);
+  } complaints;
   std::vector<std::thread> clients;
   for (int client = 0; client < 3; ++client) {
     clients.emplace_back([&, client] {
@@ -400,8 +401,8 @@ TEST_CASE("200 swaps between replicas under questions: none fails and none mixes
         const std::string complaint = Complaint(fleet.retriever().Search(request, call));
         ++answers;
         if (complaint.empty()) continue;
-        std::lock_guard<std::mutex> lock(mutex);
-        if (complaints.size() < 10) complaints.insert(complaint);
+        MutexLock lock(complaints.mutex);
+        if (complaints.texts.size() < 10) complaints.texts.insert(complaint);
       }
     });
   }
@@ -413,7 +414,10 @@ TEST_CASE("200 swaps between replicas under questions: none fails and none mixes
   }
   stop = true;
   for (std::thread& client : clients) client.join();
-  CHECK(complaints == std::set<std::string>());
+  {
+    MutexLock lock(complaints.mutex);
+    CHECK(complaints.texts == std::set<std::string>());
+  }
   // What nobody uses any more goes.
   while (fleet.held() > 1 && Clock::Real()->Now() < patience) std::this_thread::yield();
   CHECK(fleet.held() == 1);

@@ -7,14 +7,15 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
-#include <mutex>
+
+#include "common/base/mutex.h"
 
 namespace sightline {
 namespace {
 
-std::mutex mutex;
-ReadFault fault;  // guarded by mutex, as is
-int seen = 0;
+Mutex mutex;
+ReadFault fault GUARDED_BY(mutex);
+int seen GUARDED_BY(mutex) = 0;
 std::atomic<bool> armed{false};
 
 bool EndsWith(const std::string& text, const std::string& end) {
@@ -39,7 +40,7 @@ ssize_t Read(int fd, void* to, size_t length, off_t offset) {
   int error = 0;
   std::function<void()> hang;
   {
-    std::lock_guard<std::mutex> lock(mutex);
+    MutexLock lock(mutex);
     if (!armed || !EndsWith(path, fault.path) || seen++ < fault.healthy_reads) {
       return ReadWell(fd, to, length, offset);
     }
@@ -66,19 +67,19 @@ ssize_t Read(int fd, void* to, size_t length, off_t offset) {
 }  // namespace
 
 FailingReads::FailingReads(const ReadFault& wanted) {
-  std::lock_guard<std::mutex> lock(mutex);
+  MutexLock lock(mutex);
   fault = wanted;
   seen = 0;
   armed = true;
 }
 
 FailingReads::~FailingReads() {
-  std::lock_guard<std::mutex> lock(mutex);
+  MutexLock lock(mutex);
   armed = false;
 }
 
 int FailingReads::reads() const {
-  std::lock_guard<std::mutex> lock(mutex);
+  MutexLock lock(mutex);
   return seen;
 }
 

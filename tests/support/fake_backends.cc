@@ -43,19 +43,19 @@ std::function<void(absl::Status)> Answer(absl::Status refusal, T response, Done<
 }  // namespace
 
 void FakeBehaviour::Follow(std::function<FakeAnswer(int call)> rule) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   rule_ = std::move(rule);
 }
 
 void FakeBehaviour::BeforeEach(std::function<void()> hook) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   hook_ = std::move(hook);
 }
 
 void FakeBehaviour::Release() {
   std::vector<std::function<void()>> held;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     held.swap(held_);
   }
   for (const auto& answer : held) answer();
@@ -64,7 +64,7 @@ void FakeBehaviour::Release() {
 void FakeBehaviour::ReleaseOne() {
   std::function<void()> oldest;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     if (held_.empty()) return;
     oldest = std::move(held_.front());
     held_.erase(held_.begin());
@@ -73,12 +73,12 @@ void FakeBehaviour::ReleaseOne() {
 }
 
 int FakeBehaviour::calls() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   return calls_;
 }
 
 int FakeBehaviour::held() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   return static_cast<int>(held_.size());
 }
 
@@ -87,8 +87,8 @@ int FakeBehaviour::cancelled() const {
 }
 
 void FakeBehaviour::AwaitCalls(int count) {
-  std::unique_lock<std::mutex> lock(mutex_);
-  called_.wait(lock, [this, count] { return met_ >= count; });
+  MutexLock lock(mutex_);
+  while (met_ < count) called_.Wait(mutex_);
 }
 
 void FakeBehaviour::Meet(const CallContext& call, std::function<void(absl::Status)> answer) {
@@ -96,7 +96,7 @@ void FakeBehaviour::Meet(const CallContext& call, std::function<void(absl::Statu
   std::function<void()> hook;
   int number = 0;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     number = calls_++;
     rule = rule_;
     hook = hook_;
@@ -104,7 +104,7 @@ void FakeBehaviour::Meet(const CallContext& call, std::function<void(absl::Statu
   const FakeAnswer how = rule ? rule(number) : FakeAnswer{};
   if (hook) hook();
   if (how.when == FakeAnswer::When::kHeld) {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     held_.push_back(
         [answer = std::move(answer), status = how.status] { answer(DeepCopy(status)); });
   } else if (how.when == FakeAnswer::When::kOnCancel) {
@@ -117,15 +117,15 @@ void FakeBehaviour::Meet(const CallContext& call, std::function<void(absl::Statu
   } else {
     answer(DeepCopy(how.status));
   }
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   ++met_;
-  called_.notify_all();
+  called_.NotifyAll();
 }
 
 void FakeEncoder::EncodeQueries(const CallContext& call, EncodeRequest request,
                                 Done<EncodeResponse> done) {
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     last_request_ = request;
   }
   EncodeResponse response;
@@ -144,7 +144,7 @@ void FakeEncoder::EncodeQueries(const CallContext& call, EncodeRequest request,
 }
 
 EncodeRequest FakeEncoder::last_request() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   return last_request_;
 }
 
@@ -243,14 +243,14 @@ void FakeReranker::RerankCandidates(const CallContext& call, RerankRequest reque
     response.scores.push_back(score_(request.query, candidate));
   }
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     requests_.push_back(std::move(request));
   }
   behaviour_->Meet(call, Answer(absl::OkStatus(), std::move(response), std::move(done)));
 }
 
 std::vector<RerankRequest> FakeReranker::requests() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   return requests_;
 }
 
@@ -261,19 +261,19 @@ void FakeCatalog::Configure(absl::string_view index) {
 }
 
 void FakeCatalog::Set(std::shared_ptr<const GenerationInfo> info) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   held_[{info->ref.index, info->ref.generation}] = info;
   known_[info->ref.index] = std::move(info);
 }
 
 void FakeCatalog::Forget(const GenerationRef& generation) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   held_.erase({generation.index, generation.generation});
 }
 
 absl::StatusOr<std::shared_ptr<const GenerationInfo>> FakeCatalog::PinGeneration(
     absl::string_view index, absl::string_view generation) const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   const auto found = held_.find({std::string(index), std::string(generation)});
   if (found != held_.end()) return found->second;
   return absl::FailedPreconditionError(absl::StrCat("generation '", generation, "' is gone"));
@@ -281,7 +281,7 @@ absl::StatusOr<std::shared_ptr<const GenerationInfo>> FakeCatalog::PinGeneration
 
 absl::StatusOr<std::shared_ptr<const GenerationInfo>> FakeCatalog::Pin(
     absl::string_view index) const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   const auto found = known_.find(std::string(index));
   if (found == known_.end()) {
     return absl::NotFoundError(absl::StrCat("there is no index '", index, "'"));
@@ -293,7 +293,7 @@ absl::StatusOr<std::shared_ptr<const GenerationInfo>> FakeCatalog::Pin(
 }
 
 std::vector<std::shared_ptr<const GenerationInfo>> FakeCatalog::Known() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   std::vector<std::shared_ptr<const GenerationInfo>> known;
   for (const auto& [name, info] : known_) known.push_back(info);
   return known;

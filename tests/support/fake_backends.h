@@ -10,11 +10,9 @@
 #define SIGHTLINE_TESTS_SUPPORT_FAKE_BACKENDS_H_
 
 #include <atomic>
-#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,6 +25,7 @@
 #include "common/api/item.h"
 #include "common/api/query.h"
 #include "common/base/call_context.h"
+#include "common/base/mutex.h"
 #include "common/retrieval/generation_catalog.h"
 
 namespace sightline {
@@ -78,13 +77,13 @@ class FakeBehaviour {
   void Meet(const CallContext& call, std::function<void(absl::Status)> answer);
 
  private:
-  mutable std::mutex mutex_;
-  std::condition_variable called_;
-  std::function<FakeAnswer(int)> rule_;      // guarded by mutex_
-  std::function<void()> hook_;               // guarded by mutex_
-  int calls_ = 0;                            // guarded by mutex_
-  int met_ = 0;                              // answered, held or left; guarded by mutex_
-  std::vector<std::function<void()>> held_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  CondVar called_;
+  std::function<FakeAnswer(int)> rule_ GUARDED_BY(mutex_);
+  std::function<void()> hook_ GUARDED_BY(mutex_);
+  int calls_ GUARDED_BY(mutex_) = 0;
+  int met_ GUARDED_BY(mutex_) = 0;  // answered, held or left
+  std::vector<std::function<void()>> held_ GUARDED_BY(mutex_);
   // Shared with cancellations, which may outlive the fake.
   const std::shared_ptr<std::atomic<int>> cancelled_ = std::make_shared<std::atomic<int>>(0);
 };
@@ -108,8 +107,8 @@ class FakeEncoder : public QueryEncoderClient {
   const Encode encode_;
   const std::function<ItemFeatures(const EncodableQuery&)> features_;
   const std::shared_ptr<FakeBehaviour> behaviour_ = std::make_shared<FakeBehaviour>();
-  mutable std::mutex mutex_;
-  EncodeRequest last_request_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  EncodeRequest last_request_ GUARDED_BY(mutex_);
 };
 
 // One shard: exact search over its items by a naive scan, and their records.
@@ -176,8 +175,8 @@ class FakeReranker : public RerankerClient {
   const Score score_;
   const ScoreKind kind_;
   const std::shared_ptr<FakeBehaviour> behaviour_ = std::make_shared<FakeBehaviour>();
-  mutable std::mutex mutex_;
-  std::vector<RerankRequest> requests_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::vector<RerankRequest> requests_ GUARDED_BY(mutex_);
 };
 
 // A catalog that the test fills.
@@ -196,11 +195,12 @@ class FakeCatalog : public GenerationCatalog {
   std::vector<std::shared_ptr<const GenerationInfo>> Known() const override;
 
  private:
-  mutable std::mutex mutex_;
-  // Guarded by mutex_; those not reported have an empty generation.
-  std::map<std::string, std::shared_ptr<const GenerationInfo>> known_;
-  // By index and generation; guarded by mutex_.
-  std::map<std::pair<std::string, std::string>, std::shared_ptr<const GenerationInfo>> held_;
+  mutable Mutex mutex_;
+  // Those not reported have an empty generation.
+  std::map<std::string, std::shared_ptr<const GenerationInfo>> known_ GUARDED_BY(mutex_);
+  // By index and generation.
+  std::map<std::pair<std::string, std::string>, std::shared_ptr<const GenerationInfo>> held_
+      GUARDED_BY(mutex_);
 };
 
 }  // namespace sightline

@@ -6,31 +6,30 @@
 namespace sightline {
 
 absl::Time FakeClock::Now() {
-  std::lock_guard<std::mutex> guard(mutex_);
+  MutexLock guard(mutex_);
   return now_;
 }
 
-void FakeClock::WaitUntil(std::condition_variable& cv, std::unique_lock<std::mutex>& lock,
-                          absl::Time deadline) {
+void FakeClock::WaitUntil(CondVar& cv, Mutex& mutex, absl::Time deadline) {
   std::list<Sleeper>::iterator self;
   {
-    std::lock_guard<std::mutex> guard(mutex_);
+    MutexLock guard(mutex_);
     if (now_ >= deadline) return;
-    self = sleepers_.insert(sleepers_.end(), Sleeper{&cv, lock.mutex(), deadline});
-    changed_.notify_all();
+    self = sleepers_.insert(sleepers_.end(), Sleeper{&cv, &mutex, deadline});
+    changed_.NotifyAll();
   }
-  // Whoever wants to wake this thread locks `lock`'s mutex first, and that is free only
-  // once the wait has begun: no notification falls between the lines.
-  cv.wait(lock);
-  lock.unlock();
+  // Whoever wants to wake this thread locks `mutex` first, and that is free only once the
+  // wait has begun: no notification falls between the lines.
+  cv.Wait(mutex);
+  mutex.Unlock();
   {
     // The caller may destroy cv and mutex as soon as this returns.
-    std::unique_lock<std::mutex> guard(mutex_);
-    changed_.wait(guard, [&] { return self->wakers == 0; });
+    MutexLock guard(mutex_);
+    while (self->wakers > 0) changed_.Wait(mutex_);
     sleepers_.erase(self);
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
-  lock.lock();
+  mutex.Lock();
 }
 
 void FakeClock::Advance(absl::Duration by) {
@@ -40,7 +39,7 @@ void FakeClock::Advance(absl::Duration by) {
 void FakeClock::SetTime(absl::Time now) {
   std::vector<Sleeper*> due;
   {
-    std::lock_guard<std::mutex> guard(mutex_);
+    MutexLock guard(mutex_);
     now_ = std::max(now_, now);
     for (Sleeper& sleeper : sleepers_) {
       if (sleeper.due || sleeper.deadline > now_) continue;
@@ -51,21 +50,21 @@ void FakeClock::SetTime(absl::Time now) {
   }
   for (Sleeper* sleeper : due) {
     {
-      std::lock_guard<std::mutex> guard(*sleeper->mutex);
-      sleeper->cv->notify_all();
+      MutexLock guard(*sleeper->mutex);
+      sleeper->cv->NotifyAll();
     }
-    std::lock_guard<std::mutex> guard(mutex_);
+    MutexLock guard(mutex_);
     --sleeper->wakers;
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
 }
 
 void FakeClock::AwaitSleepers(int count) {
-  std::unique_lock<std::mutex> guard(mutex_);
-  changed_.wait(guard, [&] {
-    return std::count_if(sleepers_.begin(), sleepers_.end(),
-                         [](const Sleeper& sleeper) { return !sleeper.due; }) >= count;
-  });
+  MutexLock guard(mutex_);
+  while (std::count_if(sleepers_.begin(), sleepers_.end(),
+                       [](const Sleeper& sleeper) { return !sleeper.due; }) < count) {
+    changed_.Wait(mutex_);
+  }
 }
 
 }  // namespace sightline

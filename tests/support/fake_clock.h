@@ -11,12 +11,11 @@
 #ifndef SIGHTLINE_TESTS_SUPPORT_FAKE_CLOCK_H_
 #define SIGHTLINE_TESTS_SUPPORT_FAKE_CLOCK_H_
 
-#include <condition_variable>
 #include <list>
-#include <mutex>
 
 #include "absl/time/time.h"
 #include "common/base/clock.h"
+#include "common/base/mutex.h"
 
 namespace sightline {
 
@@ -29,8 +28,7 @@ class FakeClock : public Clock {
 
   // Waits for a notification of `cv` or for the clock to be moved to `deadline`; never
   // for real time to pass.
-  void WaitUntil(std::condition_variable& cv, std::unique_lock<std::mutex>& lock,
-                 absl::Time deadline) override;
+  void WaitUntil(CondVar& cv, Mutex& mutex, absl::Time deadline) REQUIRES(mutex) override;
 
   // Moves the clock and wakes the threads whose deadline has come.  The caller must not
   // hold a mutex that one of them waits with.
@@ -45,18 +43,18 @@ class FakeClock : public Clock {
 
  private:
   struct Sleeper {
-    std::condition_variable* cv;
-    std::mutex* mutex;
+    CondVar* cv;
+    Mutex* mutex;
     absl::Time deadline;
     bool due = false;  // the clock has reached the deadline
     int wakers = 0;    // calls of SetTime that are about to touch cv and mutex
   };
 
   // Never held while a sleeper's mutex is being locked: sleepers lock theirs first.
-  std::mutex mutex_;
-  std::condition_variable changed_;  // sleepers_ or their fields
-  absl::Time now_;                   // guarded by mutex_
-  std::list<Sleeper> sleepers_;      // guarded by mutex_
+  Mutex mutex_;
+  CondVar changed_;  // sleepers_ or their fields
+  absl::Time now_ GUARDED_BY(mutex_);
+  std::list<Sleeper> sleepers_ GUARDED_BY(mutex_);
 };
 
 }  // namespace sightline

@@ -1,12 +1,12 @@
 #include "tests/support/fake_clock.h"
+#include "common/base/mutex.h"
 
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "tests/support/catch.h"
+#include "tests/support/is_held.h"
 
 namespace sightline {
 namespace {
@@ -16,15 +16,15 @@ class Waiter {
  public:
   Waiter(FakeClock* clock, absl::Time deadline)
       : thread_([this, clock, deadline] {
-          std::unique_lock<std::mutex> lock(mutex_);
-          while (!stop_ && clock->Now() < deadline) clock->WaitUntil(cv_, lock, deadline);
+          MutexLock lock(mutex_);
+          while (!stop_ && clock->Now() < deadline) clock->WaitUntil(cv_, mutex_, deadline);
           woke_at_ = clock->Now();
         }) {}
 
   void Stop() {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     stop_ = true;
-    cv_.notify_all();
+    cv_.NotifyAll();
   }
 
   absl::Time Join() {
@@ -33,10 +33,10 @@ class Waiter {
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable cv_;
-  bool stop_ = false;
-  absl::Time woke_at_;
+  Mutex mutex_;
+  CondVar cv_;
+  bool stop_ GUARDED_BY(mutex_) = false;
+  absl::Time woke_at_;  // of the thread, until it is joined
   std::thread thread_;
 };
 
@@ -51,11 +51,11 @@ TEST_CASE("time stands still until it is moved, and never goes back") {
 
 TEST_CASE("a deadline that has passed is not waited for") {
   FakeClock clock;
-  std::mutex mutex;
-  std::condition_variable cv;
-  std::unique_lock<std::mutex> lock(mutex);
-  clock.WaitUntil(cv, lock, clock.Now());
-  REQUIRE(lock.owns_lock());
+  Mutex mutex;
+  CondVar cv;
+  MutexLock lock(mutex);
+  clock.WaitUntil(cv, mutex, clock.Now());
+  REQUIRE(IsHeld(mutex));
 }
 
 TEST_CASE("advancing wakes those whose deadline has come and nobody else") {

@@ -144,7 +144,7 @@ struct FakeServingModel::Texts : TextEncoder {
 
   absl::StatusOr<EmbeddingMatrix> Encode(absl::Span<const Tokens> texts,
                                          const CallContext& call) const override {
-    model->Enter(&model->text_batches_, texts.size());
+    model->Enter(kTexts, texts.size());
     RETURN_IF_ERROR(call.Check("encode"));
     return EncodeWords(texts, [](const Tokens& t) -> absl::StatusOr<WordIds> { return t.ids; });
   }
@@ -157,7 +157,7 @@ struct FakeServingModel::Images : ImageEncoder {
 
   absl::StatusOr<EmbeddingMatrix> Encode(absl::Span<const ImageInput> images,
                                          const CallContext& call) const override {
-    model->Enter(&model->image_batches_, images.size());
+    model->Enter(kImages, images.size());
     RETURN_IF_ERROR(call.Check("encode"));
     return EncodeWords(images, [](const ImageInput& image) { return IdsIn(image); });
   }
@@ -175,7 +175,7 @@ struct FakeServingModel::Extractor : RegionExtractor {
     for (const Pixels& picture : pictures) {
       if (picture.rgb.empty()) return absl::InvalidArgumentError("an image without pixels");
       {
-        std::lock_guard<std::mutex> lock(model->mutex_);
+        MutexLock lock(model->mutex_);
         model->widths_.push_back(picture.width);
       }
       const int32_t id = picture.rgb[0] << 16 | picture.rgb[1] << 8 | picture.rgb[2];
@@ -215,7 +215,7 @@ struct FakeServingModel::Pairs : CrossEncoder {
 
   absl::StatusOr<std::vector<float>> Score(absl::Span<const ScoringPair> pairs,
                                            const CallContext& call) const override {
-    model->Enter(&model->pair_batches_, pairs.size());
+    model->Enter(kPairs, pairs.size());
     RETURN_IF_ERROR(call.Check("score"));
     std::vector<float> scores;
     for (const ScoringPair& pair : pairs) {
@@ -265,17 +265,17 @@ const RegionExtractor* FakeServingModel::region_extractor() const {
 }
 
 void FakeServingModel::HoldNextBatch(Gate* entered, Gate* release) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   entered_ = entered;
   release_ = release;
 }
 
-void FakeServingModel::Enter(std::vector<int>* sizes, size_t size) const {
+void FakeServingModel::Enter(Kind kind, size_t size) const {
   Gate* entered = nullptr;
   Gate* release = nullptr;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
-    sizes->push_back(static_cast<int>(size));
+    MutexLock lock(mutex_);
+    batches_[kind].push_back(static_cast<int>(size));
     std::swap(entered, entered_);
     std::swap(release, release_);
   }
@@ -283,22 +283,23 @@ void FakeServingModel::Enter(std::vector<int>* sizes, size_t size) const {
   if (release != nullptr) release->Wait();
 }
 
-std::vector<int> FakeServingModel::Copy(const std::vector<int>& sizes) const {
-  std::lock_guard<std::mutex> lock(mutex_);
-  return sizes;
+std::vector<int> FakeServingModel::Batches(Kind kind) const {
+  MutexLock lock(mutex_);
+  return batches_[kind];
 }
 
 std::vector<int> FakeServingModel::text_batches() const {
-  return Copy(text_batches_);
+  return Batches(kTexts);
 }
 std::vector<int> FakeServingModel::image_batches() const {
-  return Copy(image_batches_);
+  return Batches(kImages);
 }
 std::vector<int> FakeServingModel::pair_batches() const {
-  return Copy(pair_batches_);
+  return Batches(kPairs);
 }
 std::vector<int> FakeServingModel::extracted_widths() const {
-  return Copy(widths_);
+  MutexLock lock(mutex_);
+  return widths_;
 }
 
 }  // namespace sightline

@@ -11,12 +11,13 @@
 #ifndef SIGHTLINE_TESTS_SUPPORT_FAKE_MODEL_H_
 #define SIGHTLINE_TESTS_SUPPORT_FAKE_MODEL_H_
 
+#include <array>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "common/base/mutex.h"
 #include "common/models/model.h"
 #include "tests/support/gate.h"
 
@@ -87,8 +88,10 @@ class FakeServingModel : public Model {
   struct Extractor;
   struct Pairs;
 
-  void Enter(std::vector<int>* sizes, size_t size) const;
-  std::vector<int> Copy(const std::vector<int>& sizes) const;
+  enum Kind { kTexts, kImages, kPairs, kKinds };
+
+  void Enter(Kind kind, size_t size) const EXCLUDES(mutex_);
+  std::vector<int> Batches(Kind kind) const EXCLUDES(mutex_);
 
   const FakeServingModelOptions options_;
   std::unique_ptr<Texts> texts_;
@@ -96,11 +99,11 @@ class FakeServingModel : public Model {
   std::unique_ptr<Extractor> extractor_;
   std::unique_ptr<Pairs> pairs_;
 
-  mutable std::mutex mutex_;
-  // All guarded by mutex_.
-  mutable Gate* entered_ = nullptr;
-  mutable Gate* release_ = nullptr;
-  mutable std::vector<int> text_batches_, image_batches_, pair_batches_, widths_;
+  mutable Mutex mutex_;
+  mutable Gate* entered_ GUARDED_BY(mutex_) = nullptr;
+  mutable Gate* release_ GUARDED_BY(mutex_) = nullptr;
+  mutable std::array<std::vector<int>, kKinds> batches_ GUARDED_BY(mutex_);
+  mutable std::vector<int> widths_ GUARDED_BY(mutex_);
 };
 
 }  // namespace sightline

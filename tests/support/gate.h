@@ -3,13 +3,12 @@
 //   Gate entered, release;
 //   auto work = [&] { entered.Open(); release.Wait(); };
 //
-// Made of std::mutex, unlike absl::Notification, so that the thread sanitizer sees the
+// Made of Mutex, unlike absl::Notification, so that the thread sanitizer sees the
 // order it creates.
 #ifndef SIGHTLINE_TESTS_SUPPORT_GATE_H_
 #define SIGHTLINE_TESTS_SUPPORT_GATE_H_
 
-#include <condition_variable>
-#include <mutex>
+#include "common/base/mutex.h"
 
 namespace sightline {
 
@@ -17,21 +16,21 @@ namespace sightline {
 class Gate {
  public:
   void Open() {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     open_ = true;
     // Under the lock: a waiter may destroy the gate as soon as it has seen it open.
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
 
   void Wait() {
-    std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait(lock, [this] { return open_; });
+    MutexLock lock(mutex_);
+    while (!open_) changed_.Wait(mutex_);
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool open_ = false;
+  Mutex mutex_;
+  CondVar changed_;
+  bool open_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace sightline

@@ -2,13 +2,13 @@
 #ifndef SIGHTLINE_TESTS_SUPPORT_HANDLERS_H_
 #define SIGHTLINE_TESTS_SUPPORT_HANDLERS_H_
 
-#include <condition_variable>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "common/base/mutex.h"
 
 namespace sightline {
 
@@ -21,40 +21,40 @@ class Handlers {
   }
   ~Handlers() {
     {
-      std::lock_guard<std::mutex> lock(mutex_);
+      MutexLock lock(mutex_);
       stopping_ = true;
     }
-    changed_.notify_all();
+    changed_.NotifyAll();
     for (std::thread& thread : threads_) thread.join();
   }
 
   void Run(std::function<void()> task) {
     {
-      std::lock_guard<std::mutex> lock(mutex_);
+      MutexLock lock(mutex_);
       tasks_.push_back(std::move(task));
     }
-    changed_.notify_one();
+    changed_.NotifyOne();
   }
 
  private:
   void Work() {
-    std::unique_lock<std::mutex> lock(mutex_);
+    ReleasableMutexLock lock(mutex_);
     while (true) {
-      changed_.wait(lock, [this] { return stopping_ || !tasks_.empty(); });
+      while (tasks_.empty() && !stopping_) changed_.Wait(mutex_);
       if (tasks_.empty()) return;
       std::function<void()> task = std::move(tasks_.front());
       tasks_.pop_front();
-      lock.unlock();
+      lock.Unlock();
       task();
       task = nullptr;
-      lock.lock();
+      lock.Lock();
     }
   }
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::function<void()>> tasks_;  // guarded by mutex_
-  bool stopping_ = false;                    // guarded by mutex_
+  Mutex mutex_;
+  CondVar changed_;
+  std::deque<std::function<void()>> tasks_ GUARDED_BY(mutex_);
+  bool stopping_ GUARDED_BY(mutex_) = false;
   std::vector<std::thread> threads_;
 };
 

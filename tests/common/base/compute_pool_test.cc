@@ -4,17 +4,42 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <set>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "common/base/mutex.h"
 #include "tests/support/catch.h"
 #include "tests/support/gate.h"
 
 namespace sightline {
 namespace {
+
+// A list on which nobody's entry is alone: Add returns when `count` entries are there.
+template <typename T>
+class Roll {
+ public:
+  explicit Roll(size_t count) : count_(count) {}
+
+  void Add(T entry) {
+    MutexLock lock(mutex_);
+    entries_.push_back(std::move(entry));
+    changed_.NotifyAll();
+    while (entries_.size() < count_) changed_.Wait(mutex_);
+  }
+
+  std::vector<T> entries() const {
+    MutexLock lock(mutex_);
+    return entries_;
+  }
+
+ private:
+  const size_t count_;
+  mutable Mutex mutex_;
+  CondVar changed_;
+  std::vector<T> entries_ GUARDED_BY(mutex_);
+};
 
 TEST_CASE("every element is visited exactly once, in ranges no longer than promised") {
   for (int threads : {1, 2, 3, 8}) {
@@ -57,18 +82,10 @@ TEST_CASE("one thread means the calling thread and one range") {
 TEST_CASE("threads really work at the same time") {
   ComputePool pool(3);
   // Each of the three ranges ends only when all have begun.
-  std::mutex mutex;
-  std::condition_variable changed;
-  int begun = 0;
-  std::set<std::thread::id> ids;
-  pool.ParallelFor(3, 1, [&](int64_t, int64_t) {
-    std::unique_lock<std::mutex> lock(mutex);
-    ids.insert(std::this_thread::get_id());
-    ++begun;
-    changed.notify_all();
-    changed.wait(lock, [&] { return begun == 3; });
-  });
-  REQUIRE(ids.size() == 3);
+  Roll<std::thread::id> roll(3);
+  pool.ParallelFor(3, 1, [&](int64_t, int64_t) { roll.Add(std::this_thread::get_id()); });
+  const std::vector<std::thread::id> ids = roll.entries();
+  REQUIRE(std::set<std::thread::id>(ids.begin(), ids.end()).size() == 3);
 }
 
 TEST_CASE("the call returns only after the slowest range has ended") {
@@ -149,18 +166,11 @@ TEST_CASE("what a loop's bodies wrote is visible to its caller") {
 TEST_CASE("the pool's threads enter OpenMP with one thread") {
   omp_set_num_threads(3);
   ComputePool pool(3);
-  std::mutex mutex;
-  std::condition_variable changed;
-  int begun = 0;
-  std::vector<std::pair<std::thread::id, int>> seen;
+  Roll<std::pair<std::thread::id, int>> roll(3);
   pool.ParallelFor(3, 1, [&](int64_t, int64_t) {
-    std::unique_lock<std::mutex> lock(mutex);
-    seen.emplace_back(std::this_thread::get_id(), omp_get_max_threads());
-    ++begun;
-    changed.notify_all();
-    changed.wait(lock, [&] { return begun == 3; });
+    roll.Add({std::this_thread::get_id(), omp_get_max_threads()});
   });
-  for (const auto& [id, max_threads] : seen) {
+  for (const auto& [id, max_threads] : roll.entries()) {
     REQUIRE(max_threads == (id == std::this_thread::get_id() ? 3 : 1));
   }
   ComputePool::SingleThreadedLibraries();

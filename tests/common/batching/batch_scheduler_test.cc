@@ -1,9 +1,8 @@
 #include "common/batching/batch_scheduler.h"
+#include "common/base/mutex.h"
 
-#include <condition_variable>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -24,63 +23,63 @@ using Batch = std::vector<std::string>;
 class Puppet {
  public:
   void Process(Batch batch) {
-    std::unique_lock<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     batches_.push_back(std::move(batch));
-    changed_.notify_all();
-    changed_.wait(lock, [this] { return permits_ > 0; });
+    changed_.NotifyAll();
+    while (permits_ == 0) changed_.Wait(mutex_);
     --permits_;
     ++finished_;
   }
 
   void Release(int batches = 1) {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     permits_ += batches;
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
 
   // The n-th batch ever, once it has begun.
   Batch Await(size_t n) {
-    std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait(lock, [&] { return batches_.size() > n; });
+    MutexLock lock(mutex_);
+    while (batches_.size() <= n) changed_.Wait(mutex_);
     return batches_[n];
   }
 
   std::function<void(absl::Status)> OnDropped(const std::string& task) {
     return [this, task](absl::Status status) {
-      std::lock_guard<std::mutex> lock(mutex_);
+      MutexLock lock(mutex_);
       dropped_[task].push_back(std::move(status));
-      changed_.notify_all();
+      changed_.NotifyAll();
     };
   }
 
   absl::Status AwaitDropped(const std::string& task) {
-    std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait(lock, [&] { return !dropped_[task].empty(); });
+    MutexLock lock(mutex_);
+    while (dropped_[task].empty()) changed_.Wait(mutex_);
     return dropped_[task].front();
   }
 
   size_t finished() {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     return finished_;
   }
   size_t begun() {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     return batches_.size();
   }
   size_t drops() {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     size_t sum = 0;
     for (const auto& [task, statuses] : dropped_) sum += statuses.size();
     return sum;
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<Batch> batches_;
-  std::map<std::string, std::vector<absl::Status>> dropped_;
-  int permits_ = 0;
-  size_t finished_ = 0;
+  Mutex mutex_;
+  CondVar changed_;
+  std::vector<Batch> batches_ GUARDED_BY(mutex_);
+  std::map<std::string, std::vector<absl::Status>> dropped_ GUARDED_BY(mutex_);
+  int permits_ GUARDED_BY(mutex_) = 0;
+  size_t finished_ GUARDED_BY(mutex_) = 0;
 };
 
 class Bench {
@@ -338,17 +337,17 @@ TEST_CASE("the caller may hold a lock in Cancel that dropped takes") {
   Bench bench(Small());
   bench.Occupy();
   const CallContext call = bench.Call(1000);
-  std::mutex mutex;
+  Mutex mutex;
   Gate ran;
   REQUIRE(bench.scheduler
               .Submit("a", nullptr, 1, call,
                       [&](absl::Status) {
-                        std::lock_guard<std::mutex> lock(mutex);
+                        MutexLock lock(mutex);
                         ran.Open();
                       })
               .ok());
   {
-    std::lock_guard<std::mutex> lock(mutex);
+    MutexLock lock(mutex);
     call.cancellation()->Cancel();
   }
   ran.Wait();

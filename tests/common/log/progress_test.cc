@@ -1,6 +1,5 @@
 #include "common/log/progress.h"
 
-#include <mutex>
 #include <vector>
 
 #include "common/log/log.h"

@@ -3,14 +3,13 @@
 #define SIGHTLINE_TESTS_COMMON_REPLICAS_ENCODER_FLEET_H_
 
 #include <atomic>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "common/base/mutex.h"
 #include "common/replicas/replicas.h"
 #include "tests/support/fake_backends.h"
 #include "tests/support/fake_clock.h"
@@ -23,36 +22,36 @@ class EncoderAnswer {
  public:
   Done<EncodeResponse> done() {
     return [this](absl::StatusOr<EncodeResponse> response) {
-      std::lock_guard<std::mutex> lock(mutex_);
+      MutexLock lock(mutex_);
       ++count_;
       if (response.ok()) {
         replica_ = static_cast<int>(response->embeddings.row(0)[0]);
       } else {
         status_ = absl::Status(response.status().code(), response.status().message());
       }
-      changed_.notify_all();
+      changed_.NotifyAll();
     };
   }
 
   bool there() const { return count() > 0; }
   int count() const {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     return count_;
   }
   // The number of the replica that answered.  Blocks until one has.
   absl::StatusOr<int> Get() {
-    std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait(lock, [this] { return count_ > 0; });
+    MutexLock lock(mutex_);
+    while (count_ == 0) changed_.Wait(mutex_);
     if (!status_.ok()) return status_;
     return replica_;
   }
 
  private:
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  int count_ = 0;
-  int replica_ = -1;
-  absl::Status status_;
+  mutable Mutex mutex_;
+  CondVar changed_;
+  int count_ GUARDED_BY(mutex_) = 0;
+  int replica_ GUARDED_BY(mutex_) = -1;
+  absl::Status status_ GUARDED_BY(mutex_);
 };
 
 struct EncoderFleet {

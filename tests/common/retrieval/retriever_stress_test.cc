@@ -1,11 +1,9 @@
 // Many searches at once while backends answer from other threads, late, when cancelled
 // and after the search has ended.  Its worth is in what the thread sanitizer sees.
 #include <atomic>
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>

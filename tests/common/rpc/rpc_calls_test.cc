@@ -1,7 +1,7 @@
 #include "common/rpc/rpc_calls.h"
 
+#include <atomic>
 #include <map>
-#include <mutex>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -171,15 +171,11 @@ TEST_CASE("A status call is answered at any load") {
   RpcServerOptions options;
   options.max_concurrent_calls = 1;
   Gate release;
-  std::mutex mutex;
-  int calls = 0;
+  std::atomic<int> calls{0};
   Gate all_entered;
   TestServer server(
       [&](const CallContext&) {
-        {
-          std::lock_guard<std::mutex> lock(mutex);
-          if (++calls == 3) all_entered.Open();
-        }
+        if (++calls == 3) all_entered.Open();
         release.Wait();
         return absl::OkStatus();
       },

@@ -1,7 +1,6 @@
 #include "loadtest/faults/fault_schedule.h"
+#include "common/base/mutex.h"
 
-#include <condition_variable>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,30 +31,33 @@ class FakeActions : public FaultActions {
   absl::Status CheckServed(const std::string& target) override { return Take("served " + target); }
   absl::Status Check(const std::string& target) override { return Take("check " + target); }
 
-  void Refuse(const std::string& refused) { refused_ = refused; }
+  void Refuse(const std::string& refused) {
+    MutexLock lock(mutex_);
+    refused_ = refused;
+  }
 
   // Blocks until so many things were asked for; returns them all.
   std::vector<std::string> Await(size_t count) {
-    std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait(lock, [&] { return taken_.size() >= count; });
+    MutexLock lock(mutex_);
+    while (taken_.size() < count) changed_.Wait(mutex_);
     return taken_;
   }
 
  private:
   absl::Status Take(const std::string& what) {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     taken_.push_back(absl::StrCat(absl::FormatDuration(clock_->Now() - start_), " ", what));
-    changed_.notify_all();
+    changed_.NotifyAll();
     if (refused_.empty() || !absl::StartsWith(what, refused_)) return absl::OkStatus();
     return absl::UnavailableError("not today");
   }
 
   Clock* const clock_;
   const absl::Time start_;
-  std::string refused_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<std::string> taken_;  // guarded by mutex_
+  Mutex mutex_;
+  CondVar changed_;
+  std::string refused_ GUARDED_BY(mutex_);
+  std::vector<std::string> taken_ GUARDED_BY(mutex_);
 };
 
 FaultSpec Fault(FaultKind kind, const std::string& target, int at, int lasting) {

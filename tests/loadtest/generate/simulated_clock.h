@@ -10,14 +10,13 @@
 #define SIGHTLINE_TESTS_LOADTEST_GENERATE_SIMULATED_CLOCK_H_
 
 #include <algorithm>
-#include <condition_variable>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <utility>
 
 #include "absl/time/time.h"
 #include "common/base/clock.h"
+#include "common/base/mutex.h"
 #include "tests/support/catch.h"
 
 namespace sightline {
@@ -31,8 +30,7 @@ class SimulatedClock : public Clock {
   }
 
   // One event, or `deadline` if none comes before it.
-  void WaitUntil(std::condition_variable&, std::unique_lock<std::mutex>& lock,
-                 absl::Time deadline) override {
+  void WaitUntil(CondVar&, Mutex& mutex, absl::Time deadline) REQUIRES(mutex) override {
     const auto next = events_.begin();
     if (next == events_.end() || next->first > deadline) {
       REQUIRE(deadline != absl::InfiniteFuture());  // nothing would ever end this wait
@@ -42,9 +40,9 @@ class SimulatedClock : public Clock {
     now_ = next->first;
     const std::function<void()> event = std::move(next->second);
     events_.erase(next);
-    lock.unlock();
+    mutex.Unlock();
     event();
-    lock.lock();
+    mutex.Lock();
   }
 
  private:

@@ -29,9 +29,8 @@ class MortalClock : public Clock {
     if (--left_ == 0) ::raise(SIGKILL);
     return Clock::Real()->Now();
   }
-  void WaitUntil(std::condition_variable& cv, std::unique_lock<std::mutex>& lock,
-                 absl::Time deadline) override {
-    Clock::Real()->WaitUntil(cv, lock, deadline);
+  void WaitUntil(CondVar& cv, Mutex& mutex, absl::Time deadline) REQUIRES(mutex) override {
+    Clock::Real()->WaitUntil(cv, mutex, deadline);
   }
   int64_t asked() const { return -left_; }
 

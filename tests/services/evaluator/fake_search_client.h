@@ -3,10 +3,10 @@
 #define SIGHTLINE_TESTS_SERVICES_EVALUATOR_FAKE_SEARCH_CLIENT_H_
 
 #include <functional>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "common/base/mutex.h"
 #include "common/clients/search_client.h"
 
 namespace sightline {
@@ -21,7 +21,7 @@ class FakeSearchClient : public SearchClient {
   using SearchClient::SearchItems;
   void SearchItems(const CallContext&, SearchRequest request, Done<SearchResult> done) override {
     {
-      std::lock_guard<std::mutex> lock(mutex_);
+      MutexLock lock(mutex_);
       requests_.push_back(request);
     }
     done(answer_(request));
@@ -34,14 +34,14 @@ class FakeSearchClient : public SearchClient {
   }
 
   std::vector<SearchRequest> requests() const {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     return requests_;
   }
 
  private:
   const Answer answer_;
-  mutable std::mutex mutex_;
-  std::vector<SearchRequest> requests_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::vector<SearchRequest> requests_ GUARDED_BY(mutex_);
 };
 
 inline Hit HitOf(const std::string& item_id) {

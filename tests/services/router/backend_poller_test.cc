@@ -1,9 +1,8 @@
 #include "services/router/backend_poller.h"
+#include "common/base/mutex.h"
 
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -20,44 +19,44 @@ class HeldAdmin : public AdminClient {
  public:
   using AdminClient::GetStatus;
   void GetStatus(const CallContext& call, StatusRequest request, Done<ServerStatus> done) override {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     routers_.push_back(request.router);
     deadlines_.push_back(call.deadline());
     held_.push_back(std::move(done));
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
 
   // Blocks until call number `count` has come.
   void AwaitCalls(size_t count) {
-    std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait(lock, [&] { return deadlines_.size() >= count; });
+    MutexLock lock(mutex_);
+    while (deadlines_.size() < count) changed_.Wait(mutex_);
   }
   void AnswerOldest(absl::StatusOr<ServerStatus> status) { Answer(0, std::move(status)); }
   // Answers the one that came after `older` others which are not answered yet.
   void Answer(size_t older, absl::StatusOr<ServerStatus> status) {
     Done<ServerStatus> done;
     {
-      std::lock_guard<std::mutex> lock(mutex_);
+      MutexLock lock(mutex_);
       done = std::move(held_.at(older));
       held_.erase(held_.begin() + static_cast<ptrdiff_t>(older));
     }
     done(std::move(status));
   }
   std::vector<std::string> routers() const {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     return routers_;
   }
   std::vector<absl::Time> deadlines() const {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     return deadlines_;
   }
 
  private:
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<Done<ServerStatus>> held_;  // guarded by mutex_
-  std::vector<absl::Time> deadlines_;     // guarded by mutex_
-  std::vector<std::string> routers_;      // guarded by mutex_
+  mutable Mutex mutex_;
+  CondVar changed_;
+  std::vector<Done<ServerStatus>> held_ GUARDED_BY(mutex_);
+  std::vector<absl::Time> deadlines_ GUARDED_BY(mutex_);
+  std::vector<std::string> routers_ GUARDED_BY(mutex_);
 };
 
 // Reports come in the thread that answers, so the tests need no lock.
@@ -196,6 +195,18 @@ TEST_CASE("new backends are asked at once, those that stay when it is time, othe
   rig.poller->SetAddresses({"a", "b"});
   rig.a->AwaitCalls(2);
   CHECK(rig.made == 3);
+}
+
+TEST_CASE("what a backend was asked before it left is not heard when it is back") {
+  Rig rig({"a"});
+  rig.a->AwaitCalls(1);
+  rig.poller->SetAddresses({});
+  rig.poller->SetAddresses({"a"});
+  rig.a->AwaitCalls(2);
+  rig.a->AnswerOldest(Named("before"));
+  CHECK(rig.reports.empty());
+  rig.a->AnswerOldest(Named("after"));
+  CHECK(rig.reports == std::vector<std::pair<std::string, std::string>>{{"a", "after"}});
 }
 
 TEST_CASE("answers that come when the poller is gone find nobody") {

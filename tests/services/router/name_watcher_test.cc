@@ -2,11 +2,11 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "common/base/mutex.h"
 #include "tests/support/await.h"
 #include "tests/support/catch.h"
 #include "tests/support/fake_clock.h"
@@ -25,28 +25,29 @@ Membership OneName() {
 // A name service that the test writes, and what the watcher made of it.
 struct Rig {
   void Answer(absl::StatusOr<Addresses> addresses) {
-    std::lock_guard<std::mutex> lock(mutex);
+    MutexLock lock(mutex);
     answer = std::move(addresses);
   }
-  void Start() {
+  // The only name of `members` is `name`.
+  void Start(const Membership& members = OneName(), const std::string& name = "dns:///e:1") {
     watcher = std::make_unique<NameWatcher>(
-        OneName(), absl::Seconds(10), &clock,
-        [this](const std::string& name) {
-          std::lock_guard<std::mutex> lock(mutex);
+        members, absl::Seconds(10), &clock,
+        [this, name](const std::string& looked_up) {
+          MutexLock lock(mutex);
           ++asked;
-          return name == "dns:///e:1" ? answer : absl::InternalError("asked for another name");
+          return looked_up == name ? answer : absl::InternalError("asked for another name");
         },
-        [this](const Membership& members) {
-          std::lock_guard<std::mutex> lock(mutex);
-          seen.push_back(members);
+        [this](const Membership& news) {
+          MutexLock lock(mutex);
+          seen.push_back(news);
         });
   }
   int Asked() {
-    std::lock_guard<std::mutex> lock(mutex);
+    MutexLock lock(mutex);
     return asked;
   }
   std::vector<Membership> Seen() {
-    std::lock_guard<std::mutex> lock(mutex);
+    MutexLock lock(mutex);
     return seen;
   }
   // Waits until there have been `count` look-ups, of which the last may not have ended.
@@ -58,10 +59,10 @@ struct Rig {
   }
 
   FakeClock clock;
-  std::mutex mutex;
-  absl::StatusOr<Addresses> answer = absl::UnavailableError("not yet");
-  int asked = 0;
-  std::vector<Membership> seen;
+  Mutex mutex;
+  absl::StatusOr<Addresses> answer GUARDED_BY(mutex) = absl::UnavailableError("not yet");
+  int asked GUARDED_BY(mutex) = 0;
+  std::vector<Membership> seen GUARDED_BY(mutex);
   std::unique_ptr<NameWatcher> watcher;
 };
 
@@ -111,33 +112,14 @@ TEST_CASE("a server by its name and port is found where it has moved to") {
   Membership members;
   members.encoders = {"10.0.0.9:7401"};
   members.indexes["images"] = {{"shard-0.search:7402"}};
-  FakeClock clock;
-  std::mutex mutex;
-  Addresses answer = {"10.0.0.1:7402"};
-  std::vector<Membership> seen;
-  const auto told = [&] {
-    std::lock_guard<std::mutex> lock(mutex);
-    return seen.size();
-  };
-  NameWatcher watcher(
-      members, absl::Seconds(2), &clock,
-      [&](const std::string& name) -> absl::StatusOr<Addresses> {
-        std::lock_guard<std::mutex> lock(mutex);
-        if (name != "shard-0.search:7402") return absl::InternalError("asked for " + name);
-        return answer;
-      },
-      [&](const Membership& now) {
-        std::lock_guard<std::mutex> lock(mutex);
-        seen.push_back(now);
-      });
-  AwaitUntil([&] { return told() == 1; });
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    answer = {"10.0.0.2:7402"};
-  }
-  clock.Advance(absl::Seconds(2));
-  AwaitUntil([&] { return told() == 2; });
-  std::lock_guard<std::mutex> lock(mutex);
+  Rig rig;
+  rig.Answer(Addresses{"10.0.0.1:7402"});
+  rig.Start(members, "shard-0.search:7402");
+  rig.AwaitSeen(1);
+  rig.Answer(Addresses{"10.0.0.2:7402"});
+  rig.clock.Advance(absl::Seconds(10));
+  rig.AwaitSeen(2);
+  std::vector<Membership> seen = rig.Seen();
   CHECK(seen[0].indexes["images"][0] == Addresses{"10.0.0.1:7402"});
   CHECK(seen[1].indexes["images"][0] == Addresses{"10.0.0.2:7402"});
   CHECK(seen[1].encoders == Addresses{"10.0.0.9:7401"});
@@ -155,11 +137,13 @@ TEST_CASE("names that hang do not keep others from being looked up, however many
   FakeClock clock;
   Gate first_answers, later_answers;
   std::atomic<int> quick{0}, slow{0};
-  std::mutex mutex;
-  Addresses encoders;  // told last
+  struct {
+    Mutex mutex;
+    Addresses encoders GUARDED_BY(mutex);
+  } told_last;
   const auto told = [&](int answer) {
-    std::lock_guard<std::mutex> lock(mutex);
-    return encoders == Addresses{"10.0.0.1:" + std::to_string(answer)};
+    MutexLock lock(told_last.mutex);
+    return told_last.encoders == Addresses{"10.0.0.1:" + std::to_string(answer)};
   };
   NameWatcher watcher(
       members, absl::Seconds(2), &clock,
@@ -169,8 +153,8 @@ TEST_CASE("names that hang do not keep others from being looked up, however many
         return Addresses{"10.0.0.2:1"};
       },
       [&](const Membership& news) {
-        std::lock_guard<std::mutex> lock(mutex);
-        encoders = news.encoders;
+        MutexLock lock(told_last.mutex);
+        told_last.encoders = news.encoders;
       });
   AwaitUntil([&] { return slow == kHanging / 2; });
   clock.Advance(NameWatcher::kSlow);
