@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -37,6 +38,23 @@ std::string LatencyText(absl::Duration latency) {
 
 std::string LatencyText(const absl::optional<absl::Duration>& latency) {
   return latency.has_value() ? LatencyText(*latency) : "–";
+}
+
+std::string LatencyLabel(double milliseconds) {
+  return milliseconds > 0 ? LatencyText(absl::Milliseconds(milliseconds)) : "0";
+}
+
+std::string RateLabel(double rate) {
+  return absl::StrCat(std::round(1e6 * rate) / 1e6);
+}
+
+double Milliseconds(const absl::optional<absl::Duration>& latency) {
+  return latency.has_value() ? absl::ToDoubleMilliseconds(*latency)
+                             : std::numeric_limits<double>::quiet_NaN();
+}
+
+std::string LimitText(double quantile, absl::Duration limit) {
+  return absl::StrCat(QuantileName(quantile), " limit ", LatencyText(limit));
 }
 
 std::string LengthText(absl::Duration length) {

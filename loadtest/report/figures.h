@@ -20,6 +20,13 @@ inline constexpr double kShownQuantiles[] = {0.5, 0.9, 0.95, 0.99, 0.999};
 std::string LatencyText(absl::Duration latency);
 // "–" for none: there were too few samples to tell.
 std::string LatencyText(const absl::optional<absl::Duration>& latency);
+// Of milliseconds and of requests a second on an axis.
+std::string LatencyLabel(double milliseconds);
+std::string RateLabel(double rate);
+// As axes have them; no number for none.
+double Milliseconds(const absl::optional<absl::Duration>& latency);
+// "p99 limit 300ms".
+std::string LimitText(double quantile, absl::Duration limit);
 // "30s", "1h5m0.25s"; "never" if infinite.
 std::string LengthText(absl::Duration length);
 // "198/s", "12.5/s".

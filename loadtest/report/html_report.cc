@@ -5,11 +5,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/config/table.h"
-#include "loadtest/report/capacity_plots.h"
-#include "loadtest/report/distribution_plots.h"
 #include "loadtest/report/figures.h"
 #include "loadtest/report/html_page.h"
-#include "loadtest/report/time_plots.h"
+#include "loadtest/report/plots.h"
 #include "loadtest/report/xml_text.h"
 
 namespace sightline {
@@ -153,41 +151,8 @@ std::string Criteria(const Verdict& verdict) {
                               rows, "</tbody></table></div>\n"));
 }
 
-// ---- plots ----
-
-std::string LegendHtml(const std::vector<LegendEntry>& legend) {
-  std::string html = "<ul class=\"legend\">";
-  for (const LegendEntry& entry : legend) {
-    std::string shape;
-    switch (entry.shape) {
-      case LegendShape::kLine:
-        shape = absl::StrCat("<path class=\"line ", entry.css, "\" d=\"M1 6H21\"/>");
-        break;
-      case LegendShape::kArea:
-        shape = absl::StrCat("<rect class=\"", entry.css,
-                             "\" x=\"2\" y=\"0\" width=\"18\" height=\"12\" rx=\"2\"/>");
-        break;
-      case LegendShape::kDot:
-        shape = absl::StrCat("<circle class=\"", entry.css, "\" cx=\"11\" cy=\"6\" r=\"4.5\"/>");
-        break;
-      case LegendShape::kCross:
-        shape = absl::StrCat("<path class=\"", entry.css, "\" d=\"M7 2L15 10M7 10L15 2\"/>");
-    }
-    absl::StrAppend(&html, "<li><svg viewBox=\"0 0 22 12\" aria-hidden=\"true\">", shape, "</svg>",
-                    XmlText(entry.label), "</li>");
-  }
-  return absl::StrCat(html, "</ul>\n");
-}
-
-std::string FigureHtml(const absl::optional<Figure>& figure) {
-  if (!figure.has_value()) return "";
-  return absl::StrCat(
-      "<figure id=\"", figure->id, "\"",
-      figure->hover.empty() ? "" : absl::StrCat(" data-hover=\"", XmlText(figure->hover), "\""),
-      "><h2>", XmlText(figure->title), "</h2>\n", LegendHtml(figure->legend),
-      "<div class=\"wide\">", figure->wide, "</div>\n<div class=\"narrow\">", figure->narrow,
-      "</div>\n<figcaption>", XmlText(figure->caption), "</figcaption>",
-      figure->hover.empty() ? "" : "<div class=\"tip\" aria-hidden=\"true\"></div>", "</figure>\n");
+std::string Drawn(const absl::optional<Plot>& plot) {
+  return plot.has_value() ? plot->Html() : "";
 }
 
 // ---- figures behind them ----
@@ -307,14 +272,13 @@ std::string Generator(const LoadResult& run) {
 
 std::string HtmlReport(const ReportData& data) {
   const LoadResult& run = data.result;
-  return HtmlPage(
-      absl::StrCat(OutcomeWord(data.verdict.outcome), ": ", run.scenario),
-      absl::StrCat(Head(data), Banner(data.verdict), Tiles(run), Criteria(data.verdict),
-                   CapacitySection(data.capacity), FigureHtml(SaturationCurvePlot(data)),
-                   FigureHtml(LatencyOverRate(data)), FigureHtml(LatencyOverTime(data)),
-                   FigureHtml(ThroughputOverTime(data)), Faults(run.faults),
-                   FigureHtml(PercentileCurve(data)), FigureHtml(StageBreakdown(data)),
-                   Latencies(run), Answers(run.total), Generator(run)));
+  return HtmlPage(absl::StrCat(OutcomeWord(data.verdict.outcome), ": ", run.scenario),
+                  absl::StrCat(Head(data), Banner(data.verdict), Tiles(run), Criteria(data.verdict),
+                               CapacitySection(data.capacity), Drawn(SaturationPlot(data)),
+                               Drawn(LatencyOverRate(data)), Drawn(LatencyOverTime(data)),
+                               Drawn(ThroughputOverTime(data)), Faults(run.faults),
+                               Drawn(PercentileCurve(data)), Drawn(StageBreakdown(data)),
+                               Latencies(run), Answers(run.total), Generator(run)));
 }
 
 }  // namespace sightline
