@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "loadtest/report/figures.h"
 #include "loadtest/report/plots.h"
 
@@ -59,9 +61,9 @@ void SetHover(const ReportedCapacity& capacity, Plot* plot) {
   std::string table = "offered\tanswered\tp50\tp99\terrors\tdegraded";
   for (const CurvePoint& point : capacity.curve) {
     rates.push_back(point.rate);
-    absl::StrAppend(&table, "\n", RateText(point.rate), "\t", RateText(point.achieved), "\t",
-                    LatencyText(point.p50), "\t", LatencyText(point.p99), "\t",
-                    FormatShare(point.error_share), "\t", FormatShare(point.degraded_share));
+    std::vector<std::string> cells = RateCells(capacity, point);
+    cells.pop_back();  // crosses and dots tell it
+    absl::StrAppend(&table, "\n", absl::StrJoin(cells, "\t"));
   }
   plot->SetHover(std::move(rates), std::move(table));
 }

@@ -8,6 +8,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "common/config/table.h"
 
 namespace sightline {
 namespace {
@@ -171,6 +173,39 @@ std::vector<NamedTally> TalliesByKind(const LoadResult& result) {
     for (const auto& [kind, tally] : result.by_kind) tallies.push_back({kind, &tally});
   }
   return tallies;
+}
+
+std::vector<std::string> LatencyTitles(const char* first) {
+  std::vector<std::string> titles = {first, "count"};
+  for (const double share : kShownQuantiles) titles.push_back(QuantileName(share));
+  titles.push_back("max");
+  return titles;
+}
+
+std::vector<std::string> LatencyCells(const std::string& name, const LatencyHistogram& latency) {
+  std::vector<std::string> cells = {name, WithThousands(latency.count())};
+  for (const double share : kShownQuantiles) cells.push_back(LatencyText(latency.Quantile(share)));
+  cells.push_back(latency.count() == 0 ? "–" : LatencyText(latency.max()));
+  return cells;
+}
+
+std::vector<std::string> RateCells(const ReportedCapacity& capacity, const CurvePoint& point) {
+  return {RateText(point.rate),
+          RateText(point.achieved),
+          LatencyText(point.p50),
+          LatencyText(point.p99),
+          FormatShare(point.error_share),
+          FormatShare(point.degraded_share),
+          capacity.MeetsSlo(point) ? "met" : "not met"};
+}
+
+std::string LastedText(const FaultMark& fault) {
+  return fault.ended > fault.at ? LengthText(fault.ended - fault.at) : "–";
+}
+
+std::string ExpectationsText(const FaultMark& fault) {
+  if (fault.failed_expectations.empty()) return "held";
+  return absl::StrCat("broken: ", absl::StrJoin(fault.failed_expectations, "; "));
 }
 
 std::vector<NamedHistogram> StagesInOrder(const Tally& tally) {

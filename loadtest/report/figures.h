@@ -75,6 +75,17 @@ struct NamedTally {
 };
 std::vector<NamedTally> TalliesByKind(const LoadResult& result);  // points into `result`
 
+// Cells of a latency table, and their titles behind that of the name: count, the shown
+// quantiles, maximum.
+std::vector<std::string> LatencyTitles(const char* first);
+std::vector<std::string> LatencyCells(const std::string& name, const LatencyHistogram& latency);
+// Of a table of rates: offered, answered, p50, p99, errors, degraded, and whether the SLO is met.
+std::vector<std::string> RateCells(const ReportedCapacity& capacity, const CurvePoint& point);
+// How long a fault lasted; "–" if it was over at once.
+std::string LastedText(const FaultMark& fault);
+// "held", or what was broken.
+std::string ExpectationsText(const FaultMark& fault);
+
 // In the order of a request: encode, search, rerank, fetch, others by name, total.  Points
 // into `tally`.
 struct NamedHistogram {

@@ -1,9 +1,9 @@
 #include "loadtest/report/html_report.h"
 
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "common/config/table.h"
 #include "loadtest/report/figures.h"
 #include "loadtest/report/html_page.h"
@@ -157,28 +157,23 @@ std::string Drawn(const absl::optional<Plot>& plot) {
 
 // ---- figures behind them ----
 
-std::vector<std::string> LatencyTitles(const char* first) {
-  std::vector<std::string> titles = {first, "count", "mean"};
-  for (const double share : kShownQuantiles) titles.push_back(QuantileName(share));
-  titles.push_back("max");
-  return titles;
+// Here the mean has a column too, behind the count.
+std::vector<std::string> WithMean(std::vector<std::string> cells, std::string mean) {
+  cells.insert(cells.begin() + 2, std::move(mean));
+  return cells;
 }
 
-std::vector<std::string> LatencyRow(const std::string& name, const LatencyHistogram& histogram) {
-  const bool any = histogram.count() > 0;
-  std::vector<std::string> row = {name, WithThousands(histogram.count()),
-                                  any ? LatencyText(histogram.mean()) : "–"};
-  for (const double share : kShownQuantiles) row.push_back(LatencyText(histogram.Quantile(share)));
-  row.push_back(any ? LatencyText(histogram.max()) : "–");
-  return row;
+std::vector<std::string> LatencyRow(const std::string& name, const LatencyHistogram& latency) {
+  return WithMean(LatencyCells(name, latency),
+                  latency.count() == 0 ? "–" : LatencyText(latency.mean()));
 }
 
 std::string Latencies(const LoadResult& run) {
-  HtmlTable kinds(LatencyTitles("requests"), 1);
+  HtmlTable kinds(WithMean(LatencyTitles("requests"), "mean"), 1);
   for (const NamedTally& kind : TalliesByKind(run)) {
     kinds.AddRow(LatencyRow(kind.name, kind.tally->latency));
   }
-  HtmlTable stages(LatencyTitles("stage"), 1);
+  HtmlTable stages(WithMean(LatencyTitles("stage"), "mean"), 1);
   for (const NamedHistogram& stage : StagesInOrder(run.total)) {
     stages.AddRow(LatencyRow(stage.name, *stage.histogram));
   }
@@ -222,12 +217,8 @@ std::string Faults(const std::vector<FaultMark>& faults) {
   HtmlTable table({"", "fault", "at", "lasted", "whole again after", "expectations"}, kNoNumbers);
   for (size_t i = 0; i < faults.size(); ++i) {
     const FaultMark& fault = faults[i];
-    table.AddRow({FaultLetter(i), fault.name, LengthText(fault.at),
-                  fault.ended > fault.at ? LengthText(fault.ended - fault.at) : "–",
-                  LengthText(fault.whole_again),
-                  fault.failed_expectations.empty()
-                      ? "held"
-                      : absl::StrCat("broken: ", absl::StrJoin(fault.failed_expectations, "; "))});
+    table.AddRow({FaultLetter(i), fault.name, LengthText(fault.at), LastedText(fault),
+                  LengthText(fault.whole_again), ExpectationsText(fault)});
   }
   return table.empty() ? "" : Section("faults", "Faults", table.Html());
 }
@@ -236,10 +227,9 @@ std::string CapacitySection(const absl::optional<ReportedCapacity>& capacity) {
   if (!capacity.has_value()) return "";
   HtmlTable table({"offered", "answered", "p50", "p99", "errors", "degraded", "windows", "SLO"}, 0);
   for (const CurvePoint& point : capacity->curve) {
-    table.AddRow({RateText(point.rate), RateText(point.achieved), LatencyText(point.p50),
-                  LatencyText(point.p99), FormatShare(point.error_share),
-                  FormatShare(point.degraded_share), absl::StrCat(point.windows),
-                  capacity->MeetsSlo(point) ? "met" : "not met"});
+    std::vector<std::string> cells = RateCells(*capacity, point);
+    cells.insert(cells.end() - 1, absl::StrCat(point.windows));
+    table.AddRow(cells);
   }
   return Section(
       "capacity", absl::StrCat("Capacity: ", CapacityText(*capacity)),
