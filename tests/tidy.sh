@@ -6,8 +6,8 @@
 #                   that is HEAD, the last commit that is four hours older than HEAD
 #   --all           every file
 #
-# Without --all, files that name LibTorch are left out: each takes a minute.  Needs what
-# is generated (protos, lists of families), so build first.
+# Without --all, files that name LibTorch are left out: each takes a minute.  Needs the
+# generated code, so build first.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 tidy=clang-tidy-14
@@ -67,6 +67,7 @@ bin=$(bazel info bazel-bin 2>/dev/null)
 # Findings go to the standard output; how many there were in headers of others, elsewhere.
 printf '%s\0' "${checked[@]}" |
   xargs -0 -n 1 -P "$(nproc)" "$tidy" --quiet --extra-arg=-std=c++17 --extra-arg=-march=x86-64-v3 \
-    --extra-arg=-I. --extra-arg="-I$bin" --extra-arg="-I$bin/protos" --extra-arg=-isystem/usr/include/torch/csrc/api/include \
+    --extra-arg=-I. --extra-arg="-I$bin" --extra-arg="-I$bin/protos" \
+    --extra-arg=-isystem/usr/include/torch/csrc/api/include \
     2>/dev/null || { echo "tidy: findings are above; ${#checked[@]} files were read" >&2; exit 1; }
 echo "tidy: ${#checked[@]} files, nothing found"

@@ -159,9 +159,7 @@ class GrpcSearchClient : public SearchClient {
 };
 
 std::shared_ptr<grpc::Channel> PublicChannel(const std::string& address) {
-  ChannelOptions options;
-  options.service_config_json = RetriesOfPublicServiceConfig();
-  return MakeChannel(address, options);
+  return MakeChannel(address, RetriesOfPublicServiceConfig());
 }
 
 }  // namespace

@@ -11,10 +11,6 @@ constexpr char kServiceConfig[] =
 
 }  // namespace
 
-std::string PublicServiceConfig() {
-  return kServiceConfig;
-}
-
 std::string RetriesOfPublicServiceConfig() {
   nlohmann::json config =
       nlohmann::json::parse(kServiceConfig, /*cb=*/nullptr, /*allow_exceptions=*/false);

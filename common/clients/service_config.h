@@ -6,12 +6,9 @@
 
 namespace sightline {
 
-// sightline_grpc_service_config.json as it is.
-std::string PublicServiceConfig();
-
-// Its retries without its timeouts.  A CallContext always says until when it may wait,
-// and gRPC would take the earlier of the two: a caller who asks for ten seconds would
-// silently get two.
+// The retries of sightline_grpc_service_config.json without its timeouts.  A CallContext always
+// says until when it may wait, and gRPC would take the earlier of the two: a caller who asks for
+// ten seconds would silently get two.
 std::string RetriesOfPublicServiceConfig();
 
 }  // namespace sightline

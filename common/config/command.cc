@@ -4,6 +4,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "common/base/error_details.h"
+#include "common/config/nearest_name.h"
 #include "common/config/table.h"
 
 namespace sightline {

@@ -7,42 +7,9 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/config/nearest_name.h"
 
 namespace sightline {
-namespace {
-
-// Levenshtein's distance.
-int EditDistance(absl::string_view a, absl::string_view b) {
-  std::vector<int> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = static_cast<int>(j);
-  for (size_t i = 1; i <= a.size(); ++i) {
-    int diagonal = row[0];
-    row[0] = static_cast<int>(i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const int substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
-    }
-  }
-  return row[b.size()];
-}
-
-}  // namespace
-
-std::string NearestName(absl::string_view name, const std::vector<std::string>& known) {
-  if (name.size() > 64) return "";
-  std::string nearest;
-  int best = 3;  // three slips are another word
-  for (const std::string& candidate : known) {
-    const int distance = EditDistance(name, candidate);
-    if (distance < best && distance < static_cast<int>(candidate.size())) {
-      best = distance;
-      nearest = candidate;
-    }
-  }
-  return nearest;
-}
-
 void Flags::String(absl::string_view name, absl::string_view value, absl::string_view help,
                    std::string* target) {
   flags_.push_back({std::string(name), std::string(value), std::string(help), false,

@@ -64,9 +64,6 @@ class Flags {
   std::vector<Flag> flags_;
 };
 
-// The name in `known` that `name` was probably meant to be; empty if none is near.
-std::string NearestName(absl::string_view name, const std::vector<std::string>& known);
-
 }  // namespace sightline
 
 #endif  // SIGHTLINE_COMMON_CONFIG_COMMAND_LINE_H_

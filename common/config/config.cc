@@ -13,6 +13,7 @@
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "common/config/config_document.h"
+#include "common/config/nearest_name.h"
 
 namespace sightline {
 namespace {
@@ -52,7 +53,27 @@ constexpr ByteUnit kByteUnits[] = {
     {"B", 1},
 };
 
-bool ParseBytes(absl::string_view text, int64_t* bytes) {
+constexpr absl::string_view kInt = "a whole number,", kDouble = "a number,";
+
+bool ParseInt(const std::string& text, int64_t* value) {
+  return absl::SimpleAtoi(text, value);
+}
+
+bool ParseDouble(const std::string& text, double* value) {
+  return absl::SimpleAtod(text, value) && std::isfinite(*value);
+}
+
+template <typename T>
+std::string FormatNumber(T value) {
+  return absl::StrCat(value);
+}
+
+bool ParseFiniteDuration(const std::string& text, absl::Duration* value) {
+  return absl::ParseDuration(text, value) && absl::AbsDuration(*value) < absl::InfiniteDuration();
+}
+
+bool ParseBytes(const std::string& written, int64_t* bytes) {
+  absl::string_view text = written;
   int64_t unit = 1;
   for (const ByteUnit& candidate : kByteUnits) {
     if (absl::EndsWith(text, candidate.name)) {
@@ -78,36 +99,6 @@ std::string FormatBytes(int64_t bytes) {
   return "0";
 }
 
-// Levenshtein distance, by rows.
-size_t EditDistance(absl::string_view a, absl::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t replace = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({replace, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
-}
-
-// The name among `candidates` that `key` was probably meant to be; empty if none is near.
-std::string Nearest(absl::string_view key, const std::vector<std::string>& candidates) {
-  std::string nearest;
-  size_t best = std::max<size_t>(1, key.size() / 3) + 1;
-  if (key.size() > 64) return nearest;
-  for (const std::string& candidate : candidates) {
-    const size_t distance = EditDistance(key, candidate);
-    if (distance < best) {
-      best = distance;
-      nearest = candidate;
-    }
-  }
-  return nearest;
-}
-
 std::string DottedPath(absl::string_view parent, absl::string_view name) {
   return parent.empty() ? std::string(name) : absl::StrCat(parent, ".", name);
 }
@@ -126,7 +117,7 @@ void NoteUnknownKeys(const Node& node, const std::string& path, std::vector<Prob
       continue;
     }
     std::string text = absl::StrCat(entry_path, ": unknown key");
-    const std::string nearest = Nearest(entry.key, node.asked);
+    const std::string nearest = NearestName(entry.key, node.asked);
     if (!nearest.empty()) absl::StrAppend(&text, "; did you mean ", nearest, "?");
     problems->push_back({entry.position, std::move(text)});
   }
@@ -203,54 +194,52 @@ std::vector<Node*> ConfigReader::List(absl::string_view name, int64_t min_count,
 
 // ---- ConfigReader: scalars ----
 
-int64_t ConfigReader::ReadInt(absl::string_view name, int64_t otherwise, bool required, int64_t min,
-                              int64_t max) {
+template <typename T>
+T ConfigReader::ReadRanged(absl::string_view name, bool required, T otherwise, T min, T max,
+                           bool (*parse)(const std::string& text, T* value),
+                           absl::string_view wanted, std::string (*format)(T value)) {
   const std::string* const text = Scalar(name, required);
   if (text == nullptr) return otherwise;
-  int64_t value = 0;
-  if (!absl::SimpleAtoi(*text, &value)) {
-    Note(*Find(name), PathOf(name), absl::StrCat("wants a whole number, has ", Shown(*text)));
+  T value = T();
+  if (!parse(*text, &value)) {
+    Note(*Find(name), PathOf(name), absl::StrCat("wants ", wanted, " has ", Shown(*text)));
     return otherwise;
   }
   if (value < min || value > max) {
-    Note(*Find(name), PathOf(name),
-         OutOfRange(absl::StrCat(value), absl::StrCat(min), absl::StrCat(max)));
+    Note(*Find(name), PathOf(name), OutOfRange(format(value), format(min), format(max)));
     return otherwise;
   }
   return value;
 }
 
 int64_t ConfigReader::Int(absl::string_view name, int64_t otherwise, int64_t min, int64_t max) {
-  return ReadInt(name, otherwise, /*required=*/false, min, max);
+  return ReadRanged(name, /*required=*/false, otherwise, min, max, ParseInt, kInt, FormatNumber);
 }
 
 int64_t ConfigReader::RequiredInt(absl::string_view name, int64_t min, int64_t max) {
-  return ReadInt(name, std::clamp<int64_t>(0, min, max), /*required=*/true, min, max);
-}
-
-double ConfigReader::ReadDouble(absl::string_view name, double otherwise, bool required, double min,
-                                double max) {
-  const std::string* const text = Scalar(name, required);
-  if (text == nullptr) return otherwise;
-  double value = 0;
-  if (!absl::SimpleAtod(*text, &value) || !std::isfinite(value)) {
-    Note(*Find(name), PathOf(name), absl::StrCat("wants a number, has ", Shown(*text)));
-    return otherwise;
-  }
-  if (value < min || value > max) {
-    Note(*Find(name), PathOf(name),
-         OutOfRange(absl::StrCat(value), absl::StrCat(min), absl::StrCat(max)));
-    return otherwise;
-  }
-  return value;
+  return ReadRanged(name, /*required=*/true, std::clamp<int64_t>(0, min, max), min, max, ParseInt,
+                    kInt, FormatNumber);
 }
 
 double ConfigReader::Double(absl::string_view name, double otherwise, double min, double max) {
-  return ReadDouble(name, otherwise, /*required=*/false, min, max);
+  return ReadRanged(name, /*required=*/false, otherwise, min, max, ParseDouble, kDouble,
+                    FormatNumber);
 }
 
 double ConfigReader::RequiredDouble(absl::string_view name, double min, double max) {
-  return ReadDouble(name, std::clamp(0.0, min, max), /*required=*/true, min, max);
+  return ReadRanged(name, /*required=*/true, std::clamp(0.0, min, max), min, max, ParseDouble,
+                    kDouble, FormatNumber);
+}
+
+absl::Duration ConfigReader::Duration(absl::string_view name, absl::Duration otherwise,
+                                      absl::Duration min, absl::Duration max) {
+  return ReadRanged(name, /*required=*/false, otherwise, min, max, ParseFiniteDuration,
+                    "a number and a unit, like 300ms, 2s or 1m30s;", absl::FormatDuration);
+}
+
+int64_t ConfigReader::Bytes(absl::string_view name, int64_t otherwise, int64_t min, int64_t max) {
+  return ReadRanged(name, /*required=*/false, otherwise, min, max, ParseBytes,
+                    "a whole number of B, KiB, MiB, GiB or TiB, like 16MiB;", FormatBytes);
 }
 
 bool ConfigReader::Bool(absl::string_view name, bool otherwise) {
@@ -282,43 +271,6 @@ std::string ConfigReader::Choice(absl::string_view name, absl::string_view other
   Note(*Find(name), PathOf(name),
        absl::StrCat("wants one of ", absl::StrJoin(allowed, ", "), "; has ", Shown(*text)));
   return std::string(otherwise);
-}
-
-absl::Duration ConfigReader::Duration(absl::string_view name, absl::Duration otherwise,
-                                      absl::Duration min, absl::Duration max) {
-  const std::string* const text = Scalar(name, /*required=*/false);
-  if (text == nullptr) return otherwise;
-  absl::Duration value;
-  if (!absl::ParseDuration(*text, &value) || value == absl::InfiniteDuration() ||
-      value == -absl::InfiniteDuration()) {
-    Note(*Find(name), PathOf(name),
-         absl::StrCat("wants a number and a unit, like 300ms, 2s or 1m30s; has ", Shown(*text)));
-    return otherwise;
-  }
-  if (value < min || value > max) {
-    Note(*Find(name), PathOf(name),
-         OutOfRange(absl::FormatDuration(value), absl::FormatDuration(min),
-                    absl::FormatDuration(max)));
-    return otherwise;
-  }
-  return value;
-}
-
-int64_t ConfigReader::Bytes(absl::string_view name, int64_t otherwise, int64_t min, int64_t max) {
-  const std::string* const text = Scalar(name, /*required=*/false);
-  if (text == nullptr) return otherwise;
-  int64_t value = 0;
-  if (!ParseBytes(*text, &value)) {
-    Note(*Find(name), PathOf(name),
-         absl::StrCat("wants a whole number of B, KiB, MiB, GiB or TiB, like 16MiB; has ",
-                      Shown(*text)));
-    return otherwise;
-  }
-  if (value < min || value > max) {
-    Note(*Find(name), PathOf(name), OutOfRange(*text, FormatBytes(min), FormatBytes(max)));
-    return otherwise;
-  }
-  return value;
 }
 
 // ---- ConfigReader: lists and sections ----

@@ -118,10 +118,12 @@ class ConfigReader {
   // The entries, or none after noting a problem or if it is absent.
   std::vector<config_internal::Node*> List(absl::string_view name, int64_t min_count,
                                            int64_t max_count);
-  int64_t ReadInt(absl::string_view name, int64_t otherwise, bool required, int64_t min,
-                  int64_t max);
-  double ReadDouble(absl::string_view name, double otherwise, bool required, double min,
-                    double max);
+  // A scalar that `parse` reads and that lies in the range; messages call it `wanted` and
+  // write values as `format` does.
+  template <typename T>
+  T ReadRanged(absl::string_view name, bool required, T otherwise, T min, T max,
+               bool (*parse)(const std::string& text, T* value), absl::string_view wanted,
+               std::string (*format)(T value));
   // A reader of `node`, or of an empty map in its place if it is null or no map.
   ConfigReader Open(config_internal::Node* node, const config_internal::Node& parent,
                     std::string path);

@@ -8,50 +8,62 @@
 
 #include <algorithm>
 #include <chrono>
-#include <limits>
 
+#include "absl/time/time.h"
+#include "common/base/limits.h"
 #include "common/rpc/request_id.h"
 
 namespace sightline {
 namespace {
 
-int Milliseconds(absl::Duration duration) {
-  return static_cast<int>(
-      std::clamp<int64_t>(absl::ToInt64Milliseconds(duration), 1, std::numeric_limits<int>::max()));
-}
+// Wait before reconnecting: the first after the first failure, growing to the last.  gRPC's
+// own growth, to two minutes, would keep a restarted backend idle.
+constexpr absl::Duration kFirstBackoff = absl::Milliseconds(100);
+constexpr absl::Duration kLastBackoff = absl::Seconds(1);
 
-int Bounded(int64_t bytes) {
-  return static_cast<int>(std::clamp<int64_t>(bytes, 1, std::numeric_limits<int>::max()));
+// How long one attempt to connect may take.
+constexpr absl::Duration kConnectTimeout = absl::Seconds(2);
+
+// A connection that is silent for the first is probed and given up after the second: how long
+// a vanished host goes unnoticed.
+constexpr absl::Duration kKeepaliveTime = absl::Seconds(10);
+constexpr absl::Duration kKeepaliveTimeout = absl::Seconds(5);
+
+// The least time between two look-ups of the address's name, and how long one may take.  A
+// name is looked up when its connection has broken, not while it holds; gRPC would wait for
+// 30 s before it does, and for an answer up to two minutes.
+constexpr absl::Duration kNameInterval = absl::Seconds(1);
+constexpr absl::Duration kNameTimeout = absl::Seconds(5);
+
+int Milliseconds(absl::Duration duration) {
+  return static_cast<int>(absl::ToInt64Milliseconds(duration));
 }
 
 }  // namespace
 
 std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
-                                           const ChannelOptions& options) {
+                                           const std::string& service_config_json) {
   grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(Bounded(options.max_receive_bytes));
-  arguments.SetMaxSendMessageSize(Bounded(options.max_send_bytes));
-  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, Milliseconds(options.first_backoff));
+  arguments.SetMaxReceiveMessageSize(static_cast<int>(limits::kMaxMessageBytes));
+  arguments.SetMaxSendMessageSize(static_cast<int>(limits::kMaxMessageBytes));
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, Milliseconds(kFirstBackoff));
   // In spite of its name this is how long an attempt to connect may take.
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, Milliseconds(options.connect_timeout));
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, Milliseconds(options.last_backoff));
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, Milliseconds(options.keepalive_time));
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, Milliseconds(options.keepalive_timeout));
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, Milliseconds(kConnectTimeout));
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, Milliseconds(kLastBackoff));
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, Milliseconds(kKeepaliveTime));
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, Milliseconds(kKeepaliveTimeout));
   arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  // A name is asked for again when its connection breaks; gRPC would wait for 30 s before it
-  // does, and for an answer up to two minutes.
-  arguments.SetInt(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS,
-                   Milliseconds(options.name_interval));
-  arguments.SetInt(GRPC_ARG_DNS_ARES_QUERY_TIMEOUT_MS, Milliseconds(options.name_timeout));
+  arguments.SetInt(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, Milliseconds(kNameInterval));
+  arguments.SetInt(GRPC_ARG_DNS_ARES_QUERY_TIMEOUT_MS, Milliseconds(kNameTimeout));
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   // A service config comes from us or not at all, never from a DNS record.
   arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
-  if (options.service_config_json.empty()) {
+  if (service_config_json.empty()) {
     arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   } else {
-    arguments.SetServiceConfigJSON(options.service_config_json);
+    arguments.SetServiceConfigJSON(service_config_json);
   }
   return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
 }

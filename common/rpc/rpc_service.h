@@ -66,6 +66,9 @@ class RpcService : public grpc::Service {
   RpcService(const RpcService&) = delete;
   RpcService& operator=(const RpcService&) = delete;
 
+  // "sightline.v1.Reranker".
+  const std::string& full_name() const { return full_name_; }
+
  protected:
   // `full_name` is the generated `service_full_name()`.  `calls` must outlive this.
   RpcService(absl::string_view full_name, RpcCalls* calls) : full_name_(full_name), calls_(calls) {}

@@ -1,8 +1,7 @@
 // main() of every server, but for the server itself.
 //
 //   int main(int argc, char** argv) {
-//     return RunServerProcess(argc, argv, "index_search",
-//                             [](ConfigFile* file) { return IndexSearchServer::Create(file); });
+//     return RunServer<IndexSearchServer>(argc, argv, "index_search", ReadIndexSearchConfig);
 //   }
 //
 //   index_search --config FILE     serves until SIGTERM or SIGINT
@@ -15,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/base/status_macros.h"
 #include "common/config/config.h"
 #include "common/rpc/rpc_server.h"
 
@@ -37,6 +37,17 @@ using MakeServer = std::function<absl::StatusOr<std::unique_ptr<ServerProcess>>(
 
 // Returns the exit status: 0 after a drain, 1 for a failure, 2 for wrong usage.
 int RunServerProcess(int argc, char** argv, const char* name, const MakeServer& make);
+
+// Likewise with a Server that is made of what `read` makes of the configuration.
+template <typename Server, typename Config>
+int RunServer(int argc, char** argv, const char* name,
+              absl::StatusOr<Config> (*read)(ConfigFile* file)) {
+  return RunServerProcess(
+      argc, argv, name, [read](ConfigFile* file) -> absl::StatusOr<std::unique_ptr<ServerProcess>> {
+        ASSIGN_OR_RETURN(const Config config, read(file));
+        return std::make_unique<Server>(config);
+      });
+}
 
 }  // namespace sightline
 

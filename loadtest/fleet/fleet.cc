@@ -274,11 +274,6 @@ absl::Status ProcessFleet::AwaitServingUntil(const std::string& name, const Serv
                                    server.log, ":\n", EndOfLog(server.log, kLogLines)));
 }
 
-absl::Status ProcessFleet::Restart(const std::string& name, absl::Duration timeout) {
-  RETURN_IF_ERROR(Launch(name));
-  return AwaitServing(name, timeout);
-}
-
 absl::Status ProcessFleet::Check(const std::string& name) const {
   ASSIGN_OR_RETURN(const Server* server, Find(name));
   const absl::optional<int> status = ProcessOf(name)->exit_status();

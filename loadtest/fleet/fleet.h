@@ -9,7 +9,7 @@
 //   ASSIGN_OR_RETURN(std::unique_ptr<ProcessFleet> fleet, ProcessFleet::Start(options));
 //   ... load fleet->address() ...
 //   fleet->Kill("reranker/0");
-//   fleet->Restart("reranker/0");
+//   fleet->Launch("reranker/0");
 #ifndef SIGHTLINE_LOADTEST_FLEET_FLEET_H_
 #define SIGHTLINE_LOADTEST_FLEET_FLEET_H_
 
@@ -84,8 +84,6 @@ class ProcessFleet {
   absl::Status Launch(const std::string& name);
   // Returns when it is SERVING; errors as of Start.
   absl::Status AwaitServing(const std::string& name, absl::Duration timeout) const;
-  // Both.
-  absl::Status Restart(const std::string& name, absl::Duration timeout = absl::Minutes(1));
 
   // OK if the process runs; Unavailable, with the end of its log, if it has ended.
   absl::Status Check(const std::string& name) const;

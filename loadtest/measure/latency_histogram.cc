@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <utility>
 
 namespace sightline {
 namespace {
@@ -27,6 +28,11 @@ int BucketOf(int64_t microseconds) {
   const int octave = 63 - __builtin_clzll(static_cast<uint64_t>(microseconds));
   const int shift = octave - kPerOctaveBits;
   return shift * kPerOctave + static_cast<int>(microseconds >> shift);
+}
+
+int BucketOfLatency(absl::Duration latency) {
+  latency = std::clamp(latency, absl::ZeroDuration(), LatencyHistogram::kLongest);
+  return BucketOf(RoundedUpMicroseconds(latency));
 }
 
 int ShiftOf(int bucket) {
@@ -58,7 +64,7 @@ void LatencyHistogram::Reach(int bucket) {
 void LatencyHistogram::Record(absl::Duration latency, int64_t times) {
   if (times < 1) return;
   latency = std::clamp(latency, absl::ZeroDuration(), kLongest);
-  const int bucket = BucketOf(RoundedUpMicroseconds(latency));
+  const int bucket = BucketOfLatency(latency);
   Reach(bucket);
   counts_[bucket - first_] += times;
   min_ = count_ == 0 ? latency : std::min(min_, latency);
@@ -110,7 +116,7 @@ absl::optional<absl::Duration> LatencyHistogram::Quantile(double share) const {
 double LatencyHistogram::ShareWithin(absl::Duration latency) const {
   if (count_ == 0) return 1;
   if (latency < absl::ZeroDuration()) return 0;
-  const int last = BucketOf(RoundedUpMicroseconds(std::min(latency, kLongest)));
+  const int last = BucketOfLatency(latency);
   int64_t within = 0;
   for (size_t i = 0; i < counts_.size() && first_ + static_cast<int>(i) <= last; ++i) {
     within += counts_[i];
@@ -127,6 +133,35 @@ std::vector<LatencyHistogram::Bucket> LatencyHistogram::Buckets() const {
         {absl::Microseconds(LowOf(bucket)), absl::Microseconds(HighOf(bucket)), counts_[i]});
   }
   return buckets;
+}
+
+absl::optional<LatencyHistogram> LatencyHistogram::Restore(const Parts& parts) {
+  LatencyHistogram histogram;
+  absl::Duration least, most;  // the sums that samples in these buckets can have
+  int last = -1;
+  for (const Bucket& bucket : parts.buckets) {
+    const int index = BucketOfLatency(bucket.low);
+    const bool is_edge = bucket.low == absl::Microseconds(LowOf(index));
+    if (!is_edge || index <= last || bucket.count < 1) return absl::nullopt;
+    last = index;
+    histogram.Reach(index);
+    histogram.counts_[index - histogram.first_] = bucket.count;
+    histogram.count_ += bucket.count;
+    // Samples were rounded up into their bucket.
+    least += bucket.count * std::max(bucket.low - absl::Microseconds(1), parts.min);
+    most += bucket.count * std::min(absl::Microseconds(HighOf(index) - 1), parts.max);
+  }
+  if (last < 0) return histogram;
+  histogram.min_ = parts.min;
+  histogram.max_ = parts.max;
+  histogram.sum_ = parts.mean * histogram.count_;
+  // What is told in whole nanoseconds is a little less than it was.
+  const absl::Duration slack = absl::Nanoseconds(1) * histogram.count_;
+  const bool fits = BucketOfLatency(parts.min) == BucketOfLatency(parts.buckets[0].low) &&
+                    BucketOfLatency(parts.max) == last && parts.max <= kLongest &&
+                    parts.min <= parts.mean && parts.mean <= parts.max &&
+                    least - slack <= histogram.sum_ && histogram.sum_ <= most + slack;
+  return fits ? absl::make_optional(std::move(histogram)) : absl::nullopt;
 }
 
 }  // namespace sightline

@@ -3,6 +3,7 @@
 #ifndef SIGHTLINE_LOADTEST_MEASURE_LATENCY_HISTOGRAM_H_
 #define SIGHTLINE_LOADTEST_MEASURE_LATENCY_HISTOGRAM_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -46,6 +47,17 @@ class LatencyHistogram {
   };
   // Those that hold samples, ascending.
   std::vector<Bucket> Buckets() const;
+
+  // What a histogram can be made of again.
+  struct Parts {
+    absl::Duration min, mean, max;
+    std::vector<Bucket> buckets;  // `high` is not looked at
+  };
+  // The histogram that tells these of itself; none if there is no such histogram.
+  static absl::optional<LatencyHistogram> Restore(const Parts& parts);
+
+  // What the counts take.
+  size_t bytes() const { return counts_.size() * sizeof(counts_[0]); }
 
  private:
   // Makes room for `bucket`.

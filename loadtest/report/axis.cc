@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace sightline {
 namespace {
@@ -9,6 +10,8 @@ namespace {
 constexpr double kLeastPositive = 1e-12;
 // Multiples and powers of ten come out a little beside their values.
 constexpr double kSlack = 1e-9;
+// Of which FromZero reaches a multiple: a sixth of the range, made round.
+constexpr double kSteps = 6;
 
 // 1, 2 or 5 times a power of ten, at least `value`.
 double NiceAbove(double value) {
@@ -28,10 +31,20 @@ double NiceBelow(double value) {
   return power;
 }
 
+std::vector<double> LinearTicks(double low, double high, int most) {
+  std::vector<double> ticks;
+  const double step = NiceAbove((high - low) / std::max(most, 1));
+  for (double n = std::ceil(low / step - kSlack); n * step <= high + kSlack * step; ++n) {
+    ticks.push_back(n * step + 0.0);  // not minus zero
+  }
+  return ticks;
+}
+
 // As few digits of 1, 2, 5 as make at most `most` ticks.
 std::vector<double> LogTicks(double low, double high, int most) {
+  std::vector<double> ticks;
   for (const auto& digits : {std::vector<double>{1, 2, 5}, std::vector<double>{1}}) {
-    std::vector<double> ticks;
+    ticks.clear();
     for (double exponent = std::floor(std::log10(low) - kSlack);
          exponent <= std::log10(high) + kSlack; ++exponent) {
       for (const double digit : digits) {
@@ -39,17 +52,15 @@ std::vector<double> LogTicks(double low, double high, int most) {
         if (value >= low * (1 - kSlack) && value <= high * (1 + kSlack)) ticks.push_back(value);
       }
     }
-    if (ticks.size() <= static_cast<size_t>(most) || digits.size() == 1) return ticks;
+    if (ticks.size() <= static_cast<size_t>(most)) break;
   }
-  return {};
+  return ticks;
 }
 
 }  // namespace
 
-Axis::Axis(Scale scale, double low, double high) : scale_(scale), low_(0), high_(0) {
-  low_ = Scaled(low);
-  high_ = Scaled(high);
-}
+Axis::Axis(Scale scale, double low, double high, Label label)
+    : scale_(scale), low_(low), high_(high), label_(std::move(label)) {}
 
 double Axis::Scaled(double value) const {
   switch (scale_) {
@@ -64,43 +75,46 @@ double Axis::Scaled(double value) const {
 }
 
 double Axis::Place(double value) const {
-  return (Scaled(value) - low_) / (high_ - low_);
+  return (Scaled(value) - Scaled(low_)) / (Scaled(high_) - Scaled(low_));
 }
 
-Axis Axis::Linear(double low, double high, int ticks, const Label& label) {
-  if (!(high > low)) high = low + 1;
-  Axis axis(Scale::kLinear, low, high);
-  const double step = NiceAbove((high - low) / std::max(ticks, 1));
-  for (double n = std::ceil(low / step - kSlack); n * step <= high + kSlack * step; ++n) {
-    const double value = n * step + 0.0;  // not minus zero
-    axis.ticks_.push_back({value, label(value)});
+std::vector<Tick> Axis::Ticks(int most) const {
+  std::vector<double> values;
+  switch (scale_) {
+    case Scale::kLinear:
+      values = LinearTicks(low_, high_, most);
+      break;
+    case Scale::kLog:
+      values = LogTicks(low_, high_, most);
+      break;
+    case Scale::kNines:
+      values = {0, 0.5, 0.75, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999};
   }
-  return axis;
+  std::vector<Tick> ticks;
+  for (const double value : values) {
+    if (Place(value) <= 1 + kSlack) ticks.push_back({value, label_(value)});
+  }
+  return ticks;
 }
 
-Axis Axis::LinearToTick(double low, double high, int ticks, const Label& label) {
-  if (!(high > low)) high = low + 1;
-  const double step = NiceAbove((high - low) / std::max(ticks, 1));
-  return Linear(low, step * std::ceil(high / step - kSlack), ticks, label);
+Axis Axis::Linear(double low, double high, Label label) {
+  return Axis(Scale::kLinear, low, high > low ? high : low + 1, std::move(label));
 }
 
-Axis Axis::Log(double low, double high, int ticks, const Label& label) {
+Axis Axis::FromZero(double high, Label label) {
+  if (!(high > 0)) high = 1;
+  const double step = NiceAbove(high / kSteps);
+  return Linear(0, step * std::ceil(high / step - kSlack), std::move(label));
+}
+
+Axis Axis::Log(double low, double high, Label label) {
   low = NiceBelow(std::max(low, kLeastPositive));
   high = NiceAbove(std::max(high, low));
-  if (!(high > low * (1 + kSlack))) high = 10 * low;
-  Axis axis(Scale::kLog, low, high);
-  for (const double value : LogTicks(low, high, ticks)) {
-    axis.ticks_.push_back({value, label(value)});
-  }
-  return axis;
+  return Axis(Scale::kLog, low, high > low * (1 + kSlack) ? high : 10 * low, std::move(label));
 }
 
-Axis Axis::Nines(double high, const Label& label) {
-  Axis axis(Scale::kNines, 0, std::max(high, 0.5));
-  for (const double share : {0.0, 0.5, 0.75, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999}) {
-    if (axis.Place(share) <= 1 + kSlack) axis.ticks_.push_back({share, label(share)});
-  }
-  return axis;
+Axis Axis::Nines(double high, Label label) {
+  return Axis(Scale::kNines, 0, std::max(high, 0.5), std::move(label));
 }
 
 }  // namespace sightline

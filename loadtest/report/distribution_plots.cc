@@ -1,5 +1,3 @@
-#include "loadtest/report/distribution_plots.h"
-
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -8,8 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/config/table.h"
 #include "loadtest/report/figures.h"
-#include "loadtest/report/stacked_bars.h"
-#include "loadtest/report/svg_plot.h"
+#include "loadtest/report/plots.h"
 
 namespace sightline {
 namespace {
@@ -17,15 +14,6 @@ namespace {
 constexpr int kMaxNameWidth = 24;
 // So many colours there are; further series would look like others.
 constexpr size_t kMostKinds = 6;
-
-double Milliseconds(absl::Duration latency) {
-  return absl::ToDoubleMilliseconds(latency);
-}
-
-std::string LatencyLabel(double milliseconds) {
-  if (milliseconds <= 0) return "0";
-  return LatencyText(absl::Milliseconds(milliseconds));
-}
 
 // ---- percentile curve ----
 
@@ -67,39 +55,6 @@ std::string KindClass(size_t index) {
   return index == 0 ? "all" : absl::StrCat("series", index);
 }
 
-std::string DrawCurves(const ReportData& data, const std::vector<Curve>& curves,
-                       const PlotSize& size, const char* suffix) {
-  const LatencyHistogram& latency = data.result.total.latency;
-  double low = Milliseconds(latency.max()), high = Milliseconds(latency.max());
-  for (const Curve& curve : curves) low = std::min(low, curve.told.front().y);
-  for (const auto& [share, limit] : data.latency_limits) {
-    high = std::max(high, Milliseconds(limit));
-  }
-  SvgPlot plot({absl::StrCat("percentile-curve-", suffix), "Percentile curve",
-                absl::StrCat("Latency at each percentile. All requests: p50 ",
-                             LatencyText(latency.Quantile(0.5)), ", p99 ",
-                             LatencyText(latency.Quantile(0.99)), ", maximum ",
-                             LatencyText(latency.max()), "."),
-                "percentile of requests", "latency, log"},
-               size,
-               Axis::Nines(LastShare(latency.count()),
-                           [](double share) { return QuantileName(share).substr(1) + "%"; }),
-               Axis::Log(low, high, size.y_ticks, LatencyLabel));
-  // All requests last, above their parts.
-  for (auto curve = curves.rbegin(); curve != curves.rend(); ++curve) {
-    plot.Line(curve->rest, absl::StrCat(curve->css, " rest"));
-    plot.Line(curve->told, curve->css);
-  }
-  for (const auto& [share, limit] : data.latency_limits) {
-    if (share >= LastShare(latency.count())) continue;
-    const PlotPoint corner = {share, Milliseconds(limit)};
-    plot.HorizontalLine(0, share, corner.y, "limit");
-    plot.Cross(corner, 4, "limitmark");
-    plot.Note(corner, absl::StrCat(QuantileName(share), " limit ", LatencyText(limit)), "note");
-  }
-  return plot.Svg();
-}
-
 // ---- stages ----
 
 // Where a stage's colour is in the style sheet; further stages share the last.
@@ -112,8 +67,8 @@ std::string StageClass(const std::string& stage) {
 
 // Mean time of each stage over all answers of the total; an answer in which a stage did not
 // run has spent no time in it.
-BarRow StageRow(const NamedTally& kind) {
-  BarRow row;
+std::vector<Plot::BarPart> StageParts(const NamedTally& kind) {
+  std::vector<Plot::BarPart> parts;
   const std::vector<NamedHistogram> stages = StagesInOrder(*kind.tally);
   const auto total = std::find_if(stages.begin(), stages.end(),
                                   [](const auto& stage) { return stage.name == "total"; });
@@ -124,72 +79,102 @@ BarRow StageRow(const NamedTally& kind) {
     if (stage.name == "total") continue;
     const double mean = Milliseconds(stage.histogram->mean()) *
                         static_cast<double>(stage.histogram->count()) / answers;
-    row.parts.push_back(
+    parts.push_back(
         {StageClass(stage.name), Printable(stage.name, kMaxNameWidth), mean, LatencyLabel(mean)});
     sum += mean;
   }
-  double whole = sum;
   if (total != stages.end()) {
-    whole = std::max(sum, Milliseconds(total->histogram->mean()));
-    row.parts.push_back({"stage-rest", "rest", whole - sum, LatencyLabel(whole - sum)});
+    const double rest = std::max(0.0, Milliseconds(total->histogram->mean()) - sum);
+    parts.push_back({"stage-rest", "rest", rest, LatencyLabel(rest)});
   }
-  row.label =
-      absl::StrCat(Printable(kind.name, kMaxNameWidth), ": ", LatencyLabel(whole), " on average");
-  return row;
+  return parts;
+}
+
+double Sum(const std::vector<Plot::BarPart>& parts) {
+  double sum = 0;
+  for (const Plot::BarPart& part : parts) sum += part.value;
+  return sum;
+}
+
+void AddPartsToLegend(const std::vector<Plot::BarPart>& parts, Plot* plot) {
+  for (const Plot::BarPart& part : parts) {
+    const bool known =
+        std::any_of(plot->legend().begin(), plot->legend().end(),
+                    [&part](const LegendEntry& entry) { return entry.label == part.name; });
+    if (!known) plot->AddLegend(LegendShape::kArea, part.css, part.name);
+  }
 }
 
 }  // namespace
 
-absl::optional<Figure> PercentileCurve(const ReportData& data) {
+absl::optional<Plot> PercentileCurve(const ReportData& data) {
   const std::vector<NamedTally> kinds = DrawnKinds(data.result);
   if (kinds.empty()) return absl::nullopt;
-  Figure figure;
-  figure.id = "percentile-curve";
-  figure.title = "Percentile curve";
-  figure.caption =
-      "Each nine is as wide as the one before it, so that the tail can be seen.  Dotted: fewer "
-      "than ten samples lie beyond, an anecdote.";
+  const LatencyHistogram& latency = data.result.total.latency;
+  const double last = LastShare(latency.count());
   std::vector<Curve> curves;
+  PlotRange range;
+  range.Add(Milliseconds(latency.max()));
   for (size_t i = 0; i < kinds.size(); ++i) {
     curves.push_back(CurveOf(kinds[i].tally->latency, KindClass(i)));
-    figure.legend.push_back(
-        {LegendShape::kLine, KindClass(i), Printable(kinds[i].name, kMaxNameWidth)});
+    range.Add(curves.back().told.front().y);
+  }
+  for (const auto& [share, limit] : data.latency_limits) {
+    range.high = std::max(range.high, Milliseconds(limit));
+  }
+  Plot plot({"percentile-curve", "Percentile curve",
+             "Each nine is as wide as the one before it, so that the tail can be seen.  Dotted: "
+             "fewer than ten samples lie beyond, an anecdote.",
+             absl::StrCat("Latency at each percentile. All requests: p50 ",
+                          LatencyText(latency.Quantile(0.5)), ", p99 ",
+                          LatencyText(latency.Quantile(0.99)), ", maximum ",
+                          LatencyText(latency.max()), "."),
+             "percentile of requests", "latency, log"},
+            Axis::Nines(last, [](double share) { return QuantileName(share).substr(1) + "%"; }),
+            Axis::Log(range.low, range.high, LatencyLabel));
+  // All requests last, above their parts.
+  for (auto curve = curves.rbegin(); curve != curves.rend(); ++curve) {
+    plot.Line(curve->rest, absl::StrCat(curve->css, " rest"));
+    plot.Line(curve->told, curve->css);
+  }
+  for (const auto& [share, limit] : data.latency_limits) {
+    if (share >= last) continue;
+    const PlotPoint corner = {share, Milliseconds(limit)};
+    plot.HorizontalLine(0, share, corner.y, "limit");
+    plot.Cross(corner, "limitmark");
+    plot.Note(corner, LimitText(share, limit), "note");
+  }
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    plot.AddLegend(LegendShape::kLine, KindClass(i), Printable(kinds[i].name, kMaxNameWidth));
   }
   if (!data.latency_limits.empty()) {
-    figure.legend.push_back({LegendShape::kLine, "limit", "limit of all requests"});
+    plot.AddLegend(LegendShape::kLine, "limit", "limit of all requests");
   }
-  figure.wide = DrawCurves(data, curves, kWidePlot, "wide");
-  figure.narrow = DrawCurves(data, curves, kNarrowPlot, "narrow");
-  return figure;
+  return plot;
 }
 
-absl::optional<Figure> StageBreakdown(const ReportData& data) {
-  std::vector<BarRow> rows;
-  Figure figure;
+absl::optional<Plot> StageBreakdown(const ReportData& data) {
+  std::vector<std::pair<std::string, std::vector<Plot::BarPart>>> bars;
+  double longest = 0;
   for (const NamedTally& kind : TalliesByKind(data.result)) {
     if (StagesInOrder(*kind.tally).empty()) continue;
-    rows.push_back(StageRow(kind));
-    for (const BarPart& part : rows.back().parts) {
-      const bool known =
-          std::any_of(figure.legend.begin(), figure.legend.end(),
-                      [&part](const LegendEntry& entry) { return entry.label == part.name; });
-      if (!known) figure.legend.push_back({LegendShape::kArea, part.css, part.name});
-    }
+    bars.emplace_back(kind.name, StageParts(kind));
+    longest = std::max(longest, Sum(bars.back().second));
   }
-  if (rows.empty()) return absl::nullopt;
-  figure.id = "stage-breakdown";
-  figure.title = "Where the time goes";
-  figure.caption =
-      "Mean time in each stage of answers that were OK, as the router tells it.  Rest: in the "
-      "router outside of any stage.  The way to the router and waiting before it are not in here.";
-  const auto draw = [&rows](const PlotSize& size, const char* suffix) {
-    return StackedBars({absl::StrCat("stage-breakdown-", suffix), "Where the time goes",
-                        "Mean time of each stage of a request, by kind.", "mean time", ""},
-                       size, rows, LatencyLabel);
-  };
-  figure.wide = draw(kWidePlot, "wide");
-  figure.narrow = draw(kNarrowPlot, "narrow");
-  return figure;
+  if (bars.empty()) return absl::nullopt;
+  Plot plot({"stage-breakdown", "Where the time goes",
+             "Mean time in each stage of answers that were OK, as the router tells it.  Rest: in "
+             "the router outside of any stage.  The way to the router and waiting before it are "
+             "not in here.",
+             "Mean time of each stage of a request, by kind.", "mean time", ""},
+            Axis::Linear(0, longest, LatencyLabel), Axis::Linear(0, 1, LatencyLabel));
+  for (const auto& [kind, parts] : bars) {
+    plot.AddBar(
+        absl::StrCat(Printable(kind, kMaxNameWidth), ": ", LatencyLabel(Sum(parts)), " on average"),
+        parts);
+    AddPartsToLegend(parts, &plot);
+  }
+  return plot;
 }
 
 }  // namespace sightline

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "common/config/table.h"
 
 namespace sightline {
 namespace {
@@ -37,6 +40,23 @@ std::string LatencyText(absl::Duration latency) {
 
 std::string LatencyText(const absl::optional<absl::Duration>& latency) {
   return latency.has_value() ? LatencyText(*latency) : "–";
+}
+
+std::string LatencyLabel(double milliseconds) {
+  return milliseconds > 0 ? LatencyText(absl::Milliseconds(milliseconds)) : "0";
+}
+
+std::string RateLabel(double rate) {
+  return absl::StrCat(std::round(1e6 * rate) / 1e6);
+}
+
+double Milliseconds(const absl::optional<absl::Duration>& latency) {
+  return latency.has_value() ? absl::ToDoubleMilliseconds(*latency)
+                             : std::numeric_limits<double>::quiet_NaN();
+}
+
+std::string LimitText(double quantile, absl::Duration limit) {
+  return absl::StrCat(QuantileName(quantile), " limit ", LatencyText(limit));
 }
 
 std::string LengthText(absl::Duration length) {
@@ -153,6 +173,39 @@ std::vector<NamedTally> TalliesByKind(const LoadResult& result) {
     for (const auto& [kind, tally] : result.by_kind) tallies.push_back({kind, &tally});
   }
   return tallies;
+}
+
+std::vector<std::string> LatencyTitles(const char* first) {
+  std::vector<std::string> titles = {first, "count"};
+  for (const double share : kShownQuantiles) titles.push_back(QuantileName(share));
+  titles.push_back("max");
+  return titles;
+}
+
+std::vector<std::string> LatencyCells(const std::string& name, const LatencyHistogram& latency) {
+  std::vector<std::string> cells = {name, WithThousands(latency.count())};
+  for (const double share : kShownQuantiles) cells.push_back(LatencyText(latency.Quantile(share)));
+  cells.push_back(latency.count() == 0 ? "–" : LatencyText(latency.max()));
+  return cells;
+}
+
+std::vector<std::string> RateCells(const ReportedCapacity& capacity, const CurvePoint& point) {
+  return {RateText(point.rate),
+          RateText(point.achieved),
+          LatencyText(point.p50),
+          LatencyText(point.p99),
+          FormatShare(point.error_share),
+          FormatShare(point.degraded_share),
+          capacity.MeetsSlo(point) ? "met" : "not met"};
+}
+
+std::string LastedText(const FaultMark& fault) {
+  return fault.ended > fault.at ? LengthText(fault.ended - fault.at) : "–";
+}
+
+std::string ExpectationsText(const FaultMark& fault) {
+  if (fault.failed_expectations.empty()) return "held";
+  return absl::StrCat("broken: ", absl::StrJoin(fault.failed_expectations, "; "));
 }
 
 std::vector<NamedHistogram> StagesInOrder(const Tally& tally) {

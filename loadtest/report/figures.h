@@ -20,6 +20,13 @@ inline constexpr double kShownQuantiles[] = {0.5, 0.9, 0.95, 0.99, 0.999};
 std::string LatencyText(absl::Duration latency);
 // "–" for none: there were too few samples to tell.
 std::string LatencyText(const absl::optional<absl::Duration>& latency);
+// Of milliseconds and of requests a second on an axis.
+std::string LatencyLabel(double milliseconds);
+std::string RateLabel(double rate);
+// As axes have them; no number for none.
+double Milliseconds(const absl::optional<absl::Duration>& latency);
+// "p99 limit 300ms".
+std::string LimitText(double quantile, absl::Duration limit);
 // "30s", "1h5m0.25s"; "never" if infinite.
 std::string LengthText(absl::Duration length);
 // "198/s", "12.5/s".
@@ -67,6 +74,17 @@ struct NamedTally {
   const Tally* tally;
 };
 std::vector<NamedTally> TalliesByKind(const LoadResult& result);  // points into `result`
+
+// Cells of a latency table, and their titles behind that of the name: count, the shown
+// quantiles, maximum.
+std::vector<std::string> LatencyTitles(const char* first);
+std::vector<std::string> LatencyCells(const std::string& name, const LatencyHistogram& latency);
+// Of a table of rates: offered, answered, p50, p99, errors, degraded, and whether the SLO is met.
+std::vector<std::string> RateCells(const ReportedCapacity& capacity, const CurvePoint& point);
+// How long a fault lasted; "–" if it was over at once.
+std::string LastedText(const FaultMark& fault);
+// "held", or what was broken.
+std::string ExpectationsText(const FaultMark& fault);
 
 // In the order of a request: encode, search, rerank, fetch, others by name, total.  Points
 // into `tally`.

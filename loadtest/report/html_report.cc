@@ -1,15 +1,13 @@
 #include "loadtest/report/html_report.h"
 
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "common/config/table.h"
-#include "loadtest/report/capacity_plots.h"
-#include "loadtest/report/distribution_plots.h"
 #include "loadtest/report/figures.h"
 #include "loadtest/report/html_page.h"
-#include "loadtest/report/time_plots.h"
+#include "loadtest/report/plots.h"
 #include "loadtest/report/xml_text.h"
 
 namespace sightline {
@@ -153,67 +151,29 @@ std::string Criteria(const Verdict& verdict) {
                               rows, "</tbody></table></div>\n"));
 }
 
-// ---- plots ----
-
-std::string LegendHtml(const std::vector<LegendEntry>& legend) {
-  std::string html = "<ul class=\"legend\">";
-  for (const LegendEntry& entry : legend) {
-    std::string shape;
-    switch (entry.shape) {
-      case LegendShape::kLine:
-        shape = absl::StrCat("<path class=\"line ", entry.css, "\" d=\"M1 6H21\"/>");
-        break;
-      case LegendShape::kArea:
-        shape = absl::StrCat("<rect class=\"", entry.css,
-                             "\" x=\"2\" y=\"0\" width=\"18\" height=\"12\" rx=\"2\"/>");
-        break;
-      case LegendShape::kDot:
-        shape = absl::StrCat("<circle class=\"", entry.css, "\" cx=\"11\" cy=\"6\" r=\"4.5\"/>");
-        break;
-      case LegendShape::kCross:
-        shape = absl::StrCat("<path class=\"", entry.css, "\" d=\"M7 2L15 10M7 10L15 2\"/>");
-    }
-    absl::StrAppend(&html, "<li><svg viewBox=\"0 0 22 12\" aria-hidden=\"true\">", shape, "</svg>",
-                    XmlText(entry.label), "</li>");
-  }
-  return absl::StrCat(html, "</ul>\n");
-}
-
-std::string FigureHtml(const absl::optional<Figure>& figure) {
-  if (!figure.has_value()) return "";
-  return absl::StrCat(
-      "<figure id=\"", figure->id, "\"",
-      figure->hover.empty() ? "" : absl::StrCat(" data-hover=\"", XmlText(figure->hover), "\""),
-      "><h2>", XmlText(figure->title), "</h2>\n", LegendHtml(figure->legend),
-      "<div class=\"wide\">", figure->wide, "</div>\n<div class=\"narrow\">", figure->narrow,
-      "</div>\n<figcaption>", XmlText(figure->caption), "</figcaption>",
-      figure->hover.empty() ? "" : "<div class=\"tip\" aria-hidden=\"true\"></div>", "</figure>\n");
+std::string Drawn(const absl::optional<Plot>& plot) {
+  return plot.has_value() ? plot->Html() : "";
 }
 
 // ---- figures behind them ----
 
-std::vector<std::string> LatencyTitles(const char* first) {
-  std::vector<std::string> titles = {first, "count", "mean"};
-  for (const double share : kShownQuantiles) titles.push_back(QuantileName(share));
-  titles.push_back("max");
-  return titles;
+// Here the mean has a column too, behind the count.
+std::vector<std::string> WithMean(std::vector<std::string> cells, std::string mean) {
+  cells.insert(cells.begin() + 2, std::move(mean));
+  return cells;
 }
 
-std::vector<std::string> LatencyRow(const std::string& name, const LatencyHistogram& histogram) {
-  const bool any = histogram.count() > 0;
-  std::vector<std::string> row = {name, WithThousands(histogram.count()),
-                                  any ? LatencyText(histogram.mean()) : "–"};
-  for (const double share : kShownQuantiles) row.push_back(LatencyText(histogram.Quantile(share)));
-  row.push_back(any ? LatencyText(histogram.max()) : "–");
-  return row;
+std::vector<std::string> LatencyRow(const std::string& name, const LatencyHistogram& latency) {
+  return WithMean(LatencyCells(name, latency),
+                  latency.count() == 0 ? "–" : LatencyText(latency.mean()));
 }
 
 std::string Latencies(const LoadResult& run) {
-  HtmlTable kinds(LatencyTitles("requests"), 1);
+  HtmlTable kinds(WithMean(LatencyTitles("requests"), "mean"), 1);
   for (const NamedTally& kind : TalliesByKind(run)) {
     kinds.AddRow(LatencyRow(kind.name, kind.tally->latency));
   }
-  HtmlTable stages(LatencyTitles("stage"), 1);
+  HtmlTable stages(WithMean(LatencyTitles("stage"), "mean"), 1);
   for (const NamedHistogram& stage : StagesInOrder(run.total)) {
     stages.AddRow(LatencyRow(stage.name, *stage.histogram));
   }
@@ -257,12 +217,8 @@ std::string Faults(const std::vector<FaultMark>& faults) {
   HtmlTable table({"", "fault", "at", "lasted", "whole again after", "expectations"}, kNoNumbers);
   for (size_t i = 0; i < faults.size(); ++i) {
     const FaultMark& fault = faults[i];
-    table.AddRow({FaultLetter(i), fault.name, LengthText(fault.at),
-                  fault.ended > fault.at ? LengthText(fault.ended - fault.at) : "–",
-                  LengthText(fault.whole_again),
-                  fault.failed_expectations.empty()
-                      ? "held"
-                      : absl::StrCat("broken: ", absl::StrJoin(fault.failed_expectations, "; "))});
+    table.AddRow({FaultLetter(i), fault.name, LengthText(fault.at), LastedText(fault),
+                  LengthText(fault.whole_again), ExpectationsText(fault)});
   }
   return table.empty() ? "" : Section("faults", "Faults", table.Html());
 }
@@ -271,10 +227,9 @@ std::string CapacitySection(const absl::optional<ReportedCapacity>& capacity) {
   if (!capacity.has_value()) return "";
   HtmlTable table({"offered", "answered", "p50", "p99", "errors", "degraded", "windows", "SLO"}, 0);
   for (const CurvePoint& point : capacity->curve) {
-    table.AddRow({RateText(point.rate), RateText(point.achieved), LatencyText(point.p50),
-                  LatencyText(point.p99), FormatShare(point.error_share),
-                  FormatShare(point.degraded_share), absl::StrCat(point.windows),
-                  capacity->MeetsSlo(point) ? "met" : "not met"});
+    std::vector<std::string> cells = RateCells(*capacity, point);
+    cells.insert(cells.end() - 1, absl::StrCat(point.windows));
+    table.AddRow(cells);
   }
   return Section(
       "capacity", absl::StrCat("Capacity: ", CapacityText(*capacity)),
@@ -307,14 +262,13 @@ std::string Generator(const LoadResult& run) {
 
 std::string HtmlReport(const ReportData& data) {
   const LoadResult& run = data.result;
-  return HtmlPage(
-      absl::StrCat(OutcomeWord(data.verdict.outcome), ": ", run.scenario),
-      absl::StrCat(Head(data), Banner(data.verdict), Tiles(run), Criteria(data.verdict),
-                   CapacitySection(data.capacity), FigureHtml(SaturationCurvePlot(data)),
-                   FigureHtml(LatencyOverRate(data)), FigureHtml(LatencyOverTime(data)),
-                   FigureHtml(ThroughputOverTime(data)), Faults(run.faults),
-                   FigureHtml(PercentileCurve(data)), FigureHtml(StageBreakdown(data)),
-                   Latencies(run), Answers(run.total), Generator(run)));
+  return HtmlPage(absl::StrCat(OutcomeWord(data.verdict.outcome), ": ", run.scenario),
+                  absl::StrCat(Head(data), Banner(data.verdict), Tiles(run), Criteria(data.verdict),
+                               CapacitySection(data.capacity), Drawn(SaturationPlot(data)),
+                               Drawn(LatencyOverRate(data)), Drawn(LatencyOverTime(data)),
+                               Drawn(ThroughputOverTime(data)), Faults(run.faults),
+                               Drawn(PercentileCurve(data)), Drawn(StageBreakdown(data)),
+                               Latencies(run), Answers(run.total), Generator(run)));
 }
 
 }  // namespace sightline

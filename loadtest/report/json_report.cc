@@ -1,153 +1,264 @@
 #include "loadtest/report/json_report.h"
 
 #include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
 #include "loadtest/report/figures.h"
+#include "loadtest/report/json_fields.h"
+#include "loadtest/verdict/capacity.h"
 
 namespace sightline {
 namespace {
 
-// Keys in the order in which they are written here.
-using Json = nlohmann::ordered_json;
+constexpr int kMaxDepth = 16;
+// Histograms of few samples far apart take much more than their text.
+constexpr size_t kMaxHistogramBytes = size_t{512} << 20;
+// No run sends more, and sums of so many stay far from overflow.
+constexpr int64_t kMaxCount = 1'000'000'000'000;
+constexpr double kMaxRate = 1e9;
+constexpr absl::Duration kLongestRun = absl::Hours(24 * 365);
+constexpr absl::Duration kLongestLatency = LatencyHistogram::kLongest;
 
-// None if there is no end to it.
-Json Nanoseconds(absl::Duration duration) {
-  return duration == absl::InfiniteDuration() ? Json() : Json(absl::ToInt64Nanoseconds(duration));
-}
+// ---- histograms ----
 
-Json Nanoseconds(const absl::optional<absl::Duration>& duration) {
-  return duration.has_value() ? Nanoseconds(*duration) : Json();
-}
-
-Json HistogramJson(const LatencyHistogram& histogram) {
-  Json json = {{"count", histogram.count()}};
-  if (histogram.count() == 0) return json;
-  json["min_ns"] = Nanoseconds(histogram.min());
-  json["mean_ns"] = Nanoseconds(histogram.mean());
-  json["max_ns"] = Nanoseconds(histogram.max());
+void DescribeHistogram(JsonWriter& json, const LatencyHistogram* histogram) {
+  json["count"] = histogram->count();
+  if (histogram->count() == 0) return;
+  json["min_ns"] = absl::ToInt64Nanoseconds(histogram->min());
+  json["mean_ns"] = absl::ToInt64Nanoseconds(histogram->mean());
+  json["max_ns"] = absl::ToInt64Nanoseconds(histogram->max());
   // For other readers; our own computes them anew.
   for (const double share : kShownQuantiles) {
-    if (const auto quantile = histogram.Quantile(share); quantile.has_value()) {
-      json["quantiles_ns"][QuantileName(share)] = Nanoseconds(*quantile);
+    if (const auto quantile = histogram->Quantile(share); quantile.has_value()) {
+      json["quantiles_ns"][QuantileName(share)] = absl::ToInt64Nanoseconds(*quantile);
     }
   }
-  Json& buckets = json["buckets_us"] = Json::array();
-  for (const LatencyHistogram::Bucket& bucket : histogram.Buckets()) {
+  JsonWriter::Json& buckets = json["buckets_us"] = JsonWriter::Json::array();
+  for (const LatencyHistogram::Bucket& bucket : histogram->Buckets()) {
     buckets.push_back(absl::ToInt64Microseconds(bucket.low));
     buckets.push_back(bucket.count);
   }
-  return json;
 }
 
-Json TallyJson(const Tally& tally) {
-  Json stages = Json::object();
-  for (const auto& [name, histogram] : tally.stages) stages[name] = HistogramJson(histogram);
-  return {{"count", tally.count},
-          {"ok", tally.ok},
-          {"degraded", tally.degraded},
-          {"codes", tally.codes},
-          {"degraded_reasons", tally.degraded_reasons},
-          {"generations", tally.generations},
-          {"check_failures", tally.check_failures},
-          {"shards_asked", tally.shards_asked},
-          {"shards_answered", tally.shards_answered},
-          {"known_items_asked", tally.known_items_asked},
-          {"known_items_found", tally.known_items_found},
-          {"latency", HistogramJson(tally.latency)},
-          {"stages", std::move(stages)}};
-}
-
-Json SecondJson(const Second& second) {
-  return {{"second", second.second},
-          {"intended", second.intended},
-          {"sent", second.sent},
-          {"ended", second.ended},
-          {"outstanding", second.outstanding},
-          {"tally", TallyJson(second.tally)}};
-}
-
-Json FaultJson(const FaultMark& fault) {
-  return {{"name", fault.name},
-          {"at_ns", Nanoseconds(fault.at)},
-          {"ended_ns", Nanoseconds(fault.ended)},
-          {"whole_again_ns", Nanoseconds(fault.whole_again)},
-          {"failed_expectations", fault.failed_expectations}};
-}
-
-Json GeneratorJson(const GeneratorHealth& health) {
-  return {{"lag", HistogramJson(health.lag)},
-          {"late", health.late},
-          {"late_after_ns", Nanoseconds(health.late_after)},
-          {"cpu_ns", Nanoseconds(health.cpu)},
-          {"kept_schedule", health.kept_schedule}};
-}
-
-Json ResultJson(const LoadResult& run) {
-  Json json = {{"scenario", run.scenario},
-               {"target", run.target},
-               {"started", absl::FormatTime(absl::RFC3339_full, run.started, absl::UTCTimeZone())},
-               {"warm_up_ns", Nanoseconds(run.warm_up)},
-               {"length_ns", Nanoseconds(run.length)},
-               {"intended_rate", run.intended_rate},
-               {"environment", run.environment},
-               {"total", TallyJson(run.total)},
-               {"by_kind", Json::object()},
-               {"faults", Json::array()},
-               {"generator", GeneratorJson(run.generator)},
-               {"seconds", Json::array()}};
-  for (const auto& [kind, tally] : run.by_kind) json["by_kind"][kind] = TallyJson(tally);
-  for (const FaultMark& fault : run.faults) json["faults"].push_back(FaultJson(fault));
-  for (const Second& second : run.seconds) json["seconds"].push_back(SecondJson(second));
-  return json;
-}
-
-Json VerdictJson(const Verdict& verdict) {
-  Json json = {{"outcome", RulingName(verdict.outcome)},
-               {"doubts", verdict.doubts},
-               {"criteria", Json::array()}};
-  for (const Criterion& row : verdict.criteria) {
-    json["criteria"].push_back({{"name", row.name},
-                                {"wanted", row.wanted},
-                                {"measured", row.measured},
-                                {"state", CriterionStateName(row.state)},
-                                {"reason", row.reason}});
+void DescribeHistogram(JsonReader& json, LatencyHistogram* histogram) {
+  int64_t count = 0;
+  json.Int("count", &count, 0, kMaxCount);
+  if (count == 0) return;
+  LatencyHistogram::Parts parts;
+  json.Nanoseconds("min_ns", &parts.min, kLongestLatency);
+  json.Nanoseconds("mean_ns", &parts.mean, kLongestLatency);
+  json.Nanoseconds("max_ns", &parts.max, kLongestLatency);
+  const JsonReader::Json& buckets = json.Array("buckets_us");
+  int64_t total = 0;
+  for (size_t i = 0; i + 1 < buckets.size(); i += 2) {
+    if (!buckets[i].is_number_unsigned() || !buckets[i + 1].is_number_unsigned()) break;
+    const auto low = buckets[i].get<uint64_t>(), samples = buckets[i + 1].get<uint64_t>();
+    if (low > absl::ToInt64Microseconds(kLongestLatency) || samples > count - total) break;
+    total += static_cast<int64_t>(samples);
+    const absl::Duration edge = absl::Microseconds(low);
+    parts.buckets.push_back({edge, edge, static_cast<int64_t>(samples)});
   }
-  return json;
+  if (total != count || 2 * parts.buckets.size() != buckets.size()) {
+    json.AddProblem("buckets_us", absl::StrCat("must be pairs of a bucket's lower edge and how "
+                                               "many samples it holds, ",
+                                               count, " in all"));
+  }
+  if (!json.ok()) return;
+  absl::optional<LatencyHistogram> restored = LatencyHistogram::Restore(parts);
+  if (!restored.has_value()) {
+    return json.AddProblem("buckets_us",
+                           "must be the buckets of a latency histogram, ascending, with min_ns in "
+                           "the first, max_ns in the last and mean_ns a mean that they can have");
+  }
+  *histogram = *std::move(restored);
+  json.document()->bytes += histogram->bytes();
+  if (json.document()->bytes > kMaxHistogramBytes) {
+    json.AddProblem("buckets_us",
+                    "is one histogram too many: together they take more than 512 MiB");
+  }
 }
 
-Json CapacityJson(const ReportedCapacity& capacity) {
-  Json json = {{"ending", CapacityEndingName(capacity.ending)},
-               {"rate", capacity.rate},
-               {"why", capacity.why},
-               {"knee", capacity.knee.has_value() ? Json(*capacity.knee) : Json()},
-               {"curve", Json::array()}};
-  for (const CurvePoint& point : capacity.curve) {
-    json["curve"].push_back({{"rate", point.rate},
-                             {"achieved", point.achieved},
-                             {"p50_ns", Nanoseconds(point.p50)},
-                             {"p99_ns", Nanoseconds(point.p99)},
-                             {"error_share", point.error_share},
-                             {"degraded_share", point.degraded_share},
-                             {"windows", point.windows}});
+// ---- the fields of each type, in the order in which they are written ----
+
+template <typename Json, typename T>
+void DescribeTally(Json& json, T* tally) {
+  json.Int("count", &tally->count, 0, kMaxCount);
+  json.Int("ok", &tally->ok, 0, tally->count);
+  json.Int("degraded", &tally->degraded, 0, tally->ok);
+  json.Counts("codes", &tally->codes, kMaxCount);
+  json.Counts("degraded_reasons", &tally->degraded_reasons, kMaxCount);
+  json.Counts("generations", &tally->generations, kMaxCount);
+  json.Counts("check_failures", &tally->check_failures, kMaxCount);
+  json.Int("shards_asked", &tally->shards_asked, 0, kMaxCount);
+  json.Int("shards_answered", &tally->shards_answered, 0, kMaxCount);
+  json.Int("known_items_asked", &tally->known_items_asked, 0, kMaxCount);
+  json.Int("known_items_found", &tally->known_items_found, 0, kMaxCount);
+  json.Object("latency", [tally](auto& latency) { DescribeHistogram(latency, &tally->latency); });
+  json.Map("stages", &tally->stages,
+           [](auto& stage, auto* histogram) { DescribeHistogram(stage, histogram); });
+}
+
+template <typename Json, typename T>
+void DescribeSecond(Json& json, T* second) {
+  json.Int("second", &second->second, 0, absl::ToInt64Seconds(kLongestRun));
+  json.Int("intended", &second->intended, 0, kMaxCount);
+  json.Int("sent", &second->sent, 0, kMaxCount);
+  json.Int("ended", &second->ended, 0, kMaxCount);
+  json.Int("outstanding", &second->outstanding, 0, kMaxCount);
+  json.Object("tally", [second](auto& tally) { DescribeTally(tally, &second->tally); });
+}
+
+template <typename Json, typename T>
+void DescribeFault(Json& json, T* fault) {
+  json.Plain("name", &fault->name);
+  json.Nanoseconds("at_ns", &fault->at, kLongestRun);
+  json.Nanoseconds("ended_ns", &fault->ended, kLongestRun);
+  json.NanosecondsOrNever("whole_again_ns", &fault->whole_again, kLongestRun);
+  json.Plain("failed_expectations", &fault->failed_expectations);
+}
+
+template <typename Json, typename T>
+void DescribeGenerator(Json& json, T* health) {
+  json.Object("lag", [health](auto& lag) { DescribeHistogram(lag, &health->lag); });
+  json.Int("late", &health->late, 0, kMaxCount);
+  json.Nanoseconds("late_after_ns", &health->late_after, kLongestRun);
+  json.Nanoseconds("cpu_ns", &health->cpu, kLongestRun);
+  json.Plain("kept_schedule", &health->kept_schedule);
+}
+
+template <typename Json, typename T>
+void DescribeResult(Json& json, T* run) {
+  json.Plain("scenario", &run->scenario);
+  json.Plain("target", &run->target);
+  json.Time("started", &run->started);
+  json.Nanoseconds("warm_up_ns", &run->warm_up, kLongestRun);
+  json.Nanoseconds("length_ns", &run->length, kLongestRun);
+  json.Number("intended_rate", &run->intended_rate, 0, kMaxRate);
+  json.Plain("environment", &run->environment);
+  json.Object("total", [run](auto& total) { DescribeTally(total, &run->total); });
+  json.Map("by_kind", &run->by_kind, [](auto& kind, auto* tally) { DescribeTally(kind, tally); });
+  json.List("faults", &run->faults, [](auto& each, auto* fault) { DescribeFault(each, fault); });
+  json.Object("generator", [run](auto& health) { DescribeGenerator(health, &run->generator); });
+  json.List("seconds", &run->seconds,
+            [](auto& each, auto* second) { DescribeSecond(each, second); });
+}
+
+template <typename Json, typename T>
+void DescribeCriterion(Json& json, T* row) {
+  json.Plain("name", &row->name);
+  json.Plain("wanted", &row->wanted);
+  json.Plain("measured", &row->measured);
+  json.Named("state", &row->state,
+             {CriterionState::kHeld, CriterionState::kBroken, CriterionState::kNotMeasurable},
+             CriterionStateName);
+  json.Plain("reason", &row->reason);
+}
+
+template <typename Json, typename T>
+void DescribeVerdict(Json& json, T* verdict) {
+  json.Named("outcome", &verdict->outcome, {Ruling::kPass, Ruling::kFail, Ruling::kInconclusive},
+             RulingName);
+  json.Plain("doubts", &verdict->doubts);
+  json.List("criteria", &verdict->criteria,
+            [](auto& each, auto* row) { DescribeCriterion(each, row); });
+}
+
+template <typename Json, typename T>
+void DescribePoint(Json& json, T* point) {
+  json.Number("rate", &point->rate, 0, kMaxRate);
+  json.Number("achieved", &point->achieved, 0, kMaxRate);
+  json.Nanoseconds("p50_ns", &point->p50, kLongestLatency);
+  json.Nanoseconds("p99_ns", &point->p99, kLongestLatency);
+  json.Number("error_share", &point->error_share, 0, 1);
+  json.Number("degraded_share", &point->degraded_share, 0, 1);
+  json.Int("windows", &point->windows, 1, 1'000'000);
+}
+
+template <typename Json, typename T>
+void DescribeCapacity(Json& json, T* capacity) {
+  json.Named("ending", &capacity->ending,
+             {CapacityEnding::kFound, CapacityEnding::kBelowLowest, CapacityEnding::kAboveHighest,
+              CapacityEnding::kInconclusive},
+             CapacityEndingName);
+  json.Number("rate", &capacity->rate, 0, kMaxRate);
+  json.Plain("why", &capacity->why);
+  json.List("curve", &capacity->curve, [](auto& each, auto* point) { DescribePoint(each, point); });
+  json.Index("knee", &capacity->knee, capacity->curve.size());
+}
+
+template <typename Json, typename T>
+void DescribeReport(Json& json, T* data) {
+  // First: of another version nothing else can be expected to fit.
+  int version = kJsonReportVersion;
+  json.Int("format_version", &version, kJsonReportVersion, kJsonReportVersion);
+  json.Object("verdict", [data](auto& verdict) { DescribeVerdict(verdict, &data->verdict); });
+  json.List("latency_limits", &data->latency_limits, [](auto& each, auto* limit) {
+    each.Number("quantile", &limit->first, 0, 1);
+    each.Nanoseconds("at_most_ns", &limit->second, kLongestRun);
+  });
+  json.OptionalObject("capacity", &data->capacity,
+                      [](auto& found, auto* capacity) { DescribeCapacity(found, capacity); });
+  json.Object("result", [data](auto& result) { DescribeResult(result, &data->result); });
+}
+
+// ---- documents ----
+
+// A parsed value takes many times the bytes of its text, and nesting takes the most: both
+// are bounded while the document is made.
+absl::Status ParseDocument(absl::string_view text, JsonReader::Json* json) {
+  using Json = JsonReader::Json;
+  if (text.size() > kMaxJsonReportBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the report has ", text.size(), " bytes; the limit is ", kMaxJsonReportBytes));
   }
-  return json;
+  int64_t values = 0;
+  bool too_much = false;
+  const auto keep = [&](int depth, Json::parse_event_t, const Json&) {
+    too_much = too_much || depth > kMaxDepth || ++values > kMaxJsonReportValues;
+    return !too_much;
+  };
+  *json = Json::parse(text.begin(), text.end(), keep, /*allow_exceptions=*/false);
+  if (too_much) {
+    return absl::InvalidArgumentError(absl::StrCat("the report is nested more than ", kMaxDepth,
+                                                   " deep or has more than ", kMaxJsonReportValues,
+                                                   " values and keys; no report is"));
+  }
+  if (json->is_discarded()) return absl::InvalidArgumentError("the report is not valid JSON");
+  if (json->is_object()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the report must be a JSON object, not ", json->type_name()));
 }
 
 }  // namespace
 
 std::string JsonReport(const ReportData& data) {
-  Json json = {{"format_version", kJsonReportVersion},
-               {"verdict", VerdictJson(data.verdict)},
-               {"latency_limits", Json::array()}};
-  for (const auto& [share, limit] : data.latency_limits) {
-    json["latency_limits"].push_back({{"quantile", share}, {"at_most_ns", Nanoseconds(limit)}});
-  }
-  if (data.capacity.has_value()) json["capacity"] = CapacityJson(*data.capacity);
-  json["result"] = ResultJson(data.result);
+  JsonWriter::Json json;
+  JsonWriter writer(&json);
+  DescribeReport(writer, &data);
   // Names from outside may be no UTF-8.
-  return absl::StrCat(
-      json.dump(/*indent=*/-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace), "\n");
+  return absl::StrCat(json.dump(/*indent=*/-1, ' ', /*ensure_ascii=*/false,
+                                JsonWriter::Json::error_handler_t::replace),
+                      "\n");
+}
+
+absl::StatusOr<ReportData> ParseJsonReport(absl::string_view text) {
+  JsonReader::Json json;
+  RETURN_IF_ERROR(ParseDocument(text, &json));
+  JsonReader::Document document;
+  JsonReader reader(json, &document);
+  ReportData data;
+  DescribeReport(reader, &data);
+  const std::vector<Second>& seconds = data.result.seconds;
+  for (size_t i = 1; i < seconds.size(); ++i) {
+    if (seconds[i].second == seconds[i - 1].second + 1) continue;
+    reader.AddProblem(absl::StrCat("result.seconds[", i, "].second"),
+                      "must follow the one before it");
+  }
+  RETURN_IF_ERROR(document.status);
+  return data;
 }
 
 }  // namespace sightline

@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "common/config/table.h"
 #include "loadtest/report/figures.h"
 
@@ -41,23 +40,16 @@ std::string Criteria(const Verdict& verdict) {
 }
 
 std::vector<Table::Column> LatencyColumns(const char* first) {
-  std::vector<Table::Column> columns = {{first, false, kMaxNameWidth}, {"count", true}};
-  for (const double share : kShownQuantiles) columns.push_back({QuantileName(share), true});
-  columns.push_back({"max", true});
+  std::vector<Table::Column> columns;
+  for (const std::string& title : LatencyTitles(first)) columns.push_back({title, true});
+  columns[0] = {first, false, kMaxNameWidth};
   return columns;
-}
-
-std::vector<std::string> LatencyRow(const std::string& name, const LatencyHistogram& histogram) {
-  std::vector<std::string> row = {name, WithThousands(histogram.count())};
-  for (const double share : kShownQuantiles) row.push_back(LatencyText(histogram.Quantile(share)));
-  row.push_back(histogram.count() == 0 ? "–" : LatencyText(histogram.max()));
-  return row;
 }
 
 std::string Latencies(const LoadResult& run) {
   Table table(LatencyColumns("latency"));
   for (const NamedTally& kind : TalliesByKind(run)) {
-    table.AddRow(LatencyRow(kind.name, kind.tally->latency));
+    table.AddRow(LatencyCells(kind.name, kind.tally->latency));
   }
   return absl::StrCat("\n", table.ToString(kIndent));
 }
@@ -65,7 +57,7 @@ std::string Latencies(const LoadResult& run) {
 std::string Stages(const Tally& tally) {
   Table table(LatencyColumns("stage"));
   for (const NamedHistogram& stage : StagesInOrder(tally)) {
-    table.AddRow(LatencyRow(stage.name, *stage.histogram));
+    table.AddRow(LatencyCells(stage.name, *stage.histogram));
   }
   return table.empty() ? "" : absl::StrCat("\n", table.ToString(kIndent));
 }
@@ -107,12 +99,8 @@ std::string Faults(const std::vector<FaultMark>& faults) {
                {"whole again after", true},
                {"expectations", false, 80}});
   for (const FaultMark& fault : faults) {
-    table.AddRow({LengthText(fault.at), fault.name,
-                  fault.ended > fault.at ? LengthText(fault.ended - fault.at) : "–",
-                  LengthText(fault.whole_again),
-                  fault.failed_expectations.empty()
-                      ? "held"
-                      : absl::StrCat("broken: ", absl::StrJoin(fault.failed_expectations, "; "))});
+    table.AddRow({LengthText(fault.at), fault.name, LastedText(fault),
+                  LengthText(fault.whole_again), ExpectationsText(fault)});
   }
   return table.empty() ? "" : absl::StrCat("\n", table.ToString(kIndent));
 }
@@ -129,11 +117,7 @@ std::string Capacity(const ReportedCapacity& capacity) {
                {"errors", true},
                {"degraded", true},
                {"SLO"}});
-  for (const CurvePoint& point : capacity.curve) {
-    table.AddRow({RateText(point.rate), RateText(point.achieved), LatencyText(point.p50),
-                  LatencyText(point.p99), FormatShare(point.error_share),
-                  FormatShare(point.degraded_share), capacity.MeetsSlo(point) ? "met" : "not met"});
-  }
+  for (const CurvePoint& point : capacity.curve) table.AddRow(RateCells(capacity, point));
   return absl::StrCat(text, table.empty() ? "" : table.ToString(kIndent));
 }
 

@@ -1,20 +1,15 @@
-#include "loadtest/report/time_plots.h"
-
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/config/table.h"
 #include "loadtest/report/figures.h"
-#include "loadtest/report/svg_plot.h"
+#include "loadtest/report/plots.h"
 
 namespace sightline {
 namespace {
-
-constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
 
 // A plot has about as many pixels; more columns would only cover each other.
 constexpr int64_t kMostColumns = 600;
@@ -24,14 +19,6 @@ struct DrawnQuantile {
   const char* css;
 };
 constexpr DrawnQuantile kDrawnQuantiles[] = {{0.5, "p50"}, {0.9, "p90"}, {0.99, "p99"}};
-
-double Milliseconds(absl::Duration latency) {
-  return absl::ToDoubleMilliseconds(latency);
-}
-
-std::string LatencyLabel(double milliseconds) {
-  return LatencyText(absl::Milliseconds(milliseconds));
-}
 
 std::string SecondsLabel(double seconds) {
   return LengthText(absl::Seconds(std::round(1000 * seconds) / 1000));
@@ -81,18 +68,18 @@ double End(const LoadResult& run) {
              : std::max(planned, static_cast<double>(run.seconds.back().second + 1));
 }
 
-Axis TimeAxis(const LoadResult& run, const PlotSize& size) {
-  return Axis::Linear(0, End(run), size.x_ticks, SecondsLabel);
+Axis TimeAxis(const LoadResult& run) {
+  return Axis::Linear(0, End(run), SecondsLabel);
 }
 
-void DrawWarmUp(const LoadResult& run, SvgPlot* plot) {
+void DrawWarmUp(const LoadResult& run, Plot* plot) {
   const double until = absl::ToDoubleSeconds(run.warm_up);
   if (until <= 0) return;
   plot->Band(0, until, "warmup");
   plot->BandLabel(0, until, "warm-up", "note");
 }
 
-void DrawFaultAreas(const LoadResult& run, SvgPlot* plot) {
+void DrawFaultAreas(const LoadResult& run, Plot* plot) {
   const double end = End(run);
   for (const FaultMark& fault : run.faults) {
     const double from = absl::ToDoubleSeconds(fault.at);
@@ -104,7 +91,7 @@ void DrawFaultAreas(const LoadResult& run, SvgPlot* plot) {
 }
 
 // Above the data, so that they can be read.
-void DrawFaultMarks(const LoadResult& run, SvgPlot* plot) {
+void DrawFaultMarks(const LoadResult& run, Plot* plot) {
   for (size_t i = 0; i < run.faults.size(); ++i) {
     const double from = absl::ToDoubleSeconds(run.faults[i].at);
     const double until =
@@ -115,13 +102,13 @@ void DrawFaultMarks(const LoadResult& run, SvgPlot* plot) {
   }
 }
 
-void AddFaultLegend(const LoadResult& run, Figure* figure) {
+void AddFaultLegend(const LoadResult& run, Plot* plot) {
   if (run.warm_up > absl::ZeroDuration()) {
-    figure->legend.push_back({LegendShape::kArea, "warmup", "warm-up, not judged"});
+    plot->AddLegend(LegendShape::kArea, "warmup", "warm-up, not judged");
   }
   if (run.faults.empty()) return;
-  figure->legend.push_back({LegendShape::kArea, "fault", "fault"});
-  figure->legend.push_back({LegendShape::kArea, "recovering", "undone, not whole yet"});
+  plot->AddLegend(LegendShape::kArea, "fault", "fault");
+  plot->AddLegend(LegendShape::kArea, "recovering", "undone, not whole yet");
 }
 
 std::vector<double> Middles(const std::vector<Column>& columns) {
@@ -188,25 +175,13 @@ std::vector<QuantileSeries> AllSeries(const LoadResult& run) {
   return all;
 }
 
-struct Range {
-  double low = std::numeric_limits<double>::infinity();
-  double high = 0;
-
-  void Add(double value) {
-    if (std::isnan(value)) return;
-    low = std::min(low, value);
-    high = std::max(high, value);
-  }
-};
-
 // Windows of several columns are level: a slope between them would tell of changes at times
 // when there were none.
 std::vector<PlotPoint> QuantilePoints(const QuantileSeries& series, int64_t column) {
   std::vector<PlotPoint> points;
   for (size_t i = 0; i < series.windows.size(); ++i) {
     const Column& window = series.windows[i];
-    const auto latency = series.At(i);
-    const double y = latency ? Milliseconds(*latency) : kNoNumber;
+    const double y = Milliseconds(series.At(i));
     if (series.window == column) {
       points.push_back({window.middle(), y});
     } else {
@@ -224,53 +199,6 @@ std::vector<PlotPoint> MaxPoints(const std::vector<Column>& columns) {
                       column.latency.count() > 0 ? Milliseconds(column.latency.max()) : kNoNumber});
   }
   return points;
-}
-
-struct LatencyLines {
-  std::vector<std::pair<std::string, std::vector<PlotPoint>>> lines;  // class, points
-  Range range;
-};
-
-LatencyLines LinesOf(const std::vector<Column>& columns, const std::vector<QuantileSeries>& all,
-                     const ReportData& data) {
-  LatencyLines drawn;
-  drawn.lines.emplace_back("max", MaxPoints(columns));
-  // The highest percentile first: the median is drawn last and never covered.
-  for (auto series = all.rbegin(); series != all.rend(); ++series) {
-    drawn.lines.emplace_back(series->quantile.css,
-                             QuantilePoints(*series, ColumnSeconds(data.result)));
-  }
-  for (const auto& [css, points] : drawn.lines) {
-    for (const PlotPoint& point : points) drawn.range.Add(point.y);
-  }
-  for (const auto& [share, limit] : data.latency_limits) drawn.range.Add(Milliseconds(limit));
-  return drawn;
-}
-
-std::string DrawLatency(const ReportData& data, const std::vector<Column>& columns,
-                        const LatencyLines& drawn, const PlotSize& size, const char* suffix) {
-  const LoadResult& run = data.result;
-  SvgPlot plot(
-      {absl::StrCat("latency-over-time-", suffix), "Latency over time",
-       absl::StrCat("Percentiles and maximum of latency from the intended start, on a "
-                    "logarithmic axis from ",
-                    LatencyLabel(drawn.range.low), " to ", LatencyLabel(drawn.range.high),
-                    ", over ", SecondsLabel(End(run)), " with ", run.faults.size(), " faults."),
-       "since the run's start", "latency, log"},
-      size, TimeAxis(run, size),
-      Axis::Log(drawn.range.low, drawn.range.high, size.y_ticks, LatencyLabel));
-  DrawWarmUp(run, &plot);
-  DrawFaultAreas(run, &plot);
-  for (const auto& [share, limit] : data.latency_limits) {
-    const double from = absl::ToDoubleSeconds(run.warm_up);
-    plot.HorizontalLine(from, End(run), Milliseconds(limit), "limit");
-    plot.Note({End(run), Milliseconds(limit)},
-              absl::StrCat(QuantileName(share), " limit ", LatencyText(limit)), "note");
-  }
-  for (const auto& [css, points] : drawn.lines) plot.Line(points, css);
-  DrawFaultMarks(run, &plot);
-  plot.HoverAt(Middles(columns));
-  return plot.Svg();
 }
 
 std::string LatencyHover(const std::vector<Column>& columns,
@@ -293,57 +221,6 @@ std::string LatencyHover(const std::vector<Column>& columns,
 
 // ---- throughput ----
 
-struct Throughput {
-  std::vector<SvgPlot::Step> whole, degraded, failed;
-  std::vector<PlotPoint> intended, ended;
-  double most = 0;
-};
-
-Throughput ThroughputOf(const std::vector<Column>& columns) {
-  Throughput rates;
-  for (const Column& column : columns) {
-    const double x = static_cast<double>(column.from);
-    const double length = static_cast<double>(column.length);
-    const double whole = static_cast<double>(column.ok - column.degraded) / length;
-    const double answered = static_cast<double>(column.ok) / length;
-    const double all = static_cast<double>(column.count) / length;
-    rates.whole.push_back({x, 0, whole});
-    rates.degraded.push_back({x, whole, answered});
-    rates.failed.push_back({x, answered, all});
-    rates.intended.push_back({x, static_cast<double>(column.intended) / length});
-    rates.ended.push_back({column.middle(), static_cast<double>(column.ended) / length});
-    rates.most = std::max({rates.most, all, rates.intended.back().y, rates.ended.back().y});
-  }
-  return rates;
-}
-
-std::string DrawThroughput(const ReportData& data, const std::vector<Column>& columns,
-                           const Throughput& rates, const PlotSize& size, const char* suffix) {
-  const LoadResult& run = data.result;
-  const Tally& total = run.total;
-  SvgPlot plot(
-      {absl::StrCat("throughput-over-time-", suffix), "Throughput over time",
-       absl::StrCat("Requests per second, stacked: answered whole, answered degraded, failed. "
-                    "Without the warm-up ",
-                    total.ok - total.degraded, " were answered whole, ", total.degraded,
-                    " degraded, and ", total.failed(), " failed."),
-       "since the run's start", "requests/s"},
-      size, TimeAxis(run, size), Axis::LinearToTick(0, rates.most, size.y_ticks, [](double rate) {
-        return absl::StrCat(std::round(1e6 * rate) / 1e6);
-      }));
-  const double last = static_cast<double>(columns.back().length);
-  plot.StepArea(rates.whole, last, "whole");
-  plot.StepArea(rates.degraded, last, "degraded");
-  plot.StepArea(rates.failed, last, "failed");
-  DrawWarmUp(run, &plot);
-  DrawFaultAreas(run, &plot);
-  plot.StepLine(rates.intended, last, "intended");
-  plot.Line(rates.ended, "ended");
-  DrawFaultMarks(run, &plot);
-  plot.HoverAt(Middles(columns));
-  return plot.Svg();
-}
-
 std::string ThroughputHover(const std::vector<Column>& columns) {
   std::string table = "time\tintended\tanswered whole\tdegraded\tfailed\tended then";
   for (const Column& column : columns) {
@@ -363,58 +240,101 @@ bool AnyRequest(const std::vector<Column>& columns) {
 
 }  // namespace
 
-absl::optional<Figure> LatencyOverTime(const ReportData& data) {
+absl::optional<Plot> LatencyOverTime(const ReportData& data) {
   const LoadResult& run = data.result;
   const std::vector<Column> columns = Columns(run, ColumnSeconds(run));
   if (!AnyRequest(columns)) return absl::nullopt;
   const std::vector<QuantileSeries> all = AllSeries(run);
-  const LatencyLines drawn = LinesOf(columns, all, data);
+  // The highest percentile first: the median is drawn last and never covered.
+  std::vector<std::pair<std::string, std::vector<PlotPoint>>> lines = {{"max", MaxPoints(columns)}};
+  for (auto series = all.rbegin(); series != all.rend(); ++series) {
+    lines.emplace_back(series->quantile.css, QuantilePoints(*series, ColumnSeconds(run)));
+  }
+  PlotRange range;
+  for (const auto& [css, points] : lines) {
+    for (const PlotPoint& point : points) range.Add(point.y);
+  }
+  for (const auto& [share, limit] : data.latency_limits) range.Add(Milliseconds(limit));
 
-  Figure figure;
-  figure.id = "latency-over-time";
-  figure.title = "Latency over time";
-  figure.caption =
-      "From when a request was meant to be sent, failed ones too, at that time.  A percentile is "
-      "told only with ten samples beyond it: where a second has too few, it is one of several "
-      "seconds, as the legend says.";
+  Plot plot({"latency-over-time", "Latency over time",
+             "From when a request was meant to be sent, failed ones too, at that time.  A "
+             "percentile is told only with ten samples beyond it: where a second has too few, it "
+             "is one of several seconds, as the legend says.",
+             absl::StrCat("Percentiles and maximum of latency from the intended start, on a "
+                          "logarithmic axis from ",
+                          LatencyLabel(range.low), " to ", LatencyLabel(range.high), ", over ",
+                          SecondsLabel(End(run)), " with ", run.faults.size(), " faults."),
+             "since the run's start", "latency, log"},
+            TimeAxis(run), Axis::Log(range.low, range.high, LatencyLabel));
+  DrawWarmUp(run, &plot);
+  DrawFaultAreas(run, &plot);
+  for (const auto& [share, limit] : data.latency_limits) {
+    plot.HorizontalLine(absl::ToDoubleSeconds(run.warm_up), End(run), Milliseconds(limit), "limit");
+    plot.Note({End(run), Milliseconds(limit)}, LimitText(share, limit), "note");
+  }
+  for (const auto& [css, points] : lines) plot.Line(points, css);
+  DrawFaultMarks(run, &plot);
   for (const QuantileSeries& series : all) {
-    figure.legend.push_back({LegendShape::kLine, series.quantile.css,
-                             absl::StrCat(QuantileName(series.quantile.share), " of each ",
-                                          SecondsLabel(static_cast<double>(series.window)))});
+    plot.AddLegend(LegendShape::kLine, series.quantile.css,
+                   absl::StrCat(QuantileName(series.quantile.share), " of each ",
+                                SecondsLabel(static_cast<double>(series.window))));
   }
-  figure.legend.push_back({LegendShape::kLine, "max", "maximum"});
-  if (!data.latency_limits.empty()) {
-    figure.legend.push_back({LegendShape::kLine, "limit", "limit"});
-  }
-  AddFaultLegend(run, &figure);
-  figure.wide = DrawLatency(data, columns, drawn, kWidePlot, "wide");
-  figure.narrow = DrawLatency(data, columns, drawn, kNarrowPlot, "narrow");
-  figure.hover = LatencyHover(columns, all);
-  return figure;
+  plot.AddLegend(LegendShape::kLine, "max", "maximum");
+  if (!data.latency_limits.empty()) plot.AddLegend(LegendShape::kLine, "limit", "limit");
+  AddFaultLegend(run, &plot);
+  plot.SetHover(Middles(columns), LatencyHover(columns, all));
+  return plot;
 }
 
-absl::optional<Figure> ThroughputOverTime(const ReportData& data) {
+absl::optional<Plot> ThroughputOverTime(const ReportData& data) {
   const LoadResult& run = data.result;
   const std::vector<Column> columns = Columns(run, ColumnSeconds(run));
-  const Throughput rates = ThroughputOf(columns);
-  if (rates.most <= 0) return absl::nullopt;
+  std::vector<Plot::Step> whole, degraded, failed;
+  std::vector<PlotPoint> intended, ended;
+  double most = 0;
+  for (const Column& column : columns) {
+    const double x = static_cast<double>(column.from);
+    const auto rate = [&](int64_t count) {
+      const double a_second = static_cast<double>(count) / static_cast<double>(column.length);
+      most = std::max(most, a_second);
+      return a_second;
+    };
+    whole.push_back({x, 0, rate(column.ok - column.degraded)});
+    degraded.push_back({x, whole.back().high, rate(column.ok)});
+    failed.push_back({x, degraded.back().high, rate(column.count)});
+    intended.push_back({x, rate(column.intended)});
+    ended.push_back({column.middle(), rate(column.ended)});
+  }
+  if (most <= 0) return absl::nullopt;
 
-  Figure figure;
-  figure.id = "throughput-over-time";
-  figure.title = "Throughput over time";
-  figure.caption =
-      "Areas: requests by when they were meant to be sent, and what became of them.  The line of "
-      "those that ended then leaves their upper edge where a backlog grows or is worked off.";
-  figure.legend = {{LegendShape::kLine, "intended", "intended"},
-                   {LegendShape::kLine, "ended", "ended then"},
-                   {LegendShape::kArea, "whole", "answered whole"},
-                   {LegendShape::kArea, "degraded", "answered degraded"},
-                   {LegendShape::kArea, "failed", "failed"}};
-  AddFaultLegend(run, &figure);
-  figure.wide = DrawThroughput(data, columns, rates, kWidePlot, "wide");
-  figure.narrow = DrawThroughput(data, columns, rates, kNarrowPlot, "narrow");
-  figure.hover = ThroughputHover(columns);
-  return figure;
+  const Tally& total = run.total;
+  Plot plot({"throughput-over-time", "Throughput over time",
+             "Areas: requests by when they were meant to be sent, and what became of them.  The "
+             "line of those that ended then leaves their upper edge where a backlog grows or is "
+             "worked off.",
+             absl::StrCat("Requests per second, stacked: answered whole, answered degraded, "
+                          "failed. Without the warm-up ",
+                          total.ok - total.degraded, " were answered whole, ", total.degraded,
+                          " degraded, and ", total.failed(), " failed."),
+             "since the run's start", "requests/s"},
+            TimeAxis(run), Axis::FromZero(most, RateLabel));
+  const double last = static_cast<double>(columns.back().length);
+  plot.StepArea(whole, last, "whole");
+  plot.StepArea(degraded, last, "degraded");
+  plot.StepArea(failed, last, "failed");
+  DrawWarmUp(run, &plot);
+  DrawFaultAreas(run, &plot);
+  plot.StepLine(intended, last, "intended");
+  plot.Line(ended, "ended");
+  DrawFaultMarks(run, &plot);
+  plot.AddLegend(LegendShape::kLine, "intended", "intended");
+  plot.AddLegend(LegendShape::kLine, "ended", "ended then");
+  plot.AddLegend(LegendShape::kArea, "whole", "answered whole");
+  plot.AddLegend(LegendShape::kArea, "degraded", "answered degraded");
+  plot.AddLegend(LegendShape::kArea, "failed", "failed");
+  AddFaultLegend(run, &plot);
+  plot.SetHover(Middles(columns), ThroughputHover(columns));
+  return plot;
 }
 
 }  // namespace sightline

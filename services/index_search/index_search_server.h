@@ -1,15 +1,15 @@
-// Composition root of index_search.
+// Composition root of index_search: what is its own; the rest is common/rpc/backend_server.h.
 #ifndef SIGHTLINE_SERVICES_INDEX_SEARCH_INDEX_SEARCH_SERVER_H_
 #define SIGHTLINE_SERVICES_INDEX_SEARCH_INDEX_SEARCH_SERVER_H_
 
+#include <vector>
+
 #include "common/base/compute_pool.h"
-#include "common/generations/generation_follower.h"
+#include "common/clients/manifest_status.h"
 #include "common/generations/generation_registry.h"
 #include "common/generations/janitor.h"
 #include "common/metrics/metrics.h"
-#include "common/rpc/admin_service.h"
-#include "common/rpc/rpc_server.h"
-#include "common/rpc/server_process.h"
+#include "common/rpc/backend_server.h"
 #include "services/index_search/index_search_config.h"
 #include "services/index_search/index_search_service.h"
 #include "services/index_search/search_engine.h"
@@ -17,28 +17,24 @@
 
 namespace sightline {
 
-class IndexSearchServer : public ServerProcess {
- public:
-  explicit IndexSearchServer(const IndexSearchConfig& config);
-  ~IndexSearchServer() override;
+struct SearchDomain {
+  using Config = IndexSearchConfig;
+  using Service = IndexSearchService;
+  static constexpr char kName[] = "index_search";
+  static int Threads(const Config& config) { return config.threads; }
+  static void PrepareLibraries();
 
-  absl::Status Start() override;
-  RpcServer* rpc() override { return &rpc_; }
+  SearchDomain(const Config& config, MetricsRegistry* metrics, ComputePool* pool, Janitor* janitor);
 
- private:
-  ServerStatus Status(const StatusRequest& request);
+  LoadedModels Models() const { return {}; }
+  static std::vector<int> ShardsOf(const HeldGeneration& entry);
 
-  MetricsRegistry metrics_;
-  ComputePool pool_;
-  Janitor janitor_;
-  GenerationRegistry<SearchGeneration> generations_;
-  SearchHost host_;
-  SearchEngine engine_;
-  RpcServer rpc_;
-  IndexSearchService service_;
-  GenerationFollower follower_;
-  AdminService admin_;
+  GenerationRegistry<SearchGeneration> generations;
+  SearchHost host;
+  SearchEngine engine;
 };
+
+using IndexSearchServer = BackendServer<SearchDomain>;
 
 }  // namespace sightline
 

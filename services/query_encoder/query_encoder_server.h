@@ -1,16 +1,16 @@
-// Composition root of query_encoder.
+// Composition root of query_encoder: what is its own; the rest is common/rpc/backend_server.h.
 #ifndef SIGHTLINE_SERVICES_QUERY_ENCODER_QUERY_ENCODER_SERVER_H_
 #define SIGHTLINE_SERVICES_QUERY_ENCODER_QUERY_ENCODER_SERVER_H_
 
+#include <vector>
+
 #include "common/base/compute_pool.h"
-#include "common/generations/generation_follower.h"
+#include "common/clients/manifest_status.h"
 #include "common/generations/generation_registry.h"
 #include "common/generations/janitor.h"
 #include "common/metrics/metrics.h"
 #include "common/models/model_cache.h"
-#include "common/rpc/admin_service.h"
-#include "common/rpc/rpc_server.h"
-#include "common/rpc/server_process.h"
+#include "common/rpc/backend_server.h"
 #include "services/query_encoder/encode_engine.h"
 #include "services/query_encoder/encoder_host.h"
 #include "services/query_encoder/query_encoder_config.h"
@@ -18,29 +18,25 @@
 
 namespace sightline {
 
-class QueryEncoderServer : public ServerProcess {
- public:
-  explicit QueryEncoderServer(const QueryEncoderConfig& config);
-  ~QueryEncoderServer() override;
+struct EncodeDomain {
+  using Config = QueryEncoderConfig;
+  using Service = QueryEncoderService;
+  static constexpr char kName[] = "query_encoder";
+  static int Threads(const Config& config) { return config.compute.threads; }
+  static void PrepareLibraries();
 
-  absl::Status Start() override;
-  RpcServer* rpc() override { return &rpc_; }
+  EncodeDomain(const Config& config, MetricsRegistry* metrics, ComputePool* pool, Janitor* janitor);
 
- private:
-  ServerStatus Status(const StatusRequest& request);
+  LoadedModels Models() const { return models.Loaded(); }
+  static std::vector<int> ShardsOf(const HeldGeneration&) { return {}; }
 
-  MetricsRegistry metrics_;
-  ComputePool pool_;
-  Janitor janitor_;
-  ModelCache models_;
-  GenerationRegistry<EncoderGeneration> generations_;
-  EncoderHost host_;
-  EncodeEngine engine_;
-  RpcServer rpc_;
-  QueryEncoderService service_;
-  GenerationFollower follower_;
-  AdminService admin_;
+  ModelCache models;
+  GenerationRegistry<EncoderGeneration> generations;
+  EncoderHost host;
+  EncodeEngine engine;
 };
+
+using QueryEncoderServer = BackendServer<EncodeDomain>;
 
 }  // namespace sightline
 

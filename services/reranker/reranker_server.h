@@ -1,16 +1,16 @@
-// Composition root of reranker.
+// Composition root of reranker: what is its own; the rest is common/rpc/backend_server.h.
 #ifndef SIGHTLINE_SERVICES_RERANKER_RERANKER_SERVER_H_
 #define SIGHTLINE_SERVICES_RERANKER_RERANKER_SERVER_H_
 
+#include <vector>
+
 #include "common/base/compute_pool.h"
-#include "common/generations/generation_follower.h"
+#include "common/clients/manifest_status.h"
 #include "common/generations/generation_registry.h"
 #include "common/generations/janitor.h"
 #include "common/metrics/metrics.h"
 #include "common/models/model_cache.h"
-#include "common/rpc/admin_service.h"
-#include "common/rpc/rpc_server.h"
-#include "common/rpc/server_process.h"
+#include "common/rpc/backend_server.h"
 #include "services/reranker/rerank_engine.h"
 #include "services/reranker/rerank_host.h"
 #include "services/reranker/reranker_config.h"
@@ -18,29 +18,25 @@
 
 namespace sightline {
 
-class RerankerServer : public ServerProcess {
- public:
-  explicit RerankerServer(const RerankerConfig& config);
-  ~RerankerServer() override;
+struct RerankDomain {
+  using Config = RerankerConfig;
+  using Service = RerankerService;
+  static constexpr char kName[] = "reranker";
+  static int Threads(const Config& config) { return config.compute.threads; }
+  static void PrepareLibraries();
 
-  absl::Status Start() override;
-  RpcServer* rpc() override { return &rpc_; }
+  RerankDomain(const Config& config, MetricsRegistry* metrics, ComputePool* pool, Janitor* janitor);
 
- private:
-  ServerStatus Status(const StatusRequest& request);
+  LoadedModels Models() const { return models.Loaded(); }
+  static std::vector<int> ShardsOf(const HeldGeneration&) { return {}; }
 
-  MetricsRegistry metrics_;
-  ComputePool pool_;
-  Janitor janitor_;
-  ModelCache models_;
-  GenerationRegistry<RerankGeneration> generations_;
-  RerankHost host_;
-  RerankEngine engine_;
-  RpcServer rpc_;
-  RerankerService service_;
-  GenerationFollower follower_;
-  AdminService admin_;
+  ModelCache models;
+  GenerationRegistry<RerankGeneration> generations;
+  RerankHost host;
+  RerankEngine engine;
 };
+
+using RerankerServer = BackendServer<RerankDomain>;
 
 }  // namespace sightline
 

@@ -101,7 +101,8 @@ TEST_CASE("a fleet answers, loses its reranker, and is whole again when that is 
   REQUIRE(fleet->Check("reranker/0").code() == absl::StatusCode::kUnavailable);
   REQUIRE(fleet->CheckAll().ok());
 
-  REQUIRE(fleet->Restart("reranker/0", absl::Minutes(10)).ok());
+  REQUIRE(fleet->Launch("reranker/0").ok());
+  REQUIRE(fleet->AwaitServing("reranker/0", absl::Minutes(10)).ok());
   REQUIRE(*fleet->AddressOf("reranker/0") == address);
   REQUIRE(fleet->Launch("reranker/0").code() == absl::StatusCode::kFailedPrecondition);
   AwaitWhole(fleet->address());

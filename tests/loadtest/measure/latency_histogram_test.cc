@@ -214,6 +214,51 @@ TEST_CASE("buckets follow each other, hold every sample and are narrow") {
   REQUIRE(count == histogram.count());
 }
 
+LatencyHistogram::Parts PartsOf(const LatencyHistogram& histogram) {
+  return {histogram.min(), histogram.mean(), histogram.max(), histogram.Buckets()};
+}
+
+TEST_CASE("a histogram is restored from what it tells of itself") {
+  for (const Distribution& distribution : Distributions()) {
+    CAPTURE(distribution.name);
+    std::mt19937_64 engine(5);
+    LatencyHistogram histogram;
+    for (int i = 0; i < 500; ++i) histogram.Record(distribution.draw(engine));
+    const auto restored = LatencyHistogram::Restore(PartsOf(histogram));
+    REQUIRE(restored.has_value());
+    REQUIRE(restored->count() == histogram.count());
+    REQUIRE(restored->min() == histogram.min());
+    REQUIRE(restored->max() == histogram.max());
+    REQUIRE(absl::AbsDuration(restored->mean() - histogram.mean()) < absl::Nanoseconds(1));
+    for (const double share : {0.01, 0.5, 0.9, 0.97}) {
+      REQUIRE(restored->Quantile(share) == histogram.Quantile(share));
+    }
+  }
+  REQUIRE(LatencyHistogram::Restore({})->count() == 0);
+}
+
+TEST_CASE("what no histogram tells is not restored") {
+  LatencyHistogram histogram;
+  histogram.Record(absl::Milliseconds(3), 40);
+  histogram.Record(absl::Milliseconds(7));
+  const auto restores = [parts = PartsOf(histogram)](const auto& change) {
+    LatencyHistogram::Parts changed = parts;
+    change(changed);
+    return LatencyHistogram::Restore(changed).has_value();
+  };
+  REQUIRE(restores([](auto&) {}));
+  REQUIRE(!restores([](auto& parts) { parts.min = absl::Microseconds(10); }));
+  REQUIRE(!restores([](auto& parts) { parts.max = absl::Seconds(9); }));
+  REQUIRE(!restores([](auto& parts) { parts.mean = absl::Milliseconds(2); }));
+  // Within min and max, and yet none that so many samples in so many buckets can have.
+  REQUIRE(!restores([](auto& parts) { parts.mean = absl::Milliseconds(5); }));
+  REQUIRE(!restores([](auto& parts) { std::swap(parts.buckets[0], parts.buckets[1]); }));
+  REQUIRE(!restores([](auto& parts) { parts.buckets[0].low += absl::Microseconds(1); }));
+  REQUIRE(!restores([](auto& parts) { parts.buckets[0].count = 0; }));
+  REQUIRE(!restores([](auto& parts) { parts.buckets[0].low = -absl::Microseconds(1); }));
+  REQUIRE(!restores([](auto& parts) { parts.buckets[1].low = absl::Hours(2); }));
+}
+
 TEST_CASE("the share within a latency is that of the samples, give or take a bucket") {
   Samples samples = Draw(Distributions()[3], 2000, 11);
   const LatencyHistogram histogram = HistogramOf(samples);

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "loadtest/report/time_plots.h"
+#include "loadtest/report/plots.h"
 #include "tests/loadtest/report/sample_data.h"
 #include "tests/support/catch.h"
 
@@ -26,9 +26,9 @@ LoadResult Run(int seconds, int requests) {
   return run;
 }
 
-std::string LegendOf(const Figure& figure) {
+std::string LegendOf(const Plot& plot) {
   std::string labels;
-  for (const LegendEntry& entry : figure.legend) absl::StrAppend(&labels, entry.label, "; ");
+  for (const LegendEntry& entry : plot.legend()) absl::StrAppend(&labels, entry.label, "; ");
   return labels;
 }
 
@@ -88,14 +88,15 @@ TEST_CASE("a percentile that cannot be told is left out") {
 TEST_CASE("a long run is drawn in as many columns as there is room for") {
   ReportData data;
   data.result = Run(/*seconds=*/7200, /*requests=*/1);
-  const Figure figure = *ThroughputOverTime(data);
-  REQUIRE(std::count(figure.hover.begin(), figure.hover.end(), '\n') == 600);
-  REQUIRE_THAT(figure.hover, Contains("\n0 to 12s\t12\t12\t0\t0\t12\n"));
+  const std::string hover = ThroughputOverTime(data)->hover();
+  REQUIRE(std::count(hover.begin(), hover.end(), '\n') == 600);
+  REQUIRE_THAT(hover, Contains("\n0 to 12s\t12\t12\t0\t0\t12\n"));
 }
 
 TEST_CASE("faults and the warm-up are marked in both plots over time") {
   const ReportData data = SampleData();
-  for (const std::string& svg : {LatencyOverTime(data)->wide, ThroughputOverTime(data)->wide}) {
+  for (const std::string& svg :
+       {LatencyOverTime(data)->Svg(kWidePlot), ThroughputOverTime(data)->Svg(kWidePlot)}) {
     for (const char* part : {"class=\"warmup\"", "class=\"fault\"", "class=\"recovering\"",
                              "A kill reranker", "class=\"faultline\""}) {
       REQUIRE_THAT(svg, Contains(part));
