@@ -189,10 +189,6 @@ void ConfigureLog(const LogOptions& options) {
   CurrentLogger::Instance().Set(std::make_shared<Logger>(options));
 }
 
-bool LogEnabled(Severity severity) {
-  return severity >= CurrentLogger::Instance().Get()->threshold;
-}
-
 void Log(Severity severity, absl::string_view event, std::initializer_list<LogField> fields) {
   const std::shared_ptr<Logger> logger = CurrentLogger::Instance().Get();
   if (severity < logger->threshold) return;

@@ -86,9 +86,6 @@ void ConfigureLog(const LogOptions& options);
 // never fails and never throws.
 void Log(Severity severity, absl::string_view event, std::initializer_list<LogField> fields = {});
 
-// Whether a line of that severity would be written.
-bool LogEnabled(Severity severity);
-
 }  // namespace sightline
 
 #endif  // SIGHTLINE_COMMON_LOG_LOG_H_

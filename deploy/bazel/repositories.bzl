@@ -46,7 +46,6 @@ _CXX_PACKAGES = [
     "libwebp-dev",
     "libisal-dev",
     "libssl-dev",
-    "libfreetype-dev",
     "libpugixml-dev",
     "libspdlog-dev",
     "nlohmann-json3-dev",
