@@ -207,25 +207,39 @@ void DescribeReport(Json& json, T* data) {
 // ---- documents ----
 
 // A parsed value takes many times the bytes of its text, and nesting takes the most: both
-// are bounded while the document is made.
-absl::Status ParseDocument(absl::string_view text, JsonReader::Json* json) {
-  using Json = JsonReader::Json;
+// are bounded before there is a document.  The library's own hook for that looks through all
+// siblings of each object that ends.
+absl::Status CheckSize(absl::string_view text) {
   if (text.size() > kMaxJsonReportBytes) {
     return absl::InvalidArgumentError(
         absl::StrCat("the report has ", text.size(), " bytes; the limit is ", kMaxJsonReportBytes));
   }
-  int64_t values = 0;
-  bool too_much = false;
-  const auto keep = [&](int depth, Json::parse_event_t, const Json&) {
-    too_much = too_much || depth > kMaxDepth || ++values > kMaxJsonReportValues;
-    return !too_much;
-  };
-  *json = Json::parse(text.begin(), text.end(), keep, /*allow_exceptions=*/false);
-  if (too_much) {
-    return absl::InvalidArgumentError(absl::StrCat("the report is nested more than ", kMaxDepth,
-                                                   " deep or has more than ", kMaxJsonReportValues,
-                                                   " values and keys; no report is"));
+  int depth = 0;
+  int64_t values = 1;
+  bool quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted) {
+      if (c == '\\') ++i;
+      quoted = c != '"';
+      continue;
+    }
+    quoted = c == '"';
+    depth += c == '[' || c == '{' ? 1 : c == ']' || c == '}' ? -1 : 0;
+    values += c == '[' || c == '{' || c == ',' ? 1 : 0;
+    if (depth > kMaxDepth || values > kMaxJsonReportValues) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the report is nested more than ", kMaxDepth, " deep or has more than ",
+                       kMaxJsonReportValues, " values; no report is"));
+    }
   }
+  return absl::OkStatus();
+}
+
+absl::Status ParseDocument(absl::string_view text, JsonReader::Json* json) {
+  RETURN_IF_ERROR(CheckSize(text));
+  *json = JsonReader::Json::parse(text.begin(), text.end(), /*cb=*/nullptr,
+                                  /*allow_exceptions=*/false);
   if (json->is_discarded()) return absl::InvalidArgumentError("the report is not valid JSON");
   if (json->is_object()) return absl::OkStatus();
   return absl::InvalidArgumentError(

@@ -111,13 +111,5 @@ TEST_CASE("the help is aligned") {
           "  --json          print JSON\n");
 }
 
-TEST_CASE("the nearest name is at most two slips away") {
-  REQUIRE(NearestName("qurey", {"query", "status"}) == "query");
-  REQUIRE(NearestName("stat", {"query", "status"}) == "status");
-  REQUIRE(NearestName("publish", {"query", "status"}).empty());
-  REQUIRE(NearestName("xy", {"ab"}).empty());
-  REQUIRE(NearestName(std::string(10000, 'q'), {"query"}).empty());
-}
-
 }  // namespace
 }  // namespace sightline

@@ -18,6 +18,19 @@ TEST_CASE("a slip of the fingers finds the name that was meant") {
   CHECK(NearestName("name", kKnown) == "name");
 }
 
+TEST_CASE("the nearest name is at most two slips away") {
+  REQUIRE(NearestName("qurey", {"query", "status"}) == "query");
+  REQUIRE(NearestName("stat", {"query", "status"}) == "status");
+  REQUIRE(NearestName("publish", {"query", "status"}).empty());
+  REQUIRE(NearestName("xy", {"ab"}).empty());
+  REQUIRE(NearestName(std::string(10000, 'q'), {"query"}).empty());
+}
+
+TEST_CASE("a long name may have a third of its letters wrong") {
+  CHECK(NearestName("max_batch_coats", {"max_batch_cost"}) == "max_batch_cost");
+  CHECK(NearestName("mx_bach_cst", {"max_batch_cost"}) == "max_batch_cost");
+}
+
 TEST_CASE("another word is nobody's slip") {
   CHECK(NearestName("zebra", kKnown).empty());
   CHECK(NearestName("x", kKnown).empty());  // all of "k" would be wrong

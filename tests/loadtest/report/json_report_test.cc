@@ -131,12 +131,12 @@ TEST_CASE("every truncation is refused") {
   }
 }
 
-TEST_CASE("deep nesting and too many values are refused") {
+TEST_CASE("deep nesting and too many values are refused before they are parsed") {
   REQUIRE_THAT(std::string(ParseJsonReport(std::string(100, '[')).status().message()),
                Contains("nested"));
-  std::string many = "[0";
-  for (int64_t i = 0; i < kMaxJsonReportValues; ++i) many += ",0";
-  REQUIRE_THAT(std::string(ParseJsonReport(many).status().message()), Contains("values"));
+  REQUIRE_THAT(
+      std::string(ParseJsonReport("[" + std::string(kMaxJsonReportValues, ',')).status().message()),
+      Contains("values"));
   // Brackets in names are none.
   ReportData data;
   data.result.scenario = std::string(100, '[') + "\"{\\";
