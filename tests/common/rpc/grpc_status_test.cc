@@ -60,8 +60,8 @@ TEST_CASE("What a caller may retry says when; other errors do not") {
 }
 
 TEST_CASE("What no retry mends says nothing of one, and stays so where it is passed on") {
-  const absl::Status large = WithRetryDelay(
-      WithReason(absl::ResourceExhaustedError("too large"), "TOO_LARGE"), absl::InfiniteDuration());
+  const absl::Status large =
+      WithRetryDelay(MakeError(reasons::kRequestTooLarge, "too large"), absl::InfiniteDuration());
   for (const absl::Status& sent : {large, FromGrpcStatus(ToGrpcStatus(large))}) {
     google::rpc::Status details;
     REQUIRE(details.ParseFromString(ToGrpcStatus(sent).error_details()));
