@@ -105,7 +105,7 @@ class FakeModel : public Model {
         set.count = 2;
         set.feature_size = 3;
         set.features.resize(6);
-        const auto pixel_count = static_cast<float>(image.rgb.size() / 3);
+        const auto pixel_count = static_cast<float>(image.rgb.size()) / 3;
         for (size_t i = 0; i < image.rgb.size(); ++i) {
           set.features[i % 3] += static_cast<float>(image.rgb[i]) / pixel_count;
           if (i < 3) set.features[3 + i] = image.rgb[i];
