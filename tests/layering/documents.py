@@ -3,7 +3,7 @@
 
 Every link goes to a file that is there; every file that is cited as `folder/name.ext` or
 `name.md` is there; every folder of sources has a README; every folder of common/ is in the
-maps of README.md and common/README.md; figures that a README cites are in
+table of README.md; figures that a README cites are in
 loadtest/figures/figures.json with that commit and CPU, and those that are in it stand in the
 READMEs that they name.  Prints one line per offence, and exits 1 if there is any.
 
@@ -18,7 +18,6 @@ import sys
 # Folders whose sources need a README.  tests/ mirrors them, so its own is enough.
 EXPLAINED = ("common", "deploy", "loadtest", "services")
 SOURCES = (".h", ".cc", ".sh", ".py", ".yaml")
-MAPS = ("README.md", "common/README.md")
 
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 CITED = re.compile(r"`((?:[\w.-]+/)*[\w.-]+\.md|(?:common|deploy|loadtest|services|protos|tests)/"
@@ -61,22 +60,13 @@ def unexplained_folders(root):
                 yield f"{os.path.relpath(folder, root)}: has sources and no README.md"
 
 
-def gaps_of_maps(root):
-    """Folders of common/ that a map leaves out.  A map names one by path, or in a {list}."""
-    for path in MAPS:
-        with open(os.path.join(root, path), encoding="utf-8") as source:
-            text = source.read()
-        diagram = "".join(re.findall(r"```\n(.*?)```", text, re.S))
-        drawn = set(re.findall(r"common/(\w+)", diagram))
-        for listed in re.findall(r"common/\{([^}]*)\}", diagram):
-            drawn.update(name.strip() for name in listed.split(","))
-        for name in sorted(os.listdir(os.path.join(root, "common"))):
-            if not os.path.isdir(os.path.join(root, "common", name)):
-                continue
-            if name not in drawn:
-                yield f"{path}: common/{name} is not in its map of layers"
-            if path == "README.md" and f"`common/{name}`" not in text:
-                yield f"{path}: common/{name} is not in its table of folders"
+def gaps_of_table(root):
+    """Folders of common/ that the table of the root's README leaves out."""
+    with open(os.path.join(root, "README.md"), encoding="utf-8") as source:
+        text = source.read()
+    for name in sorted(os.listdir(os.path.join(root, "common"))):
+        if os.path.isdir(os.path.join(root, "common", name)) and f"`common/{name}`" not in text:
+            yield f"README.md: common/{name} is not in its table of folders"
 
 
 def stands_in(value, text):
@@ -117,7 +107,7 @@ def main(root):
     found = list(documents(root))
     offences = [offence for path in found for offence in dead_references(root, path)]
     if found:
-        offences += [*unexplained_folders(root), *gaps_of_maps(root), *wrong_figures(root, found)]
+        offences += [*unexplained_folders(root), *gaps_of_table(root), *wrong_figures(root, found)]
     print("\n".join([*offences, f"{len(found)} documents, {len(offences)} offences"]))
     return 0 if found and not offences else 1
 

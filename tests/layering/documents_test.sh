@@ -12,8 +12,8 @@ make_tree() {
   tree=$(mktemp -d "$TEST_TMPDIR/tree.XXXX")
   mkdir -p "$tree/common/base" "$tree/services/router"
   touch "$tree/common/base/clock.h" "$tree/services/router/main.cc"
-  printf '```\ncommon/{base}\n```\n| `common/base` | `common/base/clock.h` [base](common/base/README.md) |\n' >"$tree/README.md"
-  printf '```\ncommon/base\n```\n' >"$tree/common/README.md"
+  printf '| `common/base` | `common/base/clock.h` [base](common/base/README.md) |\n' >"$tree/README.md"
+  touch "$tree/common/README.md"
   touch "$tree/services/router/README.md"
   mkdir -p "$tree/loadtest/figures"
   cat >"$tree/loadtest/figures/figures.json" <<'END'
@@ -49,6 +49,6 @@ offends 'sed -i "s/(2 Hz)/(3 Hz)/" common/base/README.md'
 offends 'sed -i "s/, .timer.//" common/base/README.md'
 offends 'sed -i s/timer/watch/ loadtest/figures/figures.json'
 offends 'sed -i s:common/base/README.md:common/README.md: loadtest/figures/figures.json'
-offends 'echo nothing >common/README.md'
+offends 'echo nothing >README.md'
 # A tree in which nothing was found to check is no proof.
 if python3 "$check" "$(mktemp -d "$TEST_TMPDIR/empty.XXXX")" >/dev/null; then exit 1; fi
