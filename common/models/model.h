@@ -26,6 +26,7 @@
 #include "common/embedding/embedding_matrix.h"
 #include "common/embedding/score.h"
 #include "common/image/image_input.h"
+#include "common/models/execution.h"
 
 namespace sightline {
 
@@ -91,6 +92,7 @@ class CrossEncoder {
 };
 
 struct ModelOptions {
+  Execution execution;
   // Where batches are split; must outlive the model.
   ComputePool* pool = nullptr;
   // One item or pair per forward pass, one thread: bit-identical results whatever the
@@ -127,7 +129,8 @@ class Model {
 };
 
 // Builds the model of a verified bundle.  InvalidArgument names the unknown family, or
-// all missing, unexpected and mis-shaped tensors in one message.
+// all missing, unexpected and mis-shaped tensors in one message, or an execution that there is
+// not.
 absl::StatusOr<std::shared_ptr<const Model>> LoadModel(const ModelBundle& bundle,
                                                        const ModelOptions& options);
 

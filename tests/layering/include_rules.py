@@ -33,6 +33,11 @@ LOCK = re.compile(r"<(?:mutex|shared_mutex|condition_variable)>|absl/synchroniza
                   r"\bstd::(?:\w*mutex|\w+_lock|lock_guard|condition_variable\w*)\b|"
                   r"\babsl::(?:\w*Mutex\w*|CondVar)\b")
 
+# Of families' tensors the numbers, the device and the precision are the gate's and the executors'.
+TENSORS_HOME = "common/models/network/{tensor_gate,executor}.h"
+TENSOR_MEMORY = re.compile(r"\bfrom_blob\b|\bdata_ptr\b|\bk(?:CPU|CUDA)\b|\bNew\w+Executor\b(?<!NewExecutor)|"
+                           r"common/models/network/\w+_executor\.h")
+
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]')
 
 
@@ -104,6 +109,10 @@ def main(root):
                     if reason:
                         offences += 1
                         print(f"{path}:{number}: {match.group(1)} {reason}")
+                    memory = family_of(path) and TENSOR_MEMORY.search(line.split("//")[0])
+                    if memory:
+                        offences += 1
+                        print(f"{path}:{number}: {memory.group()} belongs to {TENSORS_HOME}")
                     lock = path != LOCKS_HOME and LOCK.search(line.split("//")[0])
                     if lock:
                         offences += 1

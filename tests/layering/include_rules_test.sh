@@ -36,6 +36,13 @@ offends common/api/search.h '"common/retrieval/retriever.h"'
 offends services/reranker/rerank_engine.h '"common/retrieval/retriever.h"'
 offends common/clients/convert_search.h '"common/retrieval/retriever.h"'
 offends common/retrieval/retriever.cc '"common/replicas/replicas.h"'
+# A family knows of no device.
+for line in 'at::from_blob(p, {2})' 'x.data_ptr<float>()' 'x.to(at::kCUDA)' \
+  'executor_(NewReferenceExecutor(e))' '#include "common/models/network/reference_executor.h"'; do
+  refused common/models/m3p/model.cc "$line"
+  judge common/models/network/executor.cc "$line"
+done
+judge common/models/m3p/model.cc 'NewExecutor(e, options.execution)'
 # What is in no layer is not let pass unseen.
 refused common/lost/a.h '#include <string>'
 judge common/base/a.h '#include <string>'

@@ -11,6 +11,8 @@
 #include "common/models/m3p/net.h"
 #include "common/models/network/net_loading.h"
 #include "common/models/network/network_model.h"
+#include "common/models/network/packing.h"
+#include "common/models/network/tensor_gate.h"
 #include "common/models/uniter/net.h"
 
 namespace sightline {
@@ -76,7 +78,7 @@ absl::StatusOr<std::vector<float>> PreparedTextRows(const Model& model,
 }
 
 absl::StatusOr<JointRows> UniterJointRows(const GoldenModel& model, const GoldenInputs& inputs) {
-  ASSIGN_OR_RETURN(const auto net, LoadNet<UniterNetImpl>(model.bundle(), {}));
+  ASSIGN_OR_RETURN(const auto net, LoadNet<UniterNetImpl>(model.bundle(), {}, TensorGate()));
   const c10::InferenceMode no_autograd;
   ASSIGN_OR_RETURN(const Pairs pairs, PairsOf(*NetworkOf(model.model()), inputs));
   JointRows rows;
@@ -91,7 +93,7 @@ absl::StatusOr<JointRows> UniterJointRows(const GoldenModel& model, const Golden
 }
 
 absl::StatusOr<JointRows> M3pJointRows(const GoldenModel& model, const GoldenInputs& inputs) {
-  ASSIGN_OR_RETURN(const auto net, LoadNet<M3pNetImpl>(model.bundle(), {}));
+  ASSIGN_OR_RETURN(const auto net, LoadNet<M3pNetImpl>(model.bundle(), {}, TensorGate()));
   const c10::InferenceMode no_autograd;
   ASSIGN_OR_RETURN(const Pairs pairs, PairsOf(*NetworkOf(model.model()), inputs));
   JointRows rows;

@@ -20,8 +20,11 @@
 #include "common/models/family_manifests.h"
 #include "common/models/family_models.h"
 #include "common/models/lightningdot/net.h"
+#include "common/models/network/executor.h"
 #include "common/models/network/net_loading.h"
 #include "common/models/network/network_model.h"
+#include "common/models/network/packing.h"
+#include "common/models/network/tensor_gate.h"
 
 namespace sightline {
 namespace {
@@ -30,11 +33,14 @@ class LightningDotNetwork : public BiEncoderNetwork {
  public:
   LightningDotNetwork(const bundle::v1::ModelBundleManifest& manifest,
                       std::shared_ptr<const TextInput> text,
-                      std::shared_ptr<LightningDotNetImpl> net)
+                      std::shared_ptr<LightningDotNetImpl> net, const TensorGate& gate,
+                      std::unique_ptr<const TransformerExecutor> text_executor,
+                      std::unique_ptr<const TransformerExecutor> image_executor)
       : text_(std::move(text)),
         net_(std::move(net)),
-        text_executor_(NewReferenceExecutor(net_->text().trunk().encoder())),
-        image_executor_(NewReferenceExecutor(net_->image().trunk().encoder())),
+        gate_(gate),
+        text_executor_(std::move(text_executor)),
+        image_executor_(std::move(image_executor)),
         reading_(lightningdot::kManifest.region_reading(manifest)),
         reads_scene_text_(manifest.has_scene_text()),
         scene_text_(manifest.scene_text()) {}
@@ -53,21 +59,21 @@ class LightningDotNetwork : public BiEncoderNetwork {
   at::Tensor EncodeTexts(absl::Span<const TokenSpan> texts) const override {
     std::vector<SequenceParts> sequences;
     for (const TokenSpan text : texts) {
-      sequences.push_back({net_->text().trunk().TextRows(IdTensor(text))});
+      sequences.push_back({net_->text().trunk().TextRows(gate_.Ids(text))});
     }
     return net_->text().Project(text_executor_->Run(Pack(sequences), Readout::kFirstRows));
   }
 
   at::Tensor EncodeImages(absl::Span<const ImageNumbers* const> images) const override {
     UniterTrunkImpl& trunk = net_->image().trunk();
-    const at::Tensor cls = trunk.TextRows(IdTensor({text_->cls_id()}));
+    const at::Tensor cls = trunk.TextRows(gate_.Ids({text_->cls_id()}));
     std::vector<SequenceParts> sequences;
     for (const ImageNumbers* image : images) {
       SequenceParts parts = {
-          cls, trunk.RegionRows(RowsOf(image->regions.features, reading_.feature_size),
-                                RowsOf(image->regions.boxes, BoxNumberCount(BoxForm::kUniter)))};
+          cls, trunk.RegionRows(gate_.Rows(image->regions.features, reading_.feature_size),
+                                gate_.Rows(image->regions.boxes, BoxNumberCount(BoxForm::kUniter)))};
       if (!image->ids.empty()) {
-        parts.push_back(trunk.TextRows(IdTensor(image->ids), scene_text_.first_position(),
+        parts.push_back(trunk.TextRows(gate_.Ids(image->ids), scene_text_.first_position(),
                                        scene_text_.token_type()));
       }
       sequences.push_back(std::move(parts));
@@ -78,8 +84,9 @@ class LightningDotNetwork : public BiEncoderNetwork {
  private:
   const std::shared_ptr<const TextInput> text_;
   const std::shared_ptr<LightningDotNetImpl> net_;
-  const std::unique_ptr<TransformerExecutor> text_executor_;
-  const std::unique_ptr<TransformerExecutor> image_executor_;
+  const TensorGate gate_;
+  const std::unique_ptr<const TransformerExecutor> text_executor_;
+  const std::unique_ptr<const TransformerExecutor> image_executor_;
   const RegionReading reading_;
   const bool reads_scene_text_;
   const bundle::v1::SceneTextSpec scene_text_;
@@ -89,9 +96,13 @@ absl::StatusOr<std::shared_ptr<const Model>> LoadLightningDot(const ModelBundle&
                                                               const ModelOptions& options) {
   NetworkParts parts;
   ASSIGN_OR_RETURN(parts.text, TextInput::Create(bundle));
-  ASSIGN_OR_RETURN(auto net, LoadNet<LightningDotNetImpl>(bundle, {}));
-  parts.network =
-      std::make_unique<LightningDotNetwork>(bundle.manifest, parts.text, std::move(net));
+  ASSIGN_OR_RETURN(parts.gate, GateOf(options.execution));
+  ASSIGN_OR_RETURN(auto net, LoadNet<LightningDotNetImpl>(bundle, {}, parts.gate));
+  ASSIGN_OR_RETURN(auto text, NewExecutor(net->text().trunk().encoder(), options.execution));
+  ASSIGN_OR_RETURN(auto image, NewExecutor(net->image().trunk().encoder(), options.execution));
+  parts.network = std::make_unique<LightningDotNetwork>(bundle.manifest, parts.text, std::move(net),
+                                                        parts.gate, std::move(text),
+                                                        std::move(image));
   return NewNetworkModel(bundle, options, std::move(parts));
 }
 

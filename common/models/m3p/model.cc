@@ -20,8 +20,11 @@
 #include "common/models/family_manifests.h"
 #include "common/models/family_models.h"
 #include "common/models/m3p/net.h"
+#include "common/models/network/executor.h"
 #include "common/models/network/net_loading.h"
 #include "common/models/network/network_model.h"
+#include "common/models/network/packing.h"
+#include "common/models/network/tensor_gate.h"
 
 namespace sightline {
 namespace {
@@ -29,10 +32,12 @@ namespace {
 class M3pNetwork : public Network {
  public:
   M3pNetwork(const bundle::v1::ModelBundleManifest& manifest, std::shared_ptr<const TextInput> text,
-             std::shared_ptr<M3pNetImpl> net)
+             std::shared_ptr<M3pNetImpl> net, const TensorGate& gate,
+             std::unique_ptr<const TransformerExecutor> executor)
       : text_(std::move(text)),
         net_(std::move(net)),
-        executor_(NewReferenceExecutor(net_->encoder())),
+        gate_(gate),
+        executor_(std::move(executor)),
         reading_(m3p::kManifest.region_reading(manifest)),
         hidden_size_(manifest.transformer().hidden_size()) {}
 
@@ -45,13 +50,13 @@ class M3pNetwork : public Network {
   at::Tensor EncodeTexts(absl::Span<const TokenSpan> texts) const override {
     std::vector<SequenceParts> sequences;
     for (const TokenSpan text : texts) {
-      sequences.push_back({net_->At(net_->Words(IdTensor(text)), 0)});
+      sequences.push_back({net_->At(net_->Words(gate_.Ids(text)), 0)});
     }
     return MeanOfEach(*executor_, Pack(sequences));
   }
 
   at::Tensor EncodeImages(absl::Span<const ImageNumbers* const> images) const override {
-    const at::Tensor start = net_->Words(IdTensor({text_->cls_id()}));
+    const at::Tensor start = net_->Words(gate_.Ids({text_->cls_id()}));
     std::vector<SequenceParts> sequences;
     for (const ImageNumbers* image : images) {
       sequences.push_back({RegionRows(*image), net_->At(start, image->regions.count)});
@@ -66,7 +71,7 @@ class M3pNetwork : public Network {
   FeatureRows PrepareImage(const ImageNumbers& image) const override { return {RegionRows(image)}; }
 
   // Where they stand depends on the image; what they are does not.
-  PreparedText PrepareText(TokenSpan ids) const override { return {net_->Words(IdTensor(ids))}; }
+  PreparedText PrepareText(TokenSpan ids) const override { return {net_->Words(gate_.Ids(ids))}; }
 
   at::Tensor ScorePairs(absl::Span<const NetworkPair> pairs) const override {
     std::vector<SequenceParts> sequences;
@@ -80,14 +85,15 @@ class M3pNetwork : public Network {
 
  private:
   at::Tensor RegionRows(const ImageNumbers& image) const {
-    return net_->At(net_->Regions(RowsOf(image.regions.features, reading_.feature_size),
-                                  RowsOf(image.regions.boxes, BoxNumberCount(BoxForm::kM3p))),
+    return net_->At(net_->Regions(gate_.Rows(image.regions.features, reading_.feature_size),
+                                  gate_.Rows(image.regions.boxes, BoxNumberCount(BoxForm::kM3p))),
                     0);
   }
 
   const std::shared_ptr<const TextInput> text_;
   const std::shared_ptr<M3pNetImpl> net_;
-  const std::unique_ptr<TransformerExecutor> executor_;
+  const TensorGate gate_;
+  const std::unique_ptr<const TransformerExecutor> executor_;
   const RegionReading reading_;
   const int64_t hidden_size_;
 };
@@ -96,8 +102,11 @@ absl::StatusOr<std::shared_ptr<const Model>> LoadM3p(const ModelBundle& bundle,
                                                      const ModelOptions& options) {
   NetworkParts parts;
   ASSIGN_OR_RETURN(parts.text, TextInput::Create(bundle));
-  ASSIGN_OR_RETURN(auto net, LoadNet<M3pNetImpl>(bundle, {}));
-  parts.network = std::make_unique<M3pNetwork>(bundle.manifest, parts.text, std::move(net));
+  ASSIGN_OR_RETURN(parts.gate, GateOf(options.execution));
+  ASSIGN_OR_RETURN(auto net, LoadNet<M3pNetImpl>(bundle, {}, parts.gate));
+  ASSIGN_OR_RETURN(auto executor, NewExecutor(net->encoder(), options.execution));
+  parts.network = std::make_unique<M3pNetwork>(bundle.manifest, parts.text, std::move(net),
+                                               parts.gate, std::move(executor));
   return NewNetworkModel(bundle, options, std::move(parts));
 }
 

@@ -10,6 +10,7 @@
 #include "common/image/decode.h"
 #include "common/models/inputs/manifest_checks.h"
 #include "common/models/network/pictures.h"
+#include "common/models/network/tensor_gate.h"
 
 namespace sightline {
 namespace {
@@ -48,9 +49,11 @@ torch::Tensor PerChannel(const Numbers& numbers) {
 
 class GridExtractor : public PictureExtractor {
  public:
-  GridExtractor(GridNet net, const bundle::v1::GridExtractorSpec& spec, ComputePool* pool)
+  GridExtractor(GridNet net, const bundle::v1::GridExtractorSpec& spec, const TensorGate& gate,
+                ComputePool* pool)
       : PictureExtractor(pool),
         net_(net.ptr()),
+        gate_(gate),
         image_size_(spec.image_size()),
         boxes_(GridBoxes(GridSide(spec))) {
     net_->eval();
@@ -64,12 +67,11 @@ class GridExtractor : public PictureExtractor {
   }
 
   absl::Status ExtractOne(const Pixels& pixels, RegionSet* set) const override {
-    const torch::Tensor rows =
-        net_->forward(SquarePicture(pixels, image_size_).unsqueeze(0)).squeeze(0).contiguous();
+    const torch::Tensor picture = gate_.In(SquarePicture(pixels, image_size_)).unsqueeze(0);
+    const torch::Tensor rows = net_->forward(picture).squeeze(0);
     set->count = rows.size(0);
     set->feature_size = rows.size(1);
-    const float* data = rows.data_ptr<float>();
-    set->features.assign(data, data + rows.numel());
+    set->features = TensorGate::Floats(rows);
     set->boxes = boxes_;
     if (!AllFinite(set->features)) {
       return absl::InternalError("the grid's features are not finite; are the weights sound?");
@@ -78,6 +80,7 @@ class GridExtractor : public PictureExtractor {
   }
 
   const std::shared_ptr<GridNetImpl> net_;
+  const TensorGate gate_;
   const int64_t image_size_;
   const std::vector<float> boxes_;
 };
@@ -143,8 +146,8 @@ std::vector<float> GridBoxes(int64_t side) {
 
 std::unique_ptr<RegionExtractor> NewGridExtractor(GridNet net,
                                                   const bundle::v1::GridExtractorSpec& spec,
-                                                  ComputePool* pool) {
-  return std::make_unique<GridExtractor>(std::move(net), spec, pool);
+                                                  const TensorGate& gate, ComputePool* pool) {
+  return std::make_unique<GridExtractor>(std::move(net), spec, gate, pool);
 }
 
 }  // namespace sightline

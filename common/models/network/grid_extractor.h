@@ -27,6 +27,7 @@
 
 #include "common/base/compute_pool.h"
 #include "common/image/image_input.h"
+#include "common/models/network/tensor_gate.h"
 #include "sightline/bundle/v1/model_bundle.pb.h"
 
 namespace sightline {
@@ -80,10 +81,10 @@ std::vector<float> GridBoxes(int64_t side);
 
 // Runs `net`, one picture a pass, so that a region set is bit for bit the same whatever
 // it was extracted beside.  `pool` may be null and must outlive the extractor; puts
-// `net` into evaluation mode.
+// `net`, which lies on the gate's device, into evaluation mode.
 std::unique_ptr<RegionExtractor> NewGridExtractor(GridNet net,
                                                   const bundle::v1::GridExtractorSpec& spec,
-                                                  ComputePool* pool);
+                                                  const TensorGate& gate, ComputePool* pool);
 
 }  // namespace sightline
 

@@ -16,12 +16,14 @@
 #include "common/models/inputs/text_input.h"
 #include "common/models/model.h"
 #include "common/models/network/network.h"
+#include "common/models/network/tensor_gate.h"
 
 namespace sightline {
 
 // Immutable once the model is made; its parts point to it.
 struct ModelCore {
   ModelOptions options;
+  TensorGate gate;
   std::shared_ptr<const TextInput> text;
   std::unique_ptr<const Network> network;
   int dimension = 0;

@@ -14,17 +14,19 @@
 #include "common/bundle/model_bundle.h"
 #include "common/models/family_models.h"
 #include "common/models/inference.h"
+#include "common/models/network/tensor_gate.h"
 #include "common/models/network/weights.h"
 
 namespace sightline {
 
 // `Net` is a torch module made of a manifest that its family has checked.  Returned in
-// evaluation mode with the bundle's weights.  Tensors whose names start with one of `ignored`
+// evaluation mode with the bundle's weights, on the gate's device.  Tensors whose names start with one of `ignored`
 // may be in the file.  InvalidArgument as LoadWeights, and for a file that is shorter than
 // what the manifest describes: no tensor is sized by a lie.
 template <typename Net>
 absl::StatusOr<std::shared_ptr<Net>> LoadNet(const ModelBundle& bundle,
-                                             const std::vector<std::string>& ignored) {
+                                             const std::vector<std::string>& ignored,
+                                             const TensorGate& gate) {
   RETURN_IF_ERROR(CheckWeightsLength(bundle));
   std::shared_ptr<Net> net;
   RETURN_IF_ERROR(RunGuarded("build the network", [&] {
@@ -33,6 +35,10 @@ absl::StatusOr<std::shared_ptr<Net>> LoadNet(const ModelBundle& bundle,
     return absl::OkStatus();
   }));
   RETURN_IF_ERROR(LoadBundleWeights(bundle, ignored, net.get()));
+  RETURN_IF_ERROR(RunGuarded("put the network on its device", [&] {
+    net->to(gate.device());
+    return absl::OkStatus();
+  }));
   return net;
 }
 

@@ -21,7 +21,7 @@
 #include "common/image/image_input.h"
 #include "common/models/inference.h"
 #include "common/models/inputs/region_input.h"
-#include "common/models/network/packing.h"
+#include "common/models/network/tensor_gate.h"
 
 namespace sightline {
 
@@ -52,7 +52,8 @@ struct FeatureLayout {
   int64_t min_rows = 1;
 };
 
-// Tensors in the order of a layout: int64 ids (L) or float32 rows (rows x columns).
+// Tensors in the order of a layout: int64 ids (L) or float32 rows (rows x columns), on the
+// model's device as all that the generic model gives and takes.
 using FeatureRows = std::vector<at::Tensor>;
 
 // What a text brings to a pair: all that does not depend on the image, so that a query that

@@ -13,6 +13,7 @@
 #include "common/base/status_macros.h"
 #include "common/models/inference.h"
 #include "common/models/inputs/feature_tensors.h"
+#include "common/models/network/tensor_gate.h"
 
 namespace sightline {
 namespace {
@@ -188,10 +189,10 @@ class NetworkCrossEncoder : public CrossEncoder {
     for (const int64_t i : group) {
       const CheckedPair& pair = checked.pairs[i];
       NetworkPair next{checked.texts[pair.text].ids, &texts[pair.text], {}};
-      for (const FeatureTensor* tensor : pair.image) next.image.push_back(Loaded(*tensor));
+      for (const FeatureTensor* tensor : pair.image) next.image.push_back(core_.gate.Feature(*tensor));
       pairs.push_back(std::move(next));
     }
-    const at::Tensor outputs = core_.network->ScorePairs(pairs).contiguous();
+    const at::Tensor outputs = TensorGate::Out(core_.network->ScorePairs(pairs));
     const float* output = outputs.data_ptr<float>();
     for (const int64_t i : group) {
       (*scores)[i] = ScoreOf(output);
@@ -219,33 +220,8 @@ class NetworkCrossEncoder : public CrossEncoder {
   }
 
   FeatureTensor Stored(const FeatureLayout& layout, const at::Tensor& rows) const {
-    const bool half = core_.options.item_feature_dtype == Dtype::kFloat16;
-    const at::Tensor values = rows.to(layout.holds_ids ? at::kInt
-                                      : half           ? at::kHalf
-                                                       : at::kFloat)
-                                  .contiguous();
-    FeatureTensor tensor;
-    tensor.name = layout.name;
-    tensor.dtype = layout.holds_ids ? Dtype::kInt32 : core_.options.item_feature_dtype;
-    tensor.rows = values.size(0);
-    tensor.columns = layout.holds_ids ? 1 : values.size(1);
-    tensor.bytes.assign(static_cast<const char*>(values.data_ptr()), values.nbytes());
-    return tensor;
-  }
-
-  static std::vector<int32_t> IdsOf(const FeatureTensor& tensor) {
-    std::vector<int32_t> ids(tensor.rows);
-    std::copy(tensor.bytes.begin(), tensor.bytes.end(), reinterpret_cast<char*>(ids.data()));
-    return ids;
-  }
-
-  static at::Tensor Loaded(const FeatureTensor& tensor) {
-    if (tensor.dtype == Dtype::kInt32) return IdTensor(IdsOf(tensor));
-    const at::ScalarType type = tensor.dtype == Dtype::kFloat16 ? at::kHalf : at::kFloat;
-    // from_blob wants a mutable pointer; nobody writes.
-    return at::from_blob(const_cast<char*>(tensor.bytes.data()), {tensor.rows, tensor.columns},
-                         type)
-        .to(at::kFloat);
+    return TensorGate::ToFeature(
+        layout.name, layout.holds_ids ? Dtype::kInt32 : core_.options.item_feature_dtype, rows);
   }
 
   const ModelCore& core_;

@@ -20,7 +20,7 @@ namespace {
 // Row j of `rows` becomes row group[j] of `matrix`.
 absl::Status StoreRows(const at::Tensor& rows, const Group& group, absl::string_view kind,
                        EmbeddingMatrix* matrix) {
-  const at::Tensor stored = rows.contiguous();
+  const at::Tensor stored = TensorGate::Out(rows);
   const float* data = stored.data_ptr<float>();
   for (const int64_t i : group) {
     const absl::Span<float> row = matrix->mutable_row(i);
@@ -99,6 +99,7 @@ class NetworkModel : public Model {
         region_feature_sizes_(RegionFeatureSizesOf(bundle.manifest)),
         region_extractor_(std::move(parts.region_extractor)) {
     core_.options = options;
+    core_.gate = parts.gate;
     core_.text = std::move(parts.text);
     core_.network = std::move(parts.network);
     core_.dimension = bundle.manifest.embedding().dimension();

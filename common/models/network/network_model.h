@@ -12,11 +12,13 @@
 #include "common/models/inputs/text_input.h"
 #include "common/models/model.h"
 #include "common/models/network/network.h"
+#include "common/models/network/tensor_gate.h"
 
 namespace sightline {
 
 // What a family makes of a bundle.
 struct NetworkParts {
+  TensorGate gate;
   std::shared_ptr<const TextInput> text;
   std::unique_ptr<const Network> network;
   // Null when the model takes precomputed regions only.

@@ -2,20 +2,7 @@
 
 #include <ATen/ATen.h>
 
-#include <algorithm>
-
 namespace sightline {
-
-at::Tensor IdTensor(TokenSpan ids) {
-  at::Tensor tensor = at::empty({static_cast<int64_t>(ids.size())}, at::kLong);
-  std::copy(ids.begin(), ids.end(), tensor.data_ptr<int64_t>());
-  return tensor;
-}
-
-at::Tensor RowsOf(const std::vector<float>& values, int64_t columns) {
-  const int64_t rows = static_cast<int64_t>(values.size()) / columns;
-  return at::from_blob(const_cast<float*>(values.data()), {rows, columns});
-}
 
 PackedRows Pack(const std::vector<SequenceParts>& sequences) {
   PackedRows packed;

@@ -18,18 +18,6 @@ torch::Tensor ScoreBias(const torch::Tensor& mask) {
   return ((1 - mask) * kMaskedScore).unsqueeze(1).unsqueeze(1);
 }
 
-class ReferenceExecutor : public TransformerExecutor {
- public:
-  explicit ReferenceExecutor(BertEncoder encoder) : encoder_(encoder.ptr()) { encoder_->eval(); }
-
-  torch::Tensor Run(PackedRows packed, Readout readout) const override {
-    return encoder_->ForwardPacked(std::move(packed), readout);
-  }
-
- private:
-  const std::shared_ptr<BertEncoderImpl> encoder_;
-};
-
 // Neighbours of equal length, which attention takes in one go.
 struct Run {
   int64_t first = 0;  // sequence
@@ -171,7 +159,8 @@ torch::Tensor BertLayerImpl::forward(const torch::Tensor& rows, const torch::Ten
 torch::Tensor BertLayerImpl::ForwardPacked(const PackedRows& packed, Readout readout) {
   const torch::Tensor queries = readout == Readout::kAllRows
                                     ? packed.rows
-                                    : packed.rows.index_select(0, FirstRowsOf(packed.lengths));
+                                    : packed.rows.index_select(
+                                          0, FirstRowsOf(packed.lengths).to(packed.rows.device()));
   return AfterAttention(self_->ForwardPacked(packed, readout, queries), queries);
 }
 
@@ -224,15 +213,6 @@ torch::Tensor MaskedMean(const torch::Tensor& rows, const torch::Tensor& mask) {
   if (!mask.defined()) return rows.mean(1);
   const torch::Tensor weights = mask.unsqueeze(-1);
   return (rows * weights).sum(1) / weights.sum(1).clamp_min(1e-9);
-}
-
-torch::Tensor MeanOfEach(const TransformerExecutor& executor, PackedRows packed) {
-  const std::vector<int64_t> lengths = packed.lengths;
-  return MeanOfEach(executor.Run(std::move(packed), Readout::kAllRows), lengths);
-}
-
-std::unique_ptr<TransformerExecutor> NewReferenceExecutor(BertEncoder encoder) {
-  return std::make_unique<ReferenceExecutor>(std::move(encoder));
 }
 
 }  // namespace sightline

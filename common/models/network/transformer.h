@@ -172,23 +172,6 @@ TORCH_MODULE(BertPooler);
 // Mean over the real rows, B x H.
 torch::Tensor MaskedMean(const torch::Tensor& rows, const torch::Tensor& mask);
 
-// How a trained stack of blocks is run.  The family decides what goes in and what
-// becomes of the result; a faster executor (another precision, another device) is made
-// of the same weights and takes this one's place.  Thread-safe.
-class TransformerExecutor {
- public:
-  virtual ~TransformerExecutor() = default;
-  // See BertEncoderImpl::ForwardPacked; no autograd.
-  virtual torch::Tensor Run(PackedRows packed, Readout readout) const = 0;
-};
-
-// Mean of the last layer's rows of each sequence: B x H.
-torch::Tensor MeanOfEach(const TransformerExecutor& executor, PackedRows packed);
-
-// The module itself, in fp32: what every other executor is compared with.  Puts
-// `encoder` into evaluation mode.
-std::unique_ptr<TransformerExecutor> NewReferenceExecutor(BertEncoder encoder);
-
 }  // namespace sightline
 
 #endif  // SIGHTLINE_COMMON_MODELS_NETWORK_TRANSFORMER_H_

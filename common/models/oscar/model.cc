@@ -17,8 +17,11 @@
 #include "common/base/status_macros.h"
 #include "common/models/family_manifests.h"
 #include "common/models/family_models.h"
+#include "common/models/network/executor.h"
 #include "common/models/network/net_loading.h"
 #include "common/models/network/network_model.h"
+#include "common/models/network/packing.h"
+#include "common/models/network/tensor_gate.h"
 #include "common/models/oscar/net.h"
 
 namespace sightline {
@@ -27,10 +30,12 @@ namespace {
 class OscarNetwork : public Network {
  public:
   OscarNetwork(const bundle::v1::ModelBundleManifest& manifest,
-               std::shared_ptr<const TextInput> text, std::shared_ptr<OscarNetImpl> net)
+               std::shared_ptr<const TextInput> text, std::shared_ptr<OscarNetImpl> net,
+               const TensorGate& gate, std::unique_ptr<const TransformerExecutor> executor)
       : text_(std::move(text)),
         net_(std::move(net)),
-        executor_(NewReferenceExecutor(net_->encoder())),
+        gate_(gate),
+        executor_(std::move(executor)),
         reading_(oscar::kManifest.region_reading(manifest)),
         hidden_size_(manifest.transformer().hidden_size()),
         reads_tags_(manifest.has_tags()),
@@ -48,12 +53,12 @@ class OscarNetwork : public Network {
 
   at::Tensor EncodeTexts(absl::Span<const TokenSpan> texts) const override {
     std::vector<SequenceParts> sequences;
-    for (const TokenSpan text : texts) sequences.push_back({net_->TextRows(IdTensor(text))});
+    for (const TokenSpan text : texts) sequences.push_back({net_->TextRows(gate_.Ids(text))});
     return MeanOfEach(*executor_, Pack(sequences));
   }
 
   at::Tensor EncodeImages(absl::Span<const ImageNumbers* const> images) const override {
-    const at::Tensor cls = net_->TextRows(IdTensor({text_->cls_id()}));
+    const at::Tensor cls = net_->TextRows(gate_.Ids({text_->cls_id()}));
     std::vector<SequenceParts> sequences;
     for (const ImageNumbers* image : images) sequences.push_back({cls, RegionRows(*image)});
     return MeanOfEach(*executor_, Pack(sequences));
@@ -68,11 +73,11 @@ class OscarNetwork : public Network {
 
   FeatureRows PrepareImage(const ImageNumbers& image) const override {
     FeatureRows rows = {RegionRows(image)};
-    if (reads_tags_) rows.push_back(IdTensor(image.ids));
+    if (reads_tags_) rows.push_back(gate_.Ids(image.ids));
     return rows;
   }
 
-  PreparedText PrepareText(TokenSpan ids) const override { return {net_->TextRows(IdTensor(ids))}; }
+  PreparedText PrepareText(TokenSpan ids) const override { return {net_->TextRows(gate_.Ids(ids))}; }
 
   at::Tensor ScorePairs(absl::Span<const NetworkPair> pairs) const override {
     std::vector<SequenceParts> sequences;
@@ -89,7 +94,7 @@ class OscarNetwork : public Network {
   int64_t max_tag_count() const { return tags_.max_token_count() - 3; }
 
   at::Tensor RegionRows(const ImageNumbers& image) const {
-    return net_->RegionRows(RowsOf(image.regions.features, reading_.feature_size));
+    return net_->RegionRows(gate_.Rows(image.regions.features, reading_.feature_size));
   }
 
   // Tags take what the text leaves of the positions, [SEP] included; an image without tags
@@ -106,7 +111,8 @@ class OscarNetwork : public Network {
 
   const std::shared_ptr<const TextInput> text_;
   const std::shared_ptr<OscarNetImpl> net_;
-  const std::unique_ptr<TransformerExecutor> executor_;
+  const TensorGate gate_;
+  const std::unique_ptr<const TransformerExecutor> executor_;
   const RegionReading reading_;
   const int64_t hidden_size_;
   const bool reads_tags_;
@@ -127,11 +133,15 @@ absl::StatusOr<std::shared_ptr<const Model>> LoadOscar(const ModelBundle& bundle
   const bundle::v1::ModelBundleManifest& manifest = bundle.manifest;
   NetworkParts parts;
   ASSIGN_OR_RETURN(parts.text, TextInput::Create(bundle));
-  ASSIGN_OR_RETURN(auto net, LoadNet<OscarNetImpl>(bundle, IgnoredWeights(manifest)));
+  ASSIGN_OR_RETURN(parts.gate, GateOf(options.execution));
+  ASSIGN_OR_RETURN(auto net, LoadNet<OscarNetImpl>(bundle, IgnoredWeights(manifest), parts.gate));
+  ASSIGN_OR_RETURN(auto executor, NewExecutor(net->encoder(), options.execution));
   if (manifest.has_grid_extractor()) {
-    parts.region_extractor = NewGridExtractor(net->grid(), manifest.grid_extractor(), options.pool);
+    parts.region_extractor =
+        NewGridExtractor(net->grid(), manifest.grid_extractor(), parts.gate, options.pool);
   }
-  parts.network = std::make_unique<OscarNetwork>(manifest, parts.text, std::move(net));
+  parts.network = std::make_unique<OscarNetwork>(manifest, parts.text, std::move(net), parts.gate,
+                                                 std::move(executor));
   return NewNetworkModel(bundle, options, std::move(parts));
 }
 

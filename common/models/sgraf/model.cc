@@ -18,8 +18,10 @@
 #include "common/base/status_macros.h"
 #include "common/models/family_manifests.h"
 #include "common/models/family_models.h"
+#include "common/models/network/executor.h"
 #include "common/models/network/net_loading.h"
 #include "common/models/network/network_model.h"
+#include "common/models/network/tensor_gate.h"
 #include "common/models/sgraf/net.h"
 
 namespace sightline {
@@ -29,8 +31,10 @@ using bundle::v1::SgrafSpec;
 
 class SgrafNetwork : public CrossEncoderNetwork {
  public:
-  SgrafNetwork(const bundle::v1::ModelBundleManifest& manifest, std::shared_ptr<SgrafNetImpl> net)
+  SgrafNetwork(const bundle::v1::ModelBundleManifest& manifest, std::shared_ptr<SgrafNetImpl> net,
+               const TensorGate& gate)
       : net_(std::move(net)),
+        gate_(gate),
         reading_(sgraf::kManifest.region_reading(manifest)),
         spec_(manifest.sgraf()) {}
 
@@ -51,12 +55,12 @@ class SgrafNetwork : public CrossEncoderNetwork {
   }
 
   FeatureRows PrepareImage(const ImageNumbers& image) const override {
-    const at::Tensor regions = net_->Regions(RowsOf(image.regions.features, reading_.feature_size));
+    const at::Tensor regions = net_->Regions(gate_.Rows(image.regions.features, reading_.feature_size));
     return {regions, net_->similarity().ImageGlobal(regions).unsqueeze(0)};
   }
 
   PreparedText PrepareText(TokenSpan ids) const override {
-    const at::Tensor words = net_->Words(IdTensor(ids));
+    const at::Tensor words = net_->Words(gate_.Ids(ids));
     return {words, net_->similarity().TextGlobal(words)};
   }
 
@@ -86,6 +90,7 @@ class SgrafNetwork : public CrossEncoderNetwork {
   }
 
   const std::shared_ptr<SgrafNetImpl> net_;
+  const TensorGate gate_;
   const RegionReading reading_;
   const SgrafSpec spec_;
 };
@@ -94,8 +99,10 @@ absl::StatusOr<std::shared_ptr<const Model>> LoadSgraf(const ModelBundle& bundle
                                                        const ModelOptions& options) {
   NetworkParts parts;
   ASSIGN_OR_RETURN(parts.text, TextInput::Create(bundle));
-  ASSIGN_OR_RETURN(auto net, LoadNet<SgrafNetImpl>(bundle, {}));
-  parts.network = std::make_unique<SgrafNetwork>(bundle.manifest, std::move(net));
+  RETURN_IF_ERROR(CheckUnchosenPrecision(options.execution));
+  ASSIGN_OR_RETURN(parts.gate, GateOf(options.execution));
+  ASSIGN_OR_RETURN(auto net, LoadNet<SgrafNetImpl>(bundle, {}, parts.gate));
+  parts.network = std::make_unique<SgrafNetwork>(bundle.manifest, std::move(net), parts.gate);
   return NewNetworkModel(bundle, options, std::move(parts));
 }
 

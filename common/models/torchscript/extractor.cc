@@ -11,22 +11,17 @@
 #include "common/embedding/embedding_matrix.h"
 #include "common/image/region_set.h"
 #include "common/models/network/pictures.h"
+#include "common/models/network/tensor_gate.h"
 #include "common/models/torchscript/scripted_module.h"
 
 namespace sightline {
 namespace {
 
-std::vector<float> NumbersOf(const at::Tensor& tensor) {
-  const at::Tensor stored = tensor.contiguous();
-  const float* data = stored.data_ptr<float>();
-  return std::vector<float>(data, data + stored.numel());
-}
-
 class TorchScriptExtractor : public PictureExtractor {
  public:
   TorchScriptExtractor(ScriptedModule module, const bundle::v1::TorchScriptSpec& spec,
-                       ComputePool* pool)
-      : PictureExtractor(pool), module_(std::move(module)), spec_(spec) {}
+                       const TensorGate& gate, ComputePool* pool)
+      : PictureExtractor(pool), module_(std::move(module)), spec_(spec), gate_(gate) {}
 
  private:
   Pixels Reduced(Pixels image) const override {
@@ -34,13 +29,13 @@ class TorchScriptExtractor : public PictureExtractor {
   }
 
   absl::Status ExtractOne(const Pixels& pixels, RegionSet* set) const override {
-    const at::Tensor picture = ScaledPicture(pixels, spec_.pixels()).unsqueeze(0);
+    const at::Tensor picture = gate_.In(ScaledPicture(pixels, spec_.pixels())).unsqueeze(0);
     const std::vector<at::Tensor> given = module_.Run(
         "forward", {picture}, {{1, kAnyLength, spec_.region_feature_size()}, {1, kAnyLength, 4}});
     set->count = given[0].size(1);
     set->feature_size = spec_.region_feature_size();
-    set->features = NumbersOf(given[0]);
-    set->boxes = NumbersOf(given[1]);
+    set->features = TensorGate::Floats(given[0]);
+    set->boxes = TensorGate::Floats(given[1]);
     if (given[1].size(1) != set->count || set->count < 1 || set->count > spec_.max_region_count()) {
       return Wrong(absl::StrCat("gave ", set->count, " regions and ", given[1].size(1),
                                 " boxes, wanted as many, 1 to ", spec_.max_region_count()));
@@ -55,6 +50,7 @@ class TorchScriptExtractor : public PictureExtractor {
 
   const ScriptedModule module_;
   const bundle::v1::TorchScriptSpec spec_;
+  const TensorGate gate_;
 };
 
 // Twice as wide as high, so that the crop is tried.
@@ -65,12 +61,14 @@ Pixels BlackPicture(int side) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<const RegionExtractor>> NewTorchScriptExtractor(
-    const ModelBundle& bundle, ComputePool* pool) {
+    const ModelBundle& bundle, const TensorGate& gate, ComputePool* pool) {
   const bundle::v1::TorchScriptSpec& spec = bundle.manifest.torch_script();
   if (spec.region_extractor().empty()) return nullptr;
   ASSIGN_OR_RETURN(ScriptedModule module,
-                   ScriptedModule::Load(bundle, spec.region_extractor(), {{"forward", 1}}));
-  auto extractor = std::make_unique<const TorchScriptExtractor>(std::move(module), spec, pool);
+                   ScriptedModule::Load(bundle, spec.region_extractor(), {{"forward", 1}},
+                                        gate.device()));
+  auto extractor =
+      std::make_unique<const TorchScriptExtractor>(std::move(module), spec, gate, pool);
   const absl::Status tried =
       extractor->Extract({BlackPicture(spec.pixels().image_size())}, CallContext::Unbounded())
           .status();

@@ -15,7 +15,9 @@
 #include "common/models/family_manifests.h"
 #include "common/models/family_models.h"
 #include "common/models/inference.h"
+#include "common/models/network/executor.h"
 #include "common/models/network/network_model.h"
+#include "common/models/network/tensor_gate.h"
 #include "common/models/torchscript/extractor.h"
 #include "common/models/torchscript/scripted_module.h"
 
@@ -46,18 +48,13 @@ Padded Pad(const std::vector<at::Tensor>& items) {
   std::vector<int64_t> shape = items[0].sizes().vec();
   shape[0] = longest;
   shape.insert(shape.begin(), static_cast<int64_t>(items.size()));
-  Padded padded = {at::zeros(shape, items[0].options()), at::zeros({shape[0], longest})};
+  Padded padded = {at::zeros(shape, items[0].options()),
+                   at::zeros({shape[0], longest}, items[0].options().dtype(at::kFloat))};
   for (size_t i = 0; i < items.size(); ++i) {
     padded.values[i].narrow(0, 0, items[i].size(0)).copy_(items[i]);
     padded.mask[i].narrow(0, 0, items[i].size(0)).fill_(1);
   }
   return padded;
-}
-
-Padded PadTexts(absl::Span<const TokenSpan> texts) {
-  std::vector<at::Tensor> ids;
-  for (const TokenSpan text : texts) ids.push_back(IdTensor(text));
-  return Pad(ids);
 }
 
 struct Modules {
@@ -68,8 +65,9 @@ struct Modules {
 
 class TorchScriptNetwork : public Network {
  public:
-  TorchScriptNetwork(const ModelBundleManifest& manifest, Modules modules)
+  TorchScriptNetwork(const ModelBundleManifest& manifest, Modules modules, const TensorGate& gate)
       : modules_(std::move(modules)),
+        gate_(gate),
         reading_(torchscript::kManifest.region_reading(manifest)),
         dimension_(manifest.embedding().dimension()),
         output_count_(OutputsOf(manifest)) {}
@@ -147,12 +145,18 @@ class TorchScriptNetwork : public Network {
   }
 
  private:
+  Padded PadTexts(absl::Span<const TokenSpan> texts) const {
+    std::vector<at::Tensor> ids;
+    for (const TokenSpan text : texts) ids.push_back(gate_.Ids(text));
+    return Pad(ids);
+  }
+
   at::Tensor FeaturesOf(const ImageNumbers& image) const {
-    return RowsOf(image.regions.features, reading_.feature_size);
+    return gate_.Rows(image.regions.features, reading_.feature_size);
   }
 
   at::Tensor BoxesOf(const ImageNumbers& image) const {
-    return RowsOf(image.regions.boxes, BoxNumberCount(BoxForm::kCorners));
+    return gate_.Rows(image.regions.boxes, BoxNumberCount(BoxForm::kCorners));
   }
 
   // At least one row.
@@ -180,6 +184,7 @@ class TorchScriptNetwork : public Network {
   }
 
   const Modules modules_;
+  const TensorGate gate_;
   const RegionReading reading_;
   const int64_t dimension_;
   const int64_t output_count_;
@@ -187,20 +192,21 @@ class TorchScriptNetwork : public Network {
   int64_t max_row_count_ = 0;
 };
 
-absl::StatusOr<Modules> LoadModules(const ModelBundle& bundle) {
+absl::StatusOr<Modules> LoadModules(const ModelBundle& bundle, at::Device device) {
   const TorchScriptSpec& spec = bundle.manifest.torch_script();
   Modules modules;
   if (bundle.manifest.has_embedding()) {
     ASSIGN_OR_RETURN(ScriptedModule text,
-                     ScriptedModule::Load(bundle, spec.text_encoder(), {{"forward", 2}}));
+                     ScriptedModule::Load(bundle, spec.text_encoder(), {{"forward", 2}}, device));
     ASSIGN_OR_RETURN(ScriptedModule image,
-                     ScriptedModule::Load(bundle, spec.image_encoder(), {{"forward", 3}}));
+                     ScriptedModule::Load(bundle, spec.image_encoder(), {{"forward", 3}}, device));
     modules.text_encoder.emplace(std::move(text));
     modules.image_encoder.emplace(std::move(image));
   }
   if (bundle.manifest.has_cross_encoder()) {
-    ASSIGN_OR_RETURN(ScriptedModule cross, ScriptedModule::Load(bundle, spec.cross_encoder(),
-                                                                {{"forward", 4}, {"prepare", 2}}));
+    ASSIGN_OR_RETURN(ScriptedModule cross,
+                     ScriptedModule::Load(bundle, spec.cross_encoder(),
+                                          {{"forward", 4}, {"prepare", 2}}, device));
     modules.cross_encoder.emplace(std::move(cross));
   }
   return modules;
@@ -210,8 +216,11 @@ absl::StatusOr<std::shared_ptr<const Model>> LoadTorchScript(const ModelBundle& 
                                                              const ModelOptions& options) {
   NetworkParts parts;
   ASSIGN_OR_RETURN(parts.text, TextInput::Create(bundle));
-  ASSIGN_OR_RETURN(Modules modules, LoadModules(bundle));
-  auto network = std::make_unique<TorchScriptNetwork>(bundle.manifest, std::move(modules));
+  RETURN_IF_ERROR(CheckUnchosenPrecision(options.execution));
+  ASSIGN_OR_RETURN(parts.gate, GateOf(options.execution));
+  ASSIGN_OR_RETURN(Modules modules, LoadModules(bundle, parts.gate.device()));
+  auto network =
+      std::make_unique<TorchScriptNetwork>(bundle.manifest, std::move(modules), parts.gate);
   const Group once = {0};
   const absl::Status tried =
       RunGroups(/*pool=*/nullptr, absl::MakeConstSpan(&once, 1), CallContext::Unbounded(),
@@ -223,7 +232,7 @@ absl::StatusOr<std::shared_ptr<const Model>> LoadTorchScript(const ModelBundle& 
   if (absl::IsInternal(tried)) return absl::InvalidArgumentError(tried.message());
   RETURN_IF_ERROR(tried);
   parts.network = std::move(network);
-  ASSIGN_OR_RETURN(parts.region_extractor, NewTorchScriptExtractor(bundle, options.pool));
+  ASSIGN_OR_RETURN(parts.region_extractor, NewTorchScriptExtractor(bundle, parts.gate, options.pool));
   return NewNetworkModel(bundle, options, std::move(parts));
 }
 

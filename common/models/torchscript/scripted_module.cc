@@ -115,12 +115,13 @@ bool AllFit(const c10::IValue& value, const std::vector<at::Tensor>& tensors,
 
 absl::StatusOr<ScriptedModule> ScriptedModule::Load(const ModelBundle& bundle,
                                                     const std::string& file,
-                                                    const std::vector<ScriptedMethod>& methods) {
+                                                    const std::vector<ScriptedMethod>& methods,
+                                                    at::Device device) {
   ASSIGN_OR_RETURN(const std::string path, ListedFile(bundle, file));
   RETURN_IF_ERROR(CheckStart(path));
   torch::jit::Module module;
   const absl::Status read = RunGuarded("read", [&] {
-    module = torch::jit::load(path, at::kCPU);
+    module = torch::jit::load(path, device);
     module.eval();
     return absl::OkStatus();
   });

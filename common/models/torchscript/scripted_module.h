@@ -32,11 +32,12 @@ inline constexpr int64_t kAnyLength = -1;
 // holds as long as the module does not change its own attributes, which README.md forbids.
 class ScriptedModule {
  public:
-  // The bundle's file `file` as torch.jit.save wrote it, on the CPU and in evaluation mode.
+  // The bundle's file `file` as torch.jit.save wrote it, on `device` and in evaluation mode.
   // InvalidArgument, naming the file, for one that LibTorch does not read, and for a module
   // that lacks one of `methods` or has it with other arguments.
   static absl::StatusOr<ScriptedModule> Load(const ModelBundle& bundle, const std::string& file,
-                                             const std::vector<ScriptedMethod>& methods);
+                                             const std::vector<ScriptedMethod>& methods,
+                                             at::Device device);
 
   // What `method` gives: one tensor of each shape, float32; a tuple if there are several.
   // Throws std::runtime_error, which names the file and what was wrong, for anything else and

@@ -11,8 +11,11 @@
 #include "common/base/status_macros.h"
 #include "common/models/family_manifests.h"
 #include "common/models/family_models.h"
+#include "common/models/network/executor.h"
 #include "common/models/network/net_loading.h"
 #include "common/models/network/network_model.h"
+#include "common/models/network/packing.h"
+#include "common/models/network/tensor_gate.h"
 #include "common/models/uniter/net.h"
 
 namespace sightline {
@@ -20,9 +23,11 @@ namespace {
 
 class UniterNetwork : public CrossEncoderNetwork {
  public:
-  UniterNetwork(const bundle::v1::ModelBundleManifest& manifest, std::shared_ptr<UniterNetImpl> net)
+  UniterNetwork(const bundle::v1::ModelBundleManifest& manifest, std::shared_ptr<UniterNetImpl> net,
+                const TensorGate& gate, std::unique_ptr<const TransformerExecutor> executor)
       : net_(std::move(net)),
-        executor_(NewReferenceExecutor(net_->trunk().encoder())),
+        gate_(gate),
+        executor_(std::move(executor)),
         reading_(uniter::kManifest.region_reading(manifest)),
         hidden_size_(manifest.transformer().hidden_size()) {}
 
@@ -38,12 +43,12 @@ class UniterNetwork : public CrossEncoderNetwork {
 
   FeatureRows PrepareImage(const ImageNumbers& image) const override {
     return {
-        net_->trunk().RegionRows(RowsOf(image.regions.features, reading_.feature_size),
-                                 RowsOf(image.regions.boxes, BoxNumberCount(BoxForm::kUniter)))};
+        net_->trunk().RegionRows(gate_.Rows(image.regions.features, reading_.feature_size),
+                                 gate_.Rows(image.regions.boxes, BoxNumberCount(BoxForm::kUniter)))};
   }
 
   PreparedText PrepareText(TokenSpan ids) const override {
-    return {net_->trunk().TextRows(IdTensor(ids))};
+    return {net_->trunk().TextRows(gate_.Ids(ids))};
   }
 
   at::Tensor ScorePairs(absl::Span<const NetworkPair> pairs) const override {
@@ -55,7 +60,8 @@ class UniterNetwork : public CrossEncoderNetwork {
 
  private:
   const std::shared_ptr<UniterNetImpl> net_;
-  const std::unique_ptr<TransformerExecutor> executor_;
+  const TensorGate gate_;
+  const std::unique_ptr<const TransformerExecutor> executor_;
   const RegionReading reading_;
   const int64_t hidden_size_;
 };
@@ -64,8 +70,11 @@ absl::StatusOr<std::shared_ptr<const Model>> LoadUniter(const ModelBundle& bundl
                                                         const ModelOptions& options) {
   NetworkParts parts;
   ASSIGN_OR_RETURN(parts.text, TextInput::Create(bundle));
-  ASSIGN_OR_RETURN(auto net, LoadNet<UniterNetImpl>(bundle, {}));
-  parts.network = std::make_unique<UniterNetwork>(bundle.manifest, std::move(net));
+  ASSIGN_OR_RETURN(parts.gate, GateOf(options.execution));
+  ASSIGN_OR_RETURN(auto net, LoadNet<UniterNetImpl>(bundle, {}, parts.gate));
+  ASSIGN_OR_RETURN(auto executor, NewExecutor(net->trunk().encoder(), options.execution));
+  parts.network = std::make_unique<UniterNetwork>(bundle.manifest, std::move(net), parts.gate,
+                                                  std::move(executor));
   return NewNetworkModel(bundle, options, std::move(parts));
 }
 

@@ -18,19 +18,15 @@
 #include "common/base/status_macros.h"
 #include "common/models/family_manifests.h"
 #include "common/models/family_models.h"
+#include "common/models/network/executor.h"
 #include "common/models/network/net_loading.h"
 #include "common/models/network/network_model.h"
+#include "common/models/network/packing.h"
+#include "common/models/network/tensor_gate.h"
 #include "common/models/oscar/net.h"
 
 namespace sightline {
 namespace {
-
-// `count` numbers, those beyond the first `real` so that nobody sees their rows.
-at::Tensor KeyBias(int64_t real, int64_t count) {
-  at::Tensor bias = at::zeros({count});
-  bias.narrow(0, real, count - real).fill_(kMaskedScore);
-  return bias;
-}
 
 // The trunk alone; keys bert.*.
 class VlDeformerNetImpl : public torch::nn::Module {
@@ -47,10 +43,12 @@ class VlDeformerNetImpl : public torch::nn::Module {
 class VlDeformerNetwork : public BiEncoderNetwork {
  public:
   VlDeformerNetwork(const bundle::v1::ModelBundleManifest& manifest,
-                    std::shared_ptr<const TextInput> text, std::shared_ptr<VlDeformerNetImpl> net)
+                    std::shared_ptr<const TextInput> text, std::shared_ptr<VlDeformerNetImpl> net,
+                    const TensorGate& gate, std::unique_ptr<const TransformerExecutor> executor)
       : text_(std::move(text)),
         net_(std::move(net)),
-        executor_(NewReferenceExecutor(net_->trunk().encoder())),
+        gate_(gate),
+        executor_(std::move(executor)),
         reading_(vldeformer::kManifest.region_reading(manifest)),
         lengths_(manifest.fixed_lengths()),
         tag_type_(manifest.tags().token_type()) {}
@@ -95,19 +93,27 @@ class VlDeformerNetwork : public BiEncoderNetwork {
   }
 
  private:
+  // `count` numbers, those beyond the first `real` so that nobody sees their rows.
+  at::Tensor KeyBias(int64_t real, int64_t count) const {
+    at::Tensor bias = gate_.Zeros({count});
+    bias.narrow(0, real, count - real).fill_(kMaskedScore);
+    return bias;
+  }
+
   SequenceParts PaddedTokens(TokenSpan ids, int64_t length, int64_t type,
                              int64_t padding_type) const {
     const int64_t real = static_cast<int64_t>(ids.size());
-    SequenceParts parts = {net_->trunk().TextRows(IdTensor(ids), 0, type)};
+    SequenceParts parts = {net_->trunk().TextRows(gate_.Ids(ids), 0, type)};
     if (real == length) return parts;
-    const at::Tensor padding = at::zeros({length - real}, at::kLong);
+    const at::Tensor padding = gate_.Zeros({length - real}, at::kLong);
     parts.push_back(net_->trunk().TextRows(padding, real, padding_type));
     return parts;
   }
 
   at::Tensor PaddedRegions(const RegionNumbers& regions) const {
-    at::Tensor features = at::zeros({lengths_.region_count(), reading_.feature_size});
-    features.narrow(0, 0, regions.count).copy_(RowsOf(regions.features, reading_.feature_size));
+    at::Tensor features = gate_.Zeros({lengths_.region_count(), reading_.feature_size});
+    features.narrow(0, 0, regions.count)
+        .copy_(gate_.Rows(regions.features, reading_.feature_size));
     return net_->trunk().RegionRows(features);
   }
 
@@ -120,7 +126,8 @@ class VlDeformerNetwork : public BiEncoderNetwork {
 
   const std::shared_ptr<const TextInput> text_;
   const std::shared_ptr<VlDeformerNetImpl> net_;
-  const std::unique_ptr<TransformerExecutor> executor_;
+  const TensorGate gate_;
+  const std::unique_ptr<const TransformerExecutor> executor_;
   const RegionReading reading_;
   const bundle::v1::FixedLengthSpec lengths_;
   const int64_t tag_type_;
@@ -130,8 +137,11 @@ absl::StatusOr<std::shared_ptr<const Model>> LoadVlDeformer(const ModelBundle& b
                                                             const ModelOptions& options) {
   NetworkParts parts;
   ASSIGN_OR_RETURN(parts.text, TextInput::Create(bundle));
-  ASSIGN_OR_RETURN(auto net, LoadNet<VlDeformerNetImpl>(bundle, {}));
-  parts.network = std::make_unique<VlDeformerNetwork>(bundle.manifest, parts.text, std::move(net));
+  ASSIGN_OR_RETURN(parts.gate, GateOf(options.execution));
+  ASSIGN_OR_RETURN(auto net, LoadNet<VlDeformerNetImpl>(bundle, {}, parts.gate));
+  ASSIGN_OR_RETURN(auto executor, NewExecutor(net->trunk().encoder(), options.execution));
+  parts.network = std::make_unique<VlDeformerNetwork>(bundle.manifest, parts.text, std::move(net),
+                                                      parts.gate, std::move(executor));
   return NewNetworkModel(bundle, options, std::move(parts));
 }
 

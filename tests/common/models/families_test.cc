@@ -12,6 +12,7 @@
 #include "tests/common/models/family_results.h"
 #include "tests/common/models/tiny_families.h"
 #include "tests/support/catch.h"
+#include "tests/support/temp_dir.h"
 
 namespace sightline {
 namespace {
@@ -54,6 +55,19 @@ TEST_CASE("deterministic mode gives the same bits whatever the batch, in every f
     const std::vector<float> batch = Everything(*MakeTinyModel(family, options), family, true);
     REQUIRE(alone.size() == batch.size());
     REQUIRE(std::memcmp(alone.data(), batch.data(), alone.size() * sizeof(float)) == 0);
+  }
+}
+
+TEST_CASE("an execution that there is not is refused by every family") {
+  for (const TinyFamily& family : TinyFamilies()) {
+    INFO(family.name);
+    TempDir store;
+    const ModelBundle bundle = MakeTinyBundle(store.path(), family);
+    for (const Execution& execution : {Execution{"tpu", "float32"}, Execution{"cpu", "int3"}}) {
+      ModelOptions options;
+      options.execution = execution;
+      REQUIRE(absl::IsInvalidArgument(LoadModel(bundle, options).status()));
+    }
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "common/image/decode.h"
 #include "common/models/network/pictures.h"
+#include "common/models/network/tensor_gate.h"
 #include "tests/common/models/tiny_model.h"
 #include "tests/support/catch.h"
 
@@ -138,10 +139,11 @@ TEST_CASE("a region set is bit for bit the same alone, in a batch and on any poo
   std::vector<Pixels> pictures;
   for (uint32_t i = 0; i < 7; ++i) pictures.push_back(RandomPixels(10 + 13 * i, 40, i));
   const CallContext call = CallContext::Unbounded();
-  const auto batch = NewGridExtractor(net, Spec(), &pool)->Extract(pictures, call);
+  const auto batch = NewGridExtractor(net, Spec(), TensorGate(), &pool)->Extract(pictures, call);
   REQUIRE(batch.ok());
   for (size_t i = 0; i < pictures.size(); ++i) {
-    const auto alone = NewGridExtractor(net, Spec(), nullptr)->Extract({pictures[i]}, call);
+    const auto extractor = NewGridExtractor(net, Spec(), TensorGate(), nullptr);
+    const auto alone = extractor->Extract({pictures[i]}, call);
     REQUIRE(alone.ok());
     REQUIRE((*alone)[0].count == 9);
     REQUIRE((*alone)[0].feature_size == 10);
@@ -203,7 +205,7 @@ TEST_CASE("very long and very small pictures have at least one pixel across") {
 }
 
 TEST_CASE("pictures without pixels or with lying sizes are refused") {
-  const auto extractor = NewGridExtractor(MakeNet(), Spec(), nullptr);
+  const auto extractor = NewGridExtractor(MakeNet(), Spec(), TensorGate(), nullptr);
   const CallContext call = CallContext::Unbounded();
   Pixels cut = Filled(5, 5, 1);
   cut.rgb.pop_back();

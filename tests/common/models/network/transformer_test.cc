@@ -160,16 +160,16 @@ TEST_CASE("the encoder computes the formulas of the paper, packed and padded") {
   BertEncoder encoder = Randomized(BertEncoder(config), 1);
   const PackedRows packed = RandomSequences({5});
   const Rows expected = Referee(*encoder).Encode(ToRows(packed.rows), config);
-  RequireClose(NewReferenceExecutor(encoder)->Run(packed, Readout::kAllRows), expected);
+  RequireClose(encoder->ForwardPacked(packed, Readout::kAllRows), expected);
   RequireClose(encoder(packed.rows.unsqueeze(0), torch::Tensor())[0], expected);
 }
 
 TEST_CASE("sequences of a pass do not see one another") {
   const BertConfig config = SmallConfig();
-  const BertEncoder encoder = Randomized(BertEncoder(config), 2);
+  BertEncoder encoder = Randomized(BertEncoder(config), 2);
   const PackedRows packed = RandomSequences({4, 1, 7, 7, 2, 4});
-  const torch::Tensor rows = NewReferenceExecutor(encoder)->Run(packed, Readout::kAllRows);
-  const torch::Tensor first = NewReferenceExecutor(encoder)->Run(packed, Readout::kFirstRows);
+  const torch::Tensor rows = encoder->ForwardPacked(packed, Readout::kAllRows);
+  const torch::Tensor first = encoder->ForwardPacked(packed, Readout::kFirstRows);
   const torch::Tensor mean = MeanOfEach(rows, packed.lengths);
   int64_t begin = 0;
   for (size_t i = 0; i < packed.lengths.size(); ++i) {
@@ -184,21 +184,20 @@ TEST_CASE("sequences of a pass do not see one another") {
 }
 
 TEST_CASE("a row that is masked as a key is seen by nobody, but sees") {
-  const BertEncoder encoder = Randomized(BertEncoder(SmallConfig()), 3);
-  const auto executor = NewReferenceExecutor(encoder);
+  BertEncoder encoder = Randomized(BertEncoder(SmallConfig()), 3);
   PackedRows packed = RandomSequences({5, 3});
   packed.key_bias = torch::tensor({0.f, 0.f, 0.f, -1e4f, -1e4f, 0.f, 0.f, -1e4f});
   PackedRows other = packed;
   other.rows = packed.rows.clone();
   for (const int64_t masked : {3, 4, 7}) other.rows[masked].fill_(50);
-  const torch::Tensor a = executor->Run(packed, Readout::kAllRows);
-  const torch::Tensor b = executor->Run(other, Readout::kAllRows);
+  const torch::Tensor a = encoder->ForwardPacked(packed, Readout::kAllRows);
+  const torch::Tensor b = encoder->ForwardPacked(other, Readout::kAllRows);
   for (const int64_t real : {0, 1, 2, 5, 6}) REQUIRE(torch::equal(a[real], b[real]));
   REQUIRE(!torch::equal(a[3], b[3]));
   PackedRows alone;
   alone.lengths = {3};
   alone.rows = packed.rows.narrow(0, 0, 3);
-  const torch::Tensor seen = executor->Run(alone, Readout::kAllRows);
+  const torch::Tensor seen = encoder->ForwardPacked(alone, Readout::kAllRows);
   REQUIRE((a.narrow(0, 0, 3) - seen).abs().max().item<float>() < 2e-6);
 }
 

@@ -1,0 +1,46 @@
+// How a trained stack of transformer blocks is run.  The family decides what goes in and what
+// becomes of the result; which executor there is for a device and a precision is decided here.
+//
+// Includes torch: only .cc files of common/models include this.
+#ifndef SIGHTLINE_COMMON_MODELS_NETWORK_EXECUTOR_H_
+#define SIGHTLINE_COMMON_MODELS_NETWORK_EXECUTOR_H_
+
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/models/execution.h"
+#include "common/models/network/tensor_gate.h"
+#include "common/models/network/transformer.h"
+
+namespace sightline {
+
+// Thread-safe.
+class TransformerExecutor {
+ public:
+  virtual ~TransformerExecutor() = default;
+  // See BertEncoderImpl::ForwardPacked; no autograd.  Rows lie on the device.
+  virtual at::Tensor Run(PackedRows packed, Readout readout) const = 0;
+};
+
+// Mean of the last layer's rows of each sequence: B x H.
+at::Tensor MeanOfEach(const TransformerExecutor& executor, PackedRows packed);
+
+// The gate to the device of `execution`.  InvalidArgument, with those that exist, for one that
+// no executor computes on.
+absl::StatusOr<TensorGate> GateOf(const Execution& execution);
+
+// Runs the blocks of `encoder`, whose weights lie on the device and which is put into evaluation
+// mode.  InvalidArgument, with those that exist, for a device and precision without an executor.
+absl::StatusOr<std::unique_ptr<const TransformerExecutor>> NewExecutor(BertEncoder encoder,
+                                                                       const Execution& execution);
+
+// For networks without such blocks, whose precision nobody can choose: InvalidArgument for
+// another one than float32.
+absl::Status CheckUnchosenPrecision(const Execution& execution);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_MODELS_NETWORK_EXECUTOR_H_

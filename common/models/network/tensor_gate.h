@@ -1,0 +1,62 @@
+// Where numbers become a model's tensors, and tensors numbers again: nobody else knows on which
+// device a model computes.
+//
+// Includes torch: only .cc files of common/models and common/training include this.
+#ifndef SIGHTLINE_COMMON_MODELS_NETWORK_TENSOR_GATE_H_
+#define SIGHTLINE_COMMON_MODELS_NETWORK_TENSOR_GATE_H_
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "common/base/dtype.h"
+#include "common/bundle/item_features.h"
+
+namespace sightline {
+
+// Token ids of one text.
+using TokenSpan = absl::Span<const int32_t>;
+
+// Immutable and thread-safe; a value.
+class TensorGate {
+ public:
+  TensorGate() = default;
+  explicit TensorGate(at::Device device) : device_(device) {}
+
+  at::Device device() const { return device_; }
+
+  // In: on the model's device.
+
+  // Any tensor of the CPU's memory.
+  at::Tensor In(const at::Tensor& tensor) const { return tensor.to(device_); }
+  // As int64, L.
+  at::Tensor Ids(TokenSpan ids) const;
+  // As rows of `columns` numbers.  On the CPU nothing is copied: `values` must outlive the
+  // result, which is only to be read.
+  at::Tensor Rows(const std::vector<float>& values, int64_t columns) const;
+  // Item features as they are stored: int64 ids, L, of an int32 tensor; of another float32 rows.
+  // `tensor` has been checked (RequireTensor), and outlives the result as above.
+  at::Tensor Feature(const FeatureTensor& tensor) const;
+  at::Tensor Zeros(at::IntArrayRef shape, at::ScalarType type = at::kFloat) const;
+
+  // Out: in the CPU's memory, row after row.
+
+  // float32.
+  static at::Tensor Out(const at::Tensor& tensor);
+  static std::vector<float> Floats(const at::Tensor& tensor);
+  // Rows as item features store them.  int32: a column of ids.
+  static FeatureTensor ToFeature(std::string name, Dtype dtype, const at::Tensor& rows);
+
+ private:
+  at::Device device_ = at::kCPU;
+};
+
+// The token ids of a tensor that RequireTensor has found to be of int32.
+std::vector<int32_t> IdsOf(const FeatureTensor& tensor);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_MODELS_NETWORK_TENSOR_GATE_H_
