@@ -70,8 +70,9 @@ class LightningDotNetwork : public BiEncoderNetwork {
     std::vector<SequenceParts> sequences;
     for (const ImageNumbers* image : images) {
       SequenceParts parts = {
-          cls, trunk.RegionRows(gate_.Rows(image->regions.features, reading_.feature_size),
-                                gate_.Rows(image->regions.boxes, BoxNumberCount(BoxForm::kUniter)))};
+          cls,
+          trunk.RegionRows(gate_.Rows(image->regions.features, reading_.feature_size),
+                           gate_.Rows(image->regions.boxes, BoxNumberCount(BoxForm::kUniter)))};
       if (!image->ids.empty()) {
         parts.push_back(trunk.TextRows(gate_.Ids(image->ids), scene_text_.first_position(),
                                        scene_text_.token_type()));
@@ -100,9 +101,8 @@ absl::StatusOr<std::shared_ptr<const Model>> LoadLightningDot(const ModelBundle&
   ASSIGN_OR_RETURN(auto net, LoadNet<LightningDotNetImpl>(bundle, {}, parts.gate));
   ASSIGN_OR_RETURN(auto text, NewExecutor(net->text().trunk().encoder(), options.execution));
   ASSIGN_OR_RETURN(auto image, NewExecutor(net->image().trunk().encoder(), options.execution));
-  parts.network = std::make_unique<LightningDotNetwork>(bundle.manifest, parts.text, std::move(net),
-                                                        parts.gate, std::move(text),
-                                                        std::move(image));
+  parts.network = std::make_unique<LightningDotNetwork>(
+      bundle.manifest, parts.text, std::move(net), parts.gate, std::move(text), std::move(image));
   return NewNetworkModel(bundle, options, std::move(parts));
 }
 

@@ -58,9 +58,9 @@ absl::StatusOr<std::unique_ptr<const TransformerExecutor>> NewExecutor(BertEncod
 
 absl::Status CheckUnchosenPrecision(const Execution& execution) {
   if (execution.precision == Execution().precision) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("a model without transformer blocks computes in ", Execution().precision,
-                   " alone, not in ", execution.precision));
+  return absl::InvalidArgumentError(absl::StrCat("a model without transformer blocks computes in ",
+                                                 Execution().precision, " alone, not in ",
+                                                 execution.precision));
 }
 
 }  // namespace sightline

@@ -20,9 +20,9 @@
 namespace sightline {
 
 // `Net` is a torch module made of a manifest that its family has checked.  Returned in
-// evaluation mode with the bundle's weights, on the gate's device.  Tensors whose names start with one of `ignored`
-// may be in the file.  InvalidArgument as LoadWeights, and for a file that is shorter than
-// what the manifest describes: no tensor is sized by a lie.
+// evaluation mode with the bundle's weights, on the gate's device.  Tensors whose names start with
+// one of `ignored` may be in the file.  InvalidArgument as LoadWeights, and for a file that is
+// shorter than what the manifest describes: no tensor is sized by a lie.
 template <typename Net>
 absl::StatusOr<std::shared_ptr<Net>> LoadNet(const ModelBundle& bundle,
                                              const std::vector<std::string>& ignored,

@@ -189,7 +189,8 @@ class NetworkCrossEncoder : public CrossEncoder {
     for (const int64_t i : group) {
       const CheckedPair& pair = checked.pairs[i];
       NetworkPair next{checked.texts[pair.text].ids, &texts[pair.text], {}};
-      for (const FeatureTensor* tensor : pair.image) next.image.push_back(core_.gate.Feature(*tensor));
+      for (const FeatureTensor* tensor : pair.image)
+        next.image.push_back(core_.gate.Feature(*tensor));
       pairs.push_back(std::move(next));
     }
     const at::Tensor outputs = TensorGate::Out(core_.network->ScorePairs(pairs));

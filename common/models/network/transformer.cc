@@ -157,10 +157,10 @@ torch::Tensor BertLayerImpl::forward(const torch::Tensor& rows, const torch::Ten
 }
 
 torch::Tensor BertLayerImpl::ForwardPacked(const PackedRows& packed, Readout readout) {
-  const torch::Tensor queries = readout == Readout::kAllRows
-                                    ? packed.rows
-                                    : packed.rows.index_select(
-                                          0, FirstRowsOf(packed.lengths).to(packed.rows.device()));
+  const torch::Tensor queries =
+      readout == Readout::kAllRows
+          ? packed.rows
+          : packed.rows.index_select(0, FirstRowsOf(packed.lengths).to(packed.rows.device()));
   return AfterAttention(self_->ForwardPacked(packed, readout, queries), queries);
 }
 

@@ -77,7 +77,9 @@ class OscarNetwork : public Network {
     return rows;
   }
 
-  PreparedText PrepareText(TokenSpan ids) const override { return {net_->TextRows(gate_.Ids(ids))}; }
+  PreparedText PrepareText(TokenSpan ids) const override {
+    return {net_->TextRows(gate_.Ids(ids))};
+  }
 
   at::Tensor ScorePairs(absl::Span<const NetworkPair> pairs) const override {
     std::vector<SequenceParts> sequences;

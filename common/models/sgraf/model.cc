@@ -55,7 +55,8 @@ class SgrafNetwork : public CrossEncoderNetwork {
   }
 
   FeatureRows PrepareImage(const ImageNumbers& image) const override {
-    const at::Tensor regions = net_->Regions(gate_.Rows(image.regions.features, reading_.feature_size));
+    const at::Tensor regions =
+        net_->Regions(gate_.Rows(image.regions.features, reading_.feature_size));
     return {regions, net_->similarity().ImageGlobal(regions).unsqueeze(0)};
   }
 

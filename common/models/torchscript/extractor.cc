@@ -64,9 +64,8 @@ absl::StatusOr<std::unique_ptr<const RegionExtractor>> NewTorchScriptExtractor(
     const ModelBundle& bundle, const TensorGate& gate, ComputePool* pool) {
   const bundle::v1::TorchScriptSpec& spec = bundle.manifest.torch_script();
   if (spec.region_extractor().empty()) return nullptr;
-  ASSIGN_OR_RETURN(ScriptedModule module,
-                   ScriptedModule::Load(bundle, spec.region_extractor(), {{"forward", 1}},
-                                        gate.device()));
+  ASSIGN_OR_RETURN(ScriptedModule module, ScriptedModule::Load(bundle, spec.region_extractor(),
+                                                               {{"forward", 1}}, gate.device()));
   auto extractor =
       std::make_unique<const TorchScriptExtractor>(std::move(module), spec, gate, pool);
   const absl::Status tried =

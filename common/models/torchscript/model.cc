@@ -232,7 +232,8 @@ absl::StatusOr<std::shared_ptr<const Model>> LoadTorchScript(const ModelBundle& 
   if (absl::IsInternal(tried)) return absl::InvalidArgumentError(tried.message());
   RETURN_IF_ERROR(tried);
   parts.network = std::move(network);
-  ASSIGN_OR_RETURN(parts.region_extractor, NewTorchScriptExtractor(bundle, parts.gate, options.pool));
+  ASSIGN_OR_RETURN(parts.region_extractor,
+                   NewTorchScriptExtractor(bundle, parts.gate, options.pool));
   return NewNetworkModel(bundle, options, std::move(parts));
 }
 

@@ -42,9 +42,9 @@ class UniterNetwork : public CrossEncoderNetwork {
   }
 
   FeatureRows PrepareImage(const ImageNumbers& image) const override {
-    return {
-        net_->trunk().RegionRows(gate_.Rows(image.regions.features, reading_.feature_size),
-                                 gate_.Rows(image.regions.boxes, BoxNumberCount(BoxForm::kUniter)))};
+    return {net_->trunk().RegionRows(
+        gate_.Rows(image.regions.features, reading_.feature_size),
+        gate_.Rows(image.regions.boxes, BoxNumberCount(BoxForm::kUniter)))};
   }
 
   PreparedText PrepareText(TokenSpan ids) const override {

@@ -112,8 +112,7 @@ class VlDeformerNetwork : public BiEncoderNetwork {
 
   at::Tensor PaddedRegions(const RegionNumbers& regions) const {
     at::Tensor features = gate_.Zeros({lengths_.region_count(), reading_.feature_size});
-    features.narrow(0, 0, regions.count)
-        .copy_(gate_.Rows(regions.features, reading_.feature_size));
+    features.narrow(0, 0, regions.count).copy_(gate_.Rows(regions.features, reading_.feature_size));
     return net_->trunk().RegionRows(features);
   }
 

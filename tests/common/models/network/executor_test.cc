@@ -20,7 +20,8 @@ BertEncoder SmallEncoder() {
   return BertEncoder(config);
 }
 
-TEST_CASE("the executor of a device and a precision is found, and runs the blocks that it was given") {
+TEST_CASE(
+    "the executor of a device and a precision is found, and runs the blocks that it was given") {
   BertEncoder encoder = SmallEncoder();
   const auto executor = NewExecutor(encoder, Execution());
   REQUIRE(executor.ok());
