@@ -7,6 +7,9 @@
 #   --state DIR  where store, reports and logs live; default ~/.cache/sightline/short
 #   SCENARIO     default: short_steady short_pictures short_kill short_pause short_swap
 #
+# One of which it cannot be told whether it holds, because the machine had other work, is run
+# once more.  Requests that failed are failures then, whatever is in doubt.
+#
 # exit status: 0 all held, 1 wrong usage, 2 one did not hold, or something failed, 3 none
 # failed, but of one it could not be told.
 set -euo pipefail
@@ -58,11 +61,19 @@ if ! make_store || ! make_second_generation; then
   exit 2
 fi
 
+run() {  # SCENARIO
+  loadtest/run.sh "$1" --store "$store" --out "$state/$1" | tee "$state/$1.txt"
+}
+
 passed=0 failed=0 untold=0
 for scenario in "${scenarios[@]}"; do
   status=0
-  loadtest/run.sh "$scenario" --store "$store" --out "$state/$scenario" |
-    tee "$state/$scenario.txt" || status=$?
+  run "$scenario" || status=$?
+  if [ "$status" = 3 ]; then
+    status=0
+    run "$scenario" || status=$?
+    if [ "$status" = 3 ] && grep -qE '^  failed requests .* broken$' "$state/$scenario.txt"; then status=2; fi
+  fi
   case $status in
     0) passed=$((passed + 1)) ;;
     3)

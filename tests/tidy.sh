@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# clang-tidy over what changed, by the list of .clang-tidy; every finding is an error.
+# clang-tidy over what changed, headers too, by the list of .clang-tidy; every finding is an error.
 #
 # usage: tests/tidy.sh [--all | --since COMMIT | FILE...]
 #   --since COMMIT  files that differ from COMMIT.  Default: where HEAD left origin/main, or, if
@@ -53,7 +53,26 @@ choose() {
     # A tree younger than that has changed altogether.
     [ -n "$since" ] || since=$(git hash-object -t tree /dev/null)
     git diff --name-only --diff-filter=d "$since" -- common services loadtest tests
-  fi | grep '\.cc$' || true
+  fi | sources
+}
+
+# Files of .cc are read as they are, a header with the first that includes it.
+sources() {
+  local file
+  while read -r file; do
+    case $file in
+      *.cc) echo "$file" ;;
+      *.h) with "$file" ;;
+    esac
+  done | sort -u
+}
+
+with() {  # HEADER
+  if [ -f "${1%.h}.cc" ]; then
+    echo "${1%.h}.cc"
+  else
+    git grep -lF "#include \"$1\"" -- '*.cc' | xargs -r grep -LE '#include <(torch|ATen|c10)/' | head -n 1
+  fi || true
 }
 
 [ ${#files[@]} -gt 0 ] || mapfile -t files < <(choose)

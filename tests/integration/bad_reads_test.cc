@@ -217,9 +217,12 @@ TEST_CASE("with another replica at hand, a server that cannot read its files is 
       REQUIRE(result.ok());
       CHECK(rig.Complaint(*result).empty());
     }
+    rig.load->AwaitAnswers(20);
   }
   for (Slot* slot : slots) rig.Await(*slot, IsReady);
   rig.fleet.AwaitWhole();
+  rig.load->Stop();
+  CHECK(rig.load->complaints().empty());
 }
 
 }  // namespace

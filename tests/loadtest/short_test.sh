@@ -18,6 +18,8 @@ root=$(dirname "${BASH_SOURCE[0]}")/..
 echo "$1" >>"$root/ran"
 case $(cat "$root/verdict.$1" 2>/dev/null) in
   fails) echo "FAIL  $1"; exit 2 ;;
+  late_once) echo >"$root/verdict.$1"; printf 'INCONCLUSIVE  %s\n' "$1"; exit 3 ;;
+  late_and_fails) printf 'INCONCLUSIVE  %s\n\n  failed requests  at most 0%%  2%%  broken\n' "$1"; exit 3 ;;
   late) printf 'INCONCLUSIVE  %s\n  in doubt: the generator was late\n' "$1"; exit 3 ;;
   few) printf 'INCONCLUSIVE  %s\n\n  latency p99   at most 1s  fewer than 10 lie beyond it  not measurable\n' "$1"; exit 3 ;;
 esac
@@ -59,6 +61,19 @@ doubt_is_no_failure_and_its_reason_is_told() {
   says 'scenarios: 1 passed, 0 failed, 1 could not be told'
 }
 
+doubt_is_given_one_more_try() {
+  echo late_once >"$T/verdict.a"
+  ends 0 a b
+  says 'scenarios: 2 passed, 0 failed, 0 could not be told'
+  [ "$(tr '\n' ' ' <"$T/ran")" = "a a b " ] || die "ran $(cat "$T/ran")"
+}
+
+failed_requests_are_failures_in_doubt_too() {
+  echo late_and_fails >"$T/verdict.a"
+  ends 2 a b
+  says 'scenarios: 1 passed, 1 failed, 0 could not be told'
+}
+
 what_cannot_be_measured_is_told() {
   echo few >"$T/verdict.a"
   ends 3 a
@@ -73,7 +88,8 @@ failure_counts_before_doubt() {
 }
 
 for case in all_hold one_fails_and_the_others_run_all_the_same \
-  doubt_is_no_failure_and_its_reason_is_told what_cannot_be_measured_is_told \
+  doubt_is_no_failure_and_its_reason_is_told doubt_is_given_one_more_try \
+  failed_requests_are_failures_in_doubt_too what_cannot_be_measured_is_told \
   failure_counts_before_doubt; do
   if (new_tree && "$case"); then
     passed=$((passed + 1))

@@ -1,5 +1,8 @@
 #include "common/bundle/container.h"
 
+#include <sys/mman.h>
+
+#include <algorithm>
 #include <functional>
 #include <random>
 #include <string>
@@ -7,6 +10,8 @@
 #include <vector>
 
 #include "common/base/checksum.h"
+#include "common/base/files.h"
+#include "common/base/random_access_file.h"
 #include "tests/common/bundle/container_surgery.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
@@ -330,6 +335,38 @@ TEST_CASE("verification stops when the call ends") {
   const CallContext call = CallContext::Unbounded();
   call.cancellation()->Cancel();
   REQUIRE(absl::IsCancelled((*Container::FromBytes(bytes))->Verify(call)));
+}
+
+// How much of a file lies in the page cache.
+double CachedShare(const std::string& path) {
+  const auto file = MappedFile::Open(path);
+  REQUIRE(file.ok());
+  const absl::string_view bytes = (*file)->bytes();
+  std::vector<unsigned char> pages((bytes.size() + 4095) / 4096);
+  REQUIRE(::mincore(const_cast<char*>(bytes.data()), bytes.size(), pages.data()) == 0);
+  const auto cached = std::count_if(pages.begin(), pages.end(), [](auto page) { return page & 1; });
+  return static_cast<double>(cached) / static_cast<double>(pages.size());
+}
+
+// Or a server would have two copies of its vectors, and what else the cache held would go.
+TEST_CASE("what was loaded into memory does not stay in the page cache, too") {
+  constexpr int64_t kLength = int64_t{96} << 20;
+  TempDir dir;
+  Writer writer = *ContainerWriter::Create(dir.File("c"));
+  REQUIRE(writer->Declare("large", Dtype::kBytes, {kLength}).ok());
+  REQUIRE(writer->Append(std::string(kLength, 'x')).ok());
+  REQUIRE(writer->Finish().ok());
+  RandomAccessFile::Open(dir.File("c")).value()->DropFromCache(0, 2 * kLength);
+  if (CachedShare(dir.File("c")) > 0.1) {
+    WARN("this file system has nothing but its cache");
+    return;
+  }
+  const auto container = Container::Open(dir.File("c"));
+  REQUIRE(container.ok());
+  const auto section = (*container)->Require("large", Dtype::kBytes, 1);
+  REQUIRE(section.ok());
+  REQUIRE((*container)->Load(**section, CallContext::Unbounded()).ok());
+  REQUIRE(CachedShare(dir.File("c")) < 0.1);
 }
 
 TEST_CASE("the writer refuses what the format does not hold") {

@@ -1,7 +1,10 @@
 #include "common/generations/generation_follower.h"
 
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <string>
 #include <thread>
@@ -202,6 +205,33 @@ TEST_CASE("the first load is as fast as the disk, and later ones leave room for 
   rig.clock.Advance(absl::Seconds(1));
   loaded.Wait();
   CHECK(took.back() == absl::Seconds(1));
+}
+
+// Of the calling thread: its niceness, and class and level of its disk accesses.
+struct Priorities {
+  int nice = ::getpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)));
+  int64_t io = ::syscall(SYS_ioprio_get, /*of a thread*/ 1, 0);
+};
+
+TEST_CASE("later loads come after who answers, for the CPU and for the disk") {
+  Rig rig;
+  std::vector<Priorities> priorities;
+  Gate loaded;
+  rig.host.during_load = [&](const CallContext&) {
+    priorities.emplace_back();
+    if (priorities.size() == 2) loaded.Open();
+  };
+  rig.MakeAndPublish("g1");
+  const Priorities own;
+  rig.follower->Start();
+  rig.MakeAndPublish("g2");
+  rig.clock.AwaitSleepers(1);
+  rig.clock.Advance(absl::Seconds(1));
+  loaded.Wait();
+  CHECK(priorities[0].nice == own.nice);
+  CHECK(priorities[0].io == own.io);
+  CHECK(priorities[1].nice == std::min(own.nice + 10, 19));
+  CHECK(priorities[1].io == (2 << 13 | 7));  // best effort, last of eight
 }
 
 TEST_CASE("a load that CURRENT no longer asks for is given up") {

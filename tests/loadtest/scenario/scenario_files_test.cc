@@ -61,6 +61,20 @@ TEST_CASE("every percentile of a scenario will have the samples that it needs") 
   }
 }
 
+TEST_CASE("a ratio of what happens in faults to what happens outside will have its samples") {
+  for (const std::string& file : ScenarioFiles()) {
+    INFO(file);
+    const auto scenario = ReadScenario(JoinPath(kFolder, file));
+    REQUIRE(scenario.ok());
+    if (!scenario->slo.max_p99_ratio_in_faults.has_value()) continue;
+    absl::Duration inside;
+    for (const FaultSpec& fault : scenario->faults) inside += fault.lasting;
+    for (const absl::Duration part : {inside, scenario->length - inside}) {
+      REQUIRE(0.01 * scenario->arrivals.rate * absl::ToDoubleSeconds(part) > 11);
+    }
+  }
+}
+
 // A fleet that fails, or leaves reranking or shards out, is as fast as one could wish.
 TEST_CASE("every scenario says how many requests may fail and how many answers be degraded") {
   for (const std::string& file : ScenarioFiles()) {
