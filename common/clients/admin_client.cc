@@ -45,8 +45,8 @@ absl::StatusOr<ServerStatus> AdminClient::GetStatus(const CallContext& call,
       [&](Done<ServerStatus> done) { GetStatus(call, std::move(request), std::move(done)); });
 }
 
-std::unique_ptr<AdminClient> MakeGrpcAdminClient(const std::string& address) {
-  return MakeGrpcAdminClient(MakeChannel(address), address);
+std::unique_ptr<AdminClient> MakeGrpcAdminClient(const ServerAddress& address) {
+  return MakeGrpcAdminClient(MakeChannel(address), address.target);
 }
 
 std::unique_ptr<AdminClient> MakeGrpcAdminClient(std::shared_ptr<grpc::Channel> channel,

@@ -15,6 +15,7 @@
 #include "common/api/clients.h"
 #include "common/api/server_status.h"
 #include "common/base/call_context.h"
+#include "common/base/server_address.h"
 
 namespace grpc {
 class Channel;
@@ -35,7 +36,7 @@ class AdminClient {
 
 // Never null.  The first makes a channel of its own; the second uses the caller's and
 // names the server by `name` in messages.
-std::unique_ptr<AdminClient> MakeGrpcAdminClient(const std::string& address);
+std::unique_ptr<AdminClient> MakeGrpcAdminClient(const ServerAddress& address);
 std::unique_ptr<AdminClient> MakeGrpcAdminClient(std::shared_ptr<grpc::Channel> channel,
                                                  const std::string& name);
 

@@ -158,7 +158,7 @@ class GrpcSearchClient : public SearchClient {
   const std::string who_;
 };
 
-std::shared_ptr<grpc::Channel> PublicChannel(const std::string& address) {
+std::shared_ptr<grpc::Channel> PublicChannel(const ServerAddress& address) {
   return MakeChannel(address, RetriesOfPublicServiceConfig());
 }
 
@@ -182,8 +182,8 @@ absl::StatusOr<GetItemsResult> SearchClient::GetItems(const CallContext& call,
       [&](Done<GetItemsResult> done) { GetItems(call, std::move(request), std::move(done)); });
 }
 
-std::unique_ptr<SearchClient> MakeGrpcSearchClient(const std::string& address) {
-  return MakeGrpcSearchClient(PublicChannel(address), address);
+std::unique_ptr<SearchClient> MakeGrpcSearchClient(const ServerAddress& address) {
+  return MakeGrpcSearchClient(PublicChannel(address), address.target);
 }
 
 std::unique_ptr<SearchClient> MakeGrpcSearchClient(std::shared_ptr<grpc::Channel> channel,

@@ -23,6 +23,7 @@
 #include "common/api/clients.h"
 #include "common/api/search.h"
 #include "common/base/call_context.h"
+#include "common/base/server_address.h"
 
 namespace grpc {
 class Channel;
@@ -52,7 +53,7 @@ class SearchClient {
 // Never null.  The first makes a channel of its own with the retries of the
 // public API's service config (UNAVAILABLE, once); the second uses the caller's as it is
 // and names the server by `name` in messages.
-std::unique_ptr<SearchClient> MakeGrpcSearchClient(const std::string& address);
+std::unique_ptr<SearchClient> MakeGrpcSearchClient(const ServerAddress& address);
 std::unique_ptr<SearchClient> MakeGrpcSearchClient(std::shared_ptr<grpc::Channel> channel,
                                                    const std::string& name);
 

@@ -11,6 +11,7 @@
 
 #include "absl/time/time.h"
 #include "common/base/limits.h"
+#include "common/rpc/credentials.h"
 #include "common/rpc/request_id.h"
 
 namespace sightline {
@@ -41,7 +42,7 @@ int Milliseconds(absl::Duration duration) {
 
 }  // namespace
 
-std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
+std::shared_ptr<grpc::Channel> MakeChannel(const ServerAddress& address,
                                            const std::string& service_config_json) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(static_cast<int>(limits::kMaxMessageBytes));
@@ -65,7 +66,10 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
   } else {
     arguments.SetServiceConfigJSON(service_config_json);
   }
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+  // Of none gRPC makes a channel that fails.
+  const auto credentials = ChannelCredentialsOf(address.credentials);
+  return grpc::CreateCustomChannel(address.target, credentials.ok() ? *credentials : nullptr,
+                                   arguments);
 }
 
 std::shared_ptr<grpc::ClientContext> NewClientContext(const CallContext& call) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "common/base/call_context.h"
+#include "common/base/server_address.h"
 
 namespace grpc {
 class Channel;
@@ -14,15 +15,15 @@ class ClientContext;
 
 namespace sightline {
 
-// A channel to `address` ("host:port", or a gRPC target like "dns:///host:port"), never
-// null; it connects when first used.  Each channel has its own connection: two of them
+// A channel to `address`, never null; it connects when first used, and fails each call with the
+// reason if there are no such credentials.  Each channel has its own connection: two of them
 // to one address do not share one, so that one client's load and failures stay its own.
 // Proxies of the environment are not used.
 //
 // `service_config_json` is gRPC's service config (timeouts, retries) for callers of the
 // public API.  Empty, as between our services, means no retries in the channel: the router
 // alone retries.
-std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
+std::shared_ptr<grpc::Channel> MakeChannel(const ServerAddress& address,
                                            const std::string& service_config_json = "");
 
 // A context for one call to a backend on behalf of `call`: its deadline, its request id,

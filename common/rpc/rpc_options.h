@@ -12,6 +12,7 @@
 #include <string>
 
 #include "absl/time/time.h"
+#include "common/base/server_address.h"
 #include "common/config/config.h"
 
 namespace sightline {
@@ -19,6 +20,9 @@ namespace sightline {
 struct RpcServerOptions {
   // `listen`: where gRPC is served.
   std::string listen = "127.0.0.1:0";
+
+  // Who may connect, and how: see credentials.h.
+  std::string credentials = kPlaintext;
 
   // `metrics_listen`: where the metrics page is served; empty for nowhere.
   std::string metrics_listen = "127.0.0.1:0";

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/log/log.h"
+#include "common/rpc/credentials.h"
 #include "common/rpc/reflection_service.h"
 
 namespace sightline {
@@ -76,8 +77,9 @@ absl::Status RpcServer::Start() {
         absl::StrCat("listen address \"", options_.listen, "\" is not host:port"));
   }
   grpc::EnableDefaultHealthCheckService(true);
+  ASSIGN_OR_RETURN(const auto credentials, ServerCredentialsOf(options_.credentials));
   grpc::ServerBuilder builder;
-  builder.AddListeningPort(options_.listen, grpc::InsecureServerCredentials(), &port_);
+  builder.AddListeningPort(options_.listen, credentials, &port_);
   SetLimits(options_, &builder);
   std::vector<std::string> names;
   for (const auto& [name, service] : services_) {

@@ -38,6 +38,10 @@ TENSORS_HOME = "common/models/network/{tensor_gate,executor}.h"
 TENSOR_MEMORY = re.compile(r"\bfrom_blob\b|\bdata_ptr\b|\bk(?:CPU|CUDA)\b|\bNew\w+Executor\b(?<!NewExecutor)|"
                            r"common/models/network/\w+_executor\.h")
 
+# Elsewhere credentials are names.  Tests may set up servers that are none of ours.
+CREDENTIALS_HOME = "common/rpc/credentials.cc"
+CREDENTIALS = re.compile(r"\b(?:Insecure|Ssl|Tls|Google\w+)(?:Channel|Server)?Credentials\b")
+
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]')
 
 
@@ -109,6 +113,11 @@ def main(root):
                     if reason:
                         offences += 1
                         print(f"{path}:{number}: {match.group(1)} {reason}")
+                    secret = (path.startswith(("common/", "services/")) and
+                              path != CREDENTIALS_HOME and CREDENTIALS.search(line))
+                    if secret:
+                        offences += 1
+                        print(f"{path}:{number}: {secret.group()} belongs to {CREDENTIALS_HOME}")
                     memory = family_of(path) and TENSOR_MEMORY.search(line.split("//")[0])
                     if memory:
                         offences += 1

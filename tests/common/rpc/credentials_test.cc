@@ -1,0 +1,28 @@
+#include "common/rpc/credentials.h"
+
+#include <grpcpp/security/credentials.h>
+#include <grpcpp/security/server_credentials.h>
+
+#include "absl/strings/match.h"
+#include "common/base/server_address.h"
+#include "tests/support/catch.h"
+
+namespace sightline {
+namespace {
+
+TEST_CASE("both ends of a connection have credentials of each name") {
+  REQUIRE(*ChannelCredentialsOf(kPlaintext) != nullptr);
+  REQUIRE(*ServerCredentialsOf(kPlaintext) != nullptr);
+  REQUIRE(ServerAddress("localhost:7400").credentials == kPlaintext);
+}
+
+TEST_CASE("a name that is none is refused with those that there are") {
+  for (const absl::Status& status :
+       {ChannelCredentialsOf("runes").status(), ServerCredentialsOf("runes").status()}) {
+    REQUIRE(absl::IsInvalidArgument(status));
+    REQUIRE(absl::StrContains(status.message(), "'runes'; there is plaintext"));
+  }
+}
+
+}  // namespace
+}  // namespace sightline
