@@ -6,17 +6,20 @@
 namespace sightline {
 namespace {
 
-// `refusal` is OK where there is none.
+// `entry`: what is known of it, or null.  `complete`: all has been looked at once.
 absl::Status Missing(absl::string_view index, absl::string_view generation, bool complete,
-                     const absl::Status& refusal) {
+                     const HeldGeneration* entry) {
   const std::string name = absl::StrCat("generation '", generation, "' of index '", index, "'");
-  const std::string why = refusal.ok() ? "" : absl::StrCat(": ", refusal.message());
+  const bool is_loading = entry != nullptr && entry->state == HoldState::kLoading;
+  const bool is_refused = entry != nullptr && !entry->refusal.ok();
+  const std::string why = is_refused ? absl::StrCat(": ", entry->refusal.message()) : "";
   const absl::Status status =
-      complete
+      is_loading ? absl::UnavailableError(absl::StrCat(name, " is being loaded by this server"))
+      : complete
           ? absl::FailedPreconditionError(absl::StrCat(name, " is not held by this server", why))
           : absl::UnavailableError(absl::StrCat(
                 name, " is not held by this server, which has not loaded everything yet"));
-  return WithReason(status, complete ? "GENERATION_NOT_HELD" : "SERVER_LOADING",
+  return WithReason(status, complete && !is_loading ? "GENERATION_NOT_HELD" : "SERVER_LOADING",
                     {{"index", std::string(index)}, {"generation", std::string(generation)}});
 }
 
@@ -82,7 +85,7 @@ absl::StatusOr<HeldGeneration> GenerationTable::Find(absl::string_view index,
   const auto found = rows_.find({std::string(index), std::string(generation)});
   if (found == rows_.end() || found->second.entry.state != HoldState::kReady) {
     return Missing(index, generation, complete_,
-                   found == rows_.end() ? absl::OkStatus() : found->second.entry.refusal);
+                   found == rows_.end() ? nullptr : &found->second.entry);
   }
   Row& row = found->second;
   if (row.entry.manifest->embedding().space() != space) {
