@@ -32,11 +32,12 @@ std::shared_ptr<grpc::Channel> GuardedChannel(std::shared_ptr<grpc::Channel> cha
 absl::Status FailureOf(const grpc::Status& status, const std::string& who) {
   absl::Status failure = FromGrpcStatus(status);
   if (absl::IsUnimplemented(failure)) {
-    failure =
-        WithReason(absl::UnimplementedError(absl::StrCat(
-                       "the server at this address does not know the call (", failure.message(),
-                       "): it is another kind of server, or of another release")),
-                   reasons::kWrongServer);
+    const std::string told =
+        failure.message().empty() ? "" : absl::StrCat(" (", failure.message(), ")");
+    failure = WithReason(absl::UnimplementedError(
+                             absl::StrCat("the server at this address does not know the call", told,
+                                          ": it is another kind of server, or of another release")),
+                         reasons::kWrongServer);
   }
   return WithPrefix(failure, who);
 }

@@ -6,9 +6,11 @@
 #include <limits>
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
 #include "common/base/usable_cores.h"
+#include "common/bundle/layout.h"
 
 namespace sightline {
 namespace {
@@ -31,6 +33,13 @@ StoreConfig ReadStoreConfig(ConfigReader root) {
   StoreConfig config;
   config.store = root.RequiredString("store");
   config.indexes = root.StringList("indexes", /*min_count=*/1, /*max_count=*/limits::kMaxIndexes);
+  for (auto name = config.indexes.begin(); name != config.indexes.end(); ++name) {
+    if (!IsValidName(*name, limits::kMaxIndexNameLength)) {
+      root.AddProblem("indexes", absl::StrCat("'", *name, "' is no index name; use [a-z0-9_-]"));
+    } else if (std::find(config.indexes.begin(), name, *name) != name) {
+      root.AddProblem("indexes", absl::StrCat("'", *name, "' is there twice"));
+    }
+  }
   config.verify = root.Bool("verify", true);
   return config;
 }

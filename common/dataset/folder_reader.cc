@@ -27,6 +27,25 @@ namespace {
 constexpr absl::string_view kDefaultCaptionsFile = "captions.jsonl";
 constexpr size_t kMostReportedLines = 10;
 
+// Before the reason, where a name's line would be.
+constexpr absl::string_view kRefused = "!";
+
+// Of what a name leads to: empty for a file.
+std::string WhyNoPicture(std::filesystem::file_type type) {
+  switch (type) {
+    case std::filesystem::file_type::regular:
+      return "";
+    case std::filesystem::file_type::directory:
+      return absl::StrCat(kRefused, "is a link to a folder, which is not entered");
+    case std::filesystem::file_type::not_found:
+      return absl::StrCat(kRefused, "is a link that leads nowhere");
+    case std::filesystem::file_type::none:
+      return absl::StrCat(kRefused, "cannot be looked at");
+    default:
+      return absl::StrCat(kRefused, "is no regular file");
+  }
+}
+
 bool IsHidden(absl::string_view relative_path) {
   return absl::StartsWith(relative_path, ".") || absl::StrContains(relative_path, "/.");
 }
@@ -67,6 +86,7 @@ class FolderLister {
     RETURN_IF_ERROR(AddFiles(captions_file));
     if (!captions_file.empty()) RETURN_IF_ERROR(AddLines(captions_file));
     RETURN_IF_ERROR(by_path_.VisitAll([this](absl::string_view path, absl::string_view line) {
+      if (absl::ConsumePrefix(&line, kRefused)) return Refuse(path, line);
       return line.empty() ? BeginFile(path) : TakeLine(path, line);
     }));
     RETURN_IF_ERROR(EndFile());
@@ -103,9 +123,9 @@ class FolderLister {
         std::error_code gone;
         if (std::filesystem::is_directory(entry->symlink_status(gone))) {
           folders.push_back(file);
-        } else if (std::filesystem::is_regular_file(entry->status(gone)) && !IsHidden(file) &&
-                   absl::EndsWith(file, options_.suffix) && !IsCaptionsFile(file, captions_file)) {
-          RETURN_IF_ERROR(by_path_.Add(file, ""));
+        } else if (!IsHidden(file) && absl::EndsWith(file, options_.suffix) &&
+                   !IsCaptionsFile(file, captions_file)) {
+          RETURN_IF_ERROR(by_path_.Add(file, WhyNoPicture(entry->status(gone).type())));
         }
       }
       if (error) return FileError("list", path, error.value());
@@ -132,6 +152,14 @@ class FolderLister {
       }
     }
     return absl::OkStatus();
+  }
+
+  absl::Status Refuse(absl::string_view path, absl::string_view reason) {
+    RETURN_IF_ERROR(EndFile());
+    file_.clear();
+    const std::string id = absl::StrCat(options_.id_prefix, path);
+    return sink_.Rejected(
+        {Printable(id), Printable(JoinPath(options_.root, path)), std::string(reason)});
   }
 
   absl::Status BeginFile(absl::string_view path) {

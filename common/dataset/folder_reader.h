@@ -2,7 +2,8 @@
 //
 // Every file below the folder is an item, whatever its name ends in: what a file holds
 // is known when it is decoded.  Files and folders whose name starts with a dot are left
-// out, as is the caption file.  The item id is the path relative to the folder.
+// out, as is the caption file; what else is no regular file is rejected.  The item id is the path
+// relative to the folder.
 //
 // Captions come from a file of JSON lines, one object per line (item_line.h); its `path` is
 // relative to the folder and required.

@@ -44,7 +44,10 @@ void CurrentView::NoteStatus(const std::string& index, Row* row) const {
   if (now == row->told) return;
   row->told = std::move(now);
   if (absl::IsNotFound(row->status)) {
-    Log(Severity::kWarning, "nothing is published yet", {{"index", index}, {"store", store_}});
+    Log(Severity::kWarning,
+        row->wanted.has_value() ? "CURRENT is gone; what it named last is served on"
+                                : "nothing is published yet",
+        {{"index", index}, {"store", store_}});
   } else if (!row->status.ok()) {
     Log(Severity::kError, "CURRENT cannot be read", {{"index", index}, {"error", row->status}});
   }

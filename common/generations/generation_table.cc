@@ -9,19 +9,26 @@
 namespace sightline {
 namespace {
 
-// `refusal` is OK where there is none.
+// `entry`: what is known of it, or null.  `complete`: all has been looked at once.
 absl::Status Missing(absl::string_view index, absl::string_view generation, bool complete,
-                     const absl::Status& refusal) {
+                     const HeldGeneration* entry) {
   const std::string name = absl::StrCat("generation '", generation, "' of index '", index, "'");
-  const std::string why = refusal.ok() ? "" : absl::StrCat(": ", refusal.message());
-  const std::string not_held = absl::StrCat(name, " is not held by this server");
   const std::map<std::string, std::string> metadata = {{"index", std::string(index)},
                                                        {"generation", std::string(generation)}};
-  if (complete) {
-    return MakeError(reasons::kGenerationNotHeld, absl::StrCat(not_held, why), metadata);
+  if (entry != nullptr && entry->state == HoldState::kLoading) {
+    return MakeError(reasons::kServerLoading, absl::StrCat(name, " is being loaded by this server"),
+                     metadata);
   }
-  return MakeError(reasons::kServerLoading,
-                   absl::StrCat(not_held, ", which has not loaded everything yet"), metadata);
+  const std::string not_held = absl::StrCat(name, " is not held by this server");
+  if (!complete) {
+    return MakeError(reasons::kServerLoading,
+                     absl::StrCat(not_held, ", which has not loaded everything yet"), metadata);
+  }
+  const bool is_refused = entry != nullptr && !entry->refusal.ok();
+  return MakeError(
+      reasons::kGenerationNotHeld,
+      absl::StrCat(not_held, is_refused ? absl::StrCat(": ", entry->refusal.message()) : ""),
+      metadata);
 }
 
 absl::Status WrongSpace(const bundle::v1::GenerationManifest& manifest, absl::string_view space) {
@@ -86,7 +93,7 @@ absl::StatusOr<HeldGeneration> GenerationTable::Find(absl::string_view index,
   const auto found = rows_.find({std::string(index), std::string(generation)});
   if (found == rows_.end() || found->second.entry.state != HoldState::kReady) {
     return Missing(index, generation, complete_,
-                   found == rows_.end() ? absl::OkStatus() : found->second.entry.refusal);
+                   found == rows_.end() ? nullptr : &found->second.entry);
   }
   Row& row = found->second;
   if (row.entry.manifest->embedding().space() != space) {

@@ -41,11 +41,16 @@ void SocketOptions(int fd) {
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
 }
 
+// A connection holds a thread until its request has come or the timeout has.  So these, and how
+// short it is, say how many silent ones it takes to keep a scraper waiting for how long.
+constexpr int kThreads = 32;
+constexpr int kReadSeconds = 2;
+constexpr int kWriteSeconds = 10;
+
 void Configure(httplib::Server* server, const MetricsRegistry* registry) {
-  // Two threads: one scraper may be slow while another comes.
-  server->new_task_queue = [] { return new httplib::ThreadPool(2); };
-  server->set_read_timeout(10);
-  server->set_write_timeout(10);
+  server->new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
+  server->set_read_timeout(kReadSeconds);
+  server->set_write_timeout(kWriteSeconds);
   server->set_keep_alive_timeout(1);
   server->set_payload_max_length(1024);
   server->set_socket_options(SocketOptions);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 namespace sightline {
 namespace {
@@ -365,6 +366,17 @@ std::unique_ptr<GenerationInfo> FleetView::Info(const std::string& name,
   return info;
 }
 
+std::string FleetView::ErrorOf(const Backend& backend) {
+  if (!backend.error.empty()) return backend.error;
+  std::vector<std::string> refusals;
+  for (const GenerationStatus& status : backend.generations) {
+    if (status.state != GenerationState::kRefused) continue;
+    refusals.push_back(absl::StrCat("refuses ", status.info.ref.index, "/",
+                                    status.info.ref.generation, ": ", status.reason));
+  }
+  return absl::StrJoin(refusals, "; ");
+}
+
 std::vector<BackendStatus> FleetView::Describe() const {
   std::vector<BackendStatus> result;
   for (const auto& [address, backend] : backends_) {
@@ -375,7 +387,7 @@ std::vector<BackendStatus> FleetView::Describe() const {
         shards.push_back(absl::StrCat("indexes/", id.index, "/shards/", id.shard));
       }
     }
-    result.push_back({backend.service, address, backend.reachable, backend.error, shards});
+    result.push_back({backend.service, address, backend.reachable, ErrorOf(backend), shards});
   }
   std::sort(result.begin(), result.end(),
             [](const BackendStatus& a, const BackendStatus& b) { return a.address < b.address; });

@@ -13,9 +13,9 @@
 
 namespace sightline {
 
-// The whole answer, status line and headers included, of GET `path` at 127.0.0.1:`port`.
-// Throws, which fails the test, if nobody answers.
-inline std::string HttpGet(int port, const std::string& path) {
+// A connection to 127.0.0.1:`port`, the caller's to close.  Throws, which fails the test, if
+// nobody listens there.
+inline int ConnectTo(int port) {
   const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address = {};
   address.sin_family = AF_INET;
@@ -25,6 +25,13 @@ inline std::string HttpGet(int port, const std::string& path) {
     ::close(fd);
     throw std::runtime_error("nobody listens on port " + std::to_string(port));
   }
+  return fd;
+}
+
+// The whole answer, status line and headers included, of GET `path` at 127.0.0.1:`port`.
+// Throws, which fails the test, if nobody answers.
+inline std::string HttpGet(int port, const std::string& path) {
+  const int fd = ConnectTo(port);
   const std::string request = "GET " + path + " HTTP/1.0\r\n\r\n";
   std::string answer;
   if (::send(fd, request.data(), request.size(), MSG_NOSIGNAL) ==

@@ -33,6 +33,14 @@ TEST_CASE("a store needs its folder and indexes") {
   CHECK_THAT(Problems(&empty), Contains("store") && Contains("indexes"));
 }
 
+TEST_CASE("what can be no index, or is named twice, is said before a server starts") {
+  ConfigFile file = Parsed("store: /data\nindexes: [a, B/.., c, a]\n");
+  ReadStoreConfig(file.root());
+  CHECK_THAT(Problems(&file), Contains("'B/..' is no index name"));
+  CHECK_THAT(Problems(&file), Contains("'a' is there twice"));
+  CHECK_THAT(Problems(&file), !Contains("'c'"));
+}
+
 TEST_CASE("computing takes the cores that there are") {
   ConfigFile file = Parsed("");
   const ComputeConfig compute = ReadComputeConfig(file.root());

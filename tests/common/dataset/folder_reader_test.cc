@@ -1,5 +1,8 @@
 #include "common/dataset/folder_reader.h"
 
+#include <sys/stat.h>
+
+#include "common/base/files.h"
 #include "tests/common/dataset/tree.h"
 #include "tests/support/catch.h"
 
@@ -46,6 +49,28 @@ TEST_CASE("links to files are items, and loops of folders end") {
   const auto listing = NewFolderReader(At(tree))->List();
   REQUIRE(listing.ok());
   REQUIRE(IdsOf(*listing) == Ids{"a/x.png", "a/y.png"});
+}
+
+TEST_CASE("what is no file is rejected with the reason, once each and in the order of paths") {
+  Tree tree;
+  tree.Put("a/x.png", "1");
+  tree.Put("z.png", "2");
+  tree.Link("a", "b");
+  tree.Link("nowhere", "m.png");
+  REQUIRE(::mkfifo(JoinPath(tree.root(), "n.png").c_str(), 0600) == 0);
+  REQUIRE(::mkfifo(JoinPath(tree.root(), ".hidden").c_str(), 0600) == 0);
+  FolderOptions options = At(tree);
+  options.id_prefix = "p/";
+  const auto listing = NewFolderReader(options)->List();
+  REQUIRE(listing.ok());
+  REQUIRE(IdsOf(*listing) == Ids{"p/a/x.png", "p/z.png"});
+  REQUIRE(listing->rejected.size() == 3);
+  REQUIRE(listing->rejected[0].item_id == "p/b");
+  REQUIRE(listing->rejected[0].reason == "is a link to a folder, which is not entered");
+  REQUIRE(listing->rejected[1].item_id == "p/m.png");
+  REQUIRE(listing->rejected[1].reason == "is a link that leads nowhere");
+  REQUIRE(listing->rejected[2].item_id == "p/n.png");
+  REQUIRE(listing->rejected[2].reason == "is no regular file");
 }
 
 TEST_CASE("a file name that is no text is rejected by a name that can be printed") {

@@ -62,6 +62,20 @@ TEST_CASE("what a loading server does not hold yet is worth asking for again") {
   CHECK(GetReason(early)->metadata.at("index") == "films");
 }
 
+TEST_CASE("what is being loaded is worth asking for again, after a refusal too") {
+  FakeClock clock;
+  Registry registry(&clock);
+  Put(&registry, "images", "g1", "one");
+  registry.table()->SetComplete();
+  HeldGeneration entry = *registry.table()->Get("images", "g1");
+  entry.state = HoldState::kLoading;
+  entry.held = nullptr;
+  registry.table()->Put(entry);
+  const absl::Status early = registry.Find("images", "g1", "space of images").status();
+  CHECK(absl::IsUnavailable(early));
+  CHECK(HasReason(early, reasons::kServerLoading));
+}
+
 TEST_CASE("a request keeps what was replaced since") {
   FakeClock clock;
   Registry registry(&clock);

@@ -115,6 +115,22 @@ TEST_CASE("The page is served over HTTP on a port of its own") {
   CHECK_THROWS(HttpGet(port, "/metrics"));
 }
 
+TEST_CASE("Connections that say nothing keep nobody from the page") {
+  MetricsRegistry metrics;
+  const auto server = MetricsServer::Start(&metrics, "127.0.0.1:0");
+  REQUIRE(server.ok());
+  std::vector<int> silent;
+  for (int i = 0; i < 20; ++i) {
+    silent.push_back(ConnectTo((*server)->port()));
+    REQUIRE(::send(silent.back(), "GET /met", 8, MSG_NOSIGNAL) == 8);
+  }
+  CHECK_THAT(HttpGet((*server)->port(), "/metrics"), Contains("200 OK"));
+  // It did not wait until they were given up: the last of them is still there.
+  char byte = 0;
+  CHECK(::recv(silent.back(), &byte, 1, MSG_DONTWAIT) < 0);
+  for (const int fd : silent) ::close(fd);
+}
+
 TEST_CASE("Malformed metrics addresses are refused") {
   MetricsRegistry metrics;
   for (const char* address : {"", "9090", ":9090", "127.0.0.1:", "127.0.0.1:70000",

@@ -329,6 +329,20 @@ GenerationStatus NoRoom(const std::string& generation, int64_t sequence) {
   return status;
 }
 
+TEST_CASE("a backend is described with what it refuses, as long as it does") {
+  Rig rig;
+  GenerationStatus refused = Held("g1", 5, {});
+  refused.state = GenerationState::kRefused;
+  refused.reason = "READ_FAILED: /store/x.features";
+  rig.board.Report("r:1", Server("reranker", {Held("c1", 4, {}, "captions", 1), refused}));
+  CHECK(BackendAt(rig.board, "r:1").reachable);
+  CHECK(BackendAt(rig.board, "r:1").error == "refuses images/g1: READ_FAILED: /store/x.features");
+  rig.board.Report("r:1", absl::UnavailableError("gone"));
+  CHECK(BackendAt(rig.board, "r:1").error.find("gone") != std::string::npos);
+  rig.board.Report("r:1", Server("reranker", {Held("g1", 5, {})}));
+  CHECK(BackendAt(rig.board, "r:1").error.empty());
+}
+
 std::vector<std::string> Uses(StatusBoard& board, const std::string& address = "e:1") {
   std::vector<std::string> names;
   for (const StatusRequest::Use& use : board.RequestFor(address).uses) {
