@@ -71,6 +71,8 @@ inline constexpr Reason kFileMissing{"FILE_MISSING", absl::StatusCode::kDataLoss
 inline constexpr Reason kLengthMismatch{"LENGTH_MISMATCH", absl::StatusCode::kDataLoss};
 inline constexpr Reason kContentInvalid{"CONTENT_INVALID", absl::StatusCode::kDataLoss};
 inline constexpr Reason kRecallTooLow{"RECALL_TOO_LOW", absl::StatusCode::kFailedPrecondition};
+inline constexpr Reason kUnknownIndexKind{"UNKNOWN_INDEX_KIND",
+                                          absl::StatusCode::kFailedPrecondition};
 inline constexpr Reason kNoSuchShard{"NO_SUCH_SHARD", absl::StatusCode::kFailedPrecondition};
 inline constexpr Reason kTooBig{"TOO_BIG", absl::StatusCode::kResourceExhausted};
 inline constexpr Reason kNeedsRoom{"NEEDS_ROOM", absl::StatusCode::kResourceExhausted};

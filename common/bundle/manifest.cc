@@ -302,6 +302,10 @@ absl::Status CheckGenerationManifest(const GenerationManifest& manifest) {
   RETURN_IF_ERROR(CheckDigest("encoder_model", manifest.encoder_model()));
   RETURN_IF_ERROR(CheckRerankerFields(manifest));
   if (manifest.create_time().size() > 64) return Malformed("create_time", "is too long");
+  if (manifest.has_index_spec() &&
+      !IsValidName(manifest.index_spec().kind(), limits::kMaxIndexNameLength)) {
+    return Malformed("index_spec.kind", absl::StrCat("is ", Shown(manifest.index_spec().kind())));
+  }
   if (manifest.has_recall_probe()) RETURN_IF_ERROR(CheckRecallProbe(manifest.recall_probe()));
   return CheckShards(manifest);
 }

@@ -10,6 +10,7 @@
 #include "common/bundle/desired_generation.h"
 #include "common/bundle/layout.h"
 #include "common/bundle/verify.h"
+#include "common/index/index_kinds.h"
 
 namespace sightline {
 
@@ -29,6 +30,7 @@ absl::Status StoredIndex::OpenShards(const std::string& store, ComputePool* pool
   const std::string directory =
       GenerationDirectory(store, manifest_.index(), manifest_.generation());
   const int dimension = manifest_.embedding().dimension();
+  ASSIGN_OR_RETURN(const IndexKind* kind, IndexKindOf(manifest_));
   for (const bundle::v1::ShardManifest& description : manifest_.shards()) {
     Shard shard;
     ASSIGN_OR_RETURN(shard.vectors,
@@ -42,7 +44,7 @@ absl::Status StoredIndex::OpenShards(const std::string& store, ComputePool* pool
     }
     const VectorView view{shard.vectors->data(), shard.vectors->size(), dimension,
                           shard.vectors->stride()};
-    ASSIGN_OR_RETURN(shard.index, OpenFlatIndex(view, pool));
+    ASSIGN_OR_RETURN(shard.index, kind->open(directory, description, view, pool));
     shards_.push_back(std::move(shard));
   }
   return absl::OkStatus();

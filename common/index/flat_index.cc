@@ -221,7 +221,8 @@ class FlatIndex : public VectorIndex {
     }
     RETURN_IF_ERROR(call.Check("index search"));
     if (queries.rows() == 0) return std::vector<std::vector<Neighbor>>();
-    return Scan(vectors_, queries, options.top_k, pool_->threads(), call).Run(pool_);
+    ComputePool* const pool = options.pool != nullptr ? options.pool : pool_;
+    return Scan(vectors_, queries, options.top_k, pool->threads(), call).Run(pool);
   }
 
   int dimension() const override { return vectors_.dimension; }

@@ -83,12 +83,13 @@ absl::Status AddRecallProbes(absl::string_view directory, const EmbeddingMatrix&
 }
 
 absl::StatusOr<double> MeasureRecall(const VectorIndex& index, const Probes& probes,
-                                     const CallContext& call) {
+                                     ComputePool* pool, const CallContext& call) {
   int64_t wanted = 0;
   int64_t hits = 0;
   const size_t list = probes.neighbors.empty() ? 0 : probes.neighbors.front().size();
   if (list == 0) return 1.0;
-  ASSIGN_OR_RETURN(const auto found, index.Search(probes.queries, {static_cast<int>(list)}, call));
+  ASSIGN_OR_RETURN(const auto found,
+                   index.Search(probes.queries, {static_cast<int>(list), pool}, call));
   for (size_t i = 0; i < probes.neighbors.size(); ++i) {
     const std::vector<int64_t>& truth = probes.neighbors[i];
     wanted += static_cast<int64_t>(truth.size());

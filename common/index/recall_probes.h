@@ -34,9 +34,9 @@ absl::Status AddRecallProbes(absl::string_view directory, const EmbeddingMatrix&
                              const CallContext& call, bundle::v1::GenerationManifest* manifest);
 
 // The share of the true neighbors that `index` finds among as many, 0 to 1; 1 when there are
-// none to find.  Errors as VectorIndex::Search.
+// none to find.  `pool` computes; null: the index's own.  Errors as VectorIndex::Search.
 absl::StatusOr<double> MeasureRecall(const VectorIndex& index, const Probes& probes,
-                                     const CallContext& call);
+                                     ComputePool* pool, const CallContext& call);
 
 }  // namespace sightline
 

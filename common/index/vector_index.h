@@ -27,6 +27,8 @@ struct Neighbor {
 
 struct SearchOptions {
   int top_k = 10;  // 1 to limits::kMaxNeighbors
+  // Computes instead of the pool that the index was opened with, if not null.
+  ComputePool* pool = nullptr;
 };
 
 class VectorIndex {

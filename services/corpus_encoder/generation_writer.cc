@@ -200,6 +200,10 @@ absl::StatusOr<WrittenGeneration> FinishGeneration(
   manifest.set_item_count(item_count);
   ComputePool::SingleThreadedLibraries();
   ComputePool pool(spec.threads);
+  ASSIGN_OR_RETURN(const IndexKind* kind, IndexKindOf(manifest));
+  if (kind->build != nullptr) {
+    RETURN_IF_ERROR(kind->build(directory, &pool, call, &manifest));
+  }
   RETURN_IF_ERROR(AddRecallProbes(directory, probe_queries, spec.recall, &pool, call, &manifest));
   RETURN_IF_ERROR(quarantine.WriteTo(JoinPath(directory, kQuarantineFile)));
   RETURN_IF_ERROR(warnings.WriteTo(JoinPath(directory, kWarningsFile)));

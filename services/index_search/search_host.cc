@@ -12,7 +12,9 @@
 #include "common/bundle/manifest.h"
 #include "common/bundle/probe_file.h"
 #include "common/bundle/verify.h"
+#include "common/index/index_kinds.h"
 #include "common/index/recall_probes.h"
+#include "common/index/vector_index.h"
 #include "common/log/log.h"
 
 namespace sightline {
@@ -58,10 +60,11 @@ std::vector<std::string> SearchHost::Files(const Manifest& manifest) const {
 absl::StatusOr<int64_t> SearchHost::Footprint(absl::Span<const Manifest* const> generations) const {
   int64_t bytes = 0;
   for (const Manifest* manifest : generations) {
+    ASSIGN_OR_RETURN(const IndexKind* kind, IndexKindOf(*manifest));
     for (const int shard : ShardsOf(*manifest)) {
       if (shard >= manifest->shards_size()) continue;
       // Sums of lies stay lies, and do not wrap.
-      if (__builtin_add_overflow(bytes, manifest->shards(shard).vectors().byte_count(), &bytes)) {
+      if (__builtin_add_overflow(bytes, kind->footprint(manifest->shards(shard)), &bytes)) {
         return std::numeric_limits<int64_t>::max();
       }
     }
@@ -85,6 +88,7 @@ absl::Status SearchHost::Check(const Manifest& manifest) {
         absl::StrCat("the configuration wants shard ", shard, ", but the generation has ",
                      manifest.shards_size(), "; change `shards` or encode with as many"));
   }
+  RETURN_IF_ERROR(IndexKindOf(manifest).status());
   // Vectors can be searched without the models at hand; the encoder insists on them.
   const absl::Status space = CheckEmbeddingSpace(options_.store, manifest);
   if (!absl::IsNotFound(space)) RETURN_IF_ERROR(space);
@@ -103,6 +107,7 @@ void SearchHost::Distrust(const Manifest& manifest) {
 absl::StatusOr<GenerationHost::Loaded> SearchHost::Load(const Manifest& manifest, bool verified,
                                                         const CallContext& call) {
   ComputePool::SingleThreadedLibraries();
+  ASSIGN_OR_RETURN(const IndexKind* kind, IndexKindOf(manifest));
   auto held = std::make_shared<SearchGeneration>();
   const auto memory = std::make_shared<const char>();
   for (const int shard : ShardsOf(manifest)) {
@@ -110,24 +115,22 @@ absl::StatusOr<GenerationHost::Loaded> SearchHost::Load(const Manifest& manifest
     opened.memory = memory;
     ASSIGN_OR_RETURN(opened.vectors, LoadShard(options_.store, manifest, shard, options_.state_dir,
                                                /*content=*/options_.verify && !verified, call));
-    ASSIGN_OR_RETURN(opened.index, OpenFlatIndex(ViewOf(*opened.vectors), pool_));
-    RETURN_IF_ERROR(CheckRecall(manifest, shard, *opened.vectors, call));
+    ASSIGN_OR_RETURN(opened.index, kind->open(Directory(manifest), manifest.shards(shard),
+                                              ViewOf(*opened.vectors), pool_));
+    RETURN_IF_ERROR(CheckRecall(manifest, shard, *opened.index, call));
     held->shards[shard] = janitor_->Adopt<SearchableShard>(
         std::make_shared<const SearchableShard>(std::move(opened)));
   }
   return Loaded{std::move(held), memory};
 }
 
-absl::Status SearchHost::CheckRecall(const Manifest& manifest, int shard,
-                                     const ShardVectors& vectors, const CallContext& call) {
+absl::Status SearchHost::CheckRecall(const Manifest& manifest, int shard, const VectorIndex& index,
+                                     const CallContext& call) {
   if (!manifest.has_recall_probe()) return absl::OkStatus();
   ASSIGN_OR_RETURN(const Probes probes,
                    ReadProbes(JoinPath(Directory(manifest), manifest.shards(shard).probes().path()),
                               manifest, shard));
-  // The same index on a pool of its own.
-  ASSIGN_OR_RETURN(const std::unique_ptr<VectorIndex> index,
-                   OpenFlatIndex(ViewOf(vectors), &alone_));
-  ASSIGN_OR_RETURN(const double recall, MeasureRecall(*index, probes, call));
+  ASSIGN_OR_RETURN(const double recall, MeasureRecall(index, probes, &alone_, call));
   const double floor = manifest.recall_probe().floor();
   Log(Severity::kInfo, "recall measured",
       {{"index", manifest.index()},

@@ -50,7 +50,7 @@ class SearchHost : public GenerationHost {
   std::vector<int> ShardsOf(const Manifest& manifest) const;
   std::string Directory(const Manifest& manifest) const;
   VerifyOptions WhatIsServed(const Manifest& manifest) const;
-  absl::Status CheckRecall(const Manifest& manifest, int shard, const ShardVectors& vectors,
+  absl::Status CheckRecall(const Manifest& manifest, int shard, const VectorIndex& index,
                            const CallContext& call);
 
   const SearchHostOptions options_;
