@@ -18,6 +18,7 @@
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
 #include "common/bundle/publication.h"
+#include "common/index/index_kinds.h"
 #include "common/log/log.h"
 #include "services/corpus_encoder/field_hash.h"
 
