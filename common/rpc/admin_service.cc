@@ -8,9 +8,9 @@
 namespace sightline {
 
 AdminService::AdminService(std::function<ServerStatus(const StatusRequest&)> status,
-                           RpcCalls* calls)
+                           CallGate* calls)
     : RpcService(v1::Admin::service_full_name(), calls), status_(std::move(status)) {
-  AddUnary("GetStatus", &AdminService::GetStatus, RpcCalls::Admission::kAlways);
+  AddUnary("GetStatus", &AdminService::GetStatus, CallGate::Admission::kAlways);
 }
 
 absl::Status AdminService::GetStatus(v1::GetStatusRequest request, const CallContext&,

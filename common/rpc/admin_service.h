@@ -13,7 +13,7 @@ namespace sightline {
 class AdminService final : public RpcService {
  public:
   // `status` is called for each request, from any thread.  `calls` must outlive this.
-  AdminService(std::function<ServerStatus(const StatusRequest&)> status, RpcCalls* calls);
+  AdminService(std::function<ServerStatus(const StatusRequest&)> status, CallGate* calls);
 
  private:
   absl::Status GetStatus(v1::GetStatusRequest request, const CallContext& call,

@@ -4,7 +4,7 @@
 //   struct RerankDomain {              // what is the reranker's own
 //     using Config = RerankerConfig;   // with RpcServerOptions `server`, GenerationOptions
 //                                      // `generations`
-//     using Service = RerankerService; // made of &engine and RpcCalls
+//     using Service = RerankerService; // made of &engine and CallGate
 //     static constexpr char kName[] = "reranker";
 //     static int Threads(const Config& config);   // of the pool
 //     static void PrepareLibraries();             // of the thread that starts the server
@@ -23,7 +23,6 @@
 #define SIGHTLINE_COMMON_RPC_BACKEND_SERVER_H_
 
 #include "absl/status/status.h"
-#include "common/api/server_status.h"
 #include "common/api/server_status.h"
 #include "common/base/clock.h"
 #include "common/base/compute_pool.h"

@@ -28,7 +28,7 @@
 #include "common/base/mutex.h"
 #include "common/metrics/metrics.h"
 #include "common/metrics/metrics_server.h"
-#include "common/rpc/rpc_calls.h"
+#include "common/rpc/call_gate.h"
 #include "common/rpc/rpc_options.h"
 
 namespace grpc {
@@ -55,7 +55,7 @@ class RpcServer {
   RpcServer& operator=(const RpcServer&) = delete;
 
   // What handlers run in.
-  RpcCalls* calls() { return &calls_; }
+  CallGate* calls() { return &calls_; }
 
   // Before Start.  `full_name` is the generated `service_full_name()`.  The service must
   // outlive the server or its Drain.
@@ -86,7 +86,7 @@ class RpcServer {
   const RpcServerOptions options_;
   MetricsRegistry* const metrics_;
   Clock* const clock_;
-  RpcCalls calls_;
+  CallGate calls_;
   std::vector<std::pair<std::string, grpc::Service*>> services_;
   std::unique_ptr<ReflectionService> reflection_;  // null if it is not wanted
   std::unique_ptr<MetricsServer> metrics_server_;

@@ -3,8 +3,12 @@
 #include <google/protobuf/io/zero_copy_stream.h>
 #include <grpcpp/support/proto_buffer_reader.h>
 
+#include <chrono>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
+#include "common/rpc/request_id.h"
 
 namespace sightline {
 
@@ -33,6 +37,20 @@ absl::Status Unreadable() {
   return MakeError(reasons::kUnreadableRequest,
                    "the request is not a protobuf message of this method's type; strings must be "
                    "valid UTF-8");
+}
+
+absl::string_view OfferedRequestId(const grpc::ServerContext& context) {
+  const auto found = context.client_metadata().find(kRequestIdKey);
+  if (found == context.client_metadata().end()) return "";
+  return absl::string_view(found->second.data(), found->second.size());
+}
+
+// The time that the caller left for the call.  A call without a deadline has one that
+// lies beyond the range of the clock.
+absl::Duration CallersTime(const grpc::ServerContext& context) {
+  const auto deadline = context.deadline();
+  if (deadline == std::chrono::system_clock::time_point::max()) return absl::InfiniteDuration();
+  return absl::FromChrono(deadline - std::chrono::system_clock::now());
 }
 
 // The connection was lost, or the caller gave up, while the request was on its way.
@@ -66,6 +84,13 @@ absl::Status ReadRequest(const IncomingRequest& incoming, google::protobuf::Mess
   }
   incoming.bytes.Clear();
   return readable ? absl::OkStatus() : Unreadable();
+}
+
+IncomingCall CallOf(grpc::ServerContext* context, absl::StatusOr<RequestSize> size) {
+  IncomingCall call{RequestIdOr(OfferedRequestId(*context)), std::move(size), CallersTime(*context),
+                    [context] { return context->IsCancelled(); }};
+  context->AddInitialMetadata(kRequestIdKey, call.request_id);
+  return call;
 }
 
 const char* RpcService::PathOf(const std::string& method) {

@@ -2,7 +2,7 @@
 //
 //   class IndexSearchService final : public RpcService {
 //    public:
-//     IndexSearchService(SearchEngine* engine, RpcCalls* calls)
+//     IndexSearchService(SearchEngine* engine, CallGate* calls)
 //         : RpcService(v1::IndexSearch::service_full_name(), calls), engine_(engine) {
 //       AddUnary("SearchIndex", &IndexSearchService::SearchIndex);
 //     }
@@ -13,7 +13,7 @@
 //
 // The base class that protoc generates gets a request only when protobuf has copied it out of
 // gRPC's buffers, and only to look at.  Here a call is admitted by what its request will take
-// in memory (request_memory.h, RpcMethod::Serve); then it is read, its buffers are freed, and the
+// in memory (request_memory.h, GatedMethod::Serve); then it is read, its buffers are freed, and the
 // handler owns the message and moves an upload out of it.  So each upload under way is in memory
 // once.
 #ifndef SIGHTLINE_COMMON_RPC_RPC_SERVICE_H_
@@ -37,12 +37,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/base/call_context.h"
+#include "common/rpc/call_gate.h"
+#include "common/rpc/grpc_status.h"
 #include "common/rpc/request_memory.h"
-#include "common/rpc/rpc_calls.h"
 
 namespace sightline {
-
-// The reason (ErrorInfo) of the refusal of bytes that are no message of the method's type.
 
 // A request as it arrived.
 struct IncomingRequest {
@@ -51,14 +50,18 @@ struct IncomingRequest {
 };
 
 // How long `incoming` is, and what it will take when it is read as a message of `type`, counted
-// to a little above `most`.  INVALID_ARGUMENT with the reason above: it cannot be read.
+// to a little above `most`.  INVALID_ARGUMENT (UNREADABLE_REQUEST): it cannot be read.
 // CANCELLED: it has not arrived whole.
 absl::StatusOr<RequestSize> MeasureRequest(const IncomingRequest& incoming,
                                            const google::protobuf::Descriptor& type, int64_t most);
 
-// Reads `incoming` and frees its bytes.  INVALID_ARGUMENT with the reason above: protobuf
+// Reads `incoming` and frees its bytes.  INVALID_ARGUMENT (UNREADABLE_REQUEST): protobuf
 // cannot read it; a string that is not UTF-8, most of the time.  CANCELLED as above.
 absl::Status ReadRequest(const IncomingRequest& incoming, google::protobuf::MessageLite* message);
+
+// The call as the gate knows it.  Its request id is the caller's `x-request-id` (up to 128 visible
+// ASCII characters) or a new one, and goes back in the initial metadata.  `context` outlives it.
+IncomingCall CallOf(grpc::ServerContext* context, absl::StatusOr<RequestSize> size);
 
 // Handlers run at the same time, in threads of gRPC's.
 class RpcService : public grpc::Service {
@@ -71,27 +74,27 @@ class RpcService : public grpc::Service {
 
  protected:
   // `full_name` is the generated `service_full_name()`.  `calls` must outlive this.
-  RpcService(absl::string_view full_name, RpcCalls* calls) : full_name_(full_name), calls_(calls) {}
+  RpcService(absl::string_view full_name, CallGate* calls) : full_name_(full_name), calls_(calls) {}
 
   // Serves the unary `method` by a member function of the derived class, within
-  // RpcMethod::Serve.  For constructors.
+  // GatedMethod::Serve.  For constructors.
   template <typename Derived, typename Request, typename Response>
   void AddUnary(const std::string& method,
                 absl::Status (Derived::*handler)(Request request, const CallContext& call,
                                                  Response* response),
-                RpcCalls::Admission admission = RpcCalls::Admission::kLimited) {
-    RpcMethod* const served = calls_->AddMethod(full_name_, method, admission);
+                CallGate::Admission admission = CallGate::Admission::kLimited) {
+    GatedMethod* const served = calls_->AddMethod(full_name_, method, admission);
     Derived* const self = static_cast<Derived*>(this);
     const auto serve = [calls = calls_, served, self, handler](
                            RpcService*, grpc::ServerContext* context,
                            const IncomingRequest* incoming, Response* response) {
-      const absl::StatusOr<RequestSize> size =
-          MeasureRequest(*incoming, *Request::descriptor(), calls->max_in_flight_bytes());
-      return served->Serve(context, size, [&](const CallContext& call) -> absl::Status {
+      const IncomingCall arrived = CallOf(
+          context, MeasureRequest(*incoming, *Request::descriptor(), calls->max_in_flight_bytes()));
+      return ToGrpcStatus(served->Serve(arrived, [&](const CallContext& call) -> absl::Status {
         Request request;
         absl::Status read = ReadRequest(*incoming, &request);
         return read.ok() ? (self->*handler)(std::move(request), call, response) : read;
-      });
+      }));
     };
     // As generated code registers its methods, but for the type of the request.
     AddMethod(new grpc::internal::RpcServiceMethod(
@@ -105,7 +108,7 @@ class RpcService : public grpc::Service {
   const char* PathOf(const std::string& method);
 
   const std::string full_name_;
-  RpcCalls* const calls_;
+  CallGate* const calls_;
   std::deque<std::string> paths_;
 };
 

@@ -7,7 +7,7 @@
 
 namespace sightline {
 
-IndexSearchService::IndexSearchService(SearchEngine* engine, RpcCalls* calls)
+IndexSearchService::IndexSearchService(SearchEngine* engine, CallGate* calls)
     : RpcService(v1::IndexSearch::service_full_name(), calls), engine_(engine) {
   AddUnary("SearchIndex", &IndexSearchService::SearchIndex);
   AddUnary("FetchItems", &IndexSearchService::FetchItems);

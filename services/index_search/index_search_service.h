@@ -11,7 +11,7 @@ namespace sightline {
 class IndexSearchService final : public RpcService {
  public:
   // Both must outlive the service.
-  IndexSearchService(SearchEngine* engine, RpcCalls* calls);
+  IndexSearchService(SearchEngine* engine, CallGate* calls);
 
  private:
   absl::Status SearchIndex(v1::SearchIndexRequest request, const CallContext& call,

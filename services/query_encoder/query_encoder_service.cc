@@ -7,7 +7,7 @@
 
 namespace sightline {
 
-QueryEncoderService::QueryEncoderService(EncodeEngine* engine, RpcCalls* calls)
+QueryEncoderService::QueryEncoderService(EncodeEngine* engine, CallGate* calls)
     : RpcService(v1::QueryEncoder::service_full_name(), calls), engine_(engine) {
   AddUnary("EncodeQueries", &QueryEncoderService::EncodeQueries);
 }

@@ -11,7 +11,7 @@ namespace sightline {
 class QueryEncoderService final : public RpcService {
  public:
   // Both must outlive the service.
-  QueryEncoderService(EncodeEngine* engine, RpcCalls* calls);
+  QueryEncoderService(EncodeEngine* engine, CallGate* calls);
 
  private:
   absl::Status EncodeQueries(v1::EncodeQueriesRequest request, const CallContext& call,

@@ -7,7 +7,7 @@
 
 namespace sightline {
 
-RerankerService::RerankerService(RerankEngine* engine, RpcCalls* calls)
+RerankerService::RerankerService(RerankEngine* engine, CallGate* calls)
     : RpcService(v1::Reranker::service_full_name(), calls), engine_(engine) {
   AddUnary("RerankCandidates", &RerankerService::RerankCandidates);
 }

@@ -11,7 +11,7 @@ namespace sightline {
 class RerankerService final : public RpcService {
  public:
   // Both must outlive the service.
-  RerankerService(RerankEngine* engine, RpcCalls* calls);
+  RerankerService(RerankEngine* engine, CallGate* calls);
 
  private:
   absl::Status RerankCandidates(v1::RerankCandidatesRequest request, const CallContext& call,

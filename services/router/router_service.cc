@@ -34,7 +34,7 @@ Histogram StageHistogram(MetricsRegistry* metrics, const char* stage) {
 
 }  // namespace
 
-RouterService::RouterService(const Retriever* retriever, RpcCalls* calls, MetricsRegistry* metrics,
+RouterService::RouterService(const Retriever* retriever, CallGate* calls, MetricsRegistry* metrics,
                              Clock* clock)
     : RpcService(v1::Search::service_full_name(), calls),
       retriever_(retriever),

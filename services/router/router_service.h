@@ -18,7 +18,7 @@ namespace sightline {
 class RouterService final : public RpcService {
  public:
   // All must outlive the service.
-  RouterService(const Retriever* retriever, RpcCalls* calls, MetricsRegistry* metrics,
+  RouterService(const Retriever* retriever, CallGate* calls, MetricsRegistry* metrics,
                 Clock* clock);
 
  private:

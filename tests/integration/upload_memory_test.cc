@@ -91,7 +91,7 @@ class Turnout {
 // nobody else gives.
 class HeldEncoder final : public RpcService {
  public:
-  HeldEncoder(RpcCalls* calls, Turnout* turnout)
+  HeldEncoder(CallGate* calls, Turnout* turnout)
       : RpcService("sightline.v1.QueryEncoder", calls), turnout_(turnout) {
     AddUnary("EncodeQueries", &HeldEncoder::EncodeQueries);
   }

@@ -27,6 +27,10 @@ TORCH_FREE = re.compile(
 )
 BRINGS_TORCH = re.compile(r"(torch|ATen|c10|caffe2)/|common/models/(network/|\w+/net\.h)")
 
+# What happens around a call, whatever brings it.
+GRPC_FREE = re.compile(r"common/rpc/(call_gate|cancel_watcher|request_id|request_memory|rpc_options)\.")
+BRINGS_GRPC = re.compile(r"grpc(pp)?/|common/rpc/(?!call_gate|cancel_watcher|request_|rpc_options)")
+
 # Locks, tests' too, come from one header, whose users clang checks.
 LOCKS_HOME = "common/base/mutex.h"
 LOCK = re.compile(r"<(?:mutex|shared_mutex|condition_variable)>|absl/synchronization/|"
@@ -87,6 +91,8 @@ def offence(path, included):
             return "points to a family"
     if TORCH_FREE.match(path) and BRINGS_TORCH.match(included):
         return "brings torch"
+    if GRPC_FREE.match(path) and BRINGS_GRPC.match(included):
+        return "brings gRPC"
     for _, pattern, owners in OWNERS:
         if re.match(pattern, included) and not owns(path, owners):
             return "belongs to " + ", ".join(owners)

@@ -30,7 +30,7 @@ class SearchService final : public RpcService {
  public:
   using Handler = std::function<absl::Status(v1::SearchItemsRequest request)>;
 
-  SearchService(RpcCalls* calls, Handler handler)
+  SearchService(CallGate* calls, Handler handler)
       : RpcService(v1::Search::service_full_name(), calls), handler_(std::move(handler)) {
     AddUnary("SearchItems", &SearchService::SearchItems);
     AddUnary("GetItems", &SearchService::GetItems);
@@ -234,7 +234,7 @@ TEST_CASE("A status call is answered whatever is in progress, unless it is long 
         if (number <= 2) release.Wait();
         return absl::OkStatus();
       },
-      options, Clock::Real(), RpcCalls::Admission::kAlways);
+      options, Clock::Real(), CallGate::Admission::kAlways);
   v1::GetStatusRequest request;
   request.GetReflection()->MutableUnknownFields(&request)->AddLengthDelimited(
       1000, std::string(900 << 10, 'x'));

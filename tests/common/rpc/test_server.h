@@ -28,7 +28,7 @@ using TestHandler = std::function<absl::Status(const CallContext&)>;
 // Admin, answered by a handler of the test.
 class TestService final : public RpcService {
  public:
-  TestService(RpcCalls* calls, RpcCalls::Admission admission, TestHandler handler)
+  TestService(CallGate* calls, CallGate::Admission admission, TestHandler handler)
       : RpcService(v1::Admin::service_full_name(), calls), handler_(std::move(handler)) {
     AddUnary("GetStatus", &TestService::GetStatus, admission);
   }
@@ -46,7 +46,7 @@ class TestService final : public RpcService {
 struct TestServer {
   explicit TestServer(TestHandler handler, const RpcServerOptions& options = {},
                       Clock* clock = Clock::Real(),
-                      RpcCalls::Admission admission = RpcCalls::Admission::kLimited)
+                      CallGate::Admission admission = CallGate::Admission::kLimited)
       : server(options, &metrics, clock), service(server.calls(), admission, std::move(handler)) {
     server.AddService(v1::Admin::service_full_name(), &service);
     started = server.Start();

@@ -1,4 +1,4 @@
-#include "common/rpc/rpc_calls.h"
+#include "common/rpc/call_gate.h"
 
 #include <atomic>
 #include <map>
@@ -179,7 +179,7 @@ TEST_CASE("A status call is answered at any load") {
         release.Wait();
         return absl::OkStatus();
       },
-      options, Clock::Real(), RpcCalls::Admission::kAlways);
+      options, Clock::Real(), CallGate::Admission::kAlways);
   std::vector<absl::Status> statuses(3);
   std::vector<std::thread> callers;
   for (absl::Status& status : statuses) {

@@ -1,15 +1,14 @@
-// What happens around every gRPC handler: admission, deadline, cancellation, request id,
-// metrics, log lines, status out.  A handler is left with the work.
-// rpc_service.h runs it.
-#ifndef SIGHTLINE_COMMON_RPC_RPC_CALLS_H_
-#define SIGHTLINE_COMMON_RPC_RPC_CALLS_H_
-
-#include <grpcpp/support/status.h>
+// What happens around every handler, whatever brought its request: admission, deadline,
+// cancellation, metrics, log lines.  A handler is left with the work.  rpc_service.h brings what
+// comes over gRPC; nothing here knows of that.
+#ifndef SIGHTLINE_COMMON_RPC_CALL_GATE_H_
+#define SIGHTLINE_COMMON_RPC_CALL_GATE_H_
 
 #include <array>
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -27,50 +26,54 @@
 #include "common/rpc/request_memory.h"
 #include "common/rpc/rpc_options.h"
 
-namespace grpc {
-class ServerContext;
-}  // namespace grpc
-
 namespace sightline {
 
-class RpcCalls;
+class CallGate;
+
+// A call, as whatever brought it tells of it.
+struct IncomingCall {
+  // As RequestIdOr gives it.
+  std::string request_id;
+  // What the request takes, or why that cannot be told.
+  absl::StatusOr<RequestSize> size;
+  // That the caller left for the call; infinite if none was said.
+  absl::Duration time = absl::InfiniteDuration();
+  // Whether the caller has gone; asked from another thread until the handler has returned.
+  std::function<bool()> is_cancelled;
+};
 
 // One method of one service.  Thread-safe.
-class RpcMethod {
+class GatedMethod {
  public:
-  // Runs `handler` for one call and returns what goes to the caller.  In order:
+  // Runs `handler` for one call and returns its status, for the caller.  In order:
   //
   // - RESOURCE_EXHAUSTED if too much is in progress: calls, reason SERVER_BUSY, or memory that
   //   their requests take, reason TOO_MANY_BYTES; and if this request would not fit by itself,
   //   reason REQUEST_TOO_LARGE, for which no later time is better;
   // - the error in the place of `size`, if the request could not be measured;
-  // - the request id is taken from the caller's `x-request-id` (up to 128 visible ASCII
-  //   characters) or made, and returned in the initial metadata;
   // - the deadline is the caller's, at most max_deadline from now, or default_deadline;
   //   a call whose time is over already is DEADLINE_EXCEEDED without running `handler`;
   // - `handler` gets the context; its cancellation fires when the caller goes away;
-  // - its status becomes google.rpc; an exception becomes RESOURCE_EXHAUSTED (out of
-  //   memory) or INTERNAL and is logged;
+  // - an exception becomes RESOURCE_EXHAUSTED (out of memory) or INTERNAL and is logged;
   // - code, latency and calls in progress are counted; a failure is logged, at most once
   //   in ten seconds for each method and code.
   //
-  // The request counts until `handler` has returned.  Call it once per call, from gRPC's
-  // handler thread, for unary methods.
-  grpc::Status Serve(grpc::ServerContext* context, const absl::StatusOr<RequestSize>& size,
+  // The request counts until `handler` has returned.  Call it once per call, from a thread
+  // that may block.
+  absl::Status Serve(const IncomingCall& incoming,
                      absl::FunctionRef<absl::Status(const CallContext&)> handler);
 
  private:
-  friend class RpcCalls;
-  RpcMethod(RpcCalls* calls, std::string service, std::string method, bool always_admitted);
+  friend class CallGate;
+  GatedMethod(CallGate* calls, std::string service, std::string method, bool always_admitted);
 
-  absl::Status Admit(grpc::ServerContext* context, const RequestSize& size, bool counted,
-                     const std::string& request_id,
+  absl::Status Admit(const IncomingCall& incoming, bool counted,
                      absl::FunctionRef<absl::Status(const CallContext&)> handler);
-  absl::Status Run(grpc::ServerContext* context, const std::string& request_id,
+  absl::Status Run(const IncomingCall& incoming,
                    absl::FunctionRef<absl::Status(const CallContext&)> handler);
   void LogFailure(const absl::Status& status, const std::string& request_id, absl::Duration took);
 
-  RpcCalls* const calls_;
+  CallGate* const calls_;
   const std::string service_;
   const std::string method_;
   const bool always_admitted_;
@@ -80,7 +83,7 @@ class RpcMethod {
 };
 
 // The methods of one server, and what they share.  Thread-safe.
-class RpcCalls {
+class CallGate {
  public:
   enum class Admission {
     kLimited,  // counts against max_concurrent_calls and max_in_flight_bytes
@@ -88,15 +91,15 @@ class RpcCalls {
   };
 
   // `metrics` and `clock` must outlive this, and this the services that use it.
-  RpcCalls(const RpcServerOptions& options, MetricsRegistry* metrics, Clock* clock = Clock::Real());
+  CallGate(const RpcServerOptions& options, MetricsRegistry* metrics, Clock* clock = Clock::Real());
 
-  RpcCalls(const RpcCalls&) = delete;
-  RpcCalls& operator=(const RpcCalls&) = delete;
+  CallGate(const CallGate&) = delete;
+  CallGate& operator=(const CallGate&) = delete;
 
   // Registers a method, e.g. ("sightline.v1.IndexSearch", "SearchIndex"), whose series
   // show up at zero from now on.  Owned by this.
-  RpcMethod* AddMethod(absl::string_view service, absl::string_view method,
-                       Admission admission = Admission::kLimited);
+  GatedMethod* AddMethod(absl::string_view service, absl::string_view method,
+                         Admission admission = Admission::kLimited);
 
   // Limited calls in progress, and the memory that the requests take which count.
   int in_flight() const { return calls_in_flight_.load(std::memory_order_relaxed); }
@@ -104,7 +107,7 @@ class RpcCalls {
   int64_t max_in_flight_bytes() const { return options_.max_in_flight_bytes; }
 
  private:
-  friend class RpcMethod;
+  friend class GatedMethod;
 
   const RpcServerOptions options_;
   MetricsRegistry* const metrics_;
@@ -115,9 +118,9 @@ class RpcCalls {
   std::atomic<int> calls_in_flight_{0};
   std::atomic<int64_t> bytes_in_flight_{0};
   Mutex mutex_;
-  std::deque<std::unique_ptr<RpcMethod>> methods_ GUARDED_BY(mutex_);
+  std::deque<std::unique_ptr<GatedMethod>> methods_ GUARDED_BY(mutex_);
 };
 
 }  // namespace sightline
 
-#endif  // SIGHTLINE_COMMON_RPC_RPC_CALLS_H_
+#endif  // SIGHTLINE_COMMON_RPC_CALL_GATE_H_

@@ -1,9 +1,6 @@
-#include "common/rpc/rpc_calls.h"
-
-#include <grpcpp/server_context.h>
+#include "common/rpc/call_gate.h"
 
 #include <algorithm>
-#include <chrono>
 #include <exception>
 #include <map>
 #include <new>
@@ -13,8 +10,6 @@
 #include "common/base/error_details.h"
 #include "common/base/status_macros.h"
 #include "common/log/log.h"
-#include "common/rpc/grpc_status.h"
-#include "common/rpc/request_id.h"
 
 namespace sightline {
 namespace {
@@ -40,20 +35,6 @@ Severity SeverityOf(absl::StatusCode code) {
     default:
       return Severity::kInfo;
   }
-}
-
-absl::string_view OfferedRequestId(const grpc::ServerContext& context) {
-  const auto found = context.client_metadata().find(kRequestIdKey);
-  if (found == context.client_metadata().end()) return "";
-  return absl::string_view(found->second.data(), found->second.size());
-}
-
-// The time that the caller left for the call.  A call without a deadline has one that
-// lies beyond the range of the clock.
-absl::Duration CallersTime(const grpc::ServerContext& context) {
-  const auto deadline = context.deadline();
-  if (deadline == std::chrono::system_clock::time_point::max()) return absl::InfiniteDuration();
-  return absl::FromChrono(deadline - std::chrono::system_clock::now());
 }
 
 absl::Status RunCatching(const CallContext& call,
@@ -156,7 +137,8 @@ absl::Status TooManyBytes(const RequestSize& size, int64_t most) {
 
 }  // namespace
 
-RpcMethod::RpcMethod(RpcCalls* calls, std::string service, std::string method, bool always_admitted)
+GatedMethod::GatedMethod(CallGate* calls, std::string service, std::string method,
+                         bool always_admitted)
     : calls_(calls),
       service_(std::move(service)),
       method_(std::move(method)),
@@ -174,11 +156,10 @@ RpcMethod::RpcMethod(RpcCalls* calls, std::string service, std::string method, b
   in_flight_ = calls_->metrics_->AddGauge("rpc_in_flight", "Calls in progress.", labels);
 }
 
-grpc::Status RpcMethod::Serve(grpc::ServerContext* context, const absl::StatusOr<RequestSize>& size,
-                              absl::FunctionRef<absl::Status(const CallContext&)> handler) {
+absl::Status GatedMethod::Serve(const IncomingCall& incoming,
+                                absl::FunctionRef<absl::Status(const CallContext&)> handler) {
   const absl::Time start = calls_->clock_->Now();
-  const std::string request_id = RequestIdOr(OfferedRequestId(*context));
-  context->AddInitialMetadata(kRequestIdKey, request_id);
+  const absl::StatusOr<RequestSize>& size = incoming.size;
   const int max_calls = calls_->options_.max_concurrent_calls;
   const bool counted = !always_admitted_ || (size.ok() && size->memory_bytes > kSmallRequest);
   const InFlight in_flight(in_flight_, counted ? &calls_->calls_in_flight_ : nullptr);
@@ -187,40 +168,37 @@ grpc::Status RpcMethod::Serve(grpc::ServerContext* context, const absl::StatusOr
   if (in_flight.now() > max_calls) {
     status = TooManyCalls(max_calls);
   } else if (status.ok()) {
-    status = Admit(context, *size, counted, request_id, handler);
+    status = Admit(incoming, counted, handler);
   }
   const absl::Duration took = calls_->clock_->Now() - start;
   finished_[std::min<size_t>(static_cast<size_t>(status.code()), finished_.size() - 1)].Increment();
   latency_.Observe(took);
-  if (!status.ok()) LogFailure(status, request_id, took);
-  return ToGrpcStatus(status);
+  if (!status.ok()) LogFailure(status, incoming.request_id, took);
+  return status;
 }
 
-absl::Status RpcMethod::Admit(grpc::ServerContext* context, const RequestSize& size, bool counted,
-                              const std::string& request_id,
-                              absl::FunctionRef<absl::Status(const CallContext&)> handler) {
+absl::Status GatedMethod::Admit(const IncomingCall& incoming, bool counted,
+                                absl::FunctionRef<absl::Status(const CallContext&)> handler) {
   const int64_t most = calls_->options_.max_in_flight_bytes;
   const Reservation memory(calls_->in_flight_bytes_, &calls_->bytes_in_flight_, most,
-                           counted ? size.memory_bytes : 0);
-  return memory.made() ? Run(context, request_id, handler) : TooManyBytes(size, most);
+                           counted ? incoming.size->memory_bytes : 0);
+  return memory.made() ? Run(incoming, handler) : TooManyBytes(*incoming.size, most);
 }
 
-absl::Status RpcMethod::Run(grpc::ServerContext* context, const std::string& request_id,
-                            absl::FunctionRef<absl::Status(const CallContext&)> handler) {
-  const absl::Duration offered = CallersTime(*context);
-  const absl::Duration time = offered == absl::InfiniteDuration()
+absl::Status GatedMethod::Run(const IncomingCall& incoming,
+                              absl::FunctionRef<absl::Status(const CallContext&)> handler) {
+  const absl::Duration time = incoming.time == absl::InfiniteDuration()
                                   ? calls_->options_.default_deadline
-                                  : std::min(offered, calls_->options_.max_deadline);
+                                  : std::min(incoming.time, calls_->options_.max_deadline);
   const CallContext call =
-      CallContext(calls_->clock_, calls_->clock_->Now() + time).WithRequestId(request_id);
+      CallContext(calls_->clock_, calls_->clock_->Now() + time).WithRequestId(incoming.request_id);
   RETURN_IF_ERROR(call.Check(absl::StrCat(service_, ".", method_)));
-  const auto watch = calls_->cancel_watcher_.Watch([context] { return context->IsCancelled(); },
-                                                   call.cancellation());
+  const auto watch = calls_->cancel_watcher_.Watch(incoming.is_cancelled, call.cancellation());
   return RunCatching(call, handler);
 }
 
-void RpcMethod::LogFailure(const absl::Status& status, const std::string& request_id,
-                           absl::Duration took) {
+void GatedMethod::LogFailure(const absl::Status& status, const std::string& request_id,
+                             absl::Duration took) {
   const std::string code = StatusCodeName(status.code());
   int64_t suppressed = 0;
   if (!calls_->log_limiter_.Allow(absl::StrCat(service_, "/", method_, "/", code), &suppressed)) {
@@ -236,7 +214,7 @@ void RpcMethod::LogFailure(const absl::Status& status, const std::string& reques
        {"suppressed", suppressed}});
 }
 
-RpcCalls::RpcCalls(const RpcServerOptions& options, MetricsRegistry* metrics, Clock* clock)
+CallGate::CallGate(const RpcServerOptions& options, MetricsRegistry* metrics, Clock* clock)
     : options_(options),
       metrics_(metrics),
       clock_(clock),
@@ -246,10 +224,10 @@ RpcCalls::RpcCalls(const RpcServerOptions& options, MetricsRegistry* metrics, Cl
                                          "Memory that requests of calls in progress can take, "
                                          "in bytes.")) {}
 
-RpcMethod* RpcCalls::AddMethod(absl::string_view service, absl::string_view method,
-                               Admission admission) {
-  std::unique_ptr<RpcMethod> added(new RpcMethod(this, std::string(service), std::string(method),
-                                                 admission == Admission::kAlways));
+GatedMethod* CallGate::AddMethod(absl::string_view service, absl::string_view method,
+                                 Admission admission) {
+  std::unique_ptr<GatedMethod> added(new GatedMethod(
+      this, std::string(service), std::string(method), admission == Admission::kAlways));
   MutexLock lock(mutex_);
   methods_.push_back(std::move(added));
   return methods_.back().get();
