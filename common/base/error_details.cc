@@ -135,4 +135,9 @@ absl::Status WithPrefix(const absl::Status& status, absl::string_view prefix) {
   return prefixed;
 }
 
+std::string StatusCodeName(absl::StatusCode code) {
+  const std::string name = absl::StatusCodeToString(code);
+  return name.empty() ? "UNKNOWN" : name;
+}
+
 }  // namespace sightline

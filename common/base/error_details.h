@@ -76,6 +76,9 @@ std::vector<PreconditionViolation> GetPreconditions(const absl::Status& status);
 // The same status with `prefix` and ": " before its message; details are kept.
 absl::Status WithPrefix(const absl::Status& status, absl::string_view prefix);
 
+// "INVALID_ARGUMENT" and so on, as label of metrics and in log lines.
+std::string StatusCodeName(absl::StatusCode code);
+
 }  // namespace sightline
 
 #endif  // SIGHTLINE_COMMON_BASE_ERROR_DETAILS_H_

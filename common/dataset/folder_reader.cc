@@ -158,8 +158,9 @@ class FolderLister {
     RETURN_IF_ERROR(EndFile());
     file_.clear();
     const std::string id = absl::StrCat(options_.id_prefix, path);
-    return sink_.Rejected(
-        {Printable(id), Printable(JoinPath(options_.root, path)), std::string(reason)});
+    return sink_.Rejected({EscapeUnlessPrintable(id),
+                           EscapeUnlessPrintable(JoinPath(options_.root, path)),
+                           std::string(reason)});
   }
 
   absl::Status BeginFile(absl::string_view path) {

@@ -153,9 +153,4 @@ absl::Status FromGrpcStatus(const grpc::Status& status) {
   return result;
 }
 
-std::string StatusCodeName(absl::StatusCode code) {
-  const std::string name = absl::StatusCodeToString(code);
-  return name.empty() ? "UNKNOWN" : name;
-}
-
 }  // namespace sightline

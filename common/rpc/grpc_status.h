@@ -33,9 +33,6 @@ grpc::Status ToGrpcStatus(const absl::Status& status);
 // gRPC does not define become UNKNOWN.
 absl::Status FromGrpcStatus(const grpc::Status& status);
 
-// "INVALID_ARGUMENT" and so on, as label of metrics and in log lines.
-std::string StatusCodeName(absl::StatusCode code);
-
 }  // namespace sightline
 
 #endif  // SIGHTLINE_COMMON_RPC_GRPC_STATUS_H_

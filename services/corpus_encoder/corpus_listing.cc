@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/clean_text.h"
 #include "common/base/record_sorter.h"
 #include "common/base/status_macros.h"
 
@@ -66,8 +67,9 @@ class DistinctItems {
     }
     if (picture.reader != last_.reader) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "two corpora have an item \"", item.item_id, "\": ", Printable(last_.item.path), " and ",
-          Printable(item.path), "; give one of them an id_prefix, in a file for --config"));
+          "two corpora have an item \"", item.item_id,
+          "\": ", EscapeUnlessPrintable(last_.item.path), " and ", EscapeUnlessPrintable(item.path),
+          "; give one of them an id_prefix, in a file for --config"));
     }
     return listed_.rejected.Add(
         {item.item_id, item.path, absl::StrCat("item id taken already by ", last_.item.path)});

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/clean_text.h"
 #include "common/base/status_macros.h"
 #include "services/corpus_encoder/decode_child.h"
 #include "services/corpus_encoder/item_content.h"
@@ -118,9 +119,10 @@ absl::Status PicturePipeline::DecodeOne(const ScannedPicture& picture, DecodedPi
   const bool changed = !content.ok() || content->sha256 != picture.sha256;
   if (changed) {
     if (options_.on_change) options_.on_change(picture);
-    return absl::AbortedError(absl::StrCat(
-        Printable(picture.item.path), " changed while the job was running; run it again",
-        content.ok() ? "" : absl::StrCat(" (", content.status().message(), ")")));
+    return absl::AbortedError(
+        absl::StrCat(EscapeUnlessPrintable(picture.item.path),
+                     " changed while the job was running; run it again",
+                     content.ok() ? "" : absl::StrCat(" (", content.status().message(), ")")));
   }
   const absl::Time read = call_.clock()->Now();
   if (HasRegions(picture)) {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/base/checksum.h"
+#include "common/base/clean_text.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "services/corpus_encoder/field_hash.h"
@@ -110,7 +111,7 @@ class RowCollector {
     writer_.judgement().images.Add(picture.sha256, embedding);
     const CorpusCaption* const caption = picture.item.FirstCaption(shop_.context->caption_language);
     row.record = {picture.item.item_id, caption == nullptr ? "" : caption->text,
-                  Printable(picture.item.path), picture.item.tags};
+                  EscapeUnlessPrintable(picture.item.path), picture.item.tags};
     row.content_hash = ImageContentHash(picture, *shop_.context);
     writer_.Add(ItemIndex::kImages, std::move(row));
   }
@@ -118,7 +119,8 @@ class RowCollector {
   void AddCaption(const ScannedPicture& picture, const CaptionItem& caption,
                   absl::Span<const float> embedding, ItemRow row) {
     writer_.judgement().captions.Add(caption.text, embedding);
-    row.record = {caption.item_id, std::string(caption.text), Printable(picture.item.path), {}};
+    row.record = {
+        caption.item_id, std::string(caption.text), EscapeUnlessPrintable(picture.item.path), {}};
     row.content_hash = CaptionContentHash(caption, *shop_.context);
     writer_.Add(ItemIndex::kCaptions, std::move(row));
   }

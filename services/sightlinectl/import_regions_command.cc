@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "common/base/clean_text.h"
 #include "common/base/status_macros.h"
 #include "common/config/table.h"
 #include "common/dataset/region_file.h"
@@ -54,7 +55,8 @@ class Progress {
 };
 
 void LeaveOut(const CorpusItem& item, absl::string_view reason, ImportedRegions* imported) {
-  imported->left_out.push_back({item.item_id, Printable(item.path), std::string(reason)});
+  imported->left_out.push_back(
+      {item.item_id, EscapeUnlessPrintable(item.path), std::string(reason)});
 }
 
 // Those that can be read, and stored as `dtype`.

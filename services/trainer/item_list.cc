@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "common/base/clean_text.h"
+
 namespace sightline {
 namespace {
 
@@ -36,7 +38,7 @@ std::string SkippedJsonLines(std::vector<CorpusProblem> skipped) {
   std::string lines;
   for (const CorpusProblem& problem : skipped) {
     lines += Line({{"item_id", problem.item_id},
-                   {"path", Printable(problem.path)},
+                   {"path", EscapeUnlessPrintable(problem.path)},
                    {"reason", problem.reason}});
   }
   return lines;

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/checksum.h"
+#include "common/base/clean_text.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/model_bundle.h"
 #include "common/dataset/caption_rule.h"
@@ -40,9 +41,9 @@ absl::Status CheckDistinct(const std::vector<ListedPicture>& listed) {
     const CorpusItem& a = listed[i - 1].item;
     const CorpusItem& b = listed[i].item;
     if (a.item_id == b.item_id) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("two corpora have an item \"", a.item_id, "\": ", Printable(a.path), " and ",
-                       Printable(b.path), "; leave one of them out, or put both below one folder"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "two corpora have an item \"", a.item_id, "\": ", EscapeUnlessPrintable(a.path), " and ",
+          EscapeUnlessPrintable(b.path), "; leave one of them out, or put both below one folder"));
     }
   }
   return absl::OkStatus();
