@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "common/base/error_details.h"
 #include "common/base/status_macros.h"
 #include "common/clients/convert_search.h"
 #include "common/log/log.h"

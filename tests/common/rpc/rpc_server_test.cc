@@ -5,6 +5,7 @@
 #include <string>
 #include <thread>
 
+#include "common/base/error_details.h"
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "tests/common/rpc/test_server.h"
 #include "tests/support/catch.h"
