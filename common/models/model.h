@@ -92,7 +92,6 @@ class CrossEncoder {
 };
 
 struct ModelOptions {
-  Execution execution;
   // Where batches are split; must outlive the model.
   ComputePool* pool = nullptr;
   // One item or pair per forward pass, one thread: bit-identical results whatever the
@@ -105,6 +104,7 @@ struct ModelOptions {
   // Stands before the names of a cross-encoder's feature tensors.  So the members of an
   // ensemble write into one ItemFeatures, and each finds its own there.
   std::string feature_prefix;
+  Execution execution;
 };
 
 class Model {
