@@ -137,9 +137,10 @@ class FleetView {
   // Brings the backend's entries in the views up to date.
   void Show(const Backend& backend);
   void ShowLive(const Backend& backend);
-  static std::string ErrorOf(const Backend& backend);
   void MarkIndexes(const Backend& backend);
   void MarkRosters(const Backend& backend);
+  // What its last poll failed with, or what it refuses.
+  static std::string ErrorOf(const Backend& backend);
   Roster RosterOf(const Set& set) const;
 
   const absl::Duration dead_after_;
