@@ -29,8 +29,8 @@ absl::StatusOr<const CredentialsKind*> Find(const std::string& name) {
     if (kind.name == name) return &kind;
     known.push_back(kind.name);
   }
-  return absl::InvalidArgumentError(absl::StrCat("there are no credentials '", name, "'; there is ",
-                                                 absl::StrJoin(known, ", ")));
+  return absl::InvalidArgumentError(
+      absl::StrCat("there are no credentials '", name, "'; there is ", absl::StrJoin(known, ", ")));
 }
 
 }  // namespace

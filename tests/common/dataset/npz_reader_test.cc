@@ -1,7 +1,7 @@
 #include "common/dataset/npz_reader.h"
 
-#include "tests/common/formats/npz_writer.h"
 #include "tests/common/dataset/tree.h"
+#include "tests/common/formats/npz_writer.h"
 #include "tests/support/catch.h"
 
 namespace sightline {

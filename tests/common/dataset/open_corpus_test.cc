@@ -1,9 +1,9 @@
 #include "common/dataset/open_corpus.h"
 
 #include "common/dataset/region_file.h"
-#include "tests/common/formats/npz_writer.h"
 #include "tests/common/dataset/some_regions.h"
 #include "tests/common/dataset/tree.h"
+#include "tests/common/formats/npz_writer.h"
 #include "tests/support/catch.h"
 
 namespace sightline {

@@ -6,8 +6,8 @@
 #include "common/dataset/region_file.h"
 #include "services/sightlinectl/command.h"
 #include "services/sightlinectl/describe_command.h"
-#include "tests/common/formats/npz_writer.h"
 #include "tests/common/dataset/tree.h"
+#include "tests/common/formats/npz_writer.h"
 #include "tests/support/catch.h"
 
 namespace sightline {

@@ -2,8 +2,8 @@
 
 #include "common/base/files.h"
 #include "common/dataset/region_file.h"
-#include "tests/common/formats/npz_writer.h"
 #include "tests/common/dataset/some_regions.h"
+#include "tests/common/formats/npz_writer.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 

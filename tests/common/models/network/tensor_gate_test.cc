@@ -24,7 +24,7 @@ TEST_CASE("ids, rows and zeros come in with their numbers and shapes") {
 
 TEST_CASE("what goes out as item features comes in as the same numbers, rounded as it was stored") {
   // Not in the order of its bytes.
-  const torch::Tensor rows = torch::tensor({{1.5f, -2.f}, {0.1f, 65504.f}, {0, 3}}).t();
+  const torch::Tensor rows = torch::tensor({{1.5f, -2.f}, {0.1f, 65504.f}, {0.f, 3.f}}).t();
   for (const Dtype dtype : {Dtype::kFloat16, Dtype::kFloat32}) {
     const FeatureTensor stored = TensorGate::ToFeature("rows", dtype, rows);
     REQUIRE(stored.name == "rows");
