@@ -17,6 +17,10 @@ struct GenerationRef {
   std::string index;
   std::string generation;
   std::string space;  // fingerprint of the embedding space
+
+  friend bool operator==(const GenerationRef& a, const GenerationRef& b) {
+    return a.index == b.index && a.generation == b.generation && a.space == b.space;
+  }
 };
 
 enum class IndexContent { kImages, kCaptions };

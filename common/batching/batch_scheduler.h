@@ -11,6 +11,7 @@
 #ifndef SIGHTLINE_COMMON_BATCHING_BATCH_SCHEDULER_H_
 #define SIGHTLINE_COMMON_BATCHING_BATCH_SCHEDULER_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "common/base/call_context.h"
 #include "common/base/clock.h"
 #include "common/batching/task_queue.h"
@@ -60,6 +62,14 @@ class BatchScheduler {
                          std::move(dropped));
   }
 
+  // The same for a task that somebody awaits: one with its `call`, and an `outcome` (a shared
+  // Outcome) that is told if the task is dropped.
+  absl::Status SubmitAwaited(Task task, BatchKey key, int64_t cost) {
+    const CallContext call = task.call;
+    auto dropped = [outcome = task.outcome](absl::Status why) { outcome->Set(std::move(why)); };
+    return Submit(std::move(task), key, cost, call, std::move(dropped));
+  }
+
   // Refuses new tasks, finishes those under way and queued (or drops them when their time
   // is up), joins the threads; afterwards nothing of the scheduler's runs any more.
   // Idempotent; the destructor does it too.
@@ -76,6 +86,15 @@ class BatchScheduler {
   Process process_;
   TaskQueue queue_;
 };
+
+// The call that a batch of tasks with a `call` each is computed for: it lives as long as any of
+// them.
+template <typename Task>
+CallContext CallOfBatch(const std::vector<Task>& batch) {
+  absl::Time latest = absl::InfinitePast();
+  for (const Task& task : batch) latest = std::max(latest, task.call.deadline());
+  return CallContext(batch.front().call.clock(), latest);
+}
 
 }  // namespace sightline
 

@@ -44,7 +44,7 @@ class EvaluationStore {
   const Relevance& relevance() const { return *relevance_; }
 
   // Encodes queries.
-  const TextEncoder& text_encoder() const { return *encoder_->text_encoder(); }
+  const Model& encoder() const { return *encoder_; }
   // What reranks in that direction.
   struct Reranker {
     std::string name;

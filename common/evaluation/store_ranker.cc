@@ -70,11 +70,11 @@ absl::StatusOr<EmbeddingMatrix> StoreRanker::Embed(const RankRequest& request,
   if (request.direction == Direction::kTextToImage) {
     std::vector<Tokens> texts;
     for (const EvaluationQuery& query : request.queries) {
-      absl::StatusOr<Tokens> tokens = store_.text_encoder().Tokenize(query.text);
+      absl::StatusOr<Tokens> tokens = store_.encoder().Tokenize(query.text);
       if (!tokens.ok()) return AboutQuery(query, tokens.status());
       texts.push_back(*std::move(tokens));
     }
-    return store_.text_encoder().Encode(texts, call);
+    return store_.encoder().text_encoder()->Encode(texts, call);
   }
   ASSIGN_OR_RETURN(const std::vector<Candidate> images, FindImages(request));
   EmbeddingMatrix matrix(static_cast<int64_t>(images.size()),
@@ -95,7 +95,7 @@ absl::StatusOr<std::vector<ItemFeatures>> StoreRanker::QueryFeatures(
   }
   std::vector<ItemFeatures> features;
   for (const EvaluationQuery& query : request.queries) {
-    absl::StatusOr<ItemFeatures> text = model.cross_encoder()->PrepareText(query.text);
+    absl::StatusOr<ItemFeatures> text = TextFeatures(model, query.text);
     if (!text.ok()) return AboutQuery(query, text.status());
     features.push_back(*std::move(text));
   }

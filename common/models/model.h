@@ -5,7 +5,7 @@
 // leaves the encoders out.
 //
 //   ASSIGN_OR_RETURN(std::shared_ptr<const Model> model, LoadModel(bundle, options));
-//   ASSIGN_OR_RETURN(Tokens tokens, model->text_encoder()->Tokenize("a red fish"));
+//   ASSIGN_OR_RETURN(Tokens tokens, model->Tokenize("a red fish"));
 //   ASSIGN_OR_RETURN(EmbeddingMatrix e, model->text_encoder()->Encode({tokens}, call));
 #ifndef SIGHTLINE_COMMON_MODELS_MODEL_H_
 #define SIGHTLINE_COMMON_MODELS_MODEL_H_
@@ -33,6 +33,7 @@ namespace sightline {
 // A text, ready for the network: ids with the special tokens in place.
 struct Tokens {
   std::vector<int32_t> ids;
+  std::vector<Tokens> members;  // of an ensemble, whose members each read it in their way: no ids
 };
 
 // All of these are immutable and safe for concurrent use.  A result depends on its own
@@ -40,11 +41,6 @@ struct Tokens {
 class TextEncoder {
  public:
   virtual ~TextEncoder() = default;
-
-  // Cheap, so that a text's cost (ids.size()) is known before it is batched.
-  // InvalidArgument: empty after normalisation, not UTF-8, or longer than the limit in
-  // bytes.  A text with more tokens than the model reads is cut, not refused.
-  virtual absl::StatusOr<Tokens> Tokenize(absl::string_view text) const = 0;
 
   // One row per text, of the model's dimension, normalised if its metric is cosine.
   virtual absl::StatusOr<EmbeddingMatrix> Encode(absl::Span<const Tokens> texts,
@@ -76,7 +72,7 @@ class CrossEncoder {
 
   // Everything that does not depend on the partner.  A text's features are its token
   // ids (int32, tensor "ids"); an image's are its projected region rows.
-  virtual absl::StatusOr<ItemFeatures> PrepareText(absl::string_view text) const = 0;
+  virtual ItemFeatures PrepareText(const Tokens& text) const = 0;
   virtual absl::StatusOr<std::vector<ItemFeatures>> PrepareImages(
       absl::Span<const ImageInput> images, const CallContext& call) const = 0;
 
@@ -111,6 +107,11 @@ class Model {
  public:
   virtual ~Model() = default;
 
+  // A text as every part of the model reads it.  Cheap, so that a text's cost (ids.size()) is
+  // known before it is batched.  InvalidArgument: empty after normalisation, not UTF-8, or longer
+  // than the limit in bytes.  A text with more tokens than the model reads is cut, not refused.
+  virtual absl::StatusOr<Tokens> Tokenize(absl::string_view text) const = 0;
+
   // Null where the family has no such part.
   virtual const TextEncoder* text_encoder() const = 0;
   virtual const ImageEncoder* image_encoder() const = 0;
@@ -127,6 +128,13 @@ class Model {
   virtual const std::string& space() const = 0;
   virtual int dimension() const = 0;
 };
+
+// What the cross-encoder of `model` needs of a text that nobody has tokenized.  Errors as Tokenize.
+inline absl::StatusOr<ItemFeatures> TextFeatures(const Model& model, absl::string_view text) {
+  const absl::StatusOr<Tokens> tokens = model.Tokenize(text);
+  if (!tokens.ok()) return tokens.status();
+  return model.cross_encoder()->PrepareText(*tokens);
+}
 
 // Builds the model of a verified bundle.  InvalidArgument names the unknown family, or
 // all missing, unexpected and mis-shaped tensors in one message, or an execution that there is

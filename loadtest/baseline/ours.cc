@@ -140,7 +140,7 @@ class Ours {
   }
 
   absl::StatusOr<EmbeddingMatrix> Encode(int64_t number) const {
-    ASSIGN_OR_RETURN(Tokens tokens, model_->text_encoder()->Tokenize(Query(number)));
+    ASSIGN_OR_RETURN(Tokens tokens, model_->Tokenize(Query(number)));
     return model_->text_encoder()->Encode({std::move(tokens)}, CallContext::Unbounded());
   }
 
@@ -150,7 +150,7 @@ class Ours {
   }
 
   absl::StatusOr<Answer> Rerank(int64_t number, const std::vector<int64_t>& items) const {
-    ASSIGN_OR_RETURN(const ItemFeatures text, model_->cross_encoder()->PrepareText(Query(number)));
+    ASSIGN_OR_RETURN(const ItemFeatures text, TextFeatures(*model_, Query(number)));
     std::vector<ScoringPair> pairs;
     for (const int64_t item : items) pairs.push_back({&text, &pictures_[item % kPictures]});
     return model_->cross_encoder()->Score(pairs, CallContext::Unbounded());

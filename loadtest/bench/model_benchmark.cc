@@ -111,7 +111,7 @@ void EncodeTexts(benchmark::State& state) {
   const auto subject = SubjectOf(state.range(0) == 1);
   if (!subject.ok()) return state.SkipWithError(subject.status().ToString().c_str());
   const TextEncoder& encoder = *(*subject)->model->text_encoder();
-  const auto tokens = encoder.Tokenize((*subject)->text);
+  const auto tokens = (*subject)->model->Tokenize((*subject)->text);
   if (!tokens.ok()) return state.SkipWithError(tokens.status().ToString().c_str());
   const std::vector<Tokens> texts(state.range(1), *tokens);
   Rounds rounds(&state);
@@ -157,7 +157,7 @@ void Rerank(benchmark::State& state) {
   const auto subject = SubjectOf(state.range(0) == 1);
   if (!subject.ok()) return state.SkipWithError(subject.status().ToString().c_str());
   const CrossEncoder& encoder = *(*subject)->model->cross_encoder();
-  const auto text = encoder.PrepareText((*subject)->text);
+  const auto text = TextFeatures(*(*subject)->model, (*subject)->text);
   const auto images = absl::MakeConstSpan((*subject)->images).subspan(0, state.range(1));
   const auto features = encoder.PrepareImages(images, CallContext::Unbounded());
   if (!text.ok()) return state.SkipWithError(text.status().ToString().c_str());

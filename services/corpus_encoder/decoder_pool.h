@@ -28,7 +28,8 @@
 namespace sightline {
 
 struct DecodedPicture {
-  // One for each side that was asked for; equal sides share theirs.
+  // One for each side that was asked for; equal sides share theirs.  Of the pipeline: one for each
+  // extractor, null where that is null.
   std::vector<std::shared_ptr<const Pixels>> pixels;
   ImageInput image;     // instead of pixels: an item of a corpus of regions
   std::string problem;  // why there is neither; empty if there is

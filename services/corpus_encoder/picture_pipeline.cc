@@ -145,7 +145,7 @@ absl::Status PicturePipeline::Decode(const std::string& bytes, DecodedPicture* d
   DecodeOrder order;
   order.limits = options_.limits;
   for (const RegionExtractor* extractor : extractors_) {
-    order.sides.push_back(extractor->reduced_side());
+    if (extractor != nullptr) order.sides.push_back(extractor->reduced_side());
   }
   order.admit = [&](int64_t pixel_count) -> absl::Status {
     RETURN_IF_ERROR(Admit(pixel_count));
@@ -155,12 +155,7 @@ absl::Status PicturePipeline::Decode(const std::string& bytes, DecodedPicture* d
   absl::StatusOr<DecodedPicture> picture = decoders_->Decode(bytes, order, call_);
   if (picture.ok()) {
     *decoded = *std::move(picture);
-    // What was asked for whole; the others are small already.
-    for (size_t i = 0; i < decoded->pixels.size(); ++i) {
-      if (order.sides[i] > 0) continue;
-      decoded->pixels[i] =
-          std::make_shared<const Pixels>(extractors_[i]->Reduce(*decoded->pixels[i]));
-    }
+    if (decoded->problem.empty()) GiveOut(decoded);
   }
   {
     MutexLock lock(mutex_);
@@ -168,6 +163,20 @@ absl::Status PicturePipeline::Decode(const std::string& bytes, DecodedPicture* d
   }
   changed_.NotifyAll();
   return picture.status();
+}
+
+// From one for each side to one for each extractor.
+void PicturePipeline::GiveOut(DecodedPicture* decoded) const {
+  std::vector<std::shared_ptr<const Pixels>> given;
+  size_t next = 0;
+  for (const RegionExtractor* extractor : extractors_) {
+    given.push_back(extractor == nullptr ? nullptr : std::move(decoded->pixels[next++]));
+    // What was asked for whole; the others are small already.
+    if (extractor != nullptr && extractor->reduced_side() == 0) {
+      given.back() = std::make_shared<const Pixels>(extractor->Reduce(*given.back()));
+    }
+  }
+  decoded->pixels = std::move(given);
 }
 
 absl::Status PicturePipeline::Admit(int64_t pixel_count) {

@@ -51,7 +51,7 @@ struct DecodedUnit {
   std::vector<DecodedPicture> pictures;
 };
 
-// Next is for one thread.  The extractors must outlive it.
+// Next is for one thread.  The extractors, of which some may be null, must outlive it.
 class PicturePipeline {
  public:
   // Gives the next unit, or false when there is none.
@@ -98,6 +98,7 @@ class PicturePipeline {
   bool TakeWork(UnitState** unit, size_t* picture) EXCLUDES(mutex_);
   absl::Status DecodeOne(const ScannedPicture& picture, DecodedPicture* decoded);
   absl::Status Decode(const std::string& bytes, DecodedPicture* decoded);
+  void GiveOut(DecodedPicture* decoded) const;
   // Waits until so many pixels may be decoded beside the others.
   absl::Status Admit(int64_t pixel_count) EXCLUDES(mutex_);
   void Fail(const absl::Status& status) EXCLUDES(mutex_);

@@ -25,9 +25,7 @@ struct CorpusModels {
   std::shared_ptr<const Model> encoder;
   std::vector<Reranker> rerankers;  // whose features items get, the default first
 
-  // Whose pictures are to be decoded: the encoder's, then those of the rerankers that are
-  // other models.
-  std::vector<const RegionExtractor*> extractors() const;
+  std::vector<const Model*> reranker_models() const;
 };
 
 // `rerankers`, or the encoder itself if there are none and the encoder can rerank.
@@ -41,7 +39,8 @@ absl::Status CheckModelsForCorpus(const CorpusModels& models);
 
 // Encodes the pictures that were decoded and the captions in `language` of those; all in
 // batches of this unit alone.  `pictures` are those of the unit, in order, decoded for
-// models.extractors().
+// PictureExtractors of
+// these models.
 //
 // A picture that has a problem, that a model refuses, or to which it gives an embedding that
 // is zero or not finite, is rejected for it and takes its captions along; a caption that a model's

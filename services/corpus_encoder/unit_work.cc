@@ -8,6 +8,7 @@
 #include "common/base/random_access_file.h"
 #include "common/base/status_macros.h"
 #include "common/log/log.h"
+#include "common/models/item_encoder.h"
 #include "services/corpus_encoder/unit_file.h"
 #include "services/corpus_encoder/work_seal.h"
 
@@ -41,7 +42,10 @@ absl::Status UnitWork::MakeMissing(const UnitSpool& units,
       if (!there) return true;
     }
   };
-  PicturePipeline pipeline(next_missing, options, shop_.models->extractors(), shop_.decoders, call);
+  PicturePipeline pipeline(
+      next_missing, options,
+      PictureExtractors(*shop_.models->encoder, shop_.models->reranker_models()), shop_.decoders,
+      call);
   for (;;) {
     const absl::Time start = call.clock()->Now();
     looking = absl::ZeroDuration();

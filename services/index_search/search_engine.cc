@@ -80,9 +80,8 @@ absl::StatusOr<SearchShardResponse> SearchEngine::SearchShard(const SearchShardR
                      "top_k");
   }
   auto outcome = std::make_shared<Outcome<Neighbors>>();
-  RETURN_IF_ERROR(searches_.Submit(
-      {shard, request.queries, request.top_k, call, outcome}, shard.get(), request.queries.rows(),
-      call, [outcome](absl::Status status) { outcome->Set(std::move(status)); }));
+  RETURN_IF_ERROR(searches_.SubmitAwaited({shard, request.queries, request.top_k, call, outcome},
+                                          shard.get(), request.queries.rows()));
   ASSIGN_OR_RETURN(Neighbors neighbors, outcome->Await(call, "search"));
 
   SearchShardResponse response;
@@ -102,19 +101,16 @@ void SearchEngine::Process(std::vector<Task> batch) {
   const VectorIndex& index = *batch.front().shard->index;
   int64_t rows = 0;
   int top_k = 0;
-  absl::Time latest = absl::InfinitePast();
   for (const Task& task : batch) {
     rows += task.queries.rows();
     top_k = std::max(top_k, task.top_k);
-    latest = std::max(latest, task.call.deadline());
   }
   EmbeddingMatrix queries(rows, index.dimension());
   float* next = queries.mutable_data();
   for (const Task& task : batch) {
     next = std::copy(task.queries.values().begin(), task.queries.values().end(), next);
   }
-  absl::StatusOr<Neighbors> found =
-      index.Search(queries, {top_k}, CallContext(batch.front().call.clock(), latest));
+  absl::StatusOr<Neighbors> found = index.Search(queries, {top_k}, CallOfBatch(batch));
   int64_t row = 0;
   for (Task& task : batch) {
     if (!found.ok()) {

@@ -6,56 +6,19 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
 #include "common/base/status_macros.h"
+#include "common/batching/task_group.h"
 #include "common/bundle/rerankers.h"
 
 namespace sightline {
-namespace {
-
-// The call that a batch is computed for: alive as long as any of its tasks.
-template <typename Task>
-CallContext BatchCall(const std::vector<Task*>& tasks) {
-  absl::Time latest = absl::InfinitePast();
-  for (const Task* task : tasks) latest = std::max(latest, task->call.deadline());
-  return CallContext(tasks[0]->call.clock(), latest);
-}
-
-template <typename Task>
-std::vector<Task*> PointersTo(std::vector<Task>& batch) {
-  std::vector<Task*> tasks;
-  for (Task& task : batch) tasks.push_back(&task);
-  return tasks;
-}
-
-std::vector<float> Row(const EmbeddingMatrix& matrix, int64_t i) {
-  return std::vector<float>(matrix.row(i).begin(), matrix.row(i).end());
-}
-
-// Runs `encode` on a batch; if that fails for one member's fault, each member is tried
-// alone, so that nobody pays for a stranger's bad input.
-template <typename Task, typename Encode>
-void EncodeBatch(const std::vector<Task*>& tasks, const Encode& encode) {
-  const absl::Status status = encode(tasks);
-  if (status.ok()) return;
-  if (tasks.size() == 1 || status.code() != absl::StatusCode::kInvalidArgument) {
-    for (Task* task : tasks) task->outcome->Set(status);
-    return;
-  }
-  for (Task* task : tasks) {
-    const absl::Status alone = encode({task});
-    if (!alone.ok()) task->outcome->Set(alone);
-  }
-}
-
-}  // namespace
 
 EncodeEngine::EncodeEngine(const EncodeEngineOptions& options,
                            GenerationRegistry<EncoderGeneration>* generations, Clock* clock)
     : options_(options),
       generations_(generations),
       texts_(options.text, clock,
-             [this](std::vector<TextTask> batch) { EncodeTexts(std::move(batch)); }),
+             [this](std::vector<TextTask> batch) { EncodeTextBatch(std::move(batch)); }),
       images_(options.image, clock,
-              [this](std::vector<ImageTask> batch) { EncodeImages(std::move(batch)); }),
+              [this](std::vector<ImageTask> batch) { EncodeImageBatch(std::move(batch)); }),
       decodes_(options.decode, clock,
                [this](std::vector<DecodeTask> batch) { DecodeAll(std::move(batch)); }) {}
 
@@ -77,46 +40,29 @@ absl::StatusOr<EncodeResponse> EncodeEngine::EncodeQueries(const EncodeRequest& 
   }
   const Model* const features_for = reranker == nullptr ? nullptr : reranker->model.get();
 
-  // A child of the call: when one query fails, the others are not worth computing.
-  const CallContext child = call.Child();
+  TaskGroup<EmbeddedItem> tasks(call, "encode");
+  for (const EncodableQuery& query : request.queries) {
+    RETURN_IF_ERROR(Start(query, {entry.held, features_for, tasks.call(), tasks.Add()}));
+  }
+  ASSIGN_OR_RETURN(std::vector<EmbeddedItem> encoded, tasks.AwaitAll());
 
-  std::vector<EncodedOutcomePtr> outcomes;
   EncodeResponse response;
   if (reranker != nullptr) response.reranker = reranker->name;
-  absl::Status failed;
-  for (const EncodableQuery& query : request.queries) {
-    outcomes.push_back(std::make_shared<EncodedOutcome>());
-    failed = Start(query, entry.held, features_for, child, outcomes.back());
-    if (!failed.ok()) break;
-  }
-  for (int i = 0; failed.ok() && i < count; ++i) {
-    absl::StatusOr<Encoded> encoded = outcomes[i]->Await(child, "encode");
-    if (!encoded.ok()) {
-      failed = encoded.status();
-      break;
-    }
-    if (i == 0) {
-      response.embeddings = EmbeddingMatrix(count, static_cast<int>(encoded->embedding.size()));
-    }
-    std::copy(encoded->embedding.begin(), encoded->embedding.end(),
+  response.embeddings = EmbeddingMatrix(count, static_cast<int>(encoded[0].embedding.size()));
+  for (int i = 0; i < count; ++i) {
+    std::copy(encoded[i].embedding.begin(), encoded[i].embedding.end(),
               response.embeddings.mutable_row(i).begin());
-    if (request.want_features) response.features.push_back(std::move(encoded->features));
-  }
-  if (!failed.ok()) {
-    child.cancellation()->Cancel();
-    return failed;
+    if (!request.want_features) continue;
+    response.features.push_back(reranker == nullptr ? ItemFeatures()
+                                                    : std::move(encoded[i].features[0]));
   }
   return response;
 }
 
-absl::Status EncodeEngine::Start(const EncodableQuery& query,
-                                 const std::shared_ptr<const EncoderGeneration>& generation,
-                                 const Model* reranker, const CallContext& call,
-                                 const EncodedOutcomePtr& outcome) {
-  if (const auto* text = std::get_if<TextQuery>(&query)) {
-    return StartText(*text, {generation, {}, {}, call, outcome}, reranker);
-  }
-  if (generation->encoder->image_encoder() == nullptr) {
+absl::Status EncodeEngine::Start(const EncodableQuery& query, Task task) {
+  if (const auto* text = std::get_if<TextQuery>(&query)) return StartText(*text, std::move(task));
+  const Model& encoder = *task.generation->encoder;
+  if (encoder.image_encoder() == nullptr) {
     return absl::FailedPreconditionError("the index's model does not encode images");
   }
   if (const auto* regions = std::get_if<RegionsQuery>(&query)) {
@@ -124,41 +70,42 @@ absl::Status EncodeEngine::Start(const EncodableQuery& query,
     if (!regions->image->has_regions()) {
       return absl::InvalidArgumentError("an image without regions; send one at least");
     }
-    return StartImage({generation, regions->image, {}, {}, reranker, call, outcome});
+    return StartImage({std::move(task), regions->image, {}});
   }
-  if (generation->encoder->region_extractor() == nullptr) {
+  if (encoder.region_extractor() == nullptr) {
     return absl::InvalidArgumentError(
         "the index's model takes precomputed regions, not pictures; send Regions");
   }
   const auto& image = std::get<ImageQuery>(query);
   ASSIGN_OR_RETURN(ImageHeader header, ReadImageHeader(*image.bytes, options_.limits));
   const int64_t megapixels = 1 + int64_t{header.width} * header.height / 1'000'000;
-  return decodes_.Submit({generation, image.bytes, reranker, call, outcome}, nullptr, megapixels,
-                         call, [outcome](absl::Status status) { outcome->Set(std::move(status)); });
+  return decodes_.SubmitAwaited({std::move(task), image.bytes}, nullptr, megapixels);
 }
 
-absl::Status EncodeEngine::StartText(const TextQuery& query, TextTask task, const Model* reranker) {
-  const EncoderGeneration& generation = *task.generation;
-  if (generation.encoder->text_encoder() == nullptr) {
+absl::Status EncodeEngine::StartText(const TextQuery& query, Task task) {
+  const Model& encoder = *task.generation->encoder;
+  if (encoder.text_encoder() == nullptr) {
     return absl::FailedPreconditionError("the index's model does not encode text");
   }
-  ASSIGN_OR_RETURN(task.tokens, generation.encoder->text_encoder()->Tokenize(query.text));
-  if (reranker != nullptr) {
-    ASSIGN_OR_RETURN(task.features, reranker->cross_encoder()->PrepareText(query.text));
+  TextTask text{std::move(task), {}, {}};
+  ASSIGN_OR_RETURN(text.tokens, encoder.Tokenize(query.text));
+  if (text.reranker == &encoder) {
+    text.features.push_back(encoder.cross_encoder()->PrepareText(text.tokens));
+  } else if (text.reranker != nullptr) {
+    ASSIGN_OR_RETURN(text.features.emplace_back(), TextFeatures(*text.reranker, query.text));
   }
-  const int64_t cost = static_cast<int64_t>(task.tokens.ids.size());
-  const CallContext call = task.call;
-  const EncodedOutcomePtr outcome = task.outcome;
-  return texts_.Submit(std::move(task), generation.encoder.get(), cost, call,
-                       [outcome](absl::Status status) { outcome->Set(std::move(status)); });
+  const int64_t cost = static_cast<int64_t>(text.tokens.ids.size());
+  return texts_.SubmitAwaited(std::move(text), &encoder, cost);
 }
 
 absl::Status EncodeEngine::StartImage(ImageTask task) {
   const Model* const encoder = task.generation->encoder.get();
-  const CallContext call = task.call;
-  const EncodedOutcomePtr outcome = task.outcome;
-  return images_.Submit(std::move(task), encoder, 1, call,
-                        [outcome](absl::Status status) { outcome->Set(std::move(status)); });
+  return images_.SubmitAwaited(std::move(task), encoder, 1);
+}
+
+std::vector<const Model*> EncodeEngine::RerankersOf(const Task& task) {
+  if (task.reranker == nullptr) return {};
+  return {task.reranker};
 }
 
 void EncodeEngine::DecodeAll(std::vector<DecodeTask> batch) {
@@ -169,91 +116,43 @@ void EncodeEngine::DecodeAll(std::vector<DecodeTask> batch) {
       continue;
     }
     task.bytes = {};  // what follows may wait for long
-    ImageTask next{task.generation, {}, {}, {}, task.reranker, task.call, task.outcome};
     // Queued pictures are small ones, whatever was sent.
-    const Model& encoder = *task.generation->encoder;
-    if (task.reranker != nullptr && task.reranker != &encoder &&
-        task.reranker->region_extractor() != nullptr) {
-      next.for_reranker.pixels = task.reranker->region_extractor()->Reduce(*pixels);
+    const auto extractors = PictureExtractors(*task.generation->encoder, RerankersOf(task));
+    ImageTask next{task, {}, {}};
+    next.pixels.resize(extractors.size());
+    for (size_t i = extractors.size(); i-- > 0;) {
+      if (extractors[i] == nullptr) continue;
+      // The encoder's comes last and is given the picture itself.
+      next.pixels[i] = std::make_shared<const Pixels>(
+          extractors[i]->Reduce(i == 0 ? *std::move(pixels) : *pixels));
     }
-    next.image.pixels = encoder.region_extractor()->Reduce(*std::move(pixels));
     const absl::Status status = StartImage(std::move(next));
     if (!status.ok()) task.outcome->Set(status);
   }
 }
 
-void EncodeEngine::EncodeTexts(std::vector<TextTask> batch) {
-  const Model& model = *batch.front().generation->encoder;
-  EncodeBatch(PointersTo(batch), [&](const std::vector<TextTask*>& tasks) -> absl::Status {
-    std::vector<Tokens> tokens;
-    for (TextTask* task : tasks) tokens.push_back(task->tokens);
-    ASSIGN_OR_RETURN(EmbeddingMatrix rows, model.text_encoder()->Encode(tokens, BatchCall(tasks)));
-    for (size_t i = 0; i < tasks.size(); ++i) {
-      tasks[i]->outcome->Set(Encoded{Row(rows, i), std::move(tasks[i]->features)});
+void EncodeEngine::EncodeTextBatch(std::vector<TextTask> batch) {
+  std::vector<Tokens> texts;
+  for (TextTask& task : batch) texts.push_back(std::move(task.tokens));
+  const Model& encoder = *batch.front().generation->encoder;
+  auto encoded = EncodeTexts(encoder, texts, CallOfBatch(batch));
+  for (size_t i = 0; i < batch.size(); ++i) {
+    if (encoded[i].ok()) {
+      batch[i].outcome->Set(EmbeddedItem{*std::move(encoded[i]), std::move(batch[i].features)});
+    } else {
+      batch[i].outcome->Set(encoded[i].status());
     }
-    return absl::OkStatus();
-  });
-}
-
-void EncodeEngine::EncodeImages(std::vector<ImageTask> batch) {
-  const Model& model = *batch.front().generation->encoder;
-  EncodeBatch(PointersTo(batch), [&](const std::vector<ImageTask*>& tasks) -> absl::Status {
-    const CallContext call = BatchCall(tasks);
-    RETURN_IF_ERROR(ExtractRegions(model, &ImageTask::image, tasks, call));
-    std::vector<ImageInput> inputs;
-    for (ImageTask* task : tasks) inputs.push_back(Seen(*task));
-    ASSIGN_OR_RETURN(EmbeddingMatrix rows, model.image_encoder()->Encode(inputs, call));
-    for (size_t i = 0; i < tasks.size(); ++i) {
-      Encoded encoded{Row(rows, i), {}};
-      if (tasks[i]->reranker != nullptr) {
-        ASSIGN_OR_RETURN(encoded.features, PrepareFeatures(tasks[i], call));
-      }
-      tasks[i]->outcome->Set(std::move(encoded));
-    }
-    return absl::OkStatus();
-  });
-}
-
-// What the task's reranker reads of a picture, made as corpus_encoder makes it.
-absl::StatusOr<ItemFeatures> EncodeEngine::PrepareFeatures(ImageTask* task,
-                                                           const CallContext& call) {
-  const Model& reranker = *task->reranker;
-  const ImageInput* seen = &Seen(*task);
-  if (!task->for_reranker.pixels.rgb.empty()) {
-    RETURN_IF_ERROR(ExtractRegions(reranker, &ImageTask::for_reranker, {task}, call));
-    seen = &task->for_reranker;
   }
-  ASSIGN_OR_RETURN(std::vector<ItemFeatures> features,
-                   reranker.cross_encoder()->PrepareImages(absl::MakeConstSpan(seen, 1), call));
-  return std::move(features[0]);
 }
 
-// What the encoder sees of a task.
-const ImageInput& EncodeEngine::Seen(const ImageTask& task) {
-  return task.regions->has_regions() ? *task.regions : task.image;
-}
-
-// Gives each task's `image` that has only pixels its regions.
-absl::Status EncodeEngine::ExtractRegions(const Model& model, ImageInput ImageTask::*image,
-                                          const std::vector<ImageTask*>& tasks,
-                                          const CallContext& call) {
-  std::vector<Pixels> pictures;
-  std::vector<ImageTask*> undetected;
-  for (ImageTask* task : tasks) {
-    if ((task->*image).has_regions() || (task->*image).pixels.rgb.empty()) continue;
-    pictures.push_back(std::move((task->*image).pixels));
-    undetected.push_back(task);
+void EncodeEngine::EncodeImageBatch(std::vector<ImageTask> batch) {
+  std::vector<PictureToEncode> pictures;
+  for (ImageTask& task : batch) {
+    pictures.push_back({*task.regions, std::move(task.pixels), RerankersOf(task)});
   }
-  if (pictures.empty()) return absl::OkStatus();
-  absl::StatusOr<std::vector<RegionSet>> regions =
-      model.region_extractor()->Extract(pictures, call);
-  for (size_t i = 0; i < undetected.size(); ++i) {
-    // The pixels go back: a batch that failed is tried one by one.
-    ImageInput& into = undetected[i]->*image;
-    into.pixels = std::move(pictures[i]);
-    if (regions.ok()) into.regions = std::move((*regions)[i]);
-  }
-  return regions.status();
+  const Model& encoder = *batch.front().generation->encoder;
+  auto encoded = EncodePictures(encoder, std::move(pictures), CallOfBatch(batch));
+  for (size_t i = 0; i < batch.size(); ++i) batch[i].outcome->Set(std::move(encoded[i]));
 }
 
 void EncodeEngine::Drain() {

@@ -16,6 +16,7 @@
 #include "common/batching/batch_scheduler.h"
 #include "common/generations/generation_registry.h"
 #include "common/image/decode.h"
+#include "common/models/item_encoder.h"
 #include "common/models/model.h"
 
 namespace sightline {
@@ -58,53 +59,32 @@ class EncodeEngine {
   Stats stats() const;
 
  private:
-  struct Encoded {
-    std::vector<float> embedding;
-    ItemFeatures features;
-  };
-  using EncodedOutcome = Outcome<Encoded>;
-  using EncodedOutcomePtr = std::shared_ptr<EncodedOutcome>;
-
-  struct TextTask {
+  struct Task {
     std::shared_ptr<const EncoderGeneration> generation;
-    Tokens tokens;
-    ItemFeatures features;  // what the reranker wants of the text, if asked for
-    CallContext call;
-    EncodedOutcomePtr outcome;
-  };
-  struct ImageTask {
-    std::shared_ptr<const EncoderGeneration> generation;
-    Shared<ImageInput> regions;  // as sent; else empty, and there is
-    ImageInput image;            // a picture, which gets its regions here
-    // The picture as a reranker sees it that finds regions of its own; else empty, and it gets
-    // the encoder's.
-    ImageInput for_reranker;
     const Model* reranker;  // whose features are wanted; null: nobody's
     CallContext call;
-    EncodedOutcomePtr outcome;
+    std::shared_ptr<Outcome<EmbeddedItem>> outcome;
   };
-  struct DecodeTask {
-    std::shared_ptr<const EncoderGeneration> generation;
+  struct TextTask : Task {
+    Tokens tokens;
+    std::vector<ItemFeatures> features;  // the reranker's
+  };
+  struct ImageTask : Task {
+    Shared<ImageInput> regions;                         // as sent; else empty, and there is
+    std::vector<std::shared_ptr<const Pixels>> pixels;  // a picture, see PictureToEncode
+  };
+  struct DecodeTask : Task {
     Shared<std::string> bytes;
-    const Model* reranker;  // as in ImageTask
-    CallContext call;
-    EncodedOutcomePtr outcome;
   };
 
-  absl::Status Start(const EncodableQuery& query,
-                     const std::shared_ptr<const EncoderGeneration>& generation,
-                     const Model* reranker, const CallContext& call,
-                     const EncodedOutcomePtr& outcome);
-  absl::Status StartText(const TextQuery& query, TextTask task, const Model* reranker);
+  absl::Status Start(const EncodableQuery& query, Task task);
+  absl::Status StartText(const TextQuery& query, Task task);
   absl::Status StartImage(ImageTask task);
 
   void DecodeAll(std::vector<DecodeTask> batch);
-  void EncodeTexts(std::vector<TextTask> batch);
-  void EncodeImages(std::vector<ImageTask> batch);
-  static const ImageInput& Seen(const ImageTask& task);
-  static absl::Status ExtractRegions(const Model& model, ImageInput ImageTask::*image,
-                                     const std::vector<ImageTask*>& tasks, const CallContext& call);
-  static absl::StatusOr<ItemFeatures> PrepareFeatures(ImageTask* task, const CallContext& call);
+  void EncodeTextBatch(std::vector<TextTask> batch);
+  void EncodeImageBatch(std::vector<ImageTask> batch);
+  static std::vector<const Model*> RerankersOf(const Task& task);
 
   const EncodeEngineOptions options_;
   GenerationRegistry<EncoderGeneration>* const generations_;

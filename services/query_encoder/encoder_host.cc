@@ -33,8 +33,7 @@ absl::StatusOr<ImageInput> RegionsOfGreyPicture(const Model& model, const CallCo
 // The first forward pass of a model allocates and compiles; no caller should wait for that.
 absl::Status WarmUp(const Model& encoder, const CallContext& call) {
   if (encoder.text_encoder() != nullptr) {
-    ASSIGN_OR_RETURN(const Tokens tokens,
-                     encoder.text_encoder()->Tokenize("a picture to warm up with"));
+    ASSIGN_OR_RETURN(const Tokens tokens, encoder.Tokenize("a picture to warm up with"));
     RETURN_IF_ERROR(encoder.text_encoder()->Encode(absl::MakeConstSpan(&tokens, 1), call).status());
   }
   if (encoder.image_encoder() == nullptr || encoder.region_extractor() == nullptr) {

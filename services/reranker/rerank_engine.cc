@@ -8,6 +8,8 @@
 #include "common/base/error_details.h"
 #include "common/base/random_access_file.h"
 #include "common/base/status_macros.h"
+#include "common/batching/run_each.h"
+#include "common/batching/task_group.h"
 #include "common/bundle/rerankers.h"
 
 namespace sightline {
@@ -61,6 +63,59 @@ class ReadingRequest {
   const int now_;
 };
 
+// The features of what one request names.
+class FeatureReader {
+ public:
+  FeatureReader(GenerationRegistry<RerankGeneration>* generations, const Model& model)
+      : generations_(generations), model_(model) {}
+
+  // `held` is what `target` names.
+  void Know(const GenerationRef& target, std::shared_ptr<const RerankGeneration> held) {
+    known_.emplace_back(&target, std::move(held));
+  }
+
+  absl::StatusOr<Shared<ItemFeatures>> Of(const RerankSide& side, bool is_text) {
+    if (const auto* features = std::get_if<Shared<ItemFeatures>>(&side)) return *features;
+    if (const auto* stored = std::get_if<StoredRef>(&side)) return Stored(*stored);
+    if (!is_text) return absl::InvalidArgumentError("a text stands where an image belongs");
+    return TextFeatures(model_, std::get<TextQuery>(side).text);
+  }
+
+ private:
+  // Each target is looked for once, for all of its items.
+  absl::StatusOr<std::shared_ptr<const RerankGeneration>> Find(const GenerationRef& target) {
+    for (const auto& [other, held] : known_) {
+      if (*other == target) return held;
+    }
+    ASSIGN_OR_RETURN(auto entry, generations_->Find(target.index, target.generation, target.space));
+    Know(target, entry.held);
+    return entry.held;
+  }
+
+  absl::StatusOr<ItemFeatures> Stored(const StoredRef& ref) {
+    ASSIGN_OR_RETURN(const auto held, Find(ref.target));
+    const auto store = held->features.find(ref.shard);
+    if (store == held->features.end()) {
+      return MakeError(reasons::kShardNotHeld,
+                       absl::StrCat("no features of shard ", ref.shard, " of index '",
+                                    ref.target.index, "' are held by this server"),
+                       {{"index", ref.target.index}, {"shard", absl::StrCat(ref.shard)}});
+    }
+    absl::StatusOr<std::vector<ItemFeatures>> features =
+        store->second->Get(model_.id(), absl::MakeConstSpan(&ref.row, 1));
+    if (features.ok()) return std::move((*features)[0]);
+    if (IsOfFile(features.status())) {
+      generations_->table()->Fail(ref.target.index, ref.target.generation, held.get(),
+                                  features.status());
+    }
+    return AboutStored(features.status(), ref);
+  }
+
+  GenerationRegistry<RerankGeneration>* const generations_;
+  const Model& model_;
+  std::vector<std::pair<const GenerationRef*, std::shared_ptr<const RerankGeneration>>> known_;
+};
+
 }  // namespace
 
 RerankEngine::RerankEngine(const RerankEngineOptions& options,
@@ -90,123 +145,53 @@ absl::StatusOr<RerankResponse> RerankEngine::RerankCandidates(const RerankReques
                      {{"index", request.target.index}});
   }
   const std::shared_ptr<const Model>& model = reranker->model;
-  ASSIGN_OR_RETURN(const std::shared_ptr<const Request> shared, ResolveAll(request, model, call));
+  ASSIGN_OR_RETURN(const std::shared_ptr<const Request> shared,
+                   ResolveAll(request, entry.held, model, call));
 
-  // A child of the call: when one pair fails, the others are not worth computing.
-  const CallContext child = call.Child();
-
-  std::vector<std::shared_ptr<Outcome<float>>> outcomes;
-  absl::Status failed;
+  TaskGroup<float> scores(call, "rerank");
   for (const Shared<ItemFeatures>& candidate : shared->candidates) {
     const ScoringPair pair = request.query_is_text ? ScoringPair{&*shared->query, &*candidate}
                                                    : ScoringPair{&*candidate, &*shared->query};
-    outcomes.push_back(std::make_shared<Outcome<float>>());
-    failed = pairs_.Submit(
-        {shared, pair, child, outcomes.back()}, model.get(), model->cross_encoder()->Cost(pair),
-        child,
-        [outcome = outcomes.back()](absl::Status status) { outcome->Set(std::move(status)); });
-    if (!failed.ok()) break;
+    RETURN_IF_ERROR(pairs_.SubmitAwaited({shared, pair, scores.call(), scores.Add()}, model.get(),
+                                         model->cross_encoder()->Cost(pair)));
   }
   RerankResponse response;
   response.score_kind = model->cross_encoder()->score_kind();
   response.reranker = reranker->name;
-  for (size_t i = 0; failed.ok() && i < outcomes.size(); ++i) {
-    absl::StatusOr<float> score = outcomes[i]->Await(child, "rerank");
-    failed = score.status();
-    if (score.ok()) response.scores.push_back(*score);
-  }
-  if (!failed.ok()) {
-    child.cancellation()->Cancel();
-    return failed;
-  }
+  ASSIGN_OR_RETURN(response.scores, scores.AwaitAll());
   return response;
-}
-
-absl::StatusOr<Shared<ItemFeatures>> RerankEngine::Resolve(const RerankSide& side, bool is_text,
-                                                           const Model& model) const {
-  if (const auto* features = std::get_if<Shared<ItemFeatures>>(&side)) return *features;
-  if (const auto* stored = std::get_if<StoredRef>(&side)) {
-    return Stored(*stored, model);
-  }
-  if (!is_text) {
-    return absl::InvalidArgumentError("a text stands where an image belongs");
-  }
-  return model.cross_encoder()->PrepareText(std::get<TextQuery>(side).text);
 }
 
 // A file system that hangs ends no read; what can be done is to begin no other for a call that is
 // over.
 absl::StatusOr<std::shared_ptr<const RerankEngine::Request>> RerankEngine::ResolveAll(
-    const RerankRequest& request, std::shared_ptr<const Model> model,
-    const CallContext& call) const {
+    const RerankRequest& request, std::shared_ptr<const RerankGeneration> held,
+    std::shared_ptr<const Model> model, const CallContext& call) const {
   const ReadingRequest reading(&reading_, ReadsFeatures(request));
   RETURN_IF_ERROR(reading.Check(options_.max_reading));
+  FeatureReader features(generations_, *model);
+  features.Know(request.target, std::move(held));
   auto resolved = std::make_shared<Request>();
-  resolved->model = std::move(model);
-  ASSIGN_OR_RETURN(resolved->query,
-                   Resolve(request.query, request.query_is_text, *resolved->model));
+  ASSIGN_OR_RETURN(resolved->query, features.Of(request.query, request.query_is_text));
   resolved->candidates.reserve(request.candidates.size());
   for (const RerankSide& candidate : request.candidates) {
     RETURN_IF_ERROR(call.Check("read features"));
-    ASSIGN_OR_RETURN(Shared<ItemFeatures> features,
-                     Resolve(candidate, !request.query_is_text, *resolved->model));
-    resolved->candidates.push_back(std::move(features));
+    ASSIGN_OR_RETURN(Shared<ItemFeatures> own, features.Of(candidate, !request.query_is_text));
+    resolved->candidates.push_back(std::move(own));
   }
+  resolved->model = std::move(model);
   return resolved;
-}
-
-absl::StatusOr<ItemFeatures> RerankEngine::Stored(const StoredRef& ref, const Model& model) const {
-  ASSIGN_OR_RETURN(auto entry,
-                   generations_->Find(ref.target.index, ref.target.generation, ref.target.space));
-  const auto store = entry.held->features.find(ref.shard);
-  if (store == entry.held->features.end()) {
-    return MakeError(reasons::kShardNotHeld,
-                     absl::StrCat("no features of shard ", ref.shard, " of index '",
-                                  ref.target.index, "' are held by this server"),
-                     {{"index", ref.target.index}, {"shard", absl::StrCat(ref.shard)}});
-  }
-  absl::StatusOr<std::vector<ItemFeatures>> features =
-      store->second->Get(model.id(), absl::MakeConstSpan(&ref.row, 1));
-  if (!features.ok()) {
-    if (IsOfFile(features.status())) {
-      generations_->table()->Fail(ref.target.index, ref.target.generation, entry.held.get(),
-                                  features.status());
-    }
-    return AboutStored(features.status(), ref);
-  }
-  return std::move((*features)[0]);
 }
 
 void RerankEngine::ScorePairs(std::vector<PairTask> batch) {
   std::vector<ScoringPair> pairs;
-  absl::Time latest = absl::InfinitePast();
-  for (const PairTask& task : batch) {
-    pairs.push_back(task.pair);
-    latest = std::max(latest, task.call.deadline());
-  }
-  const CallContext call(batch.front().call.clock(), latest);
+  for (const PairTask& task : batch) pairs.push_back(task.pair);
   const CrossEncoder& encoder = *batch.front().request->model->cross_encoder();
-  const absl::StatusOr<std::vector<float>> scores = encoder.Score(pairs, call);
-  if (scores.ok()) {
-    for (size_t i = 0; i < batch.size(); ++i) batch[i].outcome->Set((*scores)[i]);
-    return;
-  }
-  // One pair's bad features must not fail the strangers in its batch.
-  const bool one_by_one =
-      batch.size() > 1 && scores.status().code() == absl::StatusCode::kInvalidArgument;
-  for (size_t i = 0; i < batch.size(); ++i) {
-    if (!one_by_one) {
-      batch[i].outcome->Set(scores.status());
-      continue;
-    }
-    absl::StatusOr<std::vector<float>> alone =
-        encoder.Score(absl::MakeConstSpan(&pairs[i], 1), call);
-    if (alone.ok()) {
-      batch[i].outcome->Set((*alone)[0]);
-    } else {
-      batch[i].outcome->Set(alone.status());
-    }
-  }
+  const CallContext call = CallOfBatch(batch);
+  const auto scores =
+      RunEach<float>(absl::MakeConstSpan(pairs),
+                     [&](absl::Span<const ScoringPair> some) { return encoder.Score(some, call); });
+  for (size_t i = 0; i < batch.size(); ++i) batch[i].outcome->Set(scores[i]);
 }
 
 }  // namespace sightline

@@ -70,12 +70,10 @@ class RerankEngine {
     std::shared_ptr<Outcome<float>> outcome;
   };
 
-  absl::StatusOr<Shared<ItemFeatures>> Resolve(const RerankSide& side, bool is_text,
-                                               const Model& model) const;
-  absl::StatusOr<std::shared_ptr<const Request>> ResolveAll(const RerankRequest& request,
-                                                            std::shared_ptr<const Model> model,
-                                                            const CallContext& call) const;
-  absl::StatusOr<ItemFeatures> Stored(const StoredRef& ref, const Model& model) const;
+  // Errors as RerankCandidates.
+  absl::StatusOr<std::shared_ptr<const Request>> ResolveAll(
+      const RerankRequest& request, std::shared_ptr<const RerankGeneration> held,
+      std::shared_ptr<const Model> model, const CallContext& call) const;
   void ScorePairs(std::vector<PairTask> batch);
 
   const RerankEngineOptions options_;

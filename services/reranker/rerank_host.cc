@@ -25,7 +25,7 @@ constexpr int64_t kMostItems = int64_t{1} << 50;  // so that lies do not wrap
 absl::Status WarmUp(const RerankGeneration& generation, const Model& model,
                     const CallContext& call) {
   const CrossEncoder& encoder = *model.cross_encoder();
-  ASSIGN_OR_RETURN(const ItemFeatures text, encoder.PrepareText("a picture to warm up with"));
+  ASSIGN_OR_RETURN(const ItemFeatures text, TextFeatures(model, "a picture to warm up with"));
   for (const auto& [shard, features] : generation.features) {
     if (features->size() == 0) continue;
     const int64_t row = 0;

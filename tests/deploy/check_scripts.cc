@@ -47,7 +47,7 @@ void Compare(const EmbeddingMatrix& rows, const nlohmann::json& items, int64_t f
 void CheckTexts(const Model& model, const nlohmann::json& items, bool exactly) {
   std::vector<Tokens> texts;
   for (const nlohmann::json& item : items) {
-    texts.push_back(OrThrow(model.text_encoder()->Tokenize(item["text"].get<std::string>())));
+    texts.push_back(OrThrow(model.Tokenize(item["text"].get<std::string>())));
     if (texts.back().ids != item["ids"].get<std::vector<int32_t>>()) {
       throw std::runtime_error(absl::StrCat("other tokens: ", item.dump()));
     }

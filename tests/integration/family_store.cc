@@ -51,12 +51,12 @@ TinyItem Compute(const RegionItem& item, const Model& encoder, const Model* rera
   computed.caption_id = absl::StrCat(item.id, "#en-1");
   computed.caption = item.caption;
   computed.image_embedding = Value(encoder.image_encoder()->Encode({item.image}, call));
-  const Tokens tokens = Value(encoder.text_encoder()->Tokenize(item.caption));
+  const Tokens tokens = Value(encoder.Tokenize(item.caption));
   computed.caption_embedding = Value(encoder.text_encoder()->Encode({tokens}, call));
   if (reranker == nullptr) return computed;
   const CrossEncoder& cross_encoder = *reranker->cross_encoder();
   computed.image_features = Value(cross_encoder.PrepareImages({item.image}, call))[0];
-  computed.caption_features = Value(cross_encoder.PrepareText(item.caption));
+  computed.caption_features = Value(TextFeatures(*reranker, item.caption));
   return computed;
 }
 

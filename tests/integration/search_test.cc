@@ -73,7 +73,7 @@ void RequireRanking(const SearchResult& result, const std::vector<RefereeHit>& e
 }
 
 EmbeddingMatrix EmbedText(const std::string& text) {
-  const auto tokens = Store().model->text_encoder()->Tokenize(text);
+  const auto tokens = Store().model->Tokenize(text);
   REQUIRE(tokens.ok());
   const auto embedded = Store().model->text_encoder()->Encode({*tokens}, CallContext::Unbounded());
   REQUIRE(embedded.ok());
@@ -100,7 +100,7 @@ TEST_CASE("a text finds images, reranked, as the referee does") {
   request.top_k = 30;
   request.depth = 20;
   const SearchResult result = Ask(request);
-  const auto features = Store().model->cross_encoder()->PrepareText("a red fish");
+  const auto features = TextFeatures(*Store().model, "a red fish");
   REQUIRE(features.ok());
   RequireRanking(result, RefereeSearch(Store(), /*images=*/true,
                                        {EmbedText("a red fish"), &*features, nullptr}, 20));
@@ -212,7 +212,7 @@ TEST_CASE("pairs are scored one by one, texts by images") {
   REQUIRE(result.ok());
   REQUIRE(result->scores.size() == 4);
   const CrossEncoder& encoder = *Store().model->cross_encoder();
-  const auto text = encoder.PrepareText("a red fish");
+  const auto text = TextFeatures(*Store().model, "a red fish");
   const ItemFeatures* texts[] = {&*text, &Store().items[2].caption_features};
   const ItemFeatures* images[] = {&Store().items[2].image_features,
                                   &Store().items[4].image_features};

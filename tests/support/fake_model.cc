@@ -136,12 +136,6 @@ Pixels PictureOf(int32_t id, int width, int height) {
 struct FakeServingModel::Texts : TextEncoder {
   explicit Texts(const FakeServingModel* m) : model(m) {}
 
-  absl::StatusOr<Tokens> Tokenize(absl::string_view text) const override {
-    Tokens tokens{IdsOf(text)};
-    if (tokens.ids.empty()) return absl::InvalidArgumentError("the text is empty");
-    return tokens;
-  }
-
   absl::StatusOr<EmbeddingMatrix> Encode(absl::Span<const Tokens> texts,
                                          const CallContext& call) const override {
     model->Enter(kTexts, texts.size());
@@ -197,11 +191,7 @@ struct FakeServingModel::Extractor : RegionExtractor {
 struct FakeServingModel::Pairs : CrossEncoder {
   explicit Pairs(const FakeServingModel* m) : model(m) {}
 
-  absl::StatusOr<ItemFeatures> PrepareText(absl::string_view text) const override {
-    const WordIds ids = IdsOf(text);
-    if (ids.empty()) return absl::InvalidArgumentError("the text is empty");
-    return TextFeaturesOf(ids);
-  }
+  ItemFeatures PrepareText(const Tokens& text) const override { return TextFeaturesOf(text.ids); }
 
   absl::StatusOr<std::vector<ItemFeatures>> PrepareImages(absl::Span<const ImageInput> images,
                                                           const CallContext&) const override {
@@ -251,6 +241,13 @@ FakeServingModel::FakeServingModel(FakeServingModelOptions options) : options_(s
 
 FakeServingModel::~FakeServingModel() = default;
 
+absl::StatusOr<Tokens> FakeServingModel::Tokenize(absl::string_view text) const {
+  Tokens tokens;
+  tokens.ids = IdsOf(text);
+  if (tokens.ids.empty()) return absl::InvalidArgumentError("the text is empty");
+  ++tokenized_;
+  return tokens;
+}
 const TextEncoder* FakeServingModel::text_encoder() const {
   return texts_.get();
 }

@@ -12,6 +12,7 @@
 #define SIGHTLINE_TESTS_SUPPORT_FAKE_MODEL_H_
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -50,7 +51,7 @@ struct FakeServingModelOptions {
   bool contrary = false;  // scores a pair with 1 - PairScoreOf
 };
 
-// A word that passes Tokenize and PrepareText and then fails the whole batch that it is
+// A word that passes Tokenize and then fails the whole batch that it is
 // in, with InvalidArgument; and one that fails it with Internal.
 inline constexpr char kPoison[] = "poison";
 inline constexpr char kBreakdown[] = "breakdown";
@@ -63,6 +64,7 @@ class FakeServingModel : public Model {
   explicit FakeServingModel(FakeServingModelOptions options = {});
   ~FakeServingModel() override;
 
+  absl::StatusOr<Tokens> Tokenize(absl::string_view text) const override;
   const TextEncoder* text_encoder() const override;
   const ImageEncoder* image_encoder() const override;
   const CrossEncoder* cross_encoder() const override;
@@ -81,6 +83,8 @@ class FakeServingModel : public Model {
   std::vector<int> pair_batches() const;
   // Of the pictures that Extract was given.
   std::vector<int> extracted_widths() const;
+  // Texts that Tokenize was given.
+  int tokenized() const { return tokenized_; }
 
  private:
   struct Texts;
@@ -99,6 +103,7 @@ class FakeServingModel : public Model {
   std::unique_ptr<Extractor> extractor_;
   std::unique_ptr<Pairs> pairs_;
 
+  mutable std::atomic<int> tokenized_{0};
   mutable Mutex mutex_;
   mutable Gate* entered_ GUARDED_BY(mutex_) = nullptr;
   mutable Gate* release_ GUARDED_BY(mutex_) = nullptr;

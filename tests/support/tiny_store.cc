@@ -87,9 +87,9 @@ TinyItem MakeItem(const Model& model, int i) {
   image.regions = Value(model.region_extractor()->Extract({pixels}, call))[0];
   item.image_embedding = Value(model.image_encoder()->Encode({image}, call));
   item.image_features = Value(model.cross_encoder()->PrepareImages({image}, call))[0];
-  const Tokens tokens = Value(model.text_encoder()->Tokenize(item.caption));
+  const Tokens tokens = Value(model.Tokenize(item.caption));
   item.caption_embedding = Value(model.text_encoder()->Encode({tokens}, call));
-  item.caption_features = Value(model.cross_encoder()->PrepareText(item.caption));
+  item.caption_features = Value(TextFeatures(model, item.caption));
   return item;
 }
 

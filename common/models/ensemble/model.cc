@@ -43,16 +43,16 @@ ModelBundle MemberOf(const ModelBundle& bundle, int member) {
   return part;
 }
 
+using Members = std::vector<std::shared_ptr<const Model>>;
+
 class EnsembleCrossEncoder : public CrossEncoder {
  public:
-  explicit EnsembleCrossEncoder(std::vector<std::shared_ptr<const Model>> members)
-      : members_(std::move(members)) {}
+  explicit EnsembleCrossEncoder(Members members) : members_(std::move(members)) {}
 
-  absl::StatusOr<ItemFeatures> PrepareText(absl::string_view text) const override {
+  ItemFeatures PrepareText(const Tokens& text) const override {
     ItemFeatures features;
     for (size_t i = 0; i < members_.size(); ++i) {
-      ASSIGN_OR_RETURN(ItemFeatures part, member(i).PrepareText(text));
-      Append(std::move(part), &features);
+      Append(member(i).PrepareText(text.members[i]), &features);
     }
     return features;
   }
@@ -104,11 +104,11 @@ class EnsembleCrossEncoder : public CrossEncoder {
     std::move(part.tensors.begin(), part.tensors.end(), std::back_inserter(features->tensors));
   }
 
-  const std::vector<std::shared_ptr<const Model>> members_;
+  const Members members_;
 };
 
 // Widths that every member takes.
-std::vector<int> WidthsOfAll(const std::vector<std::shared_ptr<const Model>>& members) {
+std::vector<int> WidthsOfAll(const Members& members) {
   std::vector<int> widths = members[0]->region_feature_sizes();
   for (const auto& member : members) {
     const std::vector<int> own = member->region_feature_sizes();
@@ -122,11 +122,19 @@ std::vector<int> WidthsOfAll(const std::vector<std::shared_ptr<const Model>>& me
 
 class EnsembleModel : public Model {
  public:
-  EnsembleModel(std::string id, std::vector<std::shared_ptr<const Model>> members)
+  EnsembleModel(std::string id, Members members)
       : id_(std::move(id)),
         region_feature_sizes_(WidthsOfAll(members)),
-        cross_encoder_(std::move(members)) {}
+        members_(std::move(members)),
+        cross_encoder_(members_) {}
 
+  absl::StatusOr<Tokens> Tokenize(absl::string_view text) const override {
+    Tokens tokens;
+    for (const auto& member : members_) {
+      ASSIGN_OR_RETURN(tokens.members.emplace_back(), member->Tokenize(text));
+    }
+    return tokens;
+  }
   const TextEncoder* text_encoder() const override { return nullptr; }
   const ImageEncoder* image_encoder() const override { return nullptr; }
   const CrossEncoder* cross_encoder() const override { return &cross_encoder_; }
@@ -140,12 +148,13 @@ class EnsembleModel : public Model {
   const std::string id_;
   const std::string space_;
   const std::vector<int> region_feature_sizes_;
+  const Members members_;
   const EnsembleCrossEncoder cross_encoder_;
 };
 
 absl::StatusOr<std::shared_ptr<const Model>> LoadEnsemble(const ModelBundle& bundle,
                                                           const ModelOptions& options) {
-  std::vector<std::shared_ptr<const Model>> members;
+  Members members;
   for (int i = 0; i < bundle.manifest.members_size(); ++i) {
     ModelOptions own = options;
     own.feature_prefix = absl::StrCat("m", i, "_");

@@ -28,7 +28,7 @@ class TextInput {
   // be told from the right one, but one of the wrong length can.
   static absl::StatusOr<std::unique_ptr<TextInput>> Create(const ModelBundle& bundle);
 
-  // See TextEncoder::Tokenize.
+  // See Model::Tokenize.
   absl::StatusOr<Tokens> Tokenize(absl::string_view text) const;
 
   // The first `max_count` tokens of `words`, which are tokenized as the text that they make

@@ -44,9 +44,8 @@ class NetworkCrossEncoder : public CrossEncoder {
         ids_name_(absl::StrCat(core_.options.feature_prefix, "ids")),
         layout_(Prefixed(core_.options.feature_prefix, core_.network->image_layout())) {}
 
-  absl::StatusOr<ItemFeatures> PrepareText(absl::string_view text) const override {
-    ASSIGN_OR_RETURN(const Tokens tokens, core_.text->Tokenize(text));
-    return TextInput::ToFeatures(tokens, ids_name_);
+  ItemFeatures PrepareText(const Tokens& text) const override {
+    return TextInput::ToFeatures(text, ids_name_);
   }
 
   // One image at a time, always: a matrix product of another height may differ in its last

@@ -38,10 +38,6 @@ class NetworkTextEncoder : public TextEncoder {
  public:
   explicit NetworkTextEncoder(const ModelCore* core) : core_(*core) {}
 
-  absl::StatusOr<Tokens> Tokenize(absl::string_view text) const override {
-    return core_.text->Tokenize(text);
-  }
-
   absl::StatusOr<EmbeddingMatrix> Encode(absl::Span<const Tokens> texts,
                                          const CallContext& call) const override {
     std::vector<ItemShape> shapes;
@@ -111,6 +107,9 @@ class NetworkModel : public Model {
 
   void AddCrossEncoder(ScoreKind kind) { cross_encoder_ = NewNetworkCrossEncoder(&core_, kind); }
 
+  absl::StatusOr<Tokens> Tokenize(absl::string_view text) const override {
+    return core_.text->Tokenize(text);
+  }
   const TextEncoder* text_encoder() const override { return text_encoder_.get(); }
   const ImageEncoder* image_encoder() const override { return image_encoder_.get(); }
   const CrossEncoder* cross_encoder() const override { return cross_encoder_.get(); }

@@ -51,7 +51,7 @@ inline std::vector<float> Everything(const Model& model, const TinyFamily& famil
   if (model.text_encoder() != nullptr) {
     std::vector<Tokens> texts;
     for (int i = 0; i < kTinyItems; ++i) {
-      texts.push_back(*model.text_encoder()->Tokenize(TinyText(i)));
+      texts.push_back(*model.Tokenize(TinyText(i)));
       if (!at_once) add(model.text_encoder()->Encode({texts[i]}, CallContext::Unbounded()));
       if (!at_once) add(model.image_encoder()->Encode({images[i]}, CallContext::Unbounded()));
     }
@@ -69,7 +69,7 @@ inline std::vector<float> Everything(const Model& model, const TinyFamily& famil
       *model.cross_encoder()->PrepareImages(images, CallContext::Unbounded());
   std::vector<ItemFeatures> text_features;
   for (int i = 0; i < kTinyItems; ++i) {
-    text_features.push_back(*model.cross_encoder()->PrepareText(TinyText(i)));
+    text_features.push_back(*TextFeatures(model, TinyText(i)));
   }
   std::vector<ScoringPair> pairs;
   for (int i = 0; i < 3 * kTinyItems; ++i) {
@@ -108,13 +108,13 @@ inline std::vector<float> Seen(const Model& model, const std::string& text,
   if (model.image_encoder() != nullptr) {
     const auto rows = *model.image_encoder()->Encode({image}, CallContext::Unbounded());
     values.assign(rows.values().begin(), rows.values().end());
-    const auto words = *model.text_encoder()->Encode({*model.text_encoder()->Tokenize(text)},
-                                                     CallContext::Unbounded());
+    const auto words =
+        *model.text_encoder()->Encode({*model.Tokenize(text)}, CallContext::Unbounded());
     values.insert(values.end(), words.values().begin(), words.values().end());
   }
   if (model.cross_encoder() != nullptr) {
     const auto features = *model.cross_encoder()->PrepareImages({image}, CallContext::Unbounded());
-    const auto words = *model.cross_encoder()->PrepareText(text);
+    const auto words = *TextFeatures(model, text);
     values.push_back(
         (*model.cross_encoder()->Score({{&words, &features[0]}}, CallContext::Unbounded()))[0]);
   }

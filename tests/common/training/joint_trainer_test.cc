@@ -59,7 +59,7 @@ TEST_CASE_METHOD(TrainingFixture, "the bundle is a model that servers load") {
   INFO(model.status());
   REQUIRE(model.ok());
   REQUIRE((*model)->cross_encoder() != nullptr);
-  const auto tokens = (*model)->text_encoder()->Tokenize("word1 word2");
+  const auto tokens = (*model)->Tokenize("word1 word2");
   REQUIRE(tokens.ok());
   REQUIRE(tokens->ids == std::vector<int32_t>{2, 6, 7, 3});
 }

@@ -61,7 +61,7 @@ TEST_CASE("the reranker scores the features that were made for it") {
     REQUIRE(manifest.ok());
     REQUIRE(manifest->reranker_model() == f.store.model->id());
     const CrossEncoder& reranker = *f.store.model->cross_encoder();
-    const ItemFeatures text = *reranker.PrepareText("a red fish");
+    const ItemFeatures text = *TextFeatures(*f.store.model, "a red fish");
     const std::string directory =
         GenerationDirectory(f.dir.path(), "synthetic", manifest->generation());
     for (int shard = 0; shard < 2; ++shard) {

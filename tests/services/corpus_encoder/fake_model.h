@@ -41,6 +41,16 @@ class FakeModel : public Model {
   explicit FakeModel(FakeModelBehavior behavior = {})
       : behavior_(std::move(behavior)), texts_(this), images_(this), cross_(this) {}
 
+  absl::StatusOr<Tokens> Tokenize(absl::string_view text) const override {
+    if (text.find(behavior_.refused) != absl::string_view::npos) {
+      return absl::InvalidArgumentError("no token in it");
+    }
+    Tokens tokens;
+    for (const absl::string_view word : absl::StrSplit(text, ' ')) {
+      tokens.ids.push_back(static_cast<int32_t>(word.size()));
+    }
+    return tokens;
+  }
   const TextEncoder* text_encoder() const override { return &texts_; }
   const ImageEncoder* image_encoder() const override {
     return behavior_.image_encoder ? &images_ : nullptr;
@@ -70,17 +80,6 @@ class FakeModel : public Model {
   // Tokens are the lengths of the words.
   struct Texts : TextEncoder {
     explicit Texts(const FakeModel* model) : model(model) {}
-    absl::StatusOr<Tokens> Tokenize(absl::string_view text) const override {
-      if (text.find(model->behavior_.refused) != absl::string_view::npos) {
-        return absl::InvalidArgumentError("no token in it");
-      }
-      Tokens tokens;
-      for (const absl::string_view word : absl::StrSplit(text, ' ')) {
-        tokens.ids.push_back(static_cast<int32_t>(word.size()));
-      }
-      return tokens;
-    }
-
     absl::StatusOr<EmbeddingMatrix> Encode(absl::Span<const Tokens> texts,
                                            const CallContext& call) const override {
       RETURN_IF_ERROR(call.Check("encode"));
@@ -143,8 +142,7 @@ class FakeModel : public Model {
 
   struct Cross : CrossEncoder {
     explicit Cross(const FakeModel* model) : model(model) {}
-    absl::StatusOr<ItemFeatures> PrepareText(absl::string_view text) const override {
-      ASSIGN_OR_RETURN(const Tokens tokens, model->texts_.Tokenize(text));
+    ItemFeatures PrepareText(const Tokens& tokens) const override {
       return ItemFeatures{{Tensor(
           "ids", Dtype::kInt32, tokens.ids.size(), 1,
           std::string(reinterpret_cast<const char*>(tokens.ids.data()), tokens.ids.size() * 4))}};

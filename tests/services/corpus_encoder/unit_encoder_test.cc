@@ -3,6 +3,7 @@
 #include <limits>
 #include <memory>
 
+#include "common/models/item_encoder.h"
 #include "tests/common/image/encode.h"
 #include "tests/services/corpus_encoder/fake_model.h"
 #include "tests/support/catch.h"
@@ -27,18 +28,25 @@ struct Sample {
     picture.item.captions = std::move(captions);
     pictures.push_back(picture);
   }
-  std::vector<DecodedPicture> Decoded() const {
+  // For each extractor of `models` in another size; two of its three pictures are good.
+  static std::vector<DecodedPicture> Decoded(const CorpusModels& models) {
     std::vector<DecodedPicture> pictures(3);
-    pictures[0].pixels = {Shared(Gradient(4, 4)), Shared(Gradient(8, 8))};
     pictures[1].problem = "broken";
-    pictures[2].pixels = {Shared(Gradient(2, 9)), Shared(Gradient(4, 18))};
+    int times = 1;
+    for (const RegionExtractor* extractor :
+         PictureExtractors(*models.encoder, models.reranker_models())) {
+      const bool sees = extractor != nullptr;
+      pictures[0].pixels.push_back(sees ? Shared(Gradient(4 * times, 4 * times)) : nullptr);
+      pictures[2].pixels.push_back(sees ? Shared(Gradient(2 * times, 9 * times)) : nullptr);
+      times *= 2;
+    }
     return pictures;
   }
   absl::StatusOr<UnitResult> Encode(const FakeModelBehavior& behavior) const {
     return EncodeBy(MakeCorpusModels(std::make_shared<FakeModel>(behavior), {}));
   }
   absl::StatusOr<UnitResult> EncodeBy(const CorpusModels& models) const {
-    return EncodeUnit(models, unit, Decoded(), "en", CallContext::Unbounded());
+    return EncodeUnit(models, unit, Decoded(models), "en", CallContext::Unbounded());
   }
   std::vector<ScannedPicture> pictures;
   WorkUnit unit;
@@ -133,14 +141,8 @@ TEST_CASE("each reranker's features are made, from pictures as decoded for it") 
       MakeCorpusModels(encoder, {{"fast", std::make_shared<FakeModel>(second)},
                                  {"own", encoder},
                                  {"fine", std::make_shared<FakeModel>(third)}});
-  REQUIRE(models.extractors().size() == 3);
-  Sample sample;
-  std::vector<DecodedPicture> decoded = sample.Decoded();
-  for (DecodedPicture& picture : decoded) {
-    if (picture.problem.empty()) picture.pixels.push_back(Shared(Gradient(16, 16)));
-  }
-  const auto result =
-      EncodeUnit(models, sample.unit, std::move(decoded), "en", CallContext::Unbounded());
+  const Sample sample;
+  const auto result = sample.EncodeBy(models);
   REQUIRE(result.ok());
   const auto own = sample.EncodeBy(MakeCorpusModels(encoder, {}));
   const UnitRow& image = result->images[0];
@@ -175,14 +177,14 @@ RegionSet Regions(float first) {
 }
 
 TEST_CASE("regions are taken as they are, by encoder and reranker, beside pictures") {
-  Sample sample;
-  std::vector<DecodedPicture> decoded = sample.Decoded();
-  decoded[2] = DecodedPicture();
-  decoded[2].image.regions = Regions(7);
+  const Sample sample;
   FakeModelBehavior other;
   other.id = std::string(64, 'b');
   const auto models = MakeCorpusModels(std::make_shared<FakeModel>(),
                                        {{"default", std::make_shared<FakeModel>(other)}});
+  std::vector<DecodedPicture> decoded = Sample::Decoded(models);
+  decoded[2] = DecodedPicture();
+  decoded[2].image.regions = Regions(7);
   const auto result =
       EncodeUnit(models, sample.unit, std::move(decoded), "en", CallContext::Unbounded());
   REQUIRE(result.ok());

@@ -207,6 +207,12 @@ TEST_CASE("features come along when they are wanted, and only then") {
         ImageFeaturesOf(IdsOf("blue bird")).tensors[0].bytes);
 }
 
+TEST_CASE("a text is tokenized once for an encoder that reranks too") {
+  Rig rig;
+  REQUIRE(rig.Encode(rig.Request({TextQuery{"red fish"}}, /*want_features=*/true)).ok());
+  REQUIRE(rig.model->tokenized() == 1);
+}
+
 TEST_CASE("without a reranker features that are wanted are empty") {
   Rig rig({}, {}, /*with_reranker=*/false);
   const Answer answer = rig.Encode(rig.Request(

@@ -63,7 +63,7 @@ TEST_CASE("what is wrong with an ensemble's member names the member") {
   REQUIRE(absl::StrContains(message(MakeEnsemble(store.path(), {whole, saf})), "ensemble itself"));
   const auto model = MustLoad(whole);
   const auto images = *model->cross_encoder()->PrepareImages({TinyImage(TinySaf(), 1)}, kCall);
-  ItemFeatures text = *model->cross_encoder()->PrepareText("a fish");
+  ItemFeatures text = *TextFeatures(*model, "a fish");
   text.tensors.pop_back();
   const absl::Status status = model->cross_encoder()->Score({{&text, &images[0]}}, kCall).status();
   REQUIRE(absl::IsInvalidArgument(status));

@@ -169,7 +169,7 @@ TEST_CASE("the order of regions does not matter, their content does") {
   REQUIRE(Farthest(embeddings->row(0), embeddings->row(2)) > 1e-6);
 
   const auto features = model->cross_encoder()->PrepareImages({image, turned, mixed}, kCall);
-  const auto text = model->cross_encoder()->PrepareText("a red fish");
+  const auto text = TextFeatures(*model, "a red fish");
   REQUIRE(text.ok());
   const auto scores = model->cross_encoder()->Score(
       {{&*text, &(*features)[0]}, {&*text, &(*features)[1]}, {&*text, &(*features)[2]}}, kCall);
@@ -178,10 +178,8 @@ TEST_CASE("the order of regions does not matter, their content does") {
 
 TEST_CASE("the order of words matters") {
   const auto model = MakeModel(TinyManifest());
-  const auto embeddings =
-      model->text_encoder()->Encode({*model->text_encoder()->Tokenize("a red fish"),
-                                     *model->text_encoder()->Tokenize("fish red a")},
-                                    kCall);
+  const auto embeddings = model->text_encoder()->Encode(
+      {*model->Tokenize("a red fish"), *model->Tokenize("fish red a")}, kCall);
   REQUIRE(Farthest(embeddings->row(0), embeddings->row(1)) > 1e-5);
 }
 
@@ -218,14 +216,14 @@ TEST_CASE("preparing and scoring equals the network applied directly") {
     }
   };
   check(encoder(net->TextRows(ids), torch::Tensor())[0].mean(0),
-        model->text_encoder()->Encode({*model->text_encoder()->Tokenize("A red FISHs")}, kCall));
+        model->text_encoder()->Encode({*model->Tokenize("A red FISHs")}, kCall));
   const torch::Tensor cls = net->TextRows(torch::full({1, 1}, 2, torch::kInt64));
   check(encoder(torch::cat({cls, region_rows}, 1), torch::Tensor())[0].mean(0),
         model->image_encoder()->Encode({image}, kCall));
 
   const torch::Tensor logits = net->MatchLogits(
       encoder(torch::cat({net->TextRows(ids), region_rows}, 1), torch::Tensor()).select(1, 0));
-  const auto text = model->cross_encoder()->PrepareText("a red fishs");
+  const auto text = TextFeatures(*model, "a red fishs");
   const auto images = model->cross_encoder()->PrepareImages({image}, kCall);
   const auto score = model->cross_encoder()->Score({{&*text, &(*images)[0]}}, kCall);
   REQUIRE(score.ok());
@@ -310,7 +308,7 @@ TEST_CASE("tags stand between text and regions, and take what the text leaves") 
     ImageInput image = RandomImage(3, 1);
     image.tags = tags;
     const auto images = model->cross_encoder()->PrepareImages({image}, kCall);
-    const auto words = model->cross_encoder()->PrepareText(text);
+    const auto words = TextFeatures(*model, text);
     return (*model->cross_encoder()->Score({{&*words, &(*images)[0]}}, kCall))[0];
   };
   // The same by hand: ids 5 is "a", 6 "red", 7 "blue", 8 "fish", 9 "bird", 11 "b".
@@ -375,7 +373,7 @@ TEST_CASE("embeddings have length one under cosine, and their own otherwise") {
 
 TEST_CASE("a long text is cut to the limit, [SEP] kept") {
   const auto model = MakeModel(TinyManifest());
-  const auto tokens = model->text_encoder()->Tokenize("b c d e f g h i j k l m n o p q r s t");
+  const auto tokens = model->Tokenize("b c d e f g h i j k l m n o p q r s t");
   REQUIRE(tokens.ok());
   REQUIRE(tokens->ids.size() == 12);
   REQUIRE(tokens->ids.front() == 2);
@@ -387,8 +385,8 @@ TEST_CASE("texts that are none are refused") {
   const auto model = MakeModel(TinyManifest());
   for (const std::string& text :
        {std::string(), std::string(" \n\t"), std::string("a\xff\xfe"), std::string(100'000, 'a')}) {
-    REQUIRE(absl::IsInvalidArgument(model->text_encoder()->Tokenize(text).status()));
-    REQUIRE(absl::IsInvalidArgument(model->cross_encoder()->PrepareText(text).status()));
+    REQUIRE(absl::IsInvalidArgument(model->Tokenize(text).status()));
+    REQUIRE(absl::IsInvalidArgument(TextFeatures(*model, text).status()));
   }
 }
 
@@ -468,7 +466,7 @@ TEST_CASE("region features too large for float16 are refused, not stored as infi
 TEST_CASE("item features that lie are refused, and the first such pair is named") {
   const auto model = MakeModel(TinyManifest());
   const CrossEncoder& encoder = *model->cross_encoder();
-  const ItemFeatures text = *encoder.PrepareText("a red fish");
+  const ItemFeatures text = *TextFeatures(*model, "a red fish");
   const ItemFeatures image = (*encoder.PrepareImages({RandomImage(3, 1)}, kCall))[0];
   REQUIRE(encoder.Score({{&text, &image}}, kCall).ok());
 
@@ -523,7 +521,7 @@ TEST_CASE("a picture goes from pixels to a score") {
   image.regions = std::move((*regions)[0]);
   REQUIRE(model->image_encoder()->Encode({image}, kCall).ok());
   const auto features = model->cross_encoder()->PrepareImages({image}, kCall);
-  const auto text = model->cross_encoder()->PrepareText("blue bird");
+  const auto text = TextFeatures(*model, "blue bird");
   const auto score = model->cross_encoder()->Score({{&*text, &(*features)[0]}}, kCall);
   REQUIRE(score.ok());
   REQUIRE(((*score)[0] > 0 && (*score)[0] < 1));

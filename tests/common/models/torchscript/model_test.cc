@@ -110,7 +110,7 @@ Computed Everything(const Model& model, const TinyScripts& scripts) {
   Computed computed;
   std::vector<Tokens> texts;
   for (const char* text : kTexts) {
-    texts.push_back(*model.text_encoder()->Tokenize(text));
+    texts.push_back(*model.Tokenize(text));
     Append(referee.Text(texts.back().ids), &computed.referee);
   }
   for (const ImageInput& image : images) Append(referee.Image(image.regions), &computed.referee);
@@ -121,7 +121,7 @@ Computed Everything(const Model& model, const TinyScripts& scripts) {
   Append(text_rows->values(), &computed.model);
   Append(image_rows->values(), &computed.model);
   std::vector<ItemFeatures> words;
-  for (const char* text : kTexts) words.push_back(*model.cross_encoder()->PrepareText(text));
+  for (const char* text : kTexts) words.push_back(*TextFeatures(model, text));
   std::vector<ScoringPair> pairs;
   for (size_t t = 0; t < texts.size(); ++t) {
     for (size_t i = 0; i < images.size(); ++i) {
@@ -158,7 +158,7 @@ TEST_CASE("the first call's bits are the twentieth's, on any thread") {
   for (std::vector<float>& other : others) {
     threads.emplace_back([&] {
       for (int i = 0; i < 5; ++i) {
-        const Tokens text = *model->text_encoder()->Tokenize(kTexts[1]);
+        const Tokens text = *model->Tokenize(kTexts[1]);
         const auto rows = *model->text_encoder()->Encode({text}, kCall);
         const auto images = *model->image_encoder()->Encode(Images(), kCall);
         other.assign(rows.values().begin(), rows.values().end());
@@ -210,7 +210,7 @@ TEST_CASE("a score of one number is taken as it is") {
   scripts.manifest.mutable_cross_encoder()->set_score_kind("rank_raw");
   scripts.modules["cross.pt"].tensors["head"] = at::randn({6, 1});
   const auto model = Load(scripts);
-  const auto words = *model->cross_encoder()->PrepareText("red");
+  const auto words = *TextFeatures(*model, "red");
   const auto features = *model->cross_encoder()->PrepareImages({Images()[1]}, kCall);
   REQUIRE(model->cross_encoder()->Score({{&words, &features[0]}}, kCall).ok());
   REQUIRE(model->cross_encoder()->score_kind() == ScoreKind::kRankRaw);
@@ -243,7 +243,7 @@ TEST_CASE("scripts may be members of an ensemble") {
   INFO(ensemble.status().ToString());
   REQUIRE(ensemble.ok());
   const auto score = [](const Model& model) {
-    const auto words = *model.cross_encoder()->PrepareText("a red fish");
+    const auto words = *TextFeatures(model, "a red fish");
     const auto features = *model.cross_encoder()->PrepareImages({Images()[2]}, kCall);
     const float raw = (*model.cross_encoder()->Score({{&words, &features[0]}}, kCall))[0];
     return ToProbability(model.cross_encoder()->score_kind(), raw);
@@ -378,7 +378,7 @@ TEST_CASE("what a script throws names its file and says what happened, in one li
     scripts.modules["text.pt"].source = changed;
     const auto model = Load(scripts);
     const absl::Status status =
-        model->text_encoder()->Encode({*model->text_encoder()->Tokenize("red")}, kCall).status();
+        model->text_encoder()->Encode({*model->Tokenize("red")}, kCall).status();
     INFO(status.ToString());
     REQUIRE_FALSE(absl::StrContains(status.message(), '\n'));
     return status;

@@ -200,7 +200,7 @@ TEST_CASE("a VLDeformer's padding is of the segment that its bundle says") {
       RequireClose(*(*model)->image_encoder()->Encode({image}, kCall),
                    referee.Image({kCls, kRed, kFish, kRed, kFish, kFish, kSep}, image.regions));
     }
-    const Tokens text = *(*model)->text_encoder()->Tokenize("red fish");
+    const Tokens text = *(*model)->Tokenize("red fish");
     RequireClose(*(*model)->text_encoder()->Encode({text}, kCall),
                  referee.Text({kCls, kRed, kFish, kSep}));
   }
