@@ -170,8 +170,8 @@ std::vector<const RegionExtractor*> PictureExtractors(const Model& encoder,
 }
 
 std::vector<absl::StatusOr<EmbeddedItem>> EncodePictures(const Model& encoder,
-                                                        std::vector<PictureToEncode> pictures,
-                                                        const CallContext& call) {
+                                                         std::vector<PictureToEncode> pictures,
+                                                         const CallContext& call) {
   return PictureRun(std::move(pictures), call).Run(encoder);
 }
 

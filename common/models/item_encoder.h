@@ -50,8 +50,8 @@ struct EmbeddedItem {
 
 // `encoder` encodes images.
 std::vector<absl::StatusOr<EmbeddedItem>> EncodePictures(const Model& encoder,
-                                                        std::vector<PictureToEncode> pictures,
-                                                        const CallContext& call);
+                                                         std::vector<PictureToEncode> pictures,
+                                                         const CallContext& call);
 
 }  // namespace sightline
 
