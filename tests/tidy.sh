@@ -83,10 +83,11 @@ for file in "${files[@]}"; do
 done
 [ ${#checked[@]} -gt 0 ] || { echo "tidy: nothing has changed"; exit 0; }
 bin=$(bazel info bazel-bin 2>/dev/null)
+faiss=$(bazel info output_base 2>/dev/null)/external/faiss
 # Findings go to the standard output; how many there were in headers of others, elsewhere.
 printf '%s\0' "${checked[@]}" |
   xargs -0 -n 1 -P "$(nproc)" "$tidy" --quiet --extra-arg=-std=c++17 --extra-arg=-march=x86-64-v3 \
     --extra-arg=-I. --extra-arg="-I$bin" --extra-arg="-I$bin/protos" \
-    --extra-arg=-isystem/usr/include/torch/csrc/api/include \
+    --extra-arg=-isystem/usr/include/torch/csrc/api/include --extra-arg="-isystem$faiss" \
     2>/dev/null || { echo "tidy: findings are above; ${#checked[@]} files were read" >&2; exit 1; }
 echo "tidy: ${#checked[@]} files, nothing found"

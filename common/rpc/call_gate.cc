@@ -193,7 +193,10 @@ absl::Status GatedMethod::Run(const IncomingCall& incoming,
   const CallContext call =
       CallContext(calls_->clock_, calls_->clock_->Now() + time).WithRequestId(incoming.request_id);
   RETURN_IF_ERROR(call.Check(absl::StrCat(service_, ".", method_)));
-  const auto watch = calls_->cancel_watcher_.Watch(incoming.is_cancelled, call.cancellation());
+  std::unique_ptr<CancelWatcher::Registration> watch;
+  if (incoming.is_cancelled != nullptr) {
+    watch = calls_->cancel_watcher_.Watch(incoming.is_cancelled, call.cancellation());
+  }
   return RunCatching(call, handler);
 }
 

@@ -38,7 +38,8 @@ struct IncomingCall {
   absl::StatusOr<RequestSize> size;
   // That the caller left for the call; infinite if none was said.
   absl::Duration time = absl::InfiniteDuration();
-  // Whether the caller has gone; asked from another thread until the handler has returned.
+  // Whether the caller has gone; asked from another thread until the handler has returned.  Null
+  // where that cannot be told.
   std::function<bool()> is_cancelled;
 };
 

@@ -15,9 +15,9 @@ class ClientContext;
 
 namespace sightline {
 
-// A channel to `address`, never null; it connects when first used, and fails each call with the
-// reason if there are no such credentials.  Each channel has its own connection: two of them
-// to one address do not share one, so that one client's load and failures stay its own.
+// A channel to `address`, never null; it connects when first used, and fails each call if there are
+// no such credentials: ChannelCredentialsOf says why.  Each channel has its own connection: two of
+// them to one address do not share one, so that one client's load and failures stay its own.
 // Proxies of the environment are not used.
 //
 // `service_config_json` is gRPC's service config (timeouts, retries) for callers of the

@@ -28,8 +28,8 @@ TORCH_FREE = re.compile(
 BRINGS_TORCH = re.compile(r"(torch|ATen|c10|caffe2)/|common/models/(network/|\w+/net\.h)")
 
 # What happens around a call, whatever brings it.
-GRPC_FREE = re.compile(r"common/rpc/(call_gate|cancel_watcher|request_id|request_memory|rpc_options)\.")
-BRINGS_GRPC = re.compile(r"grpc(pp)?/|common/rpc/(?!call_gate|cancel_watcher|request_|rpc_options)")
+GRPC_FREE = re.compile(r"common/rpc/(call_gate|cancel_watcher|request_id|request_memory|rpc_options|status_details)\.")
+BRINGS_GRPC = re.compile(r"grpc(pp)?/|common/rpc/(?!call_gate|cancel_watcher|request_|rpc_options|status_details)")
 
 # Locks, tests' too, come from one header, whose users clang checks.
 LOCKS_HOME = "common/base/mutex.h"
@@ -43,8 +43,8 @@ TENSOR_MEMORY = re.compile(r"\bfrom_blob\b|\bdata_ptr\b|\bk(?:CPU|CUDA)\b|\bNew\
                            r"common/models/network/\w+_executor\.h")
 
 # Elsewhere credentials are names.  Tests may set up servers that are none of ours.
-CREDENTIALS_HOME = "common/rpc/credentials.cc"
-CREDENTIALS = re.compile(r"\b(?:Insecure|Ssl|Tls|Google\w+)(?:Channel|Server)?Credentials\b")
+CREDENTIALS_HOME = re.compile(r"common/rpc/\w*credentials\.cc")
+CREDENTIALS = re.compile(r"\bgrpc::(?:experimental::)?(?!Channel|Server|Call)\w+Credentials\b")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]')
 
@@ -120,10 +120,11 @@ def main(root):
                         offences += 1
                         print(f"{path}:{number}: {match.group(1)} {reason}")
                     secret = (path.startswith(("common/", "services/")) and
-                              path != CREDENTIALS_HOME and CREDENTIALS.search(line))
+                              not CREDENTIALS_HOME.fullmatch(path) and
+                              CREDENTIALS.search(line.split("//")[0]))
                     if secret:
                         offences += 1
-                        print(f"{path}:{number}: {secret.group()} belongs to {CREDENTIALS_HOME}")
+                        print(f"{path}:{number}: {secret.group()} belongs to common/rpc/*credentials.cc")
                     memory = family_of(path) and TENSOR_MEMORY.search(line.split("//")[0])
                     if memory:
                         offences += 1

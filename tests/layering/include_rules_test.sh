@@ -47,7 +47,10 @@ done
 judge common/models/m3p/model.cc 'NewExecutor(e, options.execution)'
 refused common/clients/a.cc 'grpc::InsecureChannelCredentials()'
 refused services/router/router_service.cc 'grpc::SslServerCredentials(options)'
+refused common/clients/a.cc 'grpc::experimental::LocalServerCredentials(type)'
 judge common/rpc/credentials.cc 'grpc::InsecureChannelCredentials()'
+judge common/rpc/tls_credentials.cc 'grpc::experimental::TlsCredentials(options)'
+judge common/clients/a.cc 'std::shared_ptr<grpc::ChannelCredentials> given;'
 # What is in no layer is not let pass unseen.
 refused common/lost/a.h '#include <string>'
 judge common/base/a.h '#include <string>'

@@ -68,6 +68,22 @@ TEST_CASE("A handler learns that its caller went away") {
   CHECK(absl::IsCancelled(status));
 }
 
+TEST_CASE("A call of which nobody can tell whether its caller has gone is served") {
+  FakeClock clock;
+  MetricsRegistry metrics;
+  CallGate gate(RpcServerOptions(), &metrics, &clock);
+  IncomingCall incoming;
+  incoming.size = RequestSize();
+  bool cancelled = true;
+  const absl::Status status =
+      gate.AddMethod("service", "method")->Serve(incoming, [&](const CallContext& call) {
+        cancelled = call.cancelled();
+        return absl::OkStatus();
+      });
+  REQUIRE(status.ok());
+  REQUIRE_FALSE(cancelled);
+}
+
 TEST_CASE("A usable request id is kept, any other replaced, and the caller is told") {
   std::string seen;
   TestServer server([&](const CallContext& call) {
