@@ -1,6 +1,7 @@
 #include "common/clients/convert.h"
 
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -10,45 +11,42 @@
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/layout.h"
+#include "common/clients/convert_internal.h"
 #include "common/image/region_set.h"
 
 namespace sightline {
 namespace {
 
-v1::ElementType ElementTypeOf(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::kFloat32:
-      return v1::FLOAT32;
-    case Dtype::kFloat16:
-      return v1::FLOAT16;
-    case Dtype::kInt8:
-      return v1::INT8;
-    case Dtype::kInt32:
-      return v1::INT32;
-    case Dtype::kInt64:
-      return v1::INT64;
-    case Dtype::kBytes:
-      break;
-  }
-  return v1::ELEMENT_TYPE_UNSPECIFIED;
-}
+using convert_internal::FromWire;
+using convert_internal::ToWire;
+using convert_internal::WireValue;
+
+// Bytes without an element type are not sent.
+constexpr WireValue<Dtype, v1::ElementType> kElementTypes[] = {
+    {Dtype::kFloat32, v1::FLOAT32}, {Dtype::kFloat16, v1::FLOAT16}, {Dtype::kInt8, v1::INT8},
+    {Dtype::kInt32, v1::INT32},     {Dtype::kInt64, v1::INT64},
+};
+static_assert(std::size(kElementTypes) == v1::ElementType_MAX);
 
 absl::StatusOr<Dtype> DtypeOf(v1::ElementType type, const FieldPath& path) {
-  switch (type) {
-    case v1::FLOAT32:
-      return Dtype::kFloat32;
-    case v1::FLOAT16:
-      return Dtype::kFloat16;
-    case v1::INT8:
-      return Dtype::kInt8;
-    case v1::INT32:
-      return Dtype::kInt32;
-    case v1::INT64:
-      return Dtype::kInt64;
-    default:
-      return InvalidField(path, absl::StrCat("unknown element type ", static_cast<int>(type)));
-  }
+  if (const auto dtype = FromWire(kElementTypes, type)) return *dtype;
+  return InvalidField(path, absl::StrCat("unknown element type ", static_cast<int>(type)));
 }
+
+constexpr WireValue<ScoreKind, v1::ScoreKind> kScoreKinds[] = {
+    {ScoreKind::kRankRaw, v1::RANK_RAW},
+    {ScoreKind::kSoftmaxMatch, v1::SOFTMAX_MATCH},
+    {ScoreKind::kLogitMatch, v1::LOGIT_MATCH},
+    {ScoreKind::kSigmoid, v1::SIGMOID},
+};
+static_assert(std::size(kScoreKinds) == v1::ScoreKind_MAX);
+
+constexpr WireValue<CombinationKind, v1::Combination::Kind> kCombinationKinds[] = {
+    {CombinationKind::kReplace, v1::Combination::REPLACE},
+    {CombinationKind::kAddLambda, v1::Combination::ADD_LAMBDA},
+    {CombinationKind::kNormAddLambda, v1::Combination::NORM_ADD_LAMBDA},
+};
+static_assert(std::size(kCombinationKinds) == v1::Combination::Kind_MAX);
 
 absl::Status CheckRange(int64_t value, int64_t low, int64_t high, const FieldPath& path) {
   if (value >= low && value <= high) return absl::OkStatus();
@@ -226,7 +224,7 @@ void ToProto(ItemFeatures features, v1::ItemFeatures* out) {
   for (FeatureTensor& tensor : features.tensors) {
     v1::FeatureTensor* message = out->add_tensors();
     message->set_name(std::move(tensor.name));
-    message->set_element_type(ElementTypeOf(tensor.dtype));
+    message->set_element_type(ToWire(kElementTypes, tensor.dtype));
     message->set_row_count(static_cast<int>(tensor.rows));
     message->set_column_count(static_cast<int>(tensor.columns));
     message->set_data(std::move(tensor.bytes));
@@ -375,73 +373,32 @@ absl::StatusOr<GenerationRef> FromProto(const v1::GenerationKey& key, const Fiel
 }
 
 void ToProto(const Combination& combination, v1::Combination* out) {
-  switch (combination.kind) {
-    case CombinationKind::kReplace:
-      out->set_kind(v1::Combination::REPLACE);
-      break;
-    case CombinationKind::kAddLambda:
-      out->set_kind(v1::Combination::ADD_LAMBDA);
-      break;
-    case CombinationKind::kNormAddLambda:
-      out->set_kind(v1::Combination::NORM_ADD_LAMBDA);
-      break;
-  }
+  out->set_kind(ToWire(kCombinationKinds, combination.kind));
   out->set_lambda(combination.lambda);
 }
 
 absl::StatusOr<Combination> FromProto(const v1::Combination& combination, const FieldPath& path) {
-  Combination result;
-  switch (combination.kind()) {
-    case v1::Combination::REPLACE:
-      result.kind = CombinationKind::kReplace;
-      break;
-    case v1::Combination::ADD_LAMBDA:
-      result.kind = CombinationKind::kAddLambda;
-      break;
-    case v1::Combination::NORM_ADD_LAMBDA:
-      result.kind = CombinationKind::kNormAddLambda;
-      break;
-    default:
-      return InvalidField(FieldPath(path, "kind"), absl::StrCat("is ", combination.kind(),
-                                                                ", must be REPLACE, ADD_LAMBDA or "
-                                                                "NORM_ADD_LAMBDA"));
+  const auto kind = FromWire(kCombinationKinds, combination.kind());
+  if (!kind.has_value()) {
+    return InvalidField(FieldPath(path, "kind"),
+                        absl::StrCat("is ", combination.kind(),
+                                     ", must be REPLACE, ADD_LAMBDA or NORM_ADD_LAMBDA"));
   }
   // Negated, so that NaN is refused too.
   if (!(combination.lambda() >= 0 && combination.lambda() <= 1)) {
     return InvalidField(FieldPath(path, "lambda"),
                         absl::StrCat("is ", combination.lambda(), ", must be in [0, 1]"));
   }
-  result.lambda = combination.lambda();
-  return result;
+  return Combination{*kind, combination.lambda()};
 }
 
 v1::ScoreKind ToProto(ScoreKind kind) {
-  switch (kind) {
-    case ScoreKind::kRankRaw:
-      return v1::RANK_RAW;
-    case ScoreKind::kSoftmaxMatch:
-      return v1::SOFTMAX_MATCH;
-    case ScoreKind::kLogitMatch:
-      return v1::LOGIT_MATCH;
-    case ScoreKind::kSigmoid:
-      return v1::SIGMOID;
-  }
-  return v1::SCORE_KIND_UNSPECIFIED;
+  return ToWire(kScoreKinds, kind);
 }
 
 absl::StatusOr<ScoreKind> FromProto(v1::ScoreKind kind, const FieldPath& path) {
-  switch (kind) {
-    case v1::RANK_RAW:
-      return ScoreKind::kRankRaw;
-    case v1::SOFTMAX_MATCH:
-      return ScoreKind::kSoftmaxMatch;
-    case v1::LOGIT_MATCH:
-      return ScoreKind::kLogitMatch;
-    case v1::SIGMOID:
-      return ScoreKind::kSigmoid;
-    default:
-      return InvalidField(path, absl::StrCat("unknown score kind ", static_cast<int>(kind)));
-  }
+  if (const auto known = FromWire(kScoreKinds, kind)) return *known;
+  return InvalidField(path, absl::StrCat("unknown score kind ", static_cast<int>(kind)));
 }
 
 }  // namespace sightline

@@ -1,5 +1,6 @@
 #include "common/clients/convert_admin.h"
 
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -15,31 +16,16 @@ namespace {
 
 using convert_internal::AsBadAnswer;
 using convert_internal::CheckIndex;
+using convert_internal::FromWire;
+using convert_internal::ToWire;
+using convert_internal::WireValue;
 
-v1::GenerationStatus::State StateToProto(GenerationState state) {
-  switch (state) {
-    case GenerationState::kLoading:
-      return v1::GenerationStatus::LOADING;
-    case GenerationState::kReady:
-      return v1::GenerationStatus::READY;
-    case GenerationState::kRefused:
-      return v1::GenerationStatus::REFUSED;
-  }
-  return v1::GenerationStatus::STATE_UNSPECIFIED;
-}
-
-absl::optional<GenerationState> StateFromProto(v1::GenerationStatus::State state) {
-  switch (state) {
-    case v1::GenerationStatus::LOADING:
-      return GenerationState::kLoading;
-    case v1::GenerationStatus::READY:
-      return GenerationState::kReady;
-    case v1::GenerationStatus::REFUSED:
-      return GenerationState::kRefused;
-    default:
-      return absl::nullopt;
-  }
-}
+constexpr WireValue<GenerationState, v1::GenerationStatus::State> kStates[] = {
+    {GenerationState::kLoading, v1::GenerationStatus::LOADING},
+    {GenerationState::kReady, v1::GenerationStatus::READY},
+    {GenerationState::kRefused, v1::GenerationStatus::REFUSED},
+};
+static_assert(std::size(kStates) == v1::GenerationStatus::State_MAX);
 
 // The default also where older readers look for the only one.
 void RerankersToProto(const std::vector<RerankerInfo>& rerankers, v1::GenerationStatus* out) {
@@ -80,7 +66,7 @@ absl::StatusOr<std::vector<RerankerInfo>> RerankersFromProto(const v1::Generatio
 void GenerationToProto(const GenerationStatus& status, v1::GenerationStatus* out) {
   const GenerationInfo& info = status.info;
   ToProto(info.ref, out->mutable_generation());
-  out->set_state(StateToProto(status.state));
+  out->set_state(ToWire(kStates, status.state));
   out->set_reason(status.reason);
   out->set_sequence(status.sequence);
   out->set_item_kind(info.content == IndexContent::kCaptions ? v1::GenerationStatus::CAPTION
@@ -147,7 +133,7 @@ absl::StatusOr<ServerStatus> ReadAnswer(const v1::GetStatusResponse& response) {
   ServerStatus result;
   result.service = response.service();
   for (int i = 0; i < response.generations_size(); ++i) {
-    const auto state = StateFromProto(response.generations(i).state());
+    const auto state = FromWire(kStates, response.generations(i).state());
     if (!state.has_value()) continue;
     ASSIGN_OR_RETURN(
         GenerationStatus generation,

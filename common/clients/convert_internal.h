@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/optional.h"
 #include "common/clients/convert.h"
 
 namespace sightline {
@@ -20,6 +21,32 @@ struct Overloaded : Ts... {
 };
 template <typename... Ts>
 Overloaded(Ts...) -> Overloaded<Ts...>;
+
+// A value of an enum of ours and what stands for it on the wire: a row of a table that both
+// directions read.  The static_assert beside a table sees to a row for each that the wire has.
+template <typename Ours, typename Wire>
+struct WireValue {
+  Ours ours;
+  Wire wire;
+};
+
+// 0, which the wire keeps for "unspecified", for one that has no row.
+template <typename Ours, typename Wire, size_t n>
+Wire ToWire(const WireValue<Ours, Wire> (&table)[n], Ours value) {
+  for (const auto& row : table) {
+    if (row.ours == value) return row.wire;
+  }
+  return Wire{};
+}
+
+// None for one that has no row: it is unspecified, or of a newer peer.
+template <typename Ours, typename Wire, size_t n>
+absl::optional<Ours> FromWire(const WireValue<Ours, Wire> (&table)[n], int value) {
+  for (const auto& row : table) {
+    if (row.wire == value) return row.ours;
+  }
+  return absl::nullopt;
+}
 
 inline absl::Status CheckCount(int64_t count, int64_t low, int64_t high, const FieldPath& path) {
   if (count >= low && count <= high) return absl::OkStatus();

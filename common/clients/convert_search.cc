@@ -1,5 +1,6 @@
 #include "common/clients/convert_search.h"
 
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -15,7 +16,10 @@ using convert_internal::AsBadAnswer;
 using convert_internal::CheckCount;
 using convert_internal::CheckFinite;
 using convert_internal::CheckIndex;
+using convert_internal::FromWire;
 using convert_internal::Overloaded;
+using convert_internal::ToWire;
+using convert_internal::WireValue;
 
 // --- queries ---
 
@@ -127,82 +131,36 @@ absl::StatusOr<PairImage> PairFromProto(v1::PairImage image, const FieldPath& pa
 
 // --- parts of answers ---
 
-v1::RerankSummary::Outcome OutcomeToProto(RerankOutcome outcome) {
-  switch (outcome) {
-    case RerankOutcome::kNotRequested:
-      return v1::RerankSummary::NOT_REQUESTED;
-    case RerankOutcome::kNotApplicable:
-      return v1::RerankSummary::NOT_APPLICABLE;
-    case RerankOutcome::kNotByDefault:
-      return v1::RerankSummary::NOT_BY_DEFAULT;
-    case RerankOutcome::kComplete:
-      return v1::RerankSummary::COMPLETE;
-    case RerankOutcome::kPartial:
-      return v1::RerankSummary::PARTIAL;
-    case RerankOutcome::kFailed:
-      return v1::RerankSummary::FAILED;
-  }
-  return v1::RerankSummary::OUTCOME_UNSPECIFIED;
-}
+constexpr WireValue<RerankOutcome, v1::RerankSummary::Outcome> kOutcomes[] = {
+    {RerankOutcome::kNotRequested, v1::RerankSummary::NOT_REQUESTED},
+    {RerankOutcome::kNotApplicable, v1::RerankSummary::NOT_APPLICABLE},
+    {RerankOutcome::kNotByDefault, v1::RerankSummary::NOT_BY_DEFAULT},
+    {RerankOutcome::kComplete, v1::RerankSummary::COMPLETE},
+    {RerankOutcome::kPartial, v1::RerankSummary::PARTIAL},
+    {RerankOutcome::kFailed, v1::RerankSummary::FAILED},
+};
+static_assert(std::size(kOutcomes) == v1::RerankSummary::Outcome_MAX);
 
 // An outcome that only a newer server knows is the known one that its depths amount to.
 absl::StatusOr<RerankOutcome> OutcomeFromProto(const v1::RerankSummary& summary,
                                                const FieldPath& path) {
-  switch (summary.outcome()) {
-    case v1::RerankSummary::NOT_REQUESTED:
-      return RerankOutcome::kNotRequested;
-    case v1::RerankSummary::NOT_APPLICABLE:
-      return RerankOutcome::kNotApplicable;
-    case v1::RerankSummary::NOT_BY_DEFAULT:
-      return RerankOutcome::kNotByDefault;
-    case v1::RerankSummary::COMPLETE:
-      return RerankOutcome::kComplete;
-    case v1::RerankSummary::PARTIAL:
-      return RerankOutcome::kPartial;
-    case v1::RerankSummary::FAILED:
-      return RerankOutcome::kFailed;
-    case v1::RerankSummary::OUTCOME_UNSPECIFIED:
-      return InvalidField(FieldPath(path, "outcome"), "is not given");
-    default:
-      break;
+  if (summary.outcome() == v1::RerankSummary::OUTCOME_UNSPECIFIED) {
+    return InvalidField(FieldPath(path, "outcome"), "is not given");
   }
+  if (const auto known = FromWire(kOutcomes, summary.outcome())) return *known;
   if (summary.achieved_depth() <= 0) return RerankOutcome::kNotApplicable;
   return summary.achieved_depth() < summary.requested_depth() ? RerankOutcome::kPartial
                                                               : RerankOutcome::kComplete;
 }
 
-v1::DegradedReason ReasonToProto(DegradedReason reason) {
-  switch (reason) {
-    case DegradedReason::kShardsMissing:
-      return v1::SHARDS_MISSING;
-    case DegradedReason::kDepthReduced:
-      return v1::DEPTH_REDUCED;
-    case DegradedReason::kRerankerFailed:
-      return v1::RERANKER_FAILED;
-    case DegradedReason::kRerankerLate:
-      return v1::RERANKER_LATE;
-    case DegradedReason::kRecordsMissing:
-      return v1::RECORDS_MISSING;
-  }
-  return v1::DEGRADED_REASON_UNSPECIFIED;
-}
-
-absl::optional<DegradedReason> ReasonFromProto(int reason) {
-  switch (reason) {
-    case v1::SHARDS_MISSING:
-      return DegradedReason::kShardsMissing;
-    case v1::DEPTH_REDUCED:
-      return DegradedReason::kDepthReduced;
-    case v1::RERANKER_FAILED:
-      return DegradedReason::kRerankerFailed;
-    case v1::RERANKER_LATE:
-      return DegradedReason::kRerankerLate;
-    case v1::RECORDS_MISSING:
-      return DegradedReason::kRecordsMissing;
-    default:
-      return absl::nullopt;
-  }
-}
+constexpr WireValue<DegradedReason, v1::DegradedReason> kDegradedReasons[] = {
+    {DegradedReason::kShardsMissing, v1::SHARDS_MISSING},
+    {DegradedReason::kDepthReduced, v1::DEPTH_REDUCED},
+    {DegradedReason::kRerankerFailed, v1::RERANKER_FAILED},
+    {DegradedReason::kRerankerLate, v1::RERANKER_LATE},
+    {DegradedReason::kRecordsMissing, v1::RECORDS_MISSING},
+};
+static_assert(std::size(kDegradedReasons) == v1::DegradedReason_MAX);
 
 void DurationToProto(absl::Duration duration, google::protobuf::Duration* out) {
   absl::Duration rest;
@@ -263,12 +221,14 @@ void SummaryToProto(const SearchResult& result, v1::SearchItemsResponse* out) {
   coverage->set_answered_shard_count(result.answered_shard_count);
   *coverage->mutable_unreachable() = {result.unreachable.begin(), result.unreachable.end()};
   v1::RerankSummary* rerank = out->mutable_rerank();
-  rerank->set_outcome(OutcomeToProto(result.rerank));
+  rerank->set_outcome(ToWire(kOutcomes, result.rerank));
   rerank->set_requested_depth(result.requested_depth);
   rerank->set_achieved_depth(result.achieved_depth);
   ToProto(result.combination, rerank->mutable_combination());
   rerank->set_reranker(result.reranker);
-  for (DegradedReason reason : result.degraded) out->add_degraded_reasons(ReasonToProto(reason));
+  for (DegradedReason reason : result.degraded) {
+    out->add_degraded_reasons(ToWire(kDegradedReasons, reason));
+  }
   DurationToProto(result.times.encode, out->mutable_times()->mutable_encode());
   DurationToProto(result.times.search, out->mutable_times()->mutable_search());
   DurationToProto(result.times.rerank, out->mutable_times()->mutable_rerank());
@@ -290,7 +250,7 @@ absl::Status SummaryFromProto(const v1::SearchItemsResponse& response, SearchRes
                    FromProto(rerank.combination(), FieldPath(rerank_path, "combination")));
   result->reranker = rerank.reranker();
   for (int reason : response.degraded_reasons()) {
-    if (auto known = ReasonFromProto(reason)) result->degraded.push_back(*known);
+    if (auto known = FromWire(kDegradedReasons, reason)) result->degraded.push_back(*known);
   }
   const v1::StageTimes& times = response.times();
   result->times.encode = DurationFromProto(times.encode());
