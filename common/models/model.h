@@ -60,7 +60,7 @@ class ImageEncoder {
 };
 
 // One (text, image) pair.  Both point to features that outlive the call, made by the
-// PrepareText or PrepareImage of a cross-encoder with the same id.
+// PrepareText or PrepareImages of a cross-encoder with the same id.
 struct ScoringPair {
   const ItemFeatures* text = nullptr;
   const ItemFeatures* image = nullptr;
