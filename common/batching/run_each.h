@@ -23,6 +23,7 @@ namespace sightline {
 // bad input.  Another error is everybody's, and so is an answer of another length (Internal).
 template <typename Result, typename Item, typename Run>
 std::vector<absl::StatusOr<Result>> RunEach(absl::Span<const Item> items, const Run& run) {
+  if (items.empty()) return {};
   absl::StatusOr<std::vector<Result>> all = run(items);
   if (all.ok() && all->size() != items.size()) {
     all = absl::InternalError(

@@ -15,13 +15,15 @@ namespace {
 using Results = std::vector<absl::StatusOr<EmbeddedItem>>;
 using Rows = std::vector<std::vector<float>>;
 
-absl::StatusOr<Rows> RowsOf(const Model& encoder, const absl::StatusOr<EmbeddingMatrix>& encoded) {
+// The rows of `count` items.
+absl::StatusOr<Rows> RowsOf(const Model& encoder, size_t count,
+                            const absl::StatusOr<EmbeddingMatrix>& encoded) {
   if (!encoded.ok()) return encoded.status();
   const EmbeddingMatrix& matrix = *encoded;
-  if (matrix.dimension() != encoder.dimension()) {
-    return absl::InternalError(absl::StrCat("model ", encoder.id(), " gave embeddings of ",
-                                            matrix.dimension(), " numbers; ", encoder.dimension(),
-                                            " were expected"));
+  if (matrix.rows() != static_cast<int64_t>(count) || matrix.dimension() != encoder.dimension()) {
+    return absl::InternalError(absl::StrCat(
+        "model ", encoder.id(), " gave ", matrix.rows(), " embeddings of ", matrix.dimension(),
+        " numbers for ", count, " items; ", encoder.dimension(), " numbers each were expected"));
   }
   Rows rows;
   for (int64_t i = 0; i < matrix.rows(); ++i) {
@@ -44,7 +46,7 @@ class PictureRun {
     Step<std::vector<float>>(
         All(),
         [&](absl::Span<const ImageInput> some) {
-          return RowsOf(encoder, encoder.image_encoder()->Encode(some, call_));
+          return RowsOf(encoder, some.size(), encoder.image_encoder()->Encode(some, call_));
         },
         [&](size_t i, std::vector<float> row) { results_[i]->embedding = std::move(row); });
     // First what needs the regions that the encoder has found: another's then take their place.
@@ -156,7 +158,7 @@ std::vector<absl::StatusOr<std::vector<float>>> EncodeTexts(const Model& encoder
                                                             absl::Span<const Tokens> texts,
                                                             const CallContext& call) {
   return RunEach<std::vector<float>>(texts, [&](absl::Span<const Tokens> some) {
-    return RowsOf(encoder, encoder.text_encoder()->Encode(some, call));
+    return RowsOf(encoder, some.size(), encoder.text_encoder()->Encode(some, call));
   });
 }
 

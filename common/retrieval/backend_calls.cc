@@ -87,6 +87,12 @@ absl::StatusOr<EncodeResponse> Encoding::Wait() {
   return std::move(answer->value);
 }
 
+RerankSide SideOf(const EncodableQuery& query, ItemFeatures features) {
+  const auto* text = std::get_if<TextQuery>(&query);
+  if (text != nullptr && features.tensors.empty()) return *text;
+  return Shared<ItemFeatures>(std::move(features));
+}
+
 Fetching::Fetching(std::vector<FetchCall> fetches, const CallContext& call, absl::Time deadline)
     : calls_(call, deadline) {
   for (size_t i = 0; i < fetches.size(); ++i) {

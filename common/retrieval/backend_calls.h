@@ -42,6 +42,10 @@ class Encoding {
   StageCalls<EncodeResponse> calls_;
 };
 
+// What a reranker is given of an encoded query: its features; of a text without any the text, which
+// the reranker then tokenizes, or says why it cannot.
+RerankSide SideOf(const EncodableQuery& query, ItemFeatures features);
+
 struct FetchCall {
   IndexSearchClient* client = nullptr;
   FetchItemsRequest request;

@@ -159,24 +159,20 @@ int ListDepth(const SearchResult& result) {
   return result.rerank == RerankOutcome::kNotByDefault ? 0 : result.requested_depth;
 }
 
-// An uploaded query: embedding and, for an image that is to be reranked, features.
+// An uploaded query: embedding and, if it is to be reranked, features.
 absl::StatusOr<ResolvedQuery> EncodeQuery(EncodableQuery query, const SearchPlan& plan,
                                           const Backends& backends, const std::string& reranker,
                                           const CallContext& call) {
   ResolvedQuery resolved;
-  const TextQuery* const text = std::get_if<TextQuery>(&query);
-  if (text != nullptr) resolved.side = *text;
-  const bool want_features = plan.rerank && text == nullptr;
-  std::vector<EncodableQuery> queries;
-  queries.push_back(std::move(query));
+  std::vector<EncodableQuery> queries = {query};
   // Without an embedding there is no answer at all, so encoding may use up what
   // reranking would have had.
-  const auto features_for = want_features ? absl::make_optional(reranker) : absl::nullopt;
+  const auto features_for = plan.rerank ? absl::make_optional(reranker) : absl::nullopt;
   Encoding encoding(backends.encoder.get(), *plan.target.info, std::move(queries), features_for,
                     call, plan.unreranked.encode);
   ASSIGN_OR_RETURN(EncodeResponse response, encoding.Wait());
   resolved.embedding = std::move(response.embeddings);
-  if (want_features) resolved.side = std::move(response.features.front());
+  if (plan.rerank) resolved.side = SideOf(query, std::move(response.features.front()));
   return resolved;
 }
 

@@ -118,13 +118,13 @@ absl::StatusOr<SidePlan> PlanSide(absl::Span<const Element> elements, Modality w
 // One side's calls, under way from construction.
 class SideCalls {
  public:
-  // `features_for` as Encoding takes it.
-  SideCalls(SidePlan plan, const absl::optional<std::string>& features_for,
+  // `name` is the field of the request; `reranker` as EncodeRequest names it.
+  SideCalls(const char* name, SidePlan plan, const std::string& reranker,
             const GenerationInfo& target, QueryEncoderClient* encoder, const CallContext& call)
-      : target_(target),
-        want_features_(features_for.has_value()),
+      : name_(name),
+        target_(target),
         targets_(Targets(plan)),
-        encoding_(encoder, target, plan.queries, features_for, call, call.deadline()),
+        encoding_(encoder, target, plan.queries, reranker, call, call.deadline()),
         fetching_(std::move(plan.fetches), call, call.deadline()),
         plan_(std::move(plan)) {}
 
@@ -150,11 +150,7 @@ class SideCalls {
       const size_t position = plan_.query_positions[i];
       const auto row = response.embeddings.row(static_cast<int64_t>(i));
       std::copy(row.begin(), row.end(), side.embeddings.mutable_row(position).begin());
-      if (want_features_) {
-        side.elements[position] = std::move(response.features[i]);
-      } else {
-        side.elements[position] = std::get<TextQuery>(plan_.queries[i]);
-      }
+      side.elements[position] = SideOf(plan_.queries[i], std::move(response.features[i]));
     }
     return absl::OkStatus();
   }
@@ -178,8 +174,7 @@ class SideCalls {
   absl::Status CheckItem(const absl::optional<StoredItem>& item, size_t position,
                          const std::string& item_id, const GenerationRef& from) const {
     if (!item.has_value()) {
-      const std::string side = want_features_ ? "images" : "texts";
-      return WithPrefix(ItemNotFound(from, item_id), absl::StrCat(side, "[", position, "]"));
+      return WithPrefix(ItemNotFound(from, item_id), absl::StrCat(name_, "[", position, "]"));
     }
     if (item->embedding.size() != static_cast<size_t>(target_.dimension) ||
         !AllFinite(item->embedding)) {
@@ -190,8 +185,8 @@ class SideCalls {
     return absl::OkStatus();
   }
 
+  const char* const name_;
   const GenerationInfo& target_;
-  const bool want_features_;
   const std::vector<GenerationRef> targets_;  // of each fetch
   Encoding encoding_;
   Fetching fetching_;
@@ -282,8 +277,10 @@ absl::StatusOr<ScorePairsResult> Retriever::ScorePairs(const ScorePairsRequest& 
   const CallContext work =
       call.WithDeadline(budget_->Split(call.clock()->Now(), call.deadline(), {}).answer);
   QueryEncoderClient* const encoder = backends_->encoder.get();
-  SideCalls text_calls(std::move(text_plan), absl::nullopt, *target.info, encoder, work);
-  SideCalls image_calls(std::move(image_plan), request.reranker, *target.info, encoder, work);
+  SideCalls text_calls("texts", std::move(text_plan), request.reranker, *target.info, encoder,
+                       work);
+  SideCalls image_calls("images", std::move(image_plan), request.reranker, *target.info, encoder,
+                        work);
   absl::StatusOr<Side> texts = text_calls.Wait();
   absl::StatusOr<Side> images = image_calls.Wait();
   if (call.cancelled()) return call.Check("score pairs");

@@ -42,8 +42,10 @@ class StageCalls {
         })),
         context_(call.WithDeadline(deadline).Child()) {}
 
-  // Cancels even when every answer is there: clients may have left callbacks in the
-  // cancellation that own what the cancellation belongs to.
+  // What TaskGroup is for tasks that a thread awaits one after the other, this is for calls whose
+  // answers come in any order and until a deadline of the stage.  Cancels even when every answer is
+  // there: clients may have left callbacks in the cancellation that own what the cancellation
+  // belongs to.
   ~StageCalls() { context_.cancellation()->Cancel(); }
 
   StageCalls(const StageCalls&) = delete;

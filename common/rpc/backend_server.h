@@ -27,6 +27,7 @@
 #include "common/base/clock.h"
 #include "common/base/compute_pool.h"
 #include "common/base/status_macros.h"
+#include "common/clients/manifest_status.h"
 #include "common/generations/generation_follower.h"
 #include "common/generations/generation_table.h"
 #include "common/generations/janitor.h"

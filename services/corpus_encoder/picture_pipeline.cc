@@ -153,7 +153,8 @@ absl::Status PicturePipeline::Decode(const std::string& bytes, DecodedPicture* d
     return absl::OkStatus();
   };
   absl::StatusOr<DecodedPicture> picture = decoders_->Decode(bytes, order, call_);
-  if (picture.ok()) {
+  const absl::Status status = picture.status();
+  if (status.ok()) {
     *decoded = *std::move(picture);
     if (decoded->problem.empty()) GiveOut(decoded);
   }
@@ -162,7 +163,7 @@ absl::Status PicturePipeline::Decode(const std::string& bytes, DecodedPicture* d
     decode_bytes_ -= cost;
   }
   changed_.NotifyAll();
-  return picture.status();
+  return status;
 }
 
 // From one for each side to one for each extractor.

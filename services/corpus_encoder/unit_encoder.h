@@ -38,16 +38,14 @@ CorpusModels MakeCorpusModels(std::shared_ptr<const Model> encoder,
 absl::Status CheckModelsForCorpus(const CorpusModels& models);
 
 // Encodes the pictures that were decoded and the captions in `language` of those; all in
-// batches of this unit alone.  `pictures` are those of the unit, in order, decoded for
-// PictureExtractors of
-// these models.
+// batches of this unit alone.  `pictures` are those of the unit, in order, decoded for the
+// PictureExtractors of these models.
 //
 // A picture that has a problem, that a model refuses, or to which it gives an embedding that
-// is zero or not finite, is rejected for it and takes its captions along; a caption that a model's
-// tokenizer refuses, or whose embedding is bad, is rejected alone.  (When the model is to
-// blame, nearly all are bad, and the share that may be ends the job.)  Internal for
-// embeddings of another number or length than they should be.  Otherwise what the model
-// returned.
+// is zero or not finite, is rejected for it and takes its captions along; a caption that a model
+// refuses, or whose embedding is bad, is rejected alone.  (When the model is to blame, nearly all
+// are bad, and the share that may be ends the job.)  Internal for embeddings of another number or
+// length than they should be.  Otherwise what the model returned.
 absl::StatusOr<UnitResult> EncodeUnit(const CorpusModels& models, const WorkUnit& unit,
                                       std::vector<DecodedPicture> pictures,
                                       absl::string_view language, const CallContext& call);

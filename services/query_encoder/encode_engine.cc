@@ -92,7 +92,11 @@ absl::Status EncodeEngine::StartText(const TextQuery& query, Task task) {
   if (text.reranker == &encoder) {
     text.features.push_back(encoder.cross_encoder()->PrepareText(text.tokens));
   } else if (text.reranker != nullptr) {
-    ASSIGN_OR_RETURN(text.features.emplace_back(), TextFeatures(*text.reranker, query.text));
+    absl::StatusOr<ItemFeatures> features = TextFeatures(*text.reranker, query.text);
+    // What only the reranker refuses can be found, if not reranked: without features the reranker
+    // is asked itself, and says why.
+    if (!features.ok() && !absl::IsInvalidArgument(features.status())) return features.status();
+    text.features.push_back(features.ok() ? *std::move(features) : ItemFeatures());
   }
   const int64_t cost = static_cast<int64_t>(text.tokens.ids.size());
   return texts_.SubmitAwaited(std::move(text), &encoder, cost);

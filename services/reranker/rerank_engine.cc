@@ -69,7 +69,10 @@ class FeatureReader {
   FeatureReader(GenerationRegistry<RerankGeneration>* generations, const Model& model)
       : generations_(generations), model_(model) {}
 
-  // `held` is what `target` names.
+  FeatureReader(const FeatureReader&) = delete;
+  FeatureReader& operator=(const FeatureReader&) = delete;
+
+  // `held` is what `target` names, which outlives this; so do those that Of is given.
   void Know(const GenerationRef& target, std::shared_ptr<const RerankGeneration> held) {
     known_.emplace_back(&target, std::move(held));
   }
@@ -82,7 +85,8 @@ class FeatureReader {
   }
 
  private:
-  // Each target is looked for once, for all of its items.
+  // Each target is looked for once, for all of its items, and served though it may be let go of
+  // meanwhile.
   absl::StatusOr<std::shared_ptr<const RerankGeneration>> Find(const GenerationRef& target) {
     for (const auto& [other, held] : known_) {
       if (*other == target) return held;
@@ -105,6 +109,9 @@ class FeatureReader {
         store->second->Get(model_.id(), absl::MakeConstSpan(&ref.row, 1));
     if (features.ok()) return std::move((*features)[0]);
     if (IsOfFile(features.status())) {
+      // Where another request has found that out, this one is told as those that come after it.
+      RETURN_IF_ERROR(
+          generations_->Find(ref.target.index, ref.target.generation, ref.target.space).status());
       generations_->table()->Fail(ref.target.index, ref.target.generation, held.get(),
                                   features.status());
     }

@@ -6,7 +6,6 @@
 #include "common/base/status_macros.h"
 #include "common/clients/convert_search.h"
 #include "common/log/log.h"
-#include "common/rpc/grpc_status.h"
 
 namespace sightline {
 namespace {

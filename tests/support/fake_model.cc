@@ -245,6 +245,9 @@ absl::StatusOr<Tokens> FakeServingModel::Tokenize(absl::string_view text) const 
   Tokens tokens;
   tokens.ids = IdsOf(text);
   if (tokens.ids.empty()) return absl::InvalidArgumentError("the text is empty");
+  if (!options_.refused.empty() && text.find(options_.refused) != absl::string_view::npos) {
+    return absl::InvalidArgumentError("no text of this model");
+  }
   ++tokenized_;
   return tokens;
 }

@@ -48,6 +48,7 @@ struct FakeServingModelOptions {
   bool pairs = true;      // has a CrossEncoder
   int reduced_width = 1;  // of the pictures that Extract wants
   int32_t tint = 0;       // what is found in a picture is its colour, XORed with this
+  std::string refused;    // a text with it is none; empty: no text is
   bool contrary = false;  // scores a pair with 1 - PairScoreOf
 };
 

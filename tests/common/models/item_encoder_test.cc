@@ -51,6 +51,7 @@ TEST_CASE("nothing is made of nothing") {
   REQUIRE(Encode(model, {}).empty());
   REQUIRE(EncodeTexts(model, {}, kCall).empty());
   REQUIRE(model.image_batches().empty());
+  REQUIRE(model.text_batches().empty());
 }
 
 TEST_CASE("who finds regions: the encoder, and rerankers that are another and can") {

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
 #include "common/bundle/rerankers.h"
+#include "common/retrieval/backend_calls.h"
 #include "common/retrieval/retriever.h"
 #include "tests/common/retrieval/world.h"
 #include "tests/support/catch.h"
@@ -78,14 +79,30 @@ TEST_CASE("regions find captions like an image") {
 
 TEST_CASE("features are asked for only when they are needed") {
   World world;
-  REQUIRE(world.retriever.Search(TextSearch("a fish"), world.Call()).ok());
-  CHECK_FALSE(world.encoder->last_request().want_features);
+  for (const Query& query : {Query(TextQuery{"a fish"}), Query(ImageQuery{"image upload"})}) {
+    SearchRequest request;
+    request.query = query;
+    REQUIRE(world.retriever.Search(request, world.Call()).ok());
+    CHECK(world.encoder->last_request().want_features);
+    request.depth = 0;
+    REQUIRE(world.retriever.Search(request, world.Call()).ok());
+    CHECK_FALSE(world.encoder->last_request().want_features);
+  }
+}
 
-  SearchRequest request;
-  request.query = ImageQuery{"image upload"};
-  request.depth = 0;
-  REQUIRE(world.retriever.Search(request, world.Call()).ok());
-  CHECK_FALSE(world.encoder->last_request().want_features);
+TEST_CASE("a text is tokenized by the encoder, once for all slices") {
+  World world;
+  REQUIRE(world.retriever.Search(TextSearch("a fish"), world.Call()).ok());
+  REQUIRE(world.reranker->requests().size() > 1);
+  for (const RerankRequest& sent : world.reranker->requests()) {
+    CHECK(std::holds_alternative<Shared<ItemFeatures>>(sent.query));
+  }
+}
+
+TEST_CASE("a text for which the encoder has no features goes to the reranker as it is") {
+  const RerankSide side = SideOf(TextQuery{"a fish"}, ItemFeatures());
+  CHECK(std::get<TextQuery>(side).text == "a fish");
+  CHECK(std::holds_alternative<Shared<ItemFeatures>>(SideOf(ImageQuery{"image"}, ItemFeatures())));
 }
 
 TEST_CASE("a stored item searches the other index and is reranked from its stored features") {

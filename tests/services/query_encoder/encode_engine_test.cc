@@ -213,6 +213,18 @@ TEST_CASE("a text is tokenized once for an encoder that reranks too") {
   REQUIRE(rig.model->tokenized() == 1);
 }
 
+TEST_CASE("a text that only the reranker refuses is found without features") {
+  FakeServingModelOptions picky;
+  picky.id = std::string(64, 'b');
+  picky.refused = "fish";
+  Rig rig({}, {}, /*with_reranker=*/false, std::make_shared<FakeServingModel>(picky));
+  const Answer answer =
+      rig.Encode(rig.Request({TextQuery{"red fish"}, TextQuery{"bird"}}, /*want_features=*/true));
+  CHECK(RowOf(answer) == EmbeddingOf(IdsOf("red fish")));
+  CHECK(answer->features[0].tensors.empty());
+  CHECK(answer->features[1].Find("ids") != nullptr);
+}
+
 TEST_CASE("without a reranker features that are wanted are empty") {
   Rig rig({}, {}, /*with_reranker=*/false);
   const Answer answer = rig.Encode(rig.Request(
