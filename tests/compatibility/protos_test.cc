@@ -131,7 +131,7 @@ template <typename Damage>
 Names Noticed(const Damage& damage) {
   FileDescriptorSet files = SharedProtos();
   damage(&files);
-  return Contents(Stored()).ChangedIn(Contents(files));
+  return Contents(SharedProtos()).ChangedIn(Contents(files));
 }
 
 TEST_CASE("a field of another number, type or name, or in another oneof, is noticed") {
