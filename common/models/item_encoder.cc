@@ -162,6 +162,12 @@ std::vector<absl::StatusOr<std::vector<float>>> EncodeTexts(const Model& encoder
   });
 }
 
+absl::StatusOr<ItemFeatures> TextFeaturesFor(const Model& reranker, const Model& encoder,
+                                             const Tokens& tokens, absl::string_view text) {
+  if (&reranker != &encoder) return TextFeatures(reranker, text);
+  return reranker.cross_encoder()->PrepareText(tokens);
+}
+
 std::vector<const RegionExtractor*> PictureExtractors(const Model& encoder,
                                                       absl::Span<const Model* const> rerankers) {
   std::vector<const RegionExtractor*> extractors = {encoder.region_extractor()};

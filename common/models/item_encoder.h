@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "common/base/call_context.h"
 #include "common/bundle/item_features.h"
@@ -26,6 +27,11 @@ namespace sightline {
 std::vector<absl::StatusOr<std::vector<float>>> EncodeTexts(const Model& encoder,
                                                             absl::Span<const Tokens> texts,
                                                             const CallContext& call);
+
+// What the cross-encoder of `reranker` needs of a text that `encoder` has tokenized already;
+// another model tokenizes it in its own way.  Errors as Model::Tokenize.
+absl::StatusOr<ItemFeatures> TextFeaturesFor(const Model& reranker, const Model& encoder,
+                                             const Tokens& tokens, absl::string_view text);
 
 // Who finds regions in a picture: the encoder, then each of `rerankers`.  Null in the place of a
 // reranker that is given what the encoder has found: the encoder itself, or a model that finds

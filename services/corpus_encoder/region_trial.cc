@@ -16,7 +16,8 @@ namespace {
 // A job in which so many items are refused by chance fails anyway: what may be bad is a share.
 constexpr int64_t kMostTrials = 8;
 
-// InvalidArgument, naming the model, if one of them refuses `image`.
+// InvalidArgument, naming the model, if one of them refuses `image`: which one EncodePictures would
+// not say.
 absl::Status TryImage(const CorpusModels& models, const ImageInput& image,
                       const CallContext& call) {
   const auto named = [](const Model& model, const absl::Status& status) {

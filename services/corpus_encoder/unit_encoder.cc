@@ -72,11 +72,8 @@ absl::StatusOr<ReadCaption> Read(const CorpusModels& models, absl::string_view t
   ReadCaption read;
   ASSIGN_OR_RETURN(read.tokens, models.encoder->Tokenize(text));
   for (const Model* reranker : models.reranker_models()) {
-    if (reranker == models.encoder.get()) {
-      read.features.push_back(reranker->cross_encoder()->PrepareText(read.tokens));
-    } else {
-      ASSIGN_OR_RETURN(read.features.emplace_back(), TextFeatures(*reranker, text));
-    }
+    ASSIGN_OR_RETURN(read.features.emplace_back(),
+                     TextFeaturesFor(*reranker, *models.encoder, read.tokens, text));
   }
   return read;
 }

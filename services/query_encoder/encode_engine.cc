@@ -89,10 +89,9 @@ absl::Status EncodeEngine::StartText(const TextQuery& query, Task task) {
   }
   TextTask text{std::move(task), {}, {}};
   ASSIGN_OR_RETURN(text.tokens, encoder.Tokenize(query.text));
-  if (text.reranker == &encoder) {
-    text.features.push_back(encoder.cross_encoder()->PrepareText(text.tokens));
-  } else if (text.reranker != nullptr) {
-    absl::StatusOr<ItemFeatures> features = TextFeatures(*text.reranker, query.text);
+  if (text.reranker != nullptr) {
+    absl::StatusOr<ItemFeatures> features =
+        TextFeaturesFor(*text.reranker, encoder, text.tokens, query.text);
     // What only the reranker refuses can be found, if not reranked: without features the reranker
     // is asked itself, and says why.
     if (!features.ok() && !absl::IsInvalidArgument(features.status())) return features.status();
@@ -124,12 +123,12 @@ void EncodeEngine::DecodeAll(std::vector<DecodeTask> batch) {
     const auto extractors = PictureExtractors(*task.generation->encoder, RerankersOf(task));
     ImageTask next{task, {}, {}};
     next.pixels.resize(extractors.size());
-    for (size_t i = extractors.size(); i-- > 0;) {
+    for (size_t i = 1; i < extractors.size(); ++i) {
       if (extractors[i] == nullptr) continue;
-      // The encoder's comes last and is given the picture itself.
-      next.pixels[i] = std::make_shared<const Pixels>(
-          extractors[i]->Reduce(i == 0 ? *std::move(pixels) : *pixels));
+      next.pixels[i] = std::make_shared<const Pixels>(extractors[i]->Reduce(*pixels));
     }
+    // The encoder, which has one, comes last and is given the picture itself.
+    next.pixels[0] = std::make_shared<const Pixels>(extractors[0]->Reduce(*std::move(pixels)));
     const absl::Status status = StartImage(std::move(next));
     if (!status.ok()) task.outcome->Set(status);
   }

@@ -8,6 +8,7 @@
 #include "common/bundle/rerankers.h"
 #include "common/bundle/verify.h"
 #include "common/models/inference.h"
+#include "common/models/item_encoder.h"
 
 namespace sightline {
 namespace {
@@ -21,33 +22,29 @@ Pixels GreyPicture() {
   return picture;
 }
 
-absl::StatusOr<ImageInput> RegionsOfGreyPicture(const Model& model, const CallContext& call) {
-  const Pixels picture = GreyPicture();
-  ASSIGN_OR_RETURN(std::vector<RegionSet> regions,
-                   model.region_extractor()->Extract(absl::MakeConstSpan(&picture, 1), call));
-  ImageInput image;
-  image.regions = std::move(regions.front());
-  return image;
-}
-
-// The first forward pass of a model allocates and compiles; no caller should wait for that.
-absl::Status WarmUp(const Model& encoder, const CallContext& call) {
+// The first forward pass of a model allocates and compiles; no caller should wait for that.  A
+// reranker that finds regions of its own does so for every uploaded picture.
+absl::Status WarmUp(const EncoderGeneration& held, const CallContext& call) {
+  const Model& encoder = *held.encoder;
   if (encoder.text_encoder() != nullptr) {
     ASSIGN_OR_RETURN(const Tokens tokens, encoder.Tokenize("a picture to warm up with"));
-    RETURN_IF_ERROR(encoder.text_encoder()->Encode(absl::MakeConstSpan(&tokens, 1), call).status());
+    RETURN_IF_ERROR(EncodeTexts(encoder, absl::MakeConstSpan(&tokens, 1), call)[0].status());
   }
   if (encoder.image_encoder() == nullptr || encoder.region_extractor() == nullptr) {
     return absl::OkStatus();
   }
-  ASSIGN_OR_RETURN(const ImageInput image, RegionsOfGreyPicture(encoder, call));
-  return encoder.image_encoder()->Encode(absl::MakeConstSpan(&image, 1), call).status();
-}
-
-// A reranker that finds regions of its own does so for every uploaded picture.
-absl::Status WarmUpReranker(const Model& reranker, const CallContext& call) {
-  if (reranker.region_extractor() == nullptr) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const ImageInput image, RegionsOfGreyPicture(reranker, call));
-  return reranker.cross_encoder()->PrepareImages(absl::MakeConstSpan(&image, 1), call).status();
+  PictureToEncode grey;
+  for (const EncoderGeneration::Reranker& reranker : held.rerankers) {
+    if (reranker.model->region_extractor() != nullptr) {
+      grey.rerankers.push_back(reranker.model.get());
+    }
+  }
+  for (const RegionExtractor* extractor : PictureExtractors(encoder, grey.rerankers)) {
+    grey.pixels.push_back(extractor == nullptr
+                              ? nullptr
+                              : std::make_shared<const Pixels>(extractor->Reduce(GreyPicture())));
+  }
+  return EncodePictures(encoder, {std::move(grey)}, call)[0].status();
 }
 
 }  // namespace
@@ -92,10 +89,7 @@ absl::StatusOr<GenerationHost::Loaded> EncoderHost::Load(const Manifest& manifes
     ASSIGN_OR_RETURN(auto model, models_->GetCrossEncoder(reranker.model));
     held->rerankers.push_back({std::move(reranker.name), std::move(model)});
   }
-  RETURN_IF_ERROR(WarmUp(*held->encoder, call));
-  for (const auto& reranker : held->rerankers) {
-    RETURN_IF_ERROR(WarmUpReranker(*reranker.model, call));
-  }
+  RETURN_IF_ERROR(WarmUp(*held, call));
   return Loaded{std::move(held), nullptr};
 }
 
