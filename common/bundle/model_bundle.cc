@@ -265,17 +265,17 @@ std::string EmbeddingSpaceOf(const ModelBundleManifest& manifest) {
   Fingerprint(sha, DeterministicBytes(manifest.grid_extractor()));
   Fingerprint(sha, absl::StrCat(manifest.embedding().dimension()));
   Fingerprint(sha, absl::StrCat(static_cast<int>(manifest.embedding().metric())));
-  // What a family may leave out, so that a family that does keeps its fingerprint.
-  const auto add = [&](absl::string_view name, bool present, const auto& part) {
-    if (!present) return;
-    Fingerprint(sha, name);
-    Fingerprint(sha, DeterministicBytes(part));
-  };
-  add("region_rule", manifest.has_region_rule(), manifest.region_rule());
-  add("scene_text", manifest.has_scene_text(), manifest.scene_text());
-  add("tags", manifest.has_tags(), manifest.tags());
-  add("fixed_lengths", manifest.has_fixed_lengths(), manifest.fixed_lengths());
-  add("torch_script", manifest.has_torch_script(), manifest.torch_script());
+  // What a family may leave out, so that a family that does keeps its fingerprint: all parts from
+  // region_rule on, and so whatever part a new family brings.
+  const google::protobuf::Descriptor& fields = *manifest.descriptor();
+  for (int i = 0; i < fields.field_count(); ++i) {
+    const google::protobuf::FieldDescriptor* field = fields.field(i);
+    const bool is_part = field->number() >= ModelBundleManifest::kRegionRuleFieldNumber &&
+                         !field->is_repeated() && field->message_type() != nullptr;
+    if (!is_part || !manifest.GetReflection()->HasField(manifest, field)) continue;
+    Fingerprint(sha, field->name());
+    Fingerprint(sha, DeterministicBytes(manifest.GetReflection()->GetMessage(manifest, field)));
+  }
   for (const std::string& module : EmbeddingModules(manifest.torch_script())) {
     Fingerprint(sha, DigestOf(manifest, module));
   }
