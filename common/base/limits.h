@@ -84,6 +84,18 @@ inline constexpr int64_t kMaxRecordFieldBytes = int64_t{1} << 20;
 inline constexpr int64_t kMaxVocabularyBytes = int64_t{64} << 20;
 inline constexpr int64_t kMaxModelConfigBytes = int64_t{1} << 20;  // that a bundle is made from
 
+// --- what a model reads and is ---
+
+inline constexpr int kMaxTokens = 512;         // of a text, special ones included
+inline constexpr int kMaxModelRegions = 1024;  // of an image
+inline constexpr int kMaxRegionFeatureSize = 16'384;
+inline constexpr int kMinModelImageSize = 16;  // the side of the square that it looks at
+inline constexpr int kMaxModelImageSize = 1024;
+inline constexpr int kMaxLayers = 48;
+inline constexpr int kMaxHiddenSize = 4096;
+inline constexpr int kMaxFamilyNameLength = 63;
+inline constexpr int kMaxIndexKindLength = 63;
+
 // --- a configuration ---
 
 inline constexpr int kMaxIndexes = 100;  // that a server follows

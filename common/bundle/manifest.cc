@@ -100,8 +100,9 @@ absl::Status CheckLambdas(const bundle::v1::CrossEncoderSpec& spec) {
 }
 
 absl::Status CheckTransformer(const TransformerSpec& spec) {
-  RETURN_IF_ERROR(InRange("transformer.layer_count", spec.layer_count(), 1, 48));
-  RETURN_IF_ERROR(InRange("transformer.hidden_size", spec.hidden_size(), 1, 4096));
+  RETURN_IF_ERROR(InRange("transformer.layer_count", spec.layer_count(), 1, limits::kMaxLayers));
+  RETURN_IF_ERROR(
+      InRange("transformer.hidden_size", spec.hidden_size(), 1, limits::kMaxHiddenSize));
   RETURN_IF_ERROR(InRange("transformer.head_count", spec.head_count(), 1, spec.hidden_size()));
   if (spec.hidden_size() % spec.head_count() != 0) {
     return Malformed("transformer.hidden_size", "is not a multiple of head_count");
@@ -112,14 +113,16 @@ absl::Status CheckTransformer(const TransformerSpec& spec) {
   RETURN_IF_ERROR(InRange("transformer.token_type_count", spec.token_type_count(), 1, 1024));
   RETURN_IF_ERROR(
       InRange("transformer.region_feature_size", spec.region_feature_size(), 0, 65'536));
-  RETURN_IF_ERROR(InRange("transformer.max_region_count", spec.max_region_count(), 0, 1024));
+  RETURN_IF_ERROR(InRange("transformer.max_region_count", spec.max_region_count(), 0,
+                          limits::kMaxModelRegions));
   RETURN_IF_ERROR(InRange("transformer.layer_norm_epsilon", spec.layer_norm_epsilon(), 0.0f, 1.0f));
   return InRange("transformer.region_layer_norm_epsilon", spec.region_layer_norm_epsilon(), 0.0f,
                  1.0f);
 }
 
 absl::Status CheckGridExtractor(const GridExtractorSpec& spec) {
-  RETURN_IF_ERROR(InRange("grid_extractor.image_size", spec.image_size(), 16, 1024));
+  RETURN_IF_ERROR(InRange("grid_extractor.image_size", spec.image_size(),
+                          limits::kMinModelImageSize, limits::kMaxModelImageSize));
   RETURN_IF_ERROR(InRange("the number of grid_extractor.stages", spec.stages_size(), 1, 10));
   if (spec.image_size() % (1 << spec.stages_size()) != 0) {
     return Malformed("grid_extractor.image_size", "is not divisible by 2 to the number of stages");
@@ -155,7 +158,7 @@ absl::Status CheckTokenizer(const ModelBundleManifest& manifest) {
         "tokenizer.vocabulary_file",
         absl::StrCat("is ", Shown(tokenizer.vocabulary_file()), ", which is not among the files"));
   }
-  return InRange("tokenizer.max_token_count", tokenizer.max_token_count(), 3, 512);
+  return InRange("tokenizer.max_token_count", tokenizer.max_token_count(), 3, limits::kMaxTokens);
 }
 
 absl::Status CheckRecallProbe(const bundle::v1::RecallProbe& probe) {
@@ -258,7 +261,7 @@ absl::Status AsDataLoss(const absl::Status& status) {
 
 absl::Status CheckModelBundleManifest(const ModelBundleManifest& manifest) {
   RETURN_IF_ERROR(CheckVersion(manifest.format_version(), kModelBundleFormatVersion));
-  if (!IsValidName(manifest.family(), 63)) {
+  if (!IsValidName(manifest.family(), limits::kMaxFamilyNameLength)) {
     return Malformed("family", absl::StrCat("is ", Shown(manifest.family())));
   }
   if (CharacterCount(manifest.description()) > 500) {
@@ -303,7 +306,7 @@ absl::Status CheckGenerationManifest(const GenerationManifest& manifest) {
   RETURN_IF_ERROR(CheckRerankerFields(manifest));
   if (manifest.create_time().size() > 64) return Malformed("create_time", "is too long");
   if (manifest.has_index_spec() &&
-      !IsValidName(manifest.index_spec().kind(), limits::kMaxIndexNameLength)) {
+      !IsValidName(manifest.index_spec().kind(), limits::kMaxIndexKindLength)) {
     return Malformed("index_spec.kind", absl::StrCat("is ", Shown(manifest.index_spec().kind())));
   }
   if (manifest.has_recall_probe()) RETURN_IF_ERROR(CheckRecallProbe(manifest.recall_probe()));

@@ -19,6 +19,7 @@ def _part(name, usual, deps, **kwargs):
 def family_manifest(deps = [], **kwargs):
     """What a manifest of the family must say.  No torch."""
     _part("manifest", [
+        "//common/base:limits",
         "//common/embedding:score",
         "//common/models:family_manifests",
         "//common/models/inputs:manifest_checks",
@@ -49,6 +50,7 @@ def family_model(deps = []):
 def family_conversion(deps = []):
     """A bundle of it from checkpoints.  No torch."""
     _part("conversion", [
+        "//common/base:limits",
         "//common/base:status_macros",
         "//common/models/convert:family_conversions",
         "//common/models/convert:manifest_parts",

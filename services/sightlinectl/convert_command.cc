@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/types/optional.h"
 #include "absl/types/span.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/config/table.h"
 #include "common/models/convert/convert.h"
@@ -40,13 +41,13 @@ void DefineDescription(Arguments* arguments, Flags* flags) {
 // What images and the text in them are read by.
 void DefineReading(Arguments* arguments, Flags* flags) {
   ConvertOptions& convert = arguments->convert;
-  flags->Int("regions", "most regions of an image; a vldeformer's fixed number", 1, 1024,
-             &convert.region_count);
+  flags->Int("regions", "most regions of an image; a vldeformer's fixed number", 1,
+             limits::kMaxModelRegions, &convert.region_count);
   flags->String("confidence-floor", "X",
                 "a uniter or lightningdot reads regions surer than this; 0: all; default 0.2",
                 &arguments->confidence_floor);
   flags->Int("min-regions", "so many of the first it reads whatever their confidence; default 10",
-             0, 1024, &convert.min_region_count);
+             0, limits::kMaxModelRegions, &convert.min_region_count);
   flags->Switch("scene-text", "the lightningdot reads the text in pictures", &convert.scene_text);
   flags->Int("ocr-tokens", "most wordpieces of the text in a picture; default 64", 1, 510,
              &convert.scene_token_count);
@@ -74,12 +75,12 @@ void DefineCheckpoint(Arguments* arguments, Flags* flags) {
                 &convert.score_kind);
   flags->Int("heads", "attention heads, if config.json does not tell", 1, 4096,
              &convert.head_count);
-  flags->Int("max-tokens", "most tokens of a text; a vldeformer's fixed length", 3, 512,
-             &convert.max_token_count);
+  flags->Int("max-tokens", "most tokens of a text; a vldeformer's fixed length", 3,
+             limits::kMaxTokens, &convert.max_token_count);
   flags->Int("tag-tokens",
              "most tokens of an oscar's text and tags, default --max-tokens, 0: no tags; a "
              "vldeformer's tags",
-             0, 512, &convert.tag_token_count);
+             0, limits::kMaxTokens, &convert.tag_token_count);
   flags->Int("tag-padding-type", "segment of a vldeformer's padded tags; default 0", 0, 1,
              &convert.tag_padding_type);
   DefineReading(arguments, flags);

@@ -33,13 +33,14 @@ void CheckTokenizer(const bundle::v1::ModelBundleManifest& manifest,
                     absl::StrCat("tokenizer.kind is ", TokenizerSpec::Kind_Name(spec.kind()),
                                  ", this family reads ", TokenizerSpec::Kind_Name(kind)));
   problems->Require(!spec.vocabulary_file().empty(), "tokenizer.vocabulary_file is missing");
-  problems->RequireRange("tokenizer.max_token_count", spec.max_token_count(), 3, 512);
+  problems->RequireRange("tokenizer.max_token_count", spec.max_token_count(), 3,
+                         limits::kMaxTokens);
 }
 
 void CheckTransformer(const bundle::v1::ModelBundleManifest& manifest, Problems* problems) {
   const bundle::v1::TransformerSpec& spec = manifest.transformer();
-  problems->RequireRange("transformer.layer_count", spec.layer_count(), 1, 48);
-  problems->RequireRange("transformer.hidden_size", spec.hidden_size(), 1, 4096);
+  problems->RequireRange("transformer.layer_count", spec.layer_count(), 1, limits::kMaxLayers);
+  problems->RequireRange("transformer.hidden_size", spec.hidden_size(), 1, limits::kMaxHiddenSize);
   problems->RequireRange("transformer.head_count", spec.head_count(), 1, 256);
   problems->Require(spec.head_count() < 1 || spec.hidden_size() % spec.head_count() == 0,
                     absl::StrCat("transformer.hidden_size ", spec.hidden_size(),
@@ -48,8 +49,10 @@ void CheckTransformer(const bundle::v1::ModelBundleManifest& manifest, Problems*
   problems->RequireRange("transformer.vocabulary_size", spec.vocabulary_size(), 5, 1'000'000);
   problems->RequireRange("transformer.position_count", spec.position_count(), 3, 8192);
   problems->RequireRange("transformer.token_type_count", spec.token_type_count(), 1, 16);
-  problems->RequireRange("transformer.region_feature_size", spec.region_feature_size(), 1, 16384);
-  problems->RequireRange("transformer.max_region_count", spec.max_region_count(), 1, 1024);
+  problems->RequireRange("transformer.region_feature_size", spec.region_feature_size(), 1,
+                         limits::kMaxRegionFeatureSize);
+  problems->RequireRange("transformer.max_region_count", spec.max_region_count(), 1,
+                         limits::kMaxModelRegions);
   const float epsilon = spec.layer_norm_epsilon();
   problems->Require(epsilon > 0 && epsilon <= 1e-3f,
                     absl::StrCat("transformer.layer_norm_epsilon is ", epsilon,
@@ -103,7 +106,8 @@ void CheckCrossEncoder(const bundle::v1::ModelBundleManifest& manifest,
 }
 
 void CheckGridExtractor(const bundle::v1::GridExtractorSpec& spec, Problems* problems) {
-  problems->RequireRange("grid_extractor.image_size", spec.image_size(), 16, 1024);
+  problems->RequireRange("grid_extractor.image_size", spec.image_size(), limits::kMinModelImageSize,
+                         limits::kMaxModelImageSize);
   problems->RequireRange("grid_extractor.stages, their number,", spec.stages_size(), 1, 8);
   problems->Require(GridSide(spec) > 0 && GridSide(spec) << spec.stages_size() == spec.image_size(),
                     absl::StrCat("grid_extractor.image_size ", spec.image_size(),

@@ -4,6 +4,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/models/convert/family_conversions.h"
 #include "common/models/convert/manifest_parts.h"
@@ -16,7 +17,6 @@ constexpr char kImageTrunk[] = "img_model.bert.";
 constexpr char kTextTrunk[] = "txt_model.bert.";
 constexpr char kImageProjection[] = "img_model.encode_proj.";
 constexpr char kTextProjection[] = "txt_model.encode_proj.";
-constexpr int64_t kMaxTokens = 512;
 constexpr int64_t kMaxRegions = 100;
 
 // What the paper of the scene-text aware encoder leaves open, as design notes suggest.
@@ -101,9 +101,9 @@ absl::StatusOr<Conversion> Convert(const Checkpoint& source, const ConvertOption
   transformer->set_region_feature_size(ToInt32(feature_size));
   transformer->set_max_region_count(ToInt32(options.region_count.value_or(kMaxRegions)));
   transformer->set_projection_hidden_size(ToInt32(projected ? width : 0));
-  *manifest->mutable_tokenizer() =
-      MakeTokenizerSpec(bundle::v1::TokenizerSpec::WORDPIECE, /*lowercase=*/false,
-                        options.max_token_count.value_or(std::min(kMaxTokens, sizes.positions)));
+  *manifest->mutable_tokenizer() = MakeTokenizerSpec(
+      bundle::v1::TokenizerSpec::WORDPIECE, /*lowercase=*/false,
+      options.max_token_count.value_or(std::min<int64_t>(limits::kMaxTokens, sizes.positions)));
   SetUniterRegionRule(options, manifest);
   SetEmbedding(dimension, bundle::v1::EmbeddingSpec::INNER_PRODUCT, manifest);
   if (options.scene_text) SetSceneText(options, sizes.positions, manifest);

@@ -1,4 +1,5 @@
 #include "absl/strings/str_cat.h"
+#include "common/base/limits.h"
 #include "common/embedding/score.h"
 #include "common/models/family_manifests.h"
 #include "common/models/inputs/manifest_checks.h"
@@ -49,7 +50,7 @@ absl::Status Check(const bundle::v1::ModelBundleManifest& manifest) {
   }
   problems.RequireRange("transformer.region_feature_size",
                         manifest.transformer().region_feature_size(),
-                        BoxNumberCount(BoxForm::kAppended) + 1, 16384);
+                        BoxNumberCount(BoxForm::kAppended) + 1, limits::kMaxRegionFeatureSize);
   if (manifest.has_tags()) CheckTags(manifest, &problems);
   if (manifest.has_grid_extractor()) CheckGridFits(manifest, &problems);
   problems.Require(manifest.has_embedding() || manifest.has_cross_encoder(),

@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/models/convert/family_conversions.h"
 #include "common/models/convert/manifest_parts.h"
@@ -13,8 +14,7 @@ namespace sightline {
 namespace {
 
 constexpr int64_t kRegions = 36;
-constexpr int64_t kMaxTokens = 512;  // the reference cuts no caption; a bundle's most
-constexpr int64_t kPaperCells = 8;   // K of T-EMDE for both of the paper's data sets
+constexpr int64_t kPaperCells = 8;  // K of T-EMDE for both of the paper's data sets
 
 struct Sizes {
   int64_t features, embedding, vocabulary, word, similarity, regions, steps;
@@ -174,7 +174,8 @@ absl::StatusOr<Conversion> Convert(const Checkpoint& source, const ConvertOption
   }
   *manifest->mutable_tokenizer() =
       MakeTokenizerSpec(bundle::v1::TokenizerSpec::WORD_LIST, /*lowercase=*/false,
-                        options.max_token_count.value_or(kMaxTokens));
+                        // The reference cuts no caption.
+                        options.max_token_count.value_or(limits::kMaxTokens));
   RETURN_IF_ERROR(SetCrossEncoder(options.score_kind, {"sigmoid"}, manifest));
   return result;
 }

@@ -1,3 +1,4 @@
+#include "common/base/limits.h"
 #include "common/embedding/score.h"
 #include "common/models/family_manifests.h"
 #include "common/models/inputs/manifest_checks.h"
@@ -23,8 +24,9 @@ absl::Status Check(const bundle::v1::ModelBundleManifest& manifest) {
   problems.RequireRange("sgraf.word_size", spec.word_size(), 1, 4096);
   problems.RequireRange("sgraf.embedding_size", spec.embedding_size(), 1, 4096);
   problems.RequireRange("sgraf.similarity_size", spec.similarity_size(), 1, 4096);
-  problems.RequireRange("sgraf.region_feature_size", spec.region_feature_size(), 1, 16384);
-  problems.RequireRange("sgraf.region_count", spec.region_count(), 1, 1024);
+  problems.RequireRange("sgraf.region_feature_size", spec.region_feature_size(), 1,
+                        limits::kMaxRegionFeatureSize);
+  problems.RequireRange("sgraf.region_count", spec.region_count(), 1, limits::kMaxModelRegions);
   if (spec.module() == bundle::v1::SgrafSpec::SGR) {
     problems.RequireRange("sgraf.step_count", spec.step_count(), 1, 16);
   }

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/limits.h"
 #include "common/embedding/score.h"
 #include "common/models/family_manifests.h"
 #include "common/models/inputs/manifest_checks.h"
@@ -15,7 +16,8 @@ using bundle::v1::PixelSpec;
 using bundle::v1::TorchScriptSpec;
 
 void CheckPixelSpec(const PixelSpec& spec, Problems* problems) {
-  problems->RequireRange("torch_script.pixels.image_size", spec.image_size(), 16, 1024);
+  problems->RequireRange("torch_script.pixels.image_size", spec.image_size(),
+                         limits::kMinModelImageSize, limits::kMaxModelImageSize);
   problems->Require(spec.fit() == PixelSpec::CROP || spec.fit() == PixelSpec::STRETCH,
                     "torch_script.pixels.fit must be CROP or STRETCH");
   problems->Require(spec.filter() == PixelSpec::BILINEAR || spec.filter() == PixelSpec::BICUBIC,
@@ -56,8 +58,10 @@ absl::Status Check(const ModelBundleManifest& manifest) {
                    "tokenizer.kind is missing");
   CheckModules(manifest, &problems);
   problems.RequireRange("torch_script.vocabulary_size", spec.vocabulary_size(), 3, 1'000'000);
-  problems.RequireRange("torch_script.region_feature_size", spec.region_feature_size(), 1, 16384);
-  problems.RequireRange("torch_script.max_region_count", spec.max_region_count(), 1, 1024);
+  problems.RequireRange("torch_script.region_feature_size", spec.region_feature_size(), 1,
+                        limits::kMaxRegionFeatureSize);
+  problems.RequireRange("torch_script.max_region_count", spec.max_region_count(), 1,
+                        limits::kMaxModelRegions);
   if (spec.has_pixels()) CheckPixelSpec(spec.pixels(), &problems);
   const float floor = manifest.region_rule().confidence_floor();
   problems.Require(floor >= 0 && floor <= 1,

@@ -4,6 +4,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/models/convert/family_conversions.h"
 #include "common/models/convert/manifest_parts.h"
@@ -13,7 +14,6 @@ namespace sightline {
 namespace {
 
 constexpr char kTrunk[] = "uniter.";
-constexpr int64_t kMaxTokens = 512;
 constexpr int64_t kMaxRegions = 100;
 
 // Heads of pre-training and of other tasks.
@@ -114,9 +114,9 @@ absl::StatusOr<Conversion> Convert(const Checkpoint& source, const ConvertOption
   bundle::v1::TransformerSpec* transformer = result.manifest.mutable_transformer();
   transformer->set_region_feature_size(ToInt32(feature_size));
   transformer->set_max_region_count(ToInt32(options.region_count.value_or(kMaxRegions)));
-  *result.manifest.mutable_tokenizer() =
-      MakeTokenizerSpec(bundle::v1::TokenizerSpec::WORDPIECE, /*lowercase=*/false,
-                        options.max_token_count.value_or(std::min(kMaxTokens, sizes.positions)));
+  *result.manifest.mutable_tokenizer() = MakeTokenizerSpec(
+      bundle::v1::TokenizerSpec::WORDPIECE, /*lowercase=*/false,
+      options.max_token_count.value_or(std::min<int64_t>(limits::kMaxTokens, sizes.positions)));
   SetUniterRegionRule(options, &result.manifest);
   return result;
 }

@@ -1,4 +1,5 @@
 #include "absl/strings/str_cat.h"
+#include "common/base/limits.h"
 #include "common/models/family_manifests.h"
 #include "common/models/inputs/manifest_checks.h"
 #include "common/models/inputs/region_input.h"
@@ -16,7 +17,7 @@ absl::Status Check(const bundle::v1::ModelBundleManifest& manifest) {
   problems.Require(!manifest.has_cross_encoder(),
                    "a cross_encoder is there, but VLDeformer is a bi-encoder only");
   problems.RequireRange("transformer.region_feature_size", spec.region_feature_size(),
-                        BoxNumberCount(BoxForm::kAppended) + 1, 16384);
+                        BoxNumberCount(BoxForm::kAppended) + 1, limits::kMaxRegionFeatureSize);
   problems.RequireRange("fixed_lengths.text_length", lengths.text_length(), 3,
                         spec.position_count());
   problems.RequireRange("fixed_lengths.tag_length", lengths.tag_length(), 2, spec.position_count());
