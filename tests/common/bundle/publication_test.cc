@@ -1,12 +1,16 @@
 #include "common/bundle/publication.h"
 
+#include <unistd.h>
+
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
+#include "common/bundle/shard_files.h"
 #include "tests/common/bundle/items.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
@@ -91,6 +95,32 @@ TEST_CASE("an index that nobody has made cannot be published or rolled back") {
   CHECK(absl::IsFailedPrecondition(PublishGeneration(store.path(), "images", "g1").status()));
   CHECK(absl::IsFailedPrecondition(RollBackGeneration(store.path(), "images").status()));
   CHECK(absl::IsInvalidArgument(RollBackGeneration(store.path(), "../images").status()));
+}
+
+TEST_CASE("a generation of which a file lacks or is cut short is not published") {
+  TempDir store;
+  auto manifest = *WriteTestGeneration(store.path(), "g1", 2, 1);
+  REQUIRE(AddIndexFile(store.path(), 0, "a graph", &manifest).ok());
+  const std::string directory = GenerationDirectory(store.path(), "images", "g1");
+  REQUIRE(::unlink(JoinPath(directory, kManifestFile).c_str()) == 0);
+  REQUIRE(WriteGenerationManifest(store.path(), manifest).ok());
+  REQUIRE(PublishGeneration(store.path(), "images", "g1").ok());
+  for (const ShardFile& file : FilesOf(manifest.shards(0))) {
+    const std::string of = JoinPath(directory, file.description->path());
+    const std::string whole = *ReadFile(of);
+    const auto refused = [&](const std::string& why) {
+      const absl::Status status = PublishGeneration(store.path(), "images", "g1").status();
+      CAPTURE(status, why);
+      CHECK(absl::IsFailedPrecondition(status));
+      CHECK(absl::StrContains(status.message(), of));
+    };
+    REQUIRE(WriteFileAtomically(of, whole.substr(1)).ok());
+    refused("cut short");
+    REQUIRE(::unlink(of.c_str()) == 0);
+    refused("missing");
+    REQUIRE(WriteFileAtomically(of, whole).ok());
+  }
+  CHECK(PublishGeneration(store.path(), "images", "g1").ok());
 }
 
 TEST_CASE("CURRENT says when each was left") {
