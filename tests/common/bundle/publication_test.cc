@@ -10,7 +10,6 @@
 #include "common/base/limits.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
-#include "common/bundle/shard_files.h"
 #include "tests/common/bundle/items.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
@@ -100,13 +99,13 @@ TEST_CASE("an index that nobody has made cannot be published or rolled back") {
 TEST_CASE("a generation of which a file lacks or is cut short is not published") {
   TempDir store;
   auto manifest = *WriteTestGeneration(store.path(), "g1", 2, 1);
-  REQUIRE(AddIndexFile(store.path(), 0, "a graph", &manifest).ok());
+  const std::string graph = *AddIndexFile(store.path(), 0, "a graph", &manifest);
   const std::string directory = GenerationDirectory(store.path(), "images", "g1");
   REQUIRE(::unlink(JoinPath(directory, kManifestFile).c_str()) == 0);
   REQUIRE(WriteGenerationManifest(store.path(), manifest).ok());
   REQUIRE(PublishGeneration(store.path(), "images", "g1").ok());
-  for (const ShardFile& file : FilesOf(manifest.shards(0))) {
-    const std::string of = JoinPath(directory, file.description->path());
+  for (const std::string& of : {JoinPath(directory, manifest.shards(0).vectors().path()),
+                                JoinPath(directory, manifest.shards(0).features().path()), graph}) {
     const std::string whole = *ReadFile(of);
     const auto refused = [&](const std::string& why) {
       const absl::Status status = PublishGeneration(store.path(), "images", "g1").status();
