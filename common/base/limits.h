@@ -74,6 +74,7 @@ inline constexpr int64_t kMaxMessageBytes = int64_t{64} << 20;
 
 inline constexpr int kMaxShards = 10'000;  // of a generation
 inline constexpr int kMaxRerankers = 8;    // of a generation
+inline constexpr int kMaxIndexFiles = 16;  // of a shard, beside its vectors
 inline constexpr int kMaxProbeQueries = 1024;
 inline constexpr int kMaxProbeNeighbors = 100;
 inline constexpr int kMaxPublications = 64;  // that CURRENT remembers

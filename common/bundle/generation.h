@@ -1,6 +1,7 @@
-// Generations on disk: their manifests.  Files of one shard are read by shard_vectors.h,
-// feature_store.h and probe_file.h and written by shard_writer.h; verify.h reads all of a
-// generation once and compares checksums; publication.h says which one is served.
+// Generations on disk: their manifests.  Files of one shard are listed by shard_files.h,
+// read by shard_vectors.h, feature_store.h, probe_file.h and the kinds of common/index, and
+// written by shard_writer.h; verify.h reads all of a generation once and compares checksums;
+// publication.h says which one is served.
 //
 //   <store>/models/<sha256>/...
 //   <store>/indexes/<index>/CURRENT
@@ -8,6 +9,7 @@
 //                                            shards/00000-of-00002.vectors
 //                                            shards/00000-of-00002.features
 //                                            shards/00000-of-00002.probes
+//                                            shards/00000-of-00002.<kind of index>
 #ifndef SIGHTLINE_COMMON_BUNDLE_GENERATION_H_
 #define SIGHTLINE_COMMON_BUNDLE_GENERATION_H_
 

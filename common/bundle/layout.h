@@ -28,7 +28,7 @@ std::string GenerationDirectory(absl::string_view store, absl::string_view index
 std::string ModelDirectory(absl::string_view store, absl::string_view model_id);
 
 // "shards/00000-of-00002.vectors", relative to the generation's folder; `kind` is
-// "vectors" or "features".
+// "vectors", "features", "probes" or, of a file that a kind of index has built, its name.
 std::string ShardFileName(int shard, int shard_count, absl::string_view kind);
 
 }  // namespace sightline

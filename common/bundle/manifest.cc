@@ -16,6 +16,7 @@
 #include "common/base/status_macros.h"
 #include "common/bundle/layout.h"
 #include "common/bundle/rerankers.h"
+#include "common/bundle/shard_files.h"
 
 namespace sightline {
 namespace {
@@ -199,15 +200,12 @@ absl::Status CheckShards(const GenerationManifest& manifest) {
     if (shard.item_count() < 0 || __builtin_add_overflow(items, shard.item_count(), &items)) {
       return Malformed(absl::StrCat(field, ".item_count"), absl::StrCat("is ", shard.item_count()));
     }
-    RETURN_IF_ERROR(CheckFile(absl::StrCat(field, ".vectors"), shard.vectors()));
-    bool taken = !paths.insert(shard.vectors().path()).second;
-    if (shard.has_features()) {
-      RETURN_IF_ERROR(CheckFile(absl::StrCat(field, ".features"), shard.features()));
-      taken = !paths.insert(shard.features().path()).second || taken;
-    }
-    if (shard.has_probes()) {
-      RETURN_IF_ERROR(CheckFile(absl::StrCat(field, ".probes"), shard.probes()));
-      taken = !paths.insert(shard.probes().path()).second || taken;
+    RETURN_IF_ERROR(InRange(absl::StrCat("the number of ", field, ".index_files"),
+                            shard.index_files_size(), 0, limits::kMaxIndexFiles));
+    bool taken = false;
+    for (const ShardFile& file : FilesOf(shard)) {
+      RETURN_IF_ERROR(CheckFile(absl::StrCat(field, ".", file.field), *file.description));
+      taken = !paths.insert(file.description->path()).second || taken;
     }
     if (taken) return Malformed(field, "names a file that is named before");
     if (shard.has_features() != !manifest.reranker_model().empty()) {

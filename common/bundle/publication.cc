@@ -12,6 +12,7 @@
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
+#include "common/bundle/shard_files.h"
 #include "common/bundle/store_lock.h"
 
 namespace sightline {
@@ -41,9 +42,9 @@ absl::Status CheckComplete(absl::string_view store, absl::string_view index,
                    ReadGenerationManifest(store, index, generation));
   const std::string directory = GenerationDirectory(store, index, generation);
   for (const auto& shard : manifest.shards()) {
-    RETURN_IF_ERROR(CheckFileIsWhole(directory, shard.vectors()));
-    if (shard.has_features()) RETURN_IF_ERROR(CheckFileIsWhole(directory, shard.features()));
-    if (shard.has_probes()) RETURN_IF_ERROR(CheckFileIsWhole(directory, shard.probes()));
+    for (const ShardFile& file : FilesOf(shard)) {
+      RETURN_IF_ERROR(CheckFileIsWhole(directory, *file.description));
+    }
   }
   return absl::OkStatus();
 }

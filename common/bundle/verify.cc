@@ -14,6 +14,7 @@
 #include "common/base/checksum.h"
 #include "common/base/error_details.h"
 #include "common/base/files.h"
+#include "common/base/random_access_file.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/feature_store.h"
 #include "common/bundle/layout.h"
@@ -21,6 +22,7 @@
 #include "common/bundle/model_bundle.h"
 #include "common/bundle/probe_file.h"
 #include "common/bundle/rerankers.h"
+#include "common/bundle/shard_files.h"
 #include "common/bundle/shard_vectors.h"
 #include "common/bundle/vectors_file.h"
 
@@ -31,17 +33,16 @@ using bundle::v1::BundleFile;
 using bundle::v1::GenerationManifest;
 
 constexpr int64_t kMaxStampBytes = 1 << 16;
+constexpr int64_t kPieceBytes = 1 << 20;  // of a file whose digest is taken
 // Other servers may be reading it.
 constexpr absl::string_view kReplace =
     "; fetch it again, under another name, and rename that into place";
 constexpr absl::string_view kPathField = "path ";
 
-enum class FileKind { kVectors, kFeatures, kProbes };
-
 // A file to be verified.
 struct Task {
   int shard = 0;
-  FileKind kind = FileKind::kVectors;
+  ShardFileKind kind = ShardFileKind::kVectors;
   BundleFile file;
   std::string path;
 };
@@ -119,13 +120,11 @@ absl::StatusOr<std::vector<Task>> ListTasks(absl::string_view store,
                                                      manifest.generation(), " has shards 0 to ",
                                                      manifest.shards_size() - 1));
     }
-    const auto add = [&](FileKind kind, const BundleFile& file) {
-      tasks.push_back({shard, kind, file, JoinPath(directory, file.path())});
-    };
-    const bundle::v1::ShardManifest& files = manifest.shards(shard);
-    if (options.vectors) add(FileKind::kVectors, files.vectors());
-    if (options.vectors && files.has_probes()) add(FileKind::kProbes, files.probes());
-    if (options.features && files.has_features()) add(FileKind::kFeatures, files.features());
+    for (const ShardFile& file : FilesOf(manifest.shards(shard))) {
+      if (!(IsForSearch(file.kind) ? options.vectors : options.features)) continue;
+      tasks.push_back(
+          {shard, file.kind, *file.description, JoinPath(directory, file.description->path())});
+    }
   }
   return tasks;
 }
@@ -175,19 +174,41 @@ absl::Status ReadProbeFile(const GenerationManifest& manifest, const Task& task,
 absl::Status ReadOnce(const GenerationManifest& manifest, const Task& task,
                       const CallContext& call) {
   switch (task.kind) {
-    case FileKind::kVectors:
+    case ShardFileKind::kVectors:
       return ReadVectors(manifest, task, call);
-    case FileKind::kFeatures:
+    case ShardFileKind::kFeatures:
       return ReadFeatures(manifest, task, call);
-    case FileKind::kProbes:
+    case ShardFileKind::kProbes:
       return ReadProbeFile(manifest, task, call);
+    case ShardFileKind::kIndex:
+      break;  // what is in it only its kind of index knows; CheckSha256 reads it
   }
   return absl::OkStatus();
 }
 
-absl::Status CheckSha256(const Task& task) {
-  ASSIGN_OR_RETURN(const std::string digest, Sha256HexOfFile(task.path));
-  if (digest == task.file.sha256()) return absl::OkStatus();
+// Of all of the file.  `again`: from the disk, past what the system has in memory.
+absl::StatusOr<std::string> DigestOf(const RandomAccessFile& file, bool again,
+                                     const CallContext& call) {
+  Sha256 sha;
+  std::string piece;
+  for (int64_t begin = 0; begin < file.size(); begin += static_cast<int64_t>(piece.size())) {
+    RETURN_IF_ERROR(call.Check("verify a generation"));
+    piece.resize(static_cast<size_t>(std::min(file.size() - begin, kPieceBytes)));
+    const auto length = static_cast<int64_t>(piece.size());
+    RETURN_IF_ERROR(again ? file.ReadAgain(begin, length, &piece[0])
+                          : file.Read(begin, length, &piece[0]));
+    sha.Update(piece);
+  }
+  return sha.Hex();
+}
+
+absl::Status CheckSha256(const Task& task, const CallContext& call) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<RandomAccessFile> file, RandomAccessFile::Open(task.path));
+  std::string digest;
+  for (const bool again : {false, true}) {
+    ASSIGN_OR_RETURN(digest, DigestOf(*file, again, call));
+    if (digest == task.file.sha256()) return absl::OkStatus();
+  }
   return MakeError(reasons::kChecksumMismatch,
                    absl::StrCat(task.path, " has SHA-256 ", digest, ", its manifest says ",
                                 task.file.sha256(), kReplace));
@@ -202,7 +223,8 @@ absl::Status WithContentReason(const absl::Status& status) {
 absl::Status ReadAndCheck(const GenerationManifest& manifest, const Task& task, bool sha256,
                           const CallContext& call) {
   RETURN_IF_ERROR(WithContentReason(ReadOnce(manifest, task, call)));
-  return sha256 ? CheckSha256(task) : absl::OkStatus();
+  // An index's file has no checksums that are known here.
+  return sha256 || task.kind == ShardFileKind::kIndex ? CheckSha256(task, call) : absl::OkStatus();
 }
 
 // Reads files for as long as there is no stamp that says that they are good.
@@ -298,7 +320,7 @@ absl::StatusOr<std::unique_ptr<ShardVectors>> LoadShard(absl::string_view store,
       RETURN_IF_ERROR(WithContentReason(load()));
       return WithContentReason(loaded->Verify(shard, manifest.shards_size(), call));
     };
-    if (task.kind != FileKind::kVectors) {
+    if (task.kind != ShardFileKind::kVectors) {
       if (content) RETURN_IF_ERROR(reading.Do(task, read).status());
       continue;
     }

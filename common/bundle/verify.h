@@ -25,12 +25,13 @@ struct VerifyOptions {
   // Shards to verify, each once; empty means all.  A server verifies those that it serves.
   std::vector<int> shards;
 
-  // Which files of them; probes go with the vectors.
+  // Which files of them; probes and the index's files go with the vectors (IsForSearch).
   bool vectors = true;
   bool features = true;
 
   // Whether to compare each file's SHA-256 too.  CRCs find accidents; only this finds
-  // somebody who replaced a file by another whole one.  Costs a second of CPU a GB or so.
+  // somebody who replaced a file by another whole one.  Costs a second of CPU a GB or so.  An
+  // index's files have it compared in any case, as nothing else of them is known here.
   bool sha256 = false;
 
   // Folder for stamps, made when missing; empty means none are read or written.
@@ -68,8 +69,9 @@ absl::Status CheckLengths(absl::string_view store, const bundle::v1::GenerationM
 
 // The vectors of one shard, loaded (shard_vectors.h).  Its file is read once: checksums are
 // compared while it is copied, whatever stamps say, and unless there is a stamp, or
-// `content` is false, the content is checked where it then lies, and stamped.  Errors as
-// VerifyGeneration, and ResourceExhausted if there is no room.
+// `content` is false, the content is checked where it then lies, and stamped.  The shard's
+// other files that searches take are verified likewise.  Errors as VerifyGeneration, and
+// ResourceExhausted if there is no room.
 absl::StatusOr<std::unique_ptr<ShardVectors>> LoadShard(
     absl::string_view store, const bundle::v1::GenerationManifest& manifest, int shard,
     const std::string& state_dir, bool content, const CallContext& call);

@@ -22,21 +22,23 @@ absl::StatusOr<std::unique_ptr<StoredIndex>> StoredIndex::Open(const std::string
   ASSIGN_OR_RETURN(DesiredGeneration desired, ReadDesiredGeneration(store, index));
   opened->manifest_ = std::move(desired.manifest);
   RETURN_IF_ERROR(VerifyGeneration(store, opened->manifest_, VerifyOptions(), call));
-  RETURN_IF_ERROR(opened->OpenShards(store, pool));
+  RETURN_IF_ERROR(opened->OpenShards(store, pool, call));
   return opened;
 }
 
-absl::Status StoredIndex::OpenShards(const std::string& store, ComputePool* pool) {
+absl::Status StoredIndex::OpenShards(const std::string& store, ComputePool* pool,
+                                     const CallContext& call) {
   const std::string directory =
       GenerationDirectory(store, manifest_.index(), manifest_.generation());
   const int dimension = manifest_.embedding().dimension();
   ASSIGN_OR_RETURN(const IndexKind* kind, IndexKindOf(manifest_));
-  for (const bundle::v1::ShardManifest& description : manifest_.shards()) {
+  for (int number = 0; number < manifest_.shards_size(); ++number) {
+    const bundle::v1::ShardManifest& description = manifest_.shards(number);
     Shard shard;
     ASSIGN_OR_RETURN(shard.vectors,
                      ShardVectors::Open(JoinPath(directory, description.vectors().path()),
                                         description, dimension));
-    RETURN_IF_ERROR(shard.vectors->Load(CallContext::Unbounded()));
+    RETURN_IF_ERROR(shard.vectors->Load(call));
     if (description.has_features()) {
       ASSIGN_OR_RETURN(
           shard.features,
@@ -44,7 +46,7 @@ absl::Status StoredIndex::OpenShards(const std::string& store, ComputePool* pool
     }
     const VectorView view{shard.vectors->data(), shard.vectors->size(), dimension,
                           shard.vectors->stride()};
-    ASSIGN_OR_RETURN(shard.index, kind->open(directory, description, view, pool));
+    ASSIGN_OR_RETURN(shard.index, kind->open(directory, manifest_, number, view, pool, call));
     shards_.push_back(std::move(shard));
   }
   return absl::OkStatus();

@@ -64,7 +64,7 @@ class StoredIndex {
   };
 
   StoredIndex() = default;
-  absl::Status OpenShards(const std::string& store, ComputePool* pool);
+  absl::Status OpenShards(const std::string& store, ComputePool* pool, const CallContext& call);
 
   bundle::v1::GenerationManifest manifest_;
   std::vector<Shard> shards_;

@@ -16,9 +16,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
-#include "common/base/limits.h"
+#include "absl/strings/string_view.h"
 #include "common/base/status_macros.h"
+#include "common/index/index_checks.h"
+#include "common/index/index_kind.h"
 #include "common/index/vector_index.h"
 
 namespace sightline {
@@ -206,20 +207,7 @@ class FlatIndex : public VectorIndex {
   absl::StatusOr<std::vector<std::vector<Neighbor>>> Search(
       const EmbeddingMatrix& queries, const SearchOptions& options,
       const CallContext& call) const override {
-    if (queries.dimension() != vectors_.dimension) {
-      return absl::InvalidArgumentError(absl::StrCat("index search: queries have dimension ",
-                                                     queries.dimension(), ", the index has ",
-                                                     vectors_.dimension));
-    }
-    if (options.top_k < 1 || options.top_k > limits::kMaxNeighbors) {
-      return absl::InvalidArgumentError(absl::StrCat("index search: top_k is ", options.top_k,
-                                                     "; it must be from 1 to ",
-                                                     limits::kMaxNeighbors));
-    }
-    if (!AllFinite(queries.values())) {
-      return absl::InvalidArgumentError("index search: a query holds a NaN or an infinity");
-    }
-    RETURN_IF_ERROR(call.Check("index search"));
+    RETURN_IF_ERROR(CheckSearch(queries, options, vectors_.dimension, call));
     if (queries.rows() == 0) return std::vector<std::vector<Neighbor>>();
     ComputePool* const pool = options.pool != nullptr ? options.pool : pool_;
     return Scan(vectors_, queries, options.top_k, pool->threads(), call).Run(pool);
@@ -233,35 +221,26 @@ class FlatIndex : public VectorIndex {
   ComputePool* const pool_;
 };
 
-absl::Status Validate(const VectorView& vectors) {
-  if (vectors.dimension < 1 || vectors.stride < vectors.dimension || vectors.rows < 0) {
-    return absl::InvalidArgumentError(absl::StrCat("not a matrix: ", vectors.rows,
-                                                   " rows of dimension ", vectors.dimension,
-                                                   " with stride ", vectors.stride));
-  }
-  constexpr int64_t kMostFloats = std::numeric_limits<int64_t>::max() / sizeof(float);
-  if (vectors.rows > kMostFloats / vectors.stride) {
-    return absl::InvalidArgumentError(absl::StrCat("a matrix of ", vectors.rows,
-                                                   " rows with stride ", vectors.stride,
-                                                   " exceeds the address space"));
-  }
-  if (vectors.rows > 0 && vectors.data == nullptr) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("no data for a matrix of ", vectors.rows, " rows"));
-  }
-  if (reinterpret_cast<uintptr_t>(vectors.data) % alignof(float) != 0) {
-    return absl::InvalidArgumentError("the matrix does not start at a multiple of four bytes");
-  }
-  return absl::OkStatus();
+int64_t Footprint(const bundle::v1::ShardManifest& shard) {
+  return shard.vectors().byte_count();
+}
+
+absl::StatusOr<std::unique_ptr<VectorIndex>> Open(absl::string_view,
+                                                  const bundle::v1::GenerationManifest&, int,
+                                                  const VectorView& vectors, ComputePool* pool,
+                                                  const CallContext&) {
+  return OpenFlatIndex(vectors, pool);
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<VectorIndex>> OpenFlatIndex(const VectorView& vectors,
                                                            ComputePool* pool) {
-  RETURN_IF_ERROR(Validate(vectors));
+  RETURN_IF_ERROR(CheckView(vectors));
   if (pool == nullptr) return absl::InvalidArgumentError("a flat index needs a compute pool");
   return std::make_unique<FlatIndex>(vectors, pool);
 }
+
+extern const IndexKind kFlatIndexKind = {"flat", &Footprint, /*build=*/nullptr, &Open};
 
 }  // namespace sightline

@@ -7,34 +7,31 @@
 #include "absl/strings/str_join.h"
 #include "common/base/error_details.h"
 
+// All that there are, a line each: the constants that their files define.  The first is that of
+// manifests which name none.
+#define SIGHTLINE_INDEX_KINDS(KIND) KIND(kFlatIndexKind)
+
 namespace sightline {
+
+#define SIGHTLINE_DECLARE(kind) extern const IndexKind kind;
+SIGHTLINE_INDEX_KINDS(SIGHTLINE_DECLARE)
+#undef SIGHTLINE_DECLARE
+
 namespace {
 
-int64_t FootprintOfVectors(const bundle::v1::ShardManifest& shard) {
-  return shard.vectors().byte_count();
-}
-
-absl::StatusOr<std::unique_ptr<VectorIndex>> OpenFlat(absl::string_view,
-                                                      const bundle::v1::ShardManifest&,
-                                                      const VectorView& vectors,
-                                                      ComputePool* pool) {
-  return OpenFlatIndex(vectors, pool);
-}
-
-// All that there are, a line each.  The first is that of manifests which name none.
-constexpr IndexKind kIndexKinds[] = {
-    {"flat", &FootprintOfVectors, /*build=*/nullptr, &OpenFlat},
-};
+#define SIGHTLINE_LIST(kind) &kind,
+constexpr const IndexKind* kIndexKinds[] = {SIGHTLINE_INDEX_KINDS(SIGHTLINE_LIST)};
+#undef SIGHTLINE_LIST
 
 }  // namespace
 
 absl::StatusOr<const IndexKind*> IndexKindOf(const bundle::v1::GenerationManifest& manifest) {
-  if (!manifest.has_index_spec()) return &kIndexKinds[0];
+  if (!manifest.has_index_spec()) return kIndexKinds[0];
   const std::string& wanted = manifest.index_spec().kind();
   std::vector<std::string> known;
-  for (const IndexKind& kind : kIndexKinds) {
-    if (wanted == kind.name) return &kind;
-    known.push_back(kind.name);
+  for (const IndexKind* kind : kIndexKinds) {
+    if (wanted == kind->name) return kind;
+    known.push_back(kind->name);
   }
   return MakeError(
       reasons::kUnknownIndexKind,

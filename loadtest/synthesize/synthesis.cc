@@ -20,6 +20,7 @@
 #include "common/bundle/model_bundle.h"
 #include "common/bundle/publication.h"
 #include "common/bundle/rerankers.h"
+#include "common/bundle/shard_files.h"
 #include "common/bundle/shard_source.h"
 #include "common/index/recall_probes.h"
 #include "loadtest/synthesize/synthetic_regions.h"
@@ -31,7 +32,6 @@ namespace {
 using bundle::v1::EmbeddingSpec;
 using bundle::v1::GenerationManifest;
 using bundle::v1::ModelBundleManifest;
-using bundle::v1::ShardManifest;
 
 // Raise it when the same options begin to give other bytes.
 constexpr int kContentFormat = 2;
@@ -342,15 +342,6 @@ absl::StatusOr<GenerationManifest> Write(const SynthesisPlan& plan, const CallCo
   return manifest;
 }
 
-int64_t BytesOf(const GenerationManifest& manifest) {
-  int64_t bytes = 0;
-  for (const ShardManifest& shard : manifest.shards()) {
-    bytes +=
-        shard.vectors().byte_count() + shard.features().byte_count() + shard.probes().byte_count();
-  }
-  return bytes;
-}
-
 // Whether CURRENT had to be changed.
 absl::StatusOr<bool> Publish(const SynthesisOptions& options) {
   const absl::StatusOr<bundle::v1::CurrentGeneration> current =
@@ -400,7 +391,7 @@ absl::StatusOr<SynthesisSummary> Synthesize(const SynthesisPlan& plan, const Cal
     summary.write_time = call.clock()->Now() - start;
   }
   summary.items = manifest->item_count();
-  summary.byte_count = BytesOf(*manifest);
+  summary.byte_count = ShardFileBytes(*manifest);
   if (!plan.options.publish) return summary;
   RETURN_IF_ERROR(call.Check("publishing"));
   ASSIGN_OR_RETURN(summary.published, Publish(plan.options));

@@ -18,6 +18,7 @@
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
 #include "common/bundle/publication.h"
+#include "common/bundle/shard_files.h"
 #include "common/index/index_kinds.h"
 #include "common/log/log.h"
 #include "services/corpus_encoder/field_hash.h"
@@ -40,15 +41,6 @@ std::string ContentJson(const GenerationSpec& spec) {
 std::string TextOf(const nlohmann::json& json, const char* key) {
   const nlohmann::json value = json.is_object() ? json.value(key, nlohmann::json()) : json;
   return value.is_string() ? value.get<std::string>() : "";
-}
-
-int64_t BytesOf(const bundle::v1::GenerationManifest& manifest) {
-  int64_t bytes = 0;
-  for (const bundle::v1::ShardManifest& shard : manifest.shards()) {
-    bytes +=
-        shard.vectors().byte_count() + shard.features().byte_count() + shard.probes().byte_count();
-  }
-  return bytes;
 }
 
 absl::StatusOr<int64_t> CountLines(const std::string& path) {
@@ -137,7 +129,7 @@ absl::StatusOr<WrittenGeneration> FindWrittenGeneration(const std::string& store
         " of other content, and generations never change; give this one another name"));
   }
   ASSIGN_OR_RETURN(const int64_t quarantined, CountLines(JoinPath(directory, kQuarantineFile)));
-  return WrittenGeneration{manifest.item_count(), BytesOf(manifest), quarantined,
+  return WrittenGeneration{manifest.item_count(), ShardFileBytes(manifest), quarantined,
                            /*already_there=*/true, TextOf(found, kRefusedKey)};
 }
 
@@ -211,7 +203,7 @@ absl::StatusOr<WrittenGeneration> FinishGeneration(
   RETURN_IF_ERROR(WriteFileAtomically(JoinPath(directory, kContentFile), ContentJson(spec)));
   RETURN_IF_ERROR(RemoveHalfFiles(directory, call.clock()->Now()));
   RETURN_IF_ERROR(WriteGenerationManifest(spec.store, manifest));
-  return WrittenGeneration{manifest.item_count(), BytesOf(manifest), quarantine.size(),
+  return WrittenGeneration{manifest.item_count(), ShardFileBytes(manifest), quarantine.size(),
                            /*already_there=*/false};
 }
 

@@ -16,6 +16,7 @@
 #include "common/bundle/container.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/layout.h"
+#include "common/bundle/shard_files.h"
 #include "services/corpus_encoder/shard_rows.h"
 
 namespace sightline {
@@ -148,8 +149,10 @@ void ShardWork::FindReceipt(Shard& shard) const {
   const std::string directory = GenerationDirectory(of.store, of.index, of.generation);
   // It is enough that one worker compares: the one that publishes.
   const bool compare = shop_.share.writes();
-  const bool there = IsThere(directory, receipt->vectors(), compare) &&
-                     (!receipt->has_features() || IsThere(directory, receipt->features(), compare));
+  const std::vector<ShardFile> files = FilesOf(*receipt);
+  const bool there = std::all_of(files.begin(), files.end(), [&](const ShardFile& file) {
+    return IsThere(directory, *file.description, compare);
+  });
   if (there) shard.done = *receipt;
 }
 

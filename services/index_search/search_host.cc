@@ -11,6 +11,7 @@
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
 #include "common/bundle/probe_file.h"
+#include "common/bundle/shard_files.h"
 #include "common/bundle/verify.h"
 #include "common/index/index_kinds.h"
 #include "common/index/recall_probes.h"
@@ -48,9 +49,10 @@ std::vector<std::string> SearchHost::Files(const Manifest& manifest) const {
       files.push_back(JoinPath(directory, ShardFileName(shard, manifest.shards_size(), "vectors")));
       continue;
     }
-    const bundle::v1::ShardManifest& description = manifest.shards(shard);
-    files.push_back(JoinPath(directory, description.vectors().path()));
-    if (description.has_probes()) files.push_back(JoinPath(directory, description.probes().path()));
+    for (const ShardFile& file : FilesOf(manifest.shards(shard))) {
+      if (!IsForSearch(file.kind)) continue;
+      files.push_back(JoinPath(directory, file.description->path()));
+    }
   }
   files.push_back(
       JoinPath(ModelDirectory(options_.store, manifest.encoder_model()), kManifestFile));
@@ -115,8 +117,8 @@ absl::StatusOr<GenerationHost::Loaded> SearchHost::Load(const Manifest& manifest
     opened.memory = memory;
     ASSIGN_OR_RETURN(opened.vectors, LoadShard(options_.store, manifest, shard, options_.state_dir,
                                                /*content=*/options_.verify && !verified, call));
-    ASSIGN_OR_RETURN(opened.index, kind->open(Directory(manifest), manifest.shards(shard),
-                                              ViewOf(*opened.vectors), pool_));
+    ASSIGN_OR_RETURN(opened.index, kind->open(Directory(manifest), manifest, shard,
+                                              ViewOf(*opened.vectors), pool_, call));
     RETURN_IF_ERROR(CheckRecall(manifest, shard, *opened.index, call));
     held->shards[shard] = janitor_->Adopt<SearchableShard>(
         std::make_shared<const SearchableShard>(std::move(opened)));

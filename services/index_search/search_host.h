@@ -30,7 +30,8 @@ class SearchHost : public GenerationHost {
 
   std::vector<std::string> Files(const Manifest& manifest) const override;
 
-  // The vectors' files, which lie in memory as a whole.
+  // What the kinds of index say that their shards take; of a shard its vectors lie in memory
+  // as a whole.
   absl::StatusOr<int64_t> Footprint(absl::Span<const Manifest* const> generations) const override;
 
   // FailedPrecondition: a shard that the generation has not (NO_SUCH_SHARD), or a space

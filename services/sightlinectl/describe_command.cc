@@ -191,6 +191,37 @@ absl::StatusOr<std::string> DescribeModel(const std::string& directory,
                       tensors, options.verify ? kVerified : "");
 }
 
+// Of files that the kind of index has built only where there are any.
+std::string ShardTable(const bundle::v1::GenerationManifest& manifest) {
+  const bool has_index_files = std::any_of(
+      manifest.shards().begin(), manifest.shards().end(),
+      [](const bundle::v1::ShardManifest& shard) { return shard.index_files_size() > 0; });
+  std::vector<Table::Column> columns = {{"shard", true}, {"items", true}, {"vectors"},
+                                        {"bytes", true}, {"features"},    {"bytes", true}};
+  if (has_index_files) columns.insert(columns.end(), {{"index files"}, {"bytes", true}});
+  Table shards(std::move(columns));
+  for (int i = 0; i < manifest.shards_size(); ++i) {
+    const bundle::v1::ShardManifest& shard = manifest.shards(i);
+    std::vector<std::string> cells = {absl::StrCat(i),
+                                      WithThousands(shard.item_count()),
+                                      shard.vectors().path(),
+                                      WithThousands(shard.vectors().byte_count()),
+                                      shard.has_features() ? shard.features().path() : "none",
+                                      WithThousands(shard.features().byte_count())};
+    std::vector<std::string> paths, byte_counts;
+    for (const bundle::v1::BundleFile& file : shard.index_files()) {
+      paths.push_back(file.path());
+      byte_counts.push_back(WithThousands(file.byte_count()));
+    }
+    if (has_index_files) {
+      cells.push_back(paths.empty() ? "none" : absl::StrJoin(paths, ", "));
+      cells.push_back(absl::StrJoin(byte_counts, ", "));
+    }
+    shards.AddRow(cells);
+  }
+  return shards.ToString(2);
+}
+
 absl::StatusOr<std::string> DescribeGeneration(const std::string& store, const std::string& index,
                                                const std::string& generation, bool verify) {
   ASSIGN_OR_RETURN(const bundle::v1::GenerationManifest manifest,
@@ -217,21 +248,8 @@ absl::StatusOr<std::string> DescribeGeneration(const std::string& store, const s
     lines.emplace_back("made from", manifest.parent_generation());
   }
   if (!manifest.create_time().empty()) lines.emplace_back("made at", manifest.create_time());
-  Table shards({{"shard", true},
-                {"items", true},
-                {"vectors"},
-                {"bytes", true},
-                {"features"},
-                {"bytes", true}});
-  for (int i = 0; i < manifest.shards_size(); ++i) {
-    const bundle::v1::ShardManifest& shard = manifest.shards(i);
-    shards.AddRow({absl::StrCat(i), WithThousands(shard.item_count()), shard.vectors().path(),
-                   WithThousands(shard.vectors().byte_count()),
-                   shard.has_features() ? shard.features().path() : "none",
-                   WithThousands(shard.features().byte_count())});
-  }
   std::string text = absl::StrCat("generation ", index, "/", generation, "\n", AlignedLines(lines),
-                                  shards.ToString(2));
+                                  ShardTable(manifest));
   if (!verify) return text;
   VerifyOptions options;
   options.sha256 = true;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/index/index_kinds.h"
 
 namespace sightline {
 namespace {
@@ -95,17 +96,19 @@ std::vector<int> AllShards(const WordIndex& index) {
 std::shared_ptr<const SearchGeneration> OpenForSearch(const WordIndex& index, ComputePool* pool,
                                                       const std::vector<int>& shards) {
   auto held = std::make_shared<SearchGeneration>();
+  const IndexKind* const kind = OrThrow(IndexKindOf(index.manifest));
+  const CallContext call = CallContext::Unbounded();
   for (const int shard : shards) {
     const bundle::v1::ShardManifest& description = index.manifest.shards(shard);
     SearchableShard opened;
     opened.vectors =
         OrThrow(ShardVectors::Open(absl::StrCat(index.directory, "/", description.vectors().path()),
                                    description, FakeServingModel::kDimension));
-    const absl::Status loaded = opened.vectors->Load(CallContext::Unbounded());
+    const absl::Status loaded = opened.vectors->Load(call);
     if (!loaded.ok()) throw std::runtime_error(loaded.ToString());
     const VectorView view{opened.vectors->data(), opened.vectors->size(),
                           opened.vectors->dimension(), opened.vectors->stride()};
-    opened.index = OrThrow(OpenFlatIndex(view, pool));
+    opened.index = OrThrow(kind->open(index.directory, index.manifest, shard, view, pool, call));
     held->shards[shard] = std::make_shared<const SearchableShard>(std::move(opened));
   }
   return held;

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/base/checksum.h"
+#include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
 #include "tests/common/bundle/manifests.h"
@@ -75,6 +76,24 @@ inline absl::StatusOr<bundle::v1::GenerationManifest> WriteTestGeneration(
   }
   RETURN_IF_ERROR(WriteGenerationManifest(store, manifest));
   return manifest;
+}
+
+// Writes `bytes` beside shard `shard` as what a kind of index might have built, and describes
+// it in `manifest`, of which a file on disk is left as it is.  Returns its path.
+inline absl::StatusOr<std::string> AddIndexFile(const std::string& store, int shard,
+                                                const std::string& bytes,
+                                                bundle::v1::GenerationManifest* manifest) {
+  bundle::v1::ShardManifest* const entry = manifest->mutable_shards(shard);
+  const std::string name = ShardFileName(shard, manifest->shards_size(),
+                                         "graph" + std::to_string(entry->index_files_size()));
+  const std::string path =
+      JoinPath(GenerationDirectory(store, manifest->index(), manifest->generation()), name);
+  RETURN_IF_ERROR(WriteFileAtomically(path, bytes));
+  bundle::v1::BundleFile* const file = entry->add_index_files();
+  file->set_path(name);
+  file->set_byte_count(static_cast<int64_t>(bytes.size()));
+  file->set_sha256(Sha256Hex(bytes));
+  return path;
 }
 
 }  // namespace sightline

@@ -158,6 +158,69 @@ void AddReranker(const std::string& name, const std::string& model, GenerationMa
   reranker->set_model(Sha256Hex(model));
 }
 
+void AddIndexFiles(int count, bundle::v1::ShardManifest* shard) {
+  for (int i = 0; i < count; ++i) {
+    *shard->add_index_files() = SoundFile("graph" + std::to_string(i));
+  }
+}
+
+TEST_CASE("a shard may have as many files of its index as a reader takes") {
+  GenerationManifest manifest = SoundGenerationManifest();
+  AddIndexFiles(16, manifest.mutable_shards(0));
+  const std::string json = ManifestJson(manifest);
+  const auto read = ParseGenerationManifest(json);
+  REQUIRE(read.ok());
+  CHECK(read->shards(0).index_files(15).path() == "graph15");
+  CHECK(ManifestJson(*read) == json);
+}
+
+// As programs have written it that knew no files of an index.
+constexpr char kOldManifest[] = R"({
+ "format_version": 1,
+ "index": "images",
+ "generation": "g-1",
+ "item_kind": "IMAGE",
+ "item_count": "5",
+ "embedding": {
+  "dimension": 64,
+  "metric": "COSINE",
+  "space": "SPACE"
+ },
+ "encoder_model": "SPACE",
+ "shards": [
+  {
+   "item_count": "5",
+   "vectors": {
+    "path": "shards/00000-of-00001.vectors",
+    "byte_count": "12",
+    "sha256": "SPACE"
+   },
+   "probes": {
+    "path": "shards/00000-of-00001.probes",
+    "byte_count": "12",
+    "sha256": "SPACE"
+   }
+  }
+ ],
+ "recall_probe": {
+  "query_count": 1,
+  "neighbor_count": 1,
+  "floor": 0.5
+ }
+}
+)";
+
+TEST_CASE("a manifest of before indexes had files is read and written as it was, byte for byte") {
+  std::string json = kOldManifest;
+  for (size_t at = json.find("SPACE"); at != std::string::npos; at = json.find("SPACE")) {
+    json.replace(at, 5, std::string(64, 'a'));
+  }
+  const auto read = ParseGenerationManifest(json);
+  REQUIRE(read.ok());
+  CHECK(read->shards(0).index_files_size() == 0);
+  CHECK(ManifestJson(*read) == json);
+}
+
 TEST_CASE("a generation manifest is refused for everything that does not fit") {
   using Change = std::function<void(GenerationManifest&)>;
   const std::vector<std::pair<std::string, Change>> changes = {
@@ -222,6 +285,32 @@ TEST_CASE("a generation manifest is refused for everything that does not fit") {
          m.mutable_shards(1)->mutable_vectors()->set_path(m.shards(0).features().path());
        }},
       {"create_time", [](auto& m) { m.set_create_time(std::string(65, '1')); }},
+      {"the number of shards[1].index_files is 17",
+       [](auto& m) { AddIndexFiles(17, m.mutable_shards(1)); }},
+      {"shards[0].index_files[1].path is '../graph'",
+       [](auto& m) {
+         AddIndexFiles(2, m.mutable_shards(0));
+         m.mutable_shards(0)->mutable_index_files(1)->set_path("../graph");
+       }},
+      {"shards[0].index_files[0].path is ''",
+       [](auto& m) { m.mutable_shards(0)->add_index_files(); }},
+      {"shards[0].index_files[0] names the manifest itself",
+       [](auto& m) { *m.mutable_shards(0)->add_index_files() = SoundFile("manifest.json"); }},
+      {"shards[0].index_files[0].byte_count",
+       [](auto& m) {
+         AddIndexFiles(1, m.mutable_shards(0));
+         m.mutable_shards(0)->mutable_index_files(0)->set_byte_count(-1);
+       }},
+      {"shards[0].index_files[0] graph0.sha256",
+       [](auto& m) {
+         AddIndexFiles(1, m.mutable_shards(0));
+         m.mutable_shards(0)->mutable_index_files(0)->set_sha256("abc");
+       }},
+      {"shards[1] names a file that is named before",
+       [](auto& m) {
+         AddIndexFiles(1, m.mutable_shards(0));
+         AddIndexFiles(1, m.mutable_shards(1));
+       }},
   };
   REQUIRE(CheckGenerationManifest(SoundGenerationManifest()).ok());
   for (const auto& [field, change] : changes) {

@@ -1,7 +1,10 @@
 #include "common/bundle/publication.h"
 
+#include <unistd.h>
+
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
@@ -91,6 +94,32 @@ TEST_CASE("an index that nobody has made cannot be published or rolled back") {
   CHECK(absl::IsFailedPrecondition(PublishGeneration(store.path(), "images", "g1").status()));
   CHECK(absl::IsFailedPrecondition(RollBackGeneration(store.path(), "images").status()));
   CHECK(absl::IsInvalidArgument(RollBackGeneration(store.path(), "../images").status()));
+}
+
+TEST_CASE("a generation of which a file lacks or is cut short is not published") {
+  TempDir store;
+  auto manifest = *WriteTestGeneration(store.path(), "g1", 2, 1);
+  const std::string graph = *AddIndexFile(store.path(), 0, "a graph", &manifest);
+  const std::string directory = GenerationDirectory(store.path(), "images", "g1");
+  REQUIRE(::unlink(JoinPath(directory, kManifestFile).c_str()) == 0);
+  REQUIRE(WriteGenerationManifest(store.path(), manifest).ok());
+  REQUIRE(PublishGeneration(store.path(), "images", "g1").ok());
+  for (const std::string& of : {JoinPath(directory, manifest.shards(0).vectors().path()),
+                                JoinPath(directory, manifest.shards(0).features().path()), graph}) {
+    const std::string whole = *ReadFile(of);
+    const auto refused = [&](const std::string& why) {
+      const absl::Status status = PublishGeneration(store.path(), "images", "g1").status();
+      CAPTURE(status, why);
+      CHECK(absl::IsFailedPrecondition(status));
+      CHECK(absl::StrContains(status.message(), of));
+    };
+    REQUIRE(WriteFileAtomically(of, whole.substr(1)).ok());
+    refused("cut short");
+    REQUIRE(::unlink(of.c_str()) == 0);
+    refused("missing");
+    REQUIRE(WriteFileAtomically(of, whole).ok());
+  }
+  CHECK(PublishGeneration(store.path(), "images", "g1").ok());
 }
 
 TEST_CASE("CURRENT says when each was left") {

@@ -3,14 +3,17 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <string>
 #include <vector>
 
+#include "common/base/error_details.h"
 #include "common/base/files.h"
 #include "common/bundle/rerankers.h"
 #include "tests/common/bundle/container_surgery.h"
 #include "tests/common/bundle/items.h"
 #include "tests/support/catch.h"
+#include "tests/support/failing_reads.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {
@@ -214,6 +217,90 @@ TEST_CASE("a server verifies what it serves") {
     f.options.shards = {shard};
     REQUIRE(absl::IsInvalidArgument(f.Verify()));
   }
+}
+
+// A generation whose second shard has a file of a kind of index, of more than one piece.
+struct IndexFileFixture : Fixture {
+  IndexFileFixture()
+      : whole((1 << 20) + 12'345, 'g'), path(*AddIndexFile(store.path(), 1, whole, &manifest)) {}
+
+  std::string Reason() {
+    const absl::Status status = Verify();
+    CAPTURE(status);
+    REQUIRE(absl::IsDataLoss(status));
+    CHECK(Mentions(status, path));
+    return GetReason(status)->reason;
+  }
+
+  const std::string whole;
+  const std::string path;
+};
+
+TEST_CASE("a file of the index is read with the vectors, and stamped") {
+  IndexFileFixture f;
+  f.options.features = false;
+  REQUIRE(f.Verify().ok());
+  CHECK(f.summary.files_read == 3);
+  REQUIRE(f.Verify().ok());
+  CHECK(f.summary.files_stamped == 3);
+  Touch(f.path, 1'000'000);
+  REQUIRE(f.Verify().ok());
+  CHECK(f.summary.files_read == 1);
+  CHECK(f.summary.bytes_read == static_cast<int64_t>(f.whole.size()));
+  ForgetStamps(f.state.path(), {f.path});
+  REQUIRE(f.Verify().ok());
+  CHECK(f.summary.files_read == 1);
+}
+
+TEST_CASE("a file of the index that is missing, cut short or changed is refused") {
+  IndexFileFixture f;
+  SECTION("missing") {
+    REQUIRE(::unlink(f.path.c_str()) == 0);
+    CHECK(f.Reason() == reasons::kFileMissing.name);
+    CHECK(absl::IsDataLoss(CheckLengths(f.store.path(), f.manifest, f.options)));
+  }
+  SECTION("cut short") {
+    Overwrite(f.path, f.whole.substr(1));
+    CHECK(f.Reason() == reasons::kLengthMismatch.name);
+    CHECK(absl::IsDataLoss(CheckLengths(f.store.path(), f.manifest, f.options)));
+  }
+  SECTION("one bit, at its beginning, where a piece ends, at its end") {
+    for (const size_t at : {size_t{0}, size_t{1} << 20, f.whole.size() - 1}) {
+      FlipBit(f.path, at);
+      CHECK(f.Reason() == reasons::kChecksumMismatch.name);
+      FlipBit(f.path, at);
+    }
+    CHECK(f.Verify().ok());
+  }
+  SECTION("which is found when the shard is loaded, too") {
+    FlipBit(f.path, 7);
+    const auto load = [&](int shard) {
+      return LoadShard(f.store.path(), f.manifest, shard, "", /*content=*/true,
+                       CallContext::Unbounded())
+          .status();
+    };
+    CHECK(load(0).ok());
+    CHECK(HasReason(load(1), reasons::kChecksumMismatch));
+  }
+}
+
+TEST_CASE("who serves features only is not concerned with the index's files") {
+  IndexFileFixture f;
+  REQUIRE(::unlink(f.path.c_str()) == 0);
+  f.options.vectors = false;
+  CHECK(f.Verify().ok());
+  CHECK(f.summary.files_read == 2);
+}
+
+TEST_CASE("a file of the index that is read wrongly is read again before it is called damaged") {
+  IndexFileFixture f;
+  {
+    const FailingReads once({f.path, kFlippedOnce});
+    CHECK(f.Verify().ok());
+  }
+  ForgetStamps(f.state.path(), {f.path});
+  const FailingReads failing({f.path, EIO, 1});
+  CHECK(HasReason(f.Verify(), reasons::kReadFailed));
 }
 
 TEST_CASE("stamps that cannot be kept cost time and nothing else") {

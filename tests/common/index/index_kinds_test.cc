@@ -25,7 +25,10 @@ TEST_CASE("a kind opens an index over the vectors that it is given") {
   ComputePool pool(1);
   const std::vector<float> rows = {1, 0, 0, 1, 1, 1};
   const auto kind = IndexKindOf({});
-  const auto index = (*kind)->open("", {}, {rows.data(), 3, 2, 2}, &pool);
+  bundle::v1::GenerationManifest manifest;
+  manifest.add_shards();
+  const auto index =
+      (*kind)->open("", manifest, 0, {rows.data(), 3, 2, 2}, &pool, CallContext::Unbounded());
   REQUIRE(index.ok());
   EmbeddingMatrix query(1, 2);
   query.mutable_row(0)[0] = 2;

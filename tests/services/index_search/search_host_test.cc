@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <functional>
 #include <map>
@@ -252,6 +253,27 @@ TEST_CASE("lengths that lie under right checksums are refused or harmless, and n
     Overwrite(file.path, file.whole);
   }
   CHECK(rig.Hold(rig.manifest).ok());
+}
+
+TEST_CASE("a file of the kind of index is checked as the vectors are") {
+  Rig rig(2, {1});
+  const size_t before = rig.host->Files(rig.manifest).size();
+  const std::string path = *AddIndexFile(rig.store.path(), 1, "a graph", &rig.manifest);
+  // Of a shard that is not held.
+  REQUIRE(::unlink(AddIndexFile(rig.store.path(), 0, "a graph", &rig.manifest)->c_str()) == 0);
+  CHECK(rig.Hold(rig.manifest).ok());
+  const std::vector<std::string> files = rig.host->Files(rig.manifest);
+  CHECK(files.size() == before + 1);
+  CHECK(std::count(files.begin(), files.end(), path) == 1);
+
+  Overwrite(path, "a grapf");
+  CHECK(rig.host->Check(rig.manifest).ok());
+  CHECK(ReasonOf(rig.host->Verify(rig.manifest, kCall)) == reasons::kChecksumMismatch.name);
+  CHECK(ReasonOf(rig.Hold(rig.manifest)) == reasons::kChecksumMismatch.name);
+  Overwrite(path, "a grap");
+  CHECK(ReasonOf(rig.host->Check(rig.manifest)) == reasons::kLengthMismatch.name);
+  REQUIRE(::unlink(path.c_str()) == 0);
+  CHECK(ReasonOf(rig.host->Check(rig.manifest)) == reasons::kFileMissing.name);
 }
 
 TEST_CASE("a manifest that lies about counts is refused") {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <string>
@@ -9,10 +10,12 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/checksum.h"
 #include "common/base/files.h"
 #include "common/bundle/container.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/layout.h"
+#include "common/bundle/manifest.h"
 #include "common/bundle/model_bundle.h"
 #include "common/bundle/publication.h"
 #include "common/bundle/rerankers.h"
@@ -216,6 +219,32 @@ TEST_CASE("a generation tells its rerankers, by name if there are several") {
   const std::string text = Text("pictures/g2", options);
   REQUIRE(absl::StrContains(text, "\n  reranker default  " + fast + "\n"));
   REQUIRE(absl::StrContains(text, "\n  reranker fine     " + fine + "\n"));
+}
+
+TEST_CASE("a generation tells what its kind of index has built, where there is anything") {
+  TempDir dir;
+  WriteGeneration(dir.path(), "g1");
+  const std::string directory = GenerationDirectory(dir.path(), "pictures", "g1");
+  REQUIRE_FALSE(absl::StrContains(Text(directory), "index files"));
+  auto manifest = *ReadGenerationManifest(dir.path(), "pictures", "g1");
+  for (const char* name : {"shards/0.graph", "shards/0.lists"}) {
+    REQUIRE(WriteFileAtomically(JoinPath(directory, name), "1234567").ok());
+    bundle::v1::BundleFile* const file = manifest.mutable_shards(0)->add_index_files();
+    file->set_path(name);
+    file->set_byte_count(7);
+    file->set_sha256(Sha256Hex("1234567"));
+  }
+  std::filesystem::remove(JoinPath(directory, kManifestFile));
+  REQUIRE(WriteGenerationManifest(dir.path(), manifest).ok());
+  const std::string text = Text(directory);
+  INFO(text);
+  REQUIRE(absl::StrContains(text, "features  bytes  index files                     bytes\n"));
+  REQUIRE(absl::StrContains(text, "none          0  shards/0.graph, shards/0.lists   7, 7\n"));
+  DescribeOptions verify;
+  verify.verify = true;
+  REQUIRE(Describe(directory, verify).ok());
+  REQUIRE(WriteFileAtomically(JoinPath(directory, "shards/0.lists"), "1234568").ok());
+  REQUIRE(Describe(directory, verify).status().code() == absl::StatusCode::kDataLoss);
 }
 
 TEST_CASE("what is none of these is refused with a way out") {
