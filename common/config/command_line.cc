@@ -28,16 +28,16 @@ void Flags::Strings(absl::string_view name, absl::string_view value, absl::strin
                     }});
 }
 
-void Flags::Int(absl::string_view name, absl::string_view help, int64_t min, int64_t max,
-                absl::optional<int64_t>* target) {
+void Flags::AddInt(absl::string_view name, absl::string_view help, int64_t min, int64_t max,
+                   std::function<void(int64_t)> set) {
   flags_.push_back({std::string(name), "N", std::string(help), false,
-                    [target, min, max](const std::string& text) {
+                    [set = std::move(set), min, max](const std::string& text) {
                       int64_t number;
                       if (!absl::SimpleAtoi(text, &number) || number < min || number > max) {
                         return absl::InvalidArgumentError(absl::StrCat(
                             "'", text, "' is not a whole number from ", min, " to ", max));
                       }
-                      *target = number;
+                      set(number);
                       return absl::OkStatus();
                     }});
 }

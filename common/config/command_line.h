@@ -35,8 +35,13 @@ class Flags {
   // May be given more than once; every other flag may not.
   void Strings(absl::string_view name, absl::string_view value, absl::string_view help,
                std::vector<std::string>* target);
+  // `Integer` holds `min` to `max`; an optional one, where it counts whether it was given.
+  template <typename Integer>
   void Int(absl::string_view name, absl::string_view help, int64_t min, int64_t max,
-           absl::optional<int64_t>* target);
+           Integer* target) {
+    AddInt(name, help, min, max,
+           [target](int64_t number) { *target = static_cast<Integer>(number); });
+  }
   // "300ms", "2s"; positive.
   void Duration(absl::string_view name, absl::string_view help, absl::Duration* target);
   void Switch(absl::string_view name, absl::string_view help, bool* target);
@@ -58,6 +63,8 @@ class Flags {
     std::function<absl::Status(const std::string& value)> set;
   };
 
+  void AddInt(absl::string_view name, absl::string_view help, int64_t min, int64_t max,
+              std::function<void(int64_t)> set);
   const Flag* Find(absl::string_view name) const;
   std::string Unknown(absl::string_view name) const;
 

@@ -6,6 +6,7 @@
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/base/status_within.h"
 #include "common/bundle/declared_combinations.h"
 #include "common/bundle/rerankers.h"
 #include "common/models/model_cache.h"
@@ -25,14 +26,11 @@ absl::StatusOr<EvaluationStore::Reranker> LoadReranker(Direction direction,
                                                        ModelCache* models) {
   EvaluationStore::Reranker reranker;
   const std::vector<NamedReranker> known = RerankersOf(index.manifest());
-  const auto named = FindReranker(known, name);
-  if (!named.ok()) {
-    return absl::Status(named.status().code(),
-                        absl::StrCat(index.Name(), ": ", named.status().message()));
-  }
-  if (*named == nullptr) return reranker;
-  reranker.name = (*named)->name;
-  const std::string& id = (*named)->model;
+  ASSIGN_OR_RETURN(const NamedReranker* const named,
+                   Within(index.Name(), FindReranker(known, name)));
+  if (named == nullptr) return reranker;
+  reranker.name = named->name;
+  const std::string& id = named->model;
   ASSIGN_OR_RETURN(reranker.model, models->Get(id));
   if (reranker.model->cross_encoder() == nullptr) {
     return absl::FailedPreconditionError(
@@ -93,12 +91,7 @@ absl::Status EvaluationStore::LoadModels(const EvaluationStoreOptions& options, 
 }
 
 absl::Status EvaluationStore::ReadCaptions(const std::string& language) {
-  ASSIGN_OR_RETURN(std::vector<ItemRecord> records, captions_->Records());
-  std::vector<StoredCaption> captions;
-  captions.reserve(records.size());
-  for (ItemRecord& record : records) {
-    captions.push_back({std::move(record.item_id), std::move(record.caption)});
-  }
+  ASSIGN_OR_RETURN(const std::vector<ItemRecord> captions, captions_->Records());
   ASSIGN_OR_RETURN(relevance_, Relevance::Build(captions, language));
   const std::vector<EvaluationQuery> queries = relevance_->Queries(Direction::kTextToImage);
   if (queries.empty()) {

@@ -5,6 +5,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/base/status_within.h"
 
 namespace sightline {
 namespace {
@@ -40,9 +42,7 @@ absl::Status ForEachJsonLine(absl::string_view text,
       return absl::InvalidArgumentError(absl::StrCat("has more than ", kMaxJsonLines, " lines"));
     }
     if (line.empty()) continue;
-    if (const absl::Status status = TakeLine(line, take); !status.ok()) {
-      return absl::Status(status.code(), absl::StrCat("line ", number, ": ", status.message()));
-    }
+    RETURN_IF_ERROR(Within(absl::StrCat("line ", number), TakeLine(line, take)));
   }
   return absl::OkStatus();
 }

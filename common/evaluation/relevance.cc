@@ -34,23 +34,23 @@ absl::StatusOr<CaptionIdParts> ParseCaptionId(absl::string_view item_id) {
   return parts;
 }
 
-absl::StatusOr<Relevance> Relevance::Build(absl::Span<const StoredCaption> captions,
+absl::StatusOr<Relevance> Relevance::Build(absl::Span<const ItemRecord> captions,
                                            absl::string_view language) {
   Relevance relevance;
   std::unordered_map<std::string, int> keys;
-  for (const StoredCaption& caption : captions) {
-    ASSIGN_OR_RETURN(const CaptionIdParts id, ParseCaptionId(caption.item_id));
+  for (const ItemRecord& item : captions) {
+    ASSIGN_OR_RETURN(const CaptionIdParts id, ParseCaptionId(item.item_id));
     if (id.language != language) continue;
     // A caption without a word is equal to itself alone, not to all others of the kind.
-    std::string words = NormalizeWords(caption.text);
-    if (words.empty()) words = absl::StrCat("#", caption.text);
+    std::string words = NormalizeWords(item.caption);
+    if (words.empty()) words = absl::StrCat("#", item.caption);
     const int key = keys.emplace(std::move(words), static_cast<int>(keys.size())).first->second;
-    relevance.caption_keys_.emplace(caption.item_id, key);
+    relevance.caption_keys_.emplace(item.item_id, key);
     Image& image = relevance.images_[id.image_id];
     image.keys.push_back(key);
     if (image.first_n == 0 || id.n < image.first_n) {
       image.first_n = id.n;
-      image.first_caption = caption.text;
+      image.first_caption = item.caption;
       image.first_key = key;
     }
   }

@@ -19,15 +19,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/bundle/item_record.h"
 #include "common/evaluation/query.h"
 
 namespace sightline {
-
-// An item of a captions index.
-struct StoredCaption {
-  std::string item_id;  // `<image id>#<language>-<n>`
-  std::string text;
-};
 
 // The parts of a caption's id.
 struct CaptionIdParts {
@@ -43,9 +38,10 @@ absl::StatusOr<CaptionIdParts> ParseCaptionId(absl::string_view item_id);
 // number, its key.
 class Relevance {
  public:
+  // `captions` are the items of a captions index, whose ids are `<image id>#<language>-<n>`.
   // Captions in other languages are left out: they make no query and are never right.
   // InvalidArgument, naming the caption, for an id that is none.
-  static absl::StatusOr<Relevance> Build(absl::Span<const StoredCaption> captions,
+  static absl::StatusOr<Relevance> Build(absl::Span<const ItemRecord> captions,
                                          absl::string_view language);
 
   // One for each picture that has a caption, in the order of their ids.

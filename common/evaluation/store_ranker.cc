@@ -6,14 +6,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/base/status_within.h"
 #include "common/retrieval/rerank_block.h"
 
 namespace sightline {
 namespace {
 
-absl::Status AboutQuery(const EvaluationQuery& query, const absl::Status& status) {
-  return absl::Status(status.code(),
-                      absl::StrCat("query '", query.item_id, "': ", status.message()));
+std::string Place(const EvaluationQuery& query) {
+  return absl::StrCat("query '", query.item_id, "'");
 }
 
 int LargestDepth(absl::Span<const Method> methods) {
@@ -57,8 +57,8 @@ absl::StatusOr<std::vector<Candidate>> StoreRanker::FindImages(const RankRequest
   for (const EvaluationQuery& query : request.queries) {
     const auto found = store_.images().Find(query.item_id);
     if (!found.has_value()) {
-      return AboutQuery(
-          query, absl::InvalidArgumentError(absl::StrCat("is not in ", store_.images().Name())));
+      return Within(Place(query),
+                    absl::InvalidArgumentError(absl::StrCat("is not in ", store_.images().Name())));
     }
     images.push_back(*found);
   }
@@ -70,9 +70,8 @@ absl::StatusOr<EmbeddingMatrix> StoreRanker::Embed(const RankRequest& request,
   if (request.direction == Direction::kTextToImage) {
     std::vector<Tokens> texts;
     for (const EvaluationQuery& query : request.queries) {
-      absl::StatusOr<Tokens> tokens = store_.encoder().Tokenize(query.text);
-      if (!tokens.ok()) return AboutQuery(query, tokens.status());
-      texts.push_back(*std::move(tokens));
+      ASSIGN_OR_RETURN(Tokens tokens, Within(Place(query), store_.encoder().Tokenize(query.text)));
+      texts.push_back(std::move(tokens));
     }
     return store_.encoder().text_encoder()->Encode(texts, call);
   }
@@ -95,9 +94,8 @@ absl::StatusOr<std::vector<ItemFeatures>> StoreRanker::QueryFeatures(
   }
   std::vector<ItemFeatures> features;
   for (const EvaluationQuery& query : request.queries) {
-    absl::StatusOr<ItemFeatures> text = TextFeatures(model, query.text);
-    if (!text.ok()) return AboutQuery(query, text.status());
-    features.push_back(*std::move(text));
+    ASSIGN_OR_RETURN(ItemFeatures text, Within(Place(query), TextFeatures(model, query.text)));
+    features.push_back(std::move(text));
   }
   return features;
 }

@@ -5,7 +5,6 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
-#include <atomic>
 #include <cmath>
 #include <memory>
 #include <utility>
@@ -15,6 +14,7 @@
 #include "absl/strings/str_format.h"
 #include "common/base/clean_text.h"
 #include "common/base/mutex.h"
+#include "common/base/published.h"
 
 namespace sightline {
 namespace {
@@ -22,32 +22,21 @@ namespace {
 // A field longer than this is cut: a line should stay one that people can read.
 constexpr size_t kMaxTextBytes = 4096;
 
+// The threshold is ours, and lines have their severity in them: to spdlog all are alike.
+constexpr spdlog::level::level_enum kAnyLevel = spdlog::level::info;
+
 // Appends `text` as a JSON string.
 void AppendJsonString(absl::string_view text, std::string* json) {
+  constexpr absl::string_view kEscaped = "\"\\\n\r\t", kEscapes = "\"\\nrt";
   json->push_back('"');
   for (const char c : CleanText(text, kMaxTextBytes)) {
-    switch (c) {
-      case '"':
-        json->append("\\\"");
-        break;
-      case '\\':
-        json->append("\\\\");
-        break;
-      case '\n':
-        json->append("\\n");
-        break;
-      case '\r':
-        json->append("\\r");
-        break;
-      case '\t':
-        json->append("\\t");
-        break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
-          absl::StrAppendFormat(json, "\\u%04x", static_cast<unsigned char>(c));
-        } else {
-          json->push_back(c);
-        }
+    if (const size_t known = kEscaped.find(c); known != absl::string_view::npos) {
+      json->push_back('\\');
+      json->push_back(kEscapes[known]);
+    } else if (absl::ascii_iscntrl(static_cast<unsigned char>(c))) {
+      absl::StrAppendFormat(json, "\\u%04x", c);
+    } else {
+      json->push_back(c);
     }
   }
   json->push_back('"');
@@ -89,8 +78,7 @@ struct Logger {
         threshold(options.threshold),
         clock(options.clock),
         spdlog("sightline", MakeSink(options)) {
-    spdlog.set_level(spdlog::level::trace);  // the threshold is ours
-    spdlog.flush_on(spdlog::level::trace);
+    spdlog.flush_on(kAnyLevel);
     // Lines are whole when they get here.
     spdlog.set_formatter(std::make_unique<spdlog::pattern_formatter>("%v"));
     // A log that cannot be written has nowhere to say so.
@@ -105,60 +93,21 @@ struct Logger {
   const std::string service_json;
   const Severity threshold;
   Clock* const clock;
-  spdlog::logger spdlog;
+  mutable spdlog::logger spdlog;  // takes lines from any thread
 };
 
-// The logger in use; a line that is being written keeps its own alive.
-class CurrentLogger {
- public:
-  std::shared_ptr<Logger> Get() {
-    MutexLock lock(mutex_);
-    return logger_;
-  }
-  void Set(std::shared_ptr<Logger> logger) {
-    MutexLock lock(mutex_);
-    logger_ = std::move(logger);
-  }
-
-  // Lives forever: threads may log while the process ends.
-  static CurrentLogger& Instance() {
-    static CurrentLogger* const instance = new CurrentLogger;
-    return *instance;
-  }
-
- private:
-  Mutex mutex_;
-  std::shared_ptr<Logger> logger_ GUARDED_BY(mutex_) = std::make_shared<Logger>(LogOptions());
-};
-
-spdlog::level::level_enum SpdlogLevel(Severity severity) {
-  switch (severity) {
-    case Severity::kDebug:
-      return spdlog::level::debug;
-    case Severity::kInfo:
-      return spdlog::level::info;
-    case Severity::kWarning:
-      return spdlog::level::warn;
-    case Severity::kError:
-      return spdlog::level::err;
-  }
-  return spdlog::level::err;
+// The logger in use; a line that is being written keeps its own alive.  Lives forever: threads may
+// log while the process ends.
+Published<Logger>& CurrentLogger() {
+  static auto* const current = new Published<Logger>(std::make_shared<const Logger>(LogOptions()));
+  return *current;
 }
 
 }  // namespace
 
 absl::string_view SeverityName(Severity severity) {
-  switch (severity) {
-    case Severity::kDebug:
-      return "DEBUG";
-    case Severity::kInfo:
-      return "INFO";
-    case Severity::kWarning:
-      return "WARNING";
-    case Severity::kError:
-      return "ERROR";
-  }
-  return "ERROR";
+  static constexpr absl::string_view kNames[] = {"DEBUG", "INFO", "WARNING", "ERROR"};
+  return kNames[static_cast<int>(severity)];
 }
 
 bool ParseSeverity(absl::string_view text, Severity* severity) {
@@ -188,11 +137,11 @@ LogField::LogField(absl::string_view name, const absl::Status& value)
                RawJson()) {}
 
 void ConfigureLog(const LogOptions& options) {
-  CurrentLogger::Instance().Set(std::make_shared<Logger>(options));
+  CurrentLogger().Set(std::make_shared<const Logger>(options));
 }
 
 void Log(Severity severity, absl::string_view event, std::initializer_list<LogField> fields) {
-  const std::shared_ptr<Logger> logger = CurrentLogger::Instance().Get();
+  const std::shared_ptr<const Logger> logger = CurrentLogger().Get();
   if (severity < logger->threshold) return;
   try {
     std::string line = absl::StrCat(
@@ -207,7 +156,7 @@ void Log(Severity severity, absl::string_view event, std::initializer_list<LogFi
       absl::StrAppend(&line, ":", field.json());
     }
     line.push_back('}');
-    logger->spdlog.log(SpdlogLevel(severity), spdlog::string_view_t(line.data(), line.size()));
+    logger->spdlog.log(kAnyLevel, spdlog::string_view_t(line.data(), line.size()));
   } catch (...) {
     // Out of memory, or a sink that throws: losing a line is better than losing the work.
   }

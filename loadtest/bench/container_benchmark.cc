@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "common/base/files.h"
+#include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/verify.h"
 #include "loadtest/bench/bench_main.h"
@@ -48,14 +49,12 @@ class Store {
     options.index = kIndex;
     options.items = 50'000;  // 154 MB
     options.vectors.dimension = 768;
-    const absl::StatusOr<SynthesisPlan> plan = PlanSynthesis(options);
-    if (!plan.ok()) return plan.status();
+    ASSIGN_OR_RETURN(const SynthesisPlan plan, PlanSynthesis(options));
     Progress progress(Progress::Options(), Clock::Real());
-    const auto made = Synthesize(*plan, CallContext::Unbounded(), &BenchPool(), &progress);
-    if (!made.ok()) return made.status();
-    const auto manifest = ReadGenerationManifest(path_, kIndex, made->generation);
-    if (manifest.ok()) manifest_ = *manifest;
-    return manifest.status();
+    ASSIGN_OR_RETURN(const SynthesisSummary made,
+                     Synthesize(plan, CallContext::Unbounded(), &BenchPool(), &progress));
+    ASSIGN_OR_RETURN(manifest_, ReadGenerationManifest(path_, kIndex, made.generation));
+    return absl::OkStatus();
   }
 
   std::string path_;
@@ -75,12 +74,9 @@ void OpenVectors(benchmark::State& state) {
   const std::string path =
       JoinPath(GenerationDirectory(store.path(), kIndex, store.manifest().generation()),
                shard.vectors().path());
-  Rounds rounds(&state);
-  for (auto _ : state) {
-    auto vectors = ShardVectors::Open(path, shard, store.manifest().embedding().dimension());
-    if (!vectors.ok()) return state.SkipWithError(vectors.status().ToString().c_str());
-    benchmark::DoNotOptimize(vectors);
-  }
+  Rounds rounds(&state, [&] {
+    return ShardVectors::Open(path, shard, store.manifest().embedding().dimension()).status();
+  });
   rounds.Items("files_per_second", 1);
 }
 BENCHMARK(OpenVectors)->UseRealTime()->Unit(benchmark::kMicrosecond);
@@ -91,12 +87,10 @@ void Verify(benchmark::State& state) {
   VerifyOptions options;
   options.sha256 = state.range(0) != 0;
   VerifySummary summary;
-  Rounds rounds(&state);
-  for (auto _ : state) {
-    const absl::Status status = VerifyGeneration(store.path(), store.manifest(), options,
-                                                 CallContext::Unbounded(), &summary);
-    if (!status.ok()) return state.SkipWithError(status.ToString().c_str());
-  }
+  Rounds rounds(&state, [&] {
+    return VerifyGeneration(store.path(), store.manifest(), options, CallContext::Unbounded(),
+                            &summary);
+  });
   rounds.Bytes(static_cast<double>(summary.bytes_read), Peak().read_bytes);
 }
 BENCHMARK(Verify)->ArgName("sha256")->Arg(0)->Arg(1)->UseRealTime()->Unit(benchmark::kMillisecond);

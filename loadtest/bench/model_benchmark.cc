@@ -13,6 +13,7 @@
 #include <system_error>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/call_context.h"
@@ -54,18 +55,14 @@ absl::StatusOr<std::shared_ptr<const Model>> MakeModel(
     const bundle::v1::ModelBundleManifest& manifest) {
   const std::string store =
       absl::StrCat(std::filesystem::temp_directory_path().string(), "/model_benchmark.", getpid());
-  absl::StatusOr<std::shared_ptr<const Model>> model = absl::UnknownError("not made");
-  const absl::StatusOr<ModelBundle> bundle = InitModel(store, manifest, Vocabulary(), {});
-  if (bundle.ok()) {
-    ModelOptions options;
-    options.pool = &BenchPool();
-    model = LoadModel(*bundle, options);
-  } else {
-    model = bundle.status();
-  }
-  std::error_code ignored;
-  std::filesystem::remove_all(store, ignored);
-  return model;
+  const auto remove_store = absl::MakeCleanup([&store] {
+    std::error_code ignored;
+    std::filesystem::remove_all(store, ignored);
+  });
+  ASSIGN_OR_RETURN(const ModelBundle bundle, InitModel(store, manifest, Vocabulary(), {}));
+  ModelOptions options;
+  options.pool = &BenchPool();
+  return LoadModel(bundle, options);
 }
 
 // A model with something to encode.
@@ -114,12 +111,7 @@ void EncodeTexts(benchmark::State& state) {
   const auto tokens = (*subject)->model->Tokenize((*subject)->text);
   if (!tokens.ok()) return state.SkipWithError(tokens.status().ToString().c_str());
   const std::vector<Tokens> texts(state.range(1), *tokens);
-  Rounds rounds(&state);
-  for (auto _ : state) {
-    auto embeddings = encoder.Encode(texts, CallContext::Unbounded());
-    if (!embeddings.ok()) return state.SkipWithError(embeddings.status().ToString().c_str());
-    benchmark::DoNotOptimize(embeddings);
-  }
+  Rounds rounds(&state, [&] { return encoder.Encode(texts, CallContext::Unbounded()).status(); });
   const double count = static_cast<double>(texts.size());
   rounds.Flops(count * (*subject)->Flops(kTextTokens));
   rounds.Items("texts_per_second", count);
@@ -135,12 +127,7 @@ void EncodeImages(benchmark::State& state) {
   if (!subject.ok()) return state.SkipWithError(subject.status().ToString().c_str());
   const ImageEncoder& encoder = *(*subject)->model->image_encoder();
   const auto images = absl::MakeConstSpan((*subject)->images).subspan(0, state.range(1));
-  Rounds rounds(&state);
-  for (auto _ : state) {
-    auto embeddings = encoder.Encode(images, CallContext::Unbounded());
-    if (!embeddings.ok()) return state.SkipWithError(embeddings.status().ToString().c_str());
-    benchmark::DoNotOptimize(embeddings);
-  }
+  Rounds rounds(&state, [&] { return encoder.Encode(images, CallContext::Unbounded()).status(); });
   const double count = static_cast<double>(images.size());
   const auto& spec = (*subject)->manifest.transformer();
   const double projection = 2.0 * kRegions * spec.region_feature_size() * spec.hidden_size();
@@ -164,12 +151,7 @@ void Rerank(benchmark::State& state) {
   if (!features.ok()) return state.SkipWithError(features.status().ToString().c_str());
   std::vector<ScoringPair> pairs;
   for (const ItemFeatures& image : *features) pairs.push_back({&*text, &image});
-  Rounds rounds(&state);
-  for (auto _ : state) {
-    auto scores = encoder.Score(pairs, CallContext::Unbounded());
-    if (!scores.ok()) return state.SkipWithError(scores.status().ToString().c_str());
-    benchmark::DoNotOptimize(scores);
-  }
+  Rounds rounds(&state, [&] { return encoder.Score(pairs, CallContext::Unbounded()).status(); });
   const double count = static_cast<double>(pairs.size());
   rounds.Flops(count * (*subject)->Flops(kTextTokens + kRegions));
   rounds.Items("pairs_per_second", count);

@@ -9,17 +9,9 @@
 namespace sightline {
 
 std::string DescribeFault(const FaultSpec& fault) {
-  switch (fault.kind) {
-    case FaultKind::kKill:
-      return absl::StrCat("kill ", fault.target);
-    case FaultKind::kPause:
-      return absl::StrCat("pause ", fault.target);
-    case FaultKind::kPublish:
-      return absl::StrCat("publish ", fault.target);
-    case FaultKind::kDelay:
-      break;
-  }
-  return absl::StrCat("delay ", fault.target, " by ", absl::FormatDuration(fault.delay));
+  const std::string text = absl::StrCat(FaultKindName(fault.kind), " ", fault.target);
+  if (fault.kind != FaultKind::kDelay) return text;
+  return absl::StrCat(text, " by ", absl::FormatDuration(fault.delay));
 }
 
 FaultSchedule::FaultSchedule(std::vector<FaultSpec> faults, absl::Time start,
@@ -65,7 +57,7 @@ void FaultSchedule::Loop() {
 void FaultSchedule::Do(size_t fault) {
   FaultMark& mark = marks_[fault];
   mark.at = Now();
-  const absl::Status done = DoAction(faults_[fault]);
+  const absl::Status done = actions_->Do(faults_[fault]);
   mark.ended = mark.at;
   states_[fault] = done.ok() ? State::kDone : State::kFailed;
   if (done.ok()) return;
@@ -75,39 +67,11 @@ void FaultSchedule::Do(size_t fault) {
 void FaultSchedule::Undo(size_t fault) {
   if (states_[fault] != State::kDone) return;
   FaultMark& mark = marks_[fault];
-  const absl::Status undone = UndoAction(faults_[fault]);
+  const absl::Status undone = actions_->Undo(faults_[fault]);
   mark.ended = Now();
   states_[fault] = undone.ok() ? State::kUndone : State::kFailed;
   if (undone.ok()) return;
   mark.failed_expectations.push_back(absl::StrCat("could not be undone: ", undone.message()));
-}
-
-absl::Status FaultSchedule::DoAction(const FaultSpec& fault) {
-  switch (fault.kind) {
-    case FaultKind::kKill:
-      return actions_->Kill(fault.target);
-    case FaultKind::kPause:
-      return actions_->Pause(fault.target);
-    case FaultKind::kPublish:
-      return actions_->Publish(fault.target);
-    case FaultKind::kDelay:
-      break;
-  }
-  return actions_->SetDelay(fault.target, fault.delay);
-}
-
-absl::Status FaultSchedule::UndoAction(const FaultSpec& fault) {
-  switch (fault.kind) {
-    case FaultKind::kKill:
-      return actions_->StartAgain(fault.target);
-    case FaultKind::kPause:
-      return actions_->Continue(fault.target);
-    case FaultKind::kPublish:
-      return actions_->CheckServed(fault.target);
-    case FaultKind::kDelay:
-      break;
-  }
-  return actions_->SetDelay(fault.target, absl::ZeroDuration());
 }
 
 std::vector<FaultMark> FaultSchedule::Finish() {

@@ -21,21 +21,17 @@
 
 namespace sightline {
 
-// What can be done to a fleet.  `target` is as in FaultSpec.  Each returns within
-// milliseconds (CheckServed: two seconds), and an error if it could not be done.
+// What can be done to a fleet.  Targets are as in FaultSpec.  Each returns within milliseconds
+// (undoing kPublish: two seconds), and an error if it could not be done.
 class FaultActions {
  public:
   virtual ~FaultActions() = default;
 
-  // SIGKILL, and the same command on the same port again, without waiting for it to serve.
-  virtual absl::Status Kill(const std::string& target) = 0;
-  virtual absl::Status StartAgain(const std::string& target) = 0;
-  virtual absl::Status Pause(const std::string& target) = 0;     // SIGSTOP
-  virtual absl::Status Continue(const std::string& target) = 0;  // SIGCONT
-  virtual absl::Status SetDelay(const std::string& target, absl::Duration each_way) = 0;
-  // Publishes the next generation of an index; and says whether it is what is served.
-  virtual absl::Status Publish(const std::string& target) = 0;
-  virtual absl::Status CheckServed(const std::string& target) = 0;
+  // SIGKILL; SIGSTOP; a delay; publishes the next generation of an index.
+  virtual absl::Status Do(const FaultSpec& fault) = 0;
+  // The same command on the same port again, without waiting for it to serve; SIGCONT; no delay;
+  // says whether what was published is what is served.
+  virtual absl::Status Undo(const FaultSpec& fault) = 0;
   // OK if it runs; else what became of it.
   virtual absl::Status Check(const std::string& target) = 0;
 };
@@ -72,8 +68,6 @@ class FaultSchedule {
   void Loop();
   void Do(size_t fault);
   void Undo(size_t fault);
-  absl::Status DoAction(const FaultSpec& fault);
-  absl::Status UndoAction(const FaultSpec& fault);
   absl::Duration Now() const { return clock_->Now() - start_; }
 
   const std::vector<FaultSpec> faults_;

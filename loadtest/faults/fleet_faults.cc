@@ -46,28 +46,28 @@ absl::StatusOr<std::vector<std::string>> RelayedProcesses(const FleetSpec& fleet
   return relayed;
 }
 
-absl::Status FleetFaults::Kill(const std::string& target) {
-  ASSIGN_OR_RETURN(const std::string name, ResolveProcess(fleet_->names(), target));
-  return fleet_->Kill(name);
+absl::Status FleetFaults::Do(const FaultSpec& fault) {
+  if (fault.kind == FaultKind::kPublish) return Publish(fault.target);
+  ASSIGN_OR_RETURN(const std::string name, ResolveProcess(fleet_->names(), fault.target));
+  if (fault.kind == FaultKind::kKill) return fleet_->Kill(name);
+  if (fault.kind == FaultKind::kPause) return fleet_->Signal(name, SIGSTOP);
+  return SetDelay(name, fault.delay);
 }
 
-absl::Status FleetFaults::StartAgain(const std::string& target) {
-  ASSIGN_OR_RETURN(const std::string name, ResolveProcess(fleet_->names(), target));
-  return fleet_->Launch(name);
+absl::Status FleetFaults::Undo(const FaultSpec& fault) {
+  if (fault.kind == FaultKind::kPublish) return CheckServed(fault.target);
+  ASSIGN_OR_RETURN(const std::string name, ResolveProcess(fleet_->names(), fault.target));
+  if (fault.kind == FaultKind::kKill) return fleet_->Launch(name);
+  if (fault.kind == FaultKind::kPause) return fleet_->Signal(name, SIGCONT);
+  return SetDelay(name, absl::ZeroDuration());
 }
 
-absl::Status FleetFaults::Pause(const std::string& target) {
+absl::Status FleetFaults::Check(const std::string& target) {
   ASSIGN_OR_RETURN(const std::string name, ResolveProcess(fleet_->names(), target));
-  return fleet_->Signal(name, SIGSTOP);
+  return fleet_->Check(name);
 }
 
-absl::Status FleetFaults::Continue(const std::string& target) {
-  ASSIGN_OR_RETURN(const std::string name, ResolveProcess(fleet_->names(), target));
-  return fleet_->Signal(name, SIGCONT);
-}
-
-absl::Status FleetFaults::SetDelay(const std::string& target, absl::Duration each_way) {
-  ASSIGN_OR_RETURN(const std::string name, ResolveProcess(fleet_->names(), target));
+absl::Status FleetFaults::SetDelay(const std::string& name, absl::Duration each_way) {
   ASSIGN_OR_RETURN(Relay* const relay, fleet_->RelayOf(name));
   if (relay == nullptr) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -77,39 +77,34 @@ absl::Status FleetFaults::SetDelay(const std::string& target, absl::Duration eac
   return absl::OkStatus();
 }
 
-absl::Status FleetFaults::Publish(const std::string& target) {
+absl::Status FleetFaults::Publish(const std::string& index) {
   const std::string& store = fleet_->store();
-  ASSIGN_OR_RETURN(const auto current, ReadCurrent(store, target));
+  ASSIGN_OR_RETURN(const auto current, ReadCurrent(store, index));
   ASSIGN_OR_RETURN(const std::vector<std::string> generations,
-                   ListDirectory(JoinPath(IndexDirectory(store, target), "generations")));
+                   ListDirectory(JoinPath(IndexDirectory(store, index), "generations")));
   if (generations.size() < 2) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "index ", target, " of ", store, " has no other generation than ", current.generation()));
+        "index ", index, " of ", store, " has no other generation than ", current.generation()));
   }
   auto next = std::upper_bound(generations.begin(), generations.end(), current.generation());
   if (next == generations.end()) next = generations.begin();
-  RETURN_IF_ERROR(DropFromCache(GenerationDirectory(store, target, *next)));
-  return PublishGeneration(store, target, *next).status();
+  RETURN_IF_ERROR(DropFromCache(GenerationDirectory(store, index, *next)));
+  return PublishGeneration(store, index, *next).status();
 }
 
-absl::Status FleetFaults::CheckServed(const std::string& target) {
-  ASSIGN_OR_RETURN(const auto current, ReadCurrent(fleet_->store(), target));
+absl::Status FleetFaults::CheckServed(const std::string& index) {
+  ASSIGN_OR_RETURN(const auto current, ReadCurrent(fleet_->store(), index));
   const CallContext call(Clock::Real(), Clock::Real()->Now() + kStatusPatience);
   ASSIGN_OR_RETURN(const ServerStatus status,
                    MakeGrpcAdminClient(fleet_->address())->GetStatus(call));
   for (const GenerationStatus& generation : status.generations) {
     const GenerationRef& served = generation.info.ref;
-    if (served.index != target) continue;
+    if (served.index != index) continue;
     if (served.generation == current.generation()) return absl::OkStatus();
     return absl::FailedPreconditionError(
         absl::StrCat("still serves ", served.generation, " in place of ", current.generation()));
   }
-  return absl::FailedPreconditionError(absl::StrCat("serves nothing of ", target));
-}
-
-absl::Status FleetFaults::Check(const std::string& target) {
-  ASSIGN_OR_RETURN(const std::string name, ResolveProcess(fleet_->names(), target));
-  return fleet_->Check(name);
+  return absl::FailedPreconditionError(absl::StrCat("serves nothing of ", index));
 }
 
 }  // namespace sightline

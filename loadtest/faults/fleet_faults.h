@@ -20,23 +20,22 @@ namespace sightline {
 absl::StatusOr<std::vector<std::string>> RelayedProcesses(const FleetSpec& fleet,
                                                           const std::vector<FaultSpec>& faults);
 
-// Targets are as ResolveProcess (process_names.h) reads them.  SetDelay is
-// FailedPrecondition for a process without a relay.
+// Targets are as ResolveProcess (process_names.h) reads them.  A delay is FailedPrecondition for
+// a process without a relay.
 class FleetFaults : public FaultActions {
  public:
   // `fleet` outlives this.
   explicit FleetFaults(ProcessFleet* fleet) : fleet_(fleet) {}
 
-  absl::Status Kill(const std::string& target) override;
-  absl::Status StartAgain(const std::string& target) override;
-  absl::Status Pause(const std::string& target) override;
-  absl::Status Continue(const std::string& target) override;
-  absl::Status SetDelay(const std::string& target, absl::Duration each_way) override;
-  absl::Status Publish(const std::string& target) override;
-  absl::Status CheckServed(const std::string& target) override;
+  absl::Status Do(const FaultSpec& fault) override;
+  absl::Status Undo(const FaultSpec& fault) override;
   absl::Status Check(const std::string& target) override;
 
  private:
+  absl::Status SetDelay(const std::string& name, absl::Duration each_way);
+  absl::Status Publish(const std::string& index);
+  absl::Status CheckServed(const std::string& index);
+
   ProcessFleet* const fleet_;
 };
 

@@ -25,10 +25,8 @@ SearchRequest WithoutPicture(const SearchRequest& request) {
 
 struct LoadGenerator::Flight {
   absl::Time start;  // of the run
-  absl::Duration intended;
-  absl::Duration sent;
+  Observation observation;
   absl::Duration deadline;  // since the run's start
-  int kind = 0;
   absl::Span<const std::string> known_items;
   SearchRequest request;
 };
@@ -42,7 +40,7 @@ LoadGenerator::LoadGenerator(const GeneratorOptions& options,
       recorder_(recorder),
       clock_(clock) {}
 
-absl::Status LoadGenerator::Run(Arrivals* arrivals, const CallContext& call) {
+absl::Status LoadGenerator::Run(Arrivals arrivals, const CallContext& call) {
   const absl::Time start = clock_->Now();
   // Woken early when cancelled.  The generator may be gone by then, so the callback holds
   // what it wakes.
@@ -60,7 +58,7 @@ absl::Status LoadGenerator::Run(Arrivals* arrivals, const CallContext& call) {
   });
 
   absl::Status status;
-  for (int64_t number = 0; absl::optional<absl::Duration> at = arrivals->Next(); ++number) {
+  for (int64_t number = 0; absl::optional<absl::Duration> at = arrivals(); ++number) {
     if (!AwaitTurn(start + *at, call)) {
       status = call.Check("generating load");
       break;
@@ -91,27 +89,24 @@ void LoadGenerator::Send(int64_t number, absl::Time start, absl::Duration intend
   PlannedRequest planned = plan_(number);
   auto flight = std::make_shared<Flight>();
   flight->start = start;
-  flight->intended = intended;
-  flight->kind = planned.kind;
+  flight->observation.intended = intended;
+  flight->observation.kind = planned.kind;
   flight->known_items = planned.known_items;
   if (options_.check_answers) flight->request = WithoutPicture(planned.request);
 
   const absl::Time now = clock_->Now();
-  flight->sent = now - start;
-  flight->deadline = flight->sent + planned.deadline;
+  flight->observation.sent = now - start;
+  flight->deadline = flight->observation.sent + planned.deadline;
   SearchClient* const client = clients_[number % clients_.size()].get();
   client->SearchItems(CallContext(clock_, now + planned.deadline), std::move(planned.request),
                       [this, flight = std::move(flight)](absl::StatusOr<SearchResult> result) {
-                        End(*flight, result);
+                        End(flight.get(), result);
                       });
 }
 
-void LoadGenerator::End(const Flight& flight, const absl::StatusOr<SearchResult>& result) {
-  Observation observation;
-  observation.intended = flight.intended;
-  observation.sent = flight.sent;
-  observation.ended = clock_->Now() - flight.start;
-  observation.kind = flight.kind;
+void LoadGenerator::End(Flight* flight, const absl::StatusOr<SearchResult>& result) {
+  Observation& observation = flight->observation;
+  observation.ended = clock_->Now() - flight->start;
   observation.code = result.status().code();
   if (result.ok()) {
     observation.generation = result->target.generation;
@@ -120,10 +115,10 @@ void LoadGenerator::End(const Flight& flight, const absl::StatusOr<SearchResult>
     observation.degraded = result->degraded;
     observation.times = result->times;
     if (options_.check_answers) {
-      observation.known_item_asked = !flight.known_items.empty();
-      observation.known_item_found = AnyAmong(flight.known_items, result->hits);
+      observation.known_item_asked = !flight->known_items.empty();
+      observation.known_item_found = AnyAmong(flight->known_items, result->hits);
       observation.failures =
-          CheckAnswer(flight.request, *result, observation.ended, flight.deadline);
+          CheckAnswer(flight->request, *result, observation.ended, flight->deadline);
     }
   }
   recorder_->Record(observation);

@@ -2,7 +2,7 @@
 // and records what became of each.
 //
 //   LoadGenerator generator(options, clients, plan, &recorder, Clock::Real());
-//   RETURN_IF_ERROR(generator.Run(arrivals.get(), call));
+//   RETURN_IF_ERROR(generator.Run(traffic->MakeArrivals(plan), call));
 #ifndef SIGHTLINE_LOADTEST_GENERATE_LOAD_GENERATOR_H_
 #define SIGHTLINE_LOADTEST_GENERATE_LOAD_GENERATOR_H_
 
@@ -46,14 +46,14 @@ class LoadGenerator {
   // The run starts now.  Returns when every request has ended: Ok, or Cancelled if `call` was
   // and the schedule was cut short.  The deadline of a request counts from when it was sent,
   // its latency from when it should have been.
-  absl::Status Run(Arrivals* arrivals, const CallContext& call);
+  absl::Status Run(Arrivals arrivals, const CallContext& call);
 
  private:
   struct Flight;  // one request under way
 
   bool AwaitTurn(absl::Time turn, const CallContext& call);
   void Send(int64_t number, absl::Time start, absl::Duration intended);
-  void End(const Flight& flight, const absl::StatusOr<SearchResult>& result);
+  void End(Flight* flight, const absl::StatusOr<SearchResult>& result);
   void AwaitAnswers();
 
   const GeneratorOptions options_;

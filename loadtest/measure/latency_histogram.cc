@@ -86,13 +86,6 @@ void LatencyHistogram::Merge(const LatencyHistogram& other) {
   count_ += other.count_;
 }
 
-absl::Duration LatencyHistogram::min() const {
-  return min_;
-}
-absl::Duration LatencyHistogram::max() const {
-  return max_;
-}
-
 absl::Duration LatencyHistogram::mean() const {
   return count_ == 0 ? absl::ZeroDuration() : sum_ / count_;
 }
@@ -111,17 +104,6 @@ absl::optional<absl::Duration> LatencyHistogram::Quantile(double share) const {
     }
   }
   return max_;
-}
-
-double LatencyHistogram::ShareWithin(absl::Duration latency) const {
-  if (count_ == 0) return 1;
-  if (latency < absl::ZeroDuration()) return 0;
-  const int last = BucketOfLatency(latency);
-  int64_t within = 0;
-  for (size_t i = 0; i < counts_.size() && first_ + static_cast<int>(i) <= last; ++i) {
-    within += counts_[i];
-  }
-  return static_cast<double>(within) / static_cast<double>(count_);
 }
 
 std::vector<LatencyHistogram::Bucket> LatencyHistogram::Buckets() const {

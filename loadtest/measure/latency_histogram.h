@@ -29,17 +29,14 @@ class LatencyHistogram {
 
   int64_t count() const { return count_; }
   // Of the samples as they came, between zero and kLongest; zero without samples.
-  absl::Duration min() const;
-  absl::Duration max() const;
+  absl::Duration min() const { return min_; }
+  absl::Duration max() const { return max_; }
   absl::Duration mean() const;
 
   // The longest latency that would share the bucket of the sample at rank
   // ceil(share * count), at most max().  None if fewer than kSamplesBeyond samples lie above
   // that rank.  0 < share < 1.
   absl::optional<absl::Duration> Quantile(double share) const;
-
-  // Share of samples that are at most `latency`, or lie in the same bucket; 1 without samples.
-  double ShareWithin(absl::Duration latency) const;
 
   struct Bucket {
     absl::Duration low, high;  // low <= sample, rounded up, < high

@@ -52,69 +52,56 @@ struct Recorder::Sums {
   void Add(const Observation& observation);
   Tally ToTally() const;
 
-  int64_t count = 0, ok = 0, degraded = 0;
-  int64_t shards_asked = 0, shards_answered = 0;
-  int64_t known_items_asked = 0, known_items_found = 0;
+  Tally tally;  // what has no number
   int64_t codes[kCodeCount] = {};
   int64_t reasons[kDegradedReasonCount] = {};
   int64_t failures[kCheckFailureCount] = {};
-  std::map<std::string, int64_t> generations;
-  LatencyHistogram latency;
   LatencyHistogram stages[kStageCount];
 };
 
 struct Recorder::SecondSums {
-  int64_t intended = 0, sent = 0, ended = 0;
+  Second second;  // without its tally
   Sums sums;
 };
 
 void Recorder::Sums::Add(const Observation& observation) {
-  ++count;
+  ++tally.count;
   CountAt(static_cast<int>(observation.code), codes, kCodeCount);
-  latency.Record(observation.latency());
+  tally.latency.Record(observation.latency());
   if (observation.code != absl::StatusCode::kOk) return;
-  ++ok;
-  if (!observation.degraded.empty()) ++degraded;
+  ++tally.ok;
+  if (!observation.degraded.empty()) ++tally.degraded;
   for (const DegradedReason reason : observation.degraded) {
     CountAt(static_cast<int>(reason), reasons, kDegradedReasonCount);
   }
   for (const CheckFailure failure : observation.failures) {
     CountAt(static_cast<int>(failure), failures, kCheckFailureCount);
   }
-  ++generations[observation.generation];
-  shards_asked += observation.shard_count;
-  shards_answered += observation.answered_shard_count;
+  ++tally.generations[observation.generation];
+  tally.shards_asked += observation.shard_count;
+  tally.shards_answered += observation.answered_shard_count;
   if (observation.known_item_asked) {
-    ++known_items_asked;
-    if (observation.known_item_found) ++known_items_found;
+    ++tally.known_items_asked;
+    if (observation.known_item_found) ++tally.known_items_found;
   }
   for (int i = 0; i < kStageCount; ++i) stages[i].Record(observation.times.*kStages[i].time);
 }
 
 Tally Recorder::Sums::ToTally() const {
-  Tally tally;
-  tally.count = count;
-  tally.ok = ok;
-  tally.degraded = degraded;
-  tally.codes = Named(codes, kCodeCount, [](int code) {
+  Tally named = tally;
+  named.codes = Named(codes, kCodeCount, [](int code) {
     return absl::StatusCodeToString(static_cast<absl::StatusCode>(code));
   });
-  tally.degraded_reasons = Named(reasons, kDegradedReasonCount, [](int reason) {
+  named.degraded_reasons = Named(reasons, kDegradedReasonCount, [](int reason) {
     return DegradedReasonName(static_cast<DegradedReason>(reason));
   });
-  tally.check_failures = Named(failures, kCheckFailureCount, [](int failure) {
+  named.check_failures = Named(failures, kCheckFailureCount, [](int failure) {
     return CheckFailureName(static_cast<CheckFailure>(failure));
   });
-  tally.generations = generations;
-  tally.shards_asked = shards_asked;
-  tally.shards_answered = shards_answered;
-  tally.known_items_asked = known_items_asked;
-  tally.known_items_found = known_items_found;
-  tally.latency = latency;
-  if (ok > 0) {
-    for (int i = 0; i < kStageCount; ++i) tally.stages[kStages[i].name] = stages[i];
+  if (tally.ok > 0) {
+    for (int i = 0; i < kStageCount; ++i) named.stages[kStages[i].name] = stages[i];
   }
-  return tally;
+  return named;
 }
 
 Recorder::Recorder(RecorderOptions options)
@@ -149,10 +136,10 @@ void Recorder::Record(const Observation& observation) {
   const absl::Duration lag = observation.sent - observation.intended;
 
   MutexLock lock(mutex_);
-  ++At(absl::ToInt64Seconds(sent)).sent;
-  ++At(absl::ToInt64Seconds(ended)).ended;
+  ++At(absl::ToInt64Seconds(sent)).second.sent;
+  ++At(absl::ToInt64Seconds(ended)).second.ended;
   SecondSums& second = At(absl::ToInt64Seconds(intended));
-  ++second.intended;
+  ++second.second.intended;
   second.sums.Add(observation);
   CountFlight(sent, ended);
   if (intended < options_.warm_up) return;
@@ -168,17 +155,16 @@ std::vector<Second> Recorder::Seconds() const {
   int64_t outstanding = 0;
   for (size_t i = 0; i < count; ++i) {
     Second& second = seconds[i];
+    if (i < seconds_.size()) {
+      second = seconds_[i].second;
+      second.tally = seconds_[i].sums.ToTally();
+    }
     second.second = static_cast<int64_t>(i);
     second.outstanding = outstanding;
     for (size_t ms = i * 1000; ms < std::min((i + 1) * 1000, flight_changes_.size()); ++ms) {
       outstanding += flight_changes_[ms];
       second.outstanding = std::max(second.outstanding, outstanding);
     }
-    if (i >= seconds_.size()) continue;
-    second.intended = seconds_[i].intended;
-    second.sent = seconds_[i].sent;
-    second.ended = seconds_[i].ended;
-    second.tally = seconds_[i].sums.ToTally();
   }
   return seconds;
 }

@@ -63,14 +63,8 @@ Axis::Axis(Scale scale, double low, double high, Label label)
     : scale_(scale), low_(low), high_(high), label_(std::move(label)) {}
 
 double Axis::Scaled(double value) const {
-  switch (scale_) {
-    case Scale::kLog:
-      return std::log10(std::max(value, kLeastPositive));
-    case Scale::kNines:
-      return -std::log10(std::max(1 - value, kLeastPositive));
-    case Scale::kLinear:
-      break;
-  }
+  if (scale_ == Scale::kLog) return std::log10(std::max(value, kLeastPositive));
+  if (scale_ == Scale::kNines) return -std::log10(std::max(1 - value, kLeastPositive));
   return value;
 }
 
@@ -79,17 +73,9 @@ double Axis::Place(double value) const {
 }
 
 std::vector<Tick> Axis::Ticks(int most) const {
-  std::vector<double> values;
-  switch (scale_) {
-    case Scale::kLinear:
-      values = LinearTicks(low_, high_, most);
-      break;
-    case Scale::kLog:
-      values = LogTicks(low_, high_, most);
-      break;
-    case Scale::kNines:
-      values = {0, 0.5, 0.75, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999};
-  }
+  std::vector<double> values = {0, 0.5, 0.75, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999};
+  if (scale_ == Scale::kLinear) values = LinearTicks(low_, high_, most);
+  if (scale_ == Scale::kLog) values = LogTicks(low_, high_, most);
   std::vector<Tick> ticks;
   for (const double value : values) {
     if (Place(value) <= 1 + kSlack) ticks.push_back({value, label_(value)});

@@ -14,15 +14,19 @@
 namespace sightline {
 namespace {
 
+// A fraction without the zeros at its end.
+std::string WithoutZeros(std::string text) {
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
 // Three significant digits, without zeros at the end of a fraction.
 std::string ThreeDigits(double value) {
   const double size = std::abs(value);
   const int decimals = size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2;
-  std::string text = absl::StrFormat("%.*f", decimals, value);
-  if (decimals == 0) return text;
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.back() == '.') text.pop_back();
-  return text;
+  const std::string text = absl::StrFormat("%.*f", decimals, value);
+  return decimals == 0 ? text : WithoutZeros(text);
 }
 
 // Place of a stage in a request; unknown ones come before the total.
@@ -69,10 +73,7 @@ std::string RateText(double rate) {
 }
 
 std::string QuantileName(double share) {
-  std::string percent = absl::StrFormat("%.6f", 100 * share);
-  percent.erase(percent.find_last_not_of('0') + 1);
-  if (percent.back() == '.') percent.pop_back();
-  return absl::StrCat("p", percent);
+  return absl::StrCat("p", WithoutZeros(absl::StrFormat("%.6f", 100 * share)));
 }
 
 std::string TimeText(absl::Time time) {
@@ -90,12 +91,8 @@ const std::string& MeasuredText(const Criterion& criterion) {
 std::string CriteriaSummary(const Verdict& verdict) {
   const size_t all = verdict.criteria.size();
   if (all == 0) return "no criteria";
-  const auto count = [&verdict](CriterionState state) {
-    return std::count_if(verdict.criteria.begin(), verdict.criteria.end(),
-                         [state](const auto& row) { return row.state == state; });
-  };
-  const auto broken = count(CriterionState::kBroken);
-  const auto unknown = count(CriterionState::kNotMeasurable);
+  const int64_t broken = CountOf(verdict.criteria, CriterionState::kBroken);
+  const int64_t unknown = CountOf(verdict.criteria, CriterionState::kNotMeasurable);
   const char* noun = all == 1 ? " criterion " : " criteria ";
   if (broken == 0 && unknown == 0) return absl::StrCat(all, noun, "held");
   std::string text;

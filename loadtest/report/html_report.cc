@@ -15,11 +15,7 @@ namespace {
 
 // ---- tables ----
 
-// The start of a cell.  What is short stays on one line.
-const char* TextCell(const std::string& text) {
-  constexpr size_t kShort = 24;
-  return text.size() <= kShort ? "<td class=\"short\">" : "<td>";
-}
+constexpr size_t kShort = 24;  // what stays on one line
 
 // Columns from `first_number` on are numbers; cells are text and are escaped.
 class HtmlTable {
@@ -32,13 +28,17 @@ class HtmlTable {
     }
   }
 
-  void AddRow(const std::vector<std::string>& cells) {
+  // `more`: a further cell, as HTML.
+  void AddRow(const std::vector<std::string>& cells, absl::string_view more = "") {
     absl::StrAppend(&rows_, "<tr>");
     for (size_t i = 0; i < cells.size(); ++i) {
-      absl::StrAppend(&rows_, i >= first_number_ ? "<td class=\"n\">" : TextCell(cells[i]),
+      absl::StrAppend(&rows_,
+                      i >= first_number_          ? "<td class=\"n\">"
+                      : cells[i].size() <= kShort ? "<td class=\"short\">"
+                                                  : "<td>",
                       XmlText(cells[i]), "</td>");
     }
-    absl::StrAppend(&rows_, "</tr>\n");
+    absl::StrAppend(&rows_, more, "</tr>\n");
   }
 
   bool empty() const { return rows_.empty(); }
@@ -65,43 +65,18 @@ std::string Paragraph(absl::string_view css, absl::string_view text) {
 
 // ---- the verdict ----
 
-struct StateLook {
-  const char* css;
-  const char* mark;
-};
-
-StateLook LookOf(CriterionState state) {
-  switch (state) {
-    case CriterionState::kHeld:
-      return {"held", "✓"};
-    case CriterionState::kBroken:
-      return {"broken", "✗"};
-    case CriterionState::kNotMeasurable:
-      break;
-  }
-  return {"notmeasurable", "?"};
-}
-
-StateLook LookOf(Ruling outcome) {
-  switch (outcome) {
-    case Ruling::kPass:
-      return {"pass", "✓"};
-    case Ruling::kFail:
-      return {"fail", "✗"};
-    case Ruling::kInconclusive:
-      break;
-  }
-  return {"inconclusive", "?"};
-}
+// Of what passes or holds, of what does not, and of what could not be told: the order of both
+// Ruling and CriterionState.
+constexpr const char* kMarks[] = {"✓", "✗", "?"};
+constexpr const char* kStateClasses[] = {"held", "broken", "notmeasurable"};
 
 std::string Banner(const Verdict& verdict) {
-  const StateLook look = LookOf(verdict.outcome);
   std::string html =
-      absl::StrCat("<div class=\"banner ", look.css,
+      absl::StrCat("<div class=\"banner ", RulingName(verdict.outcome),
                    "\" role=\"status\"><div class=\"mark\" "
                    "aria-hidden=\"true\">",
-                   look.mark, "</div><div><div class=\"word\">", OutcomeWord(verdict.outcome),
-                   "</div>", Paragraph("", CriteriaSummary(verdict)));
+                   kMarks[static_cast<int>(verdict.outcome)], "</div><div><div class=\"word\">",
+                   OutcomeWord(verdict.outcome), "</div>", Paragraph("", CriteriaSummary(verdict)));
   for (const std::string& doubt : verdict.doubts) {
     absl::StrAppend(&html, Paragraph("", absl::StrCat("In doubt: ", doubt)));
   }
@@ -133,22 +108,15 @@ std::string Tiles(const LoadResult& run) {
 }
 
 std::string Criteria(const Verdict& verdict) {
-  if (verdict.criteria.empty()) return "";
-  std::string rows;
+  HtmlTable table({"criterion", "wanted", "measured", "state"}, kNoNumbers);
   for (const Criterion& row : verdict.criteria) {
-    const StateLook look = LookOf(row.state);
-    absl::StrAppend(&rows, "<tr>");
-    for (const std::string& text : {row.name, row.wanted, MeasuredText(row)}) {
-      absl::StrAppend(&rows, TextCell(text), XmlText(text), "</td>");
-    }
-    absl::StrAppend(&rows, "<td class=\"state ", look.css, "\"><span aria-hidden=\"true\">",
-                    look.mark, " </span>", CriterionStateName(row.state), "</td></tr>\n");
+    const int state = static_cast<int>(row.state);
+    table.AddRow(
+        {row.name, row.wanted, MeasuredText(row)},
+        absl::StrCat("<td class=\"state ", kStateClasses[state], "\"><span aria-hidden=\"true\">",
+                     kMarks[state], " </span>", CriterionStateName(row.state), "</td>"));
   }
-  return Section("criteria", "Criteria",
-                 absl::StrCat("<div class=\"scroll\"><table><thead><tr><th scope=\"col\">criterion"
-                              "</th><th scope=\"col\">wanted</th><th scope=\"col\">measured</th>"
-                              "<th scope=\"col\">state</th></tr></thead>\n<tbody>\n",
-                              rows, "</tbody></table></div>\n"));
+  return table.empty() ? "" : Section("criteria", "Criteria", table.Html());
 }
 
 std::string Drawn(const absl::optional<Plot>& plot) {

@@ -1,6 +1,5 @@
 #include "loadtest/report/junit_report.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -12,11 +11,6 @@
 
 namespace sightline {
 namespace {
-
-int64_t CountOf(const std::vector<Criterion>& criteria, CriterionState state) {
-  return std::count_if(criteria.begin(), criteria.end(),
-                       [state](const auto& row) { return row.state == state; });
-}
 
 // The criteria, and the verdict if they do not account for it: a run without a judgement
 // must not pass for one that was judged good.

@@ -95,20 +95,11 @@ std::string RectAt(double x, double y, double width, double height, absl::string
 }
 
 std::string LegendHtml(const LegendEntry& entry) {
-  std::string shape;
-  switch (entry.shape) {
-    case LegendShape::kLine:
-      shape = LineFromTo(1, 6, 21, 6, absl::StrCat("line ", entry.css));
-      break;
-    case LegendShape::kArea:
-      shape = RectAt(2, 0, 18, 12, entry.css);
-      break;
-    case LegendShape::kDot:
-      shape = DotAt(11, 6, 4.5, entry.css);
-      break;
-    case LegendShape::kCross:
-      shape = CrossAt(11, 6, kRadius, entry.css);
-  }
+  const std::string shape = entry.shape == LegendShape::kLine
+                                ? LineFromTo(1, 6, 21, 6, absl::StrCat("line ", entry.css))
+                            : entry.shape == LegendShape::kArea ? RectAt(2, 0, 18, 12, entry.css)
+                            : entry.shape == LegendShape::kDot  ? DotAt(11, 6, 4.5, entry.css)
+                                                               : CrossAt(11, 6, kRadius, entry.css);
   return absl::StrCat("<li><svg viewBox=\"0 0 22 12\" aria-hidden=\"true\">", shape, "</svg>",
                       XmlText(entry.label), "</li>");
 }

@@ -72,14 +72,11 @@ Axis TimeAxis(const LoadResult& run) {
   return Axis::Linear(0, End(run), SecondsLabel);
 }
 
-void DrawWarmUp(const LoadResult& run, Plot* plot) {
-  const double until = absl::ToDoubleSeconds(run.warm_up);
-  if (until <= 0) return;
-  plot->Band(0, until, "warmup");
-  plot->BandLabel(0, until, "warm-up", "note");
-}
-
-void DrawFaultAreas(const LoadResult& run, Plot* plot) {
+void DrawWarmUpAndFaultAreas(const LoadResult& run, Plot* plot) {
+  if (const double until = absl::ToDoubleSeconds(run.warm_up); until > 0) {
+    plot->Band(0, until, "warmup");
+    plot->BandLabel(0, until, "warm-up", "note");
+  }
   const double end = End(run);
   for (const FaultMark& fault : run.faults) {
     const double from = absl::ToDoubleSeconds(fault.at);
@@ -266,8 +263,7 @@ absl::optional<Plot> LatencyOverTime(const ReportData& data) {
                           SecondsLabel(End(run)), " with ", run.faults.size(), " faults."),
              "since the run's start", "latency, log"},
             TimeAxis(run), Axis::Log(range.low, range.high, LatencyLabel));
-  DrawWarmUp(run, &plot);
-  DrawFaultAreas(run, &plot);
+  DrawWarmUpAndFaultAreas(run, &plot);
   for (const auto& [share, limit] : data.latency_limits) {
     plot.HorizontalLine(absl::ToDoubleSeconds(run.warm_up), End(run), Milliseconds(limit), "limit");
     plot.Note({End(run), Milliseconds(limit)}, LimitText(share, limit), "note");
@@ -322,8 +318,7 @@ absl::optional<Plot> ThroughputOverTime(const ReportData& data) {
   plot.StepArea(whole, last, "whole");
   plot.StepArea(degraded, last, "degraded");
   plot.StepArea(failed, last, "failed");
-  DrawWarmUp(run, &plot);
-  DrawFaultAreas(run, &plot);
+  DrawWarmUpAndFaultAreas(run, &plot);
   plot.StepLine(intended, last, "intended");
   plot.Line(ended, "ended");
   DrawFaultMarks(run, &plot);

@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
+#include "common/base/status_within.h"
 #include "common/config/table.h"
 #include "loadtest/report/json_report.h"
 #include "loadtest/verdict/compare.h"
@@ -20,11 +21,8 @@ absl::StatusOr<std::vector<ReportData>> ReadReports(const std::vector<std::strin
   std::vector<ReportData> reports;
   for (const std::string& path : paths) {
     ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxJsonReportBytes));
-    absl::StatusOr<ReportData> data = ParseJsonReport(text);
-    if (!data.ok()) {
-      return absl::Status(data.status().code(), absl::StrCat(path, ": ", data.status().message()));
-    }
-    reports.push_back(*std::move(data));
+    ASSIGN_OR_RETURN(ReportData data, Within(path, ParseJsonReport(text)));
+    reports.push_back(std::move(data));
   }
   return reports;
 }

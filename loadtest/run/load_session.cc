@@ -105,7 +105,7 @@ absl::StatusOr<LoadResult> LoadSession::Run(const RunPlan& plan, bool with_fault
       options, clients_,
       [this, &plan](int64_t number) { return traffic_->Make(plan.round, number); }, &recorder,
       clock);
-  const std::unique_ptr<Arrivals> arrivals = traffic_->MakeArrivals(plan);
+  Arrivals arrivals = traffic_->MakeArrivals(plan);
 
   const absl::Time started = clock->Now();
   const absl::Duration cpu_before = CpuTime();
@@ -116,7 +116,7 @@ absl::StatusOr<LoadResult> LoadSession::Run(const RunPlan& plan, bool with_fault
     schedule = std::make_unique<FaultSchedule>(scenario_.faults, started, plan.warm_up,
                                                actions.get(), clock);
   }
-  RETURN_IF_ERROR(generator.Run(arrivals.get(), call));
+  RETURN_IF_ERROR(generator.Run(std::move(arrivals), call));
 
   LoadResult result = recorder.Result();
   result.generator.cpu = CpuTime() - cpu_before;

@@ -32,17 +32,14 @@ class MixTraffic : public PlannedTraffic {
     return workload_.Make(round * kRequestsOfRound + number);
   }
 
-  std::unique_ptr<Arrivals> MakeArrivals(const RunPlan& plan) const override {
+  Arrivals MakeArrivals(const RunPlan& plan) const override {
     const uint64_t seed = SeededHash(seed_, kArrivalsOfRound, plan.round);
-    switch (plan.arrivals.kind) {
-      case ArrivalKind::kConstant:
-        return MakeConstantArrivals(plan.arrivals.rate, plan.whole());
-      case ArrivalKind::kRamp:
-        return MakeRampArrivals(
-            {plan.arrivals.rate, plan.arrivals.end_rate, plan.warm_up, plan.length}, seed);
-      case ArrivalKind::kPoisson:
-      case ArrivalKind::kReplay:
-        break;
+    if (plan.arrivals.kind == ArrivalKind::kConstant) {
+      return MakeConstantArrivals(plan.arrivals.rate, plan.whole());
+    }
+    if (plan.arrivals.kind == ArrivalKind::kRamp) {
+      return MakeRampArrivals(
+          {plan.arrivals.rate, plan.arrivals.end_rate, plan.warm_up, plan.length}, seed);
     }
     return MakePoissonArrivals(plan.arrivals.rate, plan.whole(), seed);
   }
@@ -68,7 +65,7 @@ class TraceTraffic : public PlannedTraffic {
   const std::vector<std::string>& kinds() const override { return kinds_; }
   PlannedRequest Make(int /*round*/, int64_t number) const override { return planned_[number]; }
 
-  std::unique_ptr<Arrivals> MakeArrivals(const RunPlan& plan) const override {
+  Arrivals MakeArrivals(const RunPlan& plan) const override {
     std::vector<absl::Duration> offsets;
     for (const TraceRequest& request : requests_) offsets.push_back(request.at);
     return MakeReplayArrivals(std::move(offsets), plan.arrivals.speed, plan.whole());
@@ -77,24 +74,17 @@ class TraceTraffic : public PlannedTraffic {
  private:
   absl::Status Add(const TraceRequest& request, int64_t* picture_bytes) {
     PlannedRequest planned;
-    if (const auto* text = std::get_if<TextQuery>(&request.query)) {
-      planned.request.query = *text;
-    } else if (const auto* item = std::get_if<ItemQuery>(&request.query)) {
-      planned.request.query = *item;
-    } else {
-      const std::string& path = std::get<TraceImage>(request.query).path;
-      ASSIGN_OR_RETURN(std::string bytes, ReadFile(path, limits::kMaxImageBytes));
+    planned.request = request.request;
+    if (!request.image.empty()) {
+      ASSIGN_OR_RETURN(std::string bytes, ReadFile(request.image, limits::kMaxImageBytes));
       *picture_bytes += static_cast<int64_t>(bytes.size());
       if (*picture_bytes > kMaxAllPicturesBytes) {
-        return absl::ResourceExhaustedError(absl::StrCat("the trace's pictures up to ", path,
-                                                         " have more than ", kMaxAllPicturesBytes,
-                                                         " bytes; leave some out"));
+        return absl::ResourceExhaustedError(
+            absl::StrCat("the trace's pictures up to ", request.image, " have more than ",
+                         kMaxAllPicturesBytes, " bytes; leave some out"));
       }
       planned.request.query = ImageQuery{std::move(bytes)};
     }
-    planned.request.index = request.index;
-    planned.request.top_k = request.top_k;
-    planned.request.depth = request.depth;
     planned.deadline = request.deadline;
     planned.known_items = request.expected;
     const auto kind = std::find(kinds_.begin(), kinds_.end(), request.kind);

@@ -44,7 +44,7 @@ class PlannedTraffic {
   // Names of the kinds of requests.
   virtual const std::vector<std::string>& kinds() const = 0;
   // When they are sent, anew at each call.
-  virtual std::unique_ptr<Arrivals> MakeArrivals(const RunPlan& plan) const = 0;
+  virtual Arrivals MakeArrivals(const RunPlan& plan) const = 0;
   // Request number n of a round, from 0.  As valid as the traffic.
   virtual PlannedRequest Make(int round, int64_t number) const = 0;
 };

@@ -26,18 +26,19 @@ namespace sightline {
 namespace {
 
 struct RunFlags {
-  std::vector<std::string> targets;
-  std::string store, out;
-  std::string binaries = "bazel-bin/services";
+  SessionOptions session;
+  std::string out;
 
   void Define(Flags* flags) {
+    session.binaries = "bazel-bin/services";
     flags->Strings("target", "ADDR",
                    "router that runs already; repeatable.  Default: the scenario's own fleet",
-                   &targets);
+                   &session.targets);
     flags->String("store", "DIR",
-                  "what an own fleet serves; default: the scenario's, else the demo's", &store);
+                  "what an own fleet serves; default: the scenario's, else the demo's",
+                  &session.store);
     flags->String("binaries", "DIR", "folder of the servers; default bazel-bin/services",
-                  &binaries);
+                  &session.binaries);
     flags->String("out", "DIR",
                   "for report.html, report.json, junit.xml, and the logs of an own fleet", &out);
   }
@@ -49,12 +50,9 @@ std::string DemoStore() {
 }
 
 SessionOptions OptionsOf(const RunFlags& flags, const Scenario& scenario) {
-  SessionOptions options;
-  options.targets = flags.targets;
-  options.store = flags.store;
+  SessionOptions options = flags.session;
   if (options.store.empty() && scenario.fleet.has_value()) options.store = scenario.fleet->store;
-  if (options.store.empty() && flags.targets.empty()) options.store = DemoStore();
-  options.binaries = flags.binaries;
+  if (options.store.empty() && options.targets.empty()) options.store = DemoStore();
   options.directory = JoinPath(flags.out, "fleet");
   return options;
 }

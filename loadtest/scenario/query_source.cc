@@ -11,6 +11,7 @@
 #include "common/base/files.h"
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
+#include "common/base/status_within.h"
 #include "common/base/utf8.h"
 #include "loadtest/scenario/seeded_hash.h"
 #include "services/evaluator/questions.h"
@@ -19,11 +20,6 @@ namespace sightline {
 namespace {
 
 constexpr uint64_t kShufflePurpose = 0x7175657279;
-
-absl::Status Within(absl::string_view place, const absl::Status& status) {
-  if (status.ok()) return status;
-  return absl::Status(status.code(), absl::StrCat(place, ": ", status.message()));
-}
 
 // Queries in the file's order, equal ones joined.
 class DistinctQueries {
@@ -79,12 +75,8 @@ absl::StatusOr<std::vector<SourceQuery>> ParseQuestionQueries(absl::string_view 
 
 absl::StatusOr<std::vector<SourceQuery>> ReadQueryFile(const MixEntry& entry) {
   ASSIGN_OR_RETURN(const std::string text, ReadFile(entry.queries, kMaxQueryFileBytes));
-  absl::StatusOr<std::vector<SourceQuery>> queries =
-      entry.kind == QueryKind::kText && absl::EndsWith(entry.queries, ".jsonl")
-          ? ParseQuestionQueries(text)
-          : ParseLines(text);
-  RETURN_IF_ERROR(Within(entry.queries, queries.status()));
-  return queries;
+  const bool questions = entry.kind == QueryKind::kText && absl::EndsWith(entry.queries, ".jsonl");
+  return Within(entry.queries, questions ? ParseQuestionQueries(text) : ParseLines(text));
 }
 
 // Shuffled, and cut to what the entry uses.

@@ -28,6 +28,11 @@ constexpr int kMaxNameLength = 63;
 constexpr double kMinWeight = 1e-6;
 constexpr double kMaxWeight = 1e6;
 
+// In the order of their enums; the first is the default.
+constexpr const char* kArrivalKinds[] = {"poisson", "constant", "ramp", "replay"};
+constexpr const char* kQueryKinds[] = {"text", "image", "item"};
+constexpr const char* kFaultKinds[] = {"kill", "pause", "delay", "publish"};
+
 // `path` as it is meant in the file `scenario`.
 std::string Resolve(const std::string& scenario, const std::string& path) {
   if (path.empty()) return path;
@@ -41,6 +46,12 @@ std::string CheckedName(ConfigReader section, absl::string_view key, std::string
                                          kMaxNameLength, " characters"));
   }
   return name;
+}
+
+template <typename Kind, size_t kCount>
+Kind ReadKind(ConfigReader section, const char* const (&names)[kCount]) {
+  const std::string name = section.Choice("kind", names[0], {names, names + kCount});
+  return static_cast<Kind>(std::find(names, names + kCount, name) - names);
 }
 
 // A key that does nothing beside another one's value.
@@ -59,18 +70,10 @@ absl::optional<double> OptionalShare(ConfigReader section, absl::string_view key
 
 // ---- arrivals ----
 
-ArrivalKind ParseArrivalKind(absl::string_view name) {
-  if (name == "constant") return ArrivalKind::kConstant;
-  if (name == "ramp") return ArrivalKind::kRamp;
-  if (name == "replay") return ArrivalKind::kReplay;
-  return ArrivalKind::kPoisson;
-}
-
 ArrivalSpec ReadArrivals(ConfigReader section, const std::string& file, bool capacity) {
   ArrivalSpec arrivals;
-  const std::string kind =
-      section.Choice("kind", "poisson", {"poisson", "constant", "ramp", "replay"});
-  arrivals.kind = ParseArrivalKind(kind);
+  arrivals.kind = ReadKind<ArrivalKind>(section, kArrivalKinds);
+  const char* const kind = kArrivalKinds[static_cast<int>(arrivals.kind)];
   const bool replay = arrivals.kind == ArrivalKind::kReplay;
   const bool ramp = arrivals.kind == ArrivalKind::kRamp;
   if (capacity && (replay || ramp)) {
@@ -127,10 +130,8 @@ std::vector<WeightedInt> ReadWeighted(ConfigReader entry, absl::string_view key,
 
 MixEntry ReadMixEntry(ConfigReader section, const std::string& file) {
   MixEntry entry;
-  const std::string kind = section.Choice("kind", "text", {"text", "image", "item"});
-  entry.kind = kind == "image"  ? QueryKind::kImage
-               : kind == "item" ? QueryKind::kItem
-                                : QueryKind::kText;
+  entry.kind = ReadKind<QueryKind>(section, kQueryKinds);
+  const char* const kind = kQueryKinds[static_cast<int>(entry.kind)];
   entry.name = CheckedName(section, "name", section.String("name", kind));
   if (entry.name.empty()) section.AddProblem("name", "must not be empty");
   entry.weight = section.Double("weight", entry.weight, kMinWeight, kMaxWeight);
@@ -228,12 +229,8 @@ std::string CheckedTarget(const FleetSpec& fleet, const std::string& target, Con
 
 FaultSpec ReadFault(ConfigReader section) {
   FaultSpec fault;
-  const std::string kind = section.Choice("kind", "kill", {"kill", "pause", "delay", "publish"});
+  fault.kind = ReadKind<FaultKind>(section, kFaultKinds);
   if (!section.Has("kind")) section.AddProblem("kind", "is missing and has no default");
-  fault.kind = kind == "pause"     ? FaultKind::kPause
-               : kind == "delay"   ? FaultKind::kDelay
-               : kind == "publish" ? FaultKind::kPublish
-                                   : FaultKind::kKill;
   fault.target = section.RequiredString("target");
   fault.at = section.Duration("at", absl::ZeroDuration(), absl::ZeroDuration(), absl::Hours(24));
   fault.lasting = section.Duration("lasting", fault.lasting, absl::ZeroDuration(), absl::Hours(24));
@@ -247,7 +244,7 @@ FaultSpec ReadFault(ConfigReader section) {
     fault.delay =
         section.Duration("delay", absl::ZeroDuration(), absl::Milliseconds(1), absl::Minutes(1));
   } else {
-    RefuseForKind(section, "delay", kind);
+    RefuseForKind(section, "delay", FaultKindName(fault.kind));
   }
   ConfigReader expect = section.Section("expect");
   const int64_t max_failures = expect.Int("max_failures", 0, 0, 1'000'000'000);
@@ -333,6 +330,10 @@ void CheckCapacity(const Scenario& scenario, ConfigReader root) {
 }
 
 }  // namespace
+
+const char* FaultKindName(FaultKind kind) {
+  return kFaultKinds[static_cast<int>(kind)];
+}
 
 absl::Duration Slo::late_after() const {
   if (latency.empty()) return max_p99_ratio_in_faults ? kLeastLateness : kLatenessUnjudged;

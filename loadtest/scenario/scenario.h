@@ -68,6 +68,7 @@ struct Slo {
 };
 
 enum class FaultKind { kKill, kPause, kDelay, kPublish };
+const char* FaultKindName(FaultKind kind);  // "kill", ...
 
 // Something done to one process of a fleet, or to an index of its store, once.
 struct FaultSpec {

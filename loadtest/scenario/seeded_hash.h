@@ -8,10 +8,11 @@
 
 namespace sightline {
 
+inline constexpr uint64_t kGoldenGamma = 0x9E3779B97F4A7C15;  // SplitMix64 steps by it
+
 // The finaliser of SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
 // Generators", 2014): a bijection in which every bit of `x` moves every bit of the result.
 inline uint64_t MixBits(uint64_t x) {
-  x += 0x9E3779B97F4A7C15;
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
   x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
   return x ^ (x >> 31);
@@ -19,7 +20,9 @@ inline uint64_t MixBits(uint64_t x) {
 
 // `purpose` keeps choices about the same number independent of each other.
 inline uint64_t SeededHash(uint64_t seed, uint64_t purpose, uint64_t number) {
-  return MixBits(MixBits(MixBits(seed) ^ purpose) ^ number);
+  const uint64_t of_seed = MixBits(seed + kGoldenGamma);
+  const uint64_t of_purpose = MixBits((of_seed ^ purpose) + kGoldenGamma);
+  return MixBits((of_purpose ^ number) + kGoldenGamma);
 }
 
 // Uniform in [0, 1).

@@ -14,14 +14,8 @@ namespace {
 enum Purpose : uint64_t { kChooseEntry = 1, kChooseTopK = 2, kChooseDepth = 3 };
 
 Query MakeQuery(QueryKind kind, const std::string& value) {
-  switch (kind) {
-    case QueryKind::kText:
-      return TextQuery{value};
-    case QueryKind::kImage:
-      return ImageQuery{value};
-    case QueryKind::kItem:
-      return ItemQuery{"", value};
-  }
+  if (kind == QueryKind::kImage) return ImageQuery{value};
+  if (kind == QueryKind::kItem) return ItemQuery{"", value};
   return TextQuery{value};
 }
 
@@ -80,12 +74,9 @@ absl::StatusOr<Workload> Workload::Create(const Scenario& scenario,
       return absl::InvalidArgumentError(absl::StrCat("'", spec.name, "' has no query"));
     }
     Entry entry;
-    entry.kind = spec.kind;
-    entry.index = spec.index;
-    entry.deadline = spec.deadline;
+    entry.spec = spec;
     ASSIGN_OR_RETURN(entry.top_k, MakeWeighted(spec.top_k, "top_k"));
     ASSIGN_OR_RETURN(entry.depth, MakeWeighted(spec.depth, "depth"));
-    entry.reranker = spec.reranker;
     entry.queries = std::move(queries[i]);
     entries.push_back(std::move(entry));
     weights.push_back({static_cast<int>(i), spec.weight});
@@ -102,12 +93,12 @@ PlannedRequest Workload::Make(int64_t number) const {
   planned.kind = entry_.Choose(SeededUniform(seed_, kChooseEntry, n));
   const Entry& entry = (*entries_)[planned.kind];
   const SourceQuery& query = entry.queries[n % entry.queries.size()];
-  planned.request.index = entry.index;
-  planned.request.query = MakeQuery(entry.kind, query.value);
+  planned.request.index = entry.spec.index;
+  planned.request.query = MakeQuery(entry.spec.kind, query.value);
   planned.request.top_k = entry.top_k.Choose(SeededUniform(seed_, kChooseTopK, n));
   planned.request.depth = entry.depth.Choose(SeededUniform(seed_, kChooseDepth, n));
-  planned.request.reranker = entry.reranker;
-  planned.deadline = entry.deadline;
+  planned.request.reranker = entry.spec.reranker;
+  planned.deadline = entry.spec.deadline;
   planned.known_items = query.known_items;
   return planned;
 }

@@ -59,12 +59,9 @@ class Workload {
     int Choose(double uniform) const;
   };
   struct Entry {
-    QueryKind kind = QueryKind::kText;
-    std::string index;
-    absl::Duration deadline;
+    MixEntry spec;
     Weighted top_k;
     Weighted depth;
-    std::string reranker;
     std::vector<SourceQuery> queries;
   };
 

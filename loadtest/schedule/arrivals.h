@@ -1,12 +1,12 @@
 // When requests are meant to be sent, whatever the fleet does meanwhile (open loop).
 //
-//   std::unique_ptr<Arrivals> arrivals = MakePoissonArrivals(200, absl::Seconds(60), seed);
-//   while (absl::optional<absl::Duration> at = arrivals->Next()) ...
+//   Arrivals arrivals = MakePoissonArrivals(200, absl::Seconds(60), seed);
+//   while (absl::optional<absl::Duration> at = arrivals()) ...
 #ifndef SIGHTLINE_LOADTEST_SCHEDULE_ARRIVALS_H_
 #define SIGHTLINE_LOADTEST_SCHEDULE_ARRIVALS_H_
 
 #include <cstdint>
-#include <memory>
+#include <functional>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -14,24 +14,19 @@
 
 namespace sightline {
 
-// The same arguments give the same arrivals, on any machine.  Not thread-safe.
-class Arrivals {
- public:
-  virtual ~Arrivals() = default;
+// When the next request is meant to be sent, since the run's start; never falls, and lies before
+// the run's length.  None when there is no further, from then on always.  The same arguments give
+// the same arrivals, on any machine.  Not thread-safe; a copy goes on by itself.
+using Arrivals = std::function<absl::optional<absl::Duration>()>;
 
-  // Of the next request, since the run's start; never falls, and lies before the run's
-  // length.  None when there is no further, from then on always.
-  virtual absl::optional<absl::Duration> Next() = 0;
-};
-
-// All return an object, never null.  Rates are requests a second; one that is not above zero
-// counts as zero, and at rate zero nothing arrives.
+// Rates are requests a second; one that is not above zero counts as zero, and at rate zero
+// nothing arrives.
 
 // Independent callers: exponential gaps of mean 1 / rate, the first from the run's start.
-std::unique_ptr<Arrivals> MakePoissonArrivals(double rate, absl::Duration length, uint64_t seed);
+Arrivals MakePoissonArrivals(double rate, absl::Duration length, uint64_t seed);
 
 // One each 1 / rate seconds, the first at zero.
-std::unique_ptr<Arrivals> MakeConstantArrivals(double rate, absl::Duration length);
+Arrivals MakeConstantArrivals(double rate, absl::Duration length);
 
 struct Ramp {
   double rate = 0;      // as long as `hold`
@@ -43,12 +38,12 @@ struct Ramp {
 // Poisson arrivals whose intensity follows the ramp.  Those of rate 1 are stretched by the
 // inverse of the integrated intensity (Cinlar, "Introduction to Stochastic Processes", 1975,
 // chapter 4.7), so none has to be drawn and thrown away.
-std::unique_ptr<Arrivals> MakeRampArrivals(const Ramp& ramp, uint64_t seed);
+Arrivals MakeRampArrivals(const Ramp& ramp, uint64_t seed);
 
 // Those of `offsets` (ascending; one that lies before its predecessor comes with it), divided
 // by `speed`, which is above zero, as far as they lie within `length`.
-std::unique_ptr<Arrivals> MakeReplayArrivals(std::vector<absl::Duration> offsets, double speed,
-                                             absl::Duration length);
+Arrivals MakeReplayArrivals(std::vector<absl::Duration> offsets, double speed,
+                            absl::Duration length);
 
 }  // namespace sightline
 

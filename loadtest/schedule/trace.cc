@@ -15,6 +15,7 @@
 #include "common/base/files.h"
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
+#include "common/base/status_within.h"
 #include "common/evaluation/json_lines.h"
 
 namespace sightline {
@@ -74,16 +75,17 @@ absl::Status TakeQuery(const Json& object, absl::string_view folder, TraceReques
   }
   if (object.contains("text")) {
     ASSIGN_OR_RETURN(std::string text, StringAt(object, "text", limits::kMaxTextBytes));
-    request.query = TextQuery{std::move(text)};
+    request.request.query = TextQuery{std::move(text)};
     request.kind = "text";
   } else if (object.contains("image")) {
-    ASSIGN_OR_RETURN(std::string path, StringAt(object, "image", kMaxPathBytes));
-    if (!absl::StartsWith(path, "/") && !folder.empty()) path = JoinPath(folder, path);
-    request.query = TraceImage{std::move(path)};
+    ASSIGN_OR_RETURN(request.image, StringAt(object, "image", kMaxPathBytes));
+    if (!absl::StartsWith(request.image, "/") && !folder.empty()) {
+      request.image = JoinPath(folder, request.image);
+    }
     request.kind = "image";
   } else {
     ASSIGN_OR_RETURN(std::string item_id, StringAt(object, "item", limits::kMaxItemIdBytes));
-    request.query = ItemQuery{"", std::move(item_id)};
+    request.request.query = ItemQuery{"", std::move(item_id)};
     request.kind = "item";
   }
   if (object.contains("kind")) {
@@ -94,13 +96,13 @@ absl::Status TakeQuery(const Json& object, absl::string_view folder, TraceReques
 
 absl::Status TakeSizes(const Json& object, TraceRequest& request) {
   if (object.contains("index")) {
-    ASSIGN_OR_RETURN(request.index, StringAt(object, "index", kMaxNameBytes));
+    ASSIGN_OR_RETURN(request.request.index, StringAt(object, "index", kMaxNameBytes));
   }
   if (object.contains("top_k")) {
-    ASSIGN_OR_RETURN(request.top_k, WholeNumberAt(object, "top_k", 1, limits::kMaxHits));
+    ASSIGN_OR_RETURN(request.request.top_k, WholeNumberAt(object, "top_k", 1, limits::kMaxHits));
   }
   if (object.contains("depth")) {
-    ASSIGN_OR_RETURN(request.depth, WholeNumberAt(object, "depth", 0, limits::kMaxHits));
+    ASSIGN_OR_RETURN(request.request.depth, WholeNumberAt(object, "depth", 0, limits::kMaxHits));
   }
   if (object.contains("deadline_ms")) {
     ASSIGN_OR_RETURN(const double deadline, NumberAt(object, "deadline_ms", 1,
@@ -163,10 +165,8 @@ absl::StatusOr<std::vector<TraceRequest>> ParseTrace(absl::string_view text,
 
 absl::StatusOr<std::vector<TraceRequest>> ReadTrace(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxTraceBytes));
-  auto trace = ParseTrace(text, std::filesystem::path(path).parent_path().string());
-  if (trace.ok()) return trace;
-  return absl::Status(trace.status().code(),
-                      absl::StrCat("trace ", path, ": ", trace.status().message()));
+  return Within(absl::StrCat("trace ", path),
+                ParseTrace(text, std::filesystem::path(path).parent_path().string()));
 }
 
 }  // namespace sightline

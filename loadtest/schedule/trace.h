@@ -10,14 +10,12 @@
 
 #include <cstdint>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "absl/types/optional.h"
-#include "common/api/query.h"
+#include "common/api/search.h"
 
 namespace sightline {
 
@@ -27,18 +25,11 @@ inline constexpr int64_t kMaxTraceBytes = int64_t{1} << 30;
 inline constexpr absl::Duration kMaxTraceOffset = absl::Hours(24);
 inline constexpr absl::Duration kMaxTraceDeadline = absl::Hours(1);
 
-// A picture's file, read when the request is made.
-struct TraceImage {
-  std::string path;
-};
-
 struct TraceRequest {
-  absl::Duration at;  // since the trace's start
-  std::string kind;   // in reports
-  std::variant<TextQuery, TraceImage, ItemQuery> query;
-  std::string index;          // empty: the only one that fits, as in SearchRequest
-  int top_k = 10;             // 1 to limits::kMaxHits
-  absl::optional<int> depth;  // 0 to limits::kMaxHits; unset: the server's default
+  absl::Duration at;      // since the trace's start
+  std::string kind;       // in reports
+  SearchRequest request;  // a picture's query is still to be made of `image`
+  std::string image;      // its file, read when the request is made; empty: no picture
   absl::Duration deadline = absl::Seconds(1);
   std::vector<std::string> expected;  // one of these items at least is right; empty: not known
 };

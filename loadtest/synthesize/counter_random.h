@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+#include "loadtest/scenario/seeded_hash.h"
+
 namespace sightline {
 
 // What numbers are for.  Streams of one seed never share numbers.
@@ -18,14 +20,6 @@ enum class RandomUse : uint64_t {
   kRegionPool,
   kRegionChoice,
 };
-
-inline constexpr uint64_t kGoldenGamma = 0x9e3779b97f4a7c15u;
-
-inline uint64_t MixBits(uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
 
 // The key of a stream: that of the `index`-th thing that has numbers for `use`.
 inline uint64_t StreamKey(uint64_t seed, RandomUse use, uint64_t index) {

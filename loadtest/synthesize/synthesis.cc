@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -180,13 +181,16 @@ int64_t VectorBytes(const SynthesisPlan& plan) {
   return plan.options.vectors.dimension * static_cast<int64_t>(sizeof(float));
 }
 
+std::string DirectoryOf(const SynthesisOptions& options) {
+  return GenerationDirectory(options.store, options.index, options.generation);
+}
+
 // The generation as it was written before; NotFound if it was not, or not to its end.
 absl::StatusOr<GenerationManifest> FindWritten(const SynthesisPlan& plan) {
   const SynthesisOptions& options = plan.options;
   ASSIGN_OR_RETURN(GenerationManifest manifest,
                    ReadGenerationManifest(options.store, options.index, options.generation));
-  const std::string directory =
-      GenerationDirectory(options.store, options.index, options.generation);
+  const std::string directory = DirectoryOf(options);
   const absl::StatusOr<std::string> content =
       ReadFile(JoinPath(directory, kContentFile), kMaxContentBytes);
   if (content.ok() && *content == plan.content) return manifest;
@@ -209,39 +213,6 @@ absl::Status CheckDisk(const SynthesisPlan& plan) {
                    plan.options.store, " has ", Gigabytes(static_cast<int64_t>(space.available)),
                    " left; make room, give another --store, or fewer --items or --regions"));
 }
-
-// Removes the folder of a generation that was not finished.
-class UnfinishedGeneration {
- public:
-  explicit UnfinishedGeneration(std::string directory) : directory_(std::move(directory)) {}
-  ~UnfinishedGeneration() {
-    std::error_code ignored;  // what stays costs space and is no generation
-    if (!finished_) std::filesystem::remove_all(directory_, ignored);
-  }
-  void Finished() { finished_ = true; }
-
- private:
-  const std::string directory_;
-  bool finished_ = false;
-};
-
-// Tells a Progress of bytes, which it counts in MB.
-class ByteProgress {
- public:
-  explicit ByteProgress(Progress* progress) : progress_(progress) {}
-  void Add(int64_t bytes) {
-    bytes_ += bytes;
-    const int64_t news = bytes_ / 1'000'000 - told_;
-    if (news == 0) return;
-    told_ += news;
-    progress_->Advance(news);
-  }
-
- private:
-  Progress* const progress_;
-  int64_t bytes_ = 0;
-  int64_t told_ = 0;
-};
 
 // The numbers of the items of each shard, ascending.
 absl::StatusOr<std::vector<std::vector<uint32_t>>> ShareOut(const SynthesisOptions& options,
@@ -292,14 +263,17 @@ absl::Status WriteShards(const SynthesisPlan& plan, const CallContext& call, Com
   ASSIGN_OR_RETURN(const auto shards, ShareOut(options, call));
   progress->Begin("write", "MB",
                   options.items * (VectorBytes(plan) + FeatureBytes(plan)) / 1'000'000);
-  ByteProgress bytes(progress);
+  int64_t bytes = 0;
+  const auto advance = [progress, &bytes](int64_t made) {
+    const int64_t before = bytes / 1'000'000;
+    bytes += made;
+    if (bytes / 1'000'000 > before) progress->Advance(bytes / 1'000'000 - before);
+  };
   std::vector<std::string> models;
   if (!options.reranker_model.empty()) models.push_back(options.reranker_model);
-  const std::string directory =
-      GenerationDirectory(options.store, options.index, options.generation);
+  const std::string directory = DirectoryOf(options);
   for (int shard = 0; shard < options.shards; ++shard) {
-    SyntheticShard source(shards[shard], &vectors, regions.get(), pool, &call,
-                          [&](int64_t made) { bytes.Add(made); });
+    SyntheticShard source(shards[shard], &vectors, regions.get(), pool, &call, advance);
     ASSIGN_OR_RETURN(*manifest->add_shards(),
                      WriteShardFrom(directory, shard, options.shards, options.vectors.dimension,
                                     models, source));
@@ -324,10 +298,12 @@ absl::Status AddProbes(const SynthesisPlan& plan, const std::string& directory,
 absl::StatusOr<GenerationManifest> Write(const SynthesisPlan& plan, const CallContext& call,
                                          ComputePool* pool, Progress* progress) {
   const SynthesisOptions& options = plan.options;
-  const std::string directory =
-      GenerationDirectory(options.store, options.index, options.generation);
+  const std::string directory = DirectoryOf(options);
   ASSIGN_OR_RETURN(GenerationManifest manifest, MakeManifest(plan));
-  UnfinishedGeneration unfinished(directory);
+  auto remove_unfinished = absl::MakeCleanup([&directory] {
+    std::error_code ignored;  // what stays costs space and is no generation
+    std::filesystem::remove_all(directory, ignored);
+  });
   absl::Status written = WriteShards(plan, call, pool, progress, &manifest);
   if (written.ok()) written = AddProbes(plan, directory, call, pool, &manifest);
   if (absl::IsResourceExhausted(written)) {
@@ -338,7 +314,7 @@ absl::StatusOr<GenerationManifest> Write(const SynthesisPlan& plan, const CallCo
   RETURN_IF_ERROR(written);
   RETURN_IF_ERROR(WriteFileAtomically(JoinPath(directory, kContentFile), plan.content));
   RETURN_IF_ERROR(WriteGenerationManifest(options.store, manifest));
-  unfinished.Finished();
+  std::move(remove_unfinished).Cancel();
   return manifest;
 }
 

@@ -7,7 +7,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/types/optional.h"
 #include "common/base/compute_pool.h"
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
@@ -27,7 +26,7 @@ constexpr Command kSynthesizeCommand = {
 struct SynthesizeFlags {
   SynthesisOptions options;
   std::string spectrum = "0.5";
-  absl::optional<int64_t> items, dimension, shards, seed, clusters, regions, threads;
+  int threads = UsableCores();
   bool no_publish = false;
 };
 
@@ -35,20 +34,20 @@ void Define(SynthesizeFlags* values, Flags* flags) {
   SynthesisOptions& options = values->options;
   flags->String("store", "DIR", "store that gets the index", &options.store);
   flags->String("index", "NAME", "index that gets the generation", &options.index);
-  flags->Int("items", "how many items", 1, kMostSyntheticItems, &values->items);
+  flags->Int("items", "how many items", 1, kMostSyntheticItems, &options.items);
   flags->String("encoder-model", "ID", "bundle of the store whose embedding space it is",
                 &options.encoder_model);
   flags->Int("dimension", "numbers in an embedding; default: the encoder's", 1,
-             limits::kMaxDimension, &values->dimension);
-  flags->Int("shards", "default 1", 1, limits::kMaxShards, &values->shards);
-  flags->Int("seed", "another seed, other items; default 1", 0, INT64_MAX, &values->seed);
+             limits::kMaxDimension, &options.vectors.dimension);
+  flags->Int("shards", "default 1", 1, limits::kMaxShards, &options.shards);
+  flags->Int("seed", "another seed, other items; default 1", 0, INT64_MAX, &options.vectors.seed);
   flags->String("spectrum", "P", "singular values fall as rank^-P; default 0.5", &values->spectrum);
   flags->Int("clusters", "groups of items alike; 1 is none; default: one for 32 items", 1,
-             kMostSyntheticItems, &values->clusters);
+             kMostSyntheticItems, &options.vectors.clusters);
   flags->String("reranker-model", "ID", "bundle whose item features are made; default: none",
                 &options.reranker_model);
   flags->Int("regions", "region rows of an item; default: as many as the reranker reads", 1, 1024,
-             &values->regions);
+             &options.regions);
   flags->String("generation", "NAME", "default: a hash of all the above", &options.generation);
   flags->Int("threads", "core budget; default: the cores there are", 1, 1024, &values->threads);
   flags->Switch("no-publish", "leave CURRENT alone", &values->no_publish);
@@ -56,17 +55,11 @@ void Define(SynthesizeFlags* values, Flags* flags) {
 
 absl::StatusOr<SynthesisOptions> ReadOptions(const SynthesizeFlags& values) {
   SynthesisOptions options = values.options;
-  if (!values.items.has_value()) return absl::InvalidArgumentError("--items is missing");
-  options.items = *values.items;
-  options.shards = static_cast<int>(values.shards.value_or(1));
-  options.vectors.seed = static_cast<uint64_t>(values.seed.value_or(1));
-  options.vectors.dimension = static_cast<int>(values.dimension.value_or(0));
-  options.vectors.clusters = values.clusters.value_or(0);
+  if (options.items == 0) return absl::InvalidArgumentError("--items is missing");
   if (!absl::SimpleAtod(values.spectrum, &options.vectors.spectrum)) {
     return absl::InvalidArgumentError(
         absl::StrCat("--spectrum '", values.spectrum, "' is not a number"));
   }
-  options.regions = static_cast<int>(values.regions.value_or(0));
   options.publish = !values.no_publish;
   return options;
 }
@@ -123,7 +116,7 @@ int RunSynthesize(const std::vector<std::string>& args, const Console& console, 
   progress_options.terminal = terminal;
   progress_options.write = [&](absl::string_view text) { console.err << text << std::flush; };
   Progress progress(progress_options, call.clock());
-  ComputePool pool(static_cast<int>(values.threads.value_or(UsableCores())));
+  ComputePool pool(values.threads);
   const absl::StatusOr<SynthesisSummary> summary = Synthesize(*plan, call, &pool, &progress);
   if (!summary.ok()) return Fail(summary.status(), console);
   console.out << Report(*plan, *summary);

@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "common/base/status_macros.h"
+#include "common/base/status_within.h"
 
 namespace sightline {
 namespace {
@@ -125,14 +126,11 @@ class Search {
           "no capacity after ", kMaxWindows, " windows, the last at ", Rate(rate),
           "; the fleet is too unsteady: lengthen capacity.window or widen capacity.precision"));
     }
-    const absl::StatusOr<LoadResult> result = measure_(rate);
-    if (!result.ok()) {
-      return absl::Status(result.status().code(),
-                          absl::StrCat("at ", Rate(rate), ": ", result.status().message()));
-    }
+    ASSIGN_OR_RETURN(const LoadResult result,
+                     Within(absl::StrCat("at ", Rate(rate)), measure_(rate)));
     CapacityStep step;
-    step.point = PointOf(rate, *result);
-    step.verdict = Judge(*result, scenario_);
+    step.point = PointOf(rate, result);
+    step.verdict = Judge(result, scenario_);
     step.confirming = confirming_;
     result_.wrong_answers = result_.wrong_answers || WrongAnswers(step.verdict);
     result_.steps.push_back(std::move(step));
@@ -233,17 +231,9 @@ absl::optional<int> Knee(const std::vector<CurvePoint>& curve) {
 }
 
 const char* CapacityEndingName(CapacityEnding ending) {
-  switch (ending) {
-    case CapacityEnding::kFound:
-      return "found";
-    case CapacityEnding::kBelowLowest:
-      return "below lowest";
-    case CapacityEnding::kAboveHighest:
-      return "above highest";
-    case CapacityEnding::kInconclusive:
-      return "inconclusive";
-  }
-  return "";
+  static constexpr const char* kNames[] = {"found", "below lowest", "above highest",
+                                           "inconclusive"};
+  return kNames[static_cast<int>(ending)];
 }
 
 Ruling CapacityResult::outcome() const {

@@ -44,12 +44,18 @@ struct Side {
   int blocks = 0;
 };
 
+double SquaredDeviations(const std::vector<double>& values) {
+  double mean = 0, sum = 0;
+  for (double value : values) mean += value / static_cast<double>(values.size());
+  for (double value : values) sum += (value - mean) * (value - mean);
+  return sum;
+}
+
 // Variance of each figure over draws of blocks.
 std::array<double, kFigureCount> Resample(const std::vector<std::vector<Block>>& runs,
                                           const LatencyScale& scale, const CompareOptions& options,
                                           uint64_t purpose) {
-  std::array<double, kFigureCount> sums{}, squares{};
-  std::array<int, kFigureCount> counts{};
+  std::array<std::vector<double>, kFigureCount> values;
   BlockSum sum(&scale);
   uint64_t drawn = 0;
   for (int i = 0; i < options.resamples; ++i) {
@@ -62,17 +68,13 @@ std::array<double, kFigureCount> Resample(const std::vector<std::vector<Block>>&
     }
     const Figures figures = sum.Tell();
     for (int f = 0; f < kFigureCount; ++f) {
-      if (!figures[f]) continue;
-      sums[f] += *figures[f];
-      squares[f] += *figures[f] * *figures[f];
-      ++counts[f];
+      if (figures[f]) values[f].push_back(*figures[f]);
     }
   }
   std::array<double, kFigureCount> variances{};
   for (int f = 0; f < kFigureCount; ++f) {
-    if (counts[f] < 2) continue;
-    const double mean = sums[f] / counts[f];
-    variances[f] = std::max(0.0, (squares[f] - counts[f] * mean * mean) / (counts[f] - 1));
+    if (values[f].size() < 2) continue;
+    variances[f] = SquaredDeviations(values[f]) / static_cast<double>(values[f].size() - 1);
   }
   return variances;
 }
@@ -112,13 +114,6 @@ Side Summarise(absl::Span<const LoadResult> results, const LatencyScale& scale,
     }
   }
   return side;
-}
-
-double SquaredDeviations(const std::vector<double>& values) {
-  double mean = 0, sum = 0;
-  for (double value : values) mean += value / static_cast<double>(values.size());
-  for (double value : values) sum += (value - mean) * (value - mean);
-  return sum;
 }
 
 struct Noise {
@@ -389,17 +384,8 @@ Ruling Comparison::outcome() const {
 }
 
 const char* ChangeKindName(ChangeKind kind) {
-  switch (kind) {
-    case ChangeKind::kNone:
-      return "none";
-    case ChangeKind::kRegression:
-      return "regression";
-    case ChangeKind::kImprovement:
-      return "improvement";
-    case ChangeKind::kNotMeasurable:
-      return "not measurable";
-  }
-  return "";
+  static constexpr const char* kNames[] = {"none", "regression", "improvement", "not measurable"};
+  return kNames[static_cast<int>(kind)];
 }
 
 }  // namespace sightline

@@ -114,20 +114,6 @@ void JudgeSlo(const LoadResult& result, const Slo& slo, std::vector<Criterion>* 
 
 // ---- faults ----
 
-const char* FaultKindName(FaultKind kind) {
-  switch (kind) {
-    case FaultKind::kKill:
-      return "kill";
-    case FaultKind::kPause:
-      return "pause";
-    case FaultKind::kDelay:
-      return "delay";
-    case FaultKind::kPublish:
-      return "publish";
-  }
-  return "";
-}
-
 // When all was whole again, since the run's start.
 absl::Duration WholeAt(const FaultMark& mark) {
   return std::max(mark.at, mark.ended) + mark.whole_again;
@@ -252,17 +238,12 @@ std::vector<std::string> Doubts(const LoadResult& result, const std::vector<Crit
   return doubts;
 }
 
-bool Any(const std::vector<Criterion>& criteria, CriterionState state) {
-  return std::any_of(criteria.begin(), criteria.end(),
-                     [state](const Criterion& criterion) { return criterion.state == state; });
-}
-
 Ruling OutcomeOf(const Verdict& verdict, bool wrong_answers) {
   if (wrong_answers) return Ruling::kFail;
   if (!verdict.doubts.empty()) return Ruling::kInconclusive;
-  if (Any(verdict.criteria, CriterionState::kBroken)) return Ruling::kFail;
-  if (Any(verdict.criteria, CriterionState::kNotMeasurable)) return Ruling::kInconclusive;
-  return Ruling::kPass;
+  if (CountOf(verdict.criteria, CriterionState::kBroken) > 0) return Ruling::kFail;
+  const bool whole = CountOf(verdict.criteria, CriterionState::kNotMeasurable) == 0;
+  return whole ? Ruling::kPass : Ruling::kInconclusive;
 }
 
 }  // namespace
@@ -293,39 +274,23 @@ void NoteFailedExpectations(const Scenario& scenario, LoadResult* result) {
 }
 
 const char* CriterionStateName(CriterionState state) {
-  switch (state) {
-    case CriterionState::kHeld:
-      return "held";
-    case CriterionState::kBroken:
-      return "broken";
-    case CriterionState::kNotMeasurable:
-      return "not measurable";
-  }
-  return "";
+  static constexpr const char* kNames[] = {"held", "broken", "not measurable"};
+  return kNames[static_cast<int>(state)];
+}
+
+int64_t CountOf(const std::vector<Criterion>& criteria, CriterionState state) {
+  return std::count_if(criteria.begin(), criteria.end(),
+                       [state](const Criterion& criterion) { return criterion.state == state; });
 }
 
 const char* RulingName(Ruling outcome) {
-  switch (outcome) {
-    case Ruling::kPass:
-      return "pass";
-    case Ruling::kFail:
-      return "fail";
-    case Ruling::kInconclusive:
-      return "inconclusive";
-  }
-  return "";
+  static constexpr const char* kNames[] = {"pass", "fail", "inconclusive"};
+  return kNames[static_cast<int>(outcome)];
 }
 
 int ExitStatus(Ruling outcome) {
-  switch (outcome) {
-    case Ruling::kPass:
-      return kSuccess;
-    case Ruling::kFail:
-      return kFailure;
-    case Ruling::kInconclusive:
-      return kInconclusiveStatus;
-  }
-  return kFailure;
+  static constexpr int kStatuses[] = {kSuccess, kFailure, kInconclusiveStatus};
+  return kStatuses[static_cast<int>(outcome)];
 }
 
 std::string FormatShare(double share) {

@@ -2,6 +2,7 @@
 #ifndef SIGHTLINE_LOADTEST_VERDICT_VERDICT_H_
 #define SIGHTLINE_LOADTEST_VERDICT_VERDICT_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,8 @@ enum class Ruling { kPass, kFail, kInconclusive };
 
 // "pass", "fail", "inconclusive".
 const char* RulingName(Ruling outcome);
+
+int64_t CountOf(const std::vector<Criterion>& criteria, CriterionState state);
 
 // Name of the criterion of wrong answers.
 inline constexpr absl::string_view kAnswersCriterion = "answers";

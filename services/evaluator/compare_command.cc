@@ -19,13 +19,11 @@
 namespace sightline {
 namespace {
 
-constexpr int64_t kDefaultLimit = 200;
-constexpr int64_t kDefaultDepth = 50;
-
 struct CompareFlags {
   StoreFlags store;
   FleetFlags fleet;
-  absl::optional<int64_t> limit, depth;
+  int64_t limit = 200;
+  int depth = 50;
 
   void Define(Flags* flags) {
     store.Define(flags);
@@ -58,13 +56,12 @@ absl::StatusOr<Agreement> CompareDirection(const CompareFlags& flags, const Eval
                                            Direction direction, Ranker* live, Progress* progress,
                                            const CallContext& call) {
   const std::vector<EvaluationQuery> queries =
-      Sample(store.relevance().Queries(direction), flags.limit.value_or(kDefaultLimit));
+      Sample(store.relevance().Queries(direction), flags.limit);
   Method method;
   float grid = 0;
   // Also where the bundle declares that by default nothing is reranked: what asks for it is.
   if (const auto& reranker = store.reranker(direction); reranker.declared.has_value()) {
-    method = {static_cast<int>(flags.depth.value_or(kDefaultDepth)),
-              reranker.declared->combination};
+    method = {flags.depth, reranker.declared->combination};
     grid = GridOf(method.combination, reranker.model->cross_encoder()->score_kind());
   }
   StoreRanker expected(&store);

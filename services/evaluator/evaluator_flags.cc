@@ -11,7 +11,6 @@
 #include "absl/strings/str_split.h"
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
-#include "common/base/usable_cores.h"
 #include "common/models/inference.h"
 
 namespace sightline {
@@ -20,7 +19,23 @@ namespace {
 constexpr char kTextToImage[] = "text-to-image";
 constexpr char kImageToText[] = "image-to-text";
 constexpr char kBoth[] = "both";
-constexpr int kDefaultParallel = 4;
+
+// What `parse` reads between commas, none twice.
+template <typename T, typename Parse>
+absl::StatusOr<std::vector<T>> ParseList(absl::string_view flag, const std::string& text,
+                                         absl::string_view what, const Parse& parse) {
+  std::vector<T> numbers;
+  for (const absl::string_view part : absl::StrSplit(text, ',')) {
+    T number = 0;
+    if (!parse(part, &number) || std::count(numbers.begin(), numbers.end(), number) > 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--", flag, ": '", part, "' is no ", what,
+                       " that does not stand before; numbers have commas between"));
+    }
+    numbers.push_back(number);
+  }
+  return numbers;
+}
 
 }  // namespace
 
@@ -54,10 +69,6 @@ std::vector<Direction> StoreFlags::Directions() const {
   return directions;
 }
 
-int StoreFlags::Threads() const {
-  return static_cast<int>(threads.value_or(UsableCores()));
-}
-
 void FleetFlags::Define(Flags* flags, absl::string_view router_help) {
   flags->String("router", "ADDR", router_help, &router);
   flags->Int("parallel", "requests under way at once; default 4", 1, 256, &parallel);
@@ -74,49 +85,32 @@ LiveRankerOptions FleetFlags::RankerOptions(const EvaluationStore& store) const 
   options.captions = ref_of(store.captions());
   options.image_reranker = store.reranker(Direction::kTextToImage).name;
   options.caption_reranker = store.reranker(Direction::kImageToText).name;
-  options.parallel = static_cast<int>(parallel.value_or(kDefaultParallel));
+  options.parallel = parallel;
   options.timeout = timeout;
   return options;
 }
 
 absl::StatusOr<std::vector<int>> ParseNumbers(absl::string_view flag, const std::string& text,
                                               int min, int max) {
-  std::vector<int> numbers;
-  for (const absl::string_view part : absl::StrSplit(text, ',')) {
-    int number = 0;
-    if (!absl::SimpleAtoi(part, &number) || number < min || number > max ||
-        std::count(numbers.begin(), numbers.end(), number) > 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--", flag, ": '", part, "' is no whole number from ", min, " to ", max,
-                       " that does not stand before; numbers have commas between"));
-    }
-    numbers.push_back(number);
-  }
-  return numbers;
+  return ParseList<int>(flag, text, absl::StrCat("whole number from ", min, " to ", max),
+                        [min, max](absl::string_view part, int* number) {
+                          return absl::SimpleAtoi(part, number) && *number >= min && *number <= max;
+                        });
 }
 
 absl::StatusOr<std::vector<float>> ParseLambdas(absl::string_view flag, const std::string& text) {
-  std::vector<float> lambdas;
-  for (const absl::string_view part : absl::StrSplit(text, ',')) {
-    float lambda = 0;
-    if (!absl::SimpleAtof(part, &lambda) ||
-        !Validate(Combination{CombinationKind::kAddLambda, lambda}).ok() ||
-        std::count(lambdas.begin(), lambdas.end(), lambda) > 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--", flag, ": '", part,
-                       "' is no number from 0 to 1 that does not stand before; numbers have "
-                       "commas between"));
-    }
-    lambdas.push_back(lambda);
-  }
-  return lambdas;
+  return ParseList<float>(flag, text, "number from 0 to 1",
+                          [](absl::string_view part, float* lambda) {
+                            return absl::SimpleAtof(part, lambda) &&
+                                   Validate(Combination{CombinationKind::kAddLambda, *lambda}).ok();
+                          });
 }
 
 absl::StatusOr<OpenedStore> OpenStore(const StoreFlags& flags, const CallContext& call) {
   ComputePool::SingleThreadedLibraries();
   UseSingleThreadedTorch();
   OpenedStore opened;
-  opened.pool = std::make_unique<ComputePool>(flags.Threads());
+  opened.pool = std::make_unique<ComputePool>(flags.threads);
   ASSIGN_OR_RETURN(opened.store, EvaluationStore::Open(flags.options, opened.pool.get(), call));
   return opened;
 }

@@ -9,9 +9,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "absl/types/optional.h"
 #include "common/base/call_context.h"
 #include "common/base/compute_pool.h"
+#include "common/base/usable_cores.h"
 #include "common/config/command_line.h"
 #include "common/evaluation/evaluation_store.h"
 #include "common/evaluation/query.h"
@@ -24,20 +24,18 @@ namespace sightline {
 struct StoreFlags {
   EvaluationStoreOptions options;
   std::string direction = "both";
-  absl::optional<int64_t> threads;
+  int threads = UsableCores();
 
   void Define(Flags* flags);
   // InvalidArgument without --store or with an unknown direction.
   absl::Status Check() const;
   std::vector<Direction> Directions() const;
-  // --threads, or as many as the machine has.
-  int Threads() const;
 };
 
 // Which fleet is asked, and how.
 struct FleetFlags {
   std::string router;
-  absl::optional<int64_t> parallel;
+  int parallel = 4;
   absl::Duration timeout = absl::Seconds(30);
 
   void Define(Flags* flags, absl::string_view router_help);

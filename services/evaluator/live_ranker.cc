@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/base/status_within.h"
 
 namespace sightline {
 namespace {
@@ -56,9 +57,7 @@ absl::StatusOr<Rankings> LiveRanker::Rank(const RankRequest& request, const Call
       if (hits.ok()) {
         rankings[i / methods][i % methods] = *std::move(hits);
       } else {
-        statuses[i] =
-            absl::Status(hits.status().code(),
-                         absl::StrCat("query '", query.item_id, "': ", hits.status().message()));
+        statuses[i] = Within(absl::StrCat("query '", query.item_id, "'"), hits.status());
         failed = true;
       }
     }

@@ -9,6 +9,7 @@
 #include "common/base/files.h"
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
+#include "common/base/status_within.h"
 #include "common/clients/search_client.h"
 #include "common/evaluation/item_splits.h"
 #include "common/evaluation/protocol.h"
@@ -30,7 +31,8 @@ struct MeasureFlags {
   std::string depths = "10,20,50";
   std::string lambdas = "0.1,0.3,0.5,0.7,0.9";
   std::string json;
-  absl::optional<int64_t> limit, resamples, seed;
+  int64_t limit = 0;  // all
+  BootstrapOptions bootstrap;
   bool all = false;
   bool choose = false;
 
@@ -53,8 +55,8 @@ struct MeasureFlags {
                   &choose);
     flags->String("json", "FILE", "write everything there, too", &json);
     flags->Int("limit", "queries of each split, evenly spread; default: all", 1, 1 << 30, &limit);
-    flags->Int("resamples", "of the bootstrap; default 10000", 100, 1000000, &resamples);
-    flags->Int("seed", "of the bootstrap; default 1", 0, int64_t{1} << 53, &seed);
+    flags->Int("resamples", "of the bootstrap; default 10000", 100, 1000000, &bootstrap.resamples);
+    flags->Int("seed", "of the bootstrap; default 1", 0, int64_t{1} << 53, &bootstrap.seed);
     fleet.Define(flags, "measure the fleet behind this router, not this process");
   }
 };
@@ -67,7 +69,6 @@ struct MeasurePlan {
   std::vector<int> depths;
   std::vector<float> lambdas;
   WantedSplits splits;
-  BootstrapOptions bootstrap;
   bool every_combination = false;
 };
 
@@ -116,8 +117,6 @@ absl::StatusOr<MeasurePlan> MakePlan(const MeasureFlags& flags) {
   ASSIGN_OR_RETURN(plan.depths, ParseNumbers("depths", flags.depths, 1, limits::kMaxHits));
   ASSIGN_OR_RETURN(plan.lambdas, ParseLambdas("lambdas", flags.lambdas));
   ASSIGN_OR_RETURN(plan.splits, PlanSplits(flags));
-  plan.bootstrap.resamples = static_cast<int>(flags.resamples.value_or(plan.bootstrap.resamples));
-  plan.bootstrap.seed = static_cast<uint64_t>(flags.seed.value_or(1));
   plan.every_combination = flags.all || flags.fleet.router.empty();
   RETURN_IF_ERROR(CheckChoice(flags, plan));
   return plan;
@@ -178,12 +177,7 @@ class MeasureRun {
   absl::Status ReadSplits() {
     if (flags_.splits.empty()) return absl::OkStatus();
     ASSIGN_OR_RETURN(const std::string text, ReadFile(flags_.splits));
-    absl::StatusOr<ItemSplits> splits = ParseItemSplits(text);
-    if (!splits.ok()) {
-      return absl::Status(splits.status().code(),
-                          absl::StrCat(flags_.splits, ": ", splits.status().message()));
-    }
-    splits_ = *std::move(splits);
+    ASSIGN_OR_RETURN(splits_, Within(flags_.splits, ParseItemSplits(text)));
     return absl::OkStatus();
   }
 
@@ -194,8 +188,8 @@ class MeasureRun {
     report.captions = Describe(*opened_.store, Direction::kImageToText);
     report.language = flags_.store.options.language;
     report.depths = plan_.depths;
-    report.limit = flags_.limit.value_or(0);
-    report.bootstrap = plan_.bootstrap;
+    report.limit = flags_.limit;
+    report.bootstrap = flags_.bootstrap;
     return report;
   }
 
@@ -209,9 +203,9 @@ class MeasureRun {
     if (split.has_value()) {
       ASSIGN_OR_RETURN(spec.queries, QueriesOf(*split, splits_, spec.queries));
     }
-    spec.queries = Sample(std::move(spec.queries), flags_.limit.value_or(0));
+    spec.queries = Sample(std::move(spec.queries), flags_.limit);
     spec.methods = MethodsFor(plan_, *opened_.store, direction);
-    spec.bootstrap = plan_.bootstrap;
+    spec.bootstrap = flags_.bootstrap;
     progress_.Begin(absl::StrCat(DirectionName(direction), " ", SplitText(split)), "queries",
                     static_cast<int64_t>(spec.queries.size()));
     absl::StatusOr<Measurement> measurement =

@@ -9,6 +9,7 @@
 #include "common/base/files.h"
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
+#include "common/base/status_within.h"
 #include "common/clients/router_address.h"
 #include "common/config/table.h"
 
@@ -20,30 +21,30 @@ constexpr int64_t kMaxFileBytes = int64_t{64} << 20;
 struct QuestionsFlags {
   std::string questions;
   std::string router = DefaultRouter();
-  std::string index;
-  absl::optional<int64_t> top_k, depth, at_least;
-  absl::Duration timeout = absl::Seconds(30);
+  AskOptions ask;
+  int64_t at_least = 0;
 
   void Define(Flags* flags) {
+    ask.request.depth = 50;
+    ask.request.want_records = false;
     flags->String("questions", "FILE", "a JSON object a line: {\"query\": ..., \"expect\": [ID]}",
                   &questions);
     flags->String("router", "ADDR", "host:port; default $SIGHTLINE_ROUTER or localhost:7400",
                   &router);
-    flags->String("index", "NAME", "index to search; default: the only one of pictures", &index);
-    flags->Int("top-k", "hits that count; default 10", 1, limits::kMaxHits, &top_k);
-    flags->Int("depth", "candidates to rerank; default 50", 0, limits::kMaxHits, &depth);
+    flags->String("index", "NAME", "index to search; default: the only one of pictures",
+                  &ask.request.index);
+    flags->Int("top-k", "hits that count; default 10", 1, limits::kMaxHits, &ask.request.top_k);
+    flags->Int("depth", "candidates to rerank; default 50", 0, limits::kMaxHits,
+               &ask.request.depth);
     flags->Int("at-least", "questions to be answered for exit status 0; default 0", 0, 1 << 30,
                &at_least);
-    flags->Duration("timeout", "how long to wait for one answer; default 30s", &timeout);
+    flags->Duration("timeout", "how long to wait for one answer; default 30s", &ask.timeout);
   }
 };
 
 absl::StatusOr<std::vector<Question>> ReadQuestions(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxFileBytes));
-  absl::StatusOr<std::vector<Question>> questions = ParseQuestions(text);
-  if (questions.ok()) return questions;
-  return absl::Status(questions.status().code(),
-                      absl::StrCat(path, ": ", questions.status().message()));
+  return Within(path, ParseQuestions(text));
 }
 
 // From 1; 0 if no expected item is among the hits.
@@ -102,18 +103,12 @@ int RunQuestions(const std::vector<std::string>& args, const Console& console) {
   const absl::StatusOr<std::vector<Question>> questions = ReadQuestions(flags.questions);
   if (!questions.ok()) return Fail(questions.status(), console);
 
-  AskOptions options;
-  options.timeout = flags.timeout;
-  options.request.index = flags.index;
-  options.request.top_k = static_cast<int>(flags.top_k.value_or(10));
-  options.request.depth = static_cast<int>(flags.depth.value_or(50));
-  options.request.want_records = false;
   const AskedQuestions asked =
-      AskQuestions(*MakeGrpcSearchClient(flags.router), *questions, options, console);
-  console.out << "hits@" << options.request.top_k << ": " << asked.found << "/" << questions->size()
-              << "\n";
+      AskQuestions(*MakeGrpcSearchClient(flags.router), *questions, flags.ask, console);
+  console.out << "hits@" << flags.ask.request.top_k << ": " << asked.found << "/"
+              << questions->size() << "\n";
   // Nothing learned is no success, however little was asked for.
-  if (asked.answered == 0 || asked.found < flags.at_least.value_or(0)) return kFailure;
+  if (asked.answered == 0 || asked.found < flags.at_least) return kFailure;
   return kSuccess;
 }
 

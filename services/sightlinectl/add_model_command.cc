@@ -9,12 +9,14 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "common/base/checksum.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
+#include "common/base/status_within.h"
 #include "common/bundle/layout.h"
 #include "common/bundle/manifest.h"
 
@@ -63,23 +65,6 @@ absl::Status CopyFile(const std::string& from, const BundleFile& file, const std
   return WriteFileAtomically(to, bytes);
 }
 
-// A folder below the store's models that is gone with the object, whatever is in it.
-class StagingFolder {
- public:
-  StagingFolder(const std::string& models, const std::string& id)
-      : path_(absl::StrCat(models, "/.", id, ".", ::getpid(), ".add.tmp")) {}
-  ~StagingFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  StagingFolder(const StagingFolder&) = delete;
-  StagingFolder& operator=(const StagingFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  const std::string path_;
-};
-
 // The store's own copy, read to its last byte.
 absl::StatusOr<ModelBundle> OpenInstalled(const std::string& directory) {
   absl::StatusOr<ModelBundle> bundle = OpenModelBundle(directory, /*verify_checksums=*/true);
@@ -104,17 +89,18 @@ absl::StatusOr<ModelBundle> AddModel(const std::string& folder, const std::strin
   const std::string directory = ModelDirectory(store, id);
   if (FileExists(directory)) return OpenInstalled(directory);
 
-  const absl::StatusOr<ModelBundleManifest> manifest = ParseModelBundleManifest(json);
-  if (!manifest.ok()) {
-    return absl::Status(manifest.status().code(), absl::StrCat(JoinPath(folder, kManifestFile),
-                                                               ": ", manifest.status().message()));
-  }
+  ASSIGN_OR_RETURN(const ModelBundleManifest manifest,
+                   Within(JoinPath(folder, kManifestFile), ParseModelBundleManifest(json)));
   const std::string models = JoinPath(store, "models");
-  const StagingFolder staging(models, id);
+  const std::string staging = absl::StrCat(models, "/.", id, ".", ::getpid(), ".add.tmp");
+  const auto remove_staging = absl::MakeCleanup([&staging] {
+    std::error_code ignored;
+    std::filesystem::remove_all(staging, ignored);
+  });
   // The last component is the id, as OpenModelBundle wants it.
-  const std::string staged = JoinPath(staging.path(), id);
+  const std::string staged = JoinPath(staging, id);
   RETURN_IF_ERROR(MakeDirectories(staged));
-  for (const BundleFile& file : manifest->files()) {
+  for (const BundleFile& file : manifest.files()) {
     RETURN_IF_ERROR(CopyFile(JoinPath(folder, file.path()), file, JoinPath(staged, file.path())));
   }
   RETURN_IF_ERROR(WriteFileAtomically(JoinPath(staged, kManifestFile), json));

@@ -1,16 +1,15 @@
 #include "services/sightlinectl/describe_command.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <system_error>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "common/base/checksum.h"
 #include "common/base/files.h"
 #include "common/base/random_access_file.h"
 #include "common/base/status_macros.h"
@@ -36,29 +35,9 @@ std::string Shape(const std::vector<int64_t>& shape) {
 }
 
 const char* TensorDtypeName(TensorDtype dtype) {
-  switch (dtype) {
-    case TensorDtype::kF64:
-      return "F64";
-    case TensorDtype::kF32:
-      return "F32";
-    case TensorDtype::kF16:
-      return "F16";
-    case TensorDtype::kBf16:
-      return "BF16";
-    case TensorDtype::kI64:
-      return "I64";
-    case TensorDtype::kI32:
-      return "I32";
-    case TensorDtype::kI16:
-      return "I16";
-    case TensorDtype::kI8:
-      return "I8";
-    case TensorDtype::kU8:
-      return "U8";
-    case TensorDtype::kBool:
-      return "BOOL";
-  }
-  return "?";
+  static constexpr const char* kNames[] = {"F64", "F32", "F16", "BF16", "I64",
+                                           "I32", "I16", "I8",  "U8",   "BOOL"};
+  return kNames[static_cast<int>(dtype)];
 }
 
 // --- files ---
@@ -272,14 +251,8 @@ absl::StatusOr<std::string> DescribeGenerationFolder(const std::string& director
                             path.filename().string(), verify);
 }
 
-bool IsHash(const std::string& text) {
-  return text.size() == 64 && std::all_of(text.begin(), text.end(), [](char c) {
-           return absl::ascii_isdigit(c) || (c >= 'a' && c <= 'f');
-         });
-}
-
 absl::StatusOr<std::string> DescribeId(const std::string& id, const DescribeOptions& options) {
-  if (IsHash(id)) return DescribeModel(ModelDirectory(options.store, id), options);
+  if (IsSha256Hex(id)) return DescribeModel(ModelDirectory(options.store, id), options);
   const std::vector<std::string> parts = absl::StrSplit(id, '/');
   if (parts.size() == 2) {
     return DescribeGeneration(options.store, parts[0], parts[1], options.verify);
@@ -301,7 +274,7 @@ absl::StatusOr<std::string> Describe(const std::string& target, const DescribeOp
     if (!std::filesystem::is_directory(path, error)) {
       return DescribeFile(path.string(), options.verify);
     }
-    return IsHash(path.filename().string())
+    return IsSha256Hex(path.filename().string())
                ? DescribeModel(path.string(), options)
                : DescribeGenerationFolder(path.string(), options.verify);
   }

@@ -117,11 +117,10 @@ int RunRollback(const std::vector<std::string>& args, const Console& console) {
 }
 
 int RunPrune(const std::vector<std::string>& args, const Console& console) {
-  absl::optional<int64_t> keep;
   PruneOptions options;
   Flags flags;
   flags.Int("keep", "published generations that stay, the present one among them; default 3", 1,
-            1000, &keep);
+            1000, &options.keep);
   flags.Duration("grace",
                  "how long others stay after they were left, and then lie set aside; default 24h",
                  &options.grace);
@@ -129,7 +128,6 @@ int RunPrune(const std::vector<std::string>& args, const Console& console) {
   Arguments arguments;
   int status = kSuccess;
   if (!Parse(kPruneCommand, &flags, args, 1, 1, console, &arguments, &status)) return status;
-  if (keep.has_value()) options.keep = static_cast<int>(*keep);
   const auto summary = PruneGenerations(arguments.store, arguments.words[0], options, absl::Now());
   if (!summary.ok()) return Fail(summary.status(), console);
   TellPruned(*summary, options.dry_run, console);

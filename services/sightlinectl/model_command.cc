@@ -64,7 +64,7 @@ absl::StatusOr<CorpusSpec> ParseCorpus(const std::string& text) {
 
 int RunInitModel(const std::vector<std::string>& args, const Console& console) {
   std::string store, vocabulary, config;
-  absl::optional<int64_t> seed;
+  InitOptions options;
   bool float32 = false;
   Flags flags;
   flags.String("store", "DIR", "store to write to", &store);
@@ -72,7 +72,7 @@ int RunInitModel(const std::vector<std::string>& args, const Console& console) {
   flags.String("config", "FILE",
                "JSON of a ModelBundleManifest without files; default: the demo's small OSCAR",
                &config);
-  flags.Int("seed", "of the random weights; default 1", 0, INT64_MAX, &seed);
+  flags.Int("seed", "of the random weights; default 1", 0, INT64_MAX, &options.seed);
   flags.Switch("float32", "store weights in full, not half precision", &float32);
   std::vector<std::string> words;
   int status = kSuccess;
@@ -80,8 +80,6 @@ int RunInitModel(const std::vector<std::string>& args, const Console& console) {
   if (store.empty() || vocabulary.empty() || !words.empty()) {
     return UsageError(kInitModelCommand, "give --store DIR and --vocabulary FILE", console);
   }
-  InitOptions options;
-  options.seed = static_cast<uint64_t>(seed.value_or(1));
   options.dtype = float32 ? WeightDtype::kFloat32 : WeightDtype::kFloat16;
   const absl::StatusOr<ModelBundle> bundle = WriteInitialModel(store, vocabulary, config, options);
   if (!bundle.ok()) return Fail(bundle.status(), console);
@@ -93,7 +91,7 @@ int RunInitModel(const std::vector<std::string>& args, const Console& console) {
 int RunMakeVocabulary(const std::vector<std::string>& args, const Console& console) {
   std::string out;
   std::vector<std::string> texts, corpora;
-  absl::optional<int64_t> size;
+  VocabularyOptions options;
   bool cased = false;
   Flags flags;
   flags.String("out", "FILE", "file to write", &out);
@@ -102,7 +100,7 @@ int RunMakeVocabulary(const std::vector<std::string>& args, const Console& conso
                 "English captions of stamps, clipart, emoji or folder:DIR; repeatable, or with "
                 "commas between",
                 &corpora);
-  flags.Int("size", "most tokens; default 8000", 100, 1000000, &size);
+  flags.Int("size", "most tokens; default 8000", 100, 1000000, &options.max_size);
   flags.Switch("cased", "keep capitals and accents", &cased);
   std::vector<std::string> words;
   int status = kSuccess;
@@ -112,9 +110,7 @@ int RunMakeVocabulary(const std::vector<std::string>& args, const Console& conso
   if (out.empty() || texts.size() + corpora.size() == 0 || !words.empty()) {
     return UsageError(kMakeVocabularyCommand, "give --out FILE and something to read", console);
   }
-  VocabularyOptions options;
   options.lowercase = !cased;
-  options.max_size = static_cast<int>(size.value_or(options.max_size));
   VocabularyBuilder builder(options);
   for (const std::string& path : texts) {
     if (const absl::Status added = AddTextFile(path, &builder); !added.ok()) {

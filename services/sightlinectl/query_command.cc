@@ -23,16 +23,12 @@ namespace {
 struct QueryFlags {
   std::string router = DefaultRouter();
   absl::Duration timeout = absl::Seconds(5);
-  std::string index;
+  SearchRequest request;  // what of it needs no reading
   std::string image;
   std::string regions;
   std::string item;
   std::string item_index;
   std::string combination;
-  std::string reranker;
-  std::string page_token;
-  absl::optional<int64_t> top_k;
-  absl::optional<int64_t> depth;
   bool compare = false;
   bool json = false;
 
@@ -40,7 +36,8 @@ struct QueryFlags {
     flags->String("router", "ADDR", "host:port; default $SIGHTLINE_ROUTER or localhost:7400",
                   &router);
     flags->Duration("timeout", "how long to wait for the answer; default 5s", &timeout);
-    flags->String("index", "NAME", "index to search; default: the only one that fits", &index);
+    flags->String("index", "NAME", "index to search; default: the only one that fits",
+                  &request.index);
     flags->String("image", "FILE", "query by a picture: JPEG, PNG or WebP", &image);
     flags->String("regions", "PLACE",
                   "query by what a detector found: FILE.npz, or FILE#ROW as hits print it",
@@ -48,16 +45,17 @@ struct QueryFlags {
     flags->String("item", "ID", "query by a stored item", &item);
     flags->String("item-index", "NAME", "index that stores it; default: the searched one",
                   &item_index);
-    flags->Int("top-k", "hits wanted; default 10", 1, limits::kMaxHits, &top_k);
-    flags->Int("depth", "candidates to rerank; 0: retrieval only", 0, limits::kMaxHits, &depth);
+    flags->Int("top-k", "hits wanted; default 10", 1, limits::kMaxHits, &request.top_k);
+    flags->Int("depth", "candidates to rerank; 0: retrieval only", 0, limits::kMaxHits,
+               &request.depth);
     flags->String("combination", "HOW",
                   "replace, add_lambda:L or norm_add_lambda:L; default: as the model declares",
                   &combination);
     flags->String("reranker", "NAME", "which of the index's rerankers; default: its default one",
-                  &reranker);
+                  &request.reranker);
     flags->String("page-token", "TOKEN",
                   "the hits after those of the answer that printed it; ask the same as there",
-                  &page_token);
+                  &request.page_token);
     flags->Switch("compare", "ask without and with reranking, and print both side by side",
                   &compare);
     flags->Switch("json", "print the answer as JSON, as the API defines it", &json);
@@ -66,8 +64,7 @@ struct QueryFlags {
 
 // A file that is longer than the wire's bound is refused before it is read and sent.
 absl::StatusOr<std::string> ReadImage(const std::string& path) {
-  ASSIGN_OR_RETURN(std::string bytes, ReadFile(path, limits::kMaxImageBytes));
-  return bytes;
+  return ReadFile(path, limits::kMaxImageBytes);
 }
 
 CallContext Call(absl::Duration timeout) {
@@ -88,11 +85,11 @@ absl::Status CheckQuery(const QueryFlags& flags, const std::vector<std::string>&
   if (flags.compare && flags.json) {
     return absl::InvalidArgumentError("--compare is for people, --json for programs; give one");
   }
-  if (flags.compare && flags.depth == 0) {
+  if (flags.compare && flags.request.depth == 0) {
     return absl::InvalidArgumentError(
         "--compare asks with depth 0 and with --depth; give another depth or none");
   }
-  if (flags.compare && !flags.page_token.empty()) {
+  if (flags.compare && !flags.request.page_token.empty()) {
     return absl::InvalidArgumentError(
         "--compare asks twice, and --page-token belongs to one of the two; give one");
   }
@@ -102,8 +99,7 @@ absl::Status CheckQuery(const QueryFlags& flags, const std::vector<std::string>&
 
 absl::StatusOr<SearchRequest> BuildRequest(const QueryFlags& flags,
                                            const std::vector<std::string>& words) {
-  SearchRequest request;
-  request.index = flags.index;
+  SearchRequest request = flags.request;
   if (!flags.image.empty()) {
     ASSIGN_OR_RETURN(std::string bytes, ReadImage(flags.image));
     request.query = ImageQuery{std::move(bytes)};
@@ -115,10 +111,6 @@ absl::StatusOr<SearchRequest> BuildRequest(const QueryFlags& flags,
   } else {
     request.query = TextQuery{absl::StrJoin(words, " ")};
   }
-  request.page_token = flags.page_token;
-  request.reranker = flags.reranker;
-  if (flags.top_k.has_value()) request.top_k = static_cast<int>(*flags.top_k);
-  if (flags.depth.has_value()) request.depth = static_cast<int>(*flags.depth);
   if (!flags.combination.empty()) {
     ASSIGN_OR_RETURN(request.combination, ParseCombination(flags.combination));
   }
@@ -215,19 +207,20 @@ absl::StatusOr<PairImage> ReadPairImage(const std::string& image, const std::str
 }  // namespace
 
 int RunScore(const std::vector<std::string>& args, const Console& console) {
-  std::string router = DefaultRouter(), index, image, regions, reranker;
+  std::string router = DefaultRouter(), image, regions;
   absl::Duration timeout = absl::Seconds(5);
+  ScorePairsRequest request;
   Flags flags;
   flags.String("router", "ADDR", "host:port; default $SIGHTLINE_ROUTER or localhost:7400", &router);
   flags.Duration("timeout", "how long to wait for the answer; default 5s", &timeout);
   flags.String("index", "NAME", "index whose models score; default: the only one of pictures",
-               &index);
+               &request.index);
   flags.String("image", "FILE", "the picture: JPEG, PNG or WebP", &image);
   flags.String("regions", "PLACE",
                "or what a detector found in it: FILE.npz, or FILE.regions#ROW as hits print it",
                &regions);
   flags.String("reranker", "NAME", "which of the index's rerankers; default: its default one",
-               &reranker);
+               &request.reranker);
   std::vector<std::string> words;
   int status = kSuccess;
   if (!ParseArguments(kScoreCommand, &flags, args, console, &words, &status)) return status;
@@ -236,9 +229,6 @@ int RunScore(const std::vector<std::string>& args, const Console& console) {
   }
   absl::StatusOr<PairImage> picture = ReadPairImage(image, regions);
   if (!picture.ok()) return Fail(picture.status(), console);
-  ScorePairsRequest request;
-  request.index = index;
-  request.reranker = reranker;
   request.texts.push_back(TextQuery{absl::StrJoin(words, " ")});
   request.images.push_back(*std::move(picture));
   const absl::StatusOr<ScorePairsResult> result =

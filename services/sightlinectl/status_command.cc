@@ -18,16 +18,9 @@
 namespace sightline {
 namespace {
 
-std::string StateName(GenerationState state) {
-  switch (state) {
-    case GenerationState::kLoading:
-      return "LOADING";
-    case GenerationState::kReady:
-      return "READY";
-    case GenerationState::kRefused:
-      return "REFUSED";
-  }
-  return "?";
+const char* StateName(GenerationState state) {
+  static constexpr const char* kNames[] = {"LOADING", "READY", "REFUSED"};
+  return kNames[static_cast<int>(state)];
 }
 
 // The first digits of a hash tell bundles apart; --json has all of them.

@@ -52,7 +52,7 @@ void CheckTrace(absl::string_view text) {
   for (const sightline::TraceRequest& request : *requests) {
     Require(request.at >= last && request.at <= sightline::kMaxTraceOffset);
     Require(request.deadline > absl::ZeroDuration());
-    Require(request.top_k >= 1);
+    Require(request.request.top_k >= 1);
     last = request.at;
   }
 }

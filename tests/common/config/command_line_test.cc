@@ -1,5 +1,6 @@
 #include "common/config/command_line.h"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -97,6 +98,24 @@ TEST_CASE("numbers must be whole and in range, times positive") {
   for (const char* bad : {"0s", "-1s", "5", "", "inf s"}) {
     REQUIRE(Parse({"--timeout", bad})[0].find("is not a positive time") != std::string::npos);
   }
+}
+
+TEST_CASE("a number goes into whatever holds it") {
+  int small = 7, untouched = 8;
+  uint64_t large = 0;
+  absl::optional<int> given, missing;
+  Flags flags;
+  flags.Int("small", "", 0, 10, &small);
+  flags.Int("untouched", "", 0, 10, &untouched);
+  flags.Int("large", "", 0, INT64_MAX, &large);
+  flags.Int("given", "", 0, 10, &given);
+  flags.Int("missing", "", 0, 10, &missing);
+  REQUIRE(flags.Parse({"--small", "3", "--large", "9223372036854775807", "--given=0"}).ok());
+  REQUIRE(small == 3);
+  REQUIRE(untouched == 8);
+  REQUIRE(large == INT64_MAX);
+  REQUIRE(given == 0);
+  REQUIRE_FALSE(missing.has_value());
 }
 
 TEST_CASE("the help is aligned") {

@@ -45,7 +45,7 @@ class ScriptedRanker : public Ranker {
 };
 
 Relevance PicturesWithCaptions(int count) {
-  std::vector<StoredCaption> captions;
+  std::vector<ItemRecord> captions;
   for (int i = 0; i < count; ++i) {
     captions.push_back({absl::StrCat("picture-", i, "#en-1"), absl::StrCat("caption ", i)});
   }

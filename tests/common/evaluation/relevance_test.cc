@@ -9,7 +9,7 @@
 namespace sightline {
 namespace {
 
-Relevance Build(const std::vector<StoredCaption>& captions) {
+Relevance Build(const std::vector<ItemRecord>& captions) {
   const auto relevance = Relevance::Build(captions, "en");
   REQUIRE(relevance.ok());
   return *relevance;
@@ -100,7 +100,7 @@ TEST_CASE("comparing all texts with all gives the same answers") {
       int n;
     };
     std::vector<Known> all;
-    std::vector<StoredCaption> captions;
+    std::vector<ItemRecord> captions;
     for (int image = 0; image < 12; ++image) {
       for (int n = 1; n <= static_cast<int>(random() % 4); ++n) {
         const std::string name = absl::StrCat("image-", image);

@@ -20,15 +20,12 @@ class FakeActions : public FaultActions {
  public:
   FakeActions(Clock* clock, absl::Time start) : clock_(clock), start_(start) {}
 
-  absl::Status Kill(const std::string& target) override { return Take("kill " + target); }
-  absl::Status StartAgain(const std::string& target) override { return Take("start " + target); }
-  absl::Status Pause(const std::string& target) override { return Take("pause " + target); }
-  absl::Status Continue(const std::string& target) override { return Take("continue " + target); }
-  absl::Status SetDelay(const std::string& target, absl::Duration each_way) override {
-    return Take(absl::StrCat("delay ", target, " ", absl::FormatDuration(each_way)));
+  absl::Status Do(const FaultSpec& fault) override {
+    return Take({"kill", "pause", "delay", "publish"}, fault, fault.delay);
   }
-  absl::Status Publish(const std::string& target) override { return Take("publish " + target); }
-  absl::Status CheckServed(const std::string& target) override { return Take("served " + target); }
+  absl::Status Undo(const FaultSpec& fault) override {
+    return Take({"start", "continue", "delay", "served"}, fault, absl::ZeroDuration());
+  }
   absl::Status Check(const std::string& target) override { return Take("check " + target); }
 
   void Refuse(const std::string& refused) {
@@ -44,6 +41,13 @@ class FakeActions : public FaultActions {
   }
 
  private:
+  // `words` are those of each kind.
+  absl::Status Take(const std::vector<std::string>& words, const FaultSpec& fault,
+                    absl::Duration delay) {
+    const std::string what = words[static_cast<int>(fault.kind)] + " " + fault.target;
+    if (fault.kind != FaultKind::kDelay) return Take(what);
+    return Take(absl::StrCat(what, " ", absl::FormatDuration(delay)));
+  }
   absl::Status Take(const std::string& what) {
     MutexLock lock(mutex_);
     taken_.push_back(absl::StrCat(absl::FormatDuration(clock_->Now() - start_), " ", what));

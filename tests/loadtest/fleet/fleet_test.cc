@@ -112,36 +112,43 @@ TEST_CASE("a fleet answers, loses its reranker, and is whole again when that is 
 TEST_CASE("faults reach the process they name, a delay through its relay alone") {
   TempDir directory;
   ProcessFleetOptions options = Options(directory);
-  std::vector<FaultSpec> faults(2);
-  faults[0].kind = FaultKind::kDelay;
-  faults[0].target = "reranker";
-  faults[1].kind = FaultKind::kPause;
-  faults[1].target = "index_search/1";
+  const auto fault = [](FaultKind kind, const std::string& target, int delay_ms = 0) {
+    FaultSpec spec;
+    spec.kind = kind;
+    spec.target = target;
+    spec.delay = absl::Milliseconds(delay_ms);
+    return spec;
+  };
+  const FaultSpec delay = fault(FaultKind::kDelay, "reranker", 150);
+  const FaultSpec pause = fault(FaultKind::kPause, "index_search/1");
+  const FaultSpec kill = fault(FaultKind::kKill, "index_search/1");
+  const std::vector<FaultSpec> faults = {delay, pause};
   options.relayed = *RelayedProcesses(options.sizes, faults);
   REQUIRE(options.relayed == std::vector<std::string>{"reranker/0"});
   const auto fleet = Started(options);
   FleetFaults actions(fleet.get());
   AwaitWhole(fleet->address());
 
-  REQUIRE(actions.SetDelay("reranker", absl::Milliseconds(150)).ok());
+  REQUIRE(actions.Do(delay).ok());
   const SearchResult slow = AwaitWhole(fleet->address());
   REQUIRE(slow.times.rerank >= absl::Milliseconds(300));
-  REQUIRE(actions.SetDelay("reranker", absl::ZeroDuration()).ok());
-  REQUIRE(actions.SetDelay("query_encoder", absl::Milliseconds(1)).code() ==
+  REQUIRE(actions.Undo(delay).ok());
+  REQUIRE(actions.Do(fault(FaultKind::kDelay, "query_encoder", 1)).code() ==
           absl::StatusCode::kFailedPrecondition);
 
-  REQUIRE(actions.Pause("index_search/1").ok());
-  REQUIRE(actions.Continue("index_search/1").ok());
-  REQUIRE(actions.Kill("index_search/1").ok());
+  REQUIRE(actions.Do(pause).ok());
+  REQUIRE(actions.Undo(pause).ok());
+  REQUIRE(actions.Do(kill).ok());
   REQUIRE(actions.Check("index_search/1").code() == absl::StatusCode::kUnavailable);
   REQUIRE(actions.Check("index_search/0").ok());
-  REQUIRE(actions.StartAgain("index_search/1").ok());
+  REQUIRE(actions.Undo(kill).ok());
   REQUIRE(fleet->AwaitServing("index_search/1/0", absl::Minutes(10)).ok());
-  REQUIRE(actions.Kill("index_search/2").code() == absl::StatusCode::kInvalidArgument);
-
-  faults[0].target = "reranker/1";
-  REQUIRE(RelayedProcesses(options.sizes, faults).status().code() ==
+  REQUIRE(actions.Do(fault(FaultKind::kKill, "index_search/2")).code() ==
           absl::StatusCode::kInvalidArgument);
+
+  REQUIRE(RelayedProcesses(options.sizes, {fault(FaultKind::kDelay, "reranker/1"), pause})
+              .status()
+              .code() == absl::StatusCode::kInvalidArgument);
 }
 
 TEST_CASE("a server that dies by itself is told, and nothing listens after the fleet") {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/loadtest/generate/simulated_clock.h"
+#include "tests/loadtest/measure/share_within.h"
 #include "tests/support/catch.h"
 
 namespace sightline {
@@ -97,9 +98,9 @@ struct Rig {
         start(clock.Now()),
         recorder({{"text"}, absl::ZeroDuration(), length}) {}
 
-  absl::Status Run(std::unique_ptr<Arrivals> arrivals) {
+  absl::Status Run(Arrivals arrivals) {
     LoadGenerator generator(options, {server}, plan, &recorder, &clock);
-    return generator.Run(arrivals.get(), call);
+    return generator.Run(std::move(arrivals), call);
   }
 
   SimulatedClock clock;
@@ -161,7 +162,7 @@ TEST_CASE("a stall is charged to every request that should have been sent in it"
   REQUIRE(result.total.count == 2000);
   // 200 were due in the stall; each waits for its end and for those before it.  The queue
   // of 200 takes 200 ms more, in which 22 further ones come to wait.
-  REQUIRE(result.total.latency.ShareWithin(absl::Milliseconds(1)) ==
+  REQUIRE(ShareWithin(result.total.latency, absl::Milliseconds(1)) ==
           Approx((2000.0 - 222) / 2000).margin(0.002));
   REQUIRE(Milliseconds(result.total.latency.max()) == Approx(2001).margin(2));
   REQUIRE(Milliseconds(result.seconds[5].tally.latency.min()) > 1000);
@@ -176,7 +177,7 @@ TEST_CASE("a stall is charged as well when no more may be outstanding") {
   const LoadResult result = rig.recorder.Result();
   REQUIRE(result.total.count == 2000);
   REQUIRE(rig.server->most_waiting == 10);
-  REQUIRE(result.total.latency.ShareWithin(absl::Milliseconds(1)) ==
+  REQUIRE(ShareWithin(result.total.latency, absl::Milliseconds(1)) ==
           Approx((2000.0 - 222) / 2000).margin(0.002));
   REQUIRE_FALSE(result.generator.kept_schedule);
 }
@@ -243,7 +244,7 @@ TEST_CASE("clients take turns") {
   Rig rig(Always(absl::Milliseconds(1)), absl::Seconds(1));
   const auto other = std::make_shared<QueueingServer>(&rig.clock, Always(absl::Milliseconds(1)));
   LoadGenerator generator(rig.options, {rig.server, other}, Plan, &rig.recorder, &rig.clock);
-  REQUIRE(generator.Run(MakeConstantArrivals(100, absl::Seconds(1)).get(), rig.call).ok());
+  REQUIRE(generator.Run(MakeConstantArrivals(100, absl::Seconds(1)), rig.call).ok());
   REQUIRE(rig.server->asked == 50);
   REQUIRE(other->asked == 50);
 }

@@ -11,6 +11,7 @@
 
 #include "loadtest/measure/recorder.h"
 #include "loadtest/schedule/arrivals.h"
+#include "tests/loadtest/measure/share_within.h"
 #include "tests/support/catch.h"
 
 namespace sightline {
@@ -47,7 +48,7 @@ LoadResult Simulate(const std::function<absl::Duration()>& service, absl::Durati
   Recorder recorder({{"text"}, kWarmUp, length});
   const auto arrivals = MakePoissonArrivals(kRate, kWarmUp + length, 20261121);
   SimulatedServer server;
-  while (const auto at = arrivals->Next()) {
+  while (const auto at = arrivals()) {
     Observation observation;
     observation.intended = observation.sent = *at;
     observation.ended = server.Serve(*at, service());
@@ -117,7 +118,7 @@ TEST_CASE("M/D/1: the mean is Pollaczek's and Khinchine's, the quantiles are Erl
     }
     RequireNear(result.total.latency.min(), d, 1e-9);
     // Who finds the server idle does not wait.
-    const double idle = result.total.latency.ShareWithin(absl::Seconds(d));
+    const double idle = ShareWithin(result.total.latency, absl::Seconds(d));
     REQUIRE(idle == Approx(1 - load).margin(0.02));
   }
 }
@@ -147,7 +148,7 @@ LoadResult SimulateStall(size_t window) {
   SimulatedServer server;
   server.Stall(kStalledFrom, kStalledUntil);
   std::vector<absl::Duration> ends;
-  while (const auto at = arrivals->Next()) {
+  while (const auto at = arrivals()) {
     Observation observation;
     observation.intended = *at;
     observation.sent = ends.size() < window ? *at : std::max(*at, ends[ends.size() - window]);

@@ -31,7 +31,7 @@ class Bench {
   std::vector<absl::Duration> Moments(int round) const {
     const auto arrivals = traffic_->MakeArrivals(PlanAtRate(scenario_, 5, round));
     std::vector<absl::Duration> moments;
-    while (const absl::optional<absl::Duration> at = arrivals->Next()) moments.push_back(*at);
+    while (const absl::optional<absl::Duration> at = arrivals()) moments.push_back(*at);
     return moments;
   }
 

@@ -12,15 +12,15 @@
 namespace sightline {
 namespace {
 
-std::vector<double> AllOf(Arrivals& arrivals) {
+std::vector<double> AllOf(Arrivals arrivals) {
   std::vector<double> all;
-  while (const auto at = arrivals.Next()) all.push_back(absl::ToDoubleSeconds(*at));
-  REQUIRE_FALSE(arrivals.Next().has_value());
+  while (const auto at = arrivals()) all.push_back(absl::ToDoubleSeconds(*at));
+  REQUIRE_FALSE(arrivals().has_value());
   return all;
 }
 
 std::vector<double> PoissonArrivals(double rate, absl::Duration length, uint64_t seed) {
-  return AllOf(*MakePoissonArrivals(rate, length, seed));
+  return AllOf(MakePoissonArrivals(rate, length, seed));
 }
 
 // The largest distance between the distribution of `samples` and `expected`, times the root
@@ -95,14 +95,14 @@ TEST_CASE("a seed tells all arrivals, another tells others") {
 }
 
 TEST_CASE("constant arrivals stand where they should, however many there are") {
-  const std::vector<double> offsets = AllOf(*MakeConstantArrivals(3, absl::Seconds(100000)));
+  const std::vector<double> offsets = AllOf(MakeConstantArrivals(3, absl::Seconds(100000)));
   REQUIRE(offsets.size() == 300000);
   REQUIRE(offsets.front() == 0);
   for (size_t i = 0; i < offsets.size(); i += 997) {
     REQUIRE(std::fabs(offsets[i] - static_cast<double>(i) / 3) < 1e-8);
   }
-  REQUIRE(AllOf(*MakeConstantArrivals(10, absl::Seconds(1))).size() == 10);
-  REQUIRE(AllOf(*MakeConstantArrivals(0.1, absl::Seconds(1))).size() == 1);
+  REQUIRE(AllOf(MakeConstantArrivals(10, absl::Seconds(1))).size() == 10);
+  REQUIRE(AllOf(MakeConstantArrivals(0.1, absl::Seconds(1))).size() == 1);
 }
 
 // Arrivals that a ramp expects before `t`.
@@ -127,7 +127,7 @@ std::vector<Ramp> Ramps() {
 TEST_CASE("a ramp's arrivals add up to the integral of its rate, from start to end") {
   for (const Ramp& ramp : Ramps()) {
     INFO("from " << ramp.rate << " to " << ramp.end_rate);
-    const std::vector<double> offsets = AllOf(*MakeRampArrivals(ramp, 23));
+    const std::vector<double> offsets = AllOf(MakeRampArrivals(ramp, 23));
     const double end = absl::ToDoubleSeconds(ramp.hold + ramp.length);
     const double all = Expected(ramp, end);
     REQUIRE(std::is_sorted(offsets.begin(), offsets.end()));
@@ -147,7 +147,7 @@ TEST_CASE("a ramp is stretched back to gaps of one rate by its integral") {
   for (const Ramp& ramp : Ramps()) {
     INFO("from " << ramp.rate << " to " << ramp.end_rate);
     std::vector<double> unit;
-    for (const double offset : AllOf(*MakeRampArrivals(ramp, 29))) {
+    for (const double offset : AllOf(MakeRampArrivals(ramp, 29))) {
       unit.push_back(Expected(ramp, offset));
     }
     REQUIRE(KolmogorovSmirnov(GapsOf(unit), [](double gap) { return -std::expm1(-gap); }) <
@@ -156,7 +156,7 @@ TEST_CASE("a ramp is stretched back to gaps of one rate by its integral") {
 }
 
 TEST_CASE("a level ramp is Poisson arrivals") {
-  REQUIRE(AllOf(*MakeRampArrivals({50, 50, absl::ZeroDuration(), absl::Seconds(20)}, 4)) ==
+  REQUIRE(AllOf(MakeRampArrivals({50, 50, absl::ZeroDuration(), absl::Seconds(20)}, 4)) ==
           PoissonArrivals(50, absl::Seconds(20), 4));
 }
 
@@ -164,30 +164,29 @@ TEST_CASE("at no rate, and in no time, nothing arrives") {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (const double rate : {0.0, -1.0, nan}) {
     REQUIRE(PoissonArrivals(rate, absl::Seconds(10), 1).empty());
-    REQUIRE(AllOf(*MakeConstantArrivals(rate, absl::Seconds(10))).empty());
-    REQUIRE(AllOf(*MakeRampArrivals({rate, rate, absl::Seconds(1), absl::Seconds(10)}, 1)).empty());
+    REQUIRE(AllOf(MakeConstantArrivals(rate, absl::Seconds(10))).empty());
+    REQUIRE(AllOf(MakeRampArrivals({rate, rate, absl::Seconds(1), absl::Seconds(10)}, 1)).empty());
   }
   REQUIRE(PoissonArrivals(10, absl::ZeroDuration(), 1).empty());
-  REQUIRE(AllOf(*MakeConstantArrivals(10, absl::ZeroDuration())).empty());
-  REQUIRE(
-      AllOf(*MakeRampArrivals({10, 20, absl::ZeroDuration(), absl::ZeroDuration()}, 1)).empty());
+  REQUIRE(AllOf(MakeConstantArrivals(10, absl::ZeroDuration())).empty());
+  REQUIRE(AllOf(MakeRampArrivals({10, 20, absl::ZeroDuration(), absl::ZeroDuration()}, 1)).empty());
 }
 
 TEST_CASE("a replay keeps its timing, divided by the speed, up to the run's end") {
   const std::vector<absl::Duration> offsets = {absl::ZeroDuration(), absl::Seconds(1),
                                                absl::Seconds(1), absl::Seconds(4)};
   const auto replay = [&offsets](double speed, double length) {
-    return AllOf(*MakeReplayArrivals(offsets, speed, absl::Seconds(length)));
+    return AllOf(MakeReplayArrivals(offsets, speed, absl::Seconds(length)));
   };
   REQUIRE(replay(1, 10) == std::vector<double>{0, 1, 1, 4});
   REQUIRE(replay(2, 10) == std::vector<double>{0, 0.5, 0.5, 2});
   REQUIRE(replay(0.5, 10) == std::vector<double>{0, 2, 2, 8});
   REQUIRE(replay(1, 4) == std::vector<double>{0, 1, 1});
-  REQUIRE(AllOf(*MakeReplayArrivals({}, 1, absl::Seconds(1))).empty());
+  REQUIRE(AllOf(MakeReplayArrivals({}, 1, absl::Seconds(1))).empty());
 }
 
 TEST_CASE("a replay never goes back in time") {
-  REQUIRE(AllOf(*MakeReplayArrivals(
+  REQUIRE(AllOf(MakeReplayArrivals(
               {absl::Seconds(-1), absl::Seconds(2), absl::Seconds(1), absl::Seconds(3)}, 1,
               absl::Seconds(10))) == std::vector<double>{0, 2, 2, 3});
 }

@@ -36,34 +36,33 @@ TEST_CASE("a request is what its line says, and the rest is as usual") {
   const TraceRequest& text = (*trace)[0];
   REQUIRE(text.at == absl::Milliseconds(125));
   REQUIRE(text.kind == "text");
-  REQUIRE(std::get<TextQuery>(text.query).text == "a red fish");
-  REQUIRE(text.index.empty());
-  REQUIRE(text.top_k == 10);
-  REQUIRE_FALSE(text.depth.has_value());
+  REQUIRE(std::get<TextQuery>(text.request.query).text == "a red fish");
+  REQUIRE(text.request.index.empty());
+  REQUIRE(text.request.top_k == 10);
+  REQUIRE_FALSE(text.request.depth.has_value());
   REQUIRE(text.deadline == absl::Seconds(1));
   REQUIRE(text.expected.empty());
 
   const TraceRequest& image = (*trace)[1];
   REQUIRE(image.at == absl::Milliseconds(125));
   REQUIRE(image.kind == "upload");
-  REQUIRE(std::get<TraceImage>(image.query).path == "traces/pictures/a.png");
-  REQUIRE(image.index == "emoji");
-  REQUIRE(image.top_k == 5);
-  REQUIRE(image.depth == 0);
+  REQUIRE(image.image == "traces/pictures/a.png");
+  REQUIRE(image.request.index == "emoji");
+  REQUIRE(image.request.top_k == 5);
+  REQUIRE(image.request.depth == 0);
   REQUIRE(image.deadline == absl::Microseconds(250500));
   REQUIRE(image.expected == std::vector<std::string>{"a", "b"});
 
   const TraceRequest& item = (*trace)[2];
   REQUIRE(item.at == absl::Seconds(7));
   REQUIRE(item.kind == "item");
-  REQUIRE(std::get<ItemQuery>(item.query).item_id == "fish-7");
-  REQUIRE(std::get<ItemQuery>(item.query).index.empty());
+  REQUIRE(std::get<ItemQuery>(item.request.query).item_id == "fish-7");
+  REQUIRE(std::get<ItemQuery>(item.request.query).index.empty());
 }
 
 TEST_CASE("an absolute path of an image stays as it is") {
   const std::string line = "{\"at\": 0, \"image\": \"/pictures/a.png\"}";
-  REQUIRE(std::get<TraceImage>(ParseTrace(line, "traces")->front().query).path ==
-          "/pictures/a.png");
+  REQUIRE(ParseTrace(line, "traces")->front().image == "/pictures/a.png");
 }
 
 TEST_CASE("a malformed line is refused by its number, with what is wrong with it") {
@@ -137,7 +136,7 @@ TEST_CASE("a file is read, its folder is where its pictures are, and errors name
   REQUIRE(WriteFileAtomically(path, "{\"at\": 0, \"image\": \"a.png\"}\n").ok());
   const auto trace = ReadTrace(path);
   REQUIRE(trace.ok());
-  REQUIRE(std::get<TraceImage>(trace->front().query).path == folder.File("a.png"));
+  REQUIRE(trace->front().image == folder.File("a.png"));
 
   REQUIRE(WriteFileAtomically(path, "{\"at\": 0}\n").ok());
   REQUIRE(absl::StartsWith(ReadTrace(path).status().message(),
