@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "common/base/clean_text.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
@@ -41,61 +40,49 @@ class ClipArtReader : public CorpusReader {
  public:
   explicit ClipArtReader(const ClipArtOptions& options) : options_(options) {}
 
-  absl::StatusOr<CorpusListing> List() const override {
+  absl::Status ListTo(ListingSink& sink) const override {
     ASSIGN_OR_RETURN(const std::vector<std::string> pngs, ListFilesBelow(options_.png_root));
     ASSIGN_OR_RETURN(const std::vector<std::string> svgs, ListFilesBelow(options_.svg_root));
 
-    CorpusListing listing;
-    std::vector<ClipArtText> texts;  // beside listing.items
+    std::vector<std::pair<CorpusItem, ClipArtText>> items;
     ClipArtCaptionRule rule;
     for (const std::string& png : pngs) {
       absl::string_view stem = png;
       if (!absl::ConsumeSuffix(&stem, ".png")) continue;
       const std::string svg = absl::StrCat(stem, ".svg");
       if (!std::binary_search(svgs.begin(), svgs.end(), svg)) continue;
-      if (!Add(png, stem, listing)) continue;
-      texts.push_back(TextOf(JoinPath(options_.svg_root, svg), listing));
-      rule.Count(texts.back().title);
+      CorpusItem item;
+      item.item_id = absl::StrCat("clipart/", stem);
+      item.path = JoinPath(options_.png_root, png);
+      if (!CheckItemId(item.item_id).ok()) {
+        RETURN_IF_ERROR(GiveItem(std::move(item), sink));
+        continue;
+      }
+      ASSIGN_OR_RETURN(ClipArtText text, TextOf(item, JoinPath(options_.svg_root, svg), sink));
+      rule.Count(text.title);
+      items.emplace_back(std::move(item), std::move(text));
     }
     // A title's worth is known only when all have been counted.
-    for (size_t i = 0; i < listing.items.size(); ++i) {
-      listing.items[i].tags = DescribingKeywords(texts[i].keywords);
-      if (!WantsLanguage(options_.languages, "en")) continue;
-      for (std::string& caption : rule.CaptionsOf(texts[i])) {
-        listing.items[i].captions.push_back({"en", std::move(caption)});
+    for (auto& [item, text] : items) {
+      item.tags = DescribingKeywords(text.keywords);
+      if (WantsLanguage(options_.languages, "en")) {
+        for (std::string& caption : rule.CaptionsOf(text)) {
+          item.captions.push_back({"en", std::move(caption)});
+        }
       }
+      RETURN_IF_ERROR(GiveItem(std::move(item), sink));
     }
-    FinishListing(listing);
-    return listing;
-  }
-
-  absl::StatusOr<std::string> ReadPicture(const CorpusItem& item,
-                                          int64_t max_bytes) const override {
-    return ReadPictureFile(item.path, max_bytes);
+    return absl::OkStatus();
   }
 
  private:
-  // False if it was rejected.
-  bool Add(const std::string& png, absl::string_view stem, CorpusListing& listing) const {
-    CorpusItem item;
-    item.item_id = absl::StrCat("clipart/", stem);
-    item.path = JoinPath(options_.png_root, png);
-    if (const absl::Status good = CheckItemId(item.item_id); !good.ok()) {
-      listing.rejected.push_back({EscapeUnlessPrintable(item.item_id),
-                                  EscapeUnlessPrintable(item.path), std::string(good.message())});
-      return false;
-    }
-    listing.items.push_back(std::move(item));
-    return true;
-  }
-
-  // Of the item that was added last.
-  static ClipArtText TextOf(const std::string& svg_path, CorpusListing& listing) {
+  static absl::StatusOr<ClipArtText> TextOf(const CorpusItem& item, const std::string& svg_path,
+                                            ListingSink& sink) {
     absl::StatusOr<ClipArtText> text = ReadClipArtText(svg_path);
-    if (text.ok()) return *std::move(text);
-    listing.warnings.push_back({listing.items.back().item_id, svg_path,
-                                absl::StrCat("no captions: ", text.status().message())});
-    return {};
+    if (text.ok()) return text;
+    RETURN_IF_ERROR(sink.Warning(
+        {item.item_id, svg_path, absl::StrCat("no captions: ", text.status().message())}));
+    return ClipArtText();
   }
 
   const ClipArtOptions options_;

@@ -99,12 +99,20 @@ std::string CleanCaption(absl::string_view text) {
   return clean.size() > kMaxCaptionBytes ? std::string() : clean;
 }
 
-void FinishItem(CorpusItem& item) {
+absl::Status GiveItem(CorpusItem item, ListingSink& sink) {
+  if (const absl::Status good = CheckItemId(item.item_id); !good.ok()) {
+    return sink.Rejected({EscapeUnlessPrintable(item.item_id), EscapeUnlessPrintable(item.path),
+                          std::string(good.message())});
+  }
   LimitTags(item.tags);
   LimitTags(item.ocr_tokens);
+  return sink.Item(std::move(item));
 }
 
-void FinishListing(CorpusListing& listing) {
+absl::StatusOr<CorpusListing> CorpusReader::List() const {
+  CollectingSink sink;
+  RETURN_IF_ERROR(ListTo(sink));
+  CorpusListing& listing = sink.listing;
   // Stable: of two items with one id, the one that the source names first stays.
   std::stable_sort(listing.items.begin(), listing.items.end(),
                    [](const CorpusItem& a, const CorpusItem& b) { return a.item_id < b.item_id; });
@@ -114,35 +122,17 @@ void FinishListing(CorpusListing& listing) {
     if (!unique.empty() && unique.back().item_id == item.item_id) {
       listing.rejected.push_back(
           {item.item_id, item.path, absl::StrCat("item id taken already by ", unique.back().path)});
-      continue;
+    } else {
+      unique.push_back(std::move(item));
     }
-    FinishItem(item);
-    unique.push_back(std::move(item));
   }
   listing.items = std::move(unique);
+  return std::move(listing);
 }
 
-absl::StatusOr<CorpusListing> CollectListing(
-    const std::function<absl::Status(ListingSink&)>& list) {
-  CollectingSink sink;
-  RETURN_IF_ERROR(list(sink));
-  FinishListing(sink.listing);
-  return std::move(sink.listing);
-}
-
-absl::Status CorpusReader::ListTo(ListingSink& sink) const {
-  ASSIGN_OR_RETURN(CorpusListing listing, List());
-  for (CorpusItem& item : listing.items) RETURN_IF_ERROR(sink.Item(std::move(item)));
-  for (CorpusProblem& problem : listing.rejected) {
-    RETURN_IF_ERROR(sink.Rejected(std::move(problem)));
-  }
-  for (CorpusProblem& problem : listing.warnings) {
-    RETURN_IF_ERROR(sink.Warning(std::move(problem)));
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<std::string> CorpusReader::ReadPicture(const CorpusItem& item, int64_t) const {
+absl::StatusOr<std::string> CorpusReader::ReadPicture(const CorpusItem& item,
+                                                      int64_t max_bytes) const {
+  if (region_feature_size() == 0) return ReadPictureFile(item.path, max_bytes);
   return absl::FailedPreconditionError(
       absl::StrCat(item.item_id, " has regions in this corpus, no picture"));
 }
@@ -173,6 +163,11 @@ absl::StatusOr<std::string> ReadPictureFile(absl::string_view path, int64_t max_
         absl::StrCat("file of ", size, " bytes; the limit is ", max_bytes));
   }
   return ReadFile(path, max_bytes);
+}
+
+bool BlamesPicture(const absl::Status& status) {
+  return absl::IsInvalidArgument(status) || absl::IsNotFound(status) ||
+         absl::IsPermissionDenied(status) || absl::IsFailedPrecondition(status);
 }
 
 bool WantsLanguage(const std::vector<std::string>& languages, absl::string_view language) {

@@ -13,7 +13,6 @@
 #define SIGHTLINE_COMMON_DATASET_CORPUS_H_
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -81,22 +80,21 @@ class CorpusReader {
   virtual ~CorpusReader() = default;
 
   // All items, in an order that depends on their ids alone: the same source gives the
-  // same listing.  An error when the source as a whole cannot be read (a folder that is
-  // not there, a caption file that does not parse); trouble with one item goes to
-  // `rejected` or `warnings`.
-  virtual absl::StatusOr<CorpusListing> List() const = 0;
+  // same listing.  All but the first of those that share an id are rejected.  Errors as ListTo.
+  absl::StatusOr<CorpusListing> List() const;
 
-  // The same for a corpus that is larger than the memory: items not yet in order and perhaps
-  // with an id twice, of which the first counts.  Here a List that is passed on; readers of
-  // what may be large do better, and have CollectListing for their List.
-  virtual absl::Status ListTo(ListingSink& sink) const;
+  // The same piece by piece: items not yet in order and perhaps with an id twice, of which the
+  // first counts.  An error when the source as a whole cannot be read (a folder that is
+  // not there, a caption file that does not parse); trouble with one item goes to
+  // `rejected` or `warnings`.  Readers of what may be larger than the memory hold little of it.
+  virtual absl::Status ListTo(ListingSink& sink) const = 0;
 
   // Numbers in the feature of each region of each item; 0: the items are pictures.
   virtual int region_feature_size() const { return 0; }
 
-  // The encoded picture of an item of this reader's listing.  InvalidArgument when it
-  // has no bytes or more than `max_bytes`; NotFound, PermissionDenied, ... as files.h
-  // has them; FailedPrecondition from a corpus of regions.
+  // The encoded picture of an item of this reader's listing: here the file at its path.
+  // InvalidArgument when it has no bytes or more than `max_bytes`; NotFound, PermissionDenied, ...
+  // as files.h has them; FailedPrecondition from a corpus of regions.
   virtual absl::StatusOr<std::string> ReadPicture(const CorpusItem& item, int64_t max_bytes) const;
 
   // The regions of an item of this reader's listing, of region_feature_size() numbers.
@@ -126,15 +124,12 @@ std::string CaptionId(absl::string_view image_id, absl::string_view language, in
 // kMaxCaptionBytes: then it is no caption.
 std::string CleanCaption(absl::string_view text);
 
-// Drops empty, over-long and surplus tags and OCR tokens.
-void FinishItem(CorpusItem& item);
+// Gives an item to `sink` as readers do: without empty, over-long and surplus tags and OCR
+// tokens, or as rejected, if its id does not pass CheckItemId.
+absl::Status GiveItem(CorpusItem item, ListingSink& sink);
 
-// The last step of every reader: puts the items in order, moves all but the first of
-// those that share an id to `rejected`, and finishes each.
-void FinishListing(CorpusListing& listing);
-
-// All that `list` gives to a sink, finished.
-absl::StatusOr<CorpusListing> CollectListing(const std::function<absl::Status(ListingSink&)>& list);
+// Whether an error of ReadPicture or ReadRegions says something of the item, not of the machine.
+bool BlamesPicture(const absl::Status& status);
 
 // A file as a picture's bytes, with the errors of CorpusReader::ReadPicture.
 absl::StatusOr<std::string> ReadPictureFile(absl::string_view path, int64_t max_bytes);

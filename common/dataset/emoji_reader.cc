@@ -71,7 +71,7 @@ class EmojiReader : public CorpusReader {
     for (const EmojiBitmap& bitmap : bitmaps) pngs_[bitmap.code_point] = bitmap.png;
   }
 
-  absl::StatusOr<CorpusListing> List() const override {
+  absl::Status ListTo(ListingSink& sink) const override {
     using Annotations = std::map<uint32_t, EmojiAnnotation>;
     // English decides which emoji there are, whether its captions are wanted or not.
     ASSIGN_OR_RETURN(const Annotations english, ReadEmojiAnnotations(FileOf("en")));
@@ -80,7 +80,6 @@ class EmojiReader : public CorpusReader {
       if (language == "en") continue;
       ASSIGN_OR_RETURN(others[language], ReadEmojiAnnotations(FileOf(language)));
     }
-    CorpusListing listing;
     for (const auto& [code_point, annotation] : english) {
       if (annotation.name.empty() || pngs_.count(code_point) == 0) continue;
       const std::string hex = absl::StrCat(absl::Hex(code_point));
@@ -93,10 +92,9 @@ class EmojiReader : public CorpusReader {
         const auto found = annotations.find(code_point);
         if (found != annotations.end()) AddCaptions(found->second, language, item);
       }
-      listing.items.push_back(std::move(item));
+      RETURN_IF_ERROR(GiveItem(std::move(item), sink));
     }
-    FinishListing(listing);
-    return listing;
+    return absl::OkStatus();
   }
 
   absl::StatusOr<std::string> ReadPicture(const CorpusItem& item,

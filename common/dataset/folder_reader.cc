@@ -195,13 +195,8 @@ class FolderLister {
     const absl::string_view stem = absl::StripSuffix(file_, options_.suffix);
     item.item_id = absl::StrCat(options_.id_prefix, line.id.empty() ? stem : line.id);
     item.path = JoinPath(options_.root, file_);
-    if (const absl::Status good = CheckItemId(item.item_id); !good.ok()) {
-      return sink_.Rejected({EscapeUnlessPrintable(item.item_id), EscapeUnlessPrintable(item.path),
-                             std::string(good.message())});
-    }
     MoveWords(line, options_.languages, item);
-    FinishItem(item);
-    return sink_.Item(std::move(item));
+    return GiveItem(std::move(item), sink_);
   }
 
   const FolderOptions& options_;
@@ -216,13 +211,7 @@ class FolderReader : public CorpusReader {
  public:
   explicit FolderReader(const FolderOptions& options) : options_(options) {}
 
-  absl::StatusOr<CorpusListing> List() const override { return ListFolder(options_); }
-  absl::Status ListTo(ListingSink& sink) const override { return ListFolderTo(options_, sink); }
-
-  absl::StatusOr<std::string> ReadPicture(const CorpusItem& item,
-                                          int64_t max_bytes) const override {
-    return ReadPictureFile(item.path, max_bytes);
-  }
+  absl::Status ListTo(ListingSink& sink) const override { return ListFolder(options_, sink); }
 
  private:
   const FolderOptions options_;
@@ -230,11 +219,7 @@ class FolderReader : public CorpusReader {
 
 }  // namespace
 
-absl::StatusOr<CorpusListing> ListFolder(const FolderOptions& options) {
-  return CollectListing([&](ListingSink& sink) { return ListFolderTo(options, sink); });
-}
-
-absl::Status ListFolderTo(const FolderOptions& options, ListingSink& sink) {
+absl::Status ListFolder(const FolderOptions& options, ListingSink& sink) {
   return FolderLister(options, sink).List();
 }
 

@@ -31,16 +31,13 @@ struct FolderOptions {
   std::vector<std::string> languages = {"en"};
 };
 
-// The items of the folder.  NotFound if the folder is not there; InvalidArgument naming each bad
-// line (ten at most) of the caption file: not JSON, a wrong type, a path that is given twice or is
-// no file of the folder.
-absl::StatusOr<CorpusListing> ListFolder(const FolderOptions& options);
+// The items of the folder, in the order of paths.  NotFound if the folder is not there;
+// InvalidArgument naming each bad line (ten at most) of the caption file: not JSON, a wrong type, a
+// path that is given twice or is no file of the folder.  Names and lines are sorted on disk where
+// they are many: memory does not grow with the folder.
+absl::Status ListFolder(const FolderOptions& options, ListingSink& sink);
 
-// The same into a sink, in the order of paths.  Names and lines are sorted on disk where they
-// are many: memory does not grow with the folder.
-absl::Status ListFolderTo(const FolderOptions& options, ListingSink& sink);
-
-// Its files are pictures.  Its listings are those above.
+// Its files are pictures.  Its listing is that above.
 std::unique_ptr<CorpusReader> NewFolderReader(const FolderOptions& options);
 
 }  // namespace sightline

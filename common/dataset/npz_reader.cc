@@ -175,8 +175,7 @@ class NpzReader : public CorpusReader {
 
   int region_feature_size() const override { return feature_size_; }
 
-  absl::StatusOr<CorpusListing> List() const override { return ListFolder(options_); }
-  absl::Status ListTo(ListingSink& sink) const override { return ListFolderTo(options_, sink); }
+  absl::Status ListTo(ListingSink& sink) const override { return ListFolder(options_, sink); }
 
   absl::StatusOr<RegionSet> ReadRegions(const CorpusItem& item, int64_t max_bytes) const override {
     ASSIGN_OR_RETURN(RegionSet regions, ReadNpz(item, max_bytes));
@@ -209,7 +208,7 @@ absl::StatusOr<std::unique_ptr<CorpusReader>> NewNpzReader(const FolderOptions& 
   FolderOptions npz = options;
   npz.suffix = std::string(kSuffix);
   FirstItems first;
-  const absl::Status listed = ListFolderTo(npz, first);
+  const absl::Status listed = ListFolder(npz, first);
   if (!listed.ok() && !absl::IsCancelled(listed)) return listed;
   std::string reason = "it has none";
   std::map<int, int> files;  // by their width

@@ -1,5 +1,7 @@
 #include "common/dataset/open_corpus.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/dataset/clipart_reader.h"
@@ -13,9 +15,12 @@
 namespace sightline {
 namespace {
 
-constexpr CorpusKind kKinds[] = {CorpusKind::kFolder, CorpusKind::kStamps,  CorpusKind::kClipArt,
-                                 CorpusKind::kEmoji,  CorpusKind::kRegions, CorpusKind::kNpz,
-                                 CorpusKind::kPrecomp};
+constexpr std::pair<CorpusKind, absl::string_view> kKinds[] = {
+    {CorpusKind::kFolder, "folder"},   {CorpusKind::kStamps, "stamps"},
+    {CorpusKind::kClipArt, "clipart"}, {CorpusKind::kEmoji, "emoji"},
+    {CorpusKind::kRegions, "regions"}, {CorpusKind::kNpz, "npz"},
+    {CorpusKind::kPrecomp, "precomp"},
+};
 
 // Whether where it lies, and what its ids are, is the user's to say.
 bool IsUsersOwn(CorpusKind kind) {
@@ -61,33 +66,20 @@ absl::StatusOr<std::unique_ptr<CorpusReader>> OpenStamps(const CorpusSpec& spec)
 }  // namespace
 
 absl::string_view CorpusKindName(CorpusKind kind) {
-  switch (kind) {
-    case CorpusKind::kFolder:
-      return "folder";
-    case CorpusKind::kStamps:
-      return "stamps";
-    case CorpusKind::kClipArt:
-      return "clipart";
-    case CorpusKind::kEmoji:
-      return "emoji";
-    case CorpusKind::kRegions:
-      return "regions";
-    case CorpusKind::kNpz:
-      return "npz";
-    case CorpusKind::kPrecomp:
-      return "precomp";
+  for (const auto& [known, name] : kKinds) {
+    if (known == kind) return name;
   }
   return "unknown";
 }
 
 absl::StatusOr<CorpusKind> ParseCorpusKind(absl::string_view name) {
-  for (const CorpusKind kind : kKinds) {
-    if (CorpusKindName(kind) == name) return kind;
+  for (const auto& [kind, known] : kKinds) {
+    if (known == name) return kind;
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "unknown corpus kind \"", name,
-      "\"; known: ", absl::StrJoin(kKinds, ", ", [](std::string* out, CorpusKind kind) {
-        absl::StrAppend(out, CorpusKindName(kind));
+      "\"; known: ", absl::StrJoin(kKinds, ", ", [](std::string* out, const auto& kind) {
+        absl::StrAppend(out, kind.second);
       })));
 }
 

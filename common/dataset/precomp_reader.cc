@@ -66,10 +66,6 @@ class PrecompReader : public CorpusReader {
     return static_cast<int>(splits_.begin()->second.feature_size());
   }
 
-  absl::StatusOr<CorpusListing> List() const override {
-    return CollectListing([this](ListingSink& sink) { return ListTo(sink); });
-  }
-
   absl::Status ListTo(ListingSink& sink) const override {
     for (const auto& [path, split] : splits_) RETURN_IF_ERROR(ListSplit(path, split, sink));
     return absl::OkStatus();

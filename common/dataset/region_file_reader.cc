@@ -27,10 +27,6 @@ class RegionFileReader : public CorpusReader {
 
   int region_feature_size() const override { return files_.begin()->second->feature_size(); }
 
-  absl::StatusOr<CorpusListing> List() const override {
-    return CollectListing([this](ListingSink& sink) { return ListTo(sink); });
-  }
-
   absl::Status ListTo(ListingSink& sink) const override {
     for (const auto& [path, file] : files_) {
       RETURN_IF_ERROR(file->VerifyItems());
@@ -59,18 +55,13 @@ class RegionFileReader : public CorpusReader {
     CorpusItem item;
     item.path = ItemPath(path, i);
     absl::StatusOr<ItemLine> line = file.Item(i);
-    absl::Status good = line.status();
-    if (good.ok()) {
-      item.item_id = absl::StrCat(options_.id_prefix, line->id);
-      good = CheckItemId(item.item_id);
+    if (!line.ok()) {
+      return sink.Rejected(
+          {"", EscapeUnlessPrintable(item.path), std::string(line.status().message())});
     }
-    if (!good.ok()) {
-      return sink.Rejected({EscapeUnlessPrintable(item.item_id), EscapeUnlessPrintable(item.path),
-                            std::string(good.message())});
-    }
+    item.item_id = absl::StrCat(options_.id_prefix, line->id);
     MoveWords(*line, options_.languages, item);
-    FinishItem(item);
-    return sink.Item(std::move(item));
+    return GiveItem(std::move(item), sink);
   }
 
   const RegionFileOptions options_;

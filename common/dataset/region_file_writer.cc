@@ -1,6 +1,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/byte_reader.h"
 #include "common/base/clean_text.h"
 #include "common/base/float16.h"
 #include "common/base/status_macros.h"
@@ -11,15 +12,6 @@ namespace sightline {
 namespace {
 
 constexpr float kLargestFloat16 = 65504;
-
-absl::string_view BytesOf(const void* data, size_t length) {
-  return absl::string_view(static_cast<const char*>(data), length);
-}
-
-template <typename T>
-absl::string_view BytesOf(const std::vector<T>& values) {
-  return BytesOf(values.data(), values.size() * sizeof(T));
-}
 
 // What regions may have beside their features.
 struct OptionalRows {
@@ -59,8 +51,8 @@ class RegionFileWriting {
       RETURN_IF_ERROR(writer_->Declare(optional.section, Dtype::kFloat32, optional.Shape(rows)));
     }
     RETURN_IF_ERROR(writer_->Append(items_));
-    RETURN_IF_ERROR(writer_->Append(BytesOf(item_offsets_)));
-    RETURN_IF_ERROR(writer_->Append(BytesOf(row_offsets_)));
+    RETURN_IF_ERROR(writer_->Append(BytesOfNumbers(item_offsets_)));
+    RETURN_IF_ERROR(writer_->Append(BytesOfNumbers(row_offsets_)));
     RETURN_IF_ERROR(AppendRegions());
     return writer_->Finish().status();
   }
@@ -117,13 +109,13 @@ class RegionFileWriting {
       }
     }
     for (const std::vector<float>& numbers : kept) {
-      if (!numbers.empty()) RETURN_IF_ERROR(writer_->Append(BytesOf(numbers)));
+      if (!numbers.empty()) RETURN_IF_ERROR(writer_->Append(BytesOfNumbers(numbers)));
     }
     return absl::OkStatus();
   }
 
   absl::Status AppendFeatures(const RegionSet& regions) {
-    if (dtype_ == Dtype::kFloat32) return writer_->Append(BytesOf(regions.features));
+    if (dtype_ == Dtype::kFloat32) return writer_->Append(BytesOfNumbers(regions.features));
     std::string halves(regions.features.size() * sizeof(uint16_t), '\0');
     Float32ToFloat16(regions.features.data(), regions.features.size(), &halves[0]);
     return writer_->Append(halves);

@@ -1,30 +1,28 @@
 #include "common/dataset/splits.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "common/base/checksum.h"
 
 namespace sightline {
 namespace {
 
-constexpr Split kSplits[] = {Split::kTrain, Split::kValidation, Split::kHeldOut};
+constexpr std::pair<Split, absl::string_view> kSplits[] = {
+    {Split::kTrain, "train"}, {Split::kValidation, "validation"}, {Split::kHeldOut, "held_out"}};
 
 }  // namespace
 
 absl::string_view SplitName(Split split) {
-  switch (split) {
-    case Split::kTrain:
-      return "train";
-    case Split::kValidation:
-      return "validation";
-    case Split::kHeldOut:
-      return "held_out";
+  for (const auto& [known, name] : kSplits) {
+    if (known == split) return name;
   }
   return "unknown";
 }
 
 absl::StatusOr<Split> ParseSplit(absl::string_view name) {
-  for (const Split split : kSplits) {
-    if (SplitName(split) == name) return split;
+  for (const auto& [split, known] : kSplits) {
+    if (known == name) return split;
   }
   return absl::InvalidArgumentError(
       absl::StrCat("unknown split \"", name, "\"; known: train, validation, held_out"));

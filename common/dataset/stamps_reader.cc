@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "common/base/clean_text.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
 
@@ -21,44 +20,32 @@ class StampsReader : public CorpusReader {
  public:
   explicit StampsReader(const StampsOptions& options) : options_(options) {}
 
-  absl::StatusOr<CorpusListing> List() const override {
+  absl::Status ListTo(ListingSink& sink) const override {
     ASSIGN_OR_RETURN(const std::vector<std::string> files, ListFilesBelow(options_.root));
-    CorpusListing listing;
     for (const std::string& file : files) {
       absl::string_view stem = file;
       if (!absl::ConsumeSuffix(&stem, ".png")) continue;
       const std::string text = absl::StrCat(stem, ".txt");
       if (!std::binary_search(files.begin(), files.end(), text)) continue;
-      Add(file, stem, text, listing);
+      CorpusItem item;
+      item.item_id = absl::StrCat("stamps/", stem);
+      item.path = JoinPath(options_.root, file);
+      if (CheckItemId(item.item_id).ok()) {
+        RETURN_IF_ERROR(AddCaptions(JoinPath(options_.root, text), item, sink));
+      }
+      RETURN_IF_ERROR(GiveItem(std::move(item), sink));
     }
-    FinishListing(listing);
-    return listing;
-  }
-
-  absl::StatusOr<std::string> ReadPicture(const CorpusItem& item,
-                                          int64_t max_bytes) const override {
-    return ReadPictureFile(item.path, max_bytes);
+    return absl::OkStatus();
   }
 
  private:
-  void Add(const std::string& file, absl::string_view stem, const std::string& text_file,
-           CorpusListing& listing) const {
-    CorpusItem item;
-    item.item_id = absl::StrCat("stamps/", stem);
-    item.path = JoinPath(options_.root, file);
-    if (const absl::Status good = CheckItemId(item.item_id); !good.ok()) {
-      listing.rejected.push_back({EscapeUnlessPrintable(item.item_id),
-                                  EscapeUnlessPrintable(item.path), std::string(good.message())});
-      return;
-    }
-    const std::string path = JoinPath(options_.root, text_file);
+  absl::Status AddCaptions(const std::string& path, CorpusItem& item, ListingSink& sink) const {
     const absl::StatusOr<std::string> text = ReadFile(path, kMaxTextBytes);
-    if (text.ok()) {
-      item.captions = ParseStampText(*text, options_.languages);
-    } else {
-      listing.warnings.push_back({item.item_id, path, std::string(text.status().message())});
+    if (!text.ok()) {
+      return sink.Warning({item.item_id, path, std::string(text.status().message())});
     }
-    listing.items.push_back(std::move(item));
+    item.captions = ParseStampText(*text, options_.languages);
+    return absl::OkStatus();
   }
 
   const StampsOptions options_;

@@ -8,6 +8,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/error_details.h"
 #include "common/base/little_endian.h"
 #include "common/base/status_macros.h"
 
@@ -223,10 +224,7 @@ size_t TensorDtypeSize(TensorDtype dtype) {
 absl::StatusOr<std::unique_ptr<Safetensors>> Safetensors::Open(absl::string_view path) {
   std::unique_ptr<Safetensors> file(new Safetensors);
   ASSIGN_OR_RETURN(file->file_, MappedFile::Open(path));
-  const absl::Status status = file->Parse(file->file_->bytes());
-  if (!status.ok()) {
-    return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
-  }
+  RETURN_IF_ERROR(WithPrefix(file->Parse(file->file_->bytes()), path));
   return file;
 }
 

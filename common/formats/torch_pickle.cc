@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "common/base/error_details.h"
 #include "common/base/status_macros.h"
 #include "common/formats/zip_archive.h"
 
@@ -155,10 +156,7 @@ bool LooksLikeTorchFile(absl::string_view bytes) {
 absl::StatusOr<std::unique_ptr<TorchPickle>> TorchPickle::Open(absl::string_view path) {
   std::unique_ptr<TorchPickle> result(new TorchPickle);
   ASSIGN_OR_RETURN(result->file_, MappedFile::Open(path));
-  const absl::Status status = result->Parse(result->file_->bytes());
-  if (!status.ok()) {
-    return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
-  }
+  RETURN_IF_ERROR(WithPrefix(result->Parse(result->file_->bytes()), path));
   return result;
 }
 

@@ -73,23 +73,20 @@ absl::Status UnknownFormat(absl::string_view bytes) {
                    absl::BytesToHexString(bytes.substr(0, 8)), "); JPEG, PNG and WebP are served"));
 }
 
-absl::StatusOr<ImageFormat> RecogniseFormat(absl::string_view bytes) {
-  if (HasAt(bytes, 0, "\xFF\xD8\xFF")) return ImageFormat::kJpeg;
-  if (HasAt(bytes, 0, "\x89PNG\r\n\x1A\n")) return ImageFormat::kPng;
-  if (HasAt(bytes, 0, "RIFF") && HasAt(bytes, 8, "WEBP")) return ImageFormat::kWebp;
-  return UnknownFormat(bytes);
-}
+// What there is for a format (codecs.h).
+struct Codec {
+  absl::StatusOr<ImageHeader> (*read_header)(absl::string_view bytes);
+  absl::StatusOr<Pixels> (*decode)(absl::string_view bytes);
+};
+constexpr Codec kJpeg = {ReadJpegHeader, DecodeJpeg};
+constexpr Codec kPng = {ReadPngHeader, DecodePng};
+constexpr Codec kWebp = {ReadWebpHeader, DecodeWebp};
 
-absl::StatusOr<ImageHeader> ReadAnyHeader(ImageFormat format, absl::string_view bytes) {
-  switch (format) {
-    case ImageFormat::kJpeg:
-      return ReadJpegHeader(bytes);
-    case ImageFormat::kPng:
-      return ReadPngHeader(bytes);
-    case ImageFormat::kWebp:
-      return ReadWebpHeader(bytes);
-  }
-  return absl::InternalError("an image format without a decoder");
+absl::StatusOr<Codec> CodecOf(absl::string_view bytes) {
+  if (HasAt(bytes, 0, "\xFF\xD8\xFF")) return kJpeg;
+  if (HasAt(bytes, 0, "\x89PNG\r\n\x1A\n")) return kPng;
+  if (HasAt(bytes, 0, "RIFF") && HasAt(bytes, 8, "WEBP")) return kWebp;
+  return UnknownFormat(bytes);
 }
 
 absl::Status CheckSize(const ImageHeader& header, const DecodeLimits& limits) {
@@ -154,23 +151,16 @@ absl::StatusOr<ImageHeader> ReadImageHeader(absl::string_view bytes, const Decod
     return absl::InvalidArgumentError(absl::StrCat("image has ", bytes.size(), " bytes; at most ",
                                                    limits.max_bytes, " are taken"));
   }
-  ASSIGN_OR_RETURN(const ImageFormat format, RecogniseFormat(bytes));
-  ASSIGN_OR_RETURN(const ImageHeader header, ReadAnyHeader(format, bytes));
+  ASSIGN_OR_RETURN(const Codec codec, CodecOf(bytes));
+  ASSIGN_OR_RETURN(const ImageHeader header, codec.read_header(bytes));
   RETURN_IF_ERROR(CheckSize(header, limits));
   return header;
 }
 
 absl::StatusOr<Pixels> DecodeImage(absl::string_view bytes, const DecodeLimits& limits) {
-  ASSIGN_OR_RETURN(const ImageHeader header, ReadImageHeader(bytes, limits));
-  switch (header.format) {
-    case ImageFormat::kJpeg:
-      return DecodeJpeg(bytes);
-    case ImageFormat::kPng:
-      return DecodePng(bytes);
-    case ImageFormat::kWebp:
-      return DecodeWebp(bytes);
-  }
-  return absl::InternalError("an image format without a decoder");
+  RETURN_IF_ERROR(ReadImageHeader(bytes, limits).status());
+  ASSIGN_OR_RETURN(const Codec codec, CodecOf(bytes));
+  return codec.decode(bytes);
 }
 
 Pixels ShrinkTowards(Pixels pixels, int min_side) {

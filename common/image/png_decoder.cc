@@ -98,11 +98,8 @@ absl::Status DecodeRows(spng_ctx* context, bool interlaced, Pixels* pixels) {
 absl::StatusOr<ImageHeader> ReadPngHeader(absl::string_view bytes) {
   spng_ihdr ihdr = {};
   RETURN_IF_ERROR(Open(bytes, &ihdr).status());
-  ImageHeader header;
-  header.format = ImageFormat::kPng;
-  header.width = static_cast<int>(ihdr.width);
-  header.height = static_cast<int>(ihdr.height);
-  return header;
+  return ImageHeader{ImageFormat::kPng, static_cast<int>(ihdr.width),
+                     static_cast<int>(ihdr.height)};
 }
 
 absl::StatusOr<Pixels> DecodePng(absl::string_view bytes) {

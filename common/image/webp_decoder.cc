@@ -112,11 +112,7 @@ absl::StatusOr<Pixels> DecodeFirstFrame(absl::string_view bytes,
 
 absl::StatusOr<ImageHeader> ReadWebpHeader(absl::string_view bytes) {
   ASSIGN_OR_RETURN(const WebPBitstreamFeatures features, ReadFeatures(bytes));
-  ImageHeader header;
-  header.format = ImageFormat::kWebp;
-  header.width = features.width;
-  header.height = features.height;
-  return header;
+  return ImageHeader{ImageFormat::kWebp, features.width, features.height};
 }
 
 absl::StatusOr<Pixels> DecodeWebp(absl::string_view bytes) {

@@ -8,6 +8,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/byte_reader.h"
 #include "common/base/checksum.h"
 #include "common/base/error_details.h"
 #include "common/base/limits.h"
@@ -33,14 +34,11 @@ class Hasher {
     hash_.Update(bytes);
   }
   void AddNumber(int64_t number) {
-    char bytes[sizeof(number)];
-    for (char& byte : bytes) {
-      byte = static_cast<char>(number & 0xff);
-      number >>= 8;
-    }
-    hash_.Update(absl::string_view(bytes, sizeof(bytes)));
+    std::string bytes;
+    AppendLittleEndian(number, &bytes);
+    hash_.Update(bytes);
   }
-  void AddFloats(const std::vector<float>& values) { Add(BytesOf(values)); }
+  void AddFloats(const std::vector<float>& values) { Add(BytesOfNumbers(values)); }
   // Many MiB, and of each search that has more hits than it gives: a CRC-32C takes a
   // hundredth of the time and tells uploads apart that differ by accident.
   void AddUpload(absl::string_view bytes) {
@@ -60,7 +58,7 @@ class Hasher {
     const RegionSet& regions = query.image->regions;
     AddNumber(regions.count);
     AddNumber(regions.feature_size);
-    AddUpload(BytesOf(regions.features));
+    AddUpload(BytesOfNumbers(regions.features));
     AddFloats(regions.boxes);
     AddFloats(regions.box_sizes);
     AddFloats(regions.confidences);
@@ -77,11 +75,6 @@ class Hasher {
   }
 
  private:
-  static absl::string_view BytesOf(const std::vector<float>& values) {
-    return absl::string_view(reinterpret_cast<const char*>(values.data()),
-                             values.size() * sizeof(float));
-  }
-
   Sha256 hash_;
 };
 
@@ -91,38 +84,12 @@ void AppendName(const std::string& name, std::string* out) {
 }
 
 void AppendChecksum(std::string* out) {
-  const uint32_t crc = Crc32c(*out);
-  for (int shift = 0; shift < 32; shift += 8) out->push_back(static_cast<char>(crc >> shift));
+  AppendLittleEndian(Crc32c(*out), out);
 }
 
-// Takes from the front of what is left; once something is missing, nothing more.
-class Taker {
- public:
-  explicit Taker(absl::string_view bytes) : left_(bytes) {}
-
-  absl::string_view Take(size_t count) {
-    if (count > left_.size()) {
-      missing_ = true;
-      left_ = {};
-      return {};
-    }
-    const absl::string_view taken = left_.substr(0, count);
-    left_.remove_prefix(count);
-    return taken;
-  }
-  int TakeByte() {
-    const absl::string_view byte = Take(1);
-    return byte.empty() ? 0 : static_cast<uint8_t>(byte[0]);
-  }
-  std::string TakeName() { return std::string(Take(static_cast<size_t>(TakeByte()))); }
-
-  // Whether all was there and nothing is left.
-  bool exact() const { return !missing_ && left_.empty(); }
-
- private:
-  absl::string_view left_;
-  bool missing_ = false;
-};
+std::string TakeName(ByteReader& bytes) {
+  return std::string(bytes.Bytes(bytes.Number<uint8_t>()));
+}
 
 absl::Status NoToken() {
   return InvalidField(kField, "is none; give what an answer had as next_page_token, unchanged");
@@ -164,8 +131,7 @@ std::string FingerprintOf(const SearchRequest& request, int depth) {
 std::string ToText(const PageToken& token) {
   std::string bytes(1, kVersion);
   bytes.append(token.request);
-  bytes.push_back(static_cast<char>(token.offset & 0xff));
-  bytes.push_back(static_cast<char>(token.offset >> 8));
+  AppendLittleEndian(static_cast<uint16_t>(token.offset), &bytes);
   AppendName(token.index, &bytes);
   AppendName(token.generation, &bytes);
   AppendName(token.item_generation, &bytes);
@@ -182,17 +148,16 @@ absl::StatusOr<PageToken> ParsePageToken(absl::string_view text) {
   AppendChecksum(&body);
   if (body != bytes) return NoToken();
 
-  Taker taker(absl::string_view(bytes).substr(0, bytes.size() - sizeof(uint32_t)));
-  const int version = taker.TakeByte();
+  ByteReader reader(absl::string_view(bytes).substr(0, bytes.size() - sizeof(uint32_t)));
+  const int version = reader.Number<uint8_t>();
   if (version != kVersion) return OtherVersion(version);
   PageToken token;
-  token.request = std::string(taker.Take(kFingerprintBytes));
-  token.offset = taker.TakeByte();
-  token.offset |= taker.TakeByte() << 8;
-  token.index = taker.TakeName();
-  token.generation = taker.TakeName();
-  token.item_generation = taker.TakeName();
-  if (!taker.exact() || !IsPossible(token)) return NoToken();
+  token.request = std::string(reader.Bytes(kFingerprintBytes));
+  token.offset = reader.Number<uint16_t>();
+  token.index = TakeName(reader);
+  token.generation = TakeName(reader);
+  token.item_generation = TakeName(reader);
+  if (!reader.ok() || reader.left() > 0 || !IsPossible(token)) return NoToken();
   return token;
 }
 

@@ -173,6 +173,10 @@ absl::StatusOr<std::unique_ptr<ByteLevelBpeTokenizer>> ByteLevelBpeTokenizer::Cr
     absl::string_view merges) {
   std::unique_ptr<ByteLevelBpeTokenizer> tokenizer(new ByteLevelBpeTokenizer());
   RETURN_IF_ERROR(tokenizer->ReadMerges(merges));
+  SpecialIds special;
+  special.cls = static_cast<int32_t>(tokenizer->symbols_.size());
+  special.sep = special.cls + 1;
+  tokenizer->set_special_ids(special);
   return tokenizer;
 }
 
@@ -248,14 +252,6 @@ absl::StatusOr<std::vector<int32_t>> ByteLevelBpeTokenizer::Encode(absl::string_
     rest.remove_prefix(length);
   }
   return ids;
-}
-
-absl::StatusOr<std::vector<Token>> ByteLevelBpeTokenizer::Tokenize(absl::string_view text) const {
-  ASSIGN_OR_RETURN(const std::vector<int32_t> ids, Encode(text));
-  std::vector<Token> tokens;
-  tokens.reserve(ids.size());
-  for (const int32_t id : ids) tokens.push_back({id, symbols_[id]});
-  return tokens;
 }
 
 }  // namespace sightline

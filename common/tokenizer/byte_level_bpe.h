@@ -48,14 +48,9 @@ class ByteLevelBpeTokenizer : public Tokenizer {
 
   // See Tokenizer; the time for a text of n bytes is n log n.
   absl::StatusOr<std::vector<int32_t>> Encode(absl::string_view text) const override;
-  absl::StatusOr<std::vector<Token>> Tokenize(absl::string_view text) const override;
+  absl::string_view Spelling(int32_t id) const override { return symbols_[id]; }
 
   int32_t vocabulary_size() const override { return sep_id() + 1; }
-  int32_t pad_id() const override { return -1; }
-  int32_t unk_id() const override { return -1; }
-  int32_t cls_id() const override { return static_cast<int32_t>(symbols_.size()); }
-  int32_t sep_id() const override { return cls_id() + 1; }
-  int32_t mask_id() const override { return -1; }
 
  private:
   ByteLevelBpeTokenizer();

@@ -12,12 +12,6 @@ namespace sightline {
 
 enum class TokenizerKind { kWordPiece, kByteLevelBpe, kSentencePiece, kWordList };
 
-// "wordpiece", "clip_bpe", "sentencepiece", "word_list".
-absl::string_view TokenizerKindName(TokenizerKind kind);
-
-// InvalidArgument, naming those there are, for any other name.
-absl::StatusOr<TokenizerKind> ParseTokenizerKind(absl::string_view name);
-
 // `vocabulary`, gzipped or not, is what the kind's Create takes, at most 64 MiB unpacked.
 // `lowercase` is WordPiece's; the other kinds have one way.
 //

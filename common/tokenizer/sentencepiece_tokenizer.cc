@@ -97,7 +97,10 @@ class BestPaths {
 
 SentencePieceTokenizer::SentencePieceTokenizer(SentencePieceModel model,
                                                std::unique_ptr<SentencePieceNormalizer> normalizer)
-    : model_(std::move(model)), normalizer_(std::move(normalizer)) {}
+    : model_(std::move(model)), normalizer_(std::move(normalizer)) {
+  set_special_ids(
+      {kPadId, kUnknownId, kBeginId, kEndId, static_cast<int32_t>(model_.pieces.size()) + kShift});
+}
 
 absl::StatusOr<std::unique_ptr<SentencePieceTokenizer>> SentencePieceTokenizer::Create(
     absl::string_view model) {
@@ -197,34 +200,8 @@ absl::StatusOr<std::vector<int32_t>> SentencePieceTokenizer::Encode(absl::string
   return ids;
 }
 
-absl::StatusOr<std::vector<Token>> SentencePieceTokenizer::Tokenize(absl::string_view text) const {
-  ASSIGN_OR_RETURN(const std::vector<int32_t> ids, Encode(text));
-  std::vector<Token> tokens;
-  tokens.reserve(ids.size());
-  for (const int32_t id : ids) {
-    const int32_t piece = id == kUnknownId ? kUnknownPiece : id - kShift;
-    tokens.push_back({id, model_.pieces[piece].text});
-  }
-  return tokens;
-}
-
-int32_t SentencePieceTokenizer::vocabulary_size() const {
-  return mask_id() + 1;
-}
-int32_t SentencePieceTokenizer::pad_id() const {
-  return kPadId;
-}
-int32_t SentencePieceTokenizer::unk_id() const {
-  return kUnknownId;
-}
-int32_t SentencePieceTokenizer::cls_id() const {
-  return kBeginId;
-}
-int32_t SentencePieceTokenizer::sep_id() const {
-  return kEndId;
-}
-int32_t SentencePieceTokenizer::mask_id() const {
-  return static_cast<int32_t>(model_.pieces.size()) + kShift;
+absl::string_view SentencePieceTokenizer::Spelling(int32_t id) const {
+  return model_.pieces[id == kUnknownId ? kUnknownPiece : id - kShift].text;
 }
 
 }  // namespace sightline

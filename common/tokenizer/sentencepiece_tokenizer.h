@@ -39,14 +39,9 @@ class SentencePieceTokenizer : public Tokenizer {
 
   // See Tokenizer.  The time for a text is linear, with a factor of the longest piece.
   absl::StatusOr<std::vector<int32_t>> Encode(absl::string_view text) const override;
-  absl::StatusOr<std::vector<Token>> Tokenize(absl::string_view text) const override;
+  absl::string_view Spelling(int32_t id) const override;
 
-  int32_t vocabulary_size() const override;
-  int32_t pad_id() const override;
-  int32_t unk_id() const override;
-  int32_t cls_id() const override;
-  int32_t sep_id() const override;
-  int32_t mask_id() const override;
+  int32_t vocabulary_size() const override { return mask_id() + 1; }
 
  private:
   SentencePieceTokenizer(SentencePieceModel model,

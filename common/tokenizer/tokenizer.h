@@ -15,9 +15,14 @@
 
 namespace sightline {
 
-struct Token {
-  int32_t id = 0;
-  std::string text;  // as the vocabulary spells it
+// Looked up in the vocabulary by name, never assumed.  A kind without a token of that role
+// (CLIP's byte-level BPE has no mask) has -1.
+struct SpecialIds {
+  int32_t pad = -1;
+  int32_t unk = -1;
+  int32_t cls = -1;
+  int32_t sep = -1;
+  int32_t mask = -1;
 };
 
 // Thread-safe.
@@ -32,18 +37,23 @@ class Tokenizer {
   // InvalidArgument if `text` is not UTF-8, naming the offset of the first bad byte.
   virtual absl::StatusOr<std::vector<int32_t>> Encode(absl::string_view text) const = 0;
 
-  // The same tokens with their spelling, for people and for the parity checker.
-  virtual absl::StatusOr<std::vector<Token>> Tokenize(absl::string_view text) const = 0;
+  // How the vocabulary spells an id that Encode gives: for people and for the parity checker.
+  virtual absl::string_view Spelling(int32_t id) const = 0;
 
   virtual int32_t vocabulary_size() const = 0;
 
-  // Special ids, looked up in the vocabulary by name, never assumed.  A kind without a
-  // token of that role (CLIP's byte-level BPE has no mask) returns -1.
-  virtual int32_t pad_id() const = 0;
-  virtual int32_t unk_id() const = 0;
-  virtual int32_t cls_id() const = 0;
-  virtual int32_t sep_id() const = 0;
-  virtual int32_t mask_id() const = 0;
+  int32_t pad_id() const { return special_ids_.pad; }
+  int32_t unk_id() const { return special_ids_.unk; }
+  int32_t cls_id() const { return special_ids_.cls; }
+  int32_t sep_id() const { return special_ids_.sep; }
+  int32_t mask_id() const { return special_ids_.mask; }
+
+ protected:
+  // Once, before others see it.
+  void set_special_ids(const SpecialIds& ids) { special_ids_ = ids; }
+
+ private:
+  SpecialIds special_ids_;
 };
 
 }  // namespace sightline

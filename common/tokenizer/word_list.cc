@@ -182,12 +182,9 @@ absl::Status CheckSpecialWords(const VocabularyHandler& handler) {
 }  // namespace
 
 WordListTokenizer::WordListTokenizer(Ids ids, std::vector<std::string> words)
-    : ids_(std::move(ids)),
-      words_(std::move(words)),
-      pad_id_(ids_.at(kPad)),
-      unk_id_(ids_.at(kUnknown)),
-      cls_id_(ids_.at(kStart)),
-      sep_id_(ids_.at(kEnd)) {}
+    : ids_(std::move(ids)), words_(std::move(words)) {
+  set_special_ids({ids_.at(kPad), ids_.at(kUnknown), ids_.at(kStart), ids_.at(kEnd), -1});
+}
 
 absl::StatusOr<std::unique_ptr<WordListTokenizer>> WordListTokenizer::Create(
     absl::string_view vocabulary) {
@@ -216,17 +213,9 @@ absl::StatusOr<std::vector<int32_t>> WordListTokenizer::Encode(absl::string_view
   ids.reserve(words.size());
   for (const std::string& word : words) {
     const auto found = ids_.find(word);
-    ids.push_back(found == ids_.end() ? unk_id_ : found->second);
+    ids.push_back(found == ids_.end() ? unk_id() : found->second);
   }
   return ids;
-}
-
-absl::StatusOr<std::vector<Token>> WordListTokenizer::Tokenize(absl::string_view text) const {
-  ASSIGN_OR_RETURN(const std::vector<int32_t> ids, Encode(text));
-  std::vector<Token> tokens;
-  tokens.reserve(ids.size());
-  for (const int32_t id : ids) tokens.push_back({id, words_[id]});
-  return tokens;
 }
 
 }  // namespace sightline

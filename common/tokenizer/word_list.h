@@ -32,14 +32,9 @@ class WordListTokenizer : public Tokenizer {
   static absl::StatusOr<std::unique_ptr<WordListTokenizer>> Create(absl::string_view vocabulary);
 
   absl::StatusOr<std::vector<int32_t>> Encode(absl::string_view text) const override;
-  absl::StatusOr<std::vector<Token>> Tokenize(absl::string_view text) const override;
+  absl::string_view Spelling(int32_t id) const override { return words_[id]; }
 
   int32_t vocabulary_size() const override { return static_cast<int32_t>(words_.size()); }
-  int32_t pad_id() const override { return pad_id_; }
-  int32_t unk_id() const override { return unk_id_; }
-  int32_t cls_id() const override { return cls_id_; }  // <start>
-  int32_t sep_id() const override { return sep_id_; }  // <end>
-  int32_t mask_id() const override { return -1; }
 
  private:
   using Ids = absl::flat_hash_map<std::string, int32_t>;
@@ -48,10 +43,6 @@ class WordListTokenizer : public Tokenizer {
 
   const Ids ids_;
   const std::vector<std::string> words_;  // by id
-  const int32_t pad_id_;
-  const int32_t unk_id_;
-  const int32_t cls_id_;
-  const int32_t sep_id_;
 };
 
 }  // namespace sightline

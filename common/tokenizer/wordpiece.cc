@@ -98,11 +98,12 @@ absl::Status WordPieceTokenizer::AddToken(absl::string_view token, size_t line) 
 }
 
 absl::Status WordPieceTokenizer::FindSpecialTokens() {
-  const std::pair<absl::string_view, int32_t*> specials[] = {{"[PAD]", &pad_id_},
-                                                             {"[UNK]", &unk_id_},
-                                                             {"[CLS]", &cls_id_},
-                                                             {"[SEP]", &sep_id_},
-                                                             {"[MASK]", &mask_id_}};
+  SpecialIds special;
+  const std::pair<absl::string_view, int32_t*> specials[] = {{"[PAD]", &special.pad},
+                                                             {"[UNK]", &special.unk},
+                                                             {"[CLS]", &special.cls},
+                                                             {"[SEP]", &special.sep},
+                                                             {"[MASK]", &special.mask}};
   for (const auto& [name, id] : specials) {
     const auto found = first_.ids.find(name);
     if (found == first_.ids.end()) {
@@ -114,12 +115,13 @@ absl::Status WordPieceTokenizer::FindSpecialTokens() {
     }
     *id = found->second;
   }
+  set_special_ids(special);
   return absl::OkStatus();
 }
 
 void WordPieceTokenizer::AppendPieces(absl::string_view word, std::vector<int32_t>* ids) const {
   if (CountCharacters(word) > kMaxWordCharacters) {
-    ids->push_back(unk_id_);
+    ids->push_back(unk_id());
     return;
   }
   const size_t ids_before = ids->size();
@@ -130,7 +132,7 @@ void WordPieceTokenizer::AppendPieces(absl::string_view word, std::vector<int32_
     if (length == 0) {
       // One character that fits nowhere makes the whole word unknown.
       ids->resize(ids_before);
-      ids->push_back(unk_id_);
+      ids->push_back(unk_id());
       return;
     }
     ids->push_back(id);
@@ -144,14 +146,6 @@ absl::StatusOr<std::vector<int32_t>> WordPieceTokenizer::Encode(absl::string_vie
   std::vector<int32_t> ids;
   for (const std::string& word : words) AppendPieces(word, &ids);
   return ids;
-}
-
-absl::StatusOr<std::vector<Token>> WordPieceTokenizer::Tokenize(absl::string_view text) const {
-  ASSIGN_OR_RETURN(const std::vector<int32_t> ids, Encode(text));
-  std::vector<Token> tokens;
-  tokens.reserve(ids.size());
-  for (const int32_t id : ids) tokens.push_back({id, std::string(tokens_[id])});
-  return tokens;
 }
 
 }  // namespace sightline

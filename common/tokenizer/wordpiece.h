@@ -39,14 +39,9 @@ class WordPieceTokenizer : public Tokenizer {
       absl::string_view vocabulary, const WordPieceOptions& options);
 
   absl::StatusOr<std::vector<int32_t>> Encode(absl::string_view text) const override;
-  absl::StatusOr<std::vector<Token>> Tokenize(absl::string_view text) const override;
+  absl::string_view Spelling(int32_t id) const override { return tokens_[id]; }
 
   int32_t vocabulary_size() const override { return static_cast<int32_t>(tokens_.size()); }
-  int32_t pad_id() const override { return pad_id_; }
-  int32_t unk_id() const override { return unk_id_; }
-  int32_t cls_id() const override { return cls_id_; }
-  int32_t sep_id() const override { return sep_id_; }
-  int32_t mask_id() const override { return mask_id_; }
 
  private:
   // Pieces of one kind (at a word's start, or inside it, the "##" taken off).
@@ -66,11 +61,6 @@ class WordPieceTokenizer : public Tokenizer {
   std::vector<absl::string_view> tokens_;  // by id; views into vocabulary_
   Pieces first_;
   Pieces inner_;
-  int32_t pad_id_ = -1;
-  int32_t unk_id_ = -1;
-  int32_t cls_id_ = -1;
-  int32_t sep_id_ = -1;
-  int32_t mask_id_ = -1;
 };
 
 }  // namespace sightline

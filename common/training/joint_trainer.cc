@@ -425,15 +425,8 @@ DeclaredCombination ChoiceOf(const QueriesReport& report) {
 }
 
 absl::string_view TrainingStageName(TrainingStage stage) {
-  switch (stage) {
-    case TrainingStage::kText:
-      return "text";
-    case TrainingStage::kBi:
-      return "bi";
-    case TrainingStage::kJoint:
-      break;
-  }
-  return "joint";
+  constexpr absl::string_view kNames[] = {"text", "bi", "joint"};
+  return kNames[static_cast<size_t>(stage)];
 }
 
 absl::StatusOr<TrainingResult> TrainJointModel(const TrainingJob& job, TrainingObserver* observer,

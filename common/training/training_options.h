@@ -8,8 +8,10 @@
 #ifndef SIGHTLINE_COMMON_TRAINING_TRAINING_OPTIONS_H_
 #define SIGHTLINE_COMMON_TRAINING_TRAINING_OPTIONS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 
@@ -189,12 +191,28 @@ struct TrainingOptions {
   double combination_lambda = 0.5;
 };
 
+// Sees options one by one, and may change them.  A name is the path of a key of `trainer train`,
+// "joint.rate.peak"; `low` to `high` is what CheckTrainingOptions allows.
+class OptionVisitor {
+ public:
+  virtual ~OptionVisitor() = default;
+  virtual void Number(const std::string& name, double* value, double low, double high) = 0;
+  virtual void Count(const std::string& name, int64_t* value, int64_t low, int64_t high) = 0;
+  virtual void Flag(const std::string& name, bool* value) = 0;
+  // `value` is a place in `names`.
+  virtual void Choice(const std::string& name, const std::vector<std::string>& names,
+                      size_t* value) = 0;
+};
+
+// Shows all but seed and combination, in a fixed order.
+void VisitTrainingOptions(TrainingOptions* options, OptionVisitor* visitor);
+
 // InvalidArgument, every problem at once, with values and ranges.
-absl::Status CheckTrainingOptions(const TrainingOptions& options);
+absl::Status CheckTrainingOptions(TrainingOptions options);
 
 // Every option that decides the weights as a line "joint.queries=48", in a fixed order: what
 // a checkpoint was trained with.  Validation and combination are not among them.
-std::string DescribeTrainingOptions(const TrainingOptions& options);
+std::string DescribeTrainingOptions(TrainingOptions options);
 
 }  // namespace sightline
 

@@ -6,6 +6,7 @@
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/base/byte_reader.h"
 #include "common/base/checksum.h"
 #include "common/base/status_macros.h"
 
@@ -64,12 +65,6 @@ absl::StatusOr<absl::string_view> ReadSha256(const Container& container, absl::s
   ASSIGN_OR_RETURN(const absl::string_view text, ReadText(container, name));
   if (!IsSha256Hex(text)) return Malformed(container, name, "is no SHA-256 in hex");
   return text;
-}
-
-template <typename T>
-absl::string_view BytesOf(absl::Span<const T> numbers) {
-  return absl::string_view(reinterpret_cast<const char*>(numbers.data()),
-                           numbers.size() * sizeof(T));
 }
 
 // Offsets of `numbers.size() - 1` values that fill [0, limit) one after another.
@@ -198,7 +193,6 @@ absl::Status TrainingSet::CheckCaptions() {
   RETURN_IF_ERROR(CheckOffsets(*container_, "tokens/captions", token_offsets_,
                                static_cast<int64_t>(tokens_.size())));
   const auto language_count = static_cast<int64_t>(languages_.size());
-  row_of_caption_.reserve(static_cast<size_t>(caption_count()));
   for (int64_t row = 0; row < row_count(); ++row) {
     int64_t lowest = 0;
     for (const int64_t caption : captions(row)) {
@@ -212,7 +206,6 @@ absl::Status TrainingSet::CheckCaptions() {
         return Lying("caption_key", caption, absl::StrCat(caption_key_[caption]));
       }
       RETURN_IF_ERROR(CheckTokens("captions", caption, tokens(caption)));
-      row_of_caption_.push_back(row);
     }
   }
   return absl::OkStatus();
@@ -232,9 +225,9 @@ absl::Status TrainingSet::CheckConcepts() {
     }
   }
   Sha256 hash;
-  hash.Update(BytesOf(text_offsets_));
-  hash.Update(BytesOf(text_token_offsets_));
-  hash.Update(BytesOf(text_tokens_));
+  hash.Update(BytesOfNumbers(text_offsets_));
+  hash.Update(BytesOfNumbers(text_token_offsets_));
+  hash.Update(BytesOfNumbers(text_tokens_));
   concepts_sha256_ = hash.Hex();
   return absl::OkStatus();
 }

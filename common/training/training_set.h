@@ -40,9 +40,7 @@
 #ifndef SIGHTLINE_COMMON_TRAINING_TRAINING_SET_H_
 #define SIGHTLINE_COMMON_TRAINING_TRAINING_SET_H_
 
-#include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -78,19 +76,12 @@ class IndexRange {
  public:
   class Iterator {
    public:
-    using iterator_category = std::input_iterator_tag;
-    using value_type = int64_t;
-    using difference_type = std::ptrdiff_t;
-    using pointer = const int64_t*;
-    using reference = int64_t;
-
     explicit Iterator(int64_t value) : value_(value) {}
     int64_t operator*() const { return value_; }
     Iterator& operator++() {
       ++value_;
       return *this;
     }
-    bool operator==(const Iterator& other) const { return value_ == other.value_; }
     bool operator!=(const Iterator& other) const { return value_ != other.value_; }
 
    private:
@@ -144,8 +135,6 @@ class TrainingSet {
   IndexRange captions(int64_t row) const {
     return IndexRange(caption_offsets_[row], caption_offsets_[row + 1]);
   }
-  // Whose caption it is.
-  int64_t row_of(int64_t caption) const { return row_of_caption_[caption]; }
   // [CLS] pieces [SEP], at most max_token_count.
   absl::Span<const int32_t> tokens(int64_t caption) const {
     return tokens_.subspan(token_offsets_[caption],
@@ -209,7 +198,6 @@ class TrainingSet {
   absl::Span<const int64_t> text_offsets_, text_token_offsets_;
   absl::Span<const int32_t> text_tokens_;
   std::vector<int64_t> picture_key_;
-  std::vector<int64_t> row_of_caption_;
   std::vector<std::string> languages_;
   int64_t max_token_count_ = 0;
   int64_t vocabulary_size_ = 0;

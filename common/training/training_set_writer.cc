@@ -4,17 +4,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/byte_reader.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/container.h"
 
 namespace sightline {
 namespace {
-
-template <typename T>
-absl::string_view BytesOf(const std::vector<T>& numbers) {
-  return absl::string_view(reinterpret_cast<const char*>(numbers.data()),
-                           numbers.size() * sizeof(T));
-}
 
 // The sections, as they lie in the file.
 struct Columns {
@@ -60,10 +55,10 @@ ConceptColumns ColumnsOf(const std::vector<TrainingConcept>& concepts) {
 class SmallSections {
  public:
   void Add(absl::string_view name, const std::vector<int64_t>& numbers) {
-    Add(name, Dtype::kInt64, BytesOf(numbers));
+    Add(name, Dtype::kInt64, BytesOfNumbers(numbers));
   }
   void Add(absl::string_view name, const std::vector<int32_t>& numbers) {
-    Add(name, Dtype::kInt32, BytesOf(numbers));
+    Add(name, Dtype::kInt32, BytesOfNumbers(numbers));
   }
   void Add(absl::string_view name, absl::string_view text) { Add(name, Dtype::kBytes, text); }
 

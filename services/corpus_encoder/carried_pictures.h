@@ -3,6 +3,7 @@
 #define SIGHTLINE_SERVICES_CORPUS_ENCODER_CARRIED_PICTURES_H_
 
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -29,17 +30,13 @@ absl::StatusOr<absl::optional<CarriedPicture>> FindCarried(const ScannedPicture&
                                                            BaseReaders& base,
                                                            const UnitContext& context);
 
-// Carried pictures on disk (item_spool.h).
-class CarriedCodec {
- public:
-  explicit CarriedCodec(PictureCodec pictures) : pictures_(std::move(pictures)) {}
-  void Append(const CarriedPicture& carried, std::string* bytes) const;
-  bool Read(ByteReader& bytes, CarriedPicture* carried) const;
-
- private:
-  PictureCodec pictures_;
-};
-using CarriedSpool = ItemSpool<CarriedPicture, CarriedCodec>;
+inline auto FieldsOf(BaseIndex::Place& place) {
+  return std::tie(place.shard, place.row);
+}
+inline auto FieldsOf(CarriedPicture& carried) {
+  return std::tie(carried.picture, carried.image, carried.captions);
+}
+using CarriedSpool = ItemSpool<CarriedPicture>;
 
 }  // namespace sightline
 

@@ -65,22 +65,6 @@ void CollapseCheck::Compare(absl::Span<const float> embedding) {
   }
 }
 
-void CollapseCheck::Append(std::string* bytes) const {
-  AppendLittleEndian(count_, bytes);
-  AppendLittleEndian(static_cast<uint8_t>(all_equal_), bytes);
-  AppendLittleEndian(static_cast<uint32_t>(first_.size()), bytes);
-  for (const float number : first_) AppendLittleEndian(number, bytes);
-}
-
-bool CollapseCheck::Read(ByteReader& bytes) {
-  count_ = bytes.Number<int64_t>();
-  all_equal_ = bytes.Number<uint8_t>() != 0;
-  first_.clear();
-  const auto size = bytes.Number<uint32_t>();
-  for (uint32_t i = 0; i < size && bytes.ok(); ++i) first_.push_back(bytes.Number<float>());
-  return bytes.ok();
-}
-
 absl::Status CollapseCheck::Check(absl::string_view what) const {
   if (!all_equal_ || count_ < kFewest) return absl::OkStatus();
   return absl::FailedPreconditionError(

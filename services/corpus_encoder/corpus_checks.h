@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -12,7 +13,6 @@
 #include "absl/types/span.h"
 #include "common/dataset/corpus.h"
 #include "common/models/model.h"
-#include "services/corpus_encoder/byte_reader.h"
 
 namespace sightline {
 
@@ -42,11 +42,11 @@ class CollapseCheck {
   // rounding (a part in 100 000 of the largest number).  `what` names the items.
   absl::Status Check(absl::string_view what) const;
 
-  // What it has seen, as bytes.  False if they are not what Append has made.
-  void Append(std::string* bytes) const;
-  bool Read(ByteReader& bytes);
-
  private:
+  // What it has seen.
+  friend auto FieldsOf(CollapseCheck& check) {
+    return std::tie(check.count_, check.all_equal_, check.first_);
+  }
   void Compare(absl::Span<const float> embedding);
 
   std::vector<float> first_;

@@ -49,12 +49,12 @@ class Divider {
 
 }  // namespace
 
-absl::StatusOr<CorpusDivision> DivideCorpus(const PictureSpool& pictures, const PictureCodec& codec,
+absl::StatusOr<CorpusDivision> DivideCorpus(const PictureSpool& pictures, const ItemCodec& codec,
                                             const BaseGeneration& base, const DivisionRules& rules,
                                             const WorkFolder& folder, WorkTally& tally,
                                             const CallContext& call) {
-  ASSIGN_OR_RETURN(UnitSpool units, UnitSpool::Create(folder.path(), UnitCodec(codec)));
-  ASSIGN_OR_RETURN(CarriedSpool carried, CarriedSpool::Create(folder.path(), CarriedCodec(codec)));
+  ASSIGN_OR_RETURN(UnitSpool units, UnitSpool::Create(folder.path(), codec));
+  ASSIGN_OR_RETURN(CarriedSpool carried, CarriedSpool::Create(folder.path(), codec));
   ASSIGN_OR_RETURN(std::unique_ptr<Spool> unit_hashes, Spool::Create(folder.path()));
   CorpusDivision division{std::move(units), std::move(carried), std::move(unit_hashes)};
   Divider divider(base, rules, division);

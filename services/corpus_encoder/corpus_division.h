@@ -38,7 +38,7 @@ struct CorpusDivision {
 // Divides `pictures`, all of which are in one of the two.  Temporary files lie in `folder`;
 // items are noted in `tally`.  An item that cannot be looked up in the base is an error
 // (BaseReader::Find), so that no two workers divide in different ways.  `codec` is of `pictures`.
-absl::StatusOr<CorpusDivision> DivideCorpus(const PictureSpool& pictures, const PictureCodec& codec,
+absl::StatusOr<CorpusDivision> DivideCorpus(const PictureSpool& pictures, const ItemCodec& codec,
                                             const BaseGeneration& base, const DivisionRules& rules,
                                             const WorkFolder& folder, WorkTally& tally,
                                             const CallContext& call);

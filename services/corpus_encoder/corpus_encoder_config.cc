@@ -19,36 +19,39 @@ namespace {
 
 constexpr int kMaxWorkers = 10'000;
 
-CorpusSpec ReadCorpusSpec(ConfigReader section, const std::string& language) {
-  CorpusSpec spec;
-  spec.languages = {language};
-  const std::string kind = section.Choice(
-      "kind", "folder", {"folder", "stamps", "clipart", "emoji", "regions", "npz", "precomp"});
-  spec.kind = ParseCorpusKind(kind).value_or(CorpusKind::kFolder);
-  switch (spec.kind) {
-    case CorpusKind::kFolder:
-    case CorpusKind::kNpz:
-      spec.root = section.RequiredString("root");
-      spec.annotations = section.String("captions", "");
-      spec.id_prefix = section.String("id_prefix", "");
-      break;
-    case CorpusKind::kRegions:
-    case CorpusKind::kPrecomp:
-      spec.root = section.RequiredString("root");
-      spec.id_prefix = section.String("id_prefix", "");
-      break;
-    case CorpusKind::kStamps:
-      spec.root = section.String("root", "");
-      break;
-    case CorpusKind::kClipArt:
-      spec.root = section.String("png_root", "");
-      spec.annotations = section.String("svg_root", "");
-      break;
-    case CorpusKind::kEmoji:
-      spec.root = section.String("font", "");
-      spec.annotations = section.String("annotations", "");
-      break;
+// What the keys of a kind of corpus are called.
+struct CorpusKeys {
+  CorpusKind kind;
+  absl::string_view root, annotations;  // "": it has none
+  bool users_own;                       // `root` is required, and `id_prefix` is taken
+};
+constexpr CorpusKeys kCorpusKeys[] = {
+    {CorpusKind::kFolder, "root", "captions", true},
+    {CorpusKind::kStamps, "root", "", false},
+    {CorpusKind::kClipArt, "png_root", "svg_root", false},
+    {CorpusKind::kEmoji, "font", "annotations", false},
+    {CorpusKind::kRegions, "root", "", true},
+    {CorpusKind::kNpz, "root", "captions", true},
+    {CorpusKind::kPrecomp, "root", "", true},
+};
+
+// Those of a folder for what is no kind.
+const CorpusKeys& KeysOf(absl::string_view kind) {
+  for (const CorpusKeys& keys : kCorpusKeys) {
+    if (CorpusKindName(keys.kind) == kind) return keys;
   }
+  return kCorpusKeys[0];
+}
+
+CorpusSpec ReadCorpusSpec(ConfigReader section, const std::string& language) {
+  const CorpusKeys& keys = KeysOf(section.Choice(
+      "kind", "folder", {"folder", "stamps", "clipart", "emoji", "regions", "npz", "precomp"}));
+  CorpusSpec spec;
+  spec.kind = keys.kind;
+  spec.languages = {language};
+  spec.root = keys.users_own ? section.RequiredString(keys.root) : section.String(keys.root, "");
+  if (!keys.annotations.empty()) spec.annotations = section.String(keys.annotations, "");
+  if (keys.users_own) spec.id_prefix = section.String("id_prefix", "");
   return spec;
 }
 
@@ -139,12 +142,9 @@ std::string Quoted(absl::string_view text) {
 std::string CorpusYaml(absl::string_view value) {
   const std::pair<absl::string_view, absl::string_view> parts =
       absl::StrSplit(value, absl::MaxSplits(':', 1));
-  const absl::string_view root_key = parts.first == "clipart" ? "png_root"
-                                     : parts.first == "emoji" ? "font"
-                                                              : "root";
   std::string yaml = absl::StrCat("  - kind: ", Quoted(parts.first), "\n");
   if (!parts.second.empty()) {
-    absl::StrAppend(&yaml, "    ", root_key, ": ", Quoted(parts.second), "\n");
+    absl::StrAppend(&yaml, "    ", KeysOf(parts.first).root, ": ", Quoted(parts.second), "\n");
   }
   return yaml;
 }

@@ -123,12 +123,8 @@ absl::Status CorpusEncoderJob::MakeGeneration(Plan& plan, const CallContext& cal
 absl::StatusOr<CorpusScan> CorpusEncoderJob::Scan(const WorkFolder& folder, WorkTally& tally,
                                                   const CallContext& call) {
   const absl::Time start = clock_->Now();
-  ScanOptions options;
-  options.threads = options_.read_threads;
-  options.max_picture_bytes = options_.limits.max_bytes;
-  options.share = options_.share;
-  options.await = options_.await;
-  ASSIGN_OR_RETURN(CorpusScan scan, ScanCorpora(corpora_, folder, options, tally, call, progress_));
+  ASSIGN_OR_RETURN(CorpusScan scan,
+                   ScanCorpora(corpora_, folder, options_, tally, call, progress_));
   summary_.await_time = scan.await_time;
   summary_.scan_time = clock_->Now() - start - scan.await_time;
   summary_.read = {scan.read_count, scan.byte_count, summary_.scan_time};
@@ -184,8 +180,8 @@ absl::Status CorpusEncoderJob::Divide(Plan& plan, const CallContext& call) {
   rules.context = &plan.context;
   rules.unit_size = options_.unit_size;
   rules.share = options_.share;
-  ASSIGN_OR_RETURN(plan.division, DivideCorpus(plan.scan.pictures, PictureCodec(corpora_),
-                                               plan.base, rules, plan.folder, *plan.tally, call));
+  ASSIGN_OR_RETURN(plan.division, DivideCorpus(plan.scan.pictures, ItemCodec(corpora_), plan.base,
+                                               rules, plan.folder, *plan.tally, call));
   summary_.carried_image_count = plan.division->carried.size();
   summary_.carried_caption_count = plan.division->carried_caption_count;
   summary_.unit_count = plan.division->units.size();

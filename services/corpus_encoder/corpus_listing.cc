@@ -14,7 +14,7 @@ namespace {
 // Sorts what a reader lists.
 class SortingSink : public ListingSink {
  public:
-  SortingSink(absl::string_view directory, const PictureCodec& codec, ListedCorpora& listed,
+  SortingSink(absl::string_view directory, const ItemCodec& codec, ListedCorpora& listed,
               RecordSorter& sorter, WorkTally& tally, const CallContext& call)
       : directory_(directory),
         codec_(codec),
@@ -40,7 +40,7 @@ class SortingSink : public ListingSink {
 
  private:
   const std::string directory_;
-  const PictureCodec& codec_;
+  const ItemCodec& codec_;
   ListedCorpora& listed_;
   RecordSorter& sorter_;
   WorkTally& tally_;
@@ -52,8 +52,7 @@ class SortingSink : public ListingSink {
 // Takes the items in the order of their ids, each id once.
 class DistinctItems {
  public:
-  DistinctItems(const PictureCodec& codec, ListedCorpora& listed)
-      : codec_(codec), listed_(listed) {}
+  DistinctItems(const ItemCodec& codec, ListedCorpora& listed) : codec_(codec), listed_(listed) {}
 
   absl::Status Add(absl::string_view encoded) {
     ScannedPicture picture;
@@ -76,7 +75,7 @@ class DistinctItems {
   }
 
  private:
-  const PictureCodec& codec_;
+  const ItemCodec& codec_;
   ListedCorpora& listed_;
   ScannedPicture last_;
 };
@@ -86,7 +85,7 @@ class DistinctItems {
 absl::StatusOr<ListedCorpora> ListCorpora(const std::vector<std::unique_ptr<CorpusReader>>& readers,
                                           absl::string_view directory, WorkTally& tally,
                                           const CallContext& call) {
-  const PictureCodec codec(readers);
+  const ItemCodec codec(readers);
   ASSIGN_OR_RETURN(PictureSpool pictures, PictureSpool::Create(directory, codec));
   ASSIGN_OR_RETURN(Warnings warnings, Warnings::Create(directory));
   ListedCorpora listed{std::move(pictures), Quarantine(directory), std::move(warnings)};

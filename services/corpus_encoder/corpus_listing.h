@@ -16,7 +16,7 @@
 
 namespace sightline {
 
-using PictureSpool = ItemSpool<ScannedPicture, PictureCodec>;
+using PictureSpool = ItemSpool<ScannedPicture>;
 
 struct ListedCorpora {
   PictureSpool pictures;  // by item id; not read yet

@@ -1,13 +1,16 @@
 #include "services/corpus_encoder/corpus_scan.h"
 
+#include <atomic>
 #include <functional>
+#include <tuple>
 #include <utility>
 
 #include "common/base/status_macros.h"
+#include "common/base/work_on_threads.h"
 #include "services/corpus_encoder/duplicate_finder.h"
 #include "services/corpus_encoder/field_hash.h"
 #include "services/corpus_encoder/id_cuts.h"
-#include "services/corpus_encoder/picture_scanner.h"
+#include "services/corpus_encoder/item_content.h"
 #include "services/corpus_encoder/scan_file.h"
 #include "services/corpus_encoder/work_seal.h"
 
@@ -22,30 +25,22 @@ struct Stretch {
   uint32_t count = 0;
 };
 
-struct StretchCodec {
-  void Append(const Stretch& stretch, std::string* bytes) const {
-    AppendText(stretch.hash, bytes);
-    AppendLittleEndian(stretch.count, bytes);
-  }
-  bool Read(ByteReader& bytes, Stretch* stretch) const {
-    stretch->hash = std::string(bytes.Text());
-    stretch->count = bytes.Number<uint32_t>();
-    return bytes.ok();
-  }
-};
-using StretchSpool = ItemSpool<Stretch, StretchCodec>;
+inline auto FieldsOf(Stretch& stretch) {
+  return std::tie(stretch.hash, stretch.count);
+}
+using StretchSpool = ItemSpool<Stretch>;
 
 class Scanner {
  public:
-  Scanner(const WorkFolder& folder, const ScanOptions& options, WorkTally& tally,
+  Scanner(const WorkFolder& folder, const CorpusEncoderOptions& options, WorkTally& tally,
           const CallContext& call, Progress* progress)
       : folder_(folder), options_(options), tally_(tally), call_(call), progress_(progress) {}
 
   absl::StatusOr<CorpusScan> Run(const std::vector<std::unique_ptr<CorpusReader>>& readers) {
     ASSIGN_OR_RETURN(ListedCorpora listed, ListCorpora(readers, folder_.path(), tally_, call_));
-    ASSIGN_OR_RETURN(StretchSpool stretches, StretchSpool::Create(folder_.path(), StretchCodec()));
+    ASSIGN_OR_RETURN(StretchSpool stretches, StretchSpool::Create(folder_.path(), ItemCodec()));
     ASSIGN_OR_RETURN(PictureSpool pictures,
-                     PictureSpool::Create(folder_.path(), PictureCodec(readers)));
+                     PictureSpool::Create(folder_.path(), ItemCodec(readers)));
     ASSIGN_OR_RETURN(std::unique_ptr<Spool> scans, Spool::Create(folder_.path()));
     CorpusScan scan{std::move(pictures), std::move(listed.rejected), std::move(listed.warnings)};
     scan.scans = std::move(scans);
@@ -81,7 +76,7 @@ class Scanner {
     Pictures pictures;
     const auto finish = [&]() -> absl::Status {
       RETURN_IF_ERROR(call_.Check("listing the corpus"));
-      const Stretch stretch{StretchHash(pictures, options_.max_picture_bytes),
+      const Stretch stretch{StretchHash(pictures, options_.limits.max_bytes),
                             static_cast<uint32_t>(pictures.size())};
       listing.Add(stretch.hash);
       if (options_.share.Owns(stretch.hash)) own_count += stretch.count;
@@ -130,11 +125,35 @@ class Scanner {
       progress_->Skip(stretch.count);
       return absl::OkStatus();
     }
-    ASSIGN_OR_RETURN(const PictureScan own, ScanPictures(pictures, options_, call_, progress_));
+    ASSIGN_OR_RETURN(const PictureScan own, Read(pictures));
     RETURN_IF_ERROR(WriteScanFile(path, stretch.hash, own));
     scan.byte_count += own.byte_count;
     scan.read_count += stretch.count;
     return absl::OkStatus();
+  }
+
+  // Trouble of the machine is an error, trouble with a picture a reason.
+  absl::StatusOr<PictureScan> Read(const Pictures& pictures) {
+    PictureScan found;  // each entry is written by the thread that took its picture
+    found.sha256.resize(pictures.size());
+    found.reasons.resize(pictures.size());
+    std::atomic<int64_t> byte_count{0};
+    RETURN_IF_ERROR(
+        WorkOnThreads(options_.read_threads, pictures.size(), [&](size_t i) -> absl::Status {
+          RETURN_IF_ERROR(call_.Check("reading the corpus"));
+          absl::StatusOr<ItemContent> content = ReadContent(pictures[i], options_.limits.max_bytes);
+          progress_->Advance(1);
+          if (content.ok()) {
+            found.sha256[i] = std::move(content->sha256);
+            byte_count += content->byte_count;
+            return absl::OkStatus();
+          }
+          if (!BlamesPicture(content.status())) return content.status();
+          found.reasons[i] = std::string(content.status().message());
+          return absl::OkStatus();
+        }));
+    found.byte_count = byte_count;
+    return found;
   }
 
   absl::Status Await(const StretchSpool& stretches, CorpusScan& scan) {
@@ -183,7 +202,7 @@ class Scanner {
   }
 
   const WorkFolder& folder_;
-  const ScanOptions& options_;
+  const CorpusEncoderOptions& options_;
   WorkTally& tally_;
   const CallContext& call_;
   Progress* const progress_;
@@ -192,9 +211,9 @@ class Scanner {
 }  // namespace
 
 absl::StatusOr<CorpusScan> ScanCorpora(const std::vector<std::unique_ptr<CorpusReader>>& readers,
-                                       const WorkFolder& folder, const ScanOptions& options,
-                                       WorkTally& tally, const CallContext& call,
-                                       Progress* progress) {
+                                       const WorkFolder& folder,
+                                       const CorpusEncoderOptions& options, WorkTally& tally,
+                                       const CallContext& call, Progress* progress) {
   return Scanner(folder, options, tally, call, progress).Run(readers);
 }
 

@@ -19,16 +19,15 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/base/call_context.h"
-#include "common/base/limits.h"
 #include "common/base/spool.h"
 #include "common/dataset/corpus.h"
 #include "common/log/progress.h"
 #include "services/corpus_encoder/corpus_listing.h"
+#include "services/corpus_encoder/job_options.h"
 #include "services/corpus_encoder/quarantine.h"
 #include "services/corpus_encoder/scanned_picture.h"
 #include "services/corpus_encoder/work_await.h"
 #include "services/corpus_encoder/work_folder.h"
-#include "services/corpus_encoder/work_share.h"
 
 namespace sightline {
 
@@ -47,14 +46,7 @@ struct CorpusScan {
   int64_t picture_count() const { return pictures.size() + quarantine.size(); }
 };
 
-struct ScanOptions {
-  int threads = 1;
-  int64_t max_picture_bytes = limits::kMaxCorpusImageBytes;
-  WorkShare share;
-  AwaitOptions await;
-};
-
-// Lists all corpora and reads every picture once, on `threads` threads, unless `folder` says
+// Lists all corpora and reads every picture once, on `read_threads` threads, unless `folder` says
 // what is in it already, or waits until another worker has.  `readers` must outlive the
 // result.  Memory holds a stretch of pictures, and no more of a larger corpus.
 //
@@ -63,9 +55,9 @@ struct ScanOptions {
 // DeadlineExceeded, naming them, when other workers do not deliver; DataLoss for a scan of
 // theirs that is damaged, naming the worker that makes it again.
 absl::StatusOr<CorpusScan> ScanCorpora(const std::vector<std::unique_ptr<CorpusReader>>& readers,
-                                       const WorkFolder& folder, const ScanOptions& options,
-                                       WorkTally& tally, const CallContext& call,
-                                       Progress* progress);
+                                       const WorkFolder& folder,
+                                       const CorpusEncoderOptions& options, WorkTally& tally,
+                                       const CallContext& call, Progress* progress);
 
 }  // namespace sightline
 

@@ -1,6 +1,7 @@
 #include "services/corpus_encoder/duplicate_finder.h"
 
 #include "absl/strings/str_cat.h"
+#include "common/base/byte_reader.h"
 #include "common/base/status_macros.h"
 
 namespace sightline {

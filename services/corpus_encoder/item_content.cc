@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/byte_reader.h"
 #include "common/base/checksum.h"
 #include "common/base/status_macros.h"
 #include "services/corpus_encoder/field_hash.h"
@@ -17,8 +18,7 @@ std::string HashOf(const RegionSet& regions) {
   hash.AddNumber(regions.feature_size);
   for (const std::vector<float>* values :
        {&regions.features, &regions.boxes, &regions.box_sizes, &regions.confidences}) {
-    hash.Add(absl::string_view(reinterpret_cast<const char*>(values->data()),
-                               values->size() * sizeof(float)));
+    hash.Add(BytesOfNumbers(*values));
   }
   return hash.Hex();
 }

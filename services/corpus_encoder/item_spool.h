@@ -12,16 +12,15 @@
 #include "absl/strings/string_view.h"
 #include "common/base/spool.h"
 #include "common/base/status_macros.h"
-#include "services/corpus_encoder/byte_reader.h"
+#include "services/corpus_encoder/item_codec.h"
 
 namespace sightline {
 
-// A Spool (its rules hold here) of values that `Codec` knows how to write (Append) and to
-// read (Read).
-template <typename Value, typename Codec>
+// A Spool (its rules hold here) of values that have FieldsOf (item_codec.h).
+template <typename Value>
 class ItemSpool {
  public:
-  static absl::StatusOr<ItemSpool> Create(absl::string_view directory, Codec codec) {
+  static absl::StatusOr<ItemSpool> Create(absl::string_view directory, ItemCodec codec) {
     ASSIGN_OR_RETURN(std::unique_ptr<Spool> spool, Spool::Create(directory));
     return ItemSpool(std::move(spool), std::move(codec));
   }
@@ -49,16 +48,16 @@ class ItemSpool {
     }
 
    private:
-    const Codec* codec_;
+    const ItemCodec* codec_;
     Spool::Reader reader_;
   };
 
  private:
-  ItemSpool(std::unique_ptr<Spool> spool, Codec codec)
+  ItemSpool(std::unique_ptr<Spool> spool, ItemCodec codec)
       : spool_(std::move(spool)), codec_(std::move(codec)) {}
 
   std::unique_ptr<Spool> spool_;
-  Codec codec_;
+  ItemCodec codec_;
   std::string record_;
 };
 

@@ -8,7 +8,6 @@
 #include "common/base/status_macros.h"
 #include "services/corpus_encoder/decode_child.h"
 #include "services/corpus_encoder/item_content.h"
-#include "services/corpus_encoder/picture_scanner.h"
 
 namespace sightline {
 

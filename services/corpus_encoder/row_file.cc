@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/byte_reader.h"
 #include "common/base/call_context.h"
 #include "common/base/checksum.h"
 #include "common/base/status_macros.h"
@@ -20,45 +21,13 @@ constexpr int kSegmentNumbers = 3;  // rows, begin and end of their records
 constexpr int64_t kRecordHead = 2 * sizeof(uint32_t);  // length and checksum
 constexpr int64_t kReadAhead = int64_t{64} << 10;
 
-void AppendProblems(const std::vector<CorpusProblem>& problems, std::string* bytes) {
-  AppendLittleEndian(static_cast<uint32_t>(problems.size()), bytes);
-  for (const CorpusProblem& problem : problems) {
-    AppendText(problem.item_id, bytes);
-    AppendText(problem.path, bytes);
-    AppendText(problem.reason, bytes);
-  }
-}
-
-void ReadProblems(ByteReader& bytes, std::vector<CorpusProblem>* problems) {
-  const auto count = bytes.Number<uint32_t>();
-  for (uint32_t i = 0; i < count && bytes.ok(); ++i) {
-    CorpusProblem problem;
-    problem.item_id = std::string(bytes.Text());
-    problem.path = std::string(bytes.Text());
-    problem.reason = std::string(bytes.Text());
-    problems->push_back(std::move(problem));
-  }
-}
-
-std::string JudgementBytes(const RowJudgement& judgement) {
-  std::string bytes;
-  AppendProblems(judgement.bad_images, &bytes);
-  AppendProblems(judgement.bad_captions, &bytes);
-  AppendLittleEndian(judgement.dropped_caption_count, &bytes);
-  judgement.images.Append(&bytes);
-  judgement.captions.Append(&bytes);
-  return bytes;
-}
-
 std::string DescribeTensors(const ItemRow& row) {
+  const ItemCodec codec;
   std::string bytes;
   for (size_t i = 0; i < row.row->tensors.size(); ++i) {
     const UnitFile::Tensor& tensor = row.row->tensors[i];
     AppendLittleEndian(static_cast<uint8_t>(tensor.reranker), &bytes);
-    AppendText(tensor.described.name, &bytes);
-    AppendLittleEndian(static_cast<uint32_t>(tensor.described.dtype), &bytes);
-    AppendLittleEndian(tensor.described.rows, &bytes);
-    AppendLittleEndian(tensor.described.columns, &bytes);
+    codec.Append(tensor.described, &bytes);
     AppendLittleEndian(row.tensor_checksums[i], &bytes);
   }
   return bytes;
@@ -129,8 +98,7 @@ absl::Status RowFileWriter::WriteData(ContainerWriter& writer) const {
     if (row.unit == nullptr) continue;
     RETURN_IF_ERROR(
         row.unit->ReadEmbedding(*row.row, row.embedding_checksum, absl::MakeSpan(embedding)));
-    RETURN_IF_ERROR(writer.Append(absl::string_view(reinterpret_cast<const char*>(embedding.data()),
-                                                    embedding.size() * sizeof(float))));
+    RETURN_IF_ERROR(writer.Append(BytesOfNumbers(embedding)));
   }
   std::string bytes;
   for (const Entry& entry : entries_) {
@@ -146,9 +114,8 @@ absl::Status RowFileWriter::WriteData(ContainerWriter& writer) const {
 
 absl::Status RowFileWriter::WriteTo(const std::string& path) {
   BuildRecords();
-  const std::string judgement = JudgementBytes(judgement_);
-  std::string segments;
-  for (const int64_t number : segments_) AppendLittleEndian(number, &segments);
+  std::string judgement;
+  ItemCodec().Append(judgement_, &judgement);
   RETURN_IF_ERROR(MakeFolderOf(path));
   ASSIGN_OR_RETURN(const std::unique_ptr<ContainerWriter> writer, ContainerWriter::Create(path));
   const auto size = [](const std::string& bytes) { return static_cast<int64_t>(bytes.size()); };
@@ -158,7 +125,7 @@ absl::Status RowFileWriter::WriteTo(const std::string& path) {
   RETURN_IF_ERROR(writer->Declare("embeddings", Dtype::kFloat32, {embedding_count_, dimension_}));
   RETURN_IF_ERROR(writer->Declare("tensors", Dtype::kBytes, {tensor_bytes_}));
   for (const absl::string_view bytes :
-       std::initializer_list<absl::string_view>{judgement, segments, records_}) {
+       std::initializer_list<absl::string_view>{judgement, BytesOfNumbers(segments_), records_}) {
     RETURN_IF_ERROR(writer->Append(bytes));
   }
   RETURN_IF_ERROR(WriteData(*writer));
@@ -221,11 +188,9 @@ absl::StatusOr<RowJudgement> RowFile::Judgement() const {
   ASSIGN_OR_RETURN(const SectionBytes section,
                    container_->Load(*judgement_, CallContext::Unbounded()));
   ByteReader bytes(section.view());
-  ReadProblems(bytes, &judgement.bad_images);
-  ReadProblems(bytes, &judgement.bad_captions);
-  judgement.dropped_caption_count = bytes.Number<int64_t>();
-  const bool read = judgement.images.Read(bytes) && judgement.captions.Read(bytes);
-  if (!read || bytes.left() > 0) return Malformed("has a malformed judgement");
+  if (!ItemCodec().Read(bytes, &judgement) || bytes.left() > 0) {
+    return Malformed("has a malformed judgement");
+  }
   return judgement;
 }
 
@@ -300,15 +265,13 @@ absl::Status RowFile::Embedding(const StoredRow& row, absl::Span<float> to) cons
 absl::Status RowFile::Features(const StoredRow& row, int reranker, ItemFeatures* features) const {
   features->tensors.clear();
   const auto malformed = [this] { return Malformed("has tensors that do not fit"); };
+  const ItemCodec codec;
   int64_t begin = row.tensors_begin;
   if (begin < 0 || begin > tensors_->length) return malformed();
   for (ByteReader bytes(row.tensors); bytes.left() > 0;) {
     const int owner = bytes.Number<uint8_t>();
     FeatureTensor tensor;
-    tensor.name = std::string(bytes.Text());
-    tensor.dtype = static_cast<Dtype>(bytes.Number<uint32_t>());
-    tensor.rows = bytes.Number<int64_t>();
-    tensor.columns = bytes.Number<int64_t>();
+    codec.Read(bytes, &tensor);
     const auto checksum = bytes.Number<uint32_t>();
     auto length = static_cast<int64_t>(DtypeSize(tensor.dtype));
     if (!bytes.ok() || tensor.rows < 0 || tensor.columns < 0 ||

@@ -27,6 +27,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -38,8 +39,8 @@
 #include "common/bundle/item_record.h"
 #include "common/dataset/corpus.h"
 #include "services/corpus_encoder/base_generation.h"
-#include "services/corpus_encoder/byte_reader.h"
 #include "services/corpus_encoder/corpus_checks.h"
+#include "services/corpus_encoder/item_codec.h"
 #include "services/corpus_encoder/unit_file.h"
 
 namespace sightline {
@@ -67,6 +68,14 @@ struct RowJudgement {
   int64_t dropped_caption_count = 0;  // of bad images, which take them along
   CollapseCheck images, captions;
 };
+
+inline auto FieldsOf(CorpusProblem& problem) {
+  return std::tie(problem.item_id, problem.path, problem.reason);
+}
+inline auto FieldsOf(RowJudgement& found) {
+  return std::tie(found.bad_images, found.bad_captions, found.dropped_caption_count, found.images,
+                  found.captions);
+}
 
 // Gathers rows and writes them.  Holds their records; embeddings and features stay where
 // they are until they are copied.

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "common/base/byte_reader.h"
 #include "common/base/checksum.h"
 #include "common/base/clean_text.h"
 #include "common/base/files.h"
@@ -92,8 +93,7 @@ class RowCollector {
     item.unit = &file;
     item.row = &row;
     ASSIGN_OR_RETURN(const absl::Span<const float> embedding, reader.Embedding(row));
-    item.embedding_checksum = Crc32c(absl::string_view(
-        reinterpret_cast<const char*>(embedding.data()), embedding.size() * sizeof(float)));
+    item.embedding_checksum = Crc32c(BytesOfNumbers(embedding));
     for (const UnitFile::Tensor& tensor : row.tensors) {
       ASSIGN_OR_RETURN(const absl::string_view bytes, reader.Bytes(tensor));
       item.tensor_checksums.push_back(Crc32c(bytes));

@@ -1,16 +1,11 @@
-// One item of a corpus on its way through the job, and many of them on disk.
+// One item of a corpus on its way through the job.
 #ifndef SIGHTLINE_SERVICES_CORPUS_ENCODER_SCANNED_PICTURE_H_
 #define SIGHTLINE_SERVICES_CORPUS_ENCODER_SCANNED_PICTURE_H_
 
-#include <cstddef>
-#include <memory>
 #include <string>
-#include <vector>
+#include <tuple>
 
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
 #include "common/dataset/corpus.h"
-#include "services/corpus_encoder/byte_reader.h"
 
 namespace sightline {
 
@@ -28,20 +23,15 @@ inline bool HasRegions(const ScannedPicture& picture) {
   return picture.reader != nullptr && picture.reader->region_feature_size() > 0;
 }
 
-// Pictures as bytes.
-class PictureCodec {
- public:
-  // A picture's reader is kept as its place among `readers`, which must outlive what is read
-  // back; null is kept, too.
-  explicit PictureCodec(absl::Span<const std::unique_ptr<CorpusReader>> readers);
+inline auto FieldsOf(CorpusCaption& caption) {
+  return std::tie(caption.language, caption.text);
+}
 
-  void Append(const ScannedPicture& picture, std::string* bytes) const;
-  // False if the bytes are not what Append has made.
-  bool Read(ByteReader& bytes, ScannedPicture* picture) const;
-
- private:
-  std::vector<const CorpusReader*> readers_;
-};
+inline auto FieldsOf(ScannedPicture& picture) {
+  CorpusItem& item = picture.item;
+  return std::tie(picture.reader, item.item_id, item.path, picture.sha256, picture.scan,
+                  item.captions, item.tags, item.ocr_tokens);
+}
 
 }  // namespace sightline
 

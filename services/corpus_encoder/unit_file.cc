@@ -8,8 +8,8 @@
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/rerankers.h"
-#include "services/corpus_encoder/byte_reader.h"
 #include "services/corpus_encoder/field_hash.h"
+#include "services/corpus_encoder/item_codec.h"
 #include "services/corpus_encoder/summed_value.h"
 #include "services/corpus_encoder/work_folder.h"
 
@@ -18,15 +18,7 @@ namespace {
 
 enum RowState : uint8_t { kGood = 0, kRejected = 1, kMayPass = 2 };
 
-void DescribeTensor(const FeatureTensor& tensor, size_t reranker, std::string* bytes) {
-  AppendLittleEndian(static_cast<uint8_t>(reranker), bytes);
-  AppendText(tensor.name, bytes);
-  AppendLittleEndian(static_cast<uint32_t>(tensor.dtype), bytes);
-  AppendLittleEndian(tensor.rows, bytes);
-  AppendLittleEndian(tensor.columns, bytes);
-}
-
-void Describe(const UnitRow& row, std::string* bytes) {
+void Describe(const UnitRow& row, const ItemCodec& codec, std::string* bytes) {
   AppendText(row.item_id, bytes);
   if (!row.rejected.empty()) {
     AppendLittleEndian(static_cast<uint8_t>(row.may_pass ? kMayPass : kRejected), bytes);
@@ -41,14 +33,10 @@ void Describe(const UnitRow& row, std::string* bytes) {
   AppendLittleEndian(count, bytes);
   for (size_t reranker = 0; reranker < row.features.size(); ++reranker) {
     for (const FeatureTensor& tensor : row.features[reranker].tensors) {
-      DescribeTensor(tensor, reranker, bytes);
+      AppendLittleEndian(static_cast<uint8_t>(reranker), bytes);
+      codec.Append(tensor, bytes);
     }
   }
-}
-
-absl::string_view BytesOf(const std::vector<float>& values) {
-  return absl::string_view(reinterpret_cast<const char*>(values.data()),
-                           values.size() * sizeof(float));
 }
 
 template <typename Visit>
@@ -130,14 +118,11 @@ class UnitFileParser {
       UnitFile::Tensor tensor;
       FeatureTensor& described = tensor.described;
       tensor.reranker = rows_.Number<uint8_t>();
-      described.name = std::string(rows_.Text());
-      described.dtype = static_cast<Dtype>(rows_.Number<uint32_t>());
-      described.rows = rows_.Number<int64_t>();
-      described.columns = rows_.Number<int64_t>();
+      const bool read = codec_.Read(rows_, &described);
       const auto element = static_cast<int64_t>(DtypeSize(described.dtype));
       const auto left = file_.tensors_->length - next_byte_;
-      if (!rows_.ok() || tensor.reranker >= limits::kMaxRerankers || element == 0 ||
-          described.rows < 0 || described.columns < 0 ||
+      if (!read || tensor.reranker >= limits::kMaxRerankers || element == 0 || described.rows < 0 ||
+          described.columns < 0 ||
           (described.columns > 0 && described.rows > left / described.columns / element)) {
         return absl::DataLossError(absl::StrCat("tensor ", described.name, " does not fit"));
       }
@@ -150,6 +135,7 @@ class UnitFileParser {
   }
 
   UnitFile& file_;
+  const ItemCodec codec_;
   ByteReader rows_;
   int64_t next_row_ = 0;   // of the embeddings
   int64_t next_byte_ = 0;  // of the tensors
@@ -157,12 +143,13 @@ class UnitFileParser {
 
 absl::StatusOr<int64_t> WriteUnitFile(absl::string_view path, absl::string_view hash, int dimension,
                                       const UnitResult& result) {
+  const ItemCodec codec;
   std::string rows;
   AppendText(hash, &rows);
   AppendLittleEndian(static_cast<int64_t>(dimension), &rows);
   for (const std::vector<UnitRow>* list : {&result.images, &result.captions}) {
     AppendLittleEndian(static_cast<uint32_t>(list->size()), &rows);
-    for (const UnitRow& row : *list) Describe(row, &rows);
+    for (const UnitRow& row : *list) Describe(row, codec, &rows);
   }
   int64_t good = 0, tensor_bytes = 0;
   ForEachRow(result, [&](const UnitRow& row) { good += row.rejected.empty() ? 1 : 0; });
@@ -176,7 +163,7 @@ absl::StatusOr<int64_t> WriteUnitFile(absl::string_view path, absl::string_view 
   RETURN_IF_ERROR(writer->Declare("tensors", Dtype::kBytes, {tensor_bytes}));
   absl::Status status = writer->Append(rows);
   ForEachRow(result, [&](const UnitRow& row) {
-    if (status.ok()) status = writer->Append(BytesOf(row.embedding));
+    if (status.ok()) status = writer->Append(BytesOfNumbers(row.embedding));
   });
   ForEachTensor(result, [&](const FeatureTensor& tensor) {
     if (status.ok()) status = writer->Append(tensor.bytes);

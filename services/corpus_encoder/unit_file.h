@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -40,6 +41,11 @@ struct UnitRow {
   std::vector<ItemFeatures> features;
   bool may_pass = false;  // rejected for what may be the machine's fault
 };
+
+// But for the bytes.
+inline auto FieldsOf(FeatureTensor& tensor) {
+  return std::tie(tensor.name, tensor.dtype, tensor.rows, tensor.columns);
+}
 
 struct UnitResult {
   std::vector<UnitRow> images;    // one per picture, in the unit's order

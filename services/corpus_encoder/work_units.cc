@@ -70,22 +70,6 @@ absl::optional<WorkUnit> UnitCutter::Finish() {
   return unit;
 }
 
-void UnitCodec::Append(const WorkUnit& unit, std::string* bytes) const {
-  AppendText(unit.hash, bytes);
-  AppendLittleEndian(static_cast<uint32_t>(unit.pictures.size()), bytes);
-  for (const ScannedPicture& picture : unit.pictures) pictures_.Append(picture, bytes);
-}
-
-bool UnitCodec::Read(ByteReader& bytes, WorkUnit* unit) const {
-  unit->hash = std::string(bytes.Text());
-  const auto count = bytes.Number<uint32_t>();
-  unit->pictures.clear();
-  for (uint32_t i = 0; i < count; ++i) {
-    if (!pictures_.Read(bytes, &unit->pictures.emplace_back())) return false;
-  }
-  return bytes.ok();
-}
-
 std::string ImageContentHash(const ScannedPicture& picture, const UnitContext& context) {
   FieldHash hash;
   Begin("image", context, hash);

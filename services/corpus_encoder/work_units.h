@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -58,17 +59,10 @@ class UnitCutter {
   std::vector<ScannedPicture> pictures_;
 };
 
-// Units on disk (item_spool.h).
-class UnitCodec {
- public:
-  explicit UnitCodec(PictureCodec pictures) : pictures_(std::move(pictures)) {}
-  void Append(const WorkUnit& unit, std::string* bytes) const;
-  bool Read(ByteReader& bytes, WorkUnit* unit) const;
-
- private:
-  PictureCodec pictures_;
-};
-using UnitSpool = ItemSpool<WorkUnit, UnitCodec>;
+inline auto FieldsOf(WorkUnit& unit) {
+  return std::tie(unit.hash, unit.pictures);
+}
+using UnitSpool = ItemSpool<WorkUnit>;
 
 // One caption of a picture as an item of the captions index.
 struct CaptionItem {

@@ -1,6 +1,6 @@
 #include "services/trainer/model_config.h"
 
-#include "absl/strings/str_cat.h"
+#include "common/base/error_details.h"
 #include "common/base/status_macros.h"
 #include "common/models/family_manifests.h"
 #include "common/models/init_model.h"
@@ -26,9 +26,7 @@ absl::Status CheckModelConfig(bundle::v1::ModelBundleManifest manifest) {
 absl::StatusOr<bundle::v1::ModelBundleManifest> ReadTrainableModelConfig(const std::string& path) {
   ASSIGN_OR_RETURN(bundle::v1::ModelBundleManifest manifest, ReadModelConfig(path));
   if (path.empty()) return manifest;
-  if (const absl::Status valid = CheckModelConfig(manifest); !valid.ok()) {
-    return absl::Status(valid.code(), absl::StrCat(path, ": ", valid.message()));
-  }
+  RETURN_IF_ERROR(WithPrefix(CheckModelConfig(manifest), path));
   return manifest;
 }
 

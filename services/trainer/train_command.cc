@@ -5,7 +5,6 @@
 #include <memory>
 #include <utility>
 
-#include "absl/types/optional.h"
 #include "common/base/call_context.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
@@ -22,51 +21,39 @@ namespace sightline {
 namespace {
 
 struct TrainFlags {
-  std::string config, data, out, store, model_config, retriever, device;
-  absl::optional<int64_t> threads, seed;
+  std::string config;
+  TrainOverrides overrides;
   bool check = false;
 };
 
 Flags DefineFlags(TrainFlags* values) {
+  TrainOverrides& overrides = values->overrides;
   Flags flags;
   flags.String("config", "FILE", "YAML; services/trainer/README.md lists every key",
                &values->config);
-  flags.String("data", "DIR", "folder that `trainer prepare` has written", &values->data);
-  flags.String("out", "DIR", "for metrics and checkpoints", &values->out);
-  flags.String("store", "DIR", "the bundle is written below its models/", &values->store);
+  flags.String("data", "DIR", "folder that `trainer prepare` has written", &overrides.data);
+  flags.String("out", "DIR", "for metrics and checkpoints", &overrides.out);
+  flags.String("store", "DIR", "the bundle is written below its models/", &overrides.store);
   flags.String("model-config", "FILE",
                "JSON of a ModelBundleManifest without files; default: the demo's small OSCAR",
-               &values->model_config);
+               &overrides.model_config);
   flags.String("retriever", "SHA256",
                "bundle in the store that an earlier run has trained; a cross-encoder is trained for"
                " what it retrieves",
-               &values->retriever);
-  flags.String("device", "NAME", "auto, cpu, cuda or cuda:N; default auto", &values->device);
+               &overrides.retriever);
+  flags.String("device", "NAME", "auto, cpu, cuda or cuda:N; default auto", &overrides.device);
   flags.Int("threads", "of LibTorch on the CPU; default: the cores there are", 1,
-            limits::kMaxThreads, &values->threads);
-  flags.Int("seed", "of all that is random", 0, INT64_MAX, &values->seed);
+            limits::kMaxThreads, &overrides.threads);
+  flags.Int("seed", "of all that is random", 0, INT64_MAX, &overrides.seed);
   flags.Switch("check", "read the configuration, report its problems, and stop", &values->check);
   return flags;
-}
-
-absl::optional<std::string> UnlessEmpty(const std::string& text) {
-  return text.empty() ? absl::optional<std::string>() : absl::optional<std::string>(text);
 }
 
 absl::StatusOr<TrainConfig> ReadConfig(const TrainFlags& flags) {
   absl::StatusOr<ConfigFile> file =
       flags.config.empty() ? ConfigFile::Parse("", "command line") : ConfigFile::Load(flags.config);
   if (!file.ok()) return file.status();
-  TrainOverrides overrides;
-  overrides.data = UnlessEmpty(flags.data);
-  overrides.out = UnlessEmpty(flags.out);
-  overrides.store = UnlessEmpty(flags.store);
-  overrides.model_config = UnlessEmpty(flags.model_config);
-  overrides.retriever = UnlessEmpty(flags.retriever);
-  overrides.device = UnlessEmpty(flags.device);
-  overrides.threads = flags.threads;
-  overrides.seed = flags.seed;
-  return ReadTrainConfig(&*file, overrides);
+  return ReadTrainConfig(&*file, flags.overrides);
 }
 
 absl::StatusOr<TrainingResult> Train(const TrainConfig& config, const Console& console) {

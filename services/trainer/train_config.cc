@@ -1,6 +1,10 @@
 #include "services/trainer/train_config.h"
 
+#include <algorithm>
 #include <limits>
+#include <map>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/checksum.h"
@@ -11,134 +15,67 @@
 namespace sightline {
 namespace {
 
-// Ranges are CheckTrainingOptions' affair, which knows what excludes what.
+// Reads each option from the key of its name.  Ranges are CheckTrainingOptions' affair, which
+// knows what excludes what.
+class OptionReader : public OptionVisitor {
+ public:
+  explicit OptionReader(ConfigReader root) : sections_({{"", root}}) {}
 
-void Read(ConfigReader& section, absl::string_view name, double* value) {
-  *value = section.Double(name, *value);
-}
+  void Number(const std::string& name, double* value, double, double) override {
+    const auto [section, key] = PlaceOf(name);
+    *value = section->Double(key, *value);
+  }
+  void Count(const std::string& name, int64_t* value, int64_t, int64_t) override {
+    const auto [section, key] = PlaceOf(name);
+    *value = section->Int(key, *value);
+  }
+  void Flag(const std::string& name, bool* value) override {
+    const auto [section, key] = PlaceOf(name);
+    *value = section->Bool(key, *value);
+  }
+  void Choice(const std::string& name, const std::vector<std::string>& names,
+              size_t* value) override {
+    const auto [section, key] = PlaceOf(name);
+    const std::string chosen = section->Choice(key, names[*value], names);
+    *value = std::find(names.begin(), names.end(), chosen) - names.begin();
+  }
 
-void Read(ConfigReader& section, absl::string_view name, int64_t* value) {
-  *value = section.Int(name, *value);
-}
+ private:
+  // "joint.rate.peak": the key "peak" of the section "joint.rate".
+  std::pair<ConfigReader*, std::string> PlaceOf(const std::string& name) {
+    const size_t dot = name.rfind('.');
+    if (dot == std::string::npos) return {&sections_.at(""), name};
+    const std::string path = name.substr(0, dot);
+    auto section = sections_.find(path);
+    if (section == sections_.end()) {
+      const auto [parent, key] = PlaceOf(path);
+      section = sections_.emplace(path, parent->Section(key)).first;
+    }
+    return {&section->second, name.substr(dot + 1)};
+  }
 
-void Read(ConfigReader& section, absl::string_view name, bool* value) {
-  *value = section.Bool(name, *value);
-}
-
-// One of two names.
-template <typename Enum>
-void ReadEither(ConfigReader& section, absl::string_view name, const char* first, Enum if_first,
-                const char* second, Enum if_second, Enum* value) {
-  const char* const otherwise = *value == if_first ? first : second;
-  *value = section.Choice(name, otherwise, {first, second}) == first ? if_first : if_second;
-}
-
-void ReadRate(ConfigReader stage, RateOptions* rate) {
-  ConfigReader section = stage.Section("rate");
-  Read(section, "peak", &rate->peak);
-  Read(section, "warmup_steps", &rate->warmup_steps);
-  ReadEither(section, "decay", "cosine", DecayShape::kCosine, "linear", DecayShape::kLinear,
-             &rate->decay);
-  Read(section, "final_share", &rate->final_share);
-}
-
-void ReadCaptions(ConfigReader section, CaptionOptions* captions) {
-  Read(section, "first", &captions->first);
-  Read(section, "other_language", &captions->other_language);
-  Read(section, "token_dropout", &captions->token_dropout);
-}
-
-void ReadAugment(ConfigReader section, AugmentOptions* augment) {
-  Read(section, "scale", &augment->scale);
-  Read(section, "shift", &augment->shift);
-  Read(section, "rotation_degrees", &augment->rotation_degrees);
-  Read(section, "flip_probability", &augment->flip_probability);
-  Read(section, "brightness", &augment->brightness);
-  Read(section, "contrast", &augment->contrast);
-  Read(section, "saturation", &augment->saturation);
-  Read(section, "grey_probability", &augment->grey_probability);
-  Read(section, "erase_probability", &augment->erase_probability);
-  Read(section, "erase_side", &augment->erase_side);
-}
-
-void ReadText(ConfigReader section, TextOptions* text) {
-  Read(section, "epochs", &text->epochs);
-  Read(section, "batch_size", &text->batch_size);
-  ReadRate(section, &text->rate);
-}
-
-void ReadBi(ConfigReader section, BiOptions* bi) {
-  Read(section, "epochs", &bi->epochs);
-  ReadEither(section, "loss", "contrastive", BiLoss::kContrastive, "hinge", BiLoss::kHinge,
-             &bi->loss);
-  Read(section, "batch_size", &bi->batch_size);
-  Read(section, "distractors", &bi->distractors);
-  Read(section, "concepts", &bi->concepts);
-  Read(section, "concept_weight", &bi->concept_weight);
-  ReadRate(section, &bi->rate);
-  Read(section, "hinge_margin", &bi->hinge_margin);
-  Read(section, "initial_temperature", &bi->initial_temperature);
-}
-
-void ReadJoint(ConfigReader section, JointOptions* joint) {
-  Read(section, "epochs", &joint->epochs);
-  ReadEither(section, "loss", "listwise", CrossLoss::kListwise, "pairwise", CrossLoss::kPairwise,
-             &joint->loss);
-  ReadRate(section, &joint->rate);
-  Read(section, "cross_steps_per_bi", &joint->cross_steps_per_bi);
-  Read(section, "bi_rate_share", &joint->bi_rate_share);
-  Read(section, "queries", &joint->queries);
-  Read(section, "negatives", &joint->negatives);
-  Read(section, "random_negatives", &joint->random_negatives);
-  Read(section, "text_negatives", &joint->text_negatives);
-  Read(section, "mine_every", &joint->mine_every);
-  Read(section, "mined", &joint->mined);
-  Read(section, "freeze_grid", &joint->freeze_grid);
-  Read(section, "variants", &joint->variants);
-  Read(section, "refresh_every", &joint->refresh_every);
-  Read(section, "pass_rows", &joint->pass_rows);
-}
-
-void ReadAdamW(ConfigReader section, AdamWOptions* adamw) {
-  Read(section, "beta1", &adamw->beta1);
-  Read(section, "beta2", &adamw->beta2);
-  Read(section, "epsilon", &adamw->epsilon);
-  Read(section, "weight_decay", &adamw->weight_decay);
-  Read(section, "clip_norm", &adamw->clip_norm);
-}
-
-void ReadValidation(ConfigReader section, ValidationOptions* validation) {
-  Read(section, "every", &validation->every);
-  Read(section, "training_queries", &validation->training_queries);
-  Read(section, "depth", &validation->depth);
-}
+  std::map<std::string, ConfigReader> sections_;  // by path; opened once, as problems are told
+};
 
 TrainingOptions ReadOptions(ConfigReader root) {
   TrainingOptions options;
   options.seed = static_cast<uint64_t>(
       root.Int("seed", static_cast<int64_t>(options.seed), 0, std::numeric_limits<int64_t>::max()));
-  Read(root, "dropout", &options.dropout);
-  Read(root, "average", &options.average);
-  ReadEither(root, "precision", "float32", Precision::kFloat32, "bfloat16", Precision::kBfloat16,
-             &options.precision);
-  Read(root, "with_validation", &options.with_validation);
-  ReadCaptions(root.Section("captions"), &options.captions);
-  ReadAugment(root.Section("augment"), &options.augment);
-  ReadText(root.Section("text"), &options.text);
-  ReadBi(root.Section("bi"), &options.bi);
-  ReadJoint(root.Section("joint"), &options.joint);
-  ReadAdamW(root.Section("adamw"), &options.adamw);
-  ReadValidation(root.Section("validation"), &options.validation);
+  OptionReader reader(root);
+  VisitTrainingOptions(&options, &reader);
   options.combination = root.Choice("combination", options.combination,
                                     {"auto", "replace", "add_lambda", "norm_add_lambda"});
-  Read(root, "combination_lambda", &options.combination_lambda);
+  options.combination_lambda = root.Double("combination_lambda", options.combination_lambda);
   return options;
 }
 
+std::string FlagOr(const std::string& flag, const std::string& otherwise) {
+  return flag.empty() ? otherwise : flag;
+}
+
 // A path that file or flag must give.
-std::string RequiredPath(ConfigReader root, absl::string_view key,
-                         const absl::optional<std::string>& flag) {
-  const std::string path = flag.value_or(root.String(key, ""));
+std::string RequiredPath(ConfigReader root, absl::string_view key, const std::string& flag) {
+  const std::string path = FlagOr(flag, root.String(key, ""));
   if (path.empty()) {
     root.AddProblem(key, absl::StrCat("is required, here or as the flag --", key));
   }
@@ -160,13 +97,13 @@ absl::StatusOr<TrainConfig> ReadTrainConfig(ConfigFile* file, const TrainOverrid
   config.data = RequiredPath(root, "data", overrides.data);
   config.out = RequiredPath(root, "out", overrides.out);
   config.store = RequiredPath(root, "store", overrides.store);
-  config.model_config = overrides.model_config.value_or(root.String("model_config", ""));
-  config.retriever = overrides.retriever.value_or(root.String("retriever", ""));
+  config.model_config = FlagOr(overrides.model_config, root.String("model_config", ""));
+  config.retriever = FlagOr(overrides.retriever, root.String("retriever", ""));
   if (!config.retriever.empty() && !IsSha256Hex(config.retriever)) {
     root.AddProblem("retriever", "must be a bundle's id: 64 lower-case hex digits");
   }
   config.description = root.String("description", "");
-  config.device = overrides.device.value_or(root.String("device", config.device));
+  config.device = FlagOr(overrides.device, root.String("device", config.device));
   config.threads = static_cast<int>(
       overrides.threads.value_or(root.Int("threads", UsableCores(), 1, limits::kMaxThreads)));
   config.checkpoint_every = root.Duration("checkpoint_every", config.checkpoint_every,

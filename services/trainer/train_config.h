@@ -30,7 +30,7 @@ struct TrainConfig {
 
 // What the command line sets beside a configuration file, or in its place.
 struct TrainOverrides {
-  absl::optional<std::string> data, out, store, model_config, retriever, device;
+  std::string data, out, store, model_config, retriever, device;  // empty: not set
   absl::optional<int64_t> threads, seed;
 };
 

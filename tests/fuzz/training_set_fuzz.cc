@@ -99,7 +99,6 @@ void Read(const sightline::TrainingSet& set) {
     for (int64_t i = 0; i < set.picture_bytes(); ++i) sum += set.picture(row)[i];
     Require(set.group(row) >= 0 && set.group(row) <= row);
     for (const int64_t caption : set.captions(row)) {
-      Require(set.row_of(caption) == row);
       Require(set.language(caption) < static_cast<int64_t>(set.languages().size()));
       Require(static_cast<int64_t>(set.tokens(caption).size()) <= set.max_token_count());
       for (const int32_t token : set.tokens(caption)) {

@@ -1,10 +1,30 @@
 #include "common/dataset/corpus.h"
 
+#include <utility>
+#include <vector>
+
+#include "common/base/status_macros.h"
 #include "tests/common/dataset/tree.h"
 #include "tests/support/catch.h"
 
 namespace sightline {
 namespace {
+
+class GivenItems : public CorpusReader {
+ public:
+  explicit GivenItems(std::vector<CorpusItem> items) : items_(std::move(items)) {}
+  absl::Status ListTo(ListingSink& sink) const override {
+    for (const CorpusItem& item : items_) RETURN_IF_ERROR(GiveItem(item, sink));
+    return absl::OkStatus();
+  }
+
+ private:
+  const std::vector<CorpusItem> items_;
+};
+
+CorpusListing ListingOf(std::vector<CorpusItem> items) {
+  return *GivenItems(std::move(items)).List();
+}
 
 TEST_CASE("an item id is UTF-8 without control characters, of bounded length") {
   REQUIRE(CheckItemId("stamps/animals/frog").ok());
@@ -34,10 +54,8 @@ TEST_CASE("caption ids name image, language and place") {
 }
 
 TEST_CASE("a listing is put in bytewise order, and a second item of an id is rejected") {
-  CorpusListing listing;
-  listing.items = {
-      {"b", "/1", {}, {}}, {"B", "/2", {}, {}}, {"a", "/3", {}, {}}, {"b", "/4", {}, {}}};
-  FinishListing(listing);
+  const CorpusListing listing = ListingOf(
+      {{"b", "/1", {}, {}}, {"B", "/2", {}, {}}, {"a", "/3", {}, {}}, {"b", "/4", {}, {}}});
   REQUIRE(IdsOf(listing) == std::vector<std::string>{"B", "a", "b"});
   REQUIRE(listing.items[2].path == "/1");
   REQUIRE(listing.rejected.size() == 1);
@@ -58,11 +76,9 @@ TEST_CASE("a picture file is read unless it is empty, too long or missing") {
 }
 
 TEST_CASE("tags are bounded in length and number") {
-  CorpusListing listing;
   CorpusItem item{"a", "/a", {}, {"", std::string(257, 'x'), std::string(256, 'y')}};
   for (int i = 0; i < 1000; ++i) item.tags.push_back("tag");
-  listing.items = {item};
-  FinishListing(listing);
+  const CorpusListing listing = ListingOf({item});
   REQUIRE(listing.items[0].tags.size() == 256);
   REQUIRE(listing.items[0].tags[0] == std::string(256, 'y'));
 }

@@ -10,6 +10,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "tests/common/tokenizer/tokens.h"
 #include "tests/support/catch.h"
 
 namespace sightline {
@@ -103,7 +104,7 @@ TEST_CASE("special tokens cannot be written into a text") {
 }
 
 TEST_CASE("Tokenize spells what Encode numbers") {
-  const std::vector<Token> tokens = Make("a b\n")->Tokenize("ab \u00e9").value();
+  const std::vector<Token> tokens = Tokenize(*Make("a b\n"), "ab \u00e9").value();
   REQUIRE(tokens.size() == 4);
   REQUIRE(tokens[0].text == "a");
   REQUIRE(tokens[1].text == "b</w>");
@@ -165,7 +166,7 @@ TEST_CASE("lines may end in CRLF, and the last line need not end") {
 TEST_CASE("text that is not UTF-8 is refused") {
   const auto tokenizer = Make("a b\n");
   REQUIRE(tokenizer->Encode("a \xff").status().code() == absl::StatusCode::kInvalidArgument);
-  REQUIRE(absl::StrContains(tokenizer->Tokenize("a \xff").status().message(), "byte offset 2"));
+  REQUIRE(absl::StrContains(Tokenize(*tokenizer, "a \xff").status().message(), "byte offset 2"));
 }
 
 // The release's loop: of all pairs the one that was learnt first, everywhere; again.
@@ -215,7 +216,7 @@ TEST_CASE("joins equal those of the slow loop on random merges") {
         word += letters.back();
       }
       letters.back() += "</w>";
-      const std::vector<Token> tokens = tokenizer->Tokenize(word).value();
+      const std::vector<Token> tokens = Tokenize(*tokenizer, word).value();
       std::vector<std::string> joined;
       for (const Token& token : tokens) joined.push_back(token.text);
       CAPTURE(word, merges);

@@ -9,6 +9,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "tests/common/tokenizer/tokens.h"
 #include "tests/support/catch.h"
 #include "tests/support/sentencepiece_model.h"
 
@@ -99,7 +100,7 @@ TEST_CASE("special pieces cannot be written into a text") {
 }
 
 TEST_CASE("Tokenize spells what Encode numbers") {
-  const std::vector<Token> tokens = Make({"\u2581a"})->Tokenize("a!").value();
+  const std::vector<Token> tokens = Tokenize(*Make({"\u2581a"}), "a!").value();
   REQUIRE(tokens.size() == 2);
   REQUIRE(tokens[0].text == "\u2581a");
   REQUIRE(tokens[1].text == "<unk>");

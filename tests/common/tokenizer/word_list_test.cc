@@ -7,6 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "tests/common/tokenizer/tokens.h"
 #include "tests/support/catch.h"
 
 namespace sightline {
@@ -55,7 +56,7 @@ TEST_CASE("special words cannot be written into a text") {
 }
 
 TEST_CASE("Tokenize spells what the list has") {
-  const std::vector<Token> tokens = Make(R"(, "caf\u00e9": 4)")->Tokenize("Caf\u00e9 x").value();
+  const std::vector<Token> tokens = Tokenize(*Make(R"(, "caf\u00e9": 4)"), "Caf\u00e9 x").value();
   REQUIRE(tokens.size() == 2);
   REQUIRE(tokens[0].text == "caf\u00e9");
   REQUIRE(tokens[1].text == "<unk>");

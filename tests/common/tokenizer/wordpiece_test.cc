@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "tests/common/tokenizer/tokens.h"
 #include "tests/support/catch.h"
 
 namespace sightline {
@@ -87,20 +88,20 @@ TEST_CASE("special tokens cannot be written into a text") {
 
 TEST_CASE("Tokenize spells what Encode numbers") {
   const auto tokenizer = Make("fish\n##es");
-  const std::vector<Token> tokens = tokenizer->Tokenize("Fishes, no").value();
+  const std::vector<Token> tokens = Tokenize(*tokenizer, "Fishes, no").value();
   REQUIRE(tokens.size() == 4);
   REQUIRE(tokens[0].text == "fish");
   REQUIRE(tokens[1].text == "##es");
   REQUIRE(tokens[1].id == 6);
   REQUIRE(tokens[2].text == "[UNK]");
   REQUIRE(tokens[3].text == "[UNK]");
-  REQUIRE(tokenizer->Tokenize(" ").value().empty());
+  REQUIRE(Tokenize(*tokenizer, " ").value().empty());
 }
 
 TEST_CASE("text that is not UTF-8 is refused") {
   const auto tokenizer = Make("fish");
   REQUIRE(tokenizer->Encode("fish \xff").status().code() == absl::StatusCode::kInvalidArgument);
-  REQUIRE(absl::StrContains(tokenizer->Tokenize("fish \xff").status().message(), "byte offset 5"));
+  REQUIRE(absl::StrContains(Tokenize(*tokenizer, "fish \xff").status().message(), "byte offset 5"));
 }
 
 TEST_CASE("a vocabulary that cannot be right is refused with the line") {

@@ -95,7 +95,6 @@ TEST_CASE_METHOD(Fixture, "what was written is read") {
   REQUIRE(set->captions(0).size() == 2);
   REQUIRE(set->captions(1).empty());
   REQUIRE(set->captions(2)[0] == 2);
-  REQUIRE(set->row_of(2) == 2);
   REQUIRE(set->tokens(0) == absl::Span<const int32_t>({2, 5, 6, 3}));
   REQUIRE(set->tokens(4) == absl::Span<const int32_t>({2, 5, 3}));
   REQUIRE(set->language(1) == 1);

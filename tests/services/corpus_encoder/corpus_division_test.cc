@@ -44,7 +44,7 @@ struct Fixture {
   }
 
   absl::StatusOr<CorpusScan> Scan(int worker, WorkTally& of_worker) const {
-    ScanOptions options;
+    CorpusEncoderOptions options;
     options.share = {worker, 2};
     options.await.poll_period = absl::Milliseconds(1);
     Progress progress({}, Clock::Real());
@@ -56,7 +56,7 @@ struct Fixture {
     DivisionRules rules;
     rules.context = &context;
     rules.share = {worker, 2};
-    return DivideCorpus(scan->pictures, PictureCodec(corpora), base, rules, folder, tally,
+    return DivideCorpus(scan->pictures, ItemCodec(corpora), base, rules, folder, tally,
                         CallContext::Unbounded());
   }
 

@@ -21,7 +21,7 @@ Progress& Silent() {
 
 absl::StatusOr<CorpusScan> ScanIn(const TempDir& dir,
                                   const std::vector<std::unique_ptr<CorpusReader>>& corpora,
-                                  const ScanOptions& options,
+                                  const CorpusEncoderOptions& options,
                                   const CallContext& call = CallContext::Unbounded()) {
   const WorkFolder folder(dir.path());
   WorkTally tally(folder, options.share);
@@ -32,9 +32,9 @@ absl::StatusOr<CorpusScan> Scan(const std::vector<std::unique_ptr<CorpusReader>>
                                 int threads = 2,
                                 const CallContext& call = CallContext::Unbounded()) {
   const TempDir dir;
-  ScanOptions options;
-  options.threads = threads;
-  options.max_picture_bytes = 10;
+  CorpusEncoderOptions options;
+  options.read_threads = threads;
+  options.limits.max_bytes = 10;
   return ScanIn(dir, corpora, options, call);
 }
 
@@ -95,15 +95,7 @@ TEST_CASE("what cannot be read is quarantined, trouble of the machine is an erro
 class FileCorpus : public CorpusReader {
  public:
   explicit FileCorpus(std::string path) : path_(std::move(path)) {}
-  absl::StatusOr<CorpusListing> List() const override {
-    CorpusListing listing;
-    listing.items.push_back({"a", path_, {}, {}});
-    return listing;
-  }
-  absl::StatusOr<std::string> ReadPicture(const CorpusItem& item,
-                                          int64_t max_bytes) const override {
-    return ReadPictureFile(item.path, max_bytes);
-  }
+  absl::Status ListTo(ListingSink& sink) const override { return sink.Item({"a", path_, {}, {}}); }
 
  private:
   const std::string path_;
@@ -117,7 +109,7 @@ std::string ShaByTwo(const TempDir& dir, const std::string& path) {
     threads.emplace_back([&, worker] {
       std::vector<std::unique_ptr<CorpusReader>> corpora;
       corpora.push_back(std::make_unique<FileCorpus>(path));
-      ScanOptions options;
+      CorpusEncoderOptions options;
       options.share = {worker, 2};
       options.await.poll_period = absl::Milliseconds(1);
       const WorkFolder folder(dir.path());

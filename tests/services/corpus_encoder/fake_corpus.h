@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/checksum.h"
+#include "common/base/status_macros.h"
 #include "common/dataset/corpus.h"
 #include "tests/common/image/encode.h"
 
@@ -19,11 +20,12 @@ namespace sightline {
 // Deaf to `max_bytes` but for the error that it asks for.
 class FakeCorpus : public CorpusReader {
  public:
-  absl::StatusOr<CorpusListing> List() const override {
+  absl::Status ListTo(ListingSink& sink) const override {
     if (!list_error.ok()) return list_error;
-    CorpusListing copy = listing;
-    FinishListing(copy);
-    return copy;
+    for (const CorpusItem& item : listing.items) RETURN_IF_ERROR(GiveItem(item, sink));
+    for (const CorpusProblem& problem : listing.rejected) RETURN_IF_ERROR(sink.Rejected(problem));
+    for (const CorpusProblem& problem : listing.warnings) RETURN_IF_ERROR(sink.Warning(problem));
+    return absl::OkStatus();
   }
 
   absl::StatusOr<std::string> ReadPicture(const CorpusItem& item,

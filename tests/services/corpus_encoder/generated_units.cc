@@ -126,7 +126,7 @@ absl::StatusOr<BaseGeneration> OpenBase(const GeneratedUnits& units) {
 absl::StatusOr<CorpusDivision> Divide(const GeneratedUnits& units, const WorkFolder& folder,
                                       const BaseGeneration& base, const UnitContext& context,
                                       WorkTally& tally, const CallContext& call) {
-  const PictureCodec codec({});
+  const ItemCodec codec;
   ASSIGN_OR_RETURN(PictureSpool pictures, PictureSpool::Create(folder.path(), codec));
   for (int64_t i = 0; i < units.item_count / 2; ++i) {
     RETURN_IF_ERROR(call.Check("generating pictures"));

@@ -98,10 +98,9 @@ struct Corpus {
   }
 
   void PutAside() {
-    const PictureCodec codec({});
-    spool = std::make_unique<UnitSpool>(*UnitSpool::Create(folder.path(), UnitCodec(codec)));
-    carried =
-        std::make_unique<CarriedSpool>(*CarriedSpool::Create(folder.path(), CarriedCodec(codec)));
+    const ItemCodec codec;
+    spool = std::make_unique<UnitSpool>(*UnitSpool::Create(folder.path(), codec));
+    carried = std::make_unique<CarriedSpool>(*CarriedSpool::Create(folder.path(), codec));
     for (const WorkUnit& unit : units) REQUIRE(spool->Add(unit).ok());
     REQUIRE(spool->Finish().ok());
     REQUIRE(carried->Finish().ok());

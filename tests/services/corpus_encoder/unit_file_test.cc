@@ -6,7 +6,7 @@
 #include "common/base/checksum.h"
 #include "common/base/files.h"
 #include "common/base/random_access_file.h"
-#include "services/corpus_encoder/byte_reader.h"
+#include "common/base/byte_reader.h"
 #include "tests/support/catch.h"
 #include "tests/support/failing_reads.h"
 #include "tests/support/temp_dir.h"

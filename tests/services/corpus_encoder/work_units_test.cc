@@ -124,8 +124,8 @@ TEST_CASE("all that a result depends on is in the hash, and nothing else") {
 
 TEST_CASE("a unit comes back from disk as it was") {
   const TempDir dir;
-  const PictureCodec codec({});
-  auto spool = UnitSpool::Create(dir.path(), UnitCodec(codec));
+  const ItemCodec codec;
+  auto spool = UnitSpool::Create(dir.path(), codec);
   REQUIRE(spool.ok());
   std::vector<ScannedPicture> pictures = Pictures(40);
   pictures[3].item.tags = {"a", ""};

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/status_macros.h"
 #include "common/dataset/corpus.h"
 
 namespace sightline {
@@ -21,7 +22,7 @@ class MemoryCorpus : public CorpusReader {
     item.item_id = id;
     item.path = "/pictures/" + id;
     item.captions = std::move(captions);
-    listing_.items.push_back(std::move(item));
+    items_.push_back(std::move(item));
     pictures_[id] = bytes;
   }
 
@@ -31,10 +32,9 @@ class MemoryCorpus : public CorpusReader {
   // Called before each reading.
   void OnRead(std::function<void()> callback) { on_read_ = std::move(callback); }
 
-  absl::StatusOr<CorpusListing> List() const override {
-    CorpusListing listing = listing_;
-    FinishListing(listing);
-    return listing;
+  absl::Status ListTo(ListingSink& sink) const override {
+    for (const CorpusItem& item : items_) RETURN_IF_ERROR(GiveItem(item, sink));
+    return absl::OkStatus();
   }
 
   absl::StatusOr<std::string> ReadPicture(const CorpusItem& item, int64_t) const override {
@@ -45,7 +45,7 @@ class MemoryCorpus : public CorpusReader {
   }
 
  private:
-  CorpusListing listing_;
+  std::vector<CorpusItem> items_;
   std::map<std::string, std::string> pictures_;
   std::map<std::string, absl::Status> errors_;
   std::function<void()> on_read_;

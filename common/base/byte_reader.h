@@ -1,7 +1,7 @@
-// Texts and numbers in a row of bytes, as the job's own tables have them: numbers
-// little-endian, a text with its length (u32) before it.
-#ifndef SIGHTLINE_SERVICES_CORPUS_ENCODER_BYTE_READER_H_
-#define SIGHTLINE_SERVICES_CORPUS_ENCODER_BYTE_READER_H_
+// Texts and numbers in a row of bytes: numbers little-endian, a text with its length (u32)
+// before it.
+#ifndef SIGHTLINE_COMMON_BASE_BYTE_READER_H_
+#define SIGHTLINE_COMMON_BASE_BYTE_READER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +11,13 @@
 #include "common/base/little_endian.h"
 
 namespace sightline {
+
+// Those of a vector or span of numbers, as they lie in memory.
+template <typename Numbers>
+absl::string_view BytesOfNumbers(const Numbers& numbers) {
+  return absl::string_view(reinterpret_cast<const char*>(numbers.data()),
+                           numbers.size() * sizeof(*numbers.data()));
+}
 
 // `text` has less than 2^32 bytes.
 inline void AppendText(absl::string_view text, std::string* bytes) {
@@ -50,4 +57,4 @@ class ByteReader {
 
 }  // namespace sightline
 
-#endif  // SIGHTLINE_SERVICES_CORPUS_ENCODER_BYTE_READER_H_
+#endif  // SIGHTLINE_COMMON_BASE_BYTE_READER_H_
