@@ -219,7 +219,7 @@ class MeasureRun {
     for (const Measurement& measurement : measurements) {
       if (measurement.split != Split::kValidation) continue;
       ASSIGN_OR_RETURN(Choice choice, ChooseCombination(measurement, kChoiceDepths));
-      choices.push_back(std::move(choice));
+      choices.push_back(choice);
     }
     return choices;
   }

@@ -33,7 +33,8 @@ std::map<std::string, std::vector<Addresses>> ReadIndexes(ConfigReader root) {
       root.AddProblem("indexes", absl::StrCat("'", name, "' is no index name; use [a-z0-9_-]"));
     }
     std::vector<Addresses>& shards = indexes[name];
-    for (ConfigReader shard : section.Sections("shards", /*min_count=*/1, limits::kMaxShards)) {
+    for (const ConfigReader& shard :
+         section.Sections("shards", /*min_count=*/1, limits::kMaxShards)) {
       shards.push_back(ReadAddresses(shard, "addresses", /*min_count=*/1));
     }
   }

@@ -3,10 +3,10 @@
 #include <cerrno>
 #include <fstream>
 
+#include "common/base/byte_reader.h"
 #include "common/base/checksum.h"
 #include "common/base/files.h"
 #include "common/base/random_access_file.h"
-#include "common/base/byte_reader.h"
 #include "tests/support/catch.h"
 #include "tests/support/failing_reads.h"
 #include "tests/support/temp_dir.h"
