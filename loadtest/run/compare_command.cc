@@ -48,7 +48,8 @@ bool IsSearch(const ReportData& report) {
 
 std::string Change(const FigureChange& figure, double change) {
   const bool relative = absl::StartsWith(figure.name, "latency") || figure.name == "capacity";
-  return absl::StrFormat(relative ? "%+.1f%%" : "%+.3f points", 100 * change);
+  return relative ? absl::StrFormat("%+.1f%%", 100 * change)
+                  : absl::StrFormat("%+.3f points", 100 * change);
 }
 
 std::string Interval(const FigureChange& figure) {
