@@ -44,7 +44,7 @@ TEST_CASE("What is no code of an error is UNKNOWN, and details of others are lef
   }
   strange.set_code(static_cast<int>(absl::StatusCode::kUnavailable));
   google::rpc::ErrorInfo info;
-  info.set_reason("SERVER_BUSY");
+  info.set_reason(reasons::kServerBusy.name);
   info.set_domain("another.example");
   strange.add_details()->PackFrom(info);
   const absl::Status read = FromRpcStatus(strange);
