@@ -121,7 +121,7 @@ void EncodeEngine::DecodeAll(std::vector<DecodeTask> batch) {
     task.bytes = {};  // what follows may wait for long
     // Queued pictures are small ones, whatever was sent.
     const auto extractors = PictureExtractors(*task.generation->encoder, RerankersOf(task));
-    ImageTask next{task, {}, {}};
+    ImageTask next{static_cast<const Task&>(task), {}, {}};
     next.pixels.resize(extractors.size());
     for (size_t i = 1; i < extractors.size(); ++i) {
       if (extractors[i] == nullptr) continue;
