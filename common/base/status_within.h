@@ -9,7 +9,8 @@
 
 namespace sightline {
 
-// An error with "<place>: " before its message, without its details; OK as it is.
+// An error with "<place>: " before its message, without its details, which WithPrefix of
+// error_details.h keeps; OK as it is.
 inline absl::Status Within(absl::string_view place, const absl::Status& status) {
   if (status.ok()) return status;
   return absl::Status(status.code(), absl::StrCat(place, ": ", status.message()));

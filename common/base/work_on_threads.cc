@@ -1,9 +1,11 @@
 #include "common/base/work_on_threads.h"
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 #include <vector>
 
+#include "common/base/compute_pool.h"
 #include "common/base/mutex.h"
 
 namespace sightline {
@@ -15,6 +17,7 @@ absl::Status WorkOnThreads(int threads, size_t count,
   Mutex mutex;
   absl::Status first_error;
   const auto run = [&] {
+    ComputePool::SingleThreadedLibraries();
     while (!failed) {
       const size_t i = next++;
       if (i >= count) return;
@@ -26,7 +29,7 @@ absl::Status WorkOnThreads(int threads, size_t count,
     }
   };
   std::vector<std::thread> workers;
-  for (int i = 0; i < threads; ++i) workers.emplace_back(run);
+  for (int i = 0; i < std::max(1, threads); ++i) workers.emplace_back(run);
   for (std::thread& worker : workers) worker.join();
   return first_error;
 }

@@ -50,8 +50,9 @@ absl::StatusOr<Header> ParseHeader(absl::string_view bytes, int64_t length) {
     return absl::DataLossError(
         absl::StrCat("truncated: ", bytes.size(), " bytes are fewer than a header has"));
   }
-  if (bytes.substr(0, kMagic.size()) != kMagic) {
-    return absl::DataLossError("not a Sightline container: it does not begin with SIGHTLN1");
+  if (bytes.substr(0, kContainerMagic.size()) != kContainerMagic) {
+    return absl::DataLossError(
+        absl::StrCat("not a Sightline container: it does not begin with ", kContainerMagic));
   }
   const uint32_t crc = LoadLittleEndian<uint32_t>(bytes.data() + kHeaderCrcOffset);
   if (crc != Crc32c(bytes.substr(0, kHeaderCrcOffset))) {

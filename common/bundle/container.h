@@ -42,6 +42,9 @@
 
 namespace sightline {
 
+// What a container begins with.
+inline constexpr absl::string_view kContainerMagic = "SIGHTLN1";
+
 // A description of a section and where its data lies.
 struct Section {
   std::string name;  // [A-Za-z0-9._/-]+, at most 200 bytes

@@ -11,7 +11,6 @@
 
 namespace sightline::container_format {
 
-inline constexpr absl::string_view kMagic = "SIGHTLN1";
 inline constexpr uint32_t kVersion = 1;
 inline constexpr int64_t kHeaderLength = 40;  // the CRC of the header included
 inline constexpr int64_t kHeaderCrcOffset = 36;

@@ -194,7 +194,7 @@ absl::StatusOr<ContainerWriter::Summary> ContainerWriter::Finish() {
         "section ", section.name, " has ", state.taken, " of ", section.length, " bytes"));
   }
   state.EncodeTable();
-  std::string header(kMagic);
+  std::string header(kContainerMagic);
   AppendLittleEndian(kVersion, &header);
   AppendLittleEndian(static_cast<uint32_t>(state.sections.size()), &header);
   AppendLittleEndian(static_cast<uint64_t>(state.table.size()), &header);

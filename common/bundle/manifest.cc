@@ -100,6 +100,8 @@ absl::Status CheckLambdas(const bundle::v1::CrossEncoderSpec& spec) {
   return absl::OkStatus();
 }
 
+// What bounds sums and products of any manifest's numbers; what a model can be made of is for
+// its family to say (common/models/*/manifest.cc), and is less.
 absl::Status CheckTransformer(const TransformerSpec& spec) {
   RETURN_IF_ERROR(InRange("transformer.layer_count", spec.layer_count(), 1, limits::kMaxLayers));
   RETURN_IF_ERROR(

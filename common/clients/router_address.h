@@ -13,6 +13,9 @@ inline std::string DefaultRouter() {
   return address != nullptr && *address != '\0' ? address : "localhost:7400";
 }
 
+// What flags that name it say, whose value is DefaultRouter() unless they are given.
+inline constexpr char kRouterHelp[] = "host:port; default $SIGHTLINE_ROUTER or localhost:7400";
+
 }  // namespace sightline
 
 #endif  // SIGHTLINE_COMMON_CLIENTS_ROUTER_ADDRESS_H_

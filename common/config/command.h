@@ -20,6 +20,7 @@ namespace sightline {
 inline constexpr int kSuccess = 0;
 inline constexpr int kUsageError = 1;  // the command line is wrong; nothing was done
 inline constexpr int kFailure = 2;     // a server, a file or a part of the work failed
+inline constexpr int kRunAgain = 75;   // interrupted: the same command goes on (EX_TEMPFAIL)
 
 // Where a command writes: results to `out`, everything about them to `err`.
 struct Console {

@@ -206,7 +206,7 @@ T ConfigReader::ReadRanged(absl::string_view name, bool required, T otherwise, T
     return otherwise;
   }
   if (value < min || value > max) {
-    Note(*Find(name), PathOf(name), OutOfRange(format(value), format(min), format(max)));
+    Note(*Find(name), PathOf(name), OutOfRange(*text, format(min), format(max)));
     return otherwise;
   }
   return value;

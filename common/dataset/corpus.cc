@@ -52,10 +52,16 @@ class CollectingSink : public ListingSink {
   CorpusListing listing;
 
  private:
-  const std::string directory_ = std::filesystem::temp_directory_path();
+  const std::string directory_ = TemporaryDirectory();
 };
 
 }  // namespace
+
+std::string TemporaryDirectory() {
+  std::error_code error;
+  const std::filesystem::path named = std::filesystem::temp_directory_path(error);
+  return error ? "/tmp" : named.string();
+}
 
 absl::Status CheckItemId(absl::string_view id) {
   if (id.empty()) return absl::InvalidArgumentError("an item id is empty");

@@ -63,6 +63,9 @@ struct CorpusListing {
   std::vector<CorpusProblem> warnings;  // items that are there with less than they should have
 };
 
+// $TMPDIR, or /tmp where that is no folder.
+std::string TemporaryDirectory();
+
 // Takes a listing piece by piece; an error ends the listing.
 class ListingSink {
  public:

@@ -164,7 +164,7 @@ class FirstItems : public ListingSink {
   const std::vector<CorpusItem>& items() const { return items_; }
 
  private:
-  const std::string directory_ = std::filesystem::temp_directory_path();
+  const std::string directory_ = TemporaryDirectory();
   std::vector<CorpusItem> items_;
 };
 

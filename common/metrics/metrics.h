@@ -109,21 +109,6 @@ class MetricsRegistry {
   std::unique_ptr<Impl> impl_;
 };
 
-// Observes the time between its making and its end.
-class ScopedTimer {
- public:
-  ScopedTimer(Clock* clock, Histogram histogram)
-      : clock_(clock), histogram_(histogram), start_(clock->Now()) {}
-  ~ScopedTimer() { histogram_.Observe(clock_->Now() - start_); }
-  ScopedTimer(const ScopedTimer&) = delete;
-  ScopedTimer& operator=(const ScopedTimer&) = delete;
-
- private:
-  Clock* const clock_;
-  const Histogram histogram_;
-  const absl::Time start_;
-};
-
 }  // namespace sightline
 
 #endif  // SIGHTLINE_COMMON_METRICS_METRICS_H_

@@ -45,10 +45,10 @@ class BackendServer final : public ServerProcess {
       : pool_(Domain::Threads(config)),
         domain_(config, &metrics_, &pool_, &janitor_),
         rpc_(config.server, &metrics_),
-        service_(&domain_.engine, rpc_.calls()),
+        service_(&domain_.engine, rpc_.gate()),
         follower_(config.generations, &domain_.host, domain_.generations.table(), &janitor_,
                   &metrics_, Clock::Real(), [this](bool serving) { rpc_.SetServing(serving); }),
-        admin_([this](const StatusRequest& request) { return Status(request); }, rpc_.calls()) {}
+        admin_([this](const StatusRequest& request) { return Status(request); }, rpc_.gate()) {}
 
   ~BackendServer() override {
     rpc_.Drain();

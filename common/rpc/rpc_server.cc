@@ -61,7 +61,7 @@ void SetLimits(const RpcServerOptions& options, grpc::ServerBuilder* builder) {
 }  // namespace
 
 RpcServer::RpcServer(const RpcServerOptions& options, MetricsRegistry* metrics, Clock* clock)
-    : options_(options), metrics_(metrics), clock_(clock), calls_(options, metrics, clock) {}
+    : options_(options), metrics_(metrics), clock_(clock), gate_(options, metrics, clock) {}
 
 RpcServer::~RpcServer() {
   Stop(absl::ZeroDuration(), absl::ZeroDuration());

@@ -3,7 +3,7 @@
 //
 //   MetricsRegistry metrics;
 //   RpcServer server(options, &metrics);
-//   IndexSearchService service(&searcher, server.calls());
+//   IndexSearchService service(&searcher, server.gate());
 //   server.AddService(v1::IndexSearch::service_full_name(), &service);
 //   RETURN_IF_ERROR(server.Start());     // answers, and reports NOT_SERVING
 //   ... load, warm ...
@@ -55,7 +55,7 @@ class RpcServer {
   RpcServer& operator=(const RpcServer&) = delete;
 
   // What handlers run in.
-  CallGate* calls() { return &calls_; }
+  CallGate* gate() { return &gate_; }
 
   // Before Start.  `full_name` is the generated `service_full_name()`.  The service must
   // outlive the server or its Drain.
@@ -86,7 +86,7 @@ class RpcServer {
   const RpcServerOptions options_;
   MetricsRegistry* const metrics_;
   Clock* const clock_;
-  CallGate calls_;
+  CallGate gate_;
   std::vector<std::pair<std::string, grpc::Service*>> services_;
   std::unique_ptr<ReflectionService> reflection_;  // null if it is not wanted
   std::unique_ptr<MetricsServer> metrics_server_;

@@ -9,9 +9,19 @@ const char* CheckFailureName(CheckFailure failure) {
 }
 
 const char* DegradedReasonName(DegradedReason reason) {
-  static constexpr const char* kNames[kDegradedReasonCount] = {
-      "SHARDS_MISSING", "DEPTH_REDUCED", "RERANKER_FAILED", "RERANKER_LATE", "RECORDS_MISSING"};
-  return kNames[static_cast<int>(reason)];
+  switch (reason) {
+    case DegradedReason::kShardsMissing:
+      return "SHARDS_MISSING";
+    case DegradedReason::kDepthReduced:
+      return "DEPTH_REDUCED";
+    case DegradedReason::kRerankerFailed:
+      return "RERANKER_FAILED";
+    case DegradedReason::kRerankerLate:
+      return "RERANKER_LATE";
+    case DegradedReason::kRecordsMissing:
+      return "RECORDS_MISSING";
+  }
+  return "";
 }
 
 }  // namespace sightline

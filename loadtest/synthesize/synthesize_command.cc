@@ -46,10 +46,11 @@ void Define(SynthesizeFlags* values, Flags* flags) {
              kMostSyntheticItems, &options.vectors.clusters);
   flags->String("reranker-model", "ID", "bundle whose item features are made; default: none",
                 &options.reranker_model);
-  flags->Int("regions", "region rows of an item; default: as many as the reranker reads", 1, 1024,
-             &options.regions);
+  flags->Int("regions", "region rows of an item; default: as many as the reranker reads", 1,
+             limits::kMaxModelRegions, &options.regions);
   flags->String("generation", "NAME", "default: a hash of all the above", &options.generation);
-  flags->Int("threads", "core budget; default: the cores there are", 1, 1024, &values->threads);
+  flags->Int("threads", "core budget; default: the cores there are", 1, limits::kMaxThreads,
+             &values->threads);
   flags->Switch("no-publish", "leave CURRENT alone", &values->no_publish);
 }
 

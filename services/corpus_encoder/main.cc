@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/base/status_macros.h"
+#include "common/config/command.h"
 #include "common/image/decode.h"
 #include "common/log/log.h"
 #include "common/rpc/cpu_check.h"
@@ -19,7 +20,6 @@ namespace {
 
 constexpr int kFailed = 1;
 constexpr int kWrongUsage = 2;
-constexpr int kRunAgain = 75;  // EX_TEMPFAIL
 
 int Fail(const char* what, const absl::Status& status) {
   Log(Severity::kError, what, {{"error", status}});

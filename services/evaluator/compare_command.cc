@@ -28,7 +28,7 @@ struct CompareFlags {
   void Define(Flags* flags) {
     store.Define(flags);
     fleet.router = DefaultRouter();
-    fleet.Define(flags, "host:port; default $SIGHTLINE_ROUTER or localhost:7400");
+    fleet.Define(flags, kRouterHelp);
     flags->Int("limit", "queries of each direction, evenly spread; 0: all; default 200", 0, 1 << 30,
                &limit);
     flags->Int("depth", "candidates to rerank; default 50", 0, limits::kMaxHits, &depth);

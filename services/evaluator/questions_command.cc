@@ -29,8 +29,7 @@ struct QuestionsFlags {
     ask.request.want_records = false;
     flags->String("questions", "FILE", "a JSON object a line: {\"query\": ..., \"expect\": [ID]}",
                   &questions);
-    flags->String("router", "ADDR", "host:port; default $SIGHTLINE_ROUTER or localhost:7400",
-                  &router);
+    flags->String("router", "ADDR", kRouterHelp, &router);
     flags->String("index", "NAME", "index to search; default: the only one of pictures",
                   &ask.request.index);
     flags->Int("top-k", "hits that count; default 10", 1, limits::kMaxHits, &ask.request.top_k);

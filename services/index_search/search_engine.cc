@@ -136,9 +136,9 @@ absl::StatusOr<FetchItemsResponse> SearchEngine::FetchItems(const FetchItemsRequ
     return absl::InvalidArgumentError("give either item_ids or rows");
   }
   const size_t count = std::max(request.item_ids.size(), request.rows.size());
-  if (count > static_cast<size_t>(options_.max_fetch)) {
+  if (count > limits::kMaxFetchedItems) {
     return absl::InvalidArgumentError(
-        absl::StrCat(count, " items in one call; allowed are 1 to ", options_.max_fetch));
+        absl::StrCat(count, " items in one call; allowed are 1 to ", limits::kMaxFetchedItems));
   }
   FetchItemsResponse response;
   for (const std::string& id : request.item_ids) {

@@ -35,9 +35,8 @@ struct SearchGeneration {
 };
 
 struct SearchEngineOptions {
-  BatchSchedulerOptions batching;            // cost: query rows
-  int max_queries = limits::kMaxQueries;     // of one request
-  int max_fetch = limits::kMaxFetchedItems;  // items of one request
+  BatchSchedulerOptions batching;         // cost: query rows
+  int max_queries = limits::kMaxQueries;  // of one request
 };
 
 // Thread-safe.

@@ -55,8 +55,8 @@ RouterServer::RouterServer(const RouterConfig& config)
       budget_(config_.budget),
       retriever_(&sets_.backends(), &board_, &budget_, config_.retriever),
       rpc_(config_.server, &metrics_),
-      service_(&retriever_, rpc_.calls(), &metrics_, Clock::Real()),
-      admin_([this](const StatusRequest&) { return board_.Describe(); }, rpc_.calls()) {}
+      service_(&retriever_, rpc_.gate(), &metrics_, Clock::Real()),
+      admin_([this](const StatusRequest&) { return board_.Describe(); }, rpc_.gate()) {}
 
 RouterServer::~RouterServer() {
   names_.reset();

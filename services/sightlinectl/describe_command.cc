@@ -125,13 +125,11 @@ absl::StatusOr<std::string> DescribeContainer(const std::string& path, bool veri
   return text + kVerified;
 }
 
-// The magic that a container begins with (common/bundle/container.h).
 bool LooksLikeContainer(const std::string& path) {
-  constexpr absl::string_view kMagic = "SIGHTLN1";
   const auto file = RandomAccessFile::Open(path);
-  std::string start(kMagic.size(), '\0');
+  std::string start(kContainerMagic.size(), '\0');
   return file.ok() && (*file)->Read(0, static_cast<int64_t>(start.size()), start.data()).ok() &&
-         start == kMagic;
+         start == kContainerMagic;
 }
 
 absl::StatusOr<std::string> DescribeFile(const std::string& path, bool verify) {

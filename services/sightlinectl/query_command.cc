@@ -33,8 +33,7 @@ struct QueryFlags {
   bool json = false;
 
   void Define(Flags* flags) {
-    flags->String("router", "ADDR", "host:port; default $SIGHTLINE_ROUTER or localhost:7400",
-                  &router);
+    flags->String("router", "ADDR", kRouterHelp, &router);
     flags->Duration("timeout", "how long to wait for the answer; default 5s", &timeout);
     flags->String("index", "NAME", "index to search; default: the only one that fits",
                   &request.index);
@@ -211,7 +210,7 @@ int RunScore(const std::vector<std::string>& args, const Console& console) {
   absl::Duration timeout = absl::Seconds(5);
   ScorePairsRequest request;
   Flags flags;
-  flags.String("router", "ADDR", "host:port; default $SIGHTLINE_ROUTER or localhost:7400", &router);
+  flags.String("router", "ADDR", kRouterHelp, &router);
   flags.Duration("timeout", "how long to wait for the answer; default 5s", &timeout);
   flags.String("index", "NAME", "index whose models score; default: the only one of pictures",
                &request.index);

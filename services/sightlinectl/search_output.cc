@@ -46,14 +46,22 @@ std::string RerankText(const SearchResult& result) {
 }
 
 std::string ReasonText(DegradedReason reason, const SearchResult& result) {
-  static constexpr const char* kTexts[] = {"shards missing: ", "depth reduced for lack of time",
-                                           "the reranker failed", "the reranker was late",
-                                           "captions and paths of some hits could not be fetched"};
-  const char* const text = kTexts[static_cast<int>(reason)];
-  if (reason != DegradedReason::kShardsMissing) return text;
-  std::vector<std::string> names;
-  for (const std::string& name : result.unreachable) names.push_back(Printable(name, 0));
-  return absl::StrCat(text, absl::StrJoin(names, ", "));
+  switch (reason) {
+    case DegradedReason::kShardsMissing: {
+      std::vector<std::string> names;
+      for (const std::string& name : result.unreachable) names.push_back(Printable(name, 0));
+      return absl::StrCat("shards missing: ", absl::StrJoin(names, ", "));
+    }
+    case DegradedReason::kDepthReduced:
+      return "depth reduced for lack of time";
+    case DegradedReason::kRerankerFailed:
+      return "the reranker failed";
+    case DegradedReason::kRerankerLate:
+      return "the reranker was late";
+    case DegradedReason::kRecordsMissing:
+      return "captions and paths of some hits could not be fetched";
+  }
+  return "";
 }
 
 int CharacterCount(absl::string_view text) {

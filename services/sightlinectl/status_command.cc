@@ -19,8 +19,15 @@ namespace sightline {
 namespace {
 
 const char* StateName(GenerationState state) {
-  static constexpr const char* kNames[] = {"LOADING", "READY", "REFUSED"};
-  return kNames[static_cast<int>(state)];
+  switch (state) {
+    case GenerationState::kLoading:
+      return "LOADING";
+    case GenerationState::kReady:
+      return "READY";
+    case GenerationState::kRefused:
+      return "REFUSED";
+  }
+  return "?";
 }
 
 // The first digits of a hash tell bundles apart; --json has all of them.

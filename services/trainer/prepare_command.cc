@@ -18,7 +18,6 @@
 #include "common/dataset/open_corpus.h"
 #include "common/log/progress.h"
 #include "common/rpc/shutdown_signals.h"
-#include "services/trainer/exit_status.h"
 #include "services/trainer/model_config.h"
 #include "services/trainer/prepare_job.h"
 #include "services/trainer/text_list.h"

@@ -12,7 +12,6 @@
 #include "common/config/config.h"
 #include "common/rpc/shutdown_signals.h"
 #include "common/training/joint_trainer.h"
-#include "services/trainer/exit_status.h"
 #include "services/trainer/train_config.h"
 #include "services/trainer/train_run.h"
 #include "services/trainer/training_reporter.h"

@@ -150,12 +150,12 @@ struct Backend {
   MetricsRegistry metrics;
   RpcServer server;
   ServerStatus status;
-  AdminService admin{[this](const StatusRequest&) { return status; }, server.calls()};
+  AdminService admin{[this](const StatusRequest&) { return status; }, server.gate()};
 };
 
 struct EncoderBackend : Backend {
   explicit EncoderBackend(Turnout* turnout)
-      : Backend("query_encoder"), encoder(server.calls(), turnout) {
+      : Backend("query_encoder"), encoder(server.gate(), turnout) {
     server.AddService("sightline.v1.QueryEncoder", &encoder);
     REQUIRE(server.Start().ok());
   }

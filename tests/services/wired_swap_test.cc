@@ -331,17 +331,18 @@ std::string ComplaintAboutFine(const absl::StatusOr<SearchResult>& result, int64
   return result->reranker == kFine ? "" : absl::StrCat("reranked by ", result->reranker);
 }
 
+void AwaitPinned(Fleet& fleet, const std::string& generation, absl::Time patience) {
+  while (fleet.pinned() != generation) {
+    if (Clock::Real()->Now() > patience) FAIL("the router did not move to " << generation);
+    std::this_thread::yield();
+  }
+}
+
 TEST_CASE("through swaps a named reranker is used by generations that have it, or refused") {
   TempDir store;
   Fleet fleet(store.path());
   const absl::Time patience = Clock::Real()->Now() + kPatience;
-  const auto await = [&](const std::string& generation) {
-    while (fleet.pinned() != generation) {
-      if (Clock::Real()->Now() > patience) FAIL("the router did not move to " << generation);
-      std::this_thread::yield();
-    }
-  };
-  await(Name(0));
+  AwaitPinned(fleet, Name(0), patience);
   std::atomic<bool> stop{false};
   std::atomic<int64_t> answers{0};
   std::string complaint;
@@ -360,7 +361,7 @@ TEST_CASE("through swaps a named reranker is used by generations that have it, o
   });
   for (int swap = 1; swap <= 20; ++swap) {
     REQUIRE(PublishGeneration(store.path(), kIndex, Name(swap)).ok());
-    await(Name(swap));
+    AwaitPinned(fleet, Name(swap), patience);
     const int64_t until = answers + 3;
     while (answers < until) std::this_thread::yield();
   }
@@ -375,13 +376,7 @@ TEST_CASE("200 swaps between replicas under questions: none fails and none mixes
   TempDir store;
   Fleet fleet(store.path());
   const absl::Time patience = Clock::Real()->Now() + kPatience;
-  const auto await = [&](const std::string& generation) {
-    while (fleet.pinned() != generation) {
-      if (Clock::Real()->Now() > patience) FAIL("the router did not move to " << generation);
-      std::this_thread::yield();
-    }
-  };
-  await(Name(0));
+  AwaitPinned(fleet, Name(0), patience);
 
   std::atomic<bool> stop{false};
   std::atomic<int64_t> answers{0};
@@ -408,7 +403,7 @@ TEST_CASE("200 swaps between replicas under questions: none fails and none mixes
   }
   for (int swap = 1; swap <= kSwaps; ++swap) {
     REQUIRE(PublishGeneration(store.path(), kIndex, Name(swap)).ok());
-    await(Name(swap));
+    AwaitPinned(fleet, Name(swap), patience);
     const int64_t until = answers + 3;
     while (answers < until) std::this_thread::yield();
   }

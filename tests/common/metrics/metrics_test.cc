@@ -85,16 +85,6 @@ TEST_CASE("Buckets ascend and cover what they are for") {
   CHECK(PowerOfTwoBuckets(8) == std::vector<double>{1, 2, 4, 8});
 }
 
-TEST_CASE("A scoped timer observes what its clock says") {
-  MetricsRegistry metrics;
-  FakeClock clock;
-  {
-    ScopedTimer timer(&clock, metrics.AddHistogram("step_seconds", "Step.", {1, 2}));
-    clock.Advance(absl::Milliseconds(1500));
-  }
-  CHECK_THAT(metrics.Render(), Contains("sightline_step_seconds_sum 1.5"));
-}
-
 TEST_CASE("The page is served over HTTP on a port of its own") {
   MetricsRegistry metrics;
   metrics.AddCounter("hits_total", "Hits.").Increment();

@@ -171,7 +171,7 @@ TEST_CASE("One call too many is refused at once, with when to come back") {
   absl::Status admitted;
   std::thread first([&] { admitted = server.Call(); });
   entered.Wait();
-  CHECK(server.server.calls()->in_flight() == 1);
+  CHECK(server.server.gate()->in_flight() == 1);
   const absl::Status refused = server.Call();
   release.Open();
   first.join();
@@ -180,7 +180,7 @@ TEST_CASE("One call too many is refused at once, with when to come back") {
   CHECK(HasReason(refused, reasons::kServerBusy));
   CHECK(GetRetryDelay(refused) == absl::Milliseconds(100));
   CHECK(server.Call().ok());
-  CHECK(server.server.calls()->in_flight() == 0);
+  CHECK(server.server.gate()->in_flight() == 0);
 }
 
 TEST_CASE("A status call is answered at any load") {

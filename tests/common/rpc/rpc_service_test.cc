@@ -50,7 +50,7 @@ class SearchService final : public RpcService {
 
 struct SearchServer {
   explicit SearchServer(SearchService::Handler handler, const RpcServerOptions& options = {})
-      : server(options, &metrics), service(server.calls(), std::move(handler)) {
+      : server(options, &metrics), service(server.gate(), std::move(handler)) {
     server.AddService(v1::Search::service_full_name(), &service);
     REQUIRE(server.Start().ok());
     channel = MakeChannel(absl::StrCat("127.0.0.1:", server.port()));
@@ -94,7 +94,7 @@ TEST_CASE("A text that is not UTF-8 and bytes that are no message are INVALID_AR
   RequireUnreadable(RawCall(server.channel, kSearchItems, kNotUtf8));
   RequireUnreadable(RawCall(server.channel, kSearchItems, kTruncated));
   CHECK(calls == 0);
-  CHECK(server.server.calls()->in_flight_bytes() == 0);
+  CHECK(server.server.gate()->in_flight_bytes() == 0);
   // Counted like any other call that ends badly.
   CHECK_THAT(HttpGet(server.server.metrics_port(), "/metrics"),
              Catch::Contains("sightline_rpc_calls_total{code=\"INVALID_ARGUMENT\","
@@ -203,7 +203,7 @@ TEST_CASE("A request that does not fit beside those in progress is refused, a sh
     callers.emplace_back([&] { CHECK(RawCall(server.channel, kSearchItems, upload).ok()); });
   }
   entered.Wait();
-  const int64_t held = server.server.calls()->in_flight_bytes();
+  const int64_t held = server.server.gate()->in_flight_bytes();
   const int64_t uploads_bytes = 2 * static_cast<int64_t>(upload.size());
   CHECK(held >= uploads_bytes);
   CHECK(held <= uploads_bytes + 2000);
@@ -218,7 +218,7 @@ TEST_CASE("A request that does not fit beside those in progress is refused, a sh
   release.Open();
   for (std::thread& caller : callers) caller.join();
   CHECK(RawCall(server.channel, kSearchItems, upload).ok());
-  CHECK(server.server.calls()->in_flight_bytes() == 0);
+  CHECK(server.server.gate()->in_flight_bytes() == 0);
 }
 
 TEST_CASE("A status call is answered whatever is in progress, unless it is long itself") {
@@ -281,7 +281,7 @@ TEST_CASE("A request that would unfold to more than there is room for is refused
                Catch::Contains("1048576 bytes") && Catch::Contains("16777216"));
   }
   CHECK(calls == 0);
-  CHECK(server.server.calls()->in_flight_bytes() == 0);
+  CHECK(server.server.gate()->in_flight_bytes() == 0);
   // As long, and no more than it looks.
   CHECK(RawCall(server.channel, kSearchItems, Upload(1 << 20)).ok());
 }
@@ -303,7 +303,7 @@ TEST_CASE("What a request unfolds to is counted while it is in progress") {
   };
   std::thread first([&] { CHECK(call().ok()); });
   entered.Wait();
-  CHECK(server.server.calls()->in_flight_bytes() > 32 * static_cast<int64_t>(ids.size()));
+  CHECK(server.server.gate()->in_flight_bytes() > 32 * static_cast<int64_t>(ids.size()));
   const absl::Status second = call();
   CHECK(second.code() == absl::StatusCode::kResourceExhausted);
   CHECK(HasReason(second, reasons::kTooManyBytes));

@@ -47,7 +47,7 @@ struct TestServer {
   explicit TestServer(TestHandler handler, const RpcServerOptions& options = {},
                       Clock* clock = Clock::Real(),
                       CallGate::Admission admission = CallGate::Admission::kLimited)
-      : server(options, &metrics, clock), service(server.calls(), admission, std::move(handler)) {
+      : server(options, &metrics, clock), service(server.gate(), admission, std::move(handler)) {
     server.AddService(v1::Admin::service_full_name(), &service);
     started = server.Start();
   }

@@ -262,13 +262,14 @@ TEST_CASE("items are fetched by row, and embeddings only if wanted") {
 }
 
 TEST_CASE("a fetch names ids or rows, and no more than allowed") {
-  SearchEngineOptions options;
-  options.max_fetch = 2;
-  Rig rig(60, options);
+  Rig rig;
   CHECK(absl::IsInvalidArgument(rig.Fetch(0, {}, {}).status()));
   CHECK(absl::IsInvalidArgument(rig.Fetch(0, {"images/001"}, {0}).status()));
-  CHECK(absl::IsInvalidArgument(rig.Fetch(0, {}, {0, 1, 2}).status()));
-  CHECK(rig.Fetch(0, {}, {0, 1}).ok());
+  const std::vector<int64_t> most(limits::kMaxFetchedItems, 0);
+  CHECK(rig.Fetch(0, {}, most).ok());
+  std::vector<int64_t> more = most;
+  more.push_back(0);
+  CHECK(absl::IsInvalidArgument(rig.Fetch(0, {}, more).status()));
 }
 
 }  // namespace
