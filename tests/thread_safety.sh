@@ -3,8 +3,9 @@
 # common/base/thread_annotations.h; every finding is an error.
 #
 # usage: tests/thread_safety.sh [FILE...]
-#   FILE  these .cc files alone.  Default: each that names a lock or whose header does, and for
-#         a header without a .cc file those that include it
+#   FILE  these .cc files alone.  Default: each that names a lock or whose header does; beside
+#         such a header all files of its folder that include it, for one of a class may lie in
+#         several, and for a header without a .cc file all that include it
 #
 # Any clang will do; gcc knows nothing of it.  Needs the generated protos, so build first.
 set -euo pipefail
@@ -33,11 +34,11 @@ choose() {
     seen[$file]=yes
     case $file in
       *.cc) echo "$file" ;;
-      *) if [ -f "${file%.h}.cc" ]; then
-          queue+=("${file%.h}.cc")
-        else
-          mapfile -t -O ${#queue[@]} queue < <(git grep --untracked -lF "#include \"$file\"" -- '*.cc' '*.h')
-        fi ;;
+      *)
+        local where=("*.cc" "*.h")
+        if [ -f "${file%.h}.cc" ]; then where=("${file%/*}/*.cc"); fi
+        mapfile -t -O ${#queue[@]} queue < <(git grep --untracked -lF "#include \"$file\"" -- "${where[@]}")
+        ;;
     esac
   done
 }

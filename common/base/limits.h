@@ -94,6 +94,13 @@ inline constexpr int kMinModelImageSize = 16;  // the side of the square that it
 inline constexpr int kMaxModelImageSize = 1024;
 inline constexpr int kMaxLayers = 48;
 inline constexpr int kMaxHiddenSize = 4096;
+inline constexpr int kMaxHeads = 256;  // of attention
+inline constexpr int kMaxPositions = 8192;
+inline constexpr int kMaxTokenTypes = 16;
+inline constexpr int kMaxSceneTextTokens = kMaxTokens - 2;  // two are special
+inline constexpr int kMaxGridChannels = 4096;               // of a grid extractor's stage
+inline constexpr int kMaxGridBlocks = 16;                   // residual ones, of a stage
+inline constexpr int kMaxCells = 256;                       // K of T-EMDE
 inline constexpr int kMaxFamilyNameLength = 63;
 inline constexpr int kMaxIndexKindLength = 63;
 

@@ -131,9 +131,10 @@ absl::Status CheckGridExtractor(const GridExtractorSpec& spec) {
     return Malformed("grid_extractor.image_size", "is not divisible by 2 to the number of stages");
   }
   for (const auto& stage : spec.stages()) {
-    RETURN_IF_ERROR(InRange("grid_extractor.stages.channel_count", stage.channel_count(), 1, 4096));
-    RETURN_IF_ERROR(
-        InRange("grid_extractor.stages.residual_block_count", stage.residual_block_count(), 0, 16));
+    RETURN_IF_ERROR(InRange("grid_extractor.stages.channel_count", stage.channel_count(), 1,
+                            limits::kMaxGridChannels));
+    RETURN_IF_ERROR(InRange("grid_extractor.stages.residual_block_count",
+                            stage.residual_block_count(), 0, limits::kMaxGridBlocks));
   }
   if (spec.mean_size() != 3) return Malformed("grid_extractor.mean", "has not three numbers");
   if (spec.standard_deviation_size() != 3) {

@@ -266,11 +266,12 @@ std::string EmbeddingSpaceOf(const ModelBundleManifest& manifest) {
   Fingerprint(sha, absl::StrCat(manifest.embedding().dimension()));
   Fingerprint(sha, absl::StrCat(static_cast<int>(manifest.embedding().metric())));
   // What a family may leave out, so that a family that does keeps its fingerprint: all parts from
-  // region_rule on, and so whatever part a new family brings.
+  // region_rule on, and so whatever part a new family brings.  sgraf's has no embedding.
   const google::protobuf::Descriptor& fields = *manifest.descriptor();
   for (int i = 0; i < fields.field_count(); ++i) {
     const google::protobuf::FieldDescriptor* field = fields.field(i);
     const bool is_part = field->number() >= ModelBundleManifest::kRegionRuleFieldNumber &&
+                         field->number() != ModelBundleManifest::kSgrafFieldNumber &&
                          !field->is_repeated() && field->message_type() != nullptr;
     if (!is_part || !manifest.GetReflection()->HasField(manifest, field)) continue;
     Fingerprint(sha, field->name());

@@ -173,8 +173,17 @@ void Build(absl::string_view text, TreeBuilder* builder) {
 }  // namespace
 
 absl::string_view KindName(Node::Kind kind) {
-  static constexpr absl::string_view kNames[] = {"nothing", "a single value", "a list", "a map"};
-  return kNames[static_cast<int>(kind)];
+  switch (kind) {
+    case Node::Kind::kNull:
+      return "nothing";
+    case Node::Kind::kScalar:
+      return "a single value";
+    case Node::Kind::kList:
+      return "a list";
+    case Node::Kind::kMap:
+      return "a map";
+  }
+  return "";
 }
 
 absl::StatusOr<std::unique_ptr<Document>> ParseDocument(absl::string_view text,

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/base/status_within.h"
+#include "common/models/item_encoder.h"
 #include "common/retrieval/rerank_block.h"
 
 namespace sightline {
@@ -73,7 +74,14 @@ absl::StatusOr<EmbeddingMatrix> StoreRanker::Embed(const RankRequest& request,
       ASSIGN_OR_RETURN(Tokens tokens, Within(Place(query), store_.encoder().Tokenize(query.text)));
       texts.push_back(std::move(tokens));
     }
-    return store_.encoder().text_encoder()->Encode(texts, call);
+    const auto rows = EncodeTexts(store_.encoder(), texts, call);
+    EmbeddingMatrix matrix(static_cast<int64_t>(texts.size()), store_.encoder().dimension());
+    for (size_t i = 0; i < rows.size(); ++i) {
+      RETURN_IF_ERROR(Within(Place(request.queries[i]), rows[i].status()));
+      std::copy(rows[i]->begin(), rows[i]->end(),
+                matrix.mutable_row(static_cast<int64_t>(i)).begin());
+    }
+    return matrix;
   }
   ASSIGN_OR_RETURN(const std::vector<Candidate> images, FindImages(request));
   EmbeddingMatrix matrix(static_cast<int64_t>(images.size()),

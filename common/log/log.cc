@@ -106,8 +106,17 @@ Published<Logger>& CurrentLogger() {
 }  // namespace
 
 absl::string_view SeverityName(Severity severity) {
-  static constexpr absl::string_view kNames[] = {"DEBUG", "INFO", "WARNING", "ERROR"};
-  return kNames[static_cast<int>(severity)];
+  switch (severity) {
+    case Severity::kDebug:
+      return "DEBUG";
+    case Severity::kInfo:
+      return "INFO";
+    case Severity::kWarning:
+      return "WARNING";
+    case Severity::kError:
+      return "ERROR";
+  }
+  return "";
 }
 
 bool ParseSeverity(absl::string_view text, Severity* severity) {

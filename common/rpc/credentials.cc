@@ -3,24 +3,36 @@
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/security/server_credentials.h>
 
+#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "common/base/server_address.h"
+#include "common/base/status_macros.h"
 
 namespace sightline {
 namespace {
 
+using ForChannel = absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>>;
+using ForServer = absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>>;
+
 struct CredentialsKind {
   const char* name;
-  std::shared_ptr<grpc::ChannelCredentials> (*of_channel)();
-  std::shared_ptr<grpc::ServerCredentials> (*of_server)();
+  ForChannel (*of_channel)(const Credentials& credentials);
+  ForServer (*of_server)(const Credentials& credentials);
 };
+
+ForChannel PlaintextChannel(const Credentials&) {
+  return grpc::InsecureChannelCredentials();
+}
+
+ForServer PlaintextServer(const Credentials&) {
+  return grpc::InsecureServerCredentials();
+}
 
 // All that there are, a line each.
 constexpr CredentialsKind kCredentials[] = {
-    {kPlaintext, &grpc::InsecureChannelCredentials, &grpc::InsecureServerCredentials},
+    {kPlaintext, &PlaintextChannel, &PlaintextServer},
 };
 
 absl::StatusOr<const CredentialsKind*> Find(const std::string& name) {
@@ -35,18 +47,14 @@ absl::StatusOr<const CredentialsKind*> Find(const std::string& name) {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ChannelCredentialsOf(
-    const std::string& name) {
-  const auto kind = Find(name);
-  if (!kind.ok()) return kind.status();
-  return (*kind)->of_channel();
+ForChannel ChannelCredentialsOf(const Credentials& credentials) {
+  ASSIGN_OR_RETURN(const CredentialsKind* const kind, Find(credentials.kind));
+  return kind->of_channel(credentials);
 }
 
-absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ServerCredentialsOf(
-    const std::string& name) {
-  const auto kind = Find(name);
-  if (!kind.ok()) return kind.status();
-  return (*kind)->of_server();
+ForServer ServerCredentialsOf(const Credentials& credentials) {
+  ASSIGN_OR_RETURN(const CredentialsKind* const kind, Find(credentials.kind));
+  return kind->of_server(credentials);
 }
 
 }  // namespace sightline

@@ -1,12 +1,11 @@
-// How the two ends of a connection make sure of each other: all that servers and clients know of
-// it is a name, and this says what the name means.
+// What Credentials mean to gRPC: to servers and clients they are a value that they pass on.
 #ifndef SIGHTLINE_COMMON_RPC_CREDENTIALS_H_
 #define SIGHTLINE_COMMON_RPC_CREDENTIALS_H_
 
 #include <memory>
-#include <string>
 
 #include "absl/status/statusor.h"
+#include "common/base/server_address.h"
 
 namespace grpc {
 class ChannelCredentials;
@@ -15,11 +14,12 @@ class ServerCredentials;
 
 namespace sightline {
 
-// InvalidArgument, with those that there are, for a name that is none.
+// InvalidArgument, with those that there are, for a kind that is none; or what the kind finds
+// wrong.
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ChannelCredentialsOf(
-    const std::string& name);
+    const Credentials& credentials);
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ServerCredentialsOf(
-    const std::string& name);
+    const Credentials& credentials);
 
 }  // namespace sightline
 

@@ -21,8 +21,8 @@ struct RpcServerOptions {
   // `listen`: where gRPC is served.
   std::string listen = "127.0.0.1:0";
 
-  // Who may connect, and how: see credentials.h.  No key sets it while there is one kind.
-  std::string credentials = kPlaintext;
+  // Who may connect, and how.  No key sets it while there is one kind.
+  Credentials credentials;
 
   // `metrics_listen`: where the metrics page is served; empty for nowhere.
   std::string metrics_listen = "127.0.0.1:0";

@@ -425,8 +425,15 @@ DeclaredCombination ChoiceOf(const QueriesReport& report) {
 }
 
 absl::string_view TrainingStageName(TrainingStage stage) {
-  constexpr absl::string_view kNames[] = {"text", "bi", "joint"};
-  return kNames[static_cast<size_t>(stage)];
+  switch (stage) {
+    case TrainingStage::kText:
+      return "text";
+    case TrainingStage::kBi:
+      return "bi";
+    case TrainingStage::kJoint:
+      return "joint";
+  }
+  return "";
 }
 
 absl::StatusOr<TrainingResult> TrainJointModel(const TrainingJob& job, TrainingObserver* observer,

@@ -8,12 +8,12 @@
 #include "absl/strings/str_split.h"
 #include "common/base/byte_reader.h"
 #include "common/base/checksum.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 
 namespace sightline {
 namespace {
 
-constexpr int64_t kMaxImageSize = 1024;
 // Far above what any model reads; they keep sums away from overflow.
 constexpr int64_t kMaxTokenCount = 1 << 16;
 constexpr int64_t kMaxVocabularySize = 1 << 24;
@@ -103,7 +103,7 @@ absl::StatusOr<std::unique_ptr<TrainingSet>> TrainingSet::Open(absl::string_view
 
 absl::Status TrainingSet::ReadLimits() {
   const Container& container = *container_;
-  ASSIGN_OR_RETURN(image_size_, ReadNumber(container, "image_size", 1, kMaxImageSize));
+  ASSIGN_OR_RETURN(image_size_, ReadNumber(container, "image_size", 1, limits::kMaxModelImageSize));
   ASSIGN_OR_RETURN(max_token_count_, ReadNumber(container, "max_token_count", 3, kMaxTokenCount));
   ASSIGN_OR_RETURN(vocabulary_size_,
                    ReadNumber(container, "vocabulary_size", 1, kMaxVocabularySize));

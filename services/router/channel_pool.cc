@@ -12,7 +12,7 @@ std::shared_ptr<grpc::Channel> ChannelPool::To(const std::string& address) {
   ForgetExpired();
   std::weak_ptr<grpc::Channel>& known = channels_[address];
   std::shared_ptr<grpc::Channel> channel = known.lock();
-  if (channel == nullptr) known = channel = MakeChannel(ChannelTarget(address));
+  if (channel == nullptr) known = channel = MakeChannel({ChannelTarget(address), credentials_});
   return channel;
 }
 

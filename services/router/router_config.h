@@ -3,6 +3,7 @@
 #define SIGHTLINE_SERVICES_ROUTER_ROUTER_CONFIG_H_
 
 #include "absl/time/time.h"
+#include "common/base/server_address.h"
 #include "common/config/config.h"
 #include "common/replicas/replicas.h"
 #include "common/retrieval/budget_policy.h"
@@ -15,6 +16,8 @@ namespace sightline {
 struct RouterConfig {
   RpcServerOptions server;
   Membership backends;  // as written, names and all
+  // Of the connections to them.  No key sets it while there is one kind.
+  Credentials backend_credentials;
   // How often the names among them are looked up.
   absl::Duration resolve_interval = absl::Seconds(2);
   RetrieverOptions retriever;

@@ -47,6 +47,7 @@ ReplicaOptions WithTimer(ReplicaOptions options) {
 
 RouterServer::RouterServer(const RouterConfig& config)
     : config_(config),
+      channels_(config_.backend_credentials),
       sets_(config_.backends, GrpcClients(&channels_), WithTimer(config_.replicas), &metrics_),
       board_(Expand(config_.backends, {}), BoardOptions(config_), Clock::Real(), &metrics_,
              [this](const ReplicaSetId& set, Roster roster) {

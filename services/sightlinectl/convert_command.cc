@@ -49,11 +49,12 @@ void DefineReading(Arguments* arguments, Flags* flags) {
   flags->Int("min-regions", "so many of the first it reads whatever their confidence; default 10",
              0, limits::kMaxModelRegions, &convert.min_region_count);
   flags->Switch("scene-text", "the lightningdot reads the text in pictures", &convert.scene_text);
-  flags->Int("ocr-tokens", "most wordpieces of the text in a picture; default 64", 1, 510,
-             &convert.scene_token_count);
-  flags->Int("ocr-position", "position of the separator before them; default 1", 0, 8191,
-             &convert.scene_position);
-  flags->Int("ocr-type", "segment of both; default 0", 0, 15, &convert.scene_token_type);
+  flags->Int("ocr-tokens", "most wordpieces of the text in a picture; default 64", 1,
+             limits::kMaxSceneTextTokens, &convert.scene_token_count);
+  flags->Int("ocr-position", "position of the separator before them; default 1", 0,
+             limits::kMaxPositions - 1, &convert.scene_position);
+  flags->Int("ocr-type", "segment of both; default 0", 0, limits::kMaxTokenTypes - 1,
+             &convert.scene_token_type);
   flags->Switch("lone-separator", "a picture without text has the separator",
                 &convert.lone_separator);
 }
@@ -73,7 +74,7 @@ void DefineCheckpoint(Arguments* arguments, Flags* flags) {
                 &convert.use);
   flags->String("score-kind", "KIND", "rank_raw, softmax_match or logit_match",
                 &convert.score_kind);
-  flags->Int("heads", "attention heads, if config.json does not tell", 1, 4096,
+  flags->Int("heads", "attention heads, if config.json does not tell", 1, limits::kMaxHeads,
              &convert.head_count);
   flags->Int("max-tokens", "most tokens of a text; a vldeformer's fixed length", 3,
              limits::kMaxTokens, &convert.max_token_count);
@@ -84,7 +85,7 @@ void DefineCheckpoint(Arguments* arguments, Flags* flags) {
   flags->Int("tag-padding-type", "segment of a vldeformer's padded tags; default 0", 0, 1,
              &convert.tag_padding_type);
   DefineReading(arguments, flags);
-  flags->Int("cells", "K of T-EMDE", 1, 4096, &convert.cell_count);
+  flags->Int("cells", "K of T-EMDE", 1, limits::kMaxCells, &convert.cell_count);
   flags->Switch("half", "store weights in half precision", &arguments->write.half);
 }
 

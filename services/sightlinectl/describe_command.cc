@@ -35,9 +35,29 @@ std::string Shape(const std::vector<int64_t>& shape) {
 }
 
 const char* TensorDtypeName(TensorDtype dtype) {
-  static constexpr const char* kNames[] = {"F64", "F32", "F16", "BF16", "I64",
-                                           "I32", "I16", "I8",  "U8",   "BOOL"};
-  return kNames[static_cast<int>(dtype)];
+  switch (dtype) {
+    case TensorDtype::kF64:
+      return "F64";
+    case TensorDtype::kF32:
+      return "F32";
+    case TensorDtype::kF16:
+      return "F16";
+    case TensorDtype::kBf16:
+      return "BF16";
+    case TensorDtype::kI64:
+      return "I64";
+    case TensorDtype::kI32:
+      return "I32";
+    case TensorDtype::kI16:
+      return "I16";
+    case TensorDtype::kI8:
+      return "I8";
+    case TensorDtype::kU8:
+      return "U8";
+    case TensorDtype::kBool:
+      return "BOOL";
+  }
+  return "";
 }
 
 // --- files ---

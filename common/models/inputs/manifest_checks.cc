@@ -41,14 +41,16 @@ void CheckTransformer(const bundle::v1::ModelBundleManifest& manifest, Problems*
   const bundle::v1::TransformerSpec& spec = manifest.transformer();
   problems->RequireRange("transformer.layer_count", spec.layer_count(), 1, limits::kMaxLayers);
   problems->RequireRange("transformer.hidden_size", spec.hidden_size(), 1, limits::kMaxHiddenSize);
-  problems->RequireRange("transformer.head_count", spec.head_count(), 1, 256);
+  problems->RequireRange("transformer.head_count", spec.head_count(), 1, limits::kMaxHeads);
   problems->Require(spec.head_count() < 1 || spec.hidden_size() % spec.head_count() == 0,
                     absl::StrCat("transformer.hidden_size ", spec.hidden_size(),
                                  " is no multiple of head_count ", spec.head_count()));
   problems->RequireRange("transformer.intermediate_size", spec.intermediate_size(), 1, 32768);
   problems->RequireRange("transformer.vocabulary_size", spec.vocabulary_size(), 5, 1'000'000);
-  problems->RequireRange("transformer.position_count", spec.position_count(), 3, 8192);
-  problems->RequireRange("transformer.token_type_count", spec.token_type_count(), 1, 16);
+  problems->RequireRange("transformer.position_count", spec.position_count(), 3,
+                         limits::kMaxPositions);
+  problems->RequireRange("transformer.token_type_count", spec.token_type_count(), 1,
+                         limits::kMaxTokenTypes);
   problems->RequireRange("transformer.region_feature_size", spec.region_feature_size(), 1,
                          limits::kMaxRegionFeatureSize);
   problems->RequireRange("transformer.max_region_count", spec.max_region_count(), 1,
@@ -114,9 +116,10 @@ void CheckGridExtractor(const bundle::v1::GridExtractorSpec& spec, Problems* pro
                                  " cannot be halved ", spec.stages_size(), " times"));
   for (int i = 0; i < spec.stages_size(); ++i) {
     const std::string stage = absl::StrCat("grid_extractor.stages[", i, "]");
-    problems->RequireRange(stage + ".channel_count", spec.stages(i).channel_count(), 1, 4096);
+    problems->RequireRange(stage + ".channel_count", spec.stages(i).channel_count(), 1,
+                           limits::kMaxGridChannels);
     problems->RequireRange(stage + ".residual_block_count", spec.stages(i).residual_block_count(),
-                           0, 16);
+                           0, limits::kMaxGridBlocks);
   }
   const auto finite = [](float x) { return std::isfinite(x); };
   problems->Require(

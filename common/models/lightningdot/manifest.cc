@@ -1,4 +1,5 @@
 #include "absl/strings/str_cat.h"
+#include "common/base/limits.h"
 #include "common/models/family_manifests.h"
 #include "common/models/inputs/manifest_checks.h"
 #include "common/models/inputs/region_input.h"
@@ -9,7 +10,8 @@ namespace {
 void CheckSceneText(const bundle::v1::ModelBundleManifest& manifest, Problems* problems) {
   const bundle::v1::SceneTextSpec& spec = manifest.scene_text();
   const bundle::v1::TransformerSpec& transformer = manifest.transformer();
-  problems->RequireRange("scene_text.max_token_count", spec.max_token_count(), 1, 510);
+  problems->RequireRange("scene_text.max_token_count", spec.max_token_count(), 1,
+                         limits::kMaxSceneTextTokens);
   problems->RequireRange("scene_text.first_position", spec.first_position(), 0,
                          transformer.position_count() - 1);
   problems->RequireRange("scene_text.token_type", spec.token_type(), 0,
@@ -26,7 +28,8 @@ absl::Status Check(const bundle::v1::ModelBundleManifest& manifest) {
   const bundle::v1::TransformerSpec& spec = manifest.transformer();
   CheckTokenizer(manifest, bundle::v1::TokenizerSpec::WORDPIECE, &problems);
   CheckTransformer(manifest, &problems);
-  problems.RequireRange("transformer.token_type_count", spec.token_type_count(), 2, 16);
+  problems.RequireRange("transformer.token_type_count", spec.token_type_count(), 2,
+                        limits::kMaxTokenTypes);
   problems.RequireRange("transformer.projection_hidden_size", spec.projection_hidden_size(), 0,
                         32768);
   CheckEmbedding(manifest, spec.projection_hidden_size() == 0 ? spec.hidden_size() : 0, &problems);

@@ -1,5 +1,6 @@
-// Where numbers become a model's tensors, and tensors numbers again: nobody else knows on which
-// device a model computes.
+// Where what is asked becomes a model's tensors, and its tensors answers again: no family knows on
+// which device it computes.  (Weights and pictures come to it by weights.h and pictures.h beside
+// this; a script is loaded to the device by torchscript/.)
 //
 // Includes torch: only .cc files of common/models and common/training include this.
 #ifndef SIGHTLINE_COMMON_MODELS_NETWORK_TENSOR_GATE_H_

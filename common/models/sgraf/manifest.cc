@@ -9,7 +9,7 @@ namespace {
 
 void CheckEmde(const bundle::v1::EmdeSpec& spec, Problems* problems) {
   problems->RequireRange("sgraf.emde.partition_count", spec.partition_count(), 1, 256);
-  problems->RequireRange("sgraf.emde.cell_count", spec.cell_count(), 1, 256);
+  problems->RequireRange("sgraf.emde.cell_count", spec.cell_count(), 1, limits::kMaxCells);
   problems->RequireRange("sgraf.emde.cell_size", spec.cell_size(), 1, 256);
 }
 
@@ -21,9 +21,9 @@ absl::Status Check(const bundle::v1::ModelBundleManifest& manifest) {
       spec.module() == bundle::v1::SgrafSpec::SAF || spec.module() == bundle::v1::SgrafSpec::SGR,
       "sgraf.module must be SAF or SGR");
   problems.RequireRange("sgraf.vocabulary_size", spec.vocabulary_size(), 4, 1'000'000);
-  problems.RequireRange("sgraf.word_size", spec.word_size(), 1, 4096);
-  problems.RequireRange("sgraf.embedding_size", spec.embedding_size(), 1, 4096);
-  problems.RequireRange("sgraf.similarity_size", spec.similarity_size(), 1, 4096);
+  problems.RequireRange("sgraf.word_size", spec.word_size(), 1, limits::kMaxHiddenSize);
+  problems.RequireRange("sgraf.embedding_size", spec.embedding_size(), 1, limits::kMaxHiddenSize);
+  problems.RequireRange("sgraf.similarity_size", spec.similarity_size(), 1, limits::kMaxHiddenSize);
   problems.RequireRange("sgraf.region_feature_size", spec.region_feature_size(), 1,
                         limits::kMaxRegionFeatureSize);
   problems.RequireRange("sgraf.region_count", spec.region_count(), 1, limits::kMaxModelRegions);

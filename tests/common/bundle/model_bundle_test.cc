@@ -1,7 +1,10 @@
 #include "common/bundle/model_bundle.h"
 
+#include <google/protobuf/descriptor.h>
+
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -201,10 +204,28 @@ TEST_CASE("the embedding space changes with all that decides where a text lands"
   ModelBundleManifest same = manifest;
   same.set_description("another description");
   same.mutable_cross_encoder()->set_combination_lambda(0.1f);
+  same.mutable_sgraf()->set_word_size(300);
   same.mutable_embedding()->set_space("");
   same.mutable_files(0)->set_path("words.txt");
   same.mutable_tokenizer()->set_vocabulary_file("words.txt");
   REQUIRE(EmbeddingSpaceOf(same) == space);
+}
+
+TEST_CASE("each part of a manifest is known to count for the embedding space, or not to") {
+  // Whoever adds one says here which it is: what counts makes stores that have it be encoded anew.
+  const std::set<std::string> count = {"tokenizer", "transformer",   "grid_extractor",
+                                       "embedding", "region_rule",   "scene_text",
+                                       "tags",      "fixed_lengths", "torch_script"};
+  const std::set<std::string> others = {"cross_encoder", "sgraf"};
+  std::set<std::string> parts;
+  const google::protobuf::Descriptor& fields = *ModelBundleManifest::descriptor();
+  for (int i = 0; i < fields.field_count(); ++i) {
+    const google::protobuf::FieldDescriptor* field = fields.field(i);
+    if (!field->is_repeated() && field->message_type() != nullptr) parts.insert(field->name());
+  }
+  std::set<std::string> known = count;
+  known.insert(others.begin(), others.end());
+  REQUIRE(parts == known);
 }
 
 }  // namespace

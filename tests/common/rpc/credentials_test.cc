@@ -10,15 +10,15 @@
 namespace sightline {
 namespace {
 
-TEST_CASE("both ends of a connection have credentials of each name") {
-  REQUIRE(*ChannelCredentialsOf(kPlaintext) != nullptr);
-  REQUIRE(*ServerCredentialsOf(kPlaintext) != nullptr);
-  REQUIRE(ServerAddress("localhost:7400").credentials == kPlaintext);
+TEST_CASE("both ends of a connection have credentials of each kind") {
+  REQUIRE(*ChannelCredentialsOf({kPlaintext}) != nullptr);
+  REQUIRE(*ServerCredentialsOf({kPlaintext}) != nullptr);
+  REQUIRE(ServerAddress("localhost:7400").credentials.kind == kPlaintext);
 }
 
-TEST_CASE("a name that is none is refused with those that there are") {
+TEST_CASE("a kind that is none is refused with those that there are") {
   for (const absl::Status& status :
-       {ChannelCredentialsOf("runes").status(), ServerCredentialsOf("runes").status()}) {
+       {ChannelCredentialsOf({"runes"}).status(), ServerCredentialsOf({"runes"}).status()}) {
     REQUIRE(absl::IsInvalidArgument(status));
     REQUIRE(absl::StrContains(status.message(), "'runes'; there is plaintext"));
   }
