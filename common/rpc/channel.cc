@@ -67,7 +67,7 @@ std::shared_ptr<grpc::Channel> MakeChannel(const ServerAddress& address,
     arguments.SetServiceConfigJSON(service_config_json);
   }
   // Of none gRPC makes a channel that fails.
-  const auto credentials = ChannelCredentialsOf(address.credentials);
+  const auto credentials = ChannelCredentialsOf(address.credentials, &arguments);
   return grpc::CreateCustomChannel(address.target, credentials.ok() ? *credentials : nullptr,
                                    arguments);
 }

@@ -18,11 +18,11 @@ using ForServer = absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>>;
 
 struct CredentialsKind {
   const char* name;
-  ForChannel (*of_channel)(const Credentials& credentials);
+  ForChannel (*of_channel)(const Credentials& credentials, grpc::ChannelArguments* arguments);
   ForServer (*of_server)(const Credentials& credentials);
 };
 
-ForChannel PlaintextChannel(const Credentials&) {
+ForChannel PlaintextChannel(const Credentials&, grpc::ChannelArguments*) {
   return grpc::InsecureChannelCredentials();
 }
 
@@ -47,9 +47,9 @@ absl::StatusOr<const CredentialsKind*> Find(const std::string& name) {
 
 }  // namespace
 
-ForChannel ChannelCredentialsOf(const Credentials& credentials) {
+ForChannel ChannelCredentialsOf(const Credentials& credentials, grpc::ChannelArguments* arguments) {
   ASSIGN_OR_RETURN(const CredentialsKind* const kind, Find(credentials.kind));
-  return kind->of_channel(credentials);
+  return kind->of_channel(credentials, arguments);
 }
 
 ForServer ServerCredentialsOf(const Credentials& credentials) {

@@ -8,6 +8,7 @@
 #include "common/base/server_address.h"
 
 namespace grpc {
+class ChannelArguments;
 class ChannelCredentials;
 class ServerCredentials;
 }  // namespace grpc
@@ -15,9 +16,9 @@ class ServerCredentials;
 namespace sightline {
 
 // InvalidArgument, with those that there are, for a kind that is none; or what the kind finds
-// wrong.
+// wrong.  What gRPC takes as an argument of the channel, a name to expect, is added to `arguments`.
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ChannelCredentialsOf(
-    const Credentials& credentials);
+    const Credentials& credentials, grpc::ChannelArguments* arguments);
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ServerCredentialsOf(
     const Credentials& credentials);
 

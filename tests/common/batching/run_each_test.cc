@@ -70,9 +70,10 @@ TEST_CASE("one that is alone already is not tried twice") {
 
 TEST_CASE("an answer of another length is no answer") {
   const std::vector<int> numbers = {1, 2};
-  const auto results =
-      RunEach<int>(absl::MakeConstSpan(numbers),
-                   [](absl::Span<const int>) -> absl::StatusOr<std::vector<int>> { return {{7}}; });
+  const auto results = RunEach<int>(absl::MakeConstSpan(numbers),
+                                    [](absl::Span<const int>) -> absl::StatusOr<std::vector<int>> {
+                                      return std::vector<int>{7};
+                                    });
   REQUIRE(results.size() == 2);
   REQUIRE(results[0].status() == absl::InternalError("a batch of 2 came back as 1"));
   REQUIRE(results[1].status() == results[0].status());
