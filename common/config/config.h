@@ -118,8 +118,8 @@ class ConfigReader {
   // The entries, or none after noting a problem or if it is absent.
   std::vector<config_internal::Node*> List(absl::string_view name, int64_t min_count,
                                            int64_t max_count);
-  // A scalar that `parse` reads and that lies in the range; messages call it `wanted` and
-  // write values as `format` does.
+  // A scalar that `parse` reads and that lies in the range; messages call it `wanted`, show it
+  // as it was written, and the range as `format` writes it.
   template <typename T>
   T ReadRanged(absl::string_view name, bool required, T otherwise, T min, T max,
                bool (*parse)(const std::string& text, T* value), absl::string_view wanted,

@@ -18,6 +18,7 @@
 namespace sightline {
 namespace {
 
+// As servers end; those of command.h are what people's tools say.  kRunAgain is of both.
 constexpr int kFailed = 1;
 constexpr int kWrongUsage = 2;
 
