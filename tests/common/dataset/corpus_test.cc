@@ -1,5 +1,7 @@
 #include "common/dataset/corpus.h"
 
+#include <cstdlib>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -81,6 +83,17 @@ TEST_CASE("tags are bounded in length and number") {
   const CorpusListing listing = ListingOf({item});
   REQUIRE(listing.items[0].tags.size() == 256);
   REQUIRE(listing.items[0].tags[0] == std::string(256, 'y'));
+}
+
+TEST_CASE("a corpus is listed also where $TMPDIR is no folder") {
+  const char* const before = std::getenv("TMPDIR");
+  const std::string kept = before == nullptr ? "" : before;
+  ::setenv("TMPDIR", "/nowhere", /*overwrite=*/1);
+  const std::string folder = TemporaryDirectory();
+  const size_t listed = ListingOf({{"a", "/a", {}, {}}}).items.size();
+  before == nullptr ? ::unsetenv("TMPDIR") : ::setenv("TMPDIR", kept.c_str(), /*overwrite=*/1);
+  REQUIRE(folder == "/tmp");
+  REQUIRE(listed == 1);
 }
 
 }  // namespace
