@@ -640,8 +640,8 @@ def pruned(fleet):
 
 @check("5.by-hand")
 def by_hand(fleet):
-    """Trainer, evaluator and receiver run when they are asked to, and not by the clock."""
-    for name in ("trainer", "evaluator", "receive"):
+    """What is not the nightly work runs when it is asked to, and not by the clock."""
+    for name in ("trainer", "evaluator", "receive", "sightlinectl"):
         cron = fleet.by_name.get(("CronJob", name))
         if cron is None:
             yield f"there is no {name}"
