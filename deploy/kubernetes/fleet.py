@@ -12,8 +12,11 @@ What is not given stays as the folder has it; at first there are two shards, one
 images have no digest.  Run it again after a change of one of those configurations.
 
 usage: fleet.py OVERLAY [--shards N] [--workers N] [--image NAME=REFERENCE@sha256:DIGEST]... [--check]
-  --image   NAME is sightline or sightline-router
-  --check   writes nothing; says what is out of date, and exits 1 if anything is
+       fleet.py OVERLAY --built FILE [--repository NAME]
+  --image        NAME is sightline or sightline-router
+  --built        takes the digests of both from what deploy/images/build.sh has printed
+  --repository   where those images are: NAME/sightline and NAME/sightline-router; default localhost
+  --check        writes nothing; says what is out of date, and exits 1 if anything is
 """
 
 import argparse
@@ -163,6 +166,17 @@ def image(text):
     return match[1], (match[2], match[3])
 
 
+def built(path, repository):
+    """NAME -> (reference, digest), of lines "FOLDER/NAME.tar DIGEST BYTES"."""
+    try:
+        lines = re.findall(r"^(?:.*/)?([a-z-]+)\.tar (sha256:[0-9a-f]{64}) \d+$", read(path), flags=re.M)
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"{path}: {error.strerror}") from error
+    if {name for name, _ in lines} != set(IMAGES):
+        raise argparse.ArgumentTypeError(f"{path} does not tell the digests of {' and '.join(IMAGES)}")
+    return {name: (f"{repository}/{name}", digest) for name, digest in lines}
+
+
 def count(most):
     def parse(text):
         if not text.isdecimal() or not 1 <= int(text) <= most:
@@ -178,12 +192,18 @@ def main():
     parser.add_argument("--shards", type=count(MAX_SHARDS))
     parser.add_argument("--workers", type=count(MAX_WORKERS))
     parser.add_argument("--image", type=image, action="append", default=[])
+    parser.add_argument("--built")
+    parser.add_argument("--repository", default="localhost")
     parser.add_argument("--check", action="store_true")
     arguments = parser.parse_args()
     if not os.path.isdir(arguments.overlay):
         parser.error(f"{arguments.overlay} is no folder")
     folder = os.path.join(os.path.abspath(arguments.overlay), "fleet")
     shards, workers, images = state_of(folder)
+    try:
+        images.update(built(arguments.built, arguments.repository) if arguments.built else {})
+    except argparse.ArgumentTypeError as error:
+        parser.error(str(error))
     images.update(arguments.image)
     wanted = files_of(os.path.dirname(folder), arguments.shards or shards, arguments.workers or workers, images)
     present = set(os.listdir(folder)) if os.path.isdir(folder) else set()

@@ -2,8 +2,8 @@
 """Checks what the READMEs say of the tree itself.
 
 Every link goes to a file that is there; every file that is cited as `folder/name.ext` or
-`name.md` is there; every folder of sources has a README; every folder of common/ is in the
-table of README.md; figures that a README cites are in
+`name.md` is there; every folder of sources has a README, but for what Kustomize puts together;
+every folder of common/ is in the table of README.md; figures that a README cites are in
 loadtest/figures/figures.json with that commit and CPU, and those that are in it stand in the
 READMEs that they name.  Prints one line per offence, and exits 1 if there is any.
 
@@ -56,6 +56,10 @@ def dead_references(root, path):
 def unexplained_folders(root):
     for top in EXPLAINED:
         for folder, _, names in os.walk(os.path.join(root, top)):
+            # What a kustomization.yaml lists, here or in the folder above, says itself what it is.
+            if any(os.path.exists(os.path.join(at, "kustomization.yaml"))
+                   for at in (folder, os.path.dirname(folder))):
+                continue
             if "README.md" not in names and any(name.endswith(SOURCES) for name in names):
                 yield f"{os.path.relpath(folder, root)}: has sources and no README.md"
 

@@ -1,0 +1,66 @@
+#!/usr/bin/python3
+"""sizing.py plans what its README says: more of one thing is never less of another, two
+generations fit, and a billion items come out as a number.
+
+usage: sizing_test.py ROOT
+"""
+
+import json
+import os
+import subprocess
+import sys
+
+passed, failed = 0, 0
+
+
+def case(name, good, seen=""):
+    global passed, failed
+    passed, failed = passed + bool(good), failed + (not good)
+    if not good:
+        print(f"FAILED {name} {seen}")
+
+
+def main(root, *_):
+    def run(**options):
+        arguments = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
+        return subprocess.run([sys.executable, os.path.join(root, "deploy/kubernetes/sizing.py"), *arguments],
+                              capture_output=True, text=True, check=False)
+
+    def plan(**options):
+        done = subprocess.run([sys.executable, os.path.join(root, "deploy/kubernetes/sizing.py"), "--json",
+                               *[f"--{k.replace('_', '-')}={v}" for k, v in options.items()]],
+                              capture_output=True, text=True, check=True)
+        return json.loads(done.stdout)
+
+    small = plan(items=10_000, qps=20, models="demo", dimension=256, model_bytes=30_000_000)
+    case("the demo is one shard, two of everything",
+         small["shards"] == 1 and {s["replicas"] for s in small["sets"].values()} == {2}, small)
+    million = plan(items=1_000_000, qps=50)
+    # 3072 bytes of vector and 300 of record, of pictures and of captions.
+    held = 2 * 1_000_000 * (3072 + 300)
+    shard = million["sets"]["index-search"]
+    case("two generations fit into four fifths of a pod",
+         shard["memory"] * (1 << 30) * 0.8 * million["shards"] >= 2 * held, million)
+    case("and not twice as many", shard["memory"] * (1 << 30) * 0.8 * million["shards"] < 4 * held, million)
+    case("reranking is what it costs", million["sets"]["reranker"]["core_seconds"] > 0.5)
+    case("without reranking there is the least of it",
+         plan(items=1_000_000, qps=50, reranked=0)["sets"]["reranker"]["replicas"] == 2)
+    billion = plan(items=1_000_000_000, qps=100, search_time=0.5, pod_memory=256, cores=16)
+    case("a billion items", 50 < billion["shards"] <= 1000 and billion["store_bytes"] > 1e14, billion)
+    case("a shard of them is searched in the time that was asked for", billion["search_seconds"] <= 0.5)
+    for name, more in (("items", {"items": 2_000_000}), ("qps", {"qps": 100}), ("dimension", {"dimension": 1536}),
+                       ("depth", {"depth": 50}), ("generations", {"generations": 6})):
+        other = plan(**{"items": 1_000_000, "qps": 50, **more})
+        case(f"more {name} is never less", all(other[key] >= million[key] for key in
+                                               ("shards", "pods", "cores", "memory_gib", "store_bytes")), other)
+    for wrong in ({"items": 0, "qps": 1}, {"items": 1}, {"items": 1, "qps": 1, "busy": 2},
+                  {"items": 1, "qps": 1, "pod_memory": 1}, {"items": 1, "qps": 1, "feature_bytes": 3}):
+        case(f"refused: {wrong}", run(**wrong).returncode != 0)
+    table = run(items=1_000_000, qps=50).stdout
+    case("the table says how to go on", f"fleet.py OVERLAY --shards {million['shards']}" in table, table)
+    print(f"cases: {passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
