@@ -365,6 +365,19 @@ def main(root, tools):
         for arguments in (["--shards=0"], ["--shards=1001"], ["--workers=x"], ["--image=other=a@" + DIGEST],
                           ["--image=sightline=a:1@" + DIGEST], ["--image=sightline=a"]):
             case(f"fleet.py refuses {arguments[0]}", [] if tree.fleet("dev", *arguments).returncode == 2 else ["taken"])
+        built = os.path.join(tree.folder, "images.txt")
+        with open(built, "w", encoding="utf-8") as target:
+            target.write("".join(f"/images/{name}.tar {DIGEST} 123\n" for name in ("sightline", "sightline-router")))
+        tree.fleet("production", f"--built={built}", "--repository=registry.example/team")
+        images = {container["image"] for _, template in checks.Fleet(tree.render("production")).pods()
+                  for container in checks.containers_of(template)}
+        case("fleet.py takes the digests of what was built",
+             images ^ {f"registry.example/team/{name}@{DIGEST}" for name in ("sightline", "sightline-router")})
+        with open(built, "w", encoding="utf-8") as target:
+            target.write(f"/images/sightline.tar {DIGEST} 123\n")
+        for path in (built, built + ".gone"):
+            case("fleet.py refuses what does not tell both digests",
+                 [] if tree.fleet("dev", f"--built={path}").returncode == 2 else ["taken"])
         tree.fleet("dev", "--shards=3")
         tree.fleet("dev", "--workers=2")
         case("what is not given stays", said(checks.offences(tree.render("dev"), models)))
