@@ -15,6 +15,9 @@ make_tree() {
   printf '| `common/base` | `common/base/clock.h` [base](common/base/README.md) |\n' >"$tree/README.md"
   touch "$tree/common/README.md"
   touch "$tree/services/router/README.md"
+  mkdir -p "$tree/deploy/kubernetes/base/config"
+  touch "$tree/deploy/kubernetes/README.md" "$tree/deploy/kubernetes/base/kustomization.yaml"
+  touch "$tree/deploy/kubernetes/base/config/router.yaml" "$tree/deploy/kubernetes/sizing.py"
   mkdir -p "$tree/loadtest/figures"
   cat >"$tree/loadtest/figures/figures.json" <<'END'
 {"clock": {"commit": "1a2b3c4", "cpu": "2 cores of Abacus (2 Hz)", "readmes": ["common/base/README.md"],
@@ -38,6 +41,8 @@ offends() {  # COMMAND: after it the tree must be refused
 }
 offends 'rm common/base/clock.h; touch common/base/timer.h'
 offends 'rm services/router/README.md'
+offends 'rm deploy/kubernetes/README.md'
+offends 'rm deploy/kubernetes/base/kustomization.yaml'
 offends 'echo "[there](nowhere/README.md)" >>common/base/README.md'
 offends 'echo "\`plan.md\` says so" >>common/base/README.md'
 offends 'mkdir common/index'

@@ -579,7 +579,7 @@ def failure_policy(fleet):
     for cron in fleet.crons:
         job = job_of(cron)
         rules = [(r["action"], dig(r, "onExitCodes", "values"),
-                  [c["type"] for c in r.get("onPodConditions", [])])
+                  [c["type"] for c in r.get("onPodConditions", []) if c.get("status") == "True"])
                  for r in dig(job, "podFailurePolicy", "rules", default=[])]
         if rules != wanted:
             yield f"{title(cron)}: ends by the rules {rules}"

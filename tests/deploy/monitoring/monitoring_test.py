@@ -21,6 +21,23 @@ OTHERS = re.compile(r"(kube|container|kubelet)_[a-z_]+|up")
 NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
 ADDED = re.compile(r'\bAdd(Counter|Gauge|Histogram)\(\s*"([a-z_]+)",\s*((?:"(?:[^"\\]|\\.)*"\s*)+)')
 
+# Nine of ten tasks of a busy pod wait 50 to 100 ms; nobody asks the idle one, which is no NaN.
+ADAPTER_TEST = {
+    "rule_files": ["adapter.yml"], "evaluation_interval": "1m",
+    "tests": [{
+        "interval": "15s",
+        "input_series": [
+            {"series": f'sightline_batch_wait_seconds_bucket{{namespace="a",pod="{pod}",queue="rerank",le="{le}"}}',
+             "values": values}
+            for pod, le, values in (("busy", "0.05", "0+0x40"), ("busy", "0.1", "0+90x40"), ("busy", "+Inf", "0+100x40"),
+                                    ("idle", "0.05", "7x40"), ("idle", "0.1", "7x40"), ("idle", "+Inf", "7x40"))],
+        "promql_expr_test": [{
+            "expr": "sightline_batch_wait_p90_seconds", "eval_time": "8m",
+            "exp_samples": [{"labels": 'sightline_batch_wait_p90_seconds{pod="busy"}', "value": 0.1},
+                            {"labels": 'sightline_batch_wait_p90_seconds{pod="idle"}', "value": 0}]}],
+    }],
+}
+
 passed, failed = 0, 0
 
 
@@ -61,6 +78,14 @@ class Monitoring:
                         for kind, metric, text in ADDED.findall(read(at, name)):
                             told = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', text))
                             self.sources["sightline_" + metric] = (kind.lower(), told)
+        # What the adapter asks Prometheus for two pods, as a rule of its own.
+        adapter = yaml.safe_load(read(root, "deploy/kubernetes/components/autoscaling-queue-time/adapter_rules.yaml"))
+        query = adapter["rules"][0]["metricsQuery"]
+        for name, value in (("Series", adapter["rules"][0]["seriesQuery"].split("{")[0]), ("GroupBy", "pod"),
+                            ("LabelMatchers", 'namespace="a",pod=~"busy|idle"')):
+            query = query.replace(f"<<.{name}>>", value)
+        self.adapter = {"groups": [{"name": "adapter", "rules": [{"record": adapter["rules"][0]["name"]["as"],
+                                                                  "expr": query}]}]}
         self.ports = {}  # binary -> labels and ports of its pod, as the base and fleet.py have them
         for path in ("router", "query_encoder", "reranker"):
             document = next(yaml.safe_load_all(read(root, f"deploy/kubernetes/base/{path}.yaml")))
@@ -96,11 +121,12 @@ def metrics_of(expression):
 
 def promtool(monitoring, tools):
     with tempfile.TemporaryDirectory(prefix="alerts.") as folder:
-        for name, content in (("rules.yml", monitoring.rules), ("alerts_test.yml", monitoring.tests)):
+        for name, content in (("rules.yml", monitoring.rules), ("alerts_test.yml", monitoring.tests),
+                              ("adapter.yml", monitoring.adapter), ("adapter_test.yml", ADAPTER_TEST)):
             with open(os.path.join(folder, name), "w", encoding="utf-8") as target:
                 yaml.safe_dump(content, target)
         for command in (("check", "rules", "--lint=all", "--lint-fatal", "rules.yml"),
-                        ("test", "rules", "alerts_test.yml")):
+                        ("test", "rules", "alerts_test.yml", "adapter_test.yml")):
             done = subprocess.run([os.path.join(tools, "usr/bin/promtool"), *command], cwd=folder,
                                   capture_output=True, text=True, check=False)
             if done.returncode:
@@ -195,6 +221,9 @@ MISTAKES = [
     ("an expression that cannot be read", "6.promtool",
      lambda m: rule(m, "SightlineErrors").update(expr="sum(rate(sightline_rpc_calls_total[5m])")),
     ("an alert that comes at once", "6.promtool", lambda m: rule(m, "SightlineReplicaMissing").pop("for")),
+    ("an adapter that answers NaN", "6.promtool",
+     lambda m: m.adapter["groups"][0]["rules"][0].update(
+         expr=m.adapter["groups"][0]["rules"][0]["expr"].split(" > 0")[0])),
     ("an alert without a playbook", "6.playbook", lambda m: m.playbooks.pop("SightlineSlow")),
     ("a playbook of no alert", "6.playbook", lambda m: m.playbooks.update(SightlineGone="# SightlineGone\n")),
     ("a playbook that says nothing", "6.playbook",
