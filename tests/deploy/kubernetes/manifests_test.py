@@ -9,6 +9,7 @@ usage: manifests_test.py ROOT TOOLS    TOOLS is what tools.sh prints
 import copy
 import itertools
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -360,6 +361,16 @@ def main(root, tools):
         case("three mistakes for each point", [p for p in "2345" if points.get(p, 0) < 3])
         case("a mistake for each check",
              sorted({"2.schema", *checks.CHECKS} - {reported_by for _, reported_by, _ in MISTAKES}))
+
+        # The README's way from an empty cluster to an answer.
+        with open(os.path.join(root, "deploy/kubernetes/README.md"), encoding="utf-8") as source:
+            block = source.read().split("## From an empty cluster to an answer")[1].split("```")[1]
+        commands = block.strip().splitlines()
+        case("the README has ten commands", [] if len(commands) == 10 else commands)
+        templates = {d["metadata"]["name"] for d in tree.render("dev") if d["kind"] == "CronJob"}
+        case("the README's jobs are there", set(re.findall(r"--from=cronjob/([\w-]+)", block)) - templates)
+        case("the README's overlay is there", [path for path in re.findall(r"deploy/kubernetes/\S+", block)
+                                               if not os.path.exists(os.path.join(root, path))])
 
         # What fleet.py refuses, and what it notices.
         for arguments in (["--shards=0"], ["--shards=1001"], ["--workers=x"], ["--image=other=a@" + DIGEST],

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# on_store.sh makes a Job of the template with the command that it is given, and ends as the Job
+# does.  A fake stands for the cluster; what is done without one, the real kubectl does.
+#
+# usage: on_store_test.sh ROOT TOOLS    TOOLS is what tools.sh prints
+set -euo pipefail
+script=$1/deploy/kubernetes/on_store.sh
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export WORK=$work REAL=$2/usr/bin/kubectl
+cat >"$work/kubectl" <<'END'
+#!/usr/bin/env bash
+[ "$1 $2" = "--namespace somewhere" ] || exit 1
+case $* in
+  *"create job"*"--from=cronjob/sightlinectl --dry-run=client"*)
+    echo '{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "x"}, "spec": {"template": {"spec":
+      {"restartPolicy": "Never", "containers": [{"name": "job", "image": "i", "args": ["sightlinectl", "describe"]}]}}}}' ;;
+  *"patch --local"*) shift 2; exec "$REAL" "$@" ;;
+  *"create -f -"*) cat >"$WORK/created.json" ;;
+  *"get job"*) cat "$WORK/state" ;;
+  *"logs job/"*) echo "images is now g1" ;;
+  *) exit 1 ;;
+esac
+END
+chmod +x "$work/kubectl"
+PATH=$work:$PATH
+
+passed=0 failed=0
+case_of() {  # NAME COMMAND...: a case that passes if the command does
+  local name=$1
+  shift
+  if "$@"; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAILED $name"; fi
+}
+args_are() { [ "$(/usr/bin/python3 -c 'import json, os; print(json.load(open(os.environ["WORK"] + "/created.json"))["spec"]["template"]["spec"]["containers"][0]["args"])')" = "$1" ]; }
+fails() { ! "$@" >/dev/null; }
+
+printf 'SuccessCriteriaMet Complete' >"$work/state"
+case_of "the log is printed" test "$("$script" somewhere rollback images)" = "images is now g1"
+case_of "the command is the Job's" args_are "['sightlinectl', 'rollback', 'images', '--store=/var/lib/sightline/store']"
+"$script" somewhere publish images 'a "b\c' >/dev/null
+case_of "arguments are taken as they are" args_are "['sightlinectl', 'publish', 'images', 'a \"b\\\\c', '--store=/var/lib/sightline/store']"
+printf 'FailureTarget Failed' >"$work/state"
+case_of "a Job that fails is told" fails "$script" somewhere verify images
+case_of "a command is wanted" fails "$script" somewhere
+echo "cases: $passed passed, $failed failed"
+[ "$failed" = 0 ]
