@@ -109,6 +109,12 @@ def seconds(text):
     return total
 
 
+def size(text):
+    """Bytes of 4Gi as Kubernetes writes it, or 4GiB as configurations do."""
+    match = re.fullmatch(r"(\d+)(?:([KMGT])i?B?)?", str(text))
+    return int(match[1]) << 10 * " KMGT".index(match[2] or " ") if match else 0
+
+
 def dig(value, *path, default=None):
     for key in path:
         if isinstance(value, list) and isinstance(key, int) and key < len(value):
@@ -192,6 +198,12 @@ def memory(fleet):
                 yield f"{name}: requests {asked} of memory, with a limit of {dig(container, 'resources', 'limits', 'memory')}"
             if dig(container, "resources", "requests", "cpu") is None:
                 yield f"{name}: requests no CPU time"
+            if name.startswith("Deployment/") and size(asked) < size("1Gi"):
+                yield f"{name}: {asked} is less than requests in progress may take"
+        # Generations may fill four fifths, or there is no room for requests beside two of them.
+        most = dig(fleet.configuration(pod), "memory_limit")
+        if most is not None and size(most) > 0.8 * size(asked):
+            yield f"{name}: generations may take {most} of {asked}"
     # A server's threads are as many as its CPU limit says; without one it takes the node's.
     for deployment in fleet.deployments:
         limit = dig(deployment, "spec", "template", "spec", "containers", 0, "resources", "limits", "cpu")
@@ -302,6 +314,25 @@ def references(fleet):
     names = {d["metadata"]["name"] for d in fleet.of_kind("Namespace")}
     if fleet.of_kind("Namespace") and spaces != names:
         yield f"objects are in {sorted(map(str, spaces))}, and the namespace is {sorted(names)}"
+
+
+@check("2.names")
+def names(fleet):
+    """What an API server asks of names, and models do not say."""
+    for document in fleet.documents:
+        name = document["metadata"]["name"]
+        # A CronJob's Jobs get eleven characters more.
+        most = 52 if document["kind"] == "CronJob" else 63
+        if len(name) > most or not re.fullmatch(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?", name):
+            yield f"{title(document)}: the API takes no such name"
+        for key, value in labels_of(document).items():
+            if not re.fullmatch(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?", value):
+                yield f"{title(document)}: the label {key} is {value!r}"
+    for name, pod in fleet.pods():
+        for container in containers_of(pod):
+            for port in container.get("ports", []):
+                if not re.fullmatch(r"(?=.*[a-z])[a-z0-9-]{1,15}", port.get("name", "")):
+                    yield f"{name}: a port is called {port.get('name')}"
 
 
 @check("2.policies")

@@ -159,6 +159,11 @@ plant("a token", "2.no-token", ("Deployment", "router", (*POD, "automountService
 plant("variables of all Services", "2.no-token", ("Deployment", "router", (*POD, "enableServiceLinks"), None))
 plant("memory promised twice", "2.memory",
       ("Deployment", "index-search-0", (*FIRST, "resources", "requests", "memory"), "1Gi"))
+plant("less memory than requests take", "2.memory",
+      ("Deployment", "router", (*FIRST, "resources"), {"requests": {"cpu": "1", "memory": "512Mi"},
+                                                       "limits": {"memory": "512Mi"}}))
+plant("a CronJob of too long a name", "2.names", ("CronJob", "trainer", ("metadata", "name"), "trainer-" * 6 + "again"))
+plant("a port of too long a name", "2.names", ("Deployment", "router", (*FIRST, "ports", 0, "name"), "grpc-of-the-router"))
 plant("threads of the whole node", "2.memory",
       ("Deployment", "query-encoder", (*FIRST, "resources", "limits", "cpu"), None))
 plant("a configuration without a hash", "2.hashed-configuration",
@@ -182,6 +187,11 @@ plant("no names for the router", "2.policies",
       ("NetworkPolicy", "names", ("spec", "podSelector", "matchExpressions", 0, "values"), ["evaluator"]))
 plant("metrics for everybody", "2.policies",
       ("NetworkPolicy", "metrics", ("spec", "ingress", 0, "from"), [{"namespaceSelector": {}}]))
+
+
+@mistake("generations that may fill the pod", "2.memory")
+def _(documents):
+    edit(documents, "index-search", "shard-0.yaml", "state_dir", "memory_limit: 4GiB\nstate_dir")
 
 
 @mistake("a router that knows one shard less", "2.one-shard-count")

@@ -7,6 +7,7 @@ usage: sizing_test.py ROOT
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -56,6 +57,14 @@ def main(root, *_):
     for wrong in ({"items": 0, "qps": 1}, {"items": 1}, {"items": 1, "qps": 1, "busy": 2},
                   {"items": 1, "qps": 1, "pod_memory": 1}, {"items": 1, "qps": 1, "feature_bytes": 3}):
         case(f"refused: {wrong}", run(**wrong).returncode != 0)
+    with open(os.path.join(root, "deploy/kubernetes/README.md"), encoding="utf-8") as source:
+        rows = re.findall(r"^\| `(--items [^`]*)` \| (.*) \|$", source.read(), flags=re.M)
+    case("the README has examples", len(rows) >= 4)
+    for options, told in rows:
+        words = options.replace("--", "").split()
+        made = plan(**{name.replace("-", "_"): value for name, value in zip(words[::2], words[1::2])})
+        case(f"the README's {options}", told.split(" | ")[:4] == [
+            str(made["shards"]), str(made["pods"]), str(made["cores"]), f"{made['memory_gib']:.0f}"], made)
     table = run(items=1_000_000, qps=50).stdout
     case("the table says how to go on", f"fleet.py OVERLAY --shards {million['shards']}" in table, table)
     print(f"cases: {passed} passed, {failed} failed")

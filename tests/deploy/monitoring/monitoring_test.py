@@ -194,6 +194,10 @@ def offences(monitoring):
         if f"dashboards/{name}" not in kept:
             yield "6.dashboards", f"{name}: is not deployed"
 
+    for where, expression in monitoring.expressions():
+        for jobs in re.findall(r'\bjob=~?"([^"]*)"', expression):
+            for job in set(jobs.split("|")) - {binary.replace("_", "-") for binary in monitoring.ports}:
+                yield "6.scraped", f"{where}: asks for the job {job}, which there is none of"
     endpoint = monitoring.monitor["podMetricsEndpoints"][0]
     for binary, ports in monitoring.ports.items():
         if endpoint["port"] not in [port["name"] for port in ports]:
@@ -240,6 +244,8 @@ MISTAKES = [
      lambda m: m.dashboards["fleet.json"]["panels"][1]["targets"][0].update(expr="sum(sightline_rpc_in_flight)")),
     ("a dashboard that is not deployed", "6.dashboards",
      lambda m: m.kept["configMapGenerator"][0]["files"].pop()),
+    ("an alert on a job of another name", "6.scraped",
+     lambda m: rule(m, "SightlineNotScraped").update(expr='up{job="query_encoder"} == 0')),
     ("a monitor of another port", "6.scraped",
      lambda m: m.monitor["podMetricsEndpoints"][0].update(port="http")),
     ("a monitor of routers alone", "6.scraped",
