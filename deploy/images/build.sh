@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# Builds the programs and makes an image of each variant: an archive that podman and containerd
+# load.  Prints a line for each: archive, digest, bytes.
+#
+# usage: deploy/images/build.sh [--out FOLDER] [--repository NAME] [VARIANT...]
+#        deploy/images/build.sh --tree FOLDER VARIANT
+#   VARIANT            sightline (everything) or sightline-router (the router alone); default both
+#   --out FOLDER       where VARIANT.tar is put; default ~/.cache/sightline/images
+#   --repository NAME  what the image is named after when it is loaded: NAME/VARIANT:REVISION;
+#                      default localhost
+#   --tree FOLDER      instead of an archive, the files of the image in an empty folder, owned as in
+#                      the image: for the Containerfile, as root
+#
+# environment:
+#   REVISION           of the sources; default: git's, and "-changed" if files are not as committed
+#   SOURCE_DATE_EPOCH  when the image is said to be created, in seconds; default: git's commit
+#
+# exit status: 0 done, 1 something failed (a message says what to do), 2 wrong usage.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../.." && pwd)
+
+fail() { printf 'images: %s\n' "$*" >&2; exit 1; }
+usage_error() { printf 'images: %s\nsee %s --help\n' "$*" "$0" >&2; exit 2; }
+
+out=${HOME:-/root}/.cache/sightline/images repository=localhost tree='' variants=()
+while [ $# -gt 0 ]; do
+  case $1 in
+    --out | --repository | --tree)
+      [ -n "${2:-}" ] || usage_error "$1 needs a value"
+      case $1 in
+        --out) out=$2 ;;
+        --repository) repository=$2 ;;
+        --tree) tree=$2 ;;
+      esac
+      shift
+      ;;
+    -h | --help) sed -n '2,/^set /s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    sightline | sightline-router) variants+=("$1") ;;
+    *) usage_error "unknown argument '$1'" ;;
+  esac
+  shift
+done
+[ -z "$tree" ] || [ ${#variants[@]} = 1 ] || usage_error "--tree takes one variant"
+[ ${#variants[@]} -gt 0 ] || variants=(sightline-router sightline)
+out=$(realpath -m -- "$out") tree=${tree:+$(realpath -m -- "$tree")}
+
+# What the image says of its sources.
+ask_git() { git -C "$root" "$@" || fail "git does not know this tree; set REVISION and SOURCE_DATE_EPOCH"; }
+revision=${REVISION:-}
+if [ -z "$revision" ]; then
+  revision=$(ask_git rev-parse HEAD)
+  [ -z "$(ask_git status --porcelain)" ] || revision+=-changed
+fi
+created=${SOURCE_DATE_EPOCH:-$(ask_git log -1 --format=%ct)}
+
+"$root/deploy/bazel/setup.sh" "$here/packages.txt"
+targets=(//services/corpus_encoder //services/evaluator //services/index_search
+  //services/query_encoder //services/reranker //services/router //services/sightlinectl
+  //services/trainer)
+[ "${variants[*]}" != sightline-router ] || targets=(//services/router)
+[ -z "${LIBTORCH_HOME:-}" ] || fail "images hold Debian's LibTorch; build without LIBTORCH_HOME"
+cd "$root"
+bazel build --noshow_progress "${targets[@]}" >&2 || fail "the build failed; its messages are above"
+bin=$(bazel info bazel-bin 2>/dev/null)/services
+faiss=$(bazel info output_base 2>/dev/null)/external/faiss/LICENSE
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+# Symbols stay in Bazel's outputs, which have the same build id as what is shipped.
+for target in "${targets[@]##*/}"; do
+  strip -o "$work/$target" "$bin/$target/$target"
+done
+if [ -n "$tree" ]; then
+  mkdir -p "$tree"
+  [ -z "$(ls -A "$tree")" ] || fail "$tree is not empty"
+  where=(--tree "$tree")
+else
+  mkdir -p "$out"
+  where=(--archives "$out" --repository "$repository")
+fi
+/usr/bin/python3 -B "$here/image.py" --programs "$work" --license "$root/LICENSE" \
+  --faiss "$(sed -n 's/^faiss_version=//p' "$root/deploy/bazel/setup.sh"):$faiss" \
+  --revision "$revision" --created "$created" "${where[@]}" "${variants[@]}"
