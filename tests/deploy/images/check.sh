@@ -25,15 +25,18 @@ fail() { say "$*"; exit 1; }
 work=$(mktemp -d)
 containerd_pid=''
 declare -A containers  # name -> id
+started=()             # ids, in order
 
 stop() {
-  [ ${#containers[@]} = 0 ] || quiet podman_here rm --force --time 0 "${containers[@]}"
+  local i
+  # The first has the network of the others.
+  for ((i = ${#started[@]} - 1; i >= 0; --i)); do
+    podman_here rm --force --time 0 "${started[i]}" >/dev/null 2>&1 || true
+  done
   if [ -n "$containerd_pid" ]; then
     kill "$containerd_pid" 2>/dev/null || true
     wait "$containerd_pid" || true
   fi
-  # podman keeps its storage mounted while it may be asked again.
-  umount "$work/storage/overlay" "$work/rootfs" 2>/dev/null || true
   rm -rf --one-file-system "$work"
 }
 trap stop EXIT
@@ -110,7 +113,7 @@ look_inside() {
 
 podman_here() {
   CONTAINERS_CONF=$work/containers.conf podman --root "$work/storage" --runroot "$work/run" \
-    --tmpdir "$work/libpod" --storage-driver overlay "$@"
+    --tmpdir "$work/libpod" --storage-driver overlay --storage-opt overlay.skip_mount_home=true "$@"
 }
 
 prepare_podman() {
@@ -200,6 +203,7 @@ begin() {
   quiet restricted --rm --network "$network" "${options[@]}" "$2" "$3" --config "/etc/sightline/$1.yaml" --check
   containers[$1]=$(restricted --detach --network "$network" "${options[@]}" "$2" \
     "$3" --config "/etc/sightline/$1.yaml")
+  started+=("${containers[$1]}")
 }
 
 start_fleet() {
@@ -297,7 +301,7 @@ main() {
   check_confinement
   ask
   stop_fleet
-  say "a fleet of containers has answered: $(head -c 200 "$work/answer" | grep -m 1 png)"
+  say "a fleet of containers has answered: $(grep -m 1 png "$work/answer")"
   load_by_containerd
   say "podman and containerd have loaded both images"
 }
