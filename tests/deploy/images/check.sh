@@ -268,16 +268,20 @@ address = "$work/containerd.sock"
 END
   containerd --config "$work/containerd.toml" >"$work/containerd.log" 2>&1 &
   containerd_pid=$!
-  local i variant
-  for ((i = 0; i < 100; ++i)); do
+  local i variant unpacked=(--no-unpack)
+  for ((i = 0; i < 300; ++i)); do
     ! ctr_here version >/dev/null 2>&1 || break
     sleep 0.1
   done
   for variant in "${variants[@]}"; do
-    quiet ctr_here images import --no-unpack "$work/first/$variant.tar"
-    ctr_here images list | grep "^localhost/$variant:.* $(digest_of "$variant") " >/dev/null ||
+    # One is enough to run; podman has unpacked the larger one.
+    [ "$variant" = sightline ] || unpacked=()
+    quiet ctr_here images import --base-name "localhost/$variant" --digests "${unpacked[@]}" \
+      "$work/first/$variant.tar"
+    ctr_here images list | grep "^localhost/$variant@$(digest_of "$variant") " >/dev/null ||
       { ctr_here images list >&2; fail "containerd took $variant under another digest"; }
   done
+  quiet ctr_here run --rm --read-only "localhost/sightline-router@$(digest_of sightline-router)" check router --help
 }
 
 ctr_here() { ctr --address "$work/containerd.sock" "$@"; }
