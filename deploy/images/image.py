@@ -111,14 +111,17 @@ class Contents:
 
     def _programs(self, variant: str, programs: list[str], packages: list[Package]) -> list[Entry]:
         arguments = self._arguments
-        version, _, license_file = arguments.faiss.partition(":")
-        faiss = sbom.Source("faiss", version, "MIT", f"{DOC}/faiss/LICENSE")
+        sources, licenses = [], []
+        if "index_search" in programs:  # alone the router has nothing of FAISS, nor does its build
+            version, _, file = arguments.faiss.partition(":")
+            licenses = [Entry(f"{DOC}/faiss/LICENSE", source=file)]
+            sources = [sbom.Source("faiss", version, "MIT", licenses[0].path)]
         document = sbom.document(variant, arguments.revision, arguments.created, _distribution(),
-                                 DOC, packages, self._compiled_in, [faiss])
+                                 DOC, packages, self._compiled_in, sources)
         return [
             *(Entry(f"/usr/bin/{name}", 0o755, source=self._program(name)) for name in programs),
             *self._copyrights(set(self._compiled_in)),
-            Entry(f"{DOC}/faiss/LICENSE", source=license_file),
+            *licenses,
             Entry(f"{DOC}/sightline/LICENSE", source=arguments.license),
             Entry(f"/usr/share/sbom/{variant}.spdx.json", content=document),
         ]
