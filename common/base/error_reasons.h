@@ -76,6 +76,8 @@ inline constexpr Reason kUnknownIndexKind{"UNKNOWN_INDEX_KIND",
 inline constexpr Reason kNoSuchShard{"NO_SUCH_SHARD", absl::StatusCode::kFailedPrecondition};
 inline constexpr Reason kTooBig{"TOO_BIG", absl::StatusCode::kResourceExhausted};
 inline constexpr Reason kNeedsRoom{"NEEDS_ROOM", absl::StatusCode::kResourceExhausted};
+inline constexpr Reason kFetchFailed{"FETCH_FAILED", absl::StatusCode::kUnavailable};
+inline constexpr Reason kCacheFull{"CACHE_FULL", absl::StatusCode::kResourceExhausted};
 
 }  // namespace reasons
 }  // namespace sightline

@@ -39,14 +39,21 @@ absl::StatusOr<GenerationManifest> ReadGenerationManifest(absl::string_view stor
   const absl::StatusOr<std::string> json = ReadFile(path, limits::kMaxManifestBytes);
   if (absl::IsNotFound(json.status())) return WithReason(json.status(), reasons::kManifestMissing);
   RETURN_IF_ERROR(json.status());
-  absl::StatusOr<GenerationManifest> manifest = ParseGenerationManifest(*json);
+  return ParseManifestOf(index, generation, path, *json);
+}
+
+absl::StatusOr<GenerationManifest> ParseManifestOf(absl::string_view index,
+                                                   absl::string_view generation,
+                                                   absl::string_view where,
+                                                   absl::string_view json) {
+  absl::StatusOr<GenerationManifest> manifest = ParseGenerationManifest(json);
   if (absl::IsDataLoss(manifest.status())) {
-    return WithReason(WithPrefix(manifest.status(), path), reasons::kManifestInvalid);
+    return WithReason(WithPrefix(manifest.status(), where), reasons::kManifestInvalid);
   }
-  if (!manifest.ok()) return WithPrefix(manifest.status(), path);
+  if (!manifest.ok()) return WithPrefix(manifest.status(), where);
   if (manifest->index() != index || manifest->generation() != generation) {
     return MakeError(reasons::kManifestInvalid,
-                     absl::StrCat(path, " is the manifest of generation ", manifest->generation(),
+                     absl::StrCat(where, " is the manifest of generation ", manifest->generation(),
                                   " of index ", manifest->index()));
   }
   return manifest;

@@ -36,6 +36,12 @@ absl::StatusOr<bundle::v1::GenerationManifest> ReadGenerationManifest(absl::stri
                                                                       absl::string_view index,
                                                                       absl::string_view generation);
 
+// The same of a manifest's text, wherever that was read; `where` is for messages.
+absl::StatusOr<bundle::v1::GenerationManifest> ParseManifestOf(absl::string_view index,
+                                                               absl::string_view generation,
+                                                               absl::string_view where,
+                                                               absl::string_view json);
+
 // Writes manifest.json (fsync, rename), filling format_version.  The last act of making
 // a generation: without it the folder is nothing.  InvalidArgument if it is malformed;
 // AlreadyExists if the generation has another manifest: generations are immutable.

@@ -243,6 +243,16 @@ absl::StatusOr<ModelBundle> WriteModelBundle(absl::string_view store, ModelBundl
   return StreamModelBundle(store, std::move(manifest), writers);
 }
 
+std::vector<std::string> BundlePaths(const std::string& directory) {
+  std::vector<std::string> paths = {JoinPath(directory, kManifestFile)};
+  const auto manifest = ReadModelBundleManifest(directory);
+  if (!manifest.ok()) return paths;
+  for (const bundle::v1::BundleFile& file : manifest->files()) {
+    paths.push_back(JoinPath(directory, file.path()));
+  }
+  return paths;
+}
+
 int64_t FileBytes(const ModelBundleManifest& manifest) {
   int64_t bytes = 0;
   for (const BundleFile& file : manifest.files()) {

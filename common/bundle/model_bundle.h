@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -59,6 +60,9 @@ absl::StatusOr<ModelBundle> StreamModelBundle(absl::string_view store,
 // manifest.json alone, checked as OpenModelBundle does, whatever there is of the files.
 absl::StatusOr<bundle::v1::ModelBundleManifest> ReadModelBundleManifest(
     absl::string_view directory);
+
+// Paths of the manifest and, where that can be read, of the files that it lists.
+std::vector<std::string> BundlePaths(const std::string& directory);
 
 // Bytes of all files that a bundle's manifest lists.
 int64_t FileBytes(const bundle::v1::ModelBundleManifest& manifest);

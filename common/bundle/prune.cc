@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/optional.h"
 #include "common/base/files.h"
@@ -20,6 +19,7 @@
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
+#include "common/bundle/prune_rules.h"
 #include "common/bundle/publication.h"
 #include "common/bundle/store_lock.h"
 
@@ -27,7 +27,6 @@ namespace sightline {
 namespace {
 
 using bundle::v1::CurrentGeneration;
-using bundle::v1::Publication;
 using Names = std::set<std::string>;
 
 // Copying keeps the time of the last modification, but not that of the last change.
@@ -49,61 +48,7 @@ absl::Time LastChange(const std::string& path) {
   return last;
 }
 
-// Of clocks that disagree neither a time to come nor one that is negative counts.
-bool HasPassed(absl::Time since, absl::Duration duration, absl::Time now) {
-  return std::max(now - since, absl::ZeroDuration()) >= duration;
-}
-
-// Every generation that CURRENT remembers.
-Names PublishedOf(const CurrentGeneration& current) {
-  Names published = {current.generation()};
-  for (const Publication& publication : current.previous()) {
-    published.insert(publication.generation());
-  }
-  return published;
-}
-
-// Those of them that stay.  `changed`: when CURRENT was written, at the latest, which is when
-// a generation was left of which nobody noted it.
-Names StayingOf(const CurrentGeneration& current, absl::Time changed, const PruneOptions& options,
-                absl::Time now) {
-  Names staying = {current.generation()};
-  for (const Publication& publication : current.previous()) {
-    if (static_cast<int>(staying.size()) >= options.keep) break;
-    if (!publication.rolled_back()) staying.insert(publication.generation());
-  }
-  for (const Publication& publication : current.previous()) {
-    absl::Time left;
-    if (!absl::ParseTime(absl::RFC3339_full, publication.leave_time(), &left, nullptr)) {
-      left = changed;
-    }
-    if (!HasPassed(left, options.grace, now)) staying.insert(publication.generation());
-  }
-  return staying;
-}
-
 // ---- what lies aside ----
-
-struct Aside {
-  std::string folder;  // name within .pruned
-  std::string generation;
-  absl::Time since;
-};
-
-std::string AsideName(const std::string& generation, absl::Time now) {
-  return absl::StrCat(absl::ToUnixSeconds(now), "-", generation);
-}
-
-absl::optional<Aside> ParseAside(const std::string& folder) {
-  const size_t dash = folder.find('-');
-  int64_t seconds = 0;
-  if (dash == std::string::npos || !absl::SimpleAtoi(folder.substr(0, dash), &seconds)) {
-    return absl::nullopt;
-  }
-  std::string generation = folder.substr(dash + 1);
-  if (!IsValidName(generation, limits::kMaxGenerationNameLength)) return absl::nullopt;
-  return Aside{folder, std::move(generation), absl::FromUnixSeconds(seconds)};
-}
 
 // The oldest first; nothing if there is no such folder.
 std::vector<Aside> ListAside(const std::string& pruned) {
@@ -143,14 +88,15 @@ void RemoveHalfPublications(const std::string& directory) {
 class Prune {
  public:
   Prune(absl::string_view store, absl::string_view index, const PruneOptions& options,
-        absl::Time now)
+        absl::Time now, const FolderRemover& remove)
       : store_(store),
         index_(index),
         directory_(IndexDirectory(store, index)),
         generations_(JoinPath(directory_, "generations")),
         pruned_(JoinPath(directory_, ".pruned")),
         options_(options),
-        now_(now) {}
+        now_(now),
+        remove_(remove) {}
 
   absl::StatusOr<PruneSummary> Run() {
     ASSIGN_OR_RETURN(const StoreLock lock, LockPruning(directory_));
@@ -168,7 +114,7 @@ class Prune {
   absl::StatusOr<Names> FindAbandoned() const {
     ASSIGN_OR_RETURN(const CurrentGeneration current, ReadCurrent(store_, index_));
     ASSIGN_OR_RETURN(const std::vector<std::string> names, ListDirectory(generations_));
-    const Names published = PublishedOf(current);
+    const Names published = PublishedGenerations(current);
     Names abandoned;
     for (const std::string& name : names) {
       if (published.count(name) > 0) continue;
@@ -183,9 +129,9 @@ class Prune {
     ASSIGN_OR_RETURN(const CurrentGeneration current, ReadCurrent(store_, index_));
     ASSIGN_OR_RETURN(const std::vector<std::string> names, ListDirectory(generations_));
     if (!options_.dry_run) RemoveHalfPublications(directory_);
-    const Names published = PublishedOf(current);
+    const Names published = PublishedGenerations(current);
     const Names staying =
-        StayingOf(current, LastChange(JoinPath(directory_, "CURRENT")), options_, now_);
+        StayingGenerations(current, LastChange(JoinPath(directory_, "CURRENT")), options_, now_);
     for (const std::string& name : names) {
       if (!IsValidName(name, limits::kMaxGenerationNameLength)) continue;  // nothing of ours
       const bool goes =
@@ -211,9 +157,9 @@ class Prune {
       summary_.waiting.push_back({aside.generation, aside.since + options_.grace});
       return;
     }
-    const std::string path = JoinPath(pruned_, aside.folder);
+    const std::string path = JoinPath(pruned_, aside.name);
     const int64_t byte_count = BytesBelow(path);
-    const absl::Status removed = options_.dry_run ? absl::OkStatus() : options_.remove(path);
+    const absl::Status removed = options_.dry_run ? absl::OkStatus() : remove_(path);
     if (!removed.ok()) {
       summary_.problems.push_back(removed);
       return;
@@ -226,6 +172,7 @@ class Prune {
   const std::string directory_, generations_, pruned_;
   const PruneOptions& options_;
   const absl::Time now_;
+  const FolderRemover& remove_;
   PruneSummary summary_;
 };
 
@@ -242,17 +189,11 @@ absl::Status RemoveGenerationFolder(const std::string& directory) {
 }
 
 absl::StatusOr<PruneSummary> PruneGenerations(absl::string_view store, absl::string_view index,
-                                              const PruneOptions& options, absl::Time now) {
+                                              const PruneOptions& options, absl::Time now,
+                                              const FolderRemover& remove) {
   RETURN_IF_ERROR(CheckIndexName(index));
-  if (options.keep < 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("keep is ", options.keep, "; the present generation always stays"));
-  }
-  if (options.grace < absl::ZeroDuration()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("grace is ", absl::FormatDuration(options.grace), ", which is negative"));
-  }
-  return Prune(store, index, options, now).Run();
+  RETURN_IF_ERROR(CheckPruneOptions(options));
+  return Prune(store, index, options, now, remove).Run();
 }
 
 }  // namespace sightline

@@ -49,9 +49,26 @@ absl::Status CheckComplete(absl::string_view store, absl::string_view index,
   return absl::OkStatus();
 }
 
-// What CURRENT says after `generation` is published over `before`.
-CurrentGeneration After(const CurrentGeneration& before, absl::string_view generation,
-                        absl::Time now) {
+// With the lock held.
+absl::StatusOr<CurrentGeneration> Publish(absl::string_view store, absl::string_view index,
+                                          absl::string_view generation, absl::Time now) {
+  if (const absl::Status status = CheckComplete(store, index, generation); !status.ok()) {
+    return absl::FailedPreconditionError(absl::StrCat("generation ", generation, " of index ",
+                                                      index,
+                                                      " cannot be published: ", status.message()));
+  }
+  absl::StatusOr<CurrentGeneration> before = ReadCurrent(store, index);
+  if (absl::IsNotFound(before.status())) before = CurrentGeneration();
+  RETURN_IF_ERROR(before.status());
+  CurrentGeneration after = CurrentAfter(*before, generation, now);
+  RETURN_IF_ERROR(WriteFileAtomically(CurrentPath(store, index), ManifestJson(after)));
+  return after;
+}
+
+}  // namespace
+
+CurrentGeneration CurrentAfter(const CurrentGeneration& before, absl::string_view generation,
+                               absl::Time now) {
   CurrentGeneration after;
   after.set_generation(std::string(generation));
   after.set_sequence(before.sequence() + 1);
@@ -83,23 +100,15 @@ CurrentGeneration After(const CurrentGeneration& before, absl::string_view gener
   return after;
 }
 
-// With the lock held.
-absl::StatusOr<CurrentGeneration> Publish(absl::string_view store, absl::string_view index,
-                                          absl::string_view generation, absl::Time now) {
-  if (const absl::Status status = CheckComplete(store, index, generation); !status.ok()) {
-    return absl::FailedPreconditionError(absl::StrCat("generation ", generation, " of index ",
-                                                      index,
-                                                      " cannot be published: ", status.message()));
+absl::StatusOr<std::string> GenerationBefore(absl::string_view index,
+                                             const CurrentGeneration& current) {
+  for (const Publication& publication : current.previous()) {
+    if (!publication.rolled_back()) return publication.generation();
   }
-  absl::StatusOr<CurrentGeneration> before = ReadCurrent(store, index);
-  if (absl::IsNotFound(before.status())) before = CurrentGeneration();
-  RETURN_IF_ERROR(before.status());
-  CurrentGeneration after = After(*before, generation, now);
-  RETURN_IF_ERROR(WriteFileAtomically(CurrentPath(store, index), ManifestJson(after)));
-  return after;
+  return absl::FailedPreconditionError(absl::StrCat("nothing was published for index '", index,
+                                                    "' before ", current.generation(),
+                                                    "; name the generation to publish"));
 }
-
-}  // namespace
 
 absl::StatusOr<CurrentGeneration> ReadCurrent(absl::string_view store, absl::string_view index) {
   RETURN_IF_ERROR(CheckIndexName(index));
@@ -123,12 +132,8 @@ absl::StatusOr<CurrentGeneration> RollBackGeneration(absl::string_view store,
   RETURN_IF_ERROR(CheckIndexName(index));
   ASSIGN_OR_RETURN(const StoreLock lock, LockPublications(IndexDirectory(store, index)));
   ASSIGN_OR_RETURN(const CurrentGeneration current, ReadCurrent(store, index));
-  for (const Publication& publication : current.previous()) {
-    if (!publication.rolled_back()) return Publish(store, index, publication.generation(), now);
-  }
-  return absl::FailedPreconditionError(absl::StrCat("nothing was published for index '", index,
-                                                    "' before ", current.generation(),
-                                                    "; name the generation to publish"));
+  ASSIGN_OR_RETURN(const std::string before, GenerationBefore(index, current));
+  return Publish(store, index, before, now);
 }
 
 }  // namespace sightline

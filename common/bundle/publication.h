@@ -3,6 +3,8 @@
 #ifndef SIGHTLINE_COMMON_BUNDLE_PUBLICATION_H_
 #define SIGHTLINE_COMMON_BUNDLE_PUBLICATION_H_
 
+#include <string>
+
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
@@ -34,6 +36,17 @@ absl::StatusOr<bundle::v1::CurrentGeneration> PublishGeneration(absl::string_vie
 absl::StatusOr<bundle::v1::CurrentGeneration> RollBackGeneration(absl::string_view store,
                                                                  absl::string_view index,
                                                                  absl::Time now = absl::Now());
+
+// The rules alone, for stores of another kind.
+
+// What CURRENT says once `generation` is published over `before`, which is empty if nothing ever
+// was.
+bundle::v1::CurrentGeneration CurrentAfter(const bundle::v1::CurrentGeneration& before,
+                                           absl::string_view generation, absl::Time now);
+
+// What a rollback from `current` goes back to; FailedPrecondition if there is nothing.
+absl::StatusOr<std::string> GenerationBefore(absl::string_view index,
+                                             const bundle::v1::CurrentGeneration& current);
 
 }  // namespace sightline
 

@@ -60,14 +60,7 @@ absl::StatusOr<int64_t> ModelCache::Footprint(const std::set<std::string>& ids) 
 }
 
 std::vector<std::string> ModelCache::Files(const std::string& id) const {
-  const std::string directory = ModelDirectory(store_, id);
-  std::vector<std::string> files = {JoinPath(directory, kManifestFile)};
-  const auto manifest = ReadModelBundleManifest(directory);
-  if (!manifest.ok()) return files;
-  for (const bundle::v1::BundleFile& file : manifest->files()) {
-    files.push_back(JoinPath(directory, file.path()));
-  }
-  return files;
+  return BundlePaths(ModelDirectory(store_, id));
 }
 
 std::map<std::string, bundle::v1::ModelBundleManifest> ModelCache::Loaded() const {

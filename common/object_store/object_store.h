@@ -22,6 +22,7 @@ struct ObjectInfo {
   std::string key;
   int64_t byte_count = 0;
   absl::Time write_time;  // by the store's clock, to the second
+  std::string sha256;     // hex, as its writer said it; of Stat alone, and empty if nobody did
 };
 
 // Thread-safe.  Trouble that may pass is tried again within, for a while, and then UNAVAILABLE
@@ -57,10 +58,11 @@ class ObjectStore {
   virtual absl::Status Create(absl::string_view key, absl::string_view bytes,
                               const CallContext& call) = 0;
 
-  // Writes a file of any size, whose bytes travel with their checksums.  UNAVAILABLE if it
-  // cannot be read or changes meanwhile.
+  // Writes a file of any size, whose bytes travel with their checksums; `sha256`, of all of
+  // them in hex, is kept for Stat.  UNAVAILABLE if it cannot be read or changes its length
+  // meanwhile.
   virtual absl::Status WriteFile(absl::string_view key, const std::string& path,
-                                 const CallContext& call) = 0;
+                                 absl::string_view sha256, const CallContext& call) = 0;
 
   // Objects whose key begins with `prefix` and is bytewise behind `after`, in that order, at
   // most `limit` > 0 of them.

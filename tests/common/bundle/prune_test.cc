@@ -42,11 +42,13 @@ struct Store {
     now += absl::Hours(1);
     REQUIRE(RollBackGeneration(dir.path(), "images", now).ok());
   }
-  absl::StatusOr<PruneSummary> TryPrune(const PruneOptions& options) {
-    return PruneGenerations(dir.path(), "images", options, now);
+  absl::StatusOr<PruneSummary> TryPrune(const PruneOptions& options,
+                                        const FolderRemover& remove = RemoveGenerationFolder) {
+    return PruneGenerations(dir.path(), "images", options, now, remove);
   }
-  PruneSummary Prune(const PruneOptions& options = {}) {
-    auto summary = TryPrune(options);
+  PruneSummary Prune(const PruneOptions& options = {},
+                     const FolderRemover& remove = RemoveGenerationFolder) {
+    auto summary = TryPrune(options, remove);
     REQUIRE(summary.ok());
     return *std::move(summary);
   }
@@ -168,14 +170,13 @@ TEST_CASE("a rollback goes through while a prune deletes, however long that take
   store.now += kGrace;
   store.Prune(Keep(2));
   store.now += kGrace;
-  PruneOptions options = Keep(2);
   absl::Status published, pruned_meanwhile;
-  options.remove = [&](const std::string& directory) {
+  const auto remove = [&](const std::string& directory) {
     published = RollBackGeneration(store.dir.path(), "images", store.now).status();
     pruned_meanwhile = store.TryPrune(Keep(2)).status();
     return RemoveGenerationFolder(directory);
   };
-  CHECK(store.Prune(options).deleted == Names{"g1"});
+  CHECK(store.Prune(Keep(2), remove).deleted == Names{"g1"});
   CHECK(published.ok());
   CHECK(ReadCurrent(store.dir.path(), "images")->generation() == "g2");
   CHECK(absl::IsAborted(pruned_meanwhile));  // two would delete the same
@@ -188,12 +189,11 @@ TEST_CASE("a deletion that fails or is cut off is told, and finished by the next
   store.Prune(Keep(1));
   store.now += kGrace;
   const bool begun = GENERATE(true, false);
-  PruneOptions broken = Keep(1);
-  broken.remove = [&](const std::string& directory) -> absl::Status {
+  const auto broken = [&](const std::string& directory) -> absl::Status {
     if (begun) REQUIRE(::unlink(JoinPath(directory, kManifestFile).c_str()) == 0);
     return absl::UnavailableError("the disk is away");
   };
-  PruneSummary pruned = store.Prune(broken);
+  PruneSummary pruned = store.Prune(Keep(1), broken);
   CHECK(pruned.deleted.empty());
   CHECK(pruned.byte_count == 0);
   REQUIRE(pruned.problems.size() == 1);

@@ -1,0 +1,298 @@
+#include "common/object_store/mirror.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "common/base/checksum.h"
+#include "common/base/error_details.h"
+#include "common/base/files.h"
+#include "common/base/limits.h"
+#include "common/base/status_macros.h"
+#include "common/bundle/generation.h"
+#include "common/bundle/manifest.h"
+#include "common/bundle/model_bundle.h"
+#include "common/bundle/rerankers.h"
+#include "common/bundle/shard_files.h"
+#include "common/log/log.h"
+#include "common/object_store/cached_files.h"
+#include "common/object_store/object_keys.h"
+#include "common/object_store/remote_publication.h"
+
+namespace sightline {
+namespace {
+
+using bundle::v1::BundleFile;
+using bundle::v1::CurrentGeneration;
+using bundle::v1::GenerationManifest;
+
+constexpr absl::string_view kMarker = ".mirror";
+constexpr int64_t kMaxMarkerBytes = 4096;
+// An object that came damaged twice is damaged there.
+constexpr int kTriesOfDamaged = 2;
+
+// The model of "models/<id>/...", and the rest of the key; an empty id if it is no such key.
+std::pair<std::string, std::string> SplitModelKey(absl::string_view key) {
+  if (!absl::ConsumePrefix(&key, "models/")) return {};
+  const size_t slash = key.find('/');
+  if (slash == absl::string_view::npos || !IsSha256Hex(key.substr(0, slash))) return {};
+  return {std::string(key.substr(0, slash)), std::string(key.substr(slash + 1))};
+}
+
+ExpectedFile ExpectedFrom(absl::string_view key, const BundleFile& file) {
+  return {std::string(key), file.byte_count(), file.sha256()};
+}
+
+absl::Status CheckMarker(const std::string& folder, const std::string& marker,
+                         const std::string& name) {
+  const absl::StatusOr<std::string> text = ReadFile(marker, kMaxMarkerBytes);
+  if (text.ok() && *text == name) return absl::OkStatus();
+  if (text.ok() && !text->empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(folder, " mirrors ", *text, ", not ", name,
+                     "; give each object store a folder of its own"));
+  }
+  if (!text.ok() && !absl::IsNotFound(text.status())) return text.status();
+  for (const char* part : {"models", "indexes"}) {
+    if (!FileExists(JoinPath(folder, part))) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat(folder, " holds a store of its own; what mirrors ", name,
+                     " needs an empty folder, or leave the object store out"));
+  }
+  return absl::OkStatus();
+}
+
+// Of the content that `path` should have; empty if nothing tells.
+std::string ExpectedHash(const std::string& folder, const GenerationManifest& manifest,
+                         absl::string_view path) {
+  absl::string_view key = path;
+  absl::ConsumePrefix(&key, absl::StrCat(folder, "/"));
+  const auto [model, name] = SplitModelKey(key);
+  if (name == kManifestFile) return model;
+  const absl::StatusOr<ExpectedFile> expected = ExpectedOf(folder, manifest, path);
+  return expected.ok() ? expected->sha256 : "";
+}
+
+}  // namespace
+
+absl::StatusOr<ExpectedFile> ExpectedOf(const std::string& folder,
+                                        const GenerationManifest& manifest,
+                                        absl::string_view path) {
+  absl::string_view key = path;
+  if (!absl::ConsumePrefix(&key, absl::StrCat(folder, "/"))) {
+    return absl::NotFoundError(absl::StrCat(path, " does not lie in ", folder));
+  }
+  absl::string_view rest = key;
+  if (absl::ConsumePrefix(&rest, GenerationPrefix(manifest.index(), manifest.generation()))) {
+    for (const auto& shard : manifest.shards()) {
+      for (const ShardFile& file : FilesOf(shard)) {
+        if (file.description->path() == rest) return ExpectedFrom(key, *file.description);
+      }
+    }
+  }
+  const auto [model, name] = SplitModelKey(key);
+  if (!model.empty()) {
+    ASSIGN_OR_RETURN(const auto bundle, ReadModelBundleManifest(ModelDirectory(folder, model)));
+    for (const BundleFile& file : bundle.files()) {
+      if (file.path() == name) return ExpectedFrom(key, file);
+    }
+  }
+  return absl::NotFoundError(absl::StrCat("no manifest tells of ", path));
+}
+
+absl::StatusOr<std::unique_ptr<Mirror>> Mirror::OpenCache(ObjectStore* store,
+                                                          const MirrorOptions& options) {
+  RETURN_IF_ERROR(MakeDirectories(options.folder));
+  const std::string marker = JoinPath(options.folder, kMarker);
+  RETURN_IF_ERROR(CheckMarker(options.folder, marker, store->name()));
+  Descriptor lock(::open(marker.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  if (lock.get() < 0) return FileError("open", marker, errno);
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) return FileError("lock", marker, errno);
+    return absl::AbortedError(absl::StrCat("another process has the cache ", options.folder,
+                                           "; each server needs a folder of its own"));
+  }
+  const std::string name = store->name();
+  if (::pwrite(lock.get(), name.data(), name.size(), 0) != static_cast<ssize_t>(name.size())) {
+    return FileError("write", marker, errno);
+  }
+  return std::unique_ptr<Mirror>(new Mirror(store, options, std::move(lock)));
+}
+
+std::unique_ptr<Mirror> Mirror::OverStore(ObjectStore* store, std::string folder) {
+  MirrorOptions options;
+  options.folder = std::move(folder);
+  return std::unique_ptr<Mirror>(new Mirror(store, std::move(options), Descriptor()));
+}
+
+std::string Mirror::PathOf(absl::string_view key) const {
+  return JoinPath(options_.folder, key);
+}
+
+absl::Status Mirror::FetchCurrent(const std::string& index, const CallContext& call) {
+  RETURN_IF_ERROR(CheckIndexName(index));
+  const std::string path = JoinPath(IndexDirectory(options_.folder, index), "CURRENT");
+  MutexLock lock(current_mutex_);
+  int64_t& known = known_[index];
+  ASSIGN_OR_RETURN(const int64_t newest, NewestSequence(store_, index, known, call));
+  if (newest == 0) {
+    return absl::NotFoundError(
+        absl::StrCat("nothing was published for index '", index, "' in ", store_->name()));
+  }
+  if (newest == known && FileExists(path)) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const CurrentGeneration current, ReadPublication(store_, index, newest, call));
+  RETURN_IF_ERROR(MakeDirectories(IndexDirectory(options_.folder, index)));
+  RETURN_IF_ERROR(WriteFileAtomically(path, ManifestJson(current)));
+  known = newest;
+  return absl::OkStatus();
+}
+
+absl::Status Mirror::FetchManifest(const std::string& index, const std::string& generation,
+                                   const CallContext& call) {
+  RETURN_IF_ERROR(CheckNames(index, generation));
+  const std::string path =
+      JoinPath(GenerationDirectory(options_.folder, index, generation), kManifestFile);
+  // What is no manifest, since the disk has lost it, is fetched anew.
+  if (FileExists(path) &&
+      !absl::IsDataLoss(ReadGenerationManifest(options_.folder, index, generation).status())) {
+    return absl::OkStatus();
+  }
+  // One that cannot be parsed is refused like one of a folder, and not kept.
+  ASSIGN_OR_RETURN(const GenerationManifest manifest,
+                   ReadRemoteManifest(store_, index, generation, call));
+  RETURN_IF_ERROR(MakeDirectories(GenerationDirectory(options_.folder, index, generation)));
+  return WriteFileAtomically(path, ManifestJson(manifest));
+}
+
+absl::Status Mirror::FetchFiles(const Manifest& manifest, const Paths& files, const Paths& in_use,
+                                const CallContext& call) {
+  std::set<std::string> seen;
+  for (bool more = true; more;) {
+    more = false;
+    for (const std::string& path : files()) {
+      if (!seen.insert(path).second) continue;
+      more = true;
+      if (!FileExists(path)) RETURN_IF_ERROR(Bring(manifest, path, files, in_use, call));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Mirror::Bring(const Manifest& manifest, const std::string& path, const Paths& files,
+                           const Paths& in_use, const CallContext& call) {
+  absl::string_view key = path;
+  absl::ConsumePrefix(&key, absl::StrCat(options_.folder, "/"));
+  const auto [model, name] = SplitModelKey(key);
+  if (name == kManifestFile) return BringModelManifest(path, model, call);
+  const absl::StatusOr<ExpectedFile> expected = ExpectedOf(options_.folder, manifest, path);
+  // A file that no manifest tells of is one that the generation does not have: who asks for it
+  // finds out.
+  if (absl::IsNotFound(expected.status())) return absl::OkStatus();
+  RETURN_IF_ERROR(expected.status());
+  RETURN_IF_ERROR(CheckIsWorthFetching(*expected, call));
+  RETURN_IF_ERROR(MakeRoom(*expected, path, files, in_use));
+  const absl::Status fetched = FetchFile(store_, *expected, path, options_.fetch, call);
+  if (HasReason(fetched, reasons::kFetchFailed)) NoteDamage(*expected, call);
+  return fetched;
+}
+
+absl::Status Mirror::BringModelManifest(const std::string& path, absl::string_view model_id,
+                                        const CallContext& call) {
+  const std::string key = absl::StrCat(ModelPrefix(model_id), kManifestFile);
+  const absl::StatusOr<std::string> json = store_->ReadAll(key, limits::kMaxManifestBytes, call);
+  const bool missing = absl::IsNotFound(json.status());
+  if (!missing) RETURN_IF_ERROR(json.status());
+  if (missing || Sha256Hex(*json) != model_id) {
+    return MakeError(reasons::kFetchFailed,
+                     absl::StrCat(store_->name(), "/", key,
+                                  missing ? " is not there" : " has not the SHA-256 of its name"));
+  }
+  RETURN_IF_ERROR(MakeDirectories(ModelDirectory(options_.folder, model_id)));
+  return WriteFileAtomically(path, *json);
+}
+
+absl::Status Mirror::CheckIsWorthFetching(const ExpectedFile& expected, const CallContext& call) {
+  Damaged damaged;
+  {
+    MutexLock lock(mutex_);
+    const auto found = damaged_.find(expected.key);
+    if (found == damaged_.end() || found->second.times < kTriesOfDamaged) return absl::OkStatus();
+    damaged = found->second;
+  }
+  ASSIGN_OR_RETURN(const ObjectInfo info, store_->Stat(expected.key, call));
+  if (info.write_time != damaged.write_time) return absl::OkStatus();
+  return MakeError(reasons::kFetchFailed,
+                   absl::StrCat(store_->name(), "/", expected.key,
+                                " came damaged twice and has not been written since; upload it "
+                                "again, or publish another generation"));
+}
+
+void Mirror::NoteDamage(const ExpectedFile& expected, const CallContext& call) {
+  const absl::StatusOr<ObjectInfo> info = store_->Stat(expected.key, call);
+  if (!info.ok()) return;
+  MutexLock lock(mutex_);
+  Damaged& damaged = damaged_[expected.key];
+  if (damaged.write_time != info->write_time) damaged = {info->write_time, 0};
+  ++damaged.times;
+}
+
+absl::Status Mirror::MakeRoom(const ExpectedFile& expected, const std::string& path,
+                              const Paths& files, const Paths& in_use) {
+  if (options_.max_bytes == std::numeric_limits<int64_t>::max()) return absl::OkStatus();
+  const std::string part = absl::StrCat(path, kPartSuffix);
+  std::set<std::string> kept = {part};
+  for (const Paths& each : {files, in_use}) {
+    for (std::string& used : each()) kept.insert(std::move(used));
+  }
+  const int64_t missing = expected.byte_count - FileSize(part).value_or(0);
+  return MakeRoomInCache(options_.folder, options_.max_bytes, missing, kept);
+}
+
+bool Mirror::DiscardDamaged(const Manifest& manifest, const std::vector<std::string>& files) {
+  bool any = false;
+  for (const std::string& path : files) {
+    const std::string expected = ExpectedHash(options_.folder, manifest, path);
+    if (expected.empty() || !FileExists(path)) continue;
+    const absl::StatusOr<std::string> sha256 = Sha256HexOfFile(path);
+    if (sha256.ok() && *sha256 == expected) continue;
+    Log(Severity::kWarning, "a damaged file is fetched anew",
+        {{"file", path},
+         {"error", sha256.ok() ? "its SHA-256 differs" : sha256.status().message()}});
+    any = ::unlink(path.c_str()) == 0 || any;
+  }
+  return any;
+}
+
+absl::Status Mirror::FetchGeneration(const std::string& index, const std::string& generation,
+                                     const CallContext& call) {
+  RETURN_IF_ERROR(FetchManifest(index, generation, call));
+  ASSIGN_OR_RETURN(const GenerationManifest manifest,
+                   ReadGenerationManifest(options_.folder, index, generation));
+  const auto files = [&] {
+    std::vector<std::string> paths;
+    const std::string directory = GenerationDirectory(options_.folder, index, generation);
+    for (const auto& shard : manifest.shards()) {
+      for (const ShardFile& file : FilesOf(shard)) {
+        paths.push_back(JoinPath(directory, file.description->path()));
+      }
+    }
+    std::set<std::string> models = {manifest.encoder_model()};
+    for (const NamedReranker& reranker : RerankersOf(manifest)) models.insert(reranker.model);
+    for (const std::string& model : models) {
+      for (std::string& path : BundlePaths(ModelDirectory(options_.folder, model))) {
+        paths.push_back(std::move(path));
+      }
+    }
+    return paths;
+  };
+  return FetchFiles(
+      manifest, files, [] { return std::vector<std::string>(); }, call);
+}
+
+}  // namespace sightline

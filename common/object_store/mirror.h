@@ -1,0 +1,98 @@
+// A folder that is filled from an object store, with what is asked of it.
+//
+// It is laid out as a store's folder is (common/bundle/layout.h), so that whoever reads one reads
+// the other.  What lies in it under its name is whole and was compared with its manifest.
+#ifndef SIGHTLINE_COMMON_OBJECT_STORE_MIRROR_H_
+#define SIGHTLINE_COMMON_OBJECT_STORE_MIRROR_H_
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "common/base/call_context.h"
+#include "common/base/descriptor.h"
+#include "common/base/mutex.h"
+#include "common/generations/generation_source.h"
+#include "common/object_store/fetch.h"
+#include "common/object_store/object_store.h"
+
+namespace sightline {
+
+// What the generation's manifest, and those of its models in `folder`, say of the file `path` of
+// that folder.  NotFound if they say nothing of it.
+absl::StatusOr<ExpectedFile> ExpectedOf(const std::string& folder,
+                                        const bundle::v1::GenerationManifest& manifest,
+                                        absl::string_view path);
+
+struct MirrorOptions {
+  std::string folder;
+  // Of all files in it together; what nobody uses is removed when it would be more.
+  int64_t max_bytes = std::numeric_limits<int64_t>::max();
+  FetchOptions fetch;
+};
+
+// Thread-safe.
+class Mirror : public GenerationSource {
+ public:
+  // A folder of this process alone.  FailedPrecondition if it holds a store of its own, or mirrors
+  // another; Aborted while another process has it.  `store` outlives the mirror.
+  static absl::StatusOr<std::unique_ptr<Mirror>> OpenCache(ObjectStore* store,
+                                                           const MirrorOptions& options);
+
+  // Beside what others do in the folder, be it a store of its own: nothing is removed to make
+  // room.
+  static std::unique_ptr<Mirror> OverStore(ObjectStore* store, std::string folder);
+
+  absl::Status FetchCurrent(const std::string& index, const CallContext& call) override
+      EXCLUDES(mutex_);
+  absl::Status FetchManifest(const std::string& index, const std::string& generation,
+                             const CallContext& call) override;
+  absl::Status FetchFiles(const Manifest& manifest, const Paths& files, const Paths& in_use,
+                          const CallContext& call) override;
+  bool DiscardDamaged(const Manifest& manifest, const std::vector<std::string>& files) override;
+
+  // Brings a whole generation, with its models and all that lies beside its shards.
+  absl::Status FetchGeneration(const std::string& index, const std::string& generation,
+                               const CallContext& call);
+
+ private:
+  // An object that was fetched in vain.
+  struct Damaged {
+    absl::Time write_time;
+    int times = 0;
+  };
+
+  Mirror(ObjectStore* store, MirrorOptions options, Descriptor lock)
+      : store_(store), options_(std::move(options)), lock_(std::move(lock)) {}
+
+  std::string PathOf(absl::string_view key) const;
+  absl::Status Bring(const Manifest& manifest, const std::string& path, const Paths& files,
+                     const Paths& in_use, const CallContext& call);
+  absl::Status BringModelManifest(const std::string& path, absl::string_view model_id,
+                                  const CallContext& call);
+  absl::Status CheckIsWorthFetching(const ExpectedFile& expected, const CallContext& call)
+      EXCLUDES(mutex_);
+  void NoteDamage(const ExpectedFile& expected, const CallContext& call) EXCLUDES(mutex_);
+  absl::Status MakeRoom(const ExpectedFile& expected, const std::string& path, const Paths& files,
+                        const Paths& in_use);
+
+  ObjectStore* const store_;
+  const MirrorOptions options_;
+  const Descriptor lock_;
+  Mutex current_mutex_;                                              // of the CURRENT files
+  std::map<std::string, int64_t> known_ GUARDED_BY(current_mutex_);  // sequences, by index
+  Mutex mutex_;
+  std::map<std::string, Damaged> damaged_ GUARDED_BY(mutex_);  // by key
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_OBJECT_STORE_MIRROR_H_

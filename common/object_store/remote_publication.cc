@@ -1,0 +1,191 @@
+#include "common/object_store/remote_publication.h"
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/error_details.h"
+#include "common/base/limits.h"
+#include "common/base/status_macros.h"
+#include "common/bundle/generation.h"
+#include "common/bundle/manifest.h"
+#include "common/bundle/prune_rules.h"
+#include "common/bundle/publication.h"
+#include "common/bundle/rerankers.h"
+#include "common/bundle/shard_files.h"
+#include "common/object_store/object_keys.h"
+
+namespace sightline {
+namespace {
+
+using bundle::v1::BundleFile;
+using bundle::v1::CurrentGeneration;
+using bundle::v1::GenerationManifest;
+using bundle::v1::ModelBundleManifest;
+
+constexpr int64_t kListed = 1000;  // keys at once, as many as a store lists
+
+std::string Where(const ObjectStore& store, absl::string_view key) {
+  return absl::StrCat(store.name(), "/", key);
+}
+
+absl::Status CheckIsWhole(ObjectStore* store, const std::string& prefix, const BundleFile& file,
+                          const CallContext& call) {
+  const std::string key = absl::StrCat(prefix, file.path());
+  ASSIGN_OR_RETURN(const ObjectInfo info, store->Stat(key, call));
+  if (info.byte_count == file.byte_count()) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(Where(*store, key), " has ", info.byte_count, " of ",
+                                          file.byte_count(), " bytes"));
+}
+
+absl::Status CheckModelIsWhole(ObjectStore* store, const std::string& model,
+                               const CallContext& call) {
+  const std::string prefix = ModelPrefix(model);
+  ASSIGN_OR_RETURN(const std::string json, store->ReadAll(absl::StrCat(prefix, kManifestFile),
+                                                          limits::kMaxManifestBytes, call));
+  ASSIGN_OR_RETURN(const ModelBundleManifest manifest, ParseModelBundleManifest(json));
+  for (const BundleFile& file : manifest.files()) {
+    RETURN_IF_ERROR(CheckIsWhole(store, prefix, file, call));
+  }
+  return absl::OkStatus();
+}
+
+// Whether all that the generation needs is there, in its full length.
+absl::Status CheckComplete(ObjectStore* store, absl::string_view index,
+                           absl::string_view generation, const CallContext& call) {
+  ASSIGN_OR_RETURN(const GenerationManifest manifest,
+                   ReadRemoteManifest(store, index, generation, call));
+  const std::string prefix = GenerationPrefix(index, generation);
+  for (const auto& shard : manifest.shards()) {
+    for (const ShardFile& file : FilesOf(shard)) {
+      RETURN_IF_ERROR(CheckIsWhole(store, prefix, *file.description, call));
+    }
+  }
+  std::set<std::string> models = {manifest.encoder_model()};
+  for (const NamedReranker& reranker : RerankersOf(manifest)) models.insert(reranker.model);
+  for (const std::string& model : models) {
+    RETURN_IF_ERROR(CheckModelIsWhole(store, model, call));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckIsNotPruned(ObjectStore* store, absl::string_view index,
+                              absl::string_view generation, const CallContext& call) {
+  const std::string prefix = PrunedPrefix(index);
+  ASSIGN_OR_RETURN(const std::vector<ObjectInfo> asides, store->List(prefix, "", kListed, call));
+  for (const ObjectInfo& info : asides) {
+    const auto aside = ParseAside(info.key.substr(prefix.size()));
+    if (!aside.has_value() || aside->generation != generation) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("a prune has decided to delete it; to keep it, remove the object ",
+                     Where(*store, info.key), " first"));
+  }
+  return absl::OkStatus();
+}
+
+// What stops a publication as it is, with the rest of the message; trouble that may pass is left.
+absl::Status Unpublishable(absl::string_view index, absl::string_view generation,
+                           const absl::Status& why) {
+  if (!absl::IsNotFound(why) && !absl::IsDataLoss(why) && !absl::IsFailedPrecondition(why)) {
+    return why;
+  }
+  return absl::FailedPreconditionError(absl::StrCat("generation ", generation, " of index ", index,
+                                                    " cannot be published: ", why.message()));
+}
+
+// Aborted unless `before` is still the newest.
+absl::StatusOr<CurrentGeneration> PublishOver(ObjectStore* store, const CurrentGeneration& before,
+                                              absl::string_view index, absl::string_view generation,
+                                              absl::Time now, const CallContext& call) {
+  for (const auto& check : {CheckComplete, CheckIsNotPruned}) {
+    const absl::Status sound = check(store, index, generation, call);
+    if (!sound.ok()) return Unpublishable(index, generation, sound);
+  }
+  CurrentGeneration after = CurrentAfter(before, generation, now);
+  const std::string key = CurrentKey(index, after.sequence());
+  const absl::Status created = store->Create(key, ManifestJson(after), call);
+  if (absl::IsAlreadyExists(created)) {
+    return absl::AbortedError(absl::StrCat("somebody else published for index '", index,
+                                           "' at the same moment (", Where(*store, key),
+                                           "): look at what is current, and run it again"));
+  }
+  RETURN_IF_ERROR(created);
+  return after;
+}
+
+}  // namespace
+
+absl::StatusOr<int64_t> NewestSequence(ObjectStore* store, absl::string_view index, int64_t known,
+                                       const CallContext& call) {
+  RETURN_IF_ERROR(CheckIndexName(index));
+  int64_t newest = 0;
+  std::string after = known > 0 ? CurrentKey(index, known - 1) : "";
+  for (;;) {
+    ASSIGN_OR_RETURN(const std::vector<ObjectInfo> entries,
+                     store->List(CurrentPrefix(index), after, kListed, call));
+    for (const ObjectInfo& entry : entries) {
+      newest = std::max(newest, SequenceOfKey(index, entry.key).value_or(0));
+    }
+    if (static_cast<int64_t>(entries.size()) == kListed) {
+      after = entries.back().key;
+    } else if (newest == 0 && known > 0) {
+      // The store was restored, and counts from where it was then.
+      after.clear();
+      known = 0;
+    } else {
+      return newest;
+    }
+  }
+}
+
+absl::StatusOr<CurrentGeneration> ReadPublication(ObjectStore* store, absl::string_view index,
+                                                  int64_t sequence, const CallContext& call) {
+  RETURN_IF_ERROR(CheckIndexName(index));
+  const std::string key = CurrentKey(index, sequence);
+  ASSIGN_OR_RETURN(const std::string json, store->ReadAll(key, limits::kMaxManifestBytes, call));
+  absl::StatusOr<CurrentGeneration> current = ParseCurrentGeneration(json);
+  if (!current.ok()) return WithPrefix(current.status(), Where(*store, key));
+  if (current->sequence() == sequence) return current;
+  return absl::DataLossError(
+      absl::StrCat(Where(*store, key), " has the sequence ", current->sequence()));
+}
+
+absl::StatusOr<CurrentGeneration> ReadRemoteCurrent(ObjectStore* store, absl::string_view index,
+                                                    const CallContext& call) {
+  ASSIGN_OR_RETURN(const int64_t newest, NewestSequence(store, index, /*known=*/0, call));
+  if (newest > 0) return ReadPublication(store, index, newest, call);
+  return absl::NotFoundError(
+      absl::StrCat("nothing was published for index '", index, "' in ", store->name()));
+}
+
+absl::StatusOr<GenerationManifest> ReadRemoteManifest(ObjectStore* store, absl::string_view index,
+                                                      absl::string_view generation,
+                                                      const CallContext& call) {
+  RETURN_IF_ERROR(CheckNames(index, generation));
+  const std::string key = absl::StrCat(GenerationPrefix(index, generation), kManifestFile);
+  const absl::StatusOr<std::string> json = store->ReadAll(key, limits::kMaxManifestBytes, call);
+  if (absl::IsNotFound(json.status())) return WithReason(json.status(), reasons::kManifestMissing);
+  RETURN_IF_ERROR(json.status());
+  return ParseManifestOf(index, generation, Where(*store, key), *json);
+}
+
+absl::StatusOr<CurrentGeneration> PublishRemote(ObjectStore* store, absl::string_view index,
+                                                absl::string_view generation, absl::Time now,
+                                                const CallContext& call) {
+  RETURN_IF_ERROR(CheckNames(index, generation));
+  absl::StatusOr<CurrentGeneration> before = ReadRemoteCurrent(store, index, call);
+  if (absl::IsNotFound(before.status())) before = CurrentGeneration();
+  RETURN_IF_ERROR(before.status());
+  return PublishOver(store, *before, index, generation, now, call);
+}
+
+absl::StatusOr<CurrentGeneration> RollBackRemote(ObjectStore* store, absl::string_view index,
+                                                 absl::Time now, const CallContext& call) {
+  ASSIGN_OR_RETURN(const CurrentGeneration current, ReadRemoteCurrent(store, index, call));
+  ASSIGN_OR_RETURN(const std::string before, GenerationBefore(index, current));
+  return PublishOver(store, current, index, before, now, call);
+}
+
+}  // namespace sightline

@@ -1,0 +1,67 @@
+// Which generation of an index an object store asks for: publication.h for stores that cannot
+// lock or rename.
+//
+// Each publication, a rollback too, is an object of its own that nobody ever overwrites:
+// CURRENT/<sequence>, made on the condition that it is not there.  The highest is the present
+// one, and each tells the history that a folder's CURRENT tells.
+#ifndef SIGHTLINE_COMMON_OBJECT_STORE_REMOTE_PUBLICATION_H_
+#define SIGHTLINE_COMMON_OBJECT_STORE_REMOTE_PUBLICATION_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "common/base/call_context.h"
+#include "common/object_store/object_store.h"
+#include "sightline/bundle/v1/generation.pb.h"
+
+namespace sightline {
+
+// All of them: InvalidArgument if a name is none (layout.h); errors as those of ObjectStore.
+
+// The sequence of the newest publication, and 0 if there was none.  `known` is one that was the
+// newest before, or 0: it spares the list of those before it, and is not believed to be there
+// still.
+absl::StatusOr<int64_t> NewestSequence(ObjectStore* store, absl::string_view index, int64_t known,
+                                       const CallContext& call);
+
+// What was published with this sequence.  NotFound; DataLoss if it is malformed.
+absl::StatusOr<bundle::v1::CurrentGeneration> ReadPublication(ObjectStore* store,
+                                                              absl::string_view index,
+                                                              int64_t sequence,
+                                                              const CallContext& call);
+
+// The newest.  NotFound if nothing was ever published.
+absl::StatusOr<bundle::v1::CurrentGeneration> ReadRemoteCurrent(ObjectStore* store,
+                                                                absl::string_view index,
+                                                                const CallContext& call);
+
+// NotFound (MANIFEST_MISSING), DataLoss (MANIFEST_INVALID), as ReadGenerationManifest.
+absl::StatusOr<bundle::v1::GenerationManifest> ReadRemoteManifest(ObjectStore* store,
+                                                                  absl::string_view index,
+                                                                  absl::string_view generation,
+                                                                  const CallContext& call);
+
+// Makes `generation` the desired one.  FailedPrecondition unless it has a readable manifest
+// whose files, and those of its models, are all there in their full length, or if a prune has
+// decided to delete it.  Aborted if somebody else published at the same moment, which leaves
+// theirs.  Otherwise as PublishGeneration.
+absl::StatusOr<bundle::v1::CurrentGeneration> PublishRemote(ObjectStore* store,
+                                                            absl::string_view index,
+                                                            absl::string_view generation,
+                                                            absl::Time now,
+                                                            const CallContext& call);
+
+// As RollBackGeneration.
+absl::StatusOr<bundle::v1::CurrentGeneration> RollBackRemote(ObjectStore* store,
+                                                             absl::string_view index,
+                                                             absl::Time now,
+                                                             const CallContext& call);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_OBJECT_STORE_REMOTE_PUBLICATION_H_

@@ -1,0 +1,32 @@
+// Bringing what is finished from a store's folder into an object store.
+#ifndef SIGHTLINE_COMMON_OBJECT_STORE_UPLOAD_H_
+#define SIGHTLINE_COMMON_OBJECT_STORE_UPLOAD_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "common/base/call_context.h"
+#include "common/object_store/object_store.h"
+
+namespace sightline {
+
+// Both read everything once, to compare it with the manifest on the way, and send only what the
+// object store does not have yet: stopped anywhere, the next one goes on.  The manifest is
+// last, so that what is not whole is nothing.  DataLoss if a file of `folder` is not what its
+// manifest says; otherwise errors as those of ObjectStore and of the files.
+
+// The bundle models/<model_id> of the folder `folder`.  NotFound if that has none.
+absl::Status UploadModel(ObjectStore* store, const std::string& folder, const std::string& model_id,
+                         const CallContext& call);
+
+// A generation, after the models that it names.  AlreadyExists if the object store has another
+// generation of this name, unless that was never published: it is then replaced, as what a
+// job makes anew that was cut off before it published.
+absl::Status UploadGeneration(ObjectStore* store, const std::string& folder,
+                              absl::string_view index, absl::string_view generation,
+                              const CallContext& call);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_OBJECT_STORE_UPLOAD_H_

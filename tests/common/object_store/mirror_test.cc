@@ -1,0 +1,271 @@
+#include "common/object_store/mirror.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/error_details.h"
+#include "common/base/files.h"
+#include "common/bundle/publication.h"
+#include "common/object_store/object_keys.h"
+#include "common/object_store/remote_publication.h"
+#include "tests/common/object_store/memory_object_store.h"
+#include "tests/common/object_store/stored_generations.h"
+#include "tests/support/catch.h"
+#include "tests/support/temp_dir.h"
+
+namespace sightline {
+namespace {
+
+using Paths = std::vector<std::string>;
+
+struct Rig {
+  explicit Rig(int64_t max_bytes = std::numeric_limits<int64_t>::max()) {
+    options.folder = folder.File("cache");
+    options.max_bytes = max_bytes;
+  }
+  Mirror& mirror() {
+    if (opened == nullptr) {
+      auto cache = Mirror::OpenCache(&store, options);
+      REQUIRE(cache.ok());
+      opened = *std::move(cache);
+    }
+    return *opened;
+  }
+  std::string Path(const std::string& key) const { return JoinPath(options.folder, key); }
+  bundle::v1::GenerationManifest Manifest(const std::string& name) {
+    REQUIRE(mirror().FetchManifest("images", name, Unbounded()).ok());
+    return *ReadGenerationManifest(options.folder, "images", name);
+  }
+  std::string VectorsKey(const std::string& name, int shard) {
+    return absl::StrCat(GenerationPrefix("images", name),
+                        Manifest(name).shards(shard).vectors().path());
+  }
+  absl::Status FetchVectors(const std::string& name, int shard, const Paths& in_use = {}) {
+    const std::string path = Path(VectorsKey(name, shard));
+    return mirror().FetchFiles(
+        Manifest(name), [&] { return Paths{path}; }, [&] { return in_use; }, Unbounded());
+  }
+
+  MemoryObjectStore store;
+  TempDir folder;
+  MirrorOptions options;
+  std::unique_ptr<Mirror> opened;
+};
+
+TEST_CASE("CURRENT in the folder follows the store, back as well as forth") {
+  Rig rig;
+  CHECK(absl::IsNotFound(rig.mirror().FetchCurrent("images", Unbounded())));
+  for (const char* name : {"g1", "g2"}) {
+    MakeRemote(&rig.store, name);
+    const auto published = PublishRemote(&rig.store, "images", name, absl::Now(), Unbounded());
+    REQUIRE(published.ok());
+    REQUIRE(rig.mirror().FetchCurrent("images", Unbounded()).ok());
+    CHECK(ManifestJson(*ReadCurrent(rig.options.folder, "images")) == ManifestJson(*published));
+  }
+  // Restored from a backup.
+  REQUIRE(rig.store.Remove(CurrentKey("images", 2), Unbounded()).ok());
+  REQUIRE(rig.mirror().FetchCurrent("images", Unbounded()).ok());
+  CHECK(ReadCurrent(rig.options.folder, "images")->sequence() == 1);
+}
+
+TEST_CASE("CURRENT stays what it was while the store is away, and over a restart") {
+  Rig rig;
+  MakeRemote(&rig.store, "g1");
+  REQUIRE(PublishRemote(&rig.store, "images", "g1", absl::Now(), Unbounded()).ok());
+  REQUIRE(rig.mirror().FetchCurrent("images", Unbounded()).ok());
+  rig.opened.reset();
+  rig.store.before = [](const std::string&, const std::string&) {
+    return absl::UnavailableError("away");
+  };
+  CHECK(absl::IsUnavailable(rig.mirror().FetchCurrent("images", Unbounded())));
+  CHECK(ReadCurrent(rig.options.folder, "images")->generation() == "g1");
+}
+
+TEST_CASE("a whole generation is fetched byte for byte") {
+  Rig rig;
+  TempDir origin;
+  MakeGeneration(origin.path(), "g1");
+  REQUIRE(UploadGeneration(&rig.store, origin.path(), "images", "g1", Unbounded()).ok());
+  REQUIRE(rig.mirror().FetchGeneration("images", "g1", Unbounded()).ok());
+  auto there = ContentOf(origin.path());
+  there.erase("indexes/images/generations/g1/quarantine.jsonl");  // no manifest tells of it
+  auto fetched = ContentOf(rig.options.folder);
+  CHECK(fetched.erase(".mirror") == 1);
+  CHECK(fetched == there);
+}
+
+TEST_CASE("only what is asked for is fetched, once") {
+  Rig rig;
+  MakeRemote(&rig.store, "g1");
+  REQUIRE(rig.FetchVectors("g1", 1).ok());
+  CHECK(FileExists(rig.Path(rig.VectorsKey("g1", 1))));
+  CHECK(!FileExists(rig.Path(rig.VectorsKey("g1", 0))));
+  const int64_t before = rig.store.bytes_read();
+  REQUIRE(rig.FetchVectors("g1", 1).ok());
+  CHECK(rig.store.bytes_read() == before);
+}
+
+TEST_CASE("files that a manifest tells of are asked for once it is there") {
+  Rig rig;
+  MakeRemote(&rig.store, "g1");
+  const auto manifest = rig.Manifest("g1");
+  const std::string directory = ModelDirectory(rig.options.folder, manifest.encoder_model());
+  REQUIRE(
+      rig.mirror()
+          .FetchFiles(
+              manifest, [&] { return BundlePaths(directory); }, [] { return Paths(); }, Unbounded())
+          .ok());
+  CHECK(OpenModelBundle(directory, /*verify_checksums=*/true).ok());
+}
+
+TEST_CASE("a model's manifest that has not its name's hash is not kept") {
+  Rig rig;
+  MakeRemote(&rig.store, "g1");
+  const auto manifest = rig.Manifest("g1");
+  const std::string key = absl::StrCat(ModelPrefix(manifest.encoder_model()), kManifestFile);
+  const std::string path = rig.Path(key);
+  rig.store.Put(key, rig.store.Content()[key] + " ");
+  const absl::Status fetched = rig.mirror().FetchFiles(
+      manifest, [&] { return Paths{path}; }, [] { return Paths(); }, Unbounded());
+  CHECK(HasReason(fetched, reasons::kFetchFailed));
+  CHECK(!FileExists(path));
+}
+
+TEST_CASE("a generation that is not there, or whose manifest is none, is refused by its reason") {
+  Rig rig;
+  CHECK(HasReason(rig.mirror().FetchManifest("images", "g1", Unbounded()),
+                  reasons::kManifestMissing));
+  MakeRemote(&rig.store, "g1");
+  const std::string key = "indexes/images/generations/g1/manifest.json";
+  const std::string json = rig.store.Content()[key];
+  rig.store.Put(key, json.substr(0, json.size() / 2));
+  CHECK(HasReason(rig.mirror().FetchManifest("images", "g1", Unbounded()),
+                  reasons::kManifestInvalid));
+  CHECK(!FileExists(rig.Path(key)));
+  rig.store.Put(key, json);
+  REQUIRE(rig.mirror().FetchManifest("images", "g1", Unbounded()).ok());
+  CHECK(*ReadFile(rig.Path(key)) == json);
+  REQUIRE(WriteFileAtomically(rig.Path(key), json.substr(1)).ok());  // the cache's disk
+  REQUIRE(rig.mirror().FetchManifest("images", "g1", Unbounded()).ok());
+  CHECK(*ReadFile(rig.Path(key)) == json);
+}
+
+TEST_CASE("an object that came damaged twice is not fetched again until it is written anew") {
+  Rig rig;
+  MakeRemote(&rig.store, "g1");
+  const std::string key = rig.VectorsKey("g1", 0);
+  const std::string sound = rig.store.Content()[key];
+  std::string damaged = sound;
+  damaged[damaged.size() / 2] ^= 1;
+  rig.store.Put(key, damaged);
+  for (int time = 0; time < 5; ++time) {
+    CHECK(HasReason(rig.FetchVectors("g1", 0), reasons::kFetchFailed));
+    CHECK(rig.store.bytes_read() == std::min(time + 1, 2) * static_cast<int64_t>(damaged.size()));
+  }
+  rig.store.now += absl::Seconds(1);
+  rig.store.Put(key, sound);
+  REQUIRE(rig.FetchVectors("g1", 0).ok());
+}
+
+TEST_CASE("a file that the disk has damaged is discarded, one that is sound is not") {
+  Rig rig;
+  MakeRemote(&rig.store, "g1");
+  REQUIRE(rig.FetchVectors("g1", 0).ok());
+  REQUIRE(rig.FetchVectors("g1", 1).ok());
+  const Paths files = {rig.Path(rig.VectorsKey("g1", 0)), rig.Path(rig.VectorsKey("g1", 1))};
+  CHECK(!rig.mirror().DiscardDamaged(rig.Manifest("g1"), files));
+  std::string bytes = *ReadFile(files[1]);
+  bytes[bytes.size() / 2] ^= 1;
+  REQUIRE(WriteFileAtomically(files[1], bytes).ok());
+  CHECK(rig.mirror().DiscardDamaged(rig.Manifest("g1"), files));
+  CHECK(FileExists(files[0]));
+  CHECK(!FileExists(files[1]));
+  REQUIRE(rig.FetchVectors("g1", 1).ok());
+  CHECK(!rig.mirror().DiscardDamaged(rig.Manifest("g1"), files));
+}
+
+int64_t BytesIn(const std::string& folder) {
+  int64_t bytes = 0;
+  for (const auto& [path, content] : ContentOf(folder)) {
+    if (path != ".mirror") bytes += static_cast<int64_t>(content.size());
+  }
+  return bytes;
+}
+
+TEST_CASE("what nobody uses makes room, the oldest first, and the bound is kept") {
+  MemoryObjectStore probe;
+  MakeRemote(&probe, "g1");
+  const auto content = probe.Content();
+  int64_t one = 0, manifest = 0;
+  for (const auto& [key, bytes] : content) {
+    const auto size = static_cast<int64_t>(bytes.size());
+    if (key.find(".vectors") != std::string::npos) one = std::max(one, size);
+    if (key.find("generations/g1/manifest") != std::string::npos) manifest = size;
+  }
+  Rig rig(/*max_bytes=*/2 * one + 4 * manifest);
+  Paths paths;
+  for (const char* name : {"g1", "g2", "g3"}) {
+    MakeRemote(&rig.store, name);
+    REQUIRE(rig.FetchVectors(name, 0).ok());
+    const std::string path = rig.Path(rig.VectorsKey(name, 0));
+    const struct timespec times[2] = {{1000 + static_cast<long>(paths.size()), 0},
+                                      {1000 + static_cast<long>(paths.size()), 0}};
+    REQUIRE(::utimensat(AT_FDCWD, path.c_str(), times, 0) == 0);
+    paths.push_back(path);
+    CHECK(BytesIn(rig.options.folder) <= rig.options.max_bytes);
+  }
+  CHECK(!FileExists(paths[0]));
+  CHECK(FileExists(paths[1]));
+  CHECK(FileExists(paths[2]));
+  // In use, the oldest is left.
+  REQUIRE(rig.FetchVectors("g1", 0, {paths[1]}).ok());
+  CHECK(FileExists(paths[1]));
+  CHECK(!FileExists(paths[2]));
+}
+
+TEST_CASE("nothing is removed where that would not be enough") {
+  Rig rig(/*max_bytes=*/40000);
+  MakeRemote(&rig.store, "g1");
+  REQUIRE(rig.FetchVectors("g1", 0).ok());
+  const std::string in_use = rig.Path(rig.VectorsKey("g1", 0));
+  const auto before = ContentOf(rig.options.folder);
+  const absl::Status full = rig.FetchVectors("g1", 1, {in_use});
+  CHECK(HasReason(full, reasons::kCacheFull));
+  CHECK_THAT(std::string(full.message()), Catch::Contains("40000"));
+  CHECK(ContentOf(rig.options.folder) == before);
+}
+
+TEST_CASE("a folder is the cache of one process and one store") {
+  Rig rig;
+  rig.mirror();
+  CHECK(absl::IsAborted(Mirror::OpenCache(&rig.store, rig.options).status()));
+  rig.opened.reset();
+  CHECK(Mirror::OpenCache(&rig.store, rig.options).ok());
+  struct OtherStore : MemoryObjectStore {
+    std::string name() const override { return "s3://other"; }
+  } other;
+  const auto refused = Mirror::OpenCache(&other, rig.options);
+  CHECK(absl::IsFailedPrecondition(refused.status()));
+  CHECK_THAT(std::string(refused.status().message()),
+             Catch::Contains("s3://memory") && Catch::Contains("s3://other"));
+}
+
+TEST_CASE("a folder that holds a store of its own is no cache") {
+  Rig rig;
+  MakeGeneration(rig.options.folder, "g1");
+  CHECK(absl::IsFailedPrecondition(Mirror::OpenCache(&rig.store, rig.options).status()));
+  // Who removes nothing may work there.
+  MakeRemote(&rig.store, "g2");
+  const auto over = Mirror::OverStore(&rig.store, rig.options.folder);
+  REQUIRE(over->FetchGeneration("images", "g2", Unbounded()).ok());
+  CHECK(FileExists(rig.Path("indexes/images/generations/g1/manifest.json")));
+}
+
+}  // namespace
+}  // namespace sightline
