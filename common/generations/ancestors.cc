@@ -2,21 +2,16 @@
 
 #include <set>
 
-#include "common/base/files.h"
 #include "common/base/limits.h"
 #include "common/bundle/generation.h"
-#include "common/bundle/manifest.h"
 
 namespace sightline {
 
 void VisitAncestors(
     const std::string& store, const std::string& index,
     const bundle::v1::CurrentGeneration& current,
+    const std::function<bool(const std::string& generation)>& is_there,
     const std::function<bool(const std::string& generation, int64_t sequence)>& visit) {
-  // Those that were pruned are no news.
-  const auto is_there = [&](const std::string& generation) {
-    return FileExists(JoinPath(GenerationDirectory(store, index, generation), kManifestFile));
-  };
   std::set<std::string> seen = {current.generation()};
   for (const bundle::v1::Publication& publication : current.previous()) {
     const std::string& generation = publication.generation();

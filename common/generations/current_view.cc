@@ -10,20 +10,31 @@ namespace {
 
 using bundle::v1::CurrentGeneration;
 
+// What is held is served meanwhile, and what follows waits.
+constexpr absl::Duration kFetchTime = absl::Seconds(5);
+
 bool IsSamePublication(const CurrentGeneration& a, const CurrentGeneration& b) {
   return a.generation() == b.generation() && a.sequence() == b.sequence();
 }
 
 }  // namespace
 
-CurrentView::CurrentView(std::string store, absl::Duration restored_after, Clock* clock)
-    : store_(std::move(store)), restored_after_(restored_after), clock_(clock) {}
+CurrentView::CurrentView(std::string store, GenerationSource* source, absl::Duration restored_after,
+                         Clock* clock, CallContext call)
+    : store_(std::move(store)),
+      source_(source),
+      restored_after_(restored_after),
+      clock_(clock),
+      call_(std::move(call)) {}
 
 void CurrentView::Look(const std::string& index) {
+  const absl::Status fetched =
+      source_->FetchCurrent(index, call_.WithDeadline(clock_->Now() + kFetchTime));
   MutexLock lock(mutex_);
   Row& row = rows_[index];
   absl::StatusOr<CurrentGeneration> current = ReadCurrent(store_, index);
   row.status = current.status();
+  row.trouble = fetched.ok() ? row.status : fetched;
   NoteStatus(index, &row);
   if (!current.ok()) {
     row.behind = {};
@@ -40,16 +51,18 @@ void CurrentView::Look(const std::string& index) {
 
 // Says once what is the matter with CURRENT, and once when that is over.
 void CurrentView::NoteStatus(const std::string& index, Row* row) const {
-  std::string now(row->status.message());
+  std::string now(row->trouble.message());
   if (now == row->told) return;
   row->told = std::move(now);
-  if (absl::IsNotFound(row->status)) {
+  if (absl::IsNotFound(row->trouble)) {
     Log(Severity::kWarning,
         row->wanted.has_value() ? "CURRENT is gone; what it named last is served on"
                                 : "nothing is published yet",
         {{"index", index}, {"store", store_}});
-  } else if (!row->status.ok()) {
-    Log(Severity::kError, "CURRENT cannot be read", {{"index", index}, {"error", row->status}});
+  } else if (!row->trouble.ok()) {
+    Log(Severity::kError,
+        row->status.ok() ? "CURRENT cannot be brought up to date" : "CURRENT cannot be read",
+        {{"index", index}, {"error", row->trouble}});
   }
 }
 
@@ -108,7 +121,7 @@ int64_t CurrentView::Sequence(const std::string& index) const {
   MutexLock lock(mutex_);
   const Row* const row = Find(index);
   if (row == nullptr) return 0;
-  if (!row->status.ok() && !absl::IsNotFound(row->status)) return -1;
+  if (!row->trouble.ok() && !absl::IsNotFound(row->trouble)) return -1;
   return row->wanted.has_value() ? row->wanted->current.sequence() : 0;
 }
 

@@ -15,8 +15,10 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
+#include "common/base/call_context.h"
 #include "common/base/clock.h"
 #include "common/base/mutex.h"
+#include "common/generations/generation_source.h"
 #include "sightline/bundle/v1/generation.pb.h"
 
 namespace sightline {
@@ -30,10 +32,13 @@ struct WantedGeneration {
 // Thread-safe.
 class CurrentView {
  public:
-  // `clock` outlives the view.
-  CurrentView(std::string store, absl::Duration restored_after, Clock* clock);
+  // `source` fills the folder `store`; both it and `clock` outlive the view.  `call` ends what is
+  // asked of it.
+  CurrentView(std::string store, GenerationSource* source, absl::Duration restored_after,
+              Clock* clock, CallContext call);
 
-  // Reads CURRENT of the index.  Logs what is the matter with it, once.
+  // Reads CURRENT of the index; one that cannot be brought up to date is read as it was.  Logs what
+  // is the matter with it, once.
   void Look(const std::string& index);
 
   // As of the last look; none if CURRENT could not be read then, or was not there.
@@ -46,13 +51,14 @@ class CurrentView {
   bool IsRolledBack(const std::string& index) const;
 
   // The sequence that is asked for; 0 if none ever was, -1 if CURRENT is there and could not
-  // be read.
+  // be read, or not be brought up to date.
   int64_t Sequence(const std::string& index) const;
 
  private:
   struct Row {
-    absl::Status status;  // of the last look
-    std::string told;     // what was logged last of it
+    absl::Status status;   // of the last look
+    absl::Status trouble;  // the same, or why that was a look at an old CURRENT
+    std::string told;      // what was logged last of it
     absl::optional<WantedGeneration> wanted;
     bool taken = false;
     // One that is behind `wanted`, since when; the generation is empty if there is none.
@@ -65,8 +71,10 @@ class CurrentView {
   const Row* Find(const std::string& index) const REQUIRES(mutex_);
 
   const std::string store_;
+  GenerationSource* const source_;
   const absl::Duration restored_after_;
   Clock* const clock_;
+  const CallContext call_;
   mutable Mutex mutex_;
   std::map<std::string, Row> rows_ GUARDED_BY(mutex_);
 };

@@ -54,8 +54,8 @@ GenerationFollower::GenerationFollower(const GenerationOptions& options, Generat
       clock_(clock),
       on_serving_(std::move(on_serving)),
       uses_(std::max(options.release_after, kLeastLease)),
-      view_(options.store, options.restored_after, clock),
       call_(clock, absl::InfiniteFuture()),
+      view_(options.store, options.source.get(), options.restored_after, clock, call_),
       refusals_(options.state_dir),
       load_seconds_(metrics->AddHistogram("generation_load_seconds",
                                           "Time from the first look at a generation's files until "
@@ -159,8 +159,8 @@ void GenerationFollower::TakeOutFailed(const std::string& index) {
     entry.failed = false;
     leaving_.push_back({entry.manifest, entry.memory});
     Attempt& attempt = attempts_[{index, entry.generation}];
-    const absl::Status why = entry.refusal;
-    if (!IsFailedRead(why)) {
+    const absl::Status why = Mend(entry, attempt, entry.refusal);
+    if (!IsFailedRead(entry.refusal)) {
       host_->Distrust(*entry.manifest);
       attempt.verified.clear();
     }
@@ -273,7 +273,7 @@ bool GenerationFollower::IsHopeless(const HeldGeneration& entry) const {
 // is back sooner than what CURRENT asks for is loaded.
 void GenerationFollower::BringBack(const std::string& index,
                                    const bundle::v1::CurrentGeneration& current) {
-  VisitAncestors(options_.store, index, current, [&](const std::string& name, int64_t sequence) {
+  VisitAncestors(index, current, [&](const std::string& name, int64_t sequence) {
     const auto attempt = attempts_.find({index, name});
     if (attempt == attempts_.end() || !attempt->second.was_ready) return true;
     return !StandIn(index, name, sequence, current) && !given_up_;
@@ -285,7 +285,7 @@ void GenerationFollower::BringBack(const std::string& index,
 void GenerationFollower::FallBack(const std::string& index,
                                   const bundle::v1::CurrentGeneration& current) {
   if (HoldsAny(index) && stand_ins_.count(index) == 0) return;  // what was served before goes on
-  VisitAncestors(options_.store, index, current, [&](const std::string& name, int64_t sequence) {
+  VisitAncestors(index, current, [&](const std::string& name, int64_t sequence) {
     if (StandIn(index, name, sequence, current) || given_up_) return false;
     const auto entry = table_->Get(index, name);
     return !entry.has_value() || IsHopeless(*entry);
@@ -319,10 +319,10 @@ void GenerationFollower::Hold(const std::string& index, const std::string& gener
   entry.index = index;
   entry.generation = generation;
   entry.sequence = sequence;
-  auto manifest = ReadGenerationManifest(options_.store, index, generation);
+  Attempt& attempt = attempts_[{index, generation}];
+  auto manifest = GetManifest(index, generation, attempt);
   const absl::Status read = manifest.status();
   if (read.ok()) entry.manifest = std::make_shared<const Manifest>(*std::move(manifest));
-  Attempt& attempt = attempts_[{index, generation}];
   attempt.LookAt(IdentityOf(index, generation, entry.manifest.get()));
   const absl::Time begin = clock_->Now();
   if (begin < attempt.retry_at) return TryAgainAt(index, attempt.retry_at);
@@ -347,7 +347,10 @@ void GenerationFollower::Hold(const std::string& index, const std::string& gener
     given_up_ = true;
     return;
   }
-  if (!held.ok()) return Refuse(std::move(entry), held, &attempt);
+  if (!held.ok()) {
+    const absl::Status refusal = Mend(entry, attempt, held);
+    return Refuse(std::move(entry), refusal, &attempt);
+  }
   if (entry.held == nullptr) return;  // room is being made for it
   PutReady(std::move(entry), begin, &attempt);
 }
@@ -382,6 +385,9 @@ void GenerationFollower::TryAgainAt(const std::string& index, absl::Time when) {
 absl::Status GenerationFollower::TryToHold(HeldGeneration* entry, Attempt* attempt,
                                            const CallContext& call) {
   const Manifest& manifest = *entry->manifest;
+  const auto known = table_->Get(entry->index, entry->generation);
+  if (!known.has_value() || known->state != HoldState::kRefused) table_->Put(*entry);
+  RETURN_IF_ERROR(Fetch(*entry, attempt, call));
   const Manifest* const alone = &manifest;
   ASSIGN_OR_RETURN(const int64_t bytes, host_->Footprint(absl::MakeConstSpan(&alone, 1)));
   if (bytes > options_.memory_limit) {
@@ -392,8 +398,6 @@ absl::Status GenerationFollower::TryToHold(HeldGeneration* entry, Attempt* attem
   }
   // What could not be read last time is read first.
   RETURN_IF_ERROR(ReadWhatFailed(attempt->refusal));
-  const auto known = table_->Get(entry->index, entry->generation);
-  if (!known.has_value() || known->state != HoldState::kRefused) table_->Put(*entry);
   RETURN_IF_ERROR(host_->Check(manifest));
   ASSIGN_OR_RETURN(const int64_t together, FootprintWith(manifest, ""));
   if (together > options_.memory_limit) {

@@ -127,6 +127,7 @@ class GenerationFollower {
  private:
   using Manifest = bundle::v1::GenerationManifest;
   using Name = std::pair<std::string, std::string>;  // index, generation
+  using Visit = std::function<bool(const std::string& generation, int64_t sequence)>;
 
   struct Leaving {
     std::shared_ptr<const Manifest> manifest;
@@ -147,6 +148,14 @@ class GenerationFollower {
   void TakeOutFailed(const std::string& index);
   void FollowIndex(const std::string& index);
   void QueueAnew(const std::string& index, const std::string& generation);
+  absl::StatusOr<Manifest> GetManifest(const std::string& index, const std::string& generation,
+                                       const Attempt& attempt) const;
+  absl::Status Fetch(const HeldGeneration& entry, Attempt* attempt, const CallContext& call);
+  std::vector<std::string> FilesInUse() const;
+  absl::Status Mend(const HeldGeneration& entry, const Attempt& attempt,
+                    const absl::Status& refusal);
+  void VisitAncestors(const std::string& index, const bundle::v1::CurrentGeneration& current,
+                      const Visit& visit);
   void BringBack(const std::string& index, const bundle::v1::CurrentGeneration& current);
   void FallBack(const std::string& index, const bundle::v1::CurrentGeneration& current);
   bool StandIn(const std::string& index, const std::string& generation, int64_t sequence,
@@ -178,8 +187,8 @@ class GenerationFollower {
   Clock* const clock_;
   const std::function<void(bool)> on_serving_ GUARDED_BY(serving_mutex_);
   RouterUses uses_;
-  CurrentView view_;
   const CallContext call_;  // of all that is loaded; cancelled when the follower goes
+  CurrentView view_;
 
   // Of the thread that passes.
   Refusals refusals_;

@@ -3,15 +3,19 @@
 #define SIGHTLINE_COMMON_GENERATIONS_GENERATION_OPTIONS_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/time/time.h"
+#include "common/generations/generation_source.h"
 
 namespace sightline {
 
 struct GenerationOptions {
-  std::string store;
+  std::string store;  // a folder
+  // Fills the folder; never null.
+  std::shared_ptr<GenerationSource> source = std::make_shared<GenerationSource>();
   std::vector<std::string> indexes;
   std::string state_dir;  // of the refusals; empty: none are remembered
   absl::Duration poll_interval = absl::Seconds(1);

@@ -20,14 +20,17 @@ class GenerationSource {
   using Paths = std::function<std::vector<std::string>()>;
   virtual ~GenerationSource() = default;
 
+  // Once, before anything is asked of it.  Errors say what is the matter with the folder.
+  virtual absl::Status Open() { return absl::OkStatus(); }
+
   // Brings the folder's CURRENT of the index up to date.  NotFound if nothing was ever
   // published; after an error it says what it said before.
   virtual absl::Status FetchCurrent(const std::string& /*index*/, const CallContext& /*call*/) {
     return absl::OkStatus();
   }
 
-  // Brings a generation's manifest, unless it is there.  NotFound (MANIFEST_MISSING) if there is
-  // no such generation.
+  // Brings a generation's manifest, unless it is there.  Unavailable (FETCH_FAILED) if there is
+  // no such generation, or what is there is no manifest of it.
   virtual absl::Status FetchManifest(const std::string& /*index*/,
                                      const std::string& /*generation*/,
                                      const CallContext& /*call*/) {
@@ -43,8 +46,8 @@ class GenerationSource {
     return absl::OkStatus();
   }
 
-  // Removes those of `files` that are not what the manifests say, so that they are fetched anew.
-  // Whether there was one.
+  // Removes those of `files` that cannot be read or are not what the manifests say, so that they
+  // are fetched anew.  Whether there was one.
   virtual bool DiscardDamaged(const Manifest& /*manifest*/,
                               const std::vector<std::string>& /*files*/) {
     return false;

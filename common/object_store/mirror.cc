@@ -36,6 +36,8 @@ constexpr absl::string_view kMarker = ".mirror";
 constexpr int64_t kMaxMarkerBytes = 4096;
 // An object that came damaged twice is damaged there.
 constexpr int kTriesOfDamaged = 2;
+// What was pruned is asked for at each look while nothing better is there.
+constexpr absl::Duration kBelievedAbsent = absl::Seconds(5);
 
 // The model of "models/<id>/...", and the rest of the key; an empty id if it is no such key.
 std::pair<std::string, std::string> SplitModelKey(absl::string_view key) {
@@ -106,29 +108,36 @@ absl::StatusOr<ExpectedFile> ExpectedOf(const std::string& folder,
   return absl::NotFoundError(absl::StrCat("no manifest tells of ", path));
 }
 
-absl::StatusOr<std::unique_ptr<Mirror>> Mirror::OpenCache(ObjectStore* store,
-                                                          const MirrorOptions& options) {
-  RETURN_IF_ERROR(MakeDirectories(options.folder));
-  const std::string marker = JoinPath(options.folder, kMarker);
-  RETURN_IF_ERROR(CheckMarker(options.folder, marker, store->name()));
+std::unique_ptr<Mirror> Mirror::Cache(std::shared_ptr<ObjectStore> store, MirrorOptions options) {
+  return std::unique_ptr<Mirror>(
+      new Mirror(std::move(store), std::move(options), /*is_cache=*/true));
+}
+
+std::unique_ptr<Mirror> Mirror::OverStore(std::shared_ptr<ObjectStore> store, std::string folder) {
+  MirrorOptions options;
+  options.folder = std::move(folder);
+  return std::unique_ptr<Mirror>(
+      new Mirror(std::move(store), std::move(options), /*is_cache=*/false));
+}
+
+absl::Status Mirror::Open() {
+  if (!is_cache_) return absl::OkStatus();
+  RETURN_IF_ERROR(MakeDirectories(options_.folder));
+  const std::string name = store_->name();
+  const std::string marker = JoinPath(options_.folder, kMarker);
+  RETURN_IF_ERROR(CheckMarker(options_.folder, marker, name));
   Descriptor lock(::open(marker.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   if (lock.get() < 0) return FileError("open", marker, errno);
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return FileError("lock", marker, errno);
-    return absl::AbortedError(absl::StrCat("another process has the cache ", options.folder,
+    return absl::AbortedError(absl::StrCat("another process has the cache ", options_.folder,
                                            "; each server needs a folder of its own"));
   }
-  const std::string name = store->name();
   if (::pwrite(lock.get(), name.data(), name.size(), 0) != static_cast<ssize_t>(name.size())) {
     return FileError("write", marker, errno);
   }
-  return std::unique_ptr<Mirror>(new Mirror(store, options, std::move(lock)));
-}
-
-std::unique_ptr<Mirror> Mirror::OverStore(ObjectStore* store, std::string folder) {
-  MirrorOptions options;
-  options.folder = std::move(folder);
-  return std::unique_ptr<Mirror>(new Mirror(store, std::move(options), Descriptor()));
+  lock_.emplace(std::move(lock));
+  return absl::OkStatus();
 }
 
 std::string Mirror::PathOf(absl::string_view key) const {
@@ -140,13 +149,14 @@ absl::Status Mirror::FetchCurrent(const std::string& index, const CallContext& c
   const std::string path = JoinPath(IndexDirectory(options_.folder, index), "CURRENT");
   MutexLock lock(current_mutex_);
   int64_t& known = known_[index];
-  ASSIGN_OR_RETURN(const int64_t newest, NewestSequence(store_, index, known, call));
+  ASSIGN_OR_RETURN(const int64_t newest, NewestSequence(store_.get(), index, known, call));
   if (newest == 0) {
     return absl::NotFoundError(
         absl::StrCat("nothing was published for index '", index, "' in ", store_->name()));
   }
   if (newest == known && FileExists(path)) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const CurrentGeneration current, ReadPublication(store_, index, newest, call));
+  ASSIGN_OR_RETURN(const CurrentGeneration current,
+                   ReadPublication(store_.get(), index, newest, call));
   RETURN_IF_ERROR(MakeDirectories(IndexDirectory(options_.folder, index)));
   RETURN_IF_ERROR(WriteFileAtomically(path, ManifestJson(current)));
   known = newest;
@@ -163,11 +173,30 @@ absl::Status Mirror::FetchManifest(const std::string& index, const std::string& 
       !absl::IsDataLoss(ReadGenerationManifest(options_.folder, index, generation).status())) {
     return absl::OkStatus();
   }
-  // One that cannot be parsed is refused like one of a folder, and not kept.
-  ASSIGN_OR_RETURN(const GenerationManifest manifest,
-                   ReadRemoteManifest(store_, index, generation, call));
+  const absl::Time now = call.clock()->Now();
+  if (IsKnownAbsent(path, now)) {
+    return MakeError(reasons::kFetchFailed, absl::StrCat(store_->name(), " has no generation ",
+                                                         generation, " of index ", index));
+  }
+  const absl::StatusOr<GenerationManifest> manifest =
+      ReadRemoteManifest(store_.get(), index, generation, call);
+  if (absl::IsNotFound(manifest.status()) || absl::IsDataLoss(manifest.status())) {
+    MutexLock lock(mutex_);
+    absent_until_[path] = now + kBelievedAbsent;
+    return MakeError(reasons::kFetchFailed, manifest.status().message());
+  }
+  RETURN_IF_ERROR(manifest.status());
   RETURN_IF_ERROR(MakeDirectories(GenerationDirectory(options_.folder, index, generation)));
-  return WriteFileAtomically(path, ManifestJson(manifest));
+  return WriteFileAtomically(path, ManifestJson(*manifest));
+}
+
+bool Mirror::IsKnownAbsent(const std::string& path, absl::Time now) {
+  MutexLock lock(mutex_);
+  const auto found = absent_until_.find(path);
+  if (found == absent_until_.end()) return false;
+  if (now < found->second) return true;
+  absent_until_.erase(found);
+  return false;
 }
 
 absl::Status Mirror::FetchFiles(const Manifest& manifest, const Paths& files, const Paths& in_use,
@@ -197,7 +226,7 @@ absl::Status Mirror::Bring(const Manifest& manifest, const std::string& path, co
   RETURN_IF_ERROR(expected.status());
   RETURN_IF_ERROR(CheckIsWorthFetching(*expected, call));
   RETURN_IF_ERROR(MakeRoom(*expected, path, files, in_use));
-  const absl::Status fetched = FetchFile(store_, *expected, path, options_.fetch, call);
+  const absl::Status fetched = FetchFile(store_.get(), *expected, path, options_.fetch, call);
   if (HasReason(fetched, reasons::kFetchFailed)) NoteDamage(*expected, call);
   return fetched;
 }

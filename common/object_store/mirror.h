@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "common/base/call_context.h"
 #include "common/base/descriptor.h"
 #include "common/base/mutex.h"
@@ -42,15 +43,16 @@ struct MirrorOptions {
 // Thread-safe.
 class Mirror : public GenerationSource {
  public:
-  // A folder of this process alone.  FailedPrecondition if it holds a store of its own, or mirrors
-  // another; Aborted while another process has it.  `store` outlives the mirror.
-  static absl::StatusOr<std::unique_ptr<Mirror>> OpenCache(ObjectStore* store,
-                                                           const MirrorOptions& options);
+  // A folder of this process alone; Open it.
+  static std::unique_ptr<Mirror> Cache(std::shared_ptr<ObjectStore> store, MirrorOptions options);
 
   // Beside what others do in the folder, be it a store of its own: nothing is removed to make
   // room.
-  static std::unique_ptr<Mirror> OverStore(ObjectStore* store, std::string folder);
+  static std::unique_ptr<Mirror> OverStore(std::shared_ptr<ObjectStore> store, std::string folder);
 
+  // FailedPrecondition if the folder of a cache holds a store of its own, or mirrors another;
+  // Aborted while another process has it.
+  absl::Status Open() override;
   absl::Status FetchCurrent(const std::string& index, const CallContext& call) override
       EXCLUDES(mutex_);
   absl::Status FetchManifest(const std::string& index, const std::string& generation,
@@ -70,8 +72,8 @@ class Mirror : public GenerationSource {
     int times = 0;
   };
 
-  Mirror(ObjectStore* store, MirrorOptions options, Descriptor lock)
-      : store_(store), options_(std::move(options)), lock_(std::move(lock)) {}
+  Mirror(std::shared_ptr<ObjectStore> store, MirrorOptions options, bool is_cache)
+      : store_(std::move(store)), options_(std::move(options)), is_cache_(is_cache) {}
 
   std::string PathOf(absl::string_view key) const;
   absl::Status Bring(const Manifest& manifest, const std::string& path, const Paths& files,
@@ -81,16 +83,20 @@ class Mirror : public GenerationSource {
   absl::Status CheckIsWorthFetching(const ExpectedFile& expected, const CallContext& call)
       EXCLUDES(mutex_);
   void NoteDamage(const ExpectedFile& expected, const CallContext& call) EXCLUDES(mutex_);
+  bool IsKnownAbsent(const std::string& path, absl::Time now) EXCLUDES(mutex_);
   absl::Status MakeRoom(const ExpectedFile& expected, const std::string& path, const Paths& files,
                         const Paths& in_use);
 
-  ObjectStore* const store_;
+  const std::shared_ptr<ObjectStore> store_;
   const MirrorOptions options_;
-  const Descriptor lock_;
+  const bool is_cache_;
+  absl::optional<Descriptor> lock_;                                  // of a cache that is open
   Mutex current_mutex_;                                              // of the CURRENT files
   std::map<std::string, int64_t> known_ GUARDED_BY(current_mutex_);  // sequences, by index
   Mutex mutex_;
   std::map<std::string, Damaged> damaged_ GUARDED_BY(mutex_);  // by key
+  // Manifests that were not there, by path: until when that is believed.
+  std::map<std::string, absl::Time> absent_until_ GUARDED_BY(mutex_);
 };
 
 }  // namespace sightline

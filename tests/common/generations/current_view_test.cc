@@ -38,8 +38,27 @@ struct Rig {
 
   TempDir store;
   FakeClock clock;
-  CurrentView view{store.path(), kRestoredAfter, &clock};
+  // What brings CURRENT up to date, or does not.
+  struct Source : GenerationSource {
+    absl::Status FetchCurrent(const std::string&, const CallContext&) override { return status; }
+    absl::Status status;
+  } source;
+  CurrentView view{store.path(), &source, kRestoredAfter, &clock,
+                   CallContext(&clock, absl::InfiniteFuture())};
 };
+
+TEST_CASE("a CURRENT that cannot be brought up to date is asked for as it was") {
+  Rig rig;
+  rig.Write("g5", 5);
+  rig.source.status = absl::UnavailableError("away");
+  CHECK(rig.Look() == "g5@5");
+  CHECK(rig.view.Sequence("images") == -1);
+  rig.source.status = absl::OkStatus();
+  CHECK(rig.Look() == "g5@5");
+  CHECK(rig.view.Sequence("images") == 5);
+  rig.source.status = absl::NotFoundError("emptied");
+  CHECK(rig.Look() == "g5@5");
+}
 
 TEST_CASE("what is newer is asked for at once, and what is as old as ever at the start") {
   Rig rig;

@@ -84,6 +84,7 @@ struct Rig {
     host.loaded.clear();
     GenerationOptions options;
     options.store = store.path();
+    if (source != nullptr) options.source = source;
     options.indexes = indexes;
     options.state_dir = state.path();
     options.memory_limit = limit;
@@ -156,6 +157,7 @@ struct Rig {
 
   std::vector<std::string> indexes = {"images"};
   TempDir store, state;
+  std::shared_ptr<GenerationSource> source;  // null: the folder is the store
   FakeClock clock;
   MetricsRegistry metrics;
   Janitor janitor;

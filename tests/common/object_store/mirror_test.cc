@@ -17,6 +17,7 @@
 #include "tests/common/object_store/memory_object_store.h"
 #include "tests/common/object_store/stored_generations.h"
 #include "tests/support/catch.h"
+#include "tests/support/fake_clock.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {
@@ -31,9 +32,8 @@ struct Rig {
   }
   Mirror& mirror() {
     if (opened == nullptr) {
-      auto cache = Mirror::OpenCache(&store, options);
-      REQUIRE(cache.ok());
-      opened = *std::move(cache);
+      opened = Mirror::Cache(shared, options);
+      REQUIRE(opened->Open().ok());
     }
     return *opened;
   }
@@ -52,7 +52,8 @@ struct Rig {
         Manifest(name), [&] { return Paths{path}; }, [&] { return in_use; }, Unbounded());
   }
 
-  MemoryObjectStore store;
+  const std::shared_ptr<MemoryObjectStore> shared = std::make_shared<MemoryObjectStore>();
+  MemoryObjectStore& store = *shared;
   TempDir folder;
   MirrorOptions options;
   std::unique_ptr<Mirror> opened;
@@ -137,23 +138,44 @@ TEST_CASE("a model's manifest that has not its name's hash is not kept") {
   CHECK(!FileExists(path));
 }
 
-TEST_CASE("a generation that is not there, or whose manifest is none, is refused by its reason") {
+TEST_CASE("a generation that is not there, or whose manifest is none, may be there later") {
   Rig rig;
-  CHECK(HasReason(rig.mirror().FetchManifest("images", "g1", Unbounded()),
-                  reasons::kManifestMissing));
+  FakeClock clock;
+  const CallContext call(&clock, absl::InfiniteFuture());
+  const auto fetch = [&] {
+    clock.Advance(absl::Minutes(1));
+    return rig.mirror().FetchManifest("images", "g1", call);
+  };
+  CHECK(HasReason(fetch(), reasons::kFetchFailed));
   MakeRemote(&rig.store, "g1");
   const std::string key = "indexes/images/generations/g1/manifest.json";
   const std::string json = rig.store.Content()[key];
   rig.store.Put(key, json.substr(0, json.size() / 2));
-  CHECK(HasReason(rig.mirror().FetchManifest("images", "g1", Unbounded()),
-                  reasons::kManifestInvalid));
+  CHECK(HasReason(fetch(), reasons::kFetchFailed));
   CHECK(!FileExists(rig.Path(key)));
   rig.store.Put(key, json);
-  REQUIRE(rig.mirror().FetchManifest("images", "g1", Unbounded()).ok());
+  REQUIRE(fetch().ok());
   CHECK(*ReadFile(rig.Path(key)) == json);
   REQUIRE(WriteFileAtomically(rig.Path(key), json.substr(1)).ok());  // the cache's disk
-  REQUIRE(rig.mirror().FetchManifest("images", "g1", Unbounded()).ok());
+  REQUIRE(fetch().ok());
   CHECK(*ReadFile(rig.Path(key)) == json);
+}
+
+TEST_CASE("a generation that was not there is not asked for again and again") {
+  Rig rig;
+  FakeClock clock;
+  int reads = 0;
+  rig.store.before = [&](const std::string&, const std::string&) {
+    ++reads;
+    return absl::OkStatus();
+  };
+  for (int look = 0; look < 10; ++look) {
+    clock.Advance(absl::Seconds(1));
+    CHECK(!rig.mirror()
+               .FetchManifest("images", "g1", CallContext(&clock, absl::InfiniteFuture()))
+               .ok());
+  }
+  CHECK(reads == 2);
 }
 
 TEST_CASE("an object that came damaged twice is not fetched again until it is written anew") {
@@ -244,25 +266,25 @@ TEST_CASE("nothing is removed where that would not be enough") {
 TEST_CASE("a folder is the cache of one process and one store") {
   Rig rig;
   rig.mirror();
-  CHECK(absl::IsAborted(Mirror::OpenCache(&rig.store, rig.options).status()));
+  CHECK(absl::IsAborted(Mirror::Cache(rig.shared, rig.options)->Open()));
   rig.opened.reset();
-  CHECK(Mirror::OpenCache(&rig.store, rig.options).ok());
+  CHECK(Mirror::Cache(rig.shared, rig.options)->Open().ok());
   struct OtherStore : MemoryObjectStore {
     std::string name() const override { return "s3://other"; }
-  } other;
-  const auto refused = Mirror::OpenCache(&other, rig.options);
-  CHECK(absl::IsFailedPrecondition(refused.status()));
-  CHECK_THAT(std::string(refused.status().message()),
+  };
+  const absl::Status refused = Mirror::Cache(std::make_shared<OtherStore>(), rig.options)->Open();
+  CHECK(absl::IsFailedPrecondition(refused));
+  CHECK_THAT(std::string(refused.message()),
              Catch::Contains("s3://memory") && Catch::Contains("s3://other"));
 }
 
 TEST_CASE("a folder that holds a store of its own is no cache") {
   Rig rig;
   MakeGeneration(rig.options.folder, "g1");
-  CHECK(absl::IsFailedPrecondition(Mirror::OpenCache(&rig.store, rig.options).status()));
+  CHECK(absl::IsFailedPrecondition(Mirror::Cache(rig.shared, rig.options)->Open()));
   // Who removes nothing may work there.
   MakeRemote(&rig.store, "g2");
-  const auto over = Mirror::OverStore(&rig.store, rig.options.folder);
+  const auto over = Mirror::OverStore(rig.shared, rig.options.folder);
   REQUIRE(over->FetchGeneration("images", "g2", Unbounded()).ok());
   CHECK(FileExists(rig.Path("indexes/images/generations/g1/manifest.json")));
 }
