@@ -1,4 +1,4 @@
-#include "services/sightlinectl/import_regions_command.h"
+#include "services/sightlinectl/import_regions.h"
 
 #include <sstream>
 
