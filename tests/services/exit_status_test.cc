@@ -85,8 +85,8 @@ std::string MakePictures(const TempDir& dir, int count) {
     Pixels pixels = Gradient(24, 24);
     pixels.rgb[0] = static_cast<uint8_t>(i);
     REQUIRE(WriteFileAtomically(JoinPath(folder, name), EncodePng(pixels)).ok());
-    absl::StrAppend(&captions, R"({"path": ")", name, R"(", "captions": ["picture number )", i,
-                    "\"]}\n");
+    absl::StrAppend(&captions, R"({"path": ")", name, R"(", "captions": [")",
+                    std::string(1 + i % 9, 'b'), " bird\"]}\n");
   }
   REQUIRE(WriteFileAtomically(JoinPath(folder, "captions.jsonl"), captions).ok());
   return folder;
