@@ -9,14 +9,15 @@
 #   --store DIR    what a fleet of its own serves; default: the scenario's, else the demo's
 #   --out DIR      reports and logs; default ~/.cache/sightline/loadtest/SCENARIO
 #
-# exit status: 0 it held, 1 wrong usage, 2 it did not hold or something failed, 3 cannot be told.
+# exit status: 0 it held, 1 it did not hold or something failed, 2 wrong usage, 3 cannot be told,
+# 75 it was interrupted or something is not there yet; run it again.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 readonly cache=${HOME:-/root}/.cache/sightline
 usage() {
   printf 'loadtest: %s\n' "$1" >&2
   sed -n '2,/^set /s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
-  exit 1
+  exit 2
 }
 
 scenario='' out='' arguments=() needs_store=yes
@@ -50,14 +51,14 @@ name=$(basename "$scenario")
 out=$(realpath -m -- "${out:-$cache/loadtest/${name%.*}}")
 scenario=$(realpath -- "$scenario")
 
-"$root/deploy/bazel/setup.sh" || { echo "loadtest: the machine is not ready; the reason is above" >&2; exit 2; }
+"$root/deploy/bazel/setup.sh" || { echo "loadtest: the machine is not ready; the reason is above" >&2; exit 1; }
 cd "$root"
 if [ -n "$needs_store" ] && ! grep -qE '^ *store:|store: *[^ ]' "$scenario" &&
   [ ! -e "$cache/demo/store/indexes/images/CURRENT" ]; then
   echo "loadtest: the demo's store is not there yet; making it" >&2
-  deploy/demo/run.sh --once >&2 || exit 2
+  deploy/demo/run.sh --once >&2 || exit 1
 fi
 bazel build --noshow_progress //loadtest //services/query_encoder //services/index_search \
-  //services/reranker //services/router >&2 || { echo "loadtest: the build failed" >&2; exit 2; }
+  //services/reranker //services/router >&2 || { echo "loadtest: the build failed" >&2; exit 1; }
 bin=$(bazel info bazel-bin 2>/dev/null)
 exec "$bin/loadtest/loadtest" run "$scenario" --binaries "$bin/services" --out "$out" "${arguments[@]}"

@@ -10,7 +10,7 @@
 # One of which it cannot be told whether it holds, because the machine had other work, is run
 # once more.  Requests that failed are failures then, whatever is in doubt.
 #
-# exit status: 0 all held, 1 wrong usage, 2 one did not hold, or something failed, 3 none
+# exit status: 0 all held, 1 one did not hold, or something failed, 2 wrong usage, 3 none
 # failed, but of one it could not be told.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -20,12 +20,12 @@ scenarios=()
 while [ $# -gt 0 ]; do
   case $1 in
     --state)
-      [ -n "${2:-}" ] || { echo "short: --state needs a folder" >&2; exit 1; }
+      [ -n "${2:-}" ] || { echo "short: --state needs a folder" >&2; exit 2; }
       state=$2
       shift
       ;;
     -h | --help) sed -n '2,/^set /s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
-    -*) echo "short: unknown argument '$1'" >&2; exit 1 ;;
+    -*) echo "short: unknown argument '$1'" >&2; exit 2 ;;
     *) scenarios+=("$1") ;;
   esac
   shift
@@ -58,7 +58,7 @@ make_second_generation() {
 
 if ! make_store || ! make_second_generation; then
   echo "short: the demo's store could not be made; the reason is above or in $state/demo.log" >&2
-  exit 2
+  exit 1
 fi
 
 run() {  # SCENARIO
@@ -72,7 +72,7 @@ for scenario in "${scenarios[@]}"; do
   if [ "$status" = 3 ]; then
     status=0
     run "$scenario" || status=$?
-    if [ "$status" = 3 ] && grep -qE '^  failed requests .* broken$' "$state/$scenario.txt"; then status=2; fi
+    if [ "$status" = 3 ] && grep -qE '^  failed requests .* broken$' "$state/$scenario.txt"; then status=1; fi
   fi
   case $status in
     0) passed=$((passed + 1)) ;;
@@ -89,5 +89,5 @@ for scenario in "${scenarios[@]}"; do
   esac
 done
 echo "scenarios: $passed passed, $failed failed, $untold could not be told"
-[ "$failed" = 0 ] || exit 2
+[ "$failed" = 0 ] || exit 1
 [ "$untold" = 0 ] || exit 3

@@ -15,6 +15,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "common/base/error_details.h"
 #include "common/base/open_regular.h"
 #include "common/base/status_macros.h"
 
@@ -87,8 +89,10 @@ absl::StatusOr<std::string> ReadFile(absl::string_view path, int64_t max_bytes) 
   int64_t size = 0;
   ASSIGN_OR_RETURN(const Descriptor fd, OpenRegularFile(path, &size));
   const auto too_long = [&] {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(path, " is longer than the ", max_bytes, " bytes that are read here"));
+    return WithRetryDelay(
+        absl::ResourceExhaustedError(
+            absl::StrCat(path, " is longer than the ", max_bytes, " bytes that are read here")),
+        absl::InfiniteDuration());
   };
   if (size > max_bytes) return too_long();
   // The size is a hint only: files of /proc say 0, and a log may grow while it is read.

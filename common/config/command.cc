@@ -1,5 +1,8 @@
 #include "common/config/command.h"
 
+#include <algorithm>
+#include <iostream>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
@@ -18,6 +21,24 @@ void PrintHelp(const Program& program, std::ostream& out) {
   }
   out << table.RowsToString() << "\n`" << program.name
       << " COMMAND --help` tells the flags of a command.\n";
+  if (program.elsewhere.empty()) return;
+  out << "Not here: " << absl::StrJoin(program.elsewhere, ", ") << "; " << program.where << ".\n";
+}
+
+// Why there is no such command.
+std::string UnknownCommand(const Program& program, const std::string& name) {
+  const auto& elsewhere = program.elsewhere;
+  if (std::find(elsewhere.begin(), elsewhere.end(), name) != elsewhere.end()) {
+    return absl::StrCat("this ", program.name, " has no command '", name, "'; ", program.where);
+  }
+  std::vector<std::string> names;
+  for (const Command& command : program.commands) names.emplace_back(command.name);
+  const std::string there = absl::StrJoin(names, ", ");
+  for (const absl::string_view other : elsewhere) names.emplace_back(other);
+  const std::string nearest = NearestName(name, names);
+  return absl::StrCat("unknown command '", name, "'; ",
+                      nearest.empty() ? absl::StrCat("there are: ", there)
+                                      : absl::StrCat("did you mean ", nearest, "?"));
 }
 
 }  // namespace
@@ -32,17 +53,16 @@ int RunProgram(const Program& program, const std::vector<std::string>& args,
     PrintHelp(program, console.out);
     return kSuccess;
   }
-  std::vector<std::string> names;
   for (const Command& command : program.commands) {
     if (command.name == args[0]) return command.run({args.begin() + 1, args.end()}, console);
-    names.emplace_back(command.name);
   }
-  const std::string nearest = NearestName(args[0], names);
-  console.err << "unknown command '" << args[0] << "'; "
-              << (nearest.empty() ? absl::StrCat("there are: ", absl::StrJoin(names, ", "))
-                                  : absl::StrCat("did you mean ", nearest, "?"))
-              << "\n";
+  console.err << UnknownCommand(program, args[0]) << "\n";
   return kUsageError;
+}
+
+int RunMain(const Program& program, int argc, char** argv) {
+  EndOnSignals();
+  return RunProgram(program, {argv + std::min(argc, 1), argv + argc}, {std::cout, std::cerr});
 }
 
 bool ParseArguments(const Command& command, Flags* flags, const std::vector<std::string>& args,
@@ -72,7 +92,7 @@ int UsageError(const Command& command, absl::string_view problem, const Console&
 
 int Fail(const absl::Status& error, const Console& console) {
   console.err << FormatError(error);
-  return kFailure;
+  return ExitStatusOf(error);
 }
 
 std::string FormatError(const absl::Status& error) {

@@ -1,8 +1,9 @@
 // Programs made of subcommands: what one is, and how the right one is found and run.
 //
 //   inline constexpr Command kQueryCommand = {"query", "tool query [TEXT]", "finds", RunQuery};
-//   const Program program = {"tool", "asks and tells.", {kQueryCommand}};
-//   return RunProgram(program, args, {std::cout, std::cerr});
+//   int main(int argc, char** argv) {
+//     return RunMain({"tool", "asks and tells.", {kQueryCommand}}, argc, argv);
+//   }
 #ifndef SIGHTLINE_COMMON_CONFIG_COMMAND_H_
 #define SIGHTLINE_COMMON_CONFIG_COMMAND_H_
 
@@ -13,14 +14,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "common/config/command_line.h"
+#include "common/config/exit_status.h"
 
 namespace sightline {
-
-// Exit statuses.  Scripts rely on them.
-inline constexpr int kSuccess = 0;
-inline constexpr int kUsageError = 1;  // the command line is wrong; nothing was done
-inline constexpr int kFailure = 2;     // a server, a file or a part of the work failed
-inline constexpr int kRunAgain = 75;   // interrupted: the same command goes on (EX_TEMPFAIL)
 
 // Where a command writes: results to `out`, everything about them to `err`.
 struct Console {
@@ -41,12 +37,20 @@ struct Program {
   absl::string_view name;
   absl::string_view summary;      // "asks, inspects and publishes."
   std::vector<Command> commands;  // in the order of the help
+  // Commands that a larger program of the same name has, and where that is found: "the image x has
+  // them".
+  std::vector<absl::string_view> elsewhere = {};
+  absl::string_view where = {};
 };
 
 // Finds and runs the command that `args` begins with; without one, or for "help", prints
 // what there is.
 int RunProgram(const Program& program, const std::vector<std::string>& args,
                const Console& console);
+
+// main() of a program: RunProgram on the standard streams.  EndOnSignals holds, unless a command
+// listens for signals.
+int RunMain(const Program& program, int argc, char** argv);
 
 // Parses the flags of `command`.  When the command is thereby over (--help, or a mistake,
 // which is told), the result is false and `status` the exit status.
@@ -56,7 +60,7 @@ bool ParseArguments(const Command& command, Flags* flags, const std::vector<std:
 // Tells what is wrong with the command line and returns kUsageError.
 int UsageError(const Command& command, absl::string_view problem, const Console& console);
 
-// Tells the error with all its details and returns kFailure.
+// Tells the error with all its details and returns ExitStatusOf it.
 int Fail(const absl::Status& error, const Console& console);
 
 // "error: NOT_FOUND: ...", then one indented line for each detail: reason, fields,

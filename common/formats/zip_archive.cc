@@ -9,7 +9,9 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "absl/types/optional.h"
+#include "common/base/error_details.h"
 #include "common/base/little_endian.h"
 #include "common/base/status_macros.h"
 
@@ -282,8 +284,10 @@ absl::Status ZipMember::CheckStored() const {
 
 absl::StatusOr<std::string> ZipMember::Read(int64_t max_bytes) const {
   if (byte_count > max_bytes) {
-    return absl::ResourceExhaustedError(
-        OfMember(name, absl::StrCat("has ", byte_count, " bytes; the limit is ", max_bytes)));
+    return WithRetryDelay(
+        absl::ResourceExhaustedError(
+            OfMember(name, absl::StrCat("has ", byte_count, " bytes; the limit is ", max_bytes))),
+        absl::InfiniteDuration());
   }
   std::string content;
   if (deflated) {

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <string>
 
+#include "common/config/exit_status.h"
 #include "common/log/log.h"
 #include "common/rpc/cpu_check.h"
 #include "common/rpc/run.h"
@@ -22,7 +23,7 @@ int Usage(const char* name, FILE* out) {
                "  --config FILE  YAML; the service's README lists every key\n"
                "  --check        read the configuration, report its problems, and stop\n",
                name);
-  return out == stdout ? 0 : 2;
+  return out == stdout ? kSuccess : kUsageError;
 }
 
 bool ParseFlags(int argc, char** argv, Flags* flags) {
@@ -42,9 +43,9 @@ bool ParseFlags(int argc, char** argv, Flags* flags) {
   return !flags->config.empty();
 }
 
-int Fail(const char* what, const absl::Status& status) {
-  Log(Severity::kError, what, {{"error", status}});
-  return 1;
+int Refuse(const absl::Status& configuration) {
+  Log(Severity::kError, "configuration refused", {{"error", configuration}});
+  return ExitStatusOfConfiguration(configuration);
 }
 
 }  // namespace
@@ -52,7 +53,7 @@ int Fail(const char* what, const absl::Status& status) {
 int RunServerProcess(int argc, char** argv, const char* name, const MakeServer& make) {
   if (const char* problem = UnsupportedCpu()) {
     std::fputs(problem, stderr);
-    return 1;
+    return kFailure;
   }
   for (int i = 1; i < argc; ++i) {
     if (absl::string_view(argv[i]) == "--help") return Usage(name, stdout);
@@ -65,19 +66,20 @@ int RunServerProcess(int argc, char** argv, const char* name, const MakeServer& 
   ConfigureLog(log);
 
   absl::StatusOr<ConfigFile> file = ConfigFile::Load(flags.config);
-  if (!file.ok()) return Fail("configuration refused", file.status());
+  if (!file.ok()) return Refuse(file.status());
   const std::string level =
       file->root().Section("log").Choice("level", "info", {"debug", "info", "warning", "error"});
   ParseSeverity(level, &log.threshold);
   ConfigureLog(log);
   absl::StatusOr<std::unique_ptr<ServerProcess>> server = make(&*file);
-  if (!server.ok()) return Fail("configuration refused", server.status());
+  if (!server.ok()) return Refuse(server.status());
   if (flags.check) {
     std::printf("%s: configuration is valid\n", flags.config.c_str());
-    return 0;
+    return kSuccess;
   }
   if (const absl::Status started = (*server)->Start(); !started.ok()) {
-    return Fail("start failed", started);
+    Log(Severity::kError, "start failed", {{"error", started}});
+    return ExitStatusOf(started);
   }
   RpcServer* rpc = (*server)->rpc();
   Log(Severity::kInfo, "started", {{"port", rpc->port()}, {"metrics_port", rpc->metrics_port()}});

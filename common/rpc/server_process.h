@@ -35,7 +35,7 @@ class ServerProcess {
 // Reads the whole configuration (ending with file->Finish()) and builds the server.
 using MakeServer = std::function<absl::StatusOr<std::unique_ptr<ServerProcess>>(ConfigFile* file)>;
 
-// Returns the exit status: 0 after a drain, 1 for a failure, 2 for wrong usage.
+// Returns the exit status (common/config/exit_status.h): 0 after a drain.
 int RunServerProcess(int argc, char** argv, const char* name, const MakeServer& make);
 
 // Likewise with a Server that is made of what `read` makes of the configuration.

@@ -160,7 +160,7 @@ absl::StatusOr<Checkpoint> ReadNewestCheckpoint(absl::string_view directory,
     if (checkpoint.ok()) return checkpoint;
     if (absl::IsNotFound(checkpoint.status())) {
       // Not "none": a run would begin anew.
-      return absl::FailedPreconditionError(
+      return absl::AbortedError(
           absl::StrCat(checkpoint.status().message(),
                        ", though the folder lists it; is another run at work there?"));
     }

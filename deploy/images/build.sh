@@ -4,7 +4,8 @@
 #
 # usage: deploy/images/build.sh [--out FOLDER] [--repository NAME] [VARIANT...]
 #        deploy/images/build.sh --tree FOLDER VARIANT
-#   VARIANT            sightline (everything) or sightline-router (the router alone); default both
+#   VARIANT            sightline (everything) or sightline-router (the router, and the sightlinectl
+#                      that needs no LibTorch); default both
 #   --out FOLDER       where VARIANT.tar is put; default ~/.cache/sightline/images
 #   --repository NAME  what the image is named after when it is loaded: NAME/VARIANT:REVISION;
 #                      default localhost
@@ -55,10 +56,12 @@ fi
 created=${SOURCE_DATE_EPOCH:-$(ask_git log -1 --format=%ct)}
 
 "$root/deploy/bazel/setup.sh" "$here/packages.txt"
-targets=(//services/corpus_encoder //services/evaluator //services/index_search
-  //services/query_encoder //services/reranker //services/router //services/sightlinectl
-  //services/trainer)
-[ "${variants[*]}" != sightline-router ] || targets=(//services/router)
+targets=(//services/router:router //services/sightlinectl:sightlinectl_small)
+if [ "${variants[*]}" != sightline-router ]; then
+  for service in corpus_encoder evaluator index_search query_encoder reranker sightlinectl trainer; do
+    targets+=("//services/$service:$service")
+  done
+fi
 [ -z "${LIBTORCH_HOME:-}" ] || fail "images hold Debian's LibTorch; build without LIBTORCH_HOME"
 cd "$root"
 bazel build --noshow_progress "${targets[@]}" >&2 || fail "the build failed; its messages are above"
@@ -68,8 +71,8 @@ faiss=$(bazel info output_base 2>/dev/null)/external/faiss/LICENSE
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # Symbols stay in Bazel's outputs, which have the same build id as what is shipped.
-for target in "${targets[@]##*/}"; do
-  strip -o "$work/$target" "$bin/$target/$target"
+for target in "${targets[@]##*/}"; do  # FOLDER:PROGRAM
+  strip -o "$work/${target#*:}" "$bin/${target/://}"
 done
 if [ -n "$tree" ]; then
   mkdir -p "$tree"

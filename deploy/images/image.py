@@ -21,15 +21,19 @@ from closure import ClosureError, Finder
 from debian import Dpkg, Package, PackageError
 from oci import Blob, Entry, write_archive, write_layer, write_tree
 
-# A variant holds the programs and libraries of those above it, and shares their layers of
-# libraries.
+# What programs are called in an image, and as what they are built.  A variant holds the programs
+# and libraries of those above it, unless it has another program of the name, and shares their
+# layers of libraries.
 VARIANTS = {
-    "sightline-router": ["router"],
-    "sightline": ["corpus_encoder", "evaluator", "index_search", "query_encoder", "reranker",
-                  "sightlinectl", "trainer"],
+    "sightline-router": {"router": "router", "sightlinectl": "sightlinectl_small"},
+    "sightline": {name: name for name in (
+        "corpus_encoder", "evaluator", "index_search", "query_encoder", "reranker",
+        "sightlinectl", "trainer")},
 }
+# Programs that are Debian's: tar unpacks what is sent to the volume of a fleet.
+DEBIAN_PROGRAMS = {"sightline": ["/usr/bin/tar"]}
 TITLES = {
-    "sightline-router": "Sightline's router",
+    "sightline-router": "Sightline's router and sightlinectl",
     "sightline": "Sightline's servers, jobs and sightlinectl",
 }
 # Packages of headers that programs hold and no library of theirs comes with.
@@ -60,11 +64,13 @@ class Contents:
     def layers(self, variant: str) -> list[tuple[str, list[Entry]]]:
         """Name and entries of each layer, the lowest first.  One of equal name is equal in all
         variants."""
-        layers, files, taken, packages, programs = [], {}, set(), [], []
+        layers, files, taken, packages, programs = [], {}, set(), [], {}
         for name, added in VARIANTS.items():
-            programs += added
-            libraries = self._finder.closure([self._program(p) for p in added])
+            programs.update(added)
+            theirs = DEBIAN_PROGRAMS.get(name, [])
+            libraries = self._finder.closure([*map(self._program, added.values()), *theirs])
             new = {path: file for path, file in libraries.items() if path not in files}
+            new.update((path, path) for path in theirs)
             files.update(new)
             entries = [Entry(path, 0o755, source=file) for path, file in new.items()]
             sources = list(new.values())
@@ -109,7 +115,7 @@ class Contents:
         return [Entry(f"{DOC}/{package.name}/copyright", source=self._dpkg.copyright_of(package))
                 for package in sorted(packages)]
 
-    def _programs(self, variant: str, programs: list[str], packages: list[Package]) -> list[Entry]:
+    def _programs(self, variant: str, programs: dict[str, str], packages: list[Package]) -> list[Entry]:
         arguments = self._arguments
         sources, licenses = [], []
         if "index_search" in programs:  # alone the router has nothing of FAISS, nor does its build
@@ -119,15 +125,16 @@ class Contents:
         document = sbom.document(variant, arguments.revision, arguments.created, _distribution(),
                                  DOC, packages, self._compiled_in, sources)
         return [
-            *(Entry(f"/usr/bin/{name}", 0o755, source=self._program(name)) for name in programs),
+            *(Entry(f"/usr/bin/{name}", 0o755, source=self._program(built))
+              for name, built in programs.items()),
             *self._copyrights(set(self._compiled_in)),
             *licenses,
             Entry(f"{DOC}/sightline/LICENSE", source=arguments.license),
             Entry(f"/usr/share/sbom/{variant}.spdx.json", content=document),
         ]
 
-    def _program(self, name: str) -> str:
-        return os.path.join(self._arguments.programs, name)
+    def _program(self, built: str) -> str:
+        return os.path.join(self._arguments.programs, built)
 
 
 def configuration(variant: str, labels: dict[str, str], layer_names: list[str]) -> dict:

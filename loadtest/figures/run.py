@@ -11,7 +11,7 @@ NAME is a measurement of figures.json; without any: the quick ones, one after an
             which README has to follow
   --file F  instead of figures.json
 
-exit status: 0 all were taken, 1 wrong usage or refused, 2 some could not be taken.
+exit status: 0 all were taken, 1 some could not be taken, or --update is refused, 2 wrong usage.
 """
 
 import argparse
@@ -168,7 +168,7 @@ def parse(arguments):
 
 def usage(problem):
     print(f"figures: {problem}\n{__doc__}", file=sys.stderr)
-    return 1
+    return 2
 
 
 def main(arguments):
@@ -204,7 +204,7 @@ def main(arguments):
         if options.update:
             update(options.file, name, values)
     print(f"figures: {len(names) - failed} measurements taken, {failed} could not be")
-    return 2 if failed else 0
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ int RunCompareCommand(const std::vector<std::string>& args, const Console& conso
 
 inline constexpr Command kCompareCommand = {
     "compare", "loadtest compare --a REPORT.json --b REPORT.json [flags]",
-    "tells regressions beyond noise between runs of one scenario: exit status 0 none, 2 some, 3 "
+    "tells regressions beyond noise between runs of one scenario: exit status 0 none, 1 some, 3 "
     "cannot be told",
     RunCompareCommand};
 

@@ -13,7 +13,7 @@ int RunScenarioCommand(const std::vector<std::string>& args, const Console& cons
 
 inline constexpr Command kRunCommand = {
     "run", "loadtest run SCENARIO.yaml [--target ADDR] [flags]",
-    "loads a fleet as the scenario says and tells whether it held: exit status 0 yes, 2 no, 3 "
+    "loads a fleet as the scenario says and tells whether it held: exit status 0 yes, 1 no, 3 "
     "cannot be told",
     RunScenarioCommand};
 

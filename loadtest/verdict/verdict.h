@@ -37,8 +37,8 @@ int64_t CountOf(const std::vector<Criterion>& criteria, CriterionState state);
 // Name of the criterion of wrong answers.
 inline constexpr absl::string_view kAnswersCriterion = "answers";
 
-// Exit statuses, beside 1 for a wrong command line (common/config/command.h): 0 pass, 2 fail
-// (and whatever went wrong before there was a verdict), 3 inconclusive.
+// Exit statuses, beside those of common/config/exit_status.h, which tell what went wrong before
+// there was a verdict: kSuccess pass, kFailure fail, 3 inconclusive.
 inline constexpr int kInconclusiveStatus = 3;
 int ExitStatus(Ruling outcome);
 

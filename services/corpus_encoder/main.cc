@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "common/base/status_macros.h"
-#include "common/config/command.h"
+#include "common/config/exit_status.h"
 #include "common/image/decode.h"
 #include "common/log/log.h"
 #include "common/rpc/cpu_check.h"
@@ -18,15 +18,9 @@
 namespace sightline {
 namespace {
 
-// As servers end; those of command.h are what people's tools say.  kRunAgain is of both.
-constexpr int kFailed = 1;
-constexpr int kWrongUsage = 2;
-
-int Fail(const char* what, const absl::Status& status) {
-  Log(Severity::kError, what, {{"error", status}});
-  const bool again =
-      absl::IsCancelled(status) || absl::IsDeadlineExceeded(status) || absl::IsAborted(status);
-  return again ? kRunAgain : kFailed;
+int Fail(const absl::Status& status) {
+  Log(Severity::kError, "job ended early", {{"error", status}});
+  return ExitStatusOf(status);
 }
 
 absl::StatusOr<CorpusEncoderConfig> ReadConfig(const CorpusEncoderFlags& flags, LogOptions* log) {
@@ -43,36 +37,40 @@ absl::StatusOr<CorpusEncoderConfig> ReadConfig(const CorpusEncoderFlags& flags, 
 int Main(const std::vector<std::string>& arguments) {
   if (const char* problem = UnsupportedCpu()) {
     std::fputs(problem, stderr);
-    return kFailed;
+    return kFailure;
   }
   const absl::StatusOr<CorpusEncoderFlags> flags = ParseCorpusEncoderFlags(arguments);
   if (!flags.ok() || flags->help || arguments.empty()) {
     const bool asked = flags.ok() && flags->help;
     if (!flags.ok()) std::fprintf(stderr, "%s\n", std::string(flags.status().message()).c_str());
     std::fputs(CorpusEncoderUsage().c_str(), asked ? stdout : stderr);
-    return asked ? 0 : kWrongUsage;
+    return asked ? kSuccess : kUsageError;
   }
   // Before anything starts a thread.
   const absl::StatusOr<std::unique_ptr<DecoderStarter>> starter =
       DecoderStarter::Create(DecodeImage);
-  ShutdownSignals signals;
+  EndOnSignals();
   LogOptions log;
   log.service = "corpus_encoder";
   ConfigureLog(log);
   const absl::StatusOr<CorpusEncoderConfig> config = ReadConfig(*flags, &log);
   ConfigureLog(log);
-  if (!config.ok()) return Fail("configuration refused", config.status());
+  if (!config.ok()) {
+    Log(Severity::kError, "configuration refused", {{"error", config.status()}});
+    return ExitStatusOfConfiguration(config.status());
+  }
   if (flags->check) {
     std::puts("the configuration is valid");
-    return 0;
+    return kSuccess;
   }
-  if (!starter.ok()) return Fail("job ended early", starter.status());
+  if (!starter.ok()) return Fail(starter.status());
+  ShutdownSignals signals;
   const CallContext call(Clock::Real(), absl::InfiniteFuture(), signals.cancellation());
   const absl::StatusOr<EncodeSummary> summary =
       RunCorpusEncoder(*config, starter->get(), ::isatty(STDERR_FILENO) == 1, call);
-  if (!summary.ok()) return Fail("job ended early", summary.status());
+  if (!summary.ok()) return Fail(summary.status());
   std::fputs(summary->Report().c_str(), stdout);
-  return 0;
+  return kSuccess;
 }
 
 }  // namespace

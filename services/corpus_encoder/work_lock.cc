@@ -76,14 +76,13 @@ absl::StatusOr<WorkLock> WorkLock::Take(absl::string_view work_directory, const 
   ASSIGN_OR_RETURN(const absl::Time start, ChangeTime(folder, path));
   if (share.workers == 1) {
     if (first) return WorkLock(directory, std::move(folder), Descriptor(), start);
-    return absl::FailedPreconditionError(
-        absl::StrCat("another corpus_encoder is at work in ", directory,
-                     "; wait for it, or use another images_index"));
+    return absl::AbortedError(absl::StrCat("another corpus_encoder is at work in ", directory,
+                                           "; wait for it, or use another images_index"));
   }
   ASSIGN_OR_RETURN(const bool shared, TryLock(folder, path, LOCK_SH));
   ASSIGN_OR_RETURN(const std::string at_work, ReadJob(folder, path));
   if (!shared || at_work != job) {
-    return absl::FailedPreconditionError(
+    return absl::AbortedError(
         absl::StrCat("another job is at work in ", directory,
                      ": of other settings, other corpora or another number of workers; wait "
                      "until its workers have ended, or use another images_index"));
@@ -92,9 +91,9 @@ absl::StatusOr<WorkLock> WorkLock::Take(absl::string_view work_directory, const 
   ASSIGN_OR_RETURN(Descriptor worker, OpenLock(own));
   ASSIGN_OR_RETURN(const bool free, TryLock(worker, own, LOCK_EX));
   if (!free) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("another corpus_encoder is at work as worker ", share.worker, " in ",
-                     directory, "; give each process a --worker of its own"));
+    return absl::AbortedError(absl::StrCat("another corpus_encoder is at work as worker ",
+                                           share.worker, " in ", directory,
+                                           "; give each process a --worker of its own"));
   }
   return WorkLock(directory, std::move(folder), std::move(worker), start);
 }

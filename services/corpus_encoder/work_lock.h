@@ -20,8 +20,8 @@ class WorkLock {
  public:
   // A job of one worker has the folder for itself; workers of a larger job share it, each
   // number once.  `job` tells jobs apart: whoever comes first writes it down, and a worker
-  // of another job is refused until all of the first have ended.  FailedPrecondition if
-  // another process is in the way.
+  // of another job is refused until all of the first have ended.  Aborted if another
+  // process is in the way.
   static absl::StatusOr<WorkLock> Take(absl::string_view work_directory, const WorkShare& share,
                                        absl::string_view job);
 

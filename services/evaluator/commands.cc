@@ -6,11 +6,14 @@
 
 namespace sightline {
 
+Program Evaluator() {
+  return {"evaluator",
+          "measures how well a store, or a fleet, finds what it should.",
+          {kMeasureCommand, kCompareCommand, kQuestionsCommand}};
+}
+
 int RunEvaluator(const std::vector<std::string>& args, const Console& console) {
-  return RunProgram({"evaluator",
-                     "measures how well a store, or a fleet, finds what it should.",
-                     {kMeasureCommand, kCompareCommand, kQuestionsCommand}},
-                    args, console);
+  return RunProgram(Evaluator(), args, console);
 }
 
 }  // namespace sightline

@@ -9,6 +9,8 @@
 
 namespace sightline {
 
+Program Evaluator();
+
 // Runs the evaluator with `args`, the program's name left out.
 int RunEvaluator(const std::vector<std::string>& args, const Console& console);
 

@@ -1,8 +1,4 @@
-#include <algorithm>
 #include <cstdio>
-#include <iostream>
-#include <string>
-#include <vector>
 
 #include "common/log/log.h"
 #include "common/rpc/cpu_check.h"
@@ -16,6 +12,5 @@ int main(int argc, char** argv) {
   sightline::LogOptions log;
   log.service = "evaluator";
   sightline::ConfigureLog(log);
-  const std::vector<std::string> args(argv + std::min(argc, 1), argv + argc);
-  return sightline::RunEvaluator(args, {std::cout, std::cerr});
+  return sightline::RunMain(sightline::Evaluator(), argc, argv);
 }

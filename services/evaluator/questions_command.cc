@@ -76,7 +76,7 @@ AskedQuestions AskQuestions(SearchClient& client, absl::Span<const Question> que
     if (!result.ok()) {
       console.out << absl::StrFormat("%-4s  %3s  %s\n", "fail", "-", Printable(question.query, 0))
                   << std::flush;
-      console.err << FormatError(result.status());
+      asked.exit_status = Worse(asked.exit_status, Fail(result.status(), console));
       continue;
     }
     const int rank = RankOf(question, result->hits);
@@ -107,8 +107,8 @@ int RunQuestions(const std::vector<std::string>& args, const Console& console) {
   console.out << "hits@" << flags.ask.request.top_k << ": " << asked.found << "/"
               << questions->size() << "\n";
   // Nothing learned is no success, however little was asked for.
-  if (asked.answered == 0 || asked.found < flags.at_least) return kFailure;
-  return kSuccess;
+  if (asked.answered > 0 && asked.found >= flags.at_least) return kSuccess;
+  return asked.exit_status == kRunAgain ? kRunAgain : kFailure;
 }
 
 }  // namespace sightline

@@ -27,6 +27,8 @@ struct AskOptions {
 struct AskedQuestions {
   int answered = 0;
   int found = 0;
+  // What the requests that failed amount to (common/config/exit_status.h).
+  int exit_status = kSuccess;
 };
 
 // Asks one after the other and prints a line for each: whether and at which rank the first

@@ -1,28 +1,30 @@
 #include "services/sightlinectl/command.h"
 
-#include "services/sightlinectl/add_model_command.h"
-#include "services/sightlinectl/convert_command.h"
-#include "services/sightlinectl/describe_command.h"
-#include "services/sightlinectl/generation_commands.h"
-#include "services/sightlinectl/import_regions_command.h"
-#include "services/sightlinectl/model_command.h"
-#include "services/sightlinectl/query_command.h"
-#include "services/sightlinectl/status_command.h"
+#include <iterator>
+
+#include "services/sightlinectl/large_commands.h"
+#include "services/sightlinectl/small_command.h"
 
 namespace sightline {
 
 const std::vector<Command>& Commands() {
-  static const auto* commands = new std::vector<Command>{
-      kQueryCommand,         kScoreCommand,     kStatusCommand,         kDescribeCommand,
-      kPublishCommand,       kRollbackCommand,  kPruneCommand,          kVerifyCommand,
-      kAddModelCommand,      kInitModelCommand, kMakeVocabularyCommand, kConvertCommand,
-      kImportRegionsCommand,
-  };
+  static const auto* commands = [] {
+    auto* const all = new std::vector<Command>(SmallCommands());
+    all->insert(all->end(), std::begin(kLargeCommands), std::end(kLargeCommands));
+    return all;
+  }();
   return *commands;
 }
 
+Program Sightlinectl() {
+  Program program = SmallSightlinectl();
+  program.commands = Commands();
+  program.elsewhere.clear();
+  return program;
+}
+
 int RunCommand(const std::vector<std::string>& args, const Console& console) {
-  return RunProgram({"sightlinectl", "asks, inspects and publishes.", Commands()}, args, console);
+  return RunProgram(Sightlinectl(), args, console);
 }
 
 }  // namespace sightline

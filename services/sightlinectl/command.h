@@ -12,6 +12,9 @@ namespace sightline {
 // All of them, in the order of the help.
 const std::vector<Command>& Commands();
 
+// The program of all of them.
+Program Sightlinectl();
+
 // Runs sightlinectl with `args`, the program's name left out.
 int RunCommand(const std::vector<std::string>& args, const Console& console);
 

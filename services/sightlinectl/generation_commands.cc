@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
+#include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/model_bundle.h"
@@ -46,6 +47,16 @@ int TellCurrent(const std::string& index,
   console.out << index << " is now " << current->generation() << " (sequence "
               << current->sequence() << ")\n";
   return kSuccess;
+}
+
+// NotFound if there is no such store; false if nothing of the index was ever published there, as
+// on the nights before the first publication.
+absl::StatusOr<bool> WasPublished(const std::string& store, const std::string& index) {
+  const absl::Status current = ReadCurrent(store, index).status();
+  if (!absl::IsNotFound(current)) return current.ok() ? absl::StatusOr<bool>(true) : current;
+  if (FileExists(store)) return false;
+  return absl::NotFoundError(absl::StrCat(
+      "there is no store ", store, "; --store names the folder that holds models and indexes"));
 }
 
 void TellPruned(const PruneSummary& summary, bool dry_run, const Console& console) {
@@ -128,10 +139,19 @@ int RunPrune(const std::vector<std::string>& args, const Console& console) {
   Arguments arguments;
   int status = kSuccess;
   if (!Parse(kPruneCommand, &flags, args, 1, 1, console, &arguments, &status)) return status;
+  const absl::StatusOr<bool> published = WasPublished(arguments.store, arguments.words[0]);
+  if (!published.ok()) return Fail(published.status(), console);
+  if (!*published) {
+    console.out << "nothing to remove: index '" << arguments.words[0] << "' was never published in "
+                << arguments.store << "\n";
+    return kSuccess;
+  }
   const auto summary = PruneGenerations(arguments.store, arguments.words[0], options, absl::Now());
   if (!summary.ok()) return Fail(summary.status(), console);
   TellPruned(*summary, options.dry_run, console);
-  for (const absl::Status& problem : summary->problems) status = Fail(problem, console);
+  for (const absl::Status& problem : summary->problems) {
+    status = Worse(status, Fail(problem, console));
+  }
   return status;
 }
 

@@ -160,7 +160,7 @@ int RunStatus(const std::vector<std::string>& args, const Console& console) {
   const std::vector<ServerAnswer> answers =
       AskAll(addresses, CallContext(Clock::Real(), Clock::Real()->Now() + timeout));
   for (const ServerAnswer& answer : answers) {
-    if (!answer.status.ok()) status = kFailure;
+    status = Worse(status, ExitStatusOf(answer.status.status()));
     if (!json) (answer.status.ok() ? console.out : console.err) << FormatServer(answer);
   }
   if (json) console.out << ServersJson(answers) << "\n";

@@ -1,8 +1,4 @@
-#include <algorithm>
 #include <cstdio>
-#include <iostream>
-#include <string>
-#include <vector>
 
 #include "common/config/command.h"
 #include "common/log/log.h"
@@ -18,9 +14,8 @@ int main(int argc, char** argv) {
   sightline::LogOptions log;
   log.service = "trainer";
   sightline::ConfigureLog(log);
-  const sightline::Program program = {"trainer",
-                                      "learns a model from pictures with captions.",
-                                      {sightline::kPrepareCommand, sightline::kTrainCommand}};
-  const std::vector<std::string> args(argv + std::min(argc, 1), argv + argc);
-  return sightline::RunProgram(program, args, {std::cout, std::cerr});
+  return sightline::RunMain({"trainer",
+                             "learns a model from pictures with captions.",
+                             {sightline::kPrepareCommand, sightline::kTrainCommand}},
+                            argc, argv);
 }

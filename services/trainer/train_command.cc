@@ -80,7 +80,10 @@ int RunTrain(const std::vector<std::string>& args, const Console& console) {
   if (!ParseArguments(kTrainCommand, &flags, args, console, &words, &status)) return status;
   if (!words.empty()) return UsageError(kTrainCommand, "there are flags only", console);
   const absl::StatusOr<TrainConfig> config = ReadConfig(values);
-  if (!config.ok()) return Fail(config.status(), console);
+  if (!config.ok()) {
+    Fail(config.status(), console);
+    return ExitStatusOfConfiguration(config.status());
+  }
   if (values.check) {
     console.out << "the configuration is valid\n";
     return kSuccess;

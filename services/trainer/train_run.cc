@@ -23,11 +23,12 @@ absl::StatusOr<TrainingInput> OpenTrainingInput(const TrainConfig& config,
   if (config.model_config.empty()) job.manifest.clear_description();
   if (!config.description.empty()) job.manifest.set_description(config.description);
   const std::string set_path = JoinPath(config.data, kTrainingSetFile);
-  if (!FileExists(set_path)) {
+  absl::StatusOr<std::unique_ptr<TrainingSet>> set = TrainingSet::Open(set_path, call);
+  if (absl::IsNotFound(set.status())) {
     return absl::NotFoundError(
         absl::StrCat(set_path, " is not there; make it with: trainer prepare --out ", config.data));
   }
-  ASSIGN_OR_RETURN(input.set, TrainingSet::Open(set_path, call));
+  ASSIGN_OR_RETURN(input.set, std::move(set));
   const std::string vocabulary_path = JoinPath(config.data, kVocabularyFile);
   ASSIGN_OR_RETURN(job.vocabulary, ReadFile(vocabulary_path, limits::kMaxVocabularyBytes));
   if (Sha256Hex(job.vocabulary) != input.set->vocabulary_sha256()) {

@@ -49,7 +49,7 @@ new_tree() {
       status) printf "images g READY 1\ncaptions g READY 1\n" ;;
       query) echo "1 $2" ;;
     esac'
-  fake "$FAKE_BIN/services/evaluator/evaluator" 'echo "hits@10: 40/50"; [ ! -e "$CALLS/few_hits" ] || exit 2'
+  fake "$FAKE_BIN/services/evaluator/evaluator" 'echo "hits@10: 40/50"; [ ! -e "$CALLS/few_hits" ] || exit 1'
   export PATH=$T/fakes:/usr/bin:/bin
   run=$T/deploy/demo/run.sh
 }

@@ -17,7 +17,7 @@ new_tree() {
 root=$(dirname "${BASH_SOURCE[0]}")/..
 echo "$1" >>"$root/ran"
 case $(cat "$root/verdict.$1" 2>/dev/null) in
-  fails) echo "FAIL  $1"; exit 2 ;;
+  fails) echo "FAIL  $1"; exit 1 ;;
   late_once) echo >"$root/verdict.$1"; printf 'INCONCLUSIVE  %s\n' "$1"; exit 3 ;;
   late_and_fails) printf 'INCONCLUSIVE  %s\n\n  failed requests  at most 0%%  2%%  broken\n' "$1"; exit 3 ;;
   late) printf 'INCONCLUSIVE  %s\n  in doubt: the generator was late\n' "$1"; exit 3 ;;
@@ -48,7 +48,7 @@ all_hold() {
 
 one_fails_and_the_others_run_all_the_same() {
   echo fails >"$T/verdict.a"
-  ends 2 a b
+  ends 1 a b
   says 'short: a did not hold'
   says 'scenarios: 1 passed, 1 failed, 0 could not be told'
 }
@@ -70,7 +70,7 @@ doubt_is_given_one_more_try() {
 
 failed_requests_are_failures_in_doubt_too() {
   echo late_and_fails >"$T/verdict.a"
-  ends 2 a b
+  ends 1 a b
   says 'scenarios: 1 passed, 1 failed, 0 could not be told'
 }
 
@@ -83,7 +83,7 @@ what_cannot_be_measured_is_told() {
 failure_counts_before_doubt() {
   echo late >"$T/verdict.a"
   echo fails >"$T/verdict.b"
-  ends 2 a b c
+  ends 1 a b c
   says 'scenarios: 1 passed, 1 failed, 1 could not be told'
 }
 

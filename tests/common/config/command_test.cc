@@ -68,6 +68,26 @@ TEST_CASE("mistakes and failures have a status each") {
   REQUIRE(failed.err == "error: NOT_FOUND: nobody is there\n");
 }
 
+TEST_CASE("an error that may pass asks to be run again") {
+  std::ostringstream out, err;
+  REQUIRE(Fail(absl::UnavailableError("not yet"), {out, err}) == kRunAgain);
+  REQUIRE(err.str() == "error: UNAVAILABLE: not yet\n");
+}
+
+TEST_CASE("commands that are elsewhere are named, and whoever asks for one learns where") {
+  const Program program = {"polite", "is kind.", {kGreet}, {"bow", "curtsey"}, "the hall has them"};
+  const auto run = [&](const std::string& word) {
+    std::ostringstream out, err;
+    const int status = RunProgram(program, {word}, {out, err});
+    return Ran{status, out.str(), err.str()};
+  };
+  REQUIRE(absl::EndsWith(run("help").out, "\nNot here: bow, curtsey; the hall has them.\n"));
+  REQUIRE(run("bow").status == kUsageError);
+  REQUIRE(run("bow").err == "this polite has no command 'bow'; the hall has them\n");
+  REQUIRE(run("curtsy").err == "unknown command 'curtsy'; did you mean curtsey?\n");
+  REQUIRE(run("whistle").err == "unknown command 'whistle'; there are: greet\n");
+}
+
 TEST_CASE("retry delays and preconditions are told") {
   absl::Status status = WithRetryDelay(absl::UnavailableError("busy"), absl::Milliseconds(100));
   status = WithPrecondition(status, {"GENERATION", "indexes/a", "not \x1B[1mheld"});

@@ -29,7 +29,7 @@ expect 2 'usage: router --config FILE'
 expect 2 "unknown argument '--config'" --config
 expect 2 "unknown argument 'extra'" --config "$config" extra
 expect 2 'usage: router' --check
-expect 1 'configuration refused' --config "$TEST_TMPDIR/nothing.yaml" --check
+expect 2 'configuration refused' --config "$TEST_TMPDIR/nothing.yaml" --check
 
 cat > "$config" <<'YAML'
 encoders: [127.0.0.1:1]
@@ -39,12 +39,12 @@ expect 0 'configuration is valid' --config "$config" --check
 expect 0 'configuration is valid' --check "--config=$config"
 
 echo 'log: {level: loud}' >> "$config"
-expect 1 'log.level' --config "$config" --check
+expect 2 'log.level' --config "$config" --check
 echo 'colour: red' >> "$config"
-expect 1 'colour' --config "$config"
+expect 2 'colour' --config "$config"
 
 printf 'encoders: [\n' > "$config"
-expect 1 'configuration refused' --config "$config" --check
+expect 2 'configuration refused' --config "$config" --check
 
 # An address that cannot be listened at ends the process with what is wrong.
 cat > "$config" <<'YAML'
@@ -52,7 +52,7 @@ server: {listen: "203.0.113.1:1", metrics_listen: ""}
 encoders: [127.0.0.1:1]
 indexes: {images: {shards: [{addresses: [127.0.0.1:2]}]}}
 YAML
-expect 1 'start failed' --config "$config"
+expect 75 'start failed' --config "$config"
 
 echo "cases: $passed passed, $failed failed"
 [ "$failed" = 0 ]

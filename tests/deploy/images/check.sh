@@ -17,7 +17,7 @@ root=$(cd "$here/../../.." && pwd)
 readonly user=65532
 readonly variants=(sightline sightline-router)
 readonly programs=(corpus_encoder evaluator index_search query_encoder reranker router
-  sightlinectl trainer)
+  sightlinectl tar trainer)
 
 say() { printf 'images: %s\n' "$*" >&2; }
 fail() { say "$*"; exit 1; }
@@ -160,7 +160,14 @@ run_programs() {
   for program in "${programs[@]}"; do
     quiet restricted --rm --network none "$image" "$program" --help
   done
-  quiet restricted --rm --network none "$router_image" router --help
+  for program in router sightlinectl; do
+    quiet restricted --rm --network none "$router_image" "$program" --help
+  done
+  # What it lacks, it names, with where that is.
+  if restricted --rm --network none "$router_image" sightlinectl convert >"$work/output" 2>&1; then
+    fail "the router's sightlinectl converts"
+  fi
+  grep -qF 'the image `sightline`' "$work/output" || { cat "$work/output" >&2; fail "convert failed otherwise"; }
   if restricted --rm --network none "$image" sh -c true >"$work/output" 2>&1; then
     fail "the image holds a shell"
   fi
@@ -225,7 +232,7 @@ start_fleet() {
 }
 
 ctl() {
-  restricted --rm --network "container:${containers[router]}" "$image" sightlinectl "$@"
+  podman_here exec "${containers[router]}" sightlinectl "$@"
 }
 
 # What the kernel says of each server, whatever podman was asked for.

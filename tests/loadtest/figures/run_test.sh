@@ -64,7 +64,7 @@ all_are_taken_if_asked() {
 
 a_command_that_fails_gives_no_figures() {
   sed -i 's/echo .took 84.26 us. >&2/echo because >\&2; exit 3/' "$T/loadtest/figures/figures.json"
-  ends 2 printed written
+  ends 1 printed written
   says 'printed: could not be taken: its command ended with 3:'
   says '^    because$'
   says '^  b '
@@ -72,7 +72,7 @@ a_command_that_fails_gives_no_figures() {
 
 output_without_the_figure_is_told() {
   sed -i 's/name=b/name=c/; s/took (/slept (/' "$T/loadtest/figures/figures.json"
-  ends 2 --all
+  ends 1 --all
   says 'written: could not be taken: the output has no runs > name=c > ns'
   says 'printed: could not be taken: nothing in the output is like slept'
 }
@@ -111,9 +111,9 @@ update_is_refused_on_a_busy_machine() {
 }
 
 wrong_usage_is_told() {
-  ends 1 nonsense
+  ends 2 nonsense
   says "there is no measurement 'nonsense'"
-  ends 1 --fast
+  ends 2 --fast
   says 'usage: '
 }
 

@@ -2,6 +2,8 @@
 // that change files: a point that is the same in every run, but for which thread comes first.
 //
 //   KILL_AT=n          the call, counted from 1; none: all are made
+//   KILL_SIGNAL=s      instead of SIGKILL
+//   KILL_ERRNO=e       instead of any signal: this call and all that follow fail with errno e
 //   KILL_AT_COUNT=f    at its end the program writes to the file f how many there were
 //
 // Processes that it forks (decoders) are not counted.
@@ -15,16 +17,27 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 
 namespace {
 
 std::atomic<long> calls{0};
-long kill_at = 0;
+long kill_at = 0, kill_signal = SIGKILL, kill_errno = 0;
 pid_t program = 0;
 
-void Count() {
-  if (::getpid() != program) return;
-  if (++calls == kill_at) ::kill(program, SIGKILL);
+// Whether the call that is about to be made fails instead; errno is set then.
+bool Fails() {
+  if (::getpid() != program) return false;
+  const long call = ++calls;
+  if (kill_errno == 0 && call == kill_at) ::kill(program, static_cast<int>(kill_signal));
+  if (kill_errno == 0 || kill_at == 0 || call < kill_at) return false;
+  errno = static_cast<int>(kill_errno);
+  return true;
+}
+
+void Read(const char* name, long* number) {
+  const char* const text = ::getenv(name);
+  if (text != nullptr) *number = ::strtol(text, nullptr, 10);
 }
 
 template <typename Function>
@@ -34,8 +47,9 @@ Function* Next(const char* name) {
 
 __attribute__((constructor)) void Begin() {
   program = ::getpid();
-  const char* const text = ::getenv("KILL_AT");
-  if (text != nullptr) kill_at = ::strtol(text, nullptr, 10);
+  Read("KILL_AT", &kill_at);
+  Read("KILL_SIGNAL", &kill_signal);
+  Read("KILL_ERRNO", &kill_errno);
 }
 
 __attribute__((destructor)) void End() {
@@ -52,37 +66,37 @@ __attribute__((destructor)) void End() {
 extern "C" {
 
 int rename(const char* from, const char* to) noexcept {
-  Count();
+  if (Fails()) return -1;
   return Next<int(const char*, const char*)>("rename")(from, to);
 }
 
 int link(const char* from, const char* to) noexcept {
-  Count();
+  if (Fails()) return -1;
   return Next<int(const char*, const char*)>("link")(from, to);
 }
 
 int unlink(const char* path) noexcept {
-  Count();
+  if (Fails()) return -1;
   return Next<int(const char*)>("unlink")(path);
 }
 
 int mkdir(const char* path, mode_t mode) noexcept {
-  Count();
+  if (Fails()) return -1;
   return Next<int(const char*, mode_t)>("mkdir")(path, mode);
 }
 
 int fsync(int fd) {
-  Count();
+  if (Fails()) return -1;
   return Next<int(int)>("fsync")(fd);
 }
 
 int ftruncate(int fd, off_t size) noexcept {
-  Count();
+  if (Fails()) return -1;
   return Next<int(int, off_t)>("ftruncate")(fd, size);
 }
 
 ssize_t pwrite(int fd, const void* bytes, size_t count, off_t offset) {
-  Count();
+  if (Fails()) return -1;
   return Next<ssize_t(int, const void*, size_t, off_t)>("pwrite")(fd, bytes, count, offset);
 }
 }

@@ -436,9 +436,9 @@ TEST_CASE("one worker number is taken once, a folder by one job or by workers") 
   REQUIRE(first.ok());
   REQUIRE(WorkLock::Take(dir.path(), {1, 2}, "job").ok());
   const absl::Status twice = WorkLock::Take(dir.path(), {0, 2}, "job").status();
-  REQUIRE(absl::IsFailedPrecondition(twice));
+  REQUIRE(absl::IsAborted(twice));
   REQUIRE_THAT(std::string(twice.message()), Catch::Contains("as worker 0"));
-  REQUIRE(absl::IsFailedPrecondition(WorkLock::Take(dir.path(), {0, 1}, "job").status()));
+  REQUIRE(absl::IsAborted(WorkLock::Take(dir.path(), {0, 1}, "job").status()));
 }
 
 TEST_CASE("workers of another job are refused until the first job has ended") {
@@ -447,7 +447,7 @@ TEST_CASE("workers of another job are refused until the first job has ended") {
     const auto first = WorkLock::Take(dir.path(), {0, 2}, "job");
     REQUIRE(first.ok());
     const absl::Status other = WorkLock::Take(dir.path(), {1, 2}, "other").status();
-    REQUIRE(absl::IsFailedPrecondition(other));
+    REQUIRE(absl::IsAborted(other));
     REQUIRE_THAT(std::string(other.message()), Catch::Contains("another job is at work"));
     REQUIRE(WorkLock::Take(dir.path(), {1, 2}, "job").ok());
   }
@@ -483,7 +483,7 @@ TEST_CASE("stale files go when nobody else is at work, and were there before the
     RemoveStaleFiles(folder, pieces, *lock);
     for (const std::string& file : old) REQUIRE(FileExists(file));
     // Having asked, it still holds its share.
-    REQUIRE(absl::IsFailedPrecondition(WorkLock::Take(dir.path(), {0, 1}, "job").status()));
+    REQUIRE(absl::IsAborted(WorkLock::Take(dir.path(), {0, 1}, "job").status()));
   }
   RemoveStaleFiles(folder, pieces, *lock);
   for (const std::string& file : old) {
@@ -492,7 +492,7 @@ TEST_CASE("stale files go when nobody else is at work, and were there before the
   }
   for (const std::string& file : kept) REQUIRE(FileExists(file));
   REQUIRE(FileExists(young));
-  REQUIRE(absl::IsFailedPrecondition(WorkLock::Take(dir.path(), {0, 1}, "job").status()));
+  REQUIRE(absl::IsAborted(WorkLock::Take(dir.path(), {0, 1}, "job").status()));
 }
 
 TEST_CASE("a base that was agreed upon and is gone is an error, or replaced when nobody works") {

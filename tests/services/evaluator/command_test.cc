@@ -55,11 +55,11 @@ nlohmann::json ReadJson(const std::string& path) {
   return nlohmann::json::parse(*text);
 }
 
-TEST_CASE("a wrong command line is exit status 1 and says what is wrong") {
+TEST_CASE("a wrong command line is exit status 2 and says what is wrong") {
   const auto refused = [](std::vector<std::string> args, const std::string& text) {
     const Ran ran = Run(args);
     INFO(ran.err);
-    return ran.status == 1 && ran.out.empty() && absl::StrContains(ran.err, text) &&
+    return ran.status == 2 && ran.out.empty() && absl::StrContains(ran.err, text) &&
            absl::StrContains(ran.err, "usage: evaluator");
   };
   REQUIRE(refused({"measure"}, "give --store DIR"));
@@ -84,21 +84,21 @@ TEST_CASE("a wrong command line is exit status 1 and says what is wrong") {
   REQUIRE(refused({"questions", "--questions", "f", "word"}, "flags alone"));
 }
 
-TEST_CASE("files that are not there or lie are exit status 2") {
+TEST_CASE("files that are not there or lie are exit status 1") {
   TempDir dir;
-  REQUIRE(Run({"measure", "--store", dir.path()}).status == 2);
-  REQUIRE(Run({"questions", "--questions", "/no/such/file"}).status == 2);
+  REQUIRE(Run({"measure", "--store", dir.path()}).status == 1);
+  REQUIRE(Run({"questions", "--questions", "/no/such/file"}).status == 1);
   REQUIRE(WriteFileAtomically(dir.File("bad"), "{}").ok());
   const Ran questions = Run({"questions", "--questions", dir.File("bad")});
-  REQUIRE(questions.status == 2);
+  REQUIRE(questions.status == 1);
   REQUIRE(absl::StrContains(questions.err, "bad: line 1: \"query\" is missing"));
   const Ran splits = Run({"measure", "--store", Tiny().path, "--splits", dir.File("bad")});
-  REQUIRE(splits.status == 2);
+  REQUIRE(splits.status == 1);
   REQUIRE(absl::StrContains(splits.err, "bad: line 1: \"item_id\" is missing"));
   REQUIRE(WriteFileAtomically(dir.File("few"), "{\"item_id\":\"pictures/000\",\"split\":\"train\"}")
               .ok());
   const Ran few = Run({"measure", "--store", Tiny().path, "--splits", dir.File("few")});
-  REQUIRE(few.status == 2);
+  REQUIRE(few.status == 1);
   REQUIRE(absl::StrContains(few.err, "lack 35 of the 36 captioned items"));
 }
 
@@ -152,7 +152,7 @@ TEST_CASE("without splits everything is one") {
   REQUIRE(absl::StartsWith(ran.out, "text_to_image, all: 36 queries"));
 }
 
-TEST_CASE("a fleet that does not answer is exit status 2") {
+TEST_CASE("a fleet that does not answer is exit status 75") {
   const std::vector<std::string> nobody = {"--store",   Tiny().path, "--router", "127.0.0.1:1",
                                            "--timeout", "1s",        "--limit",  "2"};
   for (const char* command : {"measure", "compare"}) {
@@ -160,14 +160,14 @@ TEST_CASE("a fleet that does not answer is exit status 2") {
     args.insert(args.end(), nobody.begin(), nobody.end());
     const Ran ran = Run(args);
     INFO(ran.err);
-    REQUIRE(ran.status == 2);
+    REQUIRE(ran.status == 75);
     REQUIRE(absl::StrContains(ran.err, "UNAVAILABLE"));
   }
   TempDir dir;
   REQUIRE(WriteFileAtomically(dir.File("q"), "{\"query\":\"fish\",\"expect\":[\"a\"]}").ok());
   const Ran ran = Run(
       {"questions", "--questions", dir.File("q"), "--router", "127.0.0.1:1", "--timeout", "1s"});
-  REQUIRE(ran.status == 2);
+  REQUIRE(ran.status == 75);
   REQUIRE(absl::EndsWith(ran.out, "hits@10: 0/1\n"));
 }
 

@@ -140,7 +140,7 @@ TEST_CASE("only the id goes to stdout") {
   REQUIRE(RunCommand({"add-model", fixture.model(), "--store", fixture.store()}, {out, err}) == 0);
   REQUIRE(out.str() == fixture.id() + "\n");
   REQUIRE(err.str() == absl::StrCat("it lies in ", fixture.installed(), "\n"));
-  REQUIRE(RunCommand({"add-model", "/no/model", "--store", fixture.store()}, {out, err}) == 2);
+  REQUIRE(RunCommand({"add-model", "/no/model", "--store", fixture.store()}, {out, err}) == 1);
   REQUIRE(absl::StrContains(err.str(), "error: NOT_FOUND: there is no /no/model"));
 }
 

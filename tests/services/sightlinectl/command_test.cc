@@ -111,7 +111,7 @@ class EchoRouter : public v1::Search::Service, public v1::Admin::Service {
 
 TEST_CASE("without a command the help goes to stderr, and asked for to stdout") {
   const Ran nothing = Run({});
-  REQUIRE(nothing.status == 1);
+  REQUIRE(nothing.status == 2);
   REQUIRE(nothing.out.empty());
   const Ran help = Run({"help"});
   REQUIRE(help.status == 0);
@@ -123,7 +123,7 @@ TEST_CASE("without a command the help goes to stderr, and asked for to stdout") 
 
 TEST_CASE("an unknown command is refused with the one that was probably meant") {
   const Ran ran = Run({"qurey", "fish"});
-  REQUIRE(ran.status == 1);
+  REQUIRE(ran.status == 2);
   REQUIRE(ran.err == "unknown command 'qurey'; did you mean query?\n");
 }
 
@@ -137,11 +137,11 @@ TEST_CASE("every command tells its flags, also beside mistakes") {
   }
 }
 
-TEST_CASE("a wrong command line is exit status 1 and says what is wrong") {
+TEST_CASE("a wrong command line is exit status 2 and says what is wrong") {
   const auto refused = [](const std::vector<std::string>& args, const std::string& text) {
     const Ran ran = Run(args);
     INFO(ran.err);
-    return ran.status == 1 && ran.out.empty() && absl::StrContains(ran.err, text) &&
+    return ran.status == 2 && ran.out.empty() && absl::StrContains(ran.err, text) &&
            absl::StrContains(ran.err, "usage: sightlinectl");
   };
   REQUIRE(refused({"query"}, "give one of: a text, --image FILE, --regions PLACE, --item ID"));
@@ -259,12 +259,12 @@ TEST_CASE("JSON goes to stdout alone") {
   REQUIRE(ran.err.empty());
 }
 
-TEST_CASE("an error of the server is exit status 2 with code, message and details") {
+TEST_CASE("an error of the server is exit status 1 with code, message and details") {
   EchoRouter router;
   router.error = WithField(
       MakeError(reasons::kUnknownIndex, "there is no index 'x'", {{"index", "x"}}), "index");
   const Ran ran = Run({"query", "fish", "--router", router.address()});
-  REQUIRE(ran.status == 2);
+  REQUIRE(ran.status == 1);
   REQUIRE(ran.out.empty());
   REQUIRE(ran.err == absl::StrCat("error: NOT_FOUND: router ", router.address(),
                                   ": there is no index 'x'\n"
@@ -272,9 +272,20 @@ TEST_CASE("an error of the server is exit status 2 with code, message and detail
                                   "  fields: index\n"));
 }
 
-TEST_CASE("a picture that cannot be read is exit status 2 and asks nobody") {
+TEST_CASE("a router that is busy is exit status 75, one that will never take the request is 1") {
+  EchoRouter router;
+  router.error = MakeError(reasons::kServerBusy, "64 calls are in progress");
+  REQUIRE(Run({"query", "fish", "--router", router.address()}).status == 75);
+  router.error = MakeError(reasons::kIndexNotReady, "nothing is served yet");
+  REQUIRE(Run({"query", "fish", "--router", router.address()}).status == 75);
+  router.error =
+      WithRetryDelay(MakeError(reasons::kRequestTooLarge, "too large"), absl::InfiniteDuration());
+  REQUIRE(Run({"query", "fish", "--router", router.address()}).status == 1);
+}
+
+TEST_CASE("a picture that cannot be read is exit status 1 and asks nobody") {
   const Ran ran = Run({"query", "--image", "/no/such/file.png", "--router", "127.0.0.1:1"});
-  REQUIRE(ran.status == 2);
+  REQUIRE(ran.status == 1);
   REQUIRE(absl::StrContains(ran.err, "NOT_FOUND"));
   REQUIRE(absl::StrContains(ran.err, "/no/such/file.png"));
 }
@@ -290,12 +301,12 @@ TEST_CASE("a score is printed first, so that a script can cut it off") {
   REQUIRE(absl::StartsWith(ran.out, "0.500000\n"));
 }
 
-TEST_CASE("one server that does not answer makes the exit status 2, and the rest is told") {
+TEST_CASE("one server that does not answer makes the exit status 75, and the rest is told") {
   EchoRouter router;
   std::string dead;
   { dead = EchoRouter().address(); }
   const Ran ran = Run({"status", dead, router.address()});
-  REQUIRE(ran.status == 2);
+  REQUIRE(ran.status == 75);
   REQUIRE(ran.out == absl::StrCat(router.address(),
                                   "  router\n"
                                   "backends\n"
@@ -304,7 +315,7 @@ TEST_CASE("one server that does not answer makes the exit status 2, and the rest
   REQUIRE(absl::StartsWith(ran.err, absl::StrCat(dead, "  does not answer\nerror: UNAVAILABLE: ")));
 
   const Ran json = Run({"status", "--json", dead, router.address()});
-  REQUIRE(json.status == 2);
+  REQUIRE(json.status == 75);
   const auto parsed = nlohmann::json::parse(json.out);
   REQUIRE(parsed[0]["error"]["code"] == "UNAVAILABLE");
   REQUIRE(parsed[1]["status"]["backends"][0]["error"] == "connection refused");
@@ -368,7 +379,7 @@ TEST_CASE("a vocabulary is made of text files, and damage in them has a line") {
 
   REQUIRE(WriteFileAtomically(dir.File("b.txt"), "fine\nbad \xFF\n").ok());
   const Ran bad = Run({"make-vocabulary", "--text", dir.File("b.txt"), "--out", dir.File("w.txt")});
-  REQUIRE(bad.status == 2);
+  REQUIRE(bad.status == 1);
   REQUIRE(absl::StrContains(bad.err, "b.txt:2: "));
   REQUIRE_FALSE(FileExists(dir.File("w.txt")));
 }
@@ -403,14 +414,14 @@ TEST_CASE("a configuration that is no manifest is refused by its path") {
   REQUIRE(WriteFileAtomically(dir.File("v.txt"), "[PAD]\n").ok());
   const Ran ran = Run({"init-model", "--store", dir.path(), "--vocabulary", dir.File("v.txt"),
                        "--config", dir.File("c.json")});
-  REQUIRE(ran.status == 2);
+  REQUIRE(ran.status == 1);
   REQUIRE(absl::StrContains(ran.err, "c.json is not the JSON of a ModelBundleManifest"));
 }
 
-TEST_CASE("publishing what is not there is exit status 2") {
+TEST_CASE("publishing what is not there is exit status 1") {
   TempDir dir;
   const Ran ran = Run({"publish", "pictures", "g1", "--store", dir.path()});
-  REQUIRE(ran.status == 2);
+  REQUIRE(ran.status == 1);
   REQUIRE(ran.out.empty());
 }
 

@@ -40,7 +40,7 @@ TEST_CASE("publishing, and back again, step by step") {
   CHECK(Run({"rollback", "images"}, store.path()).out == "images is now g2 (sequence 4)\n");
   CHECK(Run({"rollback", "images"}, store.path()).out == "images is now g1 (sequence 5)\n");
   const Ran end = Run({"rollback", "images"}, store.path());
-  CHECK(end.status == 2);
+  CHECK(end.status == 1);
   CHECK(absl::StrContains(end.err, "nothing was published for index 'images' before g1"));
   CHECK(Run({"publish", "images", "g3"}, store.path()).out == "images is now g3 (sequence 6)\n");
 }
@@ -64,9 +64,32 @@ TEST_CASE("pruning tells what goes, what waits and what stays") {
   CHECK(absl::EndsWith(deleted.out, " bytes); kept g2, g3\n"));
   CHECK(Run({"prune", "images", "--keep", "2"}, store.path()).out ==
         "nothing to remove; kept g2, g3\n");
-  CHECK(Run({"prune", "images", "--keep", "0"}, store.path()).status == 1);
-  CHECK(Run({"prune", "images", "--grace", "0s"}, store.path()).status == 1);
-  CHECK(Run({"prune", "films"}, store.path()).status == 2);
+  CHECK(Run({"prune", "images", "--keep", "0"}, store.path()).status == 2);
+  CHECK(Run({"prune", "images", "--grace", "0s"}, store.path()).status == 2);
+}
+
+TEST_CASE("before the first publication there is nothing to prune, and that is no failure") {
+  TempDir store;
+  const Ran nowhere = Run({"prune", "images"}, store.path());
+  CHECK(nowhere.status == 0);
+  CHECK(nowhere.out ==
+        "nothing to remove: index 'images' was never published in " + store.path() + "\n");
+  REQUIRE(WriteTestGeneration(store.path(), "g1", 3, 1).ok());
+  CHECK(Run({"prune", "images"}, store.path()).status == 0);
+  CHECK(FileExists(GenerationDirectory(store.path(), "images", "g1")));
+
+  const Ran no_store = Run({"prune", "images"}, store.File("nowhere"));
+  CHECK(no_store.status == 1);
+  CHECK(absl::StrContains(no_store.err, "there is no store " + store.File("nowhere")));
+  CHECK(Run({"prune", "no/index"}, store.path()).status == 1);
+}
+
+TEST_CASE("a damaged CURRENT is no unpublished index") {
+  TempDir store;
+  REQUIRE(WriteTestGeneration(store.path(), "g1", 3, 1).ok());
+  REQUIRE(PublishGeneration(store.path(), "images", "g1", absl::UnixEpoch()).ok());
+  REQUIRE(WriteFileAtomically(store.File("indexes/images/CURRENT"), "{").ok());
+  CHECK(Run({"prune", "images"}, store.path()).status == 1);
 }
 
 TEST_CASE("what was just rolled back from is left where it is") {
@@ -97,7 +120,7 @@ TEST_CASE("verifying reads every byte of a generation and of its model") {
     stream.put('\x7f');
     stream.close();
     const Ran damaged = Run({"verify", kTinyImages, kTinyGeneration}, store.path);
-    CHECK(damaged.status == 2);
+    CHECK(damaged.status == 1);
     CHECK(absl::StrContains(damaged.err, reasons::kChecksumMismatch.name));
     CHECK(absl::StrContains(damaged.err, file));
   }
@@ -106,11 +129,11 @@ TEST_CASE("verifying reads every byte of a generation and of its model") {
         JoinPath(ModelDirectory(store.path, store.model->id()), "weights.safetensors");
     const std::string bytes = *ReadFile(file);
     REQUIRE(WriteFileAtomically(file, bytes.substr(0, bytes.size() - 1) + "\x7f").ok());
-    CHECK(Run({"verify", kTinyImages}, store.path).status == 2);
+    CHECK(Run({"verify", kTinyImages}, store.path).status == 1);
   }
   SECTION("a generation that is not there") {
     const Ran missing = Run({"verify", kTinyImages, "g9"}, store.path);
-    CHECK(missing.status == 2);
+    CHECK(missing.status == 1);
     CHECK(absl::StrContains(missing.err, reasons::kManifestMissing.name));
   }
 }
@@ -119,7 +142,7 @@ TEST_CASE("a command line without store or index is told what is missing") {
   for (const std::vector<std::string>& args : std::vector<std::vector<std::string>>{
            {"rollback"}, {"prune"}, {"verify"}, {"publish", "images"}, {"verify", "a", "b", "c"}}) {
     std::ostringstream out, err;
-    CHECK(RunCommand(args, {out, err}) == 1);
+    CHECK(RunCommand(args, {out, err}) == 2);
     CHECK(absl::StrContains(err.str(), "--store DIR"));
   }
 }

@@ -1,4 +1,4 @@
-#include "services/sightlinectl/import_regions_command.h"
+#include "services/sightlinectl/import_regions.h"
 
 #include <sstream>
 
@@ -65,7 +65,7 @@ TEST_CASE("items that do not pass are left out and named") {
   tree.Put("in/b.npz", "damaged");
   const std::string path = tree.Path("out.regions");
   const Ran ran = Run({"import-regions", "npz:" + tree.Path("in"), "--out", path, "--float32"});
-  REQUIRE(ran.status == 2);
+  REQUIRE(ran.status == 1);
   REQUIRE_THAT(ran.err, Catch::Contains("b.npz: not a whole ZIP archive"));
   REQUIRE((*RegionFile::Open(path))->item_count() == 1);
   REQUIRE((*RegionFile::Open(path))->feature_dtype() == Dtype::kFloat32);
@@ -93,7 +93,7 @@ TEST_CASE("an odd item does not cost the others, and boxes without sizes get the
   const std::string path = tree.Path("out.regions");
   const Ran ran = Run({"import-regions", "npz:" + tree.Path("in"), "--out", path});
   REQUIRE(ran.out == "wrote 3 items to " + path + "\n");
-  REQUIRE(ran.status == 2);
+  REQUIRE(ran.status == 1);
   REQUIRE_THAT(ran.err, Catch::Contains("a.npz: has no boxes, unlike most") &&
                             Catch::Contains("b.npz: has no confidences, unlike most") &&
                             Catch::Contains("c.npz: has the feature 1e+06, too large") &&
@@ -117,18 +117,18 @@ TEST_CASE("captions that are lost on the way are told") {
 TEST_CASE("a folder is no place to write to, which is told before anything is read") {
   Tree tree;
   const Ran ran = Run({"import-regions", "npz:/nowhere", "--out", tree.root()});
-  REQUIRE(ran.status == 2);
+  REQUIRE(ran.status == 1);
   REQUIRE_THAT(ran.err, Catch::Contains("is a folder"));
 }
 
 TEST_CASE("wrong words and corpora of pictures are refused") {
   Tree tree;
   tree.Put("a.png", "x");
-  REQUIRE(Run({"import-regions", "npz"}).status == 1);
-  REQUIRE(Run({"import-regions", "flickr:/x", "--out", "y"}).status == 1);
+  REQUIRE(Run({"import-regions", "npz"}).status == 2);
+  REQUIRE(Run({"import-regions", "flickr:/x", "--out", "y"}).status == 2);
   const Ran pictures =
       Run({"import-regions", "folder:" + tree.root(), "--out", tree.Path("out.regions")});
-  REQUIRE(pictures.status == 2);
+  REQUIRE(pictures.status == 1);
   REQUIRE_THAT(pictures.err, Catch::Contains("holds pictures"));
 }
 
