@@ -11,6 +11,8 @@
 #include "common/base/limits.h"
 #include "common/base/usable_cores.h"
 #include "common/bundle/layout.h"
+#include "common/object_store/mirror.h"
+#include "common/object_store/s3_store.h"
 
 namespace sightline {
 namespace {
@@ -44,10 +46,41 @@ StoreConfig ReadStoreConfig(ConfigReader root) {
   return config;
 }
 
+ObjectStoreConfig ReadObjectStoreConfig(ConfigReader root) {
+  ObjectStoreConfig config;
+  if (!root.Has("object_store")) return config;
+  ConfigReader section = root.Section("object_store");
+  S3Options options;
+  options.url = section.RequiredString("url");
+  options.endpoint = section.String("endpoint", "");
+  options.region = section.String("region", "");
+  config.fetch.connections =
+      static_cast<int>(section.Int("connections", config.fetch.connections, 1, 64));
+  options.upload.connections = config.fetch.connections;
+  if (options.url.empty()) return config;
+  absl::StatusOr<std::unique_ptr<ObjectStore>> store = OpenS3Store(std::move(options));
+  if (store.ok()) {
+    config.store = *std::move(store);
+  } else {
+    section.AddProblem("url", store.status().message());
+  }
+  return config;
+}
+
 GenerationOptions ReadGenerationOptions(ConfigReader root, const StoreConfig& store) {
   GenerationOptions options;
   options.store = store.store;
   options.indexes = store.indexes;
+  const ObjectStoreConfig origin = ReadObjectStoreConfig(root);
+  MirrorOptions mirror;
+  mirror.folder = store.store;
+  mirror.fetch = origin.fetch;
+  if (root.Has("object_store")) {
+    mirror.max_bytes = root.Section("object_store")
+                           .Bytes("max_cache_bytes", mirror.max_bytes, int64_t{1} << 20,
+                                  std::numeric_limits<int64_t>::max());
+  }
+  if (origin.store != nullptr) options.source = Mirror::Cache(origin.store, std::move(mirror));
   options.state_dir = root.String("state_dir", "");
   ConfigReader section = root.Section("generations");
   options.poll_interval = section.Duration("poll_interval", options.poll_interval,

@@ -2,6 +2,12 @@
 // same name everywhere.
 //
 //   store: /var/lib/sightline     # models/ and indexes/
+//   object_store:                 # if there is one, `store` holds copies of what is in it
+//     url: s3://bucket/folder
+//     endpoint: https://minio:9000   # of a store that is not AWS's
+//     region: eu-central-1
+//     max_cache_bytes: 100GiB     # that the copies of a server may take
+//     connections: 4              # that fetch or send a file
 //   indexes: [images, captions]   # whose CURRENT generation is served
 //   state_dir: /var/cache/sightline   # remembers what was verified and what was refused;
 //                                     # "" remembers nothing
@@ -18,6 +24,7 @@
 #ifndef SIGHTLINE_COMMON_CONFIG_SECTIONS_H_
 #define SIGHTLINE_COMMON_CONFIG_SECTIONS_H_
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -25,6 +32,8 @@
 #include "common/batching/task_queue.h"
 #include "common/config/config.h"
 #include "common/generations/generation_options.h"
+#include "common/object_store/fetch.h"
+#include "common/object_store/object_store.h"
 
 namespace sightline {
 
@@ -36,7 +45,15 @@ struct StoreConfig {
 };
 StoreConfig ReadStoreConfig(ConfigReader root);
 
-// How the generations of `store` are followed: `state_dir`, `generations`, `loading` and
+// The section `object_store`.  Nothing is sent yet.
+struct ObjectStoreConfig {
+  std::shared_ptr<ObjectStore> store;  // null if there is no such section, or it is wrong
+  FetchOptions fetch;
+};
+ObjectStoreConfig ReadObjectStoreConfig(ConfigReader root);
+
+// How the generations of `store` are followed, and where it is filled from: `object_store`,
+// `state_dir`, `generations`, `loading` and
 // `memory_limit`.
 GenerationOptions ReadGenerationOptions(ConfigReader root, const StoreConfig& store);
 

@@ -34,6 +34,7 @@ using bundle::v1::GenerationManifest;
 
 constexpr absl::string_view kMarker = ".mirror";
 constexpr int64_t kMaxMarkerBytes = 4096;
+constexpr int64_t kListed = 1000;
 // An object that came damaged twice is damaged there.
 constexpr int kTriesOfDamaged = 2;
 // What was pruned is asked for at each look while nothing better is there.
@@ -298,11 +299,22 @@ bool Mirror::DiscardDamaged(const Manifest& manifest, const std::vector<std::str
   return any;
 }
 
+absl::Status Mirror::FetchModel(const std::string& model_id, const CallContext& call) {
+  const std::string directory = ModelDirectory(options_.folder, model_id);
+  return FetchFiles(
+      Manifest(), [&] { return BundlePaths(directory); }, [] { return std::vector<std::string>(); },
+      call);
+}
+
 absl::Status Mirror::FetchGeneration(const std::string& index, const std::string& generation,
                                      const CallContext& call) {
   RETURN_IF_ERROR(FetchManifest(index, generation, call));
   ASSIGN_OR_RETURN(const GenerationManifest manifest,
                    ReadGenerationManifest(options_.folder, index, generation));
+  RETURN_IF_ERROR(FetchModel(manifest.encoder_model(), call));
+  for (const NamedReranker& reranker : RerankersOf(manifest)) {
+    RETURN_IF_ERROR(FetchModel(reranker.model, call));
+  }
   const auto files = [&] {
     std::vector<std::string> paths;
     const std::string directory = GenerationDirectory(options_.folder, index, generation);
@@ -311,17 +323,31 @@ absl::Status Mirror::FetchGeneration(const std::string& index, const std::string
         paths.push_back(JoinPath(directory, file.description->path()));
       }
     }
-    std::set<std::string> models = {manifest.encoder_model()};
-    for (const NamedReranker& reranker : RerankersOf(manifest)) models.insert(reranker.model);
-    for (const std::string& model : models) {
-      for (std::string& path : BundlePaths(ModelDirectory(options_.folder, model))) {
-        paths.push_back(std::move(path));
-      }
-    }
     return paths;
   };
-  return FetchFiles(
-      manifest, files, [] { return std::vector<std::string>(); }, call);
+  RETURN_IF_ERROR(FetchFiles(
+      manifest, files, [] { return std::vector<std::string>(); }, call));
+  return BringBeside(index, generation, call);
+}
+
+// What no manifest tells of: the ledgers of the job that made it.
+absl::Status Mirror::BringBeside(const std::string& index, const std::string& generation,
+                                 const CallContext& call) {
+  const std::string prefix = GenerationPrefix(index, generation);
+  for (std::string after;;) {
+    ASSIGN_OR_RETURN(const std::vector<ObjectInfo> page,
+                     store_->List(prefix, after, kListed, call));
+    for (const ObjectInfo& object : page) {
+      const std::string path = PathOf(object.key);
+      if (!IsSafePath(object.key.substr(prefix.size())) || FileExists(path)) continue;
+      ASSIGN_OR_RETURN(const ObjectInfo info, store_->Stat(object.key, call));
+      if (info.sha256.empty()) continue;  // not of our making
+      RETURN_IF_ERROR(FetchFile(store_.get(), {info.key, info.byte_count, info.sha256}, path,
+                                options_.fetch, call));
+    }
+    if (static_cast<int64_t>(page.size()) < kListed) return absl::OkStatus();
+    after = page.back().key;
+  }
 }
 
 }  // namespace sightline

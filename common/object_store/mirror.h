@@ -61,6 +61,9 @@ class Mirror : public GenerationSource {
                           const CallContext& call) override;
   bool DiscardDamaged(const Manifest& manifest, const std::vector<std::string>& files) override;
 
+  // Brings a model, unless it is there.
+  absl::Status FetchModel(const std::string& model_id, const CallContext& call);
+
   // Brings a whole generation, with its models and all that lies beside its shards.
   absl::Status FetchGeneration(const std::string& index, const std::string& generation,
                                const CallContext& call);
@@ -78,6 +81,8 @@ class Mirror : public GenerationSource {
   std::string PathOf(absl::string_view key) const;
   absl::Status Bring(const Manifest& manifest, const std::string& path, const Paths& files,
                      const Paths& in_use, const CallContext& call);
+  absl::Status BringBeside(const std::string& index, const std::string& generation,
+                           const CallContext& call);
   absl::Status BringModelManifest(const std::string& path, absl::string_view model_id,
                                   const CallContext& call);
   absl::Status CheckIsWorthFetching(const ExpectedFile& expected, const CallContext& call)

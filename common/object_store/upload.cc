@@ -8,12 +8,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/checksum.h"
+#include "common/base/error_details.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
-#include "common/bundle/model_bundle.h"
 #include "common/bundle/prune_rules.h"
 #include "common/bundle/rerankers.h"
 #include "common/bundle/shard_files.h"
@@ -95,23 +95,23 @@ absl::Status DiscardUnpublishedRemote(ObjectStore* store, absl::string_view inde
 
 }  // namespace
 
-absl::Status UploadModel(ObjectStore* store, const std::string& folder, const std::string& model_id,
-                         const CallContext& call) {
-  const std::string directory = ModelDirectory(folder, model_id);
-  ASSIGN_OR_RETURN(const ModelBundle bundle,
-                   OpenModelBundle(directory, /*verify_checksums=*/false));
-  const std::string key = absl::StrCat(ModelPrefix(model_id), kManifestFile);
-  ASSIGN_OR_RETURN(const std::string json,
-                   ReadFile(bundle.FilePath(kManifestFile), limits::kMaxManifestBytes));
+absl::StatusOr<std::string> UploadModel(ObjectStore* store, const std::string& directory,
+                                        const CallContext& call) {
+  const std::string path = JoinPath(directory, kManifestFile);
+  ASSIGN_OR_RETURN(const std::string json, ReadFile(path, limits::kMaxManifestBytes));
+  const auto manifest = ParseModelBundleManifest(json);
+  if (!manifest.ok()) return WithPrefix(manifest.status(), path);
+  const std::string id = Sha256Hex(json);
+  const std::string key = absl::StrCat(ModelPrefix(id), kManifestFile);
   const absl::StatusOr<bool> there = HasManifest(store, key, json, call);
-  if (there.ok() && *there) return absl::OkStatus();
+  if (there.ok() && *there) return id;
   if (!there.ok() && !absl::IsNotFound(there.status())) return there.status();
-  for (const BundleFile& file : bundle.manifest.files()) {
-    RETURN_IF_ERROR(UploadFile(store, bundle.FilePath(file.path()),
-                               absl::StrCat(ModelPrefix(model_id), file.path()), file.sha256(),
-                               call));
+  for (const BundleFile& file : manifest->files()) {
+    RETURN_IF_ERROR(UploadFile(store, JoinPath(directory, file.path()),
+                               absl::StrCat(ModelPrefix(id), file.path()), file.sha256(), call));
   }
-  return CreateManifest(store, key, json, call);
+  RETURN_IF_ERROR(CreateManifest(store, key, json, call));
+  return id;
 }
 
 absl::Status UploadGeneration(ObjectStore* store, const std::string& folder,
@@ -122,7 +122,11 @@ absl::Status UploadGeneration(ObjectStore* store, const std::string& folder,
   std::set<std::string> models = {manifest.encoder_model()};
   for (const NamedReranker& reranker : RerankersOf(manifest)) models.insert(reranker.model);
   for (const std::string& model : models) {
-    RETURN_IF_ERROR(UploadModel(store, folder, model, call));
+    const std::string bundle = ModelDirectory(folder, model);
+    ASSIGN_OR_RETURN(const std::string id, UploadModel(store, bundle, call));
+    if (id != model) {
+      return absl::DataLossError(absl::StrCat(bundle, " holds a model with the id ", id));
+    }
   }
   const std::string directory = GenerationDirectory(folder, index, generation);
   const std::string prefix = GenerationPrefix(index, generation);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/base/call_context.h"
 #include "common/object_store/object_store.h"
@@ -13,16 +14,17 @@ namespace sightline {
 
 // Both read everything once, to compare it with the manifest on the way, and send only what the
 // object store does not have yet: stopped anywhere, the next one goes on.  The manifest is
-// last, so that what is not whole is nothing.  DataLoss if a file of `folder` is not what its
+// last, so that what is not whole is nothing.  DataLoss if a file is not what its
 // manifest says; otherwise errors as those of ObjectStore and of the files.
 
-// The bundle models/<model_id> of the folder `folder`.  NotFound if that has none.
-absl::Status UploadModel(ObjectStore* store, const std::string& folder, const std::string& model_id,
-                         const CallContext& call);
+// The model bundle that lies in `directory`, whatever that is called; returns its id.  NotFound if
+// it holds none.
+absl::StatusOr<std::string> UploadModel(ObjectStore* store, const std::string& directory,
+                                        const CallContext& call);
 
-// A generation, after the models that it names.  AlreadyExists if the object store has another
-// generation of this name, unless that was never published: it is then replaced, as what a
-// job makes anew that was cut off before it published.
+// A generation of the store in `folder`, after the models that it names.  AlreadyExists if the
+// object store has another generation of this name, unless that was never published: it is then
+// replaced, as what a job makes anew that was cut off before it published.
 absl::Status UploadGeneration(ObjectStore* store, const std::string& folder,
                               absl::string_view index, absl::string_view generation,
                               const CallContext& call);

@@ -46,6 +46,7 @@ class BackendServer final : public ServerProcess {
         domain_(config, &metrics_, &pool_, &janitor_),
         rpc_(config.server, &metrics_),
         service_(&domain_.engine, rpc_.gate()),
+        source_(config.generations.source),
         follower_(config.generations, &domain_.host, domain_.generations.table(), &janitor_,
                   &metrics_, Clock::Real(), [this](bool serving) { rpc_.SetServing(serving); }),
         admin_([this](const StatusRequest& request) { return Status(request); }, rpc_.gate()) {}
@@ -59,6 +60,7 @@ class BackendServer final : public ServerProcess {
     Domain::PrepareLibraries();
     rpc_.AddService(service_.full_name(), &service_);
     rpc_.AddService(admin_.full_name(), &admin_);
+    RETURN_IF_ERROR(source_->Open());
     RETURN_IF_ERROR(rpc_.Start());
     follower_.Start();
     return absl::OkStatus();
@@ -85,6 +87,7 @@ class BackendServer final : public ServerProcess {
   Domain domain_;
   RpcServer rpc_;
   typename Domain::Service service_;
+  const std::shared_ptr<GenerationSource> source_;
   GenerationFollower follower_;
   AdminService admin_;
 };

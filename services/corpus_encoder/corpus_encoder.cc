@@ -12,8 +12,27 @@
 #include "common/log/log.h"
 #include "common/models/inference.h"
 #include "common/models/model.h"
+#include "common/object_store/conditional_writes.h"
+#include "services/corpus_encoder/remote_store.h"
 
 namespace sightline {
+namespace {
+
+// Brings from the object store what the job reads.  One that publications could be lost in is
+// refused before any work is done.
+absl::Status Prepare(const CorpusEncoderConfig& config, const CallContext& call) {
+  const CorpusEncoderOptions& job = config.job;
+  if (job.share.writes()) RETURN_IF_ERROR(CheckConditionalWrites(*job.object_store, call));
+  JobInputs inputs;
+  inputs.models = {config.model};
+  for (const NamedReranker& named : config.rerankers) inputs.models.push_back(named.model);
+  inputs.images_index = job.images_index;
+  inputs.captions_index = job.captions_index;
+  inputs.base = job.base;
+  return FetchInputs(job.object_store, job.store, inputs, call);
+}
+
+}  // namespace
 
 absl::StatusOr<EncodeSummary> RunCorpusEncoder(const CorpusEncoderConfig& config,
                                                DecoderStarter* starter, bool terminal,
@@ -21,6 +40,8 @@ absl::StatusOr<EncodeSummary> RunCorpusEncoder(const CorpusEncoderConfig& config
   ComputePool::SingleThreadedLibraries();
   UseSingleThreadedTorch();
   ComputePool pool(config.compute.threads);
+
+  if (config.job.object_store != nullptr) RETURN_IF_ERROR(Prepare(config, call));
 
   ModelOptions model_options;
   model_options.pool = &pool;

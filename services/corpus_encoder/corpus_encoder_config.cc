@@ -152,7 +152,7 @@ std::string CorpusYaml(absl::string_view value) {
 // What the flags set, each as text: ReadCorpusEncoderConfig is who judges it.
 struct FlagValues {
   CorpusEncoderFlags flags;
-  std::string store, model, images_index, captions_index, generation;
+  std::string store, object_store, model, images_index, captions_index, generation;
   std::string shards, base, worker, workers, threads, max_quarantine_share;
   std::vector<std::string> rerankers, corpora;
   bool no_publish = false;
@@ -163,6 +163,9 @@ Flags DefineFlags(FlagValues* values) {
   flags.String("config", "FILE", "YAML; services/corpus_encoder/README.md lists every key",
                &values->flags.config_path);
   flags.String("store", "DIR", "where models/ and indexes/ lie", &values->store);
+  flags.String("object-store", "URL",
+               "s3://BUCKET/FOLDER that models and the base come from, and generations go to",
+               &values->object_store);
   flags.String("model", "SHA256", "the bundle that encodes", &values->model);
   flags.Strings("reranker", "[NAME=]SHA256",
                 "a bundle that reranks, and its name; repeatable, see README.md for which is the "
@@ -201,6 +204,7 @@ std::string YamlOf(const FlagValues& values) {
     if (!value.empty()) absl::StrAppend(&yaml, key, ": ", Quoted(value), "\n");
   };
   add("store", values.store);
+  add("object_store:\n  url", values.object_store);
   add("model", values.model);
   if (!values.rerankers.empty()) absl::StrAppend(&yaml, "rerankers:\n");
   for (const std::string& reranker : values.rerankers) {
@@ -228,6 +232,7 @@ absl::StatusOr<CorpusEncoderConfig> ReadCorpusEncoderConfig(ConfigFile* file) {
   CorpusEncoderConfig config;
   CorpusEncoderOptions& job = config.job;
   job.store = root.RequiredString("store");
+  job.object_store = ReadObjectStoreConfig(root).store;
   config.model = root.RequiredString("model");
   if (!config.model.empty() && !IsSha256Hex(config.model)) {
     root.AddProblem("model", "must be a bundle's id: 64 lower-case hex digits");

@@ -14,6 +14,7 @@
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
 #include "common/log/log.h"
+#include "common/object_store/upload.h"
 #include "services/corpus_encoder/base_choice.h"
 #include "services/corpus_encoder/corpus_checks.h"
 #include "services/corpus_encoder/corpus_division.h"
@@ -358,12 +359,28 @@ absl::Status CorpusEncoderJob::Finish(Plan& plan, GenerationRows& rows,
   return absl::OkStatus();
 }
 
+absl::Status CorpusEncoderJob::Upload(const CallContext& call) {
+  if (options_.object_store == nullptr) return absl::OkStatus();
+  const absl::Time start = clock_->Now();
+  for (const std::string& index : {options_.images_index, options_.captions_index}) {
+    RETURN_IF_ERROR(UploadGeneration(options_.object_store.get(), options_.store, index,
+                                     summary_.generation, call));
+  }
+  Log(Severity::kInfo, "uploaded",
+      {{"store", options_.object_store->name()},
+       {"generation", summary_.generation},
+       {"seconds", absl::ToDoubleSeconds(clock_->Now() - start)}});
+  return absl::OkStatus();
+}
+
 absl::Status CorpusEncoderJob::Publish(const CallContext& call) {
+  RETURN_IF_ERROR(Upload(call));
   if (!options_.publish) return absl::OkStatus();
   RETURN_IF_ERROR(call.Check("publishing"));
   for (const std::string& index : {options_.images_index, options_.captions_index}) {
-    ASSIGN_OR_RETURN(const bool current, PublishWritten(options_.store, index, summary_.generation,
-                                                        summary_.already_there));
+    ASSIGN_OR_RETURN(const bool current,
+                     PublishWritten(options_.store, options_.object_store, index,
+                                    summary_.generation, summary_.already_there, call));
     summary_.rolled_back = summary_.rolled_back || !current;
   }
   summary_.published = !summary_.rolled_back;

@@ -96,6 +96,7 @@ class CorpusEncoderJob {
   absl::Status Finish(Plan& plan, GenerationRows& rows, const GenerationSpec& images,
                       const GenerationSpec& captions, const ShardWork& shards,
                       const CallContext& call);
+  absl::Status Upload(const CallContext& call);
   absl::Status Publish(const CallContext& call);
   // Removes what nobody needs once both generations are written: if they are, and nobody else
   // is at work.

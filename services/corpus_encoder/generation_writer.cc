@@ -21,7 +21,9 @@
 #include "common/bundle/shard_files.h"
 #include "common/index/index_kinds.h"
 #include "common/log/log.h"
+#include "common/object_store/remote_publication.h"
 #include "services/corpus_encoder/field_hash.h"
+#include "services/corpus_encoder/remote_store.h"
 
 namespace sightline {
 namespace {
@@ -207,8 +209,14 @@ absl::StatusOr<WrittenGeneration> FinishGeneration(
                            /*already_there=*/false};
 }
 
-absl::StatusOr<bool> PublishWritten(const std::string& store, const std::string& index,
-                                    const std::string& generation, bool already_there) {
+absl::StatusOr<bool> PublishWritten(const std::string& store,
+                                    const std::shared_ptr<ObjectStore>& object_store,
+                                    const std::string& index, const std::string& generation,
+                                    bool already_there, const CallContext& call) {
+  // Somebody may have published since the job began.
+  if (object_store != nullptr) {
+    RETURN_IF_ERROR(FetchPublication(object_store, store, index, call));
+  }
   const absl::StatusOr<bundle::v1::CurrentGeneration> current = ReadCurrent(store, index);
   if (current.ok() && current->generation() == generation) return true;
   if (already_there && current.ok() && WasRolledBack(*current, generation)) {
@@ -216,7 +224,12 @@ absl::StatusOr<bool> PublishWritten(const std::string& store, const std::string&
         {{"index", index}, {"generation", generation}});
     return false;
   }
-  RETURN_IF_ERROR(PublishGeneration(store, index, generation).status());
+  if (object_store == nullptr) {
+    RETURN_IF_ERROR(PublishGeneration(store, index, generation).status());
+    return true;
+  }
+  RETURN_IF_ERROR(PublishRemote(object_store.get(), index, generation, absl::Now(), call).status());
+  RETURN_IF_ERROR(FetchPublication(object_store, store, index, call));
   return true;
 }
 

@@ -82,10 +82,13 @@ absl::StatusOr<WrittenGeneration> FinishGeneration(
     const EmbeddingMatrix& probe_queries, Quarantine& quarantine, const Warnings& warnings,
     const CallContext& call);
 
-// Publishes the generation unless CURRENT names it.  False, with a log line, if an earlier
-// run has written it (`already_there`) and it was rolled back since: that was on purpose.
-absl::StatusOr<bool> PublishWritten(const std::string& store, const std::string& index,
-                                    const std::string& generation, bool already_there);
+// Publishes the generation unless CURRENT names it, in `object_store` if there is one, which has
+// it then.  False, with a log line, if an earlier run has written it (`already_there`) and it was
+// rolled back since: that was on purpose.
+absl::StatusOr<bool> PublishWritten(const std::string& store,
+                                    const std::shared_ptr<ObjectStore>& object_store,
+                                    const std::string& index, const std::string& generation,
+                                    bool already_there, const CallContext& call);
 
 }  // namespace sightline
 

@@ -3,9 +3,11 @@
 #define SIGHTLINE_SERVICES_CORPUS_ENCODER_JOB_OPTIONS_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "common/image/decode.h"
+#include "common/object_store/object_store.h"
 #include "services/corpus_encoder/work_await.h"
 #include "services/corpus_encoder/work_share.h"
 
@@ -13,6 +15,9 @@ namespace sightline {
 
 struct CorpusEncoderOptions {
   std::string store;
+  // Where what is read comes from that is not in `store`, and where what was made goes to be
+  // published; null: `store` is all there is.
+  std::shared_ptr<ObjectStore> object_store;
   std::string images_index = "images";
   std::string captions_index = "captions";
   // Name of the generation in both indexes.  Empty: the content's hash, so that equal

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <system_error>
 #include <utility>
 
@@ -19,6 +20,8 @@
 #include "common/base/status_within.h"
 #include "common/bundle/layout.h"
 #include "common/bundle/manifest.h"
+#include "common/object_store/upload.h"
+#include "services/sightlinectl/store_place.h"
 
 namespace sightline {
 namespace {
@@ -119,20 +122,41 @@ absl::StatusOr<ModelBundle> AddModel(const std::string& folder, const std::strin
   return OpenModelBundle(directory, /*verify_checksums=*/false);
 }
 
+namespace {
+
+// To where it is asked for, one place or both.
+absl::StatusOr<std::string> Add(const std::string& folder, const StorePlace& place,
+                                const Console& console) {
+  std::string id;
+  if (!place.folder.empty()) {
+    ASSIGN_OR_RETURN(const ModelBundle bundle, AddModel(folder, place.folder));
+    id = bundle.id;
+    console.err << "it lies in " << bundle.directory << "\n";
+  }
+  if (place.is_remote()) {
+    ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> store, place.OpenObjectStore());
+    ASSIGN_OR_RETURN(id, UploadModel(store.get(), folder, CallContext::Unbounded()));
+    console.err << "it lies in " << store->name() << "\n";
+  }
+  return id;
+}
+
+}  // namespace
+
 int RunAddModel(const std::vector<std::string>& args, const Console& console) {
-  std::string store;
+  StorePlace place;
   Flags flags;
-  flags.String("store", "DIR", "store to copy it to", &store);
+  place.AddFlags("store to copy it to", &flags);
   std::vector<std::string> words;
   int status = kSuccess;
   if (!ParseArguments(kAddModelCommand, &flags, args, console, &words, &status)) return status;
-  if (words.size() != 1 || store.empty()) {
-    return UsageError(kAddModelCommand, "give one folder and --store DIR", console);
+  if (words.size() != 1 || place.is_empty()) {
+    return UsageError(kAddModelCommand, "give one folder, and --store DIR or --object-store URL",
+                      console);
   }
-  const absl::StatusOr<ModelBundle> bundle = AddModel(words[0], store);
-  if (!bundle.ok()) return Fail(bundle.status(), console);
-  console.out << bundle->id << "\n";
-  console.err << "it lies in " << bundle->directory << "\n";
+  const absl::StatusOr<std::string> id = Add(words[0], place, console);
+  if (!id.ok()) return Fail(id.status(), console);
+  console.out << *id << "\n";
   return kSuccess;
 }
 

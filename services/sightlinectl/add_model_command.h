@@ -14,7 +14,7 @@ namespace sightline {
 int RunAddModel(const std::vector<std::string>& args, const Console& console);
 
 inline constexpr Command kAddModelCommand = {
-    "add-model", "sightlinectl add-model FOLDER --store DIR",
+    "add-model", "sightlinectl add-model FOLDER [--store DIR] [--object-store URL]",
     "copies a model bundle into a store, verified, and prints its id", RunAddModel};
 
 // Copies the bundle in `folder`, whatever that folder is called, to

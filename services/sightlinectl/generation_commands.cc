@@ -1,11 +1,13 @@
 #include "services/sightlinectl/generation_commands.h"
 
+#include <memory>
 #include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
+#include "absl/types/optional.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
@@ -15,6 +17,12 @@
 #include "common/bundle/rerankers.h"
 #include "common/bundle/verify.h"
 #include "common/config/table.h"
+#include "common/object_store/conditional_writes.h"
+#include "common/object_store/mirror.h"
+#include "common/object_store/remote_prune.h"
+#include "common/object_store/remote_publication.h"
+#include "common/object_store/upload.h"
+#include "services/sightlinectl/store_place.h"
 
 namespace sightline {
 namespace {
@@ -22,20 +30,36 @@ namespace {
 // The command line of all of them: words, and the store.
 struct Arguments {
   std::vector<std::string> words;
-  std::string store;
+  StorePlace place;
+};
+
+// How many words a command takes, and which places.
+struct Shape {
+  size_t min_words;
+  size_t max_words;
+  absl::string_view folder_help = "store that holds the index";
+  bool needs_folder = false;
+  bool needs_object_store = false;
 };
 
 // When the command is over already, the result is false and `status` the exit status.
 bool Parse(const Command& command, Flags* flags, const std::vector<std::string>& args,
-           size_t min_words, size_t max_words, const Console& console, Arguments* arguments,
-           int* status) {
-  flags->String("store", "DIR", "store that holds the index", &arguments->store);
+           const Shape& shape, const Console& console, Arguments* arguments, int* status) {
+  arguments->place.AddFlags(shape.folder_help, flags);
   if (!ParseArguments(command, flags, args, console, &arguments->words, status)) return false;
   const size_t count = arguments->words.size();
-  if (count >= min_words && count <= max_words && !arguments->store.empty()) return true;
+  const StorePlace& place = arguments->place;
+  if (count >= shape.min_words && count <= shape.max_words && !place.is_empty() &&
+      (!shape.needs_folder || !place.folder.empty()) &&
+      (!shape.needs_object_store || place.is_remote())) {
+    return true;
+  }
+  const char* const where = shape.needs_object_store
+                                ? " and both --store DIR and --object-store URL"
+                            : shape.needs_folder ? " and --store DIR"
+                                                 : " and --store DIR or --object-store URL";
   *status = UsageError(
-      command,
-      absl::StrCat("give an index", min_words > 1 ? ", a generation" : "", " and --store DIR"),
+      command, absl::StrCat("give an index", shape.min_words > 1 ? ", a generation" : "", where),
       console);
   return false;
 }
@@ -80,31 +104,89 @@ void TellPruned(const PruneSummary& summary, bool dry_run, const Console& consol
 }
 
 absl::StatusOr<std::string> Verify(const Arguments& arguments) {
+  const std::string& store = arguments.place.folder;
   const std::string& index = arguments.words[0];
   std::string generation;
   if (arguments.words.size() == 2) {
     generation = arguments.words[1];
   } else {
-    ASSIGN_OR_RETURN(const auto current, ReadCurrent(arguments.store, index));
+    ASSIGN_OR_RETURN(const auto current, ReadCurrent(store, index));
     generation = current.generation();
   }
-  ASSIGN_OR_RETURN(const auto manifest, ReadGenerationManifest(arguments.store, index, generation));
+  ASSIGN_OR_RETURN(const auto manifest, ReadGenerationManifest(store, index, generation));
   VerifyOptions options;
   options.sha256 = true;
   VerifySummary summary;
-  RETURN_IF_ERROR(
-      VerifyGeneration(arguments.store, manifest, options, CallContext::Unbounded(), &summary));
+  RETURN_IF_ERROR(VerifyGeneration(store, manifest, options, CallContext::Unbounded(), &summary));
   std::set<std::string> models = {manifest.encoder_model()};
   for (NamedReranker& reranker : RerankersOf(manifest)) models.insert(std::move(reranker.model));
   for (const std::string& model : models) {
     RETURN_IF_ERROR(
-        OpenModelBundle(ModelDirectory(arguments.store, model), /*verify_checksums=*/true)
-            .status());
+        OpenModelBundle(ModelDirectory(store, model), /*verify_checksums=*/true).status());
   }
-  RETURN_IF_ERROR(CheckEmbeddingSpace(arguments.store, manifest));
+  RETURN_IF_ERROR(CheckEmbeddingSpace(store, manifest));
   return absl::StrCat(index, " ", generation, " is whole: ", WithThousands(summary.files_read),
                       " files, ", WithThousands(summary.bytes_read), " bytes, ", models.size(),
                       models.size() == 1 ? " model\n" : " models\n");
+}
+
+using Current = bundle::v1::CurrentGeneration;
+
+// From the folder, if there is one, into the object store, and there.
+absl::StatusOr<Current> PublishRemotely(const StorePlace& place, const std::string& index,
+                                        const std::string& generation) {
+  const CallContext call = CallContext::Unbounded();
+  ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> store, place.OpenObjectStore());
+  RETURN_IF_ERROR(CheckConditionalWrites(*store, call));
+  if (!place.folder.empty()) {
+    RETURN_IF_ERROR(UploadGeneration(store.get(), place.folder, index, generation, call));
+  }
+  return PublishRemote(store.get(), index, generation, absl::Now(), call);
+}
+
+absl::StatusOr<Current> RollBackRemotely(const StorePlace& place, const std::string& index) {
+  const CallContext call = CallContext::Unbounded();
+  ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> store, place.OpenObjectStore());
+  RETURN_IF_ERROR(CheckConditionalWrites(*store, call));
+  return RollBackRemote(store.get(), index, absl::Now(), call);
+}
+
+// Of a store in which nothing of the index was ever published, none.
+absl::StatusOr<absl::optional<PruneSummary>> PruneIn(const StorePlace& place,
+                                                     const std::string& index,
+                                                     const PruneOptions& options) {
+  if (place.is_remote()) {
+    ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> store, place.OpenObjectStore());
+    absl::StatusOr<PruneSummary> summary =
+        PruneRemote(store.get(), index, options, absl::Now(), CallContext::Unbounded());
+    if (absl::IsNotFound(summary.status())) return absl::optional<PruneSummary>();
+    RETURN_IF_ERROR(summary.status());
+    return absl::make_optional(*std::move(summary));
+  }
+  ASSIGN_OR_RETURN(const bool published, WasPublished(place.folder, index));
+  if (!published) return absl::optional<PruneSummary>();
+  ASSIGN_OR_RETURN(PruneSummary summary,
+                   PruneGenerations(place.folder, index, options, absl::Now()));
+  return absl::make_optional(std::move(summary));
+}
+
+absl::StatusOr<std::string> Fetch(const Arguments& arguments) {
+  const std::string& index = arguments.words[0];
+  const std::string& folder = arguments.place.folder;
+  const CallContext call = CallContext::Unbounded();
+  ASSIGN_OR_RETURN(std::shared_ptr<ObjectStore> store, arguments.place.OpenObjectStore());
+  const std::unique_ptr<Mirror> mirror = Mirror::OverStore(store, folder);
+  RETURN_IF_ERROR(mirror->FetchCurrent(index, call));
+  std::string generation;
+  if (arguments.words.size() == 2) {
+    generation = arguments.words[1];
+  } else {
+    ASSIGN_OR_RETURN(const Current current, ReadCurrent(folder, index));
+    generation = current.generation();
+  }
+  RETURN_IF_ERROR(mirror->FetchGeneration(index, generation, call));
+  return absl::StrCat(index, " ", generation, " is in ",
+                      GenerationDirectory(folder, index, generation), "\n");
 }
 
 }  // namespace
@@ -113,18 +195,29 @@ int RunPublish(const std::vector<std::string>& args, const Console& console) {
   Flags flags;
   Arguments arguments;
   int status = kSuccess;
-  if (!Parse(kPublishCommand, &flags, args, 2, 2, console, &arguments, &status)) return status;
+  Shape shape{2, 2};
+  shape.folder_help = "store that holds the index, or with --object-store what is brought there";
+  if (!Parse(kPublishCommand, &flags, args, shape, console, &arguments, &status)) return status;
   const std::string& index = arguments.words[0];
-  return TellCurrent(index, PublishGeneration(arguments.store, index, arguments.words[1]), console);
+  const std::string& generation = arguments.words[1];
+  const StorePlace& place = arguments.place;
+  return TellCurrent(index,
+                     place.is_remote() ? PublishRemotely(place, index, generation)
+                                       : PublishGeneration(place.folder, index, generation),
+                     console);
 }
 
 int RunRollback(const std::vector<std::string>& args, const Console& console) {
   Flags flags;
   Arguments arguments;
   int status = kSuccess;
-  if (!Parse(kRollbackCommand, &flags, args, 1, 1, console, &arguments, &status)) return status;
+  if (!Parse(kRollbackCommand, &flags, args, {1, 1}, console, &arguments, &status)) return status;
   const std::string& index = arguments.words[0];
-  return TellCurrent(index, RollBackGeneration(arguments.store, index), console);
+  const StorePlace& place = arguments.place;
+  return TellCurrent(
+      index,
+      place.is_remote() ? RollBackRemotely(place, index) : RollBackGeneration(place.folder, index),
+      console);
 }
 
 int RunPrune(const std::vector<std::string>& args, const Console& console) {
@@ -138,18 +231,18 @@ int RunPrune(const std::vector<std::string>& args, const Console& console) {
   flags.Switch("dry-run", "tell what would be removed, and leave it", &options.dry_run);
   Arguments arguments;
   int status = kSuccess;
-  if (!Parse(kPruneCommand, &flags, args, 1, 1, console, &arguments, &status)) return status;
-  const absl::StatusOr<bool> published = WasPublished(arguments.store, arguments.words[0]);
-  if (!published.ok()) return Fail(published.status(), console);
-  if (!*published) {
-    console.out << "nothing to remove: index '" << arguments.words[0] << "' was never published in "
-                << arguments.store << "\n";
+  if (!Parse(kPruneCommand, &flags, args, {1, 1}, console, &arguments, &status)) return status;
+  const std::string& index = arguments.words[0];
+  const StorePlace& place = arguments.place;
+  const auto summary = PruneIn(place, index, options);
+  if (!summary.ok()) return Fail(summary.status(), console);
+  if (!summary->has_value()) {
+    console.out << "nothing to remove: index '" << index << "' was never published in "
+                << (place.is_remote() ? place.url : place.folder) << "\n";
     return kSuccess;
   }
-  const auto summary = PruneGenerations(arguments.store, arguments.words[0], options, absl::Now());
-  if (!summary.ok()) return Fail(summary.status(), console);
-  TellPruned(*summary, options.dry_run, console);
-  for (const absl::Status& problem : summary->problems) {
+  TellPruned(**summary, options.dry_run, console);
+  for (const absl::Status& problem : (*summary)->problems) {
     status = Worse(status, Fail(problem, console));
   }
   return status;
@@ -159,8 +252,24 @@ int RunVerify(const std::vector<std::string>& args, const Console& console) {
   Flags flags;
   Arguments arguments;
   int status = kSuccess;
-  if (!Parse(kVerifyCommand, &flags, args, 1, 2, console, &arguments, &status)) return status;
+  Shape shape{1, 2};
+  shape.needs_folder = true;
+  if (!Parse(kVerifyCommand, &flags, args, shape, console, &arguments, &status)) return status;
   const auto text = Verify(arguments);
+  if (!text.ok()) return Fail(text.status(), console);
+  console.out << *text;
+  return kSuccess;
+}
+
+int RunFetch(const std::vector<std::string>& args, const Console& console) {
+  Flags flags;
+  Arguments arguments;
+  int status = kSuccess;
+  Shape shape{1, 2};
+  shape.folder_help = "folder that it is brought to, laid out as a store";
+  shape.needs_folder = shape.needs_object_store = true;
+  if (!Parse(kFetchCommand, &flags, args, shape, console, &arguments, &status)) return status;
+  const auto text = Fetch(arguments);
   if (!text.ok()) return Fail(text.status(), console);
   console.out << *text;
   return kSuccess;

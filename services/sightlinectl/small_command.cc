@@ -24,7 +24,7 @@ constexpr auto kLargeNames = [] {
 
 std::vector<Command> SmallCommands() {
   return {kQueryCommand,    kScoreCommand, kStatusCommand, kDescribeCommand, kPublishCommand,
-          kRollbackCommand, kPruneCommand, kVerifyCommand, kAddModelCommand};
+          kRollbackCommand, kPruneCommand, kVerifyCommand, kFetchCommand,    kAddModelCommand};
 }
 
 Program SmallSightlinectl() {
