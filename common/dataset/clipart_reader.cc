@@ -9,7 +9,7 @@
 #include "common/base/files.h"
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
-#include "common/dataset/xml.h"
+#include "common/formats/xml.h"
 
 namespace sightline {
 namespace {

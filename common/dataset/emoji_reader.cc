@@ -17,7 +17,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/utf8.h"
 #include "common/dataset/emoji_font.h"
-#include "common/dataset/xml.h"
+#include "common/formats/xml.h"
 
 namespace sightline {
 namespace {

@@ -47,6 +47,7 @@ _CXX_PACKAGES = [
     "libisal-dev",
     "libssl-dev",
     "libpugixml-dev",
+    "libcurl4-openssl-dev",
     "libspdlog-dev",
     "nlohmann-json3-dev",
     "libbenchmark-dev",

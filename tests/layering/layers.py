@@ -27,6 +27,7 @@ OWNERS = [
      ["common/rpc", "common/clients", "services/*_service", "services/sightlinectl"]),
     ("prometheus-cpp", r"prometheus/", ["common/metrics"]),
     ("cpp-httplib", r"httplib", ["common/metrics"]),
+    ("libcurl", r"curl/", ["common/object_store"]),
     ("yaml-cpp", r"yaml-cpp/", ["common/config"]),
     ("spdlog, fmt", r"(spdlog|fmt)/", ["common/log"]),
     ("SentencePiece", r"sentencepiece_(processor|trainer)\.h", ["tests"]),

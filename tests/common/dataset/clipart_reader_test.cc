@@ -1,6 +1,6 @@
 #include "common/dataset/clipart_reader.h"
 
-#include "common/dataset/xml.h"
+#include "common/formats/xml.h"
 #include "tests/common/dataset/tree.h"
 #include "tests/support/catch.h"
 

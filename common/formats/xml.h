@@ -1,7 +1,8 @@
 // XML from strangers, read within bounds.
-#ifndef SIGHTLINE_COMMON_DATASET_XML_H_
-#define SIGHTLINE_COMMON_DATASET_XML_H_
+#ifndef SIGHTLINE_COMMON_FORMATS_XML_H_
+#define SIGHTLINE_COMMON_FORMATS_XML_H_
 
+#include <cstdint>
 #include <memory>
 
 #include "absl/status/statusor.h"
@@ -17,10 +18,14 @@ namespace sightline {
 // a node of 64), so this is what keeps a hostile file from exhausting memory.
 inline constexpr int64_t kMaxXmlBytes = int64_t{8} << 20;
 
-// The document in `path`.  InvalidArgument: not well-formed, with the byte offset, or
-// longer than kMaxXmlBytes; NotFound and so on from reading.  Entities of a DTD are not
-// expanded and nothing outside the file is fetched.  Walk the tree with loops, never by
-// recursion: its depth is the author's choice.
+// The document in `text`, which errors call `name`.  InvalidArgument: not well-formed, with
+// the byte offset, or longer than kMaxXmlBytes.  Entities of a DTD are not expanded and
+// nothing outside the text is fetched.  Walk the tree with loops, never by recursion: its
+// depth is the author's choice.
+absl::StatusOr<std::unique_ptr<pugi::xml_document>> ParseXml(absl::string_view text,
+                                                             absl::string_view name);
+
+// The same of a file; NotFound and so on from reading.
 absl::StatusOr<std::unique_ptr<pugi::xml_document>> ReadXmlFile(absl::string_view path);
 
 // "title" of "dc:title".
@@ -31,4 +36,4 @@ inline absl::string_view LocalName(absl::string_view name) {
 
 }  // namespace sightline
 
-#endif  // SIGHTLINE_COMMON_DATASET_XML_H_
+#endif  // SIGHTLINE_COMMON_FORMATS_XML_H_
