@@ -11,6 +11,7 @@
 #include "common/base/limits.h"
 #include "common/base/usable_cores.h"
 #include "common/bundle/layout.h"
+#include "common/object_store/environment.h"
 #include "common/object_store/mirror.h"
 #include "common/object_store/s3_store.h"
 
@@ -48,10 +49,12 @@ StoreConfig ReadStoreConfig(ConfigReader root) {
 
 ObjectStoreConfig ReadObjectStoreConfig(ConfigReader root) {
   ObjectStoreConfig config;
-  if (!root.Has("object_store")) return config;
+  const std::string otherwise = ProcessEnvironment()(kObjectStoreVariable).value_or("");
+  if (!root.Has("object_store") && otherwise.empty()) return config;
   ConfigReader section = root.Section("object_store");
   S3Options options;
-  options.url = section.RequiredString("url");
+  options.url =
+      otherwise.empty() ? section.RequiredString("url") : section.String("url", otherwise);
   options.endpoint = section.String("endpoint", "");
   options.region = section.String("region", "");
   config.fetch.connections =
@@ -75,12 +78,12 @@ GenerationOptions ReadGenerationOptions(ConfigReader root, const StoreConfig& st
   MirrorOptions mirror;
   mirror.folder = store.store;
   mirror.fetch = origin.fetch;
-  if (root.Has("object_store")) {
+  if (origin.store != nullptr) {
     mirror.max_bytes = root.Section("object_store")
                            .Bytes("max_cache_bytes", mirror.max_bytes, int64_t{1} << 20,
                                   std::numeric_limits<int64_t>::max());
+    options.source = Mirror::Cache(origin.store, std::move(mirror));
   }
-  if (origin.store != nullptr) options.source = Mirror::Cache(origin.store, std::move(mirror));
   options.state_dir = root.String("state_dir", "");
   ConfigReader section = root.Section("generations");
   options.poll_interval = section.Duration("poll_interval", options.poll_interval,

@@ -3,10 +3,11 @@
 //
 //   store: /var/lib/sightline     # models/ and indexes/
 //   object_store:                 # if there is one, `store` holds copies of what is in it
-//     url: s3://bucket/folder
+//     url: s3://bucket/folder     # default: $SIGHTLINE_OBJECT_STORE
 //     endpoint: https://minio:9000   # of a store that is not AWS's
 //     region: eu-central-1
-//     max_cache_bytes: 100GiB     # that the copies of a server may take
+//     max_cache_bytes: 100GiB     # that the copies of a server may take; default: 90 % of the
+//                                 # file system that `store` is on
 //     connections: 4              # that fetch or send a file
 //   indexes: [images, captions]   # whose CURRENT generation is served
 //   state_dir: /var/cache/sightline   # remembers what was verified and what was refused;
@@ -45,7 +46,8 @@ struct StoreConfig {
 };
 StoreConfig ReadStoreConfig(ConfigReader root);
 
-// The section `object_store`.  Nothing is sent yet.
+// The section `object_store`; without one, the URL of $SIGHTLINE_OBJECT_STORE.  Nothing is sent
+// yet.
 struct ObjectStoreConfig {
   std::shared_ptr<ObjectStore> store;  // null if there is no such section, or it is wrong
   FetchOptions fetch;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -138,6 +139,13 @@ absl::Status Mirror::Open() {
     return FileError("write", marker, errno);
   }
   lock_.emplace(std::move(lock));
+  if (options_.max_bytes == 0) {
+    struct statvfs disk;
+    if (::statvfs(options_.folder.c_str(), &disk) != 0) {
+      return FileError("look at", options_.folder, errno);
+    }
+    options_.max_bytes = static_cast<int64_t>(disk.f_blocks * disk.f_frsize / 10 * 9);
+  }
   return absl::OkStatus();
 }
 
@@ -274,7 +282,7 @@ void Mirror::NoteDamage(const ExpectedFile& expected, const CallContext& call) {
 
 absl::Status Mirror::MakeRoom(const ExpectedFile& expected, const std::string& path,
                               const Paths& files, const Paths& in_use) {
-  if (options_.max_bytes == std::numeric_limits<int64_t>::max()) return absl::OkStatus();
+  if (!is_cache_) return absl::OkStatus();
   const std::string part = absl::StrCat(path, kPartSuffix);
   std::set<std::string> kept = {part};
   for (const Paths& each : {files, in_use}) {

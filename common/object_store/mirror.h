@@ -35,8 +35,9 @@ absl::StatusOr<ExpectedFile> ExpectedOf(const std::string& folder,
 
 struct MirrorOptions {
   std::string folder;
-  // Of all files in it together; what nobody uses is removed when it would be more.
-  int64_t max_bytes = std::numeric_limits<int64_t>::max();
+  // Of all files in it together; what nobody uses is removed when it would be more.  0: nine
+  // tenths of the file system that it is on.
+  int64_t max_bytes = 0;
   FetchOptions fetch;
 };
 
@@ -93,7 +94,7 @@ class Mirror : public GenerationSource {
                         const Paths& in_use);
 
   const std::shared_ptr<ObjectStore> store_;
-  const MirrorOptions options_;
+  MirrorOptions options_;  // as Open leaves them
   const bool is_cache_;
   absl::optional<Descriptor> lock_;                                  // of a cache that is open
   Mutex current_mutex_;                                              // of the CURRENT files

@@ -151,23 +151,42 @@ absl::StatusOr<Current> RollBackRemotely(const StorePlace& place, const std::str
   return RollBackRemote(store.get(), index, absl::Now(), call);
 }
 
-// Of a store in which nothing of the index was ever published, none.
-absl::StatusOr<absl::optional<PruneSummary>> PruneIn(const StorePlace& place,
-                                                     const std::string& index,
-                                                     const PruneOptions& options) {
-  if (place.is_remote()) {
-    ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> store, place.OpenObjectStore());
-    absl::StatusOr<PruneSummary> summary =
-        PruneRemote(store.get(), index, options, absl::Now(), CallContext::Unbounded());
-    if (absl::IsNotFound(summary.status())) return absl::optional<PruneSummary>();
-    RETURN_IF_ERROR(summary.status());
-    return absl::make_optional(*std::move(summary));
+// None if nothing of the index was ever published there.
+using Pruned = absl::optional<PruneSummary>;
+
+absl::StatusOr<Pruned> PruneFolder(const std::string& folder, const std::string& index,
+                                   const PruneOptions& options) {
+  ASSIGN_OR_RETURN(const bool published, WasPublished(folder, index));
+  if (!published) return Pruned();
+  ASSIGN_OR_RETURN(PruneSummary summary, PruneGenerations(folder, index, options, absl::Now()));
+  return Pruned(std::move(summary));
+}
+
+absl::StatusOr<Pruned> PruneObjectStore(const StorePlace& place, const std::string& index,
+                                        const PruneOptions& options) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> store, place.OpenObjectStore());
+  absl::StatusOr<PruneSummary> summary =
+      PruneRemote(store.get(), index, options, absl::Now(), CallContext::Unbounded());
+  if (absl::IsNotFound(summary.status())) return Pruned();
+  RETURN_IF_ERROR(summary.status());
+  return Pruned(*std::move(summary));
+}
+
+// The exit status.
+int TellPrune(const std::string& where, const std::string& index,
+              const absl::StatusOr<Pruned>& pruned, bool dry_run, const Console& console) {
+  if (!pruned.ok()) return Fail(pruned.status(), console);
+  if (!pruned->has_value()) {
+    console.out << "nothing to remove: index '" << index << "' was never published in " << where
+                << "\n";
+    return kSuccess;
   }
-  ASSIGN_OR_RETURN(const bool published, WasPublished(place.folder, index));
-  if (!published) return absl::optional<PruneSummary>();
-  ASSIGN_OR_RETURN(PruneSummary summary,
-                   PruneGenerations(place.folder, index, options, absl::Now()));
-  return absl::make_optional(std::move(summary));
+  TellPruned(**pruned, dry_run, console);
+  int status = kSuccess;
+  for (const absl::Status& problem : (*pruned)->problems) {
+    status = Worse(status, Fail(problem, console));
+  }
+  return status;
 }
 
 absl::StatusOr<std::string> Fetch(const Arguments& arguments) {
@@ -234,16 +253,13 @@ int RunPrune(const std::vector<std::string>& args, const Console& console) {
   if (!Parse(kPruneCommand, &flags, args, {1, 1}, console, &arguments, &status)) return status;
   const std::string& index = arguments.words[0];
   const StorePlace& place = arguments.place;
-  const auto summary = PruneIn(place, index, options);
-  if (!summary.ok()) return Fail(summary.status(), console);
-  if (!summary->has_value()) {
-    console.out << "nothing to remove: index '" << index << "' was never published in "
-                << (place.is_remote() ? place.url : place.folder) << "\n";
-    return kSuccess;
+  if (place.is_remote()) {
+    status = TellPrune(place.url, index, PruneObjectStore(place, index, options), options.dry_run,
+                       console);
   }
-  TellPruned(**summary, options.dry_run, console);
-  for (const absl::Status& problem : (*summary)->problems) {
-    status = Worse(status, Fail(problem, console));
+  if (!place.folder.empty()) {
+    status = Worse(status, TellPrune(place.folder, index, PruneFolder(place.folder, index, options),
+                                     options.dry_run, console));
   }
   return status;
 }

@@ -26,7 +26,7 @@ inline constexpr Command kRollbackCommand = {
 
 inline constexpr Command kPruneCommand = {
     "prune",
-    "sightlinectl prune INDEX {--store DIR | --object-store URL} [--keep N] [--grace TIME] "
+    "sightlinectl prune INDEX [--store DIR] [--object-store URL] [--keep N] [--grace TIME] "
     "[--dry-run]",
     "removes all but the last published generations", RunPrune};
 

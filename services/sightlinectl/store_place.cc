@@ -2,13 +2,16 @@
 
 #include <utility>
 
+#include "common/object_store/environment.h"
 #include "common/object_store/s3_store.h"
 
 namespace sightline {
 
 void StorePlace::AddFlags(absl::string_view folder_help, Flags* flags) {
   flags->String("store", "DIR", folder_help, &folder);
-  flags->String("object-store", "URL", "s3://BUCKET/FOLDER that holds the store", &url);
+  url = ProcessEnvironment()(kObjectStoreVariable).value_or("");
+  flags->String("object-store", "URL",
+                "s3://BUCKET/FOLDER that holds the store; default: $SIGHTLINE_OBJECT_STORE", &url);
   flags->String("endpoint", "URL",
                 "of an object store that is not AWS's; default: $AWS_ENDPOINT_URL_S3", &endpoint);
 }

@@ -15,7 +15,7 @@ namespace sightline {
 namespace {
 
 struct RemoteRig : Rig {
-  explicit RemoteRig(int64_t max_bytes = INT64_MAX) : bound(max_bytes) { Restart(); }
+  explicit RemoteRig(int64_t max_bytes = 0) : bound(max_bytes) { Restart(); }
   void Restart() {
     follower.reset();
     source.reset();  // its lock

@@ -26,7 +26,7 @@ namespace {
 using Paths = std::vector<std::string>;
 
 struct Rig {
-  explicit Rig(int64_t max_bytes = std::numeric_limits<int64_t>::max()) {
+  explicit Rig(int64_t max_bytes = 0) {
     options.folder = folder.File("cache");
     options.max_bytes = max_bytes;
   }

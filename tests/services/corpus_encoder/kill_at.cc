@@ -1,5 +1,5 @@
 // Preloaded into a program (LD_PRELOAD), ends it with SIGKILL before its n-th call of those
-// that change files: a point that is the same in every run, but for which thread comes first.
+// that change files or send: a point that is the same in every run, but for which thread comes first.
 //
 //   KILL_AT=n          the call, counted from 1; none: all are made
 //   KILL_SIGNAL=s      instead of SIGKILL
@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -93,6 +94,11 @@ int fsync(int fd) {
 int ftruncate(int fd, off_t size) noexcept {
   if (Fails()) return -1;
   return Next<int(int, off_t)>("ftruncate")(fd, size);
+}
+
+ssize_t send(int fd, const void* bytes, size_t count, int flags) {
+  if (Fails()) return -1;
+  return Next<ssize_t(int, const void*, size_t, int)>("send")(fd, bytes, count, flags);
 }
 
 ssize_t pwrite(int fd, const void* bytes, size_t count, off_t offset) {
