@@ -24,24 +24,27 @@ class KeyServer {
  public:
   KeyServer() {
     server_.Post("/", [this](const httplib::Request& request, httplib::Response& response) {
-      Answer(request.get_param_value("WebIdentityToken"), request, response, [&] {
-        return absl::StrCat(
-            "<AssumeRoleWithWebIdentityResponse><AssumeRoleWithWebIdentityResult><Credentials>"
-            "<AccessKeyId>sts-",
-            count_,
-            "</AccessKeyId><SecretAccessKey>s</SecretAccessKey>"
-            "<SessionToken>t</SessionToken><Expiration>",
-            Expiry(),
-            "</Expiration></Credentials>"
-            "</AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>");
-      });
+      Answer(
+          request.get_param_value("WebIdentityToken"), request, response,
+          [](int count, const std::string& expiry) {
+            return absl::StrCat(
+                "<AssumeRoleWithWebIdentityResponse><AssumeRoleWithWebIdentityResult><Credentials>"
+                "<AccessKeyId>sts-",
+                count,
+                "</AccessKeyId><SecretAccessKey>s</SecretAccessKey>"
+                "<SessionToken>t</SessionToken><Expiration>",
+                expiry,
+                "</Expiration></Credentials>"
+                "</AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>");
+          });
     });
     server_.Get("/agent", [this](const httplib::Request& request, httplib::Response& response) {
-      Answer(request.get_header_value("Authorization"), request, response, [&] {
-        return absl::StrCat(R"({"AccessKeyId": "agent-)", count_,
-                            R"(", "SecretAccessKey": "s", "Token": "t", "Expiration": ")", Expiry(),
-                            R"("})");
-      });
+      Answer(request.get_header_value("Authorization"), request, response,
+             [](int count, const std::string& expiry) {
+               return absl::StrCat(R"({"AccessKeyId": "agent-)", count,
+                                   R"(", "SecretAccessKey": "s", "Token": "t", "Expiration": ")",
+                                   expiry, R"("})");
+             });
     });
     port_ = server_.bind_to_any_port("127.0.0.1");
     thread_ = std::thread([this] { server_.listen_after_bind(); });
@@ -82,7 +85,7 @@ class KeyServer {
     token_ = token;
     parameters_ = request.params;
     if (status_ != 0) response.status = status_;
-    response.set_content(status_ == 0 ? body() : body_, "text/plain");
+    response.set_content(status_ == 0 ? body(count_, Expiry()) : body_, "text/plain");
   }
 
   std::string Expiry() REQUIRES(mutex_) {
