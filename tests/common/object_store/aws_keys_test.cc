@@ -143,8 +143,8 @@ struct Rig {
 TEST_CASE("Keys that stand in the environment come before all others") {
   Rig rig;
   rig.Open({{"AWS_ACCESS_KEY_ID", "id"},
-            {"AWS_SECRET_ACCESS_KEY", "secret"},
-            {"AWS_SESSION_TOKEN", "session"},
+            {"AWS_SECRET_ACCESS_KEY", "secret\n"},
+            {"AWS_SESSION_TOKEN", " session\n"},
             {"AWS_WEB_IDENTITY_TOKEN_FILE", "/nowhere"}});
   const absl::StatusOr<AwsKeys> found = rig.keys->Get(kForever);
   REQUIRE(found.ok());
@@ -220,6 +220,7 @@ TEST_CASE("A refusal of STS is told as what it is, without the token") {
   CHECK(refuse(403, "AccessDenied") == absl::StatusCode::kPermissionDenied);
   CHECK(refuse(400, "ExpiredTokenException") == absl::StatusCode::kUnauthenticated);
   CHECK(refuse(400, "IDPCommunicationError") == absl::StatusCode::kUnavailable);
+  CHECK(refuse(404, "NoSuchEntity") == absl::StatusCode::kFailedPrecondition);
 }
 
 TEST_CASE("Keys that have expired already are not taken") {
@@ -235,7 +236,9 @@ TEST_CASE("A token's file that is not there is told by its name") {
   Rig rig;
   rig.OpenWebIdentity();
   REQUIRE(::unlink(rig.token_file().c_str()) == 0);
-  CHECK_THAT(rig.Id(), Contains(rig.token_file()));
+  const absl::Status status = rig.keys->Get(kForever).status();
+  CHECK(absl::IsFailedPrecondition(status));
+  CHECK_THAT(std::string(status.message()), Contains(rig.token_file()));
 }
 
 TEST_CASE("An agent on the node is asked with its token") {

@@ -1,5 +1,7 @@
 #include "common/object_store/s3_store.h"
 
+#include <httplib.h>
+
 #include <memory>
 #include <thread>
 #include <vector>
@@ -344,6 +346,13 @@ TEST_CASE("A list that is hostile is refused and ends") {
   }
 }
 
+TEST_CASE("An object that stands for the store's folder is none of the store's") {
+  Rig rig;
+  rig.Put("", "");
+  rig.Put("a", "");
+  CHECK(Keys(rig.store->List("", "", 10, kForever)) == std::vector<std::string>{"a"});
+}
+
 TEST_CASE("A HEAD without length or time is no answer") {
   Rig rig;
   rig.server.Inject(Answering("HeadObject", 200, "", -1));
@@ -360,6 +369,25 @@ TEST_CASE("Objects survive a server that is started anew") {
   }
   S3TestServer server(options);
   CHECK(*OpenFor(OptionsFor(server))->ReadAll("a", 9, kForever) == "bytes");
+}
+
+TEST_CASE("The test server is told of faults over the wire as well") {
+  Rig rig;
+  httplib::Client control(rig.server.endpoint());
+  const auto told = control.Post("/_fault", httplib::Params{{"kind", "answer"},
+                                                            {"operation", "PutObject"},
+                                                            {"key_part", "b"},
+                                                            {"times", "2"},
+                                                            {"skip", "1"},
+                                                            {"status", "507"},
+                                                            {"body", ""}});
+  REQUIRE(told);
+  CHECK(told->status == 200);
+  CHECK(control.Post("/_fault", httplib::Params{{"kind", "none"}})->status == 400);
+  CHECK(rig.store->Write("a", "", kForever).ok());
+  CHECK(rig.store->Write("b", "", kForever).ok());
+  CHECK_FALSE(rig.store->Write("b", "", kForever).ok());
+  CHECK(rig.store->Write("a", "", kForever).ok());
 }
 
 TEST_CASE("Options that are wrong are refused before anything is sent") {
