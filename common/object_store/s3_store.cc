@@ -235,6 +235,8 @@ class S3Store : public ObjectStore {
     const std::string full_prefix = FullKey(prefix);
     for (ObjectInfo& object : objects) {
       if (static_cast<int64_t>(found->size()) == limit) break;
+      // What consoles write to show a folder.
+      if (object.key == caller_->place().prefix) continue;
       const bool is_below = absl::StartsWith(object.key, full_prefix);
       if (is_below) object.key.erase(0, caller_->place().prefix.size());
       if (!is_below || object.key <= (found->empty() ? after : found->back().key)) {
