@@ -151,6 +151,7 @@ TEST_CASE("health is told per service and for the server as a whole") {
   for (const Slot* slot : TheFleet().all()) {
     INFO(slot->service);
     REQUIRE(HealthOf(*slot, "") == "SERVING");
+    REQUIRE(HealthOf(*slot, "liveness") == "SERVING");
     REQUIRE(HealthOf(*slot, KindOf(*slot).service) == "SERVING");
     REQUIRE(HealthOf(*slot, "sightline.v1.Admin") == "SERVING");
     REQUIRE(HealthOf(*slot, "sightline.v1.Nobody") == "NOT_FOUND");
