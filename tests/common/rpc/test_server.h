@@ -5,7 +5,6 @@
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -15,14 +14,13 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/call_context.h"
 #include "common/base/clock.h"
-#include "common/base/error_details.h"
 #include "common/metrics/metrics.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/grpc_status.h"
 #include "common/rpc/rpc_server.h"
 #include "common/rpc/rpc_service.h"
-#include "grpc/health/v1/health.grpc.pb.h"
 #include "sightline/v1/admin.grpc.pb.h"
+#include "tests/common/rpc/health_of.h"
 
 namespace sightline {
 
@@ -66,19 +64,7 @@ struct TestServer {
     return Call(&context);
   }
 
-  // What grpc.health.v1 says of `service`, by name of the status or of the error.
-  std::string Health(const std::string& service) const {
-    grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
-    grpc::health::v1::HealthCheckRequest request;
-    request.set_service(service);
-    grpc::health::v1::HealthCheckResponse response;
-    const absl::Status status = FromGrpcStatus(
-        grpc::health::v1::Health::NewStub(NewChannel())->Check(&context, request, &response));
-    return status.ok()
-               ? grpc::health::v1::HealthCheckResponse::ServingStatus_Name(response.status())
-               : StatusCodeName(status.code());
-  }
+  std::string Health(const std::string& service) const { return HealthOf(NewChannel(), service); }
 
   static absl::Status CallOn(const std::shared_ptr<grpc::Channel>& channel,
                              grpc::ClientContext* context) {

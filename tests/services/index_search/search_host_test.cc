@@ -13,6 +13,7 @@
 
 #include "common/base/error_details.h"
 #include "common/base/files.h"
+#include "common/base/read_progress.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
 #include "common/bundle/verify.h"
@@ -346,6 +347,23 @@ TEST_CASE("a shard that is held is searched without a look at its file") {
   const FailingReads failing({path, EIO});
   CHECK(search() == expected);
   CHECK(failing.reads() == 0);
+}
+
+TEST_CASE("a load reads all of its files, and says so") {
+  Rig rig(/*shards=*/2);
+  ReadProgress::Files files;
+  for (const std::string& path : rig.host->Files(rig.manifest)) {
+    if (path.find(kManifestFile) == std::string::npos) files[path] = *FileSize(path);
+  }
+  for (const bool verified : {false, true}) {
+    CAPTURE(verified);
+    ReadProgress progress(files);
+    const int64_t whole = progress.bytes().all;
+    const ReadProgress::Scope scope(&progress);
+    REQUIRE(rig.host->Load(rig.manifest, verified, kCall).ok());
+    CHECK(progress.bytes().done > whole / 2);  // but for what lies between sections
+    CHECK(progress.bytes().all - progress.bytes().done < whole / 4);
+  }
 }
 
 }  // namespace
