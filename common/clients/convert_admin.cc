@@ -44,6 +44,9 @@ void ProgressToProto(const LoadProgress& progress, v1::LoadProgress* out) {
   DurationToProto(progress.elapsed, out->mutable_elapsed());
 }
 
+// No load takes longer; what JSON can say is a hundred times as much.
+constexpr absl::Duration kCentury = absl::Hours(24 * 365 * 100);
+
 // None if nothing is told, or what makes no sense or is of a newer server: it is for people, and
 // no answer is refused for it.
 absl::optional<LoadProgress> ProgressFromProto(const v1::GenerationStatus& status) {
@@ -51,7 +54,7 @@ absl::optional<LoadProgress> ProgressFromProto(const v1::GenerationStatus& statu
   const auto stage = FromWire(kStages, told.stage());
   const absl::Duration elapsed = DurationFromProto(told.elapsed());
   const bool sound = told.read_bytes() >= 0 && told.read_bytes() <= told.total_bytes() &&
-                     elapsed >= absl::ZeroDuration();
+                     elapsed >= absl::ZeroDuration() && elapsed < kCentury;
   if (!status.has_progress() || !stage.has_value() || !sound) return absl::nullopt;
   return LoadProgress{*stage, told.read_bytes(), told.total_bytes(), elapsed};
 }
