@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/base/checksum.h"
 #include "common/base/files.h"
 #include "common/object_store/conditional_writes.h"
 #include "common/object_store/s3_caller.h"
@@ -166,11 +167,14 @@ TEST_CASE("A file comes back byte for byte, in one request and in parts") {
     }
     bytes.resize(size);
     REQUIRE(WriteFileAtomically(rig.dir.File("file"), bytes).ok());
-    const absl::Status status = rig.store->WriteFile("a", rig.dir.File("file"), kForever);
+    const absl::Status status =
+        rig.store->WriteFile("a", rig.dir.File("file"), Sha256Hex(bytes), kForever);
     INFO(status);
     REQUIRE(status.ok());
     CHECK((rig.ReadAll("a") == bytes));
-    CHECK(rig.store->Stat("a", kForever)->byte_count == size);
+    const ObjectInfo info = *rig.store->Stat("a", kForever);
+    CHECK(info.byte_count == size);
+    CHECK(info.sha256 == Sha256Hex(bytes));
   }
 }
 
