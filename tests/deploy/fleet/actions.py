@@ -12,9 +12,9 @@ SCALED = ("router", "query-encoder", "reranker")
 STALE, REPLACED = 2.0, 3.0
 # How long an old pod outlives its name: longer than a move may go unnoticed.
 OVERLAP = 5.0
-# What an action takes on two cores, at most, in seconds: how long the load has to last.
-USUAL = {"restart": 40, "drain": 30, "kill": 15, "lose": 30, "publish": 10, "rollback": 10,
-         "scale": 25, "move": 20}
+# What an action and the pause after it take on two cores that have other work too, in seconds.
+USUAL = {"restart": 20, "drain": 14, "kill": 9, "lose": 12, "publish": 9, "rollback": 6,
+         "scale": 22, "move": 11}
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,7 @@ def plan(workloads, replicas, whole):
 
 
 def usual_length(actions):
+    """Seconds that the load should last; it goes on if that is not enough."""
     return sum(USUAL[action.kind] for action in actions)
 
 

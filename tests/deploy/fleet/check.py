@@ -88,7 +88,7 @@ class Check:
         self._load = Load(namespace, self._program_of("loadtest"), self._store, self._folder)
 
     async def _change(self):
-        capacity = await self._load.capacity(8 if self._whole else 3)
+        capacity = await self._load.capacity()
         rate = round(capacity / 2, 2)
         todo = actions.plan(self._manifests.workloads, self._replicas, self._whole)
         say(f"{len(self._pods.pods)} pods bear {capacity:.3g} questions a second; half of that is asked, "

@@ -65,11 +65,13 @@ class VerdictTest(cases.Case):
         self.assertEqual(first.split()[-5:], ["10.0", "4", "1", "0", "0%"])
         self.assertEqual(second.split()[-5:], ["10.0", "5", "0", "2", "0%"])
 
-    def test_a_capacity_is_told_or_its_absence(self):
-        self.assertEqual(load.rate_of({"capacity": {"rate": 12.5}}), 12.5)
-        for data in ({}, {"capacity": {"rate": 0, "why": "too slow"}}):
-            with self.assertRaises(Trouble):
-                load.rate_of(data)
+    def test_capacity_is_what_was_reranked_of_too_much(self):
+        def of(ok, degraded):
+            return {"result": {"by_kind": {"reranked": {"ok": ok, "degraded": degraded}},
+                               "seconds": [{"ended": 7}] * 12 + [{"ended": 0}] * 3}}
+        self.assertAlmostEqual(load.capacity_of(of(500, 420)), 10)
+        with self.assertRaises(Trouble):
+            load.capacity_of(of(500, 500))
 
 
 if __name__ == "__main__":
