@@ -78,6 +78,7 @@ class Check:
                 self._load.end_all()
             self._pods.end_all()
             self._nameserver.close()
+            self._network.empty()
 
     async def _start(self):
         pods = [self._pods.begin(workload) for workload in self._manifests.workloads
@@ -152,7 +153,7 @@ def run(arguments, network):
         folder = tempfile.mkdtemp(prefix=f"{overlay}.", dir=arguments.out)
         try:
             good = asyncio.run(check(network, overlay, program_in(arguments.binaries), folder, arguments.whole))
-        except (Trouble, OSError) as trouble:
+        except (Trouble, CannotMake, OSError) as trouble:
             say(f"NOT GOOD: {trouble}")
             good = False
         if good:

@@ -101,9 +101,13 @@ class Network:
         ip("netns", "del", name)
         shutil.rmtree(f"{RESOLVERS}/{name}", ignore_errors=True)
 
-    def _remove_all(self):
+    def empty(self):
+        """No namespace is left."""
         for name in namespaces():
             self.remove(name)
+
+    def _remove_all(self):
+        self.empty()
         if os.path.exists(f"/sys/class/net/{BRIDGE}"):
             ip("link", "del", BRIDGE)
         if os.path.isdir(RESOLVERS):
