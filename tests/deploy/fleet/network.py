@@ -13,6 +13,7 @@ import signal
 import subprocess
 
 BRIDGE = "sightline0"
+BRIDGE_MAC = "02:00:00:00:00:01"
 PREFIX = "sightline-"
 # Of the block that is set aside for tests of networks (RFC 2544), so that nothing real has it.
 SUBNET = ipaddress.ip_network("198.18.0.0/16")
@@ -56,7 +57,9 @@ class Network:
             raise RuntimeError(f"another run is at work: it holds {LOCK}") from error
         try:
             self._remove_all()
-            ip("link", "add", BRIDGE, "type", "bridge")
+            # Without one of its own a bridge has the lowest address of its ports, which come and
+            # go, and what is sent to the one before is lost until that has been noticed.
+            ip("link", "add", BRIDGE, "address", BRIDGE_MAC, "type", "bridge")
             ip("addr", "add", f"{GATEWAY}/{SUBNET.prefixlen}", "dev", BRIDGE)
             ip("link", "set", BRIDGE, "up")
             self._try_one()

@@ -49,7 +49,8 @@ class Store:
 
     @staticmethod
     def _run(command):
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        done = subprocess.run(["setpriv", "--pdeathsig", "KILL", *command], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, check=False)
         if done.returncode != 0:
             raise Trouble(f"{' '.join(command)} failed: {' '.join(done.stdout.splitlines()[:3])}")
 

@@ -1,5 +1,6 @@
 """What became of the questions, action by action, and whether that is good enough."""
 
+from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -50,18 +51,26 @@ def wrong_of(report):
             if criterion["name"] == "answers" and criterion["state"] == "broken"]
 
 
+def misses(seconds, windows):
+    """("failed" or "degraded", what was done meanwhile) -> answers that should not be so."""
+    found = Counter()
+    for second in seconds:
+        at_work = [window for window in windows if window.covers(second.at)]
+        during = ", ".join(window.name for window in at_work) or "no action"
+        found["failed", during] += second.failed
+        if not any(window.may_degrade for window in at_work):
+            found["degraded", during] += second.degraded
+    return +found
+
+
 def problems(reports, windows, moves, notes, needed_generations):
     """All that keeps a run from being good, in words."""
     found = list(notes)
     seconds = [second for report in reports for second in seconds_of(report)]
     if not any(second.asked for second in seconds):
         found.append("nothing was asked")
-    for second in seconds:
-        during = ", ".join(w.name for w in windows if w.covers(second.at)) or "no action"
-        if second.failed:
-            found.append(f"{second.failed} of {second.asked} failed in a second of: {during}")
-        if second.degraded and not any(w.may_degrade for w in windows if w.covers(second.at)):
-            found.append(f"{second.degraded} of {second.asked} degraded in a second of: {during}")
+    found += [f"{count} {what} during: {during}"
+              for (what, during), count in sorted(misses(seconds, windows).items())]
     for report in reports:
         errors = errors_of(report)
         if errors:
