@@ -86,7 +86,7 @@ def problems(reports, windows, moves, notes, needed_generations):
 
 
 def lines(reports, windows):
-    """A line for each action."""
+    """A line for each action, and one for all."""
     seconds = [second for report in reports for second in seconds_of(report)]
     width = max([len(window.name) for window in windows] + [6])
     yield f"{'action':{width}}  seconds  asked  failed  degraded  stolen"
@@ -94,3 +94,5 @@ def lines(reports, windows):
         inside = [second for second in seconds if window.begin - 1 <= second.at < window.end]
         yield (f"{window.name:{width}}  {window.end - window.begin:7.1f}  {sum(s.asked for s in inside):5}  "
                f"{sum(s.failed for s in inside):6}  {sum(s.degraded for s in inside):8}  {window.stolen:6.0%}")
+    yield (f"{sum(s.asked for s in seconds)} questions in all, {sum(s.failed for s in seconds)} failed, "
+           f"{sum(s.degraded for s in seconds)} degraded")

@@ -60,10 +60,11 @@ class VerdictTest(cases.Case):
                                   report([(0, 4, 4, 0)], generations=["fewer"])), [])
 
     def test_each_action_has_its_line(self):
-        head, first, second = verdict.lines([report([(15, 4, 3, 0), (45, 5, 5, 2)])], WINDOWS)
+        head, first, second, last = verdict.lines([report([(15, 4, 3, 0), (45, 5, 5, 2)])], WINDOWS)
         self.assertEqual(head.split()[0], "action")
         self.assertEqual(first.split()[-5:], ["10.0", "4", "1", "0", "0%"])
         self.assertEqual(second.split()[-5:], ["10.0", "5", "0", "2", "0%"])
+        self.assertEqual(last, "9 questions in all, 1 failed, 2 degraded")
 
     def test_capacity_is_what_was_reranked_of_too_much(self):
         def of(ok, degraded):
