@@ -18,7 +18,7 @@ import verdict
 from load import Load
 from manifests import Manifests
 from nameserver import NameServer
-from network import GATEWAY, CannotMake, Network
+from network import GATEWAY, CannotMake, Network, Taken
 from pods import Pods, Trouble, calls_of
 from store import ALL, FEWER, Store
 
@@ -178,6 +178,9 @@ def main():
     except CannotMake as reason:
         say(f"left out: no network can be made here: {reason}")
         return 1 if os.environ.get("SIGHTLINE_CONTAINERS") == "yes" else 0
+    except Taken as reason:
+        say(reason)
+        return 1
     with contextlib.closing(network):
         try:
             return 1 if run(arguments, network) else 0

@@ -26,6 +26,10 @@ class CannotMake(Exception):
     """This machine makes no such network; the text says why."""
 
 
+class Taken(Exception):
+    """Another run is at work."""
+
+
 def ip(*arguments):
     """Runs ip; CannotMake with its words if it fails."""
     try:
@@ -42,7 +46,7 @@ def namespaces():
 
 
 class Network:
-    """One at a time on a machine.  `close` leaves nothing, processes in the namespaces included."""
+    """One at a time on a machine, or Taken.  `close` leaves nothing, processes in the namespaces included."""
 
     def __init__(self):
         self._made = 0
@@ -54,7 +58,7 @@ class Network:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             self._lock.close()
-            raise RuntimeError(f"another run is at work: it holds {LOCK}") from error
+            raise Taken(f"another run is at work: it holds {LOCK}") from error
         try:
             self._remove_all()
             # Without one of its own a bridge has the lowest address of its ports, which come and
