@@ -17,7 +17,7 @@ namespace {
 
 // How long a call that ends by its clock may go unnoticed; one that is cancelled is noticed at
 // once.
-constexpr int kPollMilliseconds = 250;
+constexpr absl::Duration kLongestPoll = absl::Milliseconds(250);
 
 bool StartCurl() {
   static const bool started = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
@@ -247,9 +247,9 @@ class HttpClient::Connection {
                                                    options.stall_bytes, " bytes moved in ",
                                                    absl::FormatDuration(stall_time)));
       }
-      const int64_t left = absl::ToInt64Milliseconds(call.remaining()) + 1;
-      curl_multi_poll(multi_, nullptr, 0,
-                      static_cast<int>(std::clamp<int64_t>(left, 1, kPollMilliseconds)), nullptr);
+      const absl::Duration wait = std::min(call.remaining(), kLongestPoll);
+      curl_multi_poll(multi_, nullptr, 0, static_cast<int>(absl::ToInt64Milliseconds(wait)) + 1,
+                      nullptr);
     }
   }
 
