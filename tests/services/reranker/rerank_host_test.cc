@@ -7,6 +7,7 @@
 #include "common/bundle/generation.h"
 #include "common/bundle/layout.h"
 #include "tests/support/catch.h"
+#include "tests/support/failing_reads.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tiny_store.h"
 
@@ -34,6 +35,10 @@ struct Rig {
     }
     ReadProgress progress(files);
     const ReadProgress::Scope scope(&progress);
+    at_features = {};
+    const FailingReads watched({".features", kHanging, 0, [&] {
+                                  if (at_features.all == 0) at_features = progress.bytes();
+                                }});
     REQUIRE(host.Load(*manifest, verified, kCall).ok());
     return progress.bytes();
   }
@@ -41,7 +46,8 @@ struct Rig {
   TempDir dir, state;
   const TinyStore tiny;
   Janitor janitor;
-  int64_t features = 0;  // bytes of their files
+  int64_t features = 0;             // bytes of their files
+  ReadProgress::Bytes at_features;  // when the first of these were about to be read
 };
 
 TEST_CASE("a load that compares the features reads them, and at its end nothing is left") {
@@ -49,6 +55,7 @@ TEST_CASE("a load that compares the features reads them, and at its end nothing 
   const ReadProgress::Bytes whole = rig.Load(/*verified=*/false);
   CHECK(whole.done == whole.all);
   CHECK(whole.done > rig.features);  // the model's beside them, less what lies between sections
+  CHECK(rig.at_features.all > rig.features);
 
   // Of what was compared before, only where items lie is read.
   for (const bool verified : {true, false}) {
@@ -57,6 +64,7 @@ TEST_CASE("a load that compares the features reads them, and at its end nothing 
     CHECK(index.done == index.all);
     CHECK(index.done > 0);
     CHECK(index.done < whole.done - rig.features / 2);
+    CHECK(rig.at_features.all - rig.at_features.done < rig.features / 2);
   }
 }
 
