@@ -5,7 +5,6 @@
 #include <thread>
 #include <vector>
 
-#include "common/base/compute_pool.h"
 #include "common/base/mutex.h"
 
 namespace sightline {
@@ -17,7 +16,6 @@ absl::Status WorkOnThreads(int threads, size_t count,
   Mutex mutex;
   absl::Status first_error;
   const auto run = [&] {
-    ComputePool::SingleThreadedLibraries();
     while (!failed) {
       const size_t i = next++;
       if (i >= count) return;

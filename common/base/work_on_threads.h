@@ -11,8 +11,8 @@
 namespace sightline {
 
 // Calls `work` with each number from 0 to below `count` once, in order but several at a time, and
-// returns when all are done.  After an error, which is returned, no more are begun.  Each thread
-// computes alone, as those of a ComputePool do; there is one at least.
+// returns when all are done.  After an error, which is returned, no more are begun.  There is one
+// thread at least.
 absl::Status WorkOnThreads(int threads, size_t count,
                            const std::function<absl::Status(size_t)>& work);
 

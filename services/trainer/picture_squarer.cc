@@ -1,5 +1,6 @@
 #include "services/trainer/picture_squarer.h"
 
+#include "common/base/compute_pool.h"
 #include "common/base/mutex.h"
 #include "common/base/status_macros.h"
 #include "common/base/work_on_threads.h"
@@ -64,6 +65,7 @@ absl::StatusOr<std::vector<SquaredPicture>> SquarePictures(
   Mutex storing;
   std::vector<SquaredPicture> results(pictures.size());  // each written by the thread that took it
   const auto square = [&](size_t i) -> absl::Status {
+    ComputePool::SingleThreadedLibraries();
     RETURN_IF_ERROR(call.Check("reading pictures"));
     const absl::StatusOr<std::string> bytes =
         Squared(pictures[i], options, budget, &results[i].fingerprint);

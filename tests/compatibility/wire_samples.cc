@@ -365,7 +365,7 @@ void AddAdmin(std::vector<WireSample>* samples) {
   add("get_status_response", status);
   ServerStatus loading;
   loading.service = "reranker";
-  for (const LoadStage stage : {LoadStage::kVerifying, LoadStage::kLoading}) {
+  for (const LoadStage stage : {LoadStage::kFetching, LoadStage::kVerifying, LoadStage::kLoading}) {
     loading.generations.push_back(StatusOf(GenerationState::kLoading));
     loading.generations.back().progress =
         LoadProgress{stage, 17, int64_t{1} << 40, absl::Milliseconds(1250)};

@@ -28,15 +28,13 @@ def exported(program, folder):
         target.write(ROUTER if name == "router" else BACKEND % folder)
     with subprocess.Popen([program, "--config", path], stderr=subprocess.PIPE, text=True) as server:
         try:
-            port = None
-            for line in server.stderr:
-                match = re.search(r'"event":"listening".*"metrics_port":(\d+)', line)
-                # A backend tells what its store asks for after it has listened.
-                port = match[1] if match else port
-                if port and (name == "router" or "nothing is published yet" in line):
-                    break
-            if not port:
+            # Logged when a backend has looked at its store once.
+            lines = (re.search(r'"event":"started".*"metrics_port":(\d+)', line)
+                     for line in server.stderr)
+            started = next(filter(None, lines), None)
+            if not started:
                 sys.exit(f"{name} did not start")
+            port = started[1]
             with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as page:
                 text = page.read().decode()
         finally:

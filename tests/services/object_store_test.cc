@@ -184,7 +184,7 @@ class Rig {
 
   std::unique_ptr<Process> Start(const std::vector<std::string>& command, int64_t point) {
     std::vector<std::string> whole = {"/usr/bin/env", absl::StrCat("LD_PRELOAD=", kKiller),
-                                      absl::StrCat("KILL_AT=", point),
+                                      absl::StrCat("KILL_AT=", point), "KILL_SENDS=1",
                                       absl::StrCat("KILL_AT_COUNT=", dir_.File("count")),
                                       absl::StrCat("AWS_ACCESS_KEY_ID=", S3TestKeys().id),
                                       absl::StrCat("AWS_SECRET_ACCESS_KEY=", S3TestKeys().secret),

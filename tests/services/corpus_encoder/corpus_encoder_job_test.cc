@@ -386,7 +386,7 @@ TEST_CASE("two jobs do not work on one index at a time") {
   const auto lock = WorkLock::Take(store.File("work/images"), WorkShare(), "job");
   REQUIRE(lock.ok());
   const absl::Status status = Run(Options(store), Corpus(5)).status();
-  REQUIRE(absl::IsFailedPrecondition(status));
+  REQUIRE(absl::IsAborted(status));
   REQUIRE_THAT(std::string(status.message()), Catch::Contains("another corpus_encoder"));
 }
 

@@ -1,8 +1,8 @@
 // Preloaded into a program (LD_PRELOAD), ends it with SIGKILL before its n-th call of those
-// that change files or send: a point that is the same in every run, but for which thread comes
-// first.
+// that change files: a point that is the same in every run, but for which thread comes first.
 //
 //   KILL_AT=n          the call, counted from 1; none: all are made
+//   KILL_SENDS=1       calls that send are such calls, too
 //   KILL_SIGNAL=s      instead of SIGKILL
 //   KILL_ERRNO=e       instead of any signal: this call and all that follow fail with errno e
 //   KILL_AT_COUNT=f    at its end the program writes to the file f how many there were
@@ -24,7 +24,7 @@
 namespace {
 
 std::atomic<long> calls{0};
-long kill_at = 0, kill_signal = SIGKILL, kill_errno = 0;
+long kill_at = 0, kill_sends = 0, kill_signal = SIGKILL, kill_errno = 0;
 pid_t program = 0;
 
 // Whether the call that is about to be made fails instead; errno is set then.
@@ -50,6 +50,7 @@ Function* Next(const char* name) {
 __attribute__((constructor)) void Begin() {
   program = ::getpid();
   Read("KILL_AT", &kill_at);
+  Read("KILL_SENDS", &kill_sends);
   Read("KILL_SIGNAL", &kill_signal);
   Read("KILL_ERRNO", &kill_errno);
 }
@@ -98,7 +99,7 @@ int ftruncate(int fd, off_t size) noexcept {
 }
 
 ssize_t send(int fd, const void* bytes, size_t count, int flags) {
-  if (Fails()) return -1;
+  if (kill_sends != 0 && Fails()) return -1;
   return Next<ssize_t(int, const void*, size_t, int)>("send")(fd, bytes, count, flags);
 }
 
