@@ -73,7 +73,9 @@ if [ -n "${LIBTORCH_HOME:-}" ]; then
   if [ -n "${CUDA_HOME:-}" ] || [ -d "$cuda" ]; then libraries+=(--libraries "$(realpath -m -- "$cuda")"); fi
 fi
 
-# What the image says of its sources.
+"$root/deploy/bazel/setup.sh" "$here/packages.txt"
+
+# What the image says of its sources; on a bare machine git has come just now.
 ask_git() { git -C "$root" "$@" || fail "git does not know this tree; set REVISION and SOURCE_DATE_EPOCH"; }
 revision=${REVISION:-}
 if [ -z "$revision" ]; then
@@ -82,7 +84,6 @@ if [ -z "$revision" ]; then
 fi
 created=${SOURCE_DATE_EPOCH:-$(ask_git log -1 --format=%ct)}
 
-"$root/deploy/bazel/setup.sh" "$here/packages.txt"
 targets=(//services/router:router //services/sightlinectl:sightlinectl_small)
 if [ "${variants[*]}" != sightline-router ]; then
   for service in corpus_encoder evaluator index_search query_encoder reranker sightlinectl trainer; do
