@@ -191,7 +191,8 @@ def _no_license(source: str, tree: str, package: VendorPackage) -> str:
     if package.told_by.endswith("RECORD"):
         return f"{told} in {package.told_by.removesuffix('/RECORD')}"
     return (f"{told} beside it or above, up to {tree}: put the one that it came with there, as LICENSE "
-            f"or EULA.txt, or as LICENSE.{package.name} where another's lies already")
+            f"or EULA.txt, or as LICENSE.{package.name} where another's lies already; or, if a wheel brought "
+            "it, name the folder that holds its dist-info by --libraries")
 
 
 def _hashed(path: str, source: str) -> File:
