@@ -184,10 +184,17 @@ class TreesTest(RootCase):
         self.plant(f"{folder}/libcudnn_old.so.8", elf())
         self.plant(f"{LIB}/libz.so.1", elf())
         self.plant(f"{folder}/libnvrtc-b51b459d.so.12", elf(soname="libnvrtc-b51b459d.so.12"))
-        self.plant(f"{folder}/libnvrtc-builtins.so.12.4", elf())
+        self.plant(f"{folder}/libnvrtc-builtins.so.12.4.127", elf(soname="libnvrtc-builtins.so.12.4"))
+        os.symlink("libnvrtc-builtins.so.12.4.127", self.root + folder + "/libnvrtc-builtins.so.12.4")
         found = self.names(self.needs_torch("libcudnn.so.9", "libnvrtc-b51b459d.so.12"))
         self.assertLessEqual({"libcudnn_ops.so.9", "libz.so.1", "libnvrtc-builtins.so.12.4"}, found)
-        self.assertFalse({"libcudnn_old.so.8", "libcudnn_ops.so.9.1.0"} & found)
+        self.assertFalse({"libcudnn_old.so.8", "libcudnn_ops.so.9.1.0", "libnvrtc-builtins.so.12.4.127"} & found)
+
+    def test_what_is_loaded_by_name_may_lie_deep_in_a_tree(self):
+        self.plant("/opt/libtorch/cu12/lib/libnvrtc.so.12", elf())
+        self.plant("/opt/libtorch/cu12/lib/libnvrtc-builtins.so.12.4", elf())
+        self.plant("/opt/libtorch/lib/libcaffe2_nvrtc.so", elf(["libnvrtc.so.12"], runpath="$ORIGIN/../cu12/lib"))
+        self.assertIn("libnvrtc-builtins.so.12.4", self.names(self.needs_torch()))
 
     def test_what_is_loaded_by_name_and_not_there_is_missed(self):
         self.plant("/usr/local/cuda-12.4/lib64/libcudnn.so.9", elf(soname="libcudnn.so.9"))
@@ -221,8 +228,9 @@ class TreesTest(RootCase):
         refuse_hidden(self.closure(self.needs_torch("libgomp.so.1")))
 
     def test_trees_that_are_none_or_hold_debians_libraries(self):
+        os.makedirs(self.root + LIB + "/blas")
         for tree, message in (("/nowhere", "no folder"), ("/", "holds Debian's"), ("/usr", "holds Debian's"),
-                              (LIB, "lies among"), ("/lib", "holds Debian's")):
+                              (LIB + "/blas", "lies among"), ("/lib", "holds Debian's")):
             with self.assertRaisesRegex(ClosureError, message):
                 Finder(self.root, (tree,))
 
