@@ -2,17 +2,24 @@
 # Builds the programs and makes an image of each variant: an archive that podman and containerd
 # load.  Prints a line for each: archive, digest, bytes.
 #
-# usage: deploy/images/build.sh [--out FOLDER] [--repository NAME] [VARIANT...]
-#        deploy/images/build.sh --tree FOLDER VARIANT
-#   VARIANT            sightline (everything) or sightline-router (the router, and the sightlinectl
-#                      that needs no LibTorch); default both
+# usage: deploy/images/build.sh [--out FOLDER] [--repository NAME] [--libraries FOLDER]...
+#                               [VARIANT...]
+#        deploy/images/build.sh --tree FOLDER [--libraries FOLDER]... VARIANT
+#   VARIANT            sightline (everything), sightline-router (the router, and the sightlinectl
+#                      that needs no LibTorch), or, only where LIBTORCH_HOME is set and instead of
+#                      sightline, sightline-cuda (everything, on CUDA); default both
 #   --out FOLDER       where VARIANT.tar is put; default ~/.cache/sightline/images
 #   --repository NAME  what the image is named after when it is loaded: NAME/VARIANT:REVISION;
 #                      default localhost
 #   --tree FOLDER      instead of an archive, the files of the image in an empty folder, owned as in
 #                      the image: for the Containerfile, as root
+#   --libraries FOLDER where else sightline-cuda may take libraries from, and read what wheels
+#                      record of them; LIBTORCH_HOME and CUDA_HOME need not be named
 #
 # environment:
+#   LIBTORCH_HOME      a LibTorch with CUDA, for sightline-cuda
+#   CUDA_HOME          CUDA, if its libraries do not lie in LIBTORCH_HOME; default /usr/local/cuda,
+#                      if there is one
 #   REVISION           of the sources; default: git's, and "-changed" if files are not as committed
 #   SOURCE_DATE_EPOCH  when the image is said to be created, in seconds; default: git's commit
 #
@@ -24,29 +31,51 @@ root=$(cd "$here/../.." && pwd)
 fail() { printf 'images: %s\n' "$*" >&2; exit 1; }
 usage_error() { printf 'images: %s\nsee %s --help\n' "$*" "$0" >&2; exit 2; }
 
-out=${HOME:-/root}/.cache/sightline/images repository=localhost tree='' variants=()
+out=${HOME:-/root}/.cache/sightline/images repository=localhost tree='' libraries=() variants=()
 while [ $# -gt 0 ]; do
   case $1 in
-    --out | --repository | --tree)
+    --out | --repository | --tree | --libraries)
       [ -n "${2:-}" ] || usage_error "$1 needs a value"
       case $1 in
         --out) out=$2 ;;
         --repository) repository=$2 ;;
         --tree) tree=$2 ;;
+        --libraries) libraries+=(--libraries "$(realpath -m -- "$2")") ;;
       esac
       shift
       ;;
     -h | --help) sed -n '2,/^set /s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
-    sightline | sightline-router) variants+=("$1") ;;
+    sightline | sightline-router | sightline-cuda) variants+=("$1") ;;
     *) usage_error "unknown argument '$1'" ;;
   esac
   shift
 done
 [ -z "$tree" ] || [ ${#variants[@]} = 1 ] || usage_error "--tree takes one variant"
-[ ${#variants[@]} -gt 0 ] || variants=(sightline-router sightline)
+everything=sightline${LIBTORCH_HOME:+-cuda}
+[ ${#variants[@]} -gt 0 ] || variants=(sightline-router "$everything")
+for variant in "${variants[@]}"; do
+  case $variant in
+    sightline-router | "$everything") ;;
+    sightline-cuda) usage_error "sightline-cuda is built with a LIBTORCH_HOME, and none is set" ;;
+    sightline) usage_error "sightline holds Debian's LibTorch; build it without LIBTORCH_HOME, which is $LIBTORCH_HOME" ;;
+  esac
+done
+[ -n "${LIBTORCH_HOME:-}" ] || [ ${#libraries[@]} = 0 ] || usage_error "--libraries is for sightline-cuda, and no LIBTORCH_HOME is set"
 out=$(realpath -m -- "$out") tree=${tree:+$(realpath -m -- "$tree")}
 
-# What the image says of its sources.
+if [ -n "${LIBTORCH_HOME:-}" ]; then
+  # What Debian has it keeps safe, and tells of; without CUDA there is nothing to gain.
+  for library in libtorch_cuda.so libc10_cuda.so; do
+    [ -e "$LIBTORCH_HOME/lib/$library" ] || fail "LIBTORCH_HOME=$LIBTORCH_HOME is a LibTorch without CUDA (no lib/$library); build without LIBTORCH_HOME, with Debian's"
+  done
+  libraries+=(--libraries "$(realpath -- "$LIBTORCH_HOME")")
+  cuda=${CUDA_HOME:-/usr/local/cuda}
+  if [ -n "${CUDA_HOME:-}" ] || [ -d "$cuda" ]; then libraries+=(--libraries "$(realpath -m -- "$cuda")"); fi
+fi
+
+"$root/deploy/bazel/setup.sh" "$here/packages.txt"
+
+# What the image says of its sources; on a bare machine git has come just now.
 ask_git() { git -C "$root" "$@" || fail "git does not know this tree; set REVISION and SOURCE_DATE_EPOCH"; }
 revision=${REVISION:-}
 if [ -z "$revision" ]; then
@@ -55,14 +84,12 @@ if [ -z "$revision" ]; then
 fi
 created=${SOURCE_DATE_EPOCH:-$(ask_git log -1 --format=%ct)}
 
-"$root/deploy/bazel/setup.sh" "$here/packages.txt"
 targets=(//services/router:router //services/sightlinectl:sightlinectl_small)
 if [ "${variants[*]}" != sightline-router ]; then
   for service in corpus_encoder evaluator index_search query_encoder reranker sightlinectl trainer; do
     targets+=("//services/$service:$service")
   done
 fi
-[ -z "${LIBTORCH_HOME:-}" ] || fail "images hold Debian's LibTorch; build without LIBTORCH_HOME"
 cd "$root"
 bazel build --noshow_progress "${targets[@]}" >&2 || fail "the build failed; its messages are above"
 bin=$(bazel info bazel-bin 2>/dev/null)/services
@@ -84,4 +111,4 @@ else
 fi
 /usr/bin/python3 -B "$here/image.py" --programs "$work" --license "$root/LICENSE" \
   --faiss "$(sed -n 's/^faiss_version=//p' "$root/deploy/bazel/setup.sh"):$faiss" \
-  --revision "$revision" --created "$created" "${where[@]}" "${variants[@]}"
+  --revision "$revision" --created "$created" "${where[@]}" "${libraries[@]}" "${variants[@]}"

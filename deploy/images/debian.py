@@ -23,6 +23,7 @@ class Package:
     architecture: str
     source: str
     source_version: str
+    maintainer: str = ""
 
 
 class Dpkg:
@@ -39,15 +40,7 @@ class Dpkg:
         of the package would not be true of it.
         """
         wanted = {self._key(file): file for file in files}
-        owners: dict[str, tuple[str, str]] = {}  # key -> package, checksum
-        for sums in glob.glob(os.path.join(glob.escape(self._admin), "info", "*.md5sums")):
-            package = os.path.basename(sums)[:-len(".md5sums")]
-            with open(sums, encoding="utf-8", errors="surrogateescape") as lines:
-                for line in lines:
-                    checksum, _, name = line.rstrip("\n").partition("  ")
-                    key = _merged(name)
-                    if key in wanted:
-                        owners[key] = (package, checksum)
+        owners = self._owners(set(wanted))
         problems = []
         for key, file in wanted.items():
             if key not in owners:
@@ -58,9 +51,29 @@ class Dpkg:
             raise PackageError("\n".join(problems))
         return self.packages(sorted({package for package, _ in owners.values()}))
 
+    def known(self, files: list[str]) -> set[str]:
+        """Those of these files that some package brought."""
+        keys = {file: self._key(file) for file in files}
+        owners = self._owners(set(keys.values()))
+        return {file for file, key in keys.items() if key in owners}
+
+    def _owners(self, keys: set[str]) -> dict[str, tuple[str, str]]:
+        """Package and checksum."""
+        owners = {}
+        for sums in glob.glob(os.path.join(glob.escape(self._admin), "info", "*.md5sums")):
+            package = os.path.basename(sums)[:-len(".md5sums")]
+            with open(sums, encoding="utf-8", errors="surrogateescape") as lines:
+                for line in lines:
+                    checksum, _, name = line.rstrip("\n").partition("  ")
+                    key = _merged(name)
+                    if key in keys:
+                        owners[key] = (package, checksum)
+        return owners
+
     def packages(self, names: list[str]) -> list[Package]:
         """PackageError if one is not installed."""
-        form = "${Package}\t${Version}\t${Architecture}\t${source:Package}\t${source:Version}\n"
+        form = "${Package}\t${Version}\t${Architecture}\t${source:Package}\t${source:Version}\t" \
+               "${Maintainer}\n"
         asked = subprocess.run(
             ["dpkg-query", f"--admindir={self._admin}", "-W", "-f", form, *names],
             check=False, capture_output=True, text=True)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import mmap
+import os
 import struct
 from dataclasses import dataclass
 
 PT_LOAD, PT_DYNAMIC, PT_INTERP = 1, 2, 3
-DT_NULL, DT_NEEDED, DT_STRTAB, DT_STRSZ, DT_RPATH, DT_RUNPATH = 0, 1, 5, 10, 15, 29
+DT_NULL, DT_NEEDED, DT_STRTAB, DT_STRSZ, DT_SONAME, DT_RPATH, DT_RUNPATH = 0, 1, 5, 10, 14, 15, 29
 X86_64 = 62
 
 
@@ -22,6 +24,7 @@ class OtherMachineError(ElfError):
 @dataclass(frozen=True)
 class Elf:
     interpreter: str  # the loader that a program names; "" in a library
+    soname: str  # what a library calls itself; "" if it does not
     needed: tuple[str, ...]
     rpath: tuple[str, ...]  # of DT_RPATH: holds for what the needed ones need, too
     runpath: tuple[str, ...]  # of DT_RUNPATH: holds for `needed` alone
@@ -30,16 +33,20 @@ class Elf:
 def read_elf(path: str) -> Elf:
     """Raises ElfError, which does not name the file, and OSError, which does."""
     with open(path, "rb") as file:
-        return parse_elf(file.read())
+        if os.fstat(file.fileno()).st_size == 0:  # nothing can be mapped
+            return parse_elf(b"")
+        # Some have half a gigabyte, and a few pages of it are read.
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            return parse_elf(data)
 
 
-def parse_elf(data: bytes) -> Elf:
+def parse_elf(data: bytes | mmap.mmap) -> Elf:
     """ElfError whatever is wrong with `data`."""
     return _Reader(data).elf()
 
 
 class _Reader:
-    def __init__(self, data: bytes):
+    def __init__(self, data: bytes | mmap.mmap):
         self.data = data
         if data[:4] != b"\x7fELF":
             raise ElfError("is no ELF file")
@@ -72,7 +79,7 @@ class _Reader:
                 entries = list(itertools.takewhile(lambda pair: pair[0] != DT_NULL, pairs))
         values = dict(entries)
         if DT_STRTAB not in values:
-            return Elf(interpreter, (), (), ())
+            return Elf(interpreter, "", (), (), ())
         strings = self.slice(self.offset_of(values[DT_STRTAB]), values.get(DT_STRSZ, 0))
 
         def texts(tag: int) -> list[str]:
@@ -88,7 +95,8 @@ class _Reader:
         def folders(tag: int) -> tuple[str, ...]:
             return tuple(part for text in texts(tag) for part in text.split(":") if part)
 
-        return Elf(interpreter, tuple(texts(DT_NEEDED)), folders(DT_RPATH), folders(DT_RUNPATH))
+        soname = "".join(texts(DT_SONAME)[:1])
+        return Elf(interpreter, soname, tuple(texts(DT_NEEDED)), folders(DT_RPATH), folders(DT_RUNPATH))
 
     def offset_of(self, address: int) -> int:
         for kind, offset, start, length in self.segments:

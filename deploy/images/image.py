@@ -1,10 +1,12 @@
 #!/usr/bin/python3
-"""Puts images together from programs, the libraries of Debian that they need, and what tells
-where all of it comes from.  build.sh calls this; see README.md for what an image holds.
+"""Puts images together from programs, the libraries that they need, and what tells where all of
+it comes from.  build.sh calls this; see README.md for what an image holds.
 
 usage: image.py --programs FOLDER --faiss VERSION:LICENSE --license FILE --revision R
                 --created SECONDS (--archives FOLDER --repository NAME | --tree FOLDER)
-                VARIANT...
+                [--libraries FOLDER]... VARIANT...
+  --libraries FOLDER  for variants with CUDA: where libraries may be taken from that no package of
+                      Debian brought, and where their wheels' records are
 """
 
 from __future__ import annotations
@@ -14,32 +16,16 @@ import glob
 import os
 import sys
 import tempfile
-import time
 
 import sbom
-from closure import ClosureError, Finder
+from closure import PRIVATE, ClosureError, Finder, refuse_hidden, within
 from debian import Dpkg, Package, PackageError
 from oci import Blob, Entry, write_archive, write_layer, write_tree
+from variants import USER, VARIANTS, chain, configuration, labels_of
+from vendor import VendorError, VendorPackage, Vendors
 
-# What programs are called in an image, and as what they are built.  A variant holds the programs
-# and libraries of those above it, unless it has another program of the name, and shares their
-# layers of libraries.
-VARIANTS = {
-    "sightline-router": {"router": "router", "sightlinectl": "sightlinectl_small"},
-    "sightline": {name: name for name in (
-        "corpus_encoder", "evaluator", "index_search", "query_encoder", "reranker",
-        "sightlinectl", "trainer")},
-}
-# Programs that are Debian's: tar unpacks what is sent to the volume of a fleet.
-DEBIAN_PROGRAMS = {"sightline": ["/usr/bin/tar"]}
-TITLES = {
-    "sightline-router": "Sightline's router and sightlinectl",
-    "sightline": "Sightline's servers, jobs and sightlinectl",
-}
 # Packages of headers that programs hold and no library of theirs comes with.
 HEADERS = ["nlohmann-json3-dev"]
-# Nobody's on any machine, as other images have it.
-USER = 65532
 DOC = "/usr/share/doc"
 CERTIFICATES = "/usr/share/ca-certificates/mozilla/*.crt"
 PASSWD = f"""\
@@ -64,28 +50,53 @@ class Contents:
     def layers(self, variant: str) -> list[tuple[str, list[Entry]]]:
         """Name and entries of each layer, the lowest first.  One of equal name is equal in all
         variants."""
-        layers, files, taken, packages, programs = [], {}, set(), [], {}
-        for name, added in VARIANTS.items():
-            programs.update(added)
-            theirs = DEBIAN_PROGRAMS.get(name, [])
-            libraries = self._finder.closure([*map(self._program, added.values()), *theirs])
-            new = {path: file for path, file in libraries.items() if path not in files}
-            new.update((path, path) for path in theirs)
+        layers, files, taken, vendors, programs = [], {}, set(), [], {}
+        for name in chain(variant):
+            programs.update(VARIANTS[name].programs)
+            new = {path: file for path, file in self._libraries(name).items() if path not in files}
             files.update(new)
             entries = [Entry(path, 0o755, source=file) for path, file in new.items()]
             sources = list(new.values())
             if not layers:
                 entries += self._base()
                 sources += [*sorted(glob.glob(CERTIFICATES)), "/usr/lib/os-release"]
+            if VARIANTS[name].cuda:
+                theirs = self._of_vendors(new)
+                sources = [file for path, file in new.items() if path not in theirs]
+                vendors = Vendors(self._arguments.libraries).packages_of(theirs)
+                entries += self._for_cuda(vendors)
             used = set(self._dpkg.packages_of(sources))
             entries += self._copyrights(used - taken)
             taken |= used
             layers.append((f"libraries of {name}", entries))
-            if name == variant:
-                break
-        packages = sorted(taken)
-        layers.append((f"programs of {variant}", self._programs(variant, programs, packages)))
+        refuse_hidden(files)
+        layers.append((f"programs of {variant}", self._programs(variant, programs, sorted(taken), vendors)))
         return layers
+
+    def _libraries(self, name: str) -> dict[str, str]:
+        """Those that the programs of one variant need, and programs that are Debian's."""
+        variant = VARIANTS[name]
+        finder = Finder(trees=tuple(self._arguments.libraries)) if variant.cuda else self._finder
+        found = finder.closure([*map(self._program, variant.programs.values()), *variant.debian_programs])
+        if variant.cuda and f"{PRIVATE}/libtorch_cuda.so" not in found:
+            raise ClosureError(f"no program of {name} loads libtorch_cuda.so: build them with a LIBTORCH_HOME "
+                               "that names a LibTorch with CUDA")
+        return {**found, **{path: path for path in variant.debian_programs}}
+
+    def _of_vendors(self, libraries: dict[str, str]) -> dict[str, str]:
+        """Those of libraries beside Debian's folders that no package of dpkg's brought either."""
+        private = {path: file for path, file in libraries.items() if within(path, PRIVATE)}
+        known = self._dpkg.known(list(private.values()))
+        return {path: file for path, file in private.items() if file not in known}
+
+    @staticmethod
+    def _for_cuda(vendors: list[VendorPackage]) -> list[Entry]:
+        return [
+            # By this file NVIDIA's container toolkit knows where our loader looks.
+            Entry("/etc/debian_version", source="/etc/debian_version"),
+            *(Entry(f"{vendor.folder(DOC)}/{text}", source=file)
+              for vendor in vendors for text, file in vendor.licenses),
+        ]
 
     def _base(self) -> list[Entry]:
         """What does not come from a package, or from one in another form."""
@@ -115,7 +126,8 @@ class Contents:
         return [Entry(f"{DOC}/{package.name}/copyright", source=self._dpkg.copyright_of(package))
                 for package in sorted(packages)]
 
-    def _programs(self, variant: str, programs: dict[str, str], packages: list[Package]) -> list[Entry]:
+    def _programs(self, variant: str, programs: dict[str, str], packages: list[Package],
+                  vendors: list[VendorPackage]) -> list[Entry]:
         arguments = self._arguments
         sources, licenses = [], []
         if "index_search" in programs:  # alone the router has nothing of FAISS, nor does its build
@@ -123,7 +135,7 @@ class Contents:
             licenses = [Entry(f"{DOC}/faiss/LICENSE", source=file)]
             sources = [sbom.Source("faiss", version, "MIT", licenses[0].path)]
         document = sbom.document(variant, arguments.revision, arguments.created, _distribution(),
-                                 DOC, packages, self._compiled_in, sources)
+                                 DOC, packages, self._compiled_in, sources, vendors)
         return [
             *(Entry(f"/usr/bin/{name}", 0o755, source=self._program(built))
               for name, built in programs.items()),
@@ -135,37 +147,6 @@ class Contents:
 
     def _program(self, built: str) -> str:
         return os.path.join(self._arguments.programs, built)
-
-
-def configuration(variant: str, labels: dict[str, str], layer_names: list[str]) -> dict:
-    """Of the image, without its layers.  There is no entry point: the first argument names a
-    program."""
-    created = labels["org.opencontainers.image.created"]
-    return {
-        "architecture": "amd64",
-        "os": "linux",
-        "created": created,
-        "config": {
-            "User": f"{USER}:{USER}",
-            "Env": ["PATH=/usr/bin"],
-            "WorkingDir": "/",
-            "Cmd": ["router" if variant == "sightline-router" else "sightlinectl", "--help"],
-            "Labels": labels,
-        },
-        "history": [{"created": created, "created_by": name} for name in layer_names],
-    }
-
-
-def labels_of(variant: str, revision: str, created: int) -> dict[str, str]:
-    key = "org.opencontainers.image."
-    return {
-        key + "title": variant,
-        key + "description": TITLES[variant] + ", for x86-64-v3",
-        key + "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(created)),
-        key + "revision": revision,
-        # Of what is ours and compiled in; Debian's licences are in /usr/share/doc.
-        key + "licenses": "Apache-2.0 AND MIT AND LicenseRef-Debian-packages",
-    }
 
 
 def write_archives(contents: Contents, arguments: argparse.Namespace) -> None:
@@ -207,6 +188,7 @@ def main() -> int:
     parser.add_argument("--revision", required=True)
     parser.add_argument("--created", type=int, required=True)
     parser.add_argument("--repository", default="localhost")
+    parser.add_argument("--libraries", action="append", default=[])
     where = parser.add_mutually_exclusive_group(required=True)
     where.add_argument("--archives")
     where.add_argument("--tree")
@@ -220,7 +202,7 @@ def main() -> int:
                     write_tree(entries, arguments.tree)
         else:
             write_archives(contents, arguments)
-    except (ClosureError, PackageError, OSError) as error:
+    except (ClosureError, PackageError, VendorError, OSError) as error:
         for line in str(error).splitlines():
             print(f"images: {line}", file=sys.stderr)
         return 1

@@ -294,6 +294,7 @@ END
 ctr_here() { ctr --address "$work/containerd.sock" "$@"; }
 
 main() {
+  unset LIBTORCH_HOME  # images with it are of another variant
   "$root/deploy/bazel/setup.sh" "$here/packages.txt"
   build_twice
   look_inside

@@ -37,8 +37,12 @@ class DebianTest(cases.Case):
 
     def test_packages_of_files(self):
         self.assertEqual(Dpkg(self.folder).packages_of([self.library, self.list]), [
-            Package("libone1", "2.0+x-1", "amd64", "one", "2.0+x-1~src"),
-            Package("list", "7", "all", "list", "7")])
+            Package("libone1", "2.0+x-1", "amd64", "one", "2.0+x-1~src", "A <a@b>"),
+            Package("list", "7", "all", "list", "7", "A <a@b>")])
+
+    def test_what_some_package_brought_is_known(self):
+        stray = self.write("opt/libtorch.so")
+        self.assertEqual(Dpkg(self.folder).known([self.library, stray]), {self.library})
 
     def test_a_file_of_no_package_is_named(self):
         stray = self.write("opt/libtorch.so")

@@ -5,7 +5,7 @@ import struct
 HEADER, SEGMENT = 64, 56
 
 
-def elf(needed=(), runpath="", rpath="", interpreter="", machine=62):
+def elf(needed=(), runpath="", rpath="", interpreter="", machine=62, soname=""):
     """A program if it has an interpreter, else a library."""
     strings, entries = b"\0", []
 
@@ -16,6 +16,8 @@ def elf(needed=(), runpath="", rpath="", interpreter="", machine=62):
 
     for name in needed:
         text(1, name)
+    if soname:
+        text(14, soname)
     if rpath:
         text(15, rpath)
     if runpath:
