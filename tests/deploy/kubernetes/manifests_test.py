@@ -8,7 +8,6 @@ usage: manifests_test.py ROOT TOOLS    TOOLS is what tools.sh prints
 
 import copy
 import itertools
-import json
 import os
 import re
 import shutil
@@ -30,22 +29,7 @@ IMAGES = [f"--image={name}=registry.example:5000/team/{name}@{DIGEST}" for name 
 # One of each of these; "" is none.
 SCALING = ("", "autoscaling-cpu", "autoscaling-queue-time")
 OTHERS = ("disruption", "network-policies", "monitoring")
-# What the overlay says beside each: AWS's store, and one of a port of its own.
-STORES = {
-    "shared-volume": {},
-    "object-store-keys": {
-        "configMapGenerator": [{"name": "object-store", "literals": [
-            "SIGHTLINE_OBJECT_STORE=s3://pictures/sightline", "AWS_ENDPOINT_URL_S3=https://minio.storage:9000"]}],
-        "patches": [{"target": {"kind": "NetworkPolicy", "name": "object-store"}, "patch": json.dumps(
-            [{"op": "replace", "path": "/spec/egress/0/ports/0/port", "value": 9000}])}],
-    },
-    "object-store-web-identity": {
-        "configMapGenerator": [{"name": "object-store", "literals": [
-            "SIGHTLINE_OBJECT_STORE=s3://pictures/sightline", "AWS_REGION=eu-central-1",
-            "SERVER_ROLE_ARN=arn:aws:iam::111122223333:role/sightline-server",
-            "JOB_ROLE_ARN=arn:aws:iam::111122223333:role/sightline-job"]}],
-    },
-}
+STORES = ("shared-volume", "object-store-keys", "object-store-web-identity")
 
 passed, failed = 0, 0
 
@@ -69,6 +53,24 @@ class Tree:
         for name in ("kubernetes", "monitoring"):
             shutil.copytree(os.path.join(root, "deploy", name), os.path.join(self.folder, "deploy", name))
         self.kubernetes = os.path.join(self.folder, "deploy/kubernetes")
+        with open(os.path.join(self.kubernetes, "README.md"), encoding="utf-8") as source:
+            self.readme = source.read()
+
+    def block(self, heading):
+        """The first that the README has below the heading."""
+        return self.readme.split(heading + "\n")[1].split("```")[1]
+
+    def addition(self, store):
+        """What the README adds to an overlay for it: by keys a store of a port of its own, and AWS's
+        by web identity."""
+        if store == "shared-volume":
+            return {}
+        text = self.block("### With an object store").replace("BUCKET/FOLDER", "pictures/sightline")
+        unwanted = "_ROLE_ARN=" if store == "object-store-keys" else "AWS_ENDPOINT_URL_S3="
+        made = yaml.safe_load("".join(line for line in text.splitlines(keepends=True) if unwanted not in line))
+        if store == "object-store-web-identity":
+            made["patches"] = [p for p in made["patches"] if p["target"]["kind"] != "NetworkPolicy"]
+        return made
 
     def overlay(self, name):
         return os.path.join(self.kubernetes, "overlays", name)
@@ -100,7 +102,7 @@ class Tree:
         with open(os.path.join(folder, "kustomization.yaml"), "w", encoding="utf-8") as target:
             yaml.safe_dump({"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization",
                             "namespace": "sightline", "resources": resources, "components": components,
-                            **STORES[store]}, target)
+                            **self.addition(store)}, target)
         done = self.fleet("combination", f"--shards={shards}", f"--workers={workers}", *IMAGES)
         if done.returncode:
             raise RuntimeError(done.stderr)
@@ -329,10 +331,10 @@ def main(root, tools):
         sets = [c for n in range(len(OTHERS) + 1) for c in itertools.combinations(OTHERS, n)]
         for number, (scaling, others) in enumerate(itertools.product(SCALING, sets)):
             shards, workers = 1 + number % 4, 1 + number % 3
-            kind = list(STORES)[number % len(STORES)]
-            name = f"{shards} shards, {workers} workers: " + ", ".join(filter(None, (kind, scaling, *others)))
+            store = STORES[number % len(STORES)]
+            name = f"{shards} shards, {workers} workers: " + ", ".join(filter(None, (store, scaling, *others)))
             try:
-                found = checks.offences(tree.combine(scaling, others, shards, workers, kind), models)
+                found = checks.offences(tree.combine(scaling, others, shards, workers, store), models)
                 # Without an autoscaler the overlay says how many replicas there are.
                 case(name, said(o for o in found if o[0] != "2.two-of-all"))
             except RuntimeError as error:
@@ -350,6 +352,9 @@ def main(root, tools):
                 found = checks.offences(spoilt, models)
                 case(f"{what} is reported by {reported_by}",
                      [] if reported_by in {name for name, _ in found} else ["not reported", *said(found)])
+        sized = checks.Fleet(tree.combine("", (), 1, 1, "object-store-keys")).deployment("reranker")
+        case("the README's patch sets the size of a cache",
+             [] if "123Gi" in str(sized) and "20Gi" not in str(sized) else [str(sized)])
         reports = [reported_by for mistakes in ALL_MISTAKES.values() for _, reported_by, _ in mistakes]
         points = {}
         for reported_by in reports:
@@ -359,8 +364,7 @@ def main(root, tools):
              sorted({"2.schema", *checks.CHECKS} - set(reports)))
 
         # The README's way from an empty cluster to an answer.
-        with open(os.path.join(root, "deploy/kubernetes/README.md"), encoding="utf-8") as source:
-            block = source.read().split("## From an empty cluster to an answer")[1].split("```")[1]
+        block = tree.block("## From an empty cluster to an answer")
         commands = block.strip().splitlines()
         case("the README has ten commands", [] if len(commands) == 10 else commands)
         templates = {d["metadata"]["name"] for d in tree.render("dev") if d["kind"] == "CronJob"}

@@ -112,7 +112,7 @@ def _(documents):
 
 @mistake("a cache that may fill its disk", "5.cache")
 def _(documents):
-    edit(documents, "reranker", "reranker.yaml", "state_dir", "object_store: {max_cache_bytes: 20GiB}\nstate_dir")
+    edit(documents, "query-encoder", "query_encoder.yaml", "state_dir", "object_store: {max_cache_bytes: 20GiB}\nstate_dir")
 
 
 WEB_IDENTITY = Mistakes()
