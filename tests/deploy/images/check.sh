@@ -19,6 +19,9 @@ readonly variants=(sightline sightline-router)
 readonly programs=(corpus_encoder evaluator index_search query_encoder reranker router
   sightlinectl tar trainer)
 
+# shellcheck source=tests/deploy/images/podman.sh
+source "$here/podman.sh"
+
 say() { printf 'images: %s\n' "$*" >&2; }
 fail() { say "$*"; exit 1; }
 
@@ -110,33 +113,6 @@ look_inside() {
 }
 
 # --- podman, apart from the machine's own ---
-
-podman_here() {
-  CONTAINERS_CONF=$work/containers.conf podman --root "$work/storage" --runroot "$work/run" \
-    --tmpdir "$work/libpod" --storage-driver overlay --storage-opt overlay.skip_mount_home=true "$@"
-}
-
-prepare_podman() {
-  cat >"$work/containers.conf" <<'END'
-[containers]
-default_ulimits = []
-log_driver = "k8s-file"
-[engine]
-runtime = "runc"
-cgroup_manager = "cgroupfs"
-events_logger = "file"
-END
-}
-
-# Whether any container runs, asked without an image of ours.
-containers_run() {
-  local file
-  mkdir -p "$work/rootfs"/{dev,etc,proc,run,sys,tmp}
-  for file in /bin/true $(ldd /bin/true | grep -o '/[^ ]*'); do
-    install -D "$file" "$work/rootfs$file"
-  done
-  podman_here run --rm --network none --rootfs "$work/rootfs" /bin/true >"$work/output" 2>&1
-}
 
 load_by_podman() {
   local variant

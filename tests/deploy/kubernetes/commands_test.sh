@@ -1,0 +1,123 @@
+#!/usr/bin/env bash
+# Runs the ten commands of deploy/kubernetes/README.md, from an empty cluster to an answer, as they
+# are written there.  podman takes the cluster's place (podman_cluster.py), in a network of its own.
+# What is built, the Bazel of this tree builds; all else happens in a copy of deploy/, so that
+# nothing of the tree and the machine is touched.
+#
+# usage: tests/deploy/kubernetes/commands_test.sh
+#
+# environment:
+#   SIGHTLINE_CONTAINERS  "yes": this machine can run containers, so that it is a failure if none
+#                         runs.  Without it that is only said
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../../.." && pwd)
+readonly user=65532
+# shellcheck source=tests/deploy/images/podman.sh
+source "$here/../images/podman.sh"
+
+say() { printf 'commands: %s\n' "$*" >&2; }
+fail() { say "$*"; exit 1; }
+
+work=$(mktemp -d)
+network_pid=''  # of the process that holds the pods' network
+
+stop() {
+  if [ -n "$network_pid" ]; then
+    "$CLUSTER/podman" pod rm --all --force --time 0 >/dev/null 2>&1 || true
+    "$CLUSTER/podman" rm --all --force --time 0 >/dev/null 2>&1 || true
+    kill "$network_pid" 2>/dev/null || true
+    wait "$network_pid" 2>/dev/null || true
+  fi
+  rm -rf --one-file-system "$work"
+}
+trap stop EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# One network for all pods, with one address beside the loopback: a resolver takes a machine that
+# has no other for one without a network.
+start_network() {
+  export CLUSTER=$work/cluster
+  mkdir "$CLUSTER"
+  # shellcheck disable=SC2016  # the inner shell's
+  unshare --net sh -c \
+    'ip link set lo up && ip address add 10.0.0.1/32 dev lo && : >"$CLUSTER/up" && exec sleep infinity' &
+  network_pid=$!
+  printf '#!/bin/sh\nexec nsenter --net=/proc/%s/ns/net "%s/podman" "$@"\n' "$network_pid" "$work" >"$CLUSTER/podman"
+  chmod +x "$CLUSTER/podman"
+  until [ -e "$CLUSTER/up" ]; do
+    kill -0 "$network_pid" 2>/dev/null || return 1
+    sleep 0.1
+  done
+}
+
+# The tree that the commands are typed in, and the programs that stand before others of their name.
+prepare_tree() {
+  local name
+  mkdir "$work/tree" "$work/bin"
+  cp -a "$root/deploy" "$root/LICENSE" "$work/tree/"
+  # As a tree that somebody has just got; images are built for the first time.
+  "$root/deploy/kubernetes/fleet.py" "$work/tree/deploy/kubernetes/overlays/dev" --check >/dev/null ||
+    fail "deploy/kubernetes/overlays/dev/fleet is out of date"
+  mkdir "$work/tree/PICTURES"
+  /usr/bin/python3 -B "$here/../images/pictures.py" "$work/tree/PICTURES"
+  for name in kubectl ctr; do ln -s "$here/podman_cluster.py" "$work/bin/$name"; done
+  printf '#!/bin/sh\ncd "%s" && exec "%s" "$@"\n' "$root" "$(command -v bazel)" >"$work/bin/bazel"
+  printf '#!/bin/sh\nexec "$@"\n' >"$work/bin/sudo"
+  chmod +x "$work/bin"/*
+  REVISION=$(git -C "$root" rev-parse HEAD) SOURCE_DATE_EPOCH=$(git -C "$root" log -1 --format=%ct)
+  export REVISION SOURCE_DATE_EPOCH
+}
+
+run_commands() {
+  local commands command begin
+  mapfile -t commands < <(/usr/bin/python3 - "$root/deploy/kubernetes/README.md" <<'PY'
+import sys
+text = open(sys.argv[1], encoding="utf-8").read()
+print(text.split("## From an empty cluster to an answer\n")[1].split("```")[1].strip())
+PY
+  )
+  [ ${#commands[@]} = 10 ] || fail "the README has ${#commands[@]} commands"
+  for command in "${commands[@]}"; do
+    begin=$SECONDS
+    (cd "$work/tree" && PATH=$work/bin:$PATH bash -euo pipefail -c "$command") >"$work/output" 2>&1 </dev/null ||
+      { cat "$work/output" >&2; fail "failed: $command"; }
+    say "$((SECONDS - begin)) s: $command"
+  done
+  grep -qE '^ +1 .*_on_.*\.png' "$work/output" || { cat "$work/output" >&2; fail "the last command prints no hit"; }
+  say "answered: $(grep -m 1 png "$work/output")"
+}
+
+# What podman has made of the manifests' security, by what the kernel says.
+check_confinement() {
+  local name pid
+  for name in $("$CLUSTER/podman" ps --format '{{.Names}}' | grep -- '-server$'); do
+    pid=$("$CLUSTER/podman" inspect --format '{{.State.Pid}}' "$name")
+    grep -qE "^Uid:(\s$user){4}$" "/proc/$pid/status" || fail "$name runs as another user"
+    grep -qE '^CapEff:\s0+$' "/proc/$pid/status" || fail "$name has capabilities"
+    awk '$5 == "/" {print $6}' "/proc/$pid/mountinfo" | grep -q '^ro' || fail "$name may write to its root"
+  done
+}
+
+main() {
+  "$root/deploy/bazel/setup.sh" "$here/../images/packages.txt" "$root/tests/packages.txt"
+  REAL_KUBECTL=$("$here/tools.sh")/usr/bin/kubectl
+  export REAL_KUBECTL
+  prepare_podman
+  if ! containers_run || ! start_network >"$work/output" 2>&1; then
+    cat "$work/output" >&2
+    [ "${SIGHTLINE_CONTAINERS:-}" != yes ] || fail "no container runs here, although SIGHTLINE_CONTAINERS says so"
+    say "NO CONTAINER RUNS HERE, for the reason above: the README's commands were not run"
+    return
+  fi
+  # Programs in containers run as another user, and mktemp made this folder for its owner alone.
+  chmod 711 "$work"
+  prepare_tree
+  run_commands
+  check_confinement
+  say "the README's ten commands lead to an answer.  What podman cannot show: scheduling, probes by a" \
+    "kubelet, replacement and retries, the cluster's DNS, network policies, autoscaling, volume classes"
+}
+
+main
