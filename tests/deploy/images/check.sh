@@ -273,7 +273,7 @@ main() {
   "$root/deploy/bazel/setup.sh" "$here/packages.txt"
   build_twice
   look_inside
-  prepare_podman
+  prepare_podman /etc/hosts
   if ! containers_run; then
     cat "$work/output" >&2
     [ "${SIGHTLINE_CONTAINERS:-}" != yes ] || fail "no container runs here, although SIGHTLINE_CONTAINERS says so"

@@ -2,10 +2,11 @@
 # To be sourced: podman apart from the machine's own.  Its images, containers, volumes and settings
 # are below $work, and go with that folder when what runs there has been removed.
 
-# Writes the program $work/podman.
-prepare_podman() {
-  cat >"$work/containers.conf" <<'END'
+# Writes the program $work/podman, whose containers have that /etc/hosts in place of the machine's.
+prepare_podman() {  # HOSTS
+  cat >"$work/containers.conf" <<END
 [containers]
+base_hosts_file = "$1"
 default_ulimits = []
 log_driver = "k8s-file"
 [engine]

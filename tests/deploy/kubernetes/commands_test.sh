@@ -104,7 +104,7 @@ main() {
   "$root/deploy/bazel/setup.sh" "$here/../images/packages.txt" "$root/tests/packages.txt"
   REAL_KUBECTL=$("$here/tools.sh")/usr/bin/kubectl
   export REAL_KUBECTL
-  prepare_podman
+  prepare_podman "$work/cluster/hosts"
   if ! containers_run || ! start_network >"$work/output" 2>&1; then
     cat "$work/output" >&2
     [ "${SIGHTLINE_CONTAINERS:-}" != yes ] || fail "no container runs here, although SIGHTLINE_CONTAINERS says so"

@@ -11,7 +11,8 @@ replaced, and no network policy, budget or autoscaler has any effect.
 usage: kubectl COMMAND...  or  ctr COMMAND..., as a link to this file
 
 environment:
-  CLUSTER       a folder of its own, where `podman` is the program to call
+  CLUSTER       a folder of its own: `podman` is the program to call, and `hosts` what all its
+                containers have as /etc/hosts (base_hosts_file)
   REAL_KUBECTL  renders overlays
 """
 
@@ -64,10 +65,12 @@ def seconds(text):
 
 
 def adapted(name, spec):
-    """A pod's, with what a cluster gives and podman does not: names of Services, and an emptyDir of
-    its own (podman's is called as the volume is, and shared by all of that name)."""
+    """A pod's, in which an emptyDir is its own (podman's is called as the volume is, and shared by
+    all of that name), and no ports are: they say only what a program listens at, and podman takes
+    them for some to publish."""
     spec = copy.deepcopy(spec)
-    spec["hostAliases"] = [{"ip": ADDRESS, "hostnames": sorted(of_kind("Service"))}]
+    for container in spec["containers"]:
+        container.pop("ports", None)
     for volume in spec.get("volumes", []):
         if "emptyDir" in volume:
             for container in spec["containers"]:
@@ -115,6 +118,9 @@ def apply(overlay):
     rendered = list(yaml.safe_load_all(done.stdout))
     with open(os.path.join(CLUSTER, "applied.json"), "w", encoding="utf-8") as target:
         json.dump(rendered, target)
+    with open(os.path.join(CLUSTER, "hosts"), "w", encoding="utf-8") as target:
+        target.write("127.0.0.1 localhost\n")
+        target.writelines(f"{ADDRESS} {name}\n" for name in sorted(of_kind("Service")))
     for claim in of_kind("PersistentVolumeClaim"):
         told("volume", "create", claim)
     for name, deployment in of_kind("Deployment").items():
