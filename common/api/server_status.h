@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "common/api/generation.h"
 
 namespace sightline {
@@ -24,14 +26,26 @@ struct StatusRequest {
   std::vector<Use> uses;
 };
 
+// What the files of a generation are read for: to be brought from an object store, to be compared
+// before another one has to go for it, or to be held.
+enum class LoadStage { kFetching, kVerifying, kLoading };
+
+struct LoadProgress {
+  LoadStage stage = LoadStage::kLoading;
+  int64_t read_bytes = 0;
+  int64_t total_bytes = 0;  // at most; >= read_bytes
+  absl::Duration elapsed;   // of the stage
+};
+
 // One generation on one server.
 struct GenerationStatus {
   GenerationState state = GenerationState::kLoading;
-  std::string reason;            // why it was refused
-  bool needs_room = false;       // refused only because one in use has the memory
-  int64_t sequence = 0;          // of CURRENT when it named this generation
-  GenerationInfo info;           // of the whole generation; partly empty unless kReady
-  std::vector<int> held_shards;  // ascending; none on a server that holds none
+  std::string reason;                     // why it was refused
+  bool needs_room = false;                // refused only because one in use has the memory
+  int64_t sequence = 0;                   // of CURRENT when it named this generation
+  GenerationInfo info;                    // of the whole generation; partly empty unless kReady
+  std::vector<int> held_shards;           // ascending; none on a server that holds none
+  absl::optional<LoadProgress> progress;  // while it is read, when kLoading
 };
 
 struct ModelStatus {

@@ -15,6 +15,7 @@
 #include "common/base/descriptor.h"
 #include "common/base/files.h"
 #include "common/base/read_pace.h"
+#include "common/base/read_progress.h"
 
 namespace sightline {
 namespace {
@@ -102,6 +103,7 @@ absl::StatusOr<std::string> Sha256HexOfFile(absl::string_view path) {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return FileError("read", path, errno);
     if (got == 0) break;
+    ReadProgress::AddOnThread(path, got);
     sha.Update(absl::string_view(buffer.data(), static_cast<size_t>(got)));
   }
   return sha.Hex();

@@ -44,7 +44,8 @@ std::string Sha256Hex(absl::string_view bytes);
 // folder.
 bool IsSha256Hex(absl::string_view text);
 
-// Of a file's content, read in pieces, at the calling thread's ReadPace.
+// Of a file's content, read in pieces, at the calling thread's ReadPace and counted in its
+// ReadProgress.
 absl::StatusOr<std::string> Sha256HexOfFile(absl::string_view path);
 
 }  // namespace sightline

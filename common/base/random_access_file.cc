@@ -12,6 +12,7 @@
 #include "common/base/files.h"
 #include "common/base/open_regular.h"
 #include "common/base/read_pace.h"
+#include "common/base/read_progress.h"
 #include "common/base/status_macros.h"
 
 namespace sightline {
@@ -42,6 +43,7 @@ absl::Status ReadAll(int fd, const std::string& path, int64_t offset, int64_t le
                                                         "it was cut short")),
                     path, offset, piece);
     }
+    ReadProgress::AddOnThread(path, got);
     offset += got;
     to += got;
     length -= got;

@@ -31,7 +31,7 @@ class RandomAccessFile {
 
   // All of the `length` bytes from `offset` on.  Unavailable (READ_FAILED), with path and
   // place: the system refuses, or the file ends before.  Keeps to the calling thread's
-  // ReadPace (read_pace.h).
+  // ReadPace (read_pace.h), and is counted in its ReadProgress (read_progress.h).
   absl::Status Read(int64_t offset, int64_t length, char* to) const;
 
   // The same through a descriptor of its own and from the disk, as far as the system lets

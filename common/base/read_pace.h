@@ -12,6 +12,7 @@
 
 #include "absl/time/time.h"
 #include "common/base/clock.h"
+#include "common/base/thread_scope.h"
 
 namespace sightline {
 
@@ -28,20 +29,11 @@ class ReadPace {
   // pause nothing comes in a burst.
   void Await(int64_t bytes);
 
-  // Makes `pace`, which may be null, that of the calling thread, until the scope ends.
-  class Scope {
-   public:
-    explicit Scope(ReadPace* pace);
-    ~Scope();
-    Scope(const Scope&) = delete;
-    Scope& operator=(const Scope&) = delete;
-
-   private:
-    ReadPace* const before_;
-  };
+  // Makes a pace that of the calling thread.
+  using Scope = ThreadScope<ReadPace>;
 
   // Null if it has none.
-  static ReadPace* OfThread();
+  static ReadPace* OfThread() { return Scope::current(); }
 
  private:
   Clock* const clock_;

@@ -15,6 +15,7 @@
 #include "common/base/error_details.h"
 #include "common/base/files.h"
 #include "common/base/random_access_file.h"
+#include "common/base/read_progress.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/feature_store.h"
 #include "common/bundle/layout.h"
@@ -245,6 +246,8 @@ class StampedReading {
     ASSIGN_OR_RETURN(const std::string before, Identity(task, manifest_hash_, sha256_));
     if (stamps_.Has(task.path, before)) return Result();
     RETURN_IF_ERROR(read());
+    // Who waits for the rest would wait for what lies between sections, which nobody reads.
+    ReadProgress::ExpectOnThread(task.path, 0);
     ASSIGN_OR_RETURN(const std::string after, Identity(task, manifest_hash_, sha256_));
     if (before != after) {
       return absl::UnavailableError(
@@ -327,6 +330,7 @@ absl::StatusOr<std::unique_ptr<ShardVectors>> LoadShard(absl::string_view store,
     if (content) RETURN_IF_ERROR(reading.Do(task, load_and_check).status());
     // Not wanted, or stamped.
     if (loaded == nullptr) RETURN_IF_ERROR(WithContentReason(load()));
+    ReadProgress::ExpectOnThread(task.path, 0);
   }
   return loaded;
 }

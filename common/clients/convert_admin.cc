@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/layout.h"
@@ -16,6 +18,8 @@ namespace {
 
 using convert_internal::AsBadAnswer;
 using convert_internal::CheckIndex;
+using convert_internal::DurationFromProto;
+using convert_internal::DurationToProto;
 using convert_internal::FromWire;
 using convert_internal::ToWire;
 using convert_internal::WireValue;
@@ -26,6 +30,35 @@ constexpr WireValue<GenerationState, v1::GenerationStatus::State> kStates[] = {
     {GenerationState::kRefused, v1::GenerationStatus::REFUSED},
 };
 static_assert(std::size(kStates) == v1::GenerationStatus::State_MAX);
+
+constexpr WireValue<LoadStage, v1::LoadProgress::Stage> kStages[] = {
+    {LoadStage::kVerifying, v1::LoadProgress::VERIFYING},
+    {LoadStage::kLoading, v1::LoadProgress::LOADING},
+    {LoadStage::kFetching, v1::LoadProgress::FETCHING},
+};
+static_assert(std::size(kStages) == v1::LoadProgress::Stage_MAX);
+
+void ProgressToProto(const LoadProgress& progress, v1::LoadProgress* out) {
+  out->set_stage(ToWire(kStages, progress.stage));
+  out->set_read_bytes(progress.read_bytes);
+  out->set_total_bytes(progress.total_bytes);
+  DurationToProto(progress.elapsed, out->mutable_elapsed());
+}
+
+// No load takes longer; what JSON can say is a hundred times as much.
+constexpr absl::Duration kCentury = absl::Hours(24 * 365 * 100);
+
+// None if nothing is told, or what makes no sense or is of a newer server: it is for people, and
+// no answer is refused for it.
+absl::optional<LoadProgress> ProgressFromProto(const v1::GenerationStatus& status) {
+  const v1::LoadProgress& told = status.progress();
+  const auto stage = FromWire(kStages, told.stage());
+  const absl::Duration elapsed = DurationFromProto(told.elapsed());
+  const bool sound = told.read_bytes() >= 0 && told.read_bytes() <= told.total_bytes() &&
+                     elapsed >= absl::ZeroDuration() && elapsed < kCentury;
+  if (!status.has_progress() || !stage.has_value() || !sound) return absl::nullopt;
+  return LoadProgress{*stage, told.read_bytes(), told.total_bytes(), elapsed};
+}
 
 // The default also where older readers look for the only one.
 void RerankersToProto(const std::vector<RerankerInfo>& rerankers, v1::GenerationStatus* out) {
@@ -78,6 +111,7 @@ void GenerationToProto(const GenerationStatus& status, v1::GenerationStatus* out
   out->set_encoder_model(info.encoder_model);
   out->set_needs_room(status.needs_room);
   RerankersToProto(info.rerankers, out);
+  if (status.progress.has_value()) ProgressToProto(*status.progress, out->mutable_progress());
 }
 
 // What the router builds on, so all of it must be there.
@@ -124,6 +158,7 @@ absl::StatusOr<GenerationStatus> GenerationFromProto(const v1::GenerationStatus&
   info.item_count = status.item_count();
   info.encoder_model = status.encoder_model();
   ASSIGN_OR_RETURN(info.rerankers, RerankersFromProto(status, path));
+  result.progress = ProgressFromProto(status);
   result.held_shards.assign(status.held_shards().begin(), status.held_shards().end());
   if (state == GenerationState::kReady) RETURN_IF_ERROR(ReadReady(status, path, &result));
   return result;

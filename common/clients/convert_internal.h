@@ -2,12 +2,15 @@
 #ifndef SIGHTLINE_COMMON_CLIENTS_CONVERT_INTERNAL_H_
 #define SIGHTLINE_COMMON_CLIENTS_CONVERT_INTERNAL_H_
 
+#include <google/protobuf/duration.pb.h>
+
 #include <cmath>
 #include <cstdint>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "common/clients/convert.h"
 
@@ -46,6 +49,16 @@ absl::optional<Ours> FromWire(const WireValue<Ours, Wire> (&table)[n], int value
     if (row.wire == value) return row.ours;
   }
   return absl::nullopt;
+}
+
+inline void DurationToProto(absl::Duration duration, google::protobuf::Duration* out) {
+  absl::Duration rest;
+  out->set_seconds(absl::IDivDuration(duration, absl::Seconds(1), &rest));
+  out->set_nanos(static_cast<int>(absl::ToInt64Nanoseconds(rest)));
+}
+
+inline absl::Duration DurationFromProto(const google::protobuf::Duration& duration) {
+  return absl::Seconds(duration.seconds()) + absl::Nanoseconds(duration.nanos());
 }
 
 inline absl::Status CheckCount(int64_t count, int64_t low, int64_t high, const FieldPath& path) {

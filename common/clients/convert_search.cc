@@ -16,6 +16,8 @@ using convert_internal::AsBadAnswer;
 using convert_internal::CheckCount;
 using convert_internal::CheckFinite;
 using convert_internal::CheckIndex;
+using convert_internal::DurationFromProto;
+using convert_internal::DurationToProto;
 using convert_internal::FromWire;
 using convert_internal::Overloaded;
 using convert_internal::ToWire;
@@ -161,16 +163,6 @@ constexpr WireValue<DegradedReason, v1::DegradedReason> kDegradedReasons[] = {
     {DegradedReason::kRecordsMissing, v1::RECORDS_MISSING},
 };
 static_assert(std::size(kDegradedReasons) == v1::DegradedReason_MAX);
-
-void DurationToProto(absl::Duration duration, google::protobuf::Duration* out) {
-  absl::Duration rest;
-  out->set_seconds(absl::IDivDuration(duration, absl::Seconds(1), &rest));
-  out->set_nanos(static_cast<int>(absl::ToInt64Nanoseconds(rest)));
-}
-
-absl::Duration DurationFromProto(const google::protobuf::Duration& duration) {
-  return absl::Seconds(duration.seconds()) + absl::Nanoseconds(duration.nanos());
-}
 
 void HitToProto(Hit hit, bool with_item, v1::Hit* out) {
   if (with_item) {

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
+#include "common/base/read_progress.h"
 #include "common/bundle/declared_combinations.h"
 #include "common/bundle/rerankers.h"
 
@@ -22,6 +23,11 @@ GenerationState StateOf(HoldState state) {
   return GenerationState::kRefused;
 }
 
+LoadProgress ProgressOf(const Reading& reading, absl::Time now) {
+  const ReadProgress::Bytes bytes = reading.progress->bytes();
+  return {reading.stage, bytes.done, bytes.all, now - reading.since};
+}
+
 // "CHECKSUM_MISMATCH: ...", for programs and for people.
 std::string DescribeRefusal(const absl::Status& refusal) {
   const auto reason = GetReason(refusal);
@@ -33,12 +39,13 @@ std::string DescribeRefusal(const absl::Status& refusal) {
 }  // namespace
 
 GenerationStatus DescribeGeneration(const HeldGeneration& entry, std::vector<int> held_shards,
-                                    const LoadedModels& models) {
+                                    const LoadedModels& models, absl::Time now) {
   GenerationStatus status;
   status.state = StateOf(entry.state);
   if (entry.state == HoldState::kRefused) status.reason = DescribeRefusal(entry.refusal);
   status.needs_room = entry.needs_room;
   status.sequence = entry.sequence;
+  if (entry.reading.has_value()) status.progress = ProgressOf(*entry.reading, now);
   status.held_shards = std::move(held_shards);
   GenerationInfo& info = status.info;
   info.ref = {entry.index, entry.generation, ""};

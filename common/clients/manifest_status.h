@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "common/api/server_status.h"
 #include "common/generations/generation_table.h"
 #include "common/generations/router_uses.h"
@@ -19,9 +20,10 @@ namespace sightline {
 using LoadedModels = std::map<std::string, bundle::v1::ModelBundleManifest>;
 
 // `held_shards` ascending.  A reranker's combination is what its bundle declares for the
-// direction in which such items are found if that is among `models`, else the default.
+// direction in which such items are found if that is among `models`, else the default.  `now` is
+// of the clock that the entry's times are of.
 GenerationStatus DescribeGeneration(const HeldGeneration& entry, std::vector<int> held_shards,
-                                    const LoadedModels& models);
+                                    const LoadedModels& models, absl::Time now);
 
 // What a router told, for the GenerationFollower.
 std::vector<GenerationUse> UsesOf(const StatusRequest& request);

@@ -159,7 +159,7 @@ class GrpcSearchClient : public SearchClient {
 };
 
 std::shared_ptr<grpc::Channel> PublicChannel(const ServerAddress& address) {
-  return MakeChannel(address, RetriesOfPublicServiceConfig());
+  return MakeChannel(address, PublicServiceConfigWithoutTimeouts());
 }
 
 }  // namespace

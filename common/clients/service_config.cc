@@ -11,7 +11,7 @@ constexpr char kServiceConfig[] =
 
 }  // namespace
 
-std::string RetriesOfPublicServiceConfig() {
+std::string PublicServiceConfigWithoutTimeouts() {
   nlohmann::json config =
       nlohmann::json::parse(kServiceConfig, /*cb=*/nullptr, /*allow_exceptions=*/false);
   for (nlohmann::json& method : config["methodConfig"]) method.erase("timeout");

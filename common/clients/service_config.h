@@ -6,10 +6,10 @@
 
 namespace sightline {
 
-// The retries of sightline_grpc_service_config.json without its timeouts.  A CallContext always
-// says until when it may wait, and gRPC would take the earlier of the two: a caller who asks for
-// ten seconds would silently get two.
-std::string RetriesOfPublicServiceConfig();
+// The retries and the balancing of sightline_grpc_service_config.json.  A CallContext always
+// says until when it may wait, and gRPC would take the earlier of that and the config's timeout:
+// a caller who asks for ten seconds would silently get two.
+std::string PublicServiceConfigWithoutTimeouts();
 
 }  // namespace sightline
 

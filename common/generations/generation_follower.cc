@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
 #include "common/base/failed_read.h"
@@ -17,6 +18,7 @@
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
 #include "common/generations/ancestors.h"
+#include "common/generations/load_stage.h"
 #include "common/generations/load_watch.h"
 #include "common/log/log.h"
 
@@ -34,10 +36,17 @@ constexpr int kIoPriorityOfThread = 1;
 constexpr int kIoPriority = 2 << 13 | 7;
 // Routers ask once or twice a second; a lease has to outlast some that go astray.
 constexpr absl::Duration kLeastLease = absl::Seconds(10);
+constexpr char kReadyResult[] = "READY";  // beside the reasons of refusals
 
 void YieldToOthers() {
   ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), kLoadingNice);
   ::syscall(SYS_ioprio_set, kIoPriorityOfThread, 0, kIoPriority);
+}
+
+Counter LoadsOf(MetricsRegistry* metrics, const std::string& index, const std::string& result) {
+  return metrics->AddCounter("generation_loads_total",
+                             "Generations that became ready, or were refused.",
+                             {{"index", index}, {"result", result}});
 }
 
 }  // namespace
@@ -60,7 +69,10 @@ GenerationFollower::GenerationFollower(const GenerationOptions& options, Generat
       load_seconds_(metrics->AddHistogram("generation_load_seconds",
                                           "Time from the first look at a generation's files until "
                                           "it was ready.",
-                                          {0.01, 0.1, 1, 10, 60, 600, 3600})) {}
+                                          {0.01, 0.1, 1, 10, 60, 600, 3600})) {
+  // At zero until then: a rate does not see the first step of a series that begins with it.
+  for (const std::string& index : options_.indexes) LoadsOf(metrics_, index, kReadyResult);
+}
 
 GenerationFollower::~GenerationFollower() {
   {
@@ -359,10 +371,7 @@ void GenerationFollower::PutReady(HeldGeneration entry, absl::Time begin, Attemp
   entry.state = HoldState::kReady;
   entry.ready_since = clock_->Now();
   load_seconds_.Observe(entry.ready_since - begin);
-  metrics_
-      ->AddCounter("generation_loads_total", "Generations that became ready, or were refused.",
-                   {{"index", entry.index}, {"result", "READY"}})
-      .Increment();
+  LoadsOf(metrics_, entry.index, kReadyResult).Increment();
   Log(Severity::kInfo, "generation loaded",
       {{"index", entry.index},
        {"generation", entry.generation},
@@ -387,7 +396,7 @@ absl::Status GenerationFollower::TryToHold(HeldGeneration* entry, Attempt* attem
   const Manifest& manifest = *entry->manifest;
   const auto known = table_->Get(entry->index, entry->generation);
   if (!known.has_value() || known->state != HoldState::kRefused) table_->Put(*entry);
-  RETURN_IF_ERROR(Fetch(*entry, attempt, call));
+  RETURN_IF_ERROR(Fetch(entry, attempt, call));
   const Manifest* const alone = &manifest;
   ASSIGN_OR_RETURN(const int64_t bytes, host_->Footprint(absl::MakeConstSpan(&alone, 1)));
   if (bytes > options_.memory_limit) {
@@ -402,12 +411,12 @@ absl::Status GenerationFollower::TryToHold(HeldGeneration* entry, Attempt* attem
   ASSIGN_OR_RETURN(const int64_t together, FootprintWith(manifest, ""));
   if (together > options_.memory_limit) {
     // It is good before anything has to go for it.
-    RETURN_IF_ERROR(VerifyAlone(manifest, attempt, call));
+    RETURN_IF_ERROR(VerifyAlone(entry, attempt, call));
     RETURN_IF_ERROR(MakeRoom(entry));
     ASSIGN_OR_RETURN(const int64_t still, FootprintWith(manifest, ""));
     if (still > options_.memory_limit) return absl::OkStatus();  // requests hold the old one
   }
-  table_->Put(*entry);
+  const LoadStageScope stage(LoadStage::kLoading, FilesToRead(manifest), entry, table_, clock_);
   ASSIGN_OR_RETURN(GenerationHost::Loaded loaded,
                    host_->Load(manifest, attempt->verified == attempt->identity, call));
   entry->held = janitor_->Adopt(std::move(loaded.held));
@@ -415,12 +424,24 @@ absl::Status GenerationFollower::TryToHold(HeldGeneration* entry, Attempt* attem
   return absl::OkStatus();
 }
 
-absl::Status GenerationFollower::VerifyAlone(const Manifest& manifest, Attempt* attempt,
+absl::Status GenerationFollower::VerifyAlone(HeldGeneration* entry, Attempt* attempt,
                                              const CallContext& call) {
   if (attempt->verified == attempt->identity) return absl::OkStatus();
+  const Manifest& manifest = *entry->manifest;
+  const LoadStageScope stage(LoadStage::kVerifying, FilesToRead(manifest), entry, table_, clock_);
   RETURN_IF_ERROR(host_->Verify(manifest, call));
   attempt->verified = attempt->identity;
   return absl::OkStatus();
+}
+
+// All but the manifests, which were read to know of the others.
+ReadProgress::Files GenerationFollower::FilesToRead(const Manifest& manifest) const {
+  ReadProgress::Files files;
+  for (const std::string& path : host_->Files(manifest)) {
+    const absl::StatusOr<int64_t> length = FileSize(path);
+    if (length.ok() && !absl::EndsWith(path, kManifestFile)) files[path] = *length;
+  }
+  return files;
 }
 
 void GenerationFollower::Refuse(HeldGeneration entry, const absl::Status& refusal,
@@ -443,10 +464,7 @@ void GenerationFollower::PutRefused(HeldGeneration entry, const absl::Status& re
   entry.state = HoldState::kRefused;
   entry.refusal = refusal;
   if (news) {
-    metrics_
-        ->AddCounter("generation_loads_total", "Generations that became ready, or were refused.",
-                     {{"index", entry.index}, {"result", reason}})
-        .Increment();
+    LoadsOf(metrics_, entry.index, reason).Increment();
     Log(Severity::kError, "generation refused",
         {{"index", entry.index},
          {"generation", entry.generation},

@@ -48,6 +48,7 @@
 #include "common/base/call_context.h"
 #include "common/base/clock.h"
 #include "common/base/mutex.h"
+#include "common/base/read_progress.h"
 #include "common/generations/attempt.h"
 #include "common/generations/current_view.h"
 #include "common/generations/generation_options.h"
@@ -150,7 +151,7 @@ class GenerationFollower {
   void QueueAnew(const std::string& index, const std::string& generation);
   absl::StatusOr<Manifest> GetManifest(const std::string& index, const std::string& generation,
                                        const Attempt& attempt) const;
-  absl::Status Fetch(const HeldGeneration& entry, Attempt* attempt, const CallContext& call);
+  absl::Status Fetch(HeldGeneration* entry, Attempt* attempt, const CallContext& call);
   std::vector<std::string> FilesInUse() const;
   absl::Status Mend(const HeldGeneration& entry, const Attempt& attempt,
                     const absl::Status& refusal);
@@ -164,7 +165,8 @@ class GenerationFollower {
   void Hold(const std::string& index, const std::string& generation, int64_t sequence);
   void TryAgainAt(const std::string& index, absl::Time when);
   absl::Status TryToHold(HeldGeneration* entry, Attempt* attempt, const CallContext& call);
-  absl::Status VerifyAlone(const Manifest& manifest, Attempt* attempt, const CallContext& call);
+  absl::Status VerifyAlone(HeldGeneration* entry, Attempt* attempt, const CallContext& call);
+  ReadProgress::Files FilesToRead(const Manifest& manifest) const;
   absl::Status MakeRoom(HeldGeneration* entry);
   void PutReady(HeldGeneration entry, absl::Time begin, Attempt* attempt);
   void Refuse(HeldGeneration entry, const absl::Status& refusal, Attempt* attempt);

@@ -1,6 +1,8 @@
 // The part of the follower that has files brought from where the store has them.
+#include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
 #include "common/base/files.h"
@@ -10,6 +12,7 @@
 #include "common/bundle/manifest.h"
 #include "common/generations/ancestors.h"
 #include "common/generations/generation_follower.h"
+#include "common/generations/load_stage.h"
 
 namespace sightline {
 namespace {
@@ -30,12 +33,28 @@ absl::StatusOr<bundle::v1::GenerationManifest> GenerationFollower::GetManifest(
   return ReadGenerationManifest(options_.store, index, generation);
 }
 
-absl::Status GenerationFollower::Fetch(const HeldGeneration& entry, Attempt* attempt,
+absl::Status GenerationFollower::Fetch(HeldGeneration* entry, Attempt* attempt,
                                        const CallContext& call) {
-  const Manifest& manifest = *entry.manifest;
-  RETURN_IF_ERROR(options_.source->FetchFiles(
-      manifest, [&] { return host_->Files(manifest); }, [this] { return FilesInUse(); }, call));
-  attempt->identity = IdentityOf(entry.index, entry.generation, &manifest);
+  const Manifest& manifest = *entry->manifest;
+  GenerationSource& source = *options_.source;
+  const auto files = [&] { return host_->Files(manifest); };
+  const auto manifests = [&] {
+    std::vector<std::string> paths = files();
+    paths.erase(std::remove_if(
+                    paths.begin(), paths.end(),
+                    [](const std::string& path) { return !absl::EndsWith(path, kManifestFile); }),
+                paths.end());
+    return paths;
+  };
+  const auto in_use = [this] { return FilesInUse(); };
+  // Models' manifests first: they tell how much there is to come.
+  RETURN_IF_ERROR(source.FetchFiles(manifest, manifests, in_use, call));
+  ReadProgress::Files missing = source.Missing(manifest, files());
+  if (!missing.empty()) {
+    const LoadStageScope stage(LoadStage::kFetching, std::move(missing), entry, table_, clock_);
+    RETURN_IF_ERROR(source.FetchFiles(manifest, files, in_use, call));
+  }
+  attempt->identity = IdentityOf(entry->index, entry->generation, &manifest);
   return absl::OkStatus();
 }
 

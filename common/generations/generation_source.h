@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "common/base/call_context.h"
+#include "common/base/read_progress.h"
 #include "sightline/bundle/v1/generation.pb.h"
 
 namespace sightline {
@@ -39,11 +40,18 @@ class GenerationSource {
 
   // Brings those of `files` that are not there, compared with what the generation's manifest and
   // its models' say of them.  `files` is asked again when they are: a model's manifest tells of
-  // more.  Where there is no room for them, other files are removed, but none of `in_use`.
-  // Unavailable (FETCH_FAILED), ResourceExhausted (CACHE_FULL); as `call`.
+  // more.  What comes is counted by the calling thread's ReadProgress.  Where there is no room for
+  // them, other files are removed, but none of `in_use`. Unavailable (FETCH_FAILED),
+  // ResourceExhausted (CACHE_FULL); as `call`.
   virtual absl::Status FetchFiles(const Manifest& /*manifest*/, const Paths& /*files*/,
                                   const Paths& /*in_use*/, const CallContext& /*call*/) {
     return absl::OkStatus();
+  }
+
+  // Lengths of those of `files` that FetchFiles would bring, as far as manifests tell of them.
+  virtual ReadProgress::Files Missing(const Manifest& /*manifest*/,
+                                      const std::vector<std::string>& /*files*/) {
+    return {};
   }
 
   // Removes those of `files` that cannot be read or are not what the manifests say, so that they

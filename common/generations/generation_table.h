@@ -18,11 +18,20 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
+#include "common/api/server_status.h"
 #include "common/base/clock.h"
 #include "common/base/mutex.h"
+#include "common/base/read_progress.h"
 #include "sightline/bundle/v1/generation.pb.h"
 
 namespace sightline {
+
+// What is being read of a generation.
+struct Reading {
+  LoadStage stage = LoadStage::kLoading;
+  absl::Time since;
+  std::shared_ptr<const ReadProgress> progress;  // not null
+};
 
 enum class HoldState { kLoading, kReady, kRefused };
 
@@ -40,7 +49,8 @@ struct HeldGeneration {
   std::shared_ptr<const void> held;  // when ready
   // When ready: alive as long as anything has memory of the generation.
   std::weak_ptr<const void> memory;
-  absl::Time ready_since;  // when ready
+  absl::Time ready_since;           // when ready
+  absl::optional<Reading> reading;  // when loading, while its files are read
 };
 
 // Thread-safe.

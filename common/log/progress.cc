@@ -28,7 +28,9 @@ std::string ProgressLine(absl::string_view phase, absl::string_view unit, int64_
                                      static_cast<int>(share * 100), bar);
   const double rate = RateOf(done - skipped, elapsed);
   if (rate > 0) {
-    const int64_t left = static_cast<int64_t>(static_cast<double>(total - done) / rate);
+    constexpr double kLongest = 1e9;  // seconds
+    const auto left =
+        static_cast<int64_t>(std::min(static_cast<double>(total - done) / rate, kLongest));
     absl::StrAppendFormat(&line, "  %.0f/s  %d:%02d left", rate, left / 60, left % 60);
   }
   return line;

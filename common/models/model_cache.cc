@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
 #include "common/base/files.h"
+#include "common/base/read_progress.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/layout.h"
 #include "common/bundle/manifest.h"
@@ -28,7 +29,17 @@ std::shared_ptr<const Model> ModelCache::Alive(const std::string& id) const {
 
 absl::StatusOr<std::shared_ptr<const Model>> ModelCache::Get(const std::string& id) {
   MutexLock loading(load_mutex_);
-  if (std::shared_ptr<const Model> alive = Alive(id)) return alive;
+  std::shared_ptr<const Model> model = Alive(id);
+  if (model == nullptr) {
+    ASSIGN_OR_RETURN(model, Load(id));
+  }
+  // Who loads a generation need not wait for the rest of them: libraries read models in their own
+  // ways, and one that is alive is not read at all.
+  for (const std::string& file : Files(id)) ReadProgress::ExpectOnThread(file, 0);
+  return model;
+}
+
+absl::StatusOr<std::shared_ptr<const Model>> ModelCache::Load(const std::string& id) {
   ASSIGN_OR_RETURN(ModelBundle bundle, OpenModelBundle(ModelDirectory(store_, id), verify_));
   ASSIGN_OR_RETURN(std::shared_ptr<const Model> model, LoadModel(bundle, options_));
   if (janitor_ != nullptr) model = janitor_->Adopt(std::move(model));

@@ -51,6 +51,8 @@ class ModelCache {
   };
 
   std::shared_ptr<const Model> Alive(const std::string& id) const EXCLUDES(mutex_);
+  absl::StatusOr<std::shared_ptr<const Model>> Load(const std::string& id) REQUIRES(load_mutex_)
+      EXCLUDES(mutex_);
 
   const std::string store_;
   const ModelOptions options_;

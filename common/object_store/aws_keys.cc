@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "common/base/files.h"
 #include "common/base/mutex.h"
 #include "common/base/status_macros.h"
@@ -21,6 +22,21 @@ namespace {
 constexpr int64_t kMaxTokenBytes = 64 << 10;
 // How long before they expire keys are asked for anew.
 constexpr absl::Duration kAhead = absl::Minutes(5);
+
+// An error of whoever hands out keys; it must not pass for one of the store, as NOT_FOUND would.
+absl::Status AboutKeys(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kUnauthenticated:
+    case absl::StatusCode::kPermissionDenied:
+    case absl::StatusCode::kCancelled:
+    case absl::StatusCode::kDeadlineExceeded:
+      return Within("keys for the object store", status);
+    default:
+      return absl::FailedPreconditionError(
+          absl::StrCat("keys for the object store: ", status.message()));
+  }
+}
 
 class FixedKeys : public AwsKeySource {
  public:
@@ -53,7 +69,7 @@ class RenewedKeys : public AwsKeySource {
     }
     if (!fresh.ok()) {
       if (now < held.expiry) return held.keys;
-      return Within("keys for the object store", fresh.status());
+      return AboutKeys(fresh.status());
     }
     MutexLock lock(mutex_);
     held_ = *std::move(fresh);
@@ -85,8 +101,13 @@ absl::StatusOr<std::unique_ptr<AwsKeySource>> FromVariables(const Environment& e
     return absl::FailedPreconditionError(
         "AWS_ACCESS_KEY_ID is set and AWS_SECRET_ACCESS_KEY is not; set both");
   }
-  return std::make_unique<FixedKeys>(
-      AwsKeys{std::move(id), *secret, environment("AWS_SESSION_TOKEN").value_or("")});
+  // A secret that was written with echo ends in a newline, which no header can have.
+  AwsKeys keys{std::move(id), *secret, environment("AWS_SESSION_TOKEN").value_or("")};
+  for (std::string* const part :
+       {&keys.access_key_id, &keys.secret_access_key, &keys.session_token}) {
+    absl::StripAsciiWhitespace(part);
+  }
+  return std::make_unique<FixedKeys>(std::move(keys));
 }
 
 std::string StsAddress(const Environment& environment, const std::string& region) {

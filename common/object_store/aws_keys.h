@@ -20,7 +20,8 @@ class AwsKeySource {
   virtual ~AwsKeySource() = default;
 
   // Keys that are valid now.  UNAVAILABLE if who hands them out does not answer as it should,
-  // UNAUTHENTICATED or PERMISSION_DENIED if it refuses; CANCELLED or DEADLINE_EXCEEDED.
+  // UNAUTHENTICATED or PERMISSION_DENIED if it refuses, FAILED_PRECONDITION if it cannot be asked
+  // (a token's file is not there); CANCELLED or DEADLINE_EXCEEDED.
   virtual absl::StatusOr<AwsKeys> Get(const CallContext& call) = 0;
 };
 

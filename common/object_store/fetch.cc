@@ -19,6 +19,7 @@
 #include "common/base/files.h"
 #include "common/base/mutex.h"
 #include "common/base/read_pace.h"
+#include "common/base/read_progress.h"
 #include "common/base/status_macros.h"
 #include "common/base/work_on_threads.h"
 
@@ -117,7 +118,12 @@ class PartFile {
 // Pieces come in any order, and are appended in theirs.
 class OrderedPieces {
  public:
-  OrderedPieces(PartFile* file, ReadPace* pace) : file_(file), pace_(pace) {}
+  // Goes at the calling thread's pace, and counts for its progress.
+  OrderedPieces(PartFile* file, const std::string& path)
+      : file_(file),
+        path_(path),
+        pace_(ReadPace::OfThread()),
+        progress_(ReadProgress::Scope::current()) {}
 
   absl::Status Append(size_t number, const absl::StatusOr<std::string>& piece) {
     MutexLock lock(mutex_);
@@ -131,12 +137,17 @@ class OrderedPieces {
  private:
   absl::Status AppendNext(const absl::StatusOr<std::string>& piece) REQUIRES(mutex_) {
     RETURN_IF_ERROR(piece.status());
-    if (pace_ != nullptr) pace_->Await(static_cast<int64_t>(piece->size()));
-    return file_->Append(*piece);
+    const auto size = static_cast<int64_t>(piece->size());
+    if (pace_ != nullptr) pace_->Await(size);
+    RETURN_IF_ERROR(file_->Append(*piece));
+    if (progress_ != nullptr) progress_->Add(path_, size);
+    return absl::OkStatus();
   }
 
   PartFile* const file_;
+  const std::string& path_;
   ReadPace* const pace_;
+  ReadProgress* const progress_;
   Mutex mutex_;
   CondVar turn_;
   size_t next_ GUARDED_BY(mutex_) = 0;
@@ -144,10 +155,12 @@ class OrderedPieces {
 };
 
 absl::Status FetchRest(ObjectStore* store, const ExpectedFile& expected, int64_t begin,
-                       const FetchOptions& options, const CallContext& call, PartFile* file) {
+                       const std::string& path, const FetchOptions& options,
+                       const CallContext& call, PartFile* file) {
+  ReadProgress::AddOnThread(path, begin);
   const int64_t rest = expected.byte_count - begin;
   const int64_t count = (rest + options.piece_bytes - 1) / options.piece_bytes;
-  OrderedPieces pieces(file, ReadPace::OfThread());
+  OrderedPieces pieces(file, path);
   const int threads = static_cast<int>(std::min<int64_t>(options.connections, count));
   return WorkOnThreads(threads, static_cast<size_t>(count), [&](size_t number) {
     const int64_t offset = begin + static_cast<int64_t>(number) * options.piece_bytes;
@@ -184,7 +197,7 @@ absl::Status FetchFile(ObjectStore* store, const ExpectedFile& expected, const s
   if (fd.get() < 0) return absl::OkStatus();
   PartFile file(std::move(fd), part);
   ASSIGN_OR_RETURN(const int64_t begin, file.Resume(expected.byte_count));
-  const absl::Status fetched = FetchRest(store, expected, begin, options, call, &file);
+  const absl::Status fetched = FetchRest(store, expected, begin, path, options, call, &file);
   if (absl::IsOutOfRange(fetched)) file.Remove();  // what there is may be of another file
   if (!fetched.ok()) return AsFetchFailure(*store, expected, fetched);
   const std::string sha256 = file.Sha256Hex();

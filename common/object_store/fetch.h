@@ -29,7 +29,8 @@ inline constexpr absl::string_view kPartSuffix = ".part";
 
 // Makes `path`, with the folders above it, a file of the object's content.  What an earlier try
 // has brought of it is not fetched again; that of another process, which is at it, is waited for.
-// Memory: connections * piece_bytes.  Reads at the calling thread's ReadPace.
+// Memory: connections * piece_bytes.  Goes at the calling thread's ReadPace,
+// and counts for its ReadProgress.
 //
 // Unavailable (FETCH_FAILED) if the object is not there; or if it is shorter or has another
 // SHA-256, and then nothing remains of what was fetched.  ResourceExhausted (CACHE_FULL) if the

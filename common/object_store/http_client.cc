@@ -15,9 +15,8 @@
 namespace sightline {
 namespace {
 
-// How long a call that ends by its clock may go unnoticed; one that is cancelled is noticed at
-// once.
-constexpr int kPollMilliseconds = 250;
+// How long it may go unnoticed that a call has ended.
+constexpr absl::Duration kLongestPoll = absl::Milliseconds(100);
 
 bool StartCurl() {
   static const bool started = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
@@ -148,8 +147,7 @@ class StallWatch {
 
 }  // namespace
 
-// One of curl's handles with the connections that it has open.  Used by one thread at a time, but
-// for Wake.
+// One of curl's handles with the connections that it has open.
 class HttpClient::Connection {
  public:
   Connection() : multi_(curl_multi_init()), easy_(curl_easy_init()) {}
@@ -161,9 +159,6 @@ class HttpClient::Connection {
   Connection& operator=(const Connection&) = delete;
 
   bool whole() const { return multi_ != nullptr && easy_ != nullptr; }
-
-  // Ends a wait of Run.  Any thread.
-  void Wake() { curl_multi_wakeup(multi_); }
 
   absl::StatusOr<HttpAnswer> Run(const HttpOptions& options, const HttpRequest& request,
                                  const CallContext& call) {
@@ -247,9 +242,9 @@ class HttpClient::Connection {
                                                    options.stall_bytes, " bytes moved in ",
                                                    absl::FormatDuration(stall_time)));
       }
-      const int64_t left = absl::ToInt64Milliseconds(call.remaining()) + 1;
-      curl_multi_poll(multi_, nullptr, 0,
-                      static_cast<int>(std::clamp<int64_t>(left, 1, kPollMilliseconds)), nullptr);
+      const absl::Duration wait = std::min(call.remaining(), kLongestPoll);
+      curl_multi_poll(multi_, nullptr, 0, static_cast<int>(absl::ToInt64Milliseconds(wait)) + 1,
+                      nullptr);
     }
   }
 
@@ -274,22 +269,19 @@ absl::string_view HttpAnswer::Header(absl::string_view name) const {
 HttpClient::HttpClient(HttpOptions options) : options_(std::move(options)) {}
 HttpClient::~HttpClient() = default;
 
-std::shared_ptr<HttpClient::Connection> HttpClient::Take() {
+std::unique_ptr<HttpClient::Connection> HttpClient::Take() {
   MutexLock lock(mutex_);
-  if (idle_.empty()) return std::make_shared<Connection>();
-  std::shared_ptr<Connection> connection = std::move(idle_.back());
+  if (idle_.empty()) return std::make_unique<Connection>();
+  std::unique_ptr<Connection> connection = std::move(idle_.back());
   idle_.pop_back();
   return connection;
 }
 
 absl::StatusOr<HttpAnswer> HttpClient::Do(const HttpRequest& request, const CallContext& call) {
-  std::shared_ptr<Connection> connection = StartCurl() ? Take() : nullptr;
+  std::unique_ptr<Connection> connection = StartCurl() ? Take() : nullptr;
   if (connection == nullptr || !connection->whole()) {
     return absl::ResourceExhaustedError("curl cannot be started; is there memory left?");
   }
-  // A callback that runs late wakes whoever has the connection by then, which does no harm.
-  const Cancellation::Registration registration =
-      call.cancellation()->OnCancel([connection] { connection->Wake(); });
   absl::StatusOr<HttpAnswer> answer = connection->Run(options_, request, call);
   MutexLock lock(mutex_);
   idle_.push_back(std::move(connection));

@@ -64,19 +64,20 @@ class HttpClient {
   // An answer of any status, whole.  UNAVAILABLE: no connection, or it broke or stalled before the
   // end; RESOURCE_EXHAUSTED: a body of more than `max_answer_bytes`, or headers of more than
   // kMaxHttpHeaderBytes; FAILED_PRECONDITION: a certificate that is not trusted;
-  // INVALID_ARGUMENT: a URL that is none of http or https; CANCELLED or DEADLINE_EXCEEDED once
-  // `call` ends.  Messages name the host and no more of the URL.
+  // INVALID_ARGUMENT: a URL that is none of http or https; CANCELLED or DEADLINE_EXCEEDED a
+  // tenth of a second after `call` ends at the latest.  Messages name the host and no more of the
+  // URL.
   absl::StatusOr<HttpAnswer> Do(const HttpRequest& request, const CallContext& call)
       EXCLUDES(mutex_);
 
  private:
   class Connection;
 
-  std::shared_ptr<Connection> Take() EXCLUDES(mutex_);
+  std::unique_ptr<Connection> Take() EXCLUDES(mutex_);
 
   const HttpOptions options_;
   Mutex mutex_;
-  std::vector<std::shared_ptr<Connection>> idle_ GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<Connection>> idle_ GUARDED_BY(mutex_);
 };
 
 }  // namespace sightline

@@ -292,6 +292,17 @@ absl::Status Mirror::MakeRoom(const ExpectedFile& expected, const std::string& p
   return MakeRoomInCache(options_.folder, options_.max_bytes, missing, kept);
 }
 
+ReadProgress::Files Mirror::Missing(const Manifest& manifest,
+                                    const std::vector<std::string>& files) {
+  ReadProgress::Files missing;
+  for (const std::string& path : files) {
+    if (FileExists(path)) continue;
+    const absl::StatusOr<ExpectedFile> expected = ExpectedOf(options_.folder, manifest, path);
+    if (expected.ok()) missing[path] = expected->byte_count;
+  }
+  return missing;
+}
+
 bool Mirror::DiscardDamaged(const Manifest& manifest, const std::vector<std::string>& files) {
   bool any = false;
   for (const std::string& path : files) {

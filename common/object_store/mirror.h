@@ -60,6 +60,8 @@ class Mirror : public GenerationSource {
                              const CallContext& call) override;
   absl::Status FetchFiles(const Manifest& manifest, const Paths& files, const Paths& in_use,
                           const CallContext& call) override;
+  ReadProgress::Files Missing(const Manifest& manifest,
+                              const std::vector<std::string>& files) override;
   bool DiscardDamaged(const Manifest& manifest, const std::vector<std::string>& files) override;
 
   // Brings a model, unless it is there.

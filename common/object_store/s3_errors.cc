@@ -103,6 +103,10 @@ absl::Status Failure(const AwsError& error, int status, absl::string_view date) 
 
 absl::Status AwsFailure(const HttpAnswer& answer) {
   AwsError error = ReadAwsError(answer.body);
+  if (answer.status == 404 && error.code.empty() && !answer.body.empty()) {
+    return absl::FailedPreconditionError(
+        "answer 404, and not in a store's words; is the endpoint right?");
+  }
   // Where else the bucket is says a redirect, and the 400 of a HEAD.
   if (error.region.empty() && answer.status <= 400) {
     error.region = std::string(answer.Header("x-amz-bucket-region"));

@@ -9,6 +9,7 @@
 namespace sightline {
 
 // The error of an answer that is no success; of a HEAD, which has no body, by its number alone.
+// A 404 with a page of some other server is none of a store, and FAILED_PRECONDITION.
 // UNAVAILABLE is what may pass, and nothing else is worth another try.  NOT_FOUND is an object
 // that is not there, ALREADY_EXISTS one whose precondition failed because it is, OUT_OF_RANGE a
 // range behind its end; UNAUTHENTICATED, PERMISSION_DENIED, RESOURCE_EXHAUSTED (no space, a

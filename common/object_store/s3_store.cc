@@ -74,7 +74,6 @@ class S3Store : public ObjectStore {
       absl::StatusOr<HttpAnswer> answer = caller_->Send(request, call);
       if (absl::IsResourceExhausted(answer.status())) return Unusable(answer.status().message());
       if (!answer.ok()) return answer.status();
-      if (answer->status != 206) return Unusable("it is not the range that was asked for");
       RETURN_IF_ERROR(CheckRange(answer->Header("content-range"), offset, length));
       bytes = std::move(answer->body);
       if (static_cast<int64_t>(bytes.size()) == length) return absl::OkStatus();
@@ -235,6 +234,8 @@ class S3Store : public ObjectStore {
     const std::string full_prefix = FullKey(prefix);
     for (ObjectInfo& object : objects) {
       if (static_cast<int64_t>(found->size()) == limit) break;
+      // What consoles write to show a folder.
+      if (object.key == caller_->place().prefix) continue;
       const bool is_below = absl::StartsWith(object.key, full_prefix);
       if (is_below) object.key.erase(0, caller_->place().prefix.size());
       if (!is_below || object.key <= (found->empty() ? after : found->back().key)) {

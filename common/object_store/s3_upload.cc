@@ -19,7 +19,6 @@
 namespace sightline {
 namespace {
 
-// S3 has at most 10 000 parts.
 constexpr int64_t kMostParts = 9000;
 // Parts of a big object are put together before there is an answer.
 constexpr absl::Duration kCompletePatience = absl::Minutes(10);
@@ -164,11 +163,10 @@ class MultipartUpload {
 absl::Status UploadInParts(S3Caller* caller, absl::string_view key, const RandomAccessFile& file,
                            absl::string_view sha256, const FileStamp& stamp,
                            const S3UploadOptions& options, const CallContext& call) {
-  const int64_t part_bytes =
-      std::max(options.part_bytes, (file.size() + kMostParts - 1) / kMostParts);
   MultipartUpload upload(caller, key, sha256, call);
   RETURN_IF_ERROR(upload.Begin());
-  absl::Status status = upload.SendParts(file, part_bytes, options.connections);
+  absl::Status status =
+      upload.SendParts(file, PartBytes(file.size(), options.part_bytes), options.connections);
   if (status.ok()) status = CheckUnchanged(file.path(), stamp);
   if (status.ok()) status = upload.Complete();
   if (status.ok()) return status;
@@ -179,6 +177,10 @@ absl::Status UploadInParts(S3Caller* caller, absl::string_view key, const Random
 }
 
 }  // namespace
+
+int64_t PartBytes(int64_t file_bytes, int64_t least) {
+  return std::max(least, (file_bytes + kMostParts - 1) / kMostParts);
+}
 
 absl::Status SendFile(S3Caller* caller, absl::string_view key, const std::string& path,
                       absl::string_view sha256, const S3UploadOptions& options,

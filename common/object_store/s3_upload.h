@@ -13,11 +13,14 @@
 namespace sightline {
 
 struct S3UploadOptions {
-  // What is not longer goes in one request; what is, in parts of this or of what 9 000 of them
-  // take, whichever is more.
+  // What is not longer goes in one request; what is, in parts of PartBytes.
   int64_t part_bytes = int64_t{16} << 20;
   int connections = 4;  // parts that are sent, and held in memory, at the same time
 };
+
+// Of what length the parts of a file are: `least`, or more where that would make more than 9 000
+// of them; S3 takes 10 000.
+int64_t PartBytes(int64_t file_bytes, int64_t least);
 
 // Of an object: what its writer has said that it is.  It also tells an object of this upload from
 // another of the same key, when the answer to the end of an upload was lost.

@@ -74,8 +74,9 @@ class BackendServer final : public ServerProcess {
     ServerStatus status;
     status.service = Domain::kName;
     const LoadedModels models = domain_.Models();
+    const absl::Time now = Clock::Real()->Now();
     for (const HeldGeneration& entry : domain_.generations.table()->All()) {
-      status.generations.push_back(DescribeGeneration(entry, Domain::ShardsOf(entry), models));
+      status.generations.push_back(DescribeGeneration(entry, Domain::ShardsOf(entry), models, now));
     }
     status.models = DescribeModels(models);
     return status;

@@ -19,6 +19,9 @@ constexpr absl::Duration kLogPeriod = absl::Seconds(10);
 // What is always admitted takes less than this, or it is no status call of ours.
 constexpr int64_t kSmallRequest = 64 << 10;
 
+// Handlers see their deadline at the next look, and a batch in progress is not broken off.
+constexpr absl::Duration kOverrun = absl::Minutes(1);
+
 // Whose fault a failure is decides how loud it is told.
 Severity SeverityOf(absl::StatusCode code) {
   switch (code) {
@@ -168,6 +171,7 @@ absl::Status GatedMethod::Serve(const IncomingCall& incoming,
   if (in_flight.now() > max_calls) {
     status = TooManyCalls(max_calls);
   } else if (status.ok()) {
+    if (counted) calls_->last_admitted_ns_.store(absl::ToUnixNanos(start));
     status = Admit(incoming, counted, handler);
   }
   const absl::Duration took = calls_->clock_->Now() - start;
@@ -226,6 +230,12 @@ CallGate::CallGate(const RpcServerOptions& options, MetricsRegistry* metrics, Cl
       in_flight_bytes_(metrics->AddGauge("rpc_in_flight_bytes",
                                          "Memory that requests of calls in progress can take, "
                                          "in bytes.")) {}
+
+bool CallGate::stuck() const {
+  if (in_flight() < options_.max_concurrent_calls) return false;
+  const absl::Time last_admitted = absl::FromUnixNanos(last_admitted_ns_.load());
+  return clock_->Now() - last_admitted > options_.max_deadline + kOverrun;
+}
 
 GatedMethod* CallGate::AddMethod(absl::string_view service, absl::string_view method,
                                  Admission admission) {

@@ -107,6 +107,10 @@ class CallGate {
   int64_t in_flight_bytes() const { return bytes_in_flight_.load(std::memory_order_relaxed); }
   int64_t max_in_flight_bytes() const { return options_.max_in_flight_bytes; }
 
+  // Whether all that may be in progress is, and has been for a minute longer than any call may
+  // last: handlers that end no more, so that every call is refused until the process ends.
+  bool stuck() const;
+
  private:
   friend class GatedMethod;
 
@@ -118,6 +122,7 @@ class CallGate {
   const Gauge in_flight_bytes_;
   std::atomic<int> calls_in_flight_{0};
   std::atomic<int64_t> bytes_in_flight_{0};
+  std::atomic<int64_t> last_admitted_ns_{0};  // by the clock, of a call that counts
   Mutex mutex_;
   std::deque<std::unique_ptr<GatedMethod>> methods_ GUARDED_BY(mutex_);
 };

@@ -1,6 +1,5 @@
 #include "common/rpc/rpc_server.h"
 
-#include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
@@ -14,6 +13,7 @@
 #include "common/base/status_macros.h"
 #include "common/log/log.h"
 #include "common/rpc/credentials.h"
+#include "common/rpc/health_service.h"
 #include "common/rpc/reflection_service.h"
 
 namespace sightline {
@@ -61,7 +61,11 @@ void SetLimits(const RpcServerOptions& options, grpc::ServerBuilder* builder) {
 }  // namespace
 
 RpcServer::RpcServer(const RpcServerOptions& options, MetricsRegistry* metrics, Clock* clock)
-    : options_(options), metrics_(metrics), clock_(clock), gate_(options, metrics, clock) {}
+    : options_(options),
+      metrics_(metrics),
+      clock_(clock),
+      gate_(options, metrics, clock),
+      health_(std::make_unique<HealthService>(&gate_)) {}
 
 RpcServer::~RpcServer() {
   Stop(absl::ZeroDuration(), absl::ZeroDuration());
@@ -76,12 +80,12 @@ absl::Status RpcServer::Start() {
     return absl::InvalidArgumentError(
         absl::StrCat("listen address \"", options_.listen, "\" is not host:port"));
   }
-  grpc::EnableDefaultHealthCheckService(true);
   ASSIGN_OR_RETURN(const auto credentials, ServerCredentialsOf(options_.credentials));
   grpc::ServerBuilder builder;
   builder.AddListeningPort(options_.listen, credentials, &port_);
   SetLimits(options_, &builder);
-  std::vector<std::string> names;
+  builder.RegisterService(health_.get());
+  std::vector<std::string> names = {health_->full_name()};
   for (const auto& [name, service] : services_) {
     builder.RegisterService(service);
     names.push_back(name);
@@ -90,13 +94,13 @@ absl::Status RpcServer::Start() {
     reflection_ = std::make_unique<ReflectionService>(std::move(names));
     builder.RegisterService(reflection_.get());
   }
+  SetHealth(false);
   server_ = builder.BuildAndStart();
   if (server_ == nullptr || port_ == 0) {
     return absl::UnavailableError(
         absl::StrCat("cannot listen on ", options_.listen,
                      "; is the port taken, or the address not of this machine?"));
   }
-  SetHealth(false);
   if (!options_.metrics_listen.empty()) {
     ASSIGN_OR_RETURN(metrics_server_, MetricsServer::Start(metrics_, options_.metrics_listen));
   }
@@ -106,9 +110,8 @@ absl::Status RpcServer::Start() {
 }
 
 void RpcServer::SetHealth(bool serving) {
-  grpc::HealthCheckServiceInterface* const health = server_->GetHealthCheckService();
-  health->SetServingStatus("", serving);
-  for (const auto& [name, service] : services_) health->SetServingStatus(name, serving);
+  health_->Set("", serving);
+  for (const auto& [name, service] : services_) health_->Set(name, serving);
 }
 
 void RpcServer::SetServing(bool serving) {

@@ -38,6 +38,7 @@ class Service;
 
 namespace sightline {
 
+class HealthService;
 class ReflectionService;
 
 // AddService and Start from one thread; everything else is thread-safe.
@@ -61,7 +62,8 @@ class RpcServer {
   // outlive the server or its Drain.
   void AddService(absl::string_view full_name, grpc::Service* service);
 
-  // Listens.  Health is NOT_SERVING until SetServing(true).  InvalidArgument for a
+  // Listens.  Health is NOT_SERVING until SetServing(true), but for its entry `liveness`, which is
+  // SERVING for as long as calls are taken (health_service.h).  InvalidArgument for a
   // malformed address; Unavailable if an address cannot be listened on.
   absl::Status Start();
 
@@ -88,6 +90,7 @@ class RpcServer {
   Clock* const clock_;
   CallGate gate_;
   std::vector<std::pair<std::string, grpc::Service*>> services_;
+  const std::unique_ptr<HealthService> health_;
   std::unique_ptr<ReflectionService> reflection_;  // null if it is not wanted
   std::unique_ptr<MetricsServer> metrics_server_;
   std::unique_ptr<grpc::Server> server_;

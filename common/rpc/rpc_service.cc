@@ -1,6 +1,7 @@
 #include "common/rpc/rpc_service.h"
 
 #include <google/protobuf/io/zero_copy_stream.h>
+#include <grpcpp/impl/codegen/server_callback_handlers.h>
 #include <grpcpp/support/proto_buffer_reader.h>
 
 #include <chrono>
@@ -91,6 +92,20 @@ IncomingCall CallOf(grpc::ServerContext* context, absl::StatusOr<RequestSize> si
                     [context] { return context->IsCancelled(); }};
   context->AddInitialMetadata(kRequestIdKey, call.request_id);
   return call;
+}
+
+void RpcService::AddStream(
+    const std::string& method,
+    std::function<grpc::ServerWriteReactor<grpc::ByteBuffer>*(const IncomingRequest&)> open) {
+  // As generated code registers what it answers by callbacks.
+  AddMethod(new grpc::internal::RpcServiceMethod(
+      PathOf(method), grpc::internal::RpcMethod::SERVER_STREAMING, nullptr));
+  MarkMethodRawCallback(
+      methods_++,
+      new grpc::internal::CallbackServerStreamingHandler<IncomingRequest, grpc::ByteBuffer>(
+          [open = std::move(open)](grpc::CallbackServerContext*, const IncomingRequest* incoming) {
+            return open(*incoming);
+          }));
 }
 
 const char* RpcService::PathOf(const std::string& method) {

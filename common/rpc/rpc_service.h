@@ -27,9 +27,11 @@
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/config.h>
 #include <grpcpp/support/method_handler.h>
+#include <grpcpp/support/server_callback.h>
 #include <grpcpp/support/status.h>
 
 #include <deque>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -101,7 +103,14 @@ class RpcService : public grpc::Service {
         PathOf(method), grpc::internal::RpcMethod::NORMAL_RPC,
         new grpc::internal::RpcMethodHandler<RpcService, IncomingRequest, Response, IncomingRequest,
                                              google::protobuf::MessageLite>(serve, this)));
+    ++methods_;
   }
+
+  // Serves `method` by a stream of answers that holds no thread, outside of the gate.  `open` makes
+  // what answers one caller, which ends itself; the request lives until it is done.
+  void AddStream(
+      const std::string& method,
+      std::function<grpc::ServerWriteReactor<grpc::ByteBuffer>*(const IncomingRequest&)> open);
 
  private:
   // Lives as long as this.
@@ -110,6 +119,7 @@ class RpcService : public grpc::Service {
   const std::string full_name_;
   CallGate* const calls_;
   std::deque<std::string> paths_;
+  int methods_ = 0;
 };
 
 }  // namespace sightline

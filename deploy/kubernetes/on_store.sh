@@ -9,7 +9,7 @@
 set -euo pipefail
 if [ $# -lt 2 ]; then
   sed -n '2,/^set /s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
-  exit 1
+  exit 2
 fi
 namespace=$1
 shift

@@ -133,8 +133,7 @@ def metrics_page():
         labels = ", ".join(f"`{name}`" + (f" ({values})" if values else "")
                            for name, values in metric["labels"].items())
         lines.append(f"| `{metric['name']}` | {metric['type']} | {metric['servers']} | {labels} | "
-                     f"{metric['help']} | {metric['read']}"
-                     + (f"; a series appears {metric['appears']}" if "appears" in metric else "") + " |")
+                     f"{metric['help']} | {metric['read']} |")
     return "\n".join(lines) + "\n"
 
 

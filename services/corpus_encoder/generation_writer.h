@@ -3,6 +3,7 @@
 #define SIGHTLINE_SERVICES_CORPUS_ENCODER_GENERATION_WRITER_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "common/bundle/shard_source.h"
 #include "common/embedding/embedding_matrix.h"
 #include "common/index/recall_probes.h"
+#include "common/object_store/object_store.h"
 #include "services/corpus_encoder/quarantine.h"
 #include "sightline/bundle/v1/generation.pb.h"
 

@@ -6,6 +6,7 @@
 
 #include "common/base/compute_pool.h"
 #include "common/base/files.h"
+#include "common/base/read_progress.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/rerankers.h"
@@ -94,11 +95,22 @@ void RerankHost::Distrust(const Manifest& manifest) {
   ForgetStamps(options_.state_dir, Files(manifest));
 }
 
+// Of features that were not read to be verified, opening them reads this much.
+void RerankHost::ExpectIndexAlone(const Manifest& manifest) const {
+  const auto rerankers = static_cast<int64_t>(RerankersOf(manifest).size());
+  for (int shard = 0; shard < manifest.shards_size(); ++shard) {
+    const int64_t items = std::min(manifest.shards(shard).item_count(), kMostItems);
+    ReadProgress::ExpectOnThread(FeaturesPath(manifest, shard),
+                                 items * rerankers * kIndexBytesOfItem);
+  }
+}
+
 absl::StatusOr<GenerationHost::Loaded> RerankHost::Load(const Manifest& manifest, bool verified,
                                                         const CallContext& call) {
   ComputePool::SingleThreadedLibraries();
   UseSingleThreadedTorch();
   if (!verified) RETURN_IF_ERROR(Verify(manifest, call));
+  ExpectIndexAlone(manifest);
   auto held = std::make_shared<RerankGeneration>();
   for (NamedReranker& reranker : RerankersOf(manifest)) {
     ASSIGN_OR_RETURN(auto model, models_->GetCrossEncoder(reranker.model));
@@ -107,6 +119,7 @@ absl::StatusOr<GenerationHost::Loaded> RerankHost::Load(const Manifest& manifest
   for (int shard = 0; !held->rerankers.empty() && shard < manifest.shards_size(); ++shard) {
     ASSIGN_OR_RETURN(std::shared_ptr<const FeatureStore> features,
                      FeatureStore::Open(FeaturesPath(manifest, shard), manifest.shards(shard)));
+    ReadProgress::ExpectOnThread(FeaturesPath(manifest, shard), 0);
     held->features[shard] = janitor_->Adopt(std::move(features));
   }
   if (manifest.item_kind() == bundle::v1::IMAGE) {

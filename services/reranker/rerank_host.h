@@ -49,6 +49,7 @@ class RerankHost : public GenerationHost {
 
  private:
   VerifyOptions WhatIsServed() const;
+  void ExpectIndexAlone(const Manifest& manifest) const;
   std::string FeaturesPath(const Manifest& manifest, int shard) const;
 
   const RerankHostOptions options_;

@@ -71,7 +71,8 @@ absl::Status CopyFile(const std::string& from, const BundleFile& file, const std
 // The store's own copy, read to its last byte.
 absl::StatusOr<ModelBundle> OpenInstalled(const std::string& directory) {
   absl::StatusOr<ModelBundle> bundle = OpenModelBundle(directory, /*verify_checksums=*/true);
-  if (bundle.ok()) return bundle;
+  // What may pass is no damage.
+  if (bundle.ok() || ExitStatusOf(bundle.status()) == kRunAgain) return bundle;
   return absl::Status(
       bundle.status().code(),
       absl::StrCat("the store's copy of this model is damaged: ", bundle.status().message(),

@@ -13,6 +13,7 @@
 #include "common/clients/convert_admin.h"
 #include "common/clients/router_address.h"
 #include "common/config/table.h"
+#include "common/log/progress.h"
 #include "services/sightlinectl/json.h"
 
 namespace sightline {
@@ -26,6 +27,18 @@ const char* StateName(GenerationState state) {
       return "READY";
     case GenerationState::kRefused:
       return "REFUSED";
+  }
+  return "?";
+}
+
+const char* StageName(LoadStage stage) {
+  switch (stage) {
+    case LoadStage::kFetching:
+      return "fetch";
+    case LoadStage::kVerifying:
+      return "verify";
+    case LoadStage::kLoading:
+      return "load";
   }
   return "?";
 }
@@ -74,6 +87,24 @@ std::string GenerationTable(const std::vector<GenerationStatus>& generations) {
   return table.empty() ? "" : absl::StrCat("generations\n", table.ToString(2));
 }
 
+// What is read of generations that are LOADING, a line each.
+std::string LoadLines(const std::vector<GenerationStatus>& generations) {
+  constexpr int64_t kKilobyte = 1000, kMegabyte = 1000 * kKilobyte;
+  std::string lines;
+  for (const GenerationStatus& status : generations) {
+    if (!status.progress.has_value() || status.progress->total_bytes == 0) continue;
+    const LoadProgress& progress = *status.progress;
+    const bool is_small = progress.total_bytes < 10 * kMegabyte;
+    const int64_t unit = is_small ? kKilobyte : kMegabyte;
+    const std::string line =
+        ProgressLine(StageName(progress.stage), is_small ? "kB" : "MB", progress.read_bytes / unit,
+                     /*skipped=*/0, progress.total_bytes / unit, progress.elapsed);
+    const std::string name = absl::StrCat(status.info.ref.index, "/", status.info.ref.generation);
+    absl::StrAppend(&lines, "  ", Printable(name, 0), "  ", line, "\n");
+  }
+  return lines.empty() ? "" : absl::StrCat("loading\n", lines);
+}
+
 std::string ModelTable(const std::vector<ModelStatus>& models) {
   Table table({{"model"}, {"family"}, {"space"}, {"description", false, 80}});
   for (const ModelStatus& model : models) {
@@ -117,8 +148,8 @@ std::string FormatServer(const ServerAnswer& answer) {
   }
   const ServerStatus& status = *answer.status;
   return absl::StrCat(answer.address, "  ", Printable(status.service, 0), "\n",
-                      GenerationTable(status.generations), ModelTable(status.models),
-                      BackendTable(status.backends));
+                      GenerationTable(status.generations), LoadLines(status.generations),
+                      ModelTable(status.models), BackendTable(status.backends));
 }
 
 std::string ServersJson(const std::vector<ServerAnswer>& answers) {

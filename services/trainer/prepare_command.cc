@@ -77,9 +77,9 @@ absl::StatusOr<std::vector<std::string>> ParseLanguages(const std::string& text)
 }
 
 // "stamps", "folder:DIR": a kind, and a root where it needs one.
-absl::StatusOr<std::vector<std::unique_ptr<CorpusReader>>> OpenCorpora(
-    const std::vector<std::string>& lists, const std::vector<std::string>& languages) {
-  std::vector<std::unique_ptr<CorpusReader>> corpora;
+absl::StatusOr<std::vector<CorpusSpec>> ParseCorpora(const std::vector<std::string>& lists,
+                                                     const std::vector<std::string>& languages) {
+  std::vector<CorpusSpec> corpora;
   for (const std::string& list : lists) {
     for (const absl::string_view text : absl::StrSplit(list, ',')) {
       const std::pair<std::string, std::string> parts =
@@ -88,17 +88,44 @@ absl::StatusOr<std::vector<std::unique_ptr<CorpusReader>>> OpenCorpora(
       ASSIGN_OR_RETURN(spec.kind, ParseCorpusKind(parts.first));
       spec.root = parts.second;
       spec.languages = languages;
-      ASSIGN_OR_RETURN(std::unique_ptr<CorpusReader> corpus, OpenCorpus(spec));
-      corpora.push_back(std::move(corpus));
+      corpora.push_back(std::move(spec));
     }
   }
   return corpora;
 }
 
-absl::StatusOr<PrepareSummary> Prepare(const PrepareFlags& flags, const Console& console) {
+// What the flags say of languages and corpora.
+struct PreparePlan {
+  std::vector<std::string> languages;
+  std::vector<CorpusSpec> corpora, companions;
+};
+
+// InvalidArgument if they say nothing that can be done.
+absl::StatusOr<PreparePlan> MakePlan(const PrepareFlags& flags) {
+  PreparePlan plan;
+  ASSIGN_OR_RETURN(plan.languages, ParseLanguages(flags.languages));
+  const std::vector<std::string> standard = {"stamps", "clipart", "emoji"};
+  ASSIGN_OR_RETURN(plan.corpora,
+                   ParseCorpora(flags.corpora.empty() ? standard : flags.corpora, plan.languages));
+  ASSIGN_OR_RETURN(plan.companions, ParseCorpora(flags.companions, plan.languages));
+  return plan;
+}
+
+absl::StatusOr<std::vector<std::unique_ptr<CorpusReader>>> OpenCorpora(
+    const std::vector<CorpusSpec>& specs) {
+  std::vector<std::unique_ptr<CorpusReader>> corpora;
+  for (const CorpusSpec& spec : specs) {
+    ASSIGN_OR_RETURN(std::unique_ptr<CorpusReader> corpus, OpenCorpus(spec));
+    corpora.push_back(std::move(corpus));
+  }
+  return corpora;
+}
+
+absl::StatusOr<PrepareSummary> Prepare(const PrepareFlags& flags, const PreparePlan& plan,
+                                       const Console& console) {
   PrepareOptions options;
   options.out = flags.out;
-  ASSIGN_OR_RETURN(options.languages, ParseLanguages(flags.languages));
+  options.languages = plan.languages;
   ASSIGN_OR_RETURN(options.model, ReadTrainableModelConfig(flags.model_config));
   if (!flags.vocabulary.empty()) {
     ASSIGN_OR_RETURN(options.vocabulary, ReadFile(flags.vocabulary, limits::kMaxVocabularyBytes));
@@ -116,13 +143,9 @@ absl::StatusOr<PrepareSummary> Prepare(const PrepareFlags& flags, const Console&
     options.concepts = *std::move(concepts);
   }
   options.threads = static_cast<int>(flags.threads.value_or(UsableCores()));
-  ASSIGN_OR_RETURN(
-      std::vector<std::unique_ptr<CorpusReader>> corpora,
-      OpenCorpora(flags.corpora.empty() ? std::vector<std::string>{"stamps", "clipart", "emoji"}
-                                        : flags.corpora,
-                  options.languages));
+  ASSIGN_OR_RETURN(std::vector<std::unique_ptr<CorpusReader>> corpora, OpenCorpora(plan.corpora));
   ASSIGN_OR_RETURN(std::vector<std::unique_ptr<CorpusReader>> companions,
-                   OpenCorpora(flags.companions, options.languages));
+                   OpenCorpora(plan.companions));
 
   Progress::Options progress_options;
   progress_options.terminal = ::isatty(STDERR_FILENO) == 1;
@@ -147,7 +170,11 @@ int RunPrepare(const std::vector<std::string>& args, const Console& console) {
   if (values.out.empty() || !words.empty()) {
     return UsageError(kPrepareCommand, "give --out DIR", console);
   }
-  const absl::StatusOr<PrepareSummary> summary = Prepare(values, console);
+  const absl::StatusOr<PreparePlan> plan = MakePlan(values);
+  if (!plan.ok()) {
+    return UsageError(kPrepareCommand, std::string(plan.status().message()), console);
+  }
+  const absl::StatusOr<PrepareSummary> summary = Prepare(values, *plan, console);
   if (absl::IsCancelled(summary.status())) {
     console.err << "interrupted; run the same command again\n";
     return kRunAgain;

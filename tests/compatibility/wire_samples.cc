@@ -357,10 +357,20 @@ void AddAdmin(std::vector<WireSample>* samples) {
   status.backends = {{"index_search", "a:1", true, "", {"indexes/pictures/shards/1"}},
                      {"reranker", "b:2", false, "connection refused", {}}};
   samples->push_back(Request<v1::GetStatusRequest>("get_status", request));
-  samples->push_back(Sample<v1::GetStatusResponse>(
-      "get_status_response", status,
-      [](const ServerStatus& from, v1::GetStatusResponse* out) { ToProto(from, out); },
-      [](const v1::GetStatusResponse& received) { return FromProto(received); }));
+  const auto add = [samples](const char* name, const ServerStatus& of) {
+    samples->push_back(Sample<v1::GetStatusResponse>(
+        name, of, [](const ServerStatus& from, v1::GetStatusResponse* out) { ToProto(from, out); },
+        [](const v1::GetStatusResponse& received) { return FromProto(received); }));
+  };
+  add("get_status_response", status);
+  ServerStatus loading;
+  loading.service = "reranker";
+  for (const LoadStage stage : {LoadStage::kVerifying, LoadStage::kLoading}) {
+    loading.generations.push_back(StatusOf(GenerationState::kLoading));
+    loading.generations.back().progress =
+        LoadProgress{stage, 17, int64_t{1} << 40, absl::Milliseconds(1250)};
+  }
+  add("get_status_loading_response", loading);
 }
 
 // A router goes on where another one's answer ended, if the search is the same.

@@ -67,8 +67,7 @@ def differences(listed, found):
                 if seen:
                     yield f"{metric['name']}: {server} exports it too"
             elif seen is None:
-                if "appears" not in metric:
-                    yield f"{metric['name']}: {server} does not export it"
+                yield f"{metric['name']}: {server} does not export it"
             elif seen != (metric["type"], metric["help"], set(metric["labels"])):
                 yield f"{metric['name']}: {server} exports {seen}"
     known = {metric["name"] for metric in listed}

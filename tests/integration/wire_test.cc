@@ -14,6 +14,7 @@
 #include "common/rpc/grpc_status.h"
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "sightline/v1/reranker.grpc.pb.h"
+#include "tests/common/rpc/health_of.h"
 #include "tests/integration/fleet.h"
 #include "tests/support/catch.h"
 #include "tests/support/gate.h"
@@ -71,14 +72,7 @@ void RequireUnreadable(const absl::Status& status) {
 }
 
 std::string HealthOf(const Slot& slot, const std::string& service) {
-  grpc::ClientContext context;
-  health::HealthCheckRequest request;
-  request.set_service(service);
-  health::HealthCheckResponse response;
-  const absl::Status status = FromGrpcStatus(
-      health::Health::NewStub(MakeChannel(slot.address()))->Check(&context, request, &response));
-  return status.ok() ? health::HealthCheckResponse::ServingStatus_Name(response.status())
-                     : StatusCodeName(status.code());
+  return sightline::HealthOf(MakeChannel(slot.address()), service);
 }
 
 // A reranker that holds its first call until it is released, and fails it then.
@@ -151,6 +145,7 @@ TEST_CASE("health is told per service and for the server as a whole") {
   for (const Slot* slot : TheFleet().all()) {
     INFO(slot->service);
     REQUIRE(HealthOf(*slot, "") == "SERVING");
+    REQUIRE(HealthOf(*slot, "liveness") == "SERVING");
     REQUIRE(HealthOf(*slot, KindOf(*slot).service) == "SERVING");
     REQUIRE(HealthOf(*slot, "sightline.v1.Admin") == "SERVING");
     REQUIRE(HealthOf(*slot, "sightline.v1.Nobody") == "NOT_FOUND");

@@ -142,14 +142,13 @@ TEST_CASE_METHOD(Programs,
                          model,
                          "--corpus",
                          absl::StrCat("folder:", MakePictures(dir, 40))};
-  for (const int call : {1, 8, 30}) {
-    CAPTURE(call);
-    for (const Trouble& trouble : {kInterrupted, kDiskFull, kDiskFails}) {
-      CAPTURE(trouble.name, trouble.number);
-      REQUIRE(RunWith(trouble, call, command) == kRunAgain);
-    }
-    REQUIRE(RunWith(kForbidden, call, command) == kFailure);
+  // Before there is a work folder, and in the middle of the work.
+  REQUIRE(RunWith(kInterrupted, 1, command) == kRunAgain);
+  for (const Trouble& trouble : {kInterrupted, kDiskFull, kDiskFails}) {
+    CAPTURE(trouble.name, trouble.number);
+    REQUIRE(RunWith(trouble, 30, command) == kRunAgain);
   }
+  REQUIRE(RunWith(kForbidden, 30, command) == kFailure);
   {
     const HeldLock other(JoinPath(store, "work/images/LOCK"));
     REQUIRE(Run(command) == kRunAgain);
@@ -248,38 +247,50 @@ TEST_CASE_METHOD(Programs, "evaluator: a router that does not answer is 75, and 
   REQUIRE(Run({kEvaluator, "measure"}) == kUsageError);
 }
 
-TEST_CASE_METHOD(Programs, "both sightlinectl end by the convention") {
+TEST_CASE_METHOD(Programs, "sightlinectl: nobody who answers is 75, and so is a signal") {
+  const SilentServer router;
+  const auto query = [&](const std::string& address, const char* timeout) {
+    return Words{kSmallControl, "query", "fish", "--router", address, "--timeout", timeout};
+  };
+  REQUIRE(Run(query("127.0.0.1:1", "5s")) == kRunAgain);
+  REQUIRE(Run(query(router.address(), "50ms")) == kRunAgain);
+  const Descriptor impatient = router.Accept();
+  const auto asking = Start(query(router.address(), "1h"));
+  const Descriptor caller = router.Accept();
+  REQUIRE(asking->Signal(SIGTERM).ok());
+  REQUIRE(*asking->Wait() == kRunAgain);
+}
+
+TEST_CASE_METHOD(Programs, "sightlinectl on a store ends by the convention") {
   const TinyStore store = MakeTinyStore(dir.File("store"), 6);
-  for (const char* program : {kControl, kSmallControl}) {
-    CAPTURE(program);
-    const SilentServer router;
+  const Words publish = {kSmallControl,   "publish", kTinyImages,
+                         kTinyGeneration, "--store", store.path};
+  for (const Trouble& trouble : {kInterrupted, kDiskFull, kDiskFails}) {
+    CAPTURE(trouble.name, trouble.number);
+    REQUIRE(RunWith(trouble, 1, publish) == kRunAgain);
+  }
+  REQUIRE(RunWith(kForbidden, 1, publish) == kFailure);
+  {
+    const HeldLock other(JoinPath(IndexDirectory(store.path, kTinyImages), ".publishing"));
+    REQUIRE(Run(publish) == kRunAgain);
+  }
+  REQUIRE(Run(publish) == kSuccess);
+  REQUIRE(Run({kSmallControl, "publish", kTinyImages, "g9", "--store", store.path}) == kFailure);
+  REQUIRE(Run({kSmallControl, "prune", "films", "--store", store.path}) == kSuccess);
+  REQUIRE(Run({kSmallControl, "prune", "films", "--store", dir.File("none")}) == kFailure);
+}
+
+TEST_CASE_METHOD(Programs, "the small sightlinectl says where the commands are that it lacks") {
+  const Words convert = {"convert", "none.pt", "--vocab", "none.txt", "--out", dir.File("store")};
+  Words small = {kSmallControl}, whole = {kControl};
+  small.insert(small.end(), convert.begin(), convert.end());
+  whole.insert(whole.end(), convert.begin(), convert.end());
+  REQUIRE(Run(small) == kUsageError);
+  REQUIRE(absl::StrContains(EndOfLog(log(), 1), "the whole one is in the image `sightline`"));
+  REQUIRE(Run(whole) == kFailure);
+  for (const char* program : {kSmallControl, kControl}) {
     REQUIRE(Run({program, "help"}) == kSuccess);
     REQUIRE(Run({program, "query"}) == kUsageError);
-    REQUIRE(Run({program, "query", "fish", "--router", "127.0.0.1:1"}) == kRunAgain);
-    REQUIRE(Run({program, "query", "fish", "--router", router.address(), "--timeout", "50ms"}) ==
-            kRunAgain);
-    const Descriptor impatient = router.Accept();
-    const auto asking =
-        Start({program, "query", "fish", "--router", router.address(), "--timeout", "1h"});
-    const Descriptor caller = router.Accept();
-    REQUIRE(asking->Signal(SIGTERM).ok());
-    REQUIRE(*asking->Wait() == kRunAgain);
-
-    const Words publish = {program, "publish", kTinyImages, kTinyGeneration, "--store", store.path};
-    for (const Trouble& trouble : {kInterrupted, kDiskFull, kDiskFails}) {
-      CAPTURE(trouble.name, trouble.number);
-      REQUIRE(RunWith(trouble, 1, publish) == kRunAgain);
-    }
-    REQUIRE(RunWith(kForbidden, 1, publish) == kFailure);
-    const std::string index = IndexDirectory(store.path, kTinyImages);
-    {
-      const HeldLock other(JoinPath(index, ".publishing"));
-      REQUIRE(Run(publish) == kRunAgain);
-    }
-    REQUIRE(Run(publish) == kSuccess);
-    REQUIRE(Run({program, "publish", kTinyImages, "g9", "--store", store.path}) == kFailure);
-    REQUIRE(Run({program, "prune", "films", "--store", store.path}) == kSuccess);
-    REQUIRE(Run({program, "prune", "films", "--store", dir.File("none")}) == kFailure);
   }
 }
 

@@ -105,7 +105,8 @@ class WiredServer {
     for (const HeldGeneration& entry : generations_.table()->All()) {
       std::vector<int> shards;
       for (int i = 0; i < kShards && service_ == "index_search"; ++i) shards.push_back(i);
-      status.generations.push_back(DescribeGeneration(entry, std::move(shards), {}));
+      status.generations.push_back(
+          DescribeGeneration(entry, std::move(shards), {}, Clock::Real()->Now()));
     }
     return status;
   }

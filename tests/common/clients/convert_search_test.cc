@@ -399,7 +399,11 @@ ServerStatus SomeStatus() {
   refused.state = GenerationState::kRefused;
   refused.reason = "too large";
   refused.info.ref = {"pictures", "g2", ""};
-  status.generations = {ready, refused};
+  GenerationStatus loading;
+  loading.state = GenerationState::kLoading;
+  loading.info.ref = {"pictures", "g3", ""};
+  loading.progress = LoadProgress{LoadStage::kVerifying, 30, 150, absl::Milliseconds(2500)};
+  status.generations = {ready, refused, loading};
   status.models = {{"e", "oscar", "s", "small"}};
   status.backends = {{"reranker", "a:1", false, "down", {}},
                      {"index_search", "b:2", true, "", {"indexes/pictures/shards/0"}}};
@@ -434,7 +438,7 @@ TEST_CASE("the status of a server comes back whole") {
   const auto read = FromProto(message);
   REQUIRE(read.ok());
   REQUIRE(read->service == "index_search");
-  REQUIRE(read->generations.size() == 2);
+  REQUIRE(read->generations.size() == 3);
   const GenerationStatus& ready = read->generations[0];
   REQUIRE(ready.state == GenerationState::kReady);
   REQUIRE(ready.sequence == 3);
@@ -455,10 +459,36 @@ TEST_CASE("the status of a server comes back whole") {
   REQUIRE(ready.held_shards == std::vector<int>{1});
   REQUIRE(read->generations[1].state == GenerationState::kRefused);
   REQUIRE(read->generations[1].reason == "too large");
+  REQUIRE_FALSE(read->generations[1].progress.has_value());
+  const auto& progress = read->generations[2].progress;
+  REQUIRE(progress.has_value());
+  REQUIRE(progress->stage == LoadStage::kVerifying);
+  REQUIRE(progress->read_bytes == 30);
+  REQUIRE(progress->total_bytes == 150);
+  REQUIRE(progress->elapsed == absl::Milliseconds(2500));
   REQUIRE(read->models[0].description == "small");
   REQUIRE(read->backends[0].error == "down");
   REQUIRE_FALSE(read->backends[0].reachable);
   REQUIRE(read->backends[1].shards.size() == 1);
+}
+
+TEST_CASE("a progress that makes no sense is left out, and the answer stands") {
+  v1::GetStatusResponse good;
+  ToProto(SomeStatus(), &good);
+  const auto check = [&](void (*spoil)(v1::LoadProgress*)) {
+    v1::GetStatusResponse odd = good;
+    spoil(odd.mutable_generations(2)->mutable_progress());
+    const auto read = FromProto(odd);
+    REQUIRE(read.ok());
+    REQUIRE(read->generations.size() == 3);
+    REQUIRE_FALSE(read->generations[2].progress.has_value());
+  };
+  check([](auto* progress) { progress->set_stage(static_cast<v1::LoadProgress::Stage>(99)); });
+  check([](auto* progress) { progress->clear_stage(); });
+  check([](auto* progress) { progress->set_read_bytes(151); });
+  check([](auto* progress) { progress->set_read_bytes(-1); });
+  check([](auto* progress) { progress->mutable_elapsed()->set_seconds(-3); });
+  check([](auto* progress) { progress->mutable_elapsed()->set_seconds(INT64_MAX); });
 }
 
 TEST_CASE("a ready generation must say what a router needs, and nothing impossible") {
@@ -484,7 +514,7 @@ TEST_CASE("a ready generation must say what a router needs, and nothing impossib
   // In a state that this reader has never heard of, it is nobody's business.
   v1::GetStatusResponse newer = good;
   newer.mutable_generations(0)->set_state(static_cast<v1::GenerationStatus::State>(9));
-  REQUIRE(FromProto(newer)->generations.size() == 1);
+  REQUIRE(FromProto(newer)->generations.size() == good.generations_size() - 1);
 }
 
 }  // namespace

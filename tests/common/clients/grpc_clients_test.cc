@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
 #include "common/base/outcome.h"
 #include "common/clients/admin_client.h"
@@ -516,8 +517,30 @@ TEST_CASE("the public client retries a router that was unavailable once") {
   REQUIRE(calls == 2);
 }
 
+TEST_CASE("calls go round all addresses that a name has") {
+  std::atomic<int> calls[2] = {0, 0};
+  TestServer servers[2];
+  for (int i = 0; i < 2; ++i) {
+    servers[i].search = [&calls, i](grpc::ServerContext*, const v1::SearchItemsRequest&,
+                                    v1::SearchItemsResponse* response) {
+      ++calls[i];
+      SearchResult result;
+      result.target = kTarget;
+      ToProto(std::move(result), true, response);
+      return grpc::Status::OK;
+    };
+  }
+  const auto client =
+      MakeGrpcSearchClient(absl::StrCat("ipv4:", servers[0].address(), ",", servers[1].address()));
+  SearchRequest search;
+  search.query = TextQuery{"fish"};
+  const CallContext call(Clock::Real(), Clock::Real()->Now() + absl::Seconds(20));
+  // The second connection may come after the first calls.
+  while (calls[0] == 0 || calls[1] == 0) REQUIRE(client->SearchItems(call, search).ok());
+}
+
 TEST_CASE("the service config keeps its retries and loses its timeouts") {
-  const std::string retries = RetriesOfPublicServiceConfig();
+  const std::string retries = PublicServiceConfigWithoutTimeouts();
   REQUIRE(absl::StrContains(retries, "sightline.v1.Search"));
   REQUIRE(absl::StrContains(retries, "\"maxAttempts\":2"));
   REQUIRE_FALSE(absl::StrContains(retries, "\"timeout\""));

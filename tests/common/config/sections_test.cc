@@ -1,8 +1,13 @@
 #include "common/config/sections.h"
 
+#include <cstdlib>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "common/object_store/mirror.h"
 #include "tests/support/catch.h"
 
 namespace sightline {
@@ -39,6 +44,61 @@ TEST_CASE("what can be no index, or is named twice, is said before a server star
   CHECK_THAT(Problems(&file), Contains("'B/..' is no index name"));
   CHECK_THAT(Problems(&file), Contains("'a' is there twice"));
   CHECK_THAT(Problems(&file), !Contains("'c'"));
+}
+
+// Variables of the process's environment, as long as it lives.
+class Variables {
+ public:
+  explicit Variables(std::map<std::string, std::string> values) : values_(std::move(values)) {
+    for (const auto& [name, value] : values_) ::setenv(name.c_str(), value.c_str(), 1);
+  }
+  ~Variables() {
+    for (const auto& [name, value] : values_) ::unsetenv(name.c_str());
+  }
+
+ private:
+  const std::map<std::string, std::string> values_;
+};
+
+const std::map<std::string, std::string> kKeys = {{"AWS_ACCESS_KEY_ID", "id"},
+                                                  {"AWS_SECRET_ACCESS_KEY", "secret"}};
+
+TEST_CASE("without an object store the folder is the store") {
+  ConfigFile file = Parsed("store: /data\nindexes: [a]\n");
+  const GenerationOptions options =
+      ReadGenerationOptions(file.root(), ReadStoreConfig(file.root()));
+  CHECK(file.Finish() == absl::OkStatus());
+  REQUIRE(options.source != nullptr);
+  CHECK(dynamic_cast<Mirror*>(options.source.get()) == nullptr);
+}
+
+TEST_CASE("an object store fills the folder, whether the file or the environment names it") {
+  Variables keys(kKeys);
+  const bool by_file = GENERATE(true, false);
+  if (!by_file) ::setenv("SIGHTLINE_OBJECT_STORE", "s3://bucket/folder", 1);
+  ConfigFile file = Parsed(absl::StrCat(
+      "store: /data\nindexes: [a]\n",
+      by_file ? "object_store: {url: \"s3://bucket/folder\", endpoint: \"http://minio:9000\", "
+                "max_cache_bytes: 1GiB, connections: 2}\n"
+              : ""));
+  const GenerationOptions options =
+      ReadGenerationOptions(file.root(), ReadStoreConfig(file.root()));
+  ::unsetenv("SIGHTLINE_OBJECT_STORE");
+  CHECK(file.Finish() == absl::OkStatus());
+  CHECK(dynamic_cast<Mirror*>(options.source.get()) != nullptr);
+}
+
+TEST_CASE("an object store that cannot be one is refused before a server starts") {
+  const auto problems = [](const char* section) {
+    ConfigFile file = Parsed(absl::StrCat("object_store: ", section));
+    CHECK(ReadObjectStoreConfig(file.root()).store == nullptr);
+    return Problems(&file);
+  };
+  CHECK_THAT(problems("{url: \"s3://bucket\"}"), Contains("AWS_ACCESS_KEY_ID"));
+  Variables keys(kKeys);
+  CHECK_THAT(problems("{connections: 4}"), Contains("object_store.url"));
+  CHECK_THAT(problems("{url: \"http://bucket\"}"), Contains("http://bucket"));
+  CHECK_THAT(problems("{url: \"s3://bucket\", endpoint: minio}"), Contains("minio"));
 }
 
 TEST_CASE("computing takes the cores that there are") {

@@ -41,6 +41,7 @@ class FakeHost : public GenerationHost {
   }
   absl::Status Verify(const Manifest& manifest, const CallContext&) override {
     verified.push_back(manifest.generation());
+    if (during_verify != nullptr) during_verify();
     const auto bad = verify.find(manifest.generation());
     return bad == verify.end() ? absl::OkStatus() : bad->second;
   }
@@ -68,7 +69,7 @@ class FakeHost : public GenerationHost {
   std::map<std::string, absl::Status> verify, load;
   std::vector<std::string> verified, loaded, distrusted;
   std::function<void(const CallContext& call)> during_load;
-  std::function<void()> during_check, during_distrust;
+  std::function<void()> during_check, during_verify, during_distrust;
 
  private:
   const std::string store_;

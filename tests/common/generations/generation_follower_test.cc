@@ -159,6 +159,15 @@ TEST_CASE("a generation without a manifest, a broken and a newer one say so") {
   CHECK(rig.Ready("g2"));
 }
 
+TEST_CASE("the loads of each index are counted from zero") {
+  Rig rig;
+  const std::string ready = "generation_loads_total{index=\"images\",result=\"READY\"} ";
+  CHECK(rig.metrics.Render().find(ready + "0") != std::string::npos);
+  rig.MakeAndPublish("g1");
+  rig.Pass();
+  CHECK(rig.metrics.Render().find(ready + "1") != std::string::npos);
+}
+
 TEST_CASE("trouble of the machine is tried again, more and more slowly") {
   Rig rig;
   rig.host.load["g1"] = absl::UnavailableError("the disk is away");

@@ -24,24 +24,27 @@ class KeyServer {
  public:
   KeyServer() {
     server_.Post("/", [this](const httplib::Request& request, httplib::Response& response) {
-      Answer(request.get_param_value("WebIdentityToken"), request, response, [&] {
-        return absl::StrCat(
-            "<AssumeRoleWithWebIdentityResponse><AssumeRoleWithWebIdentityResult><Credentials>"
-            "<AccessKeyId>sts-",
-            count_,
-            "</AccessKeyId><SecretAccessKey>s</SecretAccessKey>"
-            "<SessionToken>t</SessionToken><Expiration>",
-            Expiry(),
-            "</Expiration></Credentials>"
-            "</AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>");
-      });
+      Answer(
+          request.get_param_value("WebIdentityToken"), request, response,
+          [](int count, const std::string& expiry) {
+            return absl::StrCat(
+                "<AssumeRoleWithWebIdentityResponse><AssumeRoleWithWebIdentityResult><Credentials>"
+                "<AccessKeyId>sts-",
+                count,
+                "</AccessKeyId><SecretAccessKey>s</SecretAccessKey>"
+                "<SessionToken>t</SessionToken><Expiration>",
+                expiry,
+                "</Expiration></Credentials>"
+                "</AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>");
+          });
     });
     server_.Get("/agent", [this](const httplib::Request& request, httplib::Response& response) {
-      Answer(request.get_header_value("Authorization"), request, response, [&] {
-        return absl::StrCat(R"({"AccessKeyId": "agent-)", count_,
-                            R"(", "SecretAccessKey": "s", "Token": "t", "Expiration": ")", Expiry(),
-                            R"("})");
-      });
+      Answer(request.get_header_value("Authorization"), request, response,
+             [](int count, const std::string& expiry) {
+               return absl::StrCat(R"({"AccessKeyId": "agent-)", count,
+                                   R"(", "SecretAccessKey": "s", "Token": "t", "Expiration": ")",
+                                   expiry, R"("})");
+             });
     });
     port_ = server_.bind_to_any_port("127.0.0.1");
     thread_ = std::thread([this] { server_.listen_after_bind(); });
@@ -82,7 +85,7 @@ class KeyServer {
     token_ = token;
     parameters_ = request.params;
     if (status_ != 0) response.status = status_;
-    response.set_content(status_ == 0 ? body() : body_, "text/plain");
+    response.set_content(status_ == 0 ? body(count_, Expiry()) : body_, "text/plain");
   }
 
   std::string Expiry() REQUIRES(mutex_) {
@@ -140,8 +143,8 @@ struct Rig {
 TEST_CASE("Keys that stand in the environment come before all others") {
   Rig rig;
   rig.Open({{"AWS_ACCESS_KEY_ID", "id"},
-            {"AWS_SECRET_ACCESS_KEY", "secret"},
-            {"AWS_SESSION_TOKEN", "session"},
+            {"AWS_SECRET_ACCESS_KEY", "secret\n"},
+            {"AWS_SESSION_TOKEN", " session\n"},
             {"AWS_WEB_IDENTITY_TOKEN_FILE", "/nowhere"}});
   const absl::StatusOr<AwsKeys> found = rig.keys->Get(kForever);
   REQUIRE(found.ok());
@@ -217,6 +220,7 @@ TEST_CASE("A refusal of STS is told as what it is, without the token") {
   CHECK(refuse(403, "AccessDenied") == absl::StatusCode::kPermissionDenied);
   CHECK(refuse(400, "ExpiredTokenException") == absl::StatusCode::kUnauthenticated);
   CHECK(refuse(400, "IDPCommunicationError") == absl::StatusCode::kUnavailable);
+  CHECK(refuse(404, "NoSuchEntity") == absl::StatusCode::kFailedPrecondition);
 }
 
 TEST_CASE("Keys that have expired already are not taken") {
@@ -232,7 +236,9 @@ TEST_CASE("A token's file that is not there is told by its name") {
   Rig rig;
   rig.OpenWebIdentity();
   REQUIRE(::unlink(rig.token_file().c_str()) == 0);
-  CHECK_THAT(rig.Id(), Contains(rig.token_file()));
+  const absl::Status status = rig.keys->Get(kForever).status();
+  CHECK(absl::IsFailedPrecondition(status));
+  CHECK_THAT(std::string(status.message()), Contains(rig.token_file()));
 }
 
 TEST_CASE("An agent on the node is asked with its token") {

@@ -57,7 +57,12 @@ TEST_CASE("An attempt that seemed to fail hides nothing") {
   lost.times = 2;
   rig.server.Inject(lost);
   CHECK(CheckConditionalWrites(*rig.store, kForever).ok());
+  Rig later;
+  lost.skip = 1;
+  later.server.Inject(lost);
+  CHECK(CheckConditionalWrites(*later.store, kForever).ok());
   Rig ignoring;
+  lost.skip = 0;
   ignoring.server.Inject(lost);
   S3Fault fault{S3Fault::kIgnoreIfNoneMatch, "PutObject"};
   fault.times = -1;

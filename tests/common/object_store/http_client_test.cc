@@ -7,11 +7,14 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/files.h"
 #include "tests/common/object_store/raw_server.h"
+#include "tests/common/object_store/tls_server.h"
 #include "tests/support/await.h"
 #include "tests/support/catch.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/gate.h"
+#include "tests/support/temp_dir.h"
 
 namespace sightline {
 namespace {
@@ -143,6 +146,35 @@ TEST_CASE("Only http and https are spoken") {
   }
   CHECK(
       absl::IsInvalidArgument(HttpClient({}).Do({"GET", "file:///etc/passwd"}, kForever).status()));
+}
+
+TEST_CASE("A certificate is believed if it is trusted and of the host, and else nothing is sent") {
+  const TempDir dir;
+  const auto answer = [&](const std::string& address, bool trusted) {
+    const TlsServerSide tls(address);
+    const RawServer server(
+        [&](int socket) { tls.Answer(socket, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"); });
+    HttpOptions options;
+    if (trusted) options.ca_bundle = dir.File("trusted.pem");
+    REQUIRE(WriteFileAtomically(dir.File("trusted.pem"), tls.certificate()).ok());
+    return HttpClient(options).Do({"GET", server.url("https")}, kForever);
+  };
+  const auto believed = answer("127.0.0.1", true);
+  INFO(believed.status());
+  REQUIRE(believed.ok());
+  CHECK(believed->body == "hi");
+  CHECK(absl::IsFailedPrecondition(answer("127.0.0.1", false).status()));
+  CHECK(absl::IsFailedPrecondition(answer("127.0.0.2", true).status()));
+}
+
+TEST_CASE("Trusted certificates that are not there are an error of their own") {
+  HttpOptions options;
+  options.ca_bundle = "/nowhere/ca.pem";
+  const RawServer server([](int) {});
+  const absl::Status status =
+      HttpClient(options).Do({"GET", server.url("https")}, kForever).status();
+  CHECK(absl::IsFailedPrecondition(status));
+  CHECK_THAT(std::string(status.message()), Contains("/nowhere/ca.pem"));
 }
 
 TEST_CASE("Nobody who listens is UNAVAILABLE, and says where") {

@@ -77,6 +77,12 @@ TEST_CASE("A clock that is wrong is told with the store's time") {
              Contains("clock") && Contains("Mon, 23 Nov 2026 08:00:00 GMT"));
 }
 
+TEST_CASE("What another server says of a page that it lacks is not believed of an object") {
+  HttpAnswer page = Answer(404);
+  page.body = "<html><body>Not Found</body></html>";
+  CHECK(absl::IsFailedPrecondition(AwsFailure(page)));
+}
+
 TEST_CASE("An error within a success has the code of its name") {
   CHECK(absl::IsUnavailable(AwsFailure(AwsError{"SlowDown", "later", ""})));
   CHECK(absl::IsFailedPrecondition(AwsFailure(AwsError{"InvalidPart", "lost", ""})));

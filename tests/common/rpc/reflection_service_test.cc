@@ -72,8 +72,9 @@ TEST_CASE("The services are listed, reflection with them") {
   for (const auto& service : listed.list_services_response().service()) {
     names.insert(service.name());
   }
-  CHECK(names ==
-        std::set<std::string>{"grpc.reflection.v1alpha.ServerReflection", "sightline.v1.Admin"});
+  CHECK(names == std::set<std::string>{"grpc.health.v1.Health",
+                                       "grpc.reflection.v1alpha.ServerReflection",
+                                       "sightline.v1.Admin"});
   CHECK(stream.Finish().ok());
 }
 

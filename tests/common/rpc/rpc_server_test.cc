@@ -21,33 +21,21 @@ absl::Status Ok(const CallContext&) {
   return absl::OkStatus();
 }
 
-// What grpc.health.v1 says of `service`, by name of the status or of the error.
-std::string HealthOf(const TestServer& server, const std::string& service) {
-  grpc::ClientContext context;
-  health::HealthCheckRequest request;
-  request.set_service(service);
-  health::HealthCheckResponse response;
-  const absl::Status status = FromGrpcStatus(
-      health::Health::NewStub(server.NewChannel())->Check(&context, request, &response));
-  return status.ok() ? health::HealthCheckResponse::ServingStatus_Name(response.status())
-                     : StatusCodeName(status.code());
-}
-
 TEST_CASE("Health is NOT_SERVING until told otherwise, for every service and the server") {
   TestServer server(Ok);
   INFO(server.started);
   REQUIRE(server.started.ok());
   REQUIRE(server.server.port() > 0);
-  CHECK(HealthOf(server, "") == "NOT_SERVING");
-  CHECK(HealthOf(server, "sightline.v1.Admin") == "NOT_SERVING");
+  CHECK(server.Health("") == "NOT_SERVING");
+  CHECK(server.Health("sightline.v1.Admin") == "NOT_SERVING");
   server.server.SetServing(true);
   CHECK(server.server.serving());
-  CHECK(HealthOf(server, "") == "SERVING");
-  CHECK(HealthOf(server, "sightline.v1.Admin") == "SERVING");
-  CHECK(HealthOf(server, "sightline.v1.Nobody") == "NOT_FOUND");
+  CHECK(server.Health("") == "SERVING");
+  CHECK(server.Health("sightline.v1.Admin") == "SERVING");
+  CHECK(server.Health("sightline.v1.Nobody") == "NOT_FOUND");
   server.server.SetServing(false);
-  CHECK(HealthOf(server, "") == "NOT_SERVING");
-  CHECK(HealthOf(server, "sightline.v1.Admin") == "NOT_SERVING");
+  CHECK(server.Health("") == "NOT_SERVING");
+  CHECK(server.Health("sightline.v1.Admin") == "NOT_SERVING");
 }
 
 TEST_CASE("A health watch is told of a drain while the server still answers") {
@@ -109,7 +97,7 @@ TEST_CASE("A drain lets the call in progress end and refuses new ones") {
   entered.Wait();
   std::thread drain([&] { server.server.Drain(); });
   // New connections are refused from some moment on; the health service tells when.
-  while (HealthOf(server, "") != "UNAVAILABLE") {
+  while (server.Health("") != "UNAVAILABLE") {
   }
   CHECK(server.Call().code() == absl::StatusCode::kUnavailable);
   release.Open();

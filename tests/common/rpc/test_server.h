@@ -20,6 +20,7 @@
 #include "common/rpc/rpc_server.h"
 #include "common/rpc/rpc_service.h"
 #include "sightline/v1/admin.grpc.pb.h"
+#include "tests/common/rpc/health_of.h"
 
 namespace sightline {
 
@@ -62,6 +63,8 @@ struct TestServer {
     grpc::ClientContext context;
     return Call(&context);
   }
+
+  std::string Health(const std::string& service) const { return HealthOf(NewChannel(), service); }
 
   static absl::Status CallOn(const std::shared_ptr<grpc::Channel>& channel,
                              grpc::ClientContext* context) {

@@ -6,34 +6,17 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../../.." && pwd)
 tools=${HOME:-/root}/.cache/sightline/deploy
-release=trixie
+# shellcheck source=tests/deploy/debian13.sh
+. "$here/../debian13.sh"
 
 say() { printf 'tools: %s\n' "$*" >&2; }
 fail() { say "$*"; exit 1; }
 
 lines() { sed -n "s/^$1 //p" "$here/tools.txt"; }
 
-# Debian's own, whatever release this machine runs: every mirror that it takes packages from is
-# asked.  An empty list of installed packages keeps apt from looking at this machine's.
 fetch_packages() {  # FOLDER
-  local work=$work/apt mirror
-  mkdir -p "$work/lists/partial" "$work/cache/archives/partial"
-  : >"$work/status"
-  local apt=(apt-get -q -o "Dir::Etc::sourcelist=$work/sources.list" -o "Dir::Etc::sourceparts=-"
-    -o "Dir::State::lists=$work/lists" -o "Dir::State::status=$work/status"
-    -o "Dir::Cache=$work/cache" -o "APT::Sandbox::User=root")
-  while read -r mirror; do
-    echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $release main" >"$work/sources.list"
-    # shellcheck disable=SC2046  # a word each
-    if (cd "$work" && "${apt[@]}" update && "${apt[@]}" download $(lines deb)) &>"$work/log"; then
-      break
-    fi
-  done < <(apt-get update --print-uris | sed -n "s|^'\(.*\)/dists/.*|\1|p" | awk '!seen[$0]++')
-  local archive found=0
-  for archive in "$work"/*.deb; do
-    [ ! -f "$archive" ] || { dpkg-deb -x "$archive" "$1"; found=$((found + 1)); }
-  done
-  [ "$found" = "$(lines deb | wc -l)" ] || { cat "$work/log" >&2; fail "no mirror of this machine's apt sources has $(lines deb | tr '\n' ' ')of Debian's release $release"; }
+  # shellcheck disable=SC2046  # a word each
+  [ "$(unpack_debian13 "$1" download $(lines deb))" = "$(lines deb | wc -l)" ] || exit 1
 }
 
 fetch_models() {  # FOLDER

@@ -11,8 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "common/base/error_details.h"
 #include "common/base/files.h"
+#include "common/base/read_progress.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
 #include "common/bundle/verify.h"
@@ -346,6 +348,28 @@ TEST_CASE("a shard that is held is searched without a look at its file") {
   const FailingReads failing({path, EIO});
   CHECK(search() == expected);
   CHECK(failing.reads() == 0);
+}
+
+TEST_CASE("a load reads all of its files, and says so") {
+  Rig rig(/*shards=*/2);
+  ReadProgress::Files files;
+  int64_t probes = 0;  // bytes of their files
+  for (const std::string& path : rig.host->Files(rig.manifest)) {
+    if (absl::EndsWith(path, kManifestFile)) continue;
+    files[path] = *FileSize(path);
+    if (absl::EndsWith(path, "probes")) probes += files[path];
+  }
+  REQUIRE(probes > 0);
+  for (const bool verified : {false, true}) {
+    CAPTURE(verified);
+    ReadProgress progress(files);
+    const ReadProgress::Scope scope(&progress);
+    REQUIRE(rig.host->Load(rig.manifest, verified, kCall).ok());
+    const ReadProgress::Bytes bytes = progress.bytes();
+    CHECK(bytes.done > 20 * kTestDimension * int64_t{sizeof(float)});  // the vectors
+    // Of probes that were compared before, what lies between their sections is left.
+    CHECK(bytes.all - bytes.done < (verified ? probes : 1));
+  }
 }
 
 }  // namespace

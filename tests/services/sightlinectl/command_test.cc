@@ -354,6 +354,35 @@ TEST_CASE("the status of a server is three tables") {
           "  eeeeeeeeeeee  oscar   000000000000  small\n");
 }
 
+TEST_CASE("the status of a server that loads tells how far it is") {
+  GenerationStatus loading;
+  loading.state = GenerationState::kLoading;
+  loading.info.ref = kTarget;
+  loading.progress =
+      LoadProgress{LoadStage::kLoading, 2'500'000'000, 10'000'000'000, absl::Seconds(5)};
+  GenerationStatus verifying = loading;
+  verifying.info.ref.generation = "g2";
+  verifying.progress = LoadProgress{LoadStage::kVerifying, 0, 4000, absl::ZeroDuration()};
+  GenerationStatus nothing_to_read = loading;
+  nothing_to_read.progress = LoadProgress{LoadStage::kLoading, 0, 0, absl::Seconds(5)};
+  const ServerStatus status{"reranker", {loading, verifying, nothing_to_read}, {}, {}};
+  const std::string text = FormatServer({"a:1", status});
+  INFO(text);
+  CHECK(absl::StrContains(text,
+                          "loading\n"
+                          "  pictures/g1  load     2500/10000 MB  25 %  "
+                          "[######                    ]  500/s  0:15 left\n"
+                          "  pictures/g2  verify   0/4 kB   0 %  "
+                          "[                          ]\n"));
+  CHECK(absl::EndsWith(text, "]\n"));  // and no third line
+  const auto json = nlohmann::json::parse(ServersJson({{"a:1", status}}));
+  const auto& progress = json[0]["status"]["generations"][0]["progress"];
+  CHECK(progress["stage"] == "LOADING");
+  CHECK(progress["readBytes"] == "2500000000");
+  CHECK(progress["totalBytes"] == "10000000000");
+  CHECK(progress["elapsed"] == "5s");
+}
+
 TEST_CASE("the rerankers of a generation are told, by name if there are several") {
   GenerationStatus ready;
   ready.state = GenerationState::kReady;

@@ -62,9 +62,9 @@ TEST_CASE_METHOD(Fixture, "prepare tells mistakes of the command line") {
   REQUIRE(absl::StrContains(err(), "--out DIR"));
   REQUIRE(Run(kPrepareCommand, {"--out", dir.File("x"), "--thread", "2"}) == kUsageError);
   REQUIRE(absl::StrContains(err(), "threads"));
-  REQUIRE(Run(kPrepareCommand, {"--out", dir.File("x"), "--corpus", "stumps"}) == kFailure);
+  REQUIRE(Run(kPrepareCommand, {"--out", dir.File("x"), "--corpus", "stumps"}) == kUsageError);
   REQUIRE(absl::StrContains(err(), "stumps"));
-  REQUIRE(Run(kPrepareCommand, {"--out", dir.File("x"), "--languages", "en,en"}) == kFailure);
+  REQUIRE(Run(kPrepareCommand, {"--out", dir.File("x"), "--languages", "en,en"}) == kUsageError);
   REQUIRE(absl::StrContains(err(), "en,en"));
   REQUIRE(Run(kPrepareCommand, {"--out", dir.File("x"), "--corpus", "folder:/nowhere"}) ==
           kFailure);

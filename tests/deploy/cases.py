@@ -1,4 +1,4 @@
-"""What the tests of //deploy/images share: they find its modules, and count their cases."""
+"""What tests of Python share: they find the modules that they test, and count their cases."""
 
 import os
 import sys

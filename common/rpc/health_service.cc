@@ -1,0 +1,134 @@
+#include "common/rpc/health_service.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/types/optional.h"
+#include "common/base/error_details.h"
+#include "common/rpc/grpc_status.h"
+
+namespace sightline {
+namespace {
+
+// A name of a service is shorter; what a watch asks is not measured by the gate.
+constexpr size_t kMaxQuestionBytes = 4096;
+
+absl::Status ReadQuestion(const IncomingRequest& incoming,
+                          grpc::health::v1::HealthCheckRequest* request) {
+  if (incoming.bytes.Valid() && incoming.bytes.Length() > kMaxQuestionBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("the question has ", incoming.bytes.Length(),
+                                                   " bytes; at most ", kMaxQuestionBytes,
+                                                   " are read"));
+  }
+  return ReadRequest(incoming, request);
+}
+
+absl::Status TooManyWatches() {
+  return MakeError(reasons::kServerBusy,
+                   absl::StrCat("the server has ", HealthService::kMaxWatches,
+                                " health watches open, as many as it takes; try again later"));
+}
+
+}  // namespace
+
+// One caller's watch: it is told the state of now and, of those that follow, the newest that it
+// has not been told.  Deletes itself when gRPC is done with it.
+class HealthService::Watcher final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
+ public:
+  explicit Watcher(HealthService* health) : health_(health) {}
+
+  void OnWriteDone(bool ok) override { health_->NoteWritten(this, ok); }
+  void OnCancel() override { health_->NoteGone(this); }
+  void OnDone() override { delete this; }
+
+ private:
+  friend class HealthService;
+
+  HealthService* const health_;
+  // Of the health service, under its lock.
+  std::string service_;
+  grpc::ByteBuffer bytes_;          // that are written
+  State told_ = Response::UNKNOWN;  // which is never told
+  bool is_writing_ = false;
+  bool has_ended_ = false;
+  absl::optional<Watchers::iterator> place_;  // once it has begun
+};
+
+HealthService::HealthService(CallGate* calls)
+    : RpcService(grpc::health::v1::Health::service_full_name(), calls),
+      calls_(calls),
+      states_{{std::string(kLivenessEntry), Response::SERVING}} {
+  AddUnary("Check", &HealthService::Check, CallGate::Admission::kAlways);
+  AddStream("Watch", [this](const IncomingRequest& incoming) { return Watch(incoming); });
+}
+
+void HealthService::Set(const std::string& service, bool serving) {
+  MutexLock lock(mutex_);
+  states_[service] = serving ? Response::SERVING : Response::NOT_SERVING;
+  for (Watcher* const watcher : watchers_) Tell(watcher);
+}
+
+HealthService::State HealthService::StateOf(const std::string& service) const {
+  const auto found = states_.find(service);
+  return found == states_.end() ? Response::SERVICE_UNKNOWN : found->second;
+}
+
+absl::Status HealthService::Check(Request request, const CallContext&, Response* response) {
+  if (request.service() == kLivenessEntry && calls_->stuck()) {
+    response->set_status(Response::NOT_SERVING);
+    return absl::OkStatus();
+  }
+  MutexLock lock(mutex_);
+  response->set_status(StateOf(request.service()));
+  if (response->status() != Response::SERVICE_UNKNOWN) return absl::OkStatus();
+  return absl::NotFoundError(absl::StrCat("the server knows no service '", request.service(),
+                                          "'; ask for \"\", the whole server"));
+}
+
+grpc::ServerWriteReactor<grpc::ByteBuffer>* HealthService::Watch(const IncomingRequest& incoming) {
+  auto* const watcher = new Watcher(this);
+  Request request;
+  absl::Status refusal = ReadQuestion(incoming, &request);
+  MutexLock lock(mutex_);
+  if (refusal.ok() && watchers_.size() >= kMaxWatches) refusal = TooManyWatches();
+  if (!refusal.ok()) {
+    End(watcher, refusal);
+    return watcher;
+  }
+  watcher->service_ = std::move(*request.mutable_service());
+  watcher->place_ = watchers_.insert(watchers_.end(), watcher);
+  Tell(watcher);
+  return watcher;
+}
+
+// What the watcher has not been told; while that is on its way, it waits for its end.
+void HealthService::Tell(Watcher* watcher) {
+  const State now = StateOf(watcher->service_);
+  if (watcher->is_writing_ || watcher->has_ended_ || now == watcher->told_) return;
+  Response response;
+  response.set_status(now);
+  const grpc::Slice slice(response.SerializeAsString());
+  watcher->bytes_ = grpc::ByteBuffer(&slice, 1);
+  watcher->told_ = now;
+  watcher->is_writing_ = true;
+  watcher->StartWrite(&watcher->bytes_);
+}
+
+void HealthService::NoteWritten(Watcher* watcher, bool ok) {
+  MutexLock lock(mutex_);
+  watcher->is_writing_ = false;
+  ok ? Tell(watcher) : End(watcher, absl::CancelledError("the watcher has gone"));
+}
+
+void HealthService::NoteGone(Watcher* watcher) {
+  MutexLock lock(mutex_);
+  End(watcher, absl::CancelledError("the watcher has gone"));
+}
+
+void HealthService::End(Watcher* watcher, const absl::Status& why) {
+  if (std::exchange(watcher->has_ended_, true)) return;
+  if (watcher->place_.has_value()) watchers_.erase(*watcher->place_);
+  watcher->Finish(ToGrpcStatus(why));
+}
+
+}  // namespace sightline

@@ -1,0 +1,101 @@
+// What a server of generations says of itself while it loads its first one.
+#include "common/rpc/backend_server.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/random_access_file.h"
+#include "common/clients/admin_client.h"
+#include "common/generations/generation_registry.h"
+#include "common/rpc/channel.h"
+#include "common/rpc/rpc_service.h"
+#include "tests/common/generations/follower_rig.h"
+#include "tests/common/rpc/health_of.h"
+#include "tests/support/catch.h"
+
+namespace sightline {
+namespace {
+
+// Holds names of generations, and answers nothing.
+struct NamesDomain {
+  struct Config {
+    RpcServerOptions server;
+    GenerationOptions generations;
+    std::function<void()> during_load;
+  };
+  struct Engine {
+    void Drain() {}
+  };
+  struct Service : RpcService {
+    Service(Engine*, CallGate* calls) : RpcService("sightline.v1.Names", calls) {}
+  };
+  static constexpr char kName[] = "names";
+  static int Threads(const Config&) { return 1; }
+  static void PrepareLibraries() {}
+  static std::vector<int> ShardsOf(const HeldGeneration&) { return {}; }
+
+  NamesDomain(const Config& config, MetricsRegistry*, ComputePool*, Janitor*)
+      : host(config.generations.store) {
+    host.during_load = [during_load = config.during_load](const CallContext&) { during_load(); };
+  }
+  LoadedModels Models() const { return {}; }
+
+  GenerationRegistry<std::string> generations{Clock::Real()};
+  FakeHost host;
+  Engine engine;
+};
+
+struct Said {
+  std::string liveness, whole;
+  ServerStatus status;
+};
+
+Said Ask(int port) {
+  const std::string address = absl::StrCat("127.0.0.1:", port);
+  const CallContext call(Clock::Real(), Clock::Real()->Now() + absl::Seconds(30));
+  const auto status = MakeGrpcAdminClient(address)->GetStatus(call);
+  return {HealthOf(MakeChannel(address), "liveness"), HealthOf(MakeChannel(address), ""),
+          status.ok() ? *status : ServerStatus()};
+}
+
+TEST_CASE("the port is open before anything is loaded, and tells that the server lives and loads") {
+  TempDir store;
+  const auto manifest = WriteTestGeneration(store.path(), "g1", 4, 1);
+  REQUIRE(manifest.ok());
+  REQUIRE(PublishGeneration(store.path(), "images", "g1").ok());
+  NamesDomain::Config config;
+  config.generations.store = store.path();
+  config.generations.indexes = {"images"};
+  RpcServer* rpc = nullptr;
+  Said loading;
+  config.during_load = [&] {
+    const auto file = RandomAccessFile::Open(FakeHost(store.path()).Files(*manifest).front());
+    std::string bytes(1000, '\0');
+    (void)(*file)->Read(0, 1000, bytes.data());
+    loading = Ask(rpc->port());
+  };
+  BackendServer<NamesDomain> server(config);
+  rpc = server.rpc();
+  REQUIRE(server.Start().ok());
+  CHECK(loading.liveness == "SERVING");
+  CHECK(loading.whole == "NOT_SERVING");
+  REQUIRE(loading.status.generations.size() == 1);
+  CHECK(loading.status.generations[0].state == GenerationState::kLoading);
+  REQUIRE(loading.status.generations[0].progress.has_value());
+  CHECK(loading.status.generations[0].progress->stage == LoadStage::kLoading);
+  CHECK(loading.status.generations[0].progress->read_bytes == 1000);
+  CHECK(loading.status.generations[0].progress->total_bytes > 1000);
+
+  const Said loaded = Ask(rpc->port());
+  CHECK(loaded.liveness == "SERVING");
+  CHECK(loaded.whole == "SERVING");
+  REQUIRE(loaded.status.generations.size() == 1);
+  CHECK(loaded.status.generations[0].state == GenerationState::kReady);
+  CHECK_FALSE(loaded.status.generations[0].progress.has_value());
+}
+
+}  // namespace
+}  // namespace sightline

@@ -1,0 +1,193 @@
+"""Changes a fleet under load and judges the answers; check.sh says what for and how.
+
+usage: check.py --binaries DIR [--whole] [--overlay NAME]... [--out DIR]
+"""
+
+import argparse
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+
+import actions
+import verdict
+from load import Load
+from manifests import Manifests
+from nameserver import NameServer
+from network import GATEWAY, CannotMake, Network, Taken
+from pods import Pods, Trouble, calls_of
+from store import ALL, FEWER, Store
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../.."))
+SHARDS = 2  # so that a lone shard may be missed
+# Replicas of each workload: what the autoscaler keeps and what shards have, and one.
+OVERLAYS = {"production": 2, "dev": 1}
+SETTLE = 2.0  # seconds between two actions
+
+
+def say(text):
+    print(f"fleet: {text}", flush=True)
+
+
+def program_in(folder):
+    """Name -> path of a binary: all in one folder, or as Bazel lays them out.  Trouble if it is
+    not there."""
+    def find(name):
+        for path in (name, f"services/{name}/{name}", f"{name}/{name}"):
+            full = os.path.join(folder, path)
+            if os.path.isfile(full):
+                return full
+        raise Trouble(f"{folder} has no {name}; build it, or give --binaries another folder")
+    return find
+
+
+def cpu_time():
+    """(all, stolen) of the machine's CPUs so far."""
+    with open("/proc/stat", encoding="ascii") as file:
+        fields = [int(field) for field in file.readline().split()[1:9]]
+    return sum(fields), fields[7]
+
+
+class Check:
+    """One fleet, of one overlay."""
+
+    def __init__(self, network, overlay, program_of, folder, whole):
+        self._network, self._whole, self._folder = network, whole, folder
+        self._replicas = OVERLAYS[overlay]
+        self._program_of = program_of
+        self._manifests = Manifests(ROOT, overlay, SHARDS, folder)
+        self._store = Store(ROOT, os.path.join(folder, "volume"), program_of)
+        self._nameserver = NameServer()
+        self._pods = Pods(network, self._nameserver, self._manifests, program_of, folder,
+                          os.path.join(folder, "volume"))
+        self._load = None
+
+    async def run(self):
+        """Whether all was good."""
+        try:
+            await self._nameserver.serve(GATEWAY)
+            self._store.make(self._manifests.config("corpus_encoder.yaml"))
+            await self._start()
+            return await self._change()
+        finally:
+            if self._load:
+                self._load.end_all()
+            self._pods.end_all()
+            self._nameserver.close()
+            self._network.empty()
+
+    async def _start(self):
+        pods = [self._pods.begin(workload) for workload in self._manifests.workloads
+                for _ in range(self._replicas)]
+        await asyncio.gather(*(self._pods.await_ready(pod) for pod in pods))
+        await self._pods.all_found()
+        namespace, _ = self._network.add("caller")
+        self._load = Load(namespace, self._program_of("loadtest"), self._store, self._folder)
+
+    async def _change(self):
+        capacity = await self._load.capacity()
+        rate = round(capacity / 2, 2)
+        todo = actions.plan(self._manifests.workloads, self._replicas, self._whole)
+        say(f"{len(self._pods.pods)} pods bear {capacity:.3g} questions a second; half of that is asked, "
+            f"and {len(todo)} actions done")
+        asking = asyncio.create_task(self._load.ask(rate, actions.usual_length(todo)))
+        windows = await self._do(todo, asking)
+        self._load.end()
+        reports = await asking
+        return self._judge(reports, windows)
+
+    async def _do(self, todo, asking):
+        doing, windows = actions.Doing(self._pods, self._store), []
+        await asyncio.sleep(SETTLE)
+        for action in todo:
+            before, begin = cpu_time(), time.time()
+            await doing.do(action)
+            if asking.done():
+                asking.result()
+            now = cpu_time()
+            windows.append(verdict.Window(str(action), begin, time.time(), action.may_degrade,
+                                          (now[1] - before[1]) / max(1, now[0] - before[0])))
+            say(f"{action}: {windows[-1].end - begin:.1f} s")
+            await asyncio.sleep(SETTLE)
+        return windows
+
+    def _judge(self, reports, windows):
+        for line in verdict.lines(reports, windows):
+            say(line)
+        moves = self._pods.moves
+        slowest = max(moves, key=lambda move: move[2], default=None)
+        if slowest:
+            say(f"{len(moves)} times a router found a pod; the slowest, {slowest[1]} {slowest[0]}, "
+                f"took {slowest[2]:.2f} s")
+        for report in reports:
+            for doubt in report["verdict"]["doubts"]:
+                say(f"loadtest doubts: {doubt}")
+        self._tell_balance()
+        found = verdict.problems(reports, windows, moves, self._pods.notes, {ALL, FEWER})
+        for problem in found:
+            say(f"NOT GOOD: {problem}")
+        return not found
+
+    def _tell_balance(self):
+        for pod in self._pods.routers():
+            say(f"{pod.name} was asked {calls_of(self._pods.metrics(pod), 'SearchItems'):.0f} times")
+
+
+async def check(network, overlay, program_of, folder, whole):
+    """As Check.run; a signal ends it in good order."""
+    task = asyncio.create_task(Check(network, overlay, program_of, folder, whole).run())
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+    return await task
+
+
+def run(arguments, network):
+    """Overlays that were not good."""
+    failed = []
+    for overlay in arguments.overlay or (OVERLAYS if arguments.whole else ["production"]):
+        say(f"overlay {overlay}")
+        folder = tempfile.mkdtemp(prefix=f"{overlay}.", dir=arguments.out)
+        try:
+            good = asyncio.run(check(network, overlay, program_in(arguments.binaries), folder, arguments.whole))
+        except (Trouble, CannotMake, OSError) as trouble:
+            say(f"NOT GOOD: {trouble}")
+            good = False
+        if good:
+            shutil.rmtree(folder)
+        else:
+            say(f"configurations, logs and reports are in {folder}")
+            failed.append(overlay)
+    return failed
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, usage=argparse.SUPPRESS,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--binaries", required=True)
+    parser.add_argument("--whole", action="store_true")
+    parser.add_argument("--overlay", action="append", choices=OVERLAYS)
+    parser.add_argument("--out", default=tempfile.gettempdir())
+    arguments = parser.parse_args()
+    os.makedirs(arguments.out, exist_ok=True)
+    try:
+        network = Network()
+    except CannotMake as reason:
+        say(f"left out: no network can be made here: {reason}")
+        return 1 if os.environ.get("SIGHTLINE_CONTAINERS") == "yes" else 0
+    except Taken as reason:
+        say(reason)
+        return 1
+    with contextlib.closing(network):
+        try:
+            return 1 if run(arguments, network) else 0
+        except asyncio.CancelledError:
+            say("ended by a signal")
+            return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
