@@ -12,7 +12,6 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../../.." && pwd)
-readonly user=65532
 # shellcheck source=tests/deploy/images/podman.sh
 source "$here/../images/podman.sh"
 
@@ -38,8 +37,6 @@ trap 'exit 143' TERM
 # One network for all pods, with one address beside the loopback: a resolver takes a machine that
 # has no other for one without a network.
 start_network() {
-  export CLUSTER=$work/cluster
-  mkdir "$CLUSTER"
   # shellcheck disable=SC2016  # the inner shell's
   unshare --net sh -c \
     'ip link set lo up && ip address add 10.0.0.1/32 dev lo && : >"$CLUSTER/up" && exec sleep infinity' &
@@ -57,15 +54,12 @@ prepare_tree() {
   local name
   mkdir "$work/tree" "$work/bin"
   cp -a "$root/deploy" "$root/LICENSE" "$work/tree/"
-  # As a tree that somebody has just got; images are built for the first time.
-  "$root/deploy/kubernetes/fleet.py" "$work/tree/deploy/kubernetes/overlays/dev" --check >/dev/null ||
-    fail "deploy/kubernetes/overlays/dev/fleet is out of date"
   mkdir "$work/tree/PICTURES"
   /usr/bin/python3 -B "$here/../images/pictures.py" "$work/tree/PICTURES"
   for name in kubectl ctr; do ln -s "$here/podman_cluster.py" "$work/bin/$name"; done
   printf '#!/bin/sh\ncd "%s" && exec "%s" "$@"\n' "$root" "$(command -v bazel)" >"$work/bin/bazel"
   printf '#!/bin/sh\nexec "$@"\n' >"$work/bin/sudo"
-  chmod +x "$work/bin"/*
+  chmod +x "$work/bin"/{bazel,sudo}
   REVISION=$(git -C "$root" rev-parse HEAD) SOURCE_DATE_EPOCH=$(git -C "$root" log -1 --format=%ct)
   export REVISION SOURCE_DATE_EPOCH
 }
@@ -81,7 +75,7 @@ PY
   [ ${#commands[@]} = 10 ] || fail "the README has ${#commands[@]} commands"
   for command in "${commands[@]}"; do
     begin=$SECONDS
-    (cd "$work/tree" && PATH=$work/bin:$PATH bash -euo pipefail -c "$command") >"$work/output" 2>&1 </dev/null ||
+    (cd "$work/tree" && PATH=$work/bin:$PATH timeout 900 bash -euo pipefail -c "$command") >"$work/output" 2>&1 </dev/null ||
       { cat "$work/output" >&2; fail "failed: $command"; }
     say "$((SECONDS - begin)) s: $command"
   done
@@ -89,22 +83,14 @@ PY
   say "answered: $(grep -m 1 png "$work/output")"
 }
 
-# What podman has made of the manifests' security, by what the kernel says.
-check_confinement() {
-  local name pid
-  for name in $("$CLUSTER/podman" ps --format '{{.Names}}' | grep -- '-server$'); do
-    pid=$("$CLUSTER/podman" inspect --format '{{.State.Pid}}' "$name")
-    grep -qE "^Uid:(\s$user){4}$" "/proc/$pid/status" || fail "$name runs as another user"
-    grep -qE '^CapEff:\s0+$' "/proc/$pid/status" || fail "$name has capabilities"
-    awk '$5 == "/" {print $6}' "/proc/$pid/mountinfo" | grep -q '^ro' || fail "$name may write to its root"
-  done
-}
-
 main() {
   "$root/deploy/bazel/setup.sh" "$here/../images/packages.txt" "$root/tests/packages.txt"
   REAL_KUBECTL=$("$here/tools.sh")/usr/bin/kubectl
   export REAL_KUBECTL
-  prepare_podman "$work/cluster/hosts"
+  export CLUSTER=$work/cluster
+  mkdir "$CLUSTER"
+  echo "127.0.0.1 localhost" >"$CLUSTER/hosts"
+  prepare_podman "$CLUSTER/hosts"
   if ! containers_run || ! start_network >"$work/output" 2>&1; then
     cat "$work/output" >&2
     [ "${SIGHTLINE_CONTAINERS:-}" != yes ] || fail "no container runs here, although SIGHTLINE_CONTAINERS says so"
@@ -115,7 +101,9 @@ main() {
   chmod 711 "$work"
   prepare_tree
   run_commands
-  check_confinement
+  # What podman has made of the manifests' security.
+  local name
+  for name in $(podman_here ps --format '{{.Names}}' | grep -- '-server$'); do check_confined "$name" "$name"; done
   say "the README's ten commands lead to an answer.  What podman cannot show: scheduling, probes by a" \
     "kubelet, replacement and retries, the cluster's DNS, network policies, autoscaling, volume classes"
 }
