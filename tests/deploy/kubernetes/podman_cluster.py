@@ -181,7 +181,7 @@ def is_available(deployment):
     if done.returncode:
         return False
     generations = json.loads(done.stdout)[0]["status"].get("generations", [])
-    return {g["index"] for g in generations if g["state"] == "READY"} == {"images", "captions"}
+    return {g["generation"]["index"] for g in generations if g["state"] == "READY"} == {"images", "captions"}
 
 
 def wait(what, names, holds, timeout):
