@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs the ten commands of deploy/kubernetes/README.md, from an empty cluster to an answer, as they
-# are written there.  podman takes the cluster's place (podman_cluster.py), in a network of its own.
-# What is built, the Bazel of this tree builds; all else happens in a copy of deploy/, so that
-# nothing of the tree and the machine is touched.
+# are written there, and then again with an object store (moto).  podman takes the cluster's place
+# (podman_cluster.py), in a network of its own.  What is built, the Bazel of this tree builds; all
+# else happens in a copy of deploy/, so that nothing of the tree and the machine is touched.
 #
 # usage: tests/deploy/kubernetes/commands_test.sh
 #
@@ -20,12 +20,19 @@ fail() { say "$*"; exit 1; }
 
 work=$(mktemp -d)
 network_pid=''  # of the process that holds the pods' network
+store_pid=''    # of the object store
+commands=()
+
+remove_pods() {
+  "$CLUSTER/podman" pod rm --all --force --time 0
+  "$CLUSTER/podman" rm --all --force --time 0
+  "$CLUSTER/podman" volume rm --all --force
+} >/dev/null 2>&1
 
 stop() {
   if [ -n "$network_pid" ]; then
-    "$CLUSTER/podman" pod rm --all --force --time 0 >/dev/null 2>&1 || true
-    "$CLUSTER/podman" rm --all --force --time 0 >/dev/null 2>&1 || true
-    kill "$network_pid" 2>/dev/null || true
+    remove_pods || true
+    kill $store_pid "$network_pid" 2>/dev/null || true
     wait "$network_pid" 2>/dev/null || true
   fi
   rm -rf --one-file-system "$work"
@@ -64,23 +71,43 @@ prepare_tree() {
   export REVISION SOURCE_DATE_EPOCH
 }
 
-run_commands() {
-  local commands command begin
-  mapfile -t commands < <(/usr/bin/python3 - "$root/deploy/kubernetes/README.md" <<'PY'
-import sys
-text = open(sys.argv[1], encoding="utf-8").read()
-print(text.split("## From an empty cluster to an answer\n")[1].split("```")[1].strip())
-PY
-  )
-  [ ${#commands[@]} = 10 ] || fail "the README has ${#commands[@]} commands"
-  for command in "${commands[@]}"; do
+readme() { /usr/bin/python3 -B "$here/readme.py" "$root/deploy/kubernetes/README.md" "$@"; }
+
+run() {  # COMMAND...: each as it is typed
+  local command begin
+  for command in "$@"; do
     begin=$SECONDS
     (cd "$work/tree" && PATH=$work/bin:$PATH timeout 900 bash -euo pipefail -c "$command") >"$work/output" 2>&1 </dev/null ||
       { cat "$work/output" >&2; fail "failed: $command"; }
     say "$((SECONDS - begin)) s: $command"
   done
+}
+
+check_answer() {
+  local name
   grep -qE '^ +1 .*_on_.*\.png' "$work/output" || { cat "$work/output" >&2; fail "the last command prints no hit"; }
   say "answered: $(grep -m 1 png "$work/output")"
+  # What podman has made of the manifests' security.
+  for name in $(podman_here ps --format '{{.Names}}' | grep -- '-server$'); do check_confined "$name" "$name"; done
+}
+
+# The same once more in a cluster that is empty again, with an object store in the pods' network.
+# Images, models and pictures are there.
+run_with_object_store() {
+  local endpoint output
+  remove_pods
+  exec {output}< <(exec nsenter --net="/proc/$network_pid/ns/net" "$here/../object_store/moto.sh")
+  store_pid=$!
+  read -r endpoint <&"$output" || fail "moto does not start"
+  readme overlay "$work/tree/deploy/kubernetes/overlays/dev" "$endpoint"
+  printf 'AWS_ACCESS_KEY_ID=an-id\nAWS_SECRET_ACCESS_KEY=a-secret\n' >"$work/tree/keys.env"
+  run "${commands[3]}" "$(readme secret)" "${commands[@]:5}"
+  check_answer
+  # Each has fetched for itself, and only what it reads.
+  local volumes=$work/storage/volumes
+  [ -n "$(find "$volumes/index-search-0-store" -name '*.vectors')" ] || fail "the shard has fetched no vectors"
+  [ -z "$(find "$volumes/index-search-0-store" -name '*.features')" ] || fail "the shard has fetched features"
+  [ -n "$(find "$volumes/reranker-store" -name '*.features')" ] || fail "the reranker has fetched no features"
 }
 
 main() {
@@ -100,10 +127,11 @@ main() {
   # Programs in containers run as another user, and mktemp made this folder for its owner alone.
   chmod 711 "$work"
   prepare_tree
-  run_commands
-  # What podman has made of the manifests' security.
-  local name
-  for name in $(podman_here ps --format '{{.Names}}' | grep -- '-server$'); do check_confined "$name" "$name"; done
+  mapfile -t commands < <(readme commands)
+  [ ${#commands[@]} = 10 ] || fail "the README has ${#commands[@]} commands"
+  run "${commands[@]}"
+  check_answer
+  run_with_object_store
   say "the README's ten commands lead to an answer.  What podman cannot show: scheduling, probes by a" \
     "kubelet, replacement and retries, the cluster's DNS, network policies, autoscaling, volume classes"
 }

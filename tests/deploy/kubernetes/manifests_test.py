@@ -21,6 +21,7 @@ import checks
 import object_store_checks  # noqa: F401  (adds to checks.CHECKS)
 import object_store_mistakes
 import planting
+import readme
 import schemas
 from planting import FIRST, JOB, POD, edit, of
 
@@ -56,21 +57,11 @@ class Tree:
         with open(os.path.join(self.kubernetes, "README.md"), encoding="utf-8") as source:
             self.readme = source.read()
 
-    def block(self, heading):
-        """The first that the README has below the heading."""
-        return self.readme.split(heading + "\n")[1].split("```")[1]
-
     def addition(self, store):
         """What the README adds to an overlay for it: by keys a store of a port of its own, and AWS's
         by web identity."""
-        if store == "shared-volume":
-            return {}
-        text = self.block("### With an object store").replace("BUCKET/FOLDER", "pictures/sightline")
-        unwanted = "_ROLE_ARN=" if store == "object-store-keys" else "AWS_ENDPOINT_URL_S3="
-        made = yaml.safe_load("".join(line for line in text.splitlines(keepends=True) if unwanted not in line))
-        if store == "object-store-web-identity":
-            made["patches"] = [p for p in made["patches"] if p["target"]["kind"] != "NetworkPolicy"]
-        return made
+        endpoint = "https://minio.storage:9000" if store == "object-store-keys" else None
+        return {} if store == "shared-volume" else readme.object_store(self.readme, store, endpoint)
 
     def overlay(self, name):
         return os.path.join(self.kubernetes, "overlays", name)
@@ -364,8 +355,8 @@ def main(root, tools):
              sorted({"2.schema", *checks.CHECKS} - set(reports)))
 
         # The README's way from an empty cluster to an answer.
-        block = tree.block("## From an empty cluster to an answer")
-        commands = block.strip().splitlines()
+        commands = readme.commands(tree.readme)
+        block = "\n".join(commands)
         case("the README has ten commands", [] if len(commands) == 10 else commands)
         templates = {d["metadata"]["name"] for d in tree.render("dev") if d["kind"] == "CronJob"}
         case("the README's jobs are there", set(re.findall(r"--from=cronjob/([\w-]+)", block)) - templates)

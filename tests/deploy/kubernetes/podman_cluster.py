@@ -65,26 +65,44 @@ def seconds(text):
 
 
 def adapted(name, spec):
-    """A pod's, in which an emptyDir is its own (podman's is called as the volume is, and shared by
-    all of that name), and no ports are: they say only what a program listens at, and podman takes
-    them for some to publish."""
+    """A pod's, in which a volume of its own is one of podman's by another name than those of other
+    pods; Secrets are plain values, since podman's versions want them in forms of their own; and no
+    ports are: they say only what a program listens at, and podman takes them for some to publish."""
     spec = copy.deepcopy(spec)
     for container in spec["containers"]:
         container.pop("ports", None)
+        sources = container.pop("envFrom", [])
+        container["envFrom"] = [source for source in sources if "secretRef" not in source]
+        container["env"] = container.get("env", []) + [
+            {"name": key, "value": value} for source in sources if "secretRef" in source
+            for key, value in secret(source["secretRef"]["name"]).items()]
     for volume in spec.get("volumes", []):
-        if "emptyDir" in volume:
-            for container in spec["containers"]:
-                for mount in container.get("volumeMounts", []):
-                    if mount["name"] == volume["name"]:
-                        mount["name"] = f"{name}-{volume['name']}"
-            volume["name"] = f"{name}-{volume['name']}"
+        for kind in {"emptyDir", "ephemeral"} & set(volume):
+            del volume[kind]
+            volume["persistentVolumeClaim"] = {"claimName": f"{name}-{volume['name']}"}
     return spec
 
 
+def named(spec, kind):
+    """The ConfigMaps ("configMap") or Secrets ("secret") that a pod's volumes and environment name."""
+    sources = [source for container in spec["containers"] for source in container.get("envFrom", [])]
+    return sorted({v[kind]["name"] for v in spec.get("volumes", []) if kind in v} |
+                  {source[f"{kind}Ref"]["name"] for source in sources if f"{kind}Ref" in source})
+
+
+def secret(name):
+    """Its values by name, or None if there is none."""
+    path = os.path.join(CLUSTER, f"secret-{name}.json")
+    if not os.path.exists(path):
+        return None
+    with open(path, encoding="utf-8") as source:
+        return json.load(source)
+
+
 def play(name, spec):
-    """As the pod `name`, with the ConfigMaps that it mounts."""
+    """As the pod `name`, with the ConfigMaps that it names."""
     maps = of_kind("ConfigMap")
-    played = [maps[v["configMap"]["name"]] for v in spec.get("volumes", []) if "configMap" in v]
+    played = [maps[each] for each in named(spec, "configMap")]
     played.append({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": adapted(name, spec)})
     path = os.path.join(CLUSTER, f"{name}.yaml")
     with open(path, "w", encoding="utf-8") as target:
@@ -123,10 +141,27 @@ def apply(overlay):
         target.writelines(f"{ADDRESS} {name}\n" for name in sorted(of_kind("Service")))
     for claim in of_kind("PersistentVolumeClaim"):
         told("volume", "create", claim)
-    for name, deployment in of_kind("Deployment").items():
-        play(name, deployment["spec"]["template"]["spec"])
+    play_deployments()
     for document in rendered:
         print(f"{document['kind'].lower()}/{document['metadata']['name']} created")
+
+
+def play_deployments():
+    """Those whose Secrets are there; the others wait for them."""
+    playing = told("pod", "ps", "--format", "{{.Name}}").split()
+    for name, deployment in of_kind("Deployment").items():
+        spec = deployment["spec"]["template"]["spec"]
+        if name not in playing and None not in map(secret, named(spec, "secret")):
+            play(name, spec)
+
+
+def create_secret(name, path):
+    with open(path, encoding="utf-8") as source:
+        values = dict(line.split("=", 1) for line in source.read().splitlines())
+    with open(os.path.join(CLUSTER, f"secret-{name}.json"), "w", encoding="utf-8") as target:
+        json.dump(values, target)
+    play_deployments()
+    print(f"secret/{name} created")
 
 
 def set_namespace(namespace):
@@ -208,6 +243,7 @@ def run_in(deployment, *command):
 KUBECTL = [
     (r"apply -k (\S+)", apply),
     (r"config set-context --current --namespace (\S+)", set_namespace),
+    (r"create secret generic (\S+) --from-env-file=(\S+)", create_secret),
     (r"create job (\S+) --from=cronjob/(\S+)", create_job),
     (r"wait --for=jsonpath=\{\.status\.ready\}=1 --timeout=(\S+) job/(\S+)",
      lambda timeout, job: wait("job.batch", [job], runs, timeout)),
