@@ -38,6 +38,8 @@ constexpr int64_t kMaxMarkerBytes = 4096;
 constexpr int64_t kListed = 1000;
 // An object that came damaged twice is damaged there.
 constexpr int kTriesOfDamaged = 2;
+// After what failed, the store is left alone for as many times the time that it took.
+constexpr int kPatience = 4;
 // What was pruned is asked for at each look while nothing better is there.
 constexpr absl::Duration kBelievedAbsent = absl::Seconds(5);
 
@@ -155,20 +157,31 @@ std::string Mirror::PathOf(absl::string_view key) const {
 
 absl::Status Mirror::FetchCurrent(const std::string& index, const CallContext& call) {
   RETURN_IF_ERROR(CheckIndexName(index));
-  const std::string path = JoinPath(IndexDirectory(options_.folder, index), "CURRENT");
   MutexLock lock(current_mutex_);
-  int64_t& known = known_[index];
-  ASSIGN_OR_RETURN(const int64_t newest, NewestSequence(store_.get(), index, known, call));
+  Known& known = known_[index];
+  const absl::Time begin = call.clock()->Now();
+  if (begin < known.again) return known.trouble;
+  known.trouble = BringCurrent(index, &known.sequence, call);
+  if (known.trouble.ok()) return absl::OkStatus();
+  const absl::Time end = call.clock()->Now();
+  known.again = end + kPatience * (end - begin);
+  return known.trouble;
+}
+
+absl::Status Mirror::BringCurrent(const std::string& index, int64_t* sequence,
+                                  const CallContext& call) {
+  const std::string path = JoinPath(IndexDirectory(options_.folder, index), "CURRENT");
+  ASSIGN_OR_RETURN(const int64_t newest, NewestSequence(store_.get(), index, *sequence, call));
   if (newest == 0) {
     return absl::NotFoundError(
         absl::StrCat("nothing was published for index '", index, "' in ", store_->name()));
   }
-  if (newest == known && FileExists(path)) return absl::OkStatus();
+  if (newest == *sequence && FileExists(path)) return absl::OkStatus();
   ASSIGN_OR_RETURN(const CurrentGeneration current,
                    ReadPublication(store_.get(), index, newest, call));
   RETURN_IF_ERROR(MakeDirectories(IndexDirectory(options_.folder, index)));
   RETURN_IF_ERROR(WriteFileAtomically(path, ManifestJson(current)));
-  known = newest;
+  *sequence = newest;
   return absl::OkStatus();
 }
 

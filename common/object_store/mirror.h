@@ -54,8 +54,9 @@ class Mirror : public GenerationSource {
   // FailedPrecondition if the folder of a cache holds a store of its own, or mirrors another;
   // Aborted while another process has it.
   absl::Status Open() override;
+  // While the object store does not answer, asks it for a fifth of the time.
   absl::Status FetchCurrent(const std::string& index, const CallContext& call) override
-      EXCLUDES(mutex_);
+      EXCLUDES(current_mutex_);
   absl::Status FetchManifest(const std::string& index, const std::string& generation,
                              const CallContext& call) override;
   absl::Status FetchFiles(const Manifest& manifest, const Paths& files, const Paths& in_use,
@@ -78,6 +79,17 @@ class Mirror : public GenerationSource {
     int times = 0;
   };
 
+  // Of an index: the sequence of its CURRENT, and why that could not be asked for last, with when
+  // it is asked for again.
+  struct Known {
+    int64_t sequence = 0;
+    absl::Status trouble;
+    absl::Time again = absl::InfinitePast();
+  };
+
+  absl::Status BringCurrent(const std::string& index, int64_t* sequence, const CallContext& call)
+      REQUIRES(current_mutex_);
+
   Mirror(std::shared_ptr<ObjectStore> store, MirrorOptions options, bool is_cache)
       : store_(std::move(store)), options_(std::move(options)), is_cache_(is_cache) {}
 
@@ -98,9 +110,9 @@ class Mirror : public GenerationSource {
   const std::shared_ptr<ObjectStore> store_;
   MirrorOptions options_;  // as Open leaves them
   const bool is_cache_;
-  absl::optional<Descriptor> lock_;                                  // of a cache that is open
-  Mutex current_mutex_;                                              // of the CURRENT files
-  std::map<std::string, int64_t> known_ GUARDED_BY(current_mutex_);  // sequences, by index
+  absl::optional<Descriptor> lock_;                                // of a cache that is open
+  Mutex current_mutex_;                                            // of the CURRENT files
+  std::map<std::string, Known> known_ GUARDED_BY(current_mutex_);  // by index
   Mutex mutex_;
   std::map<std::string, Damaged> damaged_ GUARDED_BY(mutex_);  // by key
   // Manifests that were not there, by path: until when that is believed.

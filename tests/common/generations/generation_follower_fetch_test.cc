@@ -112,7 +112,7 @@ TEST_CASE("an ancestor is fetched and served when what is published stays damage
   rig.MakeRemotely("g2");
   rig.Damage("g2");
   for (int look = 0; look < 20; ++look) rig.Pass(absl::Seconds(1));
-  CHECK(rig.State("g2") == "FETCH_FAILED");
+  CHECK(rig.State("g2") == reasons::kFetchFailed.name);
   CHECK(rig.State("g1") == "READY");
   rig.remote->now += absl::Seconds(1);
   MemoryObjectStore sound;
@@ -147,7 +147,7 @@ TEST_CASE("a file that the cache's disk has damaged is fetched anew") {
   const std::string path = rig.VectorsPath("g1");
   const std::string sound = rig.remote->Content()[rig.VectorsKey("g1")];
   if (!while_serving) rig.Pass();  // the host finds fault with a sound file
-  if (!while_serving) CHECK(rig.State("g1") == "CHECKSUM_MISMATCH");
+  if (!while_serving) CHECK(rig.State("g1") == reasons::kChecksumMismatch.name);
   std::string bytes = sound;
   bytes[bytes.size() / 2] ^= 1;
   REQUIRE(WriteFileAtomically(path, bytes).ok());
@@ -156,7 +156,7 @@ TEST_CASE("a file that the cache's disk has damaged is fetched anew") {
     rig.Pass();
   } else {
     rig.Pass(absl::Seconds(1));  // another file by now: another try
-    CHECK(rig.State("g1") == "FETCH_FAILED");
+    CHECK(rig.State("g1") == reasons::kFetchFailed.name);
     CHECK(!FileExists(path));
     rig.host.load.clear();
     rig.Pass(absl::Minutes(1));
@@ -198,7 +198,7 @@ TEST_CASE("a cache that is too small for a swap says so and serves what it has")
   rig.Pass();
   rig.MakeRemotely("g2");
   rig.Pass(absl::Minutes(1));
-  CHECK(rig.State("g2") == "CACHE_FULL");
+  CHECK(rig.State("g2") == reasons::kCacheFull.name);
   CHECK(rig.Ready("g1"));
 }
 

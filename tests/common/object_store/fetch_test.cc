@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <unistd.h>
 
 #include <string>
 #include <thread>
@@ -113,6 +114,18 @@ TEST_CASE("an object that is damaged, short or gone is no file") {
   CHECK(!FileExists(rig.path));
   rig.store.Put(rig.expected.key, rig.content);
   REQUIRE(rig.Fetch().ok());  // mended
+}
+
+TEST_CASE("a full disk is told as such, and what it took is kept") {
+  Rig rig;
+  REQUIRE(MakeDirectories(rig.dir.File("a/b")).ok());
+  REQUIRE(::symlink("/dev/full", rig.part().c_str()) == 0);
+  const absl::Status fetched = rig.Fetch();
+  CHECK(HasReason(fetched, reasons::kCacheFull));
+  CHECK_THAT(std::string(fetched.message()), Catch::Contains(rig.part()));
+  CHECK(!FileExists(rig.path));
+  REQUIRE(::unlink(rig.part().c_str()) == 0);
+  REQUIRE(rig.Fetch().ok());
 }
 
 TEST_CASE("a fetch ends with its call, also while it waits for another process") {

@@ -88,6 +88,29 @@ TEST_CASE("CURRENT stays what it was while the store is away, and over a restart
   CHECK(ReadCurrent(rig.options.folder, "images")->generation() == "g1");
 }
 
+TEST_CASE("a store that lets one wait is asked for a fifth of the time") {
+  Rig rig;
+  FakeClock clock;
+  int lists = 0;
+  rig.store.before = [&](const std::string&, const std::string&) {
+    ++lists;
+    clock.Advance(absl::Seconds(5));
+    return absl::UnavailableError("away");
+  };
+  const CallContext call(&clock, absl::InfiniteFuture());
+  const absl::Time begin = clock.Now();
+  while (clock.Now() < begin + absl::Seconds(100)) {
+    CHECK(absl::IsUnavailable(rig.mirror().FetchCurrent("images", call)));
+    clock.Advance(absl::Seconds(1));
+  }
+  CHECK(lists == 4);
+  rig.store.before = nullptr;
+  MakeRemote(&rig.store, "g1");
+  REQUIRE(PublishRemote(&rig.store, "images", "g1", absl::Now(), Unbounded()).ok());
+  clock.Advance(absl::Seconds(20));
+  CHECK(rig.mirror().FetchCurrent("images", call).ok());
+}
+
 TEST_CASE("a whole generation is fetched byte for byte") {
   Rig rig;
   TempDir origin;

@@ -120,7 +120,7 @@ TEST_CASE("An upload that was completed by an attempt that seemed to fail is com
 
 TEST_CASE("An object of another is not taken for the upload's") {
   Rig rig;
-  REQUIRE(rig.store->WriteFile("a", rig.File(95), kSha256, kForever).ok());
+  REQUIRE(rig.store->WriteFile("a", rig.File(95), std::string(64, 'b'), kForever).ok());
   // The first attempt fails, and the upload is gone then.
   rig.InjectAnswer("CompleteUpload", 500, "", 1);
   rig.InjectAnswer("CompleteUpload", 404, "<Error><Code>NoSuchUpload</Code></Error>", 1);

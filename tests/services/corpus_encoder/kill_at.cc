@@ -1,5 +1,6 @@
 // Preloaded into a program (LD_PRELOAD), ends it with SIGKILL before its n-th call of those
-// that change files or send: a point that is the same in every run, but for which thread comes first.
+// that change files or send: a point that is the same in every run, but for which thread comes
+// first.
 //
 //   KILL_AT=n          the call, counted from 1; none: all are made
 //   KILL_SIGNAL=s      instead of SIGKILL
