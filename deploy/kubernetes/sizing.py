@@ -20,6 +20,7 @@ usage: sizing.py --items N --qps N [OPTION...]
   --cores N            of one pod (2)
   --busy SHARE         of the cores' time that is planned for (0.6)
   --generations N      that the store keeps of each index (3)
+  --bandwidth MB       megabytes a second that a pod has from an object store (100)
   --json               prints an object instead of a table
 """
 
@@ -37,6 +38,11 @@ GIB = 1 << 30
 # What a server has beside what it holds: the program with LibTorch, requests in progress and
 # gRPC's buffers by their default limits.
 BASELINE = 1.2 * GIB
+# What a server fills of its cache's volume, of which a file system takes some itself.
+CACHE_SHARE = 0.9 * 0.95
+# How long a rollout may take that fetches nothing: to have a pod placed, its volume made, images
+# pulled and models warmed up.
+START_SECONDS = 600
 
 
 def figures():
@@ -94,6 +100,10 @@ def plan(o):
     # 64 bytes an item beside.
     models = max(2 * 3 * o.model_bytes / 0.8, 2 * 3 * o.model_bytes + BASELINE)
     rerank_memory = models + 2 * 2 * 64 * o.items / 0.8
+    features = o.items * o.features * o.feature_bytes
+    # What a pod fetches of a generation, if there is an object store.
+    fetched = {"router": 0, "query-encoder": o.model_bytes, "index-search": held / shards,
+               "reranker": features + o.model_bytes}
     sets = {
         "router": {"sets": 1, "replicas": replicas(router), "memory": 1 * GIB, "core_seconds": router},
         "query-encoder": {"sets": 1, "replicas": replicas(speed["text"]), "memory": models,
@@ -103,11 +113,15 @@ def plan(o):
         "reranker": {"sets": 1, "replicas": replicas(speed["pair"] * o.depth * o.reranked),
                      "memory": rerank_memory, "core_seconds": speed["pair"] * o.depth * o.reranked},
     }
-    for entry in sets.values():
+    for name, entry in sets.items():
         entry["memory"] = math.ceil(entry["memory"] / GIB * 2) / 2  # in halves of a GiB
         entry["pods"] = entry["sets"] * entry["replicas"]
-    features = o.items * o.features * o.feature_bytes
+        entry["fetch_seconds"] = fetched[name] / (o.bandwidth * 1e6)
+        # In GiB: two generations, and not less than the memory that holds two.
+        entry["cache"] = max(math.ceil(2 * fetched[name] / CACHE_SHARE / GIB), math.ceil(entry["memory"])) \
+            if fetched[name] else 0
     generation = held + features
+    longest = max(entry["fetch_seconds"] for entry in sets.values())
     return {
         "shards": shards,
         "sets": sets,
@@ -116,6 +130,11 @@ def plan(o):
         "memory_gib": sum(e["pods"] * e["memory"] for e in sets.values()),
         # What is kept, what is being set aside or written, and the rows of the job that writes it.
         "store_bytes": generation * (o.generations + 1) + 2 * generation + o.model_bytes,
+        # What is kept, what waits to be deleted, and what is being brought.
+        "object_store_bytes": generation * (o.generations + 2) + 2 * o.model_bytes,
+        "cache_gib": sum(e["pods"] * e["cache"] for e in sets.values()),
+        # A load reads what was fetched once more, from a disk that is no slower.
+        "progress_deadline_seconds": max(3600, math.ceil((2 * longest + START_SECONDS) / 600) * 600),
         "features_read_a_second": o.qps * o.reranked * o.depth * o.features * o.feature_bytes,
         "search_seconds": vectors / shards * measured["seconds_a_byte"],
         "encode_core_hours": o.items * (speed["picture"] + speed["text"]) / 3600,
@@ -131,14 +150,28 @@ def size(count):
     return f"{count:.3g} PB"
 
 
+def duration(seconds):
+    for unit in ("s", "min"):
+        if seconds < 100:
+            return f"{seconds:.2g} {unit}"
+        seconds /= 60
+    return f"{seconds:.0f} h"
+
+
 def table(o, made):
     print(f"{o.items:,} items of {o.dimension} numbers, {o.qps:g} searches a second, {o.depth} candidates reranked\n")
-    print(f"{'':<14}{'sets':>7}{'replicas':>10}{'pods':>8}{'GiB a pod':>11}{'core-ms a search':>18}")
+    print(f"{'':<14}{'sets':>7}{'replicas':>10}{'pods':>8}{'GiB a pod':>11}{'core-ms a search':>18}"
+          f"{'GiB of cache':>14}{'fetched in':>12}")
     for name, entry in made["sets"].items():
         print(f"{name:<14}{entry['sets']:>7}{entry['replicas']:>10}{entry['pods']:>8}{entry['memory']:>11g}"
-              f"{entry['core_seconds'] * 1000:>18.3g}")
+              f"{entry['core_seconds'] * 1000:>18.3g}{entry['cache'] or '-':>14}"
+              f"{duration(entry['fetch_seconds']) if entry['cache'] else '-':>12}")
     print(f"\nin all         {made['pods']:,} pods, {made['cores']:,} cores, {made['memory_gib']:,.0f} GiB of memory")
     print(f"store          {size(made['store_bytes'])}")
+    print(f"object store   {size(made['object_store_bytes'])}, and {made['cache_gib']:,} GiB of caches in all, "
+          "if there is one")
+    print(f"rollouts       progressDeadlineSeconds: {made['progress_deadline_seconds']} then, at {o.bandwidth:g} MB "
+          "a second for each pod")
     print(f"features       {size(made['features_read_a_second'])} a second read by the rerankers")
     print(f"a lone search  {made['search_seconds'] * 1000:.3g} ms in each shard")
     print(f"encoding       {made['encode_core_hours']:,.3g} core hours for all items, decoding aside")
@@ -162,11 +195,11 @@ def main():
                        ("depth", {"type": int, "default": 20}), ("reranked", {**share, "default": 1.0}),
                        ("search-time", {**share, "default": 0.1}), ("pod-memory", {**share, "default": 64.0}),
                        ("cores", {"type": int, "default": 2}), ("busy", {**share, "default": 0.6}),
-                       ("generations", {"type": int, "default": 3})):
+                       ("generations", {"type": int, "default": 3}), ("bandwidth", {**share, "default": 100.0})):
         parser.add_argument(f"--{name}", help=argparse.SUPPRESS, **kind)
     parser.add_argument("--json", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    for name in ("items", "qps", "dimension", "search_time", "cores", "busy", "generations"):
+    for name in ("items", "qps", "dimension", "search_time", "cores", "busy", "generations", "bandwidth"):
         if not getattr(options, name) > 0:
             parser.error(f"--{name.replace('_', '-')} must be above 0")
     if options.busy > 1 or options.reranked > 1:

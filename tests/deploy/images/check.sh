@@ -19,6 +19,9 @@ readonly variants=(sightline sightline-router)
 readonly programs=(corpus_encoder evaluator index_search query_encoder reranker router
   sightlinectl tar trainer)
 
+# shellcheck source=tests/deploy/images/podman.sh
+source "$here/podman.sh"
+
 say() { printf 'images: %s\n' "$*" >&2; }
 fail() { say "$*"; exit 1; }
 
@@ -110,33 +113,6 @@ look_inside() {
 }
 
 # --- podman, apart from the machine's own ---
-
-podman_here() {
-  CONTAINERS_CONF=$work/containers.conf podman --root "$work/storage" --runroot "$work/run" \
-    --tmpdir "$work/libpod" --storage-driver overlay --storage-opt overlay.skip_mount_home=true "$@"
-}
-
-prepare_podman() {
-  cat >"$work/containers.conf" <<'END'
-[containers]
-default_ulimits = []
-log_driver = "k8s-file"
-[engine]
-runtime = "runc"
-cgroup_manager = "cgroupfs"
-events_logger = "file"
-END
-}
-
-# Whether any container runs, asked without an image of ours.
-containers_run() {
-  local file
-  mkdir -p "$work/rootfs"/{dev,etc,proc,run,sys,tmp}
-  for file in /bin/true $(ldd /bin/true | grep -o '/[^ ]*'); do
-    install -D "$file" "$work/rootfs$file"
-  done
-  podman_here run --rm --network none --rootfs "$work/rootfs" /bin/true >"$work/output" 2>&1
-}
 
 load_by_podman() {
   local variant
@@ -235,17 +211,6 @@ ctl() {
   podman_here exec "${containers[router]}" sightlinectl "$@"
 }
 
-# What the kernel says of each server, whatever podman was asked for.
-check_confinement() {
-  local name pid
-  for name in "${!containers[@]}"; do
-    pid=$(podman_here inspect --format '{{.State.Pid}}' "${containers[$name]}")
-    grep -qE "^Uid:(\s$user){4}$" "/proc/$pid/status" || fail "$name runs as another user"
-    grep -qE '^CapEff:\s0+$' "/proc/$pid/status" || fail "$name has capabilities"
-    awk '$5 == "/" {print $6}' "/proc/$pid/mountinfo" | grep -q '^ro' || fail "$name may write to its root"
-  done
-}
-
 ask() {
   ctl query "a red square on white" --top-k 3 --timeout 20s >"$work/answer" 2>&1 ||
     { cat "$work/answer" >&2; fail "the fleet did not answer"; }
@@ -298,7 +263,7 @@ main() {
   "$root/deploy/bazel/setup.sh" "$here/packages.txt"
   build_twice
   look_inside
-  prepare_podman
+  prepare_podman /etc/hosts
   if ! containers_run; then
     cat "$work/output" >&2
     [ "${SIGHTLINE_CONTAINERS:-}" != yes ] || fail "no container runs here, although SIGHTLINE_CONTAINERS says so"
@@ -310,7 +275,8 @@ main() {
   say "every program starts"
   make_store
   start_fleet
-  check_confinement
+  local name
+  for name in "${!containers[@]}"; do check_confined "$name" "${containers[$name]}"; done
   ask
   stop_fleet
   say "a fleet of containers has answered: $(grep -m 1 png "$work/answer")"

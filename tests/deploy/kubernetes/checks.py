@@ -8,6 +8,8 @@ import re
 import yaml
 
 CHECKS = {}
+# What a Secret for the object store holds.
+KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 
 
 def check(name):
@@ -59,8 +61,46 @@ class Fleet:
                 file = content.get(path[len(mount["mountPath"]) + 1:])
         return yaml.safe_load(file) if file else None
 
+    def environment(self, container):
+        """Variable -> value of a container; those of a Secret are (the Secret's name,)."""
+        variables = {}
+        for source in container.get("envFrom", []):
+            if "configMapRef" in source:
+                variables.update(self.by_name.get(("ConfigMap", source["configMapRef"]["name"]), {}).get("data", {}))
+            else:
+                variables.update(dict.fromkeys(KEYS, (source["secretRef"]["name"],)))
+        for variable in container.get("env", []):
+            reference = dig(variable, "valueFrom", "configMapKeyRef")
+            data = self.by_name.get(("ConfigMap", reference["name"]), {}).get("data", {}) if reference else {}
+            variables[variable["name"]] = data.get(reference["key"]) if reference else variable.get("value")
+        return variables
+
+    def object_store(self, pod):
+        """The URL of the object store that the pod's program asks, or None."""
+        return self.environment(pod["spec"]["containers"][0]).get("SIGHTLINE_OBJECT_STORE")
+
+    def object_store_port(self):
+        """Of the endpoint that the overlay names, or AWS's; None without an object store."""
+        for _, pod in self.pods():
+            if self.object_store(pod):
+                endpoint = self.environment(pod["spec"]["containers"][0]).get("AWS_ENDPOINT_URL_S3", "")
+                match = re.fullmatch(r"https?://[^/:]+:(\d+)/?", endpoint)
+                return int(match[1]) if match else 80 if endpoint.startswith("http:") else 443
+        return None
+
     def deployment(self, name):
         return self.by_name.get(("Deployment", name))
+
+
+def config_maps_of(pod):
+    """The names of those that it mounts, or has its environment from."""
+    for volume in pod["spec"].get("volumes", []):
+        if "configMap" in volume:
+            yield volume["configMap"]["name"]
+    for container in containers_of(pod):
+        references = [dig(source, "configMapRef") for source in container.get("envFrom", [])]
+        references += [dig(variable, "valueFrom", "configMapKeyRef") for variable in container.get("env", [])]
+        yield from (reference["name"] for reference in references if reference)
 
 
 def title(document):
@@ -214,13 +254,11 @@ def memory(fleet):
 @check("2.hashed-configuration")
 def hashed_configuration(fleet):
     for name, pod in fleet.pods():
-        for volume in pod["spec"].get("volumes", []):
-            if "configMap" in volume:
-                mapped = volume["configMap"]["name"]
-                if ("ConfigMap", mapped) not in fleet.by_name:
-                    yield f"{name}: its ConfigMap {mapped} is not there"
-                elif not re.search(r"-[a-z0-9]{10}$", mapped):
-                    yield f"{name}: the name of its ConfigMap {mapped} has no hash"
+        for mapped in config_maps_of(pod):
+            if ("ConfigMap", mapped) not in fleet.by_name:
+                yield f"{name}: its ConfigMap {mapped} is not there"
+            elif not re.search(r"-[a-z0-9]{10}$", mapped):
+                yield f"{name}: the name of its ConfigMap {mapped} has no hash"
         if fleet.configuration(pod) is None:
             yield f"{name}: the file of --config is not mounted"
 
@@ -341,7 +379,8 @@ def policies(fleet):
     found = fleet.of_kind("NetworkPolicy")
     if not found:
         return
-    labels = {name: pod["metadata"]["labels"] for name, pod in fleet.pods()}
+    pods = dict(fleet.pods())
+    labels = {name: pod["metadata"]["labels"] for name, pod in pods.items()}
     here = {"kubernetes.io/metadata.name": "here"}
 
     def side(policy, direction, of, peer, peer_space, port, protocol):
@@ -391,10 +430,15 @@ def policies(fleet):
     for source in labels:
         if source != router and reaches(source, router, 7400) != (source == "CronJob/evaluator"):
             yield f"{source}: whether it reaches the router is {reaches(source, router, 7400)}"
-        wants_names = source in (router, "CronJob/evaluator")
+        asks_store = fleet.object_store(pods[source]) is not None
+        wants_names = source in (router, "CronJob/evaluator") or asks_store
         dns = passes("Egress", labels[source], {}, {"kubernetes.io/metadata.name": "kube-system"}, 53, "UDP")
         if dns != wants_names:
             yield f"{source}: whether it reaches the cluster's DNS is {dns}"
+        for port in sorted({80, 443, fleet.object_store_port() or 443}):
+            outside = passes("Egress", labels[source], {}, {}, port)
+            if outside != (asks_store and port == fleet.object_store_port()):
+                yield f"{source}: whether it reaches port {port} outside of the fleet is {outside}"
     if not passes("Ingress", labels[router], {}, {"sightline/callers": "true"}, 7400):
         yield "callers do not reach the router"
     if passes("Ingress", labels[router], {}, {}, 7400):
@@ -682,7 +726,8 @@ def by_hand(fleet):
 
 @check("5.store")
 def store(fleet):
-    """Jobs write to a file system that servers only read; both find the store at one place."""
+    """Jobs write to a file system that servers only read, unless it is a cache of their own; both
+    find the store at one place."""
     for name, pod in fleet.pods():
         binary = pod["spec"]["containers"][0]["args"][0]
         mounts = {m["mountPath"]: m for m in pod["spec"]["containers"][0].get("volumeMounts", [])}
@@ -694,7 +739,7 @@ def store(fleet):
         if mount is None:
             yield f"{name}: does not have the store"
             continue
-        writes = name.startswith("CronJob/")
+        writes = name.startswith("CronJob/") or fleet.object_store(pod) is not None
         if bool(mount.get("readOnly")) == writes:
             yield f"{name}: readOnly is {bool(mount.get('readOnly'))}"
         told = dig(fleet.configuration(pod), "store") or flag(pod["spec"]["containers"][0], "--store")

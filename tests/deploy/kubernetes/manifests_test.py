@@ -18,13 +18,19 @@ import tempfile
 import yaml
 
 import checks
+import object_store_checks  # noqa: F401  (adds to checks.CHECKS)
+import object_store_mistakes
+import planting
+import readme
 import schemas
+from planting import FIRST, JOB, POD, edit, of
 
 DIGEST = "sha256:" + "0123456789abcdef" * 4
 IMAGES = [f"--image={name}=registry.example:5000/team/{name}@{DIGEST}" for name in ("sightline", "sightline-router")]
 # One of each of these; "" is none.
 SCALING = ("", "autoscaling-cpu", "autoscaling-queue-time")
 OTHERS = ("disruption", "network-policies", "monitoring")
+STORES = ("shared-volume", "object-store-keys", "object-store-web-identity")
 
 passed, failed = 0, 0
 
@@ -48,6 +54,14 @@ class Tree:
         for name in ("kubernetes", "monitoring"):
             shutil.copytree(os.path.join(root, "deploy", name), os.path.join(self.folder, "deploy", name))
         self.kubernetes = os.path.join(self.folder, "deploy/kubernetes")
+        with open(os.path.join(self.kubernetes, "README.md"), encoding="utf-8") as source:
+            self.readme = source.read()
+
+    def addition(self, store):
+        """What the README adds to an overlay for it: by keys a store of a port of its own, and AWS's
+        by web identity."""
+        endpoint = "https://minio.storage:9000" if store == "object-store-keys" else None
+        return {} if store == "shared-volume" else readme.object_store(self.readme, store, endpoint)
 
     def overlay(self, name):
         return os.path.join(self.kubernetes, "overlays", name)
@@ -63,14 +77,14 @@ class Tree:
             raise RuntimeError(f"{name} does not render: {done.stderr.strip()}")
         return list(yaml.load_all(done.stdout, Loader=yaml.CSafeLoader))
 
-    def combine(self, scaling, others, shards, workers):
-        """An overlay of these components."""
+    def combine(self, scaling, others, shards, workers, store="shared-volume"):
+        """An overlay of these components, as the README tells to write one."""
         folder = self.overlay("combination")
         shutil.rmtree(folder, ignore_errors=True)
         os.mkdir(folder)
         shutil.copy(os.path.join(self.overlay("production"), "namespace.yaml"), folder)
         resources = ["../../base", "namespace.yaml"]
-        components = ["fleet", "../../components/shared-volume"]
+        components = ["fleet", f"../../components/{store}"]
         components += [f"../../components/{scaling}"] if scaling else []
         components += ["../../../monitoring" if name == "monitoring" else f"../../components/{name}"
                        for name in others]
@@ -78,65 +92,18 @@ class Tree:
             resources.append("fleet/disruption.yaml")
         with open(os.path.join(folder, "kustomization.yaml"), "w", encoding="utf-8") as target:
             yaml.safe_dump({"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization",
-                            "namespace": "sightline", "resources": resources, "components": components}, target)
+                            "namespace": "sightline", "resources": resources, "components": components,
+                            **self.addition(store)}, target)
         done = self.fleet("combination", f"--shards={shards}", f"--workers={workers}", *IMAGES)
         if done.returncode:
             raise RuntimeError(done.stderr)
         return self.render("combination")
 
 
-# --- mistakes: (what, the check that has to say so, how it is made) ---
+# --- mistakes ---
 
-MISTAKES = []
-
-
-def mistake(what, reported_by):
-    def add(function):
-        MISTAKES.append((what, reported_by, function))
-        return function
-    return add
-
-
-def of(documents, kind, name):
-    return next(d for d in documents if d["kind"] == kind and d["metadata"]["name"].startswith(name))
-
-
-def pod(documents, name):
-    return of(documents, "Deployment", name)["spec"]["template"]["spec"]
-
-
-def server(documents, name):
-    return pod(documents, name)["containers"][0]
-
-
-def job(documents, name):
-    return of(documents, "CronJob", name)["spec"]["jobTemplate"]["spec"]
-
-
-def edit(documents, config_map, file, old, new):
-    data = of(documents, "ConfigMap", config_map + "-")["data"]
-    if old not in data[file]:
-        raise KeyError(f"{file} has no {old}")
-    data[file] = data[file].replace(old, new)
-
-
-def plant(what, reported_by, *edits):
-    """A mistake of one assignment each: (kind, name, path, value); a value of None removes."""
-    def make(documents):
-        for kind, name, path, value in edits:
-            at = of(documents, kind, name)
-            for key in path[:-1]:
-                at = at[key]
-            if value is None:
-                del at[path[-1]]
-            else:
-                at[path[-1]] = value
-    MISTAKES.append((what, reported_by, make))
-
-
-POD = ("spec", "template", "spec")
-FIRST = (*POD, "containers", 0)
-JOB = ("spec", "jobTemplate", "spec")
+MISTAKES = planting.Mistakes()
+plant, mistake = MISTAKES.plant, MISTAKES.made_by
 
 plant("a field misspelt", "2.schema", ("Deployment", "router", (*FIRST, "imagePullPolice"), "Always"))
 plant("a value that the API does not have", "2.schema",
@@ -184,7 +151,7 @@ plant("shards whom anybody may ask", "2.policies", ("NetworkPolicy", "index-sear
 plant("a router that cannot ask the reranker", "2.policies",
       ("NetworkPolicy", "reranker", ("spec", "ingress", 0, "ports", 0, "port"), 7402))
 plant("no names for the router", "2.policies",
-      ("NetworkPolicy", "names", ("spec", "podSelector", "matchExpressions", 0, "values"), ["evaluator"]))
+      ("NetworkPolicy", "names", ("spec", "podSelector", "matchLabels"), {"app.kubernetes.io/name": "evaluator"}))
 plant("metrics for everybody", "2.policies",
       ("NetworkPolicy", "metrics", ("spec", "ingress", 0, "from"), [{"namespaceSelector": {}}]))
 
@@ -323,6 +290,14 @@ def _(documents):
     edit(documents, "reranker", "reranker.yaml", "store: /var/lib/sightline/store", "store: /srv/store")
 
 
+# By the store of the fleet that they are planted in.
+ALL_MISTAKES = {
+    "shared-volume": MISTAKES,
+    "object-store-keys": object_store_mistakes.KEYS,
+    "object-store-web-identity": object_store_mistakes.WEB_IDENTITY,
+}
+
+
 def said(offences):
     return [f"{name}: {text}" for name, text in offences]
 
@@ -342,40 +317,46 @@ def main(root, tools):
             tree.fleet(overlay, *IMAGES)
             case(f"{overlay}, with images", said(checks.offences(tree.render(overlay), models)))
 
-        # Every combination of components; the number of shards changes from one to the next.
+        # Every combination of components.  The number of shards and the store change from one to the
+        # next, so that each kind of store meets each set of the others.
         sets = [c for n in range(len(OTHERS) + 1) for c in itertools.combinations(OTHERS, n)]
         for number, (scaling, others) in enumerate(itertools.product(SCALING, sets)):
             shards, workers = 1 + number % 4, 1 + number % 3
-            name = f"{shards} shards, {workers} workers: " + (", ".join(filter(None, (scaling, *others))) or "nothing more")
+            store = STORES[number % len(STORES)]
+            name = f"{shards} shards, {workers} workers: " + ", ".join(filter(None, (store, scaling, *others)))
             try:
-                found = checks.offences(tree.combine(scaling, others, shards, workers), models)
+                found = checks.offences(tree.combine(scaling, others, shards, workers, store), models)
                 # Without an autoscaler the overlay says how many replicas there are.
                 case(name, said(o for o in found if o[0] != "2.two-of-all"))
             except RuntimeError as error:
                 case(name, [str(error)])
 
-        documents = tree.combine("autoscaling-queue-time", OTHERS, 2, 2)
-        for deployment in documents:
-            if deployment["kind"] == "Deployment" and "sightline/shard" in deployment["metadata"]["labels"]:
-                deployment["spec"]["replicas"] = 2
-        case("mistakes are planted in what is sound", said(checks.offences(documents, models)))
-        for what, reported_by, make in MISTAKES:
-            spoilt = copy.deepcopy(documents)
-            make(spoilt)
-            found = checks.offences(spoilt, models)
-            case(f"{what} is reported by {reported_by}",
-                 [] if reported_by in {name for name, _ in found} else ["not reported", *said(found)])
+        for store, mistakes in ALL_MISTAKES.items():
+            documents = tree.combine("autoscaling-queue-time", OTHERS, 2, 2, store)
+            for deployment in documents:
+                if deployment["kind"] == "Deployment" and "sightline/shard" in deployment["metadata"]["labels"]:
+                    deployment["spec"]["replicas"] = 2
+            case(f"mistakes are planted in what is sound: {store}", said(checks.offences(documents, models)))
+            for what, reported_by, make in mistakes:
+                spoilt = copy.deepcopy(documents)
+                make(spoilt)
+                found = checks.offences(spoilt, models)
+                case(f"{what} is reported by {reported_by}",
+                     [] if reported_by in {name for name, _ in found} else ["not reported", *said(found)])
+        sized = checks.Fleet(tree.combine("", (), 1, 1, "object-store-keys")).deployment("reranker")
+        case("the README's patch sets the size of a cache",
+             [] if "123Gi" in str(sized) and "20Gi" not in str(sized) else [str(sized)])
+        reports = [reported_by for mistakes in ALL_MISTAKES.values() for _, reported_by, _ in mistakes]
         points = {}
-        for _, reported_by, _ in MISTAKES:
+        for reported_by in reports:
             points[reported_by[0]] = points.get(reported_by[0], 0) + 1
         case("three mistakes for each point", [p for p in "2345" if points.get(p, 0) < 3])
         case("a mistake for each check",
-             sorted({"2.schema", *checks.CHECKS} - {reported_by for _, reported_by, _ in MISTAKES}))
+             sorted({"2.schema", *checks.CHECKS} - set(reports)))
 
         # The README's way from an empty cluster to an answer.
-        with open(os.path.join(root, "deploy/kubernetes/README.md"), encoding="utf-8") as source:
-            block = source.read().split("## From an empty cluster to an answer")[1].split("```")[1]
-        commands = block.strip().splitlines()
+        commands = readme.commands(tree.readme)
+        block = "\n".join(commands)
         case("the README has ten commands", [] if len(commands) == 10 else commands)
         templates = {d["metadata"]["name"] for d in tree.render("dev") if d["kind"] == "CronJob"}
         case("the README's jobs are there", set(re.findall(r"--from=cronjob/([\w-]+)", block)) - templates)

@@ -46,6 +46,17 @@ def main(root, *_):
     case("reranking is what it costs", million["sets"]["reranker"]["core_seconds"] > 0.5)
     case("without reranking there is the least of it",
          plan(items=1_000_000, qps=50, reranked=0)["sets"]["reranker"]["replicas"] == 2)
+    case("a cache holds two generations of what its server fetches, in nine tenths of its volume",
+         million["sets"]["index-search"]["cache"] * (1 << 30) * 0.9 >= 2 * held / million["shards"] and
+         million["sets"]["reranker"]["cache"] * (1 << 30) * 0.9 >= 2 * (1_000_000 * 27648 * 2 + 900_000_000), million)
+    case("and what memory holds", all(s["cache"] >= s["memory"] for s in million["sets"].values() if s["cache"]))
+    case("a router has no cache", million["sets"]["router"]["cache"] == 0)
+    slow = plan(items=1_000_000, qps=50, bandwidth=10)
+    fetching = slow["sets"]["reranker"]["fetch_seconds"]
+    case("a tenth of the bandwidth is ten times the time",
+         abs(fetching - 10 * million["sets"]["reranker"]["fetch_seconds"]) < 1, slow)
+    case("a rollout may take a fetch and a load",
+         slow["progress_deadline_seconds"] > 2 * fetching and million["progress_deadline_seconds"] == 3600, slow)
     billion = plan(items=1_000_000_000, qps=100, search_time=0.5, pod_memory=256, cores=16)
     case("a billion items", 50 < billion["shards"] <= 1000 and billion["store_bytes"] > 1e14, billion)
     case("a shard of them is searched in the time that was asked for", billion["search_seconds"] <= 0.5)
@@ -53,9 +64,11 @@ def main(root, *_):
                        ("depth", {"depth": 50}), ("generations", {"generations": 6})):
         other = plan(**{"items": 1_000_000, "qps": 50, **more})
         case(f"more {name} is never less", all(other[key] >= million[key] for key in
-                                               ("shards", "pods", "cores", "memory_gib", "store_bytes")), other)
+                                               ("shards", "pods", "cores", "memory_gib", "store_bytes",
+                                                "object_store_bytes", "cache_gib")), other)
     for wrong in ({"items": 0, "qps": 1}, {"items": 1}, {"items": 1, "qps": 1, "busy": 2},
-                  {"items": 1, "qps": 1, "pod_memory": 1}, {"items": 1, "qps": 1, "feature_bytes": 3}):
+                  {"items": 1, "qps": 1, "pod_memory": 1}, {"items": 1, "qps": 1, "feature_bytes": 3},
+                  {"items": 1, "qps": 1, "bandwidth": 0}):
         case(f"refused: {wrong}", run(**wrong).returncode != 0)
     with open(os.path.join(root, "deploy/kubernetes/README.md"), encoding="utf-8") as source:
         rows = re.findall(r"^\| `(--items [^`]*)` \| (.*) \|$", source.read(), flags=re.M)
@@ -63,8 +76,9 @@ def main(root, *_):
     for options, told in rows:
         words = options.replace("--", "").split()
         made = plan(**{name.replace("-", "_"): value for name, value in zip(words[::2], words[1::2])})
-        case(f"the README's {options}", told.split(" | ")[:4] == [
-            str(made["shards"]), str(made["pods"]), str(made["cores"]), f"{made['memory_gib']:.0f}"], made)
+        case(f"the README's {options}", [told.split(" | ")[n] for n in (0, 1, 2, 3, 6)] == [
+            str(made["shards"]), str(made["pods"]), str(made["cores"]), f"{made['memory_gib']:.0f}",
+            str(made["cache_gib"])], made)
     table = run(items=1_000_000, qps=50).stdout
     case("the table says how to go on", f"fleet.py OVERLAY --shards {million['shards']}" in table, table)
     print(f"cases: {passed} passed, {failed} failed")
