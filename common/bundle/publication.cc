@@ -136,4 +136,23 @@ absl::StatusOr<CurrentGeneration> RollBackGeneration(absl::string_view store,
   return Publish(store, index, before, now);
 }
 
+absl::Status AdoptCurrent(absl::string_view store, absl::string_view index,
+                          const CurrentGeneration& current) {
+  RETURN_IF_ERROR(CheckIndexName(index));
+  ASSIGN_OR_RETURN(const StoreLock lock, LockPublications(IndexDirectory(store, index)));
+  const absl::StatusOr<CurrentGeneration> here = ReadCurrent(store, index);
+  if (!here.ok() && !absl::IsNotFound(here.status())) return here.status();
+  const auto is_here = [&](absl::string_view generation, int64_t sequence) {
+    return here->generation() == generation && here->sequence() <= sequence;
+  };
+  const bool is_copy = !here.ok() || is_here(current.generation(), current.sequence()) ||
+                       std::any_of(current.previous().begin(), current.previous().end(),
+                                   [&](const Publication& before) {
+                                     return is_here(before.generation(), before.sequence());
+                                   });
+  if (is_copy) return WriteFileAtomically(CurrentPath(store, index), ManifestJson(current));
+  return absl::FailedPreconditionError(
+      absl::StrCat(CurrentPath(store, index), " is left: it tells of a history of its own"));
+}
+
 }  // namespace sightline

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
@@ -36,6 +37,12 @@ absl::StatusOr<bundle::v1::CurrentGeneration> PublishGeneration(absl::string_vie
 absl::StatusOr<bundle::v1::CurrentGeneration> RollBackGeneration(absl::string_view store,
                                                                  absl::string_view index,
                                                                  absl::Time now = absl::Now());
+
+// Makes CURRENT say what that of another store says, of which this folder holds copies.
+// FailedPrecondition, with CURRENT left, if that tells of a history of its own: what it names
+// was not published there with that sequence.  Aborted as PublishGeneration.
+absl::Status AdoptCurrent(absl::string_view store, absl::string_view index,
+                          const bundle::v1::CurrentGeneration& current);
 
 // The rules alone, for stores of another kind.
 

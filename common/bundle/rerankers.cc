@@ -1,6 +1,7 @@
 #include "common/bundle/rerankers.h"
 
 #include <set>
+#include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -22,6 +23,12 @@ std::vector<NamedReranker> RerankersOf(const bundle::v1::GenerationManifest& man
                      {reranker.name(), reranker.model()});
   }
   return rerankers;
+}
+
+std::vector<std::string> ModelsOf(const bundle::v1::GenerationManifest& manifest) {
+  std::set<std::string> models = {manifest.encoder_model()};
+  for (NamedReranker& reranker : RerankersOf(manifest)) models.insert(std::move(reranker.model));
+  return {models.begin(), models.end()};
 }
 
 void SetRerankers(absl::Span<const NamedReranker> rerankers,

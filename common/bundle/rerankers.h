@@ -31,6 +31,9 @@ inline bool operator==(const NamedReranker& a, const NamedReranker& b) {
 // Those of a sound manifest, the default first; none if it is retrieval only.
 std::vector<NamedReranker> RerankersOf(const bundle::v1::GenerationManifest& manifest);
 
+// Of all bundles that a generation needs: its encoder's and its cross-encoders', sorted.
+std::vector<std::string> ModelsOf(const bundle::v1::GenerationManifest& manifest);
+
 // Makes them the manifest's; the first is the default.
 void SetRerankers(absl::Span<const NamedReranker> rerankers,
                   bundle::v1::GenerationManifest* manifest);

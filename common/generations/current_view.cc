@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "common/base/error_details.h"
 #include "common/bundle/publication.h"
 #include "common/log/log.h"
 
@@ -51,7 +53,10 @@ void CurrentView::Look(const std::string& index) {
 
 // Says once what is the matter with CURRENT, and once when that is over.
 void CurrentView::NoteStatus(const std::string& index, Row* row) const {
-  std::string now(row->trouble.message());
+  // Not the message: it may tell how long was waited, or how often.
+  std::string now = row->trouble.ok() ? ""
+                                      : absl::StrCat(StatusCodeName(row->trouble.code()), " ",
+                                                     row->status.ok() ? "old" : "none");
   if (now == row->told) return;
   row->told = std::move(now);
   if (absl::IsNotFound(row->trouble)) {

@@ -171,7 +171,7 @@ void GenerationFollower::TakeOutFailed(const std::string& index) {
     entry.failed = false;
     leaving_.push_back({entry.manifest, entry.memory});
     Attempt& attempt = attempts_[{index, entry.generation}];
-    const absl::Status why = Mend(entry, attempt, entry.refusal);
+    const absl::Status why = Mend(entry, attempt, entry.refusal, call_);
     if (!IsFailedRead(entry.refusal)) {
       host_->Distrust(*entry.manifest);
       attempt.verified.clear();
@@ -352,6 +352,7 @@ void GenerationFollower::Hold(const std::string& index, const std::string& gener
                             return IsOvertaken(index, name, patient_until);
                           });
     held = TryToHold(&entry, &attempt, load);
+    if (!held.ok()) held = Mend(entry, attempt, held, load);
   }
   if (load.cancelled() && !held.ok()) {  // put off, or not wanted any more, or all of this ends
     ++attempt.put_offs;
@@ -359,10 +360,7 @@ void GenerationFollower::Hold(const std::string& index, const std::string& gener
     given_up_ = true;
     return;
   }
-  if (!held.ok()) {
-    const absl::Status refusal = Mend(entry, attempt, held);
-    return Refuse(std::move(entry), refusal, &attempt);
-  }
+  if (!held.ok()) return Refuse(std::move(entry), held, &attempt);
   if (entry.held == nullptr) return;  // room is being made for it
   PutReady(std::move(entry), begin, &attempt);
 }
@@ -396,7 +394,7 @@ absl::Status GenerationFollower::TryToHold(HeldGeneration* entry, Attempt* attem
   const Manifest& manifest = *entry->manifest;
   const auto known = table_->Get(entry->index, entry->generation);
   if (!known.has_value() || known->state != HoldState::kRefused) table_->Put(*entry);
-  RETURN_IF_ERROR(Fetch(entry, attempt, call));
+  RETURN_IF_ERROR(FetchManifests(manifest, call));
   const Manifest* const alone = &manifest;
   ASSIGN_OR_RETURN(const int64_t bytes, host_->Footprint(absl::MakeConstSpan(&alone, 1)));
   if (bytes > options_.memory_limit) {
@@ -405,6 +403,7 @@ absl::Status GenerationFollower::TryToHold(HeldGeneration* entry, Attempt* attem
         absl::StrCat("takes ", bytes, " bytes of memory; memory_limit is ", options_.memory_limit,
                      ": raise it, or use more and smaller shards"));
   }
+  RETURN_IF_ERROR(Fetch(entry, attempt, call));
   // What could not be read last time is read first.
   RETURN_IF_ERROR(ReadWhatFailed(attempt->refusal));
   RETURN_IF_ERROR(host_->Check(manifest));

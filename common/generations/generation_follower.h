@@ -151,10 +151,11 @@ class GenerationFollower {
   void QueueAnew(const std::string& index, const std::string& generation);
   absl::StatusOr<Manifest> GetManifest(const std::string& index, const std::string& generation,
                                        const Attempt& attempt) const;
+  absl::Status FetchManifests(const Manifest& manifest, const CallContext& call);
   absl::Status Fetch(HeldGeneration* entry, Attempt* attempt, const CallContext& call);
   std::vector<std::string> FilesInUse() const;
   absl::Status Mend(const HeldGeneration& entry, const Attempt& attempt,
-                    const absl::Status& refusal);
+                    const absl::Status& refusal, const CallContext& call);
   void VisitAncestors(const std::string& index, const bundle::v1::CurrentGeneration& current,
                       const Visit& visit);
   void BringBack(const std::string& index, const bundle::v1::CurrentGeneration& current);

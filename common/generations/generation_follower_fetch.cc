@@ -18,7 +18,27 @@ namespace sightline {
 namespace {
 
 // Longer, and other indexes wait in vain.
+constexpr int kKeptAncestors = 2;
 constexpr absl::Duration kManifestTime = absl::Seconds(10);
+
+// Whatever a store answers may be otherwise in a moment: its bucket, its clock, our rights.  Only
+// that this program is too old, and that there is no room, is no news then.
+absl::Status AsTrouble(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kOk:
+    case absl::StatusCode::kCancelled:
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kDeadlineExceeded:
+      return status;
+    default:
+      break;
+  }
+  if (HasReason(status, reasons::kNewerFormat) || HasReason(status, reasons::kCacheFull)) {
+    return status;
+  }
+  return MakeError(reasons::kFetchFailed,
+                   absl::StatusCodeToString(status.code()) + ": " + std::string(status.message()));
+}
 
 }  // namespace
 
@@ -27,10 +47,24 @@ absl::StatusOr<bundle::v1::GenerationManifest> GenerationFollower::GetManifest(
     const std::string& index, const std::string& generation, const Attempt& attempt) const {
   const absl::Time now = clock_->Now();
   if (now >= attempt.retry_at) {
-    RETURN_IF_ERROR(
-        options_.source->FetchManifest(index, generation, call_.WithDeadline(now + kManifestTime)));
+    RETURN_IF_ERROR(AsTrouble(options_.source->FetchManifest(
+        index, generation, call_.WithDeadline(now + kManifestTime))));
   }
   return ReadGenerationManifest(options_.store, index, generation);
+}
+
+// Models' manifests: they tell what memory it takes, and how much there is to come.
+absl::Status GenerationFollower::FetchManifests(const Manifest& manifest, const CallContext& call) {
+  const auto manifests = [&] {
+    std::vector<std::string> paths = host_->Files(manifest);
+    paths.erase(std::remove_if(
+                    paths.begin(), paths.end(),
+                    [](const std::string& path) { return !absl::EndsWith(path, kManifestFile); }),
+                paths.end());
+    return paths;
+  };
+  return AsTrouble(options_.source->FetchFiles(
+      manifest, manifests, [this] { return FilesInUse(); }, call));
 }
 
 absl::Status GenerationFollower::Fetch(HeldGeneration* entry, Attempt* attempt,
@@ -38,27 +72,18 @@ absl::Status GenerationFollower::Fetch(HeldGeneration* entry, Attempt* attempt,
   const Manifest& manifest = *entry->manifest;
   GenerationSource& source = *options_.source;
   const auto files = [&] { return host_->Files(manifest); };
-  const auto manifests = [&] {
-    std::vector<std::string> paths = files();
-    paths.erase(std::remove_if(
-                    paths.begin(), paths.end(),
-                    [](const std::string& path) { return !absl::EndsWith(path, kManifestFile); }),
-                paths.end());
-    return paths;
-  };
-  const auto in_use = [this] { return FilesInUse(); };
-  // Models' manifests first: they tell how much there is to come.
-  RETURN_IF_ERROR(source.FetchFiles(manifest, manifests, in_use, call));
   ReadProgress::Files missing = source.Missing(manifest, files());
   if (!missing.empty()) {
     const LoadStageScope stage(LoadStage::kFetching, std::move(missing), entry, table_, clock_);
-    RETURN_IF_ERROR(source.FetchFiles(manifest, files, in_use, call));
+    RETURN_IF_ERROR(AsTrouble(source.FetchFiles(
+        manifest, files, [this] { return FilesInUse(); }, call)));
   }
   attempt->identity = IdentityOf(entry->index, entry->generation, &manifest);
   return absl::OkStatus();
 }
 
-// Of what is held, is still leaving, or is being loaded.
+// Of what is held, is still leaving, is being loaded or waits for room; and of an index that has
+// nothing to serve, what it may have to fall back to.
 std::vector<std::string> GenerationFollower::FilesInUse() const {
   std::vector<std::string> files;
   const auto add = [&](const Manifest& manifest) {
@@ -68,23 +93,39 @@ std::vector<std::string> GenerationFollower::FilesInUse() const {
                  kManifestFile));
   };
   for (const HeldGeneration& entry : table_->All()) {
-    const bool unused = entry.state == HoldState::kRefused && !entry.failed;
+    const bool unused = entry.state == HoldState::kRefused && !entry.failed && !entry.needs_room;
     if (entry.manifest != nullptr && !unused) add(*entry.manifest);
   }
   janitor_->Flush();  // what is let go of has gone
   for (const Leaving& leaving : leaving_) {
     if (!leaving.memory.expired()) add(*leaving.manifest);
   }
+  for (const std::string& index : options_.indexes) {
+    const auto wanted = view_.Get(index);
+    if (HoldsAny(index) || !wanted.has_value()) continue;
+    int kept = 0;
+    const auto is_here = [&](const std::string& generation) {
+      return FileExists(
+          JoinPath(GenerationDirectory(options_.store, index, generation), kManifestFile));
+    };
+    const auto keep = [&](const std::string& generation, int64_t /*sequence*/) {
+      const auto manifest = ReadGenerationManifest(options_.store, index, generation);
+      if (manifest.ok()) add(*manifest);
+      return ++kept < kKeptAncestors;
+    };
+    if (is_here(wanted->current.generation())) keep(wanted->current.generation(), 0);
+    sightline::VisitAncestors(options_.store, index, wanted->current, is_here, keep);
+  }
   return files;
 }
 
 // What is damaged here may be sound where it came from: then it is brought anew.
 absl::Status GenerationFollower::Mend(const HeldGeneration& entry, const Attempt& attempt,
-                                      const absl::Status& refusal) {
+                                      const absl::Status& refusal, const CallContext& call) {
   const bool damaged = absl::IsDataLoss(refusal) ||
                        (IsFailedRead(refusal) && attempt.failures >= kTriesBeforeFallback);
   if (!damaged || entry.manifest == nullptr ||
-      !options_.source->DiscardDamaged(*entry.manifest, host_->Files(*entry.manifest))) {
+      !options_.source->DiscardDamaged(*entry.manifest, host_->Files(*entry.manifest), call)) {
     return refusal;
   }
   return MakeError(reasons::kFetchFailed,

@@ -30,8 +30,8 @@ class GenerationSource {
     return absl::OkStatus();
   }
 
-  // Brings a generation's manifest, unless it is there.  Unavailable (FETCH_FAILED) if there is
-  // no such generation, or what is there is no manifest of it.
+  // Brings a generation's manifest, unless it is there.  NotFound (MANIFEST_MISSING) if there is no
+  // such generation, DataLoss (MANIFEST_INVALID) if what is there is no manifest of it.
   virtual absl::Status FetchManifest(const std::string& /*index*/,
                                      const std::string& /*generation*/,
                                      const CallContext& /*call*/) {
@@ -57,7 +57,8 @@ class GenerationSource {
   // Removes those of `files` that cannot be read or are not what the manifests say, so that they
   // are fetched anew.  Whether there was one.
   virtual bool DiscardDamaged(const Manifest& /*manifest*/,
-                              const std::vector<std::string>& /*files*/) {
+                              const std::vector<std::string>& /*files*/,
+                              const CallContext& /*call*/) {
     return false;
   }
 };

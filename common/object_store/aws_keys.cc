@@ -22,6 +22,9 @@ namespace {
 constexpr int64_t kMaxTokenBytes = 64 << 10;
 // How long before they expire keys are asked for anew.
 constexpr absl::Duration kAhead = absl::Minutes(5);
+// For as long, and with such pauses, keys that still hold are renewed.
+constexpr absl::Duration kRenewalTime = absl::Seconds(2);
+constexpr absl::Duration kRenewalPause = absl::Seconds(20);
 
 // An error of whoever hands out keys; it must not pass for one of the store, as NOT_FOUND would.
 absl::Status AboutKeys(const absl::Status& status) {
@@ -56,19 +59,23 @@ class RenewedKeys : public AwsKeySource {
       : fetch_(std::move(fetch)), wall_time_(std::move(wall_time)) {}
 
   // Without a lock while it asks: callers that come meanwhile take the keys that still hold, or
-  // ask as well.
+  // ask as well if there are none.
   absl::StatusOr<AwsKeys> Get(const CallContext& call) override EXCLUDES(mutex_) {
     const absl::Time now = wall_time_();
     const ExpiringKeys held = Held();
     if (now < held.expiry - kAhead) return held.keys;
-    absl::StatusOr<ExpiringKeys> fresh = fetch_(call);
+    const bool still_hold = now < held.expiry;
+    if (still_hold && !MayRenew(now)) return held.keys;
+    // Who has keys leaves most of the call's time to what they are for.
+    absl::StatusOr<ExpiringKeys> fresh =
+        fetch_(still_hold ? call.WithDeadline(call.clock()->Now() + kRenewalTime) : call);
     if (fresh.ok() && fresh->expiry <= now) {
       fresh = absl::UnavailableError(absl::StrCat("keys were handed out that have expired at ",
                                                   absl::FormatTime(fresh->expiry),
                                                   "; is the clock of this machine right?"));
     }
     if (!fresh.ok()) {
-      if (now < held.expiry) return held.keys;
+      if (still_hold) return held.keys;
       return AboutKeys(fresh.status());
     }
     MutexLock lock(mutex_);
@@ -77,6 +84,14 @@ class RenewedKeys : public AwsKeySource {
   }
 
  private:
+  // One caller at a time, and not at once again.
+  bool MayRenew(absl::Time now) EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    if (now < next_renewal_) return false;
+    next_renewal_ = now + kRenewalPause;
+    return true;
+  }
+
   ExpiringKeys Held() EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     return held_;
@@ -86,6 +101,7 @@ class RenewedKeys : public AwsKeySource {
   const WallTime wall_time_;
   Mutex mutex_;
   ExpiringKeys held_ GUARDED_BY(mutex_){{}, absl::InfinitePast()};
+  absl::Time next_renewal_ GUARDED_BY(mutex_) = absl::InfinitePast();
 };
 
 // The file that a token is in, which is read anew each time: it is replaced before it expires.
@@ -150,7 +166,8 @@ absl::StatusOr<std::unique_ptr<AwsKeySource>> FromWebIdentity(const Environment&
 bool MayBeTold(absl::string_view url) {
   if (absl::StartsWith(url, "https://")) return true;
   if (!absl::ConsumePrefix(&url, "http://")) return false;
-  const absl::string_view host = url.substr(0, url.find_first_of("/?", 0));
+  const absl::string_view host = url.substr(0, url.find_first_of("/?#"));
+  if (absl::StrContains(host, "@")) return false;  // what stands before it is no host
   const absl::string_view name = absl::StartsWith(host, "[") ? host.substr(0, host.find(']') + 1)
                                                              : host.substr(0, host.find(':'));
   return name == "127.0.0.1" || name == "localhost" || name == "[::1]" || name == "169.254.170.2" ||
@@ -162,12 +179,13 @@ absl::StatusOr<std::unique_ptr<AwsKeySource>> FromAgent(const Environment& envir
                                                         WallTime wall_time) {
   if (!MayBeTold(url)) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "AWS_CONTAINER_CREDENTIALS_FULL_URI is ", url,
+        "AWS_CONTAINER_CREDENTIALS_FULL_URI names ", url.substr(url.find_last_of('@') + 1),
         ", which is neither https nor the address of an agent on this node; correct it"));
   }
   const std::string token_file = environment("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE").value_or("");
   const auto fetch = [=](const CallContext& call) -> absl::StatusOr<ExpiringKeys> {
     HttpRequest request{"GET", url};
+    request.direct = true;  // a token is no proxy's business
     if (!token_file.empty()) {
       ASSIGN_OR_RETURN(std::string token, ReadToken(token_file));
       request.headers = {{"Authorization", std::move(token)}};

@@ -1,6 +1,7 @@
 #include "common/object_store/cached_files.h"
 
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -48,6 +49,15 @@ absl::StatusOr<std::vector<CachedFile>> ListContent(const std::string& folder) {
   return files;
 }
 
+// Bytes that may be written, with some left for whoever writes little.
+absl::StatusOr<int64_t> RoomOnDisk(const std::string& folder) {
+  struct statvfs disk;
+  if (::statvfs(folder.c_str(), &disk) != 0) return FileError("look at", folder, errno);
+  const auto blocks =
+      static_cast<int64_t>(disk.f_bavail) - static_cast<int64_t>(disk.f_blocks / 100);
+  return blocks * static_cast<int64_t>(disk.f_frsize);
+}
+
 }  // namespace
 
 absl::Status MakeRoomInCache(const std::string& folder, int64_t max_bytes, int64_t missing,
@@ -58,13 +68,17 @@ absl::Status MakeRoomInCache(const std::string& folder, int64_t max_bytes, int64
     used += file.byte_count;
     if (kept.count(file.path) > 0) needed += file.byte_count;
   }
-  if (missing > max_bytes - needed) {
-    return MakeError(reasons::kCacheFull,
-                     absl::StrCat("the cache ", folder, " may hold ", max_bytes, " bytes; ", needed,
-                                  " are in use and ", missing, " more are needed: give it more"));
+  ASSIGN_OR_RETURN(const int64_t room, RoomOnDisk(folder));
+  const int64_t most = std::min(max_bytes, used + room);
+  if (missing > most - needed) {
+    return MakeError(
+        reasons::kCacheFull,
+        absl::StrCat("the cache ", folder, " may hold ", most, " bytes",
+                     most < max_bytes ? " on a disk that others fill" : "", "; ", needed,
+                     " are in use and ", missing, " more are needed: give it more"));
   }
   for (const CachedFile& file : files) {
-    if (used <= max_bytes - missing) break;
+    if (used <= most - missing) break;
     if (kept.count(file.path) > 0) continue;
     if (::unlink(file.path.c_str()) != 0 && errno != ENOENT) {
       return FileError("remove", file.path, errno);

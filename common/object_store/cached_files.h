@@ -11,7 +11,8 @@
 namespace sightline {
 
 // Removes files of models and generations below `folder`, those first that came first, until
-// `missing` more bytes make at most `max_bytes`; but none of `kept`, which are paths.  Removes
+// `missing` more bytes make at most `max_bytes`, and a hundredth of the file system is left free
+// beside them; but none of `kept`, which are paths.  Removes
 // none unless that is enough: ResourceExhausted (CACHE_FULL) then.
 absl::Status MakeRoomInCache(const std::string& folder, int64_t max_bytes, int64_t missing,
                              const std::set<std::string>& kept);

@@ -28,6 +28,7 @@ namespace {
 
 constexpr absl::Duration kLookAtLock = absl::Milliseconds(100);
 constexpr size_t kReadBytes = size_t{1} << 20;
+constexpr size_t kStepBytes = size_t{1} << 18;  // that the pace is kept by
 
 absl::Status WriteError(const std::string& path, int error) {
   const absl::Status status = FileError("write", path, error);
@@ -119,9 +120,10 @@ class PartFile {
 class OrderedPieces {
  public:
   // Goes at the calling thread's pace, and counts for its progress.
-  OrderedPieces(PartFile* file, const std::string& path)
+  OrderedPieces(PartFile* file, const std::string& path, const CallContext& call)
       : file_(file),
         path_(path),
+        call_(call),
         pace_(ReadPace::OfThread()),
         progress_(ReadProgress::Scope::current()) {}
 
@@ -137,15 +139,22 @@ class OrderedPieces {
  private:
   absl::Status AppendNext(const absl::StatusOr<std::string>& piece) REQUIRES(mutex_) {
     RETURN_IF_ERROR(piece.status());
-    const auto size = static_cast<int64_t>(piece->size());
-    if (pace_ != nullptr) pace_->Await(size);
-    RETURN_IF_ERROR(file_->Append(*piece));
-    if (progress_ != nullptr) progress_->Add(path_, size);
+    for (absl::string_view rest = *piece; !rest.empty();) {
+      // In steps, or a slow pace would outlast the call.
+      RETURN_IF_ERROR(call_.Check("fetch"));
+      const absl::string_view step = rest.substr(0, kStepBytes);
+      rest.remove_prefix(step.size());
+      const auto size = static_cast<int64_t>(step.size());
+      if (pace_ != nullptr) pace_->Await(size);
+      RETURN_IF_ERROR(file_->Append(step));
+      if (progress_ != nullptr) progress_->Add(path_, size);
+    }
     return absl::OkStatus();
   }
 
   PartFile* const file_;
   const std::string& path_;
+  const CallContext& call_;
   ReadPace* const pace_;
   ReadProgress* const progress_;
   Mutex mutex_;
@@ -159,8 +168,8 @@ absl::Status FetchRest(ObjectStore* store, const ExpectedFile& expected, int64_t
                        const CallContext& call, PartFile* file) {
   ReadProgress::AddOnThread(path, begin);
   const int64_t rest = expected.byte_count - begin;
-  const int64_t count = (rest + options.piece_bytes - 1) / options.piece_bytes;
-  OrderedPieces pieces(file, path);
+  const int64_t count = rest / options.piece_bytes + (rest % options.piece_bytes != 0 ? 1 : 0);
+  OrderedPieces pieces(file, path, call);
   const int threads = static_cast<int>(std::min<int64_t>(options.connections, count));
   return WorkOnThreads(threads, static_cast<size_t>(count), [&](size_t number) {
     const int64_t offset = begin + static_cast<int64_t>(number) * options.piece_bytes;
@@ -177,7 +186,6 @@ absl::Status FetchFailed(const ObjectStore& store, const ExpectedFile& expected,
 // An object that is not as it should be may be mended, or come whole the next time.
 absl::Status AsFetchFailure(const ObjectStore& store, const ExpectedFile& expected,
                             const absl::Status& status) {
-  if (absl::IsNotFound(status)) return FetchFailed(store, expected, "is not there");
   if (absl::IsOutOfRange(status)) {
     return FetchFailed(
         store, expected,
@@ -198,7 +206,8 @@ absl::Status FetchFile(ObjectStore* store, const ExpectedFile& expected, const s
   PartFile file(std::move(fd), part);
   ASSIGN_OR_RETURN(const int64_t begin, file.Resume(expected.byte_count));
   const absl::Status fetched = FetchRest(store, expected, begin, path, options, call, &file);
-  if (absl::IsOutOfRange(fetched)) file.Remove();  // what there is may be of another file
+  // What there is may be of another file; and where the disk is full, others need the room.
+  if (absl::IsOutOfRange(fetched) || HasReason(fetched, reasons::kCacheFull)) file.Remove();
   if (!fetched.ok()) return AsFetchFailure(*store, expected, fetched);
   const std::string sha256 = file.Sha256Hex();
   if (sha256 != expected.sha256) {

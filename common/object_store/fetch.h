@@ -32,10 +32,9 @@ inline constexpr absl::string_view kPartSuffix = ".part";
 // Memory: connections * piece_bytes.  Goes at the calling thread's ReadPace,
 // and counts for its ReadProgress.
 //
-// Unavailable (FETCH_FAILED) if the object is not there; or if it is shorter or has another
-// SHA-256, and then nothing remains of what was fetched.  ResourceExhausted (CACHE_FULL) if the
-// disk is full; otherwise errors as those of ObjectStore and of files, and what was fetched is
-// kept.
+// NotFound if the object is not there.  Unavailable (FETCH_FAILED) if it is shorter or has another
+// SHA-256, and ResourceExhausted (CACHE_FULL) if the disk is full; then nothing remains of what was
+// fetched.  Otherwise errors as those of ObjectStore and of files, and what was fetched is kept.
 absl::Status FetchFile(ObjectStore* store, const ExpectedFile& expected, const std::string& path,
                        const FetchOptions& options, const CallContext& call);
 

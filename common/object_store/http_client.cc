@@ -199,10 +199,12 @@ class HttpClient::Connection {
     Set(CURLOPT_PROTOCOLS_STR, "http,https");
     Set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
     Set(CURLOPT_NOSIGNAL, 1L);
+    Set(CURLOPT_QUICK_EXIT, 1L);  // a name server that does not answer is not waited for
     Set(CURLOPT_ERRORBUFFER, reason);
     Set(CURLOPT_CONNECTTIMEOUT_MS,
         static_cast<long>(absl::ToInt64Milliseconds(options.connect_timeout)));
     if (!options.ca_bundle.empty()) Set(CURLOPT_CAINFO, options.ca_bundle.c_str());
+    if (request.direct) Set(CURLOPT_NOPROXY, "*");
     if (request.fresh_connection) Set(CURLOPT_FRESH_CONNECT, 1L);
     Set(CURLOPT_HTTPHEADER, headers);
     Set(CURLOPT_HEADERFUNCTION, OnHeader);

@@ -30,6 +30,8 @@ struct HttpRequest {
   // Takes no connection that was used before.  On one of those a request may be sent twice, since
   // a server that closes it says not whether it had read the first.
   bool fresh_connection = false;
+  // Through no proxy, whatever the environment says.
+  bool direct = false;
   // How long the server may think; zero is the client's `stall_time`.
   absl::Duration patience;
 };

@@ -15,6 +15,7 @@
 #include "common/base/error_details.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
+#include "common/base/random_access_file.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
@@ -24,7 +25,7 @@
 #include "common/log/log.h"
 #include "common/object_store/cached_files.h"
 #include "common/object_store/object_keys.h"
-#include "common/object_store/remote_publication.h"
+#include "common/object_store/visit_objects.h"
 
 namespace sightline {
 namespace {
@@ -34,12 +35,15 @@ using bundle::v1::CurrentGeneration;
 using bundle::v1::GenerationManifest;
 
 constexpr absl::string_view kMarker = ".mirror";
+constexpr absl::string_view kLock = ".mirror.lock";
 constexpr int64_t kMaxMarkerBytes = 4096;
-constexpr int64_t kListed = 1000;
+constexpr int64_t kHashedAtOnce = int64_t{1} << 20;
 // An object that came damaged twice is damaged there.
 constexpr int kTriesOfDamaged = 2;
 // After what failed, the store is left alone for as many times the time that it took.
 constexpr int kPatience = 4;
+// A server looks at CURRENT several times in a row.
+constexpr absl::Duration kFresh = absl::Milliseconds(250);
 // What was pruned is asked for at each look while nothing better is there.
 constexpr absl::Duration kBelievedAbsent = absl::Seconds(5);
 
@@ -55,23 +59,38 @@ ExpectedFile ExpectedFrom(absl::string_view key, const BundleFile& file) {
   return {std::string(key), file.byte_count(), file.sha256()};
 }
 
-absl::Status CheckMarker(const std::string& folder, const std::string& marker,
-                         const std::string& name) {
+// Writes down what the folder mirrors.
+absl::Status Mark(const std::string& folder, const std::string& name) {
+  const std::string marker = JoinPath(folder, kMarker);
   const absl::StatusOr<std::string> text = ReadFile(marker, kMaxMarkerBytes);
   if (text.ok() && *text == name) return absl::OkStatus();
-  if (text.ok() && !text->empty()) {
+  if (text.ok()) {
     return absl::FailedPreconditionError(
         absl::StrCat(folder, " mirrors ", *text, ", not ", name,
                      "; give each object store a folder of its own"));
   }
-  if (!text.ok() && !absl::IsNotFound(text.status())) return text.status();
+  if (!absl::IsNotFound(text.status())) return text.status();
   for (const char* part : {"models", "indexes"}) {
     if (!FileExists(JoinPath(folder, part))) continue;
     return absl::FailedPreconditionError(
         absl::StrCat(folder, " holds a store of its own; what mirrors ", name,
                      " needs an empty folder, or leave the object store out"));
   }
-  return absl::OkStatus();
+  return WriteFileAtomically(marker, name);
+}
+
+// Of a file that may be long: ends with the call.
+absl::StatusOr<std::string> HashOf(const std::string& path, const CallContext& call) {
+  ASSIGN_OR_RETURN(const auto file, RandomAccessFile::Open(path));
+  Sha256 hash;
+  std::string piece;
+  for (int64_t at = 0; at < file->size(); at += static_cast<int64_t>(piece.size())) {
+    RETURN_IF_ERROR(call.Check("compare"));
+    piece.resize(static_cast<size_t>(std::min(file->size() - at, kHashedAtOnce)));
+    RETURN_IF_ERROR(file->Read(at, static_cast<int64_t>(piece.size()), &piece[0]));
+    hash.Update(piece);
+  }
+  return hash.Hex();
 }
 
 // Of the content that `path` should have; empty if nothing tells.
@@ -117,9 +136,11 @@ std::unique_ptr<Mirror> Mirror::Cache(std::shared_ptr<ObjectStore> store, Mirror
       new Mirror(std::move(store), std::move(options), /*is_cache=*/true));
 }
 
-std::unique_ptr<Mirror> Mirror::OverStore(std::shared_ptr<ObjectStore> store, std::string folder) {
+std::unique_ptr<Mirror> Mirror::OverStore(std::shared_ptr<ObjectStore> store, std::string folder,
+                                          const FetchOptions& fetch) {
   MirrorOptions options;
   options.folder = std::move(folder);
+  options.fetch = fetch;
   return std::unique_ptr<Mirror>(
       new Mirror(std::move(store), std::move(options), /*is_cache=*/false));
 }
@@ -127,19 +148,15 @@ std::unique_ptr<Mirror> Mirror::OverStore(std::shared_ptr<ObjectStore> store, st
 absl::Status Mirror::Open() {
   if (!is_cache_) return absl::OkStatus();
   RETURN_IF_ERROR(MakeDirectories(options_.folder));
-  const std::string name = store_->name();
-  const std::string marker = JoinPath(options_.folder, kMarker);
-  RETURN_IF_ERROR(CheckMarker(options_.folder, marker, name));
-  Descriptor lock(::open(marker.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
-  if (lock.get() < 0) return FileError("open", marker, errno);
+  const std::string path = JoinPath(options_.folder, kLock);
+  Descriptor lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  if (lock.get() < 0) return FileError("open", path, errno);
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK) return FileError("lock", marker, errno);
+    if (errno != EWOULDBLOCK) return FileError("lock", path, errno);
     return absl::AbortedError(absl::StrCat("another process has the cache ", options_.folder,
                                            "; each server needs a folder of its own"));
   }
-  if (::pwrite(lock.get(), name.data(), name.size(), 0) != static_cast<ssize_t>(name.size())) {
-    return FileError("write", marker, errno);
-  }
+  RETURN_IF_ERROR(Mark(options_.folder, store_->name()));
   lock_.emplace(std::move(lock));
   if (options_.max_bytes == 0) {
     struct statvfs disk;
@@ -161,27 +178,31 @@ absl::Status Mirror::FetchCurrent(const std::string& index, const CallContext& c
   Known& known = known_[index];
   const absl::Time begin = call.clock()->Now();
   if (begin < known.again) return known.trouble;
-  known.trouble = BringCurrent(index, &known.sequence, call);
-  if (known.trouble.ok()) return absl::OkStatus();
+  known.trouble = BringCurrent(index, &known.newest, call);
   const absl::Time end = call.clock()->Now();
-  known.again = end + kPatience * (end - begin);
+  known.again = end + (known.trouble.ok() ? kFresh : kPatience * (end - begin));
   return known.trouble;
 }
 
-absl::Status Mirror::BringCurrent(const std::string& index, int64_t* sequence,
+absl::Status Mirror::BringCurrent(const std::string& index, NewestPublication* known,
                                   const CallContext& call) {
   const std::string path = JoinPath(IndexDirectory(options_.folder, index), "CURRENT");
-  ASSIGN_OR_RETURN(const int64_t newest, NewestSequence(store_.get(), index, *sequence, call));
-  if (newest == 0) {
+  ASSIGN_OR_RETURN(const NewestPublication newest,
+                   FindNewest(store_.get(), index, known->sequence, call));
+  if (newest.sequence == 0) {
     return absl::NotFoundError(
         absl::StrCat("nothing was published for index '", index, "' in ", store_->name()));
   }
-  if (newest == *sequence && FileExists(path)) return absl::OkStatus();
+  // A restored store may come to the same sequence by another way.
+  if (newest.sequence == known->sequence && newest.write_time == known->write_time &&
+      FileExists(path)) {
+    return absl::OkStatus();
+  }
   ASSIGN_OR_RETURN(const CurrentGeneration current,
-                   ReadPublication(store_.get(), index, newest, call));
+                   ReadPublication(store_.get(), index, newest.sequence, call));
   RETURN_IF_ERROR(MakeDirectories(IndexDirectory(options_.folder, index)));
   RETURN_IF_ERROR(WriteFileAtomically(path, ManifestJson(current)));
-  *sequence = newest;
+  *known = newest;
   return absl::OkStatus();
 }
 
@@ -202,10 +223,9 @@ absl::Status Mirror::FetchManifest(const std::string& index, const std::string& 
   }
   const absl::StatusOr<GenerationManifest> manifest =
       ReadRemoteManifest(store_.get(), index, generation, call);
-  if (absl::IsNotFound(manifest.status()) || absl::IsDataLoss(manifest.status())) {
+  if (absl::IsNotFound(manifest.status())) {
     MutexLock lock(mutex_);
     absent_until_[path] = now + kBelievedAbsent;
-    return MakeError(reasons::kFetchFailed, manifest.status().message());
   }
   RETURN_IF_ERROR(manifest.status());
   RETURN_IF_ERROR(MakeDirectories(GenerationDirectory(options_.folder, index, generation)));
@@ -224,19 +244,20 @@ bool Mirror::IsKnownAbsent(const std::string& path, absl::Time now) {
 absl::Status Mirror::FetchFiles(const Manifest& manifest, const Paths& files, const Paths& in_use,
                                 const CallContext& call) {
   std::set<std::string> seen;
-  for (bool more = true; more;) {
-    more = false;
-    for (const std::string& path : files()) {
-      if (!seen.insert(path).second) continue;
-      more = true;
-      if (!FileExists(path)) RETURN_IF_ERROR(Bring(manifest, path, files, in_use, call));
+  for (;;) {
+    std::vector<std::string> missing;
+    std::vector<std::string> all = files();
+    for (const std::string& path : all) {
+      if (seen.insert(path).second && !FileExists(path)) missing.push_back(path);
     }
+    if (missing.empty()) return absl::OkStatus();
+    RETURN_IF_ERROR(MakeRoom(manifest, all, in_use));
+    for (const std::string& path : missing) RETURN_IF_ERROR(Bring(manifest, path, call));
   }
-  return absl::OkStatus();
 }
 
-absl::Status Mirror::Bring(const Manifest& manifest, const std::string& path, const Paths& files,
-                           const Paths& in_use, const CallContext& call) {
+absl::Status Mirror::Bring(const Manifest& manifest, const std::string& path,
+                           const CallContext& call) {
   absl::string_view key = path;
   absl::ConsumePrefix(&key, absl::StrCat(options_.folder, "/"));
   const auto [model, name] = SplitModelKey(key);
@@ -247,7 +268,6 @@ absl::Status Mirror::Bring(const Manifest& manifest, const std::string& path, co
   if (absl::IsNotFound(expected.status())) return absl::OkStatus();
   RETURN_IF_ERROR(expected.status());
   RETURN_IF_ERROR(CheckIsWorthFetching(*expected, call));
-  RETURN_IF_ERROR(MakeRoom(*expected, path, files, in_use));
   const absl::Status fetched = FetchFile(store_.get(), *expected, path, options_.fetch, call);
   if (HasReason(fetched, reasons::kFetchFailed)) NoteDamage(*expected, call);
   return fetched;
@@ -257,12 +277,10 @@ absl::Status Mirror::BringModelManifest(const std::string& path, absl::string_vi
                                         const CallContext& call) {
   const std::string key = absl::StrCat(ModelPrefix(model_id), kManifestFile);
   const absl::StatusOr<std::string> json = store_->ReadAll(key, limits::kMaxManifestBytes, call);
-  const bool missing = absl::IsNotFound(json.status());
-  if (!missing) RETURN_IF_ERROR(json.status());
-  if (missing || Sha256Hex(*json) != model_id) {
+  RETURN_IF_ERROR(json.status());
+  if (Sha256Hex(*json) != model_id) {
     return MakeError(reasons::kFetchFailed,
-                     absl::StrCat(store_->name(), "/", key,
-                                  missing ? " is not there" : " has not the SHA-256 of its name"));
+                     absl::StrCat(store_->name(), "/", key, " has not the SHA-256 of its name"));
   }
   RETURN_IF_ERROR(MakeDirectories(ModelDirectory(options_.folder, model_id)));
   return WriteFileAtomically(path, *json);
@@ -281,7 +299,7 @@ absl::Status Mirror::CheckIsWorthFetching(const ExpectedFile& expected, const Ca
   return MakeError(reasons::kFetchFailed,
                    absl::StrCat(store_->name(), "/", expected.key,
                                 " came damaged twice and has not been written since; upload it "
-                                "again, or publish another generation"));
+                                "again (publish --resend), or publish another generation"));
 }
 
 void Mirror::NoteDamage(const ExpectedFile& expected, const CallContext& call) {
@@ -293,15 +311,22 @@ void Mirror::NoteDamage(const ExpectedFile& expected, const CallContext& call) {
   ++damaged.times;
 }
 
-absl::Status Mirror::MakeRoom(const ExpectedFile& expected, const std::string& path,
-                              const Paths& files, const Paths& in_use) {
+absl::Status Mirror::MakeRoom(const Manifest& manifest, const std::vector<std::string>& files,
+                              const Paths& in_use) {
   if (!is_cache_) return absl::OkStatus();
-  const std::string part = absl::StrCat(path, kPartSuffix);
-  std::set<std::string> kept = {part};
-  for (const Paths& each : {files, in_use}) {
-    for (std::string& used : each()) kept.insert(std::move(used));
+  std::set<std::string> kept;
+  int64_t missing = 0;
+  for (const auto& [path, byte_count] : Missing(manifest, files)) {
+    const std::string part = absl::StrCat(path, kPartSuffix);
+    const int64_t rest = byte_count - FileSize(part).value_or(0);
+    // Sums of lies stay lies, and do not wrap.
+    if (__builtin_add_overflow(missing, std::max<int64_t>(rest, 0), &missing)) {
+      missing = std::numeric_limits<int64_t>::max();
+    }
+    kept.insert(part);
   }
-  const int64_t missing = expected.byte_count - FileSize(part).value_or(0);
+  kept.insert(files.begin(), files.end());
+  for (std::string& used : in_use()) kept.insert(std::move(used));
   return MakeRoomInCache(options_.folder, options_.max_bytes, missing, kept);
 }
 
@@ -316,12 +341,14 @@ ReadProgress::Files Mirror::Missing(const Manifest& manifest,
   return missing;
 }
 
-bool Mirror::DiscardDamaged(const Manifest& manifest, const std::vector<std::string>& files) {
+bool Mirror::DiscardDamaged(const Manifest& manifest, const std::vector<std::string>& files,
+                            const CallContext& call) {
   bool any = false;
   for (const std::string& path : files) {
     const std::string expected = ExpectedHash(options_.folder, manifest, path);
     if (expected.empty() || !FileExists(path)) continue;
-    const absl::StatusOr<std::string> sha256 = Sha256HexOfFile(path);
+    const absl::StatusOr<std::string> sha256 = HashOf(path, call);
+    if (call.cancelled()) return any;
     if (sha256.ok() && *sha256 == expected) continue;
     Log(Severity::kWarning, "a damaged file is fetched anew",
         {{"file", path},
@@ -343,10 +370,7 @@ absl::Status Mirror::FetchGeneration(const std::string& index, const std::string
   RETURN_IF_ERROR(FetchManifest(index, generation, call));
   ASSIGN_OR_RETURN(const GenerationManifest manifest,
                    ReadGenerationManifest(options_.folder, index, generation));
-  RETURN_IF_ERROR(FetchModel(manifest.encoder_model(), call));
-  for (const NamedReranker& reranker : RerankersOf(manifest)) {
-    RETURN_IF_ERROR(FetchModel(reranker.model, call));
-  }
+  for (const std::string& model : ModelsOf(manifest)) RETURN_IF_ERROR(FetchModel(model, call));
   const auto files = [&] {
     std::vector<std::string> paths;
     const std::string directory = GenerationDirectory(options_.folder, index, generation);
@@ -366,20 +390,18 @@ absl::Status Mirror::FetchGeneration(const std::string& index, const std::string
 absl::Status Mirror::BringBeside(const std::string& index, const std::string& generation,
                                  const CallContext& call) {
   const std::string prefix = GenerationPrefix(index, generation);
-  for (std::string after;;) {
-    ASSIGN_OR_RETURN(const std::vector<ObjectInfo> page,
-                     store_->List(prefix, after, kListed, call));
-    for (const ObjectInfo& object : page) {
-      const std::string path = PathOf(object.key);
-      if (!IsSafePath(object.key.substr(prefix.size())) || FileExists(path)) continue;
-      ASSIGN_OR_RETURN(const ObjectInfo info, store_->Stat(object.key, call));
-      if (info.sha256.empty()) continue;  // not of our making
-      RETURN_IF_ERROR(FetchFile(store_.get(), {info.key, info.byte_count, info.sha256}, path,
-                                options_.fetch, call));
-    }
-    if (static_cast<int64_t>(page.size()) < kListed) return absl::OkStatus();
-    after = page.back().key;
+  std::vector<std::string> keys;
+  RETURN_IF_ERROR(VisitObjects(store_.get(), prefix, call, [&](const ObjectInfo& object) {
+    const bool is_safe = IsSafePath(object.key.substr(prefix.size()));
+    if (is_safe && !FileExists(PathOf(object.key))) keys.push_back(object.key);
+  }));
+  for (const std::string& key : keys) {
+    ASSIGN_OR_RETURN(const ObjectInfo info, store_->Stat(key, call));
+    if (info.sha256.empty()) continue;  // not of our making
+    RETURN_IF_ERROR(FetchFile(store_.get(), {info.key, info.byte_count, info.sha256}, PathOf(key),
+                              options_.fetch, call));
   }
+  return absl::OkStatus();
 }
 
 }  // namespace sightline

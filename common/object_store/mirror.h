@@ -24,6 +24,7 @@
 #include "common/generations/generation_source.h"
 #include "common/object_store/fetch.h"
 #include "common/object_store/object_store.h"
+#include "common/object_store/remote_publication.h"
 
 namespace sightline {
 
@@ -49,12 +50,14 @@ class Mirror : public GenerationSource {
 
   // Beside what others do in the folder, be it a store of its own: nothing is removed to make
   // room.
-  static std::unique_ptr<Mirror> OverStore(std::shared_ptr<ObjectStore> store, std::string folder);
+  static std::unique_ptr<Mirror> OverStore(std::shared_ptr<ObjectStore> store, std::string folder,
+                                           const FetchOptions& fetch = {});
 
   // FailedPrecondition if the folder of a cache holds a store of its own, or mirrors another;
   // Aborted while another process has it.
   absl::Status Open() override;
-  // While the object store does not answer, asks it for a fifth of the time.
+  // What was asked a moment ago is not asked again; while the object store does not answer, it is
+  // asked for a fifth of the time.
   absl::Status FetchCurrent(const std::string& index, const CallContext& call) override
       EXCLUDES(current_mutex_);
   absl::Status FetchManifest(const std::string& index, const std::string& generation,
@@ -63,7 +66,8 @@ class Mirror : public GenerationSource {
                           const CallContext& call) override;
   ReadProgress::Files Missing(const Manifest& manifest,
                               const std::vector<std::string>& files) override;
-  bool DiscardDamaged(const Manifest& manifest, const std::vector<std::string>& files) override;
+  bool DiscardDamaged(const Manifest& manifest, const std::vector<std::string>& files,
+                      const CallContext& call) override;
 
   // Brings a model, unless it is there.
   absl::Status FetchModel(const std::string& model_id, const CallContext& call);
@@ -79,23 +83,22 @@ class Mirror : public GenerationSource {
     int times = 0;
   };
 
-  // Of an index: the sequence of its CURRENT, and why that could not be asked for last, with when
-  // it is asked for again.
+  // Of an index: its CURRENT, or why that could not be asked for last; and when it is asked for
+  // again.
   struct Known {
-    int64_t sequence = 0;
+    NewestPublication newest;
     absl::Status trouble;
     absl::Time again = absl::InfinitePast();
   };
 
-  absl::Status BringCurrent(const std::string& index, int64_t* sequence, const CallContext& call)
-      REQUIRES(current_mutex_);
+  absl::Status BringCurrent(const std::string& index, NewestPublication* newest,
+                            const CallContext& call) REQUIRES(current_mutex_);
 
   Mirror(std::shared_ptr<ObjectStore> store, MirrorOptions options, bool is_cache)
       : store_(std::move(store)), options_(std::move(options)), is_cache_(is_cache) {}
 
   std::string PathOf(absl::string_view key) const;
-  absl::Status Bring(const Manifest& manifest, const std::string& path, const Paths& files,
-                     const Paths& in_use, const CallContext& call);
+  absl::Status Bring(const Manifest& manifest, const std::string& path, const CallContext& call);
   absl::Status BringBeside(const std::string& index, const std::string& generation,
                            const CallContext& call);
   absl::Status BringModelManifest(const std::string& path, absl::string_view model_id,
@@ -104,7 +107,7 @@ class Mirror : public GenerationSource {
       EXCLUDES(mutex_);
   void NoteDamage(const ExpectedFile& expected, const CallContext& call) EXCLUDES(mutex_);
   bool IsKnownAbsent(const std::string& path, absl::Time now) EXCLUDES(mutex_);
-  absl::Status MakeRoom(const ExpectedFile& expected, const std::string& path, const Paths& files,
+  absl::Status MakeRoom(const Manifest& manifest, const std::vector<std::string>& files,
                         const Paths& in_use);
 
   const std::shared_ptr<ObjectStore> store_;

@@ -1,6 +1,7 @@
 #include "common/object_store/object_keys.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
@@ -44,7 +45,7 @@ absl::optional<int64_t> SequenceOfKey(absl::string_view index, absl::string_view
   int64_t sequence = 0;
   if (!absl::ConsumePrefix(&key, CurrentPrefix(index)) || key.size() != kSequenceDigits ||
       !std::all_of(key.begin(), key.end(), absl::ascii_isdigit) ||
-      !absl::SimpleAtoi(key, &sequence)) {
+      !absl::SimpleAtoi(key, &sequence) || sequence == std::numeric_limits<int64_t>::max()) {
     return absl::nullopt;
   }
   return sequence;

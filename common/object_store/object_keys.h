@@ -5,6 +5,7 @@
 //   indexes/<index>/CURRENT/<sequence, 19 digits>             what a folder's CURRENT says
 //   indexes/<index>/generations/<id>/...
 //   indexes/<index>/.pruned/<unix seconds>-<id>               to be deleted, as was decided then
+//   probe/if-none-match                                       conditional_writes.h
 #ifndef SIGHTLINE_COMMON_OBJECT_STORE_OBJECT_KEYS_H_
 #define SIGHTLINE_COMMON_OBJECT_STORE_OBJECT_KEYS_H_
 
@@ -26,7 +27,8 @@ std::string PrunedPrefix(absl::string_view index);
 // Of sequences >= 0, keys have the order of the numbers.
 std::string CurrentKey(absl::string_view index, int64_t sequence);
 
-// The sequence that is in such a key of the index; none if it is no such key.
+// The sequence that is in such a key of the index; none if it is no such key, or the last number
+// there is, which none could follow.
 absl::optional<int64_t> SequenceOfKey(absl::string_view index, absl::string_view key);
 
 }  // namespace sightline

@@ -15,6 +15,7 @@
 #include "common/bundle/manifest.h"
 #include "common/object_store/object_keys.h"
 #include "common/object_store/remote_publication.h"
+#include "common/object_store/visit_objects.h"
 
 namespace sightline {
 namespace {
@@ -22,25 +23,18 @@ namespace {
 using bundle::v1::CurrentGeneration;
 using Names = std::set<std::string>;
 
-constexpr int64_t kListed = 1000;
-
 // What there is of a generation.
 struct Objects {
   std::vector<std::string> keys;
   int64_t byte_count = 0;
   absl::Time write_time = absl::InfinitePast();  // of the newest
-};
 
-absl::Status VisitObjects(ObjectStore* store, const std::string& prefix, const CallContext& call,
-                          const std::function<void(const ObjectInfo&)>& visit) {
-  std::string after;
-  for (;;) {
-    ASSIGN_OR_RETURN(const std::vector<ObjectInfo> page, store->List(prefix, after, kListed, call));
-    for (const ObjectInfo& info : page) visit(info);
-    if (static_cast<int64_t>(page.size()) < kListed) return absl::OkStatus();
-    after = page.back().key;
+  void Add(const ObjectInfo& info) {
+    keys.push_back(info.key);
+    byte_count += info.byte_count;
+    write_time = std::max(write_time, info.write_time);
   }
-}
+};
 
 // One run over one index.
 class RemotePrune {
@@ -74,10 +68,7 @@ class RemotePrune {
       const std::string rest = info.key.substr(generations.size());
       const std::string name = rest.substr(0, rest.find('/'));
       if (!IsValidName(name, limits::kMaxGenerationNameLength)) return;  // nothing of ours
-      Objects& objects = generations_[name];
-      objects.keys.push_back(info.key);
-      objects.byte_count += info.byte_count;
-      objects.write_time = std::max(objects.write_time, info.write_time);
+      generations_[name].Add(info);
     }));
     RETURN_IF_ERROR(VisitObjects(store_, PrunedPrefix(index_), call_, [&](const ObjectInfo& info) {
       auto aside = ParseAside(info.key.substr(PrunedPrefix(index_).size()));
@@ -89,6 +80,12 @@ class RemotePrune {
       const auto sequence = SequenceOfKey(index_, info.key);
       if (sequence.has_value()) publications_[*sequence] = info.write_time;
     });
+  }
+
+  absl::Status ListGeneration(const std::string& generation) {
+    Objects& objects = generations_[generation] = Objects();
+    return VisitObjects(store_, GenerationPrefix(index_, generation), call_,
+                        [&](const ObjectInfo& info) { objects.Add(info); });
   }
 
   // Looks at the newest publication there is by now.
@@ -133,23 +130,31 @@ class RemotePrune {
       summary_.waiting.push_back({aside.generation, aside.since + options_.grace});
       return;
     }
-    if (!options_.dry_run && !Delete(aside, objects->second)) return;
+    if (!options_.dry_run && !Delete(aside)) return;
     summary_.deleted.push_back(aside.generation);
     summary_.byte_count += objects->second.byte_count;
+    generations_.erase(objects);  // another note of it has nothing to delete
   }
 
   // The manifest first, so that what a crash leaves is no generation.
-  bool Delete(const Aside& aside, const Objects& objects) {
-    const absl::StatusOr<Names> still_goes = WhatGoes();
-    if (!Tell(still_goes.status())) return false;
-    if (still_goes->count(aside.generation) == 0) return false;
-    const std::string manifest =
-        absl::StrCat(GenerationPrefix(index_, aside.generation), kManifestFile);
-    if (!Tell(store_->Remove(manifest, call_))) return false;
-    for (const std::string& key : objects.keys) {
+  bool Delete(const Aside& aside) {
+    if (!MayBegin(aside)) return false;
+    const std::string prefix = GenerationPrefix(index_, aside.generation);
+    if (!Tell(store_->Remove(absl::StrCat(prefix, kManifestFile), call_))) return false;
+    for (const std::string& key : generations_[aside.generation].keys) {
       if (!Tell(store_->Remove(key, call_))) return false;
     }
     return Tell(store_->Remove(KeyOf(aside), call_));
+  }
+
+  // Looks at everything once more: a publisher takes the note away, and who goes on with an upload
+  // has written by now.
+  bool MayBegin(const Aside& aside) {
+    const absl::Status noted = store_->Stat(KeyOf(aside), call_).status();
+    if (absl::IsNotFound(noted)) return false;
+    if (!Tell(noted) || !Tell(ListGeneration(aside.generation))) return false;
+    const absl::StatusOr<Names> still_goes = WhatGoes();
+    return Tell(still_goes.status()) && still_goes->count(aside.generation) > 0;
   }
 
   // Each tells the whole history, so that only the newest is needed; those before it are for who

@@ -1,7 +1,6 @@
 #include "common/object_store/remote_publication.h"
 
 #include <algorithm>
-#include <set>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -16,6 +15,7 @@
 #include "common/bundle/rerankers.h"
 #include "common/bundle/shard_files.h"
 #include "common/object_store/object_keys.h"
+#include "common/object_store/visit_objects.h"
 
 namespace sightline {
 namespace {
@@ -24,8 +24,6 @@ using bundle::v1::BundleFile;
 using bundle::v1::CurrentGeneration;
 using bundle::v1::GenerationManifest;
 using bundle::v1::ModelBundleManifest;
-
-constexpr int64_t kListed = 1000;  // keys at once, as many as a store lists
 
 std::string Where(const ObjectStore& store, absl::string_view key) {
   return absl::StrCat(store.name(), "/", key);
@@ -63,26 +61,43 @@ absl::Status CheckComplete(ObjectStore* store, absl::string_view index,
       RETURN_IF_ERROR(CheckIsWhole(store, prefix, *file.description, call));
     }
   }
-  std::set<std::string> models = {manifest.encoder_model()};
-  for (const NamedReranker& reranker : RerankersOf(manifest)) models.insert(reranker.model);
-  for (const std::string& model : models) {
+  for (const std::string& model : ModelsOf(manifest)) {
     RETURN_IF_ERROR(CheckModelIsWhole(store, model, call));
   }
   return absl::OkStatus();
 }
 
-absl::Status CheckIsNotPruned(ObjectStore* store, absl::string_view index,
-                              absl::string_view generation, const CallContext& call) {
+// A prune looks at its note again before it begins.
+absl::Status TakeNotesAway(ObjectStore* store, absl::string_view index,
+                           absl::string_view generation, const CallContext& call) {
   const std::string prefix = PrunedPrefix(index);
-  ASSIGN_OR_RETURN(const std::vector<ObjectInfo> asides, store->List(prefix, "", kListed, call));
-  for (const ObjectInfo& info : asides) {
+  std::vector<std::string> notes;
+  RETURN_IF_ERROR(VisitObjects(store, prefix, call, [&](const ObjectInfo& info) {
     const auto aside = ParseAside(info.key.substr(prefix.size()));
-    if (!aside.has_value() || aside->generation != generation) continue;
-    return absl::FailedPreconditionError(
-        absl::StrCat("a prune has decided to delete it; to keep it, remove the object ",
-                     Where(*store, info.key), " first"));
-  }
+    if (aside.has_value() && aside->generation == generation) notes.push_back(info.key);
+  }));
+  for (const std::string& note : notes) RETURN_IF_ERROR(store->Remove(note, call));
   return absl::OkStatus();
+}
+
+// That this publication is what everybody sees, and all of it is there.  A prune may have removed
+// later ones, or begun to delete the generation, since its publisher looked.
+absl::Status CheckPublished(ObjectStore* store, const CurrentGeneration& published,
+                            absl::string_view index, const CallContext& call) {
+  ASSIGN_OR_RETURN(const NewestPublication newest,
+                   FindNewest(store, index, published.sequence(), call));
+  if (newest.sequence != published.sequence()) {
+    return absl::AbortedError(absl::StrCat("somebody else published for index '", index,
+                                           "' meanwhile (sequence ", newest.sequence,
+                                           "): look at what is current, and run it again"));
+  }
+  const std::string manifest =
+      absl::StrCat(GenerationPrefix(index, published.generation()), kManifestFile);
+  const absl::Status there = store->Stat(manifest, call).status();
+  if (!absl::IsNotFound(there)) return there;
+  return absl::AbortedError(absl::StrCat("a prune deleted generation ", published.generation(),
+                                         " while it was published: bring it there again, or "
+                                         "publish another"));
 }
 
 // What stops a publication as it is, with the rest of the message; trouble that may pass is left.
@@ -99,10 +114,9 @@ absl::Status Unpublishable(absl::string_view index, absl::string_view generation
 absl::StatusOr<CurrentGeneration> PublishOver(ObjectStore* store, const CurrentGeneration& before,
                                               absl::string_view index, absl::string_view generation,
                                               absl::Time now, const CallContext& call) {
-  for (const auto& check : {CheckComplete, CheckIsNotPruned}) {
-    const absl::Status sound = check(store, index, generation, call);
-    if (!sound.ok()) return Unpublishable(index, generation, sound);
-  }
+  RETURN_IF_ERROR(TakeNotesAway(store, index, generation, call));
+  const absl::Status sound = CheckComplete(store, index, generation, call);
+  if (!sound.ok()) return Unpublishable(index, generation, sound);
   CurrentGeneration after = CurrentAfter(before, generation, now);
   const std::string key = CurrentKey(index, after.sequence());
   const absl::Status created = store->Create(key, ManifestJson(after), call);
@@ -112,32 +126,26 @@ absl::StatusOr<CurrentGeneration> PublishOver(ObjectStore* store, const CurrentG
                                            "): look at what is current, and run it again"));
   }
   RETURN_IF_ERROR(created);
+  RETURN_IF_ERROR(CheckPublished(store, after, index, call));
   return after;
 }
 
 }  // namespace
 
-absl::StatusOr<int64_t> NewestSequence(ObjectStore* store, absl::string_view index, int64_t known,
-                                       const CallContext& call) {
+absl::StatusOr<NewestPublication> FindNewest(ObjectStore* store, absl::string_view index,
+                                             int64_t known, const CallContext& call) {
   RETURN_IF_ERROR(CheckIndexName(index));
-  int64_t newest = 0;
-  std::string after = known > 0 ? CurrentKey(index, known - 1) : "";
-  for (;;) {
-    ASSIGN_OR_RETURN(const std::vector<ObjectInfo> entries,
-                     store->List(CurrentPrefix(index), after, kListed, call));
-    for (const ObjectInfo& entry : entries) {
-      newest = std::max(newest, SequenceOfKey(index, entry.key).value_or(0));
-    }
-    if (static_cast<int64_t>(entries.size()) == kListed) {
-      after = entries.back().key;
-    } else if (newest == 0 && known > 0) {
-      // The store was restored, and counts from where it was then.
-      after.clear();
-      known = 0;
-    } else {
-      return newest;
-    }
-  }
+  NewestPublication newest;
+  const auto see = [&](const ObjectInfo& entry) {
+    const int64_t sequence = SequenceOfKey(index, entry.key).value_or(0);
+    if (sequence > newest.sequence) newest = {sequence, entry.write_time};
+  };
+  const std::string after = known > 0 ? CurrentKey(index, known - 1) : "";
+  RETURN_IF_ERROR(VisitObjects(store, CurrentPrefix(index), call, see, after));
+  if (newest.sequence > 0 || known == 0) return newest;
+  // The store was restored, and counts from where it was then.
+  RETURN_IF_ERROR(VisitObjects(store, CurrentPrefix(index), call, see));
+  return newest;
 }
 
 absl::StatusOr<CurrentGeneration> ReadPublication(ObjectStore* store, absl::string_view index,
@@ -146,7 +154,10 @@ absl::StatusOr<CurrentGeneration> ReadPublication(ObjectStore* store, absl::stri
   const std::string key = CurrentKey(index, sequence);
   ASSIGN_OR_RETURN(const std::string json, store->ReadAll(key, limits::kMaxManifestBytes, call));
   absl::StatusOr<CurrentGeneration> current = ParseCurrentGeneration(json);
-  if (!current.ok()) return WithPrefix(current.status(), Where(*store, key));
+  if (!current.ok()) {
+    return WithPrefix(current.status(),
+                      absl::StrCat(Where(*store, key), ", which is to be restored or removed"));
+  }
   if (current->sequence() == sequence) return current;
   return absl::DataLossError(
       absl::StrCat(Where(*store, key), " has the sequence ", current->sequence()));
@@ -154,8 +165,8 @@ absl::StatusOr<CurrentGeneration> ReadPublication(ObjectStore* store, absl::stri
 
 absl::StatusOr<CurrentGeneration> ReadRemoteCurrent(ObjectStore* store, absl::string_view index,
                                                     const CallContext& call) {
-  ASSIGN_OR_RETURN(const int64_t newest, NewestSequence(store, index, /*known=*/0, call));
-  if (newest > 0) return ReadPublication(store, index, newest, call);
+  ASSIGN_OR_RETURN(const NewestPublication newest, FindNewest(store, index, /*known=*/0, call));
+  if (newest.sequence > 0) return ReadPublication(store, index, newest.sequence, call);
   return absl::NotFoundError(
       absl::StrCat("nothing was published for index '", index, "' in ", store->name()));
 }

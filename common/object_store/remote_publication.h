@@ -23,11 +23,16 @@ namespace sightline {
 
 // All of them: InvalidArgument if a name is none (layout.h); errors as those of ObjectStore.
 
-// The sequence of the newest publication, and 0 if there was none.  `known` is one that was the
-// newest before, or 0: it spares the list of those before it, and is not believed to be there
-// still.
-absl::StatusOr<int64_t> NewestSequence(ObjectStore* store, absl::string_view index, int64_t known,
-                                       const CallContext& call);
+// The newest publication; its sequence is 0 if there was none.
+struct NewestPublication {
+  int64_t sequence = 0;
+  absl::Time write_time;  // by the store's clock, to the second
+};
+
+// `known` is a sequence that was the newest before, or 0: it spares the list of those before it,
+// and is not believed to be there still.
+absl::StatusOr<NewestPublication> FindNewest(ObjectStore* store, absl::string_view index,
+                                             int64_t known, const CallContext& call);
 
 // What was published with this sequence.  NotFound; DataLoss if it is malformed.
 absl::StatusOr<bundle::v1::CurrentGeneration> ReadPublication(ObjectStore* store,
@@ -47,9 +52,9 @@ absl::StatusOr<bundle::v1::GenerationManifest> ReadRemoteManifest(ObjectStore* s
                                                                   const CallContext& call);
 
 // Makes `generation` the desired one.  FailedPrecondition unless it has a readable manifest
-// whose files, and those of its models, are all there in their full length, or if a prune has
-// decided to delete it.  Aborted if somebody else published at the same moment, which leaves
-// theirs.  Otherwise as PublishGeneration.
+// whose files, and those of its models, are all there in their full length.  A prune that has
+// decided to delete it, and has not begun, lets it be.  Aborted if somebody else published at the
+// same moment, which leaves theirs.  Otherwise as PublishGeneration.
 absl::StatusOr<bundle::v1::CurrentGeneration> PublishRemote(ObjectStore* store,
                                                             absl::string_view index,
                                                             absl::string_view generation,

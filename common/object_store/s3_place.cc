@@ -62,6 +62,11 @@ absl::Status ReadUrl(absl::string_view url, S3Place* place) {
 }
 
 absl::Status ReadEndpoint(absl::string_view endpoint, S3Place* place) {
+  if (absl::StrContains(endpoint, "@")) {
+    return absl::InvalidArgumentError(
+        "the endpoint has a user or a password in it, which is not shown here; keys are told by "
+        "the environment");
+  }
   absl::string_view host = absl::StripSuffix(endpoint, "/");
   place->origin = std::string(host);
   if ((absl::ConsumePrefix(&host, "https://") || absl::ConsumePrefix(&host, "http://")) &&

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "common/base/error_details.h"
 #include "common/base/status_macros.h"
 #include "common/base/status_within.h"
 #include "common/object_store/aws_answers.h"
@@ -88,9 +89,13 @@ class S3Store : public ObjectStore {
     request.max_answer_bytes = max_bytes;
     std::string bytes;
     RETURN_IF_ERROR(caller_->Repeat("read", key, call, [&]() -> absl::Status {
-      ASSIGN_OR_RETURN(HttpAnswer answer, caller_->Send(request, call));
-      if (!SaysItsLength(answer)) return Unusable("it does not say its length");
-      bytes = std::move(answer.body);
+      absl::StatusOr<HttpAnswer> answer = caller_->Send(request, call);
+      if (absl::IsResourceExhausted(answer.status())) {  // at no later time either
+        return WithRetryDelay(answer.status(), absl::InfiniteDuration());
+      }
+      if (!answer.ok()) return answer.status();
+      if (!SaysItsLength(*answer)) return Unusable("it does not say its length");
+      bytes = std::move(answer->body);
       return absl::OkStatus();
     }));
     return bytes;

@@ -20,6 +20,7 @@
 #include "common/log/log.h"
 #include "common/object_store/object_keys.h"
 #include "common/object_store/remote_publication.h"
+#include "common/object_store/visit_objects.h"
 
 namespace sightline {
 namespace {
@@ -27,23 +28,74 @@ namespace {
 using bundle::v1::BundleFile;
 using bundle::v1::GenerationManifest;
 
-using Hashes = std::map<std::string, std::string>;  // by path in the folder; SHA-256
+// Brings the files of one folder below one prefix.
+class FolderUpload {
+ public:
+  FolderUpload(ObjectStore* store, std::string directory, std::string prefix, bool resend,
+               const CallContext& call)
+      : store_(store),
+        directory_(std::move(directory)),
+        prefix_(std::move(prefix)),
+        resend_(resend),
+        call_(call) {}
 
-// Sends the file unless the object store has it, by its writer's word.  `expected`: SHA-256
-// that it must have, or empty.
-absl::Status UploadFile(ObjectStore* store, const std::string& path, const std::string& key,
-                        const std::string& expected, const CallContext& call) {
-  RETURN_IF_ERROR(call.Check("upload"));
-  ASSIGN_OR_RETURN(const std::string sha256, Sha256HexOfFile(path));
-  if (!expected.empty() && sha256 != expected) {
-    return absl::DataLossError(
-        absl::StrCat(path, " has the SHA-256 ", sha256, "; its manifest says ", expected));
+  // A file that the manifest lists.
+  absl::Status Send(const BundleFile& file) {
+    return SendFile(file.path(), file.byte_count(), file.sha256());
   }
-  const absl::StatusOr<ObjectInfo> there = store->Stat(key, call);
-  if (there.ok() && there->sha256 == sha256) return absl::OkStatus();
-  if (!there.ok() && !absl::IsNotFound(there.status())) return there.status();
-  return store->WriteFile(key, path, sha256, call);
-}
+
+  // What else lies there, but for the manifest and what is being written.
+  absl::Status SendOthers() {
+    ASSIGN_OR_RETURN(const std::vector<std::string> paths, ListFilesBelow(directory_));
+    for (const std::string& path : paths) {
+      if (path == kManifestFile || absl::EndsWith(path, ".tmp") || sent_.count(path) > 0) continue;
+      ASSIGN_OR_RETURN(const int64_t byte_count, FileSize(JoinPath(directory_, path)));
+      ASSIGN_OR_RETURN(const std::string sha256, Sha256HexOfFile(JoinPath(directory_, path)));
+      RETURN_IF_ERROR(SendFile(path, byte_count, sha256));
+    }
+    return absl::OkStatus();
+  }
+
+  // What another content has left.
+  absl::Status RemoveOthers() {
+    std::vector<std::string> others;
+    RETURN_IF_ERROR(VisitObjects(store_, prefix_, call_, [&](const ObjectInfo& info) {
+      const std::string path = info.key.substr(prefix_.size());
+      if (sent_.count(path) == 0 && path != kManifestFile) others.push_back(info.key);
+    }));
+    for (const std::string& key : others) RETURN_IF_ERROR(store_->Remove(key, call_));
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status SendFile(const std::string& path, int64_t byte_count, const std::string& sha256) {
+    RETURN_IF_ERROR(call_.Check("upload"));
+    sent_.insert(path);
+    const std::string key = absl::StrCat(prefix_, path);
+    const absl::StatusOr<ObjectInfo> there = store_->Stat(key, call_);
+    if (!there.ok() && !absl::IsNotFound(there.status())) return there.status();
+    if (there.ok() && !resend_ && there->sha256 == sha256 && there->byte_count == byte_count) {
+      return absl::OkStatus();
+    }
+    const std::string file = JoinPath(directory_, path);
+    const absl::StatusOr<std::string> found = Sha256HexOfFile(file);
+    if (absl::IsNotFound(found.status())) {
+      return absl::DataLossError(absl::StrCat(file, " is missing; its manifest lists it"));
+    }
+    RETURN_IF_ERROR(found.status());
+    if (*found != sha256) {
+      return absl::DataLossError(
+          absl::StrCat(file, " has the SHA-256 ", *found, "; its manifest says ", sha256));
+    }
+    return store_->WriteFile(key, file, sha256, call_);
+  }
+
+  ObjectStore* const store_;
+  const std::string directory_, prefix_;
+  const bool resend_;
+  const CallContext& call_;
+  std::set<std::string> sent_;  // paths, those that were there already among them
+};
 
 // Whether the manifest at `key` is this one; NotFound if there is none.
 absl::StatusOr<bool> HasManifest(ObjectStore* store, const std::string& key,
@@ -60,20 +112,6 @@ absl::Status CreateManifest(ObjectStore* store, const std::string& key, const st
   if (same) return absl::OkStatus();
   return absl::AlreadyExistsError(absl::StrCat(
       store->name(), "/", key, " is there already and says something else, which never changes"));
-}
-
-// Everything below `directory` but its manifest and what is being written.
-absl::Status UploadFilesBelow(ObjectStore* store, const std::string& directory,
-                              const std::string& prefix, const Hashes& expected,
-                              const CallContext& call) {
-  ASSIGN_OR_RETURN(const std::vector<std::string> paths, ListFilesBelow(directory));
-  for (const std::string& path : paths) {
-    if (path == kManifestFile || absl::EndsWith(path, ".tmp")) continue;
-    const auto hash = expected.find(path);
-    RETURN_IF_ERROR(UploadFile(store, JoinPath(directory, path), absl::StrCat(prefix, path),
-                               hash == expected.end() ? "" : hash->second, call));
-  }
-  return absl::OkStatus();
 }
 
 // Takes away the manifest of a generation of other content that nobody ever published.
@@ -96,34 +134,26 @@ absl::Status DiscardUnpublishedRemote(ObjectStore* store, absl::string_view inde
 }  // namespace
 
 absl::StatusOr<std::string> UploadModel(ObjectStore* store, const std::string& directory,
-                                        const CallContext& call) {
+                                        const CallContext& call, bool resend) {
   const std::string path = JoinPath(directory, kManifestFile);
   ASSIGN_OR_RETURN(const std::string json, ReadFile(path, limits::kMaxManifestBytes));
   const auto manifest = ParseModelBundleManifest(json);
   if (!manifest.ok()) return WithPrefix(manifest.status(), path);
   const std::string id = Sha256Hex(json);
-  const std::string key = absl::StrCat(ModelPrefix(id), kManifestFile);
-  const absl::StatusOr<bool> there = HasManifest(store, key, json, call);
-  if (there.ok() && *there) return id;
-  if (!there.ok() && !absl::IsNotFound(there.status())) return there.status();
-  for (const BundleFile& file : manifest->files()) {
-    RETURN_IF_ERROR(UploadFile(store, JoinPath(directory, file.path()),
-                               absl::StrCat(ModelPrefix(id), file.path()), file.sha256(), call));
-  }
-  RETURN_IF_ERROR(CreateManifest(store, key, json, call));
+  FolderUpload upload(store, directory, ModelPrefix(id), resend, call);
+  for (const BundleFile& file : manifest->files()) RETURN_IF_ERROR(upload.Send(file));
+  RETURN_IF_ERROR(CreateManifest(store, absl::StrCat(ModelPrefix(id), kManifestFile), json, call));
   return id;
 }
 
 absl::Status UploadGeneration(ObjectStore* store, const std::string& folder,
                               absl::string_view index, absl::string_view generation,
-                              const CallContext& call) {
+                              const CallContext& call, bool resend) {
   ASSIGN_OR_RETURN(const GenerationManifest manifest,
                    ReadGenerationManifest(folder, index, generation));
-  std::set<std::string> models = {manifest.encoder_model()};
-  for (const NamedReranker& reranker : RerankersOf(manifest)) models.insert(reranker.model);
-  for (const std::string& model : models) {
+  for (const std::string& model : ModelsOf(manifest)) {
     const std::string bundle = ModelDirectory(folder, model);
-    ASSIGN_OR_RETURN(const std::string id, UploadModel(store, bundle, call));
+    ASSIGN_OR_RETURN(const std::string id, UploadModel(store, bundle, call, resend));
     if (id != model) {
       return absl::DataLossError(absl::StrCat(bundle, " holds a model with the id ", id));
     }
@@ -133,19 +163,17 @@ absl::Status UploadGeneration(ObjectStore* store, const std::string& folder,
   const std::string key = absl::StrCat(prefix, kManifestFile);
   ASSIGN_OR_RETURN(const std::string json,
                    ReadFile(JoinPath(directory, kManifestFile), limits::kMaxManifestBytes));
-  const absl::StatusOr<bool> there = HasManifest(store, key, json, call);
-  if (there.ok() && *there) return absl::OkStatus();
-  if (!there.ok() && !absl::IsNotFound(there.status())) return there.status();
-  if (there.ok()) {
+  const absl::StatusOr<bool> same = HasManifest(store, key, json, call);
+  if (!same.ok() && !absl::IsNotFound(same.status())) return same.status();
+  if (same.ok() && !*same) {
     RETURN_IF_ERROR(DiscardUnpublishedRemote(store, index, generation, key, call));
   }
-  Hashes hashes;
+  FolderUpload upload(store, directory, prefix, resend, call);
   for (const auto& shard : manifest.shards()) {
-    for (const ShardFile& file : FilesOf(shard)) {
-      hashes[file.description->path()] = file.description->sha256();
-    }
+    for (const ShardFile& file : FilesOf(shard)) RETURN_IF_ERROR(upload.Send(*file.description));
   }
-  RETURN_IF_ERROR(UploadFilesBelow(store, directory, prefix, hashes, call));
+  RETURN_IF_ERROR(upload.SendOthers());
+  if (!same.ok() || !*same) RETURN_IF_ERROR(upload.RemoveOthers());
   return CreateManifest(store, key, json, call);
 }
 

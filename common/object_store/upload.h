@@ -12,22 +12,23 @@
 
 namespace sightline {
 
-// Both read everything once, to compare it with the manifest on the way, and send only what the
-// object store does not have yet: stopped anywhere, the next one goes on.  The manifest is
-// last, so that what is not whole is nothing.  DataLoss if a file is not what its
+// Both send what the object store does not have yet, by the length and the SHA-256 that objects
+// tell, after comparing it with the manifest: stopped anywhere, the next one goes on.  `resend`
+// sends all of it, for an object that the store has damaged.  The manifest is last, so that what
+// is not whole is nothing.  DataLoss if a file is not what its
 // manifest says; otherwise errors as those of ObjectStore and of the files.
 
 // The model bundle that lies in `directory`, whatever that is called; returns its id.  NotFound if
 // it holds none.
 absl::StatusOr<std::string> UploadModel(ObjectStore* store, const std::string& directory,
-                                        const CallContext& call);
+                                        const CallContext& call, bool resend = false);
 
 // A generation of the store in `folder`, after the models that it names.  AlreadyExists if the
 // object store has another generation of this name, unless that was never published: it is then
 // replaced, as what a job makes anew that was cut off before it published.
 absl::Status UploadGeneration(ObjectStore* store, const std::string& folder,
                               absl::string_view index, absl::string_view generation,
-                              const CallContext& call);
+                              const CallContext& call, bool resend = false);
 
 }  // namespace sightline
 

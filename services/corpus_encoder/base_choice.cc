@@ -8,7 +8,6 @@
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
-#include "common/bundle/publication.h"
 #include "common/log/log.h"
 
 namespace sightline {
@@ -19,17 +18,17 @@ absl::StatusOr<BaseGeneration> OpenBoth(const BaseChoice& choice, const std::str
   BaseGeneration base;
   required.item_kind = bundle::v1::IMAGE;
   ASSIGN_OR_RETURN(base.images,
-                   BaseIndex::Open(choice.store, choice.images_index, generation, required));
+                   BaseIndex::Open(choice.store.folder, choice.images_index, generation, required));
   required.item_kind = bundle::v1::CAPTION;
-  ASSIGN_OR_RETURN(base.captions,
-                   BaseIndex::Open(choice.store, choice.captions_index, generation, required));
+  ASSIGN_OR_RETURN(base.captions, BaseIndex::Open(choice.store.folder, choice.captions_index,
+                                                  generation, required));
   return base;
 }
 
 // Empty if nothing was ever published.
-absl::StatusOr<std::string> NameOfCurrent(const BaseChoice& choice) {
+absl::StatusOr<std::string> NameOfCurrent(const BaseChoice& choice, const CallContext& call) {
   const absl::StatusOr<bundle::v1::CurrentGeneration> current =
-      ReadCurrent(choice.store, choice.images_index);
+      ReadCurrentOf(choice.store, choice.images_index, call);
   if (absl::IsNotFound(current.status())) return "";
   RETURN_IF_ERROR(current.status());
   return current->generation();
@@ -40,8 +39,8 @@ absl::StatusOr<BaseGeneration> OpenChecked(const BaseChoice& choice, const std::
   ASSIGN_OR_RETURN(BaseGeneration base, OpenBoth(choice, generation));
   ASSIGN_OR_RETURN(const bool carries, choice.carries(base));
   if (!carries) return base;
-  RETURN_IF_ERROR(base.images->Verify(choice.store, *choice.tally, call));
-  RETURN_IF_ERROR(base.captions->Verify(choice.store, *choice.tally, call));
+  RETURN_IF_ERROR(base.images->Verify(choice.store.folder, *choice.tally, call));
+  RETURN_IF_ERROR(base.captions->Verify(choice.store.folder, *choice.tally, call));
   return base;
 }
 
@@ -52,7 +51,7 @@ bool BlamesBase(const absl::Status& status) {
 
 // What CURRENT names, if it is of use.
 absl::StatusOr<BaseGeneration> Propose(const BaseChoice& choice, const CallContext& call) {
-  ASSIGN_OR_RETURN(const std::string name, NameOfCurrent(choice));
+  ASSIGN_OR_RETURN(const std::string name, NameOfCurrent(choice, call));
   if (name.empty()) return BaseGeneration();
   absl::StatusOr<BaseGeneration> base = OpenChecked(choice, name, call);
   if (base.ok() || !BlamesBase(base.status())) return base;

@@ -9,17 +9,15 @@
 #include "absl/strings/string_view.h"
 #include "common/base/call_context.h"
 #include "services/corpus_encoder/base_generation.h"
+#include "services/corpus_encoder/remote_store.h"
 #include "services/corpus_encoder/work_await.h"
 #include "services/corpus_encoder/work_lock.h"
 #include "services/corpus_encoder/work_share.h"
 
 namespace sightline {
 
-// What `base` may be instead of a generation's name.
-inline constexpr absl::string_view kNoBase = "none";
-
 struct BaseChoice {
-  std::string store;
+  JobStore store;
   std::string images_index;
   std::string captions_index;
   // A generation of both indexes; empty: what CURRENT of the images index names; kNoBase.

@@ -29,7 +29,7 @@ absl::Status Prepare(const CorpusEncoderConfig& config, const CallContext& call)
   inputs.images_index = job.images_index;
   inputs.captions_index = job.captions_index;
   inputs.base = job.base;
-  return FetchInputs(job.object_store, job.store, inputs, call);
+  return FetchInputs(job.place(), inputs, call);
 }
 
 }  // namespace

@@ -232,7 +232,9 @@ absl::StatusOr<CorpusEncoderConfig> ReadCorpusEncoderConfig(ConfigFile* file) {
   CorpusEncoderConfig config;
   CorpusEncoderOptions& job = config.job;
   job.store = root.RequiredString("store");
-  job.object_store = ReadObjectStoreConfig(root).store;
+  const ObjectStoreConfig object_store = ReadObjectStoreConfig(root);
+  job.object_store = object_store.store;
+  job.fetch = object_store.fetch;
   config.model = root.RequiredString("model");
   if (!config.model.empty() && !IsSha256Hex(config.model)) {
     root.AddProblem("model", "must be a bundle's id: 64 lower-case hex digits");

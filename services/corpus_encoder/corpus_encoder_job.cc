@@ -156,7 +156,7 @@ absl::StatusOr<bool> CorpusEncoderJob::FindWritten(const Plan& plan) {
 
 absl::Status CorpusEncoderJob::OpenBase(Plan& plan, const CallContext& call) {
   BaseChoice choice;
-  choice.store = options_.store;
+  choice.store = options_.place();
   choice.images_index = options_.images_index;
   choice.captions_index = options_.captions_index;
   choice.base = options_.base;
@@ -291,6 +291,7 @@ GenerationSpec CorpusEncoderJob::SpecOf(const Plan& plan, ItemIndex index) const
   const bool images = index == ItemIndex::kImages;
   GenerationSpec spec;
   spec.store = options_.store;
+  spec.object_store = options_.object_store;
   spec.index = images ? options_.images_index : options_.captions_index;
   spec.generation = summary_.generation;
   spec.item_kind = images ? bundle::v1::IMAGE : bundle::v1::CAPTION;
@@ -378,9 +379,9 @@ absl::Status CorpusEncoderJob::Publish(const CallContext& call) {
   if (!options_.publish) return absl::OkStatus();
   RETURN_IF_ERROR(call.Check("publishing"));
   for (const std::string& index : {options_.images_index, options_.captions_index}) {
-    ASSIGN_OR_RETURN(const bool current,
-                     PublishWritten(options_.store, options_.object_store, index,
-                                    summary_.generation, summary_.already_there, call));
+    ASSIGN_OR_RETURN(
+        const bool current,
+        PublishWritten(options_.place(), index, summary_.generation, summary_.already_there, call));
     summary_.rolled_back = summary_.rolled_back || !current;
   }
   summary_.published = !summary_.rolled_back;

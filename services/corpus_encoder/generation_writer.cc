@@ -17,13 +17,10 @@
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
-#include "common/bundle/publication.h"
 #include "common/bundle/shard_files.h"
 #include "common/index/index_kinds.h"
 #include "common/log/log.h"
-#include "common/object_store/remote_publication.h"
 #include "services/corpus_encoder/field_hash.h"
-#include "services/corpus_encoder/remote_store.h"
 
 namespace sightline {
 namespace {
@@ -57,7 +54,8 @@ absl::StatusOr<int64_t> CountLines(const std::string& path) {
   return lines;
 }
 
-absl::StatusOr<bundle::v1::GenerationManifest> MakeManifest(const GenerationSpec& spec) {
+absl::StatusOr<bundle::v1::GenerationManifest> MakeManifest(const GenerationSpec& spec,
+                                                            const CallContext& call) {
   bundle::v1::GenerationManifest manifest;
   manifest.set_index(spec.index);
   manifest.set_generation(spec.generation);
@@ -67,7 +65,8 @@ absl::StatusOr<bundle::v1::GenerationManifest> MakeManifest(const GenerationSpec
   SetRerankers(spec.rerankers, &manifest);
   manifest.set_parent_generation(spec.parent);
   if (!spec.parent.empty()) return manifest;
-  absl::StatusOr<bundle::v1::CurrentGeneration> current = ReadCurrent(spec.store, spec.index);
+  absl::StatusOr<bundle::v1::CurrentGeneration> current =
+      ReadCurrentOf({spec.store, spec.object_store}, spec.index, call);
   if (current.ok()) {
     manifest.set_parent_generation(current->generation());
   } else if (!absl::IsNotFound(current.status())) {
@@ -147,8 +146,9 @@ absl::StatusOr<std::string> RefusedHash(Quarantine& images, Quarantine& captions
   return hash.Hex();
 }
 
-absl::Status DiscardUnpublished(const GenerationSpec& spec) {
-  const absl::StatusOr<bundle::v1::CurrentGeneration> current = ReadCurrent(spec.store, spec.index);
+absl::Status DiscardUnpublished(const GenerationSpec& spec, const CallContext& call) {
+  const absl::StatusOr<bundle::v1::CurrentGeneration> current =
+      ReadCurrentOf({spec.store, spec.object_store}, spec.index, call);
   if (!current.ok() && !absl::IsNotFound(current.status())) return current.status();
   if (current.ok() && WasPublished(*current, spec.generation)) {
     return absl::AlreadyExistsError(absl::StrCat(
@@ -186,7 +186,7 @@ absl::StatusOr<WrittenGeneration> FinishGeneration(
   if (!absl::IsNotFound(written.status())) return written;
 
   const std::string directory = GenerationDirectory(spec.store, spec.index, spec.generation);
-  ASSIGN_OR_RETURN(bundle::v1::GenerationManifest manifest, MakeManifest(spec));
+  ASSIGN_OR_RETURN(bundle::v1::GenerationManifest manifest, MakeManifest(spec, call));
   int64_t item_count = 0;
   for (const bundle::v1::ShardManifest& shard : shards) {
     *manifest.add_shards() = shard;
@@ -209,27 +209,17 @@ absl::StatusOr<WrittenGeneration> FinishGeneration(
                            /*already_there=*/false};
 }
 
-absl::StatusOr<bool> PublishWritten(const std::string& store,
-                                    const std::shared_ptr<ObjectStore>& object_store,
-                                    const std::string& index, const std::string& generation,
-                                    bool already_there, const CallContext& call) {
-  // Somebody may have published since the job began.
-  if (object_store != nullptr) {
-    RETURN_IF_ERROR(FetchPublication(object_store, store, index, call));
-  }
-  const absl::StatusOr<bundle::v1::CurrentGeneration> current = ReadCurrent(store, index);
+absl::StatusOr<bool> PublishWritten(const JobStore& store, const std::string& index,
+                                    const std::string& generation, bool already_there,
+                                    const CallContext& call) {
+  const absl::StatusOr<bundle::v1::CurrentGeneration> current = ReadCurrentOf(store, index, call);
   if (current.ok() && current->generation() == generation) return true;
   if (already_there && current.ok() && WasRolledBack(*current, generation)) {
     Log(Severity::kWarning, "not published: it was rolled back",
         {{"index", index}, {"generation", generation}});
     return false;
   }
-  if (object_store == nullptr) {
-    RETURN_IF_ERROR(PublishGeneration(store, index, generation).status());
-    return true;
-  }
-  RETURN_IF_ERROR(PublishRemote(object_store.get(), index, generation, absl::Now(), call).status());
-  RETURN_IF_ERROR(FetchPublication(object_store, store, index, call));
+  RETURN_IF_ERROR(PublishIn(store, index, generation, call));
   return true;
 }
 

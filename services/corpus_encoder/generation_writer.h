@@ -17,6 +17,7 @@
 #include "common/index/recall_probes.h"
 #include "common/object_store/object_store.h"
 #include "services/corpus_encoder/quarantine.h"
+#include "services/corpus_encoder/remote_store.h"
 #include "sightline/bundle/v1/generation.pb.h"
 
 namespace sightline {
@@ -24,6 +25,7 @@ namespace sightline {
 // What a generation is made of, beside its items.
 struct GenerationSpec {
   std::string store;
+  std::shared_ptr<ObjectStore> object_store;  // as that of JobStore
   std::string index;
   std::string generation;
   bundle::v1::ItemKind item_kind = bundle::v1::ITEM_KIND_UNSPECIFIED;
@@ -68,7 +70,7 @@ absl::StatusOr<WrittenGeneration> FindWrittenGeneration(const std::string& store
 // Removes the manifest of a generation that was made of other items than `spec`, and which nobody
 // has seen: by a run that was killed before it had written the other index.  Before its shards are
 // written again.  AlreadyExists, with the manifest left, if it was published.
-absl::Status DiscardUnpublished(const GenerationSpec& spec);
+absl::Status DiscardUnpublished(const GenerationSpec& spec, const CallContext& call);
 
 // Writes one shard's files in their place, where nobody takes notice of them before there is
 // a manifest.  DataLoss for rows that have been damaged since they were checked.
@@ -84,13 +86,12 @@ absl::StatusOr<WrittenGeneration> FinishGeneration(
     const EmbeddingMatrix& probe_queries, Quarantine& quarantine, const Warnings& warnings,
     const CallContext& call);
 
-// Publishes the generation unless CURRENT names it, in `object_store` if there is one, which has
-// it then.  False, with a log line, if an earlier run has written it (`already_there`) and it was
+// Publishes the generation, which an object store has by now if there is one, unless CURRENT names
+// it.  False, with a log line, if an earlier run has written it (`already_there`) and it was
 // rolled back since: that was on purpose.
-absl::StatusOr<bool> PublishWritten(const std::string& store,
-                                    const std::shared_ptr<ObjectStore>& object_store,
-                                    const std::string& index, const std::string& generation,
-                                    bool already_there, const CallContext& call);
+absl::StatusOr<bool> PublishWritten(const JobStore& store, const std::string& index,
+                                    const std::string& generation, bool already_there,
+                                    const CallContext& call);
 
 }  // namespace sightline
 

@@ -7,7 +7,9 @@
 #include <string>
 
 #include "common/image/decode.h"
+#include "common/object_store/fetch.h"
 #include "common/object_store/object_store.h"
+#include "services/corpus_encoder/remote_store.h"
 #include "services/corpus_encoder/work_await.h"
 #include "services/corpus_encoder/work_share.h"
 
@@ -18,6 +20,7 @@ struct CorpusEncoderOptions {
   // Where what is read comes from that is not in `store`, and where what was made goes to be
   // published; null: `store` is all there is.
   std::shared_ptr<ObjectStore> object_store;
+  FetchOptions fetch;
   std::string images_index = "images";
   std::string captions_index = "captions";
   // Name of the generation in both indexes.  Empty: the content's hash, so that equal
@@ -48,6 +51,8 @@ struct CorpusEncoderOptions {
   // Share of the true neighbors that the index of each shard must find before a server
   // serves it.
   double recall_floor = 0.99;
+
+  JobStore place() const { return {store, object_store, fetch}; }
 };
 
 }  // namespace sightline

@@ -71,7 +71,7 @@ ShardWork::ShardWork(const ShardWorkshop& workshop) : shop_(workshop) {
 absl::StatusOr<bool> ShardWork::WriteFree(const CallContext& call) {
   ASSIGN_OR_RETURN(const bool same, shop_.row_work->AreSealed(shop_.rows->digest));
   if (!same) return false;
-  RETURN_IF_ERROR(FindWrittenIndexes());
+  RETURN_IF_ERROR(FindWrittenIndexes(call));
   shop_.progress->Begin("write", "shards", static_cast<int64_t>(shards_.size()));
   for (Shard& shard : shards_) {
     RETURN_IF_ERROR(call.Check("writing the generation"));
@@ -121,14 +121,14 @@ absl::StatusOr<bool> ShardWork::WriteAll(const CallContext& call) {
 
 // An index whose manifest is there has all of its shards, unless it was made of other items: then
 // none of them is of use beside what the other index gets.
-absl::Status ShardWork::FindWrittenIndexes() {
+absl::Status ShardWork::FindWrittenIndexes(const CallContext& call) {
   for (const GenerationSpec* index : {shop_.images, shop_.captions}) {
     const absl::StatusOr<WrittenGeneration> written =
         FindWrittenGeneration(index->store, index->index, index->generation, index->content);
     if (absl::IsNotFound(written.status())) continue;
     RETURN_IF_ERROR(written.status());
     if (!written->IsOf(*index)) {
-      RETURN_IF_ERROR(DiscardUnpublished(*index));
+      RETURN_IF_ERROR(DiscardUnpublished(*index, call));
       continue;
     }
     ASSIGN_OR_RETURN(const bundle::v1::GenerationManifest manifest,

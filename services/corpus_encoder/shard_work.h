@@ -71,7 +71,7 @@ class ShardWork {
   std::string ReceiptPath(const Shard& shard) const {
     return shop_.folder->ReceiptPath(shop_.rows->digest, shard.name);
   }
-  absl::Status FindWrittenIndexes();
+  absl::Status FindWrittenIndexes(const CallContext& call);
   void FindReceipt(Shard& shard) const;
   absl::Status Claim(Shard& shard, bool* rows_changed, const CallContext& call);
   absl::Status Write(Shard& shard, const CallContext& call);

@@ -1,7 +1,6 @@
 #include "services/sightlinectl/generation_commands.h"
 
 #include <memory>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -118,8 +117,7 @@ absl::StatusOr<std::string> Verify(const Arguments& arguments) {
   options.sha256 = true;
   VerifySummary summary;
   RETURN_IF_ERROR(VerifyGeneration(store, manifest, options, CallContext::Unbounded(), &summary));
-  std::set<std::string> models = {manifest.encoder_model()};
-  for (NamedReranker& reranker : RerankersOf(manifest)) models.insert(std::move(reranker.model));
+  const std::vector<std::string> models = ModelsOf(manifest);
   for (const std::string& model : models) {
     RETURN_IF_ERROR(
         OpenModelBundle(ModelDirectory(store, model), /*verify_checksums=*/true).status());
@@ -134,12 +132,12 @@ using Current = bundle::v1::CurrentGeneration;
 
 // From the folder, if there is one, into the object store, and there.
 absl::StatusOr<Current> PublishRemotely(const StorePlace& place, const std::string& index,
-                                        const std::string& generation) {
+                                        const std::string& generation, bool resend) {
   const CallContext call = CallContext::Unbounded();
   ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> store, place.OpenObjectStore());
   RETURN_IF_ERROR(CheckConditionalWrites(*store, call));
   if (!place.folder.empty()) {
-    RETURN_IF_ERROR(UploadGeneration(store.get(), place.folder, index, generation, call));
+    RETURN_IF_ERROR(UploadGeneration(store.get(), place.folder, index, generation, call, resend));
   }
   return PublishRemote(store.get(), index, generation, absl::Now(), call);
 }
@@ -194,18 +192,18 @@ absl::StatusOr<std::string> Fetch(const Arguments& arguments) {
   const std::string& folder = arguments.place.folder;
   const CallContext call = CallContext::Unbounded();
   ASSIGN_OR_RETURN(std::shared_ptr<ObjectStore> store, arguments.place.OpenObjectStore());
-  const std::unique_ptr<Mirror> mirror = Mirror::OverStore(store, folder);
-  RETURN_IF_ERROR(mirror->FetchCurrent(index, call));
-  std::string generation;
-  if (arguments.words.size() == 2) {
-    generation = arguments.words[1];
-  } else {
-    ASSIGN_OR_RETURN(const Current current, ReadCurrent(folder, index));
-    generation = current.generation();
-  }
-  RETURN_IF_ERROR(mirror->FetchGeneration(index, generation, call));
-  return absl::StrCat(index, " ", generation, " is in ",
-                      GenerationDirectory(folder, index, generation), "\n");
+  ASSIGN_OR_RETURN(const Current current, ReadRemoteCurrent(store.get(), index, call));
+  const bool named = arguments.words.size() == 2;
+  const std::string generation = named ? arguments.words[1] : current.generation();
+  RETURN_IF_ERROR(Mirror::OverStore(store, folder)->FetchGeneration(index, generation, call));
+  std::string text = absl::StrCat(index, " ", generation, " is in ",
+                                  GenerationDirectory(folder, index, generation), "\n");
+  // Last, so that it names what is there.
+  if (generation != current.generation()) return text;
+  const absl::Status adopted = AdoptCurrent(folder, index, current);
+  if (!absl::IsFailedPrecondition(adopted)) RETURN_IF_ERROR(adopted);
+  if (!adopted.ok()) absl::StrAppend(&text, adopted.message(), "\n");
+  return text;
 }
 
 }  // namespace
@@ -214,6 +212,9 @@ int RunPublish(const std::vector<std::string>& args, const Console& console) {
   Flags flags;
   Arguments arguments;
   int status = kSuccess;
+  bool resend = false;
+  flags.Switch("resend", "send what the object store has already, for it may be damaged there",
+               &resend);
   Shape shape{2, 2};
   shape.folder_help = "store that holds the index, or with --object-store what is brought there";
   if (!Parse(kPublishCommand, &flags, args, shape, console, &arguments, &status)) return status;
@@ -221,7 +222,7 @@ int RunPublish(const std::vector<std::string>& args, const Console& console) {
   const std::string& generation = arguments.words[1];
   const StorePlace& place = arguments.place;
   return TellCurrent(index,
-                     place.is_remote() ? PublishRemotely(place, index, generation)
+                     place.is_remote() ? PublishRemotely(place, index, generation, resend)
                                        : PublishGeneration(place.folder, index, generation),
                      console);
 }

@@ -17,7 +17,8 @@ int RunVerify(const std::vector<std::string>& args, const Console& console);
 int RunFetch(const std::vector<std::string>& args, const Console& console);
 
 inline constexpr Command kPublishCommand = {
-    "publish", "sightlinectl publish INDEX GENERATION [--store DIR] [--object-store URL]",
+    "publish",
+    "sightlinectl publish INDEX GENERATION [--store DIR] [--object-store URL] [--resend]",
     "makes a generation the one that servers should serve", RunPublish};
 
 inline constexpr Command kRollbackCommand = {

@@ -37,6 +37,27 @@ void Publish(const TempDir& store, const std::string& generation) {
   REQUIRE(PublishGeneration(store.path(), "images", generation).ok());
 }
 
+TEST_CASE("a folder of copies adopts a later CURRENT of its store, and no other store's") {
+  const TempDir store, copies;
+  for (const char* name : {"g1", "g2", "g3"}) {
+    Make(store, name);
+    Make(copies, name);
+  }
+  Publish(store, "g1");
+  const auto first = *ReadCurrent(store.path(), "images");
+  REQUIRE(AdoptCurrent(copies.path(), "images", first).ok());
+  CHECK(History(copies) == History(store));
+  Publish(store, "g2");
+  REQUIRE(RollBackGeneration(store.path(), "images").ok());
+  const auto third = *ReadCurrent(store.path(), "images");
+  REQUIRE(AdoptCurrent(copies.path(), "images", third).ok());
+  CHECK(History(copies) == History(store));
+  Publish(copies, "g3");  // by somebody else
+  const std::string own = History(copies);
+  CHECK(absl::IsFailedPrecondition(AdoptCurrent(copies.path(), "images", third)));
+  CHECK(History(copies) == own);
+}
+
 TEST_CASE("CURRENT remembers what was published, each generation once, newest first") {
   TempDir store;
   for (const char* generation : {"g1", "g2", "g3"}) Make(store, generation);

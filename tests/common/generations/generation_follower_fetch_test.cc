@@ -59,7 +59,7 @@ TEST_CASE("what an object store publishes is fetched and held, and no more than 
   rig.Pass();
   CHECK(rig.State("g1") == "");
   rig.MakeRemotely("g1");
-  rig.Pass();
+  rig.Pass(absl::Seconds(1));
   CHECK(rig.State("g1") == "READY");
   CHECK(*ReadFile(rig.VectorsPath("g1")) == rig.remote->Content()[rig.VectorsKey("g1")]);
   CHECK(!FileExists(
@@ -103,6 +103,26 @@ TEST_CASE("a fetch that fails is tried again after a second, two, and so on, and
   rig.Pass(absl::Milliseconds(900));
   CHECK(rig.State("g1") == "UNAVAILABLE");
   rig.Pass(absl::Milliseconds(100));
+  CHECK(rig.State("g1") == "READY");
+}
+
+TEST_CASE("whatever the object store answers is asked again") {
+  RemoteRig rig;
+  rig.MakeRemotely("g1");
+  const auto code = GENERATE(absl::StatusCode::kFailedPrecondition, absl::StatusCode::kNotFound,
+                             absl::StatusCode::kUnimplemented, absl::StatusCode::kInvalidArgument,
+                             absl::StatusCode::kPermissionDenied, absl::StatusCode::kInternal,
+                             absl::StatusCode::kDataLoss, absl::StatusCode::kOutOfRange);
+  const char* const operation = GENERATE("read", "stat", "list");
+  CAPTURE(absl::StatusCodeToString(code), operation);
+  rig.remote->before = [&](const std::string& asked, const std::string&) {
+    return asked == operation ? absl::Status(code, "a bad moment") : absl::OkStatus();
+  };
+  for (int look = 0; look < 3; ++look) rig.Pass(absl::Minutes(1));
+  rig.Restart();  // what is remembered of refusals is no hindrance either
+  rig.Pass(absl::Minutes(1));
+  rig.remote->before = nullptr;
+  rig.Pass(absl::Minutes(2));
   CHECK(rig.State("g1") == "READY");
 }
 

@@ -165,6 +165,7 @@ TEST_CASE("No keys, or a part of them, is told with what to set") {
       {{{"AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://evil.example/"}}, "http://evil.example/"},
       {{{"AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://127.0.0.1.evil.example/"}}, "evil"},
       {{{"AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://127.0.0.1@evil.example/"}}, "evil"},
+      {{{"AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://localhost:x@evil.example/"}}, "evil"},
   };
   for (const auto& one : cases) {
     const absl::Status status =

@@ -61,17 +61,29 @@ struct Rig {
 
 TEST_CASE("CURRENT in the folder follows the store, back as well as forth") {
   Rig rig;
-  CHECK(absl::IsNotFound(rig.mirror().FetchCurrent("images", Unbounded())));
+  FakeClock clock;
+  const auto fetch = [&] {
+    clock.Advance(absl::Seconds(1));
+    return rig.mirror().FetchCurrent("images", CallContext(&clock, absl::InfiniteFuture()));
+  };
+  CHECK(absl::IsNotFound(fetch()));
   for (const char* name : {"g1", "g2"}) {
     MakeRemote(&rig.store, name);
     const auto published = PublishRemote(&rig.store, "images", name, absl::Now(), Unbounded());
     REQUIRE(published.ok());
-    REQUIRE(rig.mirror().FetchCurrent("images", Unbounded()).ok());
+    REQUIRE(fetch().ok());
     CHECK(ManifestJson(*ReadCurrent(rig.options.folder, "images")) == ManifestJson(*published));
   }
+  // Restored from a backup, and come to the same sequence by another way.
+  rig.store.now += absl::Hours(1);
+  auto other = *ReadPublication(&rig.store, "images", 1, Unbounded());
+  other.set_sequence(2);
+  rig.store.Put(CurrentKey("images", 2), ManifestJson(other));
+  REQUIRE(fetch().ok());
+  CHECK(ReadCurrent(rig.options.folder, "images")->generation() == "g1");
   // Restored from a backup.
   REQUIRE(rig.store.Remove(CurrentKey("images", 2), Unbounded()).ok());
-  REQUIRE(rig.mirror().FetchCurrent("images", Unbounded()).ok());
+  REQUIRE(fetch().ok());
   CHECK(ReadCurrent(rig.options.folder, "images")->sequence() == 1);
 }
 
@@ -111,6 +123,25 @@ TEST_CASE("a store that lets one wait is asked for a fifth of the time") {
   CHECK(rig.mirror().FetchCurrent("images", call).ok());
 }
 
+TEST_CASE("what was asked a moment ago is not asked again") {
+  Rig rig;
+  MakeRemote(&rig.store, "g1");
+  REQUIRE(PublishRemote(&rig.store, "images", "g1", absl::Now(), Unbounded()).ok());
+  FakeClock clock;
+  const CallContext call(&clock, absl::InfiniteFuture());
+  int lists = 0;
+  rig.store.before = [&](const std::string& operation, const std::string&) {
+    lists += operation == "list" ? 1 : 0;
+    return absl::OkStatus();
+  };
+  for (int look = 0; look < 10; ++look) {
+    CHECK(rig.mirror().FetchCurrent("images", call).ok());
+    CHECK(rig.mirror().FetchCurrent("images", call).ok());
+    clock.Advance(absl::Seconds(1));
+  }
+  CHECK(lists == 10);
+}
+
 TEST_CASE("a whole generation is fetched byte for byte") {
   Rig rig;
   TempDir origin;
@@ -120,6 +151,7 @@ TEST_CASE("a whole generation is fetched byte for byte") {
   const auto there = ContentOf(origin.path());
   auto fetched = ContentOf(rig.options.folder);
   CHECK(fetched.erase(".mirror") == 1);
+  CHECK(fetched.erase(".mirror.lock") == 1);
   CHECK(fetched == there);
 }
 
@@ -168,12 +200,12 @@ TEST_CASE("a generation that is not there, or whose manifest is none, may be the
     clock.Advance(absl::Minutes(1));
     return rig.mirror().FetchManifest("images", "g1", call);
   };
-  CHECK(HasReason(fetch(), reasons::kFetchFailed));
+  CHECK(HasReason(fetch(), reasons::kManifestMissing));
   MakeRemote(&rig.store, "g1");
   const std::string key = "indexes/images/generations/g1/manifest.json";
   const std::string json = rig.store.Content()[key];
   rig.store.Put(key, json.substr(0, json.size() / 2));
-  CHECK(HasReason(fetch(), reasons::kFetchFailed));
+  CHECK(HasReason(fetch(), reasons::kManifestInvalid));
   CHECK(!FileExists(rig.Path(key)));
   rig.store.Put(key, json);
   REQUIRE(fetch().ok());
@@ -223,21 +255,21 @@ TEST_CASE("a file that the disk has damaged is discarded, one that is sound is n
   REQUIRE(rig.FetchVectors("g1", 0).ok());
   REQUIRE(rig.FetchVectors("g1", 1).ok());
   const Paths files = {rig.Path(rig.VectorsKey("g1", 0)), rig.Path(rig.VectorsKey("g1", 1))};
-  CHECK(!rig.mirror().DiscardDamaged(rig.Manifest("g1"), files));
+  CHECK(!rig.mirror().DiscardDamaged(rig.Manifest("g1"), files, Unbounded()));
   std::string bytes = *ReadFile(files[1]);
   bytes[bytes.size() / 2] ^= 1;
   REQUIRE(WriteFileAtomically(files[1], bytes).ok());
-  CHECK(rig.mirror().DiscardDamaged(rig.Manifest("g1"), files));
+  CHECK(rig.mirror().DiscardDamaged(rig.Manifest("g1"), files, Unbounded()));
   CHECK(FileExists(files[0]));
   CHECK(!FileExists(files[1]));
   REQUIRE(rig.FetchVectors("g1", 1).ok());
-  CHECK(!rig.mirror().DiscardDamaged(rig.Manifest("g1"), files));
+  CHECK(!rig.mirror().DiscardDamaged(rig.Manifest("g1"), files, Unbounded()));
 }
 
 int64_t BytesIn(const std::string& folder) {
   int64_t bytes = 0;
   for (const auto& [path, content] : ContentOf(folder)) {
-    if (path != ".mirror") bytes += static_cast<int64_t>(content.size());
+    if (path.rfind(".mirror", 0) != 0) bytes += static_cast<int64_t>(content.size());
   }
   return bytes;
 }

@@ -56,7 +56,7 @@ TEST_CASE("a store tells the history that a folder tells of the same publication
 
 TEST_CASE("nothing is current before the first publication") {
   MemoryObjectStore store;
-  CHECK(*NewestSequence(&store, "images", 0, Unbounded()) == 0);
+  CHECK(FindNewest(&store, "images", 0, Unbounded())->sequence == 0);
   CHECK(absl::IsNotFound(ReadRemoteCurrent(&store, "images", Unbounded()).status()));
   CHECK(absl::IsNotFound(RollBack(store).status()));
   MakeRemote(&store, "g1");
@@ -109,7 +109,7 @@ TEST_CASE("many publishers at once get a sequence each, without a gap") {
     });
   }
   for (std::thread& publisher : publishers) publisher.join();
-  CHECK(*NewestSequence(&store, "images", 0, Unbounded()) == 20);
+  CHECK(FindNewest(&store, "images", 0, Unbounded())->sequence == 20);
   CHECK(store.Keys(CurrentPrefix("images")).size() == 20);
 }
 
@@ -123,17 +123,17 @@ TEST_CASE("what is known spares the list, and is found wrong after a restore") {
   };
   for (int64_t sequence = 1; sequence <= 2500; ++sequence) put(sequence);
   store.Put("indexes/images/CURRENT/zzz", "not ours");
-  CHECK(*NewestSequence(&store, "images", 0, Unbounded()) == 2500);
-  CHECK(*NewestSequence(&store, "images", 2500, Unbounded()) == 2500);
+  CHECK(FindNewest(&store, "images", 0, Unbounded())->sequence == 2500);
+  CHECK(FindNewest(&store, "images", 2500, Unbounded())->sequence == 2500);
   put(2501);
   int lists = 0;
   store.before = [&](const std::string& operation, const std::string&) {
     lists += operation == "list" ? 1 : 0;
     return absl::OkStatus();
   };
-  CHECK(*NewestSequence(&store, "images", 2500, Unbounded()) == 2501);
+  CHECK(FindNewest(&store, "images", 2500, Unbounded())->sequence == 2501);
   CHECK(lists == 1);
-  CHECK(*NewestSequence(&store, "images", 9000, Unbounded()) == 2501);
+  CHECK(FindNewest(&store, "images", 9000, Unbounded())->sequence == 2501);
   CHECK(ReadPublication(&store, "images", 2501, Unbounded())->generation() == "g2501");
 }
 
@@ -164,15 +164,43 @@ TEST_CASE("what is not whole is not published") {
   CHECK(Publish(store, "g1").ok());
 }
 
-TEST_CASE("what a prune has decided to delete is not published") {
+TEST_CASE("a publication takes away the note by which a prune would delete the generation") {
   MemoryObjectStore store;
   MakeRemote(&store, "g1");
-  MakeRemote(&store, "g2");
-  store.Put(absl::StrCat(PrunedPrefix("images"), "1000000000-g1"), "");
-  const auto refused = Publish(store, "g1");
-  CHECK(absl::IsFailedPrecondition(refused.status()));
-  CHECK_THAT(std::string(refused.status().message()), Catch::Contains(".pruned/1000000000-g1"));
-  CHECK(Publish(store, "g2").ok());
+  const std::string note = absl::StrCat(PrunedPrefix("images"), "1000000000-g1");
+  const std::string other = absl::StrCat(PrunedPrefix("images"), "1000000000-g2");
+  store.Put(note, "");
+  store.Put(other, "");
+  CHECK(Publish(store, "g1").ok());
+  CHECK(store.Keys(PrunedPrefix("images")) == std::vector<std::string>{other});
+}
+
+TEST_CASE("a generation that is deleted while it is published is said to be") {
+  MemoryObjectStore store;
+  MakeRemote(&store, "g1");
+  store.before = [&](const std::string& operation, const std::string&) {
+    if (operation == "create") {
+      CHECK(store.Remove("indexes/images/generations/g1/manifest.json", Unbounded()).ok());
+    }
+    return absl::OkStatus();
+  };
+  CHECK(absl::IsAborted(Publish(store, "g1").status()));
+}
+
+TEST_CASE("who publishes with a sequence that was passed and pruned is told") {
+  MemoryObjectStore store;
+  for (const char* name : {"g1", "g2"}) MakeRemote(&store, name);
+  REQUIRE(Publish(store, "g1").ok());
+  bool slow = true;
+  store.before = [&](const std::string& operation, const std::string&) {
+    if (operation != "create" || !std::exchange(slow, false)) return absl::OkStatus();
+    REQUIRE(Publish(store, "g2").ok());
+    REQUIRE(Publish(store, "g2").ok());
+    REQUIRE(store.Remove(CurrentKey("images", 2), Unbounded()).ok());
+    return absl::OkStatus();
+  };
+  CHECK(absl::IsAborted(Publish(store, "g1").status()));
+  CHECK(ReadRemoteCurrent(&store, "images", Unbounded())->generation() == "g2");
 }
 
 TEST_CASE("trouble that may pass is passed on as it is") {
