@@ -2,8 +2,8 @@
 // bytes that it would have left in a folder, and a server fetches just these.
 //
 // A point at which a program is killed is a call that changes a file or sends (kill_at.cc).
-// SIGHTLINE_KILLS sets how many runs of a kind are killed, three times each (default 2; 17 make fifty
-// points of each kind).
+// SIGHTLINE_KILLS sets how many runs of a kind are killed, three times each (default 2; 17 make
+// fifty points of each kind).
 #include <signal.h>
 
 #include <algorithm>
