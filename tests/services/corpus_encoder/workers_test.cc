@@ -500,7 +500,7 @@ TEST_CASE("a base that was agreed upon and is gone is an error, or replaced when
   auto lock = WorkLock::Take(dir.path(), {0, 2}, "job");
   REQUIRE(lock.ok());
   BaseChoice choice;
-  choice.store = dir.path();
+  choice.store.folder = dir.path();
   choice.images_index = "images";
   choice.captions_index = "captions";
   choice.agreement_path = dir.File("a.base");
