@@ -43,7 +43,7 @@ class Store:
             with open(captions, "w", encoding="utf-8") as file:
                 file.writelines(kept)
             with open(path, "w", encoding="utf-8") as file:
-                file.write(outside(config, self._volume, "") + 
+                file.write(outside(config, self._volume, "") +
                            f"generation: {generation}\npublish: {str(generation == FEWER).lower()}\n")
             self._run([self._program_of("corpus_encoder"), "--config", path])
 
