@@ -69,7 +69,7 @@ absl::Status MakeRoomInCache(const std::string& folder, int64_t max_bytes, int64
     if (kept.count(file.path) > 0) needed += file.byte_count;
   }
   ASSIGN_OR_RETURN(const int64_t room, RoomOnDisk(folder));
-  const int64_t most = std::min(max_bytes, used + room);
+  const int64_t most = std::max<int64_t>(std::min(max_bytes, used + room), 0);
   if (missing > most - needed) {
     return MakeError(
         reasons::kCacheFull,

@@ -158,13 +158,6 @@ absl::Status Mirror::Open() {
   }
   RETURN_IF_ERROR(Mark(options_.folder, store_->name()));
   lock_.emplace(std::move(lock));
-  if (options_.max_bytes == 0) {
-    struct statvfs disk;
-    if (::statvfs(options_.folder.c_str(), &disk) != 0) {
-      return FileError("look at", options_.folder, errno);
-    }
-    options_.max_bytes = static_cast<int64_t>(disk.f_blocks * disk.f_frsize / 10 * 9);
-  }
   return absl::OkStatus();
 }
 
@@ -296,10 +289,11 @@ absl::Status Mirror::CheckIsWorthFetching(const ExpectedFile& expected, const Ca
   }
   ASSIGN_OR_RETURN(const ObjectInfo info, store_->Stat(expected.key, call));
   if (info.write_time != damaged.write_time) return absl::OkStatus();
-  return MakeError(reasons::kFetchFailed,
-                   absl::StrCat(store_->name(), "/", expected.key,
-                                " came damaged twice and has not been written since; upload it "
-                                "again (publish --resend), or publish another generation"));
+  return MakeError(
+      reasons::kFetchFailed,
+      absl::StrCat(store_->name(), "/", expected.key,
+                   " came damaged twice and has not been written since; upload it "
+                   "again (publish --store DIR --resend), or publish another generation"));
 }
 
 void Mirror::NoteDamage(const ExpectedFile& expected, const CallContext& call) {
@@ -327,7 +321,15 @@ absl::Status Mirror::MakeRoom(const Manifest& manifest, const std::vector<std::s
   }
   kept.insert(files.begin(), files.end());
   for (std::string& used : in_use()) kept.insert(std::move(used));
-  return MakeRoomInCache(options_.folder, options_.max_bytes, missing, kept);
+  int64_t most = options_.max_bytes;
+  if (most == 0) {  // the file system may have grown
+    struct statvfs disk;
+    if (::statvfs(options_.folder.c_str(), &disk) != 0) {
+      return FileError("look at", options_.folder, errno);
+    }
+    most = static_cast<int64_t>(disk.f_blocks * disk.f_frsize / 10 * 9);
+  }
+  return MakeRoomInCache(options_.folder, most, missing, kept);
 }
 
 ReadProgress::Files Mirror::Missing(const Manifest& manifest,

@@ -111,7 +111,7 @@ class Mirror : public GenerationSource {
                         const Paths& in_use);
 
   const std::shared_ptr<ObjectStore> store_;
-  MirrorOptions options_;  // as Open leaves them
+  const MirrorOptions options_;
   const bool is_cache_;
   absl::optional<Descriptor> lock_;                                // of a cache that is open
   Mutex current_mutex_;                                            // of the CURRENT files

@@ -221,6 +221,10 @@ int RunPublish(const std::vector<std::string>& args, const Console& console) {
   const std::string& index = arguments.words[0];
   const std::string& generation = arguments.words[1];
   const StorePlace& place = arguments.place;
+  if (resend && (place.folder.empty() || !place.is_remote())) {
+    return UsageError(kPublishCommand, "--resend sends what --store DIR has to --object-store URL",
+                      console);
+  }
   return TellCurrent(index,
                      place.is_remote() ? PublishRemotely(place, index, generation, resend)
                                        : PublishGeneration(place.folder, index, generation),
