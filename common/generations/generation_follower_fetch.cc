@@ -17,8 +17,8 @@
 namespace sightline {
 namespace {
 
-// Longer, and other indexes wait in vain.
 constexpr int kKeptAncestors = 2;
+// Longer, and other indexes wait in vain.
 constexpr absl::Duration kManifestTime = absl::Seconds(10);
 
 // Whatever a store answers may be otherwise in a moment: its bucket, its clock, our rights.  Only
@@ -86,15 +86,20 @@ absl::Status GenerationFollower::Fetch(HeldGeneration* entry, Attempt* attempt,
 // nothing to serve, what it may have to fall back to.
 std::vector<std::string> GenerationFollower::FilesInUse() const {
   std::vector<std::string> files;
-  const auto add = [&](const Manifest& manifest) {
-    for (std::string& file : host_->Files(manifest)) files.push_back(std::move(file));
+  const auto add_manifest = [&](const Manifest& manifest) {
     files.push_back(
         JoinPath(GenerationDirectory(options_.store, manifest.index(), manifest.generation()),
                  kManifestFile));
   };
+  const auto add = [&](const Manifest& manifest) {
+    for (std::string& file : host_->Files(manifest)) files.push_back(std::move(file));
+    add_manifest(manifest);
+  };
   for (const HeldGeneration& entry : table_->All()) {
     const bool unused = entry.state == HoldState::kRefused && !entry.failed && !entry.needs_room;
-    if (entry.manifest != nullptr && !unused) add(*entry.manifest);
+    if (entry.manifest == nullptr) continue;
+    // Of what waits for another try the manifest: without it, it would be another generation.
+    unused ? add_manifest(*entry.manifest) : add(*entry.manifest);
   }
   janitor_->Flush();  // what is let go of has gone
   for (const Leaving& leaving : leaving_) {

@@ -41,8 +41,9 @@ class GenerationSource {
   // Brings those of `files` that are not there, compared with what the generation's manifest and
   // its models' say of them.  `files` is asked again when they are: a model's manifest tells of
   // more.  What comes is counted by the calling thread's ReadProgress.  Where there is no room for
-  // them, other files are removed, but none of `in_use`. Unavailable (FETCH_FAILED),
-  // ResourceExhausted (CACHE_FULL); as `call`.
+  // them, other files are removed, but none of `in_use`.  NotFound if the store has one
+  // not; Unavailable (FETCH_FAILED) if what came is not what it should be; ResourceExhausted
+  // (CACHE_FULL); whatever else the store answers; as `call`.
   virtual absl::Status FetchFiles(const Manifest& /*manifest*/, const Paths& /*files*/,
                                   const Paths& /*in_use*/, const CallContext& /*call*/) {
     return absl::OkStatus();

@@ -211,8 +211,8 @@ absl::Status Mirror::FetchManifest(const std::string& index, const std::string& 
   }
   const absl::Time now = call.clock()->Now();
   if (IsKnownAbsent(path, now)) {
-    return MakeError(reasons::kFetchFailed, absl::StrCat(store_->name(), " has no generation ",
-                                                         generation, " of index ", index));
+    return MakeError(reasons::kManifestMissing, absl::StrCat(store_->name(), " has no generation ",
+                                                             generation, " of index ", index));
   }
   const absl::StatusOr<GenerationManifest> manifest =
       ReadRemoteManifest(store_.get(), index, generation, call);

@@ -225,9 +225,9 @@ TEST_CASE("a generation that was not there is not asked for again and again") {
   };
   for (int look = 0; look < 10; ++look) {
     clock.Advance(absl::Seconds(1));
-    CHECK(!rig.mirror()
-               .FetchManifest("images", "g1", CallContext(&clock, absl::InfiniteFuture()))
-               .ok());
+    CHECK(HasReason(
+        rig.mirror().FetchManifest("images", "g1", CallContext(&clock, absl::InfiniteFuture())),
+        reasons::kManifestMissing));
   }
   CHECK(reads == 2);
 }
