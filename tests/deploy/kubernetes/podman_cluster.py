@@ -112,6 +112,7 @@ def play(name, spec):
 
 def run_with_input(name, spec):
     """A pod of one container that reads what is attached, which `podman kube play` does not give."""
+    spec = adapted(name, spec)
     [container] = spec["containers"]
     claims = {v["name"]: v["persistentVolumeClaim"]["claimName"] for v in spec["volumes"]}
     options = [f"--volume={claims[m['name']]}:{m['mountPath']}" for m in container["volumeMounts"]]
