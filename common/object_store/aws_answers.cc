@@ -1,12 +1,12 @@
 #include "common/object_store/aws_answers.h"
 
+#include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <pugixml.hpp>
 #include <utility>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/clean_text.h"
@@ -62,11 +62,12 @@ absl::StatusOr<std::string> PercentDecoded(absl::string_view text) {
       decoded += text[i] == '+' ? ' ' : text[i];
       continue;
     }
+    uint32_t byte = 0;
     if (i + 2 >= text.size() || !absl::ascii_isxdigit(text[i + 1]) ||
-        !absl::ascii_isxdigit(text[i + 2])) {
+        !absl::ascii_isxdigit(text[i + 2]) || !absl::SimpleHexAtoi(text.substr(i + 1, 2), &byte)) {
       return Unusable(absl::StrCat("a key is not percent-encoded: ", CleanText(text, kMaxQuoted)));
     }
-    decoded += absl::HexStringToBytes(text.substr(i + 1, 2));
+    decoded += static_cast<char>(byte);
     i += 2;
   }
   return decoded;

@@ -150,7 +150,9 @@ class S3TestServer::Exchange {
 
   void List() {
     const std::string token = Param("continuation-token");
-    const std::string after = token.empty() ? Param("start-after") : absl::HexStringToBytes(token);
+    std::string after = Param("start-after");
+    if (!token.empty() && !absl::Base64Unescape(token, &after))
+      return Error(400, "InvalidArgument");
     const size_t most = std::min(IntParam(request_, "max-keys", 1000), server_->options_.page_keys);
     std::string items, last;
     size_t count = 0;
@@ -165,7 +167,7 @@ class S3TestServer::Exchange {
       ++count;
     }
     if (more) {
-      absl::StrAppend(&items, "<NextContinuationToken>", absl::BytesToHexString(last),
+      absl::StrAppend(&items, "<NextContinuationToken>", absl::Base64Escape(last),
                       "</NextContinuationToken>");
     }
     Answer("ListBucketResult", absl::StrCat("<EncodingType>url</EncodingType><IsTruncated>",
