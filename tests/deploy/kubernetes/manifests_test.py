@@ -9,6 +9,7 @@ usage: manifests_test.py ROOT TOOLS    TOOLS is what tools.sh prints
 import collections
 import copy
 import itertools
+import json
 import os
 import re
 import shutil
@@ -182,7 +183,7 @@ def check_readme(tree, root):
 
 def check_fleet_script(tree, models):
     """What fleet.py refuses, and what it notices."""
-    for arguments in (["--shards=0"], ["--shards=1001"], ["--workers=x"], ["--image=other=a@" + DIGEST],
+    for arguments in (["--shards=0"], ["--shards=701"], ["--workers=x"], ["--image=other=a@" + DIGEST],
                       ["--image=sightline=a:1@" + DIGEST], ["--image=sightline=a"]):
         case(f"fleet.py refuses {arguments[0]}", [] if tree.fleet("dev", *arguments).returncode == 2 else ["taken"])
     built = os.path.join(tree.folder, "images.txt")
@@ -209,6 +210,42 @@ def check_fleet_script(tree, models):
          [] if done.returncode == 1 and "router.yaml" in done.stdout else [done.stdout])
 
 
+def maps_of(tree, overlay):
+    """The ConfigMaps of its folder `fleet` as they are applied; with all else, kubectl takes minutes
+    to render hundreds of shards."""
+    folder = tree.overlay("maps")
+    shutil.copytree(os.path.join(tree.overlay(overlay), "fleet"), folder)
+    path = os.path.join(folder, "kustomization.yaml")
+    with open(path, encoding="utf-8") as source:
+        made = yaml.safe_load(source)
+    for key in ("resources", "components", "patches"):
+        del made[key]
+    made.update(apiVersion="kustomize.config.k8s.io/v1beta1", kind="Kustomization", namespace="sightline")
+    with open(path, "w", encoding="utf-8") as target:
+        yaml.safe_dump(made, target)
+    return tree.render("maps")
+
+
+def check_most_shards(tree):
+    """As many as `kubectl apply` takes, which notes what it applies in an annotation."""
+    done = tree.fleet("production", "--shards=700")
+    case("700 shards", done.stderr.splitlines())
+    noted = {}
+    for document in maps_of(tree, "production"):
+        # As Go writes it.
+        text = json.dumps(document, separators=(",", ":"), ensure_ascii=False)
+        text = re.sub("[<>&]", lambda match: f"\\u{ord(match[0]):04x}", text)
+        noted[rendered.title(document)] = len(text.encode()) + len("kubectl.kubernetes.io/last-applied-configuration\n")
+    case("kubectl apply takes each ConfigMap", {name: size for name, size in noted.items() if size > 256 * 1024})
+    case("and not many more shards", [] if max(noted.values()) > 0.9 * 256 * 1024 else [str(noted)])
+    os.mkdir(os.path.join(tree.overlay("production"), "config"))
+    with open(os.path.join(tree.overlay("production"), "config/index_search.yaml"), "w", encoding="utf-8") as target:
+        target.write("# What is said at length.\n" * 20)
+    done = tree.fleet("production")
+    case("a longer configuration is refused for so many",
+         [] if done.returncode == 2 and "config/index_search.yaml" in done.stderr else [done.stderr])
+
+
 def main(root, tools):
     models = schemas.Schemas(os.path.join(tools, "models"))
     tree = Tree(root, tools)
@@ -218,6 +255,7 @@ def main(root, tools):
         check_mistakes(tree, models)
         check_readme(tree, root)
         check_fleet_script(tree, models)
+        check_most_shards(tree)
     finally:
         shutil.rmtree(tree.folder)
     print(f"cases: {passed} passed, {failed} failed")
