@@ -231,6 +231,20 @@ def change(monitoring, name, old, new):
 OF_FLEETS = ("NoReplica", "ReplicaMissing", "Restarting", "Memory", "NotScraped", "AutoscalerAtMaximum",
              "StoreFilling", "JobFailed", "NothingEncoded")
 
+def without_comparisons(expression):
+    """As if all that it looks at were worth an alert."""
+    expression = re.sub(r"(==|!=|>=|<=|>|<) -?[\d.]+", "", expression)
+    return re.sub(r"(==|!=|>=|<=|>|<)(?= (on|ignoring|kube_|\())", "and", expression)
+
+
+def coming_too_often(monitoring, tools):
+    """The alerts that promtool finds where they must not be, if nothing keeps them away."""
+    spoilt = copy.deepcopy(monitoring)
+    for alert in spoilt.alerts():
+        alert["expr"] = without_comparisons(alert["expr"])
+    return set(re.findall(r"alertname: (\w+),", "".join(text for _, text in promtool(spoilt, tools))))
+
+
 MISTAKES = [
     ("a metric that nobody exports", "6.known-metrics",
      lambda m: rule(m, "SightlineQueueFull").update(expr="rate(sightline_batch_refused_total[5m]) > 1")),
@@ -288,6 +302,8 @@ def main(root, tools):
     case("sources have metrics", [] if len(sound.sources) > 15 else [str(sorted(sound.sources))])
     case("the monitoring agrees with itself and with the sources", [f"{n}: {t}" for n, t in offences(sound)])
     case("promtool", [t for _, t in promtool(sound, tools)])
+    case("each alert has something that it must not come from",
+         {alert["alert"] for alert in sound.alerts()} - coming_too_often(sound, tools))
     for what, reported_by, make in MISTAKES:
         spoilt = copy.deepcopy(sound)
         make(spoilt)
