@@ -8,6 +8,10 @@ workers there are, and by which digests images are had.  A component for kustomi
                        configurations: the overlay's config/<server>.yaml, or without one the
                        base's, and behind it what depends on the numbers
 
+A ConfigMap has the configurations of all shards, and `kubectl apply` notes what it applies in an
+annotation, of 256 KiB at most: so many shards there may be, 700 by the base's configuration, and
+fewer by a longer one.
+
 What is not given stays as the folder has it; at first there are two shards, one worker, and the
 images have no digest.  Run it again after a change of one of those configurations.
 
@@ -20,6 +24,7 @@ usage: fleet.py OVERLAY [--shards N] [--workers N] [--image NAME=REFERENCE@sha25
 """
 
 import argparse
+import json
 import os
 import re
 import sys
@@ -27,7 +32,9 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 INDEXES = ("images", "captions")
 IMAGES = ("sightline", "sightline-router")
-MAX_SHARDS, MAX_WORKERS = 1000, 1000
+MAX_SHARDS, MAX_WORKERS = 700, 1000
+# Of all annotations of an object; the rest of the object is in it as well.
+MAX_NOTED_BYTES, REST_BYTES = 256 * 1024, 2048
 HEAD = "# Written by deploy/kubernetes/fleet.py; run that to change it.\n"
 
 KUSTOMIZATION = """\
@@ -144,6 +151,18 @@ def files_of(overlay, shards, workers, images):
     return {name: HEAD + content for name, content in made.items()}
 
 
+def too_large(files):
+    """Which ConfigMap `kubectl apply` would not take, in words, or None."""
+    maps = {"index-search": {name: text for name, text in files.items() if name.startswith("shard-")},
+            "router": {"router.yaml": files["router.yaml"]}}
+    for name, data in maps.items():
+        noted = len(json.dumps(data)) + REST_BYTES
+        if noted > MAX_NOTED_BYTES:
+            return (f"the ConfigMap {name} takes {noted} bytes, and kubectl apply notes {MAX_NOTED_BYTES} at most: "
+                    f"take fewer shards, or shorten the overlay's config/{name.replace('-', '_')}.yaml")
+    return None
+
+
 def state_of(folder):
     """(shards, workers, images) as the folder has them."""
     try:
@@ -206,6 +225,9 @@ def main():
         parser.error(str(error))
     images.update(arguments.image)
     wanted = files_of(os.path.dirname(folder), arguments.shards or shards, arguments.workers or workers, images)
+    refused = too_large(wanted)
+    if refused:
+        parser.error(refused)
     present = set(os.listdir(folder)) if os.path.isdir(folder) else set()
     stale = sorted(present - set(wanted) |
                    {name for name in wanted

@@ -1,11 +1,16 @@
 #!/usr/bin/env bash
 # Runs sightlinectl on the store of a fleet, as a Job of the template `sightlinectl`, prints what
-# it says, and ends with 0 if it did.
+# it says, and ends with 0 if it did.  It waits as long as the command runs.  A Job of which no pod
+# runs (no node has room, the image is missing) is deleted after a while, or it would publish
+# whenever that is mended; the cluster's warnings are printed.
 #
 # usage: on_store.sh NAMESPACE COMMAND [ARGUMENT...]
 #   on_store.sh sightline rollback images
 #   on_store.sh sightline publish images 5f9c2e
 #   on_store.sh sightline verify images
+#
+# environment:
+#   START_SECONDS  how long there may be no pod that runs; default 600
 set -euo pipefail
 if [ $# -lt 2 ]; then
   sed -n '2,/^set /s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
@@ -25,10 +30,25 @@ kubectl create job "$job" --from=cronjob/sightlinectl --dry-run=client -o json |
   kubectl patch --local -f - --type=json -o json \
     -p "[{\"op\": \"replace\", \"path\": \"/spec/template/spec/containers/0/args\", \"value\": [$arguments]}]" |
   kubectl create -f - >/dev/null
-# Whichever comes first: it has ended well, or for good.
-until state=$(kubectl get job "$job" -o 'jsonpath={.status.conditions[?(@.status=="True")].type}') &&
-  [[ $state == *Complete* || $state == *Failed* ]]; do
+
+# Says what the cluster has against the Job and its pods.
+give_up() {
+  echo "on_store.sh: for $waited s no pod of job/$job has run:"
+  kubectl get events --sort-by=.lastTimestamp \
+    -o 'jsonpath={range .items[?(@.type=="Warning")]}{.involvedObject.name}{": "}{.reason}{": "}{.message}{"\n"}{end}' |
+    grep "^$job" | uniq || kubectl describe pods --selector "job-name=$job"
+  kubectl delete job "$job" --wait=false
+  exit 1
+}
+
+# Until it has ended well, or for good.
+state='' waited=0
+until [[ $state == *Complete* || $state == *Failed* ]]; do
+  [ "$waited" -lt "${START_SECONDS:-600}" ] || give_up >&2
   sleep 1
+  # A cluster that does not answer is waited for likewise.
+  state=$(kubectl get job "$job" -o 'jsonpath={.status.ready} {.status.conditions[?(@.status=="True")].type}') || state=''
+  if [[ $state == 1* ]]; then waited=0; else waited=$((waited + 1)); fi
 done
 kubectl logs "job/$job"
 [[ $state == *Complete* ]]

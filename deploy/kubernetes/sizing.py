@@ -30,6 +30,8 @@ import math
 import os
 import sys
 
+from fleet import MAX_SHARDS
+
 FIGURES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../loadtest/figures/figures.json")
 # Of the figures: two cores each.
 CORES = 2
@@ -177,6 +179,8 @@ def table(o, made):
     print(f"encoding       {made['encode_core_hours']:,.3g} core hours for all items, decoding aside")
     print(f"speeds of      {'; '.join(made['cpus'])}")
     print(f"then           fleet.py OVERLAY --shards {made['shards']}")
+    if made["shards"] > MAX_SHARDS:
+        print(f"but            fleet.py takes {MAX_SHARDS} shards at most: more --pod-memory or --search-time")
     for name, entry in made["sets"].items():
         if entry["memory"] > o.pod_memory:
             print(f"but            a pod of {name} needs more than --pod-memory {o.pod_memory:g}")

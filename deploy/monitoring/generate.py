@@ -61,7 +61,7 @@ FLEET = ("Sightline: fleet", "sightline-fleet", [
         ("CPU time", "none", [
             ("{{pod}}", 'sum by (pod) (rate(container_cpu_usage_seconds_total{namespace="$ns",container="server"}[5m]))')]),
         ("Memory, as a share of the limit", "percentunit", [
-            ("{{pod}}", 'max by (pod) (container_memory_working_set_bytes{namespace="$ns",container="server"}) / max by (pod) (kube_pod_container_resource_limits{namespace="$ns",container="server",resource="memory"})')]),
+            ("{{pod}}", 'max by (pod) (container_memory_rss{namespace="$ns",container="server"}) / max by (pod) (kube_pod_container_resource_limits{namespace="$ns",container="server",resource="memory"})')]),
         ("Memory of requests in progress", "bytes", [
             ("{{pod}}", 'sightline_rpc_in_flight_bytes{namespace="$ns"}')]),
     ]),

@@ -1,10 +1,10 @@
-"""More of checks.py: what a fleet has to be whose store is in an object store.  They say nothing
-of a fleet that has none.
+"""Point 5 too: what a fleet has to be whose store is in an object store.  They say nothing of a
+fleet that has none.
 """
 
 import re
 
-from checks import KEYS, check, containers_of, dig, flag, job_of, matches, size, title
+from rendered import KEYS, check, containers_of, dig, flag, job_of, matches, mounted, size, title
 
 URL = "SIGHTLINE_OBJECT_STORE"
 PLACE = "/var/lib/sightline"
@@ -12,13 +12,6 @@ PLACE = "/var/lib/sightline"
 ASKING_JOBS = ("corpus_encoder", "sightlinectl", "evaluator")
 # What STS wants to be written for, and what it takes at most.
 AUDIENCE, LONGEST_SECONDS = "sts.amazonaws.com", 86400
-
-
-def mounted(pod, container, path):
-    """(the mount, the volume) at the path, or two Nones."""
-    mount = next((m for m in container.get("volumeMounts", []) if m["mountPath"] == path), None)
-    volume = next((v for v in pod["spec"].get("volumes", []) if mount and v["name"] == mount["name"]), None)
-    return mount, volume
 
 
 def with_object_store(fleet):
@@ -49,22 +42,24 @@ def object_store(fleet):
 
 @check("5.object-store-keys")
 def keys(fleet):
-    """Each has keys, of a Secret or for a role, and none is in a ConfigMap or a manifest."""
+    """Each has keys, of a Secret or for a role, or all have them of the cluster; and none is in a
+    ConfigMap or a manifest."""
     for document in fleet.of_kind("ConfigMap"):
         for variable in sorted(set(KEYS) & set(document.get("data", {}))):
             yield f"{title(document)}: holds {variable}"
-    for name, pod in with_object_store(fleet):
-        for container in containers_of(pod):
-            variables = fleet.environment(container)
-            by_secret = [variables.get(key) for key in KEYS] == [("object-store-keys",)] * 2
-            role = variables.get("AWS_ROLE_ARN")
-            if isinstance(role, str) and not re.fullmatch(r"arn:[\w-]+:iam::\d*:role/.+", role):
-                yield f"{name}: {container['name']} has the role {role}"
-            if by_secret == bool(role):
-                yield f"{name}: {container['name']} has {'two kinds of keys' if role else 'no keys'}"
-            for key in KEYS:
-                if isinstance(variables.get(key), str):
-                    yield f"{name}: {key} is written in the manifest"
+    asking = [(f"{name}: {container['name']}", fleet.environment(container))
+              for name, pod in with_object_store(fleet) for container in containers_of(pod)]
+    by_cluster = not any(KEYS[0] in variables or "AWS_ROLE_ARN" in variables for _, variables in asking)
+    for name, variables in asking:
+        by_secret = [variables.get(key) for key in KEYS] == [("object-store-keys",)] * 2
+        role = variables.get("AWS_ROLE_ARN")
+        if isinstance(role, str) and not re.fullmatch(r"arn:[\w-]+:iam::\d*:role/.+", role):
+            yield f"{name} has the role {role}"
+        if by_secret == bool(role) and not by_cluster:
+            yield f"{name} has {'two kinds of keys' if role else 'no keys'}"
+        for key in KEYS:
+            if isinstance(variables.get(key), str):
+                yield f"{name}: {key} is written in the manifest"
 
 
 @check("5.web-identity")

@@ -1,4 +1,6 @@
-"""Mistakes in fleets whose store is in an object store, by keys and by web identity."""
+"""Mistakes in fleets whose store is in an object store: by keys, by web identity, and by what the
+cluster gives to pods.
+"""
 
 import copy
 
@@ -156,3 +158,19 @@ def _(documents):
 @mistake("a role that is none", "5.object-store-keys")
 def _(documents):
     of(documents, "ConfigMap", "object-store-")["data"]["JOB_ROLE_ARN"] = "sightline-job"
+
+
+POD_IDENTITY = Mistakes()
+plant, mistake = POD_IDENTITY.plant, POD_IDENTITY.made_by
+
+plant("no way to whoever gives keys to pods", "2.policies", ("NetworkPolicy", "object-store", ("spec", "egress", 1), None))
+plant("keys of the old network's address alone", "2.policies",
+      ("NetworkPolicy", "object-store", ("spec", "egress", 1, "to", 1), None))
+plant("a way to the keys of the node", "2.policies",
+      ("NetworkPolicy", "object-store", ("spec", "egress", 1, "to", 0, "ipBlock", "cidr"), "169.254.0.0/16"))
+
+
+@mistake("keys for one server alone", "5.object-store-keys")
+def _(documents):
+    pods(documents, "Deployment", "reranker")["containers"][0]["envFrom"].append(
+        {"secretRef": {"name": "object-store-keys"}})

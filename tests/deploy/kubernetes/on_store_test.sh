@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # on_store.sh makes a Job of the template with the command that it is given, and ends as the Job
-# does.  A fake stands for the cluster; what is done without one, the real kubectl does.
+# does, or when no pod of it has run for too long.  A fake stands for the cluster; what is done without one, the real kubectl does.
 #
 # usage: on_store_test.sh ROOT TOOLS    TOOLS is what tools.sh prints
 set -euo pipefail
@@ -13,16 +13,23 @@ cat >"$work/kubectl" <<'END'
 [ "$1 $2" = "--namespace somewhere" ] || exit 1
 case $* in
   *"create job"*"--from=cronjob/sightlinectl --dry-run=client"*)
+    echo "$5" >"$WORK/job"
     echo '{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "x"}, "spec": {"template": {"spec":
       {"restartPolicy": "Never", "containers": [{"name": "job", "image": "i", "args": ["sightlinectl", "describe"]}]}}}}' ;;
   *"patch --local"*) shift 2; exec "$REAL" "$@" ;;
   *"create -f -"*) cat >"$WORK/created.json" ;;
-  *"get job"*) cat "$WORK/state" ;;
+  *"get job"*)  # a line each time, and the last one for good
+    head -n 1 "$WORK/state"
+    [ "$(wc -l <"$WORK/state")" -le 1 ] || sed -i 1d "$WORK/state" ;;
+  *"get events"*) sed "s/JOB/$(cat "$WORK/job")/" "$WORK/events" ;;
+  *"delete job"*) echo "$5" >"$WORK/deleted" ;;
   *"logs job/"*) echo "images is now g1" ;;
   *) exit 1 ;;
 esac
 END
-chmod +x "$work/kubectl"
+# shellcheck disable=SC2016  # the inner shell's
+printf '#!/bin/sh\necho >>"$WORK/slept"\n' >"$work/sleep"
+chmod +x "$work/kubectl" "$work/sleep"
 PATH=$work:$PATH
 
 passed=0 failed=0
@@ -34,13 +41,26 @@ case_of() {  # NAME COMMAND...: a case that passes if the command does
 args_are() { [ "$(/usr/bin/python3 -c 'import json, os; print(json.load(open(os.environ["WORK"] + "/created.json"))["spec"]["template"]["spec"]["containers"][0]["args"])')" = "$1" ]; }
 fails() { ! "$@" >/dev/null; }
 
-printf 'SuccessCriteriaMet Complete' >"$work/state"
+echo '0 SuccessCriteriaMet Complete' >"$work/state"
 case_of "the log is printed" test "$("$script" somewhere rollback images)" = "images is now g1"
 case_of "the command is the Job's" args_are "['sightlinectl', 'rollback', 'images', '--store=/var/lib/sightline/store']"
 "$script" somewhere publish images 'a "b\c' >/dev/null
 case_of "arguments are taken as they are" args_are "['sightlinectl', 'publish', 'images', 'a \"b\\\\c', '--store=/var/lib/sightline/store']"
-printf 'FailureTarget Failed' >"$work/state"
+echo '0 FailureTarget Failed' >"$work/state"
 case_of "a Job that fails is told" fails "$script" somewhere verify images
+
+# Nobody waits for a pod that nothing lets run; the first of these events is another's.
+export START_SECONDS=3
+printf 'somebody-elses-x: BackOff: is restarted\nJOB-x: FailedScheduling: 0/2 nodes are available\n' >"$work/events"
+echo '0 ' >"$work/state"
+: >"$work/slept"
+case_of "a pod that does not start ends the wait" fails "$script" somewhere publish images g2 2>"$work/told"
+case_of "when its time is up" test "$(wc -l <"$work/slept")" = 3
+case_of "what the cluster says is told" grep -q "^$(cat "$work/job")-x: FailedScheduling: 0/2 nodes" "$work/told"
+case_of "and nothing of others" fails grep somebody "$work/told"
+case_of "the Job does not publish later" cmp -s "$work/deleted" "$work/job"
+printf '%s\n' '0 ' '0 ' '1 ' '1 ' '1 ' '1 ' '1 ' '0 ' '0 SuccessCriteriaMet Complete' >"$work/state"
+case_of "a command that runs may take longer" test "$("$script" somewhere verify images)" = "images is now g1"
 case_of "a command is wanted" fails "$script" somewhere
 echo "cases: $passed passed, $failed failed"
 [ "$failed" = 0 ]
