@@ -136,8 +136,12 @@ absl::StatusOr<absl::optional<std::string>> GenerationBefore(absl::string_view i
 absl::StatusOr<CurrentGeneration> ReadCurrent(absl::string_view store, absl::string_view index) {
   RETURN_IF_ERROR(CheckIndexName(index));
   const std::string path = CurrentPath(store, index);
-  ASSIGN_OR_RETURN(const std::string json, ReadFile(path, limits::kMaxManifestBytes));
-  absl::StatusOr<CurrentGeneration> current = ParseCurrentGeneration(json);
+  const absl::StatusOr<std::string> json = ReadFile(path, limits::kMaxManifestBytes);
+  if (absl::IsNotFound(json.status())) {
+    return WithPrefix(json.status(), absl::StrCat("nothing was published for index '", index, "'"));
+  }
+  RETURN_IF_ERROR(json.status());
+  absl::StatusOr<CurrentGeneration> current = ParseCurrentGeneration(*json);
   if (!current.ok()) return WithPrefix(current.status(), path);
   return current;
 }
