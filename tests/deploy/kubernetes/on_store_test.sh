@@ -17,6 +17,7 @@ case $* in
       {"restartPolicy": "Never", "containers": [{"name": "job", "image": "i", "args": ["sightlinectl", "describe"]}]}}}}' ;;
   *"patch --local"*) shift 2; exec "$REAL" "$@" ;;
   *"create -f -"*) cat >"$WORK/created.json" ;;
+  *"get cronjob sightlinectl -o jsonpath={.metadata.labels.sightline/object-store}") cat "$WORK/label" ;;
   *"get job"*) cat "$WORK/state" ;;
   *"logs job/"*) echo "images is now g1" ;;
   *) exit 1 ;;
@@ -35,10 +36,20 @@ args_are() { [ "$(/usr/bin/python3 -c 'import json, os; print(json.load(open(os.
 fails() { ! "$@" >/dev/null; }
 
 printf 'SuccessCriteriaMet Complete' >"$work/state"
+: >"$work/label"
 case_of "the log is printed" test "$("$script" somewhere rollback images)" = "images is now g1"
 case_of "the command is the Job's" args_are "['sightlinectl', 'rollback', 'images', '--store=/var/lib/sightline/store']"
 "$script" somewhere publish images 'a "b\c' >/dev/null
 case_of "arguments are taken as they are" args_are "['sightlinectl', 'publish', 'images', 'a \"b\\\\c', '--store=/var/lib/sightline/store']"
+"$script" somewhere verify images --store /elsewhere >/dev/null
+case_of "a place that is named is left" args_are "['sightlinectl', 'verify', 'images', '--store', '/elsewhere']"
+printf true >"$work/label"
+"$script" somewhere rollback images --from g2 >/dev/null
+case_of "of one store, the object store" \
+  args_are "['sightlinectl', 'rollback', 'images', '--from', 'g2', '--object-store=\$(SIGHTLINE_OBJECT_STORE)']"
+"$script" somewhere publish images g1 >/dev/null
+case_of "of both, both" \
+  args_are "['sightlinectl', 'publish', 'images', 'g1', '--store=/var/lib/sightline/store', '--object-store=\$(SIGHTLINE_OBJECT_STORE)']"
 printf 'FailureTarget Failed' >"$work/state"
 case_of "a Job that fails is told" fails "$script" somewhere verify images
 case_of "a command is wanted" fails "$script" somewhere
