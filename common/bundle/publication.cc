@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/base/error_details.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
@@ -100,21 +101,47 @@ CurrentGeneration CurrentAfter(const CurrentGeneration& before, absl::string_vie
   return after;
 }
 
-absl::StatusOr<std::string> GenerationBefore(absl::string_view index,
-                                             const CurrentGeneration& current) {
+std::vector<std::string> RolledBack(const CurrentGeneration& current) {
+  std::vector<std::string> generations;
   for (const Publication& publication : current.previous()) {
-    if (!publication.rolled_back()) return publication.generation();
+    if (publication.rolled_back()) generations.push_back(publication.generation());
   }
-  return absl::FailedPreconditionError(absl::StrCat("nothing was published for index '", index,
-                                                    "' before ", current.generation(),
-                                                    "; name the generation to publish"));
+  return generations;
+}
+
+absl::StatusOr<absl::optional<std::string>> GenerationBefore(absl::string_view index,
+                                                             const CurrentGeneration& current,
+                                                             absl::string_view from) {
+  const std::vector<std::string> rolled_back = RolledBack(current);
+  if (!from.empty() && from != current.generation()) {
+    if (std::find(rolled_back.begin(), rolled_back.end(), from) != rolled_back.end()) {
+      return absl::optional<std::string>();
+    }
+    return absl::FailedPreconditionError(
+        absl::StrCat("index '", index, "' is not rolled back from ", from, ": current is ",
+                     current.generation(), " (sequence ", current.sequence(), "), and ", from,
+                     " was not rolled back; look at what was published, and name what is to go"));
+  }
+  for (const Publication& publication : current.previous()) {
+    if (!publication.rolled_back()) return absl::make_optional(publication.generation());
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      "nothing was published for index '", index, "' before ", current.generation(),
+      rolled_back.empty()
+          ? ""
+          : absl::StrCat(" but what was rolled back (", absl::StrJoin(rolled_back, ", "), ")"),
+      "; name the generation to publish"));
 }
 
 absl::StatusOr<CurrentGeneration> ReadCurrent(absl::string_view store, absl::string_view index) {
   RETURN_IF_ERROR(CheckIndexName(index));
   const std::string path = CurrentPath(store, index);
-  ASSIGN_OR_RETURN(const std::string json, ReadFile(path, limits::kMaxManifestBytes));
-  absl::StatusOr<CurrentGeneration> current = ParseCurrentGeneration(json);
+  const absl::StatusOr<std::string> json = ReadFile(path, limits::kMaxManifestBytes);
+  if (absl::IsNotFound(json.status())) {
+    return WithPrefix(json.status(), absl::StrCat("nothing was published for index '", index, "'"));
+  }
+  RETURN_IF_ERROR(json.status());
+  absl::StatusOr<CurrentGeneration> current = ParseCurrentGeneration(*json);
   if (!current.ok()) return WithPrefix(current.status(), path);
   return current;
 }
@@ -127,13 +154,16 @@ absl::StatusOr<CurrentGeneration> PublishGeneration(absl::string_view store,
   return Publish(store, index, generation, now);
 }
 
-absl::StatusOr<CurrentGeneration> RollBackGeneration(absl::string_view store,
-                                                     absl::string_view index, absl::Time now) {
+absl::StatusOr<Rollback> RollBackGeneration(absl::string_view store, absl::string_view index,
+                                            absl::Time now, absl::string_view from) {
   RETURN_IF_ERROR(CheckIndexName(index));
   ASSIGN_OR_RETURN(const StoreLock lock, LockPublications(IndexDirectory(store, index)));
-  ASSIGN_OR_RETURN(const CurrentGeneration current, ReadCurrent(store, index));
-  ASSIGN_OR_RETURN(const std::string before, GenerationBefore(index, current));
-  return Publish(store, index, before, now);
+  ASSIGN_OR_RETURN(CurrentGeneration current, ReadCurrent(store, index));
+  ASSIGN_OR_RETURN(const absl::optional<std::string> before,
+                   GenerationBefore(index, current, from));
+  if (!before.has_value()) return Rollback{std::move(current), /*was_done=*/true};
+  ASSIGN_OR_RETURN(current, Publish(store, index, *before, now));
+  return Rollback{std::move(current)};
 }
 
 absl::Status AdoptCurrent(absl::string_view store, absl::string_view index,

@@ -180,7 +180,9 @@ absl::Status FetchRest(ObjectStore* store, const ExpectedFile& expected, int64_t
 
 absl::Status FetchFailed(const ObjectStore& store, const ExpectedFile& expected,
                          absl::string_view what) {
-  return MakeError(reasons::kFetchFailed, absl::StrCat(store.name(), "/", expected.key, " ", what));
+  return MakeError(reasons::kFetchFailed,
+                   absl::StrCat(store.name(), "/", expected.key, " ", what,
+                                "; `sightlinectl publish --resend` sends what a folder has of it"));
 }
 
 // An object that is not as it should be may be mended, or come whole the next time.

@@ -17,6 +17,9 @@
 
 namespace sightline {
 
+// Of all indexes.
+inline constexpr char kIndexesPrefix[] = "indexes/";
+
 // All end with a slash; names must be valid.
 std::string ModelPrefix(absl::string_view model_id);
 std::string GenerationsPrefix(absl::string_view index);

@@ -59,8 +59,8 @@ class ObjectStore {
                               const CallContext& call) = 0;
 
   // Writes a file of any size, whose bytes travel with their checksums; `sha256`, of all of
-  // them in hex, is kept for Stat.  UNAVAILABLE if it cannot be read or changes its length
-  // meanwhile.
+  // them in hex, is kept for Stat.  The file is read once: DATA_LOSS, and no object, if it has
+  // another SHA-256; NOT_FOUND if there is none.  Counts for the calling thread's ReadProgress.
   virtual absl::Status WriteFile(absl::string_view key, const std::string& path,
                                  absl::string_view sha256, const CallContext& call) = 0;
 

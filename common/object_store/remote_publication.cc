@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/checksum.h"
 #include "common/base/error_details.h"
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
@@ -29,25 +30,11 @@ std::string Where(const ObjectStore& store, absl::string_view key) {
   return absl::StrCat(store.name(), "/", key);
 }
 
-absl::Status CheckIsWhole(ObjectStore* store, const std::string& prefix, const BundleFile& file,
-                          const CallContext& call) {
-  const std::string key = absl::StrCat(prefix, file.path());
-  ASSIGN_OR_RETURN(const ObjectInfo info, store->Stat(key, call));
-  if (info.byte_count == file.byte_count()) return absl::OkStatus();
-  return absl::DataLossError(absl::StrCat(Where(*store, key), " has ", info.byte_count, " of ",
-                                          file.byte_count(), " bytes"));
-}
-
-absl::Status CheckModelIsWhole(ObjectStore* store, const std::string& model,
-                               const CallContext& call) {
-  const std::string prefix = ModelPrefix(model);
-  ASSIGN_OR_RETURN(const std::string json, store->ReadAll(absl::StrCat(prefix, kManifestFile),
-                                                          limits::kMaxManifestBytes, call));
-  ASSIGN_OR_RETURN(const ModelBundleManifest manifest, ParseModelBundleManifest(json));
-  for (const BundleFile& file : manifest.files()) {
-    RETURN_IF_ERROR(CheckIsWhole(store, prefix, file, call));
-  }
-  return absl::OkStatus();
+absl::Status CheckIsWhole(ObjectStore* store, const ExpectedFile& file, const CallContext& call) {
+  ASSIGN_OR_RETURN(const ObjectInfo info, store->Stat(file.key, call));
+  if (info.byte_count == file.byte_count) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(Where(*store, file.key), " has ", info.byte_count, " of ",
+                                          file.byte_count, " bytes"));
 }
 
 // Whether all that the generation needs is there, in its full length.
@@ -55,15 +42,8 @@ absl::Status CheckComplete(ObjectStore* store, absl::string_view index,
                            absl::string_view generation, const CallContext& call) {
   ASSIGN_OR_RETURN(const GenerationManifest manifest,
                    ReadRemoteManifest(store, index, generation, call));
-  const std::string prefix = GenerationPrefix(index, generation);
-  for (const auto& shard : manifest.shards()) {
-    for (const ShardFile& file : FilesOf(shard)) {
-      RETURN_IF_ERROR(CheckIsWhole(store, prefix, *file.description, call));
-    }
-  }
-  for (const std::string& model : ModelsOf(manifest)) {
-    RETURN_IF_ERROR(CheckModelIsWhole(store, model, call));
-  }
+  ASSIGN_OR_RETURN(const std::vector<ExpectedFile> files, RemoteFilesOf(store, manifest, call));
+  for (const ExpectedFile& file : files) RETURN_IF_ERROR(CheckIsWhole(store, file, call));
   return absl::OkStatus();
 }
 
@@ -182,6 +162,37 @@ absl::StatusOr<GenerationManifest> ReadRemoteManifest(ObjectStore* store, absl::
   return ParseManifestOf(index, generation, Where(*store, key), *json);
 }
 
+absl::StatusOr<ModelBundleManifest> ReadRemoteModel(ObjectStore* store, absl::string_view model_id,
+                                                    const CallContext& call) {
+  const std::string key = absl::StrCat(ModelPrefix(model_id), kManifestFile);
+  ASSIGN_OR_RETURN(const std::string json, store->ReadAll(key, limits::kMaxManifestBytes, call));
+  if (Sha256Hex(json) != model_id) {
+    return absl::DataLossError(
+        absl::StrCat(Where(*store, key), " has not the SHA-256 of its name"));
+  }
+  absl::StatusOr<ModelBundleManifest> manifest = ParseModelBundleManifest(json);
+  if (!manifest.ok()) return WithPrefix(manifest.status(), Where(*store, key));
+  return manifest;
+}
+
+absl::StatusOr<std::vector<ExpectedFile>> RemoteFilesOf(ObjectStore* store,
+                                                        const GenerationManifest& manifest,
+                                                        const CallContext& call) {
+  std::vector<ExpectedFile> files;
+  const auto add = [&](const std::string& prefix, const BundleFile& file) {
+    files.push_back({absl::StrCat(prefix, file.path()), file.byte_count(), file.sha256()});
+  };
+  const std::string prefix = GenerationPrefix(manifest.index(), manifest.generation());
+  for (const auto& shard : manifest.shards()) {
+    for (const ShardFile& file : FilesOf(shard)) add(prefix, *file.description);
+  }
+  for (const std::string& model : ModelsOf(manifest)) {
+    ASSIGN_OR_RETURN(const ModelBundleManifest bundle, ReadRemoteModel(store, model, call));
+    for (const BundleFile& file : bundle.files()) add(ModelPrefix(model), file);
+  }
+  return files;
+}
+
 absl::StatusOr<CurrentGeneration> PublishRemote(ObjectStore* store, absl::string_view index,
                                                 absl::string_view generation, absl::Time now,
                                                 const CallContext& call) {
@@ -192,11 +203,14 @@ absl::StatusOr<CurrentGeneration> PublishRemote(ObjectStore* store, absl::string
   return PublishOver(store, *before, index, generation, now, call);
 }
 
-absl::StatusOr<CurrentGeneration> RollBackRemote(ObjectStore* store, absl::string_view index,
-                                                 absl::Time now, const CallContext& call) {
-  ASSIGN_OR_RETURN(const CurrentGeneration current, ReadRemoteCurrent(store, index, call));
-  ASSIGN_OR_RETURN(const std::string before, GenerationBefore(index, current));
-  return PublishOver(store, current, index, before, now, call);
+absl::StatusOr<Rollback> RollBackRemote(ObjectStore* store, absl::string_view index, absl::Time now,
+                                        const CallContext& call, absl::string_view from) {
+  ASSIGN_OR_RETURN(CurrentGeneration current, ReadRemoteCurrent(store, index, call));
+  ASSIGN_OR_RETURN(const absl::optional<std::string> before,
+                   GenerationBefore(index, current, from));
+  if (!before.has_value()) return Rollback{std::move(current), /*was_done=*/true};
+  ASSIGN_OR_RETURN(current, PublishOver(store, current, index, *before, now, call));
+  return Rollback{std::move(current)};
 }
 
 }  // namespace sightline

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -16,8 +17,11 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/base/call_context.h"
+#include "common/bundle/publication.h"
+#include "common/object_store/fetch.h"
 #include "common/object_store/object_store.h"
 #include "sightline/bundle/v1/generation.pb.h"
+#include "sightline/bundle/v1/model_bundle.pb.h"
 
 namespace sightline {
 
@@ -51,6 +55,16 @@ absl::StatusOr<bundle::v1::GenerationManifest> ReadRemoteManifest(ObjectStore* s
                                                                   absl::string_view generation,
                                                                   const CallContext& call);
 
+// The manifest of a model.  NotFound; DataLoss if it is not the one that the id names.
+absl::StatusOr<bundle::v1::ModelBundleManifest> ReadRemoteModel(ObjectStore* store,
+                                                                absl::string_view model_id,
+                                                                const CallContext& call);
+
+// All that the generation's manifest, and those of its models, list: what each object has to be.
+// Errors as ReadRemoteModel.
+absl::StatusOr<std::vector<ExpectedFile>> RemoteFilesOf(
+    ObjectStore* store, const bundle::v1::GenerationManifest& manifest, const CallContext& call);
+
 // Makes `generation` the desired one.  FailedPrecondition unless it has a readable manifest
 // whose files, and those of its models, are all there in their full length.  A prune that has
 // decided to delete it, and has not begun, lets it be.  Aborted if somebody else published at the
@@ -62,10 +76,8 @@ absl::StatusOr<bundle::v1::CurrentGeneration> PublishRemote(ObjectStore* store,
                                                             const CallContext& call);
 
 // As RollBackGeneration.
-absl::StatusOr<bundle::v1::CurrentGeneration> RollBackRemote(ObjectStore* store,
-                                                             absl::string_view index,
-                                                             absl::Time now,
-                                                             const CallContext& call);
+absl::StatusOr<Rollback> RollBackRemote(ObjectStore* store, absl::string_view index, absl::Time now,
+                                        const CallContext& call, absl::string_view from = "");
 
 }  // namespace sightline
 

@@ -1,16 +1,15 @@
 #include "common/object_store/s3_upload.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "common/base/files.h"
+#include "common/base/checksum.h"
+#include "common/base/mutex.h"
 #include "common/base/random_access_file.h"
+#include "common/base/read_progress.h"
 #include "common/base/status_macros.h"
 #include "common/base/work_on_threads.h"
 #include "common/object_store/aws_answers.h"
@@ -24,35 +23,48 @@ constexpr int64_t kMostParts = 9000;
 constexpr absl::Duration kCompletePatience = absl::Minutes(10);
 constexpr absl::Duration kAbortTime = absl::Seconds(10);
 
-// What is another once a file has been written to or replaced.
-struct FileStamp {
-  ino_t inode;
-  off_t size;
-  timespec written;
+absl::Status CheckSha256(const std::string& path, absl::string_view found,
+                         absl::string_view expected) {
+  if (found == expected) return absl::OkStatus();
+  return absl::DataLossError(
+      absl::StrCat(path, " has the SHA-256 ", found, " and should have ", expected));
+}
 
-  bool operator==(const FileStamp& other) const {
-    return inode == other.inode && size == other.size && written.tv_sec == other.written.tv_sec &&
-           written.tv_nsec == other.written.tv_nsec;
+// The parts of a file, read once and in order, whichever threads ask for them: what has been sent
+// is what was hashed.
+class FileParts {
+ public:
+  // Counts for the calling thread's progress.
+  FileParts(const RandomAccessFile& file, int64_t part_bytes)
+      : file_(file), part_bytes_(part_bytes), progress_(ReadProgress::Scope::current()) {}
+
+  size_t count() const { return (file_.size() + part_bytes_ - 1) / part_bytes_; }
+
+  // The number of the next part, and its bytes.  No more than `count` times.
+  absl::StatusOr<std::pair<size_t, std::string>> Next() {
+    const ReadProgress::Scope scope(progress_);
+    MutexLock lock(mutex_);
+    const int64_t offset = static_cast<int64_t>(next_) * part_bytes_;
+    std::string bytes(std::min(part_bytes_, file_.size() - offset), '\0');
+    RETURN_IF_ERROR(file_.Read(offset, static_cast<int64_t>(bytes.size()), bytes.data()));
+    hash_.Update(bytes);
+    return std::make_pair(next_++, std::move(bytes));
   }
+
+  // Of what was read.
+  std::string Sha256Hex() {
+    MutexLock lock(mutex_);
+    return hash_.Hex();
+  }
+
+ private:
+  const RandomAccessFile& file_;
+  const int64_t part_bytes_;
+  ReadProgress* const progress_;
+  Mutex mutex_;
+  size_t next_ GUARDED_BY(mutex_) = 0;
+  Sha256 hash_ GUARDED_BY(mutex_);
 };
-
-absl::StatusOr<FileStamp> StampOf(const std::string& path) {
-  struct stat found;
-  if (::stat(path.c_str(), &found) != 0) return FileError("look at", path, errno);
-  return FileStamp{found.st_ino, found.st_size, found.st_mtim};
-}
-
-absl::Status CheckUnchanged(const std::string& path, const FileStamp& before) {
-  ASSIGN_OR_RETURN(const FileStamp now, StampOf(path));
-  if (now == before) return absl::OkStatus();
-  return absl::UnavailableError(absl::StrCat(path, ": changed while it was sent to the store"));
-}
-
-absl::StatusOr<std::string> ReadPart(const RandomAccessFile& file, int64_t offset, int64_t length) {
-  std::string bytes(length, '\0');
-  RETURN_IF_ERROR(file.Read(offset, length, bytes.data()));
-  return bytes;
-}
 
 // One multipart upload, from its beginning to its end or its abortion.
 class MultipartUpload {
@@ -75,14 +87,11 @@ class MultipartUpload {
     });
   }
 
-  absl::Status SendParts(const RandomAccessFile& file, int64_t part_bytes, int connections) {
-    const size_t count = (file.size() + part_bytes - 1) / part_bytes;
-    etags_.resize(count);
-    return WorkOnThreads(connections, count, [&](size_t i) -> absl::Status {
-      const int64_t offset = static_cast<int64_t>(i) * part_bytes;
-      ASSIGN_OR_RETURN(const std::string bytes,
-                       ReadPart(file, offset, std::min(part_bytes, file.size() - offset)));
-      return SendPart(i, bytes);
+  absl::Status SendParts(FileParts* parts, int connections) {
+    etags_.resize(parts->count());
+    return WorkOnThreads(connections, parts->count(), [&](size_t) -> absl::Status {
+      ASSIGN_OR_RETURN(const auto part, parts->Next());
+      return SendPart(part.first, part.second);
     });
   }
 
@@ -161,13 +170,13 @@ class MultipartUpload {
 };
 
 absl::Status UploadInParts(S3Caller* caller, absl::string_view key, const RandomAccessFile& file,
-                           absl::string_view sha256, const FileStamp& stamp,
-                           const S3UploadOptions& options, const CallContext& call) {
+                           absl::string_view sha256, const S3UploadOptions& options,
+                           const CallContext& call) {
   MultipartUpload upload(caller, key, sha256, call);
   RETURN_IF_ERROR(upload.Begin());
-  absl::Status status =
-      upload.SendParts(file, PartBytes(file.size(), options.part_bytes), options.connections);
-  if (status.ok()) status = CheckUnchanged(file.path(), stamp);
+  FileParts parts(file, PartBytes(file.size(), options.part_bytes));
+  absl::Status status = upload.SendParts(&parts, options.connections);
+  if (status.ok()) status = CheckSha256(file.path(), parts.Sha256Hex(), sha256);
   if (status.ok()) status = upload.Complete();
   if (status.ok()) return status;
   upload.Abort();
@@ -185,13 +194,13 @@ int64_t PartBytes(int64_t file_bytes, int64_t least) {
 absl::Status SendFile(S3Caller* caller, absl::string_view key, const std::string& path,
                       absl::string_view sha256, const S3UploadOptions& options,
                       const CallContext& call) {
-  ASSIGN_OR_RETURN(const FileStamp stamp, StampOf(path));
   ASSIGN_OR_RETURN(const std::unique_ptr<RandomAccessFile> file, RandomAccessFile::Open(path));
   if (file->size() > options.part_bytes) {
-    return UploadInParts(caller, key, *file, sha256, stamp, options, call);
+    return UploadInParts(caller, key, *file, sha256, options, call);
   }
-  ASSIGN_OR_RETURN(const std::string bytes, ReadPart(*file, 0, file->size()));
-  RETURN_IF_ERROR(CheckUnchanged(path, stamp));
+  std::string bytes(file->size(), '\0');
+  RETURN_IF_ERROR(file->Read(0, file->size(), bytes.data()));
+  RETURN_IF_ERROR(CheckSha256(path, Sha256Hex(bytes), sha256));
   S3Request request{"PUT", absl::StrCat(caller->place().prefix, key)};
   request.headers = {{kSha256Header, std::string(sha256)}};
   request.body = bytes;

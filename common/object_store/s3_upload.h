@@ -26,9 +26,10 @@ int64_t PartBytes(int64_t file_bytes, int64_t least);
 // another of the same key, when the answer to the end of an upload was lost.
 inline constexpr char kSha256Header[] = "x-amz-meta-sightline-sha256";
 
-// Writes the file `path`, which has this SHA-256, as `key`.  What FileError gives if it cannot be
-// opened, UNAVAILABLE if it cannot be read or changes meanwhile; otherwise as S3Caller::Repeat.
-// After an error nothing of it is left, unless the store does not answer any more.
+// Writes the file `path` as `key`.  What FileError gives if it cannot be opened, UNAVAILABLE if it
+// cannot be read, DATA_LOSS if what was read has another SHA-256 (of a file in parts that is known
+// when they are sent, and before they become an object); otherwise as S3Caller::Repeat.  After an
+// error nothing of it is left, unless the store does not answer any more.
 absl::Status SendFile(S3Caller* caller, absl::string_view key, const std::string& path,
                       absl::string_view sha256, const S3UploadOptions& options,
                       const CallContext& call);

@@ -11,6 +11,7 @@
 #include "common/base/error_details.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
+#include "common/base/read_progress.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
@@ -72,20 +73,15 @@ class FolderUpload {
     RETURN_IF_ERROR(call_.Check("upload"));
     sent_.insert(path);
     const std::string key = absl::StrCat(prefix_, path);
+    const std::string file = JoinPath(directory_, path);
     const absl::StatusOr<ObjectInfo> there = store_->Stat(key, call_);
     if (!there.ok() && !absl::IsNotFound(there.status())) return there.status();
     if (there.ok() && !resend_ && there->sha256 == sha256 && there->byte_count == byte_count) {
+      ReadProgress::ExpectOnThread(file, 0);
       return absl::OkStatus();
     }
-    const std::string file = JoinPath(directory_, path);
-    const absl::StatusOr<std::string> found = Sha256HexOfFile(file);
-    if (absl::IsNotFound(found.status())) {
+    if (!FileExists(file)) {
       return absl::DataLossError(absl::StrCat(file, " is missing; its manifest lists it"));
-    }
-    RETURN_IF_ERROR(found.status());
-    if (*found != sha256) {
-      return absl::DataLossError(
-          absl::StrCat(file, " has the SHA-256 ", *found, "; its manifest says ", sha256));
     }
     return store_->WriteFile(key, file, sha256, call_);
   }
@@ -97,21 +93,20 @@ class FolderUpload {
   std::set<std::string> sent_;  // paths, those that were there already among them
 };
 
-// Whether the manifest at `key` is this one; NotFound if there is none.
-absl::StatusOr<bool> HasManifest(ObjectStore* store, const std::string& key,
-                                 const std::string& json, const CallContext& call) {
-  ASSIGN_OR_RETURN(const std::string there, store->ReadAll(key, limits::kMaxManifestBytes, call));
-  return there == json;
+absl::StatusOr<std::string> ReadManifest(ObjectStore* store, const std::string& key,
+                                         const CallContext& call) {
+  return store->ReadAll(key, limits::kMaxManifestBytes, call);
 }
 
 absl::Status CreateManifest(ObjectStore* store, const std::string& key, const std::string& json,
                             const CallContext& call) {
   const absl::Status created = store->Create(key, json, call);
   if (!absl::IsAlreadyExists(created)) return created;
-  ASSIGN_OR_RETURN(const bool same, HasManifest(store, key, json, call));
-  if (same) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::string there, ReadManifest(store, key, call));
+  if (there == json) return absl::OkStatus();
   return absl::AlreadyExistsError(absl::StrCat(
-      store->name(), "/", key, " is there already and says something else, which never changes"));
+      store->name(), "/", key, " is there already and says something else, which never changes: ",
+      "if the store has damaged it, `sightlinectl publish --resend` sends it again"));
 }
 
 // Takes away the manifest of a generation of other content that nobody ever published.
@@ -124,7 +119,7 @@ absl::Status DiscardUnpublishedRemote(ObjectStore* store, absl::string_view inde
     return absl::AlreadyExistsError(
         absl::StrCat(store->name(), " has published a generation ", generation, " of index ", index,
                      " with other content, and generations never change; give this one "
-                     "another name"));
+                     "another name, or if the store has damaged its manifest, --resend it"));
   }
   Log(Severity::kWarning, "a generation that was never published is replaced",
       {{"store", store->name()}, {"index", index}, {"generation", generation}});
@@ -142,7 +137,13 @@ absl::StatusOr<std::string> UploadModel(ObjectStore* store, const std::string& d
   const std::string id = Sha256Hex(json);
   FolderUpload upload(store, directory, ModelPrefix(id), resend, call);
   for (const BundleFile& file : manifest->files()) RETURN_IF_ERROR(upload.Send(file));
-  RETURN_IF_ERROR(CreateManifest(store, absl::StrCat(ModelPrefix(id), kManifestFile), json, call));
+  const std::string key = absl::StrCat(ModelPrefix(id), kManifestFile);
+  if (resend) {
+    // Its name is its SHA-256, so that any other content is damage.
+    const absl::StatusOr<std::string> there = ReadManifest(store, key, call);
+    if (there.ok() && *there != json) RETURN_IF_ERROR(store->Remove(key, call));
+  }
+  RETURN_IF_ERROR(CreateManifest(store, key, json, call));
   return id;
 }
 
@@ -163,17 +164,21 @@ absl::Status UploadGeneration(ObjectStore* store, const std::string& folder,
   const std::string key = absl::StrCat(prefix, kManifestFile);
   ASSIGN_OR_RETURN(const std::string json,
                    ReadFile(JoinPath(directory, kManifestFile), limits::kMaxManifestBytes));
-  const absl::StatusOr<bool> same = HasManifest(store, key, json, call);
-  if (!same.ok() && !absl::IsNotFound(same.status())) return same.status();
-  if (same.ok() && !*same) {
-    RETURN_IF_ERROR(DiscardUnpublishedRemote(store, index, generation, key, call));
+  const absl::StatusOr<std::string> there = ReadManifest(store, key, call);
+  if (!there.ok() && !absl::IsNotFound(there.status())) return there.status();
+  const bool same = there.ok() && *there == json;
+  if (there.ok() && !same) {
+    const bool damaged = !ParseManifestOf(index, generation, key, *there).ok();
+    RETURN_IF_ERROR(resend && damaged
+                        ? store->Remove(key, call)
+                        : DiscardUnpublishedRemote(store, index, generation, key, call));
   }
   FolderUpload upload(store, directory, prefix, resend, call);
   for (const auto& shard : manifest.shards()) {
     for (const ShardFile& file : FilesOf(shard)) RETURN_IF_ERROR(upload.Send(*file.description));
   }
   RETURN_IF_ERROR(upload.SendOthers());
-  if (!same.ok() || !*same) RETURN_IF_ERROR(upload.RemoveOthers());
+  if (!same) RETURN_IF_ERROR(upload.RemoveOthers());
   return CreateManifest(store, key, json, call);
 }
 

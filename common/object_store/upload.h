@@ -14,9 +14,10 @@ namespace sightline {
 
 // Both send what the object store does not have yet, by the length and the SHA-256 that objects
 // tell, after comparing it with the manifest: stopped anywhere, the next one goes on.  `resend`
-// sends all of it, for an object that the store has damaged.  The manifest is last, so that what
-// is not whole is nothing.  DataLoss if a file is not what its
-// manifest says; otherwise errors as those of ObjectStore and of the files.
+// sends all of it, for objects, manifests among them, that the store has damaged.  The manifest is
+// last, so that what is not whole is nothing.  Files count for the calling thread's ReadProgress.
+// DataLoss if a file is not what its manifest says; otherwise errors as those of ObjectStore and
+// of the files.
 
 // The model bundle that lies in `directory`, whatever that is called; returns its id.  NotFound if
 // it holds none.

@@ -23,4 +23,19 @@ absl::Status VisitObjects(ObjectStore* store, absl::string_view prefix, const Ca
   }
 }
 
+absl::StatusOr<std::vector<std::string>> ListFolders(ObjectStore* store, absl::string_view prefix,
+                                                     const CallContext& call) {
+  std::vector<std::string> folders;
+  for (std::string last;;) {
+    ASSIGN_OR_RETURN(const std::vector<ObjectInfo> next, store->List(prefix, last, 1, call));
+    if (next.empty()) return folders;
+    last = next.front().key;
+    const size_t end = last.find('/', prefix.size());
+    if (end == std::string::npos) continue;  // an object beside them
+    folders.push_back(last.substr(prefix.size(), end - prefix.size()));
+    // Behind all that is in the folder: '0' follows '/'.
+    last = last.substr(0, end) + "0";
+  }
+}
+
 }  // namespace sightline

@@ -5,9 +5,13 @@
 # whenever that is mended; the cluster's warnings are printed.
 #
 # usage: on_store.sh NAMESPACE COMMAND [ARGUMENT...]
-#   on_store.sh sightline rollback images
+#   on_store.sh sightline describe images
+#   on_store.sh sightline rollback images --from 5f9c2e
 #   on_store.sh sightline publish images 5f9c2e
 #   on_store.sh sightline verify images
+#
+# Where there is an object store, commands that work on one store work on that, and the others on
+# it and on the jobs' volume.  A command that names a place itself is left at that.
 #
 # environment:
 #   START_SECONDS  how long there may be no pod that runs; default 600
@@ -18,13 +22,29 @@ if [ $# -lt 2 ]; then
 fi
 namespace=$1
 shift
+job=sightlinectl-$(date +%s)-$$
+kubectl() { command kubectl --namespace "$namespace" "$@"; }
+
+volume=--store=/var/lib/sightline/store
+case " $* " in
+  *" --store"[\ =]* | *" --object-store"[\ =]*) places=() ;;
+  *)
+    places=("$volume")
+    if [ "$(kubectl get cronjob sightlinectl -o 'jsonpath={.metadata.labels.sightline/object-store}')" = true ]; then
+      # The kubelet knows the URL.
+      # shellcheck disable=SC2016
+      case $1 in
+        describe | rollback | verify) places=('--object-store=$(SIGHTLINE_OBJECT_STORE)') ;;
+        *) places+=('--object-store=$(SIGHTLINE_OBJECT_STORE)') ;;
+      esac
+    fi
+    ;;
+esac
 arguments='"sightlinectl"'
-for argument in "$@" --store=/var/lib/sightline/store; do
+for argument in "$@" "${places[@]}"; do
   argument=${argument//\\/\\\\}
   arguments+=", \"${argument//\"/\\\"}\""
 done
-job=sightlinectl-$(date +%s)-$$
-kubectl() { command kubectl --namespace "$namespace" "$@"; }
 
 kubectl create job "$job" --from=cronjob/sightlinectl --dry-run=client -o json |
   kubectl patch --local -f - --type=json -o json \

@@ -128,6 +128,8 @@ namespace {
 // To where it is asked for, one place or both.
 absl::StatusOr<std::string> Add(const std::string& folder, const StorePlace& place,
                                 const Console& console) {
+  // Whatever place it goes to, a folder that is none is told in the same words.
+  RETURN_IF_ERROR(ReadManifest(folder).status());
   std::string id;
   if (!place.folder.empty()) {
     ASSIGN_OR_RETURN(const ModelBundle bundle, AddModel(folder, place.folder));
@@ -151,8 +153,10 @@ int RunAddModel(const std::vector<std::string>& args, const Console& console) {
   std::vector<std::string> words;
   int status = kSuccess;
   if (!ParseArguments(kAddModelCommand, &flags, args, console, &words, &status)) return status;
-  if (words.size() != 1 || place.is_empty()) {
-    return UsageError(kAddModelCommand, "give one folder, and --store DIR or --object-store URL",
+  const std::string places = place.Settle(Places::kOneOrBoth);
+  if (words.size() != 1 || !places.empty()) {
+    return UsageError(kAddModelCommand,
+                      absl::StrCat("give one folder", places.empty() ? "" : ", and ", places),
                       console);
   }
   const absl::StatusOr<std::string> id = Add(words[0], place, console);

@@ -23,7 +23,9 @@
 #include "common/config/table.h"
 #include "common/dataset/region_file.h"
 #include "common/formats/safetensors.h"
+#include "common/object_store/remote_publication.h"
 #include "services/sightlinectl/model_text.h"
+#include "services/sightlinectl/store_view.h"
 
 namespace sightline {
 namespace {
@@ -167,6 +169,16 @@ absl::StatusOr<std::string> DescribeFile(const std::string& path, bool verify) {
 
 // --- bundles and generations ---
 
+std::string ModelText(const std::string& id,
+                      const std::vector<std::pair<std::string, std::string>>& lines,
+                      const bundle::v1::ModelBundleManifest& manifest) {
+  Table files({{"file"}, {"bytes", true}, {"sha256"}});
+  for (const bundle::v1::BundleFile& file : manifest.files()) {
+    files.AddRow({file.path(), WithThousands(file.byte_count()), file.sha256()});
+  }
+  return absl::StrCat("model bundle ", id, "\n", AlignedLines(lines), files.ToString(2));
+}
+
 absl::StatusOr<std::string> DescribeModel(const std::string& directory,
                                           const DescribeOptions& options) {
   ASSIGN_OR_RETURN(const ModelBundle bundle, OpenModelBundle(directory, options.verify));
@@ -180,12 +192,14 @@ absl::StatusOr<std::string> DescribeModel(const std::string& directory,
                                                   weights->tensors().size(), " tensors"));
     if (options.tensors) tensors = TensorTable(*weights);
   }
-  Table files({{"file"}, {"bytes", true}, {"sha256"}});
-  for (const bundle::v1::BundleFile& file : manifest.files()) {
-    files.AddRow({file.path(), WithThousands(file.byte_count()), file.sha256()});
-  }
-  return absl::StrCat("model bundle ", bundle.id, "\n", AlignedLines(lines), files.ToString(2),
-                      tensors, options.verify ? kVerified : "");
+  return absl::StrCat(ModelText(bundle.id, lines, manifest), tensors,
+                      options.verify ? kVerified : "");
+}
+
+absl::StatusOr<std::string> DescribeRemoteModel(ObjectStore* store, const std::string& id) {
+  ASSIGN_OR_RETURN(const bundle::v1::ModelBundleManifest manifest,
+                   ReadRemoteModel(store, id, CallContext::Unbounded()));
+  return ModelText(id, ModelLines(manifest), manifest);
 }
 
 // Of files that the kind of index has built only where there are any.
@@ -219,11 +233,23 @@ std::string ShardTable(const bundle::v1::GenerationManifest& manifest) {
   return shards.ToString(2);
 }
 
-absl::StatusOr<std::string> DescribeGeneration(const std::string& store, const std::string& index,
-                                               const std::string& generation, bool verify) {
+// What was published, the present one first.
+std::string PublicationTable(const bundle::v1::CurrentGeneration& current) {
+  Table table({{"sequence", true}, {"generation"}, {"left at"}, {""}});
+  table.AddRow({absl::StrCat(current.sequence()), current.generation(), "-", "current"});
+  for (const bundle::v1::Publication& before : current.previous()) {
+    table.AddRow({absl::StrCat(before.sequence()), before.generation(),
+                  before.leave_time().empty() ? "?" : before.leave_time(),
+                  before.rolled_back() ? "rolled back" : ""});
+  }
+  return absl::StrCat("published\n", table.ToString(2));
+}
+
+absl::StatusOr<std::string> DescribeGeneration(const StoreView& store, const std::string& index,
+                                               const std::string& generation) {
   ASSIGN_OR_RETURN(const bundle::v1::GenerationManifest manifest,
-                   ReadGenerationManifest(store, index, generation));
-  const auto current = ReadCurrent(store, index);
+                   store.Manifest(index, generation));
+  const auto current = store.Current(index);
   const bool is_current = current.ok() && current->generation() == generation;
   std::vector<std::pair<std::string, std::string>> lines = {
       {"items",
@@ -245,9 +271,17 @@ absl::StatusOr<std::string> DescribeGeneration(const std::string& store, const s
     lines.emplace_back("made from", manifest.parent_generation());
   }
   if (!manifest.create_time().empty()) lines.emplace_back("made at", manifest.create_time());
-  std::string text = absl::StrCat("generation ", index, "/", generation, "\n", AlignedLines(lines),
-                                  ShardTable(manifest));
+  return absl::StrCat("generation ", index, "/", generation, "\n", AlignedLines(lines),
+                      ShardTable(manifest));
+}
+
+absl::StatusOr<std::string> DescribeInFolder(const std::string& store, const std::string& index,
+                                             const std::string& generation, bool verify) {
+  ASSIGN_OR_RETURN(const std::string text,
+                   DescribeGeneration(*ViewFolder(store), index, generation));
   if (!verify) return text;
+  ASSIGN_OR_RETURN(const bundle::v1::GenerationManifest manifest,
+                   ReadGenerationManifest(store, index, generation));
   VerifyOptions options;
   options.sha256 = true;
   RETURN_IF_ERROR(VerifyGeneration(store, manifest, options));
@@ -265,22 +299,44 @@ absl::StatusOr<std::string> DescribeGenerationFolder(const std::string& director
                      " is no generation: it does not lie in a store, as "
                      "STORE/indexes/INDEX/generations/GENERATION"));
   }
-  return DescribeGeneration(index.parent_path().parent_path().string(), index.filename().string(),
-                            path.filename().string(), verify);
+  return DescribeInFolder(index.parent_path().parent_path().string(), index.filename().string(),
+                          path.filename().string(), verify);
 }
 
-absl::StatusOr<std::string> DescribeId(const std::string& id, const DescribeOptions& options) {
-  if (IsSha256Hex(id)) return DescribeModel(ModelDirectory(options.store, id), options);
+// `INDEX/GENERATION`, or `INDEX` for what is current and all that was before.
+absl::StatusOr<std::string> DescribeNamed(const std::string& id, const DescribeOptions& options) {
   const std::vector<std::string> parts = absl::StrSplit(id, '/');
-  if (parts.size() == 2) {
-    return DescribeGeneration(options.store, parts[0], parts[1], options.verify);
-  }
-  if (parts.size() != 1) {
+  if (parts.size() > 2) {
     return absl::InvalidArgumentError(
         absl::StrCat("'", id, "' is no model id, no INDEX and no INDEX/GENERATION"));
   }
-  ASSIGN_OR_RETURN(const bundle::v1::CurrentGeneration current, ReadCurrent(options.store, id));
-  return DescribeGeneration(options.store, id, current.generation(), options.verify);
+  ASSIGN_OR_RETURN(const std::unique_ptr<StoreView> store, OpenStoreView(options.place));
+  const auto describe = [&](const std::string& generation) {
+    return options.place.is_remote()
+               ? DescribeGeneration(*store, parts[0], generation)
+               : DescribeInFolder(options.place.folder, parts[0], generation, options.verify);
+  };
+  if (parts.size() == 2) {
+    absl::StatusOr<std::string> text = describe(parts[1]);
+    return text.ok() ? text : WithNames(text.status(), *store, parts[0], parts[1]);
+  }
+  const auto current = store->Current(id);
+  if (!current.ok()) return WithNames(current.status(), *store, id);
+  ASSIGN_OR_RETURN(const std::string text, describe(current->generation()));
+  return text + PublicationTable(*current);
+}
+
+absl::StatusOr<std::string> DescribeId(const std::string& id, const DescribeOptions& options) {
+  const StorePlace& place = options.place;
+  if (place.is_remote() && (options.verify || options.tensors)) {
+    return absl::InvalidArgumentError(
+        "--verify and --tensors read what is in a folder; of an object store, `sightlinectl "
+        "verify` compares all, and `sightlinectl fetch` brings it into one");
+  }
+  if (!IsSha256Hex(id)) return DescribeNamed(id, options);
+  if (!place.is_remote()) return DescribeModel(ModelDirectory(place.folder, id), options);
+  ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> store, place.OpenObjectStore());
+  return DescribeRemoteModel(store.get(), id);
 }
 
 }  // namespace
@@ -296,9 +352,9 @@ absl::StatusOr<std::string> Describe(const std::string& target, const DescribeOp
                ? DescribeModel(path.string(), options)
                : DescribeGenerationFolder(path.string(), options.verify);
   }
-  if (options.store.empty()) {
-    return absl::NotFoundError(
-        absl::StrCat("there is no file or folder '", target, "'; for an id, add --store DIR"));
+  if (options.place.is_empty()) {
+    return absl::NotFoundError(absl::StrCat("there is no file or folder '", target,
+                                            "'; for an id, add --store DIR or --object-store URL"));
   }
   return DescribeId(target, options);
 }
@@ -306,13 +362,17 @@ absl::StatusOr<std::string> Describe(const std::string& target, const DescribeOp
 int RunDescribe(const std::vector<std::string>& args, const Console& console) {
   DescribeOptions options;
   Flags flags;
-  flags.String("store", "DIR", "store in which ids are looked up", &options.store);
+  options.place.AddFlags("store in which ids are looked up", &flags);
   flags.Switch("tensors", "list the tensors of a bundle's weights", &options.tensors);
   flags.Switch("verify", "read everything and compare checksums", &options.verify);
   std::vector<std::string> words;
   int status = kSuccess;
   if (!ParseArguments(kDescribeCommand, &flags, args, console, &words, &status)) return status;
   if (words.size() != 1) return UsageError(kDescribeCommand, "give one path or id", console);
+  const std::string places = options.place.Settle(Places::kOne);
+  if (!places.empty() && !options.place.is_empty()) {
+    return UsageError(kDescribeCommand, absl::StrCat("give ", places), console);
+  }
   const absl::StatusOr<std::string> text = Describe(words[0], options);
   if (!text.ok()) return Fail(text.status(), console);
   console.out << *text;

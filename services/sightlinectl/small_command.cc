@@ -8,6 +8,7 @@
 #include "services/sightlinectl/generation_commands.h"
 #include "services/sightlinectl/large_commands.h"
 #include "services/sightlinectl/query_command.h"
+#include "services/sightlinectl/read_commands.h"
 #include "services/sightlinectl/status_command.h"
 
 namespace sightline {

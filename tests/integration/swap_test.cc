@@ -247,7 +247,7 @@ TEST_CASE("a damaged generation is refused everywhere, told of, and serving goes
   CHECK(Find(StatusOf(fleet.router().address()), Name(0)).has_value());
 
   SECTION("an operator goes back, and on to the next") {
-    REQUIRE(RollBackGeneration(store.path, kTinyImages)->generation() == Name(0));
+    REQUIRE(RollBackGeneration(store.path, kTinyImages)->current.generation() == Name(0));
     load.AwaitAnswers(5);
     Publish(fleet, Name(2));
     AwaitReady(fleet.router().address(), Name(2));

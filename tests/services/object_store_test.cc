@@ -42,6 +42,23 @@ constexpr char kRoot[] = "some/folder/";
 
 using Content = std::map<std::string, std::string>;
 
+// How many points of a kind have hit a program that still ran; the rest came after its end, and
+// show nothing.
+class Points {
+ public:
+  void Count(bool killed) {
+    ++points_;
+    killed_ += killed ? 1 : 0;
+  }
+  void Check() const {
+    WARN(killed_ << " of " << points_ << " points hit a running program");
+    CHECK(2 * killed_ >= points_);
+  }
+
+ private:
+  int points_ = 0, killed_ = 0;
+};
+
 int Kills() {
   const char* const text = std::getenv("SIGHTLINE_KILLS");
   int kills = 2;
@@ -239,13 +256,13 @@ TEST_CASE("a job that is killed anywhere leaves in the object store the bytes of
   const Pictures pictures;
   const Whole whole(pictures);
   std::mt19937 random(20261123);
-  int killed = 0;
+  Points points;
   for (int i = 0; i < Kills(); ++i) {
     Rig rig(pictures);
     for (int kill = 0; kill < 3; ++kill) {
       const int64_t point = 1 + static_cast<int64_t>(random() % (whole.calls / (kill + 1)));
       CAPTURE(i, kill, point);
-      killed += rig.RunJob(point) == kKilled ? 1 : 0;
+      points.Count(rig.RunJob(point) == kKilled);
       // What is published is whole at any time.
       const Content objects = rig.Objects();
       for (const auto& [key, bytes] : objects) {
@@ -257,7 +274,7 @@ TEST_CASE("a job that is killed anywhere leaves in the object store the bytes of
     rig.FinishJob();
     whole.Check(rig);
   }
-  CHECK(killed > 0);
+  points.Check();
 }
 
 TEST_CASE("a job whose volume is new carries over from what the object store has") {
@@ -282,7 +299,7 @@ TEST_CASE("a server that is killed while it fetches goes on, and serves the stor
   rig.FinishJob();
   const Content generations = GenerationsIn(rig.Objects());
   std::mt19937 random(20261124);
-  int killed = 0;
+  Points points;
   for (int i = 0; i < Kills(); ++i) {
     REQUIRE(std::system(("rm -rf " + rig.cache()).c_str()) == 0);
     for (int kill = 0; kill < 3; ++kill) {
@@ -290,7 +307,7 @@ TEST_CASE("a server that is killed while it fetches goes on, and serves the stor
       CAPTURE(i, kill, point);
       rig.ClearLog();
       const auto server = rig.StartServer(point);
-      if (!rig.AwaitLoaded(*server, 2)) killed += *server->Wait() == kKilled ? 1 : 0;
+      points.Count(!rig.AwaitLoaded(*server, 2) && *server->Wait() == kKilled);
     }
     rig.ClearLog();
     const auto server = rig.StartServer(0);
@@ -304,7 +321,7 @@ TEST_CASE("a server that is killed while it fetches goes on, and serves the stor
     }
     CHECK(vectors == 4);
   }
-  CHECK(killed > 0);
+  points.Check();
 }
 
 TEST_CASE("a store that fails, stalls, lies and loses answers costs time and nothing else") {

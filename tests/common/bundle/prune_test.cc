@@ -96,7 +96,7 @@ TEST_CASE("what is old is set aside at first, and deleted after the grace") {
   CHECK(pruned.deleted == Names{"g1", "g2"});
   CHECK(pruned.byte_count > 0);
   CHECK(store.AsideCount() == 0);
-  CHECK(RollBackGeneration(store.dir.path(), "images")->generation() == "g3");
+  CHECK(RollBackGeneration(store.dir.path(), "images")->current.generation() == "g3");
 }
 
 TEST_CASE("what CURRENT has just left stays in its place, rolled back or not") {

@@ -84,7 +84,43 @@ TEST_CASE("going back marks what was newer, and publishing it again unmarks it")
   CHECK(History(store) == "g1@5 <- (g2@4) (g3@3)");
   Publish(store, "g3");
   CHECK(History(store) == "g3@6 <- g1@5 (g2@4)");
-  CHECK(RollBackGeneration(store.path(), "images")->generation() == "g1");
+  CHECK(RollBackGeneration(store.path(), "images")->current.generation() == "g1");
+}
+
+TEST_CASE("publishing an older one goes back by name, so that a rollback goes back from there") {
+  TempDir store;
+  for (const char* generation : {"g1", "g2", "g3"}) {
+    Make(store, generation);
+    Publish(store, generation);
+  }
+  Publish(store, "g2");
+  CHECK(History(store) == "g2@4 <- (g3@3) g1@1");
+  CHECK(RollBackGeneration(store.path(), "images")->current.generation() == "g1");
+  const absl::Status end = RollBackGeneration(store.path(), "images").status();
+  CHECK(absl::IsFailedPrecondition(end));
+  CHECK(absl::StrContains(end.message(), "before g1 but what was rolled back (g2, g3)"));
+}
+
+TEST_CASE("a rollback from a generation can be repeated, and goes back from no other") {
+  TempDir store;
+  for (const char* generation : {"g1", "g2", "g3"}) {
+    Make(store, generation);
+    Publish(store, generation);
+  }
+  const auto back = [&](const std::string& from) {
+    return RollBackGeneration(store.path(), "images", absl::Now(), from);
+  };
+  const absl::Status other = back("g2").status();
+  CHECK(absl::IsFailedPrecondition(other));
+  CHECK(absl::StrContains(other.message(), "current is g3 (sequence 3)"));
+  CHECK(absl::IsFailedPrecondition(back("g9").status()));
+  CHECK(History(store) == "g3@3 <- g2@2 g1@1");
+  CHECK(!back("g3")->was_done);
+  CHECK(back("g3")->was_done);
+  CHECK(History(store) == "g2@4 <- (g3@3) g1@1");
+  Publish(store, "g3");  // forward again, and back again
+  CHECK(!back("g3")->was_done);
+  CHECK(History(store) == "g2@6 <- (g3@5) g1@1");
 }
 
 TEST_CASE("a new generation after a rollback goes back to what was served, not to what was not") {
@@ -95,7 +131,7 @@ TEST_CASE("a new generation after a rollback goes back to what was served, not t
   REQUIRE(RollBackGeneration(store.path(), "images").ok());
   Publish(store, "g3");
   CHECK(History(store) == "g3@4 <- g1@3 (g2@2)");
-  CHECK(RollBackGeneration(store.path(), "images")->generation() == "g1");
+  CHECK(RollBackGeneration(store.path(), "images")->current.generation() == "g1");
 }
 
 TEST_CASE("the oldest publications are forgotten") {
@@ -153,7 +189,9 @@ TEST_CASE("CURRENT says when each was left") {
   publish("g1", noon);
   CHECK(publish("g2", noon + absl::Hours(1)).previous(0).leave_time() == "2023-11-14T23:13:20Z");
   CHECK(publish("g2", noon + absl::Hours(2)).previous(0).leave_time() == "2023-11-14T23:13:20Z");
-  const auto back = RollBackGeneration(store.path(), "images", noon + absl::Hours(3));
+  const auto rolled_back = RollBackGeneration(store.path(), "images", noon + absl::Hours(3));
+  REQUIRE(rolled_back.ok());
+  const auto* const back = &rolled_back->current;
   REQUIRE(back->previous_size() == 1);
   CHECK(back->previous(0).generation() == "g2");
   CHECK(back->previous(0).leave_time() == "2023-11-15T01:13:20Z");

@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "common/base/checksum.h"
 #include "common/base/files.h"
 #include "common/base/mutex.h"
 #include "common/base/status_macros.h"
@@ -82,6 +83,7 @@ class MemoryObjectStore : public ObjectStore {
                          const CallContext& call) override {
     RETURN_IF_ERROR(Begin("write", key, call));
     ASSIGN_OR_RETURN(std::string bytes, ReadFile(path));
+    if (Sha256Hex(bytes) != sha256) return absl::DataLossError(absl::StrCat(path, " is another"));
     Put(key, std::move(bytes), std::string(sha256));
     return absl::OkStatus();
   }

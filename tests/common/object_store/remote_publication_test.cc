@@ -25,8 +25,8 @@ absl::StatusOr<CurrentGeneration> Publish(MemoryObjectStore& store, const std::s
   return PublishRemote(&store, "images", generation, kNow, Unbounded());
 }
 
-absl::StatusOr<CurrentGeneration> RollBack(MemoryObjectStore& store) {
-  return RollBackRemote(&store, "images", kNow, Unbounded());
+absl::StatusOr<Rollback> RollBack(MemoryObjectStore& store, const std::string& from = "") {
+  return RollBackRemote(&store, "images", kNow, Unbounded(), from);
 }
 
 TEST_CASE("a store tells the history that a folder tells of the same publications") {
@@ -36,19 +36,16 @@ TEST_CASE("a store tells the history that a folder tells of the same publication
     MakeGeneration(folder.path(), name);
     MakeRemote(&store, name);
   }
-  const auto same = [&](const absl::StatusOr<CurrentGeneration>& remote,
-                        const absl::StatusOr<CurrentGeneration>& local) {
-    REQUIRE(remote.ok());
-    REQUIRE(local.ok());
-    CHECK(ManifestJson(*remote) == ManifestJson(*local));
-    CHECK(ManifestJson(*ReadRemoteCurrent(&store, "images", Unbounded())) == ManifestJson(*local));
+  const auto same = [&](const CurrentGeneration& remote, const CurrentGeneration& local) {
+    CHECK(ManifestJson(remote) == ManifestJson(local));
+    CHECK(ManifestJson(*ReadRemoteCurrent(&store, "images", Unbounded())) == ManifestJson(local));
   };
   for (const char* name : {"g1", "g2", "g2", "g3", "<", "<", "g3", "g1", "g2"}) {
     INFO(name);
     if (name == std::string("<")) {
-      same(RollBack(store), RollBackGeneration(folder.path(), "images", kNow));
+      same(RollBack(store)->current, RollBackGeneration(folder.path(), "images", kNow)->current);
     } else {
-      same(Publish(store, name), PublishGeneration(folder.path(), "images", name, kNow));
+      same(*Publish(store, name), *PublishGeneration(folder.path(), "images", name, kNow));
     }
   }
   CHECK(store.Keys(CurrentPrefix("images")).size() == 9);  // a rollback is one as well
@@ -93,6 +90,24 @@ TEST_CASE("a rollback does not undo what was published while it looked") {
   };
   CHECK(absl::IsAborted(RollBack(store).status()));
   CHECK(ReadRemoteCurrent(&store, "images", Unbounded())->generation() == "g3");
+}
+
+TEST_CASE("a rollback from a generation can be repeated, and is done once") {
+  MemoryObjectStore store;
+  for (const char* name : {"g1", "g2", "g3"}) {
+    MakeRemote(&store, name);
+    REQUIRE(Publish(store, name).ok());
+  }
+  const auto first = RollBack(store, "g3");
+  REQUIRE(first.ok());
+  CHECK(first->current.generation() == "g2");
+  CHECK(!first->was_done);
+  const auto again = RollBack(store, "g3");
+  REQUIRE(again.ok());
+  CHECK(again->was_done);
+  CHECK(ManifestJson(again->current) == ManifestJson(first->current));
+  CHECK(store.Keys(CurrentPrefix("images")).size() == 4);
+  CHECK(absl::IsFailedPrecondition(RollBack(store, "g1").status()));
 }
 
 TEST_CASE("many publishers at once get a sequence each, without a gap") {

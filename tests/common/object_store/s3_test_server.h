@@ -3,8 +3,9 @@
 //   S3TestServer server({dir.path()});
 //   server.Inject({S3Fault::kAnswer, "GetObject"});   // the next read is answered 500
 //
-// Over the wire faults are injected by POST to /_fault, whose parameters have the names of
-// S3Fault's fields: kind=reset&operation=PutObject&skip=3&times=1.
+// Over the wire faults are injected by POST to /_fault of a form (curl --data), whose fields have
+// the names of S3Fault's and whose kinds are named as its are, in small letters:
+// kind=reset_after&operation=PutObject&skip=3&times=1.  Another kind is answered 400.
 #ifndef SIGHTLINE_TESTS_COMMON_OBJECT_STORE_S3_TEST_SERVER_H_
 #define SIGHTLINE_TESTS_COMMON_OBJECT_STORE_S3_TEST_SERVER_H_
 

@@ -4,7 +4,9 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/checksum.h"
 #include "common/base/files.h"
+#include "common/base/read_progress.h"
 #include "tests/common/object_store/s3_rig.h"
 #include "tests/support/await.h"
 #include "tests/support/catch.h"
@@ -16,12 +18,10 @@ namespace {
 using Catch::Contains;
 
 const CallContext kForever = CallContext::Unbounded();
-// Nobody compares it on the way.
-const std::string kSha256(64, 'a');
 
 // A store whose parts have ten bytes.
 struct Rig {
-  Rig()
+  explicit Rig(int connections = 3)
       : server([&] {
           S3TestServerOptions options;
           options.folder = dir.File("server");
@@ -30,7 +30,7 @@ struct Rig {
           return options;
         }()) {
     S3Options options = OptionsFor(server);
-    options.upload = {/*part_bytes=*/10, /*connections=*/3};
+    options.upload = {/*part_bytes=*/10, connections};
     store = OpenFor(options, {}, [this] { return now; });
   }
 
@@ -40,6 +40,10 @@ struct Rig {
     content = bytes.substr(0, size);
     REQUIRE(WriteFileAtomically(dir.File("file"), content).ok());
     return dir.File("file");
+  }
+  absl::Status Send(size_t size, const CallContext& call = kForever) {
+    const std::string path = File(size);
+    return store->WriteFile("a", path, Sha256Hex(content), call);
   }
   std::string Bytes() {
     TestObject object;
@@ -70,7 +74,7 @@ TEST_CASE("A file goes in one request up to a part's size, in parts above") {
   for (const size_t size : {0, 1, 9, 10, 11, 20, 21, 995}) {
     INFO(size);
     Rig rig;
-    const absl::Status status = rig.store->WriteFile("a", rig.File(size), kSha256, kForever);
+    const absl::Status status = rig.Send(size);
     INFO(status);
     REQUIRE(status.ok());
     CHECK(rig.Bytes() == rig.content);
@@ -91,7 +95,7 @@ TEST_CASE("A file of more parts than S3 allows goes in bigger ones") {
 TEST_CASE("A file takes the place of what was there") {
   Rig rig;
   REQUIRE(rig.store->Write("a", "before", kForever).ok());
-  REQUIRE(rig.store->WriteFile("a", rig.File(35), kSha256, kForever).ok());
+  REQUIRE(rig.Send(35).ok());
   CHECK(rig.Bytes() == rig.content);
 }
 
@@ -102,7 +106,7 @@ TEST_CASE("Every step of an upload that may fail is tried again") {
       INFO(kind << " " << operation);
       Rig rig;
       rig.Inject(kind, operation, 2, 0);
-      const absl::Status status = rig.store->WriteFile("a", rig.File(95), kSha256, kForever);
+      const absl::Status status = rig.Send(95);
       INFO(status);
       CHECK(status.ok());
       CHECK(rig.Bytes() == rig.content);
@@ -113,18 +117,18 @@ TEST_CASE("Every step of an upload that may fail is tried again") {
 TEST_CASE("An upload that was completed by an attempt that seemed to fail is complete") {
   Rig rig;
   rig.Inject(S3Fault::kResetAfter, "CompleteUpload", 1);
-  REQUIRE(rig.store->WriteFile("a", rig.File(95), kSha256, kForever).ok());
+  REQUIRE(rig.Send(95).ok());
   CHECK(rig.server.requests("HeadObject") == 1);
   CHECK(rig.Bytes() == rig.content);
 }
 
 TEST_CASE("An object of another is not taken for the upload's") {
   Rig rig;
-  REQUIRE(rig.store->WriteFile("a", rig.File(95), std::string(64, 'b'), kForever).ok());
+  REQUIRE(rig.Send(96).ok());
   // The first attempt fails, and the upload is gone then.
   rig.InjectAnswer("CompleteUpload", 500, "", 1);
   rig.InjectAnswer("CompleteUpload", 404, "<Error><Code>NoSuchUpload</Code></Error>", 1);
-  const absl::Status status = rig.store->WriteFile("a", rig.File(95), kSha256, kForever);
+  const absl::Status status = rig.Send(95);
   CHECK(absl::IsUnavailable(status));
   CHECK_THAT(std::string(status.message()), Contains("removed as half written"));
 }
@@ -132,13 +136,13 @@ TEST_CASE("An object of another is not taken for the upload's") {
 TEST_CASE("An error within the success of the end is an error") {
   Rig rig;
   rig.InjectAnswer("CompleteUpload", 200, "<Error><Code>InternalError</Code></Error>", 2);
-  CHECK(rig.store->WriteFile("a", rig.File(95), kSha256, kForever).ok());
+  CHECK(rig.Send(95).ok());
   for (const char* const body :
        {"<Error><Code>InvalidPart</Code></Error>", "", "<html/>", "<CompleteMultipart"}) {
     INFO(body);
     Rig other;
     other.InjectAnswer("CompleteUpload", 200, body, -1);
-    CHECK_FALSE(other.store->WriteFile("a", other.File(95), kSha256, kForever).ok());
+    CHECK_FALSE(other.Send(95).ok());
     CHECK(other.Bytes() == "nothing");
     CHECK(other.server.objects().Uploads().empty());
   }
@@ -149,7 +153,7 @@ TEST_CASE("After trouble that stays nothing is left of an upload") {
     INFO(operation);
     Rig rig;
     rig.Inject(S3Fault::kAnswer, operation, -1);
-    CHECK(absl::IsUnavailable(rig.store->WriteFile("a", rig.File(95), kSha256, kForever)));
+    CHECK(absl::IsUnavailable(rig.Send(95)));
     CHECK(rig.server.objects().Uploads().empty());
     CHECK(rig.Bytes() == "nothing");
   }
@@ -159,8 +163,7 @@ TEST_CASE("A call that is cancelled leaves nothing of its upload") {
   Rig rig;
   rig.Inject(S3Fault::kStall, "UploadPart", 1, 4);
   const CallContext call = CallContext::Unbounded();
-  Background<absl::Status> status(
-      [&] { return rig.store->WriteFile("a", rig.File(95), kSha256, call); });
+  Background<absl::Status> status([&] { return rig.Send(95, call); });
   AwaitUntil([&] { return rig.server.requests("UploadPart") >= 5; });
   call.cancellation()->Cancel();
   const absl::Status ended = status.Get();
@@ -170,26 +173,51 @@ TEST_CASE("A call that is cancelled leaves nothing of its upload") {
 
 TEST_CASE("A file that cannot be read is an error") {
   Rig rig;
-  CHECK(absl::IsNotFound(rig.store->WriteFile("a", rig.dir.File("none"), kSha256, kForever)));
+  CHECK(absl::IsNotFound(rig.store->WriteFile("a", rig.dir.File("none"), Sha256Hex(""), kForever)));
   CHECK(rig.server.requests("PutObject") == 0);
 }
 
+TEST_CASE("A file of another content than was said becomes no object") {
+  for (const size_t size : {10, 95}) {
+    INFO(size);
+    Rig rig;
+    const std::string path = rig.File(size);
+    const absl::Status status = rig.store->WriteFile("a", path, std::string(64, 'a'), kForever);
+    CHECK(absl::IsDataLoss(status));
+    CHECK_THAT(std::string(status.message()), Contains(path) && Contains(Sha256Hex(rig.content)));
+    CHECK(rig.server.objects().Uploads().empty());
+    CHECK(rig.Bytes() == "nothing");
+  }
+}
+
 TEST_CASE("A file that changes while it is sent is an error, and nothing is left") {
-  Rig rig;
+  Rig rig(/*connections=*/1);
   const std::string path = rig.File(95);
   rig.Inject(S3Fault::kStall, "UploadPart", 1);
   FakeClock clock;
   Background<absl::Status> status([&] {
-    return rig.store->WriteFile("a", path, kSha256, CallContext(&clock, absl::InfiniteFuture()));
+    return rig.store->WriteFile("a", path, Sha256Hex(rig.content),
+                                CallContext(&clock, absl::InfiniteFuture()));
   });
   AwaitUntil([&] { return rig.server.requests("UploadPart") > 0; });
-  std::ofstream(path, std::ios::app) << "more";
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(50).put('!').flush();
   clock.Advance(absl::Minutes(1));
-  const absl::Status changed = status.Get();
-  CHECK(absl::IsUnavailable(changed));
-  CHECK_THAT(std::string(changed.message()), Contains("changed while"));
+  CHECK(absl::IsDataLoss(status.Get()));
   CHECK(rig.server.objects().Uploads().empty());
   CHECK(rig.Bytes() == "nothing");
+}
+
+TEST_CASE("A file is read once, and counts for the progress of who sends it") {
+  for (const size_t size : {10, 95}) {
+    Rig rig;
+    const auto length = static_cast<int64_t>(size);
+    // As if it were longer: what is read again would count too.
+    ReadProgress progress({{rig.File(size), 10 * length}});
+    const ReadProgress::Scope scope(&progress);
+    REQUIRE(rig.Send(size).ok());
+    CHECK(progress.bytes().done == length);
+  }
 }
 
 TEST_CASE("Uploads that were cut off are removed by age and prefix") {

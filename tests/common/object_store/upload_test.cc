@@ -105,6 +105,25 @@ TEST_CASE("another generation of the name is left once it was published, and rep
   }
 }
 
+TEST_CASE("what the store has damaged, manifests too, is whole once it was sent again") {
+  MemoryObjectStore store;
+  const TempDir folder;
+  MakeGeneration(folder.path(), "g1");
+  REQUIRE(Upload(store, folder).ok());
+  REQUIRE(PublishRemote(&store, "images", "g1", absl::Now(), Unbounded()).ok());
+  const auto whole = store.Content();
+  for (const auto& [key, bytes] : whole) {
+    if (key.find("CURRENT/") != std::string::npos) continue;
+    INFO(key);
+    store.Put(key, "!" + bytes.substr(1), Sha256Hex(bytes));
+    const absl::Status sent =
+        UploadGeneration(&store, folder.path(), "images", "g1", Unbounded(), /*resend=*/true);
+    INFO(sent);
+    CHECK(sent.ok());
+    CHECK(store.Content() == whole);
+  }
+}
+
 TEST_CASE("a model that is not in the folder is said to be missing, before anything is sent") {
   MemoryObjectStore store;
   const TempDir folder;

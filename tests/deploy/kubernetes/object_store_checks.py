@@ -40,6 +40,19 @@ def object_store(fleet):
                 yield f"{name}: has {sorted(told)} of an object store that it does not ask"
 
 
+@check("5.pruned-places")
+def pruned_places(fleet):
+    """A prune clears the object store and the jobs' volume; $SIGHTLINE_OBJECT_STORE does not count
+    beside a folder that is named."""
+    for name, pod in with_object_store(fleet):
+        container = pod["spec"]["containers"][0]
+        if container["args"][:2] != ["sightlinectl", "prune"]:
+            continue
+        for place, wanted in (("--store", f"{PLACE}/store"), ("--object-store", f"$({URL})")):
+            if flag(container, place) != wanted:
+                yield f"{name}: {place} is {flag(container, place)}"
+
+
 @check("5.object-store-keys")
 def keys(fleet):
     """Each has keys, of a Secret or for a role, or all have them of the cluster; and none is in a

@@ -39,7 +39,11 @@ plant("a server without the object store", "5.object-store",
       ("Deployment", "reranker", (*FIRST, "envFrom", 0), None))
 plant("a job without the object store", "5.object-store",
       ("CronJob", "corpus-encoder", (*CRON_FIRST, "envFrom", 0), None))
-plant("a prune of the volume alone", "5.object-store", ("CronJob", "prune-images", (*CRON_FIRST, "envFrom", 0), None))
+plant("a prune that is told of no object store", "5.object-store",
+      ("CronJob", "prune-images", (*CRON_FIRST, "envFrom", 0), None))
+plant("a prune of the volume alone", "5.pruned-places", ("CronJob", "prune-images", (*CRON_FIRST, "args", 5), None))
+plant("a prune of the object store alone", "5.pruned-places",
+      ("CronJob", "prune-captions", (*CRON_FIRST, "args", 3), None))
 plant("no keys for an init container", "5.object-store-keys",
       ("CronJob", "evaluator", (*CRON_POD, "initContainers", 1, "envFrom", 1), None))
 plant("no keys for a server", "5.object-store-keys", ("Deployment", "index-search-0", (*FIRST, "envFrom", 1), None))

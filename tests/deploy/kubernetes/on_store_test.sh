@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # on_store.sh makes a Job of the template with the command that it is given, and ends as the Job
-# does, or when no pod of it has run for too long.  A fake stands for the cluster; what is done without one, the real kubectl does.
+# does, or when no pod of it has run for too long.  A fake stands for the cluster; what is done
+# without one, the real kubectl does.
 #
 # usage: on_store_test.sh ROOT TOOLS    TOOLS is what tools.sh prints
 set -euo pipefail
@@ -23,6 +24,7 @@ case $* in
     [ "$(wc -l <"$WORK/state")" -le 1 ] || sed -i 1d "$WORK/state" ;;
   *"get events"*) sed "s/JOB/$(cat "$WORK/job")/" "$WORK/events" ;;
   *"delete job"*) echo "$5" >"$WORK/deleted" ;;
+  *"get cronjob sightlinectl -o jsonpath={.metadata.labels.sightline/object-store}") cat "$WORK/label" ;;
   *"logs job/"*) echo "images is now g1" ;;
   *) exit 1 ;;
 esac
@@ -42,10 +44,20 @@ args_are() { [ "$(/usr/bin/python3 -c 'import json, os; print(json.load(open(os.
 fails() { ! "$@" >/dev/null; }
 
 echo '0 SuccessCriteriaMet Complete' >"$work/state"
+: >"$work/label"
 case_of "the log is printed" test "$("$script" somewhere rollback images)" = "images is now g1"
 case_of "the command is the Job's" args_are "['sightlinectl', 'rollback', 'images', '--store=/var/lib/sightline/store']"
 "$script" somewhere publish images 'a "b\c' >/dev/null
 case_of "arguments are taken as they are" args_are "['sightlinectl', 'publish', 'images', 'a \"b\\\\c', '--store=/var/lib/sightline/store']"
+"$script" somewhere verify images --store /elsewhere >/dev/null
+case_of "a place that is named is left" args_are "['sightlinectl', 'verify', 'images', '--store', '/elsewhere']"
+printf true >"$work/label"
+"$script" somewhere rollback images --from g2 >/dev/null
+case_of "of one store, the object store" \
+  args_are "['sightlinectl', 'rollback', 'images', '--from', 'g2', '--object-store=\$(SIGHTLINE_OBJECT_STORE)']"
+"$script" somewhere publish images g1 >/dev/null
+case_of "of both, both" \
+  args_are "['sightlinectl', 'publish', 'images', 'g1', '--store=/var/lib/sightline/store', '--object-store=\$(SIGHTLINE_OBJECT_STORE)']"
 echo '0 FailureTarget Failed' >"$work/state"
 case_of "a Job that fails is told" fails "$script" somewhere verify images
 

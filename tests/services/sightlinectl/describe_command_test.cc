@@ -132,7 +132,7 @@ TEST_CASE("a model bundle is told by folder and by id") {
                          "  file                 bytes  sha256\n"
                          "  weights.safetensors  ")));
   DescribeOptions by_id;
-  by_id.store = dir.path();
+  by_id.place.folder = dir.path();
   REQUIRE(Text(bundle.id, by_id) == text);
   by_id.tensors = true;
   REQUIRE(Text(bundle.id, by_id) == absl::StrCat(text, kTensors));
@@ -186,7 +186,7 @@ TEST_CASE("a generation is told by folder, by name and as what is current") {
   WriteGeneration(dir.path(), "g2");
   REQUIRE(PublishGeneration(dir.path(), "pictures", "g2").ok());
   DescribeOptions options;
-  options.store = dir.path();
+  options.place.folder = dir.path();
   const std::string text = Text("pictures", options);
   REQUIRE(absl::StartsWith(
       text, absl::StrCat("generation pictures/g2\n"
@@ -201,11 +201,32 @@ TEST_CASE("a generation is told by folder, by name and as what is current") {
                          "  current    yes, sequence 1\n"
                          "  shard  items  vectors                         bytes  features  bytes\n"
                          "      0      1  shards/00000-of-00001.vectors  ")));
-  REQUIRE(Text("pictures/g2", options) == text);
-  REQUIRE(Text(GenerationDirectory(dir.path(), "pictures", "g2")) == text);
+  const std::string alone = Text("pictures/g2", options);
+  REQUIRE(text == absl::StrCat(alone,
+                               "published\n"
+                               "  sequence  generation  left at\n"
+                               "         1  g2          -        current\n"));
+  REQUIRE(Text(GenerationDirectory(dir.path(), "pictures", "g2")) == alone);
   REQUIRE(absl::StrContains(Text("pictures/g1", options), "  current    no\n"));
   options.verify = true;
   REQUIRE(Text("pictures/g1", options).find("verified") != std::string::npos);
+}
+
+TEST_CASE("an index is told with all that was published, and what was rolled back") {
+  TempDir dir;
+  for (const char* name : {"g1", "g2", "g3"}) {
+    WriteGeneration(dir.path(), name);
+    REQUIRE(PublishGeneration(dir.path(), "pictures", name, absl::FromUnixSeconds(0)).ok());
+  }
+  REQUIRE(RollBackGeneration(dir.path(), "pictures", absl::FromUnixSeconds(60)).ok());
+  DescribeOptions options;
+  options.place.folder = dir.path();
+  REQUIRE(absl::EndsWith(Text("pictures", options),
+                         "published\n"
+                         "  sequence  generation  left at\n"
+                         "         4  g2          -                     current\n"
+                         "         3  g3          1970-01-01T00:01:00Z  rolled back\n"
+                         "         1  g1          1970-01-01T00:00:00Z\n"));
 }
 
 TEST_CASE("a generation tells its rerankers, by name if there are several") {
@@ -214,7 +235,7 @@ TEST_CASE("a generation tells its rerankers, by name if there are several") {
   WriteGeneration(dir.path(), "g1", {{"default", fast}});
   WriteGeneration(dir.path(), "g2", {{"default", fast}, {"fine", fine}});
   DescribeOptions options;
-  options.store = dir.path();
+  options.place.folder = dir.path();
   REQUIRE(absl::StrContains(Text("pictures/g1", options), "\n  reranker   " + fast + "\n"));
   const std::string text = Text("pictures/g2", options);
   REQUIRE(absl::StrContains(text, "\n  reranker default  " + fast + "\n"));
@@ -252,12 +273,13 @@ TEST_CASE("what is none of these is refused with a way out") {
   const auto message = [](const std::string& target, const DescribeOptions& options = {}) {
     return std::string(Describe(target, options).status().message());
   };
-  REQUIRE(absl::StrContains(message("no-such-thing"), "for an id, add --store DIR"));
+  REQUIRE(absl::StrContains(message("no-such-thing"),
+                            "for an id, add --store DIR or --object-store URL"));
   REQUIRE(WriteFileAtomically(dir.File("notes.txt"), "hello").ok());
   REQUIRE(absl::StrContains(message(dir.File("notes.txt")), "neither a container nor"));
   REQUIRE(absl::StrContains(message(dir.path()), "does not lie in a store"));
   DescribeOptions options;
-  options.store = dir.path();
+  options.place.folder = dir.path();
   REQUIRE(absl::StrContains(message("a/b/c", options), "is no model id"));
   REQUIRE(Describe("pictures", options).status().code() == absl::StatusCode::kNotFound);
   REQUIRE(Describe("../x/y", options).status().code() == absl::StatusCode::kInvalidArgument);

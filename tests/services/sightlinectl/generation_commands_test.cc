@@ -45,6 +45,18 @@ TEST_CASE("publishing, and back again, step by step") {
   CHECK(Run({"publish", "images", "g3"}, store.path()).out == "images is now g3 (sequence 6)\n");
 }
 
+TEST_CASE("publishing an older one goes back by name, and says from what") {
+  TempDir store;
+  for (const char* generation : {"g1", "g2", "g3", "g1"}) {
+    REQUIRE(WriteTestGeneration(store.path(), generation, 3, 1).ok());
+    const Ran published = Run({"publish", "images", generation}, store.path());
+    REQUIRE(published.status == 0);
+    CHECK(published.err ==
+          (published.out.find("(sequence 4)") == std::string::npos ? "" : "rolled back: g3, g2\n"));
+  }
+  CHECK(Run({"rollback", "images"}, store.path()).status == 1);
+}
+
 TEST_CASE("pruning tells what goes, what waits and what stays") {
   TempDir store;
   for (const char* generation : {"g1", "g2", "g3"}) {

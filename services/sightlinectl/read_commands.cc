@@ -1,0 +1,186 @@
+#include "services/sightlinectl/read_commands.h"
+
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/error_details.h"
+#include "common/base/files.h"
+#include "common/base/status_macros.h"
+#include "common/bundle/generation.h"
+#include "common/bundle/model_bundle.h"
+#include "common/bundle/publication.h"
+#include "common/bundle/rerankers.h"
+#include "common/bundle/verify.h"
+#include "common/config/table.h"
+#include "common/object_store/mirror.h"
+#include "common/object_store/remote_publication.h"
+#include "common/object_store/remote_verify.h"
+#include "services/sightlinectl/shown_progress.h"
+#include "services/sightlinectl/store_command.h"
+#include "services/sightlinectl/store_view.h"
+
+namespace sightline {
+namespace {
+
+using Current = bundle::v1::CurrentGeneration;
+using bundle::v1::GenerationManifest;
+
+// Names the present generation where none is named.
+absl::Status NameGeneration(StoreArguments* arguments) {
+  if (arguments->words.size() == 2) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::unique_ptr<StoreView> store, OpenStoreView(arguments->place));
+  ASSIGN_OR_RETURN(const Current current, store->Current(arguments->words[0]));
+  arguments->words.push_back(current.generation());
+  return absl::OkStatus();
+}
+
+std::string Whole(size_t files, int64_t bytes, size_t models) {
+  return absl::StrCat(WithThousands(static_cast<int64_t>(files)), " files, ", WithThousands(bytes),
+                      " bytes, ", models, models == 1 ? " model" : " models");
+}
+
+// --- verify ---
+
+absl::StatusOr<std::string> VerifyInFolder(const std::string& store,
+                                           const GenerationManifest& manifest) {
+  VerifyOptions options;
+  options.sha256 = true;
+  VerifySummary summary;
+  const ShownProgress progress("verify", FilesOfGeneration(store, manifest));
+  RETURN_IF_ERROR(VerifyGeneration(store, manifest, options, CallContext::Unbounded(), &summary));
+  const std::vector<std::string> models = ModelsOf(manifest);
+  for (const std::string& model : models) {
+    RETURN_IF_ERROR(
+        OpenModelBundle(ModelDirectory(store, model), /*verify_checksums=*/true).status());
+  }
+  RETURN_IF_ERROR(CheckEmbeddingSpace(store, manifest));
+  return Whole(summary.files_read, summary.bytes_read, models.size());
+}
+
+absl::StatusOr<std::string> VerifyInObjectStore(ObjectStore* store,
+                                                const GenerationManifest& manifest) {
+  const CallContext call = CallContext::Unbounded();
+  ASSIGN_OR_RETURN(const std::vector<ExpectedFile> files, RemoteFilesOf(store, manifest, call));
+  ReadProgress::Files lengths;
+  int64_t bytes = 0;
+  for (const ExpectedFile& file : files) {
+    lengths[file.key] = file.byte_count;
+    bytes += file.byte_count;
+  }
+  const ShownProgress progress("verify", std::move(lengths));
+  RETURN_IF_ERROR(VerifyObjects(store, files, FetchOptions(), call));
+  return Whole(files.size(), bytes, ModelsOf(manifest).size());
+}
+
+absl::StatusOr<std::string> Verify(const StorePlace& place, const std::string& index,
+                                   const std::string& generation) {
+  std::string whole;
+  if (place.is_remote()) {
+    const CallContext call = CallContext::Unbounded();
+    ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> store, place.OpenObjectStore());
+    ASSIGN_OR_RETURN(const GenerationManifest manifest,
+                     ReadRemoteManifest(store.get(), index, generation, call));
+    ASSIGN_OR_RETURN(whole, VerifyInObjectStore(store.get(), manifest));
+  } else {
+    ASSIGN_OR_RETURN(const GenerationManifest manifest,
+                     ReadGenerationManifest(place.folder, index, generation));
+    ASSIGN_OR_RETURN(whole, VerifyInFolder(place.folder, manifest));
+  }
+  return absl::StrCat(index, " ", generation, " is whole: ", whole, "\n");
+}
+
+// --- fetch ---
+
+// What the folder lacks of the generation.
+absl::StatusOr<ReadProgress::Files> Missing(ObjectStore* store, const std::string& folder,
+                                            const std::string& index, const std::string& generation,
+                                            const CallContext& call) {
+  ASSIGN_OR_RETURN(const GenerationManifest manifest,
+                   ReadRemoteManifest(store, index, generation, call));
+  ASSIGN_OR_RETURN(const std::vector<ExpectedFile> files, RemoteFilesOf(store, manifest, call));
+  ReadProgress::Files missing;
+  for (const ExpectedFile& file : files) {
+    const std::string path = JoinPath(folder, file.key);
+    if (!FileExists(path)) missing[path] = file.byte_count;
+  }
+  return missing;
+}
+
+absl::StatusOr<std::string> Fetch(const StorePlace& place, const std::string& index,
+                                  const std::string& generation) {
+  const std::string& folder = place.folder;
+  const CallContext call = CallContext::Unbounded();
+  ASSIGN_OR_RETURN(std::shared_ptr<ObjectStore> store, place.OpenObjectStore());
+  ASSIGN_OR_RETURN(const Current current, ReadRemoteCurrent(store.get(), index, call));
+  {
+    ASSIGN_OR_RETURN(ReadProgress::Files missing,
+                     Missing(store.get(), folder, index, generation, call));
+    const ShownProgress progress("fetch", std::move(missing));
+    RETURN_IF_ERROR(Mirror::OverStore(store, folder)->FetchGeneration(index, generation, call));
+  }
+  std::string text = absl::StrCat(index, " ", generation, " is in ",
+                                  GenerationDirectory(folder, index, generation), "\n");
+  // Last, so that it names what is there.
+  if (generation != current.generation()) return text;
+  const absl::Status adopted = AdoptCurrent(folder, index, current);
+  if (!absl::IsFailedPrecondition(adopted)) RETURN_IF_ERROR(adopted);
+  if (!adopted.ok()) absl::StrAppend(&text, adopted.message(), "\n");
+  return text;
+}
+
+// Whether what the object store has is not what was brought there.
+bool IsDamage(const absl::Status& error) {
+  return absl::IsDataLoss(error) || HasReason(error, reasons::kFetchFailed) ||
+         (absl::IsNotFound(error) && !HasReason(error, reasons::kManifestMissing));
+}
+
+using Work = absl::StatusOr<std::string> (*)(const StorePlace& place, const std::string& index,
+                                             const std::string& generation);
+
+// The exit status.
+int Run(Work work, StoreArguments arguments, const Console& console) {
+  const absl::Status named = NameGeneration(&arguments);
+  const std::string& index = arguments.words[0];
+  if (!named.ok()) return FailInStore(named, arguments.place, index, "", console);
+  const std::string& generation = arguments.words[1];
+  const absl::StatusOr<std::string> text = work(arguments.place, index, generation);
+  if (text.ok()) {
+    console.out << *text;
+    return kSuccess;
+  }
+  const int status = FailInStore(text.status(), arguments.place, index, generation, console);
+  if (arguments.place.is_remote() && IsDamage(text.status())) {
+    console.err << "  a folder that has it whole mends it, and publishes it: sightlinectl publish "
+                << index << " " << generation << " --store DIR --object-store "
+                << arguments.place.url << " --resend\n";
+  }
+  return status;
+}
+
+}  // namespace
+
+int RunVerify(const std::vector<std::string>& args, const Console& console) {
+  Flags flags;
+  StoreArguments arguments;
+  int status = kSuccess;
+  const StoreShape shape{1, 2, Places::kOne};
+  if (!ParseStoreCommand(kVerifyCommand, &flags, args, shape, console, &arguments, &status)) {
+    return status;
+  }
+  return Run(Verify, std::move(arguments), console);
+}
+
+int RunFetch(const std::vector<std::string>& args, const Console& console) {
+  Flags flags;
+  StoreArguments arguments;
+  int status = kSuccess;
+  StoreShape shape{1, 2, Places::kBoth};
+  shape.folder_help = "folder that it is brought to, laid out as a store";
+  if (!ParseStoreCommand(kFetchCommand, &flags, args, shape, console, &arguments, &status)) {
+    return status;
+  }
+  return Run(Fetch, std::move(arguments), console);
+}
+
+}  // namespace sightline
