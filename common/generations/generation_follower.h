@@ -99,7 +99,7 @@ class GenerationHost {
                                       const CallContext& call) = 0;
 };
 
-// Start and the destructor belong to one thread; NoteUses is thread-safe.
+// Start and the destructor belong to one thread; Indexes and NoteUses are thread-safe.
 class GenerationFollower {
  public:
   // All outlive the follower.  `on_serving` is called on threads of the follower, once at a time:
@@ -121,6 +121,9 @@ class GenerationFollower {
 
   // Looks at every index once, on the calling thread: what the follower's thread does.
   void Pass();
+
+  // What is known of CURRENT, of every index that was looked at.
+  std::vector<IndexStatus> Indexes() const { return view_.Describe(); }
 
   // What a router told that it uses.
   void NoteUses(absl::string_view router, std::vector<GenerationUse> uses);

@@ -79,6 +79,7 @@ class BackendServer final : public ServerProcess {
       status.generations.push_back(DescribeGeneration(entry, Domain::ShardsOf(entry), models, now));
     }
     status.models = DescribeModels(models);
+    status.indexes = follower_.Indexes();
     return status;
   }
 

@@ -95,6 +95,11 @@ TEST_CASE("the port is open before anything is loaded, and tells that the server
   REQUIRE(loaded.status.generations.size() == 1);
   CHECK(loaded.status.generations[0].state == GenerationState::kReady);
   CHECK_FALSE(loaded.status.generations[0].progress.has_value());
+  REQUIRE(loaded.status.indexes.size() == 1);
+  CHECK(loaded.status.indexes[0].index == "images");
+  CHECK(loaded.status.indexes[0].generation == "g1");
+  CHECK(loaded.status.indexes[0].sequence == 1);
+  CHECK(loaded.status.indexes[0].error.empty());
 }
 
 }  // namespace
