@@ -64,11 +64,20 @@ struct BackendStatus {
   std::vector<std::string> shards;  // "indexes/<index>/shards/<number>"
 };
 
+// What a server knows of an index's CURRENT.
+struct IndexStatus {
+  std::string index;
+  std::string generation;  // that is asked for; empty if none ever was
+  int64_t sequence = 0;    // of its publication
+  std::string error;       // why CURRENT could not be read or brought up to date at the last look
+};
+
 struct ServerStatus {
   std::string service;  // "router", "query_encoder", "index_search" or "reranker"
   std::vector<GenerationStatus> generations;
   std::vector<ModelStatus> models;
   std::vector<BackendStatus> backends;
+  std::vector<IndexStatus> indexes;  // that it follows
 };
 
 }  // namespace sightline

@@ -185,6 +185,9 @@ absl::StatusOr<ServerStatus> ReadAnswer(const v1::GetStatusResponse& response) {
                                backend.error(),
                                {backend.shards().begin(), backend.shards().end()}});
   }
+  for (const v1::IndexStatus& index : response.indexes()) {
+    result.indexes.push_back({index.index(), index.generation(), index.sequence(), index.error()});
+  }
   return result;
 }
 
@@ -240,6 +243,13 @@ void ToProto(const ServerStatus& status, v1::GetStatusResponse* out) {
     message->set_reachable(backend.reachable);
     message->set_error(backend.error);
     *message->mutable_shards() = {backend.shards.begin(), backend.shards.end()};
+  }
+  for (const IndexStatus& index : status.indexes) {
+    v1::IndexStatus* message = out->add_indexes();
+    message->set_index(index.index);
+    message->set_generation(index.generation);
+    message->set_sequence(index.sequence);
+    message->set_error(index.error);
   }
 }
 

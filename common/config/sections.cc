@@ -13,6 +13,7 @@
 #include "common/bundle/layout.h"
 #include "common/object_store/environment.h"
 #include "common/object_store/mirror.h"
+#include "common/object_store/s3_place.h"
 #include "common/object_store/s3_store.h"
 
 namespace sightline {
@@ -49,23 +50,23 @@ StoreConfig ReadStoreConfig(ConfigReader root) {
 
 ObjectStoreConfig ReadObjectStoreConfig(ConfigReader root) {
   ObjectStoreConfig config;
-  const std::string otherwise = ProcessEnvironment()(kObjectStoreVariable).value_or("");
-  if (!root.Has("object_store") && otherwise.empty()) return config;
+  const bool otherwise = ProcessEnvironment()(kObjectStoreVariable).has_value();
+  if (!root.Has("object_store") && !otherwise) return config;
   ConfigReader section = root.Section("object_store");
   S3Options options;
-  options.url =
-      otherwise.empty() ? section.RequiredString("url") : section.String("url", otherwise);
+  options.url = otherwise ? section.String("url", "") : section.RequiredString("url");
   options.endpoint = section.String("endpoint", "");
   options.region = section.String("region", "");
   config.fetch.connections =
       static_cast<int>(section.Int("connections", config.fetch.connections, 1, 64));
   options.upload.connections = config.fetch.connections;
-  if (options.url.empty()) return config;
+  if (options.url.empty() && !otherwise) return config;
   absl::StatusOr<std::unique_ptr<ObjectStore>> store = OpenS3Store(std::move(options));
   if (store.ok()) {
     config.store = *std::move(store);
   } else {
-    section.AddProblem("url", store.status().message());
+    // It names the setting that is wrong, which may be one of the environment.
+    root.AddProblem("object_store", store.status().message());
   }
   return config;
 }

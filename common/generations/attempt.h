@@ -28,7 +28,8 @@ struct Attempt {
   std::string identity;    // of the files that were looked at last (refusals.h)
   std::string verified;    // identity of the files that were verified
   absl::Status refusal;    // of the last try
-  std::string told;        // its reason, when that was logged
+  std::string told;        // its reason, or that it is mended, when that was logged
+  bool is_mended = false;  // what was damaged is being fetched anew
   bool was_ready = false;  // it has been served
   int put_offs = 0;        // tries since it was ready that were broken off for something else
   int failures = 0;        // in a row, of the kind kLater

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
 #include "common/bundle/publication.h"
+#include "common/generations/attempt.h"
 #include "common/log/log.h"
 
 namespace sightline {
@@ -32,6 +33,7 @@ CurrentView::CurrentView(std::string store, GenerationSource* source, absl::Dura
 void CurrentView::Look(const std::string& index) {
   const absl::Status fetched =
       source_->FetchCurrent(index, call_.WithDeadline(clock_->Now() + kFetchTime));
+  if (call_.cancelled()) return;  // what came of it says nothing
   MutexLock lock(mutex_);
   Row& row = rows_[index];
   absl::StatusOr<CurrentGeneration> current = ReadCurrent(store_, index);
@@ -52,7 +54,7 @@ void CurrentView::Look(const std::string& index) {
 }
 
 // Says once what is the matter with CURRENT, and once when that is over.
-void CurrentView::NoteStatus(const std::string& index, Row* row) const {
+void CurrentView::NoteStatus(const std::string& index, Row* row) {
   // Not the message: it may tell how long was waited, or how often.
   std::string now = row->trouble.ok() ? ""
                                       : absl::StrCat(StatusCodeName(row->trouble.code()), " ",
@@ -63,8 +65,10 @@ void CurrentView::NoteStatus(const std::string& index, Row* row) const {
     Log(Severity::kWarning,
         row->wanted.has_value() ? "CURRENT is gone; what it named last is served on"
                                 : "nothing is published yet",
-        {{"index", index}, {"store", store_}});
-  } else if (!row->trouble.ok()) {
+        {{"index", index}, {"error", row->trouble}});
+  } else if (row->trouble.ok()) {
+    Log(Severity::kInfo, "CURRENT is up to date", {{"index", index}});
+  } else {
     Log(Severity::kError,
         row->status.ok() ? "CURRENT cannot be brought up to date" : "CURRENT cannot be read",
         {{"index", index}, {"error", row->trouble}});
@@ -120,6 +124,24 @@ bool CurrentView::IsRolledBack(const std::string& index) const {
   // Who is gone back from is marked, and is the newest of those before.
   const CurrentGeneration& current = row->wanted->current;
   return current.previous_size() > 0 && current.previous(0).rolled_back();
+}
+
+std::vector<IndexStatus> CurrentView::Describe() const {
+  MutexLock lock(mutex_);
+  std::vector<IndexStatus> described;
+  for (const auto& [index, row] : rows_) {
+    IndexStatus status;
+    status.index = index;
+    if (row.wanted.has_value()) {
+      status.generation = row.wanted->current.generation();
+      status.sequence = row.wanted->current.sequence();
+    }
+    if (!row.trouble.ok()) {
+      status.error = absl::StrCat(ReasonOf(row.trouble), ": ", row.trouble.message());
+    }
+    described.push_back(std::move(status));
+  }
+  return described;
 }
 
 int64_t CurrentView::Sequence(const std::string& index) const {

@@ -10,11 +10,13 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
+#include "common/api/server_status.h"
 #include "common/base/call_context.h"
 #include "common/base/clock.h"
 #include "common/base/mutex.h"
@@ -37,8 +39,8 @@ class CurrentView {
   CurrentView(std::string store, GenerationSource* source, absl::Duration restored_after,
               Clock* clock, CallContext call);
 
-  // Reads CURRENT of the index; one that cannot be brought up to date is read as it was.  Logs what
-  // is the matter with it, once.
+  // Reads CURRENT of the index; one that cannot be brought up to date is read as it was.  Logs once
+  // what is the matter with it, and once when that is over.  Does nothing once the call has ended.
   void Look(const std::string& index);
 
   // As of the last look; none if CURRENT could not be read then, or was not there.
@@ -49,6 +51,9 @@ class CurrentView {
 
   // Whether what is asked for was published by going back to it, and has not been taken yet.
   bool IsRolledBack(const std::string& index) const;
+
+  // Of every index that was looked at.
+  std::vector<IndexStatus> Describe() const;
 
   // The sequence that is asked for; 0 if none ever was, -1 if CURRENT is there and could not
   // be read, or not be brought up to date.
@@ -65,7 +70,7 @@ class CurrentView {
     WantedGeneration behind;
   };
 
-  void NoteStatus(const std::string& index, Row* row) const REQUIRES(mutex_);
+  static void NoteStatus(const std::string& index, Row* row);
   bool IsToBeBelieved(const std::string& index, const bundle::v1::CurrentGeneration& current,
                       Row* row) const REQUIRES(mutex_);
   const Row* Find(const std::string& index) const REQUIRES(mutex_);

@@ -7,19 +7,11 @@
 #include <algorithm>
 #include <limits>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "common/base/error_details.h"
 #include "common/base/failed_read.h"
 #include "common/base/files.h"
-#include "common/base/random_access_file.h"
 #include "common/base/read_pace.h"
-#include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
-#include "common/generations/ancestors.h"
-#include "common/generations/load_stage.h"
-#include "common/generations/load_watch.h"
 #include "common/log/log.h"
 
 namespace sightline {
@@ -36,17 +28,10 @@ constexpr int kIoPriorityOfThread = 1;
 constexpr int kIoPriority = 2 << 13 | 7;
 // Routers ask once or twice a second; a lease has to outlast some that go astray.
 constexpr absl::Duration kLeastLease = absl::Seconds(10);
-constexpr char kReadyResult[] = "READY";  // beside the reasons of refusals
 
 void YieldToOthers() {
   ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), kLoadingNice);
   ::syscall(SYS_ioprio_set, kIoPriorityOfThread, 0, kIoPriority);
-}
-
-Counter LoadsOf(MetricsRegistry* metrics, const std::string& index, const std::string& result) {
-  return metrics->AddCounter("generation_loads_total",
-                             "Generations that became ready, or were refused.",
-                             {{"index", index}, {"result", result}});
 }
 
 }  // namespace
@@ -71,7 +56,7 @@ GenerationFollower::GenerationFollower(const GenerationOptions& options, Generat
                                           "it was ready.",
                                           {0.01, 0.1, 1, 10, 60, 600, 3600})) {
   // At zero until then: a rate does not see the first step of a series that begins with it.
-  for (const std::string& index : options_.indexes) LoadsOf(metrics_, index, kReadyResult);
+  for (const std::string& index : options_.indexes) LoadsOf(index, kReadyResult);
 }
 
 GenerationFollower::~GenerationFollower() {
@@ -84,7 +69,9 @@ GenerationFollower::~GenerationFollower() {
   if (thread_.joinable()) thread_.join();
 }
 
-void GenerationFollower::Start() {
+void GenerationFollower::Start(const std::shared_ptr<Cancellation>& stop) {
+  const Cancellation::Registration registration =
+      stop->OnCancel([all = call_.cancellation()] { all->Cancel(); });
   thread_ = std::thread([this] { Run(); });
   MutexLock lock(mutex_);
   while (!passed_) changed_.Wait(mutex_);
@@ -97,7 +84,7 @@ void GenerationFollower::Run() {
   ReadPace in_background(clock_,
                          std::min(options_.max_bytes_per_second, kBackgroundBytesPerSecond));
   ReleasableMutexLock lock(mutex_);
-  while (!stopping_) {
+  while (!stopping_ && !call_.cancelled()) {
     ReadPace* const pace = passed_ ? &in_background : bounded ? &at_start : nullptr;
     lock.Unlock();
     {
@@ -116,8 +103,7 @@ void GenerationFollower::Run() {
 void GenerationFollower::Pass() {
   for (const std::string& index : options_.indexes) Look(index);
   turn_.assign(options_.indexes.begin(), options_.indexes.end());
-  while (!turn_.empty()) {
-    if (call_.cancelled()) return;
+  while (!turn_.empty() && !call_.cancelled()) {
     absl::optional<std::string> next = RolledBack();
     if (!next.has_value()) {
       next = std::move(turn_.front());
@@ -126,6 +112,7 @@ void GenerationFollower::Pass() {
     FollowIndex(*next);
     TellServing();
   }
+  if (call_.cancelled()) return;
   table_->SetComplete();
   {
     MutexLock lock(serving_mutex_);
@@ -171,7 +158,7 @@ void GenerationFollower::TakeOutFailed(const std::string& index) {
     entry.failed = false;
     leaving_.push_back({entry.manifest, entry.memory});
     Attempt& attempt = attempts_[{index, entry.generation}];
-    const absl::Status why = Mend(entry, attempt, entry.refusal, call_);
+    const absl::Status why = Mend(entry, entry.refusal, call_, &attempt);
     if (!IsFailedRead(entry.refusal)) {
       host_->Distrust(*entry.manifest);
       attempt.verified.clear();
@@ -317,160 +304,6 @@ bool GenerationFollower::StandIn(const std::string& index, const std::string& ge
         {{"index", index}, {"generation", generation}, {"published", current.generation()}});
   }
   return true;
-}
-
-// Makes the generation ready or refused, unless it is so already.
-void GenerationFollower::Hold(const std::string& index, const std::string& generation,
-                              int64_t sequence) {
-  asked_.insert(generation);
-  const auto known = table_->Get(index, generation);
-  // What has failed since TakeOutFailed is its affair.
-  if (known.has_value() && (known->state == HoldState::kReady || known->failed)) return;
-
-  HeldGeneration entry;
-  entry.index = index;
-  entry.generation = generation;
-  entry.sequence = sequence;
-  Attempt& attempt = attempts_[{index, generation}];
-  auto manifest = GetManifest(index, generation, attempt);
-  const absl::Status read = manifest.status();
-  if (read.ok()) entry.manifest = std::make_shared<const Manifest>(*std::move(manifest));
-  attempt.LookAt(IdentityOf(index, generation, entry.manifest.get()));
-  const absl::Time begin = clock_->Now();
-  if (begin < attempt.retry_at) return TryAgainAt(index, attempt.retry_at);
-  const absl::Status remembered = refusals_.Find(index, generation, attempt.identity);
-  if (!remembered.ok()) return Refuse(std::move(entry), remembered, &attempt);
-  if (!read.ok()) return Refuse(std::move(entry), read, &attempt);
-
-  absl::Status held;
-  const CallContext load = call_.Child();
-  {
-    const auto wanted = view_.Get(index);
-    const LoadWatch watch(options_.poll_interval, clock_, load.cancellation(),
-                          [this, index, patient_until = begin + attempt.Patience(),
-                           name = wanted.has_value() ? wanted->current.generation() : generation] {
-                            return IsOvertaken(index, name, patient_until);
-                          });
-    held = TryToHold(&entry, &attempt, load);
-    if (!held.ok()) held = Mend(entry, attempt, held, load);
-  }
-  if (load.cancelled() && !held.ok()) {  // put off, or not wanted any more, or all of this ends
-    ++attempt.put_offs;
-    known.has_value() ? table_->Put(*known) : table_->Remove(index, generation);
-    given_up_ = true;
-    return;
-  }
-  if (!held.ok()) return Refuse(std::move(entry), held, &attempt);
-  if (entry.held == nullptr) return;  // room is being made for it
-  PutReady(std::move(entry), begin, &attempt);
-}
-
-void GenerationFollower::PutReady(HeldGeneration entry, absl::Time begin, Attempt* attempt) {
-  entry.state = HoldState::kReady;
-  entry.ready_since = clock_->Now();
-  load_seconds_.Observe(entry.ready_since - begin);
-  LoadsOf(metrics_, entry.index, kReadyResult).Increment();
-  Log(Severity::kInfo, "generation loaded",
-      {{"index", entry.index},
-       {"generation", entry.generation},
-       {"sequence", entry.sequence},
-       {"seconds", absl::ToDoubleSeconds(entry.ready_since - begin)}});
-  refusals_.Forget(entry.index, entry.generation);
-  attempt->NoteReady();
-  table_->Put(std::move(entry));
-}
-
-// The index is worth another look at `when`, at the latest.
-void GenerationFollower::TryAgainAt(const std::string& index, absl::Time when) {
-  if (when == absl::InfiniteFuture()) return;
-  MutexLock lock(tries_mutex_);
-  const auto [next, is_first] = next_tries_.emplace(index, when);
-  next->second = std::min(next->second, when);
-}
-
-// Fills `held` in, unless room has to be made first.
-absl::Status GenerationFollower::TryToHold(HeldGeneration* entry, Attempt* attempt,
-                                           const CallContext& call) {
-  const Manifest& manifest = *entry->manifest;
-  const auto known = table_->Get(entry->index, entry->generation);
-  if (!known.has_value() || known->state != HoldState::kRefused) table_->Put(*entry);
-  RETURN_IF_ERROR(FetchManifests(manifest, call));
-  const Manifest* const alone = &manifest;
-  ASSIGN_OR_RETURN(const int64_t bytes, host_->Footprint(absl::MakeConstSpan(&alone, 1)));
-  if (bytes > options_.memory_limit) {
-    return MakeError(
-        reasons::kTooBig,
-        absl::StrCat("takes ", bytes, " bytes of memory; memory_limit is ", options_.memory_limit,
-                     ": raise it, or use more and smaller shards"));
-  }
-  RETURN_IF_ERROR(Fetch(entry, attempt, call));
-  // What could not be read last time is read first.
-  RETURN_IF_ERROR(ReadWhatFailed(attempt->refusal));
-  RETURN_IF_ERROR(host_->Check(manifest));
-  ASSIGN_OR_RETURN(const int64_t together, FootprintWith(manifest, ""));
-  if (together > options_.memory_limit) {
-    // It is good before anything has to go for it.
-    RETURN_IF_ERROR(VerifyAlone(entry, attempt, call));
-    RETURN_IF_ERROR(MakeRoom(entry));
-    ASSIGN_OR_RETURN(const int64_t still, FootprintWith(manifest, ""));
-    if (still > options_.memory_limit) return absl::OkStatus();  // requests hold the old one
-  }
-  const LoadStageScope stage(LoadStage::kLoading, FilesToRead(manifest), entry, table_, clock_);
-  ASSIGN_OR_RETURN(GenerationHost::Loaded loaded,
-                   host_->Load(manifest, attempt->verified == attempt->identity, call));
-  entry->held = janitor_->Adopt(std::move(loaded.held));
-  entry->memory = loaded.memory != nullptr ? loaded.memory : entry->held;
-  return absl::OkStatus();
-}
-
-absl::Status GenerationFollower::VerifyAlone(HeldGeneration* entry, Attempt* attempt,
-                                             const CallContext& call) {
-  if (attempt->verified == attempt->identity) return absl::OkStatus();
-  const Manifest& manifest = *entry->manifest;
-  const LoadStageScope stage(LoadStage::kVerifying, FilesToRead(manifest), entry, table_, clock_);
-  RETURN_IF_ERROR(host_->Verify(manifest, call));
-  attempt->verified = attempt->identity;
-  return absl::OkStatus();
-}
-
-// All but the manifests, which were read to know of the others.
-ReadProgress::Files GenerationFollower::FilesToRead(const Manifest& manifest) const {
-  ReadProgress::Files files;
-  for (const std::string& path : host_->Files(manifest)) {
-    const absl::StatusOr<int64_t> length = FileSize(path);
-    if (length.ok() && !absl::EndsWith(path, kManifestFile)) files[path] = *length;
-  }
-  return files;
-}
-
-void GenerationFollower::Refuse(HeldGeneration entry, const absl::Status& refusal,
-                                Attempt* attempt) {
-  attempt->NoteRefusal(refusal, clock_->Now());
-  if (RetryOf(refusal) == Retry::kLater) TryAgainAt(entry.index, attempt->retry_at);
-  PutRefused(std::move(entry), refusal, attempt);
-}
-
-void GenerationFollower::PutRefused(HeldGeneration entry, const absl::Status& refusal,
-                                    Attempt* attempt) {
-  const std::string reason = ReasonOf(refusal);
-  if (RetryOf(refusal) == Retry::kNever) {
-    const absl::Status kept =
-        refusals_.Remember(entry.index, entry.generation, attempt->identity, refusal);
-    if (!kept.ok()) Log(Severity::kWarning, "a refusal is not remembered", {{"error", kept}});
-  }
-  const bool news = attempt->told != reason;
-  attempt->told = reason;
-  entry.state = HoldState::kRefused;
-  entry.refusal = refusal;
-  if (news) {
-    LoadsOf(metrics_, entry.index, reason).Increment();
-    Log(Severity::kError, "generation refused",
-        {{"index", entry.index},
-         {"generation", entry.generation},
-         {"reason", reason},
-         {"error", refusal}});
-  }
-  table_->Put(std::move(entry));
 }
 
 void GenerationFollower::UpdateMetrics(const std::string& index) {

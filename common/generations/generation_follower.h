@@ -99,7 +99,7 @@ class GenerationHost {
                                       const CallContext& call) = 0;
 };
 
-// Start and the destructor belong to one thread; NoteUses is thread-safe.
+// Start and the destructor belong to one thread; Indexes and NoteUses are thread-safe.
 class GenerationFollower {
  public:
   // All outlive the follower.  `on_serving` is called on threads of the follower, once at a time:
@@ -116,11 +116,15 @@ class GenerationFollower {
   GenerationFollower(const GenerationFollower&) = delete;
   GenerationFollower& operator=(const GenerationFollower&) = delete;
 
-  // Begins to follow; returns when every index was looked at once.
-  void Start();
+  // Begins to follow; returns when every index was looked at once.  `stop` ends that, and all
+  // following with it: what is fetched and loaded is cancelled as by the destructor.
+  void Start(const std::shared_ptr<Cancellation>& stop = std::make_shared<Cancellation>());
 
   // Looks at every index once, on the calling thread: what the follower's thread does.
   void Pass();
+
+  // What is known of CURRENT, of every index that was looked at.
+  std::vector<IndexStatus> Indexes() const { return view_.Describe(); }
 
   // What a router told that it uses.
   void NoteUses(absl::string_view router, std::vector<GenerationUse> uses);
@@ -129,6 +133,8 @@ class GenerationFollower {
   using Manifest = bundle::v1::GenerationManifest;
   using Name = std::pair<std::string, std::string>;  // index, generation
   using Visit = std::function<bool(const std::string& generation, int64_t sequence)>;
+
+  static constexpr char kReadyResult[] = "READY";  // beside the reasons of refusals
 
   struct Leaving {
     std::shared_ptr<const Manifest> manifest;
@@ -154,8 +160,8 @@ class GenerationFollower {
   absl::Status FetchManifests(const Manifest& manifest, const CallContext& call);
   absl::Status Fetch(HeldGeneration* entry, Attempt* attempt, const CallContext& call);
   std::vector<std::string> FilesInUse() const;
-  absl::Status Mend(const HeldGeneration& entry, const Attempt& attempt,
-                    const absl::Status& refusal, const CallContext& call);
+  absl::Status Mend(const HeldGeneration& entry, const absl::Status& refusal,
+                    const CallContext& call, Attempt* attempt);
   void VisitAncestors(const std::string& index, const bundle::v1::CurrentGeneration& current,
                       const Visit& visit);
   void BringBack(const std::string& index, const bundle::v1::CurrentGeneration& current);
@@ -181,6 +187,7 @@ class GenerationFollower {
   std::string IdentityOf(const std::string& index, const std::string& generation,
                          const Manifest* manifest) const;
   void UpdateMetrics(const std::string& index);
+  Counter LoadsOf(const std::string& index, const std::string& result) const;
 
   const GenerationOptions options_;
   GenerationHost* const host_;

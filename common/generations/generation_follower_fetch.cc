@@ -124,17 +124,19 @@ std::vector<std::string> GenerationFollower::FilesInUse() const {
   return files;
 }
 
-// What is damaged here may be sound where it came from: then it is brought anew.
-absl::Status GenerationFollower::Mend(const HeldGeneration& entry, const Attempt& attempt,
-                                      const absl::Status& refusal, const CallContext& call) {
+// What is damaged here may be sound where it came from: then it is brought anew, and nobody has to
+// do what the refusal advises.
+absl::Status GenerationFollower::Mend(const HeldGeneration& entry, const absl::Status& refusal,
+                                      const CallContext& call, Attempt* attempt) {
   const bool damaged = absl::IsDataLoss(refusal) ||
-                       (IsFailedRead(refusal) && attempt.failures >= kTriesBeforeFallback);
+                       (IsFailedRead(refusal) && attempt->failures >= kTriesBeforeFallback);
   if (!damaged || entry.manifest == nullptr ||
       !options_.source->DiscardDamaged(*entry.manifest, host_->Files(*entry.manifest), call)) {
     return refusal;
   }
+  attempt->is_mended = true;
   return MakeError(reasons::kFetchFailed,
-                   absl::StrCat("is fetched anew, since ", refusal.message()));
+                   "what this disk has damaged of it is fetched anew; nothing has to be done");
 }
 
 // Those that were pruned are no news.

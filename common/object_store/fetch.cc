@@ -31,8 +31,7 @@ constexpr size_t kReadBytes = size_t{1} << 20;
 constexpr size_t kStepBytes = size_t{1} << 18;  // that the pace is kept by
 
 absl::Status WriteError(const std::string& path, int error) {
-  const absl::Status status = FileError("write", path, error);
-  return absl::IsResourceExhausted(status) ? WithReason(status, reasons::kCacheFull) : status;
+  return AsCacheFull(FileError("write", path, error));
 }
 
 // The file that an object is gathered in, from its beginning on: its length says how much there
@@ -65,13 +64,14 @@ class PartFile {
   PartFile(Descriptor fd, std::string part) : fd_(std::move(fd)), path_(std::move(part)) {}
 
   // Begins to append where the file ends, which is not behind `byte_count`.
-  absl::StatusOr<int64_t> Resume(int64_t byte_count) {
+  absl::StatusOr<int64_t> Resume(int64_t byte_count, const CallContext& call) {
     struct stat info;
     if (::fstat(fd_.get(), &info) != 0) return FileError("look at", path_, errno);
     size_ = info.st_size;
     if (size_ > byte_count) RETURN_IF_ERROR(Clear());
     std::string piece(kReadBytes, '\0');
     for (int64_t at = 0; at < size_;) {
+      RETURN_IF_ERROR(call.Check("fetch"));
       const ssize_t n = ::pread(fd_.get(), &piece[0], piece.size(), at);
       if (n < 0 && errno == EINTR) continue;
       if (n <= 0) return FileError("read", path_, n == 0 ? EIO : errno);
@@ -198,6 +198,10 @@ absl::Status AsFetchFailure(const ObjectStore& store, const ExpectedFile& expect
 
 }  // namespace
 
+absl::Status AsCacheFull(const absl::Status& status) {
+  return absl::IsResourceExhausted(status) ? WithReason(status, reasons::kCacheFull) : status;
+}
+
 absl::Status FetchFile(ObjectStore* store, const ExpectedFile& expected, const std::string& path,
                        const FetchOptions& options, const CallContext& call) {
   if (FileExists(path)) return absl::OkStatus();
@@ -206,7 +210,7 @@ absl::Status FetchFile(ObjectStore* store, const ExpectedFile& expected, const s
   ASSIGN_OR_RETURN(Descriptor fd, PartFile::Lock(path, part, call));
   if (fd.get() < 0) return absl::OkStatus();
   PartFile file(std::move(fd), part);
-  ASSIGN_OR_RETURN(const int64_t begin, file.Resume(expected.byte_count));
+  ASSIGN_OR_RETURN(const int64_t begin, file.Resume(expected.byte_count, call));
   const absl::Status fetched = FetchRest(store, expected, begin, path, options, call, &file);
   // What there is may be of another file; and where the disk is full, others need the room.
   if (absl::IsOutOfRange(fetched) || HasReason(fetched, reasons::kCacheFull)) file.Remove();

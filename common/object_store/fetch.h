@@ -24,8 +24,12 @@ struct FetchOptions {
   int64_t piece_bytes = int64_t{8} << 20;  // > 0
 };
 
-// What is fetched lies in `path` + kPartSuffix until it is whole and compared.
-inline constexpr absl::string_view kPartSuffix = ".part";
+// What is fetched lies in `path` + kPartSuffix until it is whole and compared.  No manifest can
+// name such a file (IsSafePath).
+inline constexpr absl::string_view kPartSuffix = "+part";
+
+// An error of a file, with the reason CACHE_FULL if its disk is.
+absl::Status AsCacheFull(const absl::Status& status);
 
 // Makes `path`, with the folders above it, a file of the object's content.  What an earlier try
 // has brought of it is not fetched again; that of another process, which is at it, is waited for.

@@ -15,7 +15,6 @@
 #include "common/base/error_details.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
-#include "common/base/random_access_file.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
@@ -24,20 +23,20 @@
 #include "common/bundle/shard_files.h"
 #include "common/log/log.h"
 #include "common/object_store/cached_files.h"
+#include "common/object_store/expected_files.h"
 #include "common/object_store/object_keys.h"
 #include "common/object_store/visit_objects.h"
 
 namespace sightline {
 namespace {
 
-using bundle::v1::BundleFile;
 using bundle::v1::CurrentGeneration;
 using bundle::v1::GenerationManifest;
 
+constexpr absl::string_view kCurrentFile = "CURRENT";
 constexpr absl::string_view kMarker = ".mirror";
 constexpr absl::string_view kLock = ".mirror.lock";
 constexpr int64_t kMaxMarkerBytes = 4096;
-constexpr int64_t kHashedAtOnce = int64_t{1} << 20;
 // An object that came damaged twice is damaged there.
 constexpr int kTriesOfDamaged = 2;
 // After what failed, the store is left alone for as many times the time that it took.
@@ -47,89 +46,38 @@ constexpr absl::Duration kFresh = absl::Milliseconds(250);
 // What was pruned is asked for at each look while nothing better is there.
 constexpr absl::Duration kBelievedAbsent = absl::Seconds(5);
 
-// The model of "models/<id>/...", and the rest of the key; an empty id if it is no such key.
-std::pair<std::string, std::string> SplitModelKey(absl::string_view key) {
-  if (!absl::ConsumePrefix(&key, "models/")) return {};
-  const size_t slash = key.find('/');
-  if (slash == absl::string_view::npos || !IsSha256Hex(key.substr(0, slash))) return {};
-  return {std::string(key.substr(0, slash)), std::string(key.substr(slash + 1))};
-}
-
-ExpectedFile ExpectedFrom(absl::string_view key, const BundleFile& file) {
-  return {std::string(key), file.byte_count(), file.sha256()};
-}
-
 // Writes down what the folder mirrors.
-absl::Status Mark(const std::string& folder, const std::string& name) {
+absl::Status Mark(const std::string& folder, const std::string& store) {
   const std::string marker = JoinPath(folder, kMarker);
   const absl::StatusOr<std::string> text = ReadFile(marker, kMaxMarkerBytes);
-  if (text.ok() && *text == name) return absl::OkStatus();
+  if (text.ok() && *text == store) return absl::OkStatus();
   if (text.ok()) {
     return absl::FailedPreconditionError(
-        absl::StrCat(folder, " mirrors ", *text, ", not ", name,
-                     "; give each object store a folder of its own"));
+        absl::StrCat(folder, " mirrors ", *text, ", not ", store,
+                     "; give each object store a folder of its own, or empty this one"));
   }
   if (!absl::IsNotFound(text.status())) return text.status();
   for (const char* part : {"models", "indexes"}) {
     if (!FileExists(JoinPath(folder, part))) continue;
     return absl::FailedPreconditionError(
-        absl::StrCat(folder, " holds a store of its own; what mirrors ", name,
+        absl::StrCat(folder, " holds a store of its own; what mirrors ", store,
                      " needs an empty folder, or leave the object store out"));
   }
-  return WriteFileAtomically(marker, name);
+  return WriteFileAtomically(marker, store);
 }
 
-// Of a file that may be long: ends with the call.
-absl::StatusOr<std::string> HashOf(const std::string& path, const CallContext& call) {
-  ASSIGN_OR_RETURN(const auto file, RandomAccessFile::Open(path));
-  Sha256 hash;
-  std::string piece;
-  for (int64_t at = 0; at < file->size(); at += static_cast<int64_t>(piece.size())) {
-    RETURN_IF_ERROR(call.Check("compare"));
-    piece.resize(static_cast<size_t>(std::min(file->size() - at, kHashedAtOnce)));
-    RETURN_IF_ERROR(file->Read(at, static_cast<int64_t>(piece.size()), &piece[0]));
-    hash.Update(piece);
-  }
-  return hash.Hex();
+// Makes a small file, with the folders above it.
+absl::Status Keep(const std::string& folder, absl::string_view name, absl::string_view bytes) {
+  RETURN_IF_ERROR(AsCacheFull(MakeDirectories(folder)));
+  return AsCacheFull(WriteFileAtomically(JoinPath(folder, name), bytes));
 }
 
-// Of the content that `path` should have; empty if nothing tells.
-std::string ExpectedHash(const std::string& folder, const GenerationManifest& manifest,
-                         absl::string_view path) {
-  absl::string_view key = path;
-  absl::ConsumePrefix(&key, absl::StrCat(folder, "/"));
-  const auto [model, name] = SplitModelKey(key);
-  if (name == kManifestFile) return model;
-  const absl::StatusOr<ExpectedFile> expected = ExpectedOf(folder, manifest, path);
-  return expected.ok() ? expected->sha256 : "";
+// Whether it says nothing of what was asked for: all that is asked there would have the same end.
+bool IsOutage(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
 }
 
 }  // namespace
-
-absl::StatusOr<ExpectedFile> ExpectedOf(const std::string& folder,
-                                        const GenerationManifest& manifest,
-                                        absl::string_view path) {
-  absl::string_view key = path;
-  if (!absl::ConsumePrefix(&key, absl::StrCat(folder, "/"))) {
-    return absl::NotFoundError(absl::StrCat(path, " does not lie in ", folder));
-  }
-  absl::string_view rest = key;
-  if (absl::ConsumePrefix(&rest, GenerationPrefix(manifest.index(), manifest.generation()))) {
-    for (const auto& shard : manifest.shards()) {
-      for (const ShardFile& file : FilesOf(shard)) {
-        if (file.description->path() == rest) return ExpectedFrom(key, *file.description);
-      }
-    }
-  }
-  const auto [model, name] = SplitModelKey(key);
-  if (!model.empty()) {
-    ASSIGN_OR_RETURN(const auto bundle, ReadModelBundleManifest(ModelDirectory(folder, model)));
-    for (const BundleFile& file : bundle.files()) {
-      if (file.path() == name) return ExpectedFrom(key, file);
-    }
-  }
-  return absl::NotFoundError(absl::StrCat("no manifest tells of ", path));
-}
 
 std::unique_ptr<Mirror> Mirror::Cache(std::shared_ptr<ObjectStore> store, MirrorOptions options) {
   return std::unique_ptr<Mirror>(
@@ -156,7 +104,7 @@ absl::Status Mirror::Open() {
     return absl::AbortedError(absl::StrCat("another process has the cache ", options_.folder,
                                            "; each server needs a folder of its own"));
   }
-  RETURN_IF_ERROR(Mark(options_.folder, store_->name()));
+  RETURN_IF_ERROR(Mark(options_.folder, store_->identity()));
   lock_.emplace(std::move(lock));
   return absl::OkStatus();
 }
@@ -168,18 +116,31 @@ std::string Mirror::PathOf(absl::string_view key) const {
 absl::Status Mirror::FetchCurrent(const std::string& index, const CallContext& call) {
   RETURN_IF_ERROR(CheckIndexName(index));
   MutexLock lock(current_mutex_);
-  Known& known = known_[index];
   const absl::Time begin = call.clock()->Now();
+  RETURN_IF_ERROR(OutageAt(begin));
+  Known& known = known_[index];
   if (begin < known.again) return known.trouble;
   known.trouble = BringCurrent(index, &known.newest, call);
   const absl::Time end = call.clock()->Now();
   known.again = end + (known.trouble.ok() ? kFresh : kPatience * (end - begin));
+  NoteOutage(known.trouble, known.again);
   return known.trouble;
+}
+
+absl::Status Mirror::OutageAt(absl::Time now) {
+  MutexLock lock(mutex_);
+  return now < outage_until_ ? outage_ : absl::OkStatus();
+}
+
+void Mirror::NoteOutage(const absl::Status& status, absl::Time until) {
+  MutexLock lock(mutex_);
+  outage_ = IsOutage(status) ? status : absl::OkStatus();
+  outage_until_ = until;
 }
 
 absl::Status Mirror::BringCurrent(const std::string& index, NewestPublication* known,
                                   const CallContext& call) {
-  const std::string path = JoinPath(IndexDirectory(options_.folder, index), "CURRENT");
+  const std::string directory = IndexDirectory(options_.folder, index);
   ASSIGN_OR_RETURN(const NewestPublication newest,
                    FindNewest(store_.get(), index, known->sequence, call));
   if (newest.sequence == 0) {
@@ -188,13 +149,12 @@ absl::Status Mirror::BringCurrent(const std::string& index, NewestPublication* k
   }
   // A restored store may come to the same sequence by another way.
   if (newest.sequence == known->sequence && newest.write_time == known->write_time &&
-      FileExists(path)) {
+      FileExists(JoinPath(directory, kCurrentFile))) {
     return absl::OkStatus();
   }
   ASSIGN_OR_RETURN(const CurrentGeneration current,
                    ReadPublication(store_.get(), index, newest.sequence, call));
-  RETURN_IF_ERROR(MakeDirectories(IndexDirectory(options_.folder, index)));
-  RETURN_IF_ERROR(WriteFileAtomically(path, ManifestJson(current)));
+  RETURN_IF_ERROR(Keep(directory, kCurrentFile, ManifestJson(current)));
   *known = newest;
   return absl::OkStatus();
 }
@@ -202,8 +162,8 @@ absl::Status Mirror::BringCurrent(const std::string& index, NewestPublication* k
 absl::Status Mirror::FetchManifest(const std::string& index, const std::string& generation,
                                    const CallContext& call) {
   RETURN_IF_ERROR(CheckNames(index, generation));
-  const std::string path =
-      JoinPath(GenerationDirectory(options_.folder, index, generation), kManifestFile);
+  const std::string directory = GenerationDirectory(options_.folder, index, generation);
+  const std::string path = JoinPath(directory, kManifestFile);
   // What is no manifest, since the disk has lost it, is fetched anew.
   if (FileExists(path) &&
       !absl::IsDataLoss(ReadGenerationManifest(options_.folder, index, generation).status())) {
@@ -214,6 +174,7 @@ absl::Status Mirror::FetchManifest(const std::string& index, const std::string& 
     return MakeError(reasons::kManifestMissing, absl::StrCat(store_->name(), " has no generation ",
                                                              generation, " of index ", index));
   }
+  RETURN_IF_ERROR(OutageAt(now));
   const absl::StatusOr<GenerationManifest> manifest =
       ReadRemoteManifest(store_.get(), index, generation, call);
   if (absl::IsNotFound(manifest.status())) {
@@ -221,8 +182,7 @@ absl::Status Mirror::FetchManifest(const std::string& index, const std::string& 
     absent_until_[path] = now + kBelievedAbsent;
   }
   RETURN_IF_ERROR(manifest.status());
-  RETURN_IF_ERROR(MakeDirectories(GenerationDirectory(options_.folder, index, generation)));
-  return WriteFileAtomically(path, ManifestJson(*manifest));
+  return Keep(directory, kManifestFile, ManifestJson(*manifest));
 }
 
 bool Mirror::IsKnownAbsent(const std::string& path, absl::Time now) {
@@ -254,7 +214,7 @@ absl::Status Mirror::Bring(const Manifest& manifest, const std::string& path,
   absl::string_view key = path;
   absl::ConsumePrefix(&key, absl::StrCat(options_.folder, "/"));
   const auto [model, name] = SplitModelKey(key);
-  if (name == kManifestFile) return BringModelManifest(path, model, call);
+  if (name == kManifestFile) return BringModelManifest(model, call);
   const absl::StatusOr<ExpectedFile> expected = ExpectedOf(options_.folder, manifest, path);
   // A file that no manifest tells of is one that the generation does not have: who asks for it
   // finds out.
@@ -266,8 +226,7 @@ absl::Status Mirror::Bring(const Manifest& manifest, const std::string& path,
   return fetched;
 }
 
-absl::Status Mirror::BringModelManifest(const std::string& path, absl::string_view model_id,
-                                        const CallContext& call) {
+absl::Status Mirror::BringModelManifest(absl::string_view model_id, const CallContext& call) {
   const std::string key = absl::StrCat(ModelPrefix(model_id), kManifestFile);
   const absl::StatusOr<std::string> json = store_->ReadAll(key, limits::kMaxManifestBytes, call);
   RETURN_IF_ERROR(json.status());
@@ -275,8 +234,7 @@ absl::Status Mirror::BringModelManifest(const std::string& path, absl::string_vi
     return MakeError(reasons::kFetchFailed,
                      absl::StrCat(store_->name(), "/", key, " has not the SHA-256 of its name"));
   }
-  RETURN_IF_ERROR(MakeDirectories(ModelDirectory(options_.folder, model_id)));
-  return WriteFileAtomically(path, *json);
+  return Keep(ModelDirectory(options_.folder, model_id), kManifestFile, *json);
 }
 
 absl::Status Mirror::CheckIsWorthFetching(const ExpectedFile& expected, const CallContext& call) {
@@ -347,14 +305,10 @@ bool Mirror::DiscardDamaged(const Manifest& manifest, const std::vector<std::str
                             const CallContext& call) {
   bool any = false;
   for (const std::string& path : files) {
-    const std::string expected = ExpectedHash(options_.folder, manifest, path);
-    if (expected.empty() || !FileExists(path)) continue;
-    const absl::StatusOr<std::string> sha256 = HashOf(path, call);
-    if (call.cancelled()) return any;
-    if (sha256.ok() && *sha256 == expected) continue;
-    Log(Severity::kWarning, "a damaged file is fetched anew",
-        {{"file", path},
-         {"error", sha256.ok() ? "its SHA-256 differs" : sha256.status().message()}});
+    if (!FileExists(path)) continue;
+    const absl::Status sound = CompareWithManifests(options_.folder, manifest, path, call);
+    if (sound.ok()) continue;
+    Log(Severity::kWarning, "a damaged file is fetched anew", {{"file", path}, {"error", sound}});
     any = ::unlink(path.c_str()) == 0 || any;
   }
   return any;

@@ -28,12 +28,6 @@
 
 namespace sightline {
 
-// What the generation's manifest, and those of its models in `folder`, say of the file `path` of
-// that folder.  NotFound if they say nothing of it.
-absl::StatusOr<ExpectedFile> ExpectedOf(const std::string& folder,
-                                        const bundle::v1::GenerationManifest& manifest,
-                                        absl::string_view path);
-
 struct MirrorOptions {
   std::string folder;
   // Of all files in it together; what nobody uses is removed when it would be more.  0: nine
@@ -56,10 +50,11 @@ class Mirror : public GenerationSource {
   // FailedPrecondition if the folder of a cache holds a store of its own, or mirrors another;
   // Aborted while another process has it.
   absl::Status Open() override;
-  // What was asked a moment ago is not asked again; while the object store does not answer, it is
-  // asked for a fifth of the time.
+  // What was asked a moment ago is not asked again.  While the object store does not answer, it is
+  // asked for a fifth of the time, for one index: the others are told what came of that.
   absl::Status FetchCurrent(const std::string& index, const CallContext& call) override
       EXCLUDES(current_mutex_);
+  // Nor is a manifest asked for in the time in between.
   absl::Status FetchManifest(const std::string& index, const std::string& generation,
                              const CallContext& call) override;
   absl::Status FetchFiles(const Manifest& manifest, const Paths& files, const Paths& in_use,
@@ -98,11 +93,13 @@ class Mirror : public GenerationSource {
       : store_(std::move(store)), options_(std::move(options)), is_cache_(is_cache) {}
 
   std::string PathOf(absl::string_view key) const;
+  // Trouble of the object store, as long as it is left alone for it.
+  absl::Status OutageAt(absl::Time now) EXCLUDES(mutex_);
+  void NoteOutage(const absl::Status& status, absl::Time until) EXCLUDES(mutex_);
   absl::Status Bring(const Manifest& manifest, const std::string& path, const CallContext& call);
   absl::Status BringBeside(const std::string& index, const std::string& generation,
                            const CallContext& call);
-  absl::Status BringModelManifest(const std::string& path, absl::string_view model_id,
-                                  const CallContext& call);
+  absl::Status BringModelManifest(absl::string_view model_id, const CallContext& call);
   absl::Status CheckIsWorthFetching(const ExpectedFile& expected, const CallContext& call)
       EXCLUDES(mutex_);
   void NoteDamage(const ExpectedFile& expected, const CallContext& call) EXCLUDES(mutex_);
@@ -120,6 +117,8 @@ class Mirror : public GenerationSource {
   std::map<std::string, Damaged> damaged_ GUARDED_BY(mutex_);  // by key
   // Manifests that were not there, by path: until when that is believed.
   std::map<std::string, absl::Time> absent_until_ GUARDED_BY(mutex_);
+  absl::Status outage_ GUARDED_BY(mutex_);  // believed until outage_until_
+  absl::Time outage_until_ GUARDED_BY(mutex_) = absl::InfinitePast();
 };
 
 }  // namespace sightline

@@ -35,6 +35,9 @@ class ObjectStore {
   // For messages: "s3://bucket/prefix".
   virtual std::string name() const = 0;
 
+  // What tells it from all others: its name, and where it is.
+  virtual std::string identity() const = 0;
+
   // `length` > 0 bytes from `offset`.  NOT_FOUND if there is no such object, OUT_OF_RANGE if it
   // ends before.
   virtual absl::StatusOr<std::string> Read(absl::string_view key, int64_t offset, int64_t length,

@@ -35,17 +35,23 @@ bool IsPrefix(absl::string_view prefix) {
          });
 }
 
-// The first of the variables that is set.
-std::string FirstOf(const Environment& environment, std::initializer_list<const char*> names,
-                    std::string otherwise) {
+struct Setting {
+  std::string value;
+  std::string origin;  // for messages: of which variable, or nothing
+};
+
+// What was told, or else the first of the variables that is set.
+Setting Find(absl::string_view told, const Environment& environment,
+             std::initializer_list<const char*> names) {
+  if (!told.empty()) return {std::string(told), ""};
   for (const char* const name : names) {
-    if (auto value = environment(name)) return *std::move(value);
+    if (auto value = environment(name)) return {*std::move(value), absl::StrCat(" of $", name)};
   }
-  return otherwise;
+  return {};
 }
 
-absl::Status ReadUrl(absl::string_view url, S3Place* place) {
-  absl::string_view rest = url;
+absl::Status ReadUrl(const Setting& url, S3Place* place) {
+  absl::string_view rest = url.value;
   if (absl::ConsumePrefix(&rest, "s3://")) {
     while (absl::ConsumeSuffix(&rest, "/")) {
     }
@@ -58,16 +64,18 @@ absl::Status ReadUrl(absl::string_view url, S3Place* place) {
     }
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("\"", url, "\" names no bucket; write s3://bucket or s3://bucket/some/folder"));
+      absl::StrCat("\"", url.value, "\"", url.origin,
+                   " names no bucket; write s3://bucket or s3://bucket/some/folder"));
 }
 
-absl::Status ReadEndpoint(absl::string_view endpoint, S3Place* place) {
-  if (absl::StrContains(endpoint, "@")) {
+absl::Status ReadEndpoint(const Setting& endpoint, S3Place* place) {
+  if (absl::StrContains(endpoint.value, "@")) {
     return absl::InvalidArgumentError(
-        "the endpoint has a user or a password in it, which is not shown here; keys are told by "
-        "the environment");
+        absl::StrCat("the endpoint", endpoint.origin,
+                     " has a user or a password in it, which is not shown here; keys are told by "
+                     "variables of their own"));
   }
-  absl::string_view host = absl::StripSuffix(endpoint, "/");
+  absl::string_view host = absl::StripSuffix(endpoint.value, "/");
   place->origin = std::string(host);
   if ((absl::ConsumePrefix(&host, "https://") || absl::ConsumePrefix(&host, "http://")) &&
       !host.empty() && HasOnly(absl::AsciiStrToLower(host), "-._:[]")) {
@@ -75,8 +83,9 @@ absl::Status ReadEndpoint(absl::string_view endpoint, S3Place* place) {
     place->path = absl::StrCat("/", place->bucket, "/");
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "the endpoint \"", endpoint, "\" is none; write https://host or https://host:port"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("the endpoint \"", endpoint.value, "\"", endpoint.origin,
+                   " is none; write https://host or https://host:port"));
 }
 
 }  // namespace
@@ -94,18 +103,17 @@ absl::string_view AwsDomain(absl::string_view region) {
 absl::StatusOr<S3Place> FindS3Place(absl::string_view url, const std::string& endpoint,
                                     const std::string& region, const Environment& environment) {
   S3Place place;
-  RETURN_IF_ERROR(ReadUrl(url, &place));
-  place.region = !region.empty()
-                     ? region
-                     : FirstOf(environment, {"AWS_REGION", "AWS_DEFAULT_REGION"}, "us-east-1");
+  RETURN_IF_ERROR(ReadUrl(Find(url, environment, {kObjectStoreVariable}), &place));
+  const Setting where = Find(region, environment, {"AWS_REGION", "AWS_DEFAULT_REGION"});
+  place.region = where.value.empty() ? "us-east-1" : where.value;
   if (!HasOnly(place.region, "-")) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the region \"", place.region, "\" is none; write one like eu-central-1"));
+    return absl::InvalidArgumentError(absl::StrCat("the region \"", place.region, "\"",
+                                                   where.origin,
+                                                   " is none; write one like eu-central-1"));
   }
-  const std::string elsewhere =
-      !endpoint.empty() ? endpoint
-                        : FirstOf(environment, {"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"}, "");
-  if (!elsewhere.empty()) {
+  const Setting elsewhere =
+      Find(endpoint, environment, {"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"});
+  if (!elsewhere.value.empty()) {
     RETURN_IF_ERROR(ReadEndpoint(elsewhere, &place));
     return place;
   }

@@ -25,10 +25,13 @@ struct S3Place {
 // ".amazonaws.com", or what it is in China.
 absl::string_view AwsDomain(absl::string_view region);
 
-// `url` is "s3://bucket" or "s3://bucket/some/folder".  `endpoint`, "https://host:port", is where
-// stores that are not AWS's are; empty: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, or AWS's own.
-// `region` may be empty: AWS_REGION, AWS_DEFAULT_REGION, or us-east-1.  INVALID_ARGUMENT with the
-// value that is wrong.
+// Of the environment: the URL of the object store, for programs that are told of none.
+inline constexpr char kObjectStoreVariable[] = "SIGHTLINE_OBJECT_STORE";
+
+// `url` is "s3://bucket" or "s3://bucket/some/folder"; empty: SIGHTLINE_OBJECT_STORE.  `endpoint`,
+// "https://host:port", is where stores that are not AWS's are; empty: AWS_ENDPOINT_URL_S3,
+// AWS_ENDPOINT_URL, or AWS's own. `region` may be empty: AWS_REGION, AWS_DEFAULT_REGION, or
+// us-east-1.  INVALID_ARGUMENT with the value that is wrong, and the variable that it is of.
 absl::StatusOr<S3Place> FindS3Place(absl::string_view url, const std::string& endpoint,
                                     const std::string& region, const Environment& environment);
 

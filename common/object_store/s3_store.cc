@@ -64,6 +64,9 @@ class S3Store : public ObjectStore {
       : caller_(std::move(caller)), upload_(upload) {}
 
   std::string name() const override { return caller_->place().Name(""); }
+  std::string identity() const override {
+    return absl::StrCat(name(), " at ", caller_->place().origin);
+  }
 
   absl::StatusOr<std::string> Read(absl::string_view key, int64_t offset, int64_t length,
                                    const CallContext& call) override {

@@ -15,11 +15,8 @@
 
 namespace sightline {
 
-// Of the environment: the URL of the object store, for programs that are told of none.
-inline constexpr char kObjectStoreVariable[] = "SIGHTLINE_OBJECT_STORE";
-
 struct S3Options {
-  std::string url;       // "s3://bucket" or "s3://bucket/some/folder"
+  std::string url;       // "s3://bucket" or "s3://bucket/some/folder"; empty: of the environment
   std::string endpoint;  // of a store that is not AWS's; empty: of the environment (s3_place.h)
   std::string region;    // empty: of the environment, else us-east-1
   S3UploadOptions upload;

@@ -56,13 +56,13 @@ class BackendServer final : public ServerProcess {
     domain_.engine.Drain();
   }
 
-  absl::Status Start() override {
+  absl::Status Start(const std::shared_ptr<Cancellation>& stop) override {
     Domain::PrepareLibraries();
     rpc_.AddService(service_.full_name(), &service_);
     rpc_.AddService(admin_.full_name(), &admin_);
     RETURN_IF_ERROR(source_->Open());
     RETURN_IF_ERROR(rpc_.Start());
-    follower_.Start();
+    follower_.Start(stop);
     return absl::OkStatus();
   }
 
@@ -79,6 +79,7 @@ class BackendServer final : public ServerProcess {
       status.generations.push_back(DescribeGeneration(entry, Domain::ShardsOf(entry), models, now));
     }
     status.models = DescribeModels(models);
+    status.indexes = follower_.Indexes();
     return status;
   }
 

@@ -61,6 +61,8 @@ int RunServerProcess(int argc, char** argv, const char* name, const MakeServer& 
   Flags flags;
   if (!ParseFlags(argc, argv, &flags)) return Usage(name, stderr);
   ShutdownSignals signals;
+  // From here on a signal ends the server as it should, however far it is.
+  const std::shared_ptr<Cancellation> stop = signals.cancellation();
   LogOptions log;
   log.service = name;
   ConfigureLog(log);
@@ -77,12 +79,14 @@ int RunServerProcess(int argc, char** argv, const char* name, const MakeServer& 
     std::printf("%s: configuration is valid\n", flags.config.c_str());
     return kSuccess;
   }
-  if (const absl::Status started = (*server)->Start(); !started.ok()) {
+  if (const absl::Status started = (*server)->Start(stop); !started.ok()) {
     Log(Severity::kError, "start failed", {{"error", started}});
     return ExitStatusOf(started);
   }
   RpcServer* rpc = (*server)->rpc();
-  Log(Severity::kInfo, "started", {{"port", rpc->port()}, {"metrics_port", rpc->metrics_port()}});
+  if (!stop->cancelled()) {
+    Log(Severity::kInfo, "started", {{"port", rpc->port()}, {"metrics_port", rpc->metrics_port()}});
+  }
   const int status = RunUntilSignal(rpc, &signals);
   Log(Severity::kInfo, "stopped");
   return status;

@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/base/call_context.h"
 #include "common/base/status_macros.h"
 #include "common/config/config.h"
 #include "common/rpc/rpc_server.h"
@@ -25,9 +26,9 @@ class ServerProcess {
  public:
   virtual ~ServerProcess() = default;
 
-  // Listens, loads what it serves and reports SERVING.  An error leaves nothing running
-  // once the object is gone.
-  virtual absl::Status Start() = 0;
+  // Listens, loads what it serves and reports SERVING.  Cancelled, `stop` ends the loading, which
+  // is no error.  An error leaves nothing running once the object is gone.
+  virtual absl::Status Start(const std::shared_ptr<Cancellation>& stop) = 0;
 
   virtual RpcServer* rpc() = 0;
 };
@@ -35,7 +36,8 @@ class ServerProcess {
 // Reads the whole configuration (ending with file->Finish()) and builds the server.
 using MakeServer = std::function<absl::StatusOr<std::unique_ptr<ServerProcess>>(ConfigFile* file)>;
 
-// Returns the exit status (common/config/exit_status.h): 0 after a drain.
+// Returns the exit status (common/config/exit_status.h): 0 after a drain, also when the signal came
+// before the server had started.
 int RunServerProcess(int argc, char** argv, const char* name, const MakeServer& make);
 
 // Likewise with a Server that is made of what `read` makes of the configuration.

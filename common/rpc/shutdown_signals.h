@@ -32,7 +32,8 @@ class ShutdownSignals {
   // Blocks until the first signal; returns its number.
   int Wait();
 
-  // Cancelled at the first signal: for jobs, which stop between two units of work.
+  // Cancelled at the first signal: for jobs, which stop between two units of work, and servers
+  // that load.
   std::shared_ptr<Cancellation> cancellation();
 
  private:

@@ -66,7 +66,7 @@ RouterServer::~RouterServer() {
   rpc_.Drain();
 }
 
-absl::Status RouterServer::Start() {
+absl::Status RouterServer::Start(const std::shared_ptr<Cancellation>& /*stop*/) {
   rpc_.AddService(v1::Search::service_full_name(), &service_);
   rpc_.AddService(v1::Admin::service_full_name(), &admin_);
   RETURN_IF_ERROR(rpc_.Start());

@@ -33,8 +33,8 @@ class RouterServer : public ServerProcess {
   ~RouterServer() override;
 
   // Listens and begins to ask the backends.  Reports SERVING once every index is known,
-  // or after start_grace those that are.
-  absl::Status Start() override;
+  // or after start_grace those that are.  It takes no time that `stop` could end.
+  absl::Status Start(const std::shared_ptr<Cancellation>& stop) override;
   RpcServer* rpc() override { return &rpc_; }
 
  private:

@@ -105,6 +105,17 @@ std::string LoadLines(const std::vector<GenerationStatus>& generations) {
   return lines.empty() ? "" : absl::StrCat("loading\n", lines);
 }
 
+// Of indexes whose CURRENT cannot be read or brought up to date: what is followed meanwhile.
+std::string TroubleTable(const std::vector<IndexStatus>& indexes) {
+  Table table({{"index"}, {"sequence", true}, {"generation"}, {"error"}});
+  for (const IndexStatus& status : indexes) {
+    if (status.error.empty()) continue;
+    table.AddRow(
+        {status.index, absl::StrCat(status.sequence), OrDash(status.generation), status.error});
+  }
+  return table.empty() ? "" : absl::StrCat("CURRENT may be out of date\n", table.ToString(2));
+}
+
 std::string ModelTable(const std::vector<ModelStatus>& models) {
   Table table({{"model"}, {"family"}, {"space"}, {"description", false, 80}});
   for (const ModelStatus& model : models) {
@@ -149,7 +160,8 @@ std::string FormatServer(const ServerAnswer& answer) {
   const ServerStatus& status = *answer.status;
   return absl::StrCat(answer.address, "  ", Printable(status.service, 0), "\n",
                       GenerationTable(status.generations), LoadLines(status.generations),
-                      ModelTable(status.models), BackendTable(status.backends));
+                      TroubleTable(status.indexes), ModelTable(status.models),
+                      BackendTable(status.backends));
 }
 
 std::string ServersJson(const std::vector<ServerAnswer>& answers) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "common/object_store/environment.h"
+#include "common/object_store/s3_place.h"
 #include "common/object_store/s3_store.h"
 
 namespace sightline {

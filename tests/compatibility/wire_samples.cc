@@ -371,6 +371,11 @@ void AddAdmin(std::vector<WireSample>* samples) {
         LoadProgress{stage, 17, int64_t{1} << 40, absl::Milliseconds(1250)};
   }
   add("get_status_loading_response", loading);
+  ServerStatus following;
+  following.service = "query_encoder";
+  following.indexes = {{"pictures", "g2", 4, "UNAVAILABLE: the store is away"},
+                       {"words", "", 0, ""}};
+  add("get_status_indexes_response", following);
 }
 
 // A router goes on where another one's answer ended, if the search is the same.

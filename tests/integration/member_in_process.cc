@@ -63,7 +63,7 @@ std::unique_ptr<Member> LaunchInProcess(const std::string& service, const std::s
   if (!file.ok()) throw std::runtime_error(file.status().ToString());
   absl::StatusOr<std::unique_ptr<ServerProcess>> server = Make(service, &*file);
   if (!server.ok()) throw std::runtime_error(server.status().ToString());
-  const absl::Status started = (*server)->Start();
+  const absl::Status started = (*server)->Start(std::make_shared<Cancellation>());
   if (!started.ok()) throw std::runtime_error(service + ": " + started.ToString());
   return std::make_unique<InProcessMember>(*std::move(server));
 }

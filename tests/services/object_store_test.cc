@@ -20,8 +20,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
+#include "absl/time/clock.h"
 #include "common/base/files.h"
 #include "common/config/exit_status.h"
+#include "common/object_store/fetch.h"
 #include "loadtest/fleet/process.h"
 #include "tests/common/image/encode.h"
 #include "tests/common/models/tiny_model.h"
@@ -322,6 +324,33 @@ TEST_CASE("a server that is killed while it fetches goes on, and serves the stor
     CHECK(vectors == 4);
   }
   points.Check();
+}
+
+TEST_CASE("a server that is told to stop while it fetches ends well and soon") {
+  const Pictures pictures;
+  Rig rig(pictures);
+  rig.FinishJob();
+  S3Fault fault;
+  fault.kind = S3Fault::kStall;
+  fault.operation = "GetObject";
+  fault.key_part = ".vectors";
+  fault.times = -1;
+  rig.server().Inject(fault);
+  rig.ClearLog();
+  const auto server = rig.StartServer(0);
+  AwaitUntil([&] {
+    const auto files = ListFilesBelow(rig.cache());
+    return files.ok() && std::any_of(files->begin(), files->end(), [](const std::string& file) {
+             return absl::EndsWith(file, absl::StrCat(".vectors", kPartSuffix));
+           });
+  });
+  const absl::Time begin = absl::Now();
+  REQUIRE(server->Signal(SIGTERM).ok());
+  CHECK(*server->Wait() == kSuccess);
+  CHECK(absl::Now() - begin < absl::Seconds(10));  // the store is waited for for half a minute
+  const std::string log = *ReadFile(rig.log());
+  CHECK_THAT(log, Catch::Contains("\"drained\"") && Catch::Contains("\"stopped\"") &&
+                      !Catch::Contains("\"started\"") && !Catch::Contains("ERROR"));
 }
 
 TEST_CASE("a store that fails, stalls, lies and loses answers costs time and nothing else") {

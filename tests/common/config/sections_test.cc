@@ -99,6 +99,13 @@ TEST_CASE("an object store that cannot be one is refused before a server starts"
   CHECK_THAT(problems("{connections: 4}"), Contains("object_store.url"));
   CHECK_THAT(problems("{url: \"http://bucket\"}"), Contains("http://bucket"));
   CHECK_THAT(problems("{url: \"s3://bucket\", endpoint: minio}"), Contains("minio"));
+  const std::map<std::string, std::string> endpoint = {{"AWS_ENDPOINT_URL_S3", "minio"}};
+  Variables with_endpoint(endpoint);
+  CHECK_THAT(problems("{url: \"s3://bucket\"}"),
+             Contains("$AWS_ENDPOINT_URL_S3") && !Contains("object_store.url"));
+  const std::map<std::string, std::string> url = {{"SIGHTLINE_OBJECT_STORE", "bucket"}};
+  Variables with_url(url);
+  CHECK_THAT(problems("{}"), Contains("$SIGHTLINE_OBJECT_STORE") && !Contains("object_store.url"));
 }
 
 TEST_CASE("computing takes the cores that there are") {

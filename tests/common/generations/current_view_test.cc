@@ -1,16 +1,20 @@
 #include "common/generations/current_view.h"
 
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/files.h"
 #include "common/bundle/layout.h"
+#include "tests/support/captured_log.h"
 #include "tests/support/catch.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {
 namespace {
+
+using Catch::Contains;
 
 constexpr absl::Duration kRestoredAfter = absl::Minutes(2);
 
@@ -43,8 +47,8 @@ struct Rig {
     absl::Status FetchCurrent(const std::string&, const CallContext&) override { return status; }
     absl::Status status;
   } source;
-  CurrentView view{store.path(), &source, kRestoredAfter, &clock,
-                   CallContext(&clock, absl::InfiniteFuture())};
+  const CallContext call{&clock, absl::InfiniteFuture()};
+  CurrentView view{store.path(), &source, kRestoredAfter, &clock, call};
 };
 
 TEST_CASE("a CURRENT that cannot be brought up to date is asked for as it was") {
@@ -58,6 +62,55 @@ TEST_CASE("a CURRENT that cannot be brought up to date is asked for as it was") 
   CHECK(rig.view.Sequence("images") == 5);
   rig.source.status = absl::NotFoundError("emptied");
   CHECK(rig.Look() == "g5@5");
+}
+
+TEST_CASE("trouble with CURRENT is told as long as it lasts, and logged once as is its end") {
+  Rig rig;
+  const auto told = [&] {
+    const std::vector<IndexStatus> all = rig.view.Describe();
+    REQUIRE(all.size() == 1);
+    CHECK(all[0].index == "images");
+    return absl::StrCat(all[0].generation, "@", all[0].sequence, " ", all[0].error);
+  };
+  const auto look = [&] {
+    CapturedLog log;
+    for (int i = 0; i < 3; ++i) rig.Look(absl::Seconds(1));
+    const std::vector<std::string> lines = log.Take();
+    REQUIRE(lines.size() <= 1);
+    return lines.empty() ? "" : lines[0];
+  };
+  CHECK(rig.view.Describe().empty());
+  rig.source.status = absl::NotFoundError("nothing in s3://bucket");
+  CHECK_THAT(look(), Contains("WARNING") && Contains("published yet") && Contains("s3://bucket"));
+  CHECK(told() == "@0 NOT_FOUND: nothing in s3://bucket");
+  rig.source.status = absl::OkStatus();
+  rig.Write("g5", 5);
+  CHECK_THAT(look(), Contains("INFO") && Contains("CURRENT is up to date"));
+  CHECK(told() == "g5@5 ");
+  CHECK(look().empty());
+  rig.source.status = absl::UnavailableError("s3://bucket is away");
+  CHECK_THAT(look(), Contains("ERROR") && Contains("s3://bucket is away"));
+  CHECK(told() == "g5@5 UNAVAILABLE: s3://bucket is away");
+  rig.source.status = absl::NotFoundError("nothing in s3://bucket");
+  CHECK_THAT(look(), Contains("WARNING") && Contains("gone") && Contains("s3://bucket"));
+  rig.source.status = absl::OkStatus();
+  CHECK_THAT(look(), Contains("INFO") && Contains("CURRENT is up to date"));
+  CHECK(told() == "g5@5 ");
+  rig.Write("{");
+  CHECK_THAT(look(), Contains("ERROR") && Contains(rig.store.path()));
+}
+
+TEST_CASE("a look whose call has ended changes nothing and says nothing") {
+  Rig rig;
+  rig.Write("g5", 5);
+  rig.Look();
+  rig.call.cancellation()->Cancel();
+  rig.source.status = absl::CancelledError("the caller went away");
+  rig.Write("g6", 6);
+  CapturedLog log;
+  CHECK(rig.Look() == "g5@5");
+  CHECK(rig.view.Describe()[0].error.empty());
+  CHECK(log.Take().empty());
 }
 
 TEST_CASE("what is newer is asked for at once, and what is as old as ever at the start") {

@@ -1,6 +1,11 @@
 // A follower whose folder is filled from an object store.
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cstdio>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "common/object_store/mirror.h"
 #include "common/object_store/object_keys.h"
@@ -9,6 +14,7 @@
 #include "tests/common/generations/follower_rig.h"
 #include "tests/common/object_store/memory_object_store.h"
 #include "tests/common/object_store/stored_generations.h"
+#include "tests/support/captured_log.h"
 #include "tests/support/catch.h"
 
 namespace sightline {
@@ -155,6 +161,7 @@ TEST_CASE("an ancestor that was pruned is left out") {
 }
 
 TEST_CASE("a file that the cache's disk has damaged is fetched anew") {
+  const absl::Status damaged = MakeError(reasons::kChecksumMismatch, "copy it again");
   RemoteRig rig;
   rig.MakeRemotely("g1");
   const bool while_serving = GENERATE(true, false);
@@ -162,7 +169,7 @@ TEST_CASE("a file that the cache's disk has damaged is fetched anew") {
     rig.Pass();
     REQUIRE(rig.Ready("g1"));
   } else {
-    rig.host.load["g1"] = kDamaged;
+    rig.host.load["g1"] = damaged;
   }
   const std::string path = rig.VectorsPath("g1");
   const std::string sound = rig.remote->Content()[rig.VectorsKey("g1")];
@@ -171,8 +178,9 @@ TEST_CASE("a file that the cache's disk has damaged is fetched anew") {
   std::string bytes = sound;
   bytes[bytes.size() / 2] ^= 1;
   REQUIRE(WriteFileAtomically(path, bytes).ok());
+  CapturedLog log;
   if (while_serving) {
-    rig.Fail("g1", kDamaged);
+    rig.Fail("g1", damaged);
     rig.Pass();
   } else {
     rig.Pass(absl::Seconds(1));  // another file by now: another try
@@ -183,6 +191,88 @@ TEST_CASE("a file that the cache's disk has damaged is fetched anew") {
   }
   CHECK(rig.State("g1") == "READY");
   CHECK(*ReadFile(path) == sound);
+  // What is mended is no error, and asks nothing of anybody.
+  const std::vector<std::string> lines = log.Take();
+  int warnings = 0;
+  for (const std::string& line : lines) {
+    INFO(line);
+    CHECK_THAT(line, !Catch::Contains("ERROR") && !Catch::Contains("copy it again"));
+    warnings += line.find("WARNING") != line.npos ? 1 : 0;
+  }
+  CHECK(warnings == 2);
+}
+
+TEST_CASE(
+    "what is damaged in the object store as well is refused, after it was tried to be mended") {
+  RemoteRig rig;
+  rig.MakeRemotely("g1");
+  rig.Pass();
+  REQUIRE(rig.Ready("g1"));
+  rig.Damage("g1");
+  REQUIRE(WriteFileAtomically(rig.VectorsPath("g1"), "damaged").ok());
+  CapturedLog log;
+  rig.Fail("g1", kDamaged);
+  rig.Pass();
+  rig.Pass(absl::Minutes(1));
+  CHECK(log.Take("generation refused").size() == 1);
+  CHECK(rig.State("g1") == reasons::kFetchFailed.name);
+}
+
+TEST_CASE("the manifest of what waits for another try stays when another index needs room") {
+  const auto make_captions = [](ObjectStore* store) {
+    const TempDir folder;
+    auto manifest = MakeGeneration(folder.path(), "c1");
+    manifest.set_index("captions");
+    const std::string images = GenerationDirectory(folder.path(), "images", "c1");
+    const std::string captions = GenerationDirectory(folder.path(), "captions", "c1");
+    REQUIRE(
+        MakeDirectories(JoinPath(IndexDirectory(folder.path(), "captions"), "generations")).ok());
+    REQUIRE(::rename(images.c_str(), captions.c_str()) == 0);
+    REQUIRE(WriteFileAtomically(JoinPath(captions, kManifestFile), ManifestJson(manifest)).ok());
+    REQUIRE(UploadGeneration(store, folder.path(), "captions", "c1", Unbounded()).ok());
+  };
+  // Room for what is served of both, for all manifests, and for nothing else.
+  MemoryObjectStore probe;
+  MakeRemote(&probe, "g1");
+  make_captions(&probe);
+  int64_t room = 0;
+  for (const auto& [key, bytes] : probe.Content()) {
+    const bool is_manifest = key.find("/manifest.json") != key.npos && key[0] == 'i';
+    const bool is_vectors = key.find("00000-of-00002.vectors") != key.npos;
+    if (is_manifest || is_vectors) room += static_cast<int64_t>(bytes.size());
+    if (key == "indexes/images/generations/g1/manifest.json") room += bytes.size();  // g2's
+  }
+  RemoteRig rig(room);
+  rig.indexes = {"images", "captions"};
+  rig.Restart();
+  rig.MakeRemotely("g1");
+  rig.Pass();
+  REQUIRE(rig.Ready("g1"));
+  rig.MakeRemotely("g2");
+  rig.remote->before = [&](const std::string& operation, const std::string& key) {
+    return operation == "read" && key == rig.VectorsKey("g2") ? absl::UnavailableError("away")
+                                                              : absl::OkStatus();
+  };
+  rig.Pass(absl::Seconds(1));
+  REQUIRE(rig.State("g2") == "UNAVAILABLE");
+  // The oldest, and something newer that nobody needs.
+  const std::string manifest =
+      JoinPath(GenerationDirectory(rig.store.path(), "images", "g2"), kManifestFile);
+  const struct timespec times[2] = {{1000, 0}, {1000, 0}};
+  REQUIRE(::utimensat(AT_FDCWD, manifest.c_str(), times, 0) == 0);
+  REQUIRE(WriteFileAtomically(JoinPath(rig.store.path(), "indexes/images/generations/unused"),
+                              "some bytes")
+              .ok());
+  make_captions(rig.remote.get());
+  REQUIRE(PublishRemote(rig.remote.get(), "captions", "c1", rig.clock.Now(), Unbounded()).ok());
+  rig.Pass(absl::Milliseconds(300));
+  REQUIRE(rig.State("c1", "captions") == "READY");
+  CHECK(FileExists(manifest));
+  rig.remote->before = nullptr;
+  rig.Pass(absl::Milliseconds(300));  // before its next try
+  rig.Pass(absl::Minutes(1));
+  rig.Pass(absl::Minutes(1));
+  CHECK(rig.State("g2") == reasons::kCacheFull.name);  // and not that it has no manifest
 }
 
 TEST_CASE("a bounded cache keeps what is served and lets go of what is not") {

@@ -16,6 +16,7 @@
 #include "common/bundle/generation.h"
 #include "common/bundle/publication.h"
 #include "tests/common/generations/follower_rig.h"
+#include "tests/support/captured_log.h"
 #include "tests/support/catch.h"
 #include "tests/support/gate.h"
 
@@ -214,6 +215,28 @@ TEST_CASE("the first load is as fast as the disk, and later ones leave room for 
   rig.clock.Advance(absl::Seconds(1));
   loaded.Wait();
   CHECK(took.back() == absl::Seconds(1));
+}
+
+TEST_CASE("a start that is told to stop gives its load up and follows nothing any more") {
+  Rig rig;
+  const auto stop = std::make_shared<Cancellation>();
+  rig.indexes = {"images", "captions"};
+  rig.Restart();
+  rig.MakeAndPublish("g1");
+  rig.MakeAndPublishCaptions("g2");
+  bool cancelled = false;
+  rig.host.during_load = [&](const CallContext& call) {
+    stop->Cancel();
+    cancelled = call.cancelled();
+  };
+  rig.host.load["g1"] = absl::CancelledError("the caller went away");
+  CapturedLog log;
+  rig.follower->Start(stop);
+  CHECK(cancelled);
+  CHECK(rig.host.loaded == std::vector<std::string>{"g1"});
+  CHECK(rig.State("g1").empty());
+  CHECK(rig.served.empty());
+  CHECK(log.Take().empty());
 }
 
 // Of the calling thread: its niceness, and class and level of its disk accesses.

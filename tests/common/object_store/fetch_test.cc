@@ -12,6 +12,7 @@
 #include "common/base/descriptor.h"
 #include "common/base/error_details.h"
 #include "common/base/files.h"
+#include "common/bundle/layout.h"
 #include "tests/common/object_store/memory_object_store.h"
 #include "tests/support/catch.h"
 #include "tests/support/fake_clock.h"
@@ -52,6 +53,11 @@ TEST_CASE("an object becomes a file, in pieces of any size over any number of co
   CHECK(rig.store.bytes_read() == kLength);
   REQUIRE(rig.Fetch().ok());  // it is there
   CHECK(rig.store.bytes_read() == kLength);
+}
+
+TEST_CASE("no manifest can name what is half fetched") {
+  CHECK(IsSafePath("x.part"));
+  CHECK(!IsSafePath(absl::StrCat("x", kPartSuffix)));
 }
 
 TEST_CASE("an empty object becomes an empty file") {

@@ -26,10 +26,12 @@ class MemoryObjectStore : public ObjectStore {
   // Called before each operation ("read", "stat", "write", "create", "list", "remove") on a key
   // or prefix, on the thread that does it; what it fails with, the operation fails with.
   std::function<absl::Status(const std::string& operation, const std::string& key)> before;
+  std::string endpoint = "https://here";
   // The time that is written beside what is written.
   absl::Time now = absl::FromUnixSeconds(1'000'000'000);
 
   std::string name() const override { return "s3://memory"; }
+  std::string identity() const override { return "s3://memory at " + endpoint; }
 
   absl::StatusOr<std::string> Read(absl::string_view key, int64_t offset, int64_t length,
                                    const CallContext& call) override {

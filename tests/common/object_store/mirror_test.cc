@@ -1,9 +1,11 @@
 #include "common/object_store/mirror.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <memory>
 #include <string>
 #include <vector>
@@ -121,6 +123,96 @@ TEST_CASE("a store that lets one wait is asked for a fifth of the time") {
   REQUIRE(PublishRemote(&rig.store, "images", "g1", absl::Now(), Unbounded()).ok());
   clock.Advance(absl::Seconds(20));
   CHECK(rig.mirror().FetchCurrent("images", call).ok());
+}
+
+TEST_CASE("while the store is away one index asks for all, and all are told what came of it") {
+  Rig rig;
+  FakeClock clock;
+  const absl::Status away =
+      GENERATE(absl::UnavailableError("away"), absl::DeadlineExceededError("away"));
+  std::vector<std::string> asked;
+  rig.store.before = [&](const std::string& operation, const std::string& key) {
+    asked.push_back(operation + " " + key);
+    clock.Advance(absl::Seconds(5));
+    return away;
+  };
+  const CallContext call(&clock, absl::InfiniteFuture());
+  const auto ask_all = [&](absl::StatusCode code) {
+    for (int index = 0; index < 8; ++index) {
+      CHECK(rig.mirror().FetchCurrent(absl::StrCat("i", index), call).code() == code);
+    }
+  };
+  const absl::Time begin = clock.Now();
+  ask_all(away.code());
+  CHECK(rig.mirror().FetchManifest("i0", "g1", call).code() == away.code());
+  CHECK(clock.Now() - begin == absl::Seconds(5));
+  CHECK(asked.size() == 1);
+  clock.Advance(absl::Seconds(20));
+  ask_all(away.code());
+  CHECK(asked.size() == 2);
+  // It is over once one has been answered.
+  clock.Advance(absl::Seconds(20));
+  rig.store.before = nullptr;
+  ask_all(absl::StatusCode::kNotFound);
+  CHECK(HasReason(rig.mirror().FetchManifest("i0", "g1", call), reasons::kManifestMissing));
+}
+
+TEST_CASE("trouble of one index is not that of the others") {
+  Rig rig;
+  FakeClock clock;
+  MakeRemote(&rig.store, "g1");
+  REQUIRE(PublishRemote(&rig.store, "images", "g1", absl::Now(), Unbounded()).ok());
+  rig.store.before = [&](const std::string&, const std::string& key) {
+    clock.Advance(absl::Seconds(1));
+    return key.find("captions") == key.npos ? absl::OkStatus() : absl::PermissionDeniedError("no");
+  };
+  const CallContext call(&clock, absl::InfiniteFuture());
+  CHECK(absl::IsPermissionDenied(rig.mirror().FetchCurrent("captions", call)));
+  CHECK(rig.mirror().FetchCurrent("images", call).ok());
+}
+
+// While it lives, the disk has no room for what this process writes.
+class FullDisk {
+ public:
+  FullDisk() {
+    ::signal(SIGXFSZ, SIG_IGN);
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const struct rlimit none = {0, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &none);
+  }
+  ~FullDisk() { ::setrlimit(RLIMIT_FSIZE, &before_); }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+
+ private:
+  struct rlimit before_;
+};
+
+TEST_CASE("a disk without room for CURRENT is told, leaves the old one, and may have room later") {
+  Rig rig;
+  FakeClock clock;
+  const auto fetch = [&] {
+    clock.Advance(absl::Seconds(1));
+    return rig.mirror().FetchCurrent("images", CallContext(&clock, absl::InfiniteFuture()));
+  };
+  MakeRemote(&rig.store, "g1");
+  MakeRemote(&rig.store, "g2");
+  REQUIRE(PublishRemote(&rig.store, "images", "g1", absl::Now(), Unbounded()).ok());
+  REQUIRE(fetch().ok());
+  const auto before = ContentOf(rig.options.folder);
+  REQUIRE(PublishRemote(&rig.store, "images", "g2", absl::Now(), Unbounded()).ok());
+  absl::Status current, manifest;
+  {
+    const FullDisk full;
+    current = fetch();
+    manifest = rig.mirror().FetchManifest("images", "g2", Unbounded());
+  }
+  CHECK(HasReason(current, reasons::kCacheFull));
+  CHECK_THAT(std::string(current.message()), Catch::Contains("indexes/images/CURRENT"));
+  CHECK(HasReason(manifest, reasons::kCacheFull));
+  CHECK(ContentOf(rig.options.folder) == before);
+  REQUIRE(fetch().ok());
+  CHECK(ReadCurrent(rig.options.folder, "images")->generation() == "g2");
 }
 
 TEST_CASE("what was asked a moment ago is not asked again") {
@@ -323,13 +415,14 @@ TEST_CASE("a folder is the cache of one process and one store") {
   CHECK(absl::IsAborted(Mirror::Cache(rig.shared, rig.options)->Open()));
   rig.opened.reset();
   CHECK(Mirror::Cache(rig.shared, rig.options)->Open().ok());
-  struct OtherStore : MemoryObjectStore {
-    std::string name() const override { return "s3://other"; }
-  };
-  const absl::Status refused = Mirror::Cache(std::make_shared<OtherStore>(), rig.options)->Open();
+  // A bucket of that name, elsewhere.
+  const auto other = std::make_shared<MemoryObjectStore>();
+  other->endpoint = "https://elsewhere";
+  const absl::Status refused = Mirror::Cache(other, rig.options)->Open();
   CHECK(absl::IsFailedPrecondition(refused));
   CHECK_THAT(std::string(refused.message()),
-             Catch::Contains("s3://memory") && Catch::Contains("s3://other"));
+             Catch::Contains("s3://memory at https://here") &&
+                 Catch::Contains("s3://memory at https://elsewhere"));
 }
 
 TEST_CASE("a folder that holds a store of its own is no cache") {

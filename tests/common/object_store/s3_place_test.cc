@@ -79,5 +79,18 @@ TEST_CASE("What is no place is refused with its value") {
       FindS3Place("s3://bucket", "", "evil.example/", Variables({})).status()));
 }
 
+TEST_CASE("What the environment says wrongly is refused with the variable's name") {
+  const auto refused = [](const char* url, const char* name, const char* value) {
+    return std::string(FindS3Place(url, "", "", Variables({{name, value}})).status().message());
+  };
+  CHECK_THAT(refused("", "SIGHTLINE_OBJECT_STORE", "bucket"),
+             Contains("\"bucket\" of $SIGHTLINE_OBJECT_STORE"));
+  CHECK_THAT(refused("s3://bucket", "AWS_ENDPOINT_URL_S3", "minio"),
+             Contains("\"minio\" of $AWS_ENDPOINT_URL_S3"));
+  CHECK_THAT(refused("s3://bucket", "AWS_ENDPOINT_URL", "http://user:pw@minio"),
+             Contains("of $AWS_ENDPOINT_URL") && !Contains("pw"));
+  CHECK_THAT(refused("s3://bucket", "AWS_REGION", "Europe"), Contains("\"Europe\" of $AWS_REGION"));
+}
+
 }  // namespace
 }  // namespace sightline

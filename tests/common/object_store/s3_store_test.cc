@@ -81,6 +81,13 @@ TEST_CASE("Objects lie below the store's folder") {
   CHECK(rig.Bytes("models/a") == "bytes");
 }
 
+TEST_CASE("A store is told from one of its name at another endpoint") {
+  Rig rig, other;
+  CHECK(rig.store->name() == other.store->name());
+  CHECK(rig.store->identity() != other.store->identity());
+  CHECK(rig.store->identity() == OpenFor(OptionsFor(rig.server))->identity());
+}
+
 TEST_CASE("A range behind an object's end, or across it, is OUT_OF_RANGE, and not tried again") {
   Rig rig;
   rig.Put("a", "0123456789");

@@ -85,7 +85,7 @@ class S3TestServer::Exchange {
     response_.status = status;
     response_.set_content(
         absl::StrCat("<?xml version=\"1.0\"?><Error><Code>", code, "</Code><Message>about ",
-                     Xml(key_), "</Message>", more, "</Error>"),
+                     Xml(request_.path), "</Message>", more, "</Error>"),
         "application/xml");
   }
 

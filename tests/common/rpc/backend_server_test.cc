@@ -79,7 +79,7 @@ TEST_CASE("the port is open before anything is loaded, and tells that the server
   };
   BackendServer<NamesDomain> server(config);
   rpc = server.rpc();
-  REQUIRE(server.Start().ok());
+  REQUIRE(server.Start(std::make_shared<Cancellation>()).ok());
   CHECK(loading.liveness == "SERVING");
   CHECK(loading.whole == "NOT_SERVING");
   REQUIRE(loading.status.generations.size() == 1);
@@ -95,6 +95,30 @@ TEST_CASE("the port is open before anything is loaded, and tells that the server
   REQUIRE(loaded.status.generations.size() == 1);
   CHECK(loaded.status.generations[0].state == GenerationState::kReady);
   CHECK_FALSE(loaded.status.generations[0].progress.has_value());
+  REQUIRE(loaded.status.indexes.size() == 1);
+  CHECK(loaded.status.indexes[0].index == "images");
+  CHECK(loaded.status.indexes[0].generation == "g1");
+  CHECK(loaded.status.indexes[0].sequence == 1);
+  CHECK(loaded.status.indexes[0].error.empty());
+}
+
+TEST_CASE("a server that is told to stop while it loads has started, and serves nothing") {
+  TempDir store;
+  REQUIRE(WriteTestGeneration(store.path(), "g1", 4, 1).ok());
+  REQUIRE(PublishGeneration(store.path(), "images", "g1").ok());
+  NamesDomain::Config config;
+  config.generations.store = store.path();
+  config.generations.indexes = {"images"};
+  const auto stop = std::make_shared<Cancellation>();
+  int loads = 0;
+  config.during_load = [&] {
+    ++loads;
+    stop->Cancel();
+  };
+  BackendServer<NamesDomain> server(config);
+  REQUIRE(server.Start(stop).ok());
+  CHECK(loads == 1);
+  CHECK(!server.rpc()->serving());
 }
 
 }  // namespace

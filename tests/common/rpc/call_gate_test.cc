@@ -11,8 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "common/base/error_details.h"
-#include "common/log/log.h"
 #include "tests/common/rpc/test_server.h"
+#include "tests/support/captured_log.h"
 #include "tests/support/catch.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/gate.h"
@@ -234,16 +234,13 @@ TEST_CASE("The metrics page counts calls by method and code, from zero") {
 
 TEST_CASE("A failure is logged once per period with its request id, success never") {
   FakeClock clock;
-  std::vector<std::string> lines;
-  LogOptions log;
-  log.sink = [&](absl::string_view line) { lines.emplace_back(line); };
   bool fail = false;
   TestServer server(
       [&](const CallContext&) { return fail ? absl::DataLossError("bad CRC") : absl::OkStatus(); },
       RpcServerOptions(), &clock);
-  ConfigureLog(log);
+  CapturedLog log;
   REQUIRE(server.Call().ok());
-  CHECK(lines.empty());
+  CHECK(log.Take().empty());
   fail = true;
   const auto call = [&](const std::string& id) {
     grpc::ClientContext context;
@@ -252,6 +249,7 @@ TEST_CASE("A failure is logged once per period with its request id, success neve
   };
   call("first");
   call("second");
+  std::vector<std::string> lines = log.Take();
   REQUIRE(lines.size() == 1);
   CHECK_THAT(lines[0], Contains("\"severity\":\"ERROR\"") && Contains("\"code\":\"DATA_LOSS\"") &&
                            Contains("\"message\":\"bad CRC\"") &&
@@ -259,9 +257,9 @@ TEST_CASE("A failure is logged once per period with its request id, success neve
                            Contains("\"method\":\"GetStatus\""));
   clock.Advance(absl::Seconds(10));
   call("third");
-  REQUIRE(lines.size() == 2);
-  CHECK_THAT(lines[1], Contains("\"suppressed\":1"));
-  ConfigureLog(LogOptions());
+  lines = log.Take();
+  REQUIRE(lines.size() == 1);
+  CHECK_THAT(lines[0], Contains("\"suppressed\":1"));
 }
 
 }  // namespace

@@ -365,7 +365,7 @@ TEST_CASE("the status of a server that loads tells how far it is") {
   verifying.progress = LoadProgress{LoadStage::kVerifying, 0, 4000, absl::ZeroDuration()};
   GenerationStatus nothing_to_read = loading;
   nothing_to_read.progress = LoadProgress{LoadStage::kLoading, 0, 0, absl::Seconds(5)};
-  const ServerStatus status{"reranker", {loading, verifying, nothing_to_read}, {}, {}};
+  const ServerStatus status{"reranker", {loading, verifying, nothing_to_read}, {}, {}, {}};
   const std::string text = FormatServer({"a:1", status});
   INFO(text);
   CHECK(absl::StrContains(text,
@@ -383,12 +383,28 @@ TEST_CASE("the status of a server that loads tells how far it is") {
   CHECK(progress["elapsed"] == "5s");
 }
 
+TEST_CASE("a CURRENT that cannot be brought up to date is told, and what is followed meanwhile") {
+  ServerStatus status;
+  status.service = "reranker";
+  status.indexes = {{"captions", "g4", 4, ""}, {"images", "g2", 3, "UNAVAILABLE: away"}};
+  CHECK(FormatServer({"a:1", status}) ==
+        "a:1  reranker\n"
+        "CURRENT may be out of date\n"
+        "  index   sequence  generation  error\n"
+        "  images         3  g2          UNAVAILABLE: away\n");
+  const auto json = nlohmann::json::parse(ServersJson({{"a:1", status}}));
+  CHECK(json[0]["status"]["indexes"][0]["sequence"] == "4");
+  CHECK(json[0]["status"]["indexes"][1]["error"] == "UNAVAILABLE: away");
+}
+
 TEST_CASE("the rerankers of a generation are told, by name if there are several") {
   GenerationStatus ready;
   ready.state = GenerationState::kReady;
   ready.info.ref = kTarget;
   ready.info.rerankers = {{"default", std::string(64, 'f'), {}}};
-  const auto text = [&] { return FormatServer({"a:1", ServerStatus{"router", {ready}, {}, {}}}); };
+  const auto text = [&] {
+    return FormatServer({"a:1", ServerStatus{"router", {ready}, {}, {}, {}}});
+  };
   REQUIRE(absl::StrContains(text(), "  ffffffffffff  -\n"));
   ready.info.rerankers.push_back({"fine", std::string(64, '9'), {}});
   REQUIRE(absl::StrContains(text(), "  default=ffffffffffff fine=999999999999  -\n"));
