@@ -75,6 +75,9 @@ class Doing:
 
     def __init__(self, pods, store, object_store):
         self._pods, self._store, self._object_store = pods, store, object_store
+        # Of several workloads one pod starts at a time: in a cluster it has CPUs of its own to load
+        # with, here it takes them from those that serve.
+        self._surge = asyncio.Lock()
 
     async def do(self, action):
         """Until the fleet is whole again: every pod serves, and is known to every router."""
@@ -90,7 +93,8 @@ class Doing:
         so the next one is not waited with."""
         ending = []
         for old in self._pods.of(workload):
-            await self._pods.start(workload)
+            async with self._surge:
+                await self._pods.start(workload)
             ending.append(asyncio.create_task(self._pods.stop(old)))
         await asyncio.gather(*ending)
 

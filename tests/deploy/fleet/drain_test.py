@@ -9,11 +9,16 @@ from health import DATA, END_STREAM, GOAWAY, RST_STREAM, frame
 STATUS = {status: frame(DATA, 0, 1, b"\0\0\0\0\2\x08" + bytes([status])) for status in (1, 2)}
 
 
+drain.LOOK = 0.01
+drain.KEPT = 0.2
+
+
 class Server:
     """Answers every call for health, and holds every other; `end` is what the signal has it do."""
 
     def __init__(self, end):
         self._end, self._held, self._tasks = end, [], []
+        self._said = None
         self.status, self.gone = 1, False
 
     async def _serve(self, reader, writer):
@@ -23,6 +28,7 @@ class Server:
         elif asked:
             writer.write(STATUS[self.status])
             writer.close()
+            self._said = self.status
 
     async def watched(self):
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
@@ -36,12 +42,21 @@ class Server:
         return found
 
     async def say(self, status):
-        """And wait until somebody has heard it."""
-        self.status = status
-        await asyncio.sleep(4 * drain.LOOK)
+        """And wait until it was asked for."""
+        self.status, self._said = status, None
+        while self._said is None or not self._held:
+            await asyncio.sleep(0)
 
     def close_port(self):
         self._server.close()
+
+    async def cut_off(self):
+        """The port and what it took, once it has the call that is held."""
+        while not self._held:
+            await asyncio.sleep(0)
+        self.close_port()
+        for writer in self._held:
+            writer.close()
 
     def send(self, data):
         for writer in self._held:
@@ -79,9 +94,7 @@ class DrainTest(cases.Case):
 
     def test_a_process_that_is_gone_at_once_is_seen(self):
         async def end(server):
-            server.close_port()
-            for writer in server._held:
-                writer.close()
+            await server.cut_off()
             server.gone = True
         self.assertEqual(len(watch(end)), 2)
 

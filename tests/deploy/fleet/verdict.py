@@ -39,8 +39,9 @@ class Lack:
     end: float
 
     def excuses(self, second):
-        """Whether an answer to a question of that second may be degraded."""
-        return self.kind in DISPENSABLE and self.begin - 1 <= second < self.end + RECOVERY
+        """Whether answers to questions of that Second may be degraded."""
+        return (self.kind in DISPENSABLE and
+                self.begin < second.at + 1 + second.slowest and second.at < self.end + RECOVERY)
 
 
 @dataclass
@@ -61,6 +62,7 @@ class Second:
     asked: int = 0
     failed: int = 0
     degraded: int = 0
+    slowest: float = 0.0  # seconds until the last of them was answered
     generations: dict = field(default_factory=dict)  # name -> answers
 
 
@@ -71,7 +73,7 @@ def seconds_of(report):
     for second in report["result"]["seconds"]:
         tally = second["tally"]
         found.append(Second(started + second["second"], tally["count"], tally["count"] - tally["ok"],
-                            tally["degraded"], tally["generations"]))
+                            tally["degraded"], tally["latency"].get("max_ns", 0) / 1e9, tally["generations"]))
     return found
 
 
@@ -105,7 +107,7 @@ def misses(seconds, run):
     for second in seconds:
         when = during(second, run.windows)
         found["failed", when] += second.failed
-        if not any(lack.excuses(second.at) for lack in run.lacks):
+        if not any(lack.excuses(second) for lack in run.lacks):
             found["degraded", when] += second.degraded
         for name in second.generations.keys() - published(second.at, run):
             found[f"of generation {name}, which was not published,", when] += second.generations[name]

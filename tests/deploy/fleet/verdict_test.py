@@ -12,8 +12,8 @@ WINDOWS = [Window("restart router", START + 10, START + 20),
 GONE = Lack("reranker", "reranker", START + 41, START + 46)
 
 
-def report(seconds=(), codes=None, wrong=False, generation="fewer"):
-    """Of seconds (number, asked, ok, degraded)."""
+def report(seconds=(), codes=None, wrong=False, generation="fewer", slowest=0.5):
+    """Of seconds (number, asked, ok, degraded), in which the last answer took `slowest` seconds."""
     return {
         "verdict": {"doubts": [], "criteria": [
             {"name": "answers", "measured": "1 of 9 wrong", "state": "broken" if wrong else "held"},
@@ -22,6 +22,7 @@ def report(seconds=(), codes=None, wrong=False, generation="fewer"):
             "started": "1970-01-01T00:16:40.000000000+00:00",
             "total": {"codes": codes or {"OK": 9}},
             "seconds": [{"second": number, "tally": {"count": asked, "ok": ok, "degraded": degraded,
+                                                     "latency": {"max_ns": slowest * 1e9} if asked else {},
                                                      "generations": {generation: ok} if ok else {}}}
                         for number, asked, ok, degraded in seconds],
         }}
@@ -37,7 +38,7 @@ def problems(*reports, windows=None, rate=1, lacks=(GONE,), **others):
 class VerdictTest(cases.Case):
 
     def test_a_good_run_has_no_problems(self):
-        self.assertEqual(problems(report([(0, 4, 4, 0), (45, 4, 4, 3)]), moves=[("a", "r", 4.9)]), [])
+        self.assertEqual(problems(report([(0, 4, 4, 0), (1, 0, 0, 0), (45, 4, 4, 3)]), moves=[("a", "r", 4.9)]), [])
 
     def test_an_action_during_which_nothing_was_answered_is_not_good(self):
         def but_for(silent):
@@ -72,6 +73,7 @@ class VerdictTest(cases.Case):
     def test_degraded_answers_are_good_only_while_a_replica_is_missing(self):
         for second, good in ((5, False), (15, False), (39, False), (40, True), (48, True), (49, False), (56, False)):
             self.assertEqual(problems(report([(second, 4, 4, 2)])) == [], good, second)
+        self.assertEqual(problems(report([(38, 4, 4, 2)], slowest=2.1)), [])
         self.assertEqual(problems(report([(45, 4, 4, 2)]), lacks=[]), ["2 degraded during: kill reranker"])
 
     def test_a_replica_may_be_missing_only_where_that_was_meant(self):
