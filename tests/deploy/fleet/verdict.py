@@ -166,7 +166,9 @@ def lines(run):
         yield (f"{window.name:{width}}  {window.end - window.begin:7.1f}  {sum(s.asked for s in inside):5}  "
                f"{sum(s.failed for s in inside):6}  {sum(s.degraded for s in inside):8}  {window.stolen:6.0%}")
     for lack in run.lacks:
-        late = [s.at - lack.end for s in seconds if s.degraded and lack.end <= s.at < lack.end + GRACE]
+        others = [other for other in run.lacks if other is not lack]
+        late = [s.at - lack.end for s in seconds if s.degraded and lack.end <= s.at < lack.end + GRACE and
+                not any(other.excuses(s) for other in others)]
         yield (f"no replica of {lack.workload} served for {lack.end - lack.begin:.1f} s, and it was missed for "
                f"{max(late, default=0):.1f} s more")
     yield (f"{sum(s.asked for s in seconds)} questions in all, {run.rate:.3g} a second, "
