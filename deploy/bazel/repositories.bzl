@@ -62,14 +62,10 @@ def _system_impl(ctx):
         fail("packages are missing; run deploy/bazel/setup.sh first:\n" + versions.stderr)
     defines = ["SIGHTLINE_PACKAGES=" + versions.stdout[:16]]
 
-    torch_copts, torch_linkopts = [], []
+    torch_linkopts = []
     home = ctx.os.environ.get("LIBTORCH_HOME", "")
     if home:
-        config = home + "/share/cmake/Torch/TorchConfig.cmake"
-        probe = ctx.execute(["grep", "-c", "_GLIBCXX_USE_CXX11_ABI=1", config])
-        if probe.return_code != 0:
-            fail(("LIBTORCH_HOME=%s is not a LibTorch built with the C++11 ABI " % home) +
-                 "(no _GLIBCXX_USE_CXX11_ABI=1 in %s); take the archive marked cxx11-abi" % config)
+        _check_abi(ctx, home)
         ctx.symlink(home + "/include", "torch_include")
         torch_linkopts = ["-L" + home + "/lib", "-Wl,-rpath," + home + "/lib"]
     else:
@@ -87,6 +83,20 @@ def _system_impl(ctx):
         },
     )
     ctx.file("WORKSPACE", "")
+
+# A constructor of c10::Error that takes a string of the C++11 ABI.  It is the library that is
+# asked: TorchConfig.cmake no longer tells the ABI since there is but one to choose from.
+_STRING_SYMBOL = "_ZN3c105ErrorC1E[A-Za-z0-9_]*NSt7__cxx1112basic_string"
+
+def _check_abi(ctx, home):
+    library = home + "/lib/libc10.so"
+    for needed in [library, home + "/include/torch/csrc/api/include/torch/torch.h"]:
+        if not ctx.path(needed).exists:
+            fail("LIBTORCH_HOME=%s is not a LibTorch with its headers: there is no %s" % (home, needed))
+    if ctx.execute(["grep", "-qaE", _STRING_SYMBOL, library]).return_code != 0:
+        fail(("LIBTORCH_HOME=%s is not a LibTorch built with the C++11 ABI " % home) +
+             ("(no symbol in %s is like %s); " % (library, _STRING_SYMBOL)) +
+             "take one of 2.7 or later, or the archive marked cxx11-abi")
 
 def _absl_linkopts(ctx):
     found = ctx.execute(["bash", "-c", "ls /usr/lib/*/libabsl_*.so"]).stdout.split("\n")

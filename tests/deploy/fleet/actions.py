@@ -4,9 +4,9 @@ import asyncio
 from dataclasses import dataclass
 
 from pods import Trouble
+from store import ALL, FEWER
+from verdict import DISPENSABLE
 
-# Workloads whose lone replica may be missed: answers come without it, and say so.
-DISPENSABLE = ("reranker", "index-search")
 SCALED = ("router", "query-encoder", "reranker")
 # Seconds that an address of a pod stays known that was killed, and until another takes its place.
 STALE, REPLACED = 2.0, 3.0
@@ -14,7 +14,9 @@ STALE, REPLACED = 2.0, 3.0
 OVERLAP = 5.0
 # What an action and the pause after it take on two cores that have other work too, in seconds.
 USUAL = {"restart": 20, "drain": 14, "kill": 9, "lose": 12, "publish": 9, "rollback": 6,
-         "scale": 22, "move": 11}
+         "scale": 22, "move": 11, "outage": 14}
+PUBLISHED = {"publish": ALL, "rollback": FEWER}
+AWAY = 10.0  # seconds of an outage of the object store
 
 
 @dataclass(frozen=True)
@@ -55,16 +57,27 @@ def plan(workloads, replicas, whole):
             Action("rollback"), Action("restart", tuple(workloads))]
 
 
+def plan_of_object_store(workloads):
+    """What an object store and the servers' own caches have a part in, with two replicas of each."""
+    shards, fetching = kinds(workloads, "index-search"), kinds(workloads, "query-encoder", "reranker")
+    return [Action("outage"), Action("publish"), *(Action("restart", (shard,)) for shard in shards),
+            *(Action("scale", (workload,)) for workload in fetching), Action("rollback"),
+            *(Action("lose", (shard,)) for shard in shards[:1]), Action("restart", tuple(workloads))]
+
+
 def usual_length(actions):
     """Seconds that the load should last; it goes on if that is not enough."""
     return sum(USUAL[action.kind] for action in actions)
 
 
 class Doing:
-    """Does actions to the pods of a fleet; `store` publishes."""
+    """Does actions to the pods of a fleet; `store` publishes, in `object_store` if there is one."""
 
-    def __init__(self, pods, store):
-        self._pods, self._store = pods, store
+    def __init__(self, pods, store, object_store):
+        self._pods, self._store, self._object_store = pods, store, object_store
+        # Of several workloads one pod starts at a time: in a cluster it has CPUs of its own to load
+        # with, here it takes them from those that serve.
+        self._surge = asyncio.Lock()
 
     async def do(self, action):
         """Until the fleet is whole again: every pod serves, and is known to every router."""
@@ -80,7 +93,8 @@ class Doing:
         so the next one is not waited with."""
         ending = []
         for old in self._pods.of(workload):
-            await self._pods.start(workload)
+            async with self._surge:
+                await self._pods.start(workload)
             ending.append(asyncio.create_task(self._pods.stop(old)))
         await asyncio.gather(*ending)
 
@@ -112,6 +126,12 @@ class Doing:
         self._pods.move_name(old, new)
         await asyncio.sleep(OVERLAP)
         await self._pods.kill(old, silently=True, known=0)
+
+    async def _outage(self):
+        """The object store is away for some seconds."""
+        self._object_store.end()
+        await asyncio.sleep(AWAY)
+        await self._object_store.start()
 
     async def _publish(self):
         await self._follow(await self._store.publish())

@@ -1,6 +1,6 @@
 """Changes a fleet under load and judges the answers; check.sh says what for and how.
 
-usage: check.py --binaries DIR [--whole] [--overlay NAME]... [--out DIR]
+usage: check.py --binaries DIR [--whole] [--fleet NAME]... [--out DIR]
 """
 
 import argparse
@@ -12,6 +12,7 @@ import signal
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 
 import actions
 import verdict
@@ -20,13 +21,24 @@ from manifests import Manifests
 from nameserver import NameServer
 from network import GATEWAY, CannotMake, Network, Taken
 from pods import Pods, Trouble, calls_of
-from store import ALL, FEWER, Store
+from object_store import ObjectStore
+from store import FEWER, Store
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../.."))
 SHARDS = 2  # so that a lone shard may be missed
-# Replicas of each workload: what the autoscaler keeps and what shards have, and one.
-OVERLAYS = {"production": 2, "dev": 1}
 SETTLE = 2.0  # seconds between two actions
+
+
+@dataclass(frozen=True)
+class Fleet:
+    overlay: str
+    replicas: int  # of each workload
+    object_store: bool = False
+
+
+# Two is what the autoscaler keeps and what shards have.
+FLEETS = {"production": Fleet("production", 2), "dev": Fleet("dev", 1),
+          "object-store": Fleet("production", 2, object_store=True)}
 
 
 def say(text):
@@ -37,7 +49,7 @@ def program_in(folder):
     """Name -> path of a binary: all in one folder, or as Bazel lays them out.  Trouble if it is
     not there."""
     def find(name):
-        for path in (name, f"services/{name}/{name}", f"{name}/{name}"):
+        for path in (name, f"services/{name}/{name}", f"{name}/{name}", f"tests/common/object_store/{name}"):
             full = os.path.join(folder, path)
             if os.path.isfile(full):
                 return full
@@ -53,36 +65,45 @@ def cpu_time():
 
 
 class Check:
-    """One fleet, of one overlay."""
+    """One fleet."""
 
-    def __init__(self, network, overlay, program_of, folder, whole):
-        self._network, self._whole, self._folder = network, whole, folder
-        self._replicas = OVERLAYS[overlay]
+    def __init__(self, network, fleet, program_of, folder, whole):
+        self._network, self._whole, self._folder, self._fleet = network, whole, folder, fleet
         self._program_of = program_of
-        self._manifests = Manifests(ROOT, overlay, SHARDS, folder)
-        self._store = Store(ROOT, os.path.join(folder, "volume"), program_of)
+        self._volume = os.path.join(folder, "volume")
+        self._manifests = Manifests(ROOT, fleet.overlay, SHARDS, folder, fleet.object_store)
         self._nameserver = NameServer()
-        self._pods = Pods(network, self._nameserver, self._manifests, program_of, folder,
-                          os.path.join(folder, "volume"))
-        self._load = None
+        self._object_store = (ObjectStore(program_of("s3_test_server"), os.path.join(folder, "objects"), GATEWAY)
+                              if fleet.object_store else None)
+        self._store = self._pods = self._load = None
 
     async def run(self):
         """Whether all was good."""
         try:
             await self._nameserver.serve(GATEWAY)
-            self._store.make(self._manifests.config("corpus_encoder.yaml"))
+            await self._make_store()
             await self._start()
             return await self._change()
         finally:
             if self._load:
                 self._load.end_all()
-            self._pods.end_all()
+            if self._pods:
+                self._pods.end_all()
+            if self._object_store:
+                self._object_store.close()
             self._nameserver.close()
             self._network.empty()
 
+    async def _make_store(self):
+        environment = await self._object_store.serve() if self._object_store else {}
+        self._store = Store(ROOT, self._volume, self._program_of, environment)
+        await asyncio.to_thread(self._store.make, self._manifests.config("corpus_encoder.yaml"))
+        self._pods = Pods(self._network, self._nameserver, self._manifests, self._program_of, self._folder,
+                          self._volume, environment)
+
     async def _start(self):
         pods = [self._pods.begin(workload) for workload in self._manifests.workloads
-                for _ in range(self._replicas)]
+                for _ in range(self._fleet.replicas)]
         await asyncio.gather(*(self._pods.await_ready(pod) for pod in pods))
         await self._pods.all_found()
         namespace, _ = self._network.add("caller")
@@ -91,17 +112,20 @@ class Check:
     async def _change(self):
         capacity = await self._load.capacity()
         rate = round(capacity / 2, 2)
-        todo = actions.plan(self._manifests.workloads, self._replicas, self._whole)
+        workloads = self._manifests.workloads
+        todo = (actions.plan_of_object_store(workloads) if self._object_store
+                else actions.plan(workloads, self._fleet.replicas, self._whole))
         say(f"{len(self._pods.pods)} pods bear {capacity:.3g} questions a second; half of that is asked, "
             f"and {len(todo)} actions done")
         asking = asyncio.create_task(self._load.ask(rate, actions.usual_length(todo)))
         windows = await self._do(todo, asking)
         self._load.end()
         reports = await asking
-        return self._judge(reports, windows)
+        return self._judge(verdict.Run(rate, reports, windows, FEWER, self._pods.lacks(), self._pods.moves,
+                                       self._pods.notes))
 
     async def _do(self, todo, asking):
-        doing, windows = actions.Doing(self._pods, self._store), []
+        doing, windows = actions.Doing(self._pods, self._store, self._object_store), []
         await asyncio.sleep(SETTLE)
         for action in todo:
             before, begin = cpu_time(), time.time()
@@ -110,24 +134,24 @@ class Check:
                 asking.result()
             now = cpu_time()
             windows.append(verdict.Window(str(action), begin, time.time(), action.may_degrade,
-                                          (now[1] - before[1]) / max(1, now[0] - before[0])))
+                                          (now[1] - before[1]) / max(1, now[0] - before[0]),
+                                          actions.PUBLISHED.get(action.kind, "")))
             say(f"{action}: {windows[-1].end - begin:.1f} s")
             await asyncio.sleep(SETTLE)
         return windows
 
-    def _judge(self, reports, windows):
-        for line in verdict.lines(reports, windows):
+    def _judge(self, run):
+        for line in verdict.lines(run):
             say(line)
-        moves = self._pods.moves
-        slowest = max(moves, key=lambda move: move[2], default=None)
+        slowest = max(run.moves, key=lambda move: move[2], default=None)
         if slowest:
-            say(f"{len(moves)} times a router found a pod; the slowest, {slowest[1]} {slowest[0]}, "
+            say(f"{len(run.moves)} times a router found a pod; the slowest, {slowest[1]} {slowest[0]}, "
                 f"took {slowest[2]:.2f} s")
-        for report in reports:
+        for report in run.reports:
             for doubt in report["verdict"]["doubts"]:
                 say(f"loadtest doubts: {doubt}")
         self._tell_balance()
-        found = verdict.problems(reports, windows, moves, self._pods.notes, {ALL, FEWER})
+        found = verdict.problems(run)
         for problem in found:
             say(f"NOT GOOD: {problem}")
         return not found
@@ -137,22 +161,22 @@ class Check:
             say(f"{pod.name} was asked {calls_of(self._pods.metrics(pod), 'SearchItems'):.0f} times")
 
 
-async def check(network, overlay, program_of, folder, whole):
+async def check(network, fleet, program_of, folder, whole):
     """As Check.run; a signal ends it in good order."""
-    task = asyncio.create_task(Check(network, overlay, program_of, folder, whole).run())
+    task = asyncio.create_task(Check(network, fleet, program_of, folder, whole).run())
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(number, task.cancel)
     return await task
 
 
 def run(arguments, network):
-    """Overlays that were not good."""
+    """Fleets that were not good."""
     failed = []
-    for overlay in arguments.overlay or (OVERLAYS if arguments.whole else ["production"]):
-        say(f"overlay {overlay}")
-        folder = tempfile.mkdtemp(prefix=f"{overlay}.", dir=arguments.out)
+    for name in arguments.fleet or (FLEETS if arguments.whole else ["production"]):
+        say(f"fleet {name}")
+        folder = tempfile.mkdtemp(prefix=f"{name}.", dir=arguments.out)
         try:
-            good = asyncio.run(check(network, overlay, program_in(arguments.binaries), folder, arguments.whole))
+            good = asyncio.run(check(network, FLEETS[name], program_in(arguments.binaries), folder, arguments.whole))
         except (Trouble, CannotMake, OSError) as trouble:
             say(f"NOT GOOD: {trouble}")
             good = False
@@ -160,7 +184,7 @@ def run(arguments, network):
             shutil.rmtree(folder)
         else:
             say(f"configurations, logs and reports are in {folder}")
-            failed.append(overlay)
+            failed.append(name)
     return failed
 
 
@@ -169,7 +193,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--binaries", required=True)
     parser.add_argument("--whole", action="store_true")
-    parser.add_argument("--overlay", action="append", choices=OVERLAYS)
+    parser.add_argument("--fleet", action="append", choices=FLEETS)
     parser.add_argument("--out", default=tempfile.gettempdir())
     arguments = parser.parse_args()
     os.makedirs(arguments.out, exist_ok=True)

@@ -8,12 +8,13 @@
 # those of deploy/kubernetes and of fleet.py, and pods start and end as the manifests say.  The
 # questions come from loadtest, which balances over the routers by their name, at half of what
 # the fleet bears.  What is done meanwhile: restarts, a drain, kills, a publication and its
-# rollback, more and fewer replicas, names that move (actions.py).
+# rollback, more and fewer replicas, names that move, an object store that is away (actions.py).
 #
-# usage: tests/deploy/fleet/check.sh [--whole] [--overlay production|dev]... [--binaries DIR] [--out DIR]
-#   --whole         all actions on all workloads, of both overlays: a quarter of an hour.  Without
-#                   it one round of the most telling ones on production: two minutes
-#   --overlay NAME  only this one: production, two replicas of everything, or dev, one
+# usage: tests/deploy/fleet/check.sh [--whole] [--fleet NAME]... [--binaries DIR] [--out DIR]
+#   --whole         all actions on all workloads, of all fleets: twenty minutes.  Without it one
+#                   round of the most telling ones on production: two and a half
+#   --fleet NAME    only this one: production, two replicas of everything; dev, one; object-store,
+#                   two, whose servers fetch into caches of their own
 #   --binaries DIR  of the programs, all in it or as Bazel lays them out; default: they are built
 #   --out DIR       where configurations, logs and reports are kept if it was not good
 #
@@ -44,7 +45,8 @@ done
 if [ -z "$binaries" ]; then
   deploy/bazel/setup.sh tests/deploy/fleet/packages.txt
   bazel build --noshow_progress //loadtest //services/corpus_encoder //services/index_search \
-    //services/query_encoder //services/reranker //services/router //services/sightlinectl >&2
+    //services/query_encoder //services/reranker //services/router //services/sightlinectl \
+    //tests/common/object_store:s3_test_server >&2
   binaries=$(bazel info bazel-bin 2>/dev/null)
 fi
 exec /usr/bin/python3 -B "$here/check.py" --binaries "$binaries" "${arguments[@]}"

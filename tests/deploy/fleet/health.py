@@ -4,7 +4,7 @@ TLS, read only as far as it takes to know the status (RFC 7540, RFC 7541, grpc.h
 import asyncio
 import struct
 
-SERVING = 1
+SERVING, NOT_SERVING = 1, 2
 PATH = "/grpc.health.v1.Health/Check"
 DATA, HEADERS, RST_STREAM, SETTINGS, GOAWAY = 0, 1, 3, 4, 7
 END_STREAM, END_HEADERS, PADDED = 1, 4, 8
@@ -29,14 +29,18 @@ def header(name, value):
     return b"\0" + text(name.encode()) + text(value.encode())
 
 
-def request(authority):
-    """All bytes of a call for the health of the whole server, which an empty message asks for."""
+def beginning(authority, path):
+    """The bytes by which a connection and its only call begin."""
     headers = b"".join(header(name, value) for name, value in (
-        (":method", "POST"), (":scheme", "http"), (":path", PATH), (":authority", authority),
+        (":method", "POST"), (":scheme", "http"), (":path", path), (":authority", authority),
         ("content-type", "application/grpc"), ("te", "trailers")))
     return (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(SETTINGS, 0, 0, b"") +
-            frame(HEADERS, END_HEADERS, STREAM, headers) +
-            frame(DATA, END_STREAM, STREAM, struct.pack(">BI", 0, 0)))
+            frame(HEADERS, END_HEADERS, STREAM, headers))
+
+
+def request(authority):
+    """All bytes of a call for the health of the whole server, which an empty message asks for."""
+    return beginning(authority, PATH) + frame(DATA, END_STREAM, STREAM, struct.pack(">BI", 0, 0))
 
 
 def status_of(message):
@@ -48,16 +52,20 @@ def status_of(message):
     return message[1]
 
 
+async def read_frame(reader):
+    """(kind, flags, stream, payload)"""
+    head = await reader.readexactly(9)
+    length = int.from_bytes(head[:3], "big")
+    if length > MAX_FRAME:
+        raise Unhealthy(f"a frame of {length} bytes")
+    return *struct.unpack(">BBI", head[3:]), await reader.readexactly(length)
+
+
 async def read_status(reader):
     """The status that the bytes of a connection carry."""
     body = b""
     while True:
-        head = await reader.readexactly(9)
-        length = int.from_bytes(head[:3], "big")
-        kind, flags, stream = struct.unpack(">BBI", head[3:])
-        if length > MAX_FRAME:
-            raise Unhealthy(f"a frame of {length} bytes")
-        payload = await reader.readexactly(length)
+        kind, flags, stream, payload = await read_frame(reader)
         if kind in (RST_STREAM, GOAWAY):
             raise Unhealthy("the call was refused")
         if stream != STREAM:
@@ -72,8 +80,8 @@ async def read_status(reader):
             raise Unhealthy("the call failed")
 
 
-async def is_serving(host, port, timeout=1.0):
-    """Whether the server says within `timeout` seconds that it is SERVING."""
+async def status(host, port, timeout=1.0):
+    """What the server says within `timeout` seconds; None if that is nothing."""
     writer = None
 
     async def ask():
@@ -83,12 +91,17 @@ async def is_serving(host, port, timeout=1.0):
         return await read_status(reader)
 
     try:
-        return await asyncio.wait_for(ask(), timeout) == SERVING
+        return await asyncio.wait_for(ask(), timeout)
     except (OSError, EOFError, asyncio.TimeoutError, Unhealthy):
-        return False
+        return None
     finally:
         if writer:
             writer.close()
+
+
+async def is_serving(host, port, timeout=1.0):
+    """Whether the server says within `timeout` seconds that it is SERVING."""
+    return await status(host, port, timeout) == SERVING
 
 
 async def is_listening(host, port, timeout=1.0):

@@ -4,6 +4,7 @@ the routers by their name, as a caller in a cluster does."""
 import asyncio
 import json
 import os
+import time
 
 from pods import Pods, Trouble
 
@@ -29,6 +30,10 @@ slo: {{max_error_share: 0}}
 RERANKED_SHARE = 6 / 9  # of the mix
 # More than any fleet of this size bears on two cores, for so many seconds.
 TOO_MUCH, LONG_ENOUGH = 64, 12
+# What loadtest ends with that has asked all of its questions: all held, something did not, or it
+# cannot be told.
+ASKED_ALL = (0, 1, 3)
+LATE = 60  # seconds after the last question by which loadtest has to have ended
 
 
 def capacity_of(report):
@@ -43,6 +48,12 @@ def capacity_of(report):
     return whole / lasted / RERANKED_SHARE
 
 
+def check_end(status, output):
+    """Trouble if loadtest has stopped before all of its questions were asked."""
+    if status not in ASKED_ALL:
+        raise Trouble(f"loadtest failed with status {status}: {' '.join(output.splitlines()[-3:])}")
+
+
 class Load:
     """Runs loadtest in `namespace`; its reports lie below `folder`."""
 
@@ -52,33 +63,35 @@ class Load:
         self._runs, self._legs = [], []
         self._ended = asyncio.Event()
 
-    def _begin(self, name, scenario):
-        """(process, folder of the report)."""
+    def _begin(self, name, seed, length, rate):
+        """(process, folder of the report, when it has to have ended)."""
         out = os.path.join(self._folder, name)
         os.makedirs(out)
         path = os.path.join(out, "scenario.yaml")
         with open(path, "w", encoding="utf-8") as file:
-            file.write(scenario + self._mix)
+            file.write(SCENARIO.format(name=name, seed=seed, length=length, rate=rate) + self._mix)
         with open(os.path.join(out, "output.txt"), "wb") as log:
             process = Pods.run(self._namespace, [self._program, "run", path, "--target", ROUTERS, "--out", out], log)
         self._runs.append(process)
-        return process, out
+        return process, out, time.monotonic() + length + LATE
 
     @staticmethod
-    async def _report(process, out):
+    async def _report(process, out, limit):
         while process.poll() is None:
+            if time.monotonic() > limit:
+                raise Trouble(f"loadtest has not ended {LATE} s after its last question")
             await asyncio.sleep(0.1)
-        try:
-            with open(os.path.join(out, "report.json"), encoding="utf-8") as file:
-                return json.load(file)
-        except FileNotFoundError as error:
-            with open(os.path.join(out, "output.txt"), encoding="utf-8", errors="replace") as log:
-                raise Trouble("loadtest failed: " + " ".join(log.read().splitlines()[-3:])) from error
+        with open(os.path.join(out, "output.txt"), encoding="utf-8", errors="replace") as log:
+            check_end(process.returncode, log.read())
+        with open(os.path.join(out, "report.json"), encoding="utf-8") as file:
+            return json.load(file)
 
     async def capacity(self):
-        """Questions a second."""
-        scenario = SCENARIO.format(name="capacity", seed=1, length=LONG_ENOUGH, rate=TOO_MUCH)
-        return capacity_of(await self._report(*self._begin("capacity", scenario)))
+        """Questions a second: first told by far too many, of which most cost the fleet something
+        though they are not reranked, then by twice what it bore of those."""
+        rough = capacity_of(await self._report(*self._begin("rough", 1, LONG_ENOUGH, TOO_MUCH)))
+        rate = min(TOO_MUCH, round(2 * rough, 2))
+        return max(rough, capacity_of(await self._report(*self._begin("capacity", 2, LONG_ENOUGH, rate))))
 
     async def ask(self, rate, length):
         """Asks for `length` seconds, and then as long as `end` has not been called, without a
@@ -86,7 +99,7 @@ class Load:
         while not self._legs or not self._ended.is_set():
             number = len(self._legs)
             length = MORE if number else length
-            leg = self._begin(f"leg{number}", SCENARIO.format(name="change", seed=number + 1, length=length, rate=rate))
+            leg = self._begin(f"leg{number}", number + 1, length, rate)
             self._legs.append(asyncio.create_task(self._report(*leg)))
             done, _ = await asyncio.wait({self._legs[-1]}, timeout=length - OVERLAP)
             for failed in done:

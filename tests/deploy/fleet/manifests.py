@@ -32,6 +32,7 @@ class Workload:
     metrics_port: int
     labels: tuple  # of (key, value)
     config: str  # with the two folders as a container has them
+    caches: bool = False  # its store is a cache of its own, of an object store
 
     @property
     def kind(self):
@@ -85,15 +86,35 @@ def workloads_of(text, config_of, where):
     return found
 
 
+def selects(selector, labels):
+    """Whether a labelSelector of = and != takes something with these labels."""
+    terms = [re.fullmatch(r"([^=!]+)(!?)=(.*)", term).groups() for term in selector.split(",")]
+    return all((labels.get(key) == value) != bool(unlike) for key, unlike, value in terms)
+
+
+def caching(component):
+    """Labels -> whether the component object-store gives such a server a cache of its own."""
+    server = read(os.path.join(component, "server.yaml"))
+    only(r"configMapRef: \{name: (object-store)\}", server, "server.yaml")
+    only(r"\{name: store, mountPath: (/var/lib/sightline)\}", server, "server.yaml")
+    only(r"^        - name: store\n +(ephemeral):", server, "server.yaml")
+    selector = only(r"path: server.yaml\n    target:\n      kind: Deployment\n      labelSelector: (\S+)",
+                    read(os.path.join(component, "kustomization.yaml")), "kustomization.yaml")
+    return lambda labels: selects(selector, {"app.kubernetes.io/component": "server", **labels})
+
+
 def ports_of(text, where):
     return [int(only(rf"name: {name}, containerPort: (\d+)", text, where)) for name in ("grpc", "metrics")]
 
 
 class Manifests:
-    """Of an overlay with that many shards; `folder` is a scratch folder."""
+    """Of an overlay with that many shards, and with an object store if it is to have one; `folder`
+    is a scratch folder."""
 
-    def __init__(self, root, overlay, shards, folder):
+    def __init__(self, root, overlay, shards, folder, object_store=False):
         deploy = os.path.join(root, "deploy/kubernetes")
+        self._caches = (caching(os.path.join(deploy, "components/object-store")) if object_store
+                        else lambda labels: False)
         self._overlay = os.path.join(folder, overlay)
         shutil.copytree(os.path.join(deploy, "overlays", overlay), self._overlay)
         subprocess.run([sys.executable, "-B", os.path.join(deploy, "fleet.py"), self._overlay,
@@ -114,7 +135,8 @@ class Manifests:
         self.services += services_of(text)
         for name, program, labels, config in workloads_of(text, self.config, where):
             self.workloads.append(
-                Workload(name, program, *ports_of(ports, where), tuple(labels.items()), config))
+                Workload(name, program, *ports_of(ports, where), tuple(labels.items()), config,
+                         self._caches(labels)))
 
     def config(self, name):
         """A file of the fleet's folder, or else of the base."""

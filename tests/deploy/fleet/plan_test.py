@@ -7,6 +7,7 @@ import actions
 import cases
 import manifests
 import pods
+import verdict
 from manifests import Service, Workload, labels_of, outside, services_of, workloads_of
 
 
@@ -72,9 +73,18 @@ class PlanTest(cases.Case):
                 self.assertTrue(action.may_degrade, str(action))
                 self.assertLessEqual({w.kind for w in action.workloads}, set(actions.DISPENSABLE))
 
+    def test_the_object_store_has_every_kind_that_it_has_a_part_in(self):
+        plan = [str(action) for action in actions.plan_of_object_store(FLEET)]
+        for wanted in ("outage", "publish", "rollback", "restart index-search-0", "restart index-search-1",
+                       "scale query-encoder", "scale reranker"):
+            self.assertIn(wanted, plan)
+        self.assertLess(plan.index("publish"), plan.index("restart index-search-0"))
+        self.assertFalse(any(action.may_degrade for action in actions.plan_of_object_store(FLEET)))
+        actions.usual_length(actions.plan_of_object_store(FLEET))
+
     def test_the_short_plan_has_each_kind_but_the_slow_ones(self):
         short = {action.kind for action in actions.plan(FLEET, 2, whole=False)}
-        self.assertEqual(short, set(actions.USUAL) - {"lose", "scale"})
+        self.assertEqual(short, set(actions.USUAL) - {"lose", "scale", "outage"})
         self.assertEqual(short | {"lose", "scale"}, {a.kind for a in actions.plan(FLEET, 2, whole=True)})
 
     def test_polled_names_keep_what_is_not_ready_and_others_do_not(self):
@@ -85,6 +95,19 @@ class PlanTest(cases.Case):
         self.assertEqual(pods.addresses_of(Service("n", labels, False), there), ["a"])
         both = {"app.kubernetes.io/name": "index-search"}
         self.assertEqual(pods.addresses_of(Service("n", both, False), there), ["a", "e"])
+
+    def test_a_lack_begins_with_the_last_replica_and_ends_with_the_next(self):
+        lacks, one, two = pods.Lacks(), pod(FLEET[2], "a"), pod(FLEET[2], "b", ready=False)
+        there = [two]
+        lacks.look(there, 1)  # it was not there yet, so it is not missed
+        there.append(one)
+        lacks.look(there, 2)
+        one.ready = False
+        lacks.look(there, 3)
+        lacks.look([two], 4)
+        two.ready = True
+        lacks.look([two], 6)
+        self.assertEqual(lacks.found, [verdict.Lack("reranker", "reranker", 3, 6)])
 
     def test_only_connections_that_stand_count_as_found(self):
         table = ("  sl  local_address rem_address   st\n"
@@ -121,6 +144,14 @@ class PlanTest(cases.Case):
             self.assertEqual([w.port for w in found.workloads], [7400, 7401, 7403, 7402, 7402, 7402])
             self.assertIn("index-search-2", found.workloads[0].config)
             self.assertLess(found.ending.pre_stop, found.ending.grace)
+
+    def test_with_an_object_store_all_but_the_router_have_caches(self):
+        found = manifests.Manifests(os.getcwd(), "production", 2, self.folder, object_store=True)
+        self.assertEqual([w.name for w in found.workloads if not w.caches], ["router"])
+
+    def test_selectors_take_what_they_name(self):
+        for selector, taken in (("a=1", True), ("a=2", False), ("a=1,b!=1", True), ("a=1,b!=2", False), ("c!=1", True)):
+            self.assertEqual(manifests.selects(selector, {"a": "1", "b": "2"}), taken, selector)
 
     def test_a_configuration_knows_the_folders_outside(self):
         self.assertEqual(outside("a: /var/lib/sightline/store\nb: /var/cache/sightline\n", "/v", "/s"),

@@ -11,8 +11,10 @@ import subprocess
 import time
 import urllib.request
 
+import drain
 import health
 from manifests import outside
+from verdict import Lack
 
 LOOK = 0.05  # seconds between two looks at something that will change
 START_LIMIT = 120  # seconds until a pod has to be ready
@@ -64,14 +66,34 @@ def calls_of(page, method):
                if f'method="{method}"' in labels)
 
 
-class Pods:
-    """All pods of a fleet and the names that they have."""
+class Lacks:
+    """Notes when a workload that once served has no pod left that does."""
 
-    def __init__(self, network, nameserver, manifests, program_of, folder, volume):
+    def __init__(self):
+        self._since = {}
+        self._known = set()
+        self.found = []
+
+    def look(self, pods, now):
+        serving = {pod.workload for pod in pods if pod.ready}
+        for workload in self._known - serving:
+            self._since.setdefault(workload, now)
+        for workload in serving & self._since.keys():
+            self.found.append(Lack(workload.name, workload.kind, self._since.pop(workload), now))
+        self._known |= serving
+
+
+class Pods:
+    """All pods of a fleet and the names that they have.  The store of those without a cache is on
+    `volume`; those with one are given `environment`."""
+
+    def __init__(self, network, nameserver, manifests, program_of, folder, volume, environment):
         self._network, self._nameserver, self._manifests = network, nameserver, manifests
         self._program_of, self._folder, self._volume = program_of, folder, volume
+        self._environment = environment
         self._started = 0
         self._tasks = set()
+        self._lacks = Lacks()
         self.pods = []
         self.moves = []  # (pod, router, seconds) of each that was found
         self.notes = []  # what went wrong, in words
@@ -84,6 +106,13 @@ class Pods:
 
     def named(self, name):
         return next(workload for workload in self._manifests.workloads if workload.name == name)
+
+    def lacks(self):
+        return self._lacks.found
+
+    def _set_ready(self, pod, ready):
+        pod.ready = ready
+        self._lacks.look(self.pods, time.time())
 
     def publish_names(self):
         now = time.monotonic()
@@ -114,9 +143,11 @@ class Pods:
         state = os.path.join(self._folder, name + ".state")
         config = os.path.join(self._folder, name + ".yaml")
         with open(config, "w", encoding="utf-8") as file:
-            file.write(outside(workload.config, self._volume, state))
+            volume = os.path.join(self._folder, name + ".cache") if workload.caches else self._volume
+            file.write(outside(workload.config, volume, state))
         with open(os.path.join(self._folder, name + ".log"), "wb") as log:
-            process = self.run(namespace, [self._program_of(workload.program), "--config", config], log)
+            process = self.run(namespace, [self._program_of(workload.program), "--config", config], log,
+                               self._environment if workload.caches else {})
         pod = Pod(name, workload, namespace, address, process)
         pod.hidden = hidden
         self.pods.append(pod)
@@ -125,10 +156,12 @@ class Pods:
         return pod
 
     @staticmethod
-    def run(namespace, command, log):
-        """A process in a namespace, which ends with this one whatever happens."""
+    def run(namespace, command, log, environment=None):
+        """A process in a namespace, which ends with this one whatever happens; `environment` is
+        what it has beside this one's."""
         return subprocess.Popen(["ip", "netns", "exec", namespace, "setpriv", "--pdeathsig", "KILL", *command],
-                                stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                                stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                env={**os.environ, **(environment or {})})
 
     async def await_ready(self, pod):
         """Until its readiness probe holds."""
@@ -137,7 +170,7 @@ class Pods:
             if not pod.alive() or time.monotonic() > limit:
                 raise Trouble(f"{pod.name} does not become ready: {self._last_words(pod)}")
             await asyncio.sleep(2 * LOOK)
-        pod.ready = True
+        self._set_ready(pod, True)
         self.publish_names()
 
     async def start(self, workload, hidden=False):
@@ -151,24 +184,26 @@ class Pods:
         pod.ending = pod.terminating = True
         self.publish_names()
         await asyncio.sleep(self._manifests.ending.pre_stop)
-        pod.process.send_signal(signal.SIGTERM)
+        self._set_ready(pod, False)
         limit = time.monotonic() + self._manifests.ending.grace - self._manifests.ending.pre_stop
-        while pod.alive():
-            if time.monotonic() > limit:
-                self.notes.append(f"{pod.name} had to be killed: it had not ended after "
-                                  f"{self._manifests.ending.grace:g} s")
-                pod.process.kill()
-                pod.process.wait()
+        wrong = await drain.watch(pod.address, pod.workload.port,
+                                  lambda: pod.process.send_signal(signal.SIGTERM), pod.alive, limit)
+        while pod.alive() and time.monotonic() < limit:
             await asyncio.sleep(LOOK)
+        if pod.alive():
+            wrong.append(f"it had to be killed: it had not ended after {self._manifests.ending.grace:g} s")
+            pod.process.kill()
+            pod.process.wait()
         if pod.process.returncode not in (0, -signal.SIGKILL):
-            self.notes.append(f"{pod.name} ended with status {pod.process.returncode}: {self._last_words(pod)}")
+            wrong.append(f"it ended with status {pod.process.returncode}: {self._last_words(pod)}")
+        self.notes += [f"{pod.name}: {what}" for what in wrong]
         self._forget(pod)
 
     async def kill(self, pod, silently, known):
         """kill -9.  `silently`: its connections break without a word, as when a node is lost.
         Its address stays in the names for `known` seconds."""
         pod.ending = True
-        pod.ready = False
+        self._set_ready(pod, False)
         if silently:
             self._network.unplug(pod.namespace)
         pod.process.kill()
@@ -180,7 +215,8 @@ class Pods:
         self.pods.remove(pod)
         self.publish_names()
         self._network.remove(pod.namespace)
-        shutil.rmtree(os.path.join(self._folder, pod.name + ".state"), ignore_errors=True)
+        for kind in (".state", ".cache"):
+            shutil.rmtree(os.path.join(self._folder, pod.name + kind), ignore_errors=True)
 
     def move_name(self, old, new):
         """In one answer the new pod's address, in the next the other's."""

@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 
-from manifests import outside
+from manifests import only, outside
 from pods import Trouble
 
 INDEXES = ("images", "captions")
@@ -17,10 +17,12 @@ LEFT_OUT = 5  # pictures that the generation `fewer` does not have
 
 
 class Store:
-    """On `volume`, laid out as the volume of a cluster."""
+    """On `volume`, laid out as the volume of a cluster, and in the object store that `environment`
+    names, if it does."""
 
-    def __init__(self, root, volume, program_of):
+    def __init__(self, root, volume, program_of, environment):
         self._root, self._volume, self._program_of = root, volume, program_of
+        self._environment = {**os.environ, **environment}
         self._store = os.path.join(volume, "store")
         self.questions = os.path.join(volume, "questions.txt")
         self.pictures = os.path.join(volume, "pictures")
@@ -47,10 +49,9 @@ class Store:
                            f"generation: {generation}\npublish: {str(generation == FEWER).lower()}\n")
             self._run([self._program_of("corpus_encoder"), "--config", path])
 
-    @staticmethod
-    def _run(command):
+    def _run(self, command):
         done = subprocess.run(["setpriv", "--pdeathsig", "KILL", *command], stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, check=False)
+                              stderr=subprocess.STDOUT, text=True, check=False, env=self._environment)
         if done.returncode != 0:
             raise Trouble(f"{' '.join(command)} failed: {' '.join(done.stdout.splitlines()[:3])}")
 
@@ -64,18 +65,16 @@ class Store:
         return await self._ctl("rollback")
 
     async def _ctl(self, command, *arguments):
+        sequences = {}
         for index in INDEXES:
             process = await asyncio.create_subprocess_exec(
                 self._program_of("sightlinectl"), command, index, *arguments, "--store", self._store,
-                stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT)
+                stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT, env=self._environment)
             output, _ = await process.communicate()
             if process.returncode != 0:
                 raise Trouble(f"sightlinectl {command} {index}: {output.decode().strip()}")
-        return {index: self._sequence(index) for index in INDEXES}
-
-    def _sequence(self, index):
-        with open(os.path.join(self._store, "indexes", index, "CURRENT"), encoding="utf-8") as file:
-            return int(json.load(file)["sequence"])
+            sequences[index] = int(only(r"\(sequence (\d+)\)$", output.decode(), f"sightlinectl {command} {index}"))
+        return sequences
 
     @staticmethod
     def holds(page, sequences):
