@@ -105,6 +105,11 @@ class Network:
                 os.kill(int(pid), signal.SIGKILL)
             except ProcessLookupError:
                 pass
+        try:
+            # The namespace itself goes when the kernel comes to it, its link's name with it.
+            ip("-n", name, "link", "del", "eth0")
+        except CannotMake:
+            pass  # one that was made by half has none
         ip("netns", "del", name)
         shutil.rmtree(f"{RESOLVERS}/{name}", ignore_errors=True)
 
