@@ -88,7 +88,8 @@ void RemoveHalfPublications(const std::string& directory) {
 class Prune {
  public:
   Prune(absl::string_view store, absl::string_view index, const PruneOptions& options,
-        absl::Time now, const FolderRemover& remove)
+        absl::Time now, const absl::optional<CurrentGeneration>& elsewhere,
+        const FolderRemover& remove)
       : store_(store),
         index_(index),
         directory_(IndexDirectory(store, index)),
@@ -96,6 +97,7 @@ class Prune {
         pruned_(JoinPath(directory_, ".pruned")),
         options_(options),
         now_(now),
+        elsewhere_(elsewhere),
         remove_(remove) {}
 
   absl::StatusOr<PruneSummary> Run() {
@@ -109,15 +111,36 @@ class Prune {
   }
 
  private:
+  struct Published {
+    Names all;
+    Names staying;
+  };
+
+  // Here and elsewhere.
+  absl::StatusOr<Published> FindPublished() const {
+    Published published;
+    const auto add = [&](const CurrentGeneration& current, absl::Time changed) {
+      published.all.merge(PublishedGenerations(current));
+      published.staying.merge(StayingGenerations(current, changed, options_, now_));
+    };
+    if (elsewhere_.has_value()) add(*elsewhere_, now_);
+    const absl::StatusOr<CurrentGeneration> here = ReadCurrent(store_, index_);
+    if (here.ok()) {
+      add(*here, LastChange(JoinPath(directory_, "CURRENT")));
+    } else if (!elsewhere_.has_value() || !absl::IsNotFound(here.status())) {
+      return here.status();
+    }
+    return published;
+  }
+
   // What was never published and nobody works on.  Found before publishers are locked out,
   // since it takes a look at every file.
   absl::StatusOr<Names> FindAbandoned() const {
-    ASSIGN_OR_RETURN(const CurrentGeneration current, ReadCurrent(store_, index_));
+    ASSIGN_OR_RETURN(const Published published, FindPublished());
     ASSIGN_OR_RETURN(const std::vector<std::string> names, ListDirectory(generations_));
-    const Names published = PublishedGenerations(current);
     Names abandoned;
     for (const std::string& name : names) {
-      if (published.count(name) > 0) continue;
+      if (published.all.count(name) > 0) continue;
       const absl::Time changed = LastChange(JoinPath(generations_, name));
       if (HasPassed(changed, options_.abandoned_after, now_)) abandoned.insert(name);
     }
@@ -126,16 +149,13 @@ class Prune {
 
   absl::Status SetAsideOld(const Names& abandoned) {
     ASSIGN_OR_RETURN(const StoreLock lock, LockPublications(directory_));
-    ASSIGN_OR_RETURN(const CurrentGeneration current, ReadCurrent(store_, index_));
+    ASSIGN_OR_RETURN(const Published published, FindPublished());
     ASSIGN_OR_RETURN(const std::vector<std::string> names, ListDirectory(generations_));
     if (!options_.dry_run) RemoveHalfPublications(directory_);
-    const Names published = PublishedGenerations(current);
-    const Names staying =
-        StayingGenerations(current, LastChange(JoinPath(directory_, "CURRENT")), options_, now_);
     for (const std::string& name : names) {
       if (!IsValidName(name, limits::kMaxGenerationNameLength)) continue;  // nothing of ours
-      const bool goes =
-          published.count(name) > 0 ? staying.count(name) == 0 : abandoned.count(name) > 0;
+      const bool goes = published.all.count(name) > 0 ? published.staying.count(name) == 0
+                                                      : abandoned.count(name) > 0;
       if (goes && (options_.dry_run || Rename(name))) {
         summary_.set_aside.push_back(name);
       } else {
@@ -172,6 +192,7 @@ class Prune {
   const std::string directory_, generations_, pruned_;
   const PruneOptions& options_;
   const absl::Time now_;
+  const absl::optional<CurrentGeneration>& elsewhere_;
   const FolderRemover& remove_;
   PruneSummary summary_;
 };
@@ -190,10 +211,11 @@ absl::Status RemoveGenerationFolder(const std::string& directory) {
 
 absl::StatusOr<PruneSummary> PruneGenerations(absl::string_view store, absl::string_view index,
                                               const PruneOptions& options, absl::Time now,
+                                              const absl::optional<CurrentGeneration>& elsewhere,
                                               const FolderRemover& remove) {
   RETURN_IF_ERROR(CheckIndexName(index));
   RETURN_IF_ERROR(CheckPruneOptions(options));
-  return Prune(store, index, options, now, remove).Run();
+  return Prune(store, index, options, now, elsewhere, remove).Run();
 }
 
 }  // namespace sightline

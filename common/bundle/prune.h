@@ -14,7 +14,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "common/bundle/prune_rules.h"
+#include "sightline/bundle/v1/generation.pb.h"
 
 namespace sightline {
 
@@ -31,9 +33,13 @@ using FolderRemover = std::function<absl::Status(const std::string& directory)>;
 // InvalidArgument if the index's name is none (layout.h) or an option is out of its range;
 // FailedPrecondition if there is no such index; Aborted while a publication or another prune
 // is in progress; as ReadCurrent.  Stopped anywhere, the next run goes on.
-absl::StatusOr<PruneSummary> PruneGenerations(absl::string_view store, absl::string_view index,
-                                              const PruneOptions& options, absl::Time now,
-                                              const FolderRemover& remove = RemoveGenerationFolder);
+//
+// `elsewhere` is what another store has published, of which this one holds copies: what stays there
+// stays here too, what was published there was published, and there need not be a CURRENT here.
+absl::StatusOr<PruneSummary> PruneGenerations(
+    absl::string_view store, absl::string_view index, const PruneOptions& options, absl::Time now,
+    const absl::optional<bundle::v1::CurrentGeneration>& elsewhere = absl::nullopt,
+    const FolderRemover& remove = RemoveGenerationFolder);
 
 }  // namespace sightline
 

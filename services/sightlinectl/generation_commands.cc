@@ -114,13 +114,25 @@ void TellPruned(const PruneSummary& summary, bool dry_run, const Console& consol
 
 // None if nothing of the index was ever published there.
 using Pruned = absl::optional<PruneSummary>;
+using Published = absl::optional<Current>;
 
+// `elsewhere`: what the object store has published that the folder is for.
 absl::StatusOr<Pruned> PruneFolder(const std::string& folder, const std::string& index,
-                                   const PruneOptions& options) {
+                                   const PruneOptions& options, const Published& elsewhere) {
   ASSIGN_OR_RETURN(const bool published, WasPublished(folder, index));
-  if (!published) return Pruned();
-  ASSIGN_OR_RETURN(PruneSummary summary, PruneGenerations(folder, index, options, absl::Now()));
+  if (!published && (!elsewhere.has_value() || !FileExists(IndexDirectory(folder, index)))) {
+    return Pruned();
+  }
+  ASSIGN_OR_RETURN(PruneSummary summary,
+                   PruneGenerations(folder, index, options, absl::Now(), elsewhere));
   return Pruned(std::move(summary));
+}
+
+absl::StatusOr<Published> PublishedIn(ObjectStore* store, const std::string& index) {
+  absl::StatusOr<Current> current = ReadRemoteCurrent(store, index, CallContext::Unbounded());
+  if (absl::IsNotFound(current.status())) return Published();
+  RETURN_IF_ERROR(current.status());
+  return Published(*std::move(current));
 }
 
 absl::StatusOr<Pruned> PruneObjectStore(ObjectStore* store, const std::string& index,
@@ -228,17 +240,21 @@ int RunPrune(const std::vector<std::string>& args, const Console& console) {
   }
   const std::string& index = arguments.words[0];
   const StorePlace& place = arguments.place;
+  Published published;
   if (place.is_remote()) {
     absl::StatusOr<std::shared_ptr<ObjectStore>> store = place.OpenObjectStore();
-    status = store.ok() ? TellPrune(*ViewObjectStore(*store), index,
-                                    PruneObjectStore(store->get(), index, options), options.dry_run,
-                                    console)
-                        : Fail(store.status(), console);
+    if (!store.ok()) return Fail(store.status(), console);
+    status = TellPrune(*ViewObjectStore(*store), index,
+                       PruneObjectStore(store->get(), index, options), options.dry_run, console);
+    // Without it nobody knows what the folder may lose.
+    absl::StatusOr<Published> found = PublishedIn(store->get(), index);
+    if (!found.ok()) return status != kSuccess ? status : Fail(found.status(), console);
+    published = *std::move(found);
   }
   if (!place.folder.empty()) {
+    const absl::StatusOr<Pruned> pruned = PruneFolder(place.folder, index, options, published);
     status = Worse(status,
-                   TellPrune(*ViewFolder(place.folder), index,
-                             PruneFolder(place.folder, index, options), options.dry_run, console));
+                   TellPrune(*ViewFolder(place.folder), index, pruned, options.dry_run, console));
   }
   return status;
 }

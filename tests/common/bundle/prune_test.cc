@@ -44,7 +44,7 @@ struct Store {
   }
   absl::StatusOr<PruneSummary> TryPrune(const PruneOptions& options,
                                         const FolderRemover& remove = RemoveGenerationFolder) {
-    return PruneGenerations(dir.path(), "images", options, now, remove);
+    return PruneGenerations(dir.path(), "images", options, now, elsewhere, remove);
   }
   PruneSummary Prune(const PruneOptions& options = {},
                      const FolderRemover& remove = RemoveGenerationFolder) {
@@ -60,12 +60,36 @@ struct Store {
 
   TempDir dir;
   absl::Time now = kStart;
+  absl::optional<bundle::v1::CurrentGeneration> elsewhere;  // published there
 };
 
 PruneOptions Keep(int keep) {
   PruneOptions options;
   options.keep = keep;
   return options;
+}
+
+TEST_CASE("a folder that holds copies keeps what the other store keeps") {
+  Store store;
+  bundle::v1::CurrentGeneration current;
+  for (const char* const generation : {"g1", "g2", "g3", "g4"}) {
+    store.Make(generation);
+    store.now += absl::Hours(1);
+    current = CurrentAfter(current, generation, store.now);
+  }
+  store.now += kGrace;
+  CHECK_FALSE(store.TryPrune(Keep(2)).ok());  // nobody tells what was published
+  store.elsewhere = current;
+  CHECK(store.Prune(Keep(2)).set_aside == Names{"g1", "g2"});
+  CHECK(store.There() == Names{"g3", "g4"});
+
+  // A folder with a history of its own keeps what either keeps.
+  Store both;
+  both.MakeAndPublish({"h1", "h2", "h3", "g4"});
+  both.now += kGrace;
+  both.elsewhere = CurrentAfter(current, "h1", both.now);
+  CHECK(both.Prune(Keep(1)).set_aside == Names{"h2", "h3"});
+  CHECK(both.There() == Names{"g4", "h1"});
 }
 
 TEST_CASE("what is old is set aside at first, and deleted after the grace") {

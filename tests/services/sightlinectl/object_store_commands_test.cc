@@ -125,6 +125,33 @@ TEST_CASE("the environment's object store counts where the command line names no
   CHECK(FileExists(GenerationDirectory(stores.File("fetched"), "images", "g1")));
 }
 
+TEST_CASE("a prune of both places keeps in the folder what the object store has published") {
+  Stores stores;
+  // As a job's volume is: with generations, and no CURRENT.
+  const std::string volume = stores.File("volume");
+  for (const char* name : {"g3", "g4", "g5"}) {
+    MakeGeneration(volume, name);
+    REQUIRE(stores.Remote({"publish", "images", name, "--store", volume}).status == 0);
+  }
+  const std::vector<std::string> prune = {"prune",   "images", "--keep",  "2",
+                                          "--grace", "1ns",    "--store", volume};
+  for (int i = 0; i < 2; ++i) {
+    const Ran pruned = stores.Remote(prune);
+    INFO(pruned.err);
+    CHECK(pruned.status == 0);
+  }
+  CHECK_FALSE(FileExists(GenerationDirectory(volume, "images", "g3")));
+  CHECK(FileExists(GenerationDirectory(volume, "images", "g4")));
+  CHECK(FileExists(GenerationDirectory(volume, "images", "g5")));
+
+  // While the object store is away nobody knows what may go.
+  const Variable nowhere("AWS_SECRET_ACCESS_KEY", "another");
+  std::vector<std::string> all = prune;
+  all[3] = "1";
+  CHECK(stores.Remote(all).status == 1);
+  CHECK(FileExists(GenerationDirectory(volume, "images", "g4")));
+}
+
 TEST_CASE("a command that works on one store is not given two, and none is none") {
   Stores stores;
   for (const char* command : {"rollback", "verify", "describe"}) {
