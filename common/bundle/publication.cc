@@ -182,7 +182,9 @@ absl::Status AdoptCurrent(absl::string_view store, absl::string_view index,
                                    });
   if (is_copy) return WriteFileAtomically(CurrentPath(store, index), ManifestJson(current));
   return absl::FailedPreconditionError(
-      absl::StrCat(CurrentPath(store, index), " is left: it tells of a history of its own"));
+      absl::StrCat(CurrentPath(store, index), " is left: it tells of ", here->generation(),
+                   ", a publication of its own, where the other store's is ", current.generation(),
+                   "; use another folder, or remove that file"));
 }
 
 }  // namespace sightline

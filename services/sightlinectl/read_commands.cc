@@ -119,14 +119,10 @@ absl::StatusOr<std::string> Fetch(const StorePlace& place, const std::string& in
     const ShownProgress progress("fetch", std::move(missing));
     RETURN_IF_ERROR(Mirror::OverStore(store, folder)->FetchGeneration(index, generation, call));
   }
-  std::string text = absl::StrCat(index, " ", generation, " is in ",
-                                  GenerationDirectory(folder, index, generation), "\n");
   // Last, so that it names what is there.
-  if (generation != current.generation()) return text;
-  const absl::Status adopted = AdoptCurrent(folder, index, current);
-  if (!absl::IsFailedPrecondition(adopted)) RETURN_IF_ERROR(adopted);
-  if (!adopted.ok()) absl::StrAppend(&text, adopted.message(), "\n");
-  return text;
+  if (generation == current.generation()) RETURN_IF_ERROR(AdoptCurrent(folder, index, current));
+  return absl::StrCat(index, " ", generation, " is in ",
+                      GenerationDirectory(folder, index, generation), "\n");
 }
 
 // Whether what the object store has is not what was brought there.

@@ -152,6 +152,16 @@ TEST_CASE("a prune of both places keeps in the folder what the object store has 
   CHECK(FileExists(GenerationDirectory(volume, "images", "g4")));
 }
 
+TEST_CASE("a fetch leaves a folder that was published in by itself, and says so") {
+  Stores stores;
+  REQUIRE(stores.Local({"rollback", "images"}).status == 0);
+  const Ran fetched = stores.Remote({"fetch", "images", "--store", stores.folder()});
+  CHECK(fetched.status == 1);
+  CHECK_THAT(fetched.err, Contains("CURRENT is left: it tells of g1, a publication of its own, "
+                                   "where the other store's is g2; use another folder"));
+  CHECK(stores.LocalCurrent() == "g1");
+}
+
 TEST_CASE("a command that works on one store is not given two, and none is none") {
   Stores stores;
   for (const char* command : {"rollback", "verify", "describe"}) {
