@@ -229,6 +229,7 @@ absl::Status Mirror::Bring(const Manifest& manifest, const std::string& path,
 absl::Status Mirror::BringModelManifest(absl::string_view model_id, const CallContext& call) {
   const std::string key = absl::StrCat(ModelPrefix(model_id), kManifestFile);
   const absl::StatusOr<std::string> json = store_->ReadAll(key, limits::kMaxManifestBytes, call);
+  if (absl::IsNotFound(json.status())) return NoSuchModel(*store_, model_id);
   RETURN_IF_ERROR(json.status());
   if (Sha256Hex(*json) != model_id) {
     return MakeError(reasons::kFetchFailed,

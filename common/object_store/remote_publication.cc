@@ -157,20 +157,33 @@ absl::StatusOr<GenerationManifest> ReadRemoteManifest(ObjectStore* store, absl::
   RETURN_IF_ERROR(CheckNames(index, generation));
   const std::string key = absl::StrCat(GenerationPrefix(index, generation), kManifestFile);
   const absl::StatusOr<std::string> json = store->ReadAll(key, limits::kMaxManifestBytes, call);
-  if (absl::IsNotFound(json.status())) return WithReason(json.status(), reasons::kManifestMissing);
+  if (absl::IsNotFound(json.status())) {
+    return MakeError(
+        reasons::kManifestMissing,
+        absl::StrCat(store->name(), " has no generation ", generation, " of index ", index,
+                     ", or has it no more; a folder that has it brings it "
+                     "there: publish --store DIR"));
+  }
   RETURN_IF_ERROR(json.status());
   return ParseManifestOf(index, generation, Where(*store, key), *json);
+}
+
+absl::Status NoSuchModel(const ObjectStore& store, absl::string_view model_id) {
+  return absl::NotFoundError(absl::StrCat(store.name(), " has no model ", model_id,
+                                          "; `sightlinectl add-model` brings it there"));
 }
 
 absl::StatusOr<ModelBundleManifest> ReadRemoteModel(ObjectStore* store, absl::string_view model_id,
                                                     const CallContext& call) {
   const std::string key = absl::StrCat(ModelPrefix(model_id), kManifestFile);
-  ASSIGN_OR_RETURN(const std::string json, store->ReadAll(key, limits::kMaxManifestBytes, call));
-  if (Sha256Hex(json) != model_id) {
+  const absl::StatusOr<std::string> json = store->ReadAll(key, limits::kMaxManifestBytes, call);
+  if (absl::IsNotFound(json.status())) return NoSuchModel(*store, model_id);
+  RETURN_IF_ERROR(json.status());
+  if (Sha256Hex(*json) != model_id) {
     return absl::DataLossError(
         absl::StrCat(Where(*store, key), " has not the SHA-256 of its name"));
   }
-  absl::StatusOr<ModelBundleManifest> manifest = ParseModelBundleManifest(json);
+  absl::StatusOr<ModelBundleManifest> manifest = ParseModelBundleManifest(*json);
   if (!manifest.ok()) return WithPrefix(manifest.status(), Where(*store, key));
   return manifest;
 }

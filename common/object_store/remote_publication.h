@@ -55,7 +55,10 @@ absl::StatusOr<bundle::v1::GenerationManifest> ReadRemoteManifest(ObjectStore* s
                                                                   absl::string_view generation,
                                                                   const CallContext& call);
 
-// The manifest of a model.  NotFound; DataLoss if it is not the one that the id names.
+// NotFound, with what to do.
+absl::Status NoSuchModel(const ObjectStore& store, absl::string_view model_id);
+
+// The manifest of a model.  As NoSuchModel; DataLoss if it is not the one that the id names.
 absl::StatusOr<bundle::v1::ModelBundleManifest> ReadRemoteModel(ObjectStore* store,
                                                                 absl::string_view model_id,
                                                                 const CallContext& call);

@@ -34,8 +34,13 @@ absl::StatusOr<HttpAnswer> S3Caller::Send(const S3Request& request, const CallCo
   http.fresh_connection = request.fresh_connection;
   http.patience = request.patience;
   ASSIGN_OR_RETURN(HttpAnswer answer, http_->Do(http, call));
-  if (!answer.ok()) return AwsFailure(answer);
-  return answer;
+  if (answer.ok()) return answer;
+  const absl::Status failure = AwsFailure(answer, request.method == "HEAD");
+  // What a wrong endpoint could have said names it.
+  return absl::IsFailedPrecondition(failure) || absl::IsUnauthenticated(failure) ||
+                 absl::IsPermissionDenied(failure)
+             ? Within(place_.origin, failure)
+             : failure;
 }
 
 absl::Status S3Caller::Repeat(absl::string_view what, absl::string_view key,

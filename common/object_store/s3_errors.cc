@@ -101,9 +101,9 @@ absl::Status Failure(const AwsError& error, int status, absl::string_view date) 
 
 }  // namespace
 
-absl::Status AwsFailure(const HttpAnswer& answer) {
+absl::Status AwsFailure(const HttpAnswer& answer, bool to_head) {
   AwsError error = ReadAwsError(answer.body);
-  if (answer.status == 404 && error.code.empty() && !answer.body.empty()) {
+  if (answer.status == 404 && error.code.empty() && !to_head) {
     return absl::FailedPreconditionError(
         "answer 404, and not in a store's words; is the endpoint right?");
   }

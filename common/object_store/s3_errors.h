@@ -8,13 +8,13 @@
 
 namespace sightline {
 
-// The error of an answer that is no success; of a HEAD, which has no body, by its number alone.
-// A 404 with a page of some other server is none of a store, and FAILED_PRECONDITION.
+// The error of an answer that is no success; one to a HEAD has no body, and is told by its number
+// alone.  Any other 404 without a store's words is some other server's, and FAILED_PRECONDITION.
 // UNAVAILABLE is what may pass, and nothing else is worth another try.  NOT_FOUND is an object
 // that is not there, ALREADY_EXISTS one whose precondition failed because it is, OUT_OF_RANGE a
 // range behind its end; UNAUTHENTICATED, PERMISSION_DENIED, RESOURCE_EXHAUSTED (no space, a
 // quota), UNIMPLEMENTED and FAILED_PRECONDITION (wrong region, bucket, clock) say what to do.
-absl::Status AwsFailure(const HttpAnswer& answer);
+absl::Status AwsFailure(const HttpAnswer& answer, bool to_head = false);
 
 // The same of an error that came with the status of success, as S3 sends some.
 absl::Status AwsFailure(const AwsError& error);

@@ -65,7 +65,8 @@ absl::Status ReadUrl(const Setting& url, S3Place* place) {
   }
   return absl::InvalidArgumentError(
       absl::StrCat("\"", url.value, "\"", url.origin,
-                   " names no bucket; write s3://bucket or s3://bucket/some/folder"));
+                   " names no bucket; write s3://bucket or s3://bucket/some/folder, the bucket of "
+                   "lower-case letters, digits, '-' and '.'"));
 }
 
 absl::Status ReadEndpoint(const Setting& endpoint, S3Place* place) {

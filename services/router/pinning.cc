@@ -48,13 +48,25 @@ bool Holds(const IndexView& index, const std::string& generation, const Generati
 }
 
 // What there is of `generation` where nothing is whole.
-std::tuple<int, int, int64_t> Fragment(const IndexView& index, const std::string& generation,
-                                       const GenerationView& view) {
+struct Fragment {
+  int encoders = 0;  // 1 if one holds it: without it there is no answer, whatever shards hold
   int shards = 0;
-  for (const SetView& shard : index.shards) shards += Count(shard, generation).ready > 0 ? 1 : 0;
-  const int others = (Count(index.encoders, generation).ready > 0 ? 1 : 0) +
-                     (view.reranked && Count(index.rerankers, generation).ready > 0 ? 1 : 0);
-  return {shards, others, view.sequence};
+  int rerankers = 0;  // 1 likewise
+  int64_t sequence = 0;
+
+  bool operator>(const Fragment& other) const {
+    return std::tie(encoders, shards, rerankers, sequence) >
+           std::tie(other.encoders, other.shards, other.rerankers, other.sequence);
+  }
+};
+
+Fragment FragmentOf(const IndexView& index, const std::string& generation,
+                    const GenerationView& view) {
+  const auto held = [&](const SetView& set) { return Count(set, generation).ready > 0 ? 1 : 0; };
+  Fragment fragment{held(index.encoders), 0, view.reranked ? held(index.rerankers) : 0,
+                    view.sequence};
+  for (const SetView& shard : index.shards) fragment.shards += held(shard);
+  return fragment;
 }
 
 // The newest of those that `fits`; "" if none does.
@@ -149,10 +161,10 @@ std::string ChooseGeneration(const IndexView& index, const std::string& pinned,
   if (!whole.empty()) return whole;
 
   std::string best = pinned;
-  std::tuple<int, int, int64_t> most;  // nothing at all
+  Fragment most;  // nothing at all
   for (const auto& [generation, view] : index.generations) {
-    const auto fragment = Fragment(index, generation, view);
-    if (std::get<0>(fragment) == 0 || fragment <= most) continue;
+    const Fragment fragment = FragmentOf(index, generation, view);
+    if (fragment.shards == 0 || !(fragment > most)) continue;
     best = generation;
     most = fragment;
   }

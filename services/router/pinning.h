@@ -56,8 +56,9 @@ bool Qualifies(const IndexView& index, const std::string& generation, double rea
 // - The newest that qualifies, if it is newer than `pinned`.
 // - Otherwise `pinned`, while it is held whole.
 // - Otherwise the newest that is held whole.
-// - Otherwise the one that most shards hold, of these one that encoder and reranker hold,
-//   of these the newest; or `pinned` if no shard holds any.
+// - Otherwise, of what a shard holds, one that an encoder holds (without it nothing is
+//   answered), of these what most shards hold, of these one that a reranker holds, of these
+//   the newest; or `pinned` if no shard holds any.
 std::string ChooseGeneration(const IndexView& index, const std::string& pinned, double ready_share);
 
 // Whether the server at `address` may let `pinned` go, to make room for a newer generation:

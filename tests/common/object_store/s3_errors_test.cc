@@ -24,7 +24,6 @@ TEST_CASE("Each error has its canonical code") {
     absl::StatusCode code;
   } cases[] = {
       {404, "NoSuchKey", absl::StatusCode::kNotFound},
-      {404, "", absl::StatusCode::kNotFound},
       {404, "NoSuchBucket", absl::StatusCode::kFailedPrecondition},
       {403, "AccessDenied", absl::StatusCode::kPermissionDenied},
       {403, "", absl::StatusCode::kPermissionDenied},
@@ -81,6 +80,9 @@ TEST_CASE("What another server says of a page that it lacks is not believed of a
   HttpAnswer page = Answer(404);
   page.body = "<html><body>Not Found</body></html>";
   CHECK(absl::IsFailedPrecondition(AwsFailure(page)));
+  CHECK(absl::IsFailedPrecondition(AwsFailure(Answer(404))));  // an empty page
+  CHECK(absl::IsNotFound(AwsFailure(Answer(404), /*to_head=*/true)));
+  CHECK(absl::IsNotFound(AwsFailure(Answer(404, "NoSuchKey"))));
 }
 
 TEST_CASE("An error within a success has the code of its name") {

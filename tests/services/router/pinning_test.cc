@@ -121,7 +121,18 @@ TEST_CASE("when the pinned one is lost somewhere, the newest whole one takes its
   CHECK(ChooseGeneration(index, "", 0.9) == "g1");
 }
 
-TEST_CASE("where nothing is whole, shards count first, then models, then age") {
+TEST_CASE("where nothing is whole, what no encoder holds is not asked for") {
+  // The encoder has not heard of g2; one shard is left with that alone.
+  IndexView index = Index({Live("a", {"g2"})}, {Live("e", {"g1"})});
+  index.shards.push_back({{Live("b", {"g1", "g2"})}});
+  CHECK(ChooseGeneration(index, "g1", 0.5) == "g1");
+  CHECK(ChooseGeneration(index, "g2", 0.5) == "g1");
+  // What no shard holds gives no answer either.
+  index.shards[1].replicas[0].ready = {"g2"};
+  CHECK(ChooseGeneration(index, "g1", 0.5) == "g2");
+}
+
+TEST_CASE("where nothing is whole, shards count before rerankers, and these before age") {
   IndexView index = Index({Live("a", {"g1", "g2"})}, {Live("e", {})});
   index.shards.push_back({{Live("b", {"g1"})}});
   CHECK(ChooseGeneration(index, "", 0.5) == "g1");
