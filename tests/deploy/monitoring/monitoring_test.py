@@ -266,6 +266,7 @@ MISTAKES = [
     ("memory that files take", "6.promtool", lambda m: change(m, "SightlineMemory", "_rss", "_working_set_bytes")),
     ("a fleet that nobody misses", "6.promtool",
      lambda m: change(m, "SightlineNotScraped", "or sightline:fleets unless", "and sightline:fleets unless")),
+    ("a command that somebody mistyped", "6.promtool", lambda m: change(m, "JobFailed", "|receive", "|receive|sightlinectl")),
     ("an adapter that answers NaN", "6.promtool",
      lambda m: m.adapter["groups"][0]["rules"][0].update(
          expr=m.adapter["groups"][0]["rules"][0]["expr"].split(" > 0")[0])),
