@@ -15,11 +15,16 @@ fewer by a longer one.
 What is not given stays as the folder has it; at first there are two shards, one worker, and the
 images have no digest.  Run it again after a change of one of those configurations.
 
+It refuses an overlay whose kustomization.yaml has a key twice: kubectl takes the last one and is
+silent, and a second `patches:` drops the replicas that the first one sets.
+
 usage: fleet.py OVERLAY [--shards N] [--workers N] [--image NAME=REFERENCE@sha256:DIGEST]... [--check]
        fleet.py OVERLAY --built FILE [--repository NAME]
   --image        NAME is sightline or sightline-router
-  --built        takes the digests of both from what deploy/images/build.sh has printed
-  --repository   where those images are: NAME/sightline and NAME/sightline-router; default localhost
+  --built        takes the digests of both from what deploy/images/build.sh has printed;
+                 sightline-cuda is another sightline
+  --repository   where those images are: NAME/sightline (NAME/sightline-cuda) and
+                 NAME/sightline-router; default localhost
   --check        writes nothing; says what is out of date, and exits 1 if anything is
 """
 
@@ -33,6 +38,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 INDEXES = ("images", "captions")
 IMAGES = ("sightline", "sightline-router")
 MAX_SHARDS, MAX_WORKERS = 700, 1000
+# How often each worker of the nightly job may fail and be tried again.
+TRIES = 20
 # Of all annotations of an object; the rest of the object is in it as well.
 MAX_NOTED_BYTES, REST_BYTES = 256 * 1024, 2048
 HEAD = "# Written by deploy/kubernetes/fleet.py; run that to change it.\n"
@@ -62,6 +69,8 @@ patches:
       - {{op: add, path: /spec/jobTemplate/spec/completions, value: {workers}}}
       # All at once: each waits for what the others have found.
       - {{op: add, path: /spec/jobTemplate/spec/parallelism, value: {workers}}}
+      # Kubernetes counts the tries of all together, and what one waits for ends all of them.
+      - {{op: add, path: /spec/jobTemplate/spec/backoffLimit, value: {tries}}}
 """
 
 SHARD = """\
@@ -140,7 +149,7 @@ def files_of(overlay, shards, workers, images):
     made["shards.yaml"] = "".join(SHARD.format(shard=n) for n in range(shards))
     made["disruption.yaml"] = "".join(BUDGET.format(shard=n) for n in range(shards))
     kustomization = KUSTOMIZATION.format(
-        shards=shards, workers=workers, servers=os.path.relpath(os.path.join(HERE, "servers"),
+        shards=shards, workers=workers, tries=TRIES * workers, servers=os.path.relpath(os.path.join(HERE, "servers"),
                                                                 os.path.join(overlay, "fleet")),
         shard_files="\n".join(f"      - shard-{n}.yaml" for n in range(shards)))
     if images:
@@ -149,6 +158,20 @@ def files_of(overlay, shards, workers, images):
             kustomization += f"  - {{name: {name}, newName: {reference}, digest: {digest}}}\n"
     made["kustomization.yaml"] = kustomization
     return {name: HEAD + content for name, content in made.items()}
+
+
+def repeated_key(overlay):
+    """What is wrong with the overlay's kustomization.yaml, in words, or None."""
+    path = os.path.join(overlay, "kustomization.yaml")
+    try:
+        keys = re.findall(r"""^(["']?)([A-Za-z]\w*)\1\s*:""", read(path), flags=re.M)
+    except FileNotFoundError:
+        return None
+    for _, key in keys:
+        if sum(key == other for _, other in keys) > 1:
+            return (f"{path} has the key '{key}' more than once, of which kubectl takes the last one alone: "
+                    "put all that it lists under one")
+    return None
 
 
 def too_large(files):
@@ -186,14 +209,16 @@ def image(text):
 
 
 def built(path, repository):
-    """NAME -> (reference, digest), of lines "FOLDER/NAME.tar DIGEST BYTES"."""
+    """NAME -> (reference, digest), of lines "FOLDER/VARIANT.tar DIGEST BYTES"."""
     try:
         lines = re.findall(r"^(?:.*/)?([a-z-]+)\.tar (sha256:[0-9a-f]{64}) \d+$", read(path), flags=re.M)
     except OSError as error:
         raise argparse.ArgumentTypeError(f"{path}: {error.strerror}") from error
-    if {name for name, _ in lines} != set(IMAGES):
+    # With CUDA or without: the manifests call it sightline.
+    names = {variant: variant.removesuffix("-cuda") for variant, _ in lines}
+    if sorted(names.values()) != sorted(IMAGES):
         raise argparse.ArgumentTypeError(f"{path} does not tell the digests of {' and '.join(IMAGES)}")
-    return {name: (f"{repository}/{name}", digest) for name, digest in lines}
+    return {names[variant]: (f"{repository}/{variant}", digest) for variant, digest in lines}
 
 
 def count(most):
@@ -225,7 +250,7 @@ def main():
         parser.error(str(error))
     images.update(arguments.image)
     wanted = files_of(os.path.dirname(folder), arguments.shards or shards, arguments.workers or workers, images)
-    refused = too_large(wanted)
+    refused = repeated_key(arguments.overlay) or too_large(wanted)
     if refused:
         parser.error(refused)
     present = set(os.listdir(folder)) if os.path.isdir(folder) else set()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs sightlinectl on the store of a fleet, as a Job of the template `sightlinectl`, prints what
-# it says, and ends with 0 if it did.  It waits as long as the command runs.  A Job of which no pod
+# it says, and ends with the status that it ended with.  It waits as long as the command runs.  A Job of which no pod
 # runs (no node has room, the image is missing) is deleted after a while, or it would publish
 # whenever that is mended; the cluster's warnings are printed.
 #
@@ -10,11 +10,17 @@
 #   on_store.sh sightline publish images 5f9c2e
 #   on_store.sh sightline verify images
 #
+# A rollback says what it rolls back (--from), so that it may be run twice: the pod of a Job is
+# replaced when its node is drained.
+#
 # Where there is an object store, commands that work on one store work on that, and the others on
 # it and on the jobs' volume.  A command that names a place itself is left at that.
 #
 # environment:
 #   START_SECONDS  how long there may be no pod that runs; default 600
+#
+# exit status: that of the command (common/config/README.md); 2 wrong usage; 1 no pod ran, or nobody
+# can tell how the command ended.
 set -euo pipefail
 if [ $# -lt 2 ]; then
   sed -n '2,/^set /s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
@@ -23,6 +29,11 @@ fi
 namespace=$1
 shift
 job=sightlinectl-$(date +%s)-$$
+if [ "$1" = rollback ] && [[ " $* " != *" --from"[\ =]* ]]; then
+  echo "on_store.sh: a rollback without --from goes back twice if its pod is replaced: add --from GENERATION," \
+    "what is current now ('on_store.sh $namespace describe ${2:-INDEX}' names it)" >&2
+  exit 2
+fi
 kubectl() { command kubectl --namespace "$namespace" "$@"; }
 
 volume=--store=/var/lib/sightline/store
@@ -70,5 +81,10 @@ until [[ $state == *Complete* || $state == *Failed* ]]; do
   state=$(kubectl get job "$job" -o 'jsonpath={.status.ready} {.status.conditions[?(@.status=="True")].type}') || state=''
   if [[ $state == 1* ]]; then waited=0; else waited=$((waited + 1)); fi
 done
-kubectl logs "job/$job"
-[[ $state == *Complete* ]]
+kubectl logs "job/$job" || true  # it has said why; the command has ended all the same
+[[ $state != *Complete* ]] || exit 0
+# Of the last pod: those before it were replaced.
+status=$(kubectl get pods --selector "job-name=$job" --sort-by=.metadata.creationTimestamp \
+  -o 'jsonpath={.items[-1:].status.containerStatuses[0].state.terminated.exitCode}') || status=''
+[[ $status =~ ^[1-9][0-9]*$ ]] || status=1
+exit "$status"

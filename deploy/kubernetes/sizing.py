@@ -45,6 +45,11 @@ CACHE_SHARE = 0.9 * 0.95
 # How long a rollout may take that fetches nothing: to have a pod placed, its volume made, images
 # pulled and models warmed up.
 START_SECONDS = 600
+# What manifests and rules say, where a plan may need more: replicas of what is scaled
+# (components/autoscaling-*), and seconds that an alert waits (deploy/monitoring/rules.yaml).
+MAX_REPLICAS = 20
+SCALED = ("router", "query-encoder", "reranker")
+ALERTS = {"SightlineReplicaMissing": 1800, "SightlineGenerationBehind": 1800, "SightlineGenerationNotPinned": 3600}
 
 
 def figures():
@@ -123,7 +128,8 @@ def plan(o):
         entry["cache"] = max(math.ceil(2 * fetched[name] / CACHE_SHARE / GIB), math.ceil(entry["memory"])) \
             if fetched[name] else 0
     generation = held + features
-    longest = max(entry["fetch_seconds"] for entry in sets.values())
+    # A load reads what was fetched once more, from a disk that is no slower.
+    rollout = math.ceil((2 * max(entry["fetch_seconds"] for entry in sets.values()) + START_SECONDS) / 600) * 600
     return {
         "shards": shards,
         "sets": sets,
@@ -135,8 +141,11 @@ def plan(o):
         # What is kept, what waits to be deleted, and what is being brought.
         "object_store_bytes": generation * (o.generations + 2) + 2 * o.model_bytes,
         "cache_gib": sum(e["pods"] * e["cache"] for e in sets.values()),
-        # A load reads what was fetched once more, from a disk that is no slower.
-        "progress_deadline_seconds": max(3600, math.ceil((2 * longest + START_SECONDS) / 600) * 600),
+        "progress_deadline_seconds": max(3600, rollout),
+        # Requests follow the servers, and may take as much longer as they may without a fetch.
+        "alert_seconds": {name: max(waits, rollout + waits - min(ALERTS.values())) for name, waits in ALERTS.items()},
+        # An autoscaler that is at its maximum at the planned peak has nothing left, and an alert says so.
+        "max_replicas": {name: max(MAX_REPLICAS, math.ceil(1.2 * sets[name]["replicas"])) for name in SCALED},
         "features_read_a_second": o.qps * o.reranked * o.depth * o.features * o.feature_bytes,
         "search_seconds": vectors / shards * measured["seconds_a_byte"],
         "encode_core_hours": o.items * (speed["picture"] + speed["text"]) / 3600,
@@ -174,6 +183,13 @@ def table(o, made):
           "if there is one")
     print(f"rollouts       progressDeadlineSeconds: {made['progress_deadline_seconds']} then, at {o.bandwidth:g} MB "
           "a second for each pod")
+    for name, waits in made["alert_seconds"].items():
+        if waits > ALERTS[name]:
+            print(f"alerts         for: {waits // 60}m then, of {name}")
+    for name, most in made["max_replicas"].items():
+        if most > MAX_REPLICAS:
+            print(f"autoscaling    maxReplicas: {most} of {name}, a fifth more than its replicas; the components have "
+                  f"{MAX_REPLICAS}")
     print(f"features       {size(made['features_read_a_second'])} a second read by the rerankers")
     print(f"a lone search  {made['search_seconds'] * 1000:.3g} ms in each shard")
     print(f"encoding       {made['encode_core_hours']:,.3g} core hours for all items, decoding aside")

@@ -5,18 +5,21 @@ import re
 from rendered import check, dig, flag, job_of, mounted, title
 
 PERMANENT, AGAIN = [1, 2], [75]
+TRIES = 20  # of each worker
 
 
 @check("5.failure-policy")
 def failure_policy(fleet):
-    """The convention of exit statuses, in this order, whichever of a pod's containers ends."""
-    wanted = [
-        ("Ignore", None, ["DisruptionTarget"]),
-        ("FailJob", {"operator": "In", "values": PERMANENT}, []),
-        ("Count", {"operator": "In", "values": AGAIN}, []),
-    ]
+    """The convention of exit statuses, in this order, whichever of a pod's containers ends.  What a
+    drained pod was sent is gone with it."""
     for cron in fleet.crons:
         job = job_of(cron)
+        sent = any(container.get("stdin") for container in job["template"]["spec"]["containers"])
+        wanted = [
+            ("FailJob" if sent else "Ignore", None, ["DisruptionTarget"]),
+            ("FailJob", {"operator": "In", "values": PERMANENT}, []),
+            ("Count", {"operator": "In", "values": AGAIN}, []),
+        ]
         rules = [(r["action"], r.get("onExitCodes"),
                   [c["type"] for c in r.get("onPodConditions", []) if c.get("status") == "True"])
                  for r in dig(job, "podFailurePolicy", "rules", default=[])]
@@ -32,7 +35,7 @@ def failure_policy(fleet):
 
 @check("5.indexed")
 def indexed(fleet):
-    """parallelism = completions = workers."""
+    """parallelism = completions = workers, and one outage may end all of them as often as one."""
     cron = fleet.by_name.get(("CronJob", "corpus-encoder"))
     if cron is None:
         yield "there is no corpus-encoder"
@@ -44,6 +47,8 @@ def indexed(fleet):
     if not job.get("completions") == job.get("parallelism") == workers:
         yield (f"{title(cron)}: {job.get('completions')} completions, {job.get('parallelism')} at once, "
                f"{workers} workers")
+    if job.get("backoffLimit", 0) < TRIES * workers:
+        yield f"{title(cron)}: {workers} workers have {job.get('backoffLimit')} tries together"
 
 
 @check("5.nightly")

@@ -12,6 +12,8 @@ plant("a permanent failure tried again", "5.failure-policy",
       ("CronJob", "corpus-encoder", (*JOB, "podFailurePolicy", "rules", 1, "action"), "Count"))
 plant("a drained pod that counts", "5.failure-policy",
       ("CronJob", "corpus-encoder", (*JOB, "podFailurePolicy", "rules", 0), None))
+plant("a job that waits for what was sent already", "5.failure-policy",
+      ("CronJob", "receive", (*JOB, "podFailurePolicy", "rules", 0, "action"), "Ignore"))
 plant("an interrupted trainer that fails for good", "5.failure-policy",
       ("CronJob", "trainer", (*JOB, "podFailurePolicy", "rules", 1, "onExitCodes", "values"), [1, 2, 75]))
 plant("a permanent failure of an init container tried again", "5.failure-policy",
@@ -24,6 +26,7 @@ plant("a replacement beside the old pod", "5.failure-policy",
       ("CronJob", "corpus-encoder", (*JOB, "podReplacementPolicy"), "TerminatingOrFailed"))
 plant("workers that wait for each other in turn", "5.indexed",
       ("CronJob", "corpus-encoder", (*JOB, "parallelism"), 1))
+plant("tries for one worker", "5.indexed", ("CronJob", "corpus-encoder", (*JOB, "backoffLimit"), 20))
 plant("a job without indexes", "5.indexed", ("CronJob", "corpus-encoder", (*JOB, "completionMode"), None))
 plant("two jobs at a time", "5.nightly", ("CronJob", "corpus-encoder", ("spec", "concurrencyPolicy"), "Allow"))
 plant("a night that never comes", "5.nightly", ("CronJob", "corpus-encoder", ("spec", "suspend"), True))

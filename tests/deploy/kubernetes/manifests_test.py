@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Renders every overlay and every combination of components, as the README tells an operator to,
+"""Renders every overlay and all combinations of components, as the README tells an operator to,
 and holds them to the API's models and to checks.py; then plants the mistakes of *_mistakes.py in
 what is sound and sees each reported by the check that is meant to.
 
@@ -7,6 +7,7 @@ usage: manifests_test.py ROOT TOOLS    TOOLS is what tools.sh prints
 """
 
 import collections
+import concurrent.futures
 import copy
 import itertools
 import json
@@ -62,12 +63,6 @@ class Tree:
         with open(os.path.join(self.kubernetes, "README.md"), encoding="utf-8") as source:
             self.readme = source.read()
 
-    def addition(self, store):
-        """What the README adds to an overlay for it: by keys a store of a port of its own, and AWS's
-        by web identity."""
-        endpoint = "https://minio.storage:9000" if store == "object-store-keys" else None
-        return {} if store == "shared-volume" else readme.object_store(self.readme, store, endpoint)
-
     def overlay(self, name):
         return os.path.join(self.kubernetes, "overlays", name)
 
@@ -82,27 +77,32 @@ class Tree:
             raise RuntimeError(f"{name} does not render: {done.stderr.strip()}")
         return list(yaml.load_all(done.stdout, Loader=yaml.CSafeLoader))
 
-    def combine(self, scaling, others, shards, workers, store="shared-volume"):
-        """An overlay of these components, as the README tells to write one."""
-        folder = self.overlay("combination")
+    def combine(self, scaling, others, shards, workers, store="shared-volume", overlay="combination"):
+        """An overlay of these components, as the README tells to write one; with a store by keys one
+        of a port of its own, and AWS's by web identity."""
+        folder = self.overlay(overlay)
         shutil.rmtree(folder, ignore_errors=True)
         os.mkdir(folder)
         shutil.copy(os.path.join(self.overlay("production"), "namespace.yaml"), folder)
         resources = ["../../base", "namespace.yaml"]
-        components = ["fleet", f"../../components/{store}"]
+        components = ["fleet"] + (["../../components/shared-volume"] if store == "shared-volume" else [])
         components += [f"../../components/{scaling}"] if scaling else []
         components += ["../../../monitoring" if name == "monitoring" else f"../../components/{name}"
                        for name in others]
         if "disruption" in others:
             resources.append("fleet/disruption.yaml")
+        if store != "shared-volume":
+            endpoint = "https://minio.storage:9000" if store == "object-store-keys" else None
+            readme.write_object_store(folder, readme.object_store(self.readme, store, endpoint))
+            components.append("object-store")
         with open(os.path.join(folder, "kustomization.yaml"), "w", encoding="utf-8") as target:
             yaml.safe_dump({"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization",
-                            "namespace": "sightline", "resources": resources, "components": components,
-                            **self.addition(store)}, target)
-        done = self.fleet("combination", f"--shards={shards}", f"--workers={workers}", *IMAGES)
+                            "namespace": "sightline", "resources": resources, "components": components},
+                           target)
+        done = self.fleet(overlay, f"--shards={shards}", f"--workers={workers}", *IMAGES)
         if done.returncode:
             raise RuntimeError(done.stderr)
-        return self.render("combination")
+        return self.render(overlay)
 
 
 # By the store of the fleet that they are planted in.
@@ -133,19 +133,25 @@ def check_overlays(tree, models):
 
 
 def check_combinations(tree, models):
-    """Each kind of store with every set of the others; number of shards and scaling change from one
-    to the next, so that each set meets all of scaling."""
+    """All of them, several at a time; the number of shards changes from one to the next."""
     sets = [c for n in range(len(OTHERS) + 1) for c in itertools.combinations(OTHERS, n)]
-    for number, (store, others) in enumerate(itertools.product(STORES, sets)):
+
+    def rendered_as(number, store, scaling, others):
         shards, workers = 1 + number % 4, 1 + number % 3
-        scaling = SCALING[number % len(SCALING)]
         name = f"{shards} shards, {workers} workers: " + ", ".join(filter(None, (store, scaling, *others)))
         try:
-            found = checks.offences(tree.combine(scaling, others, shards, workers, store), models)
-            # Without an autoscaler the overlay says how many replicas there are.
-            case(name, said(o for o in found if o[0] != "2.two-of-all"))
+            return name, tree.combine(scaling, others, shards, workers, store, f"combination-{number}"), []
         except RuntimeError as error:
-            case(name, [str(error)])
+            return name, None, [str(error)]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        begun = [pool.submit(rendered_as, number, *combination)
+                 for number, combination in enumerate(itertools.product(STORES, SCALING, sets))]
+        for done in concurrent.futures.as_completed(begun):
+            name, documents, errors = done.result()
+            found = [] if errors else checks.offences(documents, models)
+            # Without an autoscaler the overlay says how many replicas there are.
+            case(name, errors + said(o for o in found if o[0] != "2.two-of-all"))
+    case("there are 96 combinations", [] if len(begun) == 96 else [str(len(begun))])
 
 
 def check_mistakes(tree, models):
@@ -169,9 +175,16 @@ def check_mistakes(tree, models):
 
 def check_readme(tree, root):
     """Its patch, and its way from an empty cluster to an answer."""
-    sized = checks.Fleet(tree.combine("", (), 1, 1, "object-store-keys")).deployment("reranker")
+    documents = tree.combine("", ("monitoring",), 1, 1, "object-store-keys")
+    sized = checks.Fleet(documents).deployment("reranker")
     case("the README's patch sets the size of a cache",
          [] if "123Gi" in str(sized) and "20Gi" not in str(sized) else [str(sized)])
+    waits = {rule["alert"]: rule.get("for") for d in documents if d["kind"] == "PrometheusRule"
+             for group in d["spec"]["groups"] for rule in group["rules"] if "alert" in rule}
+    case("the README's patch lets alerts wait for a load", [
+        f"{alert}: {waits[alert]}" for alert, wanted in (
+            ("SightlineReplicaMissing", "90m"), ("SightlineGenerationBehind", "90m"),
+            ("SightlineGenerationNotPinned", "120m"), ("SightlineNoReplica", "1m")) if waits[alert] != wanted])
     commands = readme.commands(tree.readme)
     block = "\n".join(commands)
     case("the README has ten commands", [] if len(commands) == 10 else commands)
@@ -181,24 +194,47 @@ def check_readme(tree, root):
                                            if not os.path.exists(os.path.join(root, path))])
 
 
+def check_object_store_in_production(tree, models):
+    """The README's component is given to an overlay by the edits that it tells, and takes nothing
+    away; what it warns of is refused."""
+    shutil.copytree(tree.overlay("production"), tree.overlay("own"))
+    readme.give_object_store(tree.readme, tree.overlay("own"), "https://minio.storage:9000")
+    done = tree.fleet("own", *IMAGES)
+    case("production takes an object store", done.stderr.splitlines() or
+         said(checks.offences(tree.render("own"), models)))
+    path = os.path.join(tree.overlay("own"), "kustomization.yaml")
+    with open(path, "a", encoding="utf-8") as target:
+        target.write("patches:\n  - target: {kind: Deployment, name: router}\n    patch: |\n"
+                     "      - {op: add, path: /metadata/labels/a, value: b}\n")
+    lost = {name for name, _ in checks.offences(tree.render("own"), models)}
+    case("a second `patches` takes the replicas of all shards", [] if "2.two-of-all" in lost else sorted(lost))
+    for arguments in ([], ["--check"]):
+        done = tree.fleet("own", *arguments)
+        case(f"fleet.py refuses it, {arguments}", [] if done.returncode == 2 and path in done.stderr and
+             "'patches' more than once" in done.stderr else [done.stderr])
+
+
 def check_fleet_script(tree, models):
     """What fleet.py refuses, and what it notices."""
     for arguments in (["--shards=0"], ["--shards=701"], ["--workers=x"], ["--image=other=a@" + DIGEST],
                       ["--image=sightline=a:1@" + DIGEST], ["--image=sightline=a"]):
         case(f"fleet.py refuses {arguments[0]}", [] if tree.fleet("dev", *arguments).returncode == 2 else ["taken"])
     built = os.path.join(tree.folder, "images.txt")
-    with open(built, "w", encoding="utf-8") as target:
-        target.write("".join(f"/images/{name}.tar {DIGEST} 123\n" for name in ("sightline", "sightline-router")))
-    tree.fleet("production", f"--built={built}", "--repository=registry.example/team")
-    images = {container["image"] for _, template in checks.Fleet(tree.render("production")).pods()
-              for container in rendered.containers_of(template)}
-    case("fleet.py takes the digests of what was built",
-         images ^ {f"registry.example/team/{name}@{DIGEST}" for name in ("sightline", "sightline-router")})
-    with open(built, "w", encoding="utf-8") as target:
-        target.write(f"/images/sightline.tar {DIGEST} 123\n")
-    for path in (built, built + ".gone"):
-        case("fleet.py refuses what does not tell both digests",
-             [] if tree.fleet("dev", f"--built={path}").returncode == 2 else ["taken"])
+    for large in ("sightline-cuda", "sightline"):
+        with open(built, "w", encoding="utf-8") as target:
+            target.write("".join(f"/images/{name}.tar {DIGEST} 123\n" for name in (large, "sightline-router")))
+        tree.fleet("production", f"--built={built}", "--repository=registry.example/team")
+        images = {container["image"] for _, template in checks.Fleet(tree.render("production")).pods()
+                  for container in rendered.containers_of(template)}
+        case(f"fleet.py takes the digests of what was built, {large}",
+             images ^ {f"registry.example/team/{name}@{DIGEST}" for name in (large, "sightline-router")})
+    for variants in (("sightline",), ("sightline", "sightline-cuda", "sightline-router"), ()):
+        with open(built, "w", encoding="utf-8") as target:
+            target.write("".join(f"/images/{name}.tar {DIGEST} 123\n" for name in variants))
+        case(f"fleet.py refuses to tell two digests from those of {variants}",
+             [] if tree.fleet("dev", f"--built={built}").returncode == 2 else ["taken"])
+    case("fleet.py refuses a file that is not there",
+         [] if tree.fleet("dev", f"--built={built}.gone").returncode == 2 else ["taken"])
     tree.fleet("dev", "--shards=3")
     tree.fleet("dev", "--workers=2")
     case("what is not given stays", said(checks.offences(tree.render("dev"), models)))
@@ -211,8 +247,8 @@ def check_fleet_script(tree, models):
 
 
 def maps_of(tree, overlay):
-    """The ConfigMaps of its folder `fleet` as they are applied; with all else, kubectl takes minutes
-    to render hundreds of shards."""
+    """The ConfigMaps of its folder `fleet` as they are applied; with all else, kubectl takes two
+    minutes to render them."""
     folder = tree.overlay("maps")
     shutil.copytree(os.path.join(tree.overlay(overlay), "fleet"), folder)
     path = os.path.join(folder, "kustomization.yaml")
@@ -254,6 +290,7 @@ def main(root, tools):
         check_combinations(tree, models)
         check_mistakes(tree, models)
         check_readme(tree, root)
+        check_object_store_in_production(tree, models)
         check_fleet_script(tree, models)
         check_most_shards(tree)
     finally:

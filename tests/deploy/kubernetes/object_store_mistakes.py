@@ -57,7 +57,9 @@ plant("an index that the evaluator finds elsewhere", "5.evaluator-inputs",
       ("CronJob", "evaluator", (*CRON_POD, "initContainers", 0, "args", 3), "--store=/var/lib/sightline"))
 plant("no way to the object store", "2.policies", ("NetworkPolicy", "object-store", ("spec", "egress"), []))
 plant("AWS's port for a store of another", "2.policies",
-      ("NetworkPolicy", "object-store", ("spec", "egress", 0, "ports", 0, "port"), 443))
+      ("NetworkPolicy", "object-store", ("spec", "egress", 0, "ports", 1, "port"), 443))
+plant("the store's port in the place of STS's", "2.policies",
+      ("NetworkPolicy", "object-store", ("spec", "egress", 0, "ports", 0, "port"), 9000))
 plant("every way out", "2.policies", ("NetworkPolicy", "object-store", ("spec", "egress", 0), {}))
 plant("a router that may go out", "2.policies", ("NetworkPolicy", "object-store", ("spec", "podSelector"), {}))
 plant("no names for whoever asks the object store", "2.policies",

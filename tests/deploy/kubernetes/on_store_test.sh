@@ -26,6 +26,8 @@ case $* in
   *"delete job"*) echo "$5" >"$WORK/deleted" ;;
   *"get cronjob sightlinectl -o jsonpath={.metadata.labels.sightline/object-store}") cat "$WORK/label" ;;
   *"logs job/"*) echo "images is now g1" ;;
+  *"get pods --selector job-name=$(cat "$WORK/job") --sort-by=.metadata.creationTimestamp -o jsonpath="*)
+    cat "$WORK/status" ;;
   *) exit 1 ;;
 esac
 END
@@ -45,8 +47,8 @@ fails() { ! "$@" >/dev/null; }
 
 echo '0 SuccessCriteriaMet Complete' >"$work/state"
 : >"$work/label"
-case_of "the log is printed" test "$("$script" somewhere rollback images)" = "images is now g1"
-case_of "the command is the Job's" args_are "['sightlinectl', 'rollback', 'images', '--store=/var/lib/sightline/store']"
+case_of "the log is printed" test "$("$script" somewhere describe images)" = "images is now g1"
+case_of "the command is the Job's" args_are "['sightlinectl', 'describe', 'images', '--store=/var/lib/sightline/store']"
 "$script" somewhere publish images 'a "b\c' >/dev/null
 case_of "arguments are taken as they are" args_are "['sightlinectl', 'publish', 'images', 'a \"b\\\\c', '--store=/var/lib/sightline/store']"
 "$script" somewhere verify images --store /elsewhere >/dev/null
@@ -59,7 +61,24 @@ case_of "of one store, the object store" \
 case_of "of both, both" \
   args_are "['sightlinectl', 'publish', 'images', 'g1', '--store=/var/lib/sightline/store', '--object-store=\$(SIGHTLINE_OBJECT_STORE)']"
 echo '0 FailureTarget Failed' >"$work/state"
-case_of "a Job that fails is told" fails "$script" somewhere verify images
+for code in 1 2 75; do
+  echo "$code" >"$work/status"
+  ended=0
+  "$script" somewhere verify images >/dev/null || ended=$?
+  case_of "it ends as the command did, with $code" test "$ended" = "$code"
+done
+for code in '' 0; do
+  echo "$code" >"$work/status"
+  ended=0
+  "$script" somewhere verify images >/dev/null || ended=$?
+  case_of "a Job that fails, nobody knows how ('$code')" test "$ended" = 1
+done
+rm "$work/created.json"
+ended=0
+"$script" somewhere rollback images 2>"$work/told" || ended=$?
+case_of "a rollback of whatever is current is refused" test "$ended" = 2
+case_of "with how to find out what is" grep -q 'on_store.sh somewhere describe images' "$work/told"
+case_of "and nothing is done" test ! -e "$work/created.json"
 
 # Nobody waits for a pod that nothing lets run; the first of these events is another's.
 export START_SECONDS=3

@@ -105,9 +105,11 @@ def outwards(fleet, network, name, asks_store):
         dns = network.out(name, peer, 53, "UDP")
         if dns != (asks_store or name in (ROUTER, EVALUATOR)):
             yield f"{name}: whether it reaches the cluster's DNS{' on its node' * bool(peer.address)} is {dns}"
+    # At 443 is STS too, which gives keys for the token of a service account.
+    asked = {443, fleet.object_store_port()}
     for port in sorted({80, 443, fleet.object_store_port() or 443}):
         for peer in (OUTSIDE, STRANGER):
-            if network.out(name, peer, port) != (asks_store and port == fleet.object_store_port()):
+            if network.out(name, peer, port) != (asks_store and port in asked):
                 yield f"{name}: whether it reaches port {port} outside of the fleet is {network.out(name, peer, port)}"
     for peer in AGENT:
         if network.out(name, peer, 80) != asks_store:

@@ -12,8 +12,6 @@ import os
 import re
 import sys
 
-import yaml
-
 
 def block(text, heading, number=0):
     """That code block below the heading."""
@@ -25,26 +23,35 @@ def commands(text):
 
 
 def object_store(text, store, endpoint=None):
-    """What is added to an overlay for that component: AWS's store, or one of the endpoint."""
-    added = block(text, "### With an object store").replace("BUCKET/FOLDER", "bucket/sightline")
-    added = re.sub("https://minio.storage:9000", endpoint or "", added)
+    """The file that gives an overlay a store by that component: AWS's, or one of the endpoint.  The
+    README's text, without what it says is for others."""
+    made = block(text, "### With an object store").replace("BUCKET/FOLDER", "bucket/sightline")
+    made = made.replace("/object-store-keys", "/" + store).replace("https://minio.storage:9000", endpoint or "")
     unwanted = [] if store == "object-store-web-identity" else ["_ROLE_ARN="]
     unwanted += [] if endpoint else ["AWS_ENDPOINT_URL_S3="]
-    made = yaml.safe_load("\n".join(line for line in added.splitlines() if not any(u in line for u in unwanted)))
+    made = "\n".join(line for line in made.splitlines() if not any(u in line for u in unwanted))
     if not endpoint:
-        made["patches"] = [patch for patch in made["patches"] if patch["target"]["kind"] != "NetworkPolicy"]
+        made = re.sub(r"(  #.*\n)+  - target: {kind: NetworkPolicy.*\n(    .*\n)+", "", made)
     return made
 
 
+def write_object_store(overlay, made):
+    folder = os.path.join(overlay, "object-store")
+    os.mkdir(folder)
+    with open(os.path.join(folder, "kustomization.yaml"), "w", encoding="utf-8") as target:
+        target.write(made)
+
+
 def give_object_store(text, overlay, endpoint):
+    """As somebody does who types what the README says."""
+    write_object_store(overlay, object_store(text, "object-store-keys", endpoint))
     path = os.path.join(overlay, "kustomization.yaml")
     with open(path, encoding="utf-8") as source:
-        made = yaml.safe_load(source)
-    made["components"] = [name.replace("shared-volume", "object-store-keys") for name in made["components"]]
-    for key, value in object_store(text, "object-store-keys", endpoint).items():
-        made[key] = made.get(key, []) + value
+        made = source.read()
+    made = made.replace("  - ../../components/shared-volume\n", "")
+    made = re.sub(r"(?m)^(components:\n(?:  - .*\n)+)", r"\1  - object-store\n", made)
     with open(path, "w", encoding="utf-8") as target:
-        yaml.safe_dump(made, target)
+        target.write(made)
 
 
 def main(path, what, *arguments):

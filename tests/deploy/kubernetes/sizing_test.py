@@ -11,6 +11,8 @@ import re
 import subprocess
 import sys
 
+import yaml
+
 passed, failed = 0, 0
 
 
@@ -19,6 +21,29 @@ def case(name, good, seen=""):
     passed, failed = passed + bool(good), failed + (not good)
     if not good:
         print(f"FAILED {name} {seen}")
+
+
+def read(root, path):
+    with open(os.path.join(root, "deploy", path), encoding="utf-8") as source:
+        return source.read()
+
+
+def alerts_of(root):
+    """Alert -> seconds that it waits, of those that wait for loads."""
+    found = {}
+    for group in yaml.safe_load(read(root, "monitoring/rules.yaml"))["spec"]["groups"]:
+        for rule in group["rules"]:
+            if re.search("ReplicaMissing|GenerationBehind|GenerationNotPinned", rule.get("alert", "")):
+                number, unit = re.fullmatch(r"(\d+)([mh])", rule["for"]).groups()
+                found[rule["alert"]] = int(number) * {"m": 60, "h": 3600}[unit]
+    return found
+
+
+def autoscaled(root):
+    """What is scaled -> the most replicas that it may have, by both components: one lays metrics over
+    the other."""
+    autoscalers = list(yaml.safe_load_all(read(root, "kubernetes/components/autoscaling-cpu/autoscalers.yaml")))
+    return {scaler["metadata"]["name"]: scaler["spec"]["maxReplicas"] for scaler in autoscalers}
 
 
 def main(root, *_):
@@ -57,6 +82,17 @@ def main(root, *_):
          abs(fetching - 10 * million["sets"]["reranker"]["fetch_seconds"]) < 1, slow)
     case("a rollout may take a fetch and a load",
          slow["progress_deadline_seconds"] > 2 * fetching and million["progress_deadline_seconds"] == 3600, slow)
+    case("alerts wait for a fetch and a load", all(
+        slow["alert_seconds"][name] > 2 * fetching and million["alert_seconds"][name] == waits
+        for name, waits in alerts_of(root).items()), slow)
+    case("an autoscaler may make what is planned, and more", million["max_replicas"]["reranker"] >
+         million["sets"]["reranker"]["replicas"] > 20 and small["max_replicas"] == autoscaled(root), million)
+    said = run(items=1_000_000, qps=50, bandwidth=10).stdout
+    case("the table says what alerts and autoscalers need", all(text in said for text in (
+        f"for: {slow['alert_seconds']['SightlineGenerationBehind'] // 60}m then, of SightlineGenerationBehind",
+        f"maxReplicas: {million['max_replicas']['reranker']} of reranker")), said)
+    said = run(items=10_000, qps=20, models="demo", dimension=256, model_bytes=30_000_000).stdout
+    case("and nothing where they need nothing", not re.search("for: |maxReplicas", said), said)
     billion = plan(items=1_000_000_000, qps=100, search_time=0.5, pod_memory=320, cores=16)
     case("a billion items", 50 < billion["shards"] <= 700 and billion["store_bytes"] > 1e14, billion)
     case("a shard of them is searched in the time that was asked for", billion["search_seconds"] <= 0.5)

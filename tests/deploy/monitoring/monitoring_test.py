@@ -6,6 +6,7 @@ of the sources, the monitor takes every server.  Then plants mistakes and sees e
 usage: monitoring_test.py ROOT TOOLS    TOOLS is what ../kubernetes/tools.sh prints
 """
 
+import concurrent.futures
 import copy
 import itertools
 import json
@@ -266,6 +267,8 @@ MISTAKES = [
     ("memory that files take", "6.promtool", lambda m: change(m, "SightlineMemory", "_rss", "_working_set_bytes")),
     ("a fleet that nobody misses", "6.promtool",
      lambda m: change(m, "SightlineNotScraped", "or sightline:fleets unless", "and sightline:fleets unless")),
+    ("a command that somebody mistyped", "6.promtool",
+     lambda m: change(m, "SightlineJobFailed", "|receive", "|receive|sightlinectl")),
     ("an adapter that answers NaN", "6.promtool",
      lambda m: m.adapter["groups"][0]["rules"][0].update(
          expr=m.adapter["groups"][0]["rules"][0]["expr"].split(" > 0")[0])),
@@ -304,12 +307,17 @@ def main(root, tools):
     case("promtool", [t for _, t in promtool(sound, tools)])
     case("each alert has something that it must not come from",
          {alert["alert"] for alert in sound.alerts()} - coming_too_often(sound, tools))
-    for what, reported_by, make in MISTAKES:
+
+    def found_in(mistake):
         spoilt = copy.deepcopy(sound)
-        make(spoilt)
+        mistake[2](spoilt)
         found = list(offences(spoilt))
-        if reported_by == "6.promtool":
+        if mistake[1] == "6.promtool":
             found += itertools.islice(promtool(spoilt, tools), 1)
+        return found
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        reports = list(pool.map(found_in, MISTAKES))
+    for (what, reported_by, _), found in zip(MISTAKES, reports):
         case(f"{what} is reported by {reported_by}",
              [] if reported_by in {n for n, _ in found} else ["not reported", *(f"{n}: {t}" for n, t in found)])
     print(f"cases: {passed} passed, {failed} failed")
