@@ -77,6 +77,8 @@ class S3TestServer::Exchange {
            std::string key, S3Fault::Kind* fault)
       : server_(server),
         request_(request),
+        // The library would cut whatever is answered by itself, and not as S3 does.
+        ranges_(std::exchange(const_cast<httplib::Request&>(request).ranges, {})),
         response_(response),
         key_(std::move(key)),
         fault_(fault) {}
@@ -108,9 +110,6 @@ class S3TestServer::Exchange {
   std::string Param(const char* name) const { return request_.get_param_value(name); }
 
   void Get() {
-    // The library would cut whatever is answered by itself, and not as S3 does.
-    const httplib::Ranges ranges =
-        std::exchange(const_cast<httplib::Request&>(request_).ranges, {});
     TestObject object;
     if (!objects().Get(key_, &object)) return Error(404, "NoSuchKey");
     response_.set_header("ETag", object.etag());
@@ -118,13 +117,13 @@ class S3TestServer::Exchange {
                                                            object.written, absl::UTCTimeZone()));
     if (!object.mark.empty()) response_.set_header(kMarkHeader, object.mark);
     response_.status = 200;
-    if (!ranges.empty() && !CutToRange(ranges, &object.bytes)) return;
+    if (!ranges_.empty() && !CutToRange(&object.bytes)) return;
     response_.set_content(object.bytes, "application/octet-stream");
   }
 
   // False if it does not lie in the object.
-  bool CutToRange(const httplib::Ranges& ranges, std::string* bytes) {
-    auto [first, last] = ranges[0];
+  bool CutToRange(std::string* bytes) {
+    auto [first, last] = ranges_[0];
     const auto size = static_cast<ssize_t>(bytes->size());
     if (first >= size) {
       Error(416, "InvalidRange");
@@ -238,6 +237,7 @@ class S3TestServer::Exchange {
 
   S3TestServer* const server_;
   const httplib::Request& request_;
+  const httplib::Ranges ranges_;
   httplib::Response& response_;
   const std::string key_;
   const S3Fault::Kind* const fault_;
