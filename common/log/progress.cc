@@ -1,6 +1,9 @@
 #include "common/log/progress.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdio>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -34,6 +37,16 @@ std::string ProgressLine(absl::string_view phase, absl::string_view unit, int64_
     absl::StrAppendFormat(&line, "  %.0f/s  %d:%02d left", rate, left / 60, left % 60);
   }
   return line;
+}
+
+Progress::Options Progress::OnStandardError() {
+  Options options;
+  options.terminal = ::isatty(STDERR_FILENO) == 1;
+  options.write = [](absl::string_view text) {
+    std::fwrite(text.data(), 1, text.size(), stderr);
+    std::fflush(stderr);
+  };
+  return options;
 }
 
 void Progress::Begin(absl::string_view phase, absl::string_view unit, int64_t total) {

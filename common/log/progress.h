@@ -27,6 +27,9 @@ class Progress {
     std::function<void(absl::string_view)> write;
   };
 
+  // A bar if stderr is a terminal, else log lines.
+  static Options OnStandardError();
+
   Progress(const Options& options, Clock* clock) : options_(options), clock_(clock) {}
 
   // Starts a phase of `total` things, called `unit` ("pictures").

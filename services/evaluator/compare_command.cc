@@ -14,6 +14,7 @@
 #include "common/evaluation/item_splits.h"
 #include "common/evaluation/protocol.h"
 #include "common/evaluation/store_ranker.h"
+#include "common/log/progress.h"
 #include "services/evaluator/evaluator_flags.h"
 
 namespace sightline {
@@ -117,7 +118,7 @@ int RunCompare(const std::vector<std::string>& args, const Console& console) {
   if (!opened.ok()) return Fail(opened.status(), console);
   const std::unique_ptr<SearchClient> client = MakeGrpcSearchClient(flags.fleet.router);
   LiveRanker live(client.get(), flags.fleet.RankerOptions(*opened->store));
-  Progress progress(ProgressOptions(), Clock::Real());
+  Progress progress(Progress::OnStandardError(), Clock::Real());
   for (const Direction direction : flags.store.Directions()) {
     const absl::StatusOr<Agreement> agreement =
         CompareDirection(flags, *opened->store, direction, &live, &progress, call);

@@ -1,9 +1,6 @@
 #include "services/evaluator/evaluator_flags.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -113,16 +110,6 @@ absl::StatusOr<OpenedStore> OpenStore(const StoreFlags& flags, const CallContext
   opened.pool = std::make_unique<ComputePool>(flags.threads);
   ASSIGN_OR_RETURN(opened.store, EvaluationStore::Open(flags.options, opened.pool.get(), call));
   return opened;
-}
-
-Progress::Options ProgressOptions() {
-  Progress::Options options;
-  options.terminal = ::isatty(STDERR_FILENO) == 1;
-  options.write = [](absl::string_view text) {
-    std::fwrite(text.data(), 1, text.size(), stderr);
-    std::fflush(stderr);
-  };
-  return options;
 }
 
 }  // namespace sightline

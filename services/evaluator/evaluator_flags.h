@@ -15,7 +15,6 @@
 #include "common/config/command_line.h"
 #include "common/evaluation/evaluation_store.h"
 #include "common/evaluation/query.h"
-#include "common/log/progress.h"
 #include "services/evaluator/live_ranker.h"
 
 namespace sightline {
@@ -55,9 +54,6 @@ struct OpenedStore {
   std::unique_ptr<EvaluationStore> store;
 };
 absl::StatusOr<OpenedStore> OpenStore(const StoreFlags& flags, const CallContext& call);
-
-// A bar if stderr is a terminal, else log lines.
-Progress::Options ProgressOptions();
 
 }  // namespace sightline
 

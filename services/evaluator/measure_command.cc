@@ -14,6 +14,7 @@
 #include "common/evaluation/item_splits.h"
 #include "common/evaluation/protocol.h"
 #include "common/evaluation/store_ranker.h"
+#include "common/log/progress.h"
 #include "services/evaluator/evaluator_flags.h"
 #include "services/evaluator/report.h"
 
@@ -147,7 +148,10 @@ MeasuredIndex Describe(const EvaluationStore& store, Direction direction) {
 class MeasureRun {
  public:
   MeasureRun(const MeasureFlags& flags, const MeasurePlan& plan, const OpenedStore& opened)
-      : flags_(flags), plan_(plan), opened_(opened), progress_(ProgressOptions(), Clock::Real()) {}
+      : flags_(flags),
+        plan_(plan),
+        opened_(opened),
+        progress_(Progress::OnStandardError(), Clock::Real()) {}
 
   absl::StatusOr<MeasureReport> Run(const CallContext& call) {
     RETURN_IF_ERROR(ReadSplits());

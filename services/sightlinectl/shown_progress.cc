@@ -1,8 +1,5 @@
 #include "services/sightlinectl/shown_progress.h"
 
-#include <unistd.h>
-
-#include <cstdio>
 #include <utility>
 
 #include "common/base/files.h"
@@ -16,16 +13,6 @@ namespace {
 
 constexpr absl::Duration kLook = absl::Milliseconds(200);
 constexpr int64_t kKilobyte = 1000, kMegabyte = 1000 * kKilobyte;
-
-Progress::Options OnStandardError() {
-  Progress::Options options;
-  options.terminal = ::isatty(STDERR_FILENO) == 1;
-  options.write = [](absl::string_view text) {
-    std::fwrite(text.data(), 1, text.size(), stderr);
-    std::fflush(stderr);
-  };
-  return options;
-}
 
 }  // namespace
 
@@ -50,7 +37,7 @@ ReadProgress::Files FilesOfGeneration(const std::string& store,
 }
 
 ShownProgress::ShownProgress(absl::string_view phase, ReadProgress::Files files)
-    : ShownProgress(phase, std::move(files), OnStandardError(), Clock::Real()) {}
+    : ShownProgress(phase, std::move(files), Progress::OnStandardError(), Clock::Real()) {}
 
 ShownProgress::ShownProgress(absl::string_view phase, ReadProgress::Files files,
                              const Progress::Options& options, Clock* clock)
