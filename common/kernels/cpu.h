@@ -3,25 +3,29 @@
 #define SIGHTLINE_COMMON_KERNELS_CPU_H_
 
 #include <string>
+#include <string_view>
 
 namespace sightline::kernels {
 
+// Beyond AVX2 and FMA, without which no server starts (common/rpc/cpu_check.h).
 struct CpuFeatures {
   bool avx_vnni = false;
-  bool avx512 = false;  // F, BW, DQ, VL
+  bool avx512 = false;  // F, BW, DQ and VL
   bool avx512_vnni = false;
   bool avx512_bf16 = false;
   bool amx_int8 = false;
   bool amx_bf16 = false;
 };
 
-// Of this process on this machine: what the CPU has and the system lets a process use.  Tiles of
-// AMX are asked of it with the first call, for the whole process.
-// $SIGHTLINE_CPU=avx2, avx_vnni, avx512, vnni or amx leaves out what goes beyond: to see on one
-// machine what another one would do.
+// What the CPU has and the system lets this process use; found out once.  $SIGHTLINE_CPU leaves out
+// what goes beyond its value (Within), to see on one machine what another would do.
 const CpuFeatures& ThisCpu();
 
-// As the names of /proc/cpuinfo: "avx2 avx512f avx512_vnni".
+// `features` without what goes beyond `limit`: avx2, avx_vnni, avx512, avx512_vnni or amx; any other
+// is no limit.
+CpuFeatures Within(CpuFeatures features, std::string_view limit);
+
+// As /proc/cpuinfo names them: "avx2 avx512 avx512_vnni".
 std::string NamesOf(const CpuFeatures& features);
 
 }  // namespace sightline::kernels
