@@ -40,11 +40,11 @@ offends common/clients/convert_search.h '"common/retrieval/retriever.h"'
 offends common/retrieval/retriever.cc '"common/replicas/replicas.h"'
 # A family knows of no device.
 for line in 'at::from_blob(p, {2})' 'x.data_ptr<float>()' 'x.to(at::kCUDA)' \
-  'executor_(NewReferenceExecutor(e))' '#include "common/models/network/reference_executor.h"'; do
+  'executor_(NewPackedExecutor(e))' '#include "common/models/network/packed_executor.h"'; do
   refused common/models/m3p/model.cc "$line"
   judge common/models/network/executor.cc "$line"
 done
-judge common/models/m3p/model.cc 'NewExecutor(e, options.execution)'
+judge common/models/m3p/model.cc 'NewExecutor(e, options.execution, options.pool)'
 refused common/clients/a.cc 'grpc::InsecureChannelCredentials()'
 refused services/router/router_service.cc 'grpc::SslServerCredentials(options)'
 refused common/clients/a.cc 'grpc::experimental::LocalServerCredentials(type)'

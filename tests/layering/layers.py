@@ -6,7 +6,7 @@ include_rules.py holds the tree to it, maps.py draws it into READMEs.
 # An include may go to a lower layer, or stay in its own.
 LAYERS = [
     ["common/base"],
-    ["common/formats", "common/metrics", "common/log"],
+    ["common/formats", "common/metrics", "common/log", "common/kernels"],
     ["common/bundle", "common/batching", "common/image", "common/tokenizer", "common/embedding"],
     ["common/models", "common/index", "common/dataset", "common/generations", "common/api"],
     ["common/retrieval", "common/replicas", "common/evaluation", "common/training",

@@ -6,33 +6,39 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "common/models/network/reference_executor.h"
+#include "common/kernels/cpu.h"
+#include "common/kernels/kernel_choice.h"
+#include "common/models/network/packed_executor.h"
 
 namespace sightline {
 namespace {
 
-struct ExecutorKind {
-  const char* device;
-  const char* precision;
-  std::unique_ptr<const TransformerExecutor> (*make)(BertEncoder encoder);
-};
+using kernels::KernelFor;
+using kernels::ThisCpu;
 
-// All that there are, a line each.
-constexpr ExecutorKind kExecutors[] = {
-    {"cpu", "float32", &NewReferenceExecutor},
-};
+constexpr char kCpu[] = "cpu";
 
 absl::Status NoExecutor(const Execution& execution) {
   std::vector<std::string> known;
-  for (const ExecutorKind& kind : kExecutors) {
-    known.push_back(absl::StrCat(kind.precision, " on ", kind.device));
+  for (const std::string& precision : PrecisionsOfThisCpu()) {
+    known.push_back(absl::StrCat(precision, " on ", kCpu));
   }
-  return absl::InvalidArgumentError(absl::StrCat("nothing computes in ", execution.precision,
-                                                 " on ", execution.device, "; there is ",
-                                                 absl::StrJoin(known, ", ")));
+  return absl::InvalidArgumentError(
+      absl::StrCat("nothing computes in ", execution.precision, " on ", execution.device,
+                   "; this machine (", NamesOf(ThisCpu()), ") has ", absl::StrJoin(known, ", ")));
 }
 
 }  // namespace
+
+std::vector<std::string> PrecisionsOfThisCpu() {
+  std::vector<std::string> precisions;
+  for (const kernels::ProductKernel* kernel : KernelsOf(ThisCpu())) {
+    if (precisions.empty() || precisions.back() != kernel->precision) {
+      precisions.push_back(kernel->precision);
+    }
+  }
+  return precisions;
+}
 
 at::Tensor MeanOfEach(const TransformerExecutor& executor, PackedRows packed) {
   const std::vector<int64_t> lengths = packed.lengths;
@@ -40,20 +46,16 @@ at::Tensor MeanOfEach(const TransformerExecutor& executor, PackedRows packed) {
 }
 
 absl::StatusOr<TensorGate> GateOf(const Execution& execution) {
-  for (const ExecutorKind& kind : kExecutors) {
-    if (kind.device == execution.device) return TensorGate(at::Device(execution.device));
-  }
-  return NoExecutor(execution);
+  if (execution.device != kCpu) return NoExecutor(execution);
+  return TensorGate(at::Device(execution.device));
 }
 
 absl::StatusOr<std::unique_ptr<const TransformerExecutor>> NewExecutor(BertEncoder encoder,
-                                                                       const Execution& execution) {
-  for (const ExecutorKind& kind : kExecutors) {
-    if (kind.device == execution.device && kind.precision == execution.precision) {
-      return kind.make(std::move(encoder));
-    }
-  }
-  return NoExecutor(execution);
+                                                                       const Execution& execution,
+                                                                       ComputePool* pool) {
+  const kernels::ProductKernel* const kernel = KernelFor(execution.precision, ThisCpu());
+  if (execution.device != kCpu || kernel == nullptr) return NoExecutor(execution);
+  return NewPackedExecutor(std::move(encoder), *kernel, pool);
 }
 
 absl::Status CheckUnchosenPrecision(const Execution& execution) {

@@ -8,9 +8,12 @@
 #include <ATen/core/Tensor.h>
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/base/compute_pool.h"
 #include "common/models/execution.h"
 #include "common/models/network/tensor_gate.h"
 #include "common/models/network/transformer.h"
@@ -28,14 +31,21 @@ class TransformerExecutor {
 // Mean of the last layer's rows of each sequence: B x H.
 at::Tensor MeanOfEach(const TransformerExecutor& executor, PackedRows packed);
 
+// float32 first.
+std::vector<std::string> PrecisionsOfThisCpu();
+
 // The gate to the device of `execution`.  InvalidArgument, with those that exist, for one that
 // no executor computes on.
 absl::StatusOr<TensorGate> GateOf(const Execution& execution);
 
-// Runs the blocks of `encoder`, whose weights lie on the device and which is put into evaluation
-// mode.  InvalidArgument, with those that exist, for a device and precision without an executor.
+// Runs the blocks of `encoder`, whose weights lie on the device; they are the executor's from then
+// on, and `encoder` is left without any.  A pass is split over those of the pool's threads that have
+// nothing else to do; a null pool is the calling thread alone.
+// InvalidArgument, with those that exist, for a device and precision without an executor, or that
+// this CPU does not have.
 absl::StatusOr<std::unique_ptr<const TransformerExecutor>> NewExecutor(BertEncoder encoder,
-                                                                       const Execution& execution);
+                                                                       const Execution& execution,
+                                                                       ComputePool* pool);
 
 // For networks without such blocks, whose precision nobody can choose: InvalidArgument for
 // another one than float32.

@@ -165,7 +165,7 @@ torch::Tensor BertLayerImpl::ForwardPacked(const PackedRows& packed, Readout rea
 }
 
 BertEncoderImpl::BertEncoderImpl(const BertConfig& config)
-    : layers_(register_module("layer", torch::nn::ModuleList())) {
+    : config_(config), layers_(register_module("layer", torch::nn::ModuleList())) {
   for (int64_t i = 0; i < config.layer_count; ++i) layers_->push_back(BertLayer(config));
 }
 

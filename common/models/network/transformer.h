@@ -135,7 +135,10 @@ class BertEncoderImpl : public torch::nn::Module {
   // The rows that `readout` names.
   torch::Tensor ForwardPacked(PackedRows packed, Readout readout);
 
+  const BertConfig& config() const { return config_; }
+
  private:
+  const BertConfig config_;
   torch::nn::ModuleList layers_;
 };
 TORCH_MODULE(BertEncoder);

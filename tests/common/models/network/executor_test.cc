@@ -17,33 +17,69 @@ BertEncoder SmallEncoder() {
   config.head_count = 2;
   config.intermediate_size = 16;
   torch::manual_seed(1);
-  return BertEncoder(config);
+  BertEncoder encoder(config);
+  encoder->eval();
+  return encoder;
 }
 
-TEST_CASE(
-    "the executor of a device and a precision is found, and runs the blocks that it was given") {
-  BertEncoder encoder = SmallEncoder();
-  const auto executor = NewExecutor(encoder, Execution());
-  REQUIRE(executor.ok());
-  REQUIRE_FALSE(encoder->is_training());
-  const torch::NoGradGuard no_autograd;
+PackedRows SmallBatch() {
   PackedRows packed;
   packed.lengths = {3, 2};
+  torch::manual_seed(2);
   packed.rows = torch::randn({5, 8});
-  const torch::Tensor rows = (*executor)->Run(packed, Readout::kAllRows);
-  REQUIRE(torch::equal(rows, encoder->ForwardPacked(packed, Readout::kAllRows)));
-  REQUIRE(torch::equal((*executor)->Run(packed, Readout::kFirstRows),
-                       encoder->ForwardPacked(packed, Readout::kFirstRows)));
-  REQUIRE(torch::equal(MeanOfEach(**executor, packed), MeanOfEach(rows, packed.lengths)));
+  return packed;
+}
+
+double Farthest(const torch::Tensor& a, const torch::Tensor& b) {
+  return (a - b).abs().max().item<double>();
+}
+
+TEST_CASE("the executor of each precision runs the blocks that it was given") {
+  const torch::NoGradGuard no_autograd;
+  for (const std::string& precision : PrecisionsOfThisCpu()) {
+    INFO(precision);
+    const double bound = precision == "float32" ? 2e-6 : precision == "bfloat16" ? 0.03 : 0.08;
+    const auto executor = NewExecutor(SmallEncoder(), {"cpu", precision}, /*pool=*/nullptr);
+    REQUIRE(executor.ok());
+    BertEncoder reference = SmallEncoder();
+    PackedRows packed = SmallBatch();
+    for (const bool has_bias : {false, true}) {
+      if (has_bias) packed.key_bias = torch::randn({5});
+      const torch::Tensor rows = (*executor)->Run(packed, Readout::kAllRows);
+      REQUIRE(Farthest(rows, reference->ForwardPacked(packed, Readout::kAllRows)) < bound);
+      REQUIRE(Farthest((*executor)->Run(packed, Readout::kFirstRows),
+                       reference->ForwardPacked(packed, Readout::kFirstRows)) < bound);
+      REQUIRE(torch::equal(MeanOfEach(**executor, packed), MeanOfEach(rows, packed.lengths)));
+    }
+  }
+}
+
+TEST_CASE("what is run is not changed, and rows may be any view") {
+  const torch::NoGradGuard no_autograd;
+  const auto executor = NewExecutor(SmallEncoder(), Execution(), /*pool=*/nullptr);
+  REQUIRE(executor.ok());
+  PackedRows packed = SmallBatch();
+  const torch::Tensor rows = packed.rows.clone();
+  const torch::Tensor expected = (*executor)->Run(packed, Readout::kAllRows);
+  REQUIRE(torch::equal(packed.rows, rows));
+  packed.rows = rows.t().contiguous().t();
+  REQUIRE(torch::equal((*executor)->Run(packed, Readout::kAllRows), expected));
+}
+
+TEST_CASE("an executor holds the weights, once") {
+  BertEncoder encoder = SmallEncoder();
+  REQUIRE(NewExecutor(encoder, Execution(), /*pool=*/nullptr).ok());
+  for (const torch::Tensor& parameter : encoder->parameters()) REQUIRE(parameter.numel() == 0);
 }
 
 TEST_CASE("an execution that there is not is refused with those that there are") {
   for (const Execution& execution : {Execution{"tpu", "float32"}, Execution{"cpu", "int3"}}) {
-    const absl::Status status = NewExecutor(SmallEncoder(), execution).status();
+    const absl::Status status = NewExecutor(SmallEncoder(), execution, /*pool=*/nullptr).status();
     INFO(status);
     REQUIRE(absl::IsInvalidArgument(status));
     REQUIRE(absl::StrContains(status.message(), execution.precision + " on " + execution.device));
-    REQUIRE(absl::StrContains(status.message(), "there is float32 on cpu"));
+    REQUIRE(absl::StrContains(status.message(), "has float32 on cpu"));
+    REQUIRE(absl::StrContains(status.message(), "(avx2"));
   }
   REQUIRE(absl::IsInvalidArgument(GateOf({"tpu", "float32"}).status()));
   REQUIRE(GateOf(Execution())->device() == torch::kCPU);
