@@ -102,7 +102,7 @@ absl::StatusOr<std::shared_ptr<const Model>> LoadM3p(const ModelBundle& bundle,
                                                      const ModelOptions& options) {
   NetworkParts parts;
   ASSIGN_OR_RETURN(parts.text, TextInput::Create(bundle));
-  ASSIGN_OR_RETURN(parts.gate, GateOf(options.execution, options.pool));
+  ASSIGN_OR_RETURN(parts.gate, GateOf(options.execution));
   ASSIGN_OR_RETURN(auto net, LoadNet<M3pNetImpl>(bundle, {}, parts.gate));
   ASSIGN_OR_RETURN(auto executor, NewExecutor(net->encoder(), options.execution, options.pool));
   parts.network = std::make_unique<M3pNetwork>(bundle.manifest, parts.text, std::move(net),

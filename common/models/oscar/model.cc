@@ -135,7 +135,7 @@ absl::StatusOr<std::shared_ptr<const Model>> LoadOscar(const ModelBundle& bundle
   const bundle::v1::ModelBundleManifest& manifest = bundle.manifest;
   NetworkParts parts;
   ASSIGN_OR_RETURN(parts.text, TextInput::Create(bundle));
-  ASSIGN_OR_RETURN(parts.gate, GateOf(options.execution, options.pool));
+  ASSIGN_OR_RETURN(parts.gate, GateOf(options.execution));
   ASSIGN_OR_RETURN(auto net, LoadNet<OscarNetImpl>(bundle, IgnoredWeights(manifest), parts.gate));
   ASSIGN_OR_RETURN(auto executor, NewExecutor(net->encoder(), options.execution, options.pool));
   if (manifest.has_grid_extractor()) {
