@@ -129,15 +129,41 @@ void MultiplyWithAmx(const Product& product) {
   _tile_release();
 }
 
+template <class Amx, int kInputsPerUnit>
+int64_t ExerciseAmx(int64_t rounds) {
+  Configure(kTileHeight, kTileHeight);
+  for (int64_t i = 0; i < rounds; ++i) {
+    Amx::StepUpper();
+    Amx::StepLower();
+  }
+  _tile_release();
+  return rounds * 4 * kTileHeight * kTileColumns * kTileUnits * kInputsPerUnit * 2;
+}
+
 }  // namespace
 
 const ProductKernel kAmxInt8 = {
-    "int8", "amx_int8", 4, 128, 2 * kTileHeight, &EncodeInt8, &MultiplyWithAmx<AmxInt8>, &kSteps,
+    "int8",
+    "amx_int8",
+    4,
+    128,
+    2 * kTileHeight,
+    &EncodeInt8,
+    &MultiplyWithAmx<AmxInt8>,
+    &kSteps,
+    &ExerciseAmx<AmxInt8, 4>,
 };
 
 const ProductKernel kAmxBfloat16 = {
-    "bfloat16",      "amx_bf16",                     2,       0, 2 * kTileHeight,
-    &EncodeBfloat16, &MultiplyWithAmx<AmxBfloat16>, &kSteps,
+    "bfloat16",
+    "amx_bf16",
+    2,
+    0,
+    2 * kTileHeight,
+    &EncodeBfloat16,
+    &MultiplyWithAmx<AmxBfloat16>,
+    &kSteps,
+    &ExerciseAmx<AmxBfloat16, 2>,
 };
 
 }  // namespace sightline::kernels

@@ -75,7 +75,7 @@ inline void Softmax(float* scores, int64_t n, float scale, const float* bias) {
 void Attend(const Attention& attention) {
   const Attention& a = attention;
   const int64_t keys = WholeVectors(a.length), width = WholeVectors(a.head_size);
-  float* const transposed = a.scratch;                  // head_size x keys
+  float* const transposed = a.scratch;                    // head_size x keys
   float* const scores = transposed + a.head_size * keys;  // kTileRows x keys
   float* const seen = scores + kTileRows * keys;          // kTileRows x width
   float* const padded = seen + kTileRows * width;         // length x width, where heads are narrow

@@ -16,9 +16,7 @@ struct Avx2Int8Dot {
   static SIGHTLINE_INLINE Weights LoadWeights(const std::byte* p) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
   }
-  static SIGHTLINE_INLINE Unit Spread(const std::byte* p) {
-    return _mm256_set1_epi32(UnitAt(p));
-  }
+  static SIGHTLINE_INLINE Unit Spread(const std::byte* p) { return _mm256_set1_epi32(UnitAt(p)); }
   static SIGHTLINE_INLINE Sum Step(Sum sum, Weights weights, Unit unit) {
     const __m256i pairs = _mm256_maddubs_epi16(weights, unit);
     return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
@@ -31,11 +29,27 @@ struct Avx2Int8Dot {
 }  // namespace
 
 const ProductKernel kAvx2Float32 = {
-    "float32", "avx2", 1, 0, kTileRows, &EncodeFloat32, &MultiplyFloats<Float32Dot>, &kSteps,
+    "float32",
+    "avx2",
+    1,
+    0,
+    kTileRows,
+    &EncodeFloat32,
+    &MultiplyFloats<Float32Dot>,
+    &kSteps,
+    &Exercise<Float32Dot, 1>,
 };
 
 const ProductKernel kAvx2Int8 = {
-    "int8", "avx2", 4, 64, kTileRows, &EncodeInt8, &MultiplyInt8<Avx2Int8Dot>, &kSteps,
+    "int8",
+    "avx2",
+    4,
+    64,
+    kTileRows,
+    &EncodeInt8,
+    &MultiplyInt8<Avx2Int8Dot>,
+    &kSteps,
+    &Exercise<Avx2Int8Dot, 4>,
 };
 
 }  // namespace sightline::kernels

@@ -27,12 +27,27 @@ struct Avx512Int8Dot {
 }  // namespace
 
 const ProductKernel kAvx512Float32 = {
-    "float32", "avx512f",       1, 0, kTileRows, &EncodeFloat32, &MultiplyFloats<Float32Dot>,
+    "float32",
+    "avx512f",
+    1,
+    0,
+    kTileRows,
+    &EncodeFloat32,
+    &MultiplyFloats<Float32Dot>,
     &kSteps,
+    &Exercise<Float32Dot, 1>,
 };
 
 const ProductKernel kAvx512Int8 = {
-    "int8", "avx512bw", 4, 64, kTileRows, &EncodeInt8, &MultiplyInt8<Avx512Int8Dot>, &kSteps,
+    "int8",
+    "avx512bw",
+    4,
+    64,
+    kTileRows,
+    &EncodeInt8,
+    &MultiplyInt8<Avx512Int8Dot>,
+    &kSteps,
+    &Exercise<Avx512Int8Dot, 4>,
 };
 
 }  // namespace sightline::kernels

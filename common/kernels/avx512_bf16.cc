@@ -26,8 +26,15 @@ struct Bfloat16Dot {
 }  // namespace
 
 const ProductKernel kAvx512Bfloat16 = {
-    "bfloat16", "avx512_bf16",   2, 0, kTileRows, &EncodeBfloat16, &MultiplyFloats<Bfloat16Dot>,
+    "bfloat16",
+    "avx512_bf16",
+    2,
+    0,
+    kTileRows,
+    &EncodeBfloat16,
+    &MultiplyFloats<Bfloat16Dot>,
     &kSteps,
+    &Exercise<Bfloat16Dot, 2>,
 };
 
 }  // namespace sightline::kernels

@@ -13,9 +13,7 @@ struct VnniDot {
   using Sum = __m512i;
   static SIGHTLINE_INLINE Sum Zero() { return _mm512_setzero_si512(); }
   static SIGHTLINE_INLINE Weights LoadWeights(const std::byte* p) { return _mm512_loadu_si512(p); }
-  static SIGHTLINE_INLINE Unit Spread(const std::byte* p) {
-    return _mm512_set1_epi32(UnitAt(p));
-  }
+  static SIGHTLINE_INLINE Unit Spread(const std::byte* p) { return _mm512_set1_epi32(UnitAt(p)); }
   static SIGHTLINE_INLINE Sum Step(Sum sum, Weights weights, Unit unit) {
     return _mm512_dpbusd_epi32(sum, weights, unit);
   }
@@ -27,7 +25,8 @@ struct VnniDot {
 }  // namespace
 
 const ProductKernel kAvx512VnniInt8 = {
-    "int8", "avx512_vnni", 4, 128, kTileRows, &EncodeInt8, &MultiplyInt8<VnniDot>, &kSteps,
+    "int8",  "avx512_vnni",         4, 128, kTileRows, &EncodeInt8, &MultiplyInt8<VnniDot>,
+    &kSteps, &Exercise<VnniDot, 4>,
 };
 
 }  // namespace sightline::kernels

@@ -27,7 +27,15 @@ struct AvxVnniDot {
 }  // namespace
 
 const ProductKernel kAvxVnniInt8 = {
-    "int8", "avx_vnni", 4, 128, kTileRows, &EncodeInt8, &MultiplyInt8<AvxVnniDot>, &kSteps,
+    "int8",
+    "avx_vnni",
+    4,
+    128,
+    kTileRows,
+    &EncodeInt8,
+    &MultiplyInt8<AvxVnniDot>,
+    &kSteps,
+    &Exercise<AvxVnniDot, 4>,
 };
 
 }  // namespace sightline::kernels

@@ -117,8 +117,9 @@ class BlockStack::Pass {
   void Run(bool first_rows_only, float* out) {
     float* const rows = first_rows_only ? scratch_.rows.Grow(total_rows_ * hidden_) : out;
     std::memcpy(rows, sequences_.rows, total_rows_ * hidden_ * sizeof(float));
-    ForRows(total_rows_,
-            [&](int64_t row) { scratch_.coded_rows.Encode(kernel_, rows + row * hidden_, hidden_, row); });
+    ForRows(total_rows_, [&](int64_t row) {
+      scratch_.coded_rows.Encode(kernel_, rows + row * hidden_, hidden_, row);
+    });
     const size_t whole = stack_.blocks_.size() - (first_rows_only ? 1 : 0);
     for (size_t i = 0; i < whole; ++i) {
       for (const SequenceGroup& group : groups_) RunBlock(stack_.blocks_[i], group, rows);
@@ -139,7 +140,8 @@ class BlockStack::Pass {
     const int64_t pieces =
         team_.size() == 1 ? 1 : std::min<int64_t>(count, team_.size() * kPiecesPerMember);
     team_.ForEach(pieces, [&](int64_t piece, int) {
-      for (int64_t row = count * piece / pieces; row < count * (piece + 1) / pieces; ++row) body(row);
+      for (int64_t row = count * piece / pieces; row < count * (piece + 1) / pieces; ++row)
+        body(row);
     });
   }
 
@@ -207,7 +209,8 @@ class BlockStack::Pass {
     const int64_t panels = block.query_key_value.panel_count();
     const int64_t stride = panels * kPanelColumns, part = stride / 3;
     float* const products = scratch_.products.Grow(most_rows_ * stride);
-    Multiply(scratch_.coded_rows.Rows(group.first_row, group.rows), block.query_key_value, 0, panels,
+    Multiply(scratch_.coded_rows.Rows(group.first_row, group.rows), block.query_key_value, 0,
+             panels,
              /*gelu=*/false, products, stride);
     float* const context = scratch_.context.Grow(most_rows_ * hidden_);
     AttendGroup(group, products, stride, /*one_query=*/false, products + part, products + 2 * part,
@@ -259,8 +262,7 @@ class BlockStack::Pass {
   void ReadFirstRows(const Block& block, const float* rows, float* out) {
     const int64_t panels = block.query_key_value.panel_count() / 3;
     const int64_t part = panels * kPanelColumns;
-    float* const context = scratch_.context.Grow(
-        std::max(sequences_.count, most_rows_) * hidden_);
+    float* const context = scratch_.context.Grow(std::max(sequences_.count, most_rows_) * hidden_);
     float* const products = scratch_.products.Grow(most_rows_ * 2 * part);
     float* const queries = scratch_.queries.Grow(most_rows_ * part);
     for (const SequenceGroup& group : groups_) {

@@ -21,8 +21,8 @@ struct CpuFeatures {
 // what goes beyond its value (Within), to see on one machine what another would do.
 const CpuFeatures& ThisCpu();
 
-// `features` without what goes beyond `limit`: avx2, avx_vnni, avx512, avx512_vnni or amx; any other
-// is no limit.
+// `features` without what goes beyond `limit`: avx2, avx_vnni, avx512, avx512_vnni or amx; any
+// other is no limit.
 CpuFeatures Within(CpuFeatures features, std::string_view limit);
 
 // As /proc/cpuinfo names them: "avx2 avx512 avx512_vnni".

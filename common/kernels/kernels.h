@@ -108,6 +108,9 @@ struct ProductKernel {
   void (*encode)(const float* x, int64_t n, int64_t row_bytes, std::byte* row, RowCode* code);
   void (*multiply)(const Product& product);
   const StepKernels* steps;
+  // The instruction that multiplies, `rounds` times a good number, on registers alone: how many
+  // operations that were, a product and its addition being two.  For benchmarks: their peak.
+  int64_t (*exercise)(int64_t rounds);
 };
 
 }  // namespace sightline::kernels

@@ -33,10 +33,9 @@ int64_t RowBytes(const ProductKernel& kernel, int64_t inputs) {
 PackedMatrix::PackedMatrix(const ProductKernel& kernel, const std::vector<LinearWeights>& layers)
     : inputs_(layers[0].inputs),
       units_(RowBytes(kernel, inputs_) / kUnitBytes),
-      panel_count_(std::accumulate(layers.begin(), layers.end(), int64_t{0},
-                                   [](int64_t sum, const LinearWeights& layer) {
-                                     return sum + PanelsOf(layer);
-                                   })),
+      panel_count_(std::accumulate(
+          layers.begin(), layers.end(), int64_t{0},
+          [](int64_t sum, const LinearWeights& layer) { return sum + PanelsOf(layer); })),
       zero_point_(kernel.zero_point),
       weights_(panel_count_ * kPanelColumns * units_ * kUnitBytes),
       column_scales_(panel_count_ * kPanelColumns, 0.0f),
@@ -50,8 +49,12 @@ PackedMatrix::PackedMatrix(const ProductKernel& kernel, const std::vector<Linear
 
 Panels PackedMatrix::PanelsFrom(int64_t first, int64_t count) const {
   const int64_t column = first * kPanelColumns;
-  return {weights_.data() + column * units_ * kUnitBytes, count, units_, zero_point_,
-          column_scales_.data() + column,                 bias_.data() + column};
+  return {weights_.data() + column * units_ * kUnitBytes,
+          count,
+          units_,
+          zero_point_,
+          column_scales_.data() + column,
+          bias_.data() + column};
 }
 
 void PackedMatrix::Pack(const ProductKernel& kernel, const LinearWeights& layer,
@@ -70,7 +73,8 @@ void PackedMatrix::Pack(const ProductKernel& kernel, const LinearWeights& layer,
     column_scales_[column] = scale;
     for (int64_t k = 0; k < layer.inputs; ++k) {
       std::byte* const unit =
-          panel + (k / kernel.inputs_per_unit * kPanelColumns + column % kPanelColumns) * kUnitBytes;
+          panel +
+          (k / kernel.inputs_per_unit * kPanelColumns + column % kPanelColumns) * kUnitBytes;
       const int64_t part = k % kernel.inputs_per_unit;
       switch (kernel.inputs_per_unit) {
         case 1:

@@ -32,8 +32,7 @@ class PoolTeam final : public Team {
   int size() const override { return size_; }
 
   // The leader's.
-  void ForEach(int64_t count,
-               absl::FunctionRef<void(int64_t piece, int member)> body) override {
+  void ForEach(int64_t count, absl::FunctionRef<void(int64_t piece, int member)> body) override {
     if (count == 1) return body(0, 0);
     body_ = &body;
     pending_.store(count, std::memory_order_relaxed);

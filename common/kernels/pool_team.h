@@ -14,8 +14,8 @@
 
 namespace sightline::kernels {
 
-// Calls `pass` once, in this thread, and returns when it has ended; what it throws, too.  A null pool
-// is the calling thread alone.
+// Calls `pass` once, in this thread, and returns when it has ended; what it throws, too.  A null
+// pool is the calling thread alone.
 void RunWithTeam(ComputePool* pool, absl::FunctionRef<void(Team* team)> pass);
 
 }  // namespace sightline::kernels

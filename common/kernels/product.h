@@ -88,12 +88,18 @@ SIGHTLINE_INLINE void TileOf(int64_t row_count, const std::byte* rows, int64_t r
                              const std::byte* weights, int64_t weight_stride, int64_t units,
                              const Finish& finish) {
   switch (row_count) {
-    case 1: return Tile<Dot, 1, V>(rows, row_bytes, weights, weight_stride, units, finish);
-    case 2: return Tile<Dot, 2, V>(rows, row_bytes, weights, weight_stride, units, finish);
-    case 3: return Tile<Dot, 3, V>(rows, row_bytes, weights, weight_stride, units, finish);
-    case 4: return Tile<Dot, 4, V>(rows, row_bytes, weights, weight_stride, units, finish);
-    case 5: return Tile<Dot, 5, V>(rows, row_bytes, weights, weight_stride, units, finish);
-    default: return Tile<Dot, 6, V>(rows, row_bytes, weights, weight_stride, units, finish);
+    case 1:
+      return Tile<Dot, 1, V>(rows, row_bytes, weights, weight_stride, units, finish);
+    case 2:
+      return Tile<Dot, 2, V>(rows, row_bytes, weights, weight_stride, units, finish);
+    case 3:
+      return Tile<Dot, 3, V>(rows, row_bytes, weights, weight_stride, units, finish);
+    case 4:
+      return Tile<Dot, 4, V>(rows, row_bytes, weights, weight_stride, units, finish);
+    case 5:
+      return Tile<Dot, 5, V>(rows, row_bytes, weights, weight_stride, units, finish);
+    default:
+      return Tile<Dot, 6, V>(rows, row_bytes, weights, weight_stride, units, finish);
   }
 }
 
@@ -113,9 +119,8 @@ SIGHTLINE_INLINE Vector FromIntegers(const Product& product, const RowCode& code
   for (int i = 0; i < code.outlier_count; ++i) {
     const Outlier& outlier = code.outliers[i];
     const std::byte* unit = weights + outlier.column / 4 * kUnitOfPanel;
-    const Vector w =
-        Vector::OfByte(reinterpret_cast<const uint8_t*>(unit), outlier.column % 4) -
-        Vector::Of(static_cast<float>(panels.zero_point));
+    const Vector w = Vector::OfByte(reinterpret_cast<const uint8_t*>(unit), outlier.column % 4) -
+                     Vector::Of(static_cast<float>(panels.zero_point));
     x = Vector::Fma(w, Vector::Of(outlier.rest), x);
   }
   return x * Vector::Load(panels.column_scales + column);
@@ -160,6 +165,38 @@ void MultiplyInt8(const Product& product) {
                                 weights, kUnitOfPanel, product.panels.units, finish);
     }
   }
+}
+
+// What the compiler then neither foresees nor finds unused.
+template <class Register>
+SIGHTLINE_INLINE void Touch(Register* x) {
+  asm volatile("" : "+v"(*x));
+}
+SIGHTLINE_INLINE void Touch(Vector* x) {
+  asm volatile("" : "+v"(x->v));
+}
+
+template <class Dot, int kInputsPerUnit>
+int64_t Exercise(int64_t rounds) {
+  constexpr int kSums = 12;  // enough that none waits for itself
+  alignas(64) const std::byte zeros[64] = {};
+  typename Dot::Weights weights = Dot::LoadWeights(zeros);
+  typename Dot::Unit unit = Dot::Spread(zeros);
+  typename Dot::Sum sums[kSums];
+  Touch(&weights);
+  Touch(&unit);
+#pragma GCC unroll 12
+  for (int s = 0; s < kSums; ++s) {
+    sums[s] = Dot::Zero();
+    Touch(&sums[s]);
+  }
+  for (int64_t i = 0; i < rounds; ++i) {
+#pragma GCC unroll 12
+    for (int s = 0; s < kSums; ++s) sums[s] = Dot::Step(sums[s], weights, unit);
+  }
+#pragma GCC unroll 12
+  for (int s = 0; s < kSums; ++s) Touch(&sums[s]);
+  return rounds * kSums * Vector::kWidth * kInputsPerUnit * 2;
 }
 
 }  // namespace

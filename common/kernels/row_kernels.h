@@ -13,7 +13,7 @@ namespace sightline::kernels {
 namespace {
 
 // body(i, n): the numbers i .. i + n of a row; n is kWidth but for the last.
-#define SIGHTLINE_FOR_VECTORS(i, n)                                                         \
+#define SIGHTLINE_FOR_VECTORS(i, n) \
   for (int64_t i = 0, left_##i = (n); left_##i > 0; i += Vector::kWidth, left_##i -= Vector::kWidth)
 
 SIGHTLINE_INLINE Vector LoadSome(const float* p, int64_t left) {

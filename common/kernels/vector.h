@@ -28,9 +28,7 @@ struct Vector {
     return {_mm512_maskz_loadu_ps(First(n), p)};
   }
   SIGHTLINE_INLINE void Store(float* p) const { _mm512_storeu_ps(p, v); }
-  SIGHTLINE_INLINE void Store(float* p, int64_t n) const {
-    _mm512_mask_storeu_ps(p, First(n), v);
-  }
+  SIGHTLINE_INLINE void Store(float* p, int64_t n) const { _mm512_mask_storeu_ps(p, First(n), v); }
   // `other` behind the first `n`.
   SIGHTLINE_INLINE Vector FirstOr(int64_t n, Vector other) const {
     return {_mm512_mask_mov_ps(other.v, First(n), v)};

@@ -59,6 +59,8 @@ class Rounds {
     state_->counters["flops_share"] = flops / Peak().flops;
   }
 
+  double per_second() const { return per_second_; }
+
   // How many things that a user counts a second: "queries_per_second".
   void Items(const char* name, double a_round) { state_->counters[name] = a_round * per_second_; }
 

@@ -23,8 +23,8 @@ struct RandomBlocks {
   RandomBlocks(const StackShape& of, int64_t count) : shape(of) {
     const int64_t h = shape.hidden_size, f = shape.intermediate_size;
     for (int64_t i = 0; i < count; ++i) {
-      blocks.push_back({Linear(h, h), Linear(h, h), Linear(h, h), Linear(h, h), Norm(), Linear(f, h),
-                        Linear(h, f), Norm()});
+      blocks.push_back({Linear(h, h), Linear(h, h), Linear(h, h), Linear(h, h), Norm(),
+                        Linear(f, h), Linear(h, f), Norm()});
     }
   }
 
@@ -57,7 +57,8 @@ Matrix Apply(const LinearWeights& linear, const Matrix& rows) {
   return out;
 }
 
-Matrix AddAndNorm(const Matrix& x, const Matrix& residual, const NormWeights& norm, double epsilon) {
+Matrix AddAndNorm(const Matrix& x, const Matrix& residual, const NormWeights& norm,
+                  double epsilon) {
   Matrix out = x;
   for (size_t r = 0; r < x.size(); ++r) {
     double mean = 0, squares = 0;
@@ -133,9 +134,8 @@ std::vector<float> Run(const BlockStack& stack, const Batch& batch, bool has_bia
                        ComputePool* pool = nullptr) {
   const size_t rows = first_only ? batch.lengths.size() : batch.rows.size() / batch.hidden;
   std::vector<float> out(rows * batch.hidden);
-  RunWithTeam(pool, [&](Team* team) {
-    stack.Run(batch.View(has_bias), first_only, team, out.data());
-  });
+  RunWithTeam(pool,
+              [&](Team* team) { stack.Run(batch.View(has_bias), first_only, team, out.data()); });
   return out;
 }
 
@@ -148,8 +148,8 @@ double AllowedError(const ProductKernel& kernel) {
 }
 
 TEST_CASE("all rows and first rows are those of the blocks in doubles") {
-  for (const StackShape& shape :
-       {StackShape{8, 2, 12, 1e-12f}, StackShape{48, 2, 200, 1e-12f}, StackShape{64, 1, 96, 1e-5f}}) {
+  for (const StackShape& shape : {StackShape{8, 2, 12, 1e-12f}, StackShape{48, 2, 200, 1e-12f},
+                                  StackShape{64, 1, 96, 1e-5f}}) {
     const RandomBlocks blocks(shape, 2);
     // One that is longer than what goes through a layer together, and more than go together.
     std::vector<int64_t> lengths = {3, 1, 100, 17, 17};

@@ -21,7 +21,8 @@ struct Linear {
 };
 
 Linear RandomLinear(int64_t outputs, int64_t inputs, std::mt19937* generator) {
-  return {outputs, inputs, Normal(outputs * inputs, 0.1f, generator), Normal(outputs, 1, generator)};
+  return {outputs, inputs, Normal(outputs * inputs, 0.1f, generator),
+          Normal(outputs, 1, generator)};
 }
 
 // Encodes `rows` and multiplies them; row after row of `outputs`.
@@ -43,7 +44,8 @@ std::vector<float> Multiply(const ProductKernel& kernel, const Linear& linear,
                    stride});
   std::vector<float> out;
   for (int64_t r = 0; r < count; ++r) {
-    out.insert(out.end(), padded.begin() + r * stride, padded.begin() + r * stride + linear.outputs);
+    out.insert(out.end(), padded.begin() + r * stride,
+               padded.begin() + r * stride + linear.outputs);
   }
   return out;
 }
@@ -97,8 +99,8 @@ TEST_CASE("each kernel multiplies shapes of all kinds within its precision's ste
     for (const int64_t outputs : {1, 17, 64, 130}) {
       for (const int64_t inputs : {1, 3, 63, 64, 200}) {
         for (const int64_t count : {1, 5, 6, 7, 17, 33}) {
-          INFO(kernel->instructions << " " << kernel->precision << ": " << outputs << " x " << inputs
-                                    << " of " << count << " rows");
+          INFO(kernel->instructions << " " << kernel->precision << ": " << outputs << " x "
+                                    << inputs << " of " << count << " rows");
           const Linear linear = RandomLinear(outputs, inputs, &generator);
           const std::vector<float> rows = Normal(count * inputs, 1, &generator);
           const std::vector<float> out = Multiply(*kernel, linear, rows);
@@ -178,8 +180,8 @@ TEST_CASE("what is not finite stays so") {
   std::mt19937 generator(4);
   const Linear linear = RandomLinear(5, 100, &generator);
   for (const ProductKernel* kernel : KernelsOf(ThisCpu())) {
-    for (const float bad : {std::numeric_limits<float>::infinity(),
-                            std::numeric_limits<float>::quiet_NaN()}) {
+    for (const float bad :
+         {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
       INFO(kernel->instructions << " " << kernel->precision << " " << bad);
       std::vector<float> rows(100, 1.0f);
       rows[31] = bad;

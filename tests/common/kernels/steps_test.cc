@@ -29,7 +29,8 @@ TEST_CASE("the residual is added and the sum normed, of any number of numbers") 
       const std::vector<float> gain = Normal(n, 1, &generator), shift = Normal(n, 1, &generator);
       // One more than there are, which must stay.
       std::vector<float> out(n + 1, 77);
-      steps->add_and_norm(x.data(), residual.data(), n, gain.data(), shift.data(), 1e-5f, out.data());
+      steps->add_and_norm(x.data(), residual.data(), n, gain.data(), shift.data(), 1e-5f,
+                          out.data());
       double mean = 0, squares = 0;
       for (int64_t i = 0; i < n; ++i) mean += (double{x[i]} + residual[i]) / n;
       for (int64_t i = 0; i < n; ++i) squares += std::pow(double{x[i]} + residual[i] - mean, 2) / n;
@@ -58,9 +59,10 @@ TEST_CASE("each query sees all keys by the softmax of its scores") {
             if (length > 1) bias[0] = -10000;
             std::vector<float> out(queries * stride, 77);
             std::vector<float> scratch(AttentionScratch(length, head));
-            Attention attention{q.data(), k.data(), v.data(), stride, stride, queries, length, head,
-                                0.3f, has_bias ? bias.data() : nullptr, out.data(), stride,
-                                scratch.data()};
+            Attention attention{
+                q.data(),   k.data(), v.data(),      stride, stride,
+                queries,    length,   head,          0.3f,   has_bias ? bias.data() : nullptr,
+                out.data(), stride,   scratch.data()};
             steps->attend(attention);
             for (int64_t r = 0; r < queries; ++r) {
               std::vector<double> weights(length);
