@@ -199,7 +199,7 @@ def check_readme(tree, root):
     block = "\n".join(commands)
     case("the README has ten commands", [] if len(commands) == 10 else commands)
     templates = {d["metadata"]["name"] for d in tree.render("dev") if d["kind"] == "CronJob"}
-    case("the README's jobs are there", set(re.findall(r"--from=cronjob/([\w-]+)", block)) - templates)
+    case("the README's jobs are there", set(re.findall(r"--from=cronjob/([a-z][\w-]*)", tree.readme)) - templates)
     case("the README's overlay is there", [path for path in re.findall(r"deploy/kubernetes/\S+", block)
                                            if not os.path.exists(os.path.join(root, path))])
 
