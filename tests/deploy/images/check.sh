@@ -281,7 +281,7 @@ main() {
   if ! containers_run; then
     cat "$work/output" >&2
     [ "${SIGHTLINE_CONTAINERS:-}" != yes ] || fail "no container runs here, although SIGHTLINE_CONTAINERS says so"
-    say "NO CONTAINER RUNS HERE, for the reason above: images were built and looked at, not run"
+    say "LEFT OUT: no container runs here, for the reason above: images were built and looked at, not run"
     return
   fi
   load_by_podman

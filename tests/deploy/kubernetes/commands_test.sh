@@ -131,7 +131,7 @@ main() {
   if ! containers_run || ! start_network >"$work/output" 2>&1; then
     cat "$work/output" >&2
     [ "${SIGHTLINE_CONTAINERS:-}" != yes ] || fail "no container runs here, although SIGHTLINE_CONTAINERS says so"
-    say "NO CONTAINER RUNS HERE, for the reason above: the README's commands were not run"
+    say "LEFT OUT: no container runs here, for the reason above: the README's commands were not run"
     return
   fi
   # Programs in containers run as another user, and mktemp made this folder for its owner alone.
