@@ -10,7 +10,6 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "common/base/checksum.h"
 #include "common/base/error_details.h"
 #include "common/base/files.h"
@@ -211,8 +210,7 @@ absl::Status Mirror::FetchFiles(const Manifest& manifest, const Paths& files, co
 
 absl::Status Mirror::Bring(const Manifest& manifest, const std::string& path,
                            const CallContext& call) {
-  absl::string_view key = path;
-  absl::ConsumePrefix(&key, absl::StrCat(options_.folder, "/"));
+  ASSIGN_OR_RETURN(const std::string key, KeyOfPath(options_.folder, path));
   const auto [model, name] = SplitModelKey(key);
   if (name == kManifestFile) return BringModelManifest(model, call);
   const absl::StatusOr<ExpectedFile> expected = ExpectedOf(options_.folder, manifest, path);

@@ -236,6 +236,7 @@ TEST_CASE("what was asked a moment ago is not asked again") {
 
 TEST_CASE("a whole generation is fetched byte for byte") {
   Rig rig;
+  rig.options.folder += GENERATE("", "/", "//");  // as shells complete it
   TempDir origin;
   MakeGeneration(origin.path(), "g1");
   REQUIRE(UploadGeneration(&rig.store, origin.path(), "images", "g1", Unbounded()).ok());
@@ -245,6 +246,17 @@ TEST_CASE("a whole generation is fetched byte for byte") {
   CHECK(fetched.erase(".mirror") == 1);
   CHECK(fetched.erase(".mirror.lock") == 1);
   CHECK(fetched == there);
+}
+
+TEST_CASE("a file outside of the folder is an error, and none that is not there") {
+  Rig rig;
+  MakeRemote(&rig.store, "g1");
+  const absl::Status fetched = rig.mirror().FetchFiles(
+      rig.Manifest("g1"), [] { return Paths{"/elsewhere/file"}; }, [] { return Paths(); },
+      Unbounded());
+  CHECK(absl::IsInternal(fetched));
+  CHECK_THAT(std::string(fetched.message()),
+             Catch::Contains("/elsewhere/file") && Catch::Contains(rig.options.folder));
 }
 
 TEST_CASE("only what is asked for is fetched, once") {
