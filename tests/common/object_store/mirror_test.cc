@@ -370,6 +370,22 @@ TEST_CASE("a file that the disk has damaged is discarded, one that is sound is n
   CHECK(!rig.mirror().DiscardDamaged(rig.Manifest("g1"), files, Unbounded()));
 }
 
+TEST_CASE("another generation of the name that is in the folder is not taken for it") {
+  Rig rig;
+  MakeRemote(&rig.store, "g1", /*items=*/4);
+  const std::string folder = rig.folder.File("store");
+  MakeGeneration(folder, "g1", /*items=*/6);
+  const auto before = ContentOf(folder);
+  const auto over = Mirror::OverStore(rig.shared, folder);
+  const absl::Status fetched = over->FetchGeneration("images", "g1", Unbounded());
+  CHECK(absl::IsFailedPrecondition(fetched));
+  CHECK_THAT(std::string(fetched.message()),
+             Catch::Contains(folder + " has another generation g1 of index images"));
+  CHECK(ContentOf(folder) == before);
+  MakeRemote(&rig.store, "g1", /*items=*/6);
+  CHECK(over->FetchGeneration("images", "g1", Unbounded()).ok());
+}
+
 int64_t BytesIn(const std::string& folder) {
   int64_t bytes = 0;
   for (const auto& [path, content] : ContentOf(folder)) {
