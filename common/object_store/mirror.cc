@@ -169,10 +169,7 @@ absl::Status Mirror::FetchManifest(const std::string& index, const std::string& 
     return absl::OkStatus();
   }
   const absl::Time now = call.clock()->Now();
-  if (IsKnownAbsent(path, now)) {
-    return MakeError(reasons::kManifestMissing, absl::StrCat(store_->name(), " has no generation ",
-                                                             generation, " of index ", index));
-  }
+  if (IsKnownAbsent(path, now)) return NoSuchGeneration(*store_, index, generation);
   RETURN_IF_ERROR(OutageAt(now));
   const absl::StatusOr<GenerationManifest> manifest =
       ReadRemoteManifest(store_.get(), index, generation, call);
@@ -246,11 +243,10 @@ absl::Status Mirror::CheckIsWorthFetching(const ExpectedFile& expected, const Ca
   }
   ASSIGN_OR_RETURN(const ObjectInfo info, store_->Stat(expected.key, call));
   if (info.write_time != damaged.write_time) return absl::OkStatus();
-  return MakeError(
-      reasons::kFetchFailed,
-      absl::StrCat(store_->name(), "/", expected.key,
-                   " came damaged twice and has not been written since; upload it "
-                   "again (publish --store DIR --resend), or publish another generation"));
+  return MakeError(reasons::kFetchFailed,
+                   absl::StrCat(store_->name(), "/", expected.key,
+                                " came damaged twice and has not been written since; ",
+                                HowToResend(*store_), ", or publish another generation"));
 }
 
 void Mirror::NoteDamage(const ExpectedFile& expected, const CallContext& call) {

@@ -329,9 +329,11 @@ TEST_CASE("a generation that was not there is not asked for again and again") {
   };
   for (int look = 0; look < 10; ++look) {
     clock.Advance(absl::Seconds(1));
-    CHECK(HasReason(
-        rig.mirror().FetchManifest("images", "g1", CallContext(&clock, absl::InfiniteFuture())),
-        reasons::kManifestMissing));
+    const absl::Status fetched =
+        rig.mirror().FetchManifest("images", "g1", CallContext(&clock, absl::InfiniteFuture()));
+    CHECK(HasReason(fetched, reasons::kManifestMissing));
+    CHECK_THAT(std::string(fetched.message()),
+               Catch::Contains("publish images g1 --store DIR --object-store s3://memory"));
   }
   CHECK(reads == 2);
 }
@@ -345,7 +347,10 @@ TEST_CASE("an object that came damaged twice is not fetched again until it is wr
   damaged[damaged.size() / 2] ^= 1;
   rig.store.Put(key, damaged);
   for (int time = 0; time < 5; ++time) {
-    CHECK(HasReason(rig.FetchVectors("g1", 0), reasons::kFetchFailed));
+    const absl::Status fetched = rig.FetchVectors("g1", 0);
+    CHECK(HasReason(fetched, reasons::kFetchFailed));
+    CHECK_THAT(std::string(fetched.message()),
+               Catch::Contains("--store DIR --object-store s3://memory --resend"));
     CHECK(rig.store.bytes_read() == std::min(time + 1, 2) * static_cast<int64_t>(damaged.size()));
   }
   rig.store.now += absl::Seconds(1);
