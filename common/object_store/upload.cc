@@ -14,6 +14,7 @@
 #include "common/base/read_progress.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
+#include "common/bundle/layout.h"
 #include "common/bundle/manifest.h"
 #include "common/bundle/prune_rules.h"
 #include "common/bundle/rerankers.h"
@@ -45,11 +46,12 @@ class FolderUpload {
     return SendFile(file.path(), file.byte_count(), file.sha256());
   }
 
-  // What else lies there, but for the manifest and what is being written.
+  // What else lies there, but for the manifest and what is being written or fetched.
   absl::Status SendOthers() {
     ASSIGN_OR_RETURN(const std::vector<std::string> paths, ListFilesBelow(directory_));
     for (const std::string& path : paths) {
-      if (path == kManifestFile || absl::EndsWith(path, ".tmp") || sent_.count(path) > 0) continue;
+      const bool is_whole = IsSafePath(path) && !absl::EndsWith(path, ".tmp");
+      if (path == kManifestFile || !is_whole || sent_.count(path) > 0) continue;
       ASSIGN_OR_RETURN(const int64_t byte_count, FileSize(JoinPath(directory_, path)));
       ASSIGN_OR_RETURN(const std::string sha256, Sha256HexOfFile(JoinPath(directory_, path)));
       RETURN_IF_ERROR(SendFile(path, byte_count, sha256));

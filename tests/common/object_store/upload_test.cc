@@ -21,10 +21,13 @@ TEST_CASE("a generation arrives byte for byte, with its models and what lies bes
   MemoryObjectStore store;
   const TempDir folder;
   MakeGeneration(folder.path(), "g1");
-  REQUIRE(WriteFileAtomically(folder.File("indexes/images/generations/g1/x.tmp"), "half").ok());
+  const std::string half = "indexes/images/generations/g1/half";
+  for (const char* suffix : {".tmp", "+part"}) {
+    REQUIRE(WriteFileAtomically(folder.File(half + suffix), "half").ok());
+  }
   REQUIRE(Upload(store, folder).ok());
   auto there = ContentOf(folder.path());
-  there.erase("indexes/images/generations/g1/x.tmp");
+  for (const char* suffix : {".tmp", "+part"}) CHECK(there.erase(half + suffix) == 1);
   CHECK(store.Content() == there);
 }
 
