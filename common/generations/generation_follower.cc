@@ -98,6 +98,9 @@ void GenerationFollower::Run() {
     const absl::Time next = clock_->Now() + options_.poll_interval;
     while (!stopping_ && clock_->Now() < next) clock_->WaitUntil(changed_, mutex_, next);
   }
+  // Also where there was no time for a pass: nobody is to wait for one any more.
+  passed_ = true;
+  changed_.NotifyAll();
 }
 
 void GenerationFollower::Pass() {

@@ -54,6 +54,7 @@ void GenerationFollower::Hold(const std::string& index, const std::string& gener
   }
   if (load.cancelled() && !held.ok()) {  // put off, or not wanted any more, or all of this ends
     ++attempt.put_offs;
+    attempt.is_mended = false;  // the next try says what it finds
     known.has_value() ? table_->Put(*known) : table_->Remove(index, generation);
     given_up_ = true;
     return;

@@ -43,15 +43,22 @@ absl::StatusOr<std::string> HashOf(const std::string& path, const CallContext& c
 // Of the content that `path` should have; empty if nothing tells.
 std::string ExpectedHash(const std::string& folder, const GenerationManifest& manifest,
                          absl::string_view path) {
-  absl::string_view key = path;
-  absl::ConsumePrefix(&key, absl::StrCat(folder, "/"));
-  const auto [model, name] = SplitModelKey(key);
+  const auto [model, name] = SplitModelKey(KeyOfPath(folder, path).value_or(""));
   if (name == kManifestFile) return model;
   const absl::StatusOr<ExpectedFile> expected = ExpectedOf(folder, manifest, path);
   return expected.ok() ? expected->sha256 : "";
 }
 
 }  // namespace
+
+absl::StatusOr<std::string> KeyOfPath(absl::string_view folder, absl::string_view path) {
+  absl::string_view key = path;
+  // JoinPath, which makes such paths, takes "folder/" for "folder".
+  while (absl::ConsumeSuffix(&folder, "/")) {
+  }
+  if (absl::ConsumePrefix(&key, absl::StrCat(folder, "/"))) return std::string(key);
+  return absl::InternalError(absl::StrCat(path, " does not lie in the folder ", folder));
+}
 
 std::pair<std::string, std::string> SplitModelKey(absl::string_view key) {
   if (!absl::ConsumePrefix(&key, "models/")) return {};
@@ -63,10 +70,7 @@ std::pair<std::string, std::string> SplitModelKey(absl::string_view key) {
 absl::StatusOr<ExpectedFile> ExpectedOf(const std::string& folder,
                                         const GenerationManifest& manifest,
                                         absl::string_view path) {
-  absl::string_view key = path;
-  if (!absl::ConsumePrefix(&key, absl::StrCat(folder, "/"))) {
-    return absl::NotFoundError(absl::StrCat(path, " does not lie in ", folder));
-  }
+  ASSIGN_OR_RETURN(const std::string key, KeyOfPath(folder, path));
   absl::string_view rest = key;
   if (absl::ConsumePrefix(&rest, GenerationPrefix(manifest.index(), manifest.generation()))) {
     for (const auto& shard : manifest.shards()) {

@@ -13,11 +13,14 @@
 
 namespace sightline {
 
+// The key of the object that the file `path` of `folder` is.  Internal if it does not lie there.
+absl::StatusOr<std::string> KeyOfPath(absl::string_view folder, absl::string_view path);
+
 // The model of "models/<id>/...", and the rest of the key; an empty id if it is no such key.
 std::pair<std::string, std::string> SplitModelKey(absl::string_view key);
 
 // What the generation's manifest, and those of its models in `folder`, say of the file `path` of
-// that folder.  NotFound if they say nothing of it.
+// that folder.  NotFound if they say nothing of it; as KeyOfPath.
 absl::StatusOr<ExpectedFile> ExpectedOf(const std::string& folder,
                                         const bundle::v1::GenerationManifest& manifest,
                                         absl::string_view path);

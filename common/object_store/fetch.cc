@@ -180,9 +180,8 @@ absl::Status FetchRest(ObjectStore* store, const ExpectedFile& expected, int64_t
 
 absl::Status FetchFailed(const ObjectStore& store, const ExpectedFile& expected,
                          absl::string_view what) {
-  return MakeError(reasons::kFetchFailed,
-                   absl::StrCat(store.name(), "/", expected.key, " ", what,
-                                "; `sightlinectl publish --resend` sends what a folder has of it"));
+  return MakeError(reasons::kFetchFailed, absl::StrCat(store.name(), "/", expected.key, " ", what,
+                                                       "; ", HowToResend(store)));
 }
 
 // An object that is not as it should be may be mended, or come whole the next time.
@@ -197,6 +196,11 @@ absl::Status AsFetchFailure(const ObjectStore& store, const ExpectedFile& expect
 }
 
 }  // namespace
+
+std::string HowToResend(const ObjectStore& store) {
+  return absl::StrCat("`sightlinectl publish INDEX GENERATION --store DIR --object-store ",
+                      store.name(), " --resend` sends what a folder has of it");
+}
 
 absl::Status AsCacheFull(const absl::Status& status) {
   return absl::IsResourceExhausted(status) ? WithReason(status, reasons::kCacheFull) : status;

@@ -28,6 +28,9 @@ struct FetchOptions {
 // name such a file (IsSafePath).
 inline constexpr absl::string_view kPartSuffix = "+part";
 
+// What mends an object that the store has damaged, for messages: who sends it again.
+std::string HowToResend(const ObjectStore& store);
+
 // An error of a file, with the reason CACHE_FULL if its disk is.
 absl::Status AsCacheFull(const absl::Status& status);
 

@@ -10,7 +10,6 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "common/base/checksum.h"
 #include "common/base/error_details.h"
 #include "common/base/files.h"
@@ -170,10 +169,7 @@ absl::Status Mirror::FetchManifest(const std::string& index, const std::string& 
     return absl::OkStatus();
   }
   const absl::Time now = call.clock()->Now();
-  if (IsKnownAbsent(path, now)) {
-    return MakeError(reasons::kManifestMissing, absl::StrCat(store_->name(), " has no generation ",
-                                                             generation, " of index ", index));
-  }
+  if (IsKnownAbsent(path, now)) return NoSuchGeneration(*store_, index, generation);
   RETURN_IF_ERROR(OutageAt(now));
   const absl::StatusOr<GenerationManifest> manifest =
       ReadRemoteManifest(store_.get(), index, generation, call);
@@ -211,8 +207,7 @@ absl::Status Mirror::FetchFiles(const Manifest& manifest, const Paths& files, co
 
 absl::Status Mirror::Bring(const Manifest& manifest, const std::string& path,
                            const CallContext& call) {
-  absl::string_view key = path;
-  absl::ConsumePrefix(&key, absl::StrCat(options_.folder, "/"));
+  ASSIGN_OR_RETURN(const std::string key, KeyOfPath(options_.folder, path));
   const auto [model, name] = SplitModelKey(key);
   if (name == kManifestFile) return BringModelManifest(model, call);
   const absl::StatusOr<ExpectedFile> expected = ExpectedOf(options_.folder, manifest, path);
@@ -248,11 +243,10 @@ absl::Status Mirror::CheckIsWorthFetching(const ExpectedFile& expected, const Ca
   }
   ASSIGN_OR_RETURN(const ObjectInfo info, store_->Stat(expected.key, call));
   if (info.write_time != damaged.write_time) return absl::OkStatus();
-  return MakeError(
-      reasons::kFetchFailed,
-      absl::StrCat(store_->name(), "/", expected.key,
-                   " came damaged twice and has not been written since; upload it "
-                   "again (publish --store DIR --resend), or publish another generation"));
+  return MakeError(reasons::kFetchFailed,
+                   absl::StrCat(store_->name(), "/", expected.key,
+                                " came damaged twice and has not been written since; ",
+                                HowToResend(*store_), ", or publish another generation"));
 }
 
 void Mirror::NoteDamage(const ExpectedFile& expected, const CallContext& call) {
@@ -327,6 +321,13 @@ absl::Status Mirror::FetchGeneration(const std::string& index, const std::string
   RETURN_IF_ERROR(FetchManifest(index, generation, call));
   ASSIGN_OR_RETURN(const GenerationManifest manifest,
                    ReadGenerationManifest(options_.folder, index, generation));
+  ASSIGN_OR_RETURN(const GenerationManifest there,
+                   ReadRemoteManifest(store_.get(), index, generation, call));
+  if (ManifestJson(manifest) != ManifestJson(there)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(options_.folder, " has another generation ", generation, " of index ", index,
+                     " than ", store_->name(), "; use another folder, or remove it"));
+  }
   for (const std::string& model : ModelsOf(manifest)) RETURN_IF_ERROR(FetchModel(model, call));
   const auto files = [&] {
     std::vector<std::string> paths;

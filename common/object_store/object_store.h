@@ -55,7 +55,8 @@ class ObjectStore {
   virtual absl::Status Write(absl::string_view key, absl::string_view bytes,
                              const CallContext& call) = 0;
 
-  // Writes `bytes` unless there is an object of that key: ALREADY_EXISTS then, also when
+  // Writes `bytes` unless there is an object of that key, and keeps their SHA-256 for Stat:
+  // ALREADY_EXISTS then, also when
   // another wrote it at the same moment.  After an error it may have been written or not, except
   // for ALREADY_EXISTS: then what is there was not written by this call, or has these bytes.
   virtual absl::Status Create(absl::string_view key, absl::string_view bytes,

@@ -139,8 +139,7 @@ class RemotePrune {
   // The manifest first, so that what a crash leaves is no generation.
   bool Delete(const Aside& aside) {
     if (!MayBegin(aside)) return false;
-    const std::string prefix = GenerationPrefix(index_, aside.generation);
-    if (!Tell(store_->Remove(absl::StrCat(prefix, kManifestFile), call_))) return false;
+    if (!Tell(RemoveManifest(aside.generation))) return false;
     for (const std::string& key : generations_[aside.generation].keys) {
       if (!Tell(store_->Remove(key, call_))) return false;
     }
@@ -155,6 +154,31 @@ class RemotePrune {
     if (!Tell(noted) || !Tell(ListGeneration(aside.generation))) return false;
     const absl::StatusOr<Names> still_goes = WhatGoes();
     return Tell(still_goes.status()) && still_goes->count(aside.generation) > 0;
+  }
+
+  // A publisher looks for the manifest once it has published, and this at what is published once
+  // the manifest has gone, however long that takes: one of the two sees the other.  What was
+  // published, or may have been, gets its manifest back.
+  absl::Status RemoveManifest(const std::string& generation) {
+    const std::string key = absl::StrCat(GenerationPrefix(index_, generation), kManifestFile);
+    const absl::StatusOr<std::string> manifest =
+        store_->ReadAll(key, limits::kMaxManifestBytes, call_);
+    if (absl::IsNotFound(manifest.status())) return absl::OkStatus();
+    RETURN_IF_ERROR(manifest.status());
+    absl::Status removed = RemoveUnpublished(generation, key);
+    if (removed.ok()) return removed;
+    const absl::Status back = store_->Create(key, *manifest, call_);
+    if (!absl::IsAlreadyExists(back)) Tell(back);
+    return removed;
+  }
+
+  // Aborted if the generation has been published by now.
+  absl::Status RemoveUnpublished(const std::string& generation, const std::string& manifest) {
+    RETURN_IF_ERROR(store_->Remove(manifest, call_));
+    ASSIGN_OR_RETURN(const Names goes, WhatGoes());
+    if (goes.count(generation) > 0) return absl::OkStatus();
+    return absl::AbortedError(absl::StrCat("generation ", generation, " of index ", index_,
+                                           " was published while it was to be deleted: it stays"));
   }
 
   // Each tells the whole history, so that only the newest is needed; those before it are for who

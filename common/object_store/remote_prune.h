@@ -18,8 +18,9 @@ namespace sightline {
 
 // As PruneGenerations, and beside it removes publications before the present one once they
 // have been replaced for `grace`, and what uploads left that were cut off `abandoned_after` ago.
-// `now` is compared with the store's clock.  NotFound if nothing was ever published for the
-// index.  Two at once delete the same, which is no harm.  Stopped anywhere, the next one goes on.
+// `now` is compared with the store's clock.  What is published while it would be deleted stays, and
+// is one of the problems (Aborted).  NotFound if nothing was ever published for the index.  Two at
+// once delete the same, which is no harm.  Stopped anywhere, the next one goes on.
 absl::StatusOr<PruneSummary> PruneRemote(ObjectStore* store, absl::string_view index,
                                          const PruneOptions& options, absl::Time now,
                                          const CallContext& call);

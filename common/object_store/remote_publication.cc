@@ -157,20 +157,25 @@ absl::StatusOr<GenerationManifest> ReadRemoteManifest(ObjectStore* store, absl::
   RETURN_IF_ERROR(CheckNames(index, generation));
   const std::string key = absl::StrCat(GenerationPrefix(index, generation), kManifestFile);
   const absl::StatusOr<std::string> json = store->ReadAll(key, limits::kMaxManifestBytes, call);
-  if (absl::IsNotFound(json.status())) {
-    return MakeError(
-        reasons::kManifestMissing,
-        absl::StrCat(store->name(), " has no generation ", generation, " of index ", index,
-                     ", or has it no more; a folder that has it brings it "
-                     "there: publish --store DIR"));
-  }
+  if (absl::IsNotFound(json.status())) return NoSuchGeneration(*store, index, generation);
   RETURN_IF_ERROR(json.status());
   return ParseManifestOf(index, generation, Where(*store, key), *json);
 }
 
+absl::Status NoSuchGeneration(const ObjectStore& store, absl::string_view index,
+                              absl::string_view generation) {
+  return MakeError(
+      reasons::kManifestMissing,
+      absl::StrCat(store.name(), " has no generation ", generation, " of index ", index,
+                   ", or has it no more; from a folder that has it, `sightlinectl publish ", index,
+                   " ", generation, " --store DIR --object-store ", store.name(),
+                   "` brings it there"));
+}
+
 absl::Status NoSuchModel(const ObjectStore& store, absl::string_view model_id) {
   return absl::NotFoundError(absl::StrCat(store.name(), " has no model ", model_id,
-                                          "; `sightlinectl add-model` brings it there"));
+                                          "; `sightlinectl add-model FOLDER --object-store ",
+                                          store.name(), "` brings it there"));
 }
 
 absl::StatusOr<ModelBundleManifest> ReadRemoteModel(ObjectStore* store, absl::string_view model_id,

@@ -55,7 +55,9 @@ absl::StatusOr<bundle::v1::GenerationManifest> ReadRemoteManifest(ObjectStore* s
                                                                   absl::string_view generation,
                                                                   const CallContext& call);
 
-// NotFound, with what to do.
+// NotFound, with what to do; of a generation with the reason MANIFEST_MISSING.
+absl::Status NoSuchGeneration(const ObjectStore& store, absl::string_view index,
+                              absl::string_view generation);
 absl::Status NoSuchModel(const ObjectStore& store, absl::string_view model_id);
 
 // The manifest of a model.  As NoSuchModel; DataLoss if it is not the one that the id names.

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/checksum.h"
+#include "common/base/error_details.h"
 #include "common/base/status_macros.h"
 #include "common/base/status_within.h"
 #include "common/object_store/s3_errors.h"
@@ -46,7 +47,7 @@ absl::StatusOr<HttpAnswer> S3Caller::Send(const S3Request& request, const CallCo
 absl::Status S3Caller::Repeat(absl::string_view what, absl::string_view key,
                               const CallContext& call,
                               const std::function<absl::Status()>& attempt) {
-  return Within(absl::StrCat(place_.Name(key), ": ", what), Retry(retry_, call, attempt));
+  return WithPrefix(Retry(retry_, call, attempt), absl::StrCat(place_.Name(key), ": ", what));
 }
 
 absl::Status S3Caller::Repeat(absl::string_view what, absl::string_view key,

@@ -107,8 +107,9 @@ absl::Status AwsFailure(const HttpAnswer& answer, bool to_head) {
     return absl::FailedPreconditionError(
         "answer 404, and not in a store's words; is the endpoint right?");
   }
-  // Where else the bucket is says a redirect, and the 400 of a HEAD.
-  if (error.region.empty() && answer.status <= 400) {
+  // Where else the bucket is says a redirect, and the 400 of a HEAD; one with words has a cause.
+  const bool is_elsewhere = answer.status < 400 || (answer.status == 400 && to_head);
+  if (error.region.empty() && is_elsewhere) {
     error.region = std::string(answer.Header("x-amz-bucket-region"));
   }
   return Failure(error, answer.status, answer.Header("date"));

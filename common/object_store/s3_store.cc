@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "common/base/checksum.h"
 #include "common/base/error_details.h"
 #include "common/base/status_macros.h"
 #include "common/base/status_within.h"
@@ -130,7 +131,7 @@ class S3Store : public ObjectStore {
   absl::Status Create(absl::string_view key, absl::string_view bytes,
                       const CallContext& call) override {
     S3Request request = Request("PUT", key);
-    request.headers = {{"if-none-match", "*"}};
+    request.headers = {{"if-none-match", "*"}, {kSha256Header, Sha256Hex(bytes)}};
     request.body = bytes;
     request.fresh_connection = true;
     bool tried = false;

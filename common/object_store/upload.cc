@@ -14,6 +14,7 @@
 #include "common/base/read_progress.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
+#include "common/bundle/layout.h"
 #include "common/bundle/manifest.h"
 #include "common/bundle/prune_rules.h"
 #include "common/bundle/rerankers.h"
@@ -45,11 +46,12 @@ class FolderUpload {
     return SendFile(file.path(), file.byte_count(), file.sha256());
   }
 
-  // What else lies there, but for the manifest and what is being written.
+  // What else lies there, but for the manifest and what is being written or fetched.
   absl::Status SendOthers() {
     ASSIGN_OR_RETURN(const std::vector<std::string> paths, ListFilesBelow(directory_));
     for (const std::string& path : paths) {
-      if (path == kManifestFile || absl::EndsWith(path, ".tmp") || sent_.count(path) > 0) continue;
+      const bool is_whole = IsSafePath(path) && !absl::EndsWith(path, ".tmp");
+      if (path == kManifestFile || !is_whole || sent_.count(path) > 0) continue;
       ASSIGN_OR_RETURN(const int64_t byte_count, FileSize(JoinPath(directory_, path)));
       ASSIGN_OR_RETURN(const std::string sha256, Sha256HexOfFile(JoinPath(directory_, path)));
       RETURN_IF_ERROR(SendFile(path, byte_count, sha256));
@@ -106,20 +108,32 @@ absl::Status CreateManifest(ObjectStore* store, const std::string& key, const st
   if (there == json) return absl::OkStatus();
   return absl::AlreadyExistsError(absl::StrCat(
       store->name(), "/", key, " is there already and says something else, which never changes: ",
-      "if the store has damaged it, `sightlinectl publish --resend` sends it again"));
+      "if the store has damaged it, ", HowToResend(*store)));
+}
+
+// Whether the store has damaged a generation's manifest, of which it has `json`.
+absl::StatusOr<bool> IsDamaged(ObjectStore* store, absl::string_view index,
+                               absl::string_view generation, const std::string& key,
+                               const std::string& json, const CallContext& call) {
+  if (!ParseManifestOf(index, generation, key, json).ok()) return true;
+  ASSIGN_OR_RETURN(const ObjectInfo info, store->Stat(key, call));
+  return !info.sha256.empty() && info.sha256 != Sha256Hex(json);
 }
 
 // Takes away the manifest of a generation of other content that nobody ever published.
 absl::Status DiscardUnpublishedRemote(ObjectStore* store, absl::string_view index,
                                       absl::string_view generation, const std::string& key,
-                                      const CallContext& call) {
+                                      bool damaged, const CallContext& call) {
   const auto current = ReadRemoteCurrent(store, index, call);
   if (!current.ok() && !absl::IsNotFound(current.status())) return current.status();
   if (current.ok() && PublishedGenerations(*current).count(std::string(generation)) > 0) {
     return absl::AlreadyExistsError(
         absl::StrCat(store->name(), " has published a generation ", generation, " of index ", index,
-                     " with other content, and generations never change; give this one "
-                     "another name, or if the store has damaged its manifest, --resend it"));
+                     " with other content, and generations never change; ",
+                     damaged ? "but the store has damaged its manifest: --resend it"
+                             : absl::StrCat("give this one another name, or if the store has "
+                                            "damaged its manifest, remove ",
+                                            store->name(), "/", key, " and run this again")));
   }
   Log(Severity::kWarning, "a generation that was never published is replaced",
       {{"store", store->name()}, {"index", index}, {"generation", generation}});
@@ -168,10 +182,10 @@ absl::Status UploadGeneration(ObjectStore* store, const std::string& folder,
   if (!there.ok() && !absl::IsNotFound(there.status())) return there.status();
   const bool same = there.ok() && *there == json;
   if (there.ok() && !same) {
-    const bool damaged = !ParseManifestOf(index, generation, key, *there).ok();
+    ASSIGN_OR_RETURN(const bool damaged, IsDamaged(store, index, generation, key, *there, call));
     RETURN_IF_ERROR(resend && damaged
                         ? store->Remove(key, call)
-                        : DiscardUnpublishedRemote(store, index, generation, key, call));
+                        : DiscardUnpublishedRemote(store, index, generation, key, damaged, call));
   }
   FolderUpload upload(store, directory, prefix, resend, call);
   for (const auto& shard : manifest.shards()) {

@@ -24,7 +24,8 @@ usage: fleet.py OVERLAY [--shards N] [--workers N] [--image NAME=REFERENCE@sha25
   --built        takes the digests of both from what deploy/images/build.sh has printed;
                  sightline-cuda is another sightline
   --repository   where those images are: NAME/sightline (NAME/sightline-cuda) and
-                 NAME/sightline-router; default localhost
+                 NAME/sightline-router, with these digests (skopeo copy --preserve-digests keeps
+                 them, podman push does not); default localhost
   --check        writes nothing; says what is out of date, and exits 1 if anything is
 """
 

@@ -41,7 +41,9 @@ case " $* " in
   *" --store"[\ =]* | *" --object-store"[\ =]*) places=() ;;
   *)
     places=("$volume")
-    if [ "$(kubectl get cronjob sightlinectl -o 'jsonpath={.metadata.labels.sightline/object-store}')" = true ]; then
+    # By itself, so that the script ends where it fails: that nobody answers does not say that there is none.
+    has_object_store=$(kubectl get cronjob sightlinectl -o 'jsonpath={.metadata.labels.sightline/object-store}')
+    if [ "$has_object_store" = true ]; then
       # The kubelet knows the URL.
       # shellcheck disable=SC2016
       case $1 in
@@ -83,8 +85,9 @@ until [[ $state == *Complete* || $state == *Failed* ]]; do
 done
 kubectl logs "job/$job" || true  # it has said why; the command has ended all the same
 [[ $state != *Complete* ]] || exit 0
-# Of the last pod: those before it were replaced.
+# Of the last pod: those before it were replaced.  There may be none any more.
 status=$(kubectl get pods --selector "job-name=$job" --sort-by=.metadata.creationTimestamp \
-  -o 'jsonpath={.items[-1:].status.containerStatuses[0].state.terminated.exitCode}') || status=''
+  -o 'jsonpath={range .items[*]}{.status.containerStatuses[0].state.terminated.exitCode}{"\n"}{end}' |
+  tail -n 1) || status=''
 [[ $status =~ ^[1-9][0-9]*$ ]] || status=1
 exit "$status"

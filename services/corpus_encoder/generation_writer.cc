@@ -17,6 +17,7 @@
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
+#include "common/bundle/publication.h"
 #include "common/bundle/shard_files.h"
 #include "common/index/index_kinds.h"
 #include "common/log/log.h"
@@ -105,10 +106,8 @@ bool WasPublished(const bundle::v1::CurrentGeneration& current, const std::strin
 }
 
 bool WasRolledBack(const bundle::v1::CurrentGeneration& current, const std::string& generation) {
-  return std::any_of(current.previous().begin(), current.previous().end(),
-                     [&](const bundle::v1::Publication& publication) {
-                       return publication.generation() == generation && publication.rolled_back();
-                     });
+  const std::vector<std::string> rolled_back = RolledBack(current);
+  return std::find(rolled_back.begin(), rolled_back.end(), generation) != rolled_back.end();
 }
 
 }  // namespace

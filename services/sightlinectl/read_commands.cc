@@ -35,6 +35,12 @@ absl::Status NameGeneration(StoreArguments* arguments) {
   return absl::OkStatus();
 }
 
+// Whether an error over a generation's objects says that they are not what was brought there.
+bool IsDamage(const absl::Status& error) {
+  return absl::IsDataLoss(error) || HasReason(error, reasons::kFetchFailed) ||
+         (absl::IsNotFound(error) && !HasReason(error, reasons::kManifestMissing));
+}
+
 std::string Whole(size_t files, int64_t bytes, size_t models) {
   return absl::StrCat(WithThousands(static_cast<int64_t>(files)), " files, ", WithThousands(bytes),
                       " bytes, ", models, models == 1 ? " model" : " models");
@@ -58,9 +64,11 @@ absl::StatusOr<std::string> VerifyInFolder(const std::string& store,
   return Whole(summary.files_read, summary.bytes_read, models.size());
 }
 
-absl::StatusOr<std::string> VerifyInObjectStore(ObjectStore* store,
-                                                const GenerationManifest& manifest) {
+absl::StatusOr<std::string> VerifyInObjectStore(ObjectStore* store, const std::string& index,
+                                                const std::string& generation) {
   const CallContext call = CallContext::Unbounded();
+  ASSIGN_OR_RETURN(const GenerationManifest manifest,
+                   ReadRemoteManifest(store, index, generation, call));
   ASSIGN_OR_RETURN(const std::vector<ExpectedFile> files, RemoteFilesOf(store, manifest, call));
   ReadProgress::Files lengths;
   int64_t bytes = 0;
@@ -74,20 +82,19 @@ absl::StatusOr<std::string> VerifyInObjectStore(ObjectStore* store,
 }
 
 absl::StatusOr<std::string> Verify(const StorePlace& place, const std::string& index,
-                                   const std::string& generation) {
-  std::string whole;
+                                   const std::string& generation, bool* is_damaged) {
+  absl::StatusOr<std::string> whole;
   if (place.is_remote()) {
-    const CallContext call = CallContext::Unbounded();
     ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> store, place.OpenObjectStore());
-    ASSIGN_OR_RETURN(const GenerationManifest manifest,
-                     ReadRemoteManifest(store.get(), index, generation, call));
-    ASSIGN_OR_RETURN(whole, VerifyInObjectStore(store.get(), manifest));
+    whole = VerifyInObjectStore(store.get(), index, generation);
+    *is_damaged = IsDamage(whole.status());
   } else {
     ASSIGN_OR_RETURN(const GenerationManifest manifest,
                      ReadGenerationManifest(place.folder, index, generation));
-    ASSIGN_OR_RETURN(whole, VerifyInFolder(place.folder, manifest));
+    whole = VerifyInFolder(place.folder, manifest);
   }
-  return absl::StrCat(index, " ", generation, " is whole: ", whole, "\n");
+  RETURN_IF_ERROR(whole.status());
+  return absl::StrCat(index, " ", generation, " is whole: ", *whole, "\n");
 }
 
 // --- fetch ---
@@ -107,32 +114,36 @@ absl::StatusOr<ReadProgress::Files> Missing(ObjectStore* store, const std::strin
   return missing;
 }
 
+absl::Status Bring(const std::shared_ptr<ObjectStore>& store, const std::string& folder,
+                   const std::string& index, const std::string& generation,
+                   const CallContext& call) {
+  ASSIGN_OR_RETURN(ReadProgress::Files missing,
+                   Missing(store.get(), folder, index, generation, call));
+  const ShownProgress progress("fetch", std::move(missing));
+  return Mirror::OverStore(store, folder)->FetchGeneration(index, generation, call);
+}
+
 absl::StatusOr<std::string> Fetch(const StorePlace& place, const std::string& index,
-                                  const std::string& generation) {
+                                  const std::string& generation, bool* is_damaged) {
   const std::string& folder = place.folder;
   const CallContext call = CallContext::Unbounded();
-  ASSIGN_OR_RETURN(std::shared_ptr<ObjectStore> store, place.OpenObjectStore());
-  ASSIGN_OR_RETURN(const Current current, ReadRemoteCurrent(store.get(), index, call));
-  {
-    ASSIGN_OR_RETURN(ReadProgress::Files missing,
-                     Missing(store.get(), folder, index, generation, call));
-    const ShownProgress progress("fetch", std::move(missing));
-    RETURN_IF_ERROR(Mirror::OverStore(store, folder)->FetchGeneration(index, generation, call));
-  }
+  ASSIGN_OR_RETURN(const std::shared_ptr<ObjectStore> store, place.OpenObjectStore());
+  const absl::StatusOr<Current> current = ReadRemoteCurrent(store.get(), index, call);
+  if (!current.ok() && !absl::IsNotFound(current.status())) return current.status();
+  const absl::Status brought = Bring(store, folder, index, generation, call);
+  *is_damaged = IsDamage(brought);
+  RETURN_IF_ERROR(brought);
   // Last, so that it names what is there.
-  if (generation == current.generation()) RETURN_IF_ERROR(AdoptCurrent(folder, index, current));
+  if (current.ok() && generation == current->generation()) {
+    RETURN_IF_ERROR(AdoptCurrent(folder, index, *current));
+  }
   return absl::StrCat(index, " ", generation, " is in ",
                       GenerationDirectory(folder, index, generation), "\n");
 }
 
-// Whether what the object store has is not what was brought there.
-bool IsDamage(const absl::Status& error) {
-  return absl::IsDataLoss(error) || HasReason(error, reasons::kFetchFailed) ||
-         (absl::IsNotFound(error) && !HasReason(error, reasons::kManifestMissing));
-}
-
+// Sets `is_damaged` if an object of the generation is.
 using Work = absl::StatusOr<std::string> (*)(const StorePlace& place, const std::string& index,
-                                             const std::string& generation);
+                                             const std::string& generation, bool* is_damaged);
 
 // The exit status.
 int Run(Work work, StoreArguments arguments, const Console& console) {
@@ -140,13 +151,14 @@ int Run(Work work, StoreArguments arguments, const Console& console) {
   const std::string& index = arguments.words[0];
   if (!named.ok()) return FailInStore(named, arguments.place, index, "", console);
   const std::string& generation = arguments.words[1];
-  const absl::StatusOr<std::string> text = work(arguments.place, index, generation);
+  bool is_damaged = false;
+  const absl::StatusOr<std::string> text = work(arguments.place, index, generation, &is_damaged);
   if (text.ok()) {
     console.out << *text;
     return kSuccess;
   }
   const int status = FailInStore(text.status(), arguments.place, index, generation, console);
-  if (arguments.place.is_remote() && IsDamage(text.status())) {
+  if (is_damaged) {
     console.err << "  a folder that has it whole mends it, and publishes it: sightlinectl publish "
                 << index << " " << generation << " --store DIR --object-store "
                 << arguments.place.url << " --resend\n";

@@ -126,16 +126,20 @@ absl::Status WithNames(const absl::Status& status, const StoreView& store, const
   if (!absl::IsNotFound(status) && !absl::IsFailedPrecondition(status)) return status;
   const absl::StatusOr<Names> indexes = store.Indexes();
   if (!indexes.ok()) return status;  // the first trouble tells more than the second
+  // Where nothing else failed, what brings there what is missing is no advice for a wrong name.
+  const auto mistyped = [&](const std::string& told) {
+    return HasReason(status, reasons::kManifestMissing) ? MakeError(reasons::kManifestMissing, told)
+                                                        : WithPrefix(status, told);
+  };
   if (!Has(*indexes, index)) {
-    return WithPrefix(status, absl::StrCat(store.name(), " has no index '", index, "' (",
-                                           WhatItHas(*indexes), ")"));
+    return mistyped(
+        absl::StrCat(store.name(), " has no index '", index, "' (", WhatItHas(*indexes), ")"));
   }
   if (generation.empty()) return status;
   const absl::StatusOr<Names> generations = store.Generations(index);
   if (!generations.ok() || Has(*generations, generation)) return status;
-  return WithPrefix(status,
-                    absl::StrCat("index ", index, " has no generation '", generation, "' in ",
-                                 store.name(), " (", WhatItHas(*generations), ")"));
+  return mistyped(absl::StrCat("index ", index, " has no generation '", generation, "' in ",
+                               store.name(), " (", WhatItHas(*generations), ")"));
 }
 
 }  // namespace sightline

@@ -40,7 +40,8 @@ absl::StatusOr<std::unique_ptr<StoreView>> OpenStoreView(const StorePlace& place
 std::string WhatItHas(const std::vector<std::string>& names);
 
 // The status with which a command failed over a name, which was mistyped if the store has none
-// such: then its message says so, and which ones there are.  Without `generation` only the index is
+// such: then its message says so first, or alone where no manifest was found by it, and which ones
+// there are.  Without `generation` only the index is
 // looked for.
 absl::Status WithNames(const absl::Status& status, const StoreView& store, const std::string& index,
                        const std::string& generation = "");

@@ -1,13 +1,16 @@
 // What the follower does about what requests could not read.
 #include <cerrno>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "common/base/error_details.h"
 #include "common/base/files.h"
 #include "common/base/random_access_file.h"
+#include "common/generations/generation_source.h"
 #include "tests/common/generations/follower_rig.h"
+#include "tests/support/captured_log.h"
 #include "tests/support/catch.h"
 #include "tests/support/failing_reads.h"
 
@@ -175,6 +178,42 @@ TEST_CASE("what a request could not read waits for no other index's load") {
   CHECK(rig.Ready("g2"));
   CHECK(rig.host.loaded == std::vector<std::string>{"c1", "g1", "g2", "c1", "g2"});
   CHECK(rig.served == std::vector<bool>{true});  // g1 was there all the time
+}
+
+// Can bring anew whatever is damaged.
+struct MendingSource : GenerationSource {
+  bool DiscardDamaged(const Manifest&, const std::vector<std::string>&,
+                      const CallContext&) override {
+    during_discard();
+    return true;
+  }
+  std::function<void()> during_discard;
+};
+
+TEST_CASE("what a try has mended that was put off is not told of the next one's trouble") {
+  Rig rig;
+  const auto source = std::make_shared<MendingSource>();
+  rig.source = source;
+  rig.indexes = {"captions", "images"};
+  rig.Restart();
+  rig.MakeAndPublishCaptions("c1");
+  rig.MakeAndPublish("g1");
+  rig.Pass();
+  rig.clock.Advance(absl::Minutes(1));
+  rig.MakeAndPublish("g2");
+  rig.host.load["g2"] = kDamaged;
+  source->during_discard = [&] {
+    rig.host.load["g2"] = absl::UnavailableError("the disk is away");
+    rig.Fail("c1", kUnreadable, "captions");
+    rig.LetWatchLook();
+  };
+  CapturedLog log;
+  rig.Pass();
+  REQUIRE(rig.host.loaded == std::vector<std::string>{"c1", "g1", "g2", "c1", "g2"});
+  CHECK(rig.State("g2") == "UNAVAILABLE");
+  const std::vector<std::string> told = log.Take("the disk is away");
+  REQUIRE(told.size() == 1);
+  CHECK_THAT(told[0], Catch::Contains("ERROR") && Catch::Contains("generation refused"));
 }
 
 TEST_CASE("the only one that is served comes back before its successor is loaded") {

@@ -239,6 +239,17 @@ TEST_CASE("a start that is told to stop gives its load up and follows nothing an
   CHECK(log.Take().empty());
 }
 
+TEST_CASE("a start that was told to stop before it began loads nothing and ends") {
+  Rig rig;
+  rig.MakeAndPublish("g1");
+  const auto stop = std::make_shared<Cancellation>();
+  stop->Cancel();
+  rig.follower->Start(stop);
+  CHECK(rig.host.loaded.empty());
+  CHECK(rig.State("g1").empty());
+  CHECK(rig.served.empty());
+}
+
 // Of the calling thread: its niceness, and class and level of its disk accesses.
 struct Priorities {
   int nice = ::getpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)));

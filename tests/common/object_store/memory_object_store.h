@@ -77,7 +77,8 @@ class MemoryObjectStore : public ObjectStore {
     RETURN_IF_ERROR(Begin("create", key, call));
     MutexLock lock(mutex_);
     const bool is_new =
-        objects_.emplace(std::string(key), Object{std::string(bytes), "", now}).second;
+        objects_.emplace(std::string(key), Object{std::string(bytes), Sha256Hex(bytes), now})
+            .second;
     return is_new ? absl::OkStatus() : absl::AlreadyExistsError(key);
   }
 

@@ -236,6 +236,7 @@ TEST_CASE("what was asked a moment ago is not asked again") {
 
 TEST_CASE("a whole generation is fetched byte for byte") {
   Rig rig;
+  rig.options.folder += GENERATE("", "/", "//");  // as shells complete it
   TempDir origin;
   MakeGeneration(origin.path(), "g1");
   REQUIRE(UploadGeneration(&rig.store, origin.path(), "images", "g1", Unbounded()).ok());
@@ -245,6 +246,17 @@ TEST_CASE("a whole generation is fetched byte for byte") {
   CHECK(fetched.erase(".mirror") == 1);
   CHECK(fetched.erase(".mirror.lock") == 1);
   CHECK(fetched == there);
+}
+
+TEST_CASE("a file outside of the folder is an error, and none that is not there") {
+  Rig rig;
+  MakeRemote(&rig.store, "g1");
+  const absl::Status fetched = rig.mirror().FetchFiles(
+      rig.Manifest("g1"), [] { return Paths{"/elsewhere/file"}; }, [] { return Paths(); },
+      Unbounded());
+  CHECK(absl::IsInternal(fetched));
+  CHECK_THAT(std::string(fetched.message()),
+             Catch::Contains("/elsewhere/file") && Catch::Contains(rig.options.folder));
 }
 
 TEST_CASE("only what is asked for is fetched, once") {
@@ -317,9 +329,11 @@ TEST_CASE("a generation that was not there is not asked for again and again") {
   };
   for (int look = 0; look < 10; ++look) {
     clock.Advance(absl::Seconds(1));
-    CHECK(HasReason(
-        rig.mirror().FetchManifest("images", "g1", CallContext(&clock, absl::InfiniteFuture())),
-        reasons::kManifestMissing));
+    const absl::Status fetched =
+        rig.mirror().FetchManifest("images", "g1", CallContext(&clock, absl::InfiniteFuture()));
+    CHECK(HasReason(fetched, reasons::kManifestMissing));
+    CHECK_THAT(std::string(fetched.message()),
+               Catch::Contains("publish images g1 --store DIR --object-store s3://memory"));
   }
   CHECK(reads == 2);
 }
@@ -333,7 +347,10 @@ TEST_CASE("an object that came damaged twice is not fetched again until it is wr
   damaged[damaged.size() / 2] ^= 1;
   rig.store.Put(key, damaged);
   for (int time = 0; time < 5; ++time) {
-    CHECK(HasReason(rig.FetchVectors("g1", 0), reasons::kFetchFailed));
+    const absl::Status fetched = rig.FetchVectors("g1", 0);
+    CHECK(HasReason(fetched, reasons::kFetchFailed));
+    CHECK_THAT(std::string(fetched.message()),
+               Catch::Contains("--store DIR --object-store s3://memory --resend"));
     CHECK(rig.store.bytes_read() == std::min(time + 1, 2) * static_cast<int64_t>(damaged.size()));
   }
   rig.store.now += absl::Seconds(1);
@@ -356,6 +373,22 @@ TEST_CASE("a file that the disk has damaged is discarded, one that is sound is n
   CHECK(!FileExists(files[1]));
   REQUIRE(rig.FetchVectors("g1", 1).ok());
   CHECK(!rig.mirror().DiscardDamaged(rig.Manifest("g1"), files, Unbounded()));
+}
+
+TEST_CASE("another generation of the name that is in the folder is not taken for it") {
+  Rig rig;
+  MakeRemote(&rig.store, "g1", /*items=*/4);
+  const std::string folder = rig.folder.File("store");
+  MakeGeneration(folder, "g1", /*items=*/6);
+  const auto before = ContentOf(folder);
+  const auto over = Mirror::OverStore(rig.shared, folder);
+  const absl::Status fetched = over->FetchGeneration("images", "g1", Unbounded());
+  CHECK(absl::IsFailedPrecondition(fetched));
+  CHECK_THAT(std::string(fetched.message()),
+             Catch::Contains(folder + " has another generation g1 of index images"));
+  CHECK(ContentOf(folder) == before);
+  MakeRemote(&rig.store, "g1", /*items=*/6);
+  CHECK(over->FetchGeneration("images", "g1", Unbounded()).ok());
 }
 
 int64_t BytesIn(const std::string& folder) {

@@ -162,6 +162,42 @@ TEST_CASE("a publication while a prune runs is looked at before anything is dele
   CHECK(store.Has("g1"));
 }
 
+TEST_CASE("what is published while its manifest is removed gets it back, and stays") {
+  Store store;
+  for (const char* name : {"g1", "g2"}) {
+    store.Make(name);
+    store.Publish(name);
+  }
+  store.now += kGrace;
+  store.Prune(Keep(1));
+  store.now += kGrace;
+  const auto before = store.Content();
+  const std::string manifest = "indexes/images/generations/g1/manifest.json";
+  const bool looks_in_vain = GENERATE(false, true);
+  bool published = false;
+  store.before = [&](const std::string& operation, const std::string& key) {
+    if (operation == "list" && published && looks_in_vain) return absl::UnavailableError("away");
+    if (operation != "remove" || key != manifest) return absl::OkStatus();
+    // The removal takes so long that a publisher comes to its end.
+    CHECK(PublishRemote(&store, "images", "g1", store.now, Unbounded()).ok());
+    published = true;
+    return absl::OkStatus();
+  };
+  const PruneSummary pruned = store.Prune(Keep(1));
+  store.before = nullptr;
+  CHECK(published);
+  CHECK(pruned.deleted.empty());
+  REQUIRE_FALSE(pruned.problems.empty());
+  CHECK(pruned.problems[0].code() ==
+        (looks_in_vain ? absl::StatusCode::kUnavailable : absl::StatusCode::kAborted));
+  for (const auto& [key, bytes] : before) {
+    if (key.find("/.pruned/") == key.npos) CHECK(store.Content()[key] == bytes);
+  }
+  // The next one has nothing to do with it any more.
+  CHECK(store.Prune(Keep(1)).problems.empty());
+  CHECK(PublishRemote(&store, "images", "g1", store.now, Unbounded()).ok());
+}
+
 TEST_CASE("publications go when they were replaced a grace ago, the newest never") {
   Store store;
   store.Make("g1");

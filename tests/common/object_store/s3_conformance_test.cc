@@ -153,6 +153,7 @@ TEST_CASE("What exists is not created again, and the probe sees it") {
   CHECK(absl::IsAlreadyExists(rig.store->Create("CURRENT/1", "other", kForever)));
   CHECK(absl::IsAlreadyExists(rig.store->Create("CURRENT/1", "mine", kForever)));
   CHECK(rig.ReadAll("CURRENT/1") == "mine");
+  CHECK(rig.store->Stat("CURRENT/1", kForever)->sha256 == Sha256Hex("mine"));
   CHECK(CheckConditionalWrites(*rig.store, kForever).ok());
   CHECK(CheckConditionalWrites(*rig.store, kForever).ok());
 }

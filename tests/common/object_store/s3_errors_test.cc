@@ -71,6 +71,18 @@ TEST_CASE("A bucket of another region is told with the region") {
   }
 }
 
+TEST_CASE("A cause that is told is not hidden by the region that the answer names") {
+  HttpAnswer answer = Answer(400, "ExpiredToken");
+  answer.headers.emplace_back("x-amz-bucket-region", "eu-west-1");
+  const absl::Status status = AwsFailure(answer);
+  CHECK(absl::IsUnauthenticated(status));
+  CHECK_THAT(std::string(status.message()), Contains("renew") && !Contains("AWS_REGION"));
+  // A HEAD has no words.
+  HttpAnswer head = Answer(400);
+  head.headers.emplace_back("x-amz-bucket-region", "eu-west-1");
+  CHECK_THAT(std::string(AwsFailure(head, /*to_head=*/true).message()), Contains("set AWS_REGION"));
+}
+
 TEST_CASE("A clock that is wrong is told with the store's time") {
   CHECK_THAT(std::string(AwsFailure(Answer(403, "RequestTimeTooSkewed")).message()),
              Contains("clock") && Contains("Mon, 23 Nov 2026 08:00:00 GMT"));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/config/exit_status.h"
 #include "tests/common/object_store/s3_rig.h"
 #include "tests/support/await.h"
 #include "tests/support/catch.h"
@@ -286,6 +287,15 @@ TEST_CASE("What does not pass is not tried again") {
     CHECK_THAT(std::string(status.message()), Contains(one.name));
     CHECK(rig.server.requests("PutObject") == 1);
   }
+}
+
+TEST_CASE("An object that is too long is so at any later time") {
+  Rig rig;
+  rig.Put("a", "0123456789");
+  const absl::Status status = rig.store->ReadAll("a", 9, kForever).status();
+  CHECK(absl::IsResourceExhausted(status));
+  CHECK_THAT(std::string(status.message()), Contains("/a: read: "));
+  CHECK(ExitStatusOf(status) == kFailure);
 }
 
 TEST_CASE("The server believes nobody else's keys, region or clock, and each is told") {

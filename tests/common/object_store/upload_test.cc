@@ -21,10 +21,13 @@ TEST_CASE("a generation arrives byte for byte, with its models and what lies bes
   MemoryObjectStore store;
   const TempDir folder;
   MakeGeneration(folder.path(), "g1");
-  REQUIRE(WriteFileAtomically(folder.File("indexes/images/generations/g1/x.tmp"), "half").ok());
+  const std::string half = "indexes/images/generations/g1/half";
+  for (const char* suffix : {".tmp", "+part"}) {
+    REQUIRE(WriteFileAtomically(folder.File(half + suffix), "half").ok());
+  }
   REQUIRE(Upload(store, folder).ok());
   auto there = ContentOf(folder.path());
-  there.erase("indexes/images/generations/g1/x.tmp");
+  for (const char* suffix : {".tmp", "+part"}) CHECK(there.erase(half + suffix) == 1);
   CHECK(store.Content() == there);
 }
 
@@ -122,6 +125,40 @@ TEST_CASE("what the store has damaged, manifests too, is whole once it was sent 
     CHECK(sent.ok());
     CHECK(store.Content() == whole);
   }
+}
+
+TEST_CASE("a manifest that the store has damaged is sent again also if it is still one") {
+  MemoryObjectStore store;
+  const TempDir folder;
+  MakeGeneration(folder.path(), "g1");
+  REQUIRE(Upload(store, folder).ok());
+  REQUIRE(PublishRemote(&store, "images", "g1", absl::Now(), Unbounded()).ok());
+  const auto whole = store.Content();
+  const std::string key = "indexes/images/generations/g1/manifest.json";
+  const std::string told = store.Stat(key, Unbounded())->sha256;
+  CHECK(told == Sha256Hex(whole.at(key)));
+  std::string damaged = whole.at(key);
+  char& digit = damaged[damaged.find("\"sha256\"") + 15];
+  digit = digit == '0' ? '1' : '0';
+  store.Put(key, damaged, told);
+  REQUIRE(ReadRemoteManifest(&store, "images", "g1", Unbounded()).ok());
+  const auto upload = [&](bool resend) {
+    return UploadGeneration(&store, folder.path(), "images", "g1", Unbounded(), resend);
+  };
+  const absl::Status refused = upload(/*resend=*/false);
+  CHECK(absl::IsAlreadyExists(refused));
+  CHECK_THAT(std::string(refused.message()), Catch::Contains("--resend it"));
+  CHECK(upload(/*resend=*/true).ok());
+  CHECK(store.Content() == whole);
+
+  // Of one that was written without its SHA-256 nobody knows.
+  store.Put(key, damaged);
+  const absl::Status unknown = upload(/*resend=*/true);
+  CHECK(absl::IsAlreadyExists(unknown));
+  CHECK_THAT(std::string(unknown.message()), Catch::Contains("remove s3://memory/" + key));
+  REQUIRE(store.Remove(key, Unbounded()).ok());
+  CHECK(upload(/*resend=*/false).ok());
+  CHECK(store.Content() == whole);
 }
 
 TEST_CASE("a model that is not in the folder is said to be missing, before anything is sent") {

@@ -200,7 +200,7 @@ def main():
     try:
         network = Network()
     except CannotMake as reason:
-        say(f"left out: no network can be made here: {reason}")
+        say(f"LEFT OUT: no network can be made here: {reason}")
         return 1 if os.environ.get("SIGHTLINE_CONTAINERS") == "yes" else 0
     except Taken as reason:
         say(reason)

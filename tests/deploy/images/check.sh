@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds the images twice, in other folders and with another environment, and compares them; looks
-# at what they hold; loads them by podman and containerd; and lets a fleet of containers encode
-# pictures, serve and answer: as nobody's user, on a read-only root, without capabilities.
+# at what they hold; copies them by skopeo; loads them by podman and containerd; and lets a fleet of
+# containers encode pictures, serve and answer: as nobody's user, on a read-only root, without
+# capabilities.
 # Nothing of it touches the images, containers and settings of this machine.
 #
 # usage: tests/deploy/images/check.sh
@@ -109,6 +110,18 @@ look_inside() {
     find "$work/tree/usr/lib" -name '*.so*' ! -name 'ld-linux*' -printf '%f\n' | sort -u >"$work/found"
     diff "$work/expected" "$work/found" >&2 || fail "$variant has other libraries than its programs need"
     rm -r "$work/tree"
+  done
+}
+
+# A registry gets what has the digest that build.sh tells, by the README's command; a folder is one
+# here.
+push_by_skopeo() {
+  local variant
+  for variant in "${variants[@]}"; do
+    quiet skopeo copy --preserve-digests "oci-archive:$work/first/$variant.tar" "dir:$work/pushed"
+    [ "sha256:$(sha256sum <"$work/pushed/manifest.json" | cut -d ' ' -f 1)" = "$(digest_of "$variant")" ] ||
+      fail "skopeo brings $variant to a registry under another digest"
+    rm -r "$work/pushed"
   done
 }
 
@@ -263,11 +276,12 @@ main() {
   "$root/deploy/bazel/setup.sh" "$here/packages.txt"
   build_twice
   look_inside
+  push_by_skopeo
   prepare_podman /etc/hosts
   if ! containers_run; then
     cat "$work/output" >&2
     [ "${SIGHTLINE_CONTAINERS:-}" != yes ] || fail "no container runs here, although SIGHTLINE_CONTAINERS says so"
-    say "NO CONTAINER RUNS HERE, for the reason above: images were built and looked at, not run"
+    say "LEFT OUT: no container runs here, for the reason above: images were built and looked at, not run"
     return
   fi
   load_by_podman

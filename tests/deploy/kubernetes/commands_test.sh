@@ -2,7 +2,8 @@
 # Runs the ten commands of deploy/kubernetes/README.md, from an empty cluster to an answer, as they
 # are written there, and then again with an object store (moto).  podman takes the cluster's place
 # (podman_cluster.py), in a network of its own.  What is built, the Bazel of this tree builds; all
-# else happens in a copy of deploy/, so that nothing of the tree and the machine is touched.
+# else happens in a copy of deploy/, a repository of its own, so that nothing of the tree and the
+# machine is touched.
 #
 # usage: tests/deploy/kubernetes/commands_test.sh
 #
@@ -60,15 +61,24 @@ start_network() {
 prepare_tree() {
   local name
   mkdir "$work/tree" "$work/bin"
-  cp -a "$root/deploy" "$root/LICENSE" "$work/tree/"
+  cp -a "$root/deploy" "$root/LICENSE" "$root/.gitignore" "$work/tree/"
+  (cd "$work/tree" && git init --quiet && git add --all &&
+    git -c user.name=test -c user.email=test@localhost commit --quiet --message "A tree without changes")
   mkdir "$work/tree/PICTURES"
   /usr/bin/python3 -B "$here/../images/pictures.py" "$work/tree/PICTURES"
   for name in kubectl ctr; do ln -s "$here/podman_cluster.py" "$work/bin/$name"; done
   printf '#!/bin/sh\ncd "%s" && exec "%s" "$@"\n' "$root" "$(command -v bazel)" >"$work/bin/bazel"
   printf '#!/bin/sh\nexec "$@"\n' >"$work/bin/sudo"
   chmod +x "$work/bin"/{bazel,sudo}
-  REVISION=$(git -C "$root" rev-parse HEAD) SOURCE_DATE_EPOCH=$(git -C "$root" log -1 --format=%ct)
-  export REVISION SOURCE_DATE_EPOCH
+  unset REVISION SOURCE_DATE_EPOCH  # git tells
+}
+
+# What the commands make in the tree is no change of it.
+check_revision() {
+  local revision
+  revision=$(git -C "$work/tree" rev-parse HEAD)
+  tar -xOf "$work/tree/images/sightline-router.tar" index.json | grep -F ":$revision\"" >/dev/null ||
+    fail "the image is not named after the tree's revision, $revision"
 }
 
 readme() { /usr/bin/python3 -B "$here/readme.py" "$root/deploy/kubernetes/README.md" "$@"; }
@@ -121,7 +131,7 @@ main() {
   if ! containers_run || ! start_network >"$work/output" 2>&1; then
     cat "$work/output" >&2
     [ "${SIGHTLINE_CONTAINERS:-}" != yes ] || fail "no container runs here, although SIGHTLINE_CONTAINERS says so"
-    say "NO CONTAINER RUNS HERE, for the reason above: the README's commands were not run"
+    say "LEFT OUT: no container runs here, for the reason above: the README's commands were not run"
     return
   fi
   # Programs in containers run as another user, and mktemp made this folder for its owner alone.
@@ -131,6 +141,7 @@ main() {
   [ ${#commands[@]} = 10 ] || fail "the README has ${#commands[@]} commands"
   run "${commands[@]}"
   check_answer
+  check_revision
   run_with_object_store
   say "the README's ten commands lead to an answer.  What podman cannot show: scheduling, probes by a" \
     "kubelet, replacement and retries, the cluster's DNS, network policies, autoscaling, volume classes"

@@ -129,7 +129,8 @@ def grace(fleet):
 
 @check("5.tmp")
 def tmp(fleet):
-    """A job, whose root it cannot write to, has a /tmp that takes a bounded part of its node."""
+    """A job, whose root it cannot write to, has a /tmp.  Of what has a name there it takes a bounded
+    part of its node; spools have none."""
     for cron in fleet.crons:
         pod = job_of(cron)["template"]
         mount, volume = mounted(pod, pod["spec"]["containers"][0], "/tmp")

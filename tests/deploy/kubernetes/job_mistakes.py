@@ -39,7 +39,7 @@ plant("a server that may write to the store", "5.store",
 plant("a job on another volume", "5.store",
       ("CronJob", "corpus-encoder", (*JOB, "template", "spec", "containers", 0, "volumeMounts", 0, "mountPath"),
        "/data"))
-plant("a /tmp that may fill its node", "5.tmp",
+plant("a /tmp without a limit", "5.tmp",
       ("CronJob", "corpus-encoder", (*JOB, "template", "spec", "volumes", TMP, "emptyDir"), {}))
 plant("a /tmp that cannot be written", "5.tmp",
       ("CronJob", "trainer", (*JOB, "template", "spec", "containers", 0, "volumeMounts", TMP, "mountPath"), "/var/tmp"))

@@ -24,6 +24,7 @@ import checks
 import health_mistakes
 import job_mistakes
 import object_store_mistakes
+import policy_checks
 import policy_mistakes
 import readme
 import rendered
@@ -174,7 +175,16 @@ def check_mistakes(tree, models):
 
 
 def check_readme(tree, root):
-    """Its patch, and its way from an empty cluster to an answer."""
+    """Its patches, and its way from an empty cluster to an answer."""
+    tree.combine("", ("network-policies",), 1, 1)
+    path = os.path.join(tree.overlay("combination"), "kustomization.yaml")
+    with open(path, "a", encoding="utf-8") as target:
+        yaml.safe_dump({"patches": readme.names_patches(tree.readme)}, target)
+    network = policy_checks.Network(checks.Fleet(tree.render("combination")))
+    case("the README's patch allows another address of names", [
+        f"{protocol} of {peer}" for protocol in ("UDP", "TCP")
+        for peer in (policy_checks.Peer(address="10.96.0.10"), *policy_checks.NAMES)
+        if not network.out(policy_checks.ROUTER, peer, 53, protocol)])
     documents = tree.combine("", ("monitoring",), 1, 1, "object-store-keys")
     sized = checks.Fleet(documents).deployment("reranker")
     case("the README's patch sets the size of a cache",
@@ -189,7 +199,7 @@ def check_readme(tree, root):
     block = "\n".join(commands)
     case("the README has ten commands", [] if len(commands) == 10 else commands)
     templates = {d["metadata"]["name"] for d in tree.render("dev") if d["kind"] == "CronJob"}
-    case("the README's jobs are there", set(re.findall(r"--from=cronjob/([\w-]+)", block)) - templates)
+    case("the README's jobs are there", set(re.findall(r"--from=cronjob/([a-z][\w-]*)", tree.readme)) - templates)
     case("the README's overlay is there", [path for path in re.findall(r"deploy/kubernetes/\S+", block)
                                            if not os.path.exists(os.path.join(root, path))])
 

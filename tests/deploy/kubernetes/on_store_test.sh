@@ -24,7 +24,9 @@ case $* in
     [ "$(wc -l <"$WORK/state")" -le 1 ] || sed -i 1d "$WORK/state" ;;
   *"get events"*) sed "s/JOB/$(cat "$WORK/job")/" "$WORK/events" ;;
   *"delete job"*) echo "$5" >"$WORK/deleted" ;;
-  *"get cronjob sightlinectl -o jsonpath={.metadata.labels.sightline/object-store}") cat "$WORK/label" ;;
+  *"get cronjob sightlinectl -o jsonpath={.metadata.labels.sightline/object-store}")
+    # Without the file, nobody answers.
+    cat "$WORK/label" ;;
   *"logs job/"*) echo "images is now g1" ;;
   *"get pods --selector job-name=$(cat "$WORK/job") --sort-by=.metadata.creationTimestamp -o jsonpath="*)
     cat "$WORK/status" ;;
@@ -67,6 +69,10 @@ for code in 1 2 75; do
   "$script" somewhere verify images >/dev/null || ended=$?
   case_of "it ends as the command did, with $code" test "$ended" = "$code"
 done
+printf '137\n75\n' >"$work/status"
+ended=0
+"$script" somewhere verify images >/dev/null || ended=$?
+case_of "where pods were replaced, as the last one did" test "$ended" = 75
 for code in '' 0; do
   echo "$code" >"$work/status"
   ended=0
@@ -79,6 +85,12 @@ ended=0
 case_of "a rollback of whatever is current is refused" test "$ended" = 2
 case_of "with how to find out what is" grep -q 'on_store.sh somewhere describe images' "$work/told"
 case_of "and nothing is done" test ! -e "$work/created.json"
+mv "$work/label" "$work/away"
+ended=0
+"$script" somewhere publish images g2 2>/dev/null || ended=$?
+case_of "a cluster that does not answer is not one without an object store" test "$ended" = 1
+case_of "and nothing is published" test ! -e "$work/created.json"
+mv "$work/away" "$work/label"
 
 # Nobody waits for a pod that nothing lets run; the first of these events is another's.
 export START_SECONDS=3

@@ -10,8 +10,9 @@ Peer = collections.namedtuple("Peer", ("labels", "space", "address"), defaults=(
 HERE = {"kubernetes.io/metadata.name": "here"}
 STRANGER, CALLER, PROMETHEUS = Peer(), Peer(space={"sightline/callers": "true"}), Peer(space={"sightline/monitoring": "true"})
 OUTSIDE = Peer(address="203.0.113.9")
-# A cluster's names, and the cache of them that a node may have.
-NAMES = (Peer(space={"kubernetes.io/metadata.name": "kube-system"}), Peer(address="169.254.20.10"))
+# A cluster's names, and the caches of them that a node may have.
+NAMES = (Peer(space={"kubernetes.io/metadata.name": "kube-system"}), Peer(address="169.254.20.10"),
+         Peer(address="169.254.25.10"))
 # Who gives keys to pods by EKS Pod Identity, and who would give them those of the node.
 AGENT = (Peer(address="169.254.170.23"), Peer(address="fd00:ec2::23"))
 NODE_METADATA = Peer(address="169.254.169.254")
@@ -104,7 +105,7 @@ def outwards(fleet, network, name, asks_store):
     for peer in NAMES:
         dns = network.out(name, peer, 53, "UDP")
         if dns != (asks_store or name in (ROUTER, EVALUATOR)):
-            yield f"{name}: whether it reaches the cluster's DNS{' on its node' * bool(peer.address)} is {dns}"
+            yield f"{name}: whether it reaches the cluster's DNS{f' at {peer.address}' if peer.address else ''} is {dns}"
     # At 443 is STS too, which gives keys for the token of a service account.
     asked = {443, fleet.object_store_port()}
     for port in sorted({80, 443, fleet.object_store_port() or 443}):

@@ -12,7 +12,9 @@ plant("no names for the router", "2.policies",
       ("NetworkPolicy", "names", ("spec", "podSelector", "matchLabels"), {"app.kubernetes.io/name": "evaluator"}))
 plant("metrics for everybody", "2.policies",
       ("NetworkPolicy", "metrics", ("spec", "ingress", 0, "from"), [{"namespaceSelector": {}}]))
-plant("no cache of names on a node", "2.policies", ("NetworkPolicy", "names", ("spec", "egress", 0, "to", 1), None))
+for number, cache in enumerate(("a node's", "kubespray's"), start=1):
+    plant(f"no names of {cache} cache", "2.policies",
+          ("NetworkPolicy", "names", ("spec", "egress", 0, "to", number), None))
 plant("metrics that Prometheus does not reach", "2.policies",
       ("NetworkPolicy", "metrics", ("spec", "ingress", 0, "ports", 0, "endPort"), 9402))
 plant("a job that asks the router", "2.policies",

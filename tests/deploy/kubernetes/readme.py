@@ -12,6 +12,8 @@ import os
 import re
 import sys
 
+import yaml
+
 
 def block(text, heading, number=0):
     """That code block below the heading."""
@@ -20,6 +22,11 @@ def block(text, heading, number=0):
 
 def commands(text):
     return block(text, "## From an empty cluster to an answer").splitlines()
+
+
+def names_patches(text):
+    """The entries of an overlay's `patches` by which names are had of another address, 10.96.0.10."""
+    return yaml.safe_load(block(text, "### Names by another address"))
 
 
 def object_store(text, store, endpoint=None):

@@ -1,10 +1,14 @@
 """Point 3: names, drains, rollouts, budgets, spreading, scaling."""
 
+import os
 import re
 
 import yaml
 
 from rendered import check, dig, matches, seconds, title
+
+ADAPTER_RULES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../deploy/kubernetes/components",
+                             "autoscaling-queue-time/adapter_rules.yaml")
 
 
 @check("3.polled-names")
@@ -132,9 +136,10 @@ def shards_not_scaled(fleet):
 
 @check("3.queue-time")
 def queue_time(fleet):
-    """What is scaled by queue time is scaled by CPU time too, by a metric that the adapter has."""
-    rules = fleet.by_name.get(("ConfigMap", "prometheus-adapter-rules"))
-    served = [rule["name"]["as"] for rule in yaml.safe_load(rules["data"]["config.yaml"])["rules"]] if rules else []
+    """What is scaled by queue time is scaled by CPU time too, by a metric that the adapter gets rules
+    for; and they are not put where it does not read."""
+    with open(ADAPTER_RULES, encoding="utf-8") as source:
+        served = {rule["name"]["as"] for rule in yaml.safe_load(source)["rules"]}
     asked = set()
     for autoscaler in fleet.autoscalers:
         kinds = [m["type"] for m in autoscaler["spec"]["metrics"]]
@@ -143,5 +148,8 @@ def queue_time(fleet):
         for metric in autoscaler["spec"]["metrics"]:
             if metric["type"] == "Pods":
                 asked.add(metric["pods"]["metric"]["name"])
-    if asked != set(served):
-        yield f"autoscalers ask for {sorted(asked)}, and the adapter has {served}"
+    if asked not in (set(), served):
+        yield f"autoscalers ask for {sorted(asked)}, and the adapter gets rules for {sorted(served)}"
+    for config_map in fleet.of_kind("ConfigMap"):
+        if any("seriesQuery" in text for text in config_map["data"].values()):
+            yield f"{title(config_map)}: the adapter reads no ConfigMap of this namespace"

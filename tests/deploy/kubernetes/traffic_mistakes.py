@@ -40,6 +40,8 @@ plant("a shard that is scaled", "3.shards-not-scaled",
       ("HorizontalPodAutoscaler", "reranker", ("spec", "scaleTargetRef", "name"), "index-search-0"))
 plant("a metric that the adapter does not have", "3.queue-time",
       ("HorizontalPodAutoscaler", "reranker", ("spec", "metrics", 1, "pods", "metric", "name"), "queue_seconds"))
+plant("rules for the adapter where it does not read", "3.queue-time",
+      ("ConfigMap", "router-", ("data", "config.yaml"), "rules: [{seriesQuery: a}]"))
 plant("queue time without CPU time", "3.queue-time",
       ("HorizontalPodAutoscaler", "reranker", ("spec", "metrics", 0), None))
 

@@ -157,6 +157,8 @@ def offences(monitoring):
         for link in re.findall(r"\]\((Sightline\w+)\.md\)", text):
             if link not in monitoring.playbooks:
                 yield "6.playbook", f"{name}: sends people to {link}"
+        for command in re.findall(r"kubectl logs deploy\S*", text):
+            yield "6.playbook", f"{name}: {command} reads one pod of several"
 
     fires = {t["alertname"] for file in monitoring.tests.values() for test in file["tests"]
              for t in test["alert_rule_test"] if t["exp_alerts"]}
@@ -276,6 +278,9 @@ MISTAKES = [
     ("a playbook of no alert", "6.playbook", lambda m: m.playbooks.update(SightlineGone="# SightlineGone\n")),
     ("a playbook that says nothing", "6.playbook",
      lambda m: m.playbooks.update(SightlineSlow="# SightlineSlow\n\nLook at it.\n")),
+    ("a playbook that reads one router's log", "6.playbook",
+     lambda m: m.playbooks.update(SightlineErrors=m.playbooks["SightlineErrors"].replace(
+         "-l app.kubernetes.io/name=router", "deploy/router"))),
     ("an alert without a severity", "6.severity", lambda m: rule(m, "SightlineSlow").pop("labels")),
     ("an alert that no test sees", "6.tested",
      lambda m: m.tests["alerts_test.yaml"]["tests"].pop(0)),

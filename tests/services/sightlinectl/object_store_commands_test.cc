@@ -162,6 +162,32 @@ TEST_CASE("a fetch leaves a folder that was published in by itself, and says so"
   CHECK(stores.LocalCurrent() == "g1");
 }
 
+TEST_CASE("a generation is fetched whatever is published, and what names it is no damage of it") {
+  Stores stores;
+  std::string newest;
+  for (const auto& [key, object] : stores.server().objects().All()) {
+    if (absl::StrContains(key, "/CURRENT/")) newest = key;
+  }
+  const std::vector<std::string> fetch = {"fetch", "images", "g1", "--store",
+                                          stores.File("fetched")};
+  TestObject object;
+  REQUIRE(stores.server().objects().Get(newest, &object));
+  object.bytes = "damaged";
+  stores.server().objects().Put(newest, object, /*only_new=*/false);
+  const Ran damaged = stores.Remote(fetch);
+  CHECK(damaged.status == 1);
+  CHECK_THAT(damaged.err, Contains("CURRENT/") && !Contains("--resend"));
+
+  for (const auto& [key, ignored] : stores.server().objects().All()) {
+    if (absl::StrContains(key, "/CURRENT/")) stores.server().objects().Remove(key);
+  }
+  const Ran fetched = stores.Remote(fetch);
+  INFO(fetched.err);
+  CHECK(fetched.status == 0);
+  CHECK(FileExists(GenerationDirectory(stores.File("fetched"), "images", "g1")));
+  CHECK_FALSE(FileExists(stores.File("fetched") + "/indexes/images/CURRENT"));
+}
+
 TEST_CASE("a command that works on one store is not given two, and none is none") {
   Stores stores;
   for (const char* command : {"rollback", "verify", "describe"}) {
@@ -252,6 +278,12 @@ TEST_CASE("what was mistyped is named, with the store and what it has") {
   if (remote) {
     const Ran fetched = stores.Remote({"fetch", "imges", "--store", stores.File("fetched")});
     CHECK_THAT(fetched.err, place && Contains("has no index 'imges' (it has images)"));
+    // Nothing of that name is to be mended, or brought there.
+    const Ran named = stores.Remote({"fetch", "imges", "g1", "--store", stores.File("fetched")});
+    CHECK(named.status == 1);
+    CHECK_THAT(named.err, Contains("NOT_FOUND: ") && place &&
+                              Contains("has no index 'imges' (it has images)") &&
+                              !Contains("publish"));
     CHECK_THAT(stores.Remote({"publish", "images", "g9", "--store", stores.folder()}).err,
                Contains(stores.folder() + " has no generation g9") && Contains("it has g1, g2"));
   }
