@@ -11,8 +11,6 @@
 #define SIGHTLINE_COMMON_KERNELS_INNER_PRODUCT_TILES_H_
 
 #include <cstdint>
-#include <type_traits>
-#include <utility>
 
 #include "common/kernels/inner_product_kernels.h"
 #include "common/kernels/vector.h"
@@ -44,14 +42,20 @@ SIGHTLINE_INLINE uint32_t NotBelow(Vector a, Vector b) {
 #endif
 }
 
-// body(i) for i from 0 to N - 1, each a constant: an array that is read in a loop is in memory.
-template <class Body, int... kIndex>
-SIGHTLINE_INLINE void EachOf(std::integer_sequence<int, kIndex...>, const Body& body) {
-  (body(std::integral_constant<int, kIndex>()), ...);
-}
-template <int N, class Body>
+template <int kValue>
+struct Constant {
+  static constexpr int value = kValue;
+  constexpr operator int() const { return kValue; }
+};
+
+// body(i) for i from kFirst to N - 1, each a Constant: an array that is read in a loop is in
+// memory.
+template <int N, int kFirst = 0, class Body>
 SIGHTLINE_INLINE void Each(const Body& body) {
-  EachOf(std::make_integer_sequence<int, N>(), body);
+  if constexpr (kFirst < N) {
+    body(Constant<kFirst>());
+    Each<N, kFirst + 1>(body);
+  }
 }
 #define SIGHTLINE_INLINE_BODY __attribute__((always_inline))
 
@@ -118,10 +122,10 @@ void AddTiles(const InnerProducts& work, int64_t column, const QueryStretch& que
     ahead += R * queries.length;
   };
   while (work.row_count - row >= kTileRows<V>) {
-    add(std::integral_constant<int, kTileRows<V>>());
+    add(Constant<kTileRows<V>>());
   }
-  while (work.row_count - row >= 3) add(std::integral_constant<int, 3>());
-  while (row < work.row_count) add(std::integral_constant<int, 1>());
+  while (work.row_count - row >= 3) add(Constant<3>());
+  while (row < work.row_count) add(Constant<1>());
 }
 
 // Those of a row's products with the queries from `query` on that `mask` names.
