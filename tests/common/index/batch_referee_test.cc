@@ -1,14 +1,10 @@
 // Many queries at once against each alone: the lists must be the same to the bit.
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <cstring>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <random>
-#include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -205,26 +201,6 @@ TEST_CASE("stored infinities are scores, and what is no number is never found") 
       REQUIRE(neighbor.row % 50 != 3);
     }
   }
-}
-
-TEST_CASE("batches of many threads over one index, whose lengths nobody has asked for yet") {
-  std::mt19937 random(8);
-  Stored stored(8000, 24);
-  for (int64_t i = 0; i < stored.rows; ++i) FillWithNormals(random, stored.row(i));
-  const EmbeddingMatrix queries = Queries(random, 6, 24);
-  ComputePool pool(3);
-  const auto index = OpenFlatIndex(stored.view(), &pool);
-  std::vector<Lists> lists(4);
-  std::vector<std::thread> callers;
-  for (Lists& own : lists) {
-    callers.emplace_back([&] {
-      auto found = (*index)->Search(queries, {30}, CallContext::Unbounded());
-      if (found.ok()) own = *std::move(found);
-    });
-  }
-  for (auto& caller : callers) caller.join();
-  const Lists expected = SearchEach(**index, queries, 30, &pool);
-  for (const Lists& own : lists) RequireSame(own, expected);
 }
 
 }  // namespace
