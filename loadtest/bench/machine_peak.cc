@@ -9,6 +9,7 @@
 
 #include "absl/time/time.h"
 #include "common/base/clock.h"
+#include "common/kernels/cpu.h"
 
 namespace sightline {
 namespace {
@@ -62,34 +63,49 @@ void ReadBytes(const char* data, int64_t bytes) {
   unread_float = _mm256_cvtss_f32(_mm256_castsi256_ps(sums[0]));
 }
 
-// The best rate of several rounds, each of which does `work`, worth `amount`.
-double BestRate(int rounds, double amount, const std::function<void()>& work) {
+double SecondsOf(const std::function<void()>& work) {
+  const absl::Time start = Clock::Real()->Now();
+  work();
+  return std::max(absl::ToDoubleSeconds(Clock::Real()->Now() - start), 1e-9);
+}
+
+// The best of several rounds.
+double BestOf(int rounds, const std::function<double()>& rate) {
   double best = 0;
-  for (int round = 0; round < rounds; ++round) {
-    const absl::Time start = Clock::Real()->Now();
-    work();
-    const double seconds = absl::ToDoubleSeconds(Clock::Real()->Now() - start);
-    if (seconds > 0) best = std::max(best, amount / seconds);
-  }
+  for (int round = 0; round < rounds; ++round) best = std::max(best, rate());
   return best;
 }
 
 }  // namespace
 
-MachinePeak MeasureMachinePeak(ComputePool* pool, const PeakOptions& options) {
-  MachinePeak peak;
-  const bool wide = __builtin_cpu_supports("avx512f") != 0;
-  peak.instructions = wide ? "AVX-512" : "AVX2";
-  const int64_t threads = pool->threads();
-  const int64_t vectors = options.kilo_vectors * 1000 / kChains * kChains;
-  const double flops = 2.0 * (wide ? 16 : 8) * static_cast<double>(vectors * threads);
-  peak.flops = BestRate(options.rounds, flops, [&] {
-    pool->ParallelFor(threads, 1, [&](int64_t begin, int64_t end) {
+double MeasureFlops(ComputePool* pool, int64_t vectors) {
+  const bool wide = kernels::ThisCpu().avx512;
+  vectors = std::max<int64_t>(vectors / kChains, 1) * kChains;
+  const double seconds = SecondsOf([&] {
+    pool->ParallelFor(pool->threads(), 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         wide ? MultiplyAddAvx512(vectors) : MultiplyAddAvx2(vectors);
       }
     });
   });
+  return 2.0 * (wide ? 16 : 8) * static_cast<double>(vectors * pool->threads()) / seconds;
+}
+
+double MeasureReading(ComputePool* pool, const char* data, int64_t bytes) {
+  const int64_t pieces = bytes / kPieceBytes;
+  const double seconds = SecondsOf([&] {
+    pool->ParallelFor(pieces, 1, [&](int64_t begin, int64_t end) {
+      ReadBytes(data + begin * kPieceBytes, (end - begin) * kPieceBytes);
+    });
+  });
+  return static_cast<double>(pieces * kPieceBytes) / seconds;
+}
+
+MachinePeak MeasureMachinePeak(ComputePool* pool, const PeakOptions& options) {
+  MachinePeak peak;
+  peak.instructions = kernels::ThisCpu().avx512 ? "AVX-512" : "AVX2";
+  peak.flops =
+      BestOf(options.rounds, [&] { return MeasureFlops(pool, options.kilo_vectors * 1000); });
 
   const int64_t pieces = std::max<int64_t>(2, options.buffer_bytes / kPieceBytes) / 2 * 2;
   const std::unique_ptr<char[]> buffer(new char[static_cast<size_t>(pieces * kPieceBytes)]);
@@ -97,17 +113,17 @@ MachinePeak MeasureMachinePeak(ComputePool* pool, const PeakOptions& options) {
   pool->ParallelFor(pieces, 1, [&](int64_t begin, int64_t end) {
     std::memset(&buffer[begin * kPieceBytes], 1, static_cast<size_t>((end - begin) * kPieceBytes));
   });
-  peak.read_bytes = BestRate(options.rounds, static_cast<double>(pieces * kPieceBytes), [&] {
-    pool->ParallelFor(pieces, 1, [&](int64_t begin, int64_t end) {
-      ReadBytes(&buffer[begin * kPieceBytes], (end - begin) * kPieceBytes);
-    });
-  });
+  peak.read_bytes = BestOf(
+      options.rounds, [&] { return MeasureReading(pool, buffer.get(), pieces * kPieceBytes); });
   const int64_t half = pieces / 2;
-  peak.copy_bytes = BestRate(options.rounds, static_cast<double>(half * kPieceBytes), [&] {
-    pool->ParallelFor(half, 1, [&](int64_t begin, int64_t end) {
-      std::memcpy(&buffer[(half + begin) * kPieceBytes], &buffer[begin * kPieceBytes],
-                  static_cast<size_t>((end - begin) * kPieceBytes));
+  peak.copy_bytes = BestOf(options.rounds, [&] {
+    const double seconds = SecondsOf([&] {
+      pool->ParallelFor(half, 1, [&](int64_t begin, int64_t end) {
+        std::memcpy(&buffer[(half + begin) * kPieceBytes], &buffer[begin * kPieceBytes],
+                    static_cast<size_t>((end - begin) * kPieceBytes));
+      });
     });
+    return static_cast<double>(half * kPieceBytes) / seconds;
   });
   unread_float = static_cast<float>(buffer[static_cast<size_t>(half * kPieceBytes)]);
   return peak;

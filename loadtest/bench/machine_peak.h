@@ -16,7 +16,8 @@ struct MachinePeak {
   // Floating point operations a second in float32, a fused multiply-add being two: chains
   // of them that wait for nothing, in registers only.
   double flops = 0;
-  std::string instructions;  // that were used for it: "AVX2" or "AVX-512"
+  // That were used for it: "AVX2", or "AVX-512" where ThisCpu() has it.
+  std::string instructions;
   // Bytes a second read from, and copied within, buffers that are read once from end to
   // end; a copied byte counts once.
   double read_bytes = 0;
@@ -32,6 +33,12 @@ struct PeakOptions {
   // The buffer.  More than the caches hold, or it is they that are measured.
   int64_t buffer_bytes = int64_t{1} << 30;
 };
+
+// One measurement of either, by all threads of the pool at once, to be taken in turns with what is
+// compared with it: bytes a second, of `bytes`, which are 1 MiB or more; and operations a second,
+// of `vectors` fused multiply-adds a thread.
+double MeasureReading(ComputePool* pool, const char* data, int64_t bytes);
+double MeasureFlops(ComputePool* pool, int64_t vectors);
 
 // Takes a second or two with the default options.
 MachinePeak MeasureMachinePeak(ComputePool* pool, const PeakOptions& options = PeakOptions());

@@ -344,5 +344,26 @@ TEST_CASE("many threads may search one index") {
   REQUIRE(wrong == 0);
 }
 
+TEST_CASE("many threads may search one index from its first batch on") {
+  std::mt19937 random(14);
+  ComputePool pool(3);
+  const Stored stored = MakeStored(random, 8000, 24, 24, FillWithNormals);
+  const auto index = Open(stored, &pool);
+  const EmbeddingMatrix queries = MakeQueries(random, 6, 24, FillWithNormals);
+  std::vector<Lists> found(4);
+  std::vector<std::thread> callers;
+  for (Lists& own : found) {
+    callers.emplace_back([&] {
+      auto lists = index->Search(queries, {30}, CallContext::Unbounded());
+      if (lists.ok()) own = *std::move(lists);
+    });
+  }
+  for (auto& caller : callers) caller.join();
+  for (size_t q = 0; q < 6; ++q) {
+    const Lists alone = Search(*index, RowsOf(queries, {static_cast<int64_t>(q)}), 30);
+    for (const Lists& own : found) REQUIRE(own.at(q) == alone[0]);
+  }
+}
+
 }  // namespace
 }  // namespace sightline

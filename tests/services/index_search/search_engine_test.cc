@@ -145,6 +145,15 @@ TEST_CASE("requests for different numbers of hits share a scan and get their own
   CHECK(rig.batches == std::vector<int64_t>{1, 3});
 }
 
+TEST_CASE("a lone request waits for no company: it is searched while time stands still") {
+  Rig rig;
+  rig.release.Open();
+  for (const char* text : {"red fish", "blue bird", "green tree"}) {
+    CheckAnswer(rig, rig.Search(rig.Request(0, {text}, 5)), 0, 0, text, 5);
+  }
+  CHECK(rig.batches == std::vector<int64_t>{1, 1, 1});
+}
+
 TEST_CASE("a shard smaller than what is asked for gives all that it has") {
   Rig rig;
   rig.release.Open();

@@ -1,0 +1,62 @@
+#include "common/index/candidates.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace sightline {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+// The order of a list, of exact scores.
+bool RanksBefore(const RoughNeighbor& a, const RoughNeighbor& b) {
+  return a.score != b.score ? a.score > b.score : a.row < b.row;
+}
+
+}  // namespace
+
+float Candidates::Add(const RoughNeighbor& row, ExactScore exact) {
+  rows_.push_back(row);
+  if (static_cast<int64_t>(rows_.size()) < Capacity(k_)) return -kInfinity;
+  const float floor = DropBeaten();
+  // Scores too close to tell apart, as of many equal rows.
+  const int64_t most_left = (k_ + Capacity(k_)) / 2;
+  if (static_cast<int64_t>(rows_.size()) <= most_left) return floor;
+  Settle(exact);
+  return rows_.back().score;
+}
+
+float Candidates::DropBeaten() {
+  if (rows_.size() < static_cast<size_t>(k_)) return -kInfinity;
+  const auto last = rows_.begin() + (k_ - 1);
+  std::nth_element(
+      rows_.begin(), last, rows_.end(),
+      [](const RoughNeighbor& a, const RoughNeighbor& b) { return a.least() > b.least(); });
+  const float floor = last->least();
+  rows_.erase(std::remove_if(rows_.begin(), rows_.end(),
+                             [floor](const RoughNeighbor& row) { return row.most() < floor; }),
+              rows_.end());
+  return floor;
+}
+
+void Candidates::Settle(ExactScore exact) {
+  for (RoughNeighbor& row : rows_) {
+    if (row.error != 0) row = {row.row, exact(row.row), 0};
+  }
+  if (rows_.size() > static_cast<size_t>(k_)) {
+    std::nth_element(rows_.begin(), rows_.begin() + k_, rows_.end(), RanksBefore);
+    rows_.resize(k_);
+  }
+  std::sort(rows_.begin(), rows_.end(), RanksBefore);
+}
+
+std::vector<Neighbor> Candidates::Take(ExactScore exact) {
+  DropBeaten();
+  Settle(exact);
+  std::vector<Neighbor> best;
+  best.reserve(rows_.size());
+  for (const RoughNeighbor& row : rows_) best.push_back({row.row, row.score});
+  return best;
+}
+
+}  // namespace sightline
