@@ -3,8 +3,6 @@
 #include <cstdint>
 #include <cstring>
 #include <utility>
-#include <variant>
-#include <vector>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -14,6 +12,7 @@
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/layout.h"
+#include "common/retrieval/request_hash.h"
 
 namespace sightline {
 namespace {
@@ -25,58 +24,6 @@ constexpr char kField[] = "page_token";
 // over; while routers of two versions answer, pages end where one meets the other's token.
 constexpr char kVersion = 2;
 constexpr size_t kFingerprintBytes = 32;
-
-// Feeds a hash so that no two requests feed it alike: every value with its length.
-class Hasher {
- public:
-  void Add(absl::string_view bytes) {
-    AddNumber(static_cast<int64_t>(bytes.size()));
-    hash_.Update(bytes);
-  }
-  void AddNumber(int64_t number) {
-    std::string bytes;
-    AppendLittleEndian(number, &bytes);
-    hash_.Update(bytes);
-  }
-  void AddFloats(const std::vector<float>& values) { Add(BytesOfNumbers(values)); }
-  // Many MiB, and of each search that has more hits than it gives: a CRC-32C takes a
-  // hundredth of the time and tells uploads apart that differ by accident.
-  void AddUpload(absl::string_view bytes) {
-    AddNumber(static_cast<int64_t>(bytes.size()));
-    AddNumber(Crc32c(bytes));
-  }
-  void AddWords(const std::vector<std::string>& words) {
-    AddNumber(static_cast<int64_t>(words.size()));
-    for (const std::string& word : words) Add(word);
-  }
-  std::string Raw() { return hash_.Raw(); }
-
-  // The queries.
-  void operator()(const TextQuery& query) { Add(query.text); }
-  void operator()(const ImageQuery& query) { AddUpload(*query.bytes); }
-  void operator()(const RegionsQuery& query) {
-    const RegionSet& regions = query.image->regions;
-    AddNumber(regions.count);
-    AddNumber(regions.feature_size);
-    AddUpload(BytesOfNumbers(regions.features));
-    AddFloats(regions.boxes);
-    AddFloats(regions.box_sizes);
-    AddFloats(regions.confidences);
-    AddWords(query.image->ocr_tokens);
-    AddWords(query.image->tags);
-  }
-  void operator()(const EmbeddingQuery& query) {
-    AddFloats(query.values);
-    Add(query.space);
-  }
-  void operator()(const ItemQuery& query) {
-    Add(query.index);
-    Add(query.item_id);
-  }
-
- private:
-  Sha256 hash_;
-};
 
 void AppendName(const std::string& name, std::string* out) {
   out->push_back(static_cast<char>(name.size()));
@@ -112,20 +59,19 @@ bool IsPossible(const PageToken& token) {
 
 }  // namespace
 
-std::string FingerprintOf(const SearchRequest& request, int depth) {
-  Hasher hasher;
-  hasher.Add(request.index);
-  hasher.AddNumber(static_cast<int64_t>(request.query.index()));
-  std::visit([&hasher](const auto& query) { hasher(query); }, request.query);
-  hasher.AddNumber(request.top_k);
-  hasher.AddNumber(depth);
-  hasher.AddNumber(request.combination.has_value());
-  if (request.combination.has_value()) {
-    hasher.AddNumber(static_cast<int64_t>(request.combination->kind));
-    hasher.AddFloats({request.combination->lambda});
-  }
-  hasher.Add(request.reranker);
-  return hasher.Raw();
+std::string FingerprintOf(const SearchRequest& request, int list_depth) {
+  // Nearly every search has a next page, and few ask for it.
+  RequestHash hash(RequestHash::Uploads::kByChecksum);
+  const auto& [index, query, top_k, depth, combination, reranker, want_records, page_token] =
+      request;
+  hash.Add(index);
+  hash.AddQuery(query);
+  hash.AddNumber(top_k);
+  hash.AddNumber(list_depth);  // in place of `depth`
+  hash.AddNumber(combination.has_value());
+  if (combination.has_value()) hash.AddCombination(*combination);
+  hash.Add(reranker);
+  return hash.Raw();
 }
 
 std::string ToText(const PageToken& token) {

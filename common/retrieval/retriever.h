@@ -10,6 +10,7 @@
 #define SIGHTLINE_COMMON_RETRIEVAL_RETRIEVER_H_
 
 #include <cstdint>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -21,6 +22,9 @@
 #include "common/retrieval/generation_catalog.h"
 
 namespace sightline {
+
+struct SearchCaches;
+struct SearchPlan;
 
 struct RetrieverOptions {
   int default_depth = 20;
@@ -41,7 +45,8 @@ absl::Status Validate(const RetrieverOptions& options);
 
 // Thread-safe.  Calls block the calling thread, until the deadline at the latest; they
 // return CANCELLED soon after the call is cancelled.
-// `backends`, `catalog` and `budget` outlive the retriever; `options` are valid.
+// `backends`, `catalog`, `budget` and `caches` outlive the retriever; `options` are valid.  Without
+// `caches` (search_caches.h) every search is computed, beside others that are equal.
 //
 // Errors: InvalidArgument (bad vector, k, depth, text, page token, space of an embedding is
 // empty, no reranker of that name), NotFound (index, item), FailedPrecondition (space of an
@@ -51,8 +56,12 @@ absl::Status Validate(const RetrieverOptions& options);
 class Retriever {
  public:
   Retriever(const Backends* backends, const GenerationCatalog* catalog, const BudgetPolicy* budget,
-            RetrieverOptions options)
-      : backends_(backends), catalog_(catalog), budget_(budget), options_(options) {}
+            RetrieverOptions options, SearchCaches* caches = nullptr)
+      : backends_(backends),
+        catalog_(catalog),
+        budget_(budget),
+        options_(options),
+        caches_(caches) {}
 
   absl::StatusOr<SearchResult> Search(const SearchRequest& request, const CallContext& call) const;
   absl::StatusOr<ScorePairsResult> ScorePairs(const ScorePairsRequest& request,
@@ -61,10 +70,16 @@ class Retriever {
                                           const CallContext& call) const;
 
  private:
+  // `encoded_key` is empty if encoded queries are not kept.
+  absl::StatusOr<SearchResult> Compute(const SearchRequest& request, const SearchPlan& plan,
+                                       const std::string& encoded_key,
+                                       const CallContext& call) const;
+
   const Backends* backends_;
   const GenerationCatalog* catalog_;
   const BudgetPolicy* budget_;
   RetrieverOptions options_;
+  SearchCaches* caches_;
 };
 
 }  // namespace sightline
