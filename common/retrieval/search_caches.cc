@@ -87,7 +87,7 @@ SearchCacheMetrics AddSearchCacheMetrics(MetricsRegistry* registry, absl::string
   metrics.hits = lookups("hit");
   metrics.shared = lookups("shared");
   metrics.misses = lookups("miss");
-  metrics.kept.bytes = registry->AddGauge("cache_bytes", "What a cache holds.", labels);
+  metrics.kept.bytes = registry->AddGauge("cache_bytes", "What a cache holds, in bytes.", labels);
   metrics.kept.entries = registry->AddGauge("cache_entries", "Entries of a cache.", labels);
   metrics.kept.evictions = registry->AddCounter(
       "cache_evictions_total", "Entries that had to go to make room in a cache.", labels);

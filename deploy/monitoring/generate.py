@@ -31,6 +31,16 @@ FLEET = ("Sightline: fleet", "sightline-fleet", [
         ("How reranking ends, a second", "reqps", [
             ("{{outcome}}", 'sum by (outcome) (rate(sightline_rerank_outcomes_total{namespace="$ns"}[5m]))')]),
     ]),
+    ("Caches", [
+        ("Share that need not be computed", "percentunit", [
+            ("{{cache}}", 'sum by (cache) (rate(sightline_cache_lookups_total{namespace="$ns",outcome!="miss"}[5m])) / sum by (cache) (rate(sightline_cache_lookups_total{namespace="$ns"}[5m]))')]),
+        ("Memory", "bytes", [
+            ("{{cache}} {{pod}}", 'sightline_cache_bytes{namespace="$ns"}')]),
+        ("Entries", "none", [
+            ("{{cache}} {{pod}}", 'sightline_cache_entries{namespace="$ns"}')]),
+        ("Entries that have to go, a second", "reqps", [
+            ("{{cache}}", 'sum by (cache) (rate(sightline_cache_evictions_total{namespace="$ns"}[5m]))')]),
+    ]),
     ("Replicas", [
         ("Pods that serve", "none", [
             ("{{deployment}}", 'kube_deployment_status_replicas_available{namespace="$ns"}')]),

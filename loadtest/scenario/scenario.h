@@ -97,6 +97,9 @@ struct FleetSpec {
   // Whether servers keep stamps of what they verified; without, they read all of a generation
   // each time that they load it, as they do with one that is new.
   bool remember_verified = true;
+  // Whether the router keeps what it has computed (its defaults); without, every request costs
+  // what one costs that nobody has asked before.
+  bool caches = false;
   // loading.max_bytes_per_second of each backend; 0: its default.
   int64_t loading_bytes_per_second = 0;
 };

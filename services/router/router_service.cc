@@ -94,6 +94,7 @@ void RouterService::LogFailures(const std::vector<absl::Status>& failures) {
 void RouterService::Count(const SearchResult& result) {
   for (const DegradedReason reason : result.degraded) degraded_.at(reason).Increment();
   reranks_.at(result.rerank).Increment();
+  if (result.from_cache) return;  // it went through no stage
   encode_seconds_.Observe(result.times.encode);
   search_seconds_.Observe(result.times.search);
   rerank_seconds_.Observe(result.times.rerank);
