@@ -23,6 +23,8 @@ constexpr char kField[] = "page_token";
 // all that.  The version is another one when any of these is, or what the fingerprint is taken
 // over; while routers of two versions answer, pages end where one meets the other's token.
 constexpr char kVersion = 2;
+// The same with the depth that was reranked behind the offset, where that is less than asked.
+constexpr char kReducedVersion = 3;
 constexpr size_t kFingerprintBytes = 32;
 
 void AppendName(const std::string& name, std::string* out) {
@@ -45,8 +47,9 @@ absl::Status NoToken() {
 absl::Status OtherVersion(int version) {
   return MakeError(
       reasons::kPageTokenExpired,
-      absl::StrCat(kField, " is of version ", version, "; this router makes and reads version ",
-                   static_cast<int>(kVersion), ": ask again from the first page"));
+      absl::StrCat(kField, " is of version ", version, "; this router makes and reads ",
+                   static_cast<int>(kVersion), " and ", static_cast<int>(kReducedVersion),
+                   ": ask again from the first page"));
 }
 
 bool IsPossible(const PageToken& token) {
@@ -75,9 +78,12 @@ std::string FingerprintOf(const SearchRequest& request, int list_depth) {
 }
 
 std::string ToText(const PageToken& token) {
-  std::string bytes(1, kVersion);
+  std::string bytes(1, token.reranked.has_value() ? kReducedVersion : kVersion);
   bytes.append(token.request);
   AppendLittleEndian(static_cast<uint16_t>(token.offset), &bytes);
+  if (token.reranked.has_value()) {
+    AppendLittleEndian(static_cast<uint16_t>(*token.reranked), &bytes);
+  }
   AppendName(token.index, &bytes);
   AppendName(token.generation, &bytes);
   AppendName(token.item_generation, &bytes);
@@ -96,10 +102,11 @@ absl::StatusOr<PageToken> ParsePageToken(absl::string_view text) {
 
   ByteReader reader(absl::string_view(bytes).substr(0, bytes.size() - sizeof(uint32_t)));
   const int version = reader.Number<uint8_t>();
-  if (version != kVersion) return OtherVersion(version);
+  if (version != kVersion && version != kReducedVersion) return OtherVersion(version);
   PageToken token;
   token.request = std::string(reader.Bytes(kFingerprintBytes));
   token.offset = reader.Number<uint16_t>();
+  if (version == kReducedVersion) token.reranked = reader.Number<uint16_t>();
   token.index = TakeName(reader);
   token.generation = TakeName(reader);
   token.item_generation = TakeName(reader);
@@ -111,11 +118,14 @@ absl::StatusOr<PageToken> TokenOf(const SearchRequest& request, int depth, int o
   ASSIGN_OR_RETURN(PageToken token, ParsePageToken(request.page_token));
   if (!request.index.empty() && request.index != token.index) return PageTokenMismatch();
   token.depth = depth;
-  if (token.request == FingerprintOf(request, depth)) return token;
-  if (other_depth == depth) return PageTokenMismatch();
-  token.depth = other_depth;
-  if (token.request == FingerprintOf(request, other_depth)) return token;
-  return PageTokenMismatch();
+  if (token.request != FingerprintOf(request, depth)) {
+    token.depth = other_depth;
+    if (other_depth == depth || token.request != FingerprintOf(request, other_depth)) {
+      return PageTokenMismatch();
+    }
+  }
+  if (token.reranked.has_value() && *token.reranked >= token.depth) return NoToken();
+  return token;
 }
 
 absl::Status PageTokenMismatch() {

@@ -17,6 +17,7 @@
 #include "common/retrieval/pinned_index.h"
 #include "common/retrieval/request_checks.h"
 #include "common/retrieval/rerank_block.h"
+#include "common/retrieval/rerank_pace.h"
 #include "common/retrieval/search_caches.h"
 #include "common/retrieval/search_keys.h"
 #include "common/retrieval/search_plan.h"
@@ -141,18 +142,36 @@ absl::StatusOr<std::vector<Candidate>> Retrieve(const SearchRequest& request,
   return std::move(best);
 }
 
+// How many of `asked` candidates are sent.
+RerankShare ShareOf(int asked, const SearchPlan& plan, const RetrieverOptions& options,
+                    RerankPaces& paces, absl::Time now, absl::Time deadline) {
+  const std::shared_ptr<RerankPace> pace = paces.Of(plan.reranker->model);
+  // Later pages go on with the list that there is.
+  if (plan.reranked_before.has_value()) {
+    return pace->TakeAll(std::min(asked, *plan.reranked_before), now);
+  }
+  if (!options.fit_depth) return pace->TakeAll(asked, now);
+  return pace->Take(asked, options.rerank_slice, now, deadline);
+}
+
 // Scores the first `plan.depth` candidates as far as time allows.
 std::vector<absl::optional<RerankScore>> Rerank(const SearchRequest& request,
                                                 const SearchPlan& plan, ResolvedQuery query,
                                                 absl::Span<const Candidate> candidates,
                                                 const Backends& backends,
-                                                const RetrieverOptions& options,
+                                                const RetrieverOptions& options, RerankPaces& paces,
                                                 absl::Time deadline, const CallContext& call,
-                                                SearchResult& result) {
+                                                SearchResult& result, int& reranked) {
   const BlockQuery block{plan.target.ref(), std::move(query.side), plan.query == Modality::kText,
                          request.reranker};
-  BlockScores scores = ScoreBlock(*backends.reranker, block, candidates.subspan(0, plan.depth),
-                                  options, call, deadline);
+  candidates = candidates.subspan(0, plan.depth);
+  const int asked = static_cast<int>(candidates.size());
+  BlockScores scores =
+      ScoreBlock(*backends.reranker, block, candidates, options, call, deadline,
+                 ShareOf(asked, plan, options, paces, call.clock()->Now(), deadline));
+  if (!plan.reranked_before.has_value() && scores.outcome != RerankOutcome::kComplete) {
+    reranked = RerankedDepth(scores);
+  }
   result.rerank = scores.outcome;
   result.achieved_depth = scores.scored;
   std::move(scores.degraded.begin(), scores.degraded.end(), std::back_inserter(result.degraded));
@@ -162,7 +181,8 @@ std::vector<absl::optional<RerankScore>> Rerank(const SearchRequest& request,
 
 // Cuts the page out of the whole list, and makes the token of the next one if there can be
 // one.
-void CutPage(const SearchRequest& request, const SearchPlan& plan, SearchResult& result) {
+void CutPage(const SearchRequest& request, const SearchPlan& plan, int reranked,
+             SearchResult& result) {
   const int64_t findable =
       plan.target.info->item_count - (ItemToLeaveOut(request.query, plan) != nullptr ? 1 : 0);
   std::vector<Hit>& hits = result.hits;
@@ -179,6 +199,7 @@ void CutPage(const SearchRequest& request, const SearchPlan& plan, SearchResult&
   }
   token.request = FingerprintOf(request, plan.list_depth);
   token.offset = plan.end;
+  if (reranked < plan.list_depth) token.reranked = reranked;
   result.next_page_token = ToText(token);
 }
 
@@ -209,6 +230,15 @@ absl::Status NoTime(const CallContext& call) {
 }
 
 }  // namespace
+
+Retriever::Retriever(const Backends* backends, const GenerationCatalog* catalog,
+                     const BudgetPolicy* budget, RetrieverOptions options, SearchCaches* caches)
+    : backends_(backends),
+      catalog_(catalog),
+      budget_(budget),
+      options_(options),
+      caches_(caches),
+      paces_(std::make_shared<RerankPaces>()) {}
 
 absl::StatusOr<SearchResult> Retriever::Search(const SearchRequest& request,
                                                const CallContext& call) const {
@@ -260,12 +290,13 @@ absl::StatusOr<SearchResult> Retriever::Compute(const SearchRequest& request,
   result.times.search = timer.Lap();
 
   std::vector<absl::optional<RerankScore>> scores;
+  int reranked = plan.reranked_before.value_or(plan.list_depth);
   if (plan.rerank) {
-    scores = Rerank(request, plan, *std::move(query), candidates, *backends_, options_,
-                    deadlines.planned.rerank, call, result);
+    scores = Rerank(request, plan, *std::move(query), candidates, *backends_, options_, *paces_,
+                    deadlines.planned.rerank, call, result, reranked);
   }
   result.hits = OrderHits(std::move(candidates), scores, result.combination);
-  CutPage(request, plan, result);
+  CutPage(request, plan, reranked, result);
   result.times.rerank = timer.Lap();
 
   if (request.want_records) FillRecords(plan.target, deadlines.planned.answer, call, result);

@@ -10,6 +10,7 @@
 #define SIGHTLINE_COMMON_RETRIEVAL_RETRIEVER_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "absl/status/status.h"
@@ -23,6 +24,7 @@
 
 namespace sightline {
 
+class RerankPaces;
 struct SearchCaches;
 struct SearchPlan;
 
@@ -37,6 +39,10 @@ struct RetrieverOptions {
   int rerank_slice = 10;
   // Slices under way at once.
   int rerank_parallelism = 2;
+  // Whether fewer candidates are sent than asked for where more would not be scored in time, by
+  // the reranker's pace of the last seconds (rerank_pace.h); else the time decides while they are
+  // sent.
+  bool fit_depth = true;
 };
 
 // InvalidArgument, naming the field, unless sizes are positive and
@@ -56,12 +62,7 @@ absl::Status Validate(const RetrieverOptions& options);
 class Retriever {
  public:
   Retriever(const Backends* backends, const GenerationCatalog* catalog, const BudgetPolicy* budget,
-            RetrieverOptions options, SearchCaches* caches = nullptr)
-      : backends_(backends),
-        catalog_(catalog),
-        budget_(budget),
-        options_(options),
-        caches_(caches) {}
+            RetrieverOptions options, SearchCaches* caches = nullptr);
 
   absl::StatusOr<SearchResult> Search(const SearchRequest& request, const CallContext& call) const;
   absl::StatusOr<ScorePairsResult> ScorePairs(const ScorePairsRequest& request,
@@ -80,6 +81,7 @@ class Retriever {
   const BudgetPolicy* budget_;
   RetrieverOptions options_;
   SearchCaches* caches_;
+  std::shared_ptr<RerankPaces> paces_;
 };
 
 }  // namespace sightline

@@ -104,9 +104,13 @@ void PlanRerank(const SearchRequest& request, const RetrieverOptions& options,
     result.reranker = plan.reranker->name;
     return;
   }
-  // A page behind the block that is reranked is the same with a reranker and without.
-  if (!can_rerank || plan.begin >= result.requested_depth) {
+  // A page behind the block that is reranked is the same with a reranker and without; but one that
+  // would not be behind it, had the first page reranked all that it was to, is less than asked.
+  if (!can_rerank || plan.begin >= plan.reranked_before.value_or(result.requested_depth)) {
     result.rerank = RerankOutcome::kNotApplicable;
+    if (can_rerank && plan.begin < result.requested_depth) {
+      result.degraded.push_back(DegradedReason::kDepthReduced);
+    }
     return;
   }
   result.reranker = plan.reranker->name;
@@ -135,7 +139,10 @@ absl::StatusOr<SearchPlan> PlanSearch(const SearchRequest& request, const Retrie
   }
   RETURN_IF_ERROR(pinned.status());
   SearchPlan& plan = *pinned;
-  plan.begin = token.has_value() ? token->offset : 0;
+  if (token.has_value()) {
+    plan.begin = token->offset;
+    plan.reranked_before = token->reranked.value_or(token->depth);
+  }
   plan.end = std::min(plan.begin + request.top_k, limits::kMaxHits);
   RETURN_IF_ERROR(CheckAgainstTarget(request.query, plan));
   ASSIGN_OR_RETURN(plan.reranker, FindReranker(plan.target.info->rerankers, request.reranker));

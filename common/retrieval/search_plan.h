@@ -22,8 +22,10 @@ struct SearchPlan {
   absl::optional<PinnedIndex> item_index;  // where the query is stored, if it is an item
   const RerankerInfo* reranker = nullptr;  // of the target; null if it is retrieval only
   Modality query = Modality::kUnknown;
-  bool rerank = false;     // is there to be reranking, and somebody to do it
-  int depth = 0;           // to rerank
+  bool rerank = false;  // is there to be reranking, and somebody to do it
+  int depth = 0;        // asked for, if so
+  // How many of these the first page reranked; none: this is the first.
+  absl::optional<int> reranked_before;
   int list_depth = 0;      // of the fingerprints of the list's page tokens
   int begin = 0, end = 0;  // the hits of the page, as places in the whole list
   SearchResult outline;    // what can be said of the answer by now

@@ -68,6 +68,7 @@ class InstantEncoder : public QueryEncoderClient {
                      Done<EncodeResponse> done) override {
     EncodeResponse response;
     response.embeddings = EmbeddingMatrix(static_cast<int>(request.queries.size()), kDimension);
+    if (request.want_features) response.features.resize(request.queries.size());
     done(std::move(response));
   }
 };

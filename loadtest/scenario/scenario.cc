@@ -183,6 +183,7 @@ Slo ReadSlo(ConfigReader section) {
   slo.max_degraded_share = OptionalShare(section, "max_degraded_share");
   slo.min_coverage = OptionalShare(section, "min_coverage");
   slo.min_recall = OptionalShare(section, "min_recall");
+  slo.min_depth_share = OptionalShare(section, "min_depth_share");
   const double ratio = section.Double("max_p99_ratio_in_faults", 1, 1, 1000);
   if (section.Has("max_p99_ratio_in_faults")) slo.max_p99_ratio_in_faults = ratio;
   if (!slo.latency.empty() && !slo.max_error_share) {
@@ -195,7 +196,8 @@ Slo ReadSlo(ConfigReader section) {
 
 bool AsksForNothing(const Slo& slo) {
   return slo.latency.empty() && !slo.max_error_share && !slo.max_degraded_share &&
-         !slo.min_coverage && !slo.min_recall && !slo.max_p99_ratio_in_faults;
+         !slo.min_coverage && !slo.min_recall && !slo.min_depth_share &&
+         !slo.max_p99_ratio_in_faults;
 }
 
 // ---- fleet ----

@@ -57,6 +57,8 @@ struct Slo {
   absl::optional<double> max_degraded_share;
   absl::optional<double> min_coverage;
   absl::optional<double> min_recall;  // of known items
+  // Mean depth that is reranked, of the one that is asked for.
+  absl::optional<double> min_depth_share;
   // p99 of the seconds in which a fault lasted over that of the others.
   absl::optional<double> max_p99_ratio_in_faults;
 

@@ -70,6 +70,7 @@ RetrieverOptions ReadRetriever(ConfigReader root) {
       static_cast<int>(rerank.Int("slice", options.rerank_slice, 1, limits::kMaxCandidates));
   options.rerank_parallelism =
       static_cast<int>(rerank.Int("parallelism", options.rerank_parallelism, 1, 100));
+  options.fit_depth = rerank.Bool("fit_depth", options.fit_depth);
   if (options.default_depth > options.max_depth) {
     rerank.AddProblem("default_depth", "is above max_depth");
   }
