@@ -1,0 +1,347 @@
+// Searches whose answers are kept.
+#include "common/retrieval/search_caches.h"
+
+#include <future>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tests/common/retrieval/world.h"
+#include "tests/support/allocations.h"
+#include "tests/support/catch.h"
+
+namespace sightline {
+namespace {
+
+constexpr int64_t kRoom = 1 << 20;
+
+WorldOptions Caching(int64_t embeddings = kRoom, int64_t results = kRoom) {
+  WorldOptions options;
+  options.caches = {embeddings, results};
+  return options;
+}
+
+SearchResult Ask(World& world, const SearchRequest& request) {
+  auto result = world.retriever.Search(request, world.Call());
+  REQUIRE(result.status() == absl::OkStatus());
+  return *std::move(result);
+}
+
+// Calls to all backends so far.
+int Calls(World& world) {
+  int calls = world.encoder->behaviour().calls() + world.reranker->behaviour().calls();
+  for (FakeIndex* index : {&world.pictures, &world.words}) {
+    for (int shard = 0; shard < index->info()->shard_count; ++shard) {
+      calls += index->shard(shard).search().calls() + index->shard(shard).fetch().calls();
+    }
+  }
+  return calls;
+}
+
+void CheckSame(const SearchResult& a, const SearchResult& b) {
+  CHECK(a.target == b.target);
+  CHECK(a.rerank == b.rerank);
+  CHECK(a.requested_depth == b.requested_depth);
+  CHECK(a.achieved_depth == b.achieved_depth);
+  CHECK(a.reranker == b.reranker);
+  CHECK(a.shard_count == b.shard_count);
+  CHECK(a.answered_shard_count == b.answered_shard_count);
+  CHECK(a.next_page_token == b.next_page_token);
+  REQUIRE(a.hits.size() == b.hits.size());
+  for (size_t i = 0; i < a.hits.size(); ++i) {
+    CHECK(a.hits[i].item_id == b.hits[i].item_id);
+    CHECK(a.hits[i].score == b.hits[i].score);
+    CHECK(a.hits[i].rerank_score == b.hits[i].rerank_score);
+    CHECK(a.hits[i].caption == b.hits[i].caption);
+    CHECK(a.hits[i].tags == b.hits[i].tags);
+  }
+}
+
+std::vector<SearchRequest> AllKinds() {
+  std::vector<SearchRequest> requests(6);
+  requests[0] = TextSearch("a fish");
+  requests[1].query = ImageQuery{"image of a fish"};
+  ImageInput image;
+  image.regions = {1, 1, {1}, {}};
+  image.tags = {"image of regions"};
+  requests[2].query = RegionsQuery{image};
+  requests[3].query = EmbeddingQuery{EmbeddingOf("x"), kSpace};
+  requests[3].index = "pictures";
+  requests[4].query = ItemQuery{"words", "caption-1"};
+  requests[5].query = ItemQuery{"", "image-1"};
+  requests[5].index = "pictures";
+  return requests;
+}
+
+TEST_CASE("a repeated question asks nobody, and has the same answer") {
+  World world(Caching());
+  for (const SearchRequest& request : AllKinds()) {
+    CAPTURE(request.query.index());
+    const SearchResult first = Ask(world, request);
+    CHECK(!first.from_cache);
+    const int calls = Calls(world);
+    const SearchResult second = Ask(world, request);
+    CHECK(second.from_cache);
+    CHECK(Calls(world) == calls);
+    CheckSame(first, second);
+  }
+}
+
+TEST_CASE("what is kept is given though nobody is there any more") {
+  World world(Caching());
+  const SearchResult first = Ask(world, TextSearch("a fish"));
+  world.encoder->behaviour().FailWith(absl::UnavailableError("down"));
+  CheckSame(first, Ask(world, TextSearch("a fish")));
+  CHECK(!world.retriever.Search(TextSearch("a bird"), world.Call()).ok());
+}
+
+TEST_CASE("the times of an answer that was kept are its own") {
+  World world(Caching());
+  world.encoder->behaviour().BeforeEach([&] { world.clock.Advance(absl::Milliseconds(100)); });
+  CHECK(Ask(world, TextSearch("a fish")).times.encode == absl::Milliseconds(100));
+  const StageTimes times = Ask(world, TextSearch("a fish")).times;
+  CHECK(times.encode == absl::ZeroDuration());
+  CHECK(times.total == absl::ZeroDuration());
+}
+
+TEST_CASE("another question about the same words is searched anew but not encoded") {
+  World world(Caching());
+  SearchRequest request = TextSearch("a fish");
+  Ask(world, request);
+  request.top_k = 7;
+  const SearchResult fewer = Ask(world, request);
+  CHECK(!fewer.from_cache);
+  CHECK(Ids(fewer.hits) == Referee(world.pictures, "a fish", 7, 20, Combination{}));
+  request.depth = 30;
+  CHECK(Ids(Ask(world, request).hits) == Referee(world.pictures, "a fish", 7, 30, Combination{}));
+  CHECK(world.encoder->behaviour().calls() == 1);
+  // Without features it is another encoding.
+  request.depth = 0;
+  CHECK(Ids(Ask(world, request).hits) == Referee(world.pictures, "a fish", 7, 0, Combination{}));
+  CHECK(world.encoder->behaviour().calls() == 2);
+}
+
+TEST_CASE("either cache does without the other, and neither is there without memory") {
+  const auto [embeddings, results] =
+      GENERATE(std::make_pair(kRoom, int64_t{0}), std::make_pair(int64_t{0}, kRoom),
+               std::make_pair(int64_t{0}, int64_t{0}));
+  World world(Caching(embeddings, results));
+  const SearchResult first = Ask(world, TextSearch("a fish"));
+  const SearchResult second = Ask(world, TextSearch("a fish"));
+  CheckSame(first, second);
+  CHECK(second.from_cache == (results > 0));
+  CHECK(world.encoder->behaviour().calls() == (embeddings + results > 0 ? 1 : 2));
+}
+
+TEST_CASE("a degraded answer is never kept") {
+  World world(Caching());
+  std::function<void()> mend;
+  SECTION("a shard is missing") {
+    FakeBehaviour& search = world.pictures.shard(1).search();
+    search.FailWith(absl::UnavailableError("down"));
+    mend = [&search] { search.AnswerNow(); };
+  }
+  SECTION("the reranker fails") {
+    world.reranker->behaviour().FailWith(absl::UnavailableError("down"));
+    mend = [&world] { world.reranker->behaviour().AnswerNow(); };
+  }
+  SECTION("a slice fails") {
+    world.reranker->behaviour().Follow([](int call) {
+      return FakeAnswer{FakeAnswer::When::kNow,
+                        call % 2 == 0 ? absl::DataLossError("corrupt") : absl::OkStatus()};
+    });
+    mend = [&world] { world.reranker->behaviour().AnswerNow(); };
+  }
+  SECTION("there is no time for all of it") {
+    world.reranker->behaviour().BeforeEach([&] { world.clock.Advance(absl::Milliseconds(951)); });
+    mend = [&world] {
+      world.reranker->behaviour().BeforeEach([] {});
+      world.clock.Advance(absl::Minutes(1));  // nobody remembers how slow it was
+    };
+  }
+  SECTION("records are missing") {
+    FakeBehaviour& fetch = world.pictures.shard(0).fetch();
+    fetch.FailWith(absl::UnavailableError("down"));
+    mend = [&fetch] { fetch.AnswerNow(); };
+  }
+  SearchRequest request = TextSearch("a fish");
+  request.top_k = 40;
+  const SearchResult degraded = Ask(world, request);
+  CHECK(!degraded.degraded.empty());
+  CHECK(!degraded.failures.empty() == !Has(degraded, DegradedReason::kDepthReduced));
+  const SearchResult again = Ask(world, request);
+  CHECK(!again.from_cache);
+  mend();
+  const SearchResult whole = Ask(world, request);
+  CHECK(!whole.from_cache);
+  CHECK(whole.degraded.empty());
+  CHECK(Ask(world, request).from_cache);
+}
+
+TEST_CASE("an error is not kept either") {
+  World world(Caching());
+  world.encoder->behaviour().FailWith(absl::UnavailableError("down"));
+  CHECK(absl::IsUnavailable(world.retriever.Search(TextSearch("a fish"), world.Call()).status()));
+  world.encoder->behaviour().AnswerNow();
+  CHECK(!Ask(world, TextSearch("a fish")).from_cache);
+}
+
+TEST_CASE("pages are kept each by itself") {
+  World world(Caching());
+  SearchRequest request = TextSearch("a fish");
+  request.page_token = Ask(world, request).next_page_token;
+  const SearchResult second = Ask(world, request);
+  CHECK(!second.from_cache);
+  CHECK(world.encoder->behaviour().calls() == 1);
+  const SearchResult again = Ask(world, request);
+  CHECK(again.from_cache);
+  CheckSame(second, again);
+}
+
+TEST_CASE("equal questions under way are answered together") {
+  World world(Caching());
+  world.encoder->behaviour().Hold();
+  const auto ask = [&](const std::string& text) {
+    return std::async(std::launch::async, [&world, text] {
+      return world.retriever.Search(TextSearch(text), world.Call());
+    });
+  };
+  auto first = ask("a fish");
+  world.encoder->behaviour().AwaitCalls(1);
+  std::vector<std::future<absl::StatusOr<SearchResult>>> others;
+  for (int i = 0; i < 3; ++i) others.push_back(ask("a fish"));
+  world.clock.AwaitSleepers(4);
+  world.encoder->behaviour().Release();
+  const auto answer = first.get();
+  REQUIRE(answer.ok());
+  CHECK(!answer->from_cache);
+  for (auto& other : others) {
+    const auto shared = other.get();
+    REQUIRE(shared.ok());
+    CHECK(shared->from_cache);
+    CheckSame(*answer, *shared);
+  }
+  CHECK(world.encoder->behaviour().calls() == 1);
+  const CacheStatus told = world.caches.results.Describe();
+  CHECK(told.misses == 1);
+  CHECK(told.shared == 3);
+  CHECK(told.hits == 0);
+}
+
+TEST_CASE("less than was asked is passed on only to who has no time to do better") {
+  World world(Caching());
+  world.reranker->behaviour().Ignore();
+  const auto ask = [&](absl::Duration allowed) {
+    return std::async(std::launch::async, [&world, allowed] {
+      return world.retriever.Search(TextSearch("a fish"), world.Call(allowed));
+    });
+  };
+  auto first = ask(absl::Seconds(1));
+  world.reranker->behaviour().AwaitCalls(2);
+  auto hurried = ask(absl::Seconds(1));
+  auto patient = ask(absl::Seconds(5));
+  world.clock.AwaitSleepers(3);
+  world.reranker->behaviour().AnswerNow();
+  world.clock.Advance(absl::Milliseconds(950));
+  CHECK(Has(*first.get(), DegradedReason::kRerankerLate));
+  const auto late = hurried.get();
+  REQUIRE(late.ok());
+  CHECK(Has(*late, DegradedReason::kRerankerLate));
+  CHECK(late->from_cache);
+  CHECK(late->failures.empty());  // the first one's log has them
+  const auto whole = patient.get();
+  REQUIRE(whole.ok());
+  CHECK(whole->degraded.empty());
+  CHECK(!whole->from_cache);
+}
+
+TEST_CASE("the caches tell what they are good for") {
+  World world(Caching());
+  for (int i = 0; i < 3; ++i) Ask(world, TextSearch("a fish"));
+  SearchRequest request = TextSearch("a fish");
+  request.top_k = 3;
+  Ask(world, request);
+  const std::vector<CacheStatus> told = world.caches.Describe();
+  REQUIRE(told.size() == 2);
+  CHECK(told[0].name == "embeddings");
+  CHECK(told[0].hits == 1);
+  CHECK(told[0].misses == 1);
+  CHECK(told[0].entries == 1);
+  CHECK(told[1].name == "results");
+  CHECK(told[1].hits == 2);
+  CHECK(told[1].misses == 2);
+  CHECK(told[1].entries == 2);
+  for (const CacheStatus& cache : told) {
+    CHECK(cache.bytes > 0);
+    CHECK(cache.bytes <= cache.max_bytes);
+  }
+  const std::string page = world.metrics.Render();
+  CHECK(page.find("sightline_cache_lookups_total{cache=\"results\",outcome=\"hit\"} 2") !=
+        std::string::npos);
+}
+
+TEST_CASE("they hold no more than they may, and what had to go is answered as before") {
+  constexpr int64_t kLittle = 30'000;
+  World world(Caching(kLittle, kLittle));
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < 40; ++i) {
+      const std::string text = absl::StrCat("fish ", i);
+      const SearchResult result = Ask(world, TextSearch(text));
+      CHECK(!result.from_cache);  // each goes before it comes again
+      CHECK(Ids(result.hits) == Referee(world.pictures, text, 10, 20, Combination{}));
+      for (const CacheStatus& cache : world.caches.Describe()) CHECK(cache.bytes <= kLittle);
+    }
+  }
+  CHECK(world.caches.results.Describe().entries > 2);
+}
+
+TEST_CASE("what a cache says it takes is what it takes") {
+  constexpr int kAnswers = 200;
+  MetricsRegistry metrics;
+  ResultCache results(int64_t{1} << 30, {});
+  EmbeddingCache embeddings(int64_t{1} << 30, {});
+  const CallContext call = CallContext::Unbounded();
+  const PeakAllocation allocated;
+  SECTION("answers") {
+    for (int i = 0; i < kAnswers; ++i) {
+      const auto answer =
+          results.Get(absl::StrCat(std::string(31, 'k'), i), call, absl::InfiniteFuture(),
+                      [i](const CallContext&) {
+                        SearchResult result;
+                        result.target.space = std::string(64, 's');
+                        result.next_page_token = std::string(150, 't');
+                        result.hits.resize(i % 40);
+                        for (Hit& hit : result.hits) {
+                          hit.item_id = "clipart/animals/fish";
+                          hit.caption = std::string(i, 'c');
+                          hit.tags.assign(i % 3, "a tag that is longer than a string holds inside");
+                        }
+                        return result;
+                      });
+      REQUIRE(answer.ok());
+    }
+    CHECK(results.Describe().entries == kAnswers);
+    CHECK(allocated.bytes_now() <= results.Describe().bytes);
+    CHECK(2 * allocated.bytes_now() >= results.Describe().bytes);
+  }
+  SECTION("encoded queries") {
+    for (int i = 0; i < kAnswers; ++i) {
+      ResolvedQuery query;
+      query.embedding = EmbeddingMatrix(1, 768);
+      if (i % 3 == 1) query.side = TextQuery{std::string(i, 't')};
+      if (i % 3 == 2) {
+        ItemFeatures features;
+        features.tensors.resize(3);
+        for (FeatureTensor& tensor : features.tensors) tensor.bytes = std::string(100 * i, 'f');
+        query.side = Shared<ItemFeatures>(std::move(features));
+      }
+      embeddings.Keep(absl::StrCat(std::string(31, 'k'), i), query);
+    }
+    CHECK(embeddings.Describe().entries == kAnswers);
+    CHECK(allocated.bytes_now() <= embeddings.Describe().bytes);
+    CHECK(2 * allocated.bytes_now() >= embeddings.Describe().bytes);
+  }
+}
+
+}  // namespace
+}  // namespace sightline
