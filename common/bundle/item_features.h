@@ -1,4 +1,7 @@
 // What a cross-encoder needs of one item, prepared offline: a few named tensors.
+//
+// Rows of fractions may be kept in eight bits (Dtype::kInt8): then the tensor ScalesOf(name) beside
+// them, float32 of one column, has a number for each row by which all of the row's are multiplied.
 #ifndef SIGHTLINE_COMMON_BUNDLE_ITEM_FEATURES_H_
 #define SIGHTLINE_COMMON_BUNDLE_ITEM_FEATURES_H_
 
@@ -6,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "common/base/dtype.h"
 
@@ -32,6 +36,11 @@ struct ItemFeatures {
     return nullptr;
   }
 };
+
+// The name of the tensor that has the scales of the int8 tensor `name`.
+inline std::string ScalesOf(absl::string_view name) {
+  return absl::StrCat(name, "_scales");
+}
 
 }  // namespace sightline
 

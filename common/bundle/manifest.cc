@@ -14,6 +14,7 @@
 #include "common/base/error_details.h"
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
+#include "common/bundle/feature_dtype.h"
 #include "common/bundle/layout.h"
 #include "common/bundle/rerankers.h"
 #include "common/bundle/shard_files.h"
@@ -193,6 +194,16 @@ absl::Status CheckRerankerFields(const GenerationManifest& manifest) {
                                                   ", which is none of rerankers"));
 }
 
+// What a later program may store.
+absl::Status CheckFeatureDtype(const GenerationManifest& manifest) {
+  if (manifest.feature_dtype().empty()) return absl::OkStatus();
+  const absl::Status status = ParseFeatureDtype(manifest.feature_dtype()).status();
+  if (status.ok()) return status;
+  return MakeError(reasons::kNewerFormat,
+                   absl::StrCat("manifest: feature_dtype ", status.message(),
+                                ", which this program reads; update the program"));
+}
+
 absl::Status CheckShards(const GenerationManifest& manifest) {
   RETURN_IF_ERROR(InRange("the number of shards", manifest.shards_size(), 1, limits::kMaxShards));
   std::set<std::string> paths;
@@ -305,6 +316,7 @@ absl::Status CheckGenerationManifest(const GenerationManifest& manifest) {
   RETURN_IF_ERROR(CheckEmbedding(manifest.embedding()));
   RETURN_IF_ERROR(CheckDigest("encoder_model", manifest.encoder_model()));
   RETURN_IF_ERROR(CheckRerankerFields(manifest));
+  RETURN_IF_ERROR(CheckFeatureDtype(manifest));
   if (manifest.create_time().size() > 64) return Malformed("create_time", "is too long");
   if (manifest.has_index_spec() &&
       !IsValidName(manifest.index_spec().kind(), limits::kMaxIndexKindLength)) {

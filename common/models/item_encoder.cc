@@ -8,6 +8,7 @@
 #include "common/base/status_macros.h"
 #include "common/batching/run_each.h"
 #include "common/embedding/embedding_matrix.h"
+#include "common/models/inputs/stored_features.h"
 
 namespace sightline {
 namespace {
@@ -144,7 +145,16 @@ class PictureRun {
         [&](absl::Span<const ImageInput> some) {
           return reranker.cross_encoder()->PrepareImages(some, call_);
         },
-        [&](size_t i, ItemFeatures made) { results_[i]->features[place] = std::move(made); });
+        [&](size_t i, ItemFeatures made) { Keep(i, place, std::move(made)); });
+  }
+
+  void Keep(size_t i, size_t place, ItemFeatures made) {
+    absl::StatusOr<ItemFeatures> stored = StoredAs(pictures_[i].feature_dtype, std::move(made));
+    if (stored.ok()) {
+      results_[i]->features[place] = *std::move(stored);
+    } else {
+      results_[i] = stored.status();
+    }
   }
 
   std::vector<PictureToEncode> pictures_;

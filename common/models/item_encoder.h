@@ -17,6 +17,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "common/base/call_context.h"
+#include "common/base/dtype.h"
+#include "common/bundle/feature_dtype.h"
 #include "common/bundle/item_features.h"
 #include "common/image/image_input.h"
 #include "common/models/model.h"
@@ -47,6 +49,8 @@ struct PictureToEncode {
   std::vector<std::shared_ptr<const Pixels>> pixels;
   // Whose item features are wanted; may be none.
   std::vector<const Model*> rerankers;
+  // What those are rounded to: what the generation says that they are for.
+  Dtype feature_dtype = kDefaultFeatureDtype;
 };
 
 struct EmbeddedItem {

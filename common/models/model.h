@@ -20,7 +20,6 @@
 #include "absl/types/span.h"
 #include "common/base/call_context.h"
 #include "common/base/compute_pool.h"
-#include "common/base/dtype.h"
 #include "common/bundle/item_features.h"
 #include "common/bundle/model_bundle.h"
 #include "common/embedding/embedding_matrix.h"
@@ -71,7 +70,9 @@ class CrossEncoder {
   virtual ~CrossEncoder() = default;
 
   // Everything that does not depend on the partner.  A text's features are its token
-  // ids (int32, tensor "ids"); an image's are its projected region rows.
+  // ids (int32, tensor "ids"); an image's are its projected region rows, in float32.
+  // They are stored and sent as StoredAs (inputs/stored_features.h) rounds them, and
+  // Score reads them in any of those forms.
   virtual ItemFeatures PrepareText(const Tokens& text) const = 0;
   virtual absl::StatusOr<std::vector<ItemFeatures>> PrepareImages(
       absl::Span<const ImageInput> images, const CallContext& call) const = 0;
@@ -93,10 +94,6 @@ struct ModelOptions {
   // One item or pair per forward pass, one thread: bit-identical results whatever the
   // batch.  Slower; for parity checks and audits.
   bool deterministic = false;
-  // What a cross-encoder's image features are stored as, kFloat16 or kFloat32.  Scores
-  // are computed in float32 from either, and Score reads both, so half the size costs
-  // some 1e-4 of a feature and no parity: live and stored features are rounded alike.
-  Dtype item_feature_dtype = Dtype::kFloat16;
   // Stands before the names of a cross-encoder's feature tensors.  So the members of an
   // ensemble write into one ItemFeatures, and each finds its own there.
   std::string feature_prefix;

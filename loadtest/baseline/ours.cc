@@ -27,9 +27,11 @@
 #include "common/base/compute_pool.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
+#include "common/bundle/feature_dtype.h"
 #include "common/bundle/model_bundle.h"
 #include "common/index/vector_index.h"
 #include "common/models/inference.h"
+#include "common/models/inputs/stored_features.h"
 #include "common/models/model.h"
 #include "common/rpc/cpu_check.h"
 
@@ -132,6 +134,9 @@ class Ours {
     }
     ASSIGN_OR_RETURN(pictures_,
                      model_->cross_encoder()->PrepareImages(images, CallContext::Unbounded()));
+    for (ItemFeatures& picture : pictures_) {
+      ASSIGN_OR_RETURN(picture, StoredAs(kDefaultFeatureDtype, std::move(picture)));
+    }
     return absl::OkStatus();
   }
 

@@ -22,8 +22,10 @@
 #include "absl/strings/str_join.h"
 #include "common/base/call_context.h"
 #include "common/base/status_macros.h"
+#include "common/bundle/feature_dtype.h"
 #include "common/kernels/kernel_choice.h"
 #include "common/models/init_model.h"
+#include "common/models/inputs/stored_features.h"
 #include "common/models/model.h"
 #include "common/models/oscar/small_manifest.h"
 #include "loadtest/bench/bench_main.h"
@@ -142,9 +144,12 @@ void Rerank(benchmark::State& state, const std::string& precision) {
   const CrossEncoder& encoder = *(*subject)->model->cross_encoder();
   const auto text = TextFeatures(*(*subject)->model, (*subject)->text);
   const auto images = absl::MakeConstSpan((*subject)->images).subspan(0, state.range(1));
-  const auto features = encoder.PrepareImages(images, CallContext::Unbounded());
+  auto features = encoder.PrepareImages(images, CallContext::Unbounded());
   if (!text.ok()) return state.SkipWithError(text.status().ToString().c_str());
   if (!features.ok()) return state.SkipWithError(features.status().ToString().c_str());
+  for (ItemFeatures& image : *features) {
+    image = *StoredAs(kDefaultFeatureDtype, std::move(image));
+  }
   std::vector<ScoringPair> pairs;
   for (const ItemFeatures& image : *features) pairs.push_back({&*text, &image});
   Rounds rounds(&state, [&] { return encoder.Score(pairs, CallContext::Unbounded()).status(); });

@@ -46,6 +46,10 @@ absl::Status CheckMadeAlike(const bundle::v1::GenerationManifest& base,
     return differs("the rerankers", RerankersText(RerankersOf(base)),
                    RerankersText(required.rerankers));
   }
+  const Dtype dtype = FeatureDtypeOf(base);
+  if (!required.rerankers.empty() && dtype != required.feature_dtype) {
+    return differs("item features in", DtypeName(dtype), DtypeName(required.feature_dtype));
+  }
   if (ManifestJson(base.embedding()) != ManifestJson(required.embedding)) {
     return differs("the embedding space", base.embedding().space(), required.embedding.space());
   }

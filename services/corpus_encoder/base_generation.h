@@ -12,6 +12,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
 #include "common/base/call_context.h"
+#include "common/base/dtype.h"
+#include "common/bundle/feature_dtype.h"
 #include "common/bundle/feature_file.h"
 #include "common/bundle/feature_reader.h"
 #include "common/bundle/item_features.h"
@@ -29,6 +31,7 @@ struct BaseRequirements {
   bundle::v1::EmbeddingSpec embedding;
   std::string encoder_model;
   std::vector<NamedReranker> rerankers;  // what they are called may differ
+  Dtype feature_dtype = kDefaultFeatureDtype;
 };
 
 // One index of a base.  Nothing that grows with its items is in memory: BaseReader reads them.
@@ -42,7 +45,7 @@ class BaseIndex {
   };
 
   // NotFound if the generation is not there; FailedPrecondition, saying which, if it was
-  // made with other models; DataLoss if it is damaged.
+  // made with other models, or has features of another dtype; DataLoss if it is damaged.
   static absl::StatusOr<std::unique_ptr<BaseIndex>> Open(const std::string& store,
                                                          const std::string& index,
                                                          const std::string& generation,

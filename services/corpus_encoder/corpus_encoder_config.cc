@@ -11,6 +11,7 @@
 #include "common/base/checksum.h"
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
+#include "common/bundle/feature_dtype.h"
 #include "common/bundle/layout.h"
 #include "common/config/command_line.h"
 
@@ -153,7 +154,7 @@ std::string CorpusYaml(absl::string_view value) {
 struct FlagValues {
   CorpusEncoderFlags flags;
   std::string store, object_store, model, images_index, captions_index, generation;
-  std::string shards, base, worker, workers, threads, max_quarantine_share;
+  std::string feature_dtype, shards, base, worker, workers, threads, max_quarantine_share;
   std::vector<std::string> rerankers, corpora;
   bool no_publish = false;
 };
@@ -171,6 +172,10 @@ Flags DefineFlags(FlagValues* values) {
                 "a bundle that reranks, and its name; repeatable, see README.md for which is the "
                 "default one; default: the one that encodes, if it can",
                 &values->rerankers);
+  flags.String("feature-dtype", "NAME",
+               "what pictures' rows for rerankers are stored as: float16, float32, or int8 with a "
+               "scale a row; default float16",
+               &values->feature_dtype);
   flags.Strings("corpus", "KIND[:PATH]",
                 "folder:PATH, stamps, clipart or emoji; of regions regions:PATH, npz:PATH or "
                 "precomp:PATH; repeatable",
@@ -210,6 +215,7 @@ std::string YamlOf(const FlagValues& values) {
   for (const std::string& reranker : values.rerankers) {
     absl::StrAppend(&yaml, "  - ", Quoted(reranker), "\n");
   }
+  add("feature_dtype", values.feature_dtype);
   add("shards", values.shards);
   add("images_index", values.images_index);
   add("captions_index", values.captions_index);
@@ -240,6 +246,9 @@ absl::StatusOr<CorpusEncoderConfig> ReadCorpusEncoderConfig(ConfigFile* file) {
     root.AddProblem("model", "must be a bundle's id: 64 lower-case hex digits");
   }
   config.rerankers = ReadRerankers(root);
+  job.feature_dtype = ParseFeatureDtype(root.Choice("feature_dtype", DtypeName(job.feature_dtype),
+                                                    FeatureDtypeNames()))
+                          .value_or(job.feature_dtype);
   config.verify_model = root.Bool("verify_model", true);
   job.images_index = ReadName(root, "images_index", job.images_index, limits::kMaxIndexNameLength);
   job.captions_index =

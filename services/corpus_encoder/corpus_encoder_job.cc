@@ -29,6 +29,11 @@ namespace {
 // Enough to tell contents apart, short enough to be typed.
 constexpr size_t kGenerationNameLength = 16;
 
+CorpusModels KeptAs(Dtype feature_dtype, CorpusModels models) {
+  models.feature_dtype = feature_dtype;
+  return models;
+}
+
 }  // namespace
 
 struct CorpusEncoderJob::Plan {
@@ -58,7 +63,7 @@ CorpusEncoderJob::CorpusEncoderJob(const CorpusEncoderOptions& options,
                                    DecoderPool* decoders, Clock* clock, Progress* progress)
     : options_(options),
       corpora_(std::move(corpora)),
-      models_(std::move(models)),
+      models_(KeptAs(options.feature_dtype, std::move(models))),
       embedding_(embedding),
       decoders_(decoders),
       clock_(clock),
@@ -163,6 +168,7 @@ absl::Status CorpusEncoderJob::OpenBase(Plan& plan, const CallContext& call) {
   choice.required.embedding = embedding_;
   choice.required.encoder_model = plan.context.encoder;
   choice.required.rerankers = plan.context.rerankers;
+  choice.required.feature_dtype = plan.context.feature_dtype;
   choice.agreement_path =
       plan.folder.File(absl::StrCat(plan.content.substr(0, kGenerationNameLength), ".base"));
   choice.carries = [&](const BaseGeneration& base) {
@@ -300,6 +306,7 @@ GenerationSpec CorpusEncoderJob::SpecOf(const Plan& plan, ItemIndex index) const
   spec.embedding = embedding_;
   spec.encoder_model = plan.context.encoder;
   spec.rerankers = plan.context.rerankers;
+  spec.feature_dtype = plan.context.feature_dtype;
   spec.content = plan.content;
   spec.recall.floor = options_.recall_floor;
   spec.threads = options_.decode_threads;

@@ -64,6 +64,7 @@ absl::StatusOr<bundle::v1::GenerationManifest> MakeManifest(const GenerationSpec
   *manifest.mutable_embedding() = spec.embedding;
   manifest.set_encoder_model(spec.encoder_model);
   SetRerankers(spec.rerankers, &manifest);
+  if (!spec.rerankers.empty()) SetFeatureDtype(spec.feature_dtype, &manifest);
   manifest.set_parent_generation(spec.parent);
   if (!spec.parent.empty()) return manifest;
   absl::StatusOr<bundle::v1::CurrentGeneration> current =

@@ -11,6 +11,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/base/call_context.h"
+#include "common/base/dtype.h"
+#include "common/bundle/feature_dtype.h"
 #include "common/bundle/rerankers.h"
 #include "common/bundle/shard_source.h"
 #include "common/embedding/embedding_matrix.h"
@@ -35,6 +37,7 @@ struct GenerationSpec {
   bundle::v1::EmbeddingSpec embedding;
   std::string encoder_model;
   std::vector<NamedReranker> rerankers;  // whose features items carry, the default first
+  Dtype feature_dtype = kDefaultFeatureDtype;
   // Hash of all that the content depends on; kept beside the manifest, so that a second
   // generation of the same name is recognised as the same or another.
   std::string content;

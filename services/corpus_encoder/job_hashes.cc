@@ -14,6 +14,7 @@ UnitContext ContextOf(const CorpusModels& models, const CorpusEncoderOptions& op
   for (const CorpusModels::Reranker& reranker : models.rerankers) {
     context.rerankers.push_back({reranker.name, reranker.model->id()});
   }
+  context.feature_dtype = options.feature_dtype;
   context.deterministic = options.deterministic;
   context.limits = options.limits;
   context.max_decode_time = max_decode_time;

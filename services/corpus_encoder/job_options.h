@@ -6,6 +6,8 @@
 #include <memory>
 #include <string>
 
+#include "common/base/dtype.h"
+#include "common/bundle/feature_dtype.h"
 #include "common/image/decode.h"
 #include "common/object_store/fetch.h"
 #include "common/object_store/object_store.h"
@@ -36,8 +38,9 @@ struct CorpusEncoderOptions {
   WorkShare share;
 
   // Behaviour: changing one of these makes other units, which are encoded anew.
-  int unit_size = 64;          // pictures in a unit, on average
-  bool deterministic = false;  // what the model was loaded with
+  int unit_size = 64;                          // pictures in a unit, on average
+  bool deterministic = false;                  // what the model was loaded with
+  Dtype feature_dtype = kDefaultFeatureDtype;  // of pictures' item features
   DecodeLimits limits;
 
   // Performance and patience.

@@ -5,9 +5,11 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/models/inputs/stored_features.h"
 #include "services/corpus_encoder/item_content.h"
 
 namespace sightline {
@@ -29,7 +31,10 @@ absl::Status TryImage(const CorpusModels& models, const ImageInput& image,
       named(*models.encoder, models.encoder->image_encoder()->Encode(images, call).status()));
   for (const CorpusModels::Reranker& reranker : models.rerankers) {
     const CrossEncoder& cross_encoder = *reranker.model->cross_encoder();
-    RETURN_IF_ERROR(named(*reranker.model, cross_encoder.PrepareImages(images, call).status()));
+    auto prepared = cross_encoder.PrepareImages(images, call);
+    RETURN_IF_ERROR(named(*reranker.model, prepared.status()));
+    RETURN_IF_ERROR(
+        named(*reranker.model, StoredAs(models.feature_dtype, std::move((*prepared)[0])).status()));
   }
   return absl::OkStatus();
 }

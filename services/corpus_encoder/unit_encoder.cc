@@ -48,7 +48,8 @@ absl::Status FillPictures(const CorpusModels& models, std::vector<DecodedPicture
     rows[i].may_pass = picture.may_pass;
     if (!rows[i].rejected.empty()) continue;
     indexes.push_back(i);
-    readable.push_back({std::move(picture.image), std::move(picture.pixels), rerankers});
+    readable.push_back(
+        {std::move(picture.image), std::move(picture.pixels), rerankers, models.feature_dtype});
   }
   auto encoded = EncodePictures(*models.encoder, std::move(readable), call);
   for (size_t i = 0; i < indexes.size(); ++i) {

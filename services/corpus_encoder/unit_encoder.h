@@ -9,6 +9,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/base/call_context.h"
+#include "common/base/dtype.h"
+#include "common/bundle/feature_dtype.h"
 #include "common/models/model.h"
 #include "services/corpus_encoder/decoder_pool.h"
 #include "services/corpus_encoder/unit_file.h"
@@ -23,7 +25,8 @@ struct CorpusModels {
     std::shared_ptr<const Model> model;  // often the encoder itself
   };
   std::shared_ptr<const Model> encoder;
-  std::vector<Reranker> rerankers;  // whose features items get, the default first
+  std::vector<Reranker> rerankers;             // whose features items get, the default first
+  Dtype feature_dtype = kDefaultFeatureDtype;  // of pictures
 
   std::vector<const Model*> reranker_models() const;
 };

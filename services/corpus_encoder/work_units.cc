@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "services/corpus_encoder/field_hash.h"
 
@@ -14,7 +15,10 @@ constexpr absl::string_view kUnitFormat = "sightline unit 4";
 // The beginning of every hash.
 void Begin(absl::string_view what, const UnitContext& context, FieldHash& hash) {
   hash.Add(what);
-  hash.Add(kUnitFormat);
+  // What was made before there was a choice has the default.
+  const bool chosen = context.feature_dtype != kDefaultFeatureDtype;
+  hash.Add(
+      absl::StrCat(kUnitFormat, chosen ? " " : "", chosen ? DtypeName(context.feature_dtype) : ""));
   hash.Add(context.encoder);
   hash.Add(absl::StrJoin(
       context.rerankers, ",",

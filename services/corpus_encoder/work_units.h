@@ -17,6 +17,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
+#include "common/base/dtype.h"
+#include "common/bundle/feature_dtype.h"
 #include "common/bundle/rerankers.h"
 #include "common/image/decode.h"
 #include "services/corpus_encoder/id_cuts.h"
@@ -29,6 +31,7 @@ namespace sightline {
 struct UnitContext {
   std::string encoder;                   // its bundle's id
   std::vector<NamedReranker> rerankers;  // the default first
+  Dtype feature_dtype = kDefaultFeatureDtype;
   bool deterministic = false;
   DecodeLimits limits;
   absl::Duration max_decode_time = absl::Seconds(60);

@@ -151,7 +151,8 @@ void EncodeEngine::EncodeTextBatch(std::vector<TextTask> batch) {
 void EncodeEngine::EncodeImageBatch(std::vector<ImageTask> batch) {
   std::vector<PictureToEncode> pictures;
   for (ImageTask& task : batch) {
-    pictures.push_back({*task.regions, std::move(task.pixels), RerankersOf(task)});
+    pictures.push_back(
+        {*task.regions, std::move(task.pixels), RerankersOf(task), task.generation->feature_dtype});
   }
   const Model& encoder = *batch.front().generation->encoder;
   auto encoded = EncodePictures(encoder, std::move(pictures), CallOfBatch(batch));

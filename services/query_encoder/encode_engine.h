@@ -11,9 +11,11 @@
 #include "common/api/query_encoder.h"
 #include "common/base/call_context.h"
 #include "common/base/clock.h"
+#include "common/base/dtype.h"
 #include "common/base/limits.h"
 #include "common/base/outcome.h"
 #include "common/batching/batch_scheduler.h"
+#include "common/bundle/feature_dtype.h"
 #include "common/generations/generation_registry.h"
 #include "common/image/decode.h"
 #include "common/models/item_encoder.h"
@@ -28,7 +30,8 @@ struct EncoderGeneration {
     std::shared_ptr<const Model> model;  // prepares the features that it reads
   };
   std::shared_ptr<const Model> encoder;
-  std::vector<Reranker> rerankers;  // the default first; may be none
+  std::vector<Reranker> rerankers;             // the default first; may be none
+  Dtype feature_dtype = kDefaultFeatureDtype;  // of the pictures that it has, and that are sent
 };
 
 struct EncodeEngineOptions {

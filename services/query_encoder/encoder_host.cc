@@ -5,6 +5,7 @@
 
 #include "common/base/compute_pool.h"
 #include "common/base/status_macros.h"
+#include "common/bundle/feature_dtype.h"
 #include "common/bundle/rerankers.h"
 #include "common/bundle/verify.h"
 #include "common/models/inference.h"
@@ -89,6 +90,7 @@ absl::StatusOr<GenerationHost::Loaded> EncoderHost::Load(const Manifest& manifes
     ASSIGN_OR_RETURN(auto model, models_->GetCrossEncoder(reranker.model));
     held->rerankers.push_back({std::move(reranker.name), std::move(model)});
   }
+  held->feature_dtype = FeatureDtypeOf(manifest);
   RETURN_IF_ERROR(WarmUp(*held, call));
   return Loaded{std::move(held), nullptr};
 }

@@ -1,5 +1,6 @@
 #include "services/sightlinectl/describe_command.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <system_error>
@@ -14,6 +15,7 @@
 #include "common/base/random_access_file.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/container.h"
+#include "common/bundle/feature_dtype.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/layout.h"
 #include "common/bundle/model_bundle.h"
@@ -233,6 +235,18 @@ std::string ShardTable(const bundle::v1::GenerationManifest& manifest) {
   return shards.ToString(2);
 }
 
+// "int8, 27,800 bytes an item".  Captions have token ids, whatever rows of pictures are kept in.
+std::string FeaturesText(const bundle::v1::GenerationManifest& manifest) {
+  int64_t bytes = 0;
+  for (const bundle::v1::ShardManifest& shard : manifest.shards()) {
+    bytes += shard.features().byte_count();
+  }
+  const bool ids = manifest.item_kind() == bundle::v1::CAPTION;
+  return absl::StrCat(ids ? "token ids" : DtypeName(FeatureDtypeOf(manifest)), ", ",
+                      WithThousands(bytes / std::max<int64_t>(manifest.item_count(), 1)),
+                      " bytes an item");
+}
+
 // What was published, the present one first.
 std::string PublicationTable(const bundle::v1::CurrentGeneration& current) {
   Table table({{"sequence", true}, {"generation"}, {"left at"}, {""}});
@@ -265,6 +279,7 @@ absl::StatusOr<std::string> DescribeGeneration(const StoreView& store, const std
     lines.emplace_back(lone ? "reranker" : absl::StrCat("reranker ", reranker.name),
                        reranker.model);
   }
+  if (!rerankers.empty()) lines.emplace_back("item features", FeaturesText(manifest));
   lines.emplace_back("current", is_current ? absl::StrCat("yes, sequence ", current->sequence())
                                            : std::string("no"));
   if (!manifest.parent_generation().empty()) {

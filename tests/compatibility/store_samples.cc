@@ -271,6 +271,20 @@ void WritePlain(const std::string& store, const std::string& index, const std::s
   Require(WriteGenerationManifest(store, manifest));
 }
 
+// An index of one shard whose rows are in eight bits.
+void WritePacked(const std::string& store, const ModelBundle& model) {
+  bundle::v1::GenerationManifest manifest =
+      ManifestOf(kSamplePacked, "g1", model, SamplePackedItems().size());
+  manifest.set_item_kind(bundle::v1::IMAGE);
+  SetRerankers({{kDefaultReranker, model.id}}, &manifest);
+  manifest.set_feature_dtype("int8");
+  const std::string directory = GenerationDirectory(store, kSamplePacked, "g1");
+  Require(MakeDirectories(JoinPath(directory, "shards")));
+  *manifest.add_shards() =
+      Value(WriteShard(directory, 0, 1, kSampleDimension, {model.id}, SamplePackedItems()));
+  Require(WriteGenerationManifest(store, manifest));
+}
+
 // As a prune leaves an index: of what was published before, the names alone.  Locks, which
 // are empty, go too.
 void Publish(const std::string& store, const ModelBundle& encoder) {
@@ -314,6 +328,17 @@ std::vector<EncodedItem> SampleItems() {
     items[i].features = {{{Tensor("regions", Dtype::kFloat16, i % 3, 6, i),
                            Tensor("token_ids", Dtype::kInt32, 1 + i % 2, 1, i + 7)}},
                          {{Tensor("codes", Dtype::kInt8, 2, 4, i + 3)}}};
+  }
+  return items;
+}
+
+std::vector<EncodedItem> SamplePackedItems() {
+  std::vector<EncodedItem> items = {Item(0, "pictures/000", "a red fish", {}),
+                                    Item(1, "pictures/001", "a whale", {"sea"})};
+  for (int i = 0; i < static_cast<int>(items.size()); ++i) {
+    items[i].features = {{{Tensor("regions", Dtype::kInt8, 2 + i, 6, i),
+                           Tensor("regions_scales", Dtype::kFloat32, 2 + i, 1, i + 5),
+                           Tensor("tags", Dtype::kInt32, 1 + i, 1, i + 7)}}};
   }
   return items;
 }
@@ -396,6 +421,7 @@ void WriteStoreSamples(const std::string& directory) {
   WriteImages(store, models);
   WritePlain(store, kSampleCaptions, "g1", models[0], SampleCaptions());
   Publish(store, models[0]);
+  WritePacked(store, models[0]);
 
   const std::vector<RegionFileItem> regions = SampleRegions();
   const std::string region_file = JoinPath(directory, kSampleRegionFile);

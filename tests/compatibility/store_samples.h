@@ -44,6 +44,10 @@ absl::Time SamplePublication(int number);
 inline constexpr char kSampleCaptions[] = "words";
 std::vector<EncodedItem> SampleCaptions();
 
+// An index of images whose rows for a reranker are in int8, with their scales.
+inline constexpr char kSamplePacked[] = "packed";
+std::vector<EncodedItem> SamplePackedItems();
+
 std::vector<RegionFileItem> SampleRegions();
 
 // A finished unit of a job that goes on under another program.

@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/files.h"
 #include "common/bundle/declared_combinations.h"
+#include "common/bundle/feature_dtype.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/model_bundle.h"
 #include "common/bundle/publication.h"
@@ -196,6 +197,24 @@ TEST_CASE("items are found with their features and content hashes") {
   }
 }
 
+TEST_CASE("rows in eight bits are found with their scales") {
+  const auto manifest = Value(ReadGenerationManifest(kStore, kSamplePacked, "g1"));
+  CHECK(FeatureDtypeOf(manifest) == Dtype::kInt8);
+  CHECK(FeatureDtypeOf(Images()) == Dtype::kFloat16);
+  VerifyOptions options;
+  options.sha256 = true;
+  CHECK(VerifyGeneration(kStore, manifest, options).ok());
+  const std::string directory = GenerationDirectory(kStore, kSamplePacked, "g1");
+  const auto features = Value(FeatureStore::Open(
+      JoinPath(directory, manifest.shards(0).features().path()), manifest.shards(0)));
+  const std::vector<EncodedItem> expected = SamplePackedItems();
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const auto row = static_cast<int64_t>(i);
+    CHECK(SameFeatures(Value(features->Get(manifest.reranker_model(), {row})).at(0),
+                       expected[i].features[0]));
+  }
+}
+
 TEST_CASE("probes are what they were") {
   const bundle::v1::GenerationManifest manifest = Images();
   std::vector<std::vector<EncodedItem>> shards(kSampleShards);
@@ -292,7 +311,7 @@ TEST_CASE("what is written is what was written, byte by byte") {
       ++files;
     }
   }
-  CHECK(files == 18);
+  CHECK(files == 21);
 }
 
 TEST_CASE("every field of a manifest is in a sample") {
@@ -300,6 +319,7 @@ TEST_CASE("every field of a manifest is in a sample") {
   for (const ModelBundle& model : Models()) AddWhatIsSet(model.manifest, &set);
   AddWhatIsSet(Images(), &set);
   AddWhatIsSet(Value(ReadGenerationManifest(kStore, kSampleCaptions, "g1")), &set);
+  AddWhatIsSet(Value(ReadGenerationManifest(kStore, kSamplePacked, "g1")), &set);
   AddWhatIsSet(Value(ReadCurrent(kStore, kSampleImages)), &set);
   Names could = WhatCouldBeSet(*bundle::v1::GenerationManifest::descriptor()->file());
   could.merge(WhatCouldBeSet(*bundle::v1::ModelBundleManifest::descriptor()->file()));

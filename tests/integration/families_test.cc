@@ -303,6 +303,37 @@ TEST_CASE("MMT-Retrieval's OSCAR finds and reranks, one of VinVL's kind reranks 
   RequireParity(store, models, RegionFileOf(directory, ItemsOf(64, 1, 14)));
 }
 
+// Uploads are rounded by query_encoder, what is stored by corpus_encoder, and the referee does
+// both.
+TEST_CASE("rows kept in eight bits are the same live and stored, to the bit") {
+  const TempDir directory;
+  const std::string store = directory.File("store");
+  const std::string joint = ConvertFamily(store, "oscar", SaveMmtOscar);
+  const FamilyModels models{
+      joint,
+      {{kDefaultReranker, joint}, {"uniter", ConvertFamily(store, "uniter_small", SaveFlat)}},
+      Dtype::kInt8};
+  RequireParity(store, models, RegionFileOf(directory, ItemsOf(64, 1, 14)));
+}
+
+TEST_CASE("the members of an ensemble find their rows in eight bits, each its own") {
+  const TempDir directory;
+  const std::string store = directory.File("store");
+  const auto encoder = [](MutableCheckpoint* checkpoint, Workplace* place) {
+    place->options.use = "bi-encoder";
+    SaveFlat(checkpoint, place);
+  };
+  const std::vector<std::string> both = {ConvertFamily(store, "saf", SaveSgraf),
+                                         ConvertFamily(store, "sgr_temde", SaveSgraf)};
+  const auto ensemble = MakeEnsemble(store, both, store, "SAF and SGR");
+  INFO(ensemble.status());
+  REQUIRE(ensemble.ok());
+  RequireParity(
+      store,
+      {ConvertFamily(store, "oscar", encoder), {{kDefaultReranker, ensemble->id}}, Dtype::kInt8},
+      PrecompOf(directory, 70));
+}
+
 TEST_CASE("VLDeformer finds") {
   const TempDir directory;
   const std::string store = directory.File("store");

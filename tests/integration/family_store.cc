@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/layout.h"
+#include "common/models/inputs/stored_features.h"
 #include "loadtest/fleet/server_yaml.h"
 #include "services/corpus_encoder/corpus_encoder.h"
 #include "services/corpus_encoder/corpus_encoder_config.h"
@@ -44,7 +45,8 @@ std::shared_ptr<const Model> Load(const std::string& store, const std::string& i
   return Value(LoadModel(bundle, options));
 }
 
-TinyItem Compute(const RegionItem& item, const Model& encoder, const Model* reranker) {
+TinyItem Compute(const RegionItem& item, const Model& encoder, const Model* reranker,
+                 Dtype feature_dtype) {
   const CallContext call = CallContext::Unbounded();
   TinyItem computed;
   computed.image_id = item.id;
@@ -55,7 +57,8 @@ TinyItem Compute(const RegionItem& item, const Model& encoder, const Model* rera
   computed.caption_embedding = Value(encoder.text_encoder()->Encode({tokens}, call));
   if (reranker == nullptr) return computed;
   const CrossEncoder& cross_encoder = *reranker->cross_encoder();
-  computed.image_features = Value(cross_encoder.PrepareImages({item.image}, call))[0];
+  computed.image_features =
+      Value(StoredAs(feature_dtype, Value(cross_encoder.PrepareImages({item.image}, call))[0]));
   computed.caption_features = Value(TextFeatures(*reranker, item.caption));
   return computed;
 }
@@ -89,7 +92,8 @@ absl::StatusOr<EncodeSummary> EncodeFamilyCorpus(const std::string& store,
                                                  const FamilyCorpus& corpus, bool deterministic) {
   std::string yaml = absl::StrCat(
       "store: ", QuotedYaml(store), "\nmodel: '", models.encoder,
-      "'\nshards: 2\ncompute: {threads: 1, deterministic: ", deterministic ? "true" : "false",
+      "'\nfeature_dtype: ", DtypeName(models.feature_dtype),
+      "\nshards: 2\ncompute: {threads: 1, deterministic: ", deterministic ? "true" : "false",
       "}\ncorpora:\n  - kind: ", corpus.kind, "\n    root: ", QuotedYaml(corpus.root), "\n");
   if (!corpus.captions.empty()) {
     absl::StrAppend(&yaml, "    captions: ", QuotedYaml(corpus.captions), "\n");
@@ -122,7 +126,7 @@ std::map<std::string, TinyStore> ComputeFamily(const std::string& store, const F
     own.path = store;
     own.model = reranker;
     for (const RegionItem& item : items) {
-      own.items.push_back(Compute(item, *encoder, reranker.get()));
+      own.items.push_back(Compute(item, *encoder, reranker.get(), models.feature_dtype));
     }
   }
   return computed;

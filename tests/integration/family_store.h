@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/base/dtype.h"
+#include "common/bundle/feature_dtype.h"
 #include "common/bundle/rerankers.h"
 #include "services/corpus_encoder/encode_summary.h"
 #include "tests/common/models/convert/checkpoints.h"
@@ -39,6 +41,7 @@ struct FamilyCorpus {
 struct FamilyModels {
   std::string encoder;                   // id
   std::vector<NamedReranker> rerankers;  // the default first; none: the encoder, if it can
+  Dtype feature_dtype = kDefaultFeatureDtype;
 };
 
 // Runs corpus_encoder, on one thread, for two shards; `deterministic`: one item a forward pass.

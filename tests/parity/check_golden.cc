@@ -1,4 +1,4 @@
-// check_golden [--stored] DIR: holds the production models against a golden folder.
+// check_golden [--stored float16|int8] DIR: holds the production models against a golden folder.
 #include <cstdlib>
 #include <exception>
 #include <iostream>
@@ -8,10 +8,10 @@
 #include "tests/parity/golden_families.h"
 
 int main(int argc, char** argv) {
-  const bool stored = argc == 3 && std::string(argv[1]) == "--stored";
-  if (argc != 2 && !stored) {
-    std::cerr << "usage: check_golden [--stored] DIR   (config.json, weights.safetensors, "
-                 "case.safetensors)\n";
+  const std::string dtype = argc == 4 && std::string(argv[1]) == "--stored" ? argv[2] : "";
+  if (argc != 2 && dtype != "float16" && dtype != "int8") {
+    std::cerr << "usage: check_golden [--stored float16|int8] DIR   (config.json, "
+                 "weights.safetensors, case.safetensors)\n";
     return 2;
   }
   std::string directory = argv[argc - 1];
@@ -21,7 +21,10 @@ int main(int argc, char** argv) {
   try {
     sightline::ComputePool::SingleThreadedLibraries();
     sightline::UseSingleThreadedTorch();
-    const auto path = stored ? sightline::GoldenPath::kStored : sightline::GoldenPath::kExact;
+    using sightline::GoldenPath;
+    const auto path = dtype.empty()     ? GoldenPath::kExact
+                      : dtype == "int8" ? GoldenPath::kInt8
+                                        : GoldenPath::kFloat16;
     return sightline::CheckGolden(directory, path, std::cout);
   } catch (const std::exception& error) {
     std::cerr << "failed: " << error.what() << "\n";

@@ -75,31 +75,27 @@ absl::StatusOr<GoldenInputs> ReadSgrafInputs(const GoldenCase& golden) {
   return inputs;
 }
 
-absl::StatusOr<std::unique_ptr<GoldenModel>> ConvertSgraf(const GoldenCase& golden,
-                                                          Dtype item_features) {
+absl::StatusOr<std::unique_ptr<GoldenModel>> ConvertSgraf(const GoldenCase& golden) {
   ASSIGN_OR_RETURN(const int size, golden.ConfigInt("vocab_size"));
-  return GoldenModel::Convert(golden, ConvertOptions(), WordList(size), item_features);
+  return GoldenModel::Convert(golden, ConvertOptions(), WordList(size));
 }
 
 absl::StatusOr<std::unique_ptr<GoldenModel>> ConvertM3p(const GoldenCase& golden,
-                                                        const std::string& score_kind,
-                                                        Dtype item_features) {
+                                                        const std::string& score_kind) {
   ASSIGN_OR_RETURN(const int size, golden.ConfigInt("vocab_size"));
   ConvertOptions options;
   options.use = "joint";
   options.score_kind = score_kind;
-  return GoldenModel::Convert(golden, options, SentencePieces(size), item_features);
+  return GoldenModel::Convert(golden, options, SentencePieces(size));
 }
 
 // By the head that ranks, or, with a score kind of pairs that match, by the pre-trained one.
 absl::StatusOr<std::unique_ptr<GoldenModel>> ConvertUniter(const GoldenCase& golden,
-                                                           const std::string& score_kind,
-                                                           Dtype item_features) {
+                                                           const std::string& score_kind) {
   ASSIGN_OR_RETURN(const int size, golden.ConfigInt("vocab_size"));
   ConvertOptions options;
   options.score_kind = score_kind;
-  return GoldenModel::Convert(golden, options, GoldenVocabulary(size, /*cls_id=*/1, /*sep_id=*/2),
-                              item_features);
+  return GoldenModel::Convert(golden, options, GoldenVocabulary(size, /*cls_id=*/1, /*sep_id=*/2));
 }
 
 }  // namespace
@@ -108,7 +104,7 @@ absl::Status CompareUniter(const GoldenCase& golden, Comparison* comparison) {
   ASSIGN_OR_RETURN(const GoldenInputs inputs, ReadGoldenInputs(golden, /*with_boxes=*/true));
   ASSIGN_OR_RETURN(const int size, golden.ConfigInt("vocab_size"));
   ASSIGN_OR_RETURN(const int hidden, golden.ConfigInt("hidden_size"));
-  ASSIGN_OR_RETURN(const auto ranks, ConvertUniter(golden, "", Dtype::kFloat32));
+  ASSIGN_OR_RETURN(const auto ranks, ConvertUniter(golden, ""));
   ASSIGN_OR_RETURN(const auto images, PreparedFeatures(ranks->model(), inputs));
   ASSIGN_OR_RETURN(const std::vector<float> scores,
                    ScoreGoldenPairs(ranks->model(), inputs.texts, images));
@@ -118,7 +114,7 @@ absl::Status CompareUniter(const GoldenCase& golden, Comparison* comparison) {
   RETURN_IF_ERROR(comparison->Add(golden, "cls_sequence", {count, hidden}, rows.first));
   RETURN_IF_ERROR(comparison->Add(golden, "pooled", {count, hidden}, rows.pooled));
 
-  ASSIGN_OR_RETURN(const auto matches, ConvertUniter(golden, "softmax_match", Dtype::kFloat32));
+  ASSIGN_OR_RETURN(const auto matches, ConvertUniter(golden, "softmax_match"));
   ASSIGN_OR_RETURN(const std::vector<float> logits, HeadOutputs(matches->model(), inputs));
   RETURN_IF_ERROR(comparison->Add(golden, "itm_logits", {count, 2}, logits));
 
@@ -132,22 +128,22 @@ absl::Status CompareUniter(const GoldenCase& golden, Comparison* comparison) {
                            comparison);
 }
 
-absl::Status CompareStoredUniter(const GoldenCase& golden, Comparison* comparison) {
+absl::Status CompareStoredUniter(const GoldenCase& golden, Dtype dtype, Comparison* comparison) {
   ASSIGN_OR_RETURN(const GoldenInputs inputs, ReadGoldenInputs(golden, /*with_boxes=*/true));
-  ASSIGN_OR_RETURN(const auto ranks, ConvertUniter(golden, "", Dtype::kFloat16));
-  ASSIGN_OR_RETURN(const auto images, StoredFeatures(ranks->model(), inputs));
+  ASSIGN_OR_RETURN(const auto ranks, ConvertUniter(golden, ""));
+  ASSIGN_OR_RETURN(const auto images, StoredFeatures(ranks->model(), inputs, dtype));
   ASSIGN_OR_RETURN(const std::vector<float> scores,
                    ScoreGoldenPairs(ranks->model(), inputs.texts, images));
   const int64_t count = static_cast<int64_t>(scores.size());
   RETURN_IF_ERROR(comparison->Add(golden, "rank_score", {count, 1}, scores));
-  ASSIGN_OR_RETURN(const auto matches, ConvertUniter(golden, "logit_match", Dtype::kFloat16));
-  return CompareStoredLogits(golden, *matches, inputs, "itm_logits", comparison);
+  ASSIGN_OR_RETURN(const auto matches, ConvertUniter(golden, "logit_match"));
+  return CompareStoredLogits(golden, *matches, inputs, "itm_logits", dtype, comparison);
 }
 
 absl::Status CompareM3p(const GoldenCase& golden, Comparison* comparison) {
   ASSIGN_OR_RETURN(const GoldenInputs inputs, ReadGoldenInputs(golden, /*with_boxes=*/true));
   ASSIGN_OR_RETURN(const int hidden, golden.ConfigInt("hidden_size"));
-  ASSIGN_OR_RETURN(const auto model, ConvertM3p(golden, "", Dtype::kFloat32));
+  ASSIGN_OR_RETURN(const auto model, ConvertM3p(golden, ""));
   RETURN_IF_ERROR(CompareEmbeddings(golden, model->model(), inputs, "cosine", comparison));
   ASSIGN_OR_RETURN(const JointRows rows, M3pJointRows(*model, inputs));
   const int64_t count = static_cast<int64_t>(rows.pooled.size()) / hidden;
@@ -156,10 +152,10 @@ absl::Status CompareM3p(const GoldenCase& golden, Comparison* comparison) {
   return comparison->Add(golden, "classifier_logits", {count, 2}, logits);
 }
 
-absl::Status CompareStoredM3p(const GoldenCase& golden, Comparison* comparison) {
+absl::Status CompareStoredM3p(const GoldenCase& golden, Dtype dtype, Comparison* comparison) {
   ASSIGN_OR_RETURN(const GoldenInputs inputs, ReadGoldenInputs(golden, /*with_boxes=*/true));
-  ASSIGN_OR_RETURN(const auto model, ConvertM3p(golden, "logit_match", Dtype::kFloat16));
-  return CompareStoredLogits(golden, *model, inputs, "classifier_logits", comparison);
+  ASSIGN_OR_RETURN(const auto model, ConvertM3p(golden, "logit_match"));
+  return CompareStoredLogits(golden, *model, inputs, "classifier_logits", dtype, comparison);
 }
 
 absl::Status CompareSgraf(const GoldenCase& golden, Comparison* comparison) {
@@ -168,7 +164,7 @@ absl::Status CompareSgraf(const GoldenCase& golden, Comparison* comparison) {
   const int64_t images = static_cast<int64_t>(inputs.images.size());
   ASSIGN_OR_RETURN(const int embedding, golden.ConfigInt("embed_size"));
   ASSIGN_OR_RETURN(const IntTensor ids, golden.Ints("captions", 2));
-  ASSIGN_OR_RETURN(const auto model, ConvertSgraf(golden, Dtype::kFloat32));
+  ASSIGN_OR_RETURN(const auto model, ConvertSgraf(golden));
   ASSIGN_OR_RETURN(const std::vector<float> image_rows,
                    ImageFeatureRows(model->model(), inputs.images, 0));
   const int64_t count = images == 0 ? 0 : inputs.images[0].regions.count;
@@ -183,10 +179,10 @@ absl::Status CompareSgraf(const GoldenCase& golden, Comparison* comparison) {
   return comparison->Add(golden, "similarity", {images, texts}, scores);
 }
 
-absl::Status CompareStoredSgraf(const GoldenCase& golden, Comparison* comparison) {
+absl::Status CompareStoredSgraf(const GoldenCase& golden, Dtype dtype, Comparison* comparison) {
   ASSIGN_OR_RETURN(const GoldenInputs inputs, ReadSgrafInputs(golden));
-  ASSIGN_OR_RETURN(const auto model, ConvertSgraf(golden, Dtype::kFloat16));
-  ASSIGN_OR_RETURN(const auto features, StoredFeatures(model->model(), inputs));
+  ASSIGN_OR_RETURN(const auto model, ConvertSgraf(golden));
+  ASSIGN_OR_RETURN(const auto features, StoredFeatures(model->model(), inputs, dtype));
   ASSIGN_OR_RETURN(const std::vector<float> scores,
                    ScoreAllGoldenPairs(model->model(), inputs.texts, features));
   return comparison->Add(

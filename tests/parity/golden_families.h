@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "common/base/dtype.h"
 #include "tests/parity/golden_case.h"
 
 namespace sightline {
@@ -21,22 +22,23 @@ absl::Status CompareSgraf(const GoldenCase& golden, Comparison* comparison);
 absl::Status CompareUniter(const GoldenCase& golden, Comparison* comparison);
 absl::Status CompareVlDeformer(const GoldenCase& golden, Comparison* comparison);
 
-// Scores of image features that were stored, as float16, and read again.  Logits where the
+// Scores of image features that were stored, as `dtype`, and read again.  Logits where the
 // head has them: a probability near 0 or 1 hides what became of them.
-absl::Status CompareStoredM3p(const GoldenCase& golden, Comparison* comparison);
-absl::Status CompareStoredOscar(const GoldenCase& golden, Comparison* comparison);
-absl::Status CompareStoredSgraf(const GoldenCase& golden, Comparison* comparison);
-absl::Status CompareStoredUniter(const GoldenCase& golden, Comparison* comparison);
+absl::Status CompareStoredM3p(const GoldenCase& golden, Dtype dtype, Comparison* comparison);
+absl::Status CompareStoredOscar(const GoldenCase& golden, Dtype dtype, Comparison* comparison);
+absl::Status CompareStoredSgraf(const GoldenCase& golden, Dtype dtype, Comparison* comparison);
+absl::Status CompareStoredUniter(const GoldenCase& golden, Dtype dtype, Comparison* comparison);
 
 enum class GoldenPath {
-  kExact,   // the network, in float32
-  kStored,  // scores as the reranker gives them
+  kExact,    // the network, in float32
+  kFloat16,  // scores as the reranker gives them, of features that are stored so
+  kInt8,
 };
 
 // The whole program: compares the folder's case and ends `out` with
 // `max_abs_error: X over N numbers`.  0 if N > 0 and X is within the bound of README.md; 1 if
 // the model differs or something expected is missing or not finite; 2 if the folder cannot
-// be read, is of an unknown family, or of one that stores nothing and kStored was asked for.
+// be read, is of an unknown family, or of one that stores nothing and scores were asked for.
 int CheckGolden(absl::string_view directory, GoldenPath path, std::ostream& out);
 
 }  // namespace sightline

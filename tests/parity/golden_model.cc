@@ -10,6 +10,7 @@
 #include "common/base/status_macros.h"
 #include "common/bundle/feature_store.h"
 #include "common/bundle/shard_writer.h"
+#include "common/models/inputs/stored_features.h"
 
 namespace sightline {
 namespace {
@@ -102,8 +103,7 @@ std::string GoldenVocabulary(int size, int cls_id, int sep_id) {
 
 absl::StatusOr<std::unique_ptr<GoldenModel>> GoldenModel::Convert(const GoldenCase& golden,
                                                                   ConvertOptions options,
-                                                                  const std::string& vocabulary,
-                                                                  Dtype item_features) {
+                                                                  const std::string& vocabulary) {
   auto result = absl::WrapUnique(new GoldenModel());
   options.checkpoint = JoinPath(golden.directory(), "weights.safetensors");
   options.config = JoinPath(golden.directory(), "config.json");
@@ -113,7 +113,6 @@ absl::StatusOr<std::unique_ptr<GoldenModel>> GoldenModel::Convert(const GoldenCa
   ASSIGN_OR_RETURN(result->bundle_, WriteConversion(result->store_.path(), conversion, {}));
   ModelOptions model_options;
   model_options.pool = &result->pool_;
-  model_options.item_feature_dtype = item_features;
   ASSIGN_OR_RETURN(result->model_, LoadModel(result->bundle_, model_options));
   return result;
 }
@@ -167,7 +166,7 @@ absl::StatusOr<std::vector<ItemFeatures>> PreparedFeatures(const Model& model,
 }
 
 absl::StatusOr<std::vector<ItemFeatures>> StoredFeatures(const Model& model,
-                                                         const GoldenInputs& inputs) {
+                                                         const GoldenInputs& inputs, Dtype dtype) {
   ASSIGN_OR_RETURN(std::vector<ItemFeatures> prepared, PreparedFeatures(model, inputs));
   std::vector<EncodedItem> items;
   std::vector<int64_t> rows;
@@ -175,7 +174,7 @@ absl::StatusOr<std::vector<ItemFeatures>> StoredFeatures(const Model& model,
     EncodedItem item;
     item.record.item_id = absl::StrFormat("%06d", items.size());  // items are sorted by it
     item.embedding = {1};
-    item.features.push_back(std::move(features));
+    ASSIGN_OR_RETURN(item.features.emplace_back(), StoredAs(dtype, std::move(features)));
     rows.push_back(static_cast<int64_t>(items.size()));
     items.push_back(std::move(item));
   }
@@ -220,9 +219,9 @@ absl::StatusOr<std::vector<float>> ScoreAllGoldenPairs(const Model& model,
 }
 
 absl::Status CompareStoredLogits(const GoldenCase& golden, const GoldenModel& model,
-                                 const GoldenInputs& inputs, absl::string_view tensor,
+                                 const GoldenInputs& inputs, absl::string_view tensor, Dtype dtype,
                                  Comparison* comparison) {
-  ASSIGN_OR_RETURN(const auto images, StoredFeatures(model.model(), inputs));
+  ASSIGN_OR_RETURN(const auto images, StoredFeatures(model.model(), inputs, dtype));
   ASSIGN_OR_RETURN(const std::vector<float> logits,
                    ScoreGoldenPairs(model.model(), inputs.texts, images));
   return comparison->AddColumn(golden, tensor, /*column=*/1, /*columns=*/2, logits);

@@ -46,11 +46,10 @@ std::string GoldenVocabulary(int size, int cls_id, int sep_id);
 class GoldenModel {
  public:
   // `options`: without checkpoint, config and vocabulary, which are the folder's and
-  // `vocabulary`, the content of that file.  Servers have `item_features` of float16; exact
-  // comparisons want float32.
-  static absl::StatusOr<std::unique_ptr<GoldenModel>> Convert(
-      const GoldenCase& golden, ConvertOptions options, const std::string& vocabulary,
-      Dtype item_features = Dtype::kFloat32);
+  // `vocabulary`, the content of that file.
+  static absl::StatusOr<std::unique_ptr<GoldenModel>> Convert(const GoldenCase& golden,
+                                                              ConvertOptions options,
+                                                              const std::string& vocabulary);
 
   const Model& model() const { return *model_; }
   const ModelBundle& bundle() const { return bundle_; }
@@ -79,11 +78,11 @@ absl::Status CompareEmbeddings(const GoldenCase& golden, const Model& model,
 std::vector<ItemFeatures> GoldenTextFeatures(const std::vector<Tokens>& texts);
 
 // The images' item features as the model makes them; and as they come back from a feature
-// store, which is where a reranker has them from.
+// store that holds them as `dtype`, which is where a reranker has them from.
 absl::StatusOr<std::vector<ItemFeatures>> PreparedFeatures(const Model& model,
                                                            const GoldenInputs& inputs);
 absl::StatusOr<std::vector<ItemFeatures>> StoredFeatures(const Model& model,
-                                                         const GoldenInputs& inputs);
+                                                         const GoldenInputs& inputs, Dtype dtype);
 
 // Scores of text i with image i.
 absl::StatusOr<std::vector<float>> ScoreGoldenPairs(const Model& model,
@@ -97,7 +96,7 @@ absl::StatusOr<std::vector<float>> ScoreAllGoldenPairs(const Model& model,
 // Compares the scores of text i with stored image i, of a model whose score is the logit of a
 // match, with the second of the two logits of `tensor`.
 absl::Status CompareStoredLogits(const GoldenCase& golden, const GoldenModel& model,
-                                 const GoldenInputs& inputs, absl::string_view tensor,
+                                 const GoldenInputs& inputs, absl::string_view tensor, Dtype dtype,
                                  Comparison* comparison);
 
 }  // namespace sightline

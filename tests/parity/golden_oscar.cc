@@ -13,23 +13,21 @@ namespace sightline {
 namespace {
 
 absl::StatusOr<std::unique_ptr<GoldenModel>> ConvertOscar(const GoldenCase& golden,
-                                                          const std::string& score_kind,
-                                                          Dtype item_features) {
+                                                          const std::string& score_kind) {
   ASSIGN_OR_RETURN(const int size, golden.ConfigInt("vocab_size"));
   ASSIGN_OR_RETURN(const int cls_id, golden.ConfigInt("cls_id"));
   ConvertOptions options;
   options.family = "oscar";
   options.use = "joint";
   options.score_kind = score_kind;
-  return GoldenModel::Convert(golden, options, GoldenVocabulary(size, cls_id, cls_id + 1),
-                              item_features);
+  return GoldenModel::Convert(golden, options, GoldenVocabulary(size, cls_id, cls_id + 1));
 }
 
 }  // namespace
 
 absl::Status CompareOscar(const GoldenCase& golden, Comparison* comparison) {
   ASSIGN_OR_RETURN(const GoldenInputs inputs, ReadGoldenInputs(golden, /*with_boxes=*/false));
-  ASSIGN_OR_RETURN(const auto model, ConvertOscar(golden, "softmax_match", Dtype::kFloat32));
+  ASSIGN_OR_RETURN(const auto model, ConvertOscar(golden, "softmax_match"));
   RETURN_IF_ERROR(CompareEmbeddings(golden, model->model(), inputs, "cosine", comparison));
   ASSIGN_OR_RETURN(const std::vector<float> logits, HeadOutputs(model->model(), inputs));
   const int64_t count = static_cast<int64_t>(logits.size()) / 2;
@@ -40,10 +38,10 @@ absl::Status CompareOscar(const GoldenCase& golden, Comparison* comparison) {
   return comparison->Add(golden, "match_probability", {count}, scores);
 }
 
-absl::Status CompareStoredOscar(const GoldenCase& golden, Comparison* comparison) {
+absl::Status CompareStoredOscar(const GoldenCase& golden, Dtype dtype, Comparison* comparison) {
   ASSIGN_OR_RETURN(const GoldenInputs inputs, ReadGoldenInputs(golden, /*with_boxes=*/false));
-  ASSIGN_OR_RETURN(const auto model, ConvertOscar(golden, "logit_match", Dtype::kFloat16));
-  return CompareStoredLogits(golden, *model, inputs, "classifier_logits", comparison);
+  ASSIGN_OR_RETURN(const auto model, ConvertOscar(golden, "logit_match"));
+  return CompareStoredLogits(golden, *model, inputs, "classifier_logits", dtype, comparison);
 }
 
 }  // namespace sightline

@@ -27,6 +27,14 @@ ItemFeatures FeaturesOf(const char* name, const WordIds& ids) {
   return ItemFeatures{{tensor}};
 }
 
+FeatureTensor FractionsOf(const WordIds& ids) {
+  const std::vector<float> numbers(ids.begin(), ids.end());
+  FeatureTensor tensor{"fractions", Dtype::kFloat32, 1, static_cast<int64_t>(ids.size()), ""};
+  tensor.bytes.assign(reinterpret_cast<const char*>(numbers.data()),
+                      numbers.size() * sizeof(float));
+  return tensor;
+}
+
 absl::StatusOr<WordIds> IdsIn(const ItemFeatures* features, const char* name) {
   const FeatureTensor* tensor = features->Find(name);
   if (tensor == nullptr) {
@@ -199,6 +207,7 @@ struct FakeServingModel::Pairs : CrossEncoder {
     for (const ImageInput& image : images) {
       ASSIGN_OR_RETURN(const WordIds ids, IdsIn(image));
       all.push_back(ImageFeaturesOf(ids));
+      if (model->options_.fractions) all.back().tensors.push_back(FractionsOf(ids));
     }
     return all;
   }

@@ -44,12 +44,14 @@ struct FakeServingModelOptions {
   std::string space = std::string(64, 'e');
   bool texts = true;
   bool images = true;
-  bool pictures = true;   // has a RegionExtractor
-  bool pairs = true;      // has a CrossEncoder
-  int reduced_width = 1;  // of the pictures that Extract wants
-  int32_t tint = 0;       // what is found in a picture is its colour, XORed with this
-  std::string refused;    // a text with it is none; empty: no text is
-  bool contrary = false;  // scores a pair with 1 - PairScoreOf
+  bool pictures = true;    // has a RegionExtractor
+  bool pairs = true;       // has a CrossEncoder
+  int reduced_width = 1;   // of the pictures that Extract wants
+  int32_t tint = 0;        // what is found in a picture is its colour, XORed with this
+  std::string refused;     // a text with it is none; empty: no text is
+  bool contrary = false;   // scores a pair with 1 - PairScoreOf
+  bool fractions = false;  // an image's features have its words as fractions, too: tensor
+                           // "fractions", a row
 };
 
 // A word that passes Tokenize and then fails the whole batch that it is

@@ -7,12 +7,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/bundle/feature_dtype.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/publication.h"
 #include "common/bundle/rerankers.h"
 #include "common/image/decode.h"
 #include "common/index/recall_probes.h"
 #include "common/models/init_model.h"
+#include "common/models/inputs/stored_features.h"
 #include "common/models/oscar/small_manifest.h"
 #include "tests/common/image/encode.h"
 
@@ -86,7 +88,8 @@ TinyItem MakeItem(const Model& model, int i) {
   const Pixels pixels = Value(DecodeImage(item.picture, DecodeLimits()));
   image.regions = Value(model.region_extractor()->Extract({pixels}, call))[0];
   item.image_embedding = Value(model.image_encoder()->Encode({image}, call));
-  item.image_features = Value(model.cross_encoder()->PrepareImages({image}, call))[0];
+  item.image_features = Value(StoredAs(
+      kDefaultFeatureDtype, Value(model.cross_encoder()->PrepareImages({image}, call))[0]));
   const Tokens tokens = Value(model.Tokenize(item.caption));
   item.caption_embedding = Value(model.text_encoder()->Encode({tokens}, call));
   item.caption_features = Value(TextFeatures(model, item.caption));

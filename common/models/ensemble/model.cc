@@ -84,10 +84,7 @@ class EnsembleCrossEncoder : public CrossEncoder {
 
   int64_t Cost(const ScoringPair& pair) const override {
     int64_t cost = 0;
-    for (const ItemFeatures* side : {pair.text, pair.image}) {
-      if (side == nullptr) continue;
-      for (const FeatureTensor& tensor : side->tensors) cost += std::max<int64_t>(tensor.rows, 0);
-    }
+    for (size_t i = 0; i < members_.size(); ++i) cost += member(i).Cost(pair);
     return cost;
   }
 

@@ -1,6 +1,7 @@
 #include "common/models/inputs/feature_tensors.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/status_macros.h"
 
 namespace sightline {
 namespace {
@@ -31,6 +33,16 @@ bool NoneHasAllOf(Bits exponent, const std::string& bytes) {
   return !found;
 }
 
+bool IsSymmetric(const FeatureTensor& tensor) {
+  bool found = false;
+  for (const char byte : tensor.bytes) found |= byte == '\x80';
+  return !found;
+}
+
+absl::Status Bad(absl::string_view name, absl::string_view why) {
+  return absl::InvalidArgumentError(absl::StrCat("feature tensor '", name, "' ", why));
+}
+
 }  // namespace
 
 absl::StatusOr<const FeatureTensor*> RequireTensor(const ItemFeatures& features,
@@ -38,9 +50,7 @@ absl::StatusOr<const FeatureTensor*> RequireTensor(const ItemFeatures& features,
                                                    std::initializer_list<Dtype> dtypes,
                                                    int64_t max_rows, int64_t columns) {
   const FeatureTensor* tensor = features.Find(name);
-  auto wrong = [&](const auto&... parts) {
-    return absl::InvalidArgumentError(absl::StrCat("feature tensor '", name, "' ", parts...));
-  };
+  const auto wrong = [&](const auto&... parts) { return Bad(name, absl::StrCat(parts...)); };
   if (tensor == nullptr) {
     return wrong("is missing; were these features made by this cross-encoder?");
   }
@@ -69,6 +79,36 @@ bool AllFinite(const FeatureTensor& tensor) {
     default:
       return true;
   }
+}
+
+bool AreScales(const FeatureTensor& tensor) {
+  bool good = true;
+  for (int64_t i = 0; i < tensor.rows; ++i) {
+    float scale;
+    std::memcpy(&scale, tensor.bytes.data() + i * sizeof(scale), sizeof(scale));
+    good &= scale >= 0 && std::isfinite(127 * scale);
+  }
+  return good;
+}
+
+absl::StatusOr<StoredRows> RequireRows(const ItemFeatures& features, absl::string_view name,
+                                       int64_t max_rows, int64_t columns) {
+  StoredRows stored;
+  ASSIGN_OR_RETURN(stored.rows,
+                   RequireTensor(features, name, {Dtype::kFloat16, Dtype::kFloat32, Dtype::kInt8},
+                                 max_rows, columns));
+  if (!AllFinite(*stored.rows)) return Bad(name, "has a number that is not finite");
+  if (stored.rows->dtype != Dtype::kInt8) return stored;
+  if (!IsSymmetric(*stored.rows)) return Bad(name, "has a -128; rows in int8 have -127 to 127");
+  const std::string scales = ScalesOf(name);
+  ASSIGN_OR_RETURN(stored.scales,
+                   RequireTensor(features, scales, {Dtype::kFloat32}, max_rows, /*columns=*/1));
+  if (stored.scales->rows != stored.rows->rows) {
+    return Bad(scales, absl::StrCat("has ", stored.scales->rows, " rows for ", stored.rows->rows,
+                                    " of '", name, "'"));
+  }
+  if (AreScales(*stored.scales)) return stored;
+  return Bad(scales, "has a number that is negative, not finite, or too large for a scale");
 }
 
 }  // namespace sightline

@@ -25,6 +25,21 @@ absl::StatusOr<const FeatureTensor*> RequireTensor(const ItemFeatures& features,
 // infinity.  True for other types.
 bool AllFinite(const FeatureTensor& tensor);
 
+// Whether the numbers of a float32 tensor can be scales of rows in int8: none is negative, and what
+// they are multiplied by, up to 127, leaves them finite.
+bool AreScales(const FeatureTensor& tensor);
+
+// Rows of fractions, whatever they are stored as.  ItemFeatures own them.
+struct StoredRows {
+  const FeatureTensor* rows = nullptr;    // float16, float32 or int8
+  const FeatureTensor* scales = nullptr;  // of int8: float32, one a row
+};
+
+// The rows `name` of `features`.  InvalidArgument as RequireTensor, and unless all of their numbers
+// are finite.  Rows in int8 have scales that can be such, and -127 to 127, as StoredAs makes them.
+absl::StatusOr<StoredRows> RequireRows(const ItemFeatures& features, absl::string_view name,
+                                       int64_t max_rows, int64_t columns);
+
 }  // namespace sightline
 
 #endif  // SIGHTLINE_COMMON_MODELS_INPUTS_FEATURE_TENSORS_H_

@@ -44,7 +44,7 @@ struct FeatureLayout {
   }
 
   std::string name;
-  // Token ids, int32, one a row; else fractions, float16 or float32.
+  // Token ids, int32, one a row; else fractions, as RequireRows reads them.
   bool holds_ids = false;
   int64_t columns = 0;
   int64_t max_rows = 0;

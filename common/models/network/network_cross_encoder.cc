@@ -27,7 +27,7 @@ std::vector<Group> OneEach(size_t count) {
 // A pair whose features have been checked.
 struct CheckedPair {
   size_t text = 0;  // among the different ones
-  std::vector<const FeatureTensor*> image;
+  std::vector<StoredRows> image;
 };
 
 // The pairs of a call, with each text once.
@@ -58,11 +58,7 @@ class NetworkCrossEncoder : public CrossEncoder {
       const int64_t i = group[0];
       const FeatureRows rows = core_.network->PrepareImage(numbers[i]);
       for (size_t t = 0; t < layout_.size(); ++t) {
-        features[i].tensors.push_back(Stored(layout_[t], rows[t]));
-        if (layout_[t].holds_ids || AllFinite(features[i].tensors.back())) continue;
-        return absl::InvalidArgumentError(
-            absl::StrCat("image ", i, " has region features too large for ",
-                         DtypeName(core_.options.item_feature_dtype), " rows"));
+        features[i].tensors.push_back(TensorGate::ToFeature(layout_[t].name, rows[t]));
       }
       return absl::OkStatus();
     };
@@ -108,7 +104,7 @@ class NetworkCrossEncoder : public CrossEncoder {
 
   static int64_t Rows(const CheckedPair& pair) {
     int64_t rows = 0;
-    for (const FeatureTensor* tensor : pair.image) rows += tensor->rows;
+    for (const StoredRows& part : pair.image) rows += part.rows->rows;
     return rows;
   }
 
@@ -140,33 +136,27 @@ class NetworkCrossEncoder : public CrossEncoder {
         absl::StrCat("pair ", pair, " ", side, ": ", status.message()));
   }
 
-  absl::StatusOr<std::vector<const FeatureTensor*>> CheckImage(const ItemFeatures& image) const {
-    std::vector<const FeatureTensor*> tensors;
+  absl::StatusOr<std::vector<StoredRows>> CheckImage(const ItemFeatures& image) const {
+    std::vector<StoredRows> parts;
     for (const FeatureLayout& wanted : layout_) {
-      ASSIGN_OR_RETURN(const FeatureTensor* tensor, FindTensor(image, wanted));
-      if (tensor->rows < wanted.min_rows) {
+      ASSIGN_OR_RETURN(const StoredRows part, FindPart(image, wanted));
+      if (part.rows->rows < wanted.min_rows) {
         return absl::InvalidArgumentError(absl::StrCat("feature tensor '", wanted.name, "' has ",
-                                                       tensor->rows, " rows, the model reads ",
+                                                       part.rows->rows, " rows, the model reads ",
                                                        wanted.min_rows));
       }
-      if (wanted.holds_ids) {
-        RETURN_IF_ERROR(core_.text->Check(IdsOf(*tensor), wanted.max_rows));
-      } else if (!AllFinite(*tensor)) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("feature tensor '", wanted.name, "' has a number that is not finite"));
-      }
-      tensors.push_back(tensor);
+      parts.push_back(part);
     }
-    return tensors;
+    return parts;
   }
 
-  static absl::StatusOr<const FeatureTensor*> FindTensor(const ItemFeatures& image,
-                                                         const FeatureLayout& wanted) {
-    if (wanted.holds_ids) {
-      return RequireTensor(image, wanted.name, {Dtype::kInt32}, wanted.max_rows, /*columns=*/1);
-    }
-    return RequireTensor(image, wanted.name, {Dtype::kFloat16, Dtype::kFloat32}, wanted.max_rows,
-                         wanted.columns);
+  absl::StatusOr<StoredRows> FindPart(const ItemFeatures& image,
+                                      const FeatureLayout& wanted) const {
+    if (!wanted.holds_ids) return RequireRows(image, wanted.name, wanted.max_rows, wanted.columns);
+    ASSIGN_OR_RETURN(const FeatureTensor* ids, RequireTensor(image, wanted.name, {Dtype::kInt32},
+                                                             wanted.max_rows, /*columns=*/1));
+    RETURN_IF_ERROR(core_.text->Check(IdsOf(*ids), wanted.max_rows));
+    return StoredRows{ids, nullptr};
   }
 
   absl::StatusOr<std::vector<PreparedText>> PrepareTexts(const std::vector<Tokens>& texts,
@@ -188,8 +178,7 @@ class NetworkCrossEncoder : public CrossEncoder {
     for (const int64_t i : group) {
       const CheckedPair& pair = checked.pairs[i];
       NetworkPair next{checked.texts[pair.text].ids, &texts[pair.text], {}};
-      for (const FeatureTensor* tensor : pair.image)
-        next.image.push_back(core_.gate.Feature(*tensor));
+      for (const StoredRows& part : pair.image) next.image.push_back(core_.gate.Feature(part));
       pairs.push_back(std::move(next));
     }
     const at::Tensor outputs = TensorGate::Out(core_.network->ScorePairs(pairs));
@@ -217,11 +206,6 @@ class NetworkCrossEncoder : public CrossEncoder {
         return output[0];
     }
     return output[0];
-  }
-
-  FeatureTensor Stored(const FeatureLayout& layout, const at::Tensor& rows) const {
-    return TensorGate::ToFeature(
-        layout.name, layout.holds_ids ? Dtype::kInt32 : core_.options.item_feature_dtype, rows);
   }
 
   const ModelCore& core_;

@@ -136,11 +136,6 @@ class NetworkModel : public Model {
 absl::StatusOr<std::shared_ptr<const Model>> NewNetworkModel(const ModelBundle& bundle,
                                                              const ModelOptions& options,
                                                              NetworkParts parts) {
-  if (options.item_feature_dtype != Dtype::kFloat16 &&
-      options.item_feature_dtype != Dtype::kFloat32) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("item features cannot be stored as ", DtypeName(options.item_feature_dtype)));
-  }
   auto model = std::make_shared<NetworkModel>(bundle, options, std::move(parts));
   if (bundle.manifest.has_cross_encoder()) {
     ASSIGN_OR_RETURN(const ScoreKind kind,

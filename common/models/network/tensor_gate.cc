@@ -9,7 +9,13 @@ namespace sightline {
 namespace {
 
 at::ScalarType ScalarTypeOf(Dtype dtype) {
-  return dtype == Dtype::kInt32 ? at::kInt : dtype == Dtype::kFloat16 ? at::kHalf : at::kFloat;
+  return dtype == Dtype::kInt8 ? at::kChar : dtype == Dtype::kFloat16 ? at::kHalf : at::kFloat;
+}
+
+// from_blob wants mutable pointers; nobody writes.
+at::Tensor View(const FeatureTensor& tensor) {
+  return at::from_blob(const_cast<char*>(tensor.bytes.data()), {tensor.rows, tensor.columns},
+                       ScalarTypeOf(tensor.dtype));
 }
 
 }  // namespace
@@ -20,18 +26,16 @@ at::Tensor TensorGate::Ids(TokenSpan ids) const {
   return In(tensor);
 }
 
-// from_blob wants mutable pointers; nobody writes.
 at::Tensor TensorGate::Rows(const std::vector<float>& values, int64_t columns) const {
   const int64_t rows = static_cast<int64_t>(values.size()) / columns;
   return In(at::from_blob(const_cast<float*>(values.data()), {rows, columns}));
 }
 
-at::Tensor TensorGate::Feature(const FeatureTensor& tensor) const {
-  if (tensor.dtype == Dtype::kInt32) return Ids(IdsOf(tensor));
-  // Halves travel as halves.
-  return In(at::from_blob(const_cast<char*>(tensor.bytes.data()), {tensor.rows, tensor.columns},
-                          ScalarTypeOf(tensor.dtype)))
-      .to(at::kFloat);
+at::Tensor TensorGate::Feature(const StoredRows& stored) const {
+  if (stored.rows->dtype == Dtype::kInt32) return Ids(IdsOf(*stored.rows));
+  // To a device they travel as they are.
+  const at::Tensor rows = In(View(*stored.rows)).to(at::kFloat);
+  return stored.scales == nullptr ? rows : rows * In(View(*stored.scales));
 }
 
 at::Tensor TensorGate::Zeros(at::IntArrayRef shape, at::ScalarType type) const {
@@ -48,13 +52,14 @@ std::vector<float> TensorGate::Floats(const at::Tensor& tensor) {
   return std::vector<float>(data, data + stored.numel());
 }
 
-FeatureTensor TensorGate::ToFeature(std::string name, Dtype dtype, const at::Tensor& rows) {
-  const at::Tensor values = rows.to(ScalarTypeOf(dtype)).to(at::kCPU).contiguous();
+FeatureTensor TensorGate::ToFeature(std::string name, const at::Tensor& rows) {
+  const bool ids = at::isIntegralType(rows.scalar_type(), /*includeBool=*/false);
+  const at::Tensor values = rows.to(ids ? at::kInt : at::kFloat).to(at::kCPU).contiguous();
   FeatureTensor tensor;
   tensor.name = std::move(name);
-  tensor.dtype = dtype;
+  tensor.dtype = ids ? Dtype::kInt32 : Dtype::kFloat32;
   tensor.rows = values.size(0);
-  tensor.columns = dtype == Dtype::kInt32 ? 1 : values.size(1);
+  tensor.columns = ids ? 1 : values.size(1);
   tensor.bytes.assign(static_cast<const char*>(values.data_ptr()), values.nbytes());
   return tensor;
 }

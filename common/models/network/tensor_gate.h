@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "common/base/dtype.h"
 #include "common/bundle/item_features.h"
+#include "common/models/inputs/feature_tensors.h"
 
 namespace sightline {
 
@@ -39,8 +39,8 @@ class TensorGate {
   // result, which is only to be read.
   at::Tensor Rows(const std::vector<float>& values, int64_t columns) const;
   // Item features as they are stored: int64 ids, L, of an int32 tensor; of another float32 rows.
-  // `tensor` has been checked (RequireTensor), and outlives the result as above.
-  at::Tensor Feature(const FeatureTensor& tensor) const;
+  // `stored` has been checked (RequireTensor, RequireRows), and outlives the result as above.
+  at::Tensor Feature(const StoredRows& stored) const;
   at::Tensor Zeros(at::IntArrayRef shape, at::ScalarType type = at::kFloat) const;
 
   // Out: in the CPU's memory, row after row.
@@ -48,8 +48,8 @@ class TensorGate {
   // float32.
   static at::Tensor Out(const at::Tensor& tensor);
   static std::vector<float> Floats(const at::Tensor& tensor);
-  // Rows as item features store them.  int32: a column of ids.
-  static FeatureTensor ToFeature(std::string name, Dtype dtype, const at::Tensor& rows);
+  // As an exact item feature: of integers, L, a column of int32; of fractions rows of float32.
+  static FeatureTensor ToFeature(std::string name, const at::Tensor& rows);
 
  private:
   at::Device device_ = at::kCPU;

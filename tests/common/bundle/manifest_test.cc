@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/error_details.h"
+#include "common/bundle/feature_dtype.h"
 #include "common/bundle/layout.h"
 #include "tests/common/bundle/manifests.h"
 #include "tests/support/catch.h"
@@ -219,6 +221,26 @@ TEST_CASE("a manifest of before indexes had files is read and written as it was,
   REQUIRE(read.ok());
   CHECK(read->shards(0).index_files_size() == 0);
   CHECK(ManifestJson(*read) == json);
+}
+
+TEST_CASE("what rows are kept as is told only where it is not what it always was") {
+  GenerationManifest manifest = SoundGenerationManifest();
+  const std::string json = ManifestJson(manifest);
+  REQUIRE(FeatureDtypeOf(manifest) == Dtype::kFloat16);
+  for (const Dtype dtype : {Dtype::kInt8, Dtype::kFloat32, Dtype::kFloat16}) {
+    SetFeatureDtype(dtype, &manifest);
+    const auto read = ParseGenerationManifest(ManifestJson(manifest));
+    REQUIRE(read.ok());
+    REQUIRE(FeatureDtypeOf(*read) == dtype);
+  }
+  REQUIRE(ManifestJson(manifest) == json);
+  for (const char* name : {"int4", "int32", "unknown", "Int8"}) {
+    manifest.set_feature_dtype(name);
+    const absl::Status status = ParseGenerationManifest(ManifestJson(manifest)).status();
+    REQUIRE(HasReason(status, reasons::kNewerFormat));
+    REQUIRE_THAT(std::string(status.message()),
+                 Catch::Contains(name) && Catch::Contains("float16, float32, int8"));
+  }
 }
 
 TEST_CASE("a generation manifest is refused for everything that does not fit") {

@@ -74,7 +74,7 @@ TEST_CASE("an execution that there is not is refused by every family") {
 TEST_CASE("region order matters where the family says so, and only there") {
   for (const TinyFamily& family : TinyFamilies()) {
     INFO(family.name);
-    const auto model = MakeTinyModel(family, InFloat32());
+    const auto model = MakeTinyModel(family);
     ImageInput image = TinyImage(family, 7);
     const int64_t count = image.regions.count;
     REQUIRE(count > 1);
@@ -96,7 +96,7 @@ TEST_CASE("region order matters where the family says so, and only there") {
 TEST_CASE("words, their order and regions matter in every family") {
   for (const TinyFamily& family : TinyFamilies()) {
     INFO(family.name);
-    const auto model = MakeTinyModel(family, InFloat32());
+    const auto model = MakeTinyModel(family);
     const ImageInput image = TinyImage(family, 7);
     const std::vector<float> seen = Seen(*model, "a red fish", image);
     REQUIRE(Farthest(seen, Seen(*model, "a blue fish", image)) > 1e-6);

@@ -121,12 +121,6 @@ inline std::vector<float> Seen(const Model& model, const std::string& text,
   return values;
 }
 
-inline ModelOptions InFloat32() {
-  ModelOptions options;
-  options.item_feature_dtype = Dtype::kFloat32;
-  return options;
-}
-
 }  // namespace sightline
 
 #endif  // SIGHTLINE_TESTS_COMMON_MODELS_FAMILY_RESULTS_H_

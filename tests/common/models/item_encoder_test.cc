@@ -124,6 +124,34 @@ TEST_CASE("a picture that cannot be looked at, encoded or prepared is refused al
   REQUIRE(made[4].status() == absl::InvalidArgumentError("an image without pixels"));
 }
 
+TEST_CASE("each picture's features are rounded to what its generation has") {
+  FakeServingModelOptions options;
+  options.fractions = true;
+  const FakeServingModel model(options);
+  std::vector<PictureToEncode> pictures;
+  for (const Dtype dtype : {Dtype::kFloat16, Dtype::kFloat32, Dtype::kInt8}) {
+    pictures.push_back(Regions({1, 3, 254}, {&model}));
+    pictures.back().feature_dtype = dtype;
+  }
+  pictures.push_back(Regions({1, 70000}, {&model}));  // float16 by default, and has no such number
+  pictures.push_back(Regions({1, 70000}, {&model}));
+  pictures.back().feature_dtype = Dtype::kInt8;
+  const auto made = Encode(model, std::move(pictures));
+  REQUIRE(model.image_batches() == std::vector<int>{5});
+  const auto bytes = [&](size_t i, const char* tensor) {
+    REQUIRE(made[i].ok());
+    REQUIRE(BytesOf(made[i]->features[0]) == BytesOf(WordIds{1, 3, 254}));  // ids stay
+    return made[i]->features[0].Find(tensor)->bytes;
+  };
+  REQUIRE(bytes(0, "fractions") == std::string("\x00\x3c\x00\x42\xf0\x5b", 6));
+  REQUIRE(bytes(1, "fractions").size() == 3 * 4);
+  REQUIRE(bytes(2, "fractions") == std::string("\x00\x02\x7f", 3));
+  REQUIRE(bytes(2, "fractions_scales") == std::string("\x00\x00\x00\x40", 4));  // 2
+  REQUIRE(made[0]->features[0].tensors.size() == 2);
+  REQUIRE(absl::IsInvalidArgument(made[3].status()));
+  REQUIRE(made[4].ok());
+}
+
 TEST_CASE("a model that breaks down fails all that were beside it") {
   const FakeServingModel model;
   const auto made = Encode(model, {Regions({1}), Regions({IdsOf(kBreakdown)[0]})});

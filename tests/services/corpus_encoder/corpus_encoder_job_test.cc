@@ -295,6 +295,7 @@ TEST_CASE("the embeddings and features of every item are those that the model ga
   TempDir store;
   CorpusEncoderOptions options = Options(store);
   options.shard_count = 3;
+  options.feature_dtype = Dtype::kFloat32;
   const auto summary = Run(options, Corpus(30));
   REQUIRE(summary.ok());
   const std::string directory = GenerationDirectory(store.path(), "images", summary->generation);
@@ -324,6 +325,34 @@ TEST_CASE("the embeddings and features of every item are those that the model ga
     }
   }
   REQUIRE(seen == 30);
+}
+
+TEST_CASE("a generation says what its rows are kept as, and another choice is another one") {
+  TempDir store;
+  CorpusEncoderOptions options = Options(store);
+  const auto plain = Run(options, Corpus(20));
+  options.feature_dtype = Dtype::kInt8;
+  const auto packed = Run(options, Corpus(20));
+  REQUIRE((plain.ok() && packed.ok()));
+  REQUIRE(packed->generation != plain->generation);
+  REQUIRE(packed->encoded_image_count == 20);
+  for (const char* index : {"images", "captions"}) {
+    const auto before = ReadGenerationManifest(store.path(), index, plain->generation);
+    const auto after = ReadGenerationManifest(store.path(), index, packed->generation);
+    REQUIRE((before.ok() && after.ok()));
+    REQUIRE(before->feature_dtype() == "");  // as all manifests before there was a choice
+    REQUIRE(after->feature_dtype() == "int8");
+    REQUIRE(VerifyGeneration(store.path(), *after, {}).ok());
+  }
+  const auto manifest = ReadGenerationManifest(store.path(), "images", packed->generation);
+  const std::string path = JoinPath(GenerationDirectory(store.path(), "images", packed->generation),
+                                    manifest->shards(0).features().path());
+  const auto features = FeatureStore::Open(path, manifest->shards(0));
+  REQUIRE(features.ok());
+  const auto item = (*features)->Get(std::string(64, 'a'), {0});
+  REQUIRE(item.ok());
+  REQUIRE(item->at(0).Find("rows")->dtype == Dtype::kInt8);
+  REQUIRE(item->at(0).Find("rows_scales")->bytes.size() == 2 * 4);
 }
 
 TEST_CASE("a generation carries the features of every reranker, by name") {

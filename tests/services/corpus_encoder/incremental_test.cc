@@ -151,6 +151,28 @@ TEST_CASE("a base of another model is left alone, or refused when it was asked f
   REQUIRE_THAT(std::string(refused.message()), Catch::Contains("has the encoder aaa"));
 }
 
+TEST_CASE("nothing is carried over from rows of another dtype, and all from rows of the same") {
+  TempDir store;
+  TestDecoders decoders;
+  const auto first = Run(store, Before());
+  CorpusEncoderOptions options = TestJobOptions(store.path());
+  options.feature_dtype = Dtype::kInt8;
+  options.base = first->generation;
+  const absl::Status refused = RunTestJob(options, Before(), decoders.pool()).status();
+  REQUIRE(absl::IsFailedPrecondition(refused));
+  REQUIRE_THAT(std::string(refused.message()),
+               Catch::Contains("has item features in float16, not int8"));
+  options.base = "";
+  const auto packed = RunTestJob(options, Before(), decoders.pool());
+  REQUIRE(packed.ok());
+  REQUIRE(packed->base == "");
+  REQUIRE(packed->carried_image_count == 0);
+  const auto next = RunTestJob(options, After(), decoders.pool());
+  REQUIRE(next.ok());
+  REQUIRE(next->base == packed->generation);
+  REQUIRE(next->carried_image_count == 77);
+}
+
 TEST_CASE("what is carried over brings the features of every reranker along") {
   TempDir store, full;
   TestDecoders decoders;

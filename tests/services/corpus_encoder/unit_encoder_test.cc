@@ -197,6 +197,30 @@ TEST_CASE("regions are taken as they are, by encoder and reranker, beside pictur
           alone->images[0].features[0].tensors[0].bytes);
 }
 
+TEST_CASE("rows are kept as the job says, and what they cannot hold is rejected alone") {
+  Sample sample;
+  const auto encode = [&](Dtype dtype) {
+    std::vector<DecodedPicture> decoded(3);
+    for (int i = 0; i < 3; ++i) decoded[i].image.regions = Regions(i == 0 ? 1e6f : 7);
+    CorpusModels models = MakeCorpusModels(std::make_shared<FakeModel>(), {});
+    models.feature_dtype = dtype;
+    const auto result =
+        EncodeUnit(models, sample.unit, std::move(decoded), "en", CallContext::Unbounded());
+    REQUIRE(result.ok());
+    return *result;
+  };
+  const UnitResult half = encode(Dtype::kFloat16), byte = encode(Dtype::kInt8);
+  REQUIRE_THAT(half.images[0].rejected,
+               Catch::Contains("the model refuses it") && Catch::Contains("too large for float16"));
+  REQUIRE(half.images[1].features[0].Find("rows")->dtype == Dtype::kFloat16);
+  REQUIRE(half.images[1].features[0].tensors.size() == 1);
+  for (const UnitRow& row : byte.images) {
+    REQUIRE(row.rejected.empty());
+    REQUIRE(row.features[0].Find("rows")->dtype == Dtype::kInt8);
+    REQUIRE(row.features[0].Find("rows_scales")->rows == 2);
+  }
+}
+
 TEST_CASE("an item that the model refuses is rejected, and the others are encoded") {
   Sample sample;
   std::vector<DecodedPicture> decoded(3);

@@ -116,6 +116,8 @@ TEST_CASE("all that a result depends on is in the hash, and nothing else") {
   REQUIRE(hashes_by({{"a", "n"}, {"b", "m"}}) != hashes_by({{"a", "n"}}));
   REQUIRE(hashes_by({{"a", "n"}, {"b", "m"}}) != hashes_by({{"a", "m"}, {"b", "n"}}));
   REQUIRE(hashes_by({{"a", "n"}}) == hashes_by({{"b", "n"}}));  // features have no name
+  REQUIRE(with([](UnitContext& c) { c.feature_dtype = Dtype::kInt8; }));
+  REQUIRE(with([](UnitContext& c) { c.feature_dtype = Dtype::kFloat32; }));
   REQUIRE(with([](UnitContext& c) { c.deterministic = true; }));
   REQUIRE(with([](UnitContext& c) { c.limits.max_pixels = 7; }));
   REQUIRE(with([](UnitContext& c) { c.max_decode_time = absl::Seconds(7); }));

@@ -21,9 +21,11 @@ using Answer = absl::StatusOr<EncodeResponse>;
 // One engine with one generation, and requests to it.
 struct Rig {
   explicit Rig(EncodeEngineOptions options = {}, FakeServingModelOptions parts = {},
-               bool with_reranker = true, std::shared_ptr<const Model> other_reranker = nullptr)
+               bool with_reranker = true, std::shared_ptr<const Model> other_reranker = nullptr,
+               Dtype feature_dtype = kDefaultFeatureDtype)
       : model(std::make_shared<FakeServingModel>(parts)) {
     EncoderGeneration held;
+    held.feature_dtype = feature_dtype;
     held.encoder = model;
     if (with_reranker) held.rerankers.push_back({"own", model});
     if (other_reranker != nullptr) held.rerankers.push_back({"other", other_reranker});
@@ -205,6 +207,22 @@ TEST_CASE("features come along when they are wanted, and only then") {
         TextFeaturesOf(IdsOf("red fish")).tensors[0].bytes);
   CHECK(answer->features[1].Find("regions")->bytes ==
         ImageFeaturesOf(IdsOf("blue bird")).tensors[0].bytes);
+}
+
+TEST_CASE("a picture's features are what the generation keeps, sent or found") {
+  FakeServingModelOptions parts;
+  parts.fractions = true;
+  for (const Dtype dtype : {Dtype::kFloat16, Dtype::kInt8}) {
+    Rig rig({}, parts, true, nullptr, dtype);
+    const Answer answer = rig.Encode(
+        rig.Request({RegionsQuery{ImageOf({7})}, ImageQuery{EncodePng(PictureOf(7, 4, 3))}},
+                    /*want_features=*/true));
+    REQUIRE(answer.ok());
+    for (const ItemFeatures& features : answer->features) {
+      CHECK(features.Find("fractions")->dtype == dtype);
+      CHECK((features.Find("fractions_scales") != nullptr) == (dtype == Dtype::kInt8));
+    }
+  }
 }
 
 TEST_CASE("a text is tokenized once for an encoder that reranks too") {

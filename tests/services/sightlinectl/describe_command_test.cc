@@ -13,6 +13,7 @@
 #include "common/base/checksum.h"
 #include "common/base/files.h"
 #include "common/bundle/container.h"
+#include "common/bundle/feature_dtype.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/layout.h"
 #include "common/bundle/manifest.h"
@@ -152,7 +153,8 @@ TEST_CASE("verifying a bundle finds a replaced file") {
 }
 
 void WriteGeneration(const std::string& store, const std::string& name,
-                     const std::vector<NamedReranker>& rerankers = {}) {
+                     const std::vector<NamedReranker>& rerankers = {},
+                     Dtype feature_dtype = kDefaultFeatureDtype) {
   bundle::v1::GenerationManifest manifest;
   manifest.set_index("pictures");
   manifest.set_generation(name);
@@ -167,6 +169,7 @@ void WriteGeneration(const std::string& store, const std::string& name,
   item.embedding = {0.6f, 0.8f};
   item.features.resize(rerankers.size());
   SetRerankers(rerankers, &manifest);
+  SetFeatureDtype(feature_dtype, &manifest);
   std::vector<std::string> models;
   for (const NamedReranker& reranker : rerankers) models.push_back(reranker.model);
   const std::string directory = GenerationDirectory(store, "pictures", name);
@@ -233,13 +236,15 @@ TEST_CASE("a generation tells its rerankers, by name if there are several") {
   TempDir dir;
   const std::string fast(64, 'c'), fine(64, 'd');
   WriteGeneration(dir.path(), "g1", {{"default", fast}});
-  WriteGeneration(dir.path(), "g2", {{"default", fast}, {"fine", fine}});
+  WriteGeneration(dir.path(), "g2", {{"default", fast}, {"fine", fine}}, Dtype::kInt8);
   DescribeOptions options;
   options.place.folder = dir.path();
-  REQUIRE(absl::StrContains(Text("pictures/g1", options), "\n  reranker   " + fast + "\n"));
+  REQUIRE(absl::StrContains(Text("pictures/g1", options),
+                            "\n  reranker       " + fast + "\n  item features  float16, "));
   const std::string text = Text("pictures/g2", options);
   REQUIRE(absl::StrContains(text, "\n  reranker default  " + fast + "\n"));
   REQUIRE(absl::StrContains(text, "\n  reranker fine     " + fine + "\n"));
+  REQUIRE(absl::StrContains(text, "\n  item features     int8, "));
 }
 
 TEST_CASE("a generation tells what its kind of index has built, where there is anything") {

@@ -10,7 +10,7 @@ namespace {
 
 TEST_CASE("M3P tells a text behind many regions from one behind few") {
   const TinyFamily family = TinyM3p();
-  const auto model = MakeTinyModel(family, InFloat32());
+  const auto model = MakeTinyModel(family);
   ImageInput few = TinyImage(family, 4), many = few;
   // The same region again: only positions differ.
   many.regions.count += 1;

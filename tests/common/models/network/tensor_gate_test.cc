@@ -3,8 +3,10 @@
 #include <torch/types.h>
 
 #include <cstring>
+#include <string>
 #include <vector>
 
+#include "common/models/inputs/stored_features.h"
 #include "tests/support/catch.h"
 
 namespace sightline {
@@ -25,29 +27,37 @@ TEST_CASE("ids, rows and zeros come in with their numbers and shapes") {
 TEST_CASE("what goes out as item features comes in as the same numbers, rounded as it was stored") {
   // Not in the order of its bytes.
   const torch::Tensor rows = torch::tensor({{1.5f, -2.f}, {0.1f, 65504.f}, {0.f, 3.f}}).t();
-  for (const Dtype dtype : {Dtype::kFloat16, Dtype::kFloat32}) {
-    const FeatureTensor stored = TensorGate::ToFeature("rows", dtype, rows);
-    REQUIRE(stored.name == "rows");
-    REQUIRE(stored.dtype == dtype);
-    REQUIRE(stored.rows == 2);
-    REQUIRE(stored.columns == 3);
-    REQUIRE(stored.bytes.size() == 6 * (dtype == Dtype::kFloat16 ? 2 : 4));
-    const torch::Tensor expected =
-        dtype == Dtype::kFloat16 ? rows.to(torch::kHalf).to(torch::kFloat) : rows;
-    REQUIRE(torch::equal(kGate.Feature(stored), expected));
-  }
+  const FeatureTensor exact = TensorGate::ToFeature("rows", rows);
+  REQUIRE(exact.name == "rows");
+  REQUIRE(exact.dtype == Dtype::kFloat32);
+  REQUIRE(exact.rows == 2);
+  REQUIRE(exact.columns == 3);
+  REQUIRE(exact.bytes.size() == 6 * 4);
+  REQUIRE(torch::equal(kGate.Feature({&exact, nullptr}), rows));
+  const ItemFeatures half = *StoredAs(Dtype::kFloat16, {{exact}});
+  REQUIRE(torch::equal(kGate.Feature({half.Find("rows"), nullptr}),
+                       rows.to(torch::kHalf).to(torch::kFloat)));
+}
+
+TEST_CASE("rows in eight bits come in as their codes times their scale") {
+  const FeatureTensor codes{"rows", Dtype::kInt8, 2, 3, std::string("\x7f\x81\x00\x02\xff\x40", 6)};
+  const float numbers[] = {0.5f, 0.25f};
+  FeatureTensor scales{"rows_scales", Dtype::kFloat32, 2, 1, std::string(sizeof(numbers), '\0')};
+  std::memcpy(&scales.bytes[0], numbers, sizeof(numbers));
+  REQUIRE(torch::equal(kGate.Feature({&codes, &scales}),
+                       torch::tensor({{63.5f, -63.5f, 0.f}, {0.5f, -0.25f, 16.f}})));
 }
 
 TEST_CASE("ids are stored as a column of four bytes each") {
   const std::vector<int32_t> ids = {101, 7, 102};
   const FeatureTensor stored =
-      TensorGate::ToFeature("ids", Dtype::kInt32, torch::tensor({101, 7, 102}, torch::kInt64));
+      TensorGate::ToFeature("ids", torch::tensor({101, 7, 102}, torch::kInt64));
   REQUIRE(stored.rows == 3);
   REQUIRE(stored.columns == 1);
   REQUIRE(stored.bytes.size() == 12);
   REQUIRE(std::memcmp(stored.bytes.data(), ids.data(), 12) == 0);
   REQUIRE(IdsOf(stored) == ids);
-  REQUIRE(torch::equal(kGate.Feature(stored), kGate.Ids(ids)));
+  REQUIRE(torch::equal(kGate.Feature({&stored, nullptr}), kGate.Ids(ids)));
 }
 
 TEST_CASE("what goes out lies row after row in float32, whatever it was") {

@@ -14,6 +14,7 @@
 #include "common/formats/safetensors.h"
 #include "common/models/inference.h"
 #include "common/models/init_model.h"
+#include "common/models/inputs/stored_features.h"
 #include "common/models/network/network_model.h"
 #include "common/models/network/weights.h"
 #include "common/models/oscar/net.h"
@@ -113,7 +114,7 @@ TEST_CASE("a result is the same alone and in a batch, up to the last bits") {
   REQUIRE(Farthest(batch.texts.values(), single.texts.values()) < 1e-6);
   REQUIRE(Farthest(batch.images.values(), single.images.values()) < 1e-6);
   REQUIRE(Farthest(batch.scores, single.scores) < 1e-6);
-  // Rounded to float16, a last bit could become a large step: so they agree exactly.
+  // Rounded to be stored, a last bit could become a large step: so they agree exactly.
   for (int i = 0; i < 23; ++i) {
     REQUIRE(batch.image_features[i].tensors[0].bytes == single.image_features[i].tensors[0].bytes);
   }
@@ -186,9 +187,7 @@ TEST_CASE("the order of words matters") {
 TEST_CASE("preparing and scoring equals the network applied directly") {
   const TempDir store;
   const ModelBundle bundle = MakeBundle(store.path(), TinyManifest());
-  ModelOptions options;
-  options.item_feature_dtype = Dtype::kFloat32;
-  const auto model = *LoadModel(bundle, options);
+  const auto model = *LoadModel(bundle, {});
   OscarNet net(bundle.manifest);
   auto file = Safetensors::Open(bundle.FilePath(kWeightsFile));
   REQUIRE(LoadWeights(**file, {}, net.ptr().get()).ok());
@@ -231,19 +230,29 @@ TEST_CASE("preparing and scoring equals the network applied directly") {
   REQUIRE(model->cross_encoder()->Cost({&*text, &(*images)[0]}) == 6 + 4);
 }
 
-TEST_CASE("features in float16 are half as long and score nearly the same") {
-  const TempDir store;
-  const ModelBundle bundle = MakeBundle(store.path(), TinyManifest());
-  ModelOptions options;
-  const Results half = Batched(**LoadModel(bundle, options));
-  options.item_feature_dtype = Dtype::kFloat32;
-  const auto model = *LoadModel(bundle, options);
-  const Results whole = Batched(*model);
-  REQUIRE(2 * half.image_features[0].tensors[0].bytes.size() ==
-          whole.image_features[0].tensors[0].bytes.size());
-  REQUIRE(Farthest(half.scores, whole.scores) < 1e-3);
-  // A model reads both kinds, whatever it writes.
-  REQUIRE(Farthest(half.scores, *model->cross_encoder()->Score(Pairs(half), kCall)) < 1e-6);
+// The results of `model`, with images' features as they come back from a store.
+Results WithStored(const Model& model, Dtype dtype) {
+  Results results = Batched(model);
+  for (ItemFeatures& image : results.image_features) {
+    image = *StoredAs(dtype, std::move(image));
+  }
+  results.scores = *model.cross_encoder()->Score(Pairs(results), kCall);
+  return results;
+}
+
+TEST_CASE("features that were rounded to be stored score nearly the same, and cost the same") {
+  const auto model = MakeModel(TinyManifest());
+  const Results exact = Batched(*model);
+  REQUIRE(SameBits(WithStored(*model, Dtype::kFloat32).scores, exact.scores));
+  for (const auto& [dtype, bound] :
+       {std::pair{Dtype::kFloat16, 1e-3f}, std::pair{Dtype::kInt8, 1e-2f}}) {
+    INFO(DtypeName(dtype));
+    const Results stored = WithStored(*model, dtype);
+    REQUIRE(stored.image_features[0].Find("regions")->dtype == dtype);
+    REQUIRE(Farthest(stored.scores, exact.scores) < bound);
+    const ScoringPair pair = Pairs(stored)[0];
+    REQUIRE(model->cross_encoder()->Cost(pair) == model->cross_encoder()->Cost(Pairs(exact)[0]));
+  }
 }
 
 // Of each pair, no match and match.
@@ -255,8 +264,7 @@ std::vector<std::pair<float, float>> LogitsOf(const Model& model, const Results&
     const PreparedText prepared = network.PrepareText(text.ids);
     const FeatureTensor& rows = results.image_features[i * 7 % 23].tensors[0];
     const torch::Tensor regions = torch::from_blob(const_cast<char*>(rows.bytes.data()),
-                                                   {rows.rows, rows.columns}, torch::kFloat16)
-                                      .to(torch::kFloat32);
+                                                   {rows.rows, rows.columns}, torch::kFloat32);
     const torch::Tensor both = network.ScorePairs({{text.ids, &prepared, {regions}}});
     logits.emplace_back(both[0][0].item<float>(), both[0][1].item<float>());
   }
@@ -295,10 +303,8 @@ bundle::v1::ModelBundleManifest TaggedManifest() {
 
 TEST_CASE("tags stand between text and regions, and take what the text leaves") {
   const TempDir store;
-  ModelOptions options;
-  options.item_feature_dtype = Dtype::kFloat32;
   const ModelBundle bundle = MakeBundle(store.path(), TaggedManifest());
-  const auto model = *LoadModel(bundle, options);
+  const auto model = *LoadModel(bundle, {});
   OscarNet net(bundle.manifest);
   auto file = Safetensors::Open(bundle.FilePath(kWeightsFile));
   REQUIRE(LoadWeights(**file, {}, net.ptr().get()).ok());
@@ -422,12 +428,10 @@ TEST_CASE("regions beyond the limit are cut") {
 }
 
 TEST_CASE("the norm of regions may have an epsilon of its own, and no other norm has it") {
-  ModelOptions options;
-  options.item_feature_dtype = Dtype::kFloat32;
   const auto model = [&](float epsilon) {
     bundle::v1::ModelBundleManifest manifest = TinyManifest();
     manifest.mutable_transformer()->set_region_layer_norm_epsilon(epsilon);
-    return MakeModel(manifest, options);
+    return MakeModel(manifest);
   };
   // Of one region.  New norms scale by one and add zero.
   const auto squares = [&](float epsilon) {
@@ -454,13 +458,14 @@ TEST_CASE("the norm of regions may have an epsilon of its own, and no other norm
 }
 
 TEST_CASE("region features too large for float16 are refused, not stored as infinity") {
-  const auto model = MakeModel(TinyManifest());
   bundle::v1::ModelBundleManifest manifest = TinyManifest();
   manifest.mutable_transformer()->set_region_layer_norm(false);
   ImageInput image = RandomImage(2, 1);
   for (float& value : image.regions.features) value *= 1e30f;
-  REQUIRE(absl::IsInvalidArgument(
-      MakeModel(manifest)->cross_encoder()->PrepareImages({image}, kCall).status()));
+  const auto exact = MakeModel(manifest)->cross_encoder()->PrepareImages({image}, kCall);
+  REQUIRE(exact.ok());
+  REQUIRE(absl::IsInvalidArgument(StoredAs(Dtype::kFloat16, (*exact)[0]).status()));
+  REQUIRE(StoredAs(Dtype::kInt8, (*exact)[0]).ok());
 }
 
 TEST_CASE("item features that lie are refused, and the first such pair is named") {
@@ -481,8 +486,8 @@ TEST_CASE("item features that lie are refused, and the first such pair is named"
   lies[6].second.tensors[0].columns = 8;
   lies[7].second.tensors[0].rows = std::numeric_limits<int64_t>::max() / 8;
   lies[8].second.tensors[0].rows = 10;
-  lies[8].second.tensors[0].bytes.resize(10 * 16 * 2);
-  lies[9].second.tensors[0].bytes.replace(0, 2, "\xff\x7f");  // NaN
+  lies[8].second.tensors[0].bytes.resize(10 * 16 * 4);
+  lies[9].second.tensors[0].bytes.replace(2, 2, "\xff\x7f");  // NaN
   for (size_t i = 0; i < lies.size(); ++i) {
     INFO(i);
     const auto result = encoder.Score(

@@ -42,7 +42,6 @@ ModelOptions Options(ComputePool* pool, bool deterministic) {
   ModelOptions options;
   options.pool = pool;
   options.deterministic = deterministic;
-  options.item_feature_dtype = Dtype::kFloat32;
   return options;
 }
 

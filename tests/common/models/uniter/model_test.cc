@@ -15,11 +15,11 @@ TEST_CASE("UNITER's pre-trained head gives the match's probability or logit") {
   family.manifest.mutable_cross_encoder()->set_score_kind("softmax_match");
   const TempDir store;
   const ModelBundle bundle = MakeTinyBundle(store.path(), family);
-  const float probability = Seen(*MustLoad(bundle, InFloat32()), "a fish", TinyImage(family, 3))[0];
+  const float probability = Seen(*MustLoad(bundle), "a fish", TinyImage(family, 3))[0];
   REQUIRE((probability > 0 && probability < 1));
   ModelBundle logits = bundle;
   logits.manifest.mutable_cross_encoder()->set_score_kind("logit_match");
-  REQUIRE(Seen(*MustLoad(logits, InFloat32()), "a fish", TinyImage(family, 3))[0] != probability);
+  REQUIRE(Seen(*MustLoad(logits), "a fish", TinyImage(family, 3))[0] != probability);
   logits.manifest.mutable_cross_encoder()->set_score_kind("rank_raw");
   const absl::Status status = LoadModel(logits, {}).status();
   REQUIRE(absl::StrContains(status.message(), "rank_output.weight"));
