@@ -1,12 +1,13 @@
 """What the sides of a comparison read: a folder that compare.py makes.
 
   model/          a base-size OSCAR bundle, made by sightlinectl init-model
+  model_outliers/ the same with outlier channels planted (outliers.py), for peers.py
   queries.txt     a question a line
   vectors.f32     ITEMS x DIMENSION float32, rows of length one
   regions.f32     PICTURES x REGIONS x FEATURES float32; item i shows picture i % PICTURES
 
-The folder `peers` in it, which peers.py makes, is another such: queries.txt has texts of
-TOKENS tokens, all else is linked.
+The folders `peers` and `peers_outliers` in it, which peers.py makes, are two more such:
+queries.txt has texts of TOKENS tokens, all else is linked.
 """
 
 import os
@@ -37,14 +38,15 @@ def queries(folder):
         return file.read().splitlines()
 
 
-def peers_folder(folder, tokenizer):
+def peers_folder(folder, model, tokenizer):
     """Makes and returns it."""
-    peers = os.path.join(folder, "peers")
+    peers = os.path.join(folder, model.replace("model", "peers"))
     os.makedirs(peers, exist_ok=True)
-    for name in ("model", "vectors.f32", "regions.f32"):
+    for name, target in (("model", model), ("vectors.f32", "vectors.f32"),
+                         ("regions.f32", "regions.f32")):
         link = os.path.join(peers, name)
         if not os.path.lexists(link):
-            os.symlink(os.path.join("..", name), link)
+            os.symlink(os.path.join("..", target), link)
     with open(os.path.join(peers, "queries.txt"), "w", encoding="utf-8") as file:
         file.writelines(text + "\n" for text in of_one_length(queries(folder), tokenizer))
     return peers

@@ -3,11 +3,12 @@
 from float32's, and their times, taking turns.
 
 usage: peers.py FOLDER [--ours COMMAND] [--peers-by COMMAND] [--only NAME,...] [--threads N]
-                [--rounds N] [--questions N] [--json FILE]
+                [--rounds N] [--questions N] [--outliers] [--json FILE]
 
 FOLDER is what run.sh has prepared.  COMMANDs are words for the shell: the program `ours`, and
 what starts a program where the peers' packages are (in_root.sh).  A side that cannot start,
-since its precision is not to be had here, is left out aloud.  peers.sh starts this.
+since its precision is not to be had here, is left out aloud.  --outliers: the model in which
+outlier channels are planted.  peers.sh starts this.
 
 exit status: 0 measured, 1 a side that computes in float32 answers otherwise than the referee,
 which is PyTorch's float32, or nothing could be compared
@@ -38,6 +39,8 @@ PEERS = {REFEREE: ["torch_peer.py", "float32"],
          "torch-int8-compiled": ["torch_peer.py", "int8", "compiled"],
          "onnxruntime-float32": ["onnx_peer.py", "float32"],
          "onnxruntime-int8": ["onnx_peer.py", "int8"]}
+# The OpenBLAS whose threads are PyTorch's own, if the other one is installed as well.
+PEERS_LIBRARIES = "LD_LIBRARY_PATH=/usr/lib/x86_64-linux-gnu/openblas-openmp"
 TASKS = ["reranking", "text_encoding"]
 TURN_SECONDS = 1.0
 # In shares of the spread.  Float32 added up in another order, and features that are stored in
@@ -64,8 +67,8 @@ def start_all(options, folder):
         for name in OURS:
             commands[name] = [*shlex.split(options.ours), folder, threads, name[len("ours-"):]]
     for name, (program, *words) in PEERS.items():
-        commands[name] = [*shlex.split(options.peers_by), "/usr/bin/python3",
-                          os.path.join(HERE, program), folder, threads, *words]
+        commands[name] = [*shlex.split(options.peers_by), "/usr/bin/env", PEERS_LIBRARIES,
+                          "/usr/bin/python3", os.path.join(HERE, program), folder, threads, *words]
     wanted = options.only.split(",") + [REFEREE] if options.only else list(commands)
     sides, left_out = {}, {}
     for name in commands:
@@ -190,14 +193,16 @@ def main():
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--questions", type=int, default=12)
+    parser.add_argument("--outliers", action="store_true")
     parser.add_argument("--json")
     options = parser.parse_args()
     if options.rounds < 2 or options.questions < 1:
         parser.error("a spread needs two rounds, an agreement one question")
     about = machine()
     data.write_arrays(options.folder)
-    folder = data.peers_folder(options.folder,
-                               bundle.Bundle(os.path.join(options.folder, "model")).tokenizer)
+    model = "model_outliers" if options.outliers else "model"
+    tokenizer = bundle.Bundle(os.path.join(options.folder, model)).tokenizer
+    folder = data.peers_folder(options.folder, model, tokenizer)
     sides, left_out = start_all(options, folder)
     if REFEREE not in sides:
         sys.exit("peers: nothing to compare with")

@@ -9,7 +9,8 @@
 #                    container, say): gets FOLDER, threads and precision.  Nothing is built
 #   --folder DIR     goes with it: what run.sh or this has made at ~/.cache/sightline/baseline
 #                    where ours was built, under the same path for COMMAND
-#   ARGUMENTS        of peers.py: --rounds N, --questions N, --only NAME,..., --json FILE
+#   ARGUMENTS        of peers.py: --rounds N, --questions N, --only NAME,..., --outliers,
+#                    --json FILE
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 tree=$(cd "$here/../.." && pwd)
@@ -48,6 +49,7 @@ if [ -z "$ours" ]; then
   # shellcheck source=loadtest/baseline/prepare.sh
   . "$here/prepare.sh"
   prepare "$tree" "$folder"
+  prepare_outliers "$tree" "$folder"
   ours=$bin/loadtest/baseline/ours
 fi
 

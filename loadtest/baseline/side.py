@@ -28,12 +28,15 @@ class Side:
                                             stdout=subprocess.PIPE, stderr=self.said, text=True,
                                             env=environment)
         except OSError as error:
+            self.said.close()
             raise CannotStart(f"{command[0]}: {error.strerror}") from None
         line = self.process.stdout.readline().strip()
         if line != "ready":
+            self.process.stdin.close()
+            status = self.process.wait()
+            reason = line.removeprefix("cannot: ") or self.last_words(1)
             self.end()
-            raise CannotStart(line.removeprefix("cannot: ") or self.last_words(1) or
-                              f"it ended with {self.process.returncode} and said nothing")
+            raise CannotStart(reason or f"it ended with {status} and said nothing")
 
     def last_words(self, lines):
         self.said.seek(0)
@@ -52,8 +55,10 @@ class Side:
         return told["seconds"] / count, told["answer"]
 
     def end(self):
-        self.process.stdin.close()
+        for pipe in (self.process.stdin, self.process.stdout):
+            pipe.close()
         self.process.wait()
+        self.said.close()
 
 
 def serve(tasks):
