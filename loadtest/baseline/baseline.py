@@ -3,80 +3,29 @@
 cross-encoder over all candidates in one batch, captions padded to the model's limit and
 regions projected for each pair.  No index, no stored projections, no threads but torch's.
 
-usage: baseline.py FOLDER THREADS     (compare.py starts it; data.py says what FOLDER holds)
-
-Reads "TASK FIRST COUNT" lines, does TASK for COUNT queries beginning with the FIRST-th, and
-answers {"seconds": of all, "answer": numbers of the last} a line.
+usage: baseline.py FOLDER THREADS     (compare.py starts it; data.py says what FOLDER holds,
+                                      side.py what is said)
 """
 
-import json
 import os
-import re
-import struct
 import sys
-import time
 
+import bundle
 import data
 import numpy
+import side
 import torch
 from torch.nn import functional
 
 
-def read_safetensors(path):
-    with open(path, "rb") as file:
-        (length,) = struct.unpack("<Q", file.read(8))
-        header = json.loads(file.read(length))
-        body = file.read()
-    kinds = {"F16": numpy.float16, "F32": numpy.float32}
-    tensors = {}
-    for name, facts in header.items():
-        if name == "__metadata__":
-            continue
-        begin, end = facts["data_offsets"]
-        values = numpy.frombuffer(body[begin:end], kinds[facts["dtype"]])
-        tensors[name] = torch.from_numpy(values.reshape(facts["shape"]).astype(numpy.float32))
-    return tensors
-
-
-class Tokenizer:
-    """WordPiece of lower-case text in ASCII, which the queries are."""
-
-    def __init__(self, path, longest):
-        self.longest = longest
-        with open(path, encoding="utf-8") as file:
-            self.ids = {token: i for i, token in enumerate(file.read().split("\n")[:-1])}
-
-    def __call__(self, text):
-        pieces = []
-        for word in re.findall(r"[a-z0-9]+|[^\sa-z0-9]", text.lower()):
-            pieces += self.pieces(word)
-        return [self.ids["[CLS]"], *pieces[: self.longest - 2], self.ids["[SEP]"]]
-
-    def pieces(self, word):
-        ids, begin = [], 0
-        while begin < len(word):
-            for end in range(len(word), begin, -1):
-                piece = ("##" if begin else "") + word[begin:end]
-                if piece in self.ids:
-                    break
-            else:
-                return [self.ids["[UNK]"]]
-            ids.append(self.ids[piece])
-            begin = end
-        return ids
-
-
 class Oscar:
-    """BERT over tokens and regions (Li et al., 2020), post-norm, exact GELU."""
+    """A bundle's network, written out."""
 
     def __init__(self, folder):
-        with open(os.path.join(folder, "manifest.json"), encoding="utf-8") as file:
-            manifest = json.load(file)
-        self.heads = manifest["transformer"]["head_count"]
-        self.layers = manifest["transformer"]["layer_count"]
-        self.epsilon = manifest["transformer"]["layer_norm_epsilon"]
-        self.longest = manifest["tokenizer"]["max_token_count"]
-        self.weights = read_safetensors(os.path.join(folder, "weights.safetensors"))
+        stored = bundle.Bundle(folder)
+        self.heads, self.layers, self.epsilon = stored.heads, stored.layers, stored.epsilon
+        self.tokenizer = stored.tokenizer
+        self.weights = {name: torch.from_numpy(values) for name, values in stored.weights.items()}
 
     def linear(self, name, x):
         return functional.linear(x, self.weights[name + ".weight"], self.weights[name + ".bias"])
@@ -131,7 +80,7 @@ class Oscar:
 class Baseline:
     def __init__(self, folder):
         self.model = Oscar(os.path.join(folder, "model"))
-        self.tokenizer = Tokenizer(os.path.join(folder, "model", "vocab.txt"), self.model.longest)
+        self.tokenizer = self.model.tokenizer
         self.queries = data.queries(folder)
         self.vectors = torch.from_numpy(numpy.array(data.vectors(folder)))
         self.regions = torch.from_numpy(numpy.array(data.regions(folder)))
@@ -151,7 +100,7 @@ class Baseline:
 
     def rerank(self, number, items):
         ids = self.tokenizer(self.queries[number % len(self.queries)])
-        padded = torch.zeros((len(items), self.model.longest), dtype=torch.long)
+        padded = torch.zeros((len(items), self.tokenizer.longest), dtype=torch.long)
         mask = torch.zeros(padded.shape)
         padded[:, : len(ids)] = torch.tensor(ids)
         mask[:, : len(ids)] = 1
@@ -162,26 +111,16 @@ class Baseline:
         return self.rerank(number, found.indices[0]).sort(descending=True).values
 
 
-TASKS = {
-    "text_encoding": lambda side, number: side.text_encoding(number)[0],
-    "search": lambda side, number: torch.cat([part[0] for part in side.search(number)]),
-    "reranking": lambda side, number: side.reranking(number),
-    "end_to_end": lambda side, number: side.end_to_end(number),
-}
-
-
 def main():
     torch.set_num_threads(int(sys.argv[2]))
     with torch.no_grad():
-        side = Baseline(sys.argv[1])
-        print("ready", flush=True)
-        for line in sys.stdin:
-            task, first, count = line.split()
-            begin = time.monotonic()
-            for i in range(int(count)):
-                answer = TASKS[task](side, int(first) + i)
-            seconds = time.monotonic() - begin
-            print(json.dumps({"seconds": seconds, "answer": answer.tolist()}), flush=True)
+        baseline = Baseline(sys.argv[1])
+        side.serve({
+            "text_encoding": lambda number: baseline.text_encoding(number)[0].tolist(),
+            "search": lambda number: torch.cat([part[0] for part in baseline.search(number)]).tolist(),
+            "reranking": lambda number: baseline.reranking(number).tolist(),
+            "end_to_end": lambda number: baseline.end_to_end(number).tolist(),
+        })
 
 
 if __name__ == "__main__":

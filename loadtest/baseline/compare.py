@@ -12,10 +12,10 @@ import argparse
 import json
 import os
 import statistics
-import subprocess
 import sys
 
 import data
+import side
 
 TASKS = ["text_encoding", "search", "reranking", "end_to_end"]
 TURN_SECONDS = 1.5  # of the slower side
@@ -24,30 +24,15 @@ QUESTIONS = 50
 TOLERANCE = 0.05
 
 
-class Side:
-    def __init__(self, name, command, threads):
-        self.name = name
-        # OpenBLAS and OpenMP beneath torch each have threads of their own; ours sets them
-        # itself.  Waiting without spinning: they share the cores.
-        environment = dict(os.environ, OPENBLAS_NUM_THREADS=threads, OMP_NUM_THREADS=threads,
-                           OMP_WAIT_POLICY="passive")
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        text=True, env=environment)
-        if self.process.stdout.readline().strip() != "ready":
-            sys.exit(f"{name} did not start; its own message is above")
-
-    def run(self, task, first, count):
-        """Seconds a query, and the answer to the last."""
-        print(task, first, count, file=self.process.stdin, flush=True)
-        line = self.process.stdout.readline()
-        if not line:
-            sys.exit(f"{self.name} ended in {task}; its own message is above")
-        told = json.loads(line)
-        return told["seconds"] / count, told["answer"]
-
-    def end(self):
-        self.process.stdin.close()
-        self.process.wait()
+def start(name, command, threads):
+    # OpenBLAS and OpenMP beneath torch each have threads of their own; ours sets them itself.
+    # Waiting without spinning: they share the cores.
+    environment = dict(os.environ, OPENBLAS_NUM_THREADS=threads, OMP_NUM_THREADS=threads,
+                       OMP_WAIT_POLICY="passive")
+    try:
+        return side.Side(name, command, environment)
+    except side.CannotStart as error:
+        sys.exit(f"{name} did not start: {error}")
 
 
 def differ(ours, theirs):
@@ -56,7 +41,7 @@ def differ(ours, theirs):
 
 
 def check_equal(sides, task, number):
-    ours, theirs = (side.run(task, number, 1)[1] for side in sides)
+    ours, theirs = (each.run(task, number, 1)[1] for each in sides)
     wrong = len(ours) != len(theirs)
     if task == "search":
         # Scores, then the rows that have them, which are equal or wrong.
@@ -70,7 +55,7 @@ def check_equal(sides, task, number):
 def measure(sides, task, rounds):
     for number in range(QUESTIONS if task == "text_encoding" else 3):
         check_equal(sides, task, number)
-    count = max(1, round(TURN_SECONDS / max(side.run(task, 2, 2)[0] for side in sides)))
+    count = max(1, round(TURN_SECONDS / max(each.run(task, 2, 2)[0] for each in sides)))
     times = [[], []]
     for turn in range(rounds):
         # Whoever comes second may find a warmer or a more tired machine.
@@ -97,10 +82,10 @@ def main():
     here = os.path.dirname(os.path.abspath(__file__))
     data.write_arrays(options.folder)
     threads = str(options.threads)
-    sides = [Side("ours", [options.ours, options.folder, threads], threads),
-             Side("the baseline",
-                  [sys.executable, os.path.join(here, "baseline.py"), options.folder, threads],
-                  threads)]
+    sides = [start("ours", [options.ours, options.folder, threads], threads),
+             start("the baseline",
+                   [sys.executable, os.path.join(here, "baseline.py"), options.folder, threads],
+                   threads)]
     results = []
     print(f"{'':14} {'ours':>10} {'baseline':>10}   ratio, quartiles")
     for task in TASKS:
@@ -109,8 +94,8 @@ def main():
         print(f"{task:14} {result['ours_ms']:7.1f} ms {result['baseline_ms']:7.1f} ms "
               f"{result['ratio']:7.2f}  [{low:.2f}, {high:.2f}]", flush=True)
         results.append(result)
-    for side in sides:
-        side.end()
+    for each in sides:
+        each.end()
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
             json.dump({"threads": options.threads, "tasks": results}, file, indent=1)

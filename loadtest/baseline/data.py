@@ -1,9 +1,13 @@
-"""What both sides of the comparison read: a folder that compare.py makes.
+"""What the sides of a comparison read: a folder that compare.py makes.
 
   model/          a base-size OSCAR bundle, made by sightlinectl init-model
+  model_outliers/ the same with outlier channels planted (outliers.py), for peers.py
   queries.txt     a question a line
   vectors.f32     ITEMS x DIMENSION float32, rows of length one
   regions.f32     PICTURES x REGIONS x FEATURES float32; item i shows picture i % PICTURES
+
+The folders `peers` and `peers_outliers` in it, which peers.py makes, are two more such:
+queries.txt has texts of TOKENS tokens, all else is linked.
 """
 
 import os
@@ -16,6 +20,7 @@ PICTURES = 256
 REGIONS = 36
 FEATURES = 2054
 CANDIDATES = 20
+TOKENS = 12
 
 
 def vectors(folder):
@@ -31,6 +36,35 @@ def regions(folder):
 def queries(folder):
     with open(os.path.join(folder, "queries.txt"), encoding="utf-8") as file:
         return file.read().splitlines()
+
+
+def peers_folder(folder, model, tokenizer):
+    """Makes and returns it."""
+    peers = os.path.join(folder, model.replace("model", "peers"))
+    os.makedirs(peers, exist_ok=True)
+    for name, target in (("model", model), ("vectors.f32", "vectors.f32"),
+                         ("regions.f32", "regions.f32")):
+        link = os.path.join(peers, name)
+        if not os.path.lexists(link):
+            os.symlink(os.path.join("..", target), link)
+    with open(os.path.join(peers, "queries.txt"), "w", encoding="utf-8") as file:
+        file.writelines(text + "\n" for text in of_one_length(queries(folder), tokenizer))
+    return peers
+
+
+def of_one_length(texts, tokenizer):
+    """Texts of TOKENS tokens each, made of these ones' words in their order."""
+    made, words, pieces = [], [], 0
+    for word in " ".join(texts).split():
+        count = len(tokenizer(word)) - 2
+        if pieces + count > TOKENS - 2:
+            continue  # a shorter one will fit
+        words.append(word)
+        pieces += count
+        if pieces == TOKENS - 2:
+            made.append(" ".join(words))
+            words, pieces = [], 0
+    return made
 
 
 def write_arrays(folder):

@@ -1,9 +1,10 @@
 // Sightline's side of the comparison with baseline.py: the same tasks over the same files,
-// by the libraries that the servers are made of.  compare.py starts both.
+// by the libraries that the servers are made of.  compare.py and peers.py start it.
 //
-//   ours FOLDER THREADS
+//   ours FOLDER THREADS [PRECISION]
 //
-// Protocol and folder are those of baseline.py and data.py.
+// The folder is that of data.py, the protocol that of side.py; PRECISION (float32) is that of an
+// executor (common/models/network/executor.cc).
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
@@ -63,7 +64,7 @@ const float* FloatsOf(const MappedFile& file) {
 
 class Ours {
  public:
-  explicit Ours(int threads) : pool_(threads) {}
+  Ours(int threads, std::string precision) : pool_(threads), precision_(std::move(precision)) {}
 
   absl::Status Open(const std::string& folder) {
     // A link; a bundle's folder must have its id for a name.
@@ -75,6 +76,7 @@ class Ours {
                      OpenModelBundle(directory, /*verify_checksums=*/false));
     ModelOptions options;
     options.pool = &pool_;
+    options.execution.precision = precision_;
     ASSIGN_OR_RETURN(model_, LoadModel(bundle, options));
     constexpr int64_t kMostQueryBytes = 1 << 20;
     ASSIGN_OR_RETURN(const std::string lines,
@@ -162,6 +164,7 @@ class Ours {
   }
 
   ComputePool pool_;
+  const std::string precision_;
   std::shared_ptr<const Model> model_;
   std::vector<std::string> queries_;
   std::unique_ptr<MappedFile> vectors_;
@@ -193,10 +196,10 @@ absl::StatusOr<std::string> Do(const Ours& ours, const std::string& line) {
   return nlohmann::json({{"seconds", seconds}, {"answer", answer}}).dump();
 }
 
-absl::Status Run(const std::string& folder, int threads) {
+absl::Status Run(const std::string& folder, int threads, const std::string& precision) {
   ComputePool::SingleThreadedLibraries();
   UseSingleThreadedTorch();
-  Ours ours(threads);
+  Ours ours(threads, precision);
   RETURN_IF_ERROR(ours.Open(folder));
   std::cout << "ready" << std::endl;
   std::string line;
@@ -212,15 +215,15 @@ absl::Status Run(const std::string& folder, int threads) {
 
 int main(int argc, char** argv) {
   int threads = 0;
-  if (argc != 3 || !absl::SimpleAtoi(argv[2], &threads) || threads < 1) {
-    std::cerr << "usage: ours FOLDER THREADS; compare.py makes the folder\n";
+  if (argc < 3 || argc > 4 || !absl::SimpleAtoi(argv[2], &threads) || threads < 1) {
+    std::cerr << "usage: ours FOLDER THREADS [PRECISION]; compare.py makes the folder\n";
     return 1;
   }
   if (const char* problem = sightline::UnsupportedCpu()) {
     std::cerr << problem;
     return 2;
   }
-  const absl::Status status = sightline::Run(argv[1], threads);
+  const absl::Status status = sightline::Run(argv[1], threads, argc > 3 ? argv[3] : "float32");
   if (status.ok()) return 0;
   std::cerr << "ours: " << status << "\n";
   return 2;

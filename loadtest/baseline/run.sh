@@ -11,15 +11,7 @@ folder=${HOME:-/root}/.cache/sightline/baseline
 if [ "${1:-}" = --help ]; then sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; exit 0; fi
 
 "$root/deploy/bazel/setup.sh" "$root/deploy/demo/packages.txt" "$here/packages.txt"
-(cd "$root" && bazel build //loadtest/baseline:ours //services/sightlinectl)
-bin=$(cd "$root" && bazel info bazel-bin 2>/dev/null)
-
-mkdir -p "$folder"
-if [ ! -e "$folder/model" ] || [ "$here/base.json" -nt "$folder/vocab.txt" ]; then
-  ctl=$bin/services/sightlinectl/sightlinectl
-  "$ctl" make-vocabulary --corpus stamps,clipart,emoji --out "$folder/vocab.txt"
-  id=$("$ctl" init-model --store "$folder/store" --config "$here/base.json" --vocabulary "$folder/vocab.txt")
-  ln -sfn "store/models/$id" "$folder/model"
-fi
-sed -n 's/.*"query": *"\([^"]*\)".*/\1/p' "$root/deploy/demo/questions.jsonl" >"$folder/queries.txt"
+# shellcheck source=loadtest/baseline/prepare.sh
+. "$here/prepare.sh"
+prepare "$root" "$folder"
 exec /usr/bin/python3 "$here/compare.py" "$folder" "$bin/loadtest/baseline/ours" "$(nproc)" "$@"
