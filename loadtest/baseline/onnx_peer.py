@@ -19,18 +19,12 @@ import peer
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def has_vnni():
-    with open("/proc/cpuinfo", encoding="utf-8") as file:
-        flags = next(line for line in file if line.startswith("flags")).split()
-    return "avx512_vnni" in flags or "avx_vnni" in flags
-
-
 def session_of(folder, threads, precision):
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
-    if precision == "int8" and not has_vnni():
+    if precision == "int8" and not peer.has_vnni():
         precision = "int8_7bit"
     with tempfile.TemporaryDirectory() as work:
         path = os.path.join(work, "model.onnx")

@@ -12,6 +12,13 @@ import side
 BLOCK = 32
 
 
+def has_vnni():
+    """Whether 8-bit products are added up without saturation."""
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        flags = next(line for line in file if line.startswith("flags")).split()
+    return "avx512_vnni" in flags or "avx_vnni" in flags
+
+
 def serve(folder, engine_of):
     """Serves tasks_of these; says why, as a side does, where the engine cannot be had here."""
     try:
