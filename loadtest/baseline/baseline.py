@@ -117,7 +117,8 @@ def main():
         baseline = Baseline(sys.argv[1])
         side.serve({
             "text_encoding": lambda number: baseline.text_encoding(number)[0].tolist(),
-            "search": lambda number: torch.cat([part[0] for part in baseline.search(number)]).tolist(),
+            "search": lambda number: torch.cat([part[0] for part in
+                                                baseline.search(number)]).tolist(),
             "reranking": lambda number: baseline.reranking(number).tolist(),
             "end_to_end": lambda number: baseline.end_to_end(number).tolist(),
         })
