@@ -31,7 +31,8 @@ SIGHTLINE_INLINE void Configure(int64_t upper, int64_t lower) {
   }
   config.rows[0] = config.rows[1] = config.rows[4] = static_cast<uint8_t>(upper);
   config.rows[2] = config.rows[3] = config.rows[5] = static_cast<uint8_t>(lower);
-  _tile_loadconfig(&config);
+  // Not by gcc 12's intrinsic, which tells the compiler of the first 8 bytes alone.
+  asm volatile("ldtilecfg %0" : : "m"(config));
 }
 
 // Tiles are named by literals: the compiler's intrinsics are macros.

@@ -92,8 +92,10 @@ SIGHTLINE_INLINE Magnitudes MagnitudesOf(const float* x, int64_t n) {
 // to five), and what is this many times the mean is one.
 constexpr float kSeldom = 16;
 constexpr float kFar = 8;
+constexpr float kTiny = 1e-30f;
 
-// Notes the numbers beyond a limit in `code`, of which there are few; the largest of the others.
+// Notes the numbers beyond `limit` > 0 in `code`, or, if they are too many, beyond a multiple of it;
+// the largest of the others.
 inline float TakeOutliers(const float* x, int64_t n, float limit, RowCode* code) {
   for (;;) {
     float most = 0;
@@ -124,9 +126,9 @@ void EncodeInt8(const float* x, int64_t n, int64_t row_bytes, std::byte* row, Ro
     code->scale = __builtin_nanf("");
     return Zero(row, row + row_bytes);
   }
-  if (most > kSeldom * mean) most = TakeOutliers(x, n, kFar * mean, code);
-  // What is smaller has no inverse.
-  if (most < 1e-30f) most = 0;
+  // What is smaller has no inverse, and its mean may be 0.
+  if (most >= kTiny && most > kSeldom * mean) most = TakeOutliers(x, n, kFar * mean, code);
+  if (most < kTiny) most = 0;
   code->scale = most / 127;
   const Vector inverse = Vector::Of(most == 0 ? 0 : 127 / most), limit = Vector::Of(127);
   int8_t* const out = reinterpret_cast<int8_t*>(row);

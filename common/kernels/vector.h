@@ -192,11 +192,13 @@ SIGHTLINE_INLINE Vector operator/(Vector a, Vector b) {
 
 #endif
 
-// e^x, of x <= 0 within 2 units in the last place; 0 below -87.
+// e^x, of x <= 0 within 2 units in the last place; below -87 that of -87, which is 2e-38.  NaN of
+// NaN.
 // The range is cut at multiples of ln 2, taken off in two parts (Cody and Waite), and the rest is
 // Taylor's polynomial of degree 7.
 SIGHTLINE_INLINE Vector ExpOfNegative(Vector x) {
-  const Vector clamped = Vector::Max(x, Vector::Of(-87.0f));
+  // In this order: the greater of a number and NaN is the second of them.
+  const Vector clamped = Vector::Max(Vector::Of(-87.0f), x);
   const Vector n = (clamped * Vector::Of(1.44269504f)).Rounded();
   Vector r = Vector::Fma(n, Vector::Of(-0.693359375f), clamped);
   r = Vector::Fma(n, Vector::Of(2.12194440e-4f), r);

@@ -6,8 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/status_macros.h"
 #include "common/kernels/cpu.h"
 #include "common/kernels/kernel_choice.h"
+#include "common/models/inference.h"
 #include "common/models/network/packed_executor.h"
 
 namespace sightline {
@@ -55,7 +57,12 @@ absl::StatusOr<std::unique_ptr<const TransformerExecutor>> NewExecutor(BertEncod
                                                                        ComputePool* pool) {
   const kernels::ProductKernel* const kernel = KernelFor(execution.precision, ThisCpu());
   if (execution.device != kCpu || kernel == nullptr) return NoExecutor(execution);
-  return NewPackedExecutor(std::move(encoder), *kernel, pool);
+  std::unique_ptr<const TransformerExecutor> executor;
+  RETURN_IF_ERROR(RunGuarded("pack the weights", [&] {
+    executor = NewPackedExecutor(std::move(encoder), *kernel, pool);
+    return absl::OkStatus();
+  }));
+  return executor;
 }
 
 absl::Status CheckUnchosenPrecision(const Execution& execution) {

@@ -168,6 +168,10 @@ TEST_CASE("zeros, numbers too small to divide by, and single numbers are encoded
     REQUIRE(Multiply(*kernel, linear, rows) == linear.bias);
     rows[7] = 1e-39f;
     REQUIRE(Multiply(*kernel, linear, rows) == linear.bias);
+    // So many that their mean is 0.
+    for (int i = 0; i < 20; ++i) rows[i] = 1e-45f;
+    REQUIRE(Multiply(*kernel, linear, rows) == linear.bias);
+    std::fill(rows.begin(), rows.end(), 0.0f);
     rows[7] = 3;
     const std::vector<float> one = Multiply(*kernel, linear, rows);
     for (int64_t o = 0; o < 5; ++o) {
