@@ -21,8 +21,7 @@ Hit ToHit(Candidate candidate) {
 
 // Reads outcome and reasons off the way in which the slices ended.
 void Conclude(const std::vector<SliceResult>& slices, BlockScores& scores) {
-  bool failed = false, late = false;
-  bool not_sent = static_cast<size_t>(scores.sent) < scores.pairs.size();
+  bool failed = false, late = false, not_sent = false;
   for (const SliceResult& slice : slices) {
     failed = failed || slice.end == SliceEnd::kFailed;
     late = late || slice.end == SliceEnd::kLate;
@@ -46,11 +45,7 @@ void Conclude(const std::vector<SliceResult>& slices, BlockScores& scores) {
 
 BlockScores ScoreBlock(RerankerClient& reranker, const BlockQuery& query,
                        absl::Span<const Candidate> candidates, const RetrieverOptions& options,
-                       const CallContext& call, absl::Time deadline, RerankShare share) {
-  BlockScores scores;
-  scores.pairs.resize(candidates.size());
-  scores.sent = share.pairs();
-  candidates = candidates.subspan(0, scores.sent);
+                       const CallContext& call, absl::Time deadline) {
   const int size = static_cast<int>(candidates.size());
   const int slice_size = options.rerank_slice;
   const auto slice_of = [candidates, slice_size](int slice) {
@@ -68,9 +63,11 @@ BlockScores ScoreBlock(RerankerClient& reranker, const BlockQuery& query,
     return request;
   };
   const int slice_count = (size + slice_size - 1) / slice_size;
-  const std::vector<SliceResult> slices = RerankSlices(
-      reranker, slice_count, options.rerank_parallelism, make, call, deadline, std::move(share));
+  const std::vector<SliceResult> slices =
+      RerankSlices(reranker, slice_count, options.rerank_parallelism, make, call, deadline);
 
+  BlockScores scores;
+  scores.pairs.resize(size);
   for (int slice = 0; slice < slice_count; ++slice) {
     const RerankResponse& response = slices[slice].response;  // empty unless scored
     for (size_t i = 0; i < response.scores.size(); ++i) {
@@ -81,13 +78,6 @@ BlockScores ScoreBlock(RerankerClient& reranker, const BlockQuery& query,
   }
   Conclude(slices, scores);
   return scores;
-}
-
-int RerankedDepth(const BlockScores& scores) {
-  const auto scored = scores.pairs.begin() + scores.scored;
-  const bool leading =
-      std::all_of(scores.pairs.begin(), scored, [](const auto& pair) { return pair.has_value(); });
-  return leading ? scores.scored : scores.sent;
 }
 
 std::vector<Hit> OrderHits(std::vector<Candidate> candidates,

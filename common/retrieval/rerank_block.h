@@ -15,7 +15,6 @@
 #include "common/base/call_context.h"
 #include "common/embedding/candidate.h"
 #include "common/embedding/score.h"
-#include "common/retrieval/rerank_pace.h"
 #include "common/retrieval/retriever.h"
 
 namespace sightline {
@@ -30,22 +29,17 @@ struct BlockQuery {
 struct BlockScores {
   // For each candidate the cross-encoder's score, if there is one.
   std::vector<absl::optional<RerankScore>> pairs;
-  int sent = 0;  // the first of them that were to be scored
   int scored = 0;
   RerankOutcome outcome = RerankOutcome::kFailed;
   std::vector<DegradedReason> degraded;
   std::vector<absl::Status> failures;
 };
 
-// Scores the first of `candidates`, as many as `share` has, against the query until `deadline`.
-// Never an error: what is not scored stays without a score, and `degraded` says why.
+// Scores `candidates` against the query until `deadline`.  Never an error: what is not
+// scored stays without a score, and `degraded` says why.
 BlockScores ScoreBlock(RerankerClient& reranker, const BlockQuery& query,
                        absl::Span<const Candidate> candidates, const RetrieverOptions& options,
-                       const CallContext& call, absl::Time deadline, RerankShare share);
-
-// How many candidates a later page has to rerank to go on with this list: those that were scored,
-// or, where one is missing among them, those that were to be.
-int RerankedDepth(const BlockScores& scores);
+                       const CallContext& call, absl::Time deadline);
 
 // All candidates as hits, in the order of StandsBefore: those with a score first, by their
 // combined score, then the others by their retrieval score.  `candidates` are consumed;

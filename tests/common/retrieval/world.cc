@@ -76,8 +76,7 @@ World::World(const WorldOptions& options)
             MakeItems("caption", options.captions)),
       encoder(std::make_shared<FakeEncoder>(
           [](const EncodableQuery& query) { return EmbeddingOf(NameOfQuery(query)); }, FeaturesOf)),
-      caches(options.caches, &metrics),
-      retriever(&backends, &catalog, &budget, options.retriever, &caches) {
+      retriever(&backends, &catalog, &budget, options.retriever) {
   // The text's name always comes first, whichever side is the query.
   reranker = std::make_shared<FakeReranker>(
       [this](const RerankSide& query, const RerankSide& candidate) {
