@@ -94,8 +94,8 @@ constexpr float kSeldom = 16;
 constexpr float kFar = 8;
 constexpr float kTiny = 1e-30f;
 
-// Notes the numbers beyond `limit` > 0 in `code`, or, if they are too many, beyond a multiple of it;
-// the largest of the others.
+// Notes the numbers beyond `limit` > 0 in `code`, or, if they are too many, beyond a multiple of
+// it; the largest of the others.
 inline float TakeOutliers(const float* x, int64_t n, float limit, RowCode* code) {
   for (;;) {
     float most = 0;

@@ -99,8 +99,10 @@ absl::StatusOr<std::shared_ptr<const Model>> LoadLightningDot(const ModelBundle&
   ASSIGN_OR_RETURN(parts.text, TextInput::Create(bundle));
   ASSIGN_OR_RETURN(parts.gate, GateOf(options.execution));
   ASSIGN_OR_RETURN(auto net, LoadNet<LightningDotNetImpl>(bundle, {}, parts.gate));
-  ASSIGN_OR_RETURN(auto text, NewExecutor(net->text().trunk().encoder(), options.execution, options.pool));
-  ASSIGN_OR_RETURN(auto image, NewExecutor(net->image().trunk().encoder(), options.execution, options.pool));
+  ASSIGN_OR_RETURN(auto text,
+                   NewExecutor(net->text().trunk().encoder(), options.execution, options.pool));
+  ASSIGN_OR_RETURN(auto image,
+                   NewExecutor(net->image().trunk().encoder(), options.execution, options.pool));
   parts.network = std::make_unique<LightningDotNetwork>(
       bundle.manifest, parts.text, std::move(net), parts.gate, std::move(text), std::move(image));
   return NewNetworkModel(bundle, options, std::move(parts));

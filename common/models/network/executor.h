@@ -39,10 +39,9 @@ std::vector<std::string> PrecisionsOfThisCpu();
 absl::StatusOr<TensorGate> GateOf(const Execution& execution);
 
 // Runs the blocks of `encoder`, whose weights lie on the device; they are the executor's from then
-// on, and `encoder` is left without any.  A pass is split over those of the pool's threads that have
-// nothing else to do; a null pool is the calling thread alone.
-// InvalidArgument, with those that exist, for a device and precision without an executor, or that
-// this CPU does not have.
+// on, and `encoder` is left without any.  A pass is split over those of the pool's threads that
+// have nothing else to do; a null pool is the calling thread alone. InvalidArgument, with those
+// that exist, for a device and precision without an executor, or that this CPU does not have.
 absl::StatusOr<std::unique_ptr<const TransformerExecutor>> NewExecutor(BertEncoder encoder,
                                                                        const Execution& execution,
                                                                        ComputePool* pool);

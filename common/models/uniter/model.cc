@@ -72,7 +72,8 @@ absl::StatusOr<std::shared_ptr<const Model>> LoadUniter(const ModelBundle& bundl
   ASSIGN_OR_RETURN(parts.text, TextInput::Create(bundle));
   ASSIGN_OR_RETURN(parts.gate, GateOf(options.execution));
   ASSIGN_OR_RETURN(auto net, LoadNet<UniterNetImpl>(bundle, {}, parts.gate));
-  ASSIGN_OR_RETURN(auto executor, NewExecutor(net->trunk().encoder(), options.execution, options.pool));
+  ASSIGN_OR_RETURN(auto executor,
+                   NewExecutor(net->trunk().encoder(), options.execution, options.pool));
   parts.network = std::make_unique<UniterNetwork>(bundle.manifest, std::move(net), parts.gate,
                                                   std::move(executor));
   return NewNetworkModel(bundle, options, std::move(parts));

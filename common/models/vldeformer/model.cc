@@ -138,7 +138,8 @@ absl::StatusOr<std::shared_ptr<const Model>> LoadVlDeformer(const ModelBundle& b
   ASSIGN_OR_RETURN(parts.text, TextInput::Create(bundle));
   ASSIGN_OR_RETURN(parts.gate, GateOf(options.execution));
   ASSIGN_OR_RETURN(auto net, LoadNet<VlDeformerNetImpl>(bundle, {}, parts.gate));
-  ASSIGN_OR_RETURN(auto executor, NewExecutor(net->trunk().encoder(), options.execution, options.pool));
+  ASSIGN_OR_RETURN(auto executor,
+                   NewExecutor(net->trunk().encoder(), options.execution, options.pool));
   parts.network = std::make_unique<VlDeformerNetwork>(bundle.manifest, parts.text, std::move(net),
                                                       parts.gate, std::move(executor));
   return NewNetworkModel(bundle, options, std::move(parts));

@@ -95,15 +95,15 @@ TEST_CASE("each query sees all keys by the softmax of its scores") {
 
 TEST_CASE("what overflows or is no number is not taken for an answer") {
   for (const StepKernels* steps : Steps()) {
-    for (const float bad : {std::numeric_limits<float>::infinity(),
-                            -std::numeric_limits<float>::infinity(),
-                            std::numeric_limits<float>::quiet_NaN(), 1e30f}) {
+    for (const float bad :
+         {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(),
+          std::numeric_limits<float>::quiet_NaN(), 1e30f}) {
       constexpr int64_t kLength = 20, kHead = 16;
       std::vector<float> keys(kLength * kHead, 1), queries(kLength * kHead, 1e20f);
       keys[5 * kHead + 3] = bad;
       std::vector<float> out(kLength * kHead), scratch(AttentionScratch(kLength, kHead));
-      steps->attend({queries.data(), keys.data(), keys.data(), kHead, kHead, kLength, kLength, kHead,
-                     1, nullptr, out.data(), kHead, scratch.data()});
+      steps->attend({queries.data(), keys.data(), keys.data(), kHead, kHead, kLength, kLength,
+                     kHead, 1, nullptr, out.data(), kHead, scratch.data()});
       INFO(bad);
       for (int64_t r = 0; r < kLength; ++r) REQUIRE_FALSE(std::isfinite(out[r * kHead + 3]));
     }
