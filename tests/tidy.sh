@@ -84,10 +84,24 @@ done
 [ ${#checked[@]} -gt 0 ] || { echo "tidy: nothing has changed"; exit 0; }
 bin=$(bazel info bazel-bin 2>/dev/null)
 faiss=$(bazel info output_base 2>/dev/null)/external/faiss
+# What kernels are compiled for, by the names of their files (common/kernels/BUILD.bazel).
+instructions_of() {  # FILE
+  case $1 in
+    common/kernels/*avx512* | common/kernels/amx.cc)
+      printf -- '--extra-arg=-m%s ' avx512{f,bw,dq,vl,vnni,bf16} amx-{tile,int8,bf16} ;;
+    common/kernels/avx_vnni.cc) echo --extra-arg=-mavxvnni ;;
+  esac
+}
 # Findings go to the standard output; how many there were in headers of others, elsewhere.
-printf '%s\0' "${checked[@]}" |
-  xargs -0 -n 1 -P "$(nproc)" "$tidy" --quiet --extra-arg=-std=c++17 --extra-arg=-march=x86-64-v3 \
+read_file() {  # FILE
+  # shellcheck disable=SC2046
+  "$tidy" --quiet --extra-arg=-std=c++17 --extra-arg=-march=x86-64-v3 $(instructions_of "$1") \
     --extra-arg=-I. --extra-arg="-I$bin" --extra-arg="-I$bin/protos" \
     --extra-arg=-isystem/usr/include/torch/csrc/api/include --extra-arg="-isystem$faiss" \
-    2>/dev/null || { echo "tidy: findings are above; ${#checked[@]} files were read" >&2; exit 1; }
+    "$1" 2>/dev/null
+}
+export -f instructions_of read_file
+export tidy bin faiss
+printf '%s\0' "${checked[@]}" | xargs -0 -n 1 -P "$(nproc)" bash -c 'read_file "$1"' _ ||
+  { echo "tidy: findings are above; ${#checked[@]} files were read" >&2; exit 1; }
 echo "tidy: ${#checked[@]} files, nothing found"
