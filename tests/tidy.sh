@@ -102,6 +102,7 @@ read_file() {  # FILE
 }
 export -f instructions_of read_file
 export tidy bin faiss
+# shellcheck disable=SC2016
 printf '%s\0' "${checked[@]}" | xargs -0 -n 1 -P "$(nproc)" bash -c 'read_file "$1"' _ ||
   { echo "tidy: findings are above; ${#checked[@]} files were read" >&2; exit 1; }
 echo "tidy: ${#checked[@]} files, nothing found"
