@@ -321,12 +321,15 @@ absl::Status Mirror::FetchGeneration(const std::string& index, const std::string
   RETURN_IF_ERROR(FetchManifest(index, generation, call));
   ASSIGN_OR_RETURN(const GenerationManifest manifest,
                    ReadGenerationManifest(options_.folder, index, generation));
-  ASSIGN_OR_RETURN(const GenerationManifest there,
-                   ReadRemoteManifest(store_.get(), index, generation, call));
-  if (ManifestJson(manifest) != ManifestJson(there)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(options_.folder, " has another generation ", generation, " of index ", index,
-                     " than ", store_->name(), "; use another folder, or remove it"));
+  // One that the folder alone has is none the worse for it.
+  const auto there = ReadRemoteManifest(store_.get(), index, generation, call);
+  if (!absl::IsNotFound(there.status())) {
+    RETURN_IF_ERROR(there.status());
+    if (ManifestJson(manifest) != ManifestJson(*there)) {
+      return absl::AlreadyExistsError(
+          absl::StrCat(options_.folder, " has another generation ", generation, " of index ", index,
+                       " than ", store_->name(), "; use another folder, or remove it"));
+    }
   }
   for (const std::string& model : ModelsOf(manifest)) RETURN_IF_ERROR(FetchModel(model, call));
   const auto files = [&] {

@@ -68,7 +68,7 @@ class Mirror : public GenerationSource {
   absl::Status FetchModel(const std::string& model_id, const CallContext& call);
 
   // Brings a whole generation, with its models and all that lies beside its shards.
-  // FailedPrecondition, with the folder left, if it has another one of this name.
+  // AlreadyExists, with the folder left, if it has another one of this name.
   absl::Status FetchGeneration(const std::string& index, const std::string& generation,
                                const CallContext& call);
 

@@ -156,6 +156,11 @@ class RemotePrune {
     return Tell(still_goes.status()) && still_goes->count(aside.generation) > 0;
   }
 
+  static bool IsForNow(const absl::Status& status) {
+    return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
+           absl::IsCancelled(status);
+  }
+
   // A publisher looks for the manifest once it has published, and this at what is published once
   // the manifest has gone, however long that takes: one of the two sees the other.  What was
   // published, or may have been, gets its manifest back.
@@ -164,9 +169,10 @@ class RemotePrune {
     const absl::StatusOr<std::string> manifest =
         store_->ReadAll(key, limits::kMaxManifestBytes, call_);
     if (absl::IsNotFound(manifest.status())) return absl::OkStatus();
-    RETURN_IF_ERROR(manifest.status());
+    if (IsForNow(manifest.status())) return manifest.status();
     absl::Status removed = RemoveUnpublished(generation, key);
-    if (removed.ok()) return removed;
+    // What nobody can read any more is not worth giving back.
+    if (removed.ok() || !manifest.ok()) return removed;
     const absl::Status back = store_->Create(key, *manifest, call_);
     if (!absl::IsAlreadyExists(back)) Tell(back);
     return removed;

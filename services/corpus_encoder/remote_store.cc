@@ -22,9 +22,10 @@ absl::StatusOr<std::string> BaseOf(const JobStore& store, const JobInputs& input
   return current->generation();
 }
 
-// Of a base that nobody asked for by name: it is not there, or not what it should be.
+// Of a base that nobody asked for by name: it is not there, not what it should be, or the folder
+// has another one of its name.
 bool MayBeLeft(const absl::Status& fetched) {
-  return absl::IsNotFound(fetched) || absl::IsDataLoss(fetched) ||
+  return absl::IsNotFound(fetched) || absl::IsAlreadyExists(fetched) || absl::IsDataLoss(fetched) ||
          HasReason(fetched, reasons::kFetchFailed);
 }
 

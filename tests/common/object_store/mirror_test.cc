@@ -383,12 +383,23 @@ TEST_CASE("another generation of the name that is in the folder is not taken for
   const auto before = ContentOf(folder);
   const auto over = Mirror::OverStore(rig.shared, folder);
   const absl::Status fetched = over->FetchGeneration("images", "g1", Unbounded());
-  CHECK(absl::IsFailedPrecondition(fetched));
+  CHECK(absl::IsAlreadyExists(fetched));
   CHECK_THAT(std::string(fetched.message()),
              Catch::Contains(folder + " has another generation g1 of index images"));
   CHECK(ContentOf(folder) == before);
   MakeRemote(&rig.store, "g1", /*items=*/6);
   CHECK(over->FetchGeneration("images", "g1", Unbounded()).ok());
+}
+
+TEST_CASE("a generation that the folder alone has whole is there") {
+  Rig rig;
+  const std::string folder = rig.folder.File("store");
+  MakeGeneration(folder, "g1");
+  const auto before = ContentOf(folder);
+  const auto over = Mirror::OverStore(rig.shared, folder);
+  CHECK(over->FetchGeneration("images", "g1", Unbounded()).ok());
+  CHECK(ContentOf(folder) == before);
+  CHECK(absl::IsNotFound(over->FetchGeneration("images", "g2", Unbounded())));
 }
 
 int64_t BytesIn(const std::string& folder) {
