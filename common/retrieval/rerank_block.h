@@ -30,18 +30,21 @@ struct BlockQuery {
 struct BlockScores {
   // For each candidate the cross-encoder's score, if there is one.
   std::vector<absl::optional<RerankScore>> pairs;
-  int sent = 0;  // the first of them that were to be scored
-  int scored = 0;
+  int wanted = 0;  // the first of them, each of which was known or was to be scored
+  int scored = 0;  // of these
   RerankOutcome outcome = RerankOutcome::kFailed;
   std::vector<DegradedReason> degraded;
   std::vector<absl::Status> failures;
 };
 
-// Scores the first of `candidates`, as many as `share` has, against the query until `deadline`.
-// Never an error: what is not scored stays without a score, and `degraded` says why.
+// Scores the first of `candidates` that are not `known`, as many as `share` has, against the query
+// until `deadline`; `known` has a place for each candidate.  Never an error: what is not scored
+// stays without a score, and `degraded` says why.
 BlockScores ScoreBlock(RerankerClient& reranker, const BlockQuery& query,
-                       absl::Span<const Candidate> candidates, const RetrieverOptions& options,
-                       const CallContext& call, absl::Time deadline, RerankShare share);
+                       absl::Span<const Candidate> candidates,
+                       std::vector<absl::optional<RerankScore>> known,
+                       const RetrieverOptions& options, const CallContext& call,
+                       absl::Time deadline, RerankShare share);
 
 // How many candidates a later page has to rerank to go on with this list: those that were scored,
 // or, where one is missing among them, those that were to be.

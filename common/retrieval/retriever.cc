@@ -142,33 +142,69 @@ absl::StatusOr<std::vector<Candidate>> Retrieve(const SearchRequest& request,
   return std::move(best);
 }
 
-// How many of `asked` candidates are sent.
-RerankShare ShareOf(int asked, const SearchPlan& plan, const RetrieverOptions& options,
+// How many of `unknown` candidates are sent.
+RerankShare ShareOf(int unknown, const SearchPlan& plan, const RetrieverOptions& options,
                     RerankPaces& paces, absl::Time now, absl::Time deadline) {
   const std::shared_ptr<RerankPace> pace = paces.Of(plan.reranker->model);
   // Later pages go on with the list that there is.
-  if (plan.reranked_before.has_value()) {
-    return pace->TakeAll(std::min(asked, *plan.reranked_before), now);
-  }
-  if (!options.fit_depth) return pace->TakeAll(asked, now);
-  return pace->Take(asked, options.rerank_slice, now, deadline);
+  if (plan.reranked_before.has_value() || !options.fit_depth) return pace->TakeAll(unknown, now);
+  return pace->Take(unknown, options.rerank_slice, now, deadline);
 }
 
-// Scores the first `plan.depth` candidates as far as time allows.
+// The scores of an earlier search, of the first `depth` candidates; none of the others.
+std::vector<absl::optional<RerankScore>> ScoresOf(absl::Span<const Candidate> candidates,
+                                                  size_t depth, const KnownScores* known) {
+  std::vector<absl::optional<RerankScore>> scores(candidates.size());
+  for (size_t i = 0; known != nullptr && i < depth; ++i) {
+    scores[i] = known->Find(candidates[i].shard, candidates[i].row);
+  }
+  return scores;
+}
+
+void KeepScores(absl::Span<const Candidate> candidates, const BlockScores& scores,
+                const KnownScores* before, const std::string& key, ScoreCache& cache) {
+  KnownScores known = before != nullptr ? *before : KnownScores();
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    if (scores.pairs[i].has_value()) {
+      known.Add(candidates[i].shard, candidates[i].row, *scores.pairs[i]);
+    }
+  }
+  if (known.size() > (before != nullptr ? before->size() : 0)) cache.Keep(key, std::move(known));
+}
+
+// What reranking needs beside the request and its plan.
+struct RerankMeans {
+  RerankerClient& reranker;
+  const RetrieverOptions& options;
+  RerankPaces& paces;
+  ScoreCache* cache;  // null: scores are not kept
+  const std::string& key;
+  absl::Time deadline;
+};
+
+// Scores the first `plan.depth` candidates as far as time allows.  `reranked` becomes how many
+// later pages have to rerank, if that is not what the plan says.
 std::vector<absl::optional<RerankScore>> Rerank(const SearchRequest& request,
                                                 const SearchPlan& plan, ResolvedQuery query,
                                                 absl::Span<const Candidate> candidates,
-                                                const Backends& backends,
-                                                const RetrieverOptions& options, RerankPaces& paces,
-                                                absl::Time deadline, const CallContext& call,
+                                                const RerankMeans& means, const CallContext& call,
                                                 SearchResult& result, int& reranked) {
   const BlockQuery block{plan.target.ref(), std::move(query.side), plan.query == Modality::kText,
                          request.reranker};
   candidates = candidates.subspan(0, plan.depth);
-  const int asked = static_cast<int>(candidates.size());
-  BlockScores scores =
-      ScoreBlock(*backends.reranker, block, candidates, options, call, deadline,
-                 ShareOf(asked, plan, options, paces, call.clock()->Now(), deadline));
+  const size_t depth =
+      std::min<size_t>(candidates.size(), plan.reranked_before.value_or(plan.depth));
+  const auto before = means.cache != nullptr ? means.cache->Find(means.key) : nullptr;
+  auto known = ScoresOf(candidates, depth, before.get());
+  const int unknown =
+      static_cast<int>(std::count(known.begin(), known.begin() + depth, absl::nullopt));
+  BlockScores scores = ScoreBlock(
+      means.reranker, block, candidates, std::move(known), means.options, call, means.deadline,
+      ShareOf(unknown, plan, means.options, means.paces, call.clock()->Now(), means.deadline));
+  if (means.cache != nullptr) {
+    means.cache->Count(static_cast<int>(depth) - unknown, unknown);
+    KeepScores(candidates, scores, before.get(), means.key, *means.cache);
+  }
   if (!plan.reranked_before.has_value() && scores.outcome != RerankOutcome::kComplete) {
     reranked = RerankedDepth(scores);
   }
@@ -223,6 +259,20 @@ class StageTimer {
   absl::Time last_;
 };
 
+// Without those of what is not kept.
+SearchKeys KeysToKeepBy(const SearchRequest& request, const SearchPlan& plan,
+                        const SearchCaches* caches) {
+  if (caches == nullptr) return {};
+  const bool encoded = caches->embeddings.enabled() && NeedsEncoder(request.query);
+  const bool scored = caches->scores.enabled() && plan.rerank;
+  const bool answer = caches->results.enabled();
+  if (!encoded && !scored && !answer) return {};
+  SearchKeys keys = KeysOf(request, plan);
+  if (!encoded) keys.encoded.clear();
+  if (!scored) keys.scored.clear();
+  return keys;
+}
+
 absl::Status NoTime(const CallContext& call) {
   return absl::DeadlineExceededError(
       absl::StrCat("search: ", absl::FormatDuration(call.remaining()),
@@ -246,20 +296,15 @@ absl::StatusOr<SearchResult> Retriever::Search(const SearchRequest& request,
   RETURN_IF_ERROR(CheckSearchRequest(request, options_));
   ASSIGN_OR_RETURN(const SearchPlan plan, PlanSearch(request, options_, *backends_, *catalog_));
   const bool keep_results = caches_ != nullptr && caches_->results.enabled();
-  const bool keep_encoded =
-      caches_ != nullptr && caches_->embeddings.enabled() && NeedsEncoder(request.query);
-  const SearchKeys keys = keep_results || keep_encoded ? KeysOf(request, plan) : SearchKeys();
-  const auto compute = [&](const CallContext& own) {
-    return Compute(request, plan, keep_encoded ? keys.encoded : "", own);
-  };
+  const SearchKeys keys = KeysToKeepBy(request, plan, caches_);
+  const auto compute = [&](const CallContext& own) { return Compute(request, plan, keys, own); };
   if (!keep_results) return compute(call);
   const absl::Time due = budget_->Split(call.clock()->Now(), call.deadline(), {}).answer;
   return caches_->results.Get(keys.answer, call, due, compute);
 }
 
 absl::StatusOr<SearchResult> Retriever::Compute(const SearchRequest& request,
-                                                const SearchPlan& plan,
-                                                const std::string& encoded_key,
+                                                const SearchPlan& plan, const SearchKeys& keys,
                                                 const CallContext& call) const {
   StageTimer timer(call.clock());
   SearchResult result = plan.outline;
@@ -273,7 +318,7 @@ absl::StatusOr<SearchResult> Retriever::Compute(const SearchRequest& request,
   // have had.
   EmbeddingCache* const kept = caches_ == nullptr ? nullptr : &caches_->embeddings;
   absl::StatusOr<ResolvedQuery> query =
-      Resolve(request, plan, *backends_, kept, encoded_key, deadlines.unreranked.encode, call);
+      Resolve(request, plan, *backends_, kept, keys.encoded, deadlines.unreranked.encode, call);
   if (call.cancelled()) return call.Check("search");
   RETURN_IF_ERROR(query.status());
   result.times.encode = timer.Lap();
@@ -292,8 +337,13 @@ absl::StatusOr<SearchResult> Retriever::Compute(const SearchRequest& request,
   std::vector<absl::optional<RerankScore>> scores;
   int reranked = plan.reranked_before.value_or(plan.list_depth);
   if (plan.rerank) {
-    scores = Rerank(request, plan, *std::move(query), candidates, *backends_, options_, *paces_,
-                    deadlines.planned.rerank, call, result, reranked);
+    const RerankMeans means = {*backends_->reranker,
+                               options_,
+                               *paces_,
+                               keys.scored.empty() ? nullptr : &caches_->scores,
+                               keys.scored,
+                               deadlines.planned.rerank};
+    scores = Rerank(request, plan, *std::move(query), candidates, means, call, result, reranked);
   }
   result.hits = OrderHits(std::move(candidates), scores, result.combination);
   CutPage(request, plan, reranked, result);

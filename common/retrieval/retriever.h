@@ -26,6 +26,7 @@ namespace sightline {
 
 class RerankPaces;
 struct SearchCaches;
+struct SearchKeys;
 struct SearchPlan;
 
 struct RetrieverOptions {
@@ -71,10 +72,9 @@ class Retriever {
                                           const CallContext& call) const;
 
  private:
-  // `encoded_key` is empty if encoded queries are not kept.
+  // A key is empty where nothing is kept.
   absl::StatusOr<SearchResult> Compute(const SearchRequest& request, const SearchPlan& plan,
-                                       const std::string& encoded_key,
-                                       const CallContext& call) const;
+                                       const SearchKeys& keys, const CallContext& call) const;
 
   const Backends* backends_;
   const GenerationCatalog* catalog_;

@@ -7,7 +7,11 @@ namespace sightline {
 namespace {
 
 constexpr char kEmbeddings[] = "embeddings";
+constexpr char kScores[] = "scores";
 constexpr char kResults[] = "results";
+
+// A call that had this much more time than another may do better than that did.
+constexpr double kMoreTime = 1.1;
 
 // What an allocation takes beside what was asked for, at most.
 constexpr int64_t kAllocation = 16;
@@ -113,6 +117,35 @@ CacheStatus EmbeddingCache::Describe() const {
   return StatusOf(kEmbeddings, kept_, metrics_);
 }
 
+absl::optional<RerankScore> KnownScores::Find(int shard, int64_t row) const {
+  const auto found = scores_.find(std::make_pair(shard, row));
+  return found == scores_.end() ? absl::nullopt : absl::make_optional(found->second);
+}
+
+void KnownScores::Add(int shard, int64_t row, const RerankScore& score) {
+  scores_[std::make_pair(shard, row)] = score;
+}
+
+ScoreCache::ScoreCache(int64_t max_bytes, SearchCacheMetrics metrics)
+    : metrics_(std::move(metrics)), kept_(max_bytes, metrics_.kept) {}
+
+void ScoreCache::Count(int known, int unknown) {
+  metrics_.hits.Increment(known);
+  metrics_.misses.Increment(unknown);
+}
+
+void ScoreCache::Keep(const std::string& key, KnownScores scores) {
+  // A hash table has up to two places and two bytes for each of what is in it, and some to spare.
+  constexpr int64_t kTable = 64, kPlace = sizeof(std::pair<std::pair<int, int64_t>, RerankScore>);
+  const int64_t bytes = sizeof(KnownScores) + kAllocation + kTable +
+                        static_cast<int64_t>(scores.size()) * (kPlace + 1) * 5 / 2;
+  kept_.Put(key, std::make_shared<const KnownScores>(std::move(scores)), bytes);
+}
+
+CacheStatus ScoreCache::Describe() const {
+  return StatusOf(kScores, kept_, metrics_);
+}
+
 ResultCache::ResultCache(int64_t max_bytes, SearchCacheMetrics metrics)
     : metrics_(std::move(metrics)), kept_(max_bytes, metrics_.kept) {}
 
@@ -138,6 +171,7 @@ absl::StatusOr<std::shared_ptr<const SearchResult>> ResultCache::Make(const std:
 absl::StatusOr<SearchResult> ResultCache::Get(const std::string& key, const CallContext& call,
                                               absl::Time due, const Search& search) {
   const absl::Time start = call.clock()->Now();
+  const absl::Duration allowed = call.deadline() - start;
   const auto from_others = [&](const SearchResult& kept) {
     SearchResult result = kept;
     result.from_cache = true;
@@ -152,8 +186,9 @@ absl::StatusOr<SearchResult> ResultCache::Get(const std::string& key, const Call
   Making making;
   const auto flight = flights_.Do(
       key, call, due, [&](const CallContext& own) { return Make(key, search, own, &making); },
-      [&](const SearchResult& made) {
-        return IsWhole(made) || call.remaining() < made.times.total;
+      [&](const SearchResult& made, absl::Duration others) {
+        return IsWhole(made) || allowed <= kMoreTime * others ||
+               call.remaining() < made.times.total;
       });
   const Counter& outcome = making.was_kept ? metrics_.hits
                            : flight.shared ? metrics_.shared
@@ -172,10 +207,11 @@ CacheStatus ResultCache::Describe() const {
 
 SearchCaches::SearchCaches(const SearchCacheOptions& options, MetricsRegistry* metrics)
     : embeddings(options.max_embedding_bytes, AddSearchCacheMetrics(metrics, kEmbeddings)),
+      scores(options.max_score_bytes, AddSearchCacheMetrics(metrics, kScores)),
       results(options.max_result_bytes, AddSearchCacheMetrics(metrics, kResults)) {}
 
 std::vector<CacheStatus> SearchCaches::Describe() const {
-  return {embeddings.Describe(), results.Describe()};
+  return {embeddings.Describe(), scores.Describe(), results.Describe()};
 }
 
 }  // namespace sightline

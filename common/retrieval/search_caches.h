@@ -6,16 +6,20 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "common/api/reranker.h"
 #include "common/api/search.h"
 #include "common/api/server_status.h"
 #include "common/base/call_context.h"
 #include "common/embedding/embedding_matrix.h"
+#include "common/embedding/score.h"
 #include "common/metrics/metrics.h"
 #include "common/retrieval/lru_cache.h"
 #include "common/retrieval/single_flight.h"
@@ -31,6 +35,7 @@ struct ResolvedQuery {
 struct SearchCacheOptions {
   // Of memory, each; 0 turns it off.
   int64_t max_embedding_bytes = 0;
+  int64_t max_score_bytes = 0;
   int64_t max_result_bytes = 0;
 };
 
@@ -41,7 +46,7 @@ struct SearchCacheMetrics {
   LruCacheMetrics kept;
 };
 
-// `cache` is "embeddings" or "results".
+// `cache` is "embeddings", "scores" or "results".
 SearchCacheMetrics AddSearchCacheMetrics(MetricsRegistry* registry, absl::string_view cache);
 
 // Encoded queries, by SearchKeys::encoded.  Thread-safe.
@@ -60,6 +65,37 @@ class EmbeddingCache {
   LruCache<ResolvedQuery> kept_;
 };
 
+// A cross-encoder's scores of one query with candidates of one generation.
+class KnownScores {
+ public:
+  absl::optional<RerankScore> Find(int shard, int64_t row) const;
+  void Add(int shard, int64_t row, const RerankScore& score);
+  size_t size() const { return scores_.size(); }
+
+ private:
+  absl::flat_hash_map<std::pair<int, int64_t>, RerankScore> scores_;
+};
+
+// These, by SearchKeys::scored: so an answer for which there was not the time goes on where it
+// stopped when it is asked for again, and a later page scores nothing anew.  Thread-safe.
+class ScoreCache {
+ public:
+  ScoreCache(int64_t max_bytes, SearchCacheMetrics metrics);
+
+  bool enabled() const { return kept_.max_bytes() > 0; }
+  // Null if there are none.
+  std::shared_ptr<const KnownScores> Find(const std::string& key) { return kept_.Find(key); }
+  // Counts candidates: those of which the score was known, and the others.
+  void Count(int known, int unknown);
+  // In the place of those that were there.
+  void Keep(const std::string& key, KnownScores scores);
+  CacheStatus Describe() const;
+
+ private:
+  const SearchCacheMetrics metrics_;
+  LruCache<KnownScores> kept_;
+};
+
 // Answers, by SearchKeys::answer: kept as a whole, and those that are not whole never.
 // Thread-safe.
 class ResultCache {
@@ -72,8 +108,9 @@ class ResultCache {
   // is explained there), or what `search` gives.  With `from_cache` set, and the times of all
   // stages zero, unless `search` has made it for this call.
   //
-  // An answer under way that turns out to be less than was asked is passed on to those who have
-  // less time left than it took; others search by themselves.
+  // An answer under way that turns out to be less than was asked is passed on to those who had no
+  // more time for it, or have less left than it took: they would not do better.  Others search by
+  // themselves.
   using Search = std::function<absl::StatusOr<SearchResult>(const CallContext& call)>;
   absl::StatusOr<SearchResult> Get(const std::string& key, const CallContext& call, absl::Time due,
                                    const Search& search);
@@ -101,6 +138,7 @@ struct SearchCaches {
   std::vector<CacheStatus> Describe() const;
 
   EmbeddingCache embeddings;
+  ScoreCache scores;
   ResultCache results;
 };
 

@@ -30,12 +30,17 @@ void AddReranker(const RerankerInfo* reranker, RequestHash& hash) {
   hash.AddNumber(by_default);
 }
 
+// Where the query is stored, if it is an item.
+void AddItemIndex(const SearchPlan& plan, RequestHash& hash) {
+  hash.AddNumber(plan.item_index.has_value());
+  if (plan.item_index.has_value()) hash.AddGeneration(plan.item_index->ref());
+}
+
 std::string AnswerKey(const SearchRequest& request, const std::string& query_digest,
                       const SearchPlan& plan) {
   RequestHash hash(RequestHash::Uploads::kByContent);
   AddTarget(*plan.target.info, hash);
-  hash.AddNumber(plan.item_index.has_value());
-  if (plan.item_index.has_value()) hash.AddGeneration(plan.item_index->ref());
+  AddItemIndex(plan, hash);
   AddReranker(plan.reranker, hash);
   const auto& [index, query, top_k, depth, combination, reranker, want_records, page_token] =
       request;
@@ -59,13 +64,22 @@ std::string EncodedKey(const std::string& query_digest, const SearchPlan& plan) 
   return hash.Raw();
 }
 
+std::string ScoredKey(const std::string& query_digest, const SearchPlan& plan) {
+  RequestHash hash(RequestHash::Uploads::kByContent);
+  AddTarget(*plan.target.info, hash);
+  AddItemIndex(plan, hash);
+  AddReranker(plan.reranker, hash);
+  hash.Add(query_digest);
+  return hash.Raw();
+}
+
 }  // namespace
 
 SearchKeys KeysOf(const SearchRequest& request, const SearchPlan& plan) {
   RequestHash query(RequestHash::Uploads::kByContent);
   query.AddQuery(request.query);
   const std::string digest = query.Raw();
-  return {AnswerKey(request, digest, plan), EncodedKey(digest, plan)};
+  return {AnswerKey(request, digest, plan), EncodedKey(digest, plan), ScoredKey(digest, plan)};
 }
 
 }  // namespace sightline

@@ -9,7 +9,7 @@
 
 namespace sightline {
 
-// SHA-256 each.  Both name the generation, what it is and the models that take part, so what is
+// SHA-256 each.  All name the generation, what it is and the models that take part, so what is
 // kept for one generation answers no request to another.
 struct SearchKeys {
   // Of the whole answer: all fields of the request, as they were given, and of the plan what the
@@ -17,10 +17,12 @@ struct SearchKeys {
   std::string answer;
   // Of the query as the encoder gives it: the query, and for which cross-encoder.
   std::string encoded;
+  // Of the scores of the query with candidates, by the cross-encoder that the request chooses.
+  std::string scored;
 };
 
 // Reads an upload once.  What is the same for all requests of a router (RetrieverOptions) is in
-// neither key.
+// none of them.
 SearchKeys KeysOf(const SearchRequest& request, const SearchPlan& plan);
 
 }  // namespace sightline

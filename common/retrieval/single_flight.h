@@ -31,7 +31,8 @@ class SingleFlight {
   // The work, under a call that may outlive the caller's interest in it.
   using Work = std::function<absl::StatusOr<Value>(const CallContext& call)>;
   // Whether another call's value is one for this call, too; asked when the work has ended.
-  using Suits = std::function<bool(const T& value)>;
+  // `allowed` is the time that the other call had for it.
+  using Suits = std::function<bool(const T& value, absl::Duration allowed)>;
 
   struct Result {
     absl::StatusOr<Value> value;
@@ -53,13 +54,13 @@ class SingleFlight {
       MutexLock lock(mutex_);
       std::shared_ptr<Flight>& known = flights_[key];
       leads = known == nullptr;
-      if (leads) known = std::make_shared<Flight>(due);
+      if (leads) known = std::make_shared<Flight>(due, call.remaining());
       flight = known;
     }
     if (leads) return {Lead(key, call, flight, work), false};
     if (flight->due <= call.deadline()) {
       const Value value = Follow(call, flight);
-      if (value != nullptr && suits(*value)) return {value, true};
+      if (value != nullptr && suits(*value, flight->allowed)) return {value, true};
       const absl::Status alive = call.Check("waiting for an equal request");
       if (!alive.ok()) return {alive, false};
     }
@@ -68,7 +69,7 @@ class SingleFlight {
 
  private:
   struct Flight {
-    explicit Flight(absl::Time due) : due(due) {}
+    Flight(absl::Time due, absl::Duration allowed) : due(due), allowed(allowed) {}
 
     // Whoever leaves last cancels the work; not with the lock held.
     void Leave(bool leader) {
@@ -85,6 +86,7 @@ class SingleFlight {
     }
 
     const absl::Time due;
+    const absl::Duration allowed;
     const std::shared_ptr<Cancellation> work = std::make_shared<Cancellation>();
     Mutex mutex;
     CondVar changed;

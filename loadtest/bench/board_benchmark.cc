@@ -320,7 +320,7 @@ BENCHMARK(Request)->Iterations(100)->UseRealTime()->Unit(benchmark::kMillisecond
 // One round is a question that has been asked before, answered from what was kept of it.
 void RepeatedRequest(benchmark::State& state) {
   constexpr int64_t kCacheBytes = int64_t{64} << 20;
-  Fleet fleet(10, {kCacheBytes, kCacheBytes});
+  Fleet fleet(10, {kCacheBytes, kCacheBytes, kCacheBytes});
   if (!fleet.Search()) return state.SkipWithError("no answer");
   std::vector<double> each;
   for (auto _ : state) {

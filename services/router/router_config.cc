@@ -105,6 +105,8 @@ SearchCacheOptions ReadCache(ConfigReader root, SearchCacheOptions options) {
   ConfigReader section = root.Section("cache");
   options.max_embedding_bytes =
       section.Bytes("max_embedding_bytes", options.max_embedding_bytes, 0, kMaxCacheBytes);
+  options.max_score_bytes =
+      section.Bytes("max_score_bytes", options.max_score_bytes, 0, kMaxCacheBytes);
   options.max_result_bytes =
       section.Bytes("max_result_bytes", options.max_result_bytes, 0, kMaxCacheBytes);
   return options;

@@ -42,7 +42,7 @@ std::vector<StoredItem> Moved() {
 
 WorldOptions Caching() {
   WorldOptions options;
-  options.caches = {1 << 20, 1 << 20};
+  options.caches = {1 << 20, 1 << 20, 1 << 20};
   return options;
 }
 

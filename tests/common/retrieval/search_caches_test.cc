@@ -15,9 +15,9 @@ namespace {
 
 constexpr int64_t kRoom = 1 << 20;
 
-WorldOptions Caching(int64_t embeddings = kRoom, int64_t results = kRoom) {
+WorldOptions Caching(int64_t embeddings = kRoom, int64_t scores = kRoom, int64_t results = kRoom) {
   WorldOptions options;
-  options.caches = {embeddings, results};
+  options.caches = {embeddings, scores, results};
   return options;
 }
 
@@ -104,37 +104,108 @@ TEST_CASE("the times of an answer that was kept are its own") {
   CHECK(times.total == absl::ZeroDuration());
 }
 
-TEST_CASE("another question about the same words is searched anew but not encoded") {
+// Candidates that the reranker has been sent so far.
+size_t Sent(const World& world) {
+  size_t sent = 0;
+  for (const RerankRequest& request : world.reranker->requests()) sent += request.candidates.size();
+  return sent;
+}
+
+TEST_CASE("of another question about the same words only what is new is computed") {
   World world(Caching());
   SearchRequest request = TextSearch("a fish");
   Ask(world, request);
+  CHECK(Sent(world) == 20);
   request.top_k = 7;
   const SearchResult fewer = Ask(world, request);
   CHECK(!fewer.from_cache);
   CHECK(Ids(fewer.hits) == Referee(world.pictures, "a fish", 7, 20, Combination{}));
+  CHECK(Sent(world) == 20);
   request.depth = 30;
   CHECK(Ids(Ask(world, request).hits) == Referee(world.pictures, "a fish", 7, 30, Combination{}));
+  CHECK(Sent(world) == 30);
+  request.depth = 10;
+  const SearchResult shallow = Ask(world, request);
+  CHECK(Ids(shallow.hits) == Referee(world.pictures, "a fish", 7, 10, Combination{}));
+  CHECK(shallow.achieved_depth == 10);
+  CHECK(Sent(world) == 30);
   CHECK(world.encoder->behaviour().calls() == 1);
-  // Without features it is another encoding.
-  request.depth = 0;
-  CHECK(Ids(Ask(world, request).hits) == Referee(world.pictures, "a fish", 7, 0, Combination{}));
+  // By another cross-encoder all is new.
+  request.reranker = kOtherReranker;
+  Ask(world, request);
+  CHECK(Sent(world) == 40);
   CHECK(world.encoder->behaviour().calls() == 2);
 }
 
-TEST_CASE("either cache does without the other, and neither is there without memory") {
-  const auto [embeddings, results] =
-      GENERATE(std::make_pair(kRoom, int64_t{0}), std::make_pair(int64_t{0}, kRoom),
-               std::make_pair(int64_t{0}, int64_t{0}));
-  World world(Caching(embeddings, results));
+TEST_CASE("a later page scores nothing that an earlier one has scored") {
+  World world(Caching());
+  SearchRequest request = TextSearch("a fish");
+  const SearchResult first = Ask(world, request);
+  request.page_token = first.next_page_token;
+  const SearchResult second = Ask(world, request);
+  CHECK(second.achieved_depth == 20);
+  CHECK(Sent(world) == 20);
+  std::vector<std::string> ids = Ids(first.hits);
+  for (const Hit& hit : second.hits) ids.push_back(hit.item_id);
+  CHECK(ids == Referee(world.pictures, "a fish", 20, 20, Combination{}));
+}
+
+TEST_CASE("an answer for which there was no time goes on where it stopped, and is then kept") {
+  World world(Caching());
+  world.reranker->behaviour().BeforeEach([&] { world.clock.Advance(absl::Milliseconds(100)); });
+  Ask(world, TextSearch("a bird"));  // a hundred a second
+  world.reranker->behaviour().BeforeEach([] {});
+  const auto hurried = [&] {
+    auto result = world.retriever.Search(TextSearch("a fish"), world.Call(absl::Milliseconds(200)));
+    REQUIRE(result.ok());
+    return *std::move(result);
+  };
+  const SearchResult first = hurried();
+  CHECK(first.achieved_depth == 16);
+  CHECK(!first.degraded.empty());
+  const size_t sent = Sent(world);
+  // Its pages are those of a list of 16, whatever is known by then.
+  const SearchResult second = hurried();
+  CHECK(Sent(world) == sent + 4);
+  CHECK(second.achieved_depth == 20);
+  CHECK(second.degraded.empty());
+  CHECK(Ids(second.hits) == Referee(world.pictures, "a fish", 10, 20, Combination{}));
+  SearchRequest next = TextSearch("a fish");
+  next.page_token = first.next_page_token;
+  std::vector<std::string> ids = Ids(first.hits);
+  for (const Hit& hit : Ask(world, next).hits) ids.push_back(hit.item_id);
+  CHECK(ids == Referee(world.pictures, "a fish", 20, 16, Combination{}));
+  CHECK(hurried().from_cache);
+}
+
+TEST_CASE("what is known is given though the reranker is gone, as far as it goes") {
+  World world(Caching(0, kRoom, 0));
+  Ask(world, TextSearch("a fish"));
+  world.reranker->behaviour().FailWith(absl::UnavailableError("down"));
+  SearchRequest request = TextSearch("a fish");
+  CHECK(Ask(world, request).rerank == RerankOutcome::kComplete);
+  request.depth = 30;
+  request.top_k = 40;
+  const SearchResult deeper = Ask(world, request);
+  CHECK(deeper.rerank == RerankOutcome::kPartial);
+  CHECK(deeper.achieved_depth == 20);
+  CHECK(Ids(deeper.hits) == Referee(world.pictures, "a fish", 40, 20, Combination{}));
+}
+
+TEST_CASE("each cache does without the others, and none is there without memory") {
+  const bool embeddings = GENERATE(false, true), scores = GENERATE(false, true),
+             results = GENERATE(false, true);
+  World world(Caching(embeddings ? kRoom : 0, scores ? kRoom : 0, results ? kRoom : 0));
   const SearchResult first = Ask(world, TextSearch("a fish"));
   const SearchResult second = Ask(world, TextSearch("a fish"));
   CheckSame(first, second);
-  CHECK(second.from_cache == (results > 0));
-  CHECK(world.encoder->behaviour().calls() == (embeddings + results > 0 ? 1 : 2));
+  CHECK(second.from_cache == results);
+  CHECK(world.encoder->behaviour().calls() == (embeddings || results ? 1 : 2));
+  CHECK(Sent(world) == (scores || results ? 20 : 40));
 }
 
 TEST_CASE("a degraded answer is never kept") {
-  World world(Caching());
+  World world(Caching(kRoom, /*scores=*/0, kRoom));
   std::function<void()> mend;
   SECTION("a shard is missing") {
     FakeBehaviour& search = world.pictures.shard(1).search();
@@ -228,7 +299,7 @@ TEST_CASE("equal questions under way are answered together") {
   CHECK(told.hits == 0);
 }
 
-TEST_CASE("less than was asked is passed on only to who has no time to do better") {
+TEST_CASE("less than was asked is passed on to who had no more time for it, and to no others") {
   World world(Caching());
   world.reranker->behaviour().Ignore();
   const auto ask = [&](absl::Duration allowed) {
@@ -262,15 +333,19 @@ TEST_CASE("the caches tell what they are good for") {
   request.top_k = 3;
   Ask(world, request);
   const std::vector<CacheStatus> told = world.caches.Describe();
-  REQUIRE(told.size() == 2);
+  REQUIRE(told.size() == 3);
   CHECK(told[0].name == "embeddings");
   CHECK(told[0].hits == 1);
   CHECK(told[0].misses == 1);
   CHECK(told[0].entries == 1);
-  CHECK(told[1].name == "results");
-  CHECK(told[1].hits == 2);
-  CHECK(told[1].misses == 2);
-  CHECK(told[1].entries == 2);
+  CHECK(told[1].name == "scores");  // by candidates
+  CHECK(told[1].hits == 20);
+  CHECK(told[1].misses == 20);
+  CHECK(told[1].entries == 1);
+  CHECK(told[2].name == "results");
+  CHECK(told[2].hits == 2);
+  CHECK(told[2].misses == 2);
+  CHECK(told[2].entries == 2);
   for (const CacheStatus& cache : told) {
     CHECK(cache.bytes > 0);
     CHECK(cache.bytes <= cache.max_bytes);
@@ -282,7 +357,7 @@ TEST_CASE("the caches tell what they are good for") {
 
 TEST_CASE("they hold no more than they may, and what had to go is answered as before") {
   constexpr int64_t kLittle = 30'000;
-  World world(Caching(kLittle, kLittle));
+  World world(Caching(kLittle, kLittle, kLittle));
   for (int round = 0; round < 2; ++round) {
     for (int i = 0; i < 40; ++i) {
       const std::string text = absl::StrCat("fish ", i);
@@ -323,6 +398,17 @@ TEST_CASE("what a cache says it takes is what it takes") {
     CHECK(results.Describe().entries == kAnswers);
     CHECK(allocated.bytes_now() <= results.Describe().bytes);
     CHECK(2 * allocated.bytes_now() >= results.Describe().bytes);
+  }
+  SECTION("scores") {
+    ScoreCache scores(int64_t{1} << 30, {});
+    const PeakAllocation held;
+    for (int i = 0; i < kAnswers; ++i) {
+      KnownScores known;
+      for (int row = 0; row < i; ++row) known.Add(row % 3, row, {});
+      scores.Keep(absl::StrCat(std::string(31, 'k'), i), std::move(known));
+    }
+    CHECK(held.bytes_now() <= scores.Describe().bytes);
+    CHECK(2 * held.bytes_now() >= scores.Describe().bytes);
   }
   SECTION("encoded queries") {
     for (int i = 0; i < kAnswers; ++i) {

@@ -184,12 +184,23 @@ TEST_CASE("whatever an encoded query depends on changes its key") {
   CheckAllDiffer(KeysOfChanges(lists, &SearchKeys::encoded));
 }
 
-TEST_CASE("how many hits are wanted, and which, is nothing to the encoder") {
+TEST_CASE("whatever scores depend on changes their key") {
+  std::vector<std::vector<Change>> lists = {QueryChanges(), TargetChanges(), {}};
+  lists.back().push_back([](Asked* a) { a->item_index = a->target; });
+  lists.back().push_back([](Asked* a) {
+    a->item_index = a->target;
+    a->item_index->ref.generation = "generation-8";
+  });
+  CheckAllDiffer(KeysOfChanges(lists, &SearchKeys::scored));
+}
+
+TEST_CASE("how many hits are wanted, and which, is nothing to the encoder or to scores") {
   for (const Change& change : RequestChanges()) {
     Asked asked = Base();
     change(&asked);
     if (!std::holds_alternative<TextQuery>(asked.request.query)) continue;
     CHECK(asked.Keys().encoded == Base().Keys().encoded);
+    if (!asked.item_index.has_value()) CHECK(asked.Keys().scored == Base().Keys().scored);
   }
 }
 

@@ -36,7 +36,7 @@ struct Airport {
             if (value == 0) return absl::UnavailableError("broken");
             return std::make_shared<const int>(value);
           },
-          [](int) { return true; });
+          [](int, absl::Duration) { return true; });
     });
     entered.Wait();
     return result;
@@ -51,7 +51,10 @@ struct Airport {
             ++works;
             return std::make_shared<const int>(value);
           },
-          [suits](int) { return suits; });
+          [suits](int, absl::Duration allowed) {
+            CHECK(allowed == absl::Seconds(1));
+            return suits;
+          });
     });
   }
 
@@ -88,7 +91,7 @@ TEST_CASE("other work is not waited for") {
   const auto other = airport.flights.Do(
       "another key", airport.Call(), airport.clock.Now(),
       [](const CallContext&) { return Flights::Value(std::make_shared<const int>(9)); },
-      [](int) { return true; });
+      [](int, absl::Duration) { return true; });
   CHECK(**other.value == 9);
   airport.release.Open();
   leader.get();
@@ -217,7 +220,7 @@ TEST_CASE("many calls, of which some fail and some go away") {
               if (own.cancelled()) return own.Check("work");
               return std::make_shared<const int>(number);
             },
-            [](int) { return true; });
+            [](int, absl::Duration) { return true; });
         if (result.value.ok() ? **result.value != number
                               : !absl::IsUnavailable(result.value.status()) &&
                                     !absl::IsCancelled(result.value.status())) {

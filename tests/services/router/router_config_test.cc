@@ -44,6 +44,7 @@ TEST_CASE("encoders and shards are enough") {
   CHECK(config->page_token_lifetime == absl::Minutes(10));
   CHECK(config->restored_after == absl::Minutes(2));
   CHECK(config->cache.max_embedding_bytes == 64 << 20);
+  CHECK(config->cache.max_score_bytes == 32 << 20);
   CHECK(config->cache.max_result_bytes == 64 << 20);
   CHECK(config->replicas.budget.burst == 256);
   CHECK(!config->replicas.hedge);
@@ -57,7 +58,7 @@ limits: {max_text_bytes: 1KiB, max_image_bytes: 2MiB, max_pairs: 9, max_get_item
 budget: {encode: 1, search: 2, rerank: 3, reserve: 0.2, min_reserve: 1ms, max_reserve: 9ms}
 polling: {interval: 1s, timeout: 2s, start_grace: 3s, dead_after: 5s}
 resolve_interval: 5s
-cache: {max_embedding_bytes: 3MiB, max_result_bytes: 0}
+cache: {max_embedding_bytes: 3MiB, max_score_bytes: 2MiB, max_result_bytes: 0}
 generations: {ready_share: 0.75, page_token_lifetime: 4m, restored_after: 30s}
 replicas:
   avoid_for: 6s
@@ -79,6 +80,7 @@ replicas:
   CHECK(config->retriever.max_pairs == 9);
   CHECK(config->retriever.max_get_items == 8);
   CHECK(config->cache.max_embedding_bytes == 3 << 20);
+  CHECK(config->cache.max_score_bytes == 2 << 20);
   CHECK(config->cache.max_result_bytes == 0);
   CHECK(config->budget.encode == 1);
   CHECK(config->budget.search == 2);
