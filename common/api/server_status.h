@@ -79,7 +79,7 @@ struct CacheStatus {
   int64_t bytes = 0;
   int64_t max_bytes = 0;  // 0: it is off
   int64_t hits = 0;       // of scores, candidates
-  int64_t shared = 0;  // answered together with an equal request that was under way
+  int64_t shared = 0;     // answered together with an equal request that was under way
   int64_t misses = 0;
 };
 

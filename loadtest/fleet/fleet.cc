@@ -23,7 +23,8 @@ namespace sightline {
 namespace {
 
 constexpr char kRouter[] = "router";
-constexpr char kNoCaches[] = "cache: {max_embedding_bytes: 0, max_score_bytes: 0, max_result_bytes: 0}\n";
+constexpr char kNoCaches[] =
+    "cache: {max_embedding_bytes: 0, max_score_bytes: 0, max_result_bytes: 0}\n";
 constexpr int kLogLines = 8;
 // Times that a port may be snatched away from one server.
 constexpr int kPortTries = 5;

@@ -13,7 +13,8 @@ namespace sightline {
 namespace {
 
 constexpr char kAnyPort[] = "127.0.0.1:0";
-constexpr char kNoCaches[] = "cache: {max_embedding_bytes: 0, max_score_bytes: 0, max_result_bytes: 0}\n";
+constexpr char kNoCaches[] =
+    "cache: {max_embedding_bytes: 0, max_score_bytes: 0, max_result_bytes: 0}\n";
 constexpr absl::Duration kServingPatience = absl::Seconds(30);
 
 std::vector<std::string> Indexes() {

@@ -44,7 +44,7 @@ TEST_CASE("encoders and shards are enough") {
   CHECK(config->page_token_lifetime == absl::Minutes(10));
   CHECK(config->restored_after == absl::Minutes(2));
   CHECK(config->cache.max_embedding_bytes == 64 << 20);
-  CHECK(config->cache.max_score_bytes == 32 << 20);
+  CHECK(config->cache.max_score_bytes == 16 << 20);
   CHECK(config->cache.max_result_bytes == 64 << 20);
   CHECK(config->replicas.budget.burst == 256);
   CHECK(!config->replicas.hedge);
