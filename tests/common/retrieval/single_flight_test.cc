@@ -1,6 +1,7 @@
 #include "common/retrieval/single_flight.h"
 
 #include <atomic>
+#include <cstdint>
 #include <future>
 #include <memory>
 #include <string>
@@ -51,8 +52,8 @@ struct Airport {
             ++works;
             return std::make_shared<const int>(value);
           },
-          [suits](int, absl::Duration allowed) {
-            CHECK(allowed == absl::Seconds(1));
+          [this, suits](int, absl::Duration allowed) {
+            seconds_allowed = absl::ToInt64Seconds(allowed);
             return suits;
           });
     });
@@ -61,6 +62,7 @@ struct Airport {
   FakeClock clock;
   Flights flights;
   std::atomic<int> works{0};
+  std::atomic<int64_t> seconds_allowed{0};      // to the leader, as a follower was told
   CallContext work = CallContext::Unbounded();  // what the leader's work is given
   Gate entered, release;
 };
@@ -183,12 +185,13 @@ TEST_CASE("what the leader could not do a follower does for itself") {
 
 TEST_CASE("a value that does not suit is none") {
   Airport airport;
-  auto leader = airport.Lead(airport.Call(), 7);
+  auto leader = airport.Lead(airport.Call(absl::Seconds(3)), 7);
   auto follower = airport.Join(airport.Call(), 8, /*suits=*/false);
   airport.clock.AwaitSleepers(1);
   airport.release.Open();
   CHECK(**leader.get().value == 7);
   CHECK(**follower.get().value == 8);
+  CHECK(airport.seconds_allowed == 3);
 }
 
 TEST_CASE("nobody waits for work that may end after his deadline") {
