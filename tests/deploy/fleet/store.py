@@ -59,16 +59,25 @@ class Store:
 
     async def publish(self):
         """Index -> sequence of what is published."""
-        return await self._ctl("publish", ALL)
+        return await self._ctl("publish", ALL, *self._volume_too(), *self._place())
 
     async def rollback(self):
-        return await self._ctl("rollback")
+        return await self._ctl("rollback", *self._place())
+
+    def _place(self):
+        """Where publications are told: in the object store, if there is one."""
+        url = self._environment.get("SIGHTLINE_OBJECT_STORE")
+        return ["--object-store", url] if url else ["--store", self._store]
+
+    def _volume_too(self):
+        """Where what the object store lacks is taken from."""
+        return ["--store", self._store] if "SIGHTLINE_OBJECT_STORE" in self._environment else []
 
     async def _ctl(self, command, *arguments):
         sequences = {}
         for index in INDEXES:
             process = await asyncio.create_subprocess_exec(
-                self._program_of("sightlinectl"), command, index, *arguments, "--store", self._store,
+                self._program_of("sightlinectl"), command, index, *arguments,
                 stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT, env=self._environment)
             output, _ = await process.communicate()
             if process.returncode != 0:
