@@ -76,7 +76,7 @@ prepare_tree() {
 # What the commands make in the tree is no change of it.
 check_revision() {
   local revision
-  revision=$(git -C "$work/tree" rev-parse HEAD)
+  revision=$(git -C "$work/tree" rev-parse HEAD | cut -c 1-12)
   tar -xOf "$work/tree/images/sightline-router.tar" index.json | grep -F ":$revision\"" >/dev/null ||
     fail "the image is not named after the tree's revision, $revision"
 }
