@@ -1,0 +1,34 @@
+// Runs a model's probes in every precision that this CPU has.
+#ifndef SIGHTLINE_COMMON_MODELS_PRECISION_CALIBRATE_H_
+#define SIGHTLINE_COMMON_MODELS_PRECISION_CALIBRATE_H_
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/base/call_context.h"
+#include "common/base/clock.h"
+#include "common/base/compute_pool.h"
+#include "common/bundle/model_bundle.h"
+#include "sightline/bundle/v1/model_probes.pb.h"
+#include "sightline/bundle/v1/precision_report.pb.h"
+
+namespace sightline {
+
+struct CalibrationOptions {
+  ComputePool* pool = nullptr;  // must be idle for times to mean anything
+  Clock* clock = Clock::Real();
+  // After which float32 scores no further text; the other precisions score the same texts, each in
+  // less time.  At least kLeastProbeTexts are scored.
+  absl::Duration budget = absl::Seconds(6);
+};
+
+// Measures the model of `bundle`, loaded once for each precision, one after another, on the probes
+// of its bundle, else on drawn ones (DrawProbes).  A model without transformer blocks computes in
+// float32 alone, and its report has nothing else.  Errors as LoadModel and ReadModelProbes;
+// InvalidArgument if the model does not take its own probes, or they lack what it needs.
+absl::StatusOr<bundle::v1::PrecisionReport> Calibrate(const ModelBundle& bundle,
+                                                      const CalibrationOptions& options,
+                                                      const CallContext& call);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_MODELS_PRECISION_CALIBRATE_H_
