@@ -2,6 +2,7 @@
 #ifndef SIGHTLINE_COMMON_BUNDLE_MODEL_PROBES_H_
 #define SIGHTLINE_COMMON_BUNDLE_MODEL_PROBES_H_
 
+#include <cstdint>
 #include <string>
 
 #include "absl/status/status.h"
@@ -24,6 +25,11 @@ inline constexpr int kMostProbeTexts = 256;
 // Those of a verified bundle.  NotFound: it has none.  DataLoss: they are not what CheckProbes
 // asks for.  FailedPrecondition (NEWER_FORMAT): a newer format.
 absl::StatusOr<bundle::v1::ModelProbes> ReadModelProbes(const ModelBundle& bundle);
+
+bool HasProbes(const bundle::v1::ModelBundleManifest& manifest);
+
+// Those in the file's bytes, whatever these are.  Errors as ReadModelProbes.
+absl::StatusOr<bundle::v1::ModelProbes> ParseProbes(absl::string_view bytes);
 
 // InvalidArgument, which names the text or item, where a number is outside of what
 // model_probes.proto says, tensors have other lengths than their shapes, or some items have an
