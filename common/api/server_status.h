@@ -53,6 +53,9 @@ struct ModelStatus {
   std::string family;
   std::string space;  // empty for a pure cross-encoder
   std::string description;
+  // That it computes in; empty for one that only prepares features.
+  std::string precision;
+  double agreement = 1;  // with float32
 };
 
 // A backend as a router sees it.

@@ -176,7 +176,8 @@ absl::StatusOr<ServerStatus> ReadAnswer(const v1::GetStatusResponse& response) {
     result.generations.push_back(std::move(generation));
   }
   for (const v1::ModelStatus& model : response.models()) {
-    result.models.push_back({model.model(), model.family(), model.space(), model.description()});
+    result.models.push_back({model.model(), model.family(), model.space(), model.description(),
+                             model.precision(), model.agreement()});
   }
   for (const v1::BackendStatus& backend : response.backends()) {
     result.backends.push_back({backend.service(),
@@ -235,6 +236,8 @@ void ToProto(const ServerStatus& status, v1::GetStatusResponse* out) {
     message->set_family(model.family);
     message->set_space(model.space);
     message->set_description(model.description);
+    message->set_precision(model.precision);
+    message->set_agreement(model.agreement);
   }
   for (const BackendStatus& backend : status.backends) {
     v1::BackendStatus* message = out->add_backends();

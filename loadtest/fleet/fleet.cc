@@ -7,6 +7,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "common/base/clock.h"
@@ -112,12 +113,21 @@ absl::Status ProcessFleet::Prepare() {
                       "loading: {max_bytes_per_second: ", options_.sizes.loading_bytes_per_second,
                       "}\n");
     }
-    if (server.service != kRouter && options_.compute_threads > 0) {
-      absl::StrAppend(&server.more_yaml, "compute: {threads: ", options_.compute_threads, "}\n");
-    }
+    absl::StrAppend(&server.more_yaml, ComputeYaml(server.service));
   }
   for (const std::string& name : options_.relayed) RETURN_IF_ERROR(Find(name).status());
   return absl::OkStatus();
+}
+
+std::string ProcessFleet::ComputeYaml(const std::string& service) const {
+  std::vector<std::string> keys;
+  if (service != kRouter && options_.compute_threads > 0) {
+    keys.push_back(absl::StrCat("threads: ", options_.compute_threads));
+  }
+  if (service == "query_encoder" || service == "reranker") {
+    keys.push_back(absl::StrCat("precision: ", options_.sizes.precision));
+  }
+  return keys.empty() ? "" : absl::StrCat("compute: {", absl::StrJoin(keys, ", "), "}\n");
 }
 
 absl::Status ProcessFleet::ReadIndexes() {

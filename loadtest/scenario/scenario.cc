@@ -208,6 +208,8 @@ FleetSpec ReadFleet(ConfigReader section, const std::string& file) {
   fleet.shards = static_cast<int>(section.Int("shards", fleet.shards, 1, 64));
   fleet.replicas_per_shard = static_cast<int>(section.Int("replicas_per_shard", 1, 1, 8));
   fleet.remember_verified = section.Bool("remember_verified", fleet.remember_verified);
+  fleet.precision =
+      section.Choice("precision", fleet.precision, {"fastest", "float32", "bfloat16", "int8"});
   fleet.loading_bytes_per_second =
       section.Bytes("loading_bytes_per_second", 0, int64_t{1} << 20, int64_t{1} << 40);
   return fleet;

@@ -97,6 +97,8 @@ struct FleetSpec {
   // Whether servers keep stamps of what they verified; without, they read all of a generation
   // each time that they load it, as they do with one that is new.
   bool remember_verified = true;
+  // Of encoders and rerankers; as in their configuration.
+  std::string precision = "fastest";
   // loading.max_bytes_per_second of each backend; 0: its default.
   int64_t loading_bytes_per_second = 0;
 };

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "common/base/outcome.h"
@@ -117,9 +118,16 @@ std::string TroubleTable(const std::vector<IndexStatus>& indexes) {
 }
 
 std::string ModelTable(const std::vector<ModelStatus>& models) {
-  Table table({{"model"}, {"family"}, {"space"}, {"description", false, 80}});
+  Table table({{"model"},
+               {"family"},
+               {"space"},
+               {"precision"},
+               {"agreement", true},
+               {"description", false, 80}});
   for (const ModelStatus& model : models) {
-    table.AddRow({Short(model.model), model.family, Short(model.space), model.description});
+    const bool computes = !model.precision.empty();
+    table.AddRow({Short(model.model), model.family, Short(model.space), OrDash(model.precision),
+                  computes ? absl::StrFormat("%.3f", model.agreement) : "-", model.description});
   }
   return table.empty() ? "" : absl::StrCat("models\n", table.ToString(2));
 }

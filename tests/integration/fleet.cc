@@ -37,8 +37,11 @@ std::string Slot::address() const {
 
 Fleet::Fleet(const TinyStore& store, const Launch& launch, const FleetOptions& options)
     : store_(store), launch_(launch) {
-  const std::string models = TinyBackendYaml(
-      store, options.deterministic ? ", deterministic: true" : "", options.backend_yaml);
+  const std::string models =
+      TinyBackendYaml(store,
+                      absl::StrCat(options.deterministic ? ", deterministic: true" : "",
+                                   ", precision: ", options.precision),
+                      options.backend_yaml);
   RouterBackends backends;
   backends.encoders = StartReplicas(&encoders_, options.encoder_replicas, "query_encoder", models);
   backends.rerankers = options.reranker_addresses;

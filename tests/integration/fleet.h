@@ -31,6 +31,8 @@ struct FleetOptions {
   int reranker_replicas = 1;
   // Models compute one item or pair a forward pass.
   bool deterministic = false;
+  // Models are held against the reference to 1e-5; another one, or "fastest", is not.
+  std::string precision = "float32";
   // Further lines of every backend's configuration, and of every index_search's.
   std::string backend_yaml;
   std::string shard_yaml;
