@@ -63,7 +63,8 @@ struct Sent {
 
 std::vector<SliceResult> RerankSlices(RerankerClient& reranker, int count, int parallelism,
                                       const std::function<RerankRequest(int slice)>& make,
-                                      const CallContext& call, absl::Time deadline) {
+                                      const CallContext& call, absl::Time deadline,
+                                      RerankShare share) {
   std::vector<SliceResult> results(count);
   std::vector<Sent> sent(count);
   Clock* const clock = call.clock();
@@ -87,7 +88,9 @@ std::vector<SliceResult> RerankSlices(RerankerClient& reranker, int count, int p
     results[slice] = Judge(std::move(answer->value), sent[slice].candidates);
     refused = refused || RefusesAll(results[slice].status);
     if (results[slice].end != SliceEnd::kScored) continue;
-    const absl::Duration took = clock->Now() - sent[slice].at;
+    const absl::Time now = clock->Now();
+    share.Answered(static_cast<int>(sent[slice].candidates), sent[slice].at, now);
+    const absl::Duration took = now - sent[slice].at;
     quickest = quickest == absl::ZeroDuration() ? took : std::min(quickest, took);
   }
   for (int slice = next; slice < count; ++slice) {
