@@ -79,17 +79,22 @@ std::vector<SliceResult> RerankSlices(RerankerClient& reranker, int count, int p
       sent[next] = {clock->Now(), request.candidates.size()};
       results[next].end = SliceEnd::kLate;  // until it answers
       results[next].status = Unanswered(kReranker);
+      share.Sent(static_cast<int>(sent[next].candidates), sent[next].at);
       reranker.RerankCandidates(calls.context(), std::move(request), calls.Slot(next));
       ++next;
     }
     auto answer = calls.Next();
     if (!answer.has_value()) break;
     const int slice = answer->slot;
+    const int candidates = static_cast<int>(sent[slice].candidates);
     results[slice] = Judge(std::move(answer->value), sent[slice].candidates);
     refused = refused || RefusesAll(results[slice].status);
-    if (results[slice].end != SliceEnd::kScored) continue;
+    if (results[slice].end != SliceEnd::kScored) {
+      share.Lost(candidates);
+      continue;
+    }
     const absl::Time now = clock->Now();
-    share.Answered(static_cast<int>(sent[slice].candidates), sent[slice].at, now);
+    share.Answered(candidates, sent[slice].at, now);
     const absl::Duration took = now - sent[slice].at;
     quickest = quickest == absl::ZeroDuration() ? took : std::min(quickest, took);
   }

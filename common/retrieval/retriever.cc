@@ -147,7 +147,7 @@ RerankShare ShareOf(int unknown, const SearchPlan& plan, const RetrieverOptions&
                     RerankPaces& paces, absl::Time now, absl::Time deadline) {
   const std::shared_ptr<RerankPace> pace = paces.Of(plan.reranker->model);
   // Later pages go on with the list that there is.
-  if (plan.reranked_before.has_value() || !options.fit_depth) return pace->TakeAll(unknown, now);
+  if (plan.reranked_before.has_value() || !options.fit_depth) return pace->TakeAll(unknown);
   return pace->Take(unknown, options.rerank_slice, now, deadline);
 }
 

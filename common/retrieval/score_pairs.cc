@@ -299,8 +299,7 @@ absl::StatusOr<ScorePairsResult> Retriever::ScorePairs(const ScorePairsRequest& 
           InnerProduct(texts->embeddings.row(text), images->embeddings.row(image));
     }
   }
-  RerankShare share = paces_->Of(reranker->model)
-                          ->TakeAll(static_cast<int>(result.scores.size()), call.clock()->Now());
+  RerankShare share = paces_->Of(reranker->model)->TakeAll(static_cast<int>(result.scores.size()));
   const absl::Status reranked = Rerank(*texts, *images, request.reranker, *backends_->reranker,
                                        options_, work, std::move(share), result);
   if (call.cancelled()) return call.Check("score pairs");
