@@ -24,6 +24,8 @@ namespace sightline {
 namespace {
 
 constexpr char kRouter[] = "router";
+constexpr char kNoCaches[] =
+    "cache: {max_embedding_bytes: 0, max_score_bytes: 0, max_result_bytes: 0}\n";
 constexpr int kLogLines = 8;
 // Times that a port may be snatched away from one server.
 constexpr int kPortTries = 5;
@@ -103,6 +105,7 @@ absl::Status ProcessFleet::Prepare() {
       (void)absl::SimpleAtoi(parts[1], &server.shard);
       server.more_yaml = absl::StrCat("shards: [", server.shard, "]\n");
     }
+    if (server.service == kRouter && !options_.sizes.caches) server.more_yaml = kNoCaches;
     if (server.service != kRouter && options_.sizes.remember_verified) {
       // As in production, so that a return costs no reading of the whole store.
       const std::string state = JoinPath(options_.directory, FileName(name, ".state"));

@@ -141,6 +141,23 @@ std::string BackendTable(const std::vector<BackendStatus>& backends) {
   return table.empty() ? "" : absl::StrCat("backends\n", table.ToString(2));
 }
 
+std::string CacheTable(const std::vector<CacheStatus>& caches) {
+  Table table({{"cache"},
+               {"entries", true},
+               {"bytes", true},
+               {"of", true},
+               {"hits", true},
+               {"shared", true},
+               {"misses", true}});
+  for (const CacheStatus& cache : caches) {
+    table.AddRow({cache.name, absl::StrCat(cache.entries), absl::StrCat(cache.bytes),
+                  cache.max_bytes > 0 ? absl::StrCat(cache.max_bytes) : "off",
+                  absl::StrCat(cache.hits), absl::StrCat(cache.shared),
+                  absl::StrCat(cache.misses)});
+  }
+  return table.empty() ? "" : absl::StrCat("caches\n", table.ToString(2));
+}
+
 // All at once: the slowest server alone decides how long it takes.
 std::vector<ServerAnswer> AskAll(const std::vector<std::string>& addresses,
                                  const CallContext& call) {
@@ -169,7 +186,7 @@ std::string FormatServer(const ServerAnswer& answer) {
   return absl::StrCat(answer.address, "  ", Printable(status.service, 0), "\n",
                       GenerationTable(status.generations), LoadLines(status.generations),
                       TroubleTable(status.indexes), ModelTable(status.models),
-                      BackendTable(status.backends));
+                      BackendTable(status.backends), CacheTable(status.caches));
 }
 
 std::string ServersJson(const std::vector<ServerAnswer>& answers) {

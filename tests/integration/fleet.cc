@@ -13,6 +13,8 @@ namespace sightline {
 namespace {
 
 constexpr char kAnyPort[] = "127.0.0.1:0";
+constexpr char kNoCaches[] =
+    "cache: {max_embedding_bytes: 0, max_score_bytes: 0, max_result_bytes: 0}\n";
 constexpr absl::Duration kServingPatience = absl::Seconds(30);
 
 std::vector<std::string> Indexes() {
@@ -56,7 +58,8 @@ Fleet::Fleet(const TinyStore& store, const Launch& launch, const FleetOptions& o
   }
   router_ = {"router",
              RouterYaml(kAnyPort, backends, Indexes(),
-                        absl::StrCat("polling: {interval: 50ms}\n", options.router_yaml)),
+                        absl::StrCat("polling: {interval: 50ms}\n", options.caches ? "" : kNoCaches,
+                                     options.router_yaml)),
              nullptr};
   Start(&router_);
   AwaitServing(router_.address());

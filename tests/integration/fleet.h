@@ -38,6 +38,8 @@ struct FleetOptions {
   std::string shard_yaml;
   // Addresses in place of the reranker's own, e.g. of a slow one.
   std::vector<std::string> reranker_addresses;
+  // Whether the router keeps what it has computed; without, every question goes to all servers.
+  bool caches = false;
   // Further lines of the router's configuration.
   std::string router_yaml;
 };
