@@ -4,6 +4,7 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -209,6 +210,19 @@ absl::StatusOr<ModelBundle> OpenStored(const std::string& directory) {
 }
 
 }  // namespace
+
+ContentWriter ContentOf(std::string path) {
+  return [path = std::move(path)](const ByteSink& sink) -> absl::Status {
+    ASSIGN_OR_RETURN(const std::unique_ptr<RandomAccessFile> file, RandomAccessFile::Open(path));
+    std::string piece;
+    for (int64_t at = 0; at < file->size(); at += static_cast<int64_t>(piece.size())) {
+      piece.resize(static_cast<size_t>(std::min(int64_t{1} << 20, file->size() - at)));
+      RETURN_IF_ERROR(file->Read(at, static_cast<int64_t>(piece.size()), piece.data()));
+      RETURN_IF_ERROR(sink(piece));
+    }
+    return absl::OkStatus();
+  };
+}
 
 absl::StatusOr<ModelBundle> StreamModelBundle(absl::string_view store, ModelBundleManifest manifest,
                                               const std::map<std::string, ContentWriter>& files) {
