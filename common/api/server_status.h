@@ -53,6 +53,9 @@ struct ModelStatus {
   std::string family;
   std::string space;  // empty for a pure cross-encoder
   std::string description;
+  // That it computes in; empty for one that only prepares features.
+  std::string precision;
+  double agreement = 1;  // with float32
 };
 
 // A backend as a router sees it.
@@ -72,12 +75,24 @@ struct IndexStatus {
   std::string error;       // why CURRENT could not be read or brought up to date at the last look
 };
 
+// A cache of a router.
+struct CacheStatus {
+  std::string name;  // "embeddings", "scores" or "results"
+  int64_t entries = 0;
+  int64_t bytes = 0;
+  int64_t max_bytes = 0;  // 0: it is off
+  int64_t hits = 0;       // of scores, candidates
+  int64_t shared = 0;     // answered together with an equal request that was under way
+  int64_t misses = 0;
+};
+
 struct ServerStatus {
   std::string service;  // "router", "query_encoder", "index_search" or "reranker"
   std::vector<GenerationStatus> generations;
   std::vector<ModelStatus> models;
   std::vector<BackendStatus> backends;
   std::vector<IndexStatus> indexes;  // that it follows
+  std::vector<CacheStatus> caches;
 };
 
 }  // namespace sightline

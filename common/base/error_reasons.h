@@ -71,6 +71,10 @@ inline constexpr Reason kFileMissing{"FILE_MISSING", absl::StatusCode::kDataLoss
 inline constexpr Reason kLengthMismatch{"LENGTH_MISMATCH", absl::StatusCode::kDataLoss};
 inline constexpr Reason kContentInvalid{"CONTENT_INVALID", absl::StatusCode::kDataLoss};
 inline constexpr Reason kRecallTooLow{"RECALL_TOO_LOW", absl::StatusCode::kFailedPrecondition};
+inline constexpr Reason kPrecisionTooFar{"PRECISION_TOO_FAR",
+                                         absl::StatusCode::kFailedPrecondition};
+inline constexpr Reason kPrecisionMissing{"PRECISION_MISSING",
+                                          absl::StatusCode::kFailedPrecondition};
 inline constexpr Reason kUnknownIndexKind{"UNKNOWN_INDEX_KIND",
                                           absl::StatusCode::kFailedPrecondition};
 inline constexpr Reason kNoSuchShard{"NO_SUCH_SHARD", absl::StatusCode::kFailedPrecondition};

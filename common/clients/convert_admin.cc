@@ -176,7 +176,8 @@ absl::StatusOr<ServerStatus> ReadAnswer(const v1::GetStatusResponse& response) {
     result.generations.push_back(std::move(generation));
   }
   for (const v1::ModelStatus& model : response.models()) {
-    result.models.push_back({model.model(), model.family(), model.space(), model.description()});
+    result.models.push_back({model.model(), model.family(), model.space(), model.description(),
+                             model.precision(), model.agreement()});
   }
   for (const v1::BackendStatus& backend : response.backends()) {
     result.backends.push_back({backend.service(),
@@ -187,6 +188,10 @@ absl::StatusOr<ServerStatus> ReadAnswer(const v1::GetStatusResponse& response) {
   }
   for (const v1::IndexStatus& index : response.indexes()) {
     result.indexes.push_back({index.index(), index.generation(), index.sequence(), index.error()});
+  }
+  for (const v1::CacheStatus& cache : response.caches()) {
+    result.caches.push_back({cache.name(), cache.entries(), cache.bytes(), cache.max_bytes(),
+                             cache.hits(), cache.shared(), cache.misses()});
   }
   return result;
 }
@@ -235,6 +240,8 @@ void ToProto(const ServerStatus& status, v1::GetStatusResponse* out) {
     message->set_family(model.family);
     message->set_space(model.space);
     message->set_description(model.description);
+    message->set_precision(model.precision);
+    message->set_agreement(model.agreement);
   }
   for (const BackendStatus& backend : status.backends) {
     v1::BackendStatus* message = out->add_backends();
@@ -250,6 +257,16 @@ void ToProto(const ServerStatus& status, v1::GetStatusResponse* out) {
     message->set_generation(index.generation);
     message->set_sequence(index.sequence);
     message->set_error(index.error);
+  }
+  for (const CacheStatus& cache : status.caches) {
+    v1::CacheStatus* message = out->add_caches();
+    message->set_name(cache.name);
+    message->set_entries(cache.entries);
+    message->set_bytes(cache.bytes);
+    message->set_max_bytes(cache.max_bytes);
+    message->set_hits(cache.hits);
+    message->set_shared(cache.shared);
+    message->set_misses(cache.misses);
   }
 }
 

@@ -268,6 +268,7 @@ absl::StatusOr<SearchResult> ReadAnswer(const v1::SearchItemsRequest& request,
   }
   RETURN_IF_ERROR(SummaryFromProto(response, &result));
   result.next_page_token = response.next_page_token();
+  result.from_cache = response.from_cache();
   return result;
 }
 
@@ -446,6 +447,7 @@ void ToProto(SearchResult result, bool with_items, v1::SearchItemsResponse* out)
   ToProto(result.target, out->mutable_generation());
   SummaryToProto(result, out);
   out->set_next_page_token(std::move(result.next_page_token));
+  out->set_from_cache(result.from_cache);
   for (Hit& hit : result.hits) HitToProto(std::move(hit), with_items, out->add_hits());
 }
 

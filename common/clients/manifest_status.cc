@@ -63,7 +63,7 @@ GenerationStatus DescribeGeneration(const HeldGeneration& entry, std::vector<int
     const auto found = models.find(reranker.model);
     // A loaded model's has been checked.
     if (found != models.end()) {
-      const auto both = ReadCombinations(found->second.cross_encoder());
+      const auto both = ReadCombinations(found->second.manifest.cross_encoder());
       if (both.ok()) declared = images ? both->text_to_image : both->image_to_text;
     }
     info.rerankers.push_back({std::move(reranker.name), std::move(reranker.model), declared});
@@ -81,9 +81,9 @@ std::vector<GenerationUse> UsesOf(const StatusRequest& request) {
 
 std::vector<ModelStatus> DescribeModels(const LoadedModels& models) {
   std::vector<ModelStatus> described;
-  for (const auto& [id, manifest] : models) {
-    described.push_back(
-        {id, manifest.family(), manifest.embedding().space(), manifest.description()});
+  for (const auto& [id, model] : models) {
+    described.push_back({id, model.manifest.family(), model.manifest.embedding().space(),
+                         model.manifest.description(), model.precision, model.agreement});
   }
   return described;
 }

@@ -3,21 +3,17 @@
 #ifndef SIGHTLINE_COMMON_CLIENTS_MANIFEST_STATUS_H_
 #define SIGHTLINE_COMMON_CLIENTS_MANIFEST_STATUS_H_
 
-#include <map>
 #include <string>
 #include <vector>
 
 #include "absl/time/time.h"
 #include "common/api/server_status.h"
+#include "common/bundle/loaded_model.h"
 #include "common/generations/generation_table.h"
 #include "common/generations/router_uses.h"
 #include "sightline/bundle/v1/generation.pb.h"
-#include "sightline/bundle/v1/model_bundle.pb.h"
 
 namespace sightline {
-
-// Manifests of the loaded models, by SHA-256.
-using LoadedModels = std::map<std::string, bundle::v1::ModelBundleManifest>;
 
 // `held_shards` ascending.  A reranker's combination is what its bundle declares for the
 // direction in which such items are found if that is among `models`, else the default.  `now` is

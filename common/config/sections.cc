@@ -108,6 +108,21 @@ ComputeConfig ReadComputeConfig(ConfigReader root) {
   return config;
 }
 
+PrecisionOptions ReadPrecisionOptions(ConfigReader root, const ComputeConfig& compute) {
+  const std::string float32 = PrecisionPolicy().precision;
+  ConfigReader section = root.Section("compute");
+  PrecisionOptions options;
+  PrecisionPolicy& policy = options.policy;
+  // Who asks for the same bits again asks for those of the reference.
+  policy.precision =
+      section.Choice("precision", compute.deterministic ? float32 : std::string(kFastest),
+                     {std::string(kFastest), float32, "bfloat16", "int8"});
+  policy.least_agreement = section.Double("least_agreement", policy.least_agreement, 0, 1);
+  options.reports = section.String("reports", "");
+  options.state_dir = root.String("state_dir", "");
+  return options;
+}
+
 int ReadComputeThreads(ConfigReader root) {
   return static_cast<int>(
       root.Section("compute").Int("threads", UsableCores(), 1, limits::kMaxThreads));

@@ -19,6 +19,9 @@
 //   compute:
 //     threads: 2                  # core budget
 //     deterministic: false        # one item or pair per forward pass
+//     precision: fastest          # that agrees, or float32, bfloat16, int8
+//     least_agreement: 0.98       # with float32, of the ten best
+//     reports: /etc/sightline/precision   # that came with the deployment; default: none
 //   batching: {max_batch_cost: 4096, max_batch_size: 256, max_queue_cost: 65536,
 //              max_age: 200ms, workers: 1}
 //   log: {level: info}
@@ -33,6 +36,7 @@
 #include "common/batching/task_queue.h"
 #include "common/config/config.h"
 #include "common/generations/generation_options.h"
+#include "common/models/precision/policy.h"
 #include "common/object_store/fetch.h"
 #include "common/object_store/object_store.h"
 
@@ -65,6 +69,10 @@ struct ComputeConfig {
   bool deterministic = false;
 };
 ComputeConfig ReadComputeConfig(ConfigReader root);
+
+// How servers choose a model's precision: `compute.precision`, `least_agreement` and `reports`,
+// and `state_dir`.  Where `deterministic` is set and no precision is named, float32.
+PrecisionOptions ReadPrecisionOptions(ConfigReader root, const ComputeConfig& compute);
 
 // `compute.threads` alone, for servers without a model.
 int ReadComputeThreads(ConfigReader root);

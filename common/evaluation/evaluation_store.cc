@@ -72,7 +72,7 @@ absl::Status EvaluationStore::CheckPair() const {
 absl::Status EvaluationStore::LoadModels(const EvaluationStoreOptions& options, ComputePool* pool) {
   ModelOptions model_options;
   model_options.pool = pool;
-  ModelCache models(options.store, model_options, /*verify=*/true);
+  ModelCache models({options.store, model_options});
   const std::string& encoder = images_->manifest().encoder_model();
   ASSIGN_OR_RETURN(encoder_, models.Get(encoder));
   if (encoder_->text_encoder() == nullptr) {

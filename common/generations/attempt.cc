@@ -39,6 +39,11 @@ Retry RetryOf(const absl::Status& refusal) {
              : Retry::kLater;
 }
 
+bool OutlastsRestarts(const absl::Status& refusal) {
+  return RetryOf(refusal) == Retry::kNever && !HasReason(refusal, reasons::kPrecisionTooFar) &&
+         !HasReason(refusal, reasons::kPrecisionMissing);
+}
+
 void Attempt::LookAt(std::string identity_now) {
   if (identity == identity_now) return;
   identity = std::move(identity_now);

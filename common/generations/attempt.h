@@ -20,6 +20,9 @@ enum class Retry {
 };
 Retry RetryOf(const absl::Status& refusal);
 
+// Whether the same files are refused after a restart too, whatever the configuration then says.
+bool OutlastsRestarts(const absl::Status& refusal);
+
 // Trouble that has lasted this many tries is worth serving something older for.
 inline constexpr int kTriesBeforeFallback = 3;
 

@@ -152,7 +152,7 @@ void GenerationFollower::Refuse(HeldGeneration entry, const absl::Status& refusa
 void GenerationFollower::PutRefused(HeldGeneration entry, const absl::Status& refusal,
                                     Attempt* attempt) {
   const std::string reason = ReasonOf(refusal);
-  if (RetryOf(refusal) == Retry::kNever) {
+  if (OutlastsRestarts(refusal)) {
     const absl::Status kept =
         refusals_.Remember(entry.index, entry.generation, attempt->identity, refusal);
     if (!kept.ok()) Log(Severity::kWarning, "a refusal is not remembered", {{"error", kept}});

@@ -19,19 +19,53 @@ int64_t MemoryOf(const bundle::v1::ModelBundleManifest& manifest) {
   return kMemoryPerFileByte * FileBytes(manifest);
 }
 
-}  // namespace
+// Digits of a SHA-256 that tell models of a process apart.
+constexpr size_t kShownDigits = 12;
 
-std::shared_ptr<const Model> ModelCache::Alive(const std::string& id) const {
-  MutexLock lock(mutex_);
-  const auto found = entries_.find(id);
-  return found == entries_.end() ? nullptr : found->second.model.lock();
+// A model and, for as long as it lives, its line on the metrics page.  One that goes may do so
+// after its successor has come.
+class ShownModel {
+ public:
+  ShownModel(std::shared_ptr<const Model> model, Gauge line, double agreement)
+      : model_(std::move(model)), line_(line), agreement_(agreement) {
+    line_.Add(agreement_);
+  }
+  ~ShownModel() { line_.Add(-agreement_); }
+  ShownModel(const ShownModel&) = delete;
+  ShownModel& operator=(const ShownModel&) = delete;
+
+  const Model* model() const { return model_.get(); }
+
+ private:
+  const std::shared_ptr<const Model> model_;
+  const Gauge line_;
+  const double agreement_;
+};
+
+absl::StatusOr<std::shared_ptr<const Model>> CrossEncoderOrError(
+    absl::StatusOr<std::shared_ptr<const Model>> model) {
+  if (!model.ok() || (*model)->cross_encoder() != nullptr) return model;
+  return MakeError(reasons::kNoCrossEncoder,
+                   absl::StrCat("model ", (*model)->id(),
+                                " is named as the reranker, but has no cross-encoder"));
 }
 
-absl::StatusOr<std::shared_ptr<const Model>> ModelCache::Get(const std::string& id) {
+}  // namespace
+
+std::shared_ptr<const Model> ModelCache::Alive(const std::string& id, Use use) const {
+  MutexLock lock(mutex_);
+  const auto found = entries_.find(id);
+  if (found == entries_.end()) return nullptr;
+  const bool computes = !found->second.loaded.precision.empty();
+  return use == Use::kPreparing || computes ? found->second.model.lock() : nullptr;
+}
+
+absl::StatusOr<std::shared_ptr<const Model>> ModelCache::GetFor(Use use, const std::string& id,
+                                                                const CallContext& call) {
   MutexLock loading(load_mutex_);
-  std::shared_ptr<const Model> model = Alive(id);
+  std::shared_ptr<const Model> model = Alive(id, use);
   if (model == nullptr) {
-    ASSIGN_OR_RETURN(model, Load(id));
+    ASSIGN_OR_RETURN(model, Load(use, id, call));
   }
   // Who loads a generation need not wait for the rest of them: libraries read models in their own
   // ways, and one that is alive is not read at all.
@@ -39,31 +73,60 @@ absl::StatusOr<std::shared_ptr<const Model>> ModelCache::Get(const std::string& 
   return model;
 }
 
-absl::StatusOr<std::shared_ptr<const Model>> ModelCache::Load(const std::string& id) {
-  ASSIGN_OR_RETURN(ModelBundle bundle, OpenModelBundle(ModelDirectory(store_, id), verify_));
-  ASSIGN_OR_RETURN(std::shared_ptr<const Model> model, LoadModel(bundle, options_));
-  if (janitor_ != nullptr) model = janitor_->Adopt(std::move(model));
+absl::StatusOr<std::shared_ptr<const Model>> ModelCache::Get(const std::string& id,
+                                                             const CallContext& call) {
+  return GetFor(Use::kComputing, id, call);
+}
+
+absl::StatusOr<std::shared_ptr<const Model>> ModelCache::Load(Use use, const std::string& id,
+                                                              const CallContext& call) {
+  ASSIGN_OR_RETURN(ModelBundle bundle,
+                   OpenModelBundle(ModelDirectory(options_.store, id), options_.verify));
+  ModelOptions options = options_.model;
+  LoadedModel loaded{bundle.manifest};
+  if (use == Use::kComputing) {
+    ASSIGN_OR_RETURN(const PrecisionChoice choice,
+                     ChosenPrecision(bundle, options_.precision, options.pool, call));
+    options.execution.precision = loaded.precision = choice.precision;
+    loaded.agreement = choice.agreement;
+  }
+  ASSIGN_OR_RETURN(std::shared_ptr<const Model> model, LoadModel(bundle, options));
+  model = Shown(std::move(model), loaded);
+  if (options_.janitor != nullptr) model = options_.janitor->Adopt(std::move(model));
   MutexLock lock(mutex_);
-  entries_[id] = {model, bundle.manifest, MemoryOf(bundle.manifest)};
+  entries_[id] = {model, std::move(loaded), MemoryOf(bundle.manifest)};
   return model;
 }
 
-absl::StatusOr<std::shared_ptr<const Model>> ModelCache::GetCrossEncoder(const std::string& id) {
-  ASSIGN_OR_RETURN(std::shared_ptr<const Model> model, Get(id));
-  if (model->cross_encoder() != nullptr) return model;
-  return MakeError(
-      reasons::kNoCrossEncoder,
-      absl::StrCat("model ", id, " is named as the reranker, but has no cross-encoder"));
+std::shared_ptr<const Model> ModelCache::Shown(std::shared_ptr<const Model> model,
+                                               const LoadedModel& loaded) const {
+  if (options_.metrics == nullptr || loaded.precision.empty()) return model;
+  const Gauge line = options_.metrics->AddGauge(
+      "model_agreement",
+      "Share of the ten best in float32 that a held model finds in its precision; 0 once it went.",
+      {{"model", model->id().substr(0, kShownDigits)}, {"precision", loaded.precision}});
+  const auto shown = std::make_shared<const ShownModel>(std::move(model), line, loaded.agreement);
+  return {shown, shown->model()};
+}
+
+absl::StatusOr<std::shared_ptr<const Model>> ModelCache::GetCrossEncoder(const std::string& id,
+                                                                         const CallContext& call) {
+  return CrossEncoderOrError(GetFor(Use::kComputing, id, call));
+}
+
+absl::StatusOr<std::shared_ptr<const Model>> ModelCache::GetPreparing(const std::string& id) {
+  return CrossEncoderOrError(GetFor(Use::kPreparing, id, CallContext::Unbounded()));
 }
 
 absl::StatusOr<int64_t> ModelCache::Footprint(const std::set<std::string>& ids) const {
   int64_t bytes = 0;
   for (const std::string& id : ids) {
-    if (Alive(id) != nullptr) {
+    if (Alive(id, Use::kPreparing) != nullptr) {
       MutexLock lock(mutex_);
       bytes += entries_.at(id).bytes;
     } else {
-      ASSIGN_OR_RETURN(const auto manifest, ReadModelBundleManifest(ModelDirectory(store_, id)));
+      ASSIGN_OR_RETURN(const auto manifest,
+                       ReadModelBundleManifest(ModelDirectory(options_.store, id)));
       bytes += MemoryOf(manifest);
     }
   }
@@ -71,14 +134,14 @@ absl::StatusOr<int64_t> ModelCache::Footprint(const std::set<std::string>& ids) 
 }
 
 std::vector<std::string> ModelCache::Files(const std::string& id) const {
-  return BundlePaths(ModelDirectory(store_, id));
+  return BundlePaths(ModelDirectory(options_.store, id));
 }
 
-std::map<std::string, bundle::v1::ModelBundleManifest> ModelCache::Loaded() const {
+LoadedModels ModelCache::Loaded() const {
   MutexLock lock(mutex_);
-  std::map<std::string, bundle::v1::ModelBundleManifest> loaded;
+  LoadedModels loaded;
   for (const auto& [id, entry] : entries_) {
-    if (!entry.model.expired()) loaded[id] = entry.manifest;
+    if (!entry.model.expired()) loaded[id] = entry.loaded;
   }
   return loaded;
 }

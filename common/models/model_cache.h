@@ -9,29 +9,45 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/base/call_context.h"
 #include "common/base/mutex.h"
+#include "common/bundle/loaded_model.h"
 #include "common/bundle/model_bundle.h"
 #include "common/generations/janitor.h"
+#include "common/metrics/metrics.h"
 #include "common/models/model.h"
+#include "common/models/precision/chosen_precision.h"
 
 namespace sightline {
+
+struct ModelCacheOptions {
+  std::string store;   // whose `models/` has the bundles
+  ModelOptions model;  // but for the precision, which `precision` chooses
+  PrecisionOptions precision;
+  bool verify = true;                  // compares checksums before loading
+  Janitor* janitor = nullptr;          // frees the models; null: whoever lets go last
+  MetricsRegistry* metrics = nullptr;  // outlives the models; null for none
+};
 
 // Thread-safe.  A model lives as long as somebody holds it.
 class ModelCache {
  public:
-  // Bundles lie in `<store>/models/`; `verify` compares their checksums before loading.
-  // `janitor` frees the models; null: whoever lets go last.
-  ModelCache(std::string store, const ModelOptions& options, bool verify,
-             Janitor* janitor = nullptr)
-      : store_(std::move(store)), options_(options), verify_(verify), janitor_(janitor) {}
+  explicit ModelCache(ModelCacheOptions options) : options_(std::move(options)) {}
 
-  // The model of that SHA-256, loaded if need be.  Errors as OpenModelBundle and
-  // LoadModel.  Loading blocks other callers of Get, and nobody else.
-  absl::StatusOr<std::shared_ptr<const Model>> Get(const std::string& id);
+  // The model of that SHA-256, loaded if need be, in the precision that is chosen for it.  Errors
+  // as OpenModelBundle, ChosenPrecision and LoadModel.  Loading blocks other callers of Get, and
+  // nobody else; measuring precisions ends early when `call` does.
+  absl::StatusOr<std::shared_ptr<const Model>> Get(
+      const std::string& id, const CallContext& call = CallContext::Unbounded());
 
   // Likewise, for a model that is to rerank: FailedPrecondition (NO_CROSS_ENCODER) if it
   // cannot.
-  absl::StatusOr<std::shared_ptr<const Model>> GetCrossEncoder(const std::string& id);
+  absl::StatusOr<std::shared_ptr<const Model>> GetCrossEncoder(
+      const std::string& id, const CallContext& call = CallContext::Unbounded());
+
+  // A cross-encoder that only prepares features, in which precision does not matter: the one that
+  // is alive, or one in float32 that nothing was measured for.
+  absl::StatusOr<std::shared_ptr<const Model>> GetPreparing(const std::string& id);
 
   // Bytes of memory that it takes to hold these models, each counted once.  Of those that
   // are alive that is known; for the others errors are as those of OpenModelBundle.
@@ -40,24 +56,28 @@ class ModelCache {
   // The files of a model's bundle, for telling whether they changed.
   std::vector<std::string> Files(const std::string& id) const;
 
-  // Manifests of the models that are alive, by id.
-  std::map<std::string, bundle::v1::ModelBundleManifest> Loaded() const;
+  // Those that are alive, by id.
+  LoadedModels Loaded() const;
 
  private:
+  // What a model is loaded for.
+  enum class Use { kComputing, kPreparing };
   struct Entry {
     std::weak_ptr<const Model> model;
-    bundle::v1::ModelBundleManifest manifest;
+    LoadedModel loaded;
     int64_t bytes = 0;  // of memory
   };
 
-  std::shared_ptr<const Model> Alive(const std::string& id) const EXCLUDES(mutex_);
-  absl::StatusOr<std::shared_ptr<const Model>> Load(const std::string& id) REQUIRES(load_mutex_)
+  std::shared_ptr<const Model> Alive(const std::string& id, Use use) const EXCLUDES(mutex_);
+  absl::StatusOr<std::shared_ptr<const Model>> GetFor(Use use, const std::string& id,
+                                                      const CallContext& call);
+  absl::StatusOr<std::shared_ptr<const Model>> Load(Use use, const std::string& id,
+                                                    const CallContext& call) REQUIRES(load_mutex_)
       EXCLUDES(mutex_);
+  std::shared_ptr<const Model> Shown(std::shared_ptr<const Model> model,
+                                     const LoadedModel& loaded) const;
 
-  const std::string store_;
-  const ModelOptions options_;
-  const bool verify_;
-  Janitor* const janitor_;
+  const ModelCacheOptions options_;
 
   Mutex load_mutex_;  // held while a model is loaded
   mutable Mutex mutex_;

@@ -3,8 +3,6 @@
 #include <cstdint>
 #include <cstring>
 #include <utility>
-#include <variant>
-#include <vector>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -14,6 +12,7 @@
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/layout.h"
+#include "common/retrieval/request_hash.h"
 
 namespace sightline {
 namespace {
@@ -24,59 +23,9 @@ constexpr char kField[] = "page_token";
 // all that.  The version is another one when any of these is, or what the fingerprint is taken
 // over; while routers of two versions answer, pages end where one meets the other's token.
 constexpr char kVersion = 2;
+// The same with the depth that was reranked behind the offset, where that is less than asked.
+constexpr char kReducedVersion = 3;
 constexpr size_t kFingerprintBytes = 32;
-
-// Feeds a hash so that no two requests feed it alike: every value with its length.
-class Hasher {
- public:
-  void Add(absl::string_view bytes) {
-    AddNumber(static_cast<int64_t>(bytes.size()));
-    hash_.Update(bytes);
-  }
-  void AddNumber(int64_t number) {
-    std::string bytes;
-    AppendLittleEndian(number, &bytes);
-    hash_.Update(bytes);
-  }
-  void AddFloats(const std::vector<float>& values) { Add(BytesOfNumbers(values)); }
-  // Many MiB, and of each search that has more hits than it gives: a CRC-32C takes a
-  // hundredth of the time and tells uploads apart that differ by accident.
-  void AddUpload(absl::string_view bytes) {
-    AddNumber(static_cast<int64_t>(bytes.size()));
-    AddNumber(Crc32c(bytes));
-  }
-  void AddWords(const std::vector<std::string>& words) {
-    AddNumber(static_cast<int64_t>(words.size()));
-    for (const std::string& word : words) Add(word);
-  }
-  std::string Raw() { return hash_.Raw(); }
-
-  // The queries.
-  void operator()(const TextQuery& query) { Add(query.text); }
-  void operator()(const ImageQuery& query) { AddUpload(*query.bytes); }
-  void operator()(const RegionsQuery& query) {
-    const RegionSet& regions = query.image->regions;
-    AddNumber(regions.count);
-    AddNumber(regions.feature_size);
-    AddUpload(BytesOfNumbers(regions.features));
-    AddFloats(regions.boxes);
-    AddFloats(regions.box_sizes);
-    AddFloats(regions.confidences);
-    AddWords(query.image->ocr_tokens);
-    AddWords(query.image->tags);
-  }
-  void operator()(const EmbeddingQuery& query) {
-    AddFloats(query.values);
-    Add(query.space);
-  }
-  void operator()(const ItemQuery& query) {
-    Add(query.index);
-    Add(query.item_id);
-  }
-
- private:
-  Sha256 hash_;
-};
 
 void AppendName(const std::string& name, std::string* out) {
   out->push_back(static_cast<char>(name.size()));
@@ -98,8 +47,9 @@ absl::Status NoToken() {
 absl::Status OtherVersion(int version) {
   return MakeError(
       reasons::kPageTokenExpired,
-      absl::StrCat(kField, " is of version ", version, "; this router makes and reads version ",
-                   static_cast<int>(kVersion), ": ask again from the first page"));
+      absl::StrCat(kField, " is of version ", version, "; this router makes and reads ",
+                   static_cast<int>(kVersion), " and ", static_cast<int>(kReducedVersion),
+                   ": ask again from the first page"));
 }
 
 bool IsPossible(const PageToken& token) {
@@ -112,26 +62,28 @@ bool IsPossible(const PageToken& token) {
 
 }  // namespace
 
-std::string FingerprintOf(const SearchRequest& request, int depth) {
-  Hasher hasher;
-  hasher.Add(request.index);
-  hasher.AddNumber(static_cast<int64_t>(request.query.index()));
-  std::visit([&hasher](const auto& query) { hasher(query); }, request.query);
-  hasher.AddNumber(request.top_k);
-  hasher.AddNumber(depth);
-  hasher.AddNumber(request.combination.has_value());
-  if (request.combination.has_value()) {
-    hasher.AddNumber(static_cast<int64_t>(request.combination->kind));
-    hasher.AddFloats({request.combination->lambda});
-  }
-  hasher.Add(request.reranker);
-  return hasher.Raw();
+std::string FingerprintOf(const SearchRequest& request, int list_depth) {
+  // Nearly every search has a next page, and few ask for it.
+  RequestHash hash(RequestHash::Uploads::kByChecksum);
+  const auto& [index, query, top_k, depth, combination, reranker, want_records, page_token] =
+      request;
+  hash.Add(index);
+  hash.AddQuery(query);
+  hash.AddNumber(top_k);
+  hash.AddNumber(list_depth);  // in place of `depth`
+  hash.AddNumber(combination.has_value());
+  if (combination.has_value()) hash.AddCombination(*combination);
+  hash.Add(reranker);
+  return hash.Raw();
 }
 
 std::string ToText(const PageToken& token) {
-  std::string bytes(1, kVersion);
+  std::string bytes(1, token.reranked.has_value() ? kReducedVersion : kVersion);
   bytes.append(token.request);
   AppendLittleEndian(static_cast<uint16_t>(token.offset), &bytes);
+  if (token.reranked.has_value()) {
+    AppendLittleEndian(static_cast<uint16_t>(*token.reranked), &bytes);
+  }
   AppendName(token.index, &bytes);
   AppendName(token.generation, &bytes);
   AppendName(token.item_generation, &bytes);
@@ -150,10 +102,11 @@ absl::StatusOr<PageToken> ParsePageToken(absl::string_view text) {
 
   ByteReader reader(absl::string_view(bytes).substr(0, bytes.size() - sizeof(uint32_t)));
   const int version = reader.Number<uint8_t>();
-  if (version != kVersion) return OtherVersion(version);
+  if (version != kVersion && version != kReducedVersion) return OtherVersion(version);
   PageToken token;
   token.request = std::string(reader.Bytes(kFingerprintBytes));
   token.offset = reader.Number<uint16_t>();
+  if (version == kReducedVersion) token.reranked = reader.Number<uint16_t>();
   token.index = TakeName(reader);
   token.generation = TakeName(reader);
   token.item_generation = TakeName(reader);
@@ -165,11 +118,14 @@ absl::StatusOr<PageToken> TokenOf(const SearchRequest& request, int depth, int o
   ASSIGN_OR_RETURN(PageToken token, ParsePageToken(request.page_token));
   if (!request.index.empty() && request.index != token.index) return PageTokenMismatch();
   token.depth = depth;
-  if (token.request == FingerprintOf(request, depth)) return token;
-  if (other_depth == depth) return PageTokenMismatch();
-  token.depth = other_depth;
-  if (token.request == FingerprintOf(request, other_depth)) return token;
-  return PageTokenMismatch();
+  if (token.request != FingerprintOf(request, depth)) {
+    token.depth = other_depth;
+    if (other_depth == depth || token.request != FingerprintOf(request, other_depth)) {
+      return PageTokenMismatch();
+    }
+  }
+  if (token.reranked.has_value() && *token.reranked >= token.depth) return NoToken();
+  return token;
 }
 
 absl::Status PageTokenMismatch() {

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/optional.h"
 #include "common/api/search.h"
 
 namespace sightline {
@@ -23,6 +24,9 @@ struct PageToken {
   std::string request;  // FingerprintOf the request
   int offset = 0;       // hits on the pages before; 1 to limits::kMaxHits - 1
   int depth = 0;        // of that fingerprint; known to TokenOf, and not in the text
+  // How many candidates the first page reranked, if fewer than `depth`: later pages rerank as
+  // many, or they would be of another list.
+  absl::optional<int> reranked;
 };
 
 // SHA-256, raw, over all that decides which hits come in which order, an upload by its length
@@ -30,7 +34,8 @@ struct PageToken {
 // is reranked.  Only for requests that bring a token or get one.
 std::string FingerprintOf(const SearchRequest& request, int depth);
 
-// Letters, digits, '-' and '_'.
+// Letters, digits, '-' and '_'.  Without `reranked` it is the text of Sightlines that knew no other
+// lists than those which are reranked as deep as they were asked to be.
 std::string ToText(const PageToken& token);
 
 // InvalidArgument that names `page_token` if `text` was not made by ToText; FailedPrecondition

@@ -21,7 +21,8 @@ Hit ToHit(Candidate candidate) {
 
 // Reads outcome and reasons off the way in which the slices ended.
 void Conclude(const std::vector<SliceResult>& slices, BlockScores& scores) {
-  bool failed = false, late = false, not_sent = false;
+  bool failed = false, late = false;
+  bool not_sent = static_cast<size_t>(scores.wanted) < scores.pairs.size();
   for (const SliceResult& slice : slices) {
     failed = failed || slice.end == SliceEnd::kFailed;
     late = late || slice.end == SliceEnd::kLate;
@@ -41,43 +42,68 @@ void Conclude(const std::vector<SliceResult>& slices, BlockScores& scores) {
   }
 }
 
+// The places of the first `count` without a score; `end` becomes that of the next one, which will
+// not have one.  Scores behind that are given up: later pages could not tell of holes.
+std::vector<size_t> FirstUnknown(int count, std::vector<absl::optional<RerankScore>>& pairs,
+                                 int& end) {
+  std::vector<size_t> places;
+  size_t i = 0;
+  for (; i < pairs.size(); ++i) {
+    if (pairs[i].has_value()) continue;
+    if (places.size() == static_cast<size_t>(count)) break;
+    places.push_back(i);
+  }
+  end = static_cast<int>(i);
+  for (; i < pairs.size(); ++i) pairs[i].reset();
+  return places;
+}
+
 }  // namespace
 
 BlockScores ScoreBlock(RerankerClient& reranker, const BlockQuery& query,
-                       absl::Span<const Candidate> candidates, const RetrieverOptions& options,
-                       const CallContext& call, absl::Time deadline) {
-  const int size = static_cast<int>(candidates.size());
-  const int slice_size = options.rerank_slice;
-  const auto slice_of = [candidates, slice_size](int slice) {
-    return candidates.subspan(static_cast<size_t>(slice) * slice_size, slice_size);
+                       absl::Span<const Candidate> candidates,
+                       std::vector<absl::optional<RerankScore>> known,
+                       const RetrieverOptions& options, const CallContext& call,
+                       absl::Time deadline, RerankShare share) {
+  BlockScores scores;
+  scores.pairs = std::move(known);
+  const std::vector<size_t> sent = FirstUnknown(share.pairs(), scores.pairs, scores.wanted);
+  scores.scored = scores.wanted - static_cast<int>(sent.size());
+  const size_t slice_size = options.rerank_slice;
+  const auto slice_of = [&sent, slice_size](int slice) {
+    return absl::MakeConstSpan(sent).subspan(slice * slice_size, slice_size);
   };
-  const auto make = [&query, &slice_of](int slice) {
+  const auto make = [&](int slice) {
     RerankRequest request;
     request.target = query.target;
     request.query_is_text = query.is_text;
     request.query = query.side;
     request.reranker = query.reranker;
-    for (const Candidate& candidate : slice_of(slice)) {
+    for (const size_t place : slice_of(slice)) {
+      const Candidate& candidate = candidates[place];
       request.candidates.emplace_back(StoredRef{query.target, candidate.shard, candidate.row});
     }
     return request;
   };
-  const int slice_count = (size + slice_size - 1) / slice_size;
-  const std::vector<SliceResult> slices =
-      RerankSlices(reranker, slice_count, options.rerank_parallelism, make, call, deadline);
-
-  BlockScores scores;
-  scores.pairs.resize(size);
+  const int slice_count = static_cast<int>((sent.size() + slice_size - 1) / slice_size);
+  const std::vector<SliceResult> slices = RerankSlices(
+      reranker, slice_count, options.rerank_parallelism, make, call, deadline, std::move(share));
   for (int slice = 0; slice < slice_count; ++slice) {
     const RerankResponse& response = slices[slice].response;  // empty unless scored
     for (size_t i = 0; i < response.scores.size(); ++i) {
-      scores.pairs[static_cast<size_t>(slice) * slice_size + i] =
-          ToRerankScore(response.score_kind, response.scores[i]);
+      scores.pairs[slice_of(slice)[i]] = ToRerankScore(response.score_kind, response.scores[i]);
       ++scores.scored;
     }
   }
   Conclude(slices, scores);
   return scores;
+}
+
+int RerankedDepth(const BlockScores& scores) {
+  const auto scored = scores.pairs.begin() + scores.scored;
+  const bool leading =
+      std::all_of(scores.pairs.begin(), scored, [](const auto& pair) { return pair.has_value(); });
+  return leading ? scores.scored : scores.wanted;
 }
 
 std::vector<Hit> OrderHits(std::vector<Candidate> candidates,

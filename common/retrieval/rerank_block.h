@@ -15,6 +15,7 @@
 #include "common/base/call_context.h"
 #include "common/embedding/candidate.h"
 #include "common/embedding/score.h"
+#include "common/retrieval/rerank_pace.h"
 #include "common/retrieval/retriever.h"
 
 namespace sightline {
@@ -29,17 +30,25 @@ struct BlockQuery {
 struct BlockScores {
   // For each candidate the cross-encoder's score, if there is one.
   std::vector<absl::optional<RerankScore>> pairs;
-  int scored = 0;
+  int wanted = 0;  // the first of them, each of which was known or was to be scored
+  int scored = 0;  // of these
   RerankOutcome outcome = RerankOutcome::kFailed;
   std::vector<DegradedReason> degraded;
   std::vector<absl::Status> failures;
 };
 
-// Scores `candidates` against the query until `deadline`.  Never an error: what is not
-// scored stays without a score, and `degraded` says why.
+// Scores the first of `candidates` that are not `known`, as many as `share` has, against the query
+// until `deadline`; `known` has a place for each candidate.  Never an error: what is not scored
+// stays without a score, and `degraded` says why.
 BlockScores ScoreBlock(RerankerClient& reranker, const BlockQuery& query,
-                       absl::Span<const Candidate> candidates, const RetrieverOptions& options,
-                       const CallContext& call, absl::Time deadline);
+                       absl::Span<const Candidate> candidates,
+                       std::vector<absl::optional<RerankScore>> known,
+                       const RetrieverOptions& options, const CallContext& call,
+                       absl::Time deadline, RerankShare share);
+
+// How many candidates a later page has to rerank to go on with this list: those that were scored,
+// or, where one is missing among them, those that were to be.
+int RerankedDepth(const BlockScores& scores);
 
 // All candidates as hits, in the order of StandsBefore: those with a score first, by their
 // combined score, then the others by their retrieval score.  `candidates` are consumed;

@@ -63,7 +63,8 @@ struct Sent {
 
 std::vector<SliceResult> RerankSlices(RerankerClient& reranker, int count, int parallelism,
                                       const std::function<RerankRequest(int slice)>& make,
-                                      const CallContext& call, absl::Time deadline) {
+                                      const CallContext& call, absl::Time deadline,
+                                      RerankShare share) {
   std::vector<SliceResult> results(count);
   std::vector<Sent> sent(count);
   Clock* const clock = call.clock();
@@ -78,16 +79,23 @@ std::vector<SliceResult> RerankSlices(RerankerClient& reranker, int count, int p
       sent[next] = {clock->Now(), request.candidates.size()};
       results[next].end = SliceEnd::kLate;  // until it answers
       results[next].status = Unanswered(kReranker);
+      share.Sent(static_cast<int>(sent[next].candidates), sent[next].at);
       reranker.RerankCandidates(calls.context(), std::move(request), calls.Slot(next));
       ++next;
     }
     auto answer = calls.Next();
     if (!answer.has_value()) break;
     const int slice = answer->slot;
+    const int candidates = static_cast<int>(sent[slice].candidates);
     results[slice] = Judge(std::move(answer->value), sent[slice].candidates);
     refused = refused || RefusesAll(results[slice].status);
-    if (results[slice].end != SliceEnd::kScored) continue;
-    const absl::Duration took = clock->Now() - sent[slice].at;
+    if (results[slice].end != SliceEnd::kScored) {
+      share.Lost(candidates);
+      continue;
+    }
+    const absl::Time now = clock->Now();
+    share.Answered(candidates, sent[slice].at, now);
+    const absl::Duration took = now - sent[slice].at;
     quickest = quickest == absl::ZeroDuration() ? took : std::min(quickest, took);
   }
   for (int slice = next; slice < count; ++slice) {

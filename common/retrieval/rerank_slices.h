@@ -9,6 +9,7 @@
 #include "absl/time/time.h"
 #include "common/api/clients.h"
 #include "common/base/call_context.h"
+#include "common/retrieval/rerank_pace.h"
 
 namespace sightline {
 
@@ -32,10 +33,12 @@ struct SliceResult {
 // taken: it would only take the reranker's time from others.  (The first ones are always
 // begun, so a slow spell of the reranker cannot outlive itself in an estimate.)  Once the
 // reranker refuses as a whole - it is down, full, or does not have the model - nothing
-// more is sent to it; any other error costs only its slice.
+// more is sent to it; any other error costs only its slice.  What is sent, and what becomes of it,
+// is told to `share`, which ends with the call: nothing is under way then.
 std::vector<SliceResult> RerankSlices(RerankerClient& reranker, int count, int parallelism,
                                       const std::function<RerankRequest(int slice)>& make,
-                                      const CallContext& call, absl::Time deadline);
+                                      const CallContext& call, absl::Time deadline,
+                                      RerankShare share);
 
 }  // namespace sightline
 

@@ -10,6 +10,8 @@
 #define SIGHTLINE_COMMON_RETRIEVAL_RETRIEVER_H_
 
 #include <cstdint>
+#include <memory>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -22,6 +24,11 @@
 
 namespace sightline {
 
+class RerankPaces;
+struct SearchCaches;
+struct SearchKeys;
+struct SearchPlan;
+
 struct RetrieverOptions {
   int default_depth = 20;
   int max_depth = 100;
@@ -33,6 +40,10 @@ struct RetrieverOptions {
   int rerank_slice = 10;
   // Slices under way at once.
   int rerank_parallelism = 2;
+  // Whether fewer candidates are sent than asked for where more would not be scored in time, by
+  // the reranker's pace of the last seconds (rerank_pace.h); else the time decides while they are
+  // sent.
+  bool fit_depth = true;
 };
 
 // InvalidArgument, naming the field, unless sizes are positive and
@@ -41,7 +52,8 @@ absl::Status Validate(const RetrieverOptions& options);
 
 // Thread-safe.  Calls block the calling thread, until the deadline at the latest; they
 // return CANCELLED soon after the call is cancelled.
-// `backends`, `catalog` and `budget` outlive the retriever; `options` are valid.
+// `backends`, `catalog`, `budget` and `caches` outlive the retriever; `options` are valid.  Without
+// `caches` (search_caches.h) every search is computed, beside others that are equal.
 //
 // Errors: InvalidArgument (bad vector, k, depth, text, page token, space of an embedding is
 // empty, no reranker of that name), NotFound (index, item), FailedPrecondition (space of an
@@ -51,8 +63,7 @@ absl::Status Validate(const RetrieverOptions& options);
 class Retriever {
  public:
   Retriever(const Backends* backends, const GenerationCatalog* catalog, const BudgetPolicy* budget,
-            RetrieverOptions options)
-      : backends_(backends), catalog_(catalog), budget_(budget), options_(options) {}
+            RetrieverOptions options, SearchCaches* caches = nullptr);
 
   absl::StatusOr<SearchResult> Search(const SearchRequest& request, const CallContext& call) const;
   absl::StatusOr<ScorePairsResult> ScorePairs(const ScorePairsRequest& request,
@@ -61,10 +72,16 @@ class Retriever {
                                           const CallContext& call) const;
 
  private:
+  // A key is empty where nothing is kept.
+  absl::StatusOr<SearchResult> Compute(const SearchRequest& request, const SearchPlan& plan,
+                                       const SearchKeys& keys, const CallContext& call) const;
+
   const Backends* backends_;
   const GenerationCatalog* catalog_;
   const BudgetPolicy* budget_;
   RetrieverOptions options_;
+  SearchCaches* caches_;
+  std::shared_ptr<RerankPaces> paces_;
 };
 
 }  // namespace sightline

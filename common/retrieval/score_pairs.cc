@@ -24,6 +24,7 @@
 #include "common/retrieval/backend_calls.h"
 #include "common/retrieval/pinned_index.h"
 #include "common/retrieval/request_checks.h"
+#include "common/retrieval/rerank_pace.h"
 #include "common/retrieval/rerank_slices.h"
 #include "common/retrieval/retriever.h"
 #include "common/retrieval/status_notes.h"
@@ -204,7 +205,7 @@ float InnerProduct(absl::Span<const float> a, absl::Span<const float> b) {
 // list makes full slices and uploaded features travel as seldom as possible.
 absl::Status Rerank(const Side& texts, const Side& images, const std::string& name,
                     RerankerClient& reranker, const RetrieverOptions& options,
-                    const CallContext& call, ScorePairsResult& result) {
+                    const CallContext& call, RerankShare share, ScorePairsResult& result) {
   const bool query_is_text = texts.elements.size() <= images.elements.size();
   const auto& queries = query_is_text ? texts.elements : images.elements;
   const auto& candidates = query_is_text ? images.elements : texts.elements;
@@ -223,7 +224,8 @@ absl::Status Rerank(const Side& texts, const Side& images, const std::string& na
   };
   const int slice_count = static_cast<int>(queries.size() * slices_each);
   const std::vector<SliceResult> slices =
-      RerankSlices(reranker, slice_count, options.rerank_parallelism, make, call, call.deadline());
+      RerankSlices(reranker, slice_count, options.rerank_parallelism, make, call, call.deadline(),
+                   std::move(share));
 
   for (const SliceResult& slice : slices) {
     // What was sent says more than what was not.
@@ -297,8 +299,9 @@ absl::StatusOr<ScorePairsResult> Retriever::ScorePairs(const ScorePairsRequest& 
           InnerProduct(texts->embeddings.row(text), images->embeddings.row(image));
     }
   }
-  const absl::Status reranked =
-      Rerank(*texts, *images, request.reranker, *backends_->reranker, options_, work, result);
+  RerankShare share = paces_->Of(reranker->model)->TakeAll(static_cast<int>(result.scores.size()));
+  const absl::Status reranked = Rerank(*texts, *images, request.reranker, *backends_->reranker,
+                                       options_, work, std::move(share), result);
   if (call.cancelled()) return call.Check("score pairs");
   RETURN_IF_ERROR(reranked);
   return result;

@@ -30,6 +30,18 @@ FLEET = ("Sightline: fleet", "sightline-fleet", [
             ("{{reason}}", 'sum by (reason) (rate(sightline_degraded_answers_total{namespace="$ns"}[5m]))')]),
         ("How reranking ends, a second", "reqps", [
             ("{{outcome}}", 'sum by (outcome) (rate(sightline_rerank_outcomes_total{namespace="$ns"}[5m]))')]),
+        ("Share of the depth that was asked for", "percentunit", [
+            ("{{pod}}", 'sum by (pod) (rate(sightline_rerank_candidates_total{namespace="$ns",which="scored"}[5m])) / sum by (pod) (rate(sightline_rerank_candidates_total{namespace="$ns",which="asked"}[5m]))')]),
+    ]),
+    ("Caches", [
+        ("Share that need not be computed", "percentunit", [
+            ("{{cache}}", 'sum by (cache) (rate(sightline_cache_lookups_total{namespace="$ns",outcome!="miss"}[5m])) / sum by (cache) (rate(sightline_cache_lookups_total{namespace="$ns"}[5m]))')]),
+        ("Memory", "bytes", [
+            ("{{cache}} {{pod}}", 'sightline_cache_bytes{namespace="$ns"}')]),
+        ("Entries", "none", [
+            ("{{cache}} {{pod}}", 'sightline_cache_entries{namespace="$ns"}')]),
+        ("Entries that have to go, a second", "reqps", [
+            ("{{cache}}", 'sum by (cache) (rate(sightline_cache_evictions_total{namespace="$ns"}[5m]))')]),
     ]),
     ("Replicas", [
         ("Pods that serve", "none", [

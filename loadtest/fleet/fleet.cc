@@ -7,6 +7,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "common/base/clock.h"
@@ -23,6 +24,8 @@ namespace sightline {
 namespace {
 
 constexpr char kRouter[] = "router";
+constexpr char kNoCaches[] =
+    "cache: {max_embedding_bytes: 0, max_score_bytes: 0, max_result_bytes: 0}\n";
 constexpr int kLogLines = 8;
 // Times that a port may be snatched away from one server.
 constexpr int kPortTries = 5;
@@ -102,6 +105,7 @@ absl::Status ProcessFleet::Prepare() {
       (void)absl::SimpleAtoi(parts[1], &server.shard);
       server.more_yaml = absl::StrCat("shards: [", server.shard, "]\n");
     }
+    if (server.service == kRouter && !options_.sizes.caches) server.more_yaml = kNoCaches;
     if (server.service != kRouter && options_.sizes.remember_verified) {
       // As in production, so that a return costs no reading of the whole store.
       const std::string state = JoinPath(options_.directory, FileName(name, ".state"));
@@ -112,12 +116,21 @@ absl::Status ProcessFleet::Prepare() {
                       "loading: {max_bytes_per_second: ", options_.sizes.loading_bytes_per_second,
                       "}\n");
     }
-    if (server.service != kRouter && options_.compute_threads > 0) {
-      absl::StrAppend(&server.more_yaml, "compute: {threads: ", options_.compute_threads, "}\n");
-    }
+    absl::StrAppend(&server.more_yaml, ComputeYaml(server.service));
   }
   for (const std::string& name : options_.relayed) RETURN_IF_ERROR(Find(name).status());
   return absl::OkStatus();
+}
+
+std::string ProcessFleet::ComputeYaml(const std::string& service) const {
+  std::vector<std::string> keys;
+  if (service != kRouter && options_.compute_threads > 0) {
+    keys.push_back(absl::StrCat("threads: ", options_.compute_threads));
+  }
+  if (service == "query_encoder" || service == "reranker") {
+    keys.push_back(absl::StrCat("precision: ", options_.sizes.precision));
+  }
+  return keys.empty() ? "" : absl::StrCat("compute: {", absl::StrJoin(keys, ", "), "}\n");
 }
 
 absl::Status ProcessFleet::ReadIndexes() {

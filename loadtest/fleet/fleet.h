@@ -113,6 +113,8 @@ class ProcessFleet {
   absl::Status Prepare();
   absl::Status StartAll();
   absl::Status ReadIndexes();
+  // The section `compute` of such a server; "" for none.
+  std::string ComputeYaml(const std::string& service) const;
   // Chooses a port, writes the configuration and runs the server.
   absl::Status Begin(const std::string& name);
   // Waits until it serves; a server whose port was snatched away begins again.

@@ -9,6 +9,11 @@
 namespace sightline {
 namespace {
 
+bool WasToBeReranked(const SearchResult& result) {
+  return result.rerank == RerankOutcome::kComplete || result.rerank == RerankOutcome::kPartial ||
+         result.rerank == RerankOutcome::kFailed;
+}
+
 // What the checks look at: all of a request but a picture, which may have megabytes.
 SearchRequest WithoutPicture(const SearchRequest& request) {
   SearchRequest light;
@@ -114,6 +119,13 @@ void LoadGenerator::End(Flight* flight, const absl::StatusOr<SearchResult>& resu
     observation.answered_shard_count = result->answered_shard_count;
     observation.degraded = result->degraded;
     observation.times = result->times;
+    if (WasToBeReranked(*result)) {
+      // An index that has fewer was asked for those.
+      observation.asked_depth = result->rerank == RerankOutcome::kComplete
+                                    ? result->achieved_depth
+                                    : result->requested_depth;
+      observation.scored_depth = result->achieved_depth;
+    }
     if (options_.check_answers) {
       observation.known_item_asked = !flight->known_items.empty();
       observation.known_item_found = AnyAmong(flight->known_items, result->hits);

@@ -25,6 +25,11 @@ void Tally::Merge(const Tally& other) {
   Add(other.check_failures, check_failures);
   shards_asked += other.shards_asked;
   shards_answered += other.shards_answered;
+  if (other.candidates.has_value()) {
+    if (!candidates.has_value()) candidates.emplace();
+    candidates->asked += other.candidates->asked;
+    candidates->scored += other.candidates->scored;
+  }
   known_items_asked += other.known_items_asked;
   known_items_found += other.known_items_found;
   latency.Merge(other.latency);
@@ -53,6 +58,9 @@ double Tally::coverage() const {
 }
 double Tally::recall() const {
   return Share(known_items_found, known_items_asked, 1);
+}
+double Tally::depth_share() const {
+  return candidates.has_value() ? Share(candidates->scored, candidates->asked, 1) : 1;
 }
 
 }  // namespace sightline

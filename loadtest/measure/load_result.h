@@ -9,6 +9,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "loadtest/measure/latency_histogram.h"
 
 namespace sightline {
@@ -16,6 +17,12 @@ namespace sightline {
 // The check failure (observation.h) that is the generator's own: gRPC makes an error of an
 // answer that comes after its deadline, unless this process had no core to take it with.
 inline constexpr absl::string_view kLateAnswer = "late";
+
+// Candidates of answers that were to be reranked.
+struct CandidateCounts {
+  int64_t asked = 0;
+  int64_t scored = 0;
+};
 
 // Many observations, added up.  Failed requests count in `latency` too: a request that was
 // refused after two seconds kept its caller waiting for two seconds.
@@ -29,6 +36,7 @@ struct Tally {
   std::map<std::string, int64_t> check_failures;    // "order", ...
   int64_t shards_asked = 0;                         // over all of ok
   int64_t shards_answered = 0;
+  absl::optional<CandidateCounts> candidates;  // of ok; none: of no answer, or not known
   int64_t known_items_asked = 0;
   int64_t known_items_found = 0;
   LatencyHistogram latency;
@@ -46,6 +54,8 @@ struct Tally {
   double degraded_share() const;
   double coverage() const;
   double recall() const;  // of known items; 1 if none was asked for
+  // Mean depth that was reranked, of the one that was asked for; 1 if none was.
+  double depth_share() const;
 };
 
 // Requests that were meant to be sent within one second.

@@ -47,6 +47,9 @@ struct Observation {
   int shard_count = 0;
   int answered_shard_count = 0;
   std::vector<DegradedReason> degraded;
+  // Candidates that were to be reranked, and that were; 0 if the answer is not of that kind.
+  int asked_depth = 0;
+  int scored_depth = 0;
   StageTimes times;
   bool known_item_asked = false;  // one item at least is known to be right
   bool known_item_found = false;

@@ -80,6 +80,11 @@ void Recorder::Sums::Add(const Observation& observation) {
   ++tally.generations[observation.generation];
   tally.shards_asked += observation.shard_count;
   tally.shards_answered += observation.answered_shard_count;
+  if (observation.asked_depth > 0) {
+    if (!tally.candidates.has_value()) tally.candidates.emplace();
+    tally.candidates->asked += observation.asked_depth;
+    tally.candidates->scored += observation.scored_depth;
+  }
   if (observation.known_item_asked) {
     ++tally.known_items_asked;
     if (observation.known_item_found) ++tally.known_items_found;

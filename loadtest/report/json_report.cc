@@ -94,6 +94,10 @@ void DescribeTally(Json& json, T* tally) {
   json.Counts("check_failures", &tally->check_failures, kMaxCount);
   json.Int("shards_asked", &tally->shards_asked, 0, kMaxCount);
   json.Int("shards_answered", &tally->shards_answered, 0, kMaxCount);
+  json.OptionalObject("candidates", &tally->candidates, [](auto& candidates, auto* counts) {
+    candidates.Int("asked", &counts->asked, 0, kMaxCount);
+    candidates.Int("scored", &counts->scored, 0, counts->asked);
+  });
   json.Int("known_items_asked", &tally->known_items_asked, 0, kMaxCount);
   json.Int("known_items_found", &tally->known_items_found, 0, kMaxCount);
   json.Object("latency", [tally](auto& latency) { DescribeHistogram(latency, &tally->latency); });

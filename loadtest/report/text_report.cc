@@ -79,6 +79,11 @@ std::string Answers(const Tally& tally) {
                                         Counts(tally.degraded_reasons))});
   }
   if (tally.shards_asked > 0) table.AddRow({"coverage", FormatShare(tally.coverage())});
+  if (tally.candidates.has_value()) {
+    table.AddRow({"reranked", absl::StrCat(FormatShare(tally.depth_share()), " of ",
+                                           WithThousands(tally.candidates->asked),
+                                           " candidates that were to be")});
+  }
   if (tally.known_items_asked > 0) {
     table.AddRow({"recall", absl::StrCat(FormatShare(tally.recall()), " of ",
                                          WithThousands(tally.known_items_asked), " known items")});

@@ -183,6 +183,7 @@ Slo ReadSlo(ConfigReader section) {
   slo.max_degraded_share = OptionalShare(section, "max_degraded_share");
   slo.min_coverage = OptionalShare(section, "min_coverage");
   slo.min_recall = OptionalShare(section, "min_recall");
+  slo.min_depth_share = OptionalShare(section, "min_depth_share");
   const double ratio = section.Double("max_p99_ratio_in_faults", 1, 1, 1000);
   if (section.Has("max_p99_ratio_in_faults")) slo.max_p99_ratio_in_faults = ratio;
   if (!slo.latency.empty() && !slo.max_error_share) {
@@ -195,7 +196,8 @@ Slo ReadSlo(ConfigReader section) {
 
 bool AsksForNothing(const Slo& slo) {
   return slo.latency.empty() && !slo.max_error_share && !slo.max_degraded_share &&
-         !slo.min_coverage && !slo.min_recall && !slo.max_p99_ratio_in_faults;
+         !slo.min_coverage && !slo.min_recall && !slo.min_depth_share &&
+         !slo.max_p99_ratio_in_faults;
 }
 
 // ---- fleet ----
@@ -208,6 +210,9 @@ FleetSpec ReadFleet(ConfigReader section, const std::string& file) {
   fleet.shards = static_cast<int>(section.Int("shards", fleet.shards, 1, 64));
   fleet.replicas_per_shard = static_cast<int>(section.Int("replicas_per_shard", 1, 1, 8));
   fleet.remember_verified = section.Bool("remember_verified", fleet.remember_verified);
+  fleet.precision =
+      section.Choice("precision", fleet.precision, {"fastest", "float32", "bfloat16", "int8"});
+  fleet.caches = section.Bool("caches", fleet.caches);
   fleet.loading_bytes_per_second =
       section.Bytes("loading_bytes_per_second", 0, int64_t{1} << 20, int64_t{1} << 40);
   return fleet;

@@ -57,6 +57,8 @@ struct Slo {
   absl::optional<double> max_degraded_share;
   absl::optional<double> min_coverage;
   absl::optional<double> min_recall;  // of known items
+  // Mean depth that is reranked, of the one that is asked for.
+  absl::optional<double> min_depth_share;
   // p99 of the seconds in which a fault lasted over that of the others.
   absl::optional<double> max_p99_ratio_in_faults;
 
@@ -97,6 +99,11 @@ struct FleetSpec {
   // Whether servers keep stamps of what they verified; without, they read all of a generation
   // each time that they load it, as they do with one that is new.
   bool remember_verified = true;
+  // Of encoders and rerankers; as in their configuration.
+  std::string precision = "fastest";
+  // Whether the router keeps what it has computed (its defaults); without, every request costs
+  // what one costs that nobody has asked before.
+  bool caches = false;
   // loading.max_bytes_per_second of each backend; 0: its default.
   int64_t loading_bytes_per_second = 0;
 };

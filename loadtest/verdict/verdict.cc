@@ -93,6 +93,16 @@ void JudgeRecall(const Tally& total, double limit, std::vector<Criterion>* crite
   criteria->push_back(std::move(criterion));
 }
 
+void JudgeDepth(const Tally& total, double limit, std::vector<Criterion>* criteria) {
+  Criterion criterion = AtLeast("depth of reranking", total.depth_share(), limit);
+  if (!total.candidates.has_value()) {
+    criterion =
+        NotMeasurable(criterion.name, criterion.wanted,
+                      total.ok == 0 ? "no request was answered" : "no answer was to be reranked");
+  }
+  criteria->push_back(std::move(criterion));
+}
+
 void JudgeSlo(const LoadResult& result, const Slo& slo, std::vector<Criterion>* criteria) {
   const Tally& total = result.total;
   for (const auto& [share, limit] : slo.latency) {
@@ -109,6 +119,7 @@ void JudgeSlo(const LoadResult& result, const Slo& slo, std::vector<Criterion>* 
     criteria->push_back(
         OfAnswers(total, AtLeast("coverage of shards", total.coverage(), *slo.min_coverage)));
   }
+  if (slo.min_depth_share) JudgeDepth(total, *slo.min_depth_share, criteria);
   if (slo.min_recall) JudgeRecall(total, *slo.min_recall, criteria);
 }
 

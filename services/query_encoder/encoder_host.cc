@@ -85,9 +85,9 @@ absl::StatusOr<GenerationHost::Loaded> EncoderHost::Load(const Manifest& manifes
   ComputePool::SingleThreadedLibraries();
   UseSingleThreadedTorch();
   auto held = std::make_shared<EncoderGeneration>();
-  ASSIGN_OR_RETURN(held->encoder, models_->Get(manifest.encoder_model()));
+  ASSIGN_OR_RETURN(held->encoder, models_->Get(manifest.encoder_model(), call));
   for (NamedReranker& reranker : RerankersOf(manifest)) {
-    ASSIGN_OR_RETURN(auto model, models_->GetCrossEncoder(reranker.model));
+    ASSIGN_OR_RETURN(auto model, models_->GetPreparing(reranker.model));
     held->rerankers.push_back({std::move(reranker.name), std::move(model)});
   }
   held->feature_dtype = FeatureDtypeOf(manifest);

@@ -16,6 +16,7 @@ absl::StatusOr<QueryEncoderConfig> ReadQueryEncoderConfig(ConfigFile* file) {
   config.store = ReadStoreConfig(root);
   config.generations = ReadGenerationOptions(root, config.store);
   config.compute = ReadComputeConfig(root);
+  config.precision = ReadPrecisionOptions(root, config.compute);
 
   BatchSchedulerOptions text;
   text.max_batch_cost = 2048;

@@ -14,6 +14,7 @@ struct QueryEncoderConfig {
   StoreConfig store;
   GenerationOptions generations;
   ComputeConfig compute;
+  PrecisionOptions precision;
   EncodeEngineOptions engine;
 };
 

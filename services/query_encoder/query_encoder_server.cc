@@ -16,8 +16,8 @@ EncodeEngineOptions WithMetrics(EncodeEngineOptions options, MetricsRegistry* me
 
 EncodeDomain::EncodeDomain(const Config& config, MetricsRegistry* metrics, ComputePool* pool,
                            Janitor* janitor)
-    : models(config.store.store, ModelOptions{pool, config.compute.deterministic},
-             config.store.verify, janitor),
+    : models({config.store.store, ModelOptions{pool, config.compute.deterministic},
+              config.precision, config.store.verify, janitor, metrics}),
       generations(Clock::Real()),
       host(config.store.store, &models),
       engine(WithMetrics(config.engine, metrics), &generations, Clock::Real()) {}

@@ -113,7 +113,7 @@ absl::StatusOr<GenerationHost::Loaded> RerankHost::Load(const Manifest& manifest
   ExpectIndexAlone(manifest);
   auto held = std::make_shared<RerankGeneration>();
   for (NamedReranker& reranker : RerankersOf(manifest)) {
-    ASSIGN_OR_RETURN(auto model, models_->GetCrossEncoder(reranker.model));
+    ASSIGN_OR_RETURN(auto model, models_->GetCrossEncoder(reranker.model, call));
     held->rerankers.push_back({std::move(reranker.name), std::move(model)});
   }
   for (int shard = 0; !held->rerankers.empty() && shard < manifest.shards_size(); ++shard) {

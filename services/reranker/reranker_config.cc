@@ -19,6 +19,7 @@ absl::StatusOr<RerankerConfig> ReadRerankerConfig(ConfigFile* file) {
   config.store = ReadStoreConfig(root);
   config.generations = ReadGenerationOptions(root, config.store);
   config.compute = ReadComputeConfig(root);
+  config.precision = ReadPrecisionOptions(root, config.compute);
   BatchSchedulerOptions batching;
   batching.max_batch_cost = 4096;
   batching.max_batch_size = 128;

@@ -14,6 +14,7 @@ struct RerankerConfig {
   StoreConfig store;
   GenerationOptions generations;
   ComputeConfig compute;
+  PrecisionOptions precision;
   RerankEngineOptions engine;
 };
 

@@ -14,8 +14,8 @@ RerankEngineOptions WithMetrics(RerankEngineOptions options, MetricsRegistry* me
 
 RerankDomain::RerankDomain(const Config& config, MetricsRegistry* metrics, ComputePool* pool,
                            Janitor* janitor)
-    : models(config.store.store, ModelOptions{pool, config.compute.deterministic},
-             config.store.verify, janitor),
+    : models({config.store.store, ModelOptions{pool, config.compute.deterministic},
+              config.precision, config.store.verify, janitor, metrics}),
       generations(Clock::Real()),
       host({config.store.store, config.generations.state_dir, config.store.verify}, &models,
            janitor),

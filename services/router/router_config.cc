@@ -11,6 +11,7 @@ namespace sightline {
 namespace {
 
 constexpr int kMaxReplicas = 100;
+constexpr int64_t kMaxCacheBytes = int64_t{1} << 40;
 
 Addresses ReadAddresses(ConfigReader section, absl::string_view name, int min_count) {
   Addresses addresses = section.StringList(name, min_count, kMaxReplicas);
@@ -69,6 +70,7 @@ RetrieverOptions ReadRetriever(ConfigReader root) {
       static_cast<int>(rerank.Int("slice", options.rerank_slice, 1, limits::kMaxCandidates));
   options.rerank_parallelism =
       static_cast<int>(rerank.Int("parallelism", options.rerank_parallelism, 1, 100));
+  options.fit_depth = rerank.Bool("fit_depth", options.fit_depth);
   if (options.default_depth > options.max_depth) {
     rerank.AddProblem("default_depth", "is above max_depth");
   }
@@ -97,6 +99,17 @@ BudgetShares ReadBudget(ConfigReader root) {
     section.AddProblem("min_reserve", "is above max_reserve");
   }
   return shares;
+}
+
+SearchCacheOptions ReadCache(ConfigReader root, SearchCacheOptions options) {
+  ConfigReader section = root.Section("cache");
+  options.max_embedding_bytes =
+      section.Bytes("max_embedding_bytes", options.max_embedding_bytes, 0, kMaxCacheBytes);
+  options.max_score_bytes =
+      section.Bytes("max_score_bytes", options.max_score_bytes, 0, kMaxCacheBytes);
+  options.max_result_bytes =
+      section.Bytes("max_result_bytes", options.max_result_bytes, 0, kMaxCacheBytes);
+  return options;
 }
 
 ReplicaOptions ReadReplicas(ConfigReader root, int max_concurrent_calls) {
@@ -141,6 +154,7 @@ absl::StatusOr<RouterConfig> ReadRouterConfig(ConfigFile* file) {
                                           absl::Milliseconds(100), absl::Hours(1));
   config.retriever = ReadRetriever(root);
   config.budget = ReadBudget(root);
+  config.cache = ReadCache(root, config.cache);
   ConfigReader polling = root.Section("polling");
   config.poll_interval =
       polling.Duration("interval", config.poll_interval, absl::Milliseconds(10), absl::Minutes(1));

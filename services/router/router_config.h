@@ -8,6 +8,7 @@
 #include "common/replicas/replicas.h"
 #include "common/retrieval/budget_policy.h"
 #include "common/retrieval/retriever.h"
+#include "common/retrieval/search_caches.h"
 #include "common/rpc/rpc_options.h"
 #include "services/router/membership.h"
 
@@ -22,6 +23,7 @@ struct RouterConfig {
   absl::Duration resolve_interval = absl::Seconds(2);
   RetrieverOptions retriever;
   BudgetShares budget;
+  SearchCacheOptions cache = {int64_t{64} << 20, int64_t{16} << 20, int64_t{64} << 20};
   ReplicaOptions replicas;  // the part of them that can be configured
   // How often each backend is asked for its status, and how long it may take to answer.
   absl::Duration poll_interval = absl::Milliseconds(500);

@@ -54,10 +54,11 @@ RouterServer::RouterServer(const RouterConfig& config)
                sets_.SetRoster(set, std::move(roster));
              }),
       budget_(config_.budget),
-      retriever_(&sets_.backends(), &board_, &budget_, config_.retriever),
+      caches_(config_.cache, &metrics_),
+      retriever_(&sets_.backends(), &board_, &budget_, config_.retriever, &caches_),
       rpc_(config_.server, &metrics_),
       service_(&retriever_, rpc_.gate(), &metrics_, Clock::Real()),
-      admin_([this](const StatusRequest&) { return board_.Describe(); }, rpc_.gate()) {}
+      admin_([this](const StatusRequest&) { return Describe(); }, rpc_.gate()) {}
 
 RouterServer::~RouterServer() {
   names_.reset();
@@ -89,6 +90,12 @@ absl::Status RouterServer::Start(const std::shared_ptr<Cancellation>& /*stop*/) 
       config_.backends, config_.resolve_interval, Clock::Real(), LookUp,
       [this](const Membership& members) { SetMembers(members); });
   return absl::OkStatus();
+}
+
+ServerStatus RouterServer::Describe() const {
+  ServerStatus status = board_.Describe();
+  status.caches = caches_.Describe();
+  return status;
 }
 
 void RouterServer::SetMembers(const Membership& members) {

@@ -13,6 +13,7 @@
 #include "common/retrieval/backends.h"
 #include "common/retrieval/budget_policy.h"
 #include "common/retrieval/retriever.h"
+#include "common/retrieval/search_caches.h"
 #include "common/rpc/admin_service.h"
 #include "common/rpc/rpc_server.h"
 #include "common/rpc/server_process.h"
@@ -38,6 +39,7 @@ class RouterServer : public ServerProcess {
   RpcServer* rpc() override { return &rpc_; }
 
  private:
+  ServerStatus Describe() const;
   void SetMembers(const Membership& members);
   void OnReport(const std::string& address, absl::StatusOr<ServerStatus> status);
   void Refresh();
@@ -48,6 +50,7 @@ class RouterServer : public ServerProcess {
   ReplicaSets sets_;
   StatusBoard board_;
   const FixedShareBudget budget_;
+  SearchCaches caches_;
   const Retriever retriever_;
   RpcServer rpc_;
   RouterService service_;

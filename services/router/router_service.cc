@@ -46,6 +46,13 @@ RouterService::RouterService(const Retriever* retriever, CallGate* calls, Metric
   AddUnary("SearchItems", &RouterService::SearchItems);
   AddUnary("ScorePairs", &RouterService::ScorePairs);
   AddUnary("GetItems", &RouterService::GetItems);
+  const auto candidates = [metrics](const char* which) {
+    return metrics->AddCounter("rerank_candidates_total",
+                               "Candidates that requests wanted reranked, and those that were.",
+                               {{"which", which}});
+  };
+  rerank_asked_ = candidates("asked");
+  rerank_scored_ = candidates("scored");
   for (const auto& [reason, name] : kDegradedReasons) {
     degraded_[reason] = metrics->AddCounter(
         "degraded_answers_total", "Answers that were less than was asked.", {{"reason", name}});
@@ -94,6 +101,14 @@ void RouterService::LogFailures(const std::vector<absl::Status>& failures) {
 void RouterService::Count(const SearchResult& result) {
   for (const DegradedReason reason : result.degraded) degraded_.at(reason).Increment();
   reranks_.at(result.rerank).Increment();
+  if (result.from_cache) return;  // it went through no stage
+  if (result.rerank == RerankOutcome::kComplete || result.rerank == RerankOutcome::kPartial ||
+      result.rerank == RerankOutcome::kFailed) {
+    // An index that has fewer was asked for those.
+    const bool complete = result.rerank == RerankOutcome::kComplete;
+    rerank_asked_.Increment(complete ? result.achieved_depth : result.requested_depth);
+    rerank_scored_.Increment(result.achieved_depth);
+  }
   encode_seconds_.Observe(result.times.encode);
   search_seconds_.Observe(result.times.search);
   rerank_seconds_.Observe(result.times.rerank);

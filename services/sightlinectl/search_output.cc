@@ -118,11 +118,16 @@ std::string FormatComparison(const SearchResult& retrieved, const SearchResult& 
 
 std::string FormatSummary(const SearchResult& result) {
   const StageTimes& times = result.times;
-  std::string text = absl::StrCat(
-      result.target.index, "/", result.target.generation, ", shards ", result.answered_shard_count,
-      " of ", result.shard_count, ", ", RerankText(result), ", ", Milliseconds(times.total),
-      " (encode ", Milliseconds(times.encode), ", search ", Milliseconds(times.search), ", rerank ",
-      Milliseconds(times.rerank), ", fetch ", Milliseconds(times.fetch), ")\n");
+  const std::string stages =
+      result.from_cache
+          ? "kept"
+          : absl::StrCat("encode ", Milliseconds(times.encode), ", search ",
+                         Milliseconds(times.search), ", rerank ", Milliseconds(times.rerank),
+                         ", fetch ", Milliseconds(times.fetch));
+  std::string text =
+      absl::StrCat(result.target.index, "/", result.target.generation, ", shards ",
+                   result.answered_shard_count, " of ", result.shard_count, ", ",
+                   RerankText(result), ", ", Milliseconds(times.total), " (", stages, ")\n");
   if (result.degraded.empty()) return text;
   std::vector<std::string> reasons;
   for (DegradedReason reason : result.degraded) reasons.push_back(ReasonText(reason, result));

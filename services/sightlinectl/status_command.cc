@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "common/base/outcome.h"
@@ -117,9 +118,16 @@ std::string TroubleTable(const std::vector<IndexStatus>& indexes) {
 }
 
 std::string ModelTable(const std::vector<ModelStatus>& models) {
-  Table table({{"model"}, {"family"}, {"space"}, {"description", false, 80}});
+  Table table({{"model"},
+               {"family"},
+               {"space"},
+               {"precision"},
+               {"agreement", true},
+               {"description", false, 80}});
   for (const ModelStatus& model : models) {
-    table.AddRow({Short(model.model), model.family, Short(model.space), model.description});
+    const bool computes = !model.precision.empty();
+    table.AddRow({Short(model.model), model.family, Short(model.space), OrDash(model.precision),
+                  computes ? absl::StrFormat("%.3f", model.agreement) : "-", model.description});
   }
   return table.empty() ? "" : absl::StrCat("models\n", table.ToString(2));
 }
@@ -131,6 +139,23 @@ std::string BackendTable(const std::vector<BackendStatus>& backends) {
                   OrDash(absl::StrJoin(backend.shards, " ")), OrDash(backend.error)});
   }
   return table.empty() ? "" : absl::StrCat("backends\n", table.ToString(2));
+}
+
+std::string CacheTable(const std::vector<CacheStatus>& caches) {
+  Table table({{"cache"},
+               {"entries", true},
+               {"bytes", true},
+               {"of", true},
+               {"hits", true},
+               {"shared", true},
+               {"misses", true}});
+  for (const CacheStatus& cache : caches) {
+    table.AddRow({cache.name, absl::StrCat(cache.entries), absl::StrCat(cache.bytes),
+                  cache.max_bytes > 0 ? absl::StrCat(cache.max_bytes) : "off",
+                  absl::StrCat(cache.hits), absl::StrCat(cache.shared),
+                  absl::StrCat(cache.misses)});
+  }
+  return table.empty() ? "" : absl::StrCat("caches\n", table.ToString(2));
 }
 
 // All at once: the slowest server alone decides how long it takes.
@@ -161,7 +186,7 @@ std::string FormatServer(const ServerAnswer& answer) {
   return absl::StrCat(answer.address, "  ", Printable(status.service, 0), "\n",
                       GenerationTable(status.generations), LoadLines(status.generations),
                       TroubleTable(status.indexes), ModelTable(status.models),
-                      BackendTable(status.backends));
+                      BackendTable(status.backends), CacheTable(status.caches));
 }
 
 std::string ServersJson(const std::vector<ServerAnswer>& answers) {

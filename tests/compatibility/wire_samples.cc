@@ -266,16 +266,20 @@ void AddSearchItems(std::vector<WireSample>* samples) {
       {"complete", RerankOutcome::kComplete},
       {"partial", RerankOutcome::kPartial},
       {"failed", RerankOutcome::kFailed}};
-  for (const auto& [name, outcome] : outcomes) {
+  const auto add = [&](const std::string& name, const SearchResult& found) {
     samples->push_back(Sample<v1::SearchItemsResponse>(
-        absl::StrCat("search_items_", name, "_response"), Found(outcome),
+        absl::StrCat("search_items_", name, "_response"), found,
         [](const SearchResult& from, v1::SearchItemsResponse* out) {
           ToProto(from, /*with_items=*/true, out);
         },
         [message](const v1::SearchItemsResponse& received) {
           return FromProto(message, received);
         }));
-  }
+  };
+  for (const auto& [name, outcome] : outcomes) add(name, Found(outcome));
+  SearchResult kept = Found(RerankOutcome::kComplete);
+  kept.from_cache = true;
+  add("kept", kept);
 }
 
 void AddOtherSearch(std::vector<WireSample>* samples) {
@@ -376,6 +380,11 @@ void AddAdmin(std::vector<WireSample>* samples) {
   following.indexes = {{"pictures", "g2", 4, "UNAVAILABLE: the store is away"},
                        {"words", "", 0, ""}};
   add("get_status_indexes_response", following);
+  ServerStatus caching;
+  caching.service = "router";
+  caching.caches = {{"embeddings", 3, 1000, 5000, 7, 8, 9},
+                    {"results", 0, 0, int64_t{1} << 40, 0, 0, 0}};
+  add("get_status_caches_response", caching);
 }
 
 // A router goes on where another one's answer ended, if the search is the same.

@@ -13,6 +13,8 @@ namespace sightline {
 namespace {
 
 constexpr char kAnyPort[] = "127.0.0.1:0";
+constexpr char kNoCaches[] =
+    "cache: {max_embedding_bytes: 0, max_score_bytes: 0, max_result_bytes: 0}\n";
 constexpr absl::Duration kServingPatience = absl::Seconds(30);
 
 std::vector<std::string> Indexes() {
@@ -37,8 +39,11 @@ std::string Slot::address() const {
 
 Fleet::Fleet(const TinyStore& store, const Launch& launch, const FleetOptions& options)
     : store_(store), launch_(launch) {
-  const std::string models = TinyBackendYaml(
-      store, options.deterministic ? ", deterministic: true" : "", options.backend_yaml);
+  const std::string models =
+      TinyBackendYaml(store,
+                      absl::StrCat(options.deterministic ? ", deterministic: true" : "",
+                                   ", precision: ", options.precision),
+                      options.backend_yaml);
   RouterBackends backends;
   backends.encoders = StartReplicas(&encoders_, options.encoder_replicas, "query_encoder", models);
   backends.rerankers = options.reranker_addresses;
@@ -53,7 +58,8 @@ Fleet::Fleet(const TinyStore& store, const Launch& launch, const FleetOptions& o
   }
   router_ = {"router",
              RouterYaml(kAnyPort, backends, Indexes(),
-                        absl::StrCat("polling: {interval: 50ms}\n", options.router_yaml)),
+                        absl::StrCat("polling: {interval: 50ms}\n", options.caches ? "" : kNoCaches,
+                                     options.router_yaml)),
              nullptr};
   Start(&router_);
   AwaitServing(router_.address());

@@ -31,11 +31,15 @@ struct FleetOptions {
   int reranker_replicas = 1;
   // Models compute one item or pair a forward pass.
   bool deterministic = false;
+  // Models are held against the reference to 1e-5; another one, or "fastest", is not.
+  std::string precision = "float32";
   // Further lines of every backend's configuration, and of every index_search's.
   std::string backend_yaml;
   std::string shard_yaml;
   // Addresses in place of the reranker's own, e.g. of a slow one.
   std::vector<std::string> reranker_addresses;
+  // Whether the router keeps what it has computed; without, every question goes to all servers.
+  bool caches = false;
   // Further lines of the router's configuration.
   std::string router_yaml;
 };

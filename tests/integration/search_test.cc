@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/clock.h"
 #include "common/base/error_details.h"
+#include "common/clients/admin_client.h"
 #include "tests/common/image/encode.h"
 #include "tests/integration/fleet.h"
 #include "tests/integration/referee.h"
@@ -301,6 +303,37 @@ TEST_CASE("no time is DEADLINE_EXCEEDED at once, and little time is kept") {
     INFO(result.status().ToString());
     REQUIRE((result.ok() || result.status().code() == absl::StatusCode::kDeadlineExceeded));
   }
+}
+
+TEST_CASE("a question that comes again is answered without the servers, and says so") {
+  FleetOptions options;
+  options.caches = true;
+  Fleet fleet(Store(), TestLaunch(), options);
+  fleet.AwaitWhole();
+  const SearchRequest request = Request(TextQuery{"a blue bird"});
+  const auto first = fleet.Search(request, absl::Seconds(20));
+  REQUIRE(first.status() == absl::OkStatus());
+  REQUIRE_FALSE(first->from_cache);
+  fleet.encoder().member->Kill();
+  fleet.reranker().member->Kill();
+  const auto second = fleet.Search(request, absl::Seconds(20));
+  REQUIRE(second.status() == absl::OkStatus());
+  REQUIRE(second->from_cache);
+  REQUIRE(second->degraded.empty());
+  REQUIRE(second->hits.size() == first->hits.size());
+  for (size_t i = 0; i < first->hits.size(); ++i) {
+    REQUIRE(second->hits[i].item_id == first->hits[i].item_id);
+    REQUIRE(second->hits[i].score == first->hits[i].score);
+    REQUIRE(second->hits[i].caption == first->hits[i].caption);
+  }
+  const auto told =
+      MakeGrpcAdminClient(fleet.router().address())
+          ->GetStatus(CallContext(Clock::Real(), Clock::Real()->Now() + absl::Seconds(20)));
+  REQUIRE(told.status() == absl::OkStatus());
+  REQUIRE(told->caches.size() == 3);
+  REQUIRE(told->caches[2].name == "results");
+  REQUIRE(told->caches[2].hits >= 1);
+  REQUIRE(told->caches[2].bytes > 0);
 }
 
 }  // namespace sightline

@@ -46,6 +46,7 @@ constexpr int64_t kQuotaBytes = 128 * kMiB;     // of its gRPC
 // Of the router itself and of gRPC with 60 connections, beyond the two above.
 constexpr int64_t kOtherBytes = 96 * kMiB;
 
+// Without results, or equal uploads would wait for the first of them.
 constexpr char kConfig[] = R"(
 server:
   listen: "127.0.0.1:0"
@@ -53,6 +54,7 @@ server:
   max_deadline: 5m
   max_in_flight_bytes: $0
   memory_quota: $1
+cache: {max_result_bytes: 0}
 encoders: ["$2", "$3"]
 indexes: {captions: {shards: [{addresses: ["$4"]}]}}
 )";

@@ -19,6 +19,14 @@ struct PrecisionPolicy {
   double least_agreement = 0.98;
 };
 
+struct PrecisionOptions {
+  PrecisionPolicy policy;
+  // Reports that this server made, where they are kept; "" keeps none.
+  std::string state_dir;
+  // Reports that came with the deployment, looked at first; "" for none.
+  std::string reports;
+};
+
 struct PrecisionChoice {
   std::string precision = "float32";
   // The least top10_overlap of the model's parts; 1 in float32.

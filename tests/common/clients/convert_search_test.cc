@@ -173,6 +173,7 @@ SearchResult SomeResult() {
   result.degraded = {DegradedReason::kShardsMissing, DegradedReason::kDepthReduced,
                      DegradedReason::kRerankerFailed, DegradedReason::kRerankerLate,
                      DegradedReason::kRecordsMissing};
+  result.from_cache = true;
   result.times = {absl::Milliseconds(1), absl::Microseconds(2500), absl::Seconds(3),
                   absl::Nanoseconds(7), absl::Milliseconds(3010)};
   result.next_page_token = "next";
@@ -213,6 +214,7 @@ TEST_CASE("search results come back whole") {
   REQUIRE(read->times.rerank == expected.times.rerank);
   REQUIRE(read->times.fetch == expected.times.fetch);
   REQUIRE(read->times.total == expected.times.total);
+  REQUIRE(read->from_cache == expected.from_cache);
   REQUIRE(read->next_page_token == "next");
 }
 
@@ -407,6 +409,7 @@ ServerStatus SomeStatus() {
   status.models = {{"e", "oscar", "s", "small"}};
   status.backends = {{"reranker", "a:1", false, "down", {}},
                      {"index_search", "b:2", true, "", {"indexes/pictures/shards/0"}}};
+  status.caches = {{"results", 1, 2, int64_t{1} << 40, 4, 5, 6}};
   return status;
 }
 
@@ -468,6 +471,15 @@ TEST_CASE("the status of a server comes back whole") {
   REQUIRE(progress->elapsed == absl::Milliseconds(2500));
   REQUIRE(read->models[0].description == "small");
   REQUIRE(read->backends[0].error == "down");
+  REQUIRE(read->caches.size() == 1);
+  const CacheStatus& cache = read->caches[0];
+  REQUIRE(cache.name == "results");
+  REQUIRE(cache.entries == 1);
+  REQUIRE(cache.bytes == 2);
+  REQUIRE(cache.max_bytes == int64_t{1} << 40);
+  REQUIRE(cache.hits == 4);
+  REQUIRE(cache.shared == 5);
+  REQUIRE(cache.misses == 6);
   REQUIRE_FALSE(read->backends[0].reachable);
   REQUIRE(read->backends[1].shards.size() == 1);
 }

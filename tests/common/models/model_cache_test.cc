@@ -21,7 +21,7 @@ TEST_CASE("a model is loaded once, lives as long as it is held, and is the one a
   const std::string id = store.model->id();
   ModelOptions options;
   options.pool = store.pool.get();
-  ModelCache cache(dir.path(), options, /*verify=*/true);
+  ModelCache cache({dir.path(), options});
   CHECK(cache.Loaded().empty());
 
   auto first = cache.Get(id);
@@ -51,7 +51,7 @@ TEST_CASE("who waits for a model knows when nothing of it is left to read, and w
   options.pool = store.pool.get();
   for (const bool verify : {true, false}) {
     CAPTURE(verify);
-    ModelCache cache(dir.path(), options, verify);
+    ModelCache cache({dir.path(), options, {}, verify});
     ReadProgress::Files files;
     for (const std::string& path : cache.Files(id)) files[path] = *FileSize(path);
     ReadProgress first(files), again(files);

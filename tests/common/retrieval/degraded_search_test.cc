@@ -429,6 +429,45 @@ TEST_CASE("a slice that cannot end in time is not begun") {
   CHECK(Ids(result->hits) == Referee(world.pictures, "a fish", 10, 90, Combination{}));
 }
 
+TEST_CASE("as many are sent as the reranker will score in time, and these are scored") {
+  WorldOptions options;
+  SECTION("by its pace") {}
+  SECTION("or all of them") {
+    options.retriever.fit_depth = false;
+  }
+  World world(options);
+  // A hundred a second.
+  world.reranker->behaviour().BeforeEach([&] { world.clock.Advance(absl::Milliseconds(100)); });
+  CHECK(world.retriever.Search(TextSearch("a bird"), world.Call())->degraded.empty());
+  world.reranker->behaviour().BeforeEach([] {});
+  const auto sent = [&world] {
+    size_t candidates = 0;
+    for (const RerankRequest& request : world.reranker->requests()) {
+      candidates += request.candidates.size();
+    }
+    return candidates;
+  };
+  const size_t before = sent();
+  const auto result =
+      world.retriever.Search(TextSearch("a fish"), world.Call(absl::Milliseconds(200)));
+  REQUIRE(result.ok());
+  // 180 ms are left for reranking, of which nine tenths are planned for.
+  const int fits = options.retriever.fit_depth ? 16 : 20;
+  CHECK(sent() - before == fits);
+  CHECK(result->requested_depth == 20);
+  CHECK(result->achieved_depth == fits);
+  CHECK(Ids(result->hits) == Referee(world.pictures, "a fish", 10, fits, Combination{}));
+  if (!options.retriever.fit_depth) {
+    CHECK(result->degraded.empty());
+    return;
+  }
+  CHECK(result->rerank == RerankOutcome::kPartial);
+  CHECK(result->degraded == std::vector<DegradedReason>{DegradedReason::kDepthReduced});
+  CHECK(result->failures.empty());
+  // With more time, all.
+  CHECK(world.retriever.Search(TextSearch("a fish"), world.Call())->degraded.empty());
+}
+
 TEST_CASE("nothing is reranked once the time for it has gone") {
   World world;
   world.pictures.shard(2).search().BeforeEach(

@@ -37,6 +37,8 @@ TEST_CASE("a token comes back whole") {
     token.offset = offset;
     if (offset == 10) token.item_generation.clear();
     if (offset == 1) token.generation = std::string(128, 'g');
+    if (offset == 255) token.reranked = 0;
+    if (offset == 256) token.reranked = 999;
     const auto read = ParsePageToken(ToText(token));
     REQUIRE(read.ok());
     CHECK(read->index == token.index);
@@ -44,6 +46,7 @@ TEST_CASE("a token comes back whole") {
     CHECK(read->item_generation == token.item_generation);
     CHECK(read->request == token.request);
     CHECK(read->offset == offset);
+    CHECK(read->reranked == token.reranked);
   }
 }
 
@@ -57,8 +60,10 @@ TEST_CASE("a token can stand in a URL") {
 }
 
 TEST_CASE("no byte can be changed, lost or added") {
+  PageToken token = Sample();
+  token.reranked = GENERATE(absl::optional<int>(), absl::optional<int>(12));
   std::string bytes;
-  REQUIRE(absl::WebSafeBase64Unescape(ToText(Sample()), &bytes));
+  REQUIRE(absl::WebSafeBase64Unescape(ToText(token), &bytes));
   for (size_t i = 0; i < bytes.size(); ++i) {
     for (const int flip : {1, 0x80, 0xff}) {
       std::string changed = bytes;
@@ -74,7 +79,7 @@ TEST_CASE("no byte can be changed, lost or added") {
 TEST_CASE("a token of another version has expired") {
   std::string bytes;
   REQUIRE(absl::WebSafeBase64Unescape(ToText(Sample()), &bytes));
-  for (const int version : {0, 1, 3, 255}) {
+  for (const int version : {0, 1, 4, 255}) {
     std::string body = bytes.substr(0, bytes.size() - 4);
     body[0] = static_cast<char>(version);
     const uint32_t crc = Crc32c(body);
@@ -202,6 +207,24 @@ TEST_CASE("a token is of one of the two depths, and says which") {
   CHECK(read(0)->depth == 0);
   const absl::Status other = read(19).status();
   CHECK(HasReason(other, reasons::kPageTokenMismatch));
+}
+
+TEST_CASE("a token says how deep the list was reranked, if not as deep as it was to be") {
+  const auto read = [](absl::optional<int> reranked) {
+    SearchRequest request;
+    request.query = TextQuery{"fish"};
+    PageToken token = Sample();
+    token.request = FingerprintOf(request, 20);
+    token.reranked = reranked;
+    request.page_token = ToText(token);
+    return TokenOf(request, 20, 20);
+  };
+  CHECK(!read(absl::nullopt)->reranked.has_value());
+  CHECK(read(0)->reranked == 0);
+  CHECK(read(19)->reranked == 19);
+  for (const int too_deep : {20, 21, 999}) {
+    CHECK(GetFields(read(too_deep).status()) == std::vector<std::string>{"page_token"});
+  }
 }
 
 }  // namespace

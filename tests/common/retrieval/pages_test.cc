@@ -96,6 +96,65 @@ TEST_CASE("pages that by default are not reranked are those of depth 0, not of t
   CHECK(refused(request, *reranked));
 }
 
+// A first page for which there was time to rerank 16 of 20.
+SearchResult CutPage(World& world, const SearchRequest& request) {
+  world.reranker->behaviour().BeforeEach([&] { world.clock.Advance(absl::Milliseconds(100)); });
+  REQUIRE(world.retriever.Search(TextSearch("another fish"), world.Call()).ok());
+  world.reranker->behaviour().BeforeEach([] {});  // fast, but nobody knows it yet
+  auto page = world.retriever.Search(request, world.Call(absl::Milliseconds(200)));
+  REQUIRE(page.ok());
+  CHECK(page->achieved_depth == 16);
+  return *std::move(page);
+}
+
+TEST_CASE("later pages rerank as many as the first one did") {
+  World world;
+  SearchRequest request = TextSearch("a red fish");
+  request.top_k = GENERATE(7, 8, 10);
+  std::vector<SearchResult> pages = {CutPage(world, request)};
+  while (!pages.back().next_page_token.empty()) {
+    const size_t begin = request.top_k * pages.size();
+    CAPTURE(begin);
+    auto page = world.retriever.Search(Next(request, pages.back()), world.Call());
+    REQUIRE(page.ok());
+    CHECK(page->requested_depth == 20);
+    CHECK(page->achieved_depth == (begin < 16 ? 16 : 0));
+    CHECK(page->rerank == (begin < 16 ? RerankOutcome::kPartial : RerankOutcome::kNotApplicable));
+    // What would have been reranked and was not is less than was asked.
+    CHECK(Has(*page, DegradedReason::kDepthReduced) == (begin < 20));
+    pages.push_back(*std::move(page));
+  }
+  CHECK(IdsOf(pages) == Referee(world.pictures, "a red fish", 40, 16, Combination{}));
+}
+
+TEST_CASE("a list that began without reranking goes on without") {
+  World world;
+  world.reranker->behaviour().FailWith(absl::UnavailableError("down"));
+  SearchRequest request = TextSearch("a red fish");
+  auto first = world.retriever.Search(request, world.Call());
+  REQUIRE(first.ok());
+  world.reranker->behaviour().AnswerNow();
+  const auto second = world.retriever.Search(Next(request, *first), world.Call());
+  REQUIRE(second.ok());
+  CHECK(Has(*second, DegradedReason::kDepthReduced));
+  CHECK(IdsOf({*first, *second}) == Referee(world.pictures, "a red fish", 20, 0, Combination{}));
+}
+
+TEST_CASE("a later page that is late does not change the list") {
+  World world;
+  SearchRequest request = TextSearch("a red fish");
+  request.top_k = 6;
+  const SearchResult first = CutPage(world, request);
+  world.reranker->behaviour().FailWith(absl::UnavailableError("down"));
+  const auto second = world.retriever.Search(Next(request, first), world.Call());
+  REQUIRE(second.ok());
+  CHECK(second->rerank == RerankOutcome::kFailed);
+  world.reranker->behaviour().AnswerNow();
+  const auto third = world.retriever.Search(Next(request, *second), world.Call());
+  REQUIRE(third.ok());
+  CHECK(third->achieved_depth == 16);
+}
+
 TEST_CASE("an item never meets itself on any page") {
   World world;
   SearchRequest request;

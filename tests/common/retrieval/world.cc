@@ -76,7 +76,8 @@ World::World(const WorldOptions& options)
             MakeItems("caption", options.captions)),
       encoder(std::make_shared<FakeEncoder>(
           [](const EncodableQuery& query) { return EmbeddingOf(NameOfQuery(query)); }, FeaturesOf)),
-      retriever(&backends, &catalog, &budget, options.retriever) {
+      caches(options.caches, &metrics),
+      retriever(&backends, &catalog, &budget, options.retriever, &caches) {
   // The text's name always comes first, whichever side is the query.
   reranker = std::make_shared<FakeReranker>(
       [this](const RerankSide& query, const RerankSide& candidate) {

@@ -13,9 +13,11 @@
 #include "common/api/reranker.h"
 #include "common/api/search.h"
 #include "common/base/call_context.h"
+#include "common/metrics/metrics.h"
 #include "common/retrieval/backends.h"
 #include "common/retrieval/budget_policy.h"
 #include "common/retrieval/retriever.h"
+#include "common/retrieval/search_caches.h"
 #include "tests/support/fake_backends.h"
 #include "tests/support/fake_clock.h"
 
@@ -38,6 +40,7 @@ struct WorldOptions {
   int shards = 3;
   RetrieverOptions retriever;
   ScoreKind score_kind = ScoreKind::kSoftmaxMatch;
+  SearchCacheOptions caches;  // off
 };
 
 // Index "pictures" holds items "image-<n>", index "words" items "caption-<n>".  The
@@ -62,6 +65,8 @@ class World {
   FakeCatalog catalog;
   Backends backends;
   FixedShareBudget budget{BudgetShares{}};
+  MetricsRegistry metrics;
+  SearchCaches caches;
   Retriever retriever;
 };
 

@@ -10,12 +10,13 @@ from pods import Pods, Trouble
 
 ROUTERS = "dns:///router-pods:7400"
 DEADLINE = 5  # seconds of each request
+DEPTH = 20  # candidates that are reranked
 OVERLAP = 1.0  # seconds that one leg of the load begins before the last one ends
 MORE = 20  # seconds of each leg beyond the first
 
 MIX = """\
 mix:
-  - {{name: reranked, kind: text, weight: 6, index: images, queries: {questions}, depth: [{{value: 20}}], deadline: {deadline}s}}
+  - {{name: reranked, kind: text, weight: 6, index: images, queries: {questions}, depth: [{{value: {depth}}}], deadline: {deadline}s}}
   - {{name: retrieval, kind: text, weight: 2, index: images, queries: {questions}, depth: [{{value: 0}}], deadline: {deadline}s}}
   - {{name: picture, kind: image, weight: 1, index: captions, queries: {pictures}, depth: [{{value: 10}}], deadline: {deadline}s}}
 """
@@ -37,11 +38,11 @@ LATE = 60  # seconds after the last question by which loadtest has to have ended
 
 
 def capacity_of(report):
-    """Questions a second that a fleet bears, told by what became of too many: those that it could
-    not come to were answered without reranking, and the others are what it can do.  Trouble if
-    that is nothing."""
+    """Questions a second that a fleet bears, told by what became of too many: they were reranked
+    less deep than they asked for, and what was reranked of all of them is what it can do.  Trouble
+    if that is nothing."""
     tally = report["result"]["by_kind"]["reranked"]
-    whole = tally["ok"] - tally["degraded"]
+    whole = tally.get("candidates", {"scored": 0})["scored"] / DEPTH
     lasted = sum(second["ended"] > 0 for second in report["result"]["seconds"])
     if whole <= 0 or lasted == 0:
         raise Trouble("no question was reranked while the fleet was asked too much; is the machine that slow?")
@@ -59,7 +60,8 @@ class Load:
 
     def __init__(self, namespace, program, store, folder):
         self._namespace, self._program, self._folder = namespace, program, folder
-        self._mix = MIX.format(questions=store.questions, pictures=store.pictures, deadline=DEADLINE)
+        self._mix = MIX.format(questions=store.questions, pictures=store.pictures, depth=DEPTH,
+                               deadline=DEADLINE)
         self._runs, self._legs = [], []
         self._ended = asyncio.Event()
 
@@ -87,8 +89,8 @@ class Load:
             return json.load(file)
 
     async def capacity(self):
-        """Questions a second: first told by far too many, of which most cost the fleet something
-        though they are not reranked, then by twice what it bore of those."""
+        """Questions a second: first told by far too many, which cost the fleet something beside
+        their reranking, then by twice what it bore of those."""
         rough = capacity_of(await self._report(*self._begin("rough", 1, LONG_ENOUGH, TOO_MUCH)))
         rate = min(TOO_MUCH, round(2 * rough, 2))
         return max(rough, capacity_of(await self._report(*self._begin("capacity", 2, LONG_ENOUGH, rate))))

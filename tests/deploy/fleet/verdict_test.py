@@ -113,12 +113,13 @@ class VerdictTest(cases.Case):
         self.assertEqual(last, "10 questions in all, 3 a second, 1 failed, 3 degraded")
 
     def test_capacity_is_what_was_reranked_of_too_much(self):
-        def of(ok, degraded):
-            return {"result": {"by_kind": {"reranked": {"ok": ok, "degraded": degraded}},
+        def of(**tally):
+            return {"result": {"by_kind": {"reranked": tally},
                                "seconds": [{"ended": 7}] * 12 + [{"ended": 0}] * 3}}
-        self.assertAlmostEqual(load.capacity_of(of(500, 420)), 10)
-        with self.assertRaises(Trouble):
-            load.capacity_of(of(500, 500))
+        self.assertAlmostEqual(load.capacity_of(of(ok=500, candidates={"asked": 10000, "scored": 1600})), 10)
+        for nothing in (of(ok=500, candidates={"asked": 10000, "scored": 0}), of(ok=0)):
+            with self.assertRaises(Trouble):
+                load.capacity_of(nothing)
 
     def test_a_loadtest_that_was_stopped_is_trouble(self):
         for status in load.ASKED_ALL:

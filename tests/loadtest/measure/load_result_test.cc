@@ -16,6 +16,7 @@ Tally Some() {
   tally.check_failures = {{"order", 1}};
   tally.shards_asked = 12;
   tally.shards_answered = 9;
+  tally.candidates = CandidateCounts{40, 30};
   tally.known_items_asked = 5;
   tally.known_items_found = 4;
   tally.latency.Record(absl::Milliseconds(1), 8);
@@ -30,6 +31,7 @@ TEST_CASE("shares are of what they are shares of") {
   REQUIRE(tally.degraded_share() == 0.5);
   REQUIRE(tally.coverage() == 0.75);
   REQUIRE(tally.recall() == 0.8);
+  REQUIRE(tally.depth_share() == 0.75);
 }
 
 TEST_CASE("of nothing, nothing is wrong") {
@@ -38,6 +40,7 @@ TEST_CASE("of nothing, nothing is wrong") {
   REQUIRE(tally.degraded_share() == 0);
   REQUIRE(tally.coverage() == 1);
   REQUIRE(tally.recall() == 1);
+  REQUIRE(tally.depth_share() == 1);
 }
 
 TEST_CASE("merging adds every count") {
@@ -51,6 +54,7 @@ TEST_CASE("merging adds every count") {
   other.check_failures = {{"order", 1}, {"late", 1}};
   other.shards_asked = 2;
   other.shards_answered = 1;
+  other.candidates = CandidateCounts{20, 0};
   other.known_items_asked = 1;
   other.known_items_found = 1;
   other.latency.Record(absl::Milliseconds(2), 2);
@@ -69,6 +73,8 @@ TEST_CASE("merging adds every count") {
   REQUIRE(sum.check_failures == Counts{{"late", 1}, {"order", 2}});
   REQUIRE(sum.shards_asked == 14);
   REQUIRE(sum.shards_answered == 10);
+  REQUIRE(sum.candidates->asked == 60);
+  REQUIRE(sum.candidates->scored == 30);
   REQUIRE(sum.known_items_asked == 6);
   REQUIRE(sum.known_items_found == 5);
   REQUIRE(sum.latency.count() == 10);

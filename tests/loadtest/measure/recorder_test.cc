@@ -59,6 +59,8 @@ std::vector<Observation> Anything(int count, uint64_t seed) {
     if (below(3) == 0) observation.degraded.push_back(DegradedReason::kDepthReduced);
     observation.known_item_asked = below(2) == 0;
     observation.known_item_found = observation.known_item_asked && below(3) > 0;
+    observation.asked_depth = 20 * static_cast<int>(below(2));
+    observation.scored_depth = static_cast<int>(below(1 + observation.asked_depth));
     if (below(5) == 0) observation.failures = {CheckFailure::kOrder, CheckFailure::kLate};
     observation.times.search = absl::Microseconds(below(5000));
     observation.times.total = observation.times.search + absl::Microseconds(below(5000));
@@ -86,6 +88,11 @@ Tally Added(const std::vector<const Observation*>& observations) {
     ++tally.generations[o->generation];
     tally.shards_asked += o->shard_count;
     tally.shards_answered += o->answered_shard_count;
+    if (o->asked_depth > 0) {
+      if (!tally.candidates) tally.candidates.emplace();
+      tally.candidates->asked += o->asked_depth;
+      tally.candidates->scored += o->scored_depth;
+    }
     tally.known_items_asked += o->known_item_asked ? 1 : 0;
     tally.known_items_found += o->known_item_found ? 1 : 0;
     tally.stages["encode"].Record(o->times.encode);
@@ -120,6 +127,8 @@ void RequireSame(const Tally& a, const Tally& b) {
   REQUIRE(a.check_failures == b.check_failures);
   REQUIRE(a.shards_asked == b.shards_asked);
   REQUIRE(a.shards_answered == b.shards_answered);
+  REQUIRE(a.candidates.has_value() == b.candidates.has_value());
+  REQUIRE(a.depth_share() == b.depth_share());
   REQUIRE(a.known_items_asked == b.known_items_asked);
   REQUIRE(a.known_items_found == b.known_items_found);
   RequireSame(a.latency, b.latency);

@@ -98,7 +98,8 @@ slo:
   max_degraded_share: 0.02
   min_coverage: 0.9
   min_recall: 0.8
-fleet: {store: store, query_encoders: 2, rerankers: 3, shards: 4, replicas_per_shard: 2}
+  min_depth_share: 0.4
+fleet: {store: store, query_encoders: 2, rerankers: 3, shards: 4, replicas_per_shard: 2, caches: true}
 faults:
   - {kind: kill, target: reranker/2, at: 5s, lasting: 2s, expect: {max_failures: 0, whole_within: 9s}}
   - {kind: pause, target: index_search/3/1, at: 6s}
@@ -116,6 +117,7 @@ faults:
   REQUIRE(scenario->arrivals.kind == ArrivalKind::kRamp);
   REQUIRE(scenario->arrivals.end_rate == 50);
 
+  REQUIRE(scenario->fleet->caches);
   REQUIRE(scenario->mix.size() == 3);
   const MixEntry& words = scenario->mix[0];
   REQUIRE(words.name == "words");
@@ -142,6 +144,7 @@ faults:
   REQUIRE(scenario->slo.max_degraded_share == 0.02);
   REQUIRE(scenario->slo.min_coverage == 0.9);
   REQUIRE(scenario->slo.min_recall == 0.8);
+  REQUIRE(scenario->slo.min_depth_share == 0.4);
 
   REQUIRE(scenario->fleet->store == here + "/store");
   REQUIRE(scenario->fleet->query_encoders == 2);

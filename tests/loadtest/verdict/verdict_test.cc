@@ -74,7 +74,8 @@ TEST_CASE("each broken criterion fails the run and says what was measured") {
     Slo slo;
     std::string name, measured;
   };
-  std::vector<Case> cases(5);
+  result.total.candidates = CandidateCounts{200, 70};
+  std::vector<Case> cases(6);
   cases[0].slo.latency = {{0.9, absl::Milliseconds(890)}};
   cases[0].name = "latency p90";
   cases[1].slo.max_error_share = 0.009;
@@ -89,6 +90,9 @@ TEST_CASE("each broken criterion fails the run and says what was measured") {
   cases[4].slo.min_recall = 0.9;
   cases[4].name = "recall of known items";
   cases[4].measured = "80%";
+  cases[5].slo.min_depth_share = 0.4;
+  cases[5].name = "depth of reranking";
+  cases[5].measured = "35%";
   for (const Case& one : cases) {
     INFO(one.name);
     const Verdict verdict = Judge(result, Asking(one.slo));

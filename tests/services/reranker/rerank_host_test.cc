@@ -25,7 +25,7 @@ struct Rig {
     REQUIRE(manifest.ok());
     ModelOptions options;
     options.pool = tiny.pool.get();
-    ModelCache models(dir.path(), options, /*verify=*/true);
+    ModelCache models({dir.path(), options});
     RerankHost host({dir.path(), state.path()}, &models, &janitor);
     ReadProgress::Files files;
     features = 0;

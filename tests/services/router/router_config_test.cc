@@ -43,6 +43,9 @@ TEST_CASE("encoders and shards are enough") {
   CHECK(config->ready_share == 0.5);
   CHECK(config->page_token_lifetime == absl::Minutes(10));
   CHECK(config->restored_after == absl::Minutes(2));
+  CHECK(config->cache.max_embedding_bytes == 64 << 20);
+  CHECK(config->cache.max_score_bytes == 16 << 20);
+  CHECK(config->cache.max_result_bytes == 64 << 20);
   CHECK(config->replicas.budget.burst == 256);
   CHECK(!config->replicas.hedge);
 }
@@ -50,11 +53,12 @@ TEST_CASE("encoders and shards are enough") {
 TEST_CASE("what the file says counts") {
   const auto config = Read(std::string(kLeast) + R"(
 rerankers: [r:1]
-rerank: {default_depth: 5, max_depth: 50, slice: 7, parallelism: 3}
+rerank: {default_depth: 5, max_depth: 50, slice: 7, parallelism: 3, fit_depth: false}
 limits: {max_text_bytes: 1KiB, max_image_bytes: 2MiB, max_pairs: 9, max_get_items: 8}
 budget: {encode: 1, search: 2, rerank: 3, reserve: 0.2, min_reserve: 1ms, max_reserve: 9ms}
 polling: {interval: 1s, timeout: 2s, start_grace: 3s, dead_after: 5s}
 resolve_interval: 5s
+cache: {max_embedding_bytes: 3MiB, max_score_bytes: 2MiB, max_result_bytes: 0}
 generations: {ready_share: 0.75, page_token_lifetime: 4m, restored_after: 30s}
 replicas:
   avoid_for: 6s
@@ -70,10 +74,14 @@ replicas:
   CHECK(config->retriever.max_depth == 50);
   CHECK(config->retriever.rerank_slice == 7);
   CHECK(config->retriever.rerank_parallelism == 3);
+  CHECK(!config->retriever.fit_depth);
   CHECK(config->retriever.max_text_bytes == 1024);
   CHECK(config->retriever.max_image_bytes == 2 << 20);
   CHECK(config->retriever.max_pairs == 9);
   CHECK(config->retriever.max_get_items == 8);
+  CHECK(config->cache.max_embedding_bytes == 3 << 20);
+  CHECK(config->cache.max_score_bytes == 2 << 20);
+  CHECK(config->cache.max_result_bytes == 0);
   CHECK(config->budget.encode == 1);
   CHECK(config->budget.search == 2);
   CHECK(config->budget.rerank == 3);

@@ -397,6 +397,20 @@ TEST_CASE("a CURRENT that cannot be brought up to date is told, and what is foll
   CHECK(json[0]["status"]["indexes"][1]["error"] == "UNAVAILABLE: away");
 }
 
+TEST_CASE("what a router keeps is told, and that it keeps nothing") {
+  ServerStatus status;
+  status.service = "router";
+  status.caches = {{"embeddings", 0, 0, 0, 0, 0, 12}, {"results", 3, 9000, 67108864, 40, 5, 12}};
+  CHECK(FormatServer({"a:1", status}) ==
+        "a:1  router\n"
+        "caches\n"
+        "  cache       entries  bytes        of  hits  shared  misses\n"
+        "  embeddings        0      0       off     0       0      12\n"
+        "  results           3   9000  67108864    40       5      12\n");
+  const auto json = nlohmann::json::parse(ServersJson({{"a:1", status}}));
+  CHECK(json[0]["status"]["caches"][1]["hits"] == "40");
+}
+
 TEST_CASE("the rerankers of a generation are told, by name if there are several") {
   GenerationStatus ready;
   ready.state = GenerationState::kReady;

@@ -82,6 +82,15 @@ TEST_CASE("the summary tells where the answer comes from and where the time went
           "search 0.5 ms, rerank 19.0 ms, fetch 0.9 ms)\n");
 }
 
+TEST_CASE("the summary of an answer that was kept has no stages") {
+  SearchResult result = SomeResult();
+  result.from_cache = true;
+  result.times = StageTimes();
+  result.times.total = absl::Microseconds(200);
+  REQUIRE(FormatSummary(result) ==
+          "pictures/g1, shards 2 of 2, reranked 20 of 20 (replace), 0.2 ms (kept)\n");
+}
+
 TEST_CASE("a degraded answer says in what way") {
   SearchResult result = SomeResult();
   result.answered_shard_count = 1;

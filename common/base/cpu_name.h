@@ -1,0 +1,14 @@
+// What the CPU calls itself, for people.
+#ifndef SIGHTLINE_COMMON_BASE_CPU_NAME_H_
+#define SIGHTLINE_COMMON_BASE_CPU_NAME_H_
+
+#include <string>
+
+namespace sightline {
+
+// Of the first core, as /proc/cpuinfo has it; empty where it has none.
+std::string CpuName();
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_BASE_CPU_NAME_H_

@@ -1,0 +1,74 @@
+#include "common/models/precision/chosen_precision.h"
+
+#include "absl/strings/str_cat.h"
+#include "common/base/error_details.h"
+#include "common/base/status_macros.h"
+#include "common/kernels/kernel_choice.h"
+#include "common/log/log.h"
+#include "common/models/precision/calibrate.h"
+#include "common/models/precision/report.h"
+
+namespace sightline {
+namespace {
+
+using bundle::v1::PrecisionReport;
+
+// Probes of the bundle's own say more than any drawn ones, and cost a deployment nothing.
+void LogMeasured(const PrecisionReport& report, absl::Duration elapsed) {
+  Log(Severity::kInfo, "precisions measured",
+      {{"model", report.model()},
+       {"cpu", report.cpu()},
+       {"precisions", report.results_size()},
+       {"probes",
+        report.drawn() ? "drawn: the bundle has none (sightlinectl add-probes)" : "of the bundle"},
+       {"elapsed", elapsed}});
+}
+
+// Before anything is measured.
+absl::Status CheckNamed(const std::string& precision) {
+  const kernels::CpuFeatures& cpu = kernels::ThisCpu();
+  if (precision == kFastest || kernels::KernelFor(precision, cpu) != nullptr) {
+    return absl::OkStatus();
+  }
+  return MakeError(
+      reasons::kPrecisionMissing,
+      absl::StrCat("compute.precision is ", precision, ", which this CPU (", kernels::NamesOf(cpu),
+                   ") has no instructions for; name another, or ", kFastest));
+}
+
+absl::StatusOr<PrecisionReport> FindOrMeasure(const ModelBundle& bundle,
+                                              const PrecisionOptions& options, ComputePool* pool,
+                                              const CallContext& call) {
+  const std::string kept = ReportFolder(options.state_dir);
+  absl::StatusOr<PrecisionReport> report = FindReport({options.reports, kept}, KeyHere(bundle.id));
+  if (!absl::IsNotFound(report.status())) return report;
+  CalibrationOptions calibration;
+  calibration.pool = pool;
+  const absl::Time began = calibration.clock->Now();
+  report = Calibrate(bundle, calibration, call);
+  if (!report.ok()) return report;
+  LogMeasured(*report, calibration.clock->Now() - began);
+  if (kept.empty()) return report;
+  const absl::Status written = WriteReport(kept, *report);
+  if (!written.ok()) {
+    Log(Severity::kWarning, "precision report not kept: the next start measures again",
+        {{"model", bundle.id}, {"error", written}});
+  }
+  return report;
+}
+
+}  // namespace
+
+absl::StatusOr<PrecisionChoice> ChosenPrecision(const ModelBundle& bundle,
+                                                const PrecisionOptions& options, ComputePool* pool,
+                                                const CallContext& call) {
+  if (options.policy.precision == PrecisionPolicy().precision ||
+      !bundle.manifest.has_transformer()) {
+    return PrecisionChoice();
+  }
+  RETURN_IF_ERROR(CheckNamed(options.policy.precision));
+  ASSIGN_OR_RETURN(const PrecisionReport report, FindOrMeasure(bundle, options, pool, call));
+  return Choose(options.policy, report);
+}
+
+}  // namespace sightline

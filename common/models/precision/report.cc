@@ -1,0 +1,163 @@
+#include "common/models/precision/report.h"
+
+#include <google/protobuf/util/json_util.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/checksum.h"
+#include "common/base/files.h"
+#include "common/base/status_macros.h"
+#include "common/bundle/manifest.h"
+#include "common/kernels/cpu.h"
+#include "common/log/log.h"
+
+namespace sightline {
+namespace {
+
+using bundle::v1::PrecisionAgreement;
+using bundle::v1::PrecisionReport;
+using bundle::v1::PrecisionResult;
+using bundle::v1::PrecisionScores;
+
+constexpr int kFormatVersion = 1;
+constexpr int64_t kMaxBytes = int64_t{64} << 20;
+constexpr int kMaxObjects = 100;
+constexpr char kFloat32[] = "float32";
+
+// Of what computes: kernels and networks, as they stand in the sources.
+constexpr char kProgram[] =
+#include "common/models/precision/program.inc"
+    ;
+
+absl::Status Malformed(absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat("precision report: ", what));
+}
+
+bool IsShare(double value) {
+  return value >= 0 && value <= 1;
+}
+
+bool IsSane(const PrecisionAgreement& agreement) {
+  return IsShare(agreement.top10_overlap()) && std::abs(agreement.kendall()) <= 1 &&
+         agreement.greatest_difference() >= 0 && agreement.mean_difference() >= 0 &&
+         agreement.score_deviation() >= 0 && IsShare(agreement.recall_at_1());
+}
+
+absl::Status CheckScores(const PrecisionScores& scores, const PrecisionScores& reference,
+                         int item_count) {
+  if (!IsSane(scores.agreement())) return Malformed("an agreement is out of its bounds");
+  if (!(scores.seconds() > 0) || !std::isfinite(scores.seconds())) {
+    return Malformed(absl::StrCat("takes ", scores.seconds(), " seconds"));
+  }
+  const int count = scores.scores_size();
+  if (count == 0 || count % item_count != 0 || count != reference.scores_size()) {
+    return Malformed(absl::StrCat("has ", count, " scores of ", item_count, " items, and ",
+                                  reference.scores_size(), " in float32"));
+  }
+  const bool finite = std::all_of(scores.scores().begin(), scores.scores().end(),
+                                  [](float score) { return std::isfinite(score); });
+  return finite ? absl::OkStatus() : Malformed("a score is not finite");
+}
+
+absl::Status CheckReport(const PrecisionReport& report) {
+  if (report.format_version() != kFormatVersion) {
+    return Malformed(absl::StrCat("has format version ", report.format_version(),
+                                  ", this program knows ", kFormatVersion));
+  }
+  if (report.results_size() == 0 || report.results(0).precision() != kFloat32) {
+    return Malformed("does not begin with float32");
+  }
+  const PrecisionResult& reference = report.results(0);
+  for (const PrecisionResult& result : report.results()) {
+    if (result.has_pairs() != reference.has_pairs() ||
+        result.has_texts() != reference.has_texts()) {
+      return Malformed(
+          absl::StrCat(absl::CHexEscape(result.precision()), " has other parts than float32"));
+    }
+    if (!result.has_pairs() && !result.has_texts()) continue;
+    if (report.item_count() <= 0) return Malformed("has no items");
+    if (result.has_pairs()) {
+      RETURN_IF_ERROR(CheckScores(result.pairs(), reference.pairs(), report.item_count()));
+    }
+    if (result.has_texts()) {
+      RETURN_IF_ERROR(CheckScores(result.texts(), reference.texts(), report.item_count()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+bool Fits(const PrecisionReport& report, const ReportKey& key) {
+  return report.model() == key.model && report.cpu() == key.cpu && report.program() == key.program;
+}
+
+}  // namespace
+
+ReportKey KeyHere(absl::string_view model) {
+  return {std::string(model), kernels::NamesOf(kernels::ThisCpu()), kProgram};
+}
+
+std::string ReportFile(const ReportKey& key) {
+  const std::string where = Sha256Hex(absl::StrCat(key.cpu, "\n", key.program));
+  return absl::StrCat(key.model, "-", where.substr(0, 16), ".json");
+}
+
+std::string ReportFolder(absl::string_view state_dir) {
+  return state_dir.empty() ? "" : JoinPath(state_dir, "precision");
+}
+
+std::string ReportJson(const PrecisionReport& report) {
+  return ManifestJson(report);
+}
+
+absl::StatusOr<PrecisionReport> ParseReport(absl::string_view json) {
+  // An empty object is two bytes of JSON and fifty times that in memory.
+  if (std::count(json.begin(), json.end(), '{') > kMaxObjects) {
+    return Malformed(absl::StrCat("more than ", kMaxObjects, " objects"));
+  }
+  google::protobuf::util::JsonParseOptions options;
+  options.ignore_unknown_fields = true;
+  PrecisionReport report;
+  try {
+    const auto status = google::protobuf::util::JsonStringToMessage(
+        google::protobuf::StringPiece(json.data(), json.size()), &report, options);
+    if (!status.ok()) {
+      return Malformed(absl::CHexEscape(std::string(status.message()).substr(0, 300)));
+    }
+  } catch (const std::exception& error) {
+    return Malformed(error.what());
+  }
+  RETURN_IF_ERROR(CheckReport(report));
+  return report;
+}
+
+absl::StatusOr<PrecisionReport> FindReport(const std::vector<std::string>& folders,
+                                           const ReportKey& key) {
+  for (const std::string& folder : folders) {
+    if (folder.empty()) continue;
+    const std::string path = JoinPath(folder, ReportFile(key));
+    const absl::StatusOr<std::string> json = ReadFile(path, kMaxBytes);
+    if (absl::IsNotFound(json.status())) continue;
+    absl::StatusOr<PrecisionReport> report =
+        json.ok() ? ParseReport(*json) : absl::StatusOr<PrecisionReport>(json.status());
+    if (report.ok() && Fits(*report, key)) return report;
+    Log(Severity::kWarning, "precision report not taken",
+        {{"path", path},
+         {"error", report.ok()
+                       ? absl::InvalidArgumentError("it is of another model, CPU or program")
+                       : report.status()}});
+  }
+  return absl::NotFoundError(absl::StrCat("there is no precision report of model ", key.model,
+                                          " for this CPU (", key.cpu, ") and program"));
+}
+
+absl::Status WriteReport(const std::string& folder, const PrecisionReport& report) {
+  RETURN_IF_ERROR(MakeDirectories(folder));
+  return WriteFileAtomically(
+      JoinPath(folder, ReportFile({report.model(), report.cpu(), report.program()})),
+      ReportJson(report));
+}
+
+}  // namespace sightline
