@@ -163,6 +163,29 @@ std::string ModelBundle::FilePath(absl::string_view name) const {
   return JoinPath(directory, name);
 }
 
+namespace {
+
+// The manifest of that text, in the file `path`.
+absl::StatusOr<ModelBundleManifest> ParseAt(const std::string& path, const std::string& json) {
+  absl::StatusOr<ModelBundleManifest> manifest = ParseModelBundleManifest(json);
+  if (!manifest.ok()) return WithPrefix(manifest.status(), path);
+  if (manifest->has_embedding() && manifest->embedding().space() != EmbeddingSpaceOf(*manifest)) {
+    return absl::DataLossError(
+        absl::StrCat(path, ": embedding.space is ", manifest->embedding().space(),
+                     " but the manifest gives ", EmbeddingSpaceOf(*manifest)));
+  }
+  return manifest;
+}
+
+absl::StatusOr<ModelBundle> CheckFiles(ModelBundle bundle, bool verify_checksums) {
+  for (const BundleFile& file : bundle.manifest.files()) {
+    RETURN_IF_ERROR(VerifyFile(bundle, file, verify_checksums));
+  }
+  return bundle;
+}
+
+}  // namespace
+
 absl::StatusOr<ModelBundleManifest> ReadModelBundleManifest(absl::string_view directory) {
   const absl::string_view id = LastComponent(directory);
   if (!IsSha256Hex(id)) {
@@ -177,14 +200,7 @@ absl::StatusOr<ModelBundleManifest> ReadModelBundleManifest(absl::string_view di
                                             ", which is not its folder's name; fetch the bundle "
                                             "again"));
   }
-  absl::StatusOr<ModelBundleManifest> manifest = ParseModelBundleManifest(json);
-  if (!manifest.ok()) return WithPrefix(manifest.status(), path);
-  if (manifest->has_embedding() && manifest->embedding().space() != EmbeddingSpaceOf(*manifest)) {
-    return absl::DataLossError(
-        absl::StrCat(path, ": embedding.space is ", manifest->embedding().space(),
-                     " but the manifest gives ", EmbeddingSpaceOf(*manifest)));
-  }
-  return manifest;
+  return ParseAt(path, json);
 }
 
 absl::StatusOr<ModelBundle> OpenModelBundle(absl::string_view directory, bool verify_checksums) {
@@ -192,10 +208,17 @@ absl::StatusOr<ModelBundle> OpenModelBundle(absl::string_view directory, bool ve
   bundle.directory = std::string(directory);
   bundle.id = std::string(LastComponent(directory));
   ASSIGN_OR_RETURN(bundle.manifest, ReadModelBundleManifest(directory));
-  for (const BundleFile& file : bundle.manifest.files()) {
-    RETURN_IF_ERROR(VerifyFile(bundle, file, verify_checksums));
-  }
-  return bundle;
+  return CheckFiles(std::move(bundle), verify_checksums);
+}
+
+absl::StatusOr<ModelBundle> OpenBundleFolder(absl::string_view folder, bool verify_checksums) {
+  const std::string path = JoinPath(folder, kManifestFile);
+  ASSIGN_OR_RETURN(const std::string json, ReadFile(path, limits::kMaxManifestBytes));
+  ModelBundle bundle;
+  bundle.directory = std::string(folder);
+  bundle.id = Sha256Hex(json);
+  ASSIGN_OR_RETURN(bundle.manifest, ParseAt(path, json));
+  return CheckFiles(std::move(bundle), verify_checksums);
 }
 
 namespace {

@@ -38,6 +38,9 @@ inline constexpr absl::string_view kVocabularyFile = "vocab.txt";
 // manifest is malformed.  FailedPrecondition: a newer format.
 absl::StatusOr<ModelBundle> OpenModelBundle(absl::string_view directory, bool verify_checksums);
 
+// The same in a folder of any name, as add-model takes it: its id is what its manifest gives.
+absl::StatusOr<ModelBundle> OpenBundleFolder(absl::string_view folder, bool verify_checksums);
+
 // Writes `files` (name -> bytes) and a manifest that lists them into
 // `<store>/models/<id>/`, atomically: the folder appears whole or not at all.  Fills
 // format_version and files of `manifest`, and embedding.space.  Returns the bundle;

@@ -4,6 +4,7 @@
 #define SIGHTLINE_SERVICES_SIGHTLINECTL_LARGE_COMMANDS_H_
 
 #include "services/sightlinectl/add_probes_command.h"
+#include "services/sightlinectl/calibrate_command.h"
 #include "services/sightlinectl/convert_command.h"
 #include "services/sightlinectl/import_regions_command.h"
 #include "services/sightlinectl/model_command.h"
@@ -12,8 +13,8 @@ namespace sightline {
 
 // In the order of the help.
 inline constexpr Command kLargeCommands[] = {kInitModelCommand, kMakeVocabularyCommand,
-                                             kConvertCommand, kImportRegionsCommand,
-                                             kAddProbesCommand};
+                                             kConvertCommand,   kImportRegionsCommand,
+                                             kAddProbesCommand, kCalibrateCommand};
 
 }  // namespace sightline
 
