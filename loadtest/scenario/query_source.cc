@@ -14,7 +14,7 @@
 #include "common/base/status_within.h"
 #include "common/base/utf8.h"
 #include "loadtest/scenario/seeded_hash.h"
-#include "services/evaluator/questions.h"
+#include "common/evaluation/questions.h"
 
 namespace sightline {
 namespace {

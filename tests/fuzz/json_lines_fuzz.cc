@@ -11,7 +11,7 @@
 #include "absl/time/time.h"
 #include "common/evaluation/item_splits.h"
 #include "loadtest/schedule/trace.h"
-#include "services/evaluator/questions.h"
+#include "common/evaluation/questions.h"
 #include "services/trainer/text_list.h"
 
 namespace {

@@ -25,7 +25,7 @@
 #include "common/models/inputs/stored_features.h"
 #include "common/models/item_encoder.h"
 #include "common/retrieval/rerank_block.h"
-#include "services/evaluator/questions.h"
+#include "common/evaluation/questions.h"
 
 namespace sightline {
 namespace {

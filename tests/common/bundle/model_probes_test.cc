@@ -7,7 +7,7 @@
 #include <string>
 
 #include "common/base/error_details.h"
-#include "common/base/limits.h"
+#include "common/base/files.h"
 #include "tests/common/bundle/container_surgery.h"
 #include "tests/common/bundle/manifests.h"
 #include "tests/common/bundle/probes.h"
@@ -17,6 +17,7 @@
 namespace sightline {
 namespace {
 
+using bundle::v1::ModelBundleManifest;
 using bundle::v1::ModelProbes;
 using google::protobuf::util::MessageDifferencer;
 
@@ -48,6 +49,35 @@ TEST_CASE("probes are no part of the embedding space") {
   REQUIRE(with->manifest.embedding().space() == without->manifest.embedding().space());
   REQUIRE_FALSE(HasProbes(without->manifest));
   REQUIRE(absl::IsNotFound(ReadModelProbes(*without).status()));
+}
+
+TEST_CASE("a bundle with probes is the same model under another id") {
+  TempDir store;
+  const std::string weights(3 << 20, 'w');  // more than a piece
+  const auto without =
+      WriteModelBundle(store.path(), SoundModelManifest(),
+                       {{"vocab.txt", "[PAD]\n"}, {"weights.safetensors", weights}});
+  const auto with = WithProbes(*without, SoundProbes(), store.path());
+  REQUIRE(with.ok());
+  REQUIRE(with->id != without->id);
+  REQUIRE(OpenModelBundle(with->directory, /*verify_checksums=*/true).ok());
+  REQUIRE(*ReadFile(with->FilePath(kWeightsFile)) == weights);
+  REQUIRE(with->manifest.embedding().space() == without->manifest.embedding().space());
+  ModelBundleManifest expected = without->manifest, manifest = with->manifest;
+  expected.clear_files();
+  manifest.clear_files();
+  REQUIRE(MessageDifferencer::Equals(manifest, expected));
+
+  ModelProbes others = SoundProbes();
+  others.mutable_texts(0)->set_text("a cat");
+  const auto replaced = WithProbes(*with, others, store.path());
+  REQUIRE(replaced->manifest.files_size() == 3);
+  REQUIRE(ReadModelProbes(*replaced)->texts(0).text() == "a cat");
+
+  others.clear_texts();
+  REQUIRE(absl::IsInvalidArgument(WithProbes(*without, others, store.path()).status()));
+  Overwrite(without->FilePath(kWeightsFile), std::string(3 << 20, 'x'));
+  REQUIRE(absl::IsDataLoss(WithProbes(*without, SoundProbes(), store.path()).status()));
 }
 
 TEST_CASE("features come back as they went in") {
