@@ -174,18 +174,20 @@ Json DistanceJson(Reports reports, const PrecisionDistance& distance) {
 
 // --- plot ---
 
+// float32 is the same mark of all.
 struct Mark {
   PlotPoint point;
   std::string label, css;
 };
 
 std::vector<Mark> MarksOf(Reports reports) {
-  std::vector<Mark> marks;
+  std::vector<Mark> marks = {{{1, 1}, reports[0].results(0).precision(), "reference"}};
   for (size_t r = 0; r < reports.size(); ++r) {
     for (const ModelPart part : kParts) {
       if (!HasPart(reports[r], part)) continue;
       const double reference = ScoresOf(reports[r].results(0), part)->seconds();
       for (const PrecisionResult& result : reports[r].results()) {
+        if (&result == &reports[r].results(0)) continue;
         const PrecisionScores& scores = *ScoresOf(result, part);
         std::string label = absl::StrCat(result.precision(), ", ", PartName(part));
         if (reports.size() > 1) absl::StrAppend(&label, ", CPU ", r + 1);
@@ -276,16 +278,16 @@ std::string PrecisionPlot(Reports reports) {
   Plot plot(text, Axis::FromZero(fastest * 1.15, number), Axis::Linear(least, 1.0, number));
   plot.HorizontalLine(0, fastest * 2, policy.least_agreement, "floor");
   for (const Mark& mark : marks) {
-    if (mark.css == PartName(ModelPart::kPairs)) {
-      plot.Dot(mark.point, mark.css);
-    } else {
+    if (mark.css == PartName(ModelPart::kTexts)) {
       plot.Cross(mark.point, mark.css);
+    } else {
+      plot.Dot(mark.point, mark.css);
     }
     plot.Note(mark.point, mark.label, "note");
   }
   return plot.File(
       ".pairs{fill:#2264bd}.texts{stroke:#b05a00;stroke-width:2.2;fill:none}"
-      ".floor{stroke:#11845b;stroke-dasharray:4 3}");
+      ".reference{fill:#14140f}.floor{stroke:#11845b;stroke-dasharray:4 3}");
 }
 
 }  // namespace sightline
