@@ -11,7 +11,6 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -23,12 +22,10 @@
 #include "common/base/call_context.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/feature_dtype.h"
-#include "common/kernels/kernel_choice.h"
-#include "common/models/init_model.h"
 #include "common/models/inputs/stored_features.h"
 #include "common/models/model.h"
-#include "common/models/oscar/small_manifest.h"
 #include "loadtest/bench/bench_main.h"
+#include "loadtest/bench/bench_model.h"
 
 namespace sightline {
 namespace {
@@ -36,26 +33,6 @@ namespace {
 constexpr int kTextTokens = 14;
 constexpr int kRegions = 36;
 constexpr int kWords = 1000;
-
-bundle::v1::ModelBundleManifest ManifestOf(bool base_size) {
-  bundle::v1::ModelBundleManifest manifest = SmallOscarManifest();
-  manifest.clear_grid_extractor();  // regions are given
-  if (!base_size) return manifest;
-  manifest.mutable_embedding()->set_dimension(768);
-  bundle::v1::TransformerSpec* transformer = manifest.mutable_transformer();
-  transformer->set_layer_count(12);
-  transformer->set_hidden_size(768);
-  transformer->set_head_count(12);
-  transformer->set_intermediate_size(3072);
-  transformer->set_region_feature_size(2054);
-  return manifest;
-}
-
-std::string Vocabulary() {
-  std::string text = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n";
-  for (int i = 0; i < kWords; ++i) absl::StrAppend(&text, "word", i, "\n");
-  return text;
-}
 
 // Below a folder that is gone once it is loaded.
 absl::StatusOr<std::shared_ptr<const Model>> MakeModel(
@@ -66,7 +43,8 @@ absl::StatusOr<std::shared_ptr<const Model>> MakeModel(
     std::error_code ignored;
     std::filesystem::remove_all(store, ignored);
   });
-  ASSIGN_OR_RETURN(const ModelBundle bundle, InitModel(store, manifest, Vocabulary(), {}));
+  ASSIGN_OR_RETURN(const ModelBundle bundle,
+                   WriteBenchModel(store, manifest, kWords, WeightDtype::kFloat16));
   ModelOptions options;
   options.pool = &BenchPool();
   options.execution.precision = precision;
@@ -94,7 +72,7 @@ absl::StatusOr<const Subject*> SubjectOf(const std::string& precision, bool base
   std::unique_ptr<Subject>& subject = (*made)[{precision, base_size}];
   if (subject != nullptr) return subject.get();
   auto fresh = std::make_unique<Subject>();
-  fresh->manifest = ManifestOf(base_size);
+  fresh->manifest = BenchManifest(base_size);
   ASSIGN_OR_RETURN(fresh->model, MakeModel(fresh->manifest, precision));
   fresh->images.resize(64);
   for (size_t i = 0; i < fresh->images.size(); ++i) {
@@ -168,11 +146,7 @@ void Register(const char* name, void (*run)(benchmark::State&, const std::string
 }
 
 const bool registered = [] {
-  std::set<std::string> precisions;
-  for (const kernels::ProductKernel* kernel : kernels::KernelsOf(kernels::ThisCpu())) {
-    precisions.insert(kernel->precision);
-  }
-  for (const std::string& precision : precisions) {
+  for (const std::string& precision : BenchPrecisions()) {
     Register("EncodeTexts", &EncodeTexts, precision, "texts", {1, 8, 32});
     Register("EncodeImages", &EncodeImages, precision, "pictures", {1, 16});
     Register("Rerank", &Rerank, precision, "pairs", {1, 20, 50});
