@@ -47,6 +47,7 @@ at::Tensor MeanOfEach(const TransformerExecutor& executor, const PackedParts& pa
 }
 
 absl::StatusOr<TensorGate> GateOf(const Execution& execution) {
+  RETURN_IF_ERROR(kernels::CheckCpuLimit());
   if (execution.device != kCpu) return NoExecutor(execution);
   return TensorGate(at::Device(execution.device));
 }

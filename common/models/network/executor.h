@@ -35,8 +35,9 @@ at::Tensor MeanOfEach(const TransformerExecutor& executor, const PackedParts& pa
 // float32 first.
 std::vector<std::string> PrecisionsOfThisCpu();
 
-// The gate to the device of `execution`.  InvalidArgument, with those that exist, for one that
-// no executor computes on.
+// The gate to the device of `execution`, with which a family's loading begins.  InvalidArgument,
+// with those that exist, for one that no executor computes on; also CheckCpuLimit's
+// (common/kernels/cpu.h).
 absl::StatusOr<TensorGate> GateOf(const Execution& execution);
 
 // Runs the blocks of `encoder`, whose weights lie on the device; they are the executor's from then

@@ -2,6 +2,7 @@
 
 #include <torch/types.h>
 
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -116,6 +117,17 @@ TEST_CASE("an execution that there is not is refused with those that there are")
   REQUIRE(GateOf(Execution())->device() == torch::kCPU);
   REQUIRE(CheckUnchosenPrecision(Execution()).ok());
   REQUIRE(absl::IsInvalidArgument(CheckUnchosenPrecision({"cpu", "int3"})));
+}
+
+TEST_CASE("no model is loaded under a limit of the CPU that there is not") {
+  const char* const found = std::getenv("SIGHTLINE_CPU");
+  const std::string before = found == nullptr ? "" : found;
+  setenv("SIGHTLINE_CPU", "avx3", /*overwrite=*/1);
+  const absl::Status status = GateOf(Execution()).status();
+  setenv("SIGHTLINE_CPU", before.c_str(), /*overwrite=*/1);
+  REQUIRE(absl::IsInvalidArgument(status));
+  REQUIRE(absl::StrContains(status.message(), "'avx3', which is none of avx2"));
+  REQUIRE(GateOf(Execution()).ok());
 }
 
 }  // namespace
