@@ -3,10 +3,11 @@
 //   SingleFlight<Answer> flights;
 //   const auto flight = flights.Do(key, call, due, work, suits);
 //
-// The first call does the work, in its own thread and within its own deadline; the others wait
-// for it.  How long they wait, and whether their callers go away, is each one's own affair: the
-// work is cancelled when nobody waits for it any more, and not because the first one's caller has
-// gone.  What the first one could not do, those who have waited do for themselves.
+// The first call leads: it does the work, in its own thread and within its own deadline; the others
+// wait for it.  How long they wait, and whether their callers go away, is each one's own affair:
+// the work is cancelled when nobody waits for it any more, and not because the leader's caller has
+// gone. What the leader could not do, or not do as well as others need it, one of those who have
+// waited does, and the others wait for that one: never more than one at a time.
 #ifndef SIGHTLINE_COMMON_RETRIEVAL_SINGLE_FLIGHT_H_
 #define SIGHTLINE_COMMON_RETRIEVAL_SINGLE_FLIGHT_H_
 
@@ -34,37 +35,42 @@ class SingleFlight {
   // `allowed` is the time that the other call had for it.
   using Suits = std::function<bool(const T& value, absl::Duration allowed)>;
 
+  enum class Part {
+    kDid,     // the work, itself
+    kShared,  // another call's outcome
+    kGaveUp   // waited until its own end
+  };
   struct Result {
     absl::StatusOr<Value> value;
-    bool shared = false;  // another call's
+    Part part = Part::kDid;
   };
 
   SingleFlight() = default;
   SingleFlight(const SingleFlight&) = delete;
   SingleFlight& operator=(const SingleFlight&) = delete;
 
-  // `due` is when the work will have ended if this call does it now.  A call waits for nobody
-  // who may end after its own deadline: it does the work itself.  So does one that has waited for
-  // an error, or for what does not suit it.  CANCELLED and DEADLINE_EXCEEDED are this call's own.
+  // `due` is when the work will have ended if this call does it.  A call waits only for one that is
+  // due no later than itself; one that is due before the leader takes its place, so that those who
+  // come later wait for the earlier one of the two.
+  //
+  // What does not suit a call that has waited for it is no value for it, nor is the first error: it
+  // leads or waits again.  An error that comes twice is its own.  CANCELLED and DEADLINE_EXCEEDED
+  // are this call's own in any case.
   Result Do(const std::string& key, const CallContext& call, absl::Time due, const Work& work,
             const Suits& suits) {
-    std::shared_ptr<Flight> flight;
-    bool leads = false;
-    {
-      MutexLock lock(mutex_);
-      std::shared_ptr<Flight>& known = flights_[key];
-      leads = known == nullptr;
-      if (leads) known = std::make_shared<Flight>(due, call.remaining());
-      flight = known;
-    }
-    if (leads) return {Lead(key, call, flight, work), false};
-    if (flight->due <= call.deadline()) {
-      const Value value = Follow(call, flight);
-      if (value != nullptr && suits(*value, flight->allowed)) return {value, true};
+    bool failed_before = false;
+    while (true) {
+      bool leads = false;
+      const std::shared_ptr<Flight> flight = Join(key, call, due, leads);
+      if (leads) return {Lead(key, call, flight, work), Part::kDid};
+      const absl::StatusOr<Value> value = Follow(call, flight);
+      if (value.ok() && suits(**value, flight->allowed)) return {value, Part::kShared};
       const absl::Status alive = call.Check("waiting for an equal request");
-      if (!alive.ok()) return {alive, false};
+      if (!alive.ok()) return {alive, Part::kGaveUp};
+      if (value.ok() || IsOwn(value.status())) continue;
+      if (failed_before) return {value, Part::kShared};
+      failed_before = true;
     }
-    return {work(call), false};
   }
 
  private:
@@ -93,8 +99,23 @@ class SingleFlight {
     int followers GUARDED_BY(mutex) = 0;
     bool leader_gone GUARDED_BY(mutex) = false;
     bool ended GUARDED_BY(mutex) = false;
-    Value value GUARDED_BY(mutex);  // null: there is none
+    absl::StatusOr<Value> outcome GUARDED_BY(mutex) = absl::UnknownError("under way");
   };
+
+  // Of a call that has ended before its work.
+  static bool IsOwn(const absl::Status& status) {
+    return absl::IsCancelled(status) || absl::IsDeadlineExceeded(status);
+  }
+
+  // The flight to wait for, or a new one that this call leads.
+  std::shared_ptr<Flight> Join(const std::string& key, const CallContext& call, absl::Time due,
+                               bool& leads) {
+    MutexLock lock(mutex_);
+    std::shared_ptr<Flight>& known = flights_[key];
+    leads = known == nullptr || due < known->due;
+    if (leads) known = std::make_shared<Flight>(due, call.remaining());
+    return known;
+  }
 
   // Ends the flight, whatever becomes of the work.
   class Landing {
@@ -104,14 +125,17 @@ class SingleFlight {
     ~Landing() {
       {
         MutexLock lock(flights_->mutex_);
-        flights_->flights_.erase(key_);
+        const auto known = flights_->flights_.find(key_);
+        if (known != flights_->flights_.end() && known->second.get() == flight_) {
+          flights_->flights_.erase(known);  // and not one that has taken its place
+        }
       }
       MutexLock lock(flight_->mutex);
       flight_->ended = true;
-      flight_->value = std::move(value);
+      flight_->outcome = std::move(outcome);
       flight_->changed.NotifyAll();
     }
-    Value value;
+    absl::StatusOr<Value> outcome = absl::UnknownError("the work was not done");
 
    private:
     SingleFlight* const flights_;
@@ -128,14 +152,13 @@ class SingleFlight {
         });
     const CallContext own =
         CallContext(call.clock(), call.deadline(), flight->work).WithRequestId(call.request_id());
-    absl::StatusOr<Value> value = work(own);
-    if (value.ok()) landing.value = *value;
+    landing.outcome = work(own);
     if (call.cancelled()) return call.Check("search");
-    return value;
+    return landing.outcome;
   }
 
-  // The value, or null if there is none or the call is over.
-  Value Follow(const CallContext& call, const std::shared_ptr<Flight>& flight) {
+  // What the flight gives, or anything if the call is over before.
+  absl::StatusOr<Value> Follow(const CallContext& call, const std::shared_ptr<Flight>& flight) {
     const Cancellation::Registration gone =
         call.cancellation()->OnCancel([flight = std::weak_ptr<Flight>(flight)] {
           const auto alive = flight.lock();
@@ -143,17 +166,17 @@ class SingleFlight {
           MutexLock lock(alive->mutex);
           alive->changed.NotifyAll();
         });
-    Value value;
+    absl::StatusOr<Value> outcome = absl::UnknownError("under way");
     {
       MutexLock lock(flight->mutex);
       ++flight->followers;
       while (!flight->ended && !call.cancelled() && !call.expired()) {
         call.clock()->WaitUntil(flight->changed, flight->mutex, call.deadline());
       }
-      value = flight->value;
+      outcome = flight->outcome;
     }
     flight->Leave(/*leader=*/false);
-    return value;
+    return outcome;
   }
 
   Mutex mutex_;
