@@ -67,13 +67,13 @@ bool IsWhole(const SearchResult& result) {
   return result.degraded.empty();
 }
 
-// Whether a call that had so much time is served with what another made in `others`.
-bool Suits(const SearchResult& made, absl::Duration others, absl::Duration allowed,
+// Whether a call that had `own` is served with what another had `others` for.
+bool Suits(const SearchResult& made, absl::Duration others, absl::Duration own,
            absl::Duration left) {
   if (IsWhole(made) || left < made.times.total) return true;
   const bool only_depth =
       made.degraded.size() == 1 && made.degraded.front() == DegradedReason::kDepthReduced;
-  return allowed <= (only_depth ? kMoreTimeForDepth : kMoreTime) * others;
+  return own <= (only_depth ? kMoreTimeForDepth : kMoreTime) * others;
 }
 
 template <typename Cache>
@@ -183,7 +183,6 @@ absl::StatusOr<std::shared_ptr<const SearchResult>> ResultCache::Make(const std:
 absl::StatusOr<SearchResult> ResultCache::Get(const std::string& key, const CallContext& call,
                                               absl::Time due, const Search& search) {
   const absl::Time start = call.clock()->Now();
-  const absl::Duration allowed = call.deadline() - start;
   const auto from_others = [&](const SearchResult& kept) {
     SearchResult result = kept;
     result.from_cache = true;
@@ -198,8 +197,8 @@ absl::StatusOr<SearchResult> ResultCache::Get(const std::string& key, const Call
   Making making;
   const auto flight = flights_.Do(
       key, call, due, [&](const CallContext& own) { return Make(key, search, own, &making); },
-      [&](const SearchResult& made, absl::Duration others) {
-        return Suits(made, others, allowed, call.remaining());
+      [&](const SearchResult& made, absl::Duration others, absl::Duration own) {
+        return Suits(made, others, own, call.remaining());
       });
   const bool shared = flight.part == SingleFlight<SearchResult>::Part::kShared;
   Count(flight.part, making.was_kept);

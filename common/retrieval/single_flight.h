@@ -32,8 +32,9 @@ class SingleFlight {
   // The work, under a call that may outlive the caller's interest in it.
   using Work = std::function<absl::StatusOr<Value>(const CallContext& call)>;
   // Whether another call's value is one for this call, too; asked when the work has ended.
-  // `allowed` is the time that the other call had for it.
-  using Suits = std::function<bool(const T& value, absl::Duration allowed)>;
+  // `others` is the time that the other call had for it, `own` what this one had when it began to
+  // wait for that.
+  using Suits = std::function<bool(const T& value, absl::Duration others, absl::Duration own)>;
 
   enum class Part {
     kDid,     // the work, itself
@@ -63,8 +64,9 @@ class SingleFlight {
       bool leads = false;
       const std::shared_ptr<Flight> flight = Join(key, call, due, leads);
       if (leads) return {Lead(key, call, flight, work), Part::kDid};
+      const absl::Duration own = call.remaining();
       const absl::StatusOr<Value> value = Follow(call, flight);
-      if (value.ok() && suits(**value, flight->allowed)) return {value, Part::kShared};
+      if (value.ok() && suits(**value, flight->allowed, own)) return {value, Part::kShared};
       const absl::Status alive = call.Check("waiting for an equal request");
       if (!alive.ok()) return {alive, Part::kGaveUp};
       if (value.ok() || IsOwn(value.status())) continue;

@@ -62,7 +62,7 @@ struct Airport {
             held->release.Wait();
             return ValueOf(held->value);
           },
-          [](int, absl::Duration) { return true; });
+          [](int, absl::Duration, absl::Duration) { return true; });
     });
     held->entered.Wait();
     return result;
@@ -79,8 +79,9 @@ struct Airport {
             ++works;
             return ValueOf(value);
           },
-          [this, suits](int other, absl::Duration allowed) {
-            seconds_allowed = absl::ToInt64Seconds(allowed);
+          [this, suits](int other, absl::Duration others, absl::Duration own) {
+            others_seconds = absl::ToInt64Seconds(others);
+            own_seconds = absl::ToInt64Seconds(own);
             return suits(other);
           });
     });
@@ -96,8 +97,8 @@ struct Airport {
   CountingClock clock;
   Flights flights;
   std::atomic<int> works{0};
-  std::atomic<int64_t> seconds_allowed{0};      // to the leader, as a follower was told
-  CallContext work = CallContext::Unbounded();  // what the last leader's work is given
+  std::atomic<int64_t> others_seconds{0}, own_seconds{0};  // as a follower was told
+  CallContext work = CallContext::Unbounded();             // what the last leader's work is given
 };
 
 TEST_CASE("equal work under way is done once") {
@@ -128,7 +129,7 @@ TEST_CASE("other work is not waited for") {
   const auto other = airport.flights.Do(
       "another key", airport.Call(), airport.clock.Now(),
       [](const CallContext&) { return Flights::Value(std::make_shared<const int>(9)); },
-      [](int, absl::Duration) { return true; });
+      [](int, absl::Duration, absl::Duration) { return true; });
   CHECK(**other.value == 9);
   held.release.Open();
   leader.get();
@@ -246,10 +247,14 @@ TEST_CASE("those who wait again have one leader") {
             second.release.Wait();
             return ValueOf(second.value);
           },
-          [](int value, absl::Duration) { return value == 8; });
+          // Whoever leads after waiting has as much time left as those who waited with it.
+          [](int value, absl::Duration others, absl::Duration own) {
+            return value == 8 && others == own;
+          });
     }));
   }
   airport.clock.AwaitSleepers(5);
+  airport.clock.Advance(absl::Milliseconds(100));
   first.release.Open();
   leader.get();
   // One leads, and the other four wait again.
@@ -267,16 +272,17 @@ TEST_CASE("those who wait again have one leader") {
   CHECK(works == 1);
 }
 
-TEST_CASE("a value that does not suit is none, and who asks is told what time it had") {
+TEST_CASE("a value that does not suit is none, and who waits is told who had what time") {
   Airport airport;
   HeldWork held{7};
   auto leader = airport.Lead(airport.Call(absl::Seconds(3)), &held);
-  auto follower = airport.Join(airport.Call(), 8, [](int) { return false; });
+  auto follower = airport.Join(airport.Call(absl::Seconds(5)), 8, [](int) { return false; });
   airport.clock.AwaitSleepers(1);
   held.release.Open();
   CHECK(**leader.get().value == 7);
   CHECK(**follower.get().value == 8);
-  CHECK(airport.seconds_allowed == 3);
+  CHECK(airport.others_seconds == 3);
+  CHECK(airport.own_seconds == 5);
 }
 
 TEST_CASE("who is due before the leader takes its place") {
@@ -331,7 +337,7 @@ TEST_CASE("many calls, of which some fail and some go away") {
               if (own.cancelled()) return own.Check("work");
               return std::make_shared<const int>(number);
             },
-            [](int, absl::Duration) { return true; });
+            [](int, absl::Duration, absl::Duration) { return true; });
         if (result.value.ok() ? **result.value != number
                               : !absl::IsUnavailable(result.value.status()) &&
                                     !absl::IsCancelled(result.value.status())) {
