@@ -2,6 +2,7 @@
 // what it cannot answer.
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -317,22 +318,23 @@ double Metric(Fleet& fleet, const std::string& series) {
 TEST_CASE("first pages want candidates reranked, later ones go on with the list") {
   Fleet fleet(Store(), TestLaunch());
   fleet.AwaitWhole();
-  const auto candidates = [&fleet](const char* which) {
-    return Metric(fleet, absl::StrCat("sightline_rerank_candidates_total{which=\"", which, "\"}"));
+  const auto counted = [&fleet] {
+    const std::string name = "sightline_rerank_candidates_total";
+    return std::make_pair(Metric(fleet, name + "{which=\"asked\"}"),
+                          Metric(fleet, name + "{which=\"scored\"}"));
   };
+  const auto [asked, scored] = counted();
   SearchRequest request = Request(TextQuery{"a blue bird"});
   request.top_k = 2;
   request.depth = 4;
   const auto first = fleet.Search(request, absl::Seconds(20));
   REQUIRE(first.status() == absl::OkStatus());
-  REQUIRE(candidates("asked") == 4);
-  REQUIRE(candidates("scored") == 4);
+  REQUIRE(counted() == std::make_pair(asked + 4, scored + 4));
   request.page_token = first->next_page_token;
   const auto second = fleet.Search(request, absl::Seconds(20));
   REQUIRE(second.status() == absl::OkStatus());
   REQUIRE(second->achieved_depth == 4);
-  REQUIRE(candidates("asked") == 4);
-  REQUIRE(candidates("scored") == 4);
+  REQUIRE(counted() == std::make_pair(asked + 4, scored + 4));
 }
 
 TEST_CASE("a question that comes again is answered without the servers, and says so") {
