@@ -51,8 +51,8 @@ class SingleFlight {
   SingleFlight& operator=(const SingleFlight&) = delete;
 
   // `due` is when the work will have ended if this call does it.  A call waits only for one that is
-  // due no later than itself; one that is due before the leader takes its place, so that those who
-  // come later wait for the earlier one of the two.
+  // due no later than itself; one that is due before the leader takes its place until it has ended,
+  // so that those who come meanwhile wait for the earlier one of the two.
   //
   // What does not suit a call that has waited for it is no value for it, nor is the first error: it
   // leads or waits again.  An error that comes twice is its own.  CANCELLED and DEADLINE_EXCEEDED
@@ -77,7 +77,13 @@ class SingleFlight {
 
  private:
   struct Flight {
-    Flight(absl::Time due, absl::Duration allowed) : due(due), allowed(allowed) {}
+    Flight(absl::Time due, absl::Duration allowed, std::shared_ptr<Flight> displaced)
+        : due(due), allowed(allowed), displaced(std::move(displaced)) {}
+
+    bool HasEnded() {
+      MutexLock lock(mutex);
+      return ended;
+    }
 
     // Whoever leaves last cancels the work; not with the lock held.
     void Leave(bool leader) {
@@ -95,6 +101,7 @@ class SingleFlight {
 
     const absl::Time due;
     const absl::Duration allowed;
+    const std::shared_ptr<Flight> displaced;  // due later; null: none
     const std::shared_ptr<Cancellation> work = std::make_shared<Cancellation>();
     Mutex mutex;
     CondVar changed;
@@ -115,8 +122,21 @@ class SingleFlight {
     MutexLock lock(mutex_);
     std::shared_ptr<Flight>& known = flights_[key];
     leads = known == nullptr || due < known->due;
-    if (leads) known = std::make_shared<Flight>(due, call.remaining());
+    if (leads) known = std::make_shared<Flight>(due, call.remaining(), known);
     return known;
+  }
+
+  // What was displaced is to be waited for again, if it still goes on.
+  void Remove(const std::string& key, const Flight* flight) REQUIRES(mutex_) {
+    const auto known = flights_.find(key);
+    if (known == flights_.end() || known->second.get() != flight) return;
+    std::shared_ptr<Flight> next = flight->displaced;
+    while (next != nullptr && next->HasEnded()) next = next->displaced;
+    if (next == nullptr) {
+      flights_.erase(known);
+    } else {
+      known->second = next;
+    }
   }
 
   // Ends the flight, whatever becomes of the work.
@@ -125,17 +145,15 @@ class SingleFlight {
     Landing(SingleFlight* flights, const std::string& key, Flight* flight)
         : flights_(flights), key_(key), flight_(flight) {}
     ~Landing() {
+      // At once: nobody finds a flight that has ended.
+      MutexLock all(flights_->mutex_);
       {
-        MutexLock lock(flights_->mutex_);
-        const auto known = flights_->flights_.find(key_);
-        if (known != flights_->flights_.end() && known->second.get() == flight_) {
-          flights_->flights_.erase(known);  // and not one that has taken its place
-        }
+        MutexLock lock(flight_->mutex);
+        flight_->ended = true;
+        flight_->outcome = std::move(outcome);
+        flight_->changed.NotifyAll();
       }
-      MutexLock lock(flight_->mutex);
-      flight_->ended = true;
-      flight_->outcome = std::move(outcome);
-      flight_->changed.NotifyAll();
+      flights_->Remove(key_, flight_);
     }
     absl::StatusOr<Value> outcome = absl::UnknownError("the work was not done");
 
@@ -181,7 +199,7 @@ class SingleFlight {
     return outcome;
   }
 
-  Mutex mutex_;
+  Mutex mutex_;  // before those of the flights
   absl::flat_hash_map<std::string, std::shared_ptr<Flight>> flights_ GUARDED_BY(mutex_);
 };
 

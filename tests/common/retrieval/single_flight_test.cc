@@ -1,6 +1,7 @@
 #include "common/retrieval/single_flight.h"
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <future>
@@ -305,6 +306,34 @@ TEST_CASE("who is due before the leader takes its place") {
     CHECK(result.part == Part::kShared);
   }
   CHECK(airport.works == 2);
+}
+
+TEST_CASE("who was displaced is waited for again") {
+  Airport airport;
+  HeldWork patient{7}, impatient{8}, hasty{9};
+  auto first = airport.Lead(airport.Call(absl::Seconds(5)), &patient, absl::Milliseconds(4900));
+  auto second = airport.Lead(airport.Call(), &impatient);
+  auto third = airport.Lead(airport.Call(), &hasty, absl::Milliseconds(100));
+  impatient.release.Open();  // ends before it is found again
+  CHECK(**second.get().value == 8);
+  hasty.release.Open();
+  CHECK(**third.get().value == 9);
+  auto follower = std::async(std::launch::async, [&] {
+    return airport.flights.Do(
+        "key", airport.Call(absl::Seconds(5)), airport.clock.Now() + absl::Seconds(5),
+        [](const CallContext&) { return ValueOf(10); },
+        [](int, absl::Duration, absl::Duration) { return true; });
+  });
+  while (airport.clock.waits == 0 &&
+         follower.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+    std::this_thread::yield();
+  }
+  patient.release.Open();
+  const Flights::Result result = follower.get();
+  CHECK(**result.value == 7);
+  CHECK(result.part == Part::kShared);
+  CHECK(**first.get().value == 7);
+  CHECK(**airport.Join(airport.Call(), 11).get().value == 11);
 }
 
 TEST_CASE("who is due a moment before the leader waits for nobody, whatever its deadline") {
