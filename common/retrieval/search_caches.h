@@ -43,6 +43,7 @@ struct SearchCacheMetrics {
   Counter hits;
   Counter shared;  // answers of equal requests that were under way
   Counter misses;
+  Counter gave_up;  // waited for an equal request until their own end
   LruCacheMetrics kept;
 };
 
@@ -108,9 +109,10 @@ class ResultCache {
   // is explained there), or what `search` gives.  With `from_cache` set, and the times of all
   // stages zero, unless `search` has made it for this call.
   //
-  // An answer under way that turns out to be less than was asked is passed on to those who had no
-  // more time for it, or have less left than it took: they would not do better.  Others search by
-  // themselves.
+  // An answer under way that turns out to be less than was asked is passed on to those who would
+  // not do better: who had no more time for it, or not much more if it is only less deep (all who
+  // have about as much time get the same depth), or who have less left than it took.  Of the others
+  // one searches, and the rest wait for that one.
   using Search = std::function<absl::StatusOr<SearchResult>(const CallContext& call)>;
   absl::StatusOr<SearchResult> Get(const std::string& key, const CallContext& call, absl::Time due,
                                    const Search& search);
@@ -125,6 +127,7 @@ class ResultCache {
   absl::StatusOr<std::shared_ptr<const SearchResult>> Make(const std::string& key,
                                                            const Search& search,
                                                            const CallContext& call, Making* making);
+  void Count(SingleFlight<SearchResult>::Part part, bool was_kept);
 
   const SearchCacheMetrics metrics_;
   LruCache<SearchResult> kept_;

@@ -30,6 +30,12 @@ void AddReranker(const RerankerInfo* reranker, RequestHash& hash) {
   hash.AddNumber(by_default);
 }
 
+void AddPrecision(const Precision& precision, RequestHash& hash) {
+  const auto& [encoder, reranker] = precision;
+  hash.Add(encoder);
+  hash.Add(reranker);
+}
+
 // Where the query is stored, if it is an item.
 void AddItemIndex(const SearchPlan& plan, RequestHash& hash) {
   hash.AddNumber(plan.item_index.has_value());
@@ -40,6 +46,7 @@ std::string AnswerKey(const SearchRequest& request, const std::string& query_dig
                       const SearchPlan& plan) {
   RequestHash hash(RequestHash::Uploads::kByContent);
   AddTarget(*plan.target.info, hash);
+  AddPrecision(plan.precision, hash);
   AddItemIndex(plan, hash);
   AddReranker(plan.reranker, hash);
   const auto& [index, query, top_k, depth, combination, reranker, want_records, page_token] =
@@ -59,6 +66,7 @@ std::string AnswerKey(const SearchRequest& request, const std::string& query_dig
 std::string EncodedKey(const std::string& query_digest, const SearchPlan& plan) {
   RequestHash hash(RequestHash::Uploads::kByContent);
   AddTarget(*plan.target.info, hash);
+  AddPrecision(plan.precision, hash);
   AddReranker(plan.rerank ? plan.reranker : nullptr, hash);
   hash.Add(query_digest);
   return hash.Raw();
@@ -67,6 +75,7 @@ std::string EncodedKey(const std::string& query_digest, const SearchPlan& plan) 
 std::string ScoredKey(const std::string& query_digest, const SearchPlan& plan) {
   RequestHash hash(RequestHash::Uploads::kByContent);
   AddTarget(*plan.target.info, hash);
+  AddPrecision(plan.precision, hash);
   AddItemIndex(plan, hash);
   AddReranker(plan.reranker, hash);
   hash.Add(query_digest);

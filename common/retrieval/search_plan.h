@@ -16,11 +16,18 @@
 
 namespace sightline {
 
+// In which an answer is computed, as the replicas tell ("int8"); empty: they do not.
+struct Precision {
+  std::string encoder;
+  std::string reranker;
+};
+
 // Keeps the generations that it names; a value that does not change any more.
 struct SearchPlan {
   PinnedIndex target;
   absl::optional<PinnedIndex> item_index;  // where the query is stored, if it is an item
   const RerankerInfo* reranker = nullptr;  // of the target; null if it is retrieval only
+  Precision precision;
   Modality query = Modality::kUnknown;
   bool rerank = false;  // is there to be reranking, and somebody to do it
   int depth = 0;        // asked for, if so
