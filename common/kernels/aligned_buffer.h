@@ -20,11 +20,7 @@ class AlignedBuffer {
   explicit AlignedBuffer(int64_t size) : size_(size) {
     const size_t alignment = size >= kLargePage ? kLargePage : kCacheLine;
     const size_t rounded = (size + alignment - 1) / alignment * alignment;
-    bytes_.reset(static_cast<std::byte*>(std::aligned_alloc(alignment, rounded)));
-    if (bytes_ == nullptr) throw std::bad_alloc();
-    // Refused where such pages are not to be had; the memory serves all the same.
-    if (alignment == kLargePage) (void)madvise(bytes_.get(), rounded, MADV_HUGEPAGE);
-    __builtin_memset(bytes_.get(), 0, rounded);
+    bytes_ = alignment == kLargePage ? Map(rounded) : Allocate(rounded);
   }
 
   int64_t size() const { return size_; }
@@ -35,11 +31,44 @@ class AlignedBuffer {
   static constexpr int64_t kLargePage = 2 << 20;
   static constexpr int64_t kCacheLine = 64;
   struct Free {
-    void operator()(std::byte* bytes) const { std::free(bytes); }
+    Free() : mapped(0) {}
+    explicit Free(size_t size) : mapped(size) {}
+    size_t mapped;  // 0 if it is malloc's
+    void operator()(std::byte* bytes) const {
+      if (mapped > 0) {
+        munmap(bytes, mapped);
+      } else {
+        std::free(bytes);
+      }
+    }
   };
+  using Bytes = std::unique_ptr<std::byte, Free>;
+
+  static Bytes Allocate(size_t size) {
+    Bytes bytes(static_cast<std::byte*>(std::aligned_alloc(kCacheLine, size)));
+    if (bytes == nullptr) throw std::bad_alloc();
+    __builtin_memset(bytes.get(), 0, size);
+    return bytes;
+  }
+
+  // Not malloc's: memory that has been used before lies in small pages already.  What is mapped
+  // beyond whole large pages is given back.
+  static Bytes Map(size_t size) {
+    void* const mapped = mmap(nullptr, size + kLargePage, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED) throw std::bad_alloc();
+    auto* const begin = static_cast<std::byte*>(mapped);
+    const size_t head =
+        (kLargePage - reinterpret_cast<uintptr_t>(mapped) % kLargePage) % kLargePage;
+    if (head > 0) munmap(begin, head);
+    munmap(begin + head + size, kLargePage - head);
+    // Refused where such pages are not to be had; the memory serves all the same.
+    (void)madvise(begin + head, size, MADV_HUGEPAGE);
+    return Bytes(begin + head, Free(size));
+  }
 
   int64_t size_ = 0;
-  std::unique_ptr<std::byte, Free> bytes_;
+  Bytes bytes_;
 };
 
 }  // namespace sightline::kernels

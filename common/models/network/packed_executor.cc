@@ -1,6 +1,7 @@
 #include "common/models/network/packed_executor.h"
 
 #include <ATen/ATen.h>
+#include <malloc.h>
 
 #include <string>
 #include <utility>
@@ -39,6 +40,8 @@ void MoveBlock(torch::nn::Module& block, BlockStack* stack) {
        NormOf(tensors, "attention.output.LayerNorm"), LinearOf(tensors, "intermediate.dense"),
        LinearOf(tensors, "output.dense"), NormOf(tensors, "output.LayerNorm")});
   for (at::Tensor& parameter : block.parameters()) parameter.set_data(at::empty({0}));
+  // They lie between others, where malloc would keep them.
+  malloc_trim(0);
 }
 
 BlockStack StackOf(BertEncoderImpl& encoder, const kernels::ProductKernel& kernel) {
