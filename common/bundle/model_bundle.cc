@@ -234,7 +234,7 @@ absl::StatusOr<ModelBundle> OpenStored(const std::string& directory) {
 
 }  // namespace
 
-ContentWriter ContentOf(std::string path) {
+ContentWriter ContentOfFile(std::string path) {
   return [path = std::move(path)](const ByteSink& sink) -> absl::Status {
     ASSIGN_OR_RETURN(const std::unique_ptr<RandomAccessFile> file, RandomAccessFile::Open(path));
     std::string piece;

@@ -55,7 +55,7 @@ using ByteSink = std::function<absl::Status(absl::string_view piece)>;
 using ContentWriter = std::function<absl::Status(const ByteSink& sink)>;
 
 // Hands on the content of the file `path`, which it opens when it is called, a MiB at a time.
-ContentWriter ContentOf(std::string path);
+ContentWriter ContentOfFile(std::string path);
 
 // As WriteModelBundle for files whose content should not lie in memory as a whole.  Each writer is
 // called once, in the order of the names.

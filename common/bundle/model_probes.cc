@@ -256,7 +256,7 @@ absl::StatusOr<ModelBundle> WithProbes(const ModelBundle& bundle, const ModelPro
   RETURN_IF_ERROR(OpenModelBundle(bundle.directory, /*verify_checksums=*/true).status());
   std::map<std::string, ContentWriter> files;
   for (const BundleFile& file : bundle.manifest.files()) {
-    files[file.path()] = ContentOf(bundle.FilePath(file.path()));
+    files[file.path()] = ContentOfFile(bundle.FilePath(file.path()));
   }
   files[std::string(kProbesFile)] = [bytes = SerializeProbes(probes)](const ByteSink& sink) {
     return sink(bytes);

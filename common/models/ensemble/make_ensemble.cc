@@ -53,7 +53,7 @@ void AddMember(const ModelBundle& member, ModelBundleManifest cross_encoder,
   const int index = manifest->members_size();
   for (const BundleFile& file : cross_encoder.files()) {
     (*files)[absl::StrCat("members/", index, "/", file.path())] =
-        ContentOf(member.FilePath(file.path()));
+        ContentOfFile(member.FilePath(file.path()));
   }
   cross_encoder.clear_files();
   *manifest->add_members() = std::move(cross_encoder);

@@ -58,7 +58,7 @@ absl::StatusOr<ModelBundle> BundleScripts(const std::string& folder, absl::strin
   RETURN_IF_ERROR(LoadModel(source, {}).status());
   std::map<std::string, ContentWriter> files;
   for (const bundle::v1::BundleFile& file : source.manifest.files()) {
-    files[file.path()] = ContentOf(source.FilePath(file.path()));
+    files[file.path()] = ContentOfFile(source.FilePath(file.path()));
   }
   return StreamModelBundle(store, source.manifest, files);
 }
