@@ -30,6 +30,7 @@ namespace sightline {
 struct ResolvedQuery {
   EmbeddingMatrix embedding;  // one row
   RerankSide side;            // only if it is to be reranked
+  std::string precision;      // of the encoder, if it took part and told
 };
 
 struct SearchCacheOptions {
@@ -106,14 +107,16 @@ class ResultCache {
 
   // The answer that is kept, that of an equal request which is under way (SingleFlight, as `due`
   // is explained there), or what `search` gives.  With `from_cache` set, and the times of all
-  // stages zero, unless `search` has made it for this call.
+  // stages zero, unless `search` has made it for this call.  What it gives is kept if it is whole
+  // and `belongs` to the key.
   //
   // An answer under way that turns out to be less than was asked is passed on to those who had no
   // more time for it, or have less left than it took: they would not do better.  Others search by
   // themselves.
   using Search = std::function<absl::StatusOr<SearchResult>(const CallContext& call)>;
+  using Belongs = std::function<bool(const SearchResult& result)>;
   absl::StatusOr<SearchResult> Get(const std::string& key, const CallContext& call, absl::Time due,
-                                   const Search& search);
+                                   const Search& search, const Belongs& belongs = nullptr);
   CacheStatus Describe() const;
 
  private:
@@ -124,6 +127,7 @@ class ResultCache {
   };
   absl::StatusOr<std::shared_ptr<const SearchResult>> Make(const std::string& key,
                                                            const Search& search,
+                                                           const Belongs& belongs,
                                                            const CallContext& call, Making* making);
 
   const SearchCacheMetrics metrics_;

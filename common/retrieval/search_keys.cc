@@ -30,6 +30,11 @@ void AddReranker(const RerankerInfo* reranker, RequestHash& hash) {
   hash.AddNumber(by_default);
 }
 
+// Only what nobody knows and nobody tells is alike.
+void AddPrecision(const PrecisionWish& wish, RequestHash& hash) {
+  hash.Add(wish.precision.value_or(""));
+}
+
 // Where the query is stored, if it is an item.
 void AddItemIndex(const SearchPlan& plan, RequestHash& hash) {
   hash.AddNumber(plan.item_index.has_value());
@@ -42,6 +47,8 @@ std::string AnswerKey(const SearchRequest& request, const std::string& query_dig
   AddTarget(*plan.target.info, hash);
   AddItemIndex(plan, hash);
   AddReranker(plan.reranker, hash);
+  AddPrecision(plan.encoder_wish, hash);
+  AddPrecision(plan.reranker_wish, hash);
   const auto& [index, query, top_k, depth, combination, reranker, want_records, page_token] =
       request;
   hash.Add(index);
@@ -59,7 +66,8 @@ std::string AnswerKey(const SearchRequest& request, const std::string& query_dig
 std::string EncodedKey(const std::string& query_digest, const SearchPlan& plan) {
   RequestHash hash(RequestHash::Uploads::kByContent);
   AddTarget(*plan.target.info, hash);
-  AddReranker(plan.rerank ? plan.reranker : nullptr, hash);
+  AddPrecision(plan.encoder_wish, hash);
+  AddReranker(plan.rerank ? plan.reranker : nullptr, hash);  // what it reads has no precision
   hash.Add(query_digest);
   return hash.Raw();
 }
@@ -69,6 +77,7 @@ std::string ScoredKey(const std::string& query_digest, const SearchPlan& plan) {
   AddTarget(*plan.target.info, hash);
   AddItemIndex(plan, hash);
   AddReranker(plan.reranker, hash);
+  AddPrecision(plan.reranker_wish, hash);
   hash.Add(query_digest);
   return hash.Raw();
 }

@@ -9,8 +9,9 @@
 
 namespace sightline {
 
-// SHA-256 each.  All name the generation, what it is and the models that take part, so what is
-// kept for one generation answers no request to another.
+// SHA-256 each.  All name the generation, what it is and the models that take part, with what these
+// are wished to compute in: so what is kept of one generation, or of one precision, answers no
+// request to another.
 struct SearchKeys {
   // Of the whole answer: all fields of the request, as they were given, and of the plan what the
   // answer depends on beside them.
