@@ -102,8 +102,8 @@ struct SearchResult {
   std::vector<DegradedReason> degraded;  // empty: the answer is all that was asked
   std::vector<absl::Status> failures;    // what backends said behind `degraded`; for the log
   StageTimes times;
-  // Not computed for this request: of an equal one, earlier or at the same time.  Of the times
-  // there is only the total then.
+  // Not computed for this request: of an equal one, earlier, which is whole then, or at the same
+  // time, which may be degraded.  Of the times there is only the total.
   bool from_cache = false;
   std::string next_page_token;  // empty: there are no more hits that may be asked for
 };

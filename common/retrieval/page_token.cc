@@ -65,7 +65,7 @@ absl::Status OtherVersion(int version) {
                    static_cast<int>(kVersion), " on: ask again from the first page"));
 }
 
-bool IsPossible(const absl::optional<PageToken::Precisions>& precisions) {
+bool IsPossible(const absl::optional<Precisions>& precisions) {
   return !precisions.has_value() || (precisions->encoder.size() <= limits::kMaxPrecisionBytes &&
                                      precisions->reranker.size() <= limits::kMaxPrecisionBytes);
 }

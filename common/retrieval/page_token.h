@@ -16,6 +16,11 @@
 
 namespace sightline {
 
+// In which an answer is computed; empty where none of the kind takes part, or it is not told.
+struct Precisions {
+  std::string encoder, reranker;
+};
+
 struct PageToken {
   std::string index;
   std::string generation;
@@ -27,11 +32,7 @@ struct PageToken {
   // How many candidates the first page reranked, if fewer than `depth`: later pages rerank as
   // many, or they would be of another list.
   absl::optional<int> reranked;
-  // What the first page was computed in, where an encoder or a reranker took part; "" otherwise,
-  // or if they did not tell.  None of a router that did not ask.
-  struct Precisions {
-    std::string encoder, reranker;
-  };
+  // Of the first page; none of a router that did not ask.
   absl::optional<Precisions> precisions;
 };
 

@@ -32,11 +32,6 @@ struct SearchDeadlines {
   StageDeadlines unreranked;  // if reranking were given up
 };
 
-// As keys name it.
-std::string Named(const PrecisionWish& wish) {
-  return wish.precision.value_or("");
-}
-
 // An uploaded query: embedding and, if it is to be reranked, features.
 absl::StatusOr<ResolvedQuery> EncodeQuery(const EncodableQuery& query, const SearchPlan& plan,
                                           const Backends& backends, const std::string& reranker,
@@ -92,7 +87,7 @@ absl::StatusOr<ResolvedQuery> EncodedQuery(const EncodableQuery& query, const Se
   if (const auto found = kept->Find(key)) return *found;
   ASSIGN_OR_RETURN(ResolvedQuery resolved,
                    EncodeQuery(query, plan, backends, reranker, deadline, call));
-  if (resolved.precision == Named(plan.encoder_wish)) kept->Keep(key, resolved);
+  if (resolved.precision == plan.precision.encoder) kept->Keep(key, resolved);
   return resolved;
 }
 
@@ -153,7 +148,7 @@ RerankShare ShareOf(int unknown, const SearchPlan& plan, const RetrieverOptions&
                     RerankPaces& paces, absl::Time now, absl::Time deadline) {
   // Those who compute faster have a pace of their own.
   const std::shared_ptr<RerankPace> pace =
-      paces.Of(absl::StrCat(plan.reranker->model, " ", Named(plan.reranker_wish)));
+      paces.Of(absl::StrCat(plan.reranker->model, " ", plan.precision.reranker));
   // Later pages go on with the list that there is.
   if (plan.reranked_before.has_value() || !options.fit_depth) return pace->TakeAll(unknown);
   return pace->Take(unknown, options.rerank_slice, now, deadline);
@@ -211,13 +206,13 @@ absl::StatusOr<std::vector<absl::optional<RerankScore>>> Rerank(
   const int unknown =
       static_cast<int>(std::count(known.begin(), known.begin() + depth, absl::nullopt));
   // What is known is of the precision that its key names, and so is the rest then.
-  if (unknown < static_cast<int>(depth)) block.wish.precision = Named(plan.reranker_wish);
+  if (unknown < static_cast<int>(depth)) block.wish.precision = plan.precision.reranker;
   BlockScores scores = ScoreBlock(
       means.reranker, block, candidates, std::move(known), means.options, call, means.deadline,
       ShareOf(unknown, plan, means.options, means.paces, call.clock()->Now(), means.deadline));
   if (means.cache != nullptr) {
     means.cache->Count(static_cast<int>(depth) - unknown, unknown);
-    if (scores.precision == Named(plan.reranker_wish)) {
+    if (scores.precision == plan.precision.reranker) {
       KeepScores(candidates, scores, before.get(), means.key, *means.cache);
     }
   }
@@ -225,7 +220,7 @@ absl::StatusOr<std::vector<absl::optional<RerankScore>>> Rerank(
     if (EndsPages(plan, failure)) return PageTokenExpired(plan.target.ref(), failure);
   }
   if (scores.scored > 0) {
-    result.reranker_precision = scores.precision.value_or(Named(plan.reranker_wish));
+    result.reranker_precision = scores.precision.value_or(plan.precision.reranker);
   }
   if (!plan.reranked_before.has_value() && scores.outcome != RerankOutcome::kComplete) {
     reranked = RerankedDepth(scores);
@@ -258,7 +253,7 @@ void CutPage(const SearchRequest& request, const SearchPlan& plan, int reranked,
   token.request = FingerprintOf(request, plan.list_depth);
   token.offset = plan.end;
   if (reranked < plan.list_depth) token.reranked = reranked;
-  const PageToken::Precisions computed = {result.encoder_precision, result.reranker_precision};
+  const Precisions computed = {result.encoder_precision, result.reranker_precision};
   const bool known = plan.encoder_wish.precision.has_value() ||
                      plan.reranker_wish.precision.has_value() || !computed.encoder.empty() ||
                      !computed.reranker.empty();
@@ -306,8 +301,8 @@ SearchKeys KeysToKeepBy(const SearchRequest& request, const SearchPlan& plan,
 bool IsAsWished(const SearchRequest& request, const SearchPlan& plan, const SearchResult& result) {
   const bool encoded = NeedsEncoder(request.query);
   const bool scored = result.achieved_depth > 0;
-  return (!encoded || result.encoder_precision == Named(plan.encoder_wish)) &&
-         (!scored || result.reranker_precision == Named(plan.reranker_wish));
+  return (!encoded || result.encoder_precision == plan.precision.encoder) &&
+         (!scored || result.reranker_precision == plan.precision.reranker);
 }
 
 absl::Status NoTime(const CallContext& call) {

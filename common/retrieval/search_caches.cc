@@ -10,8 +10,10 @@ constexpr char kEmbeddings[] = "embeddings";
 constexpr char kScores[] = "scores";
 constexpr char kResults[] = "results";
 
-// A call that had this much more time than another may do better than that did.
+// A call that had this many times as much time as another may do better than that did.
 constexpr double kMoreTime = 1.1;
+// The same where it was only less deep: who has about as much time gets about the same depth.
+constexpr double kMoreTimeForDepth = 2;
 
 // What an allocation takes beside what was asked for, at most.
 constexpr int64_t kAllocation = 16;
@@ -66,6 +68,15 @@ bool IsWhole(const SearchResult& result) {
   return result.degraded.empty();
 }
 
+// Whether a call that had `own` is served with what another had `others` for.
+bool Suits(const SearchResult& made, absl::Duration others, absl::Duration own,
+           absl::Duration left) {
+  if (IsWhole(made) || left < made.times.total) return true;
+  const bool only_depth =
+      made.degraded.size() == 1 && made.degraded.front() == DegradedReason::kDepthReduced;
+  return own <= (only_depth ? kMoreTimeForDepth : kMoreTime) * others;
+}
+
 template <typename Cache>
 CacheStatus StatusOf(const char* name, const Cache& kept, const SearchCacheMetrics& metrics) {
   CacheStatus status;
@@ -92,6 +103,7 @@ SearchCacheMetrics AddSearchCacheMetrics(MetricsRegistry* registry, absl::string
   metrics.hits = lookups("hit");
   metrics.shared = lookups("shared");
   metrics.misses = lookups("miss");
+  metrics.gave_up = lookups("gave_up");
   metrics.kept.bytes = registry->AddGauge("cache_bytes", "What a cache holds, in bytes.", labels);
   metrics.kept.entries = registry->AddGauge("cache_entries", "Entries of a cache.", labels);
   metrics.kept.evictions = registry->AddCounter(
@@ -174,7 +186,6 @@ absl::StatusOr<SearchResult> ResultCache::Get(const std::string& key, const Call
                                               absl::Time due, const Search& search,
                                               const Belongs& belongs) {
   const absl::Time start = call.clock()->Now();
-  const absl::Duration allowed = call.deadline() - start;
   const auto from_others = [&](const SearchResult& kept) {
     SearchResult result = kept;
     result.from_cache = true;
@@ -188,20 +199,27 @@ absl::StatusOr<SearchResult> ResultCache::Get(const std::string& key, const Call
   }
   Making making;
   const auto flight = flights_.Do(
-      key, call, due, [&](const CallContext& own) { return Make(key, search, belongs, own, &making); },
-      [&](const SearchResult& made, absl::Duration others) {
-        return IsWhole(made) || allowed <= kMoreTime * others ||
-               call.remaining() < made.times.total;
+      key, call, due,
+      [&](const CallContext& own) { return Make(key, search, belongs, own, &making); },
+      [&](const SearchResult& made, absl::Duration others, absl::Duration own) {
+        return Suits(made, others, own, call.remaining());
       });
-  const Counter& outcome = making.was_kept ? metrics_.hits
-                           : flight.shared ? metrics_.shared
-                                           : metrics_.misses;
-  outcome.Increment();
+  const bool shared = flight.part == SingleFlight<SearchResult>::Part::kShared;
+  Count(flight.part, making.was_kept);
   if (!flight.value.ok()) return flight.value.status();
-  if (making.was_kept || flight.shared) return from_others(**flight.value);
+  if (making.was_kept || shared) return from_others(**flight.value);
   SearchResult result = **flight.value;
   result.failures = std::move(making.failures);
   return result;
+}
+
+void ResultCache::Count(SingleFlight<SearchResult>::Part part, bool was_kept) {
+  using Part = SingleFlight<SearchResult>::Part;
+  const Counter& outcome = part == Part::kShared   ? metrics_.shared
+                           : part == Part::kGaveUp ? metrics_.gave_up
+                           : was_kept              ? metrics_.hits
+                                                   : metrics_.misses;
+  outcome.Increment();
 }
 
 CacheStatus ResultCache::Describe() const {

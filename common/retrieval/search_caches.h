@@ -44,6 +44,7 @@ struct SearchCacheMetrics {
   Counter hits;
   Counter shared;  // answers of equal requests that were under way
   Counter misses;
+  Counter gave_up;  // waited for an equal request until their own end
   LruCacheMetrics kept;
 };
 
@@ -110,9 +111,10 @@ class ResultCache {
   // stages zero, unless `search` has made it for this call.  What it gives is kept if it is whole
   // and `belongs` to the key.
   //
-  // An answer under way that turns out to be less than was asked is passed on to those who had no
-  // more time for it, or have less left than it took: they would not do better.  Others search by
-  // themselves.
+  // An answer under way that turns out to be less than was asked is passed on to those who would
+  // not do better: who had no more time for it, or not much more if it is only less deep (all who
+  // have about as much time get the same depth), or who have less left than it took.  Of the others
+  // one searches, and the rest wait for that one.
   using Search = std::function<absl::StatusOr<SearchResult>(const CallContext& call)>;
   using Belongs = std::function<bool(const SearchResult& result)>;
   absl::StatusOr<SearchResult> Get(const std::string& key, const CallContext& call, absl::Time due,
@@ -129,6 +131,7 @@ class ResultCache {
                                                            const Search& search,
                                                            const Belongs& belongs,
                                                            const CallContext& call, Making* making);
+  void Count(SingleFlight<SearchResult>::Part part, bool was_kept);
 
   const SearchCacheMetrics metrics_;
   LruCache<SearchResult> kept_;

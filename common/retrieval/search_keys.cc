@@ -30,9 +30,10 @@ void AddReranker(const RerankerInfo* reranker, RequestHash& hash) {
   hash.AddNumber(by_default);
 }
 
-// Only what nobody knows and nobody tells is alike.
-void AddPrecision(const PrecisionWish& wish, RequestHash& hash) {
-  hash.Add(wish.precision.value_or(""));
+void AddPrecision(const Precisions& precision, RequestHash& hash) {
+  const auto& [encoder, reranker] = precision;
+  hash.Add(encoder);
+  hash.Add(reranker);
 }
 
 // Where the query is stored, if it is an item.
@@ -45,10 +46,9 @@ std::string AnswerKey(const SearchRequest& request, const std::string& query_dig
                       const SearchPlan& plan) {
   RequestHash hash(RequestHash::Uploads::kByContent);
   AddTarget(*plan.target.info, hash);
+  AddPrecision(plan.precision, hash);
   AddItemIndex(plan, hash);
   AddReranker(plan.reranker, hash);
-  AddPrecision(plan.encoder_wish, hash);
-  AddPrecision(plan.reranker_wish, hash);
   const auto& [index, query, top_k, depth, combination, reranker, want_records, page_token] =
       request;
   hash.Add(index);
@@ -66,8 +66,8 @@ std::string AnswerKey(const SearchRequest& request, const std::string& query_dig
 std::string EncodedKey(const std::string& query_digest, const SearchPlan& plan) {
   RequestHash hash(RequestHash::Uploads::kByContent);
   AddTarget(*plan.target.info, hash);
-  AddPrecision(plan.encoder_wish, hash);
-  AddReranker(plan.rerank ? plan.reranker : nullptr, hash);  // what it reads has no precision
+  AddPrecision(plan.precision, hash);
+  AddReranker(plan.rerank ? plan.reranker : nullptr, hash);
   hash.Add(query_digest);
   return hash.Raw();
 }
@@ -75,9 +75,9 @@ std::string EncodedKey(const std::string& query_digest, const SearchPlan& plan) 
 std::string ScoredKey(const std::string& query_digest, const SearchPlan& plan) {
   RequestHash hash(RequestHash::Uploads::kByContent);
   AddTarget(*plan.target.info, hash);
+  AddPrecision(plan.precision, hash);
   AddItemIndex(plan, hash);
   AddReranker(plan.reranker, hash);
-  AddPrecision(plan.reranker_wish, hash);
   hash.Add(query_digest);
   return hash.Raw();
 }

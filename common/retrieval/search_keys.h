@@ -9,9 +9,10 @@
 
 namespace sightline {
 
-// SHA-256 each.  All name the generation, what it is and the models that take part, with what these
-// are wished to compute in: so what is kept of one generation, or of one precision, answers no
-// request to another.
+// SHA-256 each.  All name the generation, what it is, the models that take part and the precision
+// in which they compute (SearchPlan::precision), so what is kept for one generation answers no
+// request to another, and what was computed in one precision no request that is computed in
+// another.
 struct SearchKeys {
   // Of the whole answer: all fields of the request, as they were given, and of the plan what the
   // answer depends on beside them.

@@ -161,7 +161,7 @@ void WishPrecisions(const SearchRequest& request, const Backends& backends, absl
                     SearchPlan& plan) {
   const GenerationInfo& target = *plan.target.info;
   const auto wish = [&](const ModelClient& client, const std::string& model,
-                        const std::string PageToken::Precisions::*before) {
+                        const std::string Precisions::*before) {
     PrecisionWish wish;
     wish.model = model;
     wish.precision = plan.precisions_before.has_value()
@@ -171,13 +171,15 @@ void WishPrecisions(const SearchRequest& request, const Backends& backends, absl
   };
   if (NeedsEncoder(request.query) && backends.encoder != nullptr) {
     plan.encoder_wish =
-        wish(*backends.encoder, target.encoder_model, &PageToken::Precisions::encoder);
+        wish(*backends.encoder, target.encoder_model, &Precisions::encoder);
     plan.encoder_wish.or_any = !plan.precisions_before.has_value();
   }
   if (plan.rerank) {
     plan.reranker_wish =
-        wish(*backends.reranker, plan.reranker->model, &PageToken::Precisions::reranker);
+        wish(*backends.reranker, plan.reranker->model, &Precisions::reranker);
   }
+  plan.precision = {plan.encoder_wish.precision.value_or(""),
+                    plan.reranker_wish.precision.value_or("")};
 }
 
 bool NeedsEncoder(const Query& query) {

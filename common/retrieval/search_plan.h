@@ -32,9 +32,10 @@ struct SearchPlan {
   int begin = 0, end = 0;  // the hits of the page, as places in the whole list
   SearchResult outline;    // what can be said of the answer by now
   // What the pages before were computed in, if their token says.
-  absl::optional<PageToken::Precisions> precisions_before;
+  absl::optional<Precisions> precisions_before;
   // Of those of the two that take part; see WishPrecisions.
   PrecisionWish encoder_wish, reranker_wish;
+  Precisions precision;  // the same, as keys name it
 };
 
 // Pins, and checks the request against what is pinned; it has passed CheckSearchRequest.  With a

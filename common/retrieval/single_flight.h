@@ -3,10 +3,11 @@
 //   SingleFlight<Answer> flights;
 //   const auto flight = flights.Do(key, call, due, work, suits);
 //
-// The first call does the work, in its own thread and within its own deadline; the others wait
-// for it.  How long they wait, and whether their callers go away, is each one's own affair: the
-// work is cancelled when nobody waits for it any more, and not because the first one's caller has
-// gone.  What the first one could not do, those who have waited do for themselves.
+// The first call leads: it does the work, in its own thread and within its own deadline; the others
+// wait for it.  How long they wait, and whether their callers go away, is each one's own affair:
+// the work is cancelled when nobody waits for it any more, and not because the leader's caller has
+// gone. What the leader could not do, or not do as well as others need it, one of those who have
+// waited does, and the others wait for that one: never more than one at a time.
 #ifndef SIGHTLINE_COMMON_RETRIEVAL_SINGLE_FLIGHT_H_
 #define SIGHTLINE_COMMON_RETRIEVAL_SINGLE_FLIGHT_H_
 
@@ -31,45 +32,58 @@ class SingleFlight {
   // The work, under a call that may outlive the caller's interest in it.
   using Work = std::function<absl::StatusOr<Value>(const CallContext& call)>;
   // Whether another call's value is one for this call, too; asked when the work has ended.
-  // `allowed` is the time that the other call had for it.
-  using Suits = std::function<bool(const T& value, absl::Duration allowed)>;
+  // `others` is the time that the other call had for it, `own` what this one had when it began to
+  // wait for that.
+  using Suits = std::function<bool(const T& value, absl::Duration others, absl::Duration own)>;
 
+  enum class Part {
+    kDid,     // the work, itself
+    kShared,  // another call's outcome
+    kGaveUp   // waited until its own end
+  };
   struct Result {
     absl::StatusOr<Value> value;
-    bool shared = false;  // another call's
+    Part part = Part::kDid;
   };
 
   SingleFlight() = default;
   SingleFlight(const SingleFlight&) = delete;
   SingleFlight& operator=(const SingleFlight&) = delete;
 
-  // `due` is when the work will have ended if this call does it now.  A call waits for nobody
-  // who may end after its own deadline: it does the work itself.  So does one that has waited for
-  // an error, or for what does not suit it.  CANCELLED and DEADLINE_EXCEEDED are this call's own.
+  // `due` is when the work will have ended if this call does it.  A call waits only for one that is
+  // due no later than itself; one that is due before the leader takes its place until it has ended,
+  // so that those who come meanwhile wait for the earlier one of the two.
+  //
+  // What does not suit a call that has waited for it is no value for it, nor is the first error: it
+  // leads or waits again.  An error that comes twice is its own.  CANCELLED and DEADLINE_EXCEEDED
+  // are this call's own in any case.
   Result Do(const std::string& key, const CallContext& call, absl::Time due, const Work& work,
             const Suits& suits) {
-    std::shared_ptr<Flight> flight;
-    bool leads = false;
-    {
-      MutexLock lock(mutex_);
-      std::shared_ptr<Flight>& known = flights_[key];
-      leads = known == nullptr;
-      if (leads) known = std::make_shared<Flight>(due, call.remaining());
-      flight = known;
-    }
-    if (leads) return {Lead(key, call, flight, work), false};
-    if (flight->due <= call.deadline()) {
-      const Value value = Follow(call, flight);
-      if (value != nullptr && suits(*value, flight->allowed)) return {value, true};
+    bool failed_before = false;
+    while (true) {
+      bool leads = false;
+      const std::shared_ptr<Flight> flight = Join(key, call, due, leads);
+      if (leads) return {Lead(key, call, flight, work), Part::kDid};
+      const absl::Duration own = call.remaining();
+      const absl::StatusOr<Value> value = Follow(call, flight);
+      if (value.ok() && suits(**value, flight->allowed, own)) return {value, Part::kShared};
       const absl::Status alive = call.Check("waiting for an equal request");
-      if (!alive.ok()) return {alive, false};
+      if (!alive.ok()) return {alive, Part::kGaveUp};
+      if (value.ok() || IsOwn(value.status())) continue;
+      if (failed_before) return {value, Part::kShared};
+      failed_before = true;
     }
-    return {work(call), false};
   }
 
  private:
   struct Flight {
-    Flight(absl::Time due, absl::Duration allowed) : due(due), allowed(allowed) {}
+    Flight(absl::Time due, absl::Duration allowed, std::shared_ptr<Flight> displaced)
+        : due(due), allowed(allowed), displaced(std::move(displaced)) {}
+
+    bool HasEnded() {
+      MutexLock lock(mutex);
+      return ended;
+    }
 
     // Whoever leaves last cancels the work; not with the lock held.
     void Leave(bool leader) {
@@ -87,14 +101,43 @@ class SingleFlight {
 
     const absl::Time due;
     const absl::Duration allowed;
+    const std::shared_ptr<Flight> displaced;  // due later; null: none
     const std::shared_ptr<Cancellation> work = std::make_shared<Cancellation>();
     Mutex mutex;
     CondVar changed;
     int followers GUARDED_BY(mutex) = 0;
     bool leader_gone GUARDED_BY(mutex) = false;
     bool ended GUARDED_BY(mutex) = false;
-    Value value GUARDED_BY(mutex);  // null: there is none
+    absl::StatusOr<Value> outcome GUARDED_BY(mutex) = absl::UnknownError("under way");
   };
+
+  // Of a call that has ended before its work.
+  static bool IsOwn(const absl::Status& status) {
+    return absl::IsCancelled(status) || absl::IsDeadlineExceeded(status);
+  }
+
+  // The flight to wait for, or a new one that this call leads.
+  std::shared_ptr<Flight> Join(const std::string& key, const CallContext& call, absl::Time due,
+                               bool& leads) {
+    MutexLock lock(mutex_);
+    std::shared_ptr<Flight>& known = flights_[key];
+    leads = known == nullptr || due < known->due;
+    if (leads) known = std::make_shared<Flight>(due, call.remaining(), known);
+    return known;
+  }
+
+  // What was displaced is to be waited for again, if it still goes on.
+  void Remove(const std::string& key, const Flight* flight) REQUIRES(mutex_) {
+    const auto known = flights_.find(key);
+    if (known == flights_.end() || known->second.get() != flight) return;
+    std::shared_ptr<Flight> next = flight->displaced;
+    while (next != nullptr && next->HasEnded()) next = next->displaced;
+    if (next == nullptr) {
+      flights_.erase(known);
+    } else {
+      known->second = next;
+    }
+  }
 
   // Ends the flight, whatever becomes of the work.
   class Landing {
@@ -102,16 +145,17 @@ class SingleFlight {
     Landing(SingleFlight* flights, const std::string& key, Flight* flight)
         : flights_(flights), key_(key), flight_(flight) {}
     ~Landing() {
+      // At once: nobody finds a flight that has ended.
+      MutexLock all(flights_->mutex_);
       {
-        MutexLock lock(flights_->mutex_);
-        flights_->flights_.erase(key_);
+        MutexLock lock(flight_->mutex);
+        flight_->ended = true;
+        flight_->outcome = std::move(outcome);
+        flight_->changed.NotifyAll();
       }
-      MutexLock lock(flight_->mutex);
-      flight_->ended = true;
-      flight_->value = std::move(value);
-      flight_->changed.NotifyAll();
+      flights_->Remove(key_, flight_);
     }
-    Value value;
+    absl::StatusOr<Value> outcome = absl::UnknownError("the work was not done");
 
    private:
     SingleFlight* const flights_;
@@ -128,14 +172,13 @@ class SingleFlight {
         });
     const CallContext own =
         CallContext(call.clock(), call.deadline(), flight->work).WithRequestId(call.request_id());
-    absl::StatusOr<Value> value = work(own);
-    if (value.ok()) landing.value = *value;
+    landing.outcome = work(own);
     if (call.cancelled()) return call.Check("search");
-    return value;
+    return landing.outcome;
   }
 
-  // The value, or null if there is none or the call is over.
-  Value Follow(const CallContext& call, const std::shared_ptr<Flight>& flight) {
+  // What the flight gives, or anything if the call is over before.
+  absl::StatusOr<Value> Follow(const CallContext& call, const std::shared_ptr<Flight>& flight) {
     const Cancellation::Registration gone =
         call.cancellation()->OnCancel([flight = std::weak_ptr<Flight>(flight)] {
           const auto alive = flight.lock();
@@ -143,20 +186,20 @@ class SingleFlight {
           MutexLock lock(alive->mutex);
           alive->changed.NotifyAll();
         });
-    Value value;
+    absl::StatusOr<Value> outcome = absl::UnknownError("under way");
     {
       MutexLock lock(flight->mutex);
       ++flight->followers;
       while (!flight->ended && !call.cancelled() && !call.expired()) {
         call.clock()->WaitUntil(flight->changed, flight->mutex, call.deadline());
       }
-      value = flight->value;
+      outcome = flight->outcome;
     }
     flight->Leave(/*leader=*/false);
-    return value;
+    return outcome;
   }
 
-  Mutex mutex_;
+  Mutex mutex_;  // before those of the flights
   absl::flat_hash_map<std::string, std::shared_ptr<Flight>> flights_ GUARDED_BY(mutex_);
 };
 

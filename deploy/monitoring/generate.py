@@ -35,7 +35,7 @@ FLEET = ("Sightline: fleet", "sightline-fleet", [
     ]),
     ("Caches", [
         ("Share that need not be computed", "percentunit", [
-            ("{{cache}}", 'sum by (cache) (rate(sightline_cache_lookups_total{namespace="$ns",outcome!="miss"}[5m])) / sum by (cache) (rate(sightline_cache_lookups_total{namespace="$ns"}[5m]))')]),
+            ("{{cache}}", 'sum by (cache) (rate(sightline_cache_lookups_total{namespace="$ns",outcome=~"hit|shared"}[5m])) / sum by (cache) (rate(sightline_cache_lookups_total{namespace="$ns"}[5m]))')]),
         ("Memory", "bytes", [
             ("{{cache}} {{pod}}", 'sightline_cache_bytes{namespace="$ns"}')]),
         ("Entries", "none", [

@@ -32,6 +32,7 @@ struct LoadGenerator::Flight {
   absl::Time start;  // of the run
   Observation observation;
   absl::Duration deadline;  // since the run's start
+  absl::Duration due;       // likewise, had it been sent when it was meant to be
   absl::Span<const std::string> known_items;
   SearchRequest request;
 };
@@ -102,6 +103,7 @@ void LoadGenerator::Send(int64_t number, absl::Time start, absl::Duration intend
   const absl::Time now = clock_->Now();
   flight->observation.sent = now - start;
   flight->deadline = flight->observation.sent + planned.deadline;
+  flight->due = intended + planned.deadline;
   SearchClient* const client = clients_[number % clients_.size()].get();
   client->SearchItems(CallContext(clock_, now + planned.deadline), std::move(planned.request),
                       [this, flight = std::move(flight)](absl::StatusOr<SearchResult> result) {
@@ -126,9 +128,17 @@ void LoadGenerator::End(Flight* flight, const absl::StatusOr<SearchResult>& resu
                                     : result->requested_depth;
       observation.scored_depth = result->achieved_depth;
     }
+    observation.in_time = observation.ended <= flight->due;
     if (options_.check_answers) {
       observation.known_item_asked = !flight->known_items.empty();
       observation.known_item_found = AnyAmong(flight->known_items, result->hits);
+      // What retrieval found first may have been reranked to anywhere among the candidates.
+      observation.first_judged = observation.known_item_asked && WasToBeReranked(*result) &&
+                                 flight->request.top_k >= result->requested_depth;
+      if (observation.first_judged) {
+        observation.first_right = FirstAmong(flight->known_items, result->hits);
+        observation.first_retrieved_right = FirstRetrievedAmong(flight->known_items, result->hits);
+      }
       observation.failures =
           CheckAnswer(flight->request, *result, observation.ended, flight->deadline);
     }

@@ -90,4 +90,17 @@ bool AnyAmong(absl::Span<const std::string> known, absl::Span<const Hit> hits) {
   });
 }
 
+bool FirstAmong(absl::Span<const std::string> known, absl::Span<const Hit> hits) {
+  return AnyAmong(known, hits.subspan(0, 1));
+}
+
+bool FirstRetrievedAmong(absl::Span<const std::string> known, absl::Span<const Hit> hits) {
+  const auto before = [](const Hit& a, const Hit& b) {
+    return a.retrieval_score != b.retrieval_score ? a.retrieval_score > b.retrieval_score
+                                                  : a.item_id < b.item_id;
+  };
+  const auto first = std::min_element(hits.begin(), hits.end(), before);
+  return first != hits.end() && AnyAmong(known, absl::MakeConstSpan(&*first, 1));
+}
+
 }  // namespace sightline

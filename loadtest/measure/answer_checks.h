@@ -45,6 +45,11 @@ std::vector<CheckFailure> CheckAnswer(const SearchRequest& request, const Search
 // Whether one item at least of `known` is among the hits.  `known` is meant to be short.
 bool AnyAmong(absl::Span<const std::string> known, absl::Span<const Hit> hits);
 
+// Whether the first hit is among `known`, and whether the first one by retrieval alone is, of those
+// that there are.
+bool FirstAmong(absl::Span<const std::string> known, absl::Span<const Hit> hits);
+bool FirstRetrievedAmong(absl::Span<const std::string> known, absl::Span<const Hit> hits);
+
 }  // namespace sightline
 
 #endif  // SIGHTLINE_LOADTEST_MEASURE_ANSWER_CHECKS_H_

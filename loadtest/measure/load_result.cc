@@ -15,6 +15,16 @@ double Share(int64_t part, int64_t whole, double of_nothing) {
 
 }  // namespace
 
+void RerankedCounts::Merge(const RerankedCounts& other) {
+  answers += other.answers;
+  in_time += other.in_time;
+  asked += other.asked;
+  scored += other.scored;
+  judged += other.judged;
+  right += other.right;
+  retrieved_right += other.retrieved_right;
+}
+
 void Tally::Merge(const Tally& other) {
   count += other.count;
   ok += other.ok;
@@ -25,10 +35,9 @@ void Tally::Merge(const Tally& other) {
   Add(other.check_failures, check_failures);
   shards_asked += other.shards_asked;
   shards_answered += other.shards_answered;
-  if (other.candidates.has_value()) {
-    if (!candidates.has_value()) candidates.emplace();
-    candidates->asked += other.candidates->asked;
-    candidates->scored += other.candidates->scored;
+  if (other.reranked.has_value()) {
+    if (!reranked.has_value()) reranked.emplace();
+    reranked->Merge(*other.reranked);
   }
   known_items_asked += other.known_items_asked;
   known_items_found += other.known_items_found;
@@ -60,7 +69,21 @@ double Tally::recall() const {
   return Share(known_items_found, known_items_asked, 1);
 }
 double Tally::depth_share() const {
-  return candidates.has_value() ? Share(candidates->scored, candidates->asked, 1) : 1;
+  return reranked.has_value() ? Share(reranked->scored, reranked->asked, 1) : 1;
+}
+
+Goodput GoodputOf(const RerankedCounts& reranked, absl::Duration length) {
+  Goodput goodput;
+  if (length > absl::ZeroDuration()) {
+    goodput.rate = static_cast<double>(reranked.in_time) / absl::ToDoubleSeconds(length);
+  }
+  goodput.depth = Share(reranked.scored, reranked.answers, 0);
+  goodput.asked_depth = Share(reranked.asked, reranked.answers, 0);
+  if (reranked.judged > 0) {
+    goodput.recall = Share(reranked.right, reranked.judged, 0);
+    goodput.retrieved_recall = Share(reranked.retrieved_right, reranked.judged, 0);
+  }
+  return goodput;
 }
 
 }  // namespace sightline

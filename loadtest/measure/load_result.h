@@ -18,10 +18,19 @@ namespace sightline {
 // answer that comes after its deadline, unless this process had no core to take it with.
 inline constexpr absl::string_view kLateAnswer = "late";
 
-// Candidates of answers that were to be reranked.
-struct CandidateCounts {
-  int64_t asked = 0;
-  int64_t scored = 0;
+// Answers that were to be reranked; what they were good for is Goodput's.
+struct RerankedCounts {
+  int64_t answers = 0;
+  int64_t in_time = 0;  // of these, by their deadline from when they were meant to be sent
+  int64_t asked = 0;    // candidates
+  int64_t scored = 0;   // of these
+  // Answers of which it can be told whether their first hit is right; those of them where it is,
+  // and where it would be by retrieval alone.
+  int64_t judged = 0;
+  int64_t right = 0;
+  int64_t retrieved_right = 0;
+
+  void Merge(const RerankedCounts& other);
 };
 
 // Many observations, added up.  Failed requests count in `latency` too: a request that was
@@ -36,7 +45,7 @@ struct Tally {
   std::map<std::string, int64_t> check_failures;    // "order", ...
   int64_t shards_asked = 0;                         // over all of ok
   int64_t shards_answered = 0;
-  absl::optional<CandidateCounts> candidates;  // of ok; none: of no answer, or not known
+  absl::optional<RerankedCounts> reranked;  // of ok; none: no answer, or not known
   int64_t known_items_asked = 0;
   int64_t known_items_found = 0;
   LatencyHistogram latency;
@@ -57,6 +66,24 @@ struct Tally {
   // Mean depth that was reranked, of the one that was asked for; 1 if none was.
   double depth_share() const;
 };
+
+// What a fleet is good for while it is asked too much: answers in time, as long as the reranking in
+// them is worth its name.
+struct Goodput {
+  double rate = 0;                                  // answers in time, a second
+  double depth = 0, asked_depth = 0;                // means
+  absl::optional<double> recall, retrieved_recall;  // at 1; none: it could not be told
+
+  // Of what is asked for, 8 of 20 at least must be reranked in the mean.
+  static constexpr double kLeastDepth = 0.4;
+  bool deep_enough() const { return depth >= kLeastDepth * asked_depth; }
+  // Recall@1 must be above that of retrieval alone, of the same answers.
+  bool worth_it() const { return recall.has_value() && *recall > *retrieved_recall; }
+  bool holds() const { return deep_enough() && worth_it(); }
+};
+
+// Over a time of `length`; of none nothing is told.
+Goodput GoodputOf(const RerankedCounts& reranked, absl::Duration length);
 
 // Requests that were meant to be sent within one second.
 struct Second {

@@ -53,6 +53,12 @@ struct Observation {
   StageTimes times;
   bool known_item_asked = false;  // one item at least is known to be right
   bool known_item_found = false;
+  bool in_time = false;  // by its deadline, from when it was meant to be sent
+  // Of an answer that was to be reranked: whether it can be told if the first hit is one that is
+  // known to be right; if so, whether it is, and whether it would be by retrieval alone.
+  bool first_judged = false;
+  bool first_right = false;
+  bool first_retrieved_right = false;
   std::vector<CheckFailure> failures;
 
   absl::Duration latency() const { return ended - intended; }

@@ -81,9 +81,10 @@ void Recorder::Sums::Add(const Observation& observation) {
   tally.shards_asked += observation.shard_count;
   tally.shards_answered += observation.answered_shard_count;
   if (observation.asked_depth > 0) {
-    if (!tally.candidates.has_value()) tally.candidates.emplace();
-    tally.candidates->asked += observation.asked_depth;
-    tally.candidates->scored += observation.scored_depth;
+    if (!tally.reranked.has_value()) tally.reranked.emplace();
+    tally.reranked->Merge({1, observation.in_time, observation.asked_depth,
+                           observation.scored_depth, observation.first_judged,
+                           observation.first_right, observation.first_retrieved_right});
   }
   if (observation.known_item_asked) {
     ++tally.known_items_asked;

@@ -140,6 +140,22 @@ absl::Duration CpuPerRequest(const LoadResult& result) {
   return sent == 0 ? absl::ZeroDuration() : result.generator.cpu / sent;
 }
 
+std::string GoodputText(const Goodput& goodput) {
+  const char* const state = goodput.holds()                                        ? ""
+                            : goodput.deep_enough() && !goodput.recall.has_value() ? "not told: "
+                                                                                   : "none: ";
+  std::string text = absl::StrFormat("%s%s in time; mean depth %.1f of %g, %s %g; ", state,
+                                     RateText(goodput.rate), goodput.depth, goodput.asked_depth,
+                                     goodput.deep_enough() ? "at least" : "less than",
+                                     Goodput::kLeastDepth * goodput.asked_depth);
+  if (!goodput.recall.has_value()) {
+    return absl::StrCat(text, "Recall@1 takes known items, and top_k of the depth");
+  }
+  return absl::StrCat(text, "Recall@1 ", FormatShare(*goodput.recall),
+                      goodput.worth_it() ? ", by retrieval alone " : ", not above retrieval alone ",
+                      FormatShare(*goodput.retrieved_recall));
+}
+
 std::vector<Count> Counts(const std::map<std::string, int64_t>& counts) {
   std::vector<Count> sorted;
   for (const auto& [name, count] : counts) sorted.push_back({name, count});

@@ -164,7 +164,7 @@ std::string CountTable(const char* title, const std::map<std::string, int64_t>& 
   return table.empty() ? "" : absl::StrCat("<div>", table.Html(), "</div>");
 }
 
-std::string Answers(const Tally& total) {
+std::string Answers(const Tally& total, absl::Duration length) {
   std::string notes;
   if (total.shards_asked > 0) {
     notes = absl::StrCat("Coverage ", FormatShare(total.coverage()), " of shards.");
@@ -172,6 +172,10 @@ std::string Answers(const Tally& total) {
   if (total.known_items_asked > 0) {
     absl::StrAppend(&notes, notes.empty() ? "" : "  ", "Recall ", FormatShare(total.recall()),
                     " of ", WithThousands(total.known_items_asked), " known items.");
+  }
+  if (total.reranked.has_value()) {
+    absl::StrAppend(&notes, notes.empty() ? "" : "  ", "Goodput ",
+                    GoodputText(GoodputOf(*total.reranked, length)), ".");
   }
   return Section("answers", "Answers",
                  absl::StrCat("<div class=\"pair\">", CountTable("code", total.codes, total.count),
@@ -236,7 +240,7 @@ std::string HtmlReport(const ReportData& data) {
                                Drawn(LatencyOverRate(data)), Drawn(LatencyOverTime(data)),
                                Drawn(ThroughputOverTime(data)), Faults(run.faults),
                                Drawn(PercentileCurve(data)), Drawn(StageBreakdown(data)),
-                               Latencies(run), Answers(run.total), Generator(run)));
+                               Latencies(run), Answers(run.total, run.length), Generator(run)));
 }
 
 }  // namespace sightline

@@ -94,9 +94,14 @@ void DescribeTally(Json& json, T* tally) {
   json.Counts("check_failures", &tally->check_failures, kMaxCount);
   json.Int("shards_asked", &tally->shards_asked, 0, kMaxCount);
   json.Int("shards_answered", &tally->shards_answered, 0, kMaxCount);
-  json.OptionalObject("candidates", &tally->candidates, [](auto& candidates, auto* counts) {
-    candidates.Int("asked", &counts->asked, 0, kMaxCount);
-    candidates.Int("scored", &counts->scored, 0, counts->asked);
+  json.OptionalObject("reranked", &tally->reranked, [](auto& reranked, auto* counts) {
+    reranked.Int("answers", &counts->answers, 0, kMaxCount);
+    reranked.Int("in_time", &counts->in_time, 0, counts->answers);
+    reranked.Int("asked", &counts->asked, 0, kMaxCount);
+    reranked.Int("scored", &counts->scored, 0, counts->asked);
+    reranked.Int("judged", &counts->judged, 0, counts->answers);
+    reranked.Int("right", &counts->right, 0, counts->judged);
+    reranked.Int("retrieved_right", &counts->retrieved_right, 0, counts->judged);
   });
   json.Int("known_items_asked", &tally->known_items_asked, 0, kMaxCount);
   json.Int("known_items_found", &tally->known_items_found, 0, kMaxCount);

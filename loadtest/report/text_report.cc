@@ -67,7 +67,7 @@ std::string WithShare(int64_t count, double share, const std::vector<Count>& par
                       parts.empty() ? "" : ": ", CountsText(parts));
 }
 
-std::string Answers(const Tally& tally) {
+std::string Answers(const Tally& tally, absl::Duration length) {
   Table table({{""}, {"", false, kMaxLineWidth}});
   table.AddRow(
       {"answered", absl::StrCat(WithThousands(tally.ok), " of ", WithThousands(tally.count))});
@@ -79,10 +79,11 @@ std::string Answers(const Tally& tally) {
                                         Counts(tally.degraded_reasons))});
   }
   if (tally.shards_asked > 0) table.AddRow({"coverage", FormatShare(tally.coverage())});
-  if (tally.candidates.has_value()) {
+  if (tally.reranked.has_value()) {
     table.AddRow({"reranked", absl::StrCat(FormatShare(tally.depth_share()), " of ",
-                                           WithThousands(tally.candidates->asked),
+                                           WithThousands(tally.reranked->asked),
                                            " candidates that were to be")});
+    table.AddRow({"goodput", GoodputText(GoodputOf(*tally.reranked, length))});
   }
   if (tally.known_items_asked > 0) {
     table.AddRow({"recall", absl::StrCat(FormatShare(tally.recall()), " of ",
@@ -157,8 +158,8 @@ std::string Environment(const LoadResult& run) {
 
 std::string TextReport(const ReportData& data) {
   const LoadResult& run = data.result;
-  return absl::StrCat(Head(data), Criteria(data.verdict), Latencies(run), Answers(run.total),
-                      Stages(run.total), Faults(run.faults),
+  return absl::StrCat(Head(data), Criteria(data.verdict), Latencies(run),
+                      Answers(run.total, run.length), Stages(run.total), Faults(run.faults),
                       data.capacity.has_value() ? Capacity(*data.capacity) : "", Generator(run),
                       Environment(run));
 }

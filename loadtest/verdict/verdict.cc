@@ -95,7 +95,7 @@ void JudgeRecall(const Tally& total, double limit, std::vector<Criterion>* crite
 
 void JudgeDepth(const Tally& total, double limit, std::vector<Criterion>* criteria) {
   Criterion criterion = AtLeast("depth of reranking", total.depth_share(), limit);
-  if (!total.candidates.has_value()) {
+  if (!total.reranked.has_value()) {
     criterion =
         NotMeasurable(criterion.name, criterion.wanted,
                       total.ok == 0 ? "no request was answered" : "no answer was to be reranked");

@@ -75,7 +75,7 @@ absl::Status RouterService::SearchItems(v1::SearchItemsRequest request, const Ca
                                         v1::SearchItemsResponse* response) {
   ASSIGN_OR_RETURN(const SearchRequest wanted, FromProto(std::move(request)));
   ASSIGN_OR_RETURN(SearchResult result, retriever_->Search(wanted, call));
-  Count(result);
+  Count(wanted, result);
   LogFailures(result.failures);
   ToProto(std::move(result), wanted.want_records, response);
   return absl::OkStatus();
@@ -106,7 +106,7 @@ void RouterService::LogFailures(const std::vector<absl::Status>& failures) {
   }
 }
 
-void RouterService::Count(const SearchResult& result) {
+void RouterService::Count(const SearchRequest& request, const SearchResult& result) {
   if (result.achieved_depth > 0) {
     const auto known = reranked_in_.find(result.reranker_precision);
     (known != reranked_in_.end() ? known->second : reranked_in_.at("other")).Increment();
@@ -114,8 +114,11 @@ void RouterService::Count(const SearchResult& result) {
   for (const DegradedReason reason : result.degraded) degraded_.at(reason).Increment();
   reranks_.at(result.rerank).Increment();
   if (result.from_cache) return;  // it went through no stage
-  if (result.rerank == RerankOutcome::kComplete || result.rerank == RerankOutcome::kPartial ||
-      result.rerank == RerankOutcome::kFailed) {
+  // Later pages go on with a list, however deep that was reranked: they want nothing by themselves.
+  const bool first_page = request.page_token.empty();
+  if (first_page &&
+      (result.rerank == RerankOutcome::kComplete || result.rerank == RerankOutcome::kPartial ||
+       result.rerank == RerankOutcome::kFailed)) {
     // An index that has fewer was asked for those.
     const bool complete = result.rerank == RerankOutcome::kComplete;
     rerank_asked_.Increment(complete ? result.achieved_depth : result.requested_depth);

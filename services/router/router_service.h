@@ -29,7 +29,7 @@ class RouterService final : public RpcService {
   absl::Status GetItems(v1::GetItemsRequest request, const CallContext& call,
                         v1::GetItemsResponse* response);
 
-  void Count(const SearchResult& result);
+  void Count(const SearchRequest& request, const SearchResult& result);
   // What backends said when an answer was less than whole; at most a line per code and
   // ten seconds.
   void LogFailures(const std::vector<absl::Status>& failures);

@@ -424,7 +424,7 @@ void AddPageTokens(std::vector<WireSample>* samples) {
 void AddPreciseTokens(std::vector<WireSample>* samples) {
   for (const bool reduced : {false, true}) {
     PageToken token{kPictures.index, kPictures.generation, "", FingerprintOf({}, 20), 10};
-    token.precisions = PageToken::Precisions{"bfloat16", "int8"};
+    token.precisions = Precisions{"bfloat16", "int8"};
     if (reduced) token.reranked = 7;
     samples->push_back({absl::StrCat("wire/page_token_precise", reduced ? "_reduced" : "", ".txt"),
                         ToText(token),

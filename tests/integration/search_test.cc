@@ -2,6 +2,7 @@
 // what it cannot answer.
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +14,7 @@
 #include "tests/integration/referee.h"
 #include "tests/integration/test_launch.h"
 #include "tests/support/catch.h"
+#include "tests/support/http_get.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {
@@ -303,6 +305,36 @@ TEST_CASE("no time is DEADLINE_EXCEEDED at once, and little time is kept") {
     INFO(result.status().ToString());
     REQUIRE((result.ok() || result.status().code() == absl::StatusCode::kDeadlineExceeded));
   }
+}
+
+// Of the router's metrics page.
+double Metric(Fleet& fleet, const std::string& series) {
+  const std::string page = HttpGet(fleet.router().member->metrics_port(), "/metrics");
+  const size_t at = page.find(absl::StrCat("\n", series, " "));
+  REQUIRE(at != std::string::npos);
+  return std::stod(page.substr(at + series.size() + 2));
+}
+
+TEST_CASE("first pages want candidates reranked, later ones go on with the list") {
+  Fleet fleet(Store(), TestLaunch());
+  fleet.AwaitWhole();
+  const auto counted = [&fleet] {
+    const std::string name = "sightline_rerank_candidates_total";
+    return std::make_pair(Metric(fleet, name + "{which=\"asked\"}"),
+                          Metric(fleet, name + "{which=\"scored\"}"));
+  };
+  const auto [asked, scored] = counted();
+  SearchRequest request = Request(TextQuery{"a blue bird"});
+  request.top_k = 2;
+  request.depth = 4;
+  const auto first = fleet.Search(request, absl::Seconds(20));
+  REQUIRE(first.status() == absl::OkStatus());
+  REQUIRE(counted() == std::make_pair(asked + 4, scored + 4));
+  request.page_token = first->next_page_token;
+  const auto second = fleet.Search(request, absl::Seconds(20));
+  REQUIRE(second.status() == absl::OkStatus());
+  REQUIRE(second->achieved_depth == 4);
+  REQUIRE(counted() == std::make_pair(asked + 4, scored + 4));
 }
 
 TEST_CASE("a question that comes again is answered without the servers, and says so") {

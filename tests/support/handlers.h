@@ -29,10 +29,9 @@ class Handlers {
   }
 
   void Run(std::function<void()> task) {
-    {
-      MutexLock lock(mutex_);
-      tasks_.push_back(std::move(task));
-    }
+    MutexLock lock(mutex_);
+    tasks_.push_back(std::move(task));
+    // Under the lock: when the last task has run, this may be gone.
     changed_.NotifyOne();
   }
 

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <future>
 #include <string>
 #include <vector>
 
@@ -191,6 +192,27 @@ TEST_CASE("one failure of a backend is the failure of the call") {
   const absl::Status status = world.retriever.ScorePairs(pairs.request, world.Call()).status();
   INFO(status);
   CHECK(status.code() == expected);
+}
+
+TEST_CASE("searches beside many pairs are reranked: only what is sent stands before them") {
+  World world;
+  world.reranker->behaviour().BeforeEach([&] { world.clock.Advance(absl::Milliseconds(50)); });
+  REQUIRE(world.retriever.Search(TextSearch("a bird"), world.Call()).ok());  // 200 a second
+  world.reranker->behaviour().BeforeEach([] {});
+  world.reranker->behaviour().Hold();
+  const int before = world.reranker->behaviour().calls();
+  const Pairs pairs = MakePairs(30, 30);
+  auto scoring = std::async(std::launch::async, [&] {
+    return world.retriever.ScorePairs(pairs.request, world.Call(absl::Seconds(60)));
+  });
+  world.reranker->behaviour().AwaitCalls(before + RetrieverOptions().rerank_parallelism);
+  world.reranker->behaviour().AnswerNow();
+  const auto result = world.retriever.Search(TextSearch("a fish"), world.Call());
+  REQUIRE(result.ok());
+  CHECK(result->achieved_depth == 20);
+  world.reranker->behaviour().Release();
+  const auto scored = scoring.get();
+  CHECK(scored.status() == absl::OkStatus());
 }
 
 }  // namespace

@@ -325,6 +325,56 @@ TEST_CASE("less than was asked is passed on to who had no more time for it, and 
   CHECK(!whole->from_cache);
 }
 
+TEST_CASE("an answer that is only less deep suits who has about as much time") {
+  World world(Caching());
+  world.reranker->behaviour().BeforeEach([&] { world.clock.Advance(absl::Milliseconds(100)); });
+  Ask(world, TextSearch("a bird"));  // a hundred candidates a second
+  world.reranker->behaviour().BeforeEach([] {});
+  world.encoder->behaviour().Hold();
+  const auto ask = [&](absl::Duration allowed) {
+    return std::async(std::launch::async, [&world, allowed] {
+      return world.retriever.Search(TextSearch("a fish"), world.Call(allowed));
+    });
+  };
+  const int before = world.encoder->behaviour().calls();
+  auto first = ask(absl::Milliseconds(200));
+  world.encoder->behaviour().AwaitCalls(before + 1);
+  auto alike = ask(absl::Milliseconds(350)), patient = ask(absl::Seconds(2));
+  world.clock.AwaitSleepers(3);
+  world.encoder->behaviour().AnswerNow();
+  world.encoder->behaviour().Release();
+  const auto cut = first.get(), shared = alike.get(), whole = patient.get();
+  REQUIRE((cut.ok() && shared.ok() && whole.ok()));
+  CHECK(cut->degraded == std::vector<DegradedReason>{DegradedReason::kDepthReduced});
+  CHECK(shared->achieved_depth == cut->achieved_depth);
+  CHECK(shared->from_cache);
+  CHECK(whole->achieved_depth == 20);
+  CHECK(!whole->from_cache);
+}
+
+TEST_CASE("who gives up waiting has found nothing and computed nothing") {
+  World world(Caching());
+  world.encoder->behaviour().Hold();
+  auto first = std::async(std::launch::async, [&] {
+    return world.retriever.Search(TextSearch("a fish"), world.Call());
+  });
+  world.encoder->behaviour().AwaitCalls(1);
+  const CallContext call = world.Call();
+  auto second = std::async(std::launch::async,
+                           [&] { return world.retriever.Search(TextSearch("a fish"), call); });
+  world.clock.AwaitSleepers(2);
+  call.cancellation()->Cancel();
+  CHECK(absl::IsCancelled(second.get().status()));
+  world.encoder->behaviour().Release();
+  CHECK(first.get().ok());
+  const CacheStatus told = world.caches.results.Describe();
+  CHECK(told.misses == 1);
+  CHECK(told.shared == 0);
+  CHECK(world.metrics.Render().find(
+            "sightline_cache_lookups_total{cache=\"results\",outcome=\"gave_up\"} 1") !=
+        std::string::npos);
+}
+
 TEST_CASE("the caches tell what they are good for") {
   World world(Caching());
   for (int i = 0; i < 3; ++i) Ask(world, TextSearch("a fish"));

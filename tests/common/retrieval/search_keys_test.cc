@@ -17,6 +17,7 @@ struct Asked {
   SearchRequest request;
   GenerationInfo target;
   absl::optional<GenerationInfo> item_index;
+  Precisions precision;
   bool rerank = true;
 
   SearchKeys Keys() const {
@@ -28,6 +29,7 @@ struct Asked {
     }
     const auto& rerankers = plan.target.info->rerankers;
     plan.reranker = rerankers.empty() ? nullptr : &rerankers.front();
+    plan.precision = precision;
     plan.rerank = rerank;
     return KeysOf(request, plan);
   }
@@ -105,6 +107,17 @@ std::vector<Change> TargetChanges() {
   };
 }
 
+std::vector<Change> PrecisionChanges() {
+  return {
+      [](Asked* a) { a->precision.encoder = "int8"; },
+      [](Asked* a) { a->precision.reranker = "int8"; },
+      [](Asked* a) { a->precision.reranker = "bf16"; },
+      [](Asked* a) {
+        a->precision = {"int8", "int8"};
+      },
+  };
+}
+
 // Every field of a request beside its query.
 std::vector<Change> RequestChanges() {
   return {
@@ -174,6 +187,12 @@ void CheckAllDiffer(const std::vector<std::string>& keys) {
 TEST_CASE("whatever an answer depends on changes its key") {
   CheckAllDiffer(
       KeysOfChanges({QueryChanges(), TargetChanges(), RequestChanges()}, &SearchKeys::answer));
+}
+
+TEST_CASE("what was computed in one precision is found in no other") {
+  for (const auto member : {&SearchKeys::answer, &SearchKeys::encoded, &SearchKeys::scored}) {
+    CheckAllDiffer(KeysOfChanges({PrecisionChanges()}, member));
+  }
 }
 
 TEST_CASE("whatever an encoded query depends on changes its key") {

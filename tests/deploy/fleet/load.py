@@ -42,7 +42,7 @@ def capacity_of(report):
     less deep than they asked for, and what was reranked of all of them is what it can do.  Trouble
     if that is nothing."""
     tally = report["result"]["by_kind"]["reranked"]
-    whole = tally.get("candidates", {"scored": 0})["scored"] / DEPTH
+    whole = tally.get("reranked", {"scored": 0})["scored"] / DEPTH
     lasted = sum(second["ended"] > 0 for second in report["result"]["seconds"])
     if whole <= 0 or lasted == 0:
         raise Trouble("no question was reranked while the fleet was asked too much; is the machine that slow?")

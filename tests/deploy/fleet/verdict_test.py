@@ -116,8 +116,8 @@ class VerdictTest(cases.Case):
         def of(**tally):
             return {"result": {"by_kind": {"reranked": tally},
                                "seconds": [{"ended": 7}] * 12 + [{"ended": 0}] * 3}}
-        self.assertAlmostEqual(load.capacity_of(of(ok=500, candidates={"asked": 10000, "scored": 1600})), 10)
-        for nothing in (of(ok=500, candidates={"asked": 10000, "scored": 0}), of(ok=0)):
+        self.assertAlmostEqual(load.capacity_of(of(ok=500, reranked={"asked": 10000, "scored": 1600})), 10)
+        for nothing in (of(ok=500, reranked={"asked": 10000, "scored": 0}), of(ok=0)):
             with self.assertRaises(Trouble):
                 load.capacity_of(nothing)
 

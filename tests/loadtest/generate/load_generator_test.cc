@@ -56,6 +56,7 @@ class QueueingServer : public SearchClient {
   int64_t asked = 0;
   int64_t most_waiting = 0;
   bool repeats_an_item = false;
+  bool reranks = false;  // the first two: the second of them comes first
 
  private:
   SearchResult Answer(const SearchRequest& request) const {
@@ -68,6 +69,12 @@ class QueueingServer : public SearchClient {
       hit.row = i;
       hit.score = hit.retrieval_score = static_cast<float>(1.0 - 0.1 * i);
       result.hits.push_back(hit);
+    }
+    if (reranks) {
+      result.rerank = RerankOutcome::kPartial;
+      result.requested_depth = 3;
+      result.achieved_depth = 2;
+      std::swap(result.hits[0], result.hits[1]);
     }
     return result;
   }
@@ -229,6 +236,31 @@ TEST_CASE("what came back is recorded and checked") {
     REQUIRE(rig.recorder.Result().total.check_failures.empty());
     REQUIRE(rig.recorder.Result().total.known_items_asked == 0);
   }
+}
+
+TEST_CASE("of what was reranked it is told what it was good for") {
+  Rig rig(Always(absl::Milliseconds(10)), absl::Seconds(10));
+  rig.server->reranks = true;
+  rig.options.check_answers = true;
+  const std::vector<std::string> first = {"item0"}, second = {"item1"}, third = {"item2"};
+  rig.plan = [&](int64_t number) {
+    PlannedRequest planned = Plan(number);
+    planned.request.top_k = number < 90 ? 3 : 2;  // not all candidates
+    planned.known_items = number % 3 == 0 ? first : second;
+    if (number == 1) planned.known_items = {};
+    if (number == 5) planned.known_items = third;
+    return planned;
+  };
+  REQUIRE(rig.Run(MakeConstantArrivals(10, absl::Seconds(10))).ok());
+  const auto counts = rig.recorder.Result().total.reranked;
+  REQUIRE(counts.has_value());
+  REQUIRE(counts->answers == 100);
+  REQUIRE(counts->in_time == 100);
+  REQUIRE(counts->asked == 300);
+  REQUIRE(counts->scored == 200);
+  REQUIRE(counts->judged == 89);
+  REQUIRE(counts->right == 58);
+  REQUIRE(counts->retrieved_right == 30);
 }
 
 TEST_CASE("a run that is cancelled sends no more and waits for what is under way") {

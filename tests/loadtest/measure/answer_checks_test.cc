@@ -198,6 +198,22 @@ TEST_CASE("a known item is found wherever it stands") {
   REQUIRE_FALSE(AnyAmong({"c"}, {}));
 }
 
+TEST_CASE("the first hit is known, or it would be by retrieval alone") {
+  std::vector<Hit> hits(3);
+  for (size_t i = 0; i < hits.size(); ++i) hits[i].item_id = std::string(1, 'a' + i);
+  hits[0].retrieval_score = 0.5f;
+  hits[1].retrieval_score = 0.3f;
+  hits[2].retrieval_score = 0.7f;  // reranked to the end
+  REQUIRE(FirstAmong({"x", "a"}, hits));
+  REQUIRE_FALSE(FirstAmong({"c"}, hits));
+  REQUIRE(FirstRetrievedAmong({"c"}, hits));
+  REQUIRE_FALSE(FirstRetrievedAmong({"a", "b"}, hits));
+  hits[0].retrieval_score = 0.7f;  // of two alike the smaller id comes first
+  REQUIRE(FirstRetrievedAmong({"a"}, hits));
+  REQUIRE_FALSE(FirstAmong({"a"}, {}));
+  REQUIRE_FALSE(FirstRetrievedAmong({"a"}, {}));
+}
+
 TEST_CASE("failures and reasons have names of their own") {
   std::set<std::string> names;
   for (int i = 0; i < kCheckFailureCount; ++i) {

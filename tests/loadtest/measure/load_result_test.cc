@@ -16,7 +16,7 @@ Tally Some() {
   tally.check_failures = {{"order", 1}};
   tally.shards_asked = 12;
   tally.shards_answered = 9;
-  tally.candidates = CandidateCounts{40, 30};
+  tally.reranked = RerankedCounts{2, 1, 40, 30, 2, 1, 0};
   tally.known_items_asked = 5;
   tally.known_items_found = 4;
   tally.latency.Record(absl::Milliseconds(1), 8);
@@ -32,6 +32,33 @@ TEST_CASE("shares are of what they are shares of") {
   REQUIRE(tally.coverage() == 0.75);
   REQUIRE(tally.recall() == 0.8);
   REQUIRE(tally.depth_share() == 0.75);
+}
+
+TEST_CASE("goodput is of answers in time, deep enough and better than retrieval alone") {
+  RerankedCounts counts{100, 90, 2000, 800, 50, 30, 29};
+  const Goodput good = GoodputOf(counts, absl::Seconds(45));
+  REQUIRE(good.rate == 2);
+  REQUIRE(good.depth == 8);
+  REQUIRE(good.asked_depth == 20);
+  REQUIRE(good.recall == 0.6);
+  REQUIRE(good.retrieved_recall == 0.58);
+  REQUIRE(good.holds());
+  SECTION("not deep enough") {
+    counts.scored = 799;
+    const Goodput goodput = GoodputOf(counts, absl::Seconds(45));
+    REQUIRE_FALSE(goodput.deep_enough());
+    REQUIRE_FALSE(goodput.holds());
+  }
+  SECTION("no better than retrieval") {
+    counts.right = 29;
+    const Goodput goodput = GoodputOf(counts, absl::Seconds(45));
+    REQUIRE_FALSE(goodput.worth_it());
+    REQUIRE_FALSE(goodput.holds());
+  }
+  SECTION("nobody knows what is right") {
+    counts.judged = counts.right = counts.retrieved_right = 0;
+    REQUIRE_FALSE(GoodputOf(counts, absl::Seconds(45)).holds());
+  }
 }
 
 TEST_CASE("of nothing, nothing is wrong") {
@@ -54,7 +81,7 @@ TEST_CASE("merging adds every count") {
   other.check_failures = {{"order", 1}, {"late", 1}};
   other.shards_asked = 2;
   other.shards_answered = 1;
-  other.candidates = CandidateCounts{20, 0};
+  other.reranked = RerankedCounts{1, 1, 20, 0, 1, 1, 1};
   other.known_items_asked = 1;
   other.known_items_found = 1;
   other.latency.Record(absl::Milliseconds(2), 2);
@@ -73,8 +100,13 @@ TEST_CASE("merging adds every count") {
   REQUIRE(sum.check_failures == Counts{{"late", 1}, {"order", 2}});
   REQUIRE(sum.shards_asked == 14);
   REQUIRE(sum.shards_answered == 10);
-  REQUIRE(sum.candidates->asked == 60);
-  REQUIRE(sum.candidates->scored == 30);
+  REQUIRE(sum.reranked->answers == 3);
+  REQUIRE(sum.reranked->in_time == 2);
+  REQUIRE(sum.reranked->asked == 60);
+  REQUIRE(sum.reranked->scored == 30);
+  REQUIRE(sum.reranked->judged == 3);
+  REQUIRE(sum.reranked->right == 2);
+  REQUIRE(sum.reranked->retrieved_right == 1);
   REQUIRE(sum.known_items_asked == 6);
   REQUIRE(sum.known_items_found == 5);
   REQUIRE(sum.latency.count() == 10);

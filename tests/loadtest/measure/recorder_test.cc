@@ -61,6 +61,10 @@ std::vector<Observation> Anything(int count, uint64_t seed) {
     observation.known_item_found = observation.known_item_asked && below(3) > 0;
     observation.asked_depth = 20 * static_cast<int>(below(2));
     observation.scored_depth = static_cast<int>(below(1 + observation.asked_depth));
+    observation.in_time = below(3) > 0;
+    observation.first_judged = below(2) == 0;
+    observation.first_right = observation.first_judged && below(2) == 0;
+    observation.first_retrieved_right = observation.first_judged && below(3) == 0;
     if (below(5) == 0) observation.failures = {CheckFailure::kOrder, CheckFailure::kLate};
     observation.times.search = absl::Microseconds(below(5000));
     observation.times.total = observation.times.search + absl::Microseconds(below(5000));
@@ -89,9 +93,14 @@ Tally Added(const std::vector<const Observation*>& observations) {
     tally.shards_asked += o->shard_count;
     tally.shards_answered += o->answered_shard_count;
     if (o->asked_depth > 0) {
-      if (!tally.candidates) tally.candidates.emplace();
-      tally.candidates->asked += o->asked_depth;
-      tally.candidates->scored += o->scored_depth;
+      if (!tally.reranked) tally.reranked.emplace();
+      ++tally.reranked->answers;
+      tally.reranked->in_time += o->in_time ? 1 : 0;
+      tally.reranked->asked += o->asked_depth;
+      tally.reranked->scored += o->scored_depth;
+      tally.reranked->judged += o->first_judged ? 1 : 0;
+      tally.reranked->right += o->first_right ? 1 : 0;
+      tally.reranked->retrieved_right += o->first_retrieved_right ? 1 : 0;
     }
     tally.known_items_asked += o->known_item_asked ? 1 : 0;
     tally.known_items_found += o->known_item_found ? 1 : 0;
@@ -127,8 +136,16 @@ void RequireSame(const Tally& a, const Tally& b) {
   REQUIRE(a.check_failures == b.check_failures);
   REQUIRE(a.shards_asked == b.shards_asked);
   REQUIRE(a.shards_answered == b.shards_answered);
-  REQUIRE(a.candidates.has_value() == b.candidates.has_value());
-  REQUIRE(a.depth_share() == b.depth_share());
+  REQUIRE(a.reranked.has_value() == b.reranked.has_value());
+  if (a.reranked.has_value()) {
+    REQUIRE(a.reranked->answers == b.reranked->answers);
+    REQUIRE(a.reranked->in_time == b.reranked->in_time);
+    REQUIRE(a.reranked->asked == b.reranked->asked);
+    REQUIRE(a.reranked->scored == b.reranked->scored);
+    REQUIRE(a.reranked->judged == b.reranked->judged);
+    REQUIRE(a.reranked->right == b.reranked->right);
+    REQUIRE(a.reranked->retrieved_right == b.reranked->retrieved_right);
+  }
   REQUIRE(a.known_items_asked == b.known_items_asked);
   REQUIRE(a.known_items_found == b.known_items_found);
   RequireSame(a.latency, b.latency);

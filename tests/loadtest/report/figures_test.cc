@@ -29,6 +29,22 @@ TEST_CASE("figures are written with few digits") {
   REQUIRE(QuantileName(0.999) == "p99.9");
 }
 
+TEST_CASE("goodput says which condition is broken") {
+  RerankedCounts counts{900, 900, 18000, 9000, 900, 600, 500};
+  const auto text = [&] { return GoodputText(GoodputOf(counts, absl::Seconds(45))); };
+  REQUIRE(text() ==
+          "20/s in time; mean depth 10.0 of 20, at least 8; Recall@1 66.7%, by retrieval alone "
+          "55.6%");
+  counts.scored = 3600;
+  REQUIRE_THAT(text(), Catch::StartsWith("none: 20/s in time; mean depth 4.0 of 20, less than 8"));
+  counts.scored = 9000;
+  counts.right = 500;
+  REQUIRE_THAT(text(), Catch::StartsWith("none: "));
+  REQUIRE_THAT(text(), Catch::Contains("55.6%, not above retrieval alone 55.6%"));
+  counts.judged = 0;
+  REQUIRE_THAT(text(), Catch::StartsWith("not told: "));
+}
+
 TEST_CASE("counts come by size and then by name") {
   REQUIRE(CountsText(Counts({{"b", 2}, {"a", 2}, {"c", 30}})) == "c 30, a 2, b 2");
   Tally tally;

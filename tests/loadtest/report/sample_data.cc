@@ -85,6 +85,8 @@ void Add(const Sample& sample, Dice* dice, Tally* tally) {
   tally->shards_asked += 2;
   tally->shards_answered += 2;
   ++tally->known_items_asked;
+  if (!tally->reranked.has_value()) tally->reranked.emplace();
+  tally->reranked->Merge({1, 1, 20, 12, 1, 1, 0});
   tally->known_items_found += dice->Uniform() < 0.93 ? 1 : 0;
   if (sample.degraded != nullptr) {
     ++tally->degraded;

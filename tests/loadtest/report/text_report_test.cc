@@ -26,9 +26,17 @@ TEST_CASE("what did not happen takes no line") {
   ReportData data;
   data.result.scenario = "quiet";
   data.result.total.count = data.result.total.ok = 5;
-  for (const char* part : {"errors", "degraded", "fault", "capacity", "recall", "stage"}) {
+  for (const char* part :
+       {"errors", "degraded", "fault", "capacity", "recall", "goodput", "stage"}) {
     REQUIRE_THAT(TextReport(data), !Contains(part));
   }
+}
+
+TEST_CASE("of answers that were to be reranked the goodput is told") {
+  ReportData data = SampleData();
+  data.result.length = absl::Seconds(45);
+  data.result.total.reranked = RerankedCounts{900, 900, 18000, 9000, 900, 600, 500};
+  REQUIRE_THAT(TextReport(data), Contains("goodput") && Contains("20/s in time; mean depth 10.0"));
 }
 
 TEST_CASE("a generator that was late says so") {

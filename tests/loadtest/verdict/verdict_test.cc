@@ -74,7 +74,7 @@ TEST_CASE("each broken criterion fails the run and says what was measured") {
     Slo slo;
     std::string name, measured;
   };
-  result.total.candidates = CandidateCounts{200, 70};
+  result.total.reranked = RerankedCounts{10, 10, 200, 70};
   std::vector<Case> cases(6);
   cases[0].slo.latency = {{0.9, absl::Milliseconds(890)}};
   cases[0].name = "latency p90";
