@@ -4,6 +4,7 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -162,6 +163,29 @@ std::string ModelBundle::FilePath(absl::string_view name) const {
   return JoinPath(directory, name);
 }
 
+namespace {
+
+// The manifest of that text, in the file `path`.
+absl::StatusOr<ModelBundleManifest> ParseAt(const std::string& path, const std::string& json) {
+  absl::StatusOr<ModelBundleManifest> manifest = ParseModelBundleManifest(json);
+  if (!manifest.ok()) return WithPrefix(manifest.status(), path);
+  if (manifest->has_embedding() && manifest->embedding().space() != EmbeddingSpaceOf(*manifest)) {
+    return absl::DataLossError(
+        absl::StrCat(path, ": embedding.space is ", manifest->embedding().space(),
+                     " but the manifest gives ", EmbeddingSpaceOf(*manifest)));
+  }
+  return manifest;
+}
+
+absl::StatusOr<ModelBundle> CheckFiles(ModelBundle bundle, bool verify_checksums) {
+  for (const BundleFile& file : bundle.manifest.files()) {
+    RETURN_IF_ERROR(VerifyFile(bundle, file, verify_checksums));
+  }
+  return bundle;
+}
+
+}  // namespace
+
 absl::StatusOr<ModelBundleManifest> ReadModelBundleManifest(absl::string_view directory) {
   const absl::string_view id = LastComponent(directory);
   if (!IsSha256Hex(id)) {
@@ -176,14 +200,7 @@ absl::StatusOr<ModelBundleManifest> ReadModelBundleManifest(absl::string_view di
                                             ", which is not its folder's name; fetch the bundle "
                                             "again"));
   }
-  absl::StatusOr<ModelBundleManifest> manifest = ParseModelBundleManifest(json);
-  if (!manifest.ok()) return WithPrefix(manifest.status(), path);
-  if (manifest->has_embedding() && manifest->embedding().space() != EmbeddingSpaceOf(*manifest)) {
-    return absl::DataLossError(
-        absl::StrCat(path, ": embedding.space is ", manifest->embedding().space(),
-                     " but the manifest gives ", EmbeddingSpaceOf(*manifest)));
-  }
-  return manifest;
+  return ParseAt(path, json);
 }
 
 absl::StatusOr<ModelBundle> OpenModelBundle(absl::string_view directory, bool verify_checksums) {
@@ -191,10 +208,17 @@ absl::StatusOr<ModelBundle> OpenModelBundle(absl::string_view directory, bool ve
   bundle.directory = std::string(directory);
   bundle.id = std::string(LastComponent(directory));
   ASSIGN_OR_RETURN(bundle.manifest, ReadModelBundleManifest(directory));
-  for (const BundleFile& file : bundle.manifest.files()) {
-    RETURN_IF_ERROR(VerifyFile(bundle, file, verify_checksums));
-  }
-  return bundle;
+  return CheckFiles(std::move(bundle), verify_checksums);
+}
+
+absl::StatusOr<ModelBundle> OpenBundleFolder(absl::string_view folder, bool verify_checksums) {
+  const std::string path = JoinPath(folder, kManifestFile);
+  ASSIGN_OR_RETURN(const std::string json, ReadFile(path, limits::kMaxManifestBytes));
+  ModelBundle bundle;
+  bundle.directory = std::string(folder);
+  bundle.id = Sha256Hex(json);
+  ASSIGN_OR_RETURN(bundle.manifest, ParseAt(path, json));
+  return CheckFiles(std::move(bundle), verify_checksums);
 }
 
 namespace {
@@ -209,6 +233,19 @@ absl::StatusOr<ModelBundle> OpenStored(const std::string& directory) {
 }
 
 }  // namespace
+
+ContentWriter ContentOf(std::string path) {
+  return [path = std::move(path)](const ByteSink& sink) -> absl::Status {
+    ASSIGN_OR_RETURN(const std::unique_ptr<RandomAccessFile> file, RandomAccessFile::Open(path));
+    std::string piece;
+    for (int64_t at = 0; at < file->size(); at += static_cast<int64_t>(piece.size())) {
+      piece.resize(static_cast<size_t>(std::min(int64_t{1} << 20, file->size() - at)));
+      RETURN_IF_ERROR(file->Read(at, static_cast<int64_t>(piece.size()), piece.data()));
+      RETURN_IF_ERROR(sink(piece));
+    }
+    return absl::OkStatus();
+  };
+}
 
 absl::StatusOr<ModelBundle> StreamModelBundle(absl::string_view store, ModelBundleManifest manifest,
                                               const std::map<std::string, ContentWriter>& files) {

@@ -38,6 +38,9 @@ inline constexpr absl::string_view kVocabularyFile = "vocab.txt";
 // manifest is malformed.  FailedPrecondition: a newer format.
 absl::StatusOr<ModelBundle> OpenModelBundle(absl::string_view directory, bool verify_checksums);
 
+// The same in a folder of any name, as add-model takes it: its id is what its manifest gives.
+absl::StatusOr<ModelBundle> OpenBundleFolder(absl::string_view folder, bool verify_checksums);
+
 // Writes `files` (name -> bytes) and a manifest that lists them into
 // `<store>/models/<id>/`, atomically: the folder appears whole or not at all.  Fills
 // format_version and files of `manifest`, and embedding.space.  Returns the bundle;
@@ -51,7 +54,10 @@ absl::StatusOr<ModelBundle> WriteModelBundle(absl::string_view store,
 using ByteSink = std::function<absl::Status(absl::string_view piece)>;
 using ContentWriter = std::function<absl::Status(const ByteSink& sink)>;
 
-// The same for files whose content should not lie in memory as a whole.  Each writer is
+// Hands on the content of the file `path`, which it opens when it is called, a MiB at a time.
+ContentWriter ContentOf(std::string path);
+
+// As WriteModelBundle for files whose content should not lie in memory as a whole.  Each writer is
 // called once, in the order of the names.
 absl::StatusOr<ModelBundle> StreamModelBundle(absl::string_view store,
                                               bundle::v1::ModelBundleManifest manifest,

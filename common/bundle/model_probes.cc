@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <set>
 
@@ -247,6 +248,20 @@ absl::StatusOr<ModelProbes> ReadModelProbes(const ModelBundle& bundle) {
       ParseProbes(absl::string_view(content->data(), static_cast<size_t>(content->size())));
   if (!probes.ok()) return WithPrefix(probes.status(), path);
   return probes;
+}
+
+absl::StatusOr<ModelBundle> WithProbes(const ModelBundle& bundle, const ModelProbes& probes,
+                                       absl::string_view store) {
+  RETURN_IF_ERROR(CheckProbes(probes));
+  RETURN_IF_ERROR(OpenModelBundle(bundle.directory, /*verify_checksums=*/true).status());
+  std::map<std::string, ContentWriter> files;
+  for (const BundleFile& file : bundle.manifest.files()) {
+    files[file.path()] = ContentOf(bundle.FilePath(file.path()));
+  }
+  files[std::string(kProbesFile)] = [bytes = SerializeProbes(probes)](const ByteSink& sink) {
+    return sink(bytes);
+  };
+  return StreamModelBundle(store, bundle.manifest, files);
 }
 
 ItemFeatures FeaturesOf(const ProbeItem& item) {

@@ -36,6 +36,13 @@ absl::StatusOr<bundle::v1::ModelProbes> ParseProbes(absl::string_view bytes);
 // embedding, or features, and others have not.  Whether the model takes them is not looked at.
 absl::Status CheckProbes(const bundle::v1::ModelProbes& probes);
 
+// Writes `bundle` with these probes, in the place of its own if it has some, as another model
+// below `store`: of the same embedding space, and of an id of its own.  DataLoss if the bundle is
+// damaged; InvalidArgument as CheckProbes; otherwise as StreamModelBundle.
+absl::StatusOr<ModelBundle> WithProbes(const ModelBundle& bundle,
+                                       const bundle::v1::ModelProbes& probes,
+                                       absl::string_view store);
+
 // As the bundle's file holds them; equal probes give equal bytes.
 std::string SerializeProbes(const bundle::v1::ModelProbes& probes);
 

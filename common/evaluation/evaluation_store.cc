@@ -38,7 +38,7 @@ absl::StatusOr<EvaluationStore::Reranker> LoadReranker(Direction direction,
   }
   const auto loaded = models->Loaded();
   ASSIGN_OR_RETURN(const DeclaredCombinations declared,
-                   ReadCombinations(loaded.at(id).cross_encoder()));
+                   ReadCombinations(loaded.at(id).manifest.cross_encoder()));
   reranker.declared =
       direction == Direction::kTextToImage ? declared.text_to_image : declared.image_to_text;
   return reranker;
@@ -72,7 +72,10 @@ absl::Status EvaluationStore::CheckPair() const {
 absl::Status EvaluationStore::LoadModels(const EvaluationStoreOptions& options, ComputePool* pool) {
   ModelOptions model_options;
   model_options.pool = pool;
-  ModelCache models({options.store, model_options});
+  ModelCacheOptions cache{options.store, model_options};
+  // As asked, however far that is from float32: how far is what is measured.
+  cache.precision.policy = {options.precision, /*least_agreement=*/0};
+  ModelCache models(cache);
   const std::string& encoder = images_->manifest().encoder_model();
   ASSIGN_OR_RETURN(encoder_, models.Get(encoder));
   if (encoder_->text_encoder() == nullptr) {

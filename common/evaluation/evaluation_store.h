@@ -21,8 +21,9 @@ struct EvaluationStoreOptions {
   std::string store;
   std::string images_index = "images";
   std::string captions_index = "captions";
-  std::string language = "en";  // of the captions that make queries and answers
-  std::string reranker;         // name of the cross-encoder; empty: each index's default
+  std::string language = "en";        // of the captions that make queries and answers
+  std::string reranker;               // name of the cross-encoder; empty: each index's default
+  std::string precision = "float32";  // that models compute in, if they have blocks
 };
 
 // Immutable, thread-safe.

@@ -11,15 +11,6 @@
 namespace sightline {
 namespace {
 
-int FirstRelevant(const MeasureSpec& spec, const Relevance& relevance, const EvaluationQuery& query,
-                  absl::Span<const Hit> hits) {
-  for (size_t i = 0; i < hits.size(); ++i) {
-    if (relevance.IsRelevant(spec.direction, query, hits[i].item_id))
-      return static_cast<int>(i + 1);
-  }
-  return 0;
-}
-
 // Ranks of the first relevant hit: [method][query].
 absl::StatusOr<std::vector<std::vector<int>>> RankAll(const MeasureSpec& spec,
                                                       const Relevance& relevance, Ranker* ranker,
@@ -34,7 +25,7 @@ absl::StatusOr<std::vector<std::vector<int>>> RankAll(const MeasureSpec& spec,
                      ranker->Rank({spec.direction, batch, spec.methods, kListLength}, call));
     for (size_t q = 0; q < batch.size(); ++q) {
       for (size_t m = 0; m < spec.methods.size(); ++m) {
-        ranks[m].push_back(FirstRelevant(spec, relevance, batch[q], rankings[q][m]));
+        ranks[m].push_back(FirstRelevant(spec.direction, relevance, batch[q], rankings[q][m]));
       }
     }
     if (progress != nullptr) progress->Advance(static_cast<int64_t>(batch.size()));
@@ -77,6 +68,14 @@ bool IsBetter(const Choice& a, const Choice& b) {
 }
 
 }  // namespace
+
+int FirstRelevant(Direction direction, const Relevance& relevance, const EvaluationQuery& query,
+                  absl::Span<const Hit> hits) {
+  for (size_t i = 0; i < hits.size(); ++i) {
+    if (relevance.IsRelevant(direction, query, hits[i].item_id)) return static_cast<int>(i + 1);
+  }
+  return 0;
+}
 
 const MethodResult* Measurement::Find(const Method& method) const {
   for (const MethodResult& result : results) {

@@ -25,6 +25,10 @@ namespace sightline {
 // Hits of a list that are looked at: MRR is MRR@50.
 inline constexpr int kListLength = 50;
 
+// Rank of the first hit that is right for `query`, from 1; 0 if none is.
+int FirstRelevant(Direction direction, const Relevance& relevance, const EvaluationQuery& query,
+                  absl::Span<const Hit> hits);
+
 struct MeasureSpec {
   Direction direction = Direction::kTextToImage;
   absl::optional<Split> split;  // that the queries are of; none: all there are

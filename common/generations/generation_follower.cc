@@ -30,7 +30,9 @@ constexpr int kIoPriority = 2 << 13 | 7;
 constexpr absl::Duration kLeastLease = absl::Seconds(10);
 
 void YieldToOthers() {
-  ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), kLoadingNice);
+  const auto thread = static_cast<id_t>(::syscall(SYS_gettid));
+  // A server that is nice itself is so on top; the kernel takes 19 for more.
+  ::setpriority(PRIO_PROCESS, thread, ::getpriority(PRIO_PROCESS, thread) + kLoadingNice);
   ::syscall(SYS_ioprio_set, kIoPriorityOfThread, 0, kIoPriority);
 }
 

@@ -7,6 +7,7 @@ namespace sightline {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr size_t kFirstRows = 16;
 
 // The order of a list, of exact scores.
 bool RanksBefore(const RoughNeighbor& a, const RoughNeighbor& b) {
@@ -16,14 +17,24 @@ bool RanksBefore(const RoughNeighbor& a, const RoughNeighbor& b) {
 }  // namespace
 
 float Candidates::Add(const RoughNeighbor& row, ExactScore exact) {
+  const auto capacity = static_cast<size_t>(Capacity(k_));
+  // As a vector would grow, which knows no bound.
+  if (rows_.size() == rows_.capacity()) {
+    rows_.reserve(std::min(std::max<size_t>(2 * rows_.size(), kFirstRows), capacity));
+  }
   rows_.push_back(row);
-  if (static_cast<int64_t>(rows_.size()) < Capacity(k_)) return -kInfinity;
+  if (rows_.size() < capacity) return -kInfinity;
   const float floor = DropBeaten();
   // Scores too close to tell apart, as of many equal rows.
   const int64_t most_left = (k_ + Capacity(k_)) / 2;
   if (static_cast<int64_t>(rows_.size()) <= most_left) return floor;
   Settle(exact);
   return rows_.back().score;
+}
+
+void Candidates::Add(Candidates others) {
+  rows_.reserve(rows_.size() + others.rows_.size());
+  rows_.insert(rows_.end(), others.rows_.begin(), others.rows_.end());
 }
 
 float Candidates::DropBeaten() {

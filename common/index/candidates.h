@@ -30,15 +30,16 @@ class Candidates {
 
   explicit Candidates(int k) : k_(k) {}
 
-  // How many of them are kept at most for lists of `k`.
+  // How many of them are kept at most for lists of `k`, and there is memory for no more.
   static int64_t Capacity(int k) { return 2 * int64_t{k} + 64; }
+  // How many there is memory for.
+  int64_t reserved() const { return static_cast<int64_t>(rows_.capacity()); }
 
   // Returns a score that k rows have at least (for lists of less: negative infinity) whenever it
   // had to make room.
   float Add(const RoughNeighbor& row, ExactScore exact);
-  void Add(const Candidates& others) {
-    rows_.insert(rows_.end(), others.rows_.begin(), others.rows_.end());
-  }
+  // Takes those of `others`, beyond the capacity if need be; theirs is given back.
+  void Add(Candidates others);
 
   // Leaves those out that k others beat for certain; returns what Add does.
   float DropBeaten();

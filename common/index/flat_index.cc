@@ -15,6 +15,7 @@
 #include "common/index/index_checks.h"
 #include "common/index/index_kind.h"
 #include "common/index/vector_index.h"
+#include "common/kernels/cpu.h"
 
 namespace sightline {
 namespace {
@@ -58,6 +59,7 @@ absl::StatusOr<std::unique_ptr<VectorIndex>> Open(absl::string_view,
 
 absl::StatusOr<std::unique_ptr<VectorIndex>> OpenFlatIndex(const VectorView& vectors,
                                                            ComputePool* pool) {
+  RETURN_IF_ERROR(kernels::CheckCpuLimit());
   RETURN_IF_ERROR(CheckView(vectors));
   if (pool == nullptr) return absl::InvalidArgumentError("a flat index needs a compute pool");
   return std::make_unique<FlatIndex>(vectors, pool);

@@ -152,8 +152,8 @@ class Scan {
   }
 
   std::vector<Neighbor> Merge(int64_t query) {
-    Candidates all(top_k_);
-    for (int64_t part = 0; part < row_parts_; ++part) all.Add(BestOf(query, part));
+    Candidates all = std::move(BestOf(query, 0));
+    for (int64_t part = 1; part < row_parts_; ++part) all.Add(std::move(BestOf(query, part)));
     return all.Take([&](int64_t row) { return Score(query, row); });
   }
 

@@ -48,9 +48,8 @@ struct AmxInt8 {
   static SIGHTLINE_INLINE Vector Sum(const Product& product, int64_t row, int64_t column,
                                      const int32_t* sums, const std::byte* weights) {
     const RowCode& code = product.rows.codes[row];
-    const __m512i sum = _mm512_loadu_si512(sums);
-    const __m512i zero = _mm512_set1_epi32(product.panels.zero_point * code.sum);
-    const Vector exact = {_mm512_cvtepi32_ps(_mm512_sub_epi32(sum, zero))};
+    const Integers sum = LoadIntegers(reinterpret_cast<const std::byte*>(sums));
+    const Vector exact = DifferenceOf(sum, IntegersOf(product.panels.zero_point * code.sum));
     return FromIntegers(product, code, column, exact, weights);
   }
 };

@@ -23,29 +23,36 @@ SIGHTLINE_INLINE const std::byte* Bytes(const float* p) {
 }
 
 // out (rows x columns, whole vectors) = a (rows x inner) times b (inner x columns).
-// rows <= kTileRows.
+// rows <= kTileRows.  V vectors at once, and of what is then left as many as there are.
+template <int V = kTileVectors>
 inline void MultiplySmall(const float* a, int64_t a_stride, int64_t rows, const float* b,
                           int64_t b_stride, int64_t inner, int64_t columns, float* out,
                           int64_t out_stride) {
-  int64_t first = 0;
-  const auto finish = [&](int r, int v, Vector sum) {
-    sum.Store(out + r * out_stride + first + v * Vector::kWidth);
-  };
-  for (; columns - first >= kTileVectors * Vector::kWidth; first += kTileVectors * Vector::kWidth) {
-    TileOf<Float32Dot, kTileVectors>(rows, Bytes(a), 4 * a_stride, Bytes(b + first), 4 * b_stride,
-                                     inner, finish);
+  constexpr int64_t kColumns = V * Vector::kWidth;
+  for (; columns >= kColumns; columns -= kColumns, b += kColumns, out += kColumns) {
+    TileOf<Float32Dot, V>(
+        rows, Bytes(a), 4 * a_stride, Bytes(b), 4 * b_stride, inner,
+        [&](int r, int v, Vector sum) { sum.Store(out + r * out_stride + v * Vector::kWidth); });
   }
-  for (; first < columns; first += Vector::kWidth) {
-    TileOf<Float32Dot, 1>(rows, Bytes(a), 4 * a_stride, Bytes(b + first), 4 * b_stride, inner,
-                          finish);
+  if constexpr (V > 1) {
+    MultiplySmall<V - 1>(a, a_stride, rows, b, b_stride, inner, columns, out, out_stride);
   }
 }
 
 // out[d][j] = rows[j][d]; columns from `rows` to `stride` are zero.
 inline void Transpose(const float* in, int64_t in_stride, int64_t rows, int64_t columns, float* out,
                       int64_t stride) {
+  const int64_t square_rows = rows / kSquare * kSquare;
+  const int64_t square_columns = columns / kSquare * kSquare;
+  for (int64_t j = 0; j < square_rows; j += kSquare) {
+    for (int64_t d = 0; d < square_columns; d += kSquare) {
+      TransposeSquare(in + j * in_stride + d, in_stride, out + d * stride + j, stride);
+    }
+  }
   for (int64_t d = 0; d < columns; ++d) {
-    for (int64_t j = 0; j < rows; ++j) out[d * stride + j] = in[j * in_stride + d];
+    for (int64_t j = d < square_columns ? square_rows : 0; j < rows; ++j) {
+      out[d * stride + j] = in[j * in_stride + d];
+    }
     for (int64_t j = rows; j < stride; ++j) out[d * stride + j] = 0;
   }
 }

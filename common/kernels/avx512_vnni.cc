@@ -7,18 +7,9 @@
 namespace sightline::kernels {
 namespace {
 
-struct VnniDot {
-  using Weights = __m512i;
-  using Unit = __m512i;
-  using Sum = __m512i;
-  static SIGHTLINE_INLINE Sum Zero() { return _mm512_setzero_si512(); }
-  static SIGHTLINE_INLINE Weights LoadWeights(const std::byte* p) { return _mm512_loadu_si512(p); }
-  static SIGHTLINE_INLINE Unit Spread(const std::byte* p) { return _mm512_set1_epi32(UnitAt(p)); }
+struct VnniDot : Int8Dot {
   static SIGHTLINE_INLINE Sum Step(Sum sum, Weights weights, Unit unit) {
     return _mm512_dpbusd_epi32(sum, weights, unit);
-  }
-  static SIGHTLINE_INLINE Vector Difference(Sum sum, int32_t zero) {
-    return {_mm512_cvtepi32_ps(_mm512_sub_epi32(sum, _mm512_set1_epi32(zero)))};
   }
 };
 

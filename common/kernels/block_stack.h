@@ -13,6 +13,7 @@
 
 #include "common/kernels/kernels.h"
 #include "common/kernels/packed_matrix.h"
+#include "common/kernels/row_parts.h"
 #include "common/kernels/team.h"
 
 namespace sightline::kernels {
@@ -39,22 +40,27 @@ struct StackShape {
   float layer_norm_epsilon = 0;
 };
 
-// Sequences of one pass.
+// Sequences of one pass: their rows, T in all, of hidden_size numbers each, lie in parts one after
+// another, and need not end where a part does.
 struct Sequences {
-  const float* rows = nullptr;      // T x hidden_size
+  const RowPart* parts = nullptr;
+  int64_t part_count = 0;
   const float* key_bias = nullptr;  // T, or null
   const int64_t* lengths = nullptr;
   int64_t count = 0;
 };
 
-// Immutable and thread-safe.
+// Thread-safe once it has all of its blocks, of which it needs one at least.
 class BlockStack {
  public:
-  BlockStack(const ProductKernel& kernel, const StackShape& shape,
-             const std::vector<BlockWeights>& blocks);
+  BlockStack(const ProductKernel& kernel, const StackShape& shape);
+
+  // Packs the next block, whose weights nobody needs afterwards.  Throws std::bad_alloc.
+  void Add(const BlockWeights& weights);
 
   // The last layer's rows: all, T x hidden_size, or the first of each sequence.  `out` does not
-  // overlap what is read.  Throws std::bad_alloc.
+  // overlap what is read.  Parts are read once, into the pass's own memory (scratch.h), which is
+  // all that a pass allocates; a layer allocates nothing.  Throws std::bad_alloc.
   void Run(const Sequences& sequences, bool first_rows_only, Team* team, float* out) const;
 
   const ProductKernel& kernel() const { return kernel_; }

@@ -5,11 +5,21 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <iterator>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 namespace sightline::kernels {
 namespace {
+
+constexpr char kLimitName[] = "SIGHTLINE_CPU";
+// Each goes beyond those before it.
+constexpr const char* kLimits[] = {"avx2", "avx_vnni", "avx512", "avx512_vnni", "amx"};
 
 struct Leaf {
   uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0;
@@ -61,8 +71,22 @@ CpuFeatures FeaturesOfThisMachine() {
 
 }  // namespace
 
+absl::Status CheckCpuLimit() {
+  return CheckCpuLimit(std::getenv(kLimitName));
+}
+
+absl::Status CheckCpuLimit(const char* limit) {
+  if (limit == nullptr || *limit == '\0') return absl::OkStatus();
+  if (std::find(std::begin(kLimits), std::end(kLimits), std::string_view(limit)) !=
+      std::end(kLimits)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("$", kLimitName, " is '", absl::CHexEscape(std::string(limit).substr(0, 100)),
+                   "', which is none of ", absl::StrJoin(kLimits, ", ")));
+}
+
 CpuFeatures Within(CpuFeatures features, std::string_view limit) {
-  constexpr std::string_view kLimits[] = {"avx2", "avx_vnni", "avx512", "avx512_vnni", "amx"};
   int level = 0;
   while (level < 4 && limit != kLimits[level]) ++level;
   if (level < 4) features.amx_int8 = features.amx_bf16 = false;
@@ -74,7 +98,7 @@ CpuFeatures Within(CpuFeatures features, std::string_view limit) {
 
 const CpuFeatures& ThisCpu() {
   static const CpuFeatures features = [] {
-    const char* const limit = std::getenv("SIGHTLINE_CPU");
+    const char* const limit = std::getenv(kLimitName);
     const CpuFeatures all = FeaturesOfThisMachine();
     return limit == nullptr ? all : Within(all, limit);
   }();

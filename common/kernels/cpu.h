@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "absl/status/status.h"
+
 namespace sightline::kernels {
 
 // Beyond AVX2 and FMA, without which no server starts (common/rpc/cpu_check.h).
@@ -24,6 +26,12 @@ const CpuFeatures& ThisCpu();
 // `features` without what goes beyond `limit`: avx2, avx_vnni, avx512, avx512_vnni or amx; any
 // other is no limit.
 CpuFeatures Within(CpuFeatures features, std::string_view limit);
+
+// InvalidArgument, with those that there are, if $SIGHTLINE_CPU is neither a limit nor empty.  A
+// library cannot refuse when it is asked what the CPU can; so models and indexes are not opened.
+absl::Status CheckCpuLimit();
+// The same of a value; null for none.
+absl::Status CheckCpuLimit(const char* limit);
 
 // As /proc/cpuinfo names them: "avx2 avx512 avx512_vnni".
 std::string NamesOf(const CpuFeatures& features);

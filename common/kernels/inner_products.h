@@ -42,9 +42,11 @@ class QueryPanels {
 const InnerProductKernel& InnerProductKernelFor(const CpuFeatures& features);
 
 // How far two inner products of float32 vectors of these lengths (Euclid's) may differ that are
-// summed in whatever orders, fused or not, with denormal numbers or without; infinite if one might
-// overflow on the way.  (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section
-// 3.1: each is within gamma_n |a| |b| of the true one.)
+// summed in whatever orders, fused or not; infinite if one might overflow on the way.  Products and
+// sums that come out denormal may be flushed to zero; numbers of the vectors that are denormal may
+// not (nobody sets MXCSR.DAZ): times a large number they are as good as others.  (Higham, Accuracy
+// and Stability of Numerical Algorithms, 2nd ed., section 3.1: each is within gamma_n |a| |b| of
+// the true one.)
 float InnerProductError(int64_t dimension, double length_a, double length_b);
 
 // At least the length of `n` < 2^20 numbers, and at most a millionth above it; infinite if one is

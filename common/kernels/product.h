@@ -52,6 +52,58 @@ struct Float32Dot {
   }
 };
 
+// A register of integers, of which Vector::kWidth sums are one.
+#if defined(__AVX512F__)
+using Integers = __m512i;
+SIGHTLINE_INLINE Integers LoadIntegers(const std::byte* p) {
+  return _mm512_loadu_si512(p);
+}
+SIGHTLINE_INLINE Integers IntegersOf(int32_t x) {
+  return _mm512_set1_epi32(x);
+}
+SIGHTLINE_INLINE Vector DifferenceOf(Integers a, Integers b) {
+  return {_mm512_cvtepi32_ps(_mm512_sub_epi32(a, b))};
+}
+#else
+using Integers = __m256i;
+SIGHTLINE_INLINE Integers LoadIntegers(const std::byte* p) {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+}
+SIGHTLINE_INLINE Integers IntegersOf(int32_t x) {
+  return _mm256_set1_epi32(x);
+}
+SIGHTLINE_INLINE Vector DifferenceOf(Integers a, Integers b) {
+  return {_mm256_cvtepi32_ps(_mm256_sub_epi32(a, b))};
+}
+#endif
+
+// Of int8 all but Step, which is the instruction.
+struct Int8Dot {
+  using Weights = Integers;
+  using Unit = Integers;
+  using Sum = Integers;
+  static SIGHTLINE_INLINE Sum Zero() { return IntegersOf(0); }
+  static SIGHTLINE_INLINE Weights LoadWeights(const std::byte* p) { return LoadIntegers(p); }
+  static SIGHTLINE_INLINE Unit Spread(const std::byte* p) { return IntegersOf(UnitAt(p)); }
+};
+
+// Without VNNI: two products of a weight of 7 bits and an input of 8 fit 16 bits with their sign.
+#if defined(__AVX512BW__)
+struct PairsDot : Int8Dot {
+  static SIGHTLINE_INLINE Sum Step(Sum sum, Weights weights, Unit unit) {
+    const Integers pairs = _mm512_maddubs_epi16(weights, unit);
+    return _mm512_add_epi32(sum, _mm512_madd_epi16(pairs, _mm512_set1_epi16(1)));
+  }
+};
+#else
+struct PairsDot : Int8Dot {
+  static SIGHTLINE_INLINE Sum Step(Sum sum, Weights weights, Unit unit) {
+    const Integers pairs = _mm256_maddubs_epi16(weights, unit);
+    return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+  }
+};
+#endif
+
 // finish(r, v, sum) takes each register.
 template <class Dot, int R, int V, class Finish>
 SIGHTLINE_INLINE void Tile(const std::byte* rows, int64_t row_bytes, const std::byte* weights,
@@ -126,8 +178,10 @@ SIGHTLINE_INLINE Vector FromIntegers(const Product& product, const RowCode& code
   return x * Vector::Load(panels.column_scales + column);
 }
 
-template <class Dot>
-void MultiplyFloats(const Product& product) {
+// All tiles of a product; finish(row, column, sum, weights) takes each register of sums, `weights`
+// being the first unit of its columns.
+template <class Dot, class Finish>
+SIGHTLINE_INLINE void ForTiles(const Product& product, const Finish& finish) {
   const EncodedRows& rows = product.rows;
   const int64_t panel_bytes = product.panels.units * kUnitOfPanel;
   constexpr int64_t kTileColumns = kTileVectors * Vector::kWidth;
@@ -135,36 +189,29 @@ void MultiplyFloats(const Product& product) {
     const std::byte* const weights = product.panels.bytes + first / kPanelColumns * panel_bytes +
                                      first % kPanelColumns * kUnitBytes;
     for (int64_t row = 0; row < rows.count; row += kTileRows) {
-      TileOf<Dot, kTileVectors>(rows.count - row, rows.bytes + row * rows.row_bytes, rows.row_bytes,
-                                weights, kUnitOfPanel, product.panels.units,
-                                [&](int r, int v, Vector sum) {
-                                  Finish(product, row + r, first + v * Vector::kWidth, sum);
-                                });
+      TileOf<Dot, kTileVectors>(
+          rows.count - row, rows.bytes + row * rows.row_bytes, rows.row_bytes, weights,
+          kUnitOfPanel, product.panels.units, [&](int r, int v, typename Dot::Sum sum) {
+            finish(row + r, first + v * Vector::kWidth, sum, weights + v * kVectorBytes);
+          });
     }
   }
 }
 
-// Dot::Difference(sum, zero): Vector of sum - zero.
+template <class Dot>
+void MultiplyFloats(const Product& product) {
+  ForTiles<Dot>(product, [&](int64_t row, int64_t column, Vector sum, const std::byte*) {
+    Finish(product, row, column, sum);
+  });
+}
+
 template <class Dot>
 void MultiplyInt8(const Product& product) {
-  const EncodedRows& rows = product.rows;
-  const int64_t panel_bytes = product.panels.units * kUnitOfPanel;
-  constexpr int64_t kTileColumns = kTileVectors * Vector::kWidth;
-  for (int64_t first = 0; first < product.panels.count * kPanelColumns; first += kTileColumns) {
-    const std::byte* const weights = product.panels.bytes + first / kPanelColumns * panel_bytes +
-                                     first % kPanelColumns * kUnitBytes;
-    for (int64_t row = 0; row < rows.count; row += kTileRows) {
-      const auto finish = [&](int r, int v, typename Dot::Sum sum) {
-        const RowCode& code = rows.codes[row + r];
-        const int64_t column = first + v * Vector::kWidth;
-        const Vector exact = Dot::Difference(sum, product.panels.zero_point * code.sum);
-        Finish(product, row + r, column,
-               FromIntegers(product, code, column, exact, weights + v * kVectorBytes));
-      };
-      TileOf<Dot, kTileVectors>(rows.count - row, rows.bytes + row * rows.row_bytes, rows.row_bytes,
-                                weights, kUnitOfPanel, product.panels.units, finish);
-    }
-  }
+  ForTiles<Dot>(product, [&](int64_t row, int64_t column, Integers sum, const std::byte* weights) {
+    const RowCode& code = product.rows.codes[row];
+    const Vector exact = DifferenceOf(sum, IntegersOf(product.panels.zero_point * code.sum));
+    Finish(product, row, column, FromIntegers(product, code, column, exact, weights));
+  });
 }
 
 // What the compiler then neither foresees nor finds unused.

@@ -79,13 +79,28 @@ struct Magnitudes {
 };
 
 SIGHTLINE_INLINE Magnitudes MagnitudesOf(const float* x, int64_t n) {
-  Vector most = Vector::Of(0), sum = Vector::Of(0);
-  SIGHTLINE_FOR_VECTORS(i, n) {
-    const Vector magnitude = LoadSome(x + i, left_i).Abs();
-    most = Vector::Max(most, magnitude);
-    sum = sum + magnitude;
+  // Several of each, so that a sum does not wait for the one before.
+  constexpr int kChains = 4;
+  constexpr int64_t kStep = kChains * Vector::kWidth;
+  Vector most[kChains], sum[kChains];
+#pragma GCC unroll 4
+  for (int c = 0; c < kChains; ++c) most[c] = sum[c] = Vector::Of(0);
+  const int64_t whole = n / kStep * kStep;
+  for (int64_t i = 0; i < whole; i += kStep) {
+#pragma GCC unroll 4
+    for (int c = 0; c < kChains; ++c) {
+      const Vector magnitude = Vector::Load(x + i + c * Vector::kWidth).Abs();
+      most[c] = Vector::Max(most[c], magnitude);
+      sum[c] = sum[c] + magnitude;
+    }
   }
-  return {most.Most(), sum.Sum()};
+  SIGHTLINE_FOR_VECTORS(i, n - whole) {
+    const Vector magnitude = LoadSome(x + whole + i, left_i).Abs();
+    most[0] = Vector::Max(most[0], magnitude);
+    sum[0] = sum[0] + magnitude;
+  }
+  const Vector largest = Vector::Max(Vector::Max(most[0], most[1]), Vector::Max(most[2], most[3]));
+  return {largest.Most(), ((sum[0] + sum[1]) + (sum[2] + sum[3])).Sum()};
 }
 
 // Rows whose largest number is this many times the mean have outliers (normal numbers have four

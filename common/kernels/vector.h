@@ -192,6 +192,34 @@ SIGHTLINE_INLINE Vector operator/(Vector a, Vector b) {
 
 #endif
 
+constexpr int64_t kSquare = 8;
+
+// out[d][j] = in[j][d], of kSquare rows and columns.
+SIGHTLINE_INLINE void TransposeSquare(const float* in, int64_t in_stride, float* out,
+                                      int64_t out_stride) {
+  __m256 rows[kSquare], pairs[kSquare], fours[kSquare];
+#pragma GCC unroll 8
+  for (int i = 0; i < kSquare; ++i) rows[i] = _mm256_loadu_ps(in + i * in_stride);
+#pragma GCC unroll 8
+  for (int i = 0; i < kSquare; i += 2) {
+    pairs[i] = _mm256_unpacklo_ps(rows[i], rows[i + 1]);
+    pairs[i + 1] = _mm256_unpackhi_ps(rows[i], rows[i + 1]);
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < kSquare; i += 4) {
+    fours[i] = _mm256_shuffle_ps(pairs[i], pairs[i + 2], 0x44);
+    fours[i + 1] = _mm256_shuffle_ps(pairs[i], pairs[i + 2], 0xEE);
+    fours[i + 2] = _mm256_shuffle_ps(pairs[i + 1], pairs[i + 3], 0x44);
+    fours[i + 3] = _mm256_shuffle_ps(pairs[i + 1], pairs[i + 3], 0xEE);
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < kSquare / 2; ++i) {
+    _mm256_storeu_ps(out + i * out_stride, _mm256_permute2f128_ps(fours[i], fours[i + 4], 0x20));
+    _mm256_storeu_ps(out + (i + 4) * out_stride,
+                     _mm256_permute2f128_ps(fours[i], fours[i + 4], 0x31));
+  }
+}
+
 // e^x, of x <= 0 within 2 units in the last place; below -87 that of -87, which is 2e-38.  NaN of
 // NaN.
 // The range is cut at multiples of ln 2, taken off in two parts (Cody and Waite), and the rest is

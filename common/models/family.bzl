@@ -44,6 +44,7 @@ def family_model(deps = []):
         "//common/models:family_models",
         "//common/models/network:executor",
         "//common/models/network:network_model",
+        "//common/models/network:packing",
         "//common/models/network:tensor_gate",
     ], deps)
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Trains the demo's two models from nothing: other drawings and words to learn from, the
-# training set, the encoder, the reranker.  A run that was stopped goes on where it was; to
-# learn from something else, take another FOLDER.
+# training set, the encoder, the reranker, and probes of both out of an index.  A run that was
+# stopped goes on where it was; to learn from something else, take another FOLDER.
 #
 # usage: deploy/demo/train.sh FOLDER
 #   FOLDER takes some 3 GB; the models end in FOLDER/encoder and FOLDER/reranker, as
@@ -18,8 +18,9 @@ mkdir -p "$1"
 out=$(cd "$1" && pwd)
 
 "$root/deploy/bazel/setup.sh" "$demo/packages.txt" "$demo/training_packages.txt"
-(cd "$root" && bazel build //services/trainer)
-trainer=$(cd "$root" && bazel info bazel-bin 2>/dev/null)/services/trainer/trainer
+(cd "$root" && bazel build //services/trainer //services/corpus_encoder //services/sightlinectl)
+services=$(cd "$root" && bazel info bazel-bin 2>/dev/null)/services
+trainer=$services/trainer/trainer
 
 # glibc gives the memory of each step back and takes it anew, which costs up to half of the
 # time; so does jemalloc, unless it is told for how long to keep it.  The reranker's steps are
@@ -41,14 +42,19 @@ if [ ! -e "$out/set/cache.container" ]; then
     --learn-from "folder:$out/companions" --learn-texts "$out/words.jsonl" --vocabulary-size 8900
 fi
 
-# PART ID: its bundle, as the repository keeps it.
+# PART ID: its bundle with probes, as the repository keeps it.
 take() {
+  local id
+  id=$("$services/sightlinectl/sightlinectl" add-probes --store "$out/store" --model "$2" \
+    --index images --questions "$demo/questions.jsonl")
   rm -rf "${out:?}/$1"
-  cp -r "$out/store/models/$2" "$out/$1"
+  cp -r "$out/store/models/$id" "$out/$1"
 }
 
 encoder=$(train encoder)
 reranker=$(train reranker --retriever "$encoder")
+"$services/corpus_encoder/corpus_encoder" --store "$out/store" --model "$encoder" \
+  --reranker "$reranker" --corpus stamps --corpus clipart --corpus emoji
 take encoder "$encoder"
 take reranker "$reranker"
 echo "the models are in $out/encoder and $out/reranker"

@@ -65,6 +65,8 @@ FLEET = ("Sightline: fleet", "sightline-fleet", [
             ("{{job}} {{queue}}", 'sum by (job, queue) (rate(sightline_batch_cost_sum{namespace="$ns"}[5m])) / sum by (job, queue) (rate(sightline_batch_cost_count{namespace="$ns"}[5m]))')]),
         ("Waiting now, by cost", "none", [
             ("{{pod}} {{queue}}", 'sightline_batch_queued_cost{namespace="$ns"} > 0')]),
+        ("Models' precision, by agreement with float32", "none", [
+            ("{{pod}} {{model}} {{precision}}", 'sightline_model_agreement{namespace="$ns"} > 0')]),
         ("Refused and dropped, a second", "reqps", [
             ("{{job}} {{queue}} refused", 'sum by (job, queue) (rate(sightline_batch_refused_tasks_total{namespace="$ns"}[5m]))'),
             ("{{job}} {{queue}} dropped", 'sum by (job, queue) (rate(sightline_batch_dropped_tasks_total{namespace="$ns"}[5m]))')]),

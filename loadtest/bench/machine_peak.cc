@@ -101,6 +101,17 @@ double MeasureReading(ComputePool* pool, const char* data, int64_t bytes) {
   return static_cast<double>(pieces * kPieceBytes) / seconds;
 }
 
+double PeakOf(const kernels::ProductKernel& kernel) {
+  double best = 0;
+  for (int round = 0; round < 7; ++round) {
+    const absl::Time start = Clock::Real()->Now();
+    const int64_t operations = kernel.exercise(1'000'000);
+    const double seconds = absl::ToDoubleSeconds(Clock::Real()->Now() - start);
+    best = std::max(best, static_cast<double>(operations) / seconds);
+  }
+  return best;
+}
+
 MachinePeak MeasureMachinePeak(ComputePool* pool, const PeakOptions& options) {
   MachinePeak peak;
   peak.instructions = kernels::ThisCpu().avx512 ? "AVX-512" : "AVX2";

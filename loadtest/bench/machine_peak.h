@@ -8,6 +8,7 @@
 #include <string>
 
 #include "common/base/compute_pool.h"
+#include "common/kernels/kernels.h"
 
 namespace sightline {
 
@@ -39,6 +40,10 @@ struct PeakOptions {
 // of `vectors` fused multiply-adds a thread.
 double MeasureReading(ComputePool* pool, const char* data, int64_t bytes);
 double MeasureFlops(ComputePool* pool, int64_t vectors);
+
+// Operations a second of the kernel's own instruction, on registers alone, by the calling thread:
+// the best of several rounds.
+double PeakOf(const kernels::ProductKernel& kernel);
 
 // Takes a second or two with the default options.
 MachinePeak MeasureMachinePeak(ComputePool* pool, const PeakOptions& options = PeakOptions());

@@ -5,15 +5,17 @@
 // flops_share counts the matrix products of the layers, and of the regions' projection where
 // that is timed: what norms, softmaxes, heads and memory cost shows as the rest of it.  It is a
 // share of what float32 can do at most, whatever the precision: 1 and more in a lower one.
+// `Request` tells what the rest is, and the share of the precision's own peak.
 #include <unistd.h>
 
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <set>
+#include <random>
 #include <string>
 #include <system_error>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -21,14 +23,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/call_context.h"
+#include "common/base/clock.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/feature_dtype.h"
+#include "common/kernels/block_stack.h"
 #include "common/kernels/kernel_choice.h"
-#include "common/models/init_model.h"
 #include "common/models/inputs/stored_features.h"
 #include "common/models/model.h"
-#include "common/models/oscar/small_manifest.h"
 #include "loadtest/bench/bench_main.h"
+#include "loadtest/bench/bench_model.h"
 
 namespace sightline {
 namespace {
@@ -37,38 +40,20 @@ constexpr int kTextTokens = 14;
 constexpr int kRegions = 36;
 constexpr int kWords = 1000;
 
-bundle::v1::ModelBundleManifest ManifestOf(bool base_size) {
-  bundle::v1::ModelBundleManifest manifest = SmallOscarManifest();
-  manifest.clear_grid_extractor();  // regions are given
-  if (!base_size) return manifest;
-  manifest.mutable_embedding()->set_dimension(768);
-  bundle::v1::TransformerSpec* transformer = manifest.mutable_transformer();
-  transformer->set_layer_count(12);
-  transformer->set_hidden_size(768);
-  transformer->set_head_count(12);
-  transformer->set_intermediate_size(3072);
-  transformer->set_region_feature_size(2054);
-  return manifest;
-}
-
-std::string Vocabulary() {
-  std::string text = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n";
-  for (int i = 0; i < kWords; ++i) absl::StrAppend(&text, "word", i, "\n");
-  return text;
-}
-
 // Below a folder that is gone once it is loaded.
 absl::StatusOr<std::shared_ptr<const Model>> MakeModel(
-    const bundle::v1::ModelBundleManifest& manifest, const std::string& precision) {
+    const bundle::v1::ModelBundleManifest& manifest, const std::string& precision,
+    ComputePool* pool) {
   const std::string store =
       absl::StrCat(std::filesystem::temp_directory_path().string(), "/model_benchmark.", getpid());
   const auto remove_store = absl::MakeCleanup([&store] {
     std::error_code ignored;
     std::filesystem::remove_all(store, ignored);
   });
-  ASSIGN_OR_RETURN(const ModelBundle bundle, InitModel(store, manifest, Vocabulary(), {}));
+  ASSIGN_OR_RETURN(const ModelBundle bundle,
+                   WriteBenchModel(store, manifest, kWords, WeightDtype::kFloat16));
   ModelOptions options;
-  options.pool = &BenchPool();
+  options.pool = pool;
   options.execution.precision = precision;
   return LoadModel(bundle, options);
 }
@@ -87,15 +72,26 @@ struct Subject {
     return spec.layer_count() *
            (2 * rows * (4 * width * width + 2 * width * inner) + 4 * rows * rows * width);
   }
+  // The same where only its first row is read: of the last layer all keys and values, and the rest
+  // of one row.
+  double FirstRowFlops(double rows) const {
+    const auto& spec = manifest.transformer();
+    const double width = spec.hidden_size(), inner = spec.intermediate_size();
+    const double layers = spec.layer_count();
+    return Flops(rows) * (layers - 1) / layers + 2 * rows * 2 * width * width +
+           2 * (2 * width * width + 2 * width * inner) + 4 * rows * width;
+  }
 };
 
-absl::StatusOr<const Subject*> SubjectOf(const std::string& precision, bool base_size) {
-  static auto* const made = new std::map<std::pair<std::string, bool>, std::unique_ptr<Subject>>;
-  std::unique_ptr<Subject>& subject = (*made)[{precision, base_size}];
+absl::StatusOr<const Subject*> SubjectOf(const std::string& precision, bool base_size,
+                                         ComputePool* pool = &BenchPool()) {
+  using Key = std::tuple<std::string, bool, ComputePool*>;
+  static auto* const made = new std::map<Key, std::unique_ptr<Subject>>;
+  std::unique_ptr<Subject>& subject = (*made)[{precision, base_size, pool}];
   if (subject != nullptr) return subject.get();
   auto fresh = std::make_unique<Subject>();
-  fresh->manifest = ManifestOf(base_size);
-  ASSIGN_OR_RETURN(fresh->model, MakeModel(fresh->manifest, precision));
+  fresh->manifest = BenchManifest(base_size);
+  ASSIGN_OR_RETURN(fresh->model, MakeModel(fresh->manifest, precision, pool));
   fresh->images.resize(64);
   for (size_t i = 0; i < fresh->images.size(); ++i) {
     RegionSet& regions = fresh->images[i].regions;
@@ -138,24 +134,104 @@ void EncodeImages(benchmark::State& state, const std::string& precision) {
   rounds.Items("pictures_per_second", count);
 }
 
+// A text with pictures, as a reranker gets them.
+struct Pairs {
+  ItemFeatures text;
+  std::vector<ItemFeatures> images;
+  std::vector<ScoringPair> pairs;
+};
+
+absl::StatusOr<std::unique_ptr<const Pairs>> PairsOf(const Subject& subject, int64_t count) {
+  auto made = std::make_unique<Pairs>();
+  const auto images = absl::MakeConstSpan(subject.images).subspan(0, count);
+  ASSIGN_OR_RETURN(made->text, TextFeatures(*subject.model, subject.text));
+  ASSIGN_OR_RETURN(made->images,
+                   subject.model->cross_encoder()->PrepareImages(images, CallContext::Unbounded()));
+  for (ItemFeatures& image : made->images) {
+    ASSIGN_OR_RETURN(image, StoredAs(kDefaultFeatureDtype, std::move(image)));
+    made->pairs.push_back({&made->text, &image});
+  }
+  return made;
+}
+
 void Rerank(benchmark::State& state, const std::string& precision) {
   const auto subject = SubjectOf(precision, state.range(0) == 1);
   if (!subject.ok()) return state.SkipWithError(subject.status().ToString().c_str());
+  const auto made = PairsOf(**subject, state.range(1));
+  if (!made.ok()) return state.SkipWithError(made.status().ToString().c_str());
   const CrossEncoder& encoder = *(*subject)->model->cross_encoder();
-  const auto text = TextFeatures(*(*subject)->model, (*subject)->text);
-  const auto images = absl::MakeConstSpan((*subject)->images).subspan(0, state.range(1));
-  auto features = encoder.PrepareImages(images, CallContext::Unbounded());
-  if (!text.ok()) return state.SkipWithError(text.status().ToString().c_str());
-  if (!features.ok()) return state.SkipWithError(features.status().ToString().c_str());
-  for (ItemFeatures& image : *features) {
-    image = *StoredAs(kDefaultFeatureDtype, std::move(image));
-  }
-  std::vector<ScoringPair> pairs;
-  for (const ItemFeatures& image : *features) pairs.push_back({&*text, &image});
+  const std::vector<ScoringPair>& pairs = (*made)->pairs;
   Rounds rounds(&state, [&] { return encoder.Score(pairs, CallContext::Unbounded()).status(); });
   const double count = static_cast<double>(pairs.size());
   rounds.Flops(count * (*subject)->Flops(kTextTokens + kRegions));
   rounds.Items("pairs_per_second", count);
+}
+
+// The blocks of a model, with random weights that are the same in each.
+kernels::BlockStack BlocksOf(const bundle::v1::TransformerSpec& spec,
+                             const kernels::ProductKernel& kernel) {
+  const int64_t width = spec.hidden_size(), inner = spec.intermediate_size();
+  std::mt19937 generator(1);
+  std::normal_distribution<float> normal(0, 0.02f);
+  std::vector<float> weights(width * inner);
+  for (float& weight : weights) weight = normal(generator);
+  const std::vector<float> gain(width, 1);
+  const float* const w = weights.data();
+  const kernels::LinearWeights square = {w, w, width, width};
+  const kernels::NormWeights norm = {gain.data(), w};
+  kernels::BlockStack stack(
+      kernel, {width, spec.head_count(), inner, static_cast<float>(spec.layer_norm_epsilon())});
+  for (int i = 0; i < static_cast<int>(spec.layer_count()); ++i) {
+    stack.Add(
+        {square, square, square, square, norm, {w, w, inner, width}, {w, w, width, inner}, norm});
+  }
+  return stack;
+}
+
+// A request of 20 pairs on one thread, by turns with its blocks alone: what is not theirs is the
+// rest, from checking features to embedding the text, pooling and the head.  peak_share is of the
+// kernel's instruction; what the last layer does not compute is not counted.
+void Request(benchmark::State& state, const std::string& precision) {
+  constexpr int64_t kPairs = 20, kRows = kTextTokens + kRegions;
+  static ComputePool* const one = new ComputePool(1);
+  const auto subject = SubjectOf(precision, /*base_size=*/true, one);
+  if (!subject.ok()) return state.SkipWithError(subject.status().ToString().c_str());
+  const auto made = PairsOf(**subject, kPairs);
+  if (!made.ok()) return state.SkipWithError(made.status().ToString().c_str());
+  const auto& spec = (*subject)->manifest.transformer();
+  const int64_t width = spec.hidden_size();
+  const auto& kernel = *kernels::KernelFor(precision, kernels::ThisCpu());
+  const kernels::BlockStack stack = BlocksOf(spec, kernel);
+  std::mt19937 generator(2);
+  std::normal_distribution<float> normal;
+  std::vector<float> rows(kPairs * kRows * width);
+  for (float& number : rows) number = normal(generator);
+  const std::vector<int64_t> lengths(kPairs, kRows);
+  const kernels::RowPart part = {rows.data(), Dtype::kFloat32, nullptr, kPairs * kRows};
+  std::vector<float> out(kPairs * width);
+  absl::Duration of_request, of_blocks;
+  for (auto _ : state) {
+    const absl::Time start = Clock::Real()->Now();
+    const auto scores =
+        (*subject)->model->cross_encoder()->Score((*made)->pairs, CallContext::Unbounded());
+    if (!scores.ok()) return state.SkipWithError(scores.status().ToString().c_str());
+    const absl::Time scored = Clock::Real()->Now();
+    kernels::TeamOfOne team;
+    stack.Run({&part, 1, nullptr, lengths.data(), kPairs}, /*first_rows_only=*/true, &team,
+              out.data());
+    of_request += scored - start;
+    of_blocks += Clock::Real()->Now() - scored;
+  }
+  const auto rounds = static_cast<double>(state.iterations());
+  const double request = absl::ToDoubleSeconds(of_request) / rounds;
+  const double blocks = absl::ToDoubleSeconds(of_blocks) / rounds;
+  const double operations = kPairs * (*subject)->FirstRowFlops(kRows), peak = PeakOf(kernel);
+  state.counters["request_ms"] = request * 1e3;
+  state.counters["blocks_ms"] = blocks * 1e3;
+  state.counters["rest_ms"] = (request - blocks) * 1e3;
+  state.counters["operations_per_second"] = operations / request;
+  state.counters["peak_share"] = operations / request / peak;
+  state.counters["blocks_peak_share"] = operations / blocks / peak;
 }
 
 void Register(const char* name, void (*run)(benchmark::State&, const std::string&),
@@ -168,14 +244,13 @@ void Register(const char* name, void (*run)(benchmark::State&, const std::string
 }
 
 const bool registered = [] {
-  std::set<std::string> precisions;
-  for (const kernels::ProductKernel* kernel : kernels::KernelsOf(kernels::ThisCpu())) {
-    precisions.insert(kernel->precision);
-  }
-  for (const std::string& precision : precisions) {
+  for (const std::string& precision : BenchPrecisions()) {
     Register("EncodeTexts", &EncodeTexts, precision, "texts", {1, 8, 32});
     Register("EncodeImages", &EncodeImages, precision, "pictures", {1, 16});
     Register("Rerank", &Rerank, precision, "pairs", {1, 20, 50});
+    benchmark::RegisterBenchmark(absl::StrCat("Request/", precision).c_str(), &Request, precision)
+        ->UseRealTime()
+        ->Unit(benchmark::kMillisecond);
   }
   return true;
 }();

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/clock.h"
 #include "common/kernels/kernel_choice.h"
 #include "common/kernels/packed_matrix.h"
 #include "loadtest/bench/bench_main.h"
@@ -32,18 +31,6 @@ std::vector<float> Numbers(int64_t count, float deviation) {
   std::vector<float> numbers(count);
   for (float& number : numbers) number = normal(generator);
   return numbers;
-}
-
-// Operations a second of one thread, the best of several rounds.
-double PeakOf(const ProductKernel& kernel) {
-  double best = 0;
-  for (int round = 0; round < 7; ++round) {
-    const absl::Time start = Clock::Real()->Now();
-    const int64_t operations = kernel.exercise(1'000'000);
-    const double seconds = absl::ToDoubleSeconds(Clock::Real()->Now() - start);
-    best = std::max(best, static_cast<double>(operations) / seconds);
-  }
-  return best;
 }
 
 // A step that is not a product has no peak of its own.

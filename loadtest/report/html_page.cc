@@ -1,7 +1,7 @@
 #include "loadtest/report/html_page.h"
 
 #include "absl/strings/str_cat.h"
-#include "loadtest/report/xml_text.h"
+#include "common/plot/xml_text.h"
 
 namespace sightline {
 namespace {

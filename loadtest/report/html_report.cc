@@ -5,10 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/config/table.h"
+#include "common/plot/xml_text.h"
 #include "loadtest/report/figures.h"
 #include "loadtest/report/html_page.h"
 #include "loadtest/report/plots.h"
-#include "loadtest/report/xml_text.h"
 
 namespace sightline {
 namespace {

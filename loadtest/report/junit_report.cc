@@ -5,9 +5,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "common/plot/xml_text.h"
 #include "loadtest/report/figures.h"
 #include "loadtest/report/text_report.h"
-#include "loadtest/report/xml_text.h"
 
 namespace sightline {
 namespace {

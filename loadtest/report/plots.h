@@ -3,7 +3,7 @@
 #define SIGHTLINE_LOADTEST_REPORT_PLOTS_H_
 
 #include "absl/types/optional.h"
-#include "loadtest/report/plot.h"
+#include "common/plot/plot.h"
 #include "loadtest/report/report_data.h"
 
 namespace sightline {

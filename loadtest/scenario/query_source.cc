@@ -13,8 +13,8 @@
 #include "common/base/status_macros.h"
 #include "common/base/status_within.h"
 #include "common/base/utf8.h"
+#include "common/evaluation/questions.h"
 #include "loadtest/scenario/seeded_hash.h"
-#include "services/evaluator/questions.h"
 
 namespace sightline {
 namespace {

@@ -23,7 +23,7 @@ inline constexpr int64_t kMaxAllPicturesBytes = int64_t{512} << 20;
 // The queries of `entry.queries`, each once, shuffled by `seed`, and no more than
 // `entry.distinct` if that is set:
 //   text   a text a line, or, from a file named *.jsonl, questions as
-//          services/evaluator/questions.h reads them; equal questions become one, which any
+//          common/evaluation/questions.h reads them; equal questions become one, which any
 //          of their items answers
 //   image  files below the folder that end in .jpg, .jpeg, .png or .webp, hidden ones left
 //          out; only those used are read

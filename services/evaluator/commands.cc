@@ -2,6 +2,7 @@
 
 #include "services/evaluator/compare_command.h"
 #include "services/evaluator/measure_command.h"
+#include "services/evaluator/precision_command.h"
 #include "services/evaluator/questions_command.h"
 
 namespace sightline {
@@ -9,7 +10,7 @@ namespace sightline {
 Program Evaluator() {
   return {"evaluator",
           "measures how well a store, or a fleet, finds what it should.",
-          {kMeasureCommand, kCompareCommand, kQuestionsCommand}};
+          {kMeasureCommand, kCompareCommand, kQuestionsCommand, kPrecisionCommand}};
 }
 
 int RunEvaluator(const std::vector<std::string>& args, const Console& console) {

@@ -44,6 +44,9 @@ void StoreFlags::Define(Flags* flags) {
   flags->String("language", "CODE", "language of the captions; default en", &options.language);
   flags->String("reranker", "NAME", "which of the generations' rerankers; default: the default one",
                 &options.reranker);
+  flags->String("precision", "NAME",
+                "that this process computes in: float32 (default), bfloat16 or int8",
+                &options.precision);
   flags->String("direction", "WHICH", "text-to-image, image-to-text or both; default both",
                 &direction);
   flags->Int("threads", "cores to use in this process; default: all", 1, limits::kMaxThreads,

@@ -8,7 +8,7 @@
 #include "absl/types/span.h"
 #include "common/clients/search_client.h"
 #include "common/config/command.h"
-#include "services/evaluator/questions.h"
+#include "common/evaluation/questions.h"
 
 namespace sightline {
 

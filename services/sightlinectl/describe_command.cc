@@ -19,6 +19,7 @@
 #include "common/bundle/generation.h"
 #include "common/bundle/layout.h"
 #include "common/bundle/model_bundle.h"
+#include "common/bundle/model_probes.h"
 #include "common/bundle/publication.h"
 #include "common/bundle/rerankers.h"
 #include "common/bundle/verify.h"
@@ -193,6 +194,11 @@ absl::StatusOr<std::string> DescribeModel(const std::string& directory,
     lines.emplace_back("parameters", absl::StrCat(WithThousands(ParameterCount(*weights)), " in ",
                                                   weights->tensors().size(), " tensors"));
     if (options.tensors) tensors = TensorTable(*weights);
+  }
+  if (HasProbes(manifest)) {
+    ASSIGN_OR_RETURN(const bundle::v1::ModelProbes probes, ReadModelProbes(bundle));
+    lines.emplace_back(
+        "probes", absl::StrCat(probes.texts_size(), " texts, ", probes.items_size(), " items"));
   }
   return absl::StrCat(ModelText(bundle.id, lines, manifest), tensors,
                       options.verify ? kVerified : "");

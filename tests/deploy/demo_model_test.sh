@@ -6,7 +6,7 @@
 set -euo pipefail
 ctl=$1
 shift
-readonly most_bytes=30000000
+readonly most_bytes=31000000
 store=$TEST_TMPDIR/store
 
 die() { echo "$*"; exit 1; }
@@ -31,7 +31,7 @@ for part in encoder reranker; do
   [ -f "$store/models/$id/manifest.json" ]
   "$ctl" describe --store "$store" "$id" --verify >"$TEST_TMPDIR/$part.told"
   cat "$TEST_TMPDIR/$part.told"
-  for line in "  grid extractor " "verified: "; do
+  for line in "  grid extractor " "  probes          24 texts, 40 items" "verified: "; do
     grep -q "^$line" "$TEST_TMPDIR/$part.told" || die "$part: no line '$line'"
   done
 done

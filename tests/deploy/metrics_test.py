@@ -64,6 +64,8 @@ def differences(listed, found):
             if server not in servers:
                 if seen:
                     yield f"{metric['name']}: {server} exports it too"
+            elif seen is None and "since" in metric:
+                continue  # there are no series of it yet
             elif seen is None:
                 yield f"{metric['name']}: {server} does not export it"
             elif seen != (metric["type"], metric["help"], set(metric["labels"])):

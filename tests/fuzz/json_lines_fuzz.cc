@@ -10,8 +10,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "common/evaluation/item_splits.h"
+#include "common/evaluation/questions.h"
 #include "loadtest/schedule/trace.h"
-#include "services/evaluator/questions.h"
 #include "services/trainer/text_list.h"
 
 namespace {

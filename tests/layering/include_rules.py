@@ -15,7 +15,7 @@ from layers import LAYERS, OWNERS
 
 # Folders of common/models that all families share.  Each other one is a family, which nobody else
 # there may name but for these.
-SHARED_BY_FAMILIES = ["inputs", "network", "convert"]
+SHARED_BY_FAMILIES = ["inputs", "network", "convert", "precision"]
 BORROWERS = {
     "oscar": ["common/models/vldeformer/", "common/models/init_model.cc"],
     "uniter": ["common/models/lightningdot/"],

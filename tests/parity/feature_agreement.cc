@@ -21,11 +21,11 @@
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "common/evaluation/evaluation_store.h"
+#include "common/evaluation/questions.h"
 #include "common/models/inference.h"
 #include "common/models/inputs/stored_features.h"
 #include "common/models/item_encoder.h"
 #include "common/retrieval/rerank_block.h"
-#include "services/evaluator/questions.h"
 
 namespace sightline {
 namespace {

@@ -37,7 +37,8 @@ absl::StatusOr<Pairs> PairsOf(const Network& network, const GoldenInputs& inputs
   }
   for (size_t i = 0; i < count; ++i) {
     ASSIGN_OR_RETURN(const ImageNumbers image, network.ReadImage(inputs.images[i]));
-    result.pairs.push_back({inputs.texts[i].ids, &result.texts[i], network.PrepareImage(image)});
+    const FeatureRows rows = network.PrepareImage(image);
+    result.pairs.push_back({inputs.texts[i].ids, &result.texts[i], {rows.begin(), rows.end()}});
   }
   return result;
 }
@@ -83,7 +84,7 @@ absl::StatusOr<JointRows> UniterJointRows(const GoldenModel& model, const Golden
   ASSIGN_OR_RETURN(const Pairs pairs, PairsOf(*NetworkOf(model.model()), inputs));
   JointRows rows;
   for (const NetworkPair& pair : pairs.pairs) {
-    const PackedRows packed = Pack({{(*pair.text)[0], pair.image[0]}});
+    const PackedRows packed = Joined(Pack({{(*pair.text)[0], pair.image[0]}}), TensorGate());
     BertEncoder encoder = net->trunk().encoder();
     const at::Tensor first = encoder->ForwardPacked(packed, Readout::kFirstRows);
     Append(first, &rows.first);
@@ -98,8 +99,9 @@ absl::StatusOr<JointRows> M3pJointRows(const GoldenModel& model, const GoldenInp
   ASSIGN_OR_RETURN(const Pairs pairs, PairsOf(*NetworkOf(model.model()), inputs));
   JointRows rows;
   for (const NetworkPair& pair : pairs.pairs) {
-    const at::Tensor& regions = pair.image[0];
-    const PackedRows packed = Pack({{regions, net->At((*pair.text)[0], regions.size(0))}});
+    const ItemRows& regions = pair.image[0];
+    const PackedRows packed =
+        Joined(Pack({{regions, net->At((*pair.text)[0], regions.count())}}), TensorGate());
     BertEncoder encoder = net->encoder();
     const at::Tensor first = encoder->ForwardPacked(packed, Readout::kFirstRows);
     Append(first, &rows.first);

@@ -1,16 +1,15 @@
 #include "common/models/ensemble/make_ensemble.h"
 
 #include <map>
-#include <memory>
 #include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/checksum.h"
-#include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/layout.h"
+#include "common/bundle/model_probes.h"
 #include "common/models/ensemble/manifest.h"
 #include "common/models/family_manifests.h"
 
@@ -20,14 +19,16 @@ namespace {
 using bundle::v1::BundleFile;
 using bundle::v1::ModelBundleManifest;
 
-// The cross-encoder that a model is, without its towers.  Those of scripts are files.
+// The cross-encoder that a model is, without its towers.  Those of scripts are files.  What its
+// precisions were compared on tells nothing of the whole.
 ModelBundleManifest CrossEncoderOf(ModelBundleManifest manifest) {
-  const std::set<std::string> towers = {manifest.torch_script().text_encoder(),
-                                        manifest.torch_script().image_encoder()};
+  const std::set<std::string> left_out = {manifest.torch_script().text_encoder(),
+                                          manifest.torch_script().image_encoder(),
+                                          std::string(kProbesFile)};
   const std::string& kept = manifest.torch_script().cross_encoder();
   google::protobuf::RepeatedPtrField<BundleFile> files;
   for (const BundleFile& file : manifest.files()) {
-    if (file.path() == kept || towers.count(file.path()) == 0) *files.Add() = file;
+    if (file.path() == kept || left_out.count(file.path()) == 0) *files.Add() = file;
   }
   *manifest.mutable_files() = std::move(files);
   if (manifest.has_torch_script()) {
@@ -51,11 +52,8 @@ void AddMember(const ModelBundle& member, ModelBundleManifest cross_encoder,
                ModelBundleManifest* manifest, std::map<std::string, ContentWriter>* files) {
   const int index = manifest->members_size();
   for (const BundleFile& file : cross_encoder.files()) {
-    const std::string path = member.FilePath(file.path());
-    (*files)[absl::StrCat("members/", index, "/", file.path())] = [path](const ByteSink& sink) {
-      ASSIGN_OR_RETURN(const std::unique_ptr<MappedFile> content, MappedFile::Open(path));
-      return sink(content->bytes());
-    };
+    (*files)[absl::StrCat("members/", index, "/", file.path())] =
+        ContentOf(member.FilePath(file.path()));
   }
   cross_encoder.clear_files();
   *manifest->add_members() = std::move(cross_encoder);

@@ -76,8 +76,8 @@ class M3pNetwork : public Network {
   at::Tensor ScorePairs(absl::Span<const NetworkPair> pairs) const override {
     std::vector<SequenceParts> sequences;
     for (const NetworkPair& pair : pairs) {
-      const at::Tensor& regions = pair.image[0];
-      sequences.push_back({regions, net_->At((*pair.text)[0], regions.size(0))});
+      const ItemRows& regions = pair.image[0];
+      sequences.push_back({regions, net_->At((*pair.text)[0], regions.count())});
     }
     const at::Tensor first = executor_->Run(Pack(sequences), Readout::kFirstRows);
     return net_->MatchLogits(net_->Pooled(first));

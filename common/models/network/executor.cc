@@ -42,12 +42,12 @@ std::vector<std::string> PrecisionsOfThisCpu() {
   return precisions;
 }
 
-at::Tensor MeanOfEach(const TransformerExecutor& executor, PackedRows packed) {
-  const std::vector<int64_t> lengths = packed.lengths;
-  return MeanOfEach(executor.Run(std::move(packed), Readout::kAllRows), lengths);
+at::Tensor MeanOfEach(const TransformerExecutor& executor, const PackedParts& packed) {
+  return MeanOfEach(executor.Run(packed, Readout::kAllRows), packed.lengths);
 }
 
 absl::StatusOr<TensorGate> GateOf(const Execution& execution) {
+  RETURN_IF_ERROR(kernels::CheckCpuLimit());
   if (execution.device != kCpu) return NoExecutor(execution);
   return TensorGate(at::Device(execution.device));
 }

@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "common/base/compute_pool.h"
 #include "common/models/execution.h"
+#include "common/models/network/packing.h"
 #include "common/models/network/tensor_gate.h"
 #include "common/models/network/transformer.h"
 
@@ -24,22 +25,24 @@ namespace sightline {
 class TransformerExecutor {
  public:
   virtual ~TransformerExecutor() = default;
-  // See BertEncoderImpl::ForwardPacked; no autograd.  Rows lie on the device.
-  virtual at::Tensor Run(PackedRows packed, Readout readout) const = 0;
+  // See BertEncoderImpl::ForwardPacked; no autograd.  At least one sequence.
+  virtual at::Tensor Run(const PackedParts& packed, Readout readout) const = 0;
 };
 
 // Mean of the last layer's rows of each sequence: B x H.
-at::Tensor MeanOfEach(const TransformerExecutor& executor, PackedRows packed);
+at::Tensor MeanOfEach(const TransformerExecutor& executor, const PackedParts& packed);
 
 // float32 first.
 std::vector<std::string> PrecisionsOfThisCpu();
 
-// The gate to the device of `execution`.  InvalidArgument, with those that exist, for one that
-// no executor computes on.
+// The gate to the device of `execution`, with which a family's loading begins.  InvalidArgument,
+// with those that exist, for one that no executor computes on; also CheckCpuLimit's
+// (common/kernels/cpu.h).
 absl::StatusOr<TensorGate> GateOf(const Execution& execution);
 
 // Runs the blocks of `encoder`, whose weights lie on the device; they are the executor's from then
-// on, and `encoder` is left without any.  A pass is split over those of the pool's threads that
+// on, and `encoder` is left without any: block by block, so that no more than one of them is there
+// twice.  A pass is split over those of the pool's threads that
 // have nothing else to do; a null pool is the calling thread alone. InvalidArgument, with those
 // that exist, for a device and precision without an executor, or that this CPU does not have.
 absl::StatusOr<std::unique_ptr<const TransformerExecutor>> NewExecutor(BertEncoder encoder,

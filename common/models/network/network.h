@@ -52,8 +52,8 @@ struct FeatureLayout {
   int64_t min_rows = 1;
 };
 
-// Tensors in the order of a layout: int64 ids (L) or float32 rows (rows x columns), on the
-// model's device as all that the generic model gives and takes.
+// What is made of an image, in the order of a layout: int64 ids (L) or float32 rows (rows x
+// columns), on the model's device.
 using FeatureRows = std::vector<at::Tensor>;
 
 // What a text brings to a pair: all that does not depend on the image, so that a query that
@@ -63,7 +63,9 @@ using PreparedText = std::vector<at::Tensor>;
 struct NetworkPair {
   TokenSpan ids;
   const PreparedText* text = nullptr;
-  FeatureRows image;
+  // In the order of the layout, as they are stored: a family hands rows on to its executor as they
+  // are, and asks its gate for what it computes with (ids; rows that get something added).
+  std::vector<ItemRows> image;
 };
 
 class Network {

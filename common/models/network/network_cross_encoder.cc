@@ -177,9 +177,9 @@ class NetworkCrossEncoder : public CrossEncoder {
     std::vector<NetworkPair> pairs;
     for (const int64_t i : group) {
       const CheckedPair& pair = checked.pairs[i];
-      NetworkPair next{checked.texts[pair.text].ids, &texts[pair.text], {}};
-      for (const StoredRows& part : pair.image) next.image.push_back(core_.gate.Feature(part));
-      pairs.push_back(std::move(next));
+      pairs.push_back({checked.texts[pair.text].ids,
+                       &texts[pair.text],
+                       {pair.image.begin(), pair.image.end()}});
     }
     const at::Tensor outputs = TensorGate::Out(core_.network->ScorePairs(pairs));
     const float* output = outputs.data_ptr<float>();

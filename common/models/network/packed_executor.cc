@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "common/kernels/block_stack.h"
 #include "common/kernels/pool_team.h"
 
@@ -17,6 +16,7 @@ using kernels::BlockStack;
 using kernels::BlockWeights;
 using kernels::LinearWeights;
 using kernels::NormWeights;
+using kernels::RowPart;
 
 using NamedTensors = torch::OrderedDict<std::string, at::Tensor>;
 
@@ -30,38 +30,53 @@ NormWeights NormOf(const NamedTensors& tensors, const std::string& name) {
   return {tensors[name + ".weight"].data_ptr<float>(), tensors[name + ".bias"].data_ptr<float>()};
 }
 
-BlockStack StackOf(const BertEncoderImpl& encoder, const kernels::ProductKernel& kernel) {
-  const NamedTensors tensors = encoder.named_parameters();
+// Packs the block's weights and leaves it without any.
+void MoveBlock(torch::nn::Module& block, BlockStack* stack) {
+  const NamedTensors tensors = block.named_parameters();
+  stack->Add(
+      {LinearOf(tensors, "attention.self.query"), LinearOf(tensors, "attention.self.key"),
+       LinearOf(tensors, "attention.self.value"), LinearOf(tensors, "attention.output.dense"),
+       NormOf(tensors, "attention.output.LayerNorm"), LinearOf(tensors, "intermediate.dense"),
+       LinearOf(tensors, "output.dense"), NormOf(tensors, "output.LayerNorm")});
+  for (at::Tensor& parameter : block.parameters()) parameter.set_data(at::empty({0}));
+}
+
+BlockStack StackOf(BertEncoderImpl& encoder, const kernels::ProductKernel& kernel) {
   const BertConfig& config = encoder.config();
-  std::vector<BlockWeights> blocks;
-  for (int64_t i = 0; i < config.layer_count; ++i) {
-    const std::string block = absl::StrCat("layer.", i, ".");
-    blocks.push_back({LinearOf(tensors, block + "attention.self.query"),
-                      LinearOf(tensors, block + "attention.self.key"),
-                      LinearOf(tensors, block + "attention.self.value"),
-                      LinearOf(tensors, block + "attention.output.dense"),
-                      NormOf(tensors, block + "attention.output.LayerNorm"),
-                      LinearOf(tensors, block + "intermediate.dense"),
-                      LinearOf(tensors, block + "output.dense"),
-                      NormOf(tensors, block + "output.LayerNorm")});
+  BlockStack stack(kernel, {config.hidden_size, config.head_count, config.intermediate_size,
+                            static_cast<float>(config.layer_norm_epsilon)});
+  for (const auto& block : *encoder.blocks()) MoveBlock(*block, &stack);
+  return stack;
+}
+
+// Rows where they lie; `whole` keeps those that had to be laid out for it.
+RowPart PartOf(const ItemRows& rows, std::vector<at::Tensor>* whole) {
+  if (!rows.is_stored()) {
+    whole->push_back(rows.tensor().contiguous());
+    return {whole->back().data_ptr<float>(), Dtype::kFloat32, nullptr, rows.count()};
   }
-  return BlockStack(kernel,
-                    {config.hidden_size, config.head_count, config.intermediate_size,
-                     static_cast<float>(config.layer_norm_epsilon)},
-                    blocks);
+  const StoredRows& stored = rows.stored();
+  return {stored.rows->bytes.data(), stored.rows->dtype,
+          stored.scales == nullptr ? nullptr : stored.scales->bytes.data(), rows.count()};
 }
 
 class PackedExecutor : public TransformerExecutor {
  public:
   PackedExecutor(BlockStack stack, ComputePool* pool) : stack_(std::move(stack)), pool_(pool) {}
 
-  at::Tensor Run(PackedRows packed, Readout readout) const override {
-    const at::Tensor rows = packed.rows.contiguous();
+  at::Tensor Run(const PackedParts& packed, Readout readout) const override {
+    std::vector<at::Tensor> whole;
+    std::vector<RowPart> parts;
+    int64_t rows = 0;
+    for (const ItemRows& part : packed.parts) {
+      parts.push_back(PartOf(part, &whole));
+      rows += part.count();
+    }
     const at::Tensor bias = packed.key_bias.defined() ? packed.key_bias.contiguous() : at::Tensor();
     const bool first_only = readout == Readout::kFirstRows;
-    const int64_t count = static_cast<int64_t>(packed.lengths.size());
-    const at::Tensor out = at::empty({first_only ? count : rows.size(0), rows.size(1)});
-    const kernels::Sequences sequences = {rows.data_ptr<float>(),
+    const auto count = static_cast<int64_t>(packed.lengths.size());
+    const at::Tensor out = at::empty({first_only ? count : rows, packed.parts[0].columns()});
+    const kernels::Sequences sequences = {parts.data(), static_cast<int64_t>(parts.size()),
                                           bias.defined() ? bias.data_ptr<float>() : nullptr,
                                           packed.lengths.data(), count};
     float* const read = out.data_ptr<float>();
@@ -80,9 +95,7 @@ class PackedExecutor : public TransformerExecutor {
 std::unique_ptr<const TransformerExecutor> NewPackedExecutor(BertEncoder encoder,
                                                              const kernels::ProductKernel& kernel,
                                                              ComputePool* pool) {
-  auto executor = std::make_unique<PackedExecutor>(StackOf(*encoder, kernel), pool);
-  for (at::Tensor& parameter : encoder->parameters()) parameter.set_data(at::empty({0}));
-  return executor;
+  return std::make_unique<PackedExecutor>(StackOf(*encoder, kernel), pool);
 }
 
 }  // namespace sightline

@@ -4,19 +4,21 @@
 
 namespace sightline {
 
-PackedRows Pack(const std::vector<SequenceParts>& sequences) {
-  PackedRows packed;
-  std::vector<at::Tensor> parts;
+PackedParts Pack(const std::vector<SequenceParts>& sequences) {
+  PackedParts packed;
   for (const SequenceParts& sequence : sequences) {
     int64_t length = 0;
-    for (const at::Tensor& part : sequence) {
-      length += part.size(0);
-      parts.push_back(part);
-    }
+    for (const ItemRows& part : sequence) length += part.count();
     packed.lengths.push_back(length);
+    packed.parts.insert(packed.parts.end(), sequence.begin(), sequence.end());
   }
-  packed.rows = at::cat(parts);
   return packed;
+}
+
+PackedRows Joined(const PackedParts& packed, const TensorGate& gate) {
+  std::vector<at::Tensor> parts;
+  for (const ItemRows& part : packed.parts) parts.push_back(gate.Tensor(part));
+  return {at::cat(parts), packed.lengths, packed.key_bias};
 }
 
 }  // namespace sightline

@@ -31,7 +31,9 @@ at::Tensor TensorGate::Rows(const std::vector<float>& values, int64_t columns) c
   return In(at::from_blob(const_cast<float*>(values.data()), {rows, columns}));
 }
 
-at::Tensor TensorGate::Feature(const StoredRows& stored) const {
+at::Tensor TensorGate::Tensor(const ItemRows& item) const {
+  if (!item.is_stored()) return item.tensor();
+  const StoredRows& stored = item.stored();
   if (stored.rows->dtype == Dtype::kInt32) return Ids(IdsOf(*stored.rows));
   // To a device they travel as they are.
   const at::Tensor rows = In(View(*stored.rows)).to(at::kFloat);

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -20,6 +21,27 @@ namespace sightline {
 
 // Token ids of one text.
 using TokenSpan = absl::Span<const int32_t>;
+
+// Rows of one item: a tensor on the model's device, or item features as they are stored, of which
+// nothing has been copied.  A value.
+class ItemRows {
+ public:
+  // rows x H of float32, or token ids, L of int64.
+  ItemRows(at::Tensor tensor) : tensor_(std::move(tensor)) {}  // NOLINT: parts are listed
+  // `stored` has been checked (RequireTensor, RequireRows), and outlives the object.
+  ItemRows(const StoredRows& stored) : stored_(stored) {}  // NOLINT
+
+  int64_t count() const { return is_stored() ? stored_.rows->rows : tensor_.size(0); }
+  int64_t columns() const { return is_stored() ? stored_.rows->columns : tensor_.size(1); }
+  bool is_stored() const { return stored_.rows != nullptr; }
+  // The one that it is.
+  const StoredRows& stored() const { return stored_; }
+  const at::Tensor& tensor() const { return tensor_; }
+
+ private:
+  StoredRows stored_;
+  at::Tensor tensor_;
+};
 
 // Immutable and thread-safe; a value.
 class TensorGate {
@@ -38,9 +60,10 @@ class TensorGate {
   // As rows of `columns` numbers.  On the CPU nothing is copied: `values` must outlive the
   // result, which is only to be read.
   at::Tensor Rows(const std::vector<float>& values, int64_t columns) const;
-  // Item features as they are stored: int64 ids, L, of an int32 tensor; of another float32 rows.
-  // `stored` has been checked (RequireTensor, RequireRows), and outlives the result as above.
-  at::Tensor Feature(const StoredRows& stored) const;
+  // A tensor as it is; of stored features int64 ids, L, or float32 rows, which are copied, but for
+  // those that are stored so (as above).  For who computes with them himself: an executor reads
+  // ItemRows as they are.
+  at::Tensor Tensor(const ItemRows& rows) const;
   at::Tensor Zeros(at::IntArrayRef shape, at::ScalarType type = at::kFloat) const;
 
   // Out: in the CPU's memory, row after row.

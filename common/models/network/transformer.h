@@ -136,6 +136,8 @@ class BertEncoderImpl : public torch::nn::Module {
   torch::Tensor ForwardPacked(PackedRows packed, Readout readout);
 
   const BertConfig& config() const { return config_; }
+  // Each a BertLayer.
+  const torch::nn::ModuleList& blocks() const { return layers_; }
 
  private:
   const BertConfig config_;

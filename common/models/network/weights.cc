@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <map>
 
 #include "absl/strings/match.h"
@@ -85,26 +86,56 @@ struct Differences {
   }
 };
 
+// Numbers that are converted at once: beside the file and the module there is not much else.
+constexpr int64_t kPieceNumbers = 1 << 16;
+
+// body(first, piece): the numbers of `view` from `first` on, piece after piece, as ToTorch has
+// them.
+template <typename Body>
+void ForPieces(const TensorView& view, const Body& body) {
+  const torch::ScalarType type = ScalarTypeOf(view.dtype);
+  const auto size = static_cast<int64_t>(torch::elementSize(type));
+  const auto count = static_cast<int64_t>(view.bytes.size()) / size;
+  for (int64_t first = 0; first < count; first += kPieceNumbers) {
+    torch::Tensor piece = torch::empty({std::min(kPieceNumbers, count - first)}, type);
+    // Through memcpy: the file need not be aligned.
+    std::memcpy(piece.data_ptr(), view.bytes.data() + first * size, piece.nbytes());
+    body(first, piece.to(piece.is_floating_point() ? torch::kFloat32 : torch::kInt64));
+  }
+}
+
+bool AllFinite(const TensorView& view) {
+  bool finite = true;
+  ForPieces(view, [&](int64_t, const torch::Tensor& piece) {
+    finite = finite && torch::isfinite(piece).all().item<bool>();
+  });
+  return finite;
+}
+
+float LeastOf(const TensorView& view) {
+  float least = std::numeric_limits<float>::infinity();
+  ForPieces(view, [&](int64_t, const torch::Tensor& piece) {
+    least = std::min(least, piece.min().item<float>());
+  });
+  return least;
+}
+
 // Why `loaded` cannot take the place of `target`, the tensor `name`; empty if it can.
-std::string Misfit(absl::string_view name, const torch::Tensor& loaded,
-                   const torch::Tensor& target) {
-  if (loaded.sizes() != target.sizes()) {
-    return absl::StrCat("has shape ", ShapeText(loaded.sizes()), " instead of ",
+std::string Misfit(absl::string_view name, const TensorView& loaded, const torch::Tensor& target) {
+  if (torch::IntArrayRef(loaded.shape) != target.sizes()) {
+    return absl::StrCat("has shape ", ShapeText(loaded.shape), " instead of ",
                         ShapeText(target.sizes()));
   }
-  if (loaded.is_floating_point() != target.is_floating_point()) {
-    return absl::StrCat("holds ", loaded.is_floating_point() ? "fractions" : "integers",
-                        " instead of ", target.is_floating_point() ? "fractions" : "integers");
+  const bool has_fractions = torch::isFloatingType(ScalarTypeOf(loaded.dtype));
+  if (has_fractions != target.is_floating_point()) {
+    return absl::StrCat("holds ", has_fractions ? "fractions" : "integers", " instead of ",
+                        target.is_floating_point() ? "fractions" : "integers");
   }
-  if (loaded.is_floating_point() && !torch::isfinite(loaded).all().item<bool>()) {
-    return "has a number that is not finite";
-  }
+  if (has_fractions && !AllFinite(loaded)) return "has a number that is not finite";
   // A batch norm's; the root of one would make every score NaN.
-  if (absl::EndsWith(name, "running_var") && (loaded < 0).any().item<bool>()) {
-    return absl::StrCat("has the variance ", loaded.min().item<float>(),
-                        ", and variances are not negative");
-  }
-  return "";
+  const float least = absl::EndsWith(name, "running_var") ? LeastOf(loaded) : 0;
+  if (least >= 0) return "";
+  return absl::StrCat("has the variance ", least, ", and variances are not negative");
 }
 
 absl::Status LoadInto(const Safetensors& file, const std::vector<std::string>& ignored,
@@ -118,8 +149,7 @@ absl::Status LoadInto(const Safetensors& file, const std::vector<std::string>& i
       if (!IsIgnored(name, ignored)) differences.unexpected.push_back(name);
       continue;
     }
-    ASSIGN_OR_RETURN(const torch::Tensor tensor, ToTorch(view));
-    const std::string misfit = Misfit(name, tensor, target->second);
+    const std::string misfit = Misfit(name, view, target->second);
     if (!misfit.empty()) differences.unfit.push_back(absl::StrCat(name, " ", misfit));
     found.emplace(name, &view);
   }
@@ -129,11 +159,12 @@ absl::Status LoadInto(const Safetensors& file, const std::vector<std::string>& i
     }
   }
   RETURN_IF_ERROR(differences.ToStatus());
-  // Once more, one at a time: all of them beside the module would be its weights twice.
   torch::NoGradGuard no_grad;
   for (const auto& [name, target] : state) {
-    ASSIGN_OR_RETURN(const torch::Tensor tensor, ToTorch(*found.at(name)));
-    torch::Tensor(target).copy_(tensor);
+    const torch::Tensor numbers = target.view(-1);
+    ForPieces(*found.at(name), [&](int64_t first, const torch::Tensor& piece) {
+      numbers.narrow(0, first, piece.size(0)).copy_(piece);
+    });
   }
   return absl::OkStatus();
 }

@@ -103,7 +103,7 @@ class OscarNetwork : public Network {
   // adds nothing.
   void AppendTags(const NetworkPair& pair, SequenceParts* parts) const {
     const int64_t text = static_cast<int64_t>(pair.ids.size());
-    const at::Tensor& tags = pair.image[1];
+    const at::Tensor tags = gate_.Tensor(pair.image[1]);
     const int64_t room = tags_.max_token_count() - text;
     if (tags.size(0) == 1 || room < 1) return;
     const int64_t kept = std::min(tags.size(0), room) - 1;

@@ -18,7 +18,7 @@ struct CalibrationOptions {
   Clock* clock = Clock::Real();
   // After which float32 scores no further text; the other precisions score the same texts, each in
   // less time.  At least kLeastProbeTexts are scored.
-  absl::Duration budget = absl::Seconds(6);
+  absl::Duration budget = absl::Seconds(5);
 };
 
 // Measures the model of `bundle`, loaded once for each precision, one after another, on the probes

@@ -81,8 +81,8 @@ class SgrafNetwork : public CrossEncoderNetwork {
   at::Tensor ScoreEqual(absl::Span<const NetworkPair> pairs) const {
     std::vector<at::Tensor> regions, images, words, texts;
     for (const NetworkPair& pair : pairs) {
-      regions.push_back(pair.image[0]);
-      images.push_back(pair.image[1].squeeze(0));
+      regions.push_back(gate_.Tensor(pair.image[0]));
+      images.push_back(gate_.Tensor(pair.image[1]).squeeze(0));
       words.push_back((*pair.text)[0]);
       texts.push_back((*pair.text)[1]);
     }

@@ -137,7 +137,7 @@ class TorchScriptNetwork : public Network {
     std::vector<at::Tensor> images;
     for (const NetworkPair& pair : pairs) {
       texts.push_back(pair.ids);
-      images.push_back(pair.image[0]);
+      images.push_back(gate_.Tensor(pair.image[0]));
     }
     const Padded ids = PadTexts(texts), rows = Pad(images);
     return modules_.cross_encoder->Run("forward", {ids.values, ids.mask, rows.values, rows.mask},

@@ -1,7 +1,6 @@
 #include "common/models/torchscript/script_bundle.h"
 
 #include <map>
-#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -42,13 +41,6 @@ absl::Status FillVocabularySize(const std::string& folder, ModelBundleManifest* 
   return absl::OkStatus();
 }
 
-ContentWriter CopyOf(const std::string& path) {
-  return [path](const ByteSink& sink) {
-    ASSIGN_OR_RETURN(const std::unique_ptr<MappedFile> content, MappedFile::Open(path));
-    return sink(content->bytes());
-  };
-}
-
 }  // namespace
 
 absl::StatusOr<ModelBundle> BundleScripts(const std::string& folder, absl::string_view store) {
@@ -66,7 +58,7 @@ absl::StatusOr<ModelBundle> BundleScripts(const std::string& folder, absl::strin
   RETURN_IF_ERROR(LoadModel(source, {}).status());
   std::map<std::string, ContentWriter> files;
   for (const bundle::v1::BundleFile& file : source.manifest.files()) {
-    files[file.path()] = CopyOf(source.FilePath(file.path()));
+    files[file.path()] = ContentOf(source.FilePath(file.path()));
   }
   return StreamModelBundle(store, source.manifest, files);
 }

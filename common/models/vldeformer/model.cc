@@ -118,9 +118,9 @@ class VlDeformerNetwork : public BiEncoderNetwork {
 
   at::Tensor Embed(const std::vector<SequenceParts>& sequences,
                    const std::vector<at::Tensor>& bias) const {
-    PackedRows packed = Pack(sequences);
+    PackedParts packed = Pack(sequences);
     packed.key_bias = at::cat(bias);
-    return at::tanh(MeanOfEach(*executor_, std::move(packed)));
+    return at::tanh(MeanOfEach(*executor_, packed));
   }
 
   const std::shared_ptr<const TextInput> text_;

@@ -7,16 +7,18 @@
 #include <string>
 
 #include "common/base/error_details.h"
-#include "common/base/limits.h"
+#include "common/base/files.h"
 #include "tests/common/bundle/container_surgery.h"
 #include "tests/common/bundle/manifests.h"
 #include "tests/common/bundle/probes.h"
+#include "tests/support/allocations.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {
 namespace {
 
+using bundle::v1::ModelBundleManifest;
 using bundle::v1::ModelProbes;
 using google::protobuf::util::MessageDifferencer;
 
@@ -48,6 +50,35 @@ TEST_CASE("probes are no part of the embedding space") {
   REQUIRE(with->manifest.embedding().space() == without->manifest.embedding().space());
   REQUIRE_FALSE(HasProbes(without->manifest));
   REQUIRE(absl::IsNotFound(ReadModelProbes(*without).status()));
+}
+
+TEST_CASE("a bundle with probes is the same model under another id") {
+  TempDir store;
+  const std::string weights(3 << 20, 'w');  // more than a piece
+  const auto without =
+      WriteModelBundle(store.path(), SoundModelManifest(),
+                       {{"vocab.txt", "[PAD]\n"}, {"weights.safetensors", weights}});
+  const auto with = WithProbes(*without, SoundProbes(), store.path());
+  REQUIRE(with.ok());
+  REQUIRE(with->id != without->id);
+  REQUIRE(OpenModelBundle(with->directory, /*verify_checksums=*/true).ok());
+  REQUIRE(*ReadFile(with->FilePath(kWeightsFile)) == weights);
+  REQUIRE(with->manifest.embedding().space() == without->manifest.embedding().space());
+  ModelBundleManifest expected = without->manifest, manifest = with->manifest;
+  expected.clear_files();
+  manifest.clear_files();
+  REQUIRE(MessageDifferencer::Equals(manifest, expected));
+
+  ModelProbes others = SoundProbes();
+  others.mutable_texts(0)->set_text("a cat");
+  const auto replaced = WithProbes(*with, others, store.path());
+  REQUIRE(replaced->manifest.files_size() == 3);
+  REQUIRE(ReadModelProbes(*replaced)->texts(0).text() == "a cat");
+
+  others.clear_texts();
+  REQUIRE(absl::IsInvalidArgument(WithProbes(*without, others, store.path()).status()));
+  Overwrite(without->FilePath(kWeightsFile), std::string(3 << 20, 'x'));
+  REQUIRE(absl::IsDataLoss(WithProbes(*without, SoundProbes(), store.path()).status()));
 }
 
 TEST_CASE("features come back as they went in") {
@@ -201,9 +232,14 @@ TEST_CASE("no cut of sound probes is taken for sound but by chance of where item
 TEST_CASE("millions of empty messages are refused before they are made") {
   // Two bytes each, of an item, of a text, of a tensor within an item; and within a group.
   const std::string sound = SerializeProbes(SoundProbes());
+  const auto refuses = [](const std::string& bytes) {
+    const PeakAllocation peak;
+    REQUIRE(absl::IsDataLoss(ParseProbes(bytes).status()));
+    REQUIRE(peak.bytes() < 1 << 20);
+  };
   std::string items, tensors;
   for (int i = 0; i < (1 << 20) + 1; ++i) items.append("\x1a\0", 2);
-  REQUIRE(absl::IsDataLoss(ParseProbes(sound + items).status()));
+  refuses(sound + items);
   for (int i = 0; i < (1 << 20) + 1; ++i) tensors.append("\x0a\0", 2);
   const size_t length = tensors.size();  // 22 bits
   std::string item("\x1a", 1);
@@ -211,7 +247,7 @@ TEST_CASE("millions of empty messages are refused before they are made") {
   item += static_cast<char>(0x80 | (length >> 7 & 0x7F));
   item += static_cast<char>(0x80 | (length >> 14 & 0x7F));
   item += static_cast<char>(length >> 21);
-  REQUIRE(absl::IsDataLoss(ParseProbes(sound + item + tensors).status()));
+  refuses(sound + item + tensors);
   const std::string unknown("\x78\x05", 2);  // field 15, a number: what a later writer may add
   REQUIRE(ParseProbes(sound + unknown).ok());
   REQUIRE(absl::IsDataLoss(ParseProbes(sound + "\x7b" + unknown + "\x7c").status()));

@@ -92,7 +92,7 @@ TEST_CASE("each reranker is told with its name and what its own bundle declares"
   SetRerankers({{"fast", manifest.reranker_model()}, {"fine", other}}, &manifest);
   bundle::v1::ModelBundleManifest model = SoundModelManifest();
   model.mutable_cross_encoder()->set_combination("add_lambda");
-  const auto rerankers = Describe(Entry(manifest, 1), {}, {{other, model}}).info.rerankers;
+  const auto rerankers = Describe(Entry(manifest, 1), {}, {{other, {model}}}).info.rerankers;
   REQUIRE(rerankers.size() == 2);
   CHECK(rerankers[0].name == "fast");
   CHECK(rerankers[0].declared.combination.kind == CombinationKind::kReplace);
@@ -106,12 +106,12 @@ TEST_CASE("how scores combine is declared by the reranker's bundle, not the enco
   bundle::v1::ModelBundleManifest model = SoundModelManifest();
   model.mutable_cross_encoder()->set_combination("norm_add_lambda");
   model.mutable_cross_encoder()->set_combination_lambda(0.25f);
-  const Combination none = Describe(Entry(manifest, 1), {}, {{manifest.encoder_model(), model}})
+  const Combination none = Describe(Entry(manifest, 1), {}, {{manifest.encoder_model(), {model}}})
                                .info.rerankers.at(0)
                                .declared.combination;
   CHECK(none.kind == CombinationKind::kReplace);
   const Combination declared =
-      Describe(Entry(manifest, 1), {}, {{manifest.reranker_model(), model}})
+      Describe(Entry(manifest, 1), {}, {{manifest.reranker_model(), {model}}})
           .info.rerankers.at(0)
           .declared.combination;
   CHECK(declared.kind == CombinationKind::kNormAddLambda);
@@ -125,7 +125,7 @@ TEST_CASE("of what a bundle declares by direction, that in which the items are f
   model.mutable_cross_encoder()->set_combination_lambda(0.75f);
   model.mutable_cross_encoder()->mutable_image_to_text()->set_combination("none");
   const auto told = [&] {
-    return Describe(Entry(manifest, 1), {}, {{manifest.reranker_model(), model}})
+    return Describe(Entry(manifest, 1), {}, {{manifest.reranker_model(), {model}}})
         .info.rerankers.at(0)
         .declared;
   };
@@ -135,13 +135,16 @@ TEST_CASE("of what a bundle declares by direction, that in which the items are f
   CHECK(told().combination.lambda == 0.75f);
 }
 
-TEST_CASE("models are listed with family, space and description") {
-  const auto models = DescribeModels({{"b", SoundModelManifest()}, {"a", {}}});
+TEST_CASE("models are listed with family, space, description and precision") {
+  const auto models = DescribeModels({{"b", {SoundModelManifest(), "int8", 0.99}}, {"a", {}}});
   REQUIRE(models.size() == 2);
   CHECK(models[0].model == "a");
   CHECK(models[1].family == "oscar");
   CHECK(models[1].space == SoundModelManifest().embedding().space());
   CHECK(models[1].description == "for tests");
+  CHECK(models[0].precision.empty());
+  CHECK(models[1].precision == "int8");
+  CHECK(models[1].agreement == 0.99);
 }
 
 }  // namespace

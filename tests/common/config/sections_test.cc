@@ -118,6 +118,32 @@ TEST_CASE("computing takes the cores that there are") {
   CHECK_THAT(Problems(&bad), Contains("compute.threads"));
 }
 
+TEST_CASE(
+    "a precision is the fastest that agrees, unless the same bits are wanted or it is named") {
+  const auto read = [](const std::string& yaml) {
+    ConfigFile file = Parsed(yaml);
+    const PrecisionOptions options =
+        ReadPrecisionOptions(file.root(), ReadComputeConfig(file.root()));
+    CHECK(file.Finish() == absl::OkStatus());
+    return options;
+  };
+  CHECK(read("").policy.precision == "fastest");
+  CHECK(read("").policy.least_agreement == 0.98);
+  CHECK(read("compute: {deterministic: true}").policy.precision == "float32");
+  const PrecisionOptions named = read(
+      "state_dir: /state\n"
+      "compute: {deterministic: true, precision: int8, least_agreement: 0.9, reports: /reports}");
+  CHECK(named.policy.precision == "int8");
+  CHECK(named.policy.least_agreement == 0.9);
+  CHECK(named.reports == "/reports");
+  CHECK(named.state_dir == "/state");
+  ConfigFile bad = Parsed("compute: {precision: int4, least_agreement: 2}");
+  ReadPrecisionOptions(bad.root(), {});
+  const std::string problems = Problems(&bad);
+  CHECK_THAT(problems, Contains("compute.precision") && Contains("bfloat16"));
+  CHECK_THAT(problems, Contains("compute.least_agreement"));
+}
+
 TEST_CASE("a queue is as the server would have it, but for what the file says") {
   BatchSchedulerOptions defaults;
   defaults.max_batch_cost = 11;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "tests/support/catch.h"
@@ -55,7 +56,7 @@ void CheckBest(const Scores& scores, int k, float error, bool backwards, std::mt
   if (expected.size() == k) REQUIRE(floor <= expected.back().score);
   Candidates all(k);
   all.Add(one);
-  all.Add(other);
+  all.Add(std::move(other));
   const std::vector<Neighbor> best = all.Take(exact);
   REQUIRE(best.size() == expected.size());
   for (size_t i = 0; i < best.size(); ++i) {
@@ -79,6 +80,19 @@ TEST_CASE("the best k by exact scores, ties by row, however roughly they are tol
           CheckBest(scores, k, error, /*backwards=*/true, random);
         }
       }
+    }
+  }
+}
+
+TEST_CASE("there is memory for what is kept at most, and while they are few for few") {
+  // All alike, so that none is beaten.
+  const auto exact = [](int64_t) { return 1.0f; };
+  for (const int k : {1, 20, 500, 3000}) {
+    Candidates rows(k);
+    for (int64_t row = 0; row < 3 * Candidates::Capacity(k); ++row) {
+      rows.Add({row, 1, 0.5f}, exact);
+      REQUIRE(rows.reserved() <= std::max<int64_t>(2 * row, 16));
+      REQUIRE(rows.reserved() <= Candidates::Capacity(k));
     }
   }
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <memory>
 #include <random>
@@ -287,6 +288,18 @@ class TickingClock : public FakeClock {
  private:
   std::atomic<int> ticks_{0};
 };
+
+TEST_CASE("no index is opened under a limit of the CPU that there is not") {
+  ComputePool pool(1);
+  const float number = 1;
+  const char* const found = std::getenv("SIGHTLINE_CPU");
+  const std::string before = found == nullptr ? "" : found;
+  setenv("SIGHTLINE_CPU", "avx3", /*overwrite=*/1);
+  const absl::Status status = OpenFlatIndex({&number, 1, 1, 1}, &pool).status();
+  setenv("SIGHTLINE_CPU", before.c_str(), /*overwrite=*/1);
+  REQUIRE(absl::IsInvalidArgument(status));
+  REQUIRE(OpenFlatIndex({&number, 1, 1, 1}, &pool).ok());
+}
 
 TEST_CASE("a call that ends stops the scan between blocks") {
   std::mt19937 random(12);

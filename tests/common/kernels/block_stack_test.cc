@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -13,6 +15,22 @@
 #include "common/kernels/pool_team.h"
 #include "tests/common/kernels/random_numbers.h"
 #include "tests/support/catch.h"
+
+// Of this thread.
+static thread_local int64_t allocations = 0;
+
+void* operator new(size_t size) {
+  ++allocations;
+  void* const memory = std::malloc(size);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, size_t) noexcept {
+  std::free(memory);
+}
 
 namespace sightline::kernels {
 namespace {
@@ -116,9 +134,12 @@ struct Batch {
   std::vector<float> rows, bias;
   int64_t hidden;
 
-  Sequences View(bool has_bias) const {
-    return {rows.data(), has_bias ? bias.data() : nullptr, lengths.data(),
-            static_cast<int64_t>(lengths.size())};
+  RowPart Whole() const {
+    return {rows.data(), Dtype::kFloat32, nullptr, static_cast<int64_t>(rows.size()) / hidden};
+  }
+  Sequences View(const std::vector<RowPart>& parts, bool has_bias) const {
+    return {parts.data(), static_cast<int64_t>(parts.size()), has_bias ? bias.data() : nullptr,
+            lengths.data(), static_cast<int64_t>(lengths.size())};
   }
 };
 
@@ -134,9 +155,17 @@ std::vector<float> Run(const BlockStack& stack, const Batch& batch, bool has_bia
                        ComputePool* pool = nullptr) {
   const size_t rows = first_only ? batch.lengths.size() : batch.rows.size() / batch.hidden;
   std::vector<float> out(rows * batch.hidden);
-  RunWithTeam(pool,
-              [&](Team* team) { stack.Run(batch.View(has_bias), first_only, team, out.data()); });
+  const std::vector<RowPart> parts = {batch.Whole()};
+  RunWithTeam(pool, [&](Team* team) {
+    stack.Run(batch.View(parts, has_bias), first_only, team, out.data());
+  });
   return out;
+}
+
+BlockStack StackOf(const ProductKernel& kernel, const RandomBlocks& blocks) {
+  BlockStack stack(kernel, blocks.shape);
+  for (const BlockWeights& block : blocks.blocks) stack.Add(block);
+  return stack;
 }
 
 double AllowedError(const ProductKernel& kernel) {
@@ -171,7 +200,7 @@ TEST_CASE("all rows and first rows are those of the blocks in doubles") {
       }
       for (const ProductKernel* kernel : KernelsOf(ThisCpu())) {
         INFO(kernel->instructions << " " << kernel->precision << ", " << shape.hidden_size);
-        const BlockStack stack(*kernel, shape, blocks.blocks);
+        const BlockStack stack = StackOf(*kernel, blocks);
         const std::vector<float> all = Run(stack, batch, has_bias, /*first_only=*/false);
         double squares = 0;
         for (size_t i = 0; i < all.size(); ++i) {
@@ -198,7 +227,7 @@ TEST_CASE("a sequence has the same bits alone, in any batch, and with any team")
   ComputePool pool(3);
   for (const ProductKernel* kernel : KernelsOf(ThisCpu())) {
     INFO(kernel->instructions << " " << kernel->precision);
-    const BlockStack stack(*kernel, shape, blocks.blocks);
+    const BlockStack stack = StackOf(*kernel, blocks);
     const std::vector<float> all = Run(stack, batch, /*has_bias=*/false, /*first_only=*/false);
     REQUIRE(all == Run(stack, batch, /*has_bias=*/false, /*first_only=*/false, &pool));
     REQUIRE(Run(stack, batch, /*has_bias=*/true, /*first_only=*/true) ==
@@ -214,12 +243,49 @@ TEST_CASE("a sequence has the same bits alone, in any batch, and with any team")
   }
 }
 
+TEST_CASE("rows may lie in parts, which need not end with a sequence") {
+  const StackShape shape{8, 2, 12, 1e-12f};
+  const BlockStack stack = StackOf(*KernelFor("float32", ThisCpu()), RandomBlocks(shape, 2));
+  const Batch batch = RandomBatch({3, 1, 4}, shape.hidden_size);
+  const float* const rows = batch.rows.data();
+  const std::vector<RowPart> parts = {{rows, Dtype::kFloat32, nullptr, 2},
+                                      {nullptr, Dtype::kFloat32, nullptr, 0},
+                                      {rows + 2 * 8, Dtype::kFloat32, nullptr, 5},
+                                      {rows + 7 * 8, Dtype::kFloat32, nullptr, 1}};
+  std::vector<float> out(batch.rows.size());
+  TeamOfOne one;
+  stack.Run(batch.View(parts, /*has_bias=*/true), /*first_rows_only=*/false, &one, out.data());
+  REQUIRE(out == Run(stack, batch, /*has_bias=*/true, /*first_only=*/false));
+}
+
+TEST_CASE("a layer allocates nothing") {
+  const StackShape shape{64, 4, 256, 1e-12f};
+  const Batch batch = RandomBatch({12, 48, 1, 48, 100, 5}, shape.hidden_size);
+  for (const ProductKernel* kernel : KernelsOf(ThisCpu())) {
+    INFO(kernel->instructions << " " << kernel->precision);
+    for (const bool first_only : {false, true}) {
+      std::vector<int64_t> counts;
+      for (const int64_t layers : {1, 4}) {
+        const BlockStack stack = StackOf(*kernel, RandomBlocks(shape, layers));
+        std::vector<float> out(batch.rows.size());
+        const std::vector<RowPart> parts = {batch.Whole()};
+        TeamOfOne one;
+        const Sequences sequences = batch.View(parts, /*has_bias=*/true);
+        const int64_t before = allocations;
+        stack.Run(sequences, first_only, &one, out.data());
+        counts.push_back(allocations - before);
+      }
+      REQUIRE(counts[0] == counts[1]);
+    }
+  }
+}
+
 TEST_CASE("the weights' bytes are those of the precision") {
   const StackShape shape{64, 4, 256, 1e-12f};
   const RandomBlocks blocks(shape, 2);
   const int64_t weights = 2 * (4 * 64 * 64 + 2 * 64 * 256);
   for (const ProductKernel* kernel : KernelsOf(ThisCpu())) {
-    const int64_t bytes = BlockStack(*kernel, shape, blocks.blocks).bytes();
+    const int64_t bytes = StackOf(*kernel, blocks).bytes();
     REQUIRE(bytes >= weights * kUnitBytes / kernel->inputs_per_unit);
     REQUIRE(bytes < weights * kUnitBytes / kernel->inputs_per_unit + 20000);
   }

@@ -1,5 +1,8 @@
 #include "common/kernels/cpu.h"
 
+#include <cstdlib>
+#include <string>
+
 #include "common/kernels/kernel_choice.h"
 #include "tests/support/catch.h"
 
@@ -21,6 +24,29 @@ TEST_CASE("a limit leaves out what goes beyond it") {
   REQUIRE(NamesOf(Within(kAll, "amx")) == NamesOf(kAll));
   REQUIRE(NamesOf(Within(kAll, "")) == NamesOf(kAll));
   REQUIRE(NamesOf(Within({}, "amx")) == "avx2");
+}
+
+TEST_CASE("a limit that there is not is refused with those that there are") {
+  for (const char* known : {"", "avx2", "avx_vnni", "avx512", "avx512_vnni", "amx"}) {
+    REQUIRE(CheckCpuLimit(known).ok());
+  }
+  REQUIRE(CheckCpuLimit(nullptr).ok());
+  for (const char* unknown : {"AVX2", "avx", "avx512vnni", "avx2 "}) {
+    REQUIRE(CheckCpuLimit(unknown) ==
+            absl::InvalidArgumentError(std::string("$SIGHTLINE_CPU is '") + unknown +
+                                       "', which is none of avx2, avx_vnni, avx512, avx512_vnni, "
+                                       "amx"));
+  }
+}
+
+// In a process whose $SIGHTLINE_CPU somebody may have set.
+TEST_CASE("the limit is that of the environment") {
+  const char* const found = std::getenv("SIGHTLINE_CPU");
+  const std::string before = found == nullptr ? "" : found;
+  setenv("SIGHTLINE_CPU", "avx3", /*overwrite=*/1);
+  REQUIRE(absl::IsInvalidArgument(CheckCpuLimit()));
+  setenv("SIGHTLINE_CPU", before.c_str(), /*overwrite=*/1);
+  REQUIRE(CheckCpuLimit().ok());
 }
 
 TEST_CASE("of a precision the fastest kernel is chosen that the CPU has") {

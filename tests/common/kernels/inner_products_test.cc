@@ -156,6 +156,23 @@ TEST_CASE("the error says where numbers are too small or too large for a bound o
   CHECK(InnerProductError(768, 1, 1) >= 2 * 768 * 0x1p-24f);
 }
 
+TEST_CASE("rows of denormals are multiplied as what they are") {
+  std::mt19937 random(5);
+  Matrix rows = Normals(random, 40, 33), queries = Normals(random, 5, 33);
+  for (float& number : rows.values) number *= 1e-41f;
+  for (float& number : queries.values) number *= 1e30f;
+  for (const InnerProductKernel* kernel : Kernels()) {
+    for (const Reached& r : Find(*kernel, rows, queries, std::vector<float>(5, -kInfinity))) {
+      const float* const a = rows.row(r.row);
+      const float* const b = queries.row(r.query);
+      const double error = InnerProductError(33, LengthBound(a, 33), LengthBound(b, 33));
+      REQUIRE(error < 1e-14);
+      REQUIRE(r.product != 0);
+      REQUIRE(std::fabs(r.product - TrueProduct(a, b, 33)) <= error / 2);
+    }
+  }
+}
+
 TEST_CASE("a length is bounded from above, and closely, whatever its size") {
   std::mt19937 random(4);
   for (const int64_t n : {1, 7, 8, 9, 100}) {

@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "common/bundle/model_probes.h"
 #include "common/models/family_manifests.h"
 #include "common/models/family_models.h"
 #include "common/models/model.h"
+#include "tests/common/bundle/probes.h"
 #include "tests/common/models/family_results.h"
 #include "tests/common/models/tiny_families.h"
 #include "tests/support/catch.h"
@@ -55,6 +57,19 @@ TEST_CASE("deterministic mode gives the same bits whatever the batch, in every f
     const std::vector<float> batch = Everything(*MakeTinyModel(family, options), family, true);
     REQUIRE(alone.size() == batch.size());
     REQUIRE(std::memcmp(alone.data(), batch.data(), alone.size() * sizeof(float)) == 0);
+  }
+}
+
+TEST_CASE("every family is the same model with probes beside it") {
+  for (const TinyFamily& family : TinyFamilies()) {
+    INFO(family.name);
+    TempDir store;
+    const ModelBundle bundle = MakeTinyBundle(store.path(), family);
+    const auto with = WithProbes(bundle, SoundProbes(), store.path());
+    REQUIRE(with.ok());
+    REQUIRE(with->id != bundle.id);
+    REQUIRE(EmbeddingSpaceOf(with->manifest) == EmbeddingSpaceOf(bundle.manifest));
+    REQUIRE(LoadModel(*with, {}).ok());
   }
 }
 

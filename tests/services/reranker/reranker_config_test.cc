@@ -38,7 +38,7 @@ TEST_CASE("what the file says counts") {
 server: {max_concurrent_calls: 1}
 batching: {max_batch_cost: 512, max_age: 1s}
 limits: {max_candidates: 50}
-compute: {threads: 3, deterministic: true}
+compute: {threads: 3, deterministic: true, precision: int8}
 )");
   REQUIRE(config.status() == absl::OkStatus());
   CHECK(config->engine.batching.max_batch_cost == 512);
@@ -47,6 +47,7 @@ compute: {threads: 3, deterministic: true}
   CHECK(config->engine.max_reading == 1);
   CHECK(config->compute.threads == 3);
   CHECK(config->compute.deterministic);
+  CHECK(config->precision.policy.precision == "int8");
 }
 
 TEST_CASE("all problems are said at once") {

@@ -350,8 +350,8 @@ TEST_CASE("the status of a server is three tables") {
           "  captions  g7          REFUSED         0      0  captions          0       0  -     "
           "-             -         too large\n"
           "models\n"
-          "  model         family  space         description\n"
-          "  eeeeeeeeeeee  oscar   000000000000  small\n");
+          "  model         family  space         precision  agreement  description\n"
+          "  eeeeeeeeeeee  oscar   000000000000  -                  -  small\n");
 }
 
 TEST_CASE("the status of a server that loads tells how far it is") {

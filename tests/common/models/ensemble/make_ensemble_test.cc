@@ -4,7 +4,9 @@
 
 #include "absl/strings/match.h"
 #include "common/base/files.h"
+#include "common/bundle/model_probes.h"
 #include "common/models/model.h"
+#include "tests/common/bundle/probes.h"
 #include "tests/common/models/convert/checkpoints.h"
 #include "tests/common/models/torchscript/tiny_scripts.h"
 #include "tests/support/catch.h"
@@ -46,6 +48,24 @@ TEST_CASE("an ensemble holds its members whole") {
     REQUIRE(*ReadFile(ensemble->FilePath(std::string("members/1/") + name)) == *ReadFile(original));
   }
   REQUIRE(OpenModelBundle(ensemble->directory, /*verify_checksums=*/true).ok());
+}
+
+TEST_CASE("what members were compared on stays behind") {
+  TempDir store;
+  std::vector<std::string> ids;
+  for (const char* golden : {"saf", "sgr"}) {
+    const std::string id = Member(store, golden, 60);
+    const auto member = OpenModelBundle(store.File("models/" + id), /*verify_checksums=*/false);
+    const auto with = WithProbes(*member, SoundProbes(), store.path());
+    REQUIRE(with.ok());
+    ids.push_back(with->id);
+  }
+  const auto ensemble = MakeEnsemble(store.path(), ids, store.path(), "");
+  REQUIRE(ensemble.ok());
+  REQUIRE(ensemble->manifest.files_size() == 4);
+  const auto with = WithProbes(*ensemble, SoundProbes(), store.path());
+  REQUIRE(with->manifest.files_size() == 5);
+  REQUIRE(LoadModel(*with, {}).ok());
 }
 
 TEST_CASE("a joint model is a member as the cross-encoder that it is") {

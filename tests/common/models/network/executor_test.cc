@@ -2,9 +2,12 @@
 
 #include <torch/types.h>
 
+#include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
+#include "common/models/inputs/stored_features.h"
 #include "tests/support/catch.h"
 
 namespace sightline {
@@ -30,6 +33,10 @@ PackedRows SmallBatch() {
   return packed;
 }
 
+PackedParts PartsOf(const PackedRows& packed) {
+  return {{packed.rows}, packed.lengths, packed.key_bias};
+}
+
 double Farthest(const torch::Tensor& a, const torch::Tensor& b) {
   return (a - b).abs().max().item<double>();
 }
@@ -45,11 +52,12 @@ TEST_CASE("the executor of each precision runs the blocks that it was given") {
     PackedRows packed = SmallBatch();
     for (const bool has_bias : {false, true}) {
       if (has_bias) packed.key_bias = torch::randn({5});
-      const torch::Tensor rows = (*executor)->Run(packed, Readout::kAllRows);
+      const torch::Tensor rows = (*executor)->Run(PartsOf(packed), Readout::kAllRows);
       REQUIRE(Farthest(rows, reference->ForwardPacked(packed, Readout::kAllRows)) < bound);
-      REQUIRE(Farthest((*executor)->Run(packed, Readout::kFirstRows),
+      REQUIRE(Farthest((*executor)->Run(PartsOf(packed), Readout::kFirstRows),
                        reference->ForwardPacked(packed, Readout::kFirstRows)) < bound);
-      REQUIRE(torch::equal(MeanOfEach(**executor, packed), MeanOfEach(rows, packed.lengths)));
+      REQUIRE(
+          torch::equal(MeanOfEach(**executor, PartsOf(packed)), MeanOfEach(rows, packed.lengths)));
     }
   }
 }
@@ -60,10 +68,34 @@ TEST_CASE("what is run is not changed, and rows may be any view") {
   REQUIRE(executor.ok());
   PackedRows packed = SmallBatch();
   const torch::Tensor rows = packed.rows.clone();
-  const torch::Tensor expected = (*executor)->Run(packed, Readout::kAllRows);
+  const torch::Tensor expected = (*executor)->Run(PartsOf(packed), Readout::kAllRows);
   REQUIRE(torch::equal(packed.rows, rows));
   packed.rows = rows.t().contiguous().t();
-  REQUIRE(torch::equal((*executor)->Run(packed, Readout::kAllRows), expected));
+  REQUIRE(torch::equal((*executor)->Run(PartsOf(packed), Readout::kAllRows), expected));
+}
+
+TEST_CASE("item features are read as they are stored, to the same bits") {
+  const torch::NoGradGuard no_autograd;
+  const TensorGate gate;
+  torch::manual_seed(3);
+  const torch::Tensor text = torch::randn({2, 8});
+  const FeatureTensor exact = TensorGate::ToFeature("rows", torch::randn({3, 8}));
+  for (const std::string& precision : PrecisionsOfThisCpu()) {
+    const auto executor = NewExecutor(SmallEncoder(), {"cpu", precision}, /*pool=*/nullptr);
+    REQUIRE(executor.ok());
+    for (const Dtype dtype : {Dtype::kFloat32, Dtype::kFloat16, Dtype::kInt8}) {
+      INFO(precision << " of " << DtypeName(dtype));
+      const ItemFeatures stored = *StoredAs(dtype, {{exact}});
+      const StoredRows image{stored.Find("rows"), stored.Find("rows_scales")};
+      const PackedParts packed = Pack({{text, image}, {image}, {image, text}});
+      REQUIRE(packed.lengths == std::vector<int64_t>{5, 3, 5});
+      const PackedParts joined = PartsOf(Joined(packed, gate));
+      REQUIRE(joined.parts[0].count() == 13);
+      for (const Readout readout : {Readout::kAllRows, Readout::kFirstRows}) {
+        REQUIRE(torch::equal((*executor)->Run(packed, readout), (*executor)->Run(joined, readout)));
+      }
+    }
+  }
 }
 
 TEST_CASE("an executor holds the weights, once") {
@@ -85,6 +117,17 @@ TEST_CASE("an execution that there is not is refused with those that there are")
   REQUIRE(GateOf(Execution())->device() == torch::kCPU);
   REQUIRE(CheckUnchosenPrecision(Execution()).ok());
   REQUIRE(absl::IsInvalidArgument(CheckUnchosenPrecision({"cpu", "int3"})));
+}
+
+TEST_CASE("no model is loaded under a limit of the CPU that there is not") {
+  const char* const found = std::getenv("SIGHTLINE_CPU");
+  const std::string before = found == nullptr ? "" : found;
+  setenv("SIGHTLINE_CPU", "avx3", /*overwrite=*/1);
+  const absl::Status status = GateOf(Execution()).status();
+  setenv("SIGHTLINE_CPU", before.c_str(), /*overwrite=*/1);
+  REQUIRE(absl::IsInvalidArgument(status));
+  REQUIRE(absl::StrContains(status.message(), "'avx3', which is none of avx2"));
+  REQUIRE(GateOf(Execution()).ok());
 }
 
 }  // namespace

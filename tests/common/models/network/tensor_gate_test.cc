@@ -33,9 +33,13 @@ TEST_CASE("what goes out as item features comes in as the same numbers, rounded 
   REQUIRE(exact.rows == 2);
   REQUIRE(exact.columns == 3);
   REQUIRE(exact.bytes.size() == 6 * 4);
-  REQUIRE(torch::equal(kGate.Feature({&exact, nullptr}), rows));
+  REQUIRE(torch::equal(kGate.Tensor(StoredRows{&exact, nullptr}), rows));
   const ItemFeatures half = *StoredAs(Dtype::kFloat16, {{exact}});
-  REQUIRE(torch::equal(kGate.Feature({half.Find("rows"), nullptr}),
+  REQUIRE(ItemRows(rows).count() == 2);
+  REQUIRE(ItemRows(StoredRows{&exact, nullptr}).count() == 2);
+  REQUIRE(ItemRows(StoredRows{&exact, nullptr}).columns() == 3);
+  REQUIRE(kGate.Tensor(rows).is_same(rows));
+  REQUIRE(torch::equal(kGate.Tensor(StoredRows{half.Find("rows"), nullptr}),
                        rows.to(torch::kHalf).to(torch::kFloat)));
 }
 
@@ -44,7 +48,7 @@ TEST_CASE("rows in eight bits come in as their codes times their scale") {
   const float numbers[] = {0.5f, 0.25f};
   FeatureTensor scales{"rows_scales", Dtype::kFloat32, 2, 1, std::string(sizeof(numbers), '\0')};
   std::memcpy(&scales.bytes[0], numbers, sizeof(numbers));
-  REQUIRE(torch::equal(kGate.Feature({&codes, &scales}),
+  REQUIRE(torch::equal(kGate.Tensor(StoredRows{&codes, &scales}),
                        torch::tensor({{63.5f, -63.5f, 0.f}, {0.5f, -0.25f, 16.f}})));
 }
 
@@ -57,7 +61,7 @@ TEST_CASE("ids are stored as a column of four bytes each") {
   REQUIRE(stored.bytes.size() == 12);
   REQUIRE(std::memcmp(stored.bytes.data(), ids.data(), 12) == 0);
   REQUIRE(IdsOf(stored) == ids);
-  REQUIRE(torch::equal(kGate.Feature({&stored, nullptr}), kGate.Ids(ids)));
+  REQUIRE(torch::equal(kGate.Tensor(StoredRows{&stored, nullptr}), kGate.Ids(ids)));
 }
 
 TEST_CASE("what goes out lies row after row in float32, whatever it was") {

@@ -19,7 +19,8 @@ namespace {
 struct Net : torch::nn::Module {
   Net() {
     register_module("conv", torch::nn::Conv2d(torch::nn::Conv2dOptions(64, 32, 3)));
-    register_module("dense", torch::nn::Linear(64, 128));
+    // More numbers than are converted at once.
+    register_module("dense", torch::nn::Linear(64, 1100));
     register_module("norm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({64})));
     steps = register_buffer("steps", torch::zeros({}, torch::kInt64));
   }

@@ -1,4 +1,4 @@
-#include "loadtest/report/axis.h"
+#include "common/plot/axis.h"
 
 #include <string>
 

@@ -1,7 +1,7 @@
-// A plot inside an HTML page, as SVG.  Colours and widths come from the page's style sheet, by
-// class, so that light, dark and print differ in one place.
-#ifndef SIGHTLINE_LOADTEST_REPORT_PLOT_H_
-#define SIGHTLINE_LOADTEST_REPORT_PLOT_H_
+// A plot as SVG, inside an HTML page or as a file.  Colours and widths come from the page's style
+// sheet, by class, so that light, dark and print differ in one place.
+#ifndef SIGHTLINE_COMMON_PLOT_PLOT_H_
+#define SIGHTLINE_COMMON_PLOT_PLOT_H_
 
 #include <functional>
 #include <limits>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "loadtest/report/axis.h"
+#include "common/plot/axis.h"
 
 namespace sightline {
 
@@ -104,9 +104,16 @@ class Plot {
   std::string Svg(const PlotSize& size) const;
   // Title, legend, both sizes and caption: a whole <figure>.
   std::string Html() const;
+  // A file that any browser shows: wide, without legend and caption.  `style` is a style sheet,
+  // without `<` and `&`, for the classes of its marks.
+  std::string File(absl::string_view style) const;
 
  private:
   using Mark = std::function<std::string(const PlotCanvas&)>;
+
+  // With more attributes, and elements before all others.
+  std::string Draw(const PlotSize& size, absl::string_view attributes,
+                   absl::string_view first) const;
 
   const PlotText text_;
   const Axis x_, y_;
@@ -119,4 +126,4 @@ class Plot {
 
 }  // namespace sightline
 
-#endif  // SIGHTLINE_LOADTEST_REPORT_PLOT_H_
+#endif  // SIGHTLINE_COMMON_PLOT_PLOT_H_

@@ -1,6 +1,6 @@
 // Text from anybody, put into XML and HTML.
-#ifndef SIGHTLINE_LOADTEST_REPORT_XML_TEXT_H_
-#define SIGHTLINE_LOADTEST_REPORT_XML_TEXT_H_
+#ifndef SIGHTLINE_COMMON_PLOT_XML_TEXT_H_
+#define SIGHTLINE_COMMON_PLOT_XML_TEXT_H_
 
 #include <string>
 
@@ -16,4 +16,4 @@ std::string XmlText(absl::string_view text);
 
 }  // namespace sightline
 
-#endif  // SIGHTLINE_LOADTEST_REPORT_XML_TEXT_H_
+#endif  // SIGHTLINE_COMMON_PLOT_XML_TEXT_H_

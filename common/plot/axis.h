@@ -1,6 +1,6 @@
 // One axis of a plot: which values it shows, where they lie, and what is written beside it.
-#ifndef SIGHTLINE_LOADTEST_REPORT_AXIS_H_
-#define SIGHTLINE_LOADTEST_REPORT_AXIS_H_
+#ifndef SIGHTLINE_COMMON_PLOT_AXIS_H_
+#define SIGHTLINE_COMMON_PLOT_AXIS_H_
 
 #include <functional>
 #include <string>
@@ -48,4 +48,4 @@ class Axis {
 
 }  // namespace sightline
 
-#endif  // SIGHTLINE_LOADTEST_REPORT_AXIS_H_
+#endif  // SIGHTLINE_COMMON_PLOT_AXIS_H_

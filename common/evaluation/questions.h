@@ -1,6 +1,6 @@
 // A file of questions and of what should be found.
-#ifndef SIGHTLINE_SERVICES_EVALUATOR_QUESTIONS_H_
-#define SIGHTLINE_SERVICES_EVALUATOR_QUESTIONS_H_
+#ifndef SIGHTLINE_COMMON_EVALUATION_QUESTIONS_H_
+#define SIGHTLINE_COMMON_EVALUATION_QUESTIONS_H_
 
 #include <string>
 #include <vector>
@@ -22,4 +22,4 @@ absl::StatusOr<std::vector<Question>> ParseQuestions(absl::string_view text);
 
 }  // namespace sightline
 
-#endif  // SIGHTLINE_SERVICES_EVALUATOR_QUESTIONS_H_
+#endif  // SIGHTLINE_COMMON_EVALUATION_QUESTIONS_H_

@@ -1,4 +1,4 @@
-#include "loadtest/report/xml_text.h"
+#include "common/plot/xml_text.h"
 
 #include "tests/support/catch.h"
 

@@ -1,4 +1,4 @@
-#include "services/evaluator/questions.h"
+#include "common/evaluation/questions.h"
 
 #include <nlohmann/json.hpp>
 #include <utility>

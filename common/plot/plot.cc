@@ -1,4 +1,4 @@
-#include "loadtest/report/plot.h"
+#include "common/plot/plot.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/config/table.h"
-#include "loadtest/report/xml_text.h"
+#include "common/plot/xml_text.h"
 
 namespace sightline {
 namespace {
@@ -19,6 +19,13 @@ constexpr double kCharacterWidth = 6.4, kBarCharacterWidth = 6.8;
 constexpr int kFewestCharacters = 3;
 constexpr double kPixel = 0.7;
 constexpr double kRadius = 4;
+
+// Of frame and words in a file, which no page's style sheet reaches.
+constexpr char kFileStyle[] =
+    "svg{background:#fff}text{font:12px sans-serif;fill:#55544e}"
+    ".middle{text-anchor:middle}.end{text-anchor:end}.unit,.note{font-size:11.5px}"
+    ".note{fill:#14140f}.grid{stroke:#e9e8e2}.axis{stroke:#a3a29a}"
+    ".line{fill:none;stroke-width:2}";
 
 }  // namespace
 
@@ -286,6 +293,17 @@ void Plot::SetHover(std::vector<double> xs, std::string table) {
 }
 
 std::string Plot::Svg(const PlotSize& size) const {
+  return Draw(size, "", "");
+}
+
+std::string Plot::File(absl::string_view style) const {
+  return absl::StrCat(Draw(kWidePlot, " xmlns=\"http://www.w3.org/2000/svg\"",
+                           absl::StrCat("<style>", kFileStyle, style, "</style>")),
+                      "\n");
+}
+
+std::string Plot::Draw(const PlotSize& size, absl::string_view attributes,
+                       absl::string_view first) const {
   const bool labels_y = !text_.y_unit.empty();
   const PlotCanvas canvas(x_, y_, size, labels_y ? kLeft : kLeftWithoutLabels,
                           bars_ == 0 ? 0 : kTop + bars_ * kRowHeight + kBottom);
@@ -300,9 +318,9 @@ std::string Plot::Svg(const PlotSize& size) const {
   }
   std::string svg = absl::StrCat(
       "<svg class=\"plot\" id=\"", id, "\" viewBox=\"0 0 ", At(canvas.width, canvas.height),
-      "\" role=\"img\" aria-labelledby=\"", id, "-title ", id, "-desc\"", hover, "><title id=\"",
-      id, "-title\">", XmlText(text_.title), "</title><desc id=\"", id, "-desc\">",
-      XmlText(text_.description), "</desc>",
+      "\" role=\"img\" aria-labelledby=\"", id, "-title ", id, "-desc\"", hover, attributes, ">",
+      first, "<title id=\"", id, "-title\">", XmlText(text_.title), "</title><desc id=\"", id,
+      "-desc\">", XmlText(text_.description), "</desc>",
       Frame(canvas, text_, x_.Ticks(size.x_ticks),
             labels_y ? y_.Ticks(size.y_ticks) : std::vector<Tick>()));
   for (const Mark& mark : marks_) svg += mark(canvas);

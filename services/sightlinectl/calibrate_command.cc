@@ -1,0 +1,136 @@
+#include "services/sightlinectl/calibrate_command.h"
+
+#include "absl/types/span.h"
+#include "common/base/compute_pool.h"
+#include "common/base/files.h"
+#include "common/base/limits.h"
+#include "common/base/status_macros.h"
+#include "common/base/status_within.h"
+#include "common/base/usable_cores.h"
+#include "common/bundle/layout.h"
+#include "common/bundle/model_bundle.h"
+#include "common/models/inference.h"
+#include "common/models/precision/calibrate.h"
+#include "common/models/precision/report.h"
+#include "services/sightlinectl/precision_bound.h"
+#include "services/sightlinectl/precision_output.h"
+
+namespace sightline {
+namespace {
+
+using bundle::v1::PrecisionReport;
+
+constexpr int64_t kMaxReportBytes = int64_t{64} << 20;
+
+struct Arguments {
+  std::string store, model, bundle;
+  std::string json, plot, state_dir, out;
+  int threads = 0;  // 0: all usable cores
+  bool merge = false;
+};
+
+void DefineFlags(Arguments* arguments, Flags* flags) {
+  flags->String("store", "DIR", "store that holds the model", &arguments->store);
+  flags->String("model", "ID", "model of that store", &arguments->model);
+  flags->String("bundle", "FOLDER", "model bundle anywhere, in the place of the two",
+                &arguments->bundle);
+  flags->Int("threads", "that compute; as the server has them; default: all cores", 1,
+             limits::kMaxThreads, &arguments->threads);
+  flags->String("json", "FILE", "where to write the report", &arguments->json);
+  flags->String("plot", "FILE", "where to draw agreement over speed, as SVG", &arguments->plot);
+  flags->String("state-dir", "DIR", "of a server, to which the report then belongs",
+                &arguments->state_dir);
+  flags->String("out", "FOLDER", "of reports to ship, which a server's compute.reports names",
+                &arguments->out);
+  flags->Switch("merge", "compare the reports in FILES, made on several CPUs", &arguments->merge);
+}
+
+// What is wrong with the command line; empty if nothing.
+std::string Misuse(const Arguments& arguments, const std::vector<std::string>& words) {
+  const bool in_store = !arguments.store.empty() || !arguments.model.empty();
+  const bool measures = in_store || !arguments.bundle.empty();
+  if (arguments.merge) {
+    const bool alone =
+        !measures && arguments.threads == 0 && arguments.state_dir.empty() && arguments.out.empty();
+    return words.size() >= 2 && alone
+               ? ""
+               : "--merge goes with two files of reports or more, --json, --plot and nothing else";
+  }
+  if (!words.empty()) return "give no words but with --merge";
+  if (in_store != arguments.bundle.empty() ||
+      (in_store && (arguments.store.empty() || arguments.model.empty()))) {
+    return "give --store DIR and --model ID, or --bundle FOLDER, or --merge and files of reports";
+  }
+  if (!arguments.state_dir.empty() && !arguments.out.empty()) {
+    return "give --state-dir DIR or --out FOLDER";
+  }
+  return "";
+}
+
+absl::StatusOr<ModelBundle> OpenBundle(const Arguments& arguments) {
+  if (!arguments.bundle.empty()) {
+    return OpenBundleFolder(arguments.bundle, /*verify_checksums=*/false);
+  }
+  return OpenModelBundle(ModelDirectory(arguments.store, arguments.model),
+                         /*verify_checksums=*/false);
+}
+
+absl::Status WriteOne(const std::string& path, const std::string& text, const Console& console) {
+  if (path.empty()) return absl::OkStatus();
+  RETURN_IF_ERROR(WriteFileAtomically(path, text));
+  console.err << "written to " << path << "\n";
+  return absl::OkStatus();
+}
+
+absl::Status Measure(const Arguments& arguments, const Console& console) {
+  ASSIGN_OR_RETURN(const ModelBundle bundle, OpenBundle(arguments));
+  ComputePool::SingleThreadedLibraries();
+  UseSingleThreadedTorch();
+  ComputePool pool(arguments.threads > 0 ? arguments.threads : UsableCores());
+  CalibrationOptions options;
+  options.pool = &pool;
+  ASSIGN_OR_RETURN(const PrecisionReport report,
+                   Calibrate(bundle, options, CallContext::Unbounded()));
+  console.out << ReportText(report);
+  RETURN_IF_ERROR(WriteOne(arguments.json, ReportJson(report), console));
+  RETURN_IF_ERROR(WriteOne(arguments.plot, PrecisionPlot(absl::MakeSpan(&report, 1)), console));
+  const std::string folder =
+      arguments.out.empty() ? ReportFolder(arguments.state_dir) : arguments.out;
+  if (folder.empty()) return absl::OkStatus();
+  RETURN_IF_ERROR(WriteReport(folder, report));
+  const std::string name = ReportFile({report.model(), report.cpu(), report.program()});
+  console.err << "written to " << JoinPath(folder, name) << "\n";
+  return absl::OkStatus();
+}
+
+absl::Status Merge(const Arguments& arguments, const std::vector<std::string>& files,
+                   const Console& console) {
+  std::vector<PrecisionReport> reports;
+  for (const std::string& file : files) {
+    ASSIGN_OR_RETURN(const std::string json, ReadFile(file, kMaxReportBytes));
+    ASSIGN_OR_RETURN(PrecisionReport report, Within(file, ParseReport(json)));
+    reports.push_back(std::move(report));
+  }
+  ASSIGN_OR_RETURN(const PrecisionBound bound, BoundBetween(reports));
+  console.out << BoundText(reports, bound);
+  RETURN_IF_ERROR(WriteOne(arguments.json, BoundJson(reports, bound), console));
+  return WriteOne(arguments.plot, PrecisionPlot(reports), console);
+}
+
+}  // namespace
+
+int RunCalibrate(const std::vector<std::string>& args, const Console& console) {
+  Arguments arguments;
+  Flags flags;
+  DefineFlags(&arguments, &flags);
+  std::vector<std::string> words;
+  int status = kSuccess;
+  if (!ParseArguments(kCalibrateCommand, &flags, args, console, &words, &status)) return status;
+  const std::string problem = Misuse(arguments, words);
+  if (!problem.empty()) return UsageError(kCalibrateCommand, problem, console);
+  const absl::Status done =
+      arguments.merge ? Merge(arguments, words, console) : Measure(arguments, console);
+  return done.ok() ? kSuccess : Fail(done, console);
+}
+
+}  // namespace sightline

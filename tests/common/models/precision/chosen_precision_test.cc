@@ -1,0 +1,90 @@
+#include "common/models/precision/chosen_precision.h"
+
+#include "common/base/error_details.h"
+#include "common/base/files.h"
+#include "common/kernels/kernel_choice.h"
+#include "common/models/precision/report.h"
+#include "tests/common/models/tiny_model.h"
+#include "tests/support/catch.h"
+#include "tests/support/temp_dir.h"
+
+namespace sightline {
+namespace {
+
+const CallContext kCall = CallContext::Unbounded();
+
+struct Rig {
+  PrecisionOptions Options(const std::string& precision) const {
+    PrecisionOptions options;
+    options.policy.precision = precision;
+    options.policy.least_agreement = 0;
+    options.state_dir = state.path();
+    return options;
+  }
+  absl::StatusOr<PrecisionChoice> Choice(const PrecisionOptions& options) {
+    return ChosenPrecision(bundle, options, &pool, kCall);
+  }
+
+  TempDir store, state;
+  ComputePool pool{1};
+  const ModelBundle bundle = MakeBundle(store.path(), TinyManifest());
+};
+
+TEST_CASE("what is measured is kept, and the next start takes it") {
+  Rig rig;
+  const PrecisionOptions options = rig.Options("int8");
+  const auto first = rig.Choice(options);
+  REQUIRE(first.status() == absl::OkStatus());
+  CHECK(first->precision == "int8");
+  auto report = FindReport({ReportFolder(rig.state.path())}, KeyHere(rig.bundle.id));
+  REQUIRE(report.status() == absl::OkStatus());
+  // Numbers that no model has show who is asked.
+  for (auto& result : *report->mutable_results()) {
+    if (result.precision() != "int8") continue;
+    result.mutable_pairs()->mutable_agreement()->set_top10_overlap(0.125);
+  }
+  REQUIRE(WriteReport(ReportFolder(rig.state.path()), *report) == absl::OkStatus());
+  CHECK(rig.Choice(options)->agreement == 0.125);
+
+  PrecisionOptions shipped = options;
+  shipped.reports = rig.store.path();
+  for (auto& result : *report->mutable_results()) {
+    if (result.precision() != "int8") continue;
+    result.mutable_pairs()->mutable_agreement()->set_top10_overlap(0.0625);
+  }
+  REQUIRE(WriteReport(shipped.reports, *report) == absl::OkStatus());
+  CHECK(rig.Choice(shipped)->agreement == 0.0625);
+
+  PrecisionOptions strict = shipped;
+  strict.policy.least_agreement = 0.98;
+  CHECK(HasReason(rig.Choice(strict).status(), reasons::kPrecisionTooFar));
+}
+
+TEST_CASE("named float32 is measured by nobody") {
+  Rig rig;
+  const auto choice = rig.Choice(rig.Options("float32"));
+  REQUIRE(choice.status() == absl::OkStatus());
+  CHECK(choice->precision == "float32");
+  CHECK(choice->agreement == 1);
+  CHECK(!FileExists(ReportFolder(rig.state.path())));
+}
+
+TEST_CASE("a state_dir that cannot be written costs a measurement a start, and no more") {
+  Rig rig;
+  PrecisionOptions options = rig.Options("fastest");
+  options.state_dir = "/proc/nowhere";
+  CHECK(rig.Choice(options).status() == absl::OkStatus());
+}
+
+TEST_CASE("a precision that this CPU lacks is refused before anything is measured") {
+  if (kernels::KernelFor("bfloat16", kernels::ThisCpu()) != nullptr) {
+    WARN("this CPU has every precision; SIGHTLINE_CPU=avx2 shows the refusal");
+    return;
+  }
+  Rig rig;
+  CHECK(HasReason(rig.Choice(rig.Options("bfloat16")).status(), reasons::kPrecisionMissing));
+  CHECK(!FileExists(ReportFolder(rig.state.path())));
+}
+
+}  // namespace
+}  // namespace sightline
