@@ -128,9 +128,9 @@ class ReplicaSet {
     members.reserve(addresses.size());
     for (const std::string& address : addresses) {
       const auto found = known.find(address);
-      members.push_back(found != known.end()
-                            ? found->second
-                            : std::make_shared<Member>(address, make_(address), options_.avoid_for));
+      members.push_back(found != known.end() ? found->second
+                                             : std::make_shared<Member>(address, make_(address),
+                                                                        options_.avoid_for));
     }
     return members;
   }
@@ -157,8 +157,7 @@ class ReplicaSet {
                 const Members& asked, absl::Time now) {
     // Of whom it is not known what they hold, it is not known how they compute it: they are asked
     // for it, and refuse.
-    const bool wished =
-        wish.precision.has_value() && HoldersOf(lineup.roster, target) != nullptr;
+    const bool wished = wish.precision.has_value() && HoldersOf(lineup.roster, target) != nullptr;
     const auto anybody = [](int) { return true; };
     if (!wished) return ChooseAmong(lineup, target, asked, now, anybody);
     const auto as_wished = [&](int place) {
@@ -203,8 +202,7 @@ class ReplicaSet {
             [this] { return Draw(); });
         if (drawn < 0) continue;
         const std::shared_ptr<Member>& chosen = member(list, drawn);
-        return {chosen, list[drawn],
-                !passed_over && chosen->health.state(now) == State::kProbeDue};
+        return {chosen, list[drawn], !passed_over && chosen->health.state(now) == State::kProbeDue};
       }
     }
     return {};

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/meta/type_traits.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
@@ -91,8 +91,9 @@ absl::StatusOr<Response> UnlessOtherPrecision(const PrecisionWish& wish,
   if (!answer.ok() || wish.or_any || !wish.precision.has_value()) return answer;
   const std::string computed = WishIn<Request>::Computed(*answer);
   if (computed == *wish.precision) return answer;
-  return MakeError(reasons::kPrecisionChanged,
-                   absl::StrCat("computed in '", computed, "', wanted was '", *wish.precision, "'"));
+  return MakeError(
+      reasons::kPrecisionChanged,
+      absl::StrCat("computed in '", computed, "', wanted was '", *wish.precision, "'"));
 }
 
 // Owned by the callbacks of its attempts, and by nobody once they have run.  Timers know
@@ -173,8 +174,8 @@ class ReplicatedCall
     ((*attempt.member->client).*method_)(
         attempt.context, std::move(request),
         [self = this->shared_from_this(), index](absl::StatusOr<Response> answer) {
-          self->OnAnswer(index, UnlessOtherPrecision<Request>(self->wish_, UnlessWrongServer(
-                                    std::move(answer))));
+          self->OnAnswer(index, UnlessOtherPrecision<Request>(
+                                    self->wish_, UnlessWrongServer(std::move(answer))));
         });
   }
 

@@ -58,11 +58,10 @@ absl::Status NoToken() {
 }
 
 absl::Status OtherVersion(int version) {
-  return MakeError(
-      reasons::kPageTokenExpired,
-      absl::StrCat(kField, " is of version ", version, "; this router makes ",
-                   static_cast<int>(kPreciseVersion), " and reads those from ",
-                   static_cast<int>(kVersion), " on: ask again from the first page"));
+  return MakeError(reasons::kPageTokenExpired,
+                   absl::StrCat(kField, " is of version ", version, "; this router makes ",
+                                static_cast<int>(kPreciseVersion), " and reads those from ",
+                                static_cast<int>(kVersion), " on: ask again from the first page"));
 }
 
 bool IsPossible(const absl::optional<Precisions>& precisions) {
@@ -75,8 +74,7 @@ bool IsPossible(const PageToken& token) {
          IsValidName(token.generation, limits::kMaxGenerationNameLength) &&
          (token.item_generation.empty() ||
           IsValidName(token.item_generation, limits::kMaxGenerationNameLength)) &&
-         IsPossible(token.precisions) &&
-         token.offset > 0 && token.offset < limits::kMaxHits;
+         IsPossible(token.precisions) && token.offset > 0 && token.offset < limits::kMaxHits;
 }
 
 }  // namespace
@@ -172,12 +170,12 @@ absl::Status PageTokenExpired(const PageToken& token) {
 }
 
 absl::Status PageTokenExpired(const GenerationRef& of, const absl::Status& why) {
-  return MakeError(reasons::kPageTokenExpired,
-                   absl::StrCat(kField, " goes on with what was computed of generation '",
-                                of.generation, "' of index '", of.index,
-                                "' by servers that are not there any more (", why.message(),
-                                "); ask again from the first page"),
-                   {{"index", of.index}, {"generation", of.generation}});
+  return MakeError(
+      reasons::kPageTokenExpired,
+      absl::StrCat(kField, " goes on with what was computed of generation '", of.generation,
+                   "' of index '", of.index, "' by servers that are not there any more (",
+                   why.message(), "); ask again from the first page"),
+      {{"index", of.index}, {"generation", of.generation}});
 }
 
 }  // namespace sightline

@@ -42,8 +42,8 @@ struct PageToken {
 std::string FingerprintOf(const SearchRequest& request, int depth);
 
 // Letters, digits, '-' and '_'.  Without `precisions` it is the text of Sightlines that knew of one
-// only, and without `reranked` that of those which knew no other lists than those which are reranked
-// as deep as they were asked to be.
+// only, and without `reranked` that of those which knew no other lists than those which are
+// reranked as deep as they were asked to be.
 std::string ToText(const PageToken& token);
 
 // InvalidArgument that names `page_token` if `text` was not made by ToText; FailedPrecondition

@@ -32,8 +32,8 @@ struct BlockQuery {
 struct BlockScores {
   // For each candidate the cross-encoder's score, if there is one.
   std::vector<absl::optional<RerankScore>> pairs;
-  int wanted = 0;  // the first of them, each of which was known or was to be scored
-  int scored = 0;  // of these
+  int wanted = 0;       // the first of them, each of which was known or was to be scored
+  int scored = 0;       // of these
   Precision precision;  // of the scores that were not known
   RerankOutcome outcome = RerankOutcome::kFailed;
   std::vector<DegradedReason> degraded;

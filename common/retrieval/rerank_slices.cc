@@ -43,8 +43,8 @@ absl::Status CheckScores(const std::vector<float>& scores, size_t candidates) {
 
 absl::Status CheckPrecision(const std::string& computed, const Precision& wished) {
   if (!wished.has_value() || *wished == computed) return absl::OkStatus();
-  return MakeError(reasons::kPrecisionChanged,
-                   absl::StrCat(kReranker, ": answered in '", computed, "' beside '", *wished, "'"));
+  return MakeError(reasons::kPrecisionChanged, absl::StrCat(kReranker, ": answered in '", computed,
+                                                            "' beside '", *wished, "'"));
 }
 
 SliceResult Judge(absl::StatusOr<RerankResponse> answer, size_t candidates,

@@ -333,9 +333,9 @@ absl::StatusOr<SearchResult> Retriever::Search(const SearchRequest& request,
   const auto compute = [&](const CallContext& own) { return Compute(request, plan, keys, own); };
   if (!keep_results) return compute(call);
   const absl::Time due = budget_->Split(call.clock()->Now(), call.deadline(), {}).answer;
-  return caches_->results.Get(
-      keys.answer, call, due, compute,
-      [&](const SearchResult& result) { return IsAsWished(request, plan, result); });
+  return caches_->results.Get(keys.answer, call, due, compute, [&](const SearchResult& result) {
+    return IsAsWished(request, plan, result);
+  });
 }
 
 absl::StatusOr<SearchResult> Retriever::Compute(const SearchRequest& request,

@@ -330,9 +330,8 @@ absl::StatusOr<ScorePairsResult> Retriever::ScorePairs(const ScorePairsRequest& 
   wish.precision = backends_->reranker->ChoosePrecision(target.ref(), wish.model, now);
   const std::string pace = absl::StrCat(wish.model, " ", wish.precision.value_or(""));
   RerankShare share = paces_->Of(pace)->TakeAll(static_cast<int>(result.scores.size()));
-  const absl::Status reranked =
-      Rerank(*texts, *images, request.reranker, *backends_->reranker, std::move(wish), options_,
-             work, std::move(share), result);
+  const absl::Status reranked = Rerank(*texts, *images, request.reranker, *backends_->reranker,
+                                       std::move(wish), options_, work, std::move(share), result);
   if (call.cancelled()) return call.Check("score pairs");
   RETURN_IF_ERROR(AsGone(reranked));
   return result;

@@ -178,7 +178,8 @@ absl::StatusOr<std::shared_ptr<const SearchResult>> ResultCache::Make(const std:
   if (!made.ok()) return made.status();
   making->failures.swap(made->failures);
   auto result = std::make_shared<const SearchResult>(*made);  // as large as it has to be
-  if (IsWhole(*result) && (belongs == nullptr || belongs(*result))) kept_.Put(key, result, BytesOf(*result));
+  if (IsWhole(*result) && (belongs == nullptr || belongs(*result)))
+    kept_.Put(key, result, BytesOf(*result));
   return result;
 }
 

@@ -170,13 +170,11 @@ void WishPrecisions(const SearchRequest& request, const Backends& backends, absl
     return wish;
   };
   if (NeedsEncoder(request.query) && backends.encoder != nullptr) {
-    plan.encoder_wish =
-        wish(*backends.encoder, target.encoder_model, &Precisions::encoder);
+    plan.encoder_wish = wish(*backends.encoder, target.encoder_model, &Precisions::encoder);
     plan.encoder_wish.or_any = !plan.precisions_before.has_value();
   }
   if (plan.rerank) {
-    plan.reranker_wish =
-        wish(*backends.reranker, plan.reranker->model, &Precisions::reranker);
+    plan.reranker_wish = wish(*backends.reranker, plan.reranker->model, &Precisions::reranker);
   }
   plan.precision = {plan.encoder_wish.precision.value_or(""),
                     plan.reranker_wish.precision.value_or("")};

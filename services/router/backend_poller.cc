@@ -62,9 +62,8 @@ void BackendPoller::PollSoon(const std::string& address) {
   const absl::Time now = state_->clock->Now();
   if (now < target->second->polled + kSoonest) return;
   auto& due = state_->due;
-  const auto entry = std::find_if(due.begin(), due.end(), [&](const auto& next) {
-    return next.second == target->second;
-  });
+  const auto entry = std::find_if(due.begin(), due.end(),
+                                  [&](const auto& next) { return next.second == target->second; });
   if (entry == due.end() || entry->first <= now) return;
   due.erase(entry);
   due.emplace(now, target->second);

@@ -203,9 +203,9 @@ void FleetView::Note(const std::string& address, const absl::StatusOr<ServerStat
   } else {
     ++backend.missed;
   }
-  Precisions precisions = heard              ? PrecisionsOf(*answer)
-                                                  : said == nothing ? Precisions()
-                                                                    : backend.precisions;
+  Precisions precisions = heard             ? PrecisionsOf(*answer)
+                          : said == nothing ? Precisions()
+                                            : backend.precisions;
   const bool computes_otherwise = precisions != backend.precisions;
   backend.precisions.swap(precisions);
   if (!Same(*said, backend.generations)) {

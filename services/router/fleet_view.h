@@ -102,7 +102,7 @@ class FleetView {
     // Its last word: what it holds, and what it computes its models in, by SHA-256.
     std::vector<GenerationStatus> generations;
     std::map<std::string, std::string> precisions;
-    absl::Time heard;                           // when it last answered; when added, at first
+    absl::Time heard;  // when it last answered; when added, at first
     bool live = true;
     int missed = 0;      // polls since then
     bool asked = false;  // has answered or failed

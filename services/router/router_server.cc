@@ -51,8 +51,8 @@ ReplicaOptions Equipped(ReplicaOptions options, std::shared_ptr<EarlyPolls> earl
 RouterServer::RouterServer(const RouterConfig& config)
     : config_(config),
       channels_(config_.backend_credentials),
-      sets_(config_.backends, GrpcClients(&channels_),
-            Equipped(config_.replicas, early_polls_), &metrics_),
+      sets_(config_.backends, GrpcClients(&channels_), Equipped(config_.replicas, early_polls_),
+            &metrics_),
       board_(Expand(config_.backends, {}), BoardOptions(config_), Clock::Real(), &metrics_,
              [this](const ReplicaSetId& set, Roster roster) {
                sets_.SetRoster(set, std::move(roster));

@@ -136,10 +136,10 @@ std::string FormatSummary(const SearchResult& result) {
           : absl::StrCat("encode ", Milliseconds(times.encode), ", search ",
                          Milliseconds(times.search), ", rerank ", Milliseconds(times.rerank),
                          ", fetch ", Milliseconds(times.fetch));
-  std::string text =
-      absl::StrCat(result.target.index, "/", result.target.generation, ", shards ",
-                   result.answered_shard_count, " of ", result.shard_count, ", ",
-                   RerankText(result), ", ", PrecisionText(result), Milliseconds(times.total), " (", stages, ")\n");
+  std::string text = absl::StrCat(result.target.index, "/", result.target.generation, ", shards ",
+                                  result.answered_shard_count, " of ", result.shard_count, ", ",
+                                  RerankText(result), ", ", PrecisionText(result),
+                                  Milliseconds(times.total), " (", stages, ")\n");
   if (result.degraded.empty()) return text;
   std::vector<std::string> reasons;
   for (DegradedReason reason : result.degraded) reasons.push_back(ReasonText(reason, result));

@@ -427,8 +427,7 @@ void AddPreciseTokens(std::vector<WireSample>* samples) {
     token.precisions = Precisions{"bfloat16", "int8"};
     if (reduced) token.reranked = 7;
     samples->push_back({absl::StrCat("wire/page_token_precise", reduced ? "_reduced" : "", ".txt"),
-                        ToText(token),
-                        [](const std::string& text) -> absl::StatusOr<std::string> {
+                        ToText(token), [](const std::string& text) -> absl::StatusOr<std::string> {
                           ASSIGN_OR_RETURN(const PageToken read, ParsePageToken(text));
                           return ToText(read);
                         }});

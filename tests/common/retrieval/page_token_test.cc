@@ -33,9 +33,8 @@ void CheckRefused(const std::string& text) {
 
 TEST_CASE("a token tells what the pages before were computed in") {
   const std::string longest(32, 'p');
-  for (const auto& precisions : {Precisions{"float32", "int8"},
-                                 Precisions{"", ""},
-                                 Precisions{longest, ""}}) {
+  for (const auto& precisions :
+       {Precisions{"float32", "int8"}, Precisions{"", ""}, Precisions{longest, ""}}) {
     for (const auto& reranked : {absl::optional<int>(), absl::optional<int>(0)}) {
       PageToken token = Sample();
       token.precisions = precisions;
