@@ -9,9 +9,14 @@
 #define SIGHTLINE_COMMON_API_CLIENTS_H_
 
 #include <functional>
+#include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "absl/types/optional.h"
+#include "common/api/generation.h"
 #include "common/api/index_search.h"
+#include "common/api/precision.h"
 #include "common/api/query_encoder.h"
 #include "common/api/reranker.h"
 #include "common/base/call_context.h"
@@ -21,9 +26,21 @@ namespace sightline {
 template <typename T>
 using Done = std::function<void(absl::StatusOr<T>)>;
 
-class QueryEncoderClient {
+// Of calls that a model's replicas answer.
+class ModelClient {
  public:
-  virtual ~QueryEncoderClient() = default;
+  virtual ~ModelClient() = default;
+
+  // What the replica computes `model` in that a call about `target` would go to now: for answers
+  // that are made of several calls.  None if it is not known.
+  virtual Precision ChoosePrecision(const GenerationRef& /*target*/, const std::string& /*model*/,
+                                    absl::Time /*now*/) const {
+    return absl::nullopt;
+  }
+};
+
+class QueryEncoderClient : public ModelClient {
+ public:
   virtual void EncodeQueries(const CallContext& call, EncodeRequest request,
                              Done<EncodeResponse> done) = 0;
 };
@@ -37,9 +54,8 @@ class IndexSearchClient {
                           Done<FetchItemsResponse> done) = 0;
 };
 
-class RerankerClient {
+class RerankerClient : public ModelClient {
  public:
-  virtual ~RerankerClient() = default;
   virtual void RerankCandidates(const CallContext& call, RerankRequest request,
                                 Done<RerankResponse> done) = 0;
 };

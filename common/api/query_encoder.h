@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/api/generation.h"
+#include "common/api/precision.h"
 #include "common/api/query.h"
 #include "common/bundle/item_features.h"
 #include "common/embedding/embedding_matrix.h"
@@ -18,11 +19,13 @@ struct EncodeRequest {
   // Whether the answer should carry what a cross-encoder of the target needs of each query.
   bool want_features = false;
   std::string reranker;  // which one: its name, or empty for the default
+  PrecisionWish wish;    // of the encoder
 };
 struct EncodeResponse {
   EmbeddingMatrix embeddings;          // one row per query
   std::vector<ItemFeatures> features;  // one per query if wanted
   std::string reranker;                // name of whom they are for; empty if nobody
+  std::string precision;               // of the encoder; empty from a server that does not tell
 };
 
 }  // namespace sightline

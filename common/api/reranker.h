@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/api/generation.h"
+#include "common/api/precision.h"
 #include "common/api/query.h"
 #include "common/base/shared.h"
 #include "common/bundle/item_features.h"
@@ -32,11 +33,13 @@ struct RerankRequest {
   RerankSide query;
   std::vector<RerankSide> candidates;
   std::string reranker;  // name of the cross-encoder; empty: the default
+  PrecisionWish wish;
 };
 struct RerankResponse {
   std::vector<float> scores;  // raw, one per candidate, in order
   ScoreKind score_kind = ScoreKind::kSoftmaxMatch;
-  std::string reranker;  // name of the cross-encoder
+  std::string reranker;   // name of the cross-encoder
+  std::string precision;  // that it computes in; empty from a server that does not tell
 };
 
 }  // namespace sightline

@@ -96,6 +96,8 @@ struct SearchResult {
   int requested_depth = 0;
   int achieved_depth = 0;  // candidates with a rerank score
   std::string reranker;    // name of the cross-encoder; empty if kNotRequested, kNotApplicable
+  // That every score of the kind was computed in; empty if there is none, or a server did not tell.
+  std::string encoder_precision, reranker_precision;
   Combination combination;
   std::vector<DegradedReason> degraded;  // empty: the answer is all that was asked
   std::vector<absl::Status> failures;    // what backends said behind `degraded`; for the log

@@ -42,6 +42,8 @@ inline constexpr Reason kPageTokenExpired{"PAGE_TOKEN_EXPIRED",
 inline constexpr Reason kGenerationNotHeld{"GENERATION_NOT_HELD",
                                            absl::StatusCode::kFailedPrecondition};
 inline constexpr Reason kShardNotHeld{"SHARD_NOT_HELD", absl::StatusCode::kFailedPrecondition};
+inline constexpr Reason kPrecisionChanged{"PRECISION_CHANGED",
+                                          absl::StatusCode::kFailedPrecondition};
 inline constexpr Reason kShardCountMismatch{"SHARD_COUNT_MISMATCH",
                                             absl::StatusCode::kFailedPrecondition};
 inline constexpr Reason kServerLoading{"SERVER_LOADING", absl::StatusCode::kUnavailable};

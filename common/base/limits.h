@@ -20,6 +20,7 @@ inline constexpr int kMaxGenerationNameLength = 128;
 inline constexpr int kMaxRouterNameLength = 64;
 // Of any name or page token in a request, so that an error can quote it.
 inline constexpr int kMaxNameBytes = 1024;
+inline constexpr int kMaxPrecisionBytes = 32;
 inline constexpr int64_t kMaxItemIdBytes = 1024;
 
 // --- what is asked with ---

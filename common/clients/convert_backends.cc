@@ -20,6 +20,13 @@ using convert_internal::CheckFinite;
 using convert_internal::CheckIndex;
 using convert_internal::CheckSameGeneration;
 
+absl::Status CheckPrecision(const std::string& precision) {
+  if (precision.size() <= limits::kMaxPrecisionBytes) return absl::OkStatus();
+  return InvalidField(FieldPath("precision"),
+                      absl::StrCat("has ", precision.size(), " bytes; at most ",
+                                   limits::kMaxPrecisionBytes, " are allowed"));
+}
+
 absl::StatusOr<EncodableQuery> QueryFromProto(v1::EncodableQuery query, const FieldPath& path) {
   switch (query.kind_case()) {
     case v1::EncodableQuery::kText:
@@ -88,6 +95,12 @@ absl::StatusOr<std::vector<Candidate>> NeighborsFromProto(const v1::NeighborList
   return candidates;
 }
 
+PrecisionWish WishFromProto(const std::string& precision) {
+  PrecisionWish wish;
+  if (!precision.empty()) wish.precision = precision;
+  return wish;
+}
+
 // A server that has never heard of names would use its only cross-encoder.
 absl::Status CheckSameReranker(const std::string& asked, const std::string& answered) {
   if (asked.empty() || asked == answered) return absl::OkStatus();
@@ -102,6 +115,8 @@ absl::StatusOr<EncodeResponse> ReadAnswer(const v1::EncodeQueriesRequest& reques
   const int count = request.queries_size();
   ASSIGN_OR_RETURN(result.embeddings,
                    FromProto(response.embeddings(), {count, count, 0}, FieldPath("embeddings")));
+  RETURN_IF_ERROR(CheckPrecision(response.precision()));
+  result.precision = response.precision();
   if (!request.include_features()) return result;
   RETURN_IF_ERROR(CheckSameReranker(request.reranker(), response.reranker()));
   result.reranker = response.reranker();
@@ -159,8 +174,10 @@ absl::StatusOr<RerankResponse> ReadAnswer(const v1::RerankCandidatesRequest& req
   const int count = request.candidates_size();
   RETURN_IF_ERROR(CheckCount(response.scores_size(), count, count, FieldPath("scores")));
   RETURN_IF_ERROR(CheckSameReranker(request.reranker(), response.reranker()));
+  RETURN_IF_ERROR(CheckPrecision(response.precision()));
   RerankResponse result;
   result.reranker = response.reranker();
+  result.precision = response.precision();
   ASSIGN_OR_RETURN(result.score_kind, FromProto(response.score_kind(), FieldPath("score_kind")));
   result.scores.reserve(count);
   for (int i = 0; i < count; ++i) {
@@ -193,6 +210,7 @@ void ToProto(FetchItemsRequest request, v1::FetchItemsRequest* out) {
 
 absl::StatusOr<EncodeRequest> FromProto(v1::EncodeQueriesRequest request) {
   RETURN_IF_ERROR(CheckName(request.reranker(), FieldPath("reranker")));
+  RETURN_IF_ERROR(CheckPrecision(request.precision()));
   EncodeRequest result;
   ASSIGN_OR_RETURN(result.target, FromProto(request.generation(), FieldPath("generation")));
   RETURN_IF_ERROR(CheckCount(request.queries_size(), 1, limits::kMaxQueries, FieldPath("queries")));
@@ -204,6 +222,7 @@ absl::StatusOr<EncodeRequest> FromProto(v1::EncodeQueriesRequest request) {
   }
   result.want_features = request.include_features();
   result.reranker = request.reranker();
+  result.wish = WishFromProto(request.precision());
   return result;
 }
 
@@ -247,6 +266,7 @@ absl::StatusOr<FetchItemsRequest> FromProto(const v1::FetchItemsRequest& request
 
 absl::StatusOr<RerankRequest> FromProto(v1::RerankCandidatesRequest request) {
   RETURN_IF_ERROR(CheckName(request.reranker(), FieldPath("reranker")));
+  RETURN_IF_ERROR(CheckPrecision(request.precision()));
   RerankRequest result;
   ASSIGN_OR_RETURN(result.target, FromProto(request.generation(), FieldPath("generation")));
   if (request.query_side() != v1::RerankCandidatesRequest::TEXT &&
@@ -266,6 +286,7 @@ absl::StatusOr<RerankRequest> FromProto(v1::RerankCandidatesRequest request) {
     result.candidates.push_back(std::move(candidate));
   }
   result.reranker = request.reranker();
+  result.wish = WishFromProto(request.precision());
   return result;
 }
 
@@ -277,6 +298,7 @@ void ToProto(EncodeResponse response, const GenerationRef& target, v1::EncodeQue
     ToProto(std::move(features), out->add_features());
   }
   out->set_reranker(std::move(response.reranker));
+  out->set_precision(std::move(response.precision));
   ToProto(target, out->mutable_generation());
 }
 
@@ -308,6 +330,7 @@ void ToProto(const RerankResponse& response, const GenerationRef& target,
   for (float score : response.scores) out->add_scores()->set_score(score);
   out->set_score_kind(ToProto(response.score_kind));
   out->set_reranker(response.reranker);
+  out->set_precision(response.precision);
   ToProto(target, out->mutable_generation());
 }
 

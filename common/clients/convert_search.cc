@@ -218,6 +218,7 @@ void SummaryToProto(const SearchResult& result, v1::SearchItemsResponse* out) {
   rerank->set_achieved_depth(result.achieved_depth);
   ToProto(result.combination, rerank->mutable_combination());
   rerank->set_reranker(result.reranker);
+  rerank->set_precision(result.reranker_precision);
   for (DegradedReason reason : result.degraded) {
     out->add_degraded_reasons(ToWire(kDegradedReasons, reason));
   }
@@ -241,6 +242,7 @@ absl::Status SummaryFromProto(const v1::SearchItemsResponse& response, SearchRes
   ASSIGN_OR_RETURN(result->combination,
                    FromProto(rerank.combination(), FieldPath(rerank_path, "combination")));
   result->reranker = rerank.reranker();
+  result->reranker_precision = rerank.precision();
   for (int reason : response.degraded_reasons()) {
     if (auto known = FromWire(kDegradedReasons, reason)) result->degraded.push_back(*known);
   }
@@ -269,6 +271,7 @@ absl::StatusOr<SearchResult> ReadAnswer(const v1::SearchItemsRequest& request,
   RETURN_IF_ERROR(SummaryFromProto(response, &result));
   result.next_page_token = response.next_page_token();
   result.from_cache = response.from_cache();
+  result.encoder_precision = response.encoder_precision();
   return result;
 }
 
@@ -448,6 +451,7 @@ void ToProto(SearchResult result, bool with_items, v1::SearchItemsResponse* out)
   SummaryToProto(result, out);
   out->set_next_page_token(std::move(result.next_page_token));
   out->set_from_cache(result.from_cache);
+  out->set_encoder_precision(std::move(result.encoder_precision));
   for (Hit& hit : result.hits) HitToProto(std::move(hit), with_items, out->add_hits());
 }
 

@@ -1,5 +1,6 @@
 #include "common/clients/upload_wire.h"
 
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -106,6 +107,10 @@ WirePieces PiecesOf(const RerankSide& side) {
                     side);
 }
 
+std::string Demanded(const PrecisionWish& wish) {
+  return wish.or_any ? std::string() : wish.precision.value_or("");
+}
+
 }  // namespace
 
 OnWire<v1::EncodeQueriesRequest> ToWire(const EncodeRequest& request) {
@@ -113,6 +118,7 @@ OnWire<v1::EncodeQueriesRequest> ToWire(const EncodeRequest& request) {
   ToProto(request.target, wire.head.mutable_generation());
   wire.head.set_include_features(request.want_features);
   wire.head.set_reranker(request.reranker);
+  wire.head.set_precision(Demanded(request.wish));
   WirePieces pieces = FieldsOf(wire.head);
   for (const EncodableQuery& query : request.queries) {
     wire.head.add_queries();
@@ -128,6 +134,7 @@ OnWire<v1::RerankCandidatesRequest> ToWire(const RerankRequest& request) {
   ToProto(request.target, wire.head.mutable_generation());
   wire.head.set_query_side(request.query_is_text ? Message::TEXT : Message::IMAGE);
   wire.head.set_reranker(request.reranker);
+  wire.head.set_precision(Demanded(request.wish));
   WirePieces pieces = FieldsOf(wire.head);
   pieces.AddMessage(Message::kQueryFieldNumber, PiecesOf(request.query));
   for (const RerankSide& candidate : request.candidates) {

@@ -137,6 +137,12 @@ std::vector<std::string> ModelCache::Files(const std::string& id) const {
   return BundlePaths(ModelDirectory(options_.store, id));
 }
 
+std::string ModelCache::PrecisionOf(const std::string& id) const {
+  MutexLock lock(mutex_);
+  const auto found = entries_.find(id);
+  return found == entries_.end() ? std::string() : found->second.loaded.precision;
+}
+
 LoadedModels ModelCache::Loaded() const {
   MutexLock lock(mutex_);
   LoadedModels loaded;

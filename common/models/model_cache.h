@@ -56,6 +56,9 @@ class ModelCache {
   // The files of a model's bundle, for telling whether they changed.
   std::vector<std::string> Files(const std::string& id) const;
 
+  // What a model that Get or GetCrossEncoder gave computes in, while it is held; else empty.
+  std::string PrecisionOf(const std::string& id) const;
+
   // Those that are alive, by id.
   LoadedModels Loaded() const;
 

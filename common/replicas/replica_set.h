@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "common/api/precision.h"
 #include "common/base/mutex.h"
 #include "common/base/published.h"
 #include "common/replicas/replica_choice.h"
@@ -24,9 +25,10 @@ namespace sightline {
 
 template <typename Client>
 struct ReplicaMember {
-  ReplicaMember(std::shared_ptr<Client> client, absl::Duration avoid_for)
-      : client(std::move(client)), health(avoid_for) {}
+  ReplicaMember(std::string address, std::shared_ptr<Client> client, absl::Duration avoid_for)
+      : address(std::move(address)), client(std::move(client)), health(avoid_for) {}
 
+  const std::string address;
   const std::shared_ptr<Client> client;
   ReplicaHealth health;
   std::atomic<int64_t> work{0};  // under way
@@ -69,20 +71,36 @@ class ReplicaSet {
 
   // Who is to be asked about `target`, or null: nobody who has been `asked` already, and
   // nobody who is not known to hold it where some are.  `pay` is called once when there is
-  // somebody; if it says no the answer is null, and no probe has been claimed in vain.
+  // somebody; if it says no the answer is null, and no probe has been claimed in vain.  Nobody
+  // who computes otherwise than is wished, as far as it is known.
   template <typename Pay>
-  std::shared_ptr<Member> Pick(const GenerationRef& target, const Members& asked, absl::Time now,
-                               const Pay& pay) {
+  std::shared_ptr<Member> Pick(const GenerationRef& target, const PrecisionWish& wish,
+                               const Members& asked, absl::Time now, const Pay& pay) {
     const std::shared_ptr<const Lineup> lineup = lineup_.Get();
     bool paid = false;
     while (true) {
-      const Choice choice = Choose(*lineup, target, asked, now);
+      const Choice choice = Choose(*lineup, target, wish, asked, now);
       if (choice.member == nullptr) return nullptr;
       paid = paid || pay();
       if (!paid) return nullptr;
       // Where another call has claimed the probe, the member is avoided by now.
       if (!choice.probe || choice.member->health.ClaimProbe(now)) return choice.member;
     }
+  }
+
+  // What `model` is computed in by whomever Pick would give now.  None if it is not known who
+  // holds `target`.
+  Precision ChoosePrecision(const GenerationRef& target, const std::string& model, absl::Time now) {
+    const std::shared_ptr<const Lineup> lineup = lineup_.Get();
+    if (HoldersOf(lineup->roster, target) == nullptr) return absl::nullopt;
+    const Choice choice = Choose(*lineup, target, {}, {}, now);
+    if (choice.member == nullptr) return absl::nullopt;
+    return PrecisionOf(lineup->roster, choice.place, model);
+  }
+
+  // A call has found out that the roster is out of date.
+  void NotePrecisionChanged(const Member& member) {
+    if (options_.precision_changed != nullptr) options_.precision_changed(member.address);
   }
 
   const ReplicaOptions& options() const { return options_; }
@@ -97,6 +115,7 @@ class ReplicaSet {
 
   struct Choice {
     std::shared_ptr<Member> member;
+    int place = 0;       // in roster.addresses
     bool probe = false;  // it has been avoided, and is due to be asked again
   };
 
@@ -109,9 +128,9 @@ class ReplicaSet {
     members.reserve(addresses.size());
     for (const std::string& address : addresses) {
       const auto found = known.find(address);
-      members.push_back(found != known.end()
-                            ? found->second
-                            : std::make_shared<Member>(make_(address), options_.avoid_for));
+      members.push_back(found != known.end() ? found->second
+                                             : std::make_shared<Member>(address, make_(address),
+                                                                        options_.avoid_for));
     }
     return members;
   }
@@ -127,11 +146,41 @@ class ReplicaSet {
     return nullptr;
   }
 
+  static std::string PrecisionOf(const Roster& roster, int place, const std::string& model) {
+    if (static_cast<size_t>(place) >= roster.precisions.size()) return "";
+    const auto found = roster.precisions[place].find(model);
+    return found == roster.precisions[place].end() ? std::string() : found->second;
+  }
+
+  // Who computes as is wished; then, if that will do, whoever there is.
+  Choice Choose(const Lineup& lineup, const GenerationRef& target, const PrecisionWish& wish,
+                const Members& asked, absl::Time now) {
+    // Of whom it is not known what they hold, it is not known how they compute it: they are asked
+    // for it, and refuse.
+    const bool wished = wish.precision.has_value() && HoldersOf(lineup.roster, target) != nullptr;
+    const auto anybody = [](int) { return true; };
+    if (!wished) return ChooseAmong(lineup, target, asked, now, anybody);
+    const auto as_wished = [&](int place) {
+      return PrecisionOf(lineup.roster, place, wish.model) == *wish.precision;
+    };
+    Choice choice = ChooseAmong(lineup, target, asked, now, as_wished);
+    if (!wish.or_any) return choice;
+    const bool sound = choice.member != nullptr && IsSound(*choice.member, now);
+    if (sound) return choice;
+    Choice any = ChooseAmong(lineup, target, asked, now, anybody);
+    return any.member != nullptr ? any : choice;
+  }
+
+  static bool IsSound(Member& member, absl::Time now) {
+    return member.health.state(now) != ReplicaHealth::State::kAvoided;
+  }
+
   // Of the best that are there: those that hold the target and are in good health, those that
   // have not been heard of lately, and then the same of those that are passed over.  Where
   // nobody is known to hold it, of all.
-  Choice Choose(const Lineup& lineup, const GenerationRef& target, const Members& asked,
-                absl::Time now) {
+  template <typename Suits>
+  Choice ChooseAmong(const Lineup& lineup, const GenerationRef& target, const Members& asked,
+                     absl::Time now, const Suits& suits) {
     using State = ReplicaHealth::State;
     const Roster::Holders* const holders = HoldersOf(lineup.roster, target);
     const absl::Span<const int> lists[] = {
@@ -146,14 +195,14 @@ class ReplicaSet {
             static_cast<int>(list.size()),
             [&](int i) {
               const std::shared_ptr<Member>& candidate = member(list, i);
-              return (passed_over || candidate->health.state(now) != State::kAvoided) &&
+              return (passed_over || IsSound(*candidate, now)) && suits(list[i]) &&
                      std::find(asked.begin(), asked.end(), candidate) == asked.end();
             },
             [&](int i) { return member(list, i)->work.load(std::memory_order_relaxed); },
             [this] { return Draw(); });
         if (drawn < 0) continue;
         const std::shared_ptr<Member>& chosen = member(list, drawn);
-        return {chosen, !passed_over && chosen->health.state(now) == State::kProbeDue};
+        return {chosen, list[drawn], !passed_over && chosen->health.state(now) == State::kProbeDue};
       }
     }
     return {};

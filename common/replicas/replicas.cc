@@ -18,6 +18,10 @@ class Replicated : public ReplicaClient<Client> {
   void SetRoster(Roster roster) final { set_->SetRoster(std::move(roster)); }
 
  protected:
+  Precision Chosen(const GenerationRef& target, const std::string& model, absl::Time now) const {
+    return set_->ChoosePrecision(target, model, now);
+  }
+
   // How long calls of one method take: a fetch is no measure of a search.
   using Latency = std::shared_ptr<RecentLatency>;
 
@@ -44,6 +48,11 @@ class EncoderReplicas : public Replicated<QueryEncoderClient> {
     const size_t work = request.queries.size();
     Call(&QueryEncoderClient::EncodeQueries, latency_, call, std::move(request), work,
          std::move(done));
+  }
+
+  Precision ChoosePrecision(const GenerationRef& target, const std::string& model,
+                            absl::Time now) const override {
+    return Chosen(target, model, now);
   }
 
  private:
@@ -82,6 +91,11 @@ class RerankerReplicas : public Replicated<RerankerClient> {
     const size_t work = request.candidates.size();
     Call(&RerankerClient::RerankCandidates, latency_, call, std::move(request), work,
          std::move(done));
+  }
+
+  Precision ChoosePrecision(const GenerationRef& target, const std::string& model,
+                            absl::Time now) const override {
+    return Chosen(target, model, now);
   }
 
  private:

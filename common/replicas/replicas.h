@@ -69,6 +69,10 @@ struct ReplicaOptions {
   // Runs on the clock of the calls.  Null: nobody is asked for being slow.
   std::shared_ptr<TimerThread> timer;
 
+  // Told the address of a replica that computes in another precision than the roster says.  Runs
+  // on any thread, with no lock held; may be empty.  Outlives the calls.
+  std::function<void(const std::string& address)> precision_changed;
+
   // For the draws.  Give each router its own.
   uint64_t seed = 0;
 

@@ -4,13 +4,17 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/meta/type_traits.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "common/api/clients.h"
+#include "common/api/precision.h"
 #include "common/base/call_context.h"
 #include "common/base/error_details.h"
 #include "common/base/mutex.h"
@@ -39,7 +43,8 @@ inline AttemptVerdict Judge(const absl::Status& status) {
     case absl::StatusCode::kFailedPrecondition:
     case absl::StatusCode::kUnavailable:
       if (HasReason(status, reasons::kGenerationNotHeld) ||
-          HasReason(status, reasons::kShardNotHeld) || HasReason(status, reasons::kServerLoading)) {
+          HasReason(status, reasons::kShardNotHeld) || HasReason(status, reasons::kServerLoading) ||
+          HasReason(status, reasons::kPrecisionChanged)) {
         return AttemptVerdict::kRefused;
       }
       return absl::IsUnavailable(status) ? AttemptVerdict::kFailed : AttemptVerdict::kFinal;
@@ -58,6 +63,37 @@ template <typename Response>
 absl::StatusOr<Response> UnlessWrongServer(absl::StatusOr<Response> answer) {
   if (!absl::IsUnimplemented(answer.status())) return answer;
   return MakeError(reasons::kWrongServer, answer.status().message());
+}
+
+// How the models compute that a request is about, and an answer.
+template <typename Request, typename = void>
+struct WishIn {
+  static PrecisionWish Of(const Request& /*request*/) { return {}; }
+  template <typename Response>
+  static std::string Computed(const Response& /*response*/) {
+    return "";
+  }
+};
+template <typename Request>
+struct WishIn<Request, absl::void_t<decltype(Request::wish)>> {
+  static PrecisionWish Of(const Request& request) { return request.wish; }
+  template <typename Response>
+  static std::string Computed(const Response& response) {
+    return response.precision;
+  }
+};
+
+// `answer`, but of another precision than was wished it is none.  A server that knows of wishes
+// refuses by itself; one of an earlier release, or one that was to tell nothing, does not.
+template <typename Request, typename Response>
+absl::StatusOr<Response> UnlessOtherPrecision(const PrecisionWish& wish,
+                                              absl::StatusOr<Response> answer) {
+  if (!answer.ok() || wish.or_any || !wish.precision.has_value()) return answer;
+  const std::string computed = WishIn<Request>::Computed(*answer);
+  if (computed == *wish.precision) return answer;
+  return MakeError(
+      reasons::kPrecisionChanged,
+      absl::StrCat("computed in '", computed, "', wanted was '", *wish.precision, "'"));
 }
 
 // Owned by the callbacks of its attempts, and by nobody once they have run.  Timers know
@@ -81,6 +117,7 @@ class ReplicatedCall
         call_(call),
         wanted_by_(wanted_by),
         request_(std::move(request)),
+        wish_(WishIn<Request>::Of(request_)),
         work_(work),
         alone_(set_->size() <= 1),
         done_(std::move(done)) {}
@@ -90,7 +127,11 @@ class ReplicatedCall
     set_->budget().Earn();
     set_->options().metrics.calls.Increment();
     if (Try(Cause::kFirst)) return;
-    done_(MakeError(reasons::kNoReplica, "no replica is known"));
+    if (set_->size() == 0 || !wish_.precision.has_value()) {
+      return done_(MakeError(reasons::kNoReplica, "no replica is known"));
+    }
+    done_(MakeError(reasons::kPrecisionChanged,
+                    absl::StrCat("no replica computes in '", *wish_.precision, "' any more")));
   }
 
  private:
@@ -133,7 +174,8 @@ class ReplicatedCall
     ((*attempt.member->client).*method_)(
         attempt.context, std::move(request),
         [self = this->shared_from_this(), index](absl::StatusOr<Response> answer) {
-          self->OnAnswer(index, UnlessWrongServer(std::move(answer)));
+          self->OnAnswer(index, UnlessOtherPrecision<Request>(
+                                    self->wish_, UnlessWrongServer(std::move(answer))));
         });
   }
 
@@ -157,7 +199,7 @@ class ReplicatedCall
       set_->options().metrics.unpaid.Increment();
       return false;
     };
-    auto member = set_->Pick(request_.target, asked, now, pay);
+    auto member = set_->Pick(request_.target, wish_, asked, now, pay);
     if (member == nullptr) return absl::nullopt;
     paid_attempts_ += paid ? 1 : 0;
     return Attempt{std::move(member), call_.Child(), now};
@@ -208,6 +250,9 @@ class ReplicatedCall
     attempt.member->work.fetch_sub(work_, std::memory_order_relaxed);
     const AttemptVerdict verdict = Judge(answer.status());
     Learn(attempt, answer.status(), verdict);
+    if (HasReason(answer.status(), reasons::kPrecisionChanged)) {
+      set_->NotePrecisionChanged(*attempt.member);
+    }
     const Cause cause = verdict == AttemptVerdict::kRefused ? Cause::kRefusal : Cause::kFailure;
     absl::optional<size_t> next;
     {
@@ -291,6 +336,7 @@ class ReplicatedCall
   const CallContext call_;
   const absl::Time wanted_by_;
   Request request_;  // given away if alone_
+  const PrecisionWish wish_;
   const int64_t work_;
   const bool alone_;     // there was one replica at most when the call began
   Done<Response> done_;  // of whoever sets ended_

@@ -1,7 +1,8 @@
-// The members of a replica set, and who of them is known to hold what.
+// The members of a replica set, who of them is known to hold what, and how they compute it.
 #ifndef SIGHTLINE_COMMON_REPLICAS_ROSTER_H_
 #define SIGHTLINE_COMMON_REPLICAS_ROSTER_H_
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,6 +25,9 @@ struct Roster {
   std::shared_ptr<const std::vector<std::string>> addresses =
       std::make_shared<const std::vector<std::string>>();
   std::vector<Holders> holders;  // one entry for a generation
+  // What each member computes its models in, by SHA-256 of the bundle; by place in `addresses`.
+  // Empty where that does not matter; a model that is not there is computed in "".
+  std::vector<std::map<std::string, std::string>> precisions;
 };
 
 }  // namespace sightline

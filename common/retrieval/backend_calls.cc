@@ -59,8 +59,8 @@ absl::StatusOr<std::vector<Candidate>> OnlyList(absl::StatusOr<SearchShardRespon
 
 Encoding::Encoding(QueryEncoderClient* encoder, const GenerationInfo& target,
                    std::vector<EncodableQuery> queries,
-                   const absl::optional<std::string>& features_for, const CallContext& call,
-                   absl::Time deadline)
+                   const absl::optional<std::string>& features_for, PrecisionWish wish,
+                   const CallContext& call, absl::Time deadline)
     : query_count_(queries.size()),
       dimension_(target.dimension),
       want_features_(features_for.has_value()),
@@ -72,6 +72,8 @@ Encoding::Encoding(QueryEncoderClient* encoder, const GenerationInfo& target,
   request.queries = std::move(queries);
   request.want_features = want_features_;
   request.reranker = features_for.value_or("");
+  request.wish = std::move(wish);
+  request.wish.model = target.encoder_model;
   encoder->EncodeQueries(calls_.context(), std::move(request), calls_.Slot(0));
 }
 

@@ -12,6 +12,7 @@
 #include "absl/types/optional.h"
 #include "common/api/clients.h"
 #include "common/api/generation.h"
+#include "common/api/precision.h"
 #include "common/api/query.h"
 #include "common/base/call_context.h"
 #include "common/embedding/candidate.h"
@@ -25,10 +26,11 @@ namespace sightline {
 class Encoding {
  public:
   // `encoder` may be null: UNAVAILABLE.  With no queries nothing is called.  `features_for`
-  // names the reranker as EncodeRequest does; none: features are not wanted.
+  // names the reranker as EncodeRequest does; none: features are not wanted.  `wish` need not name
+  // the model.
   Encoding(QueryEncoderClient* encoder, const GenerationInfo& target,
            std::vector<EncodableQuery> queries, const absl::optional<std::string>& features_for,
-           const CallContext& call, absl::Time deadline);
+           PrecisionWish wish, const CallContext& call, absl::Time deadline);
 
   // Call once.  One finite row of the target's dimension for each query, and its features
   // if wanted; the encoder's error, or DEADLINE_EXCEEDED.

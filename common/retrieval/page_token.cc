@@ -25,6 +25,9 @@ constexpr char kField[] = "page_token";
 constexpr char kVersion = 2;
 // The same with the depth that was reranked behind the offset, where that is less than asked.
 constexpr char kReducedVersion = 3;
+// The same with a depth in any case, or kAll, and behind the names the two precisions.
+constexpr char kPreciseVersion = 4;
+constexpr uint16_t kAll = 0xFFFF;  // is reranked that was asked
 constexpr size_t kFingerprintBytes = 32;
 
 void AppendName(const std::string& name, std::string* out) {
@@ -40,16 +43,30 @@ std::string TakeName(ByteReader& bytes) {
   return std::string(bytes.Bytes(bytes.Number<uint8_t>()));
 }
 
+absl::optional<int> TakeDepth(ByteReader& bytes, int version) {
+  const int depth = bytes.Number<uint16_t>();
+  return version == kPreciseVersion && depth == kAll ? absl::nullopt : absl::make_optional(depth);
+}
+
+char VersionOf(const PageToken& token) {
+  if (token.precisions.has_value()) return kPreciseVersion;
+  return token.reranked.has_value() ? kReducedVersion : kVersion;
+}
+
 absl::Status NoToken() {
   return InvalidField(kField, "is none; give what an answer had as next_page_token, unchanged");
 }
 
 absl::Status OtherVersion(int version) {
-  return MakeError(
-      reasons::kPageTokenExpired,
-      absl::StrCat(kField, " is of version ", version, "; this router makes and reads ",
-                   static_cast<int>(kVersion), " and ", static_cast<int>(kReducedVersion),
-                   ": ask again from the first page"));
+  return MakeError(reasons::kPageTokenExpired,
+                   absl::StrCat(kField, " is of version ", version, "; this router makes ",
+                                static_cast<int>(kPreciseVersion), " and reads those from ",
+                                static_cast<int>(kVersion), " on: ask again from the first page"));
+}
+
+bool IsPossible(const absl::optional<Precisions>& precisions) {
+  return !precisions.has_value() || (precisions->encoder.size() <= limits::kMaxPrecisionBytes &&
+                                     precisions->reranker.size() <= limits::kMaxPrecisionBytes);
 }
 
 bool IsPossible(const PageToken& token) {
@@ -57,7 +74,7 @@ bool IsPossible(const PageToken& token) {
          IsValidName(token.generation, limits::kMaxGenerationNameLength) &&
          (token.item_generation.empty() ||
           IsValidName(token.item_generation, limits::kMaxGenerationNameLength)) &&
-         token.offset > 0 && token.offset < limits::kMaxHits;
+         IsPossible(token.precisions) && token.offset > 0 && token.offset < limits::kMaxHits;
 }
 
 }  // namespace
@@ -78,15 +95,19 @@ std::string FingerprintOf(const SearchRequest& request, int list_depth) {
 }
 
 std::string ToText(const PageToken& token) {
-  std::string bytes(1, token.reranked.has_value() ? kReducedVersion : kVersion);
+  std::string bytes(1, VersionOf(token));
   bytes.append(token.request);
   AppendLittleEndian(static_cast<uint16_t>(token.offset), &bytes);
-  if (token.reranked.has_value()) {
-    AppendLittleEndian(static_cast<uint16_t>(*token.reranked), &bytes);
+  if (token.reranked.has_value() || token.precisions.has_value()) {
+    AppendLittleEndian(static_cast<uint16_t>(token.reranked.value_or(kAll)), &bytes);
   }
   AppendName(token.index, &bytes);
   AppendName(token.generation, &bytes);
   AppendName(token.item_generation, &bytes);
+  if (token.precisions.has_value()) {
+    AppendName(token.precisions->encoder, &bytes);
+    AppendName(token.precisions->reranker, &bytes);
+  }
   AppendChecksum(&bytes);
   return absl::WebSafeBase64Escape(bytes);
 }
@@ -102,14 +123,18 @@ absl::StatusOr<PageToken> ParsePageToken(absl::string_view text) {
 
   ByteReader reader(absl::string_view(bytes).substr(0, bytes.size() - sizeof(uint32_t)));
   const int version = reader.Number<uint8_t>();
-  if (version != kVersion && version != kReducedVersion) return OtherVersion(version);
+  if (version < kVersion || version > kPreciseVersion) return OtherVersion(version);
   PageToken token;
   token.request = std::string(reader.Bytes(kFingerprintBytes));
   token.offset = reader.Number<uint16_t>();
-  if (version == kReducedVersion) token.reranked = reader.Number<uint16_t>();
+  if (version != kVersion) token.reranked = TakeDepth(reader, version);
   token.index = TakeName(reader);
   token.generation = TakeName(reader);
   token.item_generation = TakeName(reader);
+  if (version == kPreciseVersion) {
+    std::string encoder = TakeName(reader);
+    token.precisions = {std::move(encoder), TakeName(reader)};
+  }
   if (!reader.ok() || reader.left() > 0 || !IsPossible(token)) return NoToken();
   return token;
 }
@@ -142,6 +167,15 @@ absl::Status PageTokenExpired(const PageToken& token) {
       absl::StrCat(kField, " is of generation '", token.generation, "' of index '", token.index,
                    "', which is not served any more; ask again from the first page"),
       {{"index", token.index}, {"generation", token.generation}});
+}
+
+absl::Status PageTokenExpired(const GenerationRef& of, const absl::Status& why) {
+  return MakeError(
+      reasons::kPageTokenExpired,
+      absl::StrCat(kField, " goes on with what was computed of generation '", of.generation,
+                   "' of index '", of.index, "' by servers that are not there any more (",
+                   why.message(), "); ask again from the first page"),
+      {{"index", of.index}, {"generation", of.generation}});
 }
 
 }  // namespace sightline

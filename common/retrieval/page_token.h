@@ -16,6 +16,11 @@
 
 namespace sightline {
 
+// In which an answer is computed; empty where none of the kind takes part, or it is not told.
+struct Precisions {
+  std::string encoder, reranker;
+};
+
 struct PageToken {
   std::string index;
   std::string generation;
@@ -27,6 +32,8 @@ struct PageToken {
   // How many candidates the first page reranked, if fewer than `depth`: later pages rerank as
   // many, or they would be of another list.
   absl::optional<int> reranked;
+  // Of the first page; none of a router that did not ask.
+  absl::optional<Precisions> precisions;
 };
 
 // SHA-256, raw, over all that decides which hits come in which order, an upload by its length
@@ -34,8 +41,9 @@ struct PageToken {
 // is reranked.  Only for requests that bring a token or get one.
 std::string FingerprintOf(const SearchRequest& request, int depth);
 
-// Letters, digits, '-' and '_'.  Without `reranked` it is the text of Sightlines that knew no other
-// lists than those which are reranked as deep as they were asked to be.
+// Letters, digits, '-' and '_'.  Without `precisions` it is the text of Sightlines that knew of one
+// only, and without `reranked` that of those which knew no other lists than those which are
+// reranked as deep as they were asked to be.
 std::string ToText(const PageToken& token);
 
 // InvalidArgument that names `page_token` if `text` was not made by ToText; FailedPrecondition
@@ -52,6 +60,8 @@ absl::Status PageTokenMismatch();
 
 // FailedPrecondition with the reason PAGE_TOKEN_EXPIRED.
 absl::Status PageTokenExpired(const PageToken& token);
+// The same, for want of servers that compute as before.
+absl::Status PageTokenExpired(const GenerationRef& of, const absl::Status& why);
 
 }  // namespace sightline
 

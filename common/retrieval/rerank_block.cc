@@ -86,10 +86,12 @@ BlockScores ScoreBlock(RerankerClient& reranker, const BlockQuery& query,
     return request;
   };
   const int slice_count = static_cast<int>((sent.size() + slice_size - 1) / slice_size);
-  const std::vector<SliceResult> slices = RerankSlices(
-      reranker, slice_count, options.rerank_parallelism, make, call, deadline, std::move(share));
+  const std::vector<SliceResult> slices =
+      RerankSlices(reranker, slice_count, options.rerank_parallelism, make, query.wish, call,
+                   deadline, std::move(share));
   for (int slice = 0; slice < slice_count; ++slice) {
     const RerankResponse& response = slices[slice].response;  // empty unless scored
+    if (slices[slice].end == SliceEnd::kScored) scores.precision = response.precision;
     for (size_t i = 0; i < response.scores.size(); ++i) {
       scores.pairs[slice_of(slice)[i]] = ToRerankScore(response.score_kind, response.scores[i]);
       ++scores.scored;

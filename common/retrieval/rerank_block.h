@@ -11,6 +11,7 @@
 #include "absl/types/span.h"
 #include "common/api/clients.h"
 #include "common/api/generation.h"
+#include "common/api/precision.h"
 #include "common/api/search.h"
 #include "common/base/call_context.h"
 #include "common/embedding/candidate.h"
@@ -25,13 +26,15 @@ struct BlockQuery {
   RerankSide side;
   bool is_text = true;
   std::string reranker;  // as in RerankRequest
+  PrecisionWish wish;    // as in RerankSlices
 };
 
 struct BlockScores {
   // For each candidate the cross-encoder's score, if there is one.
   std::vector<absl::optional<RerankScore>> pairs;
-  int wanted = 0;  // the first of them, each of which was known or was to be scored
-  int scored = 0;  // of these
+  int wanted = 0;       // the first of them, each of which was known or was to be scored
+  int scored = 0;       // of these
+  Precision precision;  // of the scores that were not known
   RerankOutcome outcome = RerankOutcome::kFailed;
   std::vector<DegradedReason> degraded;
   std::vector<absl::Status> failures;

@@ -108,7 +108,7 @@ class RerankPace : public std::enable_shared_from_this<RerankPace> {
 // Thread-safe.
 class RerankPaces {
  public:
-  // `model` is the SHA-256 of its bundle.  Never null.
+  // `model` is the SHA-256 of its bundle, and what it is computed in.  Never null.
   std::shared_ptr<RerankPace> Of(absl::string_view model);
 
  private:

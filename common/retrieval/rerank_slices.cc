@@ -41,10 +41,18 @@ absl::Status CheckScores(const std::vector<float>& scores, size_t candidates) {
   return absl::OkStatus();
 }
 
-SliceResult Judge(absl::StatusOr<RerankResponse> answer, size_t candidates) {
+absl::Status CheckPrecision(const std::string& computed, const Precision& wished) {
+  if (!wished.has_value() || *wished == computed) return absl::OkStatus();
+  return MakeError(reasons::kPrecisionChanged, absl::StrCat(kReranker, ": answered in '", computed,
+                                                            "' beside '", *wished, "'"));
+}
+
+SliceResult Judge(absl::StatusOr<RerankResponse> answer, size_t candidates,
+                  const Precision& wished) {
   SliceResult result;
   result.status = answer.ok() ? CheckScores(answer->scores, candidates)
                               : WithPrefix(answer.status(), kReranker);
+  if (result.status.ok()) result.status = CheckPrecision(answer->precision, wished);
   if (result.status.ok()) {
     result.end = SliceEnd::kScored;
     result.response = *std::move(answer);
@@ -63,8 +71,8 @@ struct Sent {
 
 std::vector<SliceResult> RerankSlices(RerankerClient& reranker, int count, int parallelism,
                                       const std::function<RerankRequest(int slice)>& make,
-                                      const CallContext& call, absl::Time deadline,
-                                      RerankShare share) {
+                                      PrecisionWish wish, const CallContext& call,
+                                      absl::Time deadline, RerankShare share) {
   std::vector<SliceResult> results(count);
   std::vector<Sent> sent(count);
   Clock* const clock = call.clock();
@@ -76,6 +84,7 @@ std::vector<SliceResult> RerankSlices(RerankerClient& reranker, int count, int p
     while (next < count && calls.under_way() < parallelism && !refused && !call.cancelled() &&
            clock->Now() + quickest < calls.context().deadline()) {
       RerankRequest request = make(next);
+      request.wish = wish;
       sent[next] = {clock->Now(), request.candidates.size()};
       results[next].end = SliceEnd::kLate;  // until it answers
       results[next].status = Unanswered(kReranker);
@@ -87,12 +96,13 @@ std::vector<SliceResult> RerankSlices(RerankerClient& reranker, int count, int p
     if (!answer.has_value()) break;
     const int slice = answer->slot;
     const int candidates = static_cast<int>(sent[slice].candidates);
-    results[slice] = Judge(std::move(answer->value), sent[slice].candidates);
+    results[slice] = Judge(std::move(answer->value), sent[slice].candidates, wish.precision);
     refused = refused || RefusesAll(results[slice].status);
     if (results[slice].end != SliceEnd::kScored) {
       share.Lost(candidates);
       continue;
     }
+    wish.precision = results[slice].response.precision;
     const absl::Time now = clock->Now();
     share.Answered(candidates, sent[slice].at, now);
     const absl::Duration took = now - sent[slice].at;

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "common/api/clients.h"
+#include "common/api/precision.h"
 #include "common/base/call_context.h"
 #include "common/retrieval/rerank_pace.h"
 
@@ -35,10 +36,13 @@ struct SliceResult {
 // reranker refuses as a whole - it is down, full, or does not have the model - nothing
 // more is sent to it; any other error costs only its slice.  What is sent, and what becomes of it,
 // is told to `share`, which ends with the call: nothing is under way then.
+//
+// All that is scored is computed in one precision: the one that is wished, or else that of the
+// first answer.  A slice of another one has failed (PRECISION_CHANGED).
 std::vector<SliceResult> RerankSlices(RerankerClient& reranker, int count, int parallelism,
                                       const std::function<RerankRequest(int slice)>& make,
-                                      const CallContext& call, absl::Time deadline,
-                                      RerankShare share);
+                                      PrecisionWish wish, const CallContext& call,
+                                      absl::Time deadline, RerankShare share);
 
 }  // namespace sightline
 

@@ -40,9 +40,10 @@ absl::StatusOr<ResolvedQuery> EncodeQuery(const EncodableQuery& query, const Sea
   std::vector<EncodableQuery> queries = {query};
   const auto features_for = plan.rerank ? absl::make_optional(reranker) : absl::nullopt;
   Encoding encoding(backends.encoder.get(), *plan.target.info, std::move(queries), features_for,
-                    call, deadline);
+                    plan.encoder_wish, call, deadline);
   ASSIGN_OR_RETURN(EncodeResponse response, encoding.Wait());
   resolved.embedding = std::move(response.embeddings);
+  resolved.precision = std::move(response.precision);
   if (plan.rerank) resolved.side = SideOf(query, std::move(response.features.front()));
   return resolved;
 }
@@ -86,7 +87,7 @@ absl::StatusOr<ResolvedQuery> EncodedQuery(const EncodableQuery& query, const Se
   if (const auto found = kept->Find(key)) return *found;
   ASSIGN_OR_RETURN(ResolvedQuery resolved,
                    EncodeQuery(query, plan, backends, reranker, deadline, call));
-  kept->Keep(key, resolved);
+  if (resolved.precision == plan.precision.encoder) kept->Keep(key, resolved);
   return resolved;
 }
 
@@ -145,7 +146,9 @@ absl::StatusOr<std::vector<Candidate>> Retrieve(const SearchRequest& request,
 // How many of `unknown` candidates are sent.
 RerankShare ShareOf(int unknown, const SearchPlan& plan, const RetrieverOptions& options,
                     RerankPaces& paces, absl::Time now, absl::Time deadline) {
-  const std::shared_ptr<RerankPace> pace = paces.Of(plan.reranker->model);
+  // Those who compute faster have a pace of their own.
+  const std::shared_ptr<RerankPace> pace =
+      paces.Of(absl::StrCat(plan.reranker->model, " ", plan.precision.reranker));
   // Later pages go on with the list that there is.
   if (plan.reranked_before.has_value() || !options.fit_depth) return pace->TakeAll(unknown);
   return pace->Take(unknown, options.rerank_slice, now, deadline);
@@ -182,15 +185,19 @@ struct RerankMeans {
   absl::Time deadline;
 };
 
+// Whether it ends the list that a page belongs to: nobody computes any more as for those before.
+bool EndsPages(const SearchPlan& plan, const absl::Status& failure) {
+  return plan.precisions_before.has_value() && HasReason(failure, reasons::kPrecisionChanged);
+}
+
 // Scores the first `plan.depth` candidates as far as time allows.  `reranked` becomes how many
-// later pages have to rerank, if that is not what the plan says.
-std::vector<absl::optional<RerankScore>> Rerank(const SearchRequest& request,
-                                                const SearchPlan& plan, ResolvedQuery query,
-                                                absl::Span<const Candidate> candidates,
-                                                const RerankMeans& means, const CallContext& call,
-                                                SearchResult& result, int& reranked) {
-  const BlockQuery block{plan.target.ref(), std::move(query.side), plan.query == Modality::kText,
-                         request.reranker};
+// later pages have to rerank, if that is not what the plan says.  PageTokenExpired.
+absl::StatusOr<std::vector<absl::optional<RerankScore>>> Rerank(
+    const SearchRequest& request, const SearchPlan& plan, ResolvedQuery query,
+    absl::Span<const Candidate> candidates, const RerankMeans& means, const CallContext& call,
+    SearchResult& result, int& reranked) {
+  BlockQuery block{plan.target.ref(), std::move(query.side), plan.query == Modality::kText,
+                   request.reranker, plan.reranker_wish};
   candidates = candidates.subspan(0, plan.depth);
   const size_t depth =
       std::min<size_t>(candidates.size(), plan.reranked_before.value_or(plan.depth));
@@ -198,12 +205,22 @@ std::vector<absl::optional<RerankScore>> Rerank(const SearchRequest& request,
   auto known = ScoresOf(candidates, depth, before.get());
   const int unknown =
       static_cast<int>(std::count(known.begin(), known.begin() + depth, absl::nullopt));
+  // What is known is of the precision that its key names, and so is the rest then.
+  if (unknown < static_cast<int>(depth)) block.wish.precision = plan.precision.reranker;
   BlockScores scores = ScoreBlock(
       means.reranker, block, candidates, std::move(known), means.options, call, means.deadline,
       ShareOf(unknown, plan, means.options, means.paces, call.clock()->Now(), means.deadline));
   if (means.cache != nullptr) {
     means.cache->Count(static_cast<int>(depth) - unknown, unknown);
-    KeepScores(candidates, scores, before.get(), means.key, *means.cache);
+    if (scores.precision == plan.precision.reranker) {
+      KeepScores(candidates, scores, before.get(), means.key, *means.cache);
+    }
+  }
+  for (const absl::Status& failure : scores.failures) {
+    if (EndsPages(plan, failure)) return PageTokenExpired(plan.target.ref(), failure);
+  }
+  if (scores.scored > 0) {
+    result.reranker_precision = scores.precision.value_or(plan.precision.reranker);
   }
   if (!plan.reranked_before.has_value() && scores.outcome != RerankOutcome::kComplete) {
     reranked = RerankedDepth(scores);
@@ -236,6 +253,13 @@ void CutPage(const SearchRequest& request, const SearchPlan& plan, int reranked,
   token.request = FingerprintOf(request, plan.list_depth);
   token.offset = plan.end;
   if (reranked < plan.list_depth) token.reranked = reranked;
+  const Precisions computed = {result.encoder_precision, result.reranker_precision};
+  const bool known = plan.encoder_wish.precision.has_value() ||
+                     plan.reranker_wish.precision.has_value() || !computed.encoder.empty() ||
+                     !computed.reranker.empty();
+  token.precisions = plan.precisions_before.has_value() ? plan.precisions_before
+                     : known                            ? absl::make_optional(computed)
+                                                        : absl::nullopt;
   result.next_page_token = ToText(token);
 }
 
@@ -273,6 +297,14 @@ SearchKeys KeysToKeepBy(const SearchRequest& request, const SearchPlan& plan,
   return keys;
 }
 
+// Whether it was computed in what the keys name.
+bool IsAsWished(const SearchRequest& request, const SearchPlan& plan, const SearchResult& result) {
+  const bool encoded = NeedsEncoder(request.query);
+  const bool scored = result.achieved_depth > 0;
+  return (!encoded || result.encoder_precision == plan.precision.encoder) &&
+         (!scored || result.reranker_precision == plan.precision.reranker);
+}
+
 absl::Status NoTime(const CallContext& call) {
   return absl::DeadlineExceededError(
       absl::StrCat("search: ", absl::FormatDuration(call.remaining()),
@@ -294,13 +326,16 @@ absl::StatusOr<SearchResult> Retriever::Search(const SearchRequest& request,
                                                const CallContext& call) const {
   RETURN_IF_ERROR(call.Check("search"));
   RETURN_IF_ERROR(CheckSearchRequest(request, options_));
-  ASSIGN_OR_RETURN(const SearchPlan plan, PlanSearch(request, options_, *backends_, *catalog_));
+  ASSIGN_OR_RETURN(SearchPlan plan, PlanSearch(request, options_, *backends_, *catalog_));
+  WishPrecisions(request, *backends_, call.clock()->Now(), plan);
   const bool keep_results = caches_ != nullptr && caches_->results.enabled();
   const SearchKeys keys = KeysToKeepBy(request, plan, caches_);
   const auto compute = [&](const CallContext& own) { return Compute(request, plan, keys, own); };
   if (!keep_results) return compute(call);
   const absl::Time due = budget_->Split(call.clock()->Now(), call.deadline(), {}).answer;
-  return caches_->results.Get(keys.answer, call, due, compute);
+  return caches_->results.Get(keys.answer, call, due, compute, [&](const SearchResult& result) {
+    return IsAsWished(request, plan, result);
+  });
 }
 
 absl::StatusOr<SearchResult> Retriever::Compute(const SearchRequest& request,
@@ -320,7 +355,9 @@ absl::StatusOr<SearchResult> Retriever::Compute(const SearchRequest& request,
   absl::StatusOr<ResolvedQuery> query =
       Resolve(request, plan, *backends_, kept, keys.encoded, deadlines.unreranked.encode, call);
   if (call.cancelled()) return call.Check("search");
+  if (EndsPages(plan, query.status())) return PageTokenExpired(plan.target.ref(), query.status());
   RETURN_IF_ERROR(query.status());
+  result.encoder_precision = query->precision;
   result.times.encode = timer.Lap();
 
   // When encoding overran its share, what is left is split anew.
@@ -343,7 +380,8 @@ absl::StatusOr<SearchResult> Retriever::Compute(const SearchRequest& request,
                                keys.scored.empty() ? nullptr : &caches_->scores,
                                keys.scored,
                                deadlines.planned.rerank};
-    scores = Rerank(request, plan, *std::move(query), candidates, means, call, result, reranked);
+    ASSIGN_OR_RETURN(scores, Rerank(request, plan, *std::move(query), candidates, means, call,
+                                    result, reranked));
   }
   result.hits = OrderHits(std::move(candidates), scores, result.combination);
   CutPage(request, plan, reranked, result);

@@ -15,6 +15,7 @@
 #include "common/api/clients.h"
 #include "common/api/generation.h"
 #include "common/api/item.h"
+#include "common/api/precision.h"
 #include "common/api/query.h"
 #include "common/api/search.h"
 #include "common/base/error_details.h"
@@ -48,6 +49,7 @@ struct SidePlan {
 struct Side {
   EmbeddingMatrix embeddings;  // one row for each element
   std::vector<RerankSide> elements;
+  Precision precision;  // of those that were encoded; none if none was
 };
 
 // The index of an item, pinned once, and known to fit the target.
@@ -121,11 +123,12 @@ class SideCalls {
  public:
   // `name` is the field of the request; `reranker` as EncodeRequest names it.
   SideCalls(const char* name, SidePlan plan, const std::string& reranker,
-            const GenerationInfo& target, QueryEncoderClient* encoder, const CallContext& call)
+            const GenerationInfo& target, QueryEncoderClient* encoder, const PrecisionWish& wish,
+            const CallContext& call)
       : name_(name),
         target_(target),
         targets_(Targets(plan)),
-        encoding_(encoder, target, plan.queries, reranker, call, call.deadline()),
+        encoding_(encoder, target, plan.queries, reranker, wish, call, call.deadline()),
         fetching_(std::move(plan.fetches), call, call.deadline()),
         plan_(std::move(plan)) {}
 
@@ -147,6 +150,7 @@ class SideCalls {
 
   absl::Status TakeEncoded(Side& side) {
     ASSIGN_OR_RETURN(EncodeResponse response, encoding_.Wait());
+    if (!plan_.queries.empty()) side.precision = std::move(response.precision);
     for (size_t i = 0; i < plan_.query_positions.size(); ++i) {
       const size_t position = plan_.query_positions[i];
       const auto row = response.embeddings.row(static_cast<int64_t>(i));
@@ -201,10 +205,25 @@ float InnerProduct(absl::Span<const float> a, absl::Span<const float> b) {
   return static_cast<float>(sum);
 }
 
+// The two sides are encoded in one precision; where there is one alone, in any.
+PrecisionWish EncoderWish(const SidePlan& texts, const SidePlan& images, const PinnedIndex& target,
+                          QueryEncoderClient* encoder, absl::Time now) {
+  PrecisionWish wish;
+  if (encoder == nullptr || texts.queries.empty() || images.queries.empty()) return wish;
+  wish.precision = encoder->ChoosePrecision(target.ref(), target.info->encoder_model, now);
+  return wish;
+}
+
+// To the caller it is as if these servers were down: he did not ask for a precision.
+absl::Status AsGone(const absl::Status& status) {
+  if (!HasReason(status, reasons::kPrecisionChanged)) return status;
+  return absl::UnavailableError(status.message());
+}
+
 // Fills in the cross-encoder's scores.  The shorter side plays the query, so that a long
 // list makes full slices and uploaded features travel as seldom as possible.
 absl::Status Rerank(const Side& texts, const Side& images, const std::string& name,
-                    RerankerClient& reranker, const RetrieverOptions& options,
+                    RerankerClient& reranker, PrecisionWish wish, const RetrieverOptions& options,
                     const CallContext& call, RerankShare share, ScorePairsResult& result) {
   const bool query_is_text = texts.elements.size() <= images.elements.size();
   const auto& queries = query_is_text ? texts.elements : images.elements;
@@ -224,8 +243,8 @@ absl::Status Rerank(const Side& texts, const Side& images, const std::string& na
   };
   const int slice_count = static_cast<int>(queries.size() * slices_each);
   const std::vector<SliceResult> slices =
-      RerankSlices(reranker, slice_count, options.rerank_parallelism, make, call, call.deadline(),
-                   std::move(share));
+      RerankSlices(reranker, slice_count, options.rerank_parallelism, make, std::move(wish), call,
+                   call.deadline(), std::move(share));
 
   for (const SliceResult& slice : slices) {
     // What was sent says more than what was not.
@@ -279,15 +298,22 @@ absl::StatusOr<ScorePairsResult> Retriever::ScorePairs(const ScorePairsRequest& 
   const CallContext work =
       call.WithDeadline(budget_->Split(call.clock()->Now(), call.deadline(), {}).answer);
   QueryEncoderClient* const encoder = backends_->encoder.get();
+  const absl::Time now = call.clock()->Now();
+  const PrecisionWish encoder_wish = EncoderWish(text_plan, image_plan, target, encoder, now);
   SideCalls text_calls("texts", std::move(text_plan), request.reranker, *target.info, encoder,
-                       work);
+                       encoder_wish, work);
   SideCalls image_calls("images", std::move(image_plan), request.reranker, *target.info, encoder,
-                        work);
+                        encoder_wish, work);
   absl::StatusOr<Side> texts = text_calls.Wait();
   absl::StatusOr<Side> images = image_calls.Wait();
   if (call.cancelled()) return call.Check("score pairs");
-  RETURN_IF_ERROR(texts.status());
-  RETURN_IF_ERROR(images.status());
+  RETURN_IF_ERROR(AsGone(texts.status()));
+  RETURN_IF_ERROR(AsGone(images.status()));
+  if (texts->precision.has_value() && images->precision.has_value() &&
+      texts->precision != images->precision) {
+    return absl::UnavailableError(absl::StrCat("query encoder: answered in '", *texts->precision,
+                                               "' and in '", *images->precision, "'"));
+  }
 
   ScorePairsResult result;
   result.target = target.ref();
@@ -299,11 +325,15 @@ absl::StatusOr<ScorePairsResult> Retriever::ScorePairs(const ScorePairsRequest& 
           InnerProduct(texts->embeddings.row(text), images->embeddings.row(image));
     }
   }
-  RerankShare share = paces_->Of(reranker->model)->TakeAll(static_cast<int>(result.scores.size()));
+  PrecisionWish wish;
+  wish.model = reranker->model;
+  wish.precision = backends_->reranker->ChoosePrecision(target.ref(), wish.model, now);
+  const std::string pace = absl::StrCat(wish.model, " ", wish.precision.value_or(""));
+  RerankShare share = paces_->Of(pace)->TakeAll(static_cast<int>(result.scores.size()));
   const absl::Status reranked = Rerank(*texts, *images, request.reranker, *backends_->reranker,
-                                       options_, work, std::move(share), result);
+                                       std::move(wish), options_, work, std::move(share), result);
   if (call.cancelled()) return call.Check("score pairs");
-  RETURN_IF_ERROR(reranked);
+  RETURN_IF_ERROR(AsGone(reranked));
   return result;
 }
 

@@ -41,7 +41,8 @@ int64_t BytesOf(const Hit& hit) {
 
 int64_t BytesOf(const SearchResult& result) {
   int64_t bytes = sizeof(SearchResult) + BytesOf(result.target) + ArrayBytes(result.hits) +
-                  HeapBytes(result.reranker) + HeapBytes(result.next_page_token);
+                  HeapBytes(result.reranker) + HeapBytes(result.encoder_precision) +
+                  HeapBytes(result.reranker_precision) + HeapBytes(result.next_page_token);
   for (const Hit& hit : result.hits) bytes += BytesOf(hit);
   return bytes;  // what is whole has no reasons and no failures
 }
@@ -165,6 +166,7 @@ ResultCache::ResultCache(int64_t max_bytes, SearchCacheMetrics metrics)
 // that is for the log of the call that met them.
 absl::StatusOr<std::shared_ptr<const SearchResult>> ResultCache::Make(const std::string& key,
                                                                       const Search& search,
+                                                                      const Belongs& belongs,
                                                                       const CallContext& call,
                                                                       Making* making) {
   // Between a look and the next somebody may have answered.
@@ -176,12 +178,14 @@ absl::StatusOr<std::shared_ptr<const SearchResult>> ResultCache::Make(const std:
   if (!made.ok()) return made.status();
   making->failures.swap(made->failures);
   auto result = std::make_shared<const SearchResult>(*made);  // as large as it has to be
-  if (IsWhole(*result)) kept_.Put(key, result, BytesOf(*result));
+  if (IsWhole(*result) && (belongs == nullptr || belongs(*result)))
+    kept_.Put(key, result, BytesOf(*result));
   return result;
 }
 
 absl::StatusOr<SearchResult> ResultCache::Get(const std::string& key, const CallContext& call,
-                                              absl::Time due, const Search& search) {
+                                              absl::Time due, const Search& search,
+                                              const Belongs& belongs) {
   const absl::Time start = call.clock()->Now();
   const auto from_others = [&](const SearchResult& kept) {
     SearchResult result = kept;
@@ -196,7 +200,8 @@ absl::StatusOr<SearchResult> ResultCache::Get(const std::string& key, const Call
   }
   Making making;
   const auto flight = flights_.Do(
-      key, call, due, [&](const CallContext& own) { return Make(key, search, own, &making); },
+      key, call, due,
+      [&](const CallContext& own) { return Make(key, search, belongs, own, &making); },
       [&](const SearchResult& made, absl::Duration others, absl::Duration own) {
         return Suits(made, others, own, call.remaining());
       });

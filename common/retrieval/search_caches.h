@@ -30,6 +30,7 @@ namespace sightline {
 struct ResolvedQuery {
   EmbeddingMatrix embedding;  // one row
   RerankSide side;            // only if it is to be reranked
+  std::string precision;      // of the encoder, if it took part and told
 };
 
 struct SearchCacheOptions {
@@ -107,15 +108,17 @@ class ResultCache {
 
   // The answer that is kept, that of an equal request which is under way (SingleFlight, as `due`
   // is explained there), or what `search` gives.  With `from_cache` set, and the times of all
-  // stages zero, unless `search` has made it for this call.
+  // stages zero, unless `search` has made it for this call.  What it gives is kept if it is whole
+  // and `belongs` to the key.
   //
   // An answer under way that turns out to be less than was asked is passed on to those who would
   // not do better: who had no more time for it, or not much more if it is only less deep (all who
   // have about as much time get the same depth), or who have less left than it took.  Of the others
   // one searches, and the rest wait for that one.
   using Search = std::function<absl::StatusOr<SearchResult>(const CallContext& call)>;
+  using Belongs = std::function<bool(const SearchResult& result)>;
   absl::StatusOr<SearchResult> Get(const std::string& key, const CallContext& call, absl::Time due,
-                                   const Search& search);
+                                   const Search& search, const Belongs& belongs = nullptr);
   CacheStatus Describe() const;
 
  private:
@@ -126,6 +129,7 @@ class ResultCache {
   };
   absl::StatusOr<std::shared_ptr<const SearchResult>> Make(const std::string& key,
                                                            const Search& search,
+                                                           const Belongs& belongs,
                                                            const CallContext& call, Making* making);
   void Count(SingleFlight<SearchResult>::Part part, bool was_kept);
 

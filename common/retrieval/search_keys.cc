@@ -30,7 +30,7 @@ void AddReranker(const RerankerInfo* reranker, RequestHash& hash) {
   hash.AddNumber(by_default);
 }
 
-void AddPrecision(const Precision& precision, RequestHash& hash) {
+void AddPrecision(const Precisions& precision, RequestHash& hash) {
   const auto& [encoder, reranker] = precision;
   hash.Add(encoder);
   hash.Add(reranker);

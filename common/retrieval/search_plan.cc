@@ -142,6 +142,7 @@ absl::StatusOr<SearchPlan> PlanSearch(const SearchRequest& request, const Retrie
   if (token.has_value()) {
     plan.begin = token->offset;
     plan.reranked_before = token->reranked.value_or(token->depth);
+    plan.precisions_before = token->precisions;
   }
   plan.end = std::min(plan.begin + request.top_k, limits::kMaxHits);
   RETURN_IF_ERROR(CheckAgainstTarget(request.query, plan));
@@ -154,6 +155,29 @@ absl::StatusOr<SearchPlan> PlanSearch(const SearchRequest& request, const Retrie
       plan.outline.rerank == RerankOutcome::kNotByDefault ? 0 : plan.outline.requested_depth;
   if (token.has_value() && token->depth != plan.list_depth) return PageTokenMismatch();
   return pinned;
+}
+
+void WishPrecisions(const SearchRequest& request, const Backends& backends, absl::Time now,
+                    SearchPlan& plan) {
+  const GenerationInfo& target = *plan.target.info;
+  const auto wish = [&](const ModelClient& client, const std::string& model,
+                        const std::string Precisions::*before) {
+    PrecisionWish wish;
+    wish.model = model;
+    wish.precision = plan.precisions_before.has_value()
+                         ? absl::make_optional((*plan.precisions_before).*before)
+                         : client.ChoosePrecision(target.ref, model, now);
+    return wish;
+  };
+  if (NeedsEncoder(request.query) && backends.encoder != nullptr) {
+    plan.encoder_wish = wish(*backends.encoder, target.encoder_model, &Precisions::encoder);
+    plan.encoder_wish.or_any = !plan.precisions_before.has_value();
+  }
+  if (plan.rerank) {
+    plan.reranker_wish = wish(*backends.reranker, plan.reranker->model, &Precisions::reranker);
+  }
+  plan.precision = {plan.encoder_wish.precision.value_or(""),
+                    plan.reranker_wish.precision.value_or("")};
 }
 
 bool NeedsEncoder(const Query& query) {

@@ -5,8 +5,10 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "common/api/generation.h"
+#include "common/api/precision.h"
 #include "common/api/search.h"
 #include "common/retrieval/backends.h"
 #include "common/retrieval/generation_catalog.h"
@@ -16,18 +18,11 @@
 
 namespace sightline {
 
-// In which an answer is computed, as the replicas tell ("int8"); empty: they do not.
-struct Precision {
-  std::string encoder;
-  std::string reranker;
-};
-
 // Keeps the generations that it names; a value that does not change any more.
 struct SearchPlan {
   PinnedIndex target;
   absl::optional<PinnedIndex> item_index;  // where the query is stored, if it is an item
   const RerankerInfo* reranker = nullptr;  // of the target; null if it is retrieval only
-  Precision precision;
   Modality query = Modality::kUnknown;
   bool rerank = false;  // is there to be reranking, and somebody to do it
   int depth = 0;        // asked for, if so
@@ -36,6 +31,11 @@ struct SearchPlan {
   int list_depth = 0;      // of the fingerprints of the list's page tokens
   int begin = 0, end = 0;  // the hits of the page, as places in the whole list
   SearchResult outline;    // what can be said of the answer by now
+  // What the pages before were computed in, if their token says.
+  absl::optional<Precisions> precisions_before;
+  // Of those of the two that take part; see WishPrecisions.
+  PrecisionWish encoder_wish, reranker_wish;
+  Precisions precision;  // the same, as keys name it
 };
 
 // Pins, and checks the request against what is pinned; it has passed CheckSearchRequest.  With a
@@ -43,6 +43,13 @@ struct SearchPlan {
 // request, the catalog's, PageTokenExpired.
 absl::StatusOr<SearchPlan> PlanSearch(const SearchRequest& request, const RetrieverOptions& options,
                                       const Backends& backends, const GenerationCatalog& catalog);
+
+// What the answer is to be computed in: what the pages before were, or else what the replica has
+// that a call would go to now, so that answers spread over precisions as calls over replicas.  All
+// that is reranked keeps to that.  A first page's query may be encoded in another, where nobody of
+// that one is there any more.
+void WishPrecisions(const SearchRequest& request, const Backends& backends, absl::Time now,
+                    SearchPlan& plan);
 
 // Whether it is a text, a picture or regions.
 bool NeedsEncoder(const Query& query);

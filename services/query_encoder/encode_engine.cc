@@ -8,6 +8,7 @@
 #include "common/base/status_macros.h"
 #include "common/batching/task_group.h"
 #include "common/bundle/rerankers.h"
+#include "common/models/precision/wished.h"
 
 namespace sightline {
 
@@ -34,6 +35,7 @@ absl::StatusOr<EncodeResponse> EncodeEngine::EncodeQueries(const EncodeRequest& 
   ASSIGN_OR_RETURN(auto entry, generations_->Find(request.target.index, request.target.generation,
                                                   request.target.space));
 
+  RETURN_IF_ERROR(CheckPrecision(request.wish, entry.held->precision));
   const EncoderGeneration::Reranker* reranker = nullptr;
   if (request.want_features) {
     ASSIGN_OR_RETURN(reranker, FindReranker(entry.held->rerankers, request.reranker));
@@ -48,6 +50,7 @@ absl::StatusOr<EncodeResponse> EncodeEngine::EncodeQueries(const EncodeRequest& 
 
   EncodeResponse response;
   if (reranker != nullptr) response.reranker = reranker->name;
+  response.precision = entry.held->precision;
   response.embeddings = EmbeddingMatrix(count, static_cast<int>(encoded[0].embedding.size()));
   for (int i = 0; i < count; ++i) {
     std::copy(encoded[i].embedding.begin(), encoded[i].embedding.end(),

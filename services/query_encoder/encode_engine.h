@@ -30,6 +30,7 @@ struct EncoderGeneration {
     std::shared_ptr<const Model> model;  // prepares the features that it reads
   };
   std::shared_ptr<const Model> encoder;
+  std::string precision;                       // that the encoder computes in
   std::vector<Reranker> rerankers;             // the default first; may be none
   Dtype feature_dtype = kDefaultFeatureDtype;  // of the pictures that it has, and that are sent
 };

@@ -86,6 +86,7 @@ absl::StatusOr<GenerationHost::Loaded> EncoderHost::Load(const Manifest& manifes
   UseSingleThreadedTorch();
   auto held = std::make_shared<EncoderGeneration>();
   ASSIGN_OR_RETURN(held->encoder, models_->Get(manifest.encoder_model(), call));
+  held->precision = models_->PrecisionOf(manifest.encoder_model());
   for (NamedReranker& reranker : RerankersOf(manifest)) {
     ASSIGN_OR_RETURN(auto model, models_->GetPreparing(reranker.model));
     held->rerankers.push_back({std::move(reranker.name), std::move(model)});

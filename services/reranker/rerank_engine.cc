@@ -11,6 +11,7 @@
 #include "common/batching/run_each.h"
 #include "common/batching/task_group.h"
 #include "common/bundle/rerankers.h"
+#include "common/models/precision/wished.h"
 
 namespace sightline {
 namespace {
@@ -151,6 +152,7 @@ absl::StatusOr<RerankResponse> RerankEngine::RerankCandidates(const RerankReques
                                   "' has no cross-encoder; it is retrieval only"),
                      {{"index", request.target.index}});
   }
+  RETURN_IF_ERROR(CheckPrecision(request.wish, reranker->precision));
   const std::shared_ptr<const Model>& model = reranker->model;
   ASSIGN_OR_RETURN(const std::shared_ptr<const Request> shared,
                    ResolveAll(request, entry.held, model, call));
@@ -165,6 +167,7 @@ absl::StatusOr<RerankResponse> RerankEngine::RerankCandidates(const RerankReques
   RerankResponse response;
   response.score_kind = model->cross_encoder()->score_kind();
   response.reranker = reranker->name;
+  response.precision = reranker->precision;
   ASSIGN_OR_RETURN(response.scores, scores.AwaitAll());
   return response;
 }

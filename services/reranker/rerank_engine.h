@@ -27,6 +27,7 @@ struct RerankGeneration {
   struct Reranker {
     std::string name;
     std::shared_ptr<const Model> model;
+    std::string precision;  // that it computes in
   };
   std::vector<Reranker> rerankers;  // the default first; none: it is retrieval only
   // Item features of each shard, by number; for all of them.

@@ -114,7 +114,8 @@ absl::StatusOr<GenerationHost::Loaded> RerankHost::Load(const Manifest& manifest
   auto held = std::make_shared<RerankGeneration>();
   for (NamedReranker& reranker : RerankersOf(manifest)) {
     ASSIGN_OR_RETURN(auto model, models_->GetCrossEncoder(reranker.model, call));
-    held->rerankers.push_back({std::move(reranker.name), std::move(model)});
+    held->rerankers.push_back(
+        {std::move(reranker.name), std::move(model), models_->PrecisionOf(reranker.model)});
   }
   for (int shard = 0; !held->rerankers.empty() && shard < manifest.shards_size(); ++shard) {
     ASSIGN_OR_RETURN(std::shared_ptr<const FeatureStore> features,

@@ -55,6 +55,21 @@ void BackendPoller::SetAddresses(const std::vector<std::string>& addresses) {
   state_->wake.NotifyAll();
 }
 
+void BackendPoller::PollSoon(const std::string& address) {
+  MutexLock lock(state_->mutex);
+  const auto target = state_->targets.find(address);
+  if (target == state_->targets.end()) return;
+  const absl::Time now = state_->clock->Now();
+  if (now < target->second->polled + kSoonest) return;
+  auto& due = state_->due;
+  const auto entry = std::find_if(due.begin(), due.end(),
+                                  [&](const auto& next) { return next.second == target->second; });
+  if (entry == due.end() || entry->first <= now) return;
+  due.erase(entry);
+  due.emplace(now, target->second);
+  state_->wake.NotifyAll();
+}
+
 std::vector<std::shared_ptr<BackendPoller::Target>> BackendPoller::State::AwaitDue() {
   std::vector<std::shared_ptr<Target>> result;
   MutexLock lock(mutex);
@@ -84,6 +99,10 @@ void BackendPoller::State::Poll(const std::shared_ptr<State>& self,
                                 const std::shared_ptr<Target>& target) {
   StatusRequest request = options.request(target->address);
   const absl::Time sent = clock->Now();
+  {
+    MutexLock lock(mutex);
+    target->polled = sent;
+  }
   target->client->GetStatus(CallContext(clock, sent + options.timeout), std::move(request),
                             [self, target, sent](absl::StatusOr<ServerStatus> status) {
                               self->OnAnswer(target, sent, std::move(status));

@@ -51,10 +51,17 @@ class BackendPoller {
   // From now on these are polled, the new ones at once.  What others still answer is dropped.
   void SetAddresses(const std::vector<std::string>& addresses);
 
+  // Something is known to have changed at `address`: it is polled now, unless it is being polled,
+  // was within kSoonest, or is nobody's.
+  void PollSoon(const std::string& address);
+
+  static constexpr absl::Duration kSoonest = absl::Milliseconds(50);
+
  private:
   struct Target {
     const std::string address;
     const std::shared_ptr<AdminClient> client;
+    absl::Time polled = absl::InfinitePast();  // the last time; of the state's mutex
   };
 
   // Shared with polls that are still out when the poller goes.

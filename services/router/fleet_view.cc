@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/limits.h"
 
 namespace sightline {
 namespace {
@@ -26,6 +27,20 @@ bool Same(const std::vector<GenerationStatus>& a, const std::vector<GenerationSt
   return std::equal(
       a.begin(), a.end(), b.begin(), b.end(),
       [](const GenerationStatus& x, const GenerationStatus& y) { return Same(x, y); });
+}
+
+using Precisions = std::map<std::string, std::string>;
+
+// Of the models that it computes with; those in "" are left out, as with servers that do not tell.
+Precisions PrecisionsOf(const ServerStatus& status) {
+  Precisions precisions;
+  for (const ModelStatus& model : status.models) {
+    const size_t length = model.precision.size();
+    if (length > 0 && length <= limits::kMaxPrecisionBytes) {
+      precisions[model.model] = model.precision;
+    }
+  }
+  return precisions;
 }
 
 bool HoldsShard(const GenerationStatus& generation, int shard) {
@@ -188,12 +203,17 @@ void FleetView::Note(const std::string& address, const absl::StatusOr<ServerStat
   } else {
     ++backend.missed;
   }
+  Precisions precisions = heard             ? PrecisionsOf(*answer)
+                          : said == nothing ? Precisions()
+                                            : backend.precisions;
+  const bool computes_otherwise = precisions != backend.precisions;
+  backend.precisions.swap(precisions);
   if (!Same(*said, backend.generations)) {
     backend.generations = *said;
     NoteGenerations(backend);
     Show(backend);
     MarkRosters(backend);
-  } else if (was_silent != (backend.missed >= kSilentAfter)) {
+  } else if (computes_otherwise || was_silent != (backend.missed >= kSilentAfter)) {
     MarkRosters(backend);
   }
 }
@@ -318,6 +338,7 @@ Roster FleetView::RosterOf(const Set& set) const {
   for (size_t i = 0; i < set.members.size(); ++i) {
     const Backend& backend = *set.members[i];
     const bool silent = backend.missed >= kSilentAfter;
+    if (!shard) roster.precisions.push_back(backend.precisions);
     size_t hint = 0;
     for (const GenerationStatus& held : backend.generations) {
       if (!Holds(held, set.id, shard_count)) continue;

@@ -99,8 +99,10 @@ class FleetView {
   struct Backend {
     std::string service;
     std::vector<Seat> seats;
-    std::vector<GenerationStatus> generations;  // its last word
-    absl::Time heard;                           // when it last answered; when added, at first
+    // Its last word: what it holds, and what it computes its models in, by SHA-256.
+    std::vector<GenerationStatus> generations;
+    std::map<std::string, std::string> precisions;
+    absl::Time heard;  // when it last answered; when added, at first
     bool live = true;
     int missed = 0;      // polls since then
     bool asked = false;  // has answered or failed

@@ -37,9 +37,12 @@ ClientFactories GrpcClients(ChannelPool* channels) {
           }};
 }
 
-ReplicaOptions WithTimer(ReplicaOptions options) {
+ReplicaOptions Equipped(ReplicaOptions options, std::shared_ptr<EarlyPolls> early_polls) {
   options.timer = std::make_shared<TimerThread>(Clock::Real());
   options.seed = std::random_device()();
+  options.precision_changed = [early_polls = std::move(early_polls)](const std::string& address) {
+    early_polls->Ask(address);
+  };
   return options;
 }
 
@@ -48,7 +51,8 @@ ReplicaOptions WithTimer(ReplicaOptions options) {
 RouterServer::RouterServer(const RouterConfig& config)
     : config_(config),
       channels_(config_.backend_credentials),
-      sets_(config_.backends, GrpcClients(&channels_), WithTimer(config_.replicas), &metrics_),
+      sets_(config_.backends, GrpcClients(&channels_), Equipped(config_.replicas, early_polls_),
+            &metrics_),
       board_(Expand(config_.backends, {}), BoardOptions(config_), Clock::Real(), &metrics_,
              [this](const ReplicaSetId& set, Roster roster) {
                sets_.SetRoster(set, std::move(roster));
@@ -62,6 +66,7 @@ RouterServer::RouterServer(const RouterConfig& config)
 
 RouterServer::~RouterServer() {
   names_.reset();
+  early_polls_->Set(nullptr);
   poller_.reset();
   refreshes_.reset();
   rpc_.Drain();
@@ -86,6 +91,7 @@ absl::Status RouterServer::Start(const std::shared_ptr<Cancellation>& /*stop*/) 
   polling.seed = std::random_device()();
   poller_ = std::make_unique<BackendPoller>(AllAddresses(Expand(config_.backends, {})),
                                             std::move(polling), Clock::Real());
+  early_polls_->Set(poller_.get());
   names_ = std::make_unique<NameWatcher>(
       config_.backends, config_.resolve_interval, Clock::Real(), LookUp,
       [this](const Membership& members) { SetMembers(members); });

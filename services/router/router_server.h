@@ -28,6 +28,24 @@
 
 namespace sightline {
 
+// Whom calls tell that a server is not what it was when it was polled last: the poller, while there
+// is one.  Thread-safe; outlived by nobody's call, since calls share it.
+class EarlyPolls {
+ public:
+  void Set(BackendPoller* poller) {
+    MutexLock lock(mutex_);
+    poller_ = poller;
+  }
+  void Ask(const std::string& address) {
+    MutexLock lock(mutex_);
+    if (poller_ != nullptr) poller_->PollSoon(address);
+  }
+
+ private:
+  Mutex mutex_;
+  BackendPoller* poller_ GUARDED_BY(mutex_) = nullptr;
+};
+
 class RouterServer : public ServerProcess {
  public:
   explicit RouterServer(const RouterConfig& config);
@@ -47,6 +65,7 @@ class RouterServer : public ServerProcess {
   const RouterConfig config_;
   MetricsRegistry metrics_;
   ChannelPool channels_;
+  const std::shared_ptr<EarlyPolls> early_polls_ = std::make_shared<EarlyPolls>();
   ReplicaSets sets_;
   StatusBoard board_;
   const FixedShareBudget budget_;

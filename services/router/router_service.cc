@@ -27,6 +27,9 @@ constexpr std::pair<RerankOutcome, const char*> kRerankOutcomes[] = {
     {RerankOutcome::kFailed, "failed"},
 };
 
+// What servers of this release say, and "other".
+constexpr const char* kPrecisions[] = {"float32", "bfloat16", "int8", "other"};
+
 Histogram StageHistogram(MetricsRegistry* metrics, const char* stage) {
   return metrics->AddHistogram("stage_seconds", "Time of one stage of a search.", LatencyBuckets(),
                                {{"stage", stage}});
@@ -60,6 +63,11 @@ RouterService::RouterService(const Retriever* retriever, CallGate* calls, Metric
   for (const auto& [outcome, name] : kRerankOutcomes) {
     reranks_[outcome] =
         metrics->AddCounter("rerank_outcomes_total", "How reranking ended.", {{"outcome", name}});
+  }
+  for (const char* const precision : kPrecisions) {
+    reranked_in_[precision] = metrics->AddCounter(
+        "reranked_searches_total", "Searches with reranked hits, by what these were scored in.",
+        {{"precision", precision}});
   }
 }
 
@@ -99,6 +107,10 @@ void RouterService::LogFailures(const std::vector<absl::Status>& failures) {
 }
 
 void RouterService::Count(const SearchRequest& request, const SearchResult& result) {
+  if (result.achieved_depth > 0) {
+    const auto known = reranked_in_.find(result.reranker_precision);
+    (known != reranked_in_.end() ? known->second : reranked_in_.at("other")).Increment();
+  }
   for (const DegradedReason reason : result.degraded) degraded_.at(reason).Increment();
   reranks_.at(result.rerank).Increment();
   if (result.from_cache) return;  // it went through no stage

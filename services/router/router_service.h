@@ -40,6 +40,7 @@ class RouterService final : public RpcService {
   // Silent degradation is the failure nobody notices, so it is counted.
   std::map<DegradedReason, Counter> degraded_;
   std::map<RerankOutcome, Counter> reranks_;
+  std::map<std::string, Counter> reranked_in_;  // by precision
   Counter rerank_asked_, rerank_scored_;
   Histogram encode_seconds_, search_seconds_, rerank_seconds_, fetch_seconds_;
 };

@@ -26,6 +26,18 @@ std::string ByName(const SearchResult& result) {
   return absl::StrCat(" by ", Printable(result.reranker, 0));
 }
 
+// What was computed otherwise than in float32; of an old server nothing is known.
+std::string PrecisionText(const SearchResult& result) {
+  std::vector<std::string> parts;
+  const auto add = [&](const char* what, const std::string& precision) {
+    if (precision.empty() || precision == "float32") return;
+    parts.push_back(absl::StrCat(what, " in ", Printable(precision, 0)));
+  };
+  add("encoded", result.encoder_precision);
+  add("scored", result.reranker_precision);
+  return parts.empty() ? "" : absl::StrCat(absl::StrJoin(parts, ", "), ", ");
+}
+
 std::string RerankText(const SearchResult& result) {
   switch (result.rerank) {
     case RerankOutcome::kNotRequested:
@@ -124,10 +136,10 @@ std::string FormatSummary(const SearchResult& result) {
           : absl::StrCat("encode ", Milliseconds(times.encode), ", search ",
                          Milliseconds(times.search), ", rerank ", Milliseconds(times.rerank),
                          ", fetch ", Milliseconds(times.fetch));
-  std::string text =
-      absl::StrCat(result.target.index, "/", result.target.generation, ", shards ",
-                   result.answered_shard_count, " of ", result.shard_count, ", ",
-                   RerankText(result), ", ", Milliseconds(times.total), " (", stages, ")\n");
+  std::string text = absl::StrCat(result.target.index, "/", result.target.generation, ", shards ",
+                                  result.answered_shard_count, " of ", result.shard_count, ", ",
+                                  RerankText(result), ", ", PrecisionText(result),
+                                  Milliseconds(times.total), " (", stages, ")\n");
   if (result.degraded.empty()) return text;
   std::vector<std::string> reasons;
   for (DegradedReason reason : result.degraded) reasons.push_back(ReasonText(reason, result));

@@ -131,6 +131,11 @@ void AddQueryEncoder(std::vector<WireSample>* samples) {
   const auto message = MessageOf<v1::EncodeQueriesRequest>(request);
   samples->push_back(Request<v1::EncodeQueriesRequest>("encode_queries", request));
   samples->push_back(Answer<v1::EncodeQueriesResponse>("encode_queries", message, response));
+  request.wish.precision = "bfloat16";
+  response.precision = "bfloat16";
+  samples->push_back(Request<v1::EncodeQueriesRequest>("encode_queries_precise", request));
+  samples->push_back(
+      Answer<v1::EncodeQueriesResponse>("encode_queries_precise", message, response));
 }
 
 StoredItem Stored(const std::string& id, int64_t row) {
@@ -186,6 +191,11 @@ void AddReranker(std::vector<WireSample>* samples) {
         absl::StrCat("rerank_candidates_", std::string(ScoreKindName(kind))), message,
         RerankResponse{{0.25f, 0.75f}, kind, "fine"}));
   }
+  text.wish.precision = "int8";
+  samples->push_back(Request<v1::RerankCandidatesRequest>("rerank_candidates_precise", text));
+  samples->push_back(Answer<v1::RerankCandidatesResponse>(
+      "rerank_candidates_precise", message,
+      RerankResponse{{0.25f, 0.75f}, ScoreKind::kSigmoid, "fine", "int8"}));
 }
 
 SearchRequest SearchFor(Query query) {
@@ -280,6 +290,10 @@ void AddSearchItems(std::vector<WireSample>* samples) {
   SearchResult kept = Found(RerankOutcome::kComplete);
   kept.from_cache = true;
   add("kept", kept);
+  SearchResult precise = Found(RerankOutcome::kPartial);
+  precise.encoder_precision = "bfloat16";
+  precise.reranker_precision = "int8";
+  add("precise", precise);
 }
 
 void AddOtherSearch(std::vector<WireSample>* samples) {
@@ -406,6 +420,20 @@ void AddPageTokens(std::vector<WireSample>* samples) {
   }
 }
 
+// The same of those that tell what they are computed in, which began later.
+void AddPreciseTokens(std::vector<WireSample>* samples) {
+  for (const bool reduced : {false, true}) {
+    PageToken token{kPictures.index, kPictures.generation, "", FingerprintOf({}, 20), 10};
+    token.precisions = Precisions{"bfloat16", "int8"};
+    if (reduced) token.reranked = 7;
+    samples->push_back({absl::StrCat("wire/page_token_precise", reduced ? "_reduced" : "", ".txt"),
+                        ToText(token), [](const std::string& text) -> absl::StatusOr<std::string> {
+                          ASSIGN_OR_RETURN(const PageToken read, ParsePageToken(text));
+                          return ToText(read);
+                        }});
+  }
+}
+
 // One entry of metadata: a map has no order of its own.
 void AddErrors(std::vector<WireSample>* samples) {
   absl::Status busy = WithReason(absl::ResourceExhaustedError("busy \xE2\x98\x83"),
@@ -435,6 +463,7 @@ std::vector<WireSample> WireSamples() {
   AddOtherSearch(&samples);
   AddAdmin(&samples);
   AddPageTokens(&samples);
+  AddPreciseTokens(&samples);
   AddErrors(&samples);
   return samples;
 }

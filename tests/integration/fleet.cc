@@ -39,22 +39,30 @@ std::string Slot::address() const {
 
 Fleet::Fleet(const TinyStore& store, const Launch& launch, const FleetOptions& options)
     : store_(store), launch_(launch) {
-  const std::string models =
-      TinyBackendYaml(store,
-                      absl::StrCat(options.deterministic ? ", deterministic: true" : "",
-                                   ", precision: ", options.precision),
-                      options.backend_yaml);
+  const auto computing = [&](const std::string& precision) {
+    return TinyBackendYaml(store,
+                           absl::StrCat(options.deterministic ? ", deterministic: true" : "",
+                                        ", least_agreement: 0.01, precision: ", precision),
+                           options.backend_yaml);
+  };
   RouterBackends backends;
-  backends.encoders = StartReplicas(&encoders_, options.encoder_replicas, "query_encoder", models);
+  backends.encoders = StartReplicas(
+      &encoders_, "query_encoder",
+      std::vector<std::string>(options.encoder_replicas, computing(options.precision)));
   backends.rerankers = options.reranker_addresses;
   if (backends.rerankers.empty()) {
-    backends.rerankers = StartReplicas(&rerankers_, options.reranker_replicas, "reranker", models);
+    std::vector<std::string> yamls(options.reranker_replicas, computing(options.precision));
+    for (size_t i = 0; i < options.reranker_precisions.size(); ++i) {
+      yamls.at(i) = computing(options.reranker_precisions[i]);
+    }
+    backends.rerankers = StartReplicas(&rerankers_, "reranker", yamls);
   }
   for (int shard = 0; shard < store.shard_count; ++shard) {
     const std::string more =
         absl::StrCat(options.backend_yaml, "shards: [", shard, "]\n", options.shard_yaml);
-    backends.shards.push_back(StartReplicas(&shards_.emplace_back(), options.shard_replicas,
-                                            "index_search", TinyBackendYaml(store, "", more)));
+    backends.shards.push_back(StartReplicas(
+        &shards_.emplace_back(), "index_search",
+        std::vector<std::string>(options.shard_replicas, TinyBackendYaml(store, "", more))));
   }
   router_ = {"router",
              RouterYaml(kAnyPort, backends, Indexes(),
@@ -72,13 +80,14 @@ void Fleet::Start(Slot* slot) {
       absl::StrReplaceAll(slot->yaml, {{ListenLine(kAnyPort), ListenLine(slot->address())}});
 }
 
-std::vector<std::string> Fleet::StartReplicas(std::vector<Slot>* slots, int count,
-                                              const std::string& service, const std::string& yaml) {
-  slots->resize(count);
+std::vector<std::string> Fleet::StartReplicas(std::vector<Slot>* slots, const std::string& service,
+                                              const std::vector<std::string>& yamls) {
+  slots->resize(yamls.size());
   std::vector<std::string> addresses;
-  for (Slot& slot : *slots) {
+  for (size_t i = 0; i < yamls.size(); ++i) {
+    Slot& slot = (*slots)[i];
     slot.service = service;
-    slot.yaml = yaml;
+    slot.yaml = yamls[i];
     Start(&slot);
     addresses.push_back(slot.address());
   }

@@ -33,6 +33,8 @@ struct FleetOptions {
   bool deterministic = false;
   // Models are held against the reference to 1e-5; another one, or "fastest", is not.
   std::string precision = "float32";
+  // Of each reranker, in place of that: as many as `reranker_replicas`, or none.
+  std::vector<std::string> reranker_precisions;
   // Further lines of every backend's configuration, and of every index_search's.
   std::string backend_yaml;
   std::string shard_yaml;
@@ -73,9 +75,9 @@ class Fleet {
 
  private:
   void Start(Slot* slot);
-  // Starts as many and returns their addresses.
-  std::vector<std::string> StartReplicas(std::vector<Slot>* slots, int count,
-                                         const std::string& service, const std::string& yaml);
+  // Starts one with each configuration and returns their addresses.
+  std::vector<std::string> StartReplicas(std::vector<Slot>* slots, const std::string& service,
+                                         const std::vector<std::string>& yamls);
 
   const TinyStore& store_;
   const Launch launch_;

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
 #include "common/bundle/layout.h"
+#include "common/models/precision/wished.h"
 
 namespace sightline {
 namespace {
@@ -140,7 +141,9 @@ void FakeEncoder::EncodeQueries(const CallContext& call, EncodeRequest request,
       response.features.push_back(features_(request.queries[i]));
     }
   }
-  behaviour_->Meet(call, Answer(absl::OkStatus(), std::move(response), std::move(done)));
+  response.precision = precision_;
+  behaviour_->Meet(
+      call, Answer(CheckPrecision(request.wish, precision_), std::move(response), std::move(done)));
 }
 
 EncodeRequest FakeEncoder::last_request() const {
@@ -239,6 +242,8 @@ void FakeReranker::RerankCandidates(const CallContext& call, RerankRequest reque
                                     Done<RerankResponse> done) {
   RerankResponse response;
   response.score_kind = kind_;
+  response.precision = precision_;
+  const absl::Status refusal = CheckPrecision(request.wish, precision_);
   for (const RerankSide& candidate : request.candidates) {
     response.scores.push_back(score_(request.query, candidate));
   }
@@ -246,7 +251,7 @@ void FakeReranker::RerankCandidates(const CallContext& call, RerankRequest reque
     MutexLock lock(mutex_);
     requests_.push_back(std::move(request));
   }
-  behaviour_->Meet(call, Answer(absl::OkStatus(), std::move(response), std::move(done)));
+  behaviour_->Meet(call, Answer(refusal, std::move(response), std::move(done)));
 }
 
 std::vector<RerankRequest> FakeReranker::requests() const {

@@ -102,8 +102,11 @@ class FakeEncoder : public QueryEncoderClient {
 
   FakeBehaviour& behaviour() { return *behaviour_; }
   EncodeRequest last_request() const;
+  // What it says that it computes in, and refuses to be asked for another than.  Before calls.
+  void ComputeIn(std::string precision) { precision_ = std::move(precision); }
 
  private:
+  std::string precision_;
   const Encode encode_;
   const std::function<ItemFeatures(const EncodableQuery&)> features_;
   const std::shared_ptr<FakeBehaviour> behaviour_ = std::make_shared<FakeBehaviour>();
@@ -170,8 +173,11 @@ class FakeReranker : public RerankerClient {
 
   FakeBehaviour& behaviour() { return *behaviour_; }
   std::vector<RerankRequest> requests() const;
+  // As FakeEncoder.
+  void ComputeIn(std::string precision) { precision_ = std::move(precision); }
 
  private:
+  std::string precision_;
   const Score score_;
   const ScoreKind kind_;
   const std::shared_ptr<FakeBehaviour> behaviour_ = std::make_shared<FakeBehaviour>();

@@ -31,6 +31,28 @@ void CheckRefused(const std::string& text) {
   CHECK(GetFields(status) == std::vector<std::string>{"page_token"});
 }
 
+TEST_CASE("a token tells what the pages before were computed in") {
+  const std::string longest(32, 'p');
+  for (const auto& precisions :
+       {Precisions{"float32", "int8"}, Precisions{"", ""}, Precisions{longest, ""}}) {
+    for (const auto& reranked : {absl::optional<int>(), absl::optional<int>(0)}) {
+      PageToken token = Sample();
+      token.precisions = precisions;
+      token.reranked = reranked;
+      const auto read = ParsePageToken(ToText(token));
+      REQUIRE(read.ok());
+      REQUIRE(read->precisions.has_value());
+      CHECK(read->precisions->encoder == precisions.encoder);
+      CHECK(read->precisions->reranker == precisions.reranker);
+      CHECK(read->reranked == reranked);
+      CHECK(read->generation == token.generation);
+    }
+  }
+  PageToken token = Sample();
+  token.precisions = Precisions{longest + "p", ""};
+  CheckRefused(ToText(token));
+}
+
 TEST_CASE("a token comes back whole") {
   for (const int offset : {1, 10, 255, 256, 999}) {
     PageToken token = Sample();
@@ -47,6 +69,7 @@ TEST_CASE("a token comes back whole") {
     CHECK(read->request == token.request);
     CHECK(read->offset == offset);
     CHECK(read->reranked == token.reranked);
+    CHECK_FALSE(read->precisions.has_value());
   }
 }
 
@@ -79,7 +102,7 @@ TEST_CASE("no byte can be changed, lost or added") {
 TEST_CASE("a token of another version has expired") {
   std::string bytes;
   REQUIRE(absl::WebSafeBase64Unescape(ToText(Sample()), &bytes));
-  for (const int version : {0, 1, 4, 255}) {
+  for (const int version : {0, 1, 5, 255}) {
     std::string body = bytes.substr(0, bytes.size() - 4);
     body[0] = static_cast<char>(version);
     const uint32_t crc = Crc32c(body);

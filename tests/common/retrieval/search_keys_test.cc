@@ -17,7 +17,7 @@ struct Asked {
   SearchRequest request;
   GenerationInfo target;
   absl::optional<GenerationInfo> item_index;
-  Precision precision;
+  Precisions precision;
   bool rerank = true;
 
   SearchKeys Keys() const {

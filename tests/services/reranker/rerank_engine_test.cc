@@ -124,6 +124,26 @@ TEST_CASE("pairs for two rerankers share a queue, and each gets the scores of it
   CHECK(rig.fine->pair_batches() == std::vector<int>{2});
 }
 
+TEST_CASE("a request that counts on another precision is refused before any work") {
+  Rig rig;
+  auto held = *OpenForRerank(rig.images, {rig.model, rig.fine}, {0, 1});
+  held.rerankers[0].precision = "int8";
+  held.rerankers[1].precision = "float32";
+  PutReady<RerankGeneration>(&rig.generations, rig.images.manifest,
+                             std::make_shared<const RerankGeneration>(held));
+  RerankRequest request = rig.Texts("fish", {Image("a")});
+  CHECK(rig.Rerank(request)->precision == "int8");  // any will do
+  request.wish.precision = "int8";
+  CHECK(rig.Rerank(request)->precision == "int8");
+  request.reranker = "fine";
+  const absl::Status refused = rig.Rerank(request).status();
+  CHECK(absl::IsFailedPrecondition(refused));
+  CHECK(HasReason(refused, reasons::kPrecisionChanged));
+  CHECK(rig.fine->pair_batches().empty());
+  request.wish.precision = "float32";
+  CHECK(rig.Rerank(request)->precision == "float32");
+}
+
 TEST_CASE("a reranker of a name that there is not is refused with those there are") {
   Rig rig;
   RerankRequest request = rig.Texts("fish", {Image("a")});

@@ -197,6 +197,25 @@ TEST_CASE("new backends are asked at once, those that stay when it is time, othe
   CHECK(rig.made == 3);
 }
 
+TEST_CASE("who is known to have changed is asked before its time, but not again and again") {
+  Rig rig;
+  rig.a->AwaitCalls(1);
+  rig.b->AwaitCalls(1);
+  rig.poller->PollSoon("a");  // it is being asked
+  rig.poller->PollSoon("nobody");
+  rig.a->AnswerOldest(Named("reranker"));
+  rig.b->AnswerOldest(Named("reranker"));
+  rig.clock.AwaitSleepers(1);
+  rig.poller->PollSoon("a");  // it has just been asked
+  rig.clock.Advance(BackendPoller::kSoonest);
+  CHECK(rig.a->deadlines().size() == 1);
+  rig.poller->PollSoon("a");
+  rig.a->AwaitCalls(2);
+  CHECK(rig.b->deadlines().size() == 1);
+  rig.a->AnswerOldest(Named("reranker"));
+  CHECK(rig.reports.size() == 3);
+}
+
 TEST_CASE("what a backend was asked before it left is not heard when it is back") {
   Rig rig({"a"});
   rig.a->AwaitCalls(1);

@@ -1,6 +1,7 @@
 #include "services/router/fleet_view.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -181,6 +182,46 @@ TEST_CASE("an error without a word is an error") {
   fleet.Note("a:1", absl::UnavailableError(""), kStart + kDeadAfter);
   fleet.NoteTime(kStart + kDeadAfter);
   CHECK(Live(fleet).empty());
+}
+
+// A reranker that holds g1 and computes its model in that.
+ServerStatus Rerank(const std::string& precision) {
+  ServerStatus status;
+  status.service = "reranker";
+  status.generations = {Held(kG1)};
+  ModelStatus model;
+  model.model = "cross";
+  model.precision = precision;
+  status.models = {model};
+  return status;
+}
+
+TEST_CASE("what models are computed in stands in the rosters of those who compute") {
+  Membership members = OneIndex();
+  members.rerankers = {"r:1", "s:1"};
+  FleetView fleet(members, kDeadAfter, kRestoredAfter, kStart);
+  Changed(&fleet);
+  using Models = std::map<std::string, std::string>;
+  const auto reported = [&](const std::string& address, absl::StatusOr<ServerStatus> status) {
+    fleet.Note(address, status, kStart);
+    auto changed = Changed(&fleet);
+    return changed.empty() ? std::vector<Models>() : changed[0].second.precisions;
+  };
+  CHECK(reported("r:1", Rerank("int8")) == std::vector<Models>{{{"cross", "int8"}}, {}});
+  CHECK(reported("s:1", Rerank("float32")) ==
+        std::vector<Models>{{{"cross", "int8"}}, {{"cross", "float32"}}});
+  // The same again is nothing new; another precision of the same generations is.
+  CHECK(reported("r:1", Rerank("int8")).empty());
+  CHECK(reported("r:1", Rerank("float32")) ==
+        std::vector<Models>{{{"cross", "float32"}}, {{"cross", "float32"}}});
+  // A server of an earlier release, and one that says more than a name, do not tell.
+  CHECK(reported("r:1", Rerank("")) == std::vector<Models>{{}, {{"cross", "float32"}}});
+  CHECK(reported("r:1", Rerank(std::string(33, 'p'))).empty());
+  // Who does not answer keeps its last word; another server has none.
+  CHECK(reported("s:1", absl::UnavailableError("restarting")).empty());
+  CHECK(reported("s:1", Search({})) == std::vector<Models>{{}, {}});
+  fleet.Note("a:1", Search({Held(kG1)}), kStart);
+  CHECK(Changed(&fleet)[0].second.precisions.empty());  // of a shard
 }
 
 }  // namespace

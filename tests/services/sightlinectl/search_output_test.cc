@@ -91,6 +91,16 @@ TEST_CASE("the summary of an answer that was kept has no stages") {
           "pictures/g1, shards 2 of 2, reranked 20 of 20 (replace), 0.2 ms (kept)\n");
 }
 
+TEST_CASE("the summary tells of what was not computed in float32") {
+  SearchResult result = SomeResult();
+  result.encoder_precision = "float32";
+  result.reranker_precision = "int8";
+  REQUIRE_THAT(FormatSummary(result), Catch::Contains("(replace), scored in int8, 41.3 ms ("));
+  result.encoder_precision = "bfloat16";
+  REQUIRE_THAT(FormatSummary(result),
+               Catch::Contains("(replace), encoded in bfloat16, scored in int8, 41.3 ms ("));
+}
+
 TEST_CASE("a degraded answer says in what way") {
   SearchResult result = SomeResult();
   result.answered_shard_count = 1;
