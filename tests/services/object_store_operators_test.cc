@@ -91,7 +91,7 @@ class Rig {
   // The same of a folder.
   static std::map<std::string, std::string> Files(const std::string& folder) {
     std::map<std::string, std::string> files;
-    for (auto& [path, bytes] : ContentOfFile(folder)) {
+    for (auto& [path, bytes] : ContentOf(folder)) {
       if (absl::StrContains(path, "/generations/")) files[path] = bytes;
     }
     return files;

@@ -342,7 +342,7 @@ TEST_CASE("a file cut at any byte is refused") {
 }
 
 // The numbers of both tensors and of all else, or the error.
-absl::StatusOr<std::string> ContentOfFile(const std::string& bytes) {
+absl::StatusOr<std::string> ContentOf(const std::string& bytes) {
   auto file = TorchPickle::FromBytes(bytes);
   if (!file.ok()) return file.status();
   const PickleValue& root = (*file)->root();
@@ -358,13 +358,13 @@ absl::StatusOr<std::string> ContentOfFile(const std::string& bytes) {
 
 TEST_CASE("a flipped bit is an error, or makes no difference") {
   const std::string bytes = SmallFile();
-  const auto content = ContentOfFile(bytes);
+  const auto content = ContentOf(bytes);
   REQUIRE(content.ok());
   int told = 0;
   for (size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
     std::string flipped = bytes;
     flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ 1 << bit % 8);
-    const auto read = ContentOfFile(flipped);
+    const auto read = ContentOf(flipped);
     INFO(bit);
     REQUIRE((read.ok()
                  ? *read == *content
