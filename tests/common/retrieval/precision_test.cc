@@ -61,6 +61,7 @@ TEST_CASE("answers spread over the precisions, and each is of one") {
     seen.insert(result.reranker_precision);
   }
   CHECK(seen == std::set<std::string>{kExact, kQuick});
+  CHECK(two.changed().empty());  // nobody was asked in vain
 }
 
 TEST_CASE("what fails is tried again in the same precision") {
