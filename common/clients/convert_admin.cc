@@ -177,7 +177,7 @@ absl::StatusOr<ServerStatus> ReadAnswer(const v1::GetStatusResponse& response) {
   }
   for (const v1::ModelStatus& model : response.models()) {
     result.models.push_back({model.model(), model.family(), model.space(), model.description(),
-                             model.precision(), model.agreement()});
+                             model.precision(), model.precision().empty() ? 1 : model.agreement()});
   }
   for (const v1::BackendStatus& backend : response.backends()) {
     result.backends.push_back({backend.service(),
@@ -241,7 +241,8 @@ void ToProto(const ServerStatus& status, v1::GetStatusResponse* out) {
     message->set_space(model.space);
     message->set_description(model.description);
     message->set_precision(model.precision);
-    message->set_agreement(model.agreement);
+    // Of a model that computes nothing there is none to tell.
+    if (!model.precision.empty()) message->set_agreement(model.agreement);
   }
   for (const BackendStatus& backend : status.backends) {
     v1::BackendStatus* message = out->add_backends();

@@ -399,6 +399,10 @@ void AddAdmin(std::vector<WireSample>* samples) {
   caching.caches = {{"embeddings", 3, 1000, 5000, 7, 8, 9},
                     {"results", 0, 0, int64_t{1} << 40, 0, 0, 0}};
   add("get_status_caches_response", caching);
+  ServerStatus precise;
+  precise.service = "reranker";
+  precise.models = {{std::string(64, 'c'), "oscar", "", "a sample", "int8", 0.984375}};
+  add("get_status_precision_response", precise);
 }
 
 // A router goes on where another one's answer ended, if the search is the same.
