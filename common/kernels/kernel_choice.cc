@@ -34,8 +34,17 @@ std::vector<const ProductKernel*> KernelsOf(const CpuFeatures& features) {
   return kernels;
 }
 
-const ProductKernel* KernelFor(std::string_view precision, const CpuFeatures& features) {
+std::vector<const ProductKernel*> FastestKernels(const CpuFeatures& features) {
+  std::vector<const ProductKernel*> fastest;
   for (const ProductKernel* kernel : KernelsOf(features)) {
+    const std::string_view precision = kernel->precision;
+    if (fastest.empty() || fastest.back()->precision != precision) fastest.push_back(kernel);
+  }
+  return fastest;
+}
+
+const ProductKernel* KernelFor(std::string_view precision, const CpuFeatures& features) {
+  for (const ProductKernel* kernel : FastestKernels(features)) {
     if (kernel->precision == precision) return kernel;
   }
   return nullptr;

@@ -13,6 +13,9 @@ namespace sightline::kernels {
 // All that a CPU with `features` can run, of each precision the fastest first.
 std::vector<const ProductKernel*> KernelsOf(const CpuFeatures& features);
 
+// The fastest of each precision, float32 first.
+std::vector<const ProductKernel*> FastestKernels(const CpuFeatures& features);
+
 // The fastest of a precision; null where the CPU has none.
 const ProductKernel* KernelFor(std::string_view precision, const CpuFeatures& features);
 

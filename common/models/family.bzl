@@ -17,7 +17,14 @@ def _part(name, usual, deps, **kwargs):
     )
 
 def family_manifest(deps = [], **kwargs):
-    """What a manifest of the family must say.  No torch."""
+    """What a manifest of the family must say, without torch; and all its :sources by name."""
+    native.filegroup(
+        name = "sources",
+        srcs = native.glob([
+            "*.cc",
+            "*.h",
+        ]),
+    )
     _part("manifest", [
         "//common/base:limits",
         "//common/embedding:score",

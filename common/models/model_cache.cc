@@ -86,7 +86,7 @@ absl::StatusOr<std::shared_ptr<const Model>> ModelCache::Load(Use use, const std
   LoadedModel loaded{bundle.manifest};
   if (use == Use::kComputing) {
     ASSIGN_OR_RETURN(const PrecisionChoice choice,
-                     ChosenPrecision(bundle, options_.precision, options.pool, call));
+                     ChosenPrecision(bundle, options_.precision, call));
     options.execution.precision = loaded.precision = choice.precision;
     loaded.agreement = choice.agreement;
   }

@@ -1,12 +1,13 @@
 #include "services/sightlinectl/calibrate_command.h"
 
+#include <algorithm>
+
 #include "absl/types/span.h"
 #include "common/base/compute_pool.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/base/status_within.h"
-#include "common/base/usable_cores.h"
 #include "common/bundle/layout.h"
 #include "common/bundle/model_bundle.h"
 #include "common/models/inference.h"
@@ -25,7 +26,7 @@ constexpr int64_t kMaxReportBytes = int64_t{64} << 20;
 struct Arguments {
   std::string store, model, bundle;
   std::string json, plot, state_dir, out;
-  int threads = 0;  // 0: all usable cores
+  int threads = 0;  // 0: not given, so one
   bool merge = false;
 };
 
@@ -34,7 +35,7 @@ void DefineFlags(Arguments* arguments, Flags* flags) {
   flags->String("model", "ID", "model of that store", &arguments->model);
   flags->String("bundle", "FOLDER", "model bundle anywhere, in the place of the two",
                 &arguments->bundle);
-  flags->Int("threads", "that compute; as the server has them; default: all cores", 1,
+  flags->Int("threads", "that compute; default: one, as servers measure", 1,
              limits::kMaxThreads, &arguments->threads);
   flags->String("json", "FILE", "where to write the report", &arguments->json);
   flags->String("plot", "FILE", "where to draw agreement over speed, as SVG", &arguments->plot);
@@ -86,7 +87,7 @@ absl::Status Measure(const Arguments& arguments, const Console& console) {
   ASSIGN_OR_RETURN(const ModelBundle bundle, OpenBundle(arguments));
   ComputePool::SingleThreadedLibraries();
   UseSingleThreadedTorch();
-  ComputePool pool(arguments.threads > 0 ? arguments.threads : UsableCores());
+  ComputePool pool(std::max(arguments.threads, 1));
   CalibrationOptions options;
   options.pool = &pool;
   ASSIGN_OR_RETURN(const PrecisionReport report,

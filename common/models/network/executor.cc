@@ -34,10 +34,8 @@ absl::Status NoExecutor(const Execution& execution) {
 
 std::vector<std::string> PrecisionsOfThisCpu() {
   std::vector<std::string> precisions;
-  for (const kernels::ProductKernel* kernel : KernelsOf(ThisCpu())) {
-    if (precisions.empty() || precisions.back() != kernel->precision) {
-      precisions.push_back(kernel->precision);
-    }
+  for (const kernels::ProductKernel* kernel : FastestKernels(ThisCpu())) {
+    precisions.push_back(kernel->precision);
   }
   return precisions;
 }

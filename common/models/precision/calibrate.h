@@ -14,16 +14,18 @@
 namespace sightline {
 
 struct CalibrationOptions {
-  ComputePool* pool = nullptr;  // must be idle for times to mean anything
+  ComputePool* pool = nullptr;  // of nobody else, for times to mean anything
   Clock* clock = Clock::Real();
-  // After which float32 scores no further text; the other precisions score the same texts, each in
-  // less time.  At least kLeastProbeTexts are scored.
+  // After which float32 begins no further text.  At least kLeastProbeTexts are scored, against as
+  // many items as let it score more, at least kLeastProbeItems.  The other precisions score the
+  // same; one that takes three times as long is given up.
   absl::Duration budget = absl::Seconds(5);
 };
 
 // Measures the model of `bundle`, loaded once for each precision, one after another, on the probes
 // of its bundle, else on drawn ones (DrawProbes).  A model without transformer blocks computes in
-// float32 alone, and its report has nothing else.  Errors as LoadModel and ReadModelProbes;
+// float32 alone, and its report has nothing else.  A precision in which the probes fail is left out
+// of the report, with a warning.  Errors as LoadModel and ReadModelProbes, and those of float32;
 // InvalidArgument if the model does not take its own probes, or they lack what it needs.
 absl::StatusOr<bundle::v1::PrecisionReport> Calibrate(const ModelBundle& bundle,
                                                       const CalibrationOptions& options,

@@ -1,6 +1,7 @@
 #include "common/models/precision/chosen_precision.h"
 
 #include "absl/strings/str_cat.h"
+#include "common/base/compute_pool.h"
 #include "common/base/error_details.h"
 #include "common/base/status_macros.h"
 #include "common/kernels/kernel_choice.h"
@@ -37,13 +38,14 @@ absl::Status CheckNamed(const std::string& precision) {
 }
 
 absl::StatusOr<PrecisionReport> FindOrMeasure(const ModelBundle& bundle,
-                                              const PrecisionOptions& options, ComputePool* pool,
+                                              const PrecisionOptions& options,
                                               const CallContext& call) {
   const std::string kept = ReportFolder(options.state_dir);
   absl::StatusOr<PrecisionReport> report = FindReport({options.reports, kept}, KeyHere(bundle.id));
   if (!absl::IsNotFound(report.status())) return report;
+  ComputePool alone(1);
   CalibrationOptions calibration;
-  calibration.pool = pool;
+  calibration.pool = &alone;
   const absl::Time began = calibration.clock->Now();
   report = Calibrate(bundle, calibration, call);
   if (!report.ok()) return report;
@@ -57,18 +59,36 @@ absl::StatusOr<PrecisionReport> FindOrMeasure(const ModelBundle& bundle,
   return report;
 }
 
+// What can be said without a report.
+absl::StatusOr<PrecisionChoice> WithoutReport(const ModelBundle& bundle,
+                                              const PrecisionPolicy& policy,
+                                              const absl::Status& why) {
+  if (policy.precision == kFastest) {
+    Log(Severity::kWarning, "precisions cannot be measured, float32 is taken",
+        {{"model", bundle.id}, {"error", why}});
+    return PrecisionChoice();
+  }
+  const bool may_pass = absl::IsUnavailable(why) || absl::IsResourceExhausted(why);
+  if (may_pass) return why;
+  return MakeError(reasons::kPrecisionMissing,
+                   absl::StrCat("model ", bundle.id, " cannot be measured in ", policy.precision,
+                                ", so nobody knows whether it agrees: ", why.message()));
+}
+
 }  // namespace
 
 absl::StatusOr<PrecisionChoice> ChosenPrecision(const ModelBundle& bundle,
-                                                const PrecisionOptions& options, ComputePool* pool,
+                                                const PrecisionOptions& options,
                                                 const CallContext& call) {
   if (options.policy.precision == PrecisionPolicy().precision ||
       !bundle.manifest.has_transformer()) {
     return PrecisionChoice();
   }
   RETURN_IF_ERROR(CheckNamed(options.policy.precision));
-  ASSIGN_OR_RETURN(const PrecisionReport report, FindOrMeasure(bundle, options, pool, call));
-  return Choose(options.policy, report);
+  const absl::StatusOr<PrecisionReport> report = FindOrMeasure(bundle, options, call);
+  RETURN_IF_ERROR(call.Check("measuring precisions"));
+  if (!report.ok()) return WithoutReport(bundle, options.policy, report.status());
+  return Choose(options.policy, *report);
 }
 
 }  // namespace sightline

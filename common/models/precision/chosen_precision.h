@@ -5,16 +5,20 @@
 
 #include "absl/status/statusor.h"
 #include "common/base/call_context.h"
-#include "common/base/compute_pool.h"
 #include "common/bundle/model_bundle.h"
 #include "common/models/precision/policy.h"
 
 namespace sightline {
 
-// Without a report of this model, CPU and program it is made here (Calibrate), which takes up to
-// some 15 s, and kept.  Named float32 asks for none.  Errors as those of Calibrate and Choose.
+// Without a report of this model, CPU and program it is made here (Calibrate) and kept, which takes
+// up to some 15 s of the calling thread alone: a server that answers meanwhile goes on with all of
+// its pool, and ratios of one thread are those of many.  Named float32 asks for no report.
+//
+// Errors are those of Choose.  Where nothing can be measured kFastest is float32, with a warning;
+// a named precision is refused (PRECISION_MISSING), or for trouble that may pass with that.
+// CANCELLED or DEADLINE_EXCEEDED when `call` ends.
 absl::StatusOr<PrecisionChoice> ChosenPrecision(const ModelBundle& bundle,
-                                                const PrecisionOptions& options, ComputePool* pool,
+                                                const PrecisionOptions& options,
                                                 const CallContext& call);
 
 }  // namespace sightline

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -11,6 +12,7 @@
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/manifest.h"
+#include "common/bundle/model_probes.h"
 #include "common/kernels/cpu.h"
 #include "common/log/log.h"
 
@@ -53,7 +55,8 @@ absl::Status CheckScores(const PrecisionScores& scores, const PrecisionScores& r
     return Malformed(absl::StrCat("takes ", scores.seconds(), " seconds"));
   }
   const int count = scores.scores_size();
-  if (count == 0 || count % item_count != 0 || count != reference.scores_size()) {
+  if (count == 0 || count % item_count != 0 || count / item_count > kMostProbeTexts ||
+      count != reference.scores_size()) {
     return Malformed(absl::StrCat("has ", count, " scores of ", item_count, " items, and ",
                                   reference.scores_size(), " in float32"));
   }
@@ -62,14 +65,30 @@ absl::Status CheckScores(const PrecisionScores& scores, const PrecisionScores& r
   return finite ? absl::OkStatus() : Malformed("a score is not finite");
 }
 
+// Those that there are, on any CPU.
+constexpr absl::string_view kPrecisions[] = {kFloat32, "bfloat16", "int8"};
+
+absl::Status CheckPrecisions(const PrecisionReport& report) {
+  if (report.results_size() == 0 || report.results(0).precision() != kFloat32) {
+    return Malformed("does not begin with float32");
+  }
+  std::set<std::string> names;
+  for (const PrecisionResult& result : report.results()) {
+    const std::string& name = result.precision();
+    if (std::find(std::begin(kPrecisions), std::end(kPrecisions), name) == std::end(kPrecisions)) {
+      return Malformed(absl::StrCat("there is no precision '", absl::CHexEscape(name), "'"));
+    }
+    if (!names.insert(name).second) return Malformed(absl::StrCat(name, " is there twice"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckReport(const PrecisionReport& report) {
   if (report.format_version() != kFormatVersion) {
     return Malformed(absl::StrCat("has format version ", report.format_version(),
                                   ", this program knows ", kFormatVersion));
   }
-  if (report.results_size() == 0 || report.results(0).precision() != kFloat32) {
-    return Malformed("does not begin with float32");
-  }
+  RETURN_IF_ERROR(CheckPrecisions(report));
   const PrecisionResult& reference = report.results(0);
   for (const PrecisionResult& result : report.results()) {
     if (result.has_pairs() != reference.has_pairs() ||
@@ -78,7 +97,10 @@ absl::Status CheckReport(const PrecisionReport& report) {
           absl::StrCat(absl::CHexEscape(result.precision()), " has other parts than float32"));
     }
     if (!result.has_pairs() && !result.has_texts()) continue;
-    if (report.item_count() <= 0) return Malformed("has no items");
+    if (report.item_count() <= 0 || report.item_count() > kMostProbeItems) {
+      return Malformed(absl::StrCat("has ", report.item_count(), " items; 1 to ", kMostProbeItems,
+                                    " are scored"));
+    }
     if (result.has_pairs()) {
       RETURN_IF_ERROR(CheckScores(result.pairs(), reference.pairs(), report.item_count()));
     }

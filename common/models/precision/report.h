@@ -35,7 +35,8 @@ std::string ReportFolder(absl::string_view state_dir);
 std::string ReportJson(const bundle::v1::PrecisionReport& report);
 
 // InvalidArgument, which says what is wrong, for what is no such report: its numbers are held
-// against each other (as many scores as texts and items, shares within 0 and 1, float32 first).
+// against each other (as many scores as texts and items, shares within 0 and 1, float32 first and
+// no precision twice).
 absl::StatusOr<bundle::v1::PrecisionReport> ParseReport(absl::string_view json);
 
 // The first of `folders` that has a sound report of that key; NotFound if none has.  What cannot be

@@ -2,6 +2,7 @@
 
 #include "common/base/error_details.h"
 #include "common/base/files.h"
+#include "common/bundle/model_probes.h"
 #include "common/kernels/kernel_choice.h"
 #include "common/models/precision/report.h"
 #include "tests/common/models/tiny_model.h"
@@ -22,11 +23,10 @@ struct Rig {
     return options;
   }
   absl::StatusOr<PrecisionChoice> Choice(const PrecisionOptions& options) {
-    return ChosenPrecision(bundle, options, &pool, kCall);
+    return ChosenPrecision(bundle, options, kCall);
   }
 
   TempDir store, state;
-  ComputePool pool{1};
   const ModelBundle bundle = MakeBundle(store.path(), TinyManifest());
 };
 
@@ -74,6 +74,27 @@ TEST_CASE("a state_dir that cannot be written costs a measurement a start, and n
   PrecisionOptions options = rig.Options("fastest");
   options.state_dir = "/proc/nowhere";
   CHECK(rig.Choice(options).status() == absl::OkStatus());
+}
+
+TEST_CASE("what cannot be measured is float32 where nothing is named, else a refusal of that") {
+  Rig rig;
+  std::map<std::string, std::string> files;
+  for (const auto& file : rig.bundle.manifest.files()) {
+    files[file.path()] = *ReadFile(rig.bundle.FilePath(file.path()), file.byte_count());
+  }
+  files[std::string(kProbesFile)] = "no probes";
+  TempDir store;
+  const auto bundle = WriteModelBundle(store.path(), rig.bundle.manifest, files);
+  REQUIRE(bundle.status() == absl::OkStatus());
+  const auto fastest = ChosenPrecision(*bundle, rig.Options("fastest"), kCall);
+  REQUIRE(fastest.status() == absl::OkStatus());
+  CHECK(fastest->precision == "float32");
+  CHECK(HasReason(ChosenPrecision(*bundle, rig.Options("int8"), kCall).status(),
+                  reasons::kPrecisionMissing));
+  // Who does not wait for it any more is told so, and no choice is made for him.
+  const CallContext call = kCall.Child();
+  call.cancellation()->Cancel();
+  CHECK(absl::IsCancelled(ChosenPrecision(*bundle, rig.Options("fastest"), call).status()));
 }
 
 TEST_CASE("a precision that this CPU lacks is refused before anything is measured") {

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "common/base/files.h"
+#include "common/bundle/model_probes.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
@@ -32,6 +33,14 @@ PrecisionReport Sound(const std::string& model) {
     for (const float score : {0.5f, 0.25f, -1.0f, 0.1f}) pairs.add_scores(score);
   }
   return report;
+}
+
+// Scores of so many items and texts.
+void Resize(int items, int texts, PrecisionReport* report) {
+  report->set_item_count(items);
+  for (auto& result : *report->mutable_results()) {
+    result.mutable_pairs()->mutable_scores()->Resize(items * texts, 0.5f);
+  }
 }
 
 TEST_CASE("a report is found again by its model, CPU and program, as it was written") {
@@ -70,6 +79,10 @@ TEST_CASE("numbers that contradict each other are no report") {
       [](PrecisionReport* r) { r->mutable_results(0)->set_precision("int8"); },
       [](PrecisionReport* r) { r->set_item_count(0); },
       [](PrecisionReport* r) { r->set_item_count(3); },
+      [](PrecisionReport* r) { r->mutable_results(1)->set_precision("int4"); },
+      [](PrecisionReport* r) { *r->add_results() = r->results(1); },
+      [](PrecisionReport* r) { Resize(kMostProbeItems + 1, 1, r); },
+      [](PrecisionReport* r) { Resize(1, kMostProbeTexts + 1, r); },
       [](PrecisionReport* r) { r->mutable_results(1)->mutable_pairs()->clear_scores(); },
       [](PrecisionReport* r) { r->mutable_results(1)->mutable_pairs()->add_scores(1); },
       [](PrecisionReport* r) { r->mutable_results(1)->clear_pairs(); },
@@ -88,6 +101,9 @@ TEST_CASE("numbers that contradict each other are no report") {
       },
   };
   CHECK(ParseReport(ReportJson(Sound("a"))).ok());
+  PrecisionReport largest = Sound("a");
+  Resize(kMostProbeItems, kMostProbeTexts, &largest);
+  CHECK(ParseReport(ReportJson(largest)).ok());
   for (size_t i = 0; i < wrong.size(); ++i) {
     CAPTURE(i);
     PrecisionReport report = Sound("a");
