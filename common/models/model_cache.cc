@@ -85,8 +85,10 @@ absl::StatusOr<std::shared_ptr<const Model>> ModelCache::Load(Use use, const std
   ModelOptions options = options_.model;
   LoadedModel loaded{bundle.manifest};
   if (use == Use::kComputing) {
+    // Where a model is held already somebody may be waiting for what it computes.
+    ComputePool* const idle = Loaded().empty() ? options.pool : nullptr;
     ASSIGN_OR_RETURN(const PrecisionChoice choice,
-                     ChosenPrecision(bundle, options_.precision, call));
+                     ChosenPrecision(bundle, options_.precision, idle, call));
     options.execution.precision = loaded.precision = choice.precision;
     loaded.agreement = choice.agreement;
   }

@@ -1,7 +1,6 @@
 #include "common/models/precision/chosen_precision.h"
 
 #include "absl/strings/str_cat.h"
-#include "common/base/compute_pool.h"
 #include "common/base/error_details.h"
 #include "common/base/status_macros.h"
 #include "common/kernels/kernel_choice.h"
@@ -38,14 +37,14 @@ absl::Status CheckNamed(const std::string& precision) {
 }
 
 absl::StatusOr<PrecisionReport> FindOrMeasure(const ModelBundle& bundle,
-                                              const PrecisionOptions& options,
+                                              const PrecisionOptions& options, ComputePool* idle,
                                               const CallContext& call) {
   const std::string kept = ReportFolder(options.state_dir);
   absl::StatusOr<PrecisionReport> report = FindReport({options.reports, kept}, KeyHere(bundle.id));
   if (!absl::IsNotFound(report.status())) return report;
   ComputePool alone(1);
   CalibrationOptions calibration;
-  calibration.pool = &alone;
+  calibration.pool = idle != nullptr ? idle : &alone;
   const absl::Time began = calibration.clock->Now();
   report = Calibrate(bundle, calibration, call);
   if (!report.ok()) return report;
@@ -78,14 +77,14 @@ absl::StatusOr<PrecisionChoice> WithoutReport(const ModelBundle& bundle,
 }  // namespace
 
 absl::StatusOr<PrecisionChoice> ChosenPrecision(const ModelBundle& bundle,
-                                                const PrecisionOptions& options,
+                                                const PrecisionOptions& options, ComputePool* idle,
                                                 const CallContext& call) {
   if (options.policy.precision == PrecisionPolicy().precision ||
       !bundle.manifest.has_transformer()) {
     return PrecisionChoice();
   }
   RETURN_IF_ERROR(CheckNamed(options.policy.precision));
-  const absl::StatusOr<PrecisionReport> report = FindOrMeasure(bundle, options, call);
+  const absl::StatusOr<PrecisionReport> report = FindOrMeasure(bundle, options, idle, call);
   RETURN_IF_ERROR(call.Check("measuring precisions"));
   if (!report.ok()) return WithoutReport(bundle, options.policy, report.status());
   return Choose(options.policy, *report);

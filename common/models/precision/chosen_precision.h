@@ -5,20 +5,22 @@
 
 #include "absl/status/statusor.h"
 #include "common/base/call_context.h"
+#include "common/base/compute_pool.h"
 #include "common/bundle/model_bundle.h"
 #include "common/models/precision/policy.h"
 
 namespace sightline {
 
 // Without a report of this model, CPU and program it is made here (Calibrate) and kept, which takes
-// up to some 15 s of the calling thread alone: a server that answers meanwhile goes on with all of
-// its pool, and ratios of one thread are those of many.  Named float32 asks for no report.
+// up to some 15 s of `idle`, a pool in which nothing else is to be done; null: of the calling
+// thread alone, so that a server that answers meanwhile goes on with all of its pool.  Named
+// float32 asks for no report.
 //
 // Errors are those of Choose.  Where nothing can be measured kFastest is float32, with a warning;
 // a named precision is refused (PRECISION_MISSING), or for trouble that may pass with that.
 // CANCELLED or DEADLINE_EXCEEDED when `call` ends.
 absl::StatusOr<PrecisionChoice> ChosenPrecision(const ModelBundle& bundle,
-                                                const PrecisionOptions& options,
+                                                const PrecisionOptions& options, ComputePool* idle,
                                                 const CallContext& call);
 
 }  // namespace sightline

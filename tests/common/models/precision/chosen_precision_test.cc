@@ -1,5 +1,6 @@
 #include "common/models/precision/chosen_precision.h"
 
+#include "common/base/compute_pool.h"
 #include "common/base/error_details.h"
 #include "common/base/files.h"
 #include "common/bundle/model_probes.h"
@@ -23,7 +24,7 @@ struct Rig {
     return options;
   }
   absl::StatusOr<PrecisionChoice> Choice(const PrecisionOptions& options) {
-    return ChosenPrecision(bundle, options, kCall);
+    return ChosenPrecision(bundle, options, nullptr, kCall);
   }
 
   TempDir store, state;
@@ -60,6 +61,18 @@ TEST_CASE("what is measured is kept, and the next start takes it") {
   CHECK(HasReason(rig.Choice(strict).status(), reasons::kPrecisionTooFar));
 }
 
+TEST_CASE("an idle pool measures, and without one a thread of its own does") {
+  for (const int threads : {1, 3}) {
+    Rig rig;
+    ComputePool idle(threads);
+    ComputePool* const pool = threads == 1 ? nullptr : &idle;
+    REQUIRE(ChosenPrecision(rig.bundle, rig.Options("fastest"), pool, kCall).ok());
+    const auto report = FindReport({ReportFolder(rig.state.path())}, KeyHere(rig.bundle.id));
+    REQUIRE(report.ok());
+    CHECK(report->thread_count() == threads);
+  }
+}
+
 TEST_CASE("named float32 is measured by nobody") {
   Rig rig;
   const auto choice = rig.Choice(rig.Options("float32"));
@@ -86,15 +99,16 @@ TEST_CASE("what cannot be measured is float32 where nothing is named, else a ref
   TempDir store;
   const auto bundle = WriteModelBundle(store.path(), rig.bundle.manifest, files);
   REQUIRE(bundle.status() == absl::OkStatus());
-  const auto fastest = ChosenPrecision(*bundle, rig.Options("fastest"), kCall);
+  const auto fastest = ChosenPrecision(*bundle, rig.Options("fastest"), nullptr, kCall);
   REQUIRE(fastest.status() == absl::OkStatus());
   CHECK(fastest->precision == "float32");
-  CHECK(HasReason(ChosenPrecision(*bundle, rig.Options("int8"), kCall).status(),
+  CHECK(HasReason(ChosenPrecision(*bundle, rig.Options("int8"), nullptr, kCall).status(),
                   reasons::kPrecisionMissing));
   // Who does not wait for it any more is told so, and no choice is made for him.
   const CallContext call = kCall.Child();
   call.cancellation()->Cancel();
-  CHECK(absl::IsCancelled(ChosenPrecision(*bundle, rig.Options("fastest"), call).status()));
+  CHECK(
+      absl::IsCancelled(ChosenPrecision(*bundle, rig.Options("fastest"), nullptr, call).status()));
 }
 
 TEST_CASE("a precision that this CPU lacks is refused before anything is measured") {
