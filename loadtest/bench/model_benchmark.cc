@@ -34,7 +34,6 @@
 #include "common/kernels/aligned_buffer.h"
 #include "common/kernels/block_stack.h"
 #include "common/kernels/kernel_choice.h"
-#include "common/kernels/pool_team.h"
 #include "common/models/inputs/stored_features.h"
 #include "common/models/model.h"
 #include "loadtest/bench/bench_main.h"
@@ -236,13 +235,15 @@ void LoneText(benchmark::State& state, const std::string& precision) {
   state.counters["readings"] = text / reading;
 }
 
-// A request of 20 pairs, by turns with its blocks alone: what is not theirs is the rest, from
-// checking features to embedding the text, pooling and the head.  peak_share is of the kernel's
-// instruction, by as many threads at once; what the last layer does not compute is not counted.
+// A request of 20 pairs; on one thread by turns with its blocks alone: what is not theirs is the
+// rest, from checking features to embedding the text, pooling and the head.  (Threads share pairs
+// out before there are blocks.)  peak_share is of the kernel's instruction, by as many threads at
+// once; what the last layer does not compute is not counted.
 void Request(benchmark::State& state, const std::string& precision) {
   constexpr int64_t kPairs = 20, kRows = kTextTokens + kRegions;
   static ComputePool* const one = new ComputePool(1);
-  ComputePool* const pool = state.range(0) == 1 ? one : &BenchPool();
+  const bool lone = state.range(0) == 1;
+  ComputePool* const pool = lone ? one : &BenchPool();
   const auto subject = SubjectOf(precision, /*base_size=*/true, pool);
   if (!subject.ok()) return state.SkipWithError(subject.status().ToString().c_str());
   const auto made = PairsOf(**subject, kPairs);
@@ -266,11 +267,11 @@ void Request(benchmark::State& state, const std::string& precision) {
       status = encoder.Score((*made)->pairs, CallContext::Unbounded()).status();
     });
     if (!status.ok()) return state.SkipWithError(status.ToString().c_str());
+    if (!lone) continue;
     of_blocks += TimeOf([&] {
-      kernels::RunWithTeam(pool, [&](kernels::Team* team) {
-        stack.Run({&part, 1, nullptr, lengths.data(), kPairs}, /*first_rows_only=*/true, team,
-                  out.data());
-      });
+      kernels::TeamOfOne team;
+      stack.Run({&part, 1, nullptr, lengths.data(), kPairs}, /*first_rows_only=*/true, &team,
+                out.data());
     });
   }
   const auto rounds = static_cast<double>(state.iterations());
@@ -278,10 +279,11 @@ void Request(benchmark::State& state, const std::string& precision) {
   const double blocks = absl::ToDoubleSeconds(of_blocks) / rounds;
   const double operations = kPairs * (*subject)->FirstRowFlops(kRows), peak = PeakOf(kernel, pool);
   state.counters["request_ms"] = request * 1e3;
-  state.counters["blocks_ms"] = blocks * 1e3;
-  state.counters["rest_ms"] = (request - blocks) * 1e3;
   state.counters["operations_per_second"] = operations / request;
   state.counters["peak_share"] = operations / request / peak;
+  if (!lone) return;
+  state.counters["blocks_ms"] = blocks * 1e3;
+  state.counters["rest_ms"] = (request - blocks) * 1e3;
   state.counters["blocks_peak_share"] = operations / blocks / peak;
 }
 
