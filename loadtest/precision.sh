@@ -1,12 +1,16 @@
 #!/usr/bin/env bash
 # What a precision is worth: the capacity of a fleet in float32, and in the fastest precision that
-# agrees, one after the other on this machine.
+# agrees, by turns on this machine.  Prints what each found and computed in, and the ratio.
 #
-# usage: loadtest/precision.sh [SCENARIO] [--store DIR] [--out DIR]
+# usage: loadtest/precision.sh [SCENARIO] [--rounds N] [--store DIR] [--out DIR]
 #   SCENARIO     one that looks for a capacity; default base_capacity
+#   --rounds N   float32, fastest, float32, fastest ...; default 1.  The ratio is of the medians
 #   --store DIR  what the fleets serve; default for base_capacity: the store that
 #                loadtest/base_store.sh makes below ~/.cache/sightline, else the demo's
-#   --out DIR    reports; default ~/.cache/sightline/loadtest/SCENARIO
+#   --out DIR    reports; default ~/.cache/sightline/loadtest/precision_SCENARIO
+#
+# exit status: 0 it is told, 1 a capacity was not found or something failed, 2 wrong usage, others
+# as of loadtest/run.sh.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 readonly cache=${HOME:-/root}/.cache/sightline
@@ -15,12 +19,12 @@ usage() {
   exit 2
 }
 
-name=base_capacity store='' out=''
+name=base_capacity rounds=1 store='' out=''
 while [ $# -gt 0 ]; do
   case $1 in
-    --store | --out)
+    --rounds | --store | --out)
       [ -n "${2:-}" ] || usage
-      case $1 in --store) store=$2 ;; --out) out=$2 ;; esac
+      case $1 in --rounds) rounds=$2 ;; --store) store=$2 ;; --out) out=$2 ;; esac
       shift
       ;;
     -*) usage ;;
@@ -29,28 +33,21 @@ while [ $# -gt 0 ]; do
   shift
 done
 scenario=$here/scenarios/$name.yaml
-[ -f "$scenario" ] || usage
+[ -f "$scenario" ] && [[ $rounds =~ ^[1-9][0-9]*$ ]] || usage
 grep -q '^capacity:' "$scenario" || { echo "precision: $name looks for no capacity" >&2; exit 2; }
-out=$(realpath -m -- "${out:-$cache/loadtest/$name}")
+out=$(realpath -m -- "${out:-$cache/loadtest/precision_$name}")
 if [ -z "$store" ] && [ "$name" = base_capacity ]; then
   store=$cache/base_store
   "$here/base_store.sh" "$store" >&2
 fi
 mkdir -p "$out"
-for precision in float32 fastest; do
-  # The scenario with that precision; what its paths start from stays.
-  named=$out/$precision.yaml
-  sed -E "s|queries: ([^/])|queries: $here/scenarios/\1|; s/^fleet: \{(precision: [a-z0-9]+(, )?)?/fleet: {precision: $precision\2/" \
-    "$scenario" >"$named"
-  grep -q "precision: $precision" "$named" || { echo "precision: $name has no line 'fleet: {'" >&2; exit 2; }
-  status=0
-  "$here/run.sh" "$named" ${store:+--store "$store"} --out "$out/$precision" || status=$?
-  [ "$status" -le 1 ] || exit "$status"
+reports=()
+for ((round = 1; round <= rounds; ++round)); do
+  for precision in float32 fastest; do
+    run=$out/$precision-$round
+    "$here/ratios.py" change "$scenario" "fleet.precision=$precision" >"$out/$precision.yaml"
+    "$here/run.sh" "$out/$precision.yaml" ${store:+--store "$store"} --out "$run"
+    reports+=("$run/report.json")
+  done
 done
-python3 - "$out" <<'EOF'
-import json, sys
-rates = {name: json.load(open(f"{sys.argv[1]}/{name}/report.json"))["capacity"]["rate"]
-         for name in ("float32", "fastest")}
-print("capacity: float32 %.3g a second, fastest %.3g, ratio %.2f" % (
-    rates["float32"], rates["fastest"], rates["fastest"] / rates["float32"]))
-EOF
+"$here/ratios.py" precision "${reports[@]}"

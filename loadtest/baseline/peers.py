@@ -149,6 +149,13 @@ def verdicts(times, found):
     return told
 
 
+def over_float32(times):
+    """Of each of ours in a lower precision, against ours in float32."""
+    whole = OURS[0]
+    return [{"ours": ours, **ratio(times, whole, ours)} for ours in OURS[1:]
+            if ours in times and whole in times]
+
+
 def machine():
     """Cores, CPU and what it has for products of matrices; and what else it is doing."""
     with open("/proc/cpuinfo", encoding="utf-8") as file:
@@ -172,6 +179,11 @@ def print_table(times, found):
               f"{told['kendall']:9.4f}{told['least_cosine']:9.5f}")
 
 
+def print_ratio(task, line, over):
+    low, high = line["quartiles"]
+    print(f"{task:14} {line['ours']:14} {line['ratio']:6.2f} [{low:.2f}, {high:.2f}]  {over}")
+
+
 def print_verdicts(results):
     print("\nratios of neighbouring turns, median and quartiles; above 1 ours is faster")
     for task, told in results.items():
@@ -179,9 +191,9 @@ def print_verdicts(results):
             if line["best_peer"] is None:
                 print(f"{task:14} {line['ours']:14} no peer {line['among']}")
                 continue
-            low, high = line["quartiles"]
-            print(f"{task:14} {line['ours']:14} {line['ratio']:6.2f} [{low:.2f}, {high:.2f}]  "
-                  f"{line['best_peer']}, the fastest peer that {line['among']}")
+            print_ratio(task, line, f"{line['best_peer']}, the fastest peer that {line['among']}")
+        for line in told["over_float32"]:
+            print_ratio(task, line, f"{OURS[0]}, which is ours as well")
 
 
 def main():
@@ -211,7 +223,8 @@ def main():
     results = {}
     for task in TASKS:
         times = measure(sides, task, options.rounds)
-        results[task] = {"seconds": times, "verdicts": verdicts(times, found)}
+        results[task] = {"seconds": times, "verdicts": verdicts(times, found),
+                         "over_float32": over_float32(times)}
     for each in sides.values():
         each.end()
     print(f"{about['cpu']}, {options.threads} threads; {data.CANDIDATES} pairs of {data.TOKENS} "

@@ -3,6 +3,7 @@
 #include <immintrin.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -101,15 +102,17 @@ double MeasureReading(ComputePool* pool, const char* data, int64_t bytes) {
   return static_cast<double>(pieces * kPieceBytes) / seconds;
 }
 
-double PeakOf(const kernels::ProductKernel& kernel) {
-  double best = 0;
-  for (int round = 0; round < 7; ++round) {
-    const absl::Time start = Clock::Real()->Now();
-    const int64_t operations = kernel.exercise(1'000'000);
-    const double seconds = absl::ToDoubleSeconds(Clock::Real()->Now() - start);
-    best = std::max(best, static_cast<double>(operations) / seconds);
-  }
-  return best;
+double PeakOf(const kernels::ProductKernel& kernel, ComputePool* pool) {
+  return BestOf(7, [&] {
+    std::atomic<int64_t> operations = 0;
+    const auto exercise = [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) operations += kernel.exercise(1'000'000);
+    };
+    const double seconds = SecondsOf([&] {
+      pool == nullptr ? exercise(0, 1) : pool->ParallelFor(pool->threads(), 1, exercise);
+    });
+    return static_cast<double>(operations) / seconds;
+  });
 }
 
 MachinePeak MeasureMachinePeak(ComputePool* pool, const PeakOptions& options) {

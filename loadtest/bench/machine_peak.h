@@ -41,9 +41,9 @@ struct PeakOptions {
 double MeasureReading(ComputePool* pool, const char* data, int64_t bytes);
 double MeasureFlops(ComputePool* pool, int64_t vectors);
 
-// Operations a second of the kernel's own instruction, on registers alone, by the calling thread:
-// the best of several rounds.
-double PeakOf(const kernels::ProductKernel& kernel);
+// Operations a second of the kernel's own instruction, on registers alone, by every thread of the
+// pool at once, or by the calling thread: the best of several rounds.
+double PeakOf(const kernels::ProductKernel& kernel, ComputePool* pool = nullptr);
 
 // Takes a second or two with the default options.
 MachinePeak MeasureMachinePeak(ComputePool* pool, const PeakOptions& options = PeakOptions());

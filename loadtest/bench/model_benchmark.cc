@@ -1,14 +1,17 @@
-// The transformer behind encoder and reranker, in each precision of this CPU: texts of 14 tokens,
+// The transformer behind encoder and reranker, in each precision of this CPU: texts of 12 tokens,
 // pictures of 36 regions, pairs of both.  Size 0 is the demo's model (4 layers of width 256), 1 is
 // base size (12 of 768).  Weights are random: what they are costs nothing.
 //
 // flops_share counts the matrix products of the layers, and of the regions' projection where
 // that is timed: what norms, softmaxes, heads and memory cost shows as the rest of it.  It is a
 // share of what float32 can do at most, whatever the precision: 1 and more in a lower one.
-// `Request` tells what the rest is, and the share of the precision's own peak.
+// `Request` tells what the rest is, and the share of the precision's own peak; `LoneText` how often
+// the weights could have been read in the time of one text.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -20,12 +23,15 @@
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/call_context.h"
 #include "common/base/clock.h"
 #include "common/base/status_macros.h"
+#include "common/base/usable_cores.h"
 #include "common/bundle/feature_dtype.h"
+#include "common/kernels/aligned_buffer.h"
 #include "common/kernels/block_stack.h"
 #include "common/kernels/kernel_choice.h"
 #include "common/models/inputs/stored_features.h"
@@ -36,9 +42,10 @@
 namespace sightline {
 namespace {
 
-constexpr int kTextTokens = 14;
+constexpr int kTextTokens = 12;
 constexpr int kRegions = 36;
 constexpr int kWords = 1000;
+constexpr int kLoneTexts = 60;  // for a median
 
 // Below a folder that is gone once it is loaded.
 absl::StatusOr<std::shared_ptr<const Model>> MakeModel(
@@ -188,13 +195,56 @@ kernels::BlockStack BlocksOf(const bundle::v1::TransformerSpec& spec,
   return stack;
 }
 
-// A request of 20 pairs on one thread, by turns with its blocks alone: what is not theirs is the
-// rest, from checking features to embedding the text, pooling and the head.  peak_share is of the
-// kernel's instruction; what the last layer does not compute is not counted.
+absl::Duration TimeOf(absl::FunctionRef<void()> work) {
+  const absl::Time start = Clock::Real()->Now();
+  work();
+  return Clock::Real()->Now() - start;
+}
+
+// One text of base size, by turns with one reading of as many bytes as its packed weights have, by
+// the same threads: `readings` is how many of these the text took, by the medians of both.
+void LoneText(benchmark::State& state, const std::string& precision) {
+  const auto subject = SubjectOf(precision, /*base_size=*/true);
+  if (!subject.ok()) return state.SkipWithError(subject.status().ToString().c_str());
+  const TextEncoder& encoder = *(*subject)->model->text_encoder();
+  const auto tokens = (*subject)->model->Tokenize((*subject)->text);
+  if (!tokens.ok()) return state.SkipWithError(tokens.status().ToString().c_str());
+  const std::vector<Tokens> texts(1, *tokens);
+  const auto& kernel = *kernels::KernelFor(precision, kernels::ThisCpu());
+  const int64_t bytes = BlocksOf((*subject)->manifest.transformer(), kernel).bytes();
+  kernels::AlignedBuffer buffer(bytes);
+  std::memset(buffer.data(), 1, bytes);  // so that every page is there
+  std::vector<double> of_text, of_reading;
+  absl::Status status;
+  for (auto _ : state) {
+    const absl::Duration time =
+        TimeOf([&] { status = encoder.Encode(texts, CallContext::Unbounded()).status(); });
+    of_text.push_back(absl::ToDoubleSeconds(time));
+    if (!status.ok()) return state.SkipWithError(status.ToString().c_str());
+    const auto* const data = reinterpret_cast<const char*>(buffer.data());
+    of_reading.push_back(static_cast<double>(bytes) / MeasureReading(&BenchPool(), data, bytes));
+  }
+  const auto median = [](std::vector<double> seconds) {
+    std::nth_element(seconds.begin(), seconds.begin() + seconds.size() / 2, seconds.end());
+    return seconds[seconds.size() / 2];
+  };
+  const double text = median(of_text), reading = median(of_reading);
+  state.counters["weights_mb"] = static_cast<double>(bytes) * 1e-6;
+  state.counters["text_ms"] = text * 1e3;
+  state.counters["read_ms"] = reading * 1e3;
+  state.counters["readings"] = text / reading;
+}
+
+// A request of 20 pairs; on one thread by turns with its blocks alone: what is not theirs is the
+// rest, from checking features to embedding the text, pooling and the head.  (Threads share pairs
+// out before there are blocks.)  peak_share is of the kernel's instruction, by as many threads at
+// once; what the last layer does not compute is not counted.
 void Request(benchmark::State& state, const std::string& precision) {
   constexpr int64_t kPairs = 20, kRows = kTextTokens + kRegions;
   static ComputePool* const one = new ComputePool(1);
-  const auto subject = SubjectOf(precision, /*base_size=*/true, one);
+  const bool lone = state.range(0) == 1;
+  ComputePool* const pool = lone ? one : &BenchPool();
+  const auto subject = SubjectOf(precision, /*base_size=*/true, pool);
   if (!subject.ok()) return state.SkipWithError(subject.status().ToString().c_str());
   const auto made = PairsOf(**subject, kPairs);
   if (!made.ok()) return state.SkipWithError(made.status().ToString().c_str());
@@ -211,26 +261,29 @@ void Request(benchmark::State& state, const std::string& precision) {
   std::vector<float> out(kPairs * width);
   absl::Duration of_request, of_blocks;
   for (auto _ : state) {
-    const absl::Time start = Clock::Real()->Now();
-    const auto scores =
-        (*subject)->model->cross_encoder()->Score((*made)->pairs, CallContext::Unbounded());
-    if (!scores.ok()) return state.SkipWithError(scores.status().ToString().c_str());
-    const absl::Time scored = Clock::Real()->Now();
-    kernels::TeamOfOne team;
-    stack.Run({&part, 1, nullptr, lengths.data(), kPairs}, /*first_rows_only=*/true, &team,
-              out.data());
-    of_request += scored - start;
-    of_blocks += Clock::Real()->Now() - scored;
+    absl::Status status;
+    of_request += TimeOf([&] {
+      const CrossEncoder& encoder = *(*subject)->model->cross_encoder();
+      status = encoder.Score((*made)->pairs, CallContext::Unbounded()).status();
+    });
+    if (!status.ok()) return state.SkipWithError(status.ToString().c_str());
+    if (!lone) continue;
+    of_blocks += TimeOf([&] {
+      kernels::TeamOfOne team;
+      stack.Run({&part, 1, nullptr, lengths.data(), kPairs}, /*first_rows_only=*/true, &team,
+                out.data());
+    });
   }
   const auto rounds = static_cast<double>(state.iterations());
   const double request = absl::ToDoubleSeconds(of_request) / rounds;
   const double blocks = absl::ToDoubleSeconds(of_blocks) / rounds;
-  const double operations = kPairs * (*subject)->FirstRowFlops(kRows), peak = PeakOf(kernel);
+  const double operations = kPairs * (*subject)->FirstRowFlops(kRows), peak = PeakOf(kernel, pool);
   state.counters["request_ms"] = request * 1e3;
-  state.counters["blocks_ms"] = blocks * 1e3;
-  state.counters["rest_ms"] = (request - blocks) * 1e3;
   state.counters["operations_per_second"] = operations / request;
   state.counters["peak_share"] = operations / request / peak;
+  if (!lone) return;
+  state.counters["blocks_ms"] = blocks * 1e3;
+  state.counters["rest_ms"] = (request - blocks) * 1e3;
   state.counters["blocks_peak_share"] = operations / blocks / peak;
 }
 
@@ -243,12 +296,24 @@ void Register(const char* name, void (*run)(benchmark::State&, const std::string
       ->Unit(benchmark::kMillisecond);
 }
 
+// One, and all.
+std::vector<int64_t> Threads() {
+  const int64_t all = UsableCores();
+  return all == 1 ? std::vector<int64_t>{1} : std::vector<int64_t>{1, all};
+}
+
 const bool registered = [] {
   for (const std::string& precision : BenchPrecisions()) {
     Register("EncodeTexts", &EncodeTexts, precision, "texts", {1, 8, 32});
     Register("EncodeImages", &EncodeImages, precision, "pictures", {1, 16});
     Register("Rerank", &Rerank, precision, "pairs", {1, 20, 50});
+    benchmark::RegisterBenchmark(absl::StrCat("LoneText/", precision).c_str(), &LoneText, precision)
+        ->Iterations(kLoneTexts)
+        ->UseRealTime()
+        ->Unit(benchmark::kMillisecond);
     benchmark::RegisterBenchmark(absl::StrCat("Request/", precision).c_str(), &Request, precision)
+        ->ArgName("threads")
+        ->ArgsProduct({Threads()})
         ->UseRealTime()
         ->Unit(benchmark::kMillisecond);
   }

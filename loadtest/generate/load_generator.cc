@@ -3,6 +3,7 @@
 #include <utility>
 #include <variant>
 
+#include "absl/strings/str_cat.h"
 #include "absl/types/optional.h"
 #include "loadtest/measure/answer_checks.h"
 
@@ -24,6 +25,17 @@ SearchRequest WithoutPicture(const SearchRequest& request) {
   light.want_records = request.want_records;
   if (const auto* item = std::get_if<ItemQuery>(&request.query)) light.query = *item;
   return light;
+}
+
+// As an observation has them.
+std::vector<std::string> Precisions(const SearchResult& result) {
+  std::vector<std::string> precisions;
+  const auto add = [&precisions](const char* of, const std::string& precision) {
+    if (!precision.empty()) precisions.push_back(absl::StrCat(of, " ", precision));
+  };
+  add("encoder", result.encoder_precision);
+  add("reranker", result.reranker_precision);
+  return precisions;
 }
 
 }  // namespace
@@ -117,6 +129,7 @@ void LoadGenerator::End(Flight* flight, const absl::StatusOr<SearchResult>& resu
   observation.code = result.status().code();
   if (result.ok()) {
     observation.generation = result->target.generation;
+    observation.precisions = Precisions(*result);
     observation.shard_count = result->shard_count;
     observation.answered_shard_count = result->answered_shard_count;
     observation.degraded = result->degraded;

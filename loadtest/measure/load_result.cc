@@ -32,6 +32,7 @@ void Tally::Merge(const Tally& other) {
   Add(other.codes, codes);
   Add(other.degraded_reasons, degraded_reasons);
   Add(other.generations, generations);
+  Add(other.precisions, precisions);
   Add(other.check_failures, check_failures);
   shards_asked += other.shards_asked;
   shards_answered += other.shards_answered;

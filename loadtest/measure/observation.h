@@ -44,6 +44,7 @@ struct Observation {
 
   // Of an answer that is OK.
   std::string generation;
+  std::vector<std::string> precisions;  // "encoder int8", "reranker int8"; of those that are told
   int shard_count = 0;
   int answered_shard_count = 0;
   std::vector<DegradedReason> degraded;

@@ -78,6 +78,7 @@ void Recorder::Sums::Add(const Observation& observation) {
     CountAt(static_cast<int>(failure), failures, kCheckFailureCount);
   }
   ++tally.generations[observation.generation];
+  for (const std::string& precision : observation.precisions) ++tally.precisions[precision];
   tally.shards_asked += observation.shard_count;
   tally.shards_answered += observation.answered_shard_count;
   if (observation.asked_depth > 0) {

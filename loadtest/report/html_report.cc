@@ -181,6 +181,7 @@ std::string Answers(const Tally& total, absl::Duration length) {
                  absl::StrCat("<div class=\"pair\">", CountTable("code", total.codes, total.count),
                               CountTable("degraded by", total.degraded_reasons, total.ok),
                               CountTable("generation", total.generations, total.ok),
+                              CountTable("precision", total.precisions, total.ok),
                               CountTable("failed check", total.check_failures, total.ok),
                               "</div>\n", notes.empty() ? "" : Paragraph("quiet", notes)));
 }

@@ -52,6 +52,10 @@ class JsonWriter {
   void Counts(const char* key, const std::map<std::string, int64_t>* counts, int64_t /*high*/) {
     json_[key] = *counts;
   }
+  // None: not there.
+  void OptionalCounts(const char* key, const std::map<std::string, int64_t>* counts, int64_t high) {
+    if (!counts->empty()) Counts(key, counts, high);
+  }
 
   // Whole nanoseconds.
   void Nanoseconds(const char* key, const absl::Duration* value, absl::Duration /*high*/) {
@@ -141,6 +145,9 @@ class JsonReader {
   void Plain(const char* key, std::vector<std::string>* values) const;
   void Plain(const char* key, std::map<std::string, std::string>* values) const;
   void Counts(const char* key, std::map<std::string, int64_t>* counts, int64_t high) const;
+  void OptionalCounts(const char* key, std::map<std::string, int64_t>* counts, int64_t high) const {
+    if (!Find(key).is_null()) Counts(key, counts, high);
+  }
   // Zero to `high`.
   void Nanoseconds(const char* key, absl::Duration* value, absl::Duration high) const;
   void Nanoseconds(const char* key, absl::optional<absl::Duration>* value,

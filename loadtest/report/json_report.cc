@@ -91,6 +91,7 @@ void DescribeTally(Json& json, T* tally) {
   json.Counts("codes", &tally->codes, kMaxCount);
   json.Counts("degraded_reasons", &tally->degraded_reasons, kMaxCount);
   json.Counts("generations", &tally->generations, kMaxCount);
+  json.OptionalCounts("precisions", &tally->precisions, kMaxCount);
   json.Counts("check_failures", &tally->check_failures, kMaxCount);
   json.Int("shards_asked", &tally->shards_asked, 0, kMaxCount);
   json.Int("shards_answered", &tally->shards_answered, 0, kMaxCount);

@@ -92,6 +92,9 @@ std::string Answers(const Tally& tally, absl::Duration length) {
   if (!tally.generations.empty()) {
     table.AddRow({"generations", CountsText(Counts(tally.generations))});
   }
+  if (!tally.precisions.empty()) {
+    table.AddRow({"precisions", CountsText(Counts(tally.precisions))});
+  }
   if (!tally.check_failures.empty()) {
     table.AddRow({"failed checks", CountsText(Counts(tally.check_failures))});
   }

@@ -87,6 +87,20 @@ class Peers(cases.Case):
         self.assertEqual(self.verdict(told, "ours-int8", "agrees as well")["best_peer"],
                          "torch-int8")
 
+    def test_ours_against_ours_in_float32(self):
+        _, printed, told = self.compared({
+            "ours-float32": Fake(SCORES, 30), "ours-int8": Fake(SCORES, 10),
+            "torch-float32": Fake(SCORES, 40)})
+        line, = told["tasks"]["reranking"]["over_float32"]
+        self.assertEqual(line["ours"], "ours-int8")
+        self.assertAlmostEqual(line["ratio"], 3)
+        self.assertRegex(printed, r"reranking +ours-int8 +3\.00 \[3\.00, 3\.00\]  ours-float32")
+
+    def test_without_ours_in_float32_there_is_no_such_ratio(self):
+        _, _, told = self.compared({
+            "ours-int8": Fake(SCORES, 10), "torch-float32": Fake(SCORES, 40)})
+        self.assertEqual(told["tasks"]["reranking"]["over_float32"], [])
+
     def test_what_cannot_start_is_left_out_aloud(self):
         status, printed, told = self.compared({"torch-float32": Fake(SCORES, 40)})
         self.assertEqual(status, 0)

@@ -63,6 +63,7 @@ class QueueingServer : public SearchClient {
     SearchResult result;
     result.target = {request.index, "g1", "space"};
     result.shard_count = result.answered_shard_count = 2;
+    result.encoder_precision = "float32";
     for (int i = 0; i < request.top_k; ++i) {
       Hit hit;
       hit.item_id = "item" + std::to_string(repeats_an_item ? 0 : i);
@@ -74,6 +75,7 @@ class QueueingServer : public SearchClient {
       result.rerank = RerankOutcome::kPartial;
       result.requested_depth = 3;
       result.achieved_depth = 2;
+      result.reranker_precision = "int8";
       std::swap(result.hits[0], result.hits[1]);
     }
     return result;
@@ -220,6 +222,7 @@ TEST_CASE("what came back is recorded and checked") {
     REQUIRE(total.ok == 90);
     REQUIRE(total.codes.at("DEADLINE_EXCEEDED") == 10);
     REQUIRE(total.generations.at("g1") == 90);
+    REQUIRE(total.precisions == std::map<std::string, int64_t>{{"encoder float32", 90}});
     REQUIRE(total.known_items_asked == 90);
     REQUIRE(total.known_items_found == 45);
     REQUIRE(total.check_failures.empty());

@@ -13,6 +13,7 @@ Tally Some() {
   tally.codes = {{"OK", 6}, {"UNAVAILABLE", 2}};
   tally.degraded_reasons = {{"SHARDS_MISSING", 3}};
   tally.generations = {{"g1", 6}};
+  tally.precisions = {{"reranker int8", 2}};
   tally.check_failures = {{"order", 1}};
   tally.shards_asked = 12;
   tally.shards_answered = 9;
@@ -78,6 +79,7 @@ TEST_CASE("merging adds every count") {
   other.codes = {{"OK", 1}, {"INTERNAL", 1}};
   other.degraded_reasons = {{"SHARDS_MISSING", 1}, {"RERANKER_LATE", 1}};
   other.generations = {{"g2", 1}};
+  other.precisions = {{"encoder int8", 1}, {"reranker int8", 1}};
   other.check_failures = {{"order", 1}, {"late", 1}};
   other.shards_asked = 2;
   other.shards_answered = 1;
@@ -97,6 +99,7 @@ TEST_CASE("merging adds every count") {
   REQUIRE(sum.codes == Counts{{"INTERNAL", 1}, {"OK", 7}, {"UNAVAILABLE", 2}});
   REQUIRE(sum.degraded_reasons == Counts{{"RERANKER_LATE", 1}, {"SHARDS_MISSING", 4}});
   REQUIRE(sum.generations == Counts{{"g1", 6}, {"g2", 1}});
+  REQUIRE(sum.precisions == Counts{{"encoder int8", 1}, {"reranker int8", 3}});
   REQUIRE(sum.check_failures == Counts{{"late", 1}, {"order", 2}});
   REQUIRE(sum.shards_asked == 14);
   REQUIRE(sum.shards_answered == 10);

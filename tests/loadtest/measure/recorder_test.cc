@@ -51,6 +51,7 @@ std::vector<Observation> Anything(int count, uint64_t seed) {
       continue;
     }
     observation.generation = below(2) == 0 ? "g1" : "g2";
+    if (below(2) == 0) observation.precisions = {"encoder int8", "reranker float32"};
     observation.shard_count = 4;
     observation.answered_shard_count = static_cast<int>(1 + below(4));
     if (observation.answered_shard_count < 4) {
@@ -90,6 +91,7 @@ Tally Added(const std::vector<const Observation*>& observations) {
       ++tally.check_failures[CheckFailureName(failure)];
     }
     ++tally.generations[o->generation];
+    for (const std::string& precision : o->precisions) ++tally.precisions[precision];
     tally.shards_asked += o->shard_count;
     tally.shards_answered += o->answered_shard_count;
     if (o->asked_depth > 0) {
@@ -133,6 +135,7 @@ void RequireSame(const Tally& a, const Tally& b) {
   REQUIRE(a.codes == b.codes);
   REQUIRE(a.degraded_reasons == b.degraded_reasons);
   REQUIRE(a.generations == b.generations);
+  REQUIRE(a.precisions == b.precisions);
   REQUIRE(a.check_failures == b.check_failures);
   REQUIRE(a.shards_asked == b.shards_asked);
   REQUIRE(a.shards_answered == b.shards_answered);

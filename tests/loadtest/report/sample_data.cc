@@ -82,6 +82,7 @@ void Add(const Sample& sample, Dice* dice, Tally* tally) {
   if (std::string(sample.code) != "OK") return;
   ++tally->ok;
   ++tally->generations["20261121-093012-7f3a"];
+  ++tally->precisions["reranker int8"];
   tally->shards_asked += 2;
   tally->shards_answered += 2;
   ++tally->known_items_asked;
@@ -192,6 +193,7 @@ ReportData HostileData() {
   run.by_kind[evil] = run.by_kind["text"];
   run.total.codes[evil] = 1;
   run.total.generations[evil] = 1;
+  run.total.precisions[evil] = 1;
   run.total.degraded_reasons[evil] = 1;
   run.total.check_failures[evil] = 1;
   run.total.stages[evil] = run.total.stages["fetch"];

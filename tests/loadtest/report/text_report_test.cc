@@ -13,11 +13,26 @@ TEST_CASE("the verdict comes first and the figures follow") {
   const std::string text = TextReport(SampleData());
   REQUIRE_THAT(text, StartsWith("FAIL  steady with faults: 2 of 5 criteria broken, 1 not "
                                 "measurable\n"));
-  for (const char* part :
-       {"latency p99", "at most 300ms", "913.4ms", "broken", "fewer than 10 of 12000",
-        "DEADLINE_EXCEEDED", "RERANKER_UNAVAILABLE", "20261121-093012-7f3a", "failed checks",
-        "order 3", "rerank", "kill reranker", "broken: failed requests: wanted at most 0",
-        "kept its schedule", "a request", "capacity 260/s", "image", "p99.9"}) {
+  for (const char* part : {"latency p99",
+                           "at most 300ms",
+                           "913.4ms",
+                           "broken",
+                           "fewer than 10 of 12000",
+                           "DEADLINE_EXCEEDED",
+                           "RERANKER_UNAVAILABLE",
+                           "20261121-093012-7f3a",
+                           "precisions",
+                           "reranker int8",
+                           "failed checks",
+                           "order 3",
+                           "rerank",
+                           "kill reranker",
+                           "broken: failed requests: wanted at most 0",
+                           "kept its schedule",
+                           "a request",
+                           "capacity 260/s",
+                           "image",
+                           "p99.9"}) {
     REQUIRE_THAT(text, Contains(part));
   }
 }
@@ -27,7 +42,7 @@ TEST_CASE("what did not happen takes no line") {
   data.result.scenario = "quiet";
   data.result.total.count = data.result.total.ok = 5;
   for (const char* part :
-       {"errors", "degraded", "fault", "capacity", "recall", "goodput", "stage"}) {
+       {"errors", "degraded", "precisions", "fault", "capacity", "recall", "goodput", "stage"}) {
     REQUIRE_THAT(TextReport(data), !Contains(part));
   }
 }
