@@ -147,10 +147,15 @@ absl::StatusOr<std::vector<Candidate>> Retrieve(const SearchRequest& request,
 RerankShare ShareOf(int unknown, const SearchPlan& plan, const RetrieverOptions& options,
                     RerankPaces& paces, absl::Time now, absl::Time deadline) {
   // Those who compute faster have a pace of their own.
-  const std::shared_ptr<RerankPace> pace =
-      paces.Of(absl::StrCat(plan.reranker->model, " ", plan.precision.reranker));
-  // Later pages go on with the list that there is.
-  if (plan.reranked_before.has_value() || !options.fit_depth) return pace->TakeAll(unknown);
+  const std::string model = absl::StrCat(plan.reranker->model, " ", plan.precision.reranker);
+  // Later pages go on with the list that there is.  Their tokens may name what nobody computes in;
+  // of that no pace is kept.
+  if (plan.reranked_before.has_value()) {
+    const std::shared_ptr<RerankPace> pace = paces.Find(model);
+    return pace != nullptr ? pace->TakeAll(unknown) : RerankShare(unknown);
+  }
+  const std::shared_ptr<RerankPace> pace = paces.Of(model);
+  if (!options.fit_depth) return pace->TakeAll(unknown);
   return pace->Take(unknown, options.rerank_slice, now, deadline);
 }
 

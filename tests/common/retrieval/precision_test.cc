@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
+#include "common/retrieval/page_token.h"
 #include "tests/common/retrieval/two_precisions.h"
 #include "tests/support/catch.h"
 
@@ -119,6 +120,37 @@ TEST_CASE("a page goes on in the precisions of the first, until these are gone")
   two.Hold(kExactOnes);
   request = caption;
   CHECK(expired());
+}
+
+TEST_CASE("precisions that tokens make up cost nobody his pace") {
+  TwoPrecisions two;
+  two.Hold(kQuickOnes);
+  // A hundred a second.
+  for (const int replica : kQuickOnes) {
+    two.rerankers[replica]->behaviour().BeforeEach(
+        [&two] { two.world.clock.Advance(absl::Milliseconds(100)); });
+  }
+  // Encoded by nobody, so that nobody refuses before there is something to rerank.
+  SearchRequest request;
+  request.index = "pictures";
+  request.query = ItemQuery{"words", "caption-1"};
+  request.top_k = 5;
+  const auto first = two.world.retriever.Search(request, two.world.Call());
+  REQUIRE(first.ok());
+  REQUIRE(first->rerank == RerankOutcome::kComplete);
+  for (int i = 0; i < 100; ++i) {
+    auto token = ParsePageToken(first->next_page_token);
+    REQUIRE(token.ok());
+    token->precisions->reranker = absl::StrCat("made-up-", i);
+    request.page_token = ToText(*token);
+    const auto page = two.world.retriever.Search(request, two.world.Call());
+    REQUIRE(HasReason(page.status(), reasons::kPageTokenExpired));
+  }
+  request.page_token.clear();
+  for (const int replica : kQuickOnes) two.rerankers[replica]->behaviour().BeforeEach([] {});
+  const auto late = two.world.retriever.Search(request, two.world.Call(absl::Milliseconds(200)));
+  REQUIRE(late.ok());
+  CHECK(late->degraded == std::vector<DegradedReason>{DegradedReason::kDepthReduced});
 }
 
 TEST_CASE("a server that computes otherwise than it told is left out and asked anew") {
