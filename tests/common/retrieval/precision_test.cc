@@ -86,6 +86,26 @@ TEST_CASE("where the last of a precision goes meanwhile, the answer is less and 
   CHECK(Has(result, DegradedReason::kRerankerFailed));
 }
 
+TEST_CASE("where the last of a precision has gone before it scored, those of another score all") {
+  TwoPrecisions two(OneByOne());
+  two.Hold({2}, kExactOnes);  // so that its precision is drawn
+  DieAfter(two.rerankers[2]->behaviour(), 0);
+  const SearchResult result = Ask(two, Fish());
+  CHECK(result.rerank == RerankOutcome::kComplete);
+  CHECK(result.reranker_precision == kExact);
+  CHECK(result.degraded.empty());
+
+  // Of a later page that would be another list.
+  TwoPrecisions pages;
+  pages.Hold({2}, kExactOnes);
+  SearchRequest request = Fish(5);
+  request.page_token = Ask(pages, request).next_page_token;
+  DieAfter(pages.rerankers[2]->behaviour(), 0);
+  const auto page = pages.world.retriever.Search(request, pages.world.Call());
+  REQUIRE(page.ok());
+  CHECK(page->rerank == RerankOutcome::kFailed);
+}
+
 TEST_CASE("a page goes on in the precisions of the first, until these are gone") {
   TwoPrecisions two;
   two.Hold(kQuickOnes, kExactOnes);
