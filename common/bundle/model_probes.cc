@@ -34,7 +34,6 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::internal::WireFormatLite;
 
 constexpr int kFormatVersion = 1;
-constexpr size_t kMostTextBytes = 4096;
 
 // Of all messages together: what the bounds allow, packed as writers pack.  An object of two bytes
 // on the wire takes a hundred once it is parsed, so that they are counted before.
@@ -110,7 +109,8 @@ bool IsTensorName(absl::string_view name) {
 }
 
 absl::Status CheckText(const ProbeText& text, int item_count) {
-  RETURN_IF_ERROR(InRange("the length in bytes", text.text().size(), size_t{0}, kMostTextBytes));
+  RETURN_IF_ERROR(
+      InRange("the length in bytes", text.text().size(), size_t{0}, kMostProbeTextBytes));
   RETURN_IF_ERROR(CheckUtf8(text.text(), "text"));
   std::set<int> seen;
   for (const int item : text.relevant_items()) {

@@ -2,6 +2,7 @@
 #ifndef SIGHTLINE_COMMON_BUNDLE_MODEL_PROBES_H_
 #define SIGHTLINE_COMMON_BUNDLE_MODEL_PROBES_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -21,6 +22,7 @@ inline constexpr int kLeastProbeItems = 20;
 inline constexpr int kMostProbeItems = 1024;
 inline constexpr int kLeastProbeTexts = 2;
 inline constexpr int kMostProbeTexts = 256;
+inline constexpr size_t kMostProbeTextBytes = 4096;
 
 // Those of a verified bundle.  NotFound: it has none.  DataLoss: they are not what CheckProbes
 // asks for.  FailedPrecondition (NEWER_FORMAT): a newer format.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 namespace sightline {
@@ -164,10 +165,32 @@ void RerankPace::Leave(int pairs) {
 
 std::shared_ptr<RerankPace> RerankPaces::Of(absl::string_view model) {
   MutexLock lock(mutex_);
-  const auto found = paces_.find(model);
-  if (found != paces_.end()) return found->second;
-  if (paces_.size() >= kMost) paces_.clear();  // requests under way keep theirs
-  return paces_.emplace(std::string(model), std::make_shared<RerankPace>()).first->second;
+  const auto found = Search(model);
+  if (found == paces_.end()) {
+    MakeRoom();
+    paces_.emplace_back(std::string(model), std::make_shared<RerankPace>());
+  } else {
+    paces_.splice(paces_.end(), paces_, found);
+  }
+  return paces_.back().second;
+}
+
+std::shared_ptr<RerankPace> RerankPaces::Find(absl::string_view model) {
+  MutexLock lock(mutex_);
+  const auto found = Search(model);
+  return found != paces_.end() ? found->second : nullptr;
+}
+
+RerankPaces::Paces::iterator RerankPaces::Search(absl::string_view model) {
+  return std::find_if(paces_.begin(), paces_.end(),
+                      [model](const auto& pace) { return pace.first == model; });
+}
+
+// Those of requests under way stay, or what these ask for would be forgotten.
+void RerankPaces::MakeRoom() {
+  for (auto pace = paces_.begin(); pace != paces_.end() && paces_.size() >= kMost;) {
+    pace = pace->second.use_count() > 1 ? std::next(pace) : paces_.erase(pace);
+  }
 }
 
 }  // namespace sightline

@@ -23,9 +23,10 @@
 #ifndef SIGHTLINE_COMMON_RETRIEVAL_RERANK_PACE_H_
 #define SIGHTLINE_COMMON_RETRIEVAL_RERANK_PACE_H_
 
-#include <map>
+#include <list>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -38,7 +39,8 @@ class RerankPace;
 // The candidates that one request may send.  Used by one thread; movable.
 class RerankShare {
  public:
-  RerankShare() = default;  // of nothing, and nobody is told what is answered
+  // Nobody is told what is answered.
+  explicit RerankShare(int pairs = 0) : pairs_(pairs) {}
   ~RerankShare();
   RerankShare(RerankShare&& other) noexcept;
   RerankShare& operator=(RerankShare&& other) = delete;
@@ -111,12 +113,21 @@ class RerankPaces {
   // `model` is the SHA-256 of its bundle, and what it is computed in.  Never null.
   std::shared_ptr<RerankPace> Of(absl::string_view model);
 
+  // The same, or null if nobody has asked Of for it: for a `model` that somebody outside may have
+  // made up.
+  std::shared_ptr<RerankPace> Find(absl::string_view model);
+
  private:
   // Generations come and go; more than these are not served at a time.
   static constexpr size_t kMost = 64;
 
+  using Paces = std::list<std::pair<std::string, std::shared_ptr<RerankPace>>>;
+
+  Paces::iterator Search(absl::string_view model) REQUIRES(mutex_);
+  void MakeRoom() REQUIRES(mutex_);
+
   Mutex mutex_;
-  std::map<std::string, std::shared_ptr<RerankPace>, std::less<>> paces_ GUARDED_BY(mutex_);
+  Paces paces_ GUARDED_BY(mutex_);  // the longest not asked for first
 };
 
 }  // namespace sightline

@@ -7,7 +7,6 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/error_details.h"
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/layout.h"
@@ -18,6 +17,7 @@
 #include "common/retrieval/request_checks.h"
 #include "common/retrieval/rerank_block.h"
 #include "common/retrieval/rerank_pace.h"
+#include "common/retrieval/rerank_stage.h"
 #include "common/retrieval/search_caches.h"
 #include "common/retrieval/search_keys.h"
 #include "common/retrieval/search_plan.h"
@@ -141,95 +141,6 @@ absl::StatusOr<std::vector<Candidate>> Retrieve(const SearchRequest& request,
   }
   if (best.size() > static_cast<size_t>(wanted)) best.resize(wanted);
   return std::move(best);
-}
-
-// How many of `unknown` candidates are sent.
-RerankShare ShareOf(int unknown, const SearchPlan& plan, const RetrieverOptions& options,
-                    RerankPaces& paces, absl::Time now, absl::Time deadline) {
-  // Those who compute faster have a pace of their own.
-  const std::shared_ptr<RerankPace> pace =
-      paces.Of(absl::StrCat(plan.reranker->model, " ", plan.precision.reranker));
-  // Later pages go on with the list that there is.
-  if (plan.reranked_before.has_value() || !options.fit_depth) return pace->TakeAll(unknown);
-  return pace->Take(unknown, options.rerank_slice, now, deadline);
-}
-
-// The scores of an earlier search, of the first `depth` candidates; none of the others.
-std::vector<absl::optional<RerankScore>> ScoresOf(absl::Span<const Candidate> candidates,
-                                                  size_t depth, const KnownScores* known) {
-  std::vector<absl::optional<RerankScore>> scores(candidates.size());
-  for (size_t i = 0; known != nullptr && i < depth; ++i) {
-    scores[i] = known->Find(candidates[i].shard, candidates[i].row);
-  }
-  return scores;
-}
-
-void KeepScores(absl::Span<const Candidate> candidates, const BlockScores& scores,
-                const KnownScores* before, const std::string& key, ScoreCache& cache) {
-  KnownScores known = before != nullptr ? *before : KnownScores();
-  for (size_t i = 0; i < candidates.size(); ++i) {
-    if (scores.pairs[i].has_value()) {
-      known.Add(candidates[i].shard, candidates[i].row, *scores.pairs[i]);
-    }
-  }
-  if (known.size() > (before != nullptr ? before->size() : 0)) cache.Keep(key, std::move(known));
-}
-
-// What reranking needs beside the request and its plan.
-struct RerankMeans {
-  RerankerClient& reranker;
-  const RetrieverOptions& options;
-  RerankPaces& paces;
-  ScoreCache* cache;  // null: scores are not kept
-  const std::string& key;
-  absl::Time deadline;
-};
-
-// Whether it ends the list that a page belongs to: nobody computes any more as for those before.
-bool EndsPages(const SearchPlan& plan, const absl::Status& failure) {
-  return plan.precisions_before.has_value() && HasReason(failure, reasons::kPrecisionChanged);
-}
-
-// Scores the first `plan.depth` candidates as far as time allows.  `reranked` becomes how many
-// later pages have to rerank, if that is not what the plan says.  PageTokenExpired.
-absl::StatusOr<std::vector<absl::optional<RerankScore>>> Rerank(
-    const SearchRequest& request, const SearchPlan& plan, ResolvedQuery query,
-    absl::Span<const Candidate> candidates, const RerankMeans& means, const CallContext& call,
-    SearchResult& result, int& reranked) {
-  BlockQuery block{plan.target.ref(), std::move(query.side), plan.query == Modality::kText,
-                   request.reranker, plan.reranker_wish};
-  candidates = candidates.subspan(0, plan.depth);
-  const size_t depth =
-      std::min<size_t>(candidates.size(), plan.reranked_before.value_or(plan.depth));
-  const auto before = means.cache != nullptr ? means.cache->Find(means.key) : nullptr;
-  auto known = ScoresOf(candidates, depth, before.get());
-  const int unknown =
-      static_cast<int>(std::count(known.begin(), known.begin() + depth, absl::nullopt));
-  // What is known is of the precision that its key names, and so is the rest then.
-  if (unknown < static_cast<int>(depth)) block.wish.precision = plan.precision.reranker;
-  BlockScores scores = ScoreBlock(
-      means.reranker, block, candidates, std::move(known), means.options, call, means.deadline,
-      ShareOf(unknown, plan, means.options, means.paces, call.clock()->Now(), means.deadline));
-  if (means.cache != nullptr) {
-    means.cache->Count(static_cast<int>(depth) - unknown, unknown);
-    if (scores.precision == plan.precision.reranker) {
-      KeepScores(candidates, scores, before.get(), means.key, *means.cache);
-    }
-  }
-  for (const absl::Status& failure : scores.failures) {
-    if (EndsPages(plan, failure)) return PageTokenExpired(plan.target.ref(), failure);
-  }
-  if (scores.scored > 0) {
-    result.reranker_precision = scores.precision.value_or(plan.precision.reranker);
-  }
-  if (!plan.reranked_before.has_value() && scores.outcome != RerankOutcome::kComplete) {
-    reranked = RerankedDepth(scores);
-  }
-  result.rerank = scores.outcome;
-  result.achieved_depth = scores.scored;
-  std::move(scores.degraded.begin(), scores.degraded.end(), std::back_inserter(result.degraded));
-  std::move(scores.failures.begin(), scores.failures.end(), std::back_inserter(result.failures));
-  return std::move(scores.pairs);
 }
 
 // Cuts the page out of the whole list, and makes the token of the next one if there can be

@@ -47,7 +47,7 @@ absl::StatusOr<SearchPlan> PlanSearch(const SearchRequest& request, const Retrie
 // What the answer is to be computed in: what the pages before were, or else what the replica has
 // that a call would go to now, so that answers spread over precisions as calls over replicas.  All
 // that is reranked keeps to that.  A first page's query may be encoded in another, where nobody of
-// that one is there any more.
+// that one is there any more, and reranked in another (rerank_stage.h).
 void WishPrecisions(const SearchRequest& request, const Backends& backends, absl::Time now,
                     SearchPlan& plan);
 

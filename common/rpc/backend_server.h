@@ -22,6 +22,9 @@
 #ifndef SIGHTLINE_COMMON_RPC_BACKEND_SERVER_H_
 #define SIGHTLINE_COMMON_RPC_BACKEND_SERVER_H_
 
+#include <memory>
+#include <vector>
+
 #include "absl/status/status.h"
 #include "common/api/server_status.h"
 #include "common/base/clock.h"
@@ -73,9 +76,11 @@ class BackendServer final : public ServerProcess {
     follower_.NoteUses(request.router, UsesOf(request));
     ServerStatus status;
     status.service = Domain::kName;
+    // In this order: the models of what is held here are among those that are loaded then.
+    const std::vector<HeldGeneration> held = domain_.generations.table()->All();
     const LoadedModels models = domain_.Models();
     const absl::Time now = Clock::Real()->Now();
-    for (const HeldGeneration& entry : domain_.generations.table()->All()) {
+    for (const HeldGeneration& entry : held) {
       status.generations.push_back(DescribeGeneration(entry, Domain::ShardsOf(entry), models, now));
     }
     status.models = DescribeModels(models);

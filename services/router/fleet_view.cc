@@ -2,50 +2,13 @@
 
 #include <algorithm>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "common/base/limits.h"
 
 namespace sightline {
 namespace {
-
-// As far as the router goes by it.
-bool Same(const GenerationStatus& a, const GenerationStatus& b) {
-  const auto fields = [](const GenerationStatus& status) {
-    const GenerationInfo& info = status.info;
-    return std::tie(status.state, status.needs_room, status.sequence, status.held_shards,
-                    info.ref.index, info.ref.generation, info.ref.space, info.content,
-                    info.dimension, info.shard_count, info.item_count, info.encoder_model);
-  };
-  return fields(a) == fields(b) && SameRerankers(a.info.rerankers, b.info.rerankers);
-}
-
-bool Same(const std::vector<GenerationStatus>& a, const std::vector<GenerationStatus>& b) {
-  return std::equal(
-      a.begin(), a.end(), b.begin(), b.end(),
-      [](const GenerationStatus& x, const GenerationStatus& y) { return Same(x, y); });
-}
-
-using Precisions = std::map<std::string, std::string>;
-
-// Of the models that it computes with; those in "" are left out, as with servers that do not tell.
-Precisions PrecisionsOf(const ServerStatus& status) {
-  Precisions precisions;
-  for (const ModelStatus& model : status.models) {
-    const size_t length = model.precision.size();
-    if (length > 0 && length <= limits::kMaxPrecisionBytes) {
-      precisions[model.model] = model.precision;
-    }
-  }
-  return precisions;
-}
-
-bool HoldsShard(const GenerationStatus& generation, int shard) {
-  return std::count(generation.held_shards.begin(), generation.held_shards.end(), shard) > 0;
-}
 
 bool SameGeneration(const GenerationRef& a, const GenerationRef& b) {
   return a.generation == b.generation && a.index == b.index && a.space == b.space;
@@ -78,26 +41,7 @@ auto& SetIn(const ReplicaSetId& id, View& view) {
   return view.shards[id.shard];
 }
 
-// Whether a server that says this holds its part of the generation for that set.
-bool Holds(const GenerationStatus& said, const ReplicaSetId& id, int shard_count) {
-  if (said.state != GenerationState::kReady) return false;
-  // A generation cut into another number of shards than the configuration names would be
-  // searched in part, silently.
-  return id.kind != ReplicaSetId::Kind::kShard ||
-         (said.info.ref.index == id.index && said.info.shard_count == shard_count &&
-          HoldsShard(said, id.shard));
-}
-
 }  // namespace
-
-bool SameRerankers(const std::vector<RerankerInfo>& a, const std::vector<RerankerInfo>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const RerankerInfo& x, const RerankerInfo& y) {
-                      return x.name == y.name && x.model == y.model &&
-                             x.declared.by_default == y.declared.by_default &&
-                             SameCombination(x.declared.combination, y.declared.combination);
-                    });
-}
 
 FleetView::FleetView(const Membership& members, absl::Duration dead_after,
                      absl::Duration restored_after, absl::Time now)
@@ -203,12 +147,12 @@ void FleetView::Note(const std::string& address, const absl::StatusOr<ServerStat
   } else {
     ++backend.missed;
   }
-  Precisions precisions = heard             ? PrecisionsOf(*answer)
-                          : said == nothing ? Precisions()
-                                            : backend.precisions;
+  ModelPrecisions precisions = heard             ? PrecisionsOf(*answer)
+                               : said == nothing ? ModelPrecisions()
+                                                 : backend.precisions;
   const bool computes_otherwise = precisions != backend.precisions;
   backend.precisions.swap(precisions);
-  if (!Same(*said, backend.generations)) {
+  if (!SayTheSame(*said, backend.generations)) {
     backend.generations = *said;
     NoteGenerations(backend);
     Show(backend);

@@ -16,13 +16,12 @@
 #include "common/api/generation.h"
 #include "common/api/server_status.h"
 #include "common/replicas/roster.h"
+#include "services/router/backend_word.h"
 #include "services/router/membership.h"
 #include "services/router/pinning.h"
 #include "services/router/reported_sequences.h"
 
 namespace sightline {
-
-bool SameRerankers(const std::vector<RerankerInfo>& a, const std::vector<RerankerInfo>& b);
 
 // Not thread-safe.
 class FleetView {
@@ -99,9 +98,9 @@ class FleetView {
   struct Backend {
     std::string service;
     std::vector<Seat> seats;
-    // Its last word: what it holds, and what it computes its models in, by SHA-256.
+    // Its last word: what it holds, and what it computes its models in.
     std::vector<GenerationStatus> generations;
-    std::map<std::string, std::string> precisions;
+    ModelPrecisions precisions;
     absl::Time heard;  // when it last answered; when added, at first
     bool live = true;
     int missed = 0;      // polls since then

@@ -9,6 +9,7 @@
 #include "common/base/error_details.h"
 #include "common/base/status_macros.h"
 #include "common/log/log.h"
+#include "services/router/backend_word.h"
 #include "services/router/pinning.h"
 
 namespace sightline {

@@ -30,9 +30,6 @@ using bundle::v1::ModelProbes;
 using bundle::v1::ProbeItem;
 using bundle::v1::ShardManifest;
 
-// As model_probes.proto bounds a text.
-constexpr size_t kMostTextBytes = 4096;
-
 // The items of a generation, numbered shard by shard.  Ids are in memory, all else is read from the
 // files and compared.  For one thread.
 class StoredItems {
@@ -160,7 +157,7 @@ absl::StatusOr<std::vector<LabelledText>> TextsOfCaptions(const StoredItems& ite
   for (int64_t k = 0; k < count; ++k) {
     for (int64_t item = Spread(k, count, size); item < Spread(k + 1, count, size); ++item) {
       ASSIGN_OR_RETURN(std::string caption, items.Caption(item));
-      if (caption.empty() || caption.size() > kMostTextBytes) continue;
+      if (caption.empty() || caption.size() > kMostProbeTextBytes) continue;
       const auto [entry, is_new] = seen.emplace(caption, texts.size());
       if (is_new) texts.push_back({std::move(caption), {}});
       texts[entry->second].items.push_back(item);

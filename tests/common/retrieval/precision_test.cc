@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
+#include "common/retrieval/page_token.h"
 #include "tests/common/retrieval/two_precisions.h"
 #include "tests/support/catch.h"
 
@@ -85,6 +86,26 @@ TEST_CASE("where the last of a precision goes meanwhile, the answer is less and 
   CHECK(Has(result, DegradedReason::kRerankerFailed));
 }
 
+TEST_CASE("where the last of a precision has gone before it scored, those of another score all") {
+  TwoPrecisions two(OneByOne());
+  two.Hold({2}, kExactOnes);  // so that its precision is drawn
+  DieAfter(two.rerankers[2]->behaviour(), 0);
+  const SearchResult result = Ask(two, Fish());
+  CHECK(result.rerank == RerankOutcome::kComplete);
+  CHECK(result.reranker_precision == kExact);
+  CHECK(result.degraded.empty());
+
+  // Of a later page that would be another list.
+  TwoPrecisions pages;
+  pages.Hold({2}, kExactOnes);
+  SearchRequest request = Fish(5);
+  request.page_token = Ask(pages, request).next_page_token;
+  DieAfter(pages.rerankers[2]->behaviour(), 0);
+  const auto page = pages.world.retriever.Search(request, pages.world.Call());
+  REQUIRE(page.ok());
+  CHECK(page->rerank == RerankOutcome::kFailed);
+}
+
 TEST_CASE("a page goes on in the precisions of the first, until these are gone") {
   TwoPrecisions two;
   two.Hold(kQuickOnes, kExactOnes);
@@ -119,6 +140,37 @@ TEST_CASE("a page goes on in the precisions of the first, until these are gone")
   two.Hold(kExactOnes);
   request = caption;
   CHECK(expired());
+}
+
+TEST_CASE("precisions that tokens make up cost nobody his pace") {
+  TwoPrecisions two;
+  two.Hold(kQuickOnes);
+  // A hundred a second.
+  for (const int replica : kQuickOnes) {
+    two.rerankers[replica]->behaviour().BeforeEach(
+        [&two] { two.world.clock.Advance(absl::Milliseconds(100)); });
+  }
+  // Encoded by nobody, so that nobody refuses before there is something to rerank.
+  SearchRequest request;
+  request.index = "pictures";
+  request.query = ItemQuery{"words", "caption-1"};
+  request.top_k = 5;
+  const auto first = two.world.retriever.Search(request, two.world.Call());
+  REQUIRE(first.ok());
+  REQUIRE(first->rerank == RerankOutcome::kComplete);
+  for (int i = 0; i < 100; ++i) {
+    auto token = ParsePageToken(first->next_page_token);
+    REQUIRE(token.ok());
+    token->precisions->reranker = absl::StrCat("made-up-", i);
+    request.page_token = ToText(*token);
+    const auto page = two.world.retriever.Search(request, two.world.Call());
+    REQUIRE(HasReason(page.status(), reasons::kPageTokenExpired));
+  }
+  request.page_token.clear();
+  for (const int replica : kQuickOnes) two.rerankers[replica]->behaviour().BeforeEach([] {});
+  const auto late = two.world.retriever.Search(request, two.world.Call(absl::Milliseconds(200)));
+  REQUIRE(late.ok());
+  CHECK(late->degraded == std::vector<DegradedReason>{DegradedReason::kDepthReduced});
 }
 
 TEST_CASE("a server that computes otherwise than it told is left out and asked anew") {

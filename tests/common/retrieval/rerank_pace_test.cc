@@ -161,5 +161,23 @@ TEST_CASE("each cross-encoder has a pace of its own") {
   CHECK(fast->PairsPerSecond(At(2)) > 0);  // whoever has it keeps it
 }
 
+TEST_CASE("paces that requests under way have stay, and then those that were asked for last") {
+  RerankPaces paces;
+  const auto held = paces.Of("held");
+  const auto known = [&paces](const std::string& model) { return paces.Find(model) != nullptr; };
+  paces.Of("idle");
+  paces.Of("busy");
+  for (int i = 0; i < 1000; ++i) {
+    paces.Of(std::to_string(i));
+    paces.Of("busy");
+  }
+  CHECK(paces.Find("held") == held);
+  CHECK(known("busy"));
+  CHECK(known("999"));
+  CHECK_FALSE(known("idle"));
+  CHECK_FALSE(known("0"));
+  CHECK_FALSE(known("never asked for"));
+}
+
 }  // namespace
 }  // namespace sightline

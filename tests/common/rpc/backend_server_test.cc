@@ -15,6 +15,7 @@
 #include "tests/common/generations/follower_rig.h"
 #include "tests/common/rpc/health_of.h"
 #include "tests/support/catch.h"
+#include "tests/support/ready_generation.h"
 
 namespace sightline {
 namespace {
@@ -25,6 +26,7 @@ struct NamesDomain {
     RpcServerOptions server;
     GenerationOptions generations;
     std::function<void()> during_load;
+    std::function<LoadedModels(GenerationRegistry<std::string>*)> models;  // may be null
   };
   struct Engine {
     void Drain() {}
@@ -40,12 +42,16 @@ struct NamesDomain {
   NamesDomain(const Config& config, MetricsRegistry*, ComputePool*, Janitor*)
       : host(config.generations.store) {
     host.during_load = [during_load = config.during_load](const CallContext&) { during_load(); };
+    if (config.models != nullptr) {
+      models = [this, of = config.models] { return of(&generations); };
+    }
   }
-  LoadedModels Models() const { return {}; }
+  LoadedModels Models() const { return models(); }
 
   GenerationRegistry<std::string> generations{Clock::Real()};
   FakeHost host;
   Engine engine;
+  std::function<LoadedModels()> models = [] { return LoadedModels(); };
 };
 
 struct Said {
@@ -100,6 +106,28 @@ TEST_CASE("the port is open before anything is loaded, and tells that the server
   CHECK(loaded.status.indexes[0].generation == "g1");
   CHECK(loaded.status.indexes[0].sequence == 1);
   CHECK(loaded.status.indexes[0].error.empty());
+}
+
+TEST_CASE("a generation whose load ends while a status is made is not told without its models") {
+  TempDir store;
+  REQUIRE(WriteTestGeneration(store.path(), "g1", 4, 1).ok());
+  REQUIRE(PublishGeneration(store.path(), "images", "g1").ok());
+  NamesDomain::Config config;
+  config.generations.store = store.path();
+  config.generations.indexes = {"images"};
+  config.during_load = [] {};
+  config.models = [](GenerationRegistry<std::string>* generations) {
+    bundle::v1::GenerationManifest late;
+    late.set_index("images");
+    late.set_generation("late");
+    PutReady<std::string>(generations, late, std::make_shared<std::string>("late"));
+    return LoadedModels();  // as they were before
+  };
+  BackendServer<NamesDomain> server(config);
+  REQUIRE(server.Start(std::make_shared<Cancellation>()).ok());
+  const Said said = Ask(server.rpc()->port());
+  REQUIRE(said.status.generations.size() == 1);
+  CHECK(said.status.generations[0].info.ref.generation == "g1");
 }
 
 TEST_CASE("a server that is told to stop while it loads has started, and serves nothing") {

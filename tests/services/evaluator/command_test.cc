@@ -5,6 +5,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/files.h"
+#include "common/kernels/cpu.h"
+#include "common/kernels/kernel_choice.h"
 #include "services/evaluator/commands.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
@@ -80,6 +82,13 @@ TEST_CASE("a wrong command line is exit status 2 and says what is wrong") {
   REQUIRE(refused({"measure", "--store", "s", "--choose", "--splits", "f", "--router", "r"},
                   "needs --all"));
   REQUIRE(refused({"compare"}, "give --store DIR"));
+  REQUIRE(refused({"precision", "--precision", "int8"}, "give --store DIR"));
+  REQUIRE(refused({"precision", "--store", "s"}, "give --precision NAME"));
+  REQUIRE(
+      refused({"precision", "--store", "s", "--precision", "float32"}, "give --precision NAME"));
+  REQUIRE(
+      refused({"precision", "--store", "s", "--precision", "int8", "word"}, "'word' is no flag"));
+  REQUIRE(refused({"precision", "--store", "s", "--direction", "up"}, "'up' is not text-to-image"));
   REQUIRE(refused({"questions"}, "--questions FILE"));
   REQUIRE(refused({"questions", "--questions", "f", "word"}, "flags alone"));
 }
@@ -150,6 +159,29 @@ TEST_CASE("without splits everything is one") {
   INFO(ran.err);
   REQUIRE(ran.status == 0);
   REQUIRE(absl::StartsWith(ran.out, "text_to_image, all: 36 queries"));
+}
+
+TEST_CASE("a precision is compared with float32, in both directions and by every method") {
+  if (kernels::KernelFor("int8", kernels::ThisCpu()) == nullptr) return;
+  const Ran ran = Run({"precision", "--store", Tiny().path, "--precision", "int8", "--limit", "5",
+                       "--depth", "10", "--threads", "1", "--resamples", "100"});
+  INFO(ran.err);
+  REQUIRE(ran.status == 0);
+  REQUIRE(absl::StartsWith(ran.out, "text_to_image, int8 and float32: 5 queries\n"));
+  REQUIRE(absl::StrContains(ran.out, "\nimage_to_text, int8 and float32: 5 queries\n"));
+  for (const char* part :
+       {"R@1 float32", "R@1 int8", "difference [95 %]", "top-10 overlap", "retrieval", "replace"}) {
+    INFO(part);
+    REQUIRE(absl::StrContains(ran.out, part));
+  }
+}
+
+TEST_CASE("a precision that there is not is exit status 1") {
+  const Ran ran = Run({"precision", "--store", Tiny().path, "--precision", "half"});
+  INFO(ran.err);
+  REQUIRE(ran.status == 1);
+  REQUIRE(ran.out.empty());
+  REQUIRE(absl::StrContains(ran.err, "half"));
 }
 
 TEST_CASE("a fleet that does not answer is exit status 75") {

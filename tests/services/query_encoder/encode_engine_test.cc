@@ -377,6 +377,28 @@ TEST_CASE("another generation or space than is held is refused with the reason")
   CHECK(HasReason(status, reasons::kEmbeddingSpaceMismatch));
 }
 
+TEST_CASE("a request that counts on another precision is refused before any work") {
+  Rig rig;
+  EncodeRequest request = rig.Texts({"fish"});
+  const auto entry = rig.generations.Find("images", "g1", rig.model->space());
+  REQUIRE(entry.ok());
+  EncoderGeneration held = *entry->held;
+  held.precision = "int8";
+  PutReady<EncoderGeneration>(&rig.generations, *entry->manifest,
+                              std::make_shared<EncoderGeneration>(held));
+  request.wish.precision = "float32";
+  const absl::Status refused = rig.Encode(request).status();
+  CHECK(absl::IsFailedPrecondition(refused));
+  CHECK(HasReason(refused, reasons::kPrecisionChanged));
+  CHECK(rig.model->text_batches().empty());
+  request.wish.or_any = true;
+  CHECK(rig.Encode(request)->precision == "int8");
+  request.wish = {};
+  CHECK(rig.Encode(request)->precision == "int8");
+  request.wish.precision = "int8";
+  CHECK(rig.Encode(request)->precision == "int8");
+}
+
 TEST_CASE("a request holds one to max_queries queries") {
   EncodeEngineOptions options;
   options.max_queries = 2;
