@@ -94,7 +94,7 @@ absl::StatusOr<Measurement> Measure(const MeasureSpec& spec, const Relevance& re
   for (size_t m = 0; m < spec.methods.size(); ++m) {
     MethodResult result{spec.methods[m], Summarize(ranks[m]), absl::nullopt};
     if (m > 0) result.gain = Gain{intervals[2 * (m - 1)], intervals[2 * (m - 1) + 1]};
-    measurement.results.push_back(std::move(result));
+    measurement.results.push_back(result);
   }
   return measurement;
 }

@@ -31,7 +31,7 @@ class LruCache {
 
   // With 0 bytes nothing is ever kept.
   LruCache(int64_t max_bytes, LruCacheMetrics metrics)
-      : max_bytes_(max_bytes), metrics_(std::move(metrics)) {}
+      : max_bytes_(max_bytes), metrics_(metrics) {}
   LruCache(const LruCache&) = delete;
   LruCache& operator=(const LruCache&) = delete;
 

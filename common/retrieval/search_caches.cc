@@ -112,7 +112,7 @@ SearchCacheMetrics AddSearchCacheMetrics(MetricsRegistry* registry, absl::string
 }
 
 EmbeddingCache::EmbeddingCache(int64_t max_bytes, SearchCacheMetrics metrics)
-    : metrics_(std::move(metrics)), kept_(max_bytes, metrics_.kept) {}
+    : metrics_(metrics), kept_(max_bytes, metrics_.kept) {}
 
 std::shared_ptr<const ResolvedQuery> EmbeddingCache::Find(const std::string& key) {
   std::shared_ptr<const ResolvedQuery> found = kept_.Find(key);
@@ -140,7 +140,7 @@ void KnownScores::Add(int shard, int64_t row, const RerankScore& score) {
 }
 
 ScoreCache::ScoreCache(int64_t max_bytes, SearchCacheMetrics metrics)
-    : metrics_(std::move(metrics)), kept_(max_bytes, metrics_.kept) {}
+    : metrics_(metrics), kept_(max_bytes, metrics_.kept) {}
 
 void ScoreCache::Count(int known, int unknown) {
   metrics_.hits.Increment(known);
@@ -160,7 +160,7 @@ CacheStatus ScoreCache::Describe() const {
 }
 
 ResultCache::ResultCache(int64_t max_bytes, SearchCacheMetrics metrics)
-    : metrics_(std::move(metrics)), kept_(max_bytes, metrics_.kept) {}
+    : metrics_(metrics), kept_(max_bytes, metrics_.kept) {}
 
 // Searches, keeps the answer if it is whole, and shares it without what was said of failures:
 // that is for the log of the call that met them.

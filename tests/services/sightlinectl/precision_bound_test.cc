@@ -94,7 +94,7 @@ Slow SlowDistance(const PrecisionScores& a, const PrecisionScores& b, int texts)
     }
     slow.overlap += both / texts;
     slow.least_overlap = std::min(slow.least_overlap, both);
-    slow.kendall += order / (kItems * (kItems - 1) / 2) / texts;
+    slow.kendall += 2.0 * order / (kItems * (kItems - 1)) / texts;
   }
   return slow;
 }
