@@ -30,8 +30,7 @@ class LruCache {
   static constexpr int64_t kEntryBytes = 256;
 
   // With 0 bytes nothing is ever kept.
-  LruCache(int64_t max_bytes, LruCacheMetrics metrics)
-      : max_bytes_(max_bytes), metrics_(metrics) {}
+  LruCache(int64_t max_bytes, LruCacheMetrics metrics) : max_bytes_(max_bytes), metrics_(metrics) {}
   LruCache(const LruCache&) = delete;
   LruCache& operator=(const LruCache&) = delete;
 

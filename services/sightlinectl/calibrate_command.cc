@@ -35,8 +35,7 @@ void DefineFlags(Arguments* arguments, Flags* flags) {
   flags->String("model", "ID", "model of that store", &arguments->model);
   flags->String("bundle", "FOLDER", "model bundle anywhere, in the place of the two",
                 &arguments->bundle);
-  flags->Int("threads", "that compute; default: one", 1,
-             limits::kMaxThreads, &arguments->threads);
+  flags->Int("threads", "that compute; default: one", 1, limits::kMaxThreads, &arguments->threads);
   flags->String("json", "FILE", "where to write the report", &arguments->json);
   flags->String("plot", "FILE", "where to draw agreement over speed, as SVG", &arguments->plot);
   flags->String("state-dir", "DIR", "of a server, to which the report then belongs",
