@@ -42,6 +42,19 @@ make_store() {
     { tail -n 20 "$state/demo.log" >&2; return 1; }
 }
 
+# Generations of other models, of an earlier demo, would be swapped in too, and those models be
+# measured under load.
+forget_other_models() {
+  local model manifest
+  for manifest in "$store"/indexes/*/generations/*/manifest.json; do
+    for model in encoder reranker; do
+      [ ! -f "$manifest" ] ||
+        grep -qF "$(sha256sum <"deploy/demo/model/$model/manifest.json" | cut -d' ' -f1)" "$manifest" ||
+        { rm -rf -- "$store"; return; }
+    done
+  done
+}
+
 # A second generation, for the swap: the demo's, without its clip art.  What it holds is
 # encoded already.  Then the whole is published again.
 make_second_generation() {
@@ -56,6 +69,7 @@ make_second_generation() {
   make_store
 }
 
+forget_other_models
 if ! make_store || ! make_second_generation; then
   echo "short: the demo's store could not be made; the reason is above or in $state/demo.log" >&2
   exit 1
