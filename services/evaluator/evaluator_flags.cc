@@ -55,6 +55,11 @@ void StoreFlags::Define(Flags* flags) {
 
 absl::Status StoreFlags::Check() const {
   if (options.store.empty()) return absl::InvalidArgumentError("give --store DIR");
+  if (const std::string& name = options.precision;
+      name != "float32" && name != "bfloat16" && name != "int8") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--precision: '", name, "' is not float32, bfloat16 or int8"));
+  }
   if (direction == kTextToImage || direction == kImageToText || direction == kBoth) {
     return absl::OkStatus();
   }

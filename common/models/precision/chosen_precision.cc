@@ -32,8 +32,8 @@ absl::Status CheckNamed(const std::string& precision) {
   }
   return MakeError(
       reasons::kPrecisionMissing,
-      absl::StrCat("compute.precision is ", precision, ", which this CPU (", kernels::NamesOf(cpu),
-                   ") has no instructions for; name another, or ", kFastest));
+      absl::StrCat("this CPU (", kernels::NamesOf(cpu), ") has no instructions for precision ",
+                   precision, "; name another, or ", kFastest));
 }
 
 absl::StatusOr<PrecisionReport> FindOrMeasure(const ModelBundle& bundle,
@@ -42,6 +42,10 @@ absl::StatusOr<PrecisionReport> FindOrMeasure(const ModelBundle& bundle,
   const std::string kept = ReportFolder(options.state_dir);
   absl::StatusOr<PrecisionReport> report = FindReport({options.reports, kept}, KeyHere(bundle.id));
   if (!absl::IsNotFound(report.status())) return report;
+  if (!options.reports.empty()) {
+    Log(Severity::kWarning, "compute.reports has no report to take",
+        {{"folder", options.reports}, {"file", ReportFile(KeyHere(bundle.id))}});
+  }
   ComputePool alone(1);
   CalibrationOptions calibration;
   calibration.pool = idle != nullptr ? idle : &alone;
@@ -87,7 +91,15 @@ absl::StatusOr<PrecisionChoice> ChosenPrecision(const ModelBundle& bundle,
   const absl::StatusOr<PrecisionReport> report = FindOrMeasure(bundle, options, idle, call);
   RETURN_IF_ERROR(call.Check("measuring precisions"));
   if (!report.ok()) return WithoutReport(bundle, options.policy, report.status());
-  return Choose(options.policy, *report);
+  absl::StatusOr<PrecisionChoice> choice = Choose(options.policy, *report);
+  if (choice.ok()) {
+    Log(Severity::kInfo, "precision chosen",
+        {{"model", bundle.id},
+         {"precision", choice->precision},
+         {"agreement", choice->agreement},
+         {"asked", options.policy.precision}});
+  }
+  return choice;
 }
 
 }  // namespace sightline

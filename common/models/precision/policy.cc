@@ -26,10 +26,14 @@ double SecondsOf(const PrecisionResult& result) {
   return result.has_pairs() ? result.pairs().seconds() : result.texts().seconds();
 }
 
+// Of the time of those that are more precise, what a precision may take to be worth it: times of
+// one machine stray by a tenth, and its replicas should choose alike.
+constexpr double kWorthIt = 0.8;
+
 PrecisionChoice Fastest(const PrecisionReport& report, double least_agreement) {
   const PrecisionResult* best = &report.results(0);
   for (const PrecisionResult& result : report.results()) {
-    if (AgreementOf(result) >= least_agreement && SecondsOf(result) < SecondsOf(*best)) {
+    if (AgreementOf(result) >= least_agreement && SecondsOf(result) < kWorthIt * SecondsOf(*best)) {
       best = &result;
     }
   }
@@ -39,9 +43,12 @@ PrecisionChoice Fastest(const PrecisionReport& report, double least_agreement) {
 absl::Status Lacking(absl::string_view precision, const PrecisionReport& report) {
   std::vector<absl::string_view> known;
   for (const PrecisionResult& result : report.results()) known.push_back(result.precision());
-  return MakeError(reasons::kPrecisionMissing,
-                   absl::StrCat("this CPU (", report.cpu(), ") does not compute in ", precision,
-                                "; it has ", absl::StrJoin(known, ", ")));
+  return MakeError(
+      reasons::kPrecisionMissing,
+      absl::StrCat("model ", report.model(), " was not measured in ", precision, " on this CPU (",
+                   report.cpu(), "), but in ", absl::StrJoin(known, ", "),
+                   ": it failed, or was too slow to be of use; remove the report to "
+                   "measure again"));
 }
 
 }  // namespace

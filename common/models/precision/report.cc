@@ -15,6 +15,7 @@
 #include "common/bundle/model_probes.h"
 #include "common/kernels/cpu.h"
 #include "common/log/log.h"
+#include "common/models/precision/agreement.h"
 
 namespace sightline {
 namespace {
@@ -28,6 +29,10 @@ constexpr int kFormatVersion = 1;
 constexpr int64_t kMaxBytes = int64_t{64} << 20;
 constexpr int kMaxObjects = 100;
 constexpr char kFloat32[] = "float32";
+// Of a pair or a text, whatever computes it.
+constexpr double kLeastSeconds = 1e-7;
+constexpr double kMostSeconds = 1e4;
+constexpr double kRounding = 1e-9;
 
 // Of what computes: kernels and networks, as they stand in the sources.
 constexpr char kProgram[] =
@@ -51,7 +56,7 @@ bool IsSane(const PrecisionAgreement& agreement) {
 absl::Status CheckScores(const PrecisionScores& scores, const PrecisionScores& reference,
                          int item_count) {
   if (!IsSane(scores.agreement())) return Malformed("an agreement is out of its bounds");
-  if (!(scores.seconds() > 0) || !std::isfinite(scores.seconds())) {
+  if (!(scores.seconds() >= kLeastSeconds && scores.seconds() <= kMostSeconds)) {
     return Malformed(absl::StrCat("takes ", scores.seconds(), " seconds"));
   }
   const int count = scores.scores_size();
@@ -62,7 +67,14 @@ absl::Status CheckScores(const PrecisionScores& scores, const PrecisionScores& r
   }
   const bool finite = std::all_of(scores.scores().begin(), scores.scores().end(),
                                   [](float score) { return std::isfinite(score); });
-  return finite ? absl::OkStatus() : Malformed("a score is not finite");
+  if (!finite) return Malformed("a score is not finite");
+  // What is decided by is what the scores say.
+  const double overlap = Compare(reference.scores(), scores.scores(), item_count,
+                                 std::vector<std::vector<int>>(count / item_count))
+                             .top10_overlap();
+  if (std::abs(overlap - scores.agreement().top10_overlap()) <= kRounding) return absl::OkStatus();
+  return Malformed(absl::StrCat("its top10_overlap is ", scores.agreement().top10_overlap(),
+                                ", that of its scores ", overlap));
 }
 
 // Those that there are, on any CPU.
@@ -96,7 +108,11 @@ absl::Status CheckReport(const PrecisionReport& report) {
       return Malformed(
           absl::StrCat(absl::CHexEscape(result.precision()), " has other parts than float32"));
     }
-    if (!result.has_pairs() && !result.has_texts()) continue;
+    if (!result.has_pairs() && !result.has_texts()) {
+      // A model that has nothing to choose from.
+      if (report.results_size() == 1) continue;
+      return Malformed(absl::StrCat(result.precision(), " has no scores"));
+    }
     if (report.item_count() <= 0 || report.item_count() > kMostProbeItems) {
       return Malformed(absl::StrCat("has ", report.item_count(), " items; 1 to ", kMostProbeItems,
                                     " are scored"));

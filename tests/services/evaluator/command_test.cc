@@ -88,6 +88,9 @@ TEST_CASE("a wrong command line is exit status 2 and says what is wrong") {
       refused({"precision", "--store", "s", "--precision", "float32"}, "give --precision NAME"));
   REQUIRE(
       refused({"precision", "--store", "s", "--precision", "int8", "word"}, "'word' is no flag"));
+  for (const char* name : {"half", "fastest"}) {
+    REQUIRE(refused({"precision", "--store", "s", "--precision", name}, "int8"));
+  }
   REQUIRE(refused({"precision", "--store", "s", "--direction", "up"}, "'up' is not text-to-image"));
   REQUIRE(refused({"questions"}, "--questions FILE"));
   REQUIRE(refused({"questions", "--questions", "f", "word"}, "flags alone"));
@@ -174,14 +177,6 @@ TEST_CASE("a precision is compared with float32, in both directions and by every
     INFO(part);
     REQUIRE(absl::StrContains(ran.out, part));
   }
-}
-
-TEST_CASE("a precision that there is not is exit status 1") {
-  const Ran ran = Run({"precision", "--store", Tiny().path, "--precision", "half"});
-  INFO(ran.err);
-  REQUIRE(ran.status == 1);
-  REQUIRE(ran.out.empty());
-  REQUIRE(absl::StrContains(ran.err, "half"));
 }
 
 TEST_CASE("a fleet that does not answer is exit status 75") {

@@ -42,6 +42,14 @@ TEST_CASE("the fastest of those that agree in all that the model does is taken")
   CHECK(Chosen({"fastest", 1}, Measured()).agreement == 1);
 }
 
+TEST_CASE("what is hardly faster is not worth less agreement, so that replicas choose alike") {
+  PrecisionReport report = Measured();
+  report.mutable_results(2)->mutable_pairs()->set_seconds(0.0081);
+  CHECK(Chosen({"fastest", 0.98}, report).precision == "bfloat16");
+  report.mutable_results(2)->mutable_pairs()->set_seconds(0.0079);
+  CHECK(Chosen({"fastest", 0.98}, report).precision == "int8");
+}
+
 TEST_CASE("a precision that is no faster than float32 is not taken for its name") {
   PrecisionReport report = Measured();
   report.mutable_results(2)->mutable_pairs()->set_seconds(0.021);

@@ -81,6 +81,13 @@ TEST_CASE("numbers that contradict each other are no report") {
       [](PrecisionReport* r) { r->set_item_count(3); },
       [](PrecisionReport* r) { r->mutable_results(1)->set_precision("int4"); },
       [](PrecisionReport* r) { *r->add_results() = r->results(1); },
+      [](PrecisionReport* r) {
+        for (auto& result : *r->mutable_results()) result.clear_pairs();
+      },
+      [](PrecisionReport* r) {
+        r->mutable_results(1)->mutable_pairs()->mutable_agreement()->set_top10_overlap(0.5);
+      },
+      [](PrecisionReport* r) { r->mutable_results(0)->mutable_pairs()->set_seconds(1e-300); },
       [](PrecisionReport* r) { Resize(kMostProbeItems + 1, 1, r); },
       [](PrecisionReport* r) { Resize(1, kMostProbeTexts + 1, r); },
       [](PrecisionReport* r) { r->mutable_results(1)->mutable_pairs()->clear_scores(); },
