@@ -10,6 +10,11 @@ namespace {
 
 constexpr absl::Duration kMemory = absl::Seconds(2);
 
+// The demand is taken over so many horizons, if that is longer: who has the time to wait for what
+// comes at once is cut for what comes lastingly.
+constexpr double kDemandHorizons = 1.5;
+constexpr absl::Duration kLongestMemory = absl::Seconds(10);
+
 // After this long without an answer the pace is not known any more.
 constexpr absl::Duration kUnknownAfter = absl::Seconds(10);
 
@@ -65,7 +70,7 @@ void RerankShare::Lost(int pairs) {
 RerankShare RerankPace::Take(int asked, int least, absl::Time now, absl::Time deadline) {
   MutexLock lock(mutex_);
   Forget(now);
-  asked_ += asked;
+  demand_ += asked / DemandMemory();
   int taken = asked;
   if (deadline != absl::InfiniteFuture() && asked > 0) {
     const double pace = Pace(now);
@@ -88,8 +93,15 @@ double RerankPace::PairsPerSecond(absl::Time now) const {
 void RerankPace::Forget(absl::Time now) {
   if (now <= as_of_) return;
   const double kept = std::exp(-absl::FDivDuration(now - as_of_, kMemory));
-  for (double* sum : {&asked_, &fixed_, &answered_, &busy_, &waited_}) *sum *= kept;
+  for (double* sum : {&answered_, &busy_, &waited_}) *sum *= kept;
+  const double passed = absl::ToDoubleSeconds(now - as_of_);
+  for (double* rate : {&demand_, &fixed_}) *rate *= std::exp(-passed / DemandMemory());
   as_of_ = now;
+}
+
+double RerankPace::DemandMemory() const {
+  return std::clamp(kDemandHorizons * horizon_, absl::ToDoubleSeconds(kMemory),
+                    absl::ToDoubleSeconds(kLongestMemory));
 }
 
 double RerankPace::Pace(absl::Time now) const {
@@ -101,7 +113,7 @@ double RerankPace::Pace(absl::Time now) const {
 // Who could not have a slice in that time, were he alone, shortens it for nobody.
 void RerankPace::See(int asked, int least, double pace, double seconds) {
   if (seconds == 0 || (pace > 0 && kUsable * seconds * pace < std::min(asked, least))) return;
-  const double part = asked / asked_;
+  const double part = asked / (demand_ * DemandMemory());
   if (horizon_ == 0) {
     horizon_ = seconds;
   } else if (seconds < horizon_) {
@@ -127,13 +139,11 @@ int RerankPace::Fitting(int asked, int least, double pace, double seconds) const
   if (under_way_ == 0)
     return static_cast<int>(std::clamp<double>(room, std::min(asked, least), asked));
   if (room <= 0) return 0;
-  const double memory = absl::ToDoubleSeconds(kMemory);
-  const double demand = asked_ / memory, fixed = fixed_ / memory;
   const double horizon = horizon_ > 0 ? horizon_ : seconds;
-  const double usual = std::min(1.0, possible / demand) * asked;
+  const double usual = std::min(1.0, possible / demand_) * asked;
   const double queue = kQueued * std::max(0.0, kUsable * horizon - usual / possible);
   const double missing = possible * queue - under_way_;
-  const double share = (possible - fixed + missing / horizon) / demand;
+  const double share = (possible - fixed_ + missing / horizon) / demand_;
   return static_cast<int>(std::clamp<double>(std::min(std::round(share * asked), room), 0, asked));
 }
 
@@ -142,7 +152,7 @@ void RerankPace::Sent(int pairs, bool fitted, absl::Time now) {
   under_way_ += pairs;
   if (fitted) return;  // was counted when it was asked for
   Forget(now);
-  fixed_ += pairs;
+  fixed_ += pairs / DemandMemory();
 }
 
 // What was waited for since the answer before this one, but not what others were waited for before

@@ -85,6 +85,7 @@ class RerankPace : public std::enable_shared_from_this<RerankPace> {
   friend class RerankShare;
 
   void Forget(absl::Time now) REQUIRES(mutex_);
+  double DemandMemory() const REQUIRES(mutex_);  // seconds
   double Pace(absl::Time now) const REQUIRES(mutex_);
   void See(int asked, int least, double pace, double seconds) REQUIRES(mutex_);
   int Fitting(int asked, int least, double pace, double seconds) const REQUIRES(mutex_);
@@ -94,11 +95,12 @@ class RerankPace : public std::enable_shared_from_this<RerankPace> {
 
   mutable Mutex mutex_;
   // Sums over the past in which what lies kMemory back counts 1/e.
-  double asked_ GUARDED_BY(mutex_) = 0;     // candidates, of Take
-  double fixed_ GUARDED_BY(mutex_) = 0;     // candidates sent, of TakeAll
   double answered_ GUARDED_BY(mutex_) = 0;  // candidates
   double busy_ GUARDED_BY(mutex_) = 0;      // seconds in which they were waited for
   double waited_ GUARDED_BY(mutex_) = 0;    // seconds of these, of each candidate under way
+  // Means over the past in which what lies DemandMemory back counts 1/e: candidates a second.
+  double demand_ GUARDED_BY(mutex_) = 0;  // asked for, of Take
+  double fixed_ GUARDED_BY(mutex_) = 0;   // sent, of TakeAll
   absl::Time as_of_ GUARDED_BY(mutex_) = absl::InfinitePast();
   absl::Time last_answer_ GUARDED_BY(mutex_) = absl::InfinitePast();
   // Seconds that nine tenths of what is asked for have; 0 while nobody has asked.

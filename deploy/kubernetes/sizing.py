@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Says what a fleet takes: items, dimension, features and queries a second become shards,
 replicas, cores and bytes.  Its speeds are those that loadtest/figures/figures.json has measured,
-of the models of base size or of the demo's; the CPUs are named there, and yours is another.  So
-it plans a trial, and the load test (loadtest/run.sh --target) has the last word.
+of the models of base size or of the demo's, in the precision that is named; the CPUs are named
+there, and yours is another, which may not have that precision or its speed.  So it plans a trial,
+and the load test (loadtest/run.sh --target) has the last word.
 
 usage: sizing.py --items N --qps N [OPTION...]
   --items N            pictures; their captions are a second index of as many items
@@ -12,6 +13,8 @@ usage: sizing.py --items N --qps N [OPTION...]
   --feature-bytes N    of each: 4, 2 or 1 (2)
   --record-bytes N     caption, uri and tags of an item (300)
   --models NAME        base or demo: whose speeds (base)
+  --precision NAME     float32, bfloat16 or int8: what servers compute in (float32, which every CPU
+                       and model can; sightlinectl calibrate tells what yours can)
   --model-bytes N      of encoder and reranker together, as files (900000000)
   --depth N            candidates reranked in a search (20)
   --reranked SHARE     part of the searches that are reranked (1)
@@ -52,7 +55,7 @@ SCALED = ("router", "query-encoder", "reranker")
 ALERTS = {"SightlineReplicaMissing": 1800, "SightlineGenerationBehind": 1800, "SightlineGenerationNotPinned": 3600}
 
 
-def figures():
+def figures(precision):
     with open(FIGURES, encoding="utf-8") as source:
         text = json.load(source)
 
@@ -63,23 +66,23 @@ def figures():
     milli, micro = 1e-3, 1e-6
 
     def speeds(model):  # core-seconds of one, in a batch
-        return {"text": number("model", f"{model}_32_texts") * milli * CORES / 32,
-                "picture": number("model", f"{model}_16_pictures") * milli * CORES / 16,
-                "pair": number("model", f"{model}_20_pairs") * milli * CORES / 20}
+        return {"text": number(model, f"{precision}_32_texts") * milli * CORES / 32,
+                "picture": number(model, f"{precision}_16_pictures") * milli * CORES / 16,
+                "pair": number(model, f"{precision}_20_pairs") * milli * CORES / 20}
     matrix = FLAT_ROWS * FLAT_DIMENSION * 4
     return {
-        "base": speeds("base"), "demo": speeds("demo"),
+        "base": speeds("model"), "demo": speeds("model_demo"),
         # Of a lone search, which memory bounds, and of one among sixteen, which arithmetic does.
         "seconds_a_byte": number("flat_index", "one_query") * milli / matrix,
         "core_seconds_a_byte": number("flat_index", "sixteen_queries") * milli * CORES / 16 / matrix,
         "request": number("board", "request_at_1000_replicas") * micro,
         "call": number("board", "poll_over_grpc") * micro,
-        "cpus": sorted({text[group]["cpu"] for group in ("flat_index", "model", "board")}),
+        "cpus": sorted({text[group]["cpu"] for group in ("flat_index", "model", "model_demo", "board")}),
     }
 
 
 def plan(o):
-    measured = figures()
+    measured = figures(o.precision)
     # A row is padded to 64 bytes; pictures and captions are an index each.
     row = math.ceil(o.dimension * 4 / 64) * 64
     vectors = o.items * row
@@ -193,7 +196,7 @@ def table(o, made):
     print(f"features       {size(made['features_read_a_second'])} a second read by the rerankers")
     print(f"a lone search  {made['search_seconds'] * 1000:.3g} ms in each shard")
     print(f"encoding       {made['encode_core_hours']:,.3g} core hours for all items, decoding aside")
-    print(f"speeds of      {'; '.join(made['cpus'])}")
+    print(f"speeds of      {'; '.join(made['cpus'])}, models in {o.precision}")
     print(f"then           fleet.py OVERLAY --shards {made['shards']}")
     if made["shards"] > MAX_SHARDS:
         print(f"but            fleet.py takes {MAX_SHARDS} shards at most: more --pod-memory or --search-time")
@@ -211,6 +214,7 @@ def main():
                        ("feature-bytes", {"type": int, "default": 2, "choices": (1, 2, 4)}),
                        ("record-bytes", {"type": int, "default": 300}),
                        ("models", {"default": "base", "choices": ("base", "demo")}),
+                       ("precision", {"default": "float32", "choices": ("float32", "bfloat16", "int8")}),
                        ("model-bytes", {"type": int, "default": 900_000_000}),
                        ("depth", {"type": int, "default": 20}), ("reranked", {**share, "default": 1.0}),
                        ("search-time", {**share, "default": 0.1}), ("pod-memory", {**share, "default": 64.0}),

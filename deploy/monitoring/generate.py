@@ -30,6 +30,8 @@ FLEET = ("Sightline: fleet", "sightline-fleet", [
             ("{{reason}}", 'sum by (reason) (rate(sightline_degraded_answers_total{namespace="$ns"}[5m]))')]),
         ("How reranking ends, a second", "reqps", [
             ("{{outcome}}", 'sum by (outcome) (rate(sightline_rerank_outcomes_total{namespace="$ns"}[5m]))')]),
+        ("Reranked searches by precision, a second", "reqps", [
+            ("{{precision}}", 'sum by (precision) (rate(sightline_reranked_searches_total{namespace="$ns"}[5m]))')]),
         ("Share of the depth that was asked for", "percentunit", [
             ("{{pod}}", 'sum by (pod) (rate(sightline_rerank_candidates_total{namespace="$ns",which="scored"}[5m])) / sum by (pod) (rate(sightline_rerank_candidates_total{namespace="$ns",which="asked"}[5m]))')]),
     ]),

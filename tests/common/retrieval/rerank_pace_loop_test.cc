@@ -222,6 +222,19 @@ TEST_CASE("within capacity nothing is cut") {
   CHECK(summary.refused == 0);
 }
 
+TEST_CASE("a rush that can still be served in time is scored whole") {
+  // 20 candidates take 0.4 s, so that a few requests are many in the seconds that are remembered.
+  const Servers servers{0.02, 1.0 / 52.0, 85};
+  const auto [load, full] =
+      GENERATE(table<double, double>({{0.5, 0.995}, {0.6, 0.99}, {0.7, 0.96}}));
+  Fleet fleet(servers);
+  fleet.AskOften(Always(load * Capacity(servers)), 3000, 5);
+  const Summary summary = Of(fleet.Run(), 5, 3000);
+  CAPTURE(load, summary.full, summary.mean, summary.slowest);
+  CHECK(summary.full > full);
+  CHECK(summary.slowest < 5);
+}
+
 TEST_CASE("beyond capacity all is used, everybody has the same, and nothing is late or refused") {
   const double times = GENERATE(1.5, 2.0, 4.0);
   Servers servers;
@@ -318,6 +331,24 @@ TEST_CASE("what can be cut makes room for what cannot") {
   CHECK(less.mean > 0.9 * 20 * 0.4 / 1.5);
   CHECK(less.none < 0.05);
   CHECK(all.full > 0.99);
+}
+
+TEST_CASE("a load that lasts is shared by all, however much time they have") {
+  const Servers servers{0.02, 1.0 / 52.0, 85};
+  const double capacity = Capacity(servers);
+  Fleet fleet(servers);
+  const auto load = [&](double now) { return (now >= 60 ? 2 : 0.5) * capacity; };
+  fleet.AskOften(load, 600, 5);
+  const std::vector<Outcome> outcomes = fleet.Run();
+  const Summary first = Of(outcomes, 60, 90), later = Of(outcomes, 90, 600);
+  CAPTURE(first.mean, first.none, first.refused, later.mean, later.none, later.slowest);
+  CHECK(first.mean > 8);
+  CHECK(first.none < 0.15);
+  CHECK(first.refused < 0.05);
+  CHECK(later.mean > 9);
+  CHECK(later.none < 0.01);
+  CHECK(later.refused == 0);
+  CHECK(later.slowest < 5);
 }
 
 TEST_CASE("the depth follows the load within seconds, and does not swing") {

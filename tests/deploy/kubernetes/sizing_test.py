@@ -69,6 +69,11 @@ def main(root, *_):
          shard["memory"] * (1 << 30) * 0.8 * million["shards"] >= 2 * held, million)
     case("and not twice as many", shard["memory"] * (1 << 30) * 0.8 * million["shards"] < 4 * held, million)
     case("reranking is what it costs", million["sets"]["reranker"]["core_seconds"] > 0.5)
+    case("what is computed faster takes fewer cores", all(
+        faster["sets"][name]["core_seconds"] < slower["sets"][name]["core_seconds"]
+        for name in ("query-encoder", "reranker") for faster, slower in [
+            (plan(items=1_000_000, qps=50, precision="int8"), plan(items=1_000_000, qps=50, precision="bfloat16")),
+            (plan(items=1_000_000, qps=50, precision="bfloat16"), million)]))
     case("without reranking there is the least of it",
          plan(items=1_000_000, qps=50, reranked=0)["sets"]["reranker"]["replicas"] == 2)
     case("a cache holds two generations of what its server fetches, in nine tenths of its volume",
@@ -104,7 +109,7 @@ def main(root, *_):
                                                 "object_store_bytes", "cache_gib")), other)
     for wrong in ({"items": 0, "qps": 1}, {"items": 1}, {"items": 1, "qps": 1, "busy": 2},
                   {"items": 1, "qps": 1, "pod_memory": 1}, {"items": 1, "qps": 1, "feature_bytes": 3},
-                  {"items": 1, "qps": 1, "bandwidth": 0}):
+                  {"items": 1, "qps": 1, "bandwidth": 0}, {"items": 1, "qps": 1, "precision": "float16"}):
         case(f"refused: {wrong}", run(**wrong).returncode != 0)
     with open(os.path.join(root, "deploy/kubernetes/README.md"), encoding="utf-8") as source:
         rows = re.findall(r"^\| `(--items [^`]*)` \| (.*) \|$", source.read(), flags=re.M)
