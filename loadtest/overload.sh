@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # What a fleet is good for at twice its capacity: looks for the capacity, or takes one that is
 # known, offers twice that, and prints goodput as a share of the capacity, with what it is counted
-# by: answers in time, the depth of reranking, Recall@1 beside that of retrieval alone.
+# by: answers in time, the depth of reranking, Recall@1 beside that of retrieval alone.  At twice
+# the capacity the store's captions are asked, if it has any, which are many and labelled.
 #
 # usage: loadtest/overload.sh [CAPACITY OVERLOAD] [--capacity RATE] [--store DIR] [--out DIR]
 #   CAPACITY         a scenario that looks for it; default capacity
@@ -47,8 +48,18 @@ if [ -z "$rate" ]; then
   "$here/run.sh" "${names[0]}" ${store:+--store "$store"} --out "$out/capacity"
   rate=$("$here/ratios.py" rate "$out/capacity/report.json")
 fi
+change=()
+captions=$out/captions.jsonl
+if [ -e "${store:-$cache/demo/store}/indexes/captions/CURRENT" ]; then
+  root=$(cd "$here/.." && pwd)
+  (cd "$root" && bazel build --noshow_progress //services/evaluator >&2)
+  "$(cd "$root" && bazel info bazel-bin 2>/dev/null)/services/evaluator/evaluator" write-questions \
+    --store "${store:-$cache/demo/store}" --limit 2000 >"$captions"
+  change=("queries=$captions")
+fi
 twice=$(awk -v rate="$rate" 'BEGIN { printf "%.6g", 2 * rate }')
-"$here/ratios.py" change "$here/scenarios/${names[1]}.yaml" "arrivals.rate=$twice" >"$out/overload.yaml"
+"$here/ratios.py" change "$here/scenarios/${names[1]}.yaml" "arrivals.rate=$twice" "${change[@]}" \
+  >"$out/overload.yaml"
 status=0
 "$here/run.sh" "$out/overload.yaml" ${store:+--store "$store"} --out "$out/overload" || status=$?
 # What did not hold is told below as well.

@@ -2,13 +2,13 @@
 """What scripts that compare runs of the load test share: a scenario with one key changed, and
 ratios of what reports say.
 
-usage: ratios.py change SCENARIO SECTION.KEY=VALUE >FILE
+usage: ratios.py change SCENARIO SECTION.KEY=VALUE [queries=FILE] >FILE
        ratios.py rate REPORT
        ratios.py precision FLOAT32_REPORT FASTEST_REPORT...      (as many of either, by turns)
        ratios.py overload RATE REPORT
 
 change: SECTION stands on one line, as `fleet: {precision: fastest, shards: 2}`.  What the file
-names beside itself is named in full, so that FILE may lie anywhere.
+names beside itself is named in full, so that FILE may lie anywhere.  queries: of all texts.
 rate: the capacity that was found.  precision: of each pair, and of their medians, how much more
 the fastest precision bears.  overload: goodput at twice RATE, as a share of RATE.
 
@@ -32,8 +32,8 @@ class NoFigure(Exception):
     pass
 
 
-def changed(text, folder, section, key, value):
-    """The scenario `text` of `folder` with that key in that section."""
+def changed(text, folder, section, key, value, queries=""):
+    """The scenario `text` of `folder` with that key in that section, and those queries if any."""
     line = re.search(rf"^{section}: \{{(.*)\}}$", text, re.M)
     if not line:
         raise NoFigure(f"the scenario has no line '{section}: {{...}}'")
@@ -41,7 +41,7 @@ def changed(text, folder, section, key, value):
     keys.append(f"{key}: {value}")
     text = f"{text[:line.start(1)]}{', '.join(keys)}{text[line.end(1):]}"
     return re.sub(r"\bqueries: ([^/\s,}][^\s,}]*)",
-                  lambda named: f"queries: {os.path.join(folder, named[1])}", text)
+                  lambda named: f"queries: {queries or os.path.join(folder, named[1])}", text)
 
 
 def read(path):
@@ -137,11 +137,13 @@ def overload_lines(rate, report):
 
 
 def run(words):
-    if len(words) == 3 and words[0] == "change" and re.fullmatch(r"\w+\.\w+=\S+", words[2]):
+    named = re.fullmatch(r"queries=(/\S+)", words[3]) if len(words) == 4 else None
+    if (len(words) == 3 or named) and words[0] == "change" and re.fullmatch(r"\w+\.\w+=\S+", words[2]):
         section, key, value = re.split(r"[.=]", words[2], maxsplit=2)
         path = os.path.abspath(words[1])
         with open(path, encoding="utf-8") as file:
-            return [changed(file.read(), os.path.dirname(path), section, key, value).rstrip("\n")]
+            return [changed(file.read(), os.path.dirname(path), section, key, value,
+                            named[1] if named else "").rstrip("\n")]
     if len(words) == 2 and words[0] == "rate":
         return [f"{capacity(read(words[1])):.6g}"]
     if len(words) >= 3 and words[0] == "precision":

@@ -8,8 +8,8 @@
 
 namespace sightline {
 
-std::string CpuName() {
-  std::ifstream file("/proc/cpuinfo");
+std::string CpuName(const std::string& path) {
+  std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
     const size_t colon = line.find(':');
     if (colon == std::string::npos || !absl::StartsWith(line, "model name")) continue;

@@ -6,8 +6,8 @@
 
 namespace sightline {
 
-// Of the first core, as /proc/cpuinfo has it; empty where it has none.
-std::string CpuName();
+// Of the first core, as `path` has it; empty where it has none.
+std::string CpuName(const std::string& path = "/proc/cpuinfo");
 
 }  // namespace sightline
 

@@ -1,5 +1,8 @@
 #include "common/evaluation/evaluation_store.h"
 
+#include <map>
+#include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -19,6 +22,30 @@ absl::Status CheckKind(const StoredIndex& index, bundle::v1::ItemKind kind,
   if (index.manifest().item_kind() == kind) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(index.Name(), " holds no ", what));
 }
+
+// Models by what they compute in.
+class Models {
+ public:
+  Models(std::string store, ComputePool* pool) : store_(std::move(store)), pool_(pool) {}
+
+  ModelCache& In(const std::string& precision) {
+    auto& cache = caches_[precision];
+    if (cache == nullptr) {
+      ModelOptions models;
+      models.pool = pool_;
+      ModelCacheOptions options{store_, models};
+      // As asked, however far that is from float32: how far is what is measured.
+      options.precision.policy = {precision, /*least_agreement=*/0};
+      cache = std::make_unique<ModelCache>(options);
+    }
+    return *cache;
+  }
+
+ private:
+  const std::string store_;
+  ComputePool* const pool_;
+  std::map<std::string, std::unique_ptr<ModelCache>> caches_;
+};
 
 absl::StatusOr<EvaluationStore::Reranker> LoadReranker(Direction direction,
                                                        const StoredIndex& index,
@@ -70,14 +97,9 @@ absl::Status EvaluationStore::CheckPair() const {
 }
 
 absl::Status EvaluationStore::LoadModels(const EvaluationStoreOptions& options, ComputePool* pool) {
-  ModelOptions model_options;
-  model_options.pool = pool;
-  ModelCacheOptions cache{options.store, model_options};
-  // As asked, however far that is from float32: how far is what is measured.
-  cache.precision.policy = {options.precision, /*least_agreement=*/0};
-  ModelCache models(cache);
+  Models models(options.store, pool);
   const std::string& encoder = images_->manifest().encoder_model();
-  ASSIGN_OR_RETURN(encoder_, models.Get(encoder));
+  ASSIGN_OR_RETURN(encoder_, models.In(options.precisions.encoder).Get(encoder));
   if (encoder_->text_encoder() == nullptr) {
     return absl::FailedPreconditionError(
         absl::StrCat("model ", encoder, " of ", images_->Name(), " cannot encode texts"));
@@ -87,9 +109,11 @@ absl::Status EvaluationStore::LoadModels(const EvaluationStoreOptions& options, 
         "model ", encoder, " writes to another embedding space than that of ", images_->Name()));
   }
   ASSIGN_OR_RETURN(image_reranker_,
-                   LoadReranker(Direction::kTextToImage, *images_, options.reranker, &models));
+                   LoadReranker(Direction::kTextToImage, *images_, options.reranker,
+                                &models.In(options.precisions.image_reranker)));
   ASSIGN_OR_RETURN(caption_reranker_,
-                   LoadReranker(Direction::kImageToText, *captions_, options.reranker, &models));
+                   LoadReranker(Direction::kImageToText, *captions_, options.reranker,
+                                &models.In(options.precisions.caption_reranker)));
   return absl::OkStatus();
 }
 

@@ -17,13 +17,31 @@
 
 namespace sightline {
 
+// What models compute in, if they have blocks: those that rerank pictures and captions may differ.
+struct StorePrecisions {
+  std::string encoder = "float32";
+  std::string image_reranker = "float32";
+  std::string caption_reranker = "float32";
+
+  std::string& reranker(Direction direction) {
+    return direction == Direction::kTextToImage ? image_reranker : caption_reranker;
+  }
+  static StorePrecisions All(const std::string& precision) {
+    return {precision, precision, precision};
+  }
+  bool operator==(const StorePrecisions& other) const {
+    return encoder == other.encoder && image_reranker == other.image_reranker &&
+           caption_reranker == other.caption_reranker;
+  }
+};
+
 struct EvaluationStoreOptions {
   std::string store;
   std::string images_index = "images";
   std::string captions_index = "captions";
-  std::string language = "en";        // of the captions that make queries and answers
-  std::string reranker;               // name of the cross-encoder; empty: each index's default
-  std::string precision = "float32";  // that models compute in, if they have blocks
+  std::string language = "en";  // of the captions that make queries and answers
+  std::string reranker;         // name of the cross-encoder; empty: each index's default
+  StorePrecisions precisions;
 };
 
 // Immutable, thread-safe.

@@ -72,6 +72,14 @@ std::vector<EvaluationQuery> Relevance::Queries(Direction direction) const {
   return queries;
 }
 
+std::vector<std::string> Relevance::RelevantImages(const EvaluationQuery& query) const {
+  std::vector<std::string> ids;
+  for (const auto& [id, image] : images_) {
+    if (Intersect(query.keys, image.keys)) ids.push_back(id);
+  }
+  return ids;
+}
+
 bool Relevance::IsRelevant(Direction direction, const EvaluationQuery& query,
                            const std::string& hit_id) const {
   if (direction == Direction::kTextToImage) {

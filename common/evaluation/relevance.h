@@ -47,6 +47,10 @@ class Relevance {
   // One for each picture that has a caption, in the order of their ids.
   std::vector<EvaluationQuery> Queries(Direction direction) const;
 
+  // The pictures that are right for a text, in the order of their ids.  Time is that of looking at
+  // all pictures.
+  std::vector<std::string> RelevantImages(const EvaluationQuery& query) const;
+
   bool IsRelevant(Direction direction, const EvaluationQuery& query,
                   const std::string& hit_id) const;
 

@@ -4,13 +4,15 @@
 #include "services/evaluator/measure_command.h"
 #include "services/evaluator/precision_command.h"
 #include "services/evaluator/questions_command.h"
+#include "services/evaluator/write_questions_command.h"
 
 namespace sightline {
 
 Program Evaluator() {
   return {"evaluator",
           "measures how well a store, or a fleet, finds what it should.",
-          {kMeasureCommand, kCompareCommand, kQuestionsCommand, kPrecisionCommand}};
+          {kMeasureCommand, kCompareCommand, kQuestionsCommand, kPrecisionCommand,
+           kWriteQuestionsCommand}};
 }
 
 int RunEvaluator(const std::vector<std::string>& args, const Console& console) {

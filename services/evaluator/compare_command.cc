@@ -53,18 +53,22 @@ std::string AgreementText(Direction direction, const Agreement& agreement) {
   return text;
 }
 
+// Also where the bundle declares that by default nothing is reranked: what asks for it is.
+Method MethodOf(const CompareFlags& flags, const EvaluationStore::Reranker& reranker) {
+  if (!reranker.declared.has_value()) return Method();
+  return {flags.depth, reranker.declared->combination};
+}
+
 absl::StatusOr<Agreement> CompareDirection(const CompareFlags& flags, const EvaluationStore& store,
                                            Direction direction, Ranker* live, Progress* progress,
                                            const CallContext& call) {
   const std::vector<EvaluationQuery> queries =
       Sample(store.relevance().Queries(direction), flags.limit);
-  Method method;
-  float grid = 0;
-  // Also where the bundle declares that by default nothing is reranked: what asks for it is.
-  if (const auto& reranker = store.reranker(direction); reranker.declared.has_value()) {
-    method = {flags.depth, reranker.declared->combination};
-    grid = GridOf(method.combination, reranker.model->cross_encoder()->score_kind());
-  }
+  const EvaluationStore::Reranker& reranker = store.reranker(direction);
+  const Method method = MethodOf(flags, reranker);
+  const float grid = method.depth > 0
+                         ? GridOf(method.combination, reranker.model->cross_encoder()->score_kind())
+                         : 0;
   StoreRanker expected(&store);
   progress->Begin(absl::StrCat("compare ", DirectionName(direction)), "queries",
                   static_cast<int64_t>(queries.size()));
@@ -80,6 +84,52 @@ absl::StatusOr<Agreement> CompareDirection(const CompareFlags& flags, const Eval
   }
   progress->End();
   return total;
+}
+
+// What the fleet computes in, by its answer to a query of each direction.
+absl::StatusOr<StorePrecisions> PrecisionsOf(const CompareFlags& flags,
+                                             const EvaluationStore& store, SearchClient* client,
+                                             const CallContext& call) {
+  StorePrecisions precisions;
+  LiveRanker live(client, flags.fleet.RankerOptions(store));
+  for (const Direction direction : flags.store.Directions()) {
+    const auto queries = Sample(store.relevance().Queries(direction), 1);
+    const Method method = MethodOf(flags, store.reranker(direction));
+    RETURN_IF_ERROR(
+        live.Precisions({direction, queries, {&method, 1}, kListLength}, call, &precisions));
+  }
+  return precisions;
+}
+
+std::string Names(const StorePrecisions& precisions) {
+  return absl::StrCat("computed in: encoder ", precisions.encoder, ", reranker of pictures ",
+                      precisions.image_reranker, ", of captions ", precisions.caption_reranker,
+                      "\n");
+}
+
+// Whether all agree.
+absl::StatusOr<bool> Compare(const CompareFlags& flags, const Console& console) {
+  const CallContext call = CallContext::Unbounded();
+  ASSIGN_OR_RETURN(OpenedStore opened, OpenStore(flags.store, call));
+  const std::unique_ptr<SearchClient> client = MakeGrpcSearchClient(flags.fleet.router);
+  LiveRankerOptions live_options = flags.fleet.RankerOptions(*opened.store);
+  EvaluationStoreOptions options = flags.store.options;
+  ASSIGN_OR_RETURN(options.precisions, PrecisionsOf(flags, *opened.store, client.get(), call));
+  if (!(options.precisions == StorePrecisions())) {
+    ASSIGN_OR_RETURN(opened.store, EvaluationStore::Open(options, opened.pool.get(), call));
+  }
+  console.out << Names(options.precisions);
+  live_options.precisions = options.precisions;
+  LiveRanker live(client.get(), live_options);
+  Progress progress(Progress::OnStandardError(), Clock::Real());
+  bool agrees = true;
+  for (const Direction direction : flags.store.Directions()) {
+    ASSIGN_OR_RETURN(const Agreement agreement,
+                     CompareDirection(flags, *opened.store, direction, &live, &progress, call));
+    console.out << AgreementText(direction, agreement);
+    agrees = agrees && agreement.agrees();
+  }
+  return agrees;
 }
 
 }  // namespace
@@ -113,20 +163,9 @@ int RunCompare(const std::vector<std::string>& args, const Console& console) {
   }
   if (!usable.ok()) return UsageError(kCompareCommand, std::string(usable.message()), console);
 
-  const CallContext call = CallContext::Unbounded();
-  const absl::StatusOr<OpenedStore> opened = OpenStore(flags.store, call);
-  if (!opened.ok()) return Fail(opened.status(), console);
-  const std::unique_ptr<SearchClient> client = MakeGrpcSearchClient(flags.fleet.router);
-  LiveRanker live(client.get(), flags.fleet.RankerOptions(*opened->store));
-  Progress progress(Progress::OnStandardError(), Clock::Real());
-  for (const Direction direction : flags.store.Directions()) {
-    const absl::StatusOr<Agreement> agreement =
-        CompareDirection(flags, *opened->store, direction, &live, &progress, call);
-    if (!agreement.ok()) return Fail(agreement.status(), console);
-    console.out << AgreementText(direction, *agreement);
-    if (!agreement->agrees()) status = kFailure;
-  }
-  return status;
+  const absl::StatusOr<bool> agrees = Compare(flags, console);
+  if (!agrees.ok()) return Fail(agrees.status(), console);
+  return *agrees ? kSuccess : kFailure;
 }
 
 }  // namespace sightline

@@ -44,21 +44,21 @@ void StoreFlags::Define(Flags* flags) {
   flags->String("language", "CODE", "language of the captions; default en", &options.language);
   flags->String("reranker", "NAME", "which of the generations' rerankers; default: the default one",
                 &options.reranker);
-  flags->String("precision", "NAME",
-                "that this process computes in: float32 (default), bfloat16 or int8",
-                &options.precision);
   flags->String("direction", "WHICH", "text-to-image, image-to-text or both; default both",
                 &direction);
   flags->Int("threads", "cores to use in this process; default: all", 1, limits::kMaxThreads,
              &threads);
 }
 
+void StoreFlags::DefinePrecision(Flags* flags, absl::string_view help) {
+  flags->String("precision", "NAME", help, &precision);
+}
+
 absl::Status StoreFlags::Check() const {
   if (options.store.empty()) return absl::InvalidArgumentError("give --store DIR");
-  if (const std::string& name = options.precision;
-      name != "float32" && name != "bfloat16" && name != "int8") {
+  if (precision != "float32" && precision != "bfloat16" && precision != "int8") {
     return absl::InvalidArgumentError(
-        absl::StrCat("--precision: '", name, "' is not float32, bfloat16 or int8"));
+        absl::StrCat("--precision: '", precision, "' is not float32, bfloat16 or int8"));
   }
   if (direction == kTextToImage || direction == kImageToText || direction == kBoth) {
     return absl::OkStatus();
@@ -116,7 +116,9 @@ absl::StatusOr<OpenedStore> OpenStore(const StoreFlags& flags, const CallContext
   UseSingleThreadedTorch();
   OpenedStore opened;
   opened.pool = std::make_unique<ComputePool>(flags.threads);
-  ASSIGN_OR_RETURN(opened.store, EvaluationStore::Open(flags.options, opened.pool.get(), call));
+  EvaluationStoreOptions options = flags.options;
+  options.precisions = StorePrecisions::All(flags.precision);
+  ASSIGN_OR_RETURN(opened.store, EvaluationStore::Open(options, opened.pool.get(), call));
   return opened;
 }
 

@@ -22,11 +22,14 @@ namespace sightline {
 // What is evaluated.
 struct StoreFlags {
   EvaluationStoreOptions options;
+  std::string precision = "float32";  // of all models
   std::string direction = "both";
   int threads = UsableCores();
 
   void Define(Flags* flags);
-  // InvalidArgument without --store or with an unknown direction.
+  // For commands in which not the fleet says what is computed in.
+  void DefinePrecision(Flags* flags, absl::string_view help);
+  // InvalidArgument without --store, or with an unknown direction or precision.
   absl::Status Check() const;
   std::vector<Direction> Directions() const;
 };

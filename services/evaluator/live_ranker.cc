@@ -39,11 +39,18 @@ absl::Status CheckAnswer(const SearchResult& result, const SearchRequest& reques
   return absl::OkStatus();
 }
 
+absl::Status CheckPrecision(absl::string_view servers, const std::string& told,
+                            const std::string& expected) {
+  if (told.empty() || told == expected) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("the fleet's ", servers, " compute in ", expected, " and in ", told,
+                   ", so that one answer is not like another; have all compute in one "
+                   "(compute.precision), or ask a router of like ones"));
+}
+
 }  // namespace
 
 absl::StatusOr<Rankings> LiveRanker::Rank(const RankRequest& request, const CallContext& call) {
-  const GenerationRef& expected =
-      request.direction == Direction::kTextToImage ? options_.images : options_.captions;
   const size_t methods = request.methods.size();
   const size_t count = request.queries.size() * methods;
   Rankings rankings(request.queries.size(), std::vector<std::vector<Hit>>(methods));
@@ -53,11 +60,12 @@ absl::StatusOr<Rankings> LiveRanker::Rank(const RankRequest& request, const Call
   const auto work = [&] {
     for (size_t i = next++; i < count && !failed; i = next++) {
       const EvaluationQuery& query = request.queries[i / methods];
-      auto hits = Ask(RequestFor(request, query, request.methods[i % methods]), expected, call);
-      if (hits.ok()) {
-        rankings[i / methods][i % methods] = *std::move(hits);
+      auto result =
+          Ask(RequestFor(request, query, request.methods[i % methods]), request.direction, call);
+      if (result.ok()) {
+        rankings[i / methods][i % methods] = std::move(result->hits);
       } else {
-        statuses[i] = Within(absl::StrCat("query '", query.item_id, "'"), hits.status());
+        statuses[i] = Within(absl::StrCat("query '", query.item_id, "'"), result.status());
         failed = true;
       }
     }
@@ -68,6 +76,20 @@ absl::StatusOr<Rankings> LiveRanker::Rank(const RankRequest& request, const Call
   for (std::thread& asker : askers) asker.join();
   for (absl::Status& status : statuses) RETURN_IF_ERROR(std::move(status));
   return rankings;
+}
+
+absl::Status LiveRanker::Precisions(const RankRequest& request, const CallContext& call,
+                                    StorePrecisions* precisions) {
+  const EvaluationQuery& query = request.queries.front();
+  ASSIGN_OR_RETURN(
+      const SearchResult result,
+      Within(absl::StrCat("query '", query.item_id, "'"),
+             Ask(RequestFor(request, query, request.methods.front()), request.direction, call)));
+  if (!result.encoder_precision.empty()) precisions->encoder = result.encoder_precision;
+  if (!result.reranker_precision.empty()) {
+    precisions->reranker(request.direction) = result.reranker_precision;
+  }
+  return absl::OkStatus();
 }
 
 SearchRequest LiveRanker::RequestFor(const RankRequest& request, const EvaluationQuery& query,
@@ -89,16 +111,25 @@ SearchRequest LiveRanker::RequestFor(const RankRequest& request, const Evaluatio
   return search;
 }
 
-absl::StatusOr<std::vector<Hit>> LiveRanker::Ask(const SearchRequest& search,
-                                                 const GenerationRef& expected,
-                                                 const CallContext& call) const {
+absl::Status LiveRanker::CheckPrecisions(const SearchResult& result, Direction direction) const {
+  if (!options_.precisions.has_value()) return absl::OkStatus();
+  StorePrecisions expected = *options_.precisions;
+  RETURN_IF_ERROR(CheckPrecision("encoders", result.encoder_precision, expected.encoder));
+  return CheckPrecision("rerankers", result.reranker_precision, expected.reranker(direction));
+}
+
+absl::StatusOr<SearchResult> LiveRanker::Ask(const SearchRequest& search, Direction direction,
+                                             const CallContext& call) const {
+  const GenerationRef& expected =
+      direction == Direction::kTextToImage ? options_.images : options_.captions;
   absl::Status status;
   for (int attempt = 0; attempt < options_.attempts; ++attempt) {
     RETURN_IF_ERROR(call.Check("evaluation"));
     const CallContext once = call.WithDeadline(call.clock()->Now() + options_.timeout);
     absl::StatusOr<SearchResult> result = client_->SearchItems(once, search);
     status = result.ok() ? CheckAnswer(*result, search, expected) : result.status();
-    if (status.ok()) return std::move(result->hits);
+    if (status.ok()) status = CheckPrecisions(*result, direction);
+    if (status.ok()) return result;
     if (!IsWorthRepeating(status)) break;
   }
   return status;

@@ -5,9 +5,11 @@
 #include <string>
 
 #include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "common/api/generation.h"
 #include "common/api/search.h"
 #include "common/clients/search_client.h"
+#include "common/evaluation/evaluation_store.h"
 #include "common/evaluation/ranker.h"
 
 namespace sightline {
@@ -18,6 +20,8 @@ struct LiveRankerOptions {
   GenerationRef captions;
   std::string image_reranker;  // that reranks pictures; empty: the default one
   std::string caption_reranker;
+  // What the fleet has to compute in, as Precisions told it; none: in anything.
+  absl::optional<StorePrecisions> precisions;
   int parallel = 4;  // requests under way at once
   absl::Duration timeout = absl::Seconds(30);
   // How often one request is made in all, if the fleet is busy or answers with less than
@@ -34,15 +38,22 @@ class LiveRanker : public Ranker {
 
   int batch_size() const override { return 16 * options_.parallel; }
 
-  // FailedPrecondition if the fleet serves another generation, or cannot rerank what is
-  // to be reranked; Unavailable if an answer stayed degraded; else the fleet's error.
+  // FailedPrecondition if the fleet serves another generation, cannot rerank what is to be
+  // reranked, or computes in another precision than is expected; Unavailable if an answer stayed
+  // degraded; else the fleet's error.
   absl::StatusOr<Rankings> Rank(const RankRequest& request, const CallContext& call) override;
+
+  // What the fleet computes the one query of `request` in, written over `precisions`; what it
+  // does not compute, or does not tell, stays.  The errors of Rank.
+  absl::Status Precisions(const RankRequest& request, const CallContext& call,
+                          StorePrecisions* precisions);
 
  private:
   SearchRequest RequestFor(const RankRequest& request, const EvaluationQuery& query,
                            const Method& method) const;
-  absl::StatusOr<std::vector<Hit>> Ask(const SearchRequest& search, const GenerationRef& expected,
-                                       const CallContext& call) const;
+  absl::StatusOr<SearchResult> Ask(const SearchRequest& search, Direction direction,
+                                   const CallContext& call) const;
+  absl::Status CheckPrecisions(const SearchResult& result, Direction direction) const;
 
   SearchClient* const client_;
   const LiveRankerOptions options_;

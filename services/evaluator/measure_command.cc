@@ -39,6 +39,8 @@ struct MeasureFlags {
 
   void Define(Flags* flags) {
     store.Define(flags);
+    store.DefinePrecision(flags,
+                          "that this process computes in: float32 (default), bfloat16 or int8");
     flags->String("splits", "FILE", "items.jsonl of `trainer prepare`; default: one split, all",
                   &splits);
     flags->Strings("split", "NAME",

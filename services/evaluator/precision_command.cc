@@ -25,6 +25,7 @@ struct PrecisionFlags {
 
   void Define(Flags* flags) {
     store.Define(flags);
+    store.DefinePrecision(flags, "bfloat16 or int8: what float32 is compared with");
     flags->Int("limit", "queries of each direction, evenly spread; default: all", 1, 1 << 30,
                &limit);
     flags->Int("depth", "candidates to rerank; default 20", 1, limits::kMaxHits, &depth);
@@ -42,7 +43,7 @@ std::vector<Method> MethodsOf(const EvaluationStore& store, Direction direction,
 
 std::string PairedText(const PrecisionFlags& flags, Direction direction, int64_t queries,
                        const std::vector<PairedResult>& results) {
-  const std::string& precision = flags.store.options.precision;
+  const std::string& precision = flags.store.precision;
   Table table({{"method"},
                {"depth", true},
                {"R@1 float32", true},
@@ -68,10 +69,8 @@ std::string PairedText(const PrecisionFlags& flags, Direction direction, int64_t
 absl::Status RunBoth(const PrecisionFlags& flags, const Console& console) {
   const CallContext call = CallContext::Unbounded();
   ASSIGN_OR_RETURN(const OpenedStore other, OpenStore(flags.store, call));
-  EvaluationStoreOptions options = flags.store.options;
-  options.precision = EvaluationStoreOptions().precision;
   ASSIGN_OR_RETURN(const std::unique_ptr<EvaluationStore> reference,
-                   EvaluationStore::Open(options, other.pool.get(), call));
+                   EvaluationStore::Open(flags.store.options, other.pool.get(), call));
   StoreRanker expected(reference.get());
   StoreRanker actual(other.store.get());
   Progress progress(Progress::OnStandardError(), Clock::Real());
@@ -108,7 +107,7 @@ int RunPrecision(const std::vector<std::string>& args, const Console& console) {
   if (usable.ok() && !words.empty()) {
     usable = absl::InvalidArgumentError(absl::StrCat("'", words[0], "' is no flag"));
   }
-  if (usable.ok() && flags.store.options.precision == EvaluationStoreOptions().precision) {
+  if (usable.ok() && flags.store.precision == "float32") {
     usable = absl::InvalidArgumentError("give --precision NAME: what float32 is compared with");
   }
   if (!usable.ok()) return UsageError(kPrecisionCommand, std::string(usable.message()), console);

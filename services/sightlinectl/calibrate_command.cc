@@ -1,6 +1,11 @@
 #include "services/sightlinectl/calibrate_command.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <set>
 
 #include "absl/types/span.h"
 #include "common/base/compute_pool.h"
@@ -52,9 +57,11 @@ std::string Misuse(const Arguments& arguments, const std::vector<std::string>& w
   if (arguments.merge) {
     const bool alone =
         !measures && arguments.threads == 0 && arguments.state_dir.empty() && arguments.out.empty();
-    return words.size() >= 2 && alone
-               ? ""
-               : "--merge goes with two files of reports or more, --json, --plot and nothing else";
+    if (words.size() < 2 || !alone) {
+      return "--merge goes with two files of reports or more, --json, --plot and nothing else";
+    }
+    const std::set<std::string> files(words.begin(), words.end());
+    return files.size() == words.size() ? "" : "--merge has one file twice";
   }
   if (!words.empty()) return "give no words but with --merge";
   if (in_store != arguments.bundle.empty() ||
@@ -75,6 +82,17 @@ absl::StatusOr<ModelBundle> OpenBundle(const Arguments& arguments) {
                          /*verify_checksums=*/false);
 }
 
+// Before minutes are spent on what then has no place.
+absl::Status CheckPlaces(const Arguments& arguments) {
+  for (const std::string* file : {&arguments.json, &arguments.plot}) {
+    if (file->empty()) continue;
+    const std::string folder = std::filesystem::path(*file).parent_path().string();
+    const std::string place = folder.empty() ? "." : folder;
+    if (::access(place.c_str(), W_OK) != 0) return FileError("write to", place, errno);
+  }
+  return arguments.out.empty() ? absl::OkStatus() : MakeDirectories(arguments.out);
+}
+
 absl::Status WriteOne(const std::string& path, const std::string& text, const Console& console) {
   if (path.empty()) return absl::OkStatus();
   RETURN_IF_ERROR(WriteFileAtomically(path, text));
@@ -83,6 +101,7 @@ absl::Status WriteOne(const std::string& path, const std::string& text, const Co
 }
 
 absl::Status Measure(const Arguments& arguments, const Console& console) {
+  RETURN_IF_ERROR(CheckPlaces(arguments));
   ASSIGN_OR_RETURN(const ModelBundle bundle, OpenBundle(arguments));
   ComputePool::SingleThreadedLibraries();
   UseSingleThreadedTorch();

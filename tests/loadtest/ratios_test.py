@@ -60,6 +60,9 @@ class Ratios(cases.Case):
         changed = self.told("change", path, "fleet.precision=float32")
         self.assertIn(f"queries: {os.path.dirname(path)}/../../some/questions.jsonl, dead", changed)
         self.assertIn("queries: /pictures  # some", changed)
+        others = self.told("change", path, "fleet.precision=float32", "queries=/captions.jsonl")
+        self.assertIn("queries: /captions.jsonl, dead", others)
+        self.assertIn("queries: /pictures  # some", others)
 
     def test_a_fleet_of_defaults_and_a_scenario_without_one(self):
         defaults = self.write("defaults.yaml", b"name: a\nfleet: {}\n")

@@ -87,6 +87,7 @@ absl::StatusOr<PrecisionChoice> ChosenPrecision(const ModelBundle& bundle,
       !bundle.manifest.has_transformer()) {
     return PrecisionChoice();
   }
+  RETURN_IF_ERROR(kernels::CheckCpuLimit());
   RETURN_IF_ERROR(CheckNamed(options.policy.precision));
   const absl::StatusOr<PrecisionReport> report = FindOrMeasure(bundle, options, idle, call);
   RETURN_IF_ERROR(call.Check("measuring precisions"));

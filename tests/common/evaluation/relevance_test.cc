@@ -67,6 +67,13 @@ TEST_CASE("a text is answered by any picture that has this caption among its own
   REQUIRE_FALSE(right(2, "a"));
 }
 
+TEST_CASE("the pictures that are right for a text are listed") {
+  const Relevance fishes = Fishes();
+  const std::vector<EvaluationQuery> queries = fishes.Queries(Direction::kTextToImage);
+  REQUIRE(fishes.RelevantImages(queries[0]) == std::vector<std::string>{"a", "b", "c"});
+  REQUIRE(fishes.RelevantImages(queries[2]) == std::vector<std::string>{"c"});
+}
+
 TEST_CASE("a picture is answered by any caption that is the same as one of its own") {
   const Relevance fishes = Fishes();
   const std::vector<EvaluationQuery> queries = fishes.Queries(Direction::kImageToText);

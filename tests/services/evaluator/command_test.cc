@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/files.h"
+#include "common/evaluation/questions.h"
 #include "common/kernels/cpu.h"
 #include "common/kernels/kernel_choice.h"
 #include "services/evaluator/commands.h"
@@ -177,6 +178,26 @@ TEST_CASE("a precision is compared with float32, in both directions and by every
     INFO(part);
     REQUIRE(absl::StrContains(ran.out, part));
   }
+}
+
+TEST_CASE("captions are written as questions that name every right picture") {
+  const Ran all = Run({"write-questions", "--store", Tiny().path});
+  INFO(all.err);
+  REQUIRE(all.status == 0);
+  const auto questions = ParseQuestions(all.out);
+  REQUIRE(questions.ok());
+  REQUIRE(questions->size() == 36);
+  const auto some = ParseQuestions(
+      Run({"write-questions", "--store", Tiny().path, "--limit", "5"}).out);
+  REQUIRE(some.ok());
+  REQUIRE(some->size() == 5);
+  REQUIRE(some->front().query == questions->front().query);
+  REQUIRE(some->front().expected == questions->front().expected);
+  REQUIRE(Run({"write-questions"}).status == 2);
+  REQUIRE(Run({"write-questions", "--store", Tiny().path, "word"}).status == 2);
+  const Ran none = Run({"write-questions", "--store", Tiny().path, "--language", "xx"});
+  REQUIRE(none.status == 1);
+  REQUIRE(absl::StrContains(none.err, "no caption in language 'xx'"));
 }
 
 TEST_CASE("a fleet that does not answer is exit status 75") {

@@ -97,6 +97,42 @@ TEST_CASE("a busy fleet and a degraded answer are asked again, thrice in all") {
   REQUIRE(degraded.requests().size() == 3);
 }
 
+TEST_CASE("what the fleet computes in is told, and an answer in anything else is none") {
+  std::string told = "int8";
+  FakeSearchClient client([&](const SearchRequest& request) {
+    SearchResult result = Echo(request);
+    if (std::holds_alternative<TextQuery>(request.query)) result.encoder_precision = told;
+    if (*request.depth > 0) result.reranker_precision = "bfloat16";
+    return result;
+  });
+  const std::vector<EvaluationQuery> queries = Queries(1);
+  const Method retrieval, reranked = {20, {}};
+  const auto request_of = [&](Direction direction, const Method& method) {
+    return RankRequest{direction, queries, {&method, 1}, 50};
+  };
+  LiveRankerOptions options = Options();
+  StorePrecisions precisions;
+  LiveRanker any(&client, options);
+  const CallContext call = CallContext::Unbounded();
+  REQUIRE(any.Precisions(request_of(Direction::kImageToText, retrieval), call, &precisions).ok());
+  REQUIRE(precisions == StorePrecisions());
+  REQUIRE(any.Precisions(request_of(Direction::kTextToImage, reranked), call, &precisions).ok());
+  REQUIRE(precisions == StorePrecisions{"int8", "bfloat16", "float32"});
+  options.precisions = precisions;
+  LiveRanker ranker(&client, options);
+  REQUIRE(ranker.Rank(request_of(Direction::kTextToImage, reranked), call).ok());
+  const absl::Status other =
+      ranker.Rank(request_of(Direction::kImageToText, reranked), call).status();
+  REQUIRE(absl::IsFailedPrecondition(other));
+  REQUIRE(absl::StrContains(other.message(), "rerankers compute in float32 and in bfloat16"));
+  told = "float32";
+  REQUIRE(absl::StrContains(
+      ranker.Rank(request_of(Direction::kTextToImage, reranked), call).status().message(),
+      "encoders compute in int8 and in float32"));
+  told.clear();  // a server that does not tell
+  REQUIRE(ranker.Rank(request_of(Direction::kTextToImage, reranked), call).ok());
+}
+
 TEST_CASE("another generation, no reranker and a refusal end it at once") {
   FakeSearchClient newer([](const SearchRequest& request) {
     SearchResult result = Echo(request);

@@ -153,12 +153,20 @@ TEST_CASE("a command that is not whole does nothing") {
                                              {"--bundle", "b", "--threads", "0"},
                                              {"--merge"},
                                              {"--merge", "one"},
+                                             {"--merge", "one", "two", "one"},
                                              {"--merge", "one", "two", "--bundle", "b"},
                                              {"--merge", "one", "two", "--out", "o"},
                                              {"--merge", "one", "two", "--threads", "2"}}) {
     REQUIRE(Run(RunCalibrate, args).status == kUsageError);
   }
   REQUIRE(Run(RunCalibrate, {"--bundle", "nowhere"}).status == kFailure);
+  // Before the bundle is looked for, so before anything is measured.
+  for (const char* const flag : {"--json", "--plot", "--out"}) {
+    const Ran ran = Run(RunCalibrate, {"--bundle", "nowhere", flag, "/proc/none/here"});
+    CAPTURE(flag, ran.err);
+    REQUIRE(ran.status == kFailure);
+    REQUIRE(absl::StrContains(ran.err, "/proc/none"));
+  }
 }
 
 }  // namespace
