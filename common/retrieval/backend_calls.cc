@@ -32,29 +32,6 @@ absl::Status CheckEncoded(const EncodeResponse& response, size_t queries, int di
   return absl::OkStatus();
 }
 
-// The list of the one query, or why it cannot be merged: an unordered list would spoil
-// the others', so it counts as no answer.
-absl::StatusOr<std::vector<Candidate>> OnlyList(absl::StatusOr<SearchShardResponse> answer,
-                                                absl::string_view name, int shard) {
-  if (!answer.ok()) return WithPrefix(answer.status(), name);
-  if (answer->candidates.size() != 1) {
-    return absl::InternalError(
-        absl::StrCat(name, ": answered ", answer->candidates.size(), " lists to one query"));
-  }
-  std::vector<Candidate> list = std::move(answer->candidates.front());
-  for (Candidate& candidate : list) {
-    candidate.shard = shard;
-    if (!std::isfinite(candidate.score)) {
-      return absl::InternalError(
-          absl::StrCat(name, ": the score of '", candidate.item_id, "' is not finite"));
-    }
-  }
-  if (!std::is_sorted(list.begin(), list.end(), RanksBefore)) {
-    return absl::InternalError(absl::StrCat(name, ": the candidates are not in order"));
-  }
-  return list;
-}
-
 }  // namespace
 
 Encoding::Encoding(QueryEncoderClient* encoder, const GenerationInfo& target,
@@ -131,46 +108,6 @@ std::vector<absl::StatusOr<FetchItemsResponse>> Fetching::Wait() {
   while (auto answer = calls_.Next()) {
     answers[answer->slot] = Checked(asked_[answer->slot], std::move(answer->value));
   }
-  return answers;
-}
-
-absl::StatusOr<ShardAnswers> SearchShards(const PinnedIndex& index, const EmbeddingMatrix& query,
-                                          int top_k, absl::Time planned, absl::Time latest,
-                                          const CallContext& call) {
-  const int shard_count = index.info->shard_count;
-  StageCalls<SearchShardResponse> calls(call, latest);
-  std::vector<absl::Status> statuses;
-  for (int shard = 0; shard < shard_count; ++shard) {
-    statuses.push_back(Unanswered(ShardName(index.ref().index, shard)));
-    SearchShardRequest request;
-    request.target = index.ref();
-    request.shard = shard;
-    request.queries = query;
-    request.top_k = top_k;
-    request.wanted_by = planned;
-    index.shard(shard)->SearchShard(calls.context(), std::move(request), calls.Slot(shard));
-  }
-
-  ShardAnswers answers;
-  std::vector<std::vector<Candidate>> lists;
-  while (auto answer = calls.Next(answers.answered > 0 ? planned : latest)) {
-    const int shard = answer->slot;
-    auto list = OnlyList(std::move(answer->value), ShardName(index.ref().index, shard), shard);
-    statuses[shard] = list.status();
-    if (absl::IsInvalidArgument(list.status())) return list.status();
-    if (!list.ok()) continue;
-    lists.push_back(*std::move(list));
-    ++answers.answered;
-  }
-  if (call.cancelled()) return call.Check("search");
-
-  for (int shard = 0; shard < shard_count; ++shard) {
-    if (statuses[shard].ok()) continue;
-    answers.unreachable.push_back(ShardName(index.ref().index, shard));
-    answers.failures.push_back(std::move(statuses[shard]));
-  }
-  if (answers.answered == 0) return NoShardAnswered(index.ref().index, answers.failures);
-  answers.best = MergeTopK(std::move(lists), top_k);
   return answers;
 }
 

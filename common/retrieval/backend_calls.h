@@ -15,7 +15,6 @@
 #include "common/api/precision.h"
 #include "common/api/query.h"
 #include "common/base/call_context.h"
-#include "common/embedding/candidate.h"
 #include "common/embedding/embedding_matrix.h"
 #include "common/retrieval/pinned_index.h"
 #include "common/retrieval/stage_calls.h"
@@ -76,24 +75,6 @@ class Fetching {
   StageCalls<FetchItemsResponse> calls_;
   std::vector<Asked> asked_;
 };
-
-struct ShardAnswers {
-  std::vector<Candidate> best;  // of all shards that answered, RanksBefore
-  int answered = 0;
-  std::vector<std::string> unreachable;  // names of the others, in shard order
-  std::vector<absl::Status> failures;    // what they said
-};
-
-// Asks every shard for its best `top_k` and merges.  Waits for all of them until
-// `planned`; if none has answered by then, until the first does or `latest`, because
-// any answer is better than none.  How long a silent replica is waited for alone
-// is measured by `planned`, so that another one can still answer by then.
-//
-// INVALID_ARGUMENT of any shard is returned; other failures are, by NoShardAnswered,
-// when no shard answered.  CANCELLED when the caller has gone.
-absl::StatusOr<ShardAnswers> SearchShards(const PinnedIndex& index, const EmbeddingMatrix& query,
-                                          int top_k, absl::Time planned, absl::Time latest,
-                                          const CallContext& call);
 
 }  // namespace sightline
 

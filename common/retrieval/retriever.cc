@@ -21,6 +21,7 @@
 #include "common/retrieval/search_caches.h"
 #include "common/retrieval/search_keys.h"
 #include "common/retrieval/search_plan.h"
+#include "common/retrieval/search_shards.h"
 #include "common/retrieval/status_notes.h"
 
 namespace sightline {

@@ -8,7 +8,7 @@
 #include "absl/time/time.h"
 #include "common/base/timer_thread.h"
 #include "common/replicas/replicas.h"
-#include "common/retrieval/backend_calls.h"
+#include "common/retrieval/search_shards.h"
 #include "tests/support/await.h"
 #include "tests/support/catch.h"
 #include "tests/support/fake_backends.h"

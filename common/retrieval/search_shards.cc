@@ -1,0 +1,180 @@
+#include "common/retrieval/search_shards.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "common/api/clients.h"
+#include "common/base/error_details.h"
+#include "common/base/status_macros.h"
+#include "common/retrieval/stage_calls.h"
+#include "common/retrieval/status_notes.h"
+
+namespace sightline {
+namespace {
+
+// Of searches, those that may ask a shard again.
+constexpr double kAskedAgain = 0.001;
+
+// The list of the one query, or why it cannot be merged: an unordered list would spoil
+// the others', so it counts as no answer.
+absl::StatusOr<std::vector<Candidate>> OnlyList(absl::StatusOr<SearchShardResponse> answer,
+                                                absl::string_view name, int shard) {
+  if (!answer.ok()) return WithPrefix(answer.status(), name);
+  if (answer->candidates.size() != 1) {
+    return absl::InternalError(
+        absl::StrCat(name, ": answered ", answer->candidates.size(), " lists to one query"));
+  }
+  std::vector<Candidate> list = std::move(answer->candidates.front());
+  for (Candidate& candidate : list) {
+    candidate.shard = shard;
+    if (!std::isfinite(candidate.score)) {
+      return absl::InternalError(
+          absl::StrCat(name, ": the score of '", candidate.item_id, "' is not finite"));
+    }
+  }
+  if (!std::is_sorted(list.begin(), list.end(), RanksBefore)) {
+    return absl::InternalError(absl::StrCat(name, ": the candidates are not in order"));
+  }
+  return list;
+}
+
+// One search of all shards.
+class ShardSearch {
+ public:
+  ShardSearch(const PinnedIndex& index, const EmbeddingMatrix& query, int top_k, absl::Time planned,
+              absl::Time latest, const CallContext& call)
+      : index_(index),
+        query_(query),
+        top_k_(top_k),
+        planned_(planned),
+        latest_(latest),
+        calls_(call, latest),
+        shards_(index.info->shard_count) {}
+
+  // OK, or the INVALID_ARGUMENT of a shard.
+  absl::Status Run() {
+    const int first = RowsToAskFor(top_k_, static_cast<int>(shards_.size()));
+    for (size_t shard = 0; shard < shards_.size(); ++shard) Ask(static_cast<int>(shard), first);
+    RETURN_IF_ERROR(Collect());
+    if (first == top_k_) return absl::OkStatus();
+    for (const int shard : ThoseWithMore()) Ask(shard, top_k_);
+    return Collect();
+  }
+
+  ShardAnswers Answers() && {
+    ShardAnswers answers;
+    std::vector<std::vector<Candidate>> lists;
+    for (size_t shard = 0; shard < shards_.size(); ++shard) {
+      Shard& of = shards_[shard];
+      lists.push_back(std::move(of.list));
+      if (of.status.ok()) {
+        ++answers.answered;
+      } else {
+        answers.unreachable.push_back(Name(static_cast<int>(shard)));
+        answers.failures.push_back(std::move(of.status));
+      }
+    }
+    answers.best = MergeTopK(std::move(lists), top_k_);
+    return answers;
+  }
+
+  // Whether there are rows of any shard.
+  bool any() const { return any_; }
+
+ private:
+  struct Shard {
+    absl::Status status;  // of what it was asked last
+    int asked = 0;        // rows
+    std::vector<Candidate> list;
+  };
+
+  std::string Name(int shard) const { return ShardName(index_.ref().index, shard); }
+
+  void Ask(int shard, int rows) {
+    Shard& of = shards_[shard];
+    of.status = Unanswered(Name(shard));
+    of.asked = rows;
+    SearchShardRequest request;
+    request.target = index_.ref();
+    request.shard = shard;
+    request.queries = query_;
+    request.top_k = rows;
+    request.wanted_by = planned_;
+    index_.shard(shard)->SearchShard(calls_.context(), std::move(request), calls_.Slot(shard));
+  }
+
+  absl::Status Collect() {
+    while (auto answer = calls_.Next(any_ ? planned_ : latest_)) {
+      Shard& of = shards_[answer->slot];
+      auto list = OnlyList(std::move(answer->value), Name(answer->slot), answer->slot);
+      of.status = list.status();
+      if (absl::IsInvalidArgument(of.status)) return of.status;
+      if (!list.ok()) continue;
+      of.list = *std::move(list);
+      any_ = true;
+    }
+    return absl::OkStatus();
+  }
+
+  // Shards with as many rows as they were asked for, and none that is too bad.
+  std::vector<int> ThoseWithMore() const {
+    std::vector<const Candidate*> all;
+    for (const Shard& of : shards_) {
+      for (const Candidate& candidate : of.list) all.push_back(&candidate);
+    }
+    const bool enough = all.size() >= static_cast<size_t>(top_k_);
+    const auto last = all.begin() + (top_k_ - 1);
+    if (enough) {
+      std::nth_element(all.begin(), last, all.end(),
+                       [](const Candidate* a, const Candidate* b) { return RanksBefore(*a, *b); });
+    }
+    std::vector<int> more;
+    for (size_t shard = 0; shard < shards_.size(); ++shard) {
+      const Shard& of = shards_[shard];
+      if (!of.status.ok() || of.list.size() < static_cast<size_t>(of.asked)) continue;
+      if (!enough || RanksBefore(of.list.back(), **last)) more.push_back(static_cast<int>(shard));
+    }
+    return more;
+  }
+
+  const PinnedIndex& index_;
+  const EmbeddingMatrix& query_;
+  const int top_k_;
+  const absl::Time planned_, latest_;
+  StageCalls<SearchShardResponse> calls_;
+  std::vector<Shard> shards_;
+  bool any_ = false;
+};
+
+}  // namespace
+
+// Of the best k a shard of n has as many as k draws with probability 1 / n.  By Bernstein's
+// inequality these are mean + t or more with probability exp(-t^2 / (2 mean + 2 t / 3)) at most
+// (Boucheron, Lugosi and Massart, "Concentration Inequalities", 2013, section 2.8); t is that for
+// which this is kAskedAgain / n, so that all shards together stay below kAskedAgain.
+int RowsToAskFor(int top_k, int shard_count) {
+  if (shard_count <= 1) return top_k;
+  const double mean = static_cast<double>(top_k) / shard_count;
+  const double l = std::log(shard_count / kAskedAgain);
+  const double t = l / 3 + std::sqrt(l * l / 9 + 2 * mean * l);
+  // One more tells that there is no more.
+  return std::min(top_k, static_cast<int>(std::ceil(mean + t)) + 1);
+}
+
+absl::StatusOr<ShardAnswers> SearchShards(const PinnedIndex& index, const EmbeddingMatrix& query,
+                                          int top_k, absl::Time planned, absl::Time latest,
+                                          const CallContext& call) {
+  ShardSearch search(index, query, top_k, planned, latest, call);
+  RETURN_IF_ERROR(search.Run());
+  if (call.cancelled()) return call.Check("search");
+  const bool any = search.any();
+  ShardAnswers answers = std::move(search).Answers();
+  if (!any) return NoShardAnswered(index.ref().index, answers.failures);
+  return answers;
+}
+
+}  // namespace sightline
