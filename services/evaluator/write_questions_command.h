@@ -13,8 +13,7 @@ int RunWriteQuestions(const std::vector<std::string>& args, const Console& conso
 
 inline constexpr Command kWriteQuestionsCommand = {
     "write-questions", "evaluator write-questions --store DIR [--limit N] [flags]",
-    "writes captions of a store as questions, with the pictures that are right",
-    RunWriteQuestions};
+    "writes captions of a store as questions, with the pictures that are right", RunWriteQuestions};
 
 }  // namespace sightline
 

@@ -187,8 +187,8 @@ TEST_CASE("captions are written as questions that name every right picture") {
   const auto questions = ParseQuestions(all.out);
   REQUIRE(questions.ok());
   REQUIRE(questions->size() == 36);
-  const auto some = ParseQuestions(
-      Run({"write-questions", "--store", Tiny().path, "--limit", "5"}).out);
+  const auto some =
+      ParseQuestions(Run({"write-questions", "--store", Tiny().path, "--limit", "5"}).out);
   REQUIRE(some.ok());
   REQUIRE(some->size() == 5);
   REQUIRE(some->front().query == questions->front().query);
