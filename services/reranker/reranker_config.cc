@@ -15,6 +15,9 @@ absl::StatusOr<RerankerConfig> ReadRerankerConfig(ConfigFile* file) {
   ports.metrics_listen = "0.0.0.0:9403";
   // A thousand uploads' worth of features would not fit; the router sends slices.
   ports.max_receive_bytes = limits::kMaxMessageBytes;
+  // Slices wait here and not at the router: with fewer places than its queue has slices, those
+  // beyond would be refused though there is time for them.
+  ports.max_concurrent_calls = 256;
   config.server = ReadRpcServerOptions(root, ports);
   config.store = ReadStoreConfig(root);
   config.generations = ReadGenerationOptions(root, config.store);
