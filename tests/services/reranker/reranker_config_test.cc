@@ -29,7 +29,7 @@ TEST_CASE("store and indexes are enough") {
   CHECK(config->server.listen == "0.0.0.0:7403");
   CHECK(config->server.metrics_listen == "0.0.0.0:9403");
   CHECK(config->engine.max_candidates == 1000);
-  CHECK(config->engine.max_reading == 48);
+  CHECK(config->engine.max_reading == 192);
   CHECK(config->engine.batching.max_batch_cost == 4096);
 }
 
