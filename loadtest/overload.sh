@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # What a fleet is good for at twice its capacity: looks for the capacity, or takes one that is
 # known, offers twice that, and prints goodput as a share of the capacity, with what it is counted
-# by: answers in time, the depth of reranking, Recall@1 beside that of retrieval alone.  At twice
-# the capacity the store's captions are asked, if it has any, which are many and labelled.
+# by: answers in time, the depth of reranking, Recall@1 beside that of retrieval alone.  Asked are
+# captions of the store, if it is there and has any, which are many and labelled; else what the
+# scenarios ask.
 #
 # usage: loadtest/overload.sh [CAPACITY OVERLOAD] [--capacity RATE] [--store DIR] [--out DIR]
 #   CAPACITY         a scenario that looks for it; default capacity
@@ -44,18 +45,21 @@ if [ -z "$store" ] && [ "${names[1]}" = base_overload ]; then
   "$here/base_store.sh" "$store" >&2
 fi
 mkdir -p "$out"
-if [ -z "$rate" ]; then
-  "$here/run.sh" "${names[0]}" ${store:+--store "$store"} --out "$out/capacity"
-  rate=$("$here/ratios.py" rate "$out/capacity/report.json")
-fi
 change=()
-captions=$out/captions.jsonl
 if [ -e "${store:-$cache/demo/store}/indexes/captions/CURRENT" ]; then
-  root=$(cd "$here/.." && pwd)
-  (cd "$root" && bazel build --noshow_progress //services/evaluator >&2)
-  "$(cd "$root" && bazel info bazel-bin 2>/dev/null)/services/evaluator/evaluator" write-questions \
-    --store "${store:-$cache/demo/store}" --limit 2000 >"$captions"
-  change=("queries=$captions")
+  (cd "$here/.." && bazel build --noshow_progress //services/evaluator >&2)
+  evaluator=$(cd "$here/.." && bazel info bazel-bin 2>/dev/null)/services/evaluator/evaluator
+  captions=$(mktemp --suffix=.jsonl)
+  trap 'rm -f "$captions"' EXIT
+  if "$evaluator" write-questions --store "${store:-$cache/demo/store}" --limit 2000 >"$captions"; then
+    change=("queries=$captions")
+  fi
+fi
+if [ -z "$rate" ]; then
+  "$here/ratios.py" change "$here/scenarios/${names[0]}.yaml" arrivals.kind=poisson "${change[@]}" \
+    >"$out/capacity.yaml"
+  "$here/run.sh" "$out/capacity.yaml" ${store:+--store "$store"} --out "$out/capacity"
+  rate=$("$here/ratios.py" rate "$out/capacity/report.json")
 fi
 twice=$(awk -v rate="$rate" 'BEGIN { printf "%.6g", 2 * rate }')
 "$here/ratios.py" change "$here/scenarios/${names[1]}.yaml" "arrivals.rate=$twice" "${change[@]}" \

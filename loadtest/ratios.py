@@ -2,7 +2,7 @@
 """What scripts that compare runs of the load test share: a scenario with one key changed, and
 ratios of what reports say.
 
-usage: ratios.py change SCENARIO SECTION.KEY=VALUE [queries=FILE] >FILE
+usage: ratios.py change SCENARIO SECTION.KEY=VALUE... [queries=FILE] >FILE
        ratios.py rate REPORT
        ratios.py precision FLOAT32_REPORT FASTEST_REPORT...      (as many of either, by turns)
        ratios.py overload RATE REPORT
@@ -32,14 +32,27 @@ class NoFigure(Exception):
     pass
 
 
-def changed(text, folder, section, key, value, queries=""):
-    """The scenario `text` of `folder` with that key in that section, and those queries if any."""
+def changed(text, section, key, value):
+    """The scenario `text` with that key in that section."""
     line = re.search(rf"^{section}: \{{(.*)\}}$", text, re.M)
     if not line:
         raise NoFigure(f"the scenario has no line '{section}: {{...}}'")
     keys = [pair for pair in line[1].split(", ") if pair and not pair.startswith(f"{key}:")]
     keys.append(f"{key}: {value}")
-    text = f"{text[:line.start(1)]}{', '.join(keys)}{text[line.end(1):]}"
+    return f"{text[:line.start(1)]}{', '.join(keys)}{text[line.end(1):]}"
+
+
+def change(path, words):
+    """The scenario of the file, changed as the words say."""
+    with open(path, encoding="utf-8") as file:
+        text, queries = file.read(), ""
+    for word in words:
+        name, value = word.split("=", 1)
+        if name == "queries":
+            queries = value
+        else:
+            text = changed(text, *name.split("."), value)
+    folder = os.path.dirname(os.path.abspath(path))
     return re.sub(r"\bqueries: ([^/\s,}][^\s,}]*)",
                   lambda named: f"queries: {queries or os.path.join(folder, named[1])}", text)
 
@@ -137,13 +150,9 @@ def overload_lines(rate, report):
 
 
 def run(words):
-    named = re.fullmatch(r"queries=(/\S+)", words[3]) if len(words) == 4 else None
-    if (len(words) == 3 or named) and words[0] == "change" and re.fullmatch(r"\w+\.\w+=\S+", words[2]):
-        section, key, value = re.split(r"[.=]", words[2], maxsplit=2)
-        path = os.path.abspath(words[1])
-        with open(path, encoding="utf-8") as file:
-            return [changed(file.read(), os.path.dirname(path), section, key, value,
-                            named[1] if named else "").rstrip("\n")]
+    if len(words) >= 3 and words[0] == "change" and all(
+            re.fullmatch(r"(\w+\.\w+|queries)=\S+", word) for word in words[2:]):
+        return [change(words[1], words[2:]).rstrip("\n")]
     if len(words) == 2 and words[0] == "rate":
         return [f"{capacity(read(words[1])):.6g}"]
     if len(words) >= 3 and words[0] == "precision":

@@ -72,12 +72,15 @@ std::vector<EvaluationQuery> Relevance::Queries(Direction direction) const {
   return queries;
 }
 
-std::vector<std::string> Relevance::RelevantImages(const EvaluationQuery& query) const {
-  std::vector<std::string> ids;
+std::vector<std::vector<std::string>> Relevance::RelevantImages(
+    absl::Span<const EvaluationQuery> texts) const {
+  std::unordered_map<int, std::vector<std::string>> images_of;  // by key
   for (const auto& [id, image] : images_) {
-    if (Intersect(query.keys, image.keys)) ids.push_back(id);
+    for (const int key : image.keys) images_of[key].push_back(id);
   }
-  return ids;
+  std::vector<std::vector<std::string>> relevant;
+  for (const EvaluationQuery& text : texts) relevant.push_back(images_of[text.keys.front()]);
+  return relevant;
 }
 
 bool Relevance::IsRelevant(Direction direction, const EvaluationQuery& query,

@@ -47,9 +47,9 @@ class Relevance {
   // One for each picture that has a caption, in the order of their ids.
   std::vector<EvaluationQuery> Queries(Direction direction) const;
 
-  // The pictures that are right for a text, in the order of their ids.  Time is that of looking at
-  // all pictures.
-  std::vector<std::string> RelevantImages(const EvaluationQuery& query) const;
+  // For each text the pictures that are right, in the order of their ids.
+  std::vector<std::vector<std::string>> RelevantImages(
+      absl::Span<const EvaluationQuery> texts) const;
 
   bool IsRelevant(Direction direction, const EvaluationQuery& query,
                   const std::string& hit_id) const;

@@ -113,7 +113,7 @@ double RerankPace::Pace(absl::Time now) const {
 // Who could not have a slice in that time, were he alone, shortens it for nobody.
 void RerankPace::See(int asked, int least, double pace, double seconds) {
   if (seconds == 0 || (pace > 0 && kUsable * seconds * pace < std::min(asked, least))) return;
-  const double part = asked / (demand_ * DemandMemory());
+  const double part = std::min(1.0, asked / (demand_ * absl::ToDoubleSeconds(kMemory)));
   if (horizon_ == 0) {
     horizon_ = seconds;
   } else if (seconds < horizon_) {

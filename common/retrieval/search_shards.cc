@@ -19,6 +19,10 @@ namespace {
 // Of searches, those that may ask a shard again.
 constexpr double kAskedAgain = 0.001;
 
+// Fewer rows than that part are worth to be asked for: many shards are left then, so that one which
+// is down leaves no less than is wanted.
+constexpr int kWorthwhile = 4;
+
 // The list of the one query, or why it cannot be merged: an unordered list would spoil
 // the others', so it counts as no answer.
 absl::StatusOr<std::vector<Candidate>> OnlyList(absl::StatusOr<SearchShardResponse> answer,
@@ -60,7 +64,8 @@ class ShardSearch {
     const int first = RowsToAskFor(top_k_, static_cast<int>(shards_.size()));
     for (size_t shard = 0; shard < shards_.size(); ++shard) Ask(static_cast<int>(shard), first);
     RETURN_IF_ERROR(Collect());
-    if (first == top_k_) return absl::OkStatus();
+    // There is no more time: who is silent makes the answer degraded, not who has answered.
+    if (first == top_k_ || calls_.under_way() > 0) return absl::OkStatus();
     for (const int shard : ThoseWithMore()) Ask(shard, top_k_);
     return Collect();
   }
@@ -126,17 +131,20 @@ class ShardSearch {
     for (const Shard& of : shards_) {
       for (const Candidate& candidate : of.list) all.push_back(&candidate);
     }
-    const bool enough = all.size() >= static_cast<size_t>(top_k_);
-    const auto last = all.begin() + (top_k_ - 1);
-    if (enough) {
+    const Candidate* worst = nullptr;  // of the best top_k_
+    if (all.size() >= static_cast<size_t>(top_k_)) {
+      const auto last = all.begin() + (top_k_ - 1);
       std::nth_element(all.begin(), last, all.end(),
                        [](const Candidate* a, const Candidate* b) { return RanksBefore(*a, *b); });
+      worst = *last;
     }
     std::vector<int> more;
     for (size_t shard = 0; shard < shards_.size(); ++shard) {
       const Shard& of = shards_[shard];
       if (!of.status.ok() || of.list.size() < static_cast<size_t>(of.asked)) continue;
-      if (!enough || RanksBefore(of.list.back(), **last)) more.push_back(static_cast<int>(shard));
+      if (worst == nullptr || RanksBefore(of.list.back(), *worst)) {
+        more.push_back(static_cast<int>(shard));
+      }
     }
     return more;
   }
@@ -161,8 +169,8 @@ int RowsToAskFor(int top_k, int shard_count) {
   const double mean = static_cast<double>(top_k) / shard_count;
   const double l = std::log(shard_count / kAskedAgain);
   const double t = l / 3 + std::sqrt(l * l / 9 + 2 * mean * l);
-  // One more tells that there is no more.
-  return std::min(top_k, static_cast<int>(std::ceil(mean + t)) + 1);
+  const int rows = static_cast<int>(std::ceil(mean + t));
+  return rows <= top_k / kWorthwhile ? rows : top_k;
 }
 
 absl::StatusOr<ShardAnswers> SearchShards(const PinnedIndex& index, const EmbeddingMatrix& query,

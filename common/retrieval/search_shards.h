@@ -2,10 +2,10 @@
 //
 // Rows are spread over shards by a hash of their ids (bundle/layout.h, ShardOf), so a shard of n
 // has about k / n of the best k, and hardly ever many more.  Each is asked for so many first
-// (RowsToAskFor).  A shard that has answered as many as it was asked for, the last of which is
-// still among the best k of all, may have more of them: it is asked again, for k.  So the answer is
-// that of asking each for k, row for row, and 100 shards send 3 000 rows for k = 1 000 instead of
-// 100 000.
+// (RowsToAskFor).  Once all have answered or failed, a shard that has answered as many as it was
+// asked for, the last of which is still among the best k of all, may have more of them: it is asked
+// again, for k.  So the answer is that of asking each for k, row for row, and 100 shards send 3 000
+// rows for k = 1 000 instead of 100 000.
 #ifndef SIGHTLINE_COMMON_RETRIEVAL_SEARCH_SHARDS_H_
 #define SIGHTLINE_COMMON_RETRIEVAL_SEARCH_SHARDS_H_
 
@@ -30,14 +30,16 @@ struct ShardAnswers {
 };
 
 // Of so many rows each of `shard_count` shards of rows at random is asked first: so many that one
-// search in a thousand, at most, asks a shard again.  At most `top_k`, which it is for few shards.
+// search in a thousand, at most, asks a shard again while all answer.  `top_k`, where that is not a
+// quarter or less of it.
 int RowsToAskFor(int top_k, int shard_count);
 
 // The best `top_k` of all shards.  Waits for all of them until `planned`; if none has answered by
 // then, until the first does or `latest`, because any answer is better than none.  How long a
 // silent replica is waited for alone is measured by `planned`, so that another one can still answer
-// by then.  A shard that was asked again and did not answer counts as one that has not answered;
-// what it gave at first is used.
+// by then.  While a shard is silent none is asked again: the answer is degraded in any case.  A
+// shard that was asked again and did not answer counts as one that has not answered; what it gave
+// at first is used.
 //
 // INVALID_ARGUMENT of any shard is returned; other failures are, by NoShardAnswered,
 // when no shard answered.  CANCELLED when the caller has gone.

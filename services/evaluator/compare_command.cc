@@ -116,6 +116,7 @@ absl::StatusOr<bool> Compare(const CompareFlags& flags, const Console& console) 
   EvaluationStoreOptions options = flags.store.options;
   ASSIGN_OR_RETURN(options.precisions, PrecisionsOf(flags, *opened.store, client.get(), call));
   if (!(options.precisions == StorePrecisions())) {
+    opened.store.reset();
     ASSIGN_OR_RETURN(opened.store, EvaluationStore::Open(options, opened.pool.get(), call));
   }
   console.out << Names(options.precisions);

@@ -9,6 +9,7 @@
 #include "common/base/usable_cores.h"
 #include "common/evaluation/evaluation_store.h"
 #include "common/evaluation/item_splits.h"
+#include "common/evaluation/questions.h"
 #include "common/evaluation/relevance.h"
 #include "common/evaluation/stored_index.h"
 
@@ -28,8 +29,23 @@ struct WriteQuestionsFlags {
   }
 };
 
-std::string Line(const Relevance& relevance, const EvaluationQuery& query) {
-  return nlohmann::json{{"query", query.text}, {"expect", relevance.RelevantImages(query)}}.dump();
+// Lines that ParseQuestions reads; a caption of very many pictures asks for none of them.
+void WriteLines(absl::Span<const EvaluationQuery> queries, const Relevance& relevance,
+                const Console& console) {
+  const auto images = relevance.RelevantImages(queries);
+  int64_t left_out = 0;
+  for (size_t q = 0; q < queries.size(); ++q) {
+    const std::string line =
+        nlohmann::json{{"query", queries[q].text}, {"expect", images[q]}}.dump();
+    if (ParseQuestions(line).ok()) {
+      console.out << line << "\n";
+    } else {
+      ++left_out;
+    }
+  }
+  if (left_out > 0) {
+    console.err << left_out << " captions left out: empty, too long, or of too many pictures\n";
+  }
 }
 
 absl::Status Write(const WriteQuestionsFlags& flags, const Console& console) {
@@ -44,7 +60,7 @@ absl::Status Write(const WriteQuestionsFlags& flags, const Console& console) {
     return absl::FailedPreconditionError(absl::StrCat(
         captions->Name(), " has no caption in language '", flags.options.language, "'"));
   }
-  for (const EvaluationQuery& query : queries) console.out << Line(relevance, query) << "\n";
+  WriteLines(queries, relevance, console);
   return absl::OkStatus();
 }
 

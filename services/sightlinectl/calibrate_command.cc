@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <set>
 
+#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "common/base/compute_pool.h"
 #include "common/base/files.h"
@@ -60,8 +61,11 @@ std::string Misuse(const Arguments& arguments, const std::vector<std::string>& w
     if (words.size() < 2 || !alone) {
       return "--merge goes with two files of reports or more, --json, --plot and nothing else";
     }
-    const std::set<std::string> files(words.begin(), words.end());
-    return files.size() == words.size() ? "" : "--merge has one file twice";
+    std::set<std::string> files;
+    for (const std::string& file : words) {
+      if (!files.insert(file).second) return absl::StrCat("--merge has '", file, "' twice");
+    }
+    return "";
   }
   if (!words.empty()) return "give no words but with --merge";
   if (in_store != arguments.bundle.empty() ||
@@ -88,9 +92,14 @@ absl::Status CheckPlaces(const Arguments& arguments) {
     if (file->empty()) continue;
     const std::string folder = std::filesystem::path(*file).parent_path().string();
     const std::string place = folder.empty() ? "." : folder;
-    if (::access(place.c_str(), W_OK) != 0) return FileError("write to", place, errno);
+    if (::access((place + "/.").c_str(), W_OK) != 0) return FileError("write to", place, errno);
   }
-  return arguments.out.empty() ? absl::OkStatus() : MakeDirectories(arguments.out);
+  for (const std::string& folder : {arguments.out, ReportFolder(arguments.state_dir)}) {
+    if (folder.empty()) continue;
+    RETURN_IF_ERROR(MakeDirectories(folder));
+    if (::access(folder.c_str(), W_OK) != 0) return FileError("write to", folder, errno);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status WriteOne(const std::string& path, const std::string& text, const Console& console) {
@@ -101,8 +110,8 @@ absl::Status WriteOne(const std::string& path, const std::string& text, const Co
 }
 
 absl::Status Measure(const Arguments& arguments, const Console& console) {
-  RETURN_IF_ERROR(CheckPlaces(arguments));
   ASSIGN_OR_RETURN(const ModelBundle bundle, OpenBundle(arguments));
+  RETURN_IF_ERROR(CheckPlaces(arguments));
   ComputePool::SingleThreadedLibraries();
   UseSingleThreadedTorch();
   ComputePool pool(std::max(arguments.threads, 1));

@@ -9,6 +9,7 @@
 
 #include "common/bundle/layout.h"
 #include "common/retrieval/search_shards.h"
+#include "tests/support/await.h"
 #include "tests/support/catch.h"
 #include "tests/support/fake_backends.h"
 #include "tests/support/fake_clock.h"
@@ -120,15 +121,14 @@ TEST_CASE("few shards are asked for all that is wanted, many for their part and 
   CHECK(RowsToAskFor(1000, 1) == 1000);
   CHECK(RowsToAskFor(20, 2) == 20);
   CHECK(RowsToAskFor(1, 700) == 1);
+  CHECK(RowsToAskFor(1000, 3) == 1000);
   CHECK(RowsToAskFor(1000, 100) < 40);
   CHECK(RowsToAskFor(1000, 100) > 20);
   for (const int shards : {1, 2, 5, 30, 700}) {
-    for (int top_k = 1, before = 0; top_k <= 1000; ++top_k) {
+    for (int top_k = 1; top_k <= 1000; ++top_k) {
       const int rows = RowsToAskFor(top_k, shards);
-      CHECK(rows >= before);
       CHECK(rows <= top_k);
       CHECK(int64_t{rows} * shards >= top_k);
-      before = rows;
     }
   }
 }
@@ -199,6 +199,35 @@ TEST_CASE("of a shard that is asked again in vain, what it gave is used, and it 
   CHECK(found->failures.size() == 1);
   REQUIRE(found->best.size() == kWanted);
   CHECK(found->best.front().item_id == fleet.best.front().item_id);
+}
+
+TEST_CASE("while a shard is silent none is asked again, and those that answered count") {
+  constexpr int kShards = 20, kWanted = 200;
+  Fleet fleet(kShards, ItemsOfOneShard(kShards, kWanted));
+  fleet.index->shard(3).search().Ignore();
+  Background<absl::StatusOr<ShardAnswers>> search([&] { return fleet.Search(kWanted); });
+  fleet.index->shard(kShards - 1).search().AwaitCalls(1);
+  fleet.clock.Advance(absl::Seconds(1));
+  const auto found = search.Get();
+  REQUIRE(found.ok());
+  CHECK(found->answered == kShards - 1);
+  CHECK(found->unreachable == std::vector<std::string>{"indexes/pictures/shards/3"});
+  CHECK(fleet.calls() == kShards);
+}
+
+TEST_CASE("a shard that is asked again and stays silent is named, and the others are not") {
+  constexpr int kShards = 20, kWanted = 200;
+  Fleet fleet(kShards, ItemsOfOneShard(kShards, kWanted));
+  fleet.index->shard(0).search().Follow([](int call) {
+    return FakeAnswer{call == 0 ? FakeAnswer::When::kNow : FakeAnswer::When::kOnCancel, {}};
+  });
+  Background<absl::StatusOr<ShardAnswers>> search([&] { return fleet.Search(kWanted); });
+  fleet.index->shard(0).search().AwaitCalls(2);
+  fleet.clock.Advance(absl::Seconds(1));
+  const auto found = search.Get();
+  REQUIRE(found.ok());
+  CHECK(found->unreachable == std::vector<std::string>{"indexes/pictures/shards/0"});
+  CHECK(found->best.size() == kWanted);
 }
 
 }  // namespace

@@ -141,6 +141,17 @@ TEST_CASE("reports of several CPUs are merged into the bound between them") {
   REQUIRE(absl::StrContains(broken.err, other + ": precision report"));
 }
 
+TEST_CASE("what has no place to be written is not measured") {
+  const Place place;
+  for (const char* const flag : {"--json", "--plot", "--out", "--state-dir"}) {
+    const Ran ran = place.Calibrate({flag, "/proc/none/here"});
+    CAPTURE(flag, ran.err);
+    REQUIRE(ran.status == kFailure);
+    REQUIRE(ran.out.empty());
+    REQUIRE(absl::StrContains(ran.err, "/proc/none"));
+  }
+}
+
 TEST_CASE("a command that is not whole does nothing") {
   for (const std::vector<std::string>& args :
        std::vector<std::vector<std::string>>{{},
@@ -160,13 +171,6 @@ TEST_CASE("a command that is not whole does nothing") {
     REQUIRE(Run(RunCalibrate, args).status == kUsageError);
   }
   REQUIRE(Run(RunCalibrate, {"--bundle", "nowhere"}).status == kFailure);
-  // Before the bundle is looked for, so before anything is measured.
-  for (const char* const flag : {"--json", "--plot", "--out"}) {
-    const Ran ran = Run(RunCalibrate, {"--bundle", "nowhere", flag, "/proc/none/here"});
-    CAPTURE(flag, ran.err);
-    REQUIRE(ran.status == kFailure);
-    REQUIRE(absl::StrContains(ran.err, "/proc/none"));
-  }
 }
 
 }  // namespace
