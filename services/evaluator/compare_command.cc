@@ -101,10 +101,16 @@ absl::StatusOr<StorePrecisions> PrecisionsOf(const CompareFlags& flags,
   return precisions;
 }
 
-std::string Names(const StorePrecisions& precisions) {
-  return absl::StrCat("computed in: encoder ", precisions.encoder, ", reranker of pictures ",
-                      precisions.image_reranker, ", of captions ", precisions.caption_reranker,
-                      "\n");
+// What is computed in; what a fleet does not tell counts as float32.
+std::string PrecisionsText(const std::vector<Direction>& directions, StorePrecisions precisions) {
+  std::string text = "computed in:";
+  for (const Direction direction : directions) {
+    const bool of_pictures = direction == Direction::kTextToImage;
+    if (of_pictures) absl::StrAppend(&text, " encoder ", precisions.encoder, ",");
+    absl::StrAppend(&text, " reranker of ", of_pictures ? "pictures " : "captions ",
+                    precisions.reranker(direction), direction == directions.back() ? "\n" : ",");
+  }
+  return text;
 }
 
 // Whether all agree.
@@ -119,7 +125,7 @@ absl::StatusOr<bool> Compare(const CompareFlags& flags, const Console& console) 
     opened.store.reset();
     ASSIGN_OR_RETURN(opened.store, EvaluationStore::Open(options, opened.pool.get(), call));
   }
-  console.out << Names(options.precisions);
+  console.out << PrecisionsText(flags.store.Directions(), options.precisions);
   live_options.precisions = options.precisions;
   LiveRanker live(client.get(), live_options);
   Progress progress(Progress::OnStandardError(), Clock::Real());

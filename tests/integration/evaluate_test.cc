@@ -12,6 +12,8 @@
 #include "common/evaluation/item_splits.h"
 #include "common/evaluation/protocol.h"
 #include "common/evaluation/store_ranker.h"
+#include "common/kernels/cpu.h"
+#include "common/kernels/kernel_choice.h"
 #include "services/evaluator/commands.h"
 #include "services/evaluator/compare_command.h"
 #include "services/evaluator/live_ranker.h"
@@ -47,11 +49,15 @@ struct Ran {
   std::string out, err;
 };
 
-Ran Run(std::vector<std::string> args) {
-  args.insert(args.end(), {"--router", TheFleet().router().address()});
+Ran RunWith(Fleet& fleet, std::vector<std::string> args) {
+  args.insert(args.end(), {"--router", fleet.router().address()});
   std::ostringstream out, err;
   const int status = RunEvaluator(args, {out, err});
   return {status, out.str(), err.str()};
+}
+
+Ran Run(const std::vector<std::string>& args) {
+  return RunWith(TheFleet(), args);
 }
 
 nlohmann::json Measure(std::vector<std::string> args, bool live) {
@@ -96,6 +102,30 @@ TEST_CASE("the fleet gives the rankings and scores that this process computes") 
   const Ran shallow = Run({"compare", "--store", Store().path, "--limit", "20", "--depth", "7"});
   INFO(shallow.out << shallow.err);
   REQUIRE(shallow.status == 0);
+}
+
+TEST_CASE("a fleet in another precision is compared in that, and one in several is refused") {
+  if (kernels::KernelFor("int8", kernels::ThisCpu()) == nullptr) {
+    WARN("this CPU has no instructions for int8");
+    return;
+  }
+  FleetOptions options;
+  options.precision = "int8";
+  Fleet fleet(Store(), TestLaunch(), options);
+  const std::vector<std::string> compare = {"compare", "--store", Store().path, "--limit", "20"};
+  const Ran alike = RunWith(fleet, compare);
+  INFO(alike.out << alike.err);
+  REQUIRE(alike.status == 0);
+  REQUIRE(absl::StrContains(
+      alike.out,
+      "computed in: encoder int8, reranker of pictures int8, reranker of captions int8\n"));
+  options.reranker_replicas = 2;
+  options.reranker_precisions = {"int8", "float32"};
+  Fleet mixed(Store(), TestLaunch(), options);
+  const Ran several = RunWith(mixed, compare);
+  INFO(several.out << several.err);
+  REQUIRE(several.status == 1);
+  REQUIRE(absl::StrContains(several.err, "rerankers compute in"));
 }
 
 TEST_CASE("one score that is off by more than rounding is found") {
