@@ -79,6 +79,7 @@ TEST_CASE("a scenario is run over a fleet of its own, judged and reported") {
   const auto text = ReadFile(bench.File("out/report.json"), kMaxJsonReportBytes);
   REQUIRE(text.ok());
   const auto report = ParseJsonReport(*text);
+  INFO(report.status());
   REQUIRE(report.ok());
   REQUIRE(report->verdict.outcome == Ruling::kPass);
   REQUIRE(report->result.total.ok > 20);
