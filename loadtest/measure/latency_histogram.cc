@@ -63,7 +63,8 @@ void LatencyHistogram::Reach(int bucket) {
 
 void LatencyHistogram::Record(absl::Duration latency, int64_t times) {
   if (times < 1) return;
-  latency = std::clamp(latency, absl::ZeroDuration(), kLongest);
+  // As reports tell it: a fraction of a nanosecond above an edge would be in another bucket there.
+  latency = absl::Trunc(std::clamp(latency, absl::ZeroDuration(), kLongest), absl::Nanoseconds(1));
   const int bucket = BucketOfLatency(latency);
   Reach(bucket);
   counts_[bucket - first_] += times;

@@ -23,7 +23,8 @@ class LatencyHistogram {
   static constexpr int64_t kSamplesBeyond = 10;
   static constexpr absl::Duration kLongest = absl::Hours(1);  // longer ones count as this
 
-  // A negative latency counts as zero.  `times` below one records nothing.
+  // In whole nanoseconds, the rest is cut.  A negative latency counts as zero.  `times` below one
+  // records nothing.
   void Record(absl::Duration latency, int64_t times = 1);
   void Merge(const LatencyHistogram& other);
 
