@@ -8,8 +8,10 @@
 
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
+#include "common/api/effort.h"
 #include "common/api/generation.h"
 #include "common/api/item.h"
+#include "common/bundle/tag_filter.h"
 #include "common/embedding/candidate.h"
 #include "common/embedding/embedding_matrix.h"
 
@@ -20,12 +22,18 @@ struct SearchShardRequest {
   int shard = 0;
   EmbeddingMatrix queries;
   int top_k = 10;
+  TagFilter filter;
+  EffortWish effort;
+  // How long the search may take: where it would take longer, the effort is lowered.
+  absl::Duration budget = absl::InfiniteDuration();
   // When whoever asks would go on without the answer, if that is before the deadline.  For
   // a client of several replicas; servers are not told.
   absl::Time wanted_by = absl::InfiniteFuture();
 };
 struct SearchShardResponse {
   std::vector<std::vector<Candidate>> candidates;  // one list per query
+  int64_t matched_count = 0;  // items of the shard that the filter lets through
+  SearchEffort effort;
 };
 
 struct FetchItemsRequest {

@@ -80,6 +80,7 @@ enum class DegradedReason {
   kRerankerFailed,  // the reranker was down, refused, or answered nonsense
   kRerankerLate,    // some of what was sent was not answered in the reranker's time
   kRecordsMissing,  // captions and uris of some hits could not be fetched
+  kRecallReduced,   // an index was searched with less effort than asked, for lack of time
 };
 
 struct StageTimes {

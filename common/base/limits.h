@@ -39,6 +39,9 @@ inline constexpr int kMaxRegions = 1000;
 inline constexpr int kMaxWords = 256;      // OCR tokens or tags of one image
 inline constexpr int kMaxWordBytes = 256;  // one of them
 inline constexpr int kMaxDimension = 4096;
+inline constexpr int kMaxFilterTags = 64;  // of a search, in all lists together
+inline constexpr int kMaxFilterTagBytes = 1024;
+inline constexpr int kMaxEffort = 1'000'000;  // of a search, in what an index counts it in
 
 // --- how much of it ---
 
@@ -73,9 +76,11 @@ inline constexpr int64_t kMaxMessageBytes = int64_t{64} << 20;
 
 // --- a store ---
 
-inline constexpr int kMaxShards = 10'000;  // of a generation
-inline constexpr int kMaxRerankers = 8;    // of a generation
-inline constexpr int kMaxIndexFiles = 16;  // of a shard, beside its vectors
+inline constexpr int kMaxShards = 10'000;       // of a generation
+inline constexpr int kMaxRerankers = 8;         // of a generation
+inline constexpr int kMaxIndexFiles = 16;       // of a shard, beside its vectors
+inline constexpr int kMaxEffortPoints = 64;     // of a shard
+inline constexpr int kMaxIndexLists = 1 << 20;  // of a shard
 inline constexpr int kMaxProbeQueries = 1024;
 inline constexpr int kMaxProbeNeighbors = 100;
 inline constexpr int kMaxPublications = 64;  // that CURRENT remembers

@@ -161,6 +161,7 @@ constexpr WireValue<DegradedReason, v1::DegradedReason> kDegradedReasons[] = {
     {DegradedReason::kRerankerFailed, v1::RERANKER_FAILED},
     {DegradedReason::kRerankerLate, v1::RERANKER_LATE},
     {DegradedReason::kRecordsMissing, v1::RECORDS_MISSING},
+    {DegradedReason::kRecallReduced, v1::RECALL_REDUCED},
 };
 static_assert(std::size(kDegradedReasons) == v1::DegradedReason_MAX);
 

@@ -33,8 +33,7 @@ float BlockLengths::Longest(int64_t block) const {
   double longest = 0;
   const int64_t end = std::min((block + 1) * block_rows_, vectors_.rows);
   for (int64_t row = block * block_rows_; row < end; ++row) {
-    longest = std::max(
-        longest, kernels::LengthBound(vectors_.data + row * vectors_.stride, vectors_.dimension));
+    longest = std::max(longest, kernels::LengthBound(vectors_.float_row(row), vectors_.dimension));
   }
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const float above = std::nextafter(static_cast<float>(longest), kInfinity);

@@ -28,13 +28,15 @@ class FlatIndex : public VectorIndex {
   absl::StatusOr<std::vector<std::vector<Neighbor>>> Search(
       const EmbeddingMatrix& queries, const SearchOptions& options,
       const CallContext& call) const override {
-    RETURN_IF_ERROR(CheckSearch(queries, options, vectors_.dimension, call));
+    RETURN_IF_ERROR(CheckSearch(queries, options, vectors_, call));
     if (queries.rows() == 0) return std::vector<std::vector<Neighbor>>();
     ComputePool* const pool = options.pool != nullptr ? options.pool : pool_;
     if (queries.rows() == 1) return ScanForOne(vectors_, queries, options.top_k, pool, call);
     return ScanForMany(vectors_, lengths_, queries, options.top_k, pool, call);
   }
 
+  bool IsExact(const SearchOptions&) const override { return true; }
+  int64_t byte_count() const override { return 0; }
   int dimension() const override { return vectors_.dimension; }
   int64_t size() const override { return vectors_.rows; }
 
@@ -44,8 +46,12 @@ class FlatIndex : public VectorIndex {
   ComputePool* const pool_;
 };
 
-int64_t Footprint(const bundle::v1::ShardManifest& shard) {
-  return shard.vectors().byte_count();
+absl::Status Check(const bundle::v1::IndexSpec& spec, int) {
+  return CheckNoParameters(spec);
+}
+
+int64_t Footprint(const bundle::v1::GenerationManifest&, int) {
+  return 0;
 }
 
 absl::StatusOr<std::unique_ptr<VectorIndex>> Open(absl::string_view,
@@ -61,10 +67,22 @@ absl::StatusOr<std::unique_ptr<VectorIndex>> OpenFlatIndex(const VectorView& vec
                                                            ComputePool* pool) {
   RETURN_IF_ERROR(kernels::CheckCpuLimit());
   RETURN_IF_ERROR(CheckView(vectors));
+  if (vectors.on_disk()) {
+    return absl::InvalidArgumentError(
+        "a flat index reads every row at each search: its rows have to lie in memory");
+  }
   if (pool == nullptr) return absl::InvalidArgumentError("a flat index needs a compute pool");
   return std::make_unique<FlatIndex>(vectors, pool);
 }
 
-extern const IndexKind kFlatIndexKind = {"flat", &Footprint, /*build=*/nullptr, &Open};
+extern const IndexKind kFlatIndexKind = {"flat",
+                                         /*exact=*/true,
+                                         /*rows_on_disk=*/false,
+                                         /*serial_build=*/false,
+                                         &Check,
+                                         &Footprint,
+                                         /*build_memory=*/nullptr,
+                                         /*build=*/nullptr,
+                                         &Open};
 
 }  // namespace sightline

@@ -2,12 +2,14 @@
 //
 // A kind is a file of this folder that defines its constant, and a line of index_kinds.cc:
 //
-//   extern const IndexKind kFlatIndexKind = {"flat", &Footprint, /*build=*/nullptr, &Open};
+//   extern const IndexKind kFlatIndexKind = {"flat", /*exact=*/true, ...};
 #ifndef SIGHTLINE_COMMON_INDEX_INDEX_KIND_H_
 #define SIGHTLINE_COMMON_INDEX_INDEX_KIND_H_
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -15,29 +17,61 @@
 #include "common/base/call_context.h"
 #include "common/base/compute_pool.h"
 #include "common/index/vector_index.h"
+#include "common/log/progress.h"
 #include "sightline/bundle/v1/generation.pb.h"
 
 namespace sightline {
+
+// One shard whose index is to be built.  What it names outlives the build.
+struct IndexBuild {
+  std::string directory;                           // the generation's folder
+  const bundle::v1::GenerationManifest* manifest;  // whose index_spec says what to build
+  int shard = 0;
+  VectorView vectors;  // of the shard, in memory or on a disk
+  // Where stages that are done are kept, so that a build that was killed goes on: a folder of this
+  // shard alone, which the caller makes, and removes when all is done.  What is found there of
+  // another spec or other rows is not used.
+  std::string work_directory;
+  ComputePool* pool = nullptr;
+  const CallContext* call = nullptr;
+  Progress* progress = nullptr;  // may be null; told of rows
+};
 
 // Its functions are called by any number of threads.
 struct IndexKind {
   const char* name;  // that an IndexSpec has; lower-case
 
-  // Bytes that a shard takes in memory while it is served, its vectors included; INT64_MAX
-  // where a manifest's lies add up to more.
-  int64_t (*footprint)(const bundle::v1::ShardManifest& shard);
+  // Whether it finds all there is, so that there is no effort to be chosen.
+  bool exact;
 
-  // Writes what is read beside the vectors of `manifest`, which are written, below `directory`,
-  // the generation's folder, and describes it in each shard's index_files.  Replaces what a run
-  // that was killed has left.  CANCELLED or DEADLINE_EXCEEDED if `call` is over.  Null: there is
-  // nothing beside the vectors.
-  absl::Status (*build)(absl::string_view directory, ComputePool* pool, const CallContext& call,
-                        bundle::v1::GenerationManifest* manifest);
+  // Whether it can leave the rows on a disk, and reads them for scores only.
+  bool rows_on_disk;
+
+  // Whether a shard is built by one thread, so that shards are built side by side.
+  bool serial_build;
+
+  // InvalidArgument, saying what to change, for parameters of `spec` that are none of this kind, or
+  // do not fit rows of `dimension` numbers.
+  absl::Status (*check)(const bundle::v1::IndexSpec& spec, int dimension);
+
+  // Bytes that shard `shard` of `manifest` takes in memory while it is served, beside its rows and
+  // records; INT64_MAX where a manifest's lies add up to more.
+  int64_t (*footprint)(const bundle::v1::GenerationManifest& manifest, int shard);
+
+  // The same of building it, beside the rows.  Null: nothing is built.
+  int64_t (*build_memory)(const bundle::v1::GenerationManifest& manifest, int shard);
+
+  // Writes what is read beside the shard's vectors below `build.directory`, and returns what the
+  // shard's index_files say of it.  Equal specs, rows and kinds of CPU give equal files, whatever
+  // the threads, killed or not.  Replaces what a run that was killed has left.  CANCELLED or
+  // DEADLINE_EXCEEDED if the call is over.  Null: there is nothing beside the vectors.
+  absl::StatusOr<std::vector<bundle::v1::BundleFile>> (*build)(const IndexBuild& build);
 
   // The index of shard `shard` of `manifest`, whose index_spec may have parameters, over the
-  // shard's vectors, which lie in memory; they and `pool` outlive it, the other arguments need
-  // not.  Of index_files the lengths were compared, and not always the content: DataLoss, with
-  // a reason (CHECKSUM_MISMATCH, CONTENT_INVALID), if they are not what was built.
+  // shard's vectors; they and `pool` outlive it, the other arguments need not.  Of index_files the
+  // lengths were compared, and not always the content: DataLoss, with a reason (CHECKSUM_MISMATCH,
+  // CONTENT_INVALID), if they are not what was built.  InvalidArgument for vectors on a disk where
+  // the kind cannot leave them there.
   absl::StatusOr<std::unique_ptr<VectorIndex>> (*open)(
       absl::string_view directory, const bundle::v1::GenerationManifest& manifest, int shard,
       const VectorView& vectors, ComputePool* pool, const CallContext& call);

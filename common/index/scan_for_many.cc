@@ -129,7 +129,7 @@ class Scan {
     }
     const int64_t first_row = block * lengths_.block_rows();
     kernels::InnerProducts products = group.panels.Products();
-    products.rows = vectors_.data + first_row * vectors_.stride;
+    products.rows = vectors_.float_row(first_row);
     products.row_stride = vectors_.stride;
     products.row_count = std::min(lengths_.block_rows(), vectors_.rows - first_row);
     products.limits = found->limits.data();
@@ -158,8 +158,8 @@ class Scan {
   }
 
   float Score(int64_t query, int64_t row) const {
-    return faiss::fvec_inner_product(queries_.row(query).data(),
-                                     vectors_.data + row * vectors_.stride, vectors_.dimension);
+    return faiss::fvec_inner_product(queries_.row(query).data(), vectors_.float_row(row),
+                                     vectors_.dimension);
   }
 
   // Written by one cell.

@@ -86,7 +86,7 @@ class Scan {
   }
 
   void ScanBlock(int64_t begin, int64_t end, BestRows& best) {
-    const float* row = vectors_.data + begin * vectors_.stride;
+    const float* row = vectors_.float_row(begin);
     const float floor = floor_.score();
     for (int64_t i = begin; i < end; ++i, row += vectors_.stride) {
       const float score = faiss::fvec_inner_product(query_, row, vectors_.dimension);

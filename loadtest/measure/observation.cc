@@ -20,6 +20,8 @@ const char* DegradedReasonName(DegradedReason reason) {
       return "RERANKER_LATE";
     case DegradedReason::kRecordsMissing:
       return "RECORDS_MISSING";
+    case DegradedReason::kRecallReduced:
+      return "RECALL_REDUCED";
   }
   return "";
 }

@@ -25,6 +25,16 @@ VectorView ViewOf(const ShardVectors& vectors) {
   return {vectors.data(), vectors.size(), vectors.dimension(), vectors.stride()};
 }
 
+// Of a shard: its vectors file, which lies in memory as a whole, and its index.
+int64_t ShardFootprint(const IndexKind& kind, const bundle::v1::GenerationManifest& manifest,
+                       int shard) {
+  int64_t bytes = manifest.shards(shard).vectors().byte_count();
+  if (__builtin_add_overflow(bytes, kind.footprint(manifest, shard), &bytes)) {
+    return std::numeric_limits<int64_t>::max();
+  }
+  return bytes;
+}
+
 }  // namespace
 
 SearchHost::SearchHost(const SearchHostOptions& options, ComputePool* pool, Janitor* janitor)
@@ -66,7 +76,7 @@ absl::StatusOr<int64_t> SearchHost::Footprint(absl::Span<const Manifest* const> 
     for (const int shard : ShardsOf(*manifest)) {
       if (shard >= manifest->shards_size()) continue;
       // Sums of lies stay lies, and do not wrap.
-      if (__builtin_add_overflow(bytes, kind->footprint(manifest->shards(shard)), &bytes)) {
+      if (__builtin_add_overflow(bytes, ShardFootprint(*kind, *manifest, shard), &bytes)) {
         return std::numeric_limits<int64_t>::max();
       }
     }

@@ -16,6 +16,7 @@ constexpr std::pair<DegradedReason, const char*> kDegradedReasons[] = {
     {DegradedReason::kRerankerFailed, "reranker_failed"},
     {DegradedReason::kRerankerLate, "reranker_late"},
     {DegradedReason::kRecordsMissing, "records_missing"},
+    {DegradedReason::kRecallReduced, "recall_reduced"},
 };
 
 constexpr std::pair<RerankOutcome, const char*> kRerankOutcomes[] = {

@@ -72,6 +72,8 @@ std::string ReasonText(DegradedReason reason, const SearchResult& result) {
       return "the reranker was late";
     case DegradedReason::kRecordsMissing:
       return "captions and paths of some hits could not be fetched";
+    case DegradedReason::kRecallReduced:
+      return "searched with less effort than asked for lack of time";
   }
   return "";
 }

@@ -10,15 +10,16 @@
 namespace sightline {
 namespace {
 
-TEST_CASE("a manifest that names no kind is of the exact one, which takes what its vectors do") {
+TEST_CASE(
+    "a manifest that names no kind is of the exact one, which keeps nothing but its vectors") {
   bundle::v1::GenerationManifest manifest;
   const auto unnamed = IndexKindOf(manifest);
   REQUIRE(unnamed.ok());
   manifest.mutable_index_spec()->set_kind("flat");
   REQUIRE(*IndexKindOf(manifest) == *unnamed);
-  bundle::v1::ShardManifest shard;
-  shard.mutable_vectors()->set_byte_count(1234);
-  REQUIRE((*unnamed)->footprint(shard) == 1234);
+  REQUIRE((*unnamed)->exact);
+  manifest.add_shards()->mutable_vectors()->set_byte_count(1234);
+  REQUIRE((*unnamed)->footprint(manifest, 0) == 0);
 }
 
 TEST_CASE("a kind opens an index over the vectors that it is given") {
@@ -41,10 +42,10 @@ TEST_CASE("a kind opens an index over the vectors that it is given") {
 
 TEST_CASE("a kind that this program does not know is refused with those that it knows") {
   bundle::v1::GenerationManifest manifest;
-  manifest.mutable_index_spec()->set_kind("hnsw");
+  manifest.mutable_index_spec()->set_kind("newer");
   const absl::Status status = IndexKindOf(manifest).status();
   REQUIRE(HasReason(status, reasons::kUnknownIndexKind));
-  REQUIRE(absl::StrContains(status.message(), "'hnsw'"));
+  REQUIRE(absl::StrContains(status.message(), "'newer'"));
   REQUIRE(absl::StrContains(status.message(), "it knows flat"));
 }
 

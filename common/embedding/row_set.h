@@ -1,0 +1,74 @@
+// Some rows of a shard: those that a filter lets through.
+#ifndef SIGHTLINE_COMMON_EMBEDDING_ROW_SET_H_
+#define SIGHTLINE_COMMON_EMBEDDING_ROW_SET_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/types/span.h"
+
+namespace sightline {
+
+// A value, immutable.  Few rows are a list, many are bits; either way rows ascend.
+class RowSet {
+ public:
+  // Rows of the shard to one of the set, from which on a list takes less memory than bits.
+  static constexpr int64_t kLeastRowsOfList = 32;
+
+  RowSet() = default;
+
+  // `rows` ascend, each once, 0 <= row < universe.
+  static RowSet OfRows(std::vector<uint32_t> rows, int64_t universe) {
+    RowSet set;
+    set.count_ = static_cast<int64_t>(rows.size());
+    set.universe_ = universe;
+    set.rows_ = std::move(rows);
+    return set;
+  }
+  // Bit row % 64 of word row / 64 says whether it is among them; bits beyond the universe are zero.
+  static RowSet OfBits(std::vector<uint64_t> words, int64_t universe) {
+    RowSet set;
+    for (const uint64_t word : words) set.count_ += __builtin_popcountll(word);
+    set.universe_ = universe;
+    set.words_ = std::move(words);
+    return set;
+  }
+
+  int64_t count() const { return count_; }
+  // Rows of the shard.
+  int64_t universe() const { return universe_; }
+
+  // Whether it is a list: then rows() are all, and words() are none.
+  bool is_list() const { return words_.empty(); }
+  absl::Span<const uint32_t> rows() const { return rows_; }
+  const uint64_t* words() const { return words_.data(); }
+
+  bool Contains(int64_t row) const {
+    if (is_list())
+      return std::binary_search(rows_.begin(), rows_.end(), static_cast<uint32_t>(row));
+    return (words_[row >> 6] >> (row & 63) & 1) != 0;
+  }
+
+  // Calls `visit(row)` for each, ascending.
+  template <typename Visit>
+  void ForEach(Visit visit) const {
+    for (const uint32_t row : rows_) visit(int64_t{row});
+    for (size_t i = 0; i < words_.size(); ++i) {
+      for (uint64_t word = words_[i]; word != 0; word &= word - 1) {
+        visit(static_cast<int64_t>(i * 64) + __builtin_ctzll(word));
+      }
+    }
+  }
+
+ private:
+  int64_t count_ = 0;
+  int64_t universe_ = 0;
+  std::vector<uint32_t> rows_;
+  std::vector<uint64_t> words_;
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_EMBEDDING_ROW_SET_H_

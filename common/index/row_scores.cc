@@ -1,0 +1,126 @@
+#include "common/index/row_scores.h"
+
+#include <faiss/utils/distances.h>
+#include <immintrin.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "common/base/float16.h"
+#include "common/base/status_macros.h"
+
+namespace sightline {
+namespace {
+
+// Rows that are looked at between two looks at the call, and read from a disk at once.
+constexpr size_t kRowsAtOnce = 256;
+
+float Sum(__m256 v) {
+  __m128 half = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+  half = _mm_add_ps(half, _mm_movehl_ps(half, half));
+  return _mm_cvtss_f32(_mm_add_ss(half, _mm_movehdup_ps(half)));
+}
+
+__m256 Widened(const uint16_t* halves) {
+  return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(halves)));
+}
+
+// Four sums side by side, so that none waits for the one before.
+float Float16Score(const float* query, const uint16_t* row, int dimension) {
+  __m256 sums[4] = {_mm256_setzero_ps(), _mm256_setzero_ps(), _mm256_setzero_ps(),
+                    _mm256_setzero_ps()};
+  int i = 0;
+  for (; i + 32 <= dimension; i += 32) {
+    for (int j = 0; j < 4; ++j) {
+      sums[j] =
+          _mm256_fmadd_ps(_mm256_loadu_ps(query + i + 8 * j), Widened(row + i + 8 * j), sums[j]);
+    }
+  }
+  for (; i + 8 <= dimension; i += 8) {
+    sums[0] = _mm256_fmadd_ps(_mm256_loadu_ps(query + i), Widened(row + i), sums[0]);
+  }
+  float rest = 0;
+  for (; i < dimension; ++i) rest = std::fma(query[i], _cvtsh_ss(row[i]), rest);
+  return Sum(_mm256_add_ps(_mm256_add_ps(sums[0], sums[1]), _mm256_add_ps(sums[2], sums[3]))) +
+         rest;
+}
+
+float Score(const float* query, const char* row, int dimension, Dtype dtype) {
+  return dtype == Dtype::kFloat16
+             ? Float16Score(query, reinterpret_cast<const uint16_t*>(row), dimension)
+             : faiss::fvec_inner_product(query, reinterpret_cast<const float*>(row), dimension);
+}
+
+bool RanksBefore(const Neighbor& a, const Neighbor& b) {
+  return a.score != b.score ? a.score > b.score : a.row < b.row;
+}
+
+}  // namespace
+
+float RowScore(const VectorView& vectors, const float* query, int64_t row) {
+  return Score(query, vectors.row(row), vectors.dimension, vectors.dtype);
+}
+
+absl::Status ScoreRows(const VectorView& vectors, const float* query,
+                       absl::Span<const int64_t> rows, absl::Span<float> scores,
+                       const CallContext& call) {
+  const auto row_bytes = vectors.dimension * static_cast<int64_t>(DtypeSize(vectors.dtype));
+  std::vector<char> read;
+  if (vectors.on_disk()) read.resize(std::min(rows.size(), kRowsAtOnce) * row_bytes);
+  for (size_t first = 0; first < rows.size(); first += kRowsAtOnce) {
+    RETURN_IF_ERROR(call.Check("index search"));
+    const absl::Span<const int64_t> some = rows.subspan(first, kRowsAtOnce);
+    if (vectors.on_disk()) RETURN_IF_ERROR(vectors.reader->Read(some, read.data()));
+    for (size_t i = 0; i < some.size(); ++i) {
+      const char* const row =
+          vectors.on_disk() ? read.data() + i * row_bytes : vectors.row(some[i]);
+      scores[first + i] = Score(query, row, vectors.dimension, vectors.dtype);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<Neighbor>> BestOfRows(const VectorView& vectors, const float* query,
+                                                 std::vector<int64_t> rows, int top_k,
+                                                 const CallContext& call) {
+  std::sort(rows.begin(), rows.end());
+  std::vector<float> scores(rows.size());
+  RETURN_IF_ERROR(ScoreRows(vectors, query, rows, absl::MakeSpan(scores), call));
+  std::vector<Neighbor> best;
+  best.reserve(rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (!std::isnan(scores[i])) best.push_back({rows[i], scores[i]});
+  }
+  const size_t wanted = std::min(best.size(), static_cast<size_t>(top_k));
+  std::partial_sort(best.begin(), best.begin() + static_cast<std::ptrdiff_t>(wanted), best.end(),
+                    RanksBefore);
+  best.resize(wanted);
+  return best;
+}
+
+absl::Status CopyRows(const VectorView& vectors, int64_t first, int64_t count, float* to) {
+  const int dimension = vectors.dimension;
+  std::vector<char> read;
+  if (vectors.on_disk()) {
+    std::vector<int64_t> rows(count);
+    std::iota(rows.begin(), rows.end(), first);
+    read.resize(static_cast<size_t>(count) * dimension * DtypeSize(vectors.dtype));
+    RETURN_IF_ERROR(vectors.reader->Read(rows, read.data()));
+  }
+  for (int64_t i = 0; i < count; ++i, to += dimension) {
+    const char* const row =
+        vectors.on_disk()
+            ? read.data() + i * dimension * static_cast<int64_t>(DtypeSize(vectors.dtype))
+            : vectors.row(first + i);
+    if (vectors.dtype == Dtype::kFloat16) {
+      Float16ToFloat32(row, static_cast<size_t>(dimension), to);
+    } else {
+      std::copy_n(reinterpret_cast<const float*>(row), dimension, to);
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace sightline
