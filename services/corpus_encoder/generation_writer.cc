@@ -65,6 +65,7 @@ absl::StatusOr<bundle::v1::GenerationManifest> MakeManifest(const GenerationSpec
   manifest.set_encoder_model(spec.encoder_model);
   SetRerankers(spec.rerankers, &manifest);
   if (!spec.rerankers.empty()) SetFeatureDtype(spec.feature_dtype, &manifest);
+  SetVectorDtype(spec.vector_dtype, &manifest);
   manifest.set_parent_generation(spec.parent);
   if (!spec.parent.empty()) return manifest;
   absl::StatusOr<bundle::v1::CurrentGeneration> current =
@@ -169,7 +170,8 @@ absl::StatusOr<bundle::v1::ShardManifest> WriteGenerationShard(const GenerationS
   std::vector<std::string> models;
   for (const NamedReranker& reranker : spec.rerankers) models.push_back(reranker.model);
   return WriteShardFrom(GenerationDirectory(spec.store, spec.index, spec.generation), shard,
-                        spec.shard_count, spec.embedding.dimension(), models, rows);
+                        spec.shard_count, spec.embedding.dimension(), models, rows,
+                        spec.vector_dtype);
 }
 
 absl::StatusOr<WrittenGeneration> FinishGeneration(
