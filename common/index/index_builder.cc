@@ -17,6 +17,7 @@
 #include "common/base/usable_memory.h"
 #include "common/base/work_on_threads.h"
 #include "common/bundle/probe_file.h"
+#include "common/bundle/store_lock.h"
 #include "common/index/index_kind.h"
 #include "common/index/index_work.h"
 #include "common/index/recall_probes.h"
@@ -223,6 +224,7 @@ absl::Status BuildIndexes(absl::string_view directory, const IndexKind& kind,
        {"rows", plan.rows == RowPlace::kMemory ? "memory" : "disk"},
        {"memory_bytes", plan.bytes}});
   RETURN_IF_ERROR(MakeDirectories(IndexWorkFolder(directory)));
+  ASSIGN_OR_RETURN(const StoreLock lock, LockIndexBuild(IndexWorkFolder(directory)));
   Builder builder(directory, options, plan, &kind, pool, call, progress, manifest);
   RETURN_IF_ERROR(builder.Build());
   if (kind.exact || !manifest->has_recall_probe()) return absl::OkStatus();

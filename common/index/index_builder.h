@@ -53,7 +53,8 @@ absl::StatusOr<IndexBuildPlan> PlanIndexBuild(const bundle::v1::GenerationManife
 // nothing: nothing is done.
 //
 // What is done is kept below IndexWorkFolder(directory), and a build that was killed, or whose call
-// has ended, goes on from there; files have the same bytes then.  Its errors are those of
+// has ended, goes on from there; files have the same bytes then.  Aborted while another process
+// builds the same.  Its errors are those of
 // PlanIndexBuild, of the kind, and of reading and writing files.  `progress` may be null.
 absl::Status BuildIndexes(absl::string_view directory, const IndexKind& kind,
                           const IndexBuildOptions& options, ComputePool* pool,

@@ -53,12 +53,15 @@ class FileRows : public RowReader {
 
 }  // namespace
 
-int64_t RowBytes(const bundle::v1::GenerationManifest& manifest, int shard) {
+int64_t RowBytes(const bundle::v1::GenerationManifest& manifest) {
   const int64_t number = manifest.vector_dtype() == DtypeName(Dtype::kFloat16) ? 2 : 4;
   const int64_t row = manifest.embedding().dimension() * number;
-  const int64_t padded = (row + kRowAlignment - 1) / kRowAlignment * kRowAlignment;
+  return (row + kRowAlignment - 1) / kRowAlignment * kRowAlignment;
+}
+
+int64_t RowBytes(const bundle::v1::GenerationManifest& manifest, int shard) {
   int64_t bytes = 0;
-  return __builtin_mul_overflow(manifest.shards(shard).item_count(), padded, &bytes)
+  return __builtin_mul_overflow(manifest.shards(shard).item_count(), RowBytes(manifest), &bytes)
              ? std::numeric_limits<int64_t>::max()
              : bytes;
 }

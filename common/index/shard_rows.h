@@ -19,6 +19,9 @@ namespace sightline {
 
 enum class RowPlace { kMemory, kDisk };
 
+// Bytes that a row takes, in memory or in its file, padding included.
+int64_t RowBytes(const bundle::v1::GenerationManifest& manifest);
+
 // Bytes that the rows of shard `shard` take, in memory or in their file; INT64_MAX where a
 // manifest's lies add up to more.
 int64_t RowBytes(const bundle::v1::GenerationManifest& manifest, int shard);
