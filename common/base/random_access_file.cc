@@ -1,6 +1,7 @@
 #include "common/base/random_access_file.h"
 
 #include <fcntl.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -77,6 +78,15 @@ absl::Status RandomAccessFile::ReadAgain(int64_t offset, int64_t length, char* t
   if (!fd.ok()) return Failed(fd.status(), path_, offset, length);
   ::posix_fadvise(fd->get(), offset, length, POSIX_FADV_DONTNEED);
   return ReadAll(fd->get(), path_, offset, length, to);
+}
+
+bool RandomAccessFile::ReadCached(int64_t offset, int64_t length, char* to) const {
+  const iovec piece = {to, static_cast<size_t>(length)};
+  return ::preadv2(fd_.get(), &piece, 1, offset, RWF_NOWAIT) == length;
+}
+
+void RandomAccessFile::WillNeed(int64_t offset, int64_t length) const {
+  ::posix_fadvise(fd_.get(), offset, length, POSIX_FADV_WILLNEED);
 }
 
 void RandomAccessFile::DropFromCache(int64_t offset, int64_t length) const {

@@ -38,6 +38,14 @@ class RandomAccessFile {
   // go of the copy that it has in memory: whether what was read wrongly lies there wrongly.
   absl::Status ReadAgain(int64_t offset, int64_t length, char* to) const;
 
+  // Copies the bytes if the system has all of them in memory, and waits for no disk; false, with
+  // anything in `to`, if it has not, or cannot tell.
+  bool ReadCached(int64_t offset, int64_t length, char* to) const;
+
+  // Has the system begin to read bytes that Read will be asked for next, so that the device works
+  // on several such places at once.  Waits for nothing.
+  void WillNeed(int64_t offset, int64_t length) const;
+
   // Lets the system forget its copy of bytes that nobody here will read again, so that it
   // keeps what others read in their place.
   void DropFromCache(int64_t offset, int64_t length) const;

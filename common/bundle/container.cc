@@ -408,6 +408,16 @@ absl::Status Container::ReadAgain(const Section& section, int64_t begin, int64_t
   return file_ != nullptr ? file_->ReadAgain(at, length, to) : ReadAt(at, length, to);
 }
 
+bool Container::ReadCached(const Section& section, int64_t begin, int64_t length, char* to) const {
+  if (file_ != nullptr) return file_->ReadCached(section.offset + begin, length, to);
+  std::copy_n(section.data + begin, length, to);
+  return true;
+}
+
+void Container::WillNeed(const Section& section, int64_t begin, int64_t length) const {
+  if (file_ != nullptr) file_->WillNeed(section.offset + begin, length);
+}
+
 absl::StatusOr<SectionBytes> Container::Load(const Section& section,
                                              const CallContext& call) const {
   if (file_ == nullptr) {

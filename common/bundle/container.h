@@ -119,6 +119,10 @@ class Container {
   absl::Status ReadUnchecked(const Section& section, int64_t begin, int64_t length, char* to) const;
   absl::Status ReadAgain(const Section& section, int64_t begin, int64_t length, char* to) const;
 
+  // As RandomAccessFile::ReadCached, which compares nothing, and WillNeed, of bytes of `section`.
+  bool ReadCached(const Section& section, int64_t begin, int64_t length, char* to) const;
+  void WillNeed(const Section& section, int64_t begin, int64_t length) const;
+
   // `count` blocks of `section` from the `first` on, compared.
   absl::Status ReadBlocks(const Section& section, int64_t first, int64_t count, char* to) const;
 

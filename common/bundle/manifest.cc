@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -18,6 +19,7 @@
 #include "common/bundle/layout.h"
 #include "common/bundle/rerankers.h"
 #include "common/bundle/shard_files.h"
+#include "common/bundle/vector_dtype.h"
 
 namespace sightline {
 namespace {
@@ -30,7 +32,8 @@ using bundle::v1::GridExtractorSpec;
 using bundle::v1::ModelBundleManifest;
 using bundle::v1::TransformerSpec;
 
-constexpr int64_t kMaxObjects = 4 * limits::kMaxShards;
+// A shard has four files at most and some points of its efforts.
+constexpr int64_t kMaxObjects = 20 * limits::kMaxShards;
 
 // For messages: a value from a hostile file, short and printable.
 std::string Shown(absl::string_view text) {
@@ -194,14 +197,71 @@ absl::Status CheckRerankerFields(const GenerationManifest& manifest) {
                                                   ", which is none of rerankers"));
 }
 
-// What a later program may store.
-absl::Status CheckFeatureDtype(const GenerationManifest& manifest) {
-  if (manifest.feature_dtype().empty()) return absl::OkStatus();
-  const absl::Status status = ParseFeatureDtype(manifest.feature_dtype()).status();
+// What a later program may store: a name that there is, or none.
+absl::Status CheckDtype(absl::string_view field, absl::string_view name,
+                        absl::StatusOr<Dtype> (*parse)(absl::string_view)) {
+  if (name.empty()) return absl::OkStatus();
+  const absl::Status status = parse(name).status();
   if (status.ok()) return status;
   return MakeError(reasons::kNewerFormat,
-                   absl::StrCat("manifest: feature_dtype ", status.message(),
+                   absl::StrCat("manifest: ", field, " ", status.message(),
                                 ", which this program reads; update the program"));
+}
+
+// Its form; whether there is one of that name its kind of index says.
+absl::Status CheckCode(absl::string_view field, const std::string& code) {
+  if (IsValidName(code, limits::kMaxIndexKindLength)) return absl::OkStatus();
+  return Malformed(field, absl::StrCat("is ", Shown(code)));
+}
+
+// Rows themselves are scored exactly as they are met.
+absl::Status CheckRefine(absl::string_view field, const std::string& code, int refine) {
+  return InRange(field, refine, code == "rows" ? 0 : 1, 1000);
+}
+
+absl::Status CheckIvf(const bundle::v1::IvfSpec& ivf, int dimension) {
+  RETURN_IF_ERROR(
+      InRange("index_spec.ivf.list_count", ivf.list_count(), 1, limits::kMaxIndexLists));
+  RETURN_IF_ERROR(CheckCode("index_spec.ivf.code", ivf.code()));
+  RETURN_IF_ERROR(
+      InRange("index_spec.ivf.pq_parts", ivf.pq_parts(), ivf.code() == "pq4" ? 1 : 0, dimension));
+  return CheckRefine("index_spec.ivf.refine", ivf.code(), ivf.refine());
+}
+
+absl::Status CheckHnsw(const bundle::v1::HnswSpec& hnsw) {
+  RETURN_IF_ERROR(InRange("index_spec.hnsw.link_count", hnsw.link_count(), 4, 128));
+  RETURN_IF_ERROR(InRange("index_spec.hnsw.build_effort", hnsw.build_effort(), 8, 2000));
+  RETURN_IF_ERROR(CheckCode("index_spec.hnsw.code", hnsw.code()));
+  return CheckRefine("index_spec.hnsw.refine", hnsw.code(), hnsw.refine());
+}
+
+absl::Status CheckIndexSpec(const GenerationManifest& manifest) {
+  const bundle::v1::IndexSpec& spec = manifest.index_spec();
+  if (!IsValidName(spec.kind(), limits::kMaxIndexKindLength)) {
+    return Malformed("index_spec.kind", absl::StrCat("is ", Shown(spec.kind())));
+  }
+  RETURN_IF_ERROR(InRange("index_spec.default_recall", spec.default_recall(), 0.0, 1.0));
+  if (spec.has_ivf()) return CheckIvf(spec.ivf(), manifest.embedding().dimension());
+  return spec.has_hnsw() ? CheckHnsw(spec.hnsw()) : absl::OkStatus();
+}
+
+absl::Status CheckEfforts(const std::string& shard, const bundle::v1::ShardManifest& manifest) {
+  RETURN_IF_ERROR(InRange(absl::StrCat("the number of ", shard, ".efforts"),
+                          manifest.efforts_size(), 0, limits::kMaxEffortPoints));
+  int previous = 0;
+  for (int i = 0; i < manifest.efforts_size(); ++i) {
+    const bundle::v1::EffortPoint& point = manifest.efforts(i);
+    const std::string field = absl::StrCat(shard, ".efforts[", i, "]");
+    RETURN_IF_ERROR(
+        InRange(absl::StrCat(field, ".effort"), point.effort(), previous + 1, limits::kMaxEffort));
+    RETURN_IF_ERROR(InRange(absl::StrCat(field, ".recall_at_10"), point.recall_at_10(), 0.0, 1.0));
+    RETURN_IF_ERROR(
+        InRange(absl::StrCat(field, ".recall_at_100"), point.recall_at_100(), 0.0, 1.0));
+    RETURN_IF_ERROR(InRange(absl::StrCat(field, ".seconds"), point.seconds(), 0.0,
+                            std::numeric_limits<double>::max()));
+    previous = point.effort();
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckShards(const GenerationManifest& manifest) {
@@ -216,6 +276,7 @@ absl::Status CheckShards(const GenerationManifest& manifest) {
     }
     RETURN_IF_ERROR(InRange(absl::StrCat("the number of ", field, ".index_files"),
                             shard.index_files_size(), 0, limits::kMaxIndexFiles));
+    RETURN_IF_ERROR(CheckEfforts(field, shard));
     bool taken = false;
     for (const ShardFile& file : FilesOf(shard)) {
       RETURN_IF_ERROR(CheckFile(absl::StrCat(field, ".", file.field), *file.description));
@@ -316,12 +377,10 @@ absl::Status CheckGenerationManifest(const GenerationManifest& manifest) {
   RETURN_IF_ERROR(CheckEmbedding(manifest.embedding()));
   RETURN_IF_ERROR(CheckDigest("encoder_model", manifest.encoder_model()));
   RETURN_IF_ERROR(CheckRerankerFields(manifest));
-  RETURN_IF_ERROR(CheckFeatureDtype(manifest));
+  RETURN_IF_ERROR(CheckDtype("feature_dtype", manifest.feature_dtype(), &ParseFeatureDtype));
+  RETURN_IF_ERROR(CheckDtype("vector_dtype", manifest.vector_dtype(), &ParseVectorDtype));
   if (manifest.create_time().size() > 64) return Malformed("create_time", "is too long");
-  if (manifest.has_index_spec() &&
-      !IsValidName(manifest.index_spec().kind(), limits::kMaxIndexKindLength)) {
-    return Malformed("index_spec.kind", absl::StrCat("is ", Shown(manifest.index_spec().kind())));
-  }
+  if (manifest.has_index_spec()) RETURN_IF_ERROR(CheckIndexSpec(manifest));
   if (manifest.has_recall_probe()) RETURN_IF_ERROR(CheckRecallProbe(manifest.recall_probe()));
   return CheckShards(manifest);
 }

@@ -8,8 +8,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/base/dtype.h"
 #include "common/bundle/item_features.h"
 #include "common/bundle/item_record.h"
+#include "common/bundle/vector_dtype.h"
 #include "sightline/bundle/v1/generation.pb.h"
 
 namespace sightline {
@@ -46,7 +48,8 @@ class ShardSource {
 absl::StatusOr<bundle::v1::ShardManifest> WriteShardFrom(absl::string_view directory, int shard,
                                                          int shard_count, int dimension,
                                                          absl::Span<const std::string> rerankers,
-                                                         ShardSource& source);
+                                                         ShardSource& source,
+                                                         Dtype vector_dtype = kDefaultVectorDtype);
 
 }  // namespace sightline
 

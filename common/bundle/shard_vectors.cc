@@ -9,6 +9,7 @@
 #include "common/base/status_macros.h"
 #include "common/bundle/item_record.h"
 #include "common/bundle/stored_record.h"
+#include "common/bundle/vector_dtype.h"
 
 namespace sightline {
 
@@ -31,11 +32,15 @@ absl::StatusOr<std::unique_ptr<ShardVectors>> ShardVectors::Open(
   return vectors;
 }
 
-absl::Status ShardVectors::Load(const CallContext& call) {
+absl::Status ShardVectors::Load(const CallContext& call, EmbeddingPlace place) {
   for (Column* column : {&captions_, &uris_, &tags_}) {
     ASSIGN_OR_RETURN(column->bytes, container().Load(*column->described->bytes, call));
   }
   // Last, and most of it.
+  if (place == EmbeddingPlace::kDisk) {
+    ASSIGN_OR_RETURN(rows_on_disk_, RowsOnDisk::Load(*file_, call));
+    return absl::OkStatus();
+  }
   ASSIGN_OR_RETURN(embeddings_, container().Load(file_->embeddings(), call));
   return absl::OkStatus();
 }
@@ -53,8 +58,35 @@ absl::StatusOr<std::string> ShardVectors::Field(const Column& column, int64_t ro
   return field;
 }
 
-absl::Span<const float> ShardVectors::embedding(int64_t row) const {
-  return absl::MakeConstSpan(data() + row * stride(), static_cast<size_t>(dimension()));
+absl::Status ShardVectors::CopyEmbedding(int64_t row, absl::Span<float> to) const {
+  if (rows_on_disk_ == nullptr) {
+    WidenVector(embeddings_.data() + row * file_->embeddings().row_stride_bytes, dtype(), to);
+    return absl::OkStatus();
+  }
+  std::string stored(static_cast<size_t>(file_->row_bytes()), '\0');
+  RETURN_IF_ERROR(rows_on_disk_->Read({row}, &stored[0]));
+  WidenVector(stored.data(), dtype(), to);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<absl::string_view> ShardVectors::StoredTags(int64_t row) const {
+  ASSIGN_OR_RETURN(const Offsets::Range range, tags_.offsets.At(row));
+  RETURN_IF_ERROR(file_->CheckField(row, range));
+  return tags_.bytes.view().substr(static_cast<size_t>(range.begin),
+                                   static_cast<size_t>(range.length()));
+}
+
+int64_t ShardVectors::row_bytes_in_memory() const {
+  return rows_on_disk_ != nullptr ? rows_on_disk_->byte_count()
+                                  : static_cast<int64_t>(embeddings_.view().size());
+}
+
+int64_t ShardVectors::record_bytes_in_memory() const {
+  size_t bytes = 0;
+  for (const Column* column : {&item_ids_, &captions_, &uris_, &tags_}) {
+    bytes += column->bytes.view().size() + column->offsets.bytes().view().size();
+  }
+  return static_cast<int64_t>(bytes);
 }
 
 absl::string_view ShardVectors::item_id(int64_t row) const {
@@ -99,7 +131,8 @@ absl::Status ShardVectors::Verify(int shard, int shard_count, const CallContext&
                                  &column.offsets.bytes()};
   };
   return VerifyVectors(*file_,
-                       {embeddings_.data() == nullptr ? nullptr : &embeddings_, loaded(item_ids_),
+                       {embeddings_.data() == nullptr ? nullptr : &embeddings_,
+                        /*embeddings_checked=*/rows_on_disk_ != nullptr, loaded(item_ids_),
                         loaded(captions_), loaded(uris_), loaded(tags_)},
                        shard, shard_count, call);
 }

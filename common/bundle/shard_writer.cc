@@ -79,6 +79,15 @@ absl::Status CheckEmbedding(const ItemRecord& record, absl::Span<const float> em
   return absl::OkStatus();
 }
 
+// The bytes of an embedding as they are stored, to `bytes`.
+absl::Status EncodeEmbedding(const ItemRecord& record, absl::Span<const float> embedding,
+                             Dtype dtype, std::string* bytes) {
+  bytes->resize(embedding.size() * DtypeSize(dtype));
+  if (NarrowVector(embedding, dtype, &(*bytes)[0])) return absl::OkStatus();
+  return BadItem(record, absl::StrCat("the embedding has numbers beyond what ", DtypeName(dtype),
+                                      " holds; store float32"));
+}
+
 // Whether the bytes of `tensor` are as many as it says; adds them to `total`.
 absl::Status CheckTensor(const ItemRecord& record, const FeatureTensor& tensor, int64_t* total) {
   int64_t bytes = static_cast<int64_t>(DtypeSize(tensor.dtype));
@@ -154,6 +163,7 @@ struct Shard {
   int number = 0;
   int count = 1;
   int dimension = 0;
+  Dtype vector_dtype = kDefaultVectorDtype;
   std::vector<std::string> rerankers;
   std::vector<int64_t> text_bytes;  // of all items, for each column of the item table
   std::vector<std::vector<FeatureSection>> features;  // of each reranker
@@ -259,7 +269,7 @@ absl::Status WriteVectors(const Shard& shard, ShardSource& source, BundleFile* f
   const std::string name = shard.FileName("vectors");
   ASSIGN_OR_RETURN(std::unique_ptr<ContainerWriter> writer,
                    ContainerWriter::Create(JoinPath(shard.directory, name)));
-  RETURN_IF_ERROR(writer->Declare("embeddings", Dtype::kFloat32, {count, shard.dimension},
+  RETURN_IF_ERROR(writer->Declare("embeddings", shard.vector_dtype, {count, shard.dimension},
                                   /*padded_rows=*/true));
   for (size_t k = 0; k < ItemTable().size(); ++k) {
     const char* const column = ItemTable()[k].name;
@@ -269,12 +279,13 @@ absl::Status WriteVectors(const Shard& shard, ShardSource& source, BundleFile* f
   if (has_hashes) {
     RETURN_IF_ERROR(writer->Declare("content_hash", Dtype::kBytes, {count, kContentHashBytes}));
   }
+  std::string stored;
   for (int64_t i = 0; i < count; ++i) {
     ASSIGN_OR_RETURN(const absl::Span<const float> embedding, source.Embedding(i));
     ASSIGN_OR_RETURN(const ItemRecord* const record, source.Record(i));
     RETURN_IF_ERROR(CheckEmbedding(*record, embedding, shard.dimension));
-    RETURN_IF_ERROR(writer->Append(absl::string_view(
-        reinterpret_cast<const char*>(embedding.data()), embedding.size() * sizeof(float))));
+    RETURN_IF_ERROR(EncodeEmbedding(*record, embedding, shard.vector_dtype, &stored));
+    RETURN_IF_ERROR(writer->Append(stored));
   }
   for (const Column& column : ItemTable()) {
     OffsetList offsets(count);
@@ -368,6 +379,11 @@ absl::Status CheckShard(const Shard& shard) {
     return absl::InvalidArgumentError(
         absl::StrCat("dimension ", shard.dimension, ", not 1 to ", limits::kMaxDimension));
   }
+  if (!IsVectorDtype(shard.vector_dtype)) {
+    return absl::InvalidArgumentError(absl::StrCat("vectors of ", DtypeName(shard.vector_dtype),
+                                                   ", not ",
+                                                   absl::StrJoin(VectorDtypeNames(), " or ")));
+  }
   return CheckModels(shard.rerankers);
 }
 
@@ -394,12 +410,13 @@ class SourceInMemory : public ShardSource {
 absl::StatusOr<ShardManifest> WriteShardFrom(absl::string_view directory, int shard,
                                              int shard_count, int dimension,
                                              absl::Span<const std::string> rerankers,
-                                             ShardSource& source) {
+                                             ShardSource& source, Dtype vector_dtype) {
   Shard writing;
   writing.directory = std::string(directory);
   writing.number = shard;
   writing.count = shard_count;
   writing.dimension = dimension;
+  writing.vector_dtype = vector_dtype;
   writing.rerankers.assign(rerankers.begin(), rerankers.end());
   RETURN_IF_ERROR(CheckShard(writing));
   RETURN_IF_ERROR(Measure(source, &writing));
@@ -416,19 +433,21 @@ absl::StatusOr<ShardManifest> WriteShardFrom(absl::string_view directory, int sh
 
 absl::StatusOr<ShardManifest> WriteShard(absl::string_view directory, int shard, int shard_count,
                                          int dimension, absl::Span<const std::string> rerankers,
-                                         std::vector<EncodedItem> items) {
+                                         std::vector<EncodedItem> items, Dtype vector_dtype) {
   std::sort(items.begin(), items.end(), [](const EncodedItem& a, const EncodedItem& b) {
     return a.record.item_id < b.record.item_id;
   });
   // Before anything is written, since all of it is at hand.
+  std::string stored;
   for (const EncodedItem& item : items) {
     RETURN_IF_ERROR(CheckEmbedding(item.record, item.embedding, dimension));
+    RETURN_IF_ERROR(EncodeEmbedding(item.record, item.embedding, vector_dtype, &stored));
     if (item.features.size() == rerankers.size()) continue;
     return BadItem(item.record, absl::StrCat("has features of ", item.features.size(),
                                              " rerankers, not of ", rerankers.size()));
   }
   SourceInMemory source(items);
-  return WriteShardFrom(directory, shard, shard_count, dimension, rerankers, source);
+  return WriteShardFrom(directory, shard, shard_count, dimension, rerankers, source, vector_dtype);
 }
 
 }  // namespace sightline

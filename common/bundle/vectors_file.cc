@@ -12,10 +12,25 @@
 #include "common/bundle/layout.h"
 #include "common/bundle/section_reader.h"
 #include "common/bundle/stored_record.h"
+#include "common/bundle/vector_dtype.h"
 #include "common/embedding/embedding_matrix.h"
 
 namespace sightline {
 namespace {
+
+// Rows are whole multiples of 64 bytes, and so are MiBs, so that both are aligned for their type.
+bool AllFiniteFloat32(absl::string_view bytes) {
+  return AllFinite({reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float)});
+}
+
+bool AllFiniteFloat16(absl::string_view bytes) {
+  constexpr uint16_t kExponent = 0x7C00;  // all of it set: infinity or NaN
+  const auto* const halves = reinterpret_cast<const uint16_t*>(bytes.data());
+  const size_t count = bytes.size() / sizeof(uint16_t);
+  bool finite = true;
+  for (size_t i = 0; i < count; ++i) finite &= (halves[i] & kExponent) != kExponent;
+  return finite;
+}
 
 // A column, from the first row to the last.
 class ColumnReader {
@@ -57,7 +72,8 @@ class Verification {
         captions_(file, file.captions(), loaded.captions),
         uris_(file, file.uris(), loaded.uris),
         tags_(file, file.tags(), loaded.tags),
-        embeddings_(file.container(), file.embeddings(), loaded.embeddings) {}
+        embeddings_(file.container(), file.embeddings(), loaded.embeddings),
+        embeddings_checked_(loaded.embeddings_checked) {}
 
   absl::Status Run(int shard, int shard_count, const CallContext& call) {
     std::vector<const Section*> read = {&file_.embeddings()};
@@ -68,7 +84,7 @@ class Verification {
     for (int64_t row = 0; row < file_.size(); ++row) {
       if (row % 1024 == 0) RETURN_IF_ERROR(call.Check("verify items"));
       RETURN_IF_ERROR(CheckItem(row, shard, shard_count));
-      RETURN_IF_ERROR(CheckEmbedding(row));
+      if (!embeddings_checked_) RETURN_IF_ERROR(CheckEmbedding(row));
     }
     return file_.container().Verify(call, read);
   }
@@ -97,22 +113,13 @@ class Verification {
   absl::Status CheckEmbedding(int64_t row) {
     const int64_t row_bytes = file_.embeddings().row_stride_bytes;
     ASSIGN_OR_RETURN(const absl::string_view bytes, embeddings_.View(row * row_bytes, row_bytes));
-    // Rows are whole multiples of 64 bytes, and so are MiBs.
-    const absl::Span<const float> numbers(reinterpret_cast<const float*>(bytes.data()),
-                                          static_cast<size_t>(file_.stride()));
-    const auto dimension = static_cast<size_t>(file_.dimension());
-    if (!AllFinite(numbers.first(dimension))) {
-      return Wrong(row, " has an embedding that is not finite");
-    }
-    for (const float number : numbers.subspan(dimension)) {
-      if (number != 0.0f) return Wrong(row, " has an embedding whose padding is not zero");
-    }
-    return absl::OkStatus();
+    return file_.CheckEmbedding(row, bytes);
   }
 
   const VectorsFile& file_;
   ColumnReader ids_, captions_, uris_, tags_;
   SectionReader embeddings_;
+  const bool embeddings_checked_;
   std::string previous_id_;
 };
 
@@ -139,7 +146,10 @@ absl::StatusOr<std::unique_ptr<VectorsFile>> VectorsFile::Open(
 }
 
 absl::Status VectorsFile::FindEmbeddings(const bundle::v1::ShardManifest& shard, int dimension) {
-  ASSIGN_OR_RETURN(embeddings_, container_->Require("embeddings", Dtype::kFloat32, 2));
+  const Section* const found = container_->Find("embeddings");
+  const Dtype dtype =
+      found != nullptr && IsVectorDtype(found->dtype) ? found->dtype : kDefaultVectorDtype;
+  ASSIGN_OR_RETURN(embeddings_, container_->Require("embeddings", dtype, 2));
   const std::vector<int64_t>& shape = embeddings_->shape;
   if (shape[0] != shard.item_count() || shape[1] != dimension) {
     return absl::DataLossError(absl::StrCat(container_->path(), " holds ", shape[0],
@@ -177,6 +187,20 @@ absl::Status VectorsFile::CheckField(int64_t row, OffsetsSection::Range range) c
   return absl::DataLossError(absl::StrCat(container_->path(), ": a field of item ", row, " has ",
                                           range.length(), " bytes; at most ",
                                           limits::kMaxRecordFieldBytes, " are read"));
+}
+
+absl::Status VectorsFile::CheckEmbedding(int64_t row, absl::string_view bytes) const {
+  const absl::string_view numbers = bytes.substr(0, static_cast<size_t>(row_bytes()));
+  const bool finite =
+      dtype() == Dtype::kFloat16 ? AllFiniteFloat16(numbers) : AllFiniteFloat32(numbers);
+  const auto wrong = [&](absl::string_view why) {
+    return absl::DataLossError(absl::StrCat(container_->path(), ": item ", row, why));
+  };
+  if (!finite) return wrong(" has an embedding that is not finite");
+  if (bytes.find_first_not_of('\0', numbers.size()) == absl::string_view::npos) {
+    return absl::OkStatus();
+  }
+  return wrong(" has an embedding whose padding is not zero");
 }
 
 absl::Status VerifyVectors(const VectorsFile& file, const LoadedVectors& loaded, int shard,

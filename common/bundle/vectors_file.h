@@ -2,7 +2,7 @@
 //
 // A container (container.h) with these sections, rows in the bytewise order of item ids:
 //
-//   embeddings           fp32 [n, dimension], rows padded to 64 bytes
+//   embeddings           fp32 or fp16 [n, dimension], rows padded to 64 bytes
 //   item_id              bytes, and item_id/offsets: int64 [n + 1]
 //   caption              likewise
 //   uri                  likewise
@@ -22,6 +22,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/base/call_context.h"
+#include "common/base/dtype.h"
 #include "common/bundle/container.h"
 #include "common/bundle/offsets.h"
 #include "sightline/bundle/v1/generation.pb.h"
@@ -46,10 +47,14 @@ class VectorsFile {
 
   int64_t size() const { return embeddings_->shape[0]; }
   int dimension() const { return static_cast<int>(embeddings_->shape[1]); }
-  // Floats from one row to the next; what is behind an embedding is zero.
+  // What embeddings are stored as (vector_dtype.h).
+  Dtype dtype() const { return embeddings_->dtype; }
+  // Numbers from one row to the next; what is behind an embedding is zero.
   int64_t stride() const {
-    return embeddings_->row_stride_bytes / static_cast<int64_t>(sizeof(float));
+    return embeddings_->row_stride_bytes / static_cast<int64_t>(DtypeSize(dtype()));
   }
+  // Bytes of an embedding, without what is behind it.
+  int64_t row_bytes() const { return dimension() * static_cast<int64_t>(DtypeSize(dtype())); }
 
   const Section& embeddings() const { return *embeddings_; }
   const VectorsColumn& item_ids() const { return item_ids_; }
@@ -61,6 +66,10 @@ class VectorsFile {
 
   // Whether a field of `row` may be as long as its offsets say: DataLoss.
   absl::Status CheckField(int64_t row, OffsetsSection::Range range) const;
+
+  // Whether `bytes`, which are those of `row` with its padding, are an embedding: DataLoss unless
+  // its numbers are finite and what is behind them is zero.
+  absl::Status CheckEmbedding(int64_t row, absl::string_view bytes) const;
 
   const Container& container() const { return *container_; }
 
@@ -83,6 +92,8 @@ struct LoadedVectors {
     const SectionBytes* offsets = nullptr;
   };
   const SectionBytes* embeddings = nullptr;
+  // Whether they were compared, and looked at, where they lie; they are not read then.
+  bool embeddings_checked = false;
   Column item_ids, captions, uris, tags;
 };
 

@@ -1,10 +1,10 @@
 #include "common/bundle/vectors_reader.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "common/base/status_macros.h"
 #include "common/bundle/item_record.h"
+#include "common/bundle/vector_dtype.h"
 
 namespace sightline {
 
@@ -60,10 +60,10 @@ absl::StatusOr<int64_t> VectorsReader::Find(absl::string_view item_id) {
 }
 
 absl::Status VectorsReader::Embedding(int64_t row, absl::Span<float> to) {
-  ASSIGN_OR_RETURN(const absl::string_view bytes,
-                   embeddings_.View(row * file_->embeddings().row_stride_bytes,
-                                    static_cast<int64_t>(to.size() * sizeof(float))));
-  std::memcpy(to.data(), bytes.data(), bytes.size());
+  ASSIGN_OR_RETURN(
+      const absl::string_view bytes,
+      embeddings_.View(row * file_->embeddings().row_stride_bytes, file_->row_bytes()));
+  WidenVector(bytes.data(), file_->dtype(), to);
   return absl::OkStatus();
 }
 

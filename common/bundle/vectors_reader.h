@@ -30,8 +30,8 @@ class VectorsReader {
   // Row of the item, or -1.
   absl::StatusOr<int64_t> Find(absl::string_view item_id);
 
-  // Of a row that is there, 0 <= row < size of the file.  `to` has as many numbers as the
-  // dimension is.
+  // Of a row that is there, 0 <= row < size of the file, whatever it is stored as.  `to` has as
+  // many numbers as the dimension is.
   absl::Status Embedding(int64_t row, absl::Span<float> to);
   // Likewise; it lives until the next call.  Empty in a file without content hashes.
   absl::StatusOr<absl::string_view> ContentHash(int64_t row);

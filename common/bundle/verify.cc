@@ -25,6 +25,7 @@
 #include "common/bundle/rerankers.h"
 #include "common/bundle/shard_files.h"
 #include "common/bundle/shard_vectors.h"
+#include "common/bundle/vector_dtype.h"
 #include "common/bundle/vectors_file.h"
 
 namespace sightline {
@@ -143,11 +144,20 @@ absl::Status CheckLength(const Task& task) {
                                 task.file.byte_count(), kReplace));
 }
 
+// The file says itself what its embeddings are; that must be what everybody was told.
+absl::Status CheckDtype(const GenerationManifest& manifest, const std::string& path, Dtype dtype) {
+  if (dtype == VectorDtypeOf(manifest)) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(path, " holds embeddings of ", DtypeName(dtype),
+                                          ", its manifest says ",
+                                          DtypeName(VectorDtypeOf(manifest))));
+}
+
 absl::Status ReadVectors(const GenerationManifest& manifest, const Task& task,
                          const CallContext& call) {
   ASSIGN_OR_RETURN(
       const std::unique_ptr<VectorsFile> file,
       VectorsFile::Open(task.path, manifest.shards(task.shard), manifest.embedding().dimension()));
+  RETURN_IF_ERROR(CheckDtype(manifest, task.path, file->dtype()));
   return VerifyVectors(*file, LoadedVectors(), task.shard, manifest.shards_size(), call);
 }
 
@@ -302,12 +312,12 @@ absl::Status CheckLengths(absl::string_view store, const GenerationManifest& man
 
 absl::StatusOr<std::unique_ptr<ShardVectors>> LoadShard(absl::string_view store,
                                                         const GenerationManifest& manifest,
-                                                        int shard, const std::string& state_dir,
-                                                        bool content, const CallContext& call) {
+                                                        int shard, const LoadShardOptions& options,
+                                                        const CallContext& call) {
   VerifyOptions wanted;
   wanted.shards = {shard};
   wanted.features = false;
-  wanted.state_dir = state_dir;
+  wanted.state_dir = options.state_dir;
   ASSIGN_OR_RETURN(const std::vector<Task> tasks, ListTasks(store, manifest, wanted));
   for (const Task& task : tasks) RETURN_IF_ERROR(CheckLength(task));
   const StampedReading reading(manifest, wanted);
@@ -317,17 +327,18 @@ absl::StatusOr<std::unique_ptr<ShardVectors>> LoadShard(absl::string_view store,
     const auto load = [&]() -> absl::Status {
       ASSIGN_OR_RETURN(loaded, ShardVectors::Open(task.path, manifest.shards(shard),
                                                   manifest.embedding().dimension()));
-      return loaded->Load(call);
+      RETURN_IF_ERROR(CheckDtype(manifest, task.path, loaded->dtype()));
+      return loaded->Load(call, options.embeddings);
     };
     const auto load_and_check = [&]() -> absl::Status {
       RETURN_IF_ERROR(WithContentReason(load()));
       return WithContentReason(loaded->Verify(shard, manifest.shards_size(), call));
     };
     if (task.kind != ShardFileKind::kVectors) {
-      if (content) RETURN_IF_ERROR(reading.Do(task, read).status());
+      if (options.content) RETURN_IF_ERROR(reading.Do(task, read).status());
       continue;
     }
-    if (content) RETURN_IF_ERROR(reading.Do(task, load_and_check).status());
+    if (options.content) RETURN_IF_ERROR(reading.Do(task, load_and_check).status());
     // Not wanted, or stamped.
     if (loaded == nullptr) RETURN_IF_ERROR(WithContentReason(load()));
     ReadProgress::ExpectOnThread(task.path, 0);

@@ -67,14 +67,20 @@ absl::Status VerifyGeneration(absl::string_view store,
 absl::Status CheckLengths(absl::string_view store, const bundle::v1::GenerationManifest& manifest,
                           const VerifyOptions& options);
 
+struct LoadShardOptions {
+  std::string state_dir;  // as VerifyOptions
+  // Whether what checksums cannot vouch for is looked at, unless there is a stamp.
+  bool content = true;
+  EmbeddingPlace embeddings = EmbeddingPlace::kMemory;
+};
+
 // The vectors of one shard, loaded (shard_vectors.h).  Its file is read once: checksums are
-// compared while it is copied, whatever stamps say, and unless there is a stamp, or
-// `content` is false, the content is checked where it then lies, and stamped.  The shard's
-// other files that searches take are verified likewise.  Errors as VerifyGeneration, and
-// ResourceExhausted if there is no room.
+// compared while it is copied, whatever stamps say, and the content, if it is wanted, is checked
+// where it then lies, and stamped.  The shard's other files that searches take are verified
+// likewise.  Errors as VerifyGeneration, and ResourceExhausted if there is no room.
 absl::StatusOr<std::unique_ptr<ShardVectors>> LoadShard(
     absl::string_view store, const bundle::v1::GenerationManifest& manifest, int shard,
-    const std::string& state_dir, bool content, const CallContext& call);
+    const LoadShardOptions& options, const CallContext& call);
 
 // Believes the stamps of these files no longer: they will be read again.
 void ForgetStamps(const std::string& state_dir, const std::vector<std::string>& paths);

@@ -11,6 +11,7 @@
 #include "common/bundle/layout.h"
 #include "common/bundle/verify.h"
 #include "common/index/index_kinds.h"
+#include "common/index/shard_view.h"
 
 namespace sightline {
 
@@ -44,9 +45,8 @@ absl::Status StoredIndex::OpenShards(const std::string& store, ComputePool* pool
           shard.features,
           FeatureStore::Open(JoinPath(directory, description.features().path()), description));
     }
-    const VectorView view{shard.vectors->data(), shard.vectors->size(), dimension,
-                          shard.vectors->stride()};
-    ASSIGN_OR_RETURN(shard.index, kind->open(directory, manifest_, number, view, pool, call));
+    ASSIGN_OR_RETURN(shard.index,
+                     kind->open(directory, manifest_, number, ViewOf(*shard.vectors), pool, call));
     shards_.push_back(std::move(shard));
   }
   return absl::OkStatus();
@@ -85,8 +85,11 @@ absl::optional<Candidate> StoredIndex::Find(absl::string_view item_id) const {
   return Candidate{std::string(item_id), shard, row, 0};
 }
 
-absl::Span<const float> StoredIndex::Embedding(const Candidate& item) const {
-  return shards_[item.shard].vectors->embedding(item.row);
+absl::StatusOr<std::vector<float>> StoredIndex::Embedding(const Candidate& item) const {
+  const ShardVectors& vectors = *shards_[item.shard].vectors;
+  std::vector<float> embedding(static_cast<size_t>(vectors.dimension()));
+  RETURN_IF_ERROR(vectors.CopyEmbedding(item.row, absl::MakeSpan(embedding)));
+  return embedding;
 }
 
 absl::StatusOr<std::vector<ItemFeatures>> StoredIndex::Features(

@@ -47,8 +47,8 @@ class StoredIndex {
   // Where an item is; its score is zero.  None if it is not in the index.
   absl::optional<Candidate> Find(absl::string_view item_id) const;
 
-  // Of an item that Find or Search returned.
-  absl::Span<const float> Embedding(const Candidate& item) const;
+  // Of an item that Find or Search returned, as it is stored.  Errors as ShardVectors.
+  absl::StatusOr<std::vector<float>> Embedding(const Candidate& item) const;
   // What `model` needs of each item, in order.
   absl::StatusOr<std::vector<ItemFeatures>> Features(absl::string_view model,
                                                      absl::Span<const Candidate> items) const;

@@ -50,6 +50,9 @@ absl::Status CheckMadeAlike(const bundle::v1::GenerationManifest& base,
   if (!required.rerankers.empty() && dtype != required.feature_dtype) {
     return differs("item features in", DtypeName(dtype), DtypeName(required.feature_dtype));
   }
+  if (VectorDtypeOf(base) != required.vector_dtype) {
+    return differs("vectors in", DtypeName(VectorDtypeOf(base)), DtypeName(required.vector_dtype));
+  }
   if (ManifestJson(base.embedding()) != ManifestJson(required.embedding)) {
     return differs("the embedding space", base.embedding().space(), required.embedding.space());
   }

@@ -18,6 +18,7 @@
 #include "common/bundle/feature_reader.h"
 #include "common/bundle/item_features.h"
 #include "common/bundle/rerankers.h"
+#include "common/bundle/vector_dtype.h"
 #include "common/bundle/vectors_file.h"
 #include "common/bundle/vectors_reader.h"
 #include "services/corpus_encoder/work_await.h"
@@ -32,6 +33,7 @@ struct BaseRequirements {
   std::string encoder_model;
   std::vector<NamedReranker> rerankers;  // what they are called may differ
   Dtype feature_dtype = kDefaultFeatureDtype;
+  Dtype vector_dtype = kDefaultVectorDtype;
 };
 
 // One index of a base.  Nothing that grows with its items is in memory: BaseReader reads them.
@@ -45,7 +47,7 @@ class BaseIndex {
   };
 
   // NotFound if the generation is not there; FailedPrecondition, saying which, if it was
-  // made with other models, or has features of another dtype; DataLoss if it is damaged.
+  // made with other models, or has features or vectors of another dtype; DataLoss if it is damaged.
   static absl::StatusOr<std::unique_ptr<BaseIndex>> Open(const std::string& store,
                                                          const std::string& index,
                                                          const std::string& generation,

@@ -13,6 +13,7 @@
 #include "common/base/status_macros.h"
 #include "common/bundle/feature_dtype.h"
 #include "common/bundle/layout.h"
+#include "common/bundle/vector_dtype.h"
 #include "common/config/command_line.h"
 
 namespace sightline {
@@ -154,7 +155,8 @@ std::string CorpusYaml(absl::string_view value) {
 struct FlagValues {
   CorpusEncoderFlags flags;
   std::string store, object_store, model, images_index, captions_index, generation;
-  std::string feature_dtype, shards, base, worker, workers, threads, max_quarantine_share;
+  std::string feature_dtype, vector_dtype, shards, base, worker, workers, threads,
+      max_quarantine_share;
   std::vector<std::string> rerankers, corpora;
   bool no_publish = false;
 };
@@ -176,6 +178,9 @@ Flags DefineFlags(FlagValues* values) {
                "what pictures' rows for rerankers are stored as: float16, float32, or int8 with a "
                "scale a row; default float16",
                &values->feature_dtype);
+  flags.String("vector-dtype", "NAME",
+               "what embeddings are stored as: float32, or float16, half the size; default float32",
+               &values->vector_dtype);
   flags.Strings("corpus", "KIND[:PATH]",
                 "folder:PATH, stamps, clipart or emoji; of regions regions:PATH, npz:PATH or "
                 "precomp:PATH; repeatable",
@@ -216,6 +221,7 @@ std::string YamlOf(const FlagValues& values) {
     absl::StrAppend(&yaml, "  - ", Quoted(reranker), "\n");
   }
   add("feature_dtype", values.feature_dtype);
+  add("vector_dtype", values.vector_dtype);
   add("shards", values.shards);
   add("images_index", values.images_index);
   add("captions_index", values.captions_index);
@@ -249,6 +255,9 @@ absl::StatusOr<CorpusEncoderConfig> ReadCorpusEncoderConfig(ConfigFile* file) {
   job.feature_dtype = ParseFeatureDtype(root.Choice("feature_dtype", DtypeName(job.feature_dtype),
                                                     FeatureDtypeNames()))
                           .value_or(job.feature_dtype);
+  job.vector_dtype =
+      ParseVectorDtype(root.Choice("vector_dtype", DtypeName(job.vector_dtype), VectorDtypeNames()))
+          .value_or(job.vector_dtype);
   config.verify_model = root.Bool("verify_model", true);
   job.images_index = ReadName(root, "images_index", job.images_index, limits::kMaxIndexNameLength);
   job.captions_index =

@@ -170,6 +170,7 @@ absl::Status CorpusEncoderJob::OpenBase(Plan& plan, const CallContext& call) {
   choice.required.encoder_model = plan.context.encoder;
   choice.required.rerankers = plan.context.rerankers;
   choice.required.feature_dtype = plan.context.feature_dtype;
+  choice.required.vector_dtype = options_.vector_dtype;
   choice.agreement_path =
       plan.folder.File(absl::StrCat(plan.content.substr(0, kGenerationNameLength), ".base"));
   choice.carries = [&](const BaseGeneration& base) {
@@ -308,6 +309,7 @@ GenerationSpec CorpusEncoderJob::SpecOf(const Plan& plan, ItemIndex index) const
   spec.encoder_model = plan.context.encoder;
   spec.rerankers = plan.context.rerankers;
   spec.feature_dtype = plan.context.feature_dtype;
+  spec.vector_dtype = options_.vector_dtype;
   spec.content = plan.content;
   spec.recall_floor = options_.recall_floor;
   spec.threads = options_.decode_threads;

@@ -66,6 +66,7 @@ absl::StatusOr<bundle::v1::GenerationManifest> MakeManifest(const GenerationSpec
   SetRerankers(spec.rerankers, &manifest);
   if (!spec.rerankers.empty()) SetFeatureDtype(spec.feature_dtype, &manifest);
   if (!spec.index_spec.kind().empty()) *manifest.mutable_index_spec() = spec.index_spec;
+  SetVectorDtype(spec.vector_dtype, &manifest);
   manifest.set_parent_generation(spec.parent);
   if (!spec.parent.empty()) return manifest;
   absl::StatusOr<bundle::v1::CurrentGeneration> current =
@@ -170,7 +171,8 @@ absl::StatusOr<bundle::v1::ShardManifest> WriteGenerationShard(const GenerationS
   std::vector<std::string> models;
   for (const NamedReranker& reranker : spec.rerankers) models.push_back(reranker.model);
   return WriteShardFrom(GenerationDirectory(spec.store, spec.index, spec.generation), shard,
-                        spec.shard_count, spec.embedding.dimension(), models, rows);
+                        spec.shard_count, spec.embedding.dimension(), models, rows,
+                        spec.vector_dtype);
 }
 
 absl::StatusOr<WrittenGeneration> FinishGeneration(

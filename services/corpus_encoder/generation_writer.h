@@ -15,6 +15,7 @@
 #include "common/bundle/feature_dtype.h"
 #include "common/bundle/rerankers.h"
 #include "common/bundle/shard_source.h"
+#include "common/bundle/vector_dtype.h"
 #include "common/embedding/embedding_matrix.h"
 #include "common/index/index_builder.h"
 #include "common/index/recall_probes.h"
@@ -40,6 +41,7 @@ struct GenerationSpec {
   std::string encoder_model;
   std::vector<NamedReranker> rerankers;  // whose features items carry, the default first
   Dtype feature_dtype = kDefaultFeatureDtype;
+  Dtype vector_dtype = kDefaultVectorDtype;
   // Hash of all that the content depends on; kept beside the manifest, so that a second
   // generation of the same name is recognised as the same or another.
   std::string content;

@@ -6,6 +6,14 @@
 #include "services/corpus_encoder/quarantine.h"
 
 namespace sightline {
+namespace {
+
+// What was made before there was a choice has the default.
+void AddVectorDtype(const CorpusEncoderOptions& options, FieldHash& hash) {
+  if (options.vector_dtype != kDefaultVectorDtype) hash.Add(DtypeName(options.vector_dtype));
+}
+
+}  // namespace
 
 UnitContext ContextOf(const CorpusModels& models, const CorpusEncoderOptions& options,
                       absl::Duration max_decode_time) {
@@ -37,6 +45,7 @@ std::string JobHash(const CorpusEncoderOptions& options, const UnitContext& cont
   hash.Add(CaptionContentHash(CaptionItem(), context));
   hash.Add(RerankersText(context.rerankers));
   hash.Add(context.caption_language);
+  AddVectorDtype(options, hash);
   return hash.Hex();
 }
 
@@ -51,6 +60,7 @@ absl::StatusOr<std::string> ContentHash(CorpusScan& scan, const CorpusEncoderOpt
   hash.Add(context.encoder);
   hash.Add(RerankersText(context.rerankers));
   hash.Add(absl::StrCat(options.recall_floor));
+  AddVectorDtype(options, hash);
   PictureSpool::Reader reader(scan.pictures);
   for (ScannedPicture picture;;) {
     RETURN_IF_ERROR(call.Check("hashing the corpus"));

@@ -8,6 +8,7 @@
 
 #include "common/base/dtype.h"
 #include "common/bundle/feature_dtype.h"
+#include "common/bundle/vector_dtype.h"
 #include "common/image/decode.h"
 #include "common/object_store/fetch.h"
 #include "common/object_store/object_store.h"
@@ -33,6 +34,7 @@ struct CorpusEncoderOptions {
   bool publish = true;
   // From which items that have not changed are carried over; see BaseChoice.
   std::string base;
+  Dtype vector_dtype = kDefaultVectorDtype;  // that embeddings are stored as
   // What the corpora are, in any words: jobs of other corpora keep out of each other's way.
   std::string corpora;
   WorkShare share;

@@ -41,8 +41,8 @@ absl::StatusOr<StoredItem> ReadItem(const SearchableShard& shard, int shard_numb
   item.shard = shard_number;
   item.row = row;
   if (want_embedding) {
-    const auto embedding = shard.vectors->embedding(row);
-    item.embedding.assign(embedding.begin(), embedding.end());
+    item.embedding.resize(static_cast<size_t>(shard.vectors->dimension()));
+    RETURN_IF_ERROR(shard.vectors->CopyEmbedding(row, absl::MakeSpan(item.embedding)));
   }
   return item;
 }

@@ -15,15 +15,12 @@
 #include "common/bundle/verify.h"
 #include "common/index/index_kinds.h"
 #include "common/index/recall_probes.h"
+#include "common/index/shard_view.h"
 #include "common/index/vector_index.h"
 #include "common/log/log.h"
 
 namespace sightline {
 namespace {
-
-VectorView ViewOf(const ShardVectors& vectors) {
-  return {vectors.data(), vectors.size(), vectors.dimension(), vectors.stride()};
-}
 
 // Of a shard: its vectors file, which lies in memory as a whole, and its index.
 int64_t ShardFootprint(const IndexKind& kind, const bundle::v1::GenerationManifest& manifest,
@@ -125,8 +122,9 @@ absl::StatusOr<GenerationHost::Loaded> SearchHost::Load(const Manifest& manifest
   for (const int shard : ShardsOf(manifest)) {
     SearchableShard opened;
     opened.memory = memory;
-    ASSIGN_OR_RETURN(opened.vectors, LoadShard(options_.store, manifest, shard, options_.state_dir,
-                                               /*content=*/options_.verify && !verified, call));
+    ASSIGN_OR_RETURN(opened.vectors,
+                     LoadShard(options_.store, manifest, shard,
+                               {options_.state_dir, options_.verify && !verified}, call));
     ASSIGN_OR_RETURN(opened.index, kind->open(Directory(manifest), manifest, shard,
                                               ViewOf(*opened.vectors), pool_, call));
     RETURN_IF_ERROR(CheckRecall(manifest, shard, *opened.index, call));

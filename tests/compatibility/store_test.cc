@@ -22,6 +22,7 @@
 #include "common/bundle/rerankers.h"
 #include "common/bundle/vectors_reader.h"
 #include "common/bundle/verify.h"
+#include "tests/common/bundle/stored_embedding.h"
 #include "tests/compatibility/coverage.h"
 #include "tests/compatibility/store_samples.h"
 #include "tests/support/catch.h"
@@ -90,7 +91,7 @@ void CheckShard(const ShardVectors& shard, const std::vector<EncodedItem>& items
     CHECK(record.caption == item.record.caption);
     CHECK(record.uri == item.record.uri);
     CHECK(record.tags == item.record.tags);
-    CHECK((shard.embedding(row) == absl::MakeConstSpan(item.embedding)));
+    CHECK((StoredEmbedding(shard, row) == item.embedding));
   }
   CHECK(own > 0);
   CHECK(shard.size() == own);
@@ -171,11 +172,11 @@ TEST_CASE("items are found with their records and embeddings") {
   const bundle::v1::GenerationManifest images = Images();
   REQUIRE(images.shards_size() == kSampleShards);
   for (int shard = 0; shard < kSampleShards; ++shard) {
-    const auto loaded = Value(LoadShard(kStore, images, shard, "", true, CallContext::Unbounded()));
+    const auto loaded = Value(LoadShard(kStore, images, shard, {}, CallContext::Unbounded()));
     CheckShard(*loaded, SampleItems(), shard, kSampleShards);
   }
   const auto captions = Value(ReadGenerationManifest(kStore, kSampleCaptions, "g1"));
-  const auto loaded = Value(LoadShard(kStore, captions, 0, "", true, CallContext::Unbounded()));
+  const auto loaded = Value(LoadShard(kStore, captions, 0, {}, CallContext::Unbounded()));
   CheckShard(*loaded, SampleCaptions(), 0, 1);
 }
 

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/index/index_kinds.h"
+#include "common/index/shard_view.h"
 
 namespace sightline {
 namespace {
@@ -106,9 +107,8 @@ std::shared_ptr<const SearchGeneration> OpenForSearch(const WordIndex& index, Co
                                    description, FakeServingModel::kDimension));
     const absl::Status loaded = opened.vectors->Load(call);
     if (!loaded.ok()) throw std::runtime_error(loaded.ToString());
-    const VectorView view{opened.vectors->data(), opened.vectors->size(),
-                          opened.vectors->dimension(), opened.vectors->stride()};
-    opened.index = OrThrow(kind->open(index.directory, index.manifest, shard, view, pool, call));
+    opened.index = OrThrow(
+        kind->open(index.directory, index.manifest, shard, ViewOf(*opened.vectors), pool, call));
     held->shards[shard] = std::make_shared<const SearchableShard>(std::move(opened));
   }
   return held;

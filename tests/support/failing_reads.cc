@@ -2,6 +2,7 @@
 
 #include <sys/syscall.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -64,6 +65,14 @@ ssize_t Read(int fd, void* to, size_t length, off_t offset) {
   return got;
 }
 
+// Of a file whose reads may fail nothing is in memory.
+bool IsAtFault(int fd) {
+  if (!armed) return false;
+  const std::string path = PathOf(fd);
+  MutexLock lock(mutex);
+  return armed && EndsWith(path, fault.path);
+}
+
 }  // namespace
 
 FailingReads::FailingReads(const ReadFault& wanted) {
@@ -91,4 +100,13 @@ extern "C" ssize_t pread(int fd, void* to, size_t length, off_t offset) {
 
 extern "C" ssize_t pread64(int fd, void* to, size_t length, off_t offset) {
   return sightline::Read(fd, to, length, offset);
+}
+
+extern "C" ssize_t preadv2(int fd, const iovec* to, int count, off_t offset, int flags) {
+  if (sightline::IsAtFault(fd)) {
+    errno = EAGAIN;
+    return -1;
+  }
+  // The kernel takes the offset in two halves; of 64 bits the second is none.
+  return ::syscall(SYS_preadv2, fd, to, count, offset, 0, flags);
 }

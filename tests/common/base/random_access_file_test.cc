@@ -56,6 +56,20 @@ TEST_CASE("any stretch of a file is read as it is") {
   REQUIRE(got == f.content);
 }
 
+TEST_CASE("what the system has in memory is told from what it has not") {
+  const Fixture f;
+  std::string got;
+  REQUIRE(f.Read(0, f.file->size(), &got).ok());
+  got.assign(5000, '\0');
+  // Some file systems cannot tell; then nothing is copied, and that is right as well.
+  if (f.file->ReadCached(4000, 5000, got.data())) REQUIRE(got == f.content.substr(4000, 5000));
+  REQUIRE_FALSE(f.file->ReadCached(f.file->size() - 1, 2, got.data()));
+  REQUIRE_FALSE(f.file->ReadCached(f.file->size(), 1, got.data()));
+  f.file->WillNeed(0, f.file->size());
+  REQUIRE(f.Read(17, 5000, &got).ok());
+  REQUIRE(got == f.content.substr(17, 5000));
+}
+
 TEST_CASE("a read that fails names file and place, and is told from damage") {
   const Fixture f;
   std::string got;

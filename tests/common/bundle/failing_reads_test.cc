@@ -19,6 +19,7 @@
 #include "common/bundle/verify.h"
 #include "tests/common/bundle/container_surgery.h"
 #include "tests/common/bundle/items.h"
+#include "tests/common/bundle/stored_embedding.h"
 #include "tests/support/catch.h"
 #include "tests/support/failing_reads.h"
 #include "tests/support/temp_dir.h"
@@ -49,7 +50,7 @@ struct Fixture {
         features(JoinPath(directory, manifest.shards(0).features().path())) {}
 
   absl::StatusOr<std::unique_ptr<ShardVectors>> Load() const {
-    return LoadShard(store.path(), manifest, 0, state.path(), /*content=*/true, kCall);
+    return LoadShard(store.path(), manifest, 0, {state.path()}, kCall);
   }
   std::unique_ptr<FeatureStore> OpenFeatures() const {
     auto opened = FeatureStore::Open(features, manifest.shards(0));
@@ -75,7 +76,7 @@ std::string Answers(const ShardVectors& vectors) {
     REQUIRE(record.ok());
     text += record->item_id + record->caption + record->uri;
     for (const std::string& tag : record->tags) text += tag;
-    for (const float number : vectors.embedding(row)) text += std::to_string(number) + " ";
+    for (const float number : StoredEmbedding(vectors, row)) text += std::to_string(number) + " ";
   }
   return text;
 }
@@ -265,7 +266,7 @@ TEST_CASE("verifying and loading are one pass over the file") {
   const std::string path = JoinPath(GenerationDirectory(store.path(), "images", "g1"),
                                     manifest->shards(0).vectors().path());
   const FailingReads counting({path, 0, INT_MAX});
-  REQUIRE(LoadShard(store.path(), *manifest, 0, "", /*content=*/true, kCall).ok());
+  REQUIRE(LoadShard(store.path(), *manifest, 0, {}, kCall).ok());
   const auto container = *Container::Open(path);
   const int opening = 2;
   int blocks = 0;

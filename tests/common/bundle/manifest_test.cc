@@ -1,6 +1,8 @@
 #include "common/bundle/manifest.h"
 
+#include <cmath>
 #include <functional>
+#include <limits>
 #include <random>
 #include <string>
 #include <utility>
@@ -9,6 +11,7 @@
 #include "common/base/error_details.h"
 #include "common/bundle/feature_dtype.h"
 #include "common/bundle/layout.h"
+#include "common/bundle/vector_dtype.h"
 #include "tests/common/bundle/manifests.h"
 #include "tests/support/catch.h"
 
@@ -243,6 +246,86 @@ TEST_CASE("what rows are kept as is told only where it is not what it always was
   }
 }
 
+TEST_CASE("what vectors are stored as is told only where it is not what it always was") {
+  GenerationManifest manifest = SoundGenerationManifest();
+  const std::string json = ManifestJson(manifest);
+  REQUIRE(VectorDtypeOf(manifest) == Dtype::kFloat32);
+  for (const Dtype dtype : {Dtype::kFloat16, Dtype::kFloat32}) {
+    SetVectorDtype(dtype, &manifest);
+    const auto read = ParseGenerationManifest(ManifestJson(manifest));
+    REQUIRE(read.ok());
+    REQUIRE(VectorDtypeOf(*read) == dtype);
+  }
+  REQUIRE(ManifestJson(manifest) == json);
+  for (const char* name : {"int8", "float64", "Float16"}) {
+    manifest.set_vector_dtype(name);
+    const absl::Status status = ParseGenerationManifest(ManifestJson(manifest)).status();
+    REQUIRE(HasReason(status, reasons::kNewerFormat));
+    REQUIRE_THAT(std::string(status.message()), Catch::Contains(name) &&
+                                                    Catch::Contains("vector_dtype") &&
+                                                    Catch::Contains("float32, float16"));
+  }
+}
+
+bundle::v1::IvfSpec* SetIvf(GenerationManifest& manifest) {
+  bundle::v1::IndexSpec* const spec = manifest.mutable_index_spec();
+  spec->set_kind("ivf");
+  bundle::v1::IvfSpec* const ivf = spec->mutable_ivf();
+  ivf->set_list_count(1'048'576);
+  ivf->set_code("pq4");
+  ivf->set_pq_parts(manifest.embedding().dimension());
+  ivf->set_refine(1000);
+  return ivf;
+}
+
+bundle::v1::HnswSpec* SetHnsw(GenerationManifest& manifest) {
+  bundle::v1::IndexSpec* const spec = manifest.mutable_index_spec();
+  spec->set_kind("hnsw");
+  bundle::v1::HnswSpec* const hnsw = spec->mutable_hnsw();
+  hnsw->set_link_count(128);
+  hnsw->set_build_effort(2000);
+  hnsw->set_code("int8");
+  hnsw->set_refine(1);
+  return hnsw;
+}
+
+bundle::v1::EffortPoint* AddEffort(int effort, GenerationManifest& manifest) {
+  bundle::v1::EffortPoint* const point = manifest.mutable_shards(1)->add_efforts();
+  point->set_effort(effort);
+  point->set_recall_at_10(0.5);
+  point->set_recall_at_100(1);
+  point->set_seconds(0.001);
+  return point;
+}
+
+TEST_CASE("parameters of indexes and efforts are read as they were written, up to their bounds") {
+  GenerationManifest manifest = SoundGenerationManifest();
+  manifest.mutable_index_spec()->set_rows_on_disk(true);
+  manifest.mutable_index_spec()->set_default_recall(1);
+  manifest.mutable_index_spec()->set_seed(-7);
+  SECTION("ivf") {
+    SetIvf(manifest);
+  }
+  SECTION("ivf without codes") {
+    bundle::v1::IvfSpec* const ivf = SetIvf(manifest);
+    ivf->set_code("rows");
+    ivf->set_pq_parts(0);
+    ivf->set_refine(0);
+  }
+  SECTION("hnsw") {
+    SetHnsw(manifest);
+  }
+  SECTION("of a code that only a later kind knows") {
+    SetHnsw(manifest)->set_code("turbo-2");
+  }
+  for (int effort = 1; effort <= 63; ++effort) AddEffort(effort, manifest);
+  AddEffort(1'000'000, manifest);
+  const auto read = ParseGenerationManifest(ManifestJson(manifest));
+  INFO(read.status());
+  REQUIRE(read.ok());
+  CHECK(ManifestJson(*read) == ManifestJson(manifest));
+}
+
 TEST_CASE("a generation manifest is refused for everything that does not fit") {
   using Change = std::function<void(GenerationManifest&)>;
   const std::vector<std::pair<std::string, Change>> changes = {
@@ -328,6 +411,60 @@ TEST_CASE("a generation manifest is refused for everything that does not fit") {
          AddIndexFiles(1, m.mutable_shards(0));
          m.mutable_shards(0)->mutable_index_files(0)->set_sha256("abc");
        }},
+      {"index_spec.kind is 'IVF'", [](auto& m) { m.mutable_index_spec()->set_kind("IVF"); }},
+      {"index_spec.default_recall is 1.5",
+       [](auto& m) {
+         SetIvf(m);
+         m.mutable_index_spec()->set_default_recall(1.5);
+       }},
+      {"index_spec.default_recall is nan",
+       [](auto& m) {
+         SetIvf(m);
+         m.mutable_index_spec()->set_default_recall(std::nan(""));
+       }},
+      {"index_spec.ivf.list_count is 0", [](auto& m) { SetIvf(m)->set_list_count(0); }},
+      {"index_spec.ivf.list_count is 1048577",
+       [](auto& m) { SetIvf(m)->set_list_count(1'048'577); }},
+      {"index_spec.ivf.code is ''", [](auto& m) { SetIvf(m)->clear_code(); }},
+      {"index_spec.ivf.code is '../pq'", [](auto& m) { SetIvf(m)->set_code("../pq"); }},
+      {"index_spec.ivf.pq_parts is 0", [](auto& m) { SetIvf(m)->set_pq_parts(0); }},
+      {"index_spec.ivf.pq_parts",
+       [](auto& m) { SetIvf(m)->set_pq_parts(m.embedding().dimension() + 1); }},
+      {"index_spec.ivf.pq_parts is -1",
+       [](auto& m) {
+         SetIvf(m)->set_code("int8");
+         m.mutable_index_spec()->mutable_ivf()->set_pq_parts(-1);
+       }},
+      {"index_spec.ivf.refine is 0", [](auto& m) { SetIvf(m)->set_refine(0); }},
+      {"index_spec.ivf.refine is 1001", [](auto& m) { SetIvf(m)->set_refine(1001); }},
+      {"index_spec.hnsw.link_count is 3", [](auto& m) { SetHnsw(m)->set_link_count(3); }},
+      {"index_spec.hnsw.link_count is 129", [](auto& m) { SetHnsw(m)->set_link_count(129); }},
+      {"index_spec.hnsw.build_effort is 7", [](auto& m) { SetHnsw(m)->set_build_effort(7); }},
+      {"index_spec.hnsw.build_effort is 2001", [](auto& m) { SetHnsw(m)->set_build_effort(2001); }},
+      {"index_spec.hnsw.code is 'A'", [](auto& m) { SetHnsw(m)->set_code("A"); }},
+      {"index_spec.hnsw.refine is -1",
+       [](auto& m) {
+         SetHnsw(m)->set_code("rows");
+         m.mutable_index_spec()->mutable_hnsw()->set_refine(-1);
+       }},
+      {"the number of shards[1].efforts is 65",
+       [](auto& m) {
+         for (int effort = 1; effort <= 65; ++effort) AddEffort(effort, m);
+       }},
+      {"shards[1].efforts[0].effort is 0", [](auto& m) { AddEffort(0, m); }},
+      {"shards[1].efforts[0].effort is 1000001", [](auto& m) { AddEffort(1'000'001, m); }},
+      {"shards[1].efforts[1].effort is 5",
+       [](auto& m) {
+         AddEffort(5, m);
+         AddEffort(5, m);
+       }},
+      {"shards[1].efforts[0].recall_at_10 is 1.1",
+       [](auto& m) { AddEffort(5, m)->set_recall_at_10(1.1); }},
+      {"shards[1].efforts[0].recall_at_100 is -1",
+       [](auto& m) { AddEffort(5, m)->set_recall_at_100(-1); }},
+      {"shards[1].efforts[0].seconds is -1", [](auto& m) { AddEffort(5, m)->set_seconds(-1); }},
+      {"shards[1].efforts[0].seconds is inf",
+       [](auto& m) { AddEffort(5, m)->set_seconds(std::numeric_limits<double>::infinity()); }},
       {"shards[1] names a file that is named before",
        [](auto& m) {
          AddIndexFiles(1, m.mutable_shards(0));
@@ -385,7 +522,7 @@ TEST_CASE("deep and wide JSON is refused before it grows") {
   for (int i = 0; i < 30'000; ++i) deep += "{\"x\":";
   REQUIRE(absl::IsDataLoss(ParseGenerationManifest(deep).status()));
   std::string wide = "{\"shards\":[";
-  for (int i = 0; i < 50'000; ++i) wide += "{},";
+  for (int i = 0; i < 250'000; ++i) wide += "{},";
   const auto status = ParseGenerationManifest(wide + "{}]}").status();
   REQUIRE(absl::IsDataLoss(status));
   REQUIRE(std::string(status.message()).find("objects") != std::string::npos);

@@ -14,6 +14,7 @@
 #include "common/bundle/vectors_reader.h"
 #include "tests/common/bundle/container_surgery.h"
 #include "tests/common/bundle/items.h"
+#include "tests/common/bundle/stored_embedding.h"
 #include "tests/support/catch.h"
 #include "tests/support/failing_reads.h"
 #include "tests/support/temp_dir.h"
@@ -99,7 +100,7 @@ TEST_CASE_METHOD(Fixture, "rows have the embeddings and features that they were 
     for (const int64_t row : rows) {
       std::vector<float> embedding(kTestDimension);
       REQUIRE(reader.Embedding(row, absl::MakeSpan(embedding)).ok());
-      REQUIRE(absl::MakeConstSpan(embedding) == expected->embedding(row));
+      REQUIRE(embedding == StoredEmbedding(*expected, row));
       const auto item = feature_reader.Get(TestReranker(), row);
       REQUIRE(item.ok());
       REQUIRE(BytesOf(*item) == BytesOf(expected_features->Get(TestReranker(), {row})->front()));

@@ -14,6 +14,7 @@
 #include "common/bundle/shard_writer.h"
 #include "tests/common/bundle/container_surgery.h"
 #include "tests/common/bundle/items.h"
+#include "tests/common/bundle/stored_embedding.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
@@ -60,8 +61,7 @@ TEST_CASE("a shard is read as it was written, in the order of ids") {
     const EncodedItem& item = items[row];
     REQUIRE(vectors->item_id(row) == item.record.item_id);
     REQUIRE(vectors->Find(item.record.item_id) == row);
-    const auto embedding = vectors->embedding(row);
-    REQUIRE(std::vector<float>(embedding.begin(), embedding.end()) == item.embedding);
+    REQUIRE(StoredEmbedding(*vectors, row) == item.embedding);
     const ItemRecord record = *vectors->Record(row);
     REQUIRE(record.item_id == item.record.item_id);
     REQUIRE(record.caption == item.record.caption);

@@ -275,9 +275,7 @@ TEST_CASE("a file of the index that is missing, cut short or changed is refused"
   SECTION("which is found when the shard is loaded, too") {
     FlipBit(f.path, 7);
     const auto load = [&](int shard) {
-      return LoadShard(f.store.path(), f.manifest, shard, "", /*content=*/true,
-                       CallContext::Unbounded())
-          .status();
+      return LoadShard(f.store.path(), f.manifest, shard, {}, CallContext::Unbounded()).status();
     };
     CHECK(load(0).ok());
     CHECK(HasReason(load(1), reasons::kChecksumMismatch));

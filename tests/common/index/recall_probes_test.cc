@@ -9,7 +9,9 @@
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
 #include "common/bundle/verify.h"
+#include "common/index/shard_view.h"
 #include "tests/common/bundle/items.h"
+#include "tests/common/bundle/stored_embedding.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
@@ -52,8 +54,9 @@ std::vector<int64_t> TrueNeighbors(const ShardVectors& vectors, absl::Span<const
                                    size_t count) {
   std::vector<std::pair<double, int64_t>> all;
   for (int64_t row = 0; row < vectors.size(); ++row) {
+    const std::vector<float> stored = StoredEmbedding(vectors, row);
     double sum = 0;
-    for (int k = 0; k < kTestDimension; ++k) sum += double{query[k]} * vectors.embedding(row)[k];
+    for (int k = 0; k < kTestDimension; ++k) sum += double{query[k]} * stored[k];
     all.emplace_back(-sum, row);
   }
   std::stable_sort(all.begin(), all.end());
@@ -86,8 +89,7 @@ TEST_CASE("probes are the true neighbors of each shard, and the manifest tells o
     for (int64_t i = 0; i < 8; ++i) {
       CHECK(probes->neighbors[i] == TrueNeighbors(**vectors, Queries(8).row(i), 5));
     }
-    const auto index = OpenFlatIndex(
-        {(*vectors)->data(), (*vectors)->size(), kTestDimension, (*vectors)->stride()}, &rig.pool);
+    const auto index = OpenFlatIndex(ViewOf(**vectors), &rig.pool);
     CHECK(*MeasureRecall(**index, *probes, {5}, CallContext::Unbounded()) == 1.0);
   }
 }
@@ -102,8 +104,7 @@ TEST_CASE("recall is the share of true neighbors found") {
       *ShardVectors::Open(JoinPath(rig.directory, rig.manifest.shards(0).vectors().path()),
                           rig.manifest.shards(0), kTestDimension);
   REQUIRE(vectors->Load(CallContext::Unbounded()).ok());
-  const auto index = *OpenFlatIndex(
-      {vectors->data(), vectors->size(), kTestDimension, vectors->stride()}, &rig.pool);
+  const auto index = *OpenFlatIndex(ViewOf(*vectors), &rig.pool);
   // In each list one that is not among the four best.
   for (size_t i = 0; i < probes.neighbors.size(); ++i) {
     const auto all = TrueNeighbors(*vectors, probes.queries.row(i), 100);

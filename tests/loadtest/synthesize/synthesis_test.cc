@@ -15,8 +15,10 @@
 #include "common/bundle/generation.h"
 #include "common/bundle/publication.h"
 #include "common/bundle/verify.h"
+#include "common/index/shard_view.h"
 #include "common/index/vector_index.h"
 #include "loadtest/synthesize/synthetic_shard.h"
+#include "tests/common/bundle/stored_embedding.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
@@ -127,8 +129,7 @@ TEST_CASE("the items are those that the numbers say, in their shards") {
     REQUIRE(row >= 0);
     std::vector<float> expected(kDimension);
     vectors.Fill({item}, expected.data());
-    const auto stored = shard->embedding(row);
-    REQUIRE(std::equal(stored.begin(), stored.end(), expected.begin(), expected.end()));
+    REQUIRE(StoredEmbedding(*shard, row) == expected);
     REQUIRE(absl::StrContains(shard->Record(row)->caption, absl::StrCat("item ", item, " ")));
   }
 }
@@ -161,8 +162,7 @@ TEST_CASE("a search over it finds what comparing with every item finds") {
     std::vector<std::pair<double, std::string>> found;
     for (int shard = 0; shard < 3; ++shard) {
       const auto opened = OpenVectors(store, manifest, shard);
-      const auto index = OpenFlatIndex(
-          {opened->data(), opened->size(), opened->dimension(), opened->stride()}, &pool);
+      const auto index = OpenFlatIndex(ViewOf(*opened), &pool);
       const auto neighbors = (*index)->Search(query, {10}, CallContext::Unbounded());
       for (const Neighbor& neighbor : neighbors->at(0)) {
         found.emplace_back(-neighbor.score, std::string(opened->item_id(neighbor.row)));

@@ -29,6 +29,7 @@ TEST_CASE("a small file is enough") {
   REQUIRE(config->job.limits.max_pixels == 60'000'000);
   REQUIRE(config->job.publish);
   REQUIRE(config->job.feature_dtype == Dtype::kFloat16);
+  REQUIRE(config->job.vector_dtype == Dtype::kFloat32);
   REQUIRE(config->job.base.empty());
   REQUIRE(config->job.share.workers == 1);
   REQUIRE(config->corpora.size() == 1);
@@ -48,6 +49,7 @@ generation: spring
 caption_language: de
 shards: 3
 feature_dtype: int8
+vector_dtype: float16
 unit_size: 10
 publish: false
 base: winter
@@ -73,6 +75,7 @@ corpora:
   REQUIRE(config->job.caption_language == "de");
   REQUIRE(config->job.shard_count == 3);
   REQUIRE(config->job.feature_dtype == Dtype::kInt8);
+  REQUIRE(config->job.vector_dtype == Dtype::kFloat16);
   REQUIRE(config->job.unit_size == 10);
   REQUIRE(!config->job.publish);
   REQUIRE(config->job.base == "winter");
@@ -126,6 +129,7 @@ reranker: def
 images_index: Bad Name
 captions_index: ""
 feature_dtype: int4
+vector_dtype: int8
 shards: 0
 limits: {max_quarantine_share: 2}
 corpora:
@@ -136,9 +140,9 @@ extra: 1
 )");
   REQUIRE(absl::IsInvalidArgument(config.status()));
   const std::string message(config.status().message());
-  for (const char* part :
-       {"store", "model", "reranker", "images_index", "captions_index", "shards", "feature_dtype",
-        "max_quarantine_share", "corpora[0].root", "corpora[1].kind", "corpora[2].font", "extra"}) {
+  for (const char* part : {"store", "model", "reranker", "images_index", "captions_index", "shards",
+                           "feature_dtype", "vector_dtype", "max_quarantine_share",
+                           "corpora[0].root", "corpora[1].kind", "corpora[2].font", "extra"}) {
     CAPTURE(part, message);
     REQUIRE_THAT(message, Catch::Contains(part));
   }
@@ -203,20 +207,35 @@ TEST_CASE("a worker's number is its pod's completion index, unless it is given")
 }
 
 TEST_CASE("flags say the same as a file") {
-  const auto flags =
-      ParseCorpusEncoderFlags({"--store",      "/it's: here",  absl::StrCat("--model=", Model()),
-                               "--corpus",     "stamps",       "--corpus=folder:/my pictures:all",
-                               "--corpus",     "clipart:/png", "--corpus",
-                               "emoji:/f.ttf", "--shards",     "2",
-                               "--base",       "none",         "--worker=0",
-                               "--workers=2",  "--threads=1",  "--max-quarantine-share",
-                               "0.25",         "--no-publish", "--feature-dtype=float32"});
+  const auto flags = ParseCorpusEncoderFlags({"--store",
+                                              "/it's: here",
+                                              absl::StrCat("--model=", Model()),
+                                              "--corpus",
+                                              "stamps",
+                                              "--corpus=folder:/my pictures:all",
+                                              "--corpus",
+                                              "clipart:/png",
+                                              "--corpus",
+                                              "emoji:/f.ttf",
+                                              "--shards",
+                                              "2",
+                                              "--base",
+                                              "none",
+                                              "--worker=0",
+                                              "--workers=2",
+                                              "--threads=1",
+                                              "--max-quarantine-share",
+                                              "0.25",
+                                              "--no-publish",
+                                              "--feature-dtype=float32",
+                                              "--vector-dtype=float16"});
   REQUIRE(flags.ok());
   const auto config = Read(flags->yaml);
   REQUIRE(config.ok());
   REQUIRE(config->job.store == "/it's: here");
   REQUIRE(config->job.shard_count == 2);
   REQUIRE(config->job.feature_dtype == Dtype::kFloat32);
+  REQUIRE(config->job.vector_dtype == Dtype::kFloat16);
   REQUIRE(config->job.base == "none");
   REQUIRE(config->job.share.workers == 2);
   REQUIRE(config->compute.threads == 1);

@@ -14,6 +14,7 @@
 #include "common/bundle/rerankers.h"
 #include "common/bundle/verify.h"
 #include "services/corpus_encoder/work_lock.h"
+#include "tests/common/bundle/stored_embedding.h"
 #include "tests/services/corpus_encoder/fake_corpus.h"
 #include "tests/services/corpus_encoder/fake_model.h"
 #include "tests/services/corpus_encoder/test_decoders.h"
@@ -320,7 +321,7 @@ TEST_CASE("the embeddings and features of every item are those that the model ga
       std::memcpy(&red, item->at(0).Find("rows")->bytes.data() + 3 * sizeof(float), sizeof(float));
       std::memcpy(&mean, item->at(0).Find("rows")->bytes.data(), sizeof(float));
       REQUIRE(red == std::stoi(id.substr(2)));
-      REQUIRE((*vectors)->embedding(row)[0] == mean);
+      REQUIRE(StoredEmbedding(**vectors, row)[0] == mean);
       ++seen;
     }
   }

@@ -173,6 +173,37 @@ TEST_CASE("nothing is carried over from rows of another dtype, and all from rows
   REQUIRE(next->carried_image_count == 77);
 }
 
+TEST_CASE(
+    "nothing is carried over from vectors of another dtype, and all from vectors of the same") {
+  TempDir store, full;
+  TestDecoders decoders;
+  const auto first = Run(store, Before());
+  CorpusEncoderOptions options = TestJobOptions(store.path());
+  options.vector_dtype = Dtype::kFloat16;
+  options.base = first->generation;
+  const absl::Status refused = RunTestJob(options, Before(), decoders.pool()).status();
+  REQUIRE(absl::IsFailedPrecondition(refused));
+  REQUIRE_THAT(std::string(refused.message()),
+               Catch::Contains("has vectors in float32, not float16"));
+  options.base = "";
+  const auto halves = RunTestJob(options, Before(), decoders.pool());
+  REQUIRE(halves.ok());
+  REQUIRE(halves->generation != first->generation);
+  REQUIRE(halves->base == "");
+  REQUIRE(halves->carried_image_count == 0);
+  const auto next = RunTestJob(options, After(), decoders.pool());
+  REQUIRE(next.ok());
+  REQUIRE(next->base == halves->generation);
+  REQUIRE(next->carried_image_count == 77);
+  REQUIRE(ReadGenerationManifest(store.path(), "images", next->generation)->vector_dtype() ==
+          "float16");
+  // As if all of it had been encoded.
+  options.store = full.path();
+  const auto whole = RunTestJob(options, After(), decoders.pool());
+  REQUIRE(whole.ok());
+  REQUIRE(FilesOf(store, next->generation) == FilesOf(full, whole->generation));
+}
+
 TEST_CASE("what is carried over brings the features of every reranker along") {
   TempDir store, full;
   TestDecoders decoders;

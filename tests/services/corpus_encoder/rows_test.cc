@@ -21,6 +21,7 @@
 #include "services/corpus_encoder/shard_rows.h"
 #include "services/corpus_encoder/shard_work.h"
 #include "services/corpus_encoder/unit_file.h"
+#include "tests/common/bundle/stored_embedding.h"
 #include "tests/support/catch.h"
 #include "tests/support/failing_reads.h"
 #include "tests/support/temp_dir.h"
@@ -196,8 +197,7 @@ struct Writing {
       REQUIRE(vectors.ok());
       REQUIRE((*vectors)->Load(CallContext::Unbounded()).ok());
       for (int64_t row = 0; row < (*vectors)->size(); ++row) {
-        const auto embedding = (*vectors)->embedding(row);
-        items[std::string((*vectors)->item_id(row))] = {embedding.begin(), embedding.end()};
+        items[std::string((*vectors)->item_id(row))] = StoredEmbedding(**vectors, row);
       }
     }
     return items;
