@@ -12,7 +12,13 @@ namespace sightline {
 
 // `count` numbers at `from`, exactly.
 inline void Float16ToFloat32(const char* from, size_t count, float* to) {
-  for (size_t i = 0; i < count; ++i) {
+  size_t i = 0;
+  for (; i + 8 <= count; i += 8) {
+    const __m128i halves =
+        _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i * sizeof(uint16_t)));
+    _mm256_storeu_ps(to + i, _mm256_cvtph_ps(halves));
+  }
+  for (; i < count; ++i) {
     uint16_t half;
     std::memcpy(&half, from + i * sizeof(half), sizeof(half));
     to[i] = _cvtsh_ss(half);

@@ -69,6 +69,47 @@ class RowSet {
   std::vector<uint64_t> words_;
 };
 
+// Goes through the rows of a set that lie in a range, ascending.  The set outlives it.
+class RowSetCursor {
+ public:
+  // Of the rows from `begin` to before `end`.
+  RowSetCursor(const RowSet& set, int64_t begin, int64_t end) : set_(set), next_(begin), end_(end) {
+    if (set.is_list()) {
+      const auto rows = set.rows();
+      place_ =
+          std::lower_bound(rows.begin(), rows.end(), static_cast<uint32_t>(begin)) - rows.begin();
+    }
+  }
+
+  // The next one; -1 if there is none.
+  int64_t Next() { return set_.is_list() ? NextOfList() : NextOfBits(); }
+
+ private:
+  int64_t NextOfList() {
+    const auto rows = set_.rows();
+    if (place_ >= static_cast<int64_t>(rows.size()) || rows[place_] >= end_) return -1;
+    return rows[place_++];
+  }
+
+  int64_t NextOfBits() {
+    while (next_ < end_) {
+      const uint64_t word = set_.words()[next_ >> 6] >> (next_ & 63);
+      if (word != 0) {
+        const int64_t row = next_ + __builtin_ctzll(word);
+        next_ = row + 1;
+        return row < end_ ? row : -1;
+      }
+      next_ = (next_ | 63) + 1;
+    }
+    return -1;
+  }
+
+  const RowSet& set_;
+  int64_t place_ = 0;  // in the list
+  int64_t next_;       // of the bits
+  const int64_t end_;
+};
+
 }  // namespace sightline
 
 #endif  // SIGHTLINE_COMMON_EMBEDDING_ROW_SET_H_

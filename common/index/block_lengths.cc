@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "common/base/float16.h"
 #include "common/kernels/inner_products.h"
 
 namespace sightline {
@@ -12,13 +13,20 @@ namespace {
 constexpr int64_t kBlockBytes = 256 << 10;
 
 int64_t BlockRows(const VectorView& vectors) {
-  const int64_t row_bytes = vectors.stride * static_cast<int64_t>(sizeof(float));
+  // What is widened leaves its padding behind.
+  const int64_t numbers = vectors.dtype == Dtype::kFloat16 ? vectors.dimension : vectors.stride;
+  const int64_t row_bytes = numbers * static_cast<int64_t>(sizeof(float));
   const int64_t rows = std::clamp<int64_t>(kBlockBytes / row_bytes, 1, kernels::kMostProductRows);
   const int64_t tile = kernels::InnerProductKernelFor(kernels::ThisCpu()).tile_rows;
   return rows < tile ? rows : rows / tile * tile;
 }
 
 }  // namespace
+
+float LengthAbove(const float* numbers, int64_t n) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  return std::nextafter(static_cast<float>(kernels::LengthBound(numbers, n)), kInfinity);
+}
 
 BlockLengths::BlockLengths(const VectorView& vectors)
     : vectors_(vectors),
@@ -30,15 +38,19 @@ BlockLengths::BlockLengths(const VectorView& vectors)
 float BlockLengths::Longest(int64_t block) const {
   const float known = longest_[block].load(std::memory_order_relaxed);
   if (known >= 0) return known;
-  double longest = 0;
+  float longest = 0;
+  std::vector<float> widened(vectors_.dtype == Dtype::kFloat16 ? vectors_.dimension : 0);
   const int64_t end = std::min((block + 1) * block_rows_, vectors_.rows);
   for (int64_t row = block * block_rows_; row < end; ++row) {
-    longest = std::max(longest, kernels::LengthBound(vectors_.float_row(row), vectors_.dimension));
+    const float* numbers = vectors_.float_row(row);
+    if (!widened.empty()) {
+      Float16ToFloat32(vectors_.row(row), widened.size(), widened.data());
+      numbers = widened.data();
+    }
+    longest = std::max(longest, LengthAbove(numbers, vectors_.dimension));
   }
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  const float above = std::nextafter(static_cast<float>(longest), kInfinity);
-  longest_[block].store(above, std::memory_order_relaxed);
-  return above;
+  longest_[block].store(longest, std::memory_order_relaxed);
+  return longest;
 }
 
 }  // namespace sightline

@@ -10,19 +10,22 @@
 
 namespace sightline {
 
+// At least the length of `n` < 2^20 numbers, and less than a millionth above it; infinite if a
+// number is no finite one.
+float LengthAbove(const float* numbers, int64_t n);
+
 // Thread-safe.  Four bytes a block.
 class BlockLengths {
  public:
-  // Of what `vectors` names, which outlives it.  Nothing is read yet.
+  // Of what `vectors` names, which outlives it and lies in memory.  Nothing is read yet.
   explicit BlockLengths(const VectorView& vectors);
 
   // Rows of every block but the last: of a quarter of the 1 MiB of L2 that a server's core has at
-  // least, or fewer where a kernel takes fewer.
+  // least, as float32, or fewer where a kernel takes fewer.
   int64_t block_rows() const { return block_rows_; }
   int64_t block_count() const { return static_cast<int64_t>(longest_.size()); }
 
-  // An upper bound of the Euclidean length of the rows of `block`, less than a millionth above
-  // the longest; infinite if a number there is no finite one.  Computed when it is first asked for,
+  // LengthAbove of the longest row of `block`.  Computed when it is first asked for,
   // which is when the rows are in the cache anyway.
   float Longest(int64_t block) const;
 

@@ -1,8 +1,8 @@
 // Exact search: every row is compared with every query.
 //
-// A score is FAISS's inner product of query and row, one at a time, so it has the same bits
-// whatever else is in the batch and however many threads there are; the order (score, then row) is
-// total, so the result has as well.  Threads come from the pool, and no OpenMP is entered.
+// A score is the inner product of query and row by row_scores.h, one at a time, so it has the same
+// bits whatever else is in the batch and however many threads there are; the order (score, then
+// row) is total, so the result has as well.  Threads come from the pool, and no OpenMP is entered.
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -31,8 +31,10 @@ class FlatIndex : public VectorIndex {
     RETURN_IF_ERROR(CheckSearch(queries, options, vectors_, call));
     if (queries.rows() == 0) return std::vector<std::vector<Neighbor>>();
     ComputePool* const pool = options.pool != nullptr ? options.pool : pool_;
-    if (queries.rows() == 1) return ScanForOne(vectors_, queries, options.top_k, pool, call);
-    return ScanForMany(vectors_, lengths_, queries, options.top_k, pool, call);
+    if (queries.rows() == 1) {
+      return ScanForOne(vectors_, queries, options.top_k, options.among, pool, call);
+    }
+    return ScanForMany(vectors_, lengths_, queries, options.top_k, options.among, pool, call);
   }
 
   bool IsExact(const SearchOptions&) const override { return true; }

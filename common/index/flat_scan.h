@@ -2,6 +2,7 @@
 #ifndef SIGHTLINE_COMMON_INDEX_FLAT_SCAN_H_
 #define SIGHTLINE_COMMON_INDEX_FLAT_SCAN_H_
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <limits>
@@ -11,6 +12,7 @@
 #include "common/base/call_context.h"
 #include "common/base/compute_pool.h"
 #include "common/embedding/embedding_matrix.h"
+#include "common/embedding/row_set.h"
 #include "common/index/block_lengths.h"
 #include "common/index/vector_index.h"
 
@@ -18,17 +20,42 @@ namespace sightline {
 
 using NeighborLists = std::vector<std::vector<Neighbor>>;
 
-// Both search `vectors` for the best `top_k` of each query with the threads of `pool`.  The
-// arguments were checked (CheckSearch).  The call's own status if it ends before the search.
+// Both search `vectors`, which lie in memory, for the best `top_k` of each query with the threads
+// of `pool`, among the rows of `among`; null: among all.  The arguments were checked (CheckSearch).
+// The call's own status if it ends before the search.
 
 // Of a single query: each row is multiplied by the kernel that scores are told by.
 absl::StatusOr<NeighborLists> ScanForOne(const VectorView& vectors, const EmbeddingMatrix& query,
-                                         int top_k, ComputePool* pool, const CallContext& call);
+                                         int top_k, const RowSet* among, ComputePool* pool,
+                                         const CallContext& call);
 
 // Of queries that share each reading of the rows.  `lengths` are those of `vectors`.
 absl::StatusOr<NeighborLists> ScanForMany(const VectorView& vectors, const BlockLengths& lengths,
                                           const EmbeddingMatrix& queries, int top_k,
-                                          ComputePool* pool, const CallContext& call);
+                                          const RowSet* among, ComputePool* pool,
+                                          const CallContext& call);
+
+// Where part `part` of `parts` begins and ends that a matrix is cut into: row numbers.
+struct RowRange {
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+// Parts of about as many rows of a list; of bits and of all rows, of as many rows of the matrix,
+// cut at multiples of `multiple`.
+inline RowRange PartOf(int64_t rows, const RowSet* among, int64_t multiple, int64_t part,
+                       int64_t parts) {
+  if (among != nullptr && among->is_list()) {
+    const auto list = among->rows();
+    const auto begin_of = [&](int64_t i) {
+      const auto place = static_cast<int64_t>(list.size()) * i / parts;
+      return place < static_cast<int64_t>(list.size()) ? int64_t{list[place]} : rows;
+    };
+    return {begin_of(part), begin_of(part + 1)};
+  }
+  const int64_t multiples = (rows + multiple - 1) / multiple;
+  return {std::min(multiples * part / parts * multiple, rows),
+          std::min(multiples * (part + 1) / parts * multiple, rows)};
+}
 
 // The order of a list.
 inline bool RanksBefore(const Neighbor& a, const Neighbor& b) {

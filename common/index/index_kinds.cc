@@ -25,6 +25,10 @@ constexpr const IndexKind* kIndexKinds[] = {SIGHTLINE_INDEX_KINDS(SIGHTLINE_LIST
 
 }  // namespace
 
+absl::Span<const IndexKind* const> IndexKinds() {
+  return kIndexKinds;
+}
+
 absl::StatusOr<const IndexKind*> IndexKindOf(const bundle::v1::GenerationManifest& manifest) {
   if (!manifest.has_index_spec()) return kIndexKinds[0];
   const std::string& wanted = manifest.index_spec().kind();

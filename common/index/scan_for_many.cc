@@ -5,8 +5,7 @@
 //
 // The matrix is cut into blocks that stay in a core's L2 cache while all queries of a group pass
 // over them, and into parts; a part and a group are a cell, and the pool works off the cells.
-#include <faiss/utils/distances.h>
-
+// Rows of float16, and those that a filter lets through, are copied to such a block first.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -16,6 +15,8 @@
 #include "common/base/status_macros.h"
 #include "common/index/candidates.h"
 #include "common/index/flat_scan.h"
+#include "common/index/row_blocks.h"
+#include "common/index/row_scores.h"
 #include "common/kernels/inner_products.h"
 
 namespace sightline {
@@ -49,11 +50,11 @@ struct Group {
 class Scan {
  public:
   Scan(const VectorView& vectors, const BlockLengths& lengths, const EmbeddingMatrix& queries,
-       int top_k, int threads, const CallContext& call)
+       int top_k, const RowSet* among, int threads, const CallContext& call)
       : vectors_(vectors),
         lengths_(lengths),
         queries_(queries),
-        top_k_(top_k),
+        among_(among),
         watch_(call),
         kernel_(kernels::InnerProductKernelFor(kernels::ThisCpu())),
         floors_(queries.rows()) {
@@ -61,8 +62,8 @@ class Scan {
     const int64_t least_rows = std::max<int64_t>(lengths.block_rows(), 4 * top_k);
     const int64_t most_parts = threads == 1 ? 1 : kRowPartsPerThread * threads;
     const int64_t affordable = kMostKept / (queries.rows() * Candidates::Capacity(top_k));
-    row_parts_ =
-        std::clamp<int64_t>(std::min(vectors.rows / least_rows, affordable), 1, most_parts);
+    const int64_t rows = among == nullptr ? vectors.rows : among->count();
+    row_parts_ = std::clamp<int64_t>(std::min(rows / least_rows, affordable), 1, most_parts);
     MakeGroups(threads);
     best_.resize(row_parts_ * queries.rows(), Candidates(top_k));
   }
@@ -108,35 +109,31 @@ class Scan {
 
   // Compares the rows of one part with the queries of one group.
   void ScanCell(int64_t part, const Group& group) {
-    const int64_t first = lengths_.block_count() * part / row_parts_;
-    const int64_t last = lengths_.block_count() * (part + 1) / row_parts_;
+    const RowRange range = PartOf(vectors_.rows, among_, lengths_.block_rows(), part, row_parts_);
+    RowBlocks blocks(vectors_, lengths_, among_, range.begin, range.end);
     Found found(group, lengths_.block_rows());
-    for (int64_t block = first; block < last; ++block) {
-      if (watch_.IsOver()) return;
-      ScanBlock(block, part, group, &found);
-    }
+    while (!watch_.IsOver() && blocks.Next()) ScanBlock(blocks, part, group, &found);
     for (int64_t query = group.first; query < group.first + group.count(); ++query) {
       floors_[query].Raise(BestOf(query, part).DropBeaten());
     }
   }
 
-  void ScanBlock(int64_t block, int64_t part, const Group& group, Found* found) {
-    const float longest = lengths_.Longest(block);
+  void ScanBlock(const RowBlocks& block, int64_t part, const Group& group, Found* found) {
     for (int64_t i = 0; i < group.count(); ++i) {
-      found->errors[i] = kernels::InnerProductError(vectors_.dimension, group.lengths[i], longest);
+      found->errors[i] =
+          kernels::InnerProductError(vectors_.dimension, group.lengths[i], block.longest());
       // A product is a float: below the rounded difference it is below the true one too.
       found->limits[i] = floors_[group.first + i].score() - found->errors[i];
     }
-    const int64_t first_row = block * lengths_.block_rows();
     kernels::InnerProducts products = group.panels.Products();
-    products.rows = vectors_.float_row(first_row);
-    products.row_stride = vectors_.stride;
-    products.row_count = std::min(lengths_.block_rows(), vectors_.rows - first_row);
+    products.rows = block.rows();
+    products.row_stride = block.stride();
+    products.row_count = block.count();
     products.limits = found->limits.data();
     const int64_t count = kernel_.find(products, found->reached.data());
     for (const kernels::Reached& reached : absl::MakeConstSpan(found->reached).subspan(0, count)) {
       Offer(group.first + reached.query, part,
-            {first_row + reached.row, reached.product, found->errors[reached.query]});
+            {block.row(reached.row), reached.product, found->errors[reached.query]});
     }
   }
 
@@ -158,8 +155,7 @@ class Scan {
   }
 
   float Score(int64_t query, int64_t row) const {
-    return faiss::fvec_inner_product(queries_.row(query).data(), vectors_.float_row(row),
-                                     vectors_.dimension);
+    return RowScore(vectors_, queries_.row(query).data(), row);
   }
 
   // Written by one cell.
@@ -168,7 +164,7 @@ class Scan {
   const VectorView& vectors_;
   const BlockLengths& lengths_;
   const EmbeddingMatrix& queries_;
-  const int top_k_;
+  const RowSet* const among_;
   CallWatch watch_;
   const kernels::InnerProductKernel& kernel_;
   int64_t row_parts_ = 1;
@@ -181,8 +177,9 @@ class Scan {
 
 absl::StatusOr<NeighborLists> ScanForMany(const VectorView& vectors, const BlockLengths& lengths,
                                           const EmbeddingMatrix& queries, int top_k,
-                                          ComputePool* pool, const CallContext& call) {
-  return Scan(vectors, lengths, queries, top_k, pool->threads(), call).Run(pool);
+                                          const RowSet* among, ComputePool* pool,
+                                          const CallContext& call) {
+  return Scan(vectors, lengths, queries, top_k, among, pool->threads(), call).Run(pool);
 }
 
 }  // namespace sightline

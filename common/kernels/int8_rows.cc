@@ -28,9 +28,19 @@ float LargestMagnitude(const float* numbers, int64_t n) {
 }
 
 // A scale below the normal numbers would lose its bits: such a vector is as good as zero.
-float ScaleOf(float most, float steps) {
-  const float scale = most / steps;
-  return scale >= std::numeric_limits<float>::min() ? scale : 0;
+float Normal(double scale) {
+  return scale >= double{std::numeric_limits<float>::min()} ? static_cast<float>(scale) : 0;
+}
+
+// The least scale at which every code of a query fits 16 bits, and its product with any row 32: a
+// sum is at most 127 times the sum of the codes' magnitudes, half of each being rounded up.
+float QueryScale(const float* query, int64_t dimension) {
+  double magnitudes = 0;
+  for (int64_t i = 0; i < dimension; ++i) magnitudes += std::fabs(double{query[i]});
+  const double most_of_sum =
+      std::numeric_limits<int32_t>::max() / 127.0 - 0.5 * static_cast<double>(dimension) - 1;
+  return Normal(
+      std::max(LargestMagnitude(query, dimension) / 32767.0, magnitudes / most_of_sum * kMargin));
 }
 
 }  // namespace
@@ -43,7 +53,7 @@ Int8RowScale EncodeInt8Row(const float* row, int64_t dimension, int8_t* codes) {
   std::fill_n(codes, Int8RowBytes(dimension), int8_t{0});
   const float most = LargestMagnitude(row, dimension);
   if (most == kInfinity) return {0, kInfinity, 0};
-  const float scale = ScaleOf(most, 127);
+  const float scale = Normal(most / 127.0);
   double error = 0, length = 0;
   const double inverse = scale > 0 ? 1 / double{scale} : 0;
   for (int64_t i = 0; i < dimension; ++i) {
@@ -57,7 +67,7 @@ Int8RowScale EncodeInt8Row(const float* row, int64_t dimension, int8_t* codes) {
 }
 
 Int16Query::Int16Query(const float* query, int64_t dimension) : codes(Int8RowBytes(dimension)) {
-  scale = ScaleOf(LargestMagnitude(query, dimension), 32767);
+  scale = QueryScale(query, dimension);
   const double inverse = scale > 0 ? 1 / double{scale} : 0;
   double errors = 0, squares = 0;
   for (int64_t i = 0; i < dimension; ++i) {
@@ -71,11 +81,12 @@ Int16Query::Int16Query(const float* query, int64_t dimension) : codes(Int8RowByt
   length = std::sqrt(squares) * kMargin;
 }
 
-// Int8Product rounds four times (the sum to float, two products of scales, the last product); what
-// it rounds is at most (|q| + |q - s' c'|) |s c| large.
+// Int8Product rounds three times (the sum to float, and two products); what it rounds is at most
+// (|q| + |q - s' c'|) |s c| large.  A product of scales below the normal numbers may lose all of
+// its bits, which a sum of less than 2^31 multiplies.
 float Int8ProductError(const Int16Query& query, const Int8RowScale& row) {
   const double coded = double{row.length};
-  const double rounding = 4 * 0x1p-24 * (query.length + query.error) * coded + 4 * 0x1p-126;
+  const double rounding = 4 * 0x1p-24 * (query.length + query.error) * coded + 0x1p31 * 0x1p-126;
   const double bound = query.length * row.error + query.error * coded + rounding;
   return bound < std::numeric_limits<float>::max() ? Above(bound) : kInfinity;
 }

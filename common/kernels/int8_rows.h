@@ -1,7 +1,8 @@
 // Rows in int8 with a scale, queries in int16, and how far their products are off.
 //
 // A row x becomes codes c = round(x / s), s = max |x| / 127; a query q becomes c' = round(q / s'),
-// s' = max |q| / 32767.  Then s s' (c . c') is off from q . x by at most
+// s' = max |q| / 32767, or as much more as keeps every sum c . c' below 2^31 (of queries whose
+// numbers are all about as large as the largest).  Then s s' (c . c') is off from q . x by at most
 //
 //   |q| |x - s c| + |q - s' c'| |s c|      (Cauchy and Schwarz)
 //
@@ -37,7 +38,7 @@ Int8RowScale EncodeInt8Row(const float* row, int64_t dimension, int8_t* codes);
 
 // A query as kernels read it.
 struct Int16Query {
-  // Of `dimension` finite numbers.
+  // Of `dimension` finite numbers, at most 2^20.
   Int16Query(const float* query, int64_t dimension);
 
   std::vector<int16_t> codes;  // Int8RowBytes(dimension) of them
