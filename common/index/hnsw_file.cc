@@ -1,0 +1,199 @@
+#include "common/index/hnsw_file.h"
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/error_details.h"
+#include "common/base/status_macros.h"
+
+namespace sightline {
+namespace {
+
+constexpr int64_t kVersion = 1;
+constexpr int64_t kRowsBetweenLooks = 1 << 16;
+
+using Header = std::array<int64_t, 5>;
+
+Header HeaderOf(const HnswShape& shape) {
+  return {kVersion, shape.rows, shape.dimension, shape.link_count, shape.coded ? 1 : 0};
+}
+
+absl::string_view BytesOf(const void* data, int64_t bytes) {
+  return {static_cast<const char*>(data), static_cast<size_t>(bytes)};
+}
+
+absl::Status Invalid(absl::string_view path, absl::string_view why) {
+  return MakeError(reasons::kContentInvalid, absl::StrCat(path, ": ", why));
+}
+
+absl::Status Declare(const HnswShape& shape, const HnswStage* stage, ContainerWriter* writer) {
+  const auto header = static_cast<int64_t>(HeaderOf(shape).size());
+  RETURN_IF_ERROR(writer->Declare("header", Dtype::kInt64, {header}));
+  RETURN_IF_ERROR(writer->Declare("nodes", Dtype::kBytes, {shape.rows, shape.node_bytes()}));
+  RETURN_IF_ERROR(writer->Declare("upper_rows", Dtype::kInt32, {shape.LevelCount(1)}));
+  RETURN_IF_ERROR(
+      writer->Declare("upper_links", Dtype::kInt32, {shape.upper_vertices() * shape.link_count}));
+  if (stage == nullptr) return absl::OkStatus();
+  RETURN_IF_ERROR(
+      writer->Declare("build", Dtype::kBytes, {static_cast<int64_t>(stage->build.size())}));
+  return writer->Declare("linked", Dtype::kInt64, {1});
+}
+
+// The nodes of a coded graph, links only.
+absl::Status AppendLinks(const HnswGraph& graph, const HnswShape& to, ContainerWriter* writer) {
+  constexpr int64_t kRowsAtOnce = 4096;
+  const LinkTable links = graph.base();
+  std::string nodes;
+  for (int64_t first = 0; first < to.rows; first += kRowsAtOnce) {
+    const int64_t count = std::min(kRowsAtOnce, to.rows - first);
+    nodes.assign(static_cast<size_t>(count * to.node_bytes()), '\0');
+    for (int64_t i = 0; i < count; ++i) {
+      std::memcpy(&nodes[static_cast<size_t>(i * to.node_bytes())],
+                  links.of(static_cast<uint32_t>(first + i)), to.base_links() * sizeof(uint32_t));
+    }
+    RETURN_IF_ERROR(writer->Append(nodes));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<SectionBytes> LoadSection(const Container& container, absl::string_view name,
+                                         Dtype dtype, const std::vector<int64_t>& shape,
+                                         const CallContext& call) {
+  const auto section = container.Require(name, dtype, static_cast<int>(shape.size()));
+  if (!section.ok()) return WithReason(section.status(), reasons::kContentInvalid);
+  const int64_t row_bytes =
+      (shape.size() == 2 ? shape[1] : 1) * static_cast<int64_t>(DtypeSize(dtype));
+  if ((*section)->shape != shape || (*section)->row_stride_bytes != row_bytes) {
+    return Invalid(container.path(),
+                   absl::StrCat("section ", name, " is of ", (*section)->shape[0],
+                                " rows, not of the ", shape[0], " that the shard's graph has"));
+  }
+  return container.Load(**section, call);
+}
+
+absl::Status CheckLinks(absl::string_view path, const LinkTable& links, int64_t vertices,
+                        const CallContext& call) {
+  for (int64_t vertex = 0; vertex < vertices; ++vertex) {
+    if (vertex % kRowsBetweenLooks == 0) RETURN_IF_ERROR(call.Check("open index"));
+    const uint32_t* const of = links.of(static_cast<uint32_t>(vertex));
+    for (int i = 0; i < links.capacity; ++i) {
+      if (of[i] < vertices || of[i] == kNoLink) continue;
+      return Invalid(path,
+                     absl::StrCat("vertex ", vertex, " of ", vertices, " has a link to ", of[i]));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckCodes(absl::string_view path, const HnswGraph& graph) {
+  for (int64_t row = 0; row < graph.shape.rows; ++row) {
+    const NodeCode& code = graph.code(static_cast<uint32_t>(row));
+    if (std::isfinite(code.row.scale) && code.row.error >= 0 && code.row.length >= 0) continue;
+    return Invalid(path, absl::StrCat("row ", row, " is coded with scale ", code.row.scale,
+                                      ", error ", code.row.error, ", length ", code.row.length));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckGraph(absl::string_view path, const HnswGraph& graph, const CallContext& call) {
+  const HnswShape& shape = graph.shape;
+  RETURN_IF_ERROR(CheckLinks(path, graph.base(), shape.rows, call));
+  for (int level = shape.top_level(); level >= 1; --level) {
+    RETURN_IF_ERROR(CheckLinks(path, graph.upper(level), shape.LevelCount(level), call));
+  }
+  for (int64_t i = 0; i < shape.LevelCount(1); ++i) {
+    if (graph.upper_rows[i] < shape.rows) continue;
+    return Invalid(path,
+                   absl::StrCat("vertex ", i, " is row ", graph.upper_rows[i], " of ", shape.rows));
+  }
+  return shape.coded ? CheckCodes(path, graph) : absl::OkStatus();
+}
+
+absl::StatusOr<LoadedHnswGraph> Load(const Container& container, const HnswShape& shape,
+                                     const CallContext& call) {
+  const Header wanted = HeaderOf(shape);
+  ASSIGN_OR_RETURN(
+      const SectionBytes header,
+      LoadSection(container, "header", Dtype::kInt64, {static_cast<int64_t>(wanted.size())}, call));
+  if (header.view() != BytesOf(wanted.data(), sizeof(wanted))) {
+    Header found;
+    std::memcpy(found.data(), header.data(), sizeof(found));
+    return Invalid(container.path(),
+                   absl::StrCat("a graph (version ", found[0], ") of ", found[1], " x ", found[2],
+                                ", ", found[3], " links, coded: ", found[4],
+                                "; the shard's would be (version ", wanted[0], ") of ", wanted[1],
+                                " x ", wanted[2], ", ", wanted[3], " links, coded: ", wanted[4]));
+  }
+  LoadedHnswGraph loaded;
+  ASSIGN_OR_RETURN(loaded.nodes, LoadSection(container, "nodes", Dtype::kBytes,
+                                             {shape.rows, shape.node_bytes()}, call));
+  ASSIGN_OR_RETURN(loaded.upper_rows, LoadSection(container, "upper_rows", Dtype::kInt32,
+                                                  {shape.LevelCount(1)}, call));
+  ASSIGN_OR_RETURN(loaded.upper_links,
+                   LoadSection(container, "upper_links", Dtype::kInt32,
+                               {shape.upper_vertices() * shape.link_count}, call));
+  loaded.graph = {shape, loaded.nodes.data(),
+                  reinterpret_cast<const uint32_t*>(loaded.upper_rows.data()),
+                  reinterpret_cast<const uint32_t*>(loaded.upper_links.data())};
+  RETURN_IF_ERROR(CheckGraph(container.path(), loaded.graph, call));
+  return loaded;
+}
+
+}  // namespace
+
+absl::StatusOr<ContainerWriter::Summary> WriteHnswGraph(absl::string_view path,
+                                                        const HnswGraph& graph, bool coded,
+                                                        const HnswStage* stage) {
+  HnswShape shape = graph.shape;
+  shape.coded = coded;
+  ASSIGN_OR_RETURN(const std::unique_ptr<ContainerWriter> writer, ContainerWriter::Create(path));
+  RETURN_IF_ERROR(Declare(shape, stage, writer.get()));
+  const Header header = HeaderOf(shape);
+  RETURN_IF_ERROR(writer->Append(BytesOf(header.data(), sizeof(header))));
+  if (shape.coded == graph.shape.coded) {
+    RETURN_IF_ERROR(writer->Append(BytesOf(graph.nodes, shape.rows * shape.node_bytes())));
+  } else {
+    RETURN_IF_ERROR(AppendLinks(graph, shape, writer.get()));
+  }
+  constexpr auto kNumber = static_cast<int64_t>(sizeof(uint32_t));
+  RETURN_IF_ERROR(writer->Append(BytesOf(graph.upper_rows, shape.LevelCount(1) * kNumber)));
+  RETURN_IF_ERROR(writer->Append(
+      BytesOf(graph.upper_links, shape.upper_vertices() * shape.link_count * kNumber)));
+  if (stage != nullptr) {
+    RETURN_IF_ERROR(writer->Append(stage->build));
+    RETURN_IF_ERROR(writer->Append(BytesOf(&stage->linked, sizeof(stage->linked))));
+  }
+  return writer->Finish();
+}
+
+absl::StatusOr<LoadedHnswGraph> LoadHnswGraph(absl::string_view path, const HnswShape& shape,
+                                              const CallContext& call) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Container> container, Container::Open(path));
+  return Load(*container, shape, call);
+}
+
+absl::StatusOr<LoadedHnswGraph> LoadUnfinishedHnswGraph(absl::string_view path,
+                                                        const HnswShape& shape,
+                                                        absl::string_view build, int64_t* linked,
+                                                        const CallContext& call) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Container> container, Container::Open(path));
+  ASSIGN_OR_RETURN(const SectionBytes of, LoadSection(*container, "build", Dtype::kBytes,
+                                                      {static_cast<int64_t>(build.size())}, call));
+  if (of.view() != build) {
+    return absl::NotFoundError(absl::StrCat(path, " is of another build"));
+  }
+  ASSIGN_OR_RETURN(const SectionBytes count,
+                   LoadSection(*container, "linked", Dtype::kInt64, {1}, call));
+  std::memcpy(linked, count.data(), sizeof(*linked));
+  if (*linked < 0 || *linked > shape.rows) {
+    return Invalid(path, absl::StrCat(*linked, " of ", shape.rows, " rows are linked"));
+  }
+  return Load(*container, shape, call);
+}
+
+}  // namespace sightline

@@ -1,0 +1,47 @@
+#include "common/index/hnsw_neighbors.h"
+
+#include <algorithm>
+
+#include "common/index/hnsw_spaces.h"
+#include "common/kernels/cpu.h"
+
+namespace sightline {
+
+RowSpace::RowSpace(const HnswGraph& graph)
+    : nodes_(graph.nodes),
+      node_bytes_(graph.shape.node_bytes()),
+      code_bytes_(graph.shape.code_bytes()),
+      product_(kernels::Int8RowKernelFor(kernels::ThisCpu()).product),
+      query_(static_cast<size_t>(code_bytes_)) {}
+
+void RowSpace::SetRow(uint32_t row) {
+  const char* const node = nodes_ + row * node_bytes_;
+  std::copy_n(reinterpret_cast<const int8_t*>(node), code_bytes_, query_.begin());
+  const auto* const code = reinterpret_cast<const NodeCode*>(node + code_bytes_);
+  scale_ = code->row.scale;
+  lift_ = code->lift;
+}
+
+void RowSpace::Prefetch(uint32_t row) const {
+  PrefetchBytes(nodes_ + row * node_bytes_, code_bytes_ + static_cast<int64_t>(sizeof(NodeCode)));
+}
+
+void NeighborChoice::Choose(const std::vector<Reached>& near, float own, int most,
+                            const uint32_t* row_of, std::vector<Reached>* chosen) {
+  chosen->clear();
+  const auto row = [row_of](const Reached& at) {
+    return row_of == nullptr ? at.vertex : row_of[at.vertex];
+  };
+  int equals_left = most / 2;
+  for (const Reached& candidate : near) {
+    if (static_cast<int>(chosen->size()) == most) return;
+    if (candidate.similarity >= own && equals_left-- <= 0) continue;
+    space_.SetRow(row(candidate));
+    const bool is_apart = std::none_of(chosen->begin(), chosen->end(), [&](const Reached& before) {
+      return space_.Similarity(row(before)) > candidate.similarity;
+    });
+    if (is_apart) chosen->push_back(candidate);
+  }
+}
+
+}  // namespace sightline

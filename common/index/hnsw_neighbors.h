@@ -1,0 +1,58 @@
+// Which of the rows near a row it is linked to.
+#ifndef SIGHTLINE_COMMON_INDEX_HNSW_NEIGHBORS_H_
+#define SIGHTLINE_COMMON_INDEX_HNSW_NEIGHBORS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "common/index/hnsw_beam.h"
+#include "common/index/hnsw_graph.h"
+
+namespace sightline {
+
+// Rows of a coded graph compared with one of them, lifted to equal length; the Space (hnsw_walk.h)
+// of a build.  Not thread-safe.
+class RowSpace {
+ public:
+  explicit RowSpace(const HnswGraph& graph);
+
+  // The row that others are compared with from now on.
+  void SetRow(uint32_t row);
+
+  // The same bits for both orders of two rows.
+  float Similarity(uint32_t row) const {
+    const char* const node = nodes_ + row * node_bytes_;
+    const int32_t sum = product_(query_.data(), reinterpret_cast<const int8_t*>(node), code_bytes_);
+    const auto* const code = reinterpret_cast<const NodeCode*>(node + code_bytes_);
+    return scale_ * code->row.scale * static_cast<float>(sum) + lift_ * code->lift;
+  }
+  void Prefetch(uint32_t row) const;
+
+ private:
+  const char* const nodes_;
+  const int64_t node_bytes_, code_bytes_;
+  int32_t (*const product_)(const int16_t*, const int8_t*, int64_t);
+  std::vector<int16_t> query_;
+  float scale_ = 0, lift_ = 0;
+};
+
+// Chooses by the heuristic of Malkov and Yashunin (algorithm 4, without what it has set aside): a
+// row is left out that is nearer to one chosen before it.  Not thread-safe.
+class NeighborChoice {
+ public:
+  explicit NeighborChoice(const HnswGraph& graph) : space_(graph) {}
+
+  // Of `near`, the best first and neither one twice nor `of` itself, at most `most` for a row
+  // whose similarity with itself is `own`.  Rows that equal it get at most half of the places, so
+  // that thousands of equal rows still lead elsewhere.  `row_of` says which row a vertex is; null
+  // where they are rows.
+  void Choose(const std::vector<Reached>& near, float own, int most, const uint32_t* row_of,
+              std::vector<Reached>* chosen);
+
+ private:
+  RowSpace space_;
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_INDEX_HNSW_NEIGHBORS_H_
