@@ -35,4 +35,8 @@ absl::StatusOr<StoreLock> LockPruning(const std::string& directory) {
   return Take(directory, ".pruning", "prune");
 }
 
+absl::StatusOr<StoreLock> LockIndexBuild(const std::string& directory) {
+  return Take(directory, ".building", "build of the same indexes");
+}
+
 }  // namespace sightline

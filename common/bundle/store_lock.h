@@ -20,7 +20,7 @@ class StoreLock {
   Descriptor fd_;
 };
 
-// Both: Aborted while somebody else has the lock, FailedPrecondition if `directory`, the
+// All: Aborted while somebody else has the lock, FailedPrecondition if `directory`, the
 // index's, is not there.
 
 // Of those who read CURRENT and write it, or move generations away by what it says.  Held for
@@ -29,6 +29,9 @@ absl::StatusOr<StoreLock> LockPublications(const std::string& directory);
 
 // Of those who prune, for as long as they delete.
 absl::StatusOr<StoreLock> LockPruning(const std::string& directory);
+
+// Of who builds indexes of one generation; `directory` is where it keeps what it has done.
+absl::StatusOr<StoreLock> LockIndexBuild(const std::string& directory);
 
 }  // namespace sightline
 

@@ -1,15 +1,12 @@
 #include "common/config/sections.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <limits>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "common/base/files.h"
 #include "common/base/limits.h"
 #include "common/base/usable_cores.h"
+#include "common/base/usable_memory.h"
 #include "common/bundle/layout.h"
 #include "common/object_store/environment.h"
 #include "common/object_store/mirror.h"
@@ -17,21 +14,6 @@
 #include "common/object_store/s3_store.h"
 
 namespace sightline {
-namespace {
-
-// What the machine has, or the control group leaves of it.
-int64_t UsableMemory() {
-  int64_t bytes = int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE);
-  for (const char* path :
-       {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
-    const absl::StatusOr<std::string> text = ReadFile(path, 4096);
-    int64_t limit = 0;  // "max" is no number
-    if (text.ok() && absl::SimpleAtoi(*text, &limit) && limit > 0) bytes = std::min(bytes, limit);
-  }
-  return bytes;
-}
-
-}  // namespace
 
 StoreConfig ReadStoreConfig(ConfigReader root) {
   StoreConfig config;

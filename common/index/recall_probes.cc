@@ -1,21 +1,31 @@
 #include "common/index/recall_probes.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "common/base/files.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/layout.h"
 #include "common/bundle/vectors_file.h"
 #include "common/bundle/vectors_reader.h"
+#include "common/index/effort_curve.h"
+#include "common/index/index_kinds.h"
 
 namespace sightline {
 namespace {
+
+// The rank that default_recall is of.
+constexpr int kRecallAmong = 10;
+// By which a floor lies below what was found, however sure that is.
+constexpr double kLeastMargin = 0.01;
 
 // Takes the neighbors of one query in a stretch of rows that begins at `first_row` to those
 // found before.  Rows come in order, so that earlier ones keep their place in a tie.
@@ -59,7 +69,32 @@ absl::StatusOr<Probes> TrueNeighbors(const VectorsFile& vectors, const Embedding
   return probes;
 }
 
+double Mean(const std::vector<double>& recalls) {
+  if (recalls.empty()) return 1;
+  return std::accumulate(recalls.begin(), recalls.end(), 0.0) / static_cast<double>(recalls.size());
+}
+
+bool IsAmong(int64_t row, const std::vector<Neighbor>& found) {
+  return std::any_of(found.begin(), found.end(),
+                     [row](const Neighbor& neighbor) { return neighbor.row == row; });
+}
+
 }  // namespace
+
+absl::StatusOr<ProbePlan> PlanProbes(const bundle::v1::GenerationManifest& manifest,
+                                     double exact_floor) {
+  ASSIGN_OR_RETURN(const IndexKind* kind, IndexKindOf(manifest));
+  ProbePlan plan;
+  if (kind->exact) {
+    plan.query_count = kExactProbeQueries;
+    plan.options.floor = exact_floor;
+    return plan;
+  }
+  plan.query_count = kApproximateProbeQueries;
+  plan.options.neighbor_count = limits::kMaxProbeNeighbors;
+  plan.options.floor = 0;
+  return plan;
+}
 
 absl::Status AddRecallProbes(absl::string_view directory, const EmbeddingMatrix& queries,
                              const RecallProbeOptions& options, ComputePool* pool,
@@ -82,23 +117,50 @@ absl::Status AddRecallProbes(absl::string_view directory, const EmbeddingMatrix&
   return absl::OkStatus();
 }
 
+SearchOptions RecallSearch(const bundle::v1::GenerationManifest& manifest, int shard,
+                           ComputePool* pool) {
+  const double asked = manifest.index_spec().default_recall();
+  SearchOptions options;
+  options.top_k = std::max(manifest.recall_probe().neighbor_count(), 1);
+  options.pool = pool;
+  options.effort = EffortCurve(manifest.shards(shard))
+                       .EffortFor(asked > 0 ? asked : kDefaultRecall, kRecallAmong);
+  return options;
+}
+
 absl::StatusOr<double> MeasureRecall(const VectorIndex& index, const Probes& probes,
-                                     ComputePool* pool, const CallContext& call) {
-  int64_t wanted = 0;
-  int64_t hits = 0;
+                                     const SearchOptions& options, const CallContext& call) {
+  ASSIGN_OR_RETURN(const std::vector<double> recalls, MeasureRecalls(index, probes, options, call));
+  return Mean(recalls);
+}
+
+absl::StatusOr<std::vector<double>> MeasureRecalls(const VectorIndex& index, const Probes& probes,
+                                                   const SearchOptions& options,
+                                                   const CallContext& call) {
+  // All lists are equally long.
   const size_t list = probes.neighbors.empty() ? 0 : probes.neighbors.front().size();
-  if (list == 0) return 1.0;
-  ASSIGN_OR_RETURN(const auto found,
-                   index.Search(probes.queries, {static_cast<int>(list), pool}, call));
+  const size_t wanted = std::min(list, static_cast<size_t>(std::max(options.top_k, 0)));
+  std::vector<double> recalls;
+  if (wanted == 0) return recalls;
+  SearchOptions as_many = options;
+  as_many.top_k = static_cast<int>(wanted);
+  ASSIGN_OR_RETURN(const auto found, index.Search(probes.queries, as_many, call));
   for (size_t i = 0; i < probes.neighbors.size(); ++i) {
-    const std::vector<int64_t>& truth = probes.neighbors[i];
-    wanted += static_cast<int64_t>(truth.size());
-    hits += std::count_if(truth.begin(), truth.end(), [&](int64_t row) {
-      return std::any_of(found[i].begin(), found[i].end(),
-                         [row](const Neighbor& neighbor) { return neighbor.row == row; });
-    });
+    const auto begin = probes.neighbors[i].begin();
+    const auto hits = std::count_if(begin, begin + static_cast<std::ptrdiff_t>(wanted),
+                                    [&](int64_t row) { return IsAmong(row, found[i]); });
+    recalls.push_back(static_cast<double>(hits) / static_cast<double>(wanted));
   }
-  return static_cast<double>(hits) / static_cast<double>(wanted);
+  return recalls;
+}
+
+double RecallFloor(const std::vector<double>& recalls) {
+  const double mean = Mean(recalls);
+  double squares = 0;
+  for (const double recall : recalls) squares += (recall - mean) * (recall - mean);
+  const auto count = static_cast<double>(std::max<size_t>(recalls.size(), 2));
+  const double standard_error = std::sqrt(squares / (count - 1) / count);
+  return std::max(mean - std::max(3 * standard_error, kLeastMargin), 0.0);
 }
 
 }  // namespace sightline

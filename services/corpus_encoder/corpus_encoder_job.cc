@@ -13,13 +13,14 @@
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
+#include "common/index/probe_queries.h"
+#include "common/index/recall_probes.h"
 #include "common/log/log.h"
 #include "common/object_store/upload.h"
 #include "services/corpus_encoder/base_choice.h"
 #include "services/corpus_encoder/corpus_checks.h"
 #include "services/corpus_encoder/corpus_division.h"
 #include "services/corpus_encoder/job_hashes.h"
-#include "services/corpus_encoder/probe_queries.h"
 #include "services/corpus_encoder/region_trial.h"
 #include "services/corpus_encoder/unit_work.h"
 
@@ -310,7 +311,7 @@ GenerationSpec CorpusEncoderJob::SpecOf(const Plan& plan, ItemIndex index) const
   spec.feature_dtype = plan.context.feature_dtype;
   spec.vector_dtype = options_.vector_dtype;
   spec.content = plan.content;
-  spec.recall.floor = options_.recall_floor;
+  spec.recall_floor = options_.recall_floor;
   spec.threads = options_.decode_threads;
   return spec;
 }
@@ -347,7 +348,7 @@ absl::Status CorpusEncoderJob::Finish(Plan& plan, GenerationRows& rows,
                                       const ShardWork& shards, const CallContext& call) {
   const auto queries_of = [&](const GenerationSpec& spec, ItemIndex index) {
     return ProbeQueries(GenerationDirectory(spec.store, spec.index, spec.generation),
-                        shards.manifests(index), embedding_.dimension(), kProbeQueryCount);
+                        shards.manifests(index), embedding_.dimension(), kExactProbeQueries);
   };
   ASSIGN_OR_RETURN(const EmbeddingMatrix pictures, queries_of(images, ItemIndex::kImages));
   ASSIGN_OR_RETURN(const EmbeddingMatrix questions, queries_of(captions, ItemIndex::kCaptions));

@@ -65,6 +65,7 @@ absl::StatusOr<bundle::v1::GenerationManifest> MakeManifest(const GenerationSpec
   manifest.set_encoder_model(spec.encoder_model);
   SetRerankers(spec.rerankers, &manifest);
   if (!spec.rerankers.empty()) SetFeatureDtype(spec.feature_dtype, &manifest);
+  if (!spec.index_spec.kind().empty()) *manifest.mutable_index_spec() = spec.index_spec;
   SetVectorDtype(spec.vector_dtype, &manifest);
   manifest.set_parent_generation(spec.parent);
   if (!spec.parent.empty()) return manifest;
@@ -197,16 +198,18 @@ absl::StatusOr<WrittenGeneration> FinishGeneration(
   manifest.set_item_count(item_count);
   ComputePool::SingleThreadedLibraries();
   ComputePool pool(spec.threads);
+  ASSIGN_OR_RETURN(const ProbePlan probes, PlanProbes(manifest, spec.recall_floor));
+  RETURN_IF_ERROR(
+      AddRecallProbes(directory, probe_queries, probes.options, &pool, call, &manifest));
   ASSIGN_OR_RETURN(const IndexKind* kind, IndexKindOf(manifest));
-  if (kind->build != nullptr) {
-    return absl::UnimplementedError("pending");
-  }
-  RETURN_IF_ERROR(AddRecallProbes(directory, probe_queries, spec.recall, &pool, call, &manifest));
+  RETURN_IF_ERROR(
+      BuildIndexes(directory, *kind, spec.index_build, &pool, call, spec.progress, &manifest));
   RETURN_IF_ERROR(quarantine.WriteTo(JoinPath(directory, kQuarantineFile)));
   RETURN_IF_ERROR(warnings.WriteTo(JoinPath(directory, kWarningsFile)));
   RETURN_IF_ERROR(WriteFileAtomically(JoinPath(directory, kContentFile), ContentJson(spec)));
   RETURN_IF_ERROR(RemoveHalfFiles(directory, call.clock()->Now()));
   RETURN_IF_ERROR(WriteGenerationManifest(spec.store, manifest));
+  RETURN_IF_ERROR(RemoveIndexWork(directory));
   return WrittenGeneration{manifest.item_count(), ShardFileBytes(manifest), quarantine.size(),
                            /*already_there=*/false};
 }

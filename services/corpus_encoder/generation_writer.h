@@ -17,7 +17,9 @@
 #include "common/bundle/shard_source.h"
 #include "common/bundle/vector_dtype.h"
 #include "common/embedding/embedding_matrix.h"
+#include "common/index/index_builder.h"
 #include "common/index/recall_probes.h"
+#include "common/log/progress.h"
 #include "common/object_store/object_store.h"
 #include "services/corpus_encoder/quarantine.h"
 #include "services/corpus_encoder/remote_store.h"
@@ -46,8 +48,11 @@ struct GenerationSpec {
   // RefusedHash of both indexes, kept beside it: when a refusal has passed, the same content
   // gives another collection.
   std::string refused;
-  RecallProbeOptions recall;
-  int threads = 1;  // that look for the true neighbors of the probes' queries
+  bundle::v1::IndexSpec index_spec;  // without a kind: as a manifest without one
+  IndexBuildOptions index_build;
+  double recall_floor = 0.99;  // of an exact kind
+  int threads = 1;  // that look for the true neighbors of the probes' queries, and build indexes
+  Progress* progress = nullptr;  // of that; may be null
 };
 
 struct WrittenGeneration {

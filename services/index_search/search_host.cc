@@ -140,7 +140,8 @@ absl::Status SearchHost::CheckRecall(const Manifest& manifest, int shard, const 
   ASSIGN_OR_RETURN(const Probes probes,
                    ReadProbes(JoinPath(Directory(manifest), manifest.shards(shard).probes().path()),
                               manifest, shard));
-  ASSIGN_OR_RETURN(const double recall, MeasureRecall(index, probes, &alone_, call));
+  ASSIGN_OR_RETURN(const double recall,
+                   MeasureRecall(index, probes, RecallSearch(manifest, shard, &alone_), call));
   const double floor = manifest.recall_probe().floor();
   Log(Severity::kInfo, "recall measured",
       {{"index", manifest.index()},

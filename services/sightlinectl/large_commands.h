@@ -8,13 +8,14 @@
 #include "services/sightlinectl/convert_command.h"
 #include "services/sightlinectl/import_regions_command.h"
 #include "services/sightlinectl/model_command.h"
+#include "services/sightlinectl/reindex_command.h"
 
 namespace sightline {
 
 // In the order of the help.
-inline constexpr Command kLargeCommands[] = {kInitModelCommand, kMakeVocabularyCommand,
-                                             kConvertCommand,   kImportRegionsCommand,
-                                             kAddProbesCommand, kCalibrateCommand};
+inline constexpr Command kLargeCommands[] = {
+    kInitModelCommand, kMakeVocabularyCommand, kConvertCommand, kImportRegionsCommand,
+    kAddProbesCommand, kCalibrateCommand,      kReindexCommand};
 
 }  // namespace sightline
 

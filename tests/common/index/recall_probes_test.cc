@@ -90,7 +90,7 @@ TEST_CASE("probes are the true neighbors of each shard, and the manifest tells o
       CHECK(probes->neighbors[i] == TrueNeighbors(**vectors, Queries(8).row(i), 5));
     }
     const auto index = OpenFlatIndex(ViewOf(**vectors), &rig.pool);
-    CHECK(*MeasureRecall(**index, *probes, nullptr, CallContext::Unbounded()) == 1.0);
+    CHECK(*MeasureRecall(**index, *probes, {5}, CallContext::Unbounded()) == 1.0);
   }
 }
 
@@ -110,9 +110,9 @@ TEST_CASE("recall is the share of true neighbors found") {
     const auto all = TrueNeighbors(*vectors, probes.queries.row(i), 100);
     probes.neighbors[i][1] = all.back();
   }
-  CHECK(*MeasureRecall(*index, probes, nullptr, CallContext::Unbounded()) == Approx(0.75));
+  CHECK(*MeasureRecall(*index, probes, {4}, CallContext::Unbounded()) == Approx(0.75));
   probes.neighbors.clear();
-  CHECK(*MeasureRecall(*index, probes, nullptr, CallContext::Unbounded()) == 1.0);
+  CHECK(*MeasureRecall(*index, probes, {4}, CallContext::Unbounded()) == 1.0);
 }
 
 TEST_CASE("a shard with fewer items than neighbors has what there is") {

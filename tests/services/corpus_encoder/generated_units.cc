@@ -14,10 +14,11 @@
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
+#include "common/index/probe_queries.h"
+#include "common/index/recall_probes.h"
 #include "services/corpus_encoder/base_generation.h"
 #include "services/corpus_encoder/corpus_division.h"
 #include "services/corpus_encoder/generation_writer.h"
-#include "services/corpus_encoder/probe_queries.h"
 #include "services/corpus_encoder/row_work.h"
 #include "services/corpus_encoder/shard_work.h"
 
@@ -155,7 +156,7 @@ absl::Status Finish(const GeneratedUnits& units, const WorkFolder& folder, const
     ASSIGN_OR_RETURN(
         const EmbeddingMatrix queries,
         ProbeQueries(GenerationDirectory(units.store, SpecOf(units, asking).index, NameOf(units)),
-                     shards.manifests(asking), units.dimension, kProbeQueryCount));
+                     shards.manifests(asking), units.dimension, kExactProbeQueries));
     Quarantine& bad = index == ItemIndex::kImages ? rows.bad_images : rows.bad_captions;
     RETURN_IF_ERROR(
         FinishGeneration(SpecOf(units, index), shards.manifests(index), queries, bad, none, call)

@@ -1,4 +1,4 @@
-#include "services/corpus_encoder/probe_queries.h"
+#include "common/index/probe_queries.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // The questions that servers will measure their recall with.
-#ifndef SIGHTLINE_SERVICES_CORPUS_ENCODER_PROBE_QUERIES_H_
-#define SIGHTLINE_SERVICES_CORPUS_ENCODER_PROBE_QUERIES_H_
+#ifndef SIGHTLINE_COMMON_INDEX_PROBE_QUERIES_H_
+#define SIGHTLINE_COMMON_INDEX_PROBE_QUERIES_H_
 
 #include <string>
 #include <vector>
@@ -12,8 +12,6 @@
 
 namespace sightline {
 
-inline constexpr int kProbeQueryCount = 64;
-
 // Embeddings of `count` of the items of `shards`, whose files lie below `directory`, or of all
 // if there are fewer: evenly spread over the shards and the order of ids in each.  Captions
 // are what is asked of images, and images of captions.
@@ -23,4 +21,4 @@ absl::StatusOr<EmbeddingMatrix> ProbeQueries(absl::string_view directory,
 
 }  // namespace sightline
 
-#endif  // SIGHTLINE_SERVICES_CORPUS_ENCODER_PROBE_QUERIES_H_
+#endif  // SIGHTLINE_COMMON_INDEX_PROBE_QUERIES_H_

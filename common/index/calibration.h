@@ -1,0 +1,49 @@
+// What efforts find and cost, measured on a shard's index: the points of its effort_curve.h.
+#ifndef SIGHTLINE_COMMON_INDEX_CALIBRATION_H_
+#define SIGHTLINE_COMMON_INDEX_CALIBRATION_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/base/call_context.h"
+#include "common/base/compute_pool.h"
+#include "common/bundle/probe_file.h"
+#include "common/index/vector_index.h"
+#include "sightline/bundle/v1/generation.pb.h"
+
+namespace sightline {
+
+struct CalibrationOptions {
+  // Efforts grow until so much of the 10 best is found.
+  double enough_recall = 0.999;
+  // Probes whose searches are timed, alone and on one thread, and how often each effort is gone
+  // through; fewer passes, one at least, where they take longer than `max_time`.
+  int timed_queries = 32;
+  int passes = 5;
+  absl::Duration max_time = absl::Seconds(60);
+};
+
+// Measures `index`, which is not exact, with `probes` of its shard, which has items.  Efforts grow
+// from 1 by steps of 1.41.  Those are left out that find no more than a lesser one, or less than a
+// greater one at no less time; so recalls and times of the result ascend with its efforts, and it
+// has at most limits::kMaxEffortPoints of them, at least one.
+//
+// Recall is searched for with `pool`; time is that of `call`'s clock, the median of all timed
+// searches at an effort, whose passes lie between those at the other efforts, so that what else the
+// machine does spoils them alike.  A search's recall is promised by these points, and the recall
+// gate compares with the same queries: what is promised was chosen among a few dozen efforts by
+// what these queries found, which flatters it by less than a standard error of their mean.
+//
+// Errors as VectorIndex::Search.
+absl::StatusOr<std::vector<bundle::v1::EffortPoint>> MeasureEfforts(
+    const VectorIndex& index, const Probes& probes, const CalibrationOptions& options,
+    ComputePool* pool, const CallContext& call);
+
+// The median time of a search for 10 neighbors at `effort`, as above: of exact kinds too.
+absl::StatusOr<double> MeasureSeconds(const VectorIndex& index, const Probes& probes, int effort,
+                                      const CalibrationOptions& options, const CallContext& call);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_INDEX_CALIBRATION_H_
