@@ -36,6 +36,7 @@ bool RowBlocks::NextOfAll() {
     rows_ = vectors_.float_row(first_);
   } else {
     for (int64_t i = 0; i < count_; ++i) CopyRow(first_ + i, i);
+    ahead_ = next_ < end_ ? vectors_.float_row(next_) : nullptr;
   }
   longest_ = lengths_.Longest(first_ / lengths_.block_rows());
   return true;
