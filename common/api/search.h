@@ -10,9 +10,11 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
+#include "common/api/effort.h"
 #include "common/api/generation.h"
 #include "common/api/item.h"
 #include "common/api/query.h"
+#include "common/bundle/tag_filter.h"
 #include "common/embedding/candidate.h"
 #include "common/embedding/score.h"
 
@@ -32,6 +34,8 @@ struct SearchRequest {
   absl::optional<Combination> combination;  // unset: what the reranker's bundle declares
   // Name of one of the generation's cross-encoders; empty: its default.
   std::string reranker;
+  TagFilter filter;          // which items may be found
+  EffortWish effort;         // how hard to look
   bool want_records = true;  // caption, uri and tags of each hit
   // `next_page_token` of an answer to this request: the hits after those.  Empty: the first.
   std::string page_token;
@@ -93,6 +97,10 @@ struct SearchResult {
   int shard_count = 0;
   int answered_shard_count = 0;
   std::vector<std::string> unreachable;  // "indexes/<index>/shards/<n>"
+  // Of the shards that answered, those that the filter lets through.  As many may be found, less
+  // the queried item.
+  int64_t matched_item_count = 0;
+  SearchEffort effort;  // of the shard that looked least hard
   RerankOutcome rerank = RerankOutcome::kNotRequested;
   int requested_depth = 0;
   int achieved_depth = 0;  // candidates with a rerank score

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/types/span.h"
+
 namespace sightline {
 
 // Those that have one of `any`, all of `all` and none of `none`; a list that is empty asks for
@@ -18,6 +20,9 @@ struct TagFilter {
   // Whether all items pass.
   bool empty() const { return any.empty() && all.empty() && none.empty(); }
 };
+
+// Whether an item of these tags passes: what the postings of a shard have to agree with.
+bool Passes(const TagFilter& filter, absl::Span<const std::string> tags);
 
 }  // namespace sightline
 

@@ -9,6 +9,7 @@
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/clients/convert.h"
+#include "common/clients/convert_filter.h"
 #include "common/clients/convert_internal.h"
 
 namespace sightline {
@@ -16,9 +17,12 @@ namespace {
 
 using convert_internal::AsBadAnswer;
 using convert_internal::CheckCount;
+using convert_internal::CheckDuration;
 using convert_internal::CheckFinite;
 using convert_internal::CheckIndex;
 using convert_internal::CheckSameGeneration;
+using convert_internal::DurationFromProto;
+using convert_internal::DurationToProto;
 
 absl::Status CheckPrecision(const std::string& precision) {
   if (precision.size() <= limits::kMaxPrecisionBytes) return absl::OkStatus();
@@ -135,11 +139,21 @@ absl::StatusOr<SearchShardResponse> ReadAnswer(const v1::SearchIndexRequest& req
   const int count = request.queries().row_count();
   RETURN_IF_ERROR(CheckCount(response.results_size(), count, count, FieldPath("results")));
   SearchShardResponse result;
+  bool found = false;
   for (int i = 0; i < count; ++i) {
     ASSIGN_OR_RETURN(std::vector<Candidate> candidates,
                      NeighborsFromProto(response.results(i), request.shard(), request.top_k(),
                                         FieldPath("results", i)));
+    found = found || !candidates.empty();
     result.candidates.push_back(std::move(candidates));
+  }
+  const FieldPath matched_path("matched_count");
+  RETURN_IF_ERROR(CheckIndex(response.matched_count(), matched_path));
+  RETURN_IF_ERROR(
+      CheckFilterWasHeard(request.filter(), found, response.matched_count(), matched_path));
+  result.matched_count = response.matched_count();
+  if (response.has_effort()) {
+    ASSIGN_OR_RETURN(result.effort, FromProto(response.effort(), FieldPath("effort")));
   }
   return result;
 }
@@ -196,6 +210,11 @@ void ToProto(SearchShardRequest request, v1::SearchIndexRequest* out) {
   out->set_shard(request.shard);
   ToProto(request.queries, out->mutable_queries());
   out->set_top_k(request.top_k);
+  if (!request.filter.empty()) ToProto(std::move(request.filter), out->mutable_filter());
+  if (IsGiven(request.effort)) ToProto(request.effort, out->mutable_effort());
+  if (request.budget != absl::InfiniteDuration()) {
+    DurationToProto(request.budget, out->mutable_budget());
+  }
 }
 
 void ToProto(FetchItemsRequest request, v1::FetchItemsRequest* out) {
@@ -238,6 +257,12 @@ absl::StatusOr<SearchShardRequest> FromProto(const v1::SearchIndexRequest& reque
                                                          limits::kMaxNeighbors));
   }
   result.top_k = request.top_k();
+  ASSIGN_OR_RETURN(result.filter, FromProto(request.filter(), FieldPath("filter")));
+  ASSIGN_OR_RETURN(result.effort, FromProto(request.effort(), FieldPath("effort")));
+  if (request.has_budget()) {
+    RETURN_IF_ERROR(CheckDuration(request.budget(), FieldPath("budget")));
+    result.budget = DurationFromProto(request.budget());
+  }
   return result;
 }
 
@@ -312,6 +337,10 @@ void ToProto(SearchShardResponse response, const GenerationRef& target,
       neighbor->set_row(candidate.row);
       neighbor->set_score(candidate.score);
     }
+  }
+  out->set_matched_count(response.matched_count);
+  if (TellsEffort(response.effort, response.matched_count)) {
+    ToProto(response.effort, out->mutable_effort());
   }
   ToProto(target, out->mutable_generation());
 }

@@ -61,6 +61,18 @@ inline absl::Duration DurationFromProto(const google::protobuf::Duration& durati
   return absl::Seconds(duration.seconds()) + absl::Nanoseconds(duration.nanos());
 }
 
+// Not negative, with fractions that are some.
+inline absl::Status CheckDuration(const google::protobuf::Duration& duration,
+                                  const FieldPath& path) {
+  constexpr int kNanosPerSecond = 1'000'000'000;
+  if (duration.seconds() >= 0 && duration.nanos() >= 0 && duration.nanos() < kNanosPerSecond) {
+    return absl::OkStatus();
+  }
+  return InvalidField(
+      path, absl::StrCat("is ", duration.seconds(), " s and ", duration.nanos(),
+                         " ns, must not be negative, and the latter less than ", kNanosPerSecond));
+}
+
 inline absl::Status CheckCount(int64_t count, int64_t low, int64_t high, const FieldPath& path) {
   if (count >= low && count <= high) return absl::OkStatus();
   if (low == high) return InvalidField(path, absl::StrCat("has ", count, " entries, not ", low));

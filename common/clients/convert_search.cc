@@ -7,6 +7,7 @@
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/clients/convert.h"
+#include "common/clients/convert_filter.h"
 #include "common/clients/convert_internal.h"
 
 namespace sightline {
@@ -213,6 +214,10 @@ void SummaryToProto(const SearchResult& result, v1::SearchItemsResponse* out) {
   coverage->set_shard_count(result.shard_count);
   coverage->set_answered_shard_count(result.answered_shard_count);
   *coverage->mutable_unreachable() = {result.unreachable.begin(), result.unreachable.end()};
+  coverage->set_matched_item_count(result.matched_item_count);
+  if (TellsEffort(result.effort, result.matched_item_count)) {
+    ToProto(result.effort, out->mutable_effort());
+  }
   v1::RerankSummary* rerank = out->mutable_rerank();
   rerank->set_outcome(ToWire(kOutcomes, result.rerank));
   rerank->set_requested_depth(result.requested_depth);
@@ -230,11 +235,25 @@ void SummaryToProto(const SearchResult& result, v1::SearchItemsResponse* out) {
   DurationToProto(result.times.total, out->mutable_times()->mutable_total());
 }
 
-absl::Status SummaryFromProto(const v1::SearchItemsResponse& response, SearchResult* result) {
+absl::Status CoverageFromProto(const v1::SearchItemsRequest& request,
+                               const v1::SearchItemsResponse& response, SearchResult* result) {
   const v1::Coverage& coverage = response.coverage();
   result->shard_count = coverage.shard_count();
   result->answered_shard_count = coverage.answered_shard_count();
   result->unreachable.assign(coverage.unreachable().begin(), coverage.unreachable().end());
+  const FieldPath path("coverage");
+  const FieldPath matched_path(path, "matched_item_count");
+  RETURN_IF_ERROR(CheckIndex(coverage.matched_item_count(), matched_path));
+  RETURN_IF_ERROR(CheckFilterWasHeard(request.filter(), response.hits_size() > 0,
+                                      coverage.matched_item_count(), matched_path));
+  result->matched_item_count = coverage.matched_item_count();
+  if (response.has_effort()) {
+    ASSIGN_OR_RETURN(result->effort, FromProto(response.effort(), FieldPath("effort")));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SummaryFromProto(const v1::SearchItemsResponse& response, SearchResult* result) {
   const v1::RerankSummary& rerank = response.rerank();
   const FieldPath rerank_path("rerank");
   ASSIGN_OR_RETURN(result->rerank, OutcomeFromProto(rerank, rerank_path));
@@ -269,6 +288,7 @@ absl::StatusOr<SearchResult> ReadAnswer(const v1::SearchItemsRequest& request,
     ASSIGN_OR_RETURN(Hit hit, HitFromProto(response.hits(i), FieldPath("hits", i)));
     result.hits.push_back(std::move(hit));
   }
+  RETURN_IF_ERROR(CoverageFromProto(request, response, &result));
   RETURN_IF_ERROR(SummaryFromProto(response, &result));
   result.next_page_token = response.next_page_token();
   result.from_cache = response.from_cache();
@@ -337,6 +357,8 @@ void ToProto(SearchRequest request, v1::SearchItemsRequest* out) {
   out->set_view(request.want_records ? v1::ITEM_VIEW_FULL : v1::ITEM_VIEW_BASIC);
   out->set_page_token(std::move(request.page_token));
   out->set_reranker(std::move(request.reranker));
+  if (!request.filter.empty()) ToProto(std::move(request.filter), out->mutable_filter());
+  if (IsGiven(request.effort)) ToProto(request.effort, out->mutable_effort());
 }
 
 void ToProto(ScorePairsRequest request, v1::ScorePairsRequest* out) {
@@ -400,6 +422,9 @@ absl::StatusOr<SearchRequest> FromProto(v1::SearchItemsRequest request) {
   result.want_records = request.view() != v1::ITEM_VIEW_BASIC;
   result.page_token = request.page_token();
   result.reranker = request.reranker();
+  ASSIGN_OR_RETURN(result.filter,
+                   FromProto(std::move(*request.mutable_filter()), FieldPath("filter")));
+  ASSIGN_OR_RETURN(result.effort, FromProto(request.effort(), FieldPath("effort")));
   return result;
 }
 

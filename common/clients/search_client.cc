@@ -43,10 +43,18 @@ absl::Status CheckRegionsUtf8(const RegionsQuery& regions, const FieldPath& path
   return CheckWordsUtf8(regions.image->tags, path, "tags");
 }
 
+absl::Status CheckFilterUtf8(const TagFilter& filter, const FieldPath& path) {
+  const auto& [any, all, none] = filter;
+  RETURN_IF_ERROR(CheckWordsUtf8(any, path, "any"));
+  RETURN_IF_ERROR(CheckWordsUtf8(all, path, "all"));
+  return CheckWordsUtf8(none, path, "none");
+}
+
 absl::Status CheckSendable(const SearchRequest& request) {
   RETURN_IF_ERROR(CheckUtf8(request.index, FieldPath("index")));
   RETURN_IF_ERROR(CheckUtf8(request.page_token, FieldPath("page_token")));
   RETURN_IF_ERROR(CheckUtf8(request.reranker, FieldPath("reranker")));
+  RETURN_IF_ERROR(CheckFilterUtf8(request.filter, FieldPath("filter")));
   const FieldPath path("query");
   return std::visit(
       Overloaded{

@@ -1,5 +1,6 @@
 #include "common/retrieval/page_token.h"
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <utility>
@@ -27,6 +28,9 @@ constexpr char kVersion = 2;
 constexpr char kReducedVersion = 3;
 // The same with a depth in any case, or kAll, and behind the names the two precisions.
 constexpr char kPreciseVersion = 4;
+// The same, of a list that goes on behind a candidate: whether there are precisions, those, and
+// the candidate.
+constexpr char kBehindVersion = 5;
 constexpr uint16_t kAll = 0xFFFF;  // is reranked that was asked
 constexpr size_t kFingerprintBytes = 32;
 
@@ -45,10 +49,24 @@ std::string TakeName(ByteReader& bytes) {
 
 absl::optional<int> TakeDepth(ByteReader& bytes, int version) {
   const int depth = bytes.Number<uint16_t>();
-  return version == kPreciseVersion && depth == kAll ? absl::nullopt : absl::make_optional(depth);
+  return version >= kPreciseVersion && depth == kAll ? absl::nullopt : absl::make_optional(depth);
+}
+
+Precisions TakePrecisions(ByteReader& bytes) {
+  std::string encoder = TakeName(bytes);
+  return {std::move(encoder), TakeName(bytes)};
+}
+
+PageToken::Place TakePlace(ByteReader& bytes) {
+  PageToken::Place place;
+  place.shard = bytes.Number<int32_t>();
+  place.row = bytes.Number<int64_t>();
+  place.score = bytes.Number<float>();
+  return place;
 }
 
 char VersionOf(const PageToken& token) {
+  if (token.behind.has_value()) return kBehindVersion;
   if (token.precisions.has_value()) return kPreciseVersion;
   return token.reranked.has_value() ? kReducedVersion : kVersion;
 }
@@ -60,7 +78,7 @@ absl::Status NoToken() {
 absl::Status OtherVersion(int version) {
   return MakeError(reasons::kPageTokenExpired,
                    absl::StrCat(kField, " is of version ", version, "; this router makes ",
-                                static_cast<int>(kPreciseVersion), " and reads those from ",
+                                static_cast<int>(kBehindVersion), " and reads those from ",
                                 static_cast<int>(kVersion), " on: ask again from the first page"));
 }
 
@@ -69,12 +87,18 @@ bool IsPossible(const absl::optional<Precisions>& precisions) {
                                      precisions->reranker.size() <= limits::kMaxPrecisionBytes);
 }
 
+bool IsPossible(const absl::optional<PageToken::Place>& place) {
+  return !place.has_value() || (place->shard >= 0 && place->shard < limits::kMaxShards &&
+                                place->row >= 0 && std::isfinite(place->score));
+}
+
 bool IsPossible(const PageToken& token) {
   return IsValidName(token.index, limits::kMaxIndexNameLength) &&
          IsValidName(token.generation, limits::kMaxGenerationNameLength) &&
          (token.item_generation.empty() ||
           IsValidName(token.item_generation, limits::kMaxGenerationNameLength)) &&
-         IsPossible(token.precisions) && token.offset > 0 && token.offset < limits::kMaxHits;
+         IsPossible(token.precisions) && IsPossible(token.behind) && token.offset > 0 &&
+         token.offset < limits::kMaxHits;
 }
 
 }  // namespace
@@ -82,8 +106,8 @@ bool IsPossible(const PageToken& token) {
 std::string FingerprintOf(const SearchRequest& request, int list_depth) {
   // Nearly every search has a next page, and few ask for it.
   RequestHash hash(RequestHash::Uploads::kByChecksum);
-  const auto& [index, query, top_k, depth, combination, reranker, want_records, page_token] =
-      request;
+  const auto& [index, query, top_k, depth, combination, reranker, filter, effort, want_records,
+               page_token] = request;
   hash.Add(index);
   hash.AddQuery(query);
   hash.AddNumber(top_k);
@@ -91,22 +115,35 @@ std::string FingerprintOf(const SearchRequest& request, int list_depth) {
   hash.AddNumber(combination.has_value());
   if (combination.has_value()) hash.AddCombination(*combination);
   hash.Add(reranker);
+  // A request with neither has the fingerprint that it had before there were these.
+  const auto& [recall, how_hard] = effort;
+  if (!filter.empty() || recall.has_value() || how_hard.has_value()) {
+    hash.AddFilter(filter);
+    hash.AddEffort(effort);
+  }
   return hash.Raw();
 }
 
 std::string ToText(const PageToken& token) {
-  std::string bytes(1, VersionOf(token));
+  const char version = VersionOf(token);
+  std::string bytes(1, version);
   bytes.append(token.request);
   AppendLittleEndian(static_cast<uint16_t>(token.offset), &bytes);
-  if (token.reranked.has_value() || token.precisions.has_value()) {
+  if (version != kVersion) {
     AppendLittleEndian(static_cast<uint16_t>(token.reranked.value_or(kAll)), &bytes);
   }
   AppendName(token.index, &bytes);
   AppendName(token.generation, &bytes);
   AppendName(token.item_generation, &bytes);
+  if (version == kBehindVersion) bytes.push_back(token.precisions.has_value());
   if (token.precisions.has_value()) {
     AppendName(token.precisions->encoder, &bytes);
     AppendName(token.precisions->reranker, &bytes);
+  }
+  if (token.behind.has_value()) {
+    AppendLittleEndian(static_cast<int32_t>(token.behind->shard), &bytes);
+    AppendLittleEndian(token.behind->row, &bytes);
+    AppendLittleEndian(token.behind->score, &bytes);
   }
   AppendChecksum(&bytes);
   return absl::WebSafeBase64Escape(bytes);
@@ -123,7 +160,7 @@ absl::StatusOr<PageToken> ParsePageToken(absl::string_view text) {
 
   ByteReader reader(absl::string_view(bytes).substr(0, bytes.size() - sizeof(uint32_t)));
   const int version = reader.Number<uint8_t>();
-  if (version < kVersion || version > kPreciseVersion) return OtherVersion(version);
+  if (version < kVersion || version > kBehindVersion) return OtherVersion(version);
   PageToken token;
   token.request = std::string(reader.Bytes(kFingerprintBytes));
   token.offset = reader.Number<uint16_t>();
@@ -131,10 +168,10 @@ absl::StatusOr<PageToken> ParsePageToken(absl::string_view text) {
   token.index = TakeName(reader);
   token.generation = TakeName(reader);
   token.item_generation = TakeName(reader);
-  if (version == kPreciseVersion) {
-    std::string encoder = TakeName(reader);
-    token.precisions = {std::move(encoder), TakeName(reader)};
-  }
+  const bool precise =
+      version == kBehindVersion ? reader.Number<uint8_t>() != 0 : version == kPreciseVersion;
+  if (precise) token.precisions = TakePrecisions(reader);
+  if (version == kBehindVersion) token.behind = TakePlace(reader);
   if (!reader.ok() || reader.left() > 0 || !IsPossible(token)) return NoToken();
   return token;
 }
@@ -157,7 +194,8 @@ absl::Status PageTokenMismatch() {
   return WithReason(
       InvalidField(kField,
                    "belongs to another request; send it with the index, query, top_k, "
-                   "rerank_depth, combination and reranker that it was answered to"),
+                   "rerank_depth, combination, reranker, filter and effort that it was answered "
+                   "to"),
       reasons::kPageTokenMismatch, {{"field", kField}});
 }
 

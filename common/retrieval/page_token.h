@@ -6,6 +6,7 @@
 #ifndef SIGHTLINE_COMMON_RETRIEVAL_PAGE_TOKEN_H_
 #define SIGHTLINE_COMMON_RETRIEVAL_PAGE_TOKEN_H_
 
+#include <cstdint>
 #include <string>
 
 #include "absl/status/status.h"
@@ -34,6 +35,15 @@ struct PageToken {
   absl::optional<int> reranked;
   // Of the first page; none of a router that did not ask.
   absl::optional<Precisions> precisions;
+  // A candidate: where it is stored, and its retrieval score.
+  struct Place {
+    int shard = 0;
+    int64_t row = 0;
+    float score = 0;
+  };
+  // The last one of the pages before, in the order of retrieval: the list goes on with what ranks
+  // behind it.  None where all were compared and the offset tells as much; see page_candidates.h.
+  absl::optional<Place> behind;
 };
 
 // SHA-256, raw, over all that decides which hits come in which order, an upload by its length
@@ -41,9 +51,10 @@ struct PageToken {
 // is reranked.  Only for requests that bring a token or get one.
 std::string FingerprintOf(const SearchRequest& request, int depth);
 
-// Letters, digits, '-' and '_'.  Without `precisions` it is the text of Sightlines that knew of one
-// only, and without `reranked` that of those which knew no other lists than those which are
-// reranked as deep as they were asked to be.
+// Letters, digits, '-' and '_'.  Without `behind` it is the text of Sightlines that searched every
+// index exactly, without `precisions` that of those which knew of one only, and without `reranked`
+// that of those which knew no other lists than those which are reranked as deep as they were asked
+// to be.
 std::string ToText(const PageToken& token);
 
 // InvalidArgument that names `page_token` if `text` was not made by ToText; FailedPrecondition

@@ -158,6 +158,42 @@ absl::Status CheckRerankerName(const std::string& name) {
                    limits::kMaxRerankerNameLength, " characters; leave it out for the default"));
 }
 
+absl::Status CheckTags(const std::vector<std::string>& tags, absl::string_view list) {
+  for (size_t i = 0; i < tags.size(); ++i) {
+    const size_t size = tags[i].size();
+    const bool fits = size > 0 && size <= static_cast<size_t>(limits::kMaxFilterTagBytes);
+    if (fits && IsValidUtf8(tags[i])) continue;
+    return InvalidField(absl::StrCat("filter.", list, "[", i, "]"),
+                        absl::StrCat("of ", size, " bytes is no tag: valid UTF-8 of 1 to ",
+                                     limits::kMaxFilterTagBytes, " bytes"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckFilter(const TagFilter& filter) {
+  const auto& [any, all, none] = filter;
+  const size_t count = any.size() + all.size() + none.size();
+  if (count > limits::kMaxFilterTags) {
+    return InvalidField("filter", AtMost(count, "tags in all", limits::kMaxFilterTags));
+  }
+  RETURN_IF_ERROR(CheckTags(any, "any"));
+  RETURN_IF_ERROR(CheckTags(all, "all"));
+  return CheckTags(none, "none");
+}
+
+absl::Status CheckEffort(const EffortWish& wish) {
+  const auto& [recall, effort] = wish;
+  if (recall.has_value() && effort.has_value()) {
+    return InvalidField("effort", "names a recall and an effort; leave one of them out");
+  }
+  if (recall.has_value() && !(*recall > 0 && *recall <= 1)) {
+    return InvalidField("effort.recall",
+                        absl::StrCat("is ", *recall, ", must be more than 0 and at most 1"));
+  }
+  if (!effort.has_value()) return absl::OkStatus();
+  return CheckRange("effort.effort", *effort, 1, limits::kMaxEffort);
+}
+
 }  // namespace
 
 absl::Status CheckSearchRequest(const SearchRequest& request, const RetrieverOptions& options) {
@@ -170,6 +206,8 @@ absl::Status CheckSearchRequest(const SearchRequest& request, const RetrieverOpt
     if (!status.ok()) return InvalidField("combination", status.message());
   }
   RETURN_IF_ERROR(CheckRerankerName(request.reranker));
+  RETURN_IF_ERROR(CheckFilter(request.filter));
+  RETURN_IF_ERROR(CheckEffort(request.effort));
   return std::visit(QueryChecker("query", options), request.query);
 }
 

@@ -14,7 +14,8 @@ namespace sightline {
 // - an image has bytes, within max_image_bytes; what is in them is the encoder's affair;
 // - regions have sizes that agree, numbers that are finite, and the image's limit;
 // - an embedding names its space and is finite;
-// - counts, top_k, depth and lambda are in their ranges.
+// - tags of a filter are UTF-8, neither empty nor too long nor too many;
+// - counts, top_k, depth, lambda, recall and effort are in their ranges.
 absl::Status CheckSearchRequest(const SearchRequest& request, const RetrieverOptions& options);
 absl::Status CheckScorePairsRequest(const ScorePairsRequest& request,
                                     const RetrieverOptions& options);

@@ -91,4 +91,18 @@ void RequestHash::AddCombination(const Combination& combination) {
   AddFloats({lambda});
 }
 
+void RequestHash::AddFilter(const TagFilter& filter) {
+  const auto& [any, all, none] = filter;
+  AddWords(any);
+  AddWords(all);
+  AddWords(none);
+}
+
+void RequestHash::AddEffort(const EffortWish& wish) {
+  const auto& [recall, effort] = wish;
+  AddNumber(recall.has_value());
+  if (recall.has_value()) AddFloats({*recall});
+  AddNumber(effort.value_or(0));
+}
+
 }  // namespace sightline

@@ -12,9 +12,11 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "common/api/effort.h"
 #include "common/api/generation.h"
 #include "common/api/query.h"
 #include "common/base/checksum.h"
+#include "common/bundle/tag_filter.h"
 #include "common/embedding/score.h"
 
 namespace sightline {
@@ -41,6 +43,8 @@ class RequestHash {
   void AddQuery(const EncodableQuery& query);
   void AddGeneration(const GenerationRef& generation);
   void AddCombination(const Combination& combination);
+  void AddFilter(const TagFilter& filter);
+  void AddEffort(const EffortWish& wish);
 
   // 32 bytes.  The object is spent.
   std::string Raw() { return hash_.Raw(); }

@@ -1,7 +1,6 @@
 #include "common/retrieval/retriever.h"
 
 #include <algorithm>
-#include <iterator>
 #include <string>
 #include <utility>
 #include <variant>
@@ -12,6 +11,7 @@
 #include "common/bundle/layout.h"
 #include "common/retrieval/backend_calls.h"
 #include "common/retrieval/hit_records.h"
+#include "common/retrieval/page_candidates.h"
 #include "common/retrieval/page_token.h"
 #include "common/retrieval/pinned_index.h"
 #include "common/retrieval/request_checks.h"
@@ -21,7 +21,6 @@
 #include "common/retrieval/search_caches.h"
 #include "common/retrieval/search_keys.h"
 #include "common/retrieval/search_plan.h"
-#include "common/retrieval/search_shards.h"
 #include "common/retrieval/status_notes.h"
 
 namespace sightline {
@@ -117,44 +116,16 @@ absl::StatusOr<ResolvedQuery> Resolve(const SearchRequest& request, const Search
   return resolved;
 }
 
-// Candidates for hits and for reranking, the query itself left out.
-absl::StatusOr<std::vector<Candidate>> Retrieve(const SearchRequest& request,
-                                                const SearchPlan& plan,
-                                                const EmbeddingMatrix& embedding,
-                                                absl::Time planned, absl::Time latest,
-                                                const CallContext& call, SearchResult& result) {
-  const std::string* const left_out = ItemToLeaveOut(request.query, plan);
-  const int wanted = std::max(plan.end, plan.depth);
-  const int asked = wanted + (left_out != nullptr ? 1 : 0);
-  ASSIGN_OR_RETURN(ShardAnswers answers,
-                   SearchShards(plan.target, embedding, asked, planned, latest, call));
-  result.shard_count = plan.target.info->shard_count;
-  result.answered_shard_count = answers.answered;
-  if (!answers.unreachable.empty()) result.degraded.push_back(DegradedReason::kShardsMissing);
-  std::move(answers.failures.begin(), answers.failures.end(), std::back_inserter(result.failures));
-  result.unreachable = std::move(answers.unreachable);
-
-  std::vector<Candidate>& best = answers.best;
-  if (left_out != nullptr) {
-    best.erase(std::remove_if(best.begin(), best.end(),
-                              [left_out](const Candidate& c) { return c.item_id == *left_out; }),
-               best.end());
-  }
-  if (best.size() > static_cast<size_t>(wanted)) best.resize(wanted);
-  return std::move(best);
-}
-
-// Cuts the page out of the whole list, and makes the token of the next one if there can be
-// one.
-void CutPage(const SearchRequest& request, const SearchPlan& plan, int reranked,
-             SearchResult& result) {
-  const int64_t findable =
-      plan.target.info->item_count - (ItemToLeaveOut(request.query, plan) != nullptr ? 1 : 0);
+// Cuts the page out of the list, whose first hit is in the place `of.first`, and makes the token of
+// the next one if there can be one.
+void CutPage(const SearchRequest& request, const SearchPlan& plan, const PageCandidates& of,
+             int reranked, SearchResult& result) {
   std::vector<Hit>& hits = result.hits;
-  const bool more = static_cast<int>(hits.size()) >= plan.end && plan.end < findable &&
-                    plan.end < limits::kMaxHits;
-  if (static_cast<int>(hits.size()) > plan.end) hits.resize(plan.end);
-  hits.erase(hits.begin(), hits.begin() + std::min<ptrdiff_t>(plan.begin, hits.size()));
+  const int end = plan.end - of.first;
+  const bool more =
+      static_cast<int>(hits.size()) >= end && plan.end < of.findable && plan.end < limits::kMaxHits;
+  if (static_cast<int>(hits.size()) > end) hits.resize(end);
+  hits.erase(hits.begin(), hits.begin() + std::min<ptrdiff_t>(plan.begin - of.first, hits.size()));
   if (!more) return;
   PageToken token;
   token.index = plan.target.ref().index;
@@ -164,6 +135,7 @@ void CutPage(const SearchRequest& request, const SearchPlan& plan, int reranked,
   }
   token.request = FingerprintOf(request, plan.list_depth);
   token.offset = plan.end;
+  token.behind = of.next_behind;
   if (reranked < plan.list_depth) token.reranked = reranked;
   const Precisions computed = {result.encoder_precision, result.reranker_precision};
   const bool known = plan.encoder_wish.precision.has_value() ||
@@ -278,9 +250,9 @@ absl::StatusOr<SearchResult> Retriever::Compute(const SearchRequest& request,
       now <= deadlines.planned.encode
           ? deadlines.planned.search
           : budget_->Split(now, call.deadline(), {/*encode=*/false, plan.rerank}).search;
-  ASSIGN_OR_RETURN(std::vector<Candidate> candidates,
-                   Retrieve(request, plan, query->embedding, search_by, deadlines.unreranked.search,
-                            call, result));
+  ASSIGN_OR_RETURN(PageCandidates found,
+                   FindPageCandidates(request, plan, query->embedding, options_.lower_effort,
+                                      search_by, deadlines.unreranked.search, call, result));
   result.times.search = timer.Lap();
 
   std::vector<absl::optional<RerankScore>> scores;
@@ -292,11 +264,11 @@ absl::StatusOr<SearchResult> Retriever::Compute(const SearchRequest& request,
                                keys.scored.empty() ? nullptr : &caches_->scores,
                                keys.scored,
                                deadlines.planned.rerank};
-    ASSIGN_OR_RETURN(scores, Rerank(request, plan, *std::move(query), candidates, means, call,
+    ASSIGN_OR_RETURN(scores, Rerank(request, plan, *std::move(query), found.best, means, call,
                                     result, reranked));
   }
-  result.hits = OrderHits(std::move(candidates), scores, result.combination);
-  CutPage(request, plan, reranked, result);
+  result.hits = OrderHits(std::move(found.best), scores, result.combination);
+  CutPage(request, plan, found, reranked, result);
   result.times.rerank = timer.Lap();
 
   if (request.want_records) FillRecords(plan.target, deadlines.planned.answer, call, result);

@@ -44,6 +44,8 @@ struct RetrieverOptions {
   // the reranker's pace of the last seconds (rerank_pace.h); else the time decides while they are
   // sent.
   bool fit_depth = true;
+  // Whether shards are told how long they have, and look less hard where they would need longer.
+  bool lower_effort = true;
 };
 
 // InvalidArgument, naming the field, unless sizes are positive and

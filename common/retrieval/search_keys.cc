@@ -49,8 +49,8 @@ std::string AnswerKey(const SearchRequest& request, const std::string& query_dig
   AddPrecision(plan.precision, hash);
   AddItemIndex(plan, hash);
   AddReranker(plan.reranker, hash);
-  const auto& [index, query, top_k, depth, combination, reranker, want_records, page_token] =
-      request;
+  const auto& [index, query, top_k, depth, combination, reranker, filter, effort, want_records,
+               page_token] = request;
   hash.Add(index);
   hash.Add(query_digest);  // of `query`
   hash.AddNumber(top_k);
@@ -58,6 +58,8 @@ std::string AnswerKey(const SearchRequest& request, const std::string& query_dig
   hash.AddNumber(combination.has_value());
   if (combination.has_value()) hash.AddCombination(*combination);
   hash.Add(reranker);
+  hash.AddFilter(filter);
+  hash.AddEffort(effort);
   hash.AddNumber(want_records);
   hash.Add(page_token);
   return hash.Raw();

@@ -86,6 +86,12 @@ bool CanRerank(const SearchPlan& plan) {
          plan.reranker != nullptr;
 }
 
+// The pages that `depth` candidates reach into.
+int HeadOf(int top_k, int depth) {
+  const int pages = std::max(1, (depth + top_k - 1) / top_k);
+  return std::min(pages * top_k, limits::kMaxHits);
+}
+
 // Decides on reranking and says in the outline what can be said of it by now.
 void PlanRerank(const SearchRequest& request, const RetrieverOptions& options,
                 const RerankerClient* reranker, SearchPlan& plan) {
@@ -94,6 +100,7 @@ void PlanRerank(const SearchRequest& request, const RetrieverOptions& options,
   const DeclaredCombination declared =
       plan.reranker == nullptr ? DeclaredCombination() : plan.reranker->declared;
   result.combination = request.combination.value_or(declared.combination);
+  plan.head = HeadOf(request.top_k, 0);
   if (result.requested_depth == 0) {
     result.rerank = RerankOutcome::kNotRequested;
     return;
@@ -103,6 +110,9 @@ void PlanRerank(const SearchRequest& request, const RetrieverOptions& options,
     result.rerank = RerankOutcome::kNotByDefault;
     result.reranker = plan.reranker->name;
     return;
+  }
+  if (can_rerank && reranker != nullptr) {
+    plan.head = HeadOf(request.top_k, result.requested_depth);
   }
   // A page behind the block that is reranked is the same with a reranker and without; but one that
   // would not be behind it, had the first page reranked all that it was to, is less than asked.
@@ -154,6 +164,7 @@ absl::StatusOr<SearchPlan> PlanSearch(const SearchRequest& request, const Retrie
   plan.list_depth =
       plan.outline.rerank == RerankOutcome::kNotByDefault ? 0 : plan.outline.requested_depth;
   if (token.has_value() && token->depth != plan.list_depth) return PageTokenMismatch();
+  if (token.has_value() && plan.begin >= plan.head) plan.behind = token->behind;
   return pinned;
 }
 

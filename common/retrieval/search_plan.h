@@ -28,9 +28,14 @@ struct SearchPlan {
   int depth = 0;        // asked for, if so
   // How many of these the first page reranked; none: this is the first.
   absl::optional<int> reranked_before;
-  int list_depth = 0;      // of the fingerprints of the list's page tokens
+  int list_depth = 0;  // of the fingerprints of the list's page tokens
+  // Hits at the head of the list, which all come of one retrieval: of as many candidates for each
+  // page that begins among them.  Whole pages, and all that are reranked.
+  int head = 0;
   int begin = 0, end = 0;  // the hits of the page, as places in the whole list
-  SearchResult outline;    // what can be said of the answer by now
+  // What the page goes on behind, if it does not begin in the head and its token says.
+  absl::optional<PageToken::Place> behind;
+  SearchResult outline;  // what can be said of the answer by now
   // What the pages before were computed in, if their token says.
   absl::optional<Precisions> precisions_before;
   // Of those of the two that take part; see WishPrecisions.

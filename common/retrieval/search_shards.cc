@@ -3,11 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
+#include <tuple>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/optional.h"
 #include "common/api/clients.h"
+#include "common/base/clock.h"
 #include "common/base/error_details.h"
 #include "common/base/status_macros.h"
 #include "common/retrieval/stage_calls.h"
@@ -23,16 +28,16 @@ constexpr double kAskedAgain = 0.001;
 // is down leaves no less than is wanted.
 constexpr int kWorthwhile = 4;
 
-// The list of the one query, or why it cannot be merged: an unordered list would spoil
-// the others', so it counts as no answer.
-absl::StatusOr<std::vector<Candidate>> OnlyList(absl::StatusOr<SearchShardResponse> answer,
-                                                absl::string_view name, int shard) {
+// OK, or why the list of the one query cannot be merged: an unordered list would spoil the others',
+// so it counts as no answer.
+absl::Status CheckAnswer(absl::StatusOr<SearchShardResponse>& answer, absl::string_view name,
+                         int shard) {
   if (!answer.ok()) return WithPrefix(answer.status(), name);
   if (answer->candidates.size() != 1) {
     return absl::InternalError(
         absl::StrCat(name, ": answered ", answer->candidates.size(), " lists to one query"));
   }
-  std::vector<Candidate> list = std::move(answer->candidates.front());
+  std::vector<Candidate>& list = answer->candidates.front();
   for (Candidate& candidate : list) {
     candidate.shard = shard;
     if (!std::isfinite(candidate.score)) {
@@ -43,19 +48,35 @@ absl::StatusOr<std::vector<Candidate>> OnlyList(absl::StatusOr<SearchShardRespon
   if (!std::is_sorted(list.begin(), list.end(), RanksBefore)) {
     return absl::InternalError(absl::StrCat(name, ": the candidates are not in order"));
   }
-  return list;
+  return absl::OkStatus();
+}
+
+// The rows of two lists of one shard, each once.
+std::vector<Candidate> Union(std::vector<Candidate> a, std::vector<Candidate> b) {
+  const size_t most = a.size() + b.size();
+  std::vector<std::vector<Candidate>> lists;
+  lists.push_back(std::move(a));
+  lists.push_back(std::move(b));
+  std::vector<Candidate> all = MergeTopK(std::move(lists), static_cast<int>(most));
+  absl::flat_hash_set<int64_t> seen;
+  const auto again = [&seen](const Candidate& candidate) {
+    return !seen.insert(candidate.row).second;
+  };
+  all.erase(std::remove_if(all.begin(), all.end(), again), all.end());
+  return all;
 }
 
 // One search of all shards.
 class ShardSearch {
  public:
-  ShardSearch(const PinnedIndex& index, const EmbeddingMatrix& query, int top_k, absl::Time planned,
+  ShardSearch(const PinnedIndex& index, const ShardQuery& query, absl::Time planned,
               absl::Time latest, const CallContext& call)
       : index_(index),
         query_(query),
-        top_k_(top_k),
+        top_k_(query.top_k),
         planned_(planned),
         latest_(latest),
+        clock_(*call.clock()),
         calls_(call, latest),
         shards_(index.info->shard_count) {}
 
@@ -76,6 +97,13 @@ class ShardSearch {
     for (size_t shard = 0; shard < shards_.size(); ++shard) {
       Shard& of = shards_[shard];
       lists.push_back(std::move(of.list));
+      if (of.matched.has_value()) {
+        // Sums of lies stay lies, and do not wrap.
+        if (__builtin_add_overflow(answers.matched, *of.matched, &answers.matched)) {
+          answers.matched = std::numeric_limits<int64_t>::max();
+        }
+        answers.effort = LesserEffort(answers.effort, of.effort);
+      }
       if (of.status.ok()) {
         ++answers.answered;
       } else {
@@ -94,7 +122,10 @@ class ShardSearch {
   struct Shard {
     absl::Status status;  // of what it was asked last
     int asked = 0;        // rows
+    // Of all its answers; no number of items while there is none.
     std::vector<Candidate> list;
+    absl::optional<int64_t> matched;
+    SearchEffort effort;
   };
 
   std::string Name(int shard) const { return ShardName(index_.ref().index, shard); }
@@ -106,8 +137,11 @@ class ShardSearch {
     SearchShardRequest request;
     request.target = index_.ref();
     request.shard = shard;
-    request.queries = query_;
+    request.queries = query_.embedding;
     request.top_k = rows;
+    request.filter = query_.filter;
+    request.effort = query_.effort;
+    if (query_.lower_effort) request.budget = SearchBudget(clock_.Now(), planned_);
     request.wanted_by = planned_;
     index_.shard(shard)->SearchShard(calls_.context(), std::move(request), calls_.Slot(shard));
   }
@@ -115,11 +149,13 @@ class ShardSearch {
   absl::Status Collect() {
     while (auto answer = calls_.Next(any_ ? planned_ : latest_)) {
       Shard& of = shards_[answer->slot];
-      auto list = OnlyList(std::move(answer->value), Name(answer->slot), answer->slot);
-      of.status = list.status();
+      of.status = CheckAnswer(answer->value, Name(answer->slot), answer->slot);
       if (absl::IsInvalidArgument(of.status)) return of.status;
-      if (!list.ok()) continue;
-      of.list = *std::move(list);
+      if (!of.status.ok()) continue;
+      SearchShardResponse& response = *answer->value;
+      of.list = Union(std::move(of.list), std::move(response.candidates.front()));
+      of.matched = response.matched_count;
+      of.effort = LesserEffort(of.effort, response.effort);
       any_ = true;
     }
     return absl::OkStatus();
@@ -150,9 +186,10 @@ class ShardSearch {
   }
 
   const PinnedIndex& index_;
-  const EmbeddingMatrix& query_;
+  const ShardQuery& query_;
   const int top_k_;
   const absl::Time planned_, latest_;
+  Clock& clock_;
   StageCalls<SearchShardResponse> calls_;
   std::vector<Shard> shards_;
   bool any_ = false;
@@ -173,10 +210,26 @@ int RowsToAskFor(int top_k, int shard_count) {
   return rows <= top_k / kWorthwhile ? rows : top_k;
 }
 
-absl::StatusOr<ShardAnswers> SearchShards(const PinnedIndex& index, const EmbeddingMatrix& query,
-                                          int top_k, absl::Time planned, absl::Time latest,
+absl::Duration SearchBudget(absl::Time now, absl::Time planned) {
+  if (planned == absl::InfiniteFuture()) return absl::InfiniteDuration();
+  const absl::Duration left = planned - now;
+  return std::max(left - std::clamp(left / 10, absl::Milliseconds(1), absl::Milliseconds(10)),
+                  absl::ZeroDuration());
+}
+
+SearchEffort LesserEffort(const SearchEffort& a, const SearchEffort& b) {
+  const auto rank = [](const SearchEffort& of) {
+    return std::make_tuple(of.exact, of.recall, of.effort);
+  };
+  SearchEffort lesser = rank(b) < rank(a) ? b : a;
+  lesser.reduced = a.reduced || b.reduced;
+  return lesser;
+}
+
+absl::StatusOr<ShardAnswers> SearchShards(const PinnedIndex& index, const ShardQuery& query,
+                                          absl::Time planned, absl::Time latest,
                                           const CallContext& call) {
-  ShardSearch search(index, query, top_k, planned, latest, call);
+  ShardSearch search(index, query, planned, latest, call);
   RETURN_IF_ERROR(search.Run());
   if (call.cancelled()) return call.Check("search");
   const bool any = search.any();

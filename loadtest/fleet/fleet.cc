@@ -287,6 +287,16 @@ absl::Status ProcessFleet::AwaitServingUntil(const std::string& name, const Serv
                                    server.log, ":\n", EndOfLog(server.log, kLogLines)));
 }
 
+std::map<std::string, absl::Duration> ProcessFleet::CpuTimes() const {
+  std::map<std::string, absl::Duration> times;
+  for (const std::string& name : names_) {
+    const std::shared_ptr<Process> process = ProcessOf(name);
+    if (process == nullptr) continue;
+    if (const absl::optional<absl::Duration> time = process->cpu_time()) times[name] = *time;
+  }
+  return times;
+}
+
 absl::Status ProcessFleet::Check(const std::string& name) const {
   ASSIGN_OR_RETURN(const Server* server, Find(name));
   const absl::optional<int> status = ProcessOf(name)->exit_status();

@@ -85,6 +85,9 @@ class ProcessFleet {
   // Returns when it is SERVING; errors as of Start.
   absl::Status AwaitServing(const std::string& name, absl::Duration timeout) const;
 
+  // User and system time of each process that runs, since its start.
+  std::map<std::string, absl::Duration> CpuTimes() const;
+
   // OK if the process runs; Unavailable, with the end of its log, if it has ended.
   absl::Status Check(const std::string& name) const;
   // OK if every process runs that nobody killed (Kill): a server that died by itself is a

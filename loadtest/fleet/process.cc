@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -152,6 +153,17 @@ absl::Status Process::Signal(int signal) {
   }
   if (::kill(pid_, signal) != 0) return FileError("signal", absl::StrCat("process ", pid_), errno);
   return absl::OkStatus();
+}
+
+absl::optional<absl::Duration> Process::cpu_time() const {
+  MutexLock lock(mutex_);
+  clockid_t clock;
+  timespec time;
+  if (exit_status_.has_value() || ::clock_getcpuclockid(pid_, &clock) != 0 ||
+      ::clock_gettime(clock, &time) != 0) {
+    return absl::nullopt;
+  }
+  return absl::DurationFromTimespec(time);
 }
 
 absl::optional<int> Process::exit_status() const {

@@ -57,6 +57,9 @@ class Process {
   absl::optional<int> exit_status() const;
   bool running() const { return !exit_status().has_value(); }
 
+  // User and system time of all its threads so far; none once it has ended.
+  absl::optional<absl::Duration> cpu_time() const;
+
   // Waits for its end, until `deadline` of Clock::Real() at the latest.
   absl::optional<int> Wait(absl::Time deadline = absl::InfiniteFuture()) const;
 

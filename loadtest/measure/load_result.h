@@ -131,6 +131,9 @@ struct LoadResult {
   std::vector<Second> seconds;           // ascending, without gaps
   std::vector<FaultMark> faults;
   GeneratorHealth generator;
+  // Microseconds of user and system time during the run, of each server that ran throughout; none
+  // of a fleet that was not started here.
+  std::map<std::string, int64_t> server_cpu_us;
   std::map<std::string, std::string> environment;  // "cpu": "...", "cores": "2", ...
 };
 

@@ -140,6 +140,16 @@ absl::Duration CpuPerRequest(const LoadResult& result) {
   return sent == 0 ? absl::ZeroDuration() : result.generator.cpu / sent;
 }
 
+std::map<std::string, absl::Duration> ServerCpuPerRequest(const LoadResult& result) {
+  std::map<std::string, absl::Duration> times;
+  const int64_t sent = SentRequests(result);
+  if (sent == 0) return times;
+  for (const auto& [server, microseconds] : result.server_cpu_us) {
+    times[server] = absl::Microseconds(microseconds) / sent;
+  }
+  return times;
+}
+
 std::string GoodputText(const Goodput& goodput) {
   const char* const state = goodput.holds()                                        ? ""
                             : goodput.deep_enough() && !goodput.recall.has_value() ? "not told: "

@@ -55,6 +55,8 @@ std::string FaultLetter(size_t index);
 int64_t SentRequests(const LoadResult& result);
 // The generator's own time for one of them; zero if there was none.
 absl::Duration CpuPerRequest(const LoadResult& result);
+// Processor time of each server for one of them, by name; none if there was none.
+std::map<std::string, absl::Duration> ServerCpuPerRequest(const LoadResult& result);
 
 // "19.8/s in time; mean depth 9.4 of 20, at least 8; Recall@1 61%, by retrieval alone 55%", with
 // "none: " before it where a condition is broken, and "not told: " where one could not be told.

@@ -224,6 +224,9 @@ std::string Generator(const LoadResult& run) {
   if (SentRequests(run) > 0) {
     table.AddRow({"CPU time a request", LatencyText(CpuPerRequest(run))});
   }
+  for (const auto& [server, cpu] : ServerCpuPerRequest(run)) {
+    table.AddRow({absl::StrCat("CPU time a request, ", server), LatencyText(cpu)});
+  }
   HtmlTable environment({"environment", ""}, kNoNumbers);
   for (const auto& [name, value] : run.environment) environment.AddRow({name, value});
   return Section("generator", "How it was measured",

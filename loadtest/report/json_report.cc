@@ -152,6 +152,7 @@ void DescribeResult(Json& json, T* run) {
   json.Map("by_kind", &run->by_kind, [](auto& kind, auto* tally) { DescribeTally(kind, tally); });
   json.List("faults", &run->faults, [](auto& each, auto* fault) { DescribeFault(each, fault); });
   json.Object("generator", [run](auto& health) { DescribeGenerator(health, &run->generator); });
+  json.OptionalCounts("server_cpu_us", &run->server_cpu_us, kMaxCount);
   json.List("seconds", &run->seconds,
             [](auto& each, auto* second) { DescribeSecond(each, second); });
 }

@@ -145,7 +145,16 @@ std::string Generator(const LoadResult& run) {
   if (SentRequests(run) > 0) {
     absl::StrAppend(&text, "; CPU ", LatencyText(CpuPerRequest(run)), " a request");
   }
-  return absl::StrCat(text, "\n");
+  absl::StrAppend(&text, "\n");
+  const std::map<std::string, absl::Duration> servers = ServerCpuPerRequest(run);
+  if (servers.empty()) return text;
+  absl::StrAppend(&text, "  servers: CPU a request");
+  absl::Duration all;
+  for (const auto& [server, cpu] : servers) {
+    absl::StrAppend(&text, " ", Printable(server, kMaxNameWidth), " ", LatencyText(cpu), ",");
+    all += cpu;
+  }
+  return absl::StrCat(text, " together ", LatencyText(all), "\n");
 }
 
 std::string Environment(const LoadResult& run) {

@@ -109,6 +109,7 @@ absl::StatusOr<LoadResult> LoadSession::Run(const RunPlan& plan, bool with_fault
 
   const absl::Time started = clock->Now();
   const absl::Duration cpu_before = CpuTime();
+  const std::map<std::string, absl::Duration> servers_before = ServerCpuTimes();
   std::unique_ptr<FleetFaults> actions;
   std::unique_ptr<FaultSchedule> schedule;
   if (with_faults && !scenario_.faults.empty()) {
@@ -120,6 +121,12 @@ absl::StatusOr<LoadResult> LoadSession::Run(const RunPlan& plan, bool with_fault
 
   LoadResult result = recorder.Result();
   result.generator.cpu = CpuTime() - cpu_before;
+  for (const auto& [server, after] : ServerCpuTimes()) {
+    const auto before = servers_before.find(server);
+    // One that was started anew counts from then on.
+    if (before == servers_before.end() || after < before->second) continue;
+    result.server_cpu_us[server] = absl::ToInt64Microseconds(after - before->second);
+  }
   result.scenario = scenario_.name;
   result.target = fleet_ == nullptr ? absl::StrJoin(options_.targets, ",")
                                     : absl::StrCat("own fleet, router at ", fleet_->address());
@@ -131,6 +138,10 @@ absl::StatusOr<LoadResult> LoadSession::Run(const RunPlan& plan, bool with_fault
     NoteFailedExpectations(scenario_, &result);
   }
   return result;
+}
+
+std::map<std::string, absl::Duration> LoadSession::ServerCpuTimes() const {
+  return fleet_ == nullptr ? std::map<std::string, absl::Duration>() : fleet_->CpuTimes();
 }
 
 absl::Status LoadSession::CheckFleet() const {

@@ -5,6 +5,7 @@
 #ifndef SIGHTLINE_LOADTEST_RUN_LOAD_SESSION_H_
 #define SIGHTLINE_LOADTEST_RUN_LOAD_SESSION_H_
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -51,6 +52,8 @@ class LoadSession {
   LoadSession(const Scenario& scenario, const SessionOptions& options)
       : scenario_(scenario), options_(options) {}
   absl::Status StartFleet();
+  // Of the own fleet; none without one.
+  std::map<std::string, absl::Duration> ServerCpuTimes() const;
   void Connect();
 
   const Scenario scenario_;

@@ -66,7 +66,7 @@ struct Fleet {
     EmbeddingMatrix query(1, 1);
     query.mutable_data()[0] = 1;
     const absl::Time now = clock.Now();
-    return SearchShards(pinned, query, top_k, now + absl::Seconds(1), now + absl::Seconds(2),
+    return SearchShards(pinned, {query, top_k}, now + absl::Seconds(1), now + absl::Seconds(2),
                         CallContext(&clock, absl::InfiniteFuture()));
   }
 

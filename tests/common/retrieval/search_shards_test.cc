@@ -51,7 +51,7 @@ struct Rig {
   Answers Search() {
     const absl::Time now = clock.Now();
     EmbeddingMatrix query(1, 1);
-    return SearchShards(index, query, 10, now + kPlanned, now + kLatest,
+    return SearchShards(index, {query, 10}, now + kPlanned, now + kLatest,
                         CallContext(&clock, absl::InfiniteFuture()));
   }
 

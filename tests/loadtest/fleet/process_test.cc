@@ -55,6 +55,7 @@ TEST_CASE("a process tells what it ended with, and then takes no signal") {
   Shell shell("exit 7");
   REQUIRE(shell.process->Wait() == 7);
   REQUIRE(!shell.process->running());
+  REQUIRE(!shell.process->cpu_time().has_value());
   REQUIRE(shell.process->exit_status() == 7);
   const absl::Status signalled = shell.process->Signal(SIGTERM);
   REQUIRE(signalled.code() == absl::StatusCode::kFailedPrecondition);
@@ -64,6 +65,7 @@ TEST_CASE("a process tells what it ended with, and then takes no signal") {
 TEST_CASE("a process that is killed tells the signal") {
   Shell shell("exec sleep 1000");
   REQUIRE(shell.process->running());
+  REQUIRE(shell.process->cpu_time().has_value());
   REQUIRE(shell.process->Wait(absl::InfinitePast()) == absl::nullopt);
   REQUIRE(shell.process->Signal(SIGKILL).ok());
   REQUIRE(shell.process->Wait() == 128 + SIGKILL);

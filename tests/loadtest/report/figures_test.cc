@@ -78,6 +78,17 @@ TEST_CASE("the generator's CPU time is that of a request, warm-up included") {
   REQUIRE(CpuPerRequest(run) == absl::Microseconds(100));
 }
 
+TEST_CASE("each server's CPU time is that of a request") {
+  LoadResult run;
+  run.server_cpu_us = {{"router", 30'000}, {"index_search/0/0", 60'000}};
+  REQUIRE(ServerCpuPerRequest(run).empty());
+  run.seconds.resize(3);
+  for (Second& second : run.seconds) second.sent = 100;
+  REQUIRE(ServerCpuPerRequest(run) ==
+          std::map<std::string, absl::Duration>{{"index_search/0/0", absl::Microseconds(200)},
+                                                {"router", absl::Microseconds(100)}});
+}
+
 TEST_CASE("a capacity says how sure it is") {
   ReportedCapacity capacity = *SampleData().capacity;
   REQUIRE(CapacityText(capacity).substr(0, 20) == "260/s, knee at 272/s");

@@ -166,6 +166,7 @@ ReportData SampleData() {
   run.generator.late = 4;
   run.generator.late_after = absl::Milliseconds(10);
   run.generator.cpu = absl::Milliseconds(1130);
+  run.server_cpu_us = {{"index_search/0/0", 2'400'000}, {"router", 1'200'000}};
   run.environment = {{"cores", "2"}, {"cpu", "a CPU"}, {"model", "demo"}};
   data.latency_limits = {{0.5, absl::Milliseconds(60)}, {0.99, absl::Milliseconds(300)}};
   data.verdict.outcome = Ruling::kFail;

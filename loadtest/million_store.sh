@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Makes the store that the scenario million serves: a million vectors in the space of the demo's
+# encoder, as index `exact`, searched exactly in float32, and as index `images`, the same vectors
+# behind an inverted file of one bit a number that finds 95 of 100.  Installs and builds what is
+# missing; generations that are there are left alone.
+#
+# usage: loadtest/million_store.sh DIR [ITEMS]
+#   ITEMS  of each index; default 1000000, which takes 2.5 GB of disk in all
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/.." && pwd)
+if [ $# -lt 1 ] || [ $# -gt 2 ] || [ "$1" = --help ]; then
+  sed -n '2,/^set /s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+  if [ "${1:-}" = --help ]; then exit 0; else exit 2; fi
+fi
+store=$(realpath -m -- "$1")
+readonly items=${2:-1000000}
+
+"$root/deploy/bazel/setup.sh"
+(cd "$root" && bazel build --noshow_progress //loadtest/synthesize //services/sightlinectl)
+bin=$(cd "$root" && bazel info bazel-bin 2>/dev/null)
+
+mkdir -p "$store"
+model=$("$bin/services/sightlinectl/sightlinectl" add-model "$root/deploy/demo/model/encoder" \
+  --store "$store")
+synthesize=("$bin/loadtest/synthesize/synthesize" --store "$store" --items "$items"
+  --encoder-model "$model")
+"${synthesize[@]}" --index exact
+"${synthesize[@]}" --index images --index-kind ivf --index-code rabitq --recall 0.95
