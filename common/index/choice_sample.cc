@@ -11,6 +11,7 @@
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/shard_source.h"
+#include "common/bundle/vector_dtype.h"
 #include "common/bundle/vectors_file.h"
 #include "common/bundle/vectors_reader.h"
 #include "common/index/recall_probes.h"
@@ -83,8 +84,9 @@ absl::StatusOr<bundle::v1::GenerationManifest> WriteSample(
   sample.clear_recall_probe();
   sample.clear_index_spec();
   sample.set_item_count(rows.size());
-  ASSIGN_OR_RETURN(*sample.add_shards(), WriteShardFrom(folder, /*shard=*/0, /*shard_count=*/1,
-                                                        dimension, /*rerankers=*/{}, rows));
+  ASSIGN_OR_RETURN(*sample.add_shards(),
+                   WriteShardFrom(folder, /*shard=*/0, /*shard_count=*/1, dimension,
+                                  /*rerankers=*/{}, rows, VectorDtypeOf(manifest)));
   RecallProbeOptions probes;
   probes.neighbor_count = limits::kMaxProbeNeighbors;
   probes.floor = 0;

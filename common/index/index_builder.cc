@@ -17,6 +17,7 @@
 #include "common/base/usable_memory.h"
 #include "common/base/work_on_threads.h"
 #include "common/bundle/probe_file.h"
+#include "common/bundle/rows_on_disk.h"
 #include "common/bundle/store_lock.h"
 #include "common/index/index_kind.h"
 #include "common/index/index_work.h"
@@ -190,7 +191,8 @@ absl::StatusOr<IndexBuildPlan> PlanIndexBuild(const GenerationManifest& manifest
     const int64_t with_rows = Sum(beside, RowBytes(manifest, shard));
     if (with_rows > in_memory) greatest = shard;
     in_memory = std::max(in_memory, with_rows);
-    on_disk = std::max(on_disk, beside);
+    const int64_t checksums = RowsOnDisk::ByteCount(manifest.shards(shard).item_count());
+    on_disk = std::max(on_disk, Sum(beside, checksums));
   }
   if (in_memory > allowed) {
     if (on_disk > allowed || !kind.rows_on_disk) {

@@ -10,8 +10,8 @@
 #include "absl/strings/string_view.h"
 #include "common/base/call_context.h"
 #include "common/bundle/container.h"
+#include "common/bundle/rows_on_disk.h"
 #include "common/bundle/vectors_file.h"
-#include "common/embedding/row_reader.h"
 #include "common/index/vector_index.h"
 #include "sightline/bundle/v1/generation.pb.h"
 
@@ -29,9 +29,9 @@ int64_t RowBytes(const bundle::v1::GenerationManifest& manifest, int shard);
 // Immutable, thread-safe.
 class ShardRows {
  public:
-  // Of shard `shard` of `manifest`, whose files lie below `directory`.  Rows in memory are compared
-  // with their checksums here, those on a disk whenever they are read.  Errors as VectorsFile::Open
-  // and Container::Load.
+  // Of shard `shard` of `manifest`, whose files lie below `directory`.  Rows are read and compared
+  // with their checksums here, those that stay on the disk again whenever they are read.  Errors as
+  // VectorsFile::Open, Container::Load and RowsOnDisk::Load.
   static absl::StatusOr<std::unique_ptr<ShardRows>> Open(
       absl::string_view directory, const bundle::v1::GenerationManifest& manifest, int shard,
       RowPlace place, const CallContext& call);
@@ -43,8 +43,8 @@ class ShardRows {
   ShardRows() = default;
 
   std::unique_ptr<VectorsFile> file_;
-  SectionBytes bytes_;                 // of rows in memory
-  std::unique_ptr<RowReader> reader_;  // of rows on a disk
+  SectionBytes bytes_;                  // of rows in memory
+  std::unique_ptr<RowsOnDisk> reader_;  // of rows on a disk
 };
 
 }  // namespace sightline
