@@ -9,7 +9,9 @@
 
 // All that there are, a line each: the constants that their files define.  The first is that of
 // manifests which name none.
-#define SIGHTLINE_INDEX_KINDS(KIND) KIND(kFlatIndexKind)
+#define SIGHTLINE_INDEX_KINDS(KIND) \
+  KIND(kFlatIndexKind)              \
+  KIND(kIvfIndexKind)
 
 namespace sightline {
 
