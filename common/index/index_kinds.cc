@@ -11,8 +11,6 @@
 // manifests which name none.
 #define SIGHTLINE_INDEX_KINDS(KIND) \
   KIND(kFlatIndexKind)              \
-#define SIGHTLINE_INDEX_KINDS(KIND) \
-  KIND(kFlatIndexKind)              \
   KIND(kFlatInt8IndexKind)          \
   KIND(kIvfIndexKind)               \
   KIND(kHnswIndexKind)
