@@ -21,6 +21,9 @@ inline std::vector<KindCase> KindCases() {
   return {
       {"flat", "kind: 'flat'"},
       {"flat_int8", "kind: 'flat_int8'"},
+      {"hnsw rows", "kind: 'hnsw' hnsw { link_count: 16 build_effort: 100 code: 'rows' }", 64, 0.9},
+      {"hnsw int8", "kind: 'hnsw' hnsw { link_count: 16 build_effort: 100 code: 'int8' refine: 4 }",
+       64, 0.9},
   };
 }
 

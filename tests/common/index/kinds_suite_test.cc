@@ -65,7 +65,7 @@ void ForEachIndex(const EmbeddingMatrix& values, const std::function<void(const 
       for (const bool on_disk : {false, true}) {
         const VectorView view = on_disk ? reader.view() : rows.view();
         KindShard shard(kind_case, view);
-        if ((on_disk && !shard.kind().rows_on_disk) || !shard.Fits()) continue;
+        if (!shard.Fits()) continue;
         if (wanted == Wanted::kExactKinds && !shard.kind().exact) continue;
         INFO(kind_case.name << ", " << DtypeName(dtype) << (on_disk ? " on a disk" : ""));
         const absl::Status built = shard.Build(&Pool());
