@@ -173,7 +173,7 @@ std::string ContentJson(const SynthesisPlan& plan) {
   if (options.vector_dtype != kDefaultVectorDtype) {
     json["vector_dtype"] = DtypeName(options.vector_dtype);
   }
-  if (!options.index.is_empty()) json["index"] = options.index.Text();
+  if (!options.index_wish.is_empty()) json["index"] = options.index_wish.Text();
   return absl::StrCat(json.dump(2), "\n");
 }
 
@@ -305,7 +305,7 @@ absl::Status AddIndex(const SynthesisPlan& plan, const std::string& directory,
                       const CallContext& call, ComputePool* pool, Progress* progress,
                       GenerationManifest* manifest) {
   const QuerySource queries = [&plan](int count) { return ProbeQueriesOf(plan, count); };
-  return MakeIndex(directory, plan.options.index, queries, {}, pool, call, progress, manifest);
+  return MakeIndex(directory, plan.options.index_wish, queries, {}, pool, call, progress, manifest);
 }
 
 absl::StatusOr<GenerationManifest> Write(const SynthesisPlan& plan, const CallContext& call,

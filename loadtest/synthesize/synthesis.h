@@ -35,7 +35,7 @@ struct SynthesisOptions {
   int regions = 0;             // of an item; 0: as many as the reranker reads
 
   Dtype vector_dtype = kDefaultVectorDtype;  // that embeddings are stored as
-  IndexWish index;
+  IndexWish index_wish;
 
   bool publish = true;
 };

@@ -67,7 +67,7 @@ absl::StatusOr<SynthesisOptions> ReadOptions(const SynthesizeFlags& values) {
         absl::StrCat("--spectrum '", values.spectrum, "' is not a number"));
   }
   ASSIGN_OR_RETURN(options.vector_dtype, ParseVectorDtype(values.vector_dtype));
-  ASSIGN_OR_RETURN(options.index, WishOf(values.index));
+  ASSIGN_OR_RETURN(options.index_wish, WishOf(values.index));
   options.publish = !values.no_publish;
   return options;
 }
