@@ -79,6 +79,7 @@ inline constexpr Reason kPrecisionMissing{"PRECISION_MISSING",
                                           absl::StatusCode::kFailedPrecondition};
 inline constexpr Reason kUnknownIndexKind{"UNKNOWN_INDEX_KIND",
                                           absl::StatusCode::kFailedPrecondition};
+inline constexpr Reason kRowsNotOnDisk{"ROWS_NOT_ON_DISK", absl::StatusCode::kFailedPrecondition};
 inline constexpr Reason kNoSuchShard{"NO_SUCH_SHARD", absl::StatusCode::kFailedPrecondition};
 inline constexpr Reason kTooBig{"TOO_BIG", absl::StatusCode::kResourceExhausted};
 inline constexpr Reason kNeedsRoom{"NEEDS_ROOM", absl::StatusCode::kResourceExhausted};

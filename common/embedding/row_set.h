@@ -69,31 +69,33 @@ class RowSet {
   std::vector<uint64_t> words_;
 };
 
-// Goes through the rows of a set that lie in a range, ascending.  The set outlives it.
+// Goes through the rows of a set that lie in a range, ascending.
 class RowSetCursor {
  public:
-  // Of the rows from `begin` to before `end`.
-  RowSetCursor(const RowSet& set, int64_t begin, int64_t end) : set_(set), next_(begin), end_(end) {
-    if (set.is_list()) {
-      const auto rows = set.rows();
-      place_ =
-          std::lower_bound(rows.begin(), rows.end(), static_cast<uint32_t>(begin)) - rows.begin();
+  // Of the rows from `begin` to before `end`, those of `set`, which outlives it; null: all.
+  RowSetCursor(const RowSet* set, int64_t begin, int64_t end) : set_(set), next_(begin), end_(end) {
+    if (set != nullptr && set->is_list()) {
+      const auto rows = set->rows();
+      place_ = std::lower_bound(rows.begin(), rows.end(), begin) - rows.begin();
     }
   }
 
   // The next one; -1 if there is none.
-  int64_t Next() { return set_.is_list() ? NextOfList() : NextOfBits(); }
+  int64_t Next() {
+    if (set_ == nullptr) return next_ < end_ ? next_++ : -1;
+    return set_->is_list() ? NextOfList() : NextOfBits();
+  }
 
  private:
   int64_t NextOfList() {
-    const auto rows = set_.rows();
+    const auto rows = set_->rows();
     if (place_ >= static_cast<int64_t>(rows.size()) || rows[place_] >= end_) return -1;
     return rows[place_++];
   }
 
   int64_t NextOfBits() {
     while (next_ < end_) {
-      const uint64_t word = set_.words()[next_ >> 6] >> (next_ & 63);
+      const uint64_t word = set_->words()[next_ >> 6] >> (next_ & 63);
       if (word != 0) {
         const int64_t row = next_ + __builtin_ctzll(word);
         next_ = row + 1;
@@ -104,10 +106,10 @@ class RowSetCursor {
     return -1;
   }
 
-  const RowSet& set_;
+  const RowSet* set_;
   int64_t place_ = 0;  // in the list
-  int64_t next_;       // of the bits
-  const int64_t end_;
+  int64_t next_;       // of bits and of all
+  int64_t end_;
 };
 
 }  // namespace sightline

@@ -39,7 +39,10 @@ absl::Status StoredIndex::OpenShards(const std::string& store, ComputePool* pool
     ASSIGN_OR_RETURN(shard.vectors,
                      ShardVectors::Open(JoinPath(directory, description.vectors().path()),
                                         description, dimension));
-    RETURN_IF_ERROR(shard.vectors->Load(call));
+    RETURN_IF_ERROR(shard.vectors->Load(call, manifest_.index_spec().rows_on_disk()
+                                                  ? EmbeddingPlace::kDisk
+                                                  : EmbeddingPlace::kMemory));
+    shard.efforts = EffortCurve(description);
     if (description.has_features()) {
       ASSIGN_OR_RETURN(
           shard.features,
@@ -61,7 +64,10 @@ absl::StatusOr<std::vector<std::vector<Candidate>>> StoredIndex::Search(
   // [query][shard]
   std::vector<std::vector<std::vector<Candidate>>> lists(queries.rows());
   for (size_t s = 0; s < shards_.size(); ++s) {
-    ASSIGN_OR_RETURN(const auto found, shards_[s].index->Search(queries, {top_k}, call));
+    SearchOptions options;
+    options.top_k = top_k;
+    options.effort = shards_[s].efforts.EffortFor(DefaultRecallOf(manifest_), top_k);
+    ASSIGN_OR_RETURN(const auto found, shards_[s].index->Search(queries, options, call));
     for (size_t q = 0; q < found.size(); ++q) {
       std::vector<Candidate>& list = lists[q].emplace_back();
       list.reserve(found[q].size());

@@ -18,6 +18,7 @@
 #include "common/bundle/item_features.h"
 #include "common/embedding/candidate.h"
 #include "common/embedding/embedding_matrix.h"
+#include "common/index/effort_curve.h"
 #include "common/index/vector_index.h"
 #include "sightline/bundle/v1/generation.pb.h"
 
@@ -38,8 +39,8 @@ class StoredIndex {
   // "images/g1", for messages.
   std::string Name() const;
 
-  // For each row of `queries` the best `top_k` items of all shards, by exact inner
-  // product, in the order of RanksBefore.
+  // For each row of `queries` the best `top_k` items of all shards, as searches find them that ask
+  // for no recall of their own, by exact inner product, in the order of RanksBefore.
   absl::StatusOr<std::vector<std::vector<Candidate>>> Search(const EmbeddingMatrix& queries,
                                                              int top_k,
                                                              const CallContext& call) const;
@@ -61,6 +62,7 @@ class StoredIndex {
     std::unique_ptr<ShardVectors> vectors;
     std::unique_ptr<FeatureStore> features;  // null if the generation has none
     std::unique_ptr<VectorIndex> index;      // reads what `vectors` has
+    EffortCurve efforts;
   };
 
   StoredIndex() = default;

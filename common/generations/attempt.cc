@@ -41,7 +41,8 @@ Retry RetryOf(const absl::Status& refusal) {
 
 bool OutlastsRestarts(const absl::Status& refusal) {
   return RetryOf(refusal) == Retry::kNever && !HasReason(refusal, reasons::kPrecisionTooFar) &&
-         !HasReason(refusal, reasons::kPrecisionMissing);
+         !HasReason(refusal, reasons::kPrecisionMissing) &&
+         !HasReason(refusal, reasons::kRowsNotOnDisk);
 }
 
 void Attempt::LookAt(std::string identity_now) {

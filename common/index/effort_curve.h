@@ -11,6 +11,12 @@ namespace sightline {
 // Recall that a search gets which asks for none, where the generation names none.
 inline constexpr double kDefaultRecall = 0.95;
 
+// Of a generation's searches that ask for none.
+inline double DefaultRecallOf(const bundle::v1::GenerationManifest& manifest) {
+  const double named = manifest.index_spec().default_recall();
+  return named > 0 ? named : kDefaultRecall;
+}
+
 // A value, immutable.  Between two points recall and time are taken to run straight; recall among
 // more than ten is taken to run straight, too, in the logarithm of k from that of 10 to that of
 // 100, and to be as among 100 beyond.

@@ -9,7 +9,11 @@
 
 // All that there are, a line each: the constants that their files define.  The first is that of
 // manifests which name none.
-#define SIGHTLINE_INDEX_KINDS(KIND) KIND(kFlatIndexKind) KIND(kHnswIndexKind)
+#define SIGHTLINE_INDEX_KINDS(KIND) \
+  KIND(kFlatIndexKind)              \
+  KIND(kFlatInt8IndexKind)          \
+  KIND(kIvfIndexKind)               \
+  KIND(kHnswIndexKind)
 
 namespace sightline {
 

@@ -119,12 +119,11 @@ absl::Status AddRecallProbes(absl::string_view directory, const EmbeddingMatrix&
 
 SearchOptions RecallSearch(const bundle::v1::GenerationManifest& manifest, int shard,
                            ComputePool* pool) {
-  const double asked = manifest.index_spec().default_recall();
   SearchOptions options;
   options.top_k = std::max(manifest.recall_probe().neighbor_count(), 1);
   options.pool = pool;
-  options.effort = EffortCurve(manifest.shards(shard))
-                       .EffortFor(asked > 0 ? asked : kDefaultRecall, kRecallAmong);
+  options.effort =
+      EffortCurve(manifest.shards(shard)).EffortFor(DefaultRecallOf(manifest), kRecallAmong);
   return options;
 }
 

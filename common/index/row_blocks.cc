@@ -1,22 +1,10 @@
 #include "common/index/row_blocks.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "common/base/float16.h"
-#include "common/kernels/inner_products.h"
 
 namespace sightline {
-namespace {
-
-const RowSet& NoRows() {
-  static const RowSet* const none = new RowSet;
-  return *none;
-}
-
-}  // namespace
-
 RowBlocks::RowBlocks(const VectorView& vectors, const BlockLengths& lengths, const RowSet* among,
                      int64_t begin, int64_t end)
     : vectors_(vectors),
@@ -24,7 +12,7 @@ RowBlocks::RowBlocks(const VectorView& vectors, const BlockLengths& lengths, con
       among_(among),
       end_(end),
       next_(begin),
-      cursor_(among == nullptr ? NoRows() : *among, begin, end),
+      cursor_(among, begin, end),
       stride_(vectors.dimension) {
   if (among == nullptr && vectors.dtype == Dtype::kFloat32) {
     stride_ = vectors.stride;
@@ -48,6 +36,7 @@ bool RowBlocks::NextOfAll() {
     rows_ = vectors_.float_row(first_);
   } else {
     for (int64_t i = 0; i < count_; ++i) CopyRow(first_ + i, i);
+    ahead_ = next_ < end_ ? vectors_.float_row(next_) : nullptr;
   }
   longest_ = lengths_.Longest(first_ / lengths_.block_rows());
   return true;

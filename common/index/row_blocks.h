@@ -31,6 +31,8 @@ class RowBlocks {
   const float* rows() const { return rows_; }
   int64_t stride() const { return stride_; }  // in numbers
   int64_t count() const { return count_; }
+  // Where the next block is read from; null where that is not known.
+  const float* ahead() const { return ahead_; }
   // The number of the block's row `i` in the matrix; ascending.
   int64_t row(int64_t i) const { return gathered_.empty() ? first_ + i : gathered_[i]; }
   // At least the length of the longest, as BlockLengths::Longest.
@@ -55,6 +57,7 @@ class RowBlocks {
   const float* rows_ = nullptr;
   int64_t stride_ = 0;
   int64_t count_ = 0;
+  const float* ahead_ = nullptr;
   int64_t first_ = 0;
   float longest_ = 0;
   std::vector<int64_t> gathered_;

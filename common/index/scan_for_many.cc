@@ -129,6 +129,7 @@ class Scan {
     products.rows = block.rows();
     products.row_stride = block.stride();
     products.row_count = block.count();
+    products.ahead = block.ahead();
     products.limits = found->limits.data();
     const int64_t count = kernel_.find(products, found->reached.data());
     for (const kernels::Reached& reached : absl::MakeConstSpan(found->reached).subspan(0, count)) {

@@ -103,7 +103,7 @@ class Scan {
   }
 
   void ScanSome(RowRange range, BestRows& best) {
-    RowSetCursor cursor(*among_, range.begin, range.end);
+    RowSetCursor cursor(among_, range.begin, range.end);
     std::vector<int64_t> rows;
     std::vector<float> scores(kFewRows);
     while (!watch_.IsOver()) {

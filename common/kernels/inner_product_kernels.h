@@ -17,6 +17,9 @@ struct InnerProducts {
   const float* rows = nullptr;
   int64_t row_stride = 0;
   int64_t row_count = 0;
+  // What is read next, which is fetched to the L2 cache meanwhile, as many bytes as these rows
+  // have; null: what lies behind them.
+  const float* ahead = nullptr;
   // Number after number, and of each the queries of a panel side by side; zero for those that are
   // none.  A panel has kQueryPanelWidth * dimension numbers and begins at a cache line.
   const float* panels = nullptr;

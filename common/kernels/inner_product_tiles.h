@@ -155,8 +155,10 @@ Reached* FindOf(const InnerProducts& work, int64_t first, Reached* next) {
           work.panels + (query - place) * work.dimension + column * kQueryPanelWidth + place;
     }
     if (first == 0) {
-      // The rows behind these, a share with each stretch.
-      const float* const ahead = work.rows + work.row_count * (work.row_stride + column);
+      // A share with each stretch.
+      const float* const next_rows =
+          work.ahead != nullptr ? work.ahead : work.rows + work.row_count * work.row_stride;
+      const float* const ahead = next_rows + work.row_count * column;
       AddTiles<V, true>(work, column, queries, ahead, sums);
     } else {
       AddTiles<V, false>(work, column, queries, work.rows, sums);

@@ -84,8 +84,8 @@ RandomRotation::RandomRotation(int64_t dimension, uint64_t seed)
   for (float& sign : signs_) sign = (NextBits(&state) >> 63) != 0 ? 1.0f : -1.0f;
 }
 
-int64_t RandomRotation::byte_count() const {
-  return static_cast<int64_t>(signs_.size() * sizeof(float));
+int64_t RandomRotation::ByteCount(int64_t dimension) {
+  return kRounds * SizeOf(dimension) * static_cast<int64_t>(sizeof(float));
 }
 
 void RandomRotation::Rotate(const float* vector, float* rotated) const {

@@ -23,7 +23,8 @@ class RandomRotation {
   int64_t size() const { return size_; }
   static constexpr int64_t SizeOf(int64_t dimension) { return (dimension + 63) / 64 * 64; }
   // Of the signs that are kept.
-  int64_t byte_count() const;
+  int64_t byte_count() const { return static_cast<int64_t>(signs_.size() * sizeof(float)); }
+  static int64_t ByteCount(int64_t dimension);
 
   // Rotates `dimension` numbers, behind which zeros are thought, into size() numbers.  The two do
   // not overlap.

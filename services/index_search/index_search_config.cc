@@ -9,6 +9,15 @@
 #include "common/base/status_macros.h"
 
 namespace sightline {
+namespace {
+
+RowsPlace ReadRowsPlace(ConfigReader& root) {
+  const std::string place = root.Choice("rows", "as_built", {"as_built", "memory", "disk"});
+  if (place == "memory") return RowsPlace::kMemory;
+  return place == "disk" ? RowsPlace::kDisk : RowsPlace::kAsBuilt;
+}
+
+}  // namespace
 
 absl::StatusOr<IndexSearchConfig> ReadIndexSearchConfig(ConfigFile* file) {
   ConfigReader root = file->root();
@@ -31,6 +40,7 @@ absl::StatusOr<IndexSearchConfig> ReadIndexSearchConfig(ConfigFile* file) {
       config.shards.push_back(shard);
     }
   }
+  config.rows = ReadRowsPlace(root);
   BatchSchedulerOptions batching;
   batching.max_batch_cost = limits::kMaxQueries;
   batching.max_batch_size = 64;

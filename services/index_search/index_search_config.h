@@ -9,6 +9,7 @@
 #include "common/config/sections.h"
 #include "common/rpc/rpc_options.h"
 #include "services/index_search/search_engine.h"
+#include "services/index_search/search_host.h"
 
 namespace sightline {
 
@@ -18,6 +19,7 @@ struct IndexSearchConfig {
   GenerationOptions generations;
   // Shards to hold, of every index; empty: all of them.
   std::vector<int> shards;
+  RowsPlace rows = RowsPlace::kAsBuilt;
   int threads = 1;  // that scan at once
   SearchEngineOptions engine;
 };

@@ -3,8 +3,11 @@
 namespace sightline {
 namespace {
 
-SearchEngineOptions WithMetrics(SearchEngineOptions options, MetricsRegistry* metrics) {
+SearchEngineOptions WithParts(SearchEngineOptions options, MetricsRegistry* metrics,
+                              ComputePool* pool) {
   options.batching.metrics = BatchMetrics::Make(metrics, "search");
+  options.metrics = SearchMetrics::Make(metrics);
+  options.pool = pool;
   return options;
 }
 
@@ -13,9 +16,10 @@ SearchEngineOptions WithMetrics(SearchEngineOptions options, MetricsRegistry* me
 SearchDomain::SearchDomain(const Config& config, MetricsRegistry* metrics, ComputePool* pool,
                            Janitor* janitor)
     : generations(Clock::Real()),
-      host({config.store.store, config.generations.state_dir, config.shards, config.store.verify},
+      host({config.store.store, config.generations.state_dir, config.shards, config.store.verify,
+            config.rows},
            pool, janitor),
-      engine(WithMetrics(config.engine, metrics), &generations, Clock::Real()) {}
+      engine(WithParts(config.engine, metrics, pool), &generations, Clock::Real()) {}
 
 void SearchDomain::PrepareLibraries() {
   ComputePool::SingleThreadedLibraries();

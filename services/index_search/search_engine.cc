@@ -1,11 +1,14 @@
 #include "services/index_search/search_engine.h"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
 #include "common/base/limits.h"
+#include "common/base/random_access_file.h"
 #include "common/base/status_macros.h"
 
 namespace sightline {
@@ -28,6 +31,55 @@ absl::Status CheckQueries(const EmbeddingMatrix& queries, int dimension, int max
     return WithField(absl::InvalidArgumentError("a query vector holds NaN or infinity"), "queries");
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckFilter(const TagFilter& filter) {
+  size_t count = 0;
+  for (const std::vector<std::string>* tags : {&filter.any, &filter.all, &filter.none}) {
+    count += tags->size();
+    for (const std::string& tag : *tags) {
+      if (!tag.empty() && tag.size() <= static_cast<size_t>(limits::kMaxFilterTagBytes)) continue;
+      return WithField(
+          absl::InvalidArgumentError(absl::StrCat(
+              "a tag of ", tag.size(), " bytes; allowed are 1 to ", limits::kMaxFilterTagBytes)),
+          "filter");
+    }
+  }
+  if (count <= static_cast<size_t>(limits::kMaxFilterTags)) return absl::OkStatus();
+  return WithField(absl::InvalidArgumentError(
+                       absl::StrCat(count, " tags in a filter; at most ", limits::kMaxFilterTags)),
+                   "filter");
+}
+
+absl::Status CheckEffort(const EffortWish& wish) {
+  if (wish.recall.has_value() && !(*wish.recall > 0 && *wish.recall <= 1)) {
+    return WithField(absl::InvalidArgumentError(absl::StrCat("a recall of ", *wish.recall,
+                                                             "; allowed is what is above 0, to 1")),
+                     "effort");
+  }
+  if (wish.effort.has_value() && (*wish.effort < 1 || *wish.effort > limits::kMaxEffort)) {
+    return WithField(absl::InvalidArgumentError(absl::StrCat(
+                         "an effort of ", *wish.effort, "; allowed are 1 to ", limits::kMaxEffort)),
+                     "effort");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckRequest(const SearchShardRequest& request, const VectorIndex& index,
+                          int max_queries) {
+  RETURN_IF_ERROR(CheckQueries(request.queries, index.dimension(), max_queries));
+  if (request.top_k < 1 || request.top_k > limits::kMaxNeighbors) {
+    return WithField(absl::InvalidArgumentError(absl::StrCat(
+                         "top_k is ", request.top_k, "; allowed are 1 to ", limits::kMaxNeighbors)),
+                     "top_k");
+  }
+  RETURN_IF_ERROR(CheckFilter(request.filter));
+  return CheckEffort(request.effort);
+}
+
+// Whether the file is at fault as a whole: another request would fare no better.
+bool IsOfFile(const absl::Status& status) {
+  return IsFailedRead(status) || HasReason(status, reasons::kChecksumMismatch);
 }
 
 absl::StatusOr<StoredItem> ReadItem(const SearchableShard& shard, int shard_number, int64_t row,
@@ -53,11 +105,12 @@ SearchEngine::SearchEngine(const SearchEngineOptions& options,
                            GenerationRegistry<SearchGeneration>* generations, Clock* clock)
     : options_(options),
       generations_(generations),
+      clock_(clock),
       searches_(options.batching, clock,
                 [this](std::vector<Task> batch) { Process(std::move(batch)); }) {}
 
-absl::StatusOr<std::shared_ptr<const SearchableShard>> SearchEngine::FindShard(
-    const GenerationRef& target, int shard) const {
+absl::StatusOr<SearchEngine::FoundShard> SearchEngine::FindShard(const GenerationRef& target,
+                                                                 int shard) const {
   ASSIGN_OR_RETURN(auto entry, generations_->Find(target.index, target.generation, target.space));
   const auto found = entry.held->shards.find(shard);
   if (found == entry.held->shards.end()) {
@@ -66,72 +119,139 @@ absl::StatusOr<std::shared_ptr<const SearchableShard>> SearchEngine::FindShard(
         absl::StrCat("shard ", shard, " of index '", target.index, "' is not held by this server"),
         {{"index", target.index}, {"shard", absl::StrCat(shard)}});
   }
-  return found->second;
+  return FoundShard{found->second, entry.held};
+}
+
+absl::Status SearchEngine::AfterReading(const absl::Status& status, const GenerationRef& target,
+                                        const FoundShard& found) const {
+  if (!IsOfFile(status)) return status;
+  // Where another request has found that out, this one is told as those that come after it.
+  RETURN_IF_ERROR(generations_->Find(target.index, target.generation, target.space).status());
+  if (const auto held = found.generation.lock()) {
+    generations_->table()->Fail(target.index, target.generation, held.get(), status);
+  }
+  return status;
 }
 
 absl::StatusOr<SearchShardResponse> SearchEngine::SearchShard(const SearchShardRequest& request,
                                                               const CallContext& call) {
   RETURN_IF_ERROR(call.Check("search"));
-  ASSIGN_OR_RETURN(const auto shard, FindShard(request.target, request.shard));
-  RETURN_IF_ERROR(CheckQueries(request.queries, shard->index->dimension(), options_.max_queries));
-  if (request.top_k < 1 || request.top_k > limits::kMaxNeighbors) {
-    return WithField(absl::InvalidArgumentError(absl::StrCat(
-                         "top_k is ", request.top_k, "; allowed are 1 to ", limits::kMaxNeighbors)),
-                     "top_k");
-  }
-  auto outcome = std::make_shared<Outcome<Neighbors>>();
-  RETURN_IF_ERROR(searches_.SubmitAwaited({shard, request.queries, request.top_k, call, outcome},
-                                          shard.get(), request.queries.rows()));
-  ASSIGN_OR_RETURN(Neighbors neighbors, outcome->Await(call, "search"));
-
+  ASSIGN_OR_RETURN(const FoundShard found, FindShard(request.target, request.shard));
+  const SearchableShard& shard = *found.shard;
+  RETURN_IF_ERROR(CheckRequest(request, *shard.index, options_.max_queries));
   SearchShardResponse response;
+  response.matched_count = shard.index->size();
+  std::shared_ptr<const RowSet> among;
+  if (!request.filter.empty()) {
+    among = std::make_shared<const RowSet>(shard.tags.Matching(request.filter));
+    response.matched_count = among->count();
+    options_.metrics.NoteFilter(among->count(), shard.index->size());
+  }
+  const SearchPlan plan = PlanSearch(shard, request.queries.rows(), request.top_k, request.effort,
+                                     request.budget, among.get());
+  response.effort = plan.told;
+  options_.metrics.Note(plan.told);
+  ASSIGN_OR_RETURN(const Neighbors neighbors, Search(request, found, plan, among, call));
   for (const std::vector<Neighbor>& row : neighbors) {
     std::vector<Candidate>& candidates = response.candidates.emplace_back();
     candidates.reserve(row.size());
     for (const Neighbor& neighbor : row) {
-      candidates.push_back({std::string(shard->vectors->item_id(neighbor.row)), request.shard,
+      candidates.push_back({std::string(shard.vectors->item_id(neighbor.row)), request.shard,
                             neighbor.row, neighbor.score});
     }
   }
   return response;
 }
 
-// One scan of the shard serves every request of the batch.
+absl::StatusOr<SearchEngine::Neighbors> SearchEngine::Search(const SearchShardRequest& request,
+                                                             const FoundShard& found,
+                                                             const SearchPlan& plan,
+                                                             std::shared_ptr<const RowSet> among,
+                                                             const CallContext& call) {
+  if (among != nullptr && among->count() == 0) {
+    return Neighbors(static_cast<size_t>(request.queries.rows()));
+  }
+  const absl::Time start = clock_->Now();
+  const bool filtered = among != nullptr;
+  auto outcome = std::make_shared<Outcome<Neighbors>>();
+  RETURN_IF_ERROR(searches_.SubmitAwaited(
+      {found.shard, request.queries, request.top_k, plan, std::move(among), call, outcome},
+      found.shard.get(), request.queries.rows()));
+  absl::StatusOr<Neighbors> neighbors = outcome->Await(call, "search");
+  if (!neighbors.ok()) return AfterReading(neighbors.status(), request.target, found);
+  // Efforts were measured without filters.
+  if (!filtered) {
+    found.shard->pace->Note(plan.promised_seconds, absl::ToDoubleSeconds(clock_->Now() - start));
+  }
+  return neighbors;
+}
+
+// Tasks that one search of the index can do are one: those whose lists are parts of the same, and
+// those that ask alike.  What a task finds is the same in any company.
 void SearchEngine::Process(std::vector<Task> batch) {
-  const VectorIndex& index = *batch.front().shard->index;
+  std::map<std::tuple<bool, int, int, const RowSet*>, std::vector<Task*>> groups;
+  for (Task& task : batch) {
+    const SearchPlan& plan = task.plan;
+    groups[plan.shares_lists ? std::make_tuple(true, 0, 0, task.among.get())
+                             : std::make_tuple(false, task.top_k, plan.effort, task.among.get())]
+        .push_back(&task);
+  }
+  std::vector<std::vector<Task*>> searches;
+  for (auto& [alike, tasks] : groups) searches.push_back(std::move(tasks));
+  const auto search = [&searches](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) SearchTogether(searches[static_cast<size_t>(i)]);
+  };
+  const auto count = static_cast<int64_t>(searches.size());
+  if (options_.pool == nullptr || count == 1) {
+    search(0, count);
+  } else {
+    options_.pool->ParallelFor(count, /*grain=*/1, search);
+  }
+}
+
+void SearchEngine::SearchTogether(absl::Span<Task* const> tasks) {
+  const Task& first = *tasks.front();
+  const VectorIndex& index = *first.shard->index;
+  SearchOptions options;
+  options.top_k = 0;
+  options.effort = first.plan.effort;
+  options.among = first.among.get();
   int64_t rows = 0;
-  int top_k = 0;
-  for (const Task& task : batch) {
-    rows += task.queries.rows();
-    top_k = std::max(top_k, task.top_k);
+  absl::Time latest = absl::InfinitePast();
+  for (const Task* task : tasks) {
+    rows += task->queries.rows();
+    options.top_k = std::max(options.top_k, task->top_k);
+    latest = std::max(latest, task->call.deadline());
   }
   EmbeddingMatrix queries(rows, index.dimension());
   float* next = queries.mutable_data();
-  for (const Task& task : batch) {
-    next = std::copy(task.queries.values().begin(), task.queries.values().end(), next);
+  for (const Task* task : tasks) {
+    next = std::copy(task->queries.values().begin(), task->queries.values().end(), next);
   }
-  absl::StatusOr<Neighbors> found = index.Search(queries, {top_k}, CallOfBatch(batch));
+  absl::StatusOr<Neighbors> found =
+      index.Search(queries, options, CallContext(first.call.clock(), latest));
   int64_t row = 0;
-  for (Task& task : batch) {
+  for (Task* task : tasks) {
     if (!found.ok()) {
-      task.outcome->Set(found.status());
+      task->outcome->Set(found.status());
       continue;
     }
     Neighbors own;
-    for (int64_t i = 0; i < task.queries.rows(); ++i, ++row) {
+    for (int64_t i = 0; i < task->queries.rows(); ++i, ++row) {
       std::vector<Neighbor>& list = (*found)[row];
       // The best k of a longer list are the list for k: order is total.
-      if (list.size() > static_cast<size_t>(task.top_k)) list.resize(task.top_k);
+      if (list.size() > static_cast<size_t>(task->top_k)) list.resize(task->top_k);
       own.push_back(std::move(list));
     }
-    task.outcome->Set(std::move(own));
+    task->outcome->Set(std::move(own));
   }
 }
 
 absl::StatusOr<FetchItemsResponse> SearchEngine::FetchItems(const FetchItemsRequest& request,
                                                             const CallContext& call) const {
   RETURN_IF_ERROR(call.Check("fetch"));
-  ASSIGN_OR_RETURN(const auto shard, FindShard(request.target, request.shard));
+  ASSIGN_OR_RETURN(const FoundShard found, FindShard(request.target, request.shard));
+  const SearchableShard& shard = *found.shard;
   if (request.item_ids.empty() == request.rows.empty()) {
     return absl::InvalidArgumentError("give either item_ids or rows");
   }
@@ -140,22 +260,25 @@ absl::StatusOr<FetchItemsResponse> SearchEngine::FetchItems(const FetchItemsRequ
     return absl::InvalidArgumentError(
         absl::StrCat(count, " items in one call; allowed are 1 to ", limits::kMaxFetchedItems));
   }
+  const auto read = [&](int64_t row) -> absl::StatusOr<StoredItem> {
+    absl::StatusOr<StoredItem> item = ReadItem(shard, request.shard, row, request.want_embeddings);
+    if (!item.ok()) return AfterReading(item.status(), request.target, found);
+    return item;
+  };
   FetchItemsResponse response;
   for (const std::string& id : request.item_ids) {
-    const int64_t row = shard->vectors->Find(id);
+    const int64_t row = shard.vectors->Find(id);
     response.items.emplace_back();
     if (row < 0) continue;
-    ASSIGN_OR_RETURN(response.items.back(),
-                     ReadItem(*shard, request.shard, row, request.want_embeddings));
+    ASSIGN_OR_RETURN(response.items.back(), read(row));
   }
   for (const int64_t row : request.rows) {
-    if (row < 0 || row >= shard->vectors->size()) {
+    if (row < 0 || row >= shard.vectors->size()) {
       return WithField(absl::InvalidArgumentError(absl::StrCat(
-                           "row ", row, " is not one of the shard's ", shard->vectors->size())),
+                           "row ", row, " is not one of the shard's ", shard.vectors->size())),
                        "rows");
     }
-    ASSIGN_OR_RETURN(StoredItem item,
-                     ReadItem(*shard, request.shard, row, request.want_embeddings));
+    ASSIGN_OR_RETURN(StoredItem item, read(row));
     response.items.emplace_back(std::move(item));
   }
   return response;

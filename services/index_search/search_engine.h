@@ -2,41 +2,34 @@
 #ifndef SIGHTLINE_SERVICES_INDEX_SEARCH_SEARCH_ENGINE_H_
 #define SIGHTLINE_SERVICES_INDEX_SEARCH_SEARCH_ENGINE_H_
 
-#include <map>
 #include <memory>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "common/api/generation.h"
 #include "common/api/index_search.h"
 #include "common/base/call_context.h"
 #include "common/base/clock.h"
+#include "common/base/compute_pool.h"
 #include "common/base/limits.h"
 #include "common/base/outcome.h"
 #include "common/batching/batch_scheduler.h"
-#include "common/bundle/generation.h"
+#include "common/embedding/row_set.h"
 #include "common/generations/generation_registry.h"
 #include "common/index/vector_index.h"
+#include "services/index_search/search_metrics.h"
+#include "services/index_search/searchable_shard.h"
 
 namespace sightline {
-
-// One shard, ready to be searched.  `index` reads the memory that `vectors` has.
-struct SearchableShard {
-  // Of the generation: gone when the last of its shards has gone.
-  std::shared_ptr<const void> memory;
-  std::unique_ptr<ShardVectors> vectors;
-  std::unique_ptr<VectorIndex> index;
-};
-
-// What the search server keeps of a generation: the shards that it holds, by number.  A
-// request keeps the shard that it searches, so that a slow one delays the end of no other.
-struct SearchGeneration {
-  std::map<int, std::shared_ptr<const SearchableShard>> shards;
-};
 
 struct SearchEngineOptions {
   BatchSchedulerOptions batching;         // cost: query rows
   int max_queries = limits::kMaxQueries;  // of one request
+  // Searches of a batch that cannot be one are done side by side in it; null: one after another.
+  ComputePool* pool = nullptr;
+  SearchMetrics metrics;
 };
 
 // Thread-safe.
@@ -59,20 +52,36 @@ class SearchEngine {
  private:
   using Neighbors = std::vector<std::vector<Neighbor>>;
 
+  // A shard, and the generation that it is of, as long as that is held.
+  struct FoundShard {
+    std::shared_ptr<const SearchableShard> shard;
+    std::weak_ptr<const SearchGeneration> generation;
+  };
+
   struct Task {
     std::shared_ptr<const SearchableShard> shard;
     EmbeddingMatrix queries;
     int top_k;
+    SearchPlan plan;
+    std::shared_ptr<const RowSet> among;  // null: all rows
     CallContext call;
     std::shared_ptr<Outcome<Neighbors>> outcome;
   };
 
-  absl::StatusOr<std::shared_ptr<const SearchableShard>> FindShard(const GenerationRef& target,
-                                                                   int shard) const;
+  absl::StatusOr<FoundShard> FindShard(const GenerationRef& target, int shard) const;
+  absl::StatusOr<Neighbors> Search(const SearchShardRequest& request, const FoundShard& found,
+                                   const SearchPlan& plan, std::shared_ptr<const RowSet> among,
+                                   const CallContext& call);
+  // What reading the shard ended with; a file that is at fault as a whole takes the generation out
+  // of service, until it can be read again.
+  absl::Status AfterReading(const absl::Status& status, const GenerationRef& target,
+                            const FoundShard& found) const;
   void Process(std::vector<Task> batch);
+  static void SearchTogether(absl::Span<Task* const> tasks);
 
   const SearchEngineOptions options_;
   GenerationRegistry<SearchGeneration>* const generations_;
+  Clock* const clock_;
   BatchScheduler<Task> searches_;
 };
 

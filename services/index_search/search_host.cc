@@ -1,35 +1,45 @@
 #include "services/index_search/search_host.h"
 
-#include <limits>
 #include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
 #include "common/base/files.h"
+#include "common/base/process_memory.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
 #include "common/bundle/probe_file.h"
 #include "common/bundle/shard_files.h"
+#include "common/bundle/tag_postings.h"
 #include "common/bundle/verify.h"
+#include "common/index/effort_curve.h"
 #include "common/index/index_kinds.h"
 #include "common/index/recall_probes.h"
 #include "common/index/shard_view.h"
 #include "common/index/vector_index.h"
 #include "common/log/log.h"
+#include "services/index_search/shard_footprint.h"
 
 namespace sightline {
 namespace {
 
-// Of a shard: its vectors file, which lies in memory as a whole, and its index.
-int64_t ShardFootprint(const IndexKind& kind, const bundle::v1::GenerationManifest& manifest,
-                       int shard) {
-  int64_t bytes = manifest.shards(shard).vectors().byte_count();
-  if (__builtin_add_overflow(bytes, kind.footprint(manifest, shard), &bytes)) {
-    return std::numeric_limits<int64_t>::max();
-  }
-  return bytes;
+// What was said of a shard's memory, and what became of it.  `before` is what the process had.
+void LogMemory(const bundle::v1::GenerationManifest& manifest, int number,
+               const ShardFootprint& told, const ShardFootprint& taken, int64_t before) {
+  Log(Severity::kInfo, "shard loaded",
+      {{"index", manifest.index()},
+       {"generation", manifest.generation()},
+       {"shard", number},
+       {"told_bytes", told.total()},
+       {"taken_bytes", taken.total()},
+       {"row_bytes", taken.rows},
+       {"record_bytes", taken.records},
+       {"posting_bytes", taken.postings},
+       {"index_bytes", taken.index},
+       {"process_bytes_before", before},
+       {"process_bytes", ResidentBytes()}});
 }
 
 }  // namespace
@@ -72,10 +82,7 @@ absl::StatusOr<int64_t> SearchHost::Footprint(absl::Span<const Manifest* const> 
     ASSIGN_OR_RETURN(const IndexKind* kind, IndexKindOf(*manifest));
     for (const int shard : ShardsOf(*manifest)) {
       if (shard >= manifest->shards_size()) continue;
-      // Sums of lies stay lies, and do not wrap.
-      if (__builtin_add_overflow(bytes, ShardFootprint(*kind, *manifest, shard), &bytes)) {
-        return std::numeric_limits<int64_t>::max();
-      }
+      bytes = AddBytes(bytes, FootprintOf(*kind, *manifest, shard, PlaceOf(*manifest)).total());
     }
   }
   return bytes;
@@ -89,6 +96,27 @@ VerifyOptions SearchHost::WhatIsServed(const Manifest& manifest) const {
   return served;
 }
 
+EmbeddingPlace SearchHost::PlaceOf(const Manifest& manifest) const {
+  const bool disk = options_.rows == RowsPlace::kAsBuilt ? manifest.index_spec().rows_on_disk()
+                                                         : options_.rows == RowsPlace::kDisk;
+  return disk ? EmbeddingPlace::kDisk : EmbeddingPlace::kMemory;
+}
+
+absl::Status SearchHost::CheckKind(const Manifest& manifest) const {
+  ASSIGN_OR_RETURN(const IndexKind* kind, IndexKindOf(manifest));
+  const absl::Status checked = kind->check(manifest.index_spec(), manifest.embedding().dimension());
+  if (!checked.ok()) {
+    return MakeError(reasons::kManifestInvalid, absl::StrCat("manifest: ", checked.message()));
+  }
+  if (PlaceOf(manifest) == EmbeddingPlace::kMemory || kind->rows_on_disk) return absl::OkStatus();
+  return MakeError(
+      reasons::kRowsNotOnDisk,
+      absl::StrCat(
+          options_.rows == RowsPlace::kDisk ? "the configuration" : "the manifest",
+          " wants rows on the disk, and an index of kind '", kind->name,
+          "' reads all of them at each search; set `rows: memory`, or build another kind"));
+}
+
 absl::Status SearchHost::Check(const Manifest& manifest) {
   for (const int shard : ShardsOf(manifest)) {
     if (shard < manifest.shards_size()) continue;
@@ -97,7 +125,7 @@ absl::Status SearchHost::Check(const Manifest& manifest) {
         absl::StrCat("the configuration wants shard ", shard, ", but the generation has ",
                      manifest.shards_size(), "; change `shards` or encode with as many"));
   }
-  RETURN_IF_ERROR(IndexKindOf(manifest).status());
+  RETURN_IF_ERROR(CheckKind(manifest));
   // Vectors can be searched without the models at hand; the encoder insists on them.
   const absl::Status space = CheckEmbeddingSpace(options_.store, manifest);
   if (!absl::IsNotFound(space)) RETURN_IF_ERROR(space);
@@ -113,46 +141,63 @@ void SearchHost::Distrust(const Manifest& manifest) {
   ForgetStamps(options_.state_dir, Files(manifest));
 }
 
+absl::StatusOr<SearchableShard> SearchHost::Open(const Manifest& manifest, int shard, bool content,
+                                                 const CallContext& call) const {
+  ASSIGN_OR_RETURN(const IndexKind* kind, IndexKindOf(manifest));
+  const EmbeddingPlace place = PlaceOf(manifest);
+  const int64_t before = ResidentBytes();
+  SearchableShard opened;
+  ASSIGN_OR_RETURN(opened.vectors, LoadShard(options_.store, manifest, shard,
+                                             {options_.state_dir, content, place}, call));
+  absl::StatusOr<TagPostings> tags = TagPostings::Build(*opened.vectors, call);
+  if (absl::IsDataLoss(tags.status())) return WithReason(tags.status(), reasons::kContentInvalid);
+  RETURN_IF_ERROR(tags.status());
+  opened.tags = *std::move(tags);
+  ASSIGN_OR_RETURN(opened.index, kind->open(Directory(manifest), manifest, shard,
+                                            ViewOf(*opened.vectors), pool_, call));
+  opened.efforts = EffortCurve(manifest.shards(shard));
+  opened.default_recall = DefaultRecallOf(manifest);
+  LogMemory(manifest, shard, FootprintOf(*kind, manifest, shard, place), TakenBy(opened), before);
+  return opened;
+}
+
 absl::StatusOr<GenerationHost::Loaded> SearchHost::Load(const Manifest& manifest, bool verified,
                                                         const CallContext& call) {
   ComputePool::SingleThreadedLibraries();
-  ASSIGN_OR_RETURN(const IndexKind* kind, IndexKindOf(manifest));
   auto held = std::make_shared<SearchGeneration>();
   const auto memory = std::make_shared<const char>();
   for (const int shard : ShardsOf(manifest)) {
-    SearchableShard opened;
+    ASSIGN_OR_RETURN(SearchableShard opened,
+                     Open(manifest, shard, options_.verify && !verified, call));
     opened.memory = memory;
-    ASSIGN_OR_RETURN(opened.vectors,
-                     LoadShard(options_.store, manifest, shard,
-                               {options_.state_dir, options_.verify && !verified}, call));
-    ASSIGN_OR_RETURN(opened.index, kind->open(Directory(manifest), manifest, shard,
-                                              ViewOf(*opened.vectors), pool_, call));
-    RETURN_IF_ERROR(CheckRecall(manifest, shard, *opened.index, call));
+    RETURN_IF_ERROR(CheckRecall(manifest, shard, opened, call));
     held->shards[shard] = janitor_->Adopt<SearchableShard>(
         std::make_shared<const SearchableShard>(std::move(opened)));
   }
   return Loaded{std::move(held), memory};
 }
 
-absl::Status SearchHost::CheckRecall(const Manifest& manifest, int shard, const VectorIndex& index,
-                                     const CallContext& call) {
+absl::Status SearchHost::CheckRecall(const Manifest& manifest, int number,
+                                     const SearchableShard& shard, const CallContext& call) {
   if (!manifest.has_recall_probe()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const Probes probes,
-                   ReadProbes(JoinPath(Directory(manifest), manifest.shards(shard).probes().path()),
-                              manifest, shard));
-  ASSIGN_OR_RETURN(const double recall,
-                   MeasureRecall(index, probes, RecallSearch(manifest, shard, &alone_), call));
+  ASSIGN_OR_RETURN(
+      const Probes probes,
+      ReadProbes(JoinPath(Directory(manifest), manifest.shards(number).probes().path()), manifest,
+                 number));
+  const SearchOptions options = RecallSearch(manifest, number, &alone_);
+  ASSIGN_OR_RETURN(const double recall, MeasureRecall(*shard.index, probes, options, call));
   const double floor = manifest.recall_probe().floor();
   Log(Severity::kInfo, "recall measured",
       {{"index", manifest.index()},
        {"generation", manifest.generation()},
-       {"shard", shard},
+       {"shard", number},
        {"recall", recall},
-       {"floor", floor}});
+       {"floor", floor},
+       {"effort", options.effort}});
   if (recall >= floor) return absl::OkStatus();
   return MakeError(
       reasons::kRecallTooLow,
-      absl::StrCat("shard ", shard, " finds ", recall, " of the true neighbors of its ",
+      absl::StrCat("shard ", number, " finds ", recall, " of the true neighbors of its ",
                    probes.queries.rows(), " probe queries; the manifest asks for ", floor,
                    ": build the index again, or with parameters that find more"));
 }

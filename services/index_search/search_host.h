@@ -12,15 +12,23 @@
 #include "common/bundle/verify.h"
 #include "common/generations/generation_follower.h"
 #include "common/generations/janitor.h"
-#include "services/index_search/search_engine.h"
+#include "services/index_search/searchable_shard.h"
 
 namespace sightline {
+
+// Where the rows of indexes are that can leave them on the disk.
+enum class RowsPlace {
+  kAsBuilt,  // as the generation's index_spec says
+  kMemory,
+  kDisk,
+};
 
 struct SearchHostOptions {
   std::string store;
   std::string state_dir;    // of the stamps
   std::vector<int> shards;  // to hold, of every index; empty: all of them
   bool verify = true;
+  RowsPlace rows = RowsPlace::kAsBuilt;
 };
 
 class SearchHost : public GenerationHost {
@@ -30,20 +38,22 @@ class SearchHost : public GenerationHost {
 
   std::vector<std::string> Files(const Manifest& manifest) const override;
 
-  // What the kinds of index say that their shards take; of a shard its vectors lie in memory
-  // as a whole.
+  // Of each shard, as FootprintOf.
   absl::StatusOr<int64_t> Footprint(absl::Span<const Manifest* const> generations) const override;
 
-  // FailedPrecondition: a shard that the generation has not (NO_SUCH_SHARD), or a space
-  // that its encoder does not write to.  Otherwise as CheckLengths.
+  // FailedPrecondition: a shard that the generation has not (NO_SUCH_SHARD), a kind of index that
+  // there is not (UNKNOWN_INDEX_KIND) or that cannot leave rows on the disk (ROWS_NOT_ON_DISK), or
+  // a space that its encoder does not write to.  DataLoss (MANIFEST_INVALID) for parameters that
+  // the kind does not have.  Otherwise as CheckLengths.
   absl::Status Check(const Manifest& manifest) override;
 
   // As VerifyGeneration.
   absl::Status Verify(const Manifest& manifest, const CallContext& call) override;
   void Distrust(const Manifest& manifest) override;
 
-  // A SearchGeneration.  FailedPrecondition (RECALL_TOO_LOW) if a shard's index finds fewer
-  // of the true neighbors than the manifest asks for; otherwise as LoadShard.
+  // A SearchGeneration.  FailedPrecondition (RECALL_TOO_LOW) if a shard's index finds fewer of the
+  // true neighbors than the manifest asks for, with the effort of a search that asks for none;
+  // otherwise as LoadShard.
   absl::StatusOr<Loaded> Load(const Manifest& manifest, bool verified,
                               const CallContext& call) override;
 
@@ -51,7 +61,11 @@ class SearchHost : public GenerationHost {
   std::vector<int> ShardsOf(const Manifest& manifest) const;
   std::string Directory(const Manifest& manifest) const;
   VerifyOptions WhatIsServed(const Manifest& manifest) const;
-  absl::Status CheckRecall(const Manifest& manifest, int shard, const VectorIndex& index,
+  EmbeddingPlace PlaceOf(const Manifest& manifest) const;
+  absl::Status CheckKind(const Manifest& manifest) const;
+  absl::StatusOr<SearchableShard> Open(const Manifest& manifest, int shard, bool content,
+                                       const CallContext& call) const;
+  absl::Status CheckRecall(const Manifest& manifest, int number, const SearchableShard& shard,
                            const CallContext& call);
 
   const SearchHostOptions options_;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/base/checksum.h"
@@ -19,6 +20,7 @@
 #include "common/bundle/model_probes.h"
 #include "common/bundle/publication.h"
 #include "common/bundle/rerankers.h"
+#include "common/bundle/vector_dtype.h"
 #include "common/bundle/verify.h"
 #include "common/config/table.h"
 #include "common/formats/safetensors.h"
@@ -111,6 +113,52 @@ std::string FeaturesText(const bundle::v1::GenerationManifest& manifest) {
                       " bytes an item");
 }
 
+// "hnsw, rows on disk, recall 0.95, seed 3, link_count 16, ...": what was asked of the build.
+std::string IndexText(const bundle::v1::IndexSpec& spec) {
+  std::vector<std::string> parts = {spec.kind()};
+  if (spec.rows_on_disk()) parts.emplace_back("rows on disk");
+  if (spec.default_recall() > 0) parts.push_back(absl::StrCat("recall ", spec.default_recall()));
+  if (spec.seed() != 0) parts.push_back(absl::StrCat("seed ", spec.seed()));
+  const auto refine = [&parts](int candidates) {
+    if (candidates > 0) parts.push_back(absl::StrCat("refine ", candidates));
+  };
+  if (spec.has_ivf()) {
+    parts.push_back(absl::StrCat("list_count ", spec.ivf().list_count()));
+    parts.push_back(absl::StrCat("code ", spec.ivf().code()));
+    if (spec.ivf().pq_parts() > 0) {
+      parts.push_back(absl::StrCat("pq_parts ", spec.ivf().pq_parts()));
+    }
+    refine(spec.ivf().refine());
+  }
+  if (spec.has_hnsw()) {
+    parts.push_back(absl::StrCat("link_count ", spec.hnsw().link_count()));
+    parts.push_back(absl::StrCat("build_effort ", spec.hnsw().build_effort()));
+    parts.push_back(absl::StrCat("code ", spec.hnsw().code()));
+    refine(spec.hnsw().refine());
+  }
+  return absl::StrJoin(parts, ", ");
+}
+
+// What efforts find and cost, of each shard that was measured; nothing where there is none.
+std::string EffortTable(const bundle::v1::GenerationManifest& manifest) {
+  Table efforts({{"shard", true},
+                 {"effort", true},
+                 {"recall@10", true},
+                 {"recall@100", true},
+                 {"ms a query", true}});
+  bool measured = false;
+  for (int i = 0; i < manifest.shards_size(); ++i) {
+    for (const bundle::v1::EffortPoint& point : manifest.shards(i).efforts()) {
+      measured = true;
+      efforts.AddRow({absl::StrCat(i), WithThousands(point.effort()),
+                      absl::StrFormat("%.4f", point.recall_at_10()),
+                      absl::StrFormat("%.4f", point.recall_at_100()),
+                      absl::StrFormat("%.3f", 1e3 * point.seconds())});
+    }
+  }
+  return measured ? absl::StrCat("efforts\n", efforts.ToString(2)) : "";
+}
+
 // What was published, the present one first.
 std::string PublicationTable(const bundle::v1::CurrentGeneration& current) {
   Table table({{"sequence", true}, {"generation"}, {"left at"}, {""}});
@@ -136,6 +184,12 @@ absl::StatusOr<std::string> DescribeGeneration(const StoreView& store, const std
       {"embedding", EmbeddingText(manifest.embedding())},
       {"encoder", manifest.encoder_model()},
   };
+  if (VectorDtypeOf(manifest) != kDefaultVectorDtype) {
+    lines.emplace_back("vectors", DtypeName(VectorDtypeOf(manifest)));
+  }
+  if (manifest.has_index_spec()) {
+    lines.emplace_back("index", IndexText(manifest.index_spec()));
+  }
   const std::vector<NamedReranker> rerankers = RerankersOf(manifest);
   if (rerankers.empty()) lines.emplace_back("reranker", "none");
   for (const NamedReranker& reranker : rerankers) {
@@ -151,7 +205,7 @@ absl::StatusOr<std::string> DescribeGeneration(const StoreView& store, const std
   }
   if (!manifest.create_time().empty()) lines.emplace_back("made at", manifest.create_time());
   return absl::StrCat("generation ", index, "/", generation, "\n", AlignedLines(lines),
-                      ShardTable(manifest));
+                      ShardTable(manifest), EffortTable(manifest));
 }
 
 absl::StatusOr<std::string> DescribeInFolder(const std::string& store, const std::string& index,

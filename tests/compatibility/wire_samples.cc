@@ -154,6 +154,19 @@ void AddIndexSearch(std::vector<WireSample>* samples) {
   samples->push_back(Request<v1::SearchIndexRequest>("search_index", search));
   samples->push_back(Answer<v1::SearchIndexResponse>("search_index", search_message, found));
 
+  search.filter = {{"fish", "sea"}, {"red"}, {"drawing"}};
+  search.effort.recall = 0.9375f;
+  search.budget = absl::Microseconds(12'500);
+  found.matched_count = int64_t{1} << 40;
+  found.effort = {false, 0.875f, 70, true};
+  samples->push_back(Request<v1::SearchIndexRequest>("search_index_filtered", search));
+  samples->push_back(
+      Answer<v1::SearchIndexResponse>("search_index_filtered", search_message, found));
+  search.effort = {absl::nullopt, 70};
+  found.effort = {};
+  samples->push_back(Request<v1::SearchIndexRequest>("search_index_effort", search));
+  samples->push_back(Answer<v1::SearchIndexResponse>("search_index_effort", search_message, found));
+
   FetchItemsRequest by_id;
   by_id.target = kPictures;
   by_id.shard = 3;
@@ -268,6 +281,13 @@ void AddSearchItems(std::vector<WireSample>* samples) {
     samples->push_back(
         Request<v1::SearchItemsRequest>(absl::StrCat("search_items_", name), request));
   }
+  SearchRequest filtered = SearchFor(TextQuery{kText});
+  filtered.filter = {{"fish", "sea"}, {"red"}, {"drawing"}};
+  filtered.effort.recall = 0.9375f;
+  samples->push_back(Request<v1::SearchItemsRequest>("search_items_filtered", filtered));
+  SearchRequest effort = SearchFor(TextQuery{kText});
+  effort.effort.effort = 70;
+  samples->push_back(Request<v1::SearchItemsRequest>("search_items_effort", effort));
   const auto message = MessageOf<v1::SearchItemsRequest>(SearchFor(TextQuery{kText}));
   const std::pair<const char*, RerankOutcome> outcomes[] = {
       {"not_requested", RerankOutcome::kNotRequested},
@@ -294,6 +314,14 @@ void AddSearchItems(std::vector<WireSample>* samples) {
   precise.encoder_precision = "bfloat16";
   precise.reranker_precision = "int8";
   add("precise", precise);
+  SearchResult reduced = Found(RerankOutcome::kComplete);
+  reduced.matched_item_count = int64_t{1} << 40;
+  reduced.effort = {false, 0.875f, 70, true};
+  reduced.degraded = {DegradedReason::kRecallReduced};
+  add("reduced", reduced);
+  SearchResult exact = Found(RerankOutcome::kComplete);
+  exact.matched_item_count = 17;
+  add("exact", exact);
 }
 
 void AddOtherSearch(std::vector<WireSample>* samples) {
@@ -438,6 +466,30 @@ void AddPreciseTokens(std::vector<WireSample>* samples) {
   }
 }
 
+// The same of a list that goes on behind a candidate, and of a search with a filter and a wish.
+void AddTokensBehind(std::vector<WireSample>* samples) {
+  for (const bool precise : {false, true}) {
+    SearchRequest search = SearchFor(TextQuery{kText});
+    search.filter = {{"fish", "sea"}, {"red"}, {"drawing"}};
+    search.effort.recall = 0.9375f;
+    if (precise) search.effort = {absl::nullopt, 70};
+    PageToken token{kPictures.index, kPictures.generation, "", FingerprintOf(search, 20), 10};
+    token.behind = PageToken::Place{3, int64_t{1} << 40, 0.625f};
+    if (precise) {
+      token.precisions = Precisions{"bfloat16", "int8"};
+      token.reranked = 7;
+    }
+    const auto read_and_written = [search](const std::string& text) -> absl::StatusOr<std::string> {
+      SearchRequest next = search;
+      next.page_token = text;
+      ASSIGN_OR_RETURN(const PageToken read, TokenOf(next, 20, 20));
+      return ToText(read);
+    };
+    samples->push_back({absl::StrCat("wire/page_token_behind", precise ? "_precise" : "", ".txt"),
+                        ToText(token), read_and_written});
+  }
+}
+
 // One entry of metadata: a map has no order of its own.
 void AddErrors(std::vector<WireSample>* samples) {
   absl::Status busy = WithReason(absl::ResourceExhaustedError("busy \xE2\x98\x83"),
@@ -468,6 +520,7 @@ std::vector<WireSample> WireSamples() {
   AddAdmin(&samples);
   AddPageTokens(&samples);
   AddPreciseTokens(&samples);
+  AddTokensBehind(&samples);
   AddErrors(&samples);
   return samples;
 }

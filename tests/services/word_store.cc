@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/bundle/tag_postings.h"
 #include "common/index/index_kinds.h"
 #include "common/index/shard_view.h"
 
@@ -107,6 +108,7 @@ std::shared_ptr<const SearchGeneration> OpenForSearch(const WordIndex& index, Co
                                    description, FakeServingModel::kDimension));
     const absl::Status loaded = opened.vectors->Load(call);
     if (!loaded.ok()) throw std::runtime_error(loaded.ToString());
+    opened.tags = OrThrow(TagPostings::Build(*opened.vectors, call));
     opened.index = OrThrow(
         kind->open(index.directory, index.manifest, shard, ViewOf(*opened.vectors), pool, call));
     held->shards[shard] = std::make_shared<const SearchableShard>(std::move(opened));

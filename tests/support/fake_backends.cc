@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
 #include "common/bundle/layout.h"
+#include "common/bundle/tag_filter.h"
 #include "common/models/precision/wished.h"
 
 namespace sightline {
@@ -169,7 +170,15 @@ absl::Status FakeShard::CheckTarget(const GenerationRef& target) const {
 void FakeShard::SearchShard(const CallContext& call, SearchShardRequest request,
                             Done<SearchShardResponse> done) {
   absl::Status refusal = CheckTarget(request.target);
+  {
+    MutexLock lock(mutex_);
+    searches_.push_back(request);
+  }
   SearchShardResponse response;
+  response.matched_count = std::count_if(
+      items_->begin(), items_->end(),
+      [&request](const StoredItem& item) { return Passes(request.filter, item.tags); });
+  if (how_.effort) response.effort = how_.effort(request);
   for (int64_t query = 0; query < request.queries.rows() && refusal.ok(); ++query) {
     std::vector<Candidate> all;
     for (const StoredItem& item : *items_) {
@@ -177,6 +186,8 @@ void FakeShard::SearchShard(const CallContext& call, SearchShardRequest request,
         refusal = absl::InvalidArgumentError("the query has another dimension");
         break;
       }
+      if (!Passes(request.filter, item.tags)) continue;
+      if (how_.sees && !how_.sees(item, request)) continue;
       all.push_back({item.item_id, shard_, item.row,
                      InnerProduct(request.queries.row(query), item.embedding)});
     }
@@ -185,6 +196,11 @@ void FakeShard::SearchShard(const CallContext& call, SearchShardRequest request,
     response.candidates.push_back(std::move(all));
   }
   search_->Meet(call, Answer(refusal, std::move(response), std::move(done)));
+}
+
+std::vector<SearchShardRequest> FakeShard::searches() const {
+  MutexLock lock(mutex_);
+  return searches_;
 }
 
 void FakeShard::FetchItems(const CallContext& call, FetchItemsRequest request,

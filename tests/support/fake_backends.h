@@ -114,10 +114,17 @@ class FakeEncoder : public QueryEncoderClient {
   EncodeRequest last_request_ GUARDED_BY(mutex_);
 };
 
-// One shard: exact search over its items by a naive scan, and their records.
+// One shard: exact search over its items that pass the filter by a naive scan, and their records.
 // FAILED_PRECONDITION for another generation, INVALID_ARGUMENT for another dimension.
 class FakeShard : public IndexSearchClient {
  public:
+  // Of an index that is not searched exactly: which items a search looks at, and what it says of
+  // itself.
+  struct Approximation {
+    std::function<bool(const StoredItem& item, const SearchShardRequest& request)> sees;
+    std::function<SearchEffort(const SearchShardRequest& request)> effort;
+  };
+
   FakeShard(GenerationRef generation, int shard, std::vector<StoredItem> items);
 
   void SearchShard(const CallContext& call, SearchShardRequest request,
@@ -127,6 +134,9 @@ class FakeShard : public IndexSearchClient {
 
   FakeBehaviour& search() { return *search_; }
   FakeBehaviour& fetch() { return *fetch_; }
+  // Before calls.
+  void Approximate(Approximation how) { how_ = std::move(how); }
+  std::vector<SearchShardRequest> searches() const;                 // that there have been
   const std::vector<StoredItem>& items() const { return *items_; }  // in row order
 
  private:
@@ -135,6 +145,9 @@ class FakeShard : public IndexSearchClient {
   const GenerationRef generation_;
   const int shard_;
   const std::shared_ptr<const std::vector<StoredItem>> items_;
+  Approximation how_;
+  mutable Mutex mutex_;
+  std::vector<SearchShardRequest> searches_ GUARDED_BY(mutex_);
   const std::shared_ptr<FakeBehaviour> search_ = std::make_shared<FakeBehaviour>();
   const std::shared_ptr<FakeBehaviour> fetch_ = std::make_shared<FakeBehaviour>();
 };
@@ -148,6 +161,10 @@ class FakeIndex {
 
   std::shared_ptr<const GenerationInfo> info() const { return info_; }
   FakeShard& shard(int i) { return *shards_[i]; }
+  // Of each shard.
+  void Approximate(const FakeShard::Approximation& how) {
+    for (const auto& shard : shards_) shard->Approximate(how);
+  }
   // All items, shard by shard.
   std::vector<StoredItem> items() const;
   const StoredItem& item(const StoredRef& ref) const {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -134,6 +135,9 @@ v1::SearchIndexRequest SearchMessage() {
   request.shard = 1;
   request.queries = EmbeddingMatrix(2, 3);
   request.top_k = 2;
+  request.filter = {{"a", "b"}, {"c"}, {"d"}};
+  request.effort.effort = 70;
+  request.budget = absl::Microseconds(12'500);
   v1::SearchIndexRequest message;
   ToProto(request, &message);
   return message;
@@ -145,6 +149,12 @@ TEST_CASE("requests to search come back whole, and bounds hold") {
   REQUIRE(read->shard == 1);
   REQUIRE(read->top_k == 2);
   REQUIRE(read->queries.rows() == 2);
+  REQUIRE(read->filter.any == std::vector<std::string>{"a", "b"});
+  REQUIRE(read->filter.all == std::vector<std::string>{"c"});
+  REQUIRE(read->filter.none == std::vector<std::string>{"d"});
+  REQUIRE(read->effort.effort == 70);
+  REQUIRE_FALSE(read->effort.recall.has_value());
+  REQUIRE(read->budget == absl::Microseconds(12'500));
   for (int top_k : {0, -1, 1002}) {
     v1::SearchIndexRequest bad = SearchMessage();
     bad.set_top_k(top_k);
@@ -156,11 +166,41 @@ TEST_CASE("requests to search come back whole, and bounds hold") {
   bad = SearchMessage();
   bad.clear_queries();
   REQUIRE(Refused(FromProto(bad).status(), "queries.element_type"));
+  bad = SearchMessage();
+  bad.mutable_filter()->set_all(0, "");
+  REQUIRE(Refused(FromProto(bad).status(), "filter.all[0]"));
+  bad = SearchMessage();
+  bad.mutable_effort()->set_recall(-0.5f);
+  REQUIRE(Refused(FromProto(bad).status(), "effort.recall"));
+}
+
+TEST_CASE("a search has as long as it takes, or a time that is one") {
+  v1::SearchIndexRequest message = SearchMessage();
+  message.clear_budget();
+  REQUIRE(FromProto(message)->budget == absl::InfiniteDuration());
+  message.mutable_budget();
+  REQUIRE(FromProto(message)->budget == absl::ZeroDuration());
+  SearchShardRequest request;
+  request.queries = EmbeddingMatrix(1, 1);
+  v1::SearchIndexRequest without;
+  ToProto(request, &without);
+  REQUIRE_FALSE(without.has_budget());
+  REQUIRE_FALSE(without.has_filter());
+  REQUIRE_FALSE(without.has_effort());
+  for (const auto& [seconds, nanos] :
+       std::vector<std::pair<int64_t, int>>{{-1, 0}, {0, -1}, {0, 1'000'000'000}}) {
+    v1::SearchIndexRequest bad = SearchMessage();
+    bad.mutable_budget()->set_seconds(seconds);
+    bad.mutable_budget()->set_nanos(nanos);
+    REQUIRE(Refused(FromProto(bad).status(), "budget"));
+  }
 }
 
 v1::SearchIndexResponse SearchAnswer() {
   SearchShardResponse response;
   response.candidates = {{{"a", 1, 10, 0.9f}, {"b", 1, 11, 0.9f}}, {{"c", 1, 12, -1.f}}};
+  response.matched_count = 3;
+  response.effort = {false, 0.875f, 70, true};
   v1::SearchIndexResponse message;
   ToProto(response, kTarget, &message);
   return message;
@@ -174,6 +214,25 @@ TEST_CASE("answers of a shard come back with the shard that was asked") {
   REQUIRE(read->candidates[0][1].shard == 1);
   REQUIRE(read->candidates[0][1].row == 11);
   REQUIRE(read->candidates[1][0].score == -1.f);
+  REQUIRE(read->matched_count == 3);
+  REQUIRE_FALSE(read->effort.exact);
+  REQUIRE(read->effort.recall == 0.875f);
+  REQUIRE(read->effort.effort == 70);
+  REQUIRE(read->effort.reduced);
+}
+
+TEST_CASE("a shard that says nothing of its effort has searched exactly, or knows no filters") {
+  v1::SearchIndexResponse older = SearchAnswer();
+  older.clear_effort();
+  older.clear_matched_count();
+  v1::SearchIndexRequest request = SearchMessage();
+  REQUIRE(BadAnswer(FromProto(request, older).status(), "knows no filters"));
+  request.clear_filter();
+  const auto read = FromProto(request, older);
+  REQUIRE(read.ok());
+  REQUIRE(read->effort.exact);
+  REQUIRE(read->effort.recall == 1);
+  REQUIRE(read->matched_count == 0);
 }
 
 TEST_CASE("answers of a shard that merging could not trust are internal errors") {
@@ -197,6 +256,9 @@ TEST_CASE("answers of a shard that merging could not trust are internal errors")
   check("results[1].neighbors[0].item_id",
         [](auto* r) { r->mutable_results(1)->mutable_neighbors(0)->clear_item_id(); });
   check("generation", [](auto* r) { r->clear_generation(); });
+  check("matched_count is -1", [](auto* r) { r->set_matched_count(-1); });
+  check("effort.recall", [](auto* r) { r->mutable_effort()->set_recall(std::nanf("")); });
+  check("effort.effort", [](auto* r) { r->mutable_effort()->set_effort(1'000'001); });
 }
 
 v1::FetchItemsRequest FetchMessage(bool by_id) {

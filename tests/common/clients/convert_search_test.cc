@@ -72,6 +72,9 @@ TEST_CASE("what a search request leaves open stays open") {
   REQUIRE_FALSE(read->depth.has_value());
   REQUIRE_FALSE(read->combination.has_value());
   REQUIRE(read->want_records);
+  REQUIRE(read->filter.empty());
+  REQUIRE_FALSE(read->effort.recall.has_value());
+  REQUIRE_FALSE(read->effort.effort.has_value());
   // An empty combination says no more than none.
   message.mutable_combination();
   REQUIRE_FALSE(FromProto(message)->combination.has_value());
@@ -87,10 +90,21 @@ TEST_CASE("what a search request says comes back") {
   request.want_records = false;
   request.page_token = "next";
   request.reranker = "fine";
+  request.filter = {{"a", "b"}, {"c"}, {"d"}};
+  request.effort.recall = 0.9f;
   v1::SearchItemsRequest message;
   ToProto(request, &message);
   const auto read = FromProto(message);
   REQUIRE(read.ok());
+  REQUIRE(read->filter.any == request.filter.any);
+  REQUIRE(read->filter.all == request.filter.all);
+  REQUIRE(read->filter.none == request.filter.none);
+  REQUIRE(read->effort.recall == 0.9f);
+  REQUIRE_FALSE(read->effort.effort.has_value());
+  request.effort = {absl::nullopt, 70};
+  ToProto(request, &message);
+  REQUIRE(FromProto(message)->effort.effort == 70);
+  REQUIRE_FALSE(FromProto(message)->effort.recall.has_value());
   REQUIRE(read->page_token == "next");
   REQUIRE(read->reranker == "fine");
   REQUIRE(read->index == "pictures");
@@ -147,6 +161,23 @@ TEST_CASE("search requests that break a bound are refused by field") {
       {"combination.kind",
        [](auto* r) { r->mutable_combination()->set_kind(static_cast<v1::Combination::Kind>(9)); }},
       {"view", [](auto* r) { r->set_view(static_cast<v1::ItemView>(9)); }},
+      {"filter",
+       [](auto* r) {
+         for (int i = 0; i < 33; ++i) r->mutable_filter()->add_any("a");
+         for (int i = 0; i < 32; ++i) r->mutable_filter()->add_none("a");
+       }},
+      {"filter.any[0]", [](auto* r) { r->mutable_filter()->add_any(""); }},
+      {"filter.all[1]",
+       [](auto* r) {
+         r->mutable_filter()->add_all("a");
+         r->mutable_filter()->add_all(kLongName);
+       }},
+      {"filter.none[0]", [](auto* r) { r->mutable_filter()->add_none(kLongName); }},
+      {"effort.recall", [](auto* r) { r->mutable_effort()->set_recall(0); }},
+      {"effort.recall", [](auto* r) { r->mutable_effort()->set_recall(1.001f); }},
+      {"effort.recall", [](auto* r) { r->mutable_effort()->set_recall(NAN); }},
+      {"effort.effort", [](auto* r) { r->mutable_effort()->set_effort(0); }},
+      {"effort.effort", [](auto* r) { r->mutable_effort()->set_effort(1'000'001); }},
   };
   for (const Lie& lie : lies) {
     v1::SearchItemsRequest bad = Message(TextQuery{"fish"});
@@ -170,9 +201,11 @@ SearchResult SomeResult() {
   result.achieved_depth = 1;
   result.combination = {CombinationKind::kNormAddLambda, 0.5f};
   result.reranker = "fine";
-  result.degraded = {DegradedReason::kShardsMissing, DegradedReason::kDepthReduced,
+  result.degraded = {DegradedReason::kShardsMissing,  DegradedReason::kDepthReduced,
                      DegradedReason::kRerankerFailed, DegradedReason::kRerankerLate,
-                     DegradedReason::kRecordsMissing};
+                     DegradedReason::kRecordsMissing, DegradedReason::kRecallReduced};
+  result.matched_item_count = 1234;
+  result.effort = {false, 0.875f, 70, true};
   result.from_cache = true;
   result.times = {absl::Milliseconds(1), absl::Microseconds(2500), absl::Seconds(3),
                   absl::Nanoseconds(7), absl::Milliseconds(3010)};
@@ -203,6 +236,11 @@ TEST_CASE("search results come back whole") {
   REQUIRE(read->shard_count == 2);
   REQUIRE(read->answered_shard_count == 1);
   REQUIRE(read->unreachable == expected.unreachable);
+  REQUIRE(read->matched_item_count == 1234);
+  REQUIRE_FALSE(read->effort.exact);
+  REQUIRE(read->effort.recall == 0.875f);
+  REQUIRE(read->effort.effort == 70);
+  REQUIRE(read->effort.reduced);
   REQUIRE(read->rerank == RerankOutcome::kPartial);
   REQUIRE(read->requested_depth == 20);
   REQUIRE(read->achieved_depth == 1);
@@ -241,6 +279,32 @@ TEST_CASE("search results that cannot be are internal errors") {
   bad = good;
   bad.clear_generation();
   REQUIRE(BadAnswer(FromProto(request, bad).status(), "generation"));
+  bad = good;
+  bad.mutable_coverage()->set_matched_item_count(-1);
+  REQUIRE(BadAnswer(FromProto(request, bad).status(), "coverage.matched_item_count is -1"));
+  bad = good;
+  bad.mutable_effort()->set_recall(1.5f);
+  REQUIRE(BadAnswer(FromProto(request, bad).status(), "effort.recall is 1.5"));
+  bad = good;
+  bad.mutable_effort()->set_effort(-1);
+  REQUIRE(BadAnswer(FromProto(request, bad).status(), "effort.effort is -1"));
+}
+
+TEST_CASE("a router that knows no efforts has searched exactly, and none if there was a filter") {
+  v1::SearchItemsResponse message;
+  ToProto(SomeResult(), true, &message);
+  message.clear_effort();
+  message.mutable_coverage()->clear_matched_item_count();
+  v1::SearchItemsRequest request = Message(TextQuery{"fish"});
+  request.mutable_effort()->set_recall(0.5f);
+  const auto read = FromProto(request, message);
+  REQUIRE(read.ok());
+  REQUIRE(read->effort.exact);
+  REQUIRE(read->effort.recall == 1);
+  request.mutable_filter()->add_any("a");
+  REQUIRE(BadAnswer(FromProto(request, message).status(), "knows no filters"));
+  message.clear_hits();  // nothing is there that a filter would not have let through
+  REQUIRE(FromProto(request, message).ok());
 }
 
 TEST_CASE("a score that is not finite is an internal error and never a value") {
@@ -306,7 +370,7 @@ TEST_CASE("a degraded reason of a newer server is left out") {
   v1::SearchItemsResponse message;
   ToProto(SomeResult(), true, &message);
   message.add_degraded_reasons(static_cast<v1::DegradedReason>(99));
-  REQUIRE(FromProto(Message(TextQuery{"fish"}), message)->degraded.size() == 5);
+  REQUIRE(FromProto(Message(TextQuery{"fish"}), message)->degraded.size() == 6);
 }
 
 TEST_CASE("pairs and their scores come back in row order") {

@@ -46,7 +46,7 @@ TEST_CASE("a kind that this program does not know is refused with those that it 
   const absl::Status status = IndexKindOf(manifest).status();
   REQUIRE(HasReason(status, reasons::kUnknownIndexKind));
   REQUIRE(absl::StrContains(status.message(), "'newer'"));
-  REQUIRE(absl::StrContains(status.message(), "it knows flat"));
+  REQUIRE(absl::StrContains(status.message(), "it knows flat, "));
 }
 
 }  // namespace

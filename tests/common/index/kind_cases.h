@@ -20,6 +20,7 @@ struct KindCase {
 inline std::vector<KindCase> KindCases() {
   return {
       {"flat", "kind: 'flat'"},
+      {"flat_int8", "kind: 'flat_int8'"},
   };
 }
 

@@ -115,6 +115,7 @@ KindShard::KindShard(const KindCase& kind_case, const VectorView& vectors) : vec
   const auto kind = IndexKindOf(manifest_);
   REQUIRE(kind.ok());
   kind_ = *kind;
+  REQUIRE(MakeDirectories(directory_.File("shards")).ok());
   manifest_.mutable_index_spec()->set_rows_on_disk(vectors.on_disk());
 }
 

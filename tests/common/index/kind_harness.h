@@ -86,6 +86,7 @@ class KindShard {
   bool Fits() const;
   const IndexKind& kind() const { return *kind_; }
   const bundle::v1::GenerationManifest& manifest() const { return manifest_; }
+  bundle::v1::GenerationManifest* mutable_manifest() { return &manifest_; }
 
   // What a build with `call` returns; a later one goes on in the same work directory.
   absl::Status Build(ComputePool* pool, const CallContext& call = CallContext::Unbounded());

@@ -53,8 +53,11 @@ struct Opened {
   }
 };
 
-// Calls `test` with `values` as each case stores and indexes them.
-void ForEachIndex(const EmbeddingMatrix& values, const std::function<void(const Opened&)>& test) {
+// Calls `test` with `values` as each case stores and indexes them; of exact kinds alone where
+// nothing else is `wanted`.
+enum class Wanted { kAllKinds, kExactKinds };
+void ForEachIndex(const EmbeddingMatrix& values, const std::function<void(const Opened&)>& test,
+                  Wanted wanted = Wanted::kAllKinds) {
   for (const KindCase& kind_case : KindCases()) {
     for (const Dtype dtype : {Dtype::kFloat32, Dtype::kFloat16}) {
       const StoredRows rows(values, dtype);
@@ -63,6 +66,7 @@ void ForEachIndex(const EmbeddingMatrix& values, const std::function<void(const 
         const VectorView view = on_disk ? reader.view() : rows.view();
         KindShard shard(kind_case, view);
         if ((on_disk && !shard.kind().rows_on_disk) || !shard.Fits()) continue;
+        if (wanted == Wanted::kExactKinds && !shard.kind().exact) continue;
         INFO(kind_case.name << ", " << DtypeName(dtype) << (on_disk ? " on a disk" : ""));
         const absl::Status built = shard.Build(&Pool());
         INFO(built.ToString());
@@ -278,6 +282,28 @@ TEST_CASE("a query finds the same alone, in any batch and on any number of threa
       }
     }
   });
+}
+
+TEST_CASE("exact kinds over more rows than one block and part has, and more queries than a group") {
+  const EmbeddingMatrix values = ClusteredRows(9000, 20, 29);
+  const EmbeddingMatrix queries = QueriesNear(values, 70, 30);
+  std::vector<int64_t> of_three;
+  for (int64_t row = 3000; row < 9000; row += 1 + row / 100 % 5) of_three.push_back(row);
+  const RowSet some = BitsOf(of_three, 9000);
+  ForEachIndex(
+      values,
+      [&](const Opened& opened) {
+        for (const RowSet* among : {static_cast<const RowSet*>(nullptr), &some}) {
+          const auto truth = Referee(opened.rows.view(), queries, 300, among);
+          for (const int threads : {1, 3}) {
+            ComputePool pool(threads);
+            SearchOptions options = opened.Options(300, among);
+            options.pool = &pool;
+            REQUIRE(SameLists(Find(opened.index, queries, options), truth));
+          }
+        }
+      },
+      Wanted::kExactKinds);
 }
 
 TEST_CASE("a call that is over ends a search, with its own status") {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <random>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,7 +43,8 @@ class Counted : public IndexSearchClient {
 
 // An index of one number an item, by which it is scored.
 struct Fleet {
-  Fleet(int shard_count, const std::vector<std::pair<std::string, float>>& items) {
+  // One item `of` so many is tagged "rare"; if that is not each, `best` has these alone.
+  Fleet(int shard_count, const std::vector<std::pair<std::string, float>>& items, int of = 1) {
     GenerationInfo info;
     info.ref = {"pictures", "1", "space"};
     info.shard_count = shard_count;
@@ -52,6 +54,8 @@ struct Fleet {
       stored.emplace_back();
       stored.back().item_id = id;
       stored.back().embedding = {score};
+      if (stored.size() % of != 0) continue;
+      stored.back().tags = {"rare"};
       best.push_back({id, ShardOf(id, shard_count), 0, score});
     }
     std::sort(best.begin(), best.end(), RanksBefore);
@@ -62,12 +66,12 @@ struct Fleet {
     pinned = {index->info(), &clients};
   }
 
-  absl::StatusOr<ShardAnswers> Search(int top_k) {
+  absl::StatusOr<ShardAnswers> Search(int top_k, TagFilter filter = {}) {
     EmbeddingMatrix query(1, 1);
     query.mutable_data()[0] = 1;
     const absl::Time now = clock.Now();
-    return SearchShards(pinned, {query, top_k}, now + absl::Seconds(1), now + absl::Seconds(2),
-                        CallContext(&clock, absl::InfiniteFuture()));
+    return SearchShards(pinned, {query, top_k, std::move(filter)}, now + absl::Seconds(1),
+                        now + absl::Seconds(2), CallContext(&clock, absl::InfiniteFuture()));
   }
 
   // Whether `found` are the best of all, in order.
@@ -228,6 +232,55 @@ TEST_CASE("a shard that is asked again and stays silent is named, and the others
   REQUIRE(found.ok());
   CHECK(found->unreachable == std::vector<std::string>{"indexes/pictures/shards/0"});
   CHECK(found->best.size() == kWanted);
+}
+
+// Asked for more than `few`, a shard finds the rows with even numbers in place of odd ones, and the
+// best row never.
+FakeShard::Approximation OtherRowsBeyond(int few) {
+  return {[few](const StoredItem& item, const SearchShardRequest& request) {
+            return item.embedding[0] < 1'000'000 && item.row % 2 == (request.top_k > few);
+          },
+          [](const SearchShardRequest&) {
+            return SearchEffort{false, 0.5f, 7, false};
+          }};
+}
+
+TEST_CASE("a shard that finds other rows when it is asked again loses none, and doubles none") {
+  constexpr int kShards = 20, kWanted = 200;
+  Fleet fleet(kShards, ItemsOfOneShard(kShards, 2 * kWanted));
+  const int first = RowsToAskFor(kWanted, kShards);
+  fleet.index->Approximate(OtherRowsBeyond(first));
+  const auto found = fleet.Search(kWanted);
+  REQUIRE(found.ok());
+  CHECK(fleet.calls(0) == 2);
+  REQUIRE(found->best.size() == kWanted);
+  CHECK(std::is_sorted(found->best.begin(), found->best.end(), RanksBefore));
+  std::set<std::string> ids;
+  int of_the_first = 0;
+  for (const Candidate& candidate : found->best) {
+    CHECK(candidate.shard == 0);
+    ids.insert(candidate.item_id);
+    of_the_first += candidate.row % 2 == 0;
+  }
+  CHECK(ids.size() == kWanted);
+  CHECK(of_the_first == first);
+  CHECK(found->effort.recall == 0.5f);
+}
+
+TEST_CASE("a filter leaves shards with fewer than they were asked for, and none is missing") {
+  const int shards = GENERATE(1, 7, 40);
+  for (const int of : {1, 3, 100, 10'000}) {
+    Fleet fleet(shards, RandomItems(2000, 50), of);
+    const TagFilter filter = {{"rare"}, {}, {}};
+    for (const int top_k : {1, 10, 100, 1000}) {
+      CAPTURE(shards, of, top_k);
+      const auto found = fleet.Search(top_k, filter);
+      REQUIRE(found.ok());
+      CHECK(fleet.AreBest(found->best, top_k));
+      CHECK(found->matched == static_cast<int64_t>(fleet.best.size()));
+      CHECK(found->effort.exact);
+    }
+  }
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "common/retrieval/page_token.h"
 
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "absl/strings/escaping.h"
 #include "common/base/checksum.h"
 #include "common/base/error_details.h"
+#include "common/base/limits.h"
 #include "tests/support/catch.h"
 
 namespace sightline {
@@ -73,6 +75,39 @@ TEST_CASE("a token comes back whole") {
   }
 }
 
+TEST_CASE("a token tells what it goes on behind") {
+  for (const auto& place : {PageToken::Place{0, 0, -1.5f}, PageToken::Place{9999, INT64_MAX, 3}}) {
+    for (const bool precise : {false, true}) {
+      PageToken token = Sample();
+      token.behind = place;
+      if (precise) {
+        token.precisions = Precisions{"float32", ""};
+        token.reranked = 3;
+      }
+      const auto read = ParsePageToken(ToText(token));
+      REQUIRE(read.ok());
+      REQUIRE(read->behind.has_value());
+      CHECK(read->behind->shard == place.shard);
+      CHECK(read->behind->row == place.row);
+      CHECK(read->behind->score == place.score);
+      CHECK(read->precisions.has_value() == precise);
+      CHECK(read->reranked == token.reranked);
+      CHECK(read->offset == token.offset);
+    }
+  }
+}
+
+TEST_CASE("the longest token fits into a request") {
+  PageToken token = Sample();
+  token.index = std::string(limits::kMaxIndexNameLength, 'i');
+  token.generation = token.item_generation = std::string(limits::kMaxGenerationNameLength, 'g');
+  token.precisions = Precisions{std::string(32, 'p'), std::string(32, 'p')};
+  token.reranked = 1;
+  token.behind = PageToken::Place{9999, INT64_MAX, 1};
+  REQUIRE(ParsePageToken(ToText(token)).ok());
+  CHECK(ToText(token).size() <= 1024);
+}
+
 TEST_CASE("a token can stand in a URL") {
   PageToken token = Sample();
   for (int byte = 0; byte < 256; ++byte) {
@@ -85,6 +120,7 @@ TEST_CASE("a token can stand in a URL") {
 TEST_CASE("no byte can be changed, lost or added") {
   PageToken token = Sample();
   token.reranked = GENERATE(absl::optional<int>(), absl::optional<int>(12));
+  if (GENERATE(false, true)) token.behind = PageToken::Place{1, 2, 3};
   std::string bytes;
   REQUIRE(absl::WebSafeBase64Unescape(ToText(token), &bytes));
   for (size_t i = 0; i < bytes.size(); ++i) {
@@ -102,7 +138,7 @@ TEST_CASE("no byte can be changed, lost or added") {
 TEST_CASE("a token of another version has expired") {
   std::string bytes;
   REQUIRE(absl::WebSafeBase64Unescape(ToText(Sample()), &bytes));
-  for (const int version : {0, 1, 5, 255}) {
+  for (const int version : {0, 1, 6, 255}) {
     std::string body = bytes.substr(0, bytes.size() - 4);
     body[0] = static_cast<char>(version);
     const uint32_t crc = Crc32c(body);
@@ -126,6 +162,11 @@ TEST_CASE("what has a good checksum must make sense too") {
   with([](PageToken* token) { token->index = "../pictures"; });
   with([](PageToken* token) { token->generation = "\xff\xfe"; });
   with([](PageToken* token) { token->item_generation = "A B"; });
+  with([](PageToken* token) { token->behind = PageToken::Place{-1, 0, 0}; });
+  with([](PageToken* token) { token->behind = PageToken::Place{10'000, 0, 0}; });
+  with([](PageToken* token) { token->behind = PageToken::Place{0, -1, 0}; });
+  with([](PageToken* token) { token->behind = PageToken::Place{0, 0, NAN}; });
+  with([](PageToken* token) { token->behind = PageToken::Place{0, 0, INFINITY}; });
   with([](PageToken* token) { token->request = "short"; });
   with([](PageToken* token) { token->request += "long"; });
 }
@@ -157,6 +198,19 @@ TEST_CASE("the fingerprint tells all requests apart that rank otherwise") {
   add([](SearchRequest* r) {
     r->reranker = "a";
     r->combination = Combination{};
+  });
+  add([](SearchRequest* r) { r->filter.any = {"a"}; });
+  add([](SearchRequest* r) { r->filter.all = {"a"}; });
+  add([](SearchRequest* r) { r->filter.none = {"a"}; });
+  add([](SearchRequest* r) { r->filter.any = {"a", "b"}; });
+  add([](SearchRequest* r) { r->filter.any = {"ab"}; });
+  add([](SearchRequest* r) { r->effort.recall = 0.9f; });
+  add([](SearchRequest* r) { r->effort.recall = 0.95f; });
+  add([](SearchRequest* r) { r->effort.effort = 1; });
+  add([](SearchRequest* r) { r->effort.effort = 2; });
+  add([](SearchRequest* r) {
+    r->filter.any = {"a"};
+    r->effort.effort = 2;
   });
   add([](SearchRequest* r) { r->query = TextQuery{"fist"}; });
   add([](SearchRequest* r) { r->query = ImageQuery{"fish"}; });

@@ -44,11 +44,28 @@ TEST_CASE("a bad field is INVALID_ARGUMENT and named, before anybody works") {
   depth_negative.depth = -1;
   SearchRequest lambda = TextSearch("x");
   lambda.combination = Combination{CombinationKind::kAddLambda, 1.5f};
+  const auto with = [](TagFilter filter, EffortWish effort) {
+    SearchRequest request = TextSearch("x");
+    request.filter = std::move(filter);
+    request.effort = effort;
+    return request;
+  };
+  const std::vector<std::string> many(40, "a");
   const struct {
     SearchRequest request;
     const char* field;
     const char* said;
   } kCases[] = {
+      {with({many, {}, many}, {}), "filter", "has 80 tags in all; at most 64"},
+      {with({{"a", ""}, {}, {}}, {}), "filter.any[1]", "of 0 bytes is no tag"},
+      {with({{}, {std::string(1025, 'a')}, {}}, {}), "filter.all[0]", "of 1025 bytes"},
+      {with({{}, {}, {"\xFF"}}, {}), "filter.none[0]", "valid UTF-8"},
+      {with({}, {0.0f, absl::nullopt}), "effort.recall", "is 0, must be more than 0"},
+      {with({}, {1.5f, absl::nullopt}), "effort.recall", "is 1.5"},
+      {with({}, {NAN, absl::nullopt}), "effort.recall", "is nan"},
+      {with({}, {absl::nullopt, 0}), "effort.effort", "is 0, must be 1 to 1000000"},
+      {with({}, {absl::nullopt, 1'000'001}), "effort.effort", "is 1000001"},
+      {with({}, {0.5f, 7}), "effort", "names a recall and an effort"},
       {top_k_0, "top_k", "is 0, must be 1 to 1000"},
       {top_k_1001, "top_k", "is 1001"},
       {depth_101, "rerank_depth", "is 101, must be 0 to 100"},

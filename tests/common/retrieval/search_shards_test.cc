@@ -80,5 +80,71 @@ TEST_CASE("a hanging replica costs no shard, and is soon passed over") {
   CHECK(rig.first->search().calls() == 2);
 }
 
+TEST_CASE("a shard has the time that is planned less a margin, and none if there is no plan") {
+  const absl::Time now = absl::FromUnixSeconds(1000);
+  const auto budget = [&](absl::Duration left) { return SearchBudget(now, now + left); };
+  CHECK(budget(absl::Milliseconds(40)) == absl::Milliseconds(36));
+  CHECK(budget(absl::Seconds(10)) == absl::Seconds(10) - absl::Milliseconds(10));
+  CHECK(budget(absl::Milliseconds(3)) == absl::Milliseconds(2));
+  CHECK(budget(absl::Microseconds(500)) == absl::ZeroDuration());
+  CHECK(budget(-absl::Seconds(3)) == absl::ZeroDuration());
+  CHECK(SearchBudget(now, absl::InfiniteFuture()) == absl::InfiniteDuration());
+}
+
+TEST_CASE("of two efforts the lesser is told") {
+  const SearchEffort exact, measured{false, 0.9f, 20, false}, lower{false, 0.8f, 90, false},
+      unmeasured{false, 0, 5, false};
+  const auto effort = [](const SearchEffort& a, const SearchEffort& b) {
+    const SearchEffort lesser = LesserEffort(a, b), other_way = LesserEffort(b, a);
+    CHECK(lesser.effort == other_way.effort);
+    CHECK(lesser.exact == other_way.exact);
+    CHECK(lesser.reduced == other_way.reduced);
+    return lesser;
+  };
+  CHECK(effort(exact, exact).exact);
+  CHECK(effort(exact, measured).effort == 20);
+  CHECK_FALSE(effort(exact, measured).exact);
+  CHECK(effort(measured, lower).effort == 90);
+  CHECK(effort(lower, unmeasured).effort == 5);
+  SearchEffort reduced = measured;
+  reduced.reduced = true;
+  CHECK(effort(reduced, lower).reduced);
+  CHECK(effort(reduced, lower).effort == 90);
+  CHECK_FALSE(effort(measured, lower).reduced);
+}
+
+TEST_CASE("shards are asked what was asked, with the time that they have, and say what they did") {
+  Rig rig;
+  const TagFilter filter = {{"a"}, {}, {"b"}};
+  const absl::Time now = rig.clock.Now();
+  EmbeddingMatrix query(1, 1);
+  const auto search = [&](bool lower_effort, absl::Time planned) {
+    ShardQuery asked = {query, 10, filter, {0.75f, absl::nullopt}, lower_effort};
+    return SearchShards(rig.index, asked, planned, now + kLatest,
+                        CallContext(&rig.clock, absl::InfiniteFuture()));
+  };
+  rig.first->Approximate({nullptr, [](const SearchShardRequest&) {
+                            return SearchEffort{false, 0.75f, 3, true};
+                          }});
+  const auto found = search(true, now + kPlanned);
+  REQUIRE(found.ok());
+  CHECK(found->best.empty());
+  CHECK(found->matched == 0);
+  CHECK(found->effort.effort == 3);
+  CHECK(found->effort.reduced);
+  REQUIRE(search(false, now + kPlanned).ok());
+  REQUIRE(search(true, absl::InfiniteFuture()).ok());
+  const std::vector<SearchShardRequest> asked = rig.other->searches();
+  REQUIRE(asked.size() == 3);
+  for (const SearchShardRequest& request : asked) {
+    CHECK(request.filter.any == filter.any);
+    CHECK(request.filter.none == filter.none);
+    CHECK(request.effort.recall == 0.75f);
+  }
+  CHECK(asked[0].budget == SearchBudget(now, now + kPlanned));
+  CHECK(asked[1].budget == absl::InfiniteDuration());
+  CHECK(asked[2].budget == absl::InfiniteDuration());
+}
+
 }  // namespace
 }  // namespace sightline

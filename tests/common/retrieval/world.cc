@@ -16,14 +16,15 @@ uint32_t Fingerprint(absl::string_view name) {  // FNV-1a
   return hash;
 }
 
-std::vector<StoredItem> MakeItems(absl::string_view prefix, int count) {
+std::vector<StoredItem> MakeItems(absl::string_view prefix, int count,
+                                  const WorldOptions& options) {
   std::vector<StoredItem> items;
   for (int i = 0; i < count; ++i) {
     StoredItem item;
     item.item_id = absl::StrCat(prefix, "-", i);
     item.caption = absl::StrCat("caption of ", item.item_id);
     item.uri = absl::StrCat("file:", item.item_id);
-    item.tags = {"tag"};
+    item.tags = options.tags(i);
     item.embedding = EmbeddingOf(item.item_id);
     items.push_back(std::move(item));
   }
@@ -71,9 +72,9 @@ float MatchOf(absl::string_view text, absl::string_view image) {
 
 World::World(const WorldOptions& options)
     : pictures(MakeInfo("pictures", IndexContent::kImages, options.shards),
-               MakeItems("image", options.images)),
+               MakeItems("image", options.images, options)),
       words(MakeInfo("words", IndexContent::kCaptions, options.shards),
-            MakeItems("caption", options.captions)),
+            MakeItems("caption", options.captions, options)),
       encoder(std::make_shared<FakeEncoder>(
           [](const EncodableQuery& query) { return EmbeddingOf(NameOfQuery(query)); }, FeaturesOf)),
       caches(options.caches, &metrics),
@@ -104,11 +105,11 @@ std::string World::NameOf(const RerankSide& side) const {
 }
 
 std::vector<Candidate> RankAll(const FakeIndex& index, absl::string_view query,
-                               absl::string_view left_out) {
+                               absl::string_view left_out, const TagFilter& filter) {
   const std::vector<float> embedding = EmbeddingOf(query);
   std::vector<Candidate> all;
   for (const StoredItem& item : index.items()) {
-    if (item.item_id == left_out) continue;
+    if (item.item_id == left_out || !Passes(filter, item.tags)) continue;
     float score = 0;
     for (int i = 0; i < kDimension; ++i) score += embedding[i] * item.embedding[i];
     all.push_back({item.item_id, item.shard, item.row, score});
@@ -120,8 +121,9 @@ std::vector<Candidate> RankAll(const FakeIndex& index, absl::string_view query,
 }
 
 std::vector<std::string> Referee(const FakeIndex& index, absl::string_view query, int top_k,
-                                 int depth, const Combination& combination) {
-  std::vector<Candidate> all = RankAll(index, query);
+                                 int depth, const Combination& combination,
+                                 const TagFilter& filter) {
+  std::vector<Candidate> all = RankAll(index, query, "", filter);
   depth = std::min<int>(depth, all.size());
   const bool query_is_text = index.info()->content == IndexContent::kImages;
   std::vector<double> e, c;

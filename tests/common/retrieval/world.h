@@ -4,6 +4,7 @@
 #ifndef SIGHTLINE_TESTS_COMMON_RETRIEVAL_WORLD_H_
 #define SIGHTLINE_TESTS_COMMON_RETRIEVAL_WORLD_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -41,6 +42,10 @@ struct WorldOptions {
   RetrieverOptions retriever;
   ScoreKind score_kind = ScoreKind::kSoftmaxMatch;
   SearchCacheOptions caches;  // off
+  // Of the item with that number.
+  std::function<std::vector<std::string>(int item)> tags = [](int) {
+    return std::vector<std::string>{"tag"};
+  };
 };
 
 // Index "pictures" holds items "image-<n>", index "words" items "caption-<n>".  The
@@ -70,14 +75,15 @@ class World {
   Retriever retriever;
 };
 
-// All items of `index` but `left_out`, scored directly, best first.
+// All items of `index` that pass `filter` but `left_out`, scored directly, best first.
 std::vector<Candidate> RankAll(const FakeIndex& index, absl::string_view query,
-                               absl::string_view left_out = "");
+                               absl::string_view left_out = "", const TagFilter& filter = {});
 
 // The list that a search must give: everything ranked, the first `depth` ordered by the
 // combination, cut to `top_k`.  Written without the code under test.
 std::vector<std::string> Referee(const FakeIndex& index, absl::string_view query, int top_k,
-                                 int depth, const Combination& combination);
+                                 int depth, const Combination& combination,
+                                 const TagFilter& filter = {});
 
 std::vector<std::string> Ids(const std::vector<Hit>& hits);
 bool Has(const SearchResult& result, DegradedReason reason);

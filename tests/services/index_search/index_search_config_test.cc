@@ -30,6 +30,7 @@ TEST_CASE("store and indexes are enough, and mean all shards") {
   CHECK(config->server.listen == "0.0.0.0:7402");
   CHECK(config->server.metrics_listen == "0.0.0.0:9402");
   CHECK(config->shards.empty());
+  CHECK(config->rows == RowsPlace::kAsBuilt);
   CHECK(config->engine.batching.max_batch_cost >= config->engine.max_queries);
 }
 
@@ -52,11 +53,21 @@ TEST_CASE("what the file says counts") {
   CHECK(config->engine.batching.max_batch_cost == 300);
 }
 
+TEST_CASE("rows are where the file says") {
+  const auto place = [](const char* name) {
+    return Read(std::string(kLeast) + "rows: " + name + "\n")->rows;
+  };
+  CHECK(place("as_built") == RowsPlace::kAsBuilt);
+  CHECK(place("memory") == RowsPlace::kMemory);
+  CHECK(place("disk") == RowsPlace::kDisk);
+}
+
 TEST_CASE("all problems are said at once") {
   const std::string problems = ProblemsOf(R"(
 indexes: [images]
 shards: [3, -1, x, 3, 10000]
 batching: {max_batch_cost: 255}
+rows: tape
 shard: 4
 )");
   CHECK_THAT(problems, Contains("store"));
@@ -66,6 +77,7 @@ shard: 4
   CHECK_THAT(problems, Contains("3 is named twice"));
   CHECK_THAT(problems, Contains("batching.max_batch_cost"));
   CHECK_THAT(problems, Contains("shard: "));
+  CHECK_THAT(problems, Contains("rows") && Contains("tape"));
 }
 
 }  // namespace

@@ -37,6 +37,8 @@ class HeldIndex : public VectorIndex {
     release_->Wait();
     return inner_->Search(queries, options, call);
   }
+  bool IsExact(const SearchOptions& options) const override { return inner_->IsExact(options); }
+  int64_t byte_count() const override { return inner_->byte_count(); }
   int dimension() const override { return inner_->dimension(); }
   int64_t size() const override { return inner_->size(); }
 

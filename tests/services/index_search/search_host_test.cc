@@ -17,8 +17,11 @@
 #include "common/base/read_progress.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
+#include "common/bundle/vector_dtype.h"
 #include "common/bundle/verify.h"
+#include "common/index/index_kinds.h"
 #include "common/index/recall_probes.h"
+#include "services/index_search/shard_footprint.h"
 #include "tests/common/bundle/container_surgery.h"
 #include "tests/common/bundle/items.h"
 #include "tests/support/catch.h"
@@ -32,6 +35,12 @@ namespace {
 using Manifest = GenerationHost::Manifest;
 
 const CallContext kCall = CallContext::Unbounded();
+
+template <typename T>
+T OrDie(absl::StatusOr<T> value) {
+  REQUIRE(value.ok());
+  return *std::move(value);
+}
 
 std::string ReasonOf(const absl::Status& status) {
   const auto reason = GetReason(status);
@@ -113,12 +122,25 @@ TEST_CASE("a sound generation is held, with what it takes of memory") {
   Rig rig(2);
   CHECK(rig.Hold(rig.manifest).ok());
   const Manifest* one = &rig.manifest;
-  const int64_t bytes =
-      rig.manifest.shards(0).vectors().byte_count() + rig.manifest.shards(1).vectors().byte_count();
-  CHECK(*rig.host->Footprint(absl::MakeConstSpan(&one, 1)) == bytes);
+  const int64_t told = *rig.host->Footprint(absl::MakeConstSpan(&one, 1));
   const auto held = rig.host->Load(rig.manifest, /*verified=*/true, kCall);
   REQUIRE(held.ok());
-  CHECK(static_cast<const SearchGeneration*>(held->held.get())->shards.size() == 2);
+  const auto& shards = static_cast<const SearchGeneration*>(held->held.get())->shards;
+  REQUIRE(shards.size() == 2);
+  int64_t sum = 0;
+  for (const auto& [number, shard] : shards) {
+    const ShardFootprint expected = FootprintOf(*OrDie(IndexKindOf(rig.manifest)), rig.manifest,
+                                                number, EmbeddingPlace::kMemory);
+    const ShardFootprint taken = TakenBy(*shard);
+    CHECK(taken.rows == expected.rows);
+    CHECK(taken.index == expected.index);
+    CHECK(taken.records > 0);
+    CHECK(taken.records <= expected.records);
+    CHECK(taken.postings > 0);
+    CHECK(taken.postings <= expected.postings);
+    sum += expected.total();
+  }
+  CHECK(told == sum);
 }
 
 TEST_CASE("a server of one shard reads and counts that shard alone") {
@@ -127,7 +149,8 @@ TEST_CASE("a server of one shard reads and counts that shard alone") {
   CHECK(rig.Hold(rig.manifest).ok());
   const Manifest* one = &rig.manifest;
   CHECK(*rig.host->Footprint(absl::MakeConstSpan(&one, 1)) ==
-        rig.manifest.shards(1).vectors().byte_count());
+        FootprintOf(*OrDie(IndexKindOf(rig.manifest)), rig.manifest, 1, EmbeddingPlace::kMemory)
+            .total());
   for (const std::string& file : rig.host->Files(rig.manifest)) {
     CHECK(file.find("00000-of-00002") == std::string::npos);
   }
@@ -138,6 +161,50 @@ TEST_CASE("a shard that the generation has not is refused, and other shards woul
   CHECK(ReasonOf(rig.Hold(rig.manifest)) == reasons::kNoSuchShard.name);
   Rig other(2, {0});
   CHECK(rig.host->Files(rig.manifest).size() == other.host->Files(other.manifest).size() + 1);
+}
+
+TEST_CASE("rows on the disk take four bytes each, and lies add up to what is too much") {
+  Rig rig;
+  const IndexKind& kind = *OrDie(IndexKindOf(rig.manifest));
+  const ShardFootprint memory = FootprintOf(kind, rig.manifest, 0, EmbeddingPlace::kMemory);
+  const ShardFootprint disk = FootprintOf(kind, rig.manifest, 0, EmbeddingPlace::kDisk);
+  CHECK(memory.rows == 20 * 64);
+  CHECK(disk.rows == 20 * 4);
+  CHECK(disk.records == memory.records);
+  CHECK(disk.postings == memory.postings);
+  Manifest halves = rig.manifest;
+  halves.mutable_embedding()->set_dimension(768);
+  SetVectorDtype(Dtype::kFloat16, &halves);
+  CHECK(FootprintOf(kind, halves, 0, EmbeddingPlace::kMemory).rows == 20 * 2 * 768);
+  CHECK(FootprintOf(kind, halves, 0, EmbeddingPlace::kMemory).records == 0);  // it lies
+  Manifest lying = rig.manifest;
+  lying.mutable_shards(0)->set_item_count(INT64_MAX);
+  lying.mutable_shards(0)->mutable_vectors()->set_byte_count(INT64_MAX);
+  CHECK(FootprintOf(kind, lying, 0, EmbeddingPlace::kMemory).total() == INT64_MAX);
+  CHECK(FootprintOf(kind, lying, 0, EmbeddingPlace::kDisk).total() == INT64_MAX);
+}
+
+TEST_CASE("rows on the disk are refused where the kind reads all of them, whoever wants it") {
+  Rig rig;
+  SearchHost disk({rig.store.path(), "", {}, true, RowsPlace::kDisk}, &rig.pool, &rig.janitor);
+  CHECK(ReasonOf(disk.Check(rig.manifest)) == reasons::kRowsNotOnDisk.name);
+  rig.manifest.mutable_index_spec()->set_kind("flat");
+  rig.manifest.mutable_index_spec()->set_rows_on_disk(true);
+  CHECK(ReasonOf(rig.host->Check(rig.manifest)) == reasons::kRowsNotOnDisk.name);
+  SearchHost memory({rig.store.path(), "", {}, true, RowsPlace::kMemory}, &rig.pool, &rig.janitor);
+  CHECK(memory.Check(rig.manifest).ok());
+  CHECK(memory.Load(rig.manifest, /*verified=*/false, kCall).ok());
+}
+
+TEST_CASE("parameters that the kind does not have are the manifest's fault") {
+  Rig rig;
+  bundle::v1::IndexSpec* const spec = rig.manifest.mutable_index_spec();
+  spec->set_kind("flat");
+  CHECK(rig.host->Check(rig.manifest).ok());
+  spec->mutable_hnsw()->set_link_count(16);
+  spec->mutable_hnsw()->set_build_effort(100);
+  spec->mutable_hnsw()->set_code("rows");
+  CHECK(ReasonOf(rig.host->Check(rig.manifest)) == reasons::kManifestInvalid.name);
 }
 
 TEST_CASE("recall below the floor is refused") {

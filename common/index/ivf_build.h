@@ -1,0 +1,27 @@
+// How the file of an inverted file is made (ivf_shape.h has what is in it).
+//
+// Centroids are trained on a sample and kept as int8; each row then goes to the list whose
+// centroid, as kept, is nearest; and codes are made of what it leaves.  Rows pass in blocks,
+// shared out over the pool: twice (codes of more than a gigabyte: once more for each).
+#ifndef SIGHTLINE_COMMON_INDEX_IVF_BUILD_H_
+#define SIGHTLINE_COMMON_INDEX_IVF_BUILD_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/index/index_kind.h"
+#include "common/index/ivf_shape.h"
+#include "sightline/bundle/v1/generation.pb.h"
+
+namespace sightline {
+
+// Bytes that a build takes in memory beside the rows, for any number of threads up to 64.
+int64_t IvfBuildMemory(const IvfShape& shape);
+
+// As IndexKind::build.
+absl::StatusOr<std::vector<bundle::v1::BundleFile>> BuildIvf(const IndexBuild& build);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_INDEX_IVF_BUILD_H_

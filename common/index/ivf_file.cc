@@ -1,0 +1,158 @@
+#include "common/index/ivf_file.h"
+
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "common/base/dtype.h"
+#include "common/base/error_details.h"
+#include "common/base/status_macros.h"
+#include "common/kernels/nibble_scan.h"
+
+namespace sightline {
+namespace {
+
+constexpr int64_t kCodesOfPart = 16;
+
+absl::Status Invalid(absl::string_view path, absl::string_view problem) {
+  return MakeError(reasons::kContentInvalid, absl::StrCat(path, ": ", problem));
+}
+
+// Loads sections of one file, and says what is wrong with them.
+class Loader {
+ public:
+  Loader(const Container& container, const CallContext& call)
+      : container_(container), call_(call) {}
+
+  absl::StatusOr<SectionBytes> Load(absl::string_view name, Dtype dtype,
+                                    const std::vector<int64_t>& shape) const {
+    const auto found = container_.Require(name, dtype, static_cast<int>(shape.size()));
+    if (!found.ok()) return WithReason(found.status(), reasons::kContentInvalid);
+    const Section& section = **found;
+    int64_t bytes = static_cast<int64_t>(DtypeSize(dtype));
+    for (const int64_t extent : shape) bytes *= extent;
+    if (section.shape != shape || section.length != bytes) {
+      return Invalid(
+          container_.path(),
+          absl::StrCat("section ", name, " has ", section.length, " bytes, of ", section.shape[0],
+                       " rows; the manifest makes it ", bytes, ", of ", shape[0]));
+    }
+    return container_.Load(section, call_);
+  }
+
+  absl::Status CheckFinite(absl::string_view name, const float* numbers, int64_t count) const {
+    for (int64_t i = 0; i < count; ++i) {
+      if (std::isfinite(numbers[i])) continue;
+      return Invalid(container_.path(),
+                     absl::StrCat("number ", i, " of section ", name, " is not finite"));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  const Container& container_;
+  const CallContext& call_;
+};
+
+absl::Status CheckLists(absl::string_view path, const IvfFile& file) {
+  const int64_t* const offsets = file.offsets();
+  const IvfShape& shape = file.shape;
+  if (offsets[0] != 0 || offsets[shape.lists] != shape.rows) {
+    return Invalid(path, absl::StrCat("lists from ", offsets[0], " to ", offsets[shape.lists],
+                                      " of ", shape.rows, " rows"));
+  }
+  for (int64_t list = 0; list < shape.lists; ++list) {
+    if (offsets[list] > offsets[list + 1]) {
+      return Invalid(path, absl::StrCat("list ", list, " ends before it begins"));
+    }
+  }
+  std::vector<bool> seen(shape.rows);
+  for (int64_t position = 0; position < shape.rows; ++position) {
+    const int64_t row = file.rows()[position];
+    if (row < 0 || row >= shape.rows || seen[row]) {
+      return Invalid(path, absl::StrCat("row ", row, " of ", shape.rows, " at position ", position,
+                                        row < 0 || row >= shape.rows ? "" : " for a second time"));
+    }
+    seen[row] = true;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckScalars(absl::string_view path, const IvfFile& file) {
+  const int64_t block_bytes = file.shape.block_bytes();
+  for (int64_t end = block_bytes; end <= file.shape.code_bytes(); end += block_bytes) {
+    float scalars[2 * kernels::kNibbleBlockRows];
+    std::memcpy(scalars, file.codes() + end - sizeof(scalars), sizeof(scalars));
+    for (const float scalar : scalars) {
+      if (std::isfinite(scalar)) continue;
+      return Invalid(path, absl::StrCat("a scalar of the block of codes that ends at ", end,
+                                        " is not finite"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LoadCodes(const Loader& loader, absl::string_view path, IvfFile* file) {
+  const IvfShape& shape = file->shape;
+  if (shape.code == IvfCode::kInt8) {
+    ASSIGN_OR_RETURN(file->code_bytes,
+                     loader.Load("codes", Dtype::kInt8, {shape.rows, shape.centroid_bytes()}));
+    ASSIGN_OR_RETURN(file->code_scale_bytes,
+                     loader.Load("code_scales", Dtype::kFloat32, {shape.rows}));
+    return loader.CheckFinite("code_scales", file->code_scales(), shape.rows);
+  }
+  if (!shape.has_nibbles()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(file->code_bytes, loader.Load("codes", Dtype::kBytes, {shape.code_bytes()}));
+  RETURN_IF_ERROR(CheckScalars(path, *file));
+  if (shape.code != IvfCode::kPq4) return absl::OkStatus();
+  const int64_t numbers = kCodesOfPart * shape.dimension;
+  ASSIGN_OR_RETURN(file->codebook_bytes, loader.Load("codebooks", Dtype::kFloat32, {numbers}));
+  return loader.CheckFinite("codebooks", file->codebooks(), numbers);
+}
+
+}  // namespace
+
+void IvfFile::DecodeCentroid(int64_t list, float* to) const {
+  const int8_t* const codes = centroid(list);
+  const float scale = centroid_scales()[list];
+  for (int i = 0; i < shape.dimension; ++i) to[i] = scale * static_cast<float>(codes[i]);
+}
+
+int64_t IvfFileBytes(const IvfShape& shape) {
+  constexpr int64_t kFloat = sizeof(float);
+  int64_t bytes = shape.lists * (shape.centroid_bytes() + kFloat) +
+                  (shape.lists + 1) * static_cast<int64_t>(sizeof(int64_t)) +
+                  shape.rows * static_cast<int64_t>(sizeof(int32_t)) + shape.code_bytes();
+  if (shape.code == IvfCode::kInt8) bytes += shape.rows * kFloat;
+  if (shape.code == IvfCode::kPq4) bytes += kCodesOfPart * shape.dimension * kFloat;
+  return bytes;
+}
+
+absl::StatusOr<IvfFile> LoadIvfFile(absl::string_view path, const IvfShape& shape,
+                                    const CallContext& call) {
+  auto opened = Container::Open(path);
+  if (!opened.ok()) {
+    return absl::IsDataLoss(opened.status()) && !GetReason(opened.status()).has_value()
+               ? WithReason(opened.status(), reasons::kContentInvalid)
+               : opened.status();
+  }
+  const Loader loader(**opened, call);
+  IvfFile file;
+  file.shape = shape;
+  ASSIGN_OR_RETURN(file.centroid_bytes,
+                   loader.Load("centroids", Dtype::kInt8, {shape.lists, shape.centroid_bytes()}));
+  ASSIGN_OR_RETURN(file.centroid_scale_bytes,
+                   loader.Load("centroid_scales", Dtype::kFloat32, {shape.lists}));
+  RETURN_IF_ERROR(loader.CheckFinite("centroid_scales", file.centroid_scales(), shape.lists));
+  ASSIGN_OR_RETURN(file.offset_bytes, loader.Load("offsets", Dtype::kInt64, {shape.lists + 1}));
+  ASSIGN_OR_RETURN(file.row_bytes, loader.Load("rows", Dtype::kInt32, {shape.rows}));
+  RETURN_IF_ERROR(CheckLists(path, file));
+  RETURN_IF_ERROR(LoadCodes(loader, path, &file));
+  return file;
+}
+
+}  // namespace sightline

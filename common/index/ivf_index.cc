@@ -1,0 +1,242 @@
+// Inverted files: rows in lists by their nearest centroids, of which a search looks into some.
+//
+// What it finds are the best of the rows there by exact score, of candidates that were chosen by
+// codes.  Estimates are of integers and of floats that are rounded alike on every CPU, candidates
+// are the best by a total order, and so are results: equal queries and options give the same bits
+// in any batch and on any number of threads.
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "common/base/error_details.h"
+#include "common/base/files.h"
+#include "common/base/status_macros.h"
+#include "common/index/index_checks.h"
+#include "common/index/index_kind.h"
+#include "common/index/ivf_build.h"
+#include "common/index/ivf_file.h"
+#include "common/index/ivf_search.h"
+#include "common/index/ivf_shape.h"
+#include "common/index/list_ranking.h"
+#include "common/index/row_scores.h"
+#include "common/index/vector_index.h"
+#include "common/kernels/cpu.h"
+#include "common/kernels/random_rotation.h"
+
+namespace sightline {
+namespace {
+
+using NeighborLists = std::vector<std::vector<Neighbor>>;
+
+// Rows that are scored between two looks at what they are worth.
+constexpr int64_t kRowsAtOnce = 16384;
+
+bool RanksBefore(const Neighbor& a, const Neighbor& b) {
+  return a.score != b.score ? a.score > b.score : a.row < b.row;
+}
+
+// Adds `more` to the best `top_k`, both in order.
+void Merge(std::vector<Neighbor> more, int top_k, std::vector<Neighbor>* best) {
+  std::vector<Neighbor> merged(best->size() + more.size());
+  std::merge(best->begin(), best->end(), more.begin(), more.end(), merged.begin(), RanksBefore);
+  if (merged.size() > static_cast<size_t>(top_k)) merged.resize(top_k);
+  *best = std::move(merged);
+}
+
+class IvfIndex : public VectorIndex {
+ public:
+  // The file is not loaded where there are no rows.
+  IvfIndex(IvfFile file, const VectorView& vectors, ComputePool* pool)
+      : file_(std::move(file)),
+        rotation_(file_.shape.dimension, file_.shape.seed),
+        ranking_(file_, rotation_),
+        parts_{&file_, &rotation_, &ranking_, vectors},
+        pool_(pool) {}
+
+  absl::StatusOr<NeighborLists> Search(const EmbeddingMatrix& queries, const SearchOptions& options,
+                                       const CallContext& call) const override {
+    RETURN_IF_ERROR(CheckSearch(queries, options, parts_.vectors, call));
+    ComputePool* const pool = options.pool != nullptr ? options.pool : pool_;
+    if (IsExact(options)) return SearchExactly(queries, options, pool, call);
+    IvfRequest request;
+    request.top_k = options.top_k;
+    request.effort = options.effort;
+    std::vector<uint64_t> words;
+    if (options.among != nullptr) {
+      request.among_count = options.among->count();
+      request.among =
+          options.among->is_list() ? BitsOf(*options.among, &words) : options.among->words();
+    }
+    // A query alone may use all threads; several have one each.
+    return ForEach(queries, pool, [&](const float* query) {
+      return SearchLists(parts_, query, request, queries.rows() == 1 ? pool : nullptr, call);
+    });
+  }
+
+  bool IsExact(const SearchOptions& options) const override {
+    if (options.effort >= file_.shape.lists) return true;
+    return options.among != nullptr &&
+           IsNarrow(file_.shape, parts_.vectors, options.effort, options.among->count());
+  }
+
+  int64_t byte_count() const override {
+    return file_.shape.rows == 0
+               ? 0
+               : IvfFileBytes(file_.shape) + ranking_.byte_count() + rotation_.byte_count();
+  }
+  int dimension() const override { return file_.shape.dimension; }
+  int64_t size() const override { return file_.shape.rows; }
+
+ private:
+  // Calls `search` for each query, side by side.
+  template <typename SearchOne>
+  static absl::StatusOr<NeighborLists> ForEach(const EmbeddingMatrix& queries, ComputePool* pool,
+                                               const SearchOne& search) {
+    NeighborLists lists(queries.rows());
+    std::vector<absl::Status> statuses(queries.rows());
+    const auto find = [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        auto found = search(queries.row(i).data());
+        statuses[i] = found.status();
+        if (found.ok()) lists[i] = *std::move(found);
+      }
+    };
+    if (queries.rows() == 1) {
+      find(0, 1);
+    } else {
+      pool->ParallelFor(queries.rows(), 1, find);
+    }
+    for (const absl::Status& status : statuses) RETURN_IF_ERROR(status);
+    return lists;
+  }
+
+  static const uint64_t* BitsOf(const RowSet& set, std::vector<uint64_t>* words) {
+    words->assign((set.universe() + 63) / 64, 0);
+    set.ForEach([&](int64_t row) { (*words)[row >> 6] |= uint64_t{1} << (row & 63); });
+    return words->data();
+  }
+
+  // Scores every row that may be found.
+  absl::StatusOr<NeighborLists> SearchExactly(const EmbeddingMatrix& queries,
+                                              const SearchOptions& options, ComputePool* pool,
+                                              const CallContext& call) const {
+    std::vector<int64_t> chosen;
+    if (options.among != nullptr) {
+      chosen.reserve(options.among->count());
+      options.among->ForEach([&](int64_t row) { chosen.push_back(row); });
+    }
+    const int64_t count = options.among != nullptr ? options.among->count() : parts_.vectors.rows;
+    const int64_t parts =
+        queries.rows() > 1 ? 1 : std::clamp<int64_t>(count / kRowsAtOnce, 1, pool->threads());
+    return ForEach(queries, pool, [&](const float* query) {
+      NeighborLists bests(parts);
+      std::vector<absl::Status> statuses(parts);
+      const auto score = [&](int64_t from, int64_t to) {
+        for (int64_t part = from; part < to; ++part) {
+          statuses[part] = ScoreSome(query, options, chosen, count * part / parts,
+                                     count * (part + 1) / parts, call, &bests[part]);
+        }
+      };
+      if (parts == 1) {
+        score(0, 1);
+      } else {
+        pool->ParallelFor(parts, 1, score);
+      }
+      for (int64_t part = 1; part < parts; ++part) {
+        Merge(std::move(bests[part]), options.top_k, &bests[0]);
+        statuses[0].Update(statuses[part]);
+      }
+      return statuses[0].ok() ? absl::StatusOr<std::vector<Neighbor>>(std::move(bests[0]))
+                              : statuses[0];
+    });
+  }
+
+  // Of the `begin`-th row that may be found up to the `end`-th.
+  absl::Status ScoreSome(const float* query, const SearchOptions& options,
+                         const std::vector<int64_t>& chosen, int64_t begin, int64_t end,
+                         const CallContext& call, std::vector<Neighbor>* best) const {
+    for (int64_t first = begin; first < end; first += kRowsAtOnce) {
+      const int64_t count = std::min(kRowsAtOnce, end - first);
+      std::vector<int64_t> rows(count);
+      for (int64_t i = 0; i < count; ++i) {
+        rows[i] = options.among != nullptr ? chosen[first + i] : first + i;
+      }
+      ASSIGN_OR_RETURN(std::vector<Neighbor> some,
+                       BestOfRows(parts_.vectors, query, std::move(rows), options.top_k, call));
+      Merge(std::move(some), options.top_k, best);
+    }
+    return absl::OkStatus();
+  }
+
+  const IvfFile file_;
+  const kernels::RandomRotation rotation_;
+  const ListRanking ranking_;
+  const IvfParts parts_;
+  ComputePool* const pool_;
+};
+
+int64_t Footprint(const bundle::v1::GenerationManifest& manifest, int shard) {
+  const auto shape = IvfShapeOf(manifest, shard);
+  if (!shape.ok()) return std::numeric_limits<int64_t>::max();
+  if (shape->rows == 0) return 0;
+  return IvfFileBytes(*shape) + ListRanking::ByteCount(*shape) +
+         kernels::RandomRotation::ByteCount(shape->dimension);
+}
+
+int64_t BuildMemory(const bundle::v1::GenerationManifest& manifest, int shard) {
+  const auto shape = IvfShapeOf(manifest, shard);
+  return shape.ok() ? IvfBuildMemory(*shape) : std::numeric_limits<int64_t>::max();
+}
+
+absl::StatusOr<std::unique_ptr<VectorIndex>> Open(absl::string_view directory,
+                                                  const bundle::v1::GenerationManifest& manifest,
+                                                  int shard, const VectorView& vectors,
+                                                  ComputePool* pool, const CallContext& call) {
+  RETURN_IF_ERROR(kernels::CheckCpuLimit());
+  RETURN_IF_ERROR(CheckView(vectors));
+  if (pool == nullptr) return absl::InvalidArgumentError("an ivf index needs a compute pool");
+  ASSIGN_OR_RETURN(const IvfShape shape, IvfShapeOf(manifest, shard));
+  if (vectors.rows != shape.rows || vectors.dimension != shape.dimension) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("vectors of ", vectors.rows, " rows of dimension ", vectors.dimension,
+                     "; the manifest has ", shape.rows, " of ", shape.dimension));
+  }
+  if (shape.code == IvfCode::kRows && vectors.on_disk()) {
+    return absl::InvalidArgumentError(
+        "an ivf index of code 'rows' reads every row that it looks at: its rows have to lie in "
+        "memory");
+  }
+  IvfFile file;
+  file.shape = shape;
+  if (shape.rows > 0) {
+    const bundle::v1::ShardManifest& description = manifest.shards(shard);
+    if (description.index_files_size() != 1) {
+      return MakeError(reasons::kContentInvalid,
+                       absl::StrCat("shard ", shard, " names ", description.index_files_size(),
+                                    " index files; kind 'ivf' has one"));
+    }
+    ASSIGN_OR_RETURN(
+        file, LoadIvfFile(JoinPath(directory, description.index_files(0).path()), shape, call));
+  }
+  return std::make_unique<IvfIndex>(std::move(file), vectors, pool);
+}
+
+}  // namespace
+
+extern const IndexKind kIvfIndexKind = {"ivf",
+                                        /*exact=*/false,
+                                        /*rows_on_disk=*/true,
+                                        /*serial_build=*/false,
+                                        &CheckIvfSpec,
+                                        &Footprint,
+                                        &BuildMemory,
+                                        &BuildIvf,
+                                        &Open};
+
+}  // namespace sightline

@@ -1,0 +1,174 @@
+#include "common/index/ivf_search.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "common/base/dtype.h"
+#include "common/base/status_macros.h"
+#include "common/index/best_estimates.h"
+#include "common/index/ivf_query.h"
+#include "common/index/row_scanner.h"
+#include "common/index/row_scores.h"
+
+namespace sightline {
+namespace {
+
+// Candidates that are scored at least: a few more than one is sure to want.
+constexpr int64_t kLeastCandidates = 32;
+// Bytes that a thread reads in the time that it takes to wake another one up, and some more.
+constexpr int64_t kBytesOfPart = int64_t{4} << 20;
+
+// Rows of a shard to one that is let through, from which on all of these are scored.
+constexpr int64_t kNarrow = 1000;
+// Of memory, in a row of codes after another and in rows strewn about, and of a disk: about what
+// one thread reads in a nanosecond, and how long it waits for a row.
+constexpr double kBytesOfNanosecond = 16;
+constexpr double kCodeNanoseconds = 2;
+constexpr double kRowNanoseconds = 30;
+constexpr double kDiskRowNanoseconds = 10'000;
+
+class ListSearch {
+ public:
+  ListSearch(const IvfParts& index, const float* query, const IvfRequest& request,
+             const CallContext& call)
+      : index_(index),
+        request_(request),
+        call_(call),
+        query_(query, index.file->shape.dimension, *index.rotation),
+        scanner_(RowScannerOf(*index.file, index.vectors, query_)),
+        best_(CandidateCount()) {}
+
+  absl::StatusOr<std::vector<Neighbor>> Run(ComputePool* pool) {
+    if (request_.among == nullptr) {
+      RETURN_IF_ERROR(ScanAll(index_.ranking->Best(query_, request_.effort), pool));
+    } else {
+      RETURN_IF_ERROR(ScanMatches());
+    }
+    if (index_.file->shape.code == IvfCode::kRows) return Neighbors();
+    std::vector<int64_t> rows;
+    for (const Estimate& estimate : best_.Take()) rows.push_back(estimate.row);
+    return BestOfRows(index_.vectors, query_.numbers, std::move(rows), request_.top_k, call_);
+  }
+
+ private:
+  int64_t CandidateCount() const {
+    const IvfShape& shape = index_.file->shape;
+    if (shape.code == IvfCode::kRows) return request_.top_k;
+    return std::max(kLeastCandidates, int64_t{shape.refine} * request_.top_k);
+  }
+
+  int64_t begin(const RankedList& ranked) const { return index_.file->offsets()[ranked.list]; }
+  int64_t end(const RankedList& ranked) const { return index_.file->offsets()[ranked.list + 1]; }
+
+  bool IsOver() const { return call_.cancelled() || call_.expired(); }
+
+  // Those of `lists` at `first`, `first` + `step` and so on.
+  void ScanSome(const std::vector<RankedList>& lists, size_t first, size_t step,
+                BestEstimates* best) const {
+    for (size_t i = first; i < lists.size(); i += step) {
+      if (IsOver()) return;
+      if (i + step < lists.size()) {
+        scanner_->Prefetch(begin(lists[i + step]), end(lists[i + step]));
+      }
+      scanner_->Scan(begin(lists[i]), end(lists[i]), lists[i].product, nullptr, best);
+    }
+  }
+
+  absl::Status ScanAll(const std::vector<RankedList>& lists, ComputePool* pool) {
+    int64_t parts = 1;
+    if (pool != nullptr && pool->threads() > 1) {
+      int64_t rows = 0;
+      for (const RankedList& list : lists) rows += end(list) - begin(list);
+      const int64_t bytes = rows * ScannedBytes(index_.file->shape, index_.vectors);
+      parts = std::clamp<int64_t>(bytes / kBytesOfPart, 1, pool->threads());
+    }
+    if (parts == 1) {
+      ScanSome(lists, 0, 1, &best_);
+    } else {
+      std::vector<BestEstimates> bests(parts, BestEstimates(CandidateCount()));
+      pool->ParallelFor(parts, 1, [&](int64_t from, int64_t to) {
+        for (int64_t part = from; part < to; ++part) ScanSome(lists, part, parts, &bests[part]);
+      });
+      for (const BestEstimates& best : bests) best_.Add(best);
+    }
+    return call_.Check("index search");
+  }
+
+  // List after list until enough rows were let through.
+  absl::Status ScanMatches() {
+    const IvfShape& shape = index_.file->shape;
+    const int64_t wanted = MatchesWanted(shape, request_.effort, request_.among_count);
+    // As many as hold them if they are strewn at random, and some more.
+    const double share =
+        static_cast<double>(request_.among_count) / static_cast<double>(shape.rows);
+    const int64_t likely =
+        static_cast<int64_t>(1.25 * static_cast<double>(request_.effort) / std::sqrt(share));
+    int64_t matches = 0, lists = 0;
+    std::vector<bool> seen(shape.lists);
+    for (int64_t count = std::min(likely + 1, shape.lists);; count = shape.lists) {
+      for (const RankedList& ranked : index_.ranking->Best(query_, count)) {
+        if (lists >= request_.effort && matches >= wanted) return absl::OkStatus();
+        if (seen[ranked.list]) continue;
+        RETURN_IF_ERROR(call_.Check("index search"));
+        seen[ranked.list] = true;
+        ++lists;
+        matches +=
+            scanner_->Scan(begin(ranked), end(ranked), ranked.product, request_.among, &best_);
+      }
+      if (count == shape.lists) return absl::OkStatus();
+    }
+  }
+
+  // Of estimates that are the scores.
+  std::vector<Neighbor> Neighbors() {
+    std::vector<Neighbor> neighbors;
+    for (const Estimate& estimate : best_.Take())
+      neighbors.push_back({estimate.row, estimate.value});
+    return neighbors;
+  }
+
+  const IvfParts& index_;
+  const IvfRequest& request_;
+  const CallContext& call_;
+  const IvfQuery query_;
+  const std::unique_ptr<RowScanner> scanner_;
+  BestEstimates best_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::vector<Neighbor>> SearchLists(const IvfParts& index, const float* query,
+                                                  const IvfRequest& request, ComputePool* pool,
+                                                  const CallContext& call) {
+  return ListSearch(index, query, request, call).Run(pool);
+}
+
+int64_t MatchesWanted(const IvfShape& shape, int64_t effort, int64_t count) {
+  const double share = static_cast<double>(count) / static_cast<double>(shape.rows);
+  const double list_rows = static_cast<double>(shape.rows) / static_cast<double>(shape.lists);
+  return static_cast<int64_t>(
+      std::ceil(static_cast<double>(effort) * list_rows * std::sqrt(share)));
+}
+
+bool IsNarrow(const IvfShape& shape, const VectorView& vectors, int64_t effort, int64_t count) {
+  if (count <= shape.rows / kNarrow) return true;
+  const auto row_bytes =
+      static_cast<double>(vectors.dimension * static_cast<int64_t>(DtypeSize(vectors.dtype)));
+  const double row =
+      vectors.on_disk() ? kDiskRowNanoseconds : kRowNanoseconds + row_bytes / kBytesOfNanosecond;
+  double code = static_cast<double>(ScannedBytes(shape, vectors)) / kBytesOfNanosecond;
+  // Of codes in blocks those of other rows are read as well.
+  double looked_at = static_cast<double>(MatchesWanted(shape, effort, count));
+  if (shape.has_nibbles()) {
+    code += kCodeNanoseconds;
+    looked_at *= static_cast<double>(shape.rows) / static_cast<double>(count);
+  } else {
+    code += kRowNanoseconds;
+  }
+  return static_cast<double>(count) * row <= looked_at * code;
+}
+
+}  // namespace sightline

@@ -1,0 +1,54 @@
+// How one query is answered from an inverted file.
+#ifndef SIGHTLINE_COMMON_INDEX_IVF_SEARCH_H_
+#define SIGHTLINE_COMMON_INDEX_IVF_SEARCH_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/base/call_context.h"
+#include "common/base/compute_pool.h"
+#include "common/index/ivf_file.h"
+#include "common/index/list_ranking.h"
+#include "common/index/vector_index.h"
+#include "common/kernels/random_rotation.h"
+
+namespace sightline {
+
+// What an opened index has; a value that names what outlives it.
+struct IvfParts {
+  const IvfFile* file;
+  const kernels::RandomRotation* rotation;
+  const ListRanking* ranking;
+  VectorView vectors;
+};
+
+// What all queries of a call have alike.
+struct IvfRequest {
+  int top_k = 0;
+  int64_t effort = 0;  // lists; fewer than there are
+  // Of rows that may be found (RowSet::words), and their number; null: all.
+  const uint64_t* among = nullptr;
+  int64_t among_count = 0;
+};
+
+// The best of the rows that the lists nearest to `query` hold.  Without a filter these are `effort`
+// lists; with one at least as many, until so many rows were let through as MatchesWanted says.
+// `pool` may be null: then one thread works, else as many as there is work for; both find the same.
+absl::StatusOr<std::vector<Neighbor>> SearchLists(const IvfParts& index, const float* query,
+                                                  const IvfRequest& request, ComputePool* pool,
+                                                  const CallContext& call);
+
+// Of a filter that lets `count` rows through: how many of them a search looks at, at least.  A
+// share of p of the rows, strewn at random, has its ten best among the ten / p best of all, which
+// lie in more lists; where they are all of a few lists, as many as 1 / p times fewer lists have to
+// be searched.  effort / sqrt(p) lists' worth of rows, of which p are let through, meets both.
+int64_t MatchesWanted(const IvfShape& shape, int64_t effort, int64_t count);
+
+// Whether to score `count` rows takes no longer than to look for the best of them in lists, or they
+// are so few that it takes next to nothing.
+bool IsNarrow(const IvfShape& shape, const VectorView& vectors, int64_t effort, int64_t count);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_INDEX_IVF_SEARCH_H_

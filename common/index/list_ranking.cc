@@ -1,0 +1,132 @@
+#include "common/index/list_ranking.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "common/index/best_estimates.h"
+#include "common/index/nibble_codes.h"
+#include "common/kernels/cpu.h"
+#include "common/kernels/int8_rows.h"
+#include "common/kernels/nibble_scan.h"
+
+namespace sightline {
+namespace {
+
+// Fewer are multiplied in the time of a look at their codes.
+constexpr int64_t kLeastCoded = 512;
+// Estimated lists for each that is wanted, and some more.
+constexpr int64_t kPromising = 2;
+constexpr int64_t kMorePromising = 64;
+// Blocks of codes that are scanned between two looks at the limit.
+constexpr int64_t kBlocksAtOnce = 8;
+// Centroids whose products are waited for while others are multiplied.
+constexpr int64_t kAhead = 6;
+
+bool HasCodes(const IvfShape& shape) {
+  return shape.lists >= kLeastCoded;
+}
+
+}  // namespace
+
+int64_t ListRanking::ByteCount(const IvfShape& shape) {
+  if (!HasCodes(shape)) return 0;
+  const int64_t size = kernels::RandomRotation::SizeOf(shape.dimension);
+  return kernels::NibbleBlocks(shape.lists) * kernels::NibbleBlockBytes(size / 4, true);
+}
+
+ListRanking::ListRanking(const IvfFile& file, const kernels::RandomRotation& rotation)
+    : file_(file), blocks_(ByteCount(file.shape)) {
+  if (blocks_.empty()) return;
+  const int64_t lists = file.shape.lists, size = rotation.size();
+  std::vector<float> centroid(file.shape.dimension), rotated(size);
+  std::vector<double> sum(file.shape.dimension);
+  for (int64_t list = 0; list < lists; ++list) {
+    file.DecodeCentroid(list, centroid.data());
+    for (int j = 0; j < file.shape.dimension; ++j) sum[j] += centroid[j];
+  }
+  for (int j = 0; j < file.shape.dimension; ++j) {
+    centroid[j] = static_cast<float>(sum[j] / static_cast<double>(lists));
+  }
+  std::vector<float> mean(size);
+  rotation.Rotate(centroid.data(), mean.data());
+  std::vector<uint8_t> groups(size / 4);
+  const int64_t block_bytes = kernels::NibbleBlockBytes(size / 4, true);
+  for (int64_t list = 0; list < lists; ++list) {
+    file.DecodeCentroid(list, centroid.data());
+    rotation.Rotate(centroid.data(), rotated.data());
+    const NibbleScalars scalars = EncodeSigns(rotated.data(), mean.data(), size, groups.data());
+    uint8_t* const block = blocks_.data() + list / kernels::kNibbleBlockRows * block_bytes;
+    const int64_t place = list % kernels::kNibbleBlockRows;
+    kernels::StoreNibbles(groups.data(), size / 4, place, block);
+    kernels::StoreNibbleScalars(scalars.slope, scalars.offset, size / 4, place, block);
+  }
+}
+
+std::vector<RankedList> ListRanking::Best(const IvfQuery& query, int64_t count) const {
+  const int64_t lists = file_.shape.lists;
+  count = std::min(count, lists);
+  const int64_t promising = kPromising * count + kMorePromising;
+  std::vector<int32_t> looked_at;
+  if (!blocks_.empty() && promising < lists / 2) {
+    looked_at = Promising(query, promising);
+  } else {
+    looked_at.resize(lists);
+    std::iota(looked_at.begin(), looked_at.end(), 0);
+  }
+  const kernels::Int8RowKernel& kernel = kernels::Int8RowKernelFor(kernels::ThisCpu());
+  const int64_t bytes = file_.shape.centroid_bytes();
+  std::vector<RankedList> ranked(looked_at.size());
+  for (size_t i = 0; i < looked_at.size(); ++i) {
+    if (i + kAhead < looked_at.size()) {
+      const int8_t* const ahead = file_.centroid(looked_at[i + kAhead]);
+      for (int64_t line = 0; line < bytes; line += 64) __builtin_prefetch(ahead + line);
+    }
+    const int32_t list = looked_at[i];
+    const int32_t sum = kernel.product(query.codes.codes.data(), file_.centroid(list), bytes);
+    ranked[i] = {list,
+                 kernels::Int8Product(query.codes, {file_.centroid_scales()[list], 0, 0}, sum)};
+  }
+  const auto before = [](const RankedList& a, const RankedList& b) {
+    return a.product != b.product ? a.product > b.product : a.list < b.list;
+  };
+  if (count < static_cast<int64_t>(ranked.size())) {
+    std::nth_element(ranked.begin(), ranked.begin() + count, ranked.end(), before);
+    ranked.resize(count);
+  }
+  std::sort(ranked.begin(), ranked.end(), before);
+  return ranked;
+}
+
+std::vector<int32_t> ListRanking::Promising(const IvfQuery& query, int64_t count) const {
+  const kernels::NibbleScanKernel& kernel = kernels::NibbleScanKernelFor(kernels::ThisCpu());
+  const int64_t lists = file_.shape.lists;
+  const int64_t blocks = kernels::NibbleBlocks(lists);
+  const int64_t block_bytes = static_cast<int64_t>(blocks_.size()) / blocks;
+  BestEstimates best(count);
+  uint32_t masks[kBlocksAtOnce];
+  float estimates[kBlocksAtOnce * kernels::kNibbleBlockRows];
+  kernels::NibbleScan scan = query.signs.Scan();
+  scan.scalars = true;
+  for (int64_t first = 0; first < blocks; first += kBlocksAtOnce) {
+    scan.blocks = blocks_.data() + first * block_bytes;
+    scan.block_count = std::min(kBlocksAtOnce, blocks - first);
+    scan.limit = best.limit();
+    std::fill_n(masks, kBlocksAtOnce, ~0u);
+    kernel.scan(scan, masks, estimates);
+    for (int64_t b = 0; b < scan.block_count; ++b) {
+      for (uint32_t mask = masks[b]; mask != 0; mask &= mask - 1) {
+        const int64_t place = b * kernels::kNibbleBlockRows + __builtin_ctz(mask);
+        const int64_t list = first * kernels::kNibbleBlockRows + place;
+        if (list < lists) best.Offer(estimates[place], static_cast<int32_t>(list));
+      }
+    }
+  }
+  std::vector<int32_t> promising;
+  for (const Estimate& estimate : best.Take()) promising.push_back(estimate.row);
+  // In the order of memory.
+  std::sort(promising.begin(), promising.end());
+  return promising;
+}
+
+}  // namespace sightline

@@ -1,0 +1,46 @@
+// Which lists of an inverted file a query looks into first: those whose centroids have the largest
+// inner products with it.
+//
+// Centroids are multiplied as they are kept, in int8.  Where there are many and few are wanted, all
+// are estimated by a bit a dimension first (nibble_codes.h), and the best of them multiplied.
+#ifndef SIGHTLINE_COMMON_INDEX_LIST_RANKING_H_
+#define SIGHTLINE_COMMON_INDEX_LIST_RANKING_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "common/index/ivf_file.h"
+#include "common/index/ivf_query.h"
+#include "common/kernels/random_rotation.h"
+
+namespace sightline {
+
+struct RankedList {
+  int32_t list = 0;
+  float product = 0;  // of its centroid with the query's unit
+};
+
+// Immutable, thread-safe.
+class ListRanking {
+ public:
+  // Of the lists of `file`, which outlives it, as does `rotation`.
+  ListRanking(const IvfFile& file, const kernels::RandomRotation& rotation);
+
+  // Bytes that are kept beside the file.
+  int64_t byte_count() const { return static_cast<int64_t>(blocks_.size()); }
+  static int64_t ByteCount(const IvfShape& shape);
+
+  // The best `count` lists, or all, the best first; equal ones by number.  Of two counts, the lists
+  // of one need not be the first of the other's.
+  std::vector<RankedList> Best(const IvfQuery& query, int64_t count) const;
+
+ private:
+  std::vector<int32_t> Promising(const IvfQuery& query, int64_t count) const;
+
+  const IvfFile& file_;
+  std::vector<uint8_t> blocks_;  // codes of centroids, of their distances from the mean of all
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_INDEX_LIST_RANKING_H_

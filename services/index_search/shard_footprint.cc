@@ -1,0 +1,60 @@
+#include "services/index_search/shard_footprint.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "common/base/dtype.h"
+#include "common/bundle/rows_on_disk.h"
+#include "common/bundle/vector_dtype.h"
+
+namespace sightline {
+namespace {
+
+constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+constexpr int64_t kRowAlignment = 64;
+// Of an item: where its id, caption, uri and tags begin.
+constexpr int64_t kOffsetBytes = 4 * static_cast<int64_t>(sizeof(int64_t));
+
+int64_t Times(int64_t count, int64_t bytes) {
+  int64_t product = 0;
+  return __builtin_mul_overflow(count, bytes, &product) ? kMost : product;
+}
+
+}  // namespace
+
+int64_t AddBytes(int64_t a, int64_t b) {
+  int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? kMost : sum;
+}
+
+int64_t ShardFootprint::total() const {
+  return AddBytes(AddBytes(rows, records), AddBytes(postings, index));
+}
+
+ShardFootprint FootprintOf(const IndexKind& kind, const bundle::v1::GenerationManifest& manifest,
+                           int shard, EmbeddingPlace place) {
+  const bundle::v1::ShardManifest& described = manifest.shards(shard);
+  const int64_t numbers =
+      manifest.embedding().dimension() * static_cast<int64_t>(DtypeSize(VectorDtypeOf(manifest)));
+  const int64_t row_bytes = (numbers + kRowAlignment - 1) / kRowAlignment * kRowAlignment;
+  const int64_t stored = Times(described.item_count(), row_bytes);
+  ShardFootprint told;
+  told.rows = place == EmbeddingPlace::kDisk
+                  ? Times(described.item_count(), RowsOnDisk::ByteCount(1))
+                  : stored;
+  told.records = std::max<int64_t>(described.vectors().byte_count() - stored, 0);
+  told.postings = std::max<int64_t>(told.records - Times(described.item_count(), kOffsetBytes), 0);
+  told.index = kind.footprint(manifest, shard);
+  return told;
+}
+
+ShardFootprint TakenBy(const SearchableShard& shard) {
+  ShardFootprint taken;
+  taken.rows = shard.vectors->row_bytes_in_memory();
+  taken.records = shard.vectors->record_bytes_in_memory();
+  taken.postings = shard.tags.byte_count();
+  taken.index = shard.index->byte_count();
+  return taken;
+}
+
+}  // namespace sightline
