@@ -55,7 +55,8 @@ std::vector<std::string> SaidOf(absl::string_view kind, const IndexSettings& set
 absl::Status CheckTogether(const IndexSettings& settings) {
   const bool has_parameters = settings.kind == kIvf || settings.kind == kHnsw;
   for (const char* kind : {kIvf, kHnsw, ""}) {
-    if (settings.kind == kind || (has_parameters && *kind == '\0')) continue;
+    const bool own = *kind == '\0' ? has_parameters : settings.kind == kind;
+    if (own) continue;
     const std::vector<std::string> said = SaidOf(kind, settings);
     if (said.empty()) continue;
     const char* const of = *kind == '\0' ? "of kinds ivf and hnsw" : "of another kind";
@@ -129,17 +130,16 @@ void AddIndexFlags(absl::string_view prefix, Flags* flags, IndexSettings* settin
              &settings->build_effort);
   flags->Int(name("refine"), "candidates scored exactly for a neighbor; default: by the code", 1,
              kMostRefine, &settings->refine);
-  flags->String(name("recall"), "R",
+  flags->String("recall", "R",
                 "of the ten best, of searches that ask for none; without a kind: choose the "
                 "fastest index that finds it",
                 &settings->recall);
-  flags->Int(name("bytes-per-item"), "choose among those that take at most so much memory", 1,
+  flags->Int("bytes-per-item", "choose among those that take at most so much memory", 1,
              kMostBytesPerItem, &settings->bytes_per_item);
-  flags->Switch(name("fastest"), "choose whatever memory it takes", &settings->fastest);
-  flags->Switch(name("rows-on-disk"), "leave exact rows on the disk of servers",
-                &settings->rows_on_disk);
+  flags->Switch("fastest", "choose whatever memory it takes", &settings->fastest);
+  flags->Switch("rows-on-disk", "leave exact rows on the disk of servers", &settings->rows_on_disk);
   flags->Int(name("seed"), "of the draws of building; default 1", 0, INT64_MAX, &settings->seed);
-  flags->Int(name("max-memory"), "bytes that building may take; default: 80 % of what there is", 1,
+  flags->Int("max-memory", "bytes that building may take; default: 80 % of what there is", 1,
              INT64_MAX, &settings->max_memory);
 }
 

@@ -58,8 +58,8 @@ struct IndexSettings {
   int64_t max_memory = 0;
 };
 
-// Defines flags that set `settings`, which outlives them.  `prefix` stands before each name, where
-// a command has others alike: "index-".
+// Defines flags that set `settings`, which outlives them.  `prefix` stands before the names of a
+// kind, its parameters and the seed, where a command has others alike: "index-".
 void AddIndexFlags(absl::string_view prefix, Flags* flags, IndexSettings* settings);
 
 // InvalidArgument for a kind that there is none of, and for what does not go together.

@@ -23,7 +23,8 @@
 #include "common/bundle/rerankers.h"
 #include "common/bundle/shard_files.h"
 #include "common/bundle/shard_source.h"
-#include "common/index/recall_probes.h"
+#include "common/index/index_builder.h"
+#include "common/indexing/make_index.h"
 #include "loadtest/synthesize/synthetic_regions.h"
 #include "loadtest/synthesize/synthetic_shard.h"
 
@@ -36,7 +37,6 @@ using bundle::v1::ModelBundleManifest;
 
 // Raise it when the same options begin to give other bytes.
 constexpr int kContentFormat = 2;
-constexpr int64_t kProbeQueries = 64;
 constexpr absl::string_view kContentFile = "synthesis.json";
 constexpr int64_t kMaxContentBytes = 1 << 20;
 constexpr size_t kNameDigits = 12;
@@ -155,7 +155,7 @@ absl::Status PlanFeatures(SynthesisPlan* plan) {
 
 std::string ContentJson(const SynthesisPlan& plan) {
   const SynthesisOptions& options = plan.options;
-  const nlohmann::ordered_json json = {
+  nlohmann::ordered_json json = {
       {"format", kContentFormat},
       {"seed", options.vectors.seed},
       {"items", options.items},
@@ -169,6 +169,11 @@ std::string ContentJson(const SynthesisPlan& plan) {
       {"regions", options.regions},
       {"region_columns", plan.region_columns},
   };
+  // What was made before there was a choice has the default.
+  if (options.vector_dtype != kDefaultVectorDtype) {
+    json["vector_dtype"] = DtypeName(options.vector_dtype);
+  }
+  if (!options.index_wish.is_empty()) json["index"] = options.index_wish.Text();
   return absl::StrCat(json.dump(2), "\n");
 }
 
@@ -178,7 +183,8 @@ int64_t FeatureBytes(const SynthesisPlan& plan) {
 }
 
 int64_t VectorBytes(const SynthesisPlan& plan) {
-  return plan.options.vectors.dimension * static_cast<int64_t>(sizeof(float));
+  return plan.options.vectors.dimension *
+         static_cast<int64_t>(DtypeSize(plan.options.vector_dtype));
 }
 
 std::string DirectoryOf(const SynthesisOptions& options) {
@@ -238,6 +244,7 @@ absl::StatusOr<GenerationManifest> MakeManifest(const SynthesisPlan& plan) {
   manifest.set_item_count(options.items);
   *manifest.mutable_embedding() = plan.embedding;
   manifest.set_encoder_model(options.encoder_model);
+  SetVectorDtype(options.vector_dtype, &manifest);
   if (!options.reranker_model.empty()) {
     SetRerankers({{kDefaultReranker, options.reranker_model}}, &manifest);
   }
@@ -276,23 +283,29 @@ absl::Status WriteShards(const SynthesisPlan& plan, const CallContext& call, Com
     SyntheticShard source(shards[shard], &vectors, regions.get(), pool, &call, advance);
     ASSIGN_OR_RETURN(*manifest->add_shards(),
                      WriteShardFrom(directory, shard, options.shards, options.vectors.dimension,
-                                    models, source));
+                                    models, source, options.vector_dtype));
   }
   progress->End();
   return absl::OkStatus();
 }
 
 // Some of the items, evenly spread, are the probe queries.
-absl::Status AddProbes(const SynthesisPlan& plan, const std::string& directory,
-                       const CallContext& call, ComputePool* pool, GenerationManifest* manifest) {
-  const int64_t count = std::min(kProbeQueries, plan.options.items);
+EmbeddingMatrix ProbeQueriesOf(const SynthesisPlan& plan, int most) {
+  const int64_t count = std::min<int64_t>(most, plan.options.items);
   std::vector<uint32_t> items;
   for (int64_t i = 0; i < count; ++i) {
     items.push_back(static_cast<uint32_t>(i * plan.options.items / count));
   }
   EmbeddingMatrix queries(count, plan.options.vectors.dimension);
   SyntheticVectors(plan.options.vectors).Fill(items, queries.mutable_data());
-  return AddRecallProbes(directory, queries, RecallProbeOptions(), pool, call, manifest);
+  return queries;
+}
+
+absl::Status AddIndex(const SynthesisPlan& plan, const std::string& directory,
+                      const CallContext& call, ComputePool* pool, Progress* progress,
+                      GenerationManifest* manifest) {
+  const QuerySource queries = [&plan](int count) { return ProbeQueriesOf(plan, count); };
+  return MakeIndex(directory, plan.options.index_wish, queries, {}, pool, call, progress, manifest);
 }
 
 absl::StatusOr<GenerationManifest> Write(const SynthesisPlan& plan, const CallContext& call,
@@ -305,7 +318,7 @@ absl::StatusOr<GenerationManifest> Write(const SynthesisPlan& plan, const CallCo
     std::filesystem::remove_all(directory, ignored);
   });
   absl::Status written = WriteShards(plan, call, pool, progress, &manifest);
-  if (written.ok()) written = AddProbes(plan, directory, call, pool, &manifest);
+  if (written.ok()) written = AddIndex(plan, directory, call, pool, progress, &manifest);
   if (absl::IsResourceExhausted(written)) {
     return absl::ResourceExhaustedError(
         absl::StrCat(written.message(), "; what was written is removed, all of it takes about ",
@@ -315,6 +328,7 @@ absl::StatusOr<GenerationManifest> Write(const SynthesisPlan& plan, const CallCo
   RETURN_IF_ERROR(WriteFileAtomically(JoinPath(directory, kContentFile), plan.content));
   RETURN_IF_ERROR(WriteGenerationManifest(options.store, manifest));
   std::move(remove_unfinished).Cancel();
+  RETURN_IF_ERROR(RemoveIndexWork(directory));
   return manifest;
 }
 

@@ -10,6 +10,9 @@
 #include "absl/time/time.h"
 #include "common/base/call_context.h"
 #include "common/base/compute_pool.h"
+#include "common/base/dtype.h"
+#include "common/bundle/vector_dtype.h"
+#include "common/indexing/index_settings.h"
 #include "common/log/progress.h"
 #include "loadtest/synthesize/synthetic_vectors.h"
 #include "sightline/bundle/v1/generation.pb.h"
@@ -30,6 +33,9 @@ struct SynthesisOptions {
   std::string encoder_model;
   std::string reranker_model;  // empty: no features
   int regions = 0;             // of an item; 0: as many as the reranker reads
+
+  Dtype vector_dtype = kDefaultVectorDtype;  // that embeddings are stored as
+  IndexWish index_wish;
 
   bool publish = true;
 };
@@ -58,8 +64,9 @@ struct SynthesisSummary {
 };
 
 // Makes the generation shard by shard, its manifest last, and renames CURRENT if that was
-// asked.  Memory: a block of vectors for the pool, and four bytes an item.  Equal options
-// give equal files, whatever the threads.  A generation that is there already with the same
+// asked.  Memory: a block of vectors for the pool, and four bytes an item; then what building the
+// index takes.  Equal options give equal files, whatever the threads, but for the manifest and the
+// report where an index is measured or chosen.  A generation that is there already with the same
 // content is left alone.
 //
 // ResourceExhausted when the disk is too small, before anything is written if that can be

@@ -25,6 +25,8 @@ constexpr Command kSynthesizeCommand = {
 
 struct SynthesizeFlags {
   SynthesisOptions options;
+  std::string vector_dtype = DtypeName(kDefaultVectorDtype);
+  IndexSettings index;
   std::string spectrum = "0.5";
   int threads = UsableCores();
   bool no_publish = false;
@@ -48,6 +50,9 @@ void Define(SynthesizeFlags* values, Flags* flags) {
                 &options.reranker_model);
   flags->Int("regions", "region rows of an item; default: as many as the reranker reads", 1,
              limits::kMaxModelRegions, &options.regions);
+  flags->String("vector-dtype", "NAME", "what embeddings are stored as: float32 or float16",
+                &values->vector_dtype);
+  AddIndexFlags("index-", flags, &values->index);
   flags->String("generation", "NAME", "default: a hash of all the above", &options.generation);
   flags->Int("threads", "core budget; default: the cores there are", 1, limits::kMaxThreads,
              &values->threads);
@@ -61,6 +66,8 @@ absl::StatusOr<SynthesisOptions> ReadOptions(const SynthesizeFlags& values) {
     return absl::InvalidArgumentError(
         absl::StrCat("--spectrum '", values.spectrum, "' is not a number"));
   }
+  ASSIGN_OR_RETURN(options.vector_dtype, ParseVectorDtype(values.vector_dtype));
+  ASSIGN_OR_RETURN(options.index_wish, WishOf(values.index));
   options.publish = !values.no_publish;
   return options;
 }

@@ -15,6 +15,7 @@
 #include "common/bundle/layout.h"
 #include "common/bundle/vector_dtype.h"
 #include "common/config/command_line.h"
+#include "common/indexing/index_settings.h"
 
 namespace sightline {
 namespace {
@@ -258,6 +259,7 @@ absl::StatusOr<CorpusEncoderConfig> ReadCorpusEncoderConfig(ConfigFile* file) {
   job.vector_dtype =
       ParseVectorDtype(root.Choice("vector_dtype", DtypeName(job.vector_dtype), VectorDtypeNames()))
           .value_or(job.vector_dtype);
+  job.index = ReadIndexWish(root, "index_build");
   config.verify_model = root.Bool("verify_model", true);
   job.images_index = ReadName(root, "images_index", job.images_index, limits::kMaxIndexNameLength);
   job.captions_index =

@@ -14,7 +14,6 @@
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
 #include "common/index/probe_queries.h"
-#include "common/index/recall_probes.h"
 #include "common/log/log.h"
 #include "common/object_store/upload.h"
 #include "services/corpus_encoder/base_choice.h"
@@ -311,8 +310,10 @@ GenerationSpec CorpusEncoderJob::SpecOf(const Plan& plan, ItemIndex index) const
   spec.feature_dtype = plan.context.feature_dtype;
   spec.vector_dtype = options_.vector_dtype;
   spec.content = plan.content;
+  spec.index_wish = options_.index;
   spec.recall_floor = options_.recall_floor;
   spec.threads = options_.decode_threads;
+  spec.progress = progress_;
   return spec;
 }
 
@@ -346,12 +347,14 @@ absl::StatusOr<bool> CorpusEncoderJob::Write(Plan& plan, GenerationRows& rows,
 absl::Status CorpusEncoderJob::Finish(Plan& plan, GenerationRows& rows,
                                       const GenerationSpec& images, const GenerationSpec& captions,
                                       const ShardWork& shards, const CallContext& call) {
-  const auto queries_of = [&](const GenerationSpec& spec, ItemIndex index) {
-    return ProbeQueries(GenerationDirectory(spec.store, spec.index, spec.generation),
-                        shards.manifests(index), embedding_.dimension(), kExactProbeQueries);
+  const auto queries_of = [&](const GenerationSpec& spec, ItemIndex index) -> QuerySource {
+    return [&, index](int count) {
+      return ProbeQueries(GenerationDirectory(spec.store, spec.index, spec.generation),
+                          shards.manifests(index), embedding_.dimension(), count);
+    };
   };
-  ASSIGN_OR_RETURN(const EmbeddingMatrix pictures, queries_of(images, ItemIndex::kImages));
-  ASSIGN_OR_RETURN(const EmbeddingMatrix questions, queries_of(captions, ItemIndex::kCaptions));
+  const QuerySource pictures = queries_of(images, ItemIndex::kImages);
+  const QuerySource questions = queries_of(captions, ItemIndex::kCaptions);
   ASSIGN_OR_RETURN(Warnings none, Warnings::Create(plan.folder.path()));
   RETURN_IF_ERROR(none.Finish());
   ASSIGN_OR_RETURN(const WrittenGeneration written_images,

@@ -19,7 +19,7 @@
 #include "common/bundle/manifest.h"
 #include "common/bundle/publication.h"
 #include "common/bundle/shard_files.h"
-#include "common/index/index_kinds.h"
+#include "common/index/index_builder.h"
 #include "common/log/log.h"
 #include "services/corpus_encoder/field_hash.h"
 
@@ -65,7 +65,6 @@ absl::StatusOr<bundle::v1::GenerationManifest> MakeManifest(const GenerationSpec
   manifest.set_encoder_model(spec.encoder_model);
   SetRerankers(spec.rerankers, &manifest);
   if (!spec.rerankers.empty()) SetFeatureDtype(spec.feature_dtype, &manifest);
-  if (!spec.index_spec.kind().empty()) *manifest.mutable_index_spec() = spec.index_spec;
   SetVectorDtype(spec.vector_dtype, &manifest);
   manifest.set_parent_generation(spec.parent);
   if (!spec.parent.empty()) return manifest;
@@ -177,7 +176,7 @@ absl::StatusOr<bundle::v1::ShardManifest> WriteGenerationShard(const GenerationS
 
 absl::StatusOr<WrittenGeneration> FinishGeneration(
     const GenerationSpec& spec, const std::vector<bundle::v1::ShardManifest>& shards,
-    const EmbeddingMatrix& probe_queries, Quarantine& quarantine, const Warnings& warnings,
+    const QuerySource& probe_queries, Quarantine& quarantine, const Warnings& warnings,
     const CallContext& call) {
   absl::StatusOr<WrittenGeneration> written =
       FindWrittenGeneration(spec.store, spec.index, spec.generation, spec.content);
@@ -196,14 +195,9 @@ absl::StatusOr<WrittenGeneration> FinishGeneration(
     item_count += shard.item_count();
   }
   manifest.set_item_count(item_count);
-  ComputePool::SingleThreadedLibraries();
   ComputePool pool(spec.threads);
-  ASSIGN_OR_RETURN(const ProbePlan probes, PlanProbes(manifest, spec.recall_floor));
-  RETURN_IF_ERROR(
-      AddRecallProbes(directory, probe_queries, probes.options, &pool, call, &manifest));
-  ASSIGN_OR_RETURN(const IndexKind* kind, IndexKindOf(manifest));
-  RETURN_IF_ERROR(
-      BuildIndexes(directory, *kind, spec.index_build, &pool, call, spec.progress, &manifest));
+  RETURN_IF_ERROR(MakeIndex(directory, spec.index_wish, probe_queries, {spec.recall_floor}, &pool,
+                            call, spec.progress, &manifest));
   RETURN_IF_ERROR(quarantine.WriteTo(JoinPath(directory, kQuarantineFile)));
   RETURN_IF_ERROR(warnings.WriteTo(JoinPath(directory, kWarningsFile)));
   RETURN_IF_ERROR(WriteFileAtomically(JoinPath(directory, kContentFile), ContentJson(spec)));

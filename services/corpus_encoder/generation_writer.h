@@ -16,9 +16,8 @@
 #include "common/bundle/rerankers.h"
 #include "common/bundle/shard_source.h"
 #include "common/bundle/vector_dtype.h"
-#include "common/embedding/embedding_matrix.h"
-#include "common/index/index_builder.h"
-#include "common/index/recall_probes.h"
+#include "common/indexing/index_settings.h"
+#include "common/indexing/make_index.h"
 #include "common/log/progress.h"
 #include "common/object_store/object_store.h"
 #include "services/corpus_encoder/quarantine.h"
@@ -48,8 +47,7 @@ struct GenerationSpec {
   // RefusedHash of both indexes, kept beside it: when a refusal has passed, the same content
   // gives another collection.
   std::string refused;
-  bundle::v1::IndexSpec index_spec;  // without a kind: as a manifest without one
-  IndexBuildOptions index_build;
+  IndexWish index_wish;
   double recall_floor = 0.99;  // of an exact kind
   int threads = 1;  // that look for the true neighbors of the probes' queries, and build indexes
   Progress* progress = nullptr;  // of that; may be null
@@ -87,13 +85,13 @@ absl::Status DiscardUnpublished(const GenerationSpec& spec, const CallContext& c
 absl::StatusOr<bundle::v1::ShardManifest> WriteGenerationShard(const GenerationSpec& spec,
                                                                int shard, ShardSource& rows);
 
-// Makes a generation of its shards, which are written: the probes that servers measure their
-// recall with, ledgers, and last the manifest.  One that is there already with the same
+// Makes a generation of its shards, which are written: the index, the probes that servers measure
+// their recall with, ledgers, and last the manifest.  One that is there already with the same
 // content is left alone.  AlreadyExists if it is there with other content or of other items;
 // CANCELLED if `call` is.
 absl::StatusOr<WrittenGeneration> FinishGeneration(
     const GenerationSpec& spec, const std::vector<bundle::v1::ShardManifest>& shards,
-    const EmbeddingMatrix& probe_queries, Quarantine& quarantine, const Warnings& warnings,
+    const QuerySource& probe_queries, Quarantine& quarantine, const Warnings& warnings,
     const CallContext& call);
 
 // Publishes the generation, which an object store has by now if there is one, unless CURRENT names

@@ -9,6 +9,11 @@ namespace sightline {
 namespace {
 
 // What was made before there was a choice has the default.
+void AddIndexWish(const CorpusEncoderOptions& options, FieldHash& hash) {
+  if (!options.index.is_empty()) hash.Add(options.index.Text());
+}
+
+// Likewise.
 void AddVectorDtype(const CorpusEncoderOptions& options, FieldHash& hash) {
   if (options.vector_dtype != kDefaultVectorDtype) hash.Add(DtypeName(options.vector_dtype));
 }
@@ -46,6 +51,7 @@ std::string JobHash(const CorpusEncoderOptions& options, const UnitContext& cont
   hash.Add(RerankersText(context.rerankers));
   hash.Add(context.caption_language);
   AddVectorDtype(options, hash);
+  AddIndexWish(options, hash);
   return hash.Hex();
 }
 
@@ -61,6 +67,7 @@ absl::StatusOr<std::string> ContentHash(CorpusScan& scan, const CorpusEncoderOpt
   hash.Add(RerankersText(context.rerankers));
   hash.Add(absl::StrCat(options.recall_floor));
   AddVectorDtype(options, hash);
+  AddIndexWish(options, hash);
   PictureSpool::Reader reader(scan.pictures);
   for (ScannedPicture picture;;) {
     RETURN_IF_ERROR(call.Check("hashing the corpus"));

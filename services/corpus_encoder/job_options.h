@@ -10,6 +10,7 @@
 #include "common/bundle/feature_dtype.h"
 #include "common/bundle/vector_dtype.h"
 #include "common/image/decode.h"
+#include "common/indexing/index_settings.h"
 #include "common/object_store/fetch.h"
 #include "common/object_store/object_store.h"
 #include "services/corpus_encoder/remote_store.h"
@@ -53,8 +54,10 @@ struct CorpusEncoderOptions {
   // Of the pictures, and of the captions, that may be bad before the job fails.
   double max_quarantine_share = 0.05;
 
+  // Of both indexes.
+  IndexWish index;
   // Share of the true neighbors that the index of each shard must find before a server
-  // serves it.
+  // serves it, where the index is exact; another's follows from what it finds when it is built.
   double recall_floor = 0.99;
 
   JobStore place() const { return {store, object_store, fetch}; }

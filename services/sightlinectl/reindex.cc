@@ -17,9 +17,11 @@
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
 #include "common/bundle/probe_file.h"
+#include "common/bundle/vector_dtype.h"
 #include "common/index/index_builder.h"
 #include "common/index/probe_queries.h"
 #include "common/indexing/make_index.h"
+#include "services/sightlinectl/converted_vectors.h"
 
 namespace sightline {
 namespace {
@@ -107,13 +109,19 @@ absl::StatusOr<Asking> FindQueries(const ReindexOptions& options, const Generati
 
 // --- the generation ---
 
+bool IsConverted(const ReindexOptions& options, const GenerationManifest& base) {
+  return options.vector_dtype.has_value() && *options.vector_dtype != VectorDtypeOf(base);
+}
+
 std::string ContentOf(const ReindexOptions& options, const GenerationManifest& base,
                       const Asking& asking) {
   std::string text = absl::StrCat("reindexed 1\n", base.index(), "/", base.generation(), "\n");
   for (const ShardManifest& shard : base.shards()) {
     absl::StrAppend(&text, shard.vectors().sha256(), " ", shard.features().sha256(), "\n");
   }
-  return Sha256Hex(absl::StrCat(text, asking.identity, "\n", options.wish.Text()));
+  absl::StrAppend(&text, asking.identity, "\n", options.wish.Text());
+  if (IsConverted(options, base)) absl::StrAppend(&text, DtypeName(*options.vector_dtype), "\n");
+  return Sha256Hex(text);
 }
 
 // NotFound if it was not made, or not to its end.
@@ -152,14 +160,25 @@ absl::Status Link(const std::string& from, const std::string& to, const CallCont
   return Copy(from, to);
 }
 
-absl::Status LinkShards(const std::string& from, const std::string& to,
-                        const GenerationManifest& manifest, const CallContext& call) {
-  for (const ShardManifest& shard : manifest.shards()) {
-    for (const BundleFile* file : {&shard.vectors(), &shard.features()}) {
-      if (file->path().empty()) continue;
-      RETURN_IF_ERROR(Link(JoinPath(from, file->path()), JoinPath(to, file->path()), call));
+// The shards' files, of a base below `from`, to the new generation below `to`.
+absl::Status TakeFiles(const ReindexOptions& options, const GenerationManifest& base,
+                       const std::string& from, const std::string& to, const CallContext& call,
+                       GenerationManifest* manifest) {
+  const bool converted = IsConverted(options, base);
+  for (int i = 0; i < base.shards_size(); ++i) {
+    const ShardManifest& shard = base.shards(i);
+    const auto link = [&](const BundleFile& file) {
+      return Link(JoinPath(from, file.path()), JoinPath(to, file.path()), call);
+    };
+    if (shard.has_features()) RETURN_IF_ERROR(link(shard.features()));
+    if (!converted) {
+      RETURN_IF_ERROR(link(shard.vectors()));
+      continue;
     }
+    ASSIGN_OR_RETURN(*manifest->mutable_shards(i)->mutable_vectors(),
+                     ConvertVectors(from, base, i, *options.vector_dtype, to, call));
   }
+  if (converted) SetVectorDtype(*options.vector_dtype, manifest);
   return SyncDirectory(to);
 }
 
@@ -197,7 +216,8 @@ absl::StatusOr<Reindexed> Reindex(const ReindexOptions& options, ComputePool* po
   made.manifest = found.ok() ? *std::move(found) : Unindexed(base, generation);
   const std::string directory = DirectoryOf(options, made.manifest);
   if (!made.already_there) {
-    RETURN_IF_ERROR(LinkShards(DirectoryOf(options, base), directory, made.manifest, call));
+    RETURN_IF_ERROR(
+        TakeFiles(options, base, DirectoryOf(options, base), directory, call, &made.manifest));
     RETURN_IF_ERROR(MakeIndex(directory, options.wish, asking.source, {}, pool, call, progress,
                               &made.manifest));
     RETURN_IF_ERROR(WriteFileAtomically(JoinPath(directory, kContentFile), content));

@@ -6,8 +6,10 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/types/optional.h"
 #include "common/base/call_context.h"
 #include "common/base/compute_pool.h"
+#include "common/base/dtype.h"
 #include "common/indexing/index_settings.h"
 #include "common/log/progress.h"
 #include "sightline/bundle/v1/generation.pb.h"
@@ -22,7 +24,8 @@ struct ReindexOptions {
   // Index of the same space whose items are what this one is asked with; empty: the queries of the
   // base's probes.
   std::string query_index;
-  IndexWish wish;  // not empty
+  absl::optional<Dtype> vector_dtype;  // that embeddings are to be stored as; none: as in the base
+  IndexWish wish;                      // not empty
 };
 
 struct Reindexed {
@@ -30,9 +33,9 @@ struct Reindexed {
   bool already_there = false;  // nothing had to be made
 };
 
-// Makes the generation: its vectors and features are those of the base, linked, or copied where
-// the file system has no links; nothing is encoded.  It is not published.  Killed, it goes on where
-// it was when it is run again.
+// Makes the generation: its features, and its vectors unless they are to be other numbers, are
+// those of the base, linked, or copied where the file system has no links; nothing is encoded.  It
+// is not published.  Killed, it goes on where it was when it is run again.
 //
 // NotFound for a base that is not there; AlreadyExists if another generation has that name;
 // FailedPrecondition if there are no queries, or those of another space; else as MakeIndex.

@@ -10,6 +10,7 @@
 #include "common/base/usable_cores.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/publication.h"
+#include "common/bundle/vector_dtype.h"
 #include "common/index/effort_curve.h"
 #include "common/indexing/index_report.h"
 #include "common/indexing/index_settings.h"
@@ -24,6 +25,7 @@ constexpr int kRecallAmong = 10;
 struct Arguments {
   ReindexOptions options;
   IndexSettings settings;
+  std::string vector_dtype;
   int threads = UsableCores();
   bool publish = false;
 };
@@ -38,6 +40,9 @@ void DefineFlags(Arguments* arguments, Flags* flags) {
                 "index whose items are what this one is asked with; default: the queries that "
                 "the generation was probed with",
                 &arguments->options.query_index);
+  flags->String("vector-dtype", "NAME",
+                "what embeddings are stored as, float32 or float16; default: as they are",
+                &arguments->vector_dtype);
   flags->Int("threads", "that build; default: the cores there are", 1, limits::kMaxThreads,
              &arguments->threads);
   flags->Switch("publish", "make it the one that servers should serve", &arguments->publish);
@@ -105,6 +110,14 @@ int RunReindex(const std::vector<std::string>& args, const Console& console) {
                       "say which index: --kind, --recall, --bytes-per-item or --fastest", console);
   }
   ReindexOptions& options = arguments.options;
+  if (!arguments.vector_dtype.empty()) {
+    const absl::StatusOr<Dtype> dtype = ParseVectorDtype(arguments.vector_dtype);
+    if (!dtype.ok()) {
+      return UsageError(kReindexCommand, absl::StrCat("--vector-dtype: ", dtype.status().message()),
+                        console);
+    }
+    options.vector_dtype = *dtype;
+  }
   options.store = store.place.folder;
   options.index = store.words[0];
   options.wish = *std::move(wish);

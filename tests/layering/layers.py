@@ -11,7 +11,7 @@ LAYERS = [
     ["common/models", "common/index", "common/dataset", "common/generations", "common/api"],
     ["common/retrieval", "common/replicas", "common/evaluation", "common/training",
      "common/object_store"],
-    ["common/rpc", "common/clients", "common/config", "common/plot"],
+    ["common/rpc", "common/clients", "common/config", "common/plot", "common/indexing"],
     ["services"],
     ["tests", "loadtest", "deploy"],
 ]

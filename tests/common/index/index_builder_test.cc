@@ -14,6 +14,7 @@
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
+#include "common/bundle/probe_file.h"
 #include "common/bundle/verify.h"
 #include "common/config/exit_status.h"
 #include "common/index/effort_curve.h"
@@ -209,6 +210,22 @@ TEST_CASE("the floor follows what the search without a wish finds") {
   CHECK(rig.manifest.recall_probe().floor() > 0.4);
   CHECK(RecallSearch(rig.manifest, 0, nullptr).effort < 4);
   CHECK(RecallSearch(rig.manifest, 0, nullptr).top_k == 100);
+}
+
+TEST_CASE("an index that was spoilt falls below the floor") {
+  Rig rig;
+  REQUIRE(rig.Build().ok());
+  const auto recall_of = [&](int shard) {
+    const auto rows =
+        *ShardRows::Open(rig.directory, rig.manifest, shard, RowPlace::kMemory, rig.call);
+    const auto index = *Open(rig.directory, rig.manifest, shard, rows->view(), &rig.pool, rig.call);
+    const auto probes = *ReadProbes(
+        JoinPath(rig.directory, rig.manifest.shards(shard).probes().path()), rig.manifest, shard);
+    return *MeasureRecall(*index, probes, RecallSearch(rig.manifest, shard, nullptr), rig.call);
+  };
+  CHECK(recall_of(0) >= rig.manifest.recall_probe().floor());
+  rig.own_kitchen.share = 0.9;
+  CHECK(recall_of(0) < rig.manifest.recall_probe().floor());
 }
 
 TEST_CASE("a floor lies three standard errors below the mean") {

@@ -116,6 +116,26 @@ TEST_CASE("what was made passes the verification of a server") {
   REQUIRE(estimate < 1.2 * static_cast<double>(summary->byte_count));
 }
 
+TEST_CASE("an index is built as it is asked for, and is part of what names the generation") {
+  TempDir store;
+  SynthesisOptions options = Options(store);
+  options.items = 800;
+  options.vector_dtype = Dtype::kFloat16;
+  const std::string plain = PlanSynthesis(options)->options.generation;
+  options.index_wish.spec.set_kind("hnsw");
+  options.index_wish.spec.set_seed(1);
+  const auto summary = Run(options);
+  REQUIRE(summary.ok());
+  REQUIRE(summary->generation != plain);
+  const GenerationManifest manifest = ReadManifest(store, summary->generation);
+  REQUIRE(manifest.index_spec().kind() == "hnsw");
+  REQUIRE(manifest.vector_dtype() == "float16");
+  REQUIRE(manifest.recall_probe().query_count() == 512);
+  REQUIRE(manifest.shards(0).efforts_size() > 0);
+  REQUIRE(VerifyGeneration(store.path(), manifest, {}).ok());
+  REQUIRE(Run(options)->already_there);
+}
+
 TEST_CASE("the items are those that the numbers say, in their shards") {
   TempDir store;
   const auto summary = Run(Options(store));

@@ -30,6 +30,7 @@ TEST_CASE("a small file is enough") {
   REQUIRE(config->job.publish);
   REQUIRE(config->job.feature_dtype == Dtype::kFloat16);
   REQUIRE(config->job.vector_dtype == Dtype::kFloat32);
+  REQUIRE(config->job.index.is_empty());
   REQUIRE(config->job.base.empty());
   REQUIRE(config->job.share.workers == 1);
   REQUIRE(config->corpora.size() == 1);
@@ -50,6 +51,7 @@ caption_language: de
 shards: 3
 feature_dtype: int8
 vector_dtype: float16
+index_build: {kind: hnsw, links: 24, recall: 0.9}
 unit_size: 10
 publish: false
 base: winter
@@ -76,6 +78,8 @@ corpora:
   REQUIRE(config->job.shard_count == 3);
   REQUIRE(config->job.feature_dtype == Dtype::kInt8);
   REQUIRE(config->job.vector_dtype == Dtype::kFloat16);
+  REQUIRE(config->job.index.spec.hnsw().link_count() == 24);
+  REQUIRE(config->job.index.spec.default_recall() == 0.9);
   REQUIRE(config->job.unit_size == 10);
   REQUIRE(!config->job.publish);
   REQUIRE(config->job.base == "winter");
@@ -130,6 +134,7 @@ images_index: Bad Name
 captions_index: ""
 feature_dtype: int4
 vector_dtype: int8
+index_build: {kind: nope}
 shards: 0
 limits: {max_quarantine_share: 2}
 corpora:
@@ -141,7 +146,7 @@ extra: 1
   REQUIRE(absl::IsInvalidArgument(config.status()));
   const std::string message(config.status().message());
   for (const char* part : {"store", "model", "reranker", "images_index", "captions_index", "shards",
-                           "feature_dtype", "vector_dtype", "max_quarantine_share",
+                           "feature_dtype", "vector_dtype", "index_build", "max_quarantine_share",
                            "corpora[0].root", "corpora[1].kind", "corpora[2].font", "extra"}) {
     CAPTURE(part, message);
     REQUIRE_THAT(message, Catch::Contains(part));

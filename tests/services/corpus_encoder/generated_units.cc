@@ -15,7 +15,6 @@
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
 #include "common/index/probe_queries.h"
-#include "common/index/recall_probes.h"
 #include "services/corpus_encoder/base_generation.h"
 #include "services/corpus_encoder/corpus_division.h"
 #include "services/corpus_encoder/generation_writer.h"
@@ -153,10 +152,11 @@ absl::Status Finish(const GeneratedUnits& units, const WorkFolder& folder, const
     // Captions are what is asked of images.
     const ItemIndex asking =
         index == ItemIndex::kImages ? ItemIndex::kCaptions : ItemIndex::kImages;
-    ASSIGN_OR_RETURN(
-        const EmbeddingMatrix queries,
-        ProbeQueries(GenerationDirectory(units.store, SpecOf(units, asking).index, NameOf(units)),
-                     shards.manifests(asking), units.dimension, kExactProbeQueries));
+    const QuerySource queries = [&](int count) {
+      return ProbeQueries(
+          GenerationDirectory(units.store, SpecOf(units, asking).index, NameOf(units)),
+          shards.manifests(asking), units.dimension, count);
+    };
     Quarantine& bad = index == ItemIndex::kImages ? rows.bad_images : rows.bad_captions;
     RETURN_IF_ERROR(
         FinishGeneration(SpecOf(units, index), shards.manifests(index), queries, bad, none, call)
