@@ -20,7 +20,7 @@ constexpr size_t kKeyDigits = 12;
 // What is kept of other items must never be taken for these, even where the formula changed.
 std::string KeyOf(const VectorView& items) {
   const int64_t first = std::min<int64_t>(items.rows, 64);
-  const absl::string_view bytes(reinterpret_cast<const char*>(items.data),
+  const absl::string_view bytes(items.row(0),
                                 first * items.stride * sizeof(float));
   return Sha256Hex(absl::StrCat(items.rows, "x", items.dimension, bytes)).substr(0, kKeyDigits);
 }

@@ -166,7 +166,7 @@ class Faiss : public Contender {
     const int64_t count = std::min(items.rows, kTrainingItems * lists);
     std::vector<float> sample(count * items.dimension);
     for (int64_t i = 0; i < count; ++i) {
-      std::copy_n(items.data + i * items.rows / count * items.stride, items.dimension,
+      std::copy_n(items.float_row(i * items.rows / count), items.dimension,
                   &sample[i * items.dimension]);
     }
     index->train(count, sample.data());
@@ -174,13 +174,12 @@ class Faiss : public Contender {
 
   // A graph is built of all at once, since FAISS begins with the items of the upper layers.
   void Add(const VectorView& items, faiss::Index* index) const {
-    if (items.stride == items.dimension) return index->add(items.rows, items.data);
+    if (items.stride == items.dimension) return index->add(items.rows, items.float_row(0));
     std::vector<float> rows(std::min(kAddedAtOnce, items.rows) * items.dimension);
     for (int64_t first = 0; first < items.rows; first += kAddedAtOnce) {
       const int64_t count = std::min(kAddedAtOnce, items.rows - first);
       for (int64_t i = 0; i < count; ++i) {
-        std::copy_n(items.data + (first + i) * items.stride, items.dimension,
-                    &rows[i * items.dimension]);
+        std::copy_n(items.float_row(first + i), items.dimension, &rows[i * items.dimension]);
       }
       index->add(count, rows.data());
     }

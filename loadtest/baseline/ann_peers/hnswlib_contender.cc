@@ -37,12 +37,12 @@ class Hnswlib : public Contender {
     try {
       hnswlib::InnerProductSpace space(items.dimension);
       Graph graph(&space, items.rows, links_, kBuildBreadth);
-      graph.addPoint(items.data, 0);  // what the threads' own may begin from
+      graph.addPoint(items.row(0), 0);  // what the threads' own may begin from
       ComputePool pool(threads);
       pool.ParallelFor(items.rows - 1, 1024, [&](int64_t begin, int64_t end) {
         try {
           for (int64_t row = begin + 1; row <= end && !failed; ++row) {
-            graph.addPoint(items.data + row * items.stride, row);
+            graph.addPoint(items.row(row), row);
           }
         } catch (const std::exception&) {
           failed = true;

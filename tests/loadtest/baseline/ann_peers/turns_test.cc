@@ -88,7 +88,7 @@ TEST_CASE("a corpus knows the true neighbors of its queries") {
     for (const int64_t row : corpus.truth[query]) {
       double score = 0;
       for (int k = 0; k < 8; ++k) {
-        score += corpus.queries.row(query)[k] * corpus.items.data[row * corpus.items.stride + k];
+        score += corpus.queries.row(query)[k] * corpus.items.float_row(row)[k];
       }
       scores.push_back(score);
     }
