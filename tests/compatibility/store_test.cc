@@ -17,6 +17,7 @@
 #include "common/bundle/declared_combinations.h"
 #include "common/bundle/feature_dtype.h"
 #include "common/bundle/generation.h"
+#include "common/bundle/manifest.h"
 #include "common/bundle/model_bundle.h"
 #include "common/bundle/publication.h"
 #include "common/bundle/rerankers.h"
