@@ -14,8 +14,8 @@ inline constexpr int64_t kInt8RowAlign = 32;
 // Stateless.  Sums are exact, so all kernels give the same.
 struct Int8RowKernel {
   const char* instructions;  // as /proc/cpuinfo names them
-  // The sum of query[k] * row[k] over k < n, a multiple of kInt8RowAlign.  Of an Int16Query and rows
-  // of EncodeInt8Row it is less than 2^31.
+  // The sum of query[k] * row[k] over k < n, a multiple of kInt8RowAlign.  Of an Int16Query and
+  // rows of EncodeInt8Row it is less than 2^31.
   int32_t (*product)(const int16_t* query, const int8_t* row, int64_t n);
   // The same of `count` rows that begin `stride` bytes apart.
   void (*products)(const int16_t* query, const int8_t* rows, int64_t stride, int64_t count,
