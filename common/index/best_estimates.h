@@ -40,19 +40,21 @@ class BestEstimates {
   // The best first.  The object is spent.
   std::vector<Estimate> Take() {
     if (static_cast<int64_t>(kept_.size()) > count_) DropWorst();
-    std::sort(kept_.begin(), kept_.end(), Before);
+    std::sort(kept_.begin(), kept_.end(), Before());
     return std::move(kept_);
   }
 
  private:
   static constexpr int64_t kSlack = 64;
 
-  static bool Before(const Estimate& a, const Estimate& b) {
-    return a.value != b.value ? a.value > b.value : a.row < b.row;
-  }
+  struct Before {
+    bool operator()(const Estimate& a, const Estimate& b) const {
+      return a.value != b.value ? a.value > b.value : a.row < b.row;
+    }
+  };
 
   void DropWorst() {
-    std::nth_element(kept_.begin(), kept_.begin() + (count_ - 1), kept_.end(), Before);
+    std::nth_element(kept_.begin(), kept_.begin() + (count_ - 1), kept_.end(), Before());
     kept_.resize(count_);
     limit_ = kept_.back().value;
   }

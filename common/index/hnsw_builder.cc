@@ -19,10 +19,10 @@ namespace {
 // Changes whenever equal rows and parameters give another graph.
 constexpr int kAlgorithm = 1;
 
-// Whose squared length, and a sum of two, is a number.
-bool IsLinkable(const NodeCode& code) {
-  const double length = double{code.row.length};
-  return std::isfinite(code.row.error) &&
+// Whose products with others are numbers.
+bool IsLinkable(const kernels::Int8RowScale& code) {
+  const double length = double{code.length};
+  return std::isfinite(code.error) &&
          length * length < double{std::numeric_limits<float>::max()} / 4;
 }
 
@@ -78,7 +78,6 @@ absl::StatusOr<std::unique_ptr<HnswBuilder>> HnswBuilder::Create(const VectorVie
   std::unique_ptr<HnswBuilder> builder(
       new HnswBuilder(shape, parameters, std::move(nodes), std::move(upper_links)));
   RETURN_IF_ERROR(builder->Encode(vectors, call));
-  builder->Lift();
   builder->Order();
   return builder;
 }
@@ -107,32 +106,15 @@ absl::Status HnswBuilder::Encode(const VectorView& vectors, const CallContext& c
     RETURN_IF_ERROR(CopyRows(vectors, first, count, rows.data()));
     for (int64_t i = 0; i < count; ++i) {
       char* const node = nodes_->data() + (first + i) * shape.node_bytes();
-      auto* const code = reinterpret_cast<NodeCode*>(node + shape.code_bytes());
-      code->row = kernels::EncodeInt8Row(rows.data() + i * shape.dimension, shape.dimension,
-                                         reinterpret_cast<int8_t*>(node));
+      auto* const code = reinterpret_cast<kernels::Int8RowScale*>(node + shape.code_bytes());
+      *code = kernels::EncodeInt8Row(rows.data() + i * shape.dimension, shape.dimension,
+                                     reinterpret_cast<int8_t*>(node));
       if (IsLinkable(*code)) ++linkable_;
       digest.Update(BytesOf(node, static_cast<size_t>(shape.links_at())));
     }
   }
   digest_ = digest.Hex();
   return absl::OkStatus();
-}
-
-void HnswBuilder::Lift() {
-  const HnswShape& shape = graph_.shape;
-  double most = 0;
-  const auto squared = [](const NodeCode& code) {
-    return double{code.row.length} * double{code.row.length};
-  };
-  for (int64_t row = 0; row < shape.rows; ++row) {
-    const NodeCode& code = graph_.code(static_cast<uint32_t>(row));
-    if (IsLinkable(code)) most = std::max(most, squared(code));
-  }
-  for (int64_t row = 0; row < shape.rows; ++row) {
-    auto* const code =
-        reinterpret_cast<NodeCode*>(nodes_->data() + row * shape.node_bytes() + shape.code_bytes());
-    if (IsLinkable(*code)) code->lift = static_cast<float>(std::sqrt(most - squared(*code)));
-  }
 }
 
 void HnswBuilder::Order() {

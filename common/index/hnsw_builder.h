@@ -3,11 +3,10 @@
 // Rows are compared by their codes (common/kernels/int8_rows.h), whatever the graph is to be
 // searched by, so that a build needs no rows in memory and reads them once.
 //
-// A graph wants a distance, and searches want the greatest product.  So a row x gets one coordinate
-// more, its lift sqrt(phi - |x|^2), where phi is the greatest squared length of a row; a query gets
-// 0 there.  Then all rows are equally long, distances order them as products do, and products with
-// queries are what they were (Bachrach et al., 2014; LightningDOT searches so as well).  Of rows of
-// length one the lift is next to nothing.
+// Similar is what has a great product, in the build as in searches (Morozov and Babenko, 2018).  Of
+// rows of length one that is the order of distances.  Where lengths differ, long rows become what
+// most links lead to, as they are what most searches find; the common way to equal lengths, one
+// coordinate more for each row (Bachrach et al., 2014), was tried and finds less at every effort.
 //
 // A row with a number that is not finite, or whose squared length is not, is linked nowhere.
 #ifndef SIGHTLINE_COMMON_INDEX_HNSW_BUILDER_H_
@@ -73,7 +72,6 @@ class HnswBuilder {
   HnswBuilder(const HnswShape& shape, const HnswParameters& parameters,
               std::unique_ptr<ResidentMemory> nodes, std::unique_ptr<ResidentMemory> upper_links);
   absl::Status Encode(const VectorView& vectors, const CallContext& call);
-  void Lift();
   void Order();
 
   void LinkNext();

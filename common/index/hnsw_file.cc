@@ -92,10 +92,10 @@ absl::Status CheckLinks(absl::string_view path, const LinkTable& links, int64_t 
 
 absl::Status CheckCodes(absl::string_view path, const HnswGraph& graph) {
   for (int64_t row = 0; row < graph.shape.rows; ++row) {
-    const NodeCode& code = graph.code(static_cast<uint32_t>(row));
-    if (std::isfinite(code.row.scale) && code.row.error >= 0 && code.row.length >= 0) continue;
-    return Invalid(path, absl::StrCat("row ", row, " is coded with scale ", code.row.scale,
-                                      ", error ", code.row.error, ", length ", code.row.length));
+    const kernels::Int8RowScale& code = graph.code(static_cast<uint32_t>(row));
+    if (std::isfinite(code.scale) && code.error >= 0 && code.length >= 0) continue;
+    return Invalid(path, absl::StrCat("row ", row, " is coded with scale ", code.scale, ", error ",
+                                      code.error, ", length ", code.length));
   }
   return absl::OkStatus();
 }

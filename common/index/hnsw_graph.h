@@ -8,7 +8,7 @@
 //
 // What belongs to a row of the base lies together, a node, from a multiple of 64 bytes on:
 //
-//   codes    Int8RowBytes(dimension) of them and a NodeCode, where the graph is coded
+//   codes    Int8RowBytes(dimension) of them and an Int8RowScale, where the graph is coded
 //   links    2 * link_count row numbers; behind the last one kNoLink
 //
 // so that looking at a row touches one place of the memory.  Links of upper levels lie level by
@@ -29,14 +29,6 @@ inline constexpr uint32_t kNoLink = UINT32_MAX;
 // More rows than this have no numbers: the highest bit is a mark (hnsw_beam.h).
 inline constexpr int64_t kMostHnswRows = int64_t{1} << 31;
 
-// What stands behind the codes of a row.
-struct NodeCode {
-  kernels::Int8RowScale row;
-  // The row's coordinate in the dimension that makes all rows equally long: products of such rows
-  // order them as distances do (hnsw_builder.h).
-  float lift = 0;
-};
-
 // A value.
 struct HnswShape {
   int64_t rows = 0;
@@ -48,7 +40,7 @@ struct HnswShape {
   int64_t code_bytes() const { return coded ? kernels::Int8RowBytes(dimension) : 0; }
   // Where links begin in a node.
   int64_t links_at() const {
-    return code_bytes() + (coded ? static_cast<int64_t>(sizeof(NodeCode)) : 0);
+    return code_bytes() + (coded ? static_cast<int64_t>(sizeof(kernels::Int8RowScale)) : 0);
   }
   int64_t node_bytes() const {
     constexpr int64_t kCacheLine = 64;
@@ -102,8 +94,8 @@ struct HnswGraph {
 
   const char* node(uint32_t row) const { return nodes + row * shape.node_bytes(); }
   const int8_t* codes(uint32_t row) const { return reinterpret_cast<const int8_t*>(node(row)); }
-  const NodeCode& code(uint32_t row) const {
-    return *reinterpret_cast<const NodeCode*>(node(row) + shape.code_bytes());
+  const kernels::Int8RowScale& code(uint32_t row) const {
+    return *reinterpret_cast<const kernels::Int8RowScale*>(node(row) + shape.code_bytes());
   }
 
   LinkTable base() const {

@@ -17,13 +17,12 @@ RowSpace::RowSpace(const HnswGraph& graph)
 void RowSpace::SetRow(uint32_t row) {
   const char* const node = nodes_ + row * node_bytes_;
   std::copy_n(reinterpret_cast<const int8_t*>(node), code_bytes_, query_.begin());
-  const auto* const code = reinterpret_cast<const NodeCode*>(node + code_bytes_);
-  scale_ = code->row.scale;
-  lift_ = code->lift;
+  scale_ = reinterpret_cast<const kernels::Int8RowScale*>(node + code_bytes_)->scale;
 }
 
 void RowSpace::Prefetch(uint32_t row) const {
-  PrefetchBytes(nodes_ + row * node_bytes_, code_bytes_ + static_cast<int64_t>(sizeof(NodeCode)));
+  PrefetchBytes(nodes_ + row * node_bytes_,
+                code_bytes_ + static_cast<int64_t>(sizeof(kernels::Int8RowScale)));
 }
 
 void NeighborChoice::Choose(const std::vector<Reached>& near, float own, int most,
@@ -35,8 +34,9 @@ void NeighborChoice::Choose(const std::vector<Reached>& near, float own, int mos
   int equals_left = most / 2;
   for (const Reached& candidate : near) {
     if (static_cast<int>(chosen->size()) == most) return;
-    if (candidate.similarity >= own && equals_left-- <= 0) continue;
     space_.SetRow(row(candidate));
+    const bool equal = candidate.similarity == own && space_.Similarity(row(candidate)) == own;
+    if (equal && equals_left-- <= 0) continue;
     const bool is_apart = std::none_of(chosen->begin(), chosen->end(), [&](const Reached& before) {
       return space_.Similarity(row(before)) > candidate.similarity;
     });

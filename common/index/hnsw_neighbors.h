@@ -10,8 +10,8 @@
 
 namespace sightline {
 
-// Rows of a coded graph compared with one of them, lifted to equal length; the Space (hnsw_walk.h)
-// of a build.  Not thread-safe.
+// Rows of a coded graph compared with one of them: the Space (hnsw_walk.h) of a build.  Not
+// thread-safe.
 class RowSpace {
  public:
   explicit RowSpace(const HnswGraph& graph);
@@ -23,8 +23,8 @@ class RowSpace {
   float Similarity(uint32_t row) const {
     const char* const node = nodes_ + row * node_bytes_;
     const int32_t sum = product_(query_.data(), reinterpret_cast<const int8_t*>(node), code_bytes_);
-    const auto* const code = reinterpret_cast<const NodeCode*>(node + code_bytes_);
-    return scale_ * code->row.scale * static_cast<float>(sum) + lift_ * code->lift;
+    const auto* const code = reinterpret_cast<const kernels::Int8RowScale*>(node + code_bytes_);
+    return scale_ * code->scale * static_cast<float>(sum);
   }
   void Prefetch(uint32_t row) const;
 
@@ -33,7 +33,7 @@ class RowSpace {
   const int64_t node_bytes_, code_bytes_;
   int32_t (*const product_)(const int16_t*, const int8_t*, int64_t);
   std::vector<int16_t> query_;
-  float scale_ = 0, lift_ = 0;
+  float scale_ = 0;
 };
 
 // Chooses by the heuristic of Malkov and Yashunin (algorithm 4, without what it has set aside): a
@@ -44,8 +44,8 @@ class NeighborChoice {
 
   // Of `near`, the best first and neither one twice nor `of` itself, at most `most` for a row
   // whose similarity with itself is `own`.  Rows that equal it get at most half of the places, so
-  // that thousands of equal rows still lead elsewhere.  `row_of` says which row a vertex is; null
-  // where they are rows.
+  // that the first of thousands of equal rows go on leading elsewhere.  `row_of` says which row a
+  // vertex is; null where they are rows.
   void Choose(const std::vector<Reached>& near, float own, int most, const uint32_t* row_of,
               std::vector<Reached>* chosen);
 

@@ -5,10 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
 #include "common/base/call_context.h"
 #include "common/embedding/row_set.h"
 #include "common/index/hnsw_graph.h"

@@ -35,11 +35,12 @@ class CodedSpace {
   float Similarity(uint32_t row) const {
     const char* const node = nodes_ + row * node_bytes_;
     const int32_t sum = product_(query_, reinterpret_cast<const int8_t*>(node), code_bytes_);
-    return reinterpret_cast<const NodeCode*>(node + code_bytes_)->row.scale *
+    return reinterpret_cast<const kernels::Int8RowScale*>(node + code_bytes_)->scale *
            static_cast<float>(sum);
   }
   void Prefetch(uint32_t row) const {
-    PrefetchBytes(nodes_ + row * node_bytes_, code_bytes_ + static_cast<int64_t>(sizeof(NodeCode)));
+    PrefetchBytes(nodes_ + row * node_bytes_,
+                  code_bytes_ + static_cast<int64_t>(sizeof(kernels::Int8RowScale)));
   }
 
  private:

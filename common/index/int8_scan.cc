@@ -12,16 +12,8 @@ namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 // Of codes, of the 1 MiB of L2 that a server's core has at least.
 constexpr int64_t kChunkBytes = 192 << 10;
-// Products of numbers below this, however they are summed, stay far from overflow.
-constexpr float kMostLength = 0x1p60f;
-// What the bound's own rounding to float32 may take off, in four operations, is less.
-constexpr double kMargin = 1 + 1e-6;
 // Rows that lie anywhere are on their way from memory while those before are multiplied.
 constexpr int64_t kRowsAhead = 4;
-
-float Above(double value) {
-  return std::nextafter(static_cast<float>(value * kMargin), kInfinity);
-}
 
 void Prefetch(const int8_t* row, int64_t bytes) {
   constexpr int64_t kCacheLine = 64;
@@ -31,21 +23,6 @@ void Prefetch(const int8_t* row, int64_t bytes) {
 }
 
 }  // namespace
-
-// The sum of Int8ProductError, from the codes to the true product, and of InnerProductError, from
-// there to the score, with |x| <= length + error, sorted by what they have of the row.
-RoughQuery::RoughQuery(const float* numbers, int64_t dimension) : query(numbers, dimension) {
-  if (!(query.length < kMostLength)) {
-    per_error = per_length = constant = kInfinity;
-    return;
-  }
-  const double roundings = static_cast<double>(dimension) + 2;
-  const double gamma = roundings * 0x1p-24 / (1 - roundings * 0x1p-24);
-  per_error = Above(query.length * (1 + 2 * gamma));
-  per_length =
-      Above(query.error + 4 * 0x1p-24 * (query.length + query.error) + 2 * gamma * query.length);
-  constant = Above(0x1p31 * 0x1p-126 + 4 * roundings * 0x1p-126);
-}
 
 Int8Chunk::Int8Chunk(const Int8Codes& codes)
     : codes_(codes),
@@ -72,7 +49,7 @@ void Int8Chunk::TakeNumbers(int64_t place, int64_t row) {
   lengths_[place] = codes_.lengths()[row];
   // Of longer ones nothing is known: their products might overflow.
   const float error = codes_.errors()[row];
-  errors_[place] = lengths_[place] + error < kMostLength ? error : kInfinity;
+  errors_[place] = lengths_[place] + error < RoughQuery::kMostLength ? error : kInfinity;
 }
 
 void Int8Chunk::Multiply(const kernels::Int16Query& query) {

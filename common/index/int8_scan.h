@@ -8,22 +8,10 @@
 #include "absl/types/span.h"
 #include "common/embedding/row_set.h"
 #include "common/index/int8_codes.h"
+#include "common/index/rough_query.h"
 #include "common/kernels/int8_rows.h"
 
 namespace sightline {
-
-// A query as it is compared with codes.  Immutable.
-struct RoughQuery {
-  // Of `dimension` finite numbers.
-  RoughQuery(const float* query, int64_t dimension);
-
-  kernels::Int16Query query;
-  // The product that a row's codes tell is off from the score of the row (row_scores.h) by at most
-  // per_error * row.error + per_length * row.length + constant, unless that is no number.
-  float per_error = 0;
-  float per_length = 0;
-  float constant = 0;
-};
 
 // Rows of a chunk, at most kMostRows of them, with what stands beside their codes.
 class Int8Chunk {

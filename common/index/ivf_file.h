@@ -27,6 +27,7 @@ struct IvfFile {
     return reinterpret_cast<const float*>(centroid_scale_bytes.data());
   }
   const int64_t* offsets() const { return reinterpret_cast<const int64_t*>(offset_bytes.data()); }
+  bool is_empty(int64_t list) const { return offsets()[list] == offsets()[list + 1]; }
   const int32_t* rows() const { return reinterpret_cast<const int32_t*>(row_bytes.data()); }
   const uint8_t* codes() const { return reinterpret_cast<const uint8_t*>(code_bytes.data()); }
   const float* code_scales() const {

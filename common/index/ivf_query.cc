@@ -7,11 +7,15 @@
 namespace sightline {
 namespace {
 
-std::vector<float> UnitOf(const float* numbers, int64_t dimension) {
-  // Squares of float32 neither overflow nor vanish in double.
+// Squares of float32 neither overflow nor vanish in double.
+double LengthOf(const float* numbers, int64_t dimension) {
   double squares = 0;
   for (int64_t i = 0; i < dimension; ++i) squares += double{numbers[i]} * numbers[i];
-  const double scale = squares > 0 ? 1 / std::sqrt(squares) : 0;
+  return std::sqrt(squares);
+}
+
+std::vector<float> UnitOf(const float* numbers, int64_t dimension, double length) {
+  const double scale = length > 0 ? 1 / length : 0;
   std::vector<float> unit(dimension);
   for (int64_t i = 0; i < dimension; ++i) unit[i] = static_cast<float>(numbers[i] * scale);
   return unit;
@@ -30,7 +34,8 @@ kernels::NibbleTables SignsOf(const std::vector<float>& unit,
 
 IvfQuery::IvfQuery(const float* asked, int64_t dimension, const kernels::RandomRotation& rotation)
     : numbers(asked),
-      unit(UnitOf(asked, dimension)),
+      length(LengthOf(asked, dimension)),
+      unit(UnitOf(asked, dimension, length)),
       codes(unit.data(), dimension),
       signs(SignsOf(unit, rotation)) {}
 

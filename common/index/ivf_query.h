@@ -18,6 +18,7 @@ struct IvfQuery {
   IvfQuery(const float* numbers, int64_t dimension, const kernels::RandomRotation& rotation);
 
   const float* numbers;         // as asked
+  double length;                // Euclid's
   std::vector<float> unit;      // of length one; zero if the query is
   kernels::Int16Query codes;    // of unit
   kernels::NibbleTables signs;  // of unit, rotated (nibble_codes.h)

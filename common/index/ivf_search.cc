@@ -10,8 +10,8 @@
 #include "common/base/status_macros.h"
 #include "common/index/best_estimates.h"
 #include "common/index/ivf_query.h"
+#include "common/index/rescoring.h"
 #include "common/index/row_scanner.h"
-#include "common/index/row_scores.h"
 
 namespace sightline {
 namespace {
@@ -48,9 +48,7 @@ class ListSearch {
       RETURN_IF_ERROR(ScanMatches());
     }
     if (index_.file->shape.code == IvfCode::kRows) return Neighbors();
-    std::vector<int64_t> rows;
-    for (const Estimate& estimate : best_.Take()) rows.push_back(estimate.row);
-    return BestOfRows(index_.vectors, query_.numbers, std::move(rows), request_.top_k, call_);
+    return BestOfCandidates(index_.vectors, query_, best_.Take(), request_.top_k, call_);
   }
 
  private:

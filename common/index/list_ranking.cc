@@ -55,7 +55,8 @@ ListRanking::ListRanking(const IvfFile& file, const kernels::RandomRotation& rot
   for (int64_t list = 0; list < lists; ++list) {
     file.DecodeCentroid(list, centroid.data());
     rotation.Rotate(centroid.data(), rotated.data());
-    const NibbleScalars scalars = EncodeSigns(rotated.data(), mean.data(), size, groups.data());
+    NibbleScalars scalars = EncodeSigns(rotated.data(), mean.data(), size, groups.data());
+    if (file.is_empty(list)) scalars = kLastOfAll;
     uint8_t* const block = blocks_.data() + list / kernels::kNibbleBlockRows * block_bytes;
     const int64_t place = list % kernels::kNibbleBlockRows;
     kernels::StoreNibbles(groups.data(), size / 4, place, block);
@@ -76,16 +77,18 @@ std::vector<RankedList> ListRanking::Best(const IvfQuery& query, int64_t count) 
   }
   const kernels::Int8RowKernel& kernel = kernels::Int8RowKernelFor(kernels::ThisCpu());
   const int64_t bytes = file_.shape.centroid_bytes();
-  std::vector<RankedList> ranked(looked_at.size());
+  std::vector<RankedList> ranked;
+  ranked.reserve(looked_at.size());
   for (size_t i = 0; i < looked_at.size(); ++i) {
     if (i + kAhead < looked_at.size()) {
       const int8_t* const ahead = file_.centroid(looked_at[i + kAhead]);
       for (int64_t line = 0; line < bytes; line += 64) __builtin_prefetch(ahead + line);
     }
     const int32_t list = looked_at[i];
+    if (file_.is_empty(list)) continue;
     const int32_t sum = kernel.product(query.codes.codes.data(), file_.centroid(list), bytes);
-    ranked[i] = {list,
-                 kernels::Int8Product(query.codes, {file_.centroid_scales()[list], 0, 0}, sum)};
+    ranked.push_back(
+        {list, kernels::Int8Product(query.codes, {file_.centroid_scales()[list], 0, 0}, sum)});
   }
   const auto before = [](const RankedList& a, const RankedList& b) {
     return a.product != b.product ? a.product > b.product : a.list < b.list;

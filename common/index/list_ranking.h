@@ -30,8 +30,8 @@ class ListRanking {
   int64_t byte_count() const { return static_cast<int64_t>(blocks_.size()); }
   static int64_t ByteCount(const IvfShape& shape);
 
-  // The best `count` lists, or all, the best first; equal ones by number.  Of two counts, the lists
-  // of one need not be the first of the other's.
+  // The best `count` lists that have rows, or all, the best first; equal ones by number.  Of two
+  // counts, the lists of one need not be the first of the other's.
   std::vector<RankedList> Best(const IvfQuery& query, int64_t count) const;
 
  private:

@@ -28,6 +28,8 @@ FLEET = ("Sightline: fleet", "sightline-fleet", [
             ("{{stage}}", 'histogram_quantile(0.95, sum by (stage, le) (rate(sightline_stage_seconds_bucket{namespace="$ns"}[5m])))')]),
         ("Answers that are less than was asked, a second", "reqps", [
             ("{{reason}}", 'sum by (reason) (rate(sightline_degraded_answers_total{namespace="$ns"}[5m]))')]),
+        ("How hard indexes are looked into, searches a second", "reqps", [
+            ("{{effort}} filter: {{filter}}", 'sum by (effort, filter) (rate(sightline_index_searches_total{namespace="$ns"}[5m]))')]),
         ("How reranking ends, a second", "reqps", [
             ("{{outcome}}", 'sum by (outcome) (rate(sightline_rerank_outcomes_total{namespace="$ns"}[5m]))')]),
         ("Reranked searches by precision, a second", "reqps", [
@@ -72,6 +74,19 @@ FLEET = ("Sightline: fleet", "sightline-fleet", [
         ("Refused and dropped, a second", "reqps", [
             ("{{job}} {{queue}} refused", 'sum by (job, queue) (rate(sightline_batch_refused_tasks_total{namespace="$ns"}[5m]))'),
             ("{{job}} {{queue}} dropped", 'sum by (job, queue) (rate(sightline_batch_dropped_tasks_total{namespace="$ns"}[5m]))')]),
+    ]),
+    ("Searches of shards", [
+        ("Exact and approximate, a second", "reqps", [
+            ("{{sightline_shard}} {{exactness}}", 'sum by (sightline_shard, exactness) (rate(sightline_index_searches_total{namespace="$ns"}[5m]))')]),
+        ("Effort, p50 and p90", "none", [
+            ("{{sightline_shard}} p50", 'histogram_quantile(0.5, sum by (sightline_shard, le) (rate(sightline_index_search_effort_bucket{namespace="$ns"}[5m])))'),
+            ("{{sightline_shard}} p90", 'histogram_quantile(0.9, sum by (sightline_shard, le) (rate(sightline_index_search_effort_bucket{namespace="$ns"}[5m])))')]),
+        ("Searched with less effort than asked, a second", "reqps", [
+            ("{{sightline_shard}}", 'sum by (sightline_shard) (rate(sightline_index_reduced_searches_total{namespace="$ns"}[5m]))')]),
+        ("With a filter, a second", "reqps", [
+            ("{{sightline_shard}}", 'sum by (sightline_shard) (rate(sightline_index_filtered_searches_total{namespace="$ns"}[5m]))')]),
+        ("Items that a filter lets through, p50", "percentunit", [
+            ("{{sightline_shard}}", 'histogram_quantile(0.5, sum by (sightline_shard, le) (rate(sightline_index_matched_share_bucket{namespace="$ns"}[5m])))')]),
     ]),
     ("Machine", [
         ("CPU time", "none", [

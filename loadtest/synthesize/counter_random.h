@@ -19,6 +19,11 @@ enum class RandomUse : uint64_t {
   kRotation,
   kRegionPool,
   kRegionChoice,
+  kGroup,          // which group a cluster is of
+  kGroupCenter,    // the part that clusters of a group have in common
+  kClusterSpread,  // how much items of a cluster have for themselves
+  kQuery,          // what a query has for itself
+  kMean,
 };
 
 // The key of a stream: that of the `index`-th thing that has numbers for `use`.

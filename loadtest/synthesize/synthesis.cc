@@ -36,12 +36,10 @@ using bundle::v1::GenerationManifest;
 using bundle::v1::ModelBundleManifest;
 
 // Raise it when the same options begin to give other bytes.
-constexpr int kContentFormat = 2;
+constexpr int kContentFormat = 3;
 constexpr absl::string_view kContentFile = "synthesis.json";
 constexpr int64_t kMaxContentBytes = 1 << 20;
 constexpr size_t kNameDigits = 12;
-
-constexpr int64_t kItemsPerCluster = 32;
 
 // Id, caption, uri and their offsets; a shard's headers and gaps.  Both rounded up.
 constexpr int64_t kRecordBytes = 110;
@@ -78,11 +76,6 @@ absl::Status CheckNumbers(const SynthesisOptions& options) {
   if (options.shards < 1 || options.shards > limits::kMaxShards) {
     return absl::InvalidArgumentError(
         absl::StrCat("--shards is ", options.shards, ", not 1 to ", limits::kMaxShards));
-  }
-  if (!(options.vectors.spectrum >= 0 && options.vectors.spectrum <= 4)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--spectrum is ", options.vectors.spectrum,
-                     ", not 0 (all directions alike) to 4; encoders give 0.4 to 1"));
   }
   if (options.vectors.clusters < 0) {
     return absl::InvalidArgumentError(
@@ -161,8 +154,8 @@ std::string ContentJson(const SynthesisPlan& plan) {
       {"items", options.items},
       {"shards", options.shards},
       {"dimension", options.vectors.dimension},
-      {"spectrum", options.vectors.spectrum},
       {"clusters", options.vectors.clusters},
+      {"shape", nlohmann::ordered_json::parse(VectorShapeJson(options.vectors.shape))},
       {"space", plan.embedding.space()},
       {"encoder_model", options.encoder_model},
       {"reranker_model", options.reranker_model},
@@ -289,7 +282,7 @@ absl::Status WriteShards(const SynthesisPlan& plan, const CallContext& call, Com
   return absl::OkStatus();
 }
 
-// Some of the items, evenly spread, are the probe queries.
+// The probe queries are about some of the items, evenly spread.
 EmbeddingMatrix ProbeQueriesOf(const SynthesisPlan& plan, int most) {
   const int64_t count = std::min<int64_t>(most, plan.options.items);
   std::vector<uint32_t> items;
@@ -297,7 +290,7 @@ EmbeddingMatrix ProbeQueriesOf(const SynthesisPlan& plan, int most) {
     items.push_back(static_cast<uint32_t>(i * plan.options.items / count));
   }
   EmbeddingMatrix queries(count, plan.options.vectors.dimension);
-  SyntheticVectors(plan.options.vectors).Fill(items, queries.mutable_data());
+  SyntheticVectors(plan.options.vectors).FillQueries(items, queries.mutable_data());
   return queries;
 }
 
@@ -350,7 +343,7 @@ absl::StatusOr<SynthesisPlan> PlanSynthesis(const SynthesisOptions& options) {
   RETURN_IF_ERROR(PlanEmbedding(&plan));
   RETURN_IF_ERROR(PlanFeatures(&plan));
   if (options.vectors.clusters == 0) {
-    plan.options.vectors.clusters = std::max<int64_t>(1, options.items / kItemsPerCluster);
+    plan.options.vectors.clusters = ClustersFor(options.items);
   }
   plan.content = ContentJson(plan);
   if (options.generation.empty()) {

@@ -26,7 +26,7 @@ struct SynthesisOptions {
   int64_t items = 0;
   int shards = 1;
   // Dimension 0: the encoder's.  Clusters 0: one for 32 items.
-  VectorSpec vectors = {/*seed=*/1, /*dimension=*/0, /*spectrum=*/0.5, /*clusters=*/0};
+  VectorSpec vectors = {/*seed=*/1, /*dimension=*/0, /*clusters=*/0, DemoShape()};
 
   // Bundles of the store.  The generation is of the embedding space of the encoder; without
   // one it is of a space of its own, which only index_search can serve.

@@ -8,12 +8,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/compute_pool.h"
+#include "common/base/files.h"
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/base/usable_cores.h"
 #include "common/log/progress.h"
+#include "loadtest/synthesize/fit_command.h"
 #include "loadtest/synthesize/synthesis.h"
 #include "loadtest/synthesize/synthetic_shard.h"
+#include "loadtest/synthesize/vector_shape.h"
 
 namespace sightline {
 namespace {
@@ -21,13 +24,18 @@ namespace {
 constexpr Command kSynthesizeCommand = {
     "synthesize",
     "synthesize --store DIR --index NAME --items N {--encoder-model ID | --dimension D} [flags]",
-    "Makes and publishes a generation of random items, for which no encoder has to run.", nullptr};
+    "Makes and publishes a generation of random items, for which no encoder has to run.  "
+    "`synthesize fit --help` tells how their shape is measured.",
+    nullptr};
+
+constexpr int64_t kMostShapeBytes = 1 << 20;
 
 struct SynthesizeFlags {
   SynthesisOptions options;
   std::string vector_dtype = DtypeName(kDefaultVectorDtype);
   IndexSettings index;
-  std::string spectrum = "0.5";
+  std::string shape;
+  std::string spectrum;
   int threads = UsableCores();
   bool no_publish = false;
 };
@@ -43,7 +51,12 @@ void Define(SynthesizeFlags* values, Flags* flags) {
              limits::kMaxDimension, &options.vectors.dimension);
   flags->Int("shards", "default 1", 1, limits::kMaxShards, &options.shards);
   flags->Int("seed", "another seed, other items; default 1", 0, INT64_MAX, &options.vectors.seed);
-  flags->String("spectrum", "P", "singular values fall as rank^-P; default 0.5", &values->spectrum);
+  flags->String("shape", "FILE",
+                "how vectors are spread, as `synthesize fit` prints it; default: "
+                "as the demo's",
+                &values->shape);
+  flags->String("spectrum", "P", "items' singular values fall as rank^-P instead",
+                &values->spectrum);
   flags->Int("clusters", "groups of items alike; 1 is none; default: one for 32 items", 1,
              kMostSyntheticItems, &options.vectors.clusters);
   flags->String("reranker-model", "ID", "bundle whose item features are made; default: none",
@@ -59,13 +72,30 @@ void Define(SynthesizeFlags* values, Flags* flags) {
   flags->Switch("no-publish", "leave CURRENT alone", &values->no_publish);
 }
 
+absl::Status ReadShape(const SynthesizeFlags& values, VectorShape* shape) {
+  if (!values.shape.empty()) {
+    ASSIGN_OR_RETURN(const std::string text, ReadFile(values.shape, kMostShapeBytes));
+    const absl::StatusOr<VectorShape> read = ParseVectorShape(text);
+    if (!read.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--shape ", values.shape, ": ", read.status().message()));
+    }
+    *shape = *read;
+  }
+  if (values.spectrum.empty()) return absl::OkStatus();
+  double spectrum = 0;
+  if (!absl::SimpleAtod(values.spectrum, &spectrum) || !(spectrum >= 0 && spectrum <= 4)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--spectrum '", values.spectrum, "' is not 0 (all directions alike) to 4"));
+  }
+  shape->items.exponents = {spectrum, spectrum, spectrum};
+  return absl::OkStatus();
+}
+
 absl::StatusOr<SynthesisOptions> ReadOptions(const SynthesizeFlags& values) {
   SynthesisOptions options = values.options;
   if (options.items == 0) return absl::InvalidArgumentError("--items is missing");
-  if (!absl::SimpleAtod(values.spectrum, &options.vectors.spectrum)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--spectrum '", values.spectrum, "' is not a number"));
-  }
+  RETURN_IF_ERROR(ReadShape(values, &options.vectors.shape));
   ASSIGN_OR_RETURN(options.vector_dtype, ParseVectorDtype(values.vector_dtype));
   ASSIGN_OR_RETURN(options.index_wish, WishOf(values.index));
   options.publish = !values.no_publish;
@@ -102,6 +132,9 @@ std::string Report(const SynthesisPlan& plan, const SynthesisSummary& summary) {
 
 int RunSynthesize(const std::vector<std::string>& args, const Console& console, bool terminal,
                   const CallContext& call) {
+  if (!args.empty() && args.front() == "fit") {
+    return RunFit({args.begin() + 1, args.end()}, console, call);
+  }
   SynthesizeFlags values;
   Flags flags;
   Define(&values, &flags);

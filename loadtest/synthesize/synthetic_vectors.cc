@@ -18,22 +18,77 @@ constexpr int kLanes = 32;
 // log2(dimension) rounds a coordinate has reached all others; some more level them.
 constexpr int kExtraRounds = 4;
 
-double AxisDeviation(const VectorSpec& spec, int axis) {
-  return std::pow(axis + 1, -spec.spectrum);
+constexpr int64_t kItemsPerCluster = 32;
+
+// The factor that makes the squares of `law`, over the axes, add up to what a mean of length `mean`
+// leaves of a length of one.
+double ScaleOf(const RankLaw& law, int dimension, double mean) {
+  double sum = 0;
+  for (int axis = 0; axis < dimension; ++axis) sum += law.At(axis + 1) * law.At(axis + 1);
+  return std::sqrt((1 - mean * mean) / sum);
+}
+
+// A number of 53 random bits, 0 to below 1.
+double Even(uint64_t bits) {
+  return 0x1.0p-53 * static_cast<double>(bits >> 11);
+}
+
+double Product(const std::vector<double>& a, const std::vector<double>& b) {
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
 }  // namespace
 
+int64_t ClustersFor(int64_t items) {
+  return std::max<int64_t>(1, items / kItemsPerCluster);
+}
+
 SyntheticVectors::SyntheticVectors(const VectorSpec& spec) : spec_(spec) {
-  const bool clustered = spec.clusters > 1;
-  for (int axis = 0; axis < spec.dimension; ++axis) {
-    const double deviation = AxisDeviation(spec, axis);
-    const double own_share = clustered ? 1 - kClusterShare : 1;
-    own_scale_.push_back(static_cast<float>(deviation * std::sqrt(own_share)));
-    if (!clustered) continue;
-    cluster_scale_.push_back(static_cast<float>(deviation * std::sqrt(kClusterShare)));
-  }
+  PlaceItems();
+  PlaceQueries();
   DrawRotation();
+}
+
+// Of length one, and spread over the axes as queries are.
+std::vector<double> SyntheticVectors::Direction(uint64_t number) const {
+  const uint64_t key = StreamKey(spec_.seed, RandomUse::kMean, number);
+  std::vector<double> direction(spec_.dimension);
+  for (int axis = 0; axis < spec_.dimension; ++axis) {
+    direction[axis] = spec_.shape.queries.At(axis + 1) *
+                      NearlyNormal(RandomBits(key, static_cast<uint64_t>(axis)));
+  }
+  const double length = std::sqrt(Product(direction, direction));
+  for (double& number_of_axis : direction) number_of_axis /= std::max(length, 1e-30);
+  return direction;
+}
+
+void SyntheticVectors::PlaceItems() {
+  const VectorShape& shape = spec_.shape;
+  const double scale = ScaleOf(shape.items, spec_.dimension, shape.item_mean);
+  const std::vector<double> direction = Direction(0);
+  for (int axis = 0; axis < spec_.dimension; ++axis) {
+    items_.push_back({static_cast<float>(shape.item_mean * direction[axis]),
+                      static_cast<float>(scale * shape.items.At(axis + 1)), 0});
+  }
+}
+
+void SyntheticVectors::PlaceQueries() {
+  const VectorShape& shape = spec_.shape;
+  const double scale = ScaleOf(shape.queries, spec_.dimension, shape.query_mean);
+  const std::vector<double> items = Direction(0);
+  std::vector<double> aside = Direction(1);  // at right angles to the items' mean
+  const double along = Product(items, aside);
+  for (int axis = 0; axis < spec_.dimension; ++axis) aside[axis] -= along * items[axis];
+  const double length = std::max(std::sqrt(Product(aside, aside)), 1e-30);
+  const double sine = std::sqrt(1 - shape.mean_cosine * shape.mean_cosine);
+  for (int axis = 0; axis < spec_.dimension; ++axis) {
+    const double mean = shape.mean_cosine * items[axis] + sine * aside[axis] / length;
+    const double deviation = scale * shape.queries.At(axis + 1);
+    const double shared = std::min(shape.shared.At(axis + 1), 1.0);
+    queries_.push_back({static_cast<float>(shape.query_mean * mean),
+                        static_cast<float>(deviation * shared),
+                        static_cast<float>(deviation * std::sqrt(1 - shared * shared))});
+  }
 }
 
 void SyntheticVectors::DrawRotation() {
@@ -48,8 +103,7 @@ void SyntheticVectors::DrawRotation() {
       std::swap(order[i], order[RandomBits(key, drawn++) % static_cast<uint64_t>(i + 1)]);
     }
     for (int i = 0; i + 1 < spec_.dimension; i += 2) {
-      const double angle =
-          2 * M_PI * 0x1.0p-53 * static_cast<double>(RandomBits(key, drawn++) >> 11);
+      const double angle = 2 * M_PI * Even(RandomBits(key, drawn++));
       rotation_.push_back({order[i], order[i + 1], static_cast<float>(std::cos(angle)),
                            static_cast<float>(std::sin(angle))});
     }
@@ -57,36 +111,75 @@ void SyntheticVectors::DrawRotation() {
 }
 
 int64_t SyntheticVectors::ClusterOf(uint32_t item) const {
-  const uint64_t bits = RandomBits(StreamKey(spec_.seed, RandomUse::kCluster, item), 0);
-  return static_cast<int64_t>(bits % static_cast<uint64_t>(spec_.clusters));
+  const double drawn = Even(RandomBits(StreamKey(spec_.seed, RandomUse::kCluster, item), 0));
+  // Squared, it lies below x with probability sqrt(x).
+  return static_cast<int64_t>(drawn * drawn * static_cast<double>(spec_.clusters));
+}
+
+// Drawn for each cluster, so that a group has large and small ones.
+int64_t SyntheticVectors::GroupOf(int64_t cluster) const {
+  const int64_t groups = std::max<int64_t>(1, spec_.clusters / kClustersInGroup);
+  const uint64_t key = StreamKey(spec_.seed, RandomUse::kGroup, static_cast<uint64_t>(cluster));
+  return static_cast<int64_t>(RandomBits(key, 0) % static_cast<uint64_t>(groups));
+}
+
+double SyntheticVectors::OwnShareOf(int64_t cluster) const {
+  if (spec_.clusters == 1) return 1;
+  const uint64_t key =
+      StreamKey(spec_.seed, RandomUse::kClusterSpread, static_cast<uint64_t>(cluster));
+  return spec_.shape.own_share * Even(RandomBits(key, 0));
 }
 
 double SyntheticVectors::EffectiveDimension() const {
   double sum = 0, squares = 0;
-  for (int axis = 0; axis < spec_.dimension; ++axis) {
-    const double deviation = AxisDeviation(spec_, axis);
-    const double variance = deviation * deviation;
+  for (const Placement& axis : items_) {
+    const double variance = static_cast<double>(axis.scale) * axis.scale;
     sum += variance;
     squares += variance * variance;
   }
   return sum * sum / squares;
 }
 
+// z of kLanes items.
 void SyntheticVectors::FillLanes(const uint32_t* items, float* lanes) const {
-  uint64_t own[kLanes], cluster[kLanes];
+  uint64_t own[kLanes], cluster[kLanes], group[kLanes];
+  float own_scale[kLanes], cluster_scale[kLanes], group_scale[kLanes];
   for (int j = 0; j < kLanes; ++j) {
+    const int64_t of = ClusterOf(items[j]);
     own[j] = StreamKey(spec_.seed, RandomUse::kItem, items[j]);
-    cluster[j] = StreamKey(spec_.seed, RandomUse::kClusterCenter,
-                           static_cast<uint64_t>(ClusterOf(items[j])));
+    cluster[j] = StreamKey(spec_.seed, RandomUse::kClusterCenter, static_cast<uint64_t>(of));
+    group[j] = StreamKey(spec_.seed, RandomUse::kGroupCenter, static_cast<uint64_t>(GroupOf(of)));
+    const double share = OwnShareOf(of);
+    own_scale[j] = static_cast<float>(std::sqrt(share));
+    cluster_scale[j] = static_cast<float>(std::sqrt((1 - share) * (1 - spec_.shape.group_share)));
+    group_scale[j] = static_cast<float>(std::sqrt((1 - share) * spec_.shape.group_share));
   }
   for (int axis = 0; axis < spec_.dimension; ++axis) {
     float* const out = lanes + static_cast<int64_t>(axis) * kLanes;
     for (int j = 0; j < kLanes; ++j) {
-      out[j] = own_scale_[axis] * NearlyNormal(RandomBits(own[j], axis));
+      out[j] = own_scale[j] * NearlyNormal(RandomBits(own[j], axis));
     }
-    if (cluster_scale_.empty()) continue;
+    if (spec_.clusters == 1) continue;
     for (int j = 0; j < kLanes; ++j) {
-      out[j] += cluster_scale_[axis] * NearlyNormal(RandomBits(cluster[j], axis));
+      out[j] += cluster_scale[j] * NearlyNormal(RandomBits(cluster[j], axis));
+    }
+    for (int j = 0; j < kLanes; ++j) {
+      out[j] += group_scale[j] * NearlyNormal(RandomBits(group[j], axis));
+    }
+  }
+}
+
+void SyntheticVectors::Place(const std::vector<Placement>& placements, const uint32_t* items,
+                             float* lanes) const {
+  uint64_t noise[kLanes];
+  for (int j = 0; j < kLanes; ++j) noise[j] = StreamKey(spec_.seed, RandomUse::kQuery, items[j]);
+  for (int axis = 0; axis < spec_.dimension; ++axis) {
+    float* const out = lanes + static_cast<int64_t>(axis) * kLanes;
+    const Placement& placement = placements[axis];
+    for (int j = 0; j < kLanes; ++j) out[j] = placement.mean + placement.scale * out[j];
+    if (placement.noise == 0) continue;
+    for (int j = 0; j < kLanes; ++j) {
+      out[j] += placement.noise * NearlyNormal(RandomBits(noise[j], axis));
     }
   }
 }
@@ -104,6 +197,15 @@ void SyntheticVectors::Rotate(float* lanes) const {
 }
 
 void SyntheticVectors::Fill(absl::Span<const uint32_t> items, float* rows) const {
+  FillRows(items, items_, rows);
+}
+
+void SyntheticVectors::FillQueries(absl::Span<const uint32_t> items, float* rows) const {
+  FillRows(items, queries_, rows);
+}
+
+void SyntheticVectors::FillRows(absl::Span<const uint32_t> items,
+                                const std::vector<Placement>& placements, float* rows) const {
   const int dimension = spec_.dimension;
   std::vector<float> lanes(static_cast<size_t>(dimension) * kLanes);
   for (size_t first = 0; first < items.size(); first += kLanes) {
@@ -111,6 +213,7 @@ void SyntheticVectors::Fill(absl::Span<const uint32_t> items, float* rows) const
     uint32_t numbers[kLanes];
     for (int j = 0; j < kLanes; ++j) numbers[j] = items[first + std::min(j, count - 1)];
     FillLanes(numbers, lanes.data());
+    Place(placements, numbers, lanes.data());
     Rotate(lanes.data());
     double squares[kLanes] = {};
     for (int axis = 0; axis < dimension; ++axis) {

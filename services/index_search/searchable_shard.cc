@@ -8,6 +8,7 @@ namespace sightline {
 namespace {
 
 bool IsExact(const SearchableShard& shard, int top_k, int effort, const RowSet* among) {
+  if (among != nullptr && among->count() == 0) return true;
   SearchOptions options;
   options.top_k = top_k;
   options.effort = effort;

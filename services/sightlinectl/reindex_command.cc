@@ -54,8 +54,7 @@ void Tell(const ReindexOptions& options, const Reindexed& made, const Console& c
   for (int i = 0; i < manifest.shards_size(); ++i) {
     const EffortCurve curve(manifest.shards(i));
     if (curve.empty()) continue;
-    const double asked = manifest.index_spec().default_recall();
-    const int effort = curve.EffortFor(asked > 0 ? asked : kDefaultRecall, kRecallAmong);
+    const int effort = curve.EffortFor(DefaultRecallOf(manifest), kRecallAmong);
     console.err << absl::StrFormat(
         "shard %d: finds %.4f of the ten best at effort %d, in %.3f ms\n", i,
         curve.RecallAt(effort, kRecallAmong), effort, curve.SecondsAt(effort) * 1e3);

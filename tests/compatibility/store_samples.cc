@@ -285,6 +285,38 @@ void WritePacked(const std::string& store, const ModelBundle& model) {
   Require(WriteGenerationManifest(store, manifest));
 }
 
+bundle::v1::EffortPoint Effort(int effort, double recall_at_10, double recall_at_100,
+                               double seconds) {
+  bundle::v1::EffortPoint point;
+  point.set_effort(effort);
+  point.set_recall_at_10(recall_at_10);
+  point.set_recall_at_100(recall_at_100);
+  point.set_seconds(seconds);
+  return point;
+}
+
+void WriteIndexed(const std::string& store, const std::string& index, const ModelBundle& encoder) {
+  const std::vector<EncodedItem> items = SampleIndexedItems();
+  bundle::v1::GenerationManifest manifest = ManifestOf(index, "g1", encoder, items.size());
+  manifest.set_item_kind(bundle::v1::IMAGE);
+  manifest.set_vector_dtype("float16");
+  *manifest.mutable_index_spec() = SampleIndexSpec(index);
+  const std::string directory = GenerationDirectory(store, index, "g1");
+  Require(MakeDirectories(JoinPath(directory, "shards")));
+  bundle::v1::ShardManifest shard =
+      Value(WriteShard(directory, 0, 1, kSampleDimension, {}, items, Dtype::kFloat16));
+  *shard.add_efforts() = Effort(1, 0.5, 0.25, 0.0009765625);
+  *shard.add_efforts() = Effort(16, 0.96875, 0.875, 0.00390625);
+  const std::string file = ShardFileName(0, 1, manifest.index_spec().kind());
+  Require(WriteFileAtomically(JoinPath(directory, file), kSampleIndexFile));
+  bundle::v1::BundleFile* const described = shard.add_index_files();
+  described->set_path(file);
+  described->set_byte_count(static_cast<int64_t>(std::string(kSampleIndexFile).size()));
+  described->set_sha256(Sha256Hex(kSampleIndexFile));
+  *manifest.add_shards() = std::move(shard);
+  Require(WriteGenerationManifest(store, manifest));
+}
+
 // As a prune leaves an index: of what was published before, the names alone.  Locks, which
 // are empty, go too.
 void Publish(const std::string& store, const ModelBundle& encoder) {
@@ -341,6 +373,32 @@ std::vector<EncodedItem> SamplePackedItems() {
                            Tensor("tags", Dtype::kInt32, 1 + i, 1, i + 7)}}};
   }
   return items;
+}
+
+std::vector<EncodedItem> SampleIndexedItems() {
+  return {Item(0, "pictures/000", "a red fish", {"fish", "red"}),
+          Item(1, "pictures/001", "a whale", {"sea"}), Item(2, "pictures/002", "", {})};
+}
+
+bundle::v1::IndexSpec SampleIndexSpec(const std::string& index) {
+  bundle::v1::IndexSpec spec;
+  spec.set_rows_on_disk(true);
+  spec.set_default_recall(0.9375);
+  spec.set_seed(7);
+  if (index == kSampleLists) {
+    spec.set_kind("ivf");
+    spec.mutable_ivf()->set_list_count(2);
+    spec.mutable_ivf()->set_code("pq4");
+    spec.mutable_ivf()->set_pq_parts(5);
+    spec.mutable_ivf()->set_refine(4);
+  } else {
+    spec.set_kind("hnsw");
+    spec.mutable_hnsw()->set_link_count(16);
+    spec.mutable_hnsw()->set_build_effort(100);
+    spec.mutable_hnsw()->set_code("int8");
+    spec.mutable_hnsw()->set_refine(2);
+  }
+  return spec;
 }
 
 std::string SampleContentHash(const EncodedItem& item) {
@@ -422,6 +480,9 @@ void WriteStoreSamples(const std::string& directory) {
   WritePlain(store, kSampleCaptions, "g1", models[0], SampleCaptions());
   Publish(store, models[0]);
   WritePacked(store, models[0]);
+  for (const char* const index : {kSampleLists, kSampleGraph}) {
+    WriteIndexed(store, index, models[0]);
+  }
 
   const std::vector<RegionFileItem> regions = SampleRegions();
   const std::string region_file = JoinPath(directory, kSampleRegionFile);

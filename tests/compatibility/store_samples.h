@@ -48,6 +48,14 @@ std::vector<EncodedItem> SampleCaptions();
 inline constexpr char kSamplePacked[] = "packed";
 std::vector<EncodedItem> SamplePackedItems();
 
+// Indexes of images whose vectors are float16 and stay on the disk, each of one kind that has
+// parameters, with its efforts and a file that the kind has built.
+inline constexpr char kSampleLists[] = "lists";  // ivf
+inline constexpr char kSampleGraph[] = "graph";  // hnsw
+std::vector<EncodedItem> SampleIndexedItems();
+bundle::v1::IndexSpec SampleIndexSpec(const std::string& index);
+inline constexpr char kSampleIndexFile[] = "what only the kind of index knows";
+
 std::vector<RegionFileItem> SampleRegions();
 
 // A finished unit of a job that goes on under another program.

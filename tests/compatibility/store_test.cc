@@ -17,11 +17,14 @@
 #include "common/bundle/declared_combinations.h"
 #include "common/bundle/feature_dtype.h"
 #include "common/bundle/generation.h"
+#include "common/bundle/manifest.h"
 #include "common/bundle/model_bundle.h"
 #include "common/bundle/publication.h"
 #include "common/bundle/rerankers.h"
+#include "common/bundle/vector_dtype.h"
 #include "common/bundle/vectors_reader.h"
 #include "common/bundle/verify.h"
+#include "common/index/effort_curve.h"
 #include "tests/common/bundle/stored_embedding.h"
 #include "tests/compatibility/coverage.h"
 #include "tests/compatibility/store_samples.h"
@@ -216,6 +219,32 @@ TEST_CASE("rows in eight bits are found with their scales") {
   }
 }
 
+TEST_CASE("vectors in sixteen bits, and what an index was built with and measured as") {
+  for (const std::string index : {kSampleLists, kSampleGraph}) {
+    INFO(index);
+    const auto manifest = Value(ReadGenerationManifest(kStore, index, "g1"));
+    CHECK(VectorDtypeOf(manifest) == Dtype::kFloat16);
+    CHECK(VectorDtypeOf(Images()) == Dtype::kFloat32);
+    CHECK(ManifestJson(manifest.index_spec()) == ManifestJson(SampleIndexSpec(index)));
+    VerifyOptions options;
+    options.sha256 = true;
+    CHECK(VerifyGeneration(kStore, manifest, options).ok());
+    for (const EmbeddingPlace place : {EmbeddingPlace::kMemory, EmbeddingPlace::kDisk}) {
+      const auto loaded = Value(
+          LoadShard(kStore, manifest, 0, {"", /*content=*/true, place}, CallContext::Unbounded()));
+      CheckShard(*loaded, SampleIndexedItems(), 0, 1);
+    }
+    REQUIRE(manifest.shards(0).efforts_size() == 2);
+    const EffortCurve efforts(manifest.shards(0));
+    CHECK(efforts.RecallAt(16, 10) == 0.96875);
+    CHECK(efforts.RecallAt(1, 100) == 0.25);
+    CHECK(efforts.SecondsAt(16) == 0.00390625);
+    CHECK(
+        (Value(ReadFile(JoinPath(GenerationDirectory(kStore, index, "g1"),
+                                 manifest.shards(0).index_files(0).path()))) == kSampleIndexFile));
+  }
+}
+
 TEST_CASE("probes are what they were") {
   const bundle::v1::GenerationManifest manifest = Images();
   std::vector<std::vector<EncodedItem>> shards(kSampleShards);
@@ -312,7 +341,7 @@ TEST_CASE("what is written is what was written, byte by byte") {
       ++files;
     }
   }
-  CHECK(files == 21);
+  CHECK(files == 27);
 }
 
 TEST_CASE("every field of a manifest is in a sample") {
@@ -320,20 +349,15 @@ TEST_CASE("every field of a manifest is in a sample") {
   for (const ModelBundle& model : Models()) AddWhatIsSet(model.manifest, &set);
   AddWhatIsSet(Images(), &set);
   AddWhatIsSet(Value(ReadGenerationManifest(kStore, kSampleCaptions, "g1")), &set);
-  AddWhatIsSet(Value(ReadGenerationManifest(kStore, kSamplePacked, "g1")), &set);
+  for (const char* const index : {kSamplePacked, kSampleLists, kSampleGraph}) {
+    AddWhatIsSet(Value(ReadGenerationManifest(kStore, index, "g1")), &set);
+  }
   AddWhatIsSet(Value(ReadCurrent(kStore, kSampleImages)), &set);
   Names could = WhatCouldBeSet(*bundle::v1::GenerationManifest::descriptor()->file());
   could.merge(WhatCouldBeSet(*bundle::v1::ModelBundleManifest::descriptor()->file()));
-  const Names younger = {
-      // Nothing writes them: the one kind that there is, is the one that their absence says.
-      "sightline.bundle.v1.GenerationManifest.index_spec",
-      "sightline.bundle.v1.IndexSpec.kind",
-      "sightline.bundle.v1.ShardManifest.index_files",
-  };
   Names missing;
   std::set_difference(could.begin(), could.end(), set.begin(), set.end(),
                       std::inserter(missing, missing.end()));
-  for (const std::string& name : younger) missing.erase(name);
   for (const std::string& name : missing) FAIL_CHECK(name << " is in no sample");
   CHECK(could.size() > 100);
 }

@@ -11,6 +11,7 @@
 #include "common/base/files.h"
 #include "common/bundle/shard_vectors.h"
 #include "common/bundle/shard_writer.h"
+#include "common/bundle/tag_filter.h"
 #include "tests/common/bundle/container_surgery.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
@@ -46,12 +47,7 @@ struct Shard {
   std::vector<int64_t> Expected(const TagFilter& filter) const {
     std::vector<int64_t> rows;
     for (size_t i = 0; i < tags.size(); ++i) {
-      const auto has = [&](const std::string& tag) {
-        return std::find(tags[i].begin(), tags[i].end(), tag) != tags[i].end();
-      };
-      const bool any = filter.any.empty() || std::any_of(filter.any.begin(), filter.any.end(), has);
-      const bool all = std::all_of(filter.all.begin(), filter.all.end(), has);
-      if (any && all && std::none_of(filter.none.begin(), filter.none.end(), has)) {
+      if (Passes(filter, tags[i])) {
         rows.push_back(static_cast<int64_t>(i));
       }
     }

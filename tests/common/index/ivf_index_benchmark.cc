@@ -5,7 +5,8 @@
 //     --items 100000 --dimension 768 --spectrum 0.5 --clusters 1000 --queries 200
 //     --lists 1024 --codes rows,int8,pq4,rabitq --efforts 1,2,4,8,16,32,64,128,256
 //     --refine 10 --threads 2 --fp32 0 (1: rows as float32) --shift 0 (of queries, by noise)
-//     --parts 192 (of pq4) --work FOLDER --shares 0.01,0.1,0.5 (of filters)
+//     --parts 192 (of pq4) --work FOLDER --rows FILE (keeps them)
+//     --shares 0.01,0.1,0.5 (of filters)
 #include <time.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -62,7 +64,8 @@ struct Options {
                                                {"work", "/tmp/ivf_index_benchmark"},
                                                {"fp32", "0"},
                                                {"parts", "192"},
-                                               {"shares", ""}};
+                                               {"shares", ""},
+                                               {"rows", ""}};
 
   int64_t Int(const std::string& name) const { return std::atoll(values.at(name).c_str()); }
   double Real(const std::string& name) const { return std::atof(values.at(name).c_str()); }
@@ -87,7 +90,14 @@ Data MakeData(const Options& options, ComputePool* pool) {
   const SyntheticVectors vectors(spec);
   const int64_t row_bytes = dimension * (fp32 ? 4 : 2);
   data.memory = *ResidentMemory::Allocate(items * row_bytes);
-  pool->ParallelFor(items, 1024, [&](int64_t begin, int64_t end) {
+  const std::string& kept = options.values.at("rows");
+  const bool is_kept = !kept.empty() && std::filesystem::exists(kept);
+  if (is_kept) {
+    std::ifstream file(kept, std::ios::binary);
+    file.read(data.memory->data(), items * row_bytes);
+    if (!file) Die(kept + " has other rows");
+  }
+  pool->ParallelFor(is_kept ? 0 : items, 1024, [&](int64_t begin, int64_t end) {
     std::vector<float> rows(256 * dimension);
     for (; begin < end; begin += 256) {
       const int64_t count = std::min<int64_t>(256, end - begin);
@@ -102,6 +112,9 @@ Data MakeData(const Options& options, ComputePool* pool) {
       }
     }
   });
+  if (!kept.empty() && !is_kept) {
+    std::ofstream(kept, std::ios::binary).write(data.memory->data(), items * row_bytes);
+  }
   data.rows = {data.memory->data(), items, dimension, dimension,
                fp32 ? Dtype::kFloat32 : Dtype::kFloat16};
   const int64_t queries = options.Int("queries");

@@ -21,6 +21,14 @@ inline std::vector<KindCase> KindCases() {
   return {
       {"flat", "kind: 'flat'"},
       {"flat_int8", "kind: 'flat_int8'"},
+      {"ivf rows", "kind: 'ivf' ivf { list_count: 40 code: 'rows' }", 10, 0.9},
+      {"ivf int8", "kind: 'ivf' ivf { list_count: 40 code: 'int8' refine: 4 }", 10, 0.9},
+      {"ivf pq4", "kind: 'ivf' ivf { list_count: 40 code: 'pq4' pq_parts: 16 refine: 20 }", 10,
+       0.8},
+      {"ivf rabitq", "kind: 'ivf' ivf { list_count: 40 code: 'rabitq' refine: 20 }", 10, 0.8},
+      {"hnsw rows", "kind: 'hnsw' hnsw { link_count: 16 build_effort: 100 code: 'rows' }", 64, 0.9},
+      {"hnsw int8", "kind: 'hnsw' hnsw { link_count: 16 build_effort: 100 code: 'int8' refine: 4 }",
+       64, 0.9},
   };
 }
 

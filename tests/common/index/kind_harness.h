@@ -82,7 +82,7 @@ class KindShard {
  public:
   KindShard(const KindCase& kind_case, const VectorView& vectors);
 
-  // Whether the kind has such an index of such rows.
+  // Whether the kind has such an index of such rows, where they lie.
   bool Fits() const;
   const IndexKind& kind() const { return *kind_; }
   const bundle::v1::GenerationManifest& manifest() const { return manifest_; }

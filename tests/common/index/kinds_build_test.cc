@@ -50,7 +50,7 @@ TEST_CASE("equal rows give equal files, on any number of threads, in memory or o
     const auto files = FilesOf(kind_case, rows.view(), 1);
     for (const int threads : {1, 2, 3}) REQUIRE(FilesOf(kind_case, rows.view(), threads) == files);
     const MemoryReader reader(rows.view());
-    if (KindShard(kind_case, rows.view()).kind().rows_on_disk) {
+    if (KindShard(kind_case, reader.view()).Fits()) {
       REQUIRE(FilesOf(kind_case, reader.view(), 2) == files);
     }
   });
@@ -98,7 +98,7 @@ TEST_CASE("rows that cannot be read fail the build, and what is left does no har
   ForEachBuiltKind([](const KindCase& kind_case, const StoredRows& rows) {
     MemoryReader reader(rows.view());
     KindShard shard(kind_case, reader.view());
-    if (!shard.kind().rows_on_disk) return;
+    if (!shard.Fits()) return;
     ComputePool pool(2);
     for (const int calls : {0, 1}) {
       reader.FailAfter(calls);

@@ -273,6 +273,58 @@ TEST_CASE("a generation tells what its kind of index has built, where there is a
   REQUIRE(Describe(directory, verify).status().code() == absl::StatusCode::kDataLoss);
 }
 
+TEST_CASE("a generation tells how it is searched, and what that was measured as") {
+  TempDir dir;
+  WriteGeneration(dir.path(), "g1");
+  const std::string directory = GenerationDirectory(dir.path(), "pictures", "g1");
+  for (const char* absent : {"\n  vectors", "\n  index ", "\nefforts\n"}) {
+    INFO(absent);
+    REQUIRE_FALSE(absl::StrContains(Text(directory), absent));
+  }
+  auto manifest = *ReadGenerationManifest(dir.path(), "pictures", "g1");
+  manifest.set_vector_dtype("float16");
+  bundle::v1::IndexSpec* const spec = manifest.mutable_index_spec();
+  spec->set_rows_on_disk(true);
+  spec->set_default_recall(0.9);
+  spec->set_seed(3);
+  for (const int effort : {8, 4096}) {
+    bundle::v1::EffortPoint* const point = manifest.mutable_shards(0)->add_efforts();
+    point->set_effort(effort);
+    point->set_recall_at_10(0.5);
+    point->set_recall_at_100(0.25);
+    point->set_seconds(effort / 1e6);
+  }
+  const auto text = [&] {
+    std::filesystem::remove(JoinPath(directory, kManifestFile));
+    REQUIRE(WriteGenerationManifest(dir.path(), manifest).ok());
+    return Text(directory);
+  };
+  spec->set_kind("ivf");
+  spec->mutable_ivf()->set_list_count(512);
+  spec->mutable_ivf()->set_code("pq4");
+  spec->mutable_ivf()->set_pq_parts(2);
+  spec->mutable_ivf()->set_refine(10);
+  const std::string lists = text();
+  INFO(lists);
+  REQUIRE(absl::StrContains(lists, "\n  vectors    float16\n"));
+  REQUIRE(absl::StrContains(lists,
+                            "\n  index      ivf, rows on disk, recall 0.9, seed 3, list_count 512, "
+                            "code pq4, pq_parts 2, refine 10\n"));
+  REQUIRE(absl::EndsWith(lists,
+                         "efforts\n"
+                         "  shard  effort  recall@10  recall@100  ms a query\n"
+                         "      0       8     0.5000      0.2500       0.008\n"
+                         "      0   4,096     0.5000      0.2500       4.096\n"));
+  spec->set_kind("hnsw");
+  spec->set_rows_on_disk(false);
+  spec->mutable_hnsw()->set_link_count(16);
+  spec->mutable_hnsw()->set_build_effort(200);
+  spec->mutable_hnsw()->set_code("rows");
+  REQUIRE(absl::StrContains(
+      text(),
+      "\n  index      hnsw, recall 0.9, seed 3, link_count 16, build_effort 200, code rows\n"));
+}
+
 TEST_CASE("what is none of these is refused with a way out") {
   TempDir dir;
   const auto message = [](const std::string& target, const DescribeOptions& options = {}) {
