@@ -32,8 +32,8 @@ bool IsAll(const VectorIndex& index, int effort) {
 
 // Points without times, ascending in effort; each finds more than those before.
 absl::StatusOr<std::vector<EffortPoint>> FindRecalls(const VectorIndex& index, const Probes& probes,
-                                                     double enough, ComputePool* pool,
-                                                     const CallContext& call) {
+                                                     const CalibrationOptions& options,
+                                                     ComputePool* pool, const CallContext& call) {
   std::vector<EffortPoint> points;
   for (int effort = 1;; effort = NextEffort(effort)) {
     EffortPoint point;
@@ -48,7 +48,8 @@ absl::StatusOr<std::vector<EffortPoint>> FindRecalls(const VectorIndex& index, c
          few + many > points.back().recall_at_10() + points.back().recall_at_100());
     if (finds_more) points.push_back(std::move(point));
     const bool full = static_cast<int>(points.size()) == limits::kMaxEffortPoints;
-    if (few >= enough || full || IsAll(index, effort)) return points;
+    const bool enough = few >= options.enough_of_10 && many >= options.enough_of_100;
+    if (enough || full || IsAll(index, effort)) return points;
   }
 }
 
@@ -104,7 +105,7 @@ absl::StatusOr<std::vector<EffortPoint>> MeasureEfforts(const VectorIndex& index
                                                         ComputePool* pool,
                                                         const CallContext& call) {
   ASSIGN_OR_RETURN(std::vector<EffortPoint> points,
-                   FindRecalls(index, probes, options.enough_recall, pool, call));
+                   FindRecalls(index, probes, options, pool, call));
   std::vector<int> efforts;
   for (const EffortPoint& point : points) efforts.push_back(point.effort());
   ASSIGN_OR_RETURN(const std::vector<double> seconds,

@@ -15,8 +15,10 @@
 namespace sightline {
 
 struct CalibrationOptions {
-  // Efforts grow until so much of the 10 best is found.
-  double enough_recall = 0.999;
+  // Efforts grow until so much of the 10 best is found, and so much of the 100 best, which searches
+  // ask for that are reranked or paged.
+  double enough_of_10 = 0.999;
+  double enough_of_100 = 0.99;
   // Probes whose searches are timed, alone and on one thread, and how often each effort is gone
   // through; fewer passes, one at least, where they take longer than `max_time`.
   int timed_queries = 32;

@@ -66,6 +66,17 @@ TEST_CASE("efforts grow until enough is found, and tell what they find and take"
   CHECK(rig.searches.rbegin()->first == 11);
 }
 
+TEST_CASE("efforts grow on while the hundred best are not found") {
+  Rig rig;
+  rig.behaviour.finds = [](int effort, int rank) { return rank < 10 * effort; };
+  const auto points = rig.Measure();
+  REQUIRE(points.ok());
+  CHECK(points->front().recall_at_10() == 1);
+  CHECK(points->front().recall_at_100() == Approx(0.1));
+  CHECK(points->back().effort() == 11);
+  CHECK(points->back().recall_at_100() == 1);
+}
+
 TEST_CASE("an index that never finds enough is measured up to all that there is") {
   Rig rig;
   rig.behaviour.all = 100;
