@@ -31,23 +31,23 @@ namespace {
 constexpr int kMostQueries = 64;
 constexpr int kTopK = 20;
 
-// The vectors of one size, and queries that are items beyond them.
+// The vectors of one size, and queries about some of them.
 struct Collection {
   Collection(int64_t rows, int dimension)
       : memory(*ResidentMemory::Allocate(rows * dimension * int64_t{sizeof(float)})),
         vectors(reinterpret_cast<float*>(memory->data())) {
     VectorSpec spec;
     spec.dimension = dimension;
-    spec.clusters = rows / 32;
+    spec.clusters = ClustersFor(rows);
     const SyntheticVectors synthetic(spec);
-    std::vector<uint32_t> numbers(rows + kMostQueries);
+    std::vector<uint32_t> numbers(rows);
     std::iota(numbers.begin(), numbers.end(), 0);
     const absl::Span<const uint32_t> all(numbers);
     BenchPool().ParallelFor(rows, 1024, [&](int64_t begin, int64_t end) {
       synthetic.Fill(all.subspan(begin, end - begin), &vectors[begin * dimension]);
     });
     queries = EmbeddingMatrix(kMostQueries, dimension);
-    synthetic.Fill(all.subspan(rows), queries.mutable_data());
+    synthetic.FillQueries(all.subspan(0, kMostQueries), queries.mutable_data());
   }
 
   EmbeddingMatrix Queries(int count) const {

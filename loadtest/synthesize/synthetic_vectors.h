@@ -57,6 +57,8 @@ class SyntheticVectors {
 
   // 0 to clusters - 1; each item's is drawn on its own.
   int64_t ClusterOf(uint32_t item) const;
+  // Of a cluster: 0 to a kClustersInGroup-th of the clusters.
+  int64_t GroupOf(int64_t cluster) const;
   // The share of its variance that an item of the cluster has for itself.
   double OwnShareOf(int64_t cluster) const;
 
@@ -79,7 +81,6 @@ class SyntheticVectors {
     float noise = 0;
   };
 
-  int64_t GroupOf(int64_t cluster) const;
   void PlaceItems();
   void PlaceQueries();
   std::vector<double> Direction(uint64_t number) const;

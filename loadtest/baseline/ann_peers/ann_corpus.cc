@@ -9,6 +9,8 @@
 #include "common/base/call_context.h"
 #include "common/base/checksum.h"
 #include "common/base/status_macros.h"
+#include "loadtest/synthesize/embedding_measures.h"
+#include "loadtest/synthesize/stored_pairs.h"
 
 namespace sightline {
 namespace {
@@ -20,8 +22,7 @@ constexpr size_t kKeyDigits = 12;
 // What is kept of other items must never be taken for these, even where the formula changed.
 std::string KeyOf(const VectorView& items) {
   const int64_t first = std::min<int64_t>(items.rows, 64);
-  const absl::string_view bytes(items.row(0),
-                                first * items.stride * sizeof(float));
+  const absl::string_view bytes(items.row(0), first * items.stride * sizeof(float));
   return Sha256Hex(absl::StrCat(items.rows, "x", items.dimension, bytes)).substr(0, kKeyDigits);
 }
 
@@ -60,6 +61,29 @@ absl::StatusOr<AnnCorpus> DrawAnnCorpus(const VectorSpec& spec, int64_t items, i
   corpus.items = {rows, items, spec.dimension, dimension};
   corpus.queries = EmbeddingMatrix(queries, spec.dimension);
   vectors.FillQueries(all.subspan(0, queries), corpus.queries.mutable_data());
+  corpus.key = KeyOf(corpus.items);
+  RETURN_IF_ERROR(FindTruth(pool, &corpus));
+  return corpus;
+}
+
+absl::StatusOr<AnnCorpus> ReadAnnCorpus(const std::string& store, int64_t queries,
+                                        ComputePool* pool) {
+  ASSIGN_OR_RETURN(const PairedEmbeddings pairs,
+                   ReadStoredPairs(store, "images", "captions", pool, CallContext::Unbounded()));
+  AnnCorpus corpus;
+  const int dimension = pairs.items.dimension();
+  ASSIGN_OR_RETURN(corpus.memory,
+                   ResidentMemory::Allocate(static_cast<int64_t>(pairs.items.values().size()) *
+                                            static_cast<int64_t>(sizeof(float))));
+  auto* const rows = reinterpret_cast<float*>(corpus.memory->data());
+  std::copy(pairs.items.values().begin(), pairs.items.values().end(), rows);
+  corpus.items = {rows, pairs.items.rows(), dimension, dimension};
+  const int64_t count = std::min(queries, pairs.queries.rows());
+  corpus.queries = EmbeddingMatrix(count, dimension);
+  for (int64_t i = 0; i < count; ++i) {
+    const absl::Span<const float> query = pairs.queries.row(i * pairs.queries.rows() / count);
+    std::copy(query.begin(), query.end(), corpus.queries.mutable_row(i).begin());
+  }
   corpus.key = KeyOf(corpus.items);
   RETURN_IF_ERROR(FindTruth(pool, &corpus));
   return corpus;

@@ -32,6 +32,11 @@ struct AnnCorpus {
 absl::StatusOr<AnnCorpus> DrawAnnCorpus(const VectorSpec& spec, int64_t items, int64_t queries,
                                         ComputePool* pool);
 
+// The pictures of a store, and its captions as queries (stored_pairs.h); `queries` of them at most,
+// evenly spread.
+absl::StatusOr<AnnCorpus> ReadAnnCorpus(const std::string& store, int64_t queries,
+                                        ComputePool* pool);
+
 // The share of the first `k` of `truth` that is among the first `k` of `found`; of all of them,
 // where there are fewer.
 double RecallAt(int k, absl::Span<const int64_t> found, absl::Span<const int64_t> truth);

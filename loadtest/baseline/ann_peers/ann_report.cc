@@ -156,10 +156,15 @@ std::string JsonOf(const AnnReport& report) {
                       {"upper", comparison.rate.upper},
                       {"bytes", BytesRatio(comparison)}});
   }
-  const Json json = {{"items", report.items_are}, {"queries", report.queries},
-                     {"top_k", report.top_k},     {"rounds", report.rounds},
-                     {"cpu", report.cpu},         {"load", report.load},
-                     {"contenders", contenders},  {"ratios", ratios}};
+  const Json json = {{"items", report.items_are},
+                     {"queries", report.queries},
+                     {"top_k", report.top_k},
+                     {"rounds", report.rounds},
+                     {"cpu", report.cpu},
+                     {"load", report.load},
+                     {"processor_time", report.processor_time},
+                     {"contenders", contenders},
+                     {"ratios", ratios}};
   return absl::StrCat(json.dump(1), "\n");
 }
 

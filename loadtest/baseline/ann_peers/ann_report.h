@@ -17,7 +17,8 @@ struct AnnReport {
   int top_k = 0;
   int rounds = 0;
   std::string cpu;
-  double load = 0;  // of the machine before it began
+  double load = 0;              // of the machine before it began
+  bool processor_time = false;  // of rates
   std::vector<double> recalls;
   std::vector<MeasuredContender> contenders;
 };

@@ -37,10 +37,13 @@ class Contender {
   // Builds an index of `items` with `threads` threads and writes it to `path`.
   virtual absl::Status Build(const VectorView& items, int threads,
                              const std::string& path) const = 0;
+  // Makes what several contenders have in common, beside `items`, if it is not there yet.
+  virtual absl::Status Share(const VectorView& /*items*/) { return absl::OkStatus(); }
   // Reads what Build has written.  `items` are the same, and outlive the contender.
   virtual absl::Status Load(const VectorView& items, const std::string& path) = 0;
 
-  // Bytes of `items` themselves that it reads when it searches, beside memory of its own.
+  // Bytes that it reads when it searches beside memory of its own: of `items`, or of what it
+  // shares.
   virtual int64_t SharedBytes(const VectorView& /*items*/) const { return 0; }
 
   // Of all searches from now on.

@@ -49,6 +49,7 @@ constexpr Command kCommand = {
 
 struct Options {
   std::string cache;
+  std::string store;
   int64_t items = 100'000;
   int64_t queries = 1'000;
   int64_t seed = 1;
@@ -58,14 +59,19 @@ struct Options {
   int rounds = 5;
   int build_threads = 1;
   std::vector<std::string> recalls;
+  std::vector<std::string> ours;
   std::vector<std::string> faiss;
   std::vector<std::string> only;
   std::string json;
+  bool processor_time = false;
+  bool rebuild = false;
   bool list = false;
 };
 
 void Define(Options* options, Flags* flags) {
   flags->String("cache", "DIR", "where indexes that were built are kept", &options->cache);
+  flags->String("store", "DIR", "takes its pictures and captions instead of synthetic vectors",
+                &options->store);
   flags->Int("items", "default 100000", 1000, 100'000'000, &options->items);
   flags->Int("queries", "default 1000", 1, 1'000'000, &options->queries);
   flags->Int("seed", "another seed, other vectors; default 1", 0, INT64_MAX, &options->seed);
@@ -77,10 +83,15 @@ void Define(Options* options, Flags* flags) {
   flags->Int("build-threads", "default 1", 1, limits::kMaxThreads, &options->build_threads);
   flags->Strings("recall", "R", "that rates are told at; default 0.90, 0.95 and 0.99",
                  &options->recalls);
+  flags->Strings("ours", "SPEC", "an index of ours more: \"ivf code=pq4 list_count=4096\"",
+                 &options->ours);
   flags->Strings("faiss", "FACTORY", "an index of FAISS more, by its index_factory",
                  &options->faiss);
   flags->Strings("only", "NAME", "only contenders whose names begin so", &options->only);
   flags->String("json", "FILE", "writes the figures there too", &options->json);
+  flags->Switch("processor-time", "rates by that, for a machine that has other work",
+                &options->processor_time);
+  flags->Switch("rebuild", "builds indexes that are there already", &options->rebuild);
   flags->Switch("list", "prints the names of the contenders and ends", &options->list);
 }
 
@@ -91,19 +102,26 @@ int ListsFor(int64_t items) {
   return lists;
 }
 
-std::vector<MeasuredContender> AllContenders(const Options& options) {
+absl::StatusOr<std::vector<MeasuredContender>> AllContenders(const Options& options, int64_t items,
+                                                             int dimension) {
   const std::string lists =
-      absl::StrCat("IVF", options.lists > 0 ? options.lists : ListsFor(options.items));
+      absl::StrCat("IVF", options.lists > 0 ? options.lists : ListsFor(items));
   std::vector<std::string> factories = {
       "HNSW16",
       "HNSW32",
       "HNSW32,SQ8",
       absl::StrCat(lists, ",Flat"),
       absl::StrCat(lists, ",SQ8"),
-      absl::StrCat(lists, ",PQ", std::max(1, options.dimension / 4), "x4fs,RFlat"),
+      absl::StrCat(lists, ",PQ", std::max(1, dimension / 4), "x4fs,RFlat"),
   };
   factories.insert(factories.end(), options.faiss.begin(), options.faiss.end());
-  std::vector<std::unique_ptr<Contender>> all = OurContenders();
+  std::vector<std::string> specs = OurSpecs();
+  specs.insert(specs.end(), options.ours.begin(), options.ours.end());
+  std::vector<std::unique_ptr<Contender>> all;
+  for (const std::string& spec : specs) {
+    ASSIGN_OR_RETURN(auto contender, OurContender(spec, items, dimension));
+    all.push_back(std::move(contender));
+  }
   for (const std::string& factory : factories) all.push_back(FaissContender(factory));
   for (const int links : {16, 32}) all.push_back(HnswlibContender(links));
 
@@ -116,7 +134,8 @@ std::vector<MeasuredContender> AllContenders(const Options& options) {
       wanted.emplace_back().contender = std::move(contender);
     }
   }
-  return wanted;
+  if (!wanted.empty()) return wanted;
+  return absl::InvalidArgumentError("--only leaves nobody; --list prints the names");
 }
 
 // Builds what is not there yet.  How long that took lies beside the index.
@@ -124,7 +143,7 @@ absl::Status Prepare(const AnnCorpus& corpus, const Options& options, MeasuredCo
   const Contender& contender = *measured->contender;
   const std::string path = JoinPath(options.cache, absl::StrCat(corpus.key, "-", contender.name()));
   const std::string seconds_path = path + ".seconds";
-  if (!FileExists(seconds_path)) {
+  if (options.rebuild || !FileExists(seconds_path)) {
     std::cerr << "building " << contender.name() << "\n";
     const absl::Time start = absl::Now();
     RETURN_IF_ERROR(contender.Build(corpus.items, options.build_threads, path));
@@ -135,6 +154,7 @@ absl::Status Prepare(const AnnCorpus& corpus, const Options& options, MeasuredCo
   if (!absl::SimpleAtod(seconds, &measured->build_seconds)) {
     return absl::DataLossError(absl::StrCat(seconds_path, " is no number; remove it"));
   }
+  RETURN_IF_ERROR(measured->contender->Share(corpus.items));
   malloc_trim(0);
   const int64_t before = ResidentBytes();
   RETURN_IF_ERROR(measured->contender->Load(corpus.items, path));
@@ -163,37 +183,47 @@ absl::StatusOr<std::vector<double>> Recalls(const Options& options) {
   return recalls;
 }
 
-absl::StatusOr<AnnReport> Measure(const Options& options, std::vector<double> recalls) {
-  AnnReport report;
-  getloadavg(&report.load, 1);
-  report.cpu = CpuName();
-  report.items = options.items;
-  report.queries = options.queries;
-  report.top_k = options.top_k;
-  report.rounds = options.rounds;
-  report.recalls = std::move(recalls);
-  report.items_are =
-      absl::StrCat(WithThousands(options.items), " x ", options.dimension, ", seed ", options.seed);
-  RETURN_IF_ERROR(MakeDirectories(options.cache));
+absl::StatusOr<AnnCorpus> MakeCorpus(const Options& options) {
   ComputePool pool(options.build_threads);
+  if (!options.store.empty()) return ReadAnnCorpus(options.store, options.queries, &pool);
   VectorSpec spec;
   spec.seed = options.seed;
   spec.dimension = options.dimension;
-  spec.clusters = std::max<int64_t>(1, options.items / 32);
-  ASSIGN_OR_RETURN(const AnnCorpus corpus,
-                   DrawAnnCorpus(spec, options.items, options.queries, &pool));
-  ComputePool::SingleThreadedLibraries();
-  report.contenders = AllContenders(options);
-  for (MeasuredContender& contender : report.contenders) {
+  spec.clusters = ClustersFor(options.items);
+  return DrawAnnCorpus(spec, options.items, options.queries, &pool);
+}
+
+absl::Status Measure(const AnnCorpus& corpus, const Options& options, AnnReport* report) {
+  RETURN_IF_ERROR(MakeDirectories(options.cache));
+  for (MeasuredContender& contender : report->contenders) {
     RETURN_IF_ERROR(Prepare(corpus, options, &contender));
   }
-  for (MeasuredContender& contender : report.contenders) {
-    RETURN_IF_ERROR(ChooseEfforts(corpus, options.top_k, report.recalls.front(), &contender));
+  for (MeasuredContender& contender : report->contenders) {
+    RETURN_IF_ERROR(ChooseEfforts(corpus, options.top_k, report->recalls.front(), &contender));
     std::cerr << contender.contender->name() << ": " << contender.efforts.size() << " efforts\n";
   }
-  RETURN_IF_ERROR(TakeTurns(
-      corpus, options.top_k, options.rounds,
-      [](int round) { std::cerr << "round " << round + 1 << "\n"; }, &report.contenders));
+  TurnOptions turns;
+  turns.k = options.top_k;
+  turns.rounds = options.rounds;
+  turns.processor_time = options.processor_time;
+  return TakeTurns(
+      corpus, turns, [](int round) { std::cerr << "round " << round + 1 << "\n"; },
+      &report->contenders);
+}
+
+// What is known before anything is measured.
+AnnReport Begin(const AnnCorpus& corpus, const Options& options) {
+  AnnReport report;
+  getloadavg(&report.load, 1);
+  report.cpu = CpuName();
+  report.items = corpus.items.rows;
+  report.queries = corpus.queries.rows();
+  report.top_k = options.top_k;
+  report.rounds = options.rounds;
+  report.processor_time = options.processor_time;
+  report.items_are =
+      absl::StrCat(WithThousands(corpus.items.rows), " x ", corpus.items.dimension,
+                   options.store.empty() ? absl::StrCat(", seed ", options.seed) : " of a store");
   return report;
 }
 
@@ -210,20 +240,29 @@ int Run(const std::vector<std::string>& args, const Console& console) {
   const absl::StatusOr<std::vector<double>> recalls = Recalls(options);
   if (!recalls.ok()) return UsageError(kCommand, recalls.status().message(), console);
   if (options.list) {
-    for (const MeasuredContender& contender : AllContenders(options)) {
+    absl::StatusOr<std::vector<MeasuredContender>> contenders =
+        AllContenders(options, options.items, options.dimension);
+    if (!contenders.ok()) return UsageError(kCommand, contenders.status().message(), console);
+    for (const MeasuredContender& contender : *contenders) {
       console.out << contender.contender->name() << "\n";
     }
     return kSuccess;
   }
   if (options.cache.empty()) return UsageError(kCommand, "--cache is missing", console);
-  if (AllContenders(options).empty()) {
-    return UsageError(kCommand, "--only leaves nobody; --list prints the names", console);
-  }
-  const absl::StatusOr<AnnReport> report = Measure(options, *recalls);
-  if (!report.ok()) return Fail(report.status(), console);
-  console.out << TextOf(*report) << std::flush;
+  const absl::StatusOr<AnnCorpus> corpus = MakeCorpus(options);
+  if (!corpus.ok()) return Fail(corpus.status(), console);
+  absl::StatusOr<std::vector<MeasuredContender>> contenders =
+      AllContenders(options, corpus->items.rows, corpus->items.dimension);
+  if (!contenders.ok()) return UsageError(kCommand, contenders.status().message(), console);
+  AnnReport report = Begin(*corpus, options);
+  report.recalls = *recalls;
+  report.contenders = *std::move(contenders);
+  ComputePool::SingleThreadedLibraries();
+  const absl::Status measured = Measure(*corpus, options, &report);
+  if (!measured.ok()) return Fail(measured, console);
+  console.out << TextOf(report) << std::flush;
   if (options.json.empty()) return kSuccess;
-  const absl::Status written = WriteFileAtomically(options.json, JsonOf(*report));
+  const absl::Status written = WriteFileAtomically(options.json, JsonOf(report));
   return written.ok() ? kSuccess : Fail(written, console);
 }
 

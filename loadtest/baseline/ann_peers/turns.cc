@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <fstream>
 #include <random>
 #include <utility>
@@ -24,6 +25,13 @@ double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+// Of the processor, in this thread.
+double ThreadTime() {
+  timespec time = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
 absl::Status Try(const AnnCorpus& corpus, int k, Contender* contender, MeasuredEffort* measured) {
   contender->SetEffort(measured->effort);
   std::vector<int64_t> rows;
@@ -33,9 +41,9 @@ absl::Status Try(const AnnCorpus& corpus, int k, Contender* contender, MeasuredE
     const float* const query = corpus.queries.row(i).data();
     RETURN_IF_ERROR(contender->Search(query, kTruthDepth, &rows));
     measured->recall_100 += RecallAt(kTruthDepth, rows, corpus.truth[i]);
-    const double start = Now();
+    const double start = ThreadTime();
     RETURN_IF_ERROR(contender->Search(query, k, &rows));
-    seconds += Now() - start;
+    seconds += ThreadTime() - start;
     measured->recall += RecallAt(k, rows, corpus.truth[i]);
   }
   measured->recall /= static_cast<double>(queries);
@@ -44,21 +52,24 @@ absl::Status Try(const AnnCorpus& corpus, int k, Contender* contender, MeasuredE
   return absl::OkStatus();
 }
 
-bool HasNothingLeft(const std::vector<MeasuredEffort>& sweep) {
+bool HasNothingLeft(const std::vector<MeasuredEffort>& sweep, int k) {
   const size_t n = sweep.size();
   if (sweep.back().recall >= kMostRecall) return true;
-  return n > 2 && sweep[n - 1].recall - sweep[n - 3].recall < kLeastGain;
+  // A graph keeps k candidates at least, whatever less it is told.
+  return n > 2 && sweep[n - 3].effort.breadth >= k &&
+         sweep[n - 1].recall - sweep[n - 3].recall < kLeastGain;
 }
 
-absl::Status Answer(const AnnCorpus& corpus, int k, Contender* contender,
+absl::Status Answer(const AnnCorpus& corpus, const TurnOptions& options, Contender* contender,
                     MeasuredEffort* measured) {
+  const int k = options.k;
   contender->SetEffort(measured->effort);
   std::vector<int64_t> rows;
   const int64_t queries = corpus.queries.rows();
   for (int64_t i = 0; i < std::min<int64_t>(queries, kWarmUpQueries); ++i) {
     RETURN_IF_ERROR(contender->Search(corpus.queries.row(queries - 1 - i).data(), k, &rows));
   }
-  const double start = Now();
+  const double start = Now(), worked = ThreadTime();
   double before = start;
   for (int64_t i = 0; i < queries; ++i) {
     RETURN_IF_ERROR(contender->Search(corpus.queries.row(i).data(), k, &rows));
@@ -66,7 +77,8 @@ absl::Status Answer(const AnnCorpus& corpus, int k, Contender* contender,
     measured->seconds.push_back(static_cast<float>(now - before));
     before = now;
   }
-  measured->round_seconds.push_back((before - start) / static_cast<double>(queries));
+  const double seconds = options.processor_time ? ThreadTime() - worked : before - start;
+  measured->round_seconds.push_back(seconds / static_cast<double>(queries));
   return absl::OkStatus();
 }
 
@@ -107,7 +119,7 @@ absl::Status ChooseEfforts(const AnnCorpus& corpus, int k, double least,
       efforts.push_back({effort});
       RETURN_IF_ERROR(Try(corpus, k, contender->contender.get(), &efforts.back()));
       points.push_back({efforts.back().recall, efforts.back().round_seconds[0]});
-      if (HasNothingLeft(efforts)) break;
+      if (HasNothingLeft(efforts, k)) break;
     }
     std::move(efforts.begin(), efforts.end(), std::back_inserter(tried));
   }
@@ -125,7 +137,7 @@ absl::Status ChooseEfforts(const AnnCorpus& corpus, int k, double least,
   return absl::OkStatus();
 }
 
-absl::Status TakeTurns(const AnnCorpus& corpus, int k, int rounds,
+absl::Status TakeTurns(const AnnCorpus& corpus, const TurnOptions& options,
                        const std::function<void(int round)>& told,
                        std::vector<MeasuredContender>* contenders) {
   std::vector<std::pair<Contender*, MeasuredEffort*>> turns;
@@ -135,10 +147,10 @@ absl::Status TakeTurns(const AnnCorpus& corpus, int k, int rounds,
     }
   }
   std::mt19937_64 random(1);
-  for (int round = 0; round < rounds; ++round) {
+  for (int round = 0; round < options.rounds; ++round) {
     std::shuffle(turns.begin(), turns.end(), random);
     for (const auto& [contender, effort] : turns) {
-      RETURN_IF_ERROR(Answer(corpus, k, contender, effort));
+      RETURN_IF_ERROR(Answer(corpus, options, contender, effort));
     }
     told(round);
   }

@@ -42,9 +42,17 @@ struct MeasuredContender {
 absl::Status ChooseEfforts(const AnnCorpus& corpus, int k, double least,
                            MeasuredContender* contender);
 
-// In each of `rounds`, every effort of every contender answers every query, one at a time, in
-// this thread; whose turn it is is drawn.  `told` is called after each round.
-absl::Status TakeTurns(const AnnCorpus& corpus, int k, int rounds,
+struct TurnOptions {
+  int k = 10;
+  int rounds = 5;
+  // Rounds count the thread's processor time, for a machine that has other work; latencies are of
+  // the clock on the wall in any case.
+  bool processor_time = false;
+};
+
+// In each round every effort of every contender answers every query, one at a time, in this
+// thread; whose turn it is is drawn.  `told` is called after each round.
+absl::Status TakeTurns(const AnnCorpus& corpus, const TurnOptions& options,
                        const std::function<void(int round)>& told,
                        std::vector<MeasuredContender>* contenders);
 

@@ -1,7 +1,6 @@
 #include "loadtest/synthesize/synthesis.h"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <memory>
 #include <string>
@@ -13,6 +12,7 @@
 #include "common/base/checksum.h"
 #include "common/base/files.h"
 #include "common/bundle/generation.h"
+#include "common/bundle/probe_file.h"
 #include "common/bundle/publication.h"
 #include "common/bundle/verify.h"
 #include "common/index/shard_view.h"
@@ -85,7 +85,7 @@ TEST_CASE("all that decides the content decides the generation's name") {
   others[0].vectors.seed = 7;
   others[1].items = 5001;
   others[2].shards = 2;
-  others[3].vectors.spectrum = 0.6;
+  others[3].vectors.shape.items.exponents[1] = 0.6;
   others[4].vectors.clusters = 3;
   others[5].vectors.dimension = 22;
   std::vector<std::string> names = {PlanSynthesis(options)->options.generation};
@@ -197,6 +197,25 @@ TEST_CASE("a search over it finds what comparing with every item finds") {
   }
 }
 
+TEST_CASE("the probes are queries about items, not items") {
+  TempDir store;
+  const auto summary = Run(Options(store));
+  const GenerationManifest manifest = ReadManifest(store, summary->generation);
+  const std::string directory =
+      GenerationDirectory(store.path(), manifest.index(), manifest.generation());
+  const auto probes =
+      ReadProbes(JoinPath(directory, manifest.shards(0).probes().path()), manifest, 0);
+  REQUIRE(probes.ok());
+  REQUIRE(probes->queries.rows() == manifest.recall_probe().query_count());
+  const SyntheticVectors vectors(PlanSynthesis(Options(store))->options.vectors);
+  for (int64_t i = 0; i < probes->queries.rows(); ++i) {
+    const auto item = static_cast<uint32_t>(i * 5000 / probes->queries.rows());
+    std::vector<float> expected(kDimension);
+    vectors.FillQueries({item}, expected.data());
+    REQUIRE(std::equal(expected.begin(), expected.end(), probes->queries.row(i).begin()));
+  }
+}
+
 TEST_CASE("the generation is published, and made only once") {
   TempDir store;
   const auto first = Run(Options(store));
@@ -238,8 +257,6 @@ TEST_CASE("options that make no generation are refused with what to change") {
       {"--items is 0", [](auto& o) { o.items = 0; }},
       {"--items is 1000000001", [](auto& o) { o.items = 1'000'000'001; }},
       {"--shards is 0", [](auto& o) { o.shards = 0; }},
-      {"--spectrum is -1", [](auto& o) { o.vectors.spectrum = -1; }},
-      {"--spectrum is nan", [](auto& o) { o.vectors.spectrum = std::nan(""); }},
       {"--clusters is -2", [](auto& o) { o.vectors.clusters = -2; }},
       {"--dimension is 5000", [](auto& o) { o.vectors.dimension = 5000; }},
       {"give --dimension, or --encoder-model", [](auto& o) { o.vectors.dimension = 0; }},

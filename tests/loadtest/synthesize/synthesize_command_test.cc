@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "common/base/files.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/publication.h"
+#include "loadtest/synthesize/vector_shape.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
@@ -43,6 +45,29 @@ TEST_CASE("flags make a generation, and the report tells what it is") {
   REQUIRE(ReadGenerationManifest(store.path(), "pictures", "mine")->shards_size() == 2);
 }
 
+TEST_CASE("the shape comes from a file, if one is given") {
+  TempDir store;
+  const std::vector<std::string> made = {"--store", store.path(),  "--index", "pictures", "--items",
+                                         "3",       "--dimension", "40",      "--shape"};
+  const auto with = [&made](const std::string& path) {
+    std::vector<std::string> args = made;
+    args.push_back(path);
+    return Run(args);
+  };
+  const std::string shape = VectorShapeJson(PowerShape(0, 0.5));
+  const std::string file = store.File("shape.json");
+  REQUIRE(WriteFileAtomically(file, absl::StrCat("{\"shape\": ", shape, "}")).ok());
+  const Ran ran = with(file);
+  CAPTURE(ran.err);
+  REQUIRE(ran.status == kSuccess);
+  REQUIRE(absl::StrContains(ran.out, "effective dimension 40.0"));
+
+  REQUIRE(WriteFileAtomically(file, shape).ok());
+  REQUIRE(with(file).status == kUsageError);
+  REQUIRE(absl::StrContains(with(file).err, "no JSON with an object 'shape'"));
+  REQUIRE(with(store.File("nowhere")).status == kFailure);
+}
+
 TEST_CASE("with --no-publish CURRENT is left alone") {
   TempDir store;
   const Ran ran = Run({"--store", store.path(), "--index", "pictures", "--items", "3",
@@ -56,6 +81,8 @@ TEST_CASE("a wrong command line is told and nothing is done") {
   TempDir store;
   const std::vector<std::pair<std::string, std::vector<std::string>>> wrong = {
       {"--items is missing", {"--index", "i", "--dimension", "4"}},
+      {"--spectrum '-1'", {"--index", "i", "--items", "4", "--spectrum", "-1"}},
+      {"--spectrum 'nan'", {"--index", "i", "--items", "4", "--spectrum", "nan"}},
       {"--spectrum 'steep'", {"--index", "i", "--items", "4", "--spectrum", "steep"}},
       {"unknown argument 'word'", {"--index", "i", "--items", "4", "word"}},
       {"--item", {"--index", "i", "--item", "4"}},

@@ -130,9 +130,11 @@ TEST_CASE("every effort of every contender answers every query in each round") {
     }
   }
   std::vector<int> told;
-  REQUIRE(TakeTurns(
-              corpus, 10, 3, [&](int round) { told.push_back(round); }, &contenders)
-              .ok());
+  TurnOptions options;
+  options.rounds = 3;
+  options.processor_time = GENERATE(false, true);
+  const auto tell = [&told](int round) { told.push_back(round); };
+  REQUIRE(TakeTurns(corpus, options, tell, &contenders).ok());
   REQUIRE(told == std::vector<int>{0, 1, 2});
   for (const MeasuredContender& measured : contenders) {
     for (const MeasuredEffort& effort : measured.efforts) {
@@ -144,8 +146,7 @@ TEST_CASE("every effort of every contender answers every query in each round") {
   }
 
   static_cast<Teller&>(*contenders[1].contender).fails = true;
-  REQUIRE(absl::IsInternal(TakeTurns(
-      corpus, 10, 1, [](int) {}, &contenders)));
+  REQUIRE(absl::IsInternal(TakeTurns(corpus, options, tell, &contenders)));
 }
 
 TEST_CASE("the report compares ours with others, at equal recall and of the same round") {
