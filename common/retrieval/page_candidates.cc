@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/retrieval/search_shards.h"
@@ -38,13 +40,28 @@ void KeepBehind(const PageToken::Place& place, std::vector<Candidate>& list) {
   list.erase(list.begin(), at);
 }
 
-void TellOf(ShardAnswers& answers, const SearchPlan& plan, SearchResult& result) {
+// What was asked and what was done instead, for the log.
+absl::Status Reduced(const SearchRequest& request, const SearchEffort& done) {
+  const auto& [recall, effort] = request.effort;
+  const std::string asked = recall.has_value()   ? absl::StrCat("recall ", *recall)
+                            : effort.has_value() ? absl::StrCat("effort ", *effort)
+                                                 : "the recall of its generation";
+  return absl::DeadlineExceededError(
+      absl::StrCat("search: for lack of time an index was searched with effort ", done.effort,
+                   " (recall ", done.recall, "), asked was ", asked));
+}
+
+void TellOf(const SearchRequest& request, const SearchPlan& plan, ShardAnswers& answers,
+            SearchResult& result) {
   result.shard_count = plan.target.info->shard_count;
   result.answered_shard_count = answers.answered;
   result.matched_item_count = answers.matched;
   result.effort = answers.effort;
   if (!answers.unreachable.empty()) result.degraded.push_back(DegradedReason::kShardsMissing);
-  if (answers.effort.reduced) result.degraded.push_back(DegradedReason::kRecallReduced);
+  if (answers.effort.reduced) {
+    result.degraded.push_back(DegradedReason::kRecallReduced);
+    result.failures.push_back(Reduced(request, answers.effort));
+  }
   std::move(answers.failures.begin(), answers.failures.end(), std::back_inserter(result.failures));
   result.unreachable = std::move(answers.unreachable);
 }
@@ -99,7 +116,7 @@ absl::StatusOr<PageCandidates> FindPageCandidates(const SearchRequest& request,
     found.next_behind = PlaceOf(found.best[on_page - 1]);
   }
   found.findable = Findable(request, plan, answers.matched, left_one_out);
-  TellOf(answers, plan, result);
+  TellOf(request, plan, answers, result);
   return found;
 }
 

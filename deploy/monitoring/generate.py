@@ -28,6 +28,8 @@ FLEET = ("Sightline: fleet", "sightline-fleet", [
             ("{{stage}}", 'histogram_quantile(0.95, sum by (stage, le) (rate(sightline_stage_seconds_bucket{namespace="$ns"}[5m])))')]),
         ("Answers that are less than was asked, a second", "reqps", [
             ("{{reason}}", 'sum by (reason) (rate(sightline_degraded_answers_total{namespace="$ns"}[5m]))')]),
+        ("How hard indexes are looked into, searches a second", "reqps", [
+            ("{{effort}} filter: {{filter}}", 'sum by (effort, filter) (rate(sightline_index_searches_total{namespace="$ns"}[5m]))')]),
         ("How reranking ends, a second", "reqps", [
             ("{{outcome}}", 'sum by (outcome) (rate(sightline_rerank_outcomes_total{namespace="$ns"}[5m]))')]),
         ("Reranked searches by precision, a second", "reqps", [

@@ -74,6 +74,8 @@ RetrieverOptions ReadRetriever(ConfigReader root) {
   if (options.default_depth > options.max_depth) {
     rerank.AddProblem("default_depth", "is above max_depth");
   }
+  ConfigReader search = root.Section("search");
+  options.lower_effort = search.Bool("lower_effort", options.lower_effort);
   ConfigReader section = root.Section("limits");
   options.max_text_bytes = static_cast<int>(
       section.Bytes("max_text_bytes", options.max_text_bytes, 1, options.max_text_bytes));

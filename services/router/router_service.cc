@@ -31,6 +31,13 @@ constexpr std::pair<RerankOutcome, const char*> kRerankOutcomes[] = {
 // What servers of this release say, and "other".
 constexpr const char* kPrecisions[] = {"float32", "bfloat16", "int8", "other"};
 
+constexpr const char* kEfforts[] = {"exact", "approximate", "reduced"};
+
+const char* EffortName(const SearchEffort& effort) {
+  if (effort.reduced) return kEfforts[2];
+  return effort.exact ? kEfforts[0] : kEfforts[1];
+}
+
 Histogram StageHistogram(MetricsRegistry* metrics, const char* stage) {
   return metrics->AddHistogram("stage_seconds", "Time of one stage of a search.", LatencyBuckets(),
                                {{"stage", stage}});
@@ -64,6 +71,14 @@ RouterService::RouterService(const Retriever* retriever, CallGate* calls, Metric
   for (const auto& [outcome, name] : kRerankOutcomes) {
     reranks_[outcome] =
         metrics->AddCounter("rerank_outcomes_total", "How reranking ended.", {{"outcome", name}});
+  }
+  for (const char* const effort : kEfforts) {
+    for (const bool filtered : {false, true}) {
+      searches_[{effort, filtered}] = metrics->AddCounter(
+          "index_searches_total",
+          "Searches of an index, by how hard it was looked into and whether among some items only.",
+          {{"effort", effort}, {"filter", filtered ? "yes" : "no"}});
+    }
   }
   for (const char* const precision : kPrecisions) {
     reranked_in_[precision] = metrics->AddCounter(
@@ -115,6 +130,7 @@ void RouterService::Count(const SearchRequest& request, const SearchResult& resu
   for (const DegradedReason reason : result.degraded) degraded_.at(reason).Increment();
   reranks_.at(result.rerank).Increment();
   if (result.from_cache) return;  // it went through no stage
+  searches_.at({EffortName(result.effort), !request.filter.empty()}).Increment();
   // Later pages go on with a list, however deep that was reranked: they want nothing by themselves.
   const bool first_page = request.page_token.empty();
   if (first_page &&

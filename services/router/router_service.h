@@ -42,6 +42,7 @@ class RouterService final : public RpcService {
   std::map<RerankOutcome, Counter> reranks_;
   std::map<std::string, Counter> reranked_in_;  // by precision
   Counter rerank_asked_, rerank_scored_;
+  std::map<std::pair<std::string, bool>, Counter> searches_;  // by effort, and whether filtered
   Histogram encode_seconds_, search_seconds_, rerank_seconds_, fetch_seconds_;
 };
 

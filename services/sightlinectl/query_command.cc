@@ -7,6 +7,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "common/base/call_context.h"
 #include "common/base/files.h"
@@ -29,6 +31,8 @@ struct QueryFlags {
   std::string item;
   std::string item_index;
   std::string combination;
+  std::vector<std::string> any, all, none;  // as given: each one tag or several
+  std::string recall;
   bool compare = false;
   bool json = false;
 
@@ -52,6 +56,15 @@ struct QueryFlags {
                   &combination);
     flags->String("reranker", "NAME", "which of the index's rerankers; default: its default one",
                   &request.reranker);
+    flags->Strings("any", "TAG,...", "only what has one of these tags; may be given again", &any);
+    flags->Strings("all", "TAG,...", "only what has every one of these", &all);
+    flags->Strings("none", "TAG,...", "nothing that has one of these", &none);
+    flags->String("recall", "R",
+                  "share of the nearest items to be found, more than 0, at most 1; default: as the "
+                  "index declares",
+                  &recall);
+    flags->Int("effort", "or how hard to look, in what the index counts it in", 1,
+               limits::kMaxEffort, &request.effort.effort);
     flags->String("page-token", "TOKEN",
                   "the hits after those of the answer that printed it; ask the same as there",
                   &request.page_token);
@@ -68,6 +81,24 @@ absl::StatusOr<std::string> ReadImage(const std::string& path) {
 
 CallContext Call(absl::Duration timeout) {
   return CallContext(Clock::Real(), Clock::Real()->Now() + timeout);
+}
+
+// What lists of tags name, without what is empty.
+std::vector<std::string> TagsOf(const std::vector<std::string>& lists) {
+  std::vector<std::string> tags;
+  for (const std::string& list : lists) {
+    for (const absl::string_view tag : absl::StrSplit(list, ',', absl::SkipEmpty())) {
+      tags.emplace_back(tag);
+    }
+  }
+  return tags;
+}
+
+absl::StatusOr<float> ParseRecall(const std::string& text) {
+  float recall = 0;
+  if (absl::SimpleAtof(text, &recall) && recall > 0 && recall <= 1) return recall;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--recall: '", text, "' is not more than 0 and at most 1"));
 }
 
 // Problems of the command line come first, then those of files.
@@ -93,6 +124,10 @@ absl::Status CheckQuery(const QueryFlags& flags, const std::vector<std::string>&
         "--compare asks twice, and --page-token belongs to one of the two; give one");
   }
   if (!flags.combination.empty()) RETURN_IF_ERROR(ParseCombination(flags.combination).status());
+  if (!flags.recall.empty() && flags.request.effort.effort.has_value()) {
+    return absl::InvalidArgumentError("--recall and --effort say the same; give one");
+  }
+  if (!flags.recall.empty()) RETURN_IF_ERROR(ParseRecall(flags.recall).status());
   return absl::OkStatus();
 }
 
@@ -112,6 +147,10 @@ absl::StatusOr<SearchRequest> BuildRequest(const QueryFlags& flags,
   }
   if (!flags.combination.empty()) {
     ASSIGN_OR_RETURN(request.combination, ParseCombination(flags.combination));
+  }
+  request.filter = {TagsOf(flags.any), TagsOf(flags.all), TagsOf(flags.none)};
+  if (!flags.recall.empty()) {
+    ASSIGN_OR_RETURN(request.effort.recall, ParseRecall(flags.recall));
   }
   return request;
 }

@@ -38,6 +38,18 @@ std::string PrecisionText(const SearchResult& result) {
   return parts.empty() ? "" : absl::StrCat(absl::StrJoin(parts, ", "), ", ");
 }
 
+// How many items there were to choose from, and how hard was looked; of an old server nothing is
+// known.
+std::string EffortText(const SearchResult& result) {
+  const SearchEffort& effort = result.effort;
+  if (result.matched_item_count == 0 && effort.exact && !result.hits.empty()) return "";
+  const std::string items = absl::StrCat(result.matched_item_count, " items ");
+  if (effort.exact) return absl::StrCat(items, "exactly, ");
+  const std::string recall =
+      effort.recall > 0 ? absl::StrFormat("recall %.3f", effort.recall) : "recall not measured";
+  return absl::StrCat(items, "with effort ", effort.effort, " (", recall, "), ");
+}
+
 std::string RerankText(const SearchResult& result) {
   switch (result.rerank) {
     case RerankOutcome::kNotRequested:
@@ -138,10 +150,10 @@ std::string FormatSummary(const SearchResult& result) {
           : absl::StrCat("encode ", Milliseconds(times.encode), ", search ",
                          Milliseconds(times.search), ", rerank ", Milliseconds(times.rerank),
                          ", fetch ", Milliseconds(times.fetch));
-  std::string text = absl::StrCat(result.target.index, "/", result.target.generation, ", shards ",
-                                  result.answered_shard_count, " of ", result.shard_count, ", ",
-                                  RerankText(result), ", ", PrecisionText(result),
-                                  Milliseconds(times.total), " (", stages, ")\n");
+  std::string text = absl::StrCat(
+      result.target.index, "/", result.target.generation, ", shards ", result.answered_shard_count,
+      " of ", result.shard_count, ", ", EffortText(result), RerankText(result), ", ",
+      PrecisionText(result), Milliseconds(times.total), " (", stages, ")\n");
   if (result.degraded.empty()) return text;
   std::vector<std::string> reasons;
   for (DegradedReason reason : result.degraded) reasons.push_back(ReasonText(reason, result));

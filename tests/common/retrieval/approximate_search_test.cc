@@ -180,6 +180,9 @@ TEST_CASE("less effort than was asked is degraded, and such an answer is not kep
     CHECK(Has(found, DegradedReason::kRecallReduced));
     CHECK(found.effort.reduced);
     CHECK_FALSE(found.from_cache);
+    REQUIRE(found.failures.size() == 1);  // for the log
+    CHECK_THAT(std::string(found.failures[0].message()),
+               Catch::Contains("effort 50 (recall 0.8), asked was the recall of its generation"));
   }
   Say(world, {false, 0.9f, 90, false});
   CHECK_FALSE(Ask(world, TextSearch(kQuery)).from_cache);

@@ -43,6 +43,7 @@ TEST_CASE("encoders and shards are enough") {
   CHECK(config->ready_share == 0.5);
   CHECK(config->page_token_lifetime == absl::Minutes(10));
   CHECK(config->restored_after == absl::Minutes(2));
+  CHECK(config->retriever.lower_effort);
   CHECK(config->cache.max_embedding_bytes == 64 << 20);
   CHECK(config->cache.max_score_bytes == 16 << 20);
   CHECK(config->cache.max_result_bytes == 64 << 20);
@@ -54,6 +55,7 @@ TEST_CASE("what the file says counts") {
   const auto config = Read(std::string(kLeast) + R"(
 rerankers: [r:1]
 rerank: {default_depth: 5, max_depth: 50, slice: 7, parallelism: 3, fit_depth: false}
+search: {lower_effort: false}
 limits: {max_text_bytes: 1KiB, max_image_bytes: 2MiB, max_pairs: 9, max_get_items: 8}
 budget: {encode: 1, search: 2, rerank: 3, reserve: 0.2, min_reserve: 1ms, max_reserve: 9ms}
 polling: {interval: 1s, timeout: 2s, start_grace: 3s, dead_after: 5s}
@@ -75,6 +77,7 @@ replicas:
   CHECK(config->retriever.rerank_slice == 7);
   CHECK(config->retriever.rerank_parallelism == 3);
   CHECK(!config->retriever.fit_depth);
+  CHECK(!config->retriever.lower_effort);
   CHECK(config->retriever.max_text_bytes == 1024);
   CHECK(config->retriever.max_image_bytes == 2 << 20);
   CHECK(config->retriever.max_pairs == 9);

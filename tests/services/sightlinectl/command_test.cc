@@ -77,6 +77,7 @@ class EchoRouter : public v1::Search::Service, public v1::Admin::Service {
     hit.item_id = "stamps/fish";
     hit.caption = request->query().text();
     result.hits = {hit};
+    result.matched_item_count = 40;
     result.next_page_token = next_page_token;
     if (!unasked_reranker.empty() && !request->has_rerank_depth() && request->reranker().empty()) {
       result.rerank = RerankOutcome::kNotByDefault;
@@ -153,6 +154,10 @@ TEST_CASE("a wrong command line is exit status 2 and says what is wrong") {
   REQUIRE(refused({"query", "fish", "--compare", "--json"}, "give one"));
   REQUIRE(refused({"query", "fish", "--compare", "--depth", "0"}, "another depth or none"));
   REQUIRE(refused({"query", "fish", "--compare", "--page-token", "x"}, "give one"));
+  REQUIRE(refused({"query", "fish", "--recall", "0"}, "--recall: '0' is not more than 0"));
+  REQUIRE(refused({"query", "fish", "--recall", "nan"}, "--recall: 'nan'"));
+  REQUIRE(refused({"query", "fish", "--recall", "0.5", "--effort", "9"}, "give one"));
+  REQUIRE(refused({"query", "fish", "--effort", "0"}, "--effort: '0' is not"));
   REQUIRE(refused({"add-model", "a", "b", "--store", "s"}, "give one folder"));
   REQUIRE(refused({"add-model", "a"}, "--store DIR"));
   REQUIRE(refused({"score", "fish"}, "--image FILE"));
@@ -192,6 +197,26 @@ TEST_CASE("a query is asked as typed and its hits are printed") {
           "rank   score  stage      id           caption     path\n"
           "   1  0.0000  retrieved  stamps/fish  a red fish\n");
   REQUIRE(absl::StartsWith(ran.err, "pictures/g1, shards 0 of 0, "));
+}
+
+TEST_CASE("a query asks for tags and for a recall or an effort as typed") {
+  EchoRouter router;
+  REQUIRE(Run({"query", "fish", "--any", "sea,river", "--any=lake", "--all", "red,", "--none",
+               "drawing,sketch", "--recall", "0.9", "--router", router.address()})
+              .status == 0);
+  const auto tags = [](const auto& list) {
+    return std::vector<std::string>(list.begin(), list.end());
+  };
+  REQUIRE(tags(router.asked.filter().any()) == std::vector<std::string>{"sea", "river", "lake"});
+  REQUIRE(tags(router.asked.filter().all()) == std::vector<std::string>{"red"});
+  REQUIRE(tags(router.asked.filter().none()) == std::vector<std::string>{"drawing", "sketch"});
+  REQUIRE(router.asked.effort().recall() == 0.9f);
+  const Ran ran = Run({"query", "fish", "--effort", "70", "--router", router.address()});
+  REQUIRE(router.asked.effort().effort() == 70);
+  REQUIRE_FALSE(router.asked.has_filter());
+  REQUIRE(absl::StrContains(ran.err, "40 items exactly"));
+  REQUIRE(Run({"query", "fish", "--router", router.address()}).status == 0);
+  REQUIRE_FALSE(router.asked.has_effort());
 }
 
 TEST_CASE("a query goes on with the token that its answer printed") {

@@ -101,6 +101,24 @@ TEST_CASE("the summary tells of what was not computed in float32") {
                Catch::Contains("(replace), encoded in bfloat16, scored in int8, 41.3 ms ("));
 }
 
+TEST_CASE("the summary tells how many items passed and how hard was looked") {
+  SearchResult result = SomeResult();
+  result.matched_item_count = 1234;
+  REQUIRE_THAT(FormatSummary(result),
+               Catch::Contains("shards 2 of 2, 1234 items exactly, reranked 20 of 20"));
+  result.effort = {false, 0.9512f, 70, true};
+  result.degraded = {DegradedReason::kRecallReduced};
+  REQUIRE_THAT(FormatSummary(result),
+               Catch::Contains("1234 items with effort 70 (recall 0.951), reranked") &&
+                   Catch::EndsWith("degraded: searched with less effort than asked for lack of "
+                                   "time\n"));
+  result.effort.recall = 0;
+  REQUIRE_THAT(FormatSummary(result), Catch::Contains("effort 70 (recall not measured), "));
+  SearchResult empty = SomeResult();
+  empty.hits.clear();
+  REQUIRE_THAT(FormatSummary(empty), Catch::Contains("shards 2 of 2, 0 items exactly, "));
+}
+
 TEST_CASE("a degraded answer says in what way") {
   SearchResult result = SomeResult();
   result.answered_shard_count = 1;
