@@ -184,7 +184,8 @@ int64_t BuildMemory(const bundle::v1::GenerationManifest& manifest, int shard) {
   return Int8WriteBytes(manifest.shards(shard).item_count(), manifest.embedding().dimension());
 }
 
-// One pass over the rows, some seconds for ten million: a build that was killed begins anew.
+// One pass over the rows, a microsecond or two of a thread for each: a build that was killed begins
+// anew.
 absl::StatusOr<std::vector<bundle::v1::BundleFile>> Build(const IndexBuild& build) {
   RETURN_IF_ERROR(CheckView(build.vectors));
   bundle::v1::BundleFile file;
