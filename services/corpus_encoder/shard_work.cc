@@ -17,7 +17,7 @@
 #include "common/bundle/generation.h"
 #include "common/bundle/layout.h"
 #include "common/bundle/shard_files.h"
-#include "services/corpus_encoder/shard_rows.h"
+#include "services/corpus_encoder/merged_rows.h"
 
 namespace sightline {
 namespace {
@@ -180,8 +180,8 @@ absl::Status ShardWork::Write(Shard& shard, const CallContext& call) {
   sources.base =
       shard.index == ItemIndex::kImages ? shop_.base->images.get() : shop_.base->captions.get();
   sources.tick = [this] { shop_.tally->Note(); };
-  ASSIGN_OR_RETURN(const std::unique_ptr<ShardRows> rows,
-                   ShardRows::Open(sources, shard.index, shard.number, call));
+  ASSIGN_OR_RETURN(const std::unique_ptr<MergedRows> rows,
+                   MergedRows::Open(sources, shard.index, shard.number, call));
   ASSIGN_OR_RETURN(const bundle::v1::ShardManifest written,
                    WriteGenerationShard(spec(shard), shard.number, *rows));
   RETURN_IF_ERROR(WriteReceipt(ReceiptPath(shard), written));

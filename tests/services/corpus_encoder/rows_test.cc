@@ -17,8 +17,8 @@
 #include "common/base/files.h"
 #include "common/bundle/generation.h"
 #include "services/corpus_encoder/generation_writer.h"
+#include "services/corpus_encoder/merged_rows.h"
 #include "services/corpus_encoder/row_work.h"
-#include "services/corpus_encoder/shard_rows.h"
 #include "services/corpus_encoder/shard_work.h"
 #include "services/corpus_encoder/unit_file.h"
 #include "tests/common/bundle/stored_embedding.h"
@@ -428,7 +428,7 @@ TEST_CASE("rows are read in order, again from the first, and in no other way") {
   sources.files = rows->files;
   sources.shard_count = 3;
   sources.dimension = kDimension;
-  const auto shard = ShardRows::Open(sources, ItemIndex::kImages, 1, CallContext::Unbounded());
+  const auto shard = MergedRows::Open(sources, ItemIndex::kImages, 1, CallContext::Unbounded());
   REQUIRE(shard.ok());
   std::string last;
   for (int pass = 0; pass < 2; ++pass) {

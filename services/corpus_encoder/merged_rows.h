@@ -1,6 +1,6 @@
 // The items of one shard, merged from row files when the writer asks for them.
-#ifndef SIGHTLINE_SERVICES_CORPUS_ENCODER_SHARD_ROWS_H_
-#define SIGHTLINE_SERVICES_CORPUS_ENCODER_SHARD_ROWS_H_
+#ifndef SIGHTLINE_SERVICES_CORPUS_ENCODER_MERGED_ROWS_H_
+#define SIGHTLINE_SERVICES_CORPUS_ENCODER_MERGED_ROWS_H_
 
 #include <cstdint>
 #include <functional>
@@ -31,12 +31,13 @@ struct RowSources {
 // Holds the first id of its stretch of each file, and opens those files whose stretches overlap
 // where it is: few, as files hold neighbours.  All that is read is compared (row_file.h,
 // BaseReader).  Not thread-safe.
-class ShardRows : public ShardSource {
+class MergedRows : public ShardSource {
  public:
   // Looks at every file.  Reading fails when `call` ends.  DataLoss for a file that is damaged, and
   // the like from reading.
-  static absl::StatusOr<std::unique_ptr<ShardRows>> Open(const RowSources& sources, ItemIndex index,
-                                                         int shard, const CallContext& call);
+  static absl::StatusOr<std::unique_ptr<MergedRows>> Open(const RowSources& sources,
+                                                          ItemIndex index, int shard,
+                                                          const CallContext& call);
 
   int64_t size() const override { return size_; }
   absl::StatusOr<const ItemRecord*> Record(int64_t i) override;
@@ -57,7 +58,7 @@ class ShardRows : public ShardSource {
     StoredRow row;
   };
 
-  ShardRows(const RowSources& sources, ItemIndex index, int shard, const CallContext& call)
+  MergedRows(const RowSources& sources, ItemIndex index, int shard, const CallContext& call)
       : sources_(sources), index_(index), shard_(shard), call_(call) {}
 
   absl::StatusOr<Head> OpenHead(size_t file) const;
@@ -88,4 +89,4 @@ class ShardRows : public ShardSource {
 
 }  // namespace sightline
 
-#endif  // SIGHTLINE_SERVICES_CORPUS_ENCODER_SHARD_ROWS_H_
+#endif  // SIGHTLINE_SERVICES_CORPUS_ENCODER_MERGED_ROWS_H_

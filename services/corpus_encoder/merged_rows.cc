@@ -1,4 +1,4 @@
-#include "services/corpus_encoder/shard_rows.h"
+#include "services/corpus_encoder/merged_rows.h"
 
 #include <algorithm>
 #include <utility>
@@ -21,10 +21,10 @@ struct Later {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ShardRows>> ShardRows::Open(const RowSources& sources,
-                                                           ItemIndex index, int shard,
-                                                           const CallContext& call) {
-  std::unique_ptr<ShardRows> rows(new ShardRows(sources, index, shard, call));
+absl::StatusOr<std::unique_ptr<MergedRows>> MergedRows::Open(const RowSources& sources,
+                                                             ItemIndex index, int shard,
+                                                             const CallContext& call) {
+  std::unique_ptr<MergedRows> rows(new MergedRows(sources, index, shard, call));
   if (sources.base != nullptr) rows->base_ = std::make_unique<BaseReader>(*sources.base);
   for (size_t i = 0; i < sources.files.size(); ++i) {
     RETURN_IF_ERROR(call.Check("looking at the rows"));
@@ -39,7 +39,7 @@ absl::StatusOr<std::unique_ptr<ShardRows>> ShardRows::Open(const RowSources& sou
 }
 
 // At its first row; without a file if there is none.
-absl::StatusOr<ShardRows::Head> ShardRows::OpenHead(size_t file) const {
+absl::StatusOr<MergedRows::Head> MergedRows::OpenHead(size_t file) const {
   Head head;
   ASSIGN_OR_RETURN(std::unique_ptr<RowFile> opened,
                    RowFile::Open(sources_.files[file], sources_.shard_count, sources_.dimension,
@@ -52,7 +52,7 @@ absl::StatusOr<ShardRows::Head> ShardRows::OpenHead(size_t file) const {
   return head;
 }
 
-absl::Status ShardRows::Seek(int64_t i) {
+absl::Status MergedRows::Seek(int64_t i) {
   if (i == position_ || !error_.ok()) return error_;
   if (i == 0) {
     heads_.clear();
@@ -68,7 +68,7 @@ absl::Status ShardRows::Seek(int64_t i) {
   return error_;
 }
 
-absl::Status ShardRows::Advance() {
+absl::Status MergedRows::Advance() {
   if (position_ % kTickEvery == 0) {
     RETURN_IF_ERROR(call_.Check("writing the generation"));
     if (sources_.tick) sources_.tick();
@@ -87,7 +87,7 @@ absl::Status ShardRows::Advance() {
 }
 
 // Opens the stretches that may hold the smallest id.
-absl::Status ShardRows::OpenDue() {
+absl::Status MergedRows::OpenDue() {
   while (next_stretch_ < stretches_.size() &&
          (heads_.empty() || stretches_[next_stretch_].first_id <= current().row.item_id)) {
     ASSIGN_OR_RETURN(Head head, OpenHead(stretches_[next_stretch_].file));
@@ -100,13 +100,13 @@ absl::Status ShardRows::OpenDue() {
   return absl::OkStatus();
 }
 
-absl::Status ShardRows::CheckBase() const {
+absl::Status MergedRows::CheckBase() const {
   if (sources_.base != nullptr && sources_.base->Holds(current().row.base)) return absl::OkStatus();
   return absl::DataLossError(
       absl::StrCat("item ", current().row.item_id, " is said to lie where the base has none"));
 }
 
-absl::StatusOr<const ItemRecord*> ShardRows::Record(int64_t i) {
+absl::StatusOr<const ItemRecord*> MergedRows::Record(int64_t i) {
   RETURN_IF_ERROR(Seek(i));
   const StoredRow& row = current().row;
   record_.item_id = std::string(row.item_id);
@@ -116,7 +116,7 @@ absl::StatusOr<const ItemRecord*> ShardRows::Record(int64_t i) {
   return &record_;
 }
 
-absl::StatusOr<absl::Span<const float>> ShardRows::Embedding(int64_t i) {
+absl::StatusOr<absl::Span<const float>> MergedRows::Embedding(int64_t i) {
   RETURN_IF_ERROR(Seek(i));
   if (!carried()) {
     embedding_.resize(static_cast<size_t>(sources_.dimension));
@@ -128,7 +128,7 @@ absl::StatusOr<absl::Span<const float>> ShardRows::Embedding(int64_t i) {
   return absl::MakeConstSpan(embedding_);
 }
 
-absl::StatusOr<const ItemFeatures*> ShardRows::Features(int64_t i, int reranker) {
+absl::StatusOr<const ItemFeatures*> MergedRows::Features(int64_t i, int reranker) {
   RETURN_IF_ERROR(Seek(i));
   if (carried()) {
     RETURN_IF_ERROR(CheckBase());
@@ -139,7 +139,7 @@ absl::StatusOr<const ItemFeatures*> ShardRows::Features(int64_t i, int reranker)
   return &features_;
 }
 
-absl::string_view ShardRows::ContentHash(int64_t i) {
+absl::string_view MergedRows::ContentHash(int64_t i) {
   // The writer asks for the record of what has no hash, and gets the error there.
   return Seek(i).ok() ? current().row.content_hash : absl::string_view();
 }
