@@ -1,9 +1,11 @@
 #include "loadtest/generate/load_generator.h"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/types/optional.h"
 #include "loadtest/measure/answer_checks.h"
 
@@ -23,6 +25,7 @@ SearchRequest WithoutPicture(const SearchRequest& request) {
   light.depth = request.depth;
   light.combination = request.combination;
   light.want_records = request.want_records;
+  light.filter = request.filter;
   if (const auto* item = std::get_if<ItemQuery>(&request.query)) light.query = *item;
   return light;
 }
@@ -37,6 +40,18 @@ std::vector<std::string> Precisions(const SearchResult& result) {
   add("reranker", result.reranker_precision);
   return precisions;
 }
+
+// As an observation has it: to two digits, so that efforts which are lowered a little more or less
+// do not make a line each.
+std::string EffortName(const SearchEffort& effort) {
+  const std::string name = effort.exact        ? "exact"
+                           : effort.recall > 0 ? absl::StrFormat("recall %.2f", effort.recall)
+                                               : "recall not measured";
+  return effort.reduced ? absl::StrCat(name, " reduced") : name;
+}
+
+// More than that is no number of items, and sums of it would not fit.
+constexpr int64_t kMostItems = 1'000'000'000;
 
 }  // namespace
 
@@ -109,6 +124,7 @@ void LoadGenerator::Send(int64_t number, absl::Time start, absl::Duration intend
   flight->start = start;
   flight->observation.intended = intended;
   flight->observation.kind = planned.kind;
+  flight->observation.filtered = !planned.request.filter.empty();
   flight->known_items = planned.known_items;
   if (options_.check_answers) flight->request = WithoutPicture(planned.request);
 
@@ -130,6 +146,8 @@ void LoadGenerator::End(Flight* flight, const absl::StatusOr<SearchResult>& resu
   if (result.ok()) {
     observation.generation = result->target.generation;
     observation.precisions = Precisions(*result);
+    observation.effort = EffortName(result->effort);
+    observation.matched_items = std::min(result->matched_item_count, kMostItems);
     observation.shard_count = result->shard_count;
     observation.answered_shard_count = result->answered_shard_count;
     observation.degraded = result->degraded;

@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
+#include "common/bundle/tag_filter.h"
 
 namespace sightline {
 namespace {
@@ -66,6 +67,17 @@ bool FoundItself(const SearchRequest& request, const SearchResult& result) {
                      [item](const Hit& hit) { return hit.item_id == item->item_id; });
 }
 
+bool AllPass(const SearchRequest& request, const SearchResult& result) {
+  if (request.filter.empty()) return true;
+  if (static_cast<int64_t>(result.hits.size()) > result.matched_item_count) return false;
+  const bool tagged =
+      request.want_records && std::find(result.degraded.begin(), result.degraded.end(),
+                                        DegradedReason::kRecordsMissing) == result.degraded.end();
+  return !tagged || std::all_of(result.hits.begin(), result.hits.end(), [&request](const Hit& hit) {
+    return Passes(request.filter, hit.tags);
+  });
+}
+
 }  // namespace
 
 std::vector<CheckFailure> CheckAnswer(const SearchRequest& request, const SearchResult& result,
@@ -81,6 +93,7 @@ std::vector<CheckFailure> CheckAnswer(const SearchRequest& request, const Search
   require(CoverageAddsUp(result), CheckFailure::kCoverage);
   require(ended <= deadline + kDeliveryGrace, CheckFailure::kLate);
   require(!FoundItself(request, result), CheckFailure::kQueriedItem);
+  require(AllPass(request, result), CheckFailure::kFilter);
   return failures;
 }
 

@@ -37,6 +37,8 @@ inline constexpr absl::Duration kDeliveryGrace = absl::Milliseconds(50);
 //                   a reason is given twice
 // kLate             `ended` is more than kDeliveryGrace after `deadline`
 // kQueriedItem      an item of the searched index found itself
+// kFilter           a hit has not the tags that were asked for, or there are more hits than items
+//                   that pass.  Tags are looked at if records were asked for and none is missing
 //
 // `ended` and `deadline` are since the same moment; InfiniteDuration: no deadline.
 std::vector<CheckFailure> CheckAnswer(const SearchRequest& request, const SearchResult& result,

@@ -25,6 +25,15 @@ void RerankedCounts::Merge(const RerankedCounts& other) {
   retrieved_right += other.retrieved_right;
 }
 
+void FilteredCounts::Merge(const FilteredCounts& other) {
+  answers += other.answers;
+  matched += other.matched;
+}
+
+double FilteredCounts::mean_matched() const {
+  return Share(matched, answers, 0);
+}
+
 void Tally::Merge(const Tally& other) {
   count += other.count;
   ok += other.ok;
@@ -33,6 +42,11 @@ void Tally::Merge(const Tally& other) {
   Add(other.degraded_reasons, degraded_reasons);
   Add(other.generations, generations);
   Add(other.precisions, precisions);
+  Add(other.efforts, efforts);
+  if (other.filtered.has_value()) {
+    if (!filtered.has_value()) filtered.emplace();
+    filtered->Merge(*other.filtered);
+  }
   Add(other.check_failures, check_failures);
   shards_asked += other.shards_asked;
   shards_answered += other.shards_answered;

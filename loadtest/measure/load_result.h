@@ -33,6 +33,15 @@ struct RerankedCounts {
   void Merge(const RerankedCounts& other);
 };
 
+// Answers to requests with a filter.
+struct FilteredCounts {
+  int64_t answers = 0;
+  int64_t matched = 0;  // items that passed, over all of them
+
+  void Merge(const FilteredCounts& other);
+  double mean_matched() const;
+};
+
 // Many observations, added up.  Failed requests count in `latency` too: a request that was
 // refused after two seconds kept its caller waiting for two seconds.
 struct Tally {
@@ -43,6 +52,8 @@ struct Tally {
   std::map<std::string, int64_t> degraded_reasons;  // "SHARDS_MISSING", ...
   std::map<std::string, int64_t> generations;       // of ok
   std::map<std::string, int64_t> precisions;        // of ok: "encoder int8", "reranker int8"
+  std::map<std::string, int64_t> efforts;           // of ok: "exact", "recall 0.95", ...
+  absl::optional<FilteredCounts> filtered;          // of ok; none: no answer, or not known
   std::map<std::string, int64_t> check_failures;    // "order", ...
   int64_t shards_asked = 0;                         // over all of ok
   int64_t shards_answered = 0;

@@ -4,7 +4,8 @@ namespace sightline {
 
 const char* CheckFailureName(CheckFailure failure) {
   static constexpr const char* kNames[kCheckFailureCount] = {
-      "order", "duplicate", "too_many", "mixed_generation", "coverage", "late", "queried_item"};
+      "order",    "duplicate", "too_many",     "mixed_generation",
+      "coverage", "late",      "queried_item", "filter"};
   return kNames[static_cast<int>(failure)];
 }
 

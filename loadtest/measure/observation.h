@@ -21,13 +21,14 @@ enum class CheckFailure {
   kCoverage,         // shards that answered, shards there are and reasons contradict each other
   kLate,             // came after its deadline
   kQueriedItem,      // an item query found itself
+  kFilter,           // a hit that the filter does not let through, or more than pass
 };
-inline constexpr int kCheckFailureCount = 7;
+inline constexpr int kCheckFailureCount = 8;
 
 // "order", "duplicate", ...
 const char* CheckFailureName(CheckFailure failure);
 
-inline constexpr int kDegradedReasonCount = 5;
+inline constexpr int kDegradedReasonCount = 6;
 
 // As on the wire: "SHARDS_MISSING", "DEPTH_REDUCED", ...
 const char* DegradedReasonName(DegradedReason reason);
@@ -45,6 +46,11 @@ struct Observation {
   // Of an answer that is OK.
   std::string generation;
   std::vector<std::string> precisions;  // "encoder int8", "reranker int8"; of those that are told
+  // "exact", or "recall 0.95", " reduced" behind it where it is less than was asked; of one that
+  // was never measured "recall not measured".
+  std::string effort;
+  bool filtered = false;  // asked with a filter
+  int64_t matched_items = 0;
   int shard_count = 0;
   int answered_shard_count = 0;
   std::vector<DegradedReason> degraded;

@@ -79,6 +79,11 @@ void Recorder::Sums::Add(const Observation& observation) {
   }
   ++tally.generations[observation.generation];
   for (const std::string& precision : observation.precisions) ++tally.precisions[precision];
+  ++tally.efforts[observation.effort];
+  if (observation.filtered) {
+    if (!tally.filtered.has_value()) tally.filtered.emplace();
+    tally.filtered->Merge({1, observation.matched_items});
+  }
   tally.shards_asked += observation.shard_count;
   tally.shards_answered += observation.answered_shard_count;
   if (observation.asked_depth > 0) {

@@ -182,6 +182,7 @@ std::string Answers(const Tally& total, absl::Duration length) {
                               CountTable("degraded by", total.degraded_reasons, total.ok),
                               CountTable("generation", total.generations, total.ok),
                               CountTable("precision", total.precisions, total.ok),
+                              CountTable("effort", total.efforts, total.ok),
                               CountTable("failed check", total.check_failures, total.ok),
                               "</div>\n", notes.empty() ? "" : Paragraph("quiet", notes)));
 }

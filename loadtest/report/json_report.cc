@@ -18,6 +18,7 @@ constexpr int kMaxDepth = 16;
 constexpr size_t kMaxHistogramBytes = size_t{512} << 20;
 // No run sends more, and sums of so many stay far from overflow.
 constexpr int64_t kMaxCount = 1'000'000'000'000;
+constexpr int64_t kMaxMatched = 1'000'000'000'000'000'000;  // a billion items, a billion times
 constexpr double kMaxRate = 1e9;
 constexpr absl::Duration kLongestRun = absl::Hours(24 * 365);
 constexpr absl::Duration kLongestLatency = LatencyHistogram::kLongest;
@@ -92,6 +93,11 @@ void DescribeTally(Json& json, T* tally) {
   json.Counts("degraded_reasons", &tally->degraded_reasons, kMaxCount);
   json.Counts("generations", &tally->generations, kMaxCount);
   json.OptionalCounts("precisions", &tally->precisions, kMaxCount);
+  json.OptionalCounts("efforts", &tally->efforts, kMaxCount);
+  json.OptionalObject("filtered", &tally->filtered, [](auto& filtered, auto* counts) {
+    filtered.Int("answers", &counts->answers, 0, kMaxCount);
+    filtered.Int("matched", &counts->matched, 0, kMaxMatched);
+  });
   json.Counts("check_failures", &tally->check_failures, kMaxCount);
   json.Int("shards_asked", &tally->shards_asked, 0, kMaxCount);
   json.Int("shards_answered", &tally->shards_answered, 0, kMaxCount);

@@ -1,5 +1,6 @@
 #include "loadtest/report/text_report.h"
 
+#include <cmath>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -94,6 +95,15 @@ std::string Answers(const Tally& tally, absl::Duration length) {
   }
   if (!tally.precisions.empty()) {
     table.AddRow({"precisions", CountsText(Counts(tally.precisions))});
+  }
+  if (!tally.efforts.empty()) {
+    table.AddRow({"efforts", CountsText(Counts(tally.efforts))});
+  }
+  if (tally.filtered.has_value()) {
+    table.AddRow(
+        {"filtered", absl::StrCat(WithThousands(tally.filtered->answers), " answers, of ",
+                                  WithThousands(std::llround(tally.filtered->mean_matched())),
+                                  " items each in the mean")});
   }
   if (!tally.check_failures.empty()) {
     table.AddRow({"failed checks", CountsText(Counts(tally.check_failures))});

@@ -128,6 +128,38 @@ std::vector<WeightedInt> ReadWeighted(ConfigReader entry, absl::string_view key,
   return values;
 }
 
+TagFilter ReadFilter(ConfigReader section) {
+  TagFilter filter;
+  const auto& [any, all, none] = filter;
+  for (const auto& [key, tags] :
+       {std::make_pair("any", &filter.any), std::make_pair("all", &filter.all),
+        std::make_pair("none", &filter.none)}) {
+    *tags = section.StringList(key, 0, limits::kMaxFilterTags);
+    for (const std::string& tag : *tags) {
+      if (tag.size() <= limits::kMaxFilterTagBytes) continue;
+      section.AddProblem(key, absl::StrCat("has a tag of ", tag.size(), " bytes; at most ",
+                                           limits::kMaxFilterTagBytes, " are allowed"));
+    }
+  }
+  const size_t count = any.size() + all.size() + none.size();
+  if (count > limits::kMaxFilterTags) {
+    section.AddProblem("any", absl::StrCat("any, all and none have ", count,
+                                           " tags together, at most ", limits::kMaxFilterTags));
+  }
+  return filter;
+}
+
+EffortWish ReadEffort(ConfigReader section) {
+  EffortWish wish;
+  const double recall = section.Double("recall", 1, 0.001, 1);
+  const int64_t effort = section.Int("effort", 1, 1, limits::kMaxEffort);
+  if (section.Has("recall")) wish.recall = static_cast<float>(recall);
+  if (!section.Has("effort")) return wish;
+  if (section.Has("recall")) Refuse(section, "effort", "beside recall");
+  wish.effort = static_cast<int>(effort);
+  return wish;
+}
+
 MixEntry ReadMixEntry(ConfigReader section, const std::string& file) {
   MixEntry entry;
   entry.kind = ReadKind<QueryKind>(section, kQueryKinds);
@@ -144,6 +176,8 @@ MixEntry ReadMixEntry(ConfigReader section, const std::string& file) {
   entry.top_k = ReadWeighted(section, "top_k", entry.top_k[0].value, 1, limits::kMaxHits);
   entry.depth = ReadWeighted(section, "depth", entry.depth[0].value, 0, limits::kMaxHits);
   entry.reranker = CheckedName(section, "reranker", section.String("reranker", ""));
+  entry.filter = ReadFilter(section);
+  entry.effort = ReadEffort(section);
   entry.deadline =
       section.Duration("deadline", entry.deadline, absl::Milliseconds(1), absl::Minutes(10));
   entry.distinct = section.Int("distinct", entry.distinct, 0, 10'000'000);

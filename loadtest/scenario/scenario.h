@@ -12,6 +12,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
+#include "common/api/effort.h"
+#include "common/bundle/tag_filter.h"
 
 namespace sightline {
 
@@ -45,6 +47,8 @@ struct MixEntry {
   std::vector<WeightedInt> top_k = {{10, 1}};
   std::vector<WeightedInt> depth = {{20, 1}};
   std::string reranker;  // name; empty: the index's default
+  TagFilter filter;      // which items may be found
+  EffortWish effort;     // how hard an index is looked into
   absl::Duration deadline = absl::Seconds(1);
   // Different queries in turn; 0: all that there are.  A small number keeps caches warm.
   int64_t distinct = 0;

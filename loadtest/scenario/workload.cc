@@ -98,6 +98,8 @@ PlannedRequest Workload::Make(int64_t number) const {
   planned.request.top_k = entry.top_k.Choose(SeededUniform(seed_, kChooseTopK, n));
   planned.request.depth = entry.depth.Choose(SeededUniform(seed_, kChooseDepth, n));
   planned.request.reranker = entry.spec.reranker;
+  planned.request.filter = entry.spec.filter;
+  planned.request.effort = entry.spec.effort;
   planned.deadline = entry.spec.deadline;
   planned.known_items = query.known_items;
   return planned;

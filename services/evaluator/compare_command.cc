@@ -165,6 +165,7 @@ int RunCompare(const std::vector<std::string>& args, const Console& console) {
   int status = kSuccess;
   if (!ParseArguments(kCompareCommand, &definitions, args, console, &words, &status)) return status;
   absl::Status usable = flags.store.Check();
+  if (usable.ok()) usable = flags.fleet.Check();
   if (usable.ok() && !words.empty()) {
     usable = absl::InvalidArgumentError(absl::StrCat("'", words[0], "' is no flag"));
   }

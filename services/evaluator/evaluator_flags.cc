@@ -78,6 +78,23 @@ void FleetFlags::Define(Flags* flags, absl::string_view router_help) {
   flags->String("router", "ADDR", router_help, &router);
   flags->Int("parallel", "requests under way at once; default 4", 1, 256, &parallel);
   flags->Duration("timeout", "how long to wait for one answer; default 30s", &timeout);
+  flags->String("recall", "R",
+                "share of the nearest items that a fleet is to find, more than 0, at most 1; "
+                "default: as its indexes declare",
+                &recall);
+  flags->Int("effort", "or how hard it is to look, in what its indexes count it in", 1,
+             limits::kMaxEffort, &effort);
+}
+
+absl::Status FleetFlags::Check() const {
+  if (recall.empty()) return absl::OkStatus();
+  if (effort.has_value()) {
+    return absl::InvalidArgumentError("--recall and --effort say the same; give one");
+  }
+  float share = 0;
+  if (absl::SimpleAtof(recall, &share) && share > 0 && share <= 1) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--recall: '", recall, "' is not more than 0 and at most 1"));
 }
 
 LiveRankerOptions FleetFlags::RankerOptions(const EvaluationStore& store) const {
@@ -92,6 +109,9 @@ LiveRankerOptions FleetFlags::RankerOptions(const EvaluationStore& store) const 
   options.caption_reranker = store.reranker(Direction::kImageToText).name;
   options.parallel = parallel;
   options.timeout = timeout;
+  options.effort.effort = effort;
+  float share = 0;
+  if (absl::SimpleAtof(recall, &share)) options.effort.recall = share;
   return options;
 }
 

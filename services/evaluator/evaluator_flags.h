@@ -39,8 +39,12 @@ struct FleetFlags {
   std::string router;
   int parallel = 4;
   absl::Duration timeout = absl::Seconds(30);
+  std::string recall;  // as given; empty: not
+  absl::optional<int> effort;
 
   void Define(Flags* flags, absl::string_view router_help);
+  // InvalidArgument for a recall that is none, or both.
+  absl::Status Check() const;
   LiveRankerOptions RankerOptions(const EvaluationStore& store) const;
 };
 

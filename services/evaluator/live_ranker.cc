@@ -107,6 +107,7 @@ SearchRequest LiveRanker::RequestFor(const RankRequest& request, const Evaluatio
   search.top_k = request.list_length;
   search.depth = method.depth;
   if (method.depth > 0) search.combination = method.combination;
+  search.effort = options_.effort;
   search.want_records = false;
   return search;
 }

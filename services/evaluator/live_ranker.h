@@ -22,7 +22,8 @@ struct LiveRankerOptions {
   std::string caption_reranker;
   // What the fleet has to compute in, as Precisions told it; none: in anything.
   absl::optional<StorePrecisions> precisions;
-  int parallel = 4;  // requests under way at once
+  EffortWish effort;  // how hard the fleet is to look
+  int parallel = 4;   // requests under way at once
   absl::Duration timeout = absl::Seconds(30);
   // How often one request is made in all, if the fleet is busy or answers with less than
   // was asked.

@@ -116,6 +116,11 @@ absl::Status CheckChoice(const MeasureFlags& flags, const MeasurePlan& plan) {
 
 absl::StatusOr<MeasurePlan> MakePlan(const MeasureFlags& flags) {
   RETURN_IF_ERROR(flags.store.Check());
+  RETURN_IF_ERROR(flags.fleet.Check());
+  if (flags.fleet.router.empty() && (!flags.fleet.recall.empty() || flags.fleet.effort)) {
+    return absl::InvalidArgumentError(
+        "--recall and --effort are for a fleet; this process compares all items. Give --router");
+  }
   MeasurePlan plan;
   ASSIGN_OR_RETURN(plan.depths, ParseNumbers("depths", flags.depths, 1, limits::kMaxHits));
   ASSIGN_OR_RETURN(plan.lambdas, ParseLambdas("lambdas", flags.lambdas));

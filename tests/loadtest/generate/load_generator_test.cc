@@ -227,6 +227,18 @@ TEST_CASE("what came back is recorded and checked") {
     REQUIRE(total.known_items_found == 45);
     REQUIRE(total.check_failures.empty());
   }
+  SECTION("answers to a filter that is not heard") {
+    rig.plan = [](int64_t number) {
+      PlannedRequest planned = Plan(number);
+      if (number % 2 == 0) planned.request.filter.any = {"sea"};
+      return planned;
+    };
+    REQUIRE(rig.Run(MakeConstantArrivals(10, absl::Seconds(10))).ok());
+    const Tally total = rig.recorder.Result().total;
+    REQUIRE(total.efforts == std::map<std::string, int64_t>{{"exact", 100}});
+    REQUIRE(total.filtered->answers == 50);
+    REQUIRE(total.check_failures == std::map<std::string, int64_t>{{"filter", 50}});
+  }
   SECTION("answers that are wrong") {
     rig.server->repeats_an_item = true;
     REQUIRE(rig.Run(MakeConstantArrivals(10, absl::Seconds(10))).ok());

@@ -131,6 +131,38 @@ TEST_CASE("each kind of wrong answer fails the check that is meant for it, and n
   }
 }
 
+TEST_CASE("hits must have the tags that were asked for, as far as they can be told") {
+  SearchRequest request = Request();
+  request.filter = {{"fish"}, {}, {"drawing"}};
+  SearchResult result = Answer();
+  result.matched_item_count = 6;
+  for (Hit& hit : result.hits) hit.tags = {"sea", "fish"};
+  REQUIRE(Check(result, request).empty());
+  SearchResult wrong = result;
+  wrong.hits[2].tags = {"fish", "drawing"};
+  REQUIRE(Check(wrong, request) == Failures{CheckFailure::kFilter});
+  wrong = result;
+  wrong.hits[5].tags.clear();
+  REQUIRE(Check(wrong, request) == Failures{CheckFailure::kFilter});
+  SearchResult without = wrong;
+  without.degraded.push_back(DegradedReason::kRecordsMissing);
+  REQUIRE(Check(without, request).empty());
+  SearchRequest basic = request;
+  basic.want_records = false;
+  REQUIRE(Check(wrong, basic).empty());
+  result.matched_item_count = 5;
+  REQUIRE(Check(result, request) == Failures{CheckFailure::kFilter});
+  REQUIRE(Check(result).empty());
+}
+
+TEST_CASE("every reason can be given") {
+  SearchResult result = Answer();
+  result.degraded = {DegradedReason::kShardsMissing,  DegradedReason::kDepthReduced,
+                     DegradedReason::kRerankerFailed, DegradedReason::kRerankerLate,
+                     DegradedReason::kRecordsMissing, DegradedReason::kRecallReduced};
+  REQUIRE(Check(result).empty());
+}
+
 // Two equal pictures that were scored in different batches: their probabilities differ in the
 // last bit, and what is reported of them does not.
 TEST_CASE("what the router orders is in the order that is checked") {

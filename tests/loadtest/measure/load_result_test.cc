@@ -14,6 +14,7 @@ Tally Some() {
   tally.degraded_reasons = {{"SHARDS_MISSING", 3}};
   tally.generations = {{"g1", 6}};
   tally.precisions = {{"reranker int8", 2}};
+  tally.efforts = {{"exact", 6}};
   tally.check_failures = {{"order", 1}};
   tally.shards_asked = 12;
   tally.shards_answered = 9;
@@ -80,6 +81,8 @@ TEST_CASE("merging adds every count") {
   other.degraded_reasons = {{"SHARDS_MISSING", 1}, {"RERANKER_LATE", 1}};
   other.generations = {{"g2", 1}};
   other.precisions = {{"encoder int8", 1}, {"reranker int8", 1}};
+  other.efforts = {{"exact", 1}, {"recall 0.95", 1}};
+  other.filtered = FilteredCounts{2, 50};
   other.check_failures = {{"order", 1}, {"late", 1}};
   other.shards_asked = 2;
   other.shards_answered = 1;
@@ -100,6 +103,14 @@ TEST_CASE("merging adds every count") {
   REQUIRE(sum.degraded_reasons == Counts{{"RERANKER_LATE", 1}, {"SHARDS_MISSING", 4}});
   REQUIRE(sum.generations == Counts{{"g1", 6}, {"g2", 1}});
   REQUIRE(sum.precisions == Counts{{"encoder int8", 1}, {"reranker int8", 3}});
+  REQUIRE(sum.efforts == Counts{{"exact", 7}, {"recall 0.95", 1}});
+  REQUIRE(sum.filtered->matched == 50);
+  REQUIRE(sum.filtered->mean_matched() == 25);
+  sum.Merge(other);
+  REQUIRE(sum.filtered->answers == 4);
+  REQUIRE(sum.filtered->matched == 100);
+  sum = Some();
+  sum.Merge(other);
   REQUIRE(sum.check_failures == Counts{{"late", 1}, {"order", 2}});
   REQUIRE(sum.shards_asked == 14);
   REQUIRE(sum.shards_answered == 10);

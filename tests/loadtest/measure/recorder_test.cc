@@ -51,6 +51,9 @@ std::vector<Observation> Anything(int count, uint64_t seed) {
       continue;
     }
     observation.generation = below(2) == 0 ? "g1" : "g2";
+    observation.effort = below(2) == 0 ? "exact" : "recall 0.95";
+    observation.filtered = below(3) == 0;
+    observation.matched_items = below(1000);
     if (below(2) == 0) observation.precisions = {"encoder int8", "reranker float32"};
     observation.shard_count = 4;
     observation.answered_shard_count = static_cast<int>(1 + below(4));
@@ -92,6 +95,12 @@ Tally Added(const std::vector<const Observation*>& observations) {
     }
     ++tally.generations[o->generation];
     for (const std::string& precision : o->precisions) ++tally.precisions[precision];
+    ++tally.efforts[o->effort];
+    if (o->filtered) {
+      if (!tally.filtered) tally.filtered.emplace();
+      ++tally.filtered->answers;
+      tally.filtered->matched += o->matched_items;
+    }
     tally.shards_asked += o->shard_count;
     tally.shards_answered += o->answered_shard_count;
     if (o->asked_depth > 0) {
@@ -136,6 +145,12 @@ void RequireSame(const Tally& a, const Tally& b) {
   REQUIRE(a.degraded_reasons == b.degraded_reasons);
   REQUIRE(a.generations == b.generations);
   REQUIRE(a.precisions == b.precisions);
+  REQUIRE(a.efforts == b.efforts);
+  REQUIRE(a.filtered.has_value() == b.filtered.has_value());
+  if (a.filtered.has_value()) {
+    REQUIRE(a.filtered->answers == b.filtered->answers);
+    REQUIRE(a.filtered->matched == b.filtered->matched);
+  }
   REQUIRE(a.check_failures == b.check_failures);
   REQUIRE(a.shards_asked == b.shards_asked);
   REQUIRE(a.shards_answered == b.shards_answered);

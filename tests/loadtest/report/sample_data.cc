@@ -83,6 +83,9 @@ void Add(const Sample& sample, Dice* dice, Tally* tally) {
   ++tally->ok;
   ++tally->generations["20261121-093012-7f3a"];
   ++tally->precisions["reranker int8"];
+  ++tally->efforts["recall 0.95"];
+  if (!tally->filtered.has_value()) tally->filtered.emplace();
+  tally->filtered->Merge({1, 1234});
   tally->shards_asked += 2;
   tally->shards_answered += 2;
   ++tally->known_items_asked;

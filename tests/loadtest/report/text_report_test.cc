@@ -23,6 +23,9 @@ TEST_CASE("the verdict comes first and the figures follow") {
                            "20261121-093012-7f3a",
                            "precisions",
                            "reranker int8",
+                           "efforts",
+                           "recall 0.95",
+                           "answers, of 1 234 items each in the mean",
                            "failed checks",
                            "order 3",
                            "rerank",
@@ -41,8 +44,8 @@ TEST_CASE("what did not happen takes no line") {
   ReportData data;
   data.result.scenario = "quiet";
   data.result.total.count = data.result.total.ok = 5;
-  for (const char* part :
-       {"errors", "degraded", "precisions", "fault", "capacity", "recall", "goodput", "stage"}) {
+  for (const char* part : {"errors", "degraded", "precisions", "efforts", "filtered", "fault",
+                           "capacity", "recall", "goodput", "stage"}) {
     REQUIRE_THAT(TextReport(data), !Contains(part));
   }
 }

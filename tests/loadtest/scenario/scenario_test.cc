@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "common/base/files.h"
@@ -36,6 +37,12 @@ class Folder {
  private:
   TempDir dir_;
 };
+
+std::string Tags(int count) {
+  std::vector<std::string> tags;
+  for (int i = 0; i < count; ++i) tags.push_back(absl::StrCat("tag-", i));
+  return absl::StrJoin(tags, ", ");
+}
 
 constexpr const char* kLeast =
     "name: least\n"
@@ -89,6 +96,7 @@ arrivals: {kind: ramp, rate: 1, end_rate: 50}
 mix:
   - {name: words, kind: text, weight: 2.5, index: images, queries: a.txt, distinct: 3,
      top_k: [{value: 5, weight: 3}, {value: 50}], depth: [{value: 0}], reranker: fine,
+     any: [fish, sea], all: [red], none: [drawing], recall: 0.9,
      deadline: 250ms}
   - {kind: image, queries: /pictures}
   - {kind: item, index: captions}
@@ -131,6 +139,11 @@ faults:
   REQUIRE(words.depth.size() == 1);
   REQUIRE(words.depth[0].value == 0);
   REQUIRE(words.reranker == "fine");
+  REQUIRE(words.filter.any == std::vector<std::string>{"fish", "sea"});
+  REQUIRE(words.filter.all == std::vector<std::string>{"red"});
+  REQUIRE(words.filter.none == std::vector<std::string>{"drawing"});
+  REQUIRE(words.effort.recall == 0.9f);
+  REQUIRE_FALSE(words.effort.effort.has_value());
   REQUIRE(words.deadline == absl::Milliseconds(250));
   REQUIRE(scenario->mix[1].kind == QueryKind::kImage);
   REQUIRE(scenario->mix[1].queries == "/pictures");
@@ -253,6 +266,15 @@ TEST_CASE("what does not fit together is refused") {
       {"name: x\narrivals: {rate: 1}\nmix: [{queries: a, weight: 0}]\n", "weight: 0 is out"},
       {"name: x\narrivals: {rate: 1}\nmix: [{queries: a, top_k: []}]\n", "top_k: has 0 entries"},
       {"name: x\narrivals: {rate: 1}\nmix: [{queries: a, top_k: 10}]\n", "top_k: wants a list"},
+      {"name: x\narrivals: {rate: 1}\nmix: [{queries: a, recall: 0}]\n", "recall: 0 is out"},
+      {"name: x\narrivals: {rate: 1}\nmix: [{queries: a, effort: 0}]\n", "effort: 0 is out"},
+      {"name: x\narrivals: {rate: 1}\nmix: [{queries: a, recall: 1, effort: 9}]\n",
+       "effort: does nothing beside recall"},
+      {"name: x\narrivals: {rate: 1}\nmix: [{queries: a, all: [" + std::string(1025, 't') + "]}]\n",
+       "all: has a tag of 1025 bytes; at most 1024"},
+      {"name: x\narrivals: {rate: 1}\nmix: [{queries: a, any: [" + Tags(40) + "], none: [" +
+           Tags(40) + "]}]\n",
+       "any, all and none have 80 tags together, at most 64"},
       {"name: x\narrivals: {rate: 1}\nmix: [{queries: a, index: A/b}]\n", "index: must be made"},
       {"name: x\narrivals: {rate: 1}\nmix: [{queries: a, deadline: 0}]\n", "deadline: 0 is out"},
       {head + "length: 0\n", "length: 0 is out of range"},

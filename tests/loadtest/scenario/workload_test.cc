@@ -63,6 +63,8 @@ TEST_CASE("a request has everything that its entry says") {
   entry.top_k = {{7, 1}};
   entry.depth = {{0, 1}};
   entry.reranker = "fine";
+  entry.filter = {{"sea"}, {}, {"drawing"}};
+  entry.effort.effort = 70;
   entry.deadline = absl::Milliseconds(250);
   scenario.mix = {entry};
   const Workload workload = Create(scenario, {{{"a red fish", {"fish", "koi"}}}});
@@ -73,6 +75,10 @@ TEST_CASE("a request has everything that its entry says") {
   REQUIRE(planned.request.top_k == 7);
   REQUIRE(planned.request.depth == 0);
   REQUIRE(planned.request.reranker == "fine");
+  REQUIRE(planned.request.filter.any == std::vector<std::string>{"sea"});
+  REQUIRE(planned.request.filter.none == std::vector<std::string>{"drawing"});
+  REQUIRE(planned.request.effort.effort == 70);
+  REQUIRE_FALSE(planned.request.effort.recall.has_value());
   REQUIRE_FALSE(planned.request.combination);
   REQUIRE(planned.deadline == absl::Milliseconds(250));
   REQUIRE(planned.kind == 0);

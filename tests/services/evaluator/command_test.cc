@@ -69,6 +69,11 @@ TEST_CASE("a wrong command line is exit status 2 and says what is wrong") {
   REQUIRE(refused({"measure", "--store", "s", "word"}, "'word' is no flag"));
   REQUIRE(refused({"measure", "--store", "s", "--direction", "up"}, "'up' is not text-to-image"));
   REQUIRE(refused({"measure", "--store", "s", "--depths", "10,x"}, "--depths: 'x'"));
+  REQUIRE(refused({"measure", "--store", "s", "--recall", "0.9"}, "Give --router"));
+  REQUIRE(refused({"measure", "--store", "s", "--effort", "9"}, "Give --router"));
+  REQUIRE(refused({"measure", "--store", "s", "--router", "r:1", "--recall", "2"},
+                  "--recall: '2' is not more than 0"));
+  REQUIRE(refused({"compare", "--store", "s", "--recall", "0.9", "--effort", "9"}, "give one"));
   REQUIRE(refused({"measure", "--store", "s", "--depths", "10,10"}, "--depths: '10'"));
   REQUIRE(refused({"measure", "--store", "s", "--depths", "0"}, "--depths: '0'"));
   REQUIRE(refused({"measure", "--store", "s", "--depths", ""}, "--depths: ''"));

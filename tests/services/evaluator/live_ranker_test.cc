@@ -16,6 +16,7 @@ LiveRankerOptions Options() {
   options.captions = {"captions", "g7", "space"};
   options.image_reranker = "fine";
   options.caption_reranker = "finer";
+  options.effort.recall = 0.9f;
   options.parallel = 3;
   return options;
 }
@@ -62,6 +63,7 @@ TEST_CASE("every query is asked with every method, and answers keep their places
   REQUIRE(client.requests().size() == 80);
   REQUIRE(client.requests()[0].index == "images");
   REQUIRE(client.requests()[0].reranker == "fine");
+  REQUIRE(client.requests()[0].effort.recall == 0.9f);
   REQUIRE_FALSE(client.requests()[0].want_records);
 }
 
