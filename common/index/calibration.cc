@@ -30,29 +30,6 @@ bool IsAll(const VectorIndex& index, int effort) {
   return index.IsExact(options) || effort >= std::min<int64_t>(index.size(), limits::kMaxEffort);
 }
 
-// Points without times, ascending in effort; each finds more than those before.
-absl::StatusOr<std::vector<EffortPoint>> FindRecalls(const VectorIndex& index, const Probes& probes,
-                                                     const CalibrationOptions& options,
-                                                     ComputePool* pool, const CallContext& call) {
-  std::vector<EffortPoint> points;
-  for (int effort = 1;; effort = NextEffort(effort)) {
-    EffortPoint point;
-    point.set_effort(effort);
-    ASSIGN_OR_RETURN(const double few, MeasureRecall(index, probes, {kFew, pool, effort}, call));
-    ASSIGN_OR_RETURN(const double many, MeasureRecall(index, probes, {kMany, pool, effort}, call));
-    point.set_recall_at_10(few);
-    point.set_recall_at_100(many);
-    const bool finds_more =
-        points.empty() ||
-        (few >= points.back().recall_at_10() && many >= points.back().recall_at_100() &&
-         few + many > points.back().recall_at_10() + points.back().recall_at_100());
-    if (finds_more) points.push_back(std::move(point));
-    const bool full = static_cast<int>(points.size()) == limits::kMaxEffortPoints;
-    const bool enough = few >= options.enough_of_10 && many >= options.enough_of_100;
-    if (enough || full || IsAll(index, effort)) return points;
-  }
-}
-
 double Median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
@@ -99,19 +76,48 @@ std::vector<EffortPoint> Undominated(const std::vector<EffortPoint>& points) {
 
 }  // namespace
 
+absl::StatusOr<std::vector<EffortPoint>> FindRecalls(const VectorIndex& index, const Probes& probes,
+                                                     const CalibrationOptions& options,
+                                                     ComputePool* pool, const CallContext& call) {
+  std::vector<EffortPoint> points;
+  for (int effort = 1;; effort = NextEffort(effort)) {
+    EffortPoint point;
+    point.set_effort(effort);
+    ASSIGN_OR_RETURN(const double few, MeasureRecall(index, probes, {kFew, pool, effort}, call));
+    ASSIGN_OR_RETURN(const double many, MeasureRecall(index, probes, {kMany, pool, effort}, call));
+    point.set_recall_at_10(few);
+    point.set_recall_at_100(many);
+    const bool finds_more =
+        points.empty() ||
+        (few >= points.back().recall_at_10() && many >= points.back().recall_at_100() &&
+         few + many > points.back().recall_at_10() + points.back().recall_at_100());
+    if (finds_more) points.push_back(std::move(point));
+    const bool full = static_cast<int>(points.size()) == limits::kMaxEffortPoints;
+    const bool enough = few >= options.enough_of_10 && many >= options.enough_of_100;
+    if (enough || full || IsAll(index, effort)) return points;
+  }
+}
+
+absl::StatusOr<std::vector<EffortPoint>> AddTimes(const VectorIndex& index, const Probes& probes,
+                                                  const CalibrationOptions& options,
+                                                  const CallContext& call,
+                                                  std::vector<EffortPoint> recalls) {
+  std::vector<int> efforts;
+  for (const EffortPoint& point : recalls) efforts.push_back(point.effort());
+  ASSIGN_OR_RETURN(const std::vector<double> seconds,
+                   TimeSearches(index, probes, efforts, options, call));
+  for (size_t i = 0; i < recalls.size(); ++i) recalls[i].set_seconds(seconds[i]);
+  return Undominated(recalls);
+}
+
 absl::StatusOr<std::vector<EffortPoint>> MeasureEfforts(const VectorIndex& index,
                                                         const Probes& probes,
                                                         const CalibrationOptions& options,
                                                         ComputePool* pool,
                                                         const CallContext& call) {
-  ASSIGN_OR_RETURN(std::vector<EffortPoint> points,
+  ASSIGN_OR_RETURN(std::vector<EffortPoint> recalls,
                    FindRecalls(index, probes, options, pool, call));
-  std::vector<int> efforts;
-  for (const EffortPoint& point : points) efforts.push_back(point.effort());
-  ASSIGN_OR_RETURN(const std::vector<double> seconds,
-                   TimeSearches(index, probes, efforts, options, call));
-  for (size_t i = 0; i < points.size(); ++i) points[i].set_seconds(seconds[i]);
-  return Undominated(points);
+  return AddTimes(index, probes, options, call, std::move(recalls));
 }
 
 absl::StatusOr<double> MeasureSeconds(const VectorIndex& index, const Probes& probes, int effort,

@@ -42,6 +42,17 @@ absl::StatusOr<std::vector<bundle::v1::EffortPoint>> MeasureEfforts(
     const VectorIndex& index, const Probes& probes, const CalibrationOptions& options,
     ComputePool* pool, const CallContext& call);
 
+// Its two halves, for who opens the index over rows in memory for the first, which finds the same
+// wherever they lie, and as it is served for the second: recalls alone, and with them the times.
+absl::StatusOr<std::vector<bundle::v1::EffortPoint>> FindRecalls(const VectorIndex& index,
+                                                                 const Probes& probes,
+                                                                 const CalibrationOptions& options,
+                                                                 ComputePool* pool,
+                                                                 const CallContext& call);
+absl::StatusOr<std::vector<bundle::v1::EffortPoint>> AddTimes(
+    const VectorIndex& index, const Probes& probes, const CalibrationOptions& options,
+    const CallContext& call, std::vector<bundle::v1::EffortPoint> recalls);
+
 // The median time of a search for 10 neighbors at `effort`, as above: of exact kinds too.
 absl::StatusOr<double> MeasureSeconds(const VectorIndex& index, const Probes& probes, int effort,
                                       const CalibrationOptions& options, const CallContext& call);

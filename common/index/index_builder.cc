@@ -139,27 +139,43 @@ class Builder {
     return absl::OkStatus();
   }
 
+  // A shard's index, and what it is opened over.
+  struct Opened {
+    std::unique_ptr<ShardRows> rows;
+    std::unique_ptr<VectorIndex> index;
+  };
+  absl::StatusOr<Opened> Open(int number, RowPlace place) {
+    Opened opened;
+    ASSIGN_OR_RETURN(opened.rows, ShardRows::Open(directory_, *manifest_, number, place, call_));
+    ASSIGN_OR_RETURN(opened.index, kind_->open(directory_, *manifest_, number, opened.rows->view(),
+                                               pool_, call_));
+    return opened;
+  }
+
   // Fills the shard's efforts in; returns its floor.
   absl::StatusOr<double> MeasureShard(int number) {
     RETURN_IF_ERROR(call_.Check("measuring an index"));
     ShardManifest* const shard = manifest_->mutable_shards(number);
-    // As servers have them.
-    const RowPlace place = manifest_->index_spec().rows_on_disk() ? RowPlace::kDisk : plan_.rows;
-    ASSIGN_OR_RETURN(const std::unique_ptr<ShardRows> rows,
-                     ShardRows::Open(directory_, *manifest_, number, place, call_));
-    ASSIGN_OR_RETURN(const std::unique_ptr<VectorIndex> index,
-                     kind_->open(directory_, *manifest_, number, rows->view(), pool_, call_));
     ASSIGN_OR_RETURN(const Probes probes,
                      ReadProbes(JoinPath(directory_, shard->probes().path()), *manifest_, number));
+    ASSIGN_OR_RETURN(Opened opened, Open(number, plan_.rows));
     if (shard->efforts().empty()) {
-      ASSIGN_OR_RETURN(const auto efforts,
-                       MeasureEfforts(*index, probes, options_.calibration, pool_, call_));
+      ASSIGN_OR_RETURN(std::vector<bundle::v1::EffortPoint> recalls,
+                       FindRecalls(*opened.index, probes, options_.calibration, pool_, call_));
+      // Times are of rows where servers have them.
+      if (manifest_->index_spec().rows_on_disk() && plan_.rows == RowPlace::kMemory) {
+        opened.index.reset();
+        opened.rows.reset();
+        ASSIGN_OR_RETURN(opened, Open(number, RowPlace::kDisk));
+      }
+      ASSIGN_OR_RETURN(const auto efforts, AddTimes(*opened.index, probes, options_.calibration,
+                                                    call_, std::move(recalls)));
       shard->mutable_efforts()->Assign(efforts.begin(), efforts.end());
       RETURN_IF_ERROR(IndexWork(IndexWorkFolder(directory_), described_, number).Keep(*shard));
     }
     ASSIGN_OR_RETURN(
         const std::vector<double> recalls,
-        MeasureRecalls(*index, probes, RecallSearch(*manifest_, number, pool_), call_));
+        MeasureRecalls(*opened.index, probes, RecallSearch(*manifest_, number, pool_), call_));
     return RecallFloor(recalls);
   }
 
