@@ -87,7 +87,7 @@ absl::StatusOr<EmbeddingMatrix> StoreRanker::Embed(const RankRequest& request,
   EmbeddingMatrix matrix(static_cast<int64_t>(images.size()),
                          store_.images().manifest().embedding().dimension());
   for (size_t i = 0; i < images.size(); ++i) {
-    const absl::Span<const float> row = store_.images().Embedding(images[i]);
+    ASSIGN_OR_RETURN(const std::vector<float> row, store_.images().Embedding(images[i]));
     std::copy(row.begin(), row.end(), matrix.mutable_row(static_cast<int64_t>(i)).begin());
   }
   return matrix;
