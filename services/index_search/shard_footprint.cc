@@ -3,15 +3,13 @@
 #include <algorithm>
 #include <limits>
 
-#include "common/base/dtype.h"
 #include "common/bundle/rows_on_disk.h"
-#include "common/bundle/vector_dtype.h"
+#include "common/index/shard_rows.h"
 
 namespace sightline {
 namespace {
 
 constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
-constexpr int64_t kRowAlignment = 64;
 // Of an item: where its id, caption, uri and tags begin.
 constexpr int64_t kOffsetBytes = 4 * static_cast<int64_t>(sizeof(int64_t));
 
@@ -34,10 +32,7 @@ int64_t ShardFootprint::total() const {
 ShardFootprint FootprintOf(const IndexKind& kind, const bundle::v1::GenerationManifest& manifest,
                            int shard, EmbeddingPlace place) {
   const bundle::v1::ShardManifest& described = manifest.shards(shard);
-  const int64_t numbers =
-      manifest.embedding().dimension() * static_cast<int64_t>(DtypeSize(VectorDtypeOf(manifest)));
-  const int64_t row_bytes = (numbers + kRowAlignment - 1) / kRowAlignment * kRowAlignment;
-  const int64_t stored = Times(described.item_count(), row_bytes);
+  const int64_t stored = RowBytes(manifest, shard);
   ShardFootprint told;
   told.rows = place == EmbeddingPlace::kDisk
                   ? Times(described.item_count(), RowsOnDisk::ByteCount(1))

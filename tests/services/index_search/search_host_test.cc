@@ -173,9 +173,9 @@ TEST_CASE("rows on the disk take four bytes each, and lies add up to what is too
   CHECK(disk.records == memory.records);
   CHECK(disk.postings == memory.postings);
   Manifest halves = rig.manifest;
-  halves.mutable_embedding()->set_dimension(768);
+  halves.mutable_embedding()->set_dimension(4096);
   SetVectorDtype(Dtype::kFloat16, &halves);
-  CHECK(FootprintOf(kind, halves, 0, EmbeddingPlace::kMemory).rows == 20 * 2 * 768);
+  CHECK(FootprintOf(kind, halves, 0, EmbeddingPlace::kMemory).rows == 20 * 2 * 4096);
   CHECK(FootprintOf(kind, halves, 0, EmbeddingPlace::kMemory).records == 0);  // it lies
   Manifest lying = rig.manifest;
   lying.mutable_shards(0)->set_item_count(INT64_MAX);
