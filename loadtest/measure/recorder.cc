@@ -79,7 +79,7 @@ void Recorder::Sums::Add(const Observation& observation) {
   }
   ++tally.generations[observation.generation];
   for (const std::string& precision : observation.precisions) ++tally.precisions[precision];
-  ++tally.efforts[observation.effort];
+  if (!observation.effort.empty()) ++tally.efforts[observation.effort];
   if (observation.filtered) {
     if (!tally.filtered.has_value()) tally.filtered.emplace();
     tally.filtered->Merge({1, observation.matched_items});

@@ -1,5 +1,6 @@
 // What a whole fleet answers when all is well, against the referee, and how it refuses
 // what it cannot answer.
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
 #include "common/base/error_details.h"
+#include "common/bundle/tag_filter.h"
 #include "common/clients/admin_client.h"
 #include "tests/common/image/encode.h"
 #include "tests/integration/fleet.h"
@@ -147,6 +149,58 @@ TEST_CASE("an image among images and a text among texts are retrieval only") {
   result = Ask(text);
   REQUIRE(result.rerank == RerankOutcome::kNotApplicable);
   RequireRanking(result, RefereeSearch(Store(), false, {Store().items[5].caption_embedding}, 0));
+}
+
+TEST_CASE("a filter lets through what has the tags, over all pages and with reranking") {
+  const std::string red = Store().items[0].tags[0];
+  for (const TagFilter& filter : {TagFilter{{red}, {}, {}}, TagFilter{{"tenth"}, {}, {red}},
+                                  TagFilter{{}, {"tenth", red}, {}}}) {
+    for (const int depth : {0, 3}) {
+      std::vector<std::string> expected;
+      for (const RefereeHit& hit :
+           RefereeSearch(Store(), /*images=*/true, {EmbedText("a red fish")}, 0)) {
+        for (const TinyItem& item : Store().items) {
+          if (item.image_id == hit.item_id && Passes(filter, item.tags)) {
+            expected.push_back(hit.item_id);
+          }
+        }
+      }
+      SearchRequest request = Request(TextQuery{"a red fish"});
+      request.filter = filter;
+      request.depth = depth;
+      request.top_k = 4;
+      std::vector<std::string> found;
+      do {
+        const SearchResult page = Ask(request);
+        REQUIRE(page.matched_item_count == static_cast<int64_t>(expected.size()));
+        REQUIRE(page.effort.exact);
+        REQUIRE(page.degraded.empty());
+        for (const Hit& hit : page.hits) {
+          REQUIRE(Passes(filter, hit.tags));
+          found.push_back(hit.item_id);
+        }
+        if (request.page_token.empty()) {
+          REQUIRE(page.achieved_depth == std::min(depth, static_cast<int>(expected.size())));
+        }
+        request.page_token = page.next_page_token;
+      } while (!request.page_token.empty());
+      // Reranking orders the first anew.
+      const auto reranked = std::min<size_t>(depth, expected.size());
+      REQUIRE(found.size() == expected.size());
+      std::sort(found.begin(), found.begin() + reranked);
+      std::sort(expected.begin(), expected.begin() + reranked);
+      REQUIRE(found == expected);
+    }
+  }
+}
+
+TEST_CASE("where nothing has the tags there are no hits, and nothing is missing") {
+  SearchRequest request = Request(TextQuery{"a red fish"});
+  request.filter.all = {"no such tag"};
+  const SearchResult result = Ask(request);
+  REQUIRE(result.hits.empty());
+  REQUIRE(result.matched_item_count == 0);
+  REQUIRE(result.degraded.empty());
 }
 
 TEST_CASE("a stored image finds its like, and not itself") {

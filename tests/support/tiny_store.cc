@@ -83,6 +83,8 @@ TinyItem MakeItem(const Model& model, int i) {
   item.caption =
       absl::StrCat("a ", kColors[i % 7], " ", kThings[i % 5], " on the ", kPlaces[i / 35 % 3]);
   item.picture = EncodePng(Picture(i));
+  item.tags = {kColors[i % 7]};
+  if (i % 10 == 0) item.tags.push_back("tenth");
   const CallContext call = CallContext::Unbounded();
   ImageInput image;
   const Pixels pixels = Value(DecodeImage(item.picture, DecodeLimits()));
@@ -101,6 +103,7 @@ EncodedItem ToEncoded(const TinyItem& item, bool is_image) {
   encoded.record.item_id = is_image ? item.image_id : item.caption_id;
   encoded.record.caption = item.caption;
   encoded.record.uri = absl::StrCat("file:///", item.image_id, ".png");
+  encoded.record.tags = item.tags;
   const EmbeddingMatrix& row = is_image ? item.image_embedding : item.caption_embedding;
   encoded.embedding.assign(row.values().begin(), row.values().end());
   encoded.features = {is_image ? item.image_features : item.caption_features};

@@ -16,7 +16,8 @@ struct TinyItem {
   std::string image_id;    // "pictures/007"
   std::string caption_id;  // "pictures/007#en-1"
   std::string caption;
-  std::string picture;  // a PNG file
+  std::string picture;            // a PNG file
+  std::vector<std::string> tags;  // its color, and "tenth" if its number ends with 0
   EmbeddingMatrix image_embedding;
   EmbeddingMatrix caption_embedding;
   ItemFeatures image_features;
