@@ -314,7 +314,7 @@ TEST_CASE("a generation tells how it is searched, and what that was measured as"
                          "efforts\n"
                          "  shard  effort  recall@10  recall@100  ms a query\n"
                          "      0       8     0.5000      0.2500       0.008\n"
-                         "      0   4,096     0.5000      0.2500       4.096\n"));
+                         "      0   4 096     0.5000      0.2500       4.096\n"));
   spec->set_kind("hnsw");
   spec->set_rows_on_disk(false);
   spec->mutable_hnsw()->set_link_count(16);
