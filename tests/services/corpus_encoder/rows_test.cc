@@ -506,9 +506,10 @@ TEST_CASE("a generation that is there with this content is found, with other con
   REQUIRE(warnings->Finish().ok());
   REQUIRE(rows->bad_images.Add({"x", "", "bad"}).ok());
   const auto finish = [&] {
-    return FinishGeneration(writing.images, writing.shards->manifests(ItemIndex::kImages),
-                            EmbeddingMatrix(), rows->bad_images, *warnings,
-                            CallContext::Unbounded());
+    return FinishGeneration(
+        writing.images, writing.shards->manifests(ItemIndex::kImages),
+        [](int) { return EmbeddingMatrix(); }, rows->bad_images, *warnings,
+        CallContext::Unbounded());
   };
   REQUIRE(!finish()->already_there);
   const auto found = FindWrittenGeneration(dir.path(), "images", "g", "c");
