@@ -77,7 +77,7 @@ FLEET = ("Sightline: fleet", "sightline-fleet", [
     ]),
     ("Searches of shards", [
         ("Exact and approximate, a second", "reqps", [
-            ("{{sightline_shard}} {{exactness}}", 'sum by (sightline_shard, exactness) (rate(sightline_index_searches_total{namespace="$ns"}[5m]))')]),
+            ("{{sightline_shard}} {{exactness}}", 'sum by (sightline_shard, exactness) (rate(sightline_shard_searches_total{namespace="$ns"}[5m]))')]),
         ("Effort, p50 and p90", "none", [
             ("{{sightline_shard}} p50", 'histogram_quantile(0.5, sum by (sightline_shard, le) (rate(sightline_index_search_effort_bucket{namespace="$ns"}[5m])))'),
             ("{{sightline_shard}} p90", 'histogram_quantile(0.9, sum by (sightline_shard, le) (rate(sightline_index_search_effort_bucket{namespace="$ns"}[5m])))')]),

@@ -8,7 +8,7 @@
 namespace sightline {
 namespace {
 
-constexpr char kSearches[] = "index_searches_total";
+constexpr char kSearches[] = "shard_searches_total";
 constexpr char kSearchesHelp[] =
     "Searches of shards, by whether all that may be found was compared.";
 

@@ -11,7 +11,7 @@ namespace sightline {
 
 // A value; one made by default counts nothing.
 struct SearchMetrics {
-  Counter exact_searches;        // index_searches_total{exactness="exact"}
+  Counter exact_searches;        // shard_searches_total{exactness="exact"}
   Counter approximate_searches;  // and {exactness="approximate"}
   Histogram effort;              // index_search_effort: of searches that are not exact
   Counter reduced;               // index_reduced_searches_total: with less effort than asked

@@ -166,8 +166,8 @@ TEST_CASE("a search that asks for nothing gets the generation's own recall, and 
   CHECK(found->effort.recall == Approx(0.9));
   CHECK_FALSE(found->effort.reduced);
   CHECK(found->matched_count == kItems);
-  CHECK(rig.Exports("index_searches_total{exactness=\"approximate\"} 1"));
-  CHECK(rig.Exports("index_searches_total{exactness=\"exact\"} 0"));
+  CHECK(rig.Exports("shard_searches_total{exactness=\"approximate\"} 1"));
+  CHECK(rig.Exports("shard_searches_total{exactness=\"exact\"} 0"));
   CHECK(rig.Exports("index_search_effort_sum 20"));
   CHECK(rig.Exports("index_reduced_searches_total 0"));
   CHECK(rig.Exports("index_filtered_searches_total 0"));
