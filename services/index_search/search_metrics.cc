@@ -8,7 +8,6 @@
 namespace sightline {
 namespace {
 
-constexpr char kSearches[] = "shard_searches_total";
 constexpr char kSearchesHelp[] =
     "Searches of shards, by whether all that may be found was compared.";
 
@@ -17,9 +16,9 @@ constexpr char kSearchesHelp[] =
 SearchMetrics SearchMetrics::Make(MetricsRegistry* metrics) {
   const std::vector<double> shares = {0.0001, 0.001, 0.01, 0.03, 0.1, 0.3, 0.5, 0.9, 1};
   SearchMetrics made;
-  made.exact_searches = metrics->AddCounter(kSearches, kSearchesHelp, {{"exactness", "exact"}});
+  made.exact_searches = metrics->AddCounter("shard_searches_total", kSearchesHelp, {{"exactness", "exact"}});
   made.approximate_searches =
-      metrics->AddCounter(kSearches, kSearchesHelp, {{"exactness", "approximate"}});
+      metrics->AddCounter("shard_searches_total", kSearchesHelp, {{"exactness", "approximate"}});
   made.effort =
       metrics->AddHistogram("index_search_effort", "Effort of a search that is not exact.",
                             PowerOfTwoBuckets(limits::kMaxEffort));
