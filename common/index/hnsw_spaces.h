@@ -15,12 +15,6 @@
 
 namespace sightline {
 
-// Asks for `bytes` from `from` on, whole lines of the cache.
-inline void PrefetchBytes(const char* from, int64_t bytes) {
-  constexpr int64_t kCacheLine = 64;
-  for (int64_t at = 0; at < bytes; at += kCacheLine) __builtin_prefetch(from + at);
-}
-
 // Codes, with a query of int16; what is the same for all rows is left out.
 class CodedSpace {
  public:
