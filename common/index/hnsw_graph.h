@@ -29,11 +29,14 @@ inline constexpr uint32_t kNoLink = UINT32_MAX;
 // More rows than this have no numbers: the highest bit is a mark (hnsw_beam.h).
 inline constexpr int64_t kMostHnswRows = int64_t{1} << 31;
 
-// Asks for each line of the cache that `bytes` from `from` on lie in.
+// Asks for the first lines of the cache that `bytes` from `from` on lie in; those behind them come
+// of themselves, when the first ones are read.
 inline void PrefetchBytes(const char* from, int64_t bytes) {
   constexpr int64_t kCacheLine = 64;
+  constexpr int64_t kMostBytes = 4 * kCacheLine;
   const char* const first = from - reinterpret_cast<uintptr_t>(from) % kCacheLine;
-  for (const char* line = first; line < from + bytes; line += kCacheLine) __builtin_prefetch(line);
+  const char* const end = from + std::min(bytes, kMostBytes);
+  for (const char* line = first; line < end; line += kCacheLine) __builtin_prefetch(line);
 }
 
 // A value.

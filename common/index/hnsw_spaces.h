@@ -44,7 +44,7 @@ class CodedSpace {
   int32_t (*const product_)(const int16_t*, const int8_t*, int64_t);
 };
 
-// The sum of products of `n` numbers each, in 64 sums side by side where there are as many.
+// The sum of products of `n` numbers each, in 32 sums side by side where there are as many.
 float Float32Similarity(const float* query, const float* row, int64_t n);
 
 // Rows of float32 in memory.

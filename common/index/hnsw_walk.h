@@ -50,7 +50,7 @@ inline int UnseenLinks(const LinkTable& links, uint32_t vertex, SeenVertices* se
 // memory while the ones before are multiplied.
 template <typename Space, typename Take>
 void CompareAll(const Space& space, const uint32_t* vertices, int count, Take take) {
-  constexpr int kAhead = 4;
+  constexpr int kAhead = 8;
   for (int i = 0; i < std::min(count, kAhead); ++i) space.Prefetch(vertices[i]);
   for (int i = 0; i < count; ++i) {
     if (i + kAhead < count) space.Prefetch(vertices[i + kAhead]);
