@@ -68,18 +68,21 @@ class SortedBeam {
     size_ = next_ = 0;
   }
 
-  void Offer(Reached offer) {
+  // Whether it is what Expand would give next.
+  bool Offer(Reached offer) {
     if (size_ == width_) {
-      if (!(offer.similarity > kept_[size_ - 1].similarity)) return;
+      if (!(offer.similarity > kept_[size_ - 1].similarity)) return false;
       --size_;
     } else if (std::isnan(offer.similarity)) {
-      return;
+      return false;
     }
     const size_t place = PlaceOf(offer.similarity);
     std::memmove(&kept_[place + 1], &kept_[place], (size_ - place) * sizeof(Reached));
     kept_[place] = offer;
     ++size_;
-    next_ = std::min(next_, place);
+    if (place > next_) return false;
+    next_ = place;
+    return true;
   }
 
   // The best that was not expanded yet, which then is; false if there is none.
@@ -133,14 +136,15 @@ class HeapBeam {
     open_.clear();
   }
 
-  void Offer(Reached offer) {
+  bool Offer(Reached offer) {
     const bool full = kept_.size() == width_;
     if (full ? !(offer.similarity > kept_.front().similarity) : std::isnan(offer.similarity)) {
-      return;
+      return false;
     }
     open_.push_back(offer);
     std::push_heap(open_.begin(), open_.end(), BestOnTop);
-    if (among_ != nullptr && !among_->Contains(offer.vertex)) return;
+    const bool is_next = open_.front().vertex == offer.vertex;
+    if (among_ != nullptr && !among_->Contains(offer.vertex)) return is_next;
     if (full) {
       std::pop_heap(kept_.begin(), kept_.end(), WorstOnTop);
       kept_.back() = offer;
@@ -148,6 +152,7 @@ class HeapBeam {
       kept_.push_back(offer);
     }
     std::push_heap(kept_.begin(), kept_.end(), WorstOnTop);
+    return is_next;
   }
 
   bool Expand(uint32_t* vertex) {

@@ -152,7 +152,8 @@ uint32_t HnswBuilder::LinkOnLevel(const LinkTable& links, const Space& space,
   Walk(links, space, WalkLimit(), &seen_, &beam_);
   near_.clear();
   for (size_t i = 0; i < beam_.size(); ++i) near_.push_back(beam_.at(i));
-  choice_.Choose(near_, space.Similarity(vertex), graph_.shape.link_count, row_of, &chosen_);
+  choice_.Choose(near_, space.Similarity(vertex), graph_.shape.link_count, graph_.shape.link_count,
+                 row_of, &chosen_);
   SetLinks(links, vertex, chosen_);
   for (const Reached& chosen : chosen_) {
     AddLink(links, row_of, chosen.vertex, {chosen.similarity, vertex});
@@ -180,8 +181,8 @@ void HnswBuilder::AddLink(const LinkTable& links, const uint32_t* row_of, uint32
   }
   std::stable_sort(from_near_.begin(), from_near_.end(),
                    [](const Reached& a, const Reached& b) { return a.similarity > b.similarity; });
-  choice_.Choose(from_near_, from_space_.Similarity(row(from)), links.capacity, row_of,
-                 &from_chosen_);
+  choice_.Choose(from_near_, from_space_.Similarity(row(from)), links.capacity,
+                 graph_.shape.link_count, row_of, &from_chosen_);
   SetLinks(links, from, from_chosen_);
 }
 

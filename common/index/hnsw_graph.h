@@ -29,6 +29,16 @@ inline constexpr uint32_t kNoLink = UINT32_MAX;
 // More rows than this have no numbers: the highest bit is a mark (hnsw_beam.h).
 inline constexpr int64_t kMostHnswRows = int64_t{1} << 31;
 
+// Asks for the first lines of the cache that `bytes` from `from` on lie in; those behind them come
+// of themselves, when the first ones are read.
+inline void PrefetchBytes(const char* from, int64_t bytes) {
+  constexpr int64_t kCacheLine = 64;
+  constexpr int64_t kMostBytes = 4 * kCacheLine;
+  const char* const first = from - reinterpret_cast<uintptr_t>(from) % kCacheLine;
+  const char* const end = from + std::min(bytes, kMostBytes);
+  for (const char* line = first; line < end; line += kCacheLine) __builtin_prefetch(line);
+}
+
 // A value.
 struct HnswShape {
   int64_t rows = 0;
@@ -82,6 +92,9 @@ struct LinkTable {
   // Up to the first kNoLink, or all.
   const uint32_t* of(uint32_t vertex) const {
     return reinterpret_cast<const uint32_t*>(first + vertex * stride);
+  }
+  void Prefetch(uint32_t vertex) const {
+    PrefetchBytes(first + vertex * stride, capacity * static_cast<int64_t>(sizeof(uint32_t)));
   }
 };
 

@@ -25,9 +25,10 @@ void RowSpace::Prefetch(uint32_t row) const {
                 code_bytes_ + static_cast<int64_t>(sizeof(kernels::Int8RowScale)));
 }
 
-void NeighborChoice::Choose(const std::vector<Reached>& near, float own, int most,
+void NeighborChoice::Choose(const std::vector<Reached>& near, float own, int most, int least,
                             const uint32_t* row_of, std::vector<Reached>* chosen) {
   chosen->clear();
+  set_aside_.clear();
   const auto row = [row_of](const Reached& at) {
     return row_of == nullptr ? at.vertex : row_of[at.vertex];
   };
@@ -40,7 +41,11 @@ void NeighborChoice::Choose(const std::vector<Reached>& near, float own, int mos
     const bool is_apart = std::none_of(chosen->begin(), chosen->end(), [&](const Reached& before) {
       return space_.Similarity(row(before)) > candidate.similarity;
     });
-    if (is_apart) chosen->push_back(candidate);
+    (is_apart ? *chosen : set_aside_).push_back(candidate);
+  }
+  for (const Reached& candidate : set_aside_) {
+    if (static_cast<int>(chosen->size()) >= least) return;
+    chosen->push_back(candidate);
   }
 }
 

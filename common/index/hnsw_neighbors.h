@@ -36,21 +36,23 @@ class RowSpace {
   float scale_ = 0;
 };
 
-// Chooses by the heuristic of Malkov and Yashunin (algorithm 4, without what it has set aside): a
-// row is left out that is nearer to one chosen before it.  Not thread-safe.
+// Chooses by the heuristic of Malkov and Yashunin (algorithm 4): a row is set aside that is nearer
+// to one chosen before it.  Not thread-safe.
 class NeighborChoice {
  public:
   explicit NeighborChoice(const HnswGraph& graph) : space_(graph) {}
 
-  // Of `near`, the best first and neither one twice nor `of` itself, at most `most` for a row
-  // whose similarity with itself is `own`.  Rows that equal it get at most half of the places, so
-  // that the first of thousands of equal rows go on leading elsewhere.  `row_of` says which row a
-  // vertex is; null where they are rows.
-  void Choose(const std::vector<Reached>& near, float own, int most, const uint32_t* row_of,
-              std::vector<Reached>* chosen);
+  // Of `near`, the best first and none twice nor the row itself, at most `most` for a row whose
+  // similarity with itself is `own`; where they are fewer than `least`, the nearest of those set
+  // aside, too.  Rows that equal it get at most half of the places, so that the first of thousands
+  // of equal rows go on leading elsewhere.  `row_of` says which row a vertex is; null where they
+  // are rows.
+  void Choose(const std::vector<Reached>& near, float own, int most, int least,
+              const uint32_t* row_of, std::vector<Reached>* chosen);
 
  private:
   RowSpace space_;
+  std::vector<Reached> set_aside_;
 };
 
 }  // namespace sightline

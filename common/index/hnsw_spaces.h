@@ -15,12 +15,6 @@
 
 namespace sightline {
 
-// Asks for `bytes` from `from` on, whole lines of the cache.
-inline void PrefetchBytes(const char* from, int64_t bytes) {
-  constexpr int64_t kCacheLine = 64;
-  for (int64_t at = 0; at < bytes; at += kCacheLine) __builtin_prefetch(from + at);
-}
-
 // Codes, with a query of int16; what is the same for all rows is left out.
 class CodedSpace {
  public:
@@ -50,7 +44,7 @@ class CodedSpace {
   int32_t (*const product_)(const int16_t*, const int8_t*, int64_t);
 };
 
-// The sum of products of `n` numbers each, in 64 sums side by side where there are as many.
+// The sum of products of `n` numbers each, in 32 sums side by side where there are as many.
 float Float32Similarity(const float* query, const float* row, int64_t n);
 
 // Rows of float32 in memory.

@@ -7,6 +7,7 @@
 #ifndef SIGHTLINE_COMMON_INDEX_HNSW_WALK_H_
 #define SIGHTLINE_COMMON_INDEX_HNSW_WALK_H_
 
+#include <algorithm>
 #include <cstdint>
 
 #include "absl/status/status.h"
@@ -34,17 +35,27 @@ class UpperSpace {
 };
 
 // Those links of `vertex` that were not seen yet, which then are; returns how many.
-template <typename Space>
-int UnseenLinks(const LinkTable& links, uint32_t vertex, const Space& space, SeenVertices* seen,
-                uint32_t* unseen) {
+inline int UnseenLinks(const LinkTable& links, uint32_t vertex, SeenVertices* seen,
+                       uint32_t* unseen) {
   const uint32_t* const all = links.of(vertex);
   int count = 0;
   for (int i = 0; i < links.capacity && all[i] != kNoLink; ++i) {
-    if (!seen->Mark(all[i])) continue;
-    space.Prefetch(all[i]);
-    unseen[count++] = all[i];
+    unseen[count] = all[i];
+    count += seen->Mark(all[i]) ? 1 : 0;
   }
   return count;
+}
+
+// Calls `take` with the similarity of each of `vertices`; those that come are on their way from
+// memory while the ones before are multiplied.
+template <typename Space, typename Take>
+void CompareAll(const Space& space, const uint32_t* vertices, int count, Take take) {
+  constexpr int kAhead = 8;
+  for (int i = 0; i < std::min(count, kAhead); ++i) space.Prefetch(vertices[i]);
+  for (int i = 0; i < count; ++i) {
+    if (i + kAhead < count) space.Prefetch(vertices[i + kAhead]);
+    take(Reached{space.Similarity(vertices[i]), vertices[i]});
+  }
 }
 
 // From `start`, of which nothing was seen, to a neighbor as long as one is better.
@@ -52,11 +63,10 @@ template <typename Space>
 Reached Climb(const LinkTable& links, const Space& space, Reached start, SeenVertices* seen) {
   uint32_t unseen[kMostBaseLinks];
   for (Reached best = start;; start = best) {
-    const int count = UnseenLinks(links, start.vertex, space, seen, unseen);
-    for (int i = 0; i < count; ++i) {
-      const float similarity = space.Similarity(unseen[i]);
-      if (similarity > best.similarity) best = {similarity, unseen[i]};
-    }
+    const int count = UnseenLinks(links, start.vertex, seen, unseen);
+    CompareAll(space, unseen, count, [&best](Reached one) {
+      if (one.similarity > best.similarity) best = one;
+    });
     if (best.vertex == start.vertex) return best;
   }
 }
@@ -77,11 +87,13 @@ bool Walk(const LinkTable& links, const Space& space, const WalkLimit& limit, Se
   int64_t left = limit.similarities;
   uint32_t vertex = 0;
   for (int expansions = 1; beam->Expand(&vertex); ++expansions) {
-    const int count = UnseenLinks(links, vertex, space, seen, unseen);
+    const int count = UnseenLinks(links, vertex, seen, unseen);
     left -= count;
     if (left < 0) return false;
-    __builtin_prefetch(links.of(beam->ExpandedNext(vertex)));
-    for (int i = 0; i < count; ++i) beam->Offer({space.Similarity(unseen[i]), unseen[i]});
+    links.Prefetch(beam->ExpandedNext(vertex));
+    CompareAll(space, unseen, count, [&](Reached one) {
+      if (beam->Offer(one)) links.Prefetch(one.vertex);
+    });
     if (limit.call != nullptr && expansions % kExpansionsBetweenLooks == 0 &&
         (limit.call->cancelled() || limit.call->expired())) {
       return false;
