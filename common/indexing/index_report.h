@@ -15,16 +15,16 @@
 namespace sightline {
 
 inline constexpr absl::string_view kReportFile = "index_report.json";
-inline constexpr absl::string_view kReportPlot = "index_report.svg";
+inline constexpr absl::string_view kReportPage = "index_report.html";
 
 // The spec; of each shard its items, bytes of its index files, in memory, and efforts; and, where
 // the index was chosen, target, sample, and what was tried, with its verdict.
 std::string IndexReportJson(const bundle::v1::GenerationManifest& manifest, const IndexKind& kind,
                             const absl::optional<IndexChoice>& choice);
 
-// Recall among ten over the time of a query on one thread: a line for each kind and code that was
-// tried, what was chosen marked, and lines of the generation's shards.
-std::string IndexReportPlot(const bundle::v1::GenerationManifest& manifest,
+// The same as a page: recall among ten over the time of a query on one thread, a colour for each
+// kind and code that was tried, what was chosen and the generation's shards over them; and tables.
+std::string IndexReportPage(const bundle::v1::GenerationManifest& manifest, const IndexKind& kind,
                             const absl::optional<IndexChoice>& choice);
 
 // Writes both to `directory`.

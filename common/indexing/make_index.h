@@ -30,7 +30,7 @@ struct MakeIndexOptions {
 
 // Fills in index_spec, recall_probe, and of each shard probes, index_files and efforts.  What
 // `wish` leaves open follows from the shards.  Where an index is chosen, or one is built, writes
-// kReportFile and its plot (index_report.h) below `directory`, the generation's folder.
+// the report (index_report.h) below `directory`, the generation's folder.
 //
 // A run that was killed is gone on with by the next (index_builder.h, index_choice.h).  Errors as
 // ChooseIndex, AddRecallProbes and BuildIndexes.  `progress` may be null.

@@ -69,7 +69,10 @@ TEST_CASE("a kind is built as it is said, what is left open filled in, and repor
   CHECK(report["shards"][0]["efforts"].size() ==
         static_cast<size_t>(rig.manifest.shards(0).efforts_size()));
   CHECK(!report.contains("choice"));
-  CHECK(absl::StrContains(*ReadFile(JoinPath(rig.directory, kReportPlot)), "recall@10"));
+  const std::string page = *ReadFile(JoinPath(rig.directory, kReportPage));
+  CHECK(absl::StrContains(page, "Recall over time"));
+  CHECK(absl::StrContains(page, "hnsw rows, 16 links"));
+  CHECK(!absl::StrContains(page, "Tried"));
 }
 
 TEST_CASE("a target is chosen for, and the report says what was tried and why") {
@@ -88,6 +91,7 @@ TEST_CASE("a target is chosen for, and the report says what was tried and why") 
   CHECK(chosen["verdict"] == "chosen");
   CHECK(chosen["spec"]["kind"] == rig.manifest.index_spec().kind());
   CHECK(rig.manifest.index_spec().default_recall() == 0.9);
+  CHECK(absl::StrContains(*ReadFile(JoinPath(rig.directory, kReportPage)), "<td>chosen</td>"));
   REQUIRE(RemoveIndexWork(rig.directory).ok());
   CHECK(VerifyGeneration(rig.store.path(), rig.manifest, {}).ok());
 }

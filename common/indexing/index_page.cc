@@ -1,0 +1,239 @@
+// The page of a report: a plot, and what it is drawn of in tables.
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/index/effort_curve.h"
+#include "common/index/shard_rows.h"
+#include "common/indexing/index_report.h"
+#include "common/plot/plot.h"
+#include "common/plot/xml_text.h"
+
+namespace sightline {
+namespace {
+
+using bundle::v1::EffortPoint;
+using bundle::v1::GenerationManifest;
+
+constexpr double kMilliseconds = 1e3;
+constexpr int kRecallAmong = 10;
+// Where the plot ends: an axis of nines has no one.
+constexpr double kMostRecall = 0.9995;
+// Shards that are drawn; hundreds of them would cover all else.
+constexpr int kMostDrawnShards = 8;
+
+constexpr char kStyle[] =
+    "body{font:15px/1.45 sans-serif;color:#14140f;background:#fff;margin:24px auto;max-width:800px}"
+    "figure{margin:16px 0}h2{font-size:17px}figcaption,.soft{color:#55544e}"
+    "table{border-collapse:collapse;font-variant-numeric:tabular-nums}"
+    "th,td{text-align:right;padding:3px 14px 3px 0;border-bottom:1px solid #e9e8e2}"
+    "th:first-child,td:first-child,td:last-child,th:last-child{text-align:left}"
+    ".legend{display:flex;flex-wrap:wrap;gap:4px 16px;list-style:none;padding:0}"
+    ".legend li{display:flex;align-items:center;gap:6px}.legend svg{width:22px;height:12px}"
+    ".plot{width:100%}.plot text{font:12px sans-serif;fill:#55544e}.middle{text-anchor:middle}"
+    ".end{text-anchor:end}.grid{stroke:#e9e8e2}.axis{stroke:#a3a29a}"
+    ".narrow{display:none}@media(max-width:640px){.wide{display:none}.narrow{display:block}}"
+    "path,polyline,line{fill:none}.target{stroke:#11845b;stroke-dasharray:4 3}"
+    ".shard{stroke:#14140f;stroke-width:2.6;stroke-dasharray:2 3}.chosen{stroke-width:3.2}";
+// A colour for each name of a kind and code, as they come.
+constexpr const char* kColors[] = {"#2264bd", "#b05a00", "#11845b", "#a3298c",
+                                   "#b3261e", "#6b5bd2", "#7a6a00", "#00798c"};
+
+struct Curve {
+  std::vector<PlotPoint> points;
+  std::string name;
+  bool chosen = false;
+};
+
+// Of points without a time none.
+std::vector<PlotPoint> PointsOf(const std::vector<EffortPoint>& efforts) {
+  std::vector<PlotPoint> points;
+  for (const EffortPoint& point : efforts) {
+    if (point.seconds() <= 0) continue;
+    points.push_back(
+        {point.seconds() * kMilliseconds, std::min(point.recall_at_10(), kMostRecall)});
+  }
+  return points;
+}
+
+std::string NameOf(const bundle::v1::IndexSpec& spec) {
+  if (spec.has_ivf()) return absl::StrCat("ivf ", spec.ivf().code());
+  if (spec.has_hnsw()) return absl::StrCat("hnsw ", spec.hnsw().code());
+  return spec.kind();
+}
+
+std::vector<Curve> TriedCurves(const absl::optional<IndexChoice>& choice) {
+  std::vector<Curve> curves;
+  if (!choice.has_value()) return curves;
+  for (size_t i = 0; i < choice->tried.size(); ++i) {
+    const TriedIndex& tried = choice->tried[i];
+    Curve curve{PointsOf(tried.efforts), NameOf(tried.spec), static_cast<int>(i) == choice->chosen};
+    if (!curve.points.empty()) curves.push_back(std::move(curve));
+  }
+  return curves;
+}
+
+std::vector<Curve> ShardCurves(const GenerationManifest& manifest) {
+  std::vector<Curve> curves;
+  for (int i = 0; i < std::min(manifest.shards_size(), kMostDrawnShards); ++i) {
+    const auto& efforts = manifest.shards(i).efforts();
+    Curve curve{PointsOf({efforts.begin(), efforts.end()}), "the shards, as built"};
+    if (!curve.points.empty()) curves.push_back(std::move(curve));
+  }
+  return curves;
+}
+
+void Draw(const Curve& curve, const std::string& css, Plot* plot) {
+  if (curve.points.size() > 1) plot->Line(curve.points, css);
+  if (curve.points.size() == 1) plot->Dot(curve.points.front(), absl::StrCat(css, "-dot"));
+}
+
+std::string StyleOf(const std::map<std::string, std::string>& classes) {
+  std::string style = kStyle;
+  size_t next = 0;
+  for (const auto& [name, css] : classes) {
+    const char* const color = kColors[next++ % std::size(kColors)];
+    absl::StrAppend(&style, ".", css, "{stroke:", color, "}.", css, "-dot{fill:", color, "}");
+  }
+  return absl::StrCat(style, ".shard-dot{fill:#14140f}");
+}
+
+// With the style that it needs.
+std::string PlotHtml(const GenerationManifest& manifest, const absl::optional<IndexChoice>& choice,
+                     std::string* style) {
+  const std::vector<Curve> tried = TriedCurves(choice);
+  const std::vector<Curve> shards = ShardCurves(manifest);
+  double fastest = 0, slowest = 0;
+  std::map<std::string, std::string> classes;
+  for (const std::vector<Curve>* const curves : {&tried, &shards}) {
+    for (const Curve& curve : *curves) {
+      const double first = curve.points.front().x, last = curve.points.back().x;
+      fastest = fastest == 0 ? first : std::min(fastest, first);
+      slowest = std::max(slowest, last);
+    }
+  }
+  if (fastest == 0) return "";
+  for (const Curve& curve : tried) classes.emplace(curve.name, "");
+  PlotText text;
+  text.id = "recall";
+  text.title = "Recall over time";
+  text.caption =
+      "Recall among the ten best over the median time of a query alone on one thread, at growing "
+      "efforts; each nine takes the same room.";
+  text.description = text.caption;
+  text.x_unit = "ms a query";
+  text.y_unit = "recall@10";
+  const auto number = [](double value) { return absl::StrFormat("%.4g", value); };
+  Plot plot(text, Axis::Log(fastest, slowest, number), Axis::Nines(kMostRecall, number));
+  int count = 0;
+  for (auto& [name, css] : classes) {
+    css = absl::StrCat("k", count++);
+    plot.AddLegend(LegendShape::kLine, css, name);
+  }
+  if (choice.has_value()) {
+    plot.HorizontalLine(fastest / 10, slowest * 10, std::min(choice->target.recall, kMostRecall),
+                        "target");
+    plot.AddLegend(LegendShape::kLine, "target", "asked for");
+  }
+  for (const Curve& curve : tried) {
+    const std::string& css = classes[curve.name];
+    Draw(curve, curve.chosen && curve.points.size() > 1 ? absl::StrCat(css, " chosen") : css,
+         &plot);
+  }
+  for (const Curve& curve : shards) Draw(curve, "shard", &plot);
+  if (!shards.empty()) plot.AddLegend(LegendShape::kLine, "shard", shards.front().name);
+  *style = StyleOf(classes);
+  return plot.Html();
+}
+
+std::string Row(const std::vector<std::string>& cells, const char* tag = "td") {
+  std::string row = "<tr>";
+  for (const std::string& cell : cells) {
+    absl::StrAppend(&row, "<", tag, ">", XmlText(cell), "</", tag, ">");
+  }
+  return absl::StrCat(row, "</tr>\n");
+}
+
+std::string ParametersOf(const bundle::v1::IndexSpec& spec) {
+  std::string text;
+  if (spec.has_ivf()) {
+    text = absl::StrCat(", ", spec.ivf().list_count(), " lists, refine ", spec.ivf().refine());
+  } else if (spec.has_hnsw()) {
+    text = absl::StrCat(", ", spec.hnsw().link_count(), " links");
+  }
+  return absl::StrCat(text, spec.rows_on_disk() ? ", rows on disk" : "");
+}
+
+std::string TriedTable(const IndexChoice& choice) {
+  std::string table = absl::StrFormat(
+      "<h2>Tried</h2>\n<p class=\"soft\">On %d of the %d rows of the greatest shard, for %g of the "
+      "ten best%s.</p>\n<table>",
+      choice.sample_rows, choice.shard_rows, choice.target.recall,
+      choice.target.bytes_per_item > 0
+          ? absl::StrCat(" in ", choice.target.bytes_per_item, " bytes an item")
+          : "");
+  absl::StrAppend(&table, Row({"index", "bytes an item", "built in s", "ms a query", ""}, "th"));
+  for (const TriedIndex& tried : choice.tried) {
+    // What was not built, or does not find enough, has none.
+    const auto known = [](double value) {
+      return value > 0 ? absl::StrFormat("%.4g", value) : std::string("-");
+    };
+    absl::StrAppend(&table,
+                    Row({absl::StrCat(NameOf(tried.spec), ParametersOf(tried.spec)),
+                         absl::StrFormat("%.0f", tried.bytes_per_item), known(tried.build_seconds),
+                         known(tried.seconds * kMilliseconds), tried.verdict}));
+  }
+  return absl::StrCat(table, "</table>\n");
+}
+
+std::string ShardTable(const GenerationManifest& manifest, const IndexKind& kind) {
+  const double asked = manifest.index_spec().default_recall();
+  std::string table = absl::StrFormat(
+      "<h2>Shards</h2>\n<p class=\"soft\">%s. At the effort of a search that asks for no recall; a "
+      "server takes a shard that finds %.4f of %d neighbors.</p>\n<table>",
+      XmlText(absl::StrCat(NameOf(manifest.index_spec()), ParametersOf(manifest.index_spec()))),
+      manifest.recall_probe().floor(), manifest.recall_probe().neighbor_count());
+  absl::StrAppend(&table, Row({"shard", "items", "MB in memory", "effort", "recall@10",
+                               "recall@100", "ms a query", ""},
+                              "th"));
+  for (int i = 0; i < manifest.shards_size(); ++i) {
+    const EffortCurve curve(manifest.shards(i));
+    const int64_t rows = manifest.index_spec().rows_on_disk() ? 0 : RowBytes(manifest, i);
+    const auto bytes = static_cast<double>(kind.footprint(manifest, i)) + static_cast<double>(rows);
+    std::vector<std::string> cells = {absl::StrCat(i),
+                                      absl::StrCat(manifest.shards(i).item_count()),
+                                      absl::StrFormat("%.1f", bytes * 1e-6)};
+    if (!curve.empty()) {
+      const int effort = curve.EffortFor(asked > 0 ? asked : kDefaultRecall, kRecallAmong);
+      cells.push_back(absl::StrCat(effort));
+      for (const int top_k : {kRecallAmong, 10 * kRecallAmong}) {
+        cells.push_back(absl::StrFormat("%.4f", curve.RecallAt(effort, top_k)));
+      }
+      cells.push_back(absl::StrFormat("%.3f", curve.SecondsAt(effort) * kMilliseconds));
+    }
+    absl::StrAppend(&table, Row(cells));
+  }
+  return absl::StrCat(table, "</table>\n");
+}
+
+}  // namespace
+
+std::string IndexReportPage(const GenerationManifest& manifest, const IndexKind& kind,
+                            const absl::optional<IndexChoice>& choice) {
+  std::string style = kStyle;
+  const std::string plot = PlotHtml(manifest, choice, &style);
+  const std::string title =
+      XmlText(absl::StrCat("Index of ", manifest.index(), "/", manifest.generation()));
+  return absl::StrCat("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>",
+                      title, "</title><style>", style, "</style></head><body>\n<h1>", title,
+                      "</h1>\n", plot, ShardTable(manifest, kind),
+                      choice.has_value() ? TriedTable(*choice) : "", "</body></html>\n");
+}
+
+}  // namespace sightline
