@@ -13,6 +13,11 @@ namespace sightline {
 struct Estimate {
   float value = 0;
   int32_t row = 0;
+
+  // The better one is the lesser.
+  bool operator<(const Estimate& other) const {
+    return value != other.value ? value > other.value : row < other.row;
+  }
 };
 
 // Keeps the best `count`, by value and then by row: the same ones in whatever order they come, and
@@ -37,24 +42,17 @@ class BestEstimates {
     for (const Estimate& other : others.kept_) Offer(other.value, other.row);
   }
 
-  // The best first.  The object is spent.
+  // In no order.  The object is spent.
   std::vector<Estimate> Take() {
     if (static_cast<int64_t>(kept_.size()) > count_) DropWorst();
-    std::sort(kept_.begin(), kept_.end(), Before());
     return std::move(kept_);
   }
 
  private:
   static constexpr int64_t kSlack = 64;
 
-  struct Before {
-    bool operator()(const Estimate& a, const Estimate& b) const {
-      return a.value != b.value ? a.value > b.value : a.row < b.row;
-    }
-  };
-
   void DropWorst() {
-    std::nth_element(kept_.begin(), kept_.begin() + (count_ - 1), kept_.end(), Before());
+    std::nth_element(kept_.begin(), kept_.begin() + (count_ - 1), kept_.end());
     kept_.resize(count_);
     limit_ = kept_.back().value;
   }

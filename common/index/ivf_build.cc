@@ -10,7 +10,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/types/span.h"
 #include "common/base/checksum.h"
 #include "common/base/dtype.h"
 #include "common/base/files.h"
@@ -20,26 +19,26 @@
 #include "common/bundle/container.h"
 #include "common/bundle/layout.h"
 #include "common/index/index_checks.h"
+#include "common/index/ivf_encoder.h"
 #include "common/index/ivf_stages.h"
 #include "common/index/ivf_training.h"
 #include "common/index/nearest_centroids.h"
-#include "common/index/nibble_codes.h"
+#include "common/index/principal_axes.h"
 #include "common/index/row_scores.h"
-#include "common/kernels/int8_rows.h"
 #include "common/kernels/nibble_scan.h"
-#include "common/kernels/random_rotation.h"
 
 namespace sightline {
 namespace {
 
 // Of the algorithm: builds that go on with what another one has kept must not differ.
-constexpr absl::string_view kBuildVersion = "ivf 1";
+constexpr absl::string_view kBuildVersion = "ivf 4";
 // Rows that centroids are trained on: as many a list, but at least and at most.
 constexpr int64_t kSampledOfList = 64;
 constexpr int64_t kLeastSampled = 16384;
 constexpr int64_t kSampleBytes = int64_t{1} << 30;
-// Rows that codebooks are trained on.
-constexpr int64_t kResiduals = 32768;
+// Rows that codebooks are trained on, and axes.
+constexpr int64_t kResidualsOfCodebooks = 32768;
+constexpr int64_t kResidualsOfAxes = 16384;
 // Rows that a thread takes at once, and those whose lists are kept together.
 constexpr int64_t kRowsAtOnce = 1024;
 constexpr int64_t kChunkRows = int64_t{1} << 18;
@@ -110,12 +109,13 @@ class IvfBuilder {
       : build_(build),
         shape_(shape),
         call_(*build.call),
-        stages_(build.work_directory, std::move(fingerprint)),
-        rotation_(shape.dimension, shape.seed) {}
+        stages_(build.work_directory, std::move(fingerprint)) {}
 
   absl::StatusOr<bundle::v1::BundleFile> Run() {
     RETURN_IF_ERROR(FindCentroids());
+    RETURN_IF_ERROR(FindReaches());
     RETURN_IF_ERROR(FindCodebooks());
+    RETURN_IF_ERROR(FindAxes());
     RETURN_IF_ERROR(FindLists());
     return Write();
   }
@@ -173,68 +173,103 @@ class IvfBuilder {
   // --- stages ---
 
   absl::Status FindCentroids() {
-    const int64_t code_bytes = shape_.lists * shape_.centroid_bytes();
-    const int64_t bytes = code_bytes + shape_.lists * static_cast<int64_t>(sizeof(float));
-    if (const auto kept = stages_.Find("centroids", bytes); kept.has_value()) {
-      codes_of_centroids_ = NumbersOf<int8_t>(absl::string_view(*kept).substr(0, code_bytes));
-      scales_of_centroids_ = NumbersOf<float>(absl::string_view(*kept).substr(code_bytes));
-    } else {
-      RETURN_IF_ERROR(TrainAndEncodeCentroids());
-      RETURN_IF_ERROR(stages_.Keep(
-          "centroids", absl::StrCat(BytesOf(codes_of_centroids_), BytesOf(scales_of_centroids_))));
-    }
-    centroids_.resize(shape_.lists * shape_.dimension);
-    for (int64_t list = 0; list < shape_.lists; ++list) {
-      for (int j = 0; j < shape_.dimension; ++j) {
-        centroids_[list * shape_.dimension + j] =
-            scales_of_centroids_[list] *
-            static_cast<float>(codes_of_centroids_[list * shape_.centroid_bytes() + j]);
-      }
-    }
+    RETURN_IF_ERROR(FindMatrix("centroids", shape_.lists, &trained_.centroids, [this] {
+      return Then(Draw(SampledRows(shape_)), [this](const Sample& sample) {
+        return TrainCentroids(sample, shape_.lists, shape_.seed, build_.pool, call_);
+      });
+    }));
+    const std::vector<float> centroids = DecodeInt8(trained_.centroids, shape_);
+    nearest_ = std::make_unique<NearestCentroids>(centroids.data(), shape_.lists, shape_.dimension);
     return absl::OkStatus();
   }
 
-  absl::Status TrainAndEncodeCentroids() {
-    ASSIGN_OR_RETURN(const Sample sample, Draw(SampledRows(shape_)));
-    ASSIGN_OR_RETURN(const std::vector<float> centroids,
-                     TrainCentroids(sample, shape_.lists, shape_.seed, build_.pool, call_));
-    codes_of_centroids_.resize(shape_.lists * shape_.centroid_bytes());
-    scales_of_centroids_.resize(shape_.lists);
-    for (int64_t list = 0; list < shape_.lists; ++list) {
-      scales_of_centroids_[list] =
-          kernels::EncodeInt8Row(centroids.data() + list * shape_.dimension, shape_.dimension,
-                                 codes_of_centroids_.data() + list * shape_.centroid_bytes())
-              .scale;
-    }
-    return absl::OkStatus();
+  absl::Status FindReaches() {
+    return FindFloats("reaches", shape_.lists, &trained_.reaches, [this] {
+      std::vector<int32_t> lists;
+      return Then(Residuals(SampledRows(shape_), &lists), [this, &lists](const Sample& sample) {
+        return absl::StatusOr<std::vector<float>>(ReachesOf(sample, lists, shape_.lists));
+      });
+    });
+  }
+
+  absl::Status FindAxes() {
+    if (shape_.axes == 0) return absl::OkStatus();
+    return FindMatrix("axes", shape_.axes, &trained_.axes, [this] {
+      return Then(Residuals(kResidualsOfAxes), [this](const Sample& sample) {
+        return PrincipalAxes(sample, shape_.axes, shape_.seed, build_.pool, call_);
+      });
+    });
   }
 
   absl::Status FindCodebooks() {
     if (shape_.code != IvfCode::kPq4) return absl::OkStatus();
-    const int64_t bytes = 16 * shape_.dimension * static_cast<int64_t>(sizeof(float));
-    if (const auto kept = stages_.Find("codebooks", bytes); kept.has_value()) {
-      codebooks_ = NumbersOf<float>(*kept);
+    return FindFloats("codebooks", 16 * int64_t{shape_.dimension}, &trained_.codebooks, [this] {
+      return Then(Residuals(kResidualsOfCodebooks), [this](const Sample& sample) {
+        return TrainCodebooks(sample, shape_, build_.pool, call_);
+      });
+    });
+  }
+
+  template <typename Next>
+  static absl::StatusOr<std::vector<float>> Then(const absl::StatusOr<Sample>& sample,
+                                                 const Next& next) {
+    if (!sample.ok()) return sample.status();
+    return next(*sample);
+  }
+
+  // `count` numbers of an earlier run or, as it keeps them, what `train` gives.
+  template <typename Train>
+  absl::Status FindFloats(absl::string_view name, int64_t count, std::vector<float>* numbers,
+                          const Train& train) {
+    const int64_t bytes = count * static_cast<int64_t>(sizeof(float));
+    if (const auto kept = stages_.Find(name, bytes); kept.has_value()) {
+      *numbers = NumbersOf<float>(*kept);
       return absl::OkStatus();
     }
-    ASSIGN_OR_RETURN(Sample sample, Draw(std::min(shape_.rows, kResiduals)));
-    const NearestCentroids nearest(centroids_.data(), shape_.lists, shape_.dimension);
+    ASSIGN_OR_RETURN(*numbers, train());
+    return stages_.Keep(name, BytesOf(*numbers));
+  }
+
+  // `count` rows in int8, of an earlier run or, as it keeps them, of what `train` gives.
+  template <typename Train>
+  absl::Status FindMatrix(absl::string_view name, int64_t count, Int8Matrix* matrix,
+                          const Train& train) {
+    const int64_t code_bytes = count * shape_.centroid_bytes();
+    const int64_t bytes = code_bytes + count * static_cast<int64_t>(sizeof(float));
+    if (const auto kept = stages_.Find(name, bytes); kept.has_value()) {
+      matrix->codes = NumbersOf<int8_t>(absl::string_view(*kept).substr(0, code_bytes));
+      matrix->scales = NumbersOf<float>(absl::string_view(*kept).substr(code_bytes));
+      return absl::OkStatus();
+    }
+    ASSIGN_OR_RETURN(const std::vector<float> trained, train());
+    *matrix = EncodeInt8(trained, shape_);
+    return stages_.Keep(name, absl::StrCat(BytesOf(matrix->codes), BytesOf(matrix->scales)));
+  }
+
+  // What `count` rows at most, drawn, have beyond their centroids; `lists`, if not null, are
+  // theirs.
+  absl::StatusOr<Sample> Residuals(int64_t count, std::vector<int32_t>* lists = nullptr) const {
+    ASSIGN_OR_RETURN(Sample sample, Draw(std::min(shape_.rows, count)));
+    const std::vector<float> centroids = DecodeInt8(trained_.centroids, shape_);
+    std::vector<int32_t> own;
+    if (lists == nullptr) lists = &own;
+    lists->resize(sample.rows());
     build_.pool->ParallelFor(sample.rows(), kRowsAtOnce, [&](int64_t begin, int64_t end) {
-      std::vector<int32_t> lists(end - begin);
-      nearest.Assign(sample.row(begin), end - begin, lists.data());
+      if (call_.cancelled() || call_.expired()) return;
+      nearest_->Assign(sample.row(begin), end - begin, lists->data() + begin);
       for (int64_t i = begin; i < end; ++i) {
         float* const row = sample.values.data() + i * shape_.dimension;
-        const float* const centroid = centroids_.data() + lists[i - begin] * shape_.dimension;
+        const float* const centroid = centroids.data() + int64_t{(*lists)[i]} * shape_.dimension;
         for (int j = 0; j < shape_.dimension; ++j) row[j] -= centroid[j];
       }
     });
-    ASSIGN_OR_RETURN(codebooks_, TrainCodebooks(sample, shape_, build_.pool, call_));
-    return stages_.Keep("codebooks", BytesOf(codebooks_));
+    RETURN_IF_ERROR(call_.Check("building an index"));
+    return sample;
   }
 
   // The list of each row.
   absl::Status FindLists() {
     lists_.resize(shape_.rows);
-    const NearestCentroids nearest(centroids_.data(), shape_.lists, shape_.dimension);
     for (int64_t begin = 0; begin < shape_.rows; begin += kChunkRows) {
       const int64_t end = std::min(begin + kChunkRows, shape_.rows);
       const std::string name = absl::StrFormat("lists-%05d", begin / kChunkRows);
@@ -246,7 +281,7 @@ class IvfBuilder {
       }
       RETURN_IF_ERROR(
           ForRows(begin, end, [&](int64_t first, int64_t count, const float* rows, const bool*) {
-            nearest.Assign(rows, count, &lists_[first]);
+            nearest_->Assign(rows, count, &lists_[first]);
             if (build_.progress != nullptr) build_.progress->Advance(count);
           }));
       RETURN_IF_ERROR(stages_.Keep(name, BytesOf(&lists_[begin], bytes)));
@@ -278,13 +313,16 @@ class IvfBuilder {
     ASSIGN_OR_RETURN(const std::unique_ptr<ContainerWriter> writer,
                      ContainerWriter::Create(JoinPath(build_.directory, file.path())));
     RETURN_IF_ERROR(Declare(writer.get()));
-    RETURN_IF_ERROR(writer->Append(BytesOf(codes_of_centroids_)));
-    RETURN_IF_ERROR(writer->Append(BytesOf(scales_of_centroids_)));
+    RETURN_IF_ERROR(writer->Append(BytesOf(trained_.centroids.codes)));
+    RETURN_IF_ERROR(writer->Append(BytesOf(trained_.centroids.scales)));
+    RETURN_IF_ERROR(writer->Append(BytesOf(trained_.reaches)));
     RETURN_IF_ERROR(writer->Append(BytesOf(offsets_)));
     RETURN_IF_ERROR(writer->Append(BytesOf(rows_)));
     RETURN_IF_ERROR(WriteCodes(writer.get()));
     RETURN_IF_ERROR(writer->Append(BytesOf(code_scales_)));
-    RETURN_IF_ERROR(writer->Append(BytesOf(codebooks_)));
+    RETURN_IF_ERROR(writer->Append(BytesOf(trained_.axes.codes)));
+    RETURN_IF_ERROR(writer->Append(BytesOf(trained_.axes.scales)));
+    RETURN_IF_ERROR(writer->Append(BytesOf(trained_.codebooks)));
     ASSIGN_OR_RETURN(const ContainerWriter::Summary summary, writer->Finish());
     file.set_byte_count(summary.byte_count);
     file.set_sha256(summary.sha256);
@@ -295,6 +333,7 @@ class IvfBuilder {
     const int64_t lists = shape_.lists, rows = shape_.rows;
     RETURN_IF_ERROR(writer->Declare("centroids", Dtype::kInt8, {lists, shape_.centroid_bytes()}));
     RETURN_IF_ERROR(writer->Declare("centroid_scales", Dtype::kFloat32, {lists}));
+    RETURN_IF_ERROR(writer->Declare("reaches", Dtype::kFloat32, {lists}));
     RETURN_IF_ERROR(writer->Declare("offsets", Dtype::kInt64, {lists + 1}));
     RETURN_IF_ERROR(writer->Declare("rows", Dtype::kInt32, {rows}));
     if (shape_.code == IvfCode::kInt8) {
@@ -303,6 +342,11 @@ class IvfBuilder {
     }
     if (!shape_.has_nibbles()) return absl::OkStatus();
     RETURN_IF_ERROR(writer->Declare("codes", Dtype::kBytes, {shape_.code_bytes()}));
+    if (shape_.axes > 0) {
+      RETURN_IF_ERROR(
+          writer->Declare("axes", Dtype::kInt8, {shape_.axes, shape_.centroid_bytes()}));
+      RETURN_IF_ERROR(writer->Declare("axis_scales", Dtype::kFloat32, {shape_.axes}));
+    }
     if (shape_.code != IvfCode::kPq4) return absl::OkStatus();
     return writer->Declare("codebooks", Dtype::kFloat32, {16 * int64_t{shape_.dimension}});
   }
@@ -311,7 +355,7 @@ class IvfBuilder {
   absl::Status WriteCodes(ContainerWriter* writer) {
     if (shape_.code == IvfCode::kRows) return absl::OkStatus();
     if (shape_.code == IvfCode::kInt8) code_scales_.resize(shape_.rows);
-    if (shape_.code == IvfCode::kRabitq) RotateCentroids();
+    const RowEncoder encoder(shape_, trained_);
     constexpr int64_t kBlock = kernels::kNibbleBlockRows;
     const int64_t block_bytes =
         shape_.has_nibbles() ? shape_.block_bytes() : kBlock * shape_.centroid_bytes();
@@ -327,8 +371,9 @@ class IvfBuilder {
             for (int64_t i = 0; i < count; ++i) {
               const int64_t position = positions_[first + i];
               if (position < begin || position >= end) continue;
-              Encode(first + i, rows + i * shape_.dimension, usable[i], position - begin,
-                     reinterpret_cast<uint8_t*>(codes->data()));
+              encoder.Encode(rows + i * shape_.dimension, usable[i], lists_[first + i],
+                             position - begin, reinterpret_cast<uint8_t*>(codes->data()),
+                             code_scales_.empty() ? nullptr : &code_scales_[position]);
             }
           }));
       RETURN_IF_ERROR(writer->Append(BytesOf(codes->data(), bytes)));
@@ -336,57 +381,16 @@ class IvfBuilder {
     return absl::OkStatus();
   }
 
-  void RotateCentroids() {
-    const int64_t size = rotation_.size();
-    rotated_centroids_.resize(shape_.lists * size);
-    for (int64_t list = 0; list < shape_.lists; ++list) {
-      rotation_.Rotate(centroids_.data() + list * shape_.dimension,
-                       rotated_centroids_.data() + list * size);
-    }
-  }
-
-  // Writes the code of `row` as the `place`-th of `codes`.
-  void Encode(int64_t row, const float* numbers, bool usable, int64_t place, uint8_t* codes) {
-    if (shape_.code == IvfCode::kInt8) {
-      auto* const to = reinterpret_cast<int8_t*>(codes) + place * shape_.centroid_bytes();
-      const float scale = kernels::EncodeInt8Row(numbers, shape_.dimension, to).scale;
-      code_scales_[positions_[row]] = usable ? scale : -1.0f;
-      return;
-    }
-    constexpr int64_t kBlock = kernels::kNibbleBlockRows;
-    std::vector<uint8_t> groups(shape_.group_count());
-    NibbleScalars scalars;
-    if (shape_.code == IvfCode::kRabitq) {
-      std::vector<float> rotated(rotation_.size());
-      rotation_.Rotate(numbers, rotated.data());
-      scalars =
-          EncodeSigns(rotated.data(), rotated_centroids_.data() + lists_[row] * rotation_.size(),
-                      rotation_.size(), groups.data());
-    } else {
-      scalars = EncodeParts(numbers, centroids_.data() + int64_t{lists_[row]} * shape_.dimension,
-                            shape_, codebooks_.data(), groups.data());
-    }
-    if (!usable) scalars = kLastOfAll;
-    uint8_t* const block = codes + place / kBlock * shape_.block_bytes();
-    kernels::StoreNibbles(groups.data(), shape_.group_count(), place % kBlock, block);
-    kernels::StoreNibbleScalars(scalars.slope, scalars.offset, shape_.group_count(), place % kBlock,
-                                block);
-  }
-
   const IndexBuild& build_;
   const IvfShape shape_;
   const CallContext& call_;
   const IvfStages stages_;
-  const kernels::RandomRotation rotation_;
 
-  std::vector<int8_t> codes_of_centroids_;
-  std::vector<float> scales_of_centroids_;
-  std::vector<float> centroids_;          // as kept
-  std::vector<float> rotated_centroids_;  // of rabitq
-  std::vector<float> codebooks_;          // of pq4
-  std::vector<int32_t> lists_;            // by row
-  std::vector<int32_t> positions_;        // by row
-  std::vector<int32_t> rows_;             // by position
+  IvfTrained trained_;
+  std::unique_ptr<NearestCentroids> nearest_;
+  std::vector<int32_t> lists_;      // by row
+  std::vector<int32_t> positions_;  // by row
+  std::vector<int32_t> rows_;       // by position
   std::vector<int64_t> offsets_;
   std::vector<float> code_scales_;  // of int8
 };
@@ -396,7 +400,7 @@ absl::StatusOr<std::string> FingerprintOf(const IndexBuild& build, const IvfShap
   std::string told = absl::StrCat(
       kBuildVersion, " shard ", build.shard, " of ", shape.rows, " x ", shape.dimension, " ",
       DtypeName(build.vectors.dtype), ", seed ", shape.seed, ", lists ", shape.lists, ", code ",
-      static_cast<int>(shape.code), ", parts ", shape.parts, ", vectors ",
+      static_cast<int>(shape.code), ", parts ", shape.parts, ", axes ", shape.axes, ", vectors ",
       build.manifest->shards(build.shard).vectors().sha256(), " ");
   std::vector<float> row(shape.dimension);
   const int64_t count = std::min(kFingerprintRows, shape.rows);
@@ -417,8 +421,12 @@ int64_t IvfBuildMemory(const IvfShape& shape) {
   const int64_t writing = shape.rows * 3 * static_cast<int64_t>(sizeof(int32_t)) +
                           std::min(shape.code_bytes(), kCodesAtOnce) +
                           (shape.code == IvfCode::kInt8 ? shape.rows * kFloat : 0) +
-                          shape.lists * (shape.coded_dimension() + 1) * kFloat + 3 * centroids;
-  return std::max(training, writing) + kThreads * kRowsAtOnce * (shape.dimension + 1) * kFloat;
+                          shape.lists * shape.space_size() * kFloat + 3 * centroids;
+  const int64_t axes =
+      (kResidualsOfAxes + shape.dimension + 2 * shape.axes) * shape.dimension * kFloat +
+      2 * centroids;
+  return std::max({training, axes, writing}) +
+         kThreads * kRowsAtOnce * (shape.dimension + 1) * kFloat;
 }
 
 absl::StatusOr<std::vector<bundle::v1::BundleFile>> BuildIvf(const IndexBuild& build) {

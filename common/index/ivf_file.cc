@@ -108,6 +108,13 @@ absl::Status LoadCodes(const Loader& loader, absl::string_view path, IvfFile* fi
   if (!shape.has_nibbles()) return absl::OkStatus();
   ASSIGN_OR_RETURN(file->code_bytes, loader.Load("codes", Dtype::kBytes, {shape.code_bytes()}));
   RETURN_IF_ERROR(CheckScalars(path, *file));
+  if (shape.axes > 0) {
+    ASSIGN_OR_RETURN(file->axis_bytes,
+                     loader.Load("axes", Dtype::kInt8, {shape.axes, shape.centroid_bytes()}));
+    ASSIGN_OR_RETURN(file->axis_scale_bytes,
+                     loader.Load("axis_scales", Dtype::kFloat32, {shape.axes}));
+    RETURN_IF_ERROR(loader.CheckFinite("axis_scales", file->axis_scales(), shape.axes));
+  }
   if (shape.code != IvfCode::kPq4) return absl::OkStatus();
   const int64_t numbers = kCodesOfPart * shape.dimension;
   ASSIGN_OR_RETURN(file->codebook_bytes, loader.Load("codebooks", Dtype::kFloat32, {numbers}));
@@ -124,12 +131,12 @@ void IvfFile::DecodeCentroid(int64_t list, float* to) const {
 
 int64_t IvfFileBytes(const IvfShape& shape) {
   constexpr int64_t kFloat = sizeof(float);
-  int64_t bytes = shape.lists * (shape.centroid_bytes() + kFloat) +
+  int64_t bytes = shape.lists * (shape.centroid_bytes() + 2 * kFloat) +
                   (shape.lists + 1) * static_cast<int64_t>(sizeof(int64_t)) +
                   shape.rows * static_cast<int64_t>(sizeof(int32_t)) + shape.code_bytes();
   if (shape.code == IvfCode::kInt8) bytes += shape.rows * kFloat;
   if (shape.code == IvfCode::kPq4) bytes += kCodesOfPart * shape.dimension * kFloat;
-  return bytes;
+  return bytes + shape.axes * (shape.centroid_bytes() + kFloat);
 }
 
 absl::StatusOr<IvfFile> LoadIvfFile(absl::string_view path, const IvfShape& shape,
@@ -148,6 +155,8 @@ absl::StatusOr<IvfFile> LoadIvfFile(absl::string_view path, const IvfShape& shap
   ASSIGN_OR_RETURN(file.centroid_scale_bytes,
                    loader.Load("centroid_scales", Dtype::kFloat32, {shape.lists}));
   RETURN_IF_ERROR(loader.CheckFinite("centroid_scales", file.centroid_scales(), shape.lists));
+  ASSIGN_OR_RETURN(file.reach_bytes, loader.Load("reaches", Dtype::kFloat32, {shape.lists}));
+  RETURN_IF_ERROR(loader.CheckFinite("reaches", file.reaches(), shape.lists));
   ASSIGN_OR_RETURN(file.offset_bytes, loader.Load("offsets", Dtype::kInt64, {shape.lists + 1}));
   ASSIGN_OR_RETURN(file.row_bytes, loader.Load("rows", Dtype::kInt32, {shape.rows}));
   RETURN_IF_ERROR(CheckLists(path, file));

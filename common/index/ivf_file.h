@@ -14,11 +14,11 @@
 namespace sightline {
 
 // Immutable.  Every number in it was checked: offsets ascend from 0 to the rows, each row is
-// there once, and scales, slopes, offsets and codebooks are finite.
+// there once, and scales, reaches, slopes, offsets and codebooks are finite.
 struct IvfFile {
   IvfShape shape;
-  SectionBytes centroid_bytes, centroid_scale_bytes, offset_bytes, row_bytes;
-  SectionBytes code_bytes, code_scale_bytes, codebook_bytes;
+  SectionBytes centroid_bytes, centroid_scale_bytes, reach_bytes, offset_bytes, row_bytes;
+  SectionBytes code_bytes, code_scale_bytes, codebook_bytes, axis_bytes, axis_scale_bytes;
 
   const int8_t* centroid(int64_t list) const {
     return reinterpret_cast<const int8_t*>(centroid_bytes.data()) + list * shape.centroid_bytes();
@@ -26,6 +26,7 @@ struct IvfFile {
   const float* centroid_scales() const {
     return reinterpret_cast<const float*>(centroid_scale_bytes.data());
   }
+  const float* reaches() const { return reinterpret_cast<const float*>(reach_bytes.data()); }
   const int64_t* offsets() const { return reinterpret_cast<const int64_t*>(offset_bytes.data()); }
   bool is_empty(int64_t list) const { return offsets()[list] == offsets()[list + 1]; }
   const int32_t* rows() const { return reinterpret_cast<const int32_t*>(row_bytes.data()); }
@@ -34,6 +35,10 @@ struct IvfFile {
     return reinterpret_cast<const float*>(code_scale_bytes.data());
   }
   const float* codebooks() const { return reinterpret_cast<const float*>(codebook_bytes.data()); }
+  const int8_t* axes() const { return reinterpret_cast<const int8_t*>(axis_bytes.data()); }
+  const float* axis_scales() const {
+    return reinterpret_cast<const float*>(axis_scale_bytes.data());
+  }
 
   // Writes the centroid as numbers, as many as the dimension.
   void DecodeCentroid(int64_t list, float* to) const;

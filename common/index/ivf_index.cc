@@ -17,6 +17,7 @@
 #include "common/base/error_details.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
+#include "common/index/code_space.h"
 #include "common/index/index_checks.h"
 #include "common/index/index_kind.h"
 #include "common/index/ivf_build.h"
@@ -49,14 +50,20 @@ void Merge(std::vector<Neighbor> more, int top_k, std::vector<Neighbor>* best) {
   *best = std::move(merged);
 }
 
+CodeSpace SpaceOf(const IvfFile& file) {
+  const IvfShape& shape = file.shape;
+  if (shape.axes == 0) return CodeSpace(shape.dimension, shape.seed);
+  return CodeSpace(file.axes(), file.axis_scales(), shape.axes, shape.dimension, shape.seed);
+}
+
 class IvfIndex : public VectorIndex {
  public:
   // The file is not loaded where there are no rows.
   IvfIndex(IvfFile file, const VectorView& vectors, ComputePool* pool)
       : file_(std::move(file)),
-        rotation_(file_.shape.dimension, file_.shape.seed),
-        ranking_(file_, rotation_),
-        parts_{&file_, &rotation_, &ranking_, vectors},
+        space_(SpaceOf(file_)),
+        ranking_(file_, space_),
+        parts_{&file_, &space_, &ranking_, vectors},
         pool_(pool) {}
 
   absl::StatusOr<NeighborLists> Search(const EmbeddingMatrix& queries, const SearchOptions& options,
@@ -88,7 +95,7 @@ class IvfIndex : public VectorIndex {
   int64_t byte_count() const override {
     return file_.shape.rows == 0
                ? 0
-               : IvfFileBytes(file_.shape) + ranking_.byte_count() + rotation_.byte_count();
+               : IvfFileBytes(file_.shape) + ranking_.byte_count() + space_.byte_count();
   }
   int dimension() const override { return file_.shape.dimension; }
   int64_t size() const override { return file_.shape.rows; }
@@ -175,7 +182,7 @@ class IvfIndex : public VectorIndex {
   }
 
   const IvfFile file_;
-  const kernels::RandomRotation rotation_;
+  const CodeSpace space_;
   const ListRanking ranking_;
   const IvfParts parts_;
   ComputePool* const pool_;
@@ -186,7 +193,7 @@ int64_t Footprint(const bundle::v1::GenerationManifest& manifest, int shard) {
   if (!shape.ok()) return std::numeric_limits<int64_t>::max();
   if (shape->rows == 0) return 0;
   return IvfFileBytes(*shape) + ListRanking::ByteCount(*shape) +
-         kernels::RandomRotation::ByteCount(shape->dimension);
+         kernels::RandomRotation::ByteCount(shape->space_size());
 }
 
 int64_t BuildMemory(const bundle::v1::GenerationManifest& manifest, int shard) {

@@ -21,22 +21,22 @@ std::vector<float> UnitOf(const float* numbers, int64_t dimension, double length
   return unit;
 }
 
-kernels::NibbleTables SignsOf(const std::vector<float>& unit,
-                              const kernels::RandomRotation& rotation) {
-  std::vector<float> rotated(rotation.size());
-  rotation.Rotate(unit.data(), rotated.data());
-  std::vector<float> values(rotation.size() * 4);
-  TablesOfSigns(rotated.data(), rotation.size(), values.data());
-  return kernels::NibbleTables(values.data(), rotation.size() / 4);
+kernels::NibbleTables BitsOf(const std::vector<float>& unit, const kernels::Int16Query& codes,
+                             const IvfShape& shape, const CodeSpace& space) {
+  std::vector<float> placed(space.size());
+  space.Place(unit.data(), codes, placed.data());
+  std::vector<float> values(shape.space_groups() * 16);
+  TablesOfBits(placed.data(), space.size(), shape.bits, values.data());
+  return kernels::NibbleTables(values.data(), shape.space_groups());
 }
 
 }  // namespace
 
-IvfQuery::IvfQuery(const float* asked, int64_t dimension, const kernels::RandomRotation& rotation)
+IvfQuery::IvfQuery(const float* asked, const IvfShape& shape, const CodeSpace& space)
     : numbers(asked),
-      length(LengthOf(asked, dimension)),
-      unit(UnitOf(asked, dimension, length)),
-      codes(unit.data(), dimension),
-      signs(SignsOf(unit, rotation)) {}
+      length(LengthOf(asked, shape.dimension)),
+      unit(UnitOf(asked, shape.dimension, length)),
+      codes(unit.data(), shape.dimension),
+      bits(BitsOf(unit, codes, shape, space)) {}
 
 }  // namespace sightline

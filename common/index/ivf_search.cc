@@ -37,7 +37,7 @@ class ListSearch {
       : index_(index),
         request_(request),
         call_(call),
-        query_(query, index.file->shape.dimension, *index.rotation),
+        query_(query, index.file->shape, *index.space),
         scanner_(RowScannerOf(*index.file, index.vectors, query_)),
         best_(CandidateCount()) {}
 
@@ -123,8 +123,9 @@ class ListSearch {
   // Of estimates that are the scores.
   std::vector<Neighbor> Neighbors() {
     std::vector<Neighbor> neighbors;
-    for (const Estimate& estimate : best_.Take())
-      neighbors.push_back({estimate.row, estimate.value});
+    std::vector<Estimate> best = best_.Take();
+    std::sort(best.begin(), best.end());
+    for (const Estimate& estimate : best) neighbors.push_back({estimate.row, estimate.value});
     return neighbors;
   }
 

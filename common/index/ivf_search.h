@@ -8,17 +8,17 @@
 #include "absl/status/statusor.h"
 #include "common/base/call_context.h"
 #include "common/base/compute_pool.h"
+#include "common/index/code_space.h"
 #include "common/index/ivf_file.h"
 #include "common/index/list_ranking.h"
 #include "common/index/vector_index.h"
-#include "common/kernels/random_rotation.h"
 
 namespace sightline {
 
 // What an opened index has; a value that names what outlives it.
 struct IvfParts {
   const IvfFile* file;
-  const kernels::RandomRotation* rotation;
+  const CodeSpace* space;
   const ListRanking* ranking;
   VectorView vectors;
 };

@@ -38,12 +38,16 @@ absl::StatusOr<IvfCode> CodeOf(const std::string& name) {
 
 }  // namespace
 
-int64_t IvfShape::coded_dimension() const {
-  return code == IvfCode::kRabitq ? kernels::RandomRotation::SizeOf(dimension) : dimension;
+int64_t IvfShape::space_size() const {
+  return kernels::RandomRotation::SizeOf(axes > 0 ? axes : dimension);
+}
+
+int64_t IvfShape::space_groups() const {
+  return space_size() * bits / kGroupBits;
 }
 
 int64_t IvfShape::group_count() const {
-  return code == IvfCode::kRabitq ? coded_dimension() / kGroupBits : parts;
+  return code == IvfCode::kRabitq ? space_groups() : parts;
 }
 
 int64_t IvfShape::block_bytes() const {
@@ -72,11 +76,12 @@ absl::Status CheckIvfSpec(const bundle::v1::IndexSpec& spec, int dimension) {
                                                    limits::kMaxIndexLists));
   }
   ASSIGN_OR_RETURN(const IvfCode code, CodeOf(ivf.code()));
-  if (code == IvfCode::kPq4 ? ivf.pq_parts() < 1 || ivf.pq_parts() > dimension
-                            : ivf.pq_parts() != 0) {
-    return absl::InvalidArgumentError(absl::StrCat("index_spec.ivf.pq_parts is ", ivf.pq_parts(),
-                                                   "; of code pq4 it must be from 1 to ", dimension,
-                                                   ", the dimension, and of any other 0"));
+  const bool has_parts = code == IvfCode::kPq4 || code == IvfCode::kRabitq;
+  if (ivf.pq_parts() < (code == IvfCode::kPq4 ? 1 : 0) ||
+      ivf.pq_parts() > (has_parts ? dimension : 0)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "index_spec.ivf.pq_parts is ", ivf.pq_parts(), "; of code pq4 it must be from 1 to ",
+        dimension, ", the dimension, of rabitq from 0, and of any other 0"));
   }
   const int least_refine = code == IvfCode::kRows ? 0 : 1;
   if (ivf.refine() < least_refine || ivf.refine() > kMostRefine) {
@@ -111,7 +116,12 @@ absl::StatusOr<IvfShape> IvfShapeOf(const bundle::v1::GenerationManifest& manife
   shape.dimension = dimension;
   shape.lists = std::min<int64_t>(spec.ivf().list_count(), rows);
   shape.code = *CodeOf(spec.ivf().code());
-  shape.parts = spec.ivf().pq_parts();
+  if (shape.code == IvfCode::kPq4) shape.parts = spec.ivf().pq_parts();
+  if (shape.code == IvfCode::kRabitq && spec.ivf().pq_parts() > 0) {
+    shape.bits = 2;
+    const int64_t axes = int64_t{spec.ivf().pq_parts()} * kGroupBits / shape.bits;
+    shape.axes = axes < dimension ? axes : 0;
+  }
   shape.refine = std::max(1, spec.ivf().refine());
   shape.seed = static_cast<uint64_t>(spec.seed());
   return shape;

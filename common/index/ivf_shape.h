@@ -6,13 +6,15 @@
 //
 //   centroids        int8     L x d, each row padded to a multiple of 32 (int8_rows.h)
 //   centroid_scales  float32  L: a centroid is its codes times its scale, and exactly that
-//   offsets          int64    L + 1: list l has the positions from offset l up to offset l + 1
+//   reaches          float32  L: how much larger than its centroid's a product with a row may well
+//   be offsets          int64    L + 1: list l has the positions from offset l up to offset l + 1
 //   rows             int32    n: the row at each position; ascending within a list
 //   codes            int8     n x d, padded likewise ("int8")
 //                    bytes    of blocks of 32 positions ("pq4", "rabitq": nibble_scan_kernels.h)
 //   code_scales      float32  n ("int8"); negative for a row that is not finite
-//   codebooks        float32  d x 16: of each number what the 16 codes of its part stand for
-//   ("pq4")
+//   codebooks        float32  d x 16 ("pq4"): of each number what the codes of its part stand for
+//   axes             int8     of axes that codes are along x d, padded likewise ("rabitq")
+//   axis_scales      float32  one of each axis
 //
 // A shard without rows has no file.
 #ifndef SIGHTLINE_COMMON_INDEX_IVF_SHAPE_H_
@@ -33,7 +35,9 @@ struct IvfShape {
   int dimension = 0;
   int64_t lists = 0;  // at most as many as rows
   IvfCode code = IvfCode::kRows;
-  int parts = 0;  // of pq4
+  int parts = 0;     // of pq4
+  int bits = 1;      // along each axis of a code space: of rabitq, and of centroids in any code
+  int64_t axes = 0;  // of it; 0: all that there are
   int refine = 1;
   uint64_t seed = 0;
 
@@ -41,8 +45,9 @@ struct IvfShape {
   bool has_nibbles() const { return code == IvfCode::kPq4 || code == IvfCode::kRabitq; }
   int64_t group_count() const;  // of such a code
   int64_t block_bytes() const;  // of 32 such codes
-  // Numbers of a vector that such codes are of: for rabitq those of a rotated one.
-  int64_t coded_dimension() const;
+  // Of the code space (code_space.h): its numbers, and groups of a code.
+  int64_t space_size() const;
+  int64_t space_groups() const;
 
   int64_t centroid_bytes() const;  // of one
   int64_t code_bytes() const;      // of all rows

@@ -1,6 +1,7 @@
 #include "common/index/ivf_training.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <queue>
 #include <random>
@@ -17,6 +18,10 @@ constexpr int64_t kRowsAtOnce = 1024;
 constexpr int64_t kCodesOfPart = 16;
 // Half of the distance, as a share of each number, at which a centroid is put beside another.
 constexpr float kApart = 1.0f / 1024;
+// Deviations above the centroid that a list's best rows lie at.
+constexpr double kDeviations = 2.5;
+// Rows of the mean list that each is taken to have beside its own.
+constexpr double kSharedRows = 4;
 
 // `count` different rows where there are as many, drawn in an order of our own: what the standard
 // library draws is not told by a seed alone.
@@ -139,6 +144,39 @@ absl::StatusOr<std::vector<float>> TrainCentroids(const Sample& sample, int64_t 
   Lloyd lloyd(sample, count, seed);
   for (int round = 0; round < kRounds; ++round) RETURN_IF_ERROR(lloyd.Round(pool, call));
   return std::move(lloyd).Take();
+}
+
+std::vector<float> ReachesOf(const Sample& residuals, const std::vector<int32_t>& lists,
+                             int64_t count) {
+  const int64_t rows = residuals.rows();
+  std::vector<double> squares(count), sizes(count);
+  double all = 0, cosines = 0, pairs = 0, before = 0;
+  for (int64_t row = 0; row < rows; ++row) {
+    const float* const r = residuals.row(row);
+    const float* const other = residuals.row(std::max<int64_t>(0, row - 1));
+    double length = 0, product = 0;
+    for (int j = 0; j < residuals.dimension; ++j) {
+      length += double{r[j]} * r[j];
+      product += double{r[j]} * other[j];
+    }
+    squares[lists[row]] += length;
+    ++sizes[lists[row]];
+    all += length;
+    if (length > 0 && before > 0) {
+      cosines += product * product / (length * before);
+      ++pairs;
+    }
+    before = length;
+  }
+  const double deviation = pairs > 0 ? std::sqrt(cosines / pairs) : 0;
+  const double mean = rows > 0 ? all / static_cast<double>(rows) : 0;
+  std::vector<float> reaches(count);
+  for (int64_t list = 0; list < count; ++list) {
+    const double length =
+        std::sqrt((squares[list] + kSharedRows * mean) / (sizes[list] + kSharedRows));
+    reaches[list] = static_cast<float>(kDeviations * deviation * length);
+  }
+  return reaches;
 }
 
 absl::StatusOr<std::vector<float>> TrainCodebooks(const Sample& residuals, const IvfShape& shape,

@@ -30,6 +30,16 @@ absl::StatusOr<std::vector<float>> TrainCentroids(const Sample& sample, int64_t 
                                                   uint64_t seed, ComputePool* pool,
                                                   const CallContext& call);
 
+// How far lists reach.  A row of a list has the residual r, and of a query of length one with it a
+// product of mean zero and deviation s |r|, where s is the root of the mean square of the cosine
+// between residuals: as queries are spread as rows are, about 1 / sqrt of the dimensions that these
+// fill.  The best of a list's rows lie some two and a half deviations above the centroid.
+//
+// `residuals` are of rows of the lists `lists`, of `count` in all; a list of which there are few is
+// taken to be partly as all are.
+std::vector<float> ReachesOf(const Sample& residuals, const std::vector<int32_t>& lists,
+                             int64_t count);
+
 // Codebooks of pq4 (ivf_shape.h) of such residuals: of each part 16 centroids of its numbers.
 absl::StatusOr<std::vector<float>> TrainCodebooks(const Sample& residuals, const IvfShape& shape,
                                                   ComputePool* pool, const CallContext& call);

@@ -15,9 +15,9 @@ namespace {
 
 // Fewer are multiplied in the time of a look at their codes.
 constexpr int64_t kLeastCoded = 512;
-// Estimated lists for each that is wanted, and some more.
-constexpr int64_t kPromising = 2;
-constexpr int64_t kMorePromising = 64;
+// Estimated lists for each that is wanted, as a share, and some more.
+constexpr double kPromising = 1.25;
+constexpr int64_t kMorePromising = 16;
 // Blocks of codes that are scanned between two looks at the limit.
 constexpr int64_t kBlocksAtOnce = 8;
 // Centroids whose products are waited for while others are multiplied.
@@ -31,43 +31,47 @@ bool HasCodes(const IvfShape& shape) {
 
 int64_t ListRanking::ByteCount(const IvfShape& shape) {
   if (!HasCodes(shape)) return 0;
-  const int64_t size = kernels::RandomRotation::SizeOf(shape.dimension);
-  return kernels::NibbleBlocks(shape.lists) * kernels::NibbleBlockBytes(size / 4, true);
+  return kernels::NibbleBlocks(shape.lists) * kernels::NibbleBlockBytes(shape.space_groups(), true);
 }
 
-ListRanking::ListRanking(const IvfFile& file, const kernels::RandomRotation& rotation)
+ListRanking::ListRanking(const IvfFile& file, const CodeSpace& space)
     : file_(file), blocks_(ByteCount(file.shape)) {
   if (blocks_.empty()) return;
-  const int64_t lists = file.shape.lists, size = rotation.size();
-  std::vector<float> centroid(file.shape.dimension), rotated(size);
-  std::vector<double> sum(file.shape.dimension);
+  const int64_t lists = file.shape.lists, dimension = file.shape.dimension, size = space.size();
+  std::vector<float> centroid(dimension), mean(dimension);
+  std::vector<double> sum(dimension);
   for (int64_t list = 0; list < lists; ++list) {
     file.DecodeCentroid(list, centroid.data());
-    for (int j = 0; j < file.shape.dimension; ++j) sum[j] += centroid[j];
+    for (int64_t j = 0; j < dimension; ++j) sum[j] += centroid[j];
   }
-  for (int j = 0; j < file.shape.dimension; ++j) {
-    centroid[j] = static_cast<float>(sum[j] / static_cast<double>(lists));
+  for (int64_t j = 0; j < dimension; ++j) {
+    mean[j] = static_cast<float>(sum[j] / static_cast<double>(lists));
   }
-  std::vector<float> mean(size);
-  rotation.Rotate(centroid.data(), mean.data());
-  std::vector<uint8_t> groups(size / 4);
-  const int64_t block_bytes = kernels::NibbleBlockBytes(size / 4, true);
+  std::vector<float> placed(size), placed_mean(size);
+  space.Place(mean.data(), dimension, placed_mean.data());
+  const int64_t group_count = file.shape.space_groups();
+  std::vector<uint8_t> groups(group_count);
+  const int64_t block_bytes = kernels::NibbleBlockBytes(group_count, true);
   for (int64_t list = 0; list < lists; ++list) {
     file.DecodeCentroid(list, centroid.data());
-    rotation.Rotate(centroid.data(), rotated.data());
-    NibbleScalars scalars = EncodeSigns(rotated.data(), mean.data(), size, groups.data());
+    space.Place(centroid.data(), dimension, placed.data());
+    NibbleScalars scalars =
+        EncodeBits(ProductsOf(centroid.data(), mean.data(), dimension), placed.data(),
+                   placed_mean.data(), size, file.shape.bits, groups.data());
+    scalars.offset += file.reaches()[list];
     if (file.is_empty(list)) scalars = kLastOfAll;
     uint8_t* const block = blocks_.data() + list / kernels::kNibbleBlockRows * block_bytes;
     const int64_t place = list % kernels::kNibbleBlockRows;
-    kernels::StoreNibbles(groups.data(), size / 4, place, block);
-    kernels::StoreNibbleScalars(scalars.slope, scalars.offset, size / 4, place, block);
+    kernels::StoreNibbles(groups.data(), group_count, place, block);
+    kernels::StoreNibbleScalars(scalars.slope, scalars.offset, group_count, place, block);
   }
 }
 
 std::vector<RankedList> ListRanking::Best(const IvfQuery& query, int64_t count) const {
   const int64_t lists = file_.shape.lists;
   count = std::min(count, lists);
-  const int64_t promising = kPromising * count + kMorePromising;
+  const int64_t promising =
+      static_cast<int64_t>(kPromising * static_cast<double>(count)) + kMorePromising;
   std::vector<int32_t> looked_at;
   if (!blocks_.empty() && promising < lists / 2) {
     looked_at = Promising(query, promising);
@@ -87,11 +91,12 @@ std::vector<RankedList> ListRanking::Best(const IvfQuery& query, int64_t count) 
     const int32_t list = looked_at[i];
     if (file_.is_empty(list)) continue;
     const int32_t sum = kernel.product(query.codes.codes.data(), file_.centroid(list), bytes);
-    ranked.push_back(
-        {list, kernels::Int8Product(query.codes, {file_.centroid_scales()[list], 0, 0}, sum)});
+    const float product =
+        kernels::Int8Product(query.codes, {file_.centroid_scales()[list], 0, 0}, sum);
+    ranked.push_back({list, product, product + file_.reaches()[list]});
   }
   const auto before = [](const RankedList& a, const RankedList& b) {
-    return a.product != b.product ? a.product > b.product : a.list < b.list;
+    return a.promise != b.promise ? a.promise > b.promise : a.list < b.list;
   };
   if (count < static_cast<int64_t>(ranked.size())) {
     std::nth_element(ranked.begin(), ranked.begin() + count, ranked.end(), before);
@@ -109,7 +114,7 @@ std::vector<int32_t> ListRanking::Promising(const IvfQuery& query, int64_t count
   BestEstimates best(count);
   uint32_t masks[kBlocksAtOnce];
   float estimates[kBlocksAtOnce * kernels::kNibbleBlockRows];
-  kernels::NibbleScan scan = query.signs.Scan();
+  kernels::NibbleScan scan = query.bits.Scan();
   scan.scalars = true;
   for (int64_t first = 0; first < blocks; first += kBlocksAtOnce) {
     scan.blocks = blocks_.data() + first * block_bytes;

@@ -1,36 +1,39 @@
-// Which lists of an inverted file a query looks into first: those whose centroids have the largest
-// inner products with it.
+// Which lists of an inverted file a query looks into first: those that are the likeliest to have
+// rows with large inner products.  Such a product is that of the centroid and that of the row's
+// residual, and of the rows of a list the best have some reach beyond the centroid, more where
+// residuals are long (ivf_training.h); so lists are in the order of product and reach.
 //
 // Centroids are multiplied as they are kept, in int8.  Where there are many and few are wanted, all
-// are estimated by a bit a dimension first (nibble_codes.h), and the best of them multiplied.
+// are estimated by a bit or two an axis first (nibble_codes.h), and the best of them multiplied.
 #ifndef SIGHTLINE_COMMON_INDEX_LIST_RANKING_H_
 #define SIGHTLINE_COMMON_INDEX_LIST_RANKING_H_
 
 #include <cstdint>
 #include <vector>
 
+#include "common/index/code_space.h"
 #include "common/index/ivf_file.h"
 #include "common/index/ivf_query.h"
-#include "common/kernels/random_rotation.h"
 
 namespace sightline {
 
 struct RankedList {
   int32_t list = 0;
   float product = 0;  // of its centroid with the query's unit
+  float promise = 0;  // with the list's reach
 };
 
 // Immutable, thread-safe.
 class ListRanking {
  public:
-  // Of the lists of `file`, which outlives it, as does `rotation`.
-  ListRanking(const IvfFile& file, const kernels::RandomRotation& rotation);
+  // Of the lists of `file`, which outlives it, with codes in `space`.
+  ListRanking(const IvfFile& file, const CodeSpace& space);
 
   // Bytes that are kept beside the file.
   int64_t byte_count() const { return static_cast<int64_t>(blocks_.size()); }
   static int64_t ByteCount(const IvfShape& shape);
 
-  // The best `count` lists that have rows, or all, the best first; equal ones by number.  Of two
+  // The best `count` lists that have rows, or all, by their promise; equal ones by number.  Of two
   // counts, the lists of one need not be the first of the other's.
   std::vector<RankedList> Best(const IvfQuery& query, int64_t count) const;
 

@@ -1,4 +1,5 @@
-// Codes of four bits a group, of residuals: a bit a dimension ("rabitq"), or product quantisation
+// Codes of four bits a group, of residuals: a bit or two along each axis ("rabitq"), or product
+// quantisation
 // ("pq4").
 //
 // A row x of a list with centroid c has the residual r = x - c, and its code stands for a vector s
@@ -14,8 +15,10 @@
 // kept for each row, an estimate is q . c + offset + slope (q . s), and a query needs tables of
 // q . s but once, for all lists.
 //
-// rabitq: s has the signs of r after a random rotation, a bit each.  pq4: each part of s is that of
-// 16 centroids which lies nearest to r's.
+// rabitq: s has a bit or two along each axis of a code space (code_space.h): the signs of r, or the
+// nearest of four levels, those of Max ("Quantizing for minimum distortion", 1960) for numbers that
+// are spread normally, as they are after a rotation drawn at random.  pq4: each part of s is that
+// of 16 centroids which lies nearest to r's.
 #ifndef SIGHTLINE_COMMON_INDEX_NIBBLE_CODES_H_
 #define SIGHTLINE_COMMON_INDEX_NIBBLE_CODES_H_
 
@@ -34,13 +37,22 @@ struct NibbleScalars {
 // all others, whatever the query.
 inline constexpr NibbleScalars kLastOfAll = {0, -3e38f};
 
-// --- rabitq, of rotated vectors of `size` numbers, a multiple of four ---
+// --- rabitq, of vectors in a code space of `size` numbers, a multiple of four, by 1 or 2 bits ---
 
-// Writes the groups of a row, size / 4 of them.
-NibbleScalars EncodeSigns(const float* row, const float* centroid, int64_t size, uint8_t* groups);
+// r . r and c . r.
+struct ResidualProducts {
+  double residual_residual = 0;
+  double centroid_residual = 0;
+};
+ResidualProducts ProductsOf(const float* row, const float* centroid, int64_t dimension);
 
-// Writes 16 numbers a group: the products of a query with the signs that a group stands for.
-void TablesOfSigns(const float* query, int64_t size, float* values);
+// Writes the groups of a row, size * bits / 4 of them.  `placed_row` and `placed_centroid` lie in
+// the space, `products` are of the vectors themselves.
+NibbleScalars EncodeBits(const ResidualProducts& products, const float* placed_row,
+                         const float* placed_centroid, int64_t size, int bits, uint8_t* groups);
+
+// Writes 16 numbers a group: the products of a query in the space with what a code stands for.
+void TablesOfBits(const float* query, int64_t size, int bits, float* values);
 
 // --- pq4, with codebooks as the file has them ---
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <utility>
 
 #include "common/base/dtype.h"
 #include "common/base/status_macros.h"
@@ -17,7 +18,7 @@ namespace {
 constexpr size_t kFirstRows = 32;
 constexpr size_t kNextRows = 16;
 // How much better than estimated a row may turn out, in errors of those before it.
-constexpr double kErrors = 3;
+constexpr double kErrors = 2;
 // Rows of memory that are waited for while others are multiplied.
 constexpr size_t kAhead = 3;
 constexpr int64_t kLine = 64;
@@ -30,15 +31,20 @@ struct RanksBefore {
 
 class Rescoring {
  public:
-  Rescoring(const VectorView& vectors, const IvfQuery& query,
-            const std::vector<Estimate>& candidates, int top_k, const CallContext& call)
-      : vectors_(vectors), query_(query), candidates_(candidates), top_k_(top_k), call_(call) {}
+  Rescoring(const VectorView& vectors, const IvfQuery& query, std::vector<Estimate> candidates,
+            int top_k, const CallContext& call)
+      : vectors_(vectors),
+        query_(query),
+        candidates_(std::move(candidates)),
+        top_k_(top_k),
+        call_(call) {}
 
   absl::StatusOr<std::vector<Neighbor>> Run() {
     const size_t first = std::max(kFirstRows, static_cast<size_t>(top_k_));
     for (size_t begin = 0, end = first; begin < candidates_.size(); begin = end, end += kNextRows) {
-      if (begin > 0 && IsBeaten(candidates_[begin])) break;
       end = std::min(end, candidates_.size());
+      PutInOrder(begin, end);
+      if (begin > 0 && IsBeaten(candidates_[begin])) break;
       RETURN_IF_ERROR(Score(begin, end));
     }
     std::sort(best_.begin(), best_.end(), RanksBefore());
@@ -46,6 +52,14 @@ class Rescoring {
   }
 
  private:
+  // Those that come next, of which there may be many more than it takes.
+  void PutInOrder(size_t begin, size_t end) {
+    const auto first = candidates_.begin() + static_cast<std::ptrdiff_t>(begin);
+    const auto last = candidates_.begin() + static_cast<std::ptrdiff_t>(end);
+    if (last != candidates_.end()) std::nth_element(first, last, candidates_.end());
+    std::sort(first, last);
+  }
+
   // Scores the candidates [begin, end).
   absl::Status Score(size_t begin, size_t end) {
     if (vectors_.on_disk()) {
@@ -53,10 +67,10 @@ class Rescoring {
     } else {
       RETURN_IF_ERROR(call_.Check("index search"));
       for (size_t i = begin; i < end; ++i) {
-        if (i == 0) {
-          for (size_t j = 0; j < std::min(kAhead, end); ++j) Prefetch(candidates_[j].row);
+        if (i == begin) {
+          for (size_t j = i; j < std::min(i + kAhead, end); ++j) Prefetch(candidates_[j].row);
         }
-        if (i + kAhead < candidates_.size()) Prefetch(candidates_[i + kAhead].row);
+        if (i + kAhead < end) Prefetch(candidates_[i + kAhead].row);
         Note(candidates_[i], RowScore(vectors_, query_.numbers, candidates_[i].row));
       }
     }
@@ -105,7 +119,7 @@ class Rescoring {
 
   const VectorView& vectors_;
   const IvfQuery& query_;
-  const std::vector<Estimate>& candidates_;
+  std::vector<Estimate> candidates_;
   const int top_k_;
   const CallContext& call_;
   std::vector<Neighbor> best_;  // at most top_k after each look
@@ -118,9 +132,9 @@ class Rescoring {
 
 absl::StatusOr<std::vector<Neighbor>> BestOfCandidates(const VectorView& vectors,
                                                        const IvfQuery& query,
-                                                       const std::vector<Estimate>& candidates,
-                                                       int top_k, const CallContext& call) {
-  return Rescoring(vectors, query, candidates, top_k, call).Run();
+                                                       std::vector<Estimate> candidates, int top_k,
+                                                       const CallContext& call) {
+  return Rescoring(vectors, query, std::move(candidates), top_k, call).Run();
 }
 
 }  // namespace sightline

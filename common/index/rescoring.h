@@ -12,17 +12,17 @@
 
 namespace sightline {
 
-// The best `top_k` of `candidates`, which are in the order of their estimates, by their scores
-// (row_scores.h), in the order of VectorIndex::Search.
+// The best `top_k` of `candidates`, which are in no order, by their scores (row_scores.h), in the
+// order of VectorIndex::Search.
 //
 // Rows are scored in the order of their estimates, and how far these were off is told by those that
-// are scored already: once a row would have to be better than estimated by more than three times
-// that (root of the mean square) to be among the best, it and all behind it are left.  So rows
-// are read as the codes deserve, at most all.  Errors as ScoreRows.
+// are scored already: once a row would have to be better than estimated by more than twice that
+// (root of the mean square) to be among the best, it and all behind it are left.  So rows are read
+// as the codes deserve, at most all.  Errors as ScoreRows.
 absl::StatusOr<std::vector<Neighbor>> BestOfCandidates(const VectorView& vectors,
                                                        const IvfQuery& query,
-                                                       const std::vector<Estimate>& candidates,
-                                                       int top_k, const CallContext& call);
+                                                       std::vector<Estimate> candidates, int top_k,
+                                                       const CallContext& call);
 
 }  // namespace sightline
 

@@ -218,7 +218,7 @@ std::unique_ptr<RowScanner> RowScannerOf(const IvfFile& file, const VectorView& 
     case IvfCode::kPq4:
       return std::make_unique<PartScanner>(file, query);
     case IvfCode::kRabitq:
-      return std::make_unique<NibbleScanner>(file, query.signs);
+      return std::make_unique<NibbleScanner>(file, query.bits);
     case IvfCode::kRows:
       break;
   }

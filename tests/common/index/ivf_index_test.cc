@@ -28,7 +28,8 @@ namespace {
 
 using Lists = std::vector<std::vector<Neighbor>>;
 
-const char* const kCodes[] = {"rows", "int8", "pq4", "rabitq"};
+// "rabitq/3": of bits along a third as many axes as dimensions.
+const char* const kCodes[] = {"rows", "int8", "pq4", "rabitq", "rabitq/3"};
 
 // An index with all that it lies over.
 struct Shard {
@@ -189,7 +190,7 @@ TEST_CASE("rows on a disk are found like rows in memory") {
   const EmbeddingMatrix queries = QueriesOf(ClusteredRows(20, kDimension, 8), kDimension);
   for (const Dtype dtype : {Dtype::kFloat32, Dtype::kFloat16}) {
     const StoredRows rows(values, kDimension, dtype);
-    for (const std::string code : {"int8", "pq4", "rabitq"}) {
+    for (const std::string code : {"int8", "pq4", "rabitq", "rabitq/3"}) {
       const Shard memory(rows, kDimension, code, 20);
       const Shard disk(rows, kDimension, code, 20, 1, /*on_disk=*/true);
       for (const int effort : {3, 20}) {
@@ -445,10 +446,15 @@ TEST_CASE("parameters that are none are refused with what to change") {
   bad[4].mutable_ivf()->set_pq_parts(33);
   bad[5].mutable_ivf()->set_pq_parts(0);
   bad[6].mutable_ivf()->set_refine(1001);
-  bad[7].mutable_ivf()->set_code("rabitq");  // which has no parts
+  bad[7].mutable_ivf()->set_code("int8");  // which has no parts
   for (const auto& spec : bad) REQUIRE(absl::IsInvalidArgument(IvfKind().check(spec, 32)));
   auto rows = IvfManifest(100, 32, "rows", 8, 0).index_spec();
   REQUIRE(IvfKind().check(rows, 32).ok());
+  auto bits = good;
+  bits.mutable_ivf()->set_code("rabitq");
+  REQUIRE(IvfKind().check(bits, 32).ok());
+  bits.mutable_ivf()->set_pq_parts(33);
+  REQUIRE(absl::IsInvalidArgument(IvfKind().check(bits, 32)));
   rows.mutable_ivf()->set_code("int8");
   REQUIRE(absl::IsInvalidArgument(IvfKind().check(rows, 32)));
 }

@@ -52,7 +52,7 @@ TEST_CASE("tables have the product of each code with the query") {
   std::mt19937 random(1);
   const std::vector<float> query = Normals(random, 64);
   std::vector<float> values(16 * 16);
-  TablesOfSigns(query.data(), 64, values.data());
+  TablesOfBits(query.data(), 64, 1, values.data());
   for (uint8_t code = 0; code < 16; ++code) {
     const std::vector<float> signs = SignsOf(std::vector<uint8_t>(16, code));
     for (int64_t group = 0; group < 16; ++group) {
@@ -118,7 +118,8 @@ TEST_CASE("an estimate is right for the row's own direction, and on average for 
     rotation.Rotate(centroid.data(), turned_centroid.data());
     std::vector<uint8_t> groups(kDimension / 4);
     const NibbleScalars scalars =
-        EncodeSigns(turned_row.data(), turned_centroid.data(), kDimension, groups.data());
+        EncodeBits(ProductsOf(row.data(), centroid.data(), kDimension), turned_row.data(),
+                   turned_centroid.data(), kDimension, 1, groups.data());
     const std::vector<float> signs = SignsOf(groups);
     // Centroid and row themselves are estimated as they are.
     REQUIRE(std::fabs(EstimateOf(turned_centroid, turned_centroid, signs, scalars) -
@@ -144,11 +145,13 @@ TEST_CASE("an estimate is right for the row's own direction, and on average for 
 TEST_CASE("a row that is its centroid has no slope, and one whose sums overflow comes last") {
   const std::vector<float> row(64, 0.5f);
   std::vector<uint8_t> groups(16);
-  const NibbleScalars same = EncodeSigns(row.data(), row.data(), 64, groups.data());
+  const NibbleScalars same = EncodeBits(ProductsOf(row.data(), row.data(), 64), row.data(),
+                                        row.data(), 64, 1, groups.data());
   REQUIRE(same.slope == 0);
   REQUIRE(same.offset == 0);
   const std::vector<float> huge(64, 1e30f), zero(64);
-  const NibbleScalars last = EncodeSigns(huge.data(), zero.data(), 64, groups.data());
+  const NibbleScalars last = EncodeBits(ProductsOf(huge.data(), zero.data(), 64), huge.data(),
+                                        zero.data(), 64, 1, groups.data());
   REQUIRE(last.slope == kLastOfAll.slope);
   REQUIRE(last.offset == kLastOfAll.offset);
 }
