@@ -16,7 +16,7 @@
 namespace sightline {
 namespace {
 
-const char* const kCodes[] = {"rows", "int8", "pq4", "rabitq", "rabitq/3"};
+const char* const kCodes[] = {"rows", "int8", "pq4", "rabitq", "rabitq/axes"};
 constexpr int kDimension = 40;
 constexpr int64_t kRows = 3000;
 

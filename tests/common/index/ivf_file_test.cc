@@ -70,14 +70,14 @@ void CheckInvalid(const absl::Status& status) {
 }
 
 TEST_CASE("a file that was not changed is opened") {
-  for (const std::string code : {"rows", "int8", "pq4", "rabitq", "rabitq/3"}) {
+  for (const std::string code : {"rows", "int8", "pq4", "rabitq", "rabitq/axes"}) {
     Victim victim(code);
     REQUIRE(victim.Open(victim.bytes).ok());
   }
 }
 
 TEST_CASE("a file that is cut anywhere, or has any bit flipped, is refused") {
-  for (const std::string code : {"rows", "int8", "pq4", "rabitq", "rabitq/3"}) {
+  for (const std::string code : {"rows", "int8", "pq4", "rabitq", "rabitq/axes"}) {
     Victim victim(code);
     for (size_t length = 0; length < victim.bytes.size(); length += 1 + length / 20) {
       REQUIRE(absl::IsDataLoss(victim.Open(victim.bytes.substr(0, length))));
@@ -112,7 +112,7 @@ TEST_CASE("numbers that lie under right checksums are refused") {
     CheckInvalid(victim.OpenWith("code_scales", 70, value));
     Victim parts("pq4");
     CheckInvalid(parts.OpenWith("codebooks", 100, value));
-    Victim axes("rabitq/3");
+    Victim axes("rabitq/axes");
     CheckInvalid(axes.OpenWith("axis_scales", 1, value));
     // A block of rabitq is 4 chunks of 64 bytes (20 numbers become 64), and 64 floats.
     Victim bits("rabitq");

@@ -28,8 +28,8 @@ namespace {
 
 using Lists = std::vector<std::vector<Neighbor>>;
 
-// "rabitq/3": of bits along a third as many axes as dimensions.
-const char* const kCodes[] = {"rows", "int8", "pq4", "rabitq", "rabitq/3"};
+// "rabitq/axes": of two bits along four axes for five dimensions.
+const char* const kCodes[] = {"rows", "int8", "pq4", "rabitq", "rabitq/axes"};
 
 // An index with all that it lies over.
 struct Shard {
@@ -190,7 +190,7 @@ TEST_CASE("rows on a disk are found like rows in memory") {
   const EmbeddingMatrix queries = QueriesOf(ClusteredRows(20, kDimension, 8), kDimension);
   for (const Dtype dtype : {Dtype::kFloat32, Dtype::kFloat16}) {
     const StoredRows rows(values, kDimension, dtype);
-    for (const std::string code : {"int8", "pq4", "rabitq", "rabitq/3"}) {
+    for (const std::string code : {"int8", "pq4", "rabitq", "rabitq/axes"}) {
       const Shard memory(rows, kDimension, code, 20);
       const Shard disk(rows, kDimension, code, 20, 1, /*on_disk=*/true);
       for (const int effort : {3, 20}) {

@@ -90,7 +90,7 @@ inline EmbeddingMatrix QueriesOf(const std::vector<float>& values, int dimension
   return queries;
 }
 
-// `code` as a spec has it; "rabitq/3" is that along a third of the axes.
+// `code` as a spec has it; "rabitq/axes" is that along four axes for five dimensions.
 inline bundle::v1::GenerationManifest IvfManifest(int64_t rows, int dimension,
                                                   const std::string& code, int lists,
                                                   int refine = 8) {
@@ -102,10 +102,10 @@ inline bundle::v1::GenerationManifest IvfManifest(int64_t rows, int dimension,
   spec->set_kind("ivf");
   spec->set_seed(11);
   spec->mutable_ivf()->set_list_count(lists);
-  spec->mutable_ivf()->set_code(code == "rabitq/3" ? "rabitq" : code);
+  spec->mutable_ivf()->set_code(code == "rabitq/axes" ? "rabitq" : code);
   spec->mutable_ivf()->set_refine(refine);
   if (code == "pq4") spec->mutable_ivf()->set_pq_parts(std::max(1, dimension / 4));
-  if (code == "rabitq/3") spec->mutable_ivf()->set_pq_parts(std::max(1, dimension / 12));
+  if (code == "rabitq/axes") spec->mutable_ivf()->set_pq_parts(std::max(1, dimension * 2 / 5));
   return manifest;
 }
 
