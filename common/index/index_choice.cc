@@ -141,7 +141,12 @@ class Trials {
     if (trial.list_factor > 0) {
       spec.mutable_ivf()->set_list_count(ListCountFor(rows, trial.list_factor));
     }
-    FillIndexSpec(rows, sample_.embedding().dimension(), &spec);
+    const int dimension = sample_.embedding().dimension();
+    if (trial.numbers_of_part > 0) {
+      const auto parts = static_cast<int>(dimension / trial.numbers_of_part);
+      spec.mutable_ivf()->set_pq_parts(std::max(parts, 1));
+    }
+    FillIndexSpec(rows, dimension, &spec);
     return spec;
   }
 

@@ -32,6 +32,8 @@ struct IndexTrial {
   const IndexKind* kind = nullptr;
   bundle::v1::IndexSpec spec;
   double list_factor = 0;  // of kind "ivf"
+  double numbers_of_part =
+      0;  // of kind "ivf": a part of codes for as many of a row's; 0: as filled
 };
 
 // What may meet `target`, of the kinds that there are, over rows that take `row_bytes` each: exact

@@ -16,11 +16,11 @@ constexpr double kManyLists = 16;
 
 struct IvfTrial {
   absl::string_view code;
-  int refine;  // 0: as spec_defaults.h has it
+  double numbers_of_part;  // 0: pq_parts as spec_defaults.h has it
 };
-// The rougher the code, the more it pays to try how many candidates have to be scored again.
-constexpr IvfTrial kIvfTrials[] = {{"rows", 0}, {"int8", 0},    {"pq4", 0},
-                                   {"pq4", 40}, {"rabitq", 10}, {"rabitq", 40}};
+// Codes along a sixth of the axes are for embeddings that fill few of their dimensions.
+constexpr IvfTrial kIvfTrials[] = {
+    {"rows", 0}, {"int8", 0}, {"pq4", 0}, {"rabitq", 0}, {"rabitq", 12}};
 
 struct HnswTrial {
   absl::string_view code;
@@ -39,7 +39,7 @@ std::vector<IndexTrial> AllTrials() {
       trial.list_factor = factor;
       trial.spec.set_kind("ivf");
       trial.spec.mutable_ivf()->set_code(std::string(ivf.code));
-      trial.spec.mutable_ivf()->set_refine(ivf.refine);
+      trial.numbers_of_part = ivf.numbers_of_part;
     }
   }
   for (const HnswTrial& hnsw : kHnswTrials) {

@@ -225,6 +225,21 @@ TEST_CASE("lists grow with the root of the rows") {
   CHECK(choice->spec.ivf().list_count() == ListCountFor(choice->shard_rows, 2));
 }
 
+TEST_CASE("parts of codes grow with the dimension") {
+  Rig rig;
+  IndexTrial trial = Trial(kLargeFast);
+  trial.numbers_of_part = 1;
+  rig.trials = {trial};
+  const auto choice = rig.Choose();
+  REQUIRE(choice.ok());
+  CHECK(choice->spec.ivf().pq_parts() == rig.manifest.embedding().dimension());
+  rig.trials[0].numbers_of_part = 1000;
+  rig.target.seed = 2;
+  const auto one_part = rig.Choose();
+  REQUIRE(one_part.ok());
+  CHECK(one_part->spec.ivf().pq_parts() == 1);
+}
+
 TEST_CASE("without items or queries nothing can be told") {
   Rig rig;
   rig.queries = EmbeddingMatrix();
