@@ -131,13 +131,26 @@ void AwaitAlone(Fleet* fleet, const std::string& generation) {
   }
 }
 
+// Each generation's index is of another kind.
+bundle::v1::IndexSpec SpecOf(int generation) {
+  bundle::v1::IndexSpec spec;
+  spec.set_seed(1);
+  spec.set_kind(std::vector<const char*>{"flat", "ivf", "flat_int8", "hnsw"}[generation]);
+  if (spec.kind() == "ivf") {
+    spec.mutable_ivf()->set_list_count(3);
+    spec.mutable_ivf()->set_code("rabitq");
+  }
+  if (spec.kind() == "hnsw") spec.mutable_hnsw()->set_code("int8");
+  return spec;
+}
+
 // A store whose generations s0 to s3 have no item in common, the first of them published.
 // Every other one has another model.
 TinyStore MakeStore(const std::string& directory) {
-  TinyStore store = MakeTinyStore(directory, 40);
+  TinyStore store = MakeTinyStore(directory, 160);
   const TinyStore other = WithOtherModel(store);
   for (int i = 0; i < kGenerations; ++i) {
-    WriteTinyGeneration(i % 2 == 0 ? store : other, Name(i), kGenerations, i);
+    WriteTinyGeneration(i % 2 == 0 ? store : other, Name(i), kGenerations, i, SpecOf(i));
   }
   REQUIRE(PublishGeneration(store.path, kTinyImages, Name(0)).ok());
   return store;

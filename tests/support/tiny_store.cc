@@ -12,7 +12,8 @@
 #include "common/bundle/publication.h"
 #include "common/bundle/rerankers.h"
 #include "common/image/decode.h"
-#include "common/index/recall_probes.h"
+#include "common/index/index_builder.h"
+#include "common/indexing/make_index.h"
 #include "common/models/init_model.h"
 #include "common/models/inputs/stored_features.h"
 #include "common/models/oscar/small_manifest.h"
@@ -117,7 +118,8 @@ struct OtherReranker {
 };
 
 void WriteIndex(const TinyStore& store, bool images, const std::string& generation,
-                const std::vector<TinyItem>& items, const OtherReranker* other = nullptr) {
+                const std::vector<TinyItem>& items, const bundle::v1::IndexSpec& spec = {},
+                const OtherReranker* other = nullptr) {
   const std::string index = images ? kTinyImages : kTinyCaptions;
   bundle::v1::GenerationManifest manifest;
   manifest.set_index(index);
@@ -156,28 +158,32 @@ void WriteIndex(const TinyStore& store, bool images, const std::string& generati
     std::copy(query.values().begin(), query.values().end(),
               queries.mutable_row(static_cast<int64_t>(i)).begin());
   }
-  Require(AddRecallProbes(directory, queries, RecallProbeOptions(), store.pool.get(),
-                          CallContext::Unbounded(), &manifest));
+  IndexWish wish;
+  wish.spec = spec;
+  Require(MakeIndex(
+      directory, wish, [&queries](int) { return queries; }, {}, store.pool.get(),
+      CallContext::Unbounded(), nullptr, &manifest));
   Require(WriteGenerationManifest(store.path, manifest));
+  Require(RemoveIndexWork(directory));
 }
 
 }  // namespace
 
 void WriteTinyGeneration(const TinyStore& store, const std::string& generation, int divisor,
-                         int remainder) {
+                         int remainder, const bundle::v1::IndexSpec& spec) {
   std::vector<TinyItem> items;
   for (size_t i = 0; i < store.items.size(); ++i) {
     if (static_cast<int>(i) % divisor == remainder) items.push_back(store.items[i]);
   }
-  WriteIndex(store, /*images=*/true, generation, items);
-  WriteIndex(store, /*images=*/false, generation, items);
+  WriteIndex(store, /*images=*/true, generation, items, spec);
+  WriteIndex(store, /*images=*/false, generation, items, spec);
 }
 
 void WriteTinyGenerationOfTwo(const TinyStore& store, const TinyStore& other,
                               const std::string& name_of_other, const std::string& generation) {
   const OtherReranker reranker{name_of_other, &other};
-  WriteIndex(store, /*images=*/true, generation, store.items, &reranker);
-  WriteIndex(store, /*images=*/false, generation, store.items, &reranker);
+  WriteIndex(store, /*images=*/true, generation, store.items, {}, &reranker);
+  WriteIndex(store, /*images=*/false, generation, store.items, {}, &reranker);
 }
 
 const TinyItem& TinyStore::item(const std::string& id) const {

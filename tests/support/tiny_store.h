@@ -9,6 +9,7 @@
 
 #include "common/base/compute_pool.h"
 #include "common/models/model.h"
+#include "sightline/bundle/v1/generation.pb.h"
 
 namespace sightline {
 
@@ -35,9 +36,10 @@ struct TinyStore {
 };
 
 // Writes a generation of both indexes with the items whose number is `remainder` modulo
-// `divisor`, so that a hit tells its generation, and does not publish it.
+// `divisor`, so that a hit tells its generation, and does not publish it.  `spec` is of both
+// indexes; without a kind they are searched exactly.
 void WriteTinyGeneration(const TinyStore& store, const std::string& generation, int divisor,
-                         int remainder);
+                         int remainder, const bundle::v1::IndexSpec& spec = {});
 
 // Writes a generation of both indexes with all items of `store`, which has a second reranker:
 // the model of `other`, which is of the same items.  The default is called "default".
