@@ -389,7 +389,7 @@ absl::Status Container::Read(const Section& section, int64_t begin, int64_t leng
     const int64_t at = begin + done;
     const int64_t inside = at % kChecksumBlock;
     const int64_t piece = std::min(length - done, kChecksumBlock - inside);
-    block.resize(kChecksumBlock);
+    block.resize(static_cast<size_t>(std::min(kChecksumBlock, section.length)));
     RETURN_IF_ERROR(ReadBlock(section, at / kChecksumBlock, block.data()));
     std::copy_n(block.data() + inside, piece, to + done);
     done += piece;
