@@ -122,7 +122,7 @@ void AddIndexFlags(absl::string_view prefix, Flags* flags, IndexSettings* settin
                 &settings->code);
   flags->Int(name("lists"), "of ivf, in each shard; default: 8 for each root of its items", 1,
              limits::kMaxIndexLists, &settings->lists);
-  flags->Int(name("pq-parts"), "of ivf's pq4; default: half of the dimension", 1,
+  flags->Int(name("pq-parts"), "of ivf's codes pq4 (default: half of the dimension) and rabitq", 1,
              limits::kMaxDimension, &settings->pq_parts);
   flags->Int(name("links"), "of hnsw, of a row on each level; default 16", 4, kMostLinks,
              &settings->links);
