@@ -55,17 +55,19 @@ forget_other_models() {
   done
 }
 
-# A second generation, for the swap: the demo's, without its clip art.  What it holds is
-# encoded already.  Then the whole is published again.
+# A second generation, for the swap: the demo's, without its clip art and behind a graph, so that
+# indexes of two kinds change places.  What it holds is encoded already.  Then the whole is
+# published again.
 make_second_generation() {
-  [ "$(find "$store/indexes/images/generations" -mindepth 1 -maxdepth 1 -type d | wc -l)" -lt 2 ] || return 0
+  grep -qsF '"hnsw"' "$store"/indexes/images/generations/*/manifest.json && return 0
+  echo 'index_build: {kind: hnsw, code: int8}' >"$state/second.yaml"
   local bin ctl encoder reranker
   bin=$(bazel info bazel-bin 2>/dev/null)/services
   ctl=$bin/sightlinectl/sightlinectl
   encoder=$("$ctl" add-model deploy/demo/model/encoder --store "$store" 2>>"$state/demo.log")
   reranker=$("$ctl" add-model deploy/demo/model/reranker --store "$store" 2>>"$state/demo.log")
-  "$bin/corpus_encoder/corpus_encoder" --store "$store" --model "$encoder" --reranker "$reranker" \
-    --corpus stamps --corpus emoji --shards 2 >>"$state/demo.txt" 2>>"$state/demo.log"
+  "$bin/corpus_encoder/corpus_encoder" --config "$state/second.yaml" --store "$store" \
+    --model "$encoder" --reranker "$reranker" --corpus stamps --corpus emoji --shards 2 >>"$state/demo.txt" 2>>"$state/demo.log"
   make_store
 }
 
