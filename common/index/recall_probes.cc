@@ -120,7 +120,7 @@ absl::Status AddRecallProbes(absl::string_view directory, const EmbeddingMatrix&
 SearchOptions RecallSearch(const bundle::v1::GenerationManifest& manifest, int shard,
                            ComputePool* pool) {
   SearchOptions options;
-  options.top_k = std::max(manifest.recall_probe().neighbor_count(), 1);
+  options.top_k = std::clamp(manifest.recall_probe().neighbor_count(), 1, kRecallAmong);
   options.pool = pool;
   options.effort =
       EffortCurve(manifest.shards(shard)).EffortFor(DefaultRecallOf(manifest), kRecallAmong);

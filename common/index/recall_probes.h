@@ -51,7 +51,7 @@ absl::Status AddRecallProbes(absl::string_view directory, const EmbeddingMatrix&
                              const CallContext& call, bundle::v1::GenerationManifest* manifest);
 
 // What a server searches with to compare a shard's recall with the floor, which a builder has set
-// by the same search: as many neighbors as the probes have, at the effort of a search that asks
+// by the same search: ten neighbors, or as few as the probes have, at the effort of one that asks
 // for no recall.
 SearchOptions RecallSearch(const bundle::v1::GenerationManifest& manifest, int shard,
                            ComputePool* pool);

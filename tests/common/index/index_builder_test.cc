@@ -209,7 +209,7 @@ TEST_CASE("the floor follows what the search without a wish finds") {
   CHECK(rig.manifest.recall_probe().floor() < 0.5);
   CHECK(rig.manifest.recall_probe().floor() > 0.4);
   CHECK(RecallSearch(rig.manifest, 0, nullptr).effort < 4);
-  CHECK(RecallSearch(rig.manifest, 0, nullptr).top_k == 100);
+  CHECK(RecallSearch(rig.manifest, 0, nullptr).top_k == 10);
 }
 
 TEST_CASE("an index that was spoilt falls below the floor") {

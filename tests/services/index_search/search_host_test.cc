@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "common/base/checksum.h"
 #include "common/base/error_details.h"
 #include "common/base/files.h"
 #include "common/base/read_progress.h"
@@ -21,6 +22,7 @@
 #include "common/bundle/verify.h"
 #include "common/index/index_kinds.h"
 #include "common/index/recall_probes.h"
+#include "common/indexing/make_index.h"
 #include "services/index_search/shard_footprint.h"
 #include "tests/common/bundle/container_surgery.h"
 #include "tests/common/bundle/items.h"
@@ -49,8 +51,8 @@ std::string ReasonOf(const absl::Status& status) {
 
 // A generation of one shard with probes, at most 64 KiB, and who may serve it.
 struct Rig {
-  explicit Rig(int shards = 1, std::vector<int> wanted = {}) {
-    const auto written = WriteTestGeneration(store.path(), "g1", 20, shards);
+  explicit Rig(int shards = 1, std::vector<int> wanted = {}, int items = 20) {
+    const auto written = WriteTestGeneration(store.path(), "g1", items, shards);
     REQUIRE(written.ok());
     manifest = *written;
     EmbeddingMatrix queries(4, kTestDimension);
@@ -223,6 +225,44 @@ TEST_CASE("recall below the floor is refused") {
   CHECK(ReasonOf(rig.Hold(rig.manifest)) == reasons::kRecallTooLow.name);
   rig.manifest.mutable_recall_probe()->set_floor(0);
   CHECK(rig.Hold(rig.manifest).ok());
+}
+
+// The codes of rows are told to be those of others.
+void SpoilInvertedFile(const Rig& rig, bundle::v1::BundleFile* file) {
+  std::string bytes = *ReadFile(rig.Path(*file));
+  const auto rows = RepairChecksums(&bytes, "rows");
+  const auto begin = bytes.begin() + static_cast<std::ptrdiff_t>(rows.offset);
+  const auto length = static_cast<std::ptrdiff_t>(rows.length);
+  std::rotate(begin, begin + length / 8 * 4, begin + length);
+  RepairChecksums(&bytes);
+  REQUIRE(WriteFileAtomically(rig.Path(*file), bytes).ok());
+  file->set_sha256(Sha256Hex(bytes));
+}
+
+TEST_CASE("an index that was spoilt is refused, though its checksums are right") {
+  for (const std::string code : {"rows", "int8", "pq4", "rabitq"}) {
+    Rig rig(1, {}, /*items=*/3000);
+    IndexWish wish;
+    wish.spec.set_kind("ivf");
+    wish.spec.set_seed(1);
+    wish.spec.mutable_ivf()->set_code(code);
+    wish.spec.mutable_ivf()->set_list_count(100);
+    const auto queries = [](int count) {
+      EmbeddingMatrix queries(count, kTestDimension);
+      std::mt19937 random(3);
+      std::normal_distribution<float> normal;
+      std::generate_n(queries.mutable_data(), int64_t{count} * kTestDimension,
+                      [&] { return normal(random); });
+      return queries;
+    };
+    REQUIRE(
+        MakeIndex(rig.directory, wish, queries, {}, &rig.pool, kCall, nullptr, &rig.manifest).ok());
+    INFO(code << ", floor " << rig.manifest.recall_probe().floor());
+    CHECK(rig.manifest.recall_probe().floor() > 0.8);
+    REQUIRE(rig.Hold(rig.manifest).ok());
+    SpoilInvertedFile(rig, rig.manifest.mutable_shards(0)->mutable_index_files(0));
+    CHECK(ReasonOf(rig.Hold(rig.manifest)) == reasons::kRecallTooLow.name);
+  }
 }
 
 TEST_CASE("another embedding space is refused, though the dimension is the same") {
