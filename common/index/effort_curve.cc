@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/base/limits.h"
 #include "common/index/vector_index.h"
 
 namespace sightline {
@@ -11,8 +12,10 @@ namespace {
 using bundle::v1::EffortPoint;
 
 double RecallOf(const EffortPoint& point, int top_k) {
-  const double share = std::clamp(std::log10(std::max(top_k, 1)) - 1, 0.0, 1.0);
-  return point.recall_at_10() + share * (point.recall_at_100() - point.recall_at_10());
+  const double decades = std::max(std::log10(std::max(top_k, 1)) - 1, 0.0);
+  const double recall =
+      point.recall_at_10() + decades * (point.recall_at_100() - point.recall_at_10());
+  return std::clamp(recall, 0.0, 1.0);
 }
 
 // The value at `x` of the line through (x0, y0) and (x1, y1), x0 <= x < x1.
@@ -61,6 +64,11 @@ double EffortCurve::SecondsAt(int effort) const {
 
 int EffortCurve::EffortWithin(double seconds) const {
   if (empty()) return kDefaultEffort;
+  const EffortPoint& last = points_.back();
+  if (last.seconds() <= seconds) {
+    const double longer = last.seconds() > 0 ? seconds / last.seconds() : limits::kMaxEffort;
+    return static_cast<int>(std::min<double>(last.effort() * longer, limits::kMaxEffort));
+  }
   int effort = points_.front().effort();
   for (size_t i = 1; i < points_.size(); ++i) {
     const EffortPoint& below = points_[i - 1];

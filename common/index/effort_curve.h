@@ -18,8 +18,8 @@ inline double DefaultRecallOf(const bundle::v1::GenerationManifest& manifest) {
 }
 
 // A value, immutable.  Between two points recall and time are taken to run straight; recall among
-// more than ten is taken to run straight, too, in the logarithm of k from that of 10 to that of
-// 100, and to be as among 100 beyond.
+// more than ten is taken to run straight, too, in the logarithm of k, through that of 10 and that
+// of 100.  Time beyond all points is taken to grow with the effort.
 class EffortCurve {
  public:
   // Of a shard of an exact kind, or of one that nobody has measured: no points.
@@ -39,7 +39,8 @@ class EffortCurve {
   // Time of a query alone on one thread, of the machine that built; 0 of an empty curve.
   double SecondsAt(int effort) const;
 
-  // The greatest effort of at most `seconds`, at least the least point's.
+  // The greatest effort of at most `seconds`, at least the least point's, at most
+  // limits::kMaxEffort.
   int EffortWithin(double seconds) const;
 
  private:

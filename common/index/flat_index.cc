@@ -77,14 +77,15 @@ absl::StatusOr<std::unique_ptr<VectorIndex>> OpenFlatIndex(const VectorView& vec
   return std::make_unique<FlatIndex>(vectors, pool);
 }
 
-extern const IndexKind kFlatIndexKind = {"flat",
-                                         /*exact=*/true,
-                                         /*rows_on_disk=*/false,
-                                         /*serial_build=*/false,
-                                         &Check,
-                                         &Footprint,
-                                         /*build_memory=*/nullptr,
-                                         /*build=*/nullptr,
-                                         &Open};
+extern const IndexKind kFlatIndexKind = {
+    "flat",
+    /*exact=*/true,
+    /*rows_on_disk=*/[](const bundle::v1::IndexSpec&) { return false; },
+    /*serial_build=*/false,
+    &Check,
+    &Footprint,
+    /*build_memory=*/nullptr,
+    /*build=*/nullptr,
+    &Open};
 
 }  // namespace sightline

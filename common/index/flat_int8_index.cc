@@ -180,7 +180,7 @@ int64_t Footprint(const bundle::v1::GenerationManifest& manifest, int shard) {
   return Int8CodesBytes(manifest.shards(shard).item_count(), manifest.embedding().dimension());
 }
 
-int64_t BuildMemory(const bundle::v1::GenerationManifest& manifest, int shard) {
+int64_t BuildMemory(const bundle::v1::GenerationManifest& manifest, int shard, int /*threads*/) {
   return Int8WriteBytes(manifest.shards(shard).item_count(), manifest.embedding().dimension());
 }
 
@@ -217,14 +217,15 @@ absl::StatusOr<std::unique_ptr<VectorIndex>> Open(absl::string_view directory,
 
 }  // namespace
 
-extern const IndexKind kFlatInt8IndexKind = {"flat_int8",
-                                             /*exact=*/true,
-                                             /*rows_on_disk=*/true,
-                                             /*serial_build=*/false,
-                                             &Check,
-                                             &Footprint,
-                                             &BuildMemory,
-                                             &Build,
-                                             &Open};
+extern const IndexKind kFlatInt8IndexKind = {
+    "flat_int8",
+    /*exact=*/true,
+    /*rows_on_disk=*/[](const bundle::v1::IndexSpec&) { return true; },
+    /*serial_build=*/false,
+    &Check,
+    &Footprint,
+    &BuildMemory,
+    &Build,
+    &Open};
 
 }  // namespace sightline

@@ -161,7 +161,8 @@ int64_t HnswFootprint(const bundle::v1::GenerationManifest& manifest, int shard)
   return shape.byte_count();
 }
 
-int64_t HnswBuildMemory(const bundle::v1::GenerationManifest& manifest, int shard) {
+int64_t HnswBuildMemory(const bundle::v1::GenerationManifest& manifest, int shard,
+                        int /*threads*/) {
   HnswShape shape;
   if (!ShapeOf(manifest, shard, &shape)) return std::numeric_limits<int64_t>::max();
   shape.coded = true;

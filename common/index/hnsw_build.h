@@ -17,7 +17,7 @@ namespace sightline {
 // As IndexKind says.
 absl::Status CheckHnsw(const bundle::v1::IndexSpec& spec, int dimension);
 int64_t HnswFootprint(const bundle::v1::GenerationManifest& manifest, int shard);
-int64_t HnswBuildMemory(const bundle::v1::GenerationManifest& manifest, int shard);
+int64_t HnswBuildMemory(const bundle::v1::GenerationManifest& manifest, int shard, int threads);
 absl::StatusOr<std::vector<bundle::v1::BundleFile>> BuildHnsw(const IndexBuild& build);
 
 // The same, where the graph so far is kept after each `rows_between_stages` rows.

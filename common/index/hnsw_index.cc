@@ -97,6 +97,13 @@ class HnswIndex : public VectorIndex {
     return count == 0 || count <= looks * rows / count;
   }
 
+  double WorkOf(const SearchOptions& options) const override {
+    const double wider = static_cast<double>(Width(options)) / options.effort;
+    if (options.among == nullptr || options.among->count() == 0) return wider;
+    return wider * static_cast<double>(graph().shape.rows) /
+           static_cast<double>(options.among->count());
+  }
+
   int64_t byte_count() const override { return graph().shape.byte_count(); }
   int dimension() const override { return vectors_.dimension; }
   int64_t size() const override { return vectors_.rows; }
@@ -171,6 +178,10 @@ class HnswIndex : public VectorIndex {
   mutable ScratchPool scratch_;
 };
 
+bool CanLeaveRows(const bundle::v1::IndexSpec& spec) {
+  return spec.hnsw().code() == "int8";  // else each step of a walk reads rows
+}
+
 absl::StatusOr<std::unique_ptr<VectorIndex>> Open(absl::string_view directory,
                                                   const bundle::v1::GenerationManifest& manifest,
                                                   int shard, const VectorView& vectors,
@@ -197,7 +208,7 @@ absl::StatusOr<std::unique_ptr<VectorIndex>> Open(absl::string_view directory,
 
 extern const IndexKind kHnswIndexKind = {"hnsw",
                                          /*exact=*/false,
-                                         /*rows_on_disk=*/true,
+                                         &CanLeaveRows,
                                          /*serial_build=*/true,
                                          &CheckHnsw,
                                          &HnswFootprint,

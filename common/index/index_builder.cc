@@ -42,8 +42,10 @@ std::string Megabytes(int64_t bytes) {
 }
 
 // Of building shard `shard` and of opening it afterwards, beside its rows.
-int64_t BytesBesideRows(const IndexKind& kind, const GenerationManifest& manifest, int shard) {
-  const int64_t build = kind.build_memory == nullptr ? 0 : kind.build_memory(manifest, shard);
+int64_t BytesBesideRows(const IndexKind& kind, const GenerationManifest& manifest, int shard,
+                        int threads) {
+  const int64_t build =
+      kind.build_memory == nullptr ? 0 : kind.build_memory(manifest, shard, threads);
   return std::max(build, kind.footprint(manifest, shard));
 }
 
@@ -197,13 +199,19 @@ absl::StatusOr<IndexBuildPlan> PlanIndexBuild(const GenerationManifest& manifest
                                               const IndexKind& kind,
                                               const IndexBuildOptions& options, int threads) {
   RETURN_IF_ERROR(kind.check(manifest.index_spec(), manifest.embedding().dimension()));
+  if (manifest.index_spec().rows_on_disk() && !kind.rows_on_disk(manifest.index_spec())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "rows_on_disk: an index of kind '", kind.name,
+        "' without codes compares the rows themselves at each search; leave it out, or "
+        "choose another kind or code"));
+  }
   IndexBuildPlan plan;
   if (kind.build == nullptr) return plan;
   const int64_t allowed = options.max_bytes > 0 ? options.max_bytes : UsableMemory() / 5 * 4;
   int64_t in_memory = 0, on_disk = 0;
   int greatest = 0;
   for (int shard = 0; shard < manifest.shards_size(); ++shard) {
-    const int64_t beside = BytesBesideRows(kind, manifest, shard);
+    const int64_t beside = BytesBesideRows(kind, manifest, shard, threads);
     const int64_t with_rows = Sum(beside, RowBytes(manifest, shard));
     if (with_rows > in_memory) greatest = shard;
     in_memory = std::max(in_memory, with_rows);
@@ -211,8 +219,8 @@ absl::StatusOr<IndexBuildPlan> PlanIndexBuild(const GenerationManifest& manifest
     on_disk = std::max(on_disk, Sum(beside, checksums));
   }
   if (in_memory > allowed) {
-    if (on_disk > allowed || !kind.rows_on_disk) {
-      return TooLittle(kind, greatest, BytesBesideRows(kind, manifest, greatest),
+    if (on_disk > allowed || !kind.rows_on_disk(manifest.index_spec())) {
+      return TooLittle(kind, greatest, BytesBesideRows(kind, manifest, greatest, threads),
                        RowBytes(manifest, greatest), allowed);
     }
     plan.rows = RowPlace::kDisk;

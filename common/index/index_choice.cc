@@ -111,6 +111,11 @@ class Trials {
     tried.bytes_per_item = static_cast<double>(RowsInMemory(tried.spec));
     if (IsTooLarge(tried)) return Judged(std::move(tried));
     if (const TriedIndex* known = ledger_.Find(tried.spec)) return Judged(*known);
+    const auto plan = PlanIndexBuild(manifest, *trial.kind, build_, pool_->threads());
+    if (absl::IsResourceExhausted(plan.status())) {
+      tried.verdict = std::string(plan.status().message());
+      return tried;
+    }
     const absl::Time start = call_.clock()->Now();
     RETURN_IF_ERROR(BuildIndexes(folder_, *trial.kind, build_, pool_, call_, nullptr, &manifest));
     tried.build_seconds = absl::ToDoubleSeconds(call_.clock()->Now() - start);

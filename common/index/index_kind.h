@@ -44,8 +44,8 @@ struct IndexKind {
   // Whether it finds all there is, so that there is no effort to be chosen.
   bool exact;
 
-  // Whether it can leave the rows on a disk, and reads them for scores only.
-  bool rows_on_disk;
+  // Whether an index as `spec` has it can leave the rows on a disk, and reads them for scores only.
+  bool (*rows_on_disk)(const bundle::v1::IndexSpec& spec);
 
   // Whether a shard is built by one thread, so that shards are built side by side.
   bool serial_build;
@@ -58,8 +58,8 @@ struct IndexKind {
   // records; INT64_MAX where a manifest's lies add up to more.
   int64_t (*footprint)(const bundle::v1::GenerationManifest& manifest, int shard);
 
-  // The same of building it, beside the rows.  Null: nothing is built.
-  int64_t (*build_memory)(const bundle::v1::GenerationManifest& manifest, int shard);
+  // The same of building it on `threads`, beside the rows.  Null: nothing is built.
+  int64_t (*build_memory)(const bundle::v1::GenerationManifest& manifest, int shard, int threads);
 
   // Writes what is read beside the shard's vectors below `build.directory`, and returns what the
   // shard's index_files say of it.  Equal specs, rows and kinds of CPU give equal files, whatever
@@ -71,7 +71,7 @@ struct IndexKind {
   // shard's vectors; they and `pool` outlive it, the other arguments need not.  Of index_files the
   // lengths were compared, and not always the content: DataLoss, with a reason (CHECKSUM_MISMATCH,
   // CONTENT_INVALID), if they are not what was built.  InvalidArgument for vectors on a disk where
-  // the kind cannot leave them there.
+  // rows_on_disk says no.
   absl::StatusOr<std::unique_ptr<VectorIndex>> (*open)(
       absl::string_view directory, const bundle::v1::GenerationManifest& manifest, int shard,
       const VectorView& vectors, ComputePool* pool, const CallContext& call);

@@ -51,12 +51,6 @@ std::vector<IndexTrial> AllTrials() {
   return trials;
 }
 
-// Whether it has something in memory that stands for the rows.
-bool CanLeaveRows(const IndexTrial& trial) {
-  return trial.kind->rows_on_disk && trial.spec.ivf().code() != "rows" &&
-         trial.spec.hnsw().code() != "rows";
-}
-
 }  // namespace
 
 std::vector<IndexTrial> TrialsFor(const IndexTarget& target, int64_t row_bytes) {
@@ -69,7 +63,10 @@ std::vector<IndexTrial> TrialsFor(const IndexTarget& target, int64_t row_bytes) 
     if (!kind.ok()) continue;
     trial.kind = *kind;
     if (fit && !target.rows_on_disk) trials.push_back(trial);
-    if ((target.bytes_per_item == 0 && !target.rows_on_disk) || !CanLeaveRows(trial)) continue;
+    if ((target.bytes_per_item == 0 && !target.rows_on_disk) ||
+        !trial.kind->rows_on_disk(trial.spec)) {
+      continue;
+    }
     trial.spec.set_rows_on_disk(true);
     trials.push_back(std::move(trial));
   }

@@ -413,9 +413,8 @@ absl::StatusOr<std::string> FingerprintOf(const IndexBuild& build, const IvfShap
 
 }  // namespace
 
-int64_t IvfBuildMemory(const IvfShape& shape) {
+int64_t IvfBuildMemory(const IvfShape& shape, int threads) {
   constexpr int64_t kFloat = sizeof(float);
-  constexpr int64_t kThreads = 64;
   const int64_t centroids = shape.lists * (shape.dimension + 1) * kFloat;
   const int64_t training = SampledRows(shape) * (shape.dimension + 2) * kFloat + 3 * centroids;
   const int64_t writing = shape.rows * 3 * static_cast<int64_t>(sizeof(int32_t)) +
@@ -426,7 +425,7 @@ int64_t IvfBuildMemory(const IvfShape& shape) {
       (kResidualsOfAxes + shape.dimension + 2 * shape.axes) * shape.dimension * kFloat +
       2 * centroids;
   return std::max({training, axes, writing}) +
-         kThreads * kRowsAtOnce * (shape.dimension + 1) * kFloat;
+         threads * kRowsAtOnce * (shape.dimension + 1) * kFloat;
 }
 
 absl::StatusOr<std::vector<bundle::v1::BundleFile>> BuildIvf(const IndexBuild& build) {

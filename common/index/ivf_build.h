@@ -17,7 +17,7 @@
 namespace sightline {
 
 // Bytes that a build takes in memory beside the rows, for any number of threads up to 64.
-int64_t IvfBuildMemory(const IvfShape& shape);
+int64_t IvfBuildMemory(const IvfShape& shape, int threads);
 
 // As IndexKind::build.
 absl::StatusOr<std::vector<bundle::v1::BundleFile>> BuildIvf(const IndexBuild& build);

@@ -5,6 +5,7 @@
 // are the best by a total order, and so are results: equal queries and options give the same bits
 // in any batch and on any number of threads.
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -74,6 +75,7 @@ class IvfIndex : public VectorIndex {
     IvfRequest request;
     request.top_k = options.top_k;
     request.effort = options.effort;
+    request.among_count = file_.shape.rows;
     std::vector<uint64_t> words;
     if (options.among != nullptr) {
       request.among_count = options.among->count();
@@ -88,8 +90,16 @@ class IvfIndex : public VectorIndex {
 
   bool IsExact(const SearchOptions& options) const override {
     if (options.effort >= file_.shape.lists) return true;
-    return options.among != nullptr &&
-           IsNarrow(file_.shape, parts_.vectors, options.effort, options.among->count());
+    if (options.among == nullptr) return false;
+    const int64_t count = options.among->count();
+    return count <= options.top_k || IsNarrow(file_.shape, parts_.vectors, options.effort, count);
+  }
+
+  double WorkOf(const SearchOptions& options) const override {
+    if (options.among == nullptr || options.among->count() == 0) return 1;
+    const auto share =
+        static_cast<double>(options.among->count()) / static_cast<double>(file_.shape.rows);
+    return 1 / std::sqrt(share);  // MatchesWanted
   }
 
   int64_t byte_count() const override {
@@ -188,6 +198,10 @@ class IvfIndex : public VectorIndex {
   ComputePool* const pool_;
 };
 
+bool CanLeaveRows(const bundle::v1::IndexSpec& spec) {
+  return spec.ivf().code() != "rows";  // which reads every row that it looks at
+}
+
 int64_t Footprint(const bundle::v1::GenerationManifest& manifest, int shard) {
   const auto shape = IvfShapeOf(manifest, shard);
   if (!shape.ok()) return std::numeric_limits<int64_t>::max();
@@ -196,9 +210,9 @@ int64_t Footprint(const bundle::v1::GenerationManifest& manifest, int shard) {
          kernels::RandomRotation::ByteCount(shape->space_size());
 }
 
-int64_t BuildMemory(const bundle::v1::GenerationManifest& manifest, int shard) {
+int64_t BuildMemory(const bundle::v1::GenerationManifest& manifest, int shard, int threads) {
   const auto shape = IvfShapeOf(manifest, shard);
-  return shape.ok() ? IvfBuildMemory(*shape) : std::numeric_limits<int64_t>::max();
+  return shape.ok() ? IvfBuildMemory(*shape, threads) : std::numeric_limits<int64_t>::max();
 }
 
 absl::StatusOr<std::unique_ptr<VectorIndex>> Open(absl::string_view directory,
@@ -238,7 +252,7 @@ absl::StatusOr<std::unique_ptr<VectorIndex>> Open(absl::string_view directory,
 
 extern const IndexKind kIvfIndexKind = {"ivf",
                                         /*exact=*/false,
-                                        /*rows_on_disk=*/true,
+                                        &CanLeaveRows,
                                         /*serial_build=*/false,
                                         &CheckIvfSpec,
                                         &Footprint,

@@ -42,8 +42,11 @@ class ListSearch {
         best_(CandidateCount()) {}
 
   absl::StatusOr<std::vector<Neighbor>> Run(ComputePool* pool) {
-    if (request_.among == nullptr) {
-      RETURN_IF_ERROR(ScanAll(index_.ranking->Best(query_, request_.effort), pool));
+    const std::vector<RankedList> lists = request_.among == nullptr
+                                              ? index_.ranking->Best(query_, request_.effort)
+                                              : std::vector<RankedList>();
+    if (RowsOf(lists) >= LeastMatches()) {
+      RETURN_IF_ERROR(ScanAll(lists, pool));
     } else {
       RETURN_IF_ERROR(ScanMatches());
     }
@@ -56,6 +59,15 @@ class ListSearch {
     const IvfShape& shape = index_.file->shape;
     if (shape.code == IvfCode::kRows) return request_.top_k;
     return std::max(kLeastCandidates, int64_t{shape.refine} * request_.top_k);
+  }
+
+  // Whoever asks for k rows gets them where there are as many, however little effort that is.
+  int64_t LeastMatches() const { return std::min<int64_t>(request_.top_k, request_.among_count); }
+
+  int64_t RowsOf(const std::vector<RankedList>& lists) const {
+    int64_t rows = 0;
+    for (const RankedList& list : lists) rows += end(list) - begin(list);
+    return rows;
   }
 
   int64_t begin(const RankedList& ranked) const { return index_.file->offsets()[ranked.list]; }
@@ -78,9 +90,7 @@ class ListSearch {
   absl::Status ScanAll(const std::vector<RankedList>& lists, ComputePool* pool) {
     int64_t parts = 1;
     if (pool != nullptr && pool->threads() > 1) {
-      int64_t rows = 0;
-      for (const RankedList& list : lists) rows += end(list) - begin(list);
-      const int64_t bytes = rows * ScannedBytes(index_.file->shape, index_.vectors);
+      const int64_t bytes = RowsOf(lists) * ScannedBytes(index_.file->shape, index_.vectors);
       parts = std::clamp<int64_t>(bytes / kBytesOfPart, 1, pool->threads());
     }
     if (parts == 1) {
@@ -98,7 +108,10 @@ class ListSearch {
   // List after list until enough rows were let through.
   absl::Status ScanMatches() {
     const IvfShape& shape = index_.file->shape;
-    const int64_t wanted = MatchesWanted(shape, request_.effort, request_.among_count);
+    int64_t wanted = LeastMatches();
+    if (request_.among != nullptr) {
+      wanted = std::max(wanted, MatchesWanted(shape, request_.effort, request_.among_count));
+    }
     // As many as hold them if they are strewn at random, and some more.
     const double share =
         static_cast<double>(request_.among_count) / static_cast<double>(shape.rows);

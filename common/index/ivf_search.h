@@ -27,14 +27,16 @@ struct IvfParts {
 struct IvfRequest {
   int top_k = 0;
   int64_t effort = 0;  // lists; fewer than there are
-  // Of rows that may be found (RowSet::words), and their number; null: all.
+  // Rows that may be found (RowSet::words), null if all may, and their number.
   const uint64_t* among = nullptr;
   int64_t among_count = 0;
 };
 
 // The best of the rows that the lists nearest to `query` hold.  Without a filter these are `effort`
 // lists; with one at least as many, until so many rows were let through as MatchesWanted says.
-// `pool` may be null: then one thread works, else as many as there is work for; both find the same.
+// Where these hold fewer than `top_k` that may be found, further lists are looked into until there
+// are. `pool` may be null: then one thread works, else as many as there is work for; both find the
+// same.
 absl::StatusOr<std::vector<Neighbor>> SearchLists(const IvfParts& index, const float* query,
                                                   const IvfRequest& request, ComputePool* pool,
                                                   const CallContext& call);

@@ -62,6 +62,10 @@ class VectorIndex {
   // certain, so that what it finds are the true neighbors.
   virtual bool IsExact(const SearchOptions& options) const = 0;
 
+  // About how many times as much a search that is not exact looks at with these options as one of
+  // the same effort for few neighbors without a filter, which is what efforts are measured by.
+  virtual double WorkOf(const SearchOptions&) const { return 1; }
+
   // Bytes that the index keeps in memory beside the rows that it was opened over.
   virtual int64_t byte_count() const = 0;
 

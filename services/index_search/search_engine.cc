@@ -172,17 +172,13 @@ absl::StatusOr<SearchEngine::Neighbors> SearchEngine::Search(const SearchShardRe
     return Neighbors(static_cast<size_t>(request.queries.rows()));
   }
   const absl::Time start = clock_->Now();
-  const bool filtered = among != nullptr;
   auto outcome = std::make_shared<Outcome<Neighbors>>();
   RETURN_IF_ERROR(searches_.SubmitAwaited(
       {found.shard, request.queries, request.top_k, plan, std::move(among), call, outcome},
       found.shard.get(), request.queries.rows()));
   absl::StatusOr<Neighbors> neighbors = outcome->Await(call, "search");
   if (!neighbors.ok()) return AfterReading(neighbors.status(), request.target, found);
-  // Efforts were measured without filters.
-  if (!filtered) {
-    found.shard->pace->Note(plan.promised_seconds, absl::ToDoubleSeconds(clock_->Now() - start));
-  }
+  found.shard->pace->Note(plan.promised_seconds, clock_->Now() - start);
   return neighbors;
 }
 

@@ -108,13 +108,16 @@ absl::Status SearchHost::CheckKind(const Manifest& manifest) const {
   if (!checked.ok()) {
     return MakeError(reasons::kManifestInvalid, absl::StrCat("manifest: ", checked.message()));
   }
-  if (PlaceOf(manifest) == EmbeddingPlace::kMemory || kind->rows_on_disk) return absl::OkStatus();
+  if (PlaceOf(manifest) == EmbeddingPlace::kMemory || kind->rows_on_disk(manifest.index_spec())) {
+    return absl::OkStatus();
+  }
   return MakeError(
       reasons::kRowsNotOnDisk,
       absl::StrCat(
           options_.rows == RowsPlace::kDisk ? "the configuration" : "the manifest",
           " wants rows on the disk, and an index of kind '", kind->name,
-          "' reads all of them at each search; set `rows: memory`, or build another kind"));
+          "' without codes compares the rows themselves at each search; set `rows: memory`, or "
+          "build another index"));
 }
 
 absl::Status SearchHost::Check(const Manifest& manifest) {

@@ -40,7 +40,8 @@ struct SearchPlan {
   // Whether unfiltered searches find the same whatever else is asked, so that the best k of a
   // longer list are the list for k.
   bool shares_lists = false;
-  double promised_seconds = 0;  // of the whole request; 0 where nothing was measured
+  double promised_seconds =
+      0;  // of the whole request; 0 where nothing was measured, or it is exact
   SearchEffort told;
 };
 

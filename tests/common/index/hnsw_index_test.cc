@@ -266,12 +266,13 @@ TEST_CASE("memory is told to the byte, to search and to build in, and of lies to
     Built built(rows.view(), code);
     const IndexKind& kind = built.shard.kind();
     REQUIRE(kind.footprint(built.shard.manifest(), 0) == built.index->byte_count());
-    REQUIRE(kind.build_memory(built.shard.manifest(), 0) > built.index->byte_count());
+    REQUIRE(kind.build_memory(built.shard.manifest(), 0, 1) > built.index->byte_count());
     auto& shard = *built.shard.mutable_manifest()->mutable_shards(0);
     for (const int64_t lie : {std::numeric_limits<int64_t>::max(), int64_t{-1}}) {
       shard.set_item_count(lie);
       REQUIRE(kind.footprint(built.shard.manifest(), 0) == std::numeric_limits<int64_t>::max());
-      REQUIRE(kind.build_memory(built.shard.manifest(), 0) == std::numeric_limits<int64_t>::max());
+      REQUIRE(kind.build_memory(built.shard.manifest(), 0, 1) ==
+              std::numeric_limits<int64_t>::max());
     }
   }
 }

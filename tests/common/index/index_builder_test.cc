@@ -109,13 +109,13 @@ absl::Status Check(const bundle::v1::IndexSpec& spec, int) {
 int64_t Footprint(const bundle::v1::GenerationManifest&, int) {
   return kFootprint;
 }
-int64_t BuildMemory(const bundle::v1::GenerationManifest&, int) {
+int64_t BuildMemory(const bundle::v1::GenerationManifest&, int, int) {
   return kBuildBytes;
 }
 
 const IndexKind kFake = {"fake",
                          /*exact=*/false,
-                         /*rows_on_disk=*/true,
+                         /*rows_on_disk=*/[](const bundle::v1::IndexSpec&) { return true; },
                          /*serial_build=*/false,
                          &Check,
                          &Footprint,
@@ -369,7 +369,7 @@ TEST_CASE("memory is planned before anything is built") {
   }
   SECTION("none at all") {
     IndexKind in_memory = kFake;
-    in_memory.rows_on_disk = false;
+    in_memory.rows_on_disk = [](const bundle::v1::IndexSpec&) { return false; };
     for (const absl::Status& status : {plan(kBuildBytes - 1, kFake).status(),
                                        plan(kBuildBytes + rows - 1, in_memory).status()}) {
       CHECK(absl::IsResourceExhausted(status));
@@ -378,6 +378,13 @@ TEST_CASE("memory is planned before anything is built") {
     rig.options.max_bytes = kBuildBytes - 1;
     CHECK(absl::IsResourceExhausted(rig.Build()));
     CHECK(rig.own_kitchen.started == 0);
+  }
+  SECTION("rows on the disk of a kind that cannot leave them there") {
+    IndexKind in_memory = kFake;
+    in_memory.rows_on_disk = [](const bundle::v1::IndexSpec&) { return false; };
+    rig.manifest.mutable_index_spec()->set_rows_on_disk(true);
+    CHECK(absl::IsInvalidArgument(plan(9 * (kBuildBytes + rows), in_memory).status()));
+    CHECK(plan(9 * (kBuildBytes + rows), kFake).ok());
   }
   SECTION("parameters that the kind does not take") {
     rig.manifest.mutable_index_spec()->set_seed(-1);

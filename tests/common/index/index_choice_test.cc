@@ -77,7 +77,7 @@ absl::StatusOr<std::vector<bundle::v1::BundleFile>> Build(const IndexBuild& buil
   return std::vector<bundle::v1::BundleFile>{file};
 }
 
-int64_t NoMemory(const bundle::v1::GenerationManifest&, int) {
+int64_t NoMemory(const bundle::v1::GenerationManifest&, int, int) {
   return 0;
 }
 
@@ -97,7 +97,7 @@ absl::StatusOr<std::unique_ptr<VectorIndex>> Open(absl::string_view,
 
 template <int kBytesPerItem, int kMicroseconds, bool kHalfOnly = false>
 IndexKind Kind(const char* name) {
-  return {name,      false,  false,
+  return {name,      false,  [](const bundle::v1::IndexSpec&) { return false; },
           false,     &Check, &Footprint<kBytesPerItem>,
           &NoMemory, &Build, &Open<kMicroseconds, kHalfOnly>};
 }
@@ -225,6 +225,21 @@ TEST_CASE("lists grow with the root of the rows") {
   CHECK(choice->spec.ivf().list_count() == ListCountFor(choice->shard_rows, 2));
 }
 
+TEST_CASE("what takes more memory to build than there is, is left out, and the others are tried") {
+  Rig rig;
+  IndexKind hungry = kLargeFast;
+  hungry.build_memory = [](const bundle::v1::GenerationManifest&, int, int) {
+    return int64_t{1} << 40;
+  };
+  rig.trials = {Trial(hungry), Trial(kMiddle)};
+  rig.options.build.max_bytes = int64_t{1} << 30;
+  const auto choice = rig.Choose();
+  REQUIRE(choice.ok());
+  CHECK(choice->chosen == 1);
+  CHECK(rig.own_kitchen.built == 1);
+  CHECK(absl::StrContains(choice->tried[0].verdict, "memory"));
+}
+
 TEST_CASE("parts of codes grow with the dimension") {
   Rig rig;
   IndexTrial trial = Trial(kLargeFast);
@@ -299,7 +314,7 @@ TEST_CASE("trials are of the kinds that there are, with rows on the disk where m
   REQUIRE(!small.empty());
   for (const IndexTrial& trial : small) {
     CHECK(trial.spec.rows_on_disk());
-    CHECK(trial.kind->rows_on_disk);
+    CHECK(trial.kind->rows_on_disk(trial.spec));
     CHECK(trial.spec.ivf().code() != "rows");
     CHECK(trial.spec.hnsw().code() != "rows");
   }

@@ -378,12 +378,12 @@ TEST_CASE("what it keeps in memory is told before it is opened") {
       const Shard shard(StoredRows(ClusteredRows(2000, 50, 22), 50), 50, code, lists);
       REQUIRE(shard.index->byte_count() == IvfKind().footprint(shard.manifest, 0));
       REQUIRE(shard.index->byte_count() > 0);
-      REQUIRE(IvfKind().build_memory(shard.manifest, 0) > shard.index->byte_count());
+      REQUIRE(IvfKind().build_memory(shard.manifest, 0, 1) > shard.index->byte_count());
     }
   }
   auto manifest = IvfManifest(std::numeric_limits<int64_t>::max(), 4096, "int8", 100);
   REQUIRE(IvfKind().footprint(manifest, 0) == std::numeric_limits<int64_t>::max());
-  REQUIRE(IvfKind().build_memory(manifest, 0) == std::numeric_limits<int64_t>::max());
+  REQUIRE(IvfKind().build_memory(manifest, 0, 1) == std::numeric_limits<int64_t>::max());
 }
 
 TEST_CASE("many lists are ranked by codes first, and few of the nearest are missed") {

@@ -26,6 +26,8 @@ inline std::vector<KindCase> KindCases() {
       {"ivf pq4", "kind: 'ivf' ivf { list_count: 40 code: 'pq4' pq_parts: 16 refine: 20 }", 10,
        0.8},
       {"ivf rabitq", "kind: 'ivf' ivf { list_count: 40 code: 'rabitq' refine: 20 }", 10, 0.8},
+      {"ivf rabitq along axes",
+       "kind: 'ivf' ivf { list_count: 40 code: 'rabitq' pq_parts: 12 refine: 20 }", 10, 0.8},
       {"hnsw rows", "kind: 'hnsw' hnsw { link_count: 16 build_effort: 100 code: 'rows' }", 64, 0.9},
       {"hnsw int8", "kind: 'hnsw' hnsw { link_count: 16 build_effort: 100 code: 'int8' refine: 4 }",
        64, 0.9},

@@ -120,7 +120,7 @@ KindShard::KindShard(const KindCase& kind_case, const VectorView& vectors) : vec
 }
 
 bool KindShard::Fits() const {
-  return (kind_->rows_on_disk || !vectors_.on_disk()) &&
+  return (kind_->rows_on_disk(manifest_.index_spec()) || !vectors_.on_disk()) &&
          kind_->check(manifest_.index_spec(), vectors_.dimension).ok();
 }
 

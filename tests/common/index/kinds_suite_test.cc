@@ -181,6 +181,27 @@ std::vector<int64_t> RandomRows(double share, uint32_t seed) {
   return rows;
 }
 
+TEST_CASE("whoever asks for k rows gets as many as there are, however little effort that is") {
+  const EmbeddingMatrix values = ClusteredRows(kRows, kDimension, 1);
+  const EmbeddingMatrix queries = QueriesNear(values, 5, 2);
+  const RowSet half = BitsOf(RandomRows(0.5, 18), kRows);
+  const RowSet few = ListOf(RandomRows(0.01, 19), kRows);
+  ForEachIndex(values, [&](const Opened& opened) {
+    for (const RowSet* among : {static_cast<const RowSet*>(nullptr), &half, &few}) {
+      for (const int top_k : {1, 10, 100, limits::kMaxNeighbors}) {
+        SearchOptions options = opened.Options(top_k, among);
+        options.effort = 1;
+        const NeighborLists found = Find(opened.index, queries, options);
+        REQUIRE(IsSound(found, opened.rows.view(), queries, options));
+        const int64_t there = among == nullptr ? kRows : among->count();
+        for (const auto& list : found) {
+          REQUIRE(static_cast<int64_t>(list.size()) == std::min<int64_t>(top_k, there));
+        }
+      }
+    }
+  });
+}
+
 TEST_CASE("filters of any size, at random, near the query and far from it") {
   const EmbeddingMatrix values = ClusteredRows(kRows, kDimension, 8);
   EmbeddingMatrix all_queries = QueriesNear(values, 6, 9);
@@ -372,7 +393,7 @@ TEST_CASE("rows on a disk are refused by a kind that needs them in memory") {
   const MemoryReader reader(rows.view());
   for (const KindCase& kind_case : KindCases()) {
     KindShard shard(kind_case, rows.view());
-    if (shard.kind().rows_on_disk || !shard.Fits()) continue;
+    if (shard.kind().rows_on_disk(shard.manifest().index_spec()) || !shard.Fits()) continue;
     REQUIRE(shard.Build(&Pool()).ok());
     REQUIRE(absl::IsInvalidArgument(shard.Open(reader.view(), &Pool()).status()));
   }

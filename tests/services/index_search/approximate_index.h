@@ -61,6 +61,11 @@ class ApproximateIndex : public VectorIndex {
     const int64_t rows = options.among == nullptr ? vectors_.rows : options.among->count();
     return options.effort >= rows || (options.among != nullptr && rows <= kNarrow);
   }
+  // Of a filter's rows as many are compared as without it, wherever they are.
+  double WorkOf(const SearchOptions& options) const override {
+    if (options.among == nullptr) return 1;
+    return static_cast<double>(vectors_.rows) / static_cast<double>(options.among->count());
+  }
   int64_t byte_count() const override { return 0; }
   int dimension() const override { return vectors_.dimension; }
   int64_t size() const override { return vectors_.rows; }

@@ -298,7 +298,7 @@ TEST_CASE("a budget lowers the effort to what fits, but not below the least, and
   Rig rig;
   const auto search = [&](absl::Duration budget, int queries = 1) {
     SearchShardRequest request = rig.Request(5, queries);
-    request.budget = budget;
+    request.budget = budget + SearchPace::kHandingOver;
     const Found found = rig.Search(request);
     REQUIRE(found.ok());
     return std::make_pair(found->effort.effort, found->effort.reduced);
@@ -319,28 +319,68 @@ TEST_CASE("a budget lowers the effort to what fits, but not below the least, and
   CHECK_FALSE(found->effort.reduced);
 }
 
+TEST_CASE("an effort beyond all that was measured is searched where there is time for it") {
+  Rig rig;
+  SearchShardRequest request = rig.Request();
+  request.effort.effort = limits::kMaxEffort;
+  // As many milliseconds as rows, by the last of the points.
+  request.budget = absl::Milliseconds(kItems + 1);
+  Found found = rig.Search(request);
+  REQUIRE(found.ok());
+  CHECK(found->effort.exact);
+  CHECK_FALSE(found->effort.reduced);
+  request.budget = absl::Milliseconds(kItems / 2) + SearchPace::kHandingOver;
+  found = rig.Search(request);
+  REQUIRE(found.ok());
+  CHECK_FALSE(found->effort.exact);
+  CHECK(found->effort.effort == kItems / 2);
+  CHECK(found->effort.reduced);
+}
+
+TEST_CASE("a filter that makes a search look at more is counted where time is short") {
+  Rig rig;
+  SearchShardRequest request = rig.Request();
+  request.filter.all = {"half"};
+  request.budget = absl::Milliseconds(40) + SearchPace::kHandingOver;
+  CHECK_FALSE(rig.Search(request)->effort.reduced);
+  request.budget = absl::Microseconds(30'100) + SearchPace::kHandingOver;
+  const Found found = rig.Search(request);
+  REQUIRE(found.ok());
+  CHECK(found->effort.effort == 15);
+  CHECK(found->effort.reduced);
+}
+
 TEST_CASE("what searches take here is learnt, and forgotten when they are faster again") {
   Rig rig;
   SearchShardRequest request = rig.Request();
   const auto effort = [&] {
-    request.budget = absl::Milliseconds(20);
+    request.budget = absl::Milliseconds(20) + SearchPace::kHandingOver;
     const Found found = rig.Search(request);
     request.budget = absl::InfiniteDuration();
     return found->effort.effort;
   };
-  rig.takes = absl::Milliseconds(20);
+  const auto takes = [&](absl::Duration time) { rig.takes = time + SearchPace::kHandingOver; };
+  takes(absl::Milliseconds(20));
   CHECK(effort() == 20);
-  rig.takes = absl::Milliseconds(40);  // twice what was promised
+  takes(absl::Milliseconds(40));  // twice what was promised
   for (int i = 0; i < 60; ++i) REQUIRE(rig.Search(request).ok());
   CHECK(effort() == 10);
-  rig.takes = absl::Milliseconds(20);
+  takes(absl::Milliseconds(20));
   for (int i = 0; i < 60; ++i) REQUIRE(rig.Search(request).ok());
   CHECK(effort() == Approx(20).margin(1));
   // A single hiccup is not believed.
-  rig.takes = absl::Seconds(2);
+  takes(absl::Seconds(2));
   REQUIRE(rig.Search(request).ok());
-  rig.takes = absl::Milliseconds(20);
+  takes(absl::Milliseconds(20));
   CHECK(effort() > 10);
+  // Searches that are exact tell nothing of efforts, and neither do those that take no time.
+  const int before = effort();
+  request.effort.effort = limits::kMaxEffort;
+  for (int i = 0; i < 60; ++i) REQUIRE(rig.Search(request).ok());
+  request.effort.effort.reset();
+  rig.takes = absl::Microseconds(100);
+  for (int i = 0; i < 60; ++i) REQUIRE(rig.Search(request).ok());
+  CHECK(effort() == before);
 }
 
 TEST_CASE("what a request finds is the same alone and in any company") {
