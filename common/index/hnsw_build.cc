@@ -68,14 +68,9 @@ class StagedBuild {
   // What cannot be read, or is of another build, is made again.
   absl::Status Resume() {
     if (build_.work_directory.empty() || !FileExists(stage_path_)) return absl::OkStatus();
-    HnswShape shape = builder_->graph().shape;
-    shape.coded = false;
-    int64_t linked = 0;
-    const auto unfinished =
-        LoadUnfinishedHnswGraph(stage_path_, shape, builder_->digest(), &linked, *build_.call);
+    const absl::Status restored = builder_->Restore(stage_path_, *build_.call);
     RETURN_IF_ERROR(build_.call->Check("build index"));
-    if (!unfinished.ok()) return absl::OkStatus();
-    builder_->Restore(unfinished->graph, linked);
+    if (!restored.ok()) return absl::OkStatus();
     if (build_.progress != nullptr) build_.progress->Skip(builder_->linked());
     return absl::OkStatus();
   }

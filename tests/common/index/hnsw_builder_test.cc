@@ -1,6 +1,8 @@
 // Graphs as they are built: what is linked, what can be reached, and builds that are ended early.
 #include "common/index/hnsw_builder.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -10,6 +12,7 @@
 #include <vector>
 
 #include "common/base/files.h"
+#include "common/bundle/container.h"
 #include "common/index/hnsw_build.h"
 #include "common/index/hnsw_file.h"
 #include "common/index/hnsw_order.h"
@@ -248,25 +251,57 @@ TEST_CASE("a stage is less than the whole, and is taken over") {
   TempDir folder;
   const HnswStage stage = {builder->digest(), builder->linked()};
   REQUIRE(WriteHnswGraph(folder.File("stage"), builder->graph(), false, &stage).ok());
-  HnswShape shape = builder->graph().shape;
-  shape.coded = false;
-  int64_t linked = 0;
-  REQUIRE(absl::IsNotFound(
-      LoadUnfinishedHnswGraph(folder.File("stage"), shape, std::string(64, '0'), &linked, kCall)
-          .status()));
-  const auto loaded =
-      LoadUnfinishedHnswGraph(folder.File("stage"), shape, builder->digest(), &linked, kCall);
-  REQUIRE(loaded.ok());
-  REQUIRE(linked == 700);
+
+  const StoredRows others(ClusteredRows(1500, kDimension, 2), Dtype::kFloat32);
+  REQUIRE(absl::IsNotFound(BuilderOf(others.view())->Restore(folder.File("stage"), kCall)));
 
   const auto next = BuilderOf(rows.view());
-  next->Restore(loaded->graph, linked);
+  REQUIRE(next->Restore(folder.File("stage"), kCall).ok());
   REQUIRE(next->linked() == 700);
   next->Link(1500);
   whole->Link(1500);
   for (uint32_t row = 0; row < 1500; ++row) {
     REQUIRE(LinksOf(next->graph().base(), row) == LinksOf(whole->graph().base(), row));
   }
+}
+
+TEST_CASE("a stage whose last links are damaged leaves nothing linked") {
+  const StoredRows rows(ClusteredRows(1500, kDimension, 1), Dtype::kFloat32);
+  const auto builder = BuilderOf(rows.view());
+  builder->Link(1500);
+  TempDir folder;
+  const HnswStage stage = {builder->digest(), builder->linked()};
+  REQUIRE(WriteHnswGraph(folder.File("stage"), builder->graph(), false, &stage).ok());
+  std::string damaged = *ReadFile(folder.File("stage"));
+  const auto container = *Container::FromBytes(damaged);
+  damaged[static_cast<size_t>(container->Find("upper_links")->offset)] ^= 1;
+  REQUIRE(WriteFileAtomically(folder.File("stage"), damaged).ok());
+  REQUIRE(absl::IsDataLoss(builder->Restore(folder.File("stage"), kCall)));
+  REQUIRE(builder->linked() == 0);
+  for (uint32_t row = 0; row < 1500; ++row) {
+    REQUIRE(LinksOf(builder->graph().base(), row).empty());
+  }
+}
+
+// The most that was resident since the process began.
+int64_t MostResidentBytes() {
+  rusage usage = {};
+  REQUIRE(getrusage(RUSAGE_SELF, &usage) == 0);
+  return int64_t{usage.ru_maxrss} * 1024;
+}
+
+TEST_CASE("a stage is taken over without a second copy of the links") {
+  constexpr int64_t kRows = 50000;
+  constexpr int kLinkCount = 128;  // 50 MB of links
+  const StoredRows rows(ClusteredRows(kRows, kDimension, 1), Dtype::kFloat32);
+  const auto builder = BuilderOf(rows.view(), kLinkCount);
+  builder->Link(10);
+  TempDir folder;
+  const HnswStage stage = {builder->digest(), builder->linked()};
+  REQUIRE(WriteHnswGraph(folder.File("stage"), builder->graph(), false, &stage).ok());
+  const int64_t before = MostResidentBytes();
+  REQUIRE(builder->Restore(folder.File("stage"), kCall).ok());
+  REQUIRE(MostResidentBytes() - before < kRows * 2 * kLinkCount * int64_t{sizeof(uint32_t)} / 4);
 }
 
 }  // namespace
