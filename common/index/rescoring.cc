@@ -23,12 +23,6 @@ constexpr double kErrors = 2;
 constexpr size_t kAhead = 3;
 constexpr int64_t kLine = 64;
 
-struct RanksBefore {
-  bool operator()(const Neighbor& a, const Neighbor& b) const {
-    return a.score != b.score ? a.score > b.score : a.row < b.row;
-  }
-};
-
 class Rescoring {
  public:
   Rescoring(const VectorView& vectors, const IvfQuery& query, std::vector<Estimate> candidates,
@@ -47,7 +41,7 @@ class Rescoring {
       if (begin > 0 && IsBeaten(candidates_[begin])) break;
       RETURN_IF_ERROR(Score(begin, end));
     }
-    std::sort(best_.begin(), best_.end(), RanksBefore());
+    std::sort(best_.begin(), best_.end(), RanksBefore);
     return std::move(best_);
   }
 
@@ -107,7 +101,7 @@ class Rescoring {
 
   void KeepBest() {
     if (best_.size() < static_cast<size_t>(top_k_)) return;
-    std::nth_element(best_.begin(), best_.begin() + (top_k_ - 1), best_.end(), RanksBefore());
+    std::nth_element(best_.begin(), best_.begin() + (top_k_ - 1), best_.end(), RanksBefore);
     best_.resize(top_k_);
     limit_ = best_.back().score;
   }

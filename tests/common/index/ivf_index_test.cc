@@ -13,6 +13,7 @@
 #include "common/index/row_scores.h"
 #include "common/index/vector_index.h"
 #include "tests/common/index/ivf_shard.h"
+#include "tests/support/allocations.h"
 #include "tests/support/catch.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/temp_dir.h"
@@ -241,6 +242,23 @@ TEST_CASE("a filter's rows alone are found, broad or narrow, as bits or as a lis
     for (const auto& neighbors : shard.Search(queries, {10, nullptr, 1, &none})) {
       REQUIRE(neighbors.empty());
     }
+  }
+}
+
+TEST_CASE("the rows of a filter that are all scored are not copied") {
+  constexpr int kDimension = 2;
+  constexpr int64_t kRows = 300000;
+  const Shard shard(StoredRows(ClusteredRows(kRows, kDimension, 2), kDimension), kDimension, "rows",
+                    /*lists=*/4, /*threads=*/2);
+  const EmbeddingMatrix query = QueriesOf(ClusteredRows(1, kDimension, 3), kDimension);
+  const RowSet bits = Some(kRows, Strewn(kRows, 2, 4), false);
+  for (const RowSet* among : {&bits, static_cast<const RowSet*>(nullptr)}) {
+    const SearchOptions options = {10, nullptr, /*effort=*/4, among};
+    REQUIRE(shard.index->IsExact(options));
+    const PeakAllocation peak;
+    const Lists found = shard.Search(query, options);
+    REQUIRE(peak.bytes() < kRows * int64_t{sizeof(int64_t)} / 2);
+    REQUIRE(found[0] == SearchSlowly(shard.rows.view(), query.row(0).data(), 10, among));
   }
 }
 
