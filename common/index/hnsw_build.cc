@@ -55,8 +55,9 @@ class StagedBuild {
                                          {spec.hnsw().link_count(), spec.hnsw().build_effort(),
                                           static_cast<uint64_t>(spec.seed())},
                                          *build_.call));
+    // Of the rows that the caller counts, those that are linked nowhere are done.
     if (build_.progress != nullptr) {
-      build_.progress->Begin("link", "rows", builder_->linkable());
+      build_.progress->Skip(build_.vectors.rows - builder_->linkable());
     }
     RETURN_IF_ERROR(Resume());
     RETURN_IF_ERROR(Link());

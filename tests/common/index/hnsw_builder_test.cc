@@ -11,11 +11,13 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "common/base/files.h"
 #include "common/bundle/container.h"
 #include "common/index/hnsw_build.h"
 #include "common/index/hnsw_file.h"
 #include "common/index/hnsw_order.h"
+#include "common/log/progress.h"
 #include "tests/common/index/kind_harness.h"
 #include "tests/support/catch.h"
 #include "tests/support/fake_clock.h"
@@ -184,6 +186,7 @@ struct StagedShard {
     build.vectors = rows;
     build.work_directory = work.path();
     build.call = &call;
+    build.progress = progress;
     const auto files = BuildHnswInStages(build, /*rows_between_stages=*/200);
     if (!files.ok()) return files.status();
     return ReadFile(directory.File((*files)[0].path()));
@@ -193,6 +196,7 @@ struct StagedShard {
 
   TempDir directory, work;
   bundle::v1::GenerationManifest manifest;
+  Progress* progress = nullptr;
 };
 
 class CountingClock : public FakeClock {
@@ -242,6 +246,27 @@ TEST_CASE("a build goes on from its last stage, and from none that is damaged or
   REQUIRE(WriteFileAtomically(shard.stage(), damaged).ok());
   shard.manifest.mutable_index_spec()->set_seed(0);
   REQUIRE(*shard.Build(rows.view(), kCall) == content);
+}
+
+TEST_CASE(
+    "each row counts once in the phase that shards share, linked or not, gone on with or not") {
+  EmbeddingMatrix values = ClusteredRows(1500, kDimension, 1);
+  for (int64_t row = 0; row < 100; ++row) values.mutable_row(row)[3] = std::nanf("");
+  const StoredRows rows(values, Dtype::kFloat32);
+  FakeClock clock;
+  std::string drawn;
+  Progress::Options options;
+  options.terminal = true;
+  options.write = [&drawn](absl::string_view text) { drawn.append(text.data(), text.size()); };
+  Progress progress(options, &clock);
+  StagedShard first, second;
+  REQUIRE(first.Build(rows.view(), kCall).ok());
+  first.progress = second.progress = &progress;
+  progress.Begin("build index", "rows", 2 * 1500);
+  REQUIRE(first.Build(rows.view(), kCall).ok());
+  REQUIRE(second.Build(rows.view(), kCall).ok());
+  progress.End();
+  REQUIRE(absl::StrContains(drawn, "build index 3000/3000 rows"));
 }
 
 TEST_CASE("a stage is less than the whole, and is taken over") {
