@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/error_details.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/section_reader.h"
+#include "common/index/index_file.h"
 
 namespace sightline {
 namespace {
@@ -27,10 +27,6 @@ Header HeaderOf(const HnswShape& shape) {
 
 absl::string_view BytesOf(const void* data, int64_t bytes) {
   return {static_cast<const char*>(data), static_cast<size_t>(bytes)};
-}
-
-absl::Status Invalid(absl::string_view path, absl::string_view why) {
-  return MakeError(reasons::kContentInvalid, absl::StrCat(path, ": ", why));
 }
 
 absl::Status Declare(const HnswShape& shape, const HnswStage* stage, ContainerWriter* writer) {
@@ -63,27 +59,6 @@ absl::Status AppendLinks(const HnswGraph& graph, const HnswShape& to, ContainerW
   return absl::OkStatus();
 }
 
-absl::StatusOr<const Section*> RequireSection(const Container& container, absl::string_view name,
-                                              Dtype dtype, const std::vector<int64_t>& shape) {
-  const auto section = container.Require(name, dtype, static_cast<int>(shape.size()));
-  if (!section.ok()) return WithReason(section.status(), reasons::kContentInvalid);
-  const int64_t row_bytes =
-      (shape.size() == 2 ? shape[1] : 1) * static_cast<int64_t>(DtypeSize(dtype));
-  if ((*section)->shape != shape || (*section)->row_stride_bytes != row_bytes) {
-    return Invalid(container.path(),
-                   absl::StrCat("section ", name, " is of ", (*section)->shape[0],
-                                " rows, not of the ", shape[0], " that the shard's graph has"));
-  }
-  return section;
-}
-
-absl::StatusOr<SectionBytes> LoadSection(const Container& container, absl::string_view name,
-                                         Dtype dtype, const std::vector<int64_t>& shape,
-                                         const CallContext& call) {
-  ASSIGN_OR_RETURN(const Section* const section, RequireSection(container, name, dtype, shape));
-  return container.Load(*section, call);
-}
-
 absl::Status CheckLinks(absl::string_view path, const LinkTable& links, int64_t vertices,
                         const CallContext& call) {
   for (int64_t vertex = 0; vertex < vertices; ++vertex) {
@@ -91,8 +66,8 @@ absl::Status CheckLinks(absl::string_view path, const LinkTable& links, int64_t 
     const uint32_t* const of = links.of(static_cast<uint32_t>(vertex));
     for (int i = 0; i < links.capacity; ++i) {
       if (of[i] < vertices || of[i] == kNoLink) continue;
-      return Invalid(path,
-                     absl::StrCat("vertex ", vertex, " of ", vertices, " has a link to ", of[i]));
+      return InvalidIndexFile(
+          path, absl::StrCat("vertex ", vertex, " of ", vertices, " has a link to ", of[i]));
     }
   }
   return absl::OkStatus();
@@ -102,8 +77,8 @@ absl::Status CheckCodes(absl::string_view path, const HnswGraph& graph) {
   for (int64_t row = 0; row < graph.shape.rows; ++row) {
     const kernels::Int8RowScale& code = graph.code(static_cast<uint32_t>(row));
     if (std::isfinite(code.scale) && code.error >= 0 && code.length >= 0) continue;
-    return Invalid(path, absl::StrCat("row ", row, " is coded with scale ", code.scale, ", error ",
-                                      code.error, ", length ", code.length));
+    return InvalidIndexFile(path, absl::StrCat("row ", row, " is coded with scale ", code.scale,
+                                               ", error ", code.error, ", length ", code.length));
   }
   return absl::OkStatus();
 }
@@ -123,8 +98,8 @@ absl::Status CheckGraph(absl::string_view path, const HnswGraph& graph, const Ca
   RETURN_IF_ERROR(CheckLinks(path, graph, call));
   for (int64_t i = 0; i < shape.LevelCount(1); ++i) {
     if (graph.upper_rows[i] < shape.rows) continue;
-    return Invalid(path,
-                   absl::StrCat("vertex ", i, " is row ", graph.upper_rows[i], " of ", shape.rows));
+    return InvalidIndexFile(
+        path, absl::StrCat("vertex ", i, " is row ", graph.upper_rows[i], " of ", shape.rows));
   }
   return shape.coded ? CheckCodes(path, graph) : absl::OkStatus();
 }
@@ -138,11 +113,12 @@ absl::Status CheckHeader(const Container& container, const HnswShape& shape,
   if (header.view() == BytesOf(wanted.data(), sizeof(wanted))) return absl::OkStatus();
   Header found;
   std::memcpy(found.data(), header.data(), sizeof(found));
-  return Invalid(container.path(),
-                 absl::StrCat("a graph (version ", found[0], ") of ", found[1], " x ", found[2],
-                              ", ", found[3], " links, coded: ", found[4],
-                              "; the shard's would be (version ", wanted[0], ") of ", wanted[1],
-                              " x ", wanted[2], ", ", wanted[3], " links, coded: ", wanted[4]));
+  return InvalidIndexFile(
+      container.path(),
+      absl::StrCat("a graph (version ", found[0], ") of ", found[1], " x ", found[2], ", ",
+                   found[3], " links, coded: ", found[4], "; the shard's would be (version ",
+                   wanted[0], ") of ", wanted[1], " x ", wanted[2], ", ", wanted[3],
+                   " links, coded: ", wanted[4]));
 }
 
 absl::StatusOr<LoadedHnswGraph> Load(const Container& container, const HnswShape& shape,
@@ -240,14 +216,14 @@ absl::StatusOr<ContainerWriter::Summary> WriteHnswGraph(absl::string_view path,
 
 absl::StatusOr<LoadedHnswGraph> LoadHnswGraph(absl::string_view path, const HnswShape& shape,
                                               const CallContext& call) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<Container> container, Container::Open(path));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Container> container, OpenIndexFile(path));
   return Load(*container, shape, call);
 }
 
 absl::StatusOr<int64_t> ReadUnfinishedHnswGraph(absl::string_view path, absl::string_view build,
                                                 const CallContext& call,
                                                 const HnswLinksTarget& to) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<Container> container, Container::Open(path));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Container> container, OpenIndexFile(path));
   ASSIGN_OR_RETURN(const SectionBytes of, LoadSection(*container, "build", Dtype::kBytes,
                                                       {static_cast<int64_t>(build.size())}, call));
   if (of.view() != build) {
@@ -258,7 +234,7 @@ absl::StatusOr<int64_t> ReadUnfinishedHnswGraph(absl::string_view path, absl::st
   int64_t linked = 0;
   std::memcpy(&linked, count.data(), sizeof(linked));
   if (linked < 0 || linked > to.shape.rows) {
-    return Invalid(path, absl::StrCat(linked, " of ", to.shape.rows, " rows are linked"));
+    return InvalidIndexFile(path, absl::StrCat(linked, " of ", to.shape.rows, " rows are linked"));
   }
   RETURN_IF_ERROR(ReadLinks(*container, call, to));
   return linked;
