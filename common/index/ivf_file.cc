@@ -17,6 +17,7 @@ namespace sightline {
 namespace {
 
 constexpr int64_t kCodesOfPart = 16;
+constexpr float kGreatestCode = 127;  // of int8
 
 // Loads sections of one file, and says what is wrong with them.
 class Loader {
@@ -29,11 +30,14 @@ class Loader {
     return LoadSection(container_, name, dtype, shape, call_);
   }
 
-  absl::Status CheckFinite(absl::string_view name, const float* numbers, int64_t count) const {
+  // Of numbers that are finite `most` times as large, too.
+  absl::Status CheckFinite(absl::string_view name, const float* numbers, int64_t count,
+                           float most = 1) const {
     for (int64_t i = 0; i < count; ++i) {
-      if (std::isfinite(numbers[i])) continue;
+      if (std::isfinite(numbers[i] * most)) continue;
       return InvalidIndexFile(container_.path(),
-                              absl::StrCat("number ", i, " of section ", name, " is not finite"));
+                              absl::StrCat("number ", i, " of section ", name, " is ", numbers[i],
+                                           "; ", most, " times as much must be finite"));
     }
     return absl::OkStatus();
   }
@@ -135,7 +139,8 @@ absl::StatusOr<IvfFile> LoadIvfFile(absl::string_view path, const IvfShape& shap
                    loader.Load("centroids", Dtype::kInt8, {shape.lists, shape.centroid_bytes()}));
   ASSIGN_OR_RETURN(file.centroid_scale_bytes,
                    loader.Load("centroid_scales", Dtype::kFloat32, {shape.lists}));
-  RETURN_IF_ERROR(loader.CheckFinite("centroid_scales", file.centroid_scales(), shape.lists));
+  RETURN_IF_ERROR(
+      loader.CheckFinite("centroid_scales", file.centroid_scales(), shape.lists, kGreatestCode));
   ASSIGN_OR_RETURN(file.reach_bytes, loader.Load("reaches", Dtype::kFloat32, {shape.lists}));
   RETURN_IF_ERROR(loader.CheckFinite("reaches", file.reaches(), shape.lists));
   ASSIGN_OR_RETURN(file.offset_bytes, loader.Load("offsets", Dtype::kInt64, {shape.lists + 1}));
