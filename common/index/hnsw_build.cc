@@ -138,6 +138,12 @@ absl::Status CheckHnsw(const bundle::v1::IndexSpec& spec, int dimension) {
   if (hnsw.refine() < (coded ? 1 : 0) || hnsw.refine() > kMostRefine) {
     return OutOfRange("refine", hnsw.refine(), coded ? 1 : 0, kMostRefine);
   }
+  if (!coded && hnsw.refine() > 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "index_spec.hnsw.refine is ", hnsw.refine(),
+        "; code 'rows' scores each row that it looks at once and for all: leave refine "
+        "out"));
+  }
   if (spec.rows_on_disk() && !coded) {
     return absl::InvalidArgumentError(
         "index_spec: kind 'hnsw' with code 'rows' needs the rows in memory; take code 'int8', or "

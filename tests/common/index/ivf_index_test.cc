@@ -470,9 +470,24 @@ TEST_CASE("parameters that are none are refused with what to change") {
   REQUIRE(IvfKind().check(rows, 32).ok());
   auto bits = good;
   bits.mutable_ivf()->set_code("rabitq");
+  bits.mutable_ivf()->set_pq_parts(0);
   REQUIRE(IvfKind().check(bits, 32).ok());
-  bits.mutable_ivf()->set_pq_parts(33);
-  REQUIRE(absl::IsInvalidArgument(IvfKind().check(bits, 32)));
+  // More than two bits a number would be the same index.
+  for (const int dimension : {1, 2, 31, 32}) {
+    const int most = (dimension + 1) / 2;
+    bits.mutable_ivf()->set_pq_parts(most);
+    REQUIRE(IvfKind().check(bits, dimension).ok());
+    bits.mutable_ivf()->set_pq_parts(most + 1);
+    const absl::Status refused = IvfKind().check(bits, dimension);
+    REQUIRE(absl::IsInvalidArgument(refused));
+    REQUIRE_THAT(std::string(refused.message()),
+                 Catch::Contains("of rabitq from 0 to " + std::to_string(most)));
+  }
+  rows.mutable_ivf()->set_refine(1);
+  REQUIRE(IvfKind().check(rows, 32).ok());
+  rows.mutable_ivf()->set_refine(2);
+  REQUIRE_THAT(std::string(IvfKind().check(rows, 32).message()),
+               Catch::Contains("leave refine out"));
   rows.mutable_ivf()->set_code("int8");
   REQUIRE(absl::IsInvalidArgument(IvfKind().check(rows, 32)));
 }
