@@ -52,7 +52,7 @@ class RoughScores {
   }
 
   void Prefetch(int64_t row) const {
-    PrefetchBytes(graph_.node(static_cast<uint32_t>(row)), graph_.shape.links_at());
+    PrefetchStart(graph_.node(static_cast<uint32_t>(row)), graph_.shape.links_at());
   }
 
  private:

@@ -9,6 +9,7 @@
 #include "common/base/dtype.h"
 #include "common/base/status_macros.h"
 #include "common/index/nibble_codes.h"
+#include "common/index/prefetch.h"
 #include "common/index/row_scores.h"
 
 namespace sightline {
@@ -21,7 +22,6 @@ constexpr size_t kNextRows = 16;
 constexpr double kErrors = 2;
 // Rows of memory that are waited for while others are multiplied.
 constexpr size_t kAhead = 3;
-constexpr int64_t kLine = 64;
 
 class Rescoring {
  public:
@@ -85,9 +85,8 @@ class Rescoring {
   }
 
   void Prefetch(int64_t row) const {
-    const char* const begin = vectors_.row(row);
-    const int64_t bytes = vectors_.dimension * static_cast<int64_t>(DtypeSize(vectors_.dtype));
-    for (int64_t i = 0; i < bytes; i += kLine) __builtin_prefetch(begin + i);
+    PrefetchBytes(vectors_.row(row),
+                  vectors_.dimension * static_cast<int64_t>(DtypeSize(vectors_.dtype)));
   }
 
   void Note(const Estimate& candidate, float score) {

@@ -11,6 +11,7 @@
 
 #include "common/base/float16.h"
 #include "common/base/status_macros.h"
+#include "common/index/prefetch.h"
 
 namespace sightline {
 namespace {
@@ -57,11 +58,6 @@ float Score(const float* query, const char* row, int dimension, Dtype dtype) {
 // Rows that lie anywhere are on their way from memory while the ones before are multiplied.
 constexpr size_t kRowsAhead = 2;
 
-void Prefetch(const char* row, int64_t bytes) {
-  constexpr int64_t kCacheLine = 64;
-  for (int64_t i = 0; i < bytes; i += kCacheLine) _mm_prefetch(row + i, _MM_HINT_T0);
-}
-
 }  // namespace
 
 float RowScore(const VectorView& vectors, const float* query, int64_t row) {
@@ -83,7 +79,8 @@ absl::Status ScoreRows(const VectorView& vectors, const float* query,
         scores[first + i] =
             Score(query, read.data() + i * row_bytes, vectors.dimension, vectors.dtype);
       } else {
-        if (i + kRowsAhead < some.size()) Prefetch(vectors.row(some[i + kRowsAhead]), row_bytes);
+        if (i + kRowsAhead < some.size())
+          PrefetchBytes(vectors.row(some[i + kRowsAhead]), row_bytes);
         scores[first + i] = RowScore(vectors, query, some[i]);
       }
     }
