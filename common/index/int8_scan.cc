@@ -1,5 +1,7 @@
 #include "common/index/int8_scan.h"
 
+#include <immintrin.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
