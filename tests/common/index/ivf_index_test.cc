@@ -488,6 +488,7 @@ TEST_CASE("parameters that are none are refused with what to change") {
   rows.mutable_ivf()->set_refine(2);
   REQUIRE_THAT(std::string(IvfKind().check(rows, 32).message()),
                Catch::Contains("leave refine out"));
+  rows.mutable_ivf()->set_refine(0);
   rows.mutable_ivf()->set_code("int8");
   REQUIRE(absl::IsInvalidArgument(IvfKind().check(rows, 32)));
 }
