@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <limits>
 #include <numeric>
 #include <string>
@@ -38,29 +39,28 @@ class TagPostingsBuilder {
     RETURN_IF_ERROR(ForEach(call, [this](int64_t row, absl::string_view text) {
       Tag& tag = FindOrAdd(text);
       if (tag.last_row == row) return;
-      tag.last_row = row;
-      ++tag.count;
+      tag.last_row = static_cast<uint32_t>(row);
+      ++tag.next;
     }));
     LayOut();
-    for (Tag& tag : tags_) tag.last_row = -1;
+    for (Tag& tag : tags_) tag.last_row = kNone;
     RETURN_IF_ERROR(ForEach(call, [this](int64_t row, absl::string_view text) {
       Tag& tag = FindOrAdd(text);
       if (tag.last_row == row) return;
-      tag.last_row = row;
+      tag.last_row = static_cast<uint32_t>(row);
       Put(row, tag);
     }));
     return std::move(postings_);
   }
 
  private:
+  static constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
   struct Tag {
-    uint64_t place = 0;     // of its text, where it was seen first
-    uint64_t next = 0;      // where its next row goes
-    int64_t last_row = -1;  // an item may have a tag twice
-    uint32_t count = 0;     // of rows
+    uint64_t place = 0;         // of its text, where it was seen first
+    uint64_t next = 0;          // its rows so far; once they are laid out, where the next one goes
+    uint32_t last_row = kNone;  // an item may have a tag twice
     bool bits = false;
   };
-  static constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
 
   template <typename Visit>
   absl::Status ForEach(const CallContext& call, Visit visit) const {
@@ -94,7 +94,9 @@ class TagPostingsBuilder {
   }
 
   void Grow() {
-    slots_.assign(std::max<size_t>(2 * slots_.size(), 64), kNone);
+    const size_t size = std::max<size_t>(2 * slots_.size(), 64);
+    slots_ = {};  // before there are more
+    slots_.assign(size, kNone);
     const size_t mask = slots_.size() - 1;
     for (size_t i = 0; i < tags_.size(); ++i) {
       size_t slot = absl::Hash<absl::string_view>()(postings_.TextAt(tags_[i].place)) & mask;
@@ -116,9 +118,9 @@ class TagPostingsBuilder {
     postings_.begins_.push_back(end);
     for (const uint32_t i : order) {
       Tag& tag = tags_[i];
-      tag.next = end;
-      tag.bits = tag.count >= postings_.bit_pieces();
-      end += tag.bits ? postings_.bit_pieces() : tag.count;
+      const uint64_t count = std::exchange(tag.next, end);
+      tag.bits = count >= postings_.bit_pieces();
+      end += tag.bits ? postings_.bit_pieces() : count;
       postings_.places_.push_back(tag.place);
       postings_.begins_.push_back(end);
     }
@@ -135,7 +137,7 @@ class TagPostingsBuilder {
 
   const ShardVectors& vectors_;
   TagPostings postings_;
-  std::vector<Tag> tags_;
+  std::deque<Tag> tags_;         // which grows without a copy of all
   std::vector<uint32_t> slots_;  // numbers of tags, by hash; at most half are taken
 };
 
@@ -263,6 +265,23 @@ class TagPostings::Working {
 absl::StatusOr<TagPostings> TagPostings::Build(const ShardVectors& vectors,
                                                const CallContext& call) {
   return TagPostingsBuilder(vectors).Build(call);
+}
+
+int64_t TagPostings::MostBytes(int64_t stored_bytes) {
+  constexpr int64_t kLengthBytes = sizeof(uint32_t);
+  constexpr int64_t kTagBytes = 2 * sizeof(uint64_t) + sizeof(uint32_t);
+  constexpr int64_t kMostTexts = int64_t{1} << 48;  // more than there is room for in any file
+  int64_t tags = 0;
+  int64_t texts = 1;  // of the length
+  int64_t left = stored_bytes;
+  for (int64_t bytes = kLengthBytes; left >= bytes; ++bytes) {
+    const int64_t count = std::min(texts, left / bytes);
+    tags += count;
+    left -= count * bytes;
+    texts = std::min(texts * 256, kMostTexts);
+  }
+  // One more for what is left, and where the last one's rows end.
+  return (tags + 1) * kTagBytes + static_cast<int64_t>(sizeof(uint64_t));
 }
 
 absl::string_view TagPostings::TextAt(uint64_t place) const {

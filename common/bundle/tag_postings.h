@@ -21,16 +21,21 @@ namespace sightline {
 //
 // Takes four bytes for each tag of each item, less for tags that many have, and sixteen for each
 // tag that differs.  In a vectors file a tag takes four and its text: so this is mostly less than
-// half of that, and at most three times as much, where nearly no tag is there twice and all are a
-// few bytes long.
+// half of that, and at most MostBytes, where no tag is there twice and all are a few bytes long.
 class TagPostings {
  public:
   TagPostings() = default;
 
-  // Of a shard that is loaded, and outlives the postings.  Takes forty bytes more for each tag that
-  // differs while it works.  DataLoss for tags or offsets that lie; the call's own status if it
-  // ends before.
+  // Of a shard that is loaded, and outlives the postings.  Takes at most 48 bytes more for each tag
+  // that differs while it works.  DataLoss for tags or offsets that lie; the call's own status if
+  // it ends before.
   static absl::StatusOr<TagPostings> Build(const ShardVectors& vectors, const CallContext& call);
+
+  // The most bytes that postings take whose section of tags has `stored_bytes`.  Of its tags the
+  // first of each text takes 20 here, and 4 and its text there; another one of the same text at
+  // most 4 here, and at least 4 there.  So it is most where no two are equal and none could be
+  // shorter; of texts of n bytes there are 256^n.
+  static int64_t MostBytes(int64_t stored_bytes);
 
   // The rows that `filter` lets through, which asks for something.  A tag that no item has is one
   // of no rows.  Takes time in proportion to the shortest list that all must be in; to all rows

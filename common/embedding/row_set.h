@@ -69,6 +69,28 @@ class RowSet {
   std::vector<uint64_t> words_;
 };
 
+// Where part `part` of `parts` begins and ends that a matrix is cut into: row numbers.
+struct RowRange {
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+// Parts of about as many rows of a list; of bits and of all rows, of as many rows of the matrix,
+// cut at multiples of `multiple`.
+inline RowRange PartOf(int64_t rows, const RowSet* among, int64_t multiple, int64_t part,
+                       int64_t parts) {
+  if (among != nullptr && among->is_list()) {
+    const auto list = among->rows();
+    const auto begin_of = [&](int64_t i) {
+      const auto place = static_cast<int64_t>(list.size()) * i / parts;
+      return place < static_cast<int64_t>(list.size()) ? int64_t{list[place]} : rows;
+    };
+    return {begin_of(part), begin_of(part + 1)};
+  }
+  const int64_t multiples = (rows + multiple - 1) / multiple;
+  return {std::min(multiples * part / parts * multiple, rows),
+          std::min(multiples * (part + 1) / parts * multiple, rows)};
+}
+
 // Goes through the rows of a set that lie in a range, ascending.
 class RowSetCursor {
  public:

@@ -110,16 +110,6 @@ absl::StatusOr<std::vector<EffortPoint>> AddTimes(const VectorIndex& index, cons
   return Undominated(recalls);
 }
 
-absl::StatusOr<std::vector<EffortPoint>> MeasureEfforts(const VectorIndex& index,
-                                                        const Probes& probes,
-                                                        const CalibrationOptions& options,
-                                                        ComputePool* pool,
-                                                        const CallContext& call) {
-  ASSIGN_OR_RETURN(std::vector<EffortPoint> recalls,
-                   FindRecalls(index, probes, options, pool, call));
-  return AddTimes(index, probes, options, call, std::move(recalls));
-}
-
 absl::StatusOr<double> MeasureSeconds(const VectorIndex& index, const Probes& probes, int effort,
                                       const CalibrationOptions& options, const CallContext& call) {
   ASSIGN_OR_RETURN(const std::vector<double> seconds,

@@ -26,29 +26,29 @@ struct CalibrationOptions {
   absl::Duration max_time = absl::Seconds(60);
 };
 
-// Measures `index`, which is not exact, with `probes` of its shard, which has items.  Efforts grow
-// from 1 by steps of 1.41.  Those are left out that find no more than a lesser one, or less than a
-// greater one at no less time; so recalls and times of the result ascend with its efforts, and it
-// has at most limits::kMaxEffortPoints of them, at least one.
+// What `index`, which is not exact, finds with `probes` of its shard, which has items: points
+// without times.  Efforts grow from 1 by steps of 1.41, and those are left out that find no more
+// than a lesser one: so recalls ascend with efforts, and there are at most limits::kMaxEffortPoints
+// points, at least one.  Searches with `pool`.
 //
-// Recall is searched for with `pool`; time is that of `call`'s clock, the median of all timed
-// searches at an effort, whose passes lie between those at the other efforts, so that what else the
-// machine does spoils them alike.  A search's recall is promised by these points, and the recall
-// gate compares with the same queries: what is promised was chosen among a few dozen efforts by
-// what these queries found, which flatters it by less than a standard error of their mean.
+// A search's recall is promised by these points, and the recall gate compares with the same
+// queries: what is promised was chosen among a few dozen efforts by what these queries found, which
+// flatters it by less than a standard error of their mean.
 //
 // Errors as VectorIndex::Search.
-absl::StatusOr<std::vector<bundle::v1::EffortPoint>> MeasureEfforts(
-    const VectorIndex& index, const Probes& probes, const CalibrationOptions& options,
-    ComputePool* pool, const CallContext& call);
-
-// Its two halves, for who opens the index over rows in memory for the first, which finds the same
-// wherever they lie, and as it is served for the second: recalls alone, and with them the times.
 absl::StatusOr<std::vector<bundle::v1::EffortPoint>> FindRecalls(const VectorIndex& index,
                                                                  const Probes& probes,
                                                                  const CalibrationOptions& options,
                                                                  ComputePool* pool,
                                                                  const CallContext& call);
+
+// What FindRecalls found with the times of `index`, which may be opened over rows in another place:
+// it finds the same wherever they lie.  Those are left out that take no less time than a greater
+// one, so that times ascend as well; at least one stays.
+//
+// Time is that of `call`'s clock, the median of all timed searches at an effort, whose passes lie
+// between those at the other efforts, so that what else the machine does spoils them alike.  Errors
+// as VectorIndex::Search.
 absl::StatusOr<std::vector<bundle::v1::EffortPoint>> AddTimes(
     const VectorIndex& index, const Probes& probes, const CalibrationOptions& options,
     const CallContext& call, std::vector<bundle::v1::EffortPoint> recalls);

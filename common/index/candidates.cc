@@ -10,7 +10,7 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr size_t kFirstRows = 16;
 
 // The order of a list, of exact scores.
-bool RanksBefore(const RoughNeighbor& a, const RoughNeighbor& b) {
+bool ScoresHigher(const RoughNeighbor& a, const RoughNeighbor& b) {
   return a.score != b.score ? a.score > b.score : a.row < b.row;
 }
 
@@ -55,10 +55,10 @@ void Candidates::Settle(ExactScore exact) {
     if (row.error != 0) row = {row.row, exact(row.row), 0};
   }
   if (rows_.size() > static_cast<size_t>(k_)) {
-    std::nth_element(rows_.begin(), rows_.begin() + k_, rows_.end(), RanksBefore);
+    std::nth_element(rows_.begin(), rows_.begin() + k_, rows_.end(), ScoresHigher);
     rows_.resize(k_);
   }
-  std::sort(rows_.begin(), rows_.end(), RanksBefore);
+  std::sort(rows_.begin(), rows_.end(), ScoresHigher);
 }
 
 std::vector<Neighbor> Candidates::Take(ExactScore exact) {

@@ -35,33 +35,6 @@ absl::StatusOr<NeighborLists> ScanForMany(const VectorView& vectors, const Block
                                           const RowSet* among, ComputePool* pool,
                                           const CallContext& call);
 
-// Where part `part` of `parts` begins and ends that a matrix is cut into: row numbers.
-struct RowRange {
-  int64_t begin = 0;
-  int64_t end = 0;
-};
-// Parts of about as many rows of a list; of bits and of all rows, of as many rows of the matrix,
-// cut at multiples of `multiple`.
-inline RowRange PartOf(int64_t rows, const RowSet* among, int64_t multiple, int64_t part,
-                       int64_t parts) {
-  if (among != nullptr && among->is_list()) {
-    const auto list = among->rows();
-    const auto begin_of = [&](int64_t i) {
-      const auto place = static_cast<int64_t>(list.size()) * i / parts;
-      return place < static_cast<int64_t>(list.size()) ? int64_t{list[place]} : rows;
-    };
-    return {begin_of(part), begin_of(part + 1)};
-  }
-  const int64_t multiples = (rows + multiple - 1) / multiple;
-  return {std::min(multiples * part / parts * multiple, rows),
-          std::min(multiples * (part + 1) / parts * multiple, rows)};
-}
-
-// The order of a list.
-inline bool RanksBefore(const Neighbor& a, const Neighbor& b) {
-  return a.score != b.score ? a.score > b.score : a.row < b.row;
-}
-
 // A score that the last of a query's list has at least, as far as any thread knows: what scores
 // below it need not be collected.  It spares time and never changes a result.
 class Floor {

@@ -55,8 +55,9 @@ class StagedBuild {
                                          {spec.hnsw().link_count(), spec.hnsw().build_effort(),
                                           static_cast<uint64_t>(spec.seed())},
                                          *build_.call));
+    // Of the rows that the caller counts, those that are linked nowhere are done.
     if (build_.progress != nullptr) {
-      build_.progress->Begin("link", "rows", builder_->linkable());
+      build_.progress->Skip(build_.vectors.rows - builder_->linkable());
     }
     RETURN_IF_ERROR(Resume());
     RETURN_IF_ERROR(Link());
@@ -68,14 +69,9 @@ class StagedBuild {
   // What cannot be read, or is of another build, is made again.
   absl::Status Resume() {
     if (build_.work_directory.empty() || !FileExists(stage_path_)) return absl::OkStatus();
-    HnswShape shape = builder_->graph().shape;
-    shape.coded = false;
-    int64_t linked = 0;
-    const auto unfinished =
-        LoadUnfinishedHnswGraph(stage_path_, shape, builder_->digest(), &linked, *build_.call);
+    const absl::Status restored = builder_->Restore(stage_path_, *build_.call);
     RETURN_IF_ERROR(build_.call->Check("build index"));
-    if (!unfinished.ok()) return absl::OkStatus();
-    builder_->Restore(unfinished->graph, linked);
+    if (!restored.ok()) return absl::OkStatus();
     if (build_.progress != nullptr) build_.progress->Skip(builder_->linked());
     return absl::OkStatus();
   }
@@ -141,6 +137,12 @@ absl::Status CheckHnsw(const bundle::v1::IndexSpec& spec, int dimension) {
   const bool coded = hnsw.code() == "int8";
   if (hnsw.refine() < (coded ? 1 : 0) || hnsw.refine() > kMostRefine) {
     return OutOfRange("refine", hnsw.refine(), coded ? 1 : 0, kMostRefine);
+  }
+  if (!coded && hnsw.refine() > 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "index_spec.hnsw.refine is ", hnsw.refine(),
+        "; code 'rows' scores each row that it looks at once and for all: leave refine "
+        "out"));
   }
   if (spec.rows_on_disk() && !coded) {
     return absl::InvalidArgumentError(

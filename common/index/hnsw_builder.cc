@@ -8,6 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "common/base/checksum.h"
 #include "common/base/status_macros.h"
+#include "common/index/hnsw_file.h"
 #include "common/index/hnsw_order.h"
 #include "common/index/hnsw_walk.h"
 #include "common/index/row_scores.h"
@@ -60,10 +61,7 @@ HnswBuilder::HnswBuilder(const HnswShape& shape, const HnswParameters& parameter
       space_(graph_),
       from_space_(graph_),
       choice_(graph_) {
-  std::fill_n(upper_links_->data(), upper_links_->size(), '\xFF');
-  for (int64_t row = 0; row < shape.rows; ++row) {
-    SetLinks(graph_.base(), static_cast<uint32_t>(row), {});
-  }
+  Unlink();
 }
 
 absl::StatusOr<std::unique_ptr<HnswBuilder>> HnswBuilder::Create(const VectorView& vectors,
@@ -85,7 +83,8 @@ absl::StatusOr<std::unique_ptr<HnswBuilder>> HnswBuilder::Create(const VectorVie
 int64_t HnswBuilder::Memory(const HnswShape& shape) {
   // Two tables of bits, and the rows that are still to be followed in ConnectAll, which are fewer
   // than what drawing the order takes.
-  return shape.byte_count() + HnswOrderMemory(shape.rows) + shape.rows / 2 + (1 << 20);
+  constexpr int64_t kBuffers = 4 << 20;  // of stages that are written and read, a piece at a time
+  return shape.byte_count() + HnswOrderMemory(shape.rows) + shape.rows / 2 + kBuffers;
 }
 
 absl::Status HnswBuilder::Encode(const VectorView& vectors, const CallContext& call) {
@@ -121,6 +120,14 @@ void HnswBuilder::Order() {
   order_ = HnswOrder(graph_.shape.rows, parameters_.seed,
                      [this](uint32_t row) { return !IsLinkable(graph_.code(row)); });
   graph_.upper_rows = order_.data();
+}
+
+void HnswBuilder::Unlink() {
+  std::fill_n(upper_links_->data(), upper_links_->size(), '\xFF');
+  for (int64_t row = 0; row < graph_.shape.rows; ++row) {
+    SetLinks(graph_.base(), static_cast<uint32_t>(row), {});
+  }
+  linked_ = 0;
 }
 
 void HnswBuilder::Link(int64_t count) {
@@ -249,14 +256,14 @@ void HnswBuilder::LinkUnreached(uint32_t from, uint32_t row) {
   present[std::min(count, links.capacity - 1)] = given_up;
 }
 
-void HnswBuilder::Restore(const HnswGraph& graph, int64_t linked) {
-  for (int64_t i = 0; i < graph_.shape.rows; ++i) {
-    const auto row = static_cast<uint32_t>(i);
-    std::copy_n(graph.base().of(row), graph.shape.base_links(), LinksOf(graph_.base(), row));
-  }
-  std::copy_n(reinterpret_cast<const char*>(graph.upper_links), upper_links_->size(),
-              upper_links_->data());
-  linked_ = std::min(linked, linkable_);
+absl::Status HnswBuilder::Restore(absl::string_view path, const CallContext& call) {
+  const auto linked = ReadUnfinishedHnswGraph(
+      path, digest_, call,
+      {graph_.shape, nodes_->data(), reinterpret_cast<uint32_t*>(upper_links_->data())});
+  if (!linked.ok()) Unlink();
+  RETURN_IF_ERROR(linked.status());
+  linked_ = std::min(*linked, linkable_);
+  return absl::OkStatus();
 }
 
 }  // namespace sightline

@@ -64,8 +64,9 @@ class HnswBuilder {
   // A digest of all that the graph depends on.
   const std::string& digest() const { return digest_; }
 
-  // Takes over what a builder of the same digest had linked; its graph is not coded.
-  void Restore(const HnswGraph& graph, int64_t linked);
+  // Takes over what a builder of the same digest had linked and written to `path` (hnsw_file.h), in
+  // place of what is linked here.  Errors as ReadUnfinishedHnswGraph; nothing is linked then.
+  absl::Status Restore(absl::string_view path, const CallContext& call);
 
  private:
   // Of memory of zeros.
@@ -73,6 +74,7 @@ class HnswBuilder {
               std::unique_ptr<ResidentMemory> nodes, std::unique_ptr<ResidentMemory> upper_links);
   absl::Status Encode(const VectorView& vectors, const CallContext& call);
   void Order();
+  void Unlink();
 
   void LinkNext();
   // Links `vertex` on a level, whose `space` looks from it; returns the best vertex that was near.

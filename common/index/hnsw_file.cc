@@ -1,5 +1,6 @@
 #include "common/index/hnsw_file.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -8,8 +9,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/error_details.h"
 #include "common/base/status_macros.h"
+#include "common/bundle/section_reader.h"
+#include "common/index/index_file.h"
 
 namespace sightline {
 namespace {
@@ -25,10 +27,6 @@ Header HeaderOf(const HnswShape& shape) {
 
 absl::string_view BytesOf(const void* data, int64_t bytes) {
   return {static_cast<const char*>(data), static_cast<size_t>(bytes)};
-}
-
-absl::Status Invalid(absl::string_view path, absl::string_view why) {
-  return MakeError(reasons::kContentInvalid, absl::StrCat(path, ": ", why));
 }
 
 absl::Status Declare(const HnswShape& shape, const HnswStage* stage, ContainerWriter* writer) {
@@ -61,21 +59,6 @@ absl::Status AppendLinks(const HnswGraph& graph, const HnswShape& to, ContainerW
   return absl::OkStatus();
 }
 
-absl::StatusOr<SectionBytes> LoadSection(const Container& container, absl::string_view name,
-                                         Dtype dtype, const std::vector<int64_t>& shape,
-                                         const CallContext& call) {
-  const auto section = container.Require(name, dtype, static_cast<int>(shape.size()));
-  if (!section.ok()) return WithReason(section.status(), reasons::kContentInvalid);
-  const int64_t row_bytes =
-      (shape.size() == 2 ? shape[1] : 1) * static_cast<int64_t>(DtypeSize(dtype));
-  if ((*section)->shape != shape || (*section)->row_stride_bytes != row_bytes) {
-    return Invalid(container.path(),
-                   absl::StrCat("section ", name, " is of ", (*section)->shape[0],
-                                " rows, not of the ", shape[0], " that the shard's graph has"));
-  }
-  return container.Load(**section, call);
-}
-
 absl::Status CheckLinks(absl::string_view path, const LinkTable& links, int64_t vertices,
                         const CallContext& call) {
   for (int64_t vertex = 0; vertex < vertices; ++vertex) {
@@ -83,8 +66,8 @@ absl::Status CheckLinks(absl::string_view path, const LinkTable& links, int64_t 
     const uint32_t* const of = links.of(static_cast<uint32_t>(vertex));
     for (int i = 0; i < links.capacity; ++i) {
       if (of[i] < vertices || of[i] == kNoLink) continue;
-      return Invalid(path,
-                     absl::StrCat("vertex ", vertex, " of ", vertices, " has a link to ", of[i]));
+      return InvalidIndexFile(
+          path, absl::StrCat("vertex ", vertex, " of ", vertices, " has a link to ", of[i]));
     }
   }
   return absl::OkStatus();
@@ -94,41 +77,53 @@ absl::Status CheckCodes(absl::string_view path, const HnswGraph& graph) {
   for (int64_t row = 0; row < graph.shape.rows; ++row) {
     const kernels::Int8RowScale& code = graph.code(static_cast<uint32_t>(row));
     if (std::isfinite(code.scale) && code.error >= 0 && code.length >= 0) continue;
-    return Invalid(path, absl::StrCat("row ", row, " is coded with scale ", code.scale, ", error ",
-                                      code.error, ", length ", code.length));
+    return InvalidIndexFile(path, absl::StrCat("row ", row, " is coded with scale ", code.scale,
+                                               ", error ", code.error, ", length ", code.length));
+  }
+  return absl::OkStatus();
+}
+
+// On every level.
+absl::Status CheckLinks(absl::string_view path, const HnswGraph& graph, const CallContext& call) {
+  const HnswShape& shape = graph.shape;
+  RETURN_IF_ERROR(CheckLinks(path, graph.base(), shape.rows, call));
+  for (int level = shape.top_level(); level >= 1; --level) {
+    RETURN_IF_ERROR(CheckLinks(path, graph.upper(level), shape.LevelCount(level), call));
   }
   return absl::OkStatus();
 }
 
 absl::Status CheckGraph(absl::string_view path, const HnswGraph& graph, const CallContext& call) {
   const HnswShape& shape = graph.shape;
-  RETURN_IF_ERROR(CheckLinks(path, graph.base(), shape.rows, call));
-  for (int level = shape.top_level(); level >= 1; --level) {
-    RETURN_IF_ERROR(CheckLinks(path, graph.upper(level), shape.LevelCount(level), call));
-  }
+  RETURN_IF_ERROR(CheckLinks(path, graph, call));
   for (int64_t i = 0; i < shape.LevelCount(1); ++i) {
     if (graph.upper_rows[i] < shape.rows) continue;
-    return Invalid(path,
-                   absl::StrCat("vertex ", i, " is row ", graph.upper_rows[i], " of ", shape.rows));
+    return InvalidIndexFile(
+        path, absl::StrCat("vertex ", i, " is row ", graph.upper_rows[i], " of ", shape.rows));
   }
   return shape.coded ? CheckCodes(path, graph) : absl::OkStatus();
 }
 
-absl::StatusOr<LoadedHnswGraph> Load(const Container& container, const HnswShape& shape,
-                                     const CallContext& call) {
+absl::Status CheckHeader(const Container& container, const HnswShape& shape,
+                         const CallContext& call) {
   const Header wanted = HeaderOf(shape);
   ASSIGN_OR_RETURN(
       const SectionBytes header,
       LoadSection(container, "header", Dtype::kInt64, {static_cast<int64_t>(wanted.size())}, call));
-  if (header.view() != BytesOf(wanted.data(), sizeof(wanted))) {
-    Header found;
-    std::memcpy(found.data(), header.data(), sizeof(found));
-    return Invalid(container.path(),
-                   absl::StrCat("a graph (version ", found[0], ") of ", found[1], " x ", found[2],
-                                ", ", found[3], " links, coded: ", found[4],
-                                "; the shard's would be (version ", wanted[0], ") of ", wanted[1],
-                                " x ", wanted[2], ", ", wanted[3], " links, coded: ", wanted[4]));
-  }
+  if (header.view() == BytesOf(wanted.data(), sizeof(wanted))) return absl::OkStatus();
+  Header found;
+  std::memcpy(found.data(), header.data(), sizeof(found));
+  return InvalidIndexFile(
+      container.path(),
+      absl::StrCat("a graph (version ", found[0], ") of ", found[1], " x ", found[2], ", ",
+                   found[3], " links, coded: ", found[4], "; the shard's would be (version ",
+                   wanted[0], ") of ", wanted[1], " x ", wanted[2], ", ", wanted[3],
+                   " links, coded: ", wanted[4]));
+}
+
+absl::StatusOr<LoadedHnswGraph> Load(const Container& container, const HnswShape& shape,
+                                     const CallContext& call) {
+  RETURN_IF_ERROR(CheckHeader(container, shape, call));
   LoadedHnswGraph loaded;
   ASSIGN_OR_RETURN(loaded.nodes, LoadSection(container, "nodes", Dtype::kBytes,
                                              {shape.rows, shape.node_bytes()}, call));
@@ -142,6 +137,54 @@ absl::StatusOr<LoadedHnswGraph> Load(const Container& container, const HnswShape
                   reinterpret_cast<const uint32_t*>(loaded.upper_links.data())};
   RETURN_IF_ERROR(CheckGraph(container.path(), loaded.graph, call));
   return loaded;
+}
+
+// Calls `take(begin, bytes)` for the bytes of `section` from its first to its last, `piece` at a
+// time.
+template <typename Take>
+absl::Status ForEachPiece(const Container& container, const Section& section, int64_t piece,
+                          const CallContext& call, const Take& take) {
+  SectionReader reader(container, section, /*loaded=*/nullptr);
+  for (int64_t begin = 0; begin < section.length; begin += piece) {
+    RETURN_IF_ERROR(call.Check("build index"));
+    ASSIGN_OR_RETURN(const absl::string_view bytes,
+                     reader.View(begin, std::min(piece, section.length - begin)));
+    take(begin, bytes);
+  }
+  return absl::OkStatus();
+}
+
+// Of a graph that is stored without codes.
+absl::Status ReadLinks(const Container& container, const CallContext& call,
+                       const HnswLinksTarget& to) {
+  HnswShape stored = to.shape;
+  stored.coded = false;
+  RETURN_IF_ERROR(CheckHeader(container, stored, call));
+  ASSIGN_OR_RETURN(const Section* const nodes, RequireSection(container, "nodes", Dtype::kBytes,
+                                                              {stored.rows, stored.node_bytes()}));
+  ASSIGN_OR_RETURN(const Section* const upper_links,
+                   RequireSection(container, "upper_links", Dtype::kInt32,
+                                  {stored.upper_vertices() * stored.link_count}));
+  const size_t link_bytes = stored.base_links() * sizeof(uint32_t);
+  const int64_t row_bytes = stored.node_bytes();
+  char* const first_links = to.nodes + to.shape.links_at();
+  constexpr int64_t kRowsAtOnce = 512;
+  RETURN_IF_ERROR(ForEachPiece(container, *nodes, kRowsAtOnce * row_bytes, call,
+                               [&](int64_t begin, absl::string_view bytes) {
+                                 const int64_t first = begin / row_bytes;
+                                 const int64_t count =
+                                     static_cast<int64_t>(bytes.size()) / row_bytes;
+                                 for (int64_t i = 0; i < count; ++i) {
+                                   std::memcpy(first_links + (first + i) * to.shape.node_bytes(),
+                                               bytes.data() + i * row_bytes, link_bytes);
+                                 }
+                               }));
+  RETURN_IF_ERROR(ForEachPiece(container, *upper_links, Container::kBlockBytes, call,
+                               [&](int64_t begin, absl::string_view bytes) {
+                                 std::memcpy(reinterpret_cast<char*>(to.upper_links) + begin,
+                                             bytes.data(), bytes.size());
+                               }));
+  return CheckLinks(container.path(), {to.shape, to.nodes, nullptr, to.upper_links}, call);
 }
 
 }  // namespace
@@ -173,15 +216,14 @@ absl::StatusOr<ContainerWriter::Summary> WriteHnswGraph(absl::string_view path,
 
 absl::StatusOr<LoadedHnswGraph> LoadHnswGraph(absl::string_view path, const HnswShape& shape,
                                               const CallContext& call) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<Container> container, Container::Open(path));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Container> container, OpenIndexFile(path));
   return Load(*container, shape, call);
 }
 
-absl::StatusOr<LoadedHnswGraph> LoadUnfinishedHnswGraph(absl::string_view path,
-                                                        const HnswShape& shape,
-                                                        absl::string_view build, int64_t* linked,
-                                                        const CallContext& call) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<Container> container, Container::Open(path));
+absl::StatusOr<int64_t> ReadUnfinishedHnswGraph(absl::string_view path, absl::string_view build,
+                                                const CallContext& call,
+                                                const HnswLinksTarget& to) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Container> container, OpenIndexFile(path));
   ASSIGN_OR_RETURN(const SectionBytes of, LoadSection(*container, "build", Dtype::kBytes,
                                                       {static_cast<int64_t>(build.size())}, call));
   if (of.view() != build) {
@@ -189,11 +231,13 @@ absl::StatusOr<LoadedHnswGraph> LoadUnfinishedHnswGraph(absl::string_view path,
   }
   ASSIGN_OR_RETURN(const SectionBytes count,
                    LoadSection(*container, "linked", Dtype::kInt64, {1}, call));
-  std::memcpy(linked, count.data(), sizeof(*linked));
-  if (*linked < 0 || *linked > shape.rows) {
-    return Invalid(path, absl::StrCat(*linked, " of ", shape.rows, " rows are linked"));
+  int64_t linked = 0;
+  std::memcpy(&linked, count.data(), sizeof(linked));
+  if (linked < 0 || linked > to.shape.rows) {
+    return InvalidIndexFile(path, absl::StrCat(linked, " of ", to.shape.rows, " rows are linked"));
   }
-  return Load(*container, shape, call);
+  RETURN_IF_ERROR(ReadLinks(*container, call, to));
+  return linked;
 }
 
 }  // namespace sightline

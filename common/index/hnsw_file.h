@@ -46,11 +46,18 @@ struct LoadedHnswGraph {
 absl::StatusOr<LoadedHnswGraph> LoadHnswGraph(absl::string_view path, const HnswShape& shape,
                                               const CallContext& call);
 
-// The same of a build that has not ended; NotFound if there is none of this digest.
-absl::StatusOr<LoadedHnswGraph> LoadUnfinishedHnswGraph(absl::string_view path,
-                                                        const HnswShape& shape,
-                                                        absl::string_view build, int64_t* linked,
-                                                        const CallContext& call);
+// Where the links of a graph of `shape` go, coded or not: memory of whoever reads them.
+struct HnswLinksTarget {
+  HnswShape shape;
+  char* nodes = nullptr;  // codes stay as they are
+  uint32_t* upper_links = nullptr;
+};
+
+// Reads the links of a build that has not ended to `to`, a few MiB at a time, and checks them as
+// LoadHnswGraph does; returns how many rows are linked.  NotFound if there is none of this digest;
+// errors of LoadHnswGraph.  After an error `to` holds links that mean nothing.
+absl::StatusOr<int64_t> ReadUnfinishedHnswGraph(absl::string_view path, absl::string_view build,
+                                                const CallContext& call, const HnswLinksTarget& to);
 
 }  // namespace sightline
 

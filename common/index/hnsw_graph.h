@@ -20,6 +20,7 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
+#include "common/index/prefetch.h"
 #include "common/kernels/int8_rows.h"
 
 namespace sightline {
@@ -31,12 +32,9 @@ inline constexpr int64_t kMostHnswRows = int64_t{1} << 31;
 
 // Asks for the first lines of the cache that `bytes` from `from` on lie in; those behind them come
 // of themselves, when the first ones are read.
-inline void PrefetchBytes(const char* from, int64_t bytes) {
-  constexpr int64_t kCacheLine = 64;
-  constexpr int64_t kMostBytes = 4 * kCacheLine;
-  const char* const first = from - reinterpret_cast<uintptr_t>(from) % kCacheLine;
-  const char* const end = from + std::min(bytes, kMostBytes);
-  for (const char* line = first; line < end; line += kCacheLine) __builtin_prefetch(line);
+inline void PrefetchStart(const void* from, int64_t bytes) {
+  constexpr int64_t kMostBytes = 256;
+  PrefetchBytes(from, std::min(bytes, kMostBytes));
 }
 
 // A value.
@@ -94,7 +92,7 @@ struct LinkTable {
     return reinterpret_cast<const uint32_t*>(first + vertex * stride);
   }
   void Prefetch(uint32_t vertex) const {
-    PrefetchBytes(first + vertex * stride, capacity * static_cast<int64_t>(sizeof(uint32_t)));
+    PrefetchStart(first + vertex * stride, capacity * static_cast<int64_t>(sizeof(uint32_t)));
   }
 };
 

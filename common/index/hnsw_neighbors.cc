@@ -21,7 +21,7 @@ void RowSpace::SetRow(uint32_t row) {
 }
 
 void RowSpace::Prefetch(uint32_t row) const {
-  PrefetchBytes(nodes_ + row * node_bytes_,
+  PrefetchStart(nodes_ + row * node_bytes_,
                 code_bytes_ + static_cast<int64_t>(sizeof(kernels::Int8RowScale)));
 }
 

@@ -30,27 +30,6 @@ void TakeRows(RowSetCursor* cursor, std::vector<int64_t>* rows) {
   }
 }
 
-bool RanksBefore(const Neighbor& a, const Neighbor& b) {
-  return a.score != b.score ? a.score > b.score : a.row < b.row;
-}
-
-absl::StatusOr<std::vector<Neighbor>> ScanExactly(const VectorView& vectors, const float* query,
-                                                  const RowSet* among, int top_k,
-                                                  const CallContext& call) {
-  RowSetCursor cursor(among, 0, vectors.rows);
-  std::vector<Neighbor> best;
-  std::vector<int64_t> rows;
-  for (TakeRows(&cursor, &rows); !rows.empty(); TakeRows(&cursor, &rows)) {
-    ASSIGN_OR_RETURN(const std::vector<Neighbor> some,
-                     BestOfRows(vectors, query, rows, top_k, call));
-    const auto middle = static_cast<std::ptrdiff_t>(best.size());
-    best.insert(best.end(), some.begin(), some.end());
-    std::inplace_merge(best.begin(), best.begin() + middle, best.end(), RanksBefore);
-    best.resize(std::min(best.size(), static_cast<size_t>(top_k)));
-  }
-  return best;
-}
-
 // The rough score of a row, and what it may be off by.
 class RoughScores {
  public:
@@ -73,7 +52,7 @@ class RoughScores {
   }
 
   void Prefetch(int64_t row) const {
-    PrefetchBytes(graph_.node(static_cast<uint32_t>(row)), graph_.shape.links_at());
+    PrefetchStart(graph_.node(static_cast<uint32_t>(row)), graph_.shape.links_at());
   }
 
  private:
@@ -113,7 +92,7 @@ absl::StatusOr<std::vector<Neighbor>> ScanRows(const HnswGraph& graph, const Vec
                                                const float* query, const RowSet* among, int top_k,
                                                const CallContext& call) {
   return graph.shape.coded ? ScanCodes(graph, vectors, query, among, top_k, call)
-                           : ScanExactly(vectors, query, among, top_k, call);
+                           : BestOfRange(vectors, query, among, {0, vectors.rows}, top_k, call);
 }
 
 }  // namespace sightline

@@ -33,7 +33,7 @@ class CodedSpace {
            static_cast<float>(sum);
   }
   void Prefetch(uint32_t row) const {
-    PrefetchBytes(nodes_ + row * node_bytes_,
+    PrefetchStart(nodes_ + row * node_bytes_,
                   code_bytes_ + static_cast<int64_t>(sizeof(kernels::Int8RowScale)));
   }
 
@@ -56,7 +56,7 @@ class Float32Space {
     return Float32Similarity(query_, vectors_.float_row(row), vectors_.dimension);
   }
   void Prefetch(uint32_t row) const {
-    PrefetchBytes(vectors_.row(row), vectors_.dimension * static_cast<int64_t>(sizeof(float)));
+    PrefetchStart(vectors_.row(row), vectors_.dimension * static_cast<int64_t>(sizeof(float)));
   }
 
  private:
@@ -71,7 +71,7 @@ class Float16Space {
 
   float Similarity(uint32_t row) const { return RowScore(vectors_, query_, row); }
   void Prefetch(uint32_t row) const {
-    PrefetchBytes(vectors_.row(row), vectors_.dimension * static_cast<int64_t>(sizeof(uint16_t)));
+    PrefetchStart(vectors_.row(row), vectors_.dimension * static_cast<int64_t>(sizeof(uint16_t)));
   }
 
  private:

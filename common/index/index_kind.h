@@ -34,7 +34,9 @@ struct IndexBuild {
   std::string work_directory;
   ComputePool* pool = nullptr;
   const CallContext* call = nullptr;
-  Progress* progress = nullptr;  // may be null; told of rows
+  // May be null.  In a phase of the caller's, which may be of other shards too: is told of each row
+  // of this one, once.
+  Progress* progress = nullptr;
 };
 
 // Its functions are called by any number of threads.

@@ -9,8 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "common/base/error_details.h"
 #include "common/base/status_macros.h"
+#include "common/index/index_file.h"
 #include "common/index/row_scores.h"
 #include "common/kernels/int8_rows.h"
 
@@ -24,20 +24,6 @@ constexpr int64_t kRowsOfPart = 64;
 template <typename T>
 absl::string_view BytesOf(const std::vector<T>& numbers) {
   return {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(T)};
-}
-
-absl::StatusOr<SectionBytes> LoadSection(const Container& container, absl::string_view name,
-                                         Dtype dtype, const std::vector<int64_t>& shape,
-                                         const CallContext& call) {
-  ASSIGN_OR_RETURN(const Section* section,
-                   container.Require(name, dtype, static_cast<int>(shape.size())));
-  const int64_t element = shape.size() == 2 ? shape[1] : static_cast<int64_t>(DtypeSize(dtype));
-  if (section->shape != shape || section->row_stride_bytes != element) {
-    return MakeError(reasons::kContentInvalid,
-                     absl::StrCat(container.path(), ": section ", name, " is not that of ",
-                                  shape[0], " rows; build the index again"));
-  }
-  return container.Load(*section, call);
 }
 
 // Encodes rows of a shard, many at a time, by all threads of a pool.
@@ -97,7 +83,7 @@ class Encoder {
 
 absl::StatusOr<Int8Codes> Int8Codes::Load(absl::string_view path, int64_t rows, int dimension,
                                           const CallContext& call) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<Container> container, Container::Open(path));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Container> container, OpenIndexFile(path));
   Int8Codes codes;
   codes.rows_ = rows;
   codes.row_bytes_ = kernels::Int8RowBytes(dimension);
@@ -116,10 +102,9 @@ absl::Status Int8Codes::CheckNumbers(absl::string_view path) const {
     const bool sound = std::isfinite(scales()[row]) && scales()[row] >= 0 && errors()[row] >= 0 &&
                        lengths()[row] >= 0;
     if (!sound) {
-      return MakeError(
-          reasons::kContentInvalid,
-          absl::StrCat(path, ": row ", row, " has scale ", scales()[row], ", error ", errors()[row],
-                       " and length ", lengths()[row], "; build the index again"));
+      return InvalidIndexFile(
+          path, absl::StrCat("row ", row, " has scale ", scales()[row], ", error ", errors()[row],
+                             " and length ", lengths()[row]));
     }
   }
   return absl::OkStatus();

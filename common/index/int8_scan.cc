@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "common/index/prefetch.h"
+
 namespace sightline {
 namespace {
 
@@ -14,13 +16,6 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr int64_t kChunkBytes = 192 << 10;
 // Rows that lie anywhere are on their way from memory while those before are multiplied.
 constexpr int64_t kRowsAhead = 4;
-
-void Prefetch(const int8_t* row, int64_t bytes) {
-  constexpr int64_t kCacheLine = 64;
-  for (int64_t i = 0; i < bytes; i += kCacheLine) {
-    _mm_prefetch(reinterpret_cast<const char*>(row + i), _MM_HINT_T0);
-  }
-}
 
 }  // namespace
 
@@ -59,7 +54,7 @@ void Int8Chunk::Multiply(const kernels::Int16Query& query) {
     return;
   }
   for (int64_t i = 0; i < count_; ++i) {
-    if (i + kRowsAhead < count_) Prefetch(codes_.row(rows_[i + kRowsAhead]), n);
+    if (i + kRowsAhead < count_) PrefetchBytes(codes_.row(rows_[i + kRowsAhead]), n);
     sums_[i] = kernel_.product(query.codes.data(), codes_.row(rows_[i]), n);
   }
 }

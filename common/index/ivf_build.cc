@@ -25,6 +25,7 @@
 #include "common/index/nearest_centroids.h"
 #include "common/index/principal_axes.h"
 #include "common/index/row_scores.h"
+#include "common/kernels/inner_products.h"
 #include "common/kernels/nibble_scan.h"
 
 namespace sightline {
@@ -395,22 +396,6 @@ class IvfBuilder {
   std::vector<float> code_scales_;  // of int8
 };
 
-// Of the build's rows and parameters.
-absl::StatusOr<std::string> FingerprintOf(const IndexBuild& build, const IvfShape& shape) {
-  std::string told = absl::StrCat(
-      kBuildVersion, " shard ", build.shard, " of ", shape.rows, " x ", shape.dimension, " ",
-      DtypeName(build.vectors.dtype), ", seed ", shape.seed, ", lists ", shape.lists, ", code ",
-      static_cast<int>(shape.code), ", parts ", shape.parts, ", axes ", shape.axes, ", vectors ",
-      build.manifest->shards(build.shard).vectors().sha256(), " ");
-  std::vector<float> row(shape.dimension);
-  const int64_t count = std::min(kFingerprintRows, shape.rows);
-  for (int64_t i = 0; i < count; ++i) {
-    RETURN_IF_ERROR(CopyRows(build.vectors, shape.rows * i / count, 1, row.data()));
-    absl::StrAppend(&told, BytesOf(row));
-  }
-  return Sha256Hex(told);
-}
-
 }  // namespace
 
 int64_t IvfBuildMemory(const IvfShape& shape, int threads) {
@@ -428,6 +413,23 @@ int64_t IvfBuildMemory(const IvfShape& shape, int threads) {
          threads * kRowsAtOnce * (shape.dimension + 1) * kFloat;
 }
 
+absl::StatusOr<std::string> IvfFingerprint(const IndexBuild& build, const IvfShape& shape,
+                                           const kernels::CpuFeatures& features) {
+  std::string told = absl::StrCat(
+      kBuildVersion, " shard ", build.shard, " of ", shape.rows, " x ", shape.dimension, " ",
+      DtypeName(build.vectors.dtype), ", seed ", shape.seed, ", lists ", shape.lists, ", code ",
+      static_cast<int>(shape.code), ", parts ", shape.parts, ", axes ", shape.axes, ", vectors ",
+      build.manifest->shards(build.shard).vectors().sha256(), ", kernel ",
+      kernels::InnerProductKernelFor(features).instructions, " ");
+  std::vector<float> row(shape.dimension);
+  const int64_t count = std::min(kFingerprintRows, shape.rows);
+  for (int64_t i = 0; i < count; ++i) {
+    RETURN_IF_ERROR(CopyRows(build.vectors, shape.rows * i / count, 1, row.data()));
+    absl::StrAppend(&told, BytesOf(row));
+  }
+  return Sha256Hex(told);
+}
+
 absl::StatusOr<std::vector<bundle::v1::BundleFile>> BuildIvf(const IndexBuild& build) {
   RETURN_IF_ERROR(CheckView(build.vectors));
   ASSIGN_OR_RETURN(const IvfShape shape, IvfShapeOf(*build.manifest, build.shard));
@@ -438,7 +440,7 @@ absl::StatusOr<std::vector<bundle::v1::BundleFile>> BuildIvf(const IndexBuild& b
   }
   std::vector<bundle::v1::BundleFile> files;
   if (shape.rows == 0) return files;
-  ASSIGN_OR_RETURN(std::string fingerprint, FingerprintOf(build, shape));
+  ASSIGN_OR_RETURN(std::string fingerprint, IvfFingerprint(build, shape, kernels::ThisCpu()));
   ASSIGN_OR_RETURN(files.emplace_back(), IvfBuilder(build, shape, std::move(fingerprint)).Run());
   return files;
 }

@@ -9,18 +9,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "common/base/dtype.h"
-#include "common/base/error_details.h"
 #include "common/base/status_macros.h"
+#include "common/index/index_file.h"
 #include "common/kernels/nibble_scan.h"
 
 namespace sightline {
 namespace {
 
 constexpr int64_t kCodesOfPart = 16;
-
-absl::Status Invalid(absl::string_view path, absl::string_view problem) {
-  return MakeError(reasons::kContentInvalid, absl::StrCat(path, ": ", problem));
-}
+constexpr float kGreatestCode = 127;  // of int8
 
 // Loads sections of one file, and says what is wrong with them.
 class Loader {
@@ -30,25 +27,17 @@ class Loader {
 
   absl::StatusOr<SectionBytes> Load(absl::string_view name, Dtype dtype,
                                     const std::vector<int64_t>& shape) const {
-    const auto found = container_.Require(name, dtype, static_cast<int>(shape.size()));
-    if (!found.ok()) return WithReason(found.status(), reasons::kContentInvalid);
-    const Section& section = **found;
-    int64_t bytes = static_cast<int64_t>(DtypeSize(dtype));
-    for (const int64_t extent : shape) bytes *= extent;
-    if (section.shape != shape || section.length != bytes) {
-      return Invalid(
-          container_.path(),
-          absl::StrCat("section ", name, " has ", section.length, " bytes, of ", section.shape[0],
-                       " rows; the manifest makes it ", bytes, ", of ", shape[0]));
-    }
-    return container_.Load(section, call_);
+    return LoadSection(container_, name, dtype, shape, call_);
   }
 
-  absl::Status CheckFinite(absl::string_view name, const float* numbers, int64_t count) const {
+  // Of numbers that are finite `most` times as large, too.
+  absl::Status CheckFinite(absl::string_view name, const float* numbers, int64_t count,
+                           float most = 1) const {
     for (int64_t i = 0; i < count; ++i) {
-      if (std::isfinite(numbers[i])) continue;
-      return Invalid(container_.path(),
-                     absl::StrCat("number ", i, " of section ", name, " is not finite"));
+      if (std::isfinite(numbers[i] * most)) continue;
+      return InvalidIndexFile(container_.path(),
+                              absl::StrCat("number ", i, " of section ", name, " is ", numbers[i],
+                                           "; ", most, " times as much must be finite"));
     }
     return absl::OkStatus();
   }
@@ -62,20 +51,21 @@ absl::Status CheckLists(absl::string_view path, const IvfFile& file) {
   const int64_t* const offsets = file.offsets();
   const IvfShape& shape = file.shape;
   if (offsets[0] != 0 || offsets[shape.lists] != shape.rows) {
-    return Invalid(path, absl::StrCat("lists from ", offsets[0], " to ", offsets[shape.lists],
-                                      " of ", shape.rows, " rows"));
+    return InvalidIndexFile(path, absl::StrCat("lists from ", offsets[0], " to ",
+                                               offsets[shape.lists], " of ", shape.rows, " rows"));
   }
   for (int64_t list = 0; list < shape.lists; ++list) {
     if (offsets[list] > offsets[list + 1]) {
-      return Invalid(path, absl::StrCat("list ", list, " ends before it begins"));
+      return InvalidIndexFile(path, absl::StrCat("list ", list, " ends before it begins"));
     }
   }
   std::vector<bool> seen(shape.rows);
   for (int64_t position = 0; position < shape.rows; ++position) {
     const int64_t row = file.rows()[position];
     if (row < 0 || row >= shape.rows || seen[row]) {
-      return Invalid(path, absl::StrCat("row ", row, " of ", shape.rows, " at position ", position,
-                                        row < 0 || row >= shape.rows ? "" : " for a second time"));
+      return InvalidIndexFile(
+          path, absl::StrCat("row ", row, " of ", shape.rows, " at position ", position,
+                             row < 0 || row >= shape.rows ? "" : " for a second time"));
     }
     seen[row] = true;
   }
@@ -89,8 +79,8 @@ absl::Status CheckScalars(absl::string_view path, const IvfFile& file) {
     std::memcpy(scalars, file.codes() + end - sizeof(scalars), sizeof(scalars));
     for (const float scalar : scalars) {
       if (std::isfinite(scalar)) continue;
-      return Invalid(path, absl::StrCat("a scalar of the block of codes that ends at ", end,
-                                        " is not finite"));
+      return InvalidIndexFile(path, absl::StrCat("a scalar of the block of codes that ends at ",
+                                                 end, " is not finite"));
     }
   }
   return absl::OkStatus();
@@ -141,20 +131,16 @@ int64_t IvfFileBytes(const IvfShape& shape) {
 
 absl::StatusOr<IvfFile> LoadIvfFile(absl::string_view path, const IvfShape& shape,
                                     const CallContext& call) {
-  auto opened = Container::Open(path);
-  if (!opened.ok()) {
-    return absl::IsDataLoss(opened.status()) && !GetReason(opened.status()).has_value()
-               ? WithReason(opened.status(), reasons::kContentInvalid)
-               : opened.status();
-  }
-  const Loader loader(**opened, call);
+  ASSIGN_OR_RETURN(const std::unique_ptr<Container> container, OpenIndexFile(path));
+  const Loader loader(*container, call);
   IvfFile file;
   file.shape = shape;
   ASSIGN_OR_RETURN(file.centroid_bytes,
                    loader.Load("centroids", Dtype::kInt8, {shape.lists, shape.centroid_bytes()}));
   ASSIGN_OR_RETURN(file.centroid_scale_bytes,
                    loader.Load("centroid_scales", Dtype::kFloat32, {shape.lists}));
-  RETURN_IF_ERROR(loader.CheckFinite("centroid_scales", file.centroid_scales(), shape.lists));
+  RETURN_IF_ERROR(
+      loader.CheckFinite("centroid_scales", file.centroid_scales(), shape.lists, kGreatestCode));
   ASSIGN_OR_RETURN(file.reach_bytes, loader.Load("reaches", Dtype::kFloat32, {shape.lists}));
   RETURN_IF_ERROR(loader.CheckFinite("reaches", file.reaches(), shape.lists));
   ASSIGN_OR_RETURN(file.offset_bytes, loader.Load("offsets", Dtype::kInt64, {shape.lists + 1}));

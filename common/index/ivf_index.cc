@@ -36,20 +36,8 @@ namespace {
 
 using NeighborLists = std::vector<std::vector<Neighbor>>;
 
-// Rows that are scored between two looks at what they are worth.
-constexpr int64_t kRowsAtOnce = 16384;
-
-bool RanksBefore(const Neighbor& a, const Neighbor& b) {
-  return a.score != b.score ? a.score > b.score : a.row < b.row;
-}
-
-// Adds `more` to the best `top_k`, both in order.
-void Merge(std::vector<Neighbor> more, int top_k, std::vector<Neighbor>* best) {
-  std::vector<Neighbor> merged(best->size() + more.size());
-  std::merge(best->begin(), best->end(), more.begin(), more.end(), merged.begin(), RanksBefore);
-  if (merged.size() > static_cast<size_t>(top_k)) merged.resize(top_k);
-  *best = std::move(merged);
-}
+// Rows that are worth another thread.
+constexpr int64_t kRowsOfThread = 16384;
 
 CodeSpace SpaceOf(const IvfFile& file) {
   const IvfShape& shape = file.shape;
@@ -143,21 +131,20 @@ class IvfIndex : public VectorIndex {
   absl::StatusOr<NeighborLists> SearchExactly(const EmbeddingMatrix& queries,
                                               const SearchOptions& options, ComputePool* pool,
                                               const CallContext& call) const {
-    std::vector<int64_t> chosen;
-    if (options.among != nullptr) {
-      chosen.reserve(options.among->count());
-      options.among->ForEach([&](int64_t row) { chosen.push_back(row); });
-    }
-    const int64_t count = options.among != nullptr ? options.among->count() : parts_.vectors.rows;
+    const VectorView& vectors = parts_.vectors;
+    const int64_t count = options.among != nullptr ? options.among->count() : vectors.rows;
     const int64_t parts =
-        queries.rows() > 1 ? 1 : std::clamp<int64_t>(count / kRowsAtOnce, 1, pool->threads());
+        queries.rows() > 1 ? 1 : std::clamp<int64_t>(count / kRowsOfThread, 1, pool->threads());
     return ForEach(queries, pool, [&](const float* query) {
       NeighborLists bests(parts);
       std::vector<absl::Status> statuses(parts);
       const auto score = [&](int64_t from, int64_t to) {
         for (int64_t part = from; part < to; ++part) {
-          statuses[part] = ScoreSome(query, options, chosen, count * part / parts,
-                                     count * (part + 1) / parts, call, &bests[part]);
+          auto found =
+              BestOfRange(vectors, query, options.among,
+                          PartOf(vectors.rows, options.among, 1, part, parts), options.top_k, call);
+          statuses[part] = found.status();
+          if (found.ok()) bests[part] = *std::move(found);
         }
       };
       if (parts == 1) {
@@ -166,29 +153,12 @@ class IvfIndex : public VectorIndex {
         pool->ParallelFor(parts, 1, score);
       }
       for (int64_t part = 1; part < parts; ++part) {
-        Merge(std::move(bests[part]), options.top_k, &bests[0]);
+        MergeBest(bests[part], options.top_k, &bests[0]);
         statuses[0].Update(statuses[part]);
       }
       return statuses[0].ok() ? absl::StatusOr<std::vector<Neighbor>>(std::move(bests[0]))
                               : statuses[0];
     });
-  }
-
-  // Of the `begin`-th row that may be found up to the `end`-th.
-  absl::Status ScoreSome(const float* query, const SearchOptions& options,
-                         const std::vector<int64_t>& chosen, int64_t begin, int64_t end,
-                         const CallContext& call, std::vector<Neighbor>* best) const {
-    for (int64_t first = begin; first < end; first += kRowsAtOnce) {
-      const int64_t count = std::min(kRowsAtOnce, end - first);
-      std::vector<int64_t> rows(count);
-      for (int64_t i = 0; i < count; ++i) {
-        rows[i] = options.among != nullptr ? chosen[first + i] : first + i;
-      }
-      ASSIGN_OR_RETURN(std::vector<Neighbor> some,
-                       BestOfRows(parts_.vectors, query, std::move(rows), options.top_k, call));
-      Merge(std::move(some), options.top_k, best);
-    }
-    return absl::OkStatus();
   }
 
   const IvfFile file_;

@@ -16,6 +16,9 @@ namespace {
 
 constexpr int kMostRefine = 1000;
 constexpr int kGroupBits = 4;
+// Of code rabitq with parts: bits along each axis, and axes of a part.
+constexpr int kAxisBits = 2;
+constexpr int kAxesOfPart = kGroupBits / kAxisBits;
 
 struct CodeName {
   const char* name;
@@ -34,6 +37,12 @@ absl::StatusOr<IvfCode> CodeOf(const std::string& name) {
   }
   return absl::InvalidArgumentError(absl::StrCat("index_spec.ivf.code is '", name,
                                                  "'; it must be one of rows, int8, pq4, rabitq"));
+}
+
+// Of rabitq as many as have an axis, or a number of its own, for each number.
+int MostParts(IvfCode code, int dimension) {
+  if (code == IvfCode::kPq4) return dimension;
+  return code == IvfCode::kRabitq ? (dimension + kAxesOfPart - 1) / kAxesOfPart : 0;
 }
 
 }  // namespace
@@ -76,18 +85,24 @@ absl::Status CheckIvfSpec(const bundle::v1::IndexSpec& spec, int dimension) {
                                                    limits::kMaxIndexLists));
   }
   ASSIGN_OR_RETURN(const IvfCode code, CodeOf(ivf.code()));
-  const bool has_parts = code == IvfCode::kPq4 || code == IvfCode::kRabitq;
   if (ivf.pq_parts() < (code == IvfCode::kPq4 ? 1 : 0) ||
-      ivf.pq_parts() > (has_parts ? dimension : 0)) {
+      ivf.pq_parts() > MostParts(code, dimension)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "index_spec.ivf.pq_parts is ", ivf.pq_parts(), "; of code pq4 it must be from 1 to ",
-        dimension, ", the dimension, of rabitq from 0, and of any other 0"));
+        dimension, ", the dimension, of rabitq from 0 to ", MostParts(IvfCode::kRabitq, dimension),
+        ", which is two bits for each number, and of any other 0"));
   }
   const int least_refine = code == IvfCode::kRows ? 0 : 1;
   if (ivf.refine() < least_refine || ivf.refine() > kMostRefine) {
     return absl::InvalidArgumentError(absl::StrCat("index_spec.ivf.refine is ", ivf.refine(),
                                                    "; it must be from ", least_refine, " to ",
                                                    kMostRefine));
+  }
+  if (code == IvfCode::kRows && ivf.refine() > 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "index_spec.ivf.refine is ", ivf.refine(),
+        "; code 'rows' scores each row that it looks at once and for all: leave refine "
+        "out"));
   }
   if (code == IvfCode::kRows && spec.rows_on_disk()) {
     return absl::InvalidArgumentError(
@@ -118,8 +133,8 @@ absl::StatusOr<IvfShape> IvfShapeOf(const bundle::v1::GenerationManifest& manife
   shape.code = *CodeOf(spec.ivf().code());
   if (shape.code == IvfCode::kPq4) shape.parts = spec.ivf().pq_parts();
   if (shape.code == IvfCode::kRabitq && spec.ivf().pq_parts() > 0) {
-    shape.bits = 2;
-    const int64_t axes = int64_t{spec.ivf().pq_parts()} * kGroupBits / shape.bits;
+    shape.bits = kAxisBits;
+    const int64_t axes = int64_t{spec.ivf().pq_parts()} * kAxesOfPart;
     shape.axes = axes < dimension ? axes : 0;
   }
   shape.refine = std::max(1, spec.ivf().refine());

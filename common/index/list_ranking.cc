@@ -6,6 +6,7 @@
 
 #include "common/index/best_estimates.h"
 #include "common/index/nibble_codes.h"
+#include "common/index/prefetch.h"
 #include "common/kernels/cpu.h"
 #include "common/kernels/int8_rows.h"
 #include "common/kernels/nibble_scan.h"
@@ -86,7 +87,7 @@ std::vector<RankedList> ListRanking::Best(const IvfQuery& query, int64_t count) 
   for (size_t i = 0; i < looked_at.size(); ++i) {
     if (i + kAhead < looked_at.size()) {
       const int8_t* const ahead = file_.centroid(looked_at[i + kAhead]);
-      for (int64_t line = 0; line < bytes; line += 64) __builtin_prefetch(ahead + line);
+      PrefetchBytes(ahead, bytes);
     }
     const int32_t list = looked_at[i];
     if (file_.is_empty(list)) continue;

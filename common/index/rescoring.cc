@@ -9,6 +9,7 @@
 #include "common/base/dtype.h"
 #include "common/base/status_macros.h"
 #include "common/index/nibble_codes.h"
+#include "common/index/prefetch.h"
 #include "common/index/row_scores.h"
 
 namespace sightline {
@@ -21,13 +22,6 @@ constexpr size_t kNextRows = 16;
 constexpr double kErrors = 2;
 // Rows of memory that are waited for while others are multiplied.
 constexpr size_t kAhead = 3;
-constexpr int64_t kLine = 64;
-
-struct RanksBefore {
-  bool operator()(const Neighbor& a, const Neighbor& b) const {
-    return a.score != b.score ? a.score > b.score : a.row < b.row;
-  }
-};
 
 class Rescoring {
  public:
@@ -47,7 +41,7 @@ class Rescoring {
       if (begin > 0 && IsBeaten(candidates_[begin])) break;
       RETURN_IF_ERROR(Score(begin, end));
     }
-    std::sort(best_.begin(), best_.end(), RanksBefore());
+    std::sort(best_.begin(), best_.end(), RanksBefore);
     return std::move(best_);
   }
 
@@ -91,9 +85,8 @@ class Rescoring {
   }
 
   void Prefetch(int64_t row) const {
-    const char* const begin = vectors_.row(row);
-    const int64_t bytes = vectors_.dimension * static_cast<int64_t>(DtypeSize(vectors_.dtype));
-    for (int64_t i = 0; i < bytes; i += kLine) __builtin_prefetch(begin + i);
+    PrefetchBytes(vectors_.row(row),
+                  vectors_.dimension * static_cast<int64_t>(DtypeSize(vectors_.dtype)));
   }
 
   void Note(const Estimate& candidate, float score) {
@@ -107,7 +100,7 @@ class Rescoring {
 
   void KeepBest() {
     if (best_.size() < static_cast<size_t>(top_k_)) return;
-    std::nth_element(best_.begin(), best_.begin() + (top_k_ - 1), best_.end(), RanksBefore());
+    std::nth_element(best_.begin(), best_.begin() + (top_k_ - 1), best_.end(), RanksBefore);
     best_.resize(top_k_);
     limit_ = best_.back().score;
   }

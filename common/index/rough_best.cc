@@ -12,10 +12,6 @@ namespace {
 // Rows that are scored at once where the bound asks for more: a reading of a disk each.
 constexpr size_t kLeastMore = 16;
 
-bool RanksBefore(const Neighbor& a, const Neighbor& b) {
-  return a.score != b.score ? a.score > b.score : a.row < b.row;
-}
-
 }  // namespace
 
 RoughBest::RoughBest(int k, int64_t capacity)

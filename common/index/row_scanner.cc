@@ -6,6 +6,7 @@
 
 #include "common/base/dtype.h"
 #include "common/index/nibble_codes.h"
+#include "common/index/prefetch.h"
 #include "common/index/row_scores.h"
 #include "common/kernels/cpu.h"
 #include "common/kernels/int8_rows.h"
@@ -14,14 +15,8 @@
 namespace sightline {
 namespace {
 
-constexpr int64_t kLine = 64;
 // Of a list, before it is its turn; the rest is fetched while it is scanned.
 constexpr int64_t kFirstBytes = 4096;
-
-void PrefetchBytes(const void* begin, int64_t count) {
-  const auto* const bytes = static_cast<const char*>(begin);
-  for (int64_t i = 0; i < count; i += kLine) __builtin_prefetch(bytes + i);
-}
 
 bool IsSet(const uint64_t* words, int64_t row) {
   return (words[row >> 6] >> (row & 63) & 1) != 0;

@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <numeric>
 #include <utility>
 
 #include "common/base/float16.h"
 #include "common/base/status_macros.h"
+#include "common/index/prefetch.h"
 
 namespace sightline {
 namespace {
@@ -56,15 +58,6 @@ float Score(const float* query, const char* row, int dimension, Dtype dtype) {
 // Rows that lie anywhere are on their way from memory while the ones before are multiplied.
 constexpr size_t kRowsAhead = 2;
 
-void Prefetch(const char* row, int64_t bytes) {
-  constexpr int64_t kCacheLine = 64;
-  for (int64_t i = 0; i < bytes; i += kCacheLine) _mm_prefetch(row + i, _MM_HINT_T0);
-}
-
-bool RanksBefore(const Neighbor& a, const Neighbor& b) {
-  return a.score != b.score ? a.score > b.score : a.row < b.row;
-}
-
 }  // namespace
 
 float RowScore(const VectorView& vectors, const float* query, int64_t row) {
@@ -86,7 +79,8 @@ absl::Status ScoreRows(const VectorView& vectors, const float* query,
         scores[first + i] =
             Score(query, read.data() + i * row_bytes, vectors.dimension, vectors.dtype);
       } else {
-        if (i + kRowsAhead < some.size()) Prefetch(vectors.row(some[i + kRowsAhead]), row_bytes);
+        if (i + kRowsAhead < some.size())
+          PrefetchBytes(vectors.row(some[i + kRowsAhead]), row_bytes);
         scores[first + i] = RowScore(vectors, query, some[i]);
       }
     }
@@ -110,6 +104,30 @@ absl::StatusOr<std::vector<Neighbor>> BestOfRows(const VectorView& vectors, cons
   std::partial_sort(best.begin(), best.begin() + static_cast<std::ptrdiff_t>(wanted), best.end(),
                     RanksBefore);
   best.resize(wanted);
+  return best;
+}
+
+void MergeBest(absl::Span<const Neighbor> more, int top_k, std::vector<Neighbor>* best) {
+  const auto middle = static_cast<std::ptrdiff_t>(best->size());
+  best->insert(best->end(), more.begin(), more.end());
+  std::inplace_merge(best->begin(), best->begin() + middle, best->end(), RanksBefore);
+  best->resize(std::min(best->size(), static_cast<size_t>(top_k)));
+}
+
+absl::StatusOr<std::vector<Neighbor>> BestOfRange(const VectorView& vectors, const float* query,
+                                                  const RowSet* among, RowRange range, int top_k,
+                                                  const CallContext& call) {
+  constexpr size_t kRowsOfTurn = 16384;
+  RowSetCursor cursor(among, range.begin, range.end);
+  std::vector<Neighbor> best;
+  for (int64_t row = cursor.Next(); row >= 0;) {
+    std::vector<int64_t> rows;
+    rows.reserve(kRowsOfTurn);
+    for (; row >= 0 && rows.size() < kRowsOfTurn; row = cursor.Next()) rows.push_back(row);
+    ASSIGN_OR_RETURN(const std::vector<Neighbor> some,
+                     BestOfRows(vectors, query, std::move(rows), top_k, call));
+    MergeBest(some, top_k, &best);
+  }
   return best;
 }
 

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "common/base/call_context.h"
+#include "common/embedding/row_set.h"
 #include "common/index/vector_index.h"
 
 namespace sightline {
@@ -29,6 +30,15 @@ absl::Status ScoreRows(const VectorView& vectors, const float* query,
 absl::StatusOr<std::vector<Neighbor>> BestOfRows(const VectorView& vectors, const float* query,
                                                  std::vector<int64_t> rows, int top_k,
                                                  const CallContext& call);
+
+// Adds `more` to the best `top_k`; both are lists in the order of VectorIndex::Search.
+void MergeBest(absl::Span<const Neighbor> more, int top_k, std::vector<Neighbor>* best);
+
+// BestOfRows of the rows of `range` that `among` has, null: of all of them, in memory that does not
+// grow with their number.
+absl::StatusOr<std::vector<Neighbor>> BestOfRange(const VectorView& vectors, const float* query,
+                                                  const RowSet* among, RowRange range, int top_k,
+                                                  const CallContext& call);
 
 // Copies `count` rows from `first` on as float32, without padding, to `to`, wherever they lie: how
 // builds go through them.  Errors as RowReader::Read.

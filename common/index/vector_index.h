@@ -28,6 +28,11 @@ struct Neighbor {
   float score = 0;  // exact inner product of the query and the stored row; higher is better
 };
 
+// The order of a list of them.
+inline bool RanksBefore(const Neighbor& a, const Neighbor& b) {
+  return a.score != b.score ? a.score > b.score : a.row < b.row;
+}
+
 inline constexpr int kDefaultEffort = 64;
 
 struct SearchOptions {

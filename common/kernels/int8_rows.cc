@@ -67,6 +67,10 @@ Int8RowScale EncodeInt8Row(const float* row, int64_t dimension, int8_t* codes) {
 }
 
 Int16Query::Int16Query(const float* query, int64_t dimension) : codes(Int8RowBytes(dimension)) {
+  if (LargestMagnitude(query, dimension) == kInfinity) {
+    error = length = std::numeric_limits<double>::infinity();
+    return;
+  }
   scale = QueryScale(query, dimension);
   const double inverse = scale > 0 ? 1 / double{scale} : 0;
   double errors = 0, squares = 0;

@@ -38,7 +38,8 @@ Int8RowScale EncodeInt8Row(const float* row, int64_t dimension, int8_t* codes);
 
 // A query as kernels read it.
 struct Int16Query {
-  // Of `dimension` finite numbers, at most 2^20.
+  // Of `dimension` numbers, at most 2^20.  Codes of zero, with an infinite error and length, where
+  // one is not finite.
   Int16Query(const float* query, int64_t dimension);
 
   std::vector<int16_t> codes;  // Int8RowBytes(dimension) of them

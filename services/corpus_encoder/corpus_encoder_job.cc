@@ -13,6 +13,7 @@
 #include "common/base/status_macros.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
+#include "common/index/index_builder.h"
 #include "common/index/probe_queries.h"
 #include "common/log/log.h"
 #include "common/object_store/upload.h"
@@ -151,6 +152,11 @@ absl::StatusOr<bool> CorpusEncoderJob::FindWritten(const Plan& plan) {
     if (written.ok()) found[i] = *written;
   }
   if (!all) return false;
+  // A run that was killed when it had written the manifests has left it.
+  for (const std::string* index : indexes) {
+    RETURN_IF_ERROR(
+        RemoveIndexWork(GenerationDirectory(options_.store, *index, summary_.generation)));
+  }
   summary_.already_there = true;
   summary_.image_count = found[0].item_count;
   summary_.caption_count = found[1].item_count;

@@ -185,9 +185,11 @@ absl::StatusOr<WrittenGeneration> FinishGeneration(
         "index ", spec.index, " has a generation ", spec.generation,
         " that was made meanwhile, when other items were refused; run the same command again"));
   }
+  const std::string directory = GenerationDirectory(spec.store, spec.index, spec.generation);
+  // Of a run that was killed when it had written the manifest.
+  if (written.ok()) RETURN_IF_ERROR(RemoveIndexWork(directory));
   if (!absl::IsNotFound(written.status())) return written;
 
-  const std::string directory = GenerationDirectory(spec.store, spec.index, spec.generation);
   ASSIGN_OR_RETURN(bundle::v1::GenerationManifest manifest, MakeManifest(spec, call));
   int64_t item_count = 0;
   for (const bundle::v1::ShardManifest& shard : shards) {

@@ -82,7 +82,9 @@ absl::StatusOr<int64_t> SearchHost::Footprint(absl::Span<const Manifest* const> 
     ASSIGN_OR_RETURN(const IndexKind* kind, IndexKindOf(*manifest));
     for (const int shard : ShardsOf(*manifest)) {
       if (shard >= manifest->shards_size()) continue;
-      bytes = AddBytes(bytes, FootprintOf(*kind, *manifest, shard, PlaceOf(*manifest)).total());
+      const ShardFootprint told =
+          FootprintOf(*kind, Directory(*manifest), *manifest, shard, PlaceOf(*manifest));
+      bytes = AddBytes(bytes, told.total());
     }
   }
   return bytes;
@@ -160,7 +162,8 @@ absl::StatusOr<SearchableShard> SearchHost::Open(const Manifest& manifest, int s
                                             ViewOf(*opened.vectors), pool_, call));
   opened.efforts = EffortCurve(manifest.shards(shard));
   opened.default_recall = DefaultRecallOf(manifest);
-  LogMemory(manifest, shard, FootprintOf(*kind, manifest, shard, place), TakenBy(opened), before);
+  LogMemory(manifest, shard, FootprintOf(*kind, Directory(manifest), manifest, shard, place),
+            TakenBy(opened), before);
   return opened;
 }
 

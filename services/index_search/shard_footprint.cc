@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <limits>
 
+#include "absl/types/optional.h"
+#include "common/base/files.h"
 #include "common/bundle/rows_on_disk.h"
+#include "common/bundle/tag_postings.h"
+#include "common/bundle/vectors_file.h"
 #include "common/index/shard_rows.h"
 
 namespace sightline {
@@ -18,6 +22,15 @@ int64_t Times(int64_t count, int64_t bytes) {
   return __builtin_mul_overflow(count, bytes, &product) ? kMost : product;
 }
 
+// What the tags of a shard take in its file; nothing where that cannot be looked at.
+absl::optional<int64_t> StoredTagBytes(absl::string_view directory,
+                                       const bundle::v1::ShardManifest& shard, int dimension) {
+  const auto file =
+      VectorsFile::Open(JoinPath(directory, shard.vectors().path()), shard, dimension);
+  if (!file.ok()) return absl::nullopt;
+  return (*file)->tags().bytes->length;
+}
+
 }  // namespace
 
 int64_t AddBytes(int64_t a, int64_t b) {
@@ -29,8 +42,9 @@ int64_t ShardFootprint::total() const {
   return AddBytes(AddBytes(rows, records), AddBytes(postings, index));
 }
 
-ShardFootprint FootprintOf(const IndexKind& kind, const bundle::v1::GenerationManifest& manifest,
-                           int shard, EmbeddingPlace place) {
+ShardFootprint FootprintOf(const IndexKind& kind, absl::string_view directory,
+                           const bundle::v1::GenerationManifest& manifest, int shard,
+                           EmbeddingPlace place) {
   const bundle::v1::ShardManifest& described = manifest.shards(shard);
   const int64_t stored = RowBytes(manifest, shard);
   ShardFootprint told;
@@ -38,7 +52,11 @@ ShardFootprint FootprintOf(const IndexKind& kind, const bundle::v1::GenerationMa
                   ? Times(described.item_count(), RowsOnDisk::ByteCount(1))
                   : stored;
   told.records = std::max<int64_t>(described.vectors().byte_count() - stored, 0);
-  told.postings = std::max<int64_t>(told.records - Times(described.item_count(), kOffsetBytes), 0);
+  const auto tag_bytes = StoredTagBytes(directory, described, manifest.embedding().dimension());
+  told.postings =
+      tag_bytes.has_value()
+          ? TagPostings::MostBytes(*tag_bytes)
+          : std::max<int64_t>(told.records - Times(described.item_count(), kOffsetBytes), 0);
   told.index = kind.footprint(manifest, shard);
   return told;
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "absl/strings/string_view.h"
 #include "common/bundle/shard_vectors.h"
 #include "common/index/index_kind.h"
 #include "services/index_search/searchable_shard.h"
@@ -21,12 +22,14 @@ struct ShardFootprint {
   int64_t total() const;
 };
 
-// Of shard `shard` of `manifest`.  What it says of rows and index is as much as they take.  Of
-// records it knows what the file has beside the embeddings, a little more than is loaded; postings
-// are told as the texts of that once more, which they reach only where tags are most of the texts,
-// are short and differ (tag_postings.h).
-ShardFootprint FootprintOf(const IndexKind& kind, const bundle::v1::GenerationManifest& manifest,
-                           int shard, EmbeddingPlace place);
+// Of shard `shard` of `manifest`, whose files lie below `directory`.  What it says of rows and
+// index is as much as they take.  Of records it knows what the file has beside the embeddings, a
+// little more than is loaded.  Postings take no more than is told, which follows from the length of
+// the file's section of tags; where there is no file yet to look at, they are told as all texts
+// once more, which mostly is too much.
+ShardFootprint FootprintOf(const IndexKind& kind, absl::string_view directory,
+                           const bundle::v1::GenerationManifest& manifest, int shard,
+                           EmbeddingPlace place);
 
 ShardFootprint TakenBy(const SearchableShard& shard);
 

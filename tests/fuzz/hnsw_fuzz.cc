@@ -59,7 +59,7 @@ bundle::v1::GenerationManifest ManifestOf(bool coded) {
   spec->mutable_hnsw()->set_link_count(4);
   spec->mutable_hnsw()->set_build_effort(8);
   spec->mutable_hnsw()->set_code(coded ? "int8" : "rows");
-  spec->mutable_hnsw()->set_refine(2);
+  if (coded) spec->mutable_hnsw()->set_refine(2);
   manifest.mutable_embedding()->set_dimension(kDimension);
   manifest.add_shards()->set_item_count(kRows);
   return manifest;

@@ -13,6 +13,7 @@
 #include "common/bundle/shard_writer.h"
 #include "common/bundle/tag_filter.h"
 #include "tests/common/bundle/container_surgery.h"
+#include "tests/support/allocations.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
@@ -142,15 +143,35 @@ TEST_CASE("postings take a small share of what tags take in the file") {
   const auto stored = static_cast<int64_t>(shard.vectors->StoredTagSection().size());
   CHECK(shard.postings.byte_count() < stored);
   CHECK(shard.postings.byte_count() > stored / 100);
-  // All differ, and are as short as can be.
+}
+
+TEST_CASE("postings of tags that all differ and are short take no more than is told") {
   std::vector<Tags> singles(3000);
   for (size_t i = 0; i < singles.size(); ++i) {
     singles[i] = {std::string(1, static_cast<char>('a' + i % 26)) +
                   static_cast<char>('a' + i / 26 % 26) + static_cast<char>('a' + i / 676)};
   }
   const Shard worst(singles);
-  CHECK(worst.postings.byte_count() <=
-        3 * static_cast<int64_t>(worst.vectors->StoredTagSection().size()));
+  const auto told = [](const Shard& shard) {
+    return TagPostings::MostBytes(static_cast<int64_t>(shard.vectors->StoredTagSection().size()));
+  };
+  CHECK(worst.postings.byte_count() > 2 * 3000 * 7);  // of 3000 x 7 stored
+  CHECK(worst.postings.byte_count() <= told(worst));
+  const PeakAllocation peak;
+  REQUIRE(TagPostings::Build(*worst.vectors, CallContext::Unbounded()).ok());
+  CHECK(peak.bytes() <= worst.postings.byte_count() + 3000 * 48 + 4096);
+
+  // Shorter ones that differ, as many as there are.
+  std::vector<Tags> shortest(1, Tags{""});
+  for (char byte = 0; byte < 127; ++byte) shortest[0].push_back(std::string(1, byte));
+  const Shard least(shortest);
+  CHECK(least.postings.byte_count() == 128 * 20 + 8);
+  CHECK(least.postings.byte_count() <= told(least));
+  CHECK(told(least) == (128 + 1) * 20 + 8);
+  CHECK(Shard({}).postings.byte_count() <= TagPostings::MostBytes(0));
+  // Beyond what there are of three bytes the bound is that of longer ones.
+  CHECK(TagPostings::MostBytes(int64_t{1} << 40) < (int64_t{1} << 40) * 5 / 2);
+  CHECK(TagPostings::MostBytes(INT64_MAX / 8) > 0);
 }
 
 TEST_CASE("tags and offsets that lie are damage, and never more memory than there are") {

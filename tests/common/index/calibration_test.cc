@@ -37,7 +37,10 @@ struct Rig {
     };
   }
   absl::StatusOr<std::vector<bundle::v1::EffortPoint>> Measure() {
-    return MeasureEfforts(FakeIndex(behaviour), probes, options, &pool, call);
+    const FakeIndex index(behaviour);
+    auto recalls = FindRecalls(index, probes, options, &pool, call);
+    if (!recalls.ok()) return recalls.status();
+    return AddTimes(index, probes, options, call, *std::move(recalls));
   }
 
   FakeClock clock;

@@ -1,6 +1,8 @@
 // Graphs as they are built: what is linked, what can be reached, and builds that are ended early.
 #include "common/index/hnsw_builder.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -9,10 +11,13 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "common/base/files.h"
+#include "common/bundle/container.h"
 #include "common/index/hnsw_build.h"
 #include "common/index/hnsw_file.h"
 #include "common/index/hnsw_order.h"
+#include "common/log/progress.h"
 #include "tests/common/index/kind_harness.h"
 #include "tests/support/catch.h"
 #include "tests/support/fake_clock.h"
@@ -181,6 +186,7 @@ struct StagedShard {
     build.vectors = rows;
     build.work_directory = work.path();
     build.call = &call;
+    build.progress = progress;
     const auto files = BuildHnswInStages(build, /*rows_between_stages=*/200);
     if (!files.ok()) return files.status();
     return ReadFile(directory.File((*files)[0].path()));
@@ -190,6 +196,7 @@ struct StagedShard {
 
   TempDir directory, work;
   bundle::v1::GenerationManifest manifest;
+  Progress* progress = nullptr;
 };
 
 class CountingClock : public FakeClock {
@@ -241,6 +248,27 @@ TEST_CASE("a build goes on from its last stage, and from none that is damaged or
   REQUIRE(*shard.Build(rows.view(), kCall) == content);
 }
 
+TEST_CASE(
+    "each row counts once in the phase that shards share, linked or not, gone on with or not") {
+  EmbeddingMatrix values = ClusteredRows(1500, kDimension, 1);
+  for (int64_t row = 0; row < 100; ++row) values.mutable_row(row)[3] = std::nanf("");
+  const StoredRows rows(values, Dtype::kFloat32);
+  FakeClock clock;
+  std::string drawn;
+  Progress::Options options;
+  options.terminal = true;
+  options.write = [&drawn](absl::string_view text) { drawn.append(text.data(), text.size()); };
+  Progress progress(options, &clock);
+  StagedShard first, second;
+  REQUIRE(first.Build(rows.view(), kCall).ok());
+  first.progress = second.progress = &progress;
+  progress.Begin("build index", "rows", 2 * 1500);
+  REQUIRE(first.Build(rows.view(), kCall).ok());
+  REQUIRE(second.Build(rows.view(), kCall).ok());
+  progress.End();
+  REQUIRE(absl::StrContains(drawn, "build index 3000/3000 rows"));
+}
+
 TEST_CASE("a stage is less than the whole, and is taken over") {
   const StoredRows rows(ClusteredRows(1500, kDimension, 1), Dtype::kFloat32);
   const auto builder = BuilderOf(rows.view()), whole = BuilderOf(rows.view());
@@ -248,25 +276,57 @@ TEST_CASE("a stage is less than the whole, and is taken over") {
   TempDir folder;
   const HnswStage stage = {builder->digest(), builder->linked()};
   REQUIRE(WriteHnswGraph(folder.File("stage"), builder->graph(), false, &stage).ok());
-  HnswShape shape = builder->graph().shape;
-  shape.coded = false;
-  int64_t linked = 0;
-  REQUIRE(absl::IsNotFound(
-      LoadUnfinishedHnswGraph(folder.File("stage"), shape, std::string(64, '0'), &linked, kCall)
-          .status()));
-  const auto loaded =
-      LoadUnfinishedHnswGraph(folder.File("stage"), shape, builder->digest(), &linked, kCall);
-  REQUIRE(loaded.ok());
-  REQUIRE(linked == 700);
+
+  const StoredRows others(ClusteredRows(1500, kDimension, 2), Dtype::kFloat32);
+  REQUIRE(absl::IsNotFound(BuilderOf(others.view())->Restore(folder.File("stage"), kCall)));
 
   const auto next = BuilderOf(rows.view());
-  next->Restore(loaded->graph, linked);
+  REQUIRE(next->Restore(folder.File("stage"), kCall).ok());
   REQUIRE(next->linked() == 700);
   next->Link(1500);
   whole->Link(1500);
   for (uint32_t row = 0; row < 1500; ++row) {
     REQUIRE(LinksOf(next->graph().base(), row) == LinksOf(whole->graph().base(), row));
   }
+}
+
+TEST_CASE("a stage whose last links are damaged leaves nothing linked") {
+  const StoredRows rows(ClusteredRows(1500, kDimension, 1), Dtype::kFloat32);
+  const auto builder = BuilderOf(rows.view());
+  builder->Link(1500);
+  TempDir folder;
+  const HnswStage stage = {builder->digest(), builder->linked()};
+  REQUIRE(WriteHnswGraph(folder.File("stage"), builder->graph(), false, &stage).ok());
+  std::string damaged = *ReadFile(folder.File("stage"));
+  const auto container = *Container::FromBytes(damaged);
+  damaged[static_cast<size_t>(container->Find("upper_links")->offset)] ^= 1;
+  REQUIRE(WriteFileAtomically(folder.File("stage"), damaged).ok());
+  REQUIRE(absl::IsDataLoss(builder->Restore(folder.File("stage"), kCall)));
+  REQUIRE(builder->linked() == 0);
+  for (uint32_t row = 0; row < 1500; ++row) {
+    REQUIRE(LinksOf(builder->graph().base(), row).empty());
+  }
+}
+
+// The most that was resident since the process began.
+int64_t MostResidentBytes() {
+  rusage usage = {};
+  REQUIRE(getrusage(RUSAGE_SELF, &usage) == 0);
+  return int64_t{usage.ru_maxrss} * 1024;
+}
+
+TEST_CASE("a stage is taken over without a second copy of the links") {
+  constexpr int64_t kRows = 50000;
+  constexpr int kLinkCount = 128;  // 50 MB of links
+  const StoredRows rows(ClusteredRows(kRows, kDimension, 1), Dtype::kFloat32);
+  const auto builder = BuilderOf(rows.view(), kLinkCount);
+  builder->Link(10);
+  TempDir folder;
+  const HnswStage stage = {builder->digest(), builder->linked()};
+  REQUIRE(WriteHnswGraph(folder.File("stage"), builder->graph(), false, &stage).ok());
+  const int64_t before = MostResidentBytes();
+  REQUIRE(builder->Restore(folder.File("stage"), kCall).ok());
+  REQUIRE(MostResidentBytes() - before < kRows * 2 * kLinkCount * int64_t{sizeof(uint32_t)} / 4);
 }
 
 }  // namespace

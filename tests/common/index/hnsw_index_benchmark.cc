@@ -117,7 +117,7 @@ void Measure(const Corpus& corpus, const std::string& code, int links, int build
   spec->mutable_hnsw()->set_link_count(links);
   spec->mutable_hnsw()->set_build_effort(build_effort);
   spec->mutable_hnsw()->set_code(code);
-  spec->mutable_hnsw()->set_refine(4);
+  if (code != "rows") spec->mutable_hnsw()->set_refine(4);
   manifest.mutable_embedding()->set_dimension(kDimension);
   manifest.add_shards()->set_item_count(corpus.view.rows);
   const IndexKind& kind = *OrExit(IndexKindOf(manifest));

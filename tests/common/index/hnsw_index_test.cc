@@ -27,7 +27,8 @@ ComputePool& Pool() {
 
 std::string SpecText(const std::string& code, int link_count) {
   return absl::StrCat("kind: 'hnsw' seed: 5 hnsw { link_count: ", link_count,
-                      " build_effort: 60 code: '", code, "' refine: 4 }");
+                      " build_effort: 60 code: '", code, "'",
+                      code == "rows" ? " }" : " refine: 4 }");
 }
 
 // A shard that is built, and its index.
@@ -297,6 +298,11 @@ TEST_CASE("parameters that are none are refused, with what they may be") {
   REQUIRE(absl::StrContains(refusal(), "code is 'pq4'; it must be 'rows' or 'int8'"));
   spec->mutable_hnsw()->set_code("rows");
   REQUIRE(refusal().empty());
+  spec->mutable_hnsw()->set_refine(1);
+  REQUIRE(refusal().empty());
+  spec->mutable_hnsw()->set_refine(2);
+  REQUIRE(absl::StrContains(refusal(), "refine is 2; code 'rows' scores each row"));
+  spec->mutable_hnsw()->set_refine(0);
   spec->set_rows_on_disk(true);
   REQUIRE(absl::StrContains(refusal(), "needs the rows in memory"));
   spec->mutable_ivf();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/base/files.h"
+#include "common/kernels/cpu.h"
 #include "tests/common/bundle/container_surgery.h"
 #include "tests/common/index/ivf_shard.h"
 #include "tests/support/catch.h"
@@ -90,6 +91,23 @@ TEST_CASE("a build that was killed anywhere goes on to the same file, and replac
     REQUIRE(cancelled >= 3);
     REQUIRE(FileOf(dir.path(), manifest) == whole);
   }
+}
+
+TEST_CASE("a build is not gone on with by a CPU that rounds in another way") {
+  const StoredRows rows(ClusteredRows(kRows, kDimension, 1), kDimension);
+  const auto manifest = IvfManifest(kRows, kDimension, "rows", 50);
+  IndexBuild build;
+  build.manifest = &manifest;
+  build.vectors = rows.view();
+  const auto fingerprint = [&](const kernels::CpuFeatures& features) {
+    return *IvfFingerprint(build, *IvfShapeOf(manifest, 0), features);
+  };
+  kernels::CpuFeatures avx512;
+  avx512.avx512 = true;
+  kernels::CpuFeatures more = avx512;
+  more.avx512_vnni = true;  // which no list follows from
+  REQUIRE(fingerprint({}) != fingerprint(avx512));
+  REQUIRE(fingerprint(more) == fingerprint(avx512));
 }
 
 TEST_CASE("what is done is not done again, but for another spec, other rows or a damaged stage") {

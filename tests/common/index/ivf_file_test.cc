@@ -119,6 +119,9 @@ TEST_CASE("numbers that lie under right checksums are refused") {
     CheckInvalid(bits.OpenWith("codes", 64 + 3, value));
     CheckInvalid(bits.OpenWith("codes", 128 + 64 + 63, value));
   }
+  // Finite, of a centroid that is not.
+  Victim axes("rabitq/axes");
+  CheckInvalid(axes.OpenWith("centroid_scales", 2, std::numeric_limits<float>::max() / 100));
 }
 
 TEST_CASE("a file of another shape, and a manifest with another number of files, are refused") {

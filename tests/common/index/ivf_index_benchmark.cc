@@ -198,7 +198,7 @@ bundle::v1::GenerationManifest ManifestOf(const Options& options, const Data& da
   if (slash != std::string::npos) {
     spec->mutable_ivf()->set_pq_parts(std::atoi(code.c_str() + slash + 1));
   }
-  spec->mutable_ivf()->set_refine(static_cast<int>(options.Int("refine")));
+  if (code != "rows") spec->mutable_ivf()->set_refine(static_cast<int>(options.Int("refine")));
   manifest.add_shards()->set_item_count(data.rows.rows);
   return manifest;
 }

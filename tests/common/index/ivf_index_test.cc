@@ -13,6 +13,7 @@
 #include "common/index/row_scores.h"
 #include "common/index/vector_index.h"
 #include "tests/common/index/ivf_shard.h"
+#include "tests/support/allocations.h"
 #include "tests/support/catch.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/temp_dir.h"
@@ -244,6 +245,23 @@ TEST_CASE("a filter's rows alone are found, broad or narrow, as bits or as a lis
   }
 }
 
+TEST_CASE("the rows of a filter that are all scored are not copied") {
+  constexpr int kDimension = 2;
+  constexpr int64_t kRows = 300000;
+  const Shard shard(StoredRows(ClusteredRows(kRows, kDimension, 2), kDimension), kDimension, "rows",
+                    /*lists=*/4, /*threads=*/2);
+  const EmbeddingMatrix query = QueriesOf(ClusteredRows(1, kDimension, 3), kDimension);
+  const RowSet bits = Some(kRows, Strewn(kRows, 2, 4), false);
+  for (const RowSet* among : {&bits, static_cast<const RowSet*>(nullptr)}) {
+    const SearchOptions options = {10, nullptr, /*effort=*/4, among};
+    REQUIRE(shard.index->IsExact(options));
+    const PeakAllocation peak;
+    const Lists found = shard.Search(query, options);
+    REQUIRE(peak.bytes() < kRows * int64_t{sizeof(int64_t)} / 2);
+    REQUIRE(found[0] == SearchSlowly(shard.rows.view(), query.row(0).data(), 10, among));
+  }
+}
+
 // Tags that lie all where a query does not look first: it has to go on until it has found enough.
 TEST_CASE("a filter whose rows lie far from the query is searched as far as they are") {
   constexpr int kDimension = 32;
@@ -452,9 +470,25 @@ TEST_CASE("parameters that are none are refused with what to change") {
   REQUIRE(IvfKind().check(rows, 32).ok());
   auto bits = good;
   bits.mutable_ivf()->set_code("rabitq");
+  bits.mutable_ivf()->set_pq_parts(0);
   REQUIRE(IvfKind().check(bits, 32).ok());
-  bits.mutable_ivf()->set_pq_parts(33);
-  REQUIRE(absl::IsInvalidArgument(IvfKind().check(bits, 32)));
+  // More than two bits a number would be the same index.
+  for (const int dimension : {1, 2, 31, 32}) {
+    const int most = (dimension + 1) / 2;
+    bits.mutable_ivf()->set_pq_parts(most);
+    REQUIRE(IvfKind().check(bits, dimension).ok());
+    bits.mutable_ivf()->set_pq_parts(most + 1);
+    const absl::Status refused = IvfKind().check(bits, dimension);
+    REQUIRE(absl::IsInvalidArgument(refused));
+    REQUIRE_THAT(std::string(refused.message()),
+                 Catch::Contains("of rabitq from 0 to " + std::to_string(most)));
+  }
+  rows.mutable_ivf()->set_refine(1);
+  REQUIRE(IvfKind().check(rows, 32).ok());
+  rows.mutable_ivf()->set_refine(2);
+  REQUIRE_THAT(std::string(IvfKind().check(rows, 32).message()),
+               Catch::Contains("leave refine out"));
+  rows.mutable_ivf()->set_refine(0);
   rows.mutable_ivf()->set_code("int8");
   REQUIRE(absl::IsInvalidArgument(IvfKind().check(rows, 32)));
 }

@@ -103,7 +103,7 @@ inline bundle::v1::GenerationManifest IvfManifest(int64_t rows, int dimension,
   spec->set_seed(11);
   spec->mutable_ivf()->set_list_count(lists);
   spec->mutable_ivf()->set_code(code == "rabitq/axes" ? "rabitq" : code);
-  spec->mutable_ivf()->set_refine(refine);
+  if (code != "rows") spec->mutable_ivf()->set_refine(refine);
   if (code == "pq4") spec->mutable_ivf()->set_pq_parts(std::max(1, dimension / 4));
   if (code == "rabitq/axes") spec->mutable_ivf()->set_pq_parts(std::max(1, dimension * 2 / 5));
   return manifest;

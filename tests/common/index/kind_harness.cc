@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kGap = 3;  // numbers behind a row
 
-bool RanksBefore(const Neighbor& a, const Neighbor& b) {
+bool ComesBefore(const Neighbor& a, const Neighbor& b) {
   return a.score != b.score ? a.score > b.score : a.row < b.row;
 }
 
@@ -174,7 +174,7 @@ NeighborLists Referee(const VectorView& rows, const EmbeddingMatrix& queries, in
       const float score = RowScore(rows, queries.row(query).data(), row);
       if (!std::isnan(score)) list.push_back({row, score});
     }
-    std::sort(list.begin(), list.end(), RanksBefore);
+    std::sort(list.begin(), list.end(), ComesBefore);
     list.resize(std::min(list.size(), static_cast<size_t>(top_k)));
   }
   return lists;
@@ -218,7 +218,7 @@ bool IsSound(const NeighborLists& found, const VectorView& rows, const Embedding
       if (row < 0 || row >= rows.rows) return false;
       if (options.among != nullptr && !options.among->Contains(row)) return false;
       if (score != RowScore(rows, queries.row(query).data(), row)) return false;
-      if (i > 0 && !RanksBefore(list[i - 1], list[i])) return false;
+      if (i > 0 && !ComesBefore(list[i - 1], list[i])) return false;
     }
   }
   return true;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/error_details.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
 #include "tests/common/bundle/container_surgery.h"
@@ -41,9 +42,11 @@ void ForEachBuiltShard(
 bool IsRefused(const KindShard& shard, const VectorView& rows) {
   const auto index = shard.Open(rows, &Pool());
   INFO(index.status().ToString());
-  if (!index.ok())
-    REQUIRE((absl::IsDataLoss(index.status()) || absl::IsFailedPrecondition(index.status())));
-  return !index.ok();
+  if (index.ok()) return false;
+  REQUIRE((HasReason(index.status(), reasons::kContentInvalid) ||
+           HasReason(index.status(), reasons::kChecksumMismatch) ||
+           HasReason(index.status(), reasons::kNewerFormat)));
+  return true;
 }
 
 // That it is refused, or what it finds are rows that there are, with their scores.

@@ -139,6 +139,22 @@ TEST_CASE("a row that is not finite has no codes, and nothing is known of it") {
   }
 }
 
+TEST_CASE("a query that is not finite has no codes, and nothing is known of it") {
+  for (const float bad : {kInfinity, -kInfinity, std::nanf("")}) {
+    std::vector<float> numbers(40, 1);
+    numbers[33] = bad;
+    const Int16Query query(numbers.data(), 40);
+    REQUIRE(query.codes == std::vector<int16_t>(64, 0));
+    REQUIRE(query.scale == 0);
+    const std::vector<float> one(40, 1);
+    std::vector<int8_t> codes(64);
+    const Int8RowScale scale = EncodeInt8Row(one.data(), 40, codes.data());
+    REQUIRE(Int8ProductError(query, scale) == kInfinity);
+    // Nor of its product with nothing.
+    REQUIRE(Int8ProductError(query, Int8RowScale()) == kInfinity);
+  }
+}
+
 TEST_CASE("products are off by no more than is said, of whatever numbers") {
   std::mt19937 random(3);
   for (const int64_t n : {1, 33, 128, 768, 4096}) {

@@ -13,6 +13,7 @@
 #include "common/bundle/publication.h"
 #include "common/bundle/rerankers.h"
 #include "common/bundle/verify.h"
+#include "common/index/index_builder.h"
 #include "services/corpus_encoder/work_lock.h"
 #include "tests/common/bundle/stored_embedding.h"
 #include "tests/services/corpus_encoder/fake_corpus.h"
@@ -127,8 +128,13 @@ TEST_CASE("running it again does nothing, not even a publication") {
   TempDir store;
   const auto first = Run(Options(store), Corpus());
   const Files before = Published(store);
+  // As a run leaves it that is killed when the manifests are written.
+  const std::string work =
+      IndexWorkFolder(GenerationDirectory(store.path(), "images", first->generation));
+  REQUIRE(MakeDirectories(work).ok());
   const auto second = Run(Options(store), Corpus());
   REQUIRE(second.ok());
+  REQUIRE(!FileExists(work));
   REQUIRE(second->generation == first->generation);
   REQUIRE(second->already_there);
   REQUIRE(second->encoded_image_count == 0);

@@ -16,6 +16,7 @@
 #include "common/base/checksum.h"
 #include "common/base/files.h"
 #include "common/bundle/generation.h"
+#include "common/index/index_builder.h"
 #include "services/corpus_encoder/generation_writer.h"
 #include "services/corpus_encoder/merged_rows.h"
 #include "services/corpus_encoder/row_work.h"
@@ -519,7 +520,11 @@ TEST_CASE("a generation that is there with this content is found, with other con
   REQUIRE(found->quarantined_count == 1);
   REQUIRE(
       absl::IsAlreadyExists(FindWrittenGeneration(dir.path(), "images", "g", "other").status()));
+  // Killed when the manifest was written, a run leaves what its index was built from.
+  const std::string directory = GenerationDirectory(dir.path(), "images", "g");
+  REQUIRE(MakeDirectories(IndexWorkFolder(directory)).ok());
   REQUIRE(finish()->already_there);
+  REQUIRE(!FileExists(IndexWorkFolder(directory)));
 }
 
 }  // namespace

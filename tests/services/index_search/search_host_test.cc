@@ -9,15 +9,18 @@
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_format.h"
 #include "common/base/checksum.h"
 #include "common/base/error_details.h"
 #include "common/base/files.h"
 #include "common/base/read_progress.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
+#include "common/bundle/shard_writer.h"
 #include "common/bundle/vector_dtype.h"
 #include "common/bundle/verify.h"
 #include "common/index/index_kinds.h"
@@ -131,8 +134,8 @@ TEST_CASE("a sound generation is held, with what it takes of memory") {
   REQUIRE(shards.size() == 2);
   int64_t sum = 0;
   for (const auto& [number, shard] : shards) {
-    const ShardFootprint expected = FootprintOf(*OrDie(IndexKindOf(rig.manifest)), rig.manifest,
-                                                number, EmbeddingPlace::kMemory);
+    const ShardFootprint expected = FootprintOf(*OrDie(IndexKindOf(rig.manifest)), rig.directory,
+                                                rig.manifest, number, EmbeddingPlace::kMemory);
     const ShardFootprint taken = TakenBy(*shard);
     CHECK(taken.rows == expected.rows);
     CHECK(taken.index == expected.index);
@@ -145,13 +148,41 @@ TEST_CASE("a sound generation is held, with what it takes of memory") {
   CHECK(told == sum);
 }
 
+TEST_CASE("postings of short tags that all differ are told before they are loaded") {
+  Rig rig;
+  std::vector<EncodedItem> items(4000);
+  for (size_t i = 0; i < items.size(); ++i) {
+    items[i].record.item_id = absl::StrFormat("%04d", i);
+    items[i].record.tags = {absl::StrFormat("%03x", i)};
+    items[i].embedding.assign(kTestDimension, 1.0f);
+  }
+  *rig.manifest.mutable_shards(0) =
+      *WriteShard(rig.directory, 0, 1, kTestDimension, {}, std::move(items));
+  rig.manifest.clear_recall_probe();
+  const IndexKind& kind = *OrDie(IndexKindOf(rig.manifest));
+  const auto told = [&](const std::string& directory) {
+    return FootprintOf(kind, directory, rig.manifest, 0, EmbeddingPlace::kMemory);
+  };
+  const auto held = rig.host->Load(rig.manifest, /*verified=*/true, kCall);
+  REQUIRE(held.ok());
+  const ShardFootprint taken =
+      TakenBy(*static_cast<const SearchGeneration*>(held->held.get())->shards.at(0));
+  CHECK(taken.postings >= 4000 * 20);
+  CHECK(taken.postings <= told(rig.directory).postings);
+  // Before there is a file, all texts are told, of which such tags are more than that.
+  CHECK(told("nowhere").postings > 0);
+  CHECK(told("nowhere").postings < taken.postings);
+  CHECK(told("nowhere").rows == taken.rows);
+}
+
 TEST_CASE("a server of one shard reads and counts that shard alone") {
   Rig rig(2, {1});
   Overwrite(rig.Path(rig.manifest.shards(0).vectors()), "gone");
   CHECK(rig.Hold(rig.manifest).ok());
   const Manifest* one = &rig.manifest;
   CHECK(*rig.host->Footprint(absl::MakeConstSpan(&one, 1)) ==
-        FootprintOf(*OrDie(IndexKindOf(rig.manifest)), rig.manifest, 1, EmbeddingPlace::kMemory)
+        FootprintOf(*OrDie(IndexKindOf(rig.manifest)), rig.directory, rig.manifest, 1,
+                    EmbeddingPlace::kMemory)
             .total());
   for (const std::string& file : rig.host->Files(rig.manifest)) {
     CHECK(file.find("00000-of-00002") == std::string::npos);
@@ -168,8 +199,10 @@ TEST_CASE("a shard that the generation has not is refused, and other shards woul
 TEST_CASE("rows on the disk take four bytes each, and lies add up to what is too much") {
   Rig rig;
   const IndexKind& kind = *OrDie(IndexKindOf(rig.manifest));
-  const ShardFootprint memory = FootprintOf(kind, rig.manifest, 0, EmbeddingPlace::kMemory);
-  const ShardFootprint disk = FootprintOf(kind, rig.manifest, 0, EmbeddingPlace::kDisk);
+  const ShardFootprint memory =
+      FootprintOf(kind, rig.directory, rig.manifest, 0, EmbeddingPlace::kMemory);
+  const ShardFootprint disk =
+      FootprintOf(kind, rig.directory, rig.manifest, 0, EmbeddingPlace::kDisk);
   CHECK(memory.rows == 20 * 64);
   CHECK(disk.rows == 20 * 4);
   CHECK(disk.records == memory.records);
@@ -177,13 +210,14 @@ TEST_CASE("rows on the disk take four bytes each, and lies add up to what is too
   Manifest halves = rig.manifest;
   halves.mutable_embedding()->set_dimension(4096);
   SetVectorDtype(Dtype::kFloat16, &halves);
-  CHECK(FootprintOf(kind, halves, 0, EmbeddingPlace::kMemory).rows == 20 * 2 * 4096);
-  CHECK(FootprintOf(kind, halves, 0, EmbeddingPlace::kMemory).records == 0);  // it lies
+  CHECK(FootprintOf(kind, rig.directory, halves, 0, EmbeddingPlace::kMemory).rows == 20 * 2 * 4096);
+  CHECK(FootprintOf(kind, rig.directory, halves, 0, EmbeddingPlace::kMemory).records ==
+        0);  // it lies
   Manifest lying = rig.manifest;
   lying.mutable_shards(0)->set_item_count(INT64_MAX);
   lying.mutable_shards(0)->mutable_vectors()->set_byte_count(INT64_MAX);
-  CHECK(FootprintOf(kind, lying, 0, EmbeddingPlace::kMemory).total() == INT64_MAX);
-  CHECK(FootprintOf(kind, lying, 0, EmbeddingPlace::kDisk).total() == INT64_MAX);
+  CHECK(FootprintOf(kind, rig.directory, lying, 0, EmbeddingPlace::kMemory).total() == INT64_MAX);
+  CHECK(FootprintOf(kind, rig.directory, lying, 0, EmbeddingPlace::kDisk).total() == INT64_MAX);
 }
 
 TEST_CASE("rows on the disk are refused where the kind reads all of them, whoever wants it") {
