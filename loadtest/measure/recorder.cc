@@ -79,11 +79,7 @@ void Recorder::Sums::Add(const Observation& observation) {
   }
   ++tally.generations[observation.generation];
   for (const std::string& precision : observation.precisions) ++tally.precisions[precision];
-<<<<<<< HEAD
   if (!observation.effort.empty()) ++tally.efforts[observation.effort];
-=======
-  ++tally.efforts[observation.effort];
->>>>>>> ceb5cd49 (index: codes of two bits along principal axes; lists are looked into by what their rows may reach)
   if (observation.filtered) {
     if (!tally.filtered.has_value()) tally.filtered.emplace();
     tally.filtered->Merge({1, observation.matched_items});
