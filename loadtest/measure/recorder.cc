@@ -84,6 +84,12 @@ void Recorder::Sums::Add(const Observation& observation) {
     if (!tally.filtered.has_value()) tally.filtered.emplace();
     tally.filtered->Merge({1, observation.matched_items});
   }
+  if (observation.exact_answer_known) {
+    const bool compared = observation.nearest_items > 0;
+    if (!tally.measured_recall.has_value()) tally.measured_recall.emplace();
+    tally.measured_recall->Merge(
+        {compared, !compared, observation.nearest_items, observation.nearest_found});
+  }
   tally.shards_asked += observation.shard_count;
   tally.shards_answered += observation.answered_shard_count;
   if (observation.asked_depth > 0) {
