@@ -15,11 +15,13 @@ absl::StatusOr<ExactAnswer> AskOne(PlannedRequest question, SearchClient* client
                                    const CallContext& call) {
   const CallContext asked = call.WithDeadline(call.clock()->Now() + question.deadline);
   ASSIGN_OR_RETURN(SearchResult result, client->SearchItems(asked, std::move(question.request)));
-  if (!result.effort.exact || !result.degraded.empty()) {
+  if (!result.effort.exact || result.answered_shard_count < result.shard_count) {
     return absl::FailedPreconditionError(
-        absl::StrCat("the answer is ", result.effort.exact ? "degraded" : "not exact",
-                     ", so that recall cannot be measured against it; see that the whole fleet "
-                     "serves and has time, or leave measure_recall out"));
+        absl::StrCat("the answer is ", result.effort.exact ? "" : "not ", "exact and of ",
+                     result.answered_shard_count, " of ", result.shard_count,
+                     " shards; recall is measured against what is exact and whole: see that all "
+                     "shards serve and "
+                     "have time, or leave measure_recall out"));
   }
   ExactAnswer answer;
   answer.generation = std::move(result.target.generation);

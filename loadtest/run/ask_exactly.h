@@ -12,7 +12,7 @@ namespace sightline {
 
 // The answers to the traffic's exact questions, which are asked one after another.  A question
 // that no item answers has none.  FailedPrecondition for an answer that was not searched exactly or
-// is degraded; errors of the client; each with the question.
+// lacks a shard; errors of the client; each with the question.
 absl::StatusOr<ExactAnswers> AskExactly(const PlannedTraffic& traffic, SearchClient* client,
                                         const CallContext& call);
 

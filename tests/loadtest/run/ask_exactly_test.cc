@@ -40,6 +40,7 @@ absl::StatusOr<ExactAnswers> Ask(FakeSearchClient::Answer answer) {
 SearchResult AnswerOf(const std::string& generation, const std::vector<std::string>& ids) {
   SearchResult result;
   result.target.generation = generation;
+  result.shard_count = result.answered_shard_count = 2;
   for (const std::string& id : ids) result.hits.push_back(HitOf(id));
   return result;
 }
@@ -77,15 +78,15 @@ TEST_CASE("an answer that is no measure is an error, which names the question") 
                  Contains("asking question 8 of 'houses' exactly: "));
     return answers.status();
   };
-  SearchResult approximate = AnswerOf("g1", {"h1"}), degraded = approximate;
+  SearchResult approximate = AnswerOf("g1", {"h1"}), incomplete = approximate;
   approximate.effort = {/*exact=*/false, 0.99f, 64, /*reduced=*/true};
-  degraded.degraded = {DegradedReason::kShardsMissing};
+  incomplete.answered_shard_count = 1;
   const absl::Status not_exact = error([&](const SearchRequest&) { return approximate; });
   REQUIRE(absl::IsFailedPrecondition(not_exact));
-  REQUIRE_THAT(std::string(not_exact.message()), Contains("is not exact"));
-  const absl::Status incomplete = error([&](const SearchRequest&) { return degraded; });
-  REQUIRE(absl::IsFailedPrecondition(incomplete));
-  REQUIRE_THAT(std::string(incomplete.message()), Contains("is degraded"));
+  REQUIRE_THAT(std::string(not_exact.message()), Contains("is not exact and of 2 of 2"));
+  const absl::Status not_whole = error([&](const SearchRequest&) { return incomplete; });
+  REQUIRE(absl::IsFailedPrecondition(not_whole));
+  REQUIRE_THAT(std::string(not_whole.message()), Contains("is exact and of 1 of 2 shards"));
   REQUIRE(absl::IsUnavailable(
       error([](const SearchRequest&) { return absl::UnavailableError("gone"); })));
 }
