@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Makes the store that the scenario million serves: a million vectors in the space of the demo's
-# encoder, as index `exact`, searched exactly in float32, and as index `images`, the same vectors
-# behind an inverted file of one bit a number that finds 95 of 100.  Installs and builds what is
-# missing; generations that are there are left alone.
+# Makes the store of the scenarios million and million_capacity: a million vectors in the space of
+# the demo's encoder, as index `exact`, searched exactly in float32, and as index `images`, the same
+# vectors behind an inverted file of one bit a number that finds 95 of 100.  Installs and builds what
+# is missing; generations that are there are left alone.
 #
 # usage: loadtest/million_store.sh DIR [ITEMS]
 #   ITEMS  of each index; default 1000000, which takes 2.5 GB of disk in all

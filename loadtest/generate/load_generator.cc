@@ -50,6 +50,13 @@ std::string EffortName(const SearchEffort& effort) {
   return effort.reduced ? absl::StrCat(name, " reduced") : name;
 }
 
+void CompareWith(const ExactAnswer& exact, const SearchResult& result, Observation* observation) {
+  observation->exact_answer_known = true;
+  if (result.target.generation != exact.generation) return;
+  observation->nearest_items = static_cast<int>(exact.nearest.size());
+  observation->nearest_found = NearestFound(exact.nearest, result.hits);
+}
+
 // More than that is no number of items, and sums of it would not fit.
 constexpr int64_t kMostItems = 1'000'000'000;
 
@@ -61,6 +68,7 @@ struct LoadGenerator::Flight {
   absl::Duration deadline;  // since the run's start
   absl::Duration due;       // likewise, had it been sent when it was meant to be
   absl::Span<const std::string> known_items;
+  const ExactAnswer* exact_answer = nullptr;
   SearchRequest request;
 };
 
@@ -126,6 +134,9 @@ void LoadGenerator::Send(int64_t number, absl::Time start, absl::Duration intend
   flight->observation.kind = planned.kind;
   flight->observation.filtered = !planned.request.filter.empty();
   flight->known_items = planned.known_items;
+  if (options_.exact_answers != nullptr) {
+    flight->exact_answer = options_.exact_answers->Find(planned.kind, planned.question);
+  }
   if (options_.check_answers) flight->request = WithoutPicture(planned.request);
 
   const absl::Time now = clock_->Now();
@@ -160,6 +171,9 @@ void LoadGenerator::End(Flight* flight, const absl::StatusOr<SearchResult>& resu
       observation.scored_depth = result->achieved_depth;
     }
     observation.in_time = observation.ended <= flight->due;
+    if (flight->exact_answer != nullptr) {
+      CompareWith(*flight->exact_answer, *result, &observation);
+    }
     if (options_.check_answers) {
       observation.known_item_asked = !flight->known_items.empty();
       observation.known_item_found = AnyAmong(flight->known_items, result->hits);

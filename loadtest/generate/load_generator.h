@@ -18,6 +18,7 @@
 #include "common/base/clock.h"
 #include "common/base/mutex.h"
 #include "common/clients/search_client.h"
+#include "loadtest/measure/exact_answers.h"
 #include "loadtest/measure/recorder.h"
 #include "loadtest/scenario/workload.h"
 #include "loadtest/schedule/arrivals.h"
@@ -30,6 +31,8 @@ struct GeneratorOptions {
   int64_t max_outstanding = 10'000;
   // Whether each answer is checked (answer_checks.h).
   bool check_answers = true;
+  // What answers are compared with; null: with nothing.  Outlives the generator.
+  const ExactAnswers* exact_answers = nullptr;
 };
 
 // One thread sends; answers come on the clients' threads.  Runs once.

@@ -13,6 +13,13 @@ double Share(int64_t part, int64_t whole, double of_nothing) {
   return whole == 0 ? of_nothing : static_cast<double>(part) / static_cast<double>(whole);
 }
 
+template <typename Counted>
+void Add(const absl::optional<Counted>& from, absl::optional<Counted>& to) {
+  if (!from.has_value()) return;
+  if (!to.has_value()) to.emplace();
+  to->Merge(*from);
+}
+
 }  // namespace
 
 void RerankedCounts::Merge(const RerankedCounts& other) {
@@ -34,6 +41,17 @@ double FilteredCounts::mean_matched() const {
   return Share(matched, answers, 0);
 }
 
+void RecallCounts::Merge(const RecallCounts& other) {
+  answers += other.answers;
+  other_generation += other.other_generation;
+  nearest += other.nearest;
+  found += other.found;
+}
+
+double RecallCounts::recall() const {
+  return Share(found, nearest, 1);
+}
+
 void Tally::Merge(const Tally& other) {
   count += other.count;
   ok += other.ok;
@@ -43,17 +61,12 @@ void Tally::Merge(const Tally& other) {
   Add(other.generations, generations);
   Add(other.precisions, precisions);
   Add(other.efforts, efforts);
-  if (other.filtered.has_value()) {
-    if (!filtered.has_value()) filtered.emplace();
-    filtered->Merge(*other.filtered);
-  }
+  Add(other.filtered, filtered);
+  Add(other.measured_recall, measured_recall);
   Add(other.check_failures, check_failures);
   shards_asked += other.shards_asked;
   shards_answered += other.shards_answered;
-  if (other.reranked.has_value()) {
-    if (!reranked.has_value()) reranked.emplace();
-    reranked->Merge(*other.reranked);
-  }
+  Add(other.reranked, reranked);
   known_items_asked += other.known_items_asked;
   known_items_found += other.known_items_found;
   latency.Merge(other.latency);

@@ -42,6 +42,17 @@ struct FilteredCounts {
   double mean_matched() const;
 };
 
+// Answers to questions of which the exact answer is known (exact_answers.h).
+struct RecallCounts {
+  int64_t answers = 0;           // of the generation of the exact answer, and compared with it
+  int64_t other_generation = 0;  // answers that were not, for they are of another one
+  int64_t nearest = 0;           // items that the exact answers have, over all that were compared
+  int64_t found = 0;             // of these
+
+  void Merge(const RecallCounts& other);
+  double recall() const;  // 0 to 1; 1 if nothing was compared
+};
+
 // Many observations, added up.  Failed requests count in `latency` too: a request that was
 // refused after two seconds kept its caller waiting for two seconds.
 struct Tally {
@@ -54,6 +65,7 @@ struct Tally {
   std::map<std::string, int64_t> precisions;        // of ok: "encoder int8", "reranker int8"
   std::map<std::string, int64_t> efforts;           // of ok: "exact", "recall 0.95", ...
   absl::optional<FilteredCounts> filtered;          // of ok; none: no answer, or not known
+  absl::optional<RecallCounts> measured_recall;     // of ok; none: likewise
   std::map<std::string, int64_t> check_failures;    // "order", ...
   int64_t shards_asked = 0;                         // over all of ok
   int64_t shards_answered = 0;

@@ -51,6 +51,11 @@ struct Observation {
   std::string effort;
   bool filtered = false;  // asked with a filter
   int64_t matched_items = 0;
+  // Whether an exact answer to the question is known; if so, its items, and those of them that
+  // this answer has (exact_answers.h).  No items: it is of another generation.
+  bool exact_answer_known = false;
+  int nearest_items = 0;
+  int nearest_found = 0;
   int shard_count = 0;
   int answered_shard_count = 0;
   std::vector<DegradedReason> degraded;

@@ -79,14 +79,16 @@ void Recorder::Sums::Add(const Observation& observation) {
   }
   ++tally.generations[observation.generation];
   for (const std::string& precision : observation.precisions) ++tally.precisions[precision];
-<<<<<<< HEAD
   if (!observation.effort.empty()) ++tally.efforts[observation.effort];
-=======
-  ++tally.efforts[observation.effort];
->>>>>>> ceb5cd49 (index: codes of two bits along principal axes; lists are looked into by what their rows may reach)
   if (observation.filtered) {
     if (!tally.filtered.has_value()) tally.filtered.emplace();
     tally.filtered->Merge({1, observation.matched_items});
+  }
+  if (observation.exact_answer_known) {
+    const bool compared = observation.nearest_items > 0;
+    if (!tally.measured_recall.has_value()) tally.measured_recall.emplace();
+    tally.measured_recall->Merge(
+        {compared, !compared, observation.nearest_items, observation.nearest_found});
   }
   tally.shards_asked += observation.shard_count;
   tally.shards_answered += observation.answered_shard_count;

@@ -212,6 +212,27 @@ std::vector<std::string> LatencyCells(const std::string& name, const LatencyHist
   return cells;
 }
 
+std::string RecallText(const absl::optional<RecallCounts>& counts) {
+  return counts.has_value() && counts->answers > 0 ? FormatShare(counts->recall()) : "–";
+}
+
+std::vector<std::string> RecallTitles() {
+  return {"recall", "measured", "compared", "other generation", "p50", "p99", "promised"};
+}
+
+std::vector<std::vector<std::string>> RecallRows(const LoadResult& result) {
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& [kind, tally] : result.by_kind) {
+    if (!tally.measured_recall.has_value()) continue;
+    rows.push_back({kind, RecallText(tally.measured_recall),
+                    WithThousands(tally.measured_recall->answers),
+                    WithThousands(tally.measured_recall->other_generation),
+                    LatencyText(tally.latency.Quantile(0.5)),
+                    LatencyText(tally.latency.Quantile(0.99)), CountsText(Counts(tally.efforts))});
+  }
+  return rows;
+}
+
 std::vector<std::string> RateCells(const ReportedCapacity& capacity, const CurvePoint& point) {
   return {RateText(point.rate),
           RateText(point.achieved),
@@ -219,6 +240,7 @@ std::vector<std::string> RateCells(const ReportedCapacity& capacity, const Curve
           LatencyText(point.p99),
           FormatShare(point.error_share),
           FormatShare(point.degraded_share),
+          RecallText(point.measured_recall),
           capacity.MeetsSlo(point) ? "met" : "not met"};
 }
 

@@ -85,7 +85,14 @@ std::vector<NamedTally> TalliesByKind(const LoadResult& result);  // points into
 // quantiles, maximum.
 std::vector<std::string> LatencyTitles(const char* first);
 std::vector<std::string> LatencyCells(const std::string& name, const LatencyHistogram& latency);
-// Of a table of rates: offered, answered, p50, p99, errors, degraded, and whether the SLO is met.
+// Of a table of recalls, a row for each kind that measured it: measured beside promised, how many
+// answers were compared and how many could not be, and the latency that it came at.
+std::vector<std::string> RecallTitles();
+std::vector<std::vector<std::string>> RecallRows(const LoadResult& result);
+// "94.7%"; "–" where nothing was compared.
+std::string RecallText(const absl::optional<RecallCounts>& counts);
+// Of a table of rates: offered, answered, p50, p99, errors, degraded, measured recall, and whether
+// the SLO is met.
 std::vector<std::string> RateCells(const ReportedCapacity& capacity, const CurvePoint& point);
 // How long a fault lasted; "–" if it was over at once.
 std::string LastedText(const FaultMark& fault);

@@ -104,6 +104,9 @@ std::string Tiles(const LoadResult& run) {
   add("errors", FormatShare(total.error_share()));
   add("degraded", FormatShare(total.degraded_share()));
   if (total.known_items_asked > 0) add("recall", FormatShare(total.recall()));
+  if (total.measured_recall.has_value()) {
+    add("measured recall", RecallText(total.measured_recall));
+  }
   return absl::StrCat(html, "</dl>\n");
 }
 
@@ -153,6 +156,18 @@ std::string Latencies(const LoadResult& run) {
                                         "them.  –: fewer than ten samples beyond.")));
 }
 
+std::string Recalls(const LoadResult& run) {
+  HtmlTable table(RecallTitles(), 1);
+  for (const std::vector<std::string>& row : RecallRows(run)) table.AddRow(row);
+  if (table.empty()) return "";
+  return Section(
+      "recall", "Recall",
+      absl::StrCat(table.Html(), Paragraph("quiet",
+                                           "Measured: of the nearest items, which exact answers to "
+                                           "the same questions have, those that were found.  "
+                                           "Promised: what the answers say of themselves.")));
+}
+
 std::string CountTable(const char* title, const std::map<std::string, int64_t>& counts,
                        int64_t of) {
   HtmlTable table({title, "count", "share"}, 1);
@@ -199,7 +214,8 @@ std::string Faults(const std::vector<FaultMark>& faults) {
 
 std::string CapacitySection(const absl::optional<ReportedCapacity>& capacity) {
   if (!capacity.has_value()) return "";
-  HtmlTable table({"offered", "answered", "p50", "p99", "errors", "degraded", "windows", "SLO"}, 0);
+  HtmlTable table(
+      {"offered", "answered", "p50", "p99", "errors", "degraded", "recall", "windows", "SLO"}, 0);
   for (const CurvePoint& point : capacity->curve) {
     std::vector<std::string> cells = RateCells(*capacity, point);
     cells.insert(cells.end() - 1, absl::StrCat(point.windows));
@@ -239,13 +255,14 @@ std::string Generator(const LoadResult& run) {
 
 std::string HtmlReport(const ReportData& data) {
   const LoadResult& run = data.result;
-  return HtmlPage(absl::StrCat(OutcomeWord(data.verdict.outcome), ": ", run.scenario),
-                  absl::StrCat(Head(data), Banner(data.verdict), Tiles(run), Criteria(data.verdict),
-                               CapacitySection(data.capacity), Drawn(SaturationPlot(data)),
-                               Drawn(LatencyOverRate(data)), Drawn(LatencyOverTime(data)),
-                               Drawn(ThroughputOverTime(data)), Faults(run.faults),
-                               Drawn(PercentileCurve(data)), Drawn(StageBreakdown(data)),
-                               Latencies(run), Answers(run.total, run.length), Generator(run)));
+  return HtmlPage(
+      absl::StrCat(OutcomeWord(data.verdict.outcome), ": ", run.scenario),
+      absl::StrCat(Head(data), Banner(data.verdict), Tiles(run), Criteria(data.verdict),
+                   CapacitySection(data.capacity), Drawn(SaturationPlot(data)),
+                   Drawn(LatencyOverRate(data)), Drawn(LatencyOverTime(data)),
+                   Drawn(ThroughputOverTime(data)), Faults(run.faults),
+                   Drawn(PercentileCurve(data)), Drawn(StageBreakdown(data)), Latencies(run),
+                   Recalls(run), Answers(run.total, run.length), Generator(run)));
 }
 
 }  // namespace sightline

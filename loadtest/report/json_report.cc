@@ -85,6 +85,14 @@ void DescribeHistogram(JsonReader& json, LatencyHistogram* histogram) {
 // ---- the fields of each type, in the order in which they are written ----
 
 template <typename Json, typename T>
+void DescribeRecall(Json& json, T* counts) {
+  json.Int("answers", &counts->answers, 0, kMaxCount);
+  json.Int("other_generation", &counts->other_generation, 0, kMaxCount);
+  json.Int("nearest", &counts->nearest, 0, kMaxCount);
+  json.Int("found", &counts->found, 0, counts->nearest);
+}
+
+template <typename Json, typename T>
 void DescribeTally(Json& json, T* tally) {
   json.Int("count", &tally->count, 0, kMaxCount);
   json.Int("ok", &tally->ok, 0, tally->count);
@@ -98,6 +106,8 @@ void DescribeTally(Json& json, T* tally) {
     filtered.Int("answers", &counts->answers, 0, kMaxCount);
     filtered.Int("matched", &counts->matched, 0, kMaxMatched);
   });
+  json.OptionalObject("measured_recall", &tally->measured_recall,
+                      [](auto& recall, auto* counts) { DescribeRecall(recall, counts); });
   json.Counts("check_failures", &tally->check_failures, kMaxCount);
   json.Int("shards_asked", &tally->shards_asked, 0, kMaxCount);
   json.Int("shards_answered", &tally->shards_answered, 0, kMaxCount);
@@ -191,6 +201,8 @@ void DescribePoint(Json& json, T* point) {
   json.Nanoseconds("p99_ns", &point->p99, kLongestLatency);
   json.Number("error_share", &point->error_share, 0, 1);
   json.Number("degraded_share", &point->degraded_share, 0, 1);
+  json.OptionalObject("measured_recall", &point->measured_recall,
+                      [](auto& recall, auto* counts) { DescribeRecall(recall, counts); });
   json.Int("windows", &point->windows, 1, 1'000'000);
 }
 

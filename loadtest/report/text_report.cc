@@ -55,6 +55,16 @@ std::string Latencies(const LoadResult& run) {
   return absl::StrCat("\n", table.ToString(kIndent));
 }
 
+std::string Recalls(const LoadResult& run) {
+  std::vector<Table::Column> columns;
+  for (const std::string& title : RecallTitles()) columns.push_back({title, true});
+  columns.front() = {columns.front().title, false, kMaxNameWidth};
+  columns.back() = {columns.back().title, false, kMaxLineWidth};
+  Table table(columns);
+  for (const std::vector<std::string>& row : RecallRows(run)) table.AddRow(row);
+  return table.empty() ? "" : absl::StrCat("\n", table.ToString(kIndent));
+}
+
 std::string Stages(const Tally& tally) {
   Table table(LatencyColumns("stage"));
   for (const NamedHistogram& stage : StagesInOrder(tally)) {
@@ -135,6 +145,7 @@ std::string Capacity(const ReportedCapacity& capacity) {
                {"p99", true},
                {"errors", true},
                {"degraded", true},
+               {"recall", true},
                {"SLO"}});
   for (const CurvePoint& point : capacity.curve) table.AddRow(RateCells(capacity, point));
   return absl::StrCat(text, table.empty() ? "" : table.ToString(kIndent));
@@ -180,7 +191,7 @@ std::string Environment(const LoadResult& run) {
 
 std::string TextReport(const ReportData& data) {
   const LoadResult& run = data.result;
-  return absl::StrCat(Head(data), Criteria(data.verdict), Latencies(run),
+  return absl::StrCat(Head(data), Criteria(data.verdict), Latencies(run), Recalls(run),
                       Answers(run.total, run.length), Stages(run.total), Faults(run.faults),
                       data.capacity.has_value() ? Capacity(*data.capacity) : "", Generator(run),
                       Environment(run));

@@ -17,6 +17,7 @@
 #include "loadtest/faults/recovery.h"
 #include "loadtest/generate/load_generator.h"
 #include "loadtest/measure/recorder.h"
+#include "loadtest/run/ask_exactly.h"
 #include "loadtest/run/environment.h"
 #include "loadtest/verdict/verdict.h"
 
@@ -101,6 +102,11 @@ absl::StatusOr<LoadResult> LoadSession::Run(const RunPlan& plan, bool with_fault
   GeneratorOptions options;
   options.max_outstanding = scenario_.max_outstanding;
   options.check_answers = scenario_.check_answers;
+  // Before anything is counted.
+  if (!exact_answers_.has_value()) {
+    ASSIGN_OR_RETURN(exact_answers_, AskExactly(*traffic_, clients_[0].get(), call));
+  }
+  options.exact_answers = &*exact_answers_;
   LoadGenerator generator(
       options, clients_,
       [this, &plan](int64_t number) { return traffic_->Make(plan.round, number); }, &recorder,

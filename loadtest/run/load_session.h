@@ -12,9 +12,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/optional.h"
 #include "common/base/call_context.h"
 #include "common/clients/search_client.h"
 #include "loadtest/fleet/fleet.h"
+#include "loadtest/measure/exact_answers.h"
 #include "loadtest/measure/load_result.h"
 #include "loadtest/run/planned_traffic.h"
 #include "loadtest/scenario/scenario.h"
@@ -42,7 +44,8 @@ class LoadSession {
   static absl::StatusOr<std::unique_ptr<LoadSession>> Open(const Scenario& scenario,
                                                            const SessionOptions& options);
 
-  // The scenario's faults are done if `with_faults`.  Cancelled if `call` is.
+  // The scenario's faults are done if `with_faults`.  Cancelled if `call` is.  The first run asks
+  // for the exact answers that recall is measured against, with the errors of AskExactly.
   absl::StatusOr<LoadResult> Run(const RunPlan& plan, bool with_faults, const CallContext& call);
 
   // OK unless a server of the own fleet died by itself.
@@ -61,6 +64,7 @@ class LoadSession {
   std::unique_ptr<PlannedTraffic> traffic_;
   std::unique_ptr<ProcessFleet> fleet_;  // null with targets
   std::vector<std::shared_ptr<SearchClient>> clients_;
+  absl::optional<ExactAnswers> exact_answers_;  // none before the first run
 };
 
 }  // namespace sightline

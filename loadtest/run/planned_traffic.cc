@@ -31,6 +31,7 @@ class MixTraffic : public PlannedTraffic {
   PlannedRequest Make(int round, int64_t number) const override {
     return workload_.Make(round * kRequestsOfRound + number);
   }
+  std::vector<PlannedRequest> ExactQuestions() const override { return workload_.ExactQuestions(); }
 
   Arrivals MakeArrivals(const RunPlan& plan) const override {
     const uint64_t seed = SeededHash(seed_, kArrivalsOfRound, plan.round);

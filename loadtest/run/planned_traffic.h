@@ -47,6 +47,8 @@ class PlannedTraffic {
   virtual Arrivals MakeArrivals(const RunPlan& plan) const = 0;
   // Request number n of a round, from 0.  As valid as the traffic.
   virtual PlannedRequest Make(int round, int64_t number) const = 0;
+  // As of Workload; none of a replay.
+  virtual std::vector<PlannedRequest> ExactQuestions() const { return {}; }
 };
 
 }  // namespace sightline

@@ -27,6 +27,7 @@ constexpr int kMaxPercentiles = 20;
 constexpr int kMaxNameLength = 63;
 constexpr double kMinWeight = 1e-6;
 constexpr double kMaxWeight = 1e6;
+constexpr int kMaxMeasuredRecall = 100;
 
 // In the order of their enums; the first is the default.
 constexpr const char* kArrivalKinds[] = {"poisson", "constant", "ramp", "replay"};
@@ -160,6 +161,26 @@ EffortWish ReadEffort(ConfigReader section) {
   return wish;
 }
 
+// How many nearest items; 0 where recall is not measured.  Exact answers are retrieval's, and no
+// longer than those that are compared with them.
+int ReadMeasureRecall(ConfigReader section, const MixEntry& entry) {
+  const int nearest = static_cast<int>(section.Int("measure_recall", 1, 1, kMaxMeasuredRecall));
+  if (!section.Has("measure_recall")) return 0;
+  for (const WeightedInt& depth : entry.depth) {
+    if (depth.value == 0) continue;
+    section.AddProblem("measure_recall",
+                       absl::StrCat("has ", nearest, " beside a depth of ", depth.value,
+                                    "; what is reranked is in another order than the exact answer: "
+                                    "set depth: [{value: 0}]"));
+  }
+  for (const WeightedInt& top_k : entry.top_k) {
+    if (top_k.value >= nearest) continue;
+    section.AddProblem("measure_recall", absl::StrCat("has ", nearest, " beside a top_k of ",
+                                                      top_k.value, ", which is fewer items"));
+  }
+  return nearest;
+}
+
 MixEntry ReadMixEntry(ConfigReader section, const std::string& file) {
   MixEntry entry;
   entry.kind = ReadKind<QueryKind>(section, kQueryKinds);
@@ -181,6 +202,7 @@ MixEntry ReadMixEntry(ConfigReader section, const std::string& file) {
   entry.deadline =
       section.Duration("deadline", entry.deadline, absl::Milliseconds(1), absl::Minutes(10));
   entry.distinct = section.Int("distinct", entry.distinct, 0, 10'000'000);
+  entry.measure_recall = ReadMeasureRecall(section, entry);
   return entry;
 }
 
@@ -217,6 +239,7 @@ Slo ReadSlo(ConfigReader section) {
   slo.max_degraded_share = OptionalShare(section, "max_degraded_share");
   slo.min_coverage = OptionalShare(section, "min_coverage");
   slo.min_recall = OptionalShare(section, "min_recall");
+  slo.min_measured_recall = OptionalShare(section, "min_measured_recall");
   slo.min_depth_share = OptionalShare(section, "min_depth_share");
   const double ratio = section.Double("max_p99_ratio_in_faults", 1, 1, 1000);
   if (section.Has("max_p99_ratio_in_faults")) slo.max_p99_ratio_in_faults = ratio;
@@ -230,8 +253,18 @@ Slo ReadSlo(ConfigReader section) {
 
 bool AsksForNothing(const Slo& slo) {
   return slo.latency.empty() && !slo.max_error_share && !slo.max_degraded_share &&
-         !slo.min_coverage && !slo.min_recall && !slo.min_depth_share &&
+         !slo.min_coverage && !slo.min_recall && !slo.min_measured_recall && !slo.min_depth_share &&
          !slo.max_p99_ratio_in_faults;
+}
+
+void CheckMeasuredRecall(const Scenario& scenario, ConfigReader slo) {
+  if (!scenario.slo.min_measured_recall) return;
+  const bool measured = std::any_of(scenario.mix.begin(), scenario.mix.end(),
+                                    [](const MixEntry& entry) { return entry.measure_recall > 0; });
+  if (measured) return;
+  slo.AddProblem("min_measured_recall", absl::StrCat("has ", *scenario.slo.min_measured_recall,
+                                                     ", and no entry of the mix measures recall; "
+                                                     "add measure_recall to one"));
 }
 
 // ---- fleet ----
@@ -407,7 +440,9 @@ absl::StatusOr<Scenario> ReadScenario(const std::string& path) {
   scenario.max_outstanding = root.Int("max_outstanding", scenario.max_outstanding, 1, 1'000'000);
   scenario.connections = static_cast<int>(root.Int("connections", scenario.connections, 1, 1000));
   scenario.check_answers = root.Bool("check_answers", scenario.check_answers);
-  scenario.slo = ReadSlo(root.Section("slo"));
+  ConfigReader slo = root.Section("slo");
+  scenario.slo = ReadSlo(slo);
+  CheckMeasuredRecall(scenario, slo);
   ConfigReader fleet = root.Section("fleet");
   if (root.Has("fleet")) scenario.fleet = ReadFleet(fleet, path);
   scenario.faults = ReadFaults(root, scenario);

@@ -52,6 +52,8 @@ struct MixEntry {
   absl::Duration deadline = absl::Seconds(1);
   // Different queries in turn; 0: all that there are.  A small number keeps caches warm.
   int64_t distinct = 0;
+  // Answers are compared with the exact ones among so many nearest items; 0: they are not.
+  int measure_recall = 0;
 };
 
 // What must hold.  Unset: nothing is asked.
@@ -61,6 +63,8 @@ struct Slo {
   absl::optional<double> max_degraded_share;
   absl::optional<double> min_coverage;
   absl::optional<double> min_recall;  // of known items
+  // Of the nearest items, of each entry of the mix that measures it.
+  absl::optional<double> min_measured_recall;
   // Mean depth that is reranked, of the one that is asked for.
   absl::optional<double> min_depth_share;
   // p99 of the seconds in which a fault lasted over that of the others.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "loadtest/scenario/seeded_hash.h"
 
@@ -87,22 +88,48 @@ absl::StatusOr<Workload> Workload::Create(const Scenario& scenario,
   return workload;
 }
 
-PlannedRequest Workload::Make(int64_t number) const {
-  const uint64_t n = static_cast<uint64_t>(number);
+PlannedRequest Workload::Ask(int kind, int64_t question) const {
+  const Entry& entry = (*entries_)[kind];
+  const SourceQuery& query = entry.queries[question];
   PlannedRequest planned;
-  planned.kind = entry_.Choose(SeededUniform(seed_, kChooseEntry, n));
-  const Entry& entry = (*entries_)[planned.kind];
-  const SourceQuery& query = entry.queries[n % entry.queries.size()];
+  planned.kind = kind;
+  planned.question = question;
   planned.request.index = entry.spec.index;
   planned.request.query = MakeQuery(entry.spec.kind, query.value);
-  planned.request.top_k = entry.top_k.Choose(SeededUniform(seed_, kChooseTopK, n));
-  planned.request.depth = entry.depth.Choose(SeededUniform(seed_, kChooseDepth, n));
   planned.request.reranker = entry.spec.reranker;
   planned.request.filter = entry.spec.filter;
   planned.request.effort = entry.spec.effort;
   planned.deadline = entry.spec.deadline;
   planned.known_items = query.known_items;
   return planned;
+}
+
+PlannedRequest Workload::Make(int64_t number) const {
+  const uint64_t n = static_cast<uint64_t>(number);
+  const int kind = entry_.Choose(SeededUniform(seed_, kChooseEntry, n));
+  const Entry& entry = (*entries_)[kind];
+  PlannedRequest planned = Ask(kind, static_cast<int64_t>(n % entry.queries.size()));
+  planned.request.top_k = entry.top_k.Choose(SeededUniform(seed_, kChooseTopK, n));
+  planned.request.depth = entry.depth.Choose(SeededUniform(seed_, kChooseDepth, n));
+  return planned;
+}
+
+std::vector<PlannedRequest> Workload::ExactQuestions() const {
+  std::vector<PlannedRequest> questions;
+  for (size_t kind = 0; kind < entries_->size(); ++kind) {
+    const Entry& entry = (*entries_)[kind];
+    if (entry.spec.measure_recall == 0) continue;
+    const int64_t count = static_cast<int64_t>(entry.queries.size());
+    for (int64_t question = 0; question < std::min(count, kMaxExactQuestions); ++question) {
+      PlannedRequest& planned = questions.emplace_back(Ask(static_cast<int>(kind), question));
+      planned.request.top_k = entry.spec.measure_recall;
+      planned.request.depth = 0;
+      planned.request.effort = {absl::nullopt, limits::kMaxEffort};
+      planned.request.want_records = false;
+      planned.deadline = kExactDeadline;
+    }
+  }
+  return questions;
 }
 
 }  // namespace sightline

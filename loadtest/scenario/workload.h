@@ -24,9 +24,15 @@ struct PlannedRequest {
   SearchRequest request;
   absl::Duration deadline;  // after it was sent
   int kind = 0;             // index into Workload::kinds()
+  int64_t question = 0;     // of its entry's, in the order in which they are asked
   // One among the hits is right; empty: nothing is known.  As valid as the workload.
   absl::Span<const std::string> known_items;
 };
+
+// Of each entry that measures recall, so many questions are compared with their exact answers.
+inline constexpr int64_t kMaxExactQuestions = 500;
+// An exact answer may take as long as the router lets a call take.
+inline constexpr absl::Duration kExactDeadline = absl::Minutes(1);
 
 // Immutable: any number of threads may make requests, in any order.  Equal scenarios and
 // queries make equal requests.
@@ -49,6 +55,10 @@ class Workload {
   // come in turn: none comes again before as many numbers have passed as there are queries.
   PlannedRequest Make(int64_t number) const;
 
+  // What asks for exact answers to the first questions of each entry that measures recall: as many
+  // hits as it compares, with the entry's filter and an effort beyond all.  None of the others.
+  std::vector<PlannedRequest> ExactQuestions() const;
+
   // Names of the mix's entries, in its order.
   const std::vector<std::string>& kinds() const { return kinds_; }
 
@@ -66,6 +76,8 @@ class Workload {
   };
 
   Workload() = default;
+  // All but top_k and depth, which are drawn.
+  PlannedRequest Ask(int kind, int64_t question) const;
   static absl::StatusOr<Weighted> MakeWeighted(const std::vector<WeightedInt>& values,
                                                absl::string_view what);
 

@@ -55,6 +55,10 @@ CurvePoint Joined(std::vector<CurvePoint>::const_iterator begin,
     joined.achieved += point->windows * point->achieved;
     joined.error_share += point->windows * point->error_share;
     joined.degraded_share += point->windows * point->degraded_share;
+    if (point->measured_recall.has_value()) {
+      if (!joined.measured_recall.has_value()) joined.measured_recall.emplace();
+      joined.measured_recall->Merge(*point->measured_recall);
+    }
     windows += point->windows;
     if (point->p50) p50.push_back(*point->p50);
     if (point->p99) p99.push_back(*point->p99);
@@ -191,6 +195,7 @@ CurvePoint PointOf(double rate, const LoadResult& result) {
   point.p99 = result.total.latency.Quantile(0.99);
   point.error_share = result.total.error_share();
   point.degraded_share = result.total.degraded_share();
+  point.measured_recall = result.total.measured_recall;
   return point;
 }
 

@@ -31,7 +31,8 @@ struct CurvePoint {
   absl::optional<absl::Duration> p50, p99;
   double error_share = 0;
   double degraded_share = 0;
-  int windows = 1;  // that this is the mean of; latencies: the median
+  absl::optional<RecallCounts> measured_recall;  // of all entries that measure it
+  int windows = 1;                               // that this is the mean of; latencies: the median
 };
 CurvePoint PointOf(double rate, const LoadResult& result);
 

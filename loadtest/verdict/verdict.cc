@@ -103,7 +103,31 @@ void JudgeDepth(const Tally& total, double limit, std::vector<Criterion>* criter
   criteria->push_back(std::move(criterion));
 }
 
-void JudgeSlo(const LoadResult& result, const Slo& slo, std::vector<Criterion>* criteria) {
+// Of each entry by itself: what one misses, another does not make good.
+void JudgeMeasuredRecall(const LoadResult& result, const Scenario& scenario,
+                         std::vector<Criterion>* criteria) {
+  for (const MixEntry& entry : scenario.mix) {
+    if (entry.measure_recall == 0) continue;
+    const auto found = result.by_kind.find(entry.name);
+    const Tally tally = found == result.by_kind.end() ? Tally() : found->second;
+    const RecallCounts counts = tally.measured_recall.value_or(RecallCounts());
+    Criterion criterion = AtLeast("", counts.recall(), *scenario.slo.min_measured_recall);
+    criterion.name = absl::StrCat("measured recall of ", entry.name);
+    if (counts.answers == 0) {
+      criterion = NotMeasurable(
+          criterion.name, criterion.wanted,
+          tally.ok == 0 ? "no request was answered"
+          : counts.other_generation > 0
+              ? "every answer is of another generation than the exact ones"
+              : "no answer is to a question of which the exact answer is known; run longer");
+    }
+    criteria->push_back(std::move(criterion));
+  }
+}
+
+void JudgeSlo(const LoadResult& result, const Scenario& scenario,
+              std::vector<Criterion>* criteria) {
+  const Slo& slo = scenario.slo;
   const Tally& total = result.total;
   for (const auto& [share, limit] : slo.latency) {
     criteria->push_back(JudgeLatency(total.latency, share, limit));
@@ -121,6 +145,7 @@ void JudgeSlo(const LoadResult& result, const Slo& slo, std::vector<Criterion>* 
   }
   if (slo.min_depth_share) JudgeDepth(total, *slo.min_depth_share, criteria);
   if (slo.min_recall) JudgeRecall(total, *slo.min_recall, criteria);
+  if (slo.min_measured_recall) JudgeMeasuredRecall(result, scenario, criteria);
 }
 
 // ---- faults ----
@@ -264,7 +289,7 @@ Verdict Judge(const LoadResult& result, const Scenario& scenario) {
   const Criterion answers = JudgeAnswers(result);
   const bool wrong_answers = answers.state == CriterionState::kBroken;
   if (scenario.check_answers || wrong_answers) verdict.criteria.push_back(answers);
-  JudgeSlo(result, scenario.slo, &verdict.criteria);
+  JudgeSlo(result, scenario, &verdict.criteria);
   if (scenario.slo.max_p99_ratio_in_faults) {
     JudgeP99Ratio(result, scenario, &verdict.criteria);
   }

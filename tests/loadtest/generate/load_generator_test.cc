@@ -278,6 +278,31 @@ TEST_CASE("of what was reranked it is told what it was good for") {
   REQUIRE(counts->retrieved_right == 30);
 }
 
+TEST_CASE("answers are compared with exact ones of the same question and generation") {
+  Rig rig(Always(absl::Milliseconds(10)), absl::Seconds(10));
+  rig.options.check_answers = GENERATE(true, false);
+  ExactAnswers exact;
+  exact.Add(0, 0, {"g1", {"item2", "item9", "item0"}});
+  exact.Add(0, 1, {"g1", {"item9", "item1"}});
+  exact.Add(0, 2, {"g0", {"item0"}});
+  rig.options.exact_answers = &exact;
+  rig.plan = [](int64_t number) {  // the last of four questions has no exact answer
+    PlannedRequest planned = Plan(number);
+    planned.question = number % 4;
+    if (number >= 80) planned.deadline = absl::Milliseconds(5);  // fails
+    return planned;
+  };
+  REQUIRE(rig.Run(MakeConstantArrivals(10, absl::Seconds(10))).ok());
+  const Tally total = rig.recorder.Result().total;
+  REQUIRE(total.ok == 80);
+  REQUIRE(total.measured_recall.has_value());
+  REQUIRE(total.measured_recall->answers == 40);
+  REQUIRE(total.measured_recall->other_generation == 20);
+  REQUIRE(total.measured_recall->nearest == 20 * 3 + 20 * 2);
+  REQUIRE(total.measured_recall->found == 20 * 2 + 20 * 1);
+  REQUIRE(total.measured_recall->recall() == 0.6);
+}
+
 TEST_CASE("a run that is cancelled sends no more and waits for what is under way") {
   Rig rig(Always(absl::Milliseconds(100)), absl::Seconds(10));
   rig.clock.At(rig.start + absl::Milliseconds(1050), [&] { rig.call.cancellation()->Cancel(); });

@@ -34,6 +34,8 @@ TEST_CASE("shares are of what they are shares of") {
   REQUIRE(tally.coverage() == 0.75);
   REQUIRE(tally.recall() == 0.8);
   REQUIRE(tally.depth_share() == 0.75);
+  REQUIRE(RecallCounts{4, 1, 40, 38}.recall() == 0.95);
+  REQUIRE(RecallCounts().recall() == 1);
 }
 
 TEST_CASE("goodput is of answers in time, deep enough and better than retrieval alone") {
@@ -83,6 +85,7 @@ TEST_CASE("merging adds every count") {
   other.precisions = {{"encoder int8", 1}, {"reranker int8", 1}};
   other.efforts = {{"exact", 1}, {"recall 0.95", 1}};
   other.filtered = FilteredCounts{2, 50};
+  other.measured_recall = RecallCounts{3, 1, 30, 27};
   other.check_failures = {{"order", 1}, {"late", 1}};
   other.shards_asked = 2;
   other.shards_answered = 1;
@@ -107,6 +110,10 @@ TEST_CASE("merging adds every count") {
   REQUIRE(sum.filtered->matched == 50);
   REQUIRE(sum.filtered->mean_matched() == 25);
   sum.Merge(other);
+  REQUIRE(sum.measured_recall->answers == 6);
+  REQUIRE(sum.measured_recall->other_generation == 2);
+  REQUIRE(sum.measured_recall->nearest == 60);
+  REQUIRE(sum.measured_recall->found == 54);
   REQUIRE(sum.filtered->answers == 4);
   REQUIRE(sum.filtered->matched == 100);
   sum = Some();

@@ -54,6 +54,11 @@ std::vector<Observation> Anything(int count, uint64_t seed) {
     observation.effort = below(2) == 0 ? "exact" : "recall 0.95";
     observation.filtered = below(3) == 0;
     observation.matched_items = below(1000);
+    observation.exact_answer_known = below(2) == 0;
+    if (observation.exact_answer_known) {
+      observation.nearest_items = 10 * static_cast<int>(below(2));
+      observation.nearest_found = static_cast<int>(below(1 + observation.nearest_items));
+    }
     if (below(2) == 0) observation.precisions = {"encoder int8", "reranker float32"};
     observation.shard_count = 4;
     observation.answered_shard_count = static_cast<int>(1 + below(4));
@@ -100,6 +105,13 @@ Tally Added(const std::vector<const Observation*>& observations) {
       if (!tally.filtered) tally.filtered.emplace();
       ++tally.filtered->answers;
       tally.filtered->matched += o->matched_items;
+    }
+    if (o->exact_answer_known) {
+      if (!tally.measured_recall) tally.measured_recall.emplace();
+      ++(o->nearest_items > 0 ? tally.measured_recall->answers
+                              : tally.measured_recall->other_generation);
+      tally.measured_recall->nearest += o->nearest_items;
+      tally.measured_recall->found += o->nearest_found;
     }
     tally.shards_asked += o->shard_count;
     tally.shards_answered += o->answered_shard_count;
@@ -150,6 +162,13 @@ void RequireSame(const Tally& a, const Tally& b) {
   if (a.filtered.has_value()) {
     REQUIRE(a.filtered->answers == b.filtered->answers);
     REQUIRE(a.filtered->matched == b.filtered->matched);
+  }
+  REQUIRE(a.measured_recall.has_value() == b.measured_recall.has_value());
+  if (a.measured_recall.has_value()) {
+    REQUIRE(a.measured_recall->answers == b.measured_recall->answers);
+    REQUIRE(a.measured_recall->other_generation == b.measured_recall->other_generation);
+    REQUIRE(a.measured_recall->nearest == b.measured_recall->nearest);
+    REQUIRE(a.measured_recall->found == b.measured_recall->found);
   }
   REQUIRE(a.check_failures == b.check_failures);
   REQUIRE(a.shards_asked == b.shards_asked);

@@ -63,6 +63,26 @@ TEST_CASE("stages come in the order of a request, empty ones not at all") {
   REQUIRE(order == "encode rerank zoom total ");
 }
 
+TEST_CASE("measured recall stands beside the promised one and beside latency") {
+  LoadResult run;
+  Tally& words = run.by_kind["words"];
+  for (int i = 1; i <= 100; ++i) words.latency.Record(absl::Milliseconds(10));
+  words.efforts = {{"recall 0.95", 90}, {"recall 0.90 reduced", 10}};
+  words.measured_recall = RecallCounts{98, 2, 980, 931};
+  run.by_kind["swapped"].measured_recall = RecallCounts{0, 7, 0, 0};
+  run.by_kind["unmeasured"].ok = 5;
+  const auto rows = RecallRows(run);
+  REQUIRE(rows.size() == 2);
+  for (const auto& row : rows) REQUIRE(row.size() == RecallTitles().size());
+  REQUIRE(rows[0] == std::vector<std::string>{"swapped", "–", "0", "7", "–", "–", ""});
+  REQUIRE(rows[1][0] == "words");
+  REQUIRE(rows[1][1] == "95%");
+  REQUIRE(rows[1][2] == "98");
+  REQUIRE(rows[1][3] == "2");
+  REQUIRE(rows[1][4] == LatencyText(words.latency.Quantile(0.5)));
+  REQUIRE(rows[1][6] == "recall 0.95 90, recall 0.90 reduced 10");
+}
+
 TEST_CASE("faults have letters as long as there are faults") {
   REQUIRE(FaultLetter(0) == "A");
   REQUIRE(FaultLetter(25) == "Z");

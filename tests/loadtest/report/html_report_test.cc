@@ -47,8 +47,9 @@ TEST_CASE("the page asks for nothing from outside") {
 
 TEST_CASE("the page has the verdict, every criterion and every plot, twice") {
   const std::string page = HtmlReport(SampleData());
-  for (const char* part : {"banner fail", "2 of 5 criteria broken", "at most 300ms", "913.4ms",
-                           "kill reranker", "RERANKER_UNAVAILABLE"}) {
+  for (const char* part :
+       {"banner fail", "2 of 5 criteria broken", "at most 300ms", "913.4ms", "kill reranker",
+        "RERANKER_UNAVAILABLE", "measured recall", "promised", "87.3%"}) {
     REQUIRE_THAT(page, Contains(part));
   }
   for (const std::string id : {"latency-over-time", "throughput-over-time", "percentile-curve",

@@ -52,6 +52,8 @@ TEST_CASE("a report is read back as it was written") {
               read->result.by_kind.at("image").stages.at("rerank"));
   REQUIRE(read->result.started == data.result.started);
   REQUIRE(read->capacity->knee == data.capacity->knee);
+  REQUIRE(read->result.by_kind.at("text").measured_recall->recall() == 0.95);
+  REQUIRE(read->capacity->curve.back().measured_recall->found == 873);
 }
 
 // Reports of the version that wrote them first: a run with a fault, and a made-up one with a
@@ -100,6 +102,14 @@ TEST_CASE("an error names the key and what is wanted of it") {
                Contains("result.started must be a time"));
   REQUIRE_THAT(ErrorAfter([](Json& json) { json["result"]["warm_up_ns"] = 1.5; }),
                Contains("result.warm_up_ns must be"));
+}
+
+TEST_CASE("no more of the nearest items are found than there are") {
+  REQUIRE_THAT(ErrorAfter([](Json& json) {
+                 json["result"]["total"]["measured_recall"] = {
+                     {"answers", 1}, {"other_generation", 0}, {"nearest", 10}, {"found", 11}};
+               }),
+               Contains("result.total.measured_recall.found must be a whole number of 0 to 10"));
 }
 
 TEST_CASE("buckets that no histogram has are refused") {

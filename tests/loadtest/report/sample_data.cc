@@ -86,6 +86,8 @@ void Add(const Sample& sample, Dice* dice, Tally* tally) {
   ++tally->efforts["recall 0.95"];
   if (!tally->filtered.has_value()) tally->filtered.emplace();
   tally->filtered->Merge({1, 1234});
+  if (!tally->measured_recall.has_value()) tally->measured_recall.emplace();
+  tally->measured_recall->Merge({1, 1, 20, 19});
   tally->shards_asked += 2;
   tally->shards_answered += 2;
   ++tally->known_items_asked;
@@ -140,6 +142,7 @@ ReportedCapacity Curve() {
     step.point.p99 = absl::Milliseconds(60 + 13 / (1 - load));
     if (rate > 280) step.point.p99 = absl::Milliseconds(900 + rate / 10);
     if (rate < 100) step.point.p99 = absl::nullopt;
+    step.point.measured_recall = RecallCounts{100, 0, 1000, rate < 300 ? 951 : 873};
     step.point.error_share = rate < 270 ? 0 : 1 - step.point.achieved / rate;
     search.steps.push_back(step);
   }

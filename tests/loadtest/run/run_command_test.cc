@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/base/files.h"
+#include "common/bundle/publication.h"
 #include "loadtest/report/json_report.h"
 #include "loadtest/run/compare_command.h"
 #include "tests/support/catch.h"
@@ -56,6 +57,17 @@ class Bench {
     std::ostringstream out, err;
     const int status = RunScenarioCommand(flags, {out, err});
     return {status, out.str(), err.str()};
+  }
+
+  // Publishes the same images behind an inverted file of a few lists.
+  void PublishApproximate() const {
+    bundle::v1::IndexSpec spec;
+    spec.set_kind("ivf");
+    spec.set_seed(1);
+    spec.mutable_ivf()->set_list_count(3);
+    spec.mutable_ivf()->set_code("rabitq");
+    WriteTinyGeneration(store_, "lists", 1, 0, spec);
+    REQUIRE(PublishGeneration(store_.path, kTinyImages, "lists").ok());
   }
 
   std::string FleetLine() const {
@@ -163,6 +175,39 @@ TEST_CASE("a search finds a capacity, and reports of searches can be compared") 
   REQUIRE(bench.Run("slo: {max_error_share: 0}\n", {}).status == kFailure);
   REQUIRE_FALSE(FileExists(path));
   REQUIRE_FALSE(FileExists(bench.File("out/report.html")));
+}
+
+TEST_CASE("recall is measured against exact answers of the same fleet") {
+  const Bench bench;
+  bench.PublishApproximate();
+  const std::string scenario = bench.File("recall.yaml");
+  REQUIRE(WriteFileAtomically(scenario,
+                              "name: recall\nwarm_up: 0s\nlength: 3s\n"
+                              "arrivals: {kind: constant, rate: 20}\n"
+                              "mix:\n"
+                              "  - {name: one_list, kind: item, index: images, effort: 1, "
+                              "measure_recall: 5, depth: [{value: 0}], deadline: 60s}\n"
+                              "  - {name: all_lists, kind: item, index: images, effort: 3, "
+                              "measure_recall: 5, depth: [{value: 0}], deadline: 60s}\n"
+                              "slo: {min_measured_recall: 1}\n" +
+                                  bench.FleetLine())
+              .ok());
+  const Ran ran = bench.RunFile(scenario, {});
+  INFO(ran.out << ran.err);
+  REQUIRE(ran.status == kFailure);
+  REQUIRE_THAT(ran.out, Contains("measured recall of one_list") && Contains("promised"));
+  const auto text = ReadFile(bench.File("out/report.json"), kMaxJsonReportBytes);
+  REQUIRE(text.ok());
+  const auto report = ParseJsonReport(*text);
+  REQUIRE(report.ok());
+  const Tally& one = report->result.by_kind.at("one_list");
+  const Tally& all = report->result.by_kind.at("all_lists");
+  REQUIRE(one.measured_recall->answers == one.ok);
+  REQUIRE(one.measured_recall->found > 0);
+  REQUIRE(one.measured_recall->recall() < 1);
+  REQUIRE(all.measured_recall->answers == all.ok);
+  REQUIRE(all.measured_recall->nearest == 5 * all.ok);
+  REQUIRE(all.measured_recall->recall() == 1);
 }
 
 TEST_CASE("a fleet that is not there fails every request and the run") {

@@ -82,6 +82,20 @@ TEST_CASE("a ratio of what happens in faults to what happens outside will have i
   }
 }
 
+// A promise of recall is not one that was kept.
+TEST_CASE("over a million vectors it is measured what approximate answers find") {
+  for (const std::string name : {"million", "million_capacity"}) {
+    INFO(name);
+    const auto scenario = ReadScenario(JoinPath(kFolder, name + ".yaml"));
+    REQUIRE(scenario.ok());
+    REQUIRE(*scenario->slo.min_measured_recall >= 0.92);
+    REQUIRE(*scenario->slo.min_measured_recall < 0.95);
+    REQUIRE(absl::c_any_of(scenario->mix, [](const MixEntry& entry) {
+      return entry.index == "images" && entry.measure_recall == 10;
+    }));
+  }
+}
+
 // A fleet that fails, or leaves reranking or shards out, is as fast as one could wish.
 TEST_CASE("every scenario says how many requests may fail and how many answers be degraded") {
   for (const std::string& file : ScenarioFiles()) {

@@ -74,6 +74,7 @@ TEST_CASE("what a scenario does not say has its default") {
   REQUIRE(entry.depth[0].value == 20);
   REQUIRE(entry.deadline == absl::Seconds(1));
   REQUIRE(entry.distinct == 0);
+  REQUIRE(entry.measure_recall == 0);
   REQUIRE(scenario->slo.latency.empty());
   REQUIRE_FALSE(scenario->slo.max_error_share);
   REQUIRE(scenario->faults.empty());
@@ -97,7 +98,7 @@ mix:
   - {name: words, kind: text, weight: 2.5, index: images, queries: a.txt, distinct: 3,
      top_k: [{value: 5, weight: 3}, {value: 50}], depth: [{value: 0}], reranker: fine,
      any: [fish, sea], all: [red], none: [drawing], recall: 0.9,
-     deadline: 250ms}
+     deadline: 250ms, measure_recall: 5}
   - {kind: image, queries: /pictures}
   - {kind: item, index: captions}
 slo:
@@ -106,6 +107,7 @@ slo:
   max_degraded_share: 0.02
   min_coverage: 0.9
   min_recall: 0.8
+  min_measured_recall: 0.7
   min_depth_share: 0.4
 fleet: {store: store, query_encoders: 2, rerankers: 3, shards: 4, replicas_per_shard: 2, caches: true}
 faults:
@@ -145,6 +147,7 @@ faults:
   REQUIRE(words.effort.recall == 0.9f);
   REQUIRE_FALSE(words.effort.effort.has_value());
   REQUIRE(words.deadline == absl::Milliseconds(250));
+  REQUIRE(words.measure_recall == 5);
   REQUIRE(scenario->mix[1].kind == QueryKind::kImage);
   REQUIRE(scenario->mix[1].queries == "/pictures");
   REQUIRE(scenario->mix[2].name == "item");
@@ -157,6 +160,7 @@ faults:
   REQUIRE(scenario->slo.max_degraded_share == 0.02);
   REQUIRE(scenario->slo.min_coverage == 0.9);
   REQUIRE(scenario->slo.min_recall == 0.8);
+  REQUIRE(scenario->slo.min_measured_recall == 0.7);
   REQUIRE(scenario->slo.min_depth_share == 0.4);
 
   REQUIRE(scenario->fleet->store == here + "/store");
@@ -277,6 +281,22 @@ TEST_CASE("what does not fit together is refused") {
        "any, all and none have 80 tags together, at most 64"},
       {"name: x\narrivals: {rate: 1}\nmix: [{queries: a, index: A/b}]\n", "index: must be made"},
       {"name: x\narrivals: {rate: 1}\nmix: [{queries: a, deadline: 0}]\n", "deadline: 0 is out"},
+      {"name: x\narrivals: {rate: 1}\nmix: [{queries: a, measure_recall: 10}]\n",
+       "measure_recall: has 10 beside a depth of 20; "},
+      {"name: x\narrivals: {rate: 1}\n"
+       "mix: [{queries: a, measure_recall: 9, depth: [{value: 0}, {value: 4}]}]\n",
+       "measure_recall: has 9 beside a depth of 4; "},
+      {"name: x\narrivals: {rate: 1}\nmix: [{queries: a, measure_recall: 9, "
+       "depth: [{value: 0}], top_k: [{value: 9}, {value: 8}]}]\n",
+       "measure_recall: has 9 beside a top_k of 8"},
+      {"name: x\narrivals: {rate: 1}\n"
+       "mix: [{queries: a, measure_recall: 0, depth: [{value: 0}]}]\n",
+       "measure_recall: 0 is out"},
+      {"name: x\narrivals: {rate: 1}\nmix: [{queries: a, measure_recall: 101, "
+       "depth: [{value: 0}], top_k: [{value: 200}]}]\n",
+       "measure_recall: 101 is out"},
+      {head + "slo: {min_measured_recall: 0.9}\n",
+       "min_measured_recall: has 0.9, and no entry of the mix measures recall"},
       {head + "length: 0\n", "length: 0 is out of range"},
       {head + "length: inf\n", "length: wants a number and a unit"},
       {head + "max_outstanding: 0\n", "max_outstanding: 0"},

@@ -86,6 +86,40 @@ TEST_CASE("a request has everything that its entry says") {
   REQUIRE(planned.known_items[1] == "koi");
 }
 
+TEST_CASE("questions are asked exactly of entries that measure recall, with their filters") {
+  Scenario scenario;
+  MixEntry measured = TextEntry("measured", 1), many = TextEntry("many", 1);
+  measured.top_k = {{50, 1}};
+  measured.depth = many.depth = {{0, 1}};
+  measured.filter = {{"sea"}, {}, {}};
+  measured.effort.recall = 0.9f;
+  measured.measure_recall = 7;
+  many.measure_recall = 1;
+  scenario.mix = {TextEntry("plain", 1), measured, many};
+  const Workload workload = Create(scenario, {Numbered(9), Numbered(4), Numbered(1000)});
+  const std::vector<PlannedRequest> questions = workload.ExactQuestions();
+  REQUIRE(questions.size() == 4 + kMaxExactQuestions);
+  for (int i = 0; i < 4; ++i) {
+    const PlannedRequest& question = questions[i];
+    REQUIRE(question.kind == 1);
+    REQUIRE(question.question == i);
+    REQUIRE(TextOf(question) == absl::StrCat("q", i));
+    REQUIRE(question.request.index == "images");
+    REQUIRE(question.request.top_k == 7);
+    REQUIRE(question.request.depth == 0);
+    REQUIRE(question.request.filter.any == std::vector<std::string>{"sea"});
+    REQUIRE(question.request.effort.effort == limits::kMaxEffort);
+    REQUIRE_FALSE(question.request.effort.recall.has_value());
+    REQUIRE(question.deadline == kExactDeadline);
+  }
+  REQUIRE(questions[4].kind == 2);
+  // Requests of the run tell by the same numbers which question they ask.
+  for (int n = 0; n < 100; ++n) {
+    const PlannedRequest planned = workload.Make(n);
+    REQUIRE(TextOf(planned) == absl::StrCat("q", planned.question));
+  }
+}
+
 TEST_CASE("each kind of query becomes its own") {
   Scenario scenario;
   scenario.mix = {TextEntry("image", 1), TextEntry("item", 1)};

@@ -55,15 +55,9 @@ TEST_CASE("measures are those of the embeddings") {
   for (const double deviation : measures->item_deviations) variance += deviation * deviation;
   REQUIRE(variance == Approx(1).epsilon(1e-4));
   REQUIRE(std::is_sorted(measures->item_deviations.rbegin(), measures->item_deviations.rend()));
-<<<<<<< HEAD
   double correlation = 0;  // of one axis it tells little, since there are few clusters
   for (int rank = 8; rank < 56; ++rank) correlation += measures->correlations[rank] / 48;
   REQUIRE(correlation == Approx(0.6).margin(0.05));
-=======
-  for (int rank = 8; rank < 56; ++rank) {
-    REQUIRE(measures->correlations[rank] == Approx(0.6).margin(0.1));
-  }
->>>>>>> ceb5cd49 (index: codes of two bits along principal axes; lists are looked into by what their rows may reach)
   const double rest = std::sqrt((1 - 0.09) * (1 - 0.25));
   REQUIRE(measures->own_cosine == Approx(0.3 * 0.5 * 0.4 + 0.6 * rest).margin(0.03));
   // Without an own share, items lie as near to each other as two of a cluster.
@@ -101,20 +95,11 @@ TEST_CASE("a shape is found again in what was drawn by it") {
   shape.own_share = 0.6;
   shape.group_share = 0.3;
   const CallContext call = CallContext::Unbounded();
-<<<<<<< HEAD
   const auto measures = MeasureEmbeddings(DrawLike(Sizes(800, 24), shape, &pool), &pool, call);
   REQUIRE(measures.ok());
   const auto fitted = FitShape(*measures, &pool, call);
   REQUIRE(fitted.ok());
   REQUIRE(fitted->query_mean == Approx(measures->query_mean).margin(0.001));
-=======
-  const auto measures = MeasureEmbeddings(DrawLike(Sizes(1200, 32), shape, &pool), &pool, call);
-  REQUIRE(measures.ok());
-  const auto fitted = FitShape(*measures, &pool, call);
-  REQUIRE(fitted.ok());
-  REQUIRE(fitted->query_mean == Approx(0.4).margin(0.05));
-  REQUIRE(fitted->own_share == Approx(0.6).margin(0.15));
->>>>>>> ceb5cd49 (index: codes of two bits along principal axes; lists are looked into by what their rows may reach)
   const auto again = MeasureEmbeddings(DrawLike(*measures, *fitted, &pool), &pool, call);
   REQUIRE(again->own_cosine == Approx(measures->own_cosine).margin(0.04));
   REQUIRE(again->item_neighbors.first == Approx(measures->item_neighbors.first).margin(0.03));

@@ -169,6 +169,28 @@ TEST_CASE("rates that the generator cannot reach are not called the fleet's limi
   REQUIRE(absl::StrContains(result->why, "did not keep its schedule"));
 }
 
+// As of a fleet that looks less hard the more it is asked, and is in time all the same.
+TEST_CASE("a capacity is at a recall: no rate holds at which measured recall does not") {
+  Scenario scenario = Searching(10, 100, 0.1);
+  scenario.slo.min_measured_recall = 0.95;
+  scenario.mix.resize(1);
+  scenario.mix[0].name = "words";
+  scenario.mix[0].measure_recall = 10;
+  const auto result = FindCapacity(scenario, [](double rate) -> absl::StatusOr<LoadResult> {
+    LoadResult result = Scripted(rate, true);
+    result.total.measured_recall = RecallCounts{100, 0, 1000, rate <= 60 ? 960 : 940};
+    result.by_kind["words"] = result.total;
+    return result;
+  });
+  REQUIRE(result.ok());
+  REQUIRE(result->ending == CapacityEnding::kFound);
+  REQUIRE(result->rate > 53);
+  REQUIRE(result->rate <= 60);
+  REQUIRE(result->broken_rate > 60);
+  REQUIRE(absl::StrContains(result->why, "measured recall of words 94% (at least 95%)"));
+  REQUIRE(result->steps.back().point.measured_recall->recall() == 0.96);
+}
+
 TEST_CASE("an inconclusive window is measured again") {
   int windows = 0;
   const auto result =
@@ -242,6 +264,8 @@ TEST_CASE("the curve is sorted, and windows of one rate are joined") {
   a.achieved = 10;
   b.achieved = 20;
   a.error_share = 0.5;
+  a.measured_recall = RecallCounts{1, 2, 10, 9};
+  b.measured_recall = RecallCounts{3, 0, 30, 29};
   a.p50 = absl::Seconds(1);
   b.p50 = absl::Seconds(3);
   c.rate = 5;
@@ -252,6 +276,9 @@ TEST_CASE("the curve is sorted, and windows of one rate are joined") {
   REQUIRE(curve[1].achieved == 15);
   REQUIRE(curve[1].error_share == 0.25);
   REQUIRE(curve[1].windows == 2);
+  REQUIRE(curve[1].measured_recall->answers == 4);
+  REQUIRE(curve[1].measured_recall->recall() == 0.95);
+  REQUIRE_FALSE(curve[0].measured_recall.has_value());
   REQUIRE(*curve[1].p50 == absl::Seconds(2));
   REQUIRE(SaturationCurve({}).empty());
 }

@@ -121,6 +121,54 @@ TEST_CASE("a percentile without ten samples beyond it is not measurable") {
   REQUIRE(Judge(result, Asking(slo)).outcome == Ruling::kFail);
 }
 
+// Two entries whose recall is measured, and one whose is not.
+Scenario MeasuringRecall(double least) {
+  Scenario scenario;
+  scenario.slo.min_measured_recall = least;
+  scenario.mix.resize(3);
+  scenario.mix[0].name = "words";
+  scenario.mix[1].name = "items";
+  scenario.mix[2].name = "others";
+  scenario.mix[0].measure_recall = scenario.mix[1].measure_recall = 10;
+  return scenario;
+}
+
+TEST_CASE("measured recall is judged of each entry, whatever is promised") {
+  LoadResult result = GoodResult();
+  Tally& words = result.by_kind["words"];
+  Tally& items = result.by_kind["items"];
+  words.ok = items.ok = 100;
+  words.efforts = {{"recall 0.99", 100}};
+  words.measured_recall = RecallCounts{100, 0, 1000, 950};
+  items.measured_recall = RecallCounts{100, 0, 1000, 1000};
+  Verdict verdict = Judge(result, MeasuringRecall(0.95));
+  REQUIRE(verdict.outcome == Ruling::kPass);
+  REQUIRE(verdict.criteria.size() == 3);
+  REQUIRE(Find(verdict, "measured recall of words").measured == "95%");
+  REQUIRE(Find(verdict, "measured recall of words").wanted == "at least 95%");
+  REQUIRE(Find(verdict, "measured recall of items").measured == "100%");
+
+  words.measured_recall->found = 949;
+  verdict = Judge(result, MeasuringRecall(0.95));
+  REQUIRE(verdict.outcome == Ruling::kFail);
+  REQUIRE(Find(verdict, "measured recall of words").state == CriterionState::kBroken);
+  REQUIRE(Find(verdict, "measured recall of items").state == CriterionState::kHeld);
+}
+
+TEST_CASE("recall of answers that could not be compared is not measurable") {
+  LoadResult result = GoodResult();
+  const auto reason = [&result] {
+    const Verdict verdict = Judge(result, MeasuringRecall(0.5));
+    REQUIRE(verdict.outcome == Ruling::kInconclusive);
+    return Find(verdict, "measured recall of words").reason;
+  };
+  REQUIRE(reason() == "no request was answered");
+  result.by_kind["words"].ok = 10;
+  REQUIRE(absl::StrContains(reason(), "run longer"));
+  result.by_kind["words"].measured_recall = RecallCounts{0, 10, 0, 0};
+  REQUIRE(absl::StrContains(reason(), "another generation"));
+}
+
 TEST_CASE("what there is nothing to tell of is not measurable") {
   LoadResult result = GoodResult();
   result.total.known_items_asked = result.total.known_items_found = 0;
