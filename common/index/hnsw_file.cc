@@ -44,7 +44,7 @@ absl::Status Declare(const HnswShape& shape, const HnswStage* stage, ContainerWr
 
 // The nodes of a coded graph, links only.
 absl::Status AppendLinks(const HnswGraph& graph, const HnswShape& to, ContainerWriter* writer) {
-  constexpr int64_t kRowsAtOnce = 4096;
+  constexpr int64_t kRowsAtOnce = 1024;
   const LinkTable links = graph.base();
   std::string nodes;
   for (int64_t first = 0; first < to.rows; first += kRowsAtOnce) {
