@@ -6,19 +6,16 @@
 #include "common/base/limits.h"
 
 namespace sightline {
-namespace {
-
-constexpr char kSearchesHelp[] =
-    "Searches of shards, by whether all that may be found was compared.";
-
-}  // namespace
-
 SearchMetrics SearchMetrics::Make(MetricsRegistry* metrics) {
   const std::vector<double> shares = {0.0001, 0.001, 0.01, 0.03, 0.1, 0.3, 0.5, 0.9, 1};
   SearchMetrics made;
-  made.exact_searches = metrics->AddCounter("shard_searches_total", kSearchesHelp, {{"exactness", "exact"}});
-  made.approximate_searches =
-      metrics->AddCounter("shard_searches_total", kSearchesHelp, {{"exactness", "approximate"}});
+  const auto searches = [metrics](const char* exactness) {
+    return metrics->AddCounter("shard_searches_total",
+                               "Searches of shards, by whether all that may be found was compared.",
+                               {{"exactness", exactness}});
+  };
+  made.exact_searches = searches("exact");
+  made.approximate_searches = searches("approximate");
   made.effort =
       metrics->AddHistogram("index_search_effort", "Effort of a search that is not exact.",
                             PowerOfTwoBuckets(limits::kMaxEffort));
