@@ -6,6 +6,7 @@
 #include "common/base/limits.h"
 
 namespace sightline {
+
 SearchMetrics SearchMetrics::Make(MetricsRegistry* metrics) {
   const std::vector<double> shares = {0.0001, 0.001, 0.01, 0.03, 0.1, 0.3, 0.5, 0.9, 1};
   SearchMetrics made;
