@@ -296,6 +296,10 @@ bool Whole(const SearchResult& result) {
   });
 }
 
+bool OnlyLessDeep(const SearchResult& result) {
+  return result.degraded == std::vector<DegradedReason>{DegradedReason::kDepthReduced};
+}
+
 // The first mistake, said once all threads are done: Catch2 is not thread-safe.
 class Notes {
  public:
@@ -367,7 +371,9 @@ TEST_CASE("many callers with all kinds of patience get right answers or honest e
         } else {
           notes.Add(MistakeInPart(asked, *result));
         }
-        if (patience > 1000 && !impatient) {
+        // On a slow machine those in a hurry fill the rerankers' queue, and all that come together
+        // are reranked less deep (rerank_pace.h).
+        if (patience > 1000 && !impatient && !OnlyLessDeep(*result)) {
           ++patient;
           if (!result->degraded.empty()) notes.Add("time enough, and less than the whole answer");
         }
