@@ -11,6 +11,9 @@ namespace sightline {
 // Recall that a search gets which asks for none, where the generation names none.
 inline constexpr double kDefaultRecall = 0.95;
 
+// How many of the best that is the recall of, in a spec and in a floor.
+inline constexpr int kRecallAmong = 10;
+
 // Of a generation's searches that ask for none.
 inline double DefaultRecallOf(const bundle::v1::GenerationManifest& manifest) {
   const double named = manifest.index_spec().default_recall();

@@ -30,13 +30,13 @@ using bundle::v1::IndexSpec;
 constexpr absl::string_view kFolder = "choice";
 constexpr absl::string_view kTriedFile = "tried.json";
 constexpr int64_t kMaxTriedBytes = int64_t{16} << 20;
-constexpr int kRecallAmong = 10;
 
 std::string Named(const IndexSpec& spec) {
   std::string name = spec.kind();
   if (spec.has_ivf()) {
     absl::StrAppend(&name, " ", spec.ivf().code(), ", ", spec.ivf().list_count(), " lists, refine ",
                     spec.ivf().refine());
+    if (spec.ivf().pq_parts() > 0) absl::StrAppend(&name, ", ", spec.ivf().pq_parts(), " parts");
   }
   if (spec.has_hnsw()) {
     absl::StrAppend(&name, " ", spec.hnsw().code(), ", ", spec.hnsw().link_count(), " links");

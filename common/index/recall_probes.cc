@@ -22,8 +22,6 @@
 namespace sightline {
 namespace {
 
-// The rank that default_recall is of.
-constexpr int kRecallAmong = 10;
 // By which a floor lies below what was found, however sure that is.
 constexpr double kLeastMargin = 0.01;
 

@@ -22,7 +22,6 @@ using bundle::v1::EffortPoint;
 using bundle::v1::GenerationManifest;
 
 constexpr double kMilliseconds = 1e3;
-constexpr int kRecallAmong = 10;
 // Where the plot ends: an axis of nines has no one.
 constexpr double kMostRecall = 0.9995;
 // Shards that are drawn; hundreds of them would cover all else.
@@ -63,7 +62,11 @@ std::vector<PlotPoint> PointsOf(const std::vector<EffortPoint>& efforts) {
 }
 
 std::string NameOf(const bundle::v1::IndexSpec& spec) {
-  if (spec.has_ivf()) return absl::StrCat("ivf ", spec.ivf().code());
+  if (spec.has_ivf()) {
+    // Of bits along axes; pq4 has parts in any case.
+    const bool along_axes = spec.ivf().code() == "rabitq" && spec.ivf().pq_parts() > 0;
+    return absl::StrCat("ivf ", spec.ivf().code(), along_axes ? " along axes" : "");
+  }
   if (spec.has_hnsw()) return absl::StrCat("hnsw ", spec.hnsw().code());
   return spec.kind();
 }
@@ -164,6 +167,7 @@ std::string ParametersOf(const bundle::v1::IndexSpec& spec) {
   std::string text;
   if (spec.has_ivf()) {
     text = absl::StrCat(", ", spec.ivf().list_count(), " lists, refine ", spec.ivf().refine());
+    if (spec.ivf().pq_parts() > 0) absl::StrAppend(&text, ", ", spec.ivf().pq_parts(), " parts");
   } else if (spec.has_hnsw()) {
     text = absl::StrCat(", ", spec.hnsw().link_count(), " links");
   }
@@ -198,7 +202,8 @@ std::string ShardTable(const GenerationManifest& manifest, const IndexKind& kind
       "<h2>Shards</h2>\n<p class=\"soft\">%s. At the effort of a search that asks for no recall; a "
       "server takes a shard that finds %.4f of %d neighbors.</p>\n<table>",
       XmlText(absl::StrCat(NameOf(manifest.index_spec()), ParametersOf(manifest.index_spec()))),
-      manifest.recall_probe().floor(), manifest.recall_probe().neighbor_count());
+      manifest.recall_probe().floor(),
+      std::min(manifest.recall_probe().neighbor_count(), kRecallAmong));
   absl::StrAppend(&table, Row({"shard", "items", "MB in memory", "effort", "recall@10",
                                "recall@100", "ms a query", ""},
                               "th"));

@@ -20,8 +20,6 @@
 namespace sightline {
 namespace {
 
-constexpr int kRecallAmong = 10;
-
 struct Arguments {
   ReindexOptions options;
   IndexSettings settings;
