@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Makes the store of the scenarios million and million_capacity: a million vectors in the space of
-# the demo's encoder, as index `exact`, searched exactly in float32, and as index `images`, the same
-# vectors behind an inverted file of one bit a number that finds 95 of 100.  Installs and builds what
-# is missing; generations that are there are left alone.
+# Makes the store of the scenarios million and million_capacity: a million vectors grown from the
+# demo's pictures (loadtest/synthesize), as index `exact`, searched exactly in float32, and as index
+# `images`, the same vectors behind an inverted file of one bit a number that finds 95 of 100.
+# Installs and builds what is missing, and makes the demo's store if it is not there; generations that
+# are there are left alone.
 #
 # usage: loadtest/million_store.sh DIR [ITEMS]
 #   ITEMS  of each index; default 1000000, which takes 2.5 GB of disk in all
@@ -16,6 +17,8 @@ fi
 store=$(realpath -m -- "$1")
 readonly items=${2:-1000000}
 
+demo=${HOME:-/root}/.cache/sightline/demo/store
+if [ ! -e "$demo/indexes/captions/CURRENT" ]; then "$root/deploy/demo/run.sh" --once; fi
 "$root/deploy/bazel/setup.sh"
 (cd "$root" && bazel build --noshow_progress //loadtest/synthesize //services/sightlinectl)
 bin=$(cd "$root" && bazel info bazel-bin 2>/dev/null)
@@ -24,6 +27,6 @@ mkdir -p "$store"
 model=$("$bin/services/sightlinectl/sightlinectl" add-model "$root/deploy/demo/model/encoder" \
   --store "$store")
 synthesize=("$bin/loadtest/synthesize/synthesize" --store "$store" --items "$items"
-  --encoder-model "$model")
+  --encoder-model "$model" --like "$demo")
 "${synthesize[@]}" --index exact
 "${synthesize[@]}" --index images --index-kind ivf --index-code rabitq --recall 0.95

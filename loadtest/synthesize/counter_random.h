@@ -38,6 +38,11 @@ inline uint64_t RandomBits(uint64_t key, uint64_t n) {
   return MixBits(key + (n + 1) * kGoldenGamma);
 }
 
+// 53 of the bits as a number from 0 to below 1.
+inline double Even(uint64_t bits) {
+  return 0x1.0p-53 * static_cast<double>(bits >> 11);
+}
+
 // Mean 0, variance 1, between -3.5 and 3.5: the sum of the four 16-bit numbers in `bits`.
 // Needs no logarithm, whose last bit differs between libraries.
 inline float NearlyNormal(uint64_t bits) {

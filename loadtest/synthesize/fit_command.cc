@@ -88,10 +88,9 @@ int RunFit(const std::vector<std::string>& args, const Console& console, const C
   if (store.empty()) return UsageError(kFitCommand, "--store is missing", console);
   ComputePool pool(threads);
   ComputePool::SingleThreadedLibraries();
-  const absl::StatusOr<PairedEmbeddings> pairs =
-      ReadStoredPairs(store, images, captions, &pool, call);
-  const absl::StatusOr<std::string> text =
-      pairs.ok() ? Fit(*pairs, &pool, call) : absl::StatusOr<std::string>(pairs.status());
+  const absl::StatusOr<StoredPairs> pairs = ReadStoredPairs(store, images, captions, &pool, call);
+  const absl::StatusOr<std::string> text = pairs.ok() ? Fit(pairs->embeddings, &pool, call)
+                                                      : absl::StatusOr<std::string>(pairs.status());
   if (!text.ok()) return Fail(text.status(), console);
   console.out << *text;
   return kSuccess;

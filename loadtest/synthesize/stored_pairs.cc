@@ -101,10 +101,9 @@ EmbeddingMatrix Chosen(const EmbeddingMatrix& rows, const std::vector<int64_t>& 
 
 }  // namespace
 
-absl::StatusOr<PairedEmbeddings> ReadStoredPairs(const std::string& store,
-                                                 const std::string& images,
-                                                 const std::string& captions, ComputePool* pool,
-                                                 const CallContext& call) {
+absl::StatusOr<StoredPairs> ReadStoredPairs(const std::string& store, const std::string& images,
+                                            const std::string& captions, ComputePool* pool,
+                                            const CallContext& call) {
   ASSIGN_OR_RETURN(const GenerationManifest of_images, CurrentManifest(store, images));
   ASSIGN_OR_RETURN(const GenerationManifest of_captions, CurrentManifest(store, captions));
   if (of_images.embedding().space() != of_captions.embedding().space()) {
@@ -129,7 +128,9 @@ absl::StatusOr<PairedEmbeddings> ReadStoredPairs(const std::string& store,
     if (equal_items[row] == number) kept_items.push_back(number);
     places[items.ids[row]] = place_of[row];
   }
-  PairedEmbeddings pairs;
+  StoredPairs stored;
+  stored.space = of_images.embedding().space();
+  PairedEmbeddings& pairs = stored.embeddings;
   for (size_t row = 0; row < equal_queries.size(); ++row) {
     if (equal_queries[row] != static_cast<int64_t>(row)) continue;
     ASSIGN_OR_RETURN(const CaptionIdParts parts, ParseCaptionId(queries.ids[row]));
@@ -140,7 +141,7 @@ absl::StatusOr<PairedEmbeddings> ReadStoredPairs(const std::string& store,
   }
   pairs.items = Chosen(items.embeddings, kept_items);
   pairs.queries = Chosen(queries.embeddings, kept_queries);
-  return pairs;
+  return stored;
 }
 
 }  // namespace sightline

@@ -1,6 +1,8 @@
 #include "loadtest/synthesize/synthesize_command.h"
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -14,6 +16,8 @@
 #include "common/base/usable_cores.h"
 #include "common/log/progress.h"
 #include "loadtest/synthesize/fit_command.h"
+#include "loadtest/synthesize/item_vectors.h"
+#include "loadtest/synthesize/stored_pairs.h"
 #include "loadtest/synthesize/synthesis.h"
 #include "loadtest/synthesize/synthetic_shard.h"
 #include "loadtest/synthesize/vector_shape.h"
@@ -36,6 +40,7 @@ struct SynthesizeFlags {
   IndexSettings index;
   std::string shape;
   std::string spectrum;
+  std::string like;
   int threads = UsableCores();
   bool no_publish = false;
 };
@@ -57,6 +62,10 @@ void Define(SynthesizeFlags* values, Flags* flags) {
                 &values->shape);
   flags->String("spectrum", "P", "items' singular values fall as rank^-P instead",
                 &values->spectrum);
+  flags->String("like", "DIR",
+                "grows items from the pictures of that store's index images, and probes them with "
+                "its captions",
+                &values->like);
   flags->Int("clusters", "groups of items alike; 1 is none; default: one for 32 items", 1,
              kMostSyntheticItems, &options.vectors.clusters);
   flags->String("reranker-model", "ID", "bundle whose item features are made; default: none",
@@ -92,10 +101,26 @@ absl::Status ReadShape(const SynthesizeFlags& values, VectorShape* shape) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<SynthesisOptions> ReadOptions(const SynthesizeFlags& values) {
+absl::StatusOr<std::shared_ptr<const StoredPairs>> ReadLike(const SynthesizeFlags& values,
+                                                            ComputePool* pool,
+                                                            const CallContext& call) {
+  if (values.like.empty()) return std::shared_ptr<const StoredPairs>();
+  if (!values.shape.empty() || !values.spectrum.empty() || values.options.vectors.clusters != 0) {
+    return absl::InvalidArgumentError(
+        "--shape, --spectrum and --clusters are of vectors that are drawn; leave them or --like "
+        "out");
+  }
+  ASSIGN_OR_RETURN(StoredPairs pairs,
+                   ReadStoredPairs(values.like, "images", "captions", pool, call));
+  return std::make_shared<const StoredPairs>(std::move(pairs));
+}
+
+absl::StatusOr<SynthesisOptions> ReadOptions(const SynthesizeFlags& values, ComputePool* pool,
+                                             const CallContext& call) {
   SynthesisOptions options = values.options;
   if (options.items == 0) return absl::InvalidArgumentError("--items is missing");
   RETURN_IF_ERROR(ReadShape(values, &options.vectors.shape));
+  ASSIGN_OR_RETURN(options.like, ReadLike(values, pool, call));
   ASSIGN_OR_RETURN(options.vector_dtype, ParseVectorDtype(values.vector_dtype));
   ASSIGN_OR_RETURN(options.index_wish, WishOf(values.index));
   options.publish = !values.no_publish;
@@ -111,9 +136,9 @@ std::string Report(const SynthesisPlan& plan, const SynthesisSummary& summary) {
                       options.regions == 0 ? ", no features"
                                            : absl::StrFormat(", features %d x %d float16 an item",
                                                              options.regions, plan.region_columns));
+  const std::unique_ptr<ItemVectors> vectors = VectorsOf(options);
   absl::StrAppendFormat(&text, "effective dimension %.1f, %d clusters, seed %d\n",
-                        SyntheticVectors(options.vectors).EffectiveDimension(),
-                        options.vectors.clusters, options.vectors.seed);
+                        vectors->EffectiveDimension(), vectors->clusters(), options.vectors.seed);
   const double seconds = absl::ToDoubleSeconds(summary.write_time);
   if (summary.already_there) {
     absl::StrAppend(&text, "it was there already\n");
@@ -145,7 +170,8 @@ int RunSynthesize(const std::vector<std::string>& args, const Console& console, 
     return UsageError(kSynthesizeCommand, absl::StrCat("unknown argument '", words[0], "'"),
                       console);
   }
-  const absl::StatusOr<SynthesisOptions> options = ReadOptions(values);
+  ComputePool pool(values.threads);
+  const absl::StatusOr<SynthesisOptions> options = ReadOptions(values, &pool, call);
   const absl::StatusOr<SynthesisPlan> plan =
       options.ok() ? PlanSynthesis(*options) : absl::StatusOr<SynthesisPlan>(options.status());
   if (absl::IsInvalidArgument(plan.status())) {
@@ -157,7 +183,6 @@ int RunSynthesize(const std::vector<std::string>& args, const Console& console, 
   progress_options.terminal = terminal;
   progress_options.write = [&](absl::string_view text) { console.err << text << std::flush; };
   Progress progress(progress_options, call.clock());
-  ComputePool pool(values.threads);
   const absl::StatusOr<SynthesisSummary> summary = Synthesize(*plan, call, &pool, &progress);
   if (!summary.ok()) return Fail(summary.status(), console);
   console.out << Report(*plan, *summary);

@@ -22,7 +22,7 @@ std::string SyntheticItemId(uint32_t item) {
   return absl::StrFormat("synthetic-%09d", item);
 }
 
-SyntheticShard::SyntheticShard(absl::Span<const uint32_t> items, const SyntheticVectors* vectors,
+SyntheticShard::SyntheticShard(absl::Span<const uint32_t> items, const ItemVectors* vectors,
                                const SyntheticRegions* regions, ComputePool* pool,
                                const CallContext* call, std::function<void(int64_t)> made)
     : items_(items),

@@ -12,8 +12,8 @@
 #include "common/base/call_context.h"
 #include "common/base/compute_pool.h"
 #include "common/bundle/shard_source.h"
+#include "loadtest/synthesize/item_vectors.h"
 #include "loadtest/synthesize/synthetic_regions.h"
-#include "loadtest/synthesize/synthetic_vectors.h"
 
 namespace sightline {
 
@@ -29,7 +29,7 @@ class SyntheticShard : public ShardSource {
   // `items` are the numbers of the shard's items, ascending; `regions` may be null: no
   // features.  `made` is told how many bytes of the shard's files were made since it was
   // called last.  All must outlive the shard.  Reading fails when `call` ends.
-  SyntheticShard(absl::Span<const uint32_t> items, const SyntheticVectors* vectors,
+  SyntheticShard(absl::Span<const uint32_t> items, const ItemVectors* vectors,
                  const SyntheticRegions* regions, ComputePool* pool, const CallContext* call,
                  std::function<void(int64_t bytes)> made);
 
@@ -42,7 +42,7 @@ class SyntheticShard : public ShardSource {
   absl::Status FillBlock(int64_t first);
 
   const absl::Span<const uint32_t> items_;
-  const SyntheticVectors* const vectors_;
+  const ItemVectors* const vectors_;
   const SyntheticRegions* const regions_;
   ComputePool* const pool_;
   const CallContext* const call_;

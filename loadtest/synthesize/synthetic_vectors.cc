@@ -28,11 +28,6 @@ double ScaleOf(const RankLaw& law, int dimension, double mean) {
   return std::sqrt((1 - mean * mean) / sum);
 }
 
-// A number of 53 random bits, 0 to below 1.
-double Even(uint64_t bits) {
-  return 0x1.0p-53 * static_cast<double>(bits >> 11);
-}
-
 double Product(const std::vector<double>& a, const std::vector<double>& b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }

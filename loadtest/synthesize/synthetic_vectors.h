@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "loadtest/synthesize/item_vectors.h"
 #include "loadtest/synthesize/vector_shape.h"
 
 namespace sightline {
@@ -40,31 +41,23 @@ struct VectorSpec {
 // As many clusters as `items` items usually have.
 int64_t ClustersFor(int64_t items);
 
-// Immutable, thread-safe.
-class SyntheticVectors {
+class SyntheticVectors : public ItemVectors {
  public:
   explicit SyntheticVectors(const VectorSpec& spec);
 
-  int dimension() const { return spec_.dimension; }
+  int dimension() const override { return spec_.dimension; }
+  void Fill(absl::Span<const uint32_t> items, float* rows) const override;
+  void FillQueries(absl::Span<const uint32_t> items, float* rows) const override;
 
-  // Writes the vectors of the items numbered `items` to `rows`, one after another without
-  // gaps.  A vector has the same bits whatever else is asked for with it, from the same
-  // program on any CPU that runs it.
-  void Fill(absl::Span<const uint32_t> items, float* rows) const;
-
-  // Likewise the queries about these items, one about each.
-  void FillQueries(absl::Span<const uint32_t> items, float* rows) const;
-
-  // 0 to clusters - 1; each item's is drawn on its own.
-  int64_t ClusterOf(uint32_t item) const;
+  // Each item's is drawn on its own.
+  int64_t ClusterOf(uint32_t item) const override;
+  int64_t clusters() const override { return spec_.clusters; }
   // Of a cluster: 0 to a kClustersInGroup-th of the clusters.
   int64_t GroupOf(int64_t cluster) const;
   // The share of its variance that an item of the cluster has for itself.
   double OwnShareOf(int64_t cluster) const;
 
-  // (sum of variances)^2 / (sum of their squares) over the axes: of how many equal
-  // dimensions the spread of items is.
-  double EffectiveDimension() const;
+  double EffectiveDimension() const override;
 
  private:
   // Turns coordinates `first` and `second` into each other.

@@ -68,8 +68,9 @@ absl::StatusOr<AnnCorpus> DrawAnnCorpus(const VectorSpec& spec, int64_t items, i
 
 absl::StatusOr<AnnCorpus> ReadAnnCorpus(const std::string& store, int64_t queries,
                                         ComputePool* pool) {
-  ASSIGN_OR_RETURN(const PairedEmbeddings pairs,
+  ASSIGN_OR_RETURN(const StoredPairs stored,
                    ReadStoredPairs(store, "images", "captions", pool, CallContext::Unbounded()));
+  const PairedEmbeddings& pairs = stored.embeddings;
   AnnCorpus corpus;
   const int dimension = pairs.items.dimension();
   ASSIGN_OR_RETURN(corpus.memory,

@@ -64,7 +64,7 @@ double BytesRatio(const Comparison& comparison) {
 std::string RatesTable(const AnnReport& report, double recall) {
   Table table({{"at recall " + absl::StrFormat("%g", recall)},
                {"bytes an item", true},
-               {"built in s", true},
+               {"CPU s to build", true},
                {"queries/s", true},
                {"least effort"},
                {"recall", true},

@@ -1,8 +1,6 @@
 #include "loadtest/baseline/ann_peers/our_contenders.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -70,8 +68,6 @@ class Ours : public Contender {
 
   absl::Status Build(const VectorView& items, int threads, const std::string& path) const override {
     if (kind_->build == nullptr) return absl::OkStatus();
-    const std::string work = path + ".work";
-    RETURN_IF_ERROR(MakeDirectories(work));
     RETURN_IF_ERROR(MakeDirectories(JoinPath(path, "shards")));
     std::shared_ptr<ResidentMemory> memory;
     ComputePool pool(threads);
@@ -80,12 +76,9 @@ class Ours : public Contender {
     build.directory = path;
     build.manifest = &manifest_;
     ASSIGN_OR_RETURN(build.vectors, Stored(items, &memory));
-    build.work_directory = work;
     build.pool = &pool;
     build.call = &call;
     ASSIGN_OR_RETURN(const auto files, kind_->build(build));
-    std::error_code ignored;  // it costs space and nothing else
-    std::filesystem::remove_all(work, ignored);
     GenerationManifest built = manifest_;
     for (const auto& file : files) *built.mutable_shards(0)->add_index_files() = file;
     return WriteFileAtomically(JoinPath(path, kManifestFile), built.SerializeAsString());

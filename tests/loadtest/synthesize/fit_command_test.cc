@@ -32,10 +32,12 @@ TEST_CASE("pairs of a store are pictures and the captions about them, each once"
   TempDir dir;
   const TinyStore tiny = MakeTinyStore(dir.path(), 30);
   ComputePool pool(1);
-  const auto pairs =
+  const auto stored =
       ReadStoredPairs(dir.path(), kTinyImages, kTinyCaptions, &pool, CallContext::Unbounded());
-  INFO(pairs.status());
-  REQUIRE(pairs.ok());
+  INFO(stored.status());
+  REQUIRE(stored.ok());
+  REQUIRE(stored->space.size() == 64);
+  const PairedEmbeddings* const pairs = &stored->embeddings;
   REQUIRE(pairs->items.rows() >= 1);
   REQUIRE(pairs->items.rows() <= 30);
   REQUIRE(pairs->queries.rows() == static_cast<int64_t>(pairs->about.size()));

@@ -1,4 +1,6 @@
 // A synthetic generation stands in for one that models made; here with real ones.
+#include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -6,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "common/base/files.h"
 #include "common/bundle/generation.h"
+#include "common/bundle/probe_file.h"
 #include "common/bundle/verify.h"
 #include "loadtest/synthesize/synthesis.h"
 #include "tests/support/catch.h"
@@ -51,6 +54,52 @@ TEST_CASE("the generation is of the encoder's space") {
   VerifyOptions verify;
   verify.sha256 = true;
   REQUIRE(VerifyGeneration(f.dir.path(), *manifest, verify).ok());
+}
+
+TEST_CASE("items that are grown from a store are of its space, and probed with its captions") {
+  Fixture f;
+  const auto pairs = ReadStoredPairs(f.dir.path(), kTinyImages, kTinyCaptions, f.store.pool.get(),
+                                     CallContext::Unbounded());
+  REQUIRE(pairs.ok());
+  REQUIRE(pairs->embeddings.queries.rows() > 0);
+  const std::string drawn = PlanSynthesis(f.options)->options.generation;
+  f.options.like = std::make_shared<const StoredPairs>(*pairs);
+  const auto manifest = f.Run();
+  INFO(manifest.status());
+  REQUIRE(manifest.ok());
+  REQUIRE(manifest->generation() != drawn);
+  REQUIRE(manifest->embedding().space() == f.store.model->space());
+  const std::string directory =
+      GenerationDirectory(f.dir.path(), "synthetic", manifest->generation());
+  const auto probes =
+      ReadProbes(JoinPath(directory, manifest->shards(0).probes().path()), *manifest, 0);
+  INFO(probes.status());
+  REQUIRE(probes.ok());
+  const EmbeddingMatrix& captions = pairs->embeddings.queries;
+  for (int64_t i = 0; i < probes->queries.rows(); ++i) {
+    bool found = false;
+    for (int64_t row = 0; row < captions.rows(); ++row) {
+      found = found || std::equal(captions.row(row).begin(), captions.row(row).end(),
+                                  probes->queries.row(i).begin());
+    }
+    REQUIRE(found);
+  }
+
+  // Another space, or no captions, is no store to grow from.
+  StoredPairs other = *pairs;
+  other.space = std::string(64, 'a');
+  f.options.like = std::make_shared<const StoredPairs>(other);
+  REQUIRE(absl::StrContains(PlanSynthesis(f.options).status().message(), "embedding space"));
+  other.embeddings.queries = EmbeddingMatrix(0, captions.dimension());
+  f.options.like = std::make_shared<const StoredPairs>(other);
+  REQUIRE(absl::StrContains(PlanSynthesis(f.options).status().message(), "has no captions"));
+  f.options.like = std::make_shared<const StoredPairs>(*pairs);
+  f.options.encoder_model.clear();
+  f.options.reranker_model.clear();
+  f.options.vectors.dimension = captions.dimension() + 1;
+  REQUIRE(absl::StrContains(PlanSynthesis(f.options).status().message(), "numbers, not"));
+  f.options.vectors.dimension = 0;
+  REQUIRE(PlanSynthesis(f.options)->options.vectors.dimension == captions.dimension());
 }
 
 TEST_CASE("the reranker scores the features that were made for it") {

@@ -87,6 +87,8 @@ TEST_CASE("a wrong command line is told and nothing is done") {
       {"unknown argument 'word'", {"--index", "i", "--items", "4", "word"}},
       {"--item", {"--index", "i", "--item", "4"}},
       {"give --dimension", {"--index", "i", "--items", "4"}},
+      {"leave them or --like out",
+       {"--index", "i", "--items", "4", "--like", "s", "--clusters", "2"}},
   };
   for (const auto& [problem, flags] : wrong) {
     std::vector<std::string> args = {"--store", store.path()};
@@ -97,6 +99,15 @@ TEST_CASE("a wrong command line is told and nothing is done") {
     REQUIRE(absl::StrContains(ran.err, problem));
     REQUIRE(ListDirectory(store.path())->empty());
   }
+}
+
+TEST_CASE("a store to grow from that is not there is a failure") {
+  TempDir store;
+  const Ran ran = Run(
+      {"--store", store.path(), "--index", "i", "--items", "4", "--like", store.File("nowhere")});
+  REQUIRE(ran.status == kFailure);
+  REQUIRE(absl::StrContains(ran.err, "nowhere"));
+  REQUIRE(ListDirectory(store.path())->empty());
 }
 
 TEST_CASE("a bundle that is not there is a failure, with how to make one") {
