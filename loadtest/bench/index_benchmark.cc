@@ -165,6 +165,7 @@ class Benchmark {
                  {"p50 ms", true},
                  {"scoring them alone, ms", true}});
     for (const auto& index : indexes_) {
+      if (index->on_disk()) continue;  // the truth is scored row by row
       int effort = 1;
       if (!index->exact()) {
         ASSIGN_OR_RETURN(const Measured enough, index->EffortFor(kFilterRecall));
@@ -210,7 +211,8 @@ int RunIndexBenchmark(const std::vector<std::string>& args, const Console& conso
                 &options.on_disk);
   flags.Int("threads", "of a search; default 1", 1, limits::kMaxThreads, &options.threads);
   flags.Int("rounds", "how often each query is asked; default 5", 1, 1000, &options.rounds);
-  flags.Switch("filters", "searches among some of the rows too", &options.filters);
+  flags.Switch("filters", "searches among some of the rows too, where rows are in memory",
+               &options.filters);
   flags.Int("filter-queries", "of each kind of filter; default 30", 1, limits::kMaxProbeQueries,
             &options.filter_queries);
   flags.String("json", "FILE", "what was measured", &options.json);

@@ -65,13 +65,13 @@ absl::StatusOr<std::unique_ptr<MeasuredIndex>> MeasuredIndex::Open(const std::st
   auto opened = std::make_unique<MeasuredIndex>();
   ASSIGN_OR_RETURN(opened->manifest_, ReadGenerationManifest(store, index, generation));
   const bundle::v1::GenerationManifest& manifest = opened->manifest_;
-  if (manifest.recall_probe().neighbor_count() < kMany) {
+  ASSIGN_OR_RETURN(const IndexKind* kind, IndexKindOf(manifest));
+  if (!kind->exact && manifest.recall_probe().neighbor_count() < kMany) {
     return absl::FailedPreconditionError(absl::StrCat(
         "generation ", generation, " has probes with ", manifest.recall_probe().neighbor_count(),
         " neighbors; ", kMany, " are needed"));
   }
   const std::string directory = GenerationDirectory(store, index, generation);
-  ASSIGN_OR_RETURN(const IndexKind* kind, IndexKindOf(manifest));
   opened->exact_ = kind->exact;
   opened->on_disk_ = on_disk;
   const double before = ResidentBytes(), start = Now();

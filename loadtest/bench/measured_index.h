@@ -31,7 +31,8 @@ double Percentile(std::vector<double> seconds, double share);
 
 class MeasuredIndex {
  public:
-  // Loads all shards of the generation, whose probes have 100 neighbors.  `on_disk`: rows stay on
+  // Loads all shards of the generation, whose probes have 100 neighbors where its kind is not exact
+  // (then recall among a hundred is of those that there are).  `on_disk`: rows stay on
   // disk.  `pool` computes, and outlives the index.
   static absl::StatusOr<std::unique_ptr<MeasuredIndex>> Open(const std::string& store,
                                                              const std::string& index,
