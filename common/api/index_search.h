@@ -26,12 +26,16 @@ struct SearchShardRequest {
   EffortWish effort;
   // How long the search may take: where it would take longer, the effort is lowered.
   absl::Duration budget = absl::InfiniteDuration();
+  // Whether what is stored of the candidates is wanted; of limits::kMaxFetchedItems at most.
+  bool want_items = false;
   // When whoever asks would go on without the answer, if that is before the deadline.  For
   // a client of several replicas; servers are not told.
   absl::Time wanted_by = absl::InfiniteFuture();
 };
 struct SearchShardResponse {
   std::vector<std::vector<Candidate>> candidates;  // one list per query
+  // If wanted and all could be read in time: one per candidate, without embeddings.  Else empty.
+  std::vector<std::vector<StoredItem>> items;
   int64_t matched_count = 0;  // items of the shard that the filter lets through
   SearchEffort effort;
 };

@@ -99,6 +99,27 @@ absl::StatusOr<std::vector<Candidate>> NeighborsFromProto(const v1::NeighborList
   return candidates;
 }
 
+// None, or one of each candidate.
+absl::StatusOr<std::vector<StoredItem>> ItemsFromProto(const v1::NeighborList& list,
+                                                       const std::vector<Candidate>& candidates,
+                                                       const FieldPath& path) {
+  std::vector<StoredItem> items;
+  if (list.items_size() == 0) return items;
+  const int count = static_cast<int>(candidates.size());
+  RETURN_IF_ERROR(CheckCount(list.items_size(), count, count, FieldPath(path, "items")));
+  items.reserve(candidates.size());
+  for (int i = 0; i < count; ++i) {
+    const FieldPath item_path(path, "items", i);
+    ASSIGN_OR_RETURN(StoredItem item, FromProto(list.items(i), item_path));
+    if (item.item_id != candidates[i].item_id || item.row != candidates[i].row) {
+      return InvalidField(item_path, absl::StrCat("is \"", item.item_id, "\" in row ", item.row,
+                                                  ", which is not the neighbor in this place"));
+    }
+    items.push_back(std::move(item));
+  }
+  return items;
+}
+
 PrecisionWish WishFromProto(const std::string& precision) {
   PrecisionWish wish;
   if (!precision.empty()) wish.precision = precision;
@@ -145,6 +166,10 @@ absl::StatusOr<SearchShardResponse> ReadAnswer(const v1::SearchIndexRequest& req
                      NeighborsFromProto(response.results(i), request.shard(), request.top_k(),
                                         FieldPath("results", i)));
     found = found || !candidates.empty();
+    if (request.include_items()) {
+      ASSIGN_OR_RETURN(result.items.emplace_back(),
+                       ItemsFromProto(response.results(i), candidates, FieldPath("results", i)));
+    }
     result.candidates.push_back(std::move(candidates));
   }
   const FieldPath matched_path("matched_count");
@@ -215,6 +240,7 @@ void ToProto(SearchShardRequest request, v1::SearchIndexRequest* out) {
   if (request.budget != absl::InfiniteDuration()) {
     DurationToProto(request.budget, out->mutable_budget());
   }
+  out->set_include_items(request.want_items);
 }
 
 void ToProto(FetchItemsRequest request, v1::FetchItemsRequest* out) {
@@ -262,6 +288,15 @@ absl::StatusOr<SearchShardRequest> FromProto(const v1::SearchIndexRequest& reque
   if (request.has_budget()) {
     RETURN_IF_ERROR(CheckDuration(request.budget(), FieldPath("budget")));
     result.budget = DurationFromProto(request.budget());
+  }
+  if (request.include_items()) {
+    const FieldPath path("include_items");
+    const int64_t most = int64_t{request.queries().row_count()} * request.top_k();
+    if (most > limits::kMaxFetchedItems) {
+      return InvalidField(path, absl::StrCat("is set with ", most, " neighbors; allowed are ",
+                                             limits::kMaxFetchedItems));
+    }
+    result.want_items = true;
   }
   return result;
 }
@@ -329,9 +364,12 @@ void ToProto(EncodeResponse response, const GenerationRef& target, v1::EncodeQue
 
 void ToProto(SearchShardResponse response, const GenerationRef& target,
              v1::SearchIndexResponse* out) {
-  for (std::vector<Candidate>& candidates : response.candidates) {
+  for (size_t query = 0; query < response.candidates.size(); ++query) {
     v1::NeighborList* list = out->add_results();
-    for (Candidate& candidate : candidates) {
+    if (!response.items.empty()) {
+      for (StoredItem& item : response.items[query]) ToProto(std::move(item), list->add_items());
+    }
+    for (Candidate& candidate : response.candidates[query]) {
       v1::Neighbor* neighbor = list->add_neighbors();
       neighbor->set_item_id(std::move(candidate.item_id));
       neighbor->set_row(candidate.row);

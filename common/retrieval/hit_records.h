@@ -6,13 +6,14 @@
 #include "common/api/search.h"
 #include "common/base/call_context.h"
 #include "common/retrieval/pinned_index.h"
+#include "common/retrieval/search_shards.h"
 
 namespace sightline {
 
-// Fills captions, uris and tags in, as far as shards answer until `deadline`, and notes in
-// `result` if some could not be had.
-void FillRecords(const PinnedIndex& target, absl::Time deadline, const CallContext& call,
-                 SearchResult& result);
+// Fills captions, uris and tags in: from `known`, and else as far as shards answer until
+// `deadline`. Notes in `result` if some could not be had.
+void FillRecords(const PinnedIndex& target, ItemsByPlace known, absl::Time deadline,
+                 const CallContext& call, SearchResult& result);
 
 }  // namespace sightline
 

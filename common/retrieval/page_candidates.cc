@@ -92,8 +92,9 @@ absl::StatusOr<PageCandidates> FindPageCandidates(const SearchRequest& request,
   const std::string* const left_out = ItemToLeaveOut(request.query, plan);
   const int wanted = std::max(plan.end, plan.head);
   const size_t page_size = plan.end - plan.begin;
-  ShardQuery query = {embedding, wanted + (left_out != nullptr), request.filter, request.effort,
-                      lower_effort};
+  ShardQuery query = {embedding,      wanted + (left_out != nullptr),
+                      request.filter, request.effort,
+                      lower_effort,   request.want_records && !plan.rerank};
   PageCandidates found;
   ShardAnswers answers;
   bool left_one_out = false;
@@ -116,6 +117,7 @@ absl::StatusOr<PageCandidates> FindPageCandidates(const SearchRequest& request,
     found.next_behind = PlaceOf(found.best[on_page - 1]);
   }
   found.findable = Findable(request, plan, answers.matched, left_one_out);
+  found.items = std::move(answers.items);
   TellOf(request, plan, answers, result);
   return found;
 }

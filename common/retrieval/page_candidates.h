@@ -30,6 +30,7 @@
 #include "common/embedding/embedding_matrix.h"
 #include "common/retrieval/page_token.h"
 #include "common/retrieval/search_plan.h"
+#include "common/retrieval/search_shards.h"
 
 namespace sightline {
 
@@ -37,6 +38,7 @@ struct PageCandidates {
   std::vector<Candidate> best;  // RanksBefore; without the queried item
   int first = 0;                // place of the first of them in the whole list
   int64_t findable = 0;         // hits that the whole list can have
+  ItemsByPlace items;           // what is stored of some of them
   // What the next page goes on behind; none where its place in the list says as much.
   absl::optional<PageToken::Place> next_behind;
 };

@@ -271,7 +271,9 @@ absl::StatusOr<SearchResult> Retriever::Compute(const SearchRequest& request,
   CutPage(request, plan, found, reranked, result);
   result.times.rerank = timer.Lap();
 
-  if (request.want_records) FillRecords(plan.target, deadlines.planned.answer, call, result);
+  if (request.want_records) {
+    FillRecords(plan.target, std::move(found.items), deadlines.planned.answer, call, result);
+  }
   if (call.cancelled()) return call.Check("search");
   result.times.fetch = timer.Lap();
   result.times.total = timer.Total();

@@ -28,6 +28,10 @@ constexpr double kAskedAgain = 0.001;
 // is down leaves no less than is wanted.
 constexpr int kWorthwhile = 4;
 
+// Of all shards, rows whose items are worth to come with them: of more it is cheaper to ask for
+// those that are among the best.
+constexpr int64_t kMostWithItems = 128;
+
 // OK, or why the list of the one query cannot be merged: an unordered list would spoil the others',
 // so it counts as no answer.
 absl::Status CheckAnswer(absl::StatusOr<SearchShardResponse>& answer, absl::string_view name,
@@ -83,6 +87,8 @@ class ShardSearch {
   // OK, or the INVALID_ARGUMENT of a shard.
   absl::Status Run() {
     const int first = RowsToAskFor(top_k_, static_cast<int>(shards_.size()));
+    want_items_ =
+        query_.want_items && first * static_cast<int64_t>(shards_.size()) <= kMostWithItems;
     for (size_t shard = 0; shard < shards_.size(); ++shard) Ask(static_cast<int>(shard), first);
     RETURN_IF_ERROR(Collect());
     // There is no more time: who is silent makes the answer degraded, not who has answered.
@@ -112,6 +118,7 @@ class ShardSearch {
       }
     }
     answers.best = MergeTopK(std::move(lists), top_k_);
+    answers.items = std::move(items_);
     return answers;
   }
 
@@ -142,6 +149,7 @@ class ShardSearch {
     request.filter = query_.filter;
     request.effort = query_.effort;
     if (query_.lower_effort) request.budget = SearchBudget(clock_.Now(), planned_);
+    request.want_items = want_items_;
     request.wanted_by = planned_;
     index_.shard(shard)->SearchShard(calls_.context(), std::move(request), calls_.Slot(shard));
   }
@@ -153,12 +161,21 @@ class ShardSearch {
       if (absl::IsInvalidArgument(of.status)) return of.status;
       if (!of.status.ok()) continue;
       SearchShardResponse& response = *answer->value;
+      TakeItems(answer->slot, response);
       of.list = Union(std::move(of.list), std::move(response.candidates.front()));
       of.matched = response.matched_count;
       of.effort = LesserEffort(of.effort, response.effort);
       any_ = true;
     }
     return absl::OkStatus();
+  }
+
+  void TakeItems(int shard, SearchShardResponse& response) {
+    if (response.items.empty()) return;
+    for (StoredItem& item : response.items.front()) {
+      const int64_t row = item.row;
+      items_.emplace(std::make_pair(shard, row), std::move(item));
+    }
   }
 
   // Shards with as many rows as they were asked for, and none that is too bad.
@@ -192,6 +209,8 @@ class ShardSearch {
   Clock& clock_;
   StageCalls<SearchShardResponse> calls_;
   std::vector<Shard> shards_;
+  ItemsByPlace items_;
+  bool want_items_ = false;
   bool any_ = false;
 };
 

@@ -18,12 +18,15 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/api/effort.h"
+#include "common/api/item.h"
 #include "common/base/call_context.h"
 #include "common/bundle/tag_filter.h"
 #include "common/embedding/candidate.h"
@@ -39,7 +42,12 @@ struct ShardQuery {
   EffortWish effort;
   // Whether shards are told how long they have, to look less hard where it would take longer.
   bool lower_effort = true;
+  // Whether shards are asked for what is stored of their rows at once, where these are few.
+  bool want_items = false;
 };
+
+// By shard and row.
+using ItemsByPlace = absl::flat_hash_map<std::pair<int, int64_t>, StoredItem>;
 
 struct ShardAnswers {
   std::vector<Candidate> best;  // of all shards that answered, RanksBefore
@@ -48,6 +56,7 @@ struct ShardAnswers {
   std::vector<absl::Status> failures;    // what they said
   int64_t matched = 0;                   // items of those that answered that pass the filter
   SearchEffort effort;                   // the least of those that answered
+  ItemsByPlace items;                    // those that came with their rows; not all, or others too
 };
 
 // How long a shard may search that is asked at `now` and wanted by `planned`: a tenth of the time,

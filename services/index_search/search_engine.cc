@@ -73,6 +73,12 @@ absl::Status CheckRequest(const SearchShardRequest& request, const VectorIndex& 
                          "top_k is ", request.top_k, "; allowed are 1 to ", limits::kMaxNeighbors)),
                      "top_k");
   }
+  if (request.want_items && request.queries.rows() * request.top_k > limits::kMaxFetchedItems) {
+    return WithField(absl::InvalidArgumentError(absl::StrCat(
+                         "items of ", request.queries.rows() * request.top_k,
+                         " neighbors in one call; at most ", limits::kMaxFetchedItems)),
+                     "include_items");
+  }
   RETURN_IF_ERROR(CheckFilter(request.filter));
   return CheckEffort(request.effort);
 }
@@ -139,6 +145,7 @@ absl::StatusOr<SearchShardResponse> SearchEngine::SearchShard(const SearchShardR
   ASSIGN_OR_RETURN(const FoundShard found, FindShard(request.target, request.shard));
   const SearchableShard& shard = *found.shard;
   RETURN_IF_ERROR(CheckRequest(request, *shard.index, options_.max_queries));
+  const absl::Time start = clock_->Now();
   SearchShardResponse response;
   response.matched_count = shard.index->size();
   std::shared_ptr<const RowSet> among;
@@ -160,7 +167,28 @@ absl::StatusOr<SearchShardResponse> SearchEngine::SearchShard(const SearchShardR
                             neighbor.row, neighbor.score});
     }
   }
+  if (request.want_items) {
+    response.items = ItemsOf(response.candidates, shard, start + request.budget);
+  }
   return response;
+}
+
+std::vector<std::vector<StoredItem>> SearchEngine::ItemsOf(
+    const std::vector<std::vector<Candidate>>& candidates, const SearchableShard& shard,
+    absl::Time until) const {
+  std::vector<std::vector<StoredItem>> items;
+  for (const std::vector<Candidate>& list : candidates) {
+    std::vector<StoredItem>& of = items.emplace_back();
+    of.reserve(list.size());
+    for (const Candidate& candidate : list) {
+      if (clock_->Now() > until) return {};
+      absl::StatusOr<StoredItem> item =
+          ReadItem(shard, candidate.shard, candidate.row, /*want_embedding=*/false);
+      if (!item.ok()) return {};
+      of.push_back(*std::move(item));
+    }
+  }
+  return items;
 }
 
 absl::StatusOr<SearchEngine::Neighbors> SearchEngine::Search(const SearchShardRequest& request,

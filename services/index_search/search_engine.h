@@ -72,6 +72,10 @@ class SearchEngine {
   absl::StatusOr<Neighbors> Search(const SearchShardRequest& request, const FoundShard& found,
                                    const SearchPlan& plan, std::shared_ptr<const RowSet> among,
                                    const CallContext& call);
+  // None if one cannot be read by `until`: whoever wants it fetches it, and is told why.
+  std::vector<std::vector<StoredItem>> ItemsOf(
+      const std::vector<std::vector<Candidate>>& candidates, const SearchableShard& shard,
+      absl::Time until) const;
   // What reading the shard ended with; a file that is at fault as a whole takes the generation out
   // of service, until it can be read again.
   absl::Status AfterReading(const absl::Status& status, const GenerationRef& target,

@@ -167,6 +167,12 @@ void AddIndexSearch(std::vector<WireSample>* samples) {
   samples->push_back(Request<v1::SearchIndexRequest>("search_index_effort", search));
   samples->push_back(Answer<v1::SearchIndexResponse>("search_index_effort", search_message, found));
 
+  search.want_items = true;
+  found.items = {{Stored("pictures/001", 17), Stored("pictures/004", 0)}, {}};
+  const auto items_message = MessageOf<v1::SearchIndexRequest>(search);
+  samples->push_back(Request<v1::SearchIndexRequest>("search_index_items", search));
+  samples->push_back(Answer<v1::SearchIndexResponse>("search_index_items", items_message, found));
+
   FetchItemsRequest by_id;
   by_id.target = kPictures;
   by_id.shard = 3;

@@ -193,6 +193,13 @@ void FakeShard::SearchShard(const CallContext& call, SearchShardRequest request,
     }
     std::sort(all.begin(), all.end(), RanksBefore);
     if (all.size() > static_cast<size_t>(request.top_k)) all.resize(request.top_k);
+    if (request.want_items && answers_items_) {
+      std::vector<StoredItem>& items = response.items.emplace_back();
+      for (const Candidate& candidate : all) {
+        items.push_back(items_->at(static_cast<size_t>(candidate.row)));
+        items.back().embedding.clear();
+      }
+    }
     response.candidates.push_back(std::move(all));
   }
   search_->Meet(call, Answer(refusal, std::move(response), std::move(done)));

@@ -136,6 +136,9 @@ class FakeShard : public IndexSearchClient {
   FakeBehaviour& fetch() { return *fetch_; }
   // Before calls.
   void Approximate(Approximation how) { how_ = std::move(how); }
+  // Searches answer items where they are wanted; by default none do, as servers did before they
+  // could.
+  void AnswerItems() { answers_items_ = true; }
   std::vector<SearchShardRequest> searches() const;                 // that there have been
   const std::vector<StoredItem>& items() const { return *items_; }  // in row order
 
@@ -146,6 +149,7 @@ class FakeShard : public IndexSearchClient {
   const int shard_;
   const std::shared_ptr<const std::vector<StoredItem>> items_;
   Approximation how_;
+  bool answers_items_ = false;
   mutable Mutex mutex_;
   std::vector<SearchShardRequest> searches_ GUARDED_BY(mutex_);
   const std::shared_ptr<FakeBehaviour> search_ = std::make_shared<FakeBehaviour>();

@@ -174,6 +174,17 @@ TEST_CASE("requests to search come back whole, and bounds hold") {
   REQUIRE(Refused(FromProto(bad).status(), "effort.recall"));
 }
 
+TEST_CASE("items are wanted of no more neighbors than can be fetched") {
+  v1::SearchIndexRequest message = SearchMessage();
+  REQUIRE_FALSE(FromProto(message)->want_items);
+  message.set_include_items(true);
+  REQUIRE(FromProto(message)->want_items);
+  message.set_top_k(500);
+  REQUIRE(FromProto(message).ok());
+  message.set_top_k(501);  // of two queries
+  REQUIRE(Refused(FromProto(message).status(), "include_items"));
+}
+
 TEST_CASE("a search has as long as it takes, or a time that is one") {
   v1::SearchIndexRequest message = SearchMessage();
   message.clear_budget();
@@ -219,6 +230,39 @@ TEST_CASE("answers of a shard come back with the shard that was asked") {
   REQUIRE(read->effort.recall == 0.875f);
   REQUIRE(read->effort.effort == 70);
   REQUIRE(read->effort.reduced);
+}
+
+TEST_CASE("items come with the neighbors that they are, or not at all") {
+  v1::SearchIndexRequest request = SearchMessage();
+  REQUIRE(FromProto(request, SearchAnswer())->items.empty());
+  request.set_include_items(true);
+  const auto without = FromProto(request, SearchAnswer());
+  REQUIRE(without->items.size() == 2);
+  REQUIRE(without->items[0].empty());
+
+  SearchShardResponse response;
+  response.candidates = {{{"a", 1, 10, 0.9f}, {"b", 1, 11, 0.9f}}, {{"c", 1, 12, -1.f}}};
+  response.items = {{{"a", "caption", "/a", {"tag"}, 1, 10, {}}, {"b", "", "", {}, 1, 11, {}}}, {}};
+  response.matched_count = 3;
+  v1::SearchIndexResponse answer;
+  ToProto(response, kTarget, &answer);
+  const auto read = FromProto(request, answer);
+  REQUIRE(read.ok());
+  REQUIRE(read->items[0].size() == 2);
+  REQUIRE(read->items[0][0].caption == "caption");
+  REQUIRE(read->items[0][0].tags == std::vector<std::string>{"tag"});
+  REQUIRE(read->items[0][1].row == 11);
+  REQUIRE(read->items[1].empty());
+
+  v1::SearchIndexResponse bad = answer;
+  bad.mutable_results(0)->mutable_items()->RemoveLast();
+  REQUIRE(BadAnswer(FromProto(request, bad).status(), "results[0].items has 1 entries, not 2"));
+  bad = answer;
+  bad.mutable_results(0)->mutable_items()->SwapElements(0, 1);
+  REQUIRE(BadAnswer(FromProto(request, bad).status(), "is not the neighbor in this place"));
+  bad = answer;
+  bad.mutable_results(0)->mutable_items(1)->set_row(12);
+  REQUIRE(BadAnswer(FromProto(request, bad).status(), "results[0].items[1]"));
 }
 
 TEST_CASE("a shard that says nothing of its effort has searched exactly, or knows no filters") {

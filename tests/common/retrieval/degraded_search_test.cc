@@ -500,6 +500,49 @@ TEST_CASE("records that cannot be fetched are missing from hits that stand") {
   for (const Hit& hit : result->hits) CHECK(hit.caption.empty() == (hit.shard == 0));
 }
 
+TEST_CASE("records that come with the search are not fetched, nor are those of too many rows") {
+  World world;
+  for (int shard = 0; shard < 3; ++shard) {
+    world.pictures.shard(shard).fetch().FailWith(absl::UnavailableError("down"));
+  }
+  world.pictures.shard(0).AnswerItems();
+  world.pictures.shard(2).AnswerItems();
+  SearchRequest request = TextSearch("a fish");
+  request.depth = 0;
+  const auto check = [&world](const SearchRequest& asked, int shard_without) {
+    const auto result = world.retriever.Search(asked, world.Call());
+    REQUIRE(result.ok());
+    CHECK(Ids(result->hits) ==
+          Referee(world.pictures, "a fish", asked.top_k, *asked.depth, Combination{}));
+    CHECK(Has(*result, DegradedReason::kRecordsMissing) == (shard_without >= 0));
+    for (const Hit& hit : result->hits) CHECK(hit.caption.empty() == (hit.shard == shard_without));
+  };
+  SECTION("a shard that answers none, as one of an earlier release, is asked for its own") {
+    request.top_k = 40;
+    check(request, 1);
+    CHECK(world.pictures.shard(0).fetch().calls() == 0);
+    CHECK(world.pictures.shard(1).fetch().calls() == 1);
+  }
+  SECTION("if all of them do, none is asked") {
+    world.pictures.shard(1).AnswerItems();
+    request.top_k = 40;
+    check(request, -1);
+  }
+  SECTION("nothing is wanted where it is not, or where reranking chooses among many") {
+    request.want_records = false;
+    REQUIRE(world.retriever.Search(request, world.Call()).ok());
+    request.want_records = true;
+    request.depth = 20;
+    REQUIRE(world.retriever.Search(request, world.Call()).ok());
+    for (const auto& search : world.pictures.shard(0).searches()) CHECK_FALSE(search.want_items);
+  }
+  SECTION("nor from 129 rows on") {
+    request.top_k = 43;
+    REQUIRE(world.retriever.Search(request, world.Call()).ok());
+    for (const auto& search : world.pictures.shard(0).searches()) CHECK_FALSE(search.want_items);
+  }
+}
+
 // A shard whose rows are those of other items than it found.
 class ShiftedShard : public IndexSearchClient {
  public:

@@ -259,6 +259,38 @@ TEST_CASE("items are fetched by id in the order asked, and unknown ones are none
   CHECK(fetched->items[2]->row == 0);
 }
 
+TEST_CASE("a search answers what is stored of its neighbors, if that is wanted and there is time") {
+  Rig rig;
+  const std::vector<WordItem> items = rig.index.ItemsOf(2);
+  SearchShardRequest request = rig.Request(2, {"early", "late"}, 3);
+  CHECK(rig.Search(request)->items.empty());
+  request.want_items = true;
+  const auto found = rig.Search(request);
+  REQUIRE(found.status() == absl::OkStatus());
+  REQUIRE(found->items.size() == 2);
+  for (size_t query = 0; query < 2; ++query) {
+    const std::vector<Candidate>& candidates = found->candidates[query];
+    REQUIRE(found->items[query].size() == candidates.size());
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      const StoredItem& item = found->items[query][i];
+      CHECK(item.item_id == candidates[i].item_id);
+      CHECK(item.row == candidates[i].row);
+      CHECK(item.shard == 2);
+      CHECK(item.caption == items.at(item.row).words);
+      CHECK(item.tags == std::vector<std::string>{"word"});
+      CHECK(item.embedding.empty());
+    }
+  }
+  request.budget = absl::Nanoseconds(-1);
+  const auto late = rig.Search(request);
+  REQUIRE(late.status() == absl::OkStatus());
+  CHECK(late->items.empty());
+  CHECK(late->candidates[0].size() == found->candidates[0].size());
+  request = rig.Request(2, {"early", "late"}, 501);
+  request.want_items = true;
+  CHECK(GetFields(rig.Search(request).status()) == std::vector<std::string>{"include_items"});
+}
+
 TEST_CASE("items are fetched by row, and embeddings only if wanted") {
   Rig rig;
   const std::vector<WordItem> items = rig.index.ItemsOf(0);
