@@ -14,6 +14,7 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "common/base/error_details.h"
@@ -24,6 +25,8 @@ namespace sightline {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr char kTemporary[] = ".tmp";
 
 absl::Status NotARegularFile(absl::string_view path) {
   return absl::FailedPreconditionError(absl::StrCat(path, " is not a regular file"));
@@ -114,7 +117,7 @@ absl::StatusOr<std::unique_ptr<AtomicFile>> AtomicFile::Create(absl::string_view
   // Process and counter make the name ours; O_EXCL settles what another machine or a
   // crashed process with our number has left.
   for (int attempt = 0; attempt < 1000; ++attempt) {
-    std::string temporary = absl::StrCat(path, ".", ::getpid(), ".", counter++, ".tmp");
+    std::string temporary = absl::StrCat(path, ".", ::getpid(), ".", counter++, kTemporary);
     Descriptor fd(::open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     if (fd.get() >= 0) {
       return std::unique_ptr<AtomicFile>(
@@ -222,6 +225,18 @@ absl::StatusOr<std::vector<std::string>> ListFilesBelow(absl::string_view direct
   }
   std::sort(files.begin(), files.end());
   return files;
+}
+
+absl::Status RemoveTemporaryFiles(absl::string_view directory, absl::Time before) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFilesBelow(directory));
+  for (const std::string& name : names) {
+    const std::string path = JoinPath(directory, name);
+    struct stat info = {};
+    if (!absl::EndsWith(path, kTemporary) || ::stat(path.c_str(), &info) != 0) continue;
+    if (absl::TimeFromTimespec(info.st_mtim) >= before) continue;
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT) return FileError("remove", path, errno);
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<std::string>> ListDirectory(absl::string_view directory) {

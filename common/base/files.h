@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "common/base/descriptor.h"
 
 namespace sightline {
@@ -66,6 +67,11 @@ absl::StatusOr<int64_t> FileSize(absl::string_view path);
 // Paths of all regular files below `directory`, relative to it, sorted bytewise.
 // Symbolic links to files count as files; folders behind links are not entered.
 absl::StatusOr<std::vector<std::string>> ListFilesBelow(absl::string_view directory);
+
+// Removes the temporary files below `directory` that processes which were killed have left of
+// AtomicFiles, if they were written to last before `before`: younger ones may be somebody's who
+// still writes.
+absl::Status RemoveTemporaryFiles(absl::string_view directory, absl::Time before);
 
 // Names of the direct entries, sorted bytewise.
 absl::StatusOr<std::vector<std::string>> ListDirectory(absl::string_view directory);

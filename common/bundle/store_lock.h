@@ -30,6 +30,10 @@ absl::StatusOr<StoreLock> LockPublications(const std::string& directory);
 // Of those who prune, for as long as they delete.
 absl::StatusOr<StoreLock> LockPruning(const std::string& directory);
 
+// Of who writes one generation, whose folder `directory` is; Aborted, too, if it was removed
+// meanwhile.  Leaves nothing in it.
+absl::StatusOr<StoreLock> LockGeneration(const std::string& directory);
+
 // Of who builds indexes of one generation; `directory` is where it keeps what it has done.
 absl::StatusOr<StoreLock> LockIndexBuild(const std::string& directory);
 

@@ -11,11 +11,17 @@ namespace {
 
 using bundle::v1::EffortPoint;
 
+// The exponent of k by which misses grow beyond a hundred.
+constexpr double kMissGrowth = 0.7;
+
 double RecallOf(const EffortPoint& point, int top_k) {
   const double decades = std::max(std::log10(std::max(top_k, 1)) - 1, 0.0);
-  const double recall =
+  const double straight =
       point.recall_at_10() + decades * (point.recall_at_100() - point.recall_at_10());
-  return std::clamp(recall, 0.0, 1.0);
+  if (decades <= 1) return std::clamp(straight, 0.0, 1.0);
+  const double careful =
+      1 - (1 - point.recall_at_100()) * std::pow(10, kMissGrowth * (decades - 1));
+  return std::clamp(std::min(straight, careful), 0.0, 1.0);
 }
 
 // The value at `x` of the line through (x0, y0) and (x1, y1), x0 <= x < x1.
@@ -29,6 +35,7 @@ EffortCurve::EffortCurve(const bundle::v1::ShardManifest& shard)
     : points_(shard.efforts().begin(), shard.efforts().end()) {}
 
 int EffortCurve::EffortFor(double recall, int top_k) const {
+  if (recall >= 1) return limits::kMaxEffort;
   if (empty()) return kDefaultEffort;
   const auto enough = std::find_if(points_.begin(), points_.end(), [&](const EffortPoint& point) {
     return RecallOf(point, top_k) >= recall;
@@ -44,7 +51,9 @@ double EffortCurve::RecallAt(int effort, int top_k) const {
   if (empty()) return 0;
   const auto beyond = std::find_if(points_.begin(), points_.end(),
                                    [&](const EffortPoint& p) { return p.effort() > effort; });
-  if (beyond == points_.begin()) return RecallOf(points_.front(), top_k);
+  if (beyond == points_.begin()) {
+    return RecallOf(points_.front(), top_k) * effort / points_.front().effort();
+  }
   const EffortPoint& below = *(beyond - 1);
   if (beyond == points_.end()) return RecallOf(below, top_k);
   return Between(effort, below.effort(), RecallOf(below, top_k), beyond->effort(),

@@ -22,7 +22,9 @@ inline double DefaultRecallOf(const bundle::v1::GenerationManifest& manifest) {
 
 // A value, immutable.  Between two points recall and time are taken to run straight; recall among
 // more than ten is taken to run straight, too, in the logarithm of k, through that of 10 and that
-// of 100.  Time beyond all points is taken to grow with the effort.
+// of 100.  Beyond a hundred nothing was measured: there it is at most what leaves misses growing as
+// k^0.7, which is about what the demo's pictures show, where a thousand are a ninth of all.  Time
+// beyond all points is taken to grow with the effort.
 class EffortCurve {
  public:
   // Of a shard of an exact kind, or of one that nobody has measured: no points.
@@ -32,11 +34,12 @@ class EffortCurve {
   bool empty() const { return points_.empty(); }
 
   // The least effort that finds `recall` of the best `top_k`, by what was measured; the greatest
-  // point's where none does.  kDefaultEffort of an empty curve.
+  // point's where none does.  limits::kMaxEffort, which is everything, for all of them.
+  // kDefaultEffort of an empty curve.
   int EffortFor(double recall, int top_k) const;
 
-  // What `effort` finds of the best `top_k`, 0 to 1; beyond the points as at the nearest.  0 of an
-  // empty curve.
+  // What `effort` finds of the best `top_k`, 0 to 1; beyond the points as at the greatest, below
+  // them in proportion to the least.  0 of an empty curve.
   double RecallAt(int effort, int top_k) const;
 
   // Time of a query alone on one thread, of the machine that built; 0 of an empty curve.

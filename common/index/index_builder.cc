@@ -49,6 +49,23 @@ int64_t BytesBesideRows(const IndexKind& kind, const GenerationManifest& manifes
   return std::max(build, kind.footprint(manifest, shard));
 }
 
+// Whether a build that begins has room for its files, which are about what a server has of them in
+// memory; hours later would be too late to tell.
+absl::Status CheckDisk(absl::string_view directory, const GenerationManifest& manifest,
+                       const IndexKind& kind) {
+  int64_t bytes = 0;
+  for (int shard = 0; shard < manifest.shards_size(); ++shard) {
+    bytes = Sum(bytes, kind.footprint(manifest, shard));
+  }
+  std::error_code error;
+  const auto space = std::filesystem::space(std::filesystem::path(std::string(directory)), error);
+  if (error || bytes <= static_cast<int64_t>(space.available)) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "the indexes of kind ", kind.name, " take about ", Megabytes(bytes), " of disk, but ",
+      directory, " has ", Megabytes(static_cast<int64_t>(space.available)),
+      " left; make room, or choose a kind or a code that takes less"));
+}
+
 absl::Status TooLittle(const IndexKind& kind, int shard, int64_t beside, int64_t rows,
                        int64_t allowed) {
   return WithRetryDelay(absl::ResourceExhaustedError(absl::StrCat(
@@ -195,16 +212,20 @@ class Builder {
 
 }  // namespace
 
+absl::Status CheckIndexSpec(const bundle::v1::IndexSpec& spec, int dimension,
+                            const IndexKind& kind) {
+  RETURN_IF_ERROR(kind.check(spec, dimension));
+  if (!spec.rows_on_disk() || kind.rows_on_disk(spec)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("rows_on_disk: an index of kind '", kind.name,
+                   "' without codes compares the rows themselves at each search; leave it out, or "
+                   "choose another kind or code"));
+}
+
 absl::StatusOr<IndexBuildPlan> PlanIndexBuild(const GenerationManifest& manifest,
                                               const IndexKind& kind,
                                               const IndexBuildOptions& options, int threads) {
-  RETURN_IF_ERROR(kind.check(manifest.index_spec(), manifest.embedding().dimension()));
-  if (manifest.index_spec().rows_on_disk() && !kind.rows_on_disk(manifest.index_spec())) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "rows_on_disk: an index of kind '", kind.name,
-        "' without codes compares the rows themselves at each search; leave it out, or "
-        "choose another kind or code"));
-  }
+  RETURN_IF_ERROR(CheckIndexSpec(manifest.index_spec(), manifest.embedding().dimension(), kind));
   IndexBuildPlan plan;
   if (kind.build == nullptr) return plan;
   const int64_t allowed = options.max_bytes > 0 ? options.max_bytes : UsableMemory() / 5 * 4;
@@ -249,6 +270,9 @@ absl::Status BuildIndexes(absl::string_view directory, const IndexKind& kind,
        {"shards_at_once", plan.shards_at_once},
        {"rows", plan.rows == RowPlace::kMemory ? "memory" : "disk"},
        {"memory_bytes", plan.bytes}});
+  if (!FileExists(IndexWorkFolder(directory))) {
+    RETURN_IF_ERROR(CheckDisk(directory, *manifest, kind));
+  }
   RETURN_IF_ERROR(MakeDirectories(IndexWorkFolder(directory)));
   ASSIGN_OR_RETURN(const StoreLock lock, LockIndexBuild(IndexWorkFolder(directory)));
   Builder builder(directory, options, plan, &kind, pool, call, progress, manifest);

@@ -38,6 +38,11 @@ struct IndexBuildPlan {
   int64_t bytes = 0;  // at most, by what the kind says
 };
 
+// InvalidArgument for parameters that `kind`, which `spec` names, does not take for rows of
+// `dimension` numbers.
+absl::Status CheckIndexSpec(const bundle::v1::IndexSpec& spec, int dimension,
+                            const IndexKind& kind);
+
 // Rows lie in memory where that is enough for the greatest shard, else on the disk if the kind can
 // build from there; a kind that builds a shard on one thread has as many of `threads` at once as
 // memory is for.  InvalidArgument for parameters of the manifest's index_spec that the kind does
@@ -51,6 +56,8 @@ absl::StatusOr<IndexBuildPlan> PlanIndexBuild(const bundle::v1::GenerationManife
 // measures the efforts of a kind that is not exact with the shards' probes, if there are any, and
 // fills efforts in, and the floor of recall_probe.  Logs the plan first.  A kind that builds
 // nothing: nothing is done.
+//
+// ResourceExhausted if the disk has no room for the indexes, told before the first is begun.
 //
 // What is done is kept below IndexWorkFolder(directory), and a build that was killed, or whose call
 // has ended, goes on from there; files have the same bytes then.  Aborted while another process

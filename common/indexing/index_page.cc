@@ -42,7 +42,8 @@ constexpr char kStyle[] =
     ".shard{stroke:#14140f;stroke-width:2.6;stroke-dasharray:2 3}.chosen{stroke-width:3.2}";
 // A colour for each name of a kind and code, as they come.
 constexpr const char* kColors[] = {"#2264bd", "#b05a00", "#11845b", "#a3298c",
-                                   "#b3261e", "#6b5bd2", "#7a6a00", "#00798c"};
+                                   "#b3261e", "#6b5bd2", "#7a6a00", "#00798c",
+                                   "#5c3317", "#d1478b", "#4f7f0e", "#3d4a5c"};
 
 struct Curve {
   std::vector<PlotPoint> points;

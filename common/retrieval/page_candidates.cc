@@ -77,6 +77,15 @@ int64_t Findable(const SearchRequest& request, const SearchPlan& plan, int64_t m
   return matched - left_one_out;
 }
 
+// Whether the number of hits before a page says as much as the last of these: the list that it is
+// cut from is the front of every deeper one.  An answer that happens to be exact, as one among few
+// rows is, does not tell that of those of other pages, which may be searched otherwise.
+bool OffsetSuffices(const SearchRequest& request, const SearchPlan& plan,
+                    const SearchEffort& effort) {
+  return effort.exact && !plan.behind.has_value() && request.filter.empty() &&
+         !request.effort.recall.has_value() && !request.effort.effort.has_value();
+}
+
 absl::optional<PageToken::Place> PlaceOf(const Candidate& candidate) {
   return PageToken::Place{candidate.shard, candidate.row, candidate.score};
 }
@@ -113,7 +122,8 @@ absl::StatusOr<PageCandidates> FindPageCandidates(const SearchRequest& request,
   const size_t most = wanted - found.first;
   if (found.best.size() > most) found.best.resize(most);
   const size_t on_page = plan.end - found.first;
-  if (!answers.effort.exact && plan.end >= plan.head && found.best.size() >= on_page) {
+  if (!OffsetSuffices(request, plan, answers.effort) && plan.end >= plan.head &&
+      found.best.size() >= on_page) {
     found.next_behind = PlaceOf(found.best[on_page - 1]);
   }
   found.findable = Findable(request, plan, answers.matched, left_one_out);

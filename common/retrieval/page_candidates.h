@@ -12,9 +12,8 @@
 //   not had.  Scores are exact products of stored rows, so that the order is one, and nothing that
 //   was on an earlier page lies behind it.  If more than the page's part of the retrieval lies
 //   before that place, twice as much is asked for, until the page is full or there is no more.
-// - Where everything was compared, such a candidate would say no more than the number of hits
-// before
-//   it, and the token does without: the list is the front of every deeper one.
+// - Where everything is compared, such a candidate would say no more than the number of hits before
+//   it, and the token does without.
 #ifndef SIGHTLINE_COMMON_RETRIEVAL_PAGE_CANDIDATES_H_
 #define SIGHTLINE_COMMON_RETRIEVAL_PAGE_CANDIDATES_H_
 

@@ -18,6 +18,7 @@
 #include "common/bundle/rerankers.h"
 #include "common/bundle/shard_files.h"
 #include "common/bundle/shard_source.h"
+#include "common/bundle/store_lock.h"
 #include "common/index/index_builder.h"
 #include "common/indexing/make_index.h"
 #include "loadtest/synthesize/synthetic_regions.h"
@@ -102,6 +103,11 @@ absl::StatusOr<GenerationManifest> MakeManifest(const SynthesisPlan& plan) {
   return manifest;
 }
 
+// Vectors are made in float32, whatever they are stored as.
+int64_t MadeVectorBytes(const SynthesisPlan& plan) {
+  return plan.options.vectors.dimension * static_cast<int64_t>(sizeof(float));
+}
+
 absl::Status WriteShards(const SynthesisPlan& plan, const CallContext& call, ComputePool* pool,
                          Progress* progress, GenerationManifest* manifest) {
   const SynthesisOptions& options = plan.options;
@@ -113,7 +119,7 @@ absl::Status WriteShards(const SynthesisPlan& plan, const CallContext& call, Com
   }
   ASSIGN_OR_RETURN(const auto shards, ShareOut(options, call));
   progress->Begin("write", "MB",
-                  options.items * (VectorBytes(plan) + FeatureBytes(plan)) / 1'000'000);
+                  options.items * (MadeVectorBytes(plan) + FeatureBytes(plan)) / 1'000'000);
   int64_t bytes = 0;
   const auto advance = [progress, &bytes](int64_t made) {
     const int64_t before = bytes / 1'000'000;
@@ -152,8 +158,10 @@ absl::Status AddIndex(const SynthesisPlan& plan, const std::string& directory,
   return MakeIndex(directory, plan.options.index_wish, queries, {}, pool, call, progress, manifest);
 }
 
-absl::StatusOr<GenerationManifest> Write(const SynthesisPlan& plan, const CallContext& call,
-                                         ComputePool* pool, Progress* progress) {
+// `lock` is that of the generation.
+absl::StatusOr<GenerationManifest> Write(const SynthesisPlan& plan, const StoreLock& /*lock*/,
+                                         const CallContext& call, ComputePool* pool,
+                                         Progress* progress) {
   const SynthesisOptions& options = plan.options;
   const std::string directory = DirectoryOf(options);
   ASSIGN_OR_RETURN(GenerationManifest manifest, MakeManifest(plan));
@@ -165,11 +173,11 @@ absl::StatusOr<GenerationManifest> Write(const SynthesisPlan& plan, const CallCo
   if (written.ok()) written = AddIndex(plan, directory, call, pool, progress, &manifest);
   if (absl::IsResourceExhausted(written)) {
     return absl::ResourceExhaustedError(
-        absl::StrCat(written.message(), "; what was written is removed, all of it takes about ",
-                     Gigabytes(plan.byte_count)));
+        absl::StrCat(written.message(), "; what was written is removed"));
   }
   RETURN_IF_ERROR(written);
   RETURN_IF_ERROR(WriteFileAtomically(JoinPath(directory, kContentFile), plan.content));
+  RETURN_IF_ERROR(RemoveTemporaryFiles(directory, absl::InfiniteFuture()));
   RETURN_IF_ERROR(WriteGenerationManifest(options.store, manifest));
   std::move(remove_unfinished).Cancel();
   RETURN_IF_ERROR(RemoveIndexWork(directory));
@@ -192,14 +200,21 @@ absl::StatusOr<SynthesisSummary> Synthesize(const SynthesisPlan& plan, const Cal
   SynthesisSummary summary;
   summary.generation = plan.options.generation;
   absl::StatusOr<GenerationManifest> manifest = FindWritten(plan);
-  summary.already_there = manifest.ok();
-  if (!manifest.ok()) {
-    if (!absl::IsNotFound(manifest.status())) return manifest.status();
+  if (absl::IsNotFound(manifest.status())) {
     RETURN_IF_ERROR(CheckDisk(plan));
-    const absl::Time start = call.clock()->Now();
-    ASSIGN_OR_RETURN(manifest, Write(plan, call, pool, progress));
-    summary.write_time = call.clock()->Now() - start;
+    RETURN_IF_ERROR(MakeDirectories(DirectoryOf(plan.options)));
+    ASSIGN_OR_RETURN(const StoreLock lock, LockGeneration(DirectoryOf(plan.options)));
+    manifest = FindWritten(plan);  // by who had the lock before
+    summary.already_there = manifest.ok();
+    if (absl::IsNotFound(manifest.status())) {
+      const absl::Time start = call.clock()->Now();
+      manifest = Write(plan, lock, call, pool, progress);
+      summary.write_time = call.clock()->Now() - start;
+    }
+  } else {
+    summary.already_there = manifest.ok();
   }
+  RETURN_IF_ERROR(manifest.status());
   summary.items = manifest->item_count();
   summary.byte_count = ShardFileBytes(*manifest);
   if (!plan.options.publish) return summary;

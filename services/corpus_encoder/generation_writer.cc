@@ -1,6 +1,5 @@
 #include "services/corpus_encoder/generation_writer.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,7 +8,6 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/compute_pool.h"
 #include "common/base/files.h"
@@ -78,26 +76,8 @@ absl::StatusOr<bundle::v1::GenerationManifest> MakeManifest(const GenerationSpec
   return manifest;
 }
 
-// A run that was killed while it wrote a file has left it half, under a name that nobody
-// asks for.  A younger one may be another worker 0's, which is still writing it.
+// Younger temporary files may be another worker 0's, which is still writing.
 constexpr absl::Duration kAbandoned = absl::Hours(1);
-
-bool IsAbandoned(const std::string& path, absl::Time now) {
-  struct stat info;
-  return absl::EndsWith(path, ".tmp") && ::stat(path.c_str(), &info) == 0 &&
-         now - absl::TimeFromTimespec(info.st_mtim) > kAbandoned;
-}
-
-absl::Status RemoveHalfFiles(const std::string& directory, absl::Time now) {
-  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFilesBelow(directory));
-  for (const std::string& name : names) {
-    const std::string path = JoinPath(directory, name);
-    if (IsAbandoned(path, now) && ::unlink(path.c_str()) != 0 && errno != ENOENT) {
-      return FileError("remove", path, errno);
-    }
-  }
-  return absl::OkStatus();
-}
 
 bool WasPublished(const bundle::v1::CurrentGeneration& current, const std::string& generation) {
   return current.generation() == generation ||
@@ -203,7 +183,7 @@ absl::StatusOr<WrittenGeneration> FinishGeneration(
   RETURN_IF_ERROR(quarantine.WriteTo(JoinPath(directory, kQuarantineFile)));
   RETURN_IF_ERROR(warnings.WriteTo(JoinPath(directory, kWarningsFile)));
   RETURN_IF_ERROR(WriteFileAtomically(JoinPath(directory, kContentFile), ContentJson(spec)));
-  RETURN_IF_ERROR(RemoveHalfFiles(directory, call.clock()->Now()));
+  RETURN_IF_ERROR(RemoveTemporaryFiles(directory, call.clock()->Now() - kAbandoned));
   RETURN_IF_ERROR(WriteGenerationManifest(spec.store, manifest));
   RETURN_IF_ERROR(RemoveIndexWork(directory));
   return WrittenGeneration{manifest.item_count(), ShardFileBytes(manifest), quarantine.size(),

@@ -83,13 +83,18 @@ CallContext Call(absl::Duration timeout) {
   return CallContext(Clock::Real(), Clock::Real()->Now() + timeout);
 }
 
-// What lists of tags name, without what is empty.
-std::vector<std::string> TagsOf(const std::vector<std::string>& lists) {
+// What lists of tags name.  A list that is empty is a mistake, of a script's variable most likely,
+// and would let through everything.
+absl::StatusOr<std::vector<std::string>> TagsOf(absl::string_view flag,
+                                                const std::vector<std::string>& lists) {
   std::vector<std::string> tags;
   for (const std::string& list : lists) {
-    for (const absl::string_view tag : absl::StrSplit(list, ',', absl::SkipEmpty())) {
-      tags.emplace_back(tag);
+    const std::vector<std::string> named = absl::StrSplit(list, ',', absl::SkipEmpty());
+    if (named.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--", flag, " '", list, "' names no tag; name one, or leave it out"));
     }
+    tags.insert(tags.end(), named.begin(), named.end());
   }
   return tags;
 }
@@ -148,7 +153,9 @@ absl::StatusOr<SearchRequest> BuildRequest(const QueryFlags& flags,
   if (!flags.combination.empty()) {
     ASSIGN_OR_RETURN(request.combination, ParseCombination(flags.combination));
   }
-  request.filter = {TagsOf(flags.any), TagsOf(flags.all), TagsOf(flags.none)};
+  ASSIGN_OR_RETURN(request.filter.any, TagsOf("any", flags.any));
+  ASSIGN_OR_RETURN(request.filter.all, TagsOf("all", flags.all));
+  ASSIGN_OR_RETURN(request.filter.none, TagsOf("none", flags.none));
   if (!flags.recall.empty()) {
     ASSIGN_OR_RETURN(request.effort.recall, ParseRecall(flags.recall));
   }

@@ -17,6 +17,7 @@
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
 #include "common/bundle/probe_file.h"
+#include "common/bundle/store_lock.h"
 #include "common/bundle/vector_dtype.h"
 #include "common/index/index_builder.h"
 #include "common/index/probe_queries.h"
@@ -210,17 +211,21 @@ absl::StatusOr<Reindexed> Reindex(const ReindexOptions& options, ComputePool* po
       options.generation.empty() ? content.substr(0, kNameDigits) : options.generation;
   RETURN_IF_ERROR(CheckNames(options.index, generation));
   Reindexed made;
+  made.manifest = Unindexed(base, generation);
+  const std::string directory = DirectoryOf(options, made.manifest);
+  RETURN_IF_ERROR(MakeDirectories(directory));
+  ASSIGN_OR_RETURN(const StoreLock lock, LockGeneration(directory));
   absl::StatusOr<GenerationManifest> found = FindMade(options, generation, content);
   if (!found.ok() && !absl::IsNotFound(found.status())) return found.status();
   made.already_there = found.ok();
-  made.manifest = found.ok() ? *std::move(found) : Unindexed(base, generation);
-  const std::string directory = DirectoryOf(options, made.manifest);
+  if (found.ok()) made.manifest = *std::move(found);
   if (!made.already_there) {
     RETURN_IF_ERROR(
         TakeFiles(options, base, DirectoryOf(options, base), directory, call, &made.manifest));
     RETURN_IF_ERROR(MakeIndex(directory, options.wish, asking.source, {}, pool, call, progress,
                               &made.manifest));
     RETURN_IF_ERROR(WriteFileAtomically(JoinPath(directory, kContentFile), content));
+    RETURN_IF_ERROR(RemoveTemporaryFiles(directory, absl::InfiniteFuture()));
     RETURN_IF_ERROR(WriteGenerationManifest(options.store, made.manifest));
   }
   RETURN_IF_ERROR(RemoveIndexWork(directory));

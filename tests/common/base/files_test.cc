@@ -151,6 +151,19 @@ TEST_CASE("files below a folder come sorted, through links to files but not to f
   REQUIRE(absl::IsNotFound(ListDirectory(dir.File("a")).status()));
 }
 
+TEST_CASE("temporary files that are old enough are removed, and nothing else") {
+  TempDir dir;
+  REQUIRE(MakeDirectories(dir.File("b")).ok());
+  for (const char* name : {"a.1.0.tmp", "b/c.1.0.tmp", "b/c", "tmp"}) {
+    REQUIRE(WriteFileAtomically(dir.File(name), "x").ok());
+  }
+  REQUIRE(RemoveTemporaryFiles(dir.path(), absl::UnixEpoch()).ok());
+  REQUIRE(ListFilesBelow(dir.path())->size() == 4);
+  REQUIRE(RemoveTemporaryFiles(dir.path(), absl::InfiniteFuture()).ok());
+  REQUIRE(*ListFilesBelow(dir.path()) == Names{"b/c", "tmp"});
+  REQUIRE(absl::IsNotFound(RemoveTemporaryFiles(dir.File("none"), absl::InfiniteFuture())));
+}
+
 TEST_CASE("paths are joined with one slash") {
   REQUIRE(JoinPath("a", "b") == "a/b");
   REQUIRE(JoinPath("a/", "b") == "a/b");

@@ -1,5 +1,6 @@
 #include "common/index/effort_curve.h"
 
+#include <cmath>
 #include <vector>
 
 #include "common/base/limits.h"
@@ -41,7 +42,10 @@ TEST_CASE("the least effort that finds what is asked for, straight between point
   REQUIRE(curve.EffortFor(0.625, 10) == 12);
   REQUIRE(curve.EffortFor(0.75, 10) == 16);
   REQUIRE(curve.EffortFor(0.875, 10) == 40);
-  REQUIRE(curve.EffortFor(1, 10) == 64);
+  REQUIRE(curve.EffortFor(0.999, 10) == 64);
+  // All of them are found by everything alone, whatever the probes say.
+  REQUIRE(curve.EffortFor(1, 10) == limits::kMaxEffort);
+  REQUIRE(EffortCurve().EffortFor(1, 10) == limits::kMaxEffort);
   // A part of an effort is a whole one.
   REQUIRE(curve.EffortFor(0.63, 10) == 13);
   // What nothing finds, the greatest comes nearest to.
@@ -54,15 +58,27 @@ TEST_CASE("recall among more than ten runs to that among a hundred, by the logar
   REQUIRE(curve.RecallAt(8, 10) == 0.5);
   REQUIRE(curve.RecallAt(8, 100) == 0.25);
   REQUIRE(curve.RecallAt(8, 1000) == Approx(0).margin(1e-9));
-  REQUIRE(curve.RecallAt(64, 1000) > 0);
   REQUIRE(curve.RecallAt(8, 32) == Approx(0.375).margin(0.002));
   REQUIRE(curve.EffortFor(0.5, 100) == 16);
   REQUIRE(curve.EffortFor(0.5, 1) == 8);
 }
 
+TEST_CASE("beyond a hundred misses grow, even where those among ten and a hundred are as many") {
+  const EffortCurve curve = CurveOf({{8, 0.75, 0.75, 1}, {64, 0.99, 0.99, 8}});
+  REQUIRE(curve.RecallAt(64, 100) == Approx(0.99));
+  REQUIRE(curve.RecallAt(64, 1000) == Approx(1 - 0.01 * std::pow(10, 0.7)));
+  REQUIRE(curve.RecallAt(8, 1000) == Approx(0).margin(1e-9));
+  REQUIRE(curve.RecallAt(64, 101) < 0.99);
+  // Where they grow faster before, they go on so.
+  REQUIRE(CurveOf({{8, 0.9, 0.7, 1}}).RecallAt(8, 1000) == Approx(0).margin(1e-9));
+  REQUIRE(CurveOf({{8, 1, 0.99, 1}}).RecallAt(8, 1000) == Approx(1 - 0.01 * std::pow(10, 0.7)));
+}
+
 TEST_CASE("what an effort finds and costs, straight between points and level beyond") {
   const EffortCurve curve = Sample();
-  REQUIRE(curve.RecallAt(1, 10) == 0.5);
+  // Less than the least that was measured finds no more than its part.
+  REQUIRE(curve.RecallAt(1, 10) == 0.0625);
+  REQUIRE(curve.RecallAt(4, 10) == 0.25);
   REQUIRE(curve.RecallAt(12, 10) == 0.625);
   REQUIRE(curve.RecallAt(64, 10) == 1);
   REQUIRE(curve.RecallAt(1000, 10) == 1);
@@ -78,7 +94,7 @@ TEST_CASE("what is asked for is what the effort finds") {
   const EffortCurve curve = CurveOf(
       {{3, 0.61, 0.5, 0.1}, {10, 0.83, 0.71, 0.2}, {11, 0.9, 0.8, 0.3}, {200, 0.993, 0.99, 3}});
   for (const int top_k : {1, 10, 20, 77, 100, 1000}) {
-    for (double recall = 0; recall < 0.99; recall += 0.01) {
+    for (double recall = 0; recall < curve.RecallAt(200, top_k); recall += 0.01) {
       const int effort = curve.EffortFor(recall, top_k);
       REQUIRE(curve.RecallAt(effort, top_k) >= recall - 1e-9);
       if (effort > 3) REQUIRE(curve.RecallAt(effort - 1, top_k) < recall);

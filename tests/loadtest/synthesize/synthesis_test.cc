@@ -14,6 +14,7 @@
 #include "common/bundle/generation.h"
 #include "common/bundle/probe_file.h"
 #include "common/bundle/publication.h"
+#include "common/bundle/store_lock.h"
 #include "common/bundle/verify.h"
 #include "common/index/shard_view.h"
 #include "common/index/vector_index.h"
@@ -235,6 +236,40 @@ TEST_CASE("the generation is published, and made only once") {
   REQUIRE_FALSE(second->published);
   REQUIRE(ReadCurrent(store.path(), "images")->generation() == first->generation);
   REQUIRE(ReadManifest(store, second->generation).parent_generation() == first->generation);
+}
+
+TEST_CASE("what another process is writing is left to it") {
+  TempDir store;
+  const SynthesisPlan plan = *PlanSynthesis(Options(store));
+  const std::string directory =
+      GenerationDirectory(store.path(), "images", plan.options.generation);
+  REQUIRE(MakeDirectories(JoinPath(directory, "shards")).ok());
+  const std::string half = JoinPath(directory, "shards/half.1.0.tmp");
+  REQUIRE(WriteFileAtomically(half, "somebody's").ok());
+  {
+    const auto lock = LockGeneration(directory);
+    REQUIRE(lock.ok());
+    const absl::Status refused = Run(Options(store)).status();
+    REQUIRE(absl::IsAborted(refused));
+    REQUIRE(FileExists(half));
+  }
+  // Who had it is gone; what it left half is no part of what is made now.
+  REQUIRE(Run(Options(store)).ok());
+  REQUIRE_FALSE(FileExists(half));
+}
+
+TEST_CASE("an index that cannot be built is refused before anything is written") {
+  TempDir store;
+  SynthesisOptions options = Options(store);
+  options.index_wish.spec.set_kind("ivf");
+  options.index_wish.spec.mutable_ivf()->set_code("bar");
+  REQUIRE(absl::IsInvalidArgument(PlanSynthesis(options).status()));
+  options.index_wish.spec.mutable_ivf()->set_code("rows");
+  options.index_wish.spec.set_rows_on_disk(true);
+  const absl::Status status = PlanSynthesis(options).status();
+  REQUIRE(absl::IsInvalidArgument(status));
+  REQUIRE(absl::StrContains(status.message(), "rows_on_disk"));
+  REQUIRE(ListDirectory(store.path())->empty());
 }
 
 TEST_CASE("a name that is taken by other content is refused") {

@@ -185,8 +185,9 @@ TEST_CASE("a recall is turned into the least effort that was measured to find it
   CHECK(effort_for(0.1f, 10) == 10);
   CHECK(effort_for(0.5f, 10) == 10);
   CHECK(effort_for(0.7f, 10) == 15);
-  CHECK(effort_for(1.0f, 10) == 40);   // the most that was measured
-  CHECK(effort_for(0.4f, 100) == 18);  // half is found among a hundred
+  CHECK(effort_for(0.999f, 10) == 40);  // the most that was measured
+  CHECK(effort_for(1.0f, 10) == 0);     // everything, and so exact
+  CHECK(effort_for(0.4f, 100) == 18);   // half is found among a hundred
 }
 
 TEST_CASE("an effort is done as asked, and one beyond all rows is exact") {
@@ -196,7 +197,7 @@ TEST_CASE("an effort is done as asked, and one beyond all rows is exact") {
   Found found = rig.Search(request);
   REQUIRE(found.ok());
   CHECK(found->effort.effort == 7);
-  CHECK(found->effort.recall == Approx(0.5));
+  CHECK(found->effort.recall == Approx(0.35));  // 7 of the 10 that find half
   request.effort.effort = limits::kMaxEffort;
   found = rig.Search(request);
   REQUIRE(found.ok());
