@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <string>
 
-#include "absl/synchronization/mutex.h"
 #include "common/config/exit_status.h"
 #include "common/log/log.h"
 #include "common/rpc/cpu_check.h"
@@ -61,9 +60,6 @@ int RunServerProcess(int argc, char** argv, const char* name, const MakeServer& 
   }
   Flags flags;
   if (!ParseFlags(argc, argv, &flags)) return Usage(name, stderr);
-  // Distributions build Abseil so that each of its mutexes, which are gRPC's, looks for cycles: a
-  // twentieth of what small requests cost a server.
-  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   ShutdownSignals signals;
   // From here on a signal ends the server as it should, however far it is.
   const std::shared_ptr<Cancellation> stop = signals.cancellation();
