@@ -193,6 +193,7 @@ std::string ContentJson(const SynthesisPlan& plan) {
   if (!options.index_wish.is_empty()) json["index"] = options.index_wish.Text();
   return absl::StrCat(json.dump(2), "\n");
 }
+
 }  // namespace
 
 int64_t FeatureBytes(const SynthesisPlan& plan) {
@@ -211,6 +212,7 @@ std::unique_ptr<ItemVectors> VectorsOf(const SynthesisOptions& options) {
       std::shared_ptr<const PairedEmbeddings>(options.like, &options.like->embeddings),
       options.vectors.seed, options.vectors.shape.own_share);
 }
+
 absl::StatusOr<SynthesisPlan> PlanSynthesis(const SynthesisOptions& options) {
   RETURN_IF_ERROR(CheckNumbers(options));
   SynthesisPlan plan;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/checksum.h"
 #include "common/base/error_details.h"
@@ -378,6 +379,19 @@ TEST_CASE("memory is planned before anything is built") {
     rig.options.max_bytes = kBuildBytes - 1;
     CHECK(absl::IsResourceExhausted(rig.Build()));
     CHECK(rig.own_kitchen.started == 0);
+  }
+  SECTION("no disk for the files, which is told before the first is begun") {
+    IndexKind large = kFake;
+    large.footprint = [](const bundle::v1::GenerationManifest&, int) { return int64_t{1} << 60; };
+    rig.options.max_bytes = int64_t{1} << 62;
+    const absl::Status status = rig.Build(large);
+    CHECK(absl::IsResourceExhausted(status));
+    CHECK(absl::StrContains(status.message(), "of disk"));
+    CHECK(rig.own_kitchen.started == 0);
+    // Where a build goes on, some of its files are there already.
+    REQUIRE(MakeDirectories(IndexWorkFolder(rig.directory)).ok());
+    rig.Build(large).IgnoreError();
+    CHECK(rig.own_kitchen.started > 0);
   }
   SECTION("rows on the disk of a kind that cannot leave them there") {
     IndexKind in_memory = kFake;
