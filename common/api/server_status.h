@@ -93,6 +93,7 @@ struct ServerStatus {
   std::vector<BackendStatus> backends;
   std::vector<IndexStatus> indexes;  // that it follows
   std::vector<CacheStatus> caches;
+  bool draining = false;  // it is about to end, but takes calls yet
 };
 
 }  // namespace sightline

@@ -167,6 +167,7 @@ absl::StatusOr<GenerationStatus> GenerationFromProto(const v1::GenerationStatus&
 absl::StatusOr<ServerStatus> ReadAnswer(const v1::GetStatusResponse& response) {
   ServerStatus result;
   result.service = response.service();
+  result.draining = response.draining();
   for (int i = 0; i < response.generations_size(); ++i) {
     const auto state = FromWire(kStates, response.generations(i).state());
     if (!state.has_value()) continue;
@@ -231,6 +232,7 @@ absl::StatusOr<StatusRequest> FromProto(const v1::GetStatusRequest& request) {
 
 void ToProto(const ServerStatus& status, v1::GetStatusResponse* out) {
   out->set_service(status.service);
+  out->set_draining(status.draining);
   for (const GenerationStatus& generation : status.generations) {
     GenerationToProto(generation, out->add_generations());
   }

@@ -6,9 +6,9 @@
 
 namespace sightline {
 
-// The retries and the balancing of sightline_grpc_service_config.json.  A CallContext always
-// says until when it may wait, and gRPC would take the earlier of that and the config's timeout:
-// a caller who asks for ten seconds would silently get two.
+// The retries, the balancing and the watch of health of sightline_grpc_service_config.json.  A
+// CallContext always says until when it may wait, and gRPC would take the earlier of that and the
+// config's timeout: a caller who asks for ten seconds would silently get two.
 std::string PublicServiceConfigWithoutTimeouts();
 
 }  // namespace sightline

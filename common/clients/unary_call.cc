@@ -2,6 +2,7 @@
 
 #include <thread>
 
+#include "absl/strings/match.h"
 #include "common/rpc/grpc_status.h"
 
 namespace sightline {
@@ -38,6 +39,13 @@ absl::Status FailureOf(const grpc::Status& status, const std::string& who) {
                              absl::StrCat("the server at this address does not know the call", told,
                                           ": it is another kind of server, or of another release")),
                          reasons::kWrongServer);
+  }
+  // All that gRPC tells of a server that it reaches, whose health is not SERVING.
+  if (absl::IsUnavailable(failure) && absl::StrContains(failure.message(), "backend unhealthy")) {
+    failure = absl::UnavailableError(
+        "it answers, and says that it does not serve: it waits for what it needs, which its log "
+        "and "
+        "its status name, or is about to end");
   }
   return WithPrefix(failure, who);
 }

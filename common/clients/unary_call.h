@@ -42,7 +42,8 @@ class CallbackScope {
 };
 
 // The error that a call to `who` has ended with, who it was before the message.  A server that
-// does not know the call says so and no more, so what that means is added.
+// does not know the call says so and no more, and neither does gRPC of one that does not serve; so
+// what that means is added.
 absl::Status FailureOf(const grpc::Status& status, const std::string& who);
 
 // Starts `start(context, request, answer, callback)` on a stub of `channel`, which is

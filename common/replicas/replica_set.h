@@ -176,8 +176,8 @@ class ReplicaSet {
   }
 
   // Of the best that are there: those that hold the target and are in good health, those that
-  // have not been heard of lately, and then the same of those that are passed over.  Where
-  // nobody is known to hold it, of all.
+  // are a last resort, and then the same of those that are passed over.  Where nobody is known
+  // to hold it, of all.
   template <typename Suits>
   Choice ChooseAmong(const Lineup& lineup, const GenerationRef& target, const Members& asked,
                      absl::Time now, const Suits& suits) {
@@ -185,7 +185,7 @@ class ReplicaSet {
     const Roster::Holders* const holders = HoldersOf(lineup.roster, target);
     const absl::Span<const int> lists[] = {
         holders != nullptr ? holders->fit : lineup.everybody,
-        holders != nullptr ? absl::Span<const int>(holders->silent) : absl::Span<const int>()};
+        holders != nullptr ? absl::Span<const int>(holders->last_resort) : absl::Span<const int>()};
     const auto member = [&](absl::Span<const int> list, int i) -> const std::shared_ptr<Member>& {
       return lineup.members[list[i]];
     };

@@ -17,7 +17,8 @@ struct Roster {
   struct Holders {
     GenerationRef generation;
     std::vector<int> fit;
-    std::vector<int> silent;  // held it when last heard of, but have not been heard of lately
+    // Asked where nobody else is left: they have not been heard of lately, or are about to end.
+    std::vector<int> last_resort;
   };
 
   // Each once; never null.  A roster with the very list of the one before it has the same

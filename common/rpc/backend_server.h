@@ -85,6 +85,7 @@ class BackendServer final : public ServerProcess {
     }
     status.models = DescribeModels(models);
     status.indexes = follower_.Indexes();
+    status.draining = rpc_.draining();
     return status;
   }
 

@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/optional.h"
-#include "common/base/error_details.h"
 #include "common/rpc/grpc_status.h"
 
 namespace sightline {
@@ -24,9 +23,9 @@ absl::Status ReadQuestion(const IncomingRequest& incoming,
 }
 
 absl::Status TooManyWatches() {
-  return MakeError(reasons::kServerBusy,
-                   absl::StrCat("the server has ", HealthService::kMaxWatches,
-                                " health watches open, as many as it takes; try again later"));
+  return absl::UnimplementedError(
+      absl::StrCat("the server has ", HealthService::kMaxWatches,
+                   " health watches open, as many as it takes; use Check, or try again later"));
 }
 
 }  // namespace

@@ -28,8 +28,9 @@ inline constexpr absl::string_view kLivenessEntry = "liveness";
 // Thread-safe.
 class HealthService final : public RpcService {
  public:
-  // Watches that are open at a time; one more is RESOURCE_EXHAUSTED, reason SERVER_BUSY.  They
-  // hold no thread.
+  // Watches that are open at a time.  One more ends with UNIMPLEMENTED: a caller whose balancing
+  // watches health then takes the server for healthy, and after any other error for unhealthy
+  // (gRFC A17).  They hold no thread.
   static constexpr int kMaxWatches = 1000;
 
   // `calls` outlives this.  There is one entry, liveness.

@@ -128,6 +128,11 @@ bool RpcServer::serving() const {
   return serving_;
 }
 
+bool RpcServer::draining() const {
+  MutexLock lock(mutex_);
+  return draining_;
+}
+
 void RpcServer::Drain() {
   Stop(options_.drain_delay, options_.drain_timeout);
 }

@@ -74,6 +74,8 @@ class RpcServer {
   // Sets grpc.health.v1 for every service and for "".  Ignored after Drain began.
   void SetServing(bool serving);
   bool serving() const;
+  // Whether Drain began.
+  bool draining() const;
 
   // Reports NOT_SERVING, keeps answering for drain_delay if it ever was SERVING, then takes no
   // new call, lets those in progress end within drain_timeout and cancels the rest.  Returns when

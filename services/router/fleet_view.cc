@@ -117,6 +117,7 @@ void FleetView::Note(const std::string& address, const absl::StatusOr<ServerStat
   if (found == backends_.end()) return;
   Backend& backend = found->second;
   const bool was_silent = backend.missed >= kSilentAfter;
+  const bool was_draining = backend.draining;
   if (!backend.asked) MarkIndexes(backend);
   backend.asked = true;
   backend.reachable = answer.ok();
@@ -134,6 +135,7 @@ void FleetView::Note(const std::string& address, const absl::StatusOr<ServerStat
   } else {
     backend.error.clear();
     said = &answer->generations;
+    backend.draining = answer->draining;
     heard = true;
   }
   if (heard) {
@@ -157,7 +159,8 @@ void FleetView::Note(const std::string& address, const absl::StatusOr<ServerStat
     NoteGenerations(backend);
     Show(backend);
     MarkRosters(backend);
-  } else if (computes_otherwise || was_silent != (backend.missed >= kSilentAfter)) {
+  } else if (computes_otherwise || was_silent != (backend.missed >= kSilentAfter) ||
+             was_draining != backend.draining) {
     MarkRosters(backend);
   }
 }
@@ -281,13 +284,13 @@ Roster FleetView::RosterOf(const Set& set) const {
   const int shard_count = shard ? static_cast<int>(index(set.id.index).shards.size()) : 0;
   for (size_t i = 0; i < set.members.size(); ++i) {
     const Backend& backend = *set.members[i];
-    const bool silent = backend.missed >= kSilentAfter;
+    const bool last = backend.missed >= kSilentAfter || backend.draining;
     if (!shard) roster.precisions.push_back(backend.precisions);
     size_t hint = 0;
     for (const GenerationStatus& held : backend.generations) {
       if (!Holds(held, set.id, shard_count)) continue;
       Roster::Holders* const holders = HoldersOf(held.info.ref, &roster.holders, &hint);
-      (silent ? holders->silent : holders->fit).push_back(static_cast<int>(i));
+      (last ? holders->last_resort : holders->fit).push_back(static_cast<int>(i));
     }
   }
   return roster;
@@ -334,6 +337,7 @@ std::unique_ptr<GenerationInfo> FleetView::Info(const std::string& name,
 std::string FleetView::ErrorOf(const Backend& backend) {
   if (!backend.error.empty()) return backend.error;
   std::vector<std::string> refusals;
+  if (backend.draining) refusals.push_back("is about to end");
   for (const GenerationStatus& status : backend.generations) {
     if (status.state != GenerationState::kRefused) continue;
     refusals.push_back(absl::StrCat("refuses ", status.info.ref.index, "/",

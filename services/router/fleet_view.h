@@ -103,8 +103,9 @@ class FleetView {
     ModelPrecisions precisions;
     absl::Time heard;  // when it last answered; when added, at first
     bool live = true;
-    int missed = 0;      // polls since then
-    bool asked = false;  // has answered or failed
+    int missed = 0;         // polls since then
+    bool asked = false;     // has answered or failed
+    bool draining = false;  // by its last word
     bool reachable = false;
     std::string error = "not asked yet";
   };

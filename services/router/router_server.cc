@@ -64,12 +64,13 @@ RouterServer::RouterServer(const RouterConfig& config)
       service_(&retriever_, rpc_.gate(), &metrics_, Clock::Real()),
       admin_([this](const StatusRequest&) { return Describe(); }, rpc_.gate()) {}
 
+// Calls that come while it drains are answered by backends that come and go as before.
 RouterServer::~RouterServer() {
+  rpc_.Drain();
   names_.reset();
   early_polls_->Set(nullptr);
   poller_.reset();
   refreshes_.reset();
-  rpc_.Drain();
 }
 
 absl::Status RouterServer::Start(const std::shared_ptr<Cancellation>& /*stop*/) {
@@ -101,6 +102,7 @@ absl::Status RouterServer::Start(const std::shared_ptr<Cancellation>& /*stop*/) 
 ServerStatus RouterServer::Describe() const {
   ServerStatus status = board_.Describe();
   status.caches = caches_.Describe();
+  status.draining = rpc_.draining();
   return status;
 }
 

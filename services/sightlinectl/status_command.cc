@@ -183,7 +183,8 @@ std::string FormatServer(const ServerAnswer& answer) {
     return absl::StrCat(answer.address, "  does not answer\n", FormatError(answer.status.status()));
   }
   const ServerStatus& status = *answer.status;
-  return absl::StrCat(answer.address, "  ", Printable(status.service, 0), "\n",
+  return absl::StrCat(answer.address, "  ", Printable(status.service, 0),
+                      status.draining ? ", about to end" : "", "\n",
                       GenerationTable(status.generations), LoadLines(status.generations),
                       TroubleTable(status.indexes), ModelTable(status.models),
                       BackendTable(status.backends), CacheTable(status.caches));

@@ -437,6 +437,10 @@ void AddAdmin(std::vector<WireSample>* samples) {
   precise.service = "reranker";
   precise.models = {{std::string(64, 'c'), "oscar", "", "a sample", "int8", 0.984375}};
   add("get_status_precision_response", precise);
+  ServerStatus draining;
+  draining.service = "reranker";
+  draining.draining = true;
+  add("get_status_draining_response", draining);
 }
 
 // A router goes on where another one's answer ended, if the search is the same.

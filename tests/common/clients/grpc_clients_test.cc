@@ -1,5 +1,6 @@
 // The clients against a real gRPC server in this process, on a port of its own.
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
 
 #include <atomic>
 #include <functional>
@@ -53,6 +54,7 @@ class TestServer : public v1::QueryEncoder::Service,
                    public v1::Admin::Service {
  public:
   TestServer() {
+    grpc::EnableDefaultHealthCheckService(true);
     grpc::ServerBuilder builder;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
     builder.RegisterService(static_cast<v1::QueryEncoder::Service*>(this));
@@ -66,6 +68,8 @@ class TestServer : public v1::QueryEncoder::Service,
 
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
   std::shared_ptr<grpc::Channel> channel() const { return MakeChannel(address()); }
+  // What its health tells; it answers all the same.
+  void SetServing(bool serving) { server_->GetHealthCheckService()->SetServingStatus(serving); }
 
   Handler<v1::EncodeQueriesRequest, v1::EncodeQueriesResponse> encode;
   Handler<v1::SearchIndexRequest, v1::SearchIndexResponse> search_index;
@@ -517,19 +521,22 @@ TEST_CASE("the public client retries a router that was unavailable once") {
   REQUIRE(calls == 2);
 }
 
+// Answers with nothing found.
+void CountSearches(TestServer* server, std::atomic<int>* calls) {
+  server->search = [calls](grpc::ServerContext*, const v1::SearchItemsRequest&,
+                           v1::SearchItemsResponse* response) {
+    ++*calls;
+    SearchResult result;
+    result.target = kTarget;
+    ToProto(std::move(result), true, response);
+    return grpc::Status::OK;
+  };
+}
+
 TEST_CASE("calls go round all addresses that a name has") {
   std::atomic<int> calls[2] = {0, 0};
   TestServer servers[2];
-  for (int i = 0; i < 2; ++i) {
-    servers[i].search = [&calls, i](grpc::ServerContext*, const v1::SearchItemsRequest&,
-                                    v1::SearchItemsResponse* response) {
-      ++calls[i];
-      SearchResult result;
-      result.target = kTarget;
-      ToProto(std::move(result), true, response);
-      return grpc::Status::OK;
-    };
-  }
+  for (int i = 0; i < 2; ++i) CountSearches(&servers[i], &calls[i]);
   const auto client =
       MakeGrpcSearchClient(absl::StrCat("ipv4:", servers[0].address(), ",", servers[1].address()));
   SearchRequest search;
@@ -537,6 +544,45 @@ TEST_CASE("calls go round all addresses that a name has") {
   const CallContext call(Clock::Real(), Clock::Real()->Now() + absl::Seconds(20));
   // The second connection may come after the first calls.
   while (calls[0] == 0 || calls[1] == 0) REQUIRE(client->SearchItems(call, search).ok());
+}
+
+// So that nobody asks a server that is drained when it closes at last.
+TEST_CASE("an address that says it serves no more is left, while it still answers") {
+  std::atomic<int> calls[2] = {0, 0};
+  TestServer servers[2];
+  for (int i = 0; i < 2; ++i) CountSearches(&servers[i], &calls[i]);
+  const auto client =
+      MakeGrpcSearchClient(absl::StrCat("ipv4:", servers[0].address(), ",", servers[1].address()));
+  SearchRequest search;
+  search.query = TextQuery{"fish"};
+  const CallContext call(Clock::Real(), Clock::Real()->Now() + absl::Seconds(20));
+  while (calls[0] == 0 || calls[1] == 0) REQUIRE(client->SearchItems(call, search).ok());
+  servers[0].SetServing(false);
+  // Going round, each address has at most one call in two.
+  for (int in_a_row = 0, before = calls[0]; in_a_row < 8; ++in_a_row) {
+    REQUIRE(client->SearchItems(call, search).ok());
+    if (calls[0] != before) in_a_row = 0;
+    before = calls[0];
+  }
+  servers[0].SetServing(true);
+  servers[1].SetServing(false);
+  for (const int before = calls[0]; calls[0] == before;) {
+    REQUIRE(client->SearchItems(call, search).ok());
+  }
+}
+
+TEST_CASE("of a server that does not serve yet the error says that") {
+  std::atomic<int> calls = 0;
+  TestServer server;
+  CountSearches(&server, &calls);
+  server.SetServing(false);
+  SearchRequest search;
+  search.query = TextQuery{"fish"};
+  const CallContext call(Clock::Real(), Clock::Real()->Now() + absl::Seconds(20));
+  const auto found = MakeGrpcSearchClient(server.address())->SearchItems(call, search);
+  REQUIRE(absl::IsUnavailable(found.status()));
+  REQUIRE(absl::StrContains(found.status().message(), "says that it does not serve"));
+  REQUIRE(calls == 0);
 }
 
 TEST_CASE("the service config keeps its retries and loses its timeouts") {

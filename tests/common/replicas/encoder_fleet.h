@@ -68,10 +68,10 @@ struct EncoderFleet {
   }
 
   // What is known of who holds the generation that is asked about.
-  void Hold(const std::vector<int>& fit, const std::vector<int>& silent = {}) {
+  void Hold(const std::vector<int>& fit, const std::vector<int>& last_resort = {}) {
     std::vector<std::string> addresses;
     for (size_t i = 0; i < fakes.size(); ++i) addresses.push_back(std::to_string(i));
-    client->SetRoster(RosterOf(std::move(addresses), asked, fit, silent));
+    client->SetRoster(RosterOf(std::move(addresses), asked, fit, last_resort));
   }
   // Replica 0 is asked first as long as it is in good health.
   void ZeroFirst() {

@@ -328,7 +328,7 @@ TEST_CASE("a request goes to those that hold its generation") {
 
 TEST_CASE("one that has not been heard of lately comes after those that have") {
   EncoderFleet fleet(2);
-  fleet.Hold({1}, /*silent=*/{0});
+  fleet.Hold({1}, /*last_resort=*/{0});
   for (int i = 0; i < 20; ++i) REQUIRE(*fleet.Ask() == 1);
   fleet.Kill(1);
   CHECK(*fleet.Ask() == 0);

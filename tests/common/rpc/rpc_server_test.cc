@@ -64,8 +64,10 @@ TEST_CASE("A server that served answers for drain_delay after it began to drain"
   TestServer server(Ok, options, &clock);
   server.server.SetServing(true);
   server.server.SetServing(false);
+  CHECK_FALSE(server.server.draining());
   std::thread drain([&] { server.server.Drain(); });
-  clock.AwaitSleepers(1);
+  clock.AwaitSleepers(2);  // beside whoever watches for calls that are cancelled
+  CHECK(server.server.draining());
   CHECK(server.Call().ok());
   clock.Advance(absl::Minutes(5));
   drain.join();

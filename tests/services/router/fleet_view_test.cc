@@ -82,6 +82,30 @@ TEST_CASE("an answer that says nothing new changes nothing") {
   CHECK(!fleet.TakeChanged("images"));
 }
 
+TEST_CASE("whoever is about to end is a last resort, until a server that is not has its address") {
+  FleetView fleet(OneIndex(), kDeadAfter, kRestoredAfter, kStart);
+  ServerStatus status = Search({Held(kG1)});
+  fleet.Note("a:1", status, kStart);
+  fleet.Note("b:1", status, kStart);
+  Changed(&fleet);
+  const auto roster_after = [&](const absl::StatusOr<ServerStatus>& answer) {
+    fleet.Note("a:1", answer, kStart);
+    const auto changed = Changed(&fleet);
+    REQUIRE(changed.size() == 1);
+    return changed[0].second.holders.at(0);
+  };
+  status.draining = true;
+  const Roster::Holders ending = roster_after(status);
+  CHECK(ending.fit == std::vector<int>{1});
+  CHECK(ending.last_resort == std::vector<int>{0});
+  CHECK(fleet.Describe()[0].error == "is about to end");
+  CHECK(Live(fleet).size() == 3);
+  fleet.Note("a:1", absl::UnavailableError("gone"), kStart);
+  CHECK(Changed(&fleet).empty());
+  status.draining = false;
+  CHECK(roster_after(status).fit == std::vector<int>{0, 1});
+}
+
 TEST_CASE("a roster has who holds what, and the same list of addresses while members stay") {
   FleetView fleet(OneIndex(), kDeadAfter, kRestoredAfter, kStart);
   const auto before = Changed(&fleet);
@@ -98,10 +122,10 @@ TEST_CASE("a roster has who holds what, and the same list of addresses while mem
   REQUIRE(roster.holders.size() == 2);
   CHECK(roster.holders[0].generation.generation == "g2");
   CHECK(roster.holders[0].fit == std::vector<int>{0});
-  CHECK(roster.holders[0].silent == std::vector<int>{2});
+  CHECK(roster.holders[0].last_resort == std::vector<int>{2});
   CHECK(roster.holders[1].generation.generation == "g1");
   CHECK(roster.holders[1].fit.empty());
-  CHECK(roster.holders[1].silent == std::vector<int>{2});
+  CHECK(roster.holders[1].last_resort == std::vector<int>{2});
 
   Membership members = OneIndex();
   members.encoders = {"e:2"};

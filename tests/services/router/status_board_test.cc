@@ -38,7 +38,7 @@ class PromptBoard : public StatusBoard {
   }
 };
 
-enum class Fitness { kUnfit, kSilent, kFit };
+enum class Fitness { kUnfit, kLastResort, kFit };
 
 // One on a clock that the test moves, and the rosters that it has made.
 struct Rig {
@@ -67,7 +67,7 @@ struct Rig {
         continue;
       }
       if (listed(holders.fit)) return Fitness::kFit;
-      if (listed(holders.silent)) return Fitness::kSilent;
+      if (listed(holders.last_resort)) return Fitness::kLastResort;
     }
     return Fitness::kUnfit;
   }
@@ -622,7 +622,7 @@ TEST_CASE("two missed polls make a backend silent, an answer fit again") {
   rig.board.Report("e:1", absl::DeadlineExceededError("late"));
   CHECK(rig.FitnessOf("e:1", g1, -1) == Fitness::kFit);
   rig.board.Report("e:1", absl::DeadlineExceededError("late"));
-  CHECK(rig.FitnessOf("e:1", g1, -1) == Fitness::kSilent);
+  CHECK(rig.FitnessOf("e:1", g1, -1) == Fitness::kLastResort);
   ReportAll(&rig, {Held("g1", 1, {})});
   CHECK(rig.FitnessOf("e:1", g1, -1) == Fitness::kFit);
 }
@@ -663,7 +663,7 @@ TEST_CASE("of answers that wait together each counts, in order and at its own ti
   for (int i = 0; i < 2; ++i) board.Report("e:1", absl::UnavailableError("down"));
   board.Refresh();
   const GenerationRef g1 = {"images", "g1", "space"};
-  CHECK(rig.FitnessOf("e:1", g1, -1) == Fitness::kSilent);
+  CHECK(rig.FitnessOf("e:1", g1, -1) == Fitness::kLastResort);
   rig.clock.Advance(absl::Seconds(9));
   board.Report("s1:1", Search({Held("g1", 1, {1})}));
   rig.clock.Advance(absl::Milliseconds(999));
