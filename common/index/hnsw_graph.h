@@ -33,7 +33,7 @@ inline constexpr int64_t kMostHnswRows = int64_t{1} << 31;
 // Asks for the first lines of the cache that `bytes` from `from` on lie in; those behind them come
 // of themselves, when the first ones are read.
 inline void PrefetchStart(const void* from, int64_t bytes) {
-  constexpr int64_t kMostBytes = 256;
+  constexpr int64_t kMostBytes = 512;
   PrefetchBytes(from, std::min(bytes, kMostBytes));
 }
 

@@ -24,13 +24,18 @@ namespace sightline {
 namespace {
 
 constexpr char kRouter[] = "router";
-constexpr char kNoCaches[] =
-    "cache: {max_embedding_bytes: 0, max_score_bytes: 0, max_result_bytes: 0}\n";
 constexpr int kLogLines = 8;
 // Times that a port may be snatched away from one server.
 constexpr int kPortTries = 5;
 // For calls in progress to end, when the fleet is stopped.
 constexpr absl::Duration kStopPatience = absl::Seconds(10);
+
+// The router's, of what FleetSpec::caches says.
+std::string CachesYaml(const std::string& caches) {
+  if (caches == "all") return "";
+  return absl::StrCat("cache: {", caches == "embeddings" ? "" : "max_embedding_bytes: 0, ",
+                      "max_score_bytes: 0, max_result_bytes: 0}\n");
+}
 
 std::string FileName(const std::string& process, absl::string_view extension) {
   return absl::StrCat(absl::StrReplaceAll(process, {{"/", "-"}}), extension);
@@ -105,7 +110,7 @@ absl::Status ProcessFleet::Prepare() {
       (void)absl::SimpleAtoi(parts[1], &server.shard);
       server.more_yaml = absl::StrCat("shards: [", server.shard, "]\n");
     }
-    if (server.service == kRouter && !options_.sizes.caches) server.more_yaml = kNoCaches;
+    if (server.service == kRouter) server.more_yaml = CachesYaml(options_.sizes.caches);
     if (server.service != kRouter && options_.sizes.remember_verified) {
       // As in production, so that a return costs no reading of the whole store.
       const std::string state = JoinPath(options_.directory, FileName(name, ".state"));

@@ -279,7 +279,7 @@ FleetSpec ReadFleet(ConfigReader section, const std::string& file) {
   fleet.remember_verified = section.Bool("remember_verified", fleet.remember_verified);
   fleet.precision =
       section.Choice("precision", fleet.precision, {"fastest", "float32", "bfloat16", "int8"});
-  fleet.caches = section.Bool("caches", fleet.caches);
+  fleet.caches = section.Choice("caches", fleet.caches, {"none", "embeddings", "all"});
   fleet.loading_bytes_per_second =
       section.Bytes("loading_bytes_per_second", 0, int64_t{1} << 20, int64_t{1} << 40);
   return fleet;

@@ -109,9 +109,10 @@ struct FleetSpec {
   bool remember_verified = true;
   // Of encoders and rerankers; as in their configuration.
   std::string precision = "fastest";
-  // Whether the router keeps what it has computed (its defaults); without, every request costs
-  // what one costs that nobody has asked before.
-  bool caches = false;
+  // What the router keeps of what it has computed: "none", so that every request costs what one
+  // costs that nobody has asked before; "embeddings", so that one that comes again costs what
+  // looking for an embedding costs; "all", as by its defaults.
+  std::string caches = "none";
   // loading.max_bytes_per_second of each backend; 0: its default.
   int64_t loading_bytes_per_second = 0;
 };

@@ -109,7 +109,7 @@ slo:
   min_recall: 0.8
   min_measured_recall: 0.7
   min_depth_share: 0.4
-fleet: {store: store, query_encoders: 2, rerankers: 3, shards: 4, replicas_per_shard: 2, caches: true}
+fleet: {store: store, query_encoders: 2, rerankers: 3, shards: 4, replicas_per_shard: 2, caches: embeddings}
 faults:
   - {kind: kill, target: reranker/2, at: 5s, lasting: 2s, expect: {max_failures: 0, whole_within: 9s}}
   - {kind: pause, target: index_search/3/1, at: 6s}
@@ -127,7 +127,7 @@ faults:
   REQUIRE(scenario->arrivals.kind == ArrivalKind::kRamp);
   REQUIRE(scenario->arrivals.end_rate == 50);
 
-  REQUIRE(scenario->fleet->caches);
+  REQUIRE(scenario->fleet->caches == "embeddings");
   REQUIRE(scenario->mix.size() == 3);
   const MixEntry& words = scenario->mix[0];
   REQUIRE(words.name == "words");
