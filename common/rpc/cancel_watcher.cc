@@ -21,8 +21,8 @@ std::unique_ptr<CancelWatcher::Registration> CancelWatcher::Watch(
     std::function<bool()> is_cancelled, std::shared_ptr<Cancellation> cancellation) {
   MutexLock lock(mutex_);
   calls_.push_back({std::move(is_cancelled), std::move(cancellation)});
-  // The thread only has to be woken from its idle wait; a round in progress comes again.
-  if (calls_.size() == 1) wake_.NotifyAll();
+  any_came_ = true;
+  if (resting_) wake_.NotifyAll();
   return std::unique_ptr<Registration>(new Registration(this, std::prev(calls_.end())));
 }
 
@@ -34,29 +34,33 @@ CancelWatcher::Registration::~Registration() {
 void CancelWatcher::Loop() {
   ReleasableMutexLock lock(mutex_);
   while (!stopping_) {
-    if (calls_.empty()) {
+    if (calls_.empty() && !any_came_) {
+      resting_ = true;
       clock_->WaitUntil(wake_, mutex_, absl::InfiniteFuture());
+      resting_ = false;
       continue;
     }
-    // Asking happens under the mutex, which is what keeps a call from ending under the
-    // question.  Cancelling does not: its callbacks may take any time and any lock.
-    std::vector<std::shared_ptr<Cancellation>> gone;
-    for (Watched& call : calls_) {
-      if (call.cancellation != nullptr && call.is_cancelled()) {
-        gone.push_back(std::exchange(call.cancellation, nullptr));
-      }
-    }
-    if (!gone.empty()) {
-      lock.Unlock();
-      for (const auto& cancellation : gone) cancellation->Cancel();
-      gone.clear();
-      lock.Lock();
-    }
+    any_came_ = false;
     const absl::Time next = clock_->Now() + period_;
-    while (!stopping_ && !calls_.empty() && clock_->Now() < next) {
-      clock_->WaitUntil(wake_, mutex_, next);
-    }
+    while (!stopping_ && clock_->Now() < next) clock_->WaitUntil(wake_, mutex_, next);
+    std::vector<std::shared_ptr<Cancellation>> gone = Ask();
+    if (gone.empty()) continue;
+    lock.Unlock();
+    for (const auto& cancellation : gone) cancellation->Cancel();
+    gone.clear();
+    lock.Lock();
   }
+}
+
+// Asking happens under the mutex, which is what keeps a call from ending under the question.
+// Cancelling does not: its callbacks may take any time and any lock.
+std::vector<std::shared_ptr<Cancellation>> CancelWatcher::Ask() {
+  std::vector<std::shared_ptr<Cancellation>> gone;
+  for (Watched& call : calls_) {
+    if (std::exchange(call.came, false) || call.cancellation == nullptr) continue;
+    if (call.is_cancelled()) gone.push_back(std::exchange(call.cancellation, nullptr));
+  }
+  return gone;
 }
 
 }  // namespace sightline

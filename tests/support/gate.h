@@ -22,6 +22,11 @@ class Gate {
     changed_.NotifyAll();
   }
 
+  bool IsOpen() {
+    MutexLock lock(mutex_);
+    return open_;
+  }
+
   void Wait() {
     MutexLock lock(mutex_);
     while (!open_) changed_.Wait(mutex_);

@@ -14,7 +14,15 @@ namespace {
 
 constexpr absl::Duration kPeriod = absl::Milliseconds(10);
 
-TEST_CASE("A caller that goes away is noticed at the next round, and told once") {
+// Lets rounds go by until one has done what opens the gate.
+void Pass(FakeClock* clock, Gate* done) {
+  while (!done->IsOpen()) {
+    clock->AwaitSleepers(1);
+    clock->Advance(kPeriod);
+  }
+}
+
+TEST_CASE("A caller that goes away is noticed, and told once") {
   FakeClock clock;
   CancelWatcher watcher(&clock, kPeriod);
   std::atomic<bool> gone{false};
@@ -31,7 +39,7 @@ TEST_CASE("A caller that goes away is noticed at the next round, and told once")
         return gone.load();
       },
       cancellation);
-  asked.Wait();
+  Pass(&clock, &asked);
   clock.AwaitSleepers(1);
   CHECK_FALSE(cancellation->cancelled());
   gone = true;
@@ -54,7 +62,7 @@ TEST_CASE("After its registration has ended a call is not asked about any more")
         return *answer;
       },
       std::make_shared<Cancellation>());
-  asked.Wait();
+  Pass(&clock, &asked);
   registration.reset();
   answer.reset();  // asan and tsan would see a late question
   clock.AwaitSleepers(1);
@@ -83,9 +91,34 @@ TEST_CASE("A callback may end other calls and watch new ones") {
       },
       cancellation);
   gone = true;
-  clock.AwaitSleepers(1);
-  clock.Advance(kPeriod);
-  done.Wait();
+  Pass(&clock, &done);
+}
+
+TEST_CASE("Calls that see one round alone are not asked about") {
+  FakeClock clock;
+  CancelWatcher watcher(&clock, kPeriod);
+  Gate asked;
+  const auto lasting = watcher.Watch(
+      [&] {
+        asked.Open();
+        return false;
+      },
+      std::make_shared<Cancellation>());
+  std::atomic<int> questions{0};
+  const auto brief = [&] {
+    return watcher.Watch(
+        [&] {
+          ++questions;
+          return false;
+        },
+        std::make_shared<Cancellation>());
+  };
+  for (auto call = brief(); !asked.IsOpen(); call = brief()) {
+    clock.AwaitSleepers(1);
+    clock.Advance(kPeriod);
+    clock.AwaitSleepers(1);
+  }
+  CHECK(questions == 0);
 }
 
 TEST_CASE("Many calls come and go while the watcher asks") {
