@@ -42,6 +42,15 @@ class BestEstimates {
     for (const Estimate& other : others.kept_) Offer(other.value, other.row);
   }
 
+  // The `n`th best value, from 1 on; minus infinity if there are not so many.  `n` is at most
+  // `count`.  Takes a step for each that is kept.
+  float ValueAt(int64_t n) const {
+    if (static_cast<int64_t>(kept_.size()) < n) return -std::numeric_limits<float>::infinity();
+    std::vector<Estimate> kept = kept_;
+    std::nth_element(kept.begin(), kept.begin() + (n - 1), kept.end());
+    return kept[n - 1].value;
+  }
+
   // In no order.  The object is spent.
   std::vector<Estimate> Take() {
     if (static_cast<int64_t>(kept_.size()) > count_) DropWorst();

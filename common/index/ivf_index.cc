@@ -66,8 +66,9 @@ class IvfIndex : public VectorIndex {
     request.among_count = file_.shape.rows;
     std::vector<uint64_t> words;
     if (options.among != nullptr) {
+      request.among = options.among;
       request.among_count = options.among->count();
-      request.among =
+      request.among_words =
           options.among->is_list() ? BitsOf(*options.among, &words) : options.among->words();
     }
     // A query alone may use all threads; several have one each.

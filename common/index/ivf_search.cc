@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "common/index/ivf_query.h"
 #include "common/index/rescoring.h"
 #include "common/index/row_scanner.h"
+#include "common/index/row_scores.h"
 
 namespace sightline {
 namespace {
@@ -26,9 +28,25 @@ constexpr int64_t kNarrow = 1000;
 // Of memory, in a row of codes after another and in rows strewn about, and of a disk: about what
 // one thread reads in a nanosecond, and how long it waits for a row.
 constexpr double kBytesOfNanosecond = 16;
-constexpr double kCodeNanoseconds = 2;
-constexpr double kRowNanoseconds = 30;
+constexpr double kCodeNanoseconds = 10;
+constexpr double kRowNanoseconds = 60;
 constexpr double kDiskRowNanoseconds = 10'000;
+
+// Of a search among some rows, in nanoseconds.
+struct FilterCosts {
+  FilterCosts(const IvfShape& shape, const VectorView& vectors) : every_code(shape.has_nibbles()) {
+    const auto row_bytes =
+        static_cast<double>(vectors.dimension * static_cast<int64_t>(DtypeSize(vectors.dtype)));
+    row =
+        vectors.on_disk() ? kDiskRowNanoseconds : kRowNanoseconds + row_bytes / kBytesOfNanosecond;
+    code = static_cast<double>(ScannedBytes(shape, vectors)) / kBytesOfNanosecond +
+           (every_code ? kCodeNanoseconds : kRowNanoseconds);
+  }
+
+  double row = 0;           // to score one
+  double code = 0;          // to estimate one
+  bool every_code = false;  // of a list, also of rows that are not let through
+};
 
 class ListSearch {
  public:
@@ -48,7 +66,11 @@ class ListSearch {
     if (RowsOf(lists) >= LeastMatches()) {
       RETURN_IF_ERROR(ScanAll(lists, pool));
     } else {
-      RETURN_IF_ERROR(ScanMatches());
+      ASSIGN_OR_RETURN(const bool found, ScanMatches());
+      if (!found) {
+        return BestOfRange(index_.vectors, query_.numbers, request_.among,
+                           {0, index_.file->shape.rows}, request_.top_k, call_);
+      }
     }
     if (index_.file->shape.code == IvfCode::kRows) return Neighbors();
     return BestOfCandidates(index_.vectors, query_, best_.Take(), request_.top_k, call_);
@@ -105,32 +127,60 @@ class ListSearch {
     return call_.Check("index search");
   }
 
-  // List after list until enough rows were let through.
-  absl::Status ScanMatches() {
+  // How far the promise of the last list that a search of all rows looks into lies below its kth
+  // best row.
+  float Margin() const {
+    const std::vector<RankedList> lists = index_.ranking->Best(query_, request_.effort);
+    BestEstimates best(request_.top_k);
+    ScanSome(lists, 0, 1, &best);
+    const float worst = best.ValueAt(std::min<int64_t>(request_.top_k, RowsOf(lists)));
+    return std::isfinite(worst) ? worst - lists.back().promise
+                                : std::numeric_limits<float>::infinity();
+  }
+
+  // List after list until enough rows were let through, and of those that are left the most
+  // promising one promises less than a search of all rows would look into for a kth row as good as
+  // the one so far.  False where it would be quicker to score all that may be found.
+  absl::StatusOr<bool> ScanMatches() {
+    constexpr int64_t kListsBetweenLooks = 8;
     const IvfShape& shape = index_.file->shape;
-    int64_t wanted = LeastMatches();
-    if (request_.among != nullptr) {
-      wanted = std::max(wanted, MatchesWanted(shape, request_.effort, request_.among_count));
-    }
-    // As many as hold them if they are strewn at random, and some more.
-    const double share =
-        static_cast<double>(request_.among_count) / static_cast<double>(shape.rows);
-    const int64_t likely =
-        static_cast<int64_t>(1.25 * static_cast<double>(request_.effort) / std::sqrt(share));
+    const uint64_t* const among = request_.among == nullptr ? nullptr : request_.among_words;
+    const FilterCosts costs(shape, index_.vectors);
+    const double most = among == nullptr ? std::numeric_limits<double>::infinity()
+                                         : costs.row * static_cast<double>(request_.among_count);
+    const float margin = among == nullptr ? 0 : Margin();
+    float enough = std::numeric_limits<float>::infinity();  // promise of a list that is looked into
+    if (among != nullptr) enough = -enough;
+    double spent = 0;
     int64_t matches = 0, lists = 0;
     std::vector<bool> seen(shape.lists);
-    for (int64_t count = std::min(likely + 1, shape.lists);; count = shape.lists) {
+    for (int64_t count = std::min(FirstLists(), shape.lists);; count = shape.lists) {
       for (const RankedList& ranked : index_.ranking->Best(query_, count)) {
-        if (lists >= request_.effort && matches >= wanted) return absl::OkStatus();
+        if (lists >= request_.effort && matches >= LeastMatches() && ranked.promise < enough) {
+          return true;
+        }
         if (seen[ranked.list]) continue;
+        if (spent > most) return false;
         RETURN_IF_ERROR(call_.Check("index search"));
         seen[ranked.list] = true;
-        ++lists;
-        matches +=
-            scanner_->Scan(begin(ranked), end(ranked), ranked.product, request_.among, &best_);
+        const int64_t matched =
+            scanner_->Scan(begin(ranked), end(ranked), ranked.product, among, &best_);
+        matches += matched;
+        spent += costs.code *
+                 static_cast<double>(costs.every_code ? end(ranked) - begin(ranked) : matched);
+        if (++lists % kListsBetweenLooks == 0 && among != nullptr) {
+          enough = best_.ValueAt(request_.top_k) - margin;
+        }
       }
-      if (count == shape.lists) return absl::OkStatus();
+      if (count == shape.lists) return true;
     }
+  }
+
+  // As many lists as hold the best if they are strewn at random, and some more.
+  int64_t FirstLists() const {
+    const double share =
+        static_cast<double>(request_.among_count) / static_cast<double>(index_.file->shape.rows);
+    return 1 + static_cast<int64_t>(1.25 * static_cast<double>(request_.effort) / std::sqrt(share));
   }
 
   // Of estimates that are the scores.
@@ -167,20 +217,11 @@ int64_t MatchesWanted(const IvfShape& shape, int64_t effort, int64_t count) {
 
 bool IsNarrow(const IvfShape& shape, const VectorView& vectors, int64_t effort, int64_t count) {
   if (count <= shape.rows / kNarrow) return true;
-  const auto row_bytes =
-      static_cast<double>(vectors.dimension * static_cast<int64_t>(DtypeSize(vectors.dtype)));
-  const double row =
-      vectors.on_disk() ? kDiskRowNanoseconds : kRowNanoseconds + row_bytes / kBytesOfNanosecond;
-  double code = static_cast<double>(ScannedBytes(shape, vectors)) / kBytesOfNanosecond;
+  const FilterCosts costs(shape, vectors);
   // Of codes in blocks those of other rows are read as well.
   double looked_at = static_cast<double>(MatchesWanted(shape, effort, count));
-  if (shape.has_nibbles()) {
-    code += kCodeNanoseconds;
-    looked_at *= static_cast<double>(shape.rows) / static_cast<double>(count);
-  } else {
-    code += kRowNanoseconds;
-  }
-  return static_cast<double>(count) * row <= looked_at * code;
+  if (costs.every_code) looked_at *= static_cast<double>(shape.rows) / static_cast<double>(count);
+  return static_cast<double>(count) * costs.row <= looked_at * costs.code;
 }
 
 }  // namespace sightline

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "common/base/call_context.h"
 #include "common/base/compute_pool.h"
+#include "common/embedding/row_set.h"
 #include "common/index/code_space.h"
 #include "common/index/ivf_file.h"
 #include "common/index/list_ranking.h"
@@ -27,24 +28,26 @@ struct IvfParts {
 struct IvfRequest {
   int top_k = 0;
   int64_t effort = 0;  // lists; fewer than there are
-  // Rows that may be found (RowSet::words), null if all may, and their number.
-  const uint64_t* among = nullptr;
+  // Rows that may be found, null if all may, their bits, and their number.
+  const RowSet* among = nullptr;
+  const uint64_t* among_words = nullptr;
   int64_t among_count = 0;
 };
 
 // The best of the rows that the lists nearest to `query` hold.  Without a filter these are `effort`
-// lists; with one at least as many, until so many rows were let through as MatchesWanted says.
-// Where these hold fewer than `top_k` that may be found, further lists are looked into until there
-// are. `pool` may be null: then one thread works, else as many as there is work for; both find the
-// same.
+// lists, and further ones where these hold fewer than `top_k` rows.  With one a search goes on from
+// there until the lists that are left promise as much less than its kth row as those do that a
+// search of all rows leaves out, wherever the filter's rows lie; where it takes longer than to
+// score all of these, that is what it does.  `pool` may be null: then one thread works, else as
+// many as there is work for; both find the same.
 absl::StatusOr<std::vector<Neighbor>> SearchLists(const IvfParts& index, const float* query,
                                                   const IvfRequest& request, ComputePool* pool,
                                                   const CallContext& call);
 
-// Of a filter that lets `count` rows through: how many of them a search looks at, at least.  A
+// Of a filter that lets `count` rows through: how many of them a search will look at, about.  A
 // share of p of the rows, strewn at random, has its ten best among the ten / p best of all, which
 // lie in more lists; where they are all of a few lists, as many as 1 / p times fewer lists have to
-// be searched.  effort / sqrt(p) lists' worth of rows, of which p are let through, meets both.
+// be searched.  effort / sqrt(p) lists' worth of rows, of which p are let through, lies between.
 int64_t MatchesWanted(const IvfShape& shape, int64_t effort, int64_t count);
 
 // Whether to score `count` rows takes no longer than to look for the best of them in lists, or they

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <random>
 #include <utility>
@@ -32,34 +33,36 @@ RowSet SetOf(std::vector<uint32_t> rows, int64_t universe) {
   return RowSet::OfBits(std::move(words), universe);
 }
 
+// Numbers of rows, those with the highest scores first.
+std::vector<uint32_t> InOrder(const std::vector<float>& scores) {
+  std::vector<uint32_t> rows(scores.size());
+  std::iota(rows.begin(), rows.end(), 0);
+  std::sort(rows.begin(), rows.end(), [&scores](uint32_t a, uint32_t b) {
+    return scores[a] != scores[b] ? scores[a] > scores[b] : a < b;
+  });
+  return rows;
+}
+
 // One probe and all rows' scores with it.
 class FilteredQuery {
  public:
   FilteredQuery(const MeasuredIndex& index, int64_t number, ComputePool* pool)
       : index_(index), view_(index.rows(0)), pool_(pool), query_(1, view_.dimension) {
     std::copy_n(index.queries().row(number).data(), view_.dimension, query_.mutable_data());
-    scores_.resize(view_.rows);
-    by_score_.resize(view_.rows);
-    std::iota(by_score_.begin(), by_score_.end(), 0);
-    pool->ParallelFor(view_.rows, kRowsAtOnce, [this](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row) {
-        scores_[row] = RowScore(view_, query_.data(), row);
-      }
-    });
-    std::sort(by_score_.begin(), by_score_.end(), [this](uint32_t a, uint32_t b) {
-      return scores_[a] != scores_[b] ? scores_[a] > scores_[b] : a < b;
-    });
+    by_score_ = InOrder(Scores(query_.data()));
+    around_[FilterPlace::kNear] = Around(by_score_.front());
+    around_[FilterPlace::kFar] = Around(by_score_[view_.rows - 1 - view_.rows / kFarthest]);
   }
 
-  // `share` of the rows: of the nearest or farthest twice as many, every other by chance.
+  // `share` of the rows: of those around the place twice as many, every other by chance.
   RowSet Draw(FilterPlace place, double share, std::mt19937* random) const {
     const auto wanted = std::max<int64_t>(
         1, static_cast<int64_t>(std::llround(share * static_cast<double>(view_.rows))));
     std::vector<uint32_t> rows = by_score_;
-    if (place == FilterPlace::kFar) std::reverse(rows.begin(), rows.end());
-    const int64_t among =
-        place == FilterPlace::kRandom ? view_.rows : std::min(2 * wanted, view_.rows);
-    rows.resize(among);
+    if (place != FilterPlace::kRandom) {
+      rows = around_.at(place);
+      rows.resize(std::min(2 * wanted, view_.rows));
+    }
     std::shuffle(rows.begin(), rows.end(), *random);
     rows.resize(wanted);
     return SetOf(std::move(rows), view_.rows);
@@ -106,12 +109,30 @@ class FilteredQuery {
   }
 
  private:
+  // The row that lies far from the query is the best of so small a part.
+  static constexpr int64_t kFarthest = 100;
+
+  std::vector<float> Scores(const float* query) const {
+    std::vector<float> scores(view_.rows);
+    pool_->ParallelFor(view_.rows, kRowsAtOnce, [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) scores[row] = RowScore(view_, query, row);
+    });
+    return scores;
+  }
+
+  std::vector<uint32_t> Around(int64_t row) const {
+    std::vector<float> center(view_.dimension);
+    // Fails where rows lie on a disk only.
+    CopyRows(view_, row, 1, center.data()).IgnoreError();
+    return InOrder(Scores(center.data()));
+  }
+
   const MeasuredIndex& index_;
   const VectorView& view_;
   ComputePool* const pool_;
   EmbeddingMatrix query_;
-  std::vector<float> scores_;
   std::vector<uint32_t> by_score_;
+  std::map<FilterPlace, std::vector<uint32_t>> around_;  // a row there, those like it first
 };
 
 }  // namespace
@@ -147,7 +168,9 @@ absl::StatusOr<std::vector<MeasuredFilter>> MeasureFilters(const MeasuredIndex& 
     for (size_t i = 0; i < measured.size(); ++i) {
       const RowSet among = query.Draw(measured[i].place, measured[i].share, &random);
       RETURN_IF_ERROR(query.Search(among, effort, &measured[i], &times[i]));
-      alone[i].push_back(query.ScoreAlone(among));
+      // Others, since these lie in a cache now.
+      alone[i].push_back(
+          query.ScoreAlone(query.Draw(measured[i].place, measured[i].share, &random)));
     }
   }
   for (size_t i = 0; i < measured.size(); ++i) {

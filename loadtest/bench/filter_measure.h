@@ -11,7 +11,8 @@
 
 namespace sightline {
 
-// Where the rows of a filter lie: anywhere, or those of most or least similarity with the query.
+// Where the rows of a filter lie: anywhere, or around the row that is nearest to the query or one
+// of those that are the farthest from it, as the rows of a tag do that says what they are.
 enum class FilterPlace { kRandom, kNear, kFar };
 
 struct MeasuredFilter {
