@@ -88,7 +88,7 @@ class IvfIndex : public VectorIndex {
     if (options.among == nullptr || options.among->count() == 0) return 1;
     const auto share =
         static_cast<double>(options.among->count()) / static_cast<double>(file_.shape.rows);
-    return 1 / std::sqrt(share);  // MatchesWanted
+    return 1 + 1 / std::sqrt(share);  // that without the filter, and MatchesWanted
   }
 
   int64_t byte_count() const override {

@@ -11,6 +11,7 @@
 #include "common/base/status_macros.h"
 #include "common/index/best_estimates.h"
 #include "common/index/ivf_query.h"
+#include "common/index/nibble_codes.h"
 #include "common/index/rescoring.h"
 #include "common/index/row_scanner.h"
 #include "common/index/row_scores.h"
@@ -26,8 +27,10 @@ constexpr int64_t kBytesOfPart = int64_t{4} << 20;
 // Rows of a shard to one that is let through, from which on all of these are scored.
 constexpr int64_t kNarrow = 1000;
 // Of memory, in a row of codes after another and in rows strewn about, and of a disk: about what
-// one thread reads in a nanosecond, and how long it waits for a row.
+// one thread reads in a nanosecond, and how long it waits for a row; and how long it takes to see
+// whether one is let through.
 constexpr double kBytesOfNanosecond = 16;
+constexpr double kLookNanoseconds = 2;
 constexpr double kCodeNanoseconds = 10;
 constexpr double kRowNanoseconds = 60;
 constexpr double kDiskRowNanoseconds = 10'000;
@@ -43,6 +46,7 @@ struct FilterCosts {
            (every_code ? kCodeNanoseconds : kRowNanoseconds);
   }
 
+  const double look = kLookNanoseconds;
   double row = 0;           // to score one
   double code = 0;          // to estimate one
   bool every_code = false;  // of a list, also of rows that are not let through
@@ -127,49 +131,61 @@ class ListSearch {
     return call_.Check("index search");
   }
 
+  // The kth best estimate, in the units of promises, which are of the query at length one; minus
+  // infinity where there is none, or only of rows that cannot be estimated.
+  double KthBest(const BestEstimates& best, int64_t k) const {
+    const double value = best.ValueAt(k);
+    if (!(value > kLastOfAll.offset)) return -std::numeric_limits<double>::infinity();
+    const bool scores = index_.file->shape.code == IvfCode::kRows;
+    return scores && query_.length > 0 ? value / query_.length : value;
+  }
+
   // How far the promise of the last list that a search of all rows looks into lies below its kth
-  // best row.
-  float Margin() const {
+  // best row.  Infinite if that is not known: then no list is left out.
+  double Margin() const {
     const std::vector<RankedList> lists = index_.ranking->Best(query_, request_.effort);
     BestEstimates best(request_.top_k);
     ScanSome(lists, 0, 1, &best);
-    const float worst = best.ValueAt(std::min<int64_t>(request_.top_k, RowsOf(lists)));
+    const double worst = KthBest(best, std::min<int64_t>(request_.top_k, RowsOf(lists)));
     return std::isfinite(worst) ? worst - lists.back().promise
-                                : std::numeric_limits<float>::infinity();
+                                : std::numeric_limits<double>::infinity();
   }
 
   // List after list until enough rows were let through, and of those that are left the most
   // promising one promises less than a search of all rows would look into for a kth row as good as
-  // the one so far.  False where it would be quicker to score all that may be found.
+  // the one so far; at least `effort` lists, and some more.  False once it has cost as much as to
+  // score all that may be found.
   absl::StatusOr<bool> ScanMatches() {
     constexpr int64_t kListsBetweenLooks = 8;
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
     const IvfShape& shape = index_.file->shape;
-    const uint64_t* const among = request_.among == nullptr ? nullptr : request_.among_words;
+    const bool filtered = request_.among != nullptr;
+    const uint64_t* const among = filtered ? request_.among_words : nullptr;
     const FilterCosts costs(shape, index_.vectors);
-    const double most = among == nullptr ? std::numeric_limits<double>::infinity()
-                                         : costs.row * static_cast<double>(request_.among_count);
-    const float margin = among == nullptr ? 0 : Margin();
-    float enough = std::numeric_limits<float>::infinity();  // promise of a list that is looked into
-    if (among != nullptr) enough = -enough;
+    const double most =
+        filtered ? costs.row * static_cast<double>(request_.among_count) : kInfinity;
+    const double margin = filtered ? Margin() : 0;
+    // Lists that promise less are left out.
+    double enough = filtered ? -kInfinity : kInfinity;
     double spent = 0;
     int64_t matches = 0, lists = 0;
     std::vector<bool> seen(shape.lists);
     for (int64_t count = std::min(FirstLists(), shape.lists);; count = shape.lists) {
       for (const RankedList& ranked : index_.ranking->Best(query_, count)) {
-        if (lists >= request_.effort && matches >= LeastMatches() && ranked.promise < enough) {
-          return true;
-        }
+        const bool may_end = lists >= request_.effort && matches >= LeastMatches();
+        if (may_end && ranked.promise < enough) return true;
         if (seen[ranked.list]) continue;
         if (spent > most) return false;
         RETURN_IF_ERROR(call_.Check("index search"));
         seen[ranked.list] = true;
+        const int64_t rows = end(ranked) - begin(ranked);
         const int64_t matched =
             scanner_->Scan(begin(ranked), end(ranked), ranked.product, among, &best_);
         matches += matched;
-        spent += costs.code *
-                 static_cast<double>(costs.every_code ? end(ranked) - begin(ranked) : matched);
-        if (++lists % kListsBetweenLooks == 0 && among != nullptr) {
-          enough = best_.ValueAt(request_.top_k) - margin;
+        spent += costs.look * static_cast<double>(rows) +
+                 costs.code * static_cast<double>(costs.every_code ? rows : matched);
+        if (++lists % kListsBetweenLooks == 0 && filtered && may_end) {
+          enough = KthBest(best_, request_.top_k) - margin;
         }
       }
       if (count == shape.lists) return true;

@@ -2,7 +2,7 @@
 //
 // gRPC's synchronous API tells a handler only when it asks, and a handler that is
 // blocked on a batch or a backend does not ask.  So one thread asks for all calls in
-// progress, every 10 ms while there are any, and cancels their Cancellation.  Calls that
+// progress that it has seen before, every 10 ms, and cancels their Cancellation.  Calls that
 // end sooner are not asked about, and where they follow each other closely none wakes the
 // thread: of a question that takes a millisecond that was a tenth.  The alternative, the
 // callback API, would give up blocking handlers for this one signal.

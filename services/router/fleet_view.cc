@@ -159,8 +159,10 @@ void FleetView::Note(const std::string& address, const absl::StatusOr<ServerStat
     NoteGenerations(backend);
     Show(backend);
     MarkRosters(backend);
-  } else if (computes_otherwise || was_silent != (backend.missed >= kSilentAfter) ||
-             was_draining != backend.draining) {
+  } else if (was_draining != backend.draining) {
+    Show(backend);
+    MarkRosters(backend);
+  } else if (computes_otherwise || was_silent != (backend.missed >= kSilentAfter)) {
     MarkRosters(backend);
   }
 }
@@ -203,6 +205,7 @@ void FleetView::Show(const Backend& backend) {
       if (!Serves(id, name)) continue;
       ReplicaView& replica = SetIn(id, index.view).replicas[seat.place];
       replica.live = backend.live;
+      replica.draining = backend.draining;
       replica.ready.clear();
       replica.no_room.clear();
       for (const GenerationStatus& generation : backend.generations) {

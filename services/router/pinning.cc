@@ -93,7 +93,7 @@ bool MayReleaseIn(const SetView& set, const std::string& pinned, const std::stri
     if (!replica.live) continue;
     const bool holds_pinned = replica.ready.count(pinned) > 0;
     if (!holds_pinned && replica.ready.count(newer) == 0) return false;
-    held = held || holds_pinned;
+    held = held || (holds_pinned && !replica.draining);
     // For whichever generation: it may have been granted that already.
     if (before && !replica.no_room.empty()) first = false;
   }

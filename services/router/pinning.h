@@ -19,6 +19,7 @@ struct ReplicaView {
   bool live = false;              // has answered a poll lately
   std::set<std::string> ready;    // generations of which it holds what the set is for
   std::set<std::string> no_room;  // that it would load if one in use had not the memory
+  bool draining = false;          // is about to end
 };
 
 // The replicas of one shard, of the encoder or of the reranker, in the order of the

@@ -289,6 +289,10 @@ TEST_CASE("a filter whose rows lie far from the query is searched as far as they
       CheckLists(found, rows.view(), query, &among);
       REQUIRE(found[0].size() == 10);
       recall += Recall(found, {SearchSlowly(rows.view(), query.row(0).data(), 10, &among)});
+      // How long the query is tells nothing of how far to look.
+      for (float& number : query.mutable_row(0)) number /= 1024;
+      const Lists scaled = shard.Search(query, options);
+      for (size_t i = 0; i < 10; ++i) REQUIRE(scaled[0][i].row == found[0][i].row);
     }
     REQUIRE(recall / 10 > 0.9);
   }

@@ -192,6 +192,9 @@ TEST_CASE("a lone replica never releases, nor one whose only fellow is dead") {
   CHECK(!MayRelease(Index({Live("a", {"g1"}, {"g2"})}, e), "g1", "a"));
   CHECK(!MayRelease(Index({Live("a", {"g1"}, {"g2"}), Dead("b", {"g1"})}, e), "g1", "a"));
   CHECK(MayRelease(Index({Live("a", {"g1"}, {"g2"}), Live("b", {"g1"})}, e), "g1", "a"));
+  ReplicaView ending = Live("b", {"g1"});
+  ending.draining = true;
+  CHECK(!MayRelease(Index({Live("a", {"g1"}, {"g2"}), ending}, e), "g1", "a"));
 }
 
 TEST_CASE("nothing is released for an older generation, or for one that is pinned") {
