@@ -43,9 +43,8 @@ absl::Status FailureOf(const grpc::Status& status, const std::string& who) {
   // All that gRPC tells of a server that it reaches, whose health is not SERVING.
   if (absl::IsUnavailable(failure) && absl::StrContains(failure.message(), "backend unhealthy")) {
     failure = absl::UnavailableError(
-        "it answers, and says that it does not serve: it waits for what it needs, which its log "
-        "and "
-        "its status name, or is about to end");
+        "it answers, and says that it does not serve: it is about to end, or waits for what it "
+        "needs, which its log and its status name");
   }
   return WithPrefix(failure, who);
 }

@@ -1,11 +1,11 @@
 // Notices that callers went away.
 //
 // gRPC's synchronous API tells a handler only when it asks, and a handler that is
-// blocked on a batch or a backend does not ask.  So one thread asks for all calls in
-// progress that it has seen before, every 10 ms, and cancels their Cancellation.  Calls that
+// blocked on a batch or a backend does not ask.  So one thread asks every 10 ms for all
+// calls in progress that it has seen before, and cancels their Cancellation.  Calls that
 // end sooner are not asked about, and where they follow each other closely none wakes the
-// thread: of a question that takes a millisecond that was a tenth.  The alternative, the
-// callback API, would give up blocking handlers for this one signal.
+// thread.  The alternative, the callback API, would give up blocking handlers for this one
+// signal.
 #ifndef SIGHTLINE_COMMON_RPC_CANCEL_WATCHER_H_
 #define SIGHTLINE_COMMON_RPC_CANCEL_WATCHER_H_
 

@@ -24,7 +24,7 @@ namespace {
 constexpr int kSpareThreads = 16;
 
 // Threads that stay when they have nothing to do.  gRPC keeps two: with more calls than that at a
-// time most would begin a thread that ends with them, which took half of a router's processor time.
+// time most would begin a thread that ends with them.
 constexpr int kMostWaitingThreads = 8;
 
 // Calls that one connection may have open; what comes beyond waits in the client.
