@@ -13,7 +13,7 @@ namespace {
 class GrpcAdminClient : public AdminClient {
  public:
   GrpcAdminClient(std::shared_ptr<grpc::Channel> channel, absl::string_view name)
-      : channel_(GuardedChannel(std::move(channel))),
+      : channel_(std::move(channel)),
         stub_(v1::Admin::NewStub(channel_)),
         who_(absl::StrCat("server ", name)) {}
 
@@ -22,8 +22,8 @@ class GrpcAdminClient : public AdminClient {
     ToProto(request, &message);
     StartUnaryCall<v1::GetStatusResponse, ServerStatus>(
         channel_, call, who_, std::move(message),
-        [this](auto* context, auto* asked, auto* answer, auto finish) {
-          stub_->async()->GetStatus(context, asked, answer, std::move(finish));
+        [this](auto* context, const auto& asked, auto* queue) {
+          return stub_->PrepareAsyncGetStatus(context, asked, queue);
         },
         [](const v1::GetStatusRequest&, const v1::GetStatusResponse& answer) {
           return FromProto(answer);

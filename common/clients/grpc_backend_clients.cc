@@ -34,7 +34,7 @@ template <typename Message, typename Answer, typename Response>
 class UploadCall {
  public:
   UploadCall(std::shared_ptr<grpc::Channel> channel, std::string path, std::string who)
-      : channel_(GuardedChannel(std::move(channel))),
+      : channel_(std::move(channel)),
         stub_(channel_),
         path_(std::move(path)),
         who_(std::move(who)) {}
@@ -42,8 +42,8 @@ class UploadCall {
   void Start(const CallContext& call, OnWire<Message> request, Done<Response> done) {
     StartUnaryCall<Answer, Response>(
         channel_, call, who_, std::move(request),
-        [this](auto* context, auto* wire, auto* answer, auto finish) {
-          stub_.UnaryCall(context, path_, {}, &wire->bytes, answer, std::move(finish));
+        [this](auto* context, const auto& wire, auto* queue) {
+          return stub_.PrepareUnaryCall(context, path_, wire.bytes, queue);
         },
         [](const OnWire<Message>& wire, const Answer& answer) {
           return FromProto(wire.head, answer);
@@ -76,7 +76,7 @@ class GrpcQueryEncoderClient : public QueryEncoderClient {
 class GrpcIndexSearchClient : public IndexSearchClient {
  public:
   GrpcIndexSearchClient(std::shared_ptr<grpc::Channel> channel, absl::string_view name)
-      : channel_(GuardedChannel(std::move(channel))),
+      : channel_(std::move(channel)),
         stub_(v1::IndexSearch::NewStub(channel_)),
         who_(absl::StrCat("index_search ", name)) {}
 
@@ -84,8 +84,8 @@ class GrpcIndexSearchClient : public IndexSearchClient {
                    Done<SearchShardResponse> done) override {
     StartUnaryCall<v1::SearchIndexResponse, SearchShardResponse>(
         channel_, call, who_, MessageOf<v1::SearchIndexRequest>(std::move(request)),
-        [this](auto* context, auto* message, auto* answer, auto finish) {
-          stub_->async()->SearchIndex(context, message, answer, std::move(finish));
+        [this](auto* context, const auto& message, auto* queue) {
+          return stub_->PrepareAsyncSearchIndex(context, message, queue);
         },
         ReadAnswer(), std::move(done));
   }
@@ -94,8 +94,8 @@ class GrpcIndexSearchClient : public IndexSearchClient {
                   Done<FetchItemsResponse> done) override {
     StartUnaryCall<v1::FetchItemsResponse, FetchItemsResponse>(
         channel_, call, who_, MessageOf<v1::FetchItemsRequest>(std::move(request)),
-        [this](auto* context, auto* message, auto* answer, auto finish) {
-          stub_->async()->FetchItems(context, message, answer, std::move(finish));
+        [this](auto* context, const auto& message, auto* queue) {
+          return stub_->PrepareAsyncFetchItems(context, message, queue);
         },
         ReadAnswer(), std::move(done));
   }

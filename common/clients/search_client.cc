@@ -117,7 +117,7 @@ struct ReadAnswer {
 class GrpcSearchClient : public SearchClient {
  public:
   GrpcSearchClient(std::shared_ptr<grpc::Channel> channel, absl::string_view name)
-      : channel_(GuardedChannel(std::move(channel))),
+      : channel_(std::move(channel)),
         stub_(v1::Search::NewStub(channel_)),
         who_(absl::StrCat("router ", name)) {}
 
@@ -128,8 +128,8 @@ class GrpcSearchClient : public SearchClient {
     ToProto(std::move(request), &message);
     StartUnaryCall<v1::SearchItemsResponse, SearchResult>(
         channel_, call, who_, std::move(message),
-        [this](auto* context, auto* asked, auto* answer, auto finish) {
-          stub_->async()->SearchItems(context, asked, answer, std::move(finish));
+        [this](auto* context, const auto& asked, auto* queue) {
+          return stub_->PrepareAsyncSearchItems(context, asked, queue);
         },
         ReadAnswer(), std::move(done));
   }
@@ -141,8 +141,8 @@ class GrpcSearchClient : public SearchClient {
     ToProto(std::move(request), &message);
     StartUnaryCall<v1::ScorePairsResponse, ScorePairsResult>(
         channel_, call, who_, std::move(message),
-        [this](auto* context, auto* asked, auto* answer, auto finish) {
-          stub_->async()->ScorePairs(context, asked, answer, std::move(finish));
+        [this](auto* context, const auto& asked, auto* queue) {
+          return stub_->PrepareAsyncScorePairs(context, asked, queue);
         },
         ReadAnswer(), std::move(done));
   }
@@ -154,8 +154,8 @@ class GrpcSearchClient : public SearchClient {
     ToProto(std::move(request), &message);
     StartUnaryCall<v1::GetItemsResponse, GetItemsResult>(
         channel_, call, who_, std::move(message),
-        [this](auto* context, auto* asked, auto* answer, auto finish) {
-          stub_->async()->GetItems(context, asked, answer, std::move(finish));
+        [this](auto* context, const auto& asked, auto* queue) {
+          return stub_->PrepareAsyncGetItems(context, asked, queue);
         },
         ReadAnswer(), std::move(done));
   }

@@ -1,5 +1,6 @@
 #include "common/clients/unary_call.h"
 
+#include <algorithm>
 #include <thread>
 
 #include "absl/strings/match.h"
@@ -8,26 +9,30 @@
 namespace sightline {
 namespace {
 
-thread_local bool t_in_callback = false;
+// As many as gRPC has for callbacks.
+unsigned ThreadCount() {
+  return std::clamp(std::thread::hardware_concurrency() / 2, 2u, 16u);
+}
 
-void Release(std::shared_ptr<grpc::Channel> channel) {
-  if (!t_in_callback) return;
-  std::thread([channel = std::move(channel)]() mutable { channel.reset(); }).detach();
+void EndCalls(grpc::CompletionQueue* queue) {
+  void* tag = nullptr;
+  bool ok = false;
+  while (queue->Next(&tag, &ok)) {
+    const std::unique_ptr<PendingCall> call(static_cast<PendingCall*>(tag));
+    call->Ended();
+  }
 }
 
 }  // namespace
 
-CallbackScope::CallbackScope() : outer_(t_in_callback) {
-  t_in_callback = true;
-}
-CallbackScope::~CallbackScope() {
-  t_in_callback = outer_;
-}
-
-std::shared_ptr<grpc::Channel> GuardedChannel(std::shared_ptr<grpc::Channel> channel) {
-  grpc::Channel* const raw = channel.get();
-  return std::shared_ptr<grpc::Channel>(
-      raw, [channel = std::move(channel)](grpc::Channel*) mutable { Release(std::move(channel)); });
+grpc::CompletionQueue* CallQueue() {
+  // Never destroyed, since nobody knows which call is the last.
+  static grpc::CompletionQueue* const queue = [] {
+    auto* const made = new grpc::CompletionQueue;
+    for (unsigned i = 0; i < ThreadCount(); ++i) std::thread(EndCalls, made).detach();
+    return made;
+  }();
+  return queue;
 }
 
 absl::Status FailureOf(const grpc::Status& status, const std::string& who) {

@@ -20,76 +20,79 @@
 
 namespace sightline {
 
-// `channel`, so held that its end never comes on a thread of gRPC's.
-//
-// gRPC 1.51 runs callbacks on threads of its own, ends them with the last channel that
-// used them, and waits for them.  When that last channel goes inside a callback, because
-// its client was dropped while the call was under way, a thread waits for itself and the
-// process aborts.  Clients and their calls hold the guarded pointer; its last holder, if
-// inside a CallbackScope, leaves the channel to a thread made for that.
-std::shared_ptr<grpc::Channel> GuardedChannel(std::shared_ptr<grpc::Channel> channel);
-
-// Stands on the stack of a callback of gRPC's as long as anything of ours lives there.
-class CallbackScope {
+// A call under way, of whatever kind.
+class PendingCall {
  public:
-  CallbackScope();
-  ~CallbackScope();
-  CallbackScope(const CallbackScope&) = delete;
-  CallbackScope& operator=(const CallbackScope&) = delete;
-
- private:
-  const bool outer_;
+  virtual ~PendingCall() = default;
+  // Once, on a thread of CallQueue's, which then deletes it.
+  virtual void Ended() = 0;
 };
+
+// Where the calls of this process end; a tag is its PendingCall.  Threads that last as long as the
+// process wait there, as many as gRPC has for callbacks.
+//
+// gRPC 1.51's own, with its callbacks, sleep 100 ms whenever a second has brought them nothing, so
+// that whoever asks a quiet server waits that long one time in ten; and they are ended with the last
+// channel, on which one waits for itself where that goes inside a callback.
+grpc::CompletionQueue* CallQueue();
 
 // The error that a call to `who` has ended with, who it was before the message.  A server that
 // does not know the call says so and no more, and neither does gRPC of one that does not serve; so
 // what that means is added.
 absl::Status FailureOf(const grpc::Status& status, const std::string& who);
 
-// Starts `start(context, request, answer, callback)` on a stub of `channel`, which is
-// guarded, and gives `done` what `read(request, answer)` makes of the answer, or the
-// error with `who` before its message.
+// Starts the call that `prepare(context, request, queue)` makes on a stub of `channel`, and gives
+// `done` what `read(request, answer)` makes of the answer, or the error with `who` before its
+// message.
 //
 //   StartUnaryCall<v1::SearchIndexResponse, SearchShardResponse>(
 //       channel_, call, "index_search a:1", std::move(request),
-//       [this](auto* context, auto* request, auto* answer, auto finish) {
-//         stub_->async()->SearchIndex(context, request, answer, std::move(finish));
+//       [this](auto* context, const auto& request, auto* queue) {
+//         return stub_->PrepareAsyncSearchIndex(context, request, queue);
 //       },
 //       read, std::move(done));
-template <typename Answer, typename Result, typename Request, typename Start, typename Read>
+template <typename Answer, typename Result, typename Request, typename Prepare, typename Read>
 void StartUnaryCall(std::shared_ptr<grpc::Channel> channel, const CallContext& call,
-                    const std::string& who, Request request, const Start& start, Read read,
+                    const std::string& who, Request request, const Prepare& prepare, Read read,
                     std::function<void(absl::StatusOr<Result>)> done) {
   if (absl::Status alive = call.Check(who); !alive.ok()) {
     done(std::move(alive));
     return;
   }
-  // Stays where it is until gRPC has called back.  The channel goes last.
-  struct State {
-    std::shared_ptr<grpc::Channel> channel;
-    std::shared_ptr<grpc::ClientContext> context;
-    std::string who;
-    Request request;
+  struct Call final : PendingCall {
+    Call(std::shared_ptr<grpc::Channel> channel, const CallContext& call, std::string who,
+         Request request, Read read, std::function<void(absl::StatusOr<Result>)> done)
+        : channel(std::move(channel)),
+          context(NewClientContext(call)),
+          who(std::move(who)),
+          request(std::move(request)),
+          read(std::move(read)),
+          done(std::move(done)) {}
+
+    void Ended() override {
+      if (!status.ok()) {
+        done(FailureOf(status, who));
+        return;
+      }
+      absl::StatusOr<Result> result = read(request, answer);
+      done(result.ok() ? std::move(result) : WithPrefix(result.status(), who));
+    }
+
+    const std::shared_ptr<grpc::Channel> channel;  // goes last
+    const std::shared_ptr<grpc::ClientContext> context;
+    const std::string who;
+    const Request request;
     Answer answer;
-    Read read;
-    std::function<void(absl::StatusOr<Result>)> done;
+    grpc::Status status;
+    const Read read;
+    const std::function<void(absl::StatusOr<Result>)> done;
+    std::unique_ptr<grpc::ClientAsyncResponseReader<Answer>> reader;
   };
-  auto state = std::make_shared<State>(State{std::move(channel), NewClientContext(call), who,
-                                             std::move(request), Answer(), std::move(read),
-                                             std::move(done)});
-  State* const raw = state.get();
-  start(raw->context.get(), &raw->request, &raw->answer,
-        [state = std::move(state)](grpc::Status status) mutable {
-          const CallbackScope scope;
-          // Taken out of the callback, which gRPC destroys when the scope is over.
-          const std::shared_ptr<State> ended = std::move(state);
-          if (!status.ok()) {
-            ended->done(FailureOf(status, ended->who));
-            return;
-          }
-          absl::StatusOr<Result> result = ended->read(ended->request, ended->answer);
-          ended->done(result.ok() ? std::move(result) : WithPrefix(result.status(), ended->who));
-        });
+  auto* const started = new Call(std::move(channel), call, who, std::move(request), std::move(read),
+                                 std::move(done));
+  started->reader = prepare(started->context.get(), started->request, CallQueue());
+  started->reader->StartCall();
+  started->reader->Finish(&started->answer, &started->status, started);
 }
 
 // Starts a call and waits for what it gives to `done`.  gRPC keeps deadlines, so nothing

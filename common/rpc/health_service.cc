@@ -1,10 +1,11 @@
 #include "common/rpc/health_service.h"
 
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/optional.h"
-#include "common/rpc/grpc_status.h"
+#include "common/rpc/rpc_stream.h"
 
 namespace sightline {
 namespace {
@@ -31,22 +32,22 @@ absl::Status TooManyWatches() {
 }  // namespace
 
 // One caller's watch: it is told the state of now and, of those that follow, the newest that it
-// has not been told.  Deletes itself when gRPC is done with it.
-class HealthService::Watcher final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
+// has not been told.
+class HealthService::Watcher final : public RpcStream {
  public:
   explicit Watcher(HealthService* health) : health_(health) {}
-
-  void OnWriteDone(bool ok) override { health_->NoteWritten(this, ok); }
-  void OnCancel() override { health_->NoteGone(this); }
-  void OnDone() override { delete this; }
 
  private:
   friend class HealthService;
 
+  void OnOpen() override { Read(); }
+  void OnRead(bool) override { health_->Begin(this, incoming()); }
+  void OnWritten(bool ok) override { health_->NoteWritten(this, ok); }
+  void OnGone() override { health_->NoteGone(this); }
+
   HealthService* const health_;
   // Of the health service, under its lock.
   std::string service_;
-  grpc::ByteBuffer bytes_;          // that are written
   State told_ = Response::UNKNOWN;  // which is never told
   bool is_writing_ = false;
   bool has_ended_ = false;
@@ -58,7 +59,7 @@ HealthService::HealthService(CallGate* calls)
       calls_(calls),
       states_{{std::string(kLivenessEntry), Response::SERVING}} {
   AddUnary("Check", &HealthService::Check, CallGate::Admission::kAlways);
-  AddStream("Watch", [this](const IncomingRequest& incoming) { return Watch(incoming); });
+  AddStream("Watch", [this] { return std::make_unique<Watcher>(this); });
 }
 
 void HealthService::Set(const std::string& service, bool serving) {
@@ -84,20 +85,16 @@ absl::Status HealthService::Check(Request request, const CallContext&, Response*
                                           "'; ask for \"\", the whole server"));
 }
 
-grpc::ServerWriteReactor<grpc::ByteBuffer>* HealthService::Watch(const IncomingRequest& incoming) {
-  auto* const watcher = new Watcher(this);
+void HealthService::Begin(Watcher* watcher, const IncomingRequest& question) {
   Request request;
-  absl::Status refusal = ReadQuestion(incoming, &request);
+  absl::Status refusal = ReadQuestion(question, &request);
   MutexLock lock(mutex_);
+  if (watcher->has_ended_) return;  // gone while it asked
   if (refusal.ok() && watchers_.size() >= kMaxWatches) refusal = TooManyWatches();
-  if (!refusal.ok()) {
-    End(watcher, refusal);
-    return watcher;
-  }
+  if (!refusal.ok()) return End(watcher, refusal);
   watcher->service_ = std::move(*request.mutable_service());
   watcher->place_ = watchers_.insert(watchers_.end(), watcher);
   Tell(watcher);
-  return watcher;
 }
 
 // What the watcher has not been told; while that is on its way, it waits for its end.
@@ -106,11 +103,9 @@ void HealthService::Tell(Watcher* watcher) {
   if (watcher->is_writing_ || watcher->has_ended_ || now == watcher->told_) return;
   Response response;
   response.set_status(now);
-  const grpc::Slice slice(response.SerializeAsString());
-  watcher->bytes_ = grpc::ByteBuffer(&slice, 1);
   watcher->told_ = now;
   watcher->is_writing_ = true;
-  watcher->StartWrite(&watcher->bytes_);
+  watcher->Write(response);
 }
 
 void HealthService::NoteWritten(Watcher* watcher, bool ok) {
@@ -127,7 +122,7 @@ void HealthService::NoteGone(Watcher* watcher) {
 void HealthService::End(Watcher* watcher, const absl::Status& why) {
   if (std::exchange(watcher->has_ended_, true)) return;
   if (watcher->place_.has_value()) watchers_.erase(*watcher->place_);
-  watcher->Finish(ToGrpcStatus(why));
+  watcher->Finish(why);
 }
 
 }  // namespace sightline

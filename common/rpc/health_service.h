@@ -6,8 +6,6 @@
 #ifndef SIGHTLINE_COMMON_RPC_HEALTH_SERVICE_H_
 #define SIGHTLINE_COMMON_RPC_HEALTH_SERVICE_H_
 
-#include <grpcpp/support/server_callback.h>
-
 #include <list>
 #include <map>
 #include <string>
@@ -49,7 +47,7 @@ class HealthService final : public RpcService {
   // NOT_SERVING for liveness when the gate is stuck.  NOT_FOUND: no such entry.
   absl::Status Check(Request request, const CallContext& call, Response* response);
   // A watch of liveness is told SERVING and nothing else: who is stuck tells nobody.
-  grpc::ServerWriteReactor<grpc::ByteBuffer>* Watch(const IncomingRequest& incoming);
+  void Begin(Watcher* watcher, const IncomingRequest& question);
   State StateOf(const std::string& service) const REQUIRES(mutex_);
   void Tell(Watcher* watcher) REQUIRES(mutex_);
   void NoteWritten(Watcher* watcher, bool ok);

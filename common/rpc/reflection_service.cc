@@ -2,8 +2,8 @@
 
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/descriptor.pb.h>
-#include <grpcpp/impl/serialization_traits.h>
 
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -11,8 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "common/base/error_details.h"
-#include "common/rpc/grpc_status.h"
-#include "common/rpc/rpc_service.h"
+#include "common/rpc/rpc_stream.h"
 
 namespace sightline {
 namespace {
@@ -71,67 +70,55 @@ void SetExtensionNumbers(const std::string& type_name,
   }
 }
 
-grpc::Status TooManyStreams() {
-  return ToGrpcStatus(MakeError(reasons::kServerBusy,
-                                absl::StrCat("the server has ", ReflectionService::kMaxStreams,
-                                             " reflection streams open, as many as it takes; "
-                                             "try again later")));
+absl::Status TooManyStreams() {
+  return MakeError(reasons::kServerBusy,
+                   absl::StrCat("the server has ", ReflectionService::kMaxStreams,
+                                " reflection streams open, as many as it takes; try again later"));
 }
 
 }  // namespace
 
-// One caller's stream: a question is read, answered, and the next one is read.  Deletes
-// itself when gRPC is done with it.
-class ReflectionService::Stream final
-    : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+// One caller's stream: a question is read, answered, and the next one is read.
+class ReflectionService::Stream final : public RpcStream {
  public:
-  explicit Stream(ReflectionService* service) : service_(service) {
-    if (++service_->streams_ > kMaxStreams) {
-      Finish(TooManyStreams());
-    } else {
-      StartRead(&question_.bytes);
-    }
+  explicit Stream(ReflectionService* service) : service_(service) {}
+  ~Stream() override {
+    if (is_open_) --service_->open_streams_;
   }
-  ~Stream() override { --service_->streams_; }
-
-  void OnReadDone(bool ok) override {
-    if (!ok) return Finish(grpc::Status::OK);  // the caller has no more questions
-    if (question_.bytes.Length() > kMaxQuestionBytes) {
-      return Finish(ToGrpcStatus(absl::InvalidArgumentError(
-          absl::StrCat("the question has ", question_.bytes.Length(), " bytes; at most ",
-                       kMaxQuestionBytes, " are read"))));
-    }
-    Request request;
-    if (const absl::Status read = ReadRequest(question_, &request); !read.ok()) {
-      return Finish(ToGrpcStatus(read));
-    }
-    const std::string bytes = service_->Answer(request).SerializeAsString();
-    const grpc::Slice slice(bytes);
-    answer_ = grpc::ByteBuffer(&slice, 1);
-    StartWrite(&answer_);
-  }
-
-  void OnWriteDone(bool ok) override {
-    if (!ok) return Finish(grpc::Status::CANCELLED);
-    StartRead(&question_.bytes);
-  }
-
-  void OnDone() override { delete this; }
 
  private:
+  void OnOpen() override {
+    is_open_ = true;
+    ++service_->open_streams_ > kMaxStreams ? Finish(TooManyStreams()) : Read();
+  }
+
+  void OnRead(bool ok) override {
+    if (!ok) return Finish(absl::OkStatus());  // the caller has no more questions
+    if (incoming().bytes.Length() > kMaxQuestionBytes) {
+      return Finish(absl::InvalidArgumentError(
+          absl::StrCat("the question has ", incoming().bytes.Length(), " bytes; at most ",
+                       kMaxQuestionBytes, " are read")));
+    }
+    Request request;
+    if (const absl::Status read = ReadRequest(incoming(), &request); !read.ok()) {
+      return Finish(read);
+    }
+    Write(service_->Answer(request));
+  }
+
+  void OnWritten(bool ok) override {
+    ok ? Read() : Finish(absl::CancelledError("the caller has gone"));
+  }
+
   ReflectionService* const service_;
-  IncomingRequest question_;
-  grpc::ByteBuffer answer_;
+  bool is_open_ = false;
 };
 
-ReflectionService::ReflectionService(std::vector<std::string> services)
-    : services_(std::move(services)) {
-  services_.emplace_back(reflection::ServerReflection::service_full_name());
-}
-
-grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>*
-ReflectionService::ServerReflectionInfo(grpc::CallbackServerContext*) {
-  return new Stream(this);
+ReflectionService::ReflectionService(CallGate* calls, std::vector<std::string> services)
+    : RpcService(reflection::ServerReflection::service_full_name(), calls),
+      services_(std::move(services)) {
+  services_.push_back(full_name());
+  AddStream("ServerReflectionInfo", [this] { return std::make_unique<Stream>(this); });
 }
 
 ReflectionService::Response ReflectionService::Answer(const Request& request) const {

@@ -1,26 +1,22 @@
 // Tells tools like grpcurl which services a server has, by grpc.reflection.v1alpha.
 //
 // gRPC's own service holds a thread of the server for each stream as long as its caller
-// likes, so a stranger with enough of them keeps everybody else from being answered.  This
-// one answers by callbacks: a stream that asks nothing holds no thread, and there are only so
-// many streams.  How long one lasts, the age of connections bounds.
+// likes, so a stranger with enough of them keeps everybody else from being answered.  Here a
+// stream holds none (rpc_stream.h), and there are only so many streams.  How long one lasts, the age of connections bounds.
 #ifndef SIGHTLINE_COMMON_RPC_REFLECTION_SERVICE_H_
 #define SIGHTLINE_COMMON_RPC_REFLECTION_SERVICE_H_
-
-#include <grpcpp/support/byte_buffer.h>
-#include <grpcpp/support/server_callback.h>
 
 #include <atomic>
 #include <string>
 #include <vector>
 
+#include "common/rpc/call_gate.h"
+#include "common/rpc/rpc_service.h"
 #include "grpc/reflection/v1alpha/reflection.grpc.pb.h"
 
 namespace sightline {
 
-class ReflectionService final : public grpc::reflection::v1alpha::ServerReflection::
-                                    WithRawCallbackMethod_ServerReflectionInfo<
-                                        grpc::reflection::v1alpha::ServerReflection::Service> {
+class ReflectionService final : public RpcService {
  public:
   // Streams at a time; one more is RESOURCE_EXHAUSTED, reason SERVER_BUSY.
   static constexpr int kMaxStreams = 64;
@@ -29,20 +25,17 @@ class ReflectionService final : public grpc::reflection::v1alpha::ServerReflecti
 
   // `services`: full names of those that the server has beside this one.  What they look
   // like is taken from the descriptors of the program.
-  explicit ReflectionService(std::vector<std::string> services);
+  ReflectionService(CallGate* calls, std::vector<std::string> services);
 
  private:
   class Stream;
   using Request = grpc::reflection::v1alpha::ServerReflectionRequest;
   using Response = grpc::reflection::v1alpha::ServerReflectionResponse;
 
-  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* ServerReflectionInfo(
-      grpc::CallbackServerContext* context) override;
-
   Response Answer(const Request& request) const;
 
   std::vector<std::string> services_;
-  std::atomic<int> streams_{0};
+  std::atomic<int> open_streams_{0};
 };
 
 }  // namespace sightline

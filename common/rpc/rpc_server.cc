@@ -15,6 +15,7 @@
 #include "common/rpc/credentials.h"
 #include "common/rpc/health_service.h"
 #include "common/rpc/reflection_service.h"
+#include "common/rpc/rpc_stream.h"
 
 namespace sightline {
 namespace {
@@ -26,6 +27,10 @@ constexpr int kSpareThreads = 16;
 // Threads that stay when they have nothing to do.  gRPC keeps two: with more calls than that at a
 // time most would begin a thread that ends with them.
 constexpr int kMostWaitingThreads = 8;
+
+// Of the queue of streams: a queue that is makes gRPC leave all that arrives to its one thread, and
+// the threads of calls wait for that instead of the network.
+constexpr bool kIsFrequentlyPolled = false;
 
 // Calls that one connection may have open; what comes beyond waits in the client.
 constexpr int kMaxStreamsPerConnection = 1024;
@@ -97,16 +102,19 @@ absl::Status RpcServer::Start() {
     names.push_back(name);
   }
   if (options_.reflection) {
-    reflection_ = std::make_unique<ReflectionService>(std::move(names));
+    reflection_ = std::make_unique<ReflectionService>(&gate_, std::move(names));
     builder.RegisterService(reflection_.get());
   }
   SetHealth(false);
+  streams_ = std::make_unique<StreamQueue>(builder.AddCompletionQueue(kIsFrequentlyPolled));
   server_ = builder.BuildAndStart();
   if (server_ == nullptr || port_ == 0) {
     return absl::UnavailableError(
         absl::StrCat("cannot listen on ", options_.listen,
                      "; is the port taken, or the address not of this machine?"));
   }
+  health_->AcceptStreams(streams_.get());
+  if (reflection_ != nullptr) reflection_->AcceptStreams(streams_.get());
   if (!options_.metrics_listen.empty()) {
     ASSIGN_OR_RETURN(metrics_server_, MetricsServer::Start(metrics_, options_.metrics_listen));
   }
@@ -159,6 +167,7 @@ void RpcServer::Stop(absl::Duration delay, absl::Duration timeout) {
   if (ever_served) clock_->SleepUntil(clock_->Now() + delay);
   server_->Shutdown(std::chrono::system_clock::now() + absl::ToChronoMicroseconds(timeout));
   server_->Wait();
+  streams_.reset();
 }
 
 }  // namespace sightline

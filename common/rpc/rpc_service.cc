@@ -1,7 +1,6 @@
 #include "common/rpc/rpc_service.h"
 
 #include <google/protobuf/io/zero_copy_stream.h>
-#include <grpcpp/impl/codegen/server_callback_handlers.h>
 #include <grpcpp/support/proto_buffer_reader.h>
 
 #include <chrono>
@@ -10,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
 #include "common/rpc/request_id.h"
+#include "common/rpc/rpc_stream.h"
 
 namespace sightline {
 
@@ -94,18 +94,24 @@ IncomingCall CallOf(grpc::ServerContext* context, absl::StatusOr<RequestSize> si
   return call;
 }
 
-void RpcService::AddStream(
-    const std::string& method,
-    std::function<grpc::ServerWriteReactor<grpc::ByteBuffer>*(const IncomingRequest&)> open) {
-  // As generated code registers what it answers by callbacks.
+void RpcService::AddStream(const std::string& method,
+                           std::function<std::unique_ptr<RpcStream>()> make) {
+  // Whichever side says how much: the message is the same on the wire.
   AddMethod(new grpc::internal::RpcServiceMethod(
-      PathOf(method), grpc::internal::RpcMethod::SERVER_STREAMING, nullptr));
-  MarkMethodRawCallback(
-      methods_++,
-      new grpc::internal::CallbackServerStreamingHandler<IncomingRequest, grpc::ByteBuffer>(
-          [open = std::move(open)](grpc::CallbackServerContext*, const IncomingRequest* incoming) {
-            return open(*incoming);
-          }));
+      PathOf(method), grpc::internal::RpcMethod::BIDI_STREAMING, nullptr));
+  MarkMethodRaw(methods_);
+  streams_.push_back({methods_++, std::move(make)});
+}
+
+void RpcService::AcceptStreams(StreamQueue* queue) {
+  for (const StreamMethod& method : streams_) AcceptNext(method, queue);
+}
+
+void RpcService::AcceptNext(const StreamMethod& method, StreamQueue* queue) {
+  RpcStream* const stream = method.make().release();  // deletes itself
+  stream->AwaitCaller(queue, [this, &method, queue] { AcceptNext(method, queue); });
+  RequestAsyncBidiStreaming(method.index, &stream->context_, &stream->call_, queue->queue(),
+                            queue->queue(), &stream->open_);
 }
 
 const char* RpcService::PathOf(const std::string& method) {

@@ -27,11 +27,11 @@
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/config.h>
 #include <grpcpp/support/method_handler.h>
-#include <grpcpp/support/server_callback.h>
 #include <grpcpp/support/status.h>
 
 #include <deque>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -65,6 +65,9 @@ absl::Status ReadRequest(const IncomingRequest& incoming, google::protobuf::Mess
 // ASCII characters) or a new one, and goes back in the initial metadata.  `context` outlives it.
 IncomingCall CallOf(grpc::ServerContext* context, absl::StatusOr<RequestSize> size);
 
+class RpcStream;
+class StreamQueue;
+
 // Handlers run at the same time, in threads of gRPC's.
 class RpcService : public grpc::Service {
  public:
@@ -73,6 +76,10 @@ class RpcService : public grpc::Service {
 
   // "sightline.v1.Reranker".
   const std::string& full_name() const { return full_name_; }
+
+  // Once the server has started, for services that have streams: takes callers of these, whose
+  // events go to `queue`, which outlives the server.
+  void AcceptStreams(StreamQueue* queue);
 
  protected:
   // `full_name` is the generated `service_full_name()`.  `calls` must outlive this.
@@ -106,19 +113,24 @@ class RpcService : public grpc::Service {
     ++methods_;
   }
 
-  // Serves `method` by a stream of answers that holds no thread, outside of the gate.  `open` makes
-  // what answers one caller, which ends itself; the request lives until it is done.
-  void AddStream(
-      const std::string& method,
-      std::function<grpc::ServerWriteReactor<grpc::ByteBuffer>*(const IncomingRequest&)> open);
+  // Serves `method` by streams that `make` makes, each before its caller comes, outside of the
+  // gate.
+  void AddStream(const std::string& method, std::function<std::unique_ptr<RpcStream>()> make);
 
  private:
   // Lives as long as this.
   const char* PathOf(const std::string& method);
 
+  struct StreamMethod {
+    int index;
+    std::function<std::unique_ptr<RpcStream>()> make;
+  };
+  void AcceptNext(const StreamMethod& method, StreamQueue* queue);
+
   const std::string full_name_;
   CallGate* const calls_;
   std::deque<std::string> paths_;
+  std::deque<StreamMethod> streams_;
   int methods_ = 0;
 };
 
