@@ -37,9 +37,9 @@ struct IvfRequest {
 // The best of the rows that the lists nearest to `query` hold.  Without a filter these are `effort`
 // lists, and further ones where these hold fewer than `top_k` rows.  With one a search goes on from
 // there until the lists that are left promise as much less than its kth row as those do that a
-// search of all rows leaves out, wherever the filter's rows lie; where it takes longer than to
-// score all of these, that is what it does.  `pool` may be null: then one thread works, else as
-// many as there is work for; both find the same.
+// search of all rows leaves out, wherever the filter's rows lie; where that takes half as long as
+// to score all of these, scoring is what it does instead.  `pool` may be null: then one thread
+// works, else as many as there is work for; both find the same.
 absl::StatusOr<std::vector<Neighbor>> SearchLists(const IvfParts& index, const float* query,
                                                   const IvfRequest& request, ComputePool* pool,
                                                   const CallContext& call);
