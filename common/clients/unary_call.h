@@ -32,8 +32,8 @@ class PendingCall {
 // process wait there, as many as gRPC has for callbacks.
 //
 // gRPC 1.51's own, with its callbacks, sleep 100 ms whenever a second has brought them nothing, so
-// that whoever asks a quiet server waits that long one time in ten; and they are ended with the last
-// channel, on which one waits for itself where that goes inside a callback.
+// that whoever asks a quiet server waits that long one time in ten; and they are ended with the
+// last channel, on which one waits for itself where that goes inside a callback.
 grpc::CompletionQueue* CallQueue();
 
 // The error that a call to `who` has ended with, who it was before the message.  A server that
@@ -88,8 +88,8 @@ void StartUnaryCall(std::shared_ptr<grpc::Channel> channel, const CallContext& c
     const std::function<void(absl::StatusOr<Result>)> done;
     std::unique_ptr<grpc::ClientAsyncResponseReader<Answer>> reader;
   };
-  auto* const started = new Call(std::move(channel), call, who, std::move(request), std::move(read),
-                                 std::move(done));
+  auto* const started =
+      new Call(std::move(channel), call, who, std::move(request), std::move(read), std::move(done));
   started->reader = prepare(started->context.get(), started->request, CallQueue());
   started->reader->StartCall();
   started->reader->Finish(&started->answer, &started->status, started);

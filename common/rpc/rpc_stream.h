@@ -2,8 +2,8 @@
 //
 // They have a queue and a thread of their own.  gRPC 1.51's callbacks do it without, but the two
 // threads that run them sleep 100 ms whenever a second has brought them nothing, and while both do
-// nobody looks for what arrives at the server: at some hundred calls a second, one in ten waited for
-// up to 100 ms.
+// nobody looks for what arrives at the server: at some hundred calls a second, one in ten waited
+// for up to 100 ms.
 #ifndef SIGHTLINE_COMMON_RPC_RPC_STREAM_H_
 #define SIGHTLINE_COMMON_RPC_RPC_STREAM_H_
 
