@@ -26,6 +26,9 @@ mkdir -p "$store"
 "$bin/loadtest/synthesize/synthesize" --store "$store" --index images --items "$items" \
   --dimension 768 --vector-dtype float16
 exact=$(cd "$store/indexes/images/generations" && echo synthetic-*)
+case $exact in
+  *' '*) echo "ten_million: $store has several: $exact; give a DIR of its own" >&2; exit 1 ;;
+esac
 "${measure[@]}" --generation "$exact" --rounds 1 --json "$out/exact.json"
 ivf=$("$bin/services/sightlinectl/sightlinectl" reindex images --store "$store" \
   --generation "$exact" --kind ivf --code rabitq --pq-parts 128 --refine 50 --recall 0.95 \

@@ -31,9 +31,9 @@ class PendingCall {
 // Where the calls of this process end; a tag is its PendingCall.  Threads that last as long as the
 // process wait there, as many as gRPC has for callbacks.
 //
-// gRPC 1.51's own, with its callbacks, sleep 100 ms whenever a second has brought them nothing, so
-// that whoever asks a quiet server waits that long one time in ten; and they are ended with the
-// last channel, on which one waits for itself where that goes inside a callback.
+// gRPC 1.51's own, which run callbacks, sleep 100 ms whenever a second has brought them nothing, so
+// that who calls seldom waits up to that long for one answer in ten; and they are ended with the
+// last channel, for which one waits for itself where that goes inside a callback.
 grpc::CompletionQueue* CallQueue();
 
 // The error that a call to `who` has ended with, who it was before the message.  A server that
@@ -92,7 +92,7 @@ void StartUnaryCall(std::shared_ptr<grpc::Channel> channel, const CallContext& c
       new Call(std::move(channel), call, who, std::move(request), std::move(read), std::move(done));
   started->reader = prepare(started->context.get(), started->request, CallQueue());
   started->reader->StartCall();
-  started->reader->Finish(&started->answer, &started->status, started);
+  started->reader->Finish(&started->answer, &started->status, static_cast<PendingCall*>(started));
 }
 
 // Starts a call and waits for what it gives to `done`.  gRPC keeps deadlines, so nothing

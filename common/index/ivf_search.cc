@@ -26,6 +26,9 @@ constexpr int64_t kBytesOfPart = int64_t{4} << 20;
 
 // Rows of a shard to one that is let through, from which on all of these are scored.
 constexpr int64_t kNarrow = 1000;
+// Of what it takes to score all rows that are let through, how much may go into looking for the
+// best of them in lists before that is what is done.
+constexpr double kTrying = 0.5;
 // Of memory, in a row of codes after another and in rows strewn about, and of a disk: about what
 // one thread reads in a nanosecond, and how long it waits for a row; and how long it takes to see
 // whether one is let through.
@@ -157,7 +160,6 @@ class ListSearch {
   // to score all that may be found: whoever does that then takes half as long again as at once, and
   // rows that lie together have been found long before.
   absl::StatusOr<bool> ScanMatches() {
-    constexpr double kTrying = 0.5;
     constexpr int64_t kListsBetweenLooks = 8;
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     const IvfShape& shape = index_.file->shape;
@@ -236,10 +238,11 @@ int64_t MatchesWanted(const IvfShape& shape, int64_t effort, int64_t count) {
 bool IsNarrow(const IvfShape& shape, const VectorView& vectors, int64_t effort, int64_t count) {
   if (count <= shape.rows / kNarrow) return true;
   const FilterCosts costs(shape, vectors);
+  const auto matched = static_cast<double>(MatchesWanted(shape, effort, count));
+  const double rows = matched * static_cast<double>(shape.rows) / static_cast<double>(count);
   // Of codes in blocks those of other rows are read as well.
-  double looked_at = static_cast<double>(MatchesWanted(shape, effort, count));
-  if (costs.every_code) looked_at *= static_cast<double>(shape.rows) / static_cast<double>(count);
-  return static_cast<double>(count) * costs.row <= looked_at * costs.code;
+  const double search = costs.look * rows + costs.code * (costs.every_code ? rows : matched);
+  return kTrying * costs.row * static_cast<double>(count) <= search;
 }
 
 }  // namespace sightline

@@ -50,8 +50,8 @@ absl::StatusOr<std::vector<Neighbor>> SearchLists(const IvfParts& index, const f
 // be searched.  effort / sqrt(p) lists' worth of rows, of which p are let through, lies between.
 int64_t MatchesWanted(const IvfShape& shape, int64_t effort, int64_t count);
 
-// Whether to score `count` rows takes no longer than to look for the best of them in lists, or they
-// are so few that it takes next to nothing.
+// Whether to look for the best of `count` rows in lists takes half as long as to score them all, or
+// they are so few that scoring takes next to nothing.
 bool IsNarrow(const IvfShape& shape, const VectorView& vectors, int64_t effort, int64_t count);
 
 }  // namespace sightline

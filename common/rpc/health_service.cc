@@ -23,6 +23,10 @@ absl::Status ReadQuestion(const IncomingRequest& incoming,
   return ReadRequest(incoming, request);
 }
 
+absl::Status Gone() {
+  return absl::CancelledError("the watcher has gone");
+}
+
 absl::Status TooManyWatches() {
   return absl::UnimplementedError(
       absl::StrCat("the server has ", HealthService::kMaxWatches,
@@ -36,20 +40,28 @@ absl::Status TooManyWatches() {
 class HealthService::Watcher final : public RpcStream {
  public:
   explicit Watcher(HealthService* health) : health_(health) {}
+  ~Watcher() override {
+    if (is_open_) health_->NoteDeleted();
+  }
 
  private:
   friend class HealthService;
 
-  void OnOpen() override { Read(); }
+  void OnOpen() override {
+    is_open_ = true;
+    health_->Open(this);
+  }
   void OnRead(bool) override { health_->Begin(this, incoming()); }
   void OnWritten(bool ok) override { health_->NoteWritten(this, ok); }
   void OnGone() override { health_->NoteGone(this); }
 
   HealthService* const health_;
+  bool is_open_ = false;
   // Of the health service, under its lock.
   std::string service_;
   State told_ = Response::UNKNOWN;  // which is never told
-  bool is_writing_ = false;
+  bool is_busy_ = false;            // reading or writing
+  bool is_gone_ = false;
   bool has_ended_ = false;
   absl::optional<Watchers::iterator> place_;  // once it has begun
 };
@@ -85,12 +97,24 @@ absl::Status HealthService::Check(Request request, const CallContext&, Response*
                                           "'; ask for \"\", the whole server"));
 }
 
+void HealthService::Open(Watcher* watcher) {
+  MutexLock lock(mutex_);
+  if (++open_watches_ > kMaxWatches) return End(watcher, TooManyWatches());
+  watcher->is_busy_ = true;
+  watcher->Read();
+}
+
+void HealthService::NoteDeleted() {
+  MutexLock lock(mutex_);
+  --open_watches_;
+}
+
 void HealthService::Begin(Watcher* watcher, const IncomingRequest& question) {
   Request request;
-  absl::Status refusal = ReadQuestion(question, &request);
+  const absl::Status refusal = ReadQuestion(question, &request);
   MutexLock lock(mutex_);
-  if (watcher->has_ended_) return;  // gone while it asked
-  if (refusal.ok() && watchers_.size() >= kMaxWatches) refusal = TooManyWatches();
+  watcher->is_busy_ = false;
+  if (watcher->is_gone_) return End(watcher, Gone());
   if (!refusal.ok()) return End(watcher, refusal);
   watcher->service_ = std::move(*request.mutable_service());
   watcher->place_ = watchers_.insert(watchers_.end(), watcher);
@@ -100,23 +124,24 @@ void HealthService::Begin(Watcher* watcher, const IncomingRequest& question) {
 // What the watcher has not been told; while that is on its way, it waits for its end.
 void HealthService::Tell(Watcher* watcher) {
   const State now = StateOf(watcher->service_);
-  if (watcher->is_writing_ || watcher->has_ended_ || now == watcher->told_) return;
+  if (watcher->is_busy_ || watcher->has_ended_ || now == watcher->told_) return;
   Response response;
   response.set_status(now);
   watcher->told_ = now;
-  watcher->is_writing_ = true;
+  watcher->is_busy_ = true;
   watcher->Write(response);
 }
 
 void HealthService::NoteWritten(Watcher* watcher, bool ok) {
   MutexLock lock(mutex_);
-  watcher->is_writing_ = false;
-  ok ? Tell(watcher) : End(watcher, absl::CancelledError("the watcher has gone"));
+  watcher->is_busy_ = false;
+  ok && !watcher->is_gone_ ? Tell(watcher) : End(watcher, Gone());
 }
 
 void HealthService::NoteGone(Watcher* watcher) {
   MutexLock lock(mutex_);
-  End(watcher, absl::CancelledError("the watcher has gone"));
+  watcher->is_gone_ = true;
+  if (!watcher->is_busy_) End(watcher, Gone());
 }
 
 void HealthService::End(Watcher* watcher, const absl::Status& why) {

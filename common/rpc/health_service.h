@@ -47,17 +47,20 @@ class HealthService final : public RpcService {
   // NOT_SERVING for liveness when the gate is stuck.  NOT_FOUND: no such entry.
   absl::Status Check(Request request, const CallContext& call, Response* response);
   // A watch of liveness is told SERVING and nothing else: who is stuck tells nobody.
+  void Open(Watcher* watcher);
   void Begin(Watcher* watcher, const IncomingRequest& question);
   State StateOf(const std::string& service) const REQUIRES(mutex_);
   void Tell(Watcher* watcher) REQUIRES(mutex_);
   void NoteWritten(Watcher* watcher, bool ok);
   void NoteGone(Watcher* watcher);
+  void NoteDeleted();
   void End(Watcher* watcher, const absl::Status& why) REQUIRES(mutex_);
 
   CallGate* const calls_;
   Mutex mutex_;  // of what the watchers hold, too
   std::map<std::string, State> states_ GUARDED_BY(mutex_);
-  Watchers watchers_ GUARDED_BY(mutex_);
+  int open_watches_ GUARDED_BY(mutex_) = 0;
+  Watchers watchers_ GUARDED_BY(mutex_);  // those that have asked
 };
 
 }  // namespace sightline

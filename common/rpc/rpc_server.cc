@@ -28,8 +28,8 @@ constexpr int kSpareThreads = 16;
 // time most would begin a thread that ends with them.
 constexpr int kMostWaitingThreads = 8;
 
-// Of the queue of streams: a queue that is makes gRPC leave all that arrives to its one thread, and
-// the threads of calls wait for that instead of the network.
+// Of the queue of streams.  With one that is, gRPC's threads for calls would wait for that queue's
+// one thread to do all work of the network.
 constexpr bool kIsFrequentlyPolled = false;
 
 // Calls that one connection may have open; what comes beyond waits in the client.
@@ -165,9 +165,10 @@ void RpcServer::Stop(absl::Duration delay, absl::Duration timeout) {
   }
   // Nobody was sent to a server that never was SERVING: one that failed to start just ends.
   if (ever_served) clock_->SleepUntil(clock_->Now() + delay);
+  streams_->Close();
   server_->Shutdown(std::chrono::system_clock::now() + absl::ToChronoMicroseconds(timeout));
   server_->Wait();
-  streams_.reset();
+  streams_->Drain();
 }
 
 }  // namespace sightline

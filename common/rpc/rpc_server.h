@@ -96,7 +96,7 @@ class RpcServer {
   const std::unique_ptr<HealthService> health_;
   std::unique_ptr<ReflectionService> reflection_;  // null if it is not wanted
   std::unique_ptr<MetricsServer> metrics_server_;
-  std::unique_ptr<StreamQueue> streams_;  // of health_ and reflection_; ends after the server
+  std::unique_ptr<StreamQueue> streams_;  // of health_ and reflection_; outlives server_
   std::unique_ptr<grpc::Server> server_;
   int port_ = 0;
 

@@ -108,10 +108,12 @@ void RpcService::AcceptStreams(StreamQueue* queue) {
 }
 
 void RpcService::AcceptNext(const StreamMethod& method, StreamQueue* queue) {
-  RpcStream* const stream = method.make().release();  // deletes itself
-  stream->AwaitCaller(queue, [this, &method, queue] { AcceptNext(method, queue); });
-  RequestAsyncBidiStreaming(method.index, &stream->context_, &stream->call_, queue->queue(),
-                            queue->queue(), &stream->open_);
+  queue->IfOpen([&] {
+    RpcStream* const stream = method.make().release();  // deletes itself
+    stream->AwaitCaller(queue, [this, &method, queue] { AcceptNext(method, queue); });
+    RequestAsyncBidiStreaming(method.index, &stream->context_, &stream->call_, queue->queue(),
+                              queue->queue(), &stream->open_);
+  });
 }
 
 const char* RpcService::PathOf(const std::string& method) {

@@ -114,7 +114,8 @@ class RpcService : public grpc::Service {
   }
 
   // Serves `method` by streams that `make` makes, each before its caller comes, outside of the
-  // gate.
+  // gate.  Callers are taken from AcceptStreams on, which RpcServer calls for its own services, not
+  // for those that it is given.
   void AddStream(const std::string& method, std::function<std::unique_ptr<RpcStream>()> make);
 
  private:

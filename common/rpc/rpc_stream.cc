@@ -67,6 +67,21 @@ StreamQueue::StreamQueue(std::unique_ptr<grpc::ServerCompletionQueue> queue)
     : queue_(std::move(queue)), thread_([this] { Serve(); }) {}
 
 StreamQueue::~StreamQueue() {
+  Drain();
+}
+
+void StreamQueue::IfOpen(absl::FunctionRef<void()> request) {
+  MutexLock lock(accept_mutex_);
+  if (!closed_) request();
+}
+
+void StreamQueue::Close() {
+  MutexLock lock(accept_mutex_);
+  closed_ = true;
+}
+
+void StreamQueue::Drain() {
+  if (!thread_.joinable()) return;
   {
     // Those that end yet have their last words to say, for which the queue has to be open.
     MutexLock lock(mutex_);

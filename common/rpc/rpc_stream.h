@@ -1,9 +1,10 @@
 // Calls of many messages, which hold no thread between these.
 //
-// They have a queue and a thread of their own.  gRPC 1.51's callbacks do it without, but the two
-// threads that run them sleep 100 ms whenever a second has brought them nothing, and while both do
-// nobody looks for what arrives at the server: at some hundred calls a second, one in ten waited
-// for up to 100 ms.
+// They have a queue and a thread of their own.  gRPC 1.51 has callbacks for this, but the threads
+// that run them (two, or half as many as there are cores) sleep 100 ms whenever a second has
+// brought no callback, as it seldom does to health and reflection; and while all of them sleep
+// nobody looks for what arrives at the server, other calls included: one in ten waited for up to
+// 100 ms.
 #ifndef SIGHTLINE_COMMON_RPC_RPC_STREAM_H_
 #define SIGHTLINE_COMMON_RPC_RPC_STREAM_H_
 
@@ -18,6 +19,7 @@
 #include <memory>
 #include <thread>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "common/base/mutex.h"
 #include "common/rpc/rpc_service.h"
@@ -35,8 +37,8 @@ class RpcStream {
   RpcStream& operator=(const RpcStream&) = delete;
 
  protected:
-  // Each of these is followed by the event of its name.  One Read and one Write at a time; Finish
-  // once, always, in whatever thread, and nothing after it.
+  // Read is followed by OnRead, Write by OnWritten.  One of each at a time; Finish once, always, in
+  // whatever thread, while neither is under way, and nothing after it.
   void Read();
   void Write(const google::protobuf::MessageLite& message);
   void Finish(const absl::Status& status);
@@ -59,7 +61,8 @@ class RpcStream {
   virtual void OnRead(bool ok) = 0;
   // Not ok: the caller has gone.
   virtual void OnWritten(bool ok) = 0;
-  // The call is over; by Finish, if there was one.
+  // The call is over: by Finish, or before it, which has to come all the same.  What is under way
+  // then is told of after this.
   virtual void OnGone() {}
 
   // Has `when_opened` run when a caller comes.
@@ -81,12 +84,21 @@ class RpcStream {
 class StreamQueue {
  public:
   explicit StreamQueue(std::unique_ptr<grpc::ServerCompletionQueue> queue);
-  // Once the server has stopped, which ends its streams; waits for the last of them.
+  // Drains.
   ~StreamQueue();
   StreamQueue(const StreamQueue&) = delete;
   StreamQueue& operator=(const StreamQueue&) = delete;
 
   grpc::ServerCompletionQueue* queue() { return queue_.get(); }
+
+  // Runs `request`, which asks the server for its next caller, unless Close has been called.
+  void IfOpen(absl::FunctionRef<void()> request);
+  // To be called before the server stops: what is asked of a server that has just stopped, nothing
+  // would answer.
+  void Close();
+  // Once the server has stopped, which ends its streams: waits for the last of them.  Then the
+  // thread is gone; the queue stays, for the server's sake.
+  void Drain();
 
  private:
   friend class RpcStream;  // which counts itself
@@ -95,6 +107,8 @@ class StreamQueue {
   void Count(int change);
 
   const std::unique_ptr<grpc::ServerCompletionQueue> queue_;
+  Mutex accept_mutex_;  // held while a caller is asked for
+  bool closed_ GUARDED_BY(accept_mutex_) = false;
   Mutex mutex_;
   CondVar none_left_;
   int streams_ GUARDED_BY(mutex_) = 0;
