@@ -29,6 +29,8 @@ using bundle::v1::PrecisionScores;
 
 // What a precision may take, by float32's time: one that takes longer is of no use.
 constexpr int kPatience = 3;
+// But at least so long: of a small model one moment without the processor is as much.
+constexpr absl::Duration kLeastPatience = absl::Seconds(5);
 // Of the budget, what encoding lone texts may take.
 constexpr int kShareOfTexts = 5;
 
@@ -161,7 +163,8 @@ absl::StatusOr<PrecisionReport> Calibration::Run() {
   const absl::Time began = call_.clock()->Now();
   const auto kernels = kernels::FastestKernels(kernels::ThisCpu());
   RETURN_IF_ERROR(MeasureFloat32(*kernels.front()));
-  const absl::Duration patience = kPatience * (call_.clock()->Now() - began);
+  const absl::Duration patience =
+      std::max(kPatience * (call_.clock()->Now() - began), kLeastPatience);
   for (size_t i = 1; i < kernels.size(); ++i) {
     const CallContext call = call_.WithDeadline(call_.clock()->Now() + patience);
     const absl::Status measured = MeasureOther(*kernels[i], call);

@@ -18,7 +18,7 @@ struct CalibrationOptions {
   Clock* clock = Clock::Real();
   // After which float32 begins no further text.  At least kLeastProbeTexts are scored, against as
   // many items as let it score more, at least kLeastProbeItems.  The other precisions score the
-  // same; one that takes three times as long is given up.
+  // same; one that takes three times as long, and five seconds at least, is given up.
   absl::Duration budget = absl::Seconds(5);
 };
 
