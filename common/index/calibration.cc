@@ -39,7 +39,7 @@ double Median(std::vector<double> values) {
 // The median time at each of `efforts`.
 absl::StatusOr<std::vector<double>> TimeSearches(const VectorIndex& index, const Probes& probes,
                                                  absl::Span<const int> efforts,
-                                                 const CalibrationOptions& options,
+                                                 const EffortCalibrationOptions& options,
                                                  const CallContext& call) {
   ComputePool alone(1);
   const int64_t count = std::min<int64_t>(probes.queries.rows(), options.timed_queries);
@@ -77,7 +77,7 @@ std::vector<EffortPoint> Undominated(const std::vector<EffortPoint>& points) {
 }  // namespace
 
 absl::StatusOr<std::vector<EffortPoint>> FindRecalls(const VectorIndex& index, const Probes& probes,
-                                                     const CalibrationOptions& options,
+                                                     const EffortCalibrationOptions& options,
                                                      ComputePool* pool, const CallContext& call) {
   std::vector<EffortPoint> points;
   for (int effort = 1;; effort = NextEffort(effort)) {
@@ -99,7 +99,7 @@ absl::StatusOr<std::vector<EffortPoint>> FindRecalls(const VectorIndex& index, c
 }
 
 absl::StatusOr<std::vector<EffortPoint>> AddTimes(const VectorIndex& index, const Probes& probes,
-                                                  const CalibrationOptions& options,
+                                                  const EffortCalibrationOptions& options,
                                                   const CallContext& call,
                                                   std::vector<EffortPoint> recalls) {
   std::vector<int> efforts;
@@ -111,7 +111,8 @@ absl::StatusOr<std::vector<EffortPoint>> AddTimes(const VectorIndex& index, cons
 }
 
 absl::StatusOr<double> MeasureSeconds(const VectorIndex& index, const Probes& probes, int effort,
-                                      const CalibrationOptions& options, const CallContext& call) {
+                                      const EffortCalibrationOptions& options,
+                                      const CallContext& call) {
   ASSIGN_OR_RETURN(const std::vector<double> seconds,
                    TimeSearches(index, probes, {effort}, options, call));
   return seconds.front();

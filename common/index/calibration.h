@@ -14,7 +14,7 @@
 
 namespace sightline {
 
-struct CalibrationOptions {
+struct EffortCalibrationOptions {
   // Efforts grow until so much of the 10 best is found, and so much of the 100 best, which searches
   // ask for that are reranked or paged.
   double enough_of_10 = 0.999;
@@ -36,11 +36,9 @@ struct CalibrationOptions {
 // flatters it by less than a standard error of their mean.
 //
 // Errors as VectorIndex::Search.
-absl::StatusOr<std::vector<bundle::v1::EffortPoint>> FindRecalls(const VectorIndex& index,
-                                                                 const Probes& probes,
-                                                                 const CalibrationOptions& options,
-                                                                 ComputePool* pool,
-                                                                 const CallContext& call);
+absl::StatusOr<std::vector<bundle::v1::EffortPoint>> FindRecalls(
+    const VectorIndex& index, const Probes& probes, const EffortCalibrationOptions& options,
+    ComputePool* pool, const CallContext& call);
 
 // What FindRecalls found with the times of `index`, which may be opened over rows in another place:
 // it finds the same wherever they lie.  Those are left out that take no less time than a greater
@@ -50,12 +48,13 @@ absl::StatusOr<std::vector<bundle::v1::EffortPoint>> FindRecalls(const VectorInd
 // between those at the other efforts, so that what else the machine does spoils them alike.  Errors
 // as VectorIndex::Search.
 absl::StatusOr<std::vector<bundle::v1::EffortPoint>> AddTimes(
-    const VectorIndex& index, const Probes& probes, const CalibrationOptions& options,
+    const VectorIndex& index, const Probes& probes, const EffortCalibrationOptions& options,
     const CallContext& call, std::vector<bundle::v1::EffortPoint> recalls);
 
 // The median time of a search for 10 neighbors at `effort`, as above: of exact kinds too.
 absl::StatusOr<double> MeasureSeconds(const VectorIndex& index, const Probes& probes, int effort,
-                                      const CalibrationOptions& options, const CallContext& call);
+                                      const EffortCalibrationOptions& options,
+                                      const CallContext& call);
 
 }  // namespace sightline
 

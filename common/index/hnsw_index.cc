@@ -91,6 +91,7 @@ class HnswIndex : public VectorIndex {
   // A walk that keeps n candidates looks at about n * link_count rows; one that keeps only those of
   // a set, at as many more as the set has fewer rows.
   bool IsExact(const SearchOptions& options) const override {
+    if (options.effort == limits::kMaxEffort) return true;
     const int64_t rows = graph().shape.rows;
     const int64_t count = options.among != nullptr ? options.among->count() : rows;
     const int64_t looks = int64_t{Width(options)} * graph().shape.link_count;
@@ -115,7 +116,10 @@ class HnswIndex : public VectorIndex {
   absl::StatusOr<std::vector<Neighbor>> SearchOne(const float* query, const SearchOptions& options,
                                                   Scratch* scratch, const CallContext& call) const {
     std::vector<int64_t> rows;
-    if (IsExact(options) || !WalkFor(query, options, call, scratch, &rows)) {
+    const int64_t most = options.among != nullptr ? options.among->count() : graph().shape.rows;
+    // A walk that finds too few has been to all that can be linked, which other rows cannot.
+    if (IsExact(options) || !WalkFor(query, options, call, scratch, &rows) ||
+        static_cast<int64_t>(rows.size()) < std::min<int64_t>(options.top_k, most)) {
       RETURN_IF_ERROR(call.Check("index search"));
       return ScanRows(graph(), vectors_, query, options.among, options.top_k, call);
     }

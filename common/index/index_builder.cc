@@ -16,6 +16,7 @@
 #include "common/base/status_within.h"
 #include "common/base/usable_memory.h"
 #include "common/base/work_on_threads.h"
+#include "common/bundle/layout.h"
 #include "common/bundle/probe_file.h"
 #include "common/bundle/rows_on_disk.h"
 #include "common/bundle/store_lock.h"
@@ -49,12 +50,13 @@ int64_t BytesBesideRows(const IndexKind& kind, const GenerationManifest& manifes
   return std::max(build, kind.footprint(manifest, shard));
 }
 
-// Whether a build that begins has room for its files, which are about what a server has of them in
-// memory; hours later would be too late to tell.
+// Whether there is room for the files of the shards that are yet to be built, which are about what
+// a server has of them in memory; hours later would be too late to tell.
 absl::Status CheckDisk(absl::string_view directory, const GenerationManifest& manifest,
                        const IndexKind& kind) {
   int64_t bytes = 0;
   for (int shard = 0; shard < manifest.shards_size(); ++shard) {
+    if (IndexWork(IndexWorkFolder(directory), manifest, shard).IsRecorded()) continue;
     bytes = Sum(bytes, kind.footprint(manifest, shard));
   }
   std::error_code error;
@@ -64,6 +66,20 @@ absl::Status CheckDisk(absl::string_view directory, const GenerationManifest& ma
       "the indexes of kind ", kind.name, " take about ", Megabytes(bytes), " of disk, but ",
       directory, " has ", Megabytes(static_cast<int64_t>(space.available)),
       " left; make room, or choose a kind or a code that takes less"));
+}
+
+// What killed builds have left beside the shards' files, of these.
+absl::Status RemoveTemporaries(absl::string_view directory) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(JoinPath(directory, ShardFileName(0, 1, ""))).parent_path();
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    std::error_code failed;
+    if (at->path().extension() == ".tmp" && !fs::remove(at->path(), failed) && failed) {
+      return FileError("remove", at->path().string(), failed.value());
+    }
+  }
+  return error ? FileError("read folder", folder.string(), error.value()) : absl::OkStatus();
 }
 
 absl::Status TooLittle(const IndexKind& kind, int shard, int64_t beside, int64_t rows,
@@ -270,11 +286,10 @@ absl::Status BuildIndexes(absl::string_view directory, const IndexKind& kind,
        {"shards_at_once", plan.shards_at_once},
        {"rows", plan.rows == RowPlace::kMemory ? "memory" : "disk"},
        {"memory_bytes", plan.bytes}});
-  if (!FileExists(IndexWorkFolder(directory))) {
-    RETURN_IF_ERROR(CheckDisk(directory, *manifest, kind));
-  }
   RETURN_IF_ERROR(MakeDirectories(IndexWorkFolder(directory)));
   ASSIGN_OR_RETURN(const StoreLock lock, LockIndexBuild(IndexWorkFolder(directory)));
+  RETURN_IF_ERROR(RemoveTemporaries(directory));
+  RETURN_IF_ERROR(CheckDisk(directory, *manifest, kind));
   Builder builder(directory, options, plan, &kind, pool, call, progress, manifest);
   RETURN_IF_ERROR(builder.Build());
   if (kind.exact || !manifest->has_recall_probe()) return absl::OkStatus();

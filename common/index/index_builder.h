@@ -28,7 +28,7 @@ namespace sightline {
 struct IndexBuildOptions {
   // Memory that building may take, rows included; 0: four fifths of what is usable.
   int64_t max_bytes = 0;
-  CalibrationOptions calibration;
+  EffortCalibrationOptions calibration;
 };
 
 // What a build will take, told before it starts.

@@ -12,6 +12,7 @@
 #include "common/base/status_macros.h"
 #include "common/bundle/manifest.h"
 #include "common/bundle/probe_file.h"
+#include "common/bundle/rows_on_disk.h"
 #include "common/index/calibration.h"
 #include "common/index/choice_sample.h"
 #include "common/index/effort_curve.h"
@@ -108,7 +109,7 @@ class Trials {
     *manifest.mutable_index_spec() = SpecOf(trial);
     TriedIndex tried;
     tried.spec = manifest.index_spec();
-    tried.bytes_per_item = static_cast<double>(RowsInMemory(tried.spec));
+    tried.bytes_per_item = static_cast<double>(RowBytesInMemory(tried.spec));
     if (IsTooLarge(tried)) return Judged(std::move(tried));
     if (const TriedIndex* known = ledger_.Find(tried.spec)) return Judged(*known);
     const auto plan = PlanIndexBuild(manifest, *trial.kind, build_, pool_->threads());
@@ -155,7 +156,9 @@ class Trials {
     return spec;
   }
 
-  int64_t RowsInMemory(const IndexSpec& spec) const { return spec.rows_on_disk() ? 0 : row_bytes_; }
+  int64_t RowBytesInMemory(const IndexSpec& spec) const {
+    return spec.rows_on_disk() ? RowsOnDisk::ByteCount(1) : row_bytes_;
+  }
 
   bool IsTooLarge(const TriedIndex& tried) const {
     return target_.bytes_per_item > 0 &&

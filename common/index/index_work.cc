@@ -51,15 +51,22 @@ IndexWork::IndexWork(absl::string_view folder, const bundle::v1::GenerationManif
       stages_(JoinPath(folder, absl::StrFormat("%05d", shard))),
       key_(KeyOf(manifest, shard)) {}
 
-bool IndexWork::Find(absl::string_view directory, ShardManifest* shard) const {
+bool IndexWork::IsRecorded() const {
+  return Record().is_object();
+}
+
+nlohmann::json IndexWork::Record() const {
   const absl::StatusOr<std::string> text = ReadFile(path_, kMaxRecordBytes);
-  if (!text.ok()) return false;
-  const nlohmann::json json =
-      nlohmann::json::parse(*text, /*cb=*/nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || !json.contains(kShard) ||
-      json.value(kKey, nlohmann::json()) != nlohmann::json(key_)) {
-    return false;
-  }
+  if (!text.ok()) return nullptr;
+  nlohmann::json json = nlohmann::json::parse(*text, /*cb=*/nullptr, /*allow_exceptions=*/false);
+  const bool is_ours = json.is_object() && json.contains(kShard) &&
+                       json.value(kKey, nlohmann::json()) == nlohmann::json(key_);
+  return is_ours ? std::move(json) : nullptr;
+}
+
+bool IndexWork::Find(absl::string_view directory, ShardManifest* shard) const {
+  const nlohmann::json json = Record();
+  if (!json.is_object()) return false;
   ShardManifest found;
   if (!google::protobuf::util::JsonStringToMessage(json[kShard].dump(), &found).ok()) return false;
   for (const bundle::v1::BundleFile& file : found.index_files()) {

@@ -3,6 +3,7 @@
 #ifndef SIGHTLINE_COMMON_INDEX_INDEX_WORK_H_
 #define SIGHTLINE_COMMON_INDEX_INDEX_WORK_H_
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "absl/status/status.h"
@@ -23,6 +24,9 @@ class IndexWork {
   // whether there were any files.  What was recorded of another spec or other rows does not count.
   bool Find(absl::string_view directory, bundle::v1::ShardManifest* shard) const;
 
+  // Whether files were recorded that Find would take if they are whole, which is not looked at.
+  bool IsRecorded() const;
+
   // Records those of `shard`, whose files are written.
   absl::Status Keep(const bundle::v1::ShardManifest& shard) const;
 
@@ -30,6 +34,9 @@ class IndexWork {
   const std::string& stages() const { return stages_; }
 
  private:
+  // Null if there is none of the same spec and rows.
+  nlohmann::json Record() const;
+
   std::string path_;
   std::string stages_;
   std::string key_;  // of all that the files depend on

@@ -5,7 +5,6 @@
 // are the best by a total order, and so are results: equal queries and options give the same bits
 // in any batch and on any number of threads.
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -17,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "common/base/error_details.h"
 #include "common/base/files.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/index/code_space.h"
 #include "common/index/index_checks.h"
@@ -26,7 +26,6 @@
 #include "common/index/ivf_search.h"
 #include "common/index/ivf_shape.h"
 #include "common/index/list_ranking.h"
-#include "common/index/row_scores.h"
 #include "common/index/vector_index.h"
 #include "common/kernels/cpu.h"
 #include "common/kernels/random_rotation.h"
@@ -35,9 +34,6 @@ namespace sightline {
 namespace {
 
 using NeighborLists = std::vector<std::vector<Neighbor>>;
-
-// Rows that are worth another thread.
-constexpr int64_t kRowsOfThread = 16384;
 
 CodeSpace SpaceOf(const IvfFile& file) {
   const IvfShape& shape = file.shape;
@@ -59,36 +55,33 @@ class IvfIndex : public VectorIndex {
                                        const CallContext& call) const override {
     RETURN_IF_ERROR(CheckSearch(queries, options, parts_.vectors, call));
     ComputePool* const pool = options.pool != nullptr ? options.pool : pool_;
-    if (IsExact(options)) return SearchExactly(queries, options, pool, call);
-    IvfRequest request;
-    request.top_k = options.top_k;
-    request.effort = options.effort;
-    request.among_count = file_.shape.rows;
+    // A query alone may use all threads; several have one each.
+    ComputePool* const own = queries.rows() == 1 ? pool : nullptr;
+    if (IsExact(options)) {
+      return ForEach(queries, pool, [&](const float* query) {
+        return ScoreAll(parts_.vectors, query, options.among, options.top_k, own, call);
+      });
+    }
+    IvfRequest request = RequestOf(options);
     std::vector<uint64_t> words;
     if (options.among != nullptr) {
-      request.among = options.among;
-      request.among_count = options.among->count();
       request.among_words =
           options.among->is_list() ? BitsOf(*options.among, &words) : options.among->words();
     }
-    // A query alone may use all threads; several have one each.
     return ForEach(queries, pool, [&](const float* query) {
-      return SearchLists(parts_, query, request, queries.rows() == 1 ? pool : nullptr, call);
+      return SearchLists(parts_, query, request, own, call);
     });
   }
 
   bool IsExact(const SearchOptions& options) const override {
-    if (options.effort >= file_.shape.lists) return true;
+    if (options.effort >= file_.shape.lists || options.effort == limits::kMaxEffort) return true;
     if (options.among == nullptr) return false;
     const int64_t count = options.among->count();
     return count <= options.top_k || IsNarrow(file_.shape, parts_.vectors, options.effort, count);
   }
 
   double WorkOf(const SearchOptions& options) const override {
-    if (options.among == nullptr || options.among->count() == 0) return 1;
-    const auto share =
-        static_cast<double>(options.among->count()) / static_cast<double>(file_.shape.rows);
-    return 1 + 1 / std::sqrt(share);  // that without the filter, and MatchesWanted
+    return WorkOfSearch(file_.shape, parts_.vectors, RequestOf(options));
   }
 
   int64_t byte_count() const override {
@@ -122,44 +115,20 @@ class IvfIndex : public VectorIndex {
     return lists;
   }
 
+  // But for the bits of a filter's rows.
+  IvfRequest RequestOf(const SearchOptions& options) const {
+    IvfRequest request;
+    request.top_k = options.top_k;
+    request.effort = options.effort;
+    request.among = options.among;
+    request.among_count = options.among != nullptr ? options.among->count() : file_.shape.rows;
+    return request;
+  }
+
   static const uint64_t* BitsOf(const RowSet& set, std::vector<uint64_t>* words) {
     words->assign((set.universe() + 63) / 64, 0);
     set.ForEach([&](int64_t row) { (*words)[row >> 6] |= uint64_t{1} << (row & 63); });
     return words->data();
-  }
-
-  // Scores every row that may be found.
-  absl::StatusOr<NeighborLists> SearchExactly(const EmbeddingMatrix& queries,
-                                              const SearchOptions& options, ComputePool* pool,
-                                              const CallContext& call) const {
-    const VectorView& vectors = parts_.vectors;
-    const int64_t count = options.among != nullptr ? options.among->count() : vectors.rows;
-    const int64_t parts =
-        queries.rows() > 1 ? 1 : std::clamp<int64_t>(count / kRowsOfThread, 1, pool->threads());
-    return ForEach(queries, pool, [&](const float* query) {
-      NeighborLists bests(parts);
-      std::vector<absl::Status> statuses(parts);
-      const auto score = [&](int64_t from, int64_t to) {
-        for (int64_t part = from; part < to; ++part) {
-          auto found =
-              BestOfRange(vectors, query, options.among,
-                          PartOf(vectors.rows, options.among, 1, part, parts), options.top_k, call);
-          statuses[part] = found.status();
-          if (found.ok()) bests[part] = *std::move(found);
-        }
-      };
-      if (parts == 1) {
-        score(0, 1);
-      } else {
-        pool->ParallelFor(parts, 1, score);
-      }
-      for (int64_t part = 1; part < parts; ++part) {
-        MergeBest(bests[part], options.top_k, &bests[0]);
-        statuses[0].Update(statuses[part]);
-      }
-      return statuses[0].ok() ? absl::StatusOr<std::vector<Neighbor>>(std::move(bests[0]))
-                              : statuses[0];
-    });
   }
 
   const IvfFile file_;

@@ -21,6 +21,8 @@ namespace {
 
 // Candidates that are scored at least: a few more than one is sure to want.
 constexpr int64_t kLeastCandidates = 32;
+// Rows that are worth a thread when all are scored.
+constexpr int64_t kRowsOfThread = 16384;
 // Bytes that a thread reads in the time that it takes to wake another one up, and some more.
 constexpr int64_t kBytesOfPart = int64_t{4} << 20;
 
@@ -29,31 +31,39 @@ constexpr int64_t kNarrow = 1000;
 // Of what it takes to score all rows that are let through, how much may go into looking for the
 // best of them in lists before that is what is done.
 constexpr double kTrying = 0.5;
-// Of memory, in a row of codes after another and in rows strewn about, and of a disk: about what
-// one thread reads in a nanosecond, and how long it waits for a row; and how long it takes to see
-// whether one is let through.
+// About what one thread reads of memory in a nanosecond.
 constexpr double kBytesOfNanosecond = 16;
+// To see whether a row is let through.
 constexpr double kLookNanoseconds = 2;
+// Beside reading: for a code that follows another, and for a row that lies anywhere.
 constexpr double kCodeNanoseconds = 10;
 constexpr double kRowNanoseconds = 60;
+// For a row on a disk.
 constexpr double kDiskRowNanoseconds = 10'000;
 
-// Of a search among some rows, in nanoseconds.
-struct FilterCosts {
-  FilterCosts(const IvfShape& shape, const VectorView& vectors) : every_code(shape.has_nibbles()) {
+// Of a search, in nanoseconds.
+struct SearchCosts {
+  SearchCosts(const IvfShape& shape, const VectorView& vectors) : every_code(shape.has_nibbles()) {
     const auto row_bytes =
         static_cast<double>(vectors.dimension * static_cast<int64_t>(DtypeSize(vectors.dtype)));
     row =
         vectors.on_disk() ? kDiskRowNanoseconds : kRowNanoseconds + row_bytes / kBytesOfNanosecond;
-    code = static_cast<double>(ScannedBytes(shape, vectors)) / kBytesOfNanosecond +
-           (every_code ? kCodeNanoseconds : kRowNanoseconds);
+    const double reading = static_cast<double>(ScannedBytes(shape, vectors)) / kBytesOfNanosecond;
+    next_code = reading + kCodeNanoseconds;
+    code = every_code ? next_code : reading + kRowNanoseconds;
   }
 
   const double look = kLookNanoseconds;
   double row = 0;           // to score one
-  double code = 0;          // to estimate one
+  double next_code = 0;     // to estimate one after another
+  double code = 0;          // to estimate one that is let through
   bool every_code = false;  // of a list, also of rows that are not let through
 };
+
+int64_t CandidateCount(const IvfShape& shape, int top_k) {
+  if (shape.code == IvfCode::kRows) return top_k;
+  return std::max(kLeastCandidates, int64_t{shape.refine} * top_k);
+}
 
 class ListSearch {
  public:
@@ -75,8 +85,8 @@ class ListSearch {
     } else {
       ASSIGN_OR_RETURN(const bool found, ScanMatches());
       if (!found) {
-        return BestOfRange(index_.vectors, query_.numbers, request_.among,
-                           {0, index_.file->shape.rows}, request_.top_k, call_);
+        return ScoreAll(index_.vectors, query_.numbers, request_.among, request_.top_k, pool,
+                        call_);
       }
     }
     if (index_.file->shape.code == IvfCode::kRows) return Neighbors();
@@ -85,9 +95,7 @@ class ListSearch {
 
  private:
   int64_t CandidateCount() const {
-    const IvfShape& shape = index_.file->shape;
-    if (shape.code == IvfCode::kRows) return request_.top_k;
-    return std::max(kLeastCandidates, int64_t{shape.refine} * request_.top_k);
+    return sightline::CandidateCount(index_.file->shape, request_.top_k);
   }
 
   // Whoever asks for k rows gets them where there are as many, however little effort that is.
@@ -165,7 +173,7 @@ class ListSearch {
     const IvfShape& shape = index_.file->shape;
     const bool filtered = request_.among != nullptr;
     const uint64_t* const among = filtered ? request_.among_words : nullptr;
-    const FilterCosts costs(shape, index_.vectors);
+    const SearchCosts costs(shape, index_.vectors);
     const double most =
         filtered ? kTrying * costs.row * static_cast<double>(request_.among_count) : kInfinity;
     const double margin = filtered ? Margin() : 0;
@@ -173,6 +181,7 @@ class ListSearch {
     double enough = filtered ? -kInfinity : kInfinity;
     double spent = 0;
     int64_t matches = 0, lists = 0;
+    int64_t unseen_lists = 0, unseen_rows = 0;  // since `enough` was looked for
     std::vector<bool> seen(shape.lists);
     for (int64_t count = std::min(FirstLists(), shape.lists);; count = shape.lists) {
       for (const RankedList& ranked : index_.ranking->Best(query_, count)) {
@@ -188,8 +197,13 @@ class ListSearch {
         matches += matched;
         spent += costs.look * static_cast<double>(rows) +
                  costs.code * static_cast<double>(costs.every_code ? rows : matched);
-        if (++lists % kListsBetweenLooks == 0 && filtered && may_end) {
+        ++lists;
+        unseen_rows += rows;
+        // To look takes a step for each candidate.
+        if (++unseen_lists >= kListsBetweenLooks && unseen_rows >= CandidateCount() && filtered &&
+            may_end) {
           enough = KthBest(best_, request_.top_k) - margin;
+          unseen_lists = unseen_rows = 0;
         }
       }
       if (count == shape.lists) return true;
@@ -228,6 +242,29 @@ absl::StatusOr<std::vector<Neighbor>> SearchLists(const IvfParts& index, const f
   return ListSearch(index, query, request, call).Run(pool);
 }
 
+absl::StatusOr<std::vector<Neighbor>> ScoreAll(const VectorView& vectors, const float* query,
+                                               const RowSet* among, int top_k, ComputePool* pool,
+                                               const CallContext& call) {
+  const int64_t count = among != nullptr ? among->count() : vectors.rows;
+  const int64_t parts =
+      pool == nullptr ? 1 : std::clamp<int64_t>(count / kRowsOfThread, 1, pool->threads());
+  std::vector<absl::StatusOr<std::vector<Neighbor>>> bests(parts, std::vector<Neighbor>());
+  const auto score = [&](int64_t from, int64_t to) {
+    for (int64_t part = from; part < to; ++part) {
+      bests[part] = BestOfRange(vectors, query, among, PartOf(vectors.rows, among, 1, part, parts),
+                                top_k, call);
+    }
+  };
+  if (parts == 1) {
+    score(0, 1);
+  } else {
+    pool->ParallelFor(parts, 1, score);
+  }
+  for (const auto& best : bests) RETURN_IF_ERROR(best.status());
+  for (int64_t part = 1; part < parts; ++part) MergeBest(*bests[part], top_k, &*bests[0]);
+  return std::move(bests[0]);
+}
+
 int64_t MatchesWanted(const IvfShape& shape, int64_t effort, int64_t count) {
   const double share = static_cast<double>(count) / static_cast<double>(shape.rows);
   const double list_rows = static_cast<double>(shape.rows) / static_cast<double>(shape.lists);
@@ -237,12 +274,29 @@ int64_t MatchesWanted(const IvfShape& shape, int64_t effort, int64_t count) {
 
 bool IsNarrow(const IvfShape& shape, const VectorView& vectors, int64_t effort, int64_t count) {
   if (count <= shape.rows / kNarrow) return true;
-  const FilterCosts costs(shape, vectors);
+  const SearchCosts costs(shape, vectors);
   const auto matched = static_cast<double>(MatchesWanted(shape, effort, count));
   const double rows = matched * static_cast<double>(shape.rows) / static_cast<double>(count);
   // Of codes in blocks those of other rows are read as well.
   const double search = costs.look * rows + costs.code * (costs.every_code ? rows : matched);
   return kTrying * costs.row * static_cast<double>(count) <= search;
+}
+
+double WorkOfSearch(const IvfShape& shape, const VectorView& vectors, const IvfRequest& request) {
+  constexpr int kFew = 10;
+  const SearchCosts costs(shape, vectors);
+  const double scan = costs.next_code * static_cast<double>(request.effort) *
+                      static_cast<double>(shape.rows) / static_cast<double>(shape.lists);
+  const auto rescoring = [&](int top_k) {
+    if (shape.code == IvfCode::kRows) return 0.0;
+    return costs.row * static_cast<double>(CandidateCount(shape, top_k));
+  };
+  double scans = 1;
+  if (request.among != nullptr) {  // that without the filter, and MatchesWanted
+    scans += std::sqrt(static_cast<double>(shape.rows) /
+                       static_cast<double>(std::max<int64_t>(request.among_count, 1)));
+  }
+  return (scans * scan + rescoring(request.top_k)) / (scan + rescoring(kFew));
 }
 
 }  // namespace sightline

@@ -27,7 +27,7 @@ struct IvfParts {
 // What all queries of a call have alike.
 struct IvfRequest {
   int top_k = 0;
-  int64_t effort = 0;  // lists; fewer than there are
+  int64_t effort = 0;  // lists; fewer than there are, 1 at least
   // Rows that may be found, null if all may, their bits, and their number.
   const RowSet* among = nullptr;
   const uint64_t* among_words = nullptr;
@@ -39,10 +39,17 @@ struct IvfRequest {
 // there until the lists that are left promise as much less than its kth row as those do that a
 // search of all rows leaves out, wherever the filter's rows lie; where that takes half as long as
 // to score all of these, scoring is what it does instead.  `pool` may be null: then one thread
-// works, else as many as there is work for; both find the same.
+// works, else lists without a filter, and scores of all that a filter lets through, have as many as
+// there is work for; all find the same.
 absl::StatusOr<std::vector<Neighbor>> SearchLists(const IvfParts& index, const float* query,
                                                   const IvfRequest& request, ComputePool* pool,
                                                   const CallContext& call);
+
+// The best of all rows, or of those of `among` unless it is null, by the score of each.  `pool` as
+// above.
+absl::StatusOr<std::vector<Neighbor>> ScoreAll(const VectorView& vectors, const float* query,
+                                               const RowSet* among, int top_k, ComputePool* pool,
+                                               const CallContext& call);
 
 // Of a filter that lets `count` rows through: how many of them a search will look at, about.  A
 // share of p of the rows, strewn at random, has its ten best among the ten / p best of all, which
@@ -53,6 +60,9 @@ int64_t MatchesWanted(const IvfShape& shape, int64_t effort, int64_t count);
 // Whether to look for the best of `count` rows in lists takes half as long as to score them all, or
 // they are so few that scoring takes next to nothing.
 bool IsNarrow(const IvfShape& shape, const VectorView& vectors, int64_t effort, int64_t count);
+
+// About how many times as long `request` takes as one of its effort for ten rows of all.
+double WorkOfSearch(const IvfShape& shape, const VectorView& vectors, const IvfRequest& request);
 
 }  // namespace sightline
 

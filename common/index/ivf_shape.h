@@ -6,8 +6,8 @@
 //
 //   centroids        int8     L x d, each row padded to a multiple of 32 (int8_rows.h)
 //   centroid_scales  float32  L: a centroid is its codes times its scale, and exactly that
-//   reaches          float32  L: how much larger than its centroid's a product with a row may well
-//   be offsets          int64    L + 1: list l has the positions from offset l up to offset l + 1
+//   reaches          float32  L: how much larger a product with a row may be than its centroid's
+//   offsets          int64    L + 1: list l has the positions from offset l up to offset l + 1
 //   rows             int32    n: the row at each position; ascending within a list
 //   codes            int8     n x d, padded likewise ("int8")
 //                    bytes    of blocks of 32 positions ("pq4", "rabitq": nibble_scan_kernels.h)

@@ -1,6 +1,5 @@
 // Codes of four bits a group, of residuals: a bit or two along each axis ("rabitq"), or product
-// quantisation
-// ("pq4").
+// quantisation ("pq4").
 //
 // A row x of a list with centroid c has the residual r = x - c, and its code stands for a vector s
 // of about its direction.  For a query q,

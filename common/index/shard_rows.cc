@@ -29,6 +29,12 @@ int64_t RowBytes(const bundle::v1::GenerationManifest& manifest, int shard) {
              : bytes;
 }
 
+int64_t RowBytesInMemory(const bundle::v1::GenerationManifest& manifest, int shard) {
+  return manifest.index_spec().rows_on_disk()
+             ? RowsOnDisk::ByteCount(manifest.shards(shard).item_count())
+             : RowBytes(manifest, shard);
+}
+
 absl::StatusOr<std::unique_ptr<ShardRows>> ShardRows::Open(
     absl::string_view directory, const bundle::v1::GenerationManifest& manifest, int shard,
     RowPlace place, const CallContext& call) {

@@ -25,6 +25,9 @@ int64_t RowBytes(const bundle::v1::GenerationManifest& manifest);
 // Bytes that the rows of shard `shard` take, in memory or in their file; INT64_MAX where a
 // manifest's lies add up to more.
 int64_t RowBytes(const bundle::v1::GenerationManifest& manifest, int shard);
+// What a server has of them in memory, with the rows where the index was built for: all, or a
+// checksum of each where they stay on the disk.
+int64_t RowBytesInMemory(const bundle::v1::GenerationManifest& manifest, int shard);
 
 // Immutable, thread-safe.
 class ShardRows {

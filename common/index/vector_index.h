@@ -40,8 +40,8 @@ struct SearchOptions {
   // Computes instead of the pool that the index was opened with, if not null.
   ComputePool* pool = nullptr;
   // How hard an index looks that is not exact: lists that it looks into, candidates that it keeps.
-  // 1 to limits::kMaxEffort; what is beyond all that there is finds all there is.  An exact one
-  // takes no notice.
+  // 1 to limits::kMaxEffort; what is beyond all that there is finds all there is, and so does
+  // limits::kMaxEffort of any index.  An exact one takes no notice.
   int effort = kDefaultEffort;
   // Rows that may be found, of as many as the index has; null: all.
   const RowSet* among = nullptr;

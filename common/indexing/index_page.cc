@@ -210,8 +210,8 @@ std::string ShardTable(const GenerationManifest& manifest, const IndexKind& kind
                               "th"));
   for (int i = 0; i < manifest.shards_size(); ++i) {
     const EffortCurve curve(manifest.shards(i));
-    const int64_t rows = manifest.index_spec().rows_on_disk() ? 0 : RowBytes(manifest, i);
-    const auto bytes = static_cast<double>(kind.footprint(manifest, i)) + static_cast<double>(rows);
+    const auto bytes = static_cast<double>(kind.footprint(manifest, i)) +
+                       static_cast<double>(RowBytesInMemory(manifest, i));
     std::vector<std::string> cells = {absl::StrCat(i),
                                       absl::StrCat(manifest.shards(i).item_count()),
                                       absl::StrFormat("%.1f", bytes * 1e-6)};

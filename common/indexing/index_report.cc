@@ -27,10 +27,9 @@ Json ShardJson(const GenerationManifest& manifest, const IndexKind& kind, int nu
   for (const bundle::v1::BundleFile& file : shard.index_files()) file_bytes += file.byte_count();
   Json efforts = Json::array();
   for (const EffortPoint& point : shard.efforts()) efforts.push_back(JsonOf(point));
-  const int64_t rows = manifest.index_spec().rows_on_disk() ? 0 : RowBytes(manifest, number);
   return {{"items", shard.item_count()},
           {"index_file_bytes", file_bytes},
-          {"memory_bytes", kind.footprint(manifest, number) + rows},
+          {"memory_bytes", kind.footprint(manifest, number) + RowBytesInMemory(manifest, number)},
           {"efforts", efforts}};
 }
 

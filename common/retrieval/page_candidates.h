@@ -4,8 +4,7 @@
 // is searched exactly.  An index that is not may find other rows among the first n when it is asked
 // for more than n.  So:
 // - Pages that begin in the head of the list (SearchPlan::head), and with them all that is
-// reranked,
-//   are cut from one retrieval, of as many candidates each time, which repeats.
+//   reranked, are cut from one retrieval, of as many candidates each time, which repeats.
 // - A later page has what ranks behind the last candidate of the page before, which its token
 //   carries (PageToken::behind).  What a deeper retrieval finds before that place it found too
 //   late: it was not among what was asked for when its place was, and is part of the recall that is

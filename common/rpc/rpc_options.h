@@ -38,12 +38,12 @@ struct RpcServerOptions {
 
   // `max_in_flight_bytes`: memory of the requests of all calls in progress together, as
   // request_memory.h counts it.  A call whose request does not fit beside them is refused with
-  // RESOURCE_EXHAUSTED before it is read.  This and `memory_quota` bound what callers can make a
-  // server hold.
+  // RESOURCE_EXHAUSTED before it is read.
   int64_t max_in_flight_bytes = int64_t{256} << 20;
 
   // `memory_quota`: what gRPC may hold in buffers for all calls together: requests that are
-  // arriving or wait to be read.  Beyond it gRPC ends calls.
+  // arriving or wait to be read.  Beyond it gRPC ends calls, late: of many uploads at once some
+  // times as much comes in.
   int64_t memory_quota_bytes = int64_t{512} << 20;
 
   // `default_deadline`: for a call that comes without one.

@@ -81,9 +81,9 @@ absl::Status RemoveCutOffWrites(absl::string_view directory) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Checkpoint> ReadCheckpoint(const std::string& path) {
+absl::StatusOr<TrainingCheckpoint> ReadCheckpoint(const std::string& path) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Safetensors> file, Safetensors::Open(path));
-  Checkpoint checkpoint;
+  TrainingCheckpoint checkpoint;
   checkpoint.facts = file->metadata();
   const std::string expected = checkpoint.facts[kChecksum];
   if (ChecksumOf(checkpoint.facts, file->tensors()) != expected) {
@@ -116,7 +116,7 @@ std::map<std::string, std::string> ParseLines(absl::string_view text) {
 }  // namespace
 
 absl::StatusOr<WrittenCheckpoint> WriteCheckpoint(absl::string_view directory, int64_t step,
-                                                  const Checkpoint& checkpoint) {
+                                                  const TrainingCheckpoint& checkpoint) {
   std::map<std::string, at::Tensor> stored;
   std::map<std::string, TensorView> views;
   for (const auto& [name, tensor] : checkpoint.tensors) {
@@ -146,8 +146,8 @@ absl::StatusOr<WrittenCheckpoint> WriteCheckpoint(absl::string_view directory, i
   return written;
 }
 
-absl::StatusOr<Checkpoint> ReadNewestCheckpoint(absl::string_view directory,
-                                                std::vector<std::string>* damaged) {
+absl::StatusOr<TrainingCheckpoint> ReadNewestCheckpoint(absl::string_view directory,
+                                                        std::vector<std::string>* damaged) {
   const absl::Status none =
       absl::NotFoundError(absl::StrCat(directory, " holds no sound checkpoint"));
   const absl::StatusOr<std::vector<std::string>> names = CheckpointsIn(directory);

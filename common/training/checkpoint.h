@@ -25,7 +25,7 @@
 
 namespace sightline {
 
-struct Checkpoint {
+struct TrainingCheckpoint {
   std::map<std::string, std::string> facts;
   std::map<std::string, at::Tensor> tensors;  // float32 and int64
 };
@@ -38,7 +38,7 @@ struct WrittenCheckpoint {
 // Writes the checkpoint of `step` into `directory`, which is made if it is not there, and
 // removes all but the two newest and what it has just written.
 absl::StatusOr<WrittenCheckpoint> WriteCheckpoint(absl::string_view directory, int64_t step,
-                                                  const Checkpoint& checkpoint);
+                                                  const TrainingCheckpoint& checkpoint);
 
 // The newest sound checkpoint of `directory`, tensors on the CPU; NotFound if there is
 // none.  Newer ones that are damaged are renamed, and `damaged` gets a line for each.
@@ -46,8 +46,8 @@ absl::StatusOr<WrittenCheckpoint> WriteCheckpoint(absl::string_view directory, i
 //
 // One that cannot be read may be sound: rights, too many open files and the like are errors
 // that name it, as files.h has them, and nothing older is taken in its place.
-absl::StatusOr<Checkpoint> ReadNewestCheckpoint(absl::string_view directory,
-                                                std::vector<std::string>* damaged);
+absl::StatusOr<TrainingCheckpoint> ReadNewestCheckpoint(absl::string_view directory,
+                                                        std::vector<std::string>* damaged);
 
 // Copies `loaded` into the tensors of the same names.  DataLoss, naming the tensor, unless
 // names and shapes are the same; nothing is changed then.

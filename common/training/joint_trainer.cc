@@ -254,7 +254,7 @@ class Trainer {
           absl::StrCat("the gradient is not finite at step ", step_,
                        "; no checkpoint was written; start again with a lower rate"));
     }
-    Checkpoint checkpoint;
+    TrainingCheckpoint checkpoint;
     checkpoint.facts[kJobFact] = DescribeJob(job_, manifest_);
     checkpoint.facts[kStepFact] = absl::StrCat(step_);
     checkpoint.facts[kCountsFact] = absl::StrJoin(steps_.optimizer().step_counts(), ",");
@@ -281,7 +281,7 @@ class Trainer {
     }
     if (absl::IsNotFound(found.status())) return absl::OkStatus();
     RETURN_IF_ERROR(found.status());
-    Checkpoint& checkpoint = *found;
+    TrainingCheckpoint& checkpoint = *found;
     const std::string differences =
         LineDifferences(checkpoint.facts[kJobFact], DescribeJob(job_, manifest_));
     if (!differences.empty()) {
@@ -295,7 +295,7 @@ class Trainer {
     return absl::OkStatus();
   }
 
-  absl::Status TakeUp(Checkpoint* checkpoint) {
+  absl::Status TakeUp(TrainingCheckpoint* checkpoint) {
     std::vector<int64_t> counts;
     for (const absl::string_view text : absl::StrSplit(checkpoint->facts[kCountsFact], ',')) {
       int64_t count = 0;

@@ -54,8 +54,9 @@ class FilteredQuery {
     around_[FilterPlace::kFar] = Around(by_score_[view_.rows - 1 - view_.rows / kFarthest]);
   }
 
-  // `share` of the rows: of those around the place twice as many, every other by chance.
-  RowSet Draw(FilterPlace place, double share, std::mt19937* random) const {
+  // Of twice `share` of the rows, around the place or anywhere, every other by chance, and the
+  // rest. `share` is 1/2 at most.
+  std::pair<RowSet, RowSet> Draw(FilterPlace place, double share, std::mt19937* random) const {
     const auto wanted = std::max<int64_t>(
         1, static_cast<int64_t>(std::llround(share * static_cast<double>(view_.rows))));
     std::vector<uint32_t> rows = by_score_;
@@ -64,8 +65,10 @@ class FilteredQuery {
       rows.resize(std::min(2 * wanted, view_.rows));
     }
     std::shuffle(rows.begin(), rows.end(), *random);
+    std::vector<uint32_t> others(rows.begin() + wanted,
+                                 rows.begin() + std::min(2 * wanted, view_.rows));
     rows.resize(wanted);
-    return SetOf(std::move(rows), view_.rows);
+    return {SetOf(std::move(rows), view_.rows), SetOf(std::move(others), view_.rows)};
   }
 
   absl::Status Search(const RowSet& among, int effort, MeasuredFilter* sums,
@@ -166,11 +169,9 @@ absl::StatusOr<std::vector<MeasuredFilter>> MeasureFilters(const MeasuredIndex& 
   for (int64_t number = 0; number < queries; ++number) {
     const FilteredQuery query(index, number, pool);
     for (size_t i = 0; i < measured.size(); ++i) {
-      const RowSet among = query.Draw(measured[i].place, measured[i].share, &random);
+      const auto [among, others] = query.Draw(measured[i].place, measured[i].share, &random);
       RETURN_IF_ERROR(query.Search(among, effort, &measured[i], &times[i]));
-      // Others, since these lie in a cache now.
-      alone[i].push_back(
-          query.ScoreAlone(query.Draw(measured[i].place, measured[i].share, &random)));
+      alone[i].push_back(query.ScoreAlone(others));  // which no cache has yet
     }
   }
   for (size_t i = 0; i < measured.size(); ++i) {

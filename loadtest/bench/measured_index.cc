@@ -115,10 +115,7 @@ std::string MeasuredIndex::Name() const {
 double MeasuredIndex::BytesAnItem() const {
   int64_t bytes = 0;
   for (const Shard& shard : shards_) {
-    bytes += shard.index->byte_count();
-    if (shard.view.on_disk()) continue;
-    bytes +=
-        shard.view.rows * shard.view.stride * static_cast<int64_t>(DtypeSize(shard.view.dtype));
+    bytes += shard.index->byte_count() + shard.vectors->row_bytes_in_memory();
   }
   return static_cast<double>(bytes) / static_cast<double>(std::max<int64_t>(items(), 1));
 }

@@ -265,4 +265,15 @@ std::vector<NamedHistogram> StagesInOrder(const Tally& tally) {
   return stages;
 }
 
+std::string StageShare(const Tally& tally, const std::string& stage) {
+  const auto all_of = [&tally](const std::string& name) {
+    const auto found = tally.stages.find(name);
+    return found == tally.stages.end()
+               ? absl::ZeroDuration()
+               : found->second.mean() * static_cast<double>(found->second.count());
+  };
+  const absl::Duration total = all_of("total");
+  return total > absl::ZeroDuration() ? FormatShare(absl::FDivDuration(all_of(stage), total)) : "–";
+}
+
 }  // namespace sightline

@@ -106,6 +106,9 @@ struct NamedHistogram {
   const LatencyHistogram* histogram;
 };
 std::vector<NamedHistogram> StagesInOrder(const Tally& tally);
+// "12.3%": what the stage took of all the time of these answers, as the router tells it; "–" where
+// it tells none.
+std::string StageShare(const Tally& tally, const std::string& stage);
 
 }  // namespace sightline
 

@@ -65,10 +65,18 @@ std::string Recalls(const LoadResult& run) {
   return table.empty() ? "" : absl::StrCat("\n", table.ToString(kIndent));
 }
 
-std::string Stages(const Tally& tally) {
-  Table table(LatencyColumns("stage"));
-  for (const NamedHistogram& stage : StagesInOrder(tally)) {
-    table.AddRow(LatencyCells(stage.name, *stage.histogram));
+// With the part of the time that each stage takes, of all and of each kind.
+std::string Stages(const LoadResult& run) {
+  const std::vector<NamedTally> kinds = TalliesByKind(run);
+  std::vector<Table::Column> columns = LatencyColumns("stage");
+  for (const NamedTally& kind : kinds) {
+    columns.push_back({absl::StrCat("of ", Printable(kind.name, kMaxNameWidth)), true});
+  }
+  Table table(columns);
+  for (const NamedHistogram& stage : StagesInOrder(run.total)) {
+    std::vector<std::string> cells = LatencyCells(stage.name, *stage.histogram);
+    for (const NamedTally& kind : kinds) cells.push_back(StageShare(*kind.tally, stage.name));
+    table.AddRow(cells);
   }
   return table.empty() ? "" : absl::StrCat("\n", table.ToString(kIndent));
 }
@@ -192,7 +200,7 @@ std::string Environment(const LoadResult& run) {
 std::string TextReport(const ReportData& data) {
   const LoadResult& run = data.result;
   return absl::StrCat(Head(data), Criteria(data.verdict), Latencies(run), Recalls(run),
-                      Answers(run.total, run.length), Stages(run.total), Faults(run.faults),
+                      Answers(run.total, run.length), Stages(run), Faults(run.faults),
                       data.capacity.has_value() ? Capacity(*data.capacity) : "", Generator(run),
                       Environment(run));
 }

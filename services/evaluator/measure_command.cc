@@ -140,7 +140,7 @@ std::vector<Method> MethodsFor(const MeasurePlan& plan, const EvaluationStore& s
                                  declared->combination));
 }
 
-MeasuredIndex Describe(const EvaluationStore& store, Direction direction) {
+EvaluatedIndex Describe(const EvaluationStore& store, Direction direction) {
   const bundle::v1::GenerationManifest& manifest = store.target(direction).manifest();
   const EvaluationStore::Reranker& reranker = store.reranker(direction);
   return {manifest.index(),

@@ -52,7 +52,7 @@ std::vector<std::string> Row(const MethodResult& result, bool declared) {
 }
 
 std::string Title(const MeasureReport& report, const Measurement& measurement) {
-  const MeasuredIndex& target = report.target(measurement.direction);
+  const EvaluatedIndex& target = report.target(measurement.direction);
   const int64_t queries =
       measurement.results.empty() ? 0 : measurement.results[0].metrics.query_count;
   return absl::StrCat(DirectionName(measurement.direction), ", ", SplitText(measurement.split),
@@ -83,7 +83,7 @@ Json DeclaredJson(const DeclaredCombination& declared) {
   return CombinationJson(declared.combination);
 }
 
-Json IndexJson(const MeasuredIndex& index) {
+Json IndexJson(const EvaluatedIndex& index) {
   Json json = {{"index", index.index},
                {"generation", index.generation},
                {"item_count", index.item_count},
@@ -116,7 +116,7 @@ Json MethodJson(const MethodResult& result, bool declared) {
 }
 
 Json MeasurementJson(const MeasureReport& report, const Measurement& measurement) {
-  const MeasuredIndex& target = report.target(measurement.direction);
+  const EvaluatedIndex& target = report.target(measurement.direction);
   Json json = {{"direction", Text(DirectionName(measurement.direction))},
                {"split", SplitText(measurement.split)},
                {"query_count", measurement.results[0].metrics.query_count},

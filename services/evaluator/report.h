@@ -13,7 +13,7 @@
 namespace sightline {
 
 // One index as it was measured.
-struct MeasuredIndex {
+struct EvaluatedIndex {
   std::string index;
   std::string generation;
   int64_t item_count = 0;
@@ -25,8 +25,8 @@ struct MeasuredIndex {
 
 struct MeasureReport {
   bool live = false;  // asked of a fleet, not computed in this process
-  MeasuredIndex images;
-  MeasuredIndex captions;
+  EvaluatedIndex images;
+  EvaluatedIndex captions;
   std::string language;
   std::vector<int> depths;
   int64_t limit = 0;  // queries of each split; 0: all
@@ -34,7 +34,7 @@ struct MeasureReport {
   std::vector<Measurement> measurements;
   std::vector<Choice> choices;  // one for each direction, if they were asked for
 
-  const MeasuredIndex& target(Direction direction) const {
+  const EvaluatedIndex& target(Direction direction) const {
     return direction == Direction::kTextToImage ? images : captions;
   }
 };

@@ -154,8 +154,8 @@ absl::StatusOr<SearchShardResponse> SearchEngine::SearchShard(const SearchShardR
     response.matched_count = among->count();
     options_.metrics.NoteFilter(among->count(), shard.index->size());
   }
-  const SearchPlan plan = PlanSearch(shard, request.queries.rows(), request.top_k, request.effort,
-                                     request.budget, among.get());
+  const ShardSearchPlan plan = PlanSearch(shard, request.queries.rows(), request.top_k,
+                                          request.effort, request.budget, among.get());
   response.effort = plan.told;
   options_.metrics.Note(plan.told);
   ASSIGN_OR_RETURN(const Neighbors neighbors, Search(request, found, plan, among, call));
@@ -193,7 +193,7 @@ std::vector<std::vector<StoredItem>> SearchEngine::ItemsOf(
 
 absl::StatusOr<SearchEngine::Neighbors> SearchEngine::Search(const SearchShardRequest& request,
                                                              const FoundShard& found,
-                                                             const SearchPlan& plan,
+                                                             const ShardSearchPlan& plan,
                                                              std::shared_ptr<const RowSet> among,
                                                              const CallContext& call) {
   if (among != nullptr && among->count() == 0) {
@@ -215,7 +215,7 @@ absl::StatusOr<SearchEngine::Neighbors> SearchEngine::Search(const SearchShardRe
 void SearchEngine::Process(std::vector<Task> batch) {
   std::map<std::tuple<bool, int, int, const RowSet*>, std::vector<Task*>> groups;
   for (Task& task : batch) {
-    const SearchPlan& plan = task.plan;
+    const ShardSearchPlan& plan = task.plan;
     groups[plan.shares_lists ? std::make_tuple(true, 0, 0, task.among.get())
                              : std::make_tuple(false, task.top_k, plan.effort, task.among.get())]
         .push_back(&task);

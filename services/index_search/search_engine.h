@@ -62,7 +62,7 @@ class SearchEngine {
     std::shared_ptr<const SearchableShard> shard;
     EmbeddingMatrix queries;
     int top_k;
-    SearchPlan plan;
+    ShardSearchPlan plan;
     std::shared_ptr<const RowSet> among;  // null: all rows
     CallContext call;
     std::shared_ptr<Outcome<Neighbors>> outcome;
@@ -70,7 +70,7 @@ class SearchEngine {
 
   absl::StatusOr<FoundShard> FindShard(const GenerationRef& target, int shard) const;
   absl::StatusOr<Neighbors> Search(const SearchShardRequest& request, const FoundShard& found,
-                                   const SearchPlan& plan, std::shared_ptr<const RowSet> among,
+                                   const ShardSearchPlan& plan, std::shared_ptr<const RowSet> among,
                                    const CallContext& call);
   // None if one cannot be read by `until`: whoever wants it fetches it, and is told why.
   std::vector<std::vector<StoredItem>> ItemsOf(

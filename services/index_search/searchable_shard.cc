@@ -39,9 +39,9 @@ int WantedEffort(const SearchableShard& shard, int top_k, const EffortWish& wish
 
 }  // namespace
 
-SearchPlan PlanSearch(const SearchableShard& shard, int64_t query_count, int top_k,
-                      const EffortWish& wish, absl::Duration budget, const RowSet* among) {
-  SearchPlan plan;
+ShardSearchPlan PlanSearch(const SearchableShard& shard, int64_t query_count, int top_k,
+                           const EffortWish& wish, absl::Duration budget, const RowSet* among) {
+  ShardSearchPlan plan;
   if (IsExact(shard, top_k, /*effort=*/1, among)) {
     plan.shares_lists =
         among == nullptr && IsExact(shard, limits::kMaxNeighbors, /*effort=*/1, nullptr);

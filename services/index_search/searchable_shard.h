@@ -35,7 +35,7 @@ struct SearchGeneration {
 };
 
 // How a request is searched.
-struct SearchPlan {
+struct ShardSearchPlan {
   int effort = kDefaultEffort;
   // Whether unfiltered searches find the same whatever else is asked, so that the best k of a
   // longer list are the list for k.
@@ -48,8 +48,8 @@ struct SearchPlan {
 // For the best `top_k` of `query_count` queries each, among the rows of `among` unless it is null.
 // An effort is lowered as far as the least that was measured so that the search is expected to end
 // within `budget`, by the shard's efforts and its pace.
-SearchPlan PlanSearch(const SearchableShard& shard, int64_t query_count, int top_k,
-                      const EffortWish& wish, absl::Duration budget, const RowSet* among);
+ShardSearchPlan PlanSearch(const SearchableShard& shard, int64_t query_count, int top_k,
+                           const EffortWish& wish, absl::Duration budget, const RowSet* among);
 
 }  // namespace sightline
 

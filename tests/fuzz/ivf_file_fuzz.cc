@@ -43,7 +43,7 @@ struct Shard {
   }
 
   const sightline::ScratchFolder folder;
-  const sightline::StoredRows rows;
+  const sightline::IvfRows rows;
   sightline::bundle::v1::GenerationManifest manifest;
   sightline::ComputePool pool;
   std::string path;

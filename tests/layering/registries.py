@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Holds the tree to its registries of reasons and limits, and the documents to them.
+"""Holds the tree to its registries of reasons and limits, and the documents to them; and names of
+types to one type each.
 
 Reasons (common/base/error_reasons.h): those of protos/README.md's table have the code that
 stands there, those of common/generations/README.md's are known; each reason is in one of the
@@ -7,6 +8,9 @@ two, and something gives or reads it; no source has the name of one as a literal
 
 Limits (common/base/limits.h): each is used, none is defined a second time, and the documents
 that cited_limits.txt lists have their numbers.
+
+Types: no two headers define a class or struct of the same name and namespace.  The linker would
+take one's functions for the other's wherever a program has both, and no compiler notices.
 
 Prints one line per offence, and exits 1 if there is any.
 
@@ -29,6 +33,10 @@ LIMITS = "common/base/limits.h"
 LIMIT = re.compile(r"constexpr (?:int|int64_t|size_t) (k\w+)\s*=\s*([^;]+);")
 # The documents that cite limits, by what words: its own head tells how.
 CITED = "tests/layering/cited_limits.txt"
+
+# At the outermost level of a file, where what a namespace holds is not indented.
+NAMESPACE = re.compile(r"^namespace ([\w:]*) ?\{", re.M)
+TYPE = re.compile(r"^(?:class|struct) (?:\w+\([^)]*\) )?(\w+)(?: final)?(?: :[^;]*)? \{", re.M)
 
 
 def read(root, path):
@@ -178,6 +186,18 @@ def wrong_limits(root, sources):
         yield f"{LIMITS}: nothing uses {name}"
 
 
+def repeated_types(sources):
+    seen = {}
+    for path, text in sources.items():
+        if not path.endswith(".h"):
+            continue
+        namespaces = NAMESPACE.findall(text)
+        for name in set(TYPE.findall(text)) if "" not in namespaces else ():
+            other = seen.setdefault((*namespaces, name), path)
+            if other != path:
+                yield f"{path}: {name} is a type of {other} too; give one another name"
+
+
 def main(root):
     sources = {path: read(root, path) for path in walk(root, ".h", ".cc")}
     documents = {path: read(root, path) for path in walk(root, ".md")}
@@ -185,7 +205,8 @@ def main(root):
                if not os.path.exists(os.path.join(root, path))]
     offences = [f"{path}: is not there" for path in missing]
     if not missing:
-        offences += [*wrong_reasons(root, sources, documents), *wrong_limits(root, sources)]
+        offences += [*wrong_reasons(root, sources, documents), *wrong_limits(root, sources),
+                     *repeated_types(sources)]
     print("\n".join([*offences, f"{len(sources)} files, {len(offences)} offences"]))
     return 1 if offences else 0
 

@@ -35,6 +35,10 @@ END
     'return HasReason(status, reasons::kTooBig);' >"$tree/common/base/queue.cc"
   printf '%s\n' '| `QUEUE_FULL` | RESOURCE_EXHAUSTED | no room |' \
     'A full queue is RESOURCE_EXHAUSTED, `QUEUE_FULL`.' >"$tree/protos/README.md"
+  for file in queue list; do
+    printf '%s\n' 'namespace sightline {' "struct ${file^} {" '  struct Entry {};' '};' \
+      >"$tree/common/base/$file.h"
+  done
   echo '| `TOO_BIG` | does not fit | never |' >"$tree/common/generations/README.md"
 }
 make_tree
@@ -72,3 +76,5 @@ offends 'echo "constexpr size_t kMaxTextBytes = 16384;" >>common/base/check.cc'
 offends 'echo "inline constexpr int kMaxPairs = 7;" >>common/base/limits.h'
 offends 'echo >common/base/limits.h'
 offends 'rm tests/layering/cited_limits.txt'
+offends 'sed -i s/List/Queue/ common/base/list.h'
+offends 'sed -i "s/struct List/class Queue : public List/" common/base/list.h'

@@ -40,7 +40,8 @@ absl::Status AddSceneText(const GoldenCase& golden, GoldenInputs* inputs) {
   return absl::OkStatus();
 }
 
-absl::Status CompareTowers(const GoldenCase& golden, bool scene_text, Comparison* comparison) {
+absl::Status CompareTowers(const GoldenCase& golden, bool scene_text,
+                           GoldenComparison* comparison) {
   ASSIGN_OR_RETURN(GoldenInputs inputs, ReadGoldenInputs(golden, /*with_boxes=*/true));
   if (scene_text) RETURN_IF_ERROR(AddSceneText(golden, &inputs));
   ASSIGN_OR_RETURN(const int cls_id, golden.ConfigInt("cls_id"));
@@ -54,15 +55,15 @@ absl::Status CompareTowers(const GoldenCase& golden, bool scene_text, Comparison
 
 }  // namespace
 
-absl::Status CompareLightningDot(const GoldenCase& golden, Comparison* comparison) {
+absl::Status CompareLightningDot(const GoldenCase& golden, GoldenComparison* comparison) {
   return CompareTowers(golden, /*scene_text=*/false, comparison);
 }
 
-absl::Status CompareSceneText(const GoldenCase& golden, Comparison* comparison) {
+absl::Status CompareSceneText(const GoldenCase& golden, GoldenComparison* comparison) {
   return CompareTowers(golden, /*scene_text=*/true, comparison);
 }
 
-absl::Status CompareVlDeformer(const GoldenCase& golden, Comparison* comparison) {
+absl::Status CompareVlDeformer(const GoldenCase& golden, GoldenComparison* comparison) {
   ASSIGN_OR_RETURN(GoldenInputs inputs, ReadGoldenInputs(golden, /*with_boxes=*/false));
   ASSIGN_OR_RETURN(const IntTensor ids, golden.Ints("tag_ids", 2));
   ASSIGN_OR_RETURN(const IntTensor lengths, golden.Ints("tag_length", 1));

@@ -96,8 +96,9 @@ absl::StatusOr<IntTensor> GoldenCase::Ints(absl::string_view name, int rank) con
   return IntTensor{view->shape, Numbers<int64_t>(*view)};
 }
 
-absl::Status Comparison::Add(const GoldenCase& golden, absl::string_view name,
-                             const std::vector<int64_t>& shape, absl::Span<const float> actual) {
+absl::Status GoldenComparison::Add(const GoldenCase& golden, absl::string_view name,
+                                   const std::vector<int64_t>& shape,
+                                   absl::Span<const float> actual) {
   ASSIGN_OR_RETURN(const FloatTensor expected, golden.Floats(name, shape.size()));
   if (expected.shape != shape || expected.values.size() != actual.size()) {
     return absl::InvalidArgumentError(absl::StrCat("'", name, "' is expected in shape ",
@@ -107,8 +108,8 @@ absl::Status Comparison::Add(const GoldenCase& golden, absl::string_view name,
   return AddNumbers(name, expected.values, actual);
 }
 
-absl::Status Comparison::AddColumn(const GoldenCase& golden, absl::string_view name, int column,
-                                   int columns, absl::Span<const float> actual) {
+absl::Status GoldenComparison::AddColumn(const GoldenCase& golden, absl::string_view name,
+                                         int column, int columns, absl::Span<const float> actual) {
   ASSIGN_OR_RETURN(const FloatTensor expected, golden.Floats(name, 2));
   const std::vector<int64_t> shape = {static_cast<int64_t>(actual.size()), columns};
   if (expected.shape != shape) {
@@ -122,8 +123,8 @@ absl::Status Comparison::AddColumn(const GoldenCase& golden, absl::string_view n
   return AddNumbers(name, values, actual);
 }
 
-absl::Status Comparison::AddNumbers(absl::string_view name, absl::Span<const float> expected,
-                                    absl::Span<const float> actual) {
+absl::Status GoldenComparison::AddNumbers(absl::string_view name, absl::Span<const float> expected,
+                                          absl::Span<const float> actual) {
   double worst = 0;
   for (size_t i = 0; i < actual.size(); ++i) {
     if (!std::isfinite(actual[i]) || !std::isfinite(expected[i])) {

@@ -62,10 +62,10 @@ class GoldenCase {
 };
 
 // Adds up how far computed numbers lie from expected ones.
-class Comparison {
+class GoldenComparison {
  public:
   // Notes each tensor's result on `out`, which outlives the object.
-  explicit Comparison(std::ostream* out) : out_(out) {}
+  explicit GoldenComparison(std::ostream* out) : out_(out) {}
 
   // Compares `actual` with the case's tensor `name` of `shape`.  NotFound if that tensor
   // is missing; InvalidArgument if its shape differs or either side holds a number that

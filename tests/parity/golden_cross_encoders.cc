@@ -100,7 +100,7 @@ absl::StatusOr<std::unique_ptr<GoldenModel>> ConvertUniter(const GoldenCase& gol
 
 }  // namespace
 
-absl::Status CompareUniter(const GoldenCase& golden, Comparison* comparison) {
+absl::Status CompareUniter(const GoldenCase& golden, GoldenComparison* comparison) {
   ASSIGN_OR_RETURN(const GoldenInputs inputs, ReadGoldenInputs(golden, /*with_boxes=*/true));
   ASSIGN_OR_RETURN(const int size, golden.ConfigInt("vocab_size"));
   ASSIGN_OR_RETURN(const int hidden, golden.ConfigInt("hidden_size"));
@@ -128,7 +128,8 @@ absl::Status CompareUniter(const GoldenCase& golden, Comparison* comparison) {
                            comparison);
 }
 
-absl::Status CompareStoredUniter(const GoldenCase& golden, Dtype dtype, Comparison* comparison) {
+absl::Status CompareStoredUniter(const GoldenCase& golden, Dtype dtype,
+                                 GoldenComparison* comparison) {
   ASSIGN_OR_RETURN(const GoldenInputs inputs, ReadGoldenInputs(golden, /*with_boxes=*/true));
   ASSIGN_OR_RETURN(const auto ranks, ConvertUniter(golden, ""));
   ASSIGN_OR_RETURN(const auto images, StoredFeatures(ranks->model(), inputs, dtype));
@@ -140,7 +141,7 @@ absl::Status CompareStoredUniter(const GoldenCase& golden, Dtype dtype, Comparis
   return CompareStoredLogits(golden, *matches, inputs, "itm_logits", dtype, comparison);
 }
 
-absl::Status CompareM3p(const GoldenCase& golden, Comparison* comparison) {
+absl::Status CompareM3p(const GoldenCase& golden, GoldenComparison* comparison) {
   ASSIGN_OR_RETURN(const GoldenInputs inputs, ReadGoldenInputs(golden, /*with_boxes=*/true));
   ASSIGN_OR_RETURN(const int hidden, golden.ConfigInt("hidden_size"));
   ASSIGN_OR_RETURN(const auto model, ConvertM3p(golden, ""));
@@ -152,13 +153,13 @@ absl::Status CompareM3p(const GoldenCase& golden, Comparison* comparison) {
   return comparison->Add(golden, "classifier_logits", {count, 2}, logits);
 }
 
-absl::Status CompareStoredM3p(const GoldenCase& golden, Dtype dtype, Comparison* comparison) {
+absl::Status CompareStoredM3p(const GoldenCase& golden, Dtype dtype, GoldenComparison* comparison) {
   ASSIGN_OR_RETURN(const GoldenInputs inputs, ReadGoldenInputs(golden, /*with_boxes=*/true));
   ASSIGN_OR_RETURN(const auto model, ConvertM3p(golden, "logit_match"));
   return CompareStoredLogits(golden, *model, inputs, "classifier_logits", dtype, comparison);
 }
 
-absl::Status CompareSgraf(const GoldenCase& golden, Comparison* comparison) {
+absl::Status CompareSgraf(const GoldenCase& golden, GoldenComparison* comparison) {
   ASSIGN_OR_RETURN(const GoldenInputs inputs, ReadSgrafInputs(golden));
   const int64_t texts = static_cast<int64_t>(inputs.texts.size());
   const int64_t images = static_cast<int64_t>(inputs.images.size());
@@ -179,7 +180,8 @@ absl::Status CompareSgraf(const GoldenCase& golden, Comparison* comparison) {
   return comparison->Add(golden, "similarity", {images, texts}, scores);
 }
 
-absl::Status CompareStoredSgraf(const GoldenCase& golden, Dtype dtype, Comparison* comparison) {
+absl::Status CompareStoredSgraf(const GoldenCase& golden, Dtype dtype,
+                                GoldenComparison* comparison) {
   ASSIGN_OR_RETURN(const GoldenInputs inputs, ReadSgrafInputs(golden));
   ASSIGN_OR_RETURN(const auto model, ConvertSgraf(golden));
   ASSIGN_OR_RETURN(const auto features, StoredFeatures(model->model(), inputs, dtype));

@@ -11,9 +11,9 @@ namespace {
 // Of what is computed in float32 throughout.
 constexpr double kExactBound = 1e-4;
 
-using Compare = absl::Status (*)(const GoldenCase& golden, Comparison* comparison);
+using Compare = absl::Status (*)(const GoldenCase& golden, GoldenComparison* comparison);
 using CompareStored = absl::Status (*)(const GoldenCase& golden, Dtype dtype,
-                                       Comparison* comparison);
+                                       GoldenComparison* comparison);
 
 struct GoldenFamily {
   absl::string_view name;  // "family" in config.json
@@ -68,7 +68,7 @@ int CheckGolden(absl::string_view directory, GoldenPath path, std::ostream& out)
   const double bound = path == GoldenPath::kExact     ? kExactBound
                        : path == GoldenPath::kFloat16 ? family->float16_bound
                                                       : family->int8_bound;
-  Comparison comparison(&out);
+  GoldenComparison comparison(&out);
   const absl::Status status = stored ? family->compare_stored(**golden, dtype, &comparison)
                                      : family->compare(**golden, &comparison);
   if (!status.ok()) out << "failed: " << status.message() << "\n";

@@ -14,20 +14,23 @@
 namespace sightline {
 
 // In float32 throughout.  What each folder must expect is said in the goldens' own README.
-absl::Status CompareLightningDot(const GoldenCase& golden, Comparison* comparison);
-absl::Status CompareM3p(const GoldenCase& golden, Comparison* comparison);
-absl::Status CompareOscar(const GoldenCase& golden, Comparison* comparison);
-absl::Status CompareSceneText(const GoldenCase& golden, Comparison* comparison);
-absl::Status CompareSgraf(const GoldenCase& golden, Comparison* comparison);
-absl::Status CompareUniter(const GoldenCase& golden, Comparison* comparison);
-absl::Status CompareVlDeformer(const GoldenCase& golden, Comparison* comparison);
+absl::Status CompareLightningDot(const GoldenCase& golden, GoldenComparison* comparison);
+absl::Status CompareM3p(const GoldenCase& golden, GoldenComparison* comparison);
+absl::Status CompareOscar(const GoldenCase& golden, GoldenComparison* comparison);
+absl::Status CompareSceneText(const GoldenCase& golden, GoldenComparison* comparison);
+absl::Status CompareSgraf(const GoldenCase& golden, GoldenComparison* comparison);
+absl::Status CompareUniter(const GoldenCase& golden, GoldenComparison* comparison);
+absl::Status CompareVlDeformer(const GoldenCase& golden, GoldenComparison* comparison);
 
 // Scores of image features that were stored, as `dtype`, and read again.  Logits where the
 // head has them: a probability near 0 or 1 hides what became of them.
-absl::Status CompareStoredM3p(const GoldenCase& golden, Dtype dtype, Comparison* comparison);
-absl::Status CompareStoredOscar(const GoldenCase& golden, Dtype dtype, Comparison* comparison);
-absl::Status CompareStoredSgraf(const GoldenCase& golden, Dtype dtype, Comparison* comparison);
-absl::Status CompareStoredUniter(const GoldenCase& golden, Dtype dtype, Comparison* comparison);
+absl::Status CompareStoredM3p(const GoldenCase& golden, Dtype dtype, GoldenComparison* comparison);
+absl::Status CompareStoredOscar(const GoldenCase& golden, Dtype dtype,
+                                GoldenComparison* comparison);
+absl::Status CompareStoredSgraf(const GoldenCase& golden, Dtype dtype,
+                                GoldenComparison* comparison);
+absl::Status CompareStoredUniter(const GoldenCase& golden, Dtype dtype,
+                                 GoldenComparison* comparison);
 
 enum class GoldenPath {
   kExact,    // the network, in float32

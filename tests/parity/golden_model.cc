@@ -119,7 +119,7 @@ absl::StatusOr<std::unique_ptr<GoldenModel>> GoldenModel::Convert(const GoldenCa
 
 absl::Status CompareEmbeddings(const GoldenCase& golden, const Model& model,
                                const GoldenInputs& inputs, absl::string_view products,
-                               Comparison* comparison) {
+                               GoldenComparison* comparison) {
   return CompareEmbeddings(golden, model, inputs, "text_embedding", "image_embedding", products,
                            comparison);
 }
@@ -127,7 +127,7 @@ absl::Status CompareEmbeddings(const GoldenCase& golden, const Model& model,
 absl::Status CompareEmbeddings(const GoldenCase& golden, const Model& model,
                                const GoldenInputs& inputs, absl::string_view texts_name,
                                absl::string_view images_name, absl::string_view products_name,
-                               Comparison* comparison) {
+                               GoldenComparison* comparison) {
   const CallContext call = CallContext::Unbounded();
   ASSIGN_OR_RETURN(const EmbeddingMatrix texts, model.text_encoder()->Encode(inputs.texts, call));
   ASSIGN_OR_RETURN(const EmbeddingMatrix images,
@@ -220,7 +220,7 @@ absl::StatusOr<std::vector<float>> ScoreAllGoldenPairs(const Model& model,
 
 absl::Status CompareStoredLogits(const GoldenCase& golden, const GoldenModel& model,
                                  const GoldenInputs& inputs, absl::string_view tensor, Dtype dtype,
-                                 Comparison* comparison) {
+                                 GoldenComparison* comparison) {
   ASSIGN_OR_RETURN(const auto images, StoredFeatures(model.model(), inputs, dtype));
   ASSIGN_OR_RETURN(const std::vector<float> logits,
                    ScoreGoldenPairs(model.model(), inputs.texts, images));

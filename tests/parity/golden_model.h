@@ -66,13 +66,13 @@ class GoldenModel {
 // Compares text_embedding, image_embedding and all pairs' inner products, as `products`.
 absl::Status CompareEmbeddings(const GoldenCase& golden, const Model& model,
                                const GoldenInputs& inputs, absl::string_view products,
-                               Comparison* comparison);
+                               GoldenComparison* comparison);
 
 // The same embeddings under other names.
 absl::Status CompareEmbeddings(const GoldenCase& golden, const Model& model,
                                const GoldenInputs& inputs, absl::string_view texts,
                                absl::string_view images, absl::string_view products,
-                               Comparison* comparison);
+                               GoldenComparison* comparison);
 
 // The case's texts as item features.
 std::vector<ItemFeatures> GoldenTextFeatures(const std::vector<Tokens>& texts);
@@ -97,7 +97,7 @@ absl::StatusOr<std::vector<float>> ScoreAllGoldenPairs(const Model& model,
 // match, with the second of the two logits of `tensor`.
 absl::Status CompareStoredLogits(const GoldenCase& golden, const GoldenModel& model,
                                  const GoldenInputs& inputs, absl::string_view tensor, Dtype dtype,
-                                 Comparison* comparison);
+                                 GoldenComparison* comparison);
 
 }  // namespace sightline
 

@@ -25,7 +25,7 @@ absl::StatusOr<std::unique_ptr<GoldenModel>> ConvertOscar(const GoldenCase& gold
 
 }  // namespace
 
-absl::Status CompareOscar(const GoldenCase& golden, Comparison* comparison) {
+absl::Status CompareOscar(const GoldenCase& golden, GoldenComparison* comparison) {
   ASSIGN_OR_RETURN(const GoldenInputs inputs, ReadGoldenInputs(golden, /*with_boxes=*/false));
   ASSIGN_OR_RETURN(const auto model, ConvertOscar(golden, "softmax_match"));
   RETURN_IF_ERROR(CompareEmbeddings(golden, model->model(), inputs, "cosine", comparison));
@@ -38,7 +38,8 @@ absl::Status CompareOscar(const GoldenCase& golden, Comparison* comparison) {
   return comparison->Add(golden, "match_probability", {count}, scores);
 }
 
-absl::Status CompareStoredOscar(const GoldenCase& golden, Dtype dtype, Comparison* comparison) {
+absl::Status CompareStoredOscar(const GoldenCase& golden, Dtype dtype,
+                                GoldenComparison* comparison) {
   ASSIGN_OR_RETURN(const GoldenInputs inputs, ReadGoldenInputs(golden, /*with_boxes=*/false));
   ASSIGN_OR_RETURN(const auto model, ConvertOscar(golden, "logit_match"));
   return CompareStoredLogits(golden, *model, inputs, "classifier_logits", dtype, comparison);

@@ -533,42 +533,47 @@ void CountSearches(TestServer* server, std::atomic<int>* calls) {
   };
 }
 
-TEST_CASE("calls go round all addresses that a name has") {
+// Two servers behind one name, which count what they are asked.
+struct TwoServers {
+  TwoServers() {
+    for (int i = 0; i < 2; ++i) CountSearches(&servers[i], &calls[i]);
+    client = MakeGrpcSearchClient(
+        absl::StrCat("ipv4:", servers[0].address(), ",", servers[1].address()));
+    request.query = TextQuery{"fish"};
+  }
+
+  void Ask() { REQUIRE(client->SearchItems(call, request).ok()); }
+  // The second connection may come after the first calls.
+  void AskUntilBothHaveBeen() {
+    while (calls[0] == 0 || calls[1] == 0) Ask();
+  }
+
   std::atomic<int> calls[2] = {0, 0};
   TestServer servers[2];
-  for (int i = 0; i < 2; ++i) CountSearches(&servers[i], &calls[i]);
-  const auto client =
-      MakeGrpcSearchClient(absl::StrCat("ipv4:", servers[0].address(), ",", servers[1].address()));
-  SearchRequest search;
-  search.query = TextQuery{"fish"};
-  const CallContext call(Clock::Real(), Clock::Real()->Now() + absl::Seconds(20));
-  // The second connection may come after the first calls.
-  while (calls[0] == 0 || calls[1] == 0) REQUIRE(client->SearchItems(call, search).ok());
+  std::unique_ptr<SearchClient> client;
+  SearchRequest request;
+  const CallContext call{Clock::Real(), Clock::Real()->Now() + absl::Seconds(20)};
+};
+
+TEST_CASE("calls go round all addresses that a name has") {
+  TwoServers both;
+  both.AskUntilBothHaveBeen();
 }
 
 // So that nobody asks a server that is drained when it closes at last.
 TEST_CASE("an address that says it serves no more is left, while it still answers") {
-  std::atomic<int> calls[2] = {0, 0};
-  TestServer servers[2];
-  for (int i = 0; i < 2; ++i) CountSearches(&servers[i], &calls[i]);
-  const auto client =
-      MakeGrpcSearchClient(absl::StrCat("ipv4:", servers[0].address(), ",", servers[1].address()));
-  SearchRequest search;
-  search.query = TextQuery{"fish"};
-  const CallContext call(Clock::Real(), Clock::Real()->Now() + absl::Seconds(20));
-  while (calls[0] == 0 || calls[1] == 0) REQUIRE(client->SearchItems(call, search).ok());
-  servers[0].SetServing(false);
+  TwoServers both;
+  both.AskUntilBothHaveBeen();
+  both.servers[0].SetServing(false);
   // Going round, each address has at most one call in two.
-  for (int in_a_row = 0, before = calls[0]; in_a_row < 8; ++in_a_row) {
-    REQUIRE(client->SearchItems(call, search).ok());
-    if (calls[0] != before) in_a_row = 0;
-    before = calls[0];
+  for (int in_a_row = 0, before = both.calls[0]; in_a_row < 8; ++in_a_row) {
+    both.Ask();
+    if (both.calls[0] != before) in_a_row = 0;
+    before = both.calls[0];
   }
-  servers[0].SetServing(true);
-  servers[1].SetServing(false);
-  for (const int before = calls[0]; calls[0] == before;) {
-    REQUIRE(client->SearchItems(call, search).ok());
-  }
+  both.servers[0].SetServing(true);
+  both.servers[1].SetServing(false);
+  for (const int before = both.calls[0]; both.calls[0] == before;) both.Ask();
 }
 
 TEST_CASE("of a server that does not serve yet the error says that") {

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "common/base/limits.h"
-#include "tests/common/index/fake_index.h"
+#include "tests/common/index/scripted_index.h"
 #include "tests/support/catch.h"
 #include "tests/support/fake_clock.h"
 
@@ -37,7 +37,7 @@ struct Rig {
     };
   }
   absl::StatusOr<std::vector<bundle::v1::EffortPoint>> Measure() {
-    const FakeIndex index(behaviour);
+    const ScriptedIndex index(behaviour);
     auto recalls = FindRecalls(index, probes, options, &pool, call);
     if (!recalls.ok()) return recalls.status();
     return AddTimes(index, probes, options, call, *std::move(recalls));
@@ -47,8 +47,8 @@ struct Rig {
   CallContext call{&clock, absl::InfiniteFuture()};
   ComputePool pool{1};
   Probes probes = MakeProbes();
-  FakeIndex::Behaviour behaviour;
-  CalibrationOptions options;
+  ScriptedIndex::Behaviour behaviour;
+  EffortCalibrationOptions options;
   std::map<int, int> searches;
 };
 
@@ -136,12 +136,12 @@ TEST_CASE("slow searches are timed in fewer passes") {
     ++rig.searches[1];
     rig.clock.Advance(absl::Seconds(20));
   };
-  REQUIRE(MeasureSeconds(FakeIndex(rig.behaviour), rig.probes, 1, rig.options, rig.call).ok());
+  REQUIRE(MeasureSeconds(ScriptedIndex(rig.behaviour), rig.probes, 1, rig.options, rig.call).ok());
   CHECK(rig.searches[1] == 4);  // 80 seconds, of 60
   rig.searches.clear();
   rig.options.max_time = absl::Seconds(100);
   const auto seconds =
-      MeasureSeconds(FakeIndex(rig.behaviour), rig.probes, 1, rig.options, rig.call);
+      MeasureSeconds(ScriptedIndex(rig.behaviour), rig.probes, 1, rig.options, rig.call);
   REQUIRE(seconds.ok());
   CHECK(*seconds == Approx(20));
   CHECK(rig.searches[1] == 8);

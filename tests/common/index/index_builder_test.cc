@@ -261,7 +261,11 @@ TEST_CASE("a build that was cut off goes on from there, to the same bytes") {
   rig.manifest = before;  // of another process
   rig.own_kitchen.ends_after_stage_of = -1;
   rig.own_kitchen.started = 0;
+  const std::string torn =
+      JoinPath(rig.directory, absl::StrCat(ShardFileName(2, 3, "fake"), ".12.0.tmp"));
+  REQUIRE(WriteFileAtomically(torn, "what was written until then").ok());
   REQUIRE(rig.Build(kind).ok());
+  CHECK(!FileExists(torn));
   CHECK(rig.own_kitchen.started == 1);       // the last shard
   CHECK(rig.own_kitchen.first_stages == 3);  // and not its first stage
   CHECK(rig.Files() == expected);
@@ -387,11 +391,16 @@ TEST_CASE("memory is planned before anything is built") {
     const absl::Status status = rig.Build(large);
     CHECK(absl::IsResourceExhausted(status));
     CHECK(absl::StrContains(status.message(), "of disk"));
+    CHECK(absl::IsResourceExhausted(rig.Build(large)));  // whatever the first has left
     CHECK(rig.own_kitchen.started == 0);
-    // Where a build goes on, some of its files are there already.
-    REQUIRE(MakeDirectories(IndexWorkFolder(rig.directory)).ok());
-    rig.Build(large).IgnoreError();
-    CHECK(rig.own_kitchen.started > 0);
+    // Those that are built take no more.
+    rig.own_kitchen.ends_after_stage_of = 1;
+    CHECK(absl::IsCancelled(rig.Build()));
+    large.footprint = [](const bundle::v1::GenerationManifest&, int shard) {
+      return int64_t{1} << (shard == 0 ? 60 : 10);
+    };
+    rig.own_kitchen.ends_after_stage_of = -1;
+    CHECK(rig.Build(large).ok());
   }
   SECTION("rows on the disk of a kind that cannot leave them there") {
     IndexKind in_memory = kFake;

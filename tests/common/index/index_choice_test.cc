@@ -178,6 +178,14 @@ TEST_CASE("memory an item is a bound, rows included") {
   rig.target.bytes_per_item = kRowBytes - 1;
   CHECK(absl::IsFailedPrecondition(rig.Choose().status()));
   CHECK(rig.own_kitchen.built == 0);
+  // Rows on the disk leave a checksum each.
+  IndexKind on_disk = kMiddle;
+  on_disk.rows_on_disk = [](const bundle::v1::IndexSpec&) { return true; };
+  rig.trials = {Trial(on_disk)};
+  rig.trials[0].spec.set_rows_on_disk(true);
+  rig.target.bytes_per_item = 3;
+  CHECK(absl::StrContains(rig.Choose().status().message(), "takes 4 bytes an item"));
+  CHECK(rig.own_kitchen.built == 0);
 }
 
 TEST_CASE("time is that of the recall that was asked for, and too little recall is told") {

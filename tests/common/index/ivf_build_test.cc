@@ -24,7 +24,7 @@ constexpr int64_t kRows = 3000;
 // Counts the rows that it reads, and may cancel a call at one of them.
 class CountedRows : public RowReader {
  public:
-  explicit CountedRows(const StoredRows& rows) : rows_(rows) {}
+  explicit CountedRows(const IvfRows& rows) : rows_(rows) {}
 
   absl::Status Read(absl::Span<const int64_t> rows, char* to) const override {
     if ((read_ += static_cast<int64_t>(rows.size())) >= cancel_at) cancellation->Cancel();
@@ -41,7 +41,7 @@ class CountedRows : public RowReader {
   std::shared_ptr<Cancellation> cancellation = std::make_shared<Cancellation>();
 
  private:
-  const StoredRows& rows_;
+  const IvfRows& rows_;
   mutable std::atomic<int64_t> read_{0};
 };
 
@@ -60,7 +60,7 @@ std::string Built(const VectorView& rows, bundle::v1::GenerationManifest manifes
 }
 
 TEST_CASE("equal rows, specs and seeds give equal files, on any number of threads") {
-  const StoredRows rows(ClusteredRows(kRows, kDimension, 1), kDimension);
+  const IvfRows rows(ClusteredRows(kRows, kDimension, 1), kDimension);
   for (const std::string code : kCodes) {
     auto manifest = IvfManifest(kRows, kDimension, code, 50);
     const std::string one = Built(rows.view(), manifest, 1);
@@ -72,7 +72,7 @@ TEST_CASE("equal rows, specs and seeds give equal files, on any number of thread
 }
 
 TEST_CASE("a build that was killed anywhere goes on to the same file, and replaces what it left") {
-  const StoredRows rows(ClusteredRows(kRows, kDimension, 2), kDimension);
+  const IvfRows rows(ClusteredRows(kRows, kDimension, 2), kDimension);
   for (const std::string code : kCodes) {
     auto manifest = IvfManifest(kRows, kDimension, code, 50);
     const std::string whole = Built(rows.view_on_disk(), manifest, 1);
@@ -94,7 +94,7 @@ TEST_CASE("a build that was killed anywhere goes on to the same file, and replac
 }
 
 TEST_CASE("a build is not gone on with by a CPU that rounds in another way") {
-  const StoredRows rows(ClusteredRows(kRows, kDimension, 1), kDimension);
+  const IvfRows rows(ClusteredRows(kRows, kDimension, 1), kDimension);
   const auto manifest = IvfManifest(kRows, kDimension, "rows", 50);
   IndexBuild build;
   build.manifest = &manifest;
@@ -111,12 +111,12 @@ TEST_CASE("a build is not gone on with by a CPU that rounds in another way") {
 }
 
 TEST_CASE("what is done is not done again, but for another spec, other rows or a damaged stage") {
-  const StoredRows rows(ClusteredRows(kRows, kDimension, 3), kDimension);
-  const StoredRows others(ClusteredRows(kRows, kDimension, 4), kDimension);
+  const IvfRows rows(ClusteredRows(kRows, kDimension, 3), kDimension);
+  const IvfRows others(ClusteredRows(kRows, kDimension, 4), kDimension);
   auto manifest = IvfManifest(kRows, kDimension, "rows", 50);
   const TempDir dir;
   ComputePool pool(1);
-  const auto rows_read = [&](const StoredRows& stored) {
+  const auto rows_read = [&](const IvfRows& stored) {
     const CountedRows reader(stored);
     REQUIRE(BuildIvfShard(dir.path(), reader.view(), &pool, &manifest).ok());
     return reader.read();
@@ -147,7 +147,7 @@ TEST_CASE("what is done is not done again, but for another spec, other rows or a
 }
 
 TEST_CASE("rows are told as they are done, those of an earlier run too") {
-  const StoredRows rows(ClusteredRows(kRows, kDimension, 6), kDimension);
+  const IvfRows rows(ClusteredRows(kRows, kDimension, 6), kDimension);
   const auto manifest = IvfManifest(kRows, kDimension, "rabitq", 50);
   const TempDir dir;
   std::filesystem::create_directories(dir.path() + "/shards");
@@ -176,7 +176,7 @@ TEST_CASE("rows are told as they are done, those of an earlier run too") {
 }
 
 TEST_CASE("a build says what is wrong: the shape, the disk") {
-  const StoredRows rows(ClusteredRows(100, kDimension, 7), kDimension);
+  const IvfRows rows(ClusteredRows(100, kDimension, 7), kDimension);
   const TempDir dir;
   ComputePool pool(1);
   auto manifest = IvfManifest(99, kDimension, "int8", 5);

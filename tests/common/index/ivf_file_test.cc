@@ -56,7 +56,7 @@ struct Victim {
   }
 
   TempDir dir;
-  StoredRows rows;
+  IvfRows rows;
   bundle::v1::GenerationManifest manifest;
   ComputePool pool;
   std::string path;

@@ -34,7 +34,7 @@ const char* const kCodes[] = {"rows", "int8", "pq4", "rabitq", "rabitq/axes"};
 
 // An index with all that it lies over.
 struct Shard {
-  Shard(StoredRows stored_rows, int dimension, const std::string& code, int lists, int threads = 1,
+  Shard(IvfRows stored_rows, int dimension, const std::string& code, int lists, int threads = 1,
         bool on_disk = false, int refine = 8)
       : rows(std::move(stored_rows)),
         manifest(IvfManifest(rows.rows(), dimension, code, lists, refine)),
@@ -54,7 +54,7 @@ struct Shard {
   }
 
   TempDir dir;
-  StoredRows rows;
+  IvfRows rows;
   bundle::v1::GenerationManifest manifest;
   ComputePool pool;
   std::unique_ptr<VectorIndex> index;
@@ -136,7 +136,7 @@ TEST_CASE("more effort finds more, and all effort finds everything, in every cod
   const std::vector<float> values = ClusteredRows(6000, kDimension, 2);
   const EmbeddingMatrix queries = QueriesOf(ClusteredRows(40, kDimension, 3), kDimension);
   for (const Dtype dtype : {Dtype::kFloat32, Dtype::kFloat16}) {
-    const StoredRows rows(values, kDimension, dtype);
+    const IvfRows rows(values, kDimension, dtype);
     const Lists truth = SearchSlowly(rows.view(), queries, 10);
     for (const std::string code : kCodes) {
       const Shard shard(rows, kDimension, code, 64);
@@ -167,7 +167,7 @@ TEST_CASE("a query has the same answer alone, in any batch and on any number of 
   const RowSet among = Some(40000, Strewn(40000, 3, 6), false);
   for (const std::string code : kCodes) {
     // Of 32 lists those of one query are more than one thread's work.
-    const Shard shard(StoredRows(values, kDimension), kDimension, code, 32);
+    const Shard shard(IvfRows(values, kDimension), kDimension, code, 32);
     for (const RowSet* filter : {static_cast<const RowSet*>(nullptr), &among}) {
       SearchOptions options = {20, nullptr, 31, filter};
       const Lists together = shard.Search(queries, options);
@@ -190,7 +190,7 @@ TEST_CASE("rows on a disk are found like rows in memory") {
   const std::vector<float> values = ClusteredRows(3000, kDimension, 7);
   const EmbeddingMatrix queries = QueriesOf(ClusteredRows(20, kDimension, 8), kDimension);
   for (const Dtype dtype : {Dtype::kFloat32, Dtype::kFloat16}) {
-    const StoredRows rows(values, kDimension, dtype);
+    const IvfRows rows(values, kDimension, dtype);
     for (const std::string code : {"int8", "pq4", "rabitq", "rabitq/axes"}) {
       const Shard memory(rows, kDimension, code, 20);
       const Shard disk(rows, kDimension, code, 20, 1, /*on_disk=*/true);
@@ -203,7 +203,7 @@ TEST_CASE("rows on a disk are found like rows in memory") {
 }
 
 TEST_CASE("code rows refuses rows on a disk, in the spec and when it is opened") {
-  const StoredRows rows(ClusteredRows(100, 8, 1), 8);
+  const IvfRows rows(ClusteredRows(100, 8, 1), 8);
   auto manifest = IvfManifest(100, 8, "rows", 4);
   REQUIRE(IvfKind().check(manifest.index_spec(), 8).ok());
   const TempDir dir;
@@ -218,7 +218,7 @@ TEST_CASE("code rows refuses rows on a disk, in the spec and when it is opened")
 TEST_CASE("a filter's rows alone are found, broad or narrow, as bits or as a list") {
   constexpr int kDimension = 64;
   constexpr int64_t kRows = 20000;
-  const StoredRows rows(ClusteredRows(kRows, kDimension, 9), kDimension);
+  const IvfRows rows(ClusteredRows(kRows, kDimension, 9), kDimension);
   const EmbeddingMatrix queries = QueriesOf(ClusteredRows(30, kDimension, 10), kDimension);
   for (const std::string code : kCodes) {
     const Shard shard(rows, kDimension, code, 100);
@@ -248,7 +248,7 @@ TEST_CASE("a filter's rows alone are found, broad or narrow, as bits or as a lis
 TEST_CASE("the rows of a filter that are all scored are not copied") {
   constexpr int kDimension = 2;
   constexpr int64_t kRows = 300000;
-  const Shard shard(StoredRows(ClusteredRows(kRows, kDimension, 2), kDimension), kDimension, "rows",
+  const Shard shard(IvfRows(ClusteredRows(kRows, kDimension, 2), kDimension), kDimension, "rows",
                     /*lists=*/4, /*threads=*/2);
   const EmbeddingMatrix query = QueriesOf(ClusteredRows(1, kDimension, 3), kDimension);
   const RowSet bits = Some(kRows, Strewn(kRows, 2, 4), false);
@@ -266,7 +266,7 @@ TEST_CASE("the rows of a filter that are all scored are not copied") {
 TEST_CASE("a filter whose rows lie far from the query is searched as far as they are") {
   constexpr int kDimension = 32;
   constexpr int64_t kRows = 20000;
-  const StoredRows rows(ClusteredRows(kRows, kDimension, 12), kDimension);
+  const IvfRows rows(ClusteredRows(kRows, kDimension, 12), kDimension);
   const EmbeddingMatrix queries = QueriesOf(ClusteredRows(10, kDimension, 13), kDimension);
   for (const std::string code : kCodes) {
     const Shard shard(rows, kDimension, code, 100, 1, false,
@@ -303,8 +303,8 @@ TEST_CASE("any dimension, any number of lists, shards of no row, one row and few
   for (const std::string code : kCodes) {
     for (const int dimension : {1, 2, 3, 7, 31, 33, 65, 100, 257}) {
       for (const int64_t count : {0, 1, 2, 5, 70}) {
-        const Shard shard(StoredRows(ClusteredRows(count, dimension, 15), dimension), dimension,
-                          code, 1 + static_cast<int>(random() % 40), 1 + random() % 2);
+        const Shard shard(IvfRows(ClusteredRows(count, dimension, 15), dimension), dimension, code,
+                          1 + static_cast<int>(random() % 40), 1 + random() % 2);
         REQUIRE(shard.index->size() == count);
         REQUIRE(shard.index->dimension() == dimension);
         REQUIRE(shard.manifest.shards(0).index_files_size() == (count == 0 ? 0 : 1));
@@ -325,10 +325,35 @@ TEST_CASE("thousands of equal rows: the first ones are found, in order") {
   for (int i = 0; i < 3000; ++i) values.insert(values.end(), row.begin(), row.end());
   const EmbeddingMatrix queries = QueriesOf(row, kDimension);
   for (const std::string code : kCodes) {
-    const Shard shard(StoredRows(values, kDimension), kDimension, code, 10);
+    const Shard shard(IvfRows(values, kDimension), kDimension, code, 10);
     const Lists found = shard.Search(queries, {20, nullptr, 1});
     REQUIRE(found == SearchSlowly(shard.rows.view(), queries, 20));
   }
+}
+
+TEST_CASE("longer lists and filters are told to take longer, most where rows lie on a disk") {
+  constexpr int kDimension = 16;
+  const IvfRows rows(ClusteredRows(3000, kDimension, 8), kDimension);
+  const Shard memory(rows, kDimension, "int8", 30);
+  const Shard disk(rows, kDimension, "int8", 30, 1, /*on_disk=*/true);
+  const auto work = [](const Shard& shard, int top_k, const RowSet* among = nullptr) {
+    SearchOptions options;
+    options.top_k = top_k;
+    options.effort = 10;
+    options.among = among;
+    return shard.index->WorkOf(options);
+  };
+  CHECK(work(memory, 10) == Approx(1));
+  CHECK(work(memory, 1000) > 2);
+  CHECK(work(disk, 10) == Approx(1));
+  CHECK(work(disk, 1000) > 50);
+  std::vector<uint64_t> words((3000 + 63) / 64, 0x1111111111111111);
+  words.back() &= (uint64_t{1} << 3000 % 64) - 1;
+  const RowSet quarter = RowSet::OfBits(words, 3000);
+  CHECK(work(memory, 10, &quarter) > 1.2);
+  CHECK(work(memory, 10, &quarter) < 3);
+  // Lists of rows are scored as they are looked into.
+  CHECK(work(Shard(rows, kDimension, "rows", 30), 1000) == Approx(1));
 }
 
 TEST_CASE("rows with a NaN, an infinity or huge numbers spoil no other") {
@@ -353,7 +378,7 @@ TEST_CASE("rows with a NaN, an infinity or huge numbers spoil no other") {
   }
   const RowSet among = Some(kRows, sound, false);
   for (const std::string code : kCodes) {
-    const Shard shard(StoredRows(values, kDimension), kDimension, code, 16);
+    const Shard shard(IvfRows(values, kDimension), kDimension, code, 16);
     // With all effort every row is scored as it is.
     REQUIRE(shard.Search(queries, {50, nullptr, 16}) ==
             SearchSlowly(shard.rows.view(), queries, 50));
@@ -370,7 +395,7 @@ TEST_CASE("rows with a NaN, an infinity or huge numbers spoil no other") {
 
 TEST_CASE("queries of any length: their scores are long or short, and their rows the same") {
   constexpr int kDimension = 64;
-  const StoredRows rows(ClusteredRows(3000, kDimension, 20), kDimension);
+  const IvfRows rows(ClusteredRows(3000, kDimension, 20), kDimension);
   const EmbeddingMatrix queries = QueriesOf(ClusteredRows(10, kDimension, 21), kDimension);
   for (const std::string code : kCodes) {
     const Shard shard(rows, kDimension, code, 30);
@@ -397,7 +422,7 @@ TEST_CASE("queries of any length: their scores are long or short, and their rows
 TEST_CASE("what it keeps in memory is told before it is opened") {
   for (const std::string code : kCodes) {
     for (const int lists : {7, 600}) {
-      const Shard shard(StoredRows(ClusteredRows(2000, 50, 22), 50), 50, code, lists);
+      const Shard shard(IvfRows(ClusteredRows(2000, 50, 22), 50), 50, code, lists);
       REQUIRE(shard.index->byte_count() == IvfKind().footprint(shard.manifest, 0));
       REQUIRE(shard.index->byte_count() > 0);
       REQUIRE(IvfKind().build_memory(shard.manifest, 0, 1) > shard.index->byte_count());
@@ -410,7 +435,7 @@ TEST_CASE("what it keeps in memory is told before it is opened") {
 
 TEST_CASE("many lists are ranked by codes first, and few of the nearest are missed") {
   constexpr int kDimension = 64;
-  const StoredRows rows(ClusteredRows(12000, kDimension, 23, /*clusters=*/500), kDimension);
+  const IvfRows rows(ClusteredRows(12000, kDimension, 23, /*clusters=*/500), kDimension);
   const EmbeddingMatrix queries = QueriesOf(ClusteredRows(40, kDimension, 24, 500), kDimension);
   const Shard shard(rows, kDimension, "rows", 1500);
   const Lists truth = SearchSlowly(rows.view(), queries, 10);
@@ -418,7 +443,7 @@ TEST_CASE("many lists are ranked by codes first, and few of the nearest are miss
 }
 
 TEST_CASE("bad searches and calls that are over are refused") {
-  const Shard shard(StoredRows(ClusteredRows(500, 16, 25), 16), 16, "rabitq", 10);
+  const Shard shard(IvfRows(ClusteredRows(500, 16, 25), 16), 16, "rabitq", 10);
   const EmbeddingMatrix queries(2, 16);
   const auto status = [&](const EmbeddingMatrix& asked, const SearchOptions& options) {
     return shard.index->Search(asked, options, CallContext::Unbounded()).status();
@@ -441,7 +466,7 @@ TEST_CASE("many threads may search one index") {
   constexpr int kDimension = 32;
   const EmbeddingMatrix queries = QueriesOf(ClusteredRows(8, kDimension, 26), kDimension);
   for (const std::string code : kCodes) {
-    const Shard shard(StoredRows(ClusteredRows(4000, kDimension, 27), kDimension), kDimension, code,
+    const Shard shard(IvfRows(ClusteredRows(4000, kDimension, 27), kDimension), kDimension, code,
                       40, 2);
     const Lists expected = shard.Search(queries, {10, nullptr, 9});
     std::vector<Lists> found(4);

@@ -25,9 +25,9 @@
 namespace sightline {
 
 // Rows of one type, as a server has them.
-class StoredRows : public RowReader {
+class IvfRows : public RowReader {
  public:
-  StoredRows(std::vector<float> values, int dimension, Dtype dtype = Dtype::kFloat32)
+  IvfRows(std::vector<float> values, int dimension, Dtype dtype = Dtype::kFloat32)
       : dimension_(dimension), dtype_(dtype), bytes_(values.size() * DtypeSize(dtype)) {
     if (dtype == Dtype::kFloat16) {
       Float32ToFloat16(values.data(), values.size(), bytes_.data());

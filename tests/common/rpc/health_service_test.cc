@@ -1,7 +1,11 @@
 #include "common/rpc/health_service.h"
 
+#include <grpcpp/completion_queue.h>
+#include <grpcpp/generic/generic_stub.h>
+
 #include <atomic>
 #include <chrono>
+#include <deque>
 #include <memory>
 #include <string>
 #include <thread>
@@ -71,6 +75,46 @@ struct Watch {
   grpc::ClientContext context;
   const std::unique_ptr<health::Health::Stub> stub;
   std::unique_ptr<grpc::ClientReader<Response>> stream;
+};
+
+// What new watches are told first, once it is something else than `state`.
+std::string NextUnless(const std::string& state, const std::shared_ptr<grpc::Channel>& channel) {
+  std::string told;
+  do told = Watch(channel).Next();
+  while (told == state);
+  return told;
+}
+
+// Watches that have been opened, and ask nothing.
+class SilentWatches {
+ public:
+  SilentWatches(const std::shared_ptr<grpc::Channel>& channel, int count)
+      : stub_(channel), contexts_(count) {
+    for (grpc::ClientContext& context : contexts_) {
+      calls_.push_back(stub_.PrepareCall(&context, "/grpc.health.v1.Health/Watch", &queue_));
+      calls_.back()->StartCall(nullptr);
+    }
+    for (int i = 0; i < count; ++i) REQUIRE(NextEvent());
+  }
+  ~SilentWatches() {
+    for (grpc::ClientContext& context : contexts_) context.TryCancel();
+    queue_.Shutdown();
+    while (NextEvent()) continue;
+  }
+
+  void CancelFirst() { contexts_.front().TryCancel(); }
+
+ private:
+  bool NextEvent() {
+    void* tag = nullptr;
+    bool ok = false;
+    return queue_.Next(&tag, &ok);
+  }
+
+  grpc::GenericStub stub_;
+  grpc::CompletionQueue queue_;
+  std::deque<grpc::ClientContext> contexts_;
+  std::vector<std::unique_ptr<grpc::GenericClientAsyncReaderWriter>> calls_;
 };
 
 TEST_CASE(
@@ -181,10 +225,18 @@ TEST_CASE("a watch that asks too much, or is one too many, ends with the reason"
   watches.back()->context.TryCancel();
   CHECK(watches.back()->Next() == "CANCELLED");
   // The server may take note of the end of one after it hears of the next.
-  std::string again;
-  do again = Watch(channel).Next();
-  while (again == "UNIMPLEMENTED");
-  CHECK(again == "NOT_SERVING");
+  CHECK(NextUnless("UNIMPLEMENTED", channel) == "NOT_SERVING");
+}
+
+TEST_CASE("watches that never ask are as many as others, and end with the server") {
+  TestServer server(Ok);
+  const auto channel = server.NewChannel();
+  SilentWatches silent(channel, HealthService::kMaxWatches);
+  // The server hears of them one by one.
+  CHECK(NextUnless("NOT_SERVING", channel) == "UNIMPLEMENTED");
+  silent.CancelFirst();
+  CHECK(NextUnless("UNIMPLEMENTED", channel) == "NOT_SERVING");
+  server.server.Drain();
 }
 
 }  // namespace

@@ -15,8 +15,8 @@
 namespace sightline {
 namespace {
 
-Checkpoint Example(float number) {
-  Checkpoint checkpoint;
+TrainingCheckpoint Example(float number) {
+  TrainingCheckpoint checkpoint;
   checkpoint.facts["job"] = "a=1\nb=\"two\"\n";
   checkpoint.facts["step"] = "7";
   checkpoint.tensors["weights/x"] = at::arange(6, at::kFloat).view({2, 3}) + number;
@@ -49,7 +49,7 @@ TEST_CASE_METHOD(Fixture, "what was written is read") {
   Write(7);
   const auto read = ReadNewestCheckpoint(folder, &damaged);
   REQUIRE(read.ok());
-  const Checkpoint expected = Example(7);
+  const TrainingCheckpoint expected = Example(7);
   REQUIRE(read->facts == expected.facts);
   REQUIRE(read->tensors.size() == 3);
   for (const auto& [name, tensor] : expected.tensors) {

@@ -17,7 +17,7 @@ namespace {
 
 TEST_CASE_METHOD(TrainingFixture,
                  "what was learnt is found, by retrieval and by the cross-encoder") {
-  Recorder recorder;
+  RecordingObserver recorder;
   TrainingJob job = Job(LongEnough());
   job.report_every = 50;
   const auto result = Train(job, &recorder);
@@ -35,7 +35,7 @@ TEST_CASE_METHOD(TrainingFixture,
 }
 
 TEST_CASE_METHOD(TrainingFixture, "the bundle is a model that servers load") {
-  Recorder recorder;
+  RecordingObserver recorder;
   const auto result = Train(Job(), &recorder);
   INFO(result.status());
   REQUIRE(result.ok());
@@ -67,7 +67,7 @@ TEST_CASE_METHOD(TrainingFixture, "the bundle is a model that servers load") {
 TEST_CASE_METHOD(TrainingFixture, "without joint epochs the bundle has no cross-encoder") {
   TrainingOptions options = TinyTrainingOptions();
   options.joint.epochs = 0;
-  Recorder recorder;
+  RecordingObserver recorder;
   const auto result = Train(Job(options), &recorder);
   REQUIRE(result.ok());
   REQUIRE_FALSE(result->bundle.manifest.has_cross_encoder());
@@ -79,7 +79,7 @@ TEST_CASE_METHOD(TrainingFixture, "the combination that is asked for is declared
   TrainingOptions options = TinyTrainingOptions();
   options.combination = "norm_add_lambda";
   options.combination_lambda = 0.25;
-  Recorder recorder;
+  RecordingObserver recorder;
   const auto result = Train(Job(options), &recorder);
   REQUIRE(result.ok());
   REQUIRE(result->bundle.manifest.cross_encoder().combination() == "norm_add_lambda");
@@ -87,7 +87,7 @@ TEST_CASE_METHOD(TrainingFixture, "the combination that is asked for is declared
 }
 
 TEST_CASE_METHOD(TrainingFixture, "reports follow the plan") {
-  Recorder recorder;
+  RecordingObserver recorder;
   TrainingJob job = Job();
   job.checkpoint_directory = NewFolder();
   REQUIRE(Train(job, &recorder).ok());
@@ -118,7 +118,7 @@ TEST_CASE_METHOD(TrainingFixture, "a run that was stopped ends in the bits of on
   options.joint.freeze_grid = GENERATE(true, false);
   TrainingJob job = Job(options);
   job.checkpoint_directory = NewFolder();
-  Recorder undisturbed;
+  RecordingObserver undisturbed;
   const auto expected = Train(job, &undisturbed);
   REQUIRE(expected.ok());
   const std::string bytes = NewestBytes(job.checkpoint_directory);
@@ -128,7 +128,7 @@ TEST_CASE_METHOD(TrainingFixture, "a run that was stopped ends in the bits of on
     for (const size_t steps : stops) {
       REQUIRE(TrainFor(job, steps).code() == absl::StatusCode::kCancelled);
     }
-    Recorder recorder;
+    RecordingObserver recorder;
     const auto result = Train(job, &recorder);
     INFO("stopped first after " << stops[0]);
     REQUIRE(result.ok());
@@ -140,7 +140,7 @@ TEST_CASE_METHOD(TrainingFixture, "a run that was stopped ends in the bits of on
 
 TEST_CASE_METHOD(TrainingFixture, "tokens that are left out change what is learnt") {
   TrainingOptions options = TinyTrainingOptions();
-  Recorder recorder;
+  RecordingObserver recorder;
   const auto whole = Train(Job(options), &recorder);
   options.captions.token_dropout = 0.5;
   const auto less = Train(Job(options), &recorder);
@@ -152,7 +152,7 @@ TEST_CASE_METHOD(TrainingFixture, "tokens that are left out change what is learn
 TEST_CASE_METHOD(TrainingFixture, "a run that was finished gives its bundle again") {
   TrainingJob job = Job();
   job.checkpoint_directory = NewFolder();
-  Recorder first, second;
+  RecordingObserver first, second;
   const auto before = Train(job, &first);
   const auto again = Train(job, &second);
   REQUIRE(again.ok());
@@ -164,7 +164,7 @@ TEST_CASE_METHOD(TrainingFixture, "a run that was finished gives its bundle agai
 TEST_CASE_METHOD(TrainingFixture, "a damaged checkpoint is named and the one before is taken") {
   TrainingJob job = Job();
   job.checkpoint_directory = NewFolder();
-  Recorder whole;
+  RecordingObserver whole;
   const auto expected = Train(job, &whole);
   job.checkpoint_directory = NewFolder();
   REQUIRE(TrainFor(job, 3).code() == absl::StatusCode::kCancelled);
@@ -175,7 +175,7 @@ TEST_CASE_METHOD(TrainingFixture, "a damaged checkpoint is named and the one bef
   std::string bytes = *ReadFile(newest);
   bytes[bytes.size() / 2] ^= 1;
   REQUIRE(WriteFileAtomically(newest, bytes).ok());
-  Recorder recorder;
+  RecordingObserver recorder;
   const auto result = Train(job, &recorder);
   REQUIRE(result.ok());
   REQUIRE(recorder.Noted("damaged checkpoint: " + newest));
@@ -189,7 +189,7 @@ TEST_CASE_METHOD(TrainingFixture, "a checkpoint of another job is refused, with 
   REQUIRE(TrainFor(job, 2).code() == absl::StatusCode::kCancelled);
   job.options.bi.batch_size = 5;
   job.options.validation.every = 7;  // decides no weight
-  Recorder recorder;
+  RecordingObserver recorder;
   const absl::Status status = Train(job, &recorder).status();
   REQUIRE(status.code() == absl::StatusCode::kFailedPrecondition);
   REQUIRE(absl::StrContains(status.message(), "(bi.batch_size: 4 then, 5 now)"));
@@ -197,7 +197,7 @@ TEST_CASE_METHOD(TrainingFixture, "a checkpoint of another job is refused, with 
 
 TEST_CASE_METHOD(TrainingFixture, "captions of held-out rows are never read") {
   TrainingSetContent content = TinyContent({});
-  Recorder recorder;
+  RecordingObserver recorder;
   const auto expected = Train(Job(), &recorder);
   REQUIRE(expected.ok());
   for (TrainingRow& row : content.rows) {
@@ -210,7 +210,7 @@ TEST_CASE_METHOD(TrainingFixture, "captions of held-out rows are never read") {
   const TinyTrainingSet changed(content);
   TrainingJob job = Job();
   job.set = changed.get();
-  Recorder second;
+  RecordingObserver second;
   const auto result = Train(job, &second);
   REQUIRE(result.ok());
   REQUIRE(result->bundle.id == expected->bundle.id);
@@ -225,7 +225,7 @@ TEST_CASE_METHOD(TrainingFixture,
   options.joint.loss = GENERATE(CrossLoss::kListwise, CrossLoss::kPairwise);
   options.average = GENERATE(0.0, 0.9);
   options.precision = GENERATE(Precision::kFloat32, Precision::kBfloat16);
-  Recorder recorder;
+  RecordingObserver recorder;
   const auto result = Train(Job(options), &recorder);
   INFO(result.status());
   if (options.precision == Precision::kBfloat16 &&
@@ -246,7 +246,7 @@ TEST_CASE_METHOD(TrainingFixture,
   job.manifest.mutable_embedding()->set_metric(bundle::v1::EmbeddingSpec::INNER_PRODUCT);
   job.vocabulary += "more\n";
   job.report_every = 0;
-  Recorder recorder;
+  RecordingObserver recorder;
   const absl::Status status = Train(job, &recorder).status();
   REQUIRE(status.code() == absl::StatusCode::kInvalidArgument);
   for (const char* part : {"image_size is 32, the training set's is 16", "max_token_count is 7",
@@ -257,7 +257,7 @@ TEST_CASE_METHOD(TrainingFixture,
 }
 
 TEST_CASE_METHOD(TrainingFixture, "what cannot be trained is refused before anything is done") {
-  Recorder recorder;
+  RecordingObserver recorder;
   TrainingJob nowhere = Job();
   nowhere.device = GENERATE("cuda:63", "toaster", "");
   const absl::Status status = Train(nowhere, &recorder).status();
@@ -289,7 +289,7 @@ TEST_CASE_METHOD(TrainingFixture, "a rate that spoils the weights is an error, a
   options.adamw.weight_decay = 10;
   TrainingJob job = Job(options);
   job.checkpoint_directory = NewFolder();
-  Recorder recorder;
+  RecordingObserver recorder;
   const absl::Status status = Train(job, &recorder).status();
   REQUIRE(status.code() == absl::StatusCode::kInternal);
   REQUIRE(absl::StrContains(status.message(), "not finite"));

@@ -16,7 +16,7 @@ TEST_CASE_METHOD(TrainingFixture, "concepts teach the words of their texts, by e
   options.joint.epochs = 0;
   options.bi.loss = GENERATE(BiLoss::kContrastive, BiLoss::kHinge);
   options.bi.epochs = 60;
-  Recorder without, with;
+  RecordingObserver without, with;
   REQUIRE(Train(Job(options), &without).ok());
   REQUIRE(without.steps.back().concept_loss == 0);
   options.bi.concepts = 5;
@@ -49,7 +49,7 @@ TEST_CASE_METHOD(TrainingFixture,
   options.text.rate = {5e-3, 5, DecayShape::kCosine, 0.1};
   TrainingJob job = Job(options);
   job.checkpoint_directory = NewFolder();
-  Recorder whole;
+  RecordingObserver whole;
   const auto expected = Train(job, &whole);
   REQUIRE(expected.ok());
   REQUIRE(whole.steps[119].stage == TrainingStage::kText);
@@ -69,7 +69,7 @@ TEST_CASE_METHOD(TrainingFixture,
   for (const size_t steps : {7, 120}) {
     job.checkpoint_directory = NewFolder();
     REQUIRE(TrainFor(job, steps).code() == absl::StatusCode::kCancelled);
-    Recorder rest;
+    RecordingObserver rest;
     const auto result = Train(job, &rest);
     REQUIRE(result.ok());
     REQUIRE(result->bundle.id == expected->bundle.id);
@@ -83,7 +83,7 @@ TEST_CASE_METHOD(TrainingFixture, "concepts that the set does not have are refus
   TrainingJob job = Job();
   job.set = bare.get();
   job.options.bi.concepts = 8;
-  Recorder recorder;
+  RecordingObserver recorder;
   const absl::Status status = Train(job, &recorder).status();
   REQUIRE(status.code() == absl::StatusCode::kInvalidArgument);
   REQUIRE(absl::StrContains(status.message(), "0 concepts; prepare it with --learn-texts"));
@@ -95,7 +95,7 @@ class RetrieverFixture : public TrainingFixture {
   RetrieverFixture() {
     TrainingOptions options = LongEnough();
     options.joint.epochs = 0;
-    Recorder recorder;
+    RecordingObserver recorder;
     auto result = Train(Job(options), &recorder);
     REQUIRE(result.ok());
     retriever_ = result->bundle;
@@ -121,7 +121,7 @@ class RetrieverFixture : public TrainingFixture {
 };
 
 TEST_CASE_METHOD(RetrieverFixture, "a cross-encoder is trained for what a retriever finds") {
-  Recorder recorder;
+  RecordingObserver recorder;
   const auto result = Train(CrossJob(), &recorder);
   INFO(result.status());
   REQUIRE(result.ok());
@@ -136,7 +136,7 @@ TEST_CASE_METHOD(RetrieverFixture, "a cross-encoder is trained for what a retrie
   // Of five candidates, by chance 20; one that has learnt nothing may be lucky.
   TrainingJob untrained = CrossJob();
   untrained.options.joint.epochs = 1;
-  Recorder control;
+  RecordingObserver control;
   const auto before = Train(untrained, &control);
   REQUIRE(before.ok());
   REQUIRE(result->validation.training.reranked.at1 >= 75);
@@ -157,12 +157,12 @@ TEST_CASE_METHOD(RetrieverFixture, "with a retriever, too, a stopped run ends in
   job.options.joint.epochs = 4;
   job.report_every = 1;
   job.checkpoint_directory = NewFolder();
-  Recorder undisturbed;
+  RecordingObserver undisturbed;
   const auto expected = Train(job, &undisturbed);
   REQUIRE(expected.ok());
   job.checkpoint_directory = NewFolder();
   REQUIRE(TrainFor(job, 2).code() == absl::StatusCode::kCancelled);
-  Recorder recorder;
+  RecordingObserver recorder;
   const auto result = Train(job, &recorder);
   REQUIRE(result.ok());
   REQUIRE(result->bundle.id == expected->bundle.id);
@@ -170,7 +170,7 @@ TEST_CASE_METHOD(RetrieverFixture, "with a retriever, too, a stopped run ends in
 
 TEST_CASE_METHOD(RetrieverFixture, "a retriever that does not fit is refused") {
   const auto problem = [this](const TrainingJob& job) {
-    Recorder recorder;
+    RecordingObserver recorder;
     const absl::Status status = Train(job, &recorder).status();
     REQUIRE(status.code() == absl::StatusCode::kInvalidArgument);
     return std::string(status.message());

@@ -17,7 +17,7 @@
 namespace sightline {
 
 // Writes down what it is told, and may do something after each step.
-class Recorder : public TrainingObserver {
+class RecordingObserver : public TrainingObserver {
  public:
   std::function<void()> after_step = [] {};
 
@@ -69,13 +69,13 @@ class TrainingFixture {
     return job;
   }
 
-  absl::StatusOr<TrainingResult> Train(const TrainingJob& job, Recorder* recorder) const {
+  absl::StatusOr<TrainingResult> Train(const TrainingJob& job, RecordingObserver* recorder) const {
     return TrainJointModel(job, recorder, CallContext::Unbounded());
   }
 
   // Cancels the run when `steps` steps were done in this process.
   absl::Status TrainFor(const TrainingJob& job, size_t steps) const {
-    Recorder recorder;
+    RecordingObserver recorder;
     const CallContext call = CallContext::Unbounded();
     recorder.after_step = [&] {
       if (recorder.steps.size() == steps) call.cancellation()->Cancel();

@@ -63,6 +63,16 @@ TEST_CASE("stages come in the order of a request, empty ones not at all") {
   REQUIRE(order == "encode rerank zoom total ");
 }
 
+TEST_CASE("a stage's share is of the time of all answers, also of those that do without it") {
+  Tally tally;
+  CHECK(StageShare(tally, "encode") == "–");
+  for (int i = 0; i < 4; ++i) tally.stages["total"].Record(absl::Milliseconds(100));
+  for (int i = 0; i < 2; ++i) tally.stages["encode"].Record(absl::Milliseconds(50));
+  CHECK(StageShare(tally, "encode") == FormatShare(0.25));
+  CHECK(StageShare(tally, "total") == FormatShare(1));
+  CHECK(StageShare(tally, "rerank") == FormatShare(0));
+}
+
 TEST_CASE("measured recall stands beside the promised one and beside latency") {
   LoadResult run;
   Tally& words = run.by_kind["words"];

@@ -38,6 +38,8 @@ TEST_CASE("the verdict comes first and the figures follow") {
                            "kept its schedule",
                            "a request",
                            "capacity 260/s",
+                           "of all",
+                           "of image",
                            "image",
                            "p99.9"}) {
     REQUIRE_THAT(text, Contains(part));

@@ -1,7 +1,7 @@
 // An index whose recall and time follow from its effort, and a kind that builds one, for tests of
 // what measures and builds.
-#ifndef SIGHTLINE_TESTS_COMMON_INDEX_FAKE_INDEX_H_
-#define SIGHTLINE_TESTS_COMMON_INDEX_FAKE_INDEX_H_
+#ifndef SIGHTLINE_TESTS_COMMON_INDEX_SCRIPTED_INDEX_H_
+#define SIGHTLINE_TESTS_COMMON_INDEX_SCRIPTED_INDEX_H_
 
 #include <algorithm>
 #include <functional>
@@ -14,7 +14,7 @@ namespace sightline {
 
 // Finds the neighbors that it is told, but only those of each query that `finds(effort, rank)` lets
 // it find, and calls `searched(effort)` for each query.
-class FakeIndex : public VectorIndex {
+class ScriptedIndex : public VectorIndex {
  public:
   struct Behaviour {
     std::vector<std::vector<int64_t>> neighbors;  // of query q, whose first number is q
@@ -24,7 +24,7 @@ class FakeIndex : public VectorIndex {
     std::function<bool(int effort, int rank)> finds;
     std::function<void(int effort)> searched = [](int) {};
   };
-  explicit FakeIndex(Behaviour behaviour) : behaviour_(std::move(behaviour)) {}
+  explicit ScriptedIndex(Behaviour behaviour) : behaviour_(std::move(behaviour)) {}
 
   absl::StatusOr<std::vector<std::vector<Neighbor>>> Search(const EmbeddingMatrix& queries,
                                                             const SearchOptions& options,
@@ -53,4 +53,4 @@ class FakeIndex : public VectorIndex {
 
 }  // namespace sightline
 
-#endif  // SIGHTLINE_TESTS_COMMON_INDEX_FAKE_INDEX_H_
+#endif  // SIGHTLINE_TESTS_COMMON_INDEX_SCRIPTED_INDEX_H_
