@@ -132,9 +132,9 @@ std::vector<WeightedInt> ReadWeighted(ConfigReader entry, absl::string_view key,
 TagFilter ReadFilter(ConfigReader section) {
   TagFilter filter;
   const auto& [any, all, none] = filter;
-  for (const auto& [key, tags] :
-       {std::make_pair("any", &filter.any), std::make_pair("all", &filter.all),
-        std::make_pair("none", &filter.none)}) {
+  const std::pair<const char*, std::vector<std::string>*> lists[] = {
+      {"any", &filter.any}, {"all", &filter.all}, {"none", &filter.none}};
+  for (const auto& [key, tags] : lists) {
     *tags = section.StringList(key, 0, limits::kMaxFilterTags);
     for (const std::string& tag : *tags) {
       if (tag.size() <= limits::kMaxFilterTagBytes) continue;
