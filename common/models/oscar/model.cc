@@ -84,7 +84,8 @@ class OscarNetwork : public Network {
   at::Tensor ScorePairs(absl::Span<const NetworkPair> pairs) const override {
     std::vector<SequenceParts> sequences;
     for (const NetworkPair& pair : pairs) {
-      SequenceParts parts = {(*pair.text)[0]};
+      SequenceParts parts;
+      parts.push_back((*pair.text)[0]);
       if (reads_tags_) AppendTags(pair, &parts);
       parts.push_back(pair.image[0]);
       sequences.push_back(std::move(parts));
