@@ -10,8 +10,6 @@
 namespace sightline {
 namespace {
 
-using Catch::Matchers::WithinAbs;
-
 // Item i beats item j: by its score, or by its place.
 bool Beats(const float* scores, int i, int j) {
   return scores[i] > scores[j] || (scores[i] == scores[j] && i < j);
@@ -71,11 +69,11 @@ TEST_CASE("scores agree with float32's as a slow count has it") {
     }
   }
   const auto agreement = Compare(reference, scores, kItems, relevant);
-  CHECK_THAT(agreement.top10_overlap(), WithinAbs(overlap, 1e-12));
-  CHECK_THAT(agreement.kendall(), WithinAbs(tau, 1e-12));
-  CHECK_THAT(agreement.mean_difference(), WithinAbs(mean, 1e-6));
+  CHECK(agreement.top10_overlap() == Approx(overlap).epsilon(0).margin(1e-12));
+  CHECK(agreement.kendall() == Approx(tau).epsilon(0).margin(1e-12));
+  CHECK(agreement.mean_difference() == Approx(mean).epsilon(0).margin(1e-6));
   CHECK(agreement.greatest_difference() == greatest);
-  CHECK_THAT(agreement.recall_at_1(), WithinAbs(found / 3, 1e-12));
+  CHECK(agreement.recall_at_1() == Approx(found / 3).epsilon(0).margin(1e-12));
   CHECK(overlap < 1);
   CHECK(tau < 1);
 }
@@ -91,7 +89,7 @@ TEST_CASE("float32 agrees with itself, a reversed order with nothing") {
   CHECK(same.kendall() == 1);
   CHECK(same.greatest_difference() == 0);
   CHECK(same.recall_at_1() == 1);
-  CHECK_THAT(same.score_deviation(), WithinAbs(std::sqrt((20 * 20 - 1) / 12.0), 1e-9));
+  CHECK(same.score_deviation() == Approx(std::sqrt((20 * 20 - 1) / 12.0)).epsilon(0).margin(1e-9));
   const auto other = Compare(up, down, 20, {{19}});
   CHECK(other.top10_overlap() == 0);
   CHECK(other.kendall() == -1);

@@ -7,7 +7,7 @@ namespace sightline {
 namespace {
 
 using bundle::v1::PrecisionReport;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 
 void Add(const std::string& precision, double pairs, double texts, double seconds,
          PrecisionReport* report) {
